@@ -161,8 +161,8 @@ func (a *adjoint) weightedNorms(v field) (all, left float64) {
 	p := a.p
 	_, m := p.Dims()
 	sw := newSweep(p.g, 0)
-	part := make([][2]float64, len(sw.spans))
-	sw.each(func(w *worker, k int, s span) {
+	part := make([][2]float64, len(sw.Spans))
+	sw.Each(func(w *worker, k int, s span) {
 		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] == 0 {

@@ -1,6 +1,10 @@
 package ot
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/cost"
+)
 
 // storedKernel holds the rows of T at some β⁰, up to a factor each: K_ij = exp((β⁰ⱼ−cᵢⱼ−refᵢ)/ε). At a β near it,
 // T = Diag(u) K Diag(v), v = exp((β−β⁰)/ε), so that a pass is products without exponentials (the absorption of
@@ -28,9 +32,6 @@ const (
 	// storedCached is the number of float64 (8 MB) that stay in cache: up to there products with K beat making costs
 	// and exponentials afresh even where those are quick.
 	storedCached = 1 << 20
-	// storedFree is the number of float32 (64 MiB) that a frugal geometry may store: reading half
-	// as many bytes is still faster.
-	storedFree = 1 << 24
 	// singleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
 	singleTol = 0x1p-20
 	// singleColumn is the least column sum, and the least weight, for which K is held in float32,
@@ -46,9 +47,9 @@ func (s *semidual) mayStore() bool {
 	most := storedCached
 	switch frugal := isFrugal(s.g); {
 	case !frugal && (s.single || !isQuick(s.g)):
-		most = holdLimit
+		most = cost.MaxHeld
 	case s.single:
-		most = storedFree
+		most = cost.MaxStored
 	}
 	return s.n <= most/s.m
 }
@@ -104,14 +105,14 @@ func (s *semidual) newKernel(beta []float64) *storedKernel {
 	k.eps, k.uses, k.single = s.eps, 0, s.single
 	switch {
 	case k.single && k.data32 == nil:
-		k.data32 = make([][]float32, len(s.sw.spans))
+		k.data32 = make([][]float32, len(s.sw.Spans))
 		if s.memory != nil {
-			cut(k.data32, s.memory.floats32(s.n*s.m), s.sw.spans, s.m)
+			cut(k.data32, s.memory.floats32(s.n*s.m), s.sw.Spans, s.m)
 		}
 	case !k.single && k.data == nil:
-		k.data = make([][]float64, len(s.sw.spans))
+		k.data = make([][]float64, len(s.sw.Spans))
 		if s.memory != nil {
-			cut(k.data, s.memory.floats(s.n*s.m), s.sw.spans, s.m)
+			cut(k.data, s.memory.floats(s.n*s.m), s.sw.Spans, s.m)
 		}
 	}
 	k.base = append(k.base[:0], beta...)

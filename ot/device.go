@@ -67,13 +67,13 @@ var ErrClosed = errors.New("the geometry is closed")
 // both.
 func PointsOn(dev *device.Device, x, y *mat.Dense, c PointCost) *OnDevice {
 	p := MatrixFree(x, y, c)
-	return newOnDevice(dev, p, p.invalid)
+	return newOnDevice(dev, p, p.Validate())
 }
 
 // DenseOn is Dense on a device, with the costs held there in Type.
 func DenseOn(dev *device.Device, cost mat.Matrix) *OnDevice {
 	c := Dense(cost)
-	return newOnDevice(dev, c, c.invalid)
+	return newOnDevice(dev, c, c.Validate())
 }
 
 func newOnDevice(dev *device.Device, g Geometry, invalid error) *OnDevice {
@@ -83,7 +83,8 @@ func newOnDevice(dev *device.Device, g Geometry, invalid error) *OnDevice {
 	return &OnDevice{dev: dev, of: g, invalid: invalid}
 }
 
-func (o *OnDevice) validate() error {
+// Validate reports a geometry that cannot be used.
+func (o *OnDevice) Validate() error {
 	if o == nil {
 		return bad(ErrShape, "geometry is a nil *OnDevice")
 	}
@@ -116,7 +117,7 @@ func (o *OnDevice) onHost() Geometry {
 		case o.matrixFree():
 		case o.Type == device.Float32:
 			o.host = Dense(rounded(Cost(o.of)))
-		case o.cloud() != nil:
+		case o.Cloud() != nil:
 			o.host = Dense(Cost(o.of))
 		}
 	})
@@ -132,21 +133,24 @@ func rounded(c *mat.Dense) *mat.Dense {
 	return c
 }
 
-// cloud returns the points, nil where there are none.
-func (o *OnDevice) cloud() *PointCloud {
+// Cloud returns the points, nil where there are none.
+func (o *OnDevice) Cloud() *PointCloud {
 	p, _ := o.of.(*PointCloud)
 	return p
 }
 
 // matrixFree reports whether the device makes costs from points.
 func (o *OnDevice) matrixFree() bool {
-	p := o.cloud()
+	p := o.Cloud()
 	if p == nil {
 		return false
 	}
-	_, ok := p.vector()
+	_, ok := p.Vector()
 	return ok
 }
+
+// Finite is true: a device knows no forbidden pairs.
+func (o *OnDevice) Finite() bool { return true }
 
 // Frugal reports whether the device makes costs from points.
 func (o *OnDevice) Frugal() bool { return o.matrixFree() }

@@ -26,7 +26,7 @@ func (o *OnDevice) makeArrays() *deviceArrays {
 	n, m := o.Dims()
 	r := &deviceArrays{dev: o.dev, typ: o.Type, n: n, m: m}
 	if o.matrixFree() {
-		r.points(o.cloud())
+		r.points(o.Cloud())
 	} else {
 		r.hold(o.onHost())
 	}
@@ -41,15 +41,16 @@ func (r *deviceArrays) own(a *device.Array) *device.Array {
 // points uploads points less the middle of the targets. That changes no cost, and it keeps the
 // precision of float32 and of matrix products where clouds lie far from the origin.
 func (r *deviceArrays) points(p *PointCloud) {
-	c, _ := p.vector()
+	c, _ := p.Vector()
 	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
-	x, y, reach := p.centred(c)
+	x, y, reach := p.Centred()
 	r.reach = reach
+	_, d := p.X().Dims()
 	for _, t := range []device.DType{device.Float32, device.Float64} {
 		if t < r.typ {
 			continue // never used
 		}
-		r.x[t], r.y[t] = r.own(r.upload(t, x, p.n, p.d)), r.own(r.upload(t, y, p.m, p.d))
+		r.x[t], r.y[t] = r.own(r.upload(t, x, r.n, d)), r.own(r.upload(t, y, r.m, d))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/cost"
 )
 
 // Derivative says what a loss is differentiated by. Values may be added.
@@ -73,7 +75,7 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 		return nil, bad(ErrParameter, "Objective.Loss = Loss(%d): unknown", int(o.Loss))
 	}
 	o.memory.reset()
-	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: points(x, y, c, &o.memory), A: a, B: b, memory: &o.memory})
+	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: cost.PointsIn(x, y, c, o.memory.floats), A: a, B: b, memory: &o.memory})
 	if err != nil {
 		return nil, err
 	}

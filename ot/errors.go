@@ -2,7 +2,6 @@ package ot
 
 import (
 	"errors"
-	"fmt"
 
 	"coupling/ot/internal/fault"
 )
@@ -28,16 +27,7 @@ var (
 	ErrUnconverged = errors.New("the linear system did not converge")
 )
 
-// inputError is a message that belongs to one of the kinds above.
-type inputError struct {
-	msg  string
-	kind error
-}
-
-func (e *inputError) Error() string { return e.msg }
-func (e *inputError) Unwrap() error { return e.kind }
-
 // bad builds an error of the given kind; the message gets the package's prefix.
 func bad(kind error, format string, args ...any) error {
-	return &inputError{msg: "ot: " + fmt.Sprintf(format, args...), kind: kind}
+	return fault.New("ot", kind, format, args...)
 }

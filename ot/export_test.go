@@ -1,7 +1,10 @@
 package ot
 
+import "coupling/ot/cost"
+
 // Narrow makes the first passes over p in float32 however small it is.
-func Narrow(p *PointCloud) *PointCloud {
-	p.storable = 0
-	return p
-}
+func Narrow(p *PointCloud) Geometry { return narrowed{p} }
+
+type narrowed struct{ *PointCloud }
+
+func (n narrowed) Float32() *cost.Rounded { return n.Round() }

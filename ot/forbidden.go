@@ -5,23 +5,17 @@ import (
 	"errors"
 	"math"
 
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 )
 
 // Pairs of cost +Inf are forbidden. Passes need no special case, since exponentials of −Inf are 0;
 // code that multiplies T by a logarithm or a cost skips these pairs.
 
-// mayForbid reports whether a cost of +Inf means a forbidden pair: not where built-in costs of
-// points overflow, nor on a device.
+// mayForbid reports whether a cost of +Inf means a forbidden pair.
 func mayForbid(g Geometry) bool {
-	switch g := g.(type) {
-	case *OnDevice:
-		return false
-	case *PointCloud:
-		_, known := g.Kind.(kernelCost)
-		return !known
-	}
-	return true
+	f, ok := g.(cost.Finite)
+	return !ok || !f.Finite()
 }
 
 // allowed copies costs to dst with the least finite one for those that are +Inf, and returns them

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -194,7 +195,7 @@ func (g *Gradient) Cost() *mat.Dense {
 	n, m := g.p.Dims()
 	out := mat.NewDense(n, m, nil)
 	rows := g.rows()
-	newSweep(g.p.g, 0).each(func(w *worker, _ int, s span) {
+	newSweep(g.p.g, 0).Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			rows.row(i, out.RawRowView(i), w)
 		}
@@ -230,24 +231,25 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 		return dx, dy, nil
 	}
 	n, m := g.p.Dims()
+	_, d := pc.X().Dims()
 	sw := newSweep(g.p.g, 0)
 	if wantX {
-		dx = mat.NewDense(n, pc.d, nil)
+		dx = mat.NewDense(n, d, nil)
 	}
-	parts := make([]*mat.Dense, len(sw.spans))
+	parts := make([]*mat.Dense, len(sw.Spans))
 	if wantY {
-		sw.spans = rows.Merge(sw.spans, maxGradientSpans)
-		for k := range sw.spans {
-			parts[k] = mat.NewDense(m, pc.d, nil)
+		sw.Spans = rows.Merge(sw.Spans, maxGradientSpans)
+		for k := range sw.Spans {
+			parts[k] = mat.NewDense(m, d, nil)
 		}
 	}
-	chain, rows := newChain(pc), g.rows()
+	chain, rows := cost.NewChain(pc), g.rows()
 	g.p.blocks(sw, func(w *worker, k, lo, hi int) {
 		block := w.block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
 			rows.row(i, block[(i-lo)*m:(i-lo+1)*m], w)
 		}
-		chain.add(w, dx, parts[k], block, lo, hi)
+		chain.Add(&w.gemm, w.cost[:m], dx, parts[k], block, lo, hi)
 	})
 	dy = parts[0]
 	for _, q := range parts[1:] {
@@ -255,7 +257,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 			dy.Add(dy, q)
 		}
 	}
-	chain.finish(dx, dy)
+	chain.Finish(dx, dy)
 	return dx, dy, nil
 }
 
@@ -273,8 +275,8 @@ func (g *Gradient) cloud() (*PointCloud, error) {
 
 // cloud returns the points of the plan's geometry.
 func (p *Plan) cloud() (*PointCloud, error) {
-	if g, ok := p.Geometry.(interface{ cloud() *PointCloud }); ok && g.cloud() != nil {
-		return g.cloud(), nil
+	if g, ok := p.Geometry.(cost.Pointed); ok && g.Cloud() != nil {
+		return g.Cloud(), nil
 	}
 	return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
 }
@@ -299,7 +301,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
 	if !g.sourcesOnDevice(da) {
 		slope := g.rows().slope
-		newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+		newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
 			rel := make([]float64, m)
 			for i := s.Lo; i < s.Hi; i++ {
 				c := p.g.Row(i, w.cost)

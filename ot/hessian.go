@@ -37,7 +37,7 @@ func (h *hessian) assemble(s *semidual, cut float64) {
 	h.ptr, h.idx, h.val = append(h.ptr[:0], 0), h.idx[:0], h.val[:0]
 	h.logFraction = h.logFraction[:0]
 	clear(h.col)
-	for k, r := range s.sw.spans {
+	for k, r := range s.sw.Spans {
 		sp := &s.act.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
 			u := sp.u[i-r.Lo]
@@ -95,10 +95,10 @@ func (h *hessian) mul(dst, v []float64) {
 func (h *hessian) products(dst, v []float64) {
 	m := len(v)
 	if h.part == nil {
-		h.part = make([]float64, len(h.sw.spans)*m)
+		h.part = make([]float64, len(h.sw.Spans)*m)
 	}
 	clear(h.part)
-	h.sw.each(func(_ *worker, k int, r span) {
+	h.sw.Each(func(_ *worker, k int, r span) {
 		var four [4]float64
 		for lo := r.Lo; lo < r.Hi; lo += len(four) {
 			hi := min(r.Hi, lo+len(four))
@@ -113,7 +113,7 @@ func (h *hessian) products(dst, v []float64) {
 		}
 	})
 	kern.Mul(dst, h.col, v)
-	for k := range h.sw.spans {
+	for k := range h.sw.Spans {
 		axpy(dst, h.part[k*m:(k+1)*m], 1)
 	}
 }

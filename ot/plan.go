@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -78,7 +79,7 @@ func (p *Plan) At(z *mat.Dense) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.extend(MatrixFree(z, c.y, c.Kind), p.B, p.G)
+	return p.extend(MatrixFree(z, c.Y(), c.Kind), p.B, p.G)
 }
 
 // AtTargets is At for new targets: the plan from the rows of z, of equal weights, to this plan's sources.
@@ -87,14 +88,7 @@ func (p *Plan) AtTargets(z *mat.Dense) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := c.Kind
-	if _, symmetric := kind.(kernelCost); !symmetric {
-		kind = CostFunc{
-			Value:    func(x, y []float64) float64 { return c.Kind.Cost(y, x) },
-			Gradient: func(dx, dy []float64, w float64, x, y []float64) { c.Kind.Grad(dy, dx, w, y, x) },
-		}
-	}
-	return p.extend(MatrixFree(z, c.x, kind), p.A, p.F)
+	return p.extend(MatrixFree(z, c.X(), cost.Reversed(c.Kind)), p.A, p.F)
 }
 
 func (p *Plan) extend(g *PointCloud, b, potential []float64) (*Plan, error) {
@@ -142,7 +136,7 @@ func (p *Plan) potentials(s *semidual) {
 			p.F[i] = p.Alpha[i] - s.eps*math.Log(a)
 			continue
 		}
-		w := s.sw.bufs[0]
+		w := s.sw.Scratch[0]
 		mx, sum := softmaxRow(w.exp, p.beta, s.g.Row(i, w.cost), 1/s.eps)
 		p.F[i] = -mx - s.eps*math.Log(sum)
 	}
@@ -242,7 +236,7 @@ func (p *Plan) logRow(i int, t, logT, cost []float64) {
 // eachLog calls f with every row of T and of log T, from several goroutines.
 func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
 	_, m := p.Dims()
-	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+	newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
 		logT := make([]float64, m)
 		for i := s.Lo; i < s.Hi; i++ {
 			p.logRow(i, w.exp, logT, w.cost)
@@ -255,7 +249,7 @@ func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
 func (p *Plan) Matrix() *mat.Dense {
 	n, m := p.Dims()
 	data := make([]float64, n*m)
-	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+	newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, data[i*m:(i+1)*m], w.cost)
 		}
@@ -272,7 +266,7 @@ func (p *Plan) Apply(v []float64) []float64 {
 		return out
 	}
 	out = make([]float64, n)
-	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+	newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
 			out[i] = dot(w.exp, v)
@@ -290,14 +284,14 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 		return out
 	}
 	sw := newSweep(p.g, 0)
-	part := make([]float64, len(sw.spans)*m)
-	sw.each(func(w *worker, k int, s span) {
+	part := make([]float64, len(sw.Spans)*m)
+	sw.Each(func(w *worker, k int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
 			axpy(part[k*m:(k+1)*m], w.exp, u[i])
 		}
 	})
-	for k := 1; k < len(sw.spans); k++ {
+	for k := 1; k < len(sw.Spans); k++ {
 		axpy(part[:m], part[k*m:(k+1)*m], 1)
 	}
 	return part[:m:m]
@@ -307,14 +301,14 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 // i goes on average. y is m×d. A source of weight 0 gets the limit of a vanishing weight.
 func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 	n, m := p.Dims()
-	rows, d := y.Dims()
-	mustLen("Plan.Barycentric: y", rows, m)
+	k, d := y.Dims()
+	mustLen("Plan.Barycentric: y", k, m)
 	var out *mat.Dense
 	if p.onDevice("Barycentric", false, func(d *devicePlan) (err error) { out, err = d.barycentric(y); return err }) {
 		return out
 	}
 	out = mat.NewDense(n, d, nil)
-	target := denseOf(y)
+	target := rows.View(y)
 	p.blocks(nil, func(w *worker, _, lo, hi int) {
 		t := w.block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
@@ -322,7 +316,7 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 			_, sum := p.exponentials(i, row, p.g.Row(i, w.cost))
 			kern.Scale(row, 1/sum, row)
 		}
-		w.gemm.Add(denseOf(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
+		w.gemm.Add(rows.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
 	})
 	return out
 }
@@ -338,7 +332,7 @@ func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 		sw = newSweep(p.g, 0)
 	}
 	_, m := p.Dims()
-	sw.each(func(w *worker, k int, s span) {
+	sw.Each(func(w *worker, k int, s span) {
 		if w.block == nil {
 			w.block = make([]float64, blockRows*m)
 		}
@@ -346,12 +340,6 @@ func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 			f(w, k, lo, min(s.Hi, lo+blockRows))
 		}
 	})
-}
-
-// denseOf converts a matrix to the type that the matrix products take.
-func denseOf(a *mat.Dense) cpu.Matrix[float64] {
-	r := a.RawMatrix()
-	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }
 
 // Sample draws k pairs (i, j) from T, independently. Cost: k log n, and a row for every source

@@ -3,6 +3,7 @@ package ot
 import (
 	"math"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -25,9 +26,9 @@ type Problem struct {
 
 // symmetric reports whether the problem couples a measure with itself.
 func (p Problem) symmetric() bool {
-	g, ok := p.Geometry.(interface{ symmetric() bool })
+	g, ok := p.Geometry.(cost.Symmetric)
 	same := len(p.A) == len(p.B) && (len(p.A) == 0 || &p.A[0] == &p.B[0])
-	return ok && same && g.symmetric()
+	return ok && same && g.Symmetric()
 }
 
 // instance is a checked problem: normalised weights, and statistics of one scan of the costs.
@@ -76,7 +77,7 @@ func (p Problem) checkShape() (*instance, error) {
 
 // weights returns both weights divided by their totals, and the totals.
 func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
-	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
+	if err := cost.Check("Problem.Geometry", p.Geometry); err != nil {
 		return nil, nil, 0, 0, err
 	}
 	n, m := p.Geometry.Dims()
@@ -94,9 +95,9 @@ func (in *instance) scan(workers int) error {
 		}
 	}
 	sw := newSweep(in.g, workers)
-	parts := make([]costStats, len(sw.spans))
-	masses := make([]float64, len(sw.spans)) // the mass of a⊗b in the mean, by span
-	faults := make([]int, len(sw.spans))     // 1 + the first row with a cost that is not finite
+	parts := make([]costStats, len(sw.Spans))
+	masses := make([]float64, len(sw.Spans)) // the mass of a⊗b in the mean, by span
+	faults := make([]int, len(sw.Spans))     // 1 + the first row with a cost that is not finite
 	mask := make([]float64, in.m)            // −Inf where the target has no weight, else 0
 	for j, b := range in.b {
 		if b == 0 {
@@ -104,7 +105,7 @@ func (in *instance) scan(workers int) error {
 		}
 	}
 	forbid := mayForbid(in.g)
-	sw.each(func(w *worker, k int, s span) {
+	sw.Each(func(w *worker, k int, s span) {
 		p := costStats{min: math.Inf(1), max: math.Inf(-1)}
 		for i := s.Lo; i < s.Hi; i++ {
 			c := in.g.Row(i, w.cost)

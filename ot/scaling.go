@@ -3,6 +3,8 @@ package ot
 import (
 	"context"
 	"math"
+
+	"coupling/ot/cost"
 )
 
 // kernelSpan is the range of the costs in units of ε up to which Scaling works. Scalings then lie within e^±300 of each
@@ -48,7 +50,7 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, m := r.s.n, r.s.m; n > holdLimit/m {
+	if n, m := r.s.n, r.s.m; n > cost.MaxHeld/m {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
 	if r.s.cost.max-r.s.cost.min > kernelSpan*r.s.eps {

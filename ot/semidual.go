@@ -3,6 +3,8 @@ package ot
 import (
 	"math"
 	"sync/atomic"
+
+	"coupling/ot/cost"
 )
 
 // semidual is the transport problem as a function of the target potentials β alone: for given β the source potentials
@@ -27,13 +29,13 @@ type semidual struct {
 	zeroB []int // where b is 0
 
 	modes
-	full     bool         // the last eval looked at every cost
-	h        []float64    // m, scratch: β/ε, or scalings
-	h32      []float32    // m, scratch: (β−middle)/ε
-	hMax     float64      // max |h32|
-	narrow   *narrowCloud // nil where costs are not made in float32
-	shift    []float64    // n, log of the row's last sum
-	shiftEps float64      // the ε of shift
+	full     bool          // the last eval looked at every cost
+	h        []float64     // m, scratch: β/ε, or scalings
+	h32      []float32     // m, scratch: (β−middle)/ε
+	hMax     float64       // max |h32|
+	narrow   *cost.Rounded // nil where costs are not made in float32
+	shift    []float64     // n, log of the row's last sum
+	shiftEps float64       // the ε of shift
 	kernel   *storedKernel
 
 	bMin  float64 // the least positive b
@@ -53,11 +55,11 @@ func newSemidual(in *instance, workers int) *semidual {
 		logB:     make([]float64, in.m),
 	}
 	s.h, s.shift = make([]float64, in.m), make([]float64, in.n)
-	s.part = make([][]float64, len(s.sw.spans))
-	s.rowL1 = make([]float64, len(s.sw.spans))
-	s.left = make([]atomic.Int32, (len(s.sw.spans)+groupSpans-1)/groupSpans)
-	if p, ok := in.g.(interface{ inFloat32() *narrowCloud }); ok {
-		s.narrow = p.inFloat32()
+	s.part = make([][]float64, len(s.sw.Spans))
+	s.rowL1 = make([]float64, len(s.sw.Spans))
+	s.left = make([]atomic.Int32, (len(s.sw.Spans)+groupSpans-1)/groupSpans)
+	if p, ok := in.g.(interface{ Float32() *cost.Rounded }); ok {
+		s.narrow = p.Float32()
 	}
 	if o, ok := in.g.(*OnDevice); ok {
 		s.dev = &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
@@ -84,7 +86,7 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 	for g := range s.left {
 		s.left[g].Store(int32(min(groupSpans, len(s.part)-g*groupSpans)))
 	}
-	s.sw.each(func(w *worker, k int, r span) {
+	s.sw.Each(func(w *worker, k int, r span) {
 		if s.part[k] == nil {
 			s.part[k] = make([]float64, s.m)
 		}
@@ -114,7 +116,7 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	case store:
 		kernel = s.newKernel(beta)
 	}
-	limit := s.activeBudget()/len(s.sw.spans) + 1
+	limit := s.activeBudget()/len(s.sw.Spans) + 1
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
 		if kernel != nil {
@@ -224,7 +226,7 @@ func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
 	for k := range mx {
 		mx[k] = math.Inf(-1)
 	}
-	buf := s.sw.bufs[0].cost
+	buf := s.sw.Scratch[0].cost
 	for i := range s.n {
 		if s.a[i] == 0 {
 			continue

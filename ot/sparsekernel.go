@@ -65,7 +65,7 @@ func (s *semidual) newActive(beta []float64) *active {
 	leave := 1e-3 * s.tol / float64(s.n+s.m)
 	a := s.reuse
 	if a == nil {
-		a = &active{spans: make([]activeSpan, len(s.sw.spans))}
+		a = &active{spans: make([]activeSpan, len(s.sw.Spans))}
 		s.reuse = a
 	}
 	a.eps, a.cut = s.eps, leave*math.Exp(-2*activeDrift)
@@ -75,7 +75,7 @@ func (s *semidual) newActive(beta []float64) *active {
 	for range beta {
 		a.v = append(a.v, 1)
 	}
-	for k, r := range s.sw.spans {
+	for k, r := range s.sw.Spans {
 		sp := &a.spans[k]
 		sp.full, sp.ptr = false, append(sp.ptr[:0], 0)
 		sp.idx, sp.val = sp.idx[:0], sp.val[:0]
@@ -126,7 +126,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 		return false
 	}
 	const rows = 8
-	w := s.sw.bufs[0]
+	w := s.sw.Scratch[0]
 	cut := 1e-3 * s.tol / float64(s.n+s.m) * math.Exp(-2*activeDrift)
 	var seen, kept int
 	for k := range rows {

@@ -5,7 +5,10 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-type span = rows.Span
+type (
+	span  = rows.Span
+	sweep = rows.Sweep[*worker]
+)
 
 // worker is the scratch of one goroutine: a row of costs and a row of the plan.
 type worker struct {
@@ -15,22 +18,8 @@ type worker struct {
 	gemm      cpu.Gemm[float64]
 }
 
-// sweep runs over the rows of a geometry in parallel.
-type sweep struct {
-	spans []span
-	bufs  []*worker
-}
-
-// newSweep prepares a sweep with the given number of goroutines, 0 for GOMAXPROCS.
+// newSweep prepares a sweep over the rows of a geometry.
 func newSweep(g Geometry, workers int) *sweep {
 	n, m := g.Dims()
-	s := &sweep{spans: rows.Spans(n, m)}
-	s.bufs = make([]*worker, min(rows.Workers(workers), len(s.spans)))
-	for i := range s.bufs {
-		s.bufs[i] = &worker{cost: make([]float64, m), exp: make([]float64, m)}
-	}
-	return s
+	return rows.NewSweep(n, m, workers, func() *worker { return &worker{cost: make([]float64, m), exp: make([]float64, m)} })
 }
-
-// each calls f once for every span, with the scratch of the goroutine that runs it.
-func (s *sweep) each(f func(w *worker, k int, r span)) { rows.Each(s.spans, s.bufs, f) }

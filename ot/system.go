@@ -14,13 +14,13 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	n, m := p.Dims()
 	h := newHessian(n, m)
 	h.sw = newSweep(p.g, 0)
-	s := &systemRows{p: p, v: v, cols: make([]float64, len(h.sw.spans)*m), rhs: make([]float64, len(h.sw.spans)*m)}
+	s := &systemRows{p: p, v: v, cols: make([]float64, len(h.sw.Spans)*m), rhs: make([]float64, len(h.sw.Spans)*m)}
 	list := p.listShare() < maxListShare
 	if !list && n <= most/m {
 		h.full = p.memory.floats(n * m)
 	}
-	lists := make([]activeSpan, len(h.sw.spans))
-	h.sw.each(func(w *worker, k int, r span) {
+	lists := make([]activeSpan, len(h.sw.Spans))
+	h.sw.Each(func(w *worker, k int, r span) {
 		logT, f, sq := make([]float64, m), make([]float64, m), make([]float64, m)
 		for i := r.Lo; i < r.Hi; i++ {
 			t := w.exp
@@ -37,7 +37,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 		}
 	})
 	rhs := make([]float64, m)
-	for k := range h.sw.spans {
+	for k := range h.sw.Spans {
 		axpy(h.col, s.cols[k*m:(k+1)*m], 1)
 		axpy(rhs, s.rhs[k*m:(k+1)*m], 1)
 	}
@@ -134,8 +134,8 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 	}
 	m := len(dst)
 	sw := newSweep(p.g, 0)
-	part := make([]float64, len(sw.spans)*m)
-	sw.each(func(w *worker, k int, s span) {
+	part := make([]float64, len(sw.Spans)*m)
+	sw.Each(func(w *worker, k int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] > 0 {
 				p.row(i, w.exp, w.cost)
@@ -144,7 +144,7 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 		}
 	})
 	kern.Mul(dst, col, v)
-	for k := range sw.spans {
+	for k := range sw.Spans {
 		axpy(dst, part[k*m:(k+1)*m], -1)
 	}
 }

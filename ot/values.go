@@ -80,8 +80,8 @@ func (p *Plan) sums() Values {
 		}
 	}
 	sw := newSweep(p.g, 0)
-	parts := make([]tally, len(sw.spans))
-	sw.each(func(w *worker, k int, s span) {
+	parts := make([]tally, len(sw.Spans))
+	sw.Each(func(w *worker, k int, s span) {
 		orig, rel := []float64(nil), make([]float64, m)
 		if p.g != p.Geometry || p.cost.forbidden {
 			orig = make([]float64, m)

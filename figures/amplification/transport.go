@@ -12,6 +12,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+	"coupling/ot"
 	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/mat"
@@ -85,7 +86,7 @@ func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha f
 	cost := func(i, j int) float64 { return math.Exp(logCost(i, j) - scale) }
 	costs := mat.NewDense(len(w), len(w), nil)
 	costs.Apply(func(i, j int, _ float64) float64 { return cost(i, j) }, costs)
-	best, err := exact.Simplex{}.Solve(ctx, w, w, exact.Matrix(costs))
+	best, err := exact.Simplex{}.Solve(ctx, w, w, ot.Dense(costs))
 	if err != nil {
 		return err
 	}

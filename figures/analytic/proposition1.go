@@ -65,7 +65,7 @@ var ratesOf = lab.Experiment[RatesParams, RatesOut]{
 		}
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: weights(rng, n), B: weights(rng, m)}
 		cost := ot.Cost(prob.Geometry)
-		w, err := exact.Simplex{}.Solve(ctx, prob.A, prob.B, exact.Matrix(cost))
+		w, err := exact.Simplex{}.Solve(ctx, prob.A, prob.B, ot.Dense(cost))
 		if err != nil {
 			return RatesOut{}, err
 		}

@@ -100,7 +100,7 @@ func (out *ScalingOut) add(ctx context.Context, c *lab.Cell, p ScalingParams, ov
 	defer stop()
 	t := ScalingTime{Over: over, Solver: simplexName, N: n, Status: timeLimit, Seconds: math.NaN()}
 	m, err := measure(p.Limit/4, func() error {
-		w, err := exact.Simplex{}.Solve(within, prob.A, prob.B, exact.Matrix(cost))
+		w, err := exact.Simplex{}.Solve(within, prob.A, prob.B, ot.Dense(cost))
 		if err == nil {
 			t.Passes, t.Status = w.Pivots, w.Status.String()
 		}

@@ -301,7 +301,7 @@ func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) (float
 			cost.Set(i, k, floats.Distance(x.RawRowView(i), y.RawRowView(j), 2))
 		}
 	}
-	sol, err := exact.Simplex{}.Solve(ctx, nil, kept, exact.Matrix(cost))
+	sol, err := exact.Simplex{}.Solve(ctx, nil, kept, ot.Dense(cost))
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot"
 	"coupling/ot/exact"
 )
 
@@ -61,7 +62,7 @@ func BenchmarkSimplex(b *testing.B) {
 		for _, d := range []int{2, 32} {
 			b.Run(fmt.Sprintf("n=%d/d=%d", n, d), func(b *testing.B) {
 				wa, wb, x, y := timingProblem(b, n, d)
-				benchmark(b, wa, wb, exact.Matrix(held(squared(x, y, d))))
+				benchmark(b, wa, wb, ot.Dense(held(squared(x, y, d))))
 			})
 		}
 	}
@@ -73,7 +74,7 @@ func BenchmarkSimplex(b *testing.B) {
 	}
 }
 
-func benchmark(b *testing.B, wa, wb []float64, cost exact.Cost) {
+func benchmark(b *testing.B, wa, wb []float64, cost ot.Geometry) {
 	var sol *exact.Solution
 	for b.Loop() {
 		var err error

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"coupling/ot/cost"
 )
 
 // A Certificate bounds how far a plan T and potentials f, g are from optimal. It is computed from
@@ -31,8 +33,8 @@ func (c Certificate) Bound() float64 { return math.Max(0, c.Gap+c.Infeasibility*
 
 // Certify checks a plan and potentials for the marginals a and b (nil for uniform) on every entry of the cost. It
 // costs one pass over the cost.
-func Certify(ctx context.Context, a, b []float64, cost Cost, plan Plan, f, g []float64) (Certificate, error) {
-	n, m := cost.Dims()
+func Certify(ctx context.Context, a, b []float64, c cost.Geometry, plan Plan, f, g []float64) (Certificate, error) {
+	n, m := c.Dims()
 	a, err := weights("a", a, n)
 	if err != nil {
 		return Certificate{}, err
@@ -54,18 +56,18 @@ func Certify(ctx context.Context, a, b []float64, cost Cost, plan Plan, f, g []f
 		if err := cancelled(ctx, i); err != nil {
 			return Certificate{}, err
 		}
-		worst = max(worst, violation(cost.Row(i, buf), f[i], g))
+		worst = max(worst, violation(c.Row(i, buf), f[i], g))
 	}
 	var row []float64
 	at := -1
-	c := check(a, b, plan, f, g, func(i, j int) float64 {
+	out := check(a, b, plan, f, g, func(i, j int) float64 {
 		if i != at {
-			row, at = cost.Row(i, buf), i
+			row, at = c.Row(i, buf), i
 		}
 		return row[j]
 	})
-	c.Infeasibility = worst
-	return c, nil
+	out.Infeasibility = worst
+	return out, nil
 }
 
 // violation returns max_j (f + g_j − row_j).

@@ -3,6 +3,10 @@ package exact
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/cost"
 )
 
 // A coarse problem keeps one point in stride on each side that has more than coarsest points, with
@@ -21,17 +25,17 @@ func (s *simplex) estimate() ([]float64, error) {
 	if len(rows) == s.n && len(cols) == s.m {
 		return s.transform(nil, nil)
 	}
-	cost := dense{n: len(rows), m: len(cols), stride: len(cols), data: make([]float64, 0, len(rows)*len(cols))}
-	for _, i := range rows {
+	thinned := mat.NewDense(len(rows), len(cols), nil)
+	for k, i := range rows {
 		row, err := s.row(i)
 		if err != nil {
 			return nil, err
 		}
-		for _, j := range cols {
-			cost.data = append(cost.data, row[j])
+		for l, j := range cols {
+			thinned.Set(k, l, row[j])
 		}
 	}
-	c := newSimplex(s.ctx, cost, supplies{a: a, b: b, exp: s.supply.exp, free: s.supply.free})
+	c := newSimplex(s.ctx, cost.Dense(thinned), supplies{a: a, b: b, exp: s.supply.exp, free: s.supply.free})
 	if err := c.run(Simplex{}); err != nil {
 		return nil, err
 	}

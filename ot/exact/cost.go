@@ -5,45 +5,17 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
+	"coupling/ot/cost"
 )
-
-// Cost is an n×m cost that is read a row at a time; every geometry of package ot is one. It must
-// give the same numbers each time, since the simplex reads a row each time it prices its arcs.
-type Cost interface {
-	// Dims returns the numbers of sources n and targets m.
-	Dims() (n, m int)
-	// Row returns row i, of length m. It may fill and return buf, or return its own storage, which
-	// the caller does not change.
-	Row(i int, buf []float64) []float64
-}
-
-// Matrix is the cost held in a matrix. A matrix with raw storage (such as *mat.Dense) is read in place.
-func Matrix(c mat.Matrix) Cost {
-	r, ok := c.(mat.RawMatrixer)
-	if !ok {
-		r = mat.DenseCopyOf(c)
-	}
-	return dense{r.RawMatrix().Rows, r.RawMatrix().Cols, r.RawMatrix().Stride, r.RawMatrix().Data}
-}
-
-type dense struct {
-	n, m, stride int
-	data         []float64
-}
-
-func (d dense) Dims() (n, m int) { return d.n, d.m }
-
-func (d dense) Row(i int, _ []float64) []float64 { return d.data[i*d.stride : i*d.stride+d.m] }
 
 // checkCost reads the whole cost once and returns it with a large number for +Inf. Potentials are sums of up to n+m costs and must
 // not overflow.
-func checkCost(ctx context.Context, c Cost) (finite, error) {
-	n, m := c.Dims()
+func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	none := finite{c, math.Inf(1)}
-	if n <= 0 || m <= 0 {
-		return none, fmt.Errorf("ot/exact: cost is %d×%d: %w", n, m, ErrShape)
+	if err := cost.Check("cost", c); err != nil {
+		return none, err
 	}
+	n, m := c.Dims()
 	limit := math.MaxFloat64 / 8 / float64(n+m)
 	lo, hi, forbidden := math.Inf(1), math.Inf(-1), false
 	buf := make([]float64, m)
@@ -85,13 +57,13 @@ func checkCost(ctx context.Context, c Cost) (finite, error) {
 // finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum to along a cycle, so that an
 // optimal basis sends the least mass that way; +Inf where none is.
 type finite struct {
-	Cost
+	cost.Geometry
 	large float64
 }
 
 // Row returns row i.
 func (c finite) Row(i int, buf []float64) []float64 {
-	row := c.Cost.Row(i, buf)
+	row := c.Geometry.Row(i, buf)
 	if math.IsInf(c.large, 1) {
 		return row
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot"
 	"coupling/ot/exact"
 )
 
@@ -15,7 +16,7 @@ func ExampleSimplex() {
 		2, 3,
 		5, 1,
 	})
-	sol, err := exact.Simplex{}.Solve(context.Background(), []float64{.5, .3, .2}, []float64{.5, .5}, exact.Matrix(cost))
+	sol, err := exact.Simplex{}.Solve(context.Background(), []float64{.5, .3, .2}, []float64{.5, .5}, ot.Dense(cost))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +38,7 @@ func ExampleSimplex_assignment() {
 		2, 0, 5,
 		3, 2, 2,
 	})
-	sol, _ := exact.Simplex{}.Solve(context.Background(), nil, nil, exact.Matrix(cost))
+	sol, _ := exact.Simplex{}.Solve(context.Background(), nil, nil, ot.Dense(cost))
 	π, ok := sol.Plan.Assignment()
 	fmt.Println(π, ok)
 	// Output: [1 0 2] true

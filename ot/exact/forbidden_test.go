@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot"
 	"coupling/ot/exact"
 )
 
@@ -29,11 +30,11 @@ func TestForbiddenPairs(t *testing.T) {
 					}
 				}
 			}
-			got, err := exact.Simplex{}.Solve(t.Context(), nil, nil, exact.Matrix(c))
+			got, err := exact.Simplex{}.Solve(t.Context(), nil, nil, ot.Dense(c))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := exact.Simplex{}.Solve(t.Context(), nil, nil, exact.Matrix(far))
+			want, err := exact.Simplex{}.Solve(t.Context(), nil, nil, ot.Dense(far))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,9 +53,9 @@ func TestForbiddenPairs(t *testing.T) {
 
 func TestInfeasible(t *testing.T) {
 	inf := math.Inf(1)
-	crowded := exact.Matrix(mat.NewDense(3, 3, []float64{1, inf, inf, 1, inf, inf, 1, 1, 1}))
-	for name, c := range map[string]exact.Cost{
-		"all": exact.Matrix(mat.NewDense(1, 1, []float64{inf})), "a row": exact.Matrix(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "too little": crowded,
+	crowded := ot.Dense(mat.NewDense(3, 3, []float64{1, inf, inf, 1, inf, inf, 1, 1, 1}))
+	for name, c := range map[string]ot.Geometry{
+		"all": ot.Dense(mat.NewDense(1, 1, []float64{inf})), "a row": ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "too little": crowded,
 	} {
 		if sol, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, c); !errors.Is(err, exact.ErrInfeasible) {
 			t.Errorf("%s: %v, error %v", name, sol, err)
@@ -65,7 +66,7 @@ func TestInfeasible(t *testing.T) {
 	if err != nil || math.Abs(sol.Value-7) > 1e-12 {
 		t.Error(sol, err)
 	}
-	sol, err = exact.Simplex{}.Solve(t.Context(), []float64{0, 1}, nil, exact.Matrix(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})))
+	sol, err = exact.Simplex{}.Solve(t.Context(), []float64{0, 1}, nil, ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})))
 	if err != nil || sol.Value != 1 || math.IsNaN(sol.F[0]) {
 		t.Error(sol, err)
 	}
@@ -83,11 +84,11 @@ func TestCutShortIsNotInfeasible(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, exact.Matrix(c)); err != nil {
+	if _, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, ot.Dense(c)); err != nil {
 		t.Fatal(err)
 	}
 	for pivots := range 5 {
-		_, err := exact.Simplex{MaxPivots: pivots + 1}.Solve(t.Context(), nil, nil, exact.Matrix(c))
+		_, err := exact.Simplex{MaxPivots: pivots + 1}.Solve(t.Context(), nil, nil, ot.Dense(c))
 		if errors.Is(err, exact.ErrInfeasible) {
 			t.Errorf("%d pivots: %v", pivots+1, err)
 		}

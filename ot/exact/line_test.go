@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/ot"
 	"coupling/ot/exact"
 )
 
@@ -41,7 +42,7 @@ func TestLineSimplex(t *testing.T) {
 		if c := line.Certificate; c.Bound() > tol || c.Slackness > tol || c.Infeasibility > tol || c.Marginal > 1e-14 {
 			t.Fatalf("%+v", c)
 		}
-		full, err := exact.Certify(t.Context(), a, b, exact.Matrix(power(x, y, p)), line.Plan, line.F, line.G)
+		full, err := exact.Certify(t.Context(), a, b, ot.Dense(power(x, y, p)), line.Plan, line.F, line.G)
 		if err != nil || math.Abs(full.Infeasibility-line.Certificate.Infeasibility) > tol {
 			t.Fatalf("infeasibility over all pairs %v, by monotonicity %v, error %v", full.Infeasibility, line.Certificate.Infeasibility, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"coupling/ot/cost"
 )
 
 // Simplex solves the transportation problem by the network simplex method. The zero value works.
@@ -49,12 +51,12 @@ type Solution struct {
 // Solve transports a to b (nil for uniform weights) at the given cost, where +Inf forbids a pair. It returns an error that wraps
 // ErrShape, ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, ErrInfeasible where more than 1e-9 of the mass must
 // use forbidden pairs, another error where MaxPivots was reached before that is known, and the context's error when cancelled.
-func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solution, error) {
-	all, err := checkCost(ctx, cost)
+func (s Simplex) Solve(ctx context.Context, a, b []float64, c cost.Geometry) (*Solution, error) {
+	all, err := checkCost(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	n, m := cost.Dims()
+	n, m := c.Dims()
 	if a, err = weights("a", a, n); err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solutio
 		return nil, err
 	}
 	centre(a, b, sol.F, sol.G)
-	if sol.Certificate, err = Certify(ctx, a, b, cost, sol.Plan, sol.F, sol.G); err != nil {
+	if sol.Certificate, err = Certify(ctx, a, b, c, sol.Plan, sol.F, sol.G); err != nil {
 		return nil, err
 	}
 	sol.Value = sol.Certificate.Primal
@@ -88,7 +90,7 @@ func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solutio
 // A simplex is a solve in progress.
 type simplex struct {
 	ctx    context.Context
-	cost   Cost
+	cost   cost.Geometry
 	n, m   int
 	supply supplies
 	a, b   []mass // perturbed
@@ -105,9 +107,9 @@ type simplex struct {
 	atRow, atCol int // where the next block starts
 }
 
-func newSimplex(ctx context.Context, cost Cost, supply supplies) *simplex {
-	n, m := cost.Dims()
-	s := &simplex{ctx: ctx, cost: cost, n: n, m: m, supply: supply, tree: newTree(n, m), buf: make([]float64, m), at: none}
+func newSimplex(ctx context.Context, c cost.Geometry, supply supplies) *simplex {
+	n, m := c.Dims()
+	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, tree: newTree(n, m), buf: make([]float64, m), at: none}
 	s.perturb()
 	return s
 }

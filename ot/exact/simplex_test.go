@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/ot"
 	"coupling/ot/exact"
 )
 
@@ -25,7 +26,7 @@ type tester interface {
 // solve solves and demands a certificate at the level of rounding: the scale of costs that potentials can reach.
 func solve(t tester, a, b []float64, c mat.Matrix) *exact.Solution {
 	t.Helper()
-	sol, err := exact.Simplex{}.Solve(t.Context(), a, b, exact.Matrix(c))
+	sol, err := exact.Simplex{}.Solve(t.Context(), a, b, ot.Dense(c))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -359,7 +360,7 @@ func TestPivotLimit(t *testing.T) {
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
 	best := solve(t, nil, nil, c)
 	for _, k := range []int{1, 10, 100} {
-		sol, err := exact.Simplex{MaxPivots: k}.Solve(t.Context(), nil, nil, exact.Matrix(c))
+		sol, err := exact.Simplex{MaxPivots: k}.Solve(t.Context(), nil, nil, ot.Dense(c))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,14 +410,14 @@ func TestErrors(t *testing.T) {
 		{half, []float64{.5, .5001}, ok, exact.ErrUnbalanced, "ot/exact: total mass of a = 1, of b = 1.0001: total masses must agree to 1e-9"},
 		{half, half, mat.NewDense(2, 2, []float64{0, nan, 0, 0}), exact.ErrCost, "ot/exact: cost[0][1] = NaN: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
 		{half, half, mat.NewDense(2, 2, []float64{0, 0, -inf, 0}), exact.ErrCost, "ot/exact: cost[1][0] = -Inf: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
-		{nil, nil, &mat.Dense{}, exact.ErrShape, "ot/exact: cost is 0×0: sizes do not match"},
+		{nil, nil, &mat.Dense{}, exact.ErrShape, "ot: cost is 0×0: must have a source and a target"},
 	} {
-		_, err := exact.Simplex{}.Solve(t.Context(), k.a, k.b, exact.Matrix(k.c))
+		_, err := exact.Simplex{}.Solve(t.Context(), k.a, k.b, ot.Dense(k.c))
 		if !errors.Is(err, k.is) || err.Error() != k.text {
 			t.Errorf("error %q, want %q", err, k.text)
 		}
 	}
-	if _, err := exact.Certify(t.Context(), half, half, exact.Matrix(ok), exact.Plan{}, half, half); !errors.Is(err, exact.ErrShape) {
+	if _, err := exact.Certify(t.Context(), half, half, ot.Dense(ok), exact.Plan{}, half, half); !errors.Is(err, exact.ErrShape) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -426,7 +427,7 @@ func TestCertify(t *testing.T) {
 	c := mat.NewDense(2, 2, []float64{0, 1, 1, 0})
 	w := []float64{.5, .5}
 	swap := exact.Plan{Rows: 2, Cols: 2, Arcs: []exact.Arc{{0, 1, .5}, {1, 0, .5}}}
-	got, err := exact.Certify(t.Context(), w, w, exact.Matrix(c), swap, []float64{0, 0}, []float64{.25, 0})
+	got, err := exact.Certify(t.Context(), w, w, ot.Dense(c), swap, []float64{0, 0}, []float64{.25, 0})
 	want := exact.Certificate{Primal: 1, Dual: .125, Gap: .875, Infeasibility: .25, Slackness: 1, Mass: 1}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%s %v", d, err)
@@ -478,7 +479,7 @@ func FuzzSimplex(f *testing.F) {
 		}
 		c := mat.NewDense(int(n), int(m), nil)
 		c.Apply(func(_, _ int, _ float64) float64 { return next() }, c)
-		sol, err := exact.Simplex{}.Solve(t.Context(), a, b, exact.Matrix(c))
+		sol, err := exact.Simplex{}.Solve(t.Context(), a, b, ot.Dense(c))
 		if err != nil {
 			return
 		}

@@ -41,7 +41,7 @@ func newRounding(p *Plan) rounding {
 	a, b := p.s.a, p.s.b
 	n, m := len(a), len(b)
 	t := rounding{rho: make([]float64, n), gamma: make([]float64, m), er: make([]float64, n), ec: make([]float64, m)}
-	k := len(p.s.sw.spans)
+	k := len(p.s.sw.Spans)
 	part := make([]float64, k*m)
 	p.eachIn(func(r *row, s, l int) {
 		t.rho[l] = min(1, 1/kern.Sum(r.t))
@@ -84,7 +84,7 @@ func (p *Plan) certify() {
 	if !in.forbidden {
 		p.round = newRounding(p)
 	}
-	k := len(s.sw.spans)
+	k := len(s.sw.Spans)
 	sharp, div, gap, below := make([]rows.Sum, k), make([]rows.Sum, k), make([]rows.Sum, k), make([]rows.Sum, k)
 	p.eachIn(func(r *row, span, l int) {
 		v := r.p // scratch

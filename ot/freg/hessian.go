@@ -29,7 +29,7 @@ func newHessian(s *semidual) *hessian {
 	n, m := len(s.a), len(s.b)
 	return &hessian{
 		s: s, ground: make([]float64, m), k: make([]float64, m), rows: make([]laplacian.Row, n),
-		diag: make([]float64, m), part: make([]float64, 2*len(s.sw.spans)*m),
+		diag: make([]float64, m), part: make([]float64, 2*len(s.sw.Spans)*m),
 	}
 }
 
@@ -42,7 +42,7 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 		h.ground[j] = one * (mu*b + short*max(0, b-s.col[j]))
 	}
 	clear(h.part)
-	s.sw.each(func(r *row, k int, sp rows.Span) {
+	s.sw.Each(func(r *row, k int, sp rows.Span) {
 		col, sq := h.part[2*k*m:(2*k+1)*m], h.part[(2*k+1)*m:(2*k+2)*m]
 		for i := sp.Lo; i < sp.Hi; i++ {
 			s.recomputeRow(r, i, psi)
@@ -67,7 +67,7 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 func (h *hessian) fold(dst []float64, which int) {
 	m := len(dst)
 	clear(dst)
-	for k := range h.s.sw.spans {
+	for k := range h.s.sw.Spans {
 		kern.Axpy(dst, 1, h.part[(2*k+which)*m:(2*k+which+1)*m])
 	}
 }
@@ -92,7 +92,7 @@ func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut
 // mul writes (D + Diag(ground)) x.
 func (h *hessian) mul(dst, x []float64) {
 	m := len(x)
-	h.s.sw.each(func(_ *row, k int, sp rows.Span) {
+	h.s.sw.Each(func(_ *row, k int, sp rows.Span) {
 		part := h.part[2*k*m : (2*k+1)*m]
 		clear(part)
 		for i := sp.Lo; i < sp.Hi; i++ {

@@ -95,7 +95,7 @@ func (p *Plan) each(f func(r *row, l int)) { p.eachIn(func(r *row, _, l int) { f
 
 // eachIn is each with the index of the span that the source is in.
 func (p *Plan) eachIn(f func(r *row, k, l int)) {
-	newSweep(p.s.instance, 0).each(func(r *row, k int, sp rows.Span) {
+	newSweep(p.s.instance, 0).Each(func(r *row, k int, sp rows.Span) {
 		for l := sp.Lo; l < sp.Hi; l++ {
 			p.s.recomputeRow(r, l, p.psi)
 			f(r, k, l)

@@ -26,7 +26,7 @@ type semidual struct {
 
 func newSemidual(in *instance, f family, workers int) *semidual {
 	s := &semidual{instance: in, f: f, sw: newSweep(in, workers)}
-	n, m, k := len(in.a), len(in.b), len(s.sw.spans)
+	n, m, k := len(in.a), len(in.b), len(s.sw.Spans)
 	s.top, s.x, s.col = make([]float64, n), make([]float64, n), make([]float64, m)
 	s.part, s.errs = make([]float64, k*m), make([]float64, k)
 	return s
@@ -36,7 +36,7 @@ func newSemidual(in *instance, f family, workers int) *semidual {
 func (s *semidual) eval(psi []float64) {
 	s.evals++
 	m := len(s.b)
-	s.sw.each(func(r *row, k int, sp rows.Span) {
+	s.sw.Each(func(r *row, k int, sp rows.Span) {
 		col := s.part[k*m : (k+1)*m]
 		clear(col)
 		var off float64

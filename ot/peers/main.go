@@ -146,7 +146,7 @@ func (p *problem) answer(q request) (reply, error) {
 func (p *problem) exact() (reply, error) {
 	var s *exact.Solution
 	r, err := clock(func() (err error) {
-		s, err = exact.Simplex{}.Solve(context.Background(), p.A, p.B, exact.Matrix(p.cost))
+		s, err = exact.Simplex{}.Solve(context.Background(), p.A, p.B, ot.Dense(p.cost))
 		return err
 	})
 	if err != nil {

@@ -43,9 +43,9 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
 }
 
 // exactCost holds the costs unless it is told not to.
-func (c solveCmd) exactCost(g ot.Geometry) exact.Cost {
+func (c solveCmd) exactCost(g ot.Geometry) ot.Geometry {
 	if !c.MatrixFree {
-		return exact.Matrix(ot.Cost(g))
+		return ot.Dense(ot.Cost(g))
 	}
 	return g
 }

@@ -2,7 +2,10 @@
 // works with one set.
 package fault
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
 	// ErrShape marks sizes that do not fit together, or are empty.
@@ -27,3 +30,8 @@ type sub struct {
 
 func (s sub) Error() string { return s.text }
 func (s sub) Unwrap() error { return s.of }
+
+// New returns an error of a kind with a message that begins with the package's name.
+func New(pkg string, kind error, format string, args ...any) error {
+	return sub{pkg + ": " + fmt.Sprintf(format, args...), kind}
+}

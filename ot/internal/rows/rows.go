@@ -8,6 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
 	"coupling/ot/internal/fault"
 )
 
@@ -51,10 +54,28 @@ func Workers(w int) int {
 	return w
 }
 
-// Each calls f once for every span k, with the scratch of the goroutine that runs it; there are as
-// many goroutines as elements of scratch. Keep the results of spans apart and add them up in the
-// order of the spans, so that they do not depend on the number of goroutines.
-func Each[W any](spans []Span, scratch []W, f func(w W, k int, s Span)) {
+// Sweep runs over the spans of rows on several goroutines, each with scratch of its own.
+type Sweep[W any] struct {
+	Spans   []Span
+	Scratch []W
+}
+
+// NewSweep prepares a sweep over n rows of m entries by at most the given number of goroutines, 0
+// for GOMAXPROCS.
+func NewSweep[W any](n, m, workers int, scratch func() W) *Sweep[W] {
+	s := &Sweep[W]{Spans: Spans(n, m)}
+	s.Scratch = make([]W, min(Workers(workers), len(s.Spans)))
+	for i := range s.Scratch {
+		s.Scratch[i] = scratch()
+	}
+	return s
+}
+
+// Each calls f once for every span k, with the scratch of the goroutine that runs it. Keep the
+// results of spans apart and add them up in the order of the spans, so that they do not depend on
+// the number of goroutines.
+func (s *Sweep[W]) Each(f func(w W, k int, s Span)) {
+	spans, scratch := s.Spans, s.Scratch
 	if len(scratch) == 1 || len(spans) == 1 {
 		for k, s := range spans {
 			f(scratch[0], k, s)
@@ -169,4 +190,10 @@ func Weights(name string, w []float64, n int, of string, bad func(kind error, fo
 		out[i] /= sum.Value()
 	}
 	return out, sum.Value() * largest, nil
+}
+
+// View converts a matrix to the type that matrix products take.
+func View(a *mat.Dense) cpu.Matrix[float64] {
+	r := a.RawMatrix()
+	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }

@@ -1,4 +1,4 @@
-package ot
+package cost
 
 import (
 	"math"
@@ -7,10 +7,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/ot/internal/fault"
+	"coupling/ot/internal/rows"
 )
 
-// PointCloud is the geometry of two clouds of points and a cost between points.
-type PointCloud struct {
+// Cloud is the geometry of two clouds of points and a cost between points.
+type Cloud struct {
 	// Kind is the cost between points.
 	Kind PointCost
 
@@ -21,20 +23,19 @@ type PointCloud struct {
 	frugal     bool      // solvers keep memory of the order of n + m
 	invalid    error
 
-	once   sync.Once
-	held   []float64 // n×m, where held
-	memory *memory   // of an Objective; nil for none
+	once     sync.Once
+	held     []float64             // n×m, where held
+	allocate func(n int) []float64 // makes held
 
-	storable   int // the n·m up to which kernels are stored, in float32
-	narrowOnce sync.Once
-	narrow     *narrowCloud
+	roundOnce sync.Once
+	rounded   *Rounded
 }
 
-// symmetric reports whether both clouds are the same.
-func (p *PointCloud) symmetric() bool { return p.x == p.y }
+// Symmetric reports whether both clouds are the same.
+func (p *Cloud) Symmetric() bool { return p.x == p.y }
 
-// holdLimit is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
-const holdLimit = 1 << 27
+// MaxHeld is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
+const MaxHeld = 1 << 27
 
 // quickDim is the dimension up to which the vector kernels compute a row of costs faster than
 // memory delivers it.
@@ -46,16 +47,16 @@ const quickDim = 4
 // them. MatrixFree never holds it. x and y are read, not copied.
 //
 // Cost of the first use where held: n·m·d.
-func Points(x, y *mat.Dense, c PointCost) *PointCloud {
-	return points(x, y, c, nil)
+func Points(x, y *mat.Dense, c PointCost) *Cloud {
+	return PointsIn(x, y, c, func(n int) []float64 { return make([]float64, n) })
 }
 
-// points is Points with the memory of an Objective.
-func points(x, y *mat.Dense, c PointCost, of *memory) *PointCloud {
+// PointsIn is Points with the vector that holds the costs made by allocate, which need not clear it.
+func PointsIn(x, y *mat.Dense, c PointCost, allocate func(n int) []float64) *Cloud {
 	p := MatrixFree(x, y, c)
-	if p.memory = of; p.invalid == nil {
-		_, vector := p.vector()
-		p.frugal = p.n > holdLimit/p.m
+	if p.allocate = allocate; p.invalid == nil {
+		_, vector := p.Vector()
+		p.frugal = p.n > MaxHeld/p.m
 		p.matrixFree = p.frugal || vector && p.d <= quickDim
 	}
 	return p
@@ -64,26 +65,31 @@ func points(x, y *mat.Dense, c PointCost, of *memory) *PointCloud {
 // MatrixFree is Points that computes each row of costs when asked, at n·m·d more work a pass.
 // Memory does not grow with n·m: beside vectors of n and m, solvers keep at most 170 MB of lists
 // and kernels.
-func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
-	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true, storable: storedFree}
+func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
+	p := &Cloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true}
 	p.invalid = p.build()
 	return p
 }
 
-func (p *PointCloud) build() error {
+func (p *Cloud) build() error {
 	if p.x == nil || p.x.IsEmpty() {
-		return bad(ErrShape, "Points: x is empty: must have a point")
+		return bad(fault.ErrShape, "Points: x is empty: must have a point")
 	}
 	if p.y == nil || p.y.IsEmpty() {
-		return bad(ErrShape, "Points: y is empty: must have a point")
+		return bad(fault.ErrShape, "Points: y is empty: must have a point")
 	}
 	n, d := p.x.Dims()
 	m, dy := p.y.Dims()
 	if d != dy {
-		return bad(ErrShape, "Points: x has %d columns and y has %d: must be equal", d, dy)
+		return bad(fault.ErrShape, "Points: x has %d columns and y has %d: must be equal", d, dy)
 	}
-	if err := checkCost(p.Kind); err != nil {
-		return err
+	if p.Kind == nil {
+		return bad(fault.ErrParameter, "Points: cost is nil")
+	}
+	if c, ok := p.Kind.(interface{ Validate() error }); ok {
+		if err := c.Validate(); err != nil {
+			return err
+		}
 	}
 	for _, c := range []struct {
 		name string
@@ -93,7 +99,7 @@ func (p *PointCloud) build() error {
 		for i := range rows {
 			for k, v := range c.v.RawRowView(i) {
 				if v-v != 0 {
-					return bad(ErrCost, "Points: %s[%d,%d] = %g: must be finite", c.name, i, k, v)
+					return bad(fault.ErrCost, "Points: %s[%d,%d] = %g: must be finite", c.name, i, k, v)
 				}
 			}
 		}
@@ -108,60 +114,43 @@ func (p *PointCloud) build() error {
 	return nil
 }
 
-// checkCost reports a cost whose parameter is out of range.
-func checkCost(c PointCost) error {
-	switch c := c.(type) {
-	case nil:
-		return bad(ErrParameter, "Points: cost is nil")
-	case Metric:
-		if c < SqEuclidean || c > Cosine {
-			return bad(ErrParameter, "Points: cost = Metric(%d): unknown", int(c))
-		}
-	case Power:
-		if !(c > 0) || math.IsInf(float64(c), 0) {
-			return bad(ErrParameter, "Points: cost = Power(%g): must be > 0 and finite", float64(c))
-		}
-	case SqEuclideanL1:
-		if math.IsNaN(float64(c)) || math.IsInf(float64(c), 0) {
-			return bad(ErrParameter, "Points: cost = SqEuclideanL1(%g): must be finite", float64(c))
-		}
-	case CostFunc:
-		if c.Value == nil {
-			return bad(ErrParameter, "Points: cost = CostFunc with a nil Value")
-		}
-	}
-	return nil
-}
-
 // Frugal reports whether solvers are to keep memory of the order of n + m.
-func (p *PointCloud) Frugal() bool { return p.frugal }
+func (p *Cloud) Frugal() bool { return p.frugal }
 
 // Quick reports whether a vector kernel computes the costs of each pass.
-func (p *PointCloud) Quick() bool {
-	_, ok := p.vector()
+func (p *Cloud) Quick() bool {
+	_, ok := p.Vector()
 	return ok && p.matrixFree
 }
 
-func (p *PointCloud) cloud() *PointCloud { return p }
+// Finite reports whether a cost of +Inf is one that overflowed: for the costs of this package.
+func (p *Cloud) Finite() bool {
+	_, known := p.Kind.(KernelCost)
+	return known
+}
 
-func (p *PointCloud) validate() error {
+// Cloud returns p.
+func (p *Cloud) Cloud() *Cloud { return p }
+
+// Validate reports points or a cost that cannot be used.
+func (p *Cloud) Validate() error {
 	if p == nil {
-		return bad(ErrShape, "geometry is a nil *PointCloud")
+		return bad(fault.ErrShape, "geometry is a nil *PointCloud")
 	}
 	return p.invalid
 }
 
 // Dims returns the number of sources and of targets.
-func (p *PointCloud) Dims() (n, m int) { return p.n, p.m }
+func (p *Cloud) Dims() (n, m int) { return p.n, p.m }
 
 // X returns the sources, n×d.
-func (p *PointCloud) X() *mat.Dense { return p.x }
+func (p *Cloud) X() *mat.Dense { return p.x }
 
 // Y returns the targets, m×d.
-func (p *PointCloud) Y() *mat.Dense { return p.y }
+func (p *Cloud) Y() *mat.Dense { return p.y }
 
 // Row returns the costs from source i to every target.
-func (p *PointCloud) Row(i int, buf []float64) []float64 {
+func (p *Cloud) Row(i int, buf []float64) []float64 {
 	if !p.matrixFree {
 		p.once.Do(p.hold)
 		return p.held[i*p.m : (i+1)*p.m : (i+1)*p.m]
@@ -170,15 +159,15 @@ func (p *PointCloud) Row(i int, buf []float64) []float64 {
 	return buf[:p.m]
 }
 
-func (p *PointCloud) hold() {
-	held := p.memory.floats(p.n * p.m)
-	sw := newSweep(p, 0)
-	square, ok := p.vector()
-	sw.each(func(w *worker, _ int, s span) {
+func (p *Cloud) hold() {
+	held := p.allocate(p.n * p.m)
+	square, ok := p.Vector()
+	sweep := rows.NewSweep(p.n, p.m, 0, func() *cpu.Gemm[float64] { return new(cpu.Gemm[float64]) })
+	sweep.Each(func(gemm *cpu.Gemm[float64], _ int, s rows.Span) {
 		if ok && square.Abs == 0 && p.d > quickDim {
 			block := held[s.Lo*p.m : s.Hi*p.m]
 			clear(block)
-			w.gemm.AddSquares(cpu.Dense(block, s.Hi-s.Lo, p.m), denseOf(p.x).Slice(s.Lo, s.Hi), denseOf(p.y))
+			gemm.AddSquares(cpu.Dense(block, s.Hi-s.Lo, p.m), rows.View(p.x).Slice(s.Lo, s.Hi), rows.View(p.y))
 			if square.Square != 1 {
 				kern.Scale(block, square.Square, block)
 			}
@@ -192,16 +181,16 @@ func (p *PointCloud) hold() {
 }
 
 // fill writes the costs of source i.
-func (p *PointCloud) fill(dst []float64, i int) {
+func (p *Cloud) fill(dst []float64, i int) {
 	x := p.x.RawRowView(i)
-	if c, ok := p.vector(); ok {
+	if c, ok := p.Vector(); ok {
 		kern.PointCosts(dst, x, p.yt, c)
 		return
 	}
-	if k, ok := p.Kind.(kernelCost); ok && k.form().Power > 0 {
+	if k, ok := p.Kind.(KernelCost); ok && k.Form().Power > 0 {
 		kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
 		for j, v := range dst {
-			if power := k.form().Power; power == 1 {
+			if power := k.Form().Power; power == 1 {
 				dst[j] = math.Sqrt(v)
 			} else {
 				dst[j] = math.Pow(v, power/2)
@@ -214,21 +203,21 @@ func (p *PointCloud) fill(dst []float64, i int) {
 	}
 }
 
-// vector returns the cost as the vector kernels know it.
-func (p *PointCloud) vector() (cpu.Cost[float64], bool) {
-	k, ok := p.Kind.(kernelCost)
+// Vector returns the cost as the vector kernels know it.
+func (p *Cloud) Vector() (cpu.Cost[float64], bool) {
+	k, ok := p.Kind.(KernelCost)
 	if !ok {
 		return cpu.Cost[float64]{}, false
 	}
-	f := k.form()
+	f := k.Form()
 	return cpu.Cost[float64]{Square: f.Square, Abs: f.Abs}, f.Square != 0 || f.Abs != 0
 }
 
 // ExpRow computes a row of exponentials, with the costs in registers if a kernel can, else from
 // stored costs.
-func (p *PointCloud) ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64 {
+func (p *Cloud) ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64 {
 	if p.matrixFree {
-		if c, ok := p.vector(); ok {
+		if c, ok := p.Vector(); ok {
 			return kern.PointRowExpAt(dst, h, p.x.RawRowView(i), p.yt, c, inv, shift)
 		}
 	}

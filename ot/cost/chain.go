@@ -1,4 +1,4 @@
-package ot
+package cost
 
 import (
 	"math"
@@ -6,46 +6,52 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/ot/internal/rows"
 )
 
-// A form is a cost that has vector kernels:
+// A Form is a cost that has vector kernels:
 //
 //	Square·|x−y|² + Abs·|x−y|₁,   or |x−y|^Power where Power > 0,   or 1 − x·y/(|x||y|) where Angle is true.
-type form struct {
+type Form struct {
 	Square, Abs, Power float64
 	Angle              bool
 }
 
-// kernelCost is a point cost that has a form; other costs are called for every pair.
-type kernelCost interface {
-	form() form
+// KernelCost is a point cost that has a form, which is symmetric; other costs are called for every
+// pair.
+type KernelCost interface {
+	PointCost
+	Form() Form
 }
 
-func (c Metric) form() form {
+// Form returns the form of the cost.
+func (c Metric) Form() Form {
 	switch c {
 	case L1:
-		return form{Abs: 1}
+		return Form{Abs: 1}
 	case Euclidean:
-		return form{Power: 1}
+		return Form{Power: 1}
 	case Cosine:
-		return form{Angle: true}
+		return Form{Angle: true}
 	}
-	return form{Square: 1}
+	return Form{Square: 1}
 }
 
-func (c SqEuclideanL1) form() form { return form{Square: 1, Abs: float64(c)} }
+// Form returns the form of the cost.
+func (c SqEuclideanL1) Form() Form { return Form{Square: 1, Abs: float64(c)} }
 
-func (c Power) form() form { return form{Power: float64(c)} }
+// Form returns the form of the cost.
+func (c Power) Form() Form { return Form{Power: float64(c)} }
 
-// chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
+// Chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
 // products where the cost has a form.
 //
 // For |x−y|², Σⱼ G_ij·2(xᵢ−yⱼ) = 2((G1)ᵢ xᵢ − (G y)ᵢ). Points are taken relative to the mean of the
 // targets, so that cancellation depends on the size of the clouds and not on their distance from
 // the origin.
-type chain struct {
+type Chain struct {
 	cost   PointCost
-	form   form
+	form   Form
 	known  bool
 	x, y   *mat.Dense // centred, or of length 1 for Angle, where the cost has a form
 	nx, ny []float64  // their lengths for Angle
@@ -53,13 +59,14 @@ type chain struct {
 	reach  float64    // the largest distance from the centre, for Power
 }
 
-func newChain(p *PointCloud) *chain {
-	c := &chain{cost: p.Kind, x: p.x, y: p.y}
-	k, ok := p.Kind.(kernelCost)
+// NewChain returns the chain rule of a cloud.
+func NewChain(p *Cloud) *Chain {
+	c := &Chain{cost: p.Kind, x: p.x, y: p.y}
+	k, ok := p.Kind.(KernelCost)
 	if !ok {
 		return c
 	}
-	c.form, c.known = k.form(), true
+	c.form, c.known = k.Form(), true
 	if c.form.Angle {
 		c.x, c.nx = unit(p.x)
 		c.y, c.ny = unit(p.y)
@@ -108,43 +115,43 @@ func unit(a *mat.Dense) (*mat.Dense, []float64) {
 // coordinates returns aᵀ, row after row.
 func coordinates(a *mat.Dense) []float64 { return mat.DenseCopyOf(a.T()).RawMatrix().Data }
 
-// add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
-// It may overwrite the rows.
-func (c *chain) add(w *worker, dx, dy *mat.Dense, g []float64, lo, hi int) {
+// Add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
+// It may overwrite the rows. The multiplier w and col, of length m, are scratch.
+func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []float64, lo, hi int) {
 	block := cpu.Dense(g, hi-lo, len(g)/(hi-lo))
 	switch {
 	case !c.known:
 		c.eachPair(dx, dy, g, lo, hi)
 	case c.form.Angle:
-		// −Σⱼ G_ij ŷⱼ; finish subtracts the part along x̂ and divides by the lengths.
+		// −Σⱼ G_ij ŷⱼ; Finish subtracts the part along x̂ and divides by the lengths.
 		c.products(w, dx, dy, block, lo, hi, 1)
 	case c.form.Power == 2:
-		c.squares(w, dx, dy, block, lo, hi, 2)
+		c.squares(w, col, dx, dy, block, lo, hi, 2)
 	case c.form.Power > 0:
 		c.powers(dx, dy, g, lo, hi)
-		c.squares(w, dx, dy, block, lo, hi, 1)
+		c.squares(w, col, dx, dy, block, lo, hi, 1)
 	default:
 		if c.form.Abs != 0 {
 			c.signs(dx, dy, g, lo, hi)
 		}
 		if c.form.Square != 0 {
-			c.squares(w, dx, dy, block, lo, hi, 2*c.form.Square)
+			c.squares(w, col, dx, dy, block, lo, hi, 2*c.form.Square)
 		}
 	}
 }
 
 // products subtracts weight·G y from dx and weight·Gᵀx from dy.
-func (c *chain) products(w *worker, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
 	if dx != nil {
-		w.gemm.Add(denseOf(dx).Slice(lo, hi), -weight, block, denseOf(c.y))
+		w.Add(rows.View(dx).Slice(lo, hi), -weight, block, rows.View(c.y))
 	}
 	if dy != nil {
-		w.gemm.Add(denseOf(dy), -weight, block.T(), denseOf(c.x).Slice(lo, hi))
+		w.Add(rows.View(dy), -weight, block.T(), rows.View(c.x).Slice(lo, hi))
 	}
 }
 
 // squares is add for weight·½|x−y|².
-func (c *chain) squares(w *worker, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
 	c.products(w, dx, dy, block, lo, hi, weight)
 	m := block.Cols
 	if dx != nil {
@@ -153,7 +160,6 @@ func (c *chain) squares(w *worker, dx, dy *mat.Dense, block cpu.Matrix[float64],
 		}
 	}
 	if dy != nil {
-		col := w.cost[:m] // the block was made from it
 		clear(col)
 		for i := range hi - lo {
 			axpy(col, block.Data[i*m:(i+1)*m], weight)
@@ -165,7 +171,7 @@ func (c *chain) squares(w *worker, dx, dy *mat.Dense, block cpu.Matrix[float64],
 }
 
 // signs is add for Abs·|x−y|₁.
-func (c *chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
+func (c *Chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	n, d := c.x.Dims()
 	m := len(g) / (hi - lo)
 	if dx != nil {
@@ -179,14 +185,14 @@ func (c *chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	if dy == nil {
 		return
 	}
-	var col [blockRows]float64
+	col := make([]float64, hi-lo)
 	for j := range m {
 		for i := range hi - lo {
 			col[i] = g[i*m+j]
 		}
 		row, y := dy.RawRowView(j), c.y.RawRowView(j)
 		for k := range d {
-			row[k] += c.form.Abs * kern.DotSign(col[:hi-lo], c.xt[k*n+lo:k*n+hi], y[k])
+			row[k] += c.form.Abs * kern.DotSign(col, c.xt[k*n+lo:k*n+hi], y[k])
 		}
 	}
 }
@@ -198,7 +204,7 @@ const closePair = 0x1p-12
 
 // powers turns G into G·p|x−y|^(p−2), after which the gradient is that of ½|x−y|², and adds the
 // gradients of close pairs separately.
-func (c *chain) powers(dx, dy *mat.Dense, g []float64, lo, hi int) {
+func (c *Chain) powers(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	m, p := len(g)/(hi-lo), c.form.Power
 	for i := lo; i < hi; i++ {
 		x := c.x.RawRowView(i)
@@ -227,7 +233,7 @@ func rowOf(a *mat.Dense, i int) []float64 {
 }
 
 // eachPair is add by the cost's own gradient.
-func (c *chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
+func (c *Chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	m := len(g) / (hi - lo)
 	for i := lo; i < hi; i++ {
 		for j, v := range g[(i-lo)*m : (i-lo+1)*m] {
@@ -238,8 +244,8 @@ func (c *chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	}
 }
 
-// finish completes gradients after all rows were added.
-func (c *chain) finish(dx, dy *mat.Dense) {
+// Finish completes gradients after all rows were added.
+func (c *Chain) Finish(dx, dy *mat.Dense) {
 	if c.form.Angle {
 		project(dx, c.x, c.nx)
 		project(dy, c.y, c.ny)
@@ -264,3 +270,7 @@ func project(d, unit *mat.Dense, length []float64) {
 		}
 	}
 }
+
+func axpy(dst, x []float64, w float64) { kern.Axpy(dst, w, x) }
+
+func dot(x, y []float64) float64 { return kern.Dot(x, y) }

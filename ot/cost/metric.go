@@ -1,11 +1,15 @@
-package ot
+package cost
 
 import (
 	"fmt"
 	"math"
+
+	"coupling/ot/internal/fault"
 )
 
 // PointCost is a cost between two points of the same dimension, with its gradient.
+//
+// A cost may also have a method Validate() error, which Points calls.
 //
 // SqEuclidean, L1, Euclidean, Cosine, SqEuclideanL1(mix), Power(p) and CostFunc are the ones of this package.
 type PointCost interface {
@@ -35,6 +39,14 @@ func (c Metric) String() string {
 		return fmt.Sprintf("Metric(%d)", int(c))
 	}
 	return [...]string{"sqeuclidean", "l1", "euclidean", "cosine"}[c]
+}
+
+// Validate reports an unknown metric.
+func (c Metric) Validate() error {
+	if c < SqEuclidean || c > Cosine {
+		return bad(fault.ErrParameter, "Points: cost = Metric(%d): unknown", int(c))
+	}
+	return nil
 }
 
 // Cost returns c(x, y).
@@ -85,6 +97,14 @@ func (c Metric) Grad(dx, dy []float64, w float64, x, y []float64) {
 // SqEuclideanL1 is the cost of DP-Sinkhorn, |x−y|² + m·Σ|xₖ−yₖ|; the value is the mix m.
 type SqEuclideanL1 float64
 
+// Validate reports a mix that is not finite.
+func (c SqEuclideanL1) Validate() error {
+	if math.IsNaN(float64(c)) || math.IsInf(float64(c), 0) {
+		return bad(fault.ErrParameter, "Points: cost = SqEuclideanL1(%g): must be finite", float64(c))
+	}
+	return nil
+}
+
 // Cost returns |x−y|² + m·|x−y|₁.
 func (c SqEuclideanL1) Cost(x, y []float64) float64 {
 	var s, l float64
@@ -106,6 +126,14 @@ func (c SqEuclideanL1) Grad(dx, dy []float64, w float64, x, y []float64) {
 
 // Power is |x−y|ᵖ, the Euclidean distance to the power p > 0; the value is p.
 type Power float64
+
+// Validate reports a p that is not positive and finite.
+func (c Power) Validate() error {
+	if !(c > 0) || math.IsInf(float64(c), 0) {
+		return bad(fault.ErrParameter, "Points: cost = Power(%g): must be > 0 and finite", float64(c))
+	}
+	return nil
+}
 
 // Cost returns |x−y|ᵖ.
 func (c Power) Cost(x, y []float64) float64 { return math.Pow(distance(x, y), float64(c)) }
@@ -129,11 +157,30 @@ type CostFunc struct {
 	Gradient func(dx, dy []float64, w float64, x, y []float64)
 }
 
+// Validate reports a nil Value.
+func (f CostFunc) Validate() error {
+	if f.Value == nil {
+		return bad(fault.ErrParameter, "Points: cost = CostFunc with a nil Value")
+	}
+	return nil
+}
+
 // Cost returns f.Value(x, y).
 func (f CostFunc) Cost(x, y []float64) float64 { return f.Value(x, y) }
 
 // Grad calls f.Gradient.
 func (f CostFunc) Grad(dx, dy []float64, w float64, x, y []float64) { f.Gradient(dx, dy, w, x, y) }
+
+// Reversed returns the cost c(y, x).
+func Reversed(c PointCost) PointCost {
+	if _, symmetric := c.(KernelCost); symmetric {
+		return c
+	}
+	return CostFunc{
+		Value:    func(x, y []float64) float64 { return c.Cost(y, x) },
+		Gradient: func(dx, dy []float64, w float64, x, y []float64) { c.Grad(dy, dx, w, y, x) },
+	}
+}
 
 func addOpposite(dx, dy []float64, k int, v float64) {
 	if dx != nil {

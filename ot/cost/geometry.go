@@ -1,0 +1,153 @@
+// Package cost has the costs of moving mass, below every solver: geometries, which give the costs of
+// a problem a row at a time, and costs between points. Package ot has its names too.
+package cost
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
+	"coupling/ot/internal/fault"
+	"coupling/ot/internal/rows"
+)
+
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
+
+// bad builds an error of one of the kinds of package ot.
+func bad(kind error, format string, args ...any) error {
+	return fault.New("ot", kind, format, args...)
+}
+
+// Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. Solvers read
+// costs only row by row, so a geometry may hold its matrix or compute each row when asked; the
+// speed of a solve depends on it.
+//
+// Dense, Points and MatrixFree make geometries; any other type with these two methods works with
+// every solver, as fast as Dense if its Row is as fast. A geometry may also implement the optional
+// Fused, Frugal, Finite, Symmetric and Checked. A type that embeds a geometry of this package inherits its methods and its
+// gradients with respect to points.
+type Geometry interface {
+	// Dims returns the number of sources n and of targets m.
+	Dims() (n, m int)
+	// Row returns the m costs of source i. It may fill and return buf, which has length m, or return storage of its
+	// own, which the caller does not change. It is called from several goroutines at once, each with its own buf.
+	Row(i int, buf []float64) []float64
+}
+
+// Fused is a Geometry that computes a row of exponentials without storing the costs, which is
+// faster.
+type Fused interface {
+	Geometry
+	// ExpRow writes dst[j] = exp(h[j] − c_ij·inv − shift) and returns the sum. cost is scratch, of length m.
+	ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64
+	// Quick reports whether that is as fast as reading costs from memory, so that storing a kernel in float64 does not pay.
+	Quick() bool
+}
+
+// Frugal is a Geometry that can ask for memory that does not grow with n·m: then solvers keep at most 170 MB.
+type Frugal interface {
+	Geometry
+	Frugal() bool
+}
+
+// Finite is a Geometry that can say that a cost of +Inf is an error; elsewhere it forbids the pair.
+type Finite interface {
+	Geometry
+	Finite() bool
+}
+
+// Symmetric is a Geometry that can say that its sources are its targets.
+type Symmetric interface {
+	Geometry
+	Symmetric() bool
+}
+
+// Checked is a Geometry that checks itself, also when it is nil, before any other method is called.
+type Checked interface {
+	Geometry
+	Validate() error
+}
+
+// Pointed is a Geometry between points, to which gradients can be carried. Cloud is nil where there
+// are none.
+type Pointed interface {
+	Geometry
+	Cloud() *Cloud
+}
+
+// Matrix is a geometry given as a cost matrix.
+type Matrix struct {
+	data    []float64
+	n, m    int
+	stride  int
+	invalid error
+}
+
+// Dense is the geometry of a given n×m cost matrix, which is read, not copied: do not change it during a solve.
+// Costs of either sign are allowed; NaN and infinities are reported by the solver.
+func Dense(cost mat.Matrix) *Matrix {
+	if cost == nil {
+		return &Matrix{invalid: bad(fault.ErrShape, "Dense: cost is nil")}
+	}
+	d, ok := cost.(*mat.Dense)
+	if ok && d == nil {
+		return &Matrix{invalid: bad(fault.ErrShape, "Dense: cost is nil")}
+	}
+	if !ok {
+		d = mat.DenseCopyOf(cost)
+	}
+	if d.IsEmpty() {
+		return &Matrix{}
+	}
+	raw := d.RawMatrix()
+	return &Matrix{data: raw.Data, n: raw.Rows, m: raw.Cols, stride: raw.Stride}
+}
+
+// Dims returns the number of sources and of targets.
+func (c *Matrix) Dims() (n, m int) { return c.n, c.m }
+
+// Row returns row i of the matrix itself.
+func (c *Matrix) Row(i int, _ []float64) []float64 {
+	return c.data[i*c.stride : i*c.stride+c.m : i*c.stride+c.m]
+}
+
+// Validate reports a matrix that Dense was not given.
+func (c *Matrix) Validate() error {
+	if c == nil {
+		return bad(fault.ErrShape, "geometry is a nil *CostMatrix")
+	}
+	return c.invalid
+}
+
+// Check returns an error for a geometry made from bad input, with the argument's name: ErrShape,
+// ErrCost or ErrParameter of package ot.
+func Check(name string, g Geometry) error {
+	if g == nil {
+		return bad(fault.ErrShape, "%s is nil", name)
+	}
+	if v, ok := g.(Checked); ok {
+		if err := v.Validate(); err != nil {
+			return err
+		}
+	}
+	if n, m := g.Dims(); n < 1 || m < 1 {
+		return bad(fault.ErrShape, "%s is %d×%d: must have a source and a target", name, n, m)
+	}
+	return nil
+}
+
+// All returns the costs of a geometry as a new n×m matrix. It panics with the error of Check if
+// there is one.
+func All(g Geometry) *mat.Dense {
+	if err := Check("geometry", g); err != nil {
+		panic(err)
+	}
+	n, m := g.Dims()
+	data := make([]float64, n*m)
+	rows.NewSweep(n, m, 0, func() []float64 { return make([]float64, m) }).Each(func(buf []float64, _ int, s rows.Span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			copy(data[i*m:(i+1)*m], g.Row(i, buf))
+		}
+	})
+	return mat.NewDense(n, m, data)
+}
