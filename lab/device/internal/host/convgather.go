@@ -193,35 +193,41 @@ func (g *gathering[T]) images(pad *pad[T], lo, hi, part, parts int) {
 		clear(images)
 		copyPlanes(g.pad, images, g.src[lo*source:], (hi-lo)*g.in)
 	}
-	for i := range g.phases {
-		p := &g.phases[i]
-		rows := (hi - lo) * p.rows.count
-		step := max(1, gatherWindows/max(1, p.cols.count))
+	across := len(g.pad.cols.phases)
+	for i := 0; i < len(g.phases); i += across {
+		ps := g.phases[i : i+across]
+		rows := (hi - lo) * ps[0].rows.count
+		step := max(1, gatherWindows/max(1, ps[0].cols.count))
 		for s := part; s < len(g.widths); s += parts {
 			for r := 0; r < rows; r += step {
-				g.block(pad, p, s, images, lo, r, min(r+step, rows))
+				g.block(pad, ps, s, images, lo, r, min(r+step, rows))
 			}
 		}
 	}
 }
 
-// block does a strip for rows r0 to r1 of windows, counted through the images from lo on.
-func (g *gathering[T]) block(pad *pad[T], p *gatherPhase[T], s int, images []T, lo, r0, r1 int) {
-	width, across := g.widths[s], len(p.starts)
+// block does a strip for rows r0 to r1 of windows, counted through the images from lo on, of the phases ps, which differ
+// in their columns.
+func (g *gathering[T]) block(pad *pad[T], ps []gatherPhase[T], s int, images []T, lo, r0, r1 int) {
+	width := g.widths[s]
 	team := g.e.k.TapGroups(width)
-	groups := p.groups[r0*across : r1*across]
-	acc := pad.buf(1, (len(groups)+team-1)/team*team*cpu.Group*width)
-	clear(acc)
-	if p.taps > 0 {
-		g.e.k.SumTaps(acc, images, groups, p.cols.stride, p.offsets, p.packed[s], width)
+	room := ((r1-r0)*len(ps[0].starts) + team) * cpu.Group * width // the first phase has the most columns
+	sums := pad.zeros(1, len(ps)*room)
+	for j, p := range ps {
+		acc, across := sums[j*room:(j+1)*room], len(p.starts)
+		groups := p.groups[r0*across : r1*across]
+		if p.taps > 0 {
+			acc := acc[:(len(groups)+team-1)/team*team*cpu.Group*width]
+			g.e.k.SumTaps(acc, images, groups, p.cols.stride, p.offsets, p.packed[s], width)
+		}
+		compact(acc, r1-r0, p.cols.count, across, width)
 	}
-	compact(acc, r1-r0, p.cols.count, across, width)
 	from, n := g.strip(s)
-	count := p.cols.count
+	height := ps[0].rows.count
 	for r := r0; r < r1; { // an image's rows at a time
-		b, y := r/p.rows.count, r%p.rows.count
-		rows := min(p.rows.count-y, r1-r)
-		g.write(pad, p, acc[(r-r0)*count*width:], width, ((lo+b)*g.out+from)*g.h*g.w, n, y, rows)
+		b, y := r/height, r%height
+		rows := min(height-y, r1-r)
+		g.write(pad, ps, func(j int) []T { return sums[j*room+(r-r0)*ps[j].cols.count*width:] }, width, ((lo+b)*g.out+from)*g.h*g.w, n, y, rows)
 		r += rows
 	}
 }
@@ -242,22 +248,48 @@ func compact[T any](acc []T, rows, count, across, width int) {
 	}
 }
 
-// write turns rows of windows, stride elements of acc apart, n channels of each, into the planes from at on.
-func (g *gathering[T]) write(pad *pad[T], p *gatherPhase[T], acc []T, stride, at, n, y, rows int) {
-	count, plane := p.cols.count, g.h*g.w
-	if p.rows.step == 1 && p.cols.step == 1 {
-		g.e.k.Transpose(g.dst[at+y*count:], plane, acc, stride, rows*count, n)
+// write turns rows of windows, stride elements of the sums of each phase apart, n channels of each, into the planes from
+// at on.
+func (g *gathering[T]) write(pad *pad[T], ps []gatherPhase[T], sums func(j int) []T, stride, at, n, y, rows int) {
+	first, plane := ps[0], g.h*g.w
+	if first.rows.step == 1 && first.cols.step == 1 {
+		g.e.k.Transpose(g.dst[at+y*g.w:], plane, sums(0), stride, rows*g.w, n)
 		return
 	}
-	turned := pad.buf(2, n*rows*count)
-	g.e.k.Transpose(turned, rows*count, acc, stride, rows*count, n)
+	room := n * rows * first.cols.count
+	turned := pad.buf(2, len(ps)*room)
+	for j, p := range ps {
+		g.e.k.Transpose(turned[j*room:], rows*p.cols.count, sums(j), stride, rows*p.cols.count, n)
+	}
 	for o := range n {
 		for r := range rows {
-			from := turned[(o*rows+r)*count:][:count]
-			to := g.dst[at+o*plane+(p.rows.first+(y+r)*p.rows.step)*g.w+p.cols.first:]
-			for x, v := range from {
-				to[x*p.cols.step] = v
+			to := g.dst[at+o*plane+(first.rows.first+(y+r)*first.rows.step)*g.w:][:g.w]
+			if len(ps) == 2 {
+				a, b := first.cols.count, ps[1].cols.count
+				zip(to, turned[(o*rows+r)*a:][:a], turned[room+(o*rows+r)*b:][:b])
+				continue
+			}
+			for j, p := range ps {
+				for x, v := range turned[j*room+(o*rows+r)*p.cols.count:][:p.cols.count] {
+					to[j+x*p.cols.step] = v
+				}
 			}
 		}
+	}
+}
+
+// zip is a_0, b_0, a_1, b_1, …; a may have one more.
+func zip[T any](to, a, b []T) {
+	for ; len(b) >= 4; to, a, b = to[8:], a[4:], b[4:] {
+		x, y, z := (*[4]T)(a), (*[4]T)(b), (*[8]T)(to)
+		for i := range x {
+			z[2*i], z[2*i+1] = x[i], y[i]
+		}
+	}
+	for i, v := range b {
+		to[2*i], to[2*i+1] = a[i], v
+	}
+	if len(to) > 2*len(b) {
+		to[2*len(b)] = a[len(b)]
 	}
 }

@@ -131,35 +131,41 @@ func (g *gathering[T]) interleaved(pad *pad[T], lo, hi, part, parts int) {
 	for i := lo; i < hi; i += octet {
 		g.e.k.Transpose(images[front+(i-lo)*source:], octet, g.src[i*source:], source, min(octet, hi-i), source)
 	}
-	quads := roundUp(hi-lo, cpu.Group) / cpu.Group
-	step := max(1, gatherWindows*len(g.phases)/max(1, quads*cpu.Group*g.w))
+	step := max(1, gatherWindows*len(g.phases)/max(1, roundUp(hi-lo, cpu.Group)*g.w))
 	for first := 0; first < g.h; first += step { // the phases of some rows one after the other: they write to the same lines
-		for i := range g.phases {
-			p := &g.phases[i]
-			if first >= p.rows.count {
-				continue
-			}
-			bands := p.bands[first:min(first+step, p.rows.count)]
-			groups := p.groups
-			if quads < g.quads {
-				groups = p.rest
-			}
-			groups = groups[first*p.cols.count*quads:]
-			for s := part; s < len(g.widths); s += parts {
-				acc := g.sumBands(pad, p, s, images, groups, bands, quads)
-				from, channels := g.strip(s)
-				for b := lo; b < hi; b++ {
-					g.write(pad, p, acc[(b-lo)*g.widths[s]:], quads*cpu.Group*g.widths[s], (b*g.out+from)*g.h*g.w, channels, first, len(bands))
-				}
+		across := len(g.pad.cols.phases)
+		for i := 0; i < len(g.phases); i += across {
+			ps := g.phases[i : i+across]
+			last := min(first+step, ps[0].rows.count)
+			for s := part; first < last && s < len(g.widths); s += parts {
+				g.interleavedRows(pad, ps, s, images, lo, hi, first, last)
 			}
 		}
 	}
 }
 
-// sumBands is the sums of a strip for the bands of some rows, which begin with groups.
-func (g *gathering[T]) sumBands(pad *pad[T], p *gatherPhase[T], s int, images []T, groups []int, rows [][]tapBand, quads int) []T {
+// interleavedRows does a strip for the rows first … last−1 of phases that differ in their columns.
+func (g *gathering[T]) interleavedRows(pad *pad[T], ps []gatherPhase[T], s int, images []T, lo, hi, first, last int) {
+	width, quads := g.widths[s], roundUp(hi-lo, cpu.Group)/cpu.Group
+	team := g.e.k.TapGroups(width)
+	room := ((last-first)*ps[0].cols.count*quads + team) * cpu.Group * width // the first phase has the most columns
+	sums := pad.buf(1, len(ps)*room)
+	for j := range ps {
+		groups := ps[j].groups
+		if quads < g.quads {
+			groups = ps[j].rest
+		}
+		g.sumBands(sums[j*room:(j+1)*room], &ps[j], s, images, groups[first*ps[j].cols.count*quads:], ps[j].bands[first:last], quads)
+	}
+	from, channels := g.strip(s)
+	for b := lo; b < hi; b++ {
+		g.write(pad, ps, func(j int) []T { return sums[j*room+(b-lo)*width:] }, quads*cpu.Group*width, (b*g.out+from)*g.h*g.w, channels, first, last-first)
+	}
+}
+
+// sumBands leaves in acc the sums of a strip for the bands of some rows, which begin with groups.
+func (g *gathering[T]) sumBands(acc []T, p *gatherPhase[T], s int, images []T, groups []int, rows [][]tapBand, quads int) {
 	width, team, perRow := g.widths[s], g.e.k.TapGroups(g.widths[s]), p.cols.count*quads
-	acc := pad.buf(1, (len(rows)*perRow+team)*cpu.Group*width)
 	for y, bands := range rows {
 		for _, b := range bands {
 			from, to := y*perRow+b.from*quads, y*perRow+b.to*quads
@@ -170,5 +176,4 @@ func (g *gathering[T]) sumBands(pad *pad[T], p *gatherPhase[T], s int, images []
 			}
 		}
 	}
-	return acc
 }
