@@ -168,6 +168,8 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 	if c.Done >= total {
 		return nil
 	}
+	f, done := Prepare(f, n)
+	defer done()
 	checkpoints, err := newCheckpointer(l.Path, l.Every, l.stamp(), f, l.at(c.Done).sigma, c, new(tally))
 	if err != nil {
 		return err

@@ -40,6 +40,9 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 	if err := m.check(f, c); err != nil {
 		return 0, err
 	}
+	n, d := c.X.Dims()
+	f, done := Prepare(f, n)
+	defer done()
 	t := new(tally)
 	checkpoints, err := newCheckpointer(m.Path, m.Every, m.stamp(), f, m.Sigma, c, t)
 	if err != nil {
@@ -48,7 +51,6 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 	if c.Done > m.Steps && m.Path != "" {
 		return 0, fmt.Errorf("score: %s is %d steps far, the run has %d: %w", m.Path, c.Done, m.Steps, ErrParameter)
 	}
-	n, d := c.X.Dims()
 	s, y, sy := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
 	if err := f.Score(s, c.X, m.Sigma); err != nil {
 		return 0, err

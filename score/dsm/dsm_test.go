@@ -57,6 +57,32 @@ func sample(rng *rand.Rand, n int) *mat.Dense {
 	return x
 }
 
+// A network that was prepared gives the same scores at every call, level and number of rows, and frees what it kept.
+func TestPrepare(t *testing.T) {
+	dev := open(t)
+	rng := rand.New(rand.NewPCG(1, 9))
+	net := &nn.Dense{In: 2, Out: 2}
+	net.Init(dev, device.Float32, rng)
+	defer nn.Free(net.Params())
+	f := &Network{Net: nn.Seq(net, nn.Tanh()), Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
+	before, _, _ := dev.Live()
+	p, done := score.Prepare(f, 7)
+	for range 3 {
+		for _, n := range []int{7, 3, 2} {
+			x, want, got := sample(rng, n), mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
+			for _, sigma := range []float64{1, .1} {
+				if err := errors.Join(f.Score(want, x, sigma), p.Score(got, x, sigma)); err != nil || !mat.Equal(want, got) {
+					t.Errorf("%d rows at %g: %v, prepared %v, %v", n, sigma, mat.Formatted(want), mat.Formatted(got), err)
+				}
+			}
+		}
+	}
+	done()
+	if now, _, _ := dev.Live(); now != before {
+		t.Errorf("%d arrays before, %d after", before, now)
+	}
+}
+
 // A small network learns the score of a mixture: measured where the data is, in units in which zero scores have error 1,
 // and sampled with annealed Langevin dynamics the shares of the parts come out.
 func TestLearnsMixture(t *testing.T) {

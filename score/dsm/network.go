@@ -1,8 +1,10 @@
 package dsm
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -47,6 +49,11 @@ func (f *Network) Level(sigma float64) int {
 
 // Score implements score.Field.
 func (f *Network) Score(dst, x *mat.Dense, sigma float64) error {
+	return f.score(dst, x, sigma, f.block)
+}
+
+// score is Score with block for the rows that go through the network at once.
+func (f *Network) score(dst, x *mat.Dense, sigma float64, block func(x *mat.Dense, level int32) (*mat.Dense, error)) error {
 	n, d := x.Dims()
 	if d != f.Dim() {
 		return fmt.Errorf("dsm: x is %d×%d, the network takes %d: %w", n, d, f.Dim(), score.ErrShape)
@@ -57,32 +64,70 @@ func (f *Network) Score(dst, x *mat.Dense, sigma float64) error {
 	if !(sigma >= 0) || math.IsInf(sigma, 1) || len(f.Sigmas) == 0 || f.Batch < 0 {
 		return fmt.Errorf("dsm: sigma = %g of %d levels, batch %d: must be finite and ≥ 0: %w", sigma, len(f.Sigmas), f.Batch, ErrParameter)
 	}
-	level, batch := int32(f.Level(sigma)), f.Batch
-	if batch == 0 {
-		batch = 1024
-	}
+	level, batch := int32(f.Level(sigma)), f.batch(n)
 	for lo := 0; lo < n; lo += batch {
 		hi := min(lo+batch, n)
-		if err := f.block(dst.Slice(lo, hi, 0, d).(*mat.Dense), x.Slice(lo, hi, 0, d).(*mat.Dense), level); err != nil {
+		s, err := block(x.Slice(lo, hi, 0, d).(*mat.Dense), level)
+		if err != nil {
 			return err
 		}
+		dst.Slice(lo, hi, 0, d).(*mat.Dense).Copy(s)
 	}
 	return nil
 }
 
-func (f *Network) block(dst, x *mat.Dense, level int32) error {
+// batch is the number of rows of n that go through the network at once.
+func (f *Network) batch(n int) int { return max(1, min(n, cmp.Or(f.Batch, 1024))) }
+
+func (f *Network) block(x *mat.Dense, level int32) (*mat.Dense, error) {
 	defer f.Device.Scope().Close()
-	n, d := x.Dims()
-	levels := make([]int32, n)
-	for i := range levels {
-		levels[i] = level
+	n, _ := x.Dims()
+	return f.forward(f.Device.FromDense(f.Type, x), f.Device.FromInts(slices.Repeat([]int32{level}, n), n)).Mat()
+}
+
+// forward is the score at the rows of x.
+func (f *Network) forward(x, class *device.Array) *device.Array {
+	s := f.Device.Scope()
+	defer s.Close()
+	out := f.Net.Forward(&nn.Pass{ForwardOnly: true, Class: class}, x.Reshape(append([]int{x.Dim(0)}, f.Shape...)...))
+	return s.Keep(out).Reshape(x.Shape()...)
+}
+
+// recorded is a Network whose pass, for one number of rows, is recorded.
+type recorded struct {
+	*Network
+	x, class, out *device.Array
+	level         int32 // in class
+	pass          device.Replay
+}
+
+// Prepare implements score.Preparer. The memory of a pass is kept until done is called.
+func (f *Network) Prepare(n int) (prepared score.Field, done func()) {
+	n = f.batch(n)
+	r := &recorded{Network: f, x: f.Device.New(f.Type, n, f.Dim()), class: f.Device.New(device.Int32, n), level: -1}
+	return r, func() {
+		r.pass.Close()
+		r.x.Free()
+		r.class.Free()
 	}
-	in := f.Device.FromDense(f.Type, x).Reshape(append([]int{n}, f.Shape...)...)
-	out := f.Net.Forward(&nn.Pass{ForwardOnly: true, Class: f.Device.FromInts(levels, n)}, in)
-	s, err := out.Reshape(n, d).Mat()
-	if err != nil {
-		return err
+}
+
+// Score implements score.Field.
+func (r *recorded) Score(dst, x *mat.Dense, sigma float64) error {
+	return r.score(dst, x, sigma, r.block)
+}
+
+func (r *recorded) block(x *mat.Dense, level int32) (*mat.Dense, error) {
+	n, _ := x.Dims()
+	if n != r.x.Dim(0) { // the rows that are left
+		return r.Network.block(x, level)
 	}
-	dst.Copy(s)
-	return nil
+	defer r.Device.Scope().Close()
+	r.x.SetFloats(mat.DenseCopyOf(x).RawMatrix().Data)
+	if level != r.level {
+		r.class.SetInts(slices.Repeat([]int32{level}, n))
+		r.level = level
+	}
+	r.pass.Do(r.Device, func() { r.out = r.forward(r.x, r.class) })
+	return r.out.Mat()
 }

@@ -62,6 +62,14 @@ type Conditional struct {
 // Dim implements score.Field.
 func (f *Conditional) Dim() int { return f.c.Target.Dim() }
 
+// Prepare implements score.Preparer.
+func (f *Conditional) Prepare(n int) (score.Field, func()) {
+	p := *f
+	target, done := score.Prepare(f.c.Target, n)
+	p.c.Target = target
+	return &p, done
+}
+
 // violations writes V(x_i, y_i), given ψ(y_i).
 func (f *Conditional) violations(v []float64, y *mat.Dense) {
 	_, d := f.x.Dims()
