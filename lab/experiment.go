@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+
+	"coupling/lab/device"
 )
 
 // An Experiment is a named pure function of a parameter struct P. Its result R may depend only on
@@ -24,7 +26,19 @@ type Experiment[P, R any] struct {
 	Version int
 	// Run computes one cell. It returns early with ctx's error when ctx ends.
 	Run func(ctx context.Context, c *Cell, p P) (R, error)
+	// Work returns what the networks of a cell compute, from which its time is predicted; nil: there are none. It counts passes
+	// through networks on dev.
+	Work func(p P, dev *device.Device) Work
 }
+
+// Work is what trainings and evaluations of networks compute.
+type Work struct {
+	FLOP  float64 // multiplications and additions of products and convolutions
+	Steps float64 // of trainings, and evaluations of batches: passes that wait for one another
+}
+
+// Plus is the sum.
+func (w Work) Plus(v Work) Work { return Work{w.FLOP + v.FLOP, w.Steps + v.Steps} }
 
 // Key identifies a cell: 32 hexadecimal digits.
 type Key string

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	"coupling/lab/device"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -16,6 +18,7 @@ type Job struct {
 	id        Record
 	run       func(ctx context.Context, c *Cell) (value any, err error)
 	check     func(Record) error // checks that its value has the result's type; nil: not known here
+	work      func(*device.Device) Work
 	elsewhere func(ctx context.Context, s *Store) (recalled bool, err error)
 
 	invalid     error // why it must not be computed
@@ -24,6 +27,14 @@ type Job struct {
 
 // Record returns the cell's identity: a record without its value.
 func (j Job) Record() Record { return j.id }
+
+// Work returns what the networks of the cell compute; see [Experiment].
+func (j Job) Work(dev *device.Device) Work {
+	if j.work == nil {
+		return Work{}
+	}
+	return j.work(dev)
+}
 
 // Recall returns the finished cell; see [Recall].
 func (j Job) Recall(s *Store) (Record, error) {
@@ -57,7 +68,7 @@ func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 	if err == nil {
 		err = checkParams(e.Name, p)
 	}
-	return Job{
+	j := Job{
 		id: id, invalid: err, interactive: interactive,
 		run: func(ctx context.Context, c *Cell) (any, error) {
 			if e.Run == nil {
@@ -69,7 +80,11 @@ func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 			_, err := typedRecord[P, R](nil, r)
 			return err
 		},
-	}, err
+	}
+	if e.Work != nil {
+		j.work = func(dev *device.Device) Work { return e.Work(p, dev) }
+	}
+	return j, err
 }
 
 // Jobs returns the cells at ps as jobs. It panics if a key cannot be formed, because the experiment

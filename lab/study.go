@@ -36,7 +36,8 @@ type Study[P, R any] struct {
 	// Sizes says for each preset what is computed: "n = 500, five ε".
 	Sizes map[Preset]string
 	// Seconds estimates for each preset the CPU seconds of computing all cells, as measured once on
-	// two cores. The command prints it before a first run.
+	// two cores. The command prints it before a first run. Paper has no entry where networks are trained: [Experiment.Work] counts
+	// what those compute.
 	Seconds    map[Preset]float64
 	Experiment Experiment[P, R]
 	// Grid lists the parameters of the cells. The drawing and the claims read everything from the

@@ -20,7 +20,7 @@ func Tab2() lab.Study[RecipeParams, RecipeOut] {
 	s.Grid = partsGrid
 	s.Draw = func(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) { return drawAblation(v, partsRow) }
 	s.Claims = claimParts
-	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 200, lab.Paper: 2.7e7}
+	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 200}
 	return s
 }
 
@@ -49,10 +49,10 @@ func ablationStudy(name, title, what string, quick, smoke int) lab.Study[RecipeP
 // searchStudy is a table of hyperparameters.
 func searchStudy(fashion bool) lab.Study[RecipeParams, RecipeOut] {
 	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds", "MNIST, over the noise, the clip and p", 3, 1)
-	s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 110, lab.Paper: 3e7}
+	s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 110}
 	if fashion {
 		s = ablationStudy("dpsinkhorn/tab5", "Table 5: hyperparameters on Fashion-MNIST, at an ε that holds", "Fashion-MNIST, over the noise, the clip, p and m", 3, 1)
-		s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 130, lab.Paper: 5e7}
+		s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 130}
 	}
 	costs := lab.Part[AccountingParams, AccountingOut]{Experiment: accountingOf, Grid: publishedCosts}
 	s.Also = []lab.Cells{costs}

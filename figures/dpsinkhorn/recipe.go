@@ -16,6 +16,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/eval/inception"
+	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 )
@@ -63,6 +64,26 @@ func (r Recipe) training(images int) dpsinkhorn.Training {
 		t.Schedule = train.Cosine(r.Steps, 0)
 	}
 	return t
+}
+
+// work is that of a training and of so many images made.
+func (r Recipe) work(dev *device.Device, images int) lab.Work {
+	net, inputs := nn.Layer(arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: r.Hidden}.Net()), 12
+	if r.Side > 0 { // the class's embedding comes with the code
+		net, inputs = arch.MLP{Sizes: []int{20, r.Hidden, r.Hidden, r.Side * r.Side}}.Net(), 20
+	}
+	return generatorWork(dev, net, inputs, r.Steps, r.Images, r.P, images)
+}
+
+// generatorWork is that of steps of so many images and a share of fresh ones. Not counted are classifiers, DP-MERF and DP-SGD, which take
+// a fraction of it.
+func generatorWork(dev *device.Device, net nn.Layer, inputs, steps, images int, fresh float64, made int) lab.Work {
+	t := kit.Tally{Device: dev}
+	if steps > 0 {
+		t.Train(net, steps, images+int(fresh*float64(images)), inputs)
+		t.Evaluate(net, 1, made, inputs)
+	}
+	return t.Work
 }
 
 // cost is what a training spent.
@@ -136,7 +157,8 @@ type RecipeOut struct {
 	Seconds    float64   `json:"seconds"` // of training
 }
 
-var recipeOf = lab.Experiment[RecipeParams, RecipeOut]{Name: "dpsinkhorn/recipe", Version: 2, Run: runRecipe}
+var recipeOf = lab.Experiment[RecipeParams, RecipeOut]{Name: "dpsinkhorn/recipe", Version: 2, Run: runRecipe,
+	Work: func(p RecipeParams, dev *device.Device) lab.Work { return p.Recipe.work(dev, p.Synthetic) }}
 
 // keptImages is ten of each class.
 const keptImages = 100

@@ -120,7 +120,7 @@ func (p FacesPlan) pair() (sampled, projected string) {
 	return facesMixture, facesProjection
 }
 
-var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 5, Run: runFaces}
+var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 5, Run: runFaces, Work: FacesParams.work}
 
 // facesGrid has a cell for each divergence.
 func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {
@@ -157,9 +157,9 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 			lab.Smoke: "300 pictures of Fashion-MNIST at 16 × 16, two λ, networks of 3 steps",
 			lab.Quick: "4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, score a mixture of 40 Gaussians, exact score of 600 pictures, no networks",
 			lab.Full:  "20,000 pictures of Fashion-MNIST at 32 × 32, 250 sources; the paper's three λ, 1000 atoms, score a mixture of 120 Gaussians, exact score of 2000 pictures, no networks",
-			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of 128 features a divergence, 30,000 steps (the paper: 210,000)",
+			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of 128 features a divergence, 30,000 steps with a moving average of weights (the paper: 210,000)",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 42 * seconds, lab.Full: 300 * seconds, lab.Paper: 1e7 * seconds},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 42 * seconds, lab.Full: 300 * seconds},
 		Experiment: facesOf,
 		Grid:       facesGrid(fs...),
 	}
@@ -279,11 +279,7 @@ type facesRow struct {
 // facesExhibit draws rows of pictures.
 func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, FacesOut], caption string, rows []facesRow) (lab.Exhibit, error) {
 	p := c.Params
-	channels := 1
-	if p.CelebA {
-		channels = 3
-	}
-	grid := style.ImageGrid{C: channels, H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
+	grid := style.ImageGrid{C: p.channels(), H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
 	for _, r := range rows {
 		methods := c.Value.Plans[r.plan].Methods
 		y, err := artifact.Read(c.Open, facesFile(r.plan, slices.IndexFunc(methods, func(m FacesMethod) bool { return m.Name == r.method })))
@@ -550,6 +546,15 @@ func (f *faces) appoint(ctx context.Context) (err error) {
 	return err
 }
 
+// levels are those of the score network.
+func (p FacesParams) levels() ([]float64, error) {
+	highest := 90.
+	if p.F == fdiv.ChiSquare {
+		highest = 9
+	}
+	return score.Geometric(highest, facesLast, p.Nets.Levels)
+}
+
 // learnScores sets up the exact score, fits the mixture, and trains the one score network of all plans.
 func (f *faces) learnScores(ctx context.Context) (err error) {
 	mixture := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2), Steps: 10}
@@ -559,11 +564,7 @@ func (f *faces) learnScores(ctx context.Context) (err error) {
 	if f.p.Nets.Depth == 0 {
 		return nil
 	}
-	highest := 90.
-	if f.p.F == fdiv.ChiSquare {
-		highest = 9
-	}
-	if f.levels, err = score.Geometric(highest, facesLast, f.p.Nets.Levels); err != nil {
+	if f.levels, err = f.p.levels(); err != nil {
 		return err
 	}
 	dir, err := f.c.Scratch()
@@ -571,14 +572,14 @@ func (f *faces) learnScores(ctx context.Context) (err error) {
 		return err
 	}
 	_, c, h, w := f.target.Shape()
-	f.fields[networkScore], err = dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: 128, Rate: 1e-4, Decay: .999, Path: dir + "/score.ckpt", Every: every,
+	f.fields[networkScore], err = dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999, Path: dir + "/score.ckpt", Every: every,
 		Trace: func(k int, _ float64) { f.c.Progress(k, f.p.Nets.Score) }}.
 		Run(ctx, f.c.Rand("score"), f.dev, arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.target.Mat(), []int{c, h, w})
 	return err
 }
 
-// facesLast is the last noise level, and facesStep its step.
-const facesLast, facesStep = .01, 5e-5
+// facesLast is the last noise level, facesStep its step, and facesBatch that of the score network's training.
+const facesLast, facesStep, facesBatch = .01, 5e-5, 128
 
 // facesPlan is a plan under way.
 type facesPlan struct {
@@ -589,18 +590,28 @@ type facesPlan struct {
 
 // width is that of the factor exp(−s·c) where s is the steepest slope of log M: 1/λ under KL, β under χ². Steps of σ²/2 there are as
 // long as the factor bears.
-func (f *facesPlan) width(k scones.Compatibility) float64 {
+func (p FacesParams) width(k scones.Compatibility) float64 {
 	lambda := k.Lambda
 	if k.Beta > 0 {
 		lambda = 1 / k.Beta
 	}
-	return math.Sqrt(lambda * float64(f.target.Dim()) / 2)
+	return math.Sqrt(lambda * float64(p.dim()) / 2)
 }
+
+// channels are those of a picture, and dim all its values.
+func (p FacesParams) channels() int {
+	if p.CelebA {
+		return 3
+	}
+	return 1
+}
+
+func (p FacesParams) dim() int { return p.channels() * p.Side * p.Side }
 
 // sampler anneals from that width to the last level, each level two thirds of the one before. Under the mixture it ends at σ = 0.129,
 // below which that knows no more of a picture, and the denoising step takes the rest off.
 func (f *facesPlan) sampler(k scones.Compatibility, field string) (score.Langevin, error) {
-	first, last, steps := f.width(k), facesLast, 5
+	first, last, steps := f.p.width(k), facesLast, 5
 	if field == mixtureScore {
 		last, steps = .129, 6
 	}
@@ -730,7 +741,6 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, c, h, w := f.target.Shape()
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
 	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
 		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: dir + "/" + f.file("potentials") + ".ckpt", Every: every}.
@@ -740,7 +750,7 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: f.fields[networkScore], Mean: true}
 	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/" + f.file("projection") + ".ckpt", Every: every}.
-		Run(ctx, rng, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), from, to)
+		Run(ctx, rng, f.dev, f.p.projection(), from, to)
 	if err != nil {
 		return err
 	}
@@ -751,12 +761,23 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	if err := f.add(ctx, facesNetProjection, mean, 0); err != nil {
 		return err
 	}
-	first := f.width(k)
-	l := score.Langevin{Levels: slices.DeleteFunc(slices.Clone(f.levels), func(s float64) bool { return s > first && s > facesLast }), Steps: 5, Step: 1.5e-6, Denoise: true}
+	return f.sampled(ctx, facesNetwork, coupling, f.p.networkSampler(k, f.levels), mean)
+}
+
+// networkSampler is the paper's, of the levels below the width of the factor.
+func (p FacesParams) networkSampler(k scones.Compatibility, levels []float64) score.Langevin {
+	first := p.width(k)
+	l := score.Langevin{Levels: slices.DeleteFunc(slices.Clone(levels), func(s float64) bool { return s > first && s > facesLast }), Steps: 5, Step: 1.5e-6, Denoise: true}
 	if k.F == fdiv.KL && k.Lambda < .01 {
 		l.Steps, l.Step = 7, 1e-6
 	}
-	return f.sampled(ctx, facesNetwork, coupling, l, mean)
+	return l
+}
+
+// projection is the network of the barycentric projection, of rows of pixels.
+func (p FacesParams) projection() nn.Layer {
+	net := arch.BarycentricImages{Channels: p.channels(), Features: max(p.Nets.Features*3/8, 2)}.Net()
+	return nn.Seq(&nn.Reshape{Shape: []int{p.channels(), p.Side, p.Side}}, net, nn.Flatten())
 }
 
 // facesShown is how many pictures of a method are kept.
@@ -786,8 +807,3 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds 
 
 // facesFile is the artifact of a method of a plan, by number.
 func facesFile(plan, method int) string { return fmt.Sprintf("%d-%d.npy", plan, method) }
-
-// flat lets a network of images take and give rows.
-func flat(net nn.Layer, c, h, w int) nn.Layer {
-	return nn.Seq(&nn.Reshape{Shape: []int{c, h, w}}, net, nn.Flatten())
-}

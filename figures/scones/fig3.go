@@ -48,7 +48,7 @@ func Fig3() lab.Study[DigitsParams, DigitsOut] {
 			lab.Full:  "all digits; critics 2 × 256, 3000 steps; scores a mixture of 120 Gaussians and a U-Net of width 16, 2000 steps; 250 sources, 2000 atoms; exact score of at most 7291 digits",
 			lab.Paper: "all digits; critics 2 × 1024, 5000 steps, batch 1000; scores a mixture of 150 Gaussians and the paper's NCSN of 64 features, 40,000 steps; 4000 sources, 2000 atoms; exact score of all digits",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 4, lab.Quick: 50, lab.Full: 900, lab.Paper: 100000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 4, lab.Quick: 50, lab.Full: 900},
 		Experiment: digitsOf,
 		Grid:       digitsGrid,
 		Draw:       drawFig3,
@@ -279,7 +279,7 @@ func (o DigitsOut) method(name string) (DigitsMethod, bool) {
 	return o.Methods[i], true
 }
 
-var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 6, Run: runDigits}
+var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 6, Run: runDigits, Work: DigitsParams.work}
 
 // cloud is digits as rows in [0, 1], and as images.
 type cloud struct {

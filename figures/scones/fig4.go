@@ -45,7 +45,7 @@ func Fig4() lab.Study[RollParams, RollOut] {
 			lab.Full:  "1500 atoms on each side, 200 sources × 20 samples, the paper's 10 levels × 300 steps; critics 3 × 96, score 4 × 64, 50 sources × 20 samples",
 			lab.Paper: "1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps; critics 3 × 4096, score 4 × 2048",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 250, lab.Paper: 20000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 250},
 		Experiment: rollOf,
 		Grid:       rollGrid,
 		Also:       []lab.Cells{rollNets},
@@ -453,7 +453,7 @@ type RollNetOut struct {
 	Seconds  float64 `json:"seconds"`  // a sample
 }
 
-var rollNetsOf = lab.Experiment[RollNetParams, RollNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runRollNets}
+var rollNetsOf = lab.Experiment[RollNetParams, RollNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runRollNets, Work: RollNetParams.work}
 
 func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNetOut, err error) {
 	w, errW := newSwiss(ctx, c, p.Problem)

@@ -42,7 +42,7 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 			lab.Full:  "five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and of 3 × 256 at d = 64",
 			lab.Paper: "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run and fitted, networks of 3 × 4096",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 57, lab.Full: 1000, lab.Paper: 30000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 57, lab.Full: 1000},
 		Experiment: gaussiansOf,
 		Grid:       gaussiansGrid,
 		Also:       []lab.Cells{networks},
@@ -519,7 +519,7 @@ type NetworksOut struct {
 // networksOf trains critics by Algorithm 1 and samples with the longer steps, from the projection of a network. A run that is killed goes on from its
 // checkpoint.
 var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
-	Name: "scones/gaussians-networks", Version: 2,
+	Name: "scones/gaussians-networks", Version: 2, Work: NetworksParams.work,
 	Run: func(ctx context.Context, c *lab.Cell, p NetworksParams) (out NetworksOut, err error) {
 		w, errW := newProblem(c, p.Problem)
 		dev, errDev := c.Device(p.Device)

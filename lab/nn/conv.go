@@ -41,6 +41,7 @@ func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array {
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
 	w, vectors := c.Spectral.apply(p, c.W.Value)
 	device.Conv(y, x, c.shaped(w), c.Window)
+	p.FLOP += 2 * float64(y.Len()*w.Len()/c.Out)
 	if c.B != nil {
 		device.Add(y, y, c.B.Value.Reshape(1, c.Out, 1, 1))
 	}

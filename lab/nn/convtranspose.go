@@ -54,6 +54,7 @@ func (c *ConvTranspose2D) Forward(p *Pass, x *device.Array) *device.Array {
 	oh, ow := c.size(x.Dim(2), x.Dim(3))
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
 	device.ConvInput(y, x, c.W.Value, c.Window)
+	p.FLOP += 2 * float64(x.Len()*c.W.Value.Len()/c.In)
 	if c.B != nil {
 		device.Add(y, y, c.B.Value.Reshape(1, c.Out, 1, 1))
 	}

@@ -36,6 +36,7 @@ func (d *Dense) Forward(p *Pass, x *device.Array) *device.Array {
 	y := x.Device().New(x.Type(), x.Dim(0), d.Out)
 	w, vectors := d.Spectral.apply(p, d.W.Value)
 	device.Gemm(y, 1, x.N(), w.T(), 0)
+	p.FLOP += 2 * float64(y.Len()*d.In)
 	if d.B != nil {
 		device.Add(y, y, d.B.Value.Reshape(1, d.Out))
 	}

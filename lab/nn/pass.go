@@ -33,6 +33,9 @@ type Pass struct {
 	// gradients of parameters, and it may return nil. Layers that mix examples panic.
 	Squares *device.Array
 
+	// FLOP counts the multiplications and additions of the products and convolutions that Forward computes.
+	FLOP float64
+
 	frames []frame
 	next   int // frames below have not been popped
 	// uses counts the frames that hold an array. Those that layers of a Sequential made are its own to free.

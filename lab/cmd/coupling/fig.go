@@ -33,7 +33,7 @@ type figFlags struct {
 	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
 	Format    []string `default:"png" enum:"png,svg,pdf" help:"Formats of pictures: png, svg, pdf."`
 	Check     bool     `help:"Exit with code 4 if a claim differs."`
-	DryRun    bool     `help:"Only print what would be computed, and about how long that takes."`
+	DryRun    bool     `help:"Only print what would be computed, and about how long that takes here and, of networks, on an H200."`
 }
 
 func (f *figFlags) setting() (lab.Setting, error) {

@@ -95,7 +95,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", set.Preset, p)
 	if f.DryRun {
-		return nil
+		return printWork(a, s, p.figs, set)
 	}
 	began := time.Now()
 	var pages []gallery.Page

@@ -55,3 +55,24 @@ func TestParameterCounts(t *testing.T) {
 		})
 	}
 }
+
+// Multiplications of one example's forward pass, in millions: DCGAN's summed by hand from its layers (7²·24·256 as a transposed
+// convolution of a 1×1 input, and three more), the others as counted for the published code.
+func TestFLOP(t *testing.T) {
+	dev := nntest.Open(t)
+	defer dev.Close()
+	for _, c := range []struct {
+		name     string
+		net      nn.Layer
+		shape    []int
+		millions float64
+	}{
+		{"DCGAN", arch.DCGAN{Latent: 100}.Net(), []int{100}, 53.1},
+		{"NCSN, digits", arch.NCSN{Channels: 1, Features: 64, Levels: 10}.Net(), []int{1, 16, 16}, 618},
+		{"critic", arch.Critic(64, 2048, 2048, 2048), []int{64}, 8.52},
+	} {
+		if got := nn.FLOP(dev, c.net, c.shape...) / 2e6; math.Abs(got/c.millions-1) > .01 {
+			t.Errorf("%s: %.4g million multiplications, want %.4g", c.name, got, c.millions)
+		}
+	}
+}

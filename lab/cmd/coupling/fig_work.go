@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"coupling/lab"
+	"coupling/lab/device"
+)
+
+// How fast networks are, for predictions. A step of DCGAN takes products at 75 GFLOP/s where large ones run at 95 (the tables of package
+// lab/nn/peers). An H200 has 67 TFLOP/s in float32 by NVIDIA's data sheet, of which large products reach some 52 (a guess that
+// devicetest's model makes too), and a step is some 500 kernels, 1 µs each in a recorded graph.
+const (
+	stepShare    = .75
+	productsH200 = 52e12
+	launchesH200 = 500e-6
+)
+
+// secondsH200 predicts the time of networks on an H200.
+func secondsH200(w lab.Work) float64 {
+	return max(w.FLOP/(stepShare*productsH200), w.Steps*launchesH200)
+}
+
+// printWork predicts the time of the cells' networks that figs lack, each cell once.
+func printWork(a *app, s *lab.Store, figs []lab.Figure, set lab.Setting) (err error) {
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cpu.Close()) }()
+	here, err := productRate(os.Getenv("COUPLING_DEVICE"))
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "figure\tits networks\tsteps\there\tan H200\tsizes\n")
+	row := func(name string, of lab.Work, sizes string) {
+		fmt.Fprintf(w, "%s\t%.2g FLOP\t%.2g\t%s\t%s\t%s\n", name, of.FLOP, of.Steps, duration(of.FLOP/(stepShare*here)), duration(secondsH200(of)), sizes)
+	}
+	var all lab.Work
+	seen := map[lab.Key]bool{}
+	for _, f := range figs {
+		jobs, err := f.Jobs(set)
+		if err != nil {
+			return err
+		}
+		var of lab.Work
+		for _, j := range s.Missing(jobs) {
+			if key := j.Record().Key; !seen[key] {
+				seen[key] = true
+				of = of.Plus(j.Work(cpu))
+			}
+		}
+		if of.FLOP > 0 {
+			row(f.Name, of, f.Sizes[set.Preset])
+		}
+		all = all.Plus(of)
+	}
+	if all.FLOP == 0 {
+		return nil
+	}
+	row("all", all, "")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "FLOP of products and convolutions, counted by a pass through each network; a step of training is three passes. Cells that figures share stand with the first.\n"+
+		"Here: products of 1024 × 1024 at %.3g GFLOP/s, as just measured, and %g of that in steps. H200, never measured: %g of %g TFLOP/s, and at least %g ms a step.\n"+
+		"Not counted: judges, plans between atoms, scores of mixtures, DP-MERF and DP-SGD.\n", here/1e9, stepShare, stepShare, productsH200/1e12, 1e3*launchesH200)
+	return err
+}
+
+// productRate measures FLOP a second of large products in float32: the best of a few.
+func productRate(name string) (best float64, err error) {
+	dev, err := device.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	defer dev.Scope().Close()
+	const side = 1024
+	a, b, c := dev.New(device.Float32, side, side), dev.New(device.Float32, side, side), dev.New(device.Float32, side, side)
+	for range 5 {
+		began := time.Now()
+		device.Gemm(c, 1, a.N(), b.N(), 0)
+		if err := dev.Sync(); err != nil {
+			return 0, err
+		}
+		best = max(best, 2*side*side*side/time.Since(began).Seconds())
+	}
+	return best, nil
+}
