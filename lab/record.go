@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Sentinels for errors.Is.
@@ -98,7 +100,7 @@ func (r Record) encode() ([]byte, error) {
 // an [ErrCorrupt] or an [ErrFormat].
 func decodeRecord(b []byte) (Record, error) {
 	var r Record
-	err := unmarshal(b, &r)
+	err := jsonv2.Unmarshal(b, &r) // the types of a record hold no NaN: parameters and value stay as they are
 	if r.Format > recordFormat {
 		return Record{}, fmt.Errorf("format %d of records, this program knows %d: %w", r.Format, recordFormat, ErrFormat)
 	} else if err != nil {
