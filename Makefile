@@ -9,7 +9,7 @@
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
 # make notebook   the notebooks in Jupyter, with a kernel of this checkout's own; NOTEBOOK names one
-# make docs       the notebooks executed at PRESET, as HTML in OUT/notebooks
+# make docs       the notebooks executed at PRESET, as Markdown with pictures in OUT/notebooks
 # make pages      the notebooks executed at PRESET, as Markdown that a code host shows, in notebooks/pages
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
@@ -50,7 +50,7 @@ notebook: build
 	bin/coupling notebook $(NOTEBOOK) --preset $(PRESET)
 
 docs: build
-	bin/coupling notebook run --preset $(PRESET) --out $(OUT)/notebooks --html
+	bin/coupling notebook run --preset $(PRESET) --out $(OUT)/notebooks --pages
 
 pages: build
 	bin/coupling notebook run --preset $(PRESET) --out notebooks/pages --pages

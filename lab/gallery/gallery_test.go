@@ -95,17 +95,6 @@ func TestPageAndIndex(t *testing.T) {
 	if d := cmp.Diff(page, back[0]); d != "" {
 		t.Errorf("page.json:\n%s", d)
 	}
-	drawn := figure()
-	drawn.Draw = func(*lab.Store, lab.Setting) (lab.Exhibit, error) { return lab.Exhibit{}, errors.New("drawn again") }
-	if again, err := Write(s, drawn, set, opts); err != nil || again.Made != page.Made {
-		t.Errorf("a current page was made again: %v", err)
-	}
-	if err := os.Remove(filepath.Join(dir, "tour/square-a.svg")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Write(s, drawn, set, opts); err == nil {
-		t.Error("a page that lacks a picture was taken for current")
-	}
 	failed := Describe(figure(), set)
 	failed.Name, failed.Error = "else/where", "it <broke>"
 	if err := WriteIndex(dir, []Page{page, failed}, []Chapter{{Name: "tour", Title: "Tour"}, {Name: "empty", Title: "Nothing"}}); err != nil {

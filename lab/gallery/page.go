@@ -35,7 +35,6 @@ type Page struct {
 	Cells    Cells     `json:"cells"`
 	Error    string    `json:"error,omitzero"` // why there is no figure
 	Thumb    string    `json:"-"`              // the thumbnail beside a README
-	Made     string    `json:"made,omitzero"`  // fingerprint of the page's inputs
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -95,18 +94,8 @@ type Options struct {
 // Write draws fig from finished cells, checks its claims, and writes all of it
 // below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
-//
-// An existing page that the same program made from the same cells is returned unchanged.
 func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, error) {
 	page := Describe(fig, set)
-	made, err := fingerprint(s, fig, set, o)
-	if err != nil {
-		return page, fmt.Errorf("%s: %w", fig.Name, err)
-	}
-	if old, ok := o.current(fig.Name, made); ok {
-		return old, nil
-	}
-	page.Made = made
 	exhibit, err := fig.Draw(s, set)
 	if err != nil {
 		return page, fmt.Errorf("%s: draw: %w", fig.Name, err)

@@ -154,7 +154,6 @@ type notebookRunCmd struct {
 	Names  []string `arg:"" optional:"" help:"Notebooks by name or path; default all."`
 	Preset string   `default:"smoke" enum:"smoke,quick,full,paper" help:"Size of the figures."`
 	Out    string   `help:"Folder for the executed notebooks." placeholder:"DIR"`
-	HTML   bool     `name:"html" help:"Also convert them to HTML (needs Jupyter)."`
 	Pages  bool     `help:"Write Markdown with small pictures, which a code host shows, instead of notebooks."`
 	Limit  float64  `default:"3600" help:"Seconds that one notebook may take."`
 }
@@ -162,11 +161,8 @@ type notebookRunCmd struct {
 // Run executes the notebooks and says how long each took. One that fails does
 // not stop the others.
 func (r *notebookRunCmd) Run(a *app) error {
-	if (r.HTML || r.Pages) && r.Out == "" {
-		return usage(errors.New("--html, --pages: need --out"))
-	}
-	if r.HTML && r.Pages {
-		return usage(errors.New("--html, --pages: give one of them"))
+	if r.Pages && r.Out == "" {
+		return usage(errors.New("--pages: needs --out"))
 	}
 	c, err := installed(a)
 	if err != nil {
@@ -231,37 +227,19 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 	if r.Out == "" {
 		return failed
 	}
-	return errors.Join(failed, r.write(a.run.ctx, a, c, nb, filepath.Base(file)))
+	return errors.Join(failed, r.write(nb, filepath.Base(file)))
 }
 
-// write leaves the executed notebook, and its HTML, in the folder, or its page.
-func (r *notebookRunCmd) write(ctx context.Context, a *app, c kernel.Checkout, nb *ipynb.Notebook, name string) error {
-	dir, err := filepath.Abs(r.Out)
-	if err != nil {
-		return err
-	}
+// write leaves the executed notebook, or its page, in the folder.
+func (r *notebookRunCmd) write(nb *ipynb.Notebook, name string) error {
 	if r.Pages {
-		return writePage(dir, nb, strings.TrimSuffix(name, ".ipynb"))
+		return writePage(r.Out, nb, strings.TrimSuffix(name, ".ipynb"))
 	}
 	b, err := nb.Encode()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, name)
-	if err := durable.Write(file, b); err != nil {
-		return err
-	}
-	if !r.HTML {
-		return nil
-	}
-	have, err := jupyter.Find(ctx)
-	if err == nil {
-		err = have.HTML(ctx, c, file, dir)
-	}
-	if err == nil {
-		fmt.Fprintf(a.out, "  wrote %s\n", strings.TrimSuffix(filepath.Join(r.Out, name), ".ipynb")+".html")
-	}
-	return err
+	return durable.Write(filepath.Join(r.Out, name), b)
 }
 
 // writePage writes a page with its pictures, in place of those that it had.

@@ -4,7 +4,6 @@
 package jupyter
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -215,50 +213,4 @@ func freePort(ip string) (int, error) {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// Converter returns the command of nbconvert: the one on PATH, or the module
-// beside Jupyter, which Debian installs without a command.
-func (i Installation) Converter() ([]string, error) {
-	if path, err := exec.LookPath("jupyter-nbconvert"); err == nil {
-		return []string{path}, nil
-	}
-	f, err := os.Open(i.Program)
-	if err != nil {
-		return nil, fmt.Errorf("jupyter: %w", err)
-	}
-	defer f.Close()
-	line, err := bufio.NewReader(f).ReadString('\n')
-	python, ok := strings.CutPrefix(strings.TrimSpace(line), "#!")
-	if err != nil || !ok {
-		return nil, fmt.Errorf("jupyter: no jupyter-nbconvert on PATH: sudo apt-get install -y jupyter-nbconvert")
-	}
-	command := append(strings.Fields(python), "-m", "nbconvert")
-	if out, err := exec.Command(command[0], append(command[1:], "--version")...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("jupyter: %s: %w: %s", strings.Join(command, " "), err, out)
-	}
-	return command, nil
-}
-
-// webScripts are where nbconvert's pages find MathJax, RequireJS and jQuery: nbconvert's own defaults, which Debian's
-// package replaces by files of this machine, so that a page that is handed on would show no formulas.
-var webScripts = []string{
-	"--HTMLExporter.mathjax_url=https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.7/latest.js?config=TeX-AMS_CHTML-full,Safe",
-	"--HTMLExporter.require_js_url=https://cdnjs.cloudflare.com/ajax/libs/require.js/2.1.10/require.min.js",
-	"--HTMLExporter.jquery_url=https://cdnjs.cloudflare.com/ajax/libs/jquery/2.0.3/jquery.min.js",
-}
-
-// HTML converts an executed notebook file to HTML in the folder dir. Formulas are set by MathJax from the network.
-func (i Installation) HTML(ctx context.Context, c kernel.Checkout, file, dir string) error {
-	command, err := i.Converter()
-	if err != nil {
-		return err
-	}
-	args := slices.Concat(command[1:], []string{"--to", "html", "--output-dir", dir}, webScripts, []string{file})
-	cmd := exec.CommandContext(ctx, command[0], args...)
-	cmd.Env = append(os.Environ(), c.Env()...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("jupyter: %s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
-	}
-	return nil
 }
