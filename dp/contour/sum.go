@@ -117,11 +117,13 @@ func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
 	return out, nil
 }
 
+// costly is the number of evaluations that the finer bound of the tail costs, or to foresee how far the work reaches.
+const costly = 100_000
+
 // sample evaluates nodes until the tail is below goal. Where no frequency within the permitted work would do it refuses at once.
 func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work int) error {
 	tails := []tail{{c: c, lines: lines, ratio: 1.4}, {c: c, ratio: 1.1, fewest: 2000}}
-	first := lines[0].reach
-	reach := first
+	reach, foreseen := lines[0].reach, false
 	c.tail = math.Inf(1)
 	hopeless := func(y float64) error {
 		return fmt.Errorf("contour: nodes up to frequency %.3g, all that the work allows for, leave a tail above %.2g: %w", y, goal, ErrDecay)
@@ -133,7 +135,8 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 		}
 		y := float64(k) * c.h
 		if y > reach {
-			if reach == first {
+			if spent > costly && !foreseen {
+				foreseen = true
 				if far := c.farthest(y, work-spent); !within(tails, far, goal) {
 					return hopeless(far)
 				}
@@ -158,8 +161,8 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 		}
 		if k >= check && math.Exp(real(dk))/max(y, c.h) < goal*100 {
 			for i := range tails {
-				if i > 0 && spent < 100_000 {
-					break // the finer bound costs as much as so many evaluations
+				if i > 0 && spent < costly {
+					break
 				}
 				bound, err := tails[i].beyond(y, goal)
 				if err != nil {
