@@ -97,6 +97,7 @@ test-fake:
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
+	FAKE_CUDA_FMA=1 $(GO) test -count=1 -run 'Conformance$$|Functions|Points|Gemm|LongSums' ./lab/device/internal/cuda # products and sums fused, as in PTX
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...

@@ -5,7 +5,8 @@
 //	dev, err := device.CUDA{Driver: path, CuBLAS: "none"}.Open()
 //
 // The library also has the entry points of cuBLAS that matrix products need: CuBLAS: path tests that way. What it
-// checks and how it is told to fail: kernels/fake/driver.cpp.
+// checks and how it is told to fail: kernels/fake/driver.cpp. With FAKE_CUDA_FMA=1 products and sums are contracted to
+// fused multiply-adds, as the PTX has them, where the processor has FMA.
 package fakecuda
 
 import (
@@ -54,7 +55,11 @@ func Path() (string, error) {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	dir := filepath.Join(cache, "coupling", "fakecuda", sum[:16]+"-"+filepath.Base(cxx))
+	name, rounding := sum[:16]+"-"+filepath.Base(cxx), []string{"-ffp-contract=off"}
+	if os.Getenv("FAKE_CUDA_FMA") != "" {
+		name, rounding = name+"-fma", []string{"-ffp-contract=fast", "-mfma"}
+	}
+	dir := filepath.Join(cache, "coupling", "fakecuda", name)
 	lib := filepath.Join(dir, "libcuda_fake.so")
 	if _, err := os.Stat(lib); err == nil {
 		return lib, nil
@@ -62,7 +67,7 @@ func Path() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	return lib, build(cxx, lib)
+	return lib, build(cxx, lib, rounding)
 }
 
 // compiler is the first C++ compiler there is.
@@ -80,7 +85,7 @@ func compiler() (string, error) {
 }
 
 // build compiles the sources at once and links them. Other processes may do the same: the library appears by a rename.
-func build(cxx, lib string) error {
+func build(cxx, lib string, rounding []string) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(lib), "build")
 	if err != nil {
 		return err
@@ -102,8 +107,8 @@ func build(cxx, lib string) error {
 		wg.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
-			errs[k] = run(cxx, tmp, "-std=c++20", "-O1", "-fPIC", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-w",
-				"-x", "c++", "-c", src, "-o", objects[k])
+			errs[k] = run(cxx, tmp, append(rounding[:len(rounding):len(rounding)], "-std=c++20", "-O1", "-fPIC", "-U_FORTIFY_SOURCE", "-w",
+				"-x", "c++", "-c", src, "-o", objects[k])...)
 		})
 	}
 	wg.Wait()
