@@ -32,5 +32,5 @@
 // step's seed (1 unless given), never the cells' seeds. A condition (when) compares values that
 // earlier steps set, or else the experiment's defaults.
 //
-// [EstimateTime] estimates the time from the manifests of stored cells.
+// [EstimateTime] guesses the time from the manifests of stored cells.
 package sweepfile

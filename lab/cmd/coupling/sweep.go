@@ -75,11 +75,7 @@ func dryRun(a *app, s *lab.Store, src source) error {
 	missing := s.Missing(src.jobs)
 	fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(len(src.jobs), "cell"), len(src.jobs)-len(missing), len(missing))
 	if len(missing) > 0 {
-		e, err := sweepfile.EstimateTime(s, missing)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(a.out, e)
+		fmt.Fprintln(a.out, sweepfile.EstimateTime(s, missing))
 		id := missing[0].Record()
 		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", id.Experiment, id.Seed, id.Params)
 	}
