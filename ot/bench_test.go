@@ -239,6 +239,43 @@ func BenchmarkTraining(b *testing.B) {
 	}
 }
 
+// BenchmarkDefault times the default solver in multiples of the fastest solver, at each tolerance.
+func BenchmarkDefault(b *testing.B) {
+	for _, size := range [][2]int{{256, 2}, {256, 32}, {1024, 2}, {1024, 32}} {
+		tm := ottest.LoadTiming(b, size[0], size[1])
+		p := ot.Problem{Geometry: ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), A: tm.A, B: tm.B}
+		for _, ratio := range []float64{.1, .01, .001} {
+			for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
+				eps := ratio * tm.MeanCost
+				solvers := map[string]ot.Solver{
+					"default": ot.LBFGS{Eps: eps, Tol: tol, Workers: 1}, "newton": ot.Newton{Eps: eps, Tol: tol, Workers: 1},
+					"scaling": ot.Scaling{Eps: eps, Tol: tol, Workers: 1},
+				}
+				b.Run(fmt.Sprintf("n=%d/d=%d/ratio=%g/tol=%g", size[0], size[1], ratio, tol), func(b *testing.B) {
+					least := map[string]time.Duration{}
+					for b.Loop() {
+						for name, s := range solvers {
+							began := processor()
+							if plan, err := s.Solve(ctx, p); err != nil || plan.Status != ot.Converged {
+								continue // Scaling refuses small ε
+							}
+							if t := processor() - began; least[name] == 0 || t < least[name] {
+								least[name] = t
+							}
+						}
+					}
+					best := min(least["default"], least["newton"])
+					if t := least["scaling"]; t > 0 {
+						best = min(best, t)
+					}
+					b.ReportMetric(least["default"].Seconds()*1e3, "cpu-ms/op")
+					b.ReportMetric(float64(least["default"])/float64(best), "×best")
+				})
+			}
+		}
+	}
+}
+
 // processor returns the processor time that this process has used.
 func processor() time.Duration {
 	var u syscall.Rusage

@@ -25,8 +25,8 @@ type LBFGS struct {
 	MaxIter int
 	// Memory is the number of past steps from which the Hessian is estimated; 0 is 20.
 	Memory int
-	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 0 is ¼, and 1
-	// is no annealing.
+	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
+	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
 	Anneal float64
 	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
 	Start []float64

@@ -17,8 +17,8 @@ type Newton struct {
 	Tol float64
 	// MaxIter is the largest number of steps; 0 is 100,000.
 	MaxIter int
-	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 0 is ¼, and 1
-	// is no annealing.
+	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
+	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
 	Anneal float64
 	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
 	Start []float64

@@ -55,11 +55,18 @@ func (r *run) tryWarmStart() error {
 // the solution.
 const stageTol = 0.05
 
+// annealBelow is the ratio of ε to the spread of the costs below which annealing pays, unless the
+// user asked for it.
+const annealBelow = 0.04
+
 // schedule lists the values of ε from the spread of the costs down to Eps.
 func (r *run) schedule() []float64 {
 	factor := r.Anneal
 	if factor == 0 {
 		factor = 0.25
+		if r.Eps >= annealBelow*r.s.cost.spread() {
+			factor = 1
+		}
 	}
 	var up []float64
 	if factor < 1 && !r.s.self { // a measure's potentials with itself are near 0 at every ε

@@ -16,8 +16,8 @@ type Sinkhorn struct {
 	Tol float64
 	// MaxIter is the largest number of iterations; 0 is 100,000.
 	MaxIter int
-	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 0 is ¼, and 1
-	// is no annealing.
+	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
+	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
 	Anneal float64
 	// Relax in [1, 2) is the over-relaxation; 1 is plain Sinkhorn, and 0 chooses it from the observed rate.
 	Relax float64

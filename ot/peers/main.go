@@ -10,7 +10,8 @@
 //	{"method": "auto", "n": 1024, "d": 2, "ratio": 0.01, "knob": 1e-6}
 //
 // and each is answered by a line of JSON. Knob is the solver's Tol, and ratio is ε over the mean cost; 0 is for the
-// method "exact". The costs are in memory before the clock starts, except for the method "free".
+// method "exact". The costs are in memory before the clock starts, except for the method "free" and for losses with
+// their gradient by x, which begin at the points: "loss reg_kl", "loss sharp", "divergence reg_kl", "divergence sharp".
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,6 +51,7 @@ type reply struct {
 	CPU         float64 `json:"cpu"`
 	L1          float64 `json:"l1"`
 	Value       float64 `json:"value"`
+	Gradient    float64 `json:"gradient"` // its norm
 	Evaluations int     `json:"evaluations"`
 	Note        string  `json:"note"`
 }
@@ -110,6 +113,9 @@ func (p *problem) answer(q request) (reply, error) {
 	if q.Method == "exact" {
 		return p.exact()
 	}
+	if what, loss, ok := strings.Cut(q.Method, " "); ok {
+		return p.gradient(q, what, loss)
+	}
 	eps, workers := q.Ratio*p.MeanCost, runtime.GOMAXPROCS(0)
 	prob := ot.Problem{Geometry: ot.Dense(p.cost), A: p.A, B: p.B}
 	var s ot.Solver
@@ -139,6 +145,29 @@ func (p *problem) answer(q request) (reply, error) {
 	ones := slices.Repeat([]float64{1}, p.n)
 	r.L1 = floats.Distance(plan.Apply(ones), plan.A, 1) + floats.Distance(plan.ApplyT(ones), plan.B, 1)
 	r.Value, r.Evaluations, r.Note = plan.Sharp(), plan.Evaluations, fmt.Sprint(plan.Status, ", ", plan.Solver)
+	return r, nil
+}
+
+// gradient evaluates a loss with its gradient by the sources, as a step of a training loop does.
+func (p *problem) gradient(q request, what, loss string) (reply, error) {
+	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob, Workers: runtime.GOMAXPROCS(0)}, Loss: ot.RegKL}
+	if loss == ot.Sharp.String() {
+		of.Loss = ot.Sharp
+	}
+	ctx, div, term := context.Background(), &ot.Divergence{Of: of}, &ot.Divergences{}
+	r, err := clock(func() (err error) {
+		if what == "divergence" {
+			term, err = div.Eval(ctx, p.X, p.Y, p.A, p.B, ot.SqEuclidean, ot.ByX)
+			return err
+		}
+		term.AB, err = of.Eval(ctx, p.X, p.Y, p.A, p.B, ot.SqEuclidean, ot.ByX)
+		term.Value, term.X = term.AB.Value, term.AB.X
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Value, r.Gradient, r.L1, r.Note = term.Value, mat.Norm(term.X, 2), term.AB.MarginalL1, term.AB.Status.String()
 	return r, nil
 }
 

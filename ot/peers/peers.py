@@ -10,6 +10,7 @@ import argparse, importlib, importlib.metadata, json, math, os, signal, statisti
 
 TARGET = 1e-6  # L1 error of both marginals
 OURS = ["auto", "lbfgs", "newton", "scaling", "free"]
+LOSSES = ["loss reg_kl", "loss sharp", "divergence reg_kl", "divergence sharp"]  # of ours, with the gradient by x
 
 
 # ---- the other libraries, each as: problem, ε, knob -> plan ----------------------------------------------------------
@@ -53,6 +54,91 @@ def geomloss(p, eps, knob):
     t = p.torch.from_numpy
     return p.geomloss_ot.solve(t(p.C), reg=eps, a=t(p.a), b=t(p.b), max_iter=100).plan.numpy()
 
+
+# ---- losses with their gradient by x, each as: problem, ε, knob -> value, gradient, L1 error --------------------------
+
+def squares(x, y):
+    return (x * x).sum(1)[:, None] + (y * y).sum(1)[None, :] - 2 * x @ y.T
+
+def softmin(C, eps, log_w, g):
+    return -eps * (log_w + (g[None, :] - C) / eps).logsumexp(1)
+
+def sinkhorn(p, C, eps, knob):
+    """Alternate softmins until the L1 error of the rows, looked at every 10 steps, is at most knob."""
+    la, lb, k = p.ta.log(), p.tb.log(), 0
+    g = p.torch.zeros_like(lb)
+    f = softmin(C, eps, lb, g)
+    while True:
+        g = softmin(C.T, eps, la, f)
+        before, f = f, softmin(C, eps, lb, g)
+        k += 1
+        if k % 10 == 0:
+            l1 = (p.ta * (((before - f).detach() / eps).exp() - 1).abs()).sum().item()
+            if not l1 > knob:
+                return before, g, l1
+
+def points(p):
+    """The points and weights as tensors; x wants a gradient."""
+    t = p.torch.from_numpy
+    p.ta, p.tb = t(p.a), t(p.b)
+    return t(p.x).requires_grad_(), t(p.y)
+
+def through(p, eps, knob):
+    """Autograd through every step of the loop."""
+    x, y = points(p)
+    f, g, l1 = sinkhorn(p, squares(x, y), eps, knob)
+    loss = p.ta @ f + p.tb @ g
+    loss.backward()
+    return loss, x.grad, l1
+
+def envelope(p, eps, knob):
+    """The loop without autograd, then the gradient of <T,C> for fixed T, which is that of the loss at the optimum."""
+    x, y = points(p)
+    C = squares(x, y)
+    with p.torch.no_grad():
+        f, g, l1 = sinkhorn(p, C, eps, knob)
+        T = p.ta[:, None] * p.tb[None, :] * ((f[:, None] + g[None, :] - C) / eps).exp()
+    (T * C).sum().backward()
+    return p.ta @ f + p.tb @ g, x.grad, l1
+
+def pot_loop(p, eps, knob):
+    """<T,C> of POT's sinkhorn2, by autograd through its loop."""
+    x, y = points(p)
+    loss = p.ot.sinkhorn2(p.ta, p.tb, squares(x, y), eps, stopThr=knob, numItermax=10**6)
+    loss.sum().backward()
+    return loss.sum(), x.grad, -1
+
+def samples_loss(p, eps, knob):
+    """The divergence as GeomLoss's SamplesLoss computes it at its defaults (scaling ½): averaged steps for the three problems
+    at once while ε falls from the squared diameter by a factor of four, and one differentiated step. It has no stop test."""
+    x, y = points(p)
+    la, lb, a, b = p.ta.log(), p.tb.log(), p.ta, p.tb
+    z = p.torch.cat([x.detach(), y])
+    schedule, e = [], 2 * ((z.max(0).values - z.min(0).values) ** 2).sum().item()
+    while e > eps:
+        schedule.append(e)
+        e /= 4
+    with p.torch.no_grad():
+        Cs = Cxy, Cyx, Cxx, Cyy = squares(x, y), squares(y, x), squares(x, x), squares(y, y)
+        ba, ab, aa, bb = (softmin(C, e, w, 0 * w) for C, w in zip(Cs, (lb, la, la, lb)))
+        for e in schedule + [eps]:
+            ba, ab = (ba + softmin(Cxy, e, lb, ab)) / 2, (ab + softmin(Cyx, e, la, ba)) / 2
+            aa, bb = (aa + softmin(Cxx, e, la, aa)) / 2, (bb + softmin(Cyy, e, lb, bb)) / 2
+        l1 = (a * (((ba - softmin(Cxy, eps, lb, ab)) / eps).exp() - 1).abs()).sum().item()
+    last_ba, last_ab = softmin(squares(x, y), eps, lb, ab), softmin(squares(y, x.detach()), eps, la, ba)
+    last_aa, last_bb = softmin(squares(x, x.detach()), eps, la, aa), softmin(Cyy, eps, lb, bb)
+    loss = a @ (last_ba - last_aa) + b @ (last_ab - last_bb)
+    loss.backward()
+    return loss, x.grad, l1
+
+# name: (function, modules, what of ours it computes)
+GRADIENTS = {
+    "torch, autograd through the loop": (through, ["torch"], "loss reg_kl"),
+    "torch, gradient at the optimum": (envelope, ["torch"], "loss reg_kl"),
+    "POT sinkhorn2 (torch)": (pot_loop, ["ot", "torch"], "loss sharp"),
+    "torch, as SamplesLoss": (samples_loss, ["torch"], "divergence reg_kl"),
+}
+
 # name: (function, modules, first knob)
 PEERS = {
     "POT sinkhorn": (pot_sinkhorn, ["ot"], TARGET),
@@ -76,15 +162,19 @@ class Problem:
         self.np, self.key = np, (n, d)
         read = lambda name: np.fromfile(os.path.join(data, f"n{n}_d{d}_{name}.f64"), "<f8")
         self.a, self.b = read("a"), read("b")
-        x, y = read("x").reshape(n, d), read("y").reshape(n, d)
+        self.x, self.y = x, y = read("x").reshape(n, d), read("y").reshape(n, d)
         self.C = sum((x[:, k, None] - y[None, :, k]) ** 2 for k in range(d))
         self.mean = self.a @ self.C @ self.b
 
 
 def answer(p, q):
-    solve, modules, _ = PEERS[q["method"]]
+    solve, modules, _ = {**PEERS, **GRADIENTS}[q["method"]]
     for m in modules:
         setattr(p, m.replace(".", "_"), importlib.import_module(m))
+    if q["method"] in GRADIENTS:
+        cpu = time.process_time()
+        loss, grad, l1 = solve(p, q["ratio"] * p.mean, q["knob"])
+        return {"cpu": time.process_time() - cpu, "l1": l1, "value": loss.item(), "gradient": grad.norm().item()}
     cpu, wall = time.process_time(), time.perf_counter()
     P = solve(p, q["ratio"] * p.mean, q["knob"])
     r = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
@@ -107,7 +197,7 @@ def worker(data, threads):
         # Processor time, since others may be using the machine; C++ code cannot be stopped but by the signal's default.
         signal.setitimer(signal.ITIMER_PROF, q["limit"] * threads)
         try:
-            if "torch" in PEERS[q["method"]][1]:
+            if "torch" in {**PEERS, **GRADIENTS}[q["method"]][1]:
                 importlib.import_module("torch").set_num_threads(threads)
             r = answer(p, q)
         except Exception as e:
@@ -252,6 +342,33 @@ def measure(args, peers, threads):
     return table
 
 
+def gradients(args):
+    """Losses with their gradient by x: processor seconds of one thread, and what theirs differ from ours by."""
+    ours = Server(args.ours + [args.data], 1)
+    theirs = Server([sys.executable, __file__, args.data, "--worker", "1"], 1)
+    sizes = [(256, 32), (1024, 2)]
+    print("| method |", " | ".join(f"n = {n}, d = {d}" for n, d in sizes), "|")
+    print("|--" * (len(sizes) + 1) + "|")
+    runs = {(m, s): [] for m in LOSSES + list(GRADIENTS) for s in sizes}
+    for _ in range(args.rounds):
+        for m, (n, d) in runs:
+            server = ours if m in LOSSES else theirs
+            runs[m, (n, d)].append(server.ask({"method": m, "n": n, "d": d, "ratio": args.ratio[0], "knob": TARGET}, args.limit))
+    median = lambda m, s: statistics.median(r["cpu"] for r in runs[m, s])
+    for m in LOSSES + list(GRADIENTS):
+        cells = []
+        for s in sizes:
+            r, cell = runs[m, s][-1], f"{median(m, s) * 1e3:.3g} ms"
+            if m in GRADIENTS and "note" in r:
+                cell = r["note"]
+            elif m in GRADIENTS:
+                own = GRADIENTS[m][2]
+                off = lambda k: abs(r[k] / runs[own, s][-1][k] - 1)
+                cell += f" · {median(m, s) / median(own, s):.3g}× {own} · L1 {r['l1'] if r['l1'] >= 0 else math.nan:.0e} · value {off('value'):.0e} · gradient {off('gradient'):.0e}"
+            cells.append(cell)
+        print("|", m, "|", " | ".join(cells), "|")
+
+
 def gain(table, n, ratio):
     cases = [c for (_, m, r), c in table.items() if (m, r) == (n, ratio)]
     best = min((c for c in cases if c.method in PEERS and c.converged()), key=Case.seconds, default=None)
@@ -281,6 +398,7 @@ def main():
     f.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     f.add_argument("--limit", type=float, default=60, help="seconds for one solve")
     f.add_argument("--rounds", type=int, default=3)
+    f.add_argument("--gradient", action="store_true", help="losses with gradients, beside torch and POT, instead of solves")
     f.add_argument("--no-exact", dest="exact", action="store_false")
     f.add_argument("--only", nargs="+", help="names of peers")
     f.add_argument("--ours", nargs="+", default=["go", "run", "./ot/peers"], help="the command of our program")
@@ -288,6 +406,8 @@ def main():
     args = f.parse_args()
     if args.worker:
         return worker(args.data, args.worker)
+    if args.gradient:
+        return gradients(args)
     peers = [x for x in installed() if not args.only or x in args.only]
     show({t: measure(args, peers, t) for t in args.threads}, args)
 
