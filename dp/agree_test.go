@@ -1,9 +1,9 @@
 package dp
 
 import (
-	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -42,8 +42,8 @@ func drawn(rng *rand.Rand) (Event, Relation, float64) {
 func agree(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	e, r, delta := drawn(rng)
-	ctx, cancel := context.WithTimeout(t.Context(), perCall)
-	defer cancel()
+	ctx, done := limited(t, fmt.Sprintf("seed %d: %v under %v", seed, e, r))
+	defer done()
 	g, err := EpsilonBy(ctx, Best{Width: .02}, e, r, delta)
 	if err != nil {
 		known := errors.Is(err, ErrNoPair) || errors.Is(err, ErrParameter) || errors.Is(err, ErrUnbounded) || errors.Is(err, ErrNotApplicable)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"testing"
-	"time"
 
 	"coupling/dp/closed"
 	"coupling/dp/pair"
@@ -59,11 +58,9 @@ func FuzzEpsilon(f *testing.F) {
 		}
 		e := anyEvent(mechanism, sampling, noise, rate, steps)
 		r := Relation{Group: int(group % 4), Kind: RelationKind(group / 4 % 4)}
-		start := time.Now()
-		g, err := EpsilonBy(context.Background(), rdp.Accountant{}, e, r, delta)
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%v: took %v", e, took)
-		}
+		ctx, done := limited(t, e)
+		g, err := EpsilonBy(ctx, rdp.Accountant{}, e, r, delta)
+		done()
 		if err != nil {
 			return
 		}

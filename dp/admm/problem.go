@@ -1,12 +1,12 @@
 package admm
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"coupling/dp/admm/internal/flow"
+	"coupling/dp/internal/check"
 )
 
 // Problem is a transport problem on a network: over plans v ≥ 0, one amount an edge,
@@ -186,7 +186,7 @@ func (p Problem) feasible() error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return check.All(errs...)
 }
 
 // cuts splits a cut into parts without common edges, so that rounding in the sums of other parts

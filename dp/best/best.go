@@ -3,7 +3,6 @@ package best
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -41,7 +40,7 @@ func (f FirstOf) Bound(ctx context.Context, steps []pair.Step, q pair.Question) 
 		}
 		errs = append(errs, err)
 	}
-	return pair.Answer{}, errors.Join(errs...)
+	return pair.Answer{}, check.All(errs...)
 }
 
 // Accountant tries the other accountants, the sharpest first, until the number is sharp: closed
@@ -150,7 +149,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		q.Like.Refused = nil
 		return a.Bound(ctx, steps, q)
 	case best.By == "":
-		return pair.Answer{}, errors.Join(errs...)
+		return pair.Answer{}, check.All(errs...)
 	}
 	best.Lower = min(best.Lower, best.Upper)
 	return best, nil

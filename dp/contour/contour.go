@@ -3,11 +3,11 @@ package contour
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 )
 
@@ -160,7 +160,7 @@ func (a Accountant) parts(steps []pair.Step, cut pair.Trim) ([]part, error) {
 		parts[i].pair.ratios = float64(a.work())
 		parts[i].digits = a.digits() + math.Log(parts[i].times)
 	}
-	return parts, errors.Join(failed...)
+	return parts, check.All(failed...)
 }
 
 // digits is the accuracy (−log) that ΣT·K needs; that of the quadrature is counted in the bounds.

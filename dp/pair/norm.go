@@ -1,10 +1,10 @@
 package pair
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
 )
 
@@ -30,7 +30,7 @@ type Norm struct {
 // NewNorm returns the pair of norm noise with inverse scale zeta in dim dimensions, for a shift of the given length which
 // happens with probability rate. In one dimension it is the Laplace mixture of scale 1/ζ.
 func NewNorm(zeta float64, dim int, shift, rate float64) (Pair, error) {
-	if err := errors.Join(in.Positive("zeta", zeta), in.Positive("shift", shift), in.Rate(rate)); err != nil {
+	if err := check.All(in.Positive("zeta", zeta), in.Positive("shift", shift), in.Rate(rate)); err != nil {
 		return nil, err
 	}
 	if dim < 1 || dim > 10_000_000 {

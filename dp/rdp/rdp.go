@@ -2,7 +2,6 @@ package rdp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -54,7 +53,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 
 // Search is Bound with the order of the best bound.
 func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Question) (Result, error) {
-	if err := errors.Join(q.Check("rdp", steps), a.check(), ctx.Err()); err != nil {
+	if err := check.All(q.Check("rdp", steps), a.check(), ctx.Err()); err != nil {
 		return Result{}, err
 	}
 	if q.Delta {

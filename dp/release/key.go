@@ -5,7 +5,6 @@ import (
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -122,7 +121,7 @@ func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) 
 		})
 	}
 	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := check.All(errs...); err != nil {
 		return nil, err
 	}
 	return out, nil

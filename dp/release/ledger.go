@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/dp/internal/check"
 	"coupling/lab/durable"
 )
 
@@ -47,11 +48,11 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, check.All(err, lock.Close())
 	}
 	l := &Ledger{lock: lock, file: file}
 	if err := l.read(path, of); err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, check.All(err, l.Close())
 	}
 	return l, nil
 }
@@ -176,4 +177,4 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 }
 
 // Close closes the file and unlocks it.
-func (l *Ledger) Close() error { return errors.Join(l.file.Close(), l.lock.Close()) }
+func (l *Ledger) Close() error { return check.All(l.file.Close(), l.lock.Close()) }

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"coupling/dp/internal/check"
 )
 
 // Run is one private training: all its releases use one key and are listed in one ledger.
@@ -44,7 +46,7 @@ func (r *Run) Open() error {
 		return err
 	}
 	if err := r.ledger.CanResume(0, r.Releases); err != nil {
-		return errors.Join(err, r.Close())
+		return check.All(err, r.Close())
 	}
 	return nil
 }
@@ -132,7 +134,7 @@ func (r *Run) Loop(ctx context.Context, l Loop) error {
 	}
 	for int(*l.Done) < l.Steps {
 		if err := ctx.Err(); err != nil {
-			return errors.Join(err, r.save(l))
+			return check.All(err, r.save(l))
 		}
 		if err := l.Step(int(*l.Done)); err != nil {
 			return err

@@ -2,10 +2,10 @@ package sgd
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"math/rand/v2"
 
+	"coupling/dp/internal/check"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 
@@ -92,7 +92,7 @@ func (c Classification) Cotangent(b Batch) (*device.Array, error) {
 
 // Digest writes inputs and labels.
 func (c Classification) Digest(w io.Writer) error {
-	return errors.Join(c.X.Digest(w), binary.Write(w, binary.LittleEndian, integers(c.Labels)))
+	return check.All(c.X.Digest(w), binary.Write(w, binary.LittleEndian, integers(c.Labels)))
 }
 
 // Regression is ½|f(x) − y|², y being a row of Y, N×K, for each record; the network's output is N×K.
@@ -127,4 +127,4 @@ func (r Regression) Cotangent(b Batch) (*device.Array, error) {
 }
 
 // Digest writes inputs and targets.
-func (r Regression) Digest(w io.Writer) error { return errors.Join(r.X.Digest(w), writeMatrix(w, r.Y)) }
+func (r Regression) Digest(w io.Writer) error { return check.All(r.X.Digest(w), writeMatrix(w, r.Y)) }

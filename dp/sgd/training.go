@@ -3,7 +3,6 @@ package sgd
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
@@ -107,7 +106,7 @@ func (t Training) check() error {
 	case t.Type != device.Float32 && t.Type != device.Float64:
 		return bad("Type = %v: must be Float32 or Float64", t.Type)
 	}
-	return errors.Join(in.Positive("Clip", t.Clip), in.Noise(t.NoiseMultiplier), in.Rate(t.Rate))
+	return check.All(in.Positive("Clip", t.Clip), in.Noise(t.NoiseMultiplier), in.Rate(t.Rate))
 }
 
 // sensitivity is the sensitivity to which noise is scaled.

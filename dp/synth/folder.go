@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/lab/durable"
 )
@@ -47,7 +48,7 @@ func openState(out string) (*folder, error) {
 	}
 	if occupied := s.occupied(); err != nil || occupied != nil {
 		s.leave()
-		return nil, errors.Join(err, occupied)
+		return nil, check.All(err, occupied)
 	}
 	if published {
 		return openState(out)

@@ -11,6 +11,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/durable"
@@ -109,7 +110,7 @@ func (p Publication) check(public Public) error {
 
 // write makes the unfinished data set, in place of one of an earlier attempt.
 func (p Publication) write(dir string, synthetic *data.Images, statement Statement) error {
-	if err := errors.Join(removeOwn(dir, dataFiles), os.Mkdir(dir, 0o777)); err != nil {
+	if err := check.All(removeOwn(dir, dataFiles), os.Mkdir(dir, 0o777)); err != nil {
 		return err
 	}
 	if err := synthetic.Save(filepath.Join(dir, "synthetic.npy")); err != nil {

@@ -3,13 +3,13 @@ package account
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 )
 
 // Account is what a node has spent after some rounds, by three compositions of the same rounds.
@@ -38,7 +38,7 @@ type Account struct {
 // Cost: some milliseconds to a second.
 func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a := Account{Alpha: alpha, Degree: degree, Rounds: rounds, Delta: delta}
-	if err := errors.Join(in.Positive("Alpha", alpha), in.Delta(delta)); err != nil {
+	if err := check.All(in.Positive("Alpha", alpha), in.Delta(delta)); err != nil {
 		return a, err
 	}
 	if degree < 1 || rounds < 1 {
@@ -148,7 +148,7 @@ func (b Budget) After(past []Past, degree int) (int, error) {
 	if b.Epsilon == 0 || degree == 0 {
 		return UnlimitedRounds, nil
 	}
-	if err := errors.Join(in.Epsilon(b.Epsilon), in.Delta(b.Delta)); err != nil {
+	if err := check.All(in.Epsilon(b.Epsilon), in.Delta(b.Delta)); err != nil {
 		return 0, err
 	}
 	alike, before, spent := 0, dp.Compose{}, 0.0 // of the past: rounds of the same kind, and the others

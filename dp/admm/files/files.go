@@ -4,7 +4,6 @@ import (
 	crand "crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +13,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
+	"coupling/dp/internal/check"
 	"coupling/lab/durable"
 )
 
@@ -92,7 +92,7 @@ func NodePath(dir string, id admm.ID) string {
 // leaves the keys to the nodes (DrawKey). Errors: a
 // problem that does not pass Check, a utility without a file format, those of Private.Protect and of writing.
 func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, rng *rand.Rand) error {
-	if err := errors.Join(rules.Filled().Check(), p.Check()); err != nil {
+	if err := check.All(rules.Filled().Check(), p.Check()); err != nil {
 		return err
 	}
 	specs, err := p.Specs(), error(nil)

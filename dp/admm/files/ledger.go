@@ -16,6 +16,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
+	"coupling/dp/internal/check"
 	"coupling/lab/durable"
 )
 
@@ -79,7 +80,7 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 		return nil, l.bad("%w", err)
 	}
 	if err := l.open(f, nodePath); err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, check.All(err, l.Close())
 	}
 	return l, nil
 }

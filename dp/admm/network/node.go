@@ -13,6 +13,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
+	"coupling/dp/internal/check"
 )
 
 // Node is a node's end of a run.
@@ -62,7 +63,7 @@ func (n Node) Run(ctx context.Context) (Amounts, error) {
 		if ask.Share, err = node.Answer(*got.Question); err != nil {
 			ask.Fail = err.Error()
 			_, told := n.post(ctx, client, ask)
-			return Amounts{}, errors.Join(err, told)
+			return Amounts{}, check.All(err, told)
 		}
 	}
 }

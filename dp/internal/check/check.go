@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // The sentinels; package dp documents them.
@@ -14,6 +16,29 @@ var (
 	ErrUnbounded     = errors.New("no finite bound")
 	ErrNotApplicable = errors.New("accountant not applicable")
 )
+
+// All is errors.Join in one line, and nothing twice.
+func All(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs) < 2 {
+		return errors.Join(errs...)
+	}
+	return joined(errs)
+}
+
+type joined []error
+
+func (j joined) Unwrap() []error { return j }
+
+func (j joined) Error() string {
+	var texts []string
+	for _, err := range j {
+		if text := err.Error(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
 
 // In is the name of a package, which its errors begin with.
 type In string

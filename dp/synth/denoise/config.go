@@ -1,7 +1,6 @@
 package denoise
 
 import (
-	"errors"
 	"fmt"
 
 	"coupling/dp"
@@ -47,7 +46,7 @@ func Suggested(eps float64, p synth.Public) Config {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	err := errors.Join(
+	err := check.All(
 		check.Default(in, "Basis", &c.Basis, 100), check.Default(in, "Hidden", &c.Hidden, 128), check.Default(in, "Batch", &c.Batch, 2048),
 		check.Default(in, "Steps", &c.Steps, 250), check.Default(in, "Draw", &c.Draw, 18), check.Default(in, "Clip", &c.Clip, 1),
 		check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3), check.Default(in, "Average", &c.Average, .95), check.Default(in, "Least", &c.Least, .15),

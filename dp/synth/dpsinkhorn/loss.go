@@ -1,7 +1,6 @@
 package dpsinkhorn
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -35,7 +34,7 @@ type Loss struct {
 const Converged = .99
 
 func (l Loss) withDefaults(d, classes int) (Loss, error) {
-	err := errors.Join(check.Default(in, "Loss.Label", &l.Label, 15), check.Default(in, "Loss.Blur", &l.Blur, .05), check.Default(in, "Loss.Scaling", &l.Scaling, .5))
+	err := check.All(check.Default(in, "Loss.Label", &l.Label, 15), check.Default(in, "Loss.Blur", &l.Blur, .05), check.Default(in, "Loss.Scaling", &l.Scaling, .5))
 	if err != nil {
 		return l, err
 	}

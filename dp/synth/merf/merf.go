@@ -2,7 +2,6 @@ package merf
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,7 +32,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	err := errors.Join(
+	err := check.All(
 		check.Default(in, "Features", &c.Features, 10000), check.Default(in, "Code", &c.Code, 5), check.Default(in, "Batch", &c.Batch, 100),
 		check.Default(in, "Steps", &c.Steps, 3000), check.Default(in, "Length", &c.Length, math.Sqrt(105)), check.Default(in, "Count", &c.Count, .01),
 		check.Default(in, "Adam.Rate", &c.Adam.Rate, .01), in.Noise(c.NoiseMultiplier))

@@ -1,7 +1,6 @@
 package semidual
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -37,7 +36,7 @@ type Config struct {
 // withDefaults checks and fills in.
 func (c Config) withDefaults() (Config, error) {
 	local := max(c.Local, 0) // negative: none
-	err := errors.Join(
+	err := check.All(
 		check.Default(in, "PerClass", &c.PerClass, 20), check.Default(in, "Basis", &c.Basis, 144), check.Default(in, "Steps", &c.Steps, 30),
 		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5), check.Default(in, "Reg", &c.Reg, 2),
 		check.Default(in, "Split", &c.Split, .05), check.Default(in, "Rate", &c.Rate, 1), check.Default(in, "LocalClip", &c.LocalClip, 30),

@@ -1,0 +1,69 @@
+package dptest_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"coupling/dp"
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/audit"
+	"coupling/dp/best"
+	"coupling/dp/bounds"
+	"coupling/dp/closed"
+	"coupling/dp/contour"
+	"coupling/dp/noise"
+	"coupling/dp/pair"
+	"coupling/dp/pld"
+	"coupling/dp/query"
+	"coupling/dp/rdp"
+	"coupling/dp/release"
+	"coupling/dp/sgd"
+)
+
+// A parameter out of range is dp.ErrParameter in all packages, in one line that begins with the package.
+func TestSentinels(t *testing.T) {
+	leaky, err := pair.NewDiscrete([]float64{.5, .4, .1}, []float64{.6, .4, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := func(a dp.Accountant, p pair.Pair, delta float64) error {
+		_, err := a.Bound(t.Context(), []pair.Step{{Pair: p, Times: 3}}, pair.EpsilonAt(delta))
+		return err
+	}
+	for name, ask := range map[string]func() error{
+		"dp":      func() error { _, err := dp.Epsilon(dp.Gaussian{}, dp.Relation{}, 1e-5); return err },
+		"pair":    func() error { _, err := pair.NewMixture(pair.Gaussian, -1, nil, nil); return err },
+		"closed":  func() error { return bound(closed.Accountant{}, leaky, 2) },
+		"contour": func() error { return bound(contour.Accountant{}, leaky, 2) },
+		"pld":     func() error { return bound(pld.Accountant{}, leaky, 2) },
+		"rdp":     func() error { return bound(rdp.Accountant{Orders: []float64{.5}}, leaky, 2) },
+		"best":    func() error { return bound(best.Accountant{Width: 2}, leaky, .1) },
+		"bounds":  func() error { _, err := bounds.PostHocRenyi(nil, 3, 2); return err },
+		"noise":   func() error { _, err := noise.Gaussian{Sigma: math.NaN()}.Grid(); return err },
+		"audit":   func() error { _, _, err := audit.ClopperPearson(3, 2, .95); return err },
+		"admm":    func() error { return admm.ADMM{Eta: -1}.Check() },
+		"account": func() error { _, err := account.Spend(-1, 1, 1, 2); return err },
+		"query":   func() error { _, err := (&query.Session{}).Argmax(t.Context(), nil, -1, false); return err },
+		"release": func() error { _, err := release.Poisson(nil, 1, 2); return err },
+		"sgd":     func() error { _, err := sgd.Training{}.Event(); return err },
+	} {
+		if err := ask(); !errors.Is(err, dp.ErrParameter) || !strings.HasPrefix(err.Error(), name+": ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// An infinite loss that is too likely has no finite ε, whoever is asked; what nobody can answer is said once, in one line.
+	for _, a := range []dp.Accountant{closed.Accountant{}, pld.Accountant{}, rdp.Accountant{}, dp.Best{}} {
+		if err := bound(a, leaky, .05); !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", a.Name(), err)
+		}
+	}
+	if _, err := dp.Branches(dp.WithReplacement{Batch: 2, Size: 9, Event: dp.ZCDP{Rho: 1}}, dp.Relation{}); !errors.Is(err, dp.ErrNoPair) || !errors.Is(err, pair.ErrNoPair) {
+		t.Errorf("no pair: %v", err)
+	}
+	if err := bound(contour.Accountant{}, leaky, .2); !errors.Is(err, dp.ErrNotApplicable) {
+		t.Errorf("contour of atoms: %v", err)
+	}
+}
