@@ -241,10 +241,7 @@ func mnistGrid(set lab.Setting) (out []MNISTParams) {
 const mnistStop = 283
 
 func mnistLooks(last int) []int {
-	out := []int{mnistStop, last}
-	for _, k := range logSpace(30, float64(last), 16) {
-		out = append(out, int(math.Round(k)))
-	}
+	out := append(wholes(30, float64(last), 16), mnistStop, last)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

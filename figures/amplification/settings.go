@@ -3,6 +3,7 @@ package amplification
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp"
 	"coupling/figures/internal/kit"
@@ -78,6 +79,11 @@ func logSpace(a, b float64, n int) []float64 {
 	}
 	x[0], x[n-1] = a, b
 	return x
+}
+
+// wholes are the whole numbers next to n points from a to b at equal ratios, each once.
+func wholes(a, b float64, n int) []int {
+	return slices.Compact(kit.Each(logSpace(a, b, n), func(v float64) int { return int(math.Round(v)) }))
 }
 
 // exps exponentiates.

@@ -85,11 +85,8 @@ const stepsSmoke, stepsQuick, stepsFull, stepsPaper = 3, 13, 16, 31
 // cell returns the cell behind a line.
 func (p stepsPanel) cell(r route, group int, preset lab.Preset) ComposedParams {
 	k, at, _ := r.at(group, p.eps)
-	var steps []int
-	for _, t := range logSpace(p.from, p.to, p.finer*lab.Pick(preset, stepsSmoke, stepsQuick, stepsFull, stepsPaper)) {
-		steps = append(steps, int(math.Round(t)))
-	}
-	return ComposedParams{Setting: p.setting, Group: k, Eps: at, Width: lab.Pick(preset, .1, .1, .1, .05), Steps: slices.Compact(steps)}
+	steps := wholes(p.from, p.to, p.finer*lab.Pick(preset, stepsSmoke, stepsQuick, stepsFull, stepsPaper))
+	return ComposedParams{Setting: p.setting, Group: k, Eps: at, Width: lab.Pick(preset, .1, .1, .1, .05), Steps: steps}
 }
 
 // stepsGroups are the groups of a preset.

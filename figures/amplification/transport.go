@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
@@ -122,11 +121,8 @@ func Fig12() lab.Study[TransportParams, TransportOut] {
 
 // transportGrid varies the number of records, the noise, the batch and, fastest, the group.
 func transportGrid(set lab.Setting) (out []TransportParams) {
-	var orders []int
-	for _, a := range logSpace(2, 1e4, lab.Pick(set.Preset, transportSmoke, transportQuick, transportPaper, transportPaper)) {
-		orders = append(orders, int(math.Round(a)))
-	}
-	return lab.Grid(TransportParams{Order: slices.Compact(orders)},
+	orders := wholes(2, 1e4, lab.Pick(set.Preset, transportSmoke, transportQuick, transportPaper, transportPaper))
+	return lab.Grid(TransportParams{Order: orders},
 		lab.Vary(func(p *TransportParams, n int) { p.Size = n }, 1e3, 1e4, 1e5),
 		lab.Vary(func(p *TransportParams, s float64) { p.Noise = s }, .5, 5),
 		lab.Vary(func(p *TransportParams, f float64) { p.Batch = int(math.Round(f * float64(p.Size))) }, .1, .01, .001),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"coupling/dp/bounds"
@@ -91,10 +90,7 @@ func worStudy(name string, batches []int) lab.Study[WORParams, WOROut] {
 }
 
 func worGrid(set lab.Setting, batches []int) []WORParams {
-	orders := []int{2, 3, 4, 10, 100, 1000, 10000} // where the published numbers are
-	for _, a := range logSpace(2, 1e4, lab.Pick(set.Preset, worSmoke, worQuick, worPaper, worPaper)) {
-		orders = append(orders, int(math.Round(a)))
-	}
+	orders := append(wholes(2, 1e4, lab.Pick(set.Preset, worSmoke, worQuick, worPaper, worPaper)), 2, 3, 4, 10, 100, 1000, 10000) // where the published numbers are
 	slices.Sort(orders)
 	return lab.Grid(WORParams{Size: 10000, Order: slices.Compact(orders)},
 		lab.Vary(func(p *WORParams, v int) { p.Batch = v }, batches...), lab.Vary(func(p *WORParams, v float64) { p.Truth = v }, truths...))
