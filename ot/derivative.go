@@ -74,11 +74,7 @@ func (a *adjoint) potentials() []float64 {
 	return out
 }
 
-// JVP returns the Jacobian–vector product of the plan: the change dT (n×m) of T for a change dc of the costs (n×m) and
-// da, db of the weights; nil is no change. The changes of the weights must each sum to 0 and vanish where the weight
-// does.
-//
-//	dT = T∘(u ⊕ v − dc/ε),  Diag(T1)u + Tv = (T∘dc)1/ε + da,  Tᵀu + Diag(Tᵀ1)v = (T∘dc)ᵀ1/ε + db.
+// wantField reports a matrix that is not n×m and finite.
 func wantField(name string, v *mat.Dense, n, m int) error {
 	if v == nil {
 		return bad(ErrShape, "%s is nil, want %d×%d", name, n, m)

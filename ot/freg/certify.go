@@ -74,7 +74,7 @@ func newRounding(p *Plan) rounding {
 //
 // It holds for any feasible T′ and any potentials in the domain, so that Dual ≤ optimal value ≤ Primal and the sum, which
 // is Gap, bounds the suboptimality of T′ and of the potentials. Each term is evaluated without cancellation, see
-// family.excess, and so is the dual: ⟨a,φ⟩ + ⟨b,ψ⟩ = Σ a_i b_j (λu_ij + c_ij) makes it
+// density.excess, and so is the dual: ⟨a,φ⟩ + ⟨b,ψ⟩ = Σ a_i b_j (λu_ij + c_ij) makes it
 //
 //	Dual = ⟨a⊗b,c⟩ + λ f(1) − λ Σ a_i b_j [f(1) + f*(u_ij) − u_ij],
 //

@@ -10,7 +10,7 @@ import (
 // kern is the set of vector kernels in use.
 var kern cpu.Kernels[float64]
 
-// family is a density m as a function of its own coordinate x. The seven divergences have five densities: M_f(u) =
+// A density is a function m as a function of its own coordinate x. The seven divergences have five densities: M_f(u) =
 // m(u − offset), where the offset is chosen such that the domain, where it is bounded, is x < 0:
 //
 //	            m(x)              m⁻¹(v)          κ(v) = m′(m⁻¹(v))    divergences (offset)
@@ -22,101 +22,66 @@ var kern cpu.Kernels[float64]
 //
 // Everything that the dual needs is a function of v: the inverse and the slope κ.
 // Where x < 0 is small, the density is large; no method forms 1 − e^x or the like by subtraction there.
-type family int
+//
+// A new divergence is an entry of families, and a density if it has none of these.
+type density struct {
+	name      string
+	exps      bool                       // values need exp(−d), see row
+	inverse   func(v float64) float64    // m⁻¹(v), v > 0
+	inverseOf func(w float64) float64    // m⁻¹(1/w), inside the domain for every w > 0, however small
+	weighted  func(w, v float64) float64 // w κ(v); where w v ≤ 1 it does not overflow though κ(v) would
+	// excess returns f(v) + f*(u) − uv ≥ 0, the suboptimality of the density v where the potentials give
+	// v0 = m(x): with v0 > 0 it is the Bregman divergence of f, without the cancellation of the terms.
+	excess func(v, v0, x float64) float64
+	// root returns the x of row.solve, nil for solveMean; values writes the densities at r.x to r.v.
+	root   func(r *row, b []float64, guess float64) float64
+	values func(r *row, b []float64)
+	// moments returns Σ b v and Σ b κ(v) at x, for solveMean.
+	moments func(r *row, b []float64, x float64) (s, ds float64)
+}
 
-const (
-	exponential family = iota
-	inverse
-	ramp
-	square
-	logistic
-)
+// A family is the density that some divergences share.
+type family = *density
+
+// families holds the density of each divergence and the offset of u.
+var families = [...]struct {
+	family
+	offset float64
+}{
+	fdiv.KL: {exponential, 1}, fdiv.ReverseKL: {inverse, 0}, fdiv.Pearson: {ramp, -2}, fdiv.ChiSquare: {ramp, 0},
+	fdiv.Hellinger: {square, 1}, fdiv.JensenShannon: {logistic, math.Ln2}, fdiv.GAN: {logistic, 0},
+}
 
 // familyOf returns the family of a divergence and the offset of u.
 func familyOf(d fdiv.Divergence) (f family, offset float64) {
-	switch d {
-	case fdiv.KL:
-		return exponential, 1
-	case fdiv.ReverseKL:
-		return inverse, 0
-	case fdiv.Pearson:
-		return ramp, -2
-	case fdiv.ChiSquare:
-		return ramp, 0
-	case fdiv.Hellinger:
-		return square, 1
-	case fdiv.JensenShannon:
-		return logistic, math.Ln2
-	default:
-		return logistic, 0
-	}
-}
-
-// inverse returns m⁻¹(v), v > 0.
-func (f family) inverse(v float64) float64 {
-	switch f {
-	case exponential:
-		return math.Log(v)
-	case inverse:
-		return -1 / v
-	case ramp:
-		return 2 * v
-	case square:
-		return -1 / math.Sqrt(v)
-	default:
-		return -math.Log1p(1 / v)
-	}
-}
-
-// inverseOf returns m⁻¹(1/w), inside the domain for every w > 0, however small.
-func (f family) inverseOf(w float64) float64 {
-	switch f {
-	case exponential:
-		return -math.Log(w)
-	case inverse:
-		return -w
-	case ramp:
-		return 2 / w
-	case square:
-		return -math.Sqrt(w)
-	default:
-		return -math.Log1p(w)
-	}
+	return families[d].family, families[d].offset
 }
 
 // slope returns κ(v) = m′(m⁻¹(v)), the curvature of f* where the density is v.
-func (f family) slope(v float64) float64 { return f.weighted(1, v) }
+func (f *density) slope(v float64) float64 { return f.weighted(1, v) }
 
-// weighted returns w κ(v); where w v ≤ 1 it does not overflow though κ(v) would.
-func (f family) weighted(w, v float64) float64 {
-	switch f {
-	case exponential:
-		return w * v
-	case inverse:
-		return w * v * v
-	case ramp:
-		if v > 0 {
-			return w / 2
-		}
-		return 0
-	case square:
-		return 2 * (w * v) * math.Sqrt(v)
-	default:
-		return w * v * (1 + v)
-	}
-}
-
-// excess returns f(v) + f*(u) − uv ≥ 0, the suboptimality of the density v where the potentials
-// give v0 = m(x): with v0 > 0 it is the Bregman divergence of f, written without the cancellation
-// of the three terms.
-func (f family) excess(v, v0, x float64) float64 {
-	switch f {
-	case exponential:
+var exponential = &density{
+	name:      "exponential",
+	exps:      true,
+	inverse:   math.Log,
+	inverseOf: func(w float64) float64 { return -math.Log(w) },
+	weighted:  func(w, v float64) float64 { return w * v },
+	excess: func(v, v0, x float64) float64 {
 		if v0 < tiny || v > far*v0 {
 			return v*(xlog(v)-x-1) + v0
 		}
 		return v0 * entropic(v/v0-1)
-	case inverse:
+	},
+	root:   func(r *row, b []float64, _ float64) float64 { return -math.Log(kern.Dot(b, r.e)) },
+	values: func(r *row, _ []float64) { kern.Scale(r.v, math.Exp(r.x), r.e) },
+}
+
+var inverse = &density{
+	name:      "inverse",
+	inverse:   func(v float64) float64 { return -1 / v },
+	inverseOf: func(w float64) float64 { return -w },
+	weighted:  func(w, v float64) float64 { return w * v * v },
+	excess: func(v, v0, _ float64) float64 {
 		q := v / v0
 		switch {
 		case q < 1/far:
@@ -125,20 +90,121 @@ func (f family) excess(v, v0, x float64) float64 {
 			return q - 1 - math.Log(q)
 		}
 		return surplus((v - v0) / v0)
-	case ramp:
+	},
+	values: func(r *row, _ []float64) {
+		v, x := r.v, r.x
+		for j, dj := range r.d {
+			v[j] = 1 / (dj - x)
+		}
+	},
+	moments: func(r *row, b []float64, x float64) (s, ds float64) {
+		d := r.d[:len(b)]
+		for j, w := range b {
+			v := 1 / (d[j] - x)
+			w *= v
+			s += w
+			ds += w * v
+		}
+		return s, ds
+	},
+}
+
+var ramp = &density{
+	name:      "ramp",
+	inverse:   func(v float64) float64 { return 2 * v },
+	inverseOf: func(w float64) float64 { return 2 / w },
+	weighted: func(w, v float64) float64 {
+		if v > 0 {
+			return w / 2
+		}
+		return 0
+	},
+	excess: func(v, v0, x float64) float64 {
 		switch {
 		case v0 > 0:
 			return (v - v0) * (v - v0)
-		case x > 0: // by rounding, see row.densities
+		case x > 0: // by rounding, see values
 			return (v - x/2) * (v - x/2)
 		}
 		return v * (v - x)
-	case square:
+	},
+	root: (*row).solveRamp,
+	values: func(r *row, b []float64) {
+		// A difference that may be rounding is not an entry of a sparse plan.
+		v, x := r.v, r.x
+		least := 0x1p-50 * (x + r.noise)
+		for j, dj := range r.d {
+			v[j] = 0
+			if x-dj > least {
+				v[j] = (x - dj) / 2
+			}
+		}
+		// x and d may be large and the densities small differences of them, so rounding of x
+		// matters; a common factor corrects the sum.
+		kern.Scale(v, 1/kern.Dot(b, v), v)
+	},
+}
+
+var square = &density{
+	name:      "square",
+	inverse:   func(v float64) float64 { return -1 / math.Sqrt(v) },
+	inverseOf: func(w float64) float64 { return -math.Sqrt(w) },
+	weighted:  func(w, v float64) float64 { return 2 * (w * v) * math.Sqrt(v) },
+	excess: func(v, v0, _ float64) float64 {
 		r := (v - v0) / (math.Sqrt(v) + math.Sqrt(v0)) // √v − √v0
 		return r * r / math.Sqrt(v0)
-	default:
-		return logisticExcess(v, v0, x)
+	},
+	values: func(r *row, _ []float64) {
+		v, x := r.v, r.x
+		for j, dj := range r.d {
+			s := 1 / (dj - x)
+			v[j] = s * s
+		}
+	},
+	moments: func(r *row, b []float64, x float64) (s, ds float64) {
+		d := r.d[:len(b)]
+		for j, w := range b {
+			v := 1 / (d[j] - x)
+			w *= v * v
+			s += w
+			ds += 2 * w * v
+		}
+		return s, ds
+	},
+}
+
+var logistic = &density{
+	name:      "logistic",
+	exps:      true,
+	inverse:   func(v float64) float64 { return -math.Log1p(1 / v) },
+	inverseOf: func(w float64) float64 { return -math.Log1p(w) },
+	weighted:  func(w, v float64) float64 { return w * v * (1 + v) },
+	excess:    logisticExcess,
+	values: func(r *row, _ []float64) {
+		v, x, q := r.v, r.x, math.Exp(r.x)
+		for j, dj := range r.d {
+			v[j] = logisticAt(q*r.e[j], dj-x)
+		}
+	},
+	moments: func(r *row, b []float64, x float64) (s, ds float64) {
+		q := math.Exp(x)
+		d, e := r.d[:len(b)], r.e[:len(b)]
+		for j, w := range b {
+			v := logisticAt(q*e[j], d[j]-x)
+			w *= v
+			s += w
+			ds += w * (1 + v)
+		}
+		return s, ds
+	},
+}
+
+// logisticAt returns 1/(e^z − 1), where q = e^−z: near z = 0 from z, elsewhere from q.
+func logisticAt(q, z float64) float64 {
+	if z < 1./16 {
+		return 1 / math.Expm1(z)
 	}
+	return q / (1 - q)
 }
 
 // logisticExcess is v log(v/v0) − (1+v) log((1+v)/(1+v0)). Where v is near v0 the terms of first order cancel between the

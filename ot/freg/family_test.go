@@ -69,13 +69,13 @@ func TestExcessAtZero(t *testing.T) {
 	for _, f := range []family{exponential, logistic} {
 		x := -800.
 		if got, want := f.excess(1, 0, x), 800.; !near(got, want, 0.01) {
-			t.Errorf("family %d: excess(1, underflow) = %g, want about %g", f, got, want)
+			t.Errorf("family %s: excess(1, underflow) = %g, want about %g", f.name, got, want)
 		}
 		if got := f.excess(1, 5e-320, math.Log(5e-320)); !(got > 700 && got < 740) {
-			t.Errorf("family %d: excess(1, denormal) = %g", f, got)
+			t.Errorf("family %s: excess(1, denormal) = %g", f.name, got)
 		}
 		if got := f.excess(0, 0, x); got != 0 {
-			t.Errorf("family %d: excess(0, underflow) = %g", f, got)
+			t.Errorf("family %s: excess(0, underflow) = %g", f.name, got)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestExcessFar(t *testing.T) {
 					x = f.inverse(v0)
 				}
 				if got := f.excess(v, v0, x); !(got >= 0) || math.IsInf(got, 1) {
-					t.Errorf("family %d: excess(%g, %g) = %g", f, v, v0, got)
+					t.Errorf("family %s: excess(%g, %g) = %g", f.name, v, v0, got)
 				}
 			}
 		}

@@ -62,7 +62,7 @@ func TestLinearSystems(t *testing.T) {
 			h, want, g := denseLaplacian(t, f, 50, 30, lambda)
 			var chol mat.Cholesky
 			if !chol.Factorize(want) {
-				t.Fatalf("family %d: the matrix is not definite", f)
+				t.Fatalf("family %s: the matrix is not definite", f.name)
 			}
 			var x mat.VecDense
 			if err := chol.SolveVecTo(&x, mat.NewVecDense(len(g), g)); err != nil {
@@ -73,12 +73,12 @@ func TestLinearSystems(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ok, err := h.conjugate(t.Context(), iterated, g, 1e-13, 2000); !ok || err != nil {
-				t.Errorf("family %d, λ = %g: conjugate gradients did not converge", f, lambda)
+				t.Errorf("family %s, λ = %g: conjugate gradients did not converge", f.name, lambda)
 			}
 			tol := 1e-9 * mat.Norm(&x, math.Inf(1)) // the condition is at most some 1e4
 			for j := range g {
 				if math.Abs(direct[j]+x.AtVec(j)) > tol || math.Abs(iterated[j]+x.AtVec(j)) > tol {
-					t.Fatalf("family %d, λ = %g: x[%d] = %g by elimination, %g by conjugate gradients, want %g", f, lambda, j, direct[j], iterated[j], -x.AtVec(j))
+					t.Fatalf("family %s, λ = %g: x[%d] = %g by elimination, %g by conjugate gradients, want %g", f.name, lambda, j, direct[j], iterated[j], -x.AtVec(j))
 				}
 			}
 		}

@@ -38,7 +38,7 @@ func (r *row) load(f family, lambda float64, psi, c []float64) {
 	for j, v := range r.p {
 		d[j] = (r.top - v) * inv
 	}
-	if f == exponential || f == logistic {
+	if f.exps {
 		kern.ExpScaled(r.e, r.p, r.top, inv)
 	}
 }
@@ -49,12 +49,9 @@ func (r *row) load(f family, lambda float64, psi, c []float64) {
 // Σ b = 1; and at x = m⁻¹(1/b_k) it is at least 1 for the k with d_k = 0. Both ends lie inside the domain of m (1/b_k is
 // a value of m), the root lies between them, and nothing is evaluated outside of them.
 func (r *row) solve(f family, b []float64, guess float64) {
-	switch f {
-	case exponential:
-		r.x = -math.Log(kern.Dot(b, r.e))
-	case ramp:
-		r.x = r.solveRamp(b, guess)
-	default:
+	if f.root != nil {
+		r.x = f.root(r, b, guess)
+	} else {
 		r.x = r.solveMean(f, b, guess)
 	}
 	r.densities(f, b)
@@ -62,46 +59,8 @@ func (r *row) solve(f family, b []float64, guess float64) {
 
 // densities fills v and t at x.
 func (r *row) densities(f family, b []float64) {
-	v, d, x := r.v, r.d, r.x
-	switch f {
-	case exponential:
-		kern.Scale(v, math.Exp(x), r.e)
-	case inverse:
-		for j, dj := range d {
-			v[j] = 1 / (dj - x)
-		}
-	case ramp:
-		// A difference that may be rounding is not an entry of a sparse plan.
-		least := 0x1p-50 * (x + r.noise)
-		for j, dj := range d {
-			v[j] = 0
-			if x-dj > least {
-				v[j] = (x - dj) / 2
-			}
-		}
-		// x and d may be large and the densities small differences of them, so rounding of x
-		// matters; a common factor corrects the sum.
-		kern.Scale(v, 1/kern.Dot(b, v), v)
-	case square:
-		for j, dj := range d {
-			s := 1 / (dj - x)
-			v[j] = s * s
-		}
-	default:
-		q := math.Exp(x)
-		for j, dj := range d {
-			v[j] = logisticAt(q*r.e[j], dj-x)
-		}
-	}
-	kern.Mul(r.t, b, v)
-}
-
-// logisticAt returns 1/(e^z − 1), where q = e^−z: near z = 0 from z, elsewhere from q.
-func logisticAt(q, z float64) float64 {
-	if z < 1./16 {
-		return 1 / math.Expm1(z)
-	}
-	return q / (1 - q)
+	f.values(r, b)
+	kern.Mul(r.t, b, r.v)
 }
 
 // solveMean solves Σ b m(x−d) = 1 by Newton's method on m⁻¹(Σ b m(x−d)), a mean of the numbers x − d_j which is close to
@@ -120,7 +79,7 @@ func (r *row) solveMean(f family, b []float64, x float64) float64 {
 	}
 	const tries = 80
 	for range tries {
-		s, ds := r.moments(f, b, x)
+		s, ds := f.moments(r, b, x)
 		switch {
 		case math.Abs(s-1) < 0x1p-51:
 			return x
@@ -139,37 +98,6 @@ func (r *row) solveMean(f family, b []float64, x float64) float64 {
 		x = next
 	}
 	return x
-}
-
-// moments returns Σ b v and Σ b κ(v) at x.
-func (r *row) moments(f family, b []float64, x float64) (s, ds float64) {
-	d := r.d[:len(b)]
-	switch f {
-	case inverse:
-		for j, w := range b {
-			v := 1 / (d[j] - x)
-			w *= v
-			s += w
-			ds += w * v
-		}
-	case square:
-		for j, w := range b {
-			v := 1 / (d[j] - x)
-			w *= v * v
-			s += w
-			ds += 2 * w * v
-		}
-	default:
-		q := math.Exp(x)
-		e := r.e[:len(b)]
-		for j, w := range b {
-			v := logisticAt(q*e[j], d[j]-x)
-			w *= v
-			s += w
-			ds += w * (1 + v)
-		}
-	}
-	return s, ds
 }
 
 // solveRamp solves Σ b (x−d)₊ = 2 exactly: with S the set where d < x, x = (2 + Σ_S b d)/Σ_S b.
