@@ -98,21 +98,13 @@ func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 		etas.Items = append(etas.Items, feasible)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, tradeBadge(v, lines),
+		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, kit.Badge(v.Source, fmt.Sprintf("%d repeats", lines[0][0].repeats)),
 			fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; "+
 				"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
 				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", v.Cells[0].Params.Rounds)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil
-}
-
-// tradeBadge marks what has fewer repeats than the paper preset.
-func tradeBadge(v lab.View[RunParams, RunOut], lines [][]trade) string {
-	if v.Preset == lab.Full {
-		return ""
-	}
-	return v.Badge(fmt.Sprintf("%d repeats", lines[0][0].repeats))
 }
 
 func claimTradeOff(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {

@@ -237,7 +237,7 @@ func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit,
 		}
 		panels.Items = append(panels.Items, plot)
 	}
-	fig := style.Figure{Body: panels, Badge: badge(v, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))}
+	fig := style.Figure{Body: panels, Badge: kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))}
 	if len(parts) > 1 {
 		fig.Width = style.TwoColumns
 	}

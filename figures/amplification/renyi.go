@@ -153,7 +153,7 @@ func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, er
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
+		Pictures: kit.Wide(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
 			fmt.Sprintf("Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", base)),
 		Notes: []string{"Specific: the largest Rényi divergence over all splits of the group (SSKG, Theorem 3.8), by quadrature with its error bound added.", renyiNote(base)},
 	}, nil
@@ -270,7 +270,7 @@ func drawSpent(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
+		Pictures: kit.Wide(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
 			"ε at δ = 1e-8 over the number of steps, by Rényi accounting: specific (full lines) against post-hoc (dashed), group sizes K."),
 		Tables: []lab.Table{table},
 		Notes: []string{"Both curves are upper bounds: ε(t) = min over α of t ρ(α) + log(1 − 1/α) − (log δ + log α)/(α − 1) (Canonne, Kamath, Steinke 2020), over a grid of orders wide enough that its " +

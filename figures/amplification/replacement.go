@@ -91,7 +91,7 @@ func drawReplacement(v lab.View[ReplacementParams, ReplacementOut]) (lab.Exhibit
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "Privacy profile of the Gaussian mechanism (σ = 1) on 8 draws with replacement from N = 100 records, one substituted.",
-			Drawing: style.Figure{Body: body, Width: style.OneColumn, Badge: badge(v, fmt.Sprintf("%d values of ε", len(cell.Params.Eps)))},
+			Drawing: style.Figure{Body: body, Width: style.OneColumn, Badge: kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(cell.Params.Eps)))},
 		}},
 		Notes: []string{"Specific: the dominating pair of SSKG, Theorem L.5, weights Bin(k|n, 1/N), means +k against −k, so that a draw of the record moves the value by up to 2 (one record out, one in). " +
 			"Agnostic: δ(ε) = Σ_k Bin(k|n, 1/N) δ_k(ε₀) (Balle, Barthe, Gaboardi 2018). The published figure gives the agnostic bound a move of 1 for a draw, and so half the distance that it gives the specific one; " +

@@ -54,14 +54,6 @@ func seconds(smoke, quick, full float64) map[lab.Preset]float64 {
 	return map[lab.Preset]float64{lab.Smoke: smoke, lab.Quick: quick, lab.Full: full, lab.Paper: full}
 }
 
-// badge marks what has fewer points than the paper preset.
-func badge[P, R any](v lab.View[P, R], sizes string) string {
-	if v.Preset == lab.Full {
-		return ""
-	}
-	return v.Badge(sizes)
-}
-
 // space returns n points from a to b at equal distances.
 func space(a, b float64, n int) []float64 {
 	x := make([]float64, n)

@@ -361,7 +361,7 @@ func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, badge(v, stepsSizes()[v.Preset]),
+		Pictures: kit.Wide(panels, kit.Badge(v.Source, stepsSizes()[v.Preset]),
 			"δ over the number of steps at ε = 2, Gaussian mechanism with σ = 5 and r = 0.001: (a) the post-hoc baseline as published, (b) corrected. Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the post-hoc bound. "+
 				"Thin lines: that δ, and t = 1000, where the paper's figure ends."),
 		Tables: []lab.Table{f.table(allowed)}, Notes: []string{stepsDefect, stepsCertify},
@@ -391,7 +391,7 @@ func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 		ex.Pictures = append(ex.Pictures, lab.Picture{
 			Name:    name,
 			Caption: fmt.Sprintf("%s. δ over the number of steps, specific (full lines) against %s (dashed). Thin lines: δ = 1e-6, and t = 1000, where the paper's panels end.", f.title, base),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, stepsSizes()[v.Preset])},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: kit.Badge(v.Source, stepsSizes()[v.Preset])},
 		})
 	}
 	ex.Notes = []string{stepsDefect, stepsCertify}

@@ -158,7 +158,7 @@ func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, e
 		ex.Pictures = append(ex.Pictures, lab.Picture{
 			Name:    fmt.Sprintf("N%d", size),
 			Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (full lines) against post-hoc group privacy (dashed).", size),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, fmt.Sprintf("%d orders", len(all[0].Params.Order)))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: kit.Badge(v.Source, fmt.Sprintf("%d orders", len(all[0].Params.Order)))},
 		})
 	}
 	ex.Notes = []string{

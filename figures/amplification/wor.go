@@ -126,7 +126,7 @@ func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 		}
 		panels.Items = append(panels.Items, p)
 	}
-	fig := style.Figure{Body: panels, Badge: badge(v, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order)))}
+	fig := style.Figure{Body: panels, Badge: kit.Badge(v.Source, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order)))}
 	if len(batches) > 1 {
 		fig.Width = style.TwoColumns
 	}

@@ -87,6 +87,14 @@ func Sizes(format string, rows ...Per) map[lab.Preset]string {
 	return out
 }
 
+// Badge marks what has fewer points than the paper preset, for figures that are as fine at full.
+func Badge(s lab.Source, sizes string) string {
+	if s.Preset == lab.Full {
+		return ""
+	}
+	return s.Badge(sizes)
+}
+
 // Wide is the only picture of a figure, as wide as a page.
 func Wide(body style.Drawer, badge, caption string) []lab.Picture {
 	return []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}}
