@@ -72,7 +72,7 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 		}
 		of = c
 	case wholeBatch, wholeBatch3, asPrinted, nonPrivate1, nonPrivate3:
-		return m.Recipe.train(ctx, dev, images, r)
+		return m.Recipe.train(ctx, dev, images, delta, r)
 	case realData:
 		return pick(images), cost{}, nil
 	default:

@@ -93,8 +93,8 @@ type cost struct {
 	published    float64 // ε of rows by the paper's accounting, which is not justified
 }
 
-// train makes the generator, with the least noise whose ε is Epsilon or with that of Rows.
-func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, run synth.Run) (draw sampler, spent cost, err error) {
+// train makes the generator, with the least noise whose ε at δ is Epsilon or with that of Rows.
+func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, delta float64, run synth.Run) (draw sampler, spent cost, err error) {
 	_, _, h, w := images.Shape()
 	if r.Side > 0 {
 		if images, err = images.Resize(r.Side, r.Side, data.Bilinear); err != nil {
@@ -170,7 +170,7 @@ func runRecipe(ctx context.Context, c *lab.Cell, p RecipeParams) (out RecipeOut,
 	}
 	made := making{device: p.Device, train: train, test: test, n: max(p.Synthetic, keptImages), shown: first(keptImages), judge: p.Judge}
 	made.learn = func(dev *device.Device, r synth.Run) (sampler, cost, error) {
-		return p.Recipe.train(ctx, dev, train, r)
+		return p.Recipe.train(ctx, dev, train, delta, r)
 	}
 	judged, spent, seconds, err := made.run(ctx, c)
 	if out.Judged, out.Seconds, out.Multiplier = judged, seconds, spent.sigma; out.Multiplier > 0 {
