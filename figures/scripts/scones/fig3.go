@@ -21,14 +21,14 @@ func main() {
 	study.Grid = func(set lab.Setting) []scones.DigitsParams {
 		cells := grid(set)
 		for i := range cells {
-			cells[i].Most = 4000
+			cells[i].Most = 8000
 			cells[i].Exact = 1000
 			cells[i].Lambda = 0.001
 			cells[i].Critic = 128
 			cells[i].Steps = 1500
 			cells[i].Batch = 128
 			cells[i].Rate = 0.0003
-			cells[i].Parts = 60
+			cells[i].Parts = 100
 			cells[i].Atoms = 800
 			cells[i].NCSN = false
 			cells[i].Width = 16
