@@ -162,7 +162,7 @@ func drawColourPictures(v colourView) (lab.Exhibit, error) {
 			grid.Images = append(grid.Images, style.Rows(rows.Slice(k, k+2*colourShown, 0, rows.RawMatrix().Cols))...)
 		}
 		worth := ""
-		if j := c.Value.Judged; max(j.Logistic, j.MLP, j.CNN) < c.Value.Guess+.05 {
+		if j := c.Value.Judged; max(j.Logistic, j.MLP, j.CNN) < c.Value.Guess+.03 {
 			worth = "nothing was learnt"
 		}
 		grid.RowLabels = append(grid.RowLabels, c.Params.Method.Name, worth)
@@ -170,7 +170,7 @@ func drawColourPictures(v colourView) (lab.Exhibit, error) {
 	p := v.Cells[0].Params
 	return lab.Exhibit{
 		Pictures: kit.Wide(grid, v.Badge(p.sizes(first.Name), sample.Note(p.Data, "cifar10")),
-			fmt.Sprintf("Pictures as they were drawn, of %s; small ones were enlarged. “Nothing was learnt” where no classifier of them is better by 5 points than a guess of the larger class. No real picture is shown.", first.Name)),
+			fmt.Sprintf("Pictures as they were drawn, of %s; small ones were enlarged. “Nothing was learnt” where no classifier of them is better by 3 points than a guess of the larger class. No real picture is shown.", first.Name)),
 		Notes: colourNotes(v.Setting),
 	}, nil
 }
