@@ -24,6 +24,9 @@ func TestUnitOfFixedBatches(t *testing.T) {
 		relaxed := delta(t, step, Relation{Kind: Substitution}, eps).Delta
 		worst := 0.0
 		for _, rest := range tuples(c.values, 3) {
+			if !slices.IsSorted(rest) {
+				continue // sums do not depend on the order
+			}
 			for _, a := range c.values {
 				for _, b := range c.values {
 					worst = max(worst, enumerated(append(slices.Clone(rest), a), append(slices.Clone(rest), b), noise, eps))
@@ -50,6 +53,9 @@ func TestUnitOfDrawsWithReplacement(t *testing.T) {
 	const noise, eps = 1.3, 0.7
 	claimed := delta(t, WithReplacement{Batch: 2, Size: 3, Event: Gaussian{noise / 2}}, Relation{Kind: Substitution}, eps).Delta
 	for _, rest := range tuples([]float64{-1, 0, 1}, 2) {
+		if !slices.IsSorted(rest) {
+			continue // sums do not depend on the order
+		}
 		for _, a := range []float64{-1, 0, 1} {
 			for _, b := range []float64{-1, 0, 1} {
 				x, y := append(slices.Clone(rest), a), append(slices.Clone(rest), b)

@@ -22,7 +22,11 @@ func TestBigGradientIsTheDerivative(t *testing.T) {
 	}
 	c := ot.Cost(prob.Geometry)
 	const h = 1e-4
-	for _, at := range [][2]int{{0, 0}, {1, 5}, {7, 2}, {7, 7}} {
+	entries := [][2]int{{1, 5}, {0, 0}, {7, 2}, {7, 7}}
+	if testing.Short() {
+		entries = entries[:1]
+	}
+	for _, at := range entries {
 		var sharp [2]float64
 		for k, d := range []float64{-h, h} {
 			moved := mat.DenseCopyOf(c)

@@ -41,7 +41,11 @@ func TestTasksShareCells(t *testing.T) {
 
 // What died of no fault of its own is submitted again, with what was left alone.
 func TestDeadTasksAreSubmittedAgain(t *testing.T) {
-	for _, state := range []string{"TIMEOUT", "PREEMPTED", "NODE_FAIL", "FAILED", ""} {
+	states := []string{"TIMEOUT", "", "PREEMPTED", "NODE_FAIL", "FAILED"}
+	if testing.Short() {
+		states = states[:2]
+	}
+	for _, state := range states {
 		c := newCluster(t)
 		c.does = func(n, task int, do func() error) string {
 			if n == 1 && task%3 == 0 {

@@ -139,6 +139,10 @@ func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[floa
 		}
 	}
 	way, norm := difference(t, s, dev, n, g)
+	trials := 16_000
+	if testing.Short() {
+		trials = 10_000
+	}
 	t.Logf("%v: moved by %g of %g", s, norm, s.Sensitivity(n))
 	return audit.TwoWorlds[float64]{
 		Run: func(rng *rand.Rand, world bool) (float64, error) {
@@ -154,7 +158,7 @@ func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[floa
 			v, err := a.Float64s()
 			return floats.Dot(v, way), err
 		},
-		Score: func(v float64) float64 { return v }, Trials: 16_000, Workers: 1, // a device belongs to one goroutine
+		Score: func(v float64) float64 { return v }, Trials: trials, Workers: 1, // a device belongs to one goroutine
 	}
 }
 

@@ -288,7 +288,12 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	trials := 20_000
+	if testing.Short() {
+		trials = 6_000
+	}
 	game := audit.TwoWorlds[float64]{
+		Trials: trials,
 		Run: func(rng *rand.Rand, world bool) (float64, error) {
 			values := without
 			if world {
