@@ -3,6 +3,7 @@ package devicetest
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
@@ -96,12 +97,12 @@ func (k *kit) convolution(p plane, out int) {
 	device.ConvInput(dx, ay, aw, p.win)
 	device.ConvWeight(dw, ax, ay, p.win)
 	device.ConvSquares(squares, ax, ay, p.win)
-	c := ref.NewConvolution(x, dy, weight, before, p.win)
+	c := sync.OnceValue(func() ref.Convolution { return ref.NewConvolution(x, dy, weight, before, p.win) })
 	what := fmt.Sprintf(" %v to %d channels", p, out)
-	k.near("Conv"+what, y, sums(p.c*area), func() ref.Result { return c.Y })
-	k.near("ConvInput"+what, dx, sums(out*area), func() ref.Result { return c.DX })
-	k.near("ConvWeight"+what, dw, sums(1+p.n*oh*ow), func() ref.Result { return c.DW })
-	k.near("ConvSquares"+what, squares, sums(oh*ow)+sums(ref.Len(shape)), func() ref.Result { return c.Squares })
+	k.near("Conv"+what, y, sums(p.c*area), func() ref.Result { return c().Y })
+	k.near("ConvInput"+what, dx, sums(out*area), func() ref.Result { return c().DX })
+	k.near("ConvWeight"+what, dw, sums(1+p.n*oh*ow), func() ref.Result { return c().DW })
+	k.near("ConvSquares"+what, squares, sums(oh*ow)+sums(ref.Len(shape)), func() ref.Result { return c().Squares })
 	k.adjoint("Conv"+what, y, ay, ax, dx)
 }
 

@@ -29,7 +29,7 @@ func (a *Sum) AddProduct(x, y float64) {
 	p := x * y
 	a.size += math.Abs(p)
 	a.add(p)
-	if e := math.FMA(x, y, -p); !math.IsNaN(e) && !math.IsInf(p, 0) {
+	if e := math.FMA(x, y, -p); e != 0 && !math.IsNaN(e) && !math.IsInf(p, 0) {
 		a.add(e)
 	}
 }
