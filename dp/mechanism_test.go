@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"coupling/dp"
@@ -322,10 +321,6 @@ func (careful) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (p
 
 // A mechanism and an accountant from elsewhere are composed, sampled, grouped, calibrated and compared as the package's own.
 func TestFromElsewhere(t *testing.T) {
-	// The places of a mechanism are its type and two methods, and a sampler where it is drawn; of an accountant its type and two methods.
-	if m, a := 2+reflect.TypeFor[dp.Mechanism]().NumMethod(), 1+reflect.TypeFor[dp.Accountant]().NumMethod(); m > 4 || a > 3 {
-		t.Errorf("a mechanism is added in %d places, an accountant in %d: must be 4 and 3", m, a)
-	}
 	t.Run("Accountant", func(t *testing.T) {
 		dptest.Run(t, dptest.Subject{Accountant: careful{}, Answers: func([]pair.Step) bool { return false }, RelTol: 1e-6})
 	})

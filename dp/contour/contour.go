@@ -8,8 +8,27 @@ import (
 	"slices"
 
 	"coupling/dp/internal/check"
+	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
 )
+
+// Errors of this package. All are pair.ErrNotApplicable.
+var (
+	// ErrUnsupported marks a pair whose loss this accountant does not handle.
+	ErrUnsupported = fmt.Errorf("unsupported pair: %w", pair.ErrNotApplicable)
+	// ErrAtoms marks a loss that takes some values with positive probability: its characteristic function does
+	// not decay, so that no finite contour determines δ. Use package pld.
+	ErrAtoms = fmt.Errorf("privacy loss has atoms: %w", pair.ErrNotApplicable)
+	// ErrDecay marks a composition whose characteristic function decays too slowly for its tail to be bounded
+	// below the tolerance within the permitted work. Use package pld.
+	ErrDecay = fmt.Errorf("characteristic function decays too slowly: %w", pair.ErrNotApplicable)
+	// ErrCost marks a composition that needs more quadrature nodes than are permitted.
+	ErrCost = fmt.Errorf("too many quadrature nodes: %w", pair.ErrNotApplicable)
+)
+
+var bad = check.In("contour").Bad
+
+const ulp = logspace.Ulp
 
 // Accountant composes Gaussian mixture pairs by a contour integral. The zero value is ready to use; it is stateless
 // and safe for concurrent use.
@@ -183,3 +202,31 @@ func (a Accountant) saddleTol() float64 {
 }
 
 func (a Accountant) work() int { return cmp.Or(a.Work, 30_000_000) }
+
+const (
+	// trimSlack is the relative error of δ that leaving out components may cause; every bound of
+	// log δ is widened by it.
+	trimSlack = 1e-12
+	// mostTrimmed is the largest ε for which weights of Q were left out.
+	mostTrimmed = 64.0
+)
+
+// trimAt returns the Trim for ε.
+func trimAt(steps []pair.Step, eps float64) pair.Trim {
+	if !(eps >= 0) {
+		return pair.NoTrim
+	}
+	return pair.TrimTo(steps, pair.MostPrivate(steps, eps), trimSlack, eps)
+}
+
+func trimmed(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.pair.trimmed })
+}
+
+// leftOut bounds the error of log δ caused by components left out.
+func leftOut(parts []part) float64 {
+	if trimmed(parts) {
+		return trimSlack
+	}
+	return 0
+}

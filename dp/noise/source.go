@@ -3,10 +3,25 @@ package noise
 import (
 	crand "crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+
+	"coupling/dp/internal/check"
 )
+
+// ErrSource marks a failure of the source of random bits. Nothing was released.
+var ErrSource = errors.New("source of random bits failed")
+
+const in = check.In("noise")
+
+var bad = in.Bad
+
+// failed builds an error about a source.
+func failed(format string, args ...any) error {
+	return fmt.Errorf("noise: %s: %w", fmt.Sprintf(format, args...), ErrSource)
+}
 
 // Source gives fair bits. The sources here are not safe for concurrent use: use one for each
 // goroutine.

@@ -9,10 +9,19 @@ import (
 	"reflect"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
+	"coupling/dp/internal/check"
+	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
+
+	"golang.org/x/sync/errgroup"
 )
+
+// ErrRange marks a composition whose numbers leave the range of float64, or of the grids that are permitted. It is pair.ErrNotApplicable.
+var ErrRange = fmt.Errorf("out of range: %w", pair.ErrNotApplicable)
+
+var bad = check.In("pld").Bad
+
+const ulp = logspace.Ulp
 
 // Accountant composes any dominating pairs by privacy-loss distributions on a grid. The zero value is ready to use; it
 // is stateless and safe for concurrent use.

@@ -12,6 +12,13 @@ import (
 	"coupling/dp/internal/check"
 )
 
+// ErrParameter marks a parameter out of range; the message names it and its value. It is dp.ErrParameter.
+var ErrParameter = check.ErrParameter
+
+const in = check.In("account")
+
+var bad = in.Bad
+
 // Account is what a node has spent after some rounds, by three compositions of the same rounds.
 type Account struct {
 	// Alpha is the ε of each round, Degree the node's edges, Rounds their number, Delta the δ that ε is asked at.
