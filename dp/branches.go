@@ -82,11 +82,8 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: poisson, rate: e.Rate})
 	case WithoutReplacement:
-		if err := in.Batch(e.Batch, e.Size); err != nil {
+		if err := in.Subset(e.Batch, e.Size); err != nil {
 			return err
-		}
-		if e.Batch > e.Size {
-			return bad("batch = %d: must be at most size = %d", e.Batch, e.Size)
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: without, batch: e.Batch, size: e.Size})
 	case WithReplacement:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 )
 
@@ -90,9 +91,6 @@ func (e Laplace) Pair(b Batch) (pair.Pair, error) {
 // Pair is SSKG M.2: the special records either all flip the bit or leave it. With records on both
 // sides the pair must cover, at each step, the worse of the two.
 func (e RandomizedResponse) Pair(b Batch) (p pair.Pair, err error) {
-	if !(e.Truth >= 0.5 && e.Truth <= 1) {
-		return nil, bad("truth = %v: must be in [0.5, 1]", e.Truth)
-	}
 	removed, inserted := 1.0, 0.0
 	if b.Sampled() {
 		removed, inserted = b.Hit()
@@ -112,9 +110,6 @@ func (e RandomizedResponse) Pair(b Batch) (p pair.Pair, err error) {
 func (e NormNoise) Pair(b Batch) (pair.Pair, error) {
 	if err := in.Positive("zeta", e.Zeta); err != nil {
 		return nil, err
-	}
-	if e.Dim < 1 {
-		return nil, bad("dim = %d: must be at least 1", e.Dim)
 	}
 	if e.Dim == 1 {
 		return b.Additive(e, pair.Laplace, 1/e.Zeta)
@@ -162,10 +157,7 @@ func (e Pure) Pair(b Batch) (pair.Pair, error) {
 
 // Pair dominates all mechanisms with the guarantee; see indistinguishable.
 func (e Approximate) Pair(b Batch) (pair.Pair, error) {
-	if err := in.Epsilon(e.Epsilon); err != nil {
-		return nil, err
-	}
-	if err := in.Delta(e.Delta); err != nil {
+	if err := check.All(in.Epsilon(e.Epsilon), in.Delta(e.Delta)); err != nil {
 		return nil, err
 	}
 	return indistinguishable(e, b, e.Epsilon, e.Delta)

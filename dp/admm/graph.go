@@ -19,12 +19,17 @@ const (
 	Source
 )
 
+// of takes the one of its side.
+func of[T any](s Side, target, source T) T {
+	if s == Source {
+		return source
+	}
+	return target
+}
+
 // String names the side.
 func (s Side) String() string {
-	if s == Source {
-		return "source"
-	}
-	return "target"
+	return of(s, "target", "source")
 }
 
 // ID names a node: a side and an index on it.

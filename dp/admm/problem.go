@@ -58,18 +58,12 @@ func (p Problem) Check() error {
 }
 
 func (p Problem) size(s Side) int {
-	if s == Target {
-		return p.Graph.Targets
-	}
-	return p.Graph.Sources
+	return of(s, p.Graph.Targets, p.Graph.Sources)
 }
 
 // Bounds returns the bounds of a node.
 func (p Problem) Bounds(id ID) Bounds {
-	bs := p.TargetBounds
-	if id.Side == Source {
-		bs = p.SourceBounds
-	}
+	bs := of(id.Side, p.TargetBounds, p.SourceBounds)
 	if bs == nil {
 		return Bounds{0, math.Inf(1)}
 	}
@@ -78,10 +72,7 @@ func (p Problem) Bounds(id ID) Bounds {
 
 // utilityOf returns the utility of one side on an edge.
 func (p Problem) utilityOf(s Side, edge int) Utility {
-	us := p.TargetUtility
-	if s == Source {
-		us = p.SourceUtility
-	}
+	us := of(s, p.TargetUtility, p.SourceUtility)
 	if us == nil {
 		return Linear{}
 	}
@@ -261,18 +252,12 @@ func (p Problem) Repair(plan []float64) []float64 {
 
 // end is the index of an edge's node on a side.
 func (e Edge) end(s Side) int {
-	if s == Target {
-		return e.Target
-	}
-	return e.Source
+	return of(s, e.Target, e.Source)
 }
 
 func (p Problem) totals(plan []float64, side Side) []float64 {
 	t, s := p.Totals(plan)
-	if side == Target {
-		return t
-	}
-	return s
+	return of(side, t, s)
 }
 
 func (p Problem) scaleDown(plan []float64, side Side) {

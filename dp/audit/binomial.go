@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"coupling/dp/internal/root"
+	"coupling/dp/pair"
 )
 
 // ClopperPearson returns the interval of success probabilities that hits of trials do not refute: each end is wrong with
@@ -49,9 +50,6 @@ func atLeast(k, n int, p float64) float64 {
 
 // logMass returns log P(Bin(n, 1/(1+e^−ε)) = k).
 func logMass(k, n int, eps float64) float64 {
-	all, _ := math.Lgamma(float64(n + 1))
-	in, _ := math.Lgamma(float64(k + 1))
-	out, _ := math.Lgamma(float64(n - k + 1))
 	// log q = −log(1+e^−ε), log(1−q) = −ε + log q
-	return all - in - out - float64(n)*math.Log1p(math.Exp(-eps)) - float64(n-k)*eps
+	return pair.LogBinomial(n, k) - float64(n)*math.Log1p(math.Exp(-eps)) - float64(n-k)*eps
 }

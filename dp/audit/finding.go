@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 
 	"coupling/dp/internal/check"
 )
@@ -13,15 +15,16 @@ var bad = in.Bad
 // usualConfidence is the confidence where none is given.
 const usualConfidence = 0.95
 
-// confident fills in the default.
-func confident(confidence float64) (float64, error) {
-	if confidence == 0 {
-		return usualConfidence, nil
-	}
-	if !(confidence > 0 && confidence < 1) {
+// confident checks what all audits are asked with, and fills in the default confidence.
+func confident(rng *rand.Rand, delta, confidence float64) (float64, error) {
+	confidence = cmp.Or(confidence, usualConfidence)
+	switch {
+	case rng == nil:
+		return 0, bad("rng = nil: must be a generator")
+	case !(confidence > 0 && confidence < 1):
 		return 0, bad("Confidence = %v: must be in (0, 1), or 0 for %v", confidence, usualConfidence)
 	}
-	return confidence, nil
+	return confidence, in.Delta(delta)
 }
 
 // Finding is a lower bound of ε.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/internal/root"
 )
 
@@ -82,17 +83,12 @@ func (a OneRun) check(rng *rand.Rand, guesses int, delta float64) (confidence fl
 	switch {
 	case a.Run == nil:
 		return 0, bad("Run = nil: must be a function")
-	case rng == nil:
-		return 0, bad("rng = nil: must be a generator")
 	case a.Canaries < 1:
 		return 0, bad("Canaries = %d: must be at least 1", a.Canaries)
 	case guesses < 1 || guesses > a.Canaries:
 		return 0, bad("Guesses = %d: must be in [1, Canaries = %d], or 0", guesses, a.Canaries)
 	}
-	if err := in.Delta(delta); err != nil {
-		return 0, err
-	}
-	return confident(a.Confidence)
+	return confident(rng, delta, a.Confidence)
 }
 
 // PValue bounds the probability that, of m canaries, a guesser who guesses r is correct at least v times, when the mechanism is
@@ -106,10 +102,7 @@ func PValue(m, r, v int, eps, delta float64) (float64, error) {
 	if m < 1 || r < 0 || r > m || v < 0 || v > r {
 		return 0, bad("canaries = %d, guesses = %d, correct = %d: must be in 0 ≤ correct ≤ guesses ≤ canaries, canaries ≥ 1", m, r, v)
 	}
-	if !(eps >= 0) || math.IsInf(eps, 0) {
-		return 0, bad("eps = %v: must be at least 0 and finite", eps)
-	}
-	if err := in.Delta(delta); err != nil {
+	if err := check.All(in.Epsilon(eps), in.Delta(delta)); err != nil {
 		return 0, err
 	}
 	p := atLeast(v, r, 1/(1+math.Exp(-eps)))

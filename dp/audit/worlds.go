@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"coupling/dp/internal/check"
 )
 
 // TwoWorlds is the game of telling two neighbouring data sets apart from one output of a mechanism.
@@ -75,12 +77,9 @@ func (g TwoWorlds[O]) Epsilon(ctx context.Context, rng *rand.Rand, delta float64
 	if !test.World {
 		more, less = less, more
 	}
-	lo, _, err := ClopperPearson(more, out.Trials, confidence)
-	if err != nil {
-		return Distinguished{}, err
-	}
-	_, hi, err := ClopperPearson(less, out.Trials, confidence)
-	if err != nil {
+	lo, _, err := ClopperPearson(more, out.Trials, confidence) // of counts in range
+	_, hi, err2 := ClopperPearson(less, out.Trials, confidence)
+	if err := check.All(err, err2); err != nil {
 		return Distinguished{}, err
 	}
 	out.Finding = Finding{Epsilon: ratio(lo, hi, delta), Delta: delta, Confidence: confidence}
@@ -93,17 +92,12 @@ func (g TwoWorlds[O]) check(rng *rand.Rand, delta float64) (confidence float64, 
 		return 0, bad("Run = nil: must be a function")
 	case g.Score == nil:
 		return 0, bad("Score = nil: must be a function")
-	case rng == nil:
-		return 0, bad("rng = nil: must be a generator")
 	case g.Trials != 0 && g.Trials < 2:
 		return 0, bad("Trials = %d: must be at least 2, or 0 for %d", g.Trials, usualTrials)
 	case g.Workers < 0:
 		return 0, bad("Workers = %d: must be at least 0", g.Workers)
 	}
-	if err := in.Delta(delta); err != nil {
-		return 0, err
-	}
-	return confident(g.Confidence)
+	return confident(rng, delta, g.Confidence)
 }
 
 // scores runs the mechanism, in chunks with generators of their own.

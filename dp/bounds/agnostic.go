@@ -1,7 +1,6 @@
 package bounds
 
 import (
-	"fmt"
 	"math"
 
 	"coupling/dp"
@@ -102,11 +101,8 @@ const (
 // self-consistent version): it is smaller for large α and may be larger for small ones. SSKG draw both in Figures 3 and 7. base is
 // the pair of the unsampled mechanism under substitution, in the worse of its two directions. The result is rounded up.
 func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
-	if err := in.Batch(n, size); err != nil {
+	if err := in.Subset(n, size); err != nil {
 		return 0, err
-	}
-	if n > size {
-		return 0, bad("batch = %d: must be at most size = %d", n, size)
 	}
 	if alpha < 2 {
 		return 0, bad("alpha = %d: must be an integer of at least 2", alpha)
@@ -169,7 +165,10 @@ func AgnosticGroupRDP(mechanism dp.Event, rate float64, group int, alpha float64
 	hit := -math.Expm1(float64(group) * math.Log1p(-rate))
 	out, back := math.Inf(-1), math.Inf(-1)
 	for k := 1; k <= group; k++ {
-		p, err := atDistance(mechanism, k, hit)
+		p, err := removed(mechanism, k)
+		if err == nil {
+			p, err = pair.Sampled(p, hit)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -179,20 +178,4 @@ func AgnosticGroupRDP(mechanism dp.Event, rate float64, group int, alpha float64
 		out, back = logspace.Add(out, w+a+ea), logspace.Add(back, w+b+eb)
 	}
 	return max(out, back) / (alpha - 1) * (1 + 1e-13), nil
-}
-
-// atDistance returns the pair ((1−w)Q + wP_k, Q) of a mechanism whose sensitivity is k.
-func atDistance(mechanism dp.Event, k int, w float64) (pair.Pair, error) {
-	switch e := mechanism.(type) {
-	case dp.Gaussian:
-		mechanism = dp.Gaussian{NoiseMultiplier: e.NoiseMultiplier / float64(k)}
-	case dp.Laplace:
-		mechanism = dp.Laplace{Scale: e.Scale / float64(k)}
-	case dp.NormNoise:
-		mechanism = dp.NormNoise{Zeta: e.Zeta * float64(k), Dim: e.Dim}
-	case dp.RandomizedResponse:
-	default:
-		return nil, fmt.Errorf("bounds: %v: a group bound for it: %w", mechanism, dp.ErrNoPair)
-	}
-	return removed(dp.Poisson{Rate: w, Event: mechanism}, 1)
 }

@@ -64,11 +64,8 @@ func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
 //
 //	ρ(α) = log[f^α θ^(1−α) + (1−f)^α (1−θ)^(1−α)]/(α−1),   f = (1−w)θ + w(1−θ), w = n/size.
 func ResponseWOR(truth float64, n, size int, alpha float64) (float64, error) {
-	if err := in.Batch(n, size); err != nil {
+	if err := in.Subset(n, size); err != nil {
 		return 0, err
-	}
-	if n > size {
-		return 0, bad("batch = %d: must be at most size = %d", n, size)
 	}
 	if err := in.Order(alpha); err != nil {
 		return 0, err

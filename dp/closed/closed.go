@@ -120,15 +120,11 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 		sum += float64(s.Times) * d * d
 	}
 	room := 2e-15 * float64(len(steps)+1)
-	low, err := gaussianShift(math.Sqrt(sum) * (1 - room))
-	if err != nil {
-		return nil, nil, err
+	lo, err = gaussianShift(math.Sqrt(sum) * (1 - room))
+	if err == nil {
+		hi, err = gaussianShift(math.Sqrt(sum) * (1 + room))
 	}
-	high, err := gaussianShift(math.Sqrt(sum) * (1 + room))
-	if err != nil {
-		return nil, nil, err
-	}
-	return low, high, nil
+	return lo, hi, err
 }
 
 // dropTrivial leaves out steps with P = Q, which reveal nothing; if there are no others, one of

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"coupling/dp/internal/root"
 	"coupling/dp/pair"
 
 	"pgregory.net/rapid"
@@ -78,22 +79,12 @@ func (s Subject) extreme(t *testing.T, sigma, rate float64, times int, delta flo
 	}
 }
 
-// leastEpsilon bisects the profile of one step.
+// leastEpsilon inverts the profile of one step.
 func leastEpsilon(p pair.Pair, delta float64) float64 {
-	above := func(eps float64) bool { return p.LogDelta(eps) > math.Log(delta) }
-	if !above(0) {
+	holds := func(eps float64) bool { return p.LogDelta(eps) <= math.Log(delta) }
+	if holds(0) {
 		return 0
 	}
-	lo, hi := 0.0, 1.0
-	for above(hi) && hi < 1e300 {
-		lo, hi = hi, 2*hi
-	}
-	for range 200 {
-		if mid := lo + (hi-lo)/2; above(mid) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	least, _ := root.Least(holds, 0, 1)
+	return least
 }

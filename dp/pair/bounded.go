@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
 )
 
@@ -17,10 +18,7 @@ type Loss struct{ Epsilon, Delta float64 }
 // an atom at each corner.
 func Bounded(there, back Loss) (*Discrete, error) {
 	for _, l := range [...]Loss{there, back} {
-		if !(l.Epsilon >= 0) || math.IsInf(l.Epsilon, 0) {
-			return nil, bad("eps = %v: must be at least 0 and finite", l.Epsilon)
-		}
-		if err := in.Delta(l.Delta); err != nil {
+		if err := check.All(in.Epsilon(l.Epsilon), in.Delta(l.Delta)); err != nil {
 			return nil, err
 		}
 	}

@@ -59,8 +59,8 @@ func NewMixture(noise Noise, scale float64, p, q []Component) (*Mixture, error) 
 	if noise != Gaussian && noise != Laplace {
 		return nil, bad("noise = %v: must be Gaussian or Laplace", noise)
 	}
-	if !(scale > 0) || math.IsInf(scale, 0) {
-		return nil, bad("scale = %v: must be positive and finite", scale)
+	if err := in.Positive("scale", scale); err != nil {
+		return nil, err
 	}
 	p, err := components("P", p)
 	if err != nil {

@@ -98,3 +98,11 @@ func (p In) Batch(batch, size int) error {
 	}
 	return nil
 }
+
+// Subset accepts batches of fixed size without replacement.
+func (p In) Subset(batch, size int) error {
+	if err := p.Batch(batch, size); err != nil || batch <= size {
+		return err
+	}
+	return p.Bad("batch = %d: must be at most size = %d", batch, size)
+}
