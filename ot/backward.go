@@ -90,6 +90,8 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, scale float64) (*
 // check reports settings out of range and plans that have no derivative.
 func (b Backward) check(p *Plan) error {
 	switch {
+	case p.g == nil:
+		return bad(ErrUnsupported, "derivative of a plan that no solver made: make plans by NewPlan")
 	case p.unbalanced:
 		return bad(ErrUnsupported, "derivative of an unbalanced plan: only balanced plans are differentiated")
 	case b.Method < Automatic || b.Method > CG:

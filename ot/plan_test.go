@@ -463,3 +463,10 @@ func TestPicture(t *testing.T) {
 		}
 	}
 }
+
+// A plan made by hand has no geometry to differentiate.
+func TestPlanByHand(t *testing.T) {
+	if _, err := (&ot.Plan{}).GradX(); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("error %v, want ErrUnsupported", err)
+	}
+}
