@@ -3,6 +3,8 @@ package ot
 import (
 	"context"
 	"math"
+
+	"coupling/ot/internal/linesearch"
 )
 
 // LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic
@@ -220,16 +222,12 @@ func (q *quasiNewton) step() error {
 	}
 	copy(q.oldGrad, q.grad)
 	ok, err := q.search(slope, q.firstStep())
-	if err != nil {
-		return err
-	}
-	if !ok {
+	if err == nil && !ok {
 		// The point is that of the line search's last trial; a Sinkhorn step ascends from any
 		// point.
 		q.hist.clear()
-		return nil
 	}
-	return nil
+	return err
 }
 
 // symmetricStep is for the transport of a measure to itself, whose potentials are equal: it moves g
@@ -296,8 +294,7 @@ func (q *quasiNewton) learn() {
 // trials do not suffice.
 func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	copy(q.next, q.beta)
-	lo, hi := 0.0, math.Inf(1)
-	loSlope, hiSlope := slope, 0.0
+	bracket := linesearch.New(slope)
 	for range 8 {
 		copy(q.beta, q.next)
 		axpy(q.beta, q.dir, t)
@@ -308,19 +305,14 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 		at := dot(q.dir, q.grad)
 		switch {
 		case at > -0.5*slope:
-			hi, hiSlope = t, at
+			bracket.Beyond(t, at)
 		case at < 0.9*slope:
-			lo, loSlope = t, at
+			bracket.Before(t, at)
 		default:
 			q.learn()
 			return true, nil
 		}
-		if math.IsInf(hi, 1) {
-			t = lo * 4
-			continue
-		}
-		// Secant on the slopes, kept inside the bracket.
-		t = lo + (hi-lo)*min(0.9, max(0.1, loSlope/(loSlope-hiSlope)))
+		t = bracket.Next()
 	}
 	return false, nil
 }

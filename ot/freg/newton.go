@@ -8,6 +8,7 @@ import (
 
 	"coupling/ot"
 	"coupling/ot/exact"
+	"coupling/ot/internal/linesearch"
 )
 
 // run is the state of a solve by regularised Newton steps on the semi-dual.
@@ -264,8 +265,7 @@ func (r *run) forcing() float64 { return max(1e-6, min(0.05, r.s.err)) }
 // It returns the step.
 func (r *run) search(slope float64) (float64, error) {
 	copy(r.old, r.psi)
-	lo, hi, t := 0.0, math.Inf(1), 1.0
-	loSlope, hiSlope := slope, 0.0
+	bracket, t := linesearch.New(slope), 1.0
 	const tries = 12
 	for range tries {
 		at, err := r.slopeAt(t)
@@ -273,25 +273,18 @@ func (r *run) search(slope float64) (float64, error) {
 		case err != nil:
 			return t, err
 		case at < 0.5*slope:
-			lo, loSlope = t, at
+			bracket.Before(t, at)
 		case at <= -0.3*slope:
 			return t, nil
 		default: // NaN too
-			hi, hiSlope = t, at
+			bracket.Beyond(t, at)
 		}
-		if math.IsInf(hi, 1) {
-			t = 4 * lo
-			continue
+		if t = bracket.Next(); bracket.Lo == 0 && bracket.Hi < 0.5 {
+			t = bracket.Hi / 10 // the slope may turn within any distance: a tiny atom changes its row
 		}
-		if lo == 0 && hi < 0.5 {
-			t = hi / 10 // the slope may turn within any distance: a tiny atom changes its row
-			continue
-		}
-		// Secant on the slopes, kept inside the bracket.
-		t = lo + (hi-lo)*min(0.9, max(0.1, loSlope/(loSlope-hiSlope)))
 	}
-	_, err := r.slopeAt(lo)
-	return lo, err
+	_, err := r.slopeAt(bracket.Lo)
+	return bracket.Lo, err
 }
 
 // slopeAt evaluates at old + t dir and returns the slope along dir.
