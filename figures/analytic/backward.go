@@ -208,7 +208,7 @@ func drawBackward(v lab.View[BackwardParams, BackwardOut]) (lab.Exhibit, error) 
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1])),
 			fmt.Sprintf("Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient together, and the gradient's error, over the "+
 				"iterations unrolled; the analytic ways solve by L-BFGS to 1e-13 and do not depend on them. (c, d) Over n: time and memory of the backward pass alone, for the unrolled "+
-				"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio, p.N, p.Unroll, onMachine(cell.Manifest))),
+				"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio, p.N, p.Unroll, onMachine(cell.Manifest, ""))),
 		Tables: []lab.Table{backwardTable(out)},
 		Notes: []string{
 			"Unrolled, kernel, is the best that unrolling can do: products with exp(−c/ε) forward and back, vectors kept instead of matrices; its points are missing where exp(−c/ε) underflows. " +

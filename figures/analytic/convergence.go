@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
@@ -37,6 +38,7 @@ type ConvergenceParams struct {
 	Ratios []float64 `json:"ratios" min:">0" doc:"ε over the mean cost"`
 	Tol    float64   `json:"tol" min:">0" doc:"marginal error at which a solver stops"`
 	Limit  float64   `json:"limit" min:">0" doc:"seconds that a solver may take"`
+	Device string    `json:"device,omitempty" doc:"a GPU that takes part with L-BFGS: cuda:0; empty: none"`
 }
 
 // ConvergenceOut holds a run for each solver and ε.
@@ -59,17 +61,22 @@ var convergenceOf = lab.Experiment[ConvergenceParams, ConvergenceOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p ConvergenceParams) (ConvergenceOut, error) {
 		prob := clouds(c.Rand("clouds"), p.N)
 		cost := ot.Cost(prob.Geometry)
+		solvers, free, err := solversOn(c, p.Device, p.N)
+		if err != nil {
+			return ConvergenceOut{}, err
+		}
+		defer free()
 		var out ConvergenceOut
 		for i, r := range p.Ratios {
 			eps := r * meanCost(cost, prob.A, prob.B)
-			for k, s := range timedSolvers {
+			for k, s := range solvers {
 				run, err := traceSolver(ctx, s, prob, cost, eps, p)
 				if err != nil {
 					return out, fmt.Errorf("%s at ε = %g of the mean cost: %w", s.name, r, err)
 				}
 				run.Ratio = r
 				out.Runs = append(out.Runs, run)
-				c.Progress(i*len(timedSolvers)+k+1, len(p.Ratios)*len(timedSolvers))
+				c.Progress(i*len(solvers)+k+1, len(p.Ratios)*len(solvers))
 			}
 		}
 		return out, nil
@@ -82,28 +89,59 @@ type timedSolver struct {
 	series int
 	// with makes the solver; nil is the textbook's kernel scaling.
 	with func(eps, tol float64, trace func(ot.Step) error) ot.Solver
+	// on is the problem with its costs on a device; nil: on the host.
+	on *ot.Problem
 }
 
 // manyIterations is more than the time limit allows.
 const manyIterations = 1 << 30
 
 var timedSolvers = []timedSolver{
-	{"kernel scaling, textbook", 2, nil},
-	{"kernel scaling, over-relaxed", 1, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
+	{name: "kernel scaling, textbook", series: 2},
+	{name: "kernel scaling, over-relaxed", series: 1, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Scaling{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
-	{"log-domain Sinkhorn", 3, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
+	{name: "log-domain Sinkhorn", series: 3, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Anneal: 1, Relax: 1, Workers: 1, Trace: t}
 	}},
-	{"log-domain, annealed, over-relaxed", 4, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
+	{name: "log-domain, annealed, over-relaxed", series: 4, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
-	{"L-BFGS", 0, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.LBFGS{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
-	}},
-	{"Newton", 5, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
+	{name: "L-BFGS", with: lbfgs},
+	{name: "Newton", series: 5, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Newton{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
+}
+
+func lbfgs(eps, tol float64, t func(ot.Step) error) ot.Solver {
+	return ot.LBFGS{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+}
+
+// solversOn are the timedSolvers and, unless the key is empty, L-BFGS with the costs of n points on a device. free is called
+// at the end.
+func solversOn(c *lab.Cell, key string, n int) (all []timedSolver, free func(), err error) {
+	if key == "" {
+		return timedSolvers, func() {}, nil
+	}
+	dev, err := c.Device(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	var costs *ot.OnDevice
+	p := cloudsBy(c.Rand("clouds"), n, func(x, y *mat.Dense) ot.Geometry {
+		costs = ot.PointsOn(dev, x, y, ot.SqEuclidean)
+		return costs
+	})
+	gpu := timedSolver{name: "L-BFGS, costs on " + key, series: 6, with: lbfgs, on: &p}
+	return append(slices.Clone(timedSolvers), gpu), func() { costs.Close() }, nil
+}
+
+// beside is the key of a device that is to stand beside the processor: empty where that is the processor.
+func beside(key string) string {
+	if strings.HasPrefix(key, "cpu") {
+		return ""
+	}
+	return key
 }
 
 // Statuses of runs beside those of package ot.
@@ -124,6 +162,9 @@ func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps
 			return ot.Converged.String(), r.Iterations, nil
 		}
 		return timeLimit, r.Iterations, nil
+	}
+	if s.on != nil {
+		p = *s.on
 	}
 	within, stop := context.WithTimeout(ctx, seconds(limit))
 	defer stop()
@@ -165,7 +206,7 @@ func thin(x, y []float64) (tx, ty []float64) {
 
 func convergenceGrid(set lab.Setting) []ConvergenceParams {
 	p := set.Preset
-	return []ConvergenceParams{{N: lab.Pick(p, 100, 400, 1000, 4000), Ratios: []float64{.1, .01, .001}, Tol: 1e-12, Limit: lab.Pick(p, 0.2, 2, 8, 120)}}
+	return []ConvergenceParams{{Device: beside(set.Device), N: lab.Pick(p, 100, 400, 1000, 4000), Ratios: []float64{.1, .01, .001}, Tol: 1e-12, Limit: lab.Pick(p, 0.2, 2, 8, 120)}}
 }
 
 // nobodyArrives is the null of solvers that all stop after a second, with three digits.
@@ -206,7 +247,7 @@ func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n = %d", p.N)),
 			fmt.Sprintf("L1 error of both marginals over time, %d + %d points in the plane, float64, costs in memory. %s A line begins when the solver is done "+
-				"annealing; solvers stop at 1e-12 or after %g s.", p.N, p.N, onMachine(cell.Manifest), p.Limit)),
+				"annealing; solvers stop at 1e-12 or after %g s.", p.N, p.N, onMachine(cell.Manifest, p.Device), p.Limit)),
 		Tables: []lab.Table{convergenceTable(cell)},
 		Notes: []string{"Textbook scaling is a product with K = exp(−c/ε) and one with its transpose by gonum's assembly BLAS, and stops when its result is not a number. " +
 			"The over-relaxed one refuses problems in which K would underflow."},

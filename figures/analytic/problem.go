@@ -40,6 +40,11 @@ func exponential(n, m int) ot.Problem {
 
 // clouds are n points each in the plane, a normal cloud and a ring around it, with random weights.
 func clouds(rng *rand.Rand, n int) ot.Problem {
+	return cloudsBy(rng, n, func(x, y *mat.Dense) ot.Geometry { return ot.Points(x, y, ot.SqEuclidean) })
+}
+
+// cloudsBy are clouds whose costs a geometry has.
+func cloudsBy(rng *rand.Rand, n int, by func(x, y *mat.Dense) ot.Geometry) ot.Problem {
 	x, y := mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
 	for i := range n {
 		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
@@ -47,7 +52,7 @@ func clouds(rng *rand.Rand, n int) ot.Problem {
 		r := 2 + 0.3*rng.NormFloat64()
 		y.SetRow(i, []float64{r * c, r * s})
 	}
-	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: weights(rng, n), B: weights(rng, n)}
+	return ot.Problem{Geometry: by(x, y), A: weights(rng, n), B: weights(rng, n)}
 }
 
 // weights draws n positive weights of sum 1 that differ by a factor of up to 3.
@@ -65,9 +70,13 @@ func meanCost(c *mat.Dense, a, b []float64) float64 {
 	return mat.Inner(mat.NewVecDense(len(a), a), c, mat.NewVecDense(len(b), b))
 }
 
-// onMachine says in a caption where times come from.
-func onMachine(m lab.Manifest) string {
-	return fmt.Sprintf("Times were measured in one run on one thread (%s, %s) and hold on no other machine.", m.CPU, m.Go)
+// onMachine says in a caption where times come from: those of a device, if the key names one, are by the clock.
+func onMachine(m lab.Manifest, device string) string {
+	gpu := ""
+	if device != "" {
+		gpu = ", on the GPU by the clock: " + m.Device
+	}
+	return fmt.Sprintf("Times were measured in one run on one thread (%s, %s%s) and hold on no other machine.", m.CPU, m.Go, gpu)
 }
 
 // Measured is what one run of a function took: the least of some runs, since all that disturbs it adds.
@@ -78,6 +87,11 @@ type Measured struct {
 
 // measure runs f, which starts no goroutine, a few times, as long as that takes less than the given seconds, and at least once.
 func measure(seconds float64, f func() error) (Measured, error) {
+	return measureBy(kit.CPUSeconds, seconds, f)
+}
+
+// measureBy is measure with another clock.
+func measureBy(clock func() float64, seconds float64, f func() error) (Measured, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var best Measured
@@ -85,11 +99,11 @@ func measure(seconds float64, f func() error) (Measured, error) {
 	for k := 0; k < 5 && (k == 0 || time.Since(begin).Seconds() < seconds); k++ {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := kit.CPUSeconds()
+		start := clock()
 		if err := f(); err != nil {
 			return Measured{}, err
 		}
-		s := kit.CPUSeconds() - start
+		s := clock() - start
 		runtime.ReadMemStats(&after)
 		b := float64(after.TotalAlloc - before.TotalAlloc)
 		if k == 0 {

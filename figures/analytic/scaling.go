@@ -40,6 +40,7 @@ type ScalingParams struct {
 	Ratios []float64 `json:"ratios" min:">0" doc:"ε over the mean cost, solved at N"`
 	Tol    float64   `json:"tol" min:">0" doc:"marginal error at which a solver stops"`
 	Limit  float64   `json:"limit" min:">0" doc:"seconds that a solver may take"`
+	Device string    `json:"device,omitempty" doc:"a GPU that takes part with L-BFGS, by time on the clock: cuda:0; empty: none"`
 }
 
 // ScalingOut holds the time of every solver on every problem.
@@ -86,8 +87,13 @@ func (out *ScalingOut) add(ctx context.Context, c *lab.Cell, p ScalingParams, ov
 	prob := clouds(c.Rand("clouds"), n)
 	cost := ot.Cost(prob.Geometry)
 	mean := meanCost(cost, prob.A, prob.B)
+	solvers, free, err := solversOn(c, p.Device, n)
+	if err != nil {
+		return err
+	}
+	defer free()
 	for _, r := range ratios {
-		for _, s := range timedSolvers {
+		for _, s := range solvers {
 			t, err := timeSolver(ctx, s, prob, cost, r*mean, p)
 			if err != nil {
 				return fmt.Errorf("%s, n = %d, ε = %g of the mean cost: %w", s.name, n, r, err)
@@ -123,11 +129,16 @@ func timeSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dens
 		out.Status, out.Passes, err = s.run(ctx, p, cost, eps, params.Tol, params.Limit, nil)
 		return err
 	}
-	first, err := measure(0, solve)
+	clock := kit.CPUSeconds
+	if s.on != nil { // the device's time is no processor's
+		began := time.Now()
+		clock = func() float64 { return time.Since(began).Seconds() }
+	}
+	first, err := measureBy(clock, 0, solve)
 	if err != nil || out.Status != ot.Converged.String() {
 		return out, err
 	}
-	again, err := measure(params.Limit/4, solve) // a first run also pays for what a later one finds ready
+	again, err := measureBy(clock, params.Limit/4, solve) // a first run also pays for what a later one finds ready
 	out.Seconds = min(first.Seconds, again.Seconds)
 	return out, err
 }
@@ -138,8 +149,9 @@ func scalingGrid(set lab.Setting) []ScalingParams {
 	p := set.Preset
 	ns := []int{16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
 	g := ScalingParams{
-		Ns: lab.Pick(p, ns[:4], ns[1:6], ns[1:7], ns[2:]),
-		N:  lab.Pick(p, 128, 256, 512, 2048), Ratio: 0.01, Tol: 1e-6, Limit: lab.Pick(p, 0.1, 1, 4, 60),
+		Device: beside(set.Device),
+		Ns:     lab.Pick(p, ns[:4], ns[1:6], ns[1:7], ns[2:]),
+		N:      lab.Pick(p, 128, 256, 512, 2048), Ratio: 0.01, Tol: 1e-6, Limit: lab.Pick(p, 0.1, 1, 4, 60),
 	}
 	g.Ratios = kit.Decades(lab.Pick(p, 4, 7, 7, 10), 0, -3)
 	return []ScalingParams{g}
@@ -165,7 +177,7 @@ func drawScaling(v lab.View[ScalingParams, ScalingOut]) (lab.Exhibit, error) {
 		Title: fmt.Sprintf("n = %d", p.N),
 		X:     style.Axis{Label: "ε / mean cost", Log: true}, Y: style.Axis{Log: true},
 	}
-	for _, s := range timedSolvers {
+	for _, s := range cell.Value.solvers() {
 		overN.Items = append(overN.Items, cell.Value.line(s, "n", func(t ScalingTime) float64 { return float64(t.N) }))
 		overEps.Items = append(overEps.Items, cell.Value.line(s, "eps", func(t ScalingTime) float64 { return t.Ratio }))
 	}
@@ -180,9 +192,20 @@ func drawScaling(v lab.View[ScalingParams, ScalingOut]) (lab.Exhibit, error) {
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n ≤ %d", slices.Max(p.Ns))),
 			fmt.Sprintf("Time to an L1 marginal error of %g, costs in memory, float64, points in the plane. %s Points are missing where a solver did not "+
-				"converge in %g s or refused.", p.Tol, onMachine(cell.Manifest), p.Limit)),
+				"converge in %g s or refused.", p.Tol, onMachine(cell.Manifest, p.Device), p.Limit)),
 		Tables: []lab.Table{scalingTable(cell.Value)},
 	}, nil
+}
+
+// solvers are the timedSolvers, and that of a device if one took part.
+func (out ScalingOut) solvers() []timedSolver {
+	all := slices.Clone(timedSolvers)
+	for _, t := range out.Times {
+		if t.Solver != simplexName && !slices.ContainsFunc(all, func(s timedSolver) bool { return s.name == t.Solver }) {
+			all = append(all, timedSolver{name: t.Solver, series: seriesOf(t.Solver)})
+		}
+	}
+	return all
 }
 
 // line is a solver's time over a quantity.
