@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -31,7 +32,7 @@ type Array struct {
 	owner  *Array // nil for an array that owns its memory
 	number uint64 // arrays of the device that were made before
 	freed  bool
-	made   string
+	made   []uintptr // the stack of New, of devices that track
 }
 
 // New returns an array of unknown contents. It panics on a negative size; without memory it returns
@@ -45,7 +46,8 @@ func (d *Device) New(t DType, shape ...int) *Array {
 		}
 	}
 	if d.track {
-		a.made = caller()
+		a.made = make([]uintptr, 16)
+		a.made = a.made[:runtime.Callers(2, a.made)]
 	}
 	d.do("New", func() error {
 		bytes, err := size(t, shape)
@@ -326,8 +328,8 @@ func (a *Array) use(op string) {
 func (a *Array) alive(op string) {
 	if a.freed || a.owner != nil && a.owner.freed {
 		where := ""
-		if a.made != "" {
-			where = " (made at " + a.made + ")"
+		if a.made != nil {
+			where = " (made at " + caller(a.made) + ")"
 		}
 		panic(fmt.Sprintf("device: %s: use of %v%v after Free%s", op, a.t.Type, a.t.Shape, where))
 	}

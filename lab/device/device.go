@@ -277,8 +277,8 @@ func (d *Device) leaks() error {
 	}
 	var where strings.Builder
 	for a := range d.live {
-		if a.made != "" {
-			fmt.Fprintf(&where, "\n\t%v%v made at %s", a.t.Type, a.t.Shape, a.made)
+		if a.made != nil {
+			fmt.Fprintf(&where, "\n\t%v%v made at %s", a.t.Type, a.t.Shape, caller(a.made))
 		}
 	}
 	if !d.track {
@@ -287,10 +287,12 @@ func (d *Device) leaks() error {
 	return fmt.Errorf("device: %w: %d arrays, %d bytes%s", ErrLeak, len(d.live), d.bytes, where.String())
 }
 
-// caller is the file and line outside this package.
-func caller() string {
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+// caller is the file and line of a stack outside this package, and empty of none.
+func caller(stack []uintptr) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	frames := runtime.CallersFrames(stack)
 	for {
 		f, more := frames.Next()
 		if !strings.Contains(f.Function, "coupling/lab/device.") || strings.HasSuffix(f.File, "_test.go") {

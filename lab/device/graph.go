@@ -115,7 +115,7 @@ func (d *Device) recorded(f func(), keep bool) (kept []*Array) {
 func (d *Device) since(first uint64) (list string) {
 	for a := range d.live {
 		if a.number >= first {
-			list += fmt.Sprintf(" %v%v %s", a.t.Type, a.t.Shape, a.made)
+			list += fmt.Sprintf(" %v%v %s", a.t.Type, a.t.Shape, caller(a.made))
 		}
 	}
 	return list

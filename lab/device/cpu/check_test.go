@@ -76,12 +76,12 @@ func smallest[T Float]() float64 {
 }
 
 // near fails unless |got − want| ≤ tol, or both are NaN or the same infinity.
-func near[T Float](t *testing.T, what string, got T, want, tol float64) {
-	t.Helper()
+func near[T Float](t *testing.T, what any, got T, want, tol float64) {
 	g := float64(got)
 	switch {
 	case math.IsNaN(want) && math.IsNaN(g), g == want:
 	case !(math.Abs(g-want) <= tol):
+		t.Helper()
 		t.Errorf("%s = %v, want %v within %.3g (off by %.3g)", what, g, want, tol, g-want)
 	}
 }
@@ -117,4 +117,12 @@ func (t *total) value() float64 {
 
 func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 2026)) }
 
-func label(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+// A message is formatted where it is printed, since most are not.
+type message struct {
+	format string
+	args   []any
+}
+
+func (m message) String() string { return fmt.Sprintf(m.format, m.args...) }
+
+func label(format string, args ...any) message { return message{format, args} }

@@ -96,7 +96,7 @@ func rows[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(3)
 	for _, n := range lengths {
 		for _, wild := range []bool{false, true} {
-			checkRow(t, k, newRow[T](r, n, wild), label("n = %d, wild = %v: ", n, wild))
+			checkRow(t, k, newRow[T](r, n, wild), label("n = %d, wild = %v: ", n, wild).String())
 			if t.Failed() {
 				return
 			}
@@ -115,7 +115,7 @@ func checkRow[T Float](t *testing.T, k Kernels[T], rc rowCase[T], what string) {
 	logits, intact := guarded[T](n)
 	near(t, what+"RowLogits", k.RowLogits(logits, rc.h, rc.c, rc.inv), rc.top, topTol)
 	for j, v := range logits {
-		near(t, what+label("RowLogits[%d]", j), v, rc.x[j], rc.slack[j]*2+smallest[T]())
+		near(t, label("%sRowLogits[%d]", what, j), v, rc.x[j], rc.slack[j]*2+smallest[T]())
 	}
 	if !intact() {
 		t.Fatal(what + "RowLogits wrote outside dst")
@@ -151,7 +151,7 @@ func checkExps[T Float](t *testing.T, rc *rowCase[T], dst []T, sum T, shift floa
 	tol := 0.0
 	for j, v := range dst {
 		want := math.Exp(rc.x[j] - shift)
-		near(t, what+label("[%d] (x = %v)", j, rc.x[j]), v, want, rc.tol(j, shift, want))
+		near(t, label("%s[%d] (x = %v)", what, j, rc.x[j]), v, want, rc.tol(j, shift, want))
 		exps.add(want)
 		tol += rc.tol(j, shift, want)
 	}
