@@ -69,9 +69,19 @@ func TestWrongArguments(t *testing.T) {
 			func() { device.Reduce(f(2), f(3), device.Sum) }, func() { device.Reduce(f(1), f(3, 1), device.Sum) },
 			func() { device.Reduce(f(1), f(3), device.LogSumExp+1) },
 		},
-		"ReduceDot":  {func() { device.ReduceDot(f(1), f(3), f(1)) }},
-		"Affine":     {func() { device.Affine(f(3, 2), f(3, 2, 1), f(3, 2), f(3, 1)) }},
-		"AffinePair": {func() { device.AffinePair(f(3, 2), f(3, 1), f(3, 2), f(2, 1), f(3, 2), f(3, 1)) }},
+		"ReduceDot": {func() { device.ReduceDot(f(1), f(3), f(1)) }},
+		"Affine.Apply": {
+			func() { device.Affine{Scale: f(3, 2, 1)}.Apply(f(3, 2), f(3, 2)) }, func() { device.Affine{}.Apply(f(3, 2), f(3)) },
+			func() { device.Affine{Func: device.Step + 1}.Apply(f(3), f(3)) },
+		},
+		"Affine.VJP": {
+			func() { device.Affine{Shift: f(3, 1)}.VJP(f(3, 2), f(1, 2), nil, f(3, 2), f(3, 2), f(3, 2)) },
+			func() { device.Affine{}.VJP(f(3, 2), f(1, 2), f(3, 1), f(3, 2), f(3, 2), f(3, 2)) },
+		},
+		"Moments": {func() { device.Moments(f(3, 1), f(3, 1), f(1, 2), f(3, 2), 0, 0) }},
+		"Normalised.VJP": {func() {
+			device.Normalised{Mean: f(3, 1), Rstd: f(3, 1), Scale: f(3, 1), Sum: f(3, 1), Along: f(1, 2)}.VJP(f(3, 2), f(3, 2), f(3, 2), 0)
+		}},
 		"Gemm": {
 			func() { device.Gemm(f(2, 3), 1, f(2, 4).N(), f(4, 3).T(), 0) }, func() { device.Gemm(f(6), 1, f(6).N(), f(6).N(), 0) },
 			func() { device.Gemm(f(2, 2, 2), 1, f(3, 2, 2).N(), f(2, 2, 2).N(), 0) },

@@ -33,16 +33,3 @@ func ReduceDot(dst, x, y *Array) {
 	}
 	c.do(func() error { return dst.ops().ReduceDot(dst.t, x.t, y.t) })
 }
-
-// Affine is y = a·x + b, where a and b broadcast: to 1×C×1×1 for a scale and a shift of each channel. y may be x.
-func Affine(y, a, x, b *Array) {
-	c := check("Affine", y).float(a, x, b).like(x).spread(y, a, b)
-	c.do(func() error { return y.ops().Affine(y.t, a.t, x.t, b.t) })
-}
-
-// AffinePair is dst = a·x + b·y + c, where a, b and c broadcast: the gradient of a normalisation through mean and
-// variance is one, of the gradient x of its result y. dst may be x or y.
-func AffinePair(dst, a, x, b, y, c *Array) {
-	k := check("AffinePair", dst).float(a, x, b, y, c).like(x, y).spread(dst, a, b, c)
-	k.do(func() error { return dst.ops().AffinePair(dst.t, a.t, x.t, b.t, y.t, c.t) })
-}

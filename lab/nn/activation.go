@@ -67,6 +67,70 @@ func (a *Activation) ofOutput() bool {
 
 func (a *Activation) leaf() {}
 
+// activated is a layer that ends with a bias or a normalisation, which takes the activation after it into the same pass
+// over memory. Sequential pairs them; a is nil where no activation follows.
+type activated interface {
+	Layer
+	forward(p *Pass, x *device.Array, a *Activation) *device.Array
+	vjp(p *Pass, dy *device.Array, a *Activation) *device.Array
+}
+
+// after is the map m with the activation after it, which may be nil.
+func (a *Activation) after(m device.Affine) device.Affine {
+	if a != nil {
+		m.Func, m.P = a.Func, a.P
+	}
+	return m
+}
+
+// biased is a(y + b) for y of N×C or N×C×H×W; y is overwritten where the derivative does not need it.
+func (a *Activation) biased(p *Pass, layer any, y *device.Array, b *Param) *device.Array {
+	if a == nil && b == nil {
+		return y
+	}
+	out := y
+	if a != nil && !a.ofOutput() && !p.ForwardOnly {
+		out = y.Like()
+	}
+	a.after(device.Affine{Shift: channels(b)}).Apply(planes(out), planes(y))
+	if a != nil {
+		p.Push(layer, y, out)
+	}
+	return out
+}
+
+// biasedVJP is the cotangent of y, with Σ of it added to the gradient of b, or with Pass.Squares its squares to those.
+func (a *Activation) biasedVJP(p *Pass, layer any, dy *device.Array, b *Param) *device.Array {
+	n, c := 1, dy.Dim(1)
+	if p.squares() {
+		n = dy.Dim(0)
+	}
+	var sum *device.Array
+	switch {
+	case a != nil:
+		saved := p.Pop(layer)
+		m := device.Affine{Shift: channels(b)}
+		if a.ofOutput() {
+			m.Shift = nil // y was overwritten
+		}
+		sum = dy.Device().New(dy.Type(), n, c, 1)
+		dz := p.into(dy)
+		a.after(m).VJP(planes(dz), sum, nil, planes(saved[0]), planes(saved[1]), planes(dy))
+		dy = dz
+	case b != nil && !p.InputsOnly:
+		sum = reduce(planes(dy), device.Sum, n, c, 1)
+	}
+	if b != nil && p.squares() {
+		addSquares(p.Squares, sum)
+	} else if b != nil && p.params() {
+		addInto(b.Grad, sum)
+	}
+	if sum != nil {
+		sum.Free()
+	}
+	return dy
+}
+
 // VJP returns f'(x)·dy.
 func (a *Activation) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(a)

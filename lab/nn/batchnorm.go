@@ -37,32 +37,36 @@ func (b *BatchNorm) leaf() {}
 func (b *BatchNorm) Params() []*Param { return present(b.Gamma, b.Beta, b.Mean, b.Var) }
 
 // Forward normalises.
-func (b *BatchNorm) Forward(p *Pass, x *device.Array) *device.Array {
-	y, scale := b.normalise(p, x)
-	out := y
+func (b *BatchNorm) Forward(p *Pass, x *device.Array) *device.Array { return b.forward(p, x, nil) }
+
+func (b *BatchNorm) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
+	v := planes(x)
+	mean, rstd := b.statistics(p, v)
+	scale := rstd
 	if b.Gamma != nil {
-		gamma := b.Gamma.Value.Reshape(1, b.Channels, 1)
-		out = affine(y, gamma, b.Beta.Value.Reshape(1, b.Channels, 1))
-		scale = mul(scale, gamma)
+		scale = mul(rstd, channels(b.Gamma))
 	}
-	p.Push(b, y, scale)
-	return out.Reshape(x.Shape()...)
+	y := applied(a.after(device.Affine{Scale: scale, Center: mean, Shift: channels(b.Beta)}), v)
+	saved := []*device.Array{mean, rstd, scale, v}
+	if a != nil {
+		saved = append(saved, y)
+	}
+	p.Push(b, saved...)
+	return y.Reshape(x.Shape()...)
 }
 
-// normalise returns (x − mean)·rstd as N×C×P, and rstd.
-func (b *BatchNorm) normalise(p *Pass, x *device.Array) (y, rstd *device.Array) {
-	must(x.Rank() >= 2 && x.Dim(1) == b.Channels, b, "shape of x = %v: must be [N %d …]", x.Shape(), b.Channels)
+// statistics returns mean and 1/√(variance + Eps), of the batch or running.
+func (b *BatchNorm) statistics(p *Pass, x *device.Array) (mean, rstd *device.Array) {
+	must(x.Rank() == 3 && x.Dim(1) == b.Channels, b, "shape of x = %v: must be [N %d …]", x.Shape(), b.Channels)
 	eps := or(b.Eps, 1e-5)
 	if !b.batch(p) {
-		y, rstd = p.into(planes(x)), inverseRoot(b.Var.Value.Reshape(1, b.Channels, 1), eps)
-		device.Affine(y, rstd, planes(x), scaled(-1, mul(rstd, b.Mean.Value.Reshape(1, b.Channels, 1))))
-		return y, rstd
+		return channels(b.Mean), inverseRoot(channels(b.Var), eps)
 	}
-	y, mean, variance, rstd := standardise(p, planes(x), eps, 1, b.Channels, 1)
+	mean, variance, rstd := moments(x, eps, 0, 1, b.Channels, 1)
 	if b.Mean != nil && p.Training {
 		b.remember(mean, variance, x.Len()/b.Channels)
 	}
-	return y, rstd
+	return mean, rstd
 }
 
 // batch says whether statistics come from the batch.
@@ -76,38 +80,43 @@ func (b *BatchNorm) remember(mean, variance *device.Array, count int) {
 	device.Axpby(b.Var.Value, 1-m, b.Var.Value, m*unbias, variance.Reshape(b.Channels))
 }
 
-// VJP returns the cotangent of x; dgamma is Σ dy·y, dbeta is Σ dy.
-func (b *BatchNorm) VJP(p *Pass, dy *device.Array) *device.Array {
+// VJP returns the cotangent of x; dgamma is Σ dy·(x − mean)·rstd, dbeta is Σ dy.
+func (b *BatchNorm) VJP(p *Pass, dy *device.Array) *device.Array { return b.vjp(p, dy, nil) }
+
+func (b *BatchNorm) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
 	saved := p.Pop(b)
-	y, scale := saved[0], saved[1]
-	d := planes(dy)
-	sum, along := reduce(d, device.Sum, 1, b.Channels, 1), dot(d, y, 1, b.Channels, 1)
-	if b.Gamma != nil {
-		if p.squares() {
-			b.squares(p, d, y)
-		}
-		if p.params() {
-			addInto(b.Gamma.Grad, along)
-			addInto(b.Beta.Grad, sum)
-		}
-	}
-	return b.inputVJP(p, d, y, scale, sum, along).Reshape(dy.Shape()...)
-}
-
-// inputVJP is scale·(dy − mean(dy) − y·mean(dy·y)), or scale·dy where the statistics were not of this batch.
-func (b *BatchNorm) inputVJP(p *Pass, dy, y, scale, sum, along *device.Array) *device.Array {
-	if !b.batch(p) {
-		return mul(dy, scale)
-	}
+	mean, rstd, scale, x, y := saved[0], saved[1], saved[2], saved[3], saved[len(saved)-1]
+	n := 1
 	if p.squares() {
-		p.noSquares(b, "batch statistics mix them")
+		n = x.Dim(0)
 	}
-	return standardiseVJP(p, dy, y, scale, sum, along, nil)
+	m := a.after(device.Affine{Scale: scale, Center: mean, Shift: channels(b.Beta)})
+	dx, dz, sum, along := affineVJP(p, m, x, y, planes(dy), n, b.Channels, 1)
+	if b.Gamma != nil && !p.InputsOnly {
+		b.paramGrads(p, mul(along, rstd), sum)
+	}
+	return b.inputVJP(p, dx, dz, x, mean, rstd, scale, sum, along).Reshape(dy.Shape()...)
 }
 
-// squares is the norms of examples' gradients of gamma and beta, which running statistics do not mix.
-func (b *BatchNorm) squares(p *Pass, dy, y *device.Array) {
-	n := dy.Dim(0)
-	addSquares(p.Squares, dot(dy, y, n, b.Channels, 1))
-	addSquares(p.Squares, reduce(dy, device.Sum, n, b.Channels, 1))
+// inputVJP writes to dx the cotangent of x for dz, that of scale·(x − mean): scale·dz where the statistics were not of this
+// batch.
+func (b *BatchNorm) inputVJP(p *Pass, dx, dz, x, mean, rstd, scale, sum, along *device.Array) *device.Array {
+	if !b.batch(p) {
+		device.Mul(dx, dz, scale)
+		return dx
+	}
+	p.noSquares(b, "batch statistics mix them")
+	device.Normalised{Mean: mean, Rstd: rstd, Scale: scale, Sum: sum, Along: along}.VJP(dx, dz, x, 0)
+	return dx
+}
+
+// paramGrads takes the gradients of gamma and beta, or those of each example, which running statistics do not mix.
+func (b *BatchNorm) paramGrads(p *Pass, dgamma, dbeta *device.Array) {
+	for i, w := range []*Param{b.Gamma, b.Beta} {
+		if d := [...]*device.Array{dgamma, dbeta}[i]; p.squares() {
+			addSquares(p.Squares, d)
+		} else {
+			addInto(w.Grad, d)
+		}
+	}
 }

@@ -9,7 +9,8 @@ import (
 
 // Sequential applies layers one after the other. When a layer is done, its temporary arrays are
 // freed, except its output and those kept for VJP; a ForwardOnly pass also frees the arrays between
-// layers. Activations and normalisations overwrite inputs that no other layer will read.
+// layers. Activations overwrite inputs that no other layer will read, and run in one pass with the bias or normalisation
+// before them.
 type Sequential struct {
 	Layers []Layer
 }
@@ -40,22 +41,56 @@ func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
 	}
 	between := x.Device().Scope()
 	defer between.Close()
-	for _, l := range s.Layers {
+	for i := 0; i < len(s.Layers); {
 		inside := x.Device().Scope()
-		x = inside.Keep(l.Forward(p, x))
+		l := s.step(i)
+		x = inside.Keep(l.forward(p, x))
 		inside.Close()
+		i += l.layers
 	}
 	return between.Keep(x)
+}
+
+// step is layers that run as one: one that takes the activation after it along, or one alone.
+type step struct {
+	Layer
+	with   activated // nil for one alone
+	after  *Activation
+	layers int
+}
+
+func (s *Sequential) step(i int) step {
+	if l, ok := s.Layers[i].(activated); ok && i+1 < len(s.Layers) {
+		if a, ok := s.Layers[i+1].(*Activation); ok {
+			return step{l, l, a, 2}
+		}
+	}
+	return step{Layer: s.Layers[i], layers: 1}
+}
+
+func (s step) forward(p *Pass, x *device.Array) *device.Array {
+	if s.with != nil {
+		return s.with.forward(p, x, s.after)
+	}
+	return s.Forward(p, x)
+}
+
+func (s step) vjp(p *Pass, dy *device.Array) *device.Array {
+	if s.with != nil {
+		return s.with.vjp(p, dy, s.after)
+	}
+	return s.VJP(p, dy)
 }
 
 // keeping is Forward with a VJP to come.
 func (s *Sequential) keeping(p *Pass, x *device.Array) *device.Array {
 	first := p.next
 	var fresh *device.Array // the owner of x, if that was made here
-	for _, l := range s.Layers {
-		inside, depth := x.Device().Scope(), p.next
-		p.lend(l, x, fresh != nil && p.uses[fresh] == 0)
-		y := l.Forward(p, x)
+	for i := 0; i < len(s.Layers); {
+		inside, depth, l := x.Device().Scope(), p.next, s.step(i)
+		i += l.layers
+		p.lend(l.Layer, x, fresh != nil && p.uses[fresh] == 0)
+		y := l.forward(p, x)
 		p.spare = nil
 		p.keep(inside, depth, fresh)
 		if inside.Owns(y) {
@@ -77,9 +112,13 @@ func (s *Sequential) keeping(p *Pass, x *device.Array) *device.Array {
 func (s *Sequential) VJP(p *Pass, dy *device.Array) *device.Array {
 	given := dy
 	for i := len(s.Layers) - 1; i >= 0; i-- {
-		inside, popped := given.Device().Scope(), len(p.popped)
-		p.lend(s.Layers[i], dy, dy.Owner() != given.Owner())
-		dx := s.Layers[i].VJP(p, dy)
+		inside, popped, l := given.Device().Scope(), len(p.popped), s.step(i)
+		if i > 0 && s.step(i-1).layers == 2 {
+			i--
+			l = s.step(i)
+		}
+		p.lend(l.Layer, dy, dy.Owner() != given.Owner())
+		dx := l.vjp(p, dy)
 		p.spare = nil
 		if dx != nil {
 			inside.Keep(dx)

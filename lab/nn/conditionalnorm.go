@@ -46,20 +46,22 @@ func (b *ConditionalBatchNorm) Forward(p *Pass, x *device.Array) *device.Array {
 	gamma := b.Gain.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
 	device.Map(gamma, gamma, device.AddConst, 1)
 	beta := b.Bias.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
-	y, rstd := b.Norm.normalise(p, x)
-	p.Push(b, y, rstd, gamma)
-	return affine(y, gamma, beta).Reshape(x.Shape()...)
+	v := planes(x)
+	mean, rstd := b.Norm.statistics(p, v)
+	scale := mul(gamma, rstd)
+	p.Push(b, v, mean, rstd, scale, gamma)
+	return applied(device.Affine{Scale: scale, Center: mean, Shift: beta}, v).Reshape(x.Shape()...)
 }
 
 // VJP returns the cotangent of x and adds to that of the condition.
 func (b *ConditionalBatchNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(b)
-	y, rstd, gamma := saved[0], saved[1], saved[2]
-	d := planes(dy)
-	n, c := d.Dim(0), b.Channels
-	p.addCondition(b.Bias.VJP(p, reduce(d, device.Sum, n, c, 1).Reshape(n, c)))
-	p.addCondition(b.Gain.VJP(p, dot(d, y, n, c, 1).Reshape(n, c)))
+	x, mean, rstd, scale, gamma := saved[0], saved[1], saved[2], saved[3], saved[4]
+	n, c := x.Dim(0), b.Channels
+	dx, d, sum, along := affineVJP(p, device.Affine{Scale: scale, Center: mean}, x, x, planes(dy), n, c, 1)
+	p.addCondition(b.Bias.VJP(p, sum.Reshape(n, c)))
+	p.addCondition(b.Gain.VJP(p, mul(along, rstd).Reshape(n, c)))
 	p.Pop(b)
-	g := mul(d, gamma)
-	return b.Norm.inputVJP(p, g, y, rstd, reduce(g, device.Sum, 1, c, 1), dot(g, y, 1, c, 1)).Reshape(dy.Shape()...)
+	device.Mul(dx, d, gamma)
+	return b.Norm.inputVJP(p, dx, dx, x, mean, rstd, rstd, dot(sum, gamma, 1, c, 1), dot(along, gamma, 1, c, 1)).Reshape(dy.Shape()...)
 }

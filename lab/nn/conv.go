@@ -34,37 +34,37 @@ func (c *Conv2D) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 // Params returns weight, bias and singular vector.
 func (c *Conv2D) Params() []*Param { return append(present(c.W, c.B), c.Spectral.params()...) }
 
+func (c *Conv2D) leaf() {}
+
 // Forward returns the correlation.
-func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array {
+func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array { return c.forward(p, x, nil) }
+
+func (c *Conv2D) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == c.In, c, "shape of x = %v: must be [N %d H W]", x.Shape(), c.In)
 	oh, ow := c.Window.Out(x.Dim(2), x.Dim(3))
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
 	w, vectors := c.Spectral.apply(p, c.W.Value)
 	device.Conv(y, x, c.shaped(w), c.Window)
 	p.FLOP += 2 * float64(y.Len()*w.Len()/c.Out)
-	if c.B != nil {
-		device.Add(y, y, c.B.Value.Reshape(1, c.Out, 1, 1))
-	}
 	p.Push(c, append([]*device.Array{x, w}, vectors...)...)
-	return y
+	return a.biased(p, c, y, c.B)
 }
 
 // VJP returns the transposed convolution of dy; dW += Σ_n dy_n ⋆ x_n and db is the sum of dy.
-func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array {
+func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array { return c.vjp(p, dy, nil) }
+
+func (c *Conv2D) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
+	dy = a.biasedVJP(p, c, dy, c.B)
 	saved := p.Pop(c)
 	x, w := saved[0], saved[1]
 	if p.params() {
 		c.Spectral.grad(c.W, saved[1:], func(dw *device.Array) { device.ConvWeight(c.shaped(dw), x, dy, c.Window) })
-		if c.B != nil {
-			addSum(c.B.Grad, dy, 1, c.Out, 1, 1)
-		}
 	}
 	if p.squares() {
 		if c.Spectral != nil {
 			p.noSquares(c, "spectral normalisation shares the weight's norm")
 		}
 		device.ConvSquares(p.Squares, x, dy, c.Window)
-		biasSquares(p, c.B, dy)
 	}
 	if p.bottom() {
 		return nil
@@ -77,11 +77,4 @@ func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array {
 // shaped is a weight, or its gradient, in its own shape: spectral normalisation knows matrices.
 func (c *Conv2D) shaped(w *device.Array) *device.Array {
 	return w.Reshape(c.Out, c.In, c.Window.Kernel[0], c.Window.Kernel[1])
-}
-
-// biasSquares adds |Σ_positions dy_n|², the squared norms of the examples' gradients of a bias.
-func biasSquares(p *Pass, b *Param, dy *device.Array) {
-	if b != nil {
-		addSquares(p.Squares, reduce(dy, device.Sum, dy.Dim(0), dy.Dim(1), 1, 1))
-	}
 }

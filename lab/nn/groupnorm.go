@@ -28,32 +28,40 @@ func (g *GroupNorm) leaf() {}
 // Params returns gamma and beta.
 func (g *GroupNorm) Params() []*Param { return present(g.Gamma, g.Beta) }
 
+// parted is x as N×G×C/G×P, and gamma and beta likewise.
+func (g *GroupNorm) parted(x *device.Array) *device.Array {
+	return x.Reshape(x.Dim(0), g.Groups, g.Channels/g.Groups, -1)
+}
+
 // Forward normalises.
 func (g *GroupNorm) Forward(p *Pass, x *device.Array) *device.Array {
 	must(x.Rank() >= 2 && x.Dim(1) == g.Channels, g, "shape of x = %v: must be [N %d …]", x.Shape(), g.Channels)
-	n, c := x.Dim(0), g.Channels
-	grouped, _, _, rstd := standardise(p, x.Reshape(n, g.Groups, -1), or(g.Eps, 1e-5), n, g.Groups, 1)
-	y := grouped.Reshape(n, c, -1)
-	p.Push(g, y, rstd)
-	return affine(y, g.Gamma.Value.Reshape(1, c, 1), g.Beta.Value.Reshape(1, c, 1)).Reshape(x.Shape()...)
+	v, n := g.parted(x), x.Dim(0)
+	mean, _, rstd := moments(v, or(g.Eps, 1e-5), 0, n, g.Groups, 1, 1)
+	scale := x.Device().New(x.Type(), n, g.Groups, g.Channels/g.Groups, 1)
+	device.Mul(scale, rstd, g.parted(channels(g.Gamma)))
+	p.Push(g, v, mean, rstd)
+	return applied(device.Affine{Scale: scale, Center: mean, Shift: g.parted(channels(g.Beta))}, v).Reshape(x.Shape()...)
 }
 
-// VJP returns the cotangent of x; dgamma is Σ dy·y, dbeta is Σ dy.
+// VJP returns the cotangent of x; dgamma is Σ dy·(x − mean)·rstd, dbeta is Σ dy.
 func (g *GroupNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(g)
-	y, rstd := saved[0], saved[1]
-	d := planes(dy)
-	n, c := d.Dim(0), g.Channels
-	if p.squares() {
-		addSquares(p.Squares, dot(d, y, n, c, 1))
-		addSquares(p.Squares, reduce(d, device.Sum, n, c, 1))
+	x, mean, rstd := saved[0], saved[1], saved[2]
+	n, c := x.Dim(0), g.Channels
+	dx, d, sum, along := affineVJP(p, device.Affine{Center: mean}, x, x, g.parted(dy), n, g.Groups, c/g.Groups, 1)
+	if !p.InputsOnly {
+		dgamma := mul(along, rstd)
+		for i, w := range []*Param{g.Gamma, g.Beta} {
+			if grad := [...]*device.Array{dgamma, sum}[i]; p.squares() {
+				addSquares(p.Squares, grad)
+			} else {
+				addSum(w.Grad, grad.Reshape(n, c), 1, c)
+			}
+		}
 	}
-	if p.params() {
-		addInto(g.Gamma.Grad, dot(d, y, 1, c, 1))
-		addInto(g.Beta.Grad, reduce(d, device.Sum, 1, c, 1))
-	}
-	dn := mul(d, g.Gamma.Value.Reshape(1, c, 1)).Reshape(n, g.Groups, -1)
-	yn := y.Reshape(n, g.Groups, -1)
-	dx := standardiseVJP(p, dn, yn, rstd, reduce(dn, device.Sum, n, g.Groups, 1), dot(dn, yn, n, g.Groups, 1), nil)
+	gamma := g.parted(channels(g.Gamma))
+	within := func(s *device.Array) *device.Array { return reduce(mul(s, gamma), device.Sum, n, g.Groups, 1, 1) }
+	device.Normalised{Mean: mean, Rstd: rstd, Scale: rstd, Sum: within(sum), Along: within(along)}.VJP(dx, mul(d, gamma), x, 0)
 	return dx.Reshape(dy.Shape()...)
 }

@@ -75,53 +75,53 @@ func (l *InstanceNormPlus) coefficients(p *Pass, n int) (gamma, alpha, beta *dev
 
 // Forward normalises.
 func (l *InstanceNormPlus) Forward(p *Pass, x *device.Array) *device.Array {
+	return l.forward(p, x, nil)
+}
+
+func (l *InstanceNormPlus) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == l.Channels, l, "shape of x = %v: must be [N %d H W]", x.Shape(), l.Channels)
-	n, c := x.Dim(0), l.Channels
+	v, n, c := planes(x), x.Dim(0), l.Channels
 	gamma, alpha, beta := l.coefficients(p, n)
-	y, mean, _, rstd := standardise(p, planes(x), l.eps(), n, c, 1)
-	means, spread := l.acrossChannels(mean)
-	shift := y.Device().New(y.Type(), n, c, 1)
-	device.Mul(shift, means, alpha)
-	device.Affine(shift, gamma, shift, beta)
-	p.Push(l, y, rstd, means, spread, gamma, alpha)
-	return affine(y, gamma, shift).Reshape(x.Shape()...)
+	eps := or(l.Eps, 1e-5)
+	mean, _, rstd := moments(v, eps, 0, n, c, 1)
+	center, _, spread := moments(mean, eps, 1, n, 1, 1) // of the means over channels
+	means := applied(device.Affine{Scale: spread, Center: center}, mean)
+	shift := mul(means, alpha)
+	device.Affine{Scale: gamma, Shift: beta}.Apply(shift, shift)
+	scale := mul(rstd, gamma)
+	y := applied(a.after(device.Affine{Scale: scale, Center: mean, Shift: shift}), v)
+	saved := []*device.Array{mean, rstd, center, spread, means, scale, shift, gamma, alpha, v}
+	if a != nil {
+		saved = append(saved, y)
+	}
+	p.Push(l, saved...)
+	return y.Reshape(x.Shape()...)
 }
 
-func (l *InstanceNormPlus) eps() float64 { return or(l.Eps, 1e-5) }
+// VJP returns the cotangent of x. With s = Σ dy and a = Σ dy·(x − μ)·rstd over positions, dbeta is s, dalpha is
+// gamma·means·s and dgamma a + alpha·means·s; means has cotangent gamma·alpha·s.
+func (l *InstanceNormPlus) VJP(p *Pass, dy *device.Array) *device.Array { return l.vjp(p, dy, nil) }
 
-// acrossChannels standardises means over channels with their unbiased variance.
-func (l *InstanceNormPlus) acrossChannels(mean *device.Array) (means, rstd *device.Array) {
-	n, c := mean.Dim(0), mean.Dim(1)
-	means = mean.Like()
-	device.Sub(means, mean, reduce(mean, device.Mean, n, 1, 1))
-	variance := reduce(means, device.SumSquares, n, 1, 1)
-	device.Scale(variance, 1/float64(c-1), variance)
-	rstd = inverseRoot(variance, l.eps())
-	device.Mul(means, means, rstd)
-	return means, rstd
-}
-
-// VJP returns the cotangent of x. With s = Σ dy and a = Σ dy·y over positions, dbeta is s, dalpha is gamma·means·s and
-// dgamma a + alpha·means·s; means has cotangent gamma·alpha·s.
-func (l *InstanceNormPlus) VJP(p *Pass, dy *device.Array) *device.Array {
+func (l *InstanceNormPlus) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
 	saved := p.Pop(l)
-	y, rstd, means, spread, gamma, alpha := saved[0], saved[1], saved[2], saved[3], saved[4], saved[5]
-	d := planes(dy)
-	n, c, positions := d.Dim(0), d.Dim(1), d.Dim(2)
-	sum, along := reduce(d, device.Sum, n, c, 1), dot(d, y, n, c, 1)
+	mean, rstd, center, spread, means := saved[0], saved[1], saved[2], saved[3], saved[4]
+	scale, shift, gamma, alpha, x, y := saved[5], saved[6], saved[7], saved[8], saved[9], saved[len(saved)-1]
+	n, c := x.Dim(0), x.Dim(1)
+	m := a.after(device.Affine{Scale: scale, Center: mean, Shift: shift})
+	dx, dz, sum, along := affineVJP(p, m, x, y, planes(dy), n, c, 1)
 	gammaSum := mul(sum, gamma)
 	if !p.InputsOnly {
-		dalpha, dgamma := mul(gammaSum, means), mul(mul(sum, means), alpha)
-		device.Add(dgamma, dgamma, along)
-		l.paramGrads(p, dgamma, dalpha, sum)
+		dgamma := mul(mul(sum, means), alpha)
+		device.Affine{Scale: rstd, Shift: dgamma}.Apply(dgamma, along)
+		l.paramGrads(p, dgamma, mul(gammaSum, means), sum)
 	}
 	dmeans := mul(gammaSum, alpha)
-	dmean := dmeans.Like()
-	device.AffinePair(dmean, spread, dmeans,
-		scaled(-1/float64(c-1), mul(spread, dot(dmeans, means, n, 1, 1))), means,
-		scaled(-1, mul(spread, reduce(dmeans, device.Mean, n, 1, 1))))
-	more := scaled(1/float64(positions), dmean)
-	return standardiseVJP(p, d, y, mul(rstd, gamma), sum, along, more).Reshape(dy.Shape()...)
+	dmean, _, total, turned := affineVJP(p, device.Affine{Center: center}, mean, mean, dmeans, n, 1, 1)
+	device.Normalised{Mean: center, Rstd: spread, Scale: spread, Sum: total, Along: turned}.VJP(dmean, dmeans, mean, 1)
+	device.Normalised{
+		Mean: mean, Rstd: rstd, Scale: scale, Sum: sum, Along: along, More: scaled(1/float64(x.Dim(2)), dmean),
+	}.VJP(dx, dz, x, 0)
+	return dx.Reshape(dy.Shape()...)
 }
 
 // paramGrads takes the examples' own gradients, N×C×1.

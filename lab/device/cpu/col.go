@@ -2,8 +2,8 @@ package cpu
 
 import "math"
 
-// Log-sum-exp of columns, reading a matrix along its rows: ColStart, ColAdd for
-// each row, ColLSE. Rows dealt to several goroutines are merged with ColMerge.
+// Log-sum-exp of columns, reading a matrix along its rows: ColStart, and ColAdd
+// for each row; it is top_j + log(sum_j).
 
 // ColStart prepares the running maxima and sums of len(top) columns.
 func (k Kernels[T]) ColStart(top, sum []T) {
@@ -27,26 +27,6 @@ func (k Kernels[T]) ColAdd(top, sum, c []T, g, inv T) {
 	}
 	for j, v := range c {
 		top[j], sum[j] = raise(top[j], sum[j], g-v*inv, 1)
-	}
-}
-
-// ColMerge adds other running maxima and sums to top and sum.
-func (k Kernels[T]) ColMerge(top, sum, otherTop, otherSum []T) {
-	same("ColMerge", "top", len(top), "sum", len(sum))
-	same("ColMerge", "top", len(top), "otherTop", len(otherTop))
-	same("ColMerge", "top", len(top), "otherSum", len(otherSum))
-	for j, t := range otherTop {
-		top[j], sum[j] = raise(top[j], sum[j], t, otherSum[j])
-	}
-}
-
-// ColLSE writes top_j + log(sum_j) to dst, which may be top or sum; a column of
-// nothing but −Inf gives −Inf.
-func (k Kernels[T]) ColLSE(dst, top, sum []T) {
-	same("ColLSE", "top", len(top), "sum", len(sum))
-	same("ColLSE", "top", len(top), "dst", len(dst))
-	for j, t := range top {
-		dst[j] = logSum(t, sum[j])
 	}
 }
 

@@ -14,7 +14,6 @@ func reductions() []scenario {
 		{"Reduce extremes", reduceExtremes},
 		{"Reduce long", reduceLong},
 		{"ReduceDot", reduceDot},
-		{"Affine", affine},
 	}
 }
 
@@ -159,55 +158,4 @@ func reduceDot(k *kit) {
 	dst := k.dst(1)
 	device.ReduceDot(dst, k.put(x, n), k.put(y, n))
 	k.near("ReduceDot, long", dst, 1+k.sumsOf(n), func() ref.Result { return ref.ReduceDot([]int{1}, []int{n}, x, y) })
-}
-
-// norms are what is normalised in networks: batch, instance, layer, group, and one for all.
-var norms = [...][2][]int{
-	{{3, 5, 4, 7}, {1, 5, 1, 1}},
-	{{3, 5, 4, 7}, {3, 5, 1, 1}},
-	{{9, 33}, {9, 1}},
-	{{9, 33}, {1, 33}},
-	{{2, 3, 129}, {2, 3, 1}},
-	{{7, 31}, {1, 1}},
-	{{7, 31}, {7, 31}},
-	{{0, 31}, {1, 31}},
-}
-
-// affine: two products and their sum, or three terms.
-func affine(k *kit) {
-	for _, s := range norms {
-		shape, small := s[0], s[1]
-		n, m := ref.Len(shape), ref.Len(small)
-		x, y := k.normals(n, 2), k.normals(n, 1)
-		a, b, c := k.normals(m, 1), k.normals(m, 0.5), k.normals(m, 0.5)
-		spread := func(v []float64) []float64 { return ref.Spread(shape, small, v) }
-		one := func() ref.Result {
-			r, a, b := ref.NewResult(n), spread(a), spread(b)
-			for i, v := range x {
-				r.Value[i] = a[i]*v + b[i]
-				r.Scale[i] = math.Abs(a[i]*v) + math.Abs(b[i])
-			}
-			return r
-		}
-		pair := func() ref.Result {
-			r, a, b, c := ref.NewResult(n), spread(a), spread(b), spread(c)
-			for i, v := range x {
-				r.Value[i] = a[i]*v + b[i]*y[i] + c[i]
-				r.Scale[i] = math.Abs(a[i]*v) + math.Abs(b[i]*y[i]) + math.Abs(c[i])
-			}
-			return r
-		}
-		what := fmt.Sprintf(" %v by %v", shape, small)
-		dst, ax, ay := k.dst(shape...), k.put(x, shape...), k.put(y, shape...)
-		aa, ab, ac := k.put(a, small...), k.put(b, small...), k.put(c, small...)
-		device.Affine(dst, aa, ax, ab)
-		k.near("Affine"+what, dst, 2, one)
-		both := k.dst(shape...)
-		device.AffinePair(both, aa, ax, ab, ay, ac)
-		k.near("AffinePair"+what, both, 4, pair)
-		device.AffinePair(ay, aa, ax, ab, ay, ac)
-		k.near("AffinePair in place"+what, ay, 4, pair)
-		device.Affine(ax, aa, ax, ab)
-		k.near("Affine in place"+what, ax, 2, one)
-	}
 }

@@ -55,7 +55,7 @@ func operations(t *testing.T, open func(testing.TB) *device.Device) {
 // scenarios is everything that is played.
 func scenarios() []scenario {
 	var all []scenario
-	for _, some := range [][]scenario{elementwise(), layout(), reductions(), products(), windows(), resamplings(), random(), training(), transport(), large()} {
+	for _, some := range [][]scenario{elementwise(), layout(), reductions(), normalisations(), products(), windows(), resamplings(), random(), training(), transport(), large()} {
 		all = append(all, some...)
 	}
 	return all

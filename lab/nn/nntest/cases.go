@@ -12,7 +12,7 @@ import (
 // Layers is a case for every layer of package nn and every way it can be set.
 func Layers() []Case {
 	var all []Case
-	for _, group := range [][]Case{dense(), convolutions(), transposed(), norms(), conditional(), elementwise(), shapes(), compositions()} {
+	for _, group := range [][]Case{dense(), convolutions(), transposed(), norms(), conditional(), elementwise(), activated(), shapes(), compositions()} {
 		all = append(all, group...)
 	}
 	return all
@@ -160,6 +160,35 @@ func elementwise() []Case {
 		}},
 		Case{Name: "Dropout at inference", Shape: []int{4, 9}, Layer: func() nn.Layer { return &nn.Dropout{Rate: .3} }},
 	)
+}
+
+// activated is layers that run in one pass with the activation after them: one whose derivative is a function of the output,
+// which overwrites, and two of the argument.
+func activated() []Case {
+	image := []int{3, 4, 5, 4}
+	var all []Case
+	for name, act := range map[string]func() *nn.Activation{"LeakyReLU": func() *nn.Activation { return nn.LeakyReLU(.2) }, "ELU": nn.ELU, "SiLU": nn.SiLU} {
+		add := func(c Case, layer func() nn.Layer) {
+			c.Name += ", " + name
+			c.Layer = func() nn.Layer { return nn.Seq(layer(), act()) }
+			all = append(all, c)
+		}
+		add(Case{Name: "Dense", Shape: []int{4, 5}}, func() nn.Layer { return &nn.Dense{In: 5, Out: 3} })
+		add(Case{Name: "Conv2D", Shape: image}, func() nn.Layer { return &nn.Conv2D{In: 4, Out: 3, Window: device.SquareWindow(3, 1, 1)} })
+		add(Case{Name: "Conv2D no bias", Shape: image}, func() nn.Layer {
+			return &nn.Conv2D{In: 4, Out: 3, NoBias: true, Window: device.SquareWindow(3, 1, 1)}
+		})
+		add(Case{Name: "ConvTranspose2D", Shape: image}, func() nn.Layer {
+			return &nn.ConvTranspose2D{In: 4, Out: 3, Window: device.SquareWindow(4, 2, 1)}
+		})
+		add(Case{Name: "BatchNorm", Shape: image, Training: true, Mixes: true}, func() nn.Layer { return &nn.BatchNorm{Channels: 4} })
+		add(Case{Name: "BatchNorm running", Shape: image}, func() nn.Layer { return &nn.BatchNorm{Channels: 4} })
+		add(Case{Name: "InstanceNormPlus", Shape: image}, func() nn.Layer { return &nn.InstanceNormPlus{Channels: 4} })
+		add(Case{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3}, func() nn.Layer {
+			return &nn.InstanceNormPlus{Channels: 4, Classes: 3}
+		})
+	}
+	return all
 }
 
 func shapes() []Case {

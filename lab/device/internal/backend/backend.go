@@ -155,6 +155,16 @@ const (
 	NumReduction                  // the number of reductions above
 )
 
+// Affine is what Operations.Affine does to its argument. Tensors without memory are absent.
+type Affine struct {
+	Scale, Center, Shift Tensor
+	Func                 Unary
+	P                    float64 // of Func
+}
+
+// Moments is what MomentsVJP knows of a normalisation.
+type Moments struct{ Mean, Rstd, Scale, Sum, Along, More Tensor }
+
 // Window is the geometry of a convolution or pooling over the last two axes.
 type Window struct {
 	Kernel, Stride, Pad, Dilation [2]int // rows, columns; padding on both sides
@@ -251,10 +261,17 @@ type elementwise interface {
 	Reduce(dst, x Tensor, f Reduction) error
 	// ReduceDot is Σ x·y over the axes where dst has size 1.
 	ReduceDot(dst, x, y Tensor) error
-	// Affine is y = a·x + b, where a and b broadcast.
-	Affine(y, a, x, b Tensor) error
-	// AffinePair is dst = a·x + b·y + c, where a, b and c broadcast.
-	AffinePair(dst, a, x, b, y, c Tensor) error
+	// Affine is y = f(scale·(x − center) + shift), where the three broadcast and are 1, 0 and 0 where absent.
+	Affine(y, x Tensor, by Affine) error
+	// AffineVJP is dz = f'(z)·dy, given x and y, z being f's argument, with sum = Σ dz and along = Σ dz·(x − center) over
+	// the axes where sum has size 1, to whose shape the three broadcast. along may be absent.
+	AffineVJP(dz, sum, along, x, y, dy Tensor, by Affine) error
+	// Moments is the mean of x over the axes where mean has size 1, the variance Σ (x − mean)²/(count − lost), and
+	// rstd = 1/√(variance + eps).
+	Moments(mean, variance, rstd, x Tensor, eps float64, lost int) error
+	// MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more. All but dx, dz and x have one
+	// shape, which broadcasts; more may be absent.
+	MomentsVJP(dx, dz, x Tensor, m Moments, lost int) error
 }
 
 // linear is matrix products.

@@ -44,19 +44,3 @@ func (g *gpu) Axpby(dst backend.Tensor, alpha float64, x backend.Tensor, beta fl
 		return g.each("elementwise", "axpby"+suffix(dst.Type), n, array(dst), f64(alpha), array(x), f64(beta), array(y), i64(n))
 	})
 }
-
-// Affine is y = a·x + b.
-func (g *gpu) Affine(y, a, x, b backend.Tensor) error {
-	at := newAxes(y.Shape, broadcast(a.Shape), broadcast(b.Shape))
-	return g.do(func() error {
-		return g.each("elementwise", "affine"+suffix(y.Type), int(at.Len), array(y), array(a), array(x), array(b), record(&at))
-	})
-}
-
-// AffinePair is dst = a·x + b·y + c.
-func (g *gpu) AffinePair(dst, a, x, b, y, c backend.Tensor) error {
-	at := newAxes(dst.Shape, broadcast(a.Shape), broadcast(b.Shape), broadcast(c.Shape))
-	return g.do(func() error {
-		return g.each("elementwise", "affine_pair"+suffix(dst.Type), int(at.Len), array(dst), array(a), array(x), array(b), array(y), array(c), record(&at))
-	})
-}

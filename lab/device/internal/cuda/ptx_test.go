@@ -60,7 +60,7 @@ var wide = regexp.MustCompile(`(div|rem)\.[us]64`)
 func TestPTX(t *testing.T) {
 	// Kernels that divide by 64-bit sizes: in the branch for tensors of 2^31 elements or more (place, paste, resampling)
 	// or once a row.
-	divide := regexp.MustCompile(`^(combine|affine|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
+	divide := regexp.MustCompile(`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
 	for _, m := range kernels.Modules() {
 		text, err := readPTX(m.Name)
 		if err != nil {

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"math/bits"
+	"slices"
 
 	"coupling/lab/device/internal/backend"
 )
@@ -58,7 +59,7 @@ func newJob(dst, x backend.Tensor) (j job, splits int) {
 func (g *gpu) Reduce(dst, x backend.Tensor, f backend.Reduction) error {
 	return g.do(func() error {
 		j, splits := newJob(dst, x)
-		return g.reduce(reductions[f], reductions[f], dst, &j, splits, array(x))
+		return g.reduce("reduce", reductions[f], reductions[f], dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x)}, []arg{i64(int(j.Over.Len))})
 	})
 }
 
@@ -66,11 +67,13 @@ func (g *gpu) Reduce(dst, x backend.Tensor, f backend.Reduction) error {
 func (g *gpu) ReduceDot(dst, x, y backend.Tensor) error {
 	return g.do(func() error {
 		j, splits := newJob(dst, x)
-		return g.reduce("dot", "sum", dst, &j, splits, array(x), array(y))
+		return g.reduce("reduce", "dot", "sum", dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x), array(y)}, []arg{i64(int(j.Over.Len))})
 	})
 }
 
-func (g *gpu) reduce(name, finish string, dst backend.Tensor, j *job, splits int, inputs ...arg) error {
+// reduce launches a kernel with outputs, parts, inputs and the job, and where there are splits the one that joins them, with
+// outputs, parts, the numbers of outputs and splits, and what finishing has.
+func (g *gpu) reduce(module, name, finish string, t backend.DType, j *job, splits int, outputs, inputs, finishing []arg) error {
 	outs := int(j.Out.Len)
 	if outs == 0 {
 		return nil
@@ -81,11 +84,11 @@ func (g *gpu) reduce(name, finish string, dst backend.Tensor, j *job, splits int
 	}
 	return g.borrow(bytes, func(parts *memory) error {
 		per := 256 / int(j.Lanes)
-		args := append([]arg{array(dst), block(parts)}, inputs...)
-		err := g.launch("reduce", name+suffix(dst.Type), grid{x: (outs + per - 1) / per, y: splits}, append(args, record(j))...)
+		args := slices.Concat(outputs, []arg{block(parts)}, inputs, []arg{record(j)})
+		err := g.launch(module, name+suffix(t), grid{x: (outs + per - 1) / per, y: splits}, args...)
 		if err != nil || splits == 1 {
 			return err
 		}
-		return g.each("reduce", finish+"_finish"+suffix(dst.Type), outs, array(dst), block(parts), i64(outs), i64(splits), i64(int(j.Over.Len)))
+		return g.each(module, finish+"_finish"+suffix(t), outs, slices.Concat(outputs, []arg{block(parts), i64(outs), i64(splits)}, finishing)...)
 	})
 }

@@ -251,8 +251,7 @@ func (g *gpu) PointCost(out, x, y, u, h backend.Tensor, c backend.Cost, inv floa
 		}
 		to := rowsOf(out, lo, hi)
 		to.Shape = []int{hi - lo, 1}
-		j, count := newJob(to, w)
-		return g.reduce("sum", "sum", to, &j, count, array(w))
+		return g.Reduce(to, w, backend.Sum)
 	})
 }
 

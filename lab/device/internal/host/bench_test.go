@@ -82,7 +82,15 @@ func BenchmarkMemory(b *testing.B) {
 		{"Bias", 2, func() error { return h.Of(o.Type).Combine(o, x, perChannel, backend.Add) }},
 		{"SumChannels", 1, func() error { return h.Of(perChannel.Type).Reduce(perChannel, x, backend.Sum) }},
 		{"DotChannels", 2, func() error { return h.Of(perChannel.Type).ReduceDot(perChannel, x, y) }},
-		{"AffinePair", 3, func() error { return h.Of(o.Type).AffinePair(o, perChannel, g, perChannel, y, perChannel) }},
+		{"BiasReLU", 2, func() error { return h.Of(o.Type).Affine(o, x, backend.Affine{Shift: perChannel, Func: backend.ReLU}) }},
+		{"BiasReLUVJP", 4, func() error {
+			return h.Of(o.Type).AffineVJP(o, perChannel, tensor{}, x, y, g, backend.Affine{Func: backend.ReLU})
+		}},
+		{"Moments", 1, func() error { return h.Of(o.Type).Moments(perChannel, perChannel, perChannel, x, 1e-5, 0) }},
+		{"MomentsVJP", 3, func() error {
+			m := backend.Moments{Mean: perChannel, Rstd: perChannel, Scale: perChannel, Sum: perChannel, Along: perChannel}
+			return h.Of(o.Type).MomentsVJP(o, g, x, m, 0)
+		}},
 		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
 		{"Adam", 7, func() error {
 			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}

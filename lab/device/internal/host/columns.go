@@ -27,14 +27,13 @@ func (r *reduction[T]) columns(out []T) {
 			group, at := i/tiles, i%tiles*tile
 			n := min(tile, width-at)
 			first := group % chunks * share
-			r.addRows(acc[:n], kept.at(group / chunks)[0]+at, first, min(first+share, rows))
+			r.addRows(acc[:n], group/chunks*width+at, kept.at(group / chunks)[0]+at, first, min(first+share, rows))
 			if chunks > 1 {
 				copy(parts[group*width+at:], acc[:n])
 				continue
 			}
 			for j := range n {
-				at := group*width + at + j
-				out[at] = T(r.finished(acc[j], at))
+				r.put(out, group*width+at+j, acc[j])
 			}
 		}
 	})
@@ -48,14 +47,22 @@ func (r *reduction[T]) foldChunks(out []T, parts []partial, width, chunks int) {
 	r.e.each(len(out), per(chunks), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			o, column := i/width, i%width
-			out[i] = T(r.result(parts[o*chunks*width+column:], width, chunks, i))
+			r.put(out, i, r.joined(parts[o*chunks*width+column:], width, chunks))
 		}
 	})
 }
 
-// addRows reduces the elements of rows first to last in len(acc) columns from base on.
-func (r *reduction[T]) addRows(acc []partial, base, first, last int) {
-	fill(acc, partial{top: math.Inf(-1)})
+// addRows reduces the elements of rows first to last in len(acc) columns from base on, which become result i and the next.
+func (r *reduction[T]) addRows(acc []partial, i, base, first, last int) {
+	fill(acc, r.empty())
+	if r.f == slopes {
+		r.d.rows(r, acc, i, base, first, last)
+		return
+	}
+	if r.f == moments {
+		r.m.rows(r, acc, base, first, last)
+		return
+	}
 	if r.f == backend.LogSumExp && r.addExponentials(acc, base, first, last) {
 		return
 	}
@@ -70,7 +77,7 @@ func (r *reduction[T]) addRows(acc []partial, base, first, last int) {
 			}
 		case backend.LogSumExp:
 			for j, v := range x {
-				acc[j] = merge(r.f, acc[j], partial{float64(v), 1})
+				acc[j] = merge(r.f, acc[j], partial{top: float64(v), sum: 1})
 			}
 		case backend.SumSquares, backend.Norm:
 			for j, v := range x {
@@ -101,7 +108,7 @@ func (r *reduction[T]) addExponentials(acc []partial, base, first, last int) boo
 			return false
 		}
 		if s > 0 {
-			acc[j] = partial{float64(top[j]), float64(s)}
+			acc[j] = partial{top: float64(top[j]), sum: float64(s)}
 		}
 	}
 	return true

@@ -86,18 +86,8 @@ func copyPlanes[T cpu.Float](p padding, to, from []T, planes int) {
 	for i := range planes {
 		src, dst := from[i*p.h*p.w:], to[i*p.plane()+p.rows.zeros*p.cols.size+p.cols.zeros:]
 		for y := range p.rows.copied {
-			copyRow(dst[y*p.cols.size:][:n], src[y*p.w:][:n])
+			copy(dst[y*p.cols.size:][:n], src[y*p.w:][:n])
 		}
-	}
-}
-
-// copyRow is copy for short rows: those of small images are not worth a call.
-func copyRow[T cpu.Float](to, from []T) {
-	for ; len(from) >= 8 && len(to) >= 8; to, from = to[8:], from[8:] {
-		*(*[8]T)(to) = [8]T(from)
-	}
-	for i := range to[:len(from)] {
-		to[i] = from[i]
 	}
 }
 

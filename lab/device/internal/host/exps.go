@@ -22,23 +22,21 @@ func usesExp(f backend.Unary) bool {
 // strip is how many elements take their exponentials together; three strips stay in the first-level cache.
 const strip = 512
 
-// mapExp is d = f(x), or with dy given d = f'(x)·dy.
+// mapExp is d = f(x) for a run of elements, or with dy given d = f'(x)·dy.
 func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
 	k := cpu.Kernels[float64]{ISA: e.k.ISA}
-	e.each(len(d), grain, func(lo, hi int) {
-		var buf [strip]float64
-		for ; lo < hi; lo += strip {
-			n := min(strip, hi-lo)
-			t, x, d := buf[:n], x[lo:lo+n], d[lo:lo+n]
-			exponents(t, x, f, dy != nil)
-			k.Exp(t, t)
-			if dy != nil {
-				finishSlope(d, dy[lo:lo+n], t)
-			} else {
-				finish(d, x, t, f, p)
-			}
+	var buf [strip]float64
+	for lo := 0; lo < len(d); lo += strip {
+		n := min(strip, len(d)-lo)
+		t, x, d := buf[:n], x[lo:lo+n], d[lo:lo+n]
+		exponents(t, x, f, dy != nil)
+		k.Exp(t, t)
+		if dy != nil {
+			finishSlope(d, dy[lo:lo+n], t)
+		} else {
+			finish(d, x, t, f, p)
 		}
-	})
+	}
 }
 
 // exponents is what is exponentiated: min(x, 0) for ELU, −2|x| for tanh, −|x| for softplus, else −x.

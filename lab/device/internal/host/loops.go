@@ -119,6 +119,11 @@ func (c *cursor) next() {
 // rows runs over the loops of contiguous destinations: work gets a run of n destination elements from dst on, the
 // offsets of the operands and their strides along the run. Long runs are cut in pieces.
 func (c *crew) rows(l loops, work func(dst, n int, at, step [maxOperands]int)) {
+	c.rowsThen(l, work, nil)
+}
+
+// rowsThen is rows that calls then, unless nil, for the destinations from lo to hi whenever some runs of them are done.
+func (c *crew) rowsThen(l loops, work func(dst, n int, at, step [maxOperands]int), then func(lo, hi int)) {
 	size, step := l.inner()
 	piece := min(size, grain)
 	if piece == 0 {
@@ -136,6 +141,10 @@ func (c *crew) rows(l loops, work func(dst, n int, at, step [maxOperands]int)) {
 			if from+piece >= size {
 				cur.next()
 			}
+		}
+		if then != nil {
+			last := hi - 1
+			then(lo/pieces*size+lo%pieces*piece, last/pieces*size+min((last%pieces+1)*piece, size))
 		}
 	})
 }

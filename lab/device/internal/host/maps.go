@@ -10,22 +10,22 @@ import (
 // Map is dst = f(x).
 func (e *engine[T]) Map(dst, x tensor, f backend.Unary, p float64) error {
 	to, from := view[T](dst), view[T](x)
-	if !is64[T]() && usesExp(f) {
-		e.mapExp(to, from, nil, f, p)
-		return nil
-	}
-	e.each(len(to), grain, func(lo, hi int) {
-		d, x := to[lo:hi], from[lo:hi]
-		switch {
-		case f == backend.Exp:
-			e.k.Exp(d, x)
-		case f == backend.SiLU:
-			e.k.SiLU(d, x)
-		case !cheap(d, x, f, T(p)):
-			costly(d, x, f, p)
-		}
-	})
+	e.each(len(to), grain, func(lo, hi int) { e.apply(to[lo:hi], from[lo:hi], f, p) })
 	return nil
+}
+
+// apply is d = f(x) for a run of elements; d may be x.
+func (e *engine[T]) apply(d, x []T, f backend.Unary, p float64) {
+	switch {
+	case !is64[T]() && usesExp(f):
+		e.mapExp(d, x, nil, f, p)
+	case f == backend.Exp:
+		e.k.Exp(d, x)
+	case f == backend.SiLU:
+		e.k.SiLU(d, x)
+	case !cheap(d, x, f, T(p)):
+		costly(d, x, f, p)
+	}
 }
 
 // cheap does the functions that are arithmetic, and tells whether f is one.
@@ -137,21 +137,20 @@ func sigmoid(x float64) float64 {
 // MapVJP is dx = f'(x)·dy. At a kink the derivative is the one from the left.
 func (e *engine[T]) MapVJP(dx, x, y, dy tensor, f backend.Unary, p float64) error {
 	to, xs, ys, gs := view[T](dx), view[T](x), view[T](y), view[T](dy)
-	if !is64[T]() && f == backend.Softplus {
-		e.mapExp(to, xs, gs, f, p)
-		return nil
-	}
-	e.each(len(to), grain, func(lo, hi int) {
-		d, x, y, g := to[lo:hi], xs[lo:hi], ys[lo:hi], gs[lo:hi]
-		if f == backend.SiLU {
-			e.k.SiLUSlope(d, x, g)
-			return
-		}
-		if !slopeOfX(d, x, g, f, T(p)) && !slopeOfY(d, x, y, g, f, T(p)) {
-			slopeByCall(d, x, g, f)
-		}
-	})
+	e.each(len(to), grain, func(lo, hi int) { e.slopes(to[lo:hi], xs[lo:hi], ys[lo:hi], gs[lo:hi], f, p) })
 	return nil
+}
+
+// slopes is d = f'(x)·g for a run of elements, given y = f(x); d may be g.
+func (e *engine[T]) slopes(d, x, y, g []T, f backend.Unary, p float64) {
+	switch {
+	case !is64[T]() && f == backend.Softplus:
+		e.mapExp(d, x, g, f, p)
+	case f == backend.SiLU:
+		e.k.SiLUSlope(d, x, g)
+	case !slopeOfX(d, x, g, f, T(p)) && !slopeOfY(d, x, y, g, f, T(p)):
+		slopeByCall(d, x, g, f)
+	}
 }
 
 // slopeOfX multiplies by derivatives that are arithmetic of x, and tells whether f's is.

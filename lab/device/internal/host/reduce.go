@@ -7,18 +7,22 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// dot is the reduction of ReduceDot, beside those of the interface.
-const dot = backend.NumReduction
+// What is reduced beside the reductions of the interface: ReduceDot, the sums of AffineVJP, and moments.
+const (
+	dot = backend.NumReduction + iota
+	slopes
+	moments
+)
 
 // Reduce reduces the axes where dst has size 1.
 func (e *engine[T]) Reduce(dst, x tensor, f backend.Reduction) error {
-	e.reduce(dst, x, view[T](x), nil, f)
+	e.reduce(dst, x, reduction[T]{f: f})
 	return nil
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
 func (e *engine[T]) ReduceDot(dst, x, y tensor) error {
-	e.reduce(dst, x, view[T](x), view[T](y), dot)
+	e.reduce(dst, x, reduction[T]{f: dot, y: view[T](y)})
 	return nil
 }
 
@@ -31,11 +35,14 @@ type reduction[T cpu.Float] struct {
 	kept   loops
 	folded loops
 	count  int // elements that become one
+
+	d *derivative[T] // of slopes
+	m *momentsOf[T]  // of moments
 }
 
 // reduce splits the axes in kept and folded and takes the way that reads rows along.
-func (e *engine[T]) reduce(dst, x tensor, xs, ys []T, f backend.Reduction) {
-	r := reduction[T]{e: e, f: f, x: xs, y: ys}
+func (e *engine[T]) reduce(dst, x tensor, r reduction[T]) {
+	r.e, r.x = e, view[T](x)
 	stride := x.Len()
 	columns := false // the innermost axis is kept
 	for i, n := range x.Shape {
@@ -55,7 +62,11 @@ func (e *engine[T]) reduce(dst, x tensor, xs, ys []T, f backend.Reduction) {
 	r.count = r.folded.turns()
 	out := view[T](dst)
 	if x.Len() == 0 {
-		e.each(len(out), grain, func(lo, hi int) { fill(out[lo:hi], T(r.finish(partial{top: math.Inf(-1)}))) })
+		e.each(len(out), grain, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				r.put(out, i, r.empty())
+			}
+		})
 		return
 	}
 	if columns {
@@ -65,8 +76,17 @@ func (e *engine[T]) reduce(dst, x tensor, xs, ys []T, f backend.Reduction) {
 	}
 }
 
-// partial is a sum, or a log-sum-exp as top + log(sum), or a maximum as top.
-type partial struct{ top, sum float64 }
+// partial is a sum, or a log-sum-exp as top + log(sum), or a maximum as top; of slopes sum is Σ dz and top Σ dz·(x − center);
+// of moments n is the count, top the mean and sum that of squared deviations from it.
+type partial struct{ top, sum, n float64 }
+
+// empty is the partial of nothing.
+func (r *reduction[T]) empty() partial {
+	if r.f == slopes || r.f == moments {
+		return partial{}
+	}
+	return partial{top: math.Inf(-1)}
+}
 
 // merge is the partial of both.
 func merge(f backend.Reduction, a, b partial) partial {
@@ -75,7 +95,7 @@ func merge(f backend.Reduction, a, b partial) partial {
 		return partial{top: max(a.top, b.top)}
 	case backend.LogSumExp:
 		if math.IsNaN(a.top) || math.IsNaN(b.top) {
-			return partial{math.NaN(), math.NaN()}
+			return partial{top: math.NaN(), sum: math.NaN()}
 		}
 		if a.top < b.top {
 			a, b = b, a
@@ -83,7 +103,11 @@ func merge(f backend.Reduction, a, b partial) partial {
 		if math.IsInf(b.top, -1) || math.IsInf(a.top, 1) {
 			return a
 		}
-		return partial{a.top, a.sum + b.sum*math.Exp(b.top-a.top)}
+		return partial{top: a.top, sum: a.sum + b.sum*math.Exp(b.top-a.top)}
+	case slopes:
+		return partial{top: a.top + b.top, sum: a.sum + b.sum}
+	case moments:
+		return mergeMoments(a, b)
 	default:
 		return partial{sum: a.sum + b.sum}
 	}
@@ -119,18 +143,19 @@ func (r *reduction[T]) rows(out []T) {
 	chunks := (pieces + share - 1) / share
 	parts := r.e.partials(len(out), chunks)
 	r.e.each(len(out)*chunks, per(piece*min(share, pieces)), func(lo, hi int) {
+		var buf [strip]T
 		for i := lo; i < hi; i++ {
 			base, first := r.kept.at(i / chunks)[0], i%chunks*share
-			cur, p := runs.from(first/cuts), partial{top: math.Inf(-1)}
+			cur, p := runs.from(first/cuts), r.empty()
 			for j := first; j < min(first+share, pieces); j++ {
 				at := j % cuts * piece
-				p = merge(r.f, p, r.run(base+cur.at[0]+at, min(piece, run-at)))
+				p = merge(r.f, p, r.run(&buf, i/chunks, base+cur.at[0]+at, min(piece, run-at)))
 				if at+piece >= run {
 					cur.next()
 				}
 			}
 			if chunks == 1 {
-				out[i] = T(r.finished(p, i))
+				r.put(out, i, p)
 			} else {
 				parts[i] = p
 			}
@@ -139,7 +164,7 @@ func (r *reduction[T]) rows(out []T) {
 	if chunks > 1 {
 		r.e.each(len(out), grain, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				out[i] = T(r.result(parts[i*chunks:], 1, chunks, i))
+				r.put(out, i, r.joined(parts[i*chunks:], 1, chunks))
 			}
 		})
 	}
@@ -156,13 +181,25 @@ func (e *engine[T]) partials(n, chunks int) []partial {
 	return e.parts[:n*chunks]
 }
 
-// result folds the partials of element i, which are step apart.
-func (r *reduction[T]) result(parts []partial, step, chunks, i int) float64 {
+// put writes result i.
+func (r *reduction[T]) put(out []T, i int, p partial) {
+	switch r.f {
+	case slopes:
+		r.d.put(i, p)
+	case moments:
+		r.m.put(i, p)
+	default:
+		out[i] = T(r.finished(p, i))
+	}
+}
+
+// joined folds partials that are step apart.
+func (r *reduction[T]) joined(parts []partial, step, chunks int) partial {
 	p := parts[0]
 	for c := 1; c < chunks; c++ {
 		p = merge(r.f, p, parts[c*step])
 	}
-	return r.finished(p, i)
+	return p
 }
 
 // finished is the result of element i from the partial of all that became it.
@@ -182,10 +219,14 @@ func (r *reduction[T]) scaledNorm(i int) float64 {
 	return norm
 }
 
-// run is the partial of n adjacent elements.
-func (r *reduction[T]) run(from, n int) partial {
+// run is the partial of n adjacent elements of result i; buf is scratch.
+func (r *reduction[T]) run(buf *[strip]T, i, from, n int) partial {
 	x := r.x[from : from+n]
 	switch r.f {
+	case slopes:
+		return r.d.run(r.e, i, from, x, buf)
+	case moments:
+		return r.m.run(r.e, x, buf)
 	case backend.Largest:
 		return partial{top: float64(largest(x))}
 	case backend.LogSumExp:
@@ -205,7 +246,7 @@ func (r *reduction[T]) logSumExp(x []T) partial {
 	if math.IsNaN(v) {
 		v = float64(largest(x)) // +Inf, or NaN
 	}
-	return partial{v, 1}
+	return partial{top: v, sum: 1}
 }
 
 // largest is the maximum; NaN passes.

@@ -39,7 +39,7 @@ type Module struct {
 // Modules is all of them.
 func Modules() []Module {
 	var all []Module
-	for _, name := range []string{"anneal", "dense", "elementwise", "gemm", "images", "layout", "random", "reduce", "tiles", "training"} {
+	for _, name := range []string{"anneal", "dense", "elementwise", "gemm", "images", "layout", "normalise", "random", "reduce", "tiles", "training"} {
 		m := Module{Name: name, Source: name + ".cu"}
 		if name == "random" {
 			m.Flags = []string{"-ffp-contract=off"} // bits equal to package philox

@@ -1,16 +1,7 @@
-// Reductions over any axes. A block of 256 threads serves 256/lanes outputs with lanes threads each; long reductions
-// are split over blockIdx.y as well, and a second kernel joins the parts. lanes and splits are functions of shapes, so
-// the order of summation is. Floor: one read of x; the arithmetic (in float64, for float32 too) is below it except on
+// Reductions over any axes. Floor: one read of x; the arithmetic (in float64, for float32 too) is below it except on
 // GPUs whose float64 units are few.
-#include "axes.h"
 #include "numeric.h"
-
-constexpr u32 width = 256;
-
-// Part is what is known of a part of a reduction: up to three numbers.
-struct Part {
-  double a, b, c;
-};
+#include "reduce.h"
 
 // Each reduction says what an empty part is, how an element and another part join it, and what the result is.
 
@@ -106,51 +97,20 @@ template <class T> struct LogSum {
   DEV double result(const Part& p, i64) { return p.a + log_(p.b); }
 };
 
-// Job is where elements lie: kept axes in out, reduced axes in over, and how the work is cut.
-struct Job {
-  Axes out, over;
-  i64 chunk;           // elements of a split
-  i32 lanes, columns;  // columns: neighbours in x belong to neighbouring outputs
-};
-
 template <class F, class T, bool dot>
 DEV void reduce(Out<T> y, Out<Part> parts, Arg<T> x, Arg<T> x2, const Job& job) {
-  SHARED(Part, held, [width]);
-  u32 lanes = (u32)job.lanes, outs = width / lanes;
-  u32 lane = job.columns ? tid() / outs : tid() % lanes;
-  u32 local = job.columns ? tid() % outs : tid() / lanes;
-  i64 o = (i64)bidx() * outs + local;
-  Part p = F::empty();
-  if (o < job.out.len) {
-    i64 base[1], off[1];
-    place(job.out, o, base);
-    i64 from = (i64)bidy() * job.chunk, to = smaller(from + job.chunk, job.over.len);
-    for (i64 r = from + lane; r < to; r += lanes) {
-      place(job.over, r, off);
-      i64 at = base[0] + off[0];
-      if constexpr (dot) F::term(p, (double)x[at] * (double)x2[at]);
-      else F::take(p, x[at]);
-    }
-  }
-  u32 me = lane * outs + local;
-  held[me] = p;
-  for (u32 half = lanes / 2; half > 0; half /= 2) {
-    barrier();
-    if (lane < half) F::join(held[me], held[me + half * outs]);
-  }
-  if (lane == 0 && o < job.out.len) {
-    if (blocksy() == 1) y[o] = (T)F::result(held[me], job.over.len);
-    else parts[(i64)bidy() * job.out.len + o] = held[me];
-  }
+  auto take = [&](Part& p, i64, i64 at, bool) __attribute__((always_inline)) {
+    if constexpr (dot) F::term(p, (double)x[at] * (double)x2[at]);
+    else F::take(p, x[at]);
+  };
+  reduce_parts(parts, job, F::empty(), take, [](Part&, i64) {}, [](Part& p, const Part& q) __attribute__((always_inline)) { F::join(p, q); },
+      [&](i64 o, const Part& p) { y[o] = (T)F::result(p, job.over.len); });
 }
 
 // finish joins the splits, a thread an output.
 template <class F, class T> DEV void finish(Out<T> y, In<Part> parts, i64 outs, i64 splits, i64 count) {
-  EACH(o, outs) {
-    Part p = F::empty();
-    for (i64 s = 0; s < splits; s++) F::join(p, parts[s * outs + o]);
-    y[o] = (T)F::result(p, count);
-  }
+  finish_parts(parts, outs, splits, F::empty(), [](Part& p, const Part& q) { F::join(p, q); },
+      [&](i64 o, const Part& p) { y[o] = (T)F::result(p, count); });
 }
 
 #define REDUCTION(name, F, S, T)                                                                     \

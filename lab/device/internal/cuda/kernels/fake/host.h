@@ -45,6 +45,7 @@ template <class T> class Ptr {
   explicit Ptr(T* at) : p(at), r(range_of((uintptr_t)at)) {}
   Ptr(T* at, Range in) : p(at), r(in) {}
   operator Ptr<const T>() const { return Ptr<const T>(p, r); }
+  explicit operator bool() const { return p; }
   T& operator[](long long i) const {
     uintptr_t a = (uintptr_t)p + (uintptr_t)i * sizeof(T);
     if (a < r.lo || a + sizeof(T) > r.hi) out_of_range(p, i, sizeof(T), r);
