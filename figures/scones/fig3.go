@@ -213,7 +213,7 @@ func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error)
 			{ofMixture, ofProjection, .5, .75, "potentials that were trained for seconds, and chains that begin at their blurred projection"},
 			{ofNet, ofProjection, .5, .75, "potentials that were trained for minutes, and chains that begin at their blurred projection"},
 			{ofAtomsMixture, ofAtoms, .75, .95, "three of four; between few atoms averages are sharp themselves"},
-			{ofAtomsNet, ofAtoms, .75, .95, "three of four; between few atoms averages are sharp themselves"},
+			{ofAtomsNet, ofAtoms, .5, .95, "a network that was trained for minutes; between few atoms averages are sharp themselves"},
 		} {
 			m, ok := c.Value.method(pair.sampled)
 			if !ok {
