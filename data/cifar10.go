@@ -57,18 +57,11 @@ func cifarFiles() map[Split][]cifarFile {
 // checksum of its own, only by its layout and by gzip's. The name of its images
 // begins with "cifar10-subset". Errors are those of [MNIST].
 func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
-	files, ok := cifarFiles()[split]
-	if !ok {
-		return nil, fmt.Errorf("data: cifar10: split = %v: must be train or test", split)
+	if m, err := from.sample("cifar10", split, cifarClasses()); m != nil || err != nil {
+		return m, err
 	}
 	official := cifar10()
-	if err := from.Origin.check(official.set); err != nil {
-		return nil, err
-	}
-	switch from.Origin {
-	case Sample:
-		return from.sample("cifar10", split, cifarClasses())
-	case Subset:
+	if from.Origin == Subset {
 		path := from.find("cifar10-subset", cifarSubset)
 		if path == "" {
 			return nil, fmt.Errorf("data: cifar10: %w: no %s in %s", ErrMissing, filepath.Join("cifar10-subset", cifarSubset), strings.Join(from.roots(), ", "))
@@ -80,7 +73,7 @@ func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 		return readCIFARArchive(ctx, path, official.sha256, name, split)
 	}
 	if folder := from.find(official.set, cifarFolder); folder != "" {
-		return readCIFARFolder(ctx, folder, files, name)
+		return readCIFARFolder(ctx, folder, cifarFiles()[split], name)
 	}
 	path, err := from.get(ctx, official)
 	if err != nil {

@@ -73,13 +73,10 @@ func FashionMNIST(ctx context.Context, from From, split Split) (*Images, error) 
 }
 
 func (s idxSet) load(ctx context.Context, from From, split Split) (*Images, error) {
-	part, ok := s.parts[split]
-	if !ok {
-		return nil, fmt.Errorf("data: %s: split = %v: must be train or test", s.name, split)
+	if m, err := from.sample(s.name, split, s.classes); m != nil || err != nil {
+		return m, err
 	}
-	if from.Origin == Sample {
-		return from.sample(s.name, split, s.classes)
-	}
+	part := s.parts[split]
 	labels, err := readIDX(ctx, from, part.labels)
 	if err != nil {
 		return nil, err

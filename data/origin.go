@@ -70,8 +70,15 @@ func Missing() (names []string) {
 	return names
 }
 
-// sample reads a sample of a data set.
+// sample reads a sample of a data set where the origin asks for one, else nil. It checks the origin
+// and the split.
 func (f From) sample(set string, split Split, classes []string) (*Images, error) {
+	if split != Train && split != Test {
+		return nil, fmt.Errorf("data: %s: split = %v: must be train or test", set, split)
+	}
+	if err := f.Origin.check(set); err != nil || f.Origin != Sample {
+		return nil, err
+	}
 	if f.Samples == nil {
 		return nil, fmt.Errorf("data: %s: From.Origin = %q needs From.Samples: use sample.From of package data/sample", set, f.Origin)
 	}

@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"coupling/data/format"
@@ -32,14 +31,10 @@ func usps() map[Split]uspsFile {
 // [-1, 1] with white strokes on black; Scale(0, 1) puts them beside MNIST. There
 // is no Valid split. Errors are those of [MNIST].
 func USPS(ctx context.Context, from From, split Split) (*Images, error) {
-	f, ok := usps()[split]
-	if !ok {
-		return nil, fmt.Errorf("data: usps: split = %v: must be train or test", split)
+	if m, err := from.sample("usps", split, digits()); m != nil || err != nil {
+		return m, err
 	}
-	if from.Origin == Sample {
-		return from.sample("usps", split, digits())
-	}
-	return f.load(ctx, from, "usps/"+split.String())
+	return usps()[split].load(ctx, from, "usps/"+split.String())
 }
 
 func (f uspsFile) load(ctx context.Context, from From, name string) (*Images, error) {
