@@ -85,25 +85,17 @@ func (t *tree) join(u, v int32) int32 {
 // alternate.
 func (t *tree) bottleneck(in, out, join int32) (theta mass, leaving int32, onSource bool) {
 	theta = mass{^uint64(0), ^uint64(0)}
-	for v := in; v != join; {
-		w := &t.node[v]
-		if w.flow.less(theta) {
-			theta, leaving, onSource = w.flow, v, true
+	for _, from := range [...]int32{in, out} {
+		for v := from; v != join; {
+			w := &t.node[v]
+			if w.flow.less(theta) {
+				theta, leaving, onSource = w.flow, v, from == in
+			}
+			if v = w.parent; v == join {
+				break
+			}
+			v = t.node[v].parent
 		}
-		if v = w.parent; v == join {
-			break
-		}
-		v = t.node[v].parent
-	}
-	for v := out; v != join; {
-		w := &t.node[v]
-		if w.flow.less(theta) {
-			theta, leaving, onSource = w.flow, v, false
-		}
-		if v = w.parent; v == join {
-			break
-		}
-		v = t.node[v].parent
 	}
 	return theta, leaving, onSource
 }
