@@ -89,7 +89,11 @@ type visitor func(y, d []float64)
 // in float32 would break this: a device chooses its algorithm by the number of records, so one
 // record could change the rounding of all distances. In float64, products of multiples of grain are
 // exact, on every device and in any order.
-func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float64, at []int, in []bool, c *cloud, begin func() (visitor, func())) error {
+func (r *records) visit(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, begin func() (visitor, func())) error {
+	y := r.y[l]
+	if y == nil {
+		return nil
+	}
 	n, _ := y.Dims()
 	k, _ := c.x.Dims()
 	scope := dev.Scope()
@@ -109,10 +113,10 @@ func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float6
 		wait.Go(func() {
 			d := make([]float64, k)
 			for i := n * part / parts; i < n*(part+1)/parts; i++ {
-				if in != nil && !in[at[i]] {
+				if in != nil && !in[r.at[l][i]] {
 					continue
 				}
-				c.distances(d, host[i*k:(i+1)*k], norm2[i])
+				c.distances(d, host[i*k:(i+1)*k], r.norm2[l][i])
 				f(y.RawRowView(i), d)
 			}
 		})
@@ -131,10 +135,7 @@ func workers() int { return runtime.GOMAXPROCS(0) }
 func (r *records) transport(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, clip float64) (sums, error) {
 	n, dim := c.x.Dims()
 	out := sums{mass: make([]float64, n), move: mat.NewDense(n, dim, nil)}
-	if r.y[l] == nil {
-		return out, nil
-	}
-	err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, func() (visitor, func()) {
+	err := r.visit(dev, table, l, in, c, func() (visitor, func()) {
 		mass, pulled, w, s, move := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), mat.NewDense(n, dim, nil)
 		return func(y, d []float64) {
 				c.weights(w, d)
@@ -166,10 +167,7 @@ func triangle(d int) int { return d * (d + 1) / 2 }
 func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, clip float64) ([]float64, error) {
 	dim := len(keep)
 	sum := mat.NewSymDense(dim, nil)
-	if r.y[l] == nil {
-		return pack(sum), nil
-	}
-	err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, func() (visitor, func()) {
+	err := r.visit(dev, table, l, in, c, func() (visitor, func()) {
 		part, a, z := mat.NewSymDense(dim, nil), make([]float64, dim), make([]float64, len(c.v))
 		return func(y, d []float64) {
 			floats.SubTo(z, c.v, d)
