@@ -43,8 +43,7 @@ func places(t *testing.T, naming func(n ast.Node) bool, folders ...string) (out 
 	return out
 }
 
-// A mechanism is added in at most four places of package dp, the sampler and the command: its type and its two methods, and where it is
-// offered. An accountant is added in at most three: its package, the list of the best one, and where it is offered.
+// A mechanism is named in at most four declarations of package dp: its type, its two methods, and one more. An accountant is added in at most three: its package, the list of the best one, and where it is offered.
 func TestPlaces(t *testing.T) {
 	methods := map[string]int{} // of each type with a method Pair
 	places(t, func(n ast.Node) bool {
@@ -63,7 +62,7 @@ func TestPlaces(t *testing.T) {
 			id, ok := n.(*ast.Ident)
 			return ok && id.Name == name
 		}, ".")
-		// Two helpers are made of the Gaussian, and the pairs of two kinds of noise have their mechanism's name.
+		// Two helpers, SGD and FixedSGD, are made of the Gaussian.
 		if most := map[string]int{"Gaussian": 5}[name]; len(at) > max(most, 4) {
 			t.Errorf("%s is named in %d declarations: %v", name, len(at), at)
 		}
