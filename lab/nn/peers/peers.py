@@ -4,7 +4,7 @@
     python3 lab/nn/peers/peers.py [--threads 1 2] [--rounds 3] [--only REGEXP]
 
 Run it where `go build ./lab/nn/peers` works, or give --ours a built program. It needs PyTorch. Progress goes to standard
-error and one Markdown table to standard output: processor seconds, the least of all rounds.
+error and one Markdown table to standard output: processor seconds, the least of all rounds, and the mean of their ratios.
 """
 import argparse, json, os, platform, re, resource, subprocess, sys, tempfile, time
 
@@ -195,7 +195,7 @@ class Server:
 
     def __init__(self, command, threads):
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "GOMAXPROCS")
-        env = dict(os.environ, **{k: str(threads) for k in names})
+        env = dict(os.environ, OMP_WAIT_POLICY="passive", **{k: str(threads) for k in names})
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, q):
@@ -222,8 +222,9 @@ def measure(args, commands, threads):
             continue
         rounds = [[s.ask(q)["cpu"] for s in servers] for _ in range(args.rounds)]
         ours, theirs = (min(t) for t in zip(*rounds))
+        ratio = sum(a / b for a, b in rounds) / len(rounds)  # of turns: what disturbs one disturbs both
         speed = f"{flop / ours / 1e9:.0f} / {flop / theirs / 1e9:.0f}" if flop else ""
-        row = f"| {name} | {threads} | {ours:.3g} | {theirs:.3g} | {speed} | {ours / theirs:.2f} |"
+        row = f"| {name} | {threads} | {ours:.3g} | {theirs:.3g} | {speed} | {ratio:.2f} |"
         note(row)
         yield row
     for s in servers:
