@@ -60,6 +60,11 @@ func affine(k *kit) {
 func (k *kit) affine(shape, small []int, parts int, f device.Unary, p float64) {
 	n, m := ref.Len(shape), ref.Len(small)
 	x, dy, z := k.eighths(n), k.normals(n, 1), make([]float64, n)
+	if n > 10_000 { // long sums are larger than what their rounding allows for
+		for i, v := range x {
+			dy[i] = math.Abs(dy[i]) * (1 + math.Copysign(.5, v))
+		}
+	}
 	scale, center, shift := repeated(1, m), repeated(0, m), repeated(0, m)
 	a := device.Affine{Func: f, P: p}
 	if parts&1 != 0 {
