@@ -16,6 +16,9 @@ import (
 // What is edited is computed again: a Go file that is swept, a program that is run, and a notebook's cell, which is
 // a program whose source lies where $GONB_TMP_DIR says.
 func TestEditedCodeIsComputedAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a program for each edit")
+	}
 	text, err := os.ReadFile(filepath.Join("testdata", "cubes.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +107,9 @@ func builtFile(file, cell string) func(*testing.T, *lab.Store) {
 
 // Two commands that sweep a file share its cells, and each says what it computed itself.
 func TestSweepsOfAFileShareIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a program; that processes share cells is tested in package lab")
+	}
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
