@@ -57,10 +57,13 @@ func newJob(dst, x backend.Tensor) (j job, splits int) {
 
 // Reduce reduces the axes where dst has size 1.
 func (g *gpu) Reduce(dst, x backend.Tensor, f backend.Reduction) error {
-	return g.do(func() error {
-		j, splits := newJob(dst, x)
-		return g.reduce("reduce", reductions[f], reductions[f], dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x)}, []arg{i64(int(j.Over.Len))})
-	})
+	return g.do(func() error { return g.reduceOne(dst, x, f) })
+}
+
+// reduceOne is Reduce within another operation.
+func (g *gpu) reduceOne(dst, x backend.Tensor, f backend.Reduction) error {
+	j, splits := newJob(dst, x)
+	return g.reduce("reduce", reductions[f], reductions[f], dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x)}, []arg{i64(int(j.Over.Len))})
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.

@@ -251,7 +251,7 @@ func (g *gpu) PointCost(out, x, y, u, h backend.Tensor, c backend.Cost, inv floa
 		}
 		to := rowsOf(out, lo, hi)
 		to.Shape = []int{hi - lo, 1}
-		return g.Reduce(to, w, backend.Sum)
+		return g.reduceOne(to, w, backend.Sum)
 	})
 }
 
