@@ -1,6 +1,6 @@
 # make            build the command
-# make figures    every figure at PRESET (smoke, quick, paper), gallery in OUT/index.html
-# make test       vet, and of each test what is short
+# make figures    every figure at PRESET (smoke, quick, full, paper), gallery in OUT/index.html
+# make test       vet and the short tests
 # make test-long  the tests at length
 # make lint       the linter, which also enforces the import rules
 # make race       the race detector (needs a C compiler)

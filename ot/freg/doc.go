@@ -1,4 +1,4 @@
-// Package freg solves discrete optimal transport regularised by an f-divergence,
+// Package freg solves discrete optimal transport that an f-divergence regularises.
 //
 //	min ⟨T,c⟩ + λ D_f(T‖a⊗b)  over T ≥ 0, T1 = a, Tᵀ1 = b,        D_f(T‖a⊗b) = Σ a_i b_j f(T_ij/(a_i b_j)),
 //

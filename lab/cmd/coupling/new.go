@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"go/format"
 	"io/fs"
 	"os"
 	"path"
@@ -92,6 +93,10 @@ func (c newCmd) project() (map[string][]byte, error) {
 				return err
 			}
 			files[strings.TrimSuffix(name, ".md")+".ipynb"], err = nb.Encode()
+			return err
+		}
+		if path.Ext(name) == ".go" { // imports are sorted by the module's name
+			files[name], err = format.Source([]byte(text))
 			return err
 		}
 		files[name] = []byte(text)

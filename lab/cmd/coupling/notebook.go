@@ -25,7 +25,7 @@ import (
 type notebookCmd struct {
 	Open    notebookOpenCmd    `cmd:"" default:"withargs" help:"Open a notebook in Jupyter: coupling notebook dp-sinkhorn."`
 	Run     notebookRunCmd     `cmd:"" help:"Execute notebooks without a browser."`
-	Diff    notebookDiffCmd    `cmd:"" help:"What you changed in the working copy of a notebook."`
+	Diff    notebookDiffCmd    `cmd:"" help:"Show what you changed in the working copy of a notebook."`
 	Reset   notebookResetCmd   `cmd:"" help:"Move the working copy of a notebook aside, and start over."`
 	Install notebookInstallCmd `cmd:"" help:"Register the GoNB kernel with the Jupyter, JupyterLab or VS Code that you have."`
 }

@@ -126,7 +126,7 @@ func (r notebookResetCmd) Run(a *app) error {
 	if err := os.Rename(filepath.Join(c.Root, work), filepath.Join(c.Root, old)); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is as %s again; what it was is in %s\n", work, file, old)
+	fmt.Fprintf(a.out, "%s was reset to %s; your version is saved as %s\n", work, file, old)
 	return copyNotebook(c, file, work)
 }
 
@@ -141,7 +141,7 @@ func copied(name string) (c kernel.Checkout, file, work string, err error) {
 	}
 	work, _ = copyOf(c, files[0])
 	if _, err := os.Stat(filepath.Join(c.Root, work)); work == files[0] || errors.Is(err, fs.ErrNotExist) {
-		return c, "", "", usage(fmt.Errorf("notebook %q has no working copy; coupling notebook NAME makes one of a notebook that has a .md source", name))
+		return c, "", "", usage(fmt.Errorf("notebook %q has no working copy: it is opened in place; diff and reset are for the notebooks of Coupling, which have one once they were opened", name))
 	}
 	return c, files[0], work, nil
 }

@@ -51,7 +51,7 @@ func (f privacyFlags) event() (dp.Event, error) {
 	drawn := f.Batch != 0 || f.Size != 0
 	switch {
 	case f.Sampling == "poisson" && drawn:
-		return nil, errors.New("--batch and --size: for --sampling without-replacement and with-replacement; poisson takes --rate")
+		return nil, errors.New("--batch and --size: they are used only with --sampling without-replacement and with-replacement; poisson takes --rate")
 	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
 		return nil, fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
 	case f.Sampling == "without-replacement":
@@ -90,7 +90,7 @@ func (f privacyFlags) check() error {
 	case f.Mechanism == "rr" && f.Noise != nil:
 		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *f.Noise)
 	case f.Mechanism != "rr" && f.Truth != 0.75:
-		return fmt.Errorf("--truth %g: for --mechanism rr", f.Truth)
+		return fmt.Errorf("--truth %g: it is used only with --mechanism rr", f.Truth)
 	case f.Group < 1:
 		return fmt.Errorf("--group %d: must be at least 1", f.Group)
 	case f.Steps < 1:
@@ -100,7 +100,7 @@ func (f privacyFlags) check() error {
 	case f.Sampling == "poisson" && f.Exchange != 1:
 		return fmt.Errorf("--exchange %v: for batches of fixed size; in a poisson sample a record comes and goes without another", f.Exchange)
 	case f.Sampling != "poisson" && f.Rate != 1:
-		return fmt.Errorf("--rate %v: for --sampling poisson; %s takes --batch and --size", f.Rate, f.Sampling)
+		return fmt.Errorf("--rate %v: it is used only with --sampling poisson; %s takes --batch and --size", f.Rate, f.Sampling)
 	}
 	return nil
 }
@@ -260,13 +260,13 @@ type calibrated struct {
 // Run finds the parameter that spends a budget.
 func (c calibrateCmd) Run(a *app) error {
 	if c.Find == "noise" && c.Noise != nil {
-		return usage(fmt.Errorf("--noise %g: it is what --find noise looks for", *c.Noise))
+		return usage(fmt.Errorf("--noise %g: it cannot be given with --find noise, which computes it", *c.Noise))
 	}
 	if c.Find == "noise" && c.Mechanism == "rr" {
 		return usage(errors.New("--find noise: rr has none; its --truth is given"))
 	}
 	if c.Find == "rate" && c.Sampling != "poisson" {
-		return usage(fmt.Errorf("--find rate: for --sampling poisson, not %s", c.Sampling))
+		return usage(fmt.Errorf("--find rate: only --sampling poisson has a rate, not %s", c.Sampling))
 	}
 	if c.Find == "noise" {
 		one := 1.0

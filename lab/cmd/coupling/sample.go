@@ -22,7 +22,7 @@ import (
 )
 
 type sampleCmd struct {
-	X         string  `required:"" help:"Source points, a row each (NPY or CSV), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
+	X         string  `required:"" help:"Source points, a row each (NPY, CSV, TSV or text), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
 	Y         string  `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
 	Of        string  `help:"What to send; default the sources." placeholder:"FILE|DIR"`
 	Each      int     `default:"1" help:"Samples of each."`

@@ -16,7 +16,7 @@ import (
 const exitUnconverged = 3
 
 type solveCmd struct {
-	X          string  `help:"Source points, a row each (NPY or CSV)." placeholder:"FILE"`
+	X          string  `help:"Source points, a row each (NPY, CSV, TSV or text)." placeholder:"FILE"`
 	Y          string  `help:"Target points." placeholder:"FILE"`
 	CostMatrix string  `help:"Costs, instead of points." placeholder:"FILE"`
 	A          string  `help:"Source weights; default uniform." placeholder:"FILE"`
@@ -112,6 +112,8 @@ func blame(err error) error {
 func (c solveCmd) verdict(s summary) error {
 	converged := ot.Converged.String()
 	switch {
+	case s.Status != converged && c.Solver == "exact":
+		return exitError{exitUnconverged, fmt.Errorf("solve: %s: the plan after %d pivots (--max-iter %d) has the marginals, but it is not known to be optimal", s.Status, s.Iterations, c.MaxIter)}
 	case s.Status != converged:
 		return exitError{exitUnconverged, fmt.Errorf("solve: %s: marginal error %.3g after %d iterations, wanted %.3g", s.Status, s.MarginalL1, s.Iterations, c.Tol)}
 	case s.Gradient != "" && s.Gradient != converged:
@@ -137,11 +139,13 @@ func (c solveCmd) check() error {
 	case c.Device != "" && c.MatrixFree:
 		return errors.New("--device: devices make costs on the way wherever they can; leave out --matrix-free")
 	case c.Solver == "exact" && c.Eps != 0:
-		return fmt.Errorf("--eps %g: exact has none; use another solver", c.Eps)
+		return fmt.Errorf("--eps %g: --solver exact does not use it; leave it out, or choose another solver", c.Eps)
 	case c.Mix != 1 && c.Cost != "l2sq+l1":
-		return fmt.Errorf("--mix %g: for --cost l2sq+l1", c.Mix)
+		return fmt.Errorf("--mix %g: it is used only with --cost l2sq+l1", c.Mix)
 	case c.Solver == "exact" && (c.Grad == "x" || c.Grad == "y"):
 		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad)
+	case c.Solver != "exact" && c.Eps == 0:
+		return errors.New("--eps is missing: give a regularisation that is > 0, in units of cost, or --solver exact")
 	case c.Solver != "exact" && !(c.Eps > 0 && finite(c.Eps)):
 		return fmt.Errorf("--eps %g: give a regularisation that is > 0 and finite, in units of cost, or --solver exact", c.Eps)
 	case !(c.Tol >= 0 && finite(c.Tol)):

@@ -59,7 +59,7 @@ func (c solveCmd) writeSummary(s *summary) error {
 	return writeSummary(c.Out, s)
 }
 
-// writeSummary writes summary.json, which every --out has.
+// writeSummary writes summary.json into a folder of results.
 func writeSummary(dir string, s any) error {
 	return durable.WriteFile(filepath.Join(dir, summaryFile), 0o666, func(w io.Writer) error {
 		return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
