@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"coupling/figures"
 	"coupling/lab"
@@ -27,6 +29,9 @@ type sweepCmd struct {
 func (c sweepCmd) Run(a *app) error {
 	if c.Workers < 0 {
 		return usage(fmt.Errorf("--workers %d: must be 0 or more", c.Workers))
+	}
+	if unused := (slurm.Request{Retries: c.Cluster.Retries}); c.On == "local" && !reflect.DeepEqual(c.Cluster, unused) {
+		return usage(errors.New("flags of a cluster are used only with --on slurm: see coupling sweep --help"))
 	}
 	s, err := a.store()
 	if err != nil {

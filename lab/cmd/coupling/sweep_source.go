@@ -38,6 +38,9 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 		if len(c.Names) > 1 {
 			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))
 		}
+		if c.Preset != "quick" || c.Seed != 1 {
+			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name))
+		}
 		if ext == ".go" {
 			p, err := sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin"))
 			if err != nil {
