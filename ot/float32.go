@@ -2,8 +2,6 @@ package ot
 
 import (
 	"math"
-
-	"coupling/lab/device/cpu"
 )
 
 // Clouds of points too large for a stored kernel make their first passes in float32, with twice the
@@ -11,9 +9,6 @@ import (
 // Once the L1 error reaches the rounding of float32, some 2e-6·(8 + 2·max|c|/ε), evaluations
 // continue in float64: every Tol that float64 reaches is reached, and every plan has the marginal
 // error of a float64 pass over all the costs.
-
-// kern32 is kern for float32.
-var kern32 cpu.Kernels[float32]
 
 const (
 	// singleSafe bounds the sums that singlePass accepts: entries of a row under 1e-38 become 0,

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"coupling/dp"
-	"coupling/dp/admm"
-	"coupling/dp/admm/account"
+	"coupling/dp/admm"         //nolint:depguard // its errors are asked here with all others
+	"coupling/dp/admm/account" //nolint:depguard // its errors are asked here with all others
 	"coupling/dp/audit"
 	"coupling/dp/best"
 	"coupling/dp/bounds"
@@ -20,7 +20,7 @@ import (
 	"coupling/dp/query"
 	"coupling/dp/rdp"
 	"coupling/dp/release"
-	"coupling/dp/sgd"
+	"coupling/dp/sgd" //nolint:depguard // its errors are asked here with all others
 )
 
 // A parameter out of range is dp.ErrParameter in all packages, in one line that begins with the package.
