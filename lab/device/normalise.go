@@ -57,8 +57,9 @@ func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 }
 
 // Moments writes mean, variance and rstd = 1/√(variance + eps) of x over the axes where they have size 1, in one pass.
-// The variance is Σ (x − mean)²/(count − lost); lost = 1 makes it unbiased. Deviations are taken from the mean, or from a
-// number near it, in float64: digits hold where means are large. Of no elements variance is 0 and the mean is not defined.
+// The variance is Σ (x − mean)²/(count − lost); lost = 1 makes it unbiased. Sums are of float64: digits hold where means are
+// large, of deviations from a number near the mean, or of squares of float32, whose rounding loses less than x itself has
+// lost. Parts are joined as by Chan, Golub and LeVeque (1979). Of no elements variance is 0 and the mean is not defined.
 func Moments(mean, variance, rstd, x *Array, eps float64, lost int) {
 	c := check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean)
 	c.do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })

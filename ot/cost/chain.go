@@ -150,7 +150,7 @@ func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matr
 	}
 }
 
-// squares is add for weight·½|x−y|².
+// squares is Add for weight·½|x−y|².
 func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
 	c.products(w, dx, dy, block, lo, hi, weight)
 	m := block.Cols
@@ -170,7 +170,7 @@ func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, 
 	}
 }
 
-// signs is add for Abs·|x−y|₁.
+// signs is Add for Abs·|x−y|₁.
 func (c *Chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	n, d := c.x.Dims()
 	m := len(g) / (hi - lo)
@@ -232,7 +232,7 @@ func rowOf(a *mat.Dense, i int) []float64 {
 	return a.RawRowView(i)
 }
 
-// eachPair is add by the cost's own gradient.
+// eachPair is Add by the cost's own gradient.
 func (c *Chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	m := len(g) / (hi - lo)
 	for i := lo; i < hi; i++ {
