@@ -110,14 +110,8 @@ func step(dev *device.Device, q request) (func(), error) {
 	if q.Kind == "clip" { // copies norms to the host
 		return once, nil
 	}
-	var graph *device.Graph // the first call records
-	return func() {
-		if graph == nil {
-			graph = dev.Record(once)
-			return
-		}
-		graph.Launch()
-	}, nil
+	var replay device.Replay
+	return func() { replay.Do(dev, once) }, nil
 }
 
 // lenet is that of LeCun et al. (1998) with ReLU and maxima, as lab/eval has it.
