@@ -60,6 +60,20 @@ func TestForwardByHand(t *testing.T) {
 	}
 }
 
+// Batch normalisation by running statistics keeps its digits at a mean of 10,000 deviations, where scale·x + (beta −
+// scale·mean) would err by 1e-3 in float32.
+func TestBatchNormFarFromZero(t *testing.T) {
+	dev := nntest.Open(t)
+	defer dev.Close()
+	defer dev.Scope().Close()
+	b := &nn.BatchNorm{Channels: 1}
+	b.Init(dev, device.Float32, nil)
+	set(b, []float64{3}, []float64{.5}, []float64{1e4}, []float64{2})
+	y := b.Forward(&nn.Pass{}, dev.From32([]float32{1e4 + 1, 1e4 - 2}, 2, 1))
+	r := 3 / math.Sqrt(2+1e-5)
+	near(t, "output", values(t, y), []float64{.5 + r, .5 - 2*r}, 1e-6)
+}
+
 // Parameters are named after their places, each name once.
 func TestNames(t *testing.T) {
 	dev := nntest.Open(t)
