@@ -416,6 +416,13 @@ func (f above) Score(dst, x *mat.Dense, sigma float64) error {
 	return f.Field.Score(dst, x, sigma)
 }
 
+// Prepare implements score.Preparer.
+func (f above) Prepare(n int) (score.Field, func()) {
+	prepared, done := score.Prepare(f.Field, n)
+	f.Field = prepared
+	return f, done
+}
+
 // trainScore trains the score network at the levels that chains ask it at, or the paper's at all.
 func (t *transport) trainScore(ctx context.Context, levels []float64, rng *rand.Rand) (score.Field, error) {
 	dir, err := t.c.Scratch()

@@ -10,7 +10,7 @@ import (
 // kern is the set of vector kernels in use.
 var kern cpu.Kernels[float64]
 
-// A density is a function m as a function of its own coordinate x. The seven divergences have five densities: M_f(u) =
+// A density is a function m of a coordinate x of its own. The seven divergences have five densities: M_f(u) =
 // m(u − offset), where the offset is chosen such that the domain, where it is bounded, is x < 0:
 //
 //	            m(x)              m⁻¹(v)          κ(v) = m′(m⁻¹(v))    divergences (offset)
