@@ -29,17 +29,13 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build parquet figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-pack gpu-check ptx ptx-check clean
+.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-pack gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
 build:
 	$(GO) build -buildvcs=auto -ldflags "-s -w -X main.version=$(VERSION) -X coupling/lab.codes=$$($(GO) run ./lab/cmd/codes figures)" \
 	  -o bin/coupling ./lab/cmd/coupling
-
-# What "coupling runs export --format parquet" runs.
-parquet:
-	$(GO) build -buildvcs=auto -ldflags "-s -w" -o bin/coupling-parquet ./lab/cmd/coupling-parquet
 
 figures: build
 	bin/coupling fig all --preset $(PRESET) --out $(OUT)

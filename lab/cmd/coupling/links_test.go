@@ -31,11 +31,11 @@ func TestScienceIsLight(t *testing.T) {
 	}
 }
 
-// The command does not link what only programs of their own need: Parquet (coupling-parquet), tensors with Arrow
-// (data/tensors), the notebook kernel, the browser of tests.
+// The command does not link what only programs of their own need: tensors with Arrow (data/tensors), the notebook
+// kernel, the browser of tests.
 func TestCommandIsLight(t *testing.T) {
 	for _, m := range links(t, "coupling/lab/cmd/coupling") {
-		for _, heavy := range []string{"parquet", "arrow", "gorgonia", "gogo/protobuf", "klauspost", "nats-io", "gonb", "chromedp"} {
+		for _, heavy := range []string{"arrow", "gorgonia", "gogo/protobuf", "klauspost", "nats-io", "gonb", "chromedp"} {
 			if strings.Contains(m, heavy) {
 				t.Errorf("the command links %s", m)
 			}

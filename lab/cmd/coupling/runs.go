@@ -7,8 +7,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -190,7 +188,7 @@ func (c runsDiffCmd) Run(a *app) error {
 
 type runsExportCmd struct {
 	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Format string `default:"csv" enum:"csv,parquet,json" help:"csv, json (lines) or parquet (by the program coupling-parquet)."`
+	Format string `default:"csv" enum:"csv,json" help:"csv, or json: a line for each cell."`
 	Output string `short:"o" help:"File to write, default standard output." placeholder:"FILE"`
 }
 
@@ -205,9 +203,6 @@ func (c runsExportCmd) Run(a *app) error {
 	}
 	var bad []error
 	write := func(w io.Writer) error { return exportRecords(w, c.Format, s.Records(c.Prefix), &bad) }
-	if c.Format == "parquet" {
-		write = func(w io.Writer) error { return exportParquet(w, a.err, s, c.Prefix) }
-	}
 	if c.Output == "" {
 		err = write(a.out)
 	} else {
@@ -240,24 +235,6 @@ func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, err
 		return lab.WriteCSV(w, rows)
 	}
 	return nil
-}
-
-// exportParquet runs coupling-parquet, which is beside this program or on PATH.
-func exportParquet(w, stderr io.Writer, s *lab.Store, prefix string) error {
-	const name = "coupling-parquet"
-	program := name
-	if own, err := os.Executable(); err == nil {
-		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(own), name)); err == nil {
-			program = beside
-		}
-	}
-	cmd := exec.Command(program, s.Dir, prefix)
-	cmd.Stdout, cmd.Stderr = w, stderr
-	err := cmd.Run()
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("--format parquet: the program %s is neither beside coupling nor on PATH: go build -o bin/ ./lab/cmd/%s", name, name)
-	}
-	return err
 }
 
 type runsGCCmd struct {
