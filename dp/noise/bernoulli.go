@@ -42,20 +42,32 @@ const (
 // above the error of p, some 2^-50 for the callers here, and that of the conversions, 2^-53.
 const margin = 1 << 24
 
-// compare draws 64 bits u of a uniform number and compares them with p in [0, 1], which may be off by 2^-41.
-func compare(src Source, p float64) (v verdict, u uint64, err error) {
+// compare draws 64 bits u of a uniform number and compares them with e^-x, for x ≥ 0 whose e^-x is off by at most 2^-41. Most are
+// decided without an exponential, by 1 − x + x²/2 − x³/6 ≤ e^-x ≤ the same + x⁴/24 for x ≤ 1.
+func compare(src Source, x float64) (v verdict, u uint64, err error) {
 	u, err = src.Uint64()
 	if err != nil {
 		return unsure, 0, err
 	}
-	x, y := float64(u), p*0x1p64
-	switch {
-	case x+margin < y:
-		return below, u, nil
-	case x-margin > y:
-		return above, u, nil
+	if x <= 1 {
+		low := 1 - x*(1-x*(1./2-x*(1./6)))
+		if v := against(u, low, low+x*x*x*x*(1./24)); v != unsure {
+			return v, u, nil
+		}
 	}
-	return unsure, u, nil
+	p := math.Exp(-x)
+	return against(u, p, p), u, nil
+}
+
+// against compares u with numbers between low and high, by more than the margin.
+func against(u uint64, low, high float64) verdict {
+	switch y := float64(u); {
+	case y+margin < low*0x1p64:
+		return below
+	case y-margin > high*0x1p64:
+		return above
+	}
+	return unsure
 }
 
 // settle decides what compare could not: whether the uniform number that begins with u is below e^-x. It is exact.
@@ -78,10 +90,10 @@ func settle(src Source, u uint64, x *big.Rat) (bool, error) {
 	return false, stuck()
 }
 
-// expCoin is true with probability e^-x, given p within 2^-41 of it. exact returns x as a fraction,
-// and is called rarely.
-func expCoin(src Source, p float64, exact func() *big.Rat) (bool, error) {
-	v, first, err := compare(src, p)
+// expCoin is true with probability e^-x, given x so well that e^-x is off by at most 2^-41. exact returns x as a fraction, and is
+// called rarely.
+func expCoin(src Source, x float64, exact func() *big.Rat) (bool, error) {
+	v, first, err := compare(src, x)
 	if err != nil || v != unsure {
 		return v == below, err
 	}
@@ -90,7 +102,7 @@ func expCoin(src Source, p float64, exact func() *big.Rat) (bool, error) {
 
 // bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
 func bernoulliExp(src Source, u, t uint64) (bool, error) {
-	return expCoin(src, math.Exp(-float64(u)/float64(t)), func() *big.Rat {
+	return expCoin(src, float64(u)/float64(t), func() *big.Rat {
 		return new(big.Rat).SetFrac(new(big.Int).SetUint64(u), new(big.Int).SetUint64(t))
 	})
 }
@@ -98,7 +110,7 @@ func bernoulliExp(src Source, u, t uint64) (bool, error) {
 // geometric counts successes of probability 1/e before the first failure.
 func geometric(src Source) (uint64, error) {
 	for k := range uint64(tries) {
-		again, err := expCoin(src, 1/math.E, func() *big.Rat { return big.NewRat(1, 1) })
+		again, err := expCoin(src, 1, func() *big.Rat { return big.NewRat(1, 1) })
 		if err != nil {
 			return 0, err
 		}
@@ -120,7 +132,7 @@ func Keep(src Source, k int, scale float64) (bool, error) {
 	if src == nil {
 		return false, failed("src = nil")
 	}
-	return expCoin(src, math.Exp(-float64(k)/scale), func() *big.Rat {
+	return expCoin(src, float64(k)/scale, func() *big.Rat {
 		x := new(big.Rat).SetInt64(int64(k))
 		return x.Quo(x, new(big.Rat).SetFloat64(scale))
 	})

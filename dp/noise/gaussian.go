@@ -41,7 +41,7 @@ func gaussianSteps(src Source, s float64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		keep, err := expCoin(src, math.Exp(-excess(y, s, t)), func() *big.Rat { return exactExcess(y, s, t) })
+		keep, err := expCoin(src, excess(y, s, t), func() *big.Rat { return exactExcess(y, s, t) })
 		if err != nil {
 			return 0, err
 		}

@@ -8,7 +8,7 @@
 //	err = run.Loop(ctx, release.Loop{Steps: steps, Step: func(k int) error {
 //		batch, err := release.Poisson(key.Source("batch", k), records, rate)   // each record independently, to 2^-64
 //		…
-//		noisy, err := run.Release("gradient", k, sum, sigma, sensitivity)      // the ledger first, then the Gaussian mechanism
+//		noisy, err := run.Release("gradient", k, sum, sigma, sensitivity)      // the Gaussian mechanism, listed before it is returned
 //		…
 //	}, State: &checkpoint, Done: &checkpoint.Step})
 //

@@ -8,11 +8,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"coupling/dp/internal/check"
 	"coupling/dp/noise"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const in = check.In("release")
@@ -48,9 +48,11 @@ func SeededKey(seed uint64) (k Key) {
 
 // Source returns the random bits of one release: ChaCha8 keyed by SHA-256 of key, stream and step.
 // Without the key, different streams and steps cannot be distinguished from independent ones.
-func (k Key) Source(stream string, step int) noise.Source {
-	return noise.Reader(k.ChaCha(stream, step))
-}
+func (k Key) Source(stream string, step int) noise.Source { return words{k.ChaCha(stream, step)} }
+
+type words struct{ from *rand.ChaCha8 }
+
+func (w words) Uint64() (uint64, error) { return w.from.Uint64(), nil }
 
 // Rand returns a generator, derived in the same way, for numbers that need no protection, such as
 // latent codes.
@@ -73,55 +75,59 @@ func (k Key) derive(stream string, step int) [32]byte {
 
 // scheme is the version of the map from marks to noise. Raise it with every change to that map, here or in package noise: a ledger
 // of the old scheme then refuses to repeat a step, which would release it with other noise.
-const scheme = "noise of release 2\n"
+const scheme = "noise of release 3\n"
 
-// Mark is an HMAC-SHA-256 of the values that a release hides and of the noise on them. It reveals
-// nothing without the key, and two marks are equal if the releases are. The ledger stores it.
+// Mark is an HMAC-SHA-256 of the values that a release hides (of the SHA-256 of each chunk of them) and of the noise on them. It
+// reveals nothing without the key, and two marks are equal if the releases are. The ledger stores it.
 func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {
+	digests := make([]byte, chunks(len(values))*sha256.Size)
+	_ = inChunks(len(values), func(i, from, to int) error { // which cannot fail
+		line := make([]byte, 0, 8*chunk)
+		for _, v := range values[from:to] {
+			line = binary.LittleEndian.AppendUint64(line, math.Float64bits(v))
+		}
+		digest := sha256.Sum256(line)
+		copy(digests[i*sha256.Size:], digest[:])
+		return nil
+	})
 	h := hmac.New(sha256.New, k[:])
-	line := append(make([]byte, 0, 4096), scheme...)
-	line = binary.LittleEndian.AppendUint64(line, uint64(step))
+	line := binary.LittleEndian.AppendUint64([]byte(scheme), uint64(step))
 	line = binary.LittleEndian.AppendUint64(line, uint64(len(stream)))
 	line = append(line, stream...)
 	line = binary.LittleEndian.AppendUint64(line, math.Float64bits(sigma))
-	for _, v := range values {
-		if len(line)+8 > cap(line) {
-			h.Write(line)
-			line = line[:0]
-		}
-		line = binary.LittleEndian.AppendUint64(line, math.Float64bits(v))
-	}
-	h.Write(line)
+	h.Write(append(line, digests...))
 	return [32]byte(h.Sum(nil))
 }
 
-// chunk is the number of values that draw from one source, so that noise can be drawn on all
-// processors and does not depend on their number.
-const chunk = 4096
+// chunk is the number of values that draw from one source, so that noise can be drawn on all processors and does not depend on
+// their number: 39,200 values are 77 chunks, of which each of 16 processors does five.
+const chunk = 512
+
+func chunks(n int) int { return (n + chunk - 1) / chunk }
+
+// inChunks calls do for each chunk i of n values, from ≤ · < to, on all processors.
+func inChunks(n int, do func(i, from, to int) error) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range chunks(n) {
+		group.Go(func() error { return do(i, i*chunk, min((i+1)*chunk, n)) })
+	}
+	return group.Wait()
+}
 
 // Noisy adds noise of standard deviation sigma, derived from the key and the release's Mark, to
 // values that one record moves by at most sensitivity in L2 norm. It returns new values. Cost: some
-// 200 ns a value on one core.
+// 160 ns a value on one core.
 func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
 		return nil, err
 	}
-	out, errs := make([]float64, len(values)), make([]error, (len(values)+chunk-1)/chunk)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(errs)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
-				part := values[i*chunk : min((i+1)*chunk, len(values))]
-				var noisy []float64
-				if noisy, errs[i] = (noise.Gaussian{Sigma: sigma}).Add(k.Source("noise "+string(mark[:]), i), part); errs[i] == nil {
-					copy(out[i*chunk:], noisy)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	if err := check.All(errs...); err != nil {
+	out := make([]float64, len(values))
+	if err := inChunks(len(values), func(i, from, to int) error {
+		noisy, err := noise.Gaussian{Sigma: sigma}.Add(k.Source("noise "+string(mark[:]), i), values[from:to])
+		copy(out[from:], noisy)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	return out, nil

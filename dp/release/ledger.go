@@ -25,7 +25,7 @@ var ErrLedger = errors.New("ledger of another run")
 var ErrBusy = durable.ErrLocked
 
 // Ledger is the file of a run's spent releases: a line that identifies the run, and for each
-// release a line with its mark (Key.Mark), synced to the disk before its noise is drawn. So it
+// release a line with its mark (Key.Mark), synced to the disk before Run.Release returns it. So it
 // lists every release, at whatever point the process is killed. A listed release may be repeated at
 // no cost if it has the same mark; with another mark it would be another release, and is refused.
 type Ledger struct {

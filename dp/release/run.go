@@ -76,11 +76,15 @@ func (r *Run) identity() (string, error) {
 }
 
 // Release is the Gaussian mechanism on values that one record moves by at most sensitivity in L2
-// norm: the ledger is written first, then noise of standard deviation sigma (0: none) is drawn. The
-// noise multiplier is sigma/sensitivity·(1−GridMargin) or better. Stream and step name the release;
-// the key, the name and the values determine the noise. The error wraps ErrLedger for a release
-// that the event does not account for, and for one that differs from the earlier release of the
-// same step.
+// norm, with noise of standard deviation sigma (0: none). The noise multiplier is
+// sigma/sensitivity·(1−GridMargin) or better. Stream and step name the release; the key, the name
+// and the values determine the noise. The error wraps ErrLedger for a release that the event does
+// not account for, and for one that differs from the earlier release of the same step.
+//
+// The noise is drawn while the ledger is synced to the disk, and leaves Release only after that: a
+// process that is killed between the two has shown nothing, and one that is killed later finds the
+// release in its ledger. No draw is lost or used for other values, since noise is a function of the
+// mark. For the same reason it cannot be drawn before the values are there.
 func (r *Run) Release(stream string, step int, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if r.spent == r.Releases {
 		return nil, fmt.Errorf("release: one more than the %d releases that are accounted for: %w", r.Releases, ErrLedger)
@@ -89,20 +93,29 @@ func (r *Run) Release(stream string, step int, values []float64, sigma, sensitiv
 		return nil, err
 	}
 	mark := r.Key.Mark(stream, step, values, sigma)
-	if r.ledger != nil {
-		if err := r.ledger.Spend(r.spent, mark); err != nil {
-			return nil, err
+	listed := make(chan error, 1)
+	go func() {
+		if r.ledger == nil {
+			listed <- nil
+			return
 		}
-	}
-	r.spent++
+		listed <- r.ledger.Spend(r.spent, mark)
+	}()
 	var err error
 	if sigma > 0 {
 		values, err = r.Key.Noisy(mark, values, sigma, sensitivity)
 	}
-	if err == nil && r.Trace != nil {
+	if err := <-listed; err != nil {
+		return nil, err
+	}
+	r.spent++
+	if err != nil {
+		return nil, err
+	}
+	if r.Trace != nil {
 		r.Trace(stream, values)
 	}
-	return values, err
+	return values, nil
 }
 
 // State is what a training needs to resume; *train.Checkpoint of lab/nn/train is one.
