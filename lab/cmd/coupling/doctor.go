@@ -32,7 +32,7 @@ const (
 )
 
 type doctorCmd struct {
-	JSON bool `help:"As JSON."`
+	JSON bool `help:"As JSON, with every path that was looked at."`
 }
 
 // Run looks at this machine and leaves nothing behind.
@@ -60,7 +60,8 @@ func (c doctorCmd) Run(a *app) error {
 func printChecks(a *app, checks []check) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, c := range checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Part, c.Found)
+		found, _, _ := strings.Cut(c.Found, "; looked for ") // --json has the paths
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Part, found)
 		if c.Remedy != "" {
 			fmt.Fprintf(w, "\t\t→ %s\n", c.Remedy)
 		}
@@ -97,7 +98,7 @@ func checkGPU() check {
 	dev, err := device.CUDA{}.Open()
 	if err != nil {
 		return check{
-			Part: "gpu", State: absent, Found: err.Error() + "; everything runs on the CPU",
+			Part: "gpu", State: absent, Found: "everything runs on the CPU: " + err.Error(),
 			Remedy: "with an NVIDIA GPU: install your distribution's NVIDIA driver",
 		}
 	}

@@ -152,6 +152,13 @@ func summarise(pages []gallery.Page) (drawn int, claims lab.Score) {
 	return drawn, claims
 }
 
+// gallerySummary is what summary.json says of the gallery; PAPER/FIGURE.json has each figure's claims.
+type gallerySummary struct {
+	Figures int       `json:"figures"`
+	Drawn   int       `json:"drawn"`
+	Claims  lab.Score `json:"claims"`
+}
+
 // writeIndex writes the gallery over the pages of this run and those that earlier
 // runs left in the folder.
 func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
@@ -159,7 +166,12 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := gallery.WriteIndex(f.Out, arrange(append(pages, earlier...)), chapters()); err != nil {
+	all := arrange(append(pages, earlier...))
+	if err := gallery.WriteIndex(f.Out, all, chapters()); err != nil {
+		return err
+	}
+	drawn, claims := summarise(all)
+	if err := writeSummary(f.Out, gallerySummary{len(all), drawn, claims}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))

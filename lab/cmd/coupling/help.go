@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 
@@ -36,9 +37,12 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints the shell's script, which asks coupling complete for what may come next.
+// Run prints the shell's script, which asks this program for what may come next.
 func (c completionCmd) Run(a *app) error {
-	_, err := fmt.Fprintln(a.out, help("completion."+c.Shell))
+	exe, err := os.Executable()
+	if err == nil {
+		_, err = fmt.Fprintln(a.out, strings.ReplaceAll(help("completion."+c.Shell), "PROGRAM", exe))
+	}
 	return err
 }
 

@@ -41,9 +41,13 @@ func TestComplete(t *testing.T) {
 			t.Errorf("after %q: %q", words, got)
 		}
 	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		var out strings.Builder
-		if code := run([]string{"completion", shell}, &out, os.Stderr); code != 0 || !strings.Contains(out.String(), "coupling complete") {
+		if code := run([]string{"completion", shell}, &out, os.Stderr); code != 0 || !strings.Contains(out.String(), exe+`" complete`) {
 			t.Errorf("%s: %s", shell, out.String())
 		}
 	}

@@ -49,12 +49,12 @@ func (i notebookInstallCmd) Run(a *app) error {
 			return err
 		}
 	}
-	file, err := c.Register(a.run.ctx, share)
+	file, display, err := c.Register(a.run.ctx, share)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "kernel: %s\nJupyter, JupyterLab: start it anywhere; notebooks that import coupling must lie below %s\n"+
-		"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, Go (gonb)\n", file, c.Root)
+	_, err = fmt.Fprintf(a.out, "kernel %s: %s, for notebooks below %s\nJupyter, JupyterLab: choose it in the menu Kernel\n"+
+		"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, %s\n", display, file, c.Root, display)
 	return err
 }
 
@@ -186,7 +186,7 @@ func (r *notebookRunCmd) Run(a *app) error {
 			ran = append(ran, e)
 		}
 	})
-	if r.Out != "" && !r.Pages { // pages are for readers
+	if r.Out != "" {
 		errs = append(errs, writeSummary(r.Out, ran))
 	}
 	return errors.Join(errs...)

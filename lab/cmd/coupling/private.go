@@ -81,7 +81,7 @@ func (c privateCmd) Run(a *app) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"), len(public.Classes), statement.Text())
-	return nil
+	return writeSummary(c.Out, statement)
 }
 
 // method is what is asked for, with its suggested settings.

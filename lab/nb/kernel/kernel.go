@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -126,25 +127,37 @@ func (c Checkout) Install(ctx context.Context) error {
 	if err := c.Build(ctx); err != nil {
 		return err
 	}
-	return c.write(ctx, c.Spec())
+	return c.write(ctx, c.Spec(), "Go (gonb)")
 }
 
 // Register registers the installed kernel with the user's own Jupyter: it writes
-// share/kernels/gonb/kernel.json, where share is Jupyter's data folder, see [UserData]. The
-// specification of another checkout of Coupling is replaced, any other is an error.
-func (c Checkout) Register(ctx context.Context, share string) (file string, err error) {
-	file = filepath.Join(share, "kernels", Name, "kernel.json")
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return file, c.write(ctx, file)
+// share/kernels/gonb/kernel.json, where share is Jupyter's data folder, see [UserData]. If another
+// project has that name, the kernel is called gonb-PROJECT; display is how Jupyter lists it. A
+// specification that is not this checkout's is never overwritten.
+func (c Checkout) Register(ctx context.Context, share string) (file, display string, err error) {
+	project := filepath.Base(c.Root)
+	for _, name := range []string{Name, Name + "-" + unnamed.ReplaceAllString(project, "-")} {
+		if display = "Go (gonb)"; name != Name {
+			display = "Go (gonb, " + project + ")"
+		}
+		file = filepath.Join(share, "kernels", name, "kernel.json")
+		b, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) || bytes.Contains(b, c.mark()) {
+			return file, display, c.write(ctx, file, display)
+		} else if err != nil {
+			return "", "", fmt.Errorf("kernel: %w", err)
+		}
 	}
-	if err == nil && !bytes.Contains(b, []byte(mark)) {
-		err = fmt.Errorf("%s is not Coupling's: remove it, or give another folder with --prefix", file)
-	}
-	if err != nil {
-		return "", fmt.Errorf("kernel: %w", err)
-	}
-	return file, c.write(ctx, file)
+	return "", "", fmt.Errorf("kernel: %s is another project's: remove it, or give another folder with --prefix", file)
+}
+
+// unnamed is what the name of a kernel must not have.
+var unnamed = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// mark is in a kernel.json of this checkout.
+func (c Checkout) mark() []byte {
+	root, _ := json.Marshal(c.Root) // strings always have a form
+	return append([]byte(`"coupling": `), root...)
 }
 
 // UserData is the folder where the user's Jupyter looks for kernels; see "Common
@@ -176,14 +189,11 @@ func withParent() []string {
 	return []string{setpriv, "--pdeathsig", "TERM"}
 }
 
-// mark is in every kernel.json that we wrote.
-const mark = `"coupling":`
-
 // write writes a kernel.json; see "Kernel specs" in the manual of jupyter_client.
-func (c Checkout) write(ctx context.Context, file string) error {
+func (c Checkout) write(ctx context.Context, file, display string) error {
 	b, err := json.MarshalIndent(map[string]any{
 		"argv":           slices.Concat(withParent(), []string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()),
-		"display_name":   "Go (gonb)",
+		"display_name":   display,
 		"language":       "go",
 		"interrupt_mode": "message",
 		"env": map[string]string{

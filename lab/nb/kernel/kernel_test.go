@@ -67,24 +67,28 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// A kernel that is someone else's is never overwritten; our own of another checkout is.
+// Two projects have a kernel each, in any order and however often they register; what is someone else's is never overwritten.
 func TestRegister(t *testing.T) {
 	share := t.TempDir()
 	t.Setenv("JUPYTER_DATA_DIR", share)
 	if got, err := UserData(); got != share || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}
-	for _, root := range []string{"/a", "/b"} {
-		file, err := Checkout{root}.Register(t.Context(), share)
-		if b, _ := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"coupling": "`+root+`"`) {
-			t.Errorf("%s: %v: %s", root, err, b)
+	for _, want := range []struct{ root, name, display string }{
+		{"/a", "gonb", "Go (gonb)"}, {"/b", "gonb-b", "Go (gonb, b)"}, {"/a", "gonb", "Go (gonb)"}, {"/b", "gonb-b", "Go (gonb, b)"},
+		{"/my own ü", "gonb-my-own-", "Go (gonb, my own ü)"},
+	} {
+		file, display, err := Checkout{want.root}.Register(t.Context(), share)
+		if err != nil || file != filepath.Join(share, "kernels", want.name, "kernel.json") || display != want.display {
+			t.Errorf("%s: %s, %s, %v", want.root, file, display, err)
 		}
 	}
-	foreign := []byte(`{"argv": ["gonb"]}`)
-	if err := os.WriteFile(filepath.Join(share, "kernels", Name, "kernel.json"), foreign, 0o666); err != nil {
-		t.Fatal(err)
+	for name, root := range map[string]string{"gonb": "/a", "gonb-b": "/b"} {
+		if b, err := os.ReadFile(filepath.Join(share, "kernels", name, "kernel.json")); err != nil || !strings.Contains(string(b), `"coupling": "`+root+`"`) {
+			t.Errorf("%s: %v: %s", name, err, b)
+		}
 	}
-	if _, err := (Checkout{"/a"}).Register(t.Context(), share); err == nil || !strings.Contains(err.Error(), "is not Coupling's") {
+	if _, _, err := (Checkout{"/elsewhere/b"}).Register(t.Context(), share); err == nil || !strings.Contains(err.Error(), "is another project's") {
 		t.Errorf("over another's: %v", err)
 	}
 }
