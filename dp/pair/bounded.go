@@ -202,11 +202,8 @@ func (m *Moments) LogTails(float64) (logP, logQ float64) { return 0, math.Inf(-1
 
 // LogMoment returns the bound of log ∫ p^α q^(1−α).
 func (m *Moments) LogMoment(alpha float64) (k, errBound float64) {
-	switch {
-	case !(alpha >= 1):
-		return math.NaN(), 0
-	case alpha == 1:
-		return 0, 0
+	if k, known := trivialMoment(alpha); known {
+		return k, 0
 	}
 	k = m.k(alpha)
 	return k, 1e-14 * k

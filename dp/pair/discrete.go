@@ -148,11 +148,8 @@ func (d *Discrete) LogTails(eps float64) (logP, logQ float64) {
 
 // LogMoment returns log Σ p^α q^(1−α) with a bound on its rounding.
 func (d *Discrete) LogMoment(alpha float64) (k, errBound float64) {
-	switch {
-	case !(alpha >= 1):
-		return math.NaN(), 0
-	case alpha == 1:
-		return 0, 0
+	if k, known := trivialMoment(alpha); known {
+		return k, 0
 	}
 	s := logspace.Zero()
 	for _, a := range d.points {

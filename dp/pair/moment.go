@@ -50,26 +50,22 @@ func momentFromExcess(logM, relErr float64) (k, errBound float64) {
 // LogMoment returns K(α) = log ∫ p^α q^(1−α) with a bound on its error. Where quadrature would take too long it is
 // the bound (α−1)·D_α of the two furthest components (quasi-convexity), which is an upper bound.
 func (m *Mixture) LogMoment(alpha float64) (k, errBound float64) {
-	beta := alpha - 1
+	k, known := trivialMoment(alpha)
 	switch {
-	case !(alpha >= 1):
-		return math.NaN(), 0
-	case beta == 0 || m.min == m.max:
-		return 0, 0
+	case known || m.min == m.max:
+		return k, 0
 	case math.IsInf(alpha, 1):
 		return m.max * math.Inf(1), 0
 	}
-	if len(m.p) == 1 && len(m.q) == 1 {
+	logM, relErr, ok := 0.0, 0.0, false
+	if len(m.p) > 1 || len(m.q) > 1 { // else the closed form is exact
+		logM, relErr, ok = m.logExcessMoment(alpha - 1)
+	}
+	if !ok {
 		k = m.furthest(alpha)
 		return k, 4e-15 * k
 	}
-	logM, relErr, ok := m.logExcessMoment(beta)
-	if !ok {
-		k := m.furthest(alpha)
-		return k, 4e-15 * k
-	}
-	k, errBound = momentFromExcess(logM, relErr+m.RelErr())
-	return k, errBound
+	return momentFromExcess(logM, relErr+m.RelErr())
 }
 
 // furthest returns (α−1)·D_α between single components at the largest distance, in closed form.

@@ -217,26 +217,24 @@ func (n *Norm) LogTails(eps float64) (logP, logQ float64) {
 	case math.IsInf(x, 1) || x >= math.Pi/2:
 		return math.Inf(-1), math.Inf(-1)
 	}
-	lo, hi, sign := x, math.Pi/2, 1.0
+	lo, hi := x, math.Pi/2
 	if n.swapped {
-		lo, hi, sign = -math.Pi/2, -x, -1
+		lo, hi = -math.Pi/2, -x
 	}
 	a, _, _ := n.integrate(lo, hi, func(float64) float64 { return 0 })
 	b, _, _ := n.integrate(lo, hi, func(t float64) float64 { return n.sample(n.kappa * math.Sin(t)) })
-	if sign > 0 {
-		return min(0, b), min(0, a)
+	if n.swapped {
+		a, b = b, a
 	}
-	return min(0, a), min(0, b)
+	return min(0, b), min(0, a)
 }
 
 // LogMoment returns log ∫ p^α q^(1−α) with a bound on its error.
 func (n *Norm) LogMoment(alpha float64) (k, errBound float64) {
-	switch {
-	case !(alpha >= 1):
-		return math.NaN(), 0
-	case alpha == 1:
-		return 0, 0
-	case math.IsInf(alpha, 1):
+	if k, known := trivialMoment(alpha); known {
+		return k, 0
+	}
+	if math.IsInf(alpha, 1) {
 		return math.Inf(1), 0
 	}
 	logM, relErr, ok := integrateLoss(n, alpha-1, n.span(alpha-1), func(l float64) float64 { return logExcess(alpha-1, l) })

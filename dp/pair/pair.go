@@ -2,6 +2,7 @@ package pair
 
 import (
 	"math"
+	"slices"
 
 	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
@@ -71,6 +72,15 @@ func (s Support) Infinite() float64 {
 	return 0
 }
 
+// swapped is the support of (Q, P).
+func (s Support) swapped() Support {
+	out := Support{Min: -s.Max, Max: -s.Min, Discrete: s.Discrete}
+	for _, a := range slices.Backward(s.Atoms) {
+		out.Atoms = append(out.Atoms, Atom{Loss: -a.Loss, P: a.Q, Q: a.P})
+	}
+	return out
+}
+
 // Delta returns the hockey-stick divergence δ(ε) = H(P‖Q) at e^ε, for any real ε. It is 0 where it underflows: use LogDelta.
 func Delta(p Pair, eps float64) float64 { return math.Exp(p.LogDelta(eps)) }
 
@@ -82,6 +92,14 @@ func Renyi(p Pair, alpha float64) (value, errBound float64) {
 	}
 	k, e := p.LogMoment(alpha)
 	return k / (alpha - 1), e/(alpha-1) + 4e-16*math.Abs(k)/(alpha-1)
+}
+
+// trivialMoment reports whether K(alpha) is known without the pair, and returns it: 0 at order 1, NaN below.
+func trivialMoment(alpha float64) (k float64, known bool) {
+	if !(alpha >= 1) {
+		return math.NaN(), true
+	}
+	return 0, alpha == 1
 }
 
 // reflectDelta turns log δ of (Q, P) at −ε into log δ of (P, Q) at ε < 0: δ(ε) = 1 − e^ε + e^ε δ′(−ε).

@@ -127,13 +127,11 @@ func (s *sampled) LogTails(eps float64) (logP, logQ float64) {
 // LogMoment bounds the log moment: removals of integer orders from those of the pair, by the binomial theorem, with chords between; insertions by
 // joint convexity, (1−r) + r·e^K.
 func (s *sampled) LogMoment(alpha float64) (k, errBound float64) {
+	if k, known := trivialMoment(alpha); known {
+		return k, 0
+	}
 	base := s.base
-	switch {
-	case !(alpha >= 1):
-		return math.NaN(), 0
-	case alpha == 1:
-		return 0, 0
-	case s.swapped:
+	if s.swapped {
 		base = base.Swap()
 	}
 	moment := func(order float64) float64 {
@@ -163,15 +161,10 @@ func (s *sampled) Support() Support {
 	for _, a := range b.Atoms {
 		out.Atoms = append(out.Atoms, Atom{Loss: sampleLoss(a.Loss, s.rate), P: (1-s.rate)*a.Q + s.rate*a.P, Q: a.Q})
 	}
-	if !s.swapped {
-		return out
+	if s.swapped {
+		return out.swapped()
 	}
-	back := Support{Min: -out.Max, Max: -out.Min, Discrete: out.Discrete}
-	for i := len(out.Atoms) - 1; i >= 0; i-- {
-		a := out.Atoms[i]
-		back.Atoms = append(back.Atoms, Atom{Loss: -a.Loss, P: a.Q, Q: a.P})
-	}
-	return back
+	return out
 }
 
 // RelErr is that of the pair.

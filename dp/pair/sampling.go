@@ -2,6 +2,7 @@ package pair
 
 import (
 	"math"
+	"slices"
 
 	"coupling/dp/internal/logspace"
 )
@@ -16,8 +17,8 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 	if err := in.Rate(rate); err != nil {
 		return nil, err
 	}
-	if err := checkSplit(inserted, removed); err != nil {
-		return nil, err
+	if inserted < 0 || removed < 0 || inserted+removed == 0 {
+		return nil, bad("inserted = %d, removed = %d: must be at least 0, and one of them positive", inserted, removed)
 	}
 	return Shifted(noise, scale, Binomial(removed, rate), Binomial(inserted, rate))
 }
@@ -26,13 +27,6 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 // batch, with i removed and j inserted ones.
 func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error) {
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
-}
-
-func checkSplit(inserted, removed int) error {
-	if inserted < 0 || removed < 0 || inserted+removed == 0 {
-		return bad("inserted = %d, removed = %d: must be at least 0, and one of them positive", inserted, removed)
-	}
-	return nil
 }
 
 // shifted puts weight k at mean step·k.
@@ -50,10 +44,7 @@ const logForget = -1000
 
 // Binomial returns log Bin(k | n, r) for k = 0..n, with the tail beyond e^−1000 moved to k = n.
 func Binomial(n int, r float64) []float64 {
-	out := make([]float64, n+1)
-	for i := range out {
-		out[i] = math.Inf(-1)
-	}
+	out := slices.Repeat([]float64{math.Inf(-1)}, n+1)
 	switch {
 	case n == 0 || r <= 0:
 		out[0] = 0
@@ -65,23 +56,22 @@ func Binomial(n int, r float64) []float64 {
 	odds := math.Log(r) - math.Log1p(-r)
 	w := float64(n) * math.Log1p(-r)
 	for k := 0; k <= n; k++ {
-		out[k] = w
-		if w < logForget && float64(k) > float64(n)*r {
+		if w < logForget && float64(k) > float64(n)*r && k < n {
+			// The terms from here on fall: their sum is at most n−k+1 times the first.
+			out[n] = w + math.Log(float64(n-k)+1)
 			break
 		}
+		out[k] = w
 		w += math.Log(float64(n-k)/float64(k+1)) + odds
 	}
-	return tailToLast(out)
+	return out
 }
 
 // Hypergeometric returns log P(k special records in n draws without replacement from size, of which group are special),
 // for k = 0..min(n, group).
 func Hypergeometric(size, group, n int) []float64 {
 	last := min(n, group)
-	out := make([]float64, last+1)
-	for i := range out {
-		out[i] = math.Inf(-1)
-	}
+	out := slices.Repeat([]float64{math.Inf(-1)}, last+1)
 	first := max(0, n+group-size)
 	// Unnormalised by the recurrence, then normalised: few terms, all of one sign.
 	w, total := 0.0, logspace.Zero()
@@ -94,21 +84,4 @@ func Hypergeometric(size, group, n int) []float64 {
 		out[k] -= total.Log()
 	}
 	return out
-}
-
-// tailToLast moves the weights after the first negligible one to the last place.
-func tailToLast(w []float64) []float64 {
-	n := len(w) - 1
-	for k := range w {
-		if w[k] < logForget && k > 0 && w[k] < w[k-1] && k < n {
-			// The terms from here on fall at least geometrically with the last ratio: their sum is below w·k-fold.
-			w[n] = w[k] + math.Log(float64(n-k)+1)
-			w[k] = math.Inf(-1)
-			for i := k + 1; i < n; i++ {
-				w[i] = math.Inf(-1)
-			}
-			break
-		}
-	}
-	return w
 }

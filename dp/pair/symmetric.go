@@ -2,6 +2,7 @@ package pair
 
 import (
 	"math"
+	"slices"
 
 	"coupling/dp/internal/logspace"
 )
@@ -59,13 +60,10 @@ func (s *Symmetric) LogTails(eps float64) (logP, logQ float64) {
 
 // LogMoment returns log ∫ p^α q^(1−α): E_Q[(e^(βL) − 1)(e^L − e^(−βL)); L > 0] plus one, in terms of the half.
 func (s *Symmetric) LogMoment(alpha float64) (k, errBound float64) {
-	beta := alpha - 1
-	switch {
-	case !(alpha >= 1):
-		return math.NaN(), 0
-	case beta == 0:
-		return 0, 0
+	if k, known := trivialMoment(alpha); known {
+		return k, 0
 	}
+	beta := alpha - 1
 	logH := func(l float64) float64 {
 		if l <= 0 {
 			return math.Inf(-1)
@@ -96,21 +94,10 @@ func (s *Symmetric) LogMoment(alpha float64) (k, errBound float64) {
 // Support returns the range of the loss with its atoms.
 func (s *Symmetric) Support() Support {
 	h := s.half.Support()
-	out := Support{Min: -h.Max, Max: h.Max}
-	for i := len(h.Atoms) - 1; i >= 0; i-- {
-		if a := h.Atoms[i]; a.Loss > 0 {
-			out.Atoms = append(out.Atoms, Atom{Loss: -a.Loss, P: a.Q, Q: a.P})
-		}
-	}
+	h.Atoms = slices.DeleteFunc(slices.Clone(h.Atoms), func(a Atom) bool { return a.Loss <= 0 })
 	lp, lq := s.half.LogTails(0)
 	rest := max(0, 1-math.Exp(lp)-math.Exp(lq))
-	out.Atoms = append(out.Atoms, Atom{P: rest, Q: rest})
-	for _, a := range h.Atoms {
-		if a.Loss > 0 {
-			out.Atoms = append(out.Atoms, a)
-		}
-	}
-	return out
+	return Support{Min: -h.Max, Max: h.Max, Atoms: slices.Concat(h.swapped().Atoms, []Atom{{P: rest, Q: rest}}, h.Atoms)}
 }
 
 // RelErr is that of the half.
