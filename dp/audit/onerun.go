@@ -39,10 +39,7 @@ type Guessed struct {
 // Epsilon runs the mechanism once. The bound is that of LowerBound. Errors: parameters out of range, an error of Run,
 // scores that are NaN or not one for each canary.
 func (a OneRun) Epsilon(ctx context.Context, rng *rand.Rand, delta float64) (Guessed, error) {
-	guesses := a.Guesses
-	if guesses == 0 {
-		guesses = (a.Canaries + 3) / 4
-	}
+	guesses := cmp.Or(a.Guesses, (a.Canaries+3)/4)
 	confidence, err := a.check(rng, guesses, delta)
 	if err != nil {
 		return Guessed{}, err

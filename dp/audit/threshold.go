@@ -76,8 +76,5 @@ func normalQuantile(confidence float64) float64 { return math.Sqrt2 * math.Erfin
 
 // ratio returns log((more − δ)/less), at least 0.
 func ratio(more, less, delta float64) float64 {
-	if more-delta <= less {
-		return 0
-	}
-	return math.Log((more - delta) / less)
+	return math.Log(max(more-delta, less) / less)
 }

@@ -55,10 +55,7 @@ func (g TwoWorlds[O]) Epsilon(ctx context.Context, rng *rand.Rand, delta float64
 	if err != nil {
 		return Distinguished{}, err
 	}
-	trials := g.Trials
-	if trials == 0 {
-		trials = usualTrials
-	}
+	trials := cmp.Or(g.Trials, usualTrials)
 	scores, err := g.scores(ctx, rng, trials)
 	if err != nil {
 		return Distinguished{}, err

@@ -30,12 +30,9 @@ func BaseProfile(mechanism dp.Event) (GroupProfile, error) {
 
 // removed returns the pair of a single step of which k records are removed.
 func removed(e dp.Event, k int) (pair.Pair, error) {
-	b, err := dp.Branches(e, dp.Relation{Kind: dp.Removal, Group: k})
+	b, err := single(e, dp.Relation{Kind: dp.Removal, Group: k})
 	if err != nil {
 		return nil, err
-	}
-	if len(b[0].Steps) != 1 || b[0].Steps[0].Times != 1 {
-		return nil, bad("%v: must be a single mechanism", e)
 	}
 	return b[0].Steps[0].Pair, nil
 }

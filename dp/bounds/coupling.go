@@ -2,7 +2,9 @@ package bounds
 
 import (
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -59,13 +61,15 @@ type Tuple struct {
 // the case of one event each; one event per batch gives equality. Errors: a tuple list that is not a coupling of the conditionals
 // within 1e-9, negative costs, and what cost returns. The result is rounded up.
 func PartitionBound(x, x2 Partition, coupling []Tuple, cost func(y, y2 []int) (float64, error)) (float64, error) {
-	if err := x.check("x"); err != nil {
+	for k, t := range coupling {
+		if !(t.Prob >= 0) {
+			return 0, bad("tuple %d: probability = %v: must be at least 0", k, t.Prob)
+		}
+	}
+	if err := x.check("x", coupling, func(t Tuple) []int { return t.X }); err != nil {
 		return 0, err
 	}
-	if err := x2.check("x2"); err != nil {
-		return 0, err
-	}
-	if err := checkTuples(x, x2, coupling); err != nil {
+	if err := x2.check("x2", coupling, func(t Tuple) []int { return t.X2 }); err != nil {
 		return 0, err
 	}
 	sum := 0.0
@@ -85,77 +89,44 @@ func PartitionBound(x, x2 Partition, coupling []Tuple, cost func(y, y2 []int) (f
 	return sum * (1 + 1e-15*float64(len(coupling)+1)), nil
 }
 
-func (p Partition) check(name string) error {
+// check returns an error for a partition that is none, or whose conditionals are not the marginals of the coupling. batches is the part of a
+// tuple that is about p.
+func (p Partition) check(name string, coupling []Tuple, batches func(Tuple) []int) error {
 	if len(p.Prob) == 0 || len(p.Prob) != len(p.Given) {
 		return bad("partition %s: %d events with %d conditionals", name, len(p.Prob), len(p.Given))
 	}
-	total := 0.0
-	for i, w := range p.Prob {
-		if !(w > 0) {
-			return bad("partition %s: probability of event %d = %v: must be positive", name, i, w)
-		}
-		total += w
-		given := 0.0
-		for _, g := range p.Given[i] {
-			if !(g >= 0) {
-				return bad("partition %s: conditional of event %d has %v: must be at least 0", name, i, g)
-			}
-			given += g
-		}
-		if !(math.Abs(given-1) <= massTol) {
-			return bad("partition %s: conditional of event %d sums to %v: must be 1", name, i, given)
-		}
+	if i := slices.IndexFunc(p.Prob, func(w float64) bool { return !(w > 0) }); i >= 0 {
+		return bad("partition %s: probability of event %d = %v: must be positive", name, i, p.Prob[i])
 	}
-	if !(math.Abs(total-1) <= massTol) {
+	if total := floats.Sum(p.Prob); !(math.Abs(total-1) <= massTol) {
 		return bad("partition %s: events sum to %v: must be 1", name, total)
 	}
-	return nil
-}
-
-// checkTuples compares every marginal of the coupling with its conditional.
-func checkTuples(x, x2 Partition, coupling []Tuple) error {
-	sums := func(p Partition) [][]float64 {
-		s := make([][]float64, len(p.Given))
-		for i := range s {
-			s[i] = make([]float64, len(p.Given[i]))
+	marginals := make([][]float64, len(p.Given))
+	for i, given := range p.Given {
+		if j := slices.IndexFunc(given, func(g float64) bool { return !(g >= 0) }); j >= 0 {
+			return bad("partition %s: conditional of event %d has %v: must be at least 0", name, i, given[j])
 		}
-		return s
-	}
-	sx, s2 := sums(x), sums(x2)
-	add := func(k int, name string, s [][]float64, ys []int, w float64) error {
-		if len(ys) != len(s) {
-			return bad("tuple %d has %d batches under %s: must be %d", k, len(ys), name, len(s))
+		if total := floats.Sum(given); !(math.Abs(total-1) <= massTol) {
+			return bad("partition %s: conditional of event %d sums to %v: must be 1", name, i, total)
 		}
-		for i, y := range ys {
-			if y < 0 || y >= len(s[i]) {
-				return bad("tuple %d: batch %d under %s: must be in 0..%d", k, y, name, len(s[i])-1)
-			}
-			s[i][y] += w
-		}
-		return nil
+		marginals[i] = make([]float64, len(given))
 	}
 	for k, t := range coupling {
-		if !(t.Prob >= 0) {
-			return bad("tuple %d: probability = %v: must be at least 0", k, t.Prob)
+		ys := batches(t)
+		if len(ys) != len(marginals) {
+			return bad("tuple %d has %d batches under %s: must be %d", k, len(ys), name, len(marginals))
 		}
-		if err := add(k, "x", sx, t.X, t.Prob); err != nil {
-			return err
-		}
-		if err := add(k, "x2", s2, t.X2, t.Prob); err != nil {
-			return err
+		for i, y := range ys {
+			if y < 0 || y >= len(marginals[i]) {
+				return bad("tuple %d: batch %d under %s: must be in 0..%d", k, y, name, len(marginals[i])-1)
+			}
+			marginals[i][y] += t.Prob
 		}
 	}
-	if err := compare("x", sx, x.Given); err != nil {
-		return err
-	}
-	return compare("x2", s2, x2.Given)
-}
-
-func compare(name string, got, want [][]float64) error {
-	for i := range want {
-		for y := range want[i] {
-			if !(math.Abs(got[i][y]-want[i][y]) <= massTol) {
-				return bad("coupling: marginal of event %d under %s gives batch %d %v: must be %v", i, name, y, got[i][y], want[i][y])
+	for i, given := range p.Given {
+		for y, want := range given {
+			if got := marginals[i][y]; !(math.Abs(got-want) <= massTol) {
+				return bad("coupling: marginal of event %d under %s gives batch %d %v: must be %v", i, name, y, got, want)
 			}
 		}
 	}

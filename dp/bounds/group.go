@@ -21,21 +21,29 @@ func GroupDelta(step dp.Event, r dp.Relation, eps float64) (Group, error) {
 	if math.IsNaN(eps) {
 		return Group{}, bad("eps = %v: must be a number", eps)
 	}
-	branches, err := dp.Branches(step, r)
+	branches, err := single(step, r)
 	if err != nil {
 		return Group{}, err
 	}
 	worst := Group{LogDelta: math.Inf(-1)}
 	for i, b := range branches {
-		if len(b.Steps) != 1 || b.Steps[0].Times != 1 {
-			return Group{}, bad("step = %v: must be a single mechanism", step)
-		}
-		p := b.Steps[0].Pair
-		if d := p.LogDelta(eps); i == 0 || d > worst.LogDelta {
+		if d := b.Steps[0].Pair.LogDelta(eps); i == 0 || d > worst.LogDelta {
 			worst = Group{LogDelta: d, Inserted: b.Inserted, Removed: b.Removed}
 		}
 	}
 	return worst, nil
+}
+
+// single returns the branches of an event that is one step.
+func single(step dp.Event, r dp.Relation) ([]dp.Branch, error) {
+	branches, err := dp.Branches(step, r)
+	if err != nil {
+		return nil, err
+	}
+	if b := branches[0]; len(b.Steps) != 1 || b.Steps[0].Times != 1 { // as in all others
+		return nil, bad("step = %v: must be a single mechanism", step)
+	}
+	return branches, nil
 }
 
 // GroupRenyi is the Rényi divergence ρ(α) of one step for groups, from the same theorems: the largest over the splits, rounded
@@ -44,15 +52,12 @@ func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
 	if err := in.Order(alpha); err != nil {
 		return 0, err
 	}
-	branches, err := dp.Branches(step, r)
+	branches, err := single(step, r)
 	if err != nil {
 		return 0, err
 	}
 	worst := 0.0
 	for _, b := range branches {
-		if len(b.Steps) != 1 || b.Steps[0].Times != 1 {
-			return 0, bad("step = %v: must be a single mechanism", step)
-		}
 		v, e := pair.Renyi(b.Steps[0].Pair, alpha)
 		worst = max(worst, v+e)
 	}

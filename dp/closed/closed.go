@@ -31,8 +31,10 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		return out, err
 	}
 	if !q.Delta && q.At == 0 {
-		out.Interval, err = pure(steps)
-		return out, err
+		if out.Interval = pair.SumOfLargest(steps); math.IsInf(out.Upper, 1) {
+			return out, fmt.Errorf("closed: eps at delta = 0: the loss is unbounded: %w", pair.ErrUnbounded)
+		}
+		return out, nil
 	}
 	lo, hi, err := curves(steps)
 	switch {
@@ -56,19 +58,6 @@ func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 	}
 	lower, _ := invert(lo, logDelta+2e-16*(1+math.Abs(logDelta)), -lo.RelErr())
 	return pair.Interval{Lower: lower * (1 - 1e-15), Upper: upper * (1 + 1e-15)}, nil
-}
-
-// pure is the sum of the largest losses, rounded up.
-func pure(steps []pair.Step) (pair.Interval, error) {
-	sum := 0.0
-	for _, s := range steps {
-		sum += float64(s.Times) * max(0, s.Pair.Support().Max)
-	}
-	if math.IsInf(sum, 1) {
-		return pair.Interval{}, fmt.Errorf("closed: eps at delta = 0: the loss is unbounded: %w", pair.ErrUnbounded)
-	}
-	room := 1e-14 + 4e-16*float64(len(steps))
-	return pair.Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}, nil
 }
 
 // refused names the composition that has no closed form.

@@ -54,6 +54,16 @@ type Interval struct{ Lower, Upper float64 }
 // Within reports whether the interval is at most width wide, relative to its upper end.
 func (v Interval) Within(width float64) bool { return v.Upper-v.Lower <= width*v.Upper }
 
+// SumOfLargest encloses the sum of the largest losses, which is the ε of a composition at δ = 0; +Inf where a loss is unbounded.
+func SumOfLargest(steps []Step) Interval {
+	sum := 0.0
+	for _, s := range steps {
+		sum += float64(s.Times) * max(0, s.Pair.Support().Max)
+	}
+	room := 1e-14 + 4e-16*float64(len(steps))
+	return Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}
+}
+
 // Answer is an enclosure of the number asked for.
 type Answer struct {
 	Interval

@@ -9,10 +9,7 @@ import "math"
 //
 // Where single steps matter, few or rarely sampled ones, this is nearly all of δ, and it needs no grid.
 func largest(parts []*part, q question) (lower float64) {
-	end := 0.0
-	for _, p := range parts {
-		end = max(end, p.right)
-	}
+	end := largestOf(parts, (*part).rightEnd)
 	if !(end > 0) {
 		return 0
 	}

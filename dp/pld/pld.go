@@ -127,7 +127,7 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 	} else if err := reachable(parts, q); err != nil {
 		return pair.Interval{}, err
 	}
-	best := pure(parts)
+	best := pair.Interval{Upper: pair.SumOfLargest(steps).Upper} // pure differential privacy
 	flat := !slices.ContainsFunc(parts, func(p *part) bool { return !p.loss.right.flat })
 	if flat && q.invert { // reachable
 		return pair.Interval{}, nil
@@ -194,12 +194,12 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		}
 		left, next := float64(limit-work), finer*float64(work-before)
 		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
-		if high.bins >= a.bins() && !gained || cells(parts) >= manyCells || left < next && n > 400 || left < 0 {
+		if high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells || left < next && n > 400 || left < 0 {
 			return best, nil
 		}
 		bins *= 4
 		n *= finer
-		v.most = max(leastCells, min(maxNodes, int(left)/(2*dearest(parts)*len(parts))))
+		v.most = max(leastCells, min(maxNodes, int(left)/(2*largestOf(parts, (*part).knotCost)*len(parts))))
 	}
 }
 
@@ -232,24 +232,24 @@ func spent(parts []*part, bins int) int {
 	return work
 }
 
-// dearest is the largest cost of a knot.
-func dearest(parts []*part) (cost int) {
+// largestOf returns the largest of a number that each part has, at least 0.
+func largestOf[T int | float64](parts []*part, of func(p *part) T) (largest T) {
 	for _, p := range parts {
-		cost = max(cost, p.loss.right.cost, p.loss.left.cost)
+		largest = max(largest, of(p))
 	}
-	return cost
+	return largest
 }
+
+func (p *part) rightEnd() float64 { return p.right }
+
+// knotCost is the larger cost of a knot of the two halves.
+func (p *part) knotCost() int { return max(p.loss.right.cost, p.loss.left.cost) }
 
 // manyCells is a division that finer ones hardly improve on: the width falls with the square of their number.
 const manyCells = 1 << 15
 
-// cells counts the cells of the finest division.
-func cells(parts []*part) (n int) {
-	for _, p := range parts {
-		n = max(n, len(p.high.mass))
-	}
-	return n
-}
+// cells counts the cells of the last division.
+func (p *part) cells() int { return len(p.high.mass) }
 
 // errUnit asks for bins that are powers of two.
 var errUnit = errors.New("losses are too many bins apart")
@@ -274,18 +274,6 @@ func reachable(parts []*part, q question) error {
 	return nil
 }
 
-// pure returns an interval up to the sum of the largest losses: pure differential privacy. Infinite losses apart, where there are some.
-func pure(parts []*part) pair.Interval {
-	sum := 0.0
-	for _, p := range parts {
-		if p.loss.right.inf > 0 {
-			return pair.Interval{Upper: math.Inf(1)}
-		}
-		sum += p.times * max(0, p.loss.right.max)
-	}
-	return pair.Interval{Upper: sum * (1 + 16*ulp*float64(len(parts)))}
-}
-
 // evaluate divides the losses into about n cells each, composes and reads the answer off.
 func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
 	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
@@ -295,7 +283,7 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q quest
 	}
 	span := (last - first) * 1.02
 	// Bins of the width of the finest cells, 1/n of eight standard deviations of a loss.
-	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/mostTimes(parts))
+	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/largestOf(parts, func(p *part) float64 { return p.times }))
 	bins := 1 << 10
 	for bins < most && span/float64(bins) > fine {
 		bins *= 2
@@ -335,14 +323,6 @@ func read(high, low *density, q question, start, scale float64) pair.Interval {
 	}
 	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale, func(eps float64) float64 { lo, _ := low.log(eps); return lo })
 	return pair.Interval{Lower: max(0, lower), Upper: upper}
-}
-
-func mostTimes(parts []*part) float64 {
-	t := 0.0
-	for _, p := range parts {
-		t = max(t, p.times)
-	}
-	return t
 }
 
 // crossing finds a < b, close together, with f(a) > want ≥ f(b), of a decreasing f, by doubling steps from start and Illinois

@@ -79,10 +79,7 @@ func tiltFor(parts []*part, q question) view {
 		return q.logDelta - (v.k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi) - math.Log(v.scale()))
 	}
 	// Of log s. Beyond the upper end the tilt would separate losses more finely than the grid can.
-	end := 0.0
-	for _, p := range parts {
-		end = max(end, p.right)
-	}
+	end := largestOf(parts, (*part).rightEnd)
 	lo, hi := -34-math.Log(end), 14-math.Log(end)
 	for hi-lo > 1e-3 {
 		mid := (lo + hi) / 2

@@ -17,6 +17,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -225,12 +226,8 @@ func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta flo
 		return nil, err
 	}
 	least := 1 + threshold(scale, delta)
-	var keys []string
+	keys := slices.Sorted(maps.Keys(counts))
 	var values []float64
-	for k := range counts {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	for _, k := range keys {
 		values = append(values, counts[k])
 	}

@@ -68,7 +68,7 @@ func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Questi
 
 // epsilon minimises ε(α), which at δ = 0 is the sum of the largest losses.
 func (a Accountant) epsilon(m moments, delta float64) Result {
-	pure := Result{Upper: m.largest(), Order: math.Inf(1)}
+	pure := Result{Upper: pair.SumOfLargest(m).Upper, Order: math.Inf(1)}
 	if delta == 0 {
 		return pure
 	}
@@ -88,7 +88,7 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 
 // delta minimises δ(α): log δ(α) = K − βε + c(α) is convex in α.
 func (a Accountant) delta(m moments, eps float64) Result {
-	if a.Orders == nil && m.largest() <= eps {
+	if a.Orders == nil && pair.SumOfLargest(m).Upper <= eps {
 		return Result{Order: math.Inf(1)}
 	}
 	r := a.best(func(beta float64) float64 {
@@ -124,15 +124,6 @@ func (m moments) at(alpha float64) float64 {
 			return math.Inf(1)
 		}
 		sum += float64(s.Times) * (k + bound)
-	}
-	return sum * (1 + 4e-16*float64(len(m)+1))
-}
-
-// largest returns the sum of the largest losses, rounded up.
-func (m moments) largest() float64 {
-	sum := 0.0
-	for _, s := range m {
-		sum += float64(s.Times) * max(0, s.Pair.Support().Max) * (1 + s.Pair.RelErr())
 	}
 	return sum * (1 + 4e-16*float64(len(m)+1))
 }
