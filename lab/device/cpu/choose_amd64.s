@@ -561,6 +561,19 @@ TEXT ·asmTapsWide(SB), NOSPLIT, $0-64
 	JMP  ·tapsWide32AVX512(SB)
 	JMP  ·tapsWide32AVX2(SB)
 
+// func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step int)
+TEXT ·asmTapsFew(SB), NOSPLIT, $0-64
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·tapsFew64AVX512(SB)
+	CMPB f+0(FP), $3
+	JNE  2(PC)
+	JMP  ·tapsFew64AVX2(SB)
+	CMPB f+0(FP), $2
+	JNE  2(PC)
+	JMP  ·tapsFew32AVX512(SB)
+	JMP  ·tapsFew32AVX2(SB)
+
 // func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int)
 TEXT ·asmTransposeStrip(SB), NOSPLIT, $0-48
 	CMPB f+0(FP), $4

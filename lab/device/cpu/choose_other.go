@@ -77,6 +77,7 @@ func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)    {
 func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step int)     { panic(noAssembly) }
 func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step int)    { panic(noAssembly) }
 func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step int)     { panic(noAssembly) }
+func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step int)      { panic(noAssembly) }
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int) { panic(noAssembly) }
 func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)                { panic(noAssembly) }
 func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)                 { panic(noAssembly) }

@@ -862,6 +862,26 @@ func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, 
 //go:noescape
 func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
+// tapsFew64AVX512 is tapsWide for half as many groups.
+//
+//go:noescape
+func tapsFew64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsFew64AVX2 is tapsWide for half as many groups.
+//
+//go:noescape
+func tapsFew64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsFew32AVX512 is tapsWide for half as many groups.
+//
+//go:noescape
+func tapsFew32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
+// tapsFew32AVX2 is tapsWide for half as many groups.
+//
+//go:noescape
+func tapsFew32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
 // transposeStrip64AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
@@ -1080,6 +1100,9 @@ func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step int)
 
 //go:noescape
 func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step int)
+
+//go:noescape
+func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step int)
 
 //go:noescape
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int)

@@ -108,24 +108,27 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 	k.ISA = k.tapISA(width)
 	f := k.form()
 	lanes, _ := k.tapLanes()
-	var few [6]int
+	var rest [6]int
 	for lo := 0; lo < len(offsets.at) && len(groups) > 0; lo += tapDepth {
 		depth := min(tapDepth, len(offsets.at)-lo)
 		from, rows := image[offsets.at[lo]:], at(b[lo*width:])
 		for g := 0; g < len(groups); g += team {
 			c, table, n := ptr(&acc[g*Group*width]), &groups[g], len(groups)-g
 			if n < team { // the rest reads what the last group reads
-				for i := copy(few[:], groups[g:]); i < team; i++ {
-					few[i] = groups[len(groups)-1]
+				for i := copy(rest[:], groups[g:]); i < team; i++ {
+					rest[i] = groups[len(groups)-1]
 				}
-				table = &few[0]
+				table = &rest[0]
 			}
+			few := n < team && n <= (team+1)/2
 			switch {
 			case f == plain:
 				plainTaps(acc[g*Group*width:], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:])
+			case width != lanes && few:
+				asmTapsFew(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			case width != lanes:
 				asmTapsWide(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
-			case n <= (team+1)/2:
+			case few:
 				asmTapsShort(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			default:
 				asmTapsTall(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
@@ -169,6 +172,7 @@ func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T) {
 }
 
 // Transpose writes src, rows×cols with rows srcStride apart, as the columns of dst: dst[j·dstStride + i] = src[i·srcStride + j].
+// They do not overlap.
 func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return
@@ -176,19 +180,17 @@ func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, 
 	if srcStride < cols || dstStride < rows || len(src) < (rows-1)*srcStride+cols || len(dst) < (cols-1)*dstStride+rows {
 		panic(fmt.Sprintf("cpu: Transpose: %d×%d with strides %d and %d do not fit %d and %d elements", rows, cols, srcStride, dstStride, len(src), len(dst)))
 	}
-	i, f := 0, k.form()
-	side := 32 / int(unsafe.Sizeof(T(0)))
-	whole := cols / side * side
-	if f != plain && whole > 0 {
-		for ; i+side <= rows; i += side {
-			asmTransposeStrip(f, ptr(&dst[i]), ptr(&src[i*srcStride]), dstStride, srcStride, cols/side)
-			if whole < cols {
-				plainTranspose(dst[whole*dstStride+i:], dstStride, src[i*srcStride+whole:], srcStride, side, cols-whole)
-			}
-		}
+	f, side := k.form(), 32/int(unsafe.Sizeof(T(0)))
+	if f == plain || rows < side || cols < side {
+		plainTranspose(dst, dstStride, src, srcStride, rows, cols)
+		return
 	}
-	if i < rows {
-		plainTranspose(dst[i:], dstStride, src[i*srcStride:], srcStride, rows-i, cols)
+	for at := 0; at < rows; at += side {
+		i, j := min(at, rows-side), cols-side // the last squares overlap those before
+		asmTransposeStrip(f, ptr(&dst[i]), ptr(&src[i*srcStride]), dstStride, srcStride, cols/side)
+		if cols%side > 0 {
+			asmTransposeStrip(f, ptr(&dst[j*dstStride+i]), ptr(&src[i*srcStride+j]), dstStride, srcStride, 1)
+		}
 	}
 }
 

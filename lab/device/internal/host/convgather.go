@@ -56,10 +56,8 @@ func (g *gathering[T]) run() {
 		g.quads, g.batch = quads, quads*cpu.Group
 	}
 	g.prepare(bands)
-	batches, parts := (g.n+g.batch-1)/g.batch, 1
-	if team := g.e.workers(); batches < 2*team {
-		parts = max(1, min(len(g.widths), 2*team/batches))
-	}
+	batches := (g.n + g.batch - 1) / g.batch
+	parts := g.parts(batches)
 	g.e.eachPad(batches*parts, 1, func(pad *pad[T], lo, hi int) {
 		for i := lo; i < hi; i++ {
 			first := i / parts * g.batch
@@ -70,6 +68,18 @@ func (g *gathering[T]) run() {
 			}
 		}
 	})
+}
+
+// parts is among how many workers the strips of each batch are dealt out. Each copies the images of the batch anew, so it
+// is the least number that leaves at most a tenth of the workers' time idle.
+func (g *gathering[T]) parts(batches int) int {
+	team, most := g.e.workers(), max(1, len(g.widths))
+	for parts := 1; parts < most; parts++ {
+		if n := batches * parts; 10*n >= 9*roundUp(n, team) {
+			return parts
+		}
+	}
+	return most
 }
 
 // prepare makes the tables and packs the weights of each phase.
@@ -256,40 +266,16 @@ func (g *gathering[T]) write(pad *pad[T], ps []gatherPhase[T], sums func(j int) 
 		g.e.k.Transpose(g.dst[at+y*g.w:], plane, sums(0), stride, rows*g.w, n)
 		return
 	}
-	room := n * rows * first.cols.count
-	turned := pad.buf(2, len(ps)*room)
+	woven := pad.buf(2, rows*g.w*n) // pixels of all phases side by side
 	for j, p := range ps {
-		g.e.k.Transpose(turned[j*room:], rows*p.cols.count, sums(j), stride, rows*p.cols.count, n)
-	}
-	for o := range n {
+		from := sums(j)
 		for r := range rows {
-			to := g.dst[at+o*plane+(first.rows.first+(y+r)*first.rows.step)*g.w:][:g.w]
-			if len(ps) == 2 {
-				a, b := first.cols.count, ps[1].cols.count
-				zip(to, turned[(o*rows+r)*a:][:a], turned[room+(o*rows+r)*b:][:b])
-				continue
-			}
-			for j, p := range ps {
-				for x, v := range turned[j*room+(o*rows+r)*p.cols.count:][:p.cols.count] {
-					to[j+x*p.cols.step] = v
-				}
+			for x := range p.cols.count {
+				copy(woven[(r*g.w+p.cols.first+x*p.cols.step)*n:][:n], from[(r*p.cols.count+x)*stride:])
 			}
 		}
 	}
-}
-
-// zip is a_0, b_0, a_1, b_1, …; a may have one more.
-func zip[T any](to, a, b []T) {
-	for ; len(b) >= 4; to, a, b = to[8:], a[4:], b[4:] {
-		x, y, z := (*[4]T)(a), (*[4]T)(b), (*[8]T)(to)
-		for i := range x {
-			z[2*i], z[2*i+1] = x[i], y[i]
-		}
-	}
-	for i, v := range b {
-		to[2*i], to[2*i+1] = a[i], v
-	}
-	if len(to) > 2*len(b) {
-		to[2*len(b)] = a[len(b)]
+	for r := range rows {
+		g.e.k.Transpose(g.dst[at+(first.rows.first+(y+r)*first.rows.step)*g.w:], plane, woven[r*g.w*n:], n, g.w, n)
 	}
 }

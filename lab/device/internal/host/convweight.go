@@ -165,10 +165,8 @@ func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 		return e.Gemm(matrix(dw, dw.Shape[0]), 1, matrix(dy, x.Shape[0]), true, matrix(x, x.Shape[0]), false, 1)
 	}
 	c := newCorrelation(e, x, dy, w)
-	size := c.in
-	if team := e.workers(); team > 1 {
-		size = max(cpu.Group, roundUp((c.in+2*team-1)/(2*team), cpu.Group))
-	}
+	team := e.workers()
+	size := roundUp((c.in+team-1)/team, cpu.Group) // few shares: each turns all cotangents anew
 	var shares []*share
 	for lo := 0; lo < c.in; lo += size {
 		shares = append(shares, c.share(lo, min(lo+size, c.in)))

@@ -21,13 +21,11 @@ func tapKernels() []kernel {
 		},
 		{
 			name: "tapsWide", doc: "adds sums over taps to groups of wide rows.", sig: sig,
-			emit: func(a *asm) {
-				if a.wide {
-					a.taps(3, 2)
-				} else {
-					a.taps(1, 3)
-				}
-			},
+			emit: func(a *asm) { a.taps(a.tallGroups()/2, a.wideVectors()) },
+		},
+		{
+			name: "tapsFew", doc: "is tapsWide for half as many groups.", sig: sig,
+			emit: func(a *asm) { a.taps((a.tallGroups()/2+1)/2, a.wideVectors()) },
 		},
 		{
 			name: "transposeStrip", doc: "writes strips of eight (float64: four) rows of src as columns of dst.",
@@ -39,6 +37,13 @@ func tapKernels() []kernel {
 func (t target) tallGroups() int {
 	if t.wide {
 		return 6
+	}
+	return 3
+}
+
+func (t target) wideVectors() int {
+	if t.wide {
+		return 2
 	}
 	return 3
 }
