@@ -11,7 +11,6 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
-	"coupling/lab/eval/feature"
 	"coupling/lab/eval/inception"
 	"coupling/lab/eval/membership"
 
@@ -132,7 +131,7 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	if j.Quick {
 		return out, nil
 	}
-	m, err := membership.Attack{}.Run(ctx, synthetic, train.Slice(0, min(n, train.Len())), test.Slice(0, n))
+	m, err := membership.Run(ctx, synthetic, train.Slice(0, min(n, train.Len())), test.Slice(0, n))
 	if err != nil {
 		return out, err
 	}
@@ -161,7 +160,7 @@ func (j Judge) protocols(ctx context.Context, dev *device.Device, out *Judgement
 
 // distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.
 func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement, synthetic, train, test *data.Images) error {
-	var f feature.Features
+	var f distance.Features
 	if j.Inception != "" {
 		net, err := inception.OpenChosen(dev, j.Inception)
 		if err != nil {
@@ -177,7 +176,7 @@ func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement
 			return err
 		}
 		defer lenet.Free()
-		f = feature.Trained{Model: lenet}
+		f = lenet
 	}
 	r, err := distance.Between(ctx, f, synthetic, test)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"coupling/lab/device/cpu"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
-	"coupling/lab/eval/feature"
 	"coupling/lab/eval/inception"
 	"coupling/lab/eval/neighbour"
 	"coupling/score"
@@ -21,8 +20,8 @@ import (
 // judge is a LeNet that was trained on the target's images, and the features that it sees in others of the target.
 type judge struct {
 	model    *eval.Model
-	features feature.Features // the model's, or Inception's
-	shape    [3]int           // of an image
+	features distance.Features // the model's, or Inception's
+	shape    [3]int            // of an image
 	real     *mat.Dense
 	Accuracy float64 // on those others
 	Sure     float64 // the share of them that it gives a class a probability above .9
@@ -56,7 +55,7 @@ func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images,
 	if j.model, err = (eval.Classifier{Kind: eval.LeNet, Epochs: epochs}).Fit(ctx, dev, big, rng); err != nil {
 		return nil, err
 	}
-	j.features = feature.Trained{Model: j.model}
+	j.features = j.model
 	if weights != "" {
 		if j.features, err = inception.OpenChosen(dev, weights); err != nil {
 			return nil, err

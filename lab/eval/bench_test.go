@@ -30,13 +30,4 @@ func BenchmarkMNIST(b *testing.B) {
 			}
 		})
 	}
-	b.Run("nearest", func(b *testing.B) {
-		for b.Loop() {
-			s, err := eval.Nearest(b.Context(), fit, real)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(100*s.Accuracy, "%")
-		}
-	})
 }

@@ -15,60 +15,26 @@ import (
 type Classifier struct {
 	Kind     Kind
 	Protocol Protocol
-	Width    int        // MLP: hidden units, CNN and LeNet: channels of the first convolution; 0: 100, 32 and 6
-	Epochs   int        // the largest number of epochs, or of iterations of L-BFGS; 0: the protocol's
-	Trace    func(Step) // called after every epoch or iteration; may be nil
-}
-
-// Step is the state of a training after an epoch, or an iteration of L-BFGS.
-type Step struct {
-	Epoch, Epochs int     // from 1, and their largest number
-	Loss          float64 // mean cross-entropy over the epoch
-	HeldOut       float64 // accuracy on the held-out images, 0 if there are none
+	Width    int // MLP: hidden units, CNN and LeNet: channels of the first convolution; 0: 100, 32 and 6
+	Epochs   int // the largest number of epochs, or of iterations of L-BFGS; 0: the protocol's
 }
 
 // Run describes a finished training.
 type Run struct {
-	Epochs   int     // done, or iterations
-	Best     int     // whose weights are kept
-	Loss     float64 // mean cross-entropy, with L-BFGS the objective over the number of images, in the last epoch
-	HeldOut  float64 // accuracy of the kept weights on the held-out images, 0 if there were none
-	Examples int     // trained on, without those held out
-	Status   Status
-}
-
-// Status says why a training ended.
-type Status int
-
-const (
-	// Complete means that all epochs of the protocol were done.
-	Complete Status = iota
-	// Patience means that the accuracy on the held-out images did not improve for the protocol's
-	// number of epochs.
-	Patience
-	// Converged means that the gradient of L-BFGS is below its tolerance.
-	Converged
-	// Stalled means that L-BFGS found no lower value.
-	Stalled
-	// Limit means that Epochs, or the protocol's largest number, was reached before another
-	// criterion.
-	Limit
-)
-
-func (s Status) String() string {
-	names := []string{"complete", "patience", "converged", "stalled", "limit"}
-	if s < 0 || int(s) >= len(names) {
-		return fmt.Sprintf("Status(%d)", int(s))
-	}
-	return names[s]
+	Epochs  int     // done, or iterations
+	Best    int     // whose weights are kept
+	Loss    float64 // mean cross-entropy, with L-BFGS the objective over the number of images, in the last epoch
+	HeldOut float64 // accuracy of the kept weights on the held-out images, 0 if there were none
+	// Complete says that the protocol's own criterion ended the training: its number of epochs, its patience, or the
+	// tolerances of L-BFGS; and not Epochs, its largest number, or a line search that found no lower value.
+	Complete bool
 }
 
 // Report is the result on one set of images of a classifier trained on another.
 type Report struct {
 	Score
-	Run      Run
-	Kind     Kind
-	Protocol Protocol
+	Run  Run
+	Kind Kind
 }
 
 // Evaluate trains on synthetic images, prepared as the protocol says, and tests on real ones: the utility of the
@@ -84,7 +50,7 @@ func (c Classifier) Evaluate(ctx context.Context, dev *device.Device, synthetic,
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Score: *s, Run: m.Run, Kind: c.Kind, Protocol: c.Protocol}, nil
+	return &Report{Score: *s, Run: m.Run, Kind: c.Kind}, nil
 }
 
 // Fit trains on images with labels in [0, K), where K is the number of named classes, or the largest label plus one
@@ -98,7 +64,7 @@ func (c Classifier) Fit(ctx context.Context, dev *device.Device, images *data.Im
 	if c.Epochs < 0 {
 		return nil, fmt.Errorf("eval: Epochs = %d: must be ≥ 0: %w", c.Epochs, ErrArgument)
 	}
-	m, err := c.New(dev, s, rng)
+	m, err := c.build(dev, s, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -137,16 +103,9 @@ func (r recipe) hold(rng *rand.Rand, n int) (fit, held []int, err error) {
 			return nil, nil, fmt.Errorf("eval: %d training images: a tenth of them is held out, must be ≥ 2: %w", n, ErrArgument)
 		}
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := indices(n)
 	if r.shuffledHold {
-		parts, err := batch.Split(rng, n, keep, n-keep)
-		if err != nil {
-			return nil, nil, err
-		}
-		return parts[0], parts[1], nil
+		order, err = batch.Subset(rng, n, n)
 	}
-	return order[:keep], order[keep:], nil
+	return order[:keep], order[keep:], err
 }

@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"coupling/data"
@@ -29,10 +31,7 @@ func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng 
 	if err != nil {
 		return err
 	}
-	epochs := r.epochs
-	if m.Classifier.Epochs > 0 {
-		epochs = m.Classifier.Epochs
-	}
+	epochs := cmp.Or(m.Classifier.Epochs, r.epochs)
 	t := &trainer{Model: m, recipe: r, images: images, opt: r.optimiser(m), random: m.dev.Stream(rng.Uint64())}
 	defer t.opt.Free()
 	defer t.random.Free()
@@ -42,7 +41,7 @@ func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng 
 	if err != nil {
 		return err
 	}
-	m.Run = Run{Examples: len(fit), Status: r.end()}
+	m.Run = Run{Complete: r.patience == 0}
 	heldOut := images.Take(held)
 	perEpoch := (len(fit) + r.batch - 1) / r.batch
 	schedule, step, sum := train.Cosine(epochs*perEpoch, 0), 0, 0.
@@ -66,7 +65,7 @@ func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng 
 			return err
 		}
 		if r.patience > 0 && m.Run.Epochs-m.Run.Best >= r.patience {
-			m.Run.Status = Patience
+			m.Run.Complete = true
 			break
 		}
 		if m.Run.Epochs == epochs {
@@ -77,14 +76,6 @@ func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng 
 		best.restore()
 	}
 	return m.dev.Sync()
-}
-
-// end is the status of a training that did all its epochs.
-func (r recipe) end() Status {
-	if r.patience > 0 {
-		return Limit
-	}
-	return Complete
 }
 
 // step is one step from the batch of fit's indices, and returns the sum of its losses.
@@ -98,49 +89,43 @@ func (t *trainer) step(fit, indices []int) float64 {
 	rescale(t.rows, t.images.Lo, t.images.Hi)
 	p := &nn.Pass{Training: true, ParamsOnly: true, Random: t.random}
 	nn.ZeroGrads(t.Params())
-	loss := t.back(p, t.rows, t.labels, 1/float64(len(indices)))
+	x := t.dev.From32(t.rows, len(indices), t.Shape.Channels, t.Shape.Height, t.Shape.Width)
+	loss := back(p, t.net, x, t.labels, 1/float64(len(indices)))
 	t.opt.Step()
 	return loss
 }
 
-// back adds factor times the gradient of the sum of the losses of some examples, and returns that sum.
-func (m *Model) back(p *nn.Pass, rows []float32, labels []int32, factor float64) (loss float64) {
-	s, n := m.Shape, len(labels)
-	x := m.dev.From32(rows, n, s.Channels, s.Height, s.Width)
-	logits := m.last.Forward(p, m.body.Forward(p, x))
-	losses, grad := m.dev.New(device.Float32, n), logits.Like()
-	device.CrossEntropy(losses, grad, logits, m.dev.FromInts(labels, n))
+// back adds factor times the gradient of the sum of the losses of some examples, and returns that sum; NaN where the device
+// has an error.
+func back(p *nn.Pass, net nn.Layer, x *device.Array, labels []int32, factor float64) (loss float64) {
+	logits := net.Forward(p, x)
+	losses, grad := x.Device().New(x.Type(), len(labels)), logits.Like()
+	device.CrossEntropy(losses, grad, logits, x.Device().FromInts(labels, len(labels)))
 	device.Scale(grad, factor, grad)
-	m.body.VJP(p, m.last.VJP(p, grad))
-	each, err := losses.Get32()
+	net.VJP(p, grad)
+	each, err := losses.Float64s()
 	if err != nil {
-		return 0 // the device keeps the error
+		return math.NaN()
 	}
 	for _, v := range each {
-		loss += float64(v)
+		loss += v
 	}
 	return loss
 }
 
-// look tests on the held-out images, keeps the weights if they are the best so far, and reports.
+// look tests on the held-out images and keeps the weights if they are the best so far.
 func (t *trainer) look(ctx context.Context, held *data.Images, best *snapshot) error {
 	run := &t.Run
 	if t.patience == 0 {
 		run.Best = run.Epochs
-	} else {
-		score, err := t.Test(ctx, held)
-		if err != nil {
-			return err
-		}
-		if run.Best == 0 || score.Accuracy > run.HeldOut {
-			run.Best, run.HeldOut = run.Epochs, score.Accuracy
-			best.take()
-		}
+		return nil
 	}
-	if f := t.Classifier.Trace; f != nil {
-		f(Step{Epoch: run.Epochs, Epochs: or(t.Classifier.Epochs, t.epochs), Loss: run.Loss, HeldOut: run.HeldOut})
+	score, err := t.Test(ctx, held)
+	if err == nil && (run.Best == 0 || score.Accuracy > run.HeldOut) {
+		run.Best, run.HeldOut = run.Epochs, score.Accuracy
+		best.take()
 	}
-	return nil
+	return err
 }
 
 // snapshot holds other weights of a model.

@@ -1,10 +1,8 @@
 // Package eval measures the quality of a generated data set.
 //
 //	Classifier  trained on synthetic images, tested on real ones: logistic regression, MLP, CNN, LeNet
-//	Nearest     the same with the label of the nearest image
-//	feature     what distances are taken between: pixels, a LeNet trained here
-//	inception   and Inception-v3, from a file that the user names
-//	distance    Fréchet distance, KID, precision and recall, density and coverage
+//	distance    Fréchet distance, KID, precision and recall, density and coverage, in features of a LeNet trained here
+//	inception   or of Inception-v3, from a file that the user names
 //	membership  an attack: can one tell whom the generator was trained on?
 //	neighbour   exact nearest neighbours, for all of these
 //
@@ -28,13 +26,12 @@
 //	MLP                  97.5%   19 s
 //	LeNet                99.1%   95 s
 //	CNN                  99.5%  319 s
-//	Nearest              96.9%   32 s
 //
 // # Three protocols
 //
 // Papers differ in how they train these classifiers, and numbers of different protocols cannot be
 // compared. Code is the protocol of DP-Sinkhorn's published code, Paper that of its text, and Quick
-// is ours, for two cores. A Run says why it ended. Intervals cover only the test set; repeat the
+// is ours, for two cores. A Run says whether its criterion ended it. Intervals cover only the test set; repeat the
 // experiment (five times in the paper) to see the spread between generators and trainings.
 //
 // # Conventions

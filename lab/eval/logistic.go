@@ -1,8 +1,8 @@
 package eval
 
 import (
+	"cmp"
 	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -45,7 +45,6 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 	for _, k := range images.Labels {
 		o.labels = append(o.labels, int32(k))
 	}
-	limit := or(m.Classifier.Epochs, r.epochs)
 	problem := optimize.Problem{
 		Func: func(x []float64) float64 { o.visit(x); return o.value },
 		Grad: func(grad, x []float64) { o.visit(x); copy(grad, o.grad) },
@@ -57,13 +56,8 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 		},
 	}
 	settings := optimize.Settings{
-		GradientThreshold: gradientTolerance / float64(images.Len()), MajorIterations: limit,
+		GradientThreshold: gradientTolerance / float64(images.Len()), MajorIterations: cmp.Or(m.Classifier.Epochs, r.epochs),
 		Converger: &optimize.FunctionConverge{Relative: valueTolerance, Iterations: 1},
-		Recorder: recorder(func(s *optimize.Stats, loss float64) {
-			if m.Classifier.Trace != nil {
-				m.Classifier.Trace(Step{Epoch: s.MajorIterations, Epochs: limit, Loss: loss})
-			}
-		}),
 	}
 	found, err := optimize.Minimize(problem, make([]float64, nn.Count(m.Params())), &settings, &optimize.LBFGS{Store: 10})
 	switch {
@@ -76,19 +70,9 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 	}
 	put(m.Params(), found.X)
 	done := found.Stats.MajorIterations
-	m.Run = Run{Epochs: done, Best: done, Loss: found.F, Examples: images.Len(), Status: ended(found.Status, err)}
+	converged := found.Status == optimize.GradientThreshold || found.Status == optimize.FunctionConvergence
+	m.Run = Run{Epochs: done, Best: done, Loss: found.F, Complete: err == nil && converged} // an error is that of a line search
 	return m.dev.Sync()
-}
-
-// ended says why L-BFGS stopped. An error is that of a line search that found no lower value.
-func ended(s optimize.Status, err error) Status {
-	switch {
-	case err != nil:
-		return Stalled
-	case s == optimize.GradientThreshold || s == optimize.FunctionConvergence:
-		return Converged
-	}
-	return Limit
 }
 
 // put sets weights and bias.
@@ -127,37 +111,10 @@ func (o *objective) visit(x []float64) {
 }
 
 // add adds the part of images lo to hi to the gradients and returns the sum of their losses.
-func (o *objective) add(lo, hi int) (loss float64) {
+func (o *objective) add(lo, hi int) float64 {
 	defer o.dev.Scope().Close()
 	narrow := o.dev.From32(scaled(nil, o.images.Slice(lo, hi)), hi-lo, o.images.Dim())
 	x := o.dev.New(device.Float64, narrow.Shape()...)
 	device.Convert(x, narrow)
-	p := &nn.Pass{}
-	logits := o.layer.Forward(p, x)
-	losses, grad := o.dev.New(device.Float64, hi-lo), logits.Like()
-	device.CrossEntropy(losses, grad, logits, o.dev.FromInts(o.labels[lo:hi], hi-lo))
-	device.Scale(grad, 1/float64(o.images.Len()), grad)
-	o.layer.VJP(p, grad)
-	each, err := losses.Float64s()
-	if err != nil {
-		return math.NaN()
-	}
-	for _, v := range each {
-		loss += v
-	}
-	return loss
-}
-
-// recorder passes the iterations of an optimisation to Trace.
-type recorder func(s *optimize.Stats, loss float64)
-
-// Init does nothing.
-func (recorder) Init() error { return nil }
-
-// Record handles the end of an iteration.
-func (r recorder) Record(l *optimize.Location, op optimize.Operation, s *optimize.Stats) error {
-	if op == optimize.MajorIteration {
-		r(s, l.F)
-	}
-	return nil
+	return back(&nn.Pass{}, o.layer, x, o.labels[lo:hi], 1/float64(o.images.Len()))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,72 +13,52 @@ import (
 	"coupling/data"
 	"coupling/lab/device"
 	"coupling/lab/nn"
-	"coupling/lab/nn/train"
 )
 
 // Model is a classifier with weights on a device. Methods are for one goroutine at a time.
 type Model struct {
 	Classifier Classifier
 	Shape      Shape
-	Run        Run // how it was trained; zero for weights from a file
+	Run        Run // how it was trained
 
-	dev  *device.Device
-	body *nn.Sequential
-	last nn.Layer
+	dev *device.Device
+	net *nn.Sequential
 }
 
 // forwardBatch is how many images are classified at a time.
 const forwardBatch = 500
 
-// New returns an untrained model, for Load. It returns an error for a shape that the kind of network does not take.
-func (c Classifier) New(dev *device.Device, s Shape, rng *rand.Rand) (*Model, error) {
+// build returns an untrained model, or an error for a shape that the kind of network does not take.
+func (c Classifier) build(dev *device.Device, s Shape, rng *rand.Rand) (*Model, error) {
 	if err := s.check(c.Kind); err != nil {
 		return nil, err
 	}
 	if c.Width < 0 || c.Protocol < Quick || c.Protocol > Paper {
 		return nil, fmt.Errorf("eval: Width = %d, Protocol = %v: must be ≥ 0 and one of the three: %w", c.Width, c.Protocol, ErrArgument)
 	}
-	m := &Model{Classifier: c, Shape: s, dev: dev}
-	m.body, m.last = c.network(s)
-	nn.InitChild("body", m.body, dev, device.Float32, rng)
-	nn.InitChild("last", m.last, dev, device.Float32, rng)
+	m := &Model{Classifier: c, Shape: s, dev: dev, net: c.network(s)}
+	m.net.Init(dev, device.Float32, rng)
 	return m, nil
 }
 
 // Params returns the weights.
-func (m *Model) Params() []*nn.Param { return append(m.body.Params(), m.last.Params()...) }
+func (m *Model) Params() []*nn.Param { return m.net.Params() }
 
 // Free frees the weights.
 func (m *Model) Free() { nn.Free(m.Params()) }
 
-// Save writes the weights to a file, at once or not at all.
-func (m *Model) Save(path string) error { return m.checkpoint().Save(path) }
-
-// Load reads the weights of a model of the same shape that Save wrote. The error wraps train.ErrCorrupt or
-// train.ErrMismatch.
-func (m *Model) Load(path string) error {
-	m.Run = Run{}
-	return m.checkpoint().Load(path)
-}
-
-func (m *Model) checkpoint() *train.Checkpoint {
-	return &train.Checkpoint{Params: map[string][]*nn.Param{"classifier": m.Params()}}
-}
-
-// Digest is eight hexadecimal digits of the SHA-256 of the weights: features of models with different digests cannot be
-// compared.
-func (m *Model) Digest() (string, error) {
+// Name is that of the features: the kind and eight hexadecimal digits of the SHA-256 of the weights, "LeNet-1a2b3c4d".
+// Features of models with different names cannot be compared.
+func (m *Model) Name() (string, error) {
 	h := sha256.New()
 	for _, p := range m.Params() {
 		w, err := p.Value.Get32()
 		if err != nil {
 			return "", fmt.Errorf("eval: weights: %w", err)
 		}
-		for _, v := range w {
-			_ = binary.Write(h, binary.LittleEndian, math.Float32bits(v)) // a hash never fails
-		}
+		_ = binary.Write(h, binary.LittleEndian, w) // a hash never fails
 	}
-	return hex.EncodeToString(h.Sum(nil)[:4]), nil
+	return fmt.Sprintf("%v-%x", m.Classifier.Kind, h.Sum(nil)[:4]), nil
 }
 
 // Predict returns the most probable class of each image.
@@ -110,9 +89,9 @@ func (m *Model) Certainty(ctx context.Context, images *data.Images) ([]float64, 
 	return out, err
 }
 
-// Features returns the input of the last layer for each image, as a row: 100 numbers for the MLP,
+// Of returns the features of each image, the input of the last layer, as a row: 100 numbers for the MLP,
 // 128 for the CNN, 84 for LeNet.
-func (m *Model) Features(ctx context.Context, images *data.Images) (*mat.Dense, error) {
+func (m *Model) Of(ctx context.Context, images *data.Images) (*mat.Dense, error) {
 	var rows []float64
 	width := 0
 	err := m.each(ctx, images, false, func(x []float32, w int) {
@@ -121,17 +100,13 @@ func (m *Model) Features(ctx context.Context, images *data.Images) (*mat.Dense, 
 			rows = append(rows, float64(v))
 		}
 	})
-	if err != nil || len(rows) == 0 {
-		return nil, errOr(err, "eval: no images: %w")
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("eval: no images: %w", ErrArgument)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return mat.NewDense(images.Len(), width, rows), nil
-}
-
-func errOr(err error, format string) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf(format, ErrArgument)
 }
 
 // Test classifies images that have labels.
@@ -143,7 +118,7 @@ func (m *Model) Test(ctx context.Context, real *data.Images) (*Score, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewScore(real.Labels, predicted)
+	return newScore(real.Labels, predicted)
 }
 
 // each runs all images through the network, a batch at a time, and calls f with rows of logits or
@@ -173,11 +148,11 @@ func (m *Model) forward(x []float32, logits bool) (rows []float32, width int, er
 	defer m.dev.Scope().Close()
 	s := m.Shape
 	y := m.dev.From32(x, len(x)/s.pixels(), s.Channels, s.Height, s.Width)
-	p := &nn.Pass{ForwardOnly: true}
-	y = m.body.Forward(p, y)
-	if logits {
-		y = m.last.Forward(p, y)
+	net := *m.net
+	if !logits {
+		net.Layers = net.Layers[:len(net.Layers)-1]
 	}
+	y = net.Forward(&nn.Pass{ForwardOnly: true}, y)
 	y = y.Reshape(y.Dim(0), -1)
 	rows, err = y.Get32()
 	return rows, y.Dim(1), err

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 
 	"coupling/lab/device"
@@ -32,58 +33,47 @@ func (s Shape) check(k Kind) error {
 	return nil
 }
 
-// network is the body, which ends in the features of an image, and the last layer, which makes their logits.
-func (c Classifier) network(s Shape) (body *nn.Sequential, last nn.Layer) {
-	var layers []nn.Layer
+// network ends in the features of an image and one layer, which makes their logits.
+func (c Classifier) network(s Shape) *nn.Sequential {
 	switch {
 	case c.Kind == MLP:
-		layers = arch.Perceptron(s.pixels(), or(c.Width, 100), s.Classes).Layers
+		return arch.Perceptron(s.pixels(), cmp.Or(c.Width, 100), s.Classes)
 	case c.Kind == LeNet:
-		layers = lenet(s, or(c.Width, 6))
+		return lenet(s, cmp.Or(c.Width, 6))
 	case c.Kind == CNN && c.Protocol == Paper:
-		layers = twoConvolutions(s, or(c.Width, 32))
+		return twoConvolutions(s, cmp.Or(c.Width, 32))
 	case c.Kind == CNN:
 		rate := .5
 		if c.Protocol == Quick {
 			rate = .1
 		}
-		layers = arch.CNN{Channels: s.Channels, Size: s.Height, Classes: s.Classes, Width: c.Width, Rate: rate}.Net().Layers
-	default:
-		layers = arch.Logistic(s.pixels(), s.Classes).Layers
+		return arch.CNN{Channels: s.Channels, Size: s.Height, Classes: s.Classes, Width: c.Width, Rate: rate}.Net()
 	}
-	n := len(layers) - 1
-	return nn.Seq(layers[:n]...), layers[n]
+	return arch.Logistic(s.pixels(), s.Classes)
 }
 
 // twoConvolutions is the CNN of the paper.
-func twoConvolutions(s Shape, w int) []nn.Layer {
+func twoConvolutions(s Shape, w int) *nn.Sequential {
 	side := ((s.Height-2)/2 - 2) / 2
-	return []nn.Layer{
+	return nn.Seq(
 		&nn.Conv2D{In: s.Channels, Out: w, Window: device.SquareWindow(3, 1, 0)},
 		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: .5, Channels: true},
 		&nn.Conv2D{In: w, Out: 2 * w, Window: device.SquareWindow(3, 1, 0)},
 		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: .5, Channels: true},
 		nn.Flatten(), &nn.Dense{In: 2 * w * side * side, Out: s.Classes},
-	}
+	)
 }
 
 // lenet is LeNet-5 (LeCun et al. 1998, figure 2) on images of any size, with maxima for means, ReLU for tanh and all
 // channels connected: convolutions 5×5 to w channels (padded by 2) and to 16w/6, dense 120 and 84. w is 6.
-func lenet(s Shape, w int) []nn.Layer {
+func lenet(s Shape, w int) *nn.Sequential {
 	side, wide := (s.Height/2-4)/2, 16*w/6
-	return []nn.Layer{
+	return nn.Seq(
 		&nn.Conv2D{In: s.Channels, Out: w, Window: device.SquareWindow(5, 1, 2)},
 		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(),
 		&nn.Conv2D{In: w, Out: wide, Window: device.SquareWindow(5, 1, 0)},
 		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), nn.Flatten(),
 		&nn.Dense{In: wide * side * side, Out: 120}, nn.ReLU(),
 		&nn.Dense{In: 120, Out: 84}, nn.ReLU(), &nn.Dense{In: 84, Out: s.Classes},
-	}
-}
-
-func or(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
+	)
 }

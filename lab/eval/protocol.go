@@ -64,11 +64,7 @@ func (p Protocol) Prepare(synthetic *data.Images) *data.Images {
 	if p != Code {
 		return synthetic
 	}
-	all := make([]int, synthetic.Len())
-	for i := range all {
-		all[i] = i
-	}
-	dark := synthetic.Take(all)
+	dark := synthetic.Take(indices(synthetic.Len()))
 	middle, x := (dark.Lo+dark.Hi)/2, dark.Pixels()
 	for i, v := range x {
 		if v < middle {
@@ -76,6 +72,14 @@ func (p Protocol) Prepare(synthetic *data.Images) *data.Images {
 		}
 	}
 	return dark
+}
+
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // recipe is a protocol for one kind of classifier.

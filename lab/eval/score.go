@@ -12,39 +12,20 @@ var ErrArgument = errors.New("bad argument")
 // Score is how many examples of a test set were given their class.
 type Score struct {
 	N, Correct int
-	Accuracy   float64   // Correct/N
-	Lo, Hi     float64   // 95% interval of the accuracy on further examples, see Wilson
-	PerClass   []float64 // accuracy on the examples of each class (its recall); NaN for a class without any
-	Confusion  [][]int   // Confusion[truth][predicted]
+	Accuracy   float64 // Correct/N
+	Lo, Hi     float64 // 95% interval of the accuracy on further examples, see Wilson
 }
 
-// NewScore compares classes with what was predicted, both from 0. It returns an error for no examples, unequal lengths
-// and negative classes.
-func NewScore(truth, predicted []int) (*Score, error) {
+// newScore compares classes with what was predicted. It returns an error for no examples.
+func newScore(truth, predicted []int) (*Score, error) {
 	if len(truth) == 0 || len(truth) != len(predicted) {
 		return nil, fmt.Errorf("eval: %d classes, %d predictions: must be equal and > 0: %w", len(truth), len(predicted), ErrArgument)
 	}
-	classes := 0
+	s := &Score{N: len(truth)}
 	for i, k := range truth {
-		if k < 0 || predicted[i] < 0 {
-			return nil, fmt.Errorf("eval: example %d: class = %d, predicted = %d: must be ≥ 0: %w", i, k, predicted[i], ErrArgument)
+		if k == predicted[i] {
+			s.Correct++
 		}
-		classes = max(classes, k+1, predicted[i]+1)
-	}
-	s := &Score{N: len(truth), PerClass: make([]float64, classes), Confusion: make([][]int, classes)}
-	for k := range s.Confusion {
-		s.Confusion[k] = make([]int, classes)
-	}
-	for i, k := range truth {
-		s.Confusion[k][predicted[i]]++
-	}
-	for k, row := range s.Confusion {
-		all := 0
-		for _, c := range row {
-			all += c
-		}
-		s.Correct += row[k]
-		s.PerClass[k] = float64(row[k]) / float64(all)
 	}
 	s.Accuracy = float64(s.Correct) / float64(s.N)
 	s.Lo, s.Hi = Wilson(s.Correct, s.N)

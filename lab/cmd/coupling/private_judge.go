@@ -85,7 +85,7 @@ func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	r, err := membership.Attack{}.Run(ctx, images, members, others)
+	r, err := membership.Run(ctx, images, members, others)
 	if err != nil {
 		return err
 	}

@@ -6,21 +6,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/data"
-	"coupling/lab/eval/feature"
 )
+
+// Features maps images to vectors: eval.Model, what the last layer of a classifier sees, and inception.Network.
+type Features interface {
+	// Name tells features apart: equal names are equal maps.
+	Name() (string, error)
+	// Of returns the vectors of images, a row each.
+	Of(ctx context.Context, images *data.Images) (*mat.Dense, error)
+}
 
 // Report is how generated images compare with real ones in some features.
 type Report struct {
-	Features        string // their name; the distance is called FD-Features
-	Real, Generated int    // how many images
-	Frechet         float64
-	KID             Discrepancy
-	Coverage        Coverage // with third neighbours
+	Features string // their name; the distance is called FD-Features
+	Frechet  float64
+	KID      Discrepancy
+	Coverage Coverage // with third neighbours
 }
 
 // Between compares generated with real images. KID and coverage are of equal numbers, the first of the larger set. Memory:
 // the features of both, in float64.
-func Between(ctx context.Context, f feature.Features, generated, real *data.Images) (*Report, error) {
+func Between(ctx context.Context, f Features, generated, real *data.Images) (*Report, error) {
 	name, err := f.Name()
 	if err != nil {
 		return nil, err
@@ -33,7 +39,7 @@ func Between(ctx context.Context, f feature.Features, generated, real *data.Imag
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Features: name, Real: real.Len(), Generated: generated.Len()}
+	r := &Report{Features: name}
 	if r.Frechet, err = Frechet(x, y); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,6 @@ import (
 type Coverage struct {
 	Precision, Recall float64
 	Density, Coverage float64
-	K                 int
 }
 
 // Neighbours says which neighbour the balls reach. The zero value takes the third, as Kynkäänniemi et al.; Naeem et al.
@@ -79,7 +78,7 @@ func (k Neighbours) Coverage(ctx context.Context, real, generated *mat.Dense) (C
 	n, m := float64(x.Rows), float64(y.Rows)
 	return Coverage{
 		Precision: positive(inReal) / m, Recall: positive(inGenerated) / n,
-		Density: float64(balls) / (float64(k.K) * m), Coverage: float64(covered) / n, K: k.K,
+		Density: float64(balls) / (float64(k.K) * m), Coverage: float64(covered) / n,
 	}, nil
 }
 

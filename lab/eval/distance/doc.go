@@ -12,7 +12,17 @@
 // each, larger than that of two halves of the real images, which is what to compare with: Frechet is biased upwards by
 // something of the order 1/n, KID is not, and is negative half the time for equal distributions.
 //
+// The Fréchet distance of synthetic digits in the features of a LeNet trained on MNIST:
+//
+//	lenet, err := eval.Classifier{Kind: eval.LeNet}.Fit(ctx, dev, train, rng)
+//	r, err := distance.Between(ctx, lenet, synthetic, test)
+//	fmt.Println("FD-"+r.Features, r.Frechet)
+//
 // # Conventions
+//
+// A distance is named after its features and comparable only between the same weights, so the name of learnt features
+// ends in a digest of the weights: LeNet-1a2b3c4d. "FID" is what the literature calls the distance in the features of
+// one file of Inception weights (package inception); nothing else may be called so.
 //
 // Samples are rows of *mat.Dense; the real one and the generated one are named where it matters. Frechet is the square,
 // as FIDs are. Nothing depends on the order of rows but by rounding, nor on the number of processors.

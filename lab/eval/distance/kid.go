@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -53,7 +54,7 @@ type sums struct {
 // jackknife is the estimate with the spread of those that leave out one row.
 func (s *sums) jackknife() Discrepancy {
 	n, m := float64(len(s.xx)), float64(len(s.yy))
-	xx, yy, xy := total(s.xx), total(s.yy), total(s.xy)
+	xx, yy, xy := floats.Sum(s.xx), floats.Sum(s.yy), floats.Sum(s.xy)
 	value := xx/(n*(n-1)) + yy/(m*(m-1)) - 2*xy/(n*m)
 	// without row i of x, which is in 2·xx_i of the sum over pairs
 	variance := leftOut(s.xx, s.xy, func(own, cross float64) float64 {
@@ -72,13 +73,6 @@ func leftOut(own, cross []float64, estimate func(own, cross float64) float64) fl
 	}
 	n := float64(len(u))
 	return stat.Variance(u, nil) * (n - 1) * (n - 1) / n
-}
-
-func total(x []float64) (sum float64) {
-	for _, v := range x {
-		sum += v
-	}
-	return sum
 }
 
 const (

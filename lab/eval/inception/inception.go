@@ -13,7 +13,7 @@ import (
 	"coupling/lab/nn"
 )
 
-// Network is Inception-v3 on a device; it is a feature.Features. Methods are for one goroutine at a time.
+// Network is Inception-v3 on a device; it is a distance.Features. Methods are for one goroutine at a time.
 type Network struct {
 	dev  *device.Device
 	net  *nn.Sequential

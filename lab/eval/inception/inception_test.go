@@ -13,13 +13,13 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device"
-	"coupling/lab/eval/feature"
+	"coupling/lab/eval/distance"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 	"coupling/lab/safetensors"
 )
 
-var _ feature.Features = (*Network)(nil)
+var _ distance.Features = (*Network)(nil)
 
 func open(t testing.TB) *device.Device {
 	t.Helper()

@@ -1,6 +1,6 @@
 // Package membership attacks a generator: from what it generates, who was among its training examples?
 //
-//	r, err := membership.Attack{}.Run(ctx, generated, members, others)
+//	r, err := membership.Run(ctx, generated, members, others)
 //	fmt.Println(r)   // AUC 0.503 (95%: 0.487–0.519); true positives at 0.1%, 1% and 10% false ones
 //
 // It is a sanity check. An attack that succeeds shows a leak; one that fails shows that this attack fails, not that
@@ -16,10 +16,8 @@
 // # The attack
 //
 // The score of an example is minus its distance to the nearest generated one (Chen et al. 2020, "GAN-Leaks", full black
-// box). Some examples are near to everything, members or not; with a Reference of further real examples the score is
-// how much nearer the generated ones are than those (their calibration, §5.3), d(x, Reference) − d(x, generated). The
-// reference and the others must come from the members' distribution and be disjoint of them and of each other: members
-// from the training images and others from the test images of a data set, as long as these are equally distributed.
+// box). The others must come from the members' distribution and be disjoint of them: members from the training images
+// and others from the test images of a data set, as long as these are equally distributed.
 //
 // Intervals hold for further examples against the same generated images; they say nothing of another generator.
 //

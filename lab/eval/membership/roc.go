@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"coupling/dp/audit"
 )
 
 // ErrArgument is wrapped by every error about an argument.
@@ -19,27 +19,25 @@ type Result struct {
 	AUC             float64 // probability that a member scores higher than another example, ties counted half
 	Lo, Hi          float64 // 95% interval of the AUC
 	ROC             []Point // from (0, 0) to (1, 1), one for each threshold that changes a rate
-	AtLow           []Rate  // at no more than 0.1%, 1% and 10% false positives
 }
 
-// Point is what calling everybody with a score of at least Threshold a member gives.
+// Point is what calling everybody with a score of at least some threshold a member gives.
 type Point struct {
-	Threshold float64 // +Inf for nobody
-	FPR, TPR  float64 // rates of false and of true positives
+	FPR, TPR float64 // rates of false and of true positives
 }
 
 // Rate is the largest rate of true positives with at most so many false ones among the others.
 type Rate struct {
 	Bound  float64 // on the rate of false positives
-	FPR    float64 // what it is at the threshold
 	TPR    float64
 	Lo, Hi float64 // 95% interval of TPR for this threshold (Clopper and Pearson 1934)
 }
 
-// String is the AUC and the rates.
+// String is the AUC, and the rates at no more than 0.1%, 1% and 10% false positives.
 func (r *Result) String() string {
 	s := fmt.Sprintf("AUC %.3f (95%%: %.3f–%.3f)", r.AUC, r.Lo, r.Hi)
-	for _, p := range r.AtLow {
+	for _, bound := range []float64{.001, .01, .1} {
+		p := r.At(bound)
 		s += fmt.Sprintf("; TPR %.3f (%.3f–%.3f) at FPR ≤ %g", p.TPR, p.Lo, p.Hi, p.Bound)
 	}
 	return s
@@ -66,7 +64,7 @@ func Measure(members, others []float64) (*Result, error) {
 	}
 	slices.SortFunc(all, func(a, b score) int { return cmp.Compare(b.value, a.value) })
 	n, m := float64(len(members)), float64(len(others))
-	r := &Result{Members: len(members), Others: len(others), ROC: []Point{{Threshold: math.Inf(1)}}}
+	r := &Result{Members: len(members), Others: len(others), ROC: []Point{{}}}
 	tp, fp := 0., 0.
 	for i := 0; i < len(all); {
 		j, newTP, newFP := i, tp, fp
@@ -79,14 +77,11 @@ func Measure(members, others []float64) (*Result, error) {
 		}
 		r.AUC += (newFP - fp) * (tp + newTP) / 2 // the trapezoid counts ties half
 		tp, fp = newTP, newFP
-		r.ROC = append(r.ROC, Point{Threshold: all[i].value, FPR: fp / m, TPR: tp / n})
+		r.ROC = append(r.ROC, Point{FPR: fp / m, TPR: tp / n})
 		i = j
 	}
 	r.AUC /= n * m
 	r.Lo, r.Hi = interval(r.AUC, n, m)
-	for _, bound := range []float64{.001, .01, .1} {
-		r.AtLow = append(r.AtLow, r.At(bound))
-	}
 	return r, nil
 }
 
@@ -96,10 +91,11 @@ func (r *Result) At(bound float64) Rate {
 	best := Rate{Bound: bound}
 	for _, p := range r.ROC {
 		if p.FPR <= bound {
-			best.FPR, best.TPR = p.FPR, p.TPR
+			best.TPR = p.TPR
 		}
 	}
-	best.Lo, best.Hi = clopperPearson(math.Round(best.TPR*float64(r.Members)), float64(r.Members))
+	hits := int(math.Round(best.TPR * float64(r.Members)))
+	best.Lo, best.Hi, _ = audit.ClopperPearson(hits, r.Members, .95) // its arguments are in range
 	return best
 }
 
@@ -130,16 +126,4 @@ func bisect(f func(float64) float64, inside, end float64) float64 {
 		}
 	}
 	return end
-}
-
-// clopperPearson is the exact 95% interval of a proportion of which k of n were seen.
-func clopperPearson(k, n float64) (lo, hi float64) {
-	hi = 1
-	if k > 0 {
-		lo = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(.025)
-	}
-	if k < n {
-		hi = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(.975)
-	}
-	return lo, hi
 }

@@ -1,8 +1,6 @@
-package feature_test
+package distance_test
 
 import (
-	"context"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,17 +10,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
-	"coupling/lab/eval/feature"
 )
-
-func ExamplePixels() {
-	m, _ := data.New(1, 1, 1, 3)
-	m.Lo, m.Hi = -1, 1
-	copy(m.Pixels(), []float32{-1, 0, 1})
-	x, _ := feature.Pixels{}.Of(context.Background(), m)
-	fmt.Println(x.RawMatrix().Data)
-	// Output: [0 0.5 1]
-}
 
 // FD-LeNet on real digits orders what the eye orders: other digits are nearer than noisy ones, and noisy ones than noise;
 // KID of other digits is 0 within its error; coverage and recall fall where images are no digits and where nine digits
@@ -55,7 +43,7 @@ func TestFDLeNet(t *testing.T) {
 	noisy, noise, ones := mixed(rng, others, .4), mixed(rng, others, 1), others.Take(others.ByClass()[1])
 	reports := make(map[string]*distance.Report)
 	for name, m := range map[string]*data.Images{"others": others, "noisy": noisy, "noise": noise, "ones": ones} {
-		if reports[name], err = distance.Between(t.Context(), feature.Trained{Model: lenet}, m, real); err != nil {
+		if reports[name], err = distance.Between(t.Context(), lenet, m, real); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %+v", name, *reports[name])
