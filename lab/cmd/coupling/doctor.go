@@ -116,7 +116,7 @@ func checkInception() check {
 	if file == "" {
 		return check{"inception", absent, "COUPLING_INCEPTION names no file: figures print FD-LeNet in place of FID and KID", remedy}
 	}
-	name, err := inception.File{Path: file}.Name()
+	name, err := inception.Name(file)
 	if err != nil {
 		return check{"inception", broken, err.Error(), remedy}
 	}

@@ -78,7 +78,7 @@ func chooseInception(file string) error {
 	if file == "" {
 		return nil
 	}
-	if _, err := (inception.File{Path: file}).Name(); err != nil {
+	if _, err := inception.Name(file); err != nil {
 		return fmt.Errorf("--inception %q: %w; coupling doctor says how to make it", file, err)
 	}
 	return os.Setenv(inception.Variable, file)

@@ -22,7 +22,7 @@ func Chosen() string {
 	}
 	known, ok := names.Load(path)
 	if !ok {
-		name, err := File{Path: path}.Name()
+		name, err := Name(path)
 		if err != nil {
 			name = err.Error()
 		}
@@ -36,7 +36,7 @@ var names sync.Map // of weights, by path
 // OpenChosen opens the file that the user names. Its weights must be those called name, which [Chosen] returned when the cell
 // was listed.
 func OpenChosen(dev *device.Device, name string) (*Network, error) {
-	n, err := File{Path: os.Getenv(Variable)}.Open(dev)
+	n, err := Open(os.Getenv(Variable), dev)
 	if err != nil {
 		return nil, fmt.Errorf("%s = %q: %w", Variable, os.Getenv(Variable), err)
 	}

@@ -1,7 +1,7 @@
 // Package inception is the Inception-v3 whose 2,048 features published FIDs are taken in. Its weights are not part of
 // this module and are never downloaded: the user names a file.
 //
-//	f, err := inception.File{Path: "inception.safetensors"}.Open(dev)
+//	f, err := inception.Open("inception.safetensors", dev)
 //	r, err := distance.Between(ctx, f, generated, real)     // r.Frechet is a FID
 //
 // # The file
@@ -16,7 +16,7 @@
 // All of the names Conv2d_….conv.weight, Mixed_….branch….bn.{weight, bias, running_mean, running_var} must be there with
 // their shapes, and fc.weight with 1,008 rows, by which these weights differ from torchvision's own (1,000), which have
 // the same names and give other numbers. Other names than fc.bias and …num_batches_tracked are refused, and so are
-// values that are not finite and variances that are negative. File.SHA256, where it is given, must be the file's; the
+// values that are not finite and variances that are negative. The
 // name of the features holds the beginning of the SHA-256 of all weights in the order of their names, which does not
 // depend on how they were written to the file. A file whose widths are all divided by 2, 4, 8 or 16 is taken too, for tests,
 // and its name says so: distances in its features are no FIDs. [Chosen] is the file that the user names for figures, by

@@ -50,8 +50,8 @@ func (w plain) conv(name string, x planes, stride, py, px int) planes {
 	return y
 }
 
-// pool takes the maximum or the mean of what lies in the image of each 3×3 window.
-func pool(x planes, stride, pad int, mean bool) planes {
+// poolPlain takes the maximum or the mean of what lies in the image of each 3×3 window.
+func poolPlain(x planes, stride, pad int, mean bool) planes {
 	y := planes{x.c, (x.h+2*pad-3)/stride + 1, (x.w+2*pad-3)/stride + 1, nil}
 	for c := range x.c {
 		for i := range y.h {
@@ -88,25 +88,25 @@ func (w plain) features(x planes) []float64 {
 	tall := func(name string, x planes, pad int) planes { return w.conv(name, x, 1, pad, 0) }
 	half := func(name string, x planes) planes { return w.conv(name, x, 2, 0, 0) }
 	x = p("Conv2d_2b_3x3", c("Conv2d_2a_3x3", half("Conv2d_1a_3x3", x)), 1)
-	x = pool(c("Conv2d_4a_3x3", c("Conv2d_3b_1x1", pool(x, 2, 0, false))), 2, 0, false)
+	x = poolPlain(c("Conv2d_4a_3x3", c("Conv2d_3b_1x1", poolPlain(x, 2, 0, false))), 2, 0, false)
 	for _, m := range []string{"Mixed_5b.", "Mixed_5c.", "Mixed_5d."} {
 		x = join(c(m+"branch1x1", x), p(m+"branch5x5_2", c(m+"branch5x5_1", x), 2),
-			p(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1), 1), c(m+"branch_pool", pool(x, 1, 1, true)))
+			p(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1), 1), c(m+"branch_pool", poolPlain(x, 1, 1, true)))
 	}
 	m := "Mixed_6a."
-	x = join(half(m+"branch3x3", x), half(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1)), pool(x, 2, 0, false))
+	x = join(half(m+"branch3x3", x), half(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1)), poolPlain(x, 2, 0, false))
 	for _, m := range []string{"Mixed_6b.", "Mixed_6c.", "Mixed_6d.", "Mixed_6e."} {
 		d := m + "branch7x7dbl_"
 		x = join(c(m+"branch1x1", x), tall(m+"branch7x7_3", wide(m+"branch7x7_2", c(m+"branch7x7_1", x), 3), 3),
-			wide(d+"5", tall(d+"4", wide(d+"3", tall(d+"2", c(d+"1", x), 3), 3), 3), 3), c(m+"branch_pool", pool(x, 1, 1, true)))
+			wide(d+"5", tall(d+"4", wide(d+"3", tall(d+"2", c(d+"1", x), 3), 3), 3), 3), c(m+"branch_pool", poolPlain(x, 1, 1, true)))
 	}
 	m = "Mixed_7a."
 	x = join(half(m+"branch3x3_2", c(m+"branch3x3_1", x)),
-		half(m+"branch7x7x3_4", tall(m+"branch7x7x3_3", wide(m+"branch7x7x3_2", c(m+"branch7x7x3_1", x), 3), 3)), pool(x, 2, 0, false))
+		half(m+"branch7x7x3_4", tall(m+"branch7x7x3_3", wide(m+"branch7x7x3_2", c(m+"branch7x7x3_1", x), 3), 3)), poolPlain(x, 2, 0, false))
 	for _, m := range []string{"Mixed_7b.", "Mixed_7c."} {
 		a, b := c(m+"branch3x3_1", x), p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1)
 		x = join(c(m+"branch1x1", x), wide(m+"branch3x3_2a", a, 1), tall(m+"branch3x3_2b", a, 1),
-			wide(m+"branch3x3dbl_3a", b, 1), tall(m+"branch3x3dbl_3b", b, 1), c(m+"branch_pool", pool(x, 1, 1, m == "Mixed_7b.")))
+			wide(m+"branch3x3dbl_3a", b, 1), tall(m+"branch3x3dbl_3b", b, 1), c(m+"branch_pool", poolPlain(x, 1, 1, m == "Mixed_7b.")))
 	}
 	out := make([]float64, x.c)
 	for i, v := range x.v {

@@ -21,6 +21,12 @@ func newBuilder(divide int) *builder {
 	return b
 }
 
+// in is the builder of the block with that name.
+func (b builder) in(name string) *builder {
+	b.prefix = name
+	return &b
+}
+
 // conv is a convolution from in to out channels with ReLU.
 func (b *builder) conv(name string, in, out int, w device.Window) *nn.Sequential {
 	if in != 3 {
@@ -53,8 +59,8 @@ func both(before *nn.Sequential, a, b nn.Layer) *nn.Sequential {
 }
 
 // pooled is a pool followed by a 1×1 convolution.
-func (b *builder) pooled(pool nn.Layer, in, out int) *nn.Sequential {
-	return nn.Seq(append([]nn.Layer{pool}, b.conv("branch_pool", in, out, window(1, 1, 0)).Layers...)...)
+func (b *builder) pooled(first nn.Layer, in, out int) *nn.Sequential {
+	return nn.Seq(append([]nn.Layer{first}, b.conv("branch_pool", in, out, window(1, 1, 0)).Layers...)...)
 }
 
 // network is Inception-v3 up to its last mean, for images of 3×299×299 in [−1, 1] to 2,048 features.
@@ -69,28 +75,26 @@ func (b *builder) network() *nn.Sequential {
 		b.mixedB("Mixed_6a.", 288),
 		b.mixedC("Mixed_6b.", 128), b.mixedC("Mixed_6c.", 160), b.mixedC("Mixed_6d.", 160), b.mixedC("Mixed_6e.", 192),
 		b.mixedD("Mixed_7a."),
-		b.mixedE("Mixed_7b.", 1280, &borderMean{}), b.mixedE("Mixed_7c.", 2048, maxPool(1, 1)),
-		&planeMean{},
+		b.mixedE("Mixed_7b.", 1280, pool(borderMean)), b.mixedE("Mixed_7c.", 2048, maxPool(1, 1)),
+		pool(planeMean),
 	)
 }
 
 // mixedA is the block of 35×35.
-func (b *builder) mixedA(name string, in, pool int) nn.Layer {
-	b.prefix = name
-	defer func() { b.prefix = "" }()
+func (b *builder) mixedA(name string, in, out int) nn.Layer {
+	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		b.conv("branch1x1", in, 64, window(1, 1, 0)),
 		chain(b.conv("branch5x5_1", in, 48, window(1, 1, 0)), b.conv("branch5x5_2", 48, 64, window(5, 1, 2))),
 		chain(b.conv("branch3x3dbl_1", in, 64, window(1, 1, 0)), b.conv("branch3x3dbl_2", 64, 96, window(3, 1, 1)),
 			b.conv("branch3x3dbl_3", 96, 96, window(3, 1, 1))),
-		b.pooled(&borderMean{}, in, pool),
+		b.pooled(pool(borderMean), in, out),
 	}}
 }
 
 // mixedB goes from 35×35 to 17×17.
 func (b *builder) mixedB(name string, in int) nn.Layer {
-	b.prefix = name
-	defer func() { b.prefix = "" }()
+	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		b.conv("branch3x3", in, 384, window(3, 2, 0)),
 		chain(b.conv("branch3x3dbl_1", in, 64, window(1, 1, 0)), b.conv("branch3x3dbl_2", 64, 96, window(3, 1, 1)),
@@ -101,21 +105,19 @@ func (b *builder) mixedB(name string, in int) nn.Layer {
 
 // mixedC is the block of 17×17.
 func (b *builder) mixedC(name string, w int) nn.Layer {
-	b.prefix = name
-	defer func() { b.prefix = "" }()
+	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		b.conv("branch1x1", 768, 192, window(1, 1, 0)),
 		chain(b.conv("branch7x7_1", 768, w, window(1, 1, 0)), b.conv("branch7x7_2", w, w, wide(7)), b.conv("branch7x7_3", w, 192, tall(7))),
 		chain(b.conv("branch7x7dbl_1", 768, w, window(1, 1, 0)), b.conv("branch7x7dbl_2", w, w, tall(7)),
 			b.conv("branch7x7dbl_3", w, w, wide(7)), b.conv("branch7x7dbl_4", w, w, tall(7)), b.conv("branch7x7dbl_5", w, 192, wide(7))),
-		b.pooled(&borderMean{}, 768, 192),
+		b.pooled(pool(borderMean), 768, 192),
 	}}
 }
 
 // mixedD goes from 17×17 to 8×8.
 func (b *builder) mixedD(name string) nn.Layer {
-	b.prefix = name
-	defer func() { b.prefix = "" }()
+	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		chain(b.conv("branch3x3_1", 768, 192, window(1, 1, 0)), b.conv("branch3x3_2", 192, 320, window(3, 2, 0))),
 		chain(b.conv("branch7x7x3_1", 768, 192, window(1, 1, 0)), b.conv("branch7x7x3_2", 192, 192, wide(7)),
@@ -125,14 +127,13 @@ func (b *builder) mixedD(name string) nn.Layer {
 }
 
 // mixedE is the block of 8×8. The weights of published FIDs have a maximum for the mean in the last one.
-func (b *builder) mixedE(name string, in int, pool nn.Layer) nn.Layer {
-	b.prefix = name
-	defer func() { b.prefix = "" }()
+func (b *builder) mixedE(name string, in int, first nn.Layer) nn.Layer {
+	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		b.conv("branch1x1", in, 320, window(1, 1, 0)),
 		both(b.conv("branch3x3_1", in, 384, window(1, 1, 0)), b.conv("branch3x3_2a", 384, 384, wide(3)), b.conv("branch3x3_2b", 384, 384, tall(3))),
 		both(chain(b.conv("branch3x3dbl_1", in, 448, window(1, 1, 0)), b.conv("branch3x3dbl_2", 448, 384, window(3, 1, 1))),
 			b.conv("branch3x3dbl_3a", 384, 384, wide(3)), b.conv("branch3x3dbl_3b", 384, 384, tall(3))),
-		b.pooled(pool, in, 192),
+		b.pooled(first, in, 192),
 	}}
 }
