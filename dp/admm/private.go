@@ -1,6 +1,7 @@
 package admm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -13,9 +14,7 @@ import (
 
 // Private says how Algorithm 2 protects the utility parameters of nodes.
 type Private struct {
-	// Budget applies to every node that Nodes does not list.
-	Budget account.Budget
-	Nodes  map[ID]account.Budget
+	Budget account.Budget // of every node
 	// Slope is ρ: the largest slope of any utility that a node might have, u′(v) in [0, ρ]
 	// (Assumption 1). It must be derived from public knowledge, such as a range of parameters, not
 	// from the parameters. Utilities above it are refused.
@@ -32,11 +31,7 @@ type Private struct {
 // η-strongly convex, and its gradient moves by at most Range in each of Parameters coordinates, so that ‖Δv‖ ≤
 // √Parameters·Range/η (Theorem 1 of the paper has Parameters = 1, Range = ρ).
 func (p Private) Sensitivity() float64 {
-	r := p.Range
-	if r == 0 {
-		r = p.Slope
-	}
-	return r * math.Sqrt(float64(max(p.Parameters, 1)))
+	return cmp.Or(p.Range, p.Slope) * math.Sqrt(float64(max(p.Parameters, 1)))
 }
 
 func (p Private) check() error {
@@ -49,14 +44,6 @@ func (p Private) check() error {
 		return bad("Parameters = %d: must be at least 0", p.Parameters)
 	}
 	return nil
-}
-
-// Of is the budget of a node.
-func (p Private) Of(id ID) account.Budget {
-	if b, ok := p.Nodes[id]; ok {
-		return b
-	}
-	return p.Budget
 }
 
 // Protect gives every node its noise scale, the rounds that its budget pays for, and a key from
@@ -75,31 +62,25 @@ func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 		binary.LittleEndian.PutUint64(seed[8*i:], rng.Uint64())
 	}
 	out := make([]Spec, len(specs))
-	rounds := map[roundsKey]int{}
+	rounds, b := map[int]int{}, p.Budget // that it pays for, by the number of neighbours
 	for i, s := range specs {
 		if err := s.checkSlopes(p.Slope); err != nil {
 			return nil, err
 		}
-		b := p.Of(s.ID)
-		key := roundsKey{b, len(s.Neighbours)}
-		if _, known := rounds[key]; !known {
-			n, err := b.Rounds(len(s.Neighbours))
+		degree := len(s.Neighbours)
+		if _, known := rounds[degree]; !known {
+			n, err := b.Rounds(degree)
 			if err != nil {
 				return nil, fmt.Errorf("%v: %w", s.ID, err)
 			}
-			rounds[key] = n
+			rounds[degree] = n
 		}
-		s.Secret = &Secret{Alpha: b.Alpha, Sensitivity: p.Sensitivity(), Slope: p.Slope, Epsilon: b.Epsilon, Delta: b.Delta, Rounds: rounds[key]}
+		s.Secret = &Secret{Alpha: b.Alpha, Sensitivity: p.Sensitivity(), Slope: p.Slope, Epsilon: b.Epsilon, Delta: b.Delta, Rounds: rounds[degree]}
 		id := binary.LittleEndian.AppendUint64(append(seed[:len(seed):len(seed)], byte(s.ID.Side)), uint64(s.ID.Index))
 		s.Secret.Key = sha256.Sum256(id)
 		out[i] = s
 	}
 	return out, nil
-}
-
-type roundsKey struct {
-	budget account.Budget
-	degree int
 }
 
 // SolvePrivate runs Algorithm 2 in this process: a.Rounds rounds in which every node perturbs what

@@ -328,21 +328,17 @@ func (l *line) moments() (mean, variance float64) {
 		d := l.pair.reach * l.pair.reach
 		return d * (l.s + 0.5), d
 	}
-	if !l.near {
-		for j, x := range l.loss {
-			mean += l.tilt[j] * x
-		}
-		for j, x := range l.loss {
-			variance += l.tilt[j] * (x - mean) * (x - mean)
-		}
-		return mean, variance
+	total := 1.0
+	if l.near {
+		total, mean = 1+math.Expm1(l.k0), l.kl
 	}
-	total := 1 + math.Expm1(l.k0)
-	mean = l.kl
 	for j, x := range l.loss {
-		d := l.tilt[j] - l.p[j]
-		if math.Abs(l.s*x) < 0.1 {
+		d := l.tilt[j]
+		switch {
+		case l.near && math.Abs(l.s*x) < 0.1:
 			d = l.p[j] * math.Expm1(l.s*x)
+		case l.near:
+			d -= l.p[j]
 		}
 		mean += d * x
 	}

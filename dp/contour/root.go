@@ -1,6 +1,7 @@
 package contour
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -12,10 +13,7 @@ import (
 // exponent is convex, so there is one. It is found within some part of
 // a standard deviation of the loss; a few digits suffice: any s > 0 gives certified bounds.
 func (a Accountant) saddle(parts []part, eps, start float64) (float64, error) {
-	if start == 0 {
-		start = 1
-	}
-	return bracketRoot(start, func(s float64) (float64, error) {
+	return bracketRoot(cmp.Or(start, 1), func(s float64) (float64, error) {
 		_, mean, variance, err := axis(parts, s)
 		if err != nil {
 			return 0, err

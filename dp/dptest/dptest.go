@@ -1,6 +1,7 @@
 package dptest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,12 +45,7 @@ func (s Subject) delta(steps []pair.Step, eps float64) (pair.Answer, error) {
 	return s.Accountant.Bound(context.Background(), steps, pair.DeltaAt(eps))
 }
 
-func (s Subject) tol() float64 {
-	if s.RelTol == 0 {
-		return 1e-9
-	}
-	return s.RelTol
-}
+func (s Subject) tol() float64 { return cmp.Or(s.RelTol, 1e-9) }
 
 // refused deals with an error: true when the case is over.
 func (s Subject) refused(t testing.TB, steps []pair.Step, err error) bool {

@@ -76,10 +76,7 @@ func (f *profile) chords(nodes []float64) []float64 {
 // tangents returns values at the nodes whose chords lie below a tangent of δ within each cell.
 func (f *profile) tangents(nodes []float64) []float64 {
 	n := len(nodes)
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = math.Inf(1)
-	}
+	out := slices.Repeat([]float64{math.Inf(1)}, n)
 	for i := range n - 1 {
 		a, b := nodes[i], nodes[i+1]
 		atA, atB := 0.0, -1.0

@@ -133,7 +133,7 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		return pair.Interval{}, nil
 	}
 	if !q.invert {
-		if _, inf := infinite(parts, (*part).infinite); flat || q.eps >= best.Upper {
+		if inf := infinite(parts); flat || q.eps >= best.Upper {
 			return pair.Interval{Lower: inf * (1 - 1e-12), Upper: inf * (1 + 1e-12)}, nil
 		}
 		best.Upper = 1
@@ -254,21 +254,18 @@ func (p *part) cells() int { return len(p.high.mass) }
 // errUnit asks for bins that are powers of two.
 var errUnit = errors.New("losses are too many bins apart")
 
-// infinite returns log of the probability of an infinite loss, and that, from the probability of each part.
-func infinite(parts []*part, of func(p *part) float64) (log, inf float64) {
+// infinite returns the probability of an infinite loss.
+func infinite(parts []*part) float64 {
 	survive := 0.0
 	for _, p := range parts {
-		survive += p.times * math.Log1p(-min(1, of(p)))
+		survive += p.times * math.Log1p(-min(1, p.loss.right.inf))
 	}
-	inf = -math.Expm1(survive) + 0 // no −0
-	return math.Log(inf), inf
+	return -math.Expm1(survive) + 0 // no −0
 }
-
-func (p *part) infinite() float64 { return p.loss.right.inf }
 
 // reachable refuses a δ below the probability of an infinite loss.
 func reachable(parts []*part, q question) error {
-	if log, inf := infinite(parts, (*part).infinite); log >= q.logDelta {
+	if inf := infinite(parts); math.Log(inf) >= q.logDelta {
 		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, pair.ErrUnbounded)
 	}
 	return nil

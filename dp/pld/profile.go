@@ -39,9 +39,7 @@ func newProfile(p pair.Pair) *profile {
 // costOf estimates the number of evaluations of the noise that a threshold of a pair and the
 // probabilities beyond it take.
 func costOf(p pair.Pair) int {
-	if m, ok := p.(interface {
-		Components() (p, q []pair.Component)
-	}); ok {
+	if m, ok := p.(*pair.Mixture); ok {
 		p, q := m.Components()
 		return 10 + 6*(len(p)+len(q))
 	}
@@ -54,9 +52,7 @@ func (f *profile) at(eps float64) knot {
 	}
 	var k knot
 	var lp, lq float64
-	if m, ok := f.pair.(interface {
-		DeltaTails(eps float64) (logDelta, logP, logQ float64)
-	}); ok {
+	if m, ok := f.pair.(*pair.Mixture); ok {
 		k.logDelta, lp, lq = m.DeltaTails(eps)
 	} else {
 		k.logDelta = f.pair.LogDelta(eps)

@@ -141,19 +141,15 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 		return nil, err
 	}
 	out := make([]int, 0, int(rate*float64(n))+1)
-	if rate == 1 {
-		for i := range n {
-			out = append(out, i)
-		}
-		return out, nil
-	}
-	below := uint64(rate * (1 << 63) * 2)
+	below, bits := uint64(rate*(1<<63)*2), uint64(0)
 	for i := range n {
-		bits, err := src.Uint64()
-		if err != nil {
-			return nil, err
+		if rate < 1 {
+			var err error
+			if bits, err = src.Uint64(); err != nil {
+				return nil, err
+			}
 		}
-		if bits < below {
+		if rate == 1 || bits < below {
 			out = append(out, i)
 		}
 	}

@@ -2,7 +2,6 @@ package release
 
 import (
 	"crypto/hmac"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, check.All(err, lock.Close())
 	}
@@ -66,7 +65,7 @@ func (l *Ledger) read(path, of string) error {
 	head, rest, whole := strings.Cut(string(content), "\n")
 	switch {
 	case !whole && strings.HasPrefix(of, head):
-		return l.begin(path, of)
+		return l.begin(path, of[len(head):])
 	case !whole || head != of:
 		return fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(head, of), ErrLedger)
 	}
@@ -82,11 +81,7 @@ func (l *Ledger) read(path, of string) error {
 		l.marks = append(l.marks, mark)
 		at += len(line)
 	}
-	if err := l.file.Truncate(int64(at)); err != nil {
-		return err
-	}
-	_, err = l.file.Seek(int64(at), io.SeekStart)
-	return err
+	return l.file.Truncate(int64(at))
 }
 
 // differences names the members of two JSON objects that differ.
@@ -104,33 +99,28 @@ func differences(a, b string) string {
 	return strings.Join(names, ", ")
 }
 
-func (l *Ledger) begin(path, of string) error {
-	if err := l.file.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := l.file.WriteAt([]byte(of+"\n"), 0); err != nil {
-		return err
-	}
-	if _, err := l.file.Seek(0, io.SeekEnd); err != nil {
-		return err
-	}
-	if err := l.file.Sync(); err != nil {
-		return err
-	}
+// begin completes the first line.
+func (l *Ledger) begin(path, rest string) error {
+	err := l.append(rest + "\n")
 	durable.SyncFolder(filepath.Dir(path)) // so that the file's name survives too
-	return nil
+	return err
+}
+
+// append writes to the end of the file and waits until it is on the disk.
+func (l *Ledger) append(text string) error {
+	if _, err := l.file.WriteString(text); err != nil {
+		return err
+	}
+	return l.file.Sync()
 }
 
 func stepLine(k int, mark [32]byte) string { return fmt.Sprintf("step %d %x\n", k, mark) }
 
 // markOf reads the line of step k.
 func markOf(line string, k int) (mark [32]byte, ok bool) {
-	fields := strings.Fields(line)
-	if len(fields) != 3 {
-		return mark, false
-	}
-	b, err := hex.DecodeString(fields[2])
-	if err != nil || len(b) != len(mark) {
+	var step int
+	var b []byte
+	if _, err := fmt.Sscanf(line, "step %d %x\n", &step, &b); err != nil || len(b) != len(mark) {
 		return mark, false
 	}
 	mark = [32]byte(b)
@@ -166,10 +156,7 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 	if k > len(l.marks) {
 		return fmt.Errorf("release: step %d after %d steps in the ledger: %w", k, len(l.marks), ErrLedger)
 	}
-	if _, err := l.file.WriteString(stepLine(k, mark)); err != nil {
-		return err
-	}
-	if err := l.file.Sync(); err != nil {
+	if err := l.append(stepLine(k, mark)); err != nil {
 		return err
 	}
 	l.marks = append(l.marks, mark)

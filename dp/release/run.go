@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -139,9 +140,7 @@ func (r *Run) Loop(ctx context.Context, l Loop) error {
 	if l.Done == nil {
 		l.Done = new(int64)
 	}
-	if l.Every == 0 {
-		l.Every = 100
-	}
+	l.Every = cmp.Or(l.Every, 100)
 	if err := r.resume(l); err != nil {
 		return err
 	}

@@ -46,7 +46,12 @@ func (r rows) Digest(w io.Writer) error { return writeMatrix(w, r.Dense) }
 // writeMatrix writes shape and values.
 func writeMatrix(w io.Writer, m *mat.Dense) error {
 	n, d := m.Dims()
-	for _, part := range []any{[]int64{int64(n), int64(d)}, mat.DenseCopyOf(m).RawMatrix().Data} {
+	return writeAll(w, []int64{int64(n), int64(d)}, mat.DenseCopyOf(m).RawMatrix().Data)
+}
+
+// writeAll writes numbers one after the other.
+func writeAll(w io.Writer, parts ...any) error {
+	for _, part := range parts {
 		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
 			return err
 		}
@@ -93,13 +98,7 @@ func (p pixels) Batch(dev *device.Device, t device.DType, records []int) (*devic
 // Digest writes shape, range, pixels and the images' labels.
 func (p pixels) Digest(w io.Writer) error {
 	n, c, h, wide := p.Shape()
-	head := []int64{int64(n), int64(c), int64(h), int64(wide)}
-	for _, part := range []any{head, []float32{p.Lo, p.Hi}, p.Images.Pixels(), integers(p.Labels)} {
-		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeAll(w, []int64{int64(n), int64(c), int64(h), int64(wide)}, []float32{p.Lo, p.Hi}, p.Images.Pixels(), integers(p.Labels))
 }
 
 func integers(labels []int) []int64 {

@@ -88,17 +88,16 @@ func (a Account) Best() dp.Guarantee {
 	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic}, func(x, y dp.Guarantee) int { return cmp.Compare(x.Epsilon, y.Epsilon) })
 }
 
-// caveats is what Caveats returns.
-var caveats = []string{
-	"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
-	"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
-	"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
-	"Rounds are accounted for as if their number, η and noise were fixed beforehand, as in one run they are; who chooses the rules of a later run by what earlier ones showed composes adaptively chosen mechanisms, for which only the sum is proved here.",
-	"It is the cost of one run; further runs with the same parameters add to it. A node of its own (Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one process keep none.",
-}
-
 // Caveats returns what must be said beside every ε of this package.
-func Caveats() []string { return slices.Clone(caveats) }
+func Caveats() []string {
+	return []string{
+		"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
+		"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
+		"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
+		"Rounds are accounted for as if their number, η and noise were fixed beforehand, as in one run they are; who chooses the rules of a later run by what earlier ones showed composes adaptively chosen mechanisms, for which only the sum is proved here.",
+		"It is the cost of one run; further runs with the same parameters add to it. A node of its own (Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one process keep none.",
+	}
+}
 
 // String is a table of the three, each with what it proves.
 func (a Account) String() string {

@@ -63,9 +63,7 @@ func (c Config) rate(records int) float64 { return min(float64(c.Batch)/float64(
 
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
-	if full, err := c.withDefaults(); err == nil {
-		c = full
-	}
+	c, _ = c.withDefaults() // out of range: Event says so
 	return "DP-SGD on a class-conditional denoiser: sums of clipped gradients, one of each image", fmt.Sprintf("%+v", c)
 }
 

@@ -76,9 +76,7 @@ func (c Config) localNoise() float64 {
 
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
-	if full, err := c.withDefaults(); err == nil {
-		c = full
-	}
+	c, _ = c.withDefaults() // out of range: Event says so
 	return "private semi-dual transport: noisy sums of transport weights, clipped displacements and clipped outer products", fmt.Sprintf("%+v", c)
 }
 

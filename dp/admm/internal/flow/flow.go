@@ -1,7 +1,10 @@
 // Package flow computes maximum flows with real capacities.
 package flow
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Flow is a maximum flow by Dinic's algorithm (1970), which ends after at most V phases of shortest augmenting paths whatever the
 // capacities. Arc a and its reverse a^1 share an edge.
@@ -17,10 +20,7 @@ type Flow struct {
 
 // New returns a network of nodes 0..nodes−1, with flow from one of them to another, with room for so many edges.
 func New(nodes, from, to, edges int) *Flow {
-	f := &Flow{from: from, to: to, first: make([]int32, nodes), level: make([]int32, nodes), turn: make([]int32, nodes)}
-	for i := range f.first {
-		f.first[i] = -1
-	}
+	f := &Flow{from: from, to: to, first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), turn: make([]int32, nodes)}
 	f.next, f.head, f.room = make([]int32, 0, 2*edges), make([]int32, 0, 2*edges), make([]float64, 0, 2*edges)
 	return f
 }
