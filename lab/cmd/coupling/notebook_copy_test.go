@@ -3,20 +3,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"coupling/lab/nb/ipynb"
-	"coupling/lab/nb/jupyter"
 	"coupling/lab/nb/kernel"
 )
 
@@ -81,64 +74,4 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// The tour is opened and saved by Jupyter, and no file of the checkout changes.
-func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
-	if os.Getenv("COUPLING_TEST_NOTEBOOKS") == "" {
-		t.Skip("needs Jupyter: make test-notebooks, or COUPLING_TEST_NOTEBOOKS=1")
-	}
-	if _, err := jupyter.Find(t.Context()); errors.Is(err, jupyter.ErrAbsent) {
-		t.Skip(err)
-	}
-	program := filepath.Join(t.TempDir(), "coupling")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	status := func() string {
-		out, err := exec.Command("git", "status", "--porcelain").Output()
-		if err != nil {
-			t.Skip("no git checkout:", err)
-		}
-		return string(out)
-	}
-	before := status()
-	_, address := openedNotebook(t, program)
-	path := strings.TrimPrefix(address.Path, "/notebooks/")
-	var file struct {
-		Content map[string]any `json:"content"`
-	}
-	if err := json.Unmarshal(contents(t, address, http.MethodGet, path, nil), &file); err != nil {
-		t.Fatal(err)
-	}
-	model, err := json.Marshal(map[string]any{"type": "notebook", "format": "json", "content": file.Content})
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved := contents(t, address, http.MethodPut, path, model)
-	if !strings.HasPrefix(path, ".coupling/notebooks/") || !bytes.Contains(saved, []byte("last_modified")) {
-		t.Errorf("%s: %s", path, saved)
-	}
-	if after := status(); after != before {
-		t.Errorf("git status:\n%s\nand after:\n%s", before, after)
-	}
-}
-
-// contents asks Jupyter for a file, or gives it one, as its pages do.
-func contents(t *testing.T, address *url.URL, method, path string, body []byte) []byte {
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+address.Host+"/api/contents/"+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "token "+address.Query().Get("token"))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s: %v %s", method, path, resp.Status, err, b)
-	}
-	return b
 }

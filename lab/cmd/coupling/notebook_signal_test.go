@@ -62,8 +62,8 @@ func TestNotebookLeavesNothing(t *testing.T) {
 
 // openedNotebook starts the command as a shell does, and waits for the address
 // that it prints.
-func openedNotebook(t *testing.T, program string) (*exec.Cmd, *url.URL) {
-	cmd := exec.Command(program, "notebook", "--no-browser")
+func openedNotebook(t *testing.T, program string, flags ...string) (*exec.Cmd, *url.URL) {
+	cmd := exec.Command(program, append([]string{"notebook", "--no-browser"}, flags...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
