@@ -206,7 +206,7 @@ func DecoderOf(name string, ds []Decoder) (Decoder, error) {
 		}
 		names = append(names, d.Experiment)
 	}
-	return Decoder{}, fmt.Errorf("experiment %q: there is none; %s", name, DidYouMean(name, names))
+	return Decoder{}, fmt.Errorf("experiment %q: %w; %s", name, ErrNoExperiment, DidYouMean(name, names))
 }
 
 // ParseJob returns the identity in a line of [EncodeJob], without knowing the experiment: which

@@ -24,6 +24,8 @@ var (
 	// ErrFormat says that another version of the lab wrote the record. It is
 	// neither read nor computed again.
 	ErrFormat = errors.New("written by a newer version of coupling: use that, or another store (--store, $COUPLING_STORE)")
+	// ErrNoExperiment says that a program does not have the experiment.
+	ErrNoExperiment = errors.New("there is none")
 	// ErrBusy says that another process computes the cell; see [Job.Try].
 	ErrBusy = errors.New("another process computes the cell")
 )

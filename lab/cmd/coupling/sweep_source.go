@@ -49,6 +49,9 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
 		}
 		sweep, err := sweepfile.Read(name, figures.Decoders())
+		if errors.Is(err, lab.ErrNoExperiment) {
+			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err, filepath.Join(filepath.Dir(name), "main.go"))
+		}
 		if err != nil {
 			return own, usage(err)
 		}
