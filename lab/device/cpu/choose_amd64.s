@@ -522,8 +522,8 @@ TEXT ·asmTileAbs(SB), NOSPLIT, $0-64
 	JMP  ·tileAbs32AVX512(SB)
 	JMP  ·tileAbs32AVX2(SB)
 
-// func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step int)
-TEXT ·asmTapsTall(SB), NOSPLIT, $0-64
+// func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTapsTall(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·tapsTall64AVX512(SB)
@@ -535,8 +535,8 @@ TEXT ·asmTapsTall(SB), NOSPLIT, $0-64
 	JMP  ·tapsTall32AVX512(SB)
 	JMP  ·tapsTall32AVX2(SB)
 
-// func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step int)
-TEXT ·asmTapsShort(SB), NOSPLIT, $0-64
+// func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTapsShort(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·tapsShort64AVX512(SB)
@@ -548,8 +548,8 @@ TEXT ·asmTapsShort(SB), NOSPLIT, $0-64
 	JMP  ·tapsShort32AVX512(SB)
 	JMP  ·tapsShort32AVX2(SB)
 
-// func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step int)
-TEXT ·asmTapsWide(SB), NOSPLIT, $0-64
+// func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTapsWide(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·tapsWide64AVX512(SB)
@@ -561,8 +561,8 @@ TEXT ·asmTapsWide(SB), NOSPLIT, $0-64
 	JMP  ·tapsWide32AVX512(SB)
 	JMP  ·tapsWide32AVX2(SB)
 
-// func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step int)
-TEXT ·asmTapsFew(SB), NOSPLIT, $0-64
+// func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTapsFew(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·tapsFew64AVX512(SB)
@@ -574,8 +574,8 @@ TEXT ·asmTapsFew(SB), NOSPLIT, $0-64
 	JMP  ·tapsFew32AVX512(SB)
 	JMP  ·tapsFew32AVX2(SB)
 
-// func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int)
-TEXT ·asmTransposeStrip(SB), NOSPLIT, $0-48
+// func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int)
+TEXT ·asmTransposeStrip(SB), NOSPLIT, $0-64
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·transposeStrip64AVX512(SB)

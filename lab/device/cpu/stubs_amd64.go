@@ -805,102 +805,102 @@ func tileAbs32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, strid
 // tapsTall64AVX512 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsTall64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsTall64AVX2 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsTall64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsTall32AVX512 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsTall32AVX2 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsShort64AVX512 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsShort64AVX2 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsShort32AVX512 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsShort32AVX2 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsWide64AVX512 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsWide64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsWide64AVX2 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsWide64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsWide32AVX512 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsWide32AVX2 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsFew64AVX512 is tapsWide for half as many groups.
 //
 //go:noescape
-func tapsFew64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsFew64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsFew64AVX2 is tapsWide for half as many groups.
 //
 //go:noescape
-func tapsFew64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsFew64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
 // tapsFew32AVX512 is tapsWide for half as many groups.
 //
 //go:noescape
-func tapsFew32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsFew32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsFew32AVX2 is tapsWide for half as many groups.
 //
 //go:noescape
-func tapsFew32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsFew32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
-// transposeStrip64AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
+// transposeStrip64AVX512 writes squares of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+func transposeStrip64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 
-// transposeStrip64AVX2 writes strips of eight (float64: four) rows of src as columns of dst.
+// transposeStrip64AVX2 writes squares of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+func transposeStrip64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 
-// transposeStrip32AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
+// transposeStrip32AVX512 writes squares of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 
-// transposeStrip32AVX2 writes strips of eight (float64: four) rows of src as columns of dst.
+// transposeStrip32AVX2 writes squares of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 
 // mixedDot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
@@ -1093,19 +1093,19 @@ func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
 func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
 
 //go:noescape
-func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step int)
+func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
-func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step int)
+func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
-func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step int)
+func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
-func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step int)
+func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
-func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int)
+func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int)
 
 //go:noescape
 func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)

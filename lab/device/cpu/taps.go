@@ -96,20 +96,27 @@ func (k Kernels[T]) TapGroups(width int) int {
 // tapDepth is the taps that are summed before the sum is added to acc.
 const tapDepth = 256
 
-// SumTaps adds to acc, rows of width elements, four to a group,
+// SumTaps adds to acc, or where it is new writes to it, rows of width elements, four to a group,
 //
 //	acc[4g+r, j] += Σ_k image[groups[g] + r·step + offset_k] · b[k·width + j],
 //
 // in blocks of 256 taps in their order. width is one of Strips. len(acc) is that of a multiple of TapGroups groups;
 // what it holds beyond len(groups) of them is of no account. b has a row for each offset.
-func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width int) {
+func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width int, isNew bool) {
 	team := k.TapGroups(width)
 	k.checkTaps(acc, image, groups, step, offsets, b, width, team)
 	k.ISA = k.tapISA(width)
 	f := k.form()
 	lanes, _ := k.tapLanes()
 	var rest [6]int
+	if isNew && len(offsets.at) == 0 {
+		clear(acc)
+	}
 	for lo := 0; lo < len(offsets.at) && len(groups) > 0; lo += tapDepth {
+		held := 1
+		if isNew && lo == 0 {
+			held = 0
+		}
 		depth := min(tapDepth, len(offsets.at)-lo)
 		from, rows := image[offsets.at[lo]:], at(b[lo*width:])
 		for g := 0; g < len(groups); g += team {
@@ -123,15 +130,15 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 			few := n < team && n <= (team+1)/2
 			switch {
 			case f == plain:
-				plainTaps(acc[g*Group*width:], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:])
+				plainTaps(acc[g*Group*width:][:Group*width], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:], held)
 			case width != lanes && few:
-				asmTapsFew(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsFew(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			case width != lanes:
-				asmTapsWide(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsWide(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			case few:
-				asmTapsShort(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsShort(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			default:
-				asmTapsTall(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsTall(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			}
 		}
 	}
@@ -155,7 +162,10 @@ func (k Kernels[T]) checkTaps(acc, image []T, groups []int, step int, offsets Of
 }
 
 // plainTaps is one group in Go, of four channels.
-func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T) {
+func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T, held int) {
+	if held == 0 {
+		clear(acc)
+	}
 	for r := range Group {
 		var s [4]T
 		for k, o := range offsets {
@@ -185,11 +195,19 @@ func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, 
 		plainTranspose(dst, dstStride, src, srcStride, rows, cols)
 		return
 	}
-	for at := 0; at < rows; at += side {
-		i, j := min(at, rows-side), cols-side // the last squares overlap those before
-		asmTransposeStrip(f, ptr(&dst[i]), ptr(&src[i*srcStride]), dstStride, srcStride, cols/side)
-		if cols%side > 0 {
-			asmTransposeStrip(f, ptr(&dst[j*dstStride+i]), ptr(&src[i*srcStride+j]), dstStride, srcStride, 1)
+	// Squares along the longer axis; the last ones overlap those before.
+	dstMove, srcMove := 1, srcStride
+	short, long, dstShort, srcShort := cols, rows, dstStride, 1
+	if cols > rows {
+		dstMove, srcMove = dstStride, 1
+		short, long, dstShort, srcShort = rows, cols, 1, srcStride
+	}
+	for at := 0; at < short; at += side {
+		i := min(at, short-side)
+		d, s, last := dst[i*dstShort:], src[i*srcShort:], long-side
+		asmTransposeStrip(f, ptr(&d[0]), ptr(&s[0]), dstStride, srcStride, dstMove*side, srcMove*side, long/side)
+		if long%side > 0 {
+			asmTransposeStrip(f, ptr(&d[last*dstMove]), ptr(&s[last*srcMove]), dstStride, srcStride, 0, 0, 1)
 		}
 	}
 }

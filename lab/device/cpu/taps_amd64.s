@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func tapsTall64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsTall64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsTall64AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsTall64AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -91,61 +91,66 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+	VADDPD 512(AX), Z8, Z8
+	VADDPD 576(AX), Z9, Z9
+	VADDPD 640(AX), Z10, Z10
+	VADDPD 704(AX), Z11, Z11
+	VADDPD 768(AX), Z12, Z12
+	VADDPD 832(AX), Z13, Z13
+	VADDPD 896(AX), Z14, Z14
+	VADDPD 960(AX), Z15, Z15
+	VADDPD 1024(AX), Z16, Z16
+	VADDPD 1088(AX), Z17, Z17
+	VADDPD 1152(AX), Z18, Z18
+	VADDPD 1216(AX), Z19, Z19
+	VADDPD 1280(AX), Z20, Z20
+	VADDPD 1344(AX), Z21, Z21
+	VADDPD 1408(AX), Z22, Z22
+	VADDPD 1472(AX), Z23, Z23
+
+store3:
 	VMOVUPD Z0, (AX)
-	VADDPD  64(AX), Z1, Z1
 	VMOVUPD Z1, 64(AX)
-	VADDPD  128(AX), Z2, Z2
 	VMOVUPD Z2, 128(AX)
-	VADDPD  192(AX), Z3, Z3
 	VMOVUPD Z3, 192(AX)
-	VADDPD  256(AX), Z4, Z4
 	VMOVUPD Z4, 256(AX)
-	VADDPD  320(AX), Z5, Z5
 	VMOVUPD Z5, 320(AX)
-	VADDPD  384(AX), Z6, Z6
 	VMOVUPD Z6, 384(AX)
-	VADDPD  448(AX), Z7, Z7
 	VMOVUPD Z7, 448(AX)
-	VADDPD  512(AX), Z8, Z8
 	VMOVUPD Z8, 512(AX)
-	VADDPD  576(AX), Z9, Z9
 	VMOVUPD Z9, 576(AX)
-	VADDPD  640(AX), Z10, Z10
 	VMOVUPD Z10, 640(AX)
-	VADDPD  704(AX), Z11, Z11
 	VMOVUPD Z11, 704(AX)
-	VADDPD  768(AX), Z12, Z12
 	VMOVUPD Z12, 768(AX)
-	VADDPD  832(AX), Z13, Z13
 	VMOVUPD Z13, 832(AX)
-	VADDPD  896(AX), Z14, Z14
 	VMOVUPD Z14, 896(AX)
-	VADDPD  960(AX), Z15, Z15
 	VMOVUPD Z15, 960(AX)
-	VADDPD  1024(AX), Z16, Z16
 	VMOVUPD Z16, 1024(AX)
-	VADDPD  1088(AX), Z17, Z17
 	VMOVUPD Z17, 1088(AX)
-	VADDPD  1152(AX), Z18, Z18
 	VMOVUPD Z18, 1152(AX)
-	VADDPD  1216(AX), Z19, Z19
 	VMOVUPD Z19, 1216(AX)
-	VADDPD  1280(AX), Z20, Z20
 	VMOVUPD Z20, 1280(AX)
-	VADDPD  1344(AX), Z21, Z21
 	VMOVUPD Z21, 1344(AX)
-	VADDPD  1408(AX), Z22, Z22
 	VMOVUPD Z22, 1408(AX)
-	VADDPD  1472(AX), Z23, Z23
 	VMOVUPD Z23, 1472(AX)
 	VZEROUPPER
 	RET
 
-// func tapsTall64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsTall64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsTall64AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsTall64AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -211,37 +216,42 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VADDPD 96(AX), Y3, Y3
+	VADDPD 128(AX), Y4, Y4
+	VADDPD 160(AX), Y5, Y5
+	VADDPD 192(AX), Y6, Y6
+	VADDPD 224(AX), Y7, Y7
+	VADDPD 256(AX), Y8, Y8
+	VADDPD 288(AX), Y9, Y9
+	VADDPD 320(AX), Y10, Y10
+	VADDPD 352(AX), Y11, Y11
+
+store3:
 	VMOVUPD Y0, (AX)
-	VADDPD  32(AX), Y1, Y1
 	VMOVUPD Y1, 32(AX)
-	VADDPD  64(AX), Y2, Y2
 	VMOVUPD Y2, 64(AX)
-	VADDPD  96(AX), Y3, Y3
 	VMOVUPD Y3, 96(AX)
-	VADDPD  128(AX), Y4, Y4
 	VMOVUPD Y4, 128(AX)
-	VADDPD  160(AX), Y5, Y5
 	VMOVUPD Y5, 160(AX)
-	VADDPD  192(AX), Y6, Y6
 	VMOVUPD Y6, 192(AX)
-	VADDPD  224(AX), Y7, Y7
 	VMOVUPD Y7, 224(AX)
-	VADDPD  256(AX), Y8, Y8
 	VMOVUPD Y8, 256(AX)
-	VADDPD  288(AX), Y9, Y9
 	VMOVUPD Y9, 288(AX)
-	VADDPD  320(AX), Y10, Y10
 	VMOVUPD Y10, 320(AX)
-	VADDPD  352(AX), Y11, Y11
 	VMOVUPD Y11, 352(AX)
 	VZEROUPPER
 	RET
 
-// func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsTall32AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsTall32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -328,61 +338,66 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	VADDPS 512(AX), Z8, Z8
+	VADDPS 576(AX), Z9, Z9
+	VADDPS 640(AX), Z10, Z10
+	VADDPS 704(AX), Z11, Z11
+	VADDPS 768(AX), Z12, Z12
+	VADDPS 832(AX), Z13, Z13
+	VADDPS 896(AX), Z14, Z14
+	VADDPS 960(AX), Z15, Z15
+	VADDPS 1024(AX), Z16, Z16
+	VADDPS 1088(AX), Z17, Z17
+	VADDPS 1152(AX), Z18, Z18
+	VADDPS 1216(AX), Z19, Z19
+	VADDPS 1280(AX), Z20, Z20
+	VADDPS 1344(AX), Z21, Z21
+	VADDPS 1408(AX), Z22, Z22
+	VADDPS 1472(AX), Z23, Z23
+
+store3:
 	VMOVUPS Z0, (AX)
-	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
-	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
-	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
-	VADDPS  256(AX), Z4, Z4
 	VMOVUPS Z4, 256(AX)
-	VADDPS  320(AX), Z5, Z5
 	VMOVUPS Z5, 320(AX)
-	VADDPS  384(AX), Z6, Z6
 	VMOVUPS Z6, 384(AX)
-	VADDPS  448(AX), Z7, Z7
 	VMOVUPS Z7, 448(AX)
-	VADDPS  512(AX), Z8, Z8
 	VMOVUPS Z8, 512(AX)
-	VADDPS  576(AX), Z9, Z9
 	VMOVUPS Z9, 576(AX)
-	VADDPS  640(AX), Z10, Z10
 	VMOVUPS Z10, 640(AX)
-	VADDPS  704(AX), Z11, Z11
 	VMOVUPS Z11, 704(AX)
-	VADDPS  768(AX), Z12, Z12
 	VMOVUPS Z12, 768(AX)
-	VADDPS  832(AX), Z13, Z13
 	VMOVUPS Z13, 832(AX)
-	VADDPS  896(AX), Z14, Z14
 	VMOVUPS Z14, 896(AX)
-	VADDPS  960(AX), Z15, Z15
 	VMOVUPS Z15, 960(AX)
-	VADDPS  1024(AX), Z16, Z16
 	VMOVUPS Z16, 1024(AX)
-	VADDPS  1088(AX), Z17, Z17
 	VMOVUPS Z17, 1088(AX)
-	VADDPS  1152(AX), Z18, Z18
 	VMOVUPS Z18, 1152(AX)
-	VADDPS  1216(AX), Z19, Z19
 	VMOVUPS Z19, 1216(AX)
-	VADDPS  1280(AX), Z20, Z20
 	VMOVUPS Z20, 1280(AX)
-	VADDPS  1344(AX), Z21, Z21
 	VMOVUPS Z21, 1344(AX)
-	VADDPS  1408(AX), Z22, Z22
 	VMOVUPS Z22, 1408(AX)
-	VADDPS  1472(AX), Z23, Z23
 	VMOVUPS Z23, 1472(AX)
 	VZEROUPPER
 	RET
 
-// func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsTall32AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsTall32AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -448,37 +463,42 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS 128(AX), Y4, Y4
+	VADDPS 160(AX), Y5, Y5
+	VADDPS 192(AX), Y6, Y6
+	VADDPS 224(AX), Y7, Y7
+	VADDPS 256(AX), Y8, Y8
+	VADDPS 288(AX), Y9, Y9
+	VADDPS 320(AX), Y10, Y10
+	VADDPS 352(AX), Y11, Y11
+
+store3:
 	VMOVUPS Y0, (AX)
-	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
-	VADDPS  64(AX), Y2, Y2
 	VMOVUPS Y2, 64(AX)
-	VADDPS  96(AX), Y3, Y3
 	VMOVUPS Y3, 96(AX)
-	VADDPS  128(AX), Y4, Y4
 	VMOVUPS Y4, 128(AX)
-	VADDPS  160(AX), Y5, Y5
 	VMOVUPS Y5, 160(AX)
-	VADDPS  192(AX), Y6, Y6
 	VMOVUPS Y6, 192(AX)
-	VADDPS  224(AX), Y7, Y7
 	VMOVUPS Y7, 224(AX)
-	VADDPS  256(AX), Y8, Y8
 	VMOVUPS Y8, 256(AX)
-	VADDPS  288(AX), Y9, Y9
 	VMOVUPS Y9, 288(AX)
-	VADDPS  320(AX), Y10, Y10
 	VMOVUPS Y10, 320(AX)
-	VADDPS  352(AX), Y11, Y11
 	VMOVUPS Y11, 352(AX)
 	VZEROUPPER
 	RET
 
-// func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsShort64AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsShort64AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -532,37 +552,42 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+	VADDPD 512(AX), Z8, Z8
+	VADDPD 576(AX), Z9, Z9
+	VADDPD 640(AX), Z10, Z10
+	VADDPD 704(AX), Z11, Z11
+
+store3:
 	VMOVUPD Z0, (AX)
-	VADDPD  64(AX), Z1, Z1
 	VMOVUPD Z1, 64(AX)
-	VADDPD  128(AX), Z2, Z2
 	VMOVUPD Z2, 128(AX)
-	VADDPD  192(AX), Z3, Z3
 	VMOVUPD Z3, 192(AX)
-	VADDPD  256(AX), Z4, Z4
 	VMOVUPD Z4, 256(AX)
-	VADDPD  320(AX), Z5, Z5
 	VMOVUPD Z5, 320(AX)
-	VADDPD  384(AX), Z6, Z6
 	VMOVUPD Z6, 384(AX)
-	VADDPD  448(AX), Z7, Z7
 	VMOVUPD Z7, 448(AX)
-	VADDPD  512(AX), Z8, Z8
 	VMOVUPD Z8, 512(AX)
-	VADDPD  576(AX), Z9, Z9
 	VMOVUPD Z9, 576(AX)
-	VADDPD  640(AX), Z10, Z10
 	VMOVUPD Z10, 640(AX)
-	VADDPD  704(AX), Z11, Z11
 	VMOVUPD Z11, 704(AX)
 	VZEROUPPER
 	RET
 
-// func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsShort64AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsShort64AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -613,29 +638,34 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VADDPD 96(AX), Y3, Y3
+	VADDPD 128(AX), Y4, Y4
+	VADDPD 160(AX), Y5, Y5
+	VADDPD 192(AX), Y6, Y6
+	VADDPD 224(AX), Y7, Y7
+
+store3:
 	VMOVUPD Y0, (AX)
-	VADDPD  32(AX), Y1, Y1
 	VMOVUPD Y1, 32(AX)
-	VADDPD  64(AX), Y2, Y2
 	VMOVUPD Y2, 64(AX)
-	VADDPD  96(AX), Y3, Y3
 	VMOVUPD Y3, 96(AX)
-	VADDPD  128(AX), Y4, Y4
 	VMOVUPD Y4, 128(AX)
-	VADDPD  160(AX), Y5, Y5
 	VMOVUPD Y5, 160(AX)
-	VADDPD  192(AX), Y6, Y6
 	VMOVUPD Y6, 192(AX)
-	VADDPD  224(AX), Y7, Y7
 	VMOVUPD Y7, 224(AX)
 	VZEROUPPER
 	RET
 
-// func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -689,37 +719,42 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	VADDPS 512(AX), Z8, Z8
+	VADDPS 576(AX), Z9, Z9
+	VADDPS 640(AX), Z10, Z10
+	VADDPS 704(AX), Z11, Z11
+
+store3:
 	VMOVUPS Z0, (AX)
-	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
-	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
-	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
-	VADDPS  256(AX), Z4, Z4
 	VMOVUPS Z4, 256(AX)
-	VADDPS  320(AX), Z5, Z5
 	VMOVUPS Z5, 320(AX)
-	VADDPS  384(AX), Z6, Z6
 	VMOVUPS Z6, 384(AX)
-	VADDPS  448(AX), Z7, Z7
 	VMOVUPS Z7, 448(AX)
-	VADDPS  512(AX), Z8, Z8
 	VMOVUPS Z8, 512(AX)
-	VADDPS  576(AX), Z9, Z9
 	VMOVUPS Z9, 576(AX)
-	VADDPS  640(AX), Z10, Z10
 	VMOVUPS Z10, 640(AX)
-	VADDPS  704(AX), Z11, Z11
 	VMOVUPS Z11, 704(AX)
 	VZEROUPPER
 	RET
 
-// func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsShort32AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsShort32AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -770,29 +805,34 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS 128(AX), Y4, Y4
+	VADDPS 160(AX), Y5, Y5
+	VADDPS 192(AX), Y6, Y6
+	VADDPS 224(AX), Y7, Y7
+
+store3:
 	VMOVUPS Y0, (AX)
-	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
-	VADDPS  64(AX), Y2, Y2
 	VMOVUPS Y2, 64(AX)
-	VADDPS  96(AX), Y3, Y3
 	VMOVUPS Y3, 96(AX)
-	VADDPS  128(AX), Y4, Y4
 	VMOVUPS Y4, 128(AX)
-	VADDPS  160(AX), Y5, Y5
 	VMOVUPS Y5, 160(AX)
-	VADDPS  192(AX), Y6, Y6
 	VMOVUPS Y6, 192(AX)
-	VADDPS  224(AX), Y7, Y7
 	VMOVUPS Y7, 224(AX)
 	VZEROUPPER
 	RET
 
-// func tapsWide64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsWide64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsWide64AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsWide64AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -883,61 +923,66 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+	VADDPD 512(AX), Z8, Z8
+	VADDPD 576(AX), Z9, Z9
+	VADDPD 640(AX), Z10, Z10
+	VADDPD 704(AX), Z11, Z11
+	VADDPD 768(AX), Z12, Z12
+	VADDPD 832(AX), Z13, Z13
+	VADDPD 896(AX), Z14, Z14
+	VADDPD 960(AX), Z15, Z15
+	VADDPD 1024(AX), Z16, Z16
+	VADDPD 1088(AX), Z17, Z17
+	VADDPD 1152(AX), Z18, Z18
+	VADDPD 1216(AX), Z19, Z19
+	VADDPD 1280(AX), Z20, Z20
+	VADDPD 1344(AX), Z21, Z21
+	VADDPD 1408(AX), Z22, Z22
+	VADDPD 1472(AX), Z23, Z23
+
+store3:
 	VMOVUPD Z0, (AX)
-	VADDPD  64(AX), Z1, Z1
 	VMOVUPD Z1, 64(AX)
-	VADDPD  128(AX), Z2, Z2
 	VMOVUPD Z2, 128(AX)
-	VADDPD  192(AX), Z3, Z3
 	VMOVUPD Z3, 192(AX)
-	VADDPD  256(AX), Z4, Z4
 	VMOVUPD Z4, 256(AX)
-	VADDPD  320(AX), Z5, Z5
 	VMOVUPD Z5, 320(AX)
-	VADDPD  384(AX), Z6, Z6
 	VMOVUPD Z6, 384(AX)
-	VADDPD  448(AX), Z7, Z7
 	VMOVUPD Z7, 448(AX)
-	VADDPD  512(AX), Z8, Z8
 	VMOVUPD Z8, 512(AX)
-	VADDPD  576(AX), Z9, Z9
 	VMOVUPD Z9, 576(AX)
-	VADDPD  640(AX), Z10, Z10
 	VMOVUPD Z10, 640(AX)
-	VADDPD  704(AX), Z11, Z11
 	VMOVUPD Z11, 704(AX)
-	VADDPD  768(AX), Z12, Z12
 	VMOVUPD Z12, 768(AX)
-	VADDPD  832(AX), Z13, Z13
 	VMOVUPD Z13, 832(AX)
-	VADDPD  896(AX), Z14, Z14
 	VMOVUPD Z14, 896(AX)
-	VADDPD  960(AX), Z15, Z15
 	VMOVUPD Z15, 960(AX)
-	VADDPD  1024(AX), Z16, Z16
 	VMOVUPD Z16, 1024(AX)
-	VADDPD  1088(AX), Z17, Z17
 	VMOVUPD Z17, 1088(AX)
-	VADDPD  1152(AX), Z18, Z18
 	VMOVUPD Z18, 1152(AX)
-	VADDPD  1216(AX), Z19, Z19
 	VMOVUPD Z19, 1216(AX)
-	VADDPD  1280(AX), Z20, Z20
 	VMOVUPD Z20, 1280(AX)
-	VADDPD  1344(AX), Z21, Z21
 	VMOVUPD Z21, 1344(AX)
-	VADDPD  1408(AX), Z22, Z22
 	VMOVUPD Z22, 1408(AX)
-	VADDPD  1472(AX), Z23, Z23
 	VMOVUPD Z23, 1472(AX)
 	VZEROUPPER
 	RET
 
-// func tapsWide64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsWide64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsWide64AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsWide64AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -991,37 +1036,42 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VADDPD 96(AX), Y3, Y3
+	VADDPD 128(AX), Y4, Y4
+	VADDPD 160(AX), Y5, Y5
+	VADDPD 192(AX), Y6, Y6
+	VADDPD 224(AX), Y7, Y7
+	VADDPD 256(AX), Y8, Y8
+	VADDPD 288(AX), Y9, Y9
+	VADDPD 320(AX), Y10, Y10
+	VADDPD 352(AX), Y11, Y11
+
+store3:
 	VMOVUPD Y0, (AX)
-	VADDPD  32(AX), Y1, Y1
 	VMOVUPD Y1, 32(AX)
-	VADDPD  64(AX), Y2, Y2
 	VMOVUPD Y2, 64(AX)
-	VADDPD  96(AX), Y3, Y3
 	VMOVUPD Y3, 96(AX)
-	VADDPD  128(AX), Y4, Y4
 	VMOVUPD Y4, 128(AX)
-	VADDPD  160(AX), Y5, Y5
 	VMOVUPD Y5, 160(AX)
-	VADDPD  192(AX), Y6, Y6
 	VMOVUPD Y6, 192(AX)
-	VADDPD  224(AX), Y7, Y7
 	VMOVUPD Y7, 224(AX)
-	VADDPD  256(AX), Y8, Y8
 	VMOVUPD Y8, 256(AX)
-	VADDPD  288(AX), Y9, Y9
 	VMOVUPD Y9, 288(AX)
-	VADDPD  320(AX), Y10, Y10
 	VMOVUPD Y10, 320(AX)
-	VADDPD  352(AX), Y11, Y11
 	VMOVUPD Y11, 352(AX)
 	VZEROUPPER
 	RET
 
-// func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsWide32AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsWide32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -1112,61 +1162,66 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	VADDPS 512(AX), Z8, Z8
+	VADDPS 576(AX), Z9, Z9
+	VADDPS 640(AX), Z10, Z10
+	VADDPS 704(AX), Z11, Z11
+	VADDPS 768(AX), Z12, Z12
+	VADDPS 832(AX), Z13, Z13
+	VADDPS 896(AX), Z14, Z14
+	VADDPS 960(AX), Z15, Z15
+	VADDPS 1024(AX), Z16, Z16
+	VADDPS 1088(AX), Z17, Z17
+	VADDPS 1152(AX), Z18, Z18
+	VADDPS 1216(AX), Z19, Z19
+	VADDPS 1280(AX), Z20, Z20
+	VADDPS 1344(AX), Z21, Z21
+	VADDPS 1408(AX), Z22, Z22
+	VADDPS 1472(AX), Z23, Z23
+
+store3:
 	VMOVUPS Z0, (AX)
-	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
-	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
-	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
-	VADDPS  256(AX), Z4, Z4
 	VMOVUPS Z4, 256(AX)
-	VADDPS  320(AX), Z5, Z5
 	VMOVUPS Z5, 320(AX)
-	VADDPS  384(AX), Z6, Z6
 	VMOVUPS Z6, 384(AX)
-	VADDPS  448(AX), Z7, Z7
 	VMOVUPS Z7, 448(AX)
-	VADDPS  512(AX), Z8, Z8
 	VMOVUPS Z8, 512(AX)
-	VADDPS  576(AX), Z9, Z9
 	VMOVUPS Z9, 576(AX)
-	VADDPS  640(AX), Z10, Z10
 	VMOVUPS Z10, 640(AX)
-	VADDPS  704(AX), Z11, Z11
 	VMOVUPS Z11, 704(AX)
-	VADDPS  768(AX), Z12, Z12
 	VMOVUPS Z12, 768(AX)
-	VADDPS  832(AX), Z13, Z13
 	VMOVUPS Z13, 832(AX)
-	VADDPS  896(AX), Z14, Z14
 	VMOVUPS Z14, 896(AX)
-	VADDPS  960(AX), Z15, Z15
 	VMOVUPS Z15, 960(AX)
-	VADDPS  1024(AX), Z16, Z16
 	VMOVUPS Z16, 1024(AX)
-	VADDPS  1088(AX), Z17, Z17
 	VMOVUPS Z17, 1088(AX)
-	VADDPS  1152(AX), Z18, Z18
 	VMOVUPS Z18, 1152(AX)
-	VADDPS  1216(AX), Z19, Z19
 	VMOVUPS Z19, 1216(AX)
-	VADDPS  1280(AX), Z20, Z20
 	VMOVUPS Z20, 1280(AX)
-	VADDPS  1344(AX), Z21, Z21
 	VMOVUPS Z21, 1344(AX)
-	VADDPS  1408(AX), Z22, Z22
 	VMOVUPS Z22, 1408(AX)
-	VADDPS  1472(AX), Z23, Z23
 	VMOVUPS Z23, 1472(AX)
 	VZEROUPPER
 	RET
 
-// func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsWide32AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsWide32AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -1220,37 +1275,42 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS 128(AX), Y4, Y4
+	VADDPS 160(AX), Y5, Y5
+	VADDPS 192(AX), Y6, Y6
+	VADDPS 224(AX), Y7, Y7
+	VADDPS 256(AX), Y8, Y8
+	VADDPS 288(AX), Y9, Y9
+	VADDPS 320(AX), Y10, Y10
+	VADDPS 352(AX), Y11, Y11
+
+store3:
 	VMOVUPS Y0, (AX)
-	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
-	VADDPS  64(AX), Y2, Y2
 	VMOVUPS Y2, 64(AX)
-	VADDPS  96(AX), Y3, Y3
 	VMOVUPS Y3, 96(AX)
-	VADDPS  128(AX), Y4, Y4
 	VMOVUPS Y4, 128(AX)
-	VADDPS  160(AX), Y5, Y5
 	VMOVUPS Y5, 160(AX)
-	VADDPS  192(AX), Y6, Y6
 	VMOVUPS Y6, 192(AX)
-	VADDPS  224(AX), Y7, Y7
 	VMOVUPS Y7, 224(AX)
-	VADDPS  256(AX), Y8, Y8
 	VMOVUPS Y8, 256(AX)
-	VADDPS  288(AX), Y9, Y9
 	VMOVUPS Y9, 288(AX)
-	VADDPS  320(AX), Y10, Y10
 	VMOVUPS Y10, 320(AX)
-	VADDPS  352(AX), Y11, Y11
 	VMOVUPS Y11, 352(AX)
 	VZEROUPPER
 	RET
 
-// func tapsFew64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsFew64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsFew64AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsFew64AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -1318,45 +1378,50 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+	VADDPD 512(AX), Z8, Z8
+	VADDPD 576(AX), Z9, Z9
+	VADDPD 640(AX), Z10, Z10
+	VADDPD 704(AX), Z11, Z11
+	VADDPD 768(AX), Z12, Z12
+	VADDPD 832(AX), Z13, Z13
+	VADDPD 896(AX), Z14, Z14
+	VADDPD 960(AX), Z15, Z15
+
+store3:
 	VMOVUPD Z0, (AX)
-	VADDPD  64(AX), Z1, Z1
 	VMOVUPD Z1, 64(AX)
-	VADDPD  128(AX), Z2, Z2
 	VMOVUPD Z2, 128(AX)
-	VADDPD  192(AX), Z3, Z3
 	VMOVUPD Z3, 192(AX)
-	VADDPD  256(AX), Z4, Z4
 	VMOVUPD Z4, 256(AX)
-	VADDPD  320(AX), Z5, Z5
 	VMOVUPD Z5, 320(AX)
-	VADDPD  384(AX), Z6, Z6
 	VMOVUPD Z6, 384(AX)
-	VADDPD  448(AX), Z7, Z7
 	VMOVUPD Z7, 448(AX)
-	VADDPD  512(AX), Z8, Z8
 	VMOVUPD Z8, 512(AX)
-	VADDPD  576(AX), Z9, Z9
 	VMOVUPD Z9, 576(AX)
-	VADDPD  640(AX), Z10, Z10
 	VMOVUPD Z10, 640(AX)
-	VADDPD  704(AX), Z11, Z11
 	VMOVUPD Z11, 704(AX)
-	VADDPD  768(AX), Z12, Z12
 	VMOVUPD Z12, 768(AX)
-	VADDPD  832(AX), Z13, Z13
 	VMOVUPD Z13, 832(AX)
-	VADDPD  896(AX), Z14, Z14
 	VMOVUPD Z14, 896(AX)
-	VADDPD  960(AX), Z15, Z15
 	VMOVUPD Z15, 960(AX)
 	VZEROUPPER
 	RET
 
-// func tapsFew64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsFew64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsFew64AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsFew64AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -1410,37 +1475,42 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPD  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Y0, Y0
+	VADDPD 32(AX), Y1, Y1
+	VADDPD 64(AX), Y2, Y2
+	VADDPD 96(AX), Y3, Y3
+	VADDPD 128(AX), Y4, Y4
+	VADDPD 160(AX), Y5, Y5
+	VADDPD 192(AX), Y6, Y6
+	VADDPD 224(AX), Y7, Y7
+	VADDPD 256(AX), Y8, Y8
+	VADDPD 288(AX), Y9, Y9
+	VADDPD 320(AX), Y10, Y10
+	VADDPD 352(AX), Y11, Y11
+
+store3:
 	VMOVUPD Y0, (AX)
-	VADDPD  32(AX), Y1, Y1
 	VMOVUPD Y1, 32(AX)
-	VADDPD  64(AX), Y2, Y2
 	VMOVUPD Y2, 64(AX)
-	VADDPD  96(AX), Y3, Y3
 	VMOVUPD Y3, 96(AX)
-	VADDPD  128(AX), Y4, Y4
 	VMOVUPD Y4, 128(AX)
-	VADDPD  160(AX), Y5, Y5
 	VMOVUPD Y5, 160(AX)
-	VADDPD  192(AX), Y6, Y6
 	VMOVUPD Y6, 192(AX)
-	VADDPD  224(AX), Y7, Y7
 	VMOVUPD Y7, 224(AX)
-	VADDPD  256(AX), Y8, Y8
 	VMOVUPD Y8, 256(AX)
-	VADDPD  288(AX), Y9, Y9
 	VMOVUPD Y9, 288(AX)
-	VADDPD  320(AX), Y10, Y10
 	VMOVUPD Y10, 320(AX)
-	VADDPD  352(AX), Y11, Y11
 	VMOVUPD Y11, 352(AX)
 	VZEROUPPER
 	RET
 
-// func tapsFew32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsFew32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsFew32AVX512(SB), NOSPLIT, $0-64
+TEXT ·tapsFew32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -1508,45 +1578,50 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Z0, Z0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	VADDPS 512(AX), Z8, Z8
+	VADDPS 576(AX), Z9, Z9
+	VADDPS 640(AX), Z10, Z10
+	VADDPS 704(AX), Z11, Z11
+	VADDPS 768(AX), Z12, Z12
+	VADDPS 832(AX), Z13, Z13
+	VADDPS 896(AX), Z14, Z14
+	VADDPS 960(AX), Z15, Z15
+
+store3:
 	VMOVUPS Z0, (AX)
-	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
-	VADDPS  128(AX), Z2, Z2
 	VMOVUPS Z2, 128(AX)
-	VADDPS  192(AX), Z3, Z3
 	VMOVUPS Z3, 192(AX)
-	VADDPS  256(AX), Z4, Z4
 	VMOVUPS Z4, 256(AX)
-	VADDPS  320(AX), Z5, Z5
 	VMOVUPS Z5, 320(AX)
-	VADDPS  384(AX), Z6, Z6
 	VMOVUPS Z6, 384(AX)
-	VADDPS  448(AX), Z7, Z7
 	VMOVUPS Z7, 448(AX)
-	VADDPS  512(AX), Z8, Z8
 	VMOVUPS Z8, 512(AX)
-	VADDPS  576(AX), Z9, Z9
 	VMOVUPS Z9, 576(AX)
-	VADDPS  640(AX), Z10, Z10
 	VMOVUPS Z10, 640(AX)
-	VADDPS  704(AX), Z11, Z11
 	VMOVUPS Z11, 704(AX)
-	VADDPS  768(AX), Z12, Z12
 	VMOVUPS Z12, 768(AX)
-	VADDPS  832(AX), Z13, Z13
 	VMOVUPS Z13, 832(AX)
-	VADDPS  896(AX), Z14, Z14
 	VMOVUPS Z14, 896(AX)
-	VADDPS  960(AX), Z15, Z15
 	VMOVUPS Z15, 960(AX)
 	VZEROUPPER
 	RET
 
-// func tapsFew32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsFew32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsFew32AVX2(SB), NOSPLIT, $0-64
+TEXT ·tapsFew32AVX2(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -1600,48 +1675,55 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+8(FP), AX
-	VADDPS  (AX), Y0, Y0
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS 128(AX), Y4, Y4
+	VADDPS 160(AX), Y5, Y5
+	VADDPS 192(AX), Y6, Y6
+	VADDPS 224(AX), Y7, Y7
+	VADDPS 256(AX), Y8, Y8
+	VADDPS 288(AX), Y9, Y9
+	VADDPS 320(AX), Y10, Y10
+	VADDPS 352(AX), Y11, Y11
+
+store3:
 	VMOVUPS Y0, (AX)
-	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
-	VADDPS  64(AX), Y2, Y2
 	VMOVUPS Y2, 64(AX)
-	VADDPS  96(AX), Y3, Y3
 	VMOVUPS Y3, 96(AX)
-	VADDPS  128(AX), Y4, Y4
 	VMOVUPS Y4, 128(AX)
-	VADDPS  160(AX), Y5, Y5
 	VMOVUPS Y5, 160(AX)
-	VADDPS  192(AX), Y6, Y6
 	VMOVUPS Y6, 192(AX)
-	VADDPS  224(AX), Y7, Y7
 	VMOVUPS Y7, 224(AX)
-	VADDPS  256(AX), Y8, Y8
 	VMOVUPS Y8, 256(AX)
-	VADDPS  288(AX), Y9, Y9
 	VMOVUPS Y9, 288(AX)
-	VADDPS  320(AX), Y10, Y10
 	VMOVUPS Y10, 320(AX)
-	VADDPS  352(AX), Y11, Y11
 	VMOVUPS Y11, 352(AX)
 	VZEROUPPER
 	RET
 
-// func transposeStrip64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+// func transposeStrip64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip64AVX512(SB), NOSPLIT, $0-48
+TEXT ·transposeStrip64AVX512(SB), NOSPLIT, $0-64
 	MOVQ  dst+8(FP), AX
 	MOVQ  src+16(FP), CX
 	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x03, DX
 	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  blocks+40(FP), SI
+	MOVQ  blocks+56(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	LEAQ  (DX)(DX*2), R8
-	MOVQ  DX, R9
-	SHLQ  $0x02, R9
+	MOVQ  dstMove+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  srcMove+48(FP), R10
+	SHLQ  $0x03, R10
 	TESTQ SI, SI
 	JE    squaresDone2
 
@@ -1662,7 +1744,7 @@ squares1:
 	VMOVUPS    Y1, (AX)(DX*1)
 	VMOVUPS    Y4, (AX)(DX*2)
 	VMOVUPS    Y0, (AX)(R8*1)
-	ADDQ       $0x20, CX
+	ADDQ       R10, CX
 	ADDQ       R9, AX
 	DECQ       SI
 	JNZ        squares1
@@ -1671,20 +1753,22 @@ squaresDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+// func transposeStrip64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip64AVX2(SB), NOSPLIT, $0-48
+TEXT ·transposeStrip64AVX2(SB), NOSPLIT, $0-64
 	MOVQ  dst+8(FP), AX
 	MOVQ  src+16(FP), CX
 	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x03, DX
 	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  blocks+40(FP), SI
+	MOVQ  blocks+56(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	LEAQ  (DX)(DX*2), R8
-	MOVQ  DX, R9
-	SHLQ  $0x02, R9
+	MOVQ  dstMove+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  srcMove+48(FP), R10
+	SHLQ  $0x03, R10
 	TESTQ SI, SI
 	JE    squaresDone2
 
@@ -1705,7 +1789,7 @@ squares1:
 	VMOVUPS    Y1, (AX)(DX*1)
 	VMOVUPS    Y4, (AX)(DX*2)
 	VMOVUPS    Y0, (AX)(R8*1)
-	ADDQ       $0x20, CX
+	ADDQ       R10, CX
 	ADDQ       R9, AX
 	DECQ       SI
 	JNZ        squares1
@@ -1714,24 +1798,26 @@ squaresDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+// func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip32AVX512(SB), NOSPLIT, $0-48
+TEXT ·transposeStrip32AVX512(SB), NOSPLIT, $0-64
 	MOVQ  dst+8(FP), AX
 	MOVQ  src+16(FP), CX
 	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x02, DX
 	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x02, BX
-	MOVQ  blocks+40(FP), SI
+	MOVQ  blocks+56(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	MOVQ  CX, R8
 	LEAQ  (CX)(BX*4), CX
 	LEAQ  (DX)(DX*2), R9
 	MOVQ  AX, R10
 	LEAQ  (AX)(DX*4), AX
-	MOVQ  DX, R11
-	SHLQ  $0x03, R11
+	MOVQ  dstMove+40(FP), R11
+	SHLQ  $0x02, R11
+	MOVQ  srcMove+48(FP), R12
+	SHLQ  $0x02, R12
 	TESTQ SI, SI
 	JE    squaresDone2
 
@@ -1776,9 +1862,9 @@ squares1:
 	VMOVUPS    Y3, (AX)(DX*1)
 	VMOVUPS    Y8, (AX)(DX*2)
 	VMOVUPS    Y0, (AX)(R9*1)
-	ADDQ       $0x20, R8
+	ADDQ       R12, R8
 	ADDQ       R11, R10
-	ADDQ       $0x20, CX
+	ADDQ       R12, CX
 	ADDQ       R11, AX
 	DECQ       SI
 	JNZ        squares1
@@ -1787,24 +1873,26 @@ squaresDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+// func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip32AVX2(SB), NOSPLIT, $0-48
+TEXT ·transposeStrip32AVX2(SB), NOSPLIT, $0-64
 	MOVQ  dst+8(FP), AX
 	MOVQ  src+16(FP), CX
 	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x02, DX
 	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x02, BX
-	MOVQ  blocks+40(FP), SI
+	MOVQ  blocks+56(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	MOVQ  CX, R8
 	LEAQ  (CX)(BX*4), CX
 	LEAQ  (DX)(DX*2), R9
 	MOVQ  AX, R10
 	LEAQ  (AX)(DX*4), AX
-	MOVQ  DX, R11
-	SHLQ  $0x03, R11
+	MOVQ  dstMove+40(FP), R11
+	SHLQ  $0x02, R11
+	MOVQ  srcMove+48(FP), R12
+	SHLQ  $0x02, R12
 	TESTQ SI, SI
 	JE    squaresDone2
 
@@ -1849,9 +1937,9 @@ squares1:
 	VMOVUPS    Y3, (AX)(DX*1)
 	VMOVUPS    Y8, (AX)(DX*2)
 	VMOVUPS    Y0, (AX)(R9*1)
-	ADDQ       $0x20, R8
+	ADDQ       R12, R8
 	ADDQ       R11, R10
-	ADDQ       $0x20, CX
+	ADDQ       R12, CX
 	ADDQ       R11, AX
 	DECQ       SI
 	JNZ        squares1

@@ -2,12 +2,14 @@ package cpu
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
 func TestSumTaps(t *testing.T) { onAll(t, sumTaps[float64], sumTaps[float32]) }
 
-// sumTaps: any offsets in any order, few and many groups, strips of every width, against sums in float64.
+// sumTaps: any offsets in any order, few and many groups, strips of every width, against sums in float64; what a new
+// accumulator held is not read.
 func sumTaps[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(31)
 	for _, c := range []struct{ channels, groups, taps, step int }{
@@ -26,9 +28,14 @@ func sumTaps[T Float](t *testing.T, k Kernels[T]) {
 			rows := ceil(c.groups, k.TapGroups(width)) * Group
 			acc, intact := guarded[T](rows * width)
 			for i := range acc {
+				acc[i] = T(math.NaN())
+			}
+			k.SumTaps(acc, image, groups, c.step, NewOffsets[T](at), b, width, true)
+			fresh := slices.Clone(acc)
+			for i := range acc {
 				acc[i] = T(i % 5)
 			}
-			k.SumTaps(acc, image, groups, c.step, NewOffsets[T](at), b, width)
+			k.SumTaps(acc, image, groups, c.step, NewOffsets[T](at), b, width, false)
 			for i := range c.groups * Group * width {
 				row, j := i/width, i%width
 				want, size := float64(i%5), float64(i%5)
@@ -36,6 +43,7 @@ func sumTaps[T Float](t *testing.T, k Kernels[T]) {
 					p := float64(image[groups[row/Group]+row%Group*c.step+o]) * float64(b[q*width+j])
 					want, size = want+p, size+math.Abs(p)
 				}
+				near(t, label("%+v width %d [%d, %d], new", c, width, row, j), fresh[i], want-float64(i%5), unit[T]()*size*float64(6+c.taps/4))
 				near(t, label("%+v width %d [%d, %d]", c, width, row, j), acc[i], want, unit[T]()*size*float64(6+c.taps/4))
 			}
 			if !intact() {

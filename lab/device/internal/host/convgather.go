@@ -222,14 +222,11 @@ func (g *gathering[T]) block(pad *pad[T], ps []gatherPhase[T], s int, images []T
 	width := g.widths[s]
 	team := g.e.k.TapGroups(width)
 	room := ((r1-r0)*len(ps[0].starts) + team) * cpu.Group * width // the first phase has the most columns
-	sums := pad.zeros(1, len(ps)*room)
+	sums := pad.buf(1, len(ps)*room)
 	for j, p := range ps {
 		acc, across := sums[j*room:(j+1)*room], len(p.starts)
 		groups := p.groups[r0*across : r1*across]
-		if p.taps > 0 {
-			acc := acc[:(len(groups)+team-1)/team*team*cpu.Group*width]
-			g.e.k.SumTaps(acc, images, groups, p.cols.stride, p.offsets, p.packed[s], width)
-		}
+		g.e.k.SumTaps(acc[:roundUp(len(groups), team)*cpu.Group*width], images, groups, p.cols.stride, p.offsets, p.packed[s], width, true)
 		compact(acc, r1-r0, p.cols.count, across, width)
 	}
 	from, n := g.strip(s)

@@ -169,10 +169,12 @@ func (g *gathering[T]) sumBands(acc []T, p *gatherPhase[T], s int, images []T, g
 	for y, bands := range rows {
 		for _, b := range bands {
 			from, to := y*perRow+b.from*quads, y*perRow+b.to*quads
-			sums := acc[from*cpu.Group*width:][:roundUp(to-from, team)*cpu.Group*width] // the next band clears what is too much
-			clear(sums)
-			for _, t := range b.taps {
-				g.e.k.SumTaps(sums, images, groups[from:to], 1, p.offsets.Slice(t[0], t[1]), p.packed[s][t[0]*width:t[1]*width], width)
+			sums := acc[from*cpu.Group*width:][:roundUp(to-from, team)*cpu.Group*width] // the next band overwrites what is too much
+			if len(b.taps) == 0 {
+				clear(sums)
+			}
+			for i, t := range b.taps {
+				g.e.k.SumTaps(sums, images, groups[from:to], 1, p.offsets.Slice(t[0], t[1]), p.packed[s][t[0]*width:t[1]*width], width, i == 0)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (c correlation[T]) sum(p *pad[T], acc []T, s *share, first int) (next int) 
 	for i, width := range c.widths {
 		d := p.buf(2, n*c.positions*width)
 		c.cotangents(d, first, n, from, width)
-		c.e.k.SumTaps(acc[s.strips[i]:s.strips[i+1]], image, s.rows.groups, s.rows.step, offsets, d, width)
+		c.e.k.SumTaps(acc[s.strips[i]:s.strips[i+1]], image, s.rows.groups, s.rows.step, offsets, d, width, false)
 		from += width
 	}
 	return first + n

@@ -9,11 +9,10 @@ type blend struct {
 }
 
 // nearest is ⌊o·in/out⌋.
-func nearest(in, out int) []blend {
-	l := make([]blend, out)
+func nearest(in, out int) []int {
+	l := make([]int, out)
 	for o := range l {
-		l[o].a = o * in / out
-		l[o].b = l[o].a
+		l[o] = o * in / out
 	}
 	return l
 }
@@ -38,29 +37,45 @@ func linear(in, out int, align bool) []blend {
 
 // Nearest copies the element at or before each position.
 func (e *engine[T]) Nearest(y, x tensor) error {
-	e.resample(y, x, nearest(x.Shape[2], y.Shape[2]), nearest(x.Shape[3], y.Shape[3]))
+	rows, cols := nearest(x.Shape[2], y.Shape[2]), nearest(x.Shape[3], y.Shape[3])
+	w, in, out := x.Shape[3], x.Shape[2]*x.Shape[3], len(rows)*len(cols)
+	ys, xs := view[T](y), view[T](x)
+	e.planes(x, in, out, func(i int) {
+		for r, at := range rows {
+			from, to := xs[i*in+at*w:][:w], ys[i*out+r*len(cols):][:len(cols)]
+			for c, at := range cols {
+				to[c] = from[at]
+			}
+		}
+	})
 	return nil
 }
 
 // NearestVJP is the transpose.
 func (e *engine[T]) NearestVJP(dx, dy tensor) error {
-	e.resampleVJP(dx, dy, nearest(dx.Shape[2], dy.Shape[2]), nearest(dx.Shape[3], dy.Shape[3]))
+	rows, cols := nearest(dx.Shape[2], dy.Shape[2]), nearest(dx.Shape[3], dy.Shape[3])
+	w, in, out := dx.Shape[3], dx.Shape[2]*dx.Shape[3], len(rows)*len(cols)
+	dxs, dys := view[T](dx), view[T](dy)
+	e.planes(dx, in, out, func(i int) {
+		clear(dxs[i*in : (i+1)*in])
+		for r, at := range rows {
+			to, from := dxs[i*in+at*w:][:w], dys[i*out+r*len(cols):][:len(cols)]
+			for c := 0; c < len(from); {
+				at := cols[c]
+				sum := to[at]
+				for ; c < len(from) && cols[c] == at; c++ {
+					sum += from[c]
+				}
+				to[at] = sum
+			}
+		}
+	})
 	return nil
 }
 
 // Bilinear interpolates along rows and columns.
 func (e *engine[T]) Bilinear(y, x tensor, align bool) error {
-	e.resample(y, x, linear(x.Shape[2], y.Shape[2], align), linear(x.Shape[3], y.Shape[3], align))
-	return nil
-}
-
-// BilinearVJP is the transpose.
-func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) error {
-	e.resampleVJP(dx, dy, linear(dx.Shape[2], dy.Shape[2], align), linear(dx.Shape[3], dy.Shape[3], align))
-	return nil
-}
-
-func (e *engine[T]) resample(y, x tensor, rows, cols []blend) {
+	rows, cols := linear(x.Shape[2], y.Shape[2], align), linear(x.Shape[3], y.Shape[3], align)
 	w, in, out := x.Shape[3], x.Shape[2]*x.Shape[3], len(rows)*len(cols)
 	ys, xs := view[T](y), view[T](x)
 	e.planes(x, in, out, func(i int) {
@@ -79,9 +94,12 @@ func (e *engine[T]) resample(y, x tensor, rows, cols []blend) {
 			}
 		}
 	})
+	return nil
 }
 
-func (e *engine[T]) resampleVJP(dx, dy tensor, rows, cols []blend) {
+// BilinearVJP is the transpose.
+func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) error {
+	rows, cols := linear(dx.Shape[2], dy.Shape[2], align), linear(dx.Shape[3], dy.Shape[3], align)
 	w, in, out := dx.Shape[3], dx.Shape[2]*dx.Shape[3], len(rows)*len(cols)
 	dxs, dys := view[T](dx), view[T](dy)
 	e.planes(dx, in, out, func(i int) {
@@ -102,4 +120,5 @@ func (e *engine[T]) resampleVJP(dx, dy tensor, rows, cols []blend) {
 			}
 		}
 	})
+	return nil
 }

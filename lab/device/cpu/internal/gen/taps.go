@@ -1,15 +1,17 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // The inner loops of convolutions: sums over the taps of a window, for groups of four pixels and one or more vectors of
 // channels, read from the image as it lies. For each k, the elements a[groups[g] + i*step], i < 4, meet the row of b of
-// that k, and a moves on by steps[k] bytes.
+// that k, and a moves on by steps[k] bytes. Where held is 0, c is written and not read.
 func tapKernels() []kernel {
-	const sig = "c, a, b *T, groups, steps *int, depth, step int"
+	const sig = "c, a, b *T, groups, steps *int, depth, step, held int"
 	return []kernel{
 		{
 			name: "tapsTall", doc: "adds sums over taps to groups of rows of one vector.", sig: sig,
@@ -28,8 +30,8 @@ func tapKernels() []kernel {
 			emit: func(a *asm) { a.taps((a.tallGroups()/2+1)/2, a.wideVectors()) },
 		},
 		{
-			name: "transposeStrip", doc: "writes strips of eight (float64: four) rows of src as columns of dst.",
-			sig: "dst, src *T, dstStride, srcStride, blocks int", emit: transposeStrip,
+			name: "transposeStrip", doc: "writes squares of eight (float64: four) rows of src as columns of dst.",
+			sig: "dst, src *T, dstStride, srcStride, dstMove, srcMove, blocks int", emit: transposeStrip,
 		},
 	}
 }
@@ -80,14 +82,17 @@ func (a *asm) taps(groups, vectors int) {
 	a.DECQ(depth)
 	a.JNZ(operand.LabelRef(loop))
 	a.Label(done)
-	c := a.ptr("c")
-	for i, row := range sums {
-		for j, v := range row {
-			m := operand.Mem{Base: c, Disp: (i*vectors + j) * a.lanes() * a.size()}
-			a.add(v, v, m)
-			a.pick(a.VMOVUPD, a.VMOVUPS)(v, m)
+	c, held, store := a.ptr("c"), a.ptr("held"), a.label("store")
+	each := func(do func(v vec, m operand.Mem)) {
+		for i, v := range slices.Concat(sums...) {
+			do(v, operand.Mem{Base: c, Disp: i * a.lanes() * a.size()})
 		}
 	}
+	a.TESTQ(held, held)
+	a.JE(operand.LabelRef(store))
+	each(func(v vec, m operand.Mem) { a.add(v, v, m) })
+	a.Label(store)
+	each(func(v vec, m operand.Mem) { a.pick(a.VMOVUPD, a.VMOVUPS)(v, m) })
 }
 
 // tapsOnce is the products of one tap.
@@ -115,9 +120,7 @@ func transposeStrip(a *asm) {
 	dst, src, dstStride, srcStride, blocks := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"), a.ptr("blocks")
 	side := 32 / a.size()
 	from, to := a.squareRows(src, srcStride, side), a.squareRows(dst, dstStride, side)
-	move := a.GP64()
-	a.MOVQ(dstStride, move)
-	a.SHLQ(operand.Imm(map[int]uint64{8: 3, 4: 2}[side]), move)
+	dstMove, srcMove := a.bytes("dstMove"), a.bytes("srcMove")
 	loop, done := a.label("squares"), a.label("squaresDone")
 	a.TESTQ(blocks, blocks)
 	a.JE(operand.LabelRef(done))
@@ -136,8 +139,8 @@ func transposeStrip(a *asm) {
 		a.VMOVUPS(v, to[i])
 	}
 	for i := 0; i < side; i += 4 {
-		a.ADDQ(operand.Imm(32), from[i].Base)
-		a.ADDQ(move, to[i].Base)
+		a.ADDQ(srcMove, from[i].Base)
+		a.ADDQ(dstMove, to[i].Base)
 	}
 	a.DECQ(blocks)
 	a.JNZ(operand.LabelRef(loop))
