@@ -1,11 +1,10 @@
 package admm
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
+
+	"coupling/dp/release"
 )
 
 // Ledger records what a private node has released, over all its runs and crashes. With a ledger the
@@ -42,36 +41,18 @@ func (s Secret) Affords() int {
 	return s.Rounds
 }
 
-// source lists all that determines a release: the node, the noise's law, the question and the
-// decision. A release with the same source is the same message; if anything differs, new noise is
+// mark is a code of all that determines a release: the node, the noise's law, the question and the
+// decision. A release with the same mark is the same message; if anything differs, new noise is
 // drawn, because two decisions with the same noise, or one direction with two radii, would reveal
-// the decisions.
-func (n *Node) source(q Question, zeta float64) []byte {
-	b := make([]byte, 0, 8*(6+3*len(n.out)))
-	for _, v := range []uint64{uint64(n.spec.ID.Side), uint64(n.spec.ID.Index), uint64(len(n.out)), math.Float64bits(zeta), uint64(q.Round), math.Float64bits(q.Eta)} {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	for _, list := range [][]float64{q.Plan, q.Price, n.out} {
-		for _, v := range list {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-		}
-	}
-	return b
-}
-
-// digest is HMAC-SHA-256 with the node's key; the argument use separates noise from names of
-// releases.
-func (s Secret) digest(use string, source []byte) [32]byte {
-	h := hmac.New(sha256.New, s.Key[:])
-	h.Write([]byte(use))
-	h.Write([]byte{0})
-	h.Write(source)
-	return [32]byte(h.Sum(nil))
+// the decisions. The argument use separates noise from names of releases.
+func (n *Node) mark(use string, q Question, zeta float64) [32]byte {
+	values := slices.Concat([]float64{q.Eta}, q.Plan, q.Price, n.out) // three lists of the same length
+	return release.Key(n.spec.Secret.Key).Mark(fmt.Sprintf("%s of %v", use, n.spec.ID), q.Round, values, zeta)
 }
 
 // pay records the release of this round in the ledger, if there is one.
-func (n *Node) pay(round int, source []byte) error {
-	secret := n.spec.Secret
+func (n *Node) pay(q Question, zeta float64) error {
+	secret, round := n.spec.Secret, q.Round
 	if round > n.rules.Rounds { // whatever the ledger says
 		return fmt.Errorf("admm: %v in round %d: %w: the rules have %d private rounds", n.spec.ID, round, ErrBudget, n.rules.Rounds)
 	}
@@ -81,7 +62,7 @@ func (n *Node) pay(round int, source []byte) error {
 		}
 		return nil
 	}
-	r := Release{ID: secret.digest("release", source), Round: round, Alpha: secret.Alpha, Sensitivity: secret.Sensitivity, Degree: len(n.out)}
+	r := Release{ID: n.mark("release", q, zeta), Round: round, Alpha: secret.Alpha, Sensitivity: secret.Sensitivity, Degree: len(n.out)}
 	if err := secret.Ledger.Pay(r, n.rules.Rounds-round+1); err != nil {
 		return fmt.Errorf("admm: %v in round %d: %w", n.spec.ID, round, err)
 	}

@@ -163,11 +163,10 @@ func (n *Node) perturb(q Question) ([]float64, error) {
 	}
 	zeta := q.Eta * secret.Alpha / secret.Sensitivity
 	norm := noise.Norm{Zeta: zeta / (1 + 2*slack)} // the decision of either world may be wrong by slack
-	source := n.source(q, zeta)
-	if err := n.pay(q.Round, source); err != nil {
+	if err := n.pay(q, zeta); err != nil {
 		return nil, err
 	}
-	return norm.Add(rand.New(rand.NewChaCha8(secret.digest("noise", source))), n.out)
+	return norm.Add(rand.New(rand.NewChaCha8(n.mark("noise", q, zeta))), n.out)
 }
 
 // slack is the part of Sensitivity/η by which rounding may move a decision.

@@ -126,9 +126,10 @@ const UnlimitedRounds = 1 << 20
 // Budget is what a node may spend.
 type Budget struct {
 	// Alpha is the ε of each round, α_p > 0.
-	Alpha float64
+	Alpha float64 `json:"alpha"`
 	// Epsilon and Delta limit the whole run, by the numerical composition or the sum, whichever is less; Epsilon 0 is no limit.
-	Epsilon, Delta float64
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
 }
 
 // Past are earlier releases: Times of them, each with ε = Alpha for the change that the budget

@@ -44,11 +44,9 @@ type utility struct {
 
 // secret is a node's noise. An empty key is for DrawKey.
 type secret struct {
-	Alpha       float64 `json:"alpha"`
+	account.Budget
 	Sensitivity float64 `json:"sensitivity"`
 	Slope       float64 `json:"slope"`
-	Epsilon     float64 `json:"epsilon,omitempty"` // the budget, 0: none
-	Delta       float64 `json:"delta,omitempty"`
 	Paid        paid    `json:"paid,omitzero"` // the rounds that the budget pays for
 	Key         string  `json:"key"`
 	Ledger      string  `json:"ledger,omitempty"` // the name of the ledger, once it has one
@@ -57,21 +55,15 @@ type secret struct {
 // paid caches the number of rounds that a budget pays for, which takes seconds to compute, with the values that it was computed from: it
 // is ignored when they have been edited.
 type paid struct {
-	Rounds  int     `json:"rounds"`
-	Alpha   float64 `json:"alpha"`
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	Degree  int     `json:"degree"`
+	Rounds int `json:"rounds"`
+	account.Budget
+	Degree int `json:"degree"`
 }
 
 // rounds is how many rounds the budget pays for; ok reports whether the cached number holds.
 func (s secret) rounds(degree int) (n int, ok bool) {
 	p := s.Paid
-	return p.Rounds, p == paid{p.Rounds, s.Alpha, s.Epsilon, s.Delta, degree} && p.Rounds > 0
-}
-
-func (s secret) budget() account.Budget {
-	return account.Budget{Alpha: s.Alpha, Epsilon: s.Epsilon, Delta: s.Delta}
+	return p.Rounds, p == paid{p.Rounds, s.Budget, degree} && p.Rounds > 0
 }
 
 // Graph returns the network. Errors: edges that are no network.
@@ -126,7 +118,7 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 			return err
 		}
 		if private != nil {
-			f.Private.Paid = paid{s.Secret.Rounds, s.Secret.Alpha, s.Secret.Epsilon, s.Secret.Delta, len(s.Neighbours)}
+			f.Private.Paid = paid{s.Secret.Rounds, f.Private.Budget, len(s.Neighbours)}
 			if rng == nil {
 				f.Private.Key = ""
 			}
@@ -158,7 +150,10 @@ func encode(s admm.Spec, rules admm.ADMM) (node, error) {
 		}
 	}
 	if s.Secret != nil {
-		f.Private = &secret{Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Slope: s.Secret.Slope, Epsilon: s.Secret.Epsilon, Delta: s.Secret.Delta, Key: hex.EncodeToString(s.Secret.Key[:])}
+		f.Private = &secret{
+			Budget:      account.Budget{Alpha: s.Secret.Alpha, Epsilon: s.Secret.Epsilon, Delta: s.Secret.Delta},
+			Sensitivity: s.Secret.Sensitivity, Slope: s.Secret.Slope, Key: hex.EncodeToString(s.Secret.Key[:]),
+		}
 	}
 	return f, nil
 }
@@ -265,7 +260,7 @@ func (f node) spec() (admm.Spec, error) {
 		s.Secret.Rounds = n
 		return s, nil
 	}
-	s.Secret.Rounds, err = f.Private.budget().Rounds(len(f.Neighbours))
+	s.Secret.Rounds, err = f.Private.Budget.Rounds(len(f.Neighbours))
 	return s, err
 }
 

@@ -194,7 +194,7 @@ func (l *Ledger) balance(f node) (err error) {
 		past = append(past, p)
 	}
 	slices.SortFunc(past, func(a, b account.Past) int { return cmp.Or(cmp.Compare(a.Alpha, b.Alpha), a.Degree-b.Degree) })
-	l.left, err = s.budget().After(past, len(f.Neighbours))
+	l.left, err = s.Budget.After(past, len(f.Neighbours))
 	return err
 }
 
