@@ -19,11 +19,12 @@ import (
 
 // admmCmd is distributed transport: a problem in a folder, solved here or by processes of its nodes.
 type admmCmd struct {
-	New     admmNewCmd     `cmd:"" help:"Write a problem: the public network, and a file for each node."`
-	Solve   admmSolveCmd   `cmd:"" help:"Run all nodes in this process, and compare with the optimum."`
-	Run     admmRunCmd     `cmd:"" help:"Coordinate nodes that run as separate processes."`
-	Node    admmNodeCmd    `cmd:"" help:"Run one node."`
-	Epsilon admmEpsilonCmd `cmd:"" help:"What private rounds cost a node."`
+	New       admmNewCmd       `cmd:"" help:"Write a problem: the public network, and a file for each node."`
+	Solve     admmSolveCmd     `cmd:"" help:"Run all nodes in this process, and compare with the optimum."`
+	Run       admmRunCmd       `cmd:"" help:"Coordinate nodes that run as separate processes."`
+	Node      admmNodeCmd      `cmd:"" help:"Run one node."`
+	Epsilon   admmEpsilonCmd   `cmd:"" help:"What private rounds cost a node."`
+	Eavesdrop admmEavesdropCmd `cmd:"" help:"Run all nodes, record their messages, and infer the utilities."`
 }
 
 // Help shows a session.

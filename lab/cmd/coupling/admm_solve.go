@@ -12,6 +12,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/central"
+	"coupling/dp/admm/eavesdrop"
 	"coupling/dp/admm/files"
 )
 
@@ -183,5 +184,61 @@ func (c admmEpsilonCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.out, got)
 	printCaveats(a)
+	return nil
+}
+
+type admmEavesdropCmd struct {
+	Dir    string  `arg:"" help:"Folder that new wrote; utilities must be linear."`
+	Rounds int     `help:"Rounds to record; default all, at most 1000."`
+	Lo     float64 `default:"1" help:"Parameters are known to be at least this."`
+	Hi     float64 `default:"5" help:"Parameters are known to be at most this."`
+}
+
+// Run listens to a run and estimates utilities.
+func (c admmEavesdropCmd) Run(a *app) error {
+	p, specs, rules, err := files.ReadProblem(c.Dir)
+	if err != nil {
+		return admmError(err)
+	}
+	for e, at := range p.Graph.Edges {
+		for side, u := range []admm.Utility{p.TargetUtility[e], p.SourceUtility[e]} {
+			if _, ok := u.(admm.Linear); !ok {
+				return usage(fmt.Errorf("%s: %v utility of target %d and source %d is %T: the attack is on linear ones", c.Dir, admm.Side(side), at.Target, at.Source, u))
+			}
+		}
+	}
+	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
+	rules.Trace = record.Listen
+	if _, err := playAll(a, p, specs, rules); err != nil {
+		return admmError(err)
+	}
+	heard := 1000
+	if c.Rounds > 0 {
+		heard = c.Rounds
+	}
+	heard = min(heard, record.Rounds())
+	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Zetas: map[admm.ID]float64{}}
+	for _, s := range specs {
+		if s.Secret != nil {
+			attack.Zetas[s.ID] = rules.Filled().Eta * s.Secret.Alpha / s.Secret.Sensitivity
+		}
+	}
+	target, source, err := attack.All(record.First(heard))
+	if err != nil {
+		return admmError(err)
+	}
+	sum, right, guess := 0.0, 0, 0.0
+	for e := range target {
+		for _, x := range [][2]float64{{target[e], p.TargetUtility[e].Slope(0)}, {source[e], p.SourceUtility[e].Slope(0)}} {
+			sum += (x[0] - x[1]) * (x[0] - x[1])
+			guess += ((c.Lo+c.Hi)/2 - x[1]) * ((c.Lo+c.Hi)/2 - x[1])
+			if math.Abs(x[0]-x[1]) < 0.5 {
+				right++
+			}
+		}
+	}
+	n := float64(2 * len(target))
+	fmt.Fprintf(a.out, "heard %s: mean squared error of %d parameters %.4g, by guessing the middle %.4g; within 1/2 of the truth %.0f%%\n",
+		plural(heard, "round"), 2*len(target), sum/n, guess/n, 100*float64(right)/n)
 	return nil
 }
