@@ -80,7 +80,8 @@ var spyOf = lab.Experiment[SpyParams, SpyOut]{
 			out.Squares, out.Likely, out.Right = append(out.Squares, squares), append(out.Likely, likely), append(out.Right, right)
 			c.Progress(i+1, len(p.Heard))
 		}
-		out.Guess, _ = score(prob, nil, nil)
+		middle := slices.Repeat([]float64{(1 + slope) / 2.0}, len(prob.Graph.Edges))
+		out.Guess, _ = eavesdrop.Score(prob, middle, middle)
 		return out, ctx.Err()
 	},
 }
@@ -91,29 +92,8 @@ func attack(p admm.Problem, r *eavesdrop.Record, zeta float64) (mse, right float
 	if err != nil {
 		return 0, 0, err
 	}
-	mse, right = score(p, target, source)
+	mse, right = eavesdrop.Score(p, target, source)
 	return mse, right, nil
-}
-
-// score is the mean squared error of estimates, nil for the middle of the range, and the part that is right when rounded.
-func score(p admm.Problem, target, source []float64) (mse, right float64) {
-	n := float64(2 * len(p.Graph.Edges))
-	one := func(estimates []float64, e int, u admm.Utility) {
-		guess := (1 + slope) / 2.0
-		if estimates != nil {
-			guess = estimates[e]
-		}
-		d := guess - u.Slope(0)
-		mse += d * d / n
-		if math.Abs(d) < .5 {
-			right += 1 / n
-		}
-	}
-	for e := range p.Graph.Edges {
-		one(target, e, p.TargetUtility[e])
-		one(source, e, p.SourceUtility[e])
-	}
-	return mse, right
 }
 
 func spyGrid(set lab.Setting) (out []SpyParams) {

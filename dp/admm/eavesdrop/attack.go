@@ -242,3 +242,18 @@ func (r *Record) Rounds() int { return len(r.rounds) }
 func (r *Record) First(k int) *Record {
 	return &Record{Problem: r.Problem, rounds: r.rounds[:min(k, len(r.rounds))]}
 }
+
+// Score compares estimates with the truth, the slopes of p's utilities at 0: mse is the mean squared error, and right the share
+// that is within 1/2 of the truth, as rounded estimates of integers are.
+func Score(p admm.Problem, target, source []float64) (mse, right float64) {
+	n := float64(2 * len(p.Graph.Edges))
+	for e := range p.Graph.Edges {
+		for _, d := range []float64{target[e] - p.TargetUtility[e].Slope(0), source[e] - p.SourceUtility[e].Slope(0)} {
+			mse += d * d / n
+			if math.Abs(d) < .5 {
+				right += 1 / n
+			}
+		}
+	}
+	return mse, right
+}

@@ -212,11 +212,7 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	if _, err := playAll(a, p, specs, rules); err != nil {
 		return admmError(err)
 	}
-	heard := 1000
-	if c.Rounds > 0 {
-		heard = c.Rounds
-	}
-	heard = min(heard, record.Rounds())
+	heard := min(cmp.Or(max(c.Rounds, 0), 1000), record.Rounds())
 	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Zetas: map[admm.ID]float64{}}
 	for _, s := range specs {
 		if s.Secret != nil {
@@ -227,18 +223,10 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	if err != nil {
 		return admmError(err)
 	}
-	sum, right, guess := 0.0, 0, 0.0
-	for e := range target {
-		for _, x := range [][2]float64{{target[e], p.TargetUtility[e].Slope(0)}, {source[e], p.SourceUtility[e].Slope(0)}} {
-			sum += (x[0] - x[1]) * (x[0] - x[1])
-			guess += ((c.Lo+c.Hi)/2 - x[1]) * ((c.Lo+c.Hi)/2 - x[1])
-			if math.Abs(x[0]-x[1]) < 0.5 {
-				right++
-			}
-		}
-	}
-	n := float64(2 * len(target))
+	mse, right := eavesdrop.Score(p, target, source)
+	middle := slices.Repeat([]float64{(c.Lo + c.Hi) / 2}, len(target))
+	guess, _ := eavesdrop.Score(p, middle, middle)
 	fmt.Fprintf(a.out, "heard %s: mean squared error of %d parameters %.4g, by guessing the middle %.4g; within 1/2 of the truth %.0f%%\n",
-		plural(heard, "round"), 2*len(target), sum/n, guess/n, 100*float64(right)/n)
+		plural(heard, "round"), 2*len(target), mse, guess, 100*right)
 	return nil
 }
