@@ -92,10 +92,9 @@ func TestProbe(t *testing.T) {
 	hangs := serve(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	closed := "http://localhost:1/"
 
-	begin := time.Now()
 	got := probe(t.Context(), http.DefaultClient, map[string][]string{"a": {gone, there}, "b": {hangs, there}})
-	if !got["a"] || !got["b"] || time.Since(begin) > 30*time.Second {
-		t.Errorf("%v: want both, without waiting for the server that hangs", got)
+	if !got["a"] || !got["b"] { // the server that hangs would be waited for without end
+		t.Errorf("%v: want both", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

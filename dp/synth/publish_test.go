@@ -11,12 +11,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"coupling/data"
 	"coupling/dp"
@@ -294,15 +294,17 @@ func TestChild(t *testing.T) {
 		t.Skip("a child of the tests below")
 	}
 	p := of(os.Getenv(childOut), 1)
-	signal := syscall.SIGKILL
+	sends := syscall.SIGKILL
 	if strings.HasPrefix(what, "stop") {
-		signal = syscall.SIGSTOP
+		sends = syscall.SIGSTOP
 	}
+	goes := make(chan os.Signal, 1)
+	signal.Notify(goes, syscall.SIGCONT)
 	hit := func() {
-		if err := syscall.Kill(os.Getpid(), signal); err != nil {
+		if err := syscall.Kill(os.Getpid(), sends); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond) // until it is delivered
+		<-goes // what was killed does not go on
 	}
 	switch _, where, _ := strings.Cut(what, " "); where {
 	case "unseeded":

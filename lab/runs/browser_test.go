@@ -38,7 +38,7 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -70,7 +70,7 @@ func text(t *testing.T, ctx context.Context, script string) string {
 // await waits until a script is true.
 func await(t *testing.T, ctx context.Context, script string) {
 	t.Helper()
-	if err := chromedp.Run(ctx, chromedp.Poll(script, nil, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if err := chromedp.Run(ctx, chromedp.Poll(script, nil, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
 		t.Fatalf("%s: %v; counts: %s, note: %s", script, err, text(t, ctx, "document.querySelector('#counts').textContent"), text(t, ctx, "document.querySelector('#filternote').textContent"))
 	}
 }

@@ -144,7 +144,7 @@ func TestChanges(t *testing.T) {
 	await := func(p params, want string) row {
 		t.Helper()
 		key := descent.Jobs(1, p)[0].Record().Key
-		for range 500 {
+		for range 30_000 {
 			last = changes(t, client, web.URL, last)
 			for _, x := range last.Rows {
 				if x.Key == key && x.State == want {

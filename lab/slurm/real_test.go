@@ -90,7 +90,7 @@ func startSlurm(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // tasks are login shells: a killed one must not stop halfway through the profile of who runs the test
 	daemon(t, dir, "munged", "--foreground", "--force", "--key-file="+dir+"/munge.key", "--socket="+dir+"/munge.sock",
 		"--pid-file="+dir+"/munged.pid", "--log-file="+dir+"/munged.log", "--seed-file="+dir+"/munged.seed")
-	for range 100 {
+	for range 3000 {
 		if _, err := os.Stat(filepath.Join(dir, "munge.sock")); err == nil {
 			break
 		}
@@ -98,7 +98,7 @@ func startSlurm(t *testing.T) {
 	}
 	daemon(t, dir, "slurmctld", "-D", "-c", "-f", dir+"/slurm.conf")
 	daemon(t, dir, "slurmd", "-D", "-f", dir+"/slurm.conf", "-N", host)
-	for range 100 {
+	for range 3000 {
 		out, _ := exec.Command("sinfo", "--noheader", "--format=%T").Output()
 		if strings.TrimSpace(string(out)) == "idle" {
 			return
@@ -248,7 +248,7 @@ func TestCancelOnARealCluster(t *testing.T) {
 	}()
 	began := time.Now()
 	_, errs := outcome(t, ctx, realExecutor(s.Dir, filepath.Join(t.TempDir(), "journal"), func(s string) { t.Log(s) }), s, walks(20, 100_000, 20))
-	if len(errs) != 20 || !errors.Is(errs[0], context.Canceled) || time.Since(began) > time.Minute {
+	if len(errs) != 20 || !errors.Is(errs[0], context.Canceled) || time.Since(began) > 5*time.Minute {
 		t.Errorf("%d errors after %v: %v", len(errs), time.Since(began), errs)
 	}
 	q, err := queue(t.Context())
@@ -302,13 +302,13 @@ func openStore(t *testing.T) *lab.Store {
 
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 1200 {
+	for range 6000 {
 		if done() {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%s: not within a minute", what)
+	t.Fatalf("%s: not within five minutes", what)
 }
 
 func count(t *testing.T, s *lab.Store) (n int) {

@@ -123,7 +123,7 @@ func running(t *testing.T, text string) (found []string) {
 func until(t *testing.T, complaint string, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > 2*time.Minute {
 			t.Fatal(complaint)
 		}
 	}

@@ -28,7 +28,7 @@ func TestRunsServe(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {

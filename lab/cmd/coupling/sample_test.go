@@ -114,7 +114,7 @@ func TestSampleKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored := filepath.Join(dir, "killed", ".chains.ckpt")
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(stored); err == nil {
 			break
 		} else if time.Now().After(end) {

@@ -131,9 +131,9 @@ func ctrlC(ts *testscript.TestScript, _ bool, args []string) {
 			return strings.Contains(ts.ReadFile(heard), "Ctrl-C again stops them")
 		}
 		for tries := 0; !reached(); tries++ {
-			if tries == 6000 {
+			if tries == 30_000 {
 				_ = cmd.Process.Kill()
-				ts.Fatalf("not ready for interrupt %d after a minute:\n%s", i+1, ts.ReadFile(heard))
+				ts.Fatalf("not ready for interrupt %d after five minutes:\n%s", i+1, ts.ReadFile(heard))
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
