@@ -127,7 +127,7 @@ func (p Part[P, R]) id(s Source) string { return fmt.Sprint(p.Experiment.Name, p
 func (p Part[P, R]) View(s Source) View[P, R] {
 	v, ok := s.parts[p.id(s)]
 	if !ok {
-		panic(viewError(fmt.Sprintf("lab: the study needs cells of %s, which are not in its Also: list the same part there, with the same grid", p.Experiment.Name)))
+		panic(ViewError{fmt.Errorf("lab: the study needs cells of %s, which are not in its Also: list the same part there, with the same grid", p.Experiment.Name)})
 	}
 	return v.(View[P, R])
 }
@@ -137,30 +137,28 @@ func (p Part[P, R]) View(s Source) View[P, R] {
 func (v View[P, R]) At(p P) Result[P, R] {
 	key, err := v.experiment.Key(v.Seed, p)
 	if err != nil {
-		panic(viewError(err.Error()))
+		panic(ViewError{err})
 	}
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
-		panic(viewError(fmt.Sprintf("lab: the grid of %s has no cell %+v, which the figure needs", v.experiment.Name, p)))
+		panic(ViewError{fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs", v.experiment.Name, p)})
 	}
 	return v.Cells[i]
 }
 
-// viewError is what [Part.View] and [View.At] panic with, so that drawings and claims need not check each cell;
-// [viewed] makes an error of it.
-type viewError string
-
-func (e viewError) Error() string { return string(e) }
+// A ViewError is what [Part.View] and [View.At], and functions that read artifacts, panic with, so that drawings and
+// claims need not check each cell: the study's Draw and Claims then return the error.
+type ViewError struct{ Err error }
 
 // viewed returns what f makes of the view.
 func viewed[V, T any](v V, f func(V) (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			missing, ok := r.(viewError)
+			missing, ok := r.(ViewError)
 			if !ok {
 				panic(r)
 			}
-			err = missing
+			err = missing.Err
 		}
 	}()
 	return f(v)

@@ -44,9 +44,7 @@ var reversed = lab.Null{Name: "values in reverse order", Spoil: []lab.Spoiler{la
 		alphas++
 	}
 	for line := range slices.Chunk(cells, alphas) {
-		for i, j := 0, len(line)-1; i < j; i, j = i+1, j-1 {
-			line[i].Value, line[j].Value = line[j].Value, line[i].Value
-		}
+		kit.Reverse(line)
 	}
 })}}
 

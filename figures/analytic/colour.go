@@ -10,7 +10,6 @@ import (
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -90,8 +89,8 @@ var colourOf = lab.Experiment[ColourParams, ColourOut]{
 		out.Before, errs[0] = distance(ctx, fresh("fresh a", a), fresh("fresh b", b))
 		out.After, errs[1] = distance(ctx, fresh("fresh a", inOKLab(ab)), fresh("fresh b", b))
 		out.Noise, errs[2] = distance(ctx, fresh("other b", b), fresh("fresh b", b))
-		return out, errors.Join(errs[0], errs[1], errs[2], artifact.Write(c, "a.npy", ships), artifact.Write(c, "b.npy", frogs),
-			artifact.Write(c, "ab.npy", ab), artifact.Write(c, "ba.npy", ba))
+		return out, errors.Join(errs[0], errs[1], errs[2], kit.Write(c, "a.npy", ships), kit.Write(c, "b.npy", frogs),
+			kit.Write(c, "ab.npy", ab), kit.Write(c, "ba.npy", ba))
 	},
 }
 
@@ -177,25 +176,15 @@ func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	p := cells[0].Params
 	grid := style.ImageGrid{C: 3, H: 32 * p.Down, W: 32 * p.Across, Columns: len(cells) + 1, Gap: p.Across / 2, ColLabels: []string{"photographs"}}
 	for row, names := range [][2]string{{"a.npy", "ab.npy"}, {"b.npy", "ba.npy"}} {
-		first, err := artifact.Read(cells[0].Open, names[0])
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		first := kit.Matrix(cells[0].Open, names[0])
 		grid.Images = append(grid.Images, planes(first))
 		for _, c := range cells {
-			m, err := artifact.Read(c.Open, names[1])
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
+			m := kit.Matrix(c.Open, names[1])
 			grid.Images = append(grid.Images, planes(m))
 			if row == 0 {
 				grid.ColLabels = append(grid.ColLabels, fmt.Sprintf("ε = %g", c.Params.Ratio))
 			}
 		}
-	}
-	clouds, err := colourClouds(cells[len(cells)-1])
-	if err != nil {
-		return lab.Exhibit{}, err
 	}
 	sizes := v.Badge(fmt.Sprintf("%d colours each", p.Samples))
 	return lab.Exhibit{
@@ -203,7 +192,7 @@ func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 			{Name: "pictures", Caption: fmt.Sprintf("Photographs of CIFAR-10 (left) in the colours of the other class, over ε in units of the mean cost. One plan between %d pixels of each serves both ways and all %d pixels.",
 				p.Samples, p.Across*p.Down*32*32), Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: sizes}},
 			{Name: "colours", Caption: fmt.Sprintf("Pixels of the photographs in OKLab, in their own colours, and of the ships after transfer at ε = %g of the mean cost.",
-				cells[len(cells)-1].Params.Ratio), Drawing: style.Figure{Body: clouds, Width: style.TwoColumns, Badge: sizes}},
+				cells[len(cells)-1].Params.Ratio), Drawing: style.Figure{Body: colourClouds(cells[len(cells)-1]), Width: style.TwoColumns, Badge: sizes}},
 		},
 		Tables: []lab.Table{colourTable(cells)},
 		Notes: []string{"Costs are squared distances in OKLab. Distances in the table are between pixels drawn afresh, " +
@@ -224,13 +213,10 @@ func planes(m *mat.Dense) []float32 {
 }
 
 // colourClouds draws pixels of both pictures, and of the first after transfer, by lightness and hue.
-func colourClouds(c lab.Result[ColourParams, ColourOut]) (style.Panels, error) {
+func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
 	panels := style.Panels{Letters: true, ShareX: true, ShareY: true}
 	for _, f := range [][2]string{{"a.npy", "ships"}, {"ab.npy", "ships, transferred"}, {"b.npy", "frogs"}} {
-		m, err := artifact.Read(c.Open, f[0])
-		if err != nil {
-			return panels, err
-		}
+		m := kit.Matrix(c.Open, f[0])
 		p := style.Plot{
 			Title: f[1], Aspect: 0.9,
 			X: style.Axis{Label: "blue – yellow, \\i{b}", Min: -0.2, Max: 0.2}, Y: style.Axis{Label: "lightness, \\i{L}", Min: 0, Max: 1},
@@ -247,7 +233,7 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) (style.Panels, error) {
 		}
 		panels.Items = append(panels.Items, p)
 	}
-	return panels, nil
+	return panels
 }
 
 func colourTable(cells []lab.Result[ColourParams, ColourOut]) lab.Table {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -120,7 +119,7 @@ func normal(rng *rand.Rand, n int, sd float64) *mat.Dense {
 
 // writeFlow leaves the data and the points at the end.
 func writeFlow(c *lab.Cell, data, end *mat.Dense) error {
-	return errors.Join(artifact.Write(c, "data.npy", data), artifact.Write(c, "end.npy", end))
+	return errors.Join(kit.Write(c, "data.npy", data), kit.Write(c, "end.npy", end))
 }
 
 // halfMoons are two interleaving half circles of radius 1 with a little noise.
@@ -194,8 +193,8 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 
 // flowPoints draws the data and the points at the end.
 func flowPoints(open func(string) (*os.File, error)) (style.Plot, error) {
-	data, errData := artifact.Read(open, "data.npy")
-	end, errEnd := artifact.Read(open, "end.npy")
+	data, errData := kit.Read(open, "data.npy")
+	end, errEnd := kit.Read(open, "end.npy")
 	if err := errors.Join(errData, errEnd); err != nil {
 		return style.Plot{}, err
 	}

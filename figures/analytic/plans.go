@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -50,10 +49,7 @@ func drawPlans(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
 	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass (grey: NaN); off: share of all mass in the wrong place"}, Gap: 6}
 	for i, row := range planRows {
 		for _, c := range cells {
-			t, err := artifact.Read(c.Open, row[0]+".npy")
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
+			t := kit.Matrix(c.Open, row[0]+".npy")
 			h := style.HeatMap{
 				M: shares(t, exponential(first.N, first.M).A), Scale: scale, NoBar: true, NoTicks: true,
 				Title: row[1] + ": " + misplaced(c.Value.Solver[row[0]].Plan/2),

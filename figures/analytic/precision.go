@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -83,7 +82,7 @@ var precisionOf = lab.Experiment[PrecisionParams, PrecisionOut]{
 		}
 		if p.Plans {
 			for name, t := range plans {
-				if err := artifact.Write(c, name+".npy", t); err != nil {
+				if err := kit.Write(c, name+".npy", t); err != nil {
 					return PrecisionOut{}, err
 				}
 			}

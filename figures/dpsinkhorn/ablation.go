@@ -15,24 +15,24 @@ import (
 )
 
 // Tab2 is Table 2: what the parts of the recipe are worth, at an ε that holds.
-func Tab2() lab.Study[RecipeParams, RecipeOut] {
+func Tab2() lab.Study[Params, Out] {
 	s := ablationStudy("dpsinkhorn/tab2", "Table 2: the parts of the recipe, at an ε that holds", "MNIST, without each part of DP-Sinkhorn", 7, 3)
 	s.Grid = partsGrid
-	s.Draw = func(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) { return drawAblation(v, partsRow) }
+	s.Draw = func(v view) (lab.Exhibit, error) { return drawAblation(v, partsRow) }
 	s.Claims = claimParts
 	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 200}
 	return s
 }
 
 // Tab4 is Table 4: the hyperparameters on MNIST, at an ε that holds.
-func Tab4() lab.Study[RecipeParams, RecipeOut] { return searchStudy(false) }
+func Tab4() lab.Study[Params, Out] { return searchStudy(false) }
 
 // Tab5 is Table 5: the hyperparameters on Fashion-MNIST, at an ε that holds.
-func Tab5() lab.Study[RecipeParams, RecipeOut] { return searchStudy(true) }
+func Tab5() lab.Study[Params, Out] { return searchStudy(true) }
 
 // ablationStudy is what the three tables have in common; rows at quick and smoke.
-func ablationStudy(name, title, what string, quick, smoke int) lab.Study[RecipeParams, RecipeOut] {
-	return lab.Study[RecipeParams, RecipeOut]{
+func ablationStudy(name, title, what string, quick, smoke int) lab.Study[Params, Out] {
+	return lab.Study[Params, Out]{
 		Name: name, Title: title,
 		Shows: "Accuracy on real test images of classifiers trained on synthetic ones, and the Fréchet distance of these: " + what + ". A row takes as many steps as the paper's accounting lets its σ take, or the same " +
 			"share of fewer, and the whole-batch clip has the least noise that is sound at ε = 10 for them. The paper's own numbers are at an ε that is " + dpsinkhorn.NotJustified + ".",
@@ -42,12 +42,12 @@ func ablationStudy(name, title, what string, quick, smoke int) lab.Study[RecipeP
 			lab.Full:  "60,000 images, " + smallSizes(lab.Full) + ", 1000 synthetic images",
 			lab.Paper: "60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 synthetic images",
 		},
-		Experiment: recipeOf,
+		Experiment: imagesOf,
 	}
 }
 
 // searchStudy is a table of hyperparameters.
-func searchStudy(fashion bool) lab.Study[RecipeParams, RecipeOut] {
+func searchStudy(fashion bool) lab.Study[Params, Out] {
 	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds", "MNIST, over the noise, the clip and p", 3, 1)
 	s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 110}
 	if fashion {
@@ -56,8 +56,8 @@ func searchStudy(fashion bool) lab.Study[RecipeParams, RecipeOut] {
 	}
 	costs := lab.Part[AccountingParams, AccountingOut]{Experiment: accountingOf, Grid: publishedCosts}
 	s.Also = []lab.Cells{costs}
-	s.Grid = func(set lab.Setting) []RecipeParams { return searchGrid(set, fashion) }
-	s.Draw = func(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
+	s.Grid = func(set lab.Setting) []Params { return searchGrid(set, fashion) }
+	s.Draw = func(v view) (lab.Exhibit, error) {
 		out, err := drawAblation(v, searchRowOf)
 		if err != nil {
 			return out, err
@@ -65,15 +65,15 @@ func searchStudy(fashion bool) lab.Study[RecipeParams, RecipeOut] {
 		out.Tables = append(out.Tables, costTable(costs.View(v.Source).Cells))
 		return out, err
 	}
-	s.Claims = func(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) { return claimSearch(v, costs) }
+	s.Claims = func(v view) ([]lab.Claim, error) { return claimSearch(v, costs) }
 	return s
 }
 
 // partsGrid is Table 2, the best row with rows clipped as printed, and the same without noise.
-func partsGrid(set lab.Setting) (out []RecipeParams) {
+func partsGrid(set lab.Setting) (out []Params) {
 	add := func(change func(*Recipe)) {
 		c := baseRecipe(set)
-		if change(&c.Recipe); !slices.Contains(out, c) {
+		if change(&c.Method.Recipe); !slices.Contains(out, c) {
 			out = append(out, c)
 		}
 	}
@@ -88,7 +88,7 @@ func partsGrid(set lab.Setting) (out []RecipeParams) {
 }
 
 // searchGrid is Table 4 or 5, with steps in proportion to those of a row's σ. At quick, rows that differ in Δ alone stand once.
-func searchGrid(set lab.Setting, fashion bool) (out []RecipeParams) {
+func searchGrid(set lab.Setting, fashion bool) (out []Params) {
 	rows := searchRows[fashion]
 	if set.Preset == lab.Quick || set.Preset == lab.Smoke {
 		few := map[bool][]int{false: {0, 7, 8}, true: {0, 7, 8}}[fashion]
@@ -99,10 +99,10 @@ func searchGrid(set lab.Setting, fashion bool) (out []RecipeParams) {
 	}
 	for _, r := range rows {
 		c := baseRecipe(set)
-		c.Fashion, c.Recipe.P, c.Recipe.L1, c.Recipe.Clip = fashion, r.p, r.l1, r.clip
-		c.Recipe.Steps = stepsAt(c.Recipe.Steps, r.sigma)
+		c.Fashion, c.Method.Recipe.P, c.Method.Recipe.L1, c.Method.Recipe.Clip = fashion, r.p, r.l1, r.clip
+		c.Method.Recipe.Steps = stepsAt(c.Method.Recipe.Steps, r.sigma)
 		if fashion && set.Preset == lab.Paper {
-			c.Recipe.Rate = 1e-5
+			c.Method.Recipe.Rate = 1e-5
 		}
 		out = append(out, c)
 	}
@@ -133,7 +133,7 @@ type printedRow struct {
 }
 
 // partsRow is the row of Table 2. What ran at no ε that was asked for is not among them.
-func partsRow(_ lab.View[RecipeParams, RecipeOut], r Recipe) (out printedRow) {
+func partsRow(_ view, r Recipe) (out printedRow) {
 	switch {
 	case r.Rows > 0:
 		return printedRow{name: fmt.Sprintf("rows, σ = %g", r.Rows)}
@@ -154,9 +154,9 @@ func partsRow(_ lab.View[RecipeParams, RecipeOut], r Recipe) (out printedRow) {
 }
 
 // searchRowOf is the row of Table 4 or 5 whose σ is allowed the steps of the cell.
-func searchRowOf(v lab.View[RecipeParams, RecipeOut], r Recipe) printedRow {
+func searchRowOf(v view, r Recipe) printedRow {
 	for _, row := range searchRows[v.Cells[0].Params.Fashion] {
-		if row.clip == r.Clip && row.p == r.P && row.l1 == r.L1 && r.Steps == stepsAt(baseRecipe(v.Setting).Recipe.Steps, row.sigma) {
+		if row.clip == r.Clip && row.p == r.P && row.l1 == r.L1 && r.Steps == stepsAt(baseRecipe(v.Setting).Method.Recipe.Steps, row.sigma) {
 			return printedRow{fmt.Sprintf("%g/%g/%g/%g", row.sigma, r.Clip, r.P, r.L1), row.fid, row.acc}
 		}
 	}
@@ -164,12 +164,12 @@ func searchRowOf(v lab.View[RecipeParams, RecipeOut], r Recipe) printedRow {
 }
 
 // A rowOf finds the row of a cell.
-type rowOf func(lab.View[RecipeParams, RecipeOut], Recipe) printedRow
+type rowOf func(view, Recipe) printedRow
 
-func drawAblation(v lab.View[RecipeParams, RecipeOut], of rowOf) (out lab.Exhibit, err error) {
+func drawAblation(v view, of rowOf) (out lab.Exhibit, err error) {
 	var printed []printedRow
 	for _, c := range v.Cells {
-		printed = append(printed, of(v, c.Params.Recipe))
+		printed = append(printed, of(v, c.Params.Method.Recipe))
 	}
 	out.Tables = []lab.Table{ablationTable(v.Cells, printed)}
 	out.Pictures = kit.Wide(style.Panels{Columns: 1, Items: []style.Drawer{accuracyBars(v.Cells, printed), distanceBars(v.Cells, printed)}, Letters: true}, recipeBadge(v),
@@ -189,11 +189,11 @@ func drawAblation(v lab.View[RecipeParams, RecipeOut], of rowOf) (out lab.Exhibi
 }
 
 // spread is the largest difference in logistic regression between cells that differ in Δ alone.
-func spread(cells []lab.Result[RecipeParams, RecipeOut]) (most float64) {
+func spread(cells []cell) (most float64) {
 	for i, a := range cells {
 		for _, b := range cells[:i] {
 			p, q := a.Params, b.Params
-			p.Recipe.Clip, q.Recipe.Clip = 0, 0
+			p.Method.Recipe.Clip, q.Method.Recipe.Clip = 0, 0
 			if p == q {
 				most = max(most, math.Abs(a.Value.Judged.Logistic-b.Value.Judged.Logistic))
 			}
@@ -224,12 +224,12 @@ func besides(accuracy, printed float64) string {
 	return text
 }
 
-func ablationTable(cells []lab.Result[RecipeParams, RecipeOut], printed []printedRow) lab.Table {
+func ablationTable(cells []cell, printed []printedRow) lab.Table {
 	out := lab.Table{Name: "rows", Caption: "Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " + dpsinkhorn.NotJustified + ". A dash is not measured at this size.",
 		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "the paper's FID"}}
 	for i, c := range cells {
-		r := c.Params.Recipe
-		row := []string{printed[i].name, fmt.Sprint(r.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.guarantee(), r.signal(c.Value.Multiplier)}
+		r := c.Params.Method.Recipe
+		row := []string{printed[i].name, fmt.Sprint(r.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.privacy(), r.signal(c.Value.Multiplier)}
 		for k, a := range c.Value.Judged.accuracies() {
 			row = append(row, besides(a, printed[i].acc[k]))
 		}
@@ -253,7 +253,7 @@ func rowAxis(printed []printedRow) (out style.Axis) {
 }
 
 // accuracyBars draws the accuracies of a table's rows, with the paper's as points. What was not measured has no bar.
-func accuracyBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printedRow) style.Plot {
+func accuracyBars(cells []cell, printed []printedRow) style.Plot {
 	items := []plot.Plotter{style.Rule{At: 10, Label: "chance"}}
 	points := style.Points{Name: "the paper's, at an ε that does not hold", Series: 3}
 	for k, name := range classifiers {
@@ -275,10 +275,10 @@ func accuracyBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printed
 }
 
 // distanceBars draws the distance, and the paper's FID, over those of the last row with p = 0.4 that the paper prints.
-func distanceBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printedRow) style.Plot {
+func distanceBars(cells []cell, printed []printedRow) style.Plot {
 	best := 0
 	for i, c := range cells {
-		if c.Params.Recipe.P == .4 && printed[i].fid > 0 {
+		if c.Params.Method.Recipe.P == .4 && printed[i].fid > 0 {
 			best = i
 		}
 	}
@@ -297,36 +297,36 @@ func distanceBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printed
 }
 
 // printedClaim is that a classifier is as good as the paper's.
-func printedClaim(v lab.View[RecipeParams, RecipeOut], row printedRow, j Judgement, k int) lab.Claim {
+func printedClaim(v view, row printedRow, j Judgement, k int) lab.Claim {
 	return lab.Claim{What: row.name + ": " + classifiers[k], Source: "the paper's row, at an ε that does not hold", Got: j.accuracies()[k], Relation: lab.AtLeast, Want: row.acc[k] / 100, AbsTol: .03,
-		Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(v.Preset), Null: chance}
+		Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(v.Preset), Null: guessing}
 }
 
 // claimsPrinted are that all classifiers are as good as the paper's, and that the distance is no larger.
-func claimsPrinted(v lab.View[RecipeParams, RecipeOut], row printedRow, of Judge, j Judgement) (out []lab.Claim) {
+func claimsPrinted(v view, row printedRow, of Judge, j Judgement) (out []lab.Claim) {
 	for k, a := range row.acc {
 		if a > 0 {
 			out = append(out, printedClaim(v, row, j, k))
 		}
 	}
-	fid := claimFID(v.Preset, of, row.name, "the paper's row, at an ε that does not hold", j.FD, row.fid, chance)
+	fid := claimFID(v.Preset, of, row.name, "the paper's row, at an ε that does not hold", j.FD, row.fid, guessing)
 	fid.Relation = lab.AtMost
 	return append(out, fid)
 }
 
 // claimParts compares the paper's best row with what it prints, and the others with the best: what a part is worth.
-func claimParts(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
+func claimParts(v view) ([]lab.Claim, error) {
 	out := []lab.Claim{soundness(v.Cells)}
 	var best printedRow
 	var of Judgement
 	for _, c := range v.Cells {
-		if row := partsRow(v, c.Params.Recipe); c.Params.Recipe.P == .4 && row.fid > 0 {
+		if row := partsRow(v, c.Params.Method.Recipe); c.Params.Method.Recipe.P == .4 && row.fid > 0 {
 			best, of = row, c.Value.Judged
 		}
 	}
 	out = append(out, claimsPrinted(v, best, v.Cells[0].Params.Judge, of)...)
 	for _, c := range v.Cells {
-		row, j := partsRow(v, c.Params.Recipe), c.Value.Judged
+		row, j := partsRow(v, c.Params.Method.Recipe), c.Value.Judged
 		if row.fid == 0 || row == best {
 			continue
 		}
@@ -341,10 +341,10 @@ func claimParts(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 }
 
 // claimSearch compares rows of Table 4 or 5 with what the paper prints, and what it claims of their privacy with what holds.
-func claimSearch(v lab.View[RecipeParams, RecipeOut], costs lab.Part[AccountingParams, AccountingOut]) ([]lab.Claim, error) {
+func claimSearch(v view, costs lab.Part[AccountingParams, AccountingOut]) ([]lab.Claim, error) {
 	out := []lab.Claim{soundness(v.Cells)}
 	for _, c := range v.Cells {
-		row := searchRowOf(v, c.Params.Recipe)
+		row := searchRowOf(v, c.Params.Method.Recipe)
 		out = append(out, claimsPrinted(v, row, c.Params.Judge, c.Value.Judged)...)
 	}
 	for _, c := range costs.View(v.Source).Cells {

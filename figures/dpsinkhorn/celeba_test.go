@@ -60,7 +60,7 @@ func faces(t *testing.T) string {
 // DP-Sinkhorn's faces are whole images, frame and all, resized to a square; SCONES' are the central 140 pixels, without it.
 func TestCelebAWhole(t *testing.T) {
 	t.Setenv("COUPLING_DATA", faces(t))
-	train, test, err := ColourParams{CelebA: true}.pictures(t.Context())
+	train, test, err := Params{Colour: "celeba"}.images(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,61 +1,50 @@
 package dpsinkhorn
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/dp"
-	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
-	"coupling/dp/synth/merf"
-	"coupling/dp/synth/semidual"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/lab/device"
 	"coupling/lab/eval/inception"
-	"coupling/lab/nn"
-	"coupling/lab/nn/arch"
-	"coupling/lab/nn/train"
 )
 
 // Fig3 is Figure 3: private pictures in colour.
-func Fig3() lab.Study[ColourParams, ColourOut] {
+func Fig3() lab.Study[Params, Out] {
 	s := colourStudy("fig3", "Figure 3: private pictures in colour at an ε that holds", semiDual, dpMERF, colourSmall, colourDCGAN, colourBigGAN)
 	s.Draw, s.Claims = drawColourPictures, claimColourDiversity
 	return s
 }
 
 // Fig6 is Figure 6: pictures by two generators.
-func Fig6() lab.Study[ColourParams, ColourOut] {
+func Fig6() lab.Study[Params, Out] {
 	s := colourStudy("fig6", "Figure 6: private pictures by DCGAN and BigGAN generators", colourDCGAN, colourBigGAN, colourSmall)
 	s.Draw, s.Claims = drawColourPictures, claimGenerators
 	return s
 }
 
 // Tab3 is Table 3: what private pictures in colour are worth.
-func Tab3() lab.Study[ColourParams, ColourOut] {
+func Tab3() lab.Study[Params, Out] {
 	s := colourStudy("tab3", "Table 3: what private pictures in colour are worth at an ε that holds", semiDual, dpMERF, colourSmall, colourDCGAN, colourBigGAN, realPictures)
-	s.Draw, s.Claims = func(v colourView) (lab.Exhibit, error) { return drawColourTable(v, "3") }, claimColour
+	s.Draw, s.Claims = func(v view) (lab.Exhibit, error) { return drawColourTable(v, "3") }, claimColour
 	return s
 }
 
 // Tab6 is Table 6: the same for two generators.
-func Tab6() lab.Study[ColourParams, ColourOut] {
+func Tab6() lab.Study[Params, Out] {
 	s := colourStudy("tab6", "Table 6: what pictures by DCGAN and BigGAN generators are worth", colourDCGAN, colourBigGAN, colourSmall, realPictures)
-	s.Draw, s.Claims = func(v colourView) (lab.Exhibit, error) { return drawColourTable(v, "6") }, claimGenerators
+	s.Draw, s.Claims = func(v view) (lab.Exhibit, error) { return drawColourTable(v, "6") }, claimGenerators
 	return s
 }
 
 // colourStudy is what the figures and tables in colour share: the cells of some methods.
-func colourStudy(name, title string, methods ...string) lab.Study[ColourParams, ColourOut] {
-	return lab.Study[ColourParams, ColourOut]{
+func colourStudy(name, title string, methods ...string) lab.Study[Params, Out] {
+	return lab.Study[Params, Out]{
 		Name: "dpsinkhorn/" + name, Title: title,
 		Shows: "Pictures of two classes, 32 × 32 in colour, made with differential privacy by mechanisms of the same (ε = 10, δ = 1e-6): semi-dual transport, DP-MERF, and DP-Sinkhorn with the clip that holds, by DCGAN and by BigGAN generators, or at quick and full by dense layers that make small pictures. " +
 			"Below the paper preset they are CIFAR-10's, animals and vehicles; at paper CelebA's faces, which users bring, by gender. The paper's own ε is not justified: all rows share one batch.",
@@ -66,8 +55,8 @@ func colourStudy(name, title string, methods ...string) lab.Study[ColourParams, 
 			lab.Paper: "CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 features; DP-Sinkhorn 160,000 steps of 50 (the paper: 1.7 million) with the paper's generators",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10 * float64(len(methods)), lab.Full: 80 * float64(len(methods))},
-		Experiment: colourOf,
-		Grid: func(set lab.Setting) (out []ColourParams) {
+		Experiment: imagesOf,
+		Grid: func(set lab.Setting) (out []Params) {
 			for _, p := range colourGrid(set) {
 				slow := p.Method.Steps < 100 && strings.Contains(p.Method.Name, "GAN") && slices.Contains(methods, semiDual) // is Figure 6's
 				if slices.Contains(methods, p.Method.Name) && (!slow || set.Preset == lab.Smoke) {
@@ -80,7 +69,7 @@ func colourStudy(name, title string, methods ...string) lab.Study[ColourParams, 
 }
 
 // oneColour is the null in which the semi-dual and DP-Sinkhorn make one picture for all, of the larger class, and other methods pictures as good as real.
-var oneColour = lab.Null{Name: "one picture for all", Spoil: []lab.Spoiler{lab.Spoil(colourOf, func(cells []lab.Result[ColourParams, ColourOut]) {
+var oneColour = lab.Null{Name: "one picture for all", Spoil: []lab.Spoiler{lab.Spoil(imagesOf, func(cells []cell) {
 	for i := range cells {
 		v := &cells[i].Value
 		v.Judged = Judgement{Logistic: .9, MLP: .9, CNN: .9, FD: 20, Precision: .9, Recall: .9, Coverage: .9}
@@ -90,38 +79,35 @@ var oneColour = lab.Null{Name: "one picture for all", Spoil: []lab.Spoiler{lab.S
 	}
 })}}
 
-func hasSemiDual(cells []lab.Result[ColourParams, ColourOut]) bool {
-	return slices.ContainsFunc(cells, func(c lab.Result[ColourParams, ColourOut]) bool { return c.Params.Method.Name == semiDual })
+func hasSemiDual(cells []cell) bool {
+	return slices.ContainsFunc(cells, func(c cell) bool { return c.Params.Method.Name == semiDual })
 }
 
-// colourView is what figures and tables in colour are drawn from.
-type colourView = lab.View[ColourParams, ColourOut]
-
-func colourGrid(set lab.Setting) []ColourParams {
+func colourGrid(set lab.Setting) []Params {
 	p := set.Preset
-	base := ColourParams{
-		CelebA: p == lab.Paper, Most: lab.Pick(p, 160, 0, 0, 0), Synthetic: lab.Pick(p, 60, 1000, 3000, 60000), Epsilon: 10, Device: set.Device,
+	base := Params{
+		Colour: lab.Pick(p, "cifar10", "cifar10", "cifar10", "celeba"), Most: lab.Pick(p, 160, 0, 0, 0), Synthetic: lab.Pick(p, 60, 1000, 3000, 60000), Device: set.Device,
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 60, 1000, 3000, 60000), Images: lab.Pick(p, 60, 500, 1000, 10000)},
 	}
-	if !base.CelebA {
+	if p != lab.Paper {
 		base.Data = data.Choose("cifar10")
 	}
-	sinkhorn := ColourMethod{Steps: lab.Pick(p, 2, 20, 60, 160_000), Batch: lab.Pick(p, 5, 10, 20, 50)}
+	sinkhorn := Method{Epsilon: 10, Steps: lab.Pick(p, 2, 20, 60, 160_000), Batch: lab.Pick(p, 5, 10, 20, 50)}
 	dcgan, biggan := sinkhorn, sinkhorn
 	dcgan.Name, dcgan.Hidden = colourDCGAN, lab.Pick(p, 4, 16, 32, 64)
 	biggan.Name, biggan.Hidden = colourBigGAN, lab.Pick(p, 4, 16, 32, 256)
-	var out []ColourParams
-	methods := []ColourMethod{
-		{Name: semiDual},
-		{Name: dpMERF, Steps: lab.Pick(p, 5, 100, 400, 3000), Batch: 100, Feature: lab.Pick(p, 100, 1000, 2000, 10000)},
+	var out []Params
+	methods := []Method{
+		{Name: semiDual, Epsilon: 10},
+		{Name: dpMERF, Epsilon: 10, Steps: lab.Pick(p, 5, 100, 400, 3000), Batch: 100, Feature: lab.Pick(p, 100, 1000, 2000, 10000)},
 		dcgan, biggan,
 	}
 	if p == lab.Quick || p == lab.Full {
-		small := Recipe{Side: 8, Hidden: 64, Images: 10, Batch: 100, Steps: lab.Pick(p, 0, 3000, 10_000, 0), Clip: .5, Rate: 3e-3, Fall: true, Epsilon: base.Epsilon}
-		methods = append(methods, ColourMethod{Name: colourSmall, Recipe: small})
+		small := Recipe{Side: 8, Hidden: 64, Images: 10, Batch: 100, Steps: lab.Pick(p, 0, 3000, 10_000, 0), Clip: .5, Rate: 3e-3, Fall: true, Epsilon: 10}
+		methods = append(methods, Method{Name: colourSmall, Recipe: small})
 	}
 	if p != lab.Smoke {
-		methods = append(methods, ColourMethod{Name: realPictures})
+		methods = append(methods, Method{Name: realPictures})
 	}
 	for _, m := range methods {
 		c := base
@@ -149,15 +135,12 @@ var colourPublished = []struct {
 // colourShown is how many pictures of each class are shown of a method, in two lines.
 const colourShown = 14
 
-func drawColourPictures(v colourView) (lab.Exhibit, error) {
+func drawColourPictures(v view) (lab.Exhibit, error) {
 	first := v.Cells[0].Value
 	grid := &style.ImageGrid{C: 3, H: 32, W: 32, Columns: 2 * colourShown,
 		Title: fmt.Sprintf("left: %s, right: %s", first.Classes[0], first.Classes[1])}
 	for _, c := range v.Cells {
-		rows, err := artifact.Read(c.Open, "images.npy")
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		rows := kit.Matrix(c.Open, "images.npy")
 		for k := 0; k < 4*colourShown; k += 2 * colourShown {
 			grid.Images = append(grid.Images, style.Rows(rows.Slice(k, k+2*colourShown, 0, rows.RawMatrix().Cols))...)
 		}
@@ -169,17 +152,17 @@ func drawColourPictures(v colourView) (lab.Exhibit, error) {
 	}
 	p := v.Cells[0].Params
 	return lab.Exhibit{
-		Pictures: kit.Wide(grid, v.Badge(p.sizes(first.Name), sample.Note(p.Data, "cifar10")),
+		Pictures: kit.Wide(grid, v.Badge(p.colourSizes(first.Name), sample.Note(p.Data, "cifar10")),
 			fmt.Sprintf("Pictures as they were drawn, of %s; small ones were enlarged. “Nothing was learnt” where no classifier of them is better by 3 points than a guess of the larger class. No real picture is shown.", first.Name)),
 		Notes: colourNotes(v.Setting),
 	}, nil
 }
 
 // drawColourTable is what the pictures are worth, beside the rows of a table of the paper.
-func drawColourTable(v colourView, number string) (lab.Exhibit, error) {
+func drawColourTable(v view, number string) (lab.Exhibit, error) {
 	first := v.Cells[0].Value
 	table := lab.Table{Name: "table" + number, Caption: first.Name + ", two classes, ε = 10 at δ = 1e-6: accuracy in percent on real test pictures of classifiers trained on synthetic ones",
-		Header: []string{"method", "ε", "logistic", "MLP", "CNN", v.Cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "seconds", "FID as printed"}}
+		Header: []string{"method", "ε", "logistic", "MLP", "CNN", v.Cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "FID as printed"}}
 	for _, c := range v.Cells {
 		m, o, j := c.Params.Method, c.Value, c.Value.Judged
 		eps, auc := spent(o.Epsilon, o.Kind), fmt.Sprintf("%.3f", j.AUC)
@@ -187,13 +170,13 @@ func drawColourTable(v colourView, number string) (lab.Exhibit, error) {
 			eps, auc = "∞", ""
 		}
 		table.Rows = append(table.Rows, []string{m.Name, eps, percent(j.Logistic), percent(j.MLP), percent(j.CNN),
-			fmt.Sprintf("%.2f", j.FD), j.kid(), fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), auc, fmt.Sprintf("%.0f", o.Seconds), ""})
+			fmt.Sprintf("%.2f", j.FD), j.kid(), fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), auc, ""})
 	}
 	guess := percent(first.Guess)
-	table.Rows = append(table.Rows, []string{"always the larger class", "0", guess, guess, guess, "", "", "", "", "", "", "", ""})
+	table.Rows = append(table.Rows, []string{"always the larger class", "0", guess, guess, guess, "", "", "", "", "", "", ""})
 	for _, p := range colourPublished {
 		if strings.Contains(p.table, number) {
-			table.Rows = append(table.Rows, []string{p.name, "", "", p.mlp, p.cnn, "", "", "", "", "", "", "", fmt.Sprint(p.fid)})
+			table.Rows = append(table.Rows, []string{p.name, "", "", p.mlp, p.cnn, "", "", "", "", "", "", fmt.Sprint(p.fid)})
 		}
 	}
 	return lab.Exhibit{Tables: []lab.Table{table}, Notes: colourNotes(v.Setting)}, nil
@@ -214,11 +197,11 @@ func colourNotes(set lab.Setting) []string {
 }
 
 // fewPictures says why methods are not compared at small sizes.
-func fewPictures(v colourView) string {
+func fewPictures(v view) string {
 	return lab.Pick(v.Preset, "160 pictures and a few steps", "1000 synthetic pictures and a few steps", sample.Note(v.Cells[0].Params.Data, "cifar10"), "")
 }
 
-func claimColour(v colourView) (out []lab.Claim, err error) {
+func claimColour(v view) (out []lab.Claim, err error) {
 	ours := v.Cells[0].Value.Judged
 	for _, c := range v.Cells {
 		m, o := c.Params.Method, c.Value
@@ -247,18 +230,13 @@ func claimColour(v colourView) (out []lab.Claim, err error) {
 }
 
 // claimSmall asks whether small pictures teach more than which class is larger.
-func claimSmall(p ColourParams, o ColourOut) lab.Claim {
+func claimSmall(p Params, o Out) lab.Claim {
 	return lab.Claim{What: colourSmall + ": logistic regression over a guess of the larger class", Source: "what a private set should be worth", Got: o.Judged.Logistic - o.Guess, Relation: lab.AtLeast, Want: .05,
-		Why: "twice the 95 % interval of an accuracy on 2000 pictures", SkipReason: sample.Note(p.Data, "cifar10"), Null: guessed}
+		Why: "twice the 95 % interval of an accuracy on 2000 pictures", SkipReason: sample.Note(p.Data, "cifar10"), Null: guessing}
 }
 
-// guessed is the null in which all pictures say nothing of their class.
-var guessed = kit.Null("classes at random", colourOf, func(_ ColourParams, v *ColourOut) {
-	v.Judged = Judgement{Logistic: v.Guess, MLP: v.Guess, CNN: v.Guess, FD: 1000}
-})
-
 // claimColourDiversity asks whose pictures are nearer to real ones and more diverse.
-func claimColourDiversity(v colourView) (out []lab.Claim, err error) {
+func claimColourDiversity(v view) (out []lab.Claim, err error) {
 	ours := v.Cells[0].Value.Judged
 	for _, c := range v.Cells[1:] {
 		name, j := c.Params.Method.Name, c.Value.Judged
@@ -270,7 +248,7 @@ func claimColourDiversity(v colourView) (out []lab.Claim, err error) {
 }
 
 // claimGenerators compares both generators with the rows of Table 6, where they are trained at length.
-func claimGenerators(v colourView) (out []lab.Claim, err error) {
+func claimGenerators(v view) (out []lab.Claim, err error) {
 	short := "DP-Sinkhorn learns nothing in so few steps"
 	printed := map[string][3]float64{colourDCGAN: {.7496, .7462, 156.7}, colourBigGAN: {.7618, .7579, 168.4}}
 	for _, c := range v.Cells {
@@ -291,7 +269,7 @@ func claimGenerators(v colourView) (out []lab.Claim, err error) {
 }
 
 // semiDualColour is what the semi-dual has to be worth.
-func semiDualColour(v ColourOut, small string) (out []lab.Claim) {
+func semiDualColour(v Out, small string) (out []lab.Claim) {
 	for k, a := range []float64{v.Judged.MLP, v.Judged.CNN} {
 		out = append(out, lab.Claim{What: "semi-dual: " + []string{"MLP", "CNN"}[k] + " over a guess of the larger class", Source: "what a private set should be worth", Got: a - v.Guess, Relation: lab.AtLeast, Want: .1, Why: "a bound", SkipReason: small, Null: oneColour})
 	}
@@ -299,8 +277,8 @@ func semiDualColour(v ColourOut, small string) (out []lab.Claim) {
 }
 
 // facesColour compares with what the paper prints, of CelebA: on other pictures its numbers say nothing.
-func facesColour(p ColourParams, v ColourOut) (out []lab.Claim) {
-	if !p.CelebA {
+func facesColour(p Params, v Out) (out []lab.Claim) {
+	if p.Colour != "celeba" {
 		return nil
 	}
 	for k, a := range []float64{v.Judged.MLP, v.Judged.CNN} {
@@ -314,131 +292,16 @@ func facesColour(p ColourParams, v ColourOut) (out []lab.Claim) {
 	return out
 }
 
-// ColourParams is a method on pictures of two classes.
-type ColourParams struct {
-	CelebA    bool         `json:"celeba" doc:"CelebA, else CIFAR-10, animals and vehicles"`
-	Most      int          `json:"most" min:"0" doc:"training and test pictures; 0: all"`
-	Method    ColourMethod `json:"method"`
-	Epsilon   float64      `json:"epsilon" min:">0" doc:"ε of the method"`
-	Judge     Judge        `json:"judge"`
-	Synthetic int          `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
-	Device    string       `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data      data.Origin  `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
-}
-
-// ColourMethod is a way to make pictures, and its sizes; the semi-dual has its own.
-type ColourMethod struct {
-	Name    string `json:"name" doc:"of the method"`
-	Steps   int    `json:"steps" min:"0" doc:"0 where the method has its own"`
-	Batch   int    `json:"batch" min:"0" doc:"generated pictures of a step, and private ones expected"`
-	Hidden  int    `json:"hidden" min:"0" doc:"channels of a generator"`
-	Feature int    `json:"feature" min:"0" doc:"random features of DP-MERF"`
-	Recipe  Recipe `json:"recipe,omitzero"` // of small pictures
-}
-
-// The methods that are of this figure alone, by their names.
 const (
-	colourSmall  = "whole batch, small pictures"
-	colourDCGAN  = "whole batch, DCGAN"
-	colourBigGAN = "whole batch, BigGAN"
-	realPictures = "as many real pictures"
-)
-
-const (
-	colourDelta = 1e-6
-	colourSide  = 32
-
+	colourSide   = 32
 	colourLatent = 32 // of generators
 )
 
-// ColourOut is what came of it. Artifact: images.npy, two lines of colourShown pictures of each class.
-type ColourOut struct {
-	Name       string    `json:"name"` // of the data
-	Classes    []string  `json:"classes"`
-	Guess      float64   `json:"guess"` // share of the larger class among test pictures
-	Judged     Judgement `json:"judged"`
-	Epsilon    float64   `json:"epsilon"`
-	Kind       string    `json:"kind"`
-	Accountant string    `json:"accountant"`
-	Seconds    float64   `json:"seconds"` // of training
-}
-
-var colourOf = lab.Experiment[ColourParams, ColourOut]{Name: "dpsinkhorn/colour", Version: 2, Run: runColour, Work: func(p ColourParams, dev *device.Device) lab.Work {
-	net, m := nn.Layer(arch.DCGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: p.Method.Hidden, Channels: 3, Size: colourSide}.Net()), p.Method
-	switch m.Name {
-	case colourSmall:
-		return m.Recipe.work(dev, p.Synthetic)
-	case colourBigGAN:
-		net = arch.BigGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: p.Method.Hidden}.Net()
-	case colourDCGAN:
-	default:
-		return lab.Work{}
-	}
-	return generatorWork(dev, net, colourLatent, m.Steps, m.Batch, .4, p.Synthetic)
-}}
-
-func (p ColourParams) sizes(name string) string {
+func (p Params) colourSizes(name string) string {
 	if p.Most > 0 {
 		return fmt.Sprintf("%d pictures of CIFAR-10 in place of CelebA", p.Most)
 	}
 	return fmt.Sprintf("%s in place of CelebA, %d synthetic pictures, DP-Sinkhorn of few steps", name, p.Synthetic)
-}
-
-func runColour(ctx context.Context, c *lab.Cell, p ColourParams) (out ColourOut, err error) {
-	train, test, err := p.pictures(ctx)
-	if err != nil {
-		return out, err
-	}
-	out.Name, out.Classes, out.Guess = train.Name, train.Classes, larger(test)
-	made := making{device: p.Device, train: train, test: test, n: p.Synthetic, judge: p.Judge, learn: func(dev *device.Device, r synth.Run) (sampler, cost, error) {
-		return p.train(ctx, dev, train, r)
-	}}
-	if p.Method.Name != realPictures {
-		made.shown = inTurn
-	}
-	judged, g, seconds, err := made.run(ctx, c)
-	out.Judged, out.Seconds, out.Epsilon, out.Kind, out.Accountant = judged, seconds, g.Epsilon, g.Kind.String(), g.Accountant
-	return out, err
-}
-
-// pictures of two classes, 32 × 32, to train on and to test with.
-func (p ColourParams) pictures(ctx context.Context) (train, test *data.Images, err error) {
-	if train, err = p.split(ctx, data.Train); err != nil {
-		return nil, nil, err
-	}
-	if p.Most > 0 { // the archive is read but once
-		n := min(p.Most, train.Len()/2)
-		return train.Slice(0, n), train.Slice(n, 2*n), nil
-	}
-	test, err = p.split(ctx, data.Test)
-	return train, test, err
-}
-
-func (p ColourParams) split(ctx context.Context, split data.Split) (*data.Images, error) {
-	if p.CelebA {
-		faces, err := data.CelebA{Split: split, Label: "Male", Whole: true, Size: colourSide}.Open()
-		if err != nil {
-			return nil, err
-		}
-		return faces.Load(ctx)
-	}
-	m, err := data.CIFAR10(ctx, sample.From(p.Data), split)
-	if err != nil {
-		return nil, err
-	}
-	return vehicles(m), nil
-}
-
-// vehicles makes two classes of CIFAR-10's ten.
-func vehicles(m *data.Images) *data.Images {
-	out := *m
-	out.Labels, out.Classes = make([]int, m.Len()), []string{"animals", "vehicles"}
-	for i, l := range m.Labels {
-		if slices.Contains([]string{"airplane", "automobile", "ship", "truck"}, m.Classes[l]) {
-			out.Labels[i] = 1
-		}
-	}
-	return &out
 }
 
 // larger is the share of the larger of two classes.
@@ -462,55 +325,4 @@ func inTurn(m *data.Images) *data.Images {
 		}
 	}
 	return m.Take(order)
-}
-
-// train makes what draws pictures.
-func (p ColourParams) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost, error) {
-	if p.Method.Name == realPictures {
-		return pick(images), cost{}, nil
-	}
-	if p.Method.Name == colourSmall {
-		return p.Method.Recipe.train(ctx, dev, images, colourDelta, r)
-	}
-	m, err := p.method(images)
-	if err != nil {
-		return nil, cost{}, err
-	}
-	return learn(ctx, dev, images, m, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, r)
-}
-
-// method is what makes the pictures. DP-Sinkhorn is algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the
-// clip that holds.
-func (p ColourParams) method(images *data.Images) (synth.Method, error) {
-	const latent, embed = colourLatent, 4
-	m := p.Method
-	t := dpsinkhorn.Training{
-		Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Images: m.Batch, Rate: min(float64(m.Batch)/float64(images.Len()), 1), Steps: m.Steps,
-		Adam: train.Adam{Rate: colourRate(m.Steps), Decay: 2e-5},
-	}
-	switch m.Name {
-	case semiDual:
-		public, err := synth.PublicOf(images)
-		return semidual.Suggested(p.Epsilon, public), err
-	case dpMERF:
-		return merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch, Length: length(images.Dim())}, nil
-	case colourDCGAN:
-		t.Net.DCGAN = &arch.DCGAN{Latent: latent, Embed: embed, Hidden: m.Hidden}
-	case colourBigGAN:
-		t.Net.BigGAN = &arch.BigGAN{Latent: latent, Embed: embed, Hidden: m.Hidden}
-	default:
-		return nil, fmt.Errorf("method %q: there is none", m.Name)
-	}
-	return t, nil
-}
-
-// length is that of DP-MERF's features, √105 for MNIST, for so many values of an image: distances grow as their square root.
-func length(values int) float64 { return math.Sqrt(105 * float64(values) / 784) }
-
-// colourRate is the paper's 1e-5 for long runs, and a hundred times that for short ones.
-func colourRate(steps int) float64 {
-	if steps < 50_000 {
-		return 1e-3
-	}
-	return 1e-5
 }

@@ -53,9 +53,9 @@ func TestVehicles(t *testing.T) {
 // The paper's numbers are of faces: nothing else is compared with them.
 func TestFacesAlone(t *testing.T) {
 	for _, name := range []string{semiDual, realPictures} {
-		for celebA, want := range map[bool]int{false: 0, true: 2} {
-			if got := facesColour(ColourParams{CelebA: celebA, Method: ColourMethod{Name: name}}, ColourOut{}); len(got) != want {
-				t.Errorf("%s, CelebA %v: %d claims, want %d", name, celebA, len(got), want)
+		for set, want := range map[string]int{"cifar10": 0, "celeba": 2} {
+			if got := facesColour(Params{Colour: set, Method: Method{Name: name}}, Out{}); len(got) != want {
+				t.Errorf("%s, %s: %d claims, want %d", name, set, len(got), want)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func runDebias(ctx context.Context, c *lab.Cell, p DebiasParams) (out DebiasOut,
 	t := dpsinkhorn.Training{
 		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
 		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,
-		Adam: train.Adam{Rate: recipeRate(p.Steps)},
+		Adam: train.Adam{Rate: rateFor(p.Steps, 1e-4)},
 	}
 	made, err := t.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(c.Seed), Progress: func(done, _ int) { c.Progress(done, p.Steps+p.Batches) }})
 	if err != nil {

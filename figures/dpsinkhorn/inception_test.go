@@ -24,26 +24,26 @@ func TestInception(t *testing.T) {
 	}
 	t.Setenv(inception.Variable, path)
 	named := utilityGrid(figtest.Setting)[0]
-	a, err := utilityOf.Key(1, plain)
+	a, err := imagesOf.Key(1, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := utilityOf.Key(1, named); err != nil || a == b {
+	if b, err := imagesOf.Key(1, named); err != nil || a == b {
 		t.Errorf("cells of other features have the key %s (%v)", b, err)
 	}
 	for _, c := range []struct {
-		params    UtilityParams
+		params    Params
 		has, lack string
 	}{{plain, "FD-LeNet", "FD-Inception/16"}, {named, "FD-Inception/16", "FD-LeNet"}} {
-		header := utilityTable([]utilityCell{{Params: c.params}}, false).Header
+		header := utilityTable([]cell{{Params: c.params}}, false).Header
 		if !slices.Contains(header, c.has) || slices.Contains(header, c.lack) || slices.Contains(header, "FID") {
 			t.Errorf("%v must have %s", header, c.has)
 		}
 	}
-	if claimFID(lab.Paper, named.Judge, "", "", 1, 1, chance).SkipReason == "" {
+	if claimFID(lab.Paper, named.Judge, "", "", 1, 1, guessing).SkipReason == "" {
 		t.Error("a distance in a narrow network's features is asked as a FID")
 	}
-	train, test, err := images(t.Context(), false, 16, data.Sample)
+	train, test, err := Params{Most: 16, Data: data.Sample}.images(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
-	"time"
+	"slices"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -13,86 +14,147 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/denoise"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
-	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// The methods, by their names in tables.
-const (
-	semiDual    = "semi-dual"
-	handwritten = "semi-dual, handwriting assumed" // samples are moved
-	wholeBatch  = "whole-batch clip"
-	wholeBatch3 = "whole-batch clip, m = 3"
-	dpMERF      = "DP-MERF"
-	dpSGD       = "DP-SGD"
-	asPrinted   = "DP-Sinkhorn as printed"
-	nonPrivate1 = "no privacy, m = 1"
-	nonPrivate3 = "no privacy, m = 3"
-	realData    = "real images"
-)
-
-// method is one way to make images at a sound ε, and its sizes. δ is 1e-5 everywhere.
-type method struct {
-	Name    string  `json:"name" doc:"of the method"`
-	Epsilon float64 `json:"epsilon" min:"0" doc:"ε that holds; 0: none was asked for"`
-	Steps   int     `json:"steps" min:"0" doc:"of DP-MERF's generator and of DP-SGD; 0: the suggested ones"`
-	Batch   int     `json:"batch" min:"0" doc:"of DP-MERF"`
-	Feature int     `json:"feature" min:"0" doc:"random features of DP-MERF"`
-	Recipe  Recipe  `json:"recipe"` // of the whole batch, at the method's Epsilon
+// Params is a method on a data set, and how its images are judged. All figures but those of the accounting and of the gradient's bias
+// are views of such cells.
+type Params struct {
+	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
+	Colour    string      `json:"colour,omitempty" enum:",cifar10,celeba" doc:"pictures of two classes in place of digits: CIFAR-10's animals and vehicles, or CelebA's faces"`
+	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
+	Method    Method      `json:"method"`
+	Judge     Judge       `json:"judge"`
+	Repeat    int         `json:"repeat,omitempty" min:"0" doc:"number of several trainings that differ in their randomness alone"`
+	Synthetic int         `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
+	Device    string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
-const delta = 1e-5
+// Method is one way to make images at a sound ε, and its sizes. δ is 1e-5, and 1e-6 of pictures in colour.
+type Method struct {
+	Name    string  `json:"name" doc:"of the method"`
+	Epsilon float64 `json:"epsilon" min:"0" doc:"ε that holds; 0: none was asked for, or the recipe's"`
+	Steps   int     `json:"steps" min:"0" doc:"of the generator; 0: the suggested ones"`
+	Batch   int     `json:"batch" min:"0" doc:"images of a step"`
+	Hidden  int     `json:"hidden,omitempty" min:"0" doc:"channels of a DCGAN or BigGAN"`
+	Feature int     `json:"feature" min:"0" doc:"random features of DP-MERF"`
+	Recipe  Recipe  `json:"recipe"` // of the whole batch
+}
+
+// Out is what came of it. Artifact: images.npy, the first rows of digits, the classes in turn, or two lines of colourShown
+// pictures of each class.
+type Out struct {
+	Name       string    `json:"name"` // of the data
+	Classes    []string  `json:"classes"`
+	Guess      float64   `json:"guess,omitempty"` // of pictures in colour, the share of the larger class among those of the test
+	Judged     Judgement `json:"judged"`
+	Epsilon    float64   `json:"epsilon"`             // that holds; 0: there is none
+	Published  float64   `json:"published,omitempty"` // by an accounting that is not justified
+	Multiplier float64   `json:"multiplier"`          // of a recipe's noise
+	Kind       string    `json:"kind"`
+	Accountant string    `json:"accountant"`
+}
+
+type (
+	cell = lab.Result[Params, Out]
+	view = lab.View[Params, Out]
+)
+
+var imagesOf = lab.Experiment[Params, Out]{Name: "dpsinkhorn/images", Version: 1, Run: runImages, Work: Params.work}
+
+// The methods, by their names in tables.
+const (
+	semiDual     = "semi-dual"
+	handwritten  = "semi-dual, handwriting assumed" // samples are moved
+	wholeBatch   = "whole-batch clip"
+	wholeBatch3  = "whole-batch clip, m = 3"
+	dpMERF       = "DP-MERF"
+	dpSGD        = "DP-SGD"
+	asPrinted    = "DP-Sinkhorn as printed"
+	nonPrivate1  = "no privacy, m = 1"
+	nonPrivate3  = "no privacy, m = 3"
+	realData     = "real images"
+	colourSmall  = "whole batch, small pictures"
+	colourDCGAN  = "whole batch, DCGAN"
+	colourBigGAN = "whole batch, BigGAN"
+	realPictures = "as many real pictures"
+)
+
+const delta, colourDelta = 1e-5, 1e-6
+
+func (p Params) delta() float64 {
+	if p.Colour != "" {
+		return colourDelta
+	}
+	return delta
+}
+
+// keptImages is ten of each class.
+const keptImages = 100
+
+// runImages trains, draws and judges. A run that is killed goes on.
+func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) {
+	train, test, errImages := p.images(ctx)
+	dev, errDev := c.Device(p.Device)
+	scratch, errScratch := c.Scratch()
+	if err := errors.Join(errImages, errDev, errScratch); err != nil {
+		return out, err
+	}
+	draw, spent, err := p.train(ctx, dev, train, synth.Run{Key: release.SeededKey(c.Seed + uint64(p.Repeat)<<32), Dir: scratch, Every: 200, Progress: c.Progress})
+	if err != nil {
+		return out, err
+	}
+	out = Out{Name: train.Name, Classes: train.Classes, Epsilon: spent.Epsilon, Published: spent.published, Multiplier: spent.sigma, Kind: spent.Kind.String(), Accountant: spent.Accountant}
+	synthetic, err := draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic)
+	if err != nil {
+		return out, err
+	}
+	shown := synthetic.Slice(0, min(keptImages, synthetic.Len()))
+	if p.Colour != "" {
+		out.Guess, shown = larger(test), inTurn(synthetic)
+	}
+	if !p.Method.isReal() { // no real image is shown
+		if err := kit.Write(c, "images.npy", mat.DenseCopyOf(shown.Mat())); err != nil {
+			return out, err
+		}
+	}
+	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand(fmt.Sprint("judge", p.Repeat)))
+	return out, err
+}
+
+func (m Method) isReal() bool { return m.Name == realData || m.Name == realPictures }
 
 // sampler draws images.
 type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 
-// train makes the generator.
-func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost, error) {
-	p, err := synth.PublicOf(images)
+// train makes what draws images, with the least noise that meets the budget.
+func (p Params) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost, error) {
+	if p.Method.isReal() {
+		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, cost{}, nil
+	}
+	if p.Method.Recipe.Steps > 0 {
+		return p.Method.Recipe.train(ctx, dev, images, p.delta(), r)
+	}
+	public, err := synth.PublicOf(images)
 	if err != nil {
 		return nil, cost{}, err
 	}
-	var of synth.Method
-	switch m.Name {
-	case semiDual:
-		of = semidual.Suggested(m.Epsilon, p)
-	case handwritten:
-		of = semidual.Handwriting(m.Epsilon, p)
-	case dpMERF:
-		of = merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
-	case dpSGD:
-		c := denoise.Suggested(m.Epsilon, p)
-		if m.Steps > 0 {
-			c.Steps = m.Steps
-		}
-		of = c
-	case wholeBatch, wholeBatch3, asPrinted, nonPrivate1, nonPrivate3:
-		return m.Recipe.train(ctx, dev, images, delta, r)
-	case realData:
-		return pick(images), cost{}, nil
-	default:
-		return nil, cost{}, fmt.Errorf("method %q: there is none", m.Name)
-	}
-	return learn(ctx, dev, images, of, dp.Budget{Epsilon: m.Epsilon, Delta: delta}, r)
-}
-
-// pick draws real images, no more than there are.
-func pick(images *data.Images) sampler {
-	return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }
-}
-
-// learn trains a method with the least noise that meets the budget.
-func learn(ctx context.Context, dev *device.Device, images *data.Images, m synth.Method, b dp.Budget, r synth.Run) (sampler, cost, error) {
-	p, err := synth.PublicOf(images)
+	m, err := p.method(public, images)
 	if err != nil {
 		return nil, cost{}, err
 	}
-	m, g, err := synth.Calibrate(ctx, m, p, b)
+	m, g, err := synth.Calibrate(ctx, m, public, dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
 	if err != nil {
 		return nil, cost{}, err
 	}
@@ -103,70 +165,115 @@ func learn(ctx context.Context, dev *device.Device, images *data.Images, m synth
 	return gen.Sample, cost{Guarantee: g}, nil
 }
 
-// images reads MNIST or Fashion-MNIST, of each split at most so many; 0: all.
-func images(ctx context.Context, fashion bool, most int, from data.Origin) (train, test *data.Images, err error) {
-	load := data.MNIST
-	if fashion {
-		load = data.FashionMNIST
+// method is what makes the images, where that is not the recipe. DP-Sinkhorn's DCGAN and BigGAN are trained by algorithm 1 with the
+// paper's cost for CelebA, |x−y|², its λ = 5 and p, and the clip that holds.
+func (p Params) method(public synth.Public, images *data.Images) (synth.Method, error) {
+	m := p.Method
+	t := dpsinkhorn.Training{
+		Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Images: m.Batch, Rate: min(float64(m.Batch)/float64(images.Len()), 1), Steps: m.Steps,
+		Adam: train.Adam{Rate: rateFor(m.Steps, 1e-5), Decay: 2e-5},
 	}
-	if train, err = load(ctx, sample.From(from), data.Train); err != nil {
-		return nil, nil, err
-	}
-	if test, err = load(ctx, sample.From(from), data.Test); err != nil {
-		return nil, nil, err
-	}
-	if most > 0 {
-		train, test = train.Slice(0, min(most, train.Len())), test.Slice(0, min(most, test.Len()))
-	}
-	return train, test, nil
-}
-
-// making is a generator to be trained in a cell, and how its images are shown and judged.
-type making struct {
-	device      string
-	train, test *data.Images
-	n           int                             // images to be drawn
-	shown       func(*data.Images) *data.Images // those that are kept as images.npy; nil: none
-	judge       Judge
-	repeat      int // of several trainings
-	learn       func(dev *device.Device, r synth.Run) (sampler, cost, error)
-}
-
-// run trains, draws and judges. A run that is killed goes on. It returns the seconds of training too.
-func (m making) run(ctx context.Context, c *lab.Cell) (out Judgement, spent cost, seconds float64, err error) {
-	dev, errDev := c.Device(m.device)
-	scratch, errScratch := c.Scratch()
-	if err := errors.Join(errDev, errScratch); err != nil {
-		return out, spent, 0, err
-	}
-	begin := time.Now()
-	draw, spent, err := m.learn(dev, synth.Run{Key: release.SeededKey(c.Seed + uint64(m.repeat)<<32), Dir: scratch, Every: 200, Progress: c.Progress})
-	if err != nil {
-		return out, spent, 0, err
-	}
-	seconds = time.Since(begin).Seconds()
-	synthetic, err := draw(c.Rand(fmt.Sprint("sample", m.repeat)), m.n)
-	if err != nil {
-		return out, spent, 0, err
-	}
-	if m.shown != nil {
-		if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(m.shown(synthetic).Mat())); err != nil {
-			return out, spent, 0, err
+	switch m.Name {
+	case semiDual:
+		return semidual.Suggested(m.Epsilon, public), nil
+	case handwritten:
+		return semidual.Handwriting(m.Epsilon, public), nil
+	case dpMERF:
+		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
+		if p.Colour != "" { // √105 for MNIST's values: distances grow as the square root of their number
+			c.Length = math.Sqrt(105 * float64(images.Dim()) / 784)
 		}
+		return c, nil
+	case dpSGD:
+		c := denoise.Suggested(m.Epsilon, public)
+		if m.Steps > 0 {
+			c.Steps = m.Steps
+		}
+		return c, nil
+	case colourDCGAN:
+		t.Net.DCGAN = &arch.DCGAN{Latent: colourLatent, Embed: 4, Hidden: m.Hidden}
+	case colourBigGAN:
+		t.Net.BigGAN = &arch.BigGAN{Latent: colourLatent, Embed: 4, Hidden: m.Hidden}
+	default:
+		return nil, fmt.Errorf("method %q: there is none", m.Name)
 	}
-	out, err = m.judge.look(ctx, dev, synthetic, m.train, m.test, c.Rand(fmt.Sprint("judge", m.repeat)))
-	return out, spent, seconds, err
+	return t, nil
 }
 
-// first are the first images.
-func first(n int) func(*data.Images) *data.Images {
-	return func(m *data.Images) *data.Images { return m.Slice(0, n) }
-}
-
-// recipeRate is the paper's 1e-4 for runs of its length, and ten times that for short ones.
-func recipeRate(steps int) float64 {
+// rateFor is the paper's learning rate for runs of its length, and 1e-3 for short ones.
+func rateFor(steps int, paper float64) float64 {
 	if steps < 50_000 {
 		return 1e-3
 	}
-	return 1e-4
+	return paper
+}
+
+// work is that of a training and of the images made.
+func (p Params) work(dev *device.Device) lab.Work {
+	m := p.Method
+	var net nn.Layer
+	switch m.Name {
+	case colourDCGAN:
+		net = arch.DCGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden, Channels: 3, Size: colourSide}.Net()
+	case colourBigGAN:
+		net = arch.BigGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden}.Net()
+	default:
+		return m.Recipe.work(dev, p.Synthetic)
+	}
+	return generatorWork(dev, net, colourLatent, m.Steps, m.Batch, .4, p.Synthetic)
+}
+
+// images reads the data set.
+func (p Params) images(ctx context.Context) (train, test *data.Images, err error) {
+	if train, err = p.split(ctx, data.Train); err != nil {
+		return nil, nil, err
+	}
+	if p.Colour != "" && p.Most > 0 { // the archive is read but once
+		n := min(p.Most, train.Len()/2)
+		return train.Slice(0, n), train.Slice(n, 2*n), nil
+	}
+	if test, err = p.split(ctx, data.Test); err != nil || p.Most == 0 {
+		return train, test, err
+	}
+	return train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len())), nil
+}
+
+func (p Params) split(ctx context.Context, split data.Split) (*data.Images, error) {
+	from := sample.From(p.Data)
+	switch {
+	case p.Colour == "celeba":
+		faces, err := data.CelebA{Split: split, Label: "Male", Whole: true, Size: colourSide}.Open()
+		if err != nil {
+			return nil, err
+		}
+		return faces.Load(ctx)
+	case p.Colour != "":
+		m, err := data.CIFAR10(ctx, from, split)
+		if err != nil {
+			return nil, err
+		}
+		return vehicles(m), nil
+	case p.Fashion:
+		return data.FashionMNIST(ctx, from, split)
+	}
+	return data.MNIST(ctx, from, split)
+}
+
+// guessing is the null in which all images say nothing of their class.
+var guessing = kit.Null("classes at random", imagesOf, func(_ Params, v *Out) {
+	at := max(v.Guess, .1)
+	v.Judged = Judgement{Logistic: at, MLP: at, CNN: at, FD: 1000, Dark: 1000}
+	v.Judged.By[0], v.Judged.By[1] = v.Judged.accuracies(), v.Judged.accuracies()
+})
+
+// vehicles makes two classes of CIFAR-10's ten.
+func vehicles(m *data.Images) *data.Images {
+	out := *m
+	out.Labels, out.Classes = make([]int, m.Len()), []string{"animals", "vehicles"}
+	for i, l := range m.Labels {
+		if slices.Contains([]string{"airplane", "automobile", "ship", "truck"}, m.Classes[l]) {
+			out.Labels[i] = 1
+		}
+	}
+	return &out
 }

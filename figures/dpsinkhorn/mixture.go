@@ -11,15 +11,15 @@ import (
 )
 
 // Fig5 is Figure 5: what the share of fresh images does to the generator.
-func Fig5() lab.Study[RecipeParams, RecipeOut] {
-	return lab.Study[RecipeParams, RecipeOut]{
+func Fig5() lab.Study[Params, Out] {
+	return lab.Study[Params, Out]{
 		Name:  "dpsinkhorn/fig5",
 		Title: "Figure 5: quality and utility against p",
 		Shows: "Fréchet distance in features of a LeNet trained here, and error on real test images of a logistic regression trained on synthetic ones, over the share p of fresh images in the debiasing batch, on MNIST and Fashion-MNIST: at ε = 10 by the " +
 			"whole-batch clip, and without noise, which is no privacy. The paper's best is p = 0.4.",
 		Sizes:      kit.Sizes("%v images, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps, kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 120},
-		Experiment: recipeOf,
+		Experiment: imagesOf,
 		Grid:       mixtureGrid,
 		Draw:       drawMixture,
 		Claims:     claimMixture,
@@ -27,29 +27,29 @@ func Fig5() lab.Study[RecipeParams, RecipeOut] {
 }
 
 // mixtureGrid has, for each data set, the private cells over p and then those without noise.
-func mixtureGrid(set lab.Setting) []RecipeParams {
+func mixtureGrid(set lab.Setting) []Params {
 	p, base, three := set.Preset, baseRecipe(set), []float64{0, .4, 1}
 	base.Judge.Quick = true
 	return lab.Grid(base,
-		lab.Vary(func(c *RecipeParams, fashion bool) {
+		lab.Vary(func(c *Params, fashion bool) {
 			if c.Fashion = fashion; fashion {
-				c.Recipe.L1 = 3
+				c.Method.Recipe.L1 = 3
 				if p == lab.Paper {
-					c.Recipe.Rate = 1e-5
+					c.Method.Recipe.Rate = 1e-5
 				}
 			}
 		}, lab.Pick(p, []bool{false}, []bool{false}, []bool{false, true}, []bool{false, true})...),
-		lab.Vary(func(c *RecipeParams, eps float64) { c.Recipe.Epsilon = eps }, 10, 0),
-		lab.Vary(func(c *RecipeParams, share float64) { c.Recipe.P = share }, lab.Pick(p, []float64{.4, 1}, three, three, []float64{0, .2, .4, .6, .8, 1})...))
+		lab.Vary(func(c *Params, eps float64) { c.Method.Recipe.Epsilon = eps }, 10, 0),
+		lab.Vary(func(c *Params, share float64) { c.Method.Recipe.P = share }, lab.Pick(p, []float64{.4, 1}, three, three, []float64{0, .2, .4, .6, .8, 1})...))
 }
 
-func drawMixture(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
+func drawMixture(v view) (lab.Exhibit, error) {
 	distance := v.Cells[0].Params.Judge.distance()
 	table := lab.Table{Name: "mixture", Caption: distance + ", and accuracy in percent on real test images", Header: []string{"data", "ε", "p", distance, "logistic regression", "recall", "coverage"}}
 	var panels style.Panels
 	lines := map[[2]bool]*[2]style.Line{} // by data set and whether private
 	for _, c := range v.Cells {
-		r, j := c.Params.Recipe, c.Value.Judged
+		r, j := c.Params.Method.Recipe, c.Value.Judged
 		key := [2]bool{c.Params.Fashion, r.Epsilon > 0}
 		if lines[key] == nil {
 			k := 0
@@ -63,7 +63,7 @@ func drawMixture(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 			l := &lines[key][i]
 			l.X, l.Y = append(l.X, r.P), append(l.Y, y)
 		}
-		table.Rows = append(table.Rows, []string{setName(c.Params.Fashion), c.Value.guarantee(), fmt.Sprint(r.P), fmt.Sprintf("%.1f", j.FD), percent(j.Logistic), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage)})
+		table.Rows = append(table.Rows, []string{setName(c.Params.Fashion), c.Value.privacy(), fmt.Sprint(r.P), fmt.Sprintf("%.1f", j.FD), percent(j.Logistic), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage)})
 	}
 	for i, y := range []style.Axis{{Label: distance, Include: []float64{0}}, {Label: "error", Unit: "%", Min: 0, Max: 100}} {
 		for _, fashion := range []bool{false, true} {
@@ -88,11 +88,11 @@ func drawMixture(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 	}, nil
 }
 
-func claimMixture(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
+func claimMixture(v view) ([]lab.Claim, error) {
 	out := []lab.Claim{soundness(v.Cells)}
 	digits, wrong := map[float64]Judgement{}, map[bool]float64{} // private ones by p; the least error without noise by data set
 	for _, c := range v.Cells {
-		r, j := c.Params.Recipe, c.Value.Judged
+		r, j := c.Params.Method.Recipe, c.Value.Judged
 		switch least, ok := wrong[c.Params.Fashion]; {
 		case r.Epsilon == 0 && (!ok || 1-j.Logistic < least):
 			wrong[c.Params.Fashion] = 1 - j.Logistic
@@ -103,7 +103,7 @@ func claimMixture(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 	for _, fashion := range []bool{false, true} {
 		if least, ok := wrong[fashion]; ok {
 			out = append(out, lab.Claim{What: setName(fashion) + ": least error without noise", Source: "classes are told apart", Got: least, Relation: lab.AtMost, Want: .8,
-				Why: "chance is 0.9; of 1000 and more test images it has a standard deviation of less than 0.01", SkipReason: lab.Pick(v.Preset, "3 steps", "", "", ""), Null: chance})
+				Why: "chance is 0.9; of 1000 and more test images it has a standard deviation of less than 0.01", SkipReason: lab.Pick(v.Preset, "3 steps", "", "", ""), Null: guessing})
 		}
 	}
 	ends := digits[1].FD

@@ -137,60 +137,18 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 	}, spent, nil
 }
 
-// RecipeParams is a recipe on a data set, and how its images are judged.
-type RecipeParams struct {
-	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
-	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
-	Recipe    Recipe      `json:"recipe"`
-	Judge     Judge       `json:"judge"`
-	Synthetic int         `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
-	Device    string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
-}
-
-// RecipeOut is what came of it. Artifact: images.npy, the first rows, the classes in turn.
-type RecipeOut struct {
-	Judged     Judgement `json:"judged"`
-	Epsilon    float64   `json:"epsilon"` // of what ran; 0 without noise, which has none
-	Kind       string    `json:"kind"`
-	Multiplier float64   `json:"multiplier"`
-	Seconds    float64   `json:"seconds"` // of training
-}
-
-var recipeOf = lab.Experiment[RecipeParams, RecipeOut]{Name: "dpsinkhorn/recipe", Version: 2, Run: runRecipe,
-	Work: func(p RecipeParams, dev *device.Device) lab.Work { return p.Recipe.work(dev, p.Synthetic) }}
-
-// keptImages is ten of each class.
-const keptImages = 100
-
-func runRecipe(ctx context.Context, c *lab.Cell, p RecipeParams) (out RecipeOut, err error) {
-	train, test, err := images(ctx, p.Fashion, p.Most, p.Data)
-	if err != nil {
-		return out, err
-	}
-	made := making{device: p.Device, train: train, test: test, n: max(p.Synthetic, keptImages), shown: first(keptImages), judge: p.Judge}
-	made.learn = func(dev *device.Device, r synth.Run) (sampler, cost, error) {
-		return p.Recipe.train(ctx, dev, train, delta, r)
-	}
-	judged, spent, seconds, err := made.run(ctx, c)
-	if out.Judged, out.Seconds, out.Multiplier = judged, seconds, spent.sigma; out.Multiplier > 0 {
-		out.Epsilon, out.Kind = spent.Epsilon, spent.Kind.String()
-	}
-	return out, err
-}
-
 // baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something
 // with at the smaller ones. At smoke and quick only logistic regression and LeNet look.
-func baseRecipe(set lab.Setting) RecipeParams {
+func baseRecipe(set lab.Setting) Params {
 	p, from := set.Preset, data.Sample // at smoke, which reads 1000 images
 	if p != lab.Smoke {
 		from = data.Choose("mnist", "fashion-mnist")
 	}
-	return RecipeParams{
+	return Params{
 		Most: lab.Pick(p, 1000, 0, 0, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device, Data: from,
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000), Quick: p == lab.Smoke || p == lab.Quick},
-		Recipe: Recipe{Side: lab.Pick(p, 7, 7, 9, 0), Hidden: lab.Pick(p, 8, 64, 64, 64), Images: lab.Pick(p, 10, 10, 10, 50), Batch: lab.Pick(p, 10, 100, 200, 50), Steps: lab.Pick(p, 3, 3000, 10_000, 160_000),
-			P: .4, L1: 1, Clip: .5, Rate: lab.Pick(p, 3e-3, 3e-3, 3e-3, 1e-4), Fall: p != lab.Paper, Epsilon: 10},
+		Method: Method{Name: wholeBatch, Recipe: Recipe{Side: lab.Pick(p, 7, 7, 9, 0), Hidden: lab.Pick(p, 8, 64, 64, 64), Images: lab.Pick(p, 10, 10, 10, 50), Batch: lab.Pick(p, 10, 100, 200, 50), Steps: lab.Pick(p, 3, 3000, 10_000, 160_000),
+			P: .4, L1: 1, Clip: .5, Rate: lab.Pick(p, 3e-3, 3e-3, 3e-3, 1e-4), Fall: p != lab.Paper, Epsilon: 10}},
 	}
 }
 
@@ -205,7 +163,7 @@ var recipeSteps = kit.Per{"3 steps", smallSizes(lab.Quick), smallSizes(lab.Full)
 // bestRecipe is the sound setting that is worth most: at quick and full small images by |x−y|² alone and without debiasing, since the
 // noise of fresh images costs more there than their bias.
 func bestRecipe(set lab.Setting, eps float64) Recipe {
-	r := baseRecipe(set).Recipe
+	r := baseRecipe(set).Method.Recipe
 	if r.Epsilon = eps; set.Preset == lab.Quick || set.Preset == lab.Full {
 		r.L1, r.P = 0, 0
 	}
@@ -223,22 +181,22 @@ func untrained(p lab.Preset) string {
 }
 
 // soundness claims that nobody spent more than was asked for.
-func soundness(cells []lab.Result[RecipeParams, RecipeOut]) lab.Claim {
+func soundness(cells []cell) lab.Claim {
 	out := lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget", Null: overspent}
 	for _, c := range cells {
-		if c.Params.Recipe.Epsilon > 0 {
-			out.Got = max(out.Got, c.Value.Epsilon/c.Params.Recipe.Epsilon)
+		if c.Params.Method.Recipe.Epsilon > 0 {
+			out.Got = max(out.Got, c.Value.Epsilon/c.Params.Method.Recipe.Epsilon)
 		}
 	}
 	return out
 }
 
 // judgedNull is the null in which change is done to what is said of every cell; best is the one that the paper takes.
-func judgedNull(name string, change func(best Judgement, p RecipeParams, o *RecipeOut)) lab.Null {
-	return lab.Null{Name: name, Spoil: []lab.Spoiler{lab.Spoil(recipeOf, func(cells []lab.Result[RecipeParams, RecipeOut]) {
+func judgedNull(name string, change func(best Judgement, p Params, o *Out)) lab.Null {
+	return lab.Null{Name: name, Spoil: []lab.Spoiler{lab.Spoil(imagesOf, func(cells []cell) {
 		var best Judgement
 		for _, c := range cells {
-			if c.Params.Recipe.P == .4 {
+			if c.Params.Method.Recipe.P == .4 {
 				best = c.Value.Judged
 			}
 		}
@@ -251,25 +209,21 @@ func judgedNull(name string, change func(best Judgement, p RecipeParams, o *Reci
 // The nulls of the figures about the recipe.
 var (
 	// overspent has half the noise: ε is more than twice what was asked for.
-	overspent = judgedNull("half the noise", func(_ Judgement, p RecipeParams, o *RecipeOut) {
-		o.Multiplier, o.Epsilon = o.Multiplier/2, 2*p.Recipe.Epsilon
-	})
-	// chance has images that say nothing of their class: classifiers guess one of ten.
-	chance = judgedNull("classes at random", func(_ Judgement, _ RecipeParams, o *RecipeOut) {
-		o.Judged.Logistic, o.Judged.MLP, o.Judged.CNN, o.Judged.FD = .1, .1, .1, 1000
+	overspent = judgedNull("half the noise", func(_ Judgement, p Params, o *Out) {
+		o.Multiplier, o.Epsilon = o.Multiplier/2, 2*p.Method.Recipe.Epsilon
 	})
 	// alike has settings that change nothing: each cell is judged as the paper's best.
-	alike = judgedNull("settings without effect", func(best Judgement, _ RecipeParams, o *RecipeOut) { o.Judged = best })
+	alike = judgedNull("settings without effect", func(best Judgement, _ Params, o *Out) { o.Judged = best })
 )
 
 // recipeBadge says what was trained.
-func recipeBadge(v lab.View[RecipeParams, RecipeOut]) string {
+func recipeBadge(v view) string {
 	p := v.Cells[len(v.Cells)-1].Params
-	return v.Badge(fmt.Sprintf("%d steps of %d images", p.Recipe.Steps, p.Recipe.Images), sample.Note(p.Data, "mnist"))
+	return v.Badge(fmt.Sprintf("%d steps of %d images", p.Method.Recipe.Steps, p.Method.Recipe.Images), sample.Note(p.Data, "mnist"))
 }
 
 // nearChance is the remark on a figure in which little is learnt: logistic regression is right on less than a fifth.
-func nearChance(cells []lab.Result[RecipeParams, RecipeOut]) string {
+func nearChance(cells []cell) string {
 	n := 0
 	for _, c := range cells {
 		if c.Value.Judged.Logistic < .2 {
@@ -284,14 +238,6 @@ func nearChance(cells []lab.Result[RecipeParams, RecipeOut]) string {
 
 // spent prints an ε that holds, rounded upwards, and what it is.
 func spent(eps float64, kind string) string { return dp.FormatUp(eps, 3) + " (" + kind + ")" }
-
-// guarantee says what holds of a cell.
-func (o RecipeOut) guarantee() string {
-	if o.Multiplier == 0 {
-		return "no privacy"
-	}
-	return spent(o.Epsilon, o.Kind)
-}
 
 // signal is the most that the sum of all clipped gradients can be over what the noise of their sum is: T·Δ of T steps that all
 // pull one way, over 2Δσ√(T·n·k) in k pixels of each of n images, which is √T/(2σ√(nk)).

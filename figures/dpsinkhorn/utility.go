@@ -1,21 +1,18 @@
 package dpsinkhorn
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"coupling/data"
-	"coupling/dp/synth"
 	"coupling/figures/internal/kit"
 	"coupling/lab"
-	"coupling/lab/device"
 	"coupling/lab/eval/inception"
 )
 
 // Fig2 is Figure 2: private digits of several mechanisms, side by side.
-func Fig2() lab.Study[UtilityParams, UtilityOut] {
+func Fig2() lab.Study[Params, Out] {
 	s := utilityStudy("fig2", "Figure 2: private images at an ε that holds",
 		"Digits made with differential privacy by mechanisms of the same (ε, δ = 1e-5), two of each class, as they were drawn. The paper's own numbers are at an ε that is not justified: all rows share one batch.")
 	s.Grid, s.Draw, s.Claims = atQuick(10, 1), drawImages, claimDiversity
@@ -23,7 +20,7 @@ func Fig2() lab.Study[UtilityParams, UtilityOut] {
 }
 
 // Fig4b is Figure 4(b): accuracy against ε.
-func Fig4b() lab.Study[UtilityParams, UtilityOut] {
+func Fig4b() lab.Study[Params, Out] {
 	s := utilityStudy("fig4b", "Figure 4(b): what private images are worth against ε",
 		"Accuracy on real test digits of classifiers that were trained on private digits alone, over ε at δ = 1e-5. The level line is what the paper reports at ε = 10 by an accounting that is not justified.")
 	s.Grid, s.Draw, s.Claims = budgeted, drawAccuracy, claimOverEps
@@ -31,7 +28,7 @@ func Fig4b() lab.Study[UtilityParams, UtilityOut] {
 }
 
 // Tab1 is Table 1: accuracies and distances of every mechanism.
-func Tab1() lab.Study[UtilityParams, UtilityOut] {
+func Tab1() lab.Study[Params, Out] {
 	s := utilityStudy("tab1", "Table 1: what private images are worth at an ε that holds",
 		"Accuracy on real test images of classifiers that were trained on private images alone, and distances in the features of a LeNet, by mechanisms of the same (ε, δ = 1e-5), beside the rows that the paper prints. "+
 			"The paper's own ε is not justified: all rows share one batch.")
@@ -40,22 +37,22 @@ func Tab1() lab.Study[UtilityParams, UtilityOut] {
 }
 
 // budgeted are the cells with an ε, which Figure 4(b) draws.
-func budgeted(set lab.Setting) []UtilityParams {
-	return slices.DeleteFunc(utilityGrid(set), func(p UtilityParams) bool { return p.Method.Epsilon == 0 })
+func budgeted(set lab.Setting) []Params {
+	return slices.DeleteFunc(utilityGrid(set), func(p Params) bool { return p.Method.Epsilon == 0 })
 }
 
 // atQuick leaves out, at quick, the cells at other ε, so that a figure alone takes less than a minute.
-func atQuick(eps ...float64) func(lab.Setting) []UtilityParams {
-	return func(set lab.Setting) []UtilityParams {
-		return slices.DeleteFunc(utilityGrid(set), func(p UtilityParams) bool {
+func atQuick(eps ...float64) func(lab.Setting) []Params {
+	return func(set lab.Setting) []Params {
+		return slices.DeleteFunc(utilityGrid(set), func(p Params) bool {
 			return set.Preset == lab.Quick && p.Method.Epsilon > 0 && !slices.Contains(eps, p.Method.Epsilon)
 		})
 	}
 }
 
 // utilityStudy is what Figures 2 and 4(b) and Table 1 share.
-func utilityStudy(name, title, shows string) lab.Study[UtilityParams, UtilityOut] {
-	return lab.Study[UtilityParams, UtilityOut]{
+func utilityStudy(name, title, shows string) lab.Study[Params, Out] {
+	return lab.Study[Params, Out]{
 		Name: "dpsinkhorn/" + name, Title: title, Shows: shows,
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST, 1500 digits, 300 synthetic ones, ε = 10, a few steps",
@@ -64,12 +61,12 @@ func utilityStudy(name, title, shows string) lab.Study[UtilityParams, UtilityOut
 			lab.Paper: "MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF 10,000 features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise); five trainings a row of Table 1",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 55, lab.Full: 700},
-		Experiment: utilityOf,
+		Experiment: imagesOf,
 	}
 }
 
 // worthless is the null in which the semi-dual's images are of one class, and the others' as good as real.
-var worthless = kit.Null("the semi-dual at chance", utilityOf, func(p UtilityParams, v *UtilityOut) {
+var worthless = kit.Null("the semi-dual at chance", imagesOf, func(p Params, v *Out) {
 	j := &v.Judged
 	j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .9, .9, .9, .9, 1
 	if strings.HasPrefix(p.Method.Name, semiDual) {
@@ -77,56 +74,22 @@ var worthless = kit.Null("the semi-dual at chance", utilityOf, func(p UtilityPar
 	}
 })
 
-// guessing is the null in which all images say nothing of their class.
-var guessing = kit.Null("classes at random", utilityOf, func(_ UtilityParams, v *UtilityOut) {
-	v.Judged = Judgement{Logistic: .1, MLP: .1, CNN: .1, FD: 1000, Dark: 1000}
-	v.Judged.By[0], v.Judged.By[1] = v.Judged.accuracies(), v.Judged.accuracies()
-})
-
 // asClaimed is the null in which the published accounting holds.
-var asClaimed = kit.Null("the published accounting", utilityOf, func(_ UtilityParams, v *UtilityOut) { v.Epsilon = v.Published })
+var asClaimed = kit.Null("the published accounting", imagesOf, func(_ Params, v *Out) { v.Epsilon = v.Published })
 
 // fallingWorth is the null in which images are worth less the more ε is spent.
-var fallingWorth = kit.Null("accuracy that falls with ε", utilityOf, func(p UtilityParams, v *UtilityOut) {
+var fallingWorth = kit.Null("accuracy that falls with ε", imagesOf, func(p Params, v *Out) {
 	j, eps := &v.Judged, p.Method.Epsilon
 	j.Logistic, j.MLP, j.CNN = .5/(1+eps), .5/(1+eps), .5/(1+eps)
 })
 
-// UtilityParams is a method on a data set.
-type UtilityParams struct {
-	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
-	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
-	Method    method      `json:"method"`
-	Judge     Judge       `json:"judge"`
-	Repeat    int         `json:"repeat,omitempty" min:"0" doc:"number of several trainings that differ in their randomness alone"`
-	Synthetic int         `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
-	Device    string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
-}
-
-// UtilityOut is what came of it. Artifact: images.npy, the first rows, the classes in turn.
-type UtilityOut struct {
-	Judged     Judgement `json:"judged"`
-	Epsilon    float64   `json:"epsilon"`             // that holds; 0: there is none
-	Published  float64   `json:"published,omitempty"` // by an accounting that is not justified
-	Kind       string    `json:"kind"`
-	Accountant string    `json:"accountant"`
-	Seconds    float64   `json:"seconds"` // of training
-}
-
-var utilityOf = lab.Experiment[UtilityParams, UtilityOut]{Name: "dpsinkhorn/utility", Version: 6, Run: runUtility,
-	Work: func(p UtilityParams, dev *device.Device) lab.Work { return p.Method.Recipe.work(dev, p.Synthetic) }}
-
-// shownImages is two of each class.
-const shownImages = 20
-
-func utilityGrid(set lab.Setting) []UtilityParams {
+func utilityGrid(set lab.Setting) []Params {
 	p := set.Preset
-	base := UtilityParams{
+	base := Params{
 		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 300, 1000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000), Protocols: lab.Pick(p, 0, 0, 1000, 60000)},
 	}
-	var out []UtilityParams
+	var out []Params
 	for _, fashion := range lab.Pick(p, []bool{false}, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		for _, eps := range lab.Pick(p, []float64{10}, []float64{10, 1, .3}, []float64{10, 1, .3}, []float64{10, 2.33, 1, .3}) {
 			for _, m := range utilityMethods(set, fashion, eps) {
@@ -153,7 +116,7 @@ func utilityGrid(set lab.Setting) []UtilityParams {
 }
 
 // utilityMethods are the rows of an ε; at the paper's also those whose ε does not hold or that have none.
-func utilityMethods(set lab.Setting, fashion bool, eps float64) []method {
+func utilityMethods(set lab.Setting, fashion bool, eps float64) []Method {
 	p := set.Preset
 	m3 := bestRecipe(set, eps)
 	m3.L1 = 3
@@ -161,21 +124,21 @@ func utilityMethods(set lab.Setting, fashion bool, eps float64) []method {
 	if fashion && p == lab.Paper {
 		own.L1, own.Rate, m3.Rate = 3, 1e-5, 1e-5
 	}
-	out := []method{
+	out := []Method{
 		{Name: semiDual, Epsilon: eps}, {Name: handwritten, Epsilon: eps},
 		{Name: dpMERF, Epsilon: eps, Steps: lab.Pick(p, 20, 200, 600, 3000), Batch: 100, Feature: lab.Pick(p, 200, 1000, 2000, 10000)},
 		{Name: dpSGD, Epsilon: eps, Steps: lab.Pick(p, 10, 0, 0, 0)},
 		{Name: wholeBatch, Epsilon: eps, Recipe: own},
 	}
 	if own.L1 != 3 && (p == lab.Full || p == lab.Paper) {
-		out = append(out, method{Name: wholeBatch3, Epsilon: eps, Recipe: m3})
+		out = append(out, Method{Name: wholeBatch3, Epsilon: eps, Recipe: m3})
 	}
 	if eps != 10 || p == lab.Smoke {
 		return out
 	}
-	printed := baseRecipe(set).Recipe
+	printed := baseRecipe(set).Method.Recipe
 	printed.Epsilon, printed.Rows = 0, 1.5
-	free := baseRecipe(set).Recipe
+	free := baseRecipe(set).Method.Recipe
 	free.Epsilon, free.Batch, free.Images = 0, lab.Pick(p, 0, free.Batch, free.Batch, 500), lab.Pick(p, 0, free.Images, free.Images, 500)
 	if fashion {
 		printed.Rows, printed.L1, printed.Steps = 1.9, 3, stepsAt(printed.Steps, 1.9)
@@ -185,27 +148,15 @@ func utilityMethods(set lab.Setting, fashion bool, eps float64) []method {
 	}
 	free3 := free
 	free3.L1 = 3
-	out = append(out, method{Name: asPrinted, Recipe: printed}, method{Name: nonPrivate1, Recipe: free})
+	out = append(out, Method{Name: asPrinted, Recipe: printed}, Method{Name: nonPrivate1, Recipe: free})
 	if p != lab.Quick {
-		out = append(out, method{Name: nonPrivate3, Recipe: free3})
+		out = append(out, Method{Name: nonPrivate3, Recipe: free3})
 	}
-	return append(out, method{Name: realData})
-}
-
-func runUtility(ctx context.Context, c *lab.Cell, p UtilityParams) (out UtilityOut, err error) {
-	train, test, err := images(ctx, p.Fashion, p.Most, p.Data)
-	if err != nil {
-		return out, err
-	}
-	made := making{device: p.Device, repeat: p.Repeat, train: train, test: test, n: p.Synthetic, shown: first(shownImages), judge: p.Judge, learn: func(dev *device.Device, r synth.Run) (sampler, cost, error) {
-		return p.Method.train(ctx, dev, train, r)
-	}}
-	judged, g, seconds, err := made.run(ctx, c)
-	return UtilityOut{Judged: judged, Epsilon: g.Epsilon, Published: g.published, Kind: g.Kind.String(), Accountant: g.Accountant, Seconds: seconds}, err
+	return append(out, Method{Name: realData})
 }
 
 // sizes says what was made of what.
-func (p UtilityParams) sizes() string {
+func (p Params) sizes() string {
 	if p.Most > 0 {
 		return fmt.Sprintf("%d of 60,000 images", p.Most)
 	}

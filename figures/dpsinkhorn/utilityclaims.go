@@ -10,19 +10,19 @@ import (
 )
 
 // fewer says why a preset's numbers are not asked for: too little was made, or the whole data set is not on this machine.
-func fewer(v utilityView) string {
+func fewer(v view) string {
 	return lab.Pick(v.Preset, "1500 digits and a few steps", "3000 synthetic digits and a small CNN", sample.Note(v.Cells[0].Params.Data, "mnist"), "")
 }
 
 // what names a cell in claims.
-func (p UtilityParams) what() string {
+func (p Params) what() string {
 	return fmt.Sprintf("%s, %s, ε = %g: ", setName(p.Fashion), p.Method.Name, p.Method.Epsilon)
 }
 
 // claimUtility asks what the semi-dual's digits are worth, and who wins at the same ε.
-func claimUtility(v utilityView) (out []lab.Claim, err error) {
+func claimUtility(v view) (out []lab.Claim, err error) {
 	v.Cells = means(v.Cells)
-	for _, c := range v.Where(func(p UtilityParams) bool { return p.Method.Name == semiDual && !p.Fashion }) {
+	for _, c := range v.Where(func(p Params) bool { return p.Method.Name == semiDual && !p.Fashion }) {
 		out = append(out, claimWorth(v, c)...)
 		out = append(out, againstOthers(v, c, func(what, other string, mine, their Judgement) []lab.Claim {
 			return []lab.Claim{{What: what + "CNN, less that of " + other, Source: "who wins at the same ε", Got: mine.CNN - their.CNN, Relation: lab.AtLeast, Want: .006,
@@ -34,7 +34,7 @@ func claimUtility(v utilityView) (out []lab.Claim, err error) {
 
 // claimPrinted compares rows of the paper's mechanisms with what it prints, at its sizes: accuracies by its protocol, distances of images
 // as its code measures them.
-func claimPrinted(v utilityView) (out []lab.Claim) {
+func claimPrinted(v view) (out []lab.Claim) {
 	short := "fewer steps and images than the paper's"
 	for _, c := range v.Cells {
 		m, j := c.Params.Method, c.Value.Judged
@@ -63,7 +63,7 @@ func claimPrinted(v utilityView) (out []lab.Claim) {
 // worth is what classifiers should reach by digits of the semi-dual: logistic regression what plain images as atoms do.
 var worth = map[float64][3]float64{10: {.873, .90, .90}, 1: {.851, .88, .90}, .3: {.805, .85, .85}}
 
-func claimWorth(v utilityView, c utilityCell) (out []lab.Claim) {
+func claimWorth(v view, c cell) (out []lab.Claim) {
 	eps, what := c.Params.Method.Epsilon, c.Params.what()
 	for k, a := range c.Value.Judged.accuracies() {
 		if want := worth[eps][k]; want > 0 {
@@ -80,9 +80,9 @@ func claimWorth(v utilityView, c utilityCell) (out []lab.Claim) {
 }
 
 // claimDiversity asks whose images are nearer to real ones and more diverse at the same ε.
-func claimDiversity(v utilityView) (out []lab.Claim, err error) {
+func claimDiversity(v view) (out []lab.Claim, err error) {
 	v.Cells = means(v.Cells)
-	for _, c := range v.Where(func(p UtilityParams) bool { return p.Method.Name == semiDual && !p.Fashion }) {
+	for _, c := range v.Where(func(p Params) bool { return p.Method.Name == semiDual && !p.Fashion }) {
 		out = append(out, againstOthers(v, c, func(what, other string, mine, their Judgement) []lab.Claim {
 			return []lab.Claim{
 				{What: what + "recall, less that of " + other, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewer(v), Null: worthless},
@@ -94,8 +94,8 @@ func claimDiversity(v utilityView) (out []lab.Claim, err error) {
 }
 
 // againstOthers compares a cell of the semi-dual with every other method at its ε.
-func againstOthers(v utilityView, c utilityCell, claims func(what, other string, mine, their Judgement) []lab.Claim) (out []lab.Claim) {
-	for _, other := range v.Where(func(p UtilityParams) bool {
+func againstOthers(v view, c cell, claims func(what, other string, mine, their Judgement) []lab.Claim) (out []lab.Claim) {
+	for _, other := range v.Where(func(p Params) bool {
 		return p.Method.Epsilon == c.Params.Method.Epsilon && !strings.HasPrefix(p.Method.Name, semiDual) && p.Fashion == c.Params.Fashion
 	}) {
 		out = append(out, claims(c.Params.what(), other.Params.Method.Name, c.Value.Judged, other.Value.Judged)...)
@@ -104,9 +104,9 @@ func againstOthers(v utilityView, c utilityCell, claims func(what, other string,
 }
 
 // claimOverEps asks that the semi-dual's digits are worth more the more ε is spent, and something at all.
-func claimOverEps(v utilityView) (out []lab.Claim, err error) {
+func claimOverEps(v view) (out []lab.Claim, err error) {
 	v.Cells = means(v.Cells)
-	cells := v.Where(func(p UtilityParams) bool { return p.Method.Name == semiDual && !p.Fashion }) // the largest ε first
+	cells := v.Where(func(p Params) bool { return p.Method.Name == semiDual && !p.Fashion }) // the largest ε first
 	first, last := cells[0], cells[len(cells)-1]
 	tiny := lab.Pick(v.Preset, "1500 digits and one ε", "", "", "")
 	return []lab.Claim{

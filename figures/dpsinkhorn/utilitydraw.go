@@ -10,7 +10,6 @@ import (
 	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -63,14 +62,8 @@ var published = map[bool][]publishedRow{
 	},
 }
 
-// utilityCell is a finished cell.
-type utilityCell = lab.Result[UtilityParams, UtilityOut]
-
-// utilityView is what Figures 2 and 4(b) and Table 1 are drawn from.
-type utilityView = lab.View[UtilityParams, UtilityOut]
-
 // means takes the place of several trainings by their mean; pictures are of the first.
-func means(cells []utilityCell) (out []utilityCell) {
+func means(cells []cell) (out []cell) {
 	for _, run := range repeats(cells) {
 		c := run[0]
 		c.Value.Judged, _ = meanDeviation(judgements(run))
@@ -80,14 +73,14 @@ func means(cells []utilityCell) (out []utilityCell) {
 }
 
 // repeats are the cells that differ in Repeat alone, together.
-func repeats(cells []utilityCell) [][]utilityCell {
-	return kit.Runs(cells, func(c utilityCell) UtilityParams {
+func repeats(cells []cell) [][]cell {
+	return kit.Runs(cells, func(c cell) Params {
 		c.Params.Repeat, c.Params.Judge.Protocols = 0, 0
 		return c.Params
 	})
 }
 
-func judgements(cells []utilityCell) (out []Judgement) {
+func judgements(cells []cell) (out []Judgement) {
 	for _, c := range cells {
 		out = append(out, c.Value.Judged)
 	}
@@ -95,60 +88,55 @@ func judgements(cells []utilityCell) (out []Judgement) {
 }
 
 // bySet calls draw with the cells of each data set.
-func bySet(v utilityView, draw func(cells []utilityCell, fashion bool) error) error {
+func bySet(v view, draw func(cells []cell, fashion bool)) {
 	for _, fashion := range []bool{false, true} {
-		cells := v.Where(func(p UtilityParams) bool { return p.Fashion == fashion })
-		if len(cells) == 0 {
-			continue
-		}
-		if err := draw(cells, fashion); err != nil {
-			return err
+		cells := v.Where(func(p Params) bool { return p.Fashion == fashion })
+		if len(cells) > 0 {
+			draw(cells, fashion)
 		}
 	}
-	return nil
 }
 
-func utilityRemark(v utilityView, cells []utilityCell, fashion bool) string {
+func utilityRemark(v view, cells []cell, fashion bool) string {
 	p := cells[0].Params
 	return v.Badge(p.sizes(), sample.Note(p.Data, strings.ToLower(setName(fashion))))
 }
 
-func drawImages(v utilityView) (out lab.Exhibit, err error) {
-	err = bySet(v, func(cells []utilityCell, fashion bool) error {
-		images, err := utilityImages(means(cells))
+// shownImages is two of each class.
+const shownImages = 20
+
+func drawImages(v view) (out lab.Exhibit, err error) {
+	bySet(v, func(cells []cell, fashion bool) {
 		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)), Caption: "Two of each class, as they were drawn. No real image is shown.",
-			Drawing: style.Figure{Body: images, Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
-		return err
+			Drawing: style.Figure{Body: utilityImages(means(cells)), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
 	})
 	out.Notes = utilityNotes(v)
 	return out, err
 }
 
-func drawAccuracy(v utilityView) (out lab.Exhibit, err error) {
-	err = bySet(v, func(cells []utilityCell, fashion bool) error {
+func drawAccuracy(v view) (out lab.Exhibit, err error) {
+	bySet(v, func(cells []cell, fashion bool) {
 		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)),
 			Caption: "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
 			Drawing: style.Figure{Body: utilityCurves(means(cells), fashion), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
-		return nil
 	})
 	out.Notes = utilityNotes(v)
 	return out, err
 }
 
-func drawTab1(v utilityView) (out lab.Exhibit, err error) {
-	err = bySet(v, func(cells []utilityCell, fashion bool) error {
+func drawTab1(v view) (out lab.Exhibit, err error) {
+	bySet(v, func(cells []cell, fashion bool) {
 		out.Tables = append(out.Tables, utilityTable(cells, fashion))
 		if cells[0].Params.Judge.Protocols > 0 {
 			out.Tables = append(out.Tables, protocolTable(cells, fashion))
 		}
-		return nil
 	})
 	out.Tables = append(out.Tables, settingsTable(v))
 	out.Notes = utilityNotes(v)
 	return out, err
 }
 
-func utilityNotes(v utilityView) (out []string) {
+func utilityNotes(v view) (out []string) {
 	if v.Preset != lab.Paper {
 		out = append(out, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+smallSizes(v.Preset)+", which is ours. "+signalNote, chosenNote)
 	}
@@ -170,10 +158,10 @@ func setName(fashion bool) string {
 }
 
 // utilityImages is a grid for each ε, the largest first, and one for methods whose ε does not hold or that have none, a row for each method.
-func utilityImages(cells []utilityCell) (out style.Panels, err error) {
+func utilityImages(cells []cell) (out style.Panels) {
 	out.Columns = 1
 	var grid *style.ImageGrid
-	for _, c := range slices.SortedStableFunc(slices.Values(cells), func(x, y utilityCell) int { return cmp.Compare(y.Params.Method.Epsilon, x.Params.Method.Epsilon) }) {
+	for _, c := range slices.SortedStableFunc(slices.Values(cells), func(x, y cell) int { return cmp.Compare(y.Params.Method.Epsilon, x.Params.Method.Epsilon) }) {
 		if c.Params.Method.Name == realData {
 			continue
 		}
@@ -185,37 +173,33 @@ func utilityImages(cells []utilityCell) (out style.Panels, err error) {
 			grid = &style.ImageGrid{C: 1, H: 28, W: 28, Columns: shownImages, Title: title, Invert: true}
 			out.Items = append(out.Items, grid)
 		}
-		rows, err := artifact.Read(c.Open, "images.npy")
-		if err != nil {
-			return out, err
-		}
-		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(rows)...), append(grid.RowLabels, c.Params.Method.Name)
+		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(kit.Matrix(c.Open, "images.npy"))[:shownImages]...), append(grid.RowLabels, c.Params.Method.Name)
 	}
-	return out, nil
+	return out
 }
 
-func utilityTable(cells []utilityCell, fashion bool) lab.Table {
+func utilityTable(cells []cell, fashion bool) lab.Table {
 	name := setName(fashion)
 	table := lab.Table{Name: strings.ToLower(name), Caption: name + ": accuracy in percent on real test images of classifiers trained on synthetic ones",
-		Header: []string{"method", "ε", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "seconds", "FID as printed"}}
+		Header: []string{"method", "ε", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "FID as printed"}}
 	for _, run := range repeats(cells) {
 		v := run[0].Value
 		j, off := meanDeviation(judgements(run))
 		table.Rows = append(table.Rows, []string{run[0].Params.Method.Name, v.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100), j.kid(),
-			fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), fmt.Sprintf("%.0f", v.Seconds), ""})
+			fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), ""})
 	}
 	for _, p := range published[fashion] {
 		row := []string{p.name, ""}
 		for _, acc := range p.acc {
 			row = append(row, given(acc))
 		}
-		table.Rows = append(table.Rows, append(row, "", "", "", "", "", "", "", given(p.fid)))
+		table.Rows = append(table.Rows, append(row, "", "", "", "", "", "", given(p.fid)))
 	}
 	return table
 }
 
 // privacy says what a row spent.
-func (o UtilityOut) privacy() string {
+func (o Out) privacy() string {
 	switch {
 	case o.Epsilon == 0:
 		return "no privacy"
@@ -242,7 +226,7 @@ func given(v float64) string {
 }
 
 // protocolTable has the accuracies by the paper's protocol and by that of its code, which differ.
-func protocolTable(cells []utilityCell, fashion bool) lab.Table {
+func protocolTable(cells []cell, fashion bool) lab.Table {
 	out := lab.Table{Name: strings.ToLower(setName(fashion)) + "-protocols", Caption: fmt.Sprintf("%s: accuracy in percent of classifiers trained on %d synthetic images as the paper says, and as its code does, which makes their dark half black; in brackets what the paper prints. "+
 		"The paper's CNN has two convolutions and Adam, the code's three and plain gradient descent.", setName(fashion), cells[0].Params.Judge.Protocols)}
 	out.Header = []string{"method", "ε", "paper: logistic", "MLP", "CNN", "code: logistic", "MLP", "CNN", "with the dark half black: " + cells[0].Params.Judge.distance()}
@@ -266,7 +250,7 @@ func protocolTable(cells []utilityCell, fashion bool) lab.Table {
 }
 
 // publishedOf is the paper's row of a method; zero where there is none, or at another ε.
-func publishedOf(fashion bool, m method) publishedRow {
+func publishedOf(fashion bool, m Method) publishedRow {
 	for _, p := range published[fashion] {
 		if p.of == m.Name && (m.Epsilon == 0 || m.Epsilon == 10) {
 			return p
@@ -276,7 +260,7 @@ func publishedOf(fashion bool, m method) publishedRow {
 }
 
 // utilityCurves is accuracy against ε, a panel for each classifier and a line for each method.
-func utilityCurves(cells []utilityCell, fashion bool) style.Panels {
+func utilityCurves(cells []cell, fashion bool) style.Panels {
 	out := style.Panels{Columns: 2}
 	distance := cells[0].Params.Judge.distance()
 	for k, title := range []string{"logistic regression", "MLP", "CNN", distance} {
@@ -326,9 +310,9 @@ func (j Judgement) curve(k int) float64 {
 func percent(v float64) string { return fmt.Sprintf("%.1f", 100*v) }
 
 // settingsTable is the paper's appendix D beside what its code does and what ran, so that no difference is silent.
-func settingsTable(v utilityView) lab.Table {
+func settingsTable(v view) lab.Table {
 	var sound, printed, free Recipe
-	var p UtilityParams
+	var p Params
 	for _, c := range v.Cells {
 		if p = c.Params; p.Fashion {
 			break

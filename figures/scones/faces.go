@@ -11,7 +11,6 @@ import (
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -63,9 +62,8 @@ type FacesMethod struct {
 	Name    string  `json:"name"`
 	Frechet float64 `json:"frechet"` // a FID in the features of Inception
 	KID     float64 `json:"kid"`
-	Cost    float64 `json:"cost"`    // mean square of y − x
-	Own     float64 `json:"own"`     // share whose nearest source is their own
-	Seconds float64 `json:"seconds"` // a sample; 0: it was not sampled
+	Cost    float64 `json:"cost"` // mean square of y − x
+	Own     float64 `json:"own"`  // share whose nearest source is their own
 }
 
 // The methods.
@@ -180,7 +178,7 @@ var (
 		}
 	})
 	randomTargets = facesNull("pictures of the target at random", func(m *FacesMethod, p FacesPlan) {
-		m.Cost, m.Own, m.Seconds = p.method(facesRandom).Cost, p.method(facesRandom).Own, 0
+		m.Cost, m.Own = p.method(facesRandom).Cost, p.method(facesRandom).Own
 	})
 	// planItself has samples of the plan's own cost, which depends on λ.
 	planItself = facesNull("samples of the χ² plan itself", func(m *FacesMethod, p FacesPlan) { m.Cost = p.Cost })
@@ -282,10 +280,7 @@ func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, F
 	grid := style.ImageGrid{C: p.channels(), H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
 	for _, r := range rows {
 		methods := c.Value.Plans[r.plan].Methods
-		y, err := artifact.Read(c.Open, facesFile(r.plan, slices.IndexFunc(methods, func(m FacesMethod) bool { return m.Name == r.method })))
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		y := kit.Matrix(c.Open, facesFile(r.plan, slices.IndexFunc(methods, func(m FacesMethod) bool { return m.Name == r.method })))
 		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(y)...), append(grid.RowLabels, r.name)
 	}
 	return lab.Exhibit{Pictures: kit.Wide(grid, v.Badge(p.badge(c.Value.Name), sample.Note(p.Data, "fashion-mnist")),
@@ -326,7 +321,7 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 	if v.Cells[0].Params.Inception != "" {
 		features = "in the features of Inception-v3"
 	}
-	all := lab.Table{Name: "methods", Caption: "All methods; Fréchet distances " + features + ", of equal numbers", Header: []string{"divergence", "task", "λ", "method", distance, "KID", "mean cost", "own", "samples a second"}}
+	all := lab.Table{Name: "methods", Caption: "All methods; Fréchet distances " + features + ", of equal numbers", Header: []string{"divergence", "task", "λ", "method", distance, "KID", "mean cost", "own"}}
 	rows := map[string][]string{}
 	var names []string
 	add := func(name string, value float64) {
@@ -349,13 +344,13 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 				add(short+": the paper's FID", printed[k])
 			}
 			for _, m := range p.Methods {
-				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name, number3(m.Frechet), number3(m.KID), number3(m.Cost), percent(m.Own), perSecond(m.Seconds)})
+				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name, number3(m.Frechet), number3(m.KID), number3(m.Cost), percent(m.Own)})
 			}
-			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), "plan of atoms, and training pictures of the target", number3(c.Value.Floor), "", number3(p.Cost), "", ""})
+			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), "plan of atoms, and training pictures of the target", number3(c.Value.Floor), "", number3(p.Cost), ""})
 		}
 	}
 	for _, w := range wasserstein2 {
-		all.Rows = append(all.Rows, []string{"none", w.task, "0", w.name + ", as printed: FID on CelebA, not trained here", w.fid, "", "", "", ""})
+		all.Rows = append(all.Rows, []string{"none", w.task, "0", w.name + ", as printed: FID on CelebA, not trained here", w.fid, "", "", ""})
 	}
 	for _, name := range names {
 		picture.Rows = append(picture.Rows, append([]string{name}, rows[name]...))
@@ -581,7 +576,7 @@ func (f *faces) learnScores(ctx context.Context) (err error) {
 	}
 	_, c, h, w := f.target.Shape()
 	f.fields[networkScore], err = dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999, Path: dir + "/score.ckpt", Every: every,
-		Trace: func(k int, _ float64) { f.c.Progress(k, f.p.Nets.Score) }}.
+		Trace: progress(f.c, f.p.Nets.Score)}.
 		Run(ctx, f.c.Rand("score"), f.dev, arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.target.Mat(), []int{c, h, w})
 	return err
 }
@@ -680,7 +675,7 @@ func (f *facesPlan) run(ctx context.Context) error {
 		name string
 		y    *mat.Dense
 	}{{facesSource, f.x}, {facesProjection, mean}, {facesDraws, plan.from.DrawPoints(f.c.Rand("draws"), f.x)}, {facesRandom, random.Mat()}} {
-		if err := f.add(ctx, m.name, m.y, 0); err != nil {
+		if err := f.add(ctx, m.name, m.y); err != nil {
 			return err
 		}
 	}
@@ -730,11 +725,11 @@ func (f *facesPlan) samplings() []sampling {
 
 // sampled adds chains from their start, which a killed run goes on with.
 func (f *facesPlan) sampled(ctx context.Context, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) error {
-	y, seconds, err := chains(ctx, f.c, f.file(name), c, f.x, 1, l, start, f.c.Rand("chains"))
+	y, err := chains(ctx, f.c, f.file(name), c, f.x, 1, l, start, f.c.Rand("chains"))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return f.add(ctx, name, y, seconds)
+	return f.add(ctx, name, y)
 }
 
 // file names what this plan stores on the way.
@@ -751,7 +746,7 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	}
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
 	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
-		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: dir + "/" + f.file("potentials") + ".ckpt", Every: every}.
+		Trace: progress(f.c, p.Critic)}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: dir + "/" + f.file("potentials") + ".ckpt", Every: every}.
 		Run(ctx, rng, f.dev, f.target.Dim(), from, to)
 	if err != nil {
 		return err
@@ -766,7 +761,7 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.add(ctx, facesNetProjection, mean, 0); err != nil {
+	if err := f.add(ctx, facesNetProjection, mean); err != nil {
 		return err
 	}
 	return f.sampled(ctx, facesNetwork, coupling, f.p.networkSampler(k, f.levels), mean)
@@ -792,9 +787,9 @@ func (p FacesParams) projection() nn.Layer {
 const facesShown = 10
 
 // add judges a method and keeps its first pictures.
-func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds float64) error {
+func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense) error {
 	n, d := y.Dims()
-	m := FacesMethod{Name: name, Seconds: seconds}
+	m := FacesMethod{Name: name}
 	y = mat.DenseCopyOf(y)
 	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
 	var moved mat.Dense
@@ -810,7 +805,7 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds 
 	}
 	m.Frechet, m.KID = v.frechet, v.kid.Value
 	f.Plan.Methods = append(f.Plan.Methods, m)
-	return artifact.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(facesShown, n), 0, d)))
+	return kit.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(facesShown, n), 0, d)))
 }
 
 // facesFile is the artifact of a method of a plan, by number.

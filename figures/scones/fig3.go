@@ -9,11 +9,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -127,26 +125,23 @@ func (p DigitsParams) direction() string {
 func drawFig3(v lab.View[DigitsParams, DigitsOut]) (lab.Exhibit, error) {
 	panels := style.Panels{Columns: 1}
 	table := lab.Table{Name: "judged", Caption: "What a LeNet that was trained on the target's digits says; Fréchet distances in its 84 features, of equal numbers of images",
-		Header: []string{"direction", "method", "Fréchet distance", "taken for the source's digit", "for a digit with p > 0.9", "copies of training digits", "moved", "to the nearest training digit", "samples a second"}}
+		Header: []string{"direction", "method", "Fréchet distance", "taken for the source's digit", "for a digit with p > 0.9", "copies of training digits", "moved", "to the nearest training digit"}}
 	for _, c := range v.Cells {
 		title := c.Params.direction()
 		grid := style.ImageGrid{C: 1, H: 16, W: 16, Columns: shown, Title: title, Invert: true}
 		for k, m := range c.Value.Methods {
-			table.Rows = append(table.Rows, []string{title, m.Name, number3(m.Frechet), percent(m.Same), percent(m.Sure), percent(m.Copies), number3(m.Moved), number3(m.Near), perSecond(m.Seconds)})
+			table.Rows = append(table.Rows, []string{title, m.Name, number3(m.Frechet), percent(m.Same), percent(m.Sure), percent(m.Copies), number3(m.Moved), number3(m.Near)})
 			if m.Name == ofNoise {
 				continue
 			}
-			y, err := artifact.Read(c.Open, fmt.Sprintf("%d.npy", k))
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
+			y := kit.Matrix(c.Open, fmt.Sprintf("%d.npy", k))
 			rows := style.Rows(y)
 			for len(rows) < shown {
 				rows = append(rows, nil)
 			}
 			grid.Images, grid.RowLabels = append(grid.Images, rows...), append(grid.RowLabels, m.Name)
 		}
-		table.Rows = append(table.Rows, []string{title, "other digits of the target", number3(c.Value.Floor), fmt.Sprintf("(classifier right: %s)", percent(c.Value.Accuracy)), percent(c.Value.Sure), percent(c.Value.Close), "", number3(c.Value.Fresh), ""})
+		table.Rows = append(table.Rows, []string{title, "other digits of the target", number3(c.Value.Floor), fmt.Sprintf("(classifier right: %s)", percent(c.Value.Accuracy)), percent(c.Value.Sure), percent(c.Value.Close), "", number3(c.Value.Fresh)})
 		panels.Items = append(panels.Items, grid)
 	}
 	p := v.Cells[0].Params
@@ -193,14 +188,6 @@ func number3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
 
-// perSecond writes samples a second; no seconds are those of what was not timed.
-func perSecond(seconds float64) string {
-	if !(seconds > 0) {
-		return "–"
-	}
-	return number3(1 / seconds)
-}
-
 func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error) {
 	small := lab.Pick(v.Preset, "networks of 20 steps", "", "", "")
 	for _, c := range v.Cells {
@@ -241,7 +228,6 @@ type DigitsMethod struct {
 	Copies  float64 `json:"copies"`  // share that is nearer to a training digit than half of what test digits are on average
 	Moved   float64 `json:"moved"`   // mean square of y − x over pixels
 	Near    float64 `json:"near"`    // root mean square difference to the nearest training digit, a mean
-	Seconds float64 `json:"seconds"` // a sample; 0: it was not sampled
 }
 
 // The methods. Those of networks are there where a score network is trained.
@@ -269,7 +255,6 @@ type DigitsOut struct {
 	Floor    float64        `json:"floor"`    // Fréchet distance of as many training digits of the target
 	Close    float64        `json:"close"`    // the share of test digits that would count as copies
 	Fresh    float64        `json:"fresh"`    // root mean square difference of test digits of the target to the nearest training digit
-	Training float64        `json:"training"` // seconds
 }
 
 // method returns what was measured of one, and whether it is there.
@@ -374,7 +359,6 @@ const digitsFirst, digitsLast, digitsLevels, digitsSkipped = 1, .01, 10, 3
 
 // learnScore fits the mixture, trains the score network, if any, and sets up the exact score and the sampler.
 func (t *transport) learnScore(ctx context.Context) error {
-	begin := time.Now()
 	p, rng := t.p, t.c.Rand("score")
 	levels, err := score.Geometric(digitsFirst, digitsLast, digitsLevels)
 	if err != nil {
@@ -396,7 +380,6 @@ func (t *transport) learnScore(ctx context.Context) error {
 			t.fields[networkScore] = above{Field: net, high: t.fields[mixtureScore], from: levels[0]}
 		}
 	}
-	t.out.Training += time.Since(begin).Seconds()
 	return nil
 }
 
@@ -436,7 +419,7 @@ func (t *transport) trainScore(ctx context.Context, levels []float64, rng *rand.
 		net = arch.NCSN{Channels: 1, Features: p.Width, Levels: len(levels)}.Net()
 	}
 	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: p.scoreBatch(), Rate: digitsScoreRate, Decay: digitsDecay, Schedule: train.Linear(p.ScoreFor, .05),
-		Path: dir + "/score.ckpt", Every: cmp.Or(every, 250), Trace: func(k int, _ float64) { t.c.Progress(k, p.ScoreFor) }}.
+		Path: dir + "/score.ckpt", Every: cmp.Or(every, 250), Trace: progress(t.c, p.ScoreFor)}.
 		Run(ctx, rng, t.dev, net, t.target.x, []int{1, 16, 16})
 }
 
@@ -465,7 +448,6 @@ func moments(x *mat.Dense) (mean []float64, spread float64) {
 
 // learnPlan trains the potentials and the projection.
 func (t *transport) learnPlan(ctx context.Context) error {
-	begin := time.Now()
 	p, rng := t.p, t.c.Rand("networks")
 	dir, err := t.c.Scratch()
 	if err != nil {
@@ -474,7 +456,7 @@ func (t *transport) learnPlan(ctx context.Context) error {
 	k := scones.Compatibility{F: fdiv.ChiSquare, Lambda: p.Lambda}
 	potentials, err := neural.Training{
 		Ascent: scones.Ascent{Compatibility: k, Mean: true, Steps: p.Steps, Batch: p.Batch,
-			Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { t.c.Progress(k, p.Steps) }},
+			Schedule: train.Linear(p.Steps, 0), Trace: progress(t.c, p.Steps)},
 		Hidden: []int{p.Critic, p.Critic}, Rate: p.Rate, Unscaled: true, Path: dir + "/potentials.ckpt", Every: every,
 	}.Run(ctx, rng, t.dev, pixels, scones.Cloud(t.source.x), scones.Cloud(t.target.x))
 	if err != nil {
@@ -484,7 +466,6 @@ func (t *transport) learnPlan(ctx context.Context) error {
 	t.coupling = scones.Coupling{Compatibility: k, Phi: potentials.Phi, Psi: potentials.Psi, Mean: true}
 	t.projection, err = neural.Projection{Coupling: t.coupling, Steps: p.ProjFor, Batch: p.Batch, Schedule: train.Linear(p.ProjFor, 0), Path: dir + "/projection.ckpt", Every: every}.
 		Run(ctx, rng, t.dev, arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic), scones.Cloud(t.source.x), scones.Cloud(t.target.x))
-	t.out.Training += time.Since(begin).Seconds()
 	return err
 }
 
@@ -523,27 +504,27 @@ func (t *transport) transport(ctx context.Context) error {
 		{name: ofDraws, rows: kl.FromPhi.DrawPoints(t.c.Rand("draws"), t.sources.x)},
 		{name: ofNoise, rows: noise},
 	} {
-		y, seconds := m.rows, 0.
+		y := m.rows
 		if m.score != "" {
 			if t.fields[m.score] == nil {
 				continue
 			}
 			m.coupling.Target = t.fields[m.score]
-			if y, seconds, err = t.sample(ctx, m.coupling, m.score, m.rows); err != nil {
+			if y, err = t.sample(ctx, m.coupling, m.score, m.rows); err != nil {
 				return fmt.Errorf("%s: %w", m.name, err)
 			}
 		}
-		if err := t.add(ctx, m.name, y, seconds); err != nil {
+		if err := t.add(ctx, m.name, y); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
 	return nil
 }
 
-// sample runs chains from a start and returns the seconds a sample too. Those of the mixture stay at the first level, σ = 0.2154: below
+// sample runs chains from a start. Those of the mixture stay at the first level, σ = 0.2154: below
 // it the mixture draws a digit's specks as a Gaussian does, independent of its strokes, so that the denoising step takes the rest off.
 // Those of χ² with a sharp soft-plus, whose slope that step lengthens σ² times, go on to 0.129.
-func (t *transport) sample(ctx context.Context, c scones.Coupling, field string, start *mat.Dense) (*mat.Dense, float64, error) {
+func (t *transport) sample(ctx context.Context, c scones.Coupling, field string, start *mat.Dense) (*mat.Dense, error) {
 	l := t.sampler
 	if field == mixtureScore {
 		n := 1
@@ -552,21 +533,21 @@ func (t *transport) sample(ctx context.Context, c scones.Coupling, field string,
 		}
 		l.Levels, l.Steps, l.Step = l.Levels[:n], 40/n, l.Step*math.Pow(l.Levels[n-1]/digitsLast, 2)
 	}
-	y, seconds, err := chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.sources.x, 1, l, start, t.c.Rand("chains"))
+	y, err := chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.sources.x, 1, l, start, t.c.Rand("chains"))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
-	return y, seconds, nil
+	return y, nil
 }
 
 // shown is how many digits a picture has.
 const shown = 20
 
 // add judges a method.
-func (t *transport) add(ctx context.Context, name string, y *mat.Dense, seconds float64) (err error) {
+func (t *transport) add(ctx context.Context, name string, y *mat.Dense) (err error) {
 	n, _ := y.Dims()
-	m := DigitsMethod{Name: name, Seconds: seconds}
+	m := DigitsMethod{Name: name}
 	if m.Near, m.Copies, err = nearest(ctx, y, t.target.x, t.out.Fresh/2); err != nil {
 		return err
 	}
@@ -579,5 +560,5 @@ func (t *transport) add(ctx context.Context, name string, y *mat.Dense, seconds 
 	d.Sub(y, t.sources.x)
 	m.Moved = mat.Norm(&d, 2) * mat.Norm(&d, 2) / float64(n*pixels)
 	t.out.Methods = append(t.out.Methods, m)
-	return artifact.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(shown, n), 0, pixels)))
+	return kit.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(shown, n), 0, pixels)))
 }

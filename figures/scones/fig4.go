@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"coupling/data/synth"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -104,8 +103,6 @@ type RollOut struct {
 	WDraw    float64 `json:"w_draw"`
 	WTarget  float64 `json:"w_target"` // of draws of the target that ignore the source
 	Accepted float64 `json:"accepted"`
-	Seconds  float64 `json:"seconds"` // a sample, annealed
-	SecondsM float64 `json:"seconds_mala"`
 }
 
 var rollOf = lab.Experiment[RollParams, RollOut]{Name: "scones/swissroll", Version: 1, Run: runRoll}
@@ -177,7 +174,7 @@ func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 		out.Effect += math.Exp(h) / float64(p.Sources)
 	}
 	var annealed, mala *mat.Dense
-	if annealed, out.Seconds, err = w.anneal(ctx, c, "sources", w.coupling, w.sources, p.Each); err != nil {
+	if annealed, err = w.anneal(ctx, c, "sources", w.coupling, w.sources, p.Each); err != nil {
 		return out, err
 	}
 	if mala, err = w.adjusted(ctx, c, "sources", w.sources, p.Each, &out); err != nil {
@@ -192,16 +189,16 @@ func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 	if err := errors.Join(append(errs[:], w.compare(ctx, c, &out))...); err != nil {
 		return out, err
 	}
-	return out, errors.Join(artifact.Write(c, "sources.npy", w.sources), artifact.Write(c, "target.npy", w.y), artifact.Write(c, "bp.npy", bp),
-		artifact.Write(c, "scones.npy", annealed), artifact.Write(c, "mala.npy", mala), artifact.Write(c, "atoms.npy", atoms))
+	return out, errors.Join(kit.Write(c, "sources.npy", w.sources), kit.Write(c, "target.npy", w.y), kit.Write(c, "bp.npy", bp),
+		kit.Write(c, "scones.npy", annealed), kit.Write(c, "mala.npy", mala), kit.Write(c, "atoms.npy", atoms))
 }
 
 // anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources plus noise of the first, a denoising step. Chains are
-// stored under a name on the way. It returns the seconds a sample too.
-func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling scones.Coupling, x *mat.Dense, each int) (y *mat.Dense, seconds float64, err error) {
+// stored under a name on the way.
+func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling scones.Coupling, x *mat.Dense, each int) (*mat.Dense, error) {
 	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	return chains(ctx, c, name, coupling, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true}, nil, c.Rand("annealed"))
 }
@@ -221,11 +218,8 @@ func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.D
 	if err != nil {
 		return nil, err
 	}
-	run := watch(c)
 	chain := score.Start(rng, rowsOf(w.y, w.phi.Draw(rng, xs)))
-	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: run.hear}.Run(ctx, f, chain)
-	n, _ := xs.Dims()
-	out.SecondsM = run.seconds(n)
+	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: heard(c)}.Run(ctx, f, chain)
 	return chain.X, err
 }
 
@@ -259,7 +253,7 @@ func (w *swiss) off(ctx context.Context, y *mat.Dense) (float64, error) {
 func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *RollOut) error {
 	tests := w.p.tests()
 	var scratch RollOut
-	a, _, err := w.anneal(ctx, c, "tests", w.coupling, tests, perTest)
+	a, err := w.anneal(ctx, c, "tests", w.coupling, tests, perTest)
 	if err != nil {
 		return err
 	}
@@ -336,10 +330,7 @@ func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
 	nets := rollNets.View(v.Source)
 	c, n := v.Cells[0], nets.Cells[0]
 	p := c.Params
-	target, err := artifact.Read(c.Open, "target.npy")
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+	target := kit.Matrix(c.Open, "target.npy")
 	panels := style.Panels{Columns: 3, ShareX: true, ShareY: true, Letters: true}
 	for k, item := range []struct {
 		title, name string
@@ -352,11 +343,7 @@ func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
 		{fmt.Sprintf("SCONES, networks: %.1f %% far", 100*n.Value.FarS), "scones", n.Open},
 		{"draws of the discrete plan", "atoms", c.Open},
 	} {
-		panel, err := rollPanel(item.title, item.name, item.open, target, k+1)
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
-		panels.Items = append(panels.Items, panel)
+		panels.Items = append(panels.Items, rollPanel(item.title, item.name, item.open, target, k+1))
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each)),
@@ -364,41 +351,36 @@ func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
 				p.Lambda, p.Atoms, p.Atoms)),
 		Tables: []lab.Table{rollTable(p, c.Value, n.Value)},
 		Notes: []string{"Exact rows show the plan and the sampler alone; what networks add to that is their own error.",
-			fmt.Sprintf("Networks are trained in %.0f s, by the steps that were heard of. Their projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.Training, n.Value.OffBP, n.Value.Spread)},
+			fmt.Sprintf("The networks' projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.OffBP, n.Value.Spread)},
 	}, nil
 }
 
 // rollPanel is points over the target and the sources.
-func rollPanel(title, name string, open func(string) (*os.File, error), roll *mat.Dense, series int) (style.Plot, error) {
-	xs, errXs := artifact.Read(open, "sources.npy")
-	ys, errYs := artifact.Read(open, name+".npy")
-	if err := errors.Join(errXs, errYs); err != nil {
-		return style.Plot{}, err
-	}
-	target, points, source := style.Cloud("target", roll, 0), style.Cloud(title, ys, series), style.Cloud("sources", xs, 0)
+func rollPanel(title, name string, open func(string) (*os.File, error), roll *mat.Dense, series int) style.Plot {
+	target, points, source := style.Cloud("target", roll, 0), style.Cloud(title, kit.Matrix(open, name+".npy"), series), style.Cloud("sources", kit.Matrix(open, "sources.npy"), 0)
 	target.Color, target.Radius, target.Opacity = style.LightGrey, 1, 1
 	points.Radius, points.Opacity = 1.1, .6
 	source.Color, source.Radius, source.Opacity = style.DarkGrey, .8, .6
 	return style.Plot{
 		Title: title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Aspect: 1.1, Legend: style.Hidden,
 		Items: []plot.Plotter{target, source, points},
-	}, nil
+	}
 }
 
 // rollTable is what samplers are worth.
 func rollTable(p RollParams, v RollOut, n RollNetOut) lab.Table {
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 	return lab.Table{
-		Name: "conditional", Caption: fmt.Sprintf("Share farther than 1 from every target; W₁ between %d samples of y given x and the discrete plan's conditional law, mean of %d sources at radius 1.2; and time", perTest, p.Tests),
-		Header: []string{"method", "far", "W₁", "samples a second"},
+		Name: "conditional", Caption: fmt.Sprintf("Share farther than 1 from every target; W₁ between %d samples of y given x and the discrete plan's conditional law, mean of %d sources at radius 1.2", perTest, p.Tests),
+		Header: []string{"method", "far", "W₁"},
 		Rows: [][]string{
-			{"barycentric projection, exact", share(v.FarBP), "–", "–"},
-			{"SCONES, exact, the paper's annealed steps", share(v.FarS), fmt.Sprintf("%.2f", v.WS), perSecond(v.Seconds)},
-			{"atoms and 100 Metropolis steps, exact", share(v.FarMALA), fmt.Sprintf("%.2f", v.WMALA), perSecond(v.SecondsM)},
-			{"barycentric projection, network", share(n.FarBP), "–", "–"},
-			{"SCONES, networks, the paper's annealed steps", share(n.FarS), fmt.Sprintf("%.2f", n.WS), perSecond(n.Seconds)},
-			{"draws of the discrete plan itself", "0.0 %", fmt.Sprintf("%.2f", v.WDraw), "–"},
-			{"draws of the target, whatever x", "–", fmt.Sprintf("%.2f", v.WTarget), "–"},
+			{"barycentric projection, exact", share(v.FarBP), "–"},
+			{"SCONES, exact, the paper's annealed steps", share(v.FarS), fmt.Sprintf("%.2f", v.WS)},
+			{"atoms and 100 Metropolis steps, exact", share(v.FarMALA), fmt.Sprintf("%.2f", v.WMALA)},
+			{"barycentric projection, network", share(n.FarBP), "–"},
+			{"SCONES, networks, the paper's annealed steps", share(n.FarS), fmt.Sprintf("%.2f", n.WS)},
+			{"draws of the discrete plan itself", "0.0 %", fmt.Sprintf("%.2f", v.WDraw)},
+			{"draws of the target, whatever x", "–", fmt.Sprintf("%.2f", v.WTarget)},
 		},
 	}
 }
@@ -444,13 +426,11 @@ var rollNets = lab.Part[RollNetParams, RollNetOut]{Experiment: rollNetsOf, Grid:
 
 // RollNetOut are measures as in RollOut. Artifacts: sources, bp and scones.
 type RollNetOut struct {
-	FarBP    float64 `json:"far_bp"`
-	FarS     float64 `json:"far_scones"`
-	WS       float64 `json:"w_scones"`
-	OffBP    float64 `json:"off_bp"`   // root mean square of the network's projection less the discrete plan's
-	Spread   float64 `json:"spread"`   // of the latter about its mean
-	Training float64 `json:"training"` // seconds
-	Seconds  float64 `json:"seconds"`  // a sample
+	FarBP  float64 `json:"far_bp"`
+	FarS   float64 `json:"far_scones"`
+	WS     float64 `json:"w_scones"`
+	OffBP  float64 `json:"off_bp"` // root mean square of the network's projection less the discrete plan's
+	Spread float64 `json:"spread"` // of the latter about its mean
 }
 
 var rollNetsOf = lab.Experiment[RollNetParams, RollNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runRollNets, Work: RollNetParams.work}
@@ -461,41 +441,38 @@ func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNet
 	if err := errors.Join(errW, errDev); err != nil {
 		return out, err
 	}
-	clock := watch(c)
-	coupling, projection, err := p.learn(ctx, c, dev, clock)
+	coupling, projection, err := p.learn(ctx, c, dev)
 	if err != nil {
 		return out, err
 	}
-	out.Training = clock.seconds(1)
 	bp, err := projection.Apply(w.sources)
 	if err != nil {
 		return out, err
 	}
 	exact := w.phi.Barycentric(w.sources)
 	out.OffBP, out.Spread = apart(bp, exact), apart(exact, centred(exact))
-	y, seconds, err := w.anneal(ctx, c, "networks", coupling, w.sources, p.Problem.Each)
+	y, err := w.anneal(ctx, c, "networks", coupling, w.sources, p.Problem.Each)
 	if err != nil {
 		return out, err
 	}
-	out.Seconds = seconds
 	if out.FarBP, err = far(ctx, bp, w.y); err != nil {
 		return out, err
 	}
 	if out.FarS, err = far(ctx, y, w.y); err != nil {
 		return out, err
 	}
-	t, _, err := w.anneal(ctx, c, "networks-tests", coupling, p.Problem.tests(), perTest)
+	t, err := w.anneal(ctx, c, "networks-tests", coupling, p.Problem.tests(), perTest)
 	if err != nil {
 		return out, err
 	}
 	if out.WS, err = w.off(ctx, t); err != nil {
 		return out, err
 	}
-	return out, errors.Join(artifact.Write(c, "sources.npy", w.sources), artifact.Write(c, "bp.npy", bp), artifact.Write(c, "scones.npy", y))
+	return out, errors.Join(kit.Write(c, "sources.npy", w.sources), kit.Write(c, "bp.npy", bp), kit.Write(c, "scones.npy", y))
 }
 
 // learn is the paper's method from samples alone: score, potentials, projection. A killed run goes on.
-func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device, clock *stopwatch) (scones.Coupling, *neural.Map, error) {
+func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (scones.Coupling, *neural.Map, error) {
 	dir, err := c.Scratch()
 	if err != nil {
 		return scones.Coupling{}, nil, err
@@ -503,26 +480,26 @@ func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Devic
 	rng := c.Rand("networks")
 	x := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.Normal(rng, n, 2) }
 	y := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.SwissRoll(rng, n, rollNoise) }
-	target, err := p.learnScore(ctx, dev, dir, y, clock, rng)
+	target, err := p.learnScore(ctx, c, dev, dir, y, rng)
 	if err != nil {
 		return scones.Coupling{}, nil, fmt.Errorf("score: %w", err)
 	}
 	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Problem.Lambda}
 	nets, err := neural.Training{
-		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: clock.train(p.Steps)},
+		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: progress(c, p.Steps)},
 		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 	}.Run(ctx, rng, dev, 2, x, y)
 	if err != nil {
 		return scones.Coupling{}, nil, fmt.Errorf("potentials: %w", err)
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: nets.Phi, Psi: nets.Psi, Target: target}
-	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every, Trace: clock.train(p.Steps / 2)}.
+	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every, Trace: progress(c, p.Steps/2)}.
 		Run(ctx, rng, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y)
 	return coupling, projection, err
 }
 
 // learnScore fits a denoiser to points of the roll.
-func (p RollNetParams) learnScore(ctx context.Context, dev *device.Device, dir string, y scones.Source, clock *stopwatch, rng *rand.Rand) (*dsm.Network, error) {
+func (p RollNetParams) learnScore(ctx context.Context, c *lab.Cell, dev *device.Device, dir string, y scones.Source, rng *rand.Rand) (*dsm.Network, error) {
 	levels, errLevels := score.Geometric(rollFirst, rollLast, rollLevels)
 	points, errPoints := y(rng, 20000)
 	if err := errors.Join(errLevels, errPoints); err != nil {
@@ -530,7 +507,7 @@ func (p RollNetParams) learnScore(ctx context.Context, dev *device.Device, dir s
 	}
 	mean, spread := moments(points)
 	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt", Every: every,
-		Trace: clock.train(p.ScoreFor)}.
+		Trace: progress(c, p.ScoreFor)}.
 		Run(ctx, rng, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil)
 }
 

@@ -76,10 +76,6 @@ var killable = map[string]func(context.Context, *lab.Store) (string, error){
 		p := digitsGrid(figtest.Setting)[0]
 		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8
 		r, err := lab.Do(ctx, s, digitsOf, 1, p)
-		r.Value.Training = 0
-		for i := range r.Value.Methods {
-			r.Value.Methods[i].Seconds = 0
-		}
 		return fmt.Sprint(r.Value, files(r)), err
 	},
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -57,7 +56,7 @@ func concaveGrid(set lab.Setting) []ConcaveParams {
 func turnConcave(cells []lab.Result[ConcaveParams, ConcaveOut]) {
 	for i := range cells {
 		most := 0. // of the larger eigenvalue below zero
-		if m, err := artifact.Read(cells[i].Open, "largest.npy"); err == nil {
+		if m, err := kit.Read(cells[i].Open, "largest.npy"); err == nil {
 			most = -mat.Min(m)
 		}
 		cells[i].Value = ConcaveOut{Largest: most, Off: 2 * most / (1 + most)}
@@ -93,7 +92,7 @@ func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveO
 		want := largest(-4/p.Lambda*sxx, -4/p.Lambda*sxy, -4/p.Lambda*syy)
 		out.Off = max(out.Off, math.Abs(v-want)/(1+math.Abs(want)))
 	}
-	return out, artifact.Write(c, "largest.npy", field)
+	return out, kit.Write(c, "largest.npy", field)
 }
 
 // hessian returns the second derivatives of λ log h(y) = ψ(y) − |x−y|², by central differences of the gradient.
@@ -143,10 +142,7 @@ func drawConcave(v lab.View[ConcaveParams, ConcaveOut]) (lab.Exhibit, error) {
 	scale := style.Scale{Lo: -1, Hi: 0}
 	panels := style.Panels{ShareY: true, Bar: &style.ColorBar{Scale: scale, Label: "larger eigenvalue of λ∇² log h"}}
 	for _, c := range v.Cells {
-		m, err := artifact.Read(c.Open, "largest.npy")
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		m := kit.Matrix(c.Open, "largest.npy")
 		heat := style.Heat{M: m, X0: -half, X1: half, Y0: -half, Y1: half, Scale: scale}
 		panels.Items = append(panels.Items, style.Plot{Title: fmt.Sprintf("λ = %g, largest %.0e", c.Params.Lambda, c.Value.Largest),
 			X: style.Axis{Label: "y_{1}", Min: -half, Max: half}, Y: style.Axis{Label: "y_{2}", Min: -half, Max: half}, Square: true, NoGrid: true, Aspect: 1, Items: []plotter{heat}})

@@ -96,14 +96,9 @@ func (p *pair) compatibility() scones.Compatibility {
 	return scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}
 }
 
-// progress is the Trace of a training of so many steps.
-func (p *pair) progress(steps int) func(int, float64) {
-	return func(k int, _ float64) { p.c.Progress(k, steps) }
-}
-
 // ascent is Algorithm 1.
-func (p *pair) ascent(steps, batch int, trace func(int, float64)) scones.Ascent {
-	return scones.Ascent{Compatibility: p.compatibility(), Steps: steps, Batch: batch, Schedule: train.Linear(steps, 0), Trace: trace}
+func (p *pair) ascent(steps, batch int) scones.Ascent {
+	return scones.Ascent{Compatibility: p.compatibility(), Steps: steps, Batch: batch, Schedule: train.Linear(steps, 0), Trace: progress(p.c, steps)}
 }
 
 // quadratic is ψ by Algorithm 1 with quadratic potentials, which the exact ones are.
@@ -120,21 +115,20 @@ func (p *pair) quadratic(ctx context.Context, a scones.Ascent, rng *rand.Rand) (
 	return psi.Potential(), err
 }
 
-// chains are Algorithm 2's with a potential and the exact score of the target, and the seconds a sample.
-func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (y *mat.Dense, seconds float64, err error) {
+// chains are Algorithm 2's with a potential and the exact score of the target.
+func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
 	target, err := score.NewGaussian(nil, p.plan.Q.Cov)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	return chains(ctx, p.c, name, scones.Coupling{Compatibility: p.compatibility(), Psi: psi, Target: target}, p.x, 1, l, start, rng)
 }
 
-// sample runs chains and returns their BW-UVP, and the seconds a sample.
-func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (uvp, seconds float64, err error) {
-	y, seconds, err := p.chains(ctx, name, psi, l, start, rng)
+// sample runs chains and returns their BW-UVP.
+func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (float64, error) {
+	y, err := p.chains(ctx, name, psi, l, start, rng)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	uvp, err = p.uvp(y)
-	return uvp, seconds, err
+	return p.uvp(y)
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"coupling/data/synth"
 	"coupling/figures/internal/kit"
@@ -123,9 +122,6 @@ var tab2Rows = []tab2Row{
 	{name: "barycentric projection", of: func(o GaussiansOut) float64 { return o.Barycentric }, line: true},
 	{name: "quadratic potentials, Algorithm 1", of: func(o GaussiansOut) float64 { return o.Ascent }},
 	{name: "Gaussian potentials, LightSB", of: func(o GaussiansOut) float64 { return o.Light }},
-	{name: "samples a second: the paper's steps", of: func(o GaussiansOut) float64 { return 1 / o.PaperTime }},
-	{name: "longer steps", of: func(o GaussiansOut) float64 { return 1 / o.BetterTime }},
-	{name: "LightSB", of: func(o GaussiansOut) float64 { return 1 / o.LightTime }},
 }
 
 // tab2Nets are what trained networks give at the paper's λ.
@@ -135,7 +131,6 @@ var tab2Nets = []struct {
 }{
 	{"networks, Algorithm 1", func(o NetworksOut) float64 { return o.UVP }},
 	{"barycentric projection by a network", func(o NetworksOut) float64 { return o.Projection }},
-	{"samples a second: networks, longer steps", func(o NetworksOut) float64 { return 1 / o.Sample }},
 }
 
 // printed are the rows of the paper's Table 2: means and standard errors over ten pairs.
@@ -257,8 +252,8 @@ func (t table2) panel(per float64) (style.Plot, lab.Table) {
 		add(row.name, row.line, row.points, func(d int) (float64, float64) { return t.estimate(per, d, row.of) })
 	}
 	if per == 2 {
-		for k, net := range tab2Nets {
-			add(net.name, false, k < 2, func(d int) (float64, float64) { return t.networksAt(d, net.of) })
+		for _, net := range tab2Nets {
+			add(net.name, false, true, func(d int) (float64, float64) { return t.networksAt(d, net.of) })
 		}
 		x := kit.Each(printed.d, func(d int) float64 { return float64(d) })
 		items = append(items, style.Points{Name: "printed: SCONES, projection", X: append(x, x...), Y: slices.Concat(printed.scones, printed.bp), Color: style.Black, Radius: 2})
@@ -380,7 +375,7 @@ type GaussiansParams struct {
 	Fit     int     `json:"fit" min:"0" doc:"steps by which potentials are fitted; 0: they are not"`
 }
 
-// GaussiansOut are BW-UVPs in percent of the covariance of (x, y), and seconds a sample. NaN: not computed.
+// GaussiansOut are BW-UVPs in percent of the covariance of (x, y). NaN: not computed.
 type GaussiansOut struct {
 	Floor       float64 `json:"floor"`       // samples of the exact plan
 	Independent float64 `json:"independent"` // y drawn from the target whatever x is
@@ -391,9 +386,6 @@ type GaussiansOut struct {
 	Ascent      float64 `json:"ascent"`      // quadratic potentials by Algorithm 1, then as Better
 	AscentPlan  float64 `json:"ascent_plan"` // their plan itself, without sampling
 	Light       float64 `json:"light"`       // LightSB with one component
-	PaperTime   float64 `json:"paper_time"`
-	BetterTime  float64 `json:"better_time"`
-	LightTime   float64 `json:"light_time"`
 }
 
 var gaussiansOf = lab.Experiment[GaussiansParams, GaussiansOut]{Name: "scones/gaussians", Version: 1, Run: runGaussians}
@@ -424,7 +416,7 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 		return out, err
 	}
 	nan := math.NaN()
-	out = GaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan, PaperTime: nan, BetterTime: nan, LightTime: nan}
+	out = GaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan}
 	rng := c.Rand(fmt.Sprintf("noise %d", params.Pair))
 	mean := p.mean()
 	independent, err := p.target.Sample(rng, params.Samples)
@@ -463,17 +455,17 @@ func (p *pair) langevin(ctx context.Context, rng *rand.Rand, mean *mat.Dense, ou
 	if err != nil {
 		return err
 	}
-	if out.Paper, out.PaperTime, err = p.sample(ctx, "paper", psi, paperLangevin, mean, rng); err != nil {
+	if out.Paper, err = p.sample(ctx, "paper", psi, paperLangevin, mean, rng); err != nil {
 		return err
 	}
-	out.Better, out.BetterTime, err = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
+	out.Better, err = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
 	return err
 }
 
 // fit fits potentials from samples: Algorithm 1 with quadratic potentials, and LightSB.
 func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) error {
 	rng := p.c.Rand(fmt.Sprintf("fit %d", of.Pair))
-	psi, err := p.quadratic(ctx, p.ascent(of.Fit, 500, p.progress(of.Fit)), rng)
+	psi, err := p.quadratic(ctx, p.ascent(of.Fit, 500), rng)
 	if err != nil {
 		return err
 	}
@@ -484,17 +476,14 @@ func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) e
 	if out.AscentPlan, err = gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov); err != nil {
 		return err
 	}
-	if out.Ascent, _, err = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
+	if out.Ascent, err = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
 		return err
 	}
-	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: p.progress(of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample)
+	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: progress(p.c, of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample)
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
-	y := fitted.Sample(rng, p.x)
-	out.LightTime = time.Since(begin).Seconds() / float64(of.Samples)
-	out.Light, err = p.uvp(y)
+	out.Light, err = p.uvp(fitted.Sample(rng, p.x))
 	return err
 }
 
@@ -508,12 +497,10 @@ type NetworksParams struct {
 	Device  string          `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
 }
 
-// NetworksOut are BW-UVPs in percent and seconds.
+// NetworksOut are BW-UVPs in percent.
 type NetworksOut struct {
 	UVP        float64 `json:"uvp"`
 	Projection float64 `json:"projection"` // of a network that learns the barycentric projection of the trained potentials
-	Training   float64 `json:"training"`
-	Sample     float64 `json:"sample"`
 }
 
 // networksOf trains critics by Algorithm 1 and samples with the longer steps, from the projection of a network. A run that is killed goes on from its
@@ -530,9 +517,8 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		if err != nil {
 			return out, err
 		}
-		begin := time.Now()
 		t := neural.Training{
-			Ascent: w.ascent(p.Steps, p.Batch, w.progress(p.Steps)),
+			Ascent: w.ascent(p.Steps, p.Batch),
 			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 		}
 		rng := c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair))
@@ -544,11 +530,10 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		if err != nil {
 			return out, err
 		}
-		out.Training = time.Since(begin).Seconds()
 		if out.Projection, err = w.uvp(start); err != nil {
 			return out, err
 		}
-		out.UVP, out.Sample, err = w.sample(ctx, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
+		out.UVP, err = w.sample(ctx, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
 		return out, err
 	},
 }
@@ -559,7 +544,7 @@ func (p NetworksParams) project(ctx context.Context, dev *device.Device, w *pair
 	t := neural.Projection{
 		Coupling: scones.Coupling{Compatibility: w.compatibility(), Phi: nets.Phi, Psi: nets.Psi},
 		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt", Every: every,
-		Schedule: train.Linear(p.Steps/2, 0), Trace: w.progress(p.Steps / 2),
+		Schedule: train.Linear(p.Steps/2, 0), Trace: progress(w.c, p.Steps/2),
 	}
 	m, err := t.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample)
 	if err != nil {

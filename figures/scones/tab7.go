@@ -85,7 +85,6 @@ type MomentsOut struct {
 	Rows []MomentsRow `json:"rows"`
 	// Of chains that were run: mean of |y − E y|² over chains, less that of the law, in its standard errors.
 	Deviation float64 `json:"deviation"`
-	Seconds   float64 `json:"seconds"` // a sample
 }
 
 // MomentsRow are BW-UVPs in percent, of covariances in closed form.
@@ -209,11 +208,10 @@ func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian
 		return err
 	}
 	mean := w.mean()
-	y, seconds, err := w.chains(ctx, "law", psi, momentsLangevin, mean, rng)
+	y, err := w.chains(ctx, "law", psi, momentsLangevin, mean, rng)
 	if err != nil {
 		return err
 	}
-	out.Seconds = seconds
 	y.Sub(y, mean)
 	squares := make([]float64, p.Chains)
 	for i := range squares {
@@ -237,7 +235,6 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 		}
 		table.Rows = append(table.Rows, []string{number3(v.Lambda), number3(v.Sampler), number3(v.Barycentric), number3(v.Independent), number3(v.Information)})
 	}
-	table.Rows = append(table.Rows, []string{"samples a second, λ = ¼", perSecond(c.Value.Seconds), "", "", ""})
 	var items []plot.Plotter
 	for _, l := range lines {
 		items = append(items, l)
@@ -265,12 +262,12 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 // tab7Learnt is what was learnt, as a table and as points.
 func tab7Learnt(nets []lab.Result[MomentsNetParams, MomentsNetOut]) (lab.Table, []plot.Plotter) {
 	table := lab.Table{Name: "sampled",
-		Header: []string{"λ of the mean cost", "error: networks", "quadratic", "ψ = 0", "BW-UVP: networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form", "samples a second"}}
+		Header: []string{"λ of the mean cost", "error: networks", "quadratic", "ψ = 0", "BW-UVP: networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form"}}
 	points := []style.Points{{Name: "networks", Series: 3, Radius: 4}, {Name: "quadratic potentials", Series: 4, Radius: 4}, {Name: "ψ = 0", Series: 5, Radius: 4}}
 	for _, n := range nets {
 		l, v := n.Params.Lambda, n.Value
 		table.Rows = append(table.Rows, []string{number3(l), percent(v.Error), percent(v.Quadratic), percent(v.ZeroError),
-			number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(v.Zero), number3(v.Untrained), perSecond(v.Seconds)})
+			number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(v.Zero), number3(v.Untrained)})
 		for k, y := range []float64{v.Error, v.Quadratic, v.ZeroError} {
 			points[k].X, points[k].Y = append(points[k].X, l), append(points[k].Y, y)
 		}
@@ -338,8 +335,6 @@ type MomentsNetOut struct {
 	Independent float64 `json:"independent"` // y drawn whatever x is
 	Zero        float64 `json:"zero"`        // the law of the same sampler with ψ = 0
 	Untrained   float64 `json:"untrained"`   // ψ = 0, in closed form
-	Training    float64 `json:"training"`    // seconds
-	Seconds     float64 `json:"seconds"`     // a sample
 }
 
 var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scones/mnist-gaussian-networks", Version: 4, Run: runMomentsNets, Work: MomentsNetParams.work}
@@ -379,11 +374,11 @@ func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out M
 	if err := errors.Join(errW, errDev); err != nil {
 		return out, err
 	}
-	nets, err := p.train(ctx, dev, w, &out)
+	nets, err := p.train(ctx, dev, w)
 	if err != nil {
 		return out, err
 	}
-	quadratic, err := w.quadratic(ctx, w.ascent(p.Steps, p.Batch, w.progress(p.Steps)), c.Rand("quadratic"))
+	quadratic, err := w.quadratic(ctx, w.ascent(p.Steps, p.Batch), c.Rand("quadratic"))
 	if err != nil {
 		return out, err
 	}
@@ -399,16 +394,13 @@ func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out M
 }
 
 // train is Algorithm 1 with networks. A killed run goes on.
-func (p MomentsNetParams) train(ctx context.Context, dev *device.Device, w *pair, out *MomentsNetOut) (neural.Potentials, error) {
+func (p MomentsNetParams) train(ctx context.Context, dev *device.Device, w *pair) (neural.Potentials, error) {
 	dir, err := w.c.Scratch()
 	if err != nil {
 		return neural.Potentials{}, err
 	}
-	clock := watch(w.c)
-	nets, err := neural.Training{Ascent: w.ascent(p.Steps, p.Batch, clock.train(p.Steps)), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
+	return neural.Training{Ascent: w.ascent(p.Steps, p.Batch), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
 		Run(ctx, w.c.Rand("networks"), dev, w.plan.P.Dim(), w.source.Sample, w.target.Sample)
-	out.Training = clock.seconds(1)
-	return nets, err
 }
 
 // compare runs chains from draws of the target, and measures them beside others of as many samples.
@@ -418,11 +410,10 @@ func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNe
 	if err != nil {
 		return err
 	}
-	y, seconds, err := p.chains(ctx, "networks", psi, momentsLonger, independent, rng)
+	y, err := p.chains(ctx, "networks", psi, momentsLonger, independent, rng)
 	if err != nil {
 		return err
 	}
-	out.Seconds = seconds
 	mean := p.mean()
 	for _, row := range []struct {
 		to *float64

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -34,35 +35,9 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 50},
 		Experiment: digitsPlan,
 		Grid:       digitsGrid,
-		Also:       []lab.Cells{digitsDrawn},
 		Draw:       drawDigits,
 		Claims:     claimDigits,
 	}
-}
-
-// SampleParams choose n digits of each set.
-type SampleParams struct {
-	N    int         `json:"n" min:"1" doc:"digits of each set"`
-	Data data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
-}
-
-// SampleOut is what was chosen, ordered by class. The images are the artifacts
-// usps.npy and mnist.npy, float32 in [0, 1].
-type SampleOut struct {
-	USPS  []int `json:"usps"` // labels
-	MNIST []int `json:"mnist"`
-}
-
-var digitsSample = lab.Experiment[SampleParams, SampleOut]{
-	Name: "tour/digits-sample", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p SampleParams) (SampleOut, error) {
-		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
-		if err != nil {
-			return SampleOut{}, err
-		}
-		return SampleOut{USPS: u.labels, MNIST: m.labels},
-			errors.Join(artifact.Write(c, "usps.npy", u.x), artifact.Write(c, "mnist.npy", m.x))
-	},
 }
 
 // digits are images as rows, ordered by class.
@@ -70,12 +45,6 @@ type digits struct {
 	x      *mat.Dense
 	labels []int
 }
-
-// digitsDrawn is the sample of digits that all plans couple.
-var digitsDrawn = lab.Part[SampleParams, SampleOut]{Experiment: digitsSample, Grid: func(set lab.Setting) []SampleParams {
-	p := digitsGrid(set)[0]
-	return []SampleParams{{p.N, p.Data}}
-}}
 
 func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist digits, err error) {
 	rng := c.Rand("digits")
@@ -105,8 +74,8 @@ type PlanParams struct {
 	Data  data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
-// PlanOut is what is known of one plan. Artifacts: plan.npy (n×n) and
-// projection.npy (n×256), the barycentric projection of each USPS digit.
+// PlanOut is what is known of one plan between digits that are ordered by class. Artifacts: plan.npy (n×n), and as images in [0, 1]
+// usps.npy, mnist.npy and projection.npy, the barycentric projection of each USPS digit.
 type PlanOut struct {
 	Eps        float64     `json:"eps"`
 	MeanCost   float64     `json:"mean_cost"`
@@ -120,10 +89,12 @@ type PlanOut struct {
 	Chance     float64     `json:"chance"`      // the same for the independent coupling
 	ClassMass  [][]float64 `json:"class_mass"`
 	Match      []int       `json:"match"` // the likeliest target of each source
+	USPS       []int       `json:"usps"`  // labels
+	MNIST      []int       `json:"mnist"`
 }
 
 var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
-	Name: "tour/digits-plan", Version: 1,
+	Name: "tour/digits-plan", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p PlanParams) (PlanOut, error) {
 		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
 		if err != nil {
@@ -141,7 +112,7 @@ var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 		}
 		out := describePlan(plan, u.labels, m.labels)
 		out.MeanCost = mean
-		return out, errors.Join(artifact.Write(c, "plan.npy", plan.Matrix()), artifact.Write(c, "projection.npy", plan.Barycentric(m.x)))
+		return out, errors.Join(kit.Write(c, "usps.npy", u.x), kit.Write(c, "mnist.npy", m.x), kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(m.x)))
 	},
 }
 
@@ -164,7 +135,7 @@ func describePlan(plan *ot.Plan, source, target []int) PlanOut {
 	out := PlanOut{
 		Eps: plan.Eps, Status: plan.Status.String(), Iterations: plan.Iterations, MarginalL1: plan.MarginalL1,
 		Sharp: v.Sharp, Gap: math.Abs(primal-v.RegKL) / math.Abs(primal),
-		Effective: float64(m) * math.Exp(-v.KL), ClassMass: make([][]float64, 10), Match: make([]int, n),
+		Effective: float64(m) * math.Exp(-v.KL), USPS: source, MNIST: target, ClassMass: make([][]float64, 10), Match: make([]int, n),
 	}
 	for c := range out.ClassMass {
 		out.ClassMass[c] = make([]float64, 10)
@@ -198,9 +169,7 @@ func digitsGrid(set lab.Setting) []PlanParams {
 
 // unsolved is the null of plans with the wrong marginals, in the order of falling ε.
 var unsolved = lab.Null{Name: "unsolved plans in reverse order", Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
-	for i, j := 0, len(cells)-1; i < j; i, j = i+1, j-1 {
-		cells[i].Value, cells[j].Value = cells[j].Value, cells[i].Value
-	}
+	kit.Reverse(cells)
 	for i := range cells {
 		cells[i].Value.MarginalL1, cells[i].Value.Gap = .1, .1
 	}
@@ -209,41 +178,21 @@ var unsolved = lab.Null{Name: "unsolved plans in reverse order", Spoil: []lab.Sp
 // independentPairs is the null of digits that are coupled at random.
 var independentPairs = kit.Null("independent pairs", digitsPlan, func(_ PlanParams, v *PlanOut) { v.SameClass = v.Chance })
 
-// digitsCells is all that the figure is drawn from.
-type digitsCells struct {
-	sample      lab.Result[SampleParams, SampleOut]
-	plans       []lab.Result[PlanParams, PlanOut]
-	usps, mnist *mat.Dense
-}
+type digitsView = lab.View[PlanParams, PlanOut]
 
-func recallDigits(v lab.View[PlanParams, PlanOut]) (c digitsCells, err error) {
-	c.plans, c.sample = v.Cells, digitsDrawn.View(v.Source).Cells[0]
-	if c.usps, err = artifact.Read(c.sample.Open, "usps.npy"); err != nil {
-		return c, err
+func drawDigits(v digitsView) (lab.Exhibit, error) {
+	first := v.Cells[0].Params
+	badge := v.Badge(fmt.Sprintf("n = %d", first.N), sample.Note(first.Data, "mnist"))
+	picture := func(name, caption string, body style.Drawer) lab.Picture {
+		return lab.Picture{Name: name, Caption: caption, Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}
 	}
-	c.mnist, err = artifact.Read(c.sample.Open, "mnist.npy")
-	return c, err
-}
-
-func drawDigits(v lab.View[PlanParams, PlanOut]) (lab.Exhibit, error) {
-	c, err := recallDigits(v)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
-	badge := v.Badge(fmt.Sprintf("n = %d", c.sample.Params.N), sample.Note(c.sample.Params.Data, "mnist"))
-	heat, errHeat := drawPlans(c, badge)
-	projection, errProjection := drawProjections(c, badge)
-	if err := errors.Join(errHeat, errProjection); err != nil {
-		return lab.Exhibit{}, err
-	}
-	sharpest := c.plans[0].Params.Ratio
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
-			{Name: "plans", Caption: "Transport plans, sources and targets sorted by class.", Drawing: heat},
-			{Name: "pairs", Caption: fmt.Sprintf("USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = %g of the mean cost.", sharpest), Drawing: drawPairs(c, badge)},
-			{Name: "projections", Caption: "Barycentric projections: where each USPS digit of the first row goes on average, over ε.", Drawing: projection},
+			picture("plans", "Transport plans, sources and targets sorted by class.", drawPlans(v)),
+			picture("pairs", fmt.Sprintf("USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = %g of the mean cost.", first.Ratio), drawPairs(v.Cells[0])),
+			picture("projections", "Barycentric projections: where each USPS digit of the first row goes on average, over ε.", drawProjections(v)),
 		},
-		Tables: []lab.Table{summaryTable(c), massTable(c)},
+		Tables: []lab.Table{summaryTable(v), massTable(v)},
 		Notes: []string{"The two sets hold different shares of each class (USPS has more 0 and 1), and mass must go somewhere: " +
 			"part of what leaves a class does so because its targets are full."},
 	}, nil
@@ -253,29 +202,22 @@ func className(c int) string { return strconv.Itoa(c) }
 
 func epsLabel(ratio float64) string { return fmt.Sprintf("ε = %g × mean cost", ratio) }
 
-func drawPlans(c digitsCells, badge string) (style.Figure, error) {
-	rows, cols := style.Blocks(c.sample.Value.USPS, className), style.Blocks(c.sample.Value.MNIST, className)
-	panels := style.Panels{Columns: 3}
-	for i, r := range c.plans {
-		plan, err := artifact.Read(r.Open, "plan.npy")
-		if err != nil {
-			return style.Figure{}, err
-		}
+func drawPlans(v digitsView) style.Panels {
+	scale, out := style.Scale{Log: true, Lo: 1e-5, Hi: 1}, v.Cells[0].Value
+	panels := style.Panels{Columns: 3, Bar: &style.ColorBar{Scale: scale, Label: "share of the digit's mass"}}
+	for i, r := range v.Cells {
+		plan := kit.Matrix(r.Open, "plan.npy")
 		plan.Scale(float64(r.Params.N), plan) // rows sum to one: a row is where its digit goes
-		h := style.HeatMap{
-			M: plan, Title: epsLabel(r.Params.Ratio), Rows: rows, Cols: cols,
-			Scale: style.Scale{Log: true, Lo: 1e-5, Hi: 1}, NoBar: true,
-		}
+		h := style.HeatMap{M: plan, Title: epsLabel(r.Params.Ratio), Rows: style.Blocks(out.USPS, className), Cols: style.Blocks(out.MNIST, className), Scale: scale, NoBar: true}
 		if i%panels.Columns == 0 {
 			h.RowLabel = "USPS"
 		}
-		if i >= len(c.plans)-panels.Columns {
+		if i >= len(v.Cells)-panels.Columns {
 			h.ColLabel = "MNIST"
 		}
 		panels.Items = append(panels.Items, h)
 	}
-	panels.Bar = &style.ColorBar{Scale: style.Scale{Log: true, Lo: 1e-5, Hi: 1}, Label: "share of the digit's mass"}
-	return style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge}, nil
+	return panels
 }
 
 // perClass returns the first k positions of every class.
@@ -289,57 +231,48 @@ func perClass(labels []int, k int) [][]int {
 	return out
 }
 
-func drawPairs(c digitsCells, badge string) style.Figure {
+func drawPairs(c lab.Result[PlanParams, PlanOut]) style.ImageGrid {
 	const perRow = 8
-	usps, mnist := style.Rows(c.usps), style.Rows(c.mnist)
+	usps, mnist := style.Rows(kit.Matrix(c.Open, "usps.npy")), style.Rows(kit.Matrix(c.Open, "mnist.npy"))
 	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: 3*perRow - 1, Invert: true}
-	for class, at := range perClass(c.sample.Value.USPS, perRow) {
+	for class, at := range perClass(c.Value.USPS, perRow) {
 		if len(at) == 0 {
 			continue
 		}
 		for k := range perRow {
 			pair := [][]float32{nil, nil, nil} // the third is the space between pairs
 			if k < len(at) {
-				pair[0], pair[1] = usps[at[k]], mnist[c.plans[0].Value.Match[at[k]]]
+				pair[0], pair[1] = usps[at[k]], mnist[c.Value.Match[at[k]]]
 			}
 			g.Images = append(g.Images, pair[:min(3, 3*perRow-1-3*k)]...)
 		}
 		g.RowLabels = append(g.RowLabels, className(class))
 	}
-	return style.Figure{Body: g, Width: style.TwoColumns, Badge: badge}
+	return g
 }
 
-func drawProjections(c digitsCells, badge string) (style.Figure, error) {
-	usps := style.Rows(c.usps)
-	var at []int
-	for _, first := range perClass(c.sample.Value.USPS, 2) {
-		at = append(at, first...)
-	}
-	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: len(at), Invert: true, RowLabels: []string{"USPS"}}
-	for _, i := range at {
-		g.Images = append(g.Images, usps[i])
-	}
-	for _, r := range c.plans {
-		m, err := artifact.Read(r.Open, "projection.npy")
-		if err != nil {
-			return style.Figure{}, err
-		}
+func drawProjections(v digitsView) style.ImageGrid {
+	at := slices.Concat(perClass(v.Cells[0].Value.USPS, 2)...)
+	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: len(at), Invert: true}
+	add := func(name string, m *mat.Dense) {
 		rows := style.Rows(m)
-		for _, i := range at {
-			g.Images = append(g.Images, rows[i])
-		}
-		g.RowLabels = append(g.RowLabels, epsLabel(r.Params.Ratio))
+		g.Images = append(g.Images, kit.Each(at, func(i int) []float32 { return rows[i] })...)
+		g.RowLabels = append(g.RowLabels, name)
 	}
-	return style.Figure{Body: g, Width: style.TwoColumns, Badge: badge}, nil
+	add("USPS", kit.Matrix(v.Cells[0].Open, "usps.npy"))
+	for _, r := range v.Cells {
+		add(epsLabel(r.Params.Ratio), kit.Matrix(r.Open, "projection.npy"))
+	}
+	return g
 }
 
-func summaryTable(c digitsCells) lab.Table {
+func summaryTable(v digitsView) lab.Table {
 	t := lab.Table{
 		Name:    "summary",
 		Caption: "The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean entropy of a source's targets.",
 		Header:  []string{"ε / mean cost", "⟨T,c⟩ / mean cost", "effective targets", "mass within class", "by chance", "iterations", "marginal error", "status"},
 	}
-	for _, r := range c.plans {
+	for _, r := range v.Cells {
 		v := r.Value
 		t.Rows = append(t.Rows, []string{
 			fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost), fmt.Sprintf("%.2f", v.Effective),
@@ -350,7 +283,7 @@ func summaryTable(c digitsCells) lab.Table {
 	return t
 }
 
-func massTable(c digitsCells) lab.Table {
+func massTable(v digitsView) lab.Table {
 	t := lab.Table{
 		Name:    "mass",
 		Caption: "Transported mass from class (row) to class (column), in percent of the row's class.",
@@ -359,12 +292,9 @@ func massTable(c digitsCells) lab.Table {
 	for k := range 10 {
 		t.Header = append(t.Header, "→ "+className(k))
 	}
-	for _, r := range c.plans {
+	for _, r := range v.Cells {
 		for from, row := range r.Value.ClassMass {
-			total := 0.0
-			for _, w := range row {
-				total += w
-			}
+			total := floats.Sum(row)
 			if total == 0 {
 				continue // a class that was not drawn
 			}
@@ -379,7 +309,7 @@ func massTable(c digitsCells) lab.Table {
 }
 
 // claimDigits states laws of entropic transport: no paper prints these numbers.
-func claimDigits(v lab.View[PlanParams, PlanOut]) ([]lab.Claim, error) {
+func claimDigits(v digitsView) ([]lab.Claim, error) {
 	plans := v.Cells
 	marginal, gap, sharp, effective := 0.0, 0.0, math.Inf(1), math.Inf(1)
 	for i, r := range plans {

@@ -48,7 +48,7 @@
 // they are filtered by that covariance.
 // Samples are atoms with Gaussian steps of the local covariance, from which noise is removed by
 // means of its known spectrum. Samples then get the contrast of images (Tone); the figure
-// dpsinkhorn/utility measures the accuracy of classifiers trained on samples.
+// dpsinkhorn/tab1 measures the accuracy of classifiers trained on samples.
 //
 // # Sources
 //

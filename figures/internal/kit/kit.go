@@ -26,6 +26,13 @@ func Spoil[P, R any](e lab.Experiment[P, R], change func(p P, v *R)) lab.Spoiler
 	})
 }
 
+// Reverse exchanges the values of cells end for end, for nulls.
+func Reverse[P, R any](cells []lab.Result[P, R]) {
+	for i, j := 0, len(cells)-1; i < j; i, j = i+1, j-1 {
+		cells[i].Value, cells[j].Value = cells[j].Value, cells[i].Value
+	}
+}
+
 // Runs splits a list into its runs of equal keys, such as the cells of a grid that differ in a draw alone.
 func Runs[T any, K comparable](list []T, key func(T) K) (out [][]T) {
 	for i, x := range list {

@@ -18,10 +18,11 @@ import (
 func main() {
 	study := dpsinkhorn.Fig4b()
 	grid := study.Grid
-	study.Grid = func(set lab.Setting) []dpsinkhorn.UtilityParams {
+	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)
 		for i := range cells {
 			cells[i].Fashion = false
+			cells[i].Colour = ""
 			cells[i].Most = 0
 			cells[i].Repeat = 0
 			cells[i].Synthetic = 3000

@@ -18,11 +18,13 @@ import (
 func main() {
 	study := dpsinkhorn.Fig5()
 	grid := study.Grid
-	study.Grid = func(set lab.Setting) []dpsinkhorn.RecipeParams {
+	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)
 		for i := range cells {
 			cells[i].Fashion = false
+			cells[i].Colour = ""
 			cells[i].Most = 0
+			cells[i].Repeat = 0
 			cells[i].Synthetic = 500
 			cells[i].Device = "cpu"
 		}

@@ -18,10 +18,12 @@ import (
 func main() {
 	study := dpsinkhorn.Fig7()
 	grid := study.Grid
-	study.Grid = func(set lab.Setting) []dpsinkhorn.RecipeParams {
+	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)
 		for i := range cells {
+			cells[i].Colour = ""
 			cells[i].Most = 0
+			cells[i].Repeat = 0
 			cells[i].Synthetic = 500
 			cells[i].Device = "cpu"
 		}

@@ -18,12 +18,13 @@ import (
 func main() {
 	study := dpsinkhorn.Tab3()
 	grid := study.Grid
-	study.Grid = func(set lab.Setting) []dpsinkhorn.ColourParams {
+	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)
 		for i := range cells {
-			cells[i].CelebA = false
+			cells[i].Fashion = false
+			cells[i].Colour = "cifar10"
 			cells[i].Most = 0
-			cells[i].Epsilon = 10
+			cells[i].Repeat = 0
 			cells[i].Synthetic = 1000
 			cells[i].Device = "cpu"
 		}

@@ -1,6 +1,4 @@
-// Package artifact keeps matrices beside the cells of figures, as NPY files of
-// float32: what a drawing needs and a JSON record should not carry.
-package artifact
+package kit
 
 import (
 	"fmt"
@@ -14,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Write leaves m as the artifact called name, rounded to float32.
+// Write leaves m as the artifact called name, an NPY file of float32: what a drawing needs and a JSON record should not carry.
 func Write(c *lab.Cell, name string, m *mat.Dense) error {
 	path, err := c.Artifact(name)
 	if err != nil {
@@ -33,7 +31,17 @@ func Write(c *lab.Cell, name string, m *mat.Dense) error {
 // maxBytes bounds what Read will take into memory.
 const maxBytes = 1 << 32
 
-// Read returns the matrix that Write left. open is the Open of a [lab.Result].
+// Matrix returns the matrix that [Write] left, for drawings. open is the Open of a [lab.Result]. Where it cannot be read,
+// the study's Draw ends with the error.
+func Matrix(open func(name string) (*os.File, error), name string) *mat.Dense {
+	m, err := Read(open, name)
+	if err != nil {
+		panic(lab.ViewError{Err: err})
+	}
+	return m
+}
+
+// Read is Matrix with an error to check.
 func Read(open func(name string) (*os.File, error), name string) (*mat.Dense, error) {
 	f, err := open(name)
 	if err != nil {
