@@ -14,8 +14,9 @@
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
 # make gpu-pack   an archive for a machine with a GPU and without Go: check, rows of PyTorch, figures at the papers' sizes
-# make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS
-# make ptx        the GPU kernels afresh (needs Debian's clang-19)
+# make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS;
+#                 and that the embedded machine code is the PTX's
+# make ptx        the GPU kernels afresh (needs Debian's clang-19 and ptxas)
 
 GO       ?= go
 PRESET   ?= quick

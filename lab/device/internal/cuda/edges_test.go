@@ -134,7 +134,7 @@ func TestThreads(t *testing.T) {
 
 // FuzzParsePTX: whatever stands in PTX, reading it ends, and kernels have names and block sizes.
 func FuzzParsePTX(f *testing.F) {
-	text, err := readPTX("dense")
+	text, err := readFile("dense.ptx.gz")
 	if err != nil {
 		f.Fatal(err)
 	}

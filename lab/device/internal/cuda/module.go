@@ -17,6 +17,7 @@ import (
 type module struct {
 	handle  uintptr
 	entries map[string]*entry
+	machine bool // loaded from machine code, not from PTX
 }
 
 // entry is a kernel as its PTX declares it.
@@ -53,12 +54,20 @@ const (
 	jitErrorLogSize = 6
 )
 
-// module returns a module, handing its PTX to the driver's compiler when it is asked for the first time.
+// Machine code is embedded for compute capability 9.0 (H100, H200). Drivers for CUDA 12 run what CUDA 12's assembler made
+// ("minor version compatibility" in NVIDIA's CUDA Compatibility guide).
+const (
+	machineCapability = 90
+	machineDriver     = 12000
+)
+
+// module returns a module. When it is asked for the first time, the driver is handed its machine code where that fits, and its
+// PTX, which the driver compiles, where it does not or is refused.
 func (g *gpu) module(name string) (*module, error) {
 	if m := g.modules[name]; m != nil {
 		return m, nil
 	}
-	text, err := readPTX(name)
+	text, err := readFile(name + ".ptx.gz")
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +75,24 @@ func (g *gpu) module(name string) (*module, error) {
 	if m.entries, err = parsePTX(text); err != nil {
 		return nil, fmt.Errorf("cuda: %s: %w", name, err)
 	}
-	image := append(text, 0)
+	if g.machine {
+		code, err := readFile(name + ".cubin.gz")
+		if err != nil {
+			return nil, err
+		}
+		m.machine = g.load(m, name, code) == nil
+	}
+	if !m.machine {
+		if err := g.load(m, name, append(text, 0)); err != nil {
+			return nil, err
+		}
+	}
+	g.modules[name] = m
+	return m, nil
+}
+
+// load hands an image to the driver. The error has what its compiler said.
+func (g *gpu) load(m *module, name string, image []byte) error {
 	log := make([]byte, 8192)
 	options := [2]int32{jitErrorLog, jitErrorLogSize}
 	var pin runtime.Pinner
@@ -77,14 +103,14 @@ func (g *gpu) module(name string) (*module, error) {
 		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
 	if err := g.check("cuModuleLoadDataEx "+name, code); err != nil {
 		said, _, _ := bytes.Cut(log, []byte{0})
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return fmt.Errorf("%w\n%s", err, said)
 	}
-	g.modules[name] = m
-	return m, nil
+	return nil
 }
 
-func readPTX(name string) ([]byte, error) {
-	f, err := ptx.Files.Open(name + ".ptx.gz")
+// readFile is what an embedded file holds, decompressed.
+func readFile(name string) ([]byte, error) {
+	f, err := ptx.Files.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,7 @@ type gpu struct {
 	context uintptr
 	stream  uintptr
 	limits  limits
+	machine bool // the embedded machine code fits
 	info    backend.Info
 
 	mu       sync.Mutex
@@ -124,6 +125,7 @@ func (g *gpu) find() error {
 	if 10*major+minor < needCapability {
 		return fmt.Errorf("%s has compute capability %d.%d, too old: the kernels need %d.%d", name, major, minor, needCapability/10, needCapability%10)
 	}
+	g.machine = 10*major+minor == machineCapability && version >= machineDriver
 	var units, clock int32 // for who computes limits: unknown is no failure
 	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&units)), attributeMultiprocessors, uintptr(g.ordinal)) != cudaSuccess {
 		units = 0

@@ -64,7 +64,7 @@ func TestUnfitDevices(t *testing.T) {
 func TestInfo(t *testing.T) {
 	r := newRig(t, Config{})
 	i := r.g.Info()
-	if i.Kind != "cuda" || i.Name != "Fake (kernels on the host)" || !strings.Contains(i.Detail, "9.0") || !strings.Contains(i.Detail, "own kernels") ||
+	if i.Kind != "cuda" || i.Name != "Fake (kernels on the host)" || !strings.Contains(i.Detail, "8.0") || !strings.Contains(i.Detail, "own kernels") ||
 		i.Units != 4 || i.ClockMHz != 1500 {
 		t.Errorf("%+v", i)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/device/internal/backend"
 	"coupling/lab/device/internal/cuda/kernels"
 	"coupling/lab/device/internal/cuda/kernels/ptx"
 )
@@ -52,6 +53,46 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
+// TestMachineCode: an H200 is handed machine code, with every kernel that the PTX has. Another GPU, an older driver and a driver
+// that refuses the code get the PTX.
+func TestMachineCode(t *testing.T) {
+	for _, c := range []struct {
+		env, value string
+		want       bool
+	}{
+		{"FAKE_CUDA_CAPABILITY", "90", true}, {"FAKE_CUDA_CAPABILITY", "80", false}, {"FAKE_CUDA_CAPABILITY", "100", false},
+		{"FAKE_CUDA_VERSION", "11080", false}, {"FAKE_CUDA_FAIL", "cubin", false},
+	} {
+		t.Run(c.env+"="+c.value, func(t *testing.T) {
+			t.Setenv("FAKE_CUDA_CAPABILITY", "90")
+			t.Setenv(c.env, c.value)
+			r := newRig(t, Config{})
+			x := r.set(backend.Float32, []float64{1, 2, 3}, 3)
+			r.ok(r.g.Map(x, x, backend.Square, 0))
+			if got := r.get(x); got[2] != 9 {
+				t.Errorf("3² = %v", got[2])
+			}
+			if m := r.g.modules["elementwise"]; m == nil || m.machine != c.want {
+				t.Errorf("%+v: machine code must be %v", m, c.want)
+			}
+			r.ok(r.g.do(func() error {
+				for _, m := range kernels.Modules() {
+					loaded, err := r.g.module(m.Name)
+					if err != nil {
+						return err
+					}
+					for name := range loaded.entries {
+						if _, err := r.g.entry(m.Name, name); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			}))
+		})
+	}
+}
+
 // wide is a division of 64 bits: dozens of instructions.
 var wide = regexp.MustCompile(`(div|rem)\.[us]64`)
 
@@ -62,7 +103,7 @@ func TestPTX(t *testing.T) {
 	// or once a row.
 	divide := regexp.MustCompile(`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
 	for _, m := range kernels.Modules() {
-		text, err := readPTX(m.Name)
+		text, err := readFile(m.Name + ".ptx.gz")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +142,7 @@ var declared = regexp.MustCompile(`(?m)^\s*\.shared \.align \d+ \.(?:b8 [\w$]+\[
 func TestSharedMemory(t *testing.T) {
 	found := 0
 	for _, m := range kernels.Modules() {
-		text, err := readPTX(m.Name)
+		text, err := readFile(m.Name + ".ptx.gz")
 		if err != nil {
 			t.Fatal(err)
 		}

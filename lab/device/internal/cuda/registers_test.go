@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,6 +60,14 @@ func TestRegisters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	version, err := exec.Command(ptxas, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed := bytes.Contains(version, []byte(kernels.Assembler))
+	if !committed {
+		t.Logf("the embedded machine code is of another release (%s) and is not compared: %s", kernels.Assembler, version)
+	}
 	var table strings.Builder
 	table.WriteString("# kernel, chip: registers, stack, spilled bytes, shared bytes, blocks a multiprocessor\n")
 	want := readRegisters(t)
@@ -68,7 +77,7 @@ func TestRegisters(t *testing.T) {
 			continue
 		}
 		for _, m := range kernels.Modules() {
-			for _, k := range assemble(t, ptxas, arch, m.Name) {
+			for _, k := range assemble(t, arch, m.Name, committed) {
 				if k.spill > spills[k.name] || k.stack > 0 && spills[k.name] == 0 {
 					t.Errorf("%s on %s: %d bytes of stack, %d spilled, of which %d are allowed", k.name, arch, k.stack, k.spill, spills[k.name])
 				}
@@ -103,10 +112,10 @@ type assembled struct {
 
 var saidBy = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?(\d+) bytes smem)?`)
 
-// assemble returns what the kernels of a module use.
-func assemble(t *testing.T, ptxas, arch, module string) (all []assembled) {
+// assemble returns what the kernels of a module use. Code for sm_90 must be what is embedded, if that is of this assembler.
+func assemble(t *testing.T, arch, module string, committed bool) (all []assembled) {
 	t.Helper()
-	text, err := readPTX(module)
+	text, err := readFile(module + ".ptx.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +124,19 @@ func assemble(t *testing.T, ptxas, arch, module string) (all []assembled) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	in := filepath.Join(dir, module+".ptx")
+	in, out := filepath.Join(dir, module+".ptx"), filepath.Join(dir, module+".cubin")
 	if err := os.WriteFile(in, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.Command(ptxas, "-O3", "-v", "-arch", arch, in, "-o", filepath.Join(dir, module+".cubin")).CombinedOutput()
+	said, err := kernels.Assemble(arch, in, out).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ptxas %s %s: %v\n%s", arch, module, err, said)
+	}
+	if arch == "sm_90" && committed {
+		want, err := readFile(module + ".cubin.gz")
+		if got, err2 := os.ReadFile(out); err != nil || err2 != nil || !bytes.Equal(got, want) {
+			t.Errorf("the committed code of %s is not its PTX's: go generate ./lab/device/internal/cuda (%v, %v)", module, err, err2)
+		}
 	}
 	for part := range strings.SplitSeq(string(said), "Function properties for ") {
 		name, rest, _ := strings.Cut(part, "\n")

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"strconv"
 	"strings"
 )
@@ -24,6 +25,15 @@ const Compiler = "clang++-19"
 var Flags = []string{
 	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib", "-std=c++20", "-O3", "-Wall",
 	"-Werror", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-S", "-o", "-",
+}
+
+// Assembler is the release of ptxas that the committed machine code is of: Debian 13's.
+const Assembler = "V12.4.131"
+
+// Assemble is the command that turns a file of PTX into machine code for arch in the file out. It is NVIDIA's assembler, which says
+// what each kernel uses.
+func Assemble(arch, ptx, out string) *exec.Cmd {
+	return exec.Command("ptxas", "-O3", "-v", "-arch", arch, ptx, "-o", out)
 }
 
 // Dims is the dimensions of points that have kernels of their own.

@@ -1,4 +1,5 @@
-// Command gen compiles the kernels to PTX. Run by go generate in package cuda; needs Debian's package clang-19.
+// Command gen compiles the kernels to PTX and assembles that for sm_90. Run by go generate in package cuda; needs Debian's
+// package clang-19 and ptxas (the Makefile says at ptx-check where that is).
 package main
 
 import (
@@ -32,12 +33,18 @@ func generate(src, dir string) error {
 		if err != nil {
 			return err
 		}
-		var packed bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		z.Write(text)
-		z.Close()
-		if err := os.WriteFile(filepath.Join(dir, m.Name+".ptx.gz"), packed.Bytes(), 0o644); err != nil {
+		code, err := assemble(text)
+		if err != nil {
 			return err
+		}
+		for kind, content := range map[string][]byte{".ptx.gz": text, ".cubin.gz": code} {
+			var packed bytes.Buffer
+			z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+			z.Write(content)
+			z.Close()
+			if err := os.WriteFile(filepath.Join(dir, m.Name+kind), packed.Bytes(), 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	sum, err := kernels.Sum()
@@ -65,4 +72,21 @@ func compile(src string, m kernels.Module) ([]byte, error) {
 		}
 	}
 	return text.Bytes(), nil
+}
+
+// assemble is the machine code of PTX for sm_90.
+func assemble(text []byte) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "gen")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	in, out := filepath.Join(dir, "in.ptx"), filepath.Join(dir, "out.cubin")
+	if err := os.WriteFile(in, text, 0o644); err != nil {
+		return nil, err
+	}
+	if said, err := kernels.Assemble("sm_90", in, out).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("ptxas: %w\n%s", err, said)
+	}
+	return os.ReadFile(out)
 }

@@ -3,9 +3,9 @@
 //
 //   FAKE_CUDA_DEVICES=n      number of devices (1)
 //   FAKE_CUDA_VERSION=n      version of the driver (12040)
-//   FAKE_CUDA_CAPABILITY=n   compute capability, major·10 + minor (90)
+//   FAKE_CUDA_CAPABILITY=n   compute capability, major·10 + minor (80; machine code of another one is refused)
 //   FAKE_CUDA_MEMORY=n       bytes of memory (4 GiB)
-//   FAKE_CUDA_FAIL=kernel    the kernel faults when it runs; launch:kernel: its launch is refused
+//   FAKE_CUDA_FAIL=kernel    the kernel faults when it runs; launch:kernel: its launch is refused; cubin: machine code is
 //   FAKE_CUDA_IDLE=1         nothing is computed and what is copied to the host is 0: for counting what a step asks for
 //   FAKE_CUDA_ORDER=n        threads of a block run in the reverse order (-1) or in one drawn from a seed (1, 2, …)
 //
@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -28,7 +29,7 @@ thread_local void* current = nullptr;
 int retained = 0;
 
 constexpr int ok = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100, invalid_device = 101,
-              invalid_image = 200, invalid_context = 201, invalid_handle = 400, not_found = 500, illegal_address = 700,
+              invalid_image = 200, invalid_context = 201, no_binary = 209, invalid_handle = 400, not_found = 500, illegal_address = 700,
               launch_failed = 719, capture_unsupported = 900, capture_unmatched = 905;
 
 constexpr size_t guard = 64;
@@ -152,7 +153,7 @@ int cuDeviceGetName(char* s, int n, int) {
   return ok;
 }
 int cuDeviceGetAttribute(int* v, int attribute, int) {
-  int capability = (int)env("FAKE_CUDA_CAPABILITY", 90);
+  int capability = (int)env("FAKE_CUDA_CAPABILITY", 80);
   switch (attribute) {
     case 75: *v = capability / 10; return ok;
     case 76: *v = capability % 10; return ok;
@@ -192,8 +193,24 @@ int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
   return ok;
 }
 
+// load_machine takes a module's kernels from the names of its sections. The host's code runs in their place.
+int load_machine(void** m, const char* image) {
+  auto at = [&](size_t offset, auto value) { return memcpy(&value, image + offset, sizeof value), value; };
+  const char* fail = getenv("FAKE_CUDA_FAIL");
+  int chip = at(48, uint32_t()) & 0xff; // of the flags in the head of ELF
+  if (at(18, uint16_t()) != 190 || chip != env("FAKE_CUDA_CAPABILITY", 80) || (fail && !strcmp(fail, "cubin"))) return no_binary;
+  size_t names = at(40, uint64_t()) + at(62, uint16_t()) * at(58, uint16_t()); // head of the section of their names
+  std::string all(image + at(names + 24, uint64_t()), at(names + 32, uint64_t()));
+  Module* out = new Module;
+  for (size_t k = 0; k < all.size(); k += strlen(&all[k]) + 1)
+    if (!strncmp(&all[k], ".text.", 6) && entries().count(&all[k + 6])) out->names.insert(&all[k + 6]);
+  *m = out;
+  return ok;
+}
+
 int cuModuleLoadDataEx(void** m, const void* image, unsigned n, int* options, void** values) {
   CONTEXT;
+  if (!memcmp(image, "\177ELF", 4)) return load_machine(m, (const char*)image);
   std::string ptx((const char*)image);
   std::string wrong = ptx.find(".target sm_") == std::string::npos ? "no .target" : "";
   Module* out = new Module;

@@ -1,10 +1,10 @@
-// Package ptx is the compiled kernels, one compressed file a module, and SOURCES, the checksum of what they were made
+// Package ptx is the compiled kernels, two compressed files a module, and SOURCES, the checksum of what they were made
 // from. Written by go generate in package cuda.
 package ptx
 
 import "embed"
 
-// Files is NAME.ptx.gz for each module, and SOURCES.
+// Files is NAME.ptx.gz and NAME.cubin.gz (the same assembled for sm_90) for each module, and SOURCES.
 //
-//go:embed *.ptx.gz SOURCES
+//go:embed *.ptx.gz *.cubin.gz SOURCES
 var Files embed.FS
