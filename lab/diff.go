@@ -48,20 +48,14 @@ func Diff(a, b Record) (Comparison, error) {
 	return c, nil
 }
 
-// Change returns B−A and, unless A is 0, (B−A)/|A|, if both are numbers.
-func (d Difference) Change() (abs, rel float64, ok bool) {
+// Change is "+0.5 (+25.0 %)", B−A and its share of |A|; empty if nothing changed or a side is not a number.
+func (d Difference) Change() string {
 	a, okA := Number(d.A)
 	b, okB := Number(d.B)
-	return b - a, (b - a) / math.Abs(a), okA && okB
-}
-
-// ChangeText is "+0.5 (+25.0 %)", empty if nothing changed or a side is not a number.
-func (d Difference) ChangeText() string {
-	abs, rel, ok := d.Change()
-	if !ok || d.Equal {
+	if d.Equal || !okA || !okB {
 		return ""
 	}
-	return fmt.Sprintf("%+.4g (%+.1f %%)", abs, 100*rel)
+	return fmt.Sprintf("%+.4g (%+.1f %%)", b-a, 100*(b-a)/math.Abs(a))
 }
 
 // Number returns the number in a cell of a [Row], if it holds one.

@@ -76,7 +76,8 @@ func typed[P, R any](s *Store, j Job, p P, recalled bool) func(Record, error) (R
 	return func(r Record, err error) (Result[P, R], error) {
 		out := Result[P, R]{Key: j.id.Key, Seed: j.id.Seed, Params: p}
 		if err == nil {
-			out, err = typedRecord[P, R](s, r)
+			out, err = typedRecord[P, R](r)
+			out.dir = s.paths(r).files(r.Attempt)
 		}
 		out.Recalled = err == nil && recalled
 		out.OtherCode = out.Recalled && j.otherCode(r)

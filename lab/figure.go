@@ -26,11 +26,7 @@ func ParsePreset(name string) (Preset, error) {
 	if p := Preset(name); slices.Contains(Presets, p) {
 		return p, nil
 	}
-	var known []string
-	for _, p := range Presets {
-		known = append(known, string(p))
-	}
-	return "", fmt.Errorf("lab: preset %q: want %s; %s", name, strings.Join(known, ", "), DidYouMean(name, known))
+	return "", fmt.Errorf("lab: preset %q: want smoke, quick, full or paper", name)
 }
 
 // Pick returns the value that belongs to preset p.

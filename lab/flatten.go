@@ -2,8 +2,10 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,8 +17,8 @@ import (
 // string, float64, bool, json.Number (integers), nil or []any (as JSON has it).
 type Row map[string]any
 
-// Columns of a row that come from the record itself.
-var recordColumns = []string{"key", "experiment", "version", "seed"}
+// columnGroups are what the names of columns begin with, in the order of a table.
+var columnGroups = []string{"key", "experiment", "version", "seed", "param", "value", "error", "manifest"}
 
 // Flatten returns the record as a row: key, experiment, version, seed, then
 // param.NAME and value.NAME with dots into nested objects, and the manifest's
@@ -50,12 +52,9 @@ func (r Record) Flatten() (Row, error) {
 // Row returns the result as a row, as [Record.Flatten] does.
 func (r Result[P, R]) Row() (Row, error) {
 	params, err := marshal(r.Params)
-	if err != nil {
-		return nil, fmt.Errorf("lab: parameters of %s: %w", r.Key, err)
-	}
-	value, err := marshal(r.Value)
-	if err != nil {
-		return nil, fmt.Errorf("lab: value of %s: %w", r.Key, err)
+	value, errValue := marshal(r.Value)
+	if err := errors.Join(err, errValue); err != nil {
+		return nil, fmt.Errorf("lab: cell %s: %w", r.Key, err)
 	}
 	return Record{Key: r.Key, Seed: r.Seed, Params: params, Value: value, Manifest: r.Manifest}.Flatten()
 }
@@ -104,21 +103,10 @@ func Columns(rows []Row) []string {
 		}
 	}
 	group := func(c string) int {
-		if i := slices.Index(recordColumns, c); i >= 0 {
-			return i
-		}
-		for i, p := range []string{"param", "value", "error", "manifest"} {
-			if strings.HasPrefix(c, p) {
-				return len(recordColumns) + i
-			}
-		}
-		return len(recordColumns) + 4
+		return slices.IndexFunc(columnGroups, func(g string) bool { return strings.HasPrefix(c, g) })
 	}
 	return slices.SortedFunc(maps.Keys(set), func(a, b string) int {
-		if d := group(a) - group(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(group(a)-group(b), strings.Compare(a, b))
 	})
 }
 

@@ -46,40 +46,38 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 			}
 		}
 	}
-	err := s.leftover(age, func(path string) error {
-		out.Leftover = append(out.Leftover, path)
-		if dry {
-			return nil
-		}
-		return os.RemoveAll(path)
-	})
+	var err error
+	out.Leftover, err = s.leftover(age)
+	if dry {
+		return out, err
+	}
+	for _, path := range out.Leftover {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
 	return out, err
 }
 
-// leftover calls f with the files of killed processes that have not changed for age.
-func (s *Store) leftover(age time.Duration, f func(path string) error) error {
+// leftover lists the files of killed processes that have not changed for age.
+func (s *Store) leftover(age time.Duration) (out []string, err error) {
 	for sh, err := range s.shards("") {
 		if err != nil {
-			return err
+			return out, err
 		}
 		entries, err := sh.list()
 		if err != nil {
-			return err
+			return out, err
 		}
 		for _, e := range entries {
 			path := filepath.Join(sh.path, e.Name())
 			if !s.isLeftover(sh, e.Name()) {
 				continue
 			}
-			if touched, err := lastTouched(path); err == nil && time.Since(touched) < age {
-				continue
-			}
-			if err := f(path); err != nil {
-				return err
+			if touched, err := lastTouched(path); err != nil || time.Since(touched) >= age {
+				out = append(out, path)
 			}
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // isLeftover reports whether a file or directory of a shard belongs neither to a finished cell nor

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -77,7 +76,7 @@ func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 			return e.Run(ctx, c, p)
 		},
 		check: func(r Record) error {
-			_, err := typedRecord[P, R](nil, r)
+			_, err := typedRecord[P, R](r)
 			return err
 		},
 	}
@@ -127,18 +126,6 @@ func (e Experiment[P, R]) Decoder() Decoder {
 	}
 }
 
-// Decode returns the job with the seed and parameters of id, whose key it checks.
-func (d Decoder) Decode(id Record) (Job, error) {
-	j, err := d.job(id.Seed, id.Params)
-	if err != nil && j.id.Key == "" {
-		return Job{}, fmt.Errorf("lab: job of %s: parameters %s: %w", d.Experiment, id.Params, err)
-	}
-	if j.id.Key != id.Key {
-		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.Experiment, id.Key, j.id.Key, d.Version)
-	}
-	return j, nil
-}
-
 // An UnknownParamError is a parameter that an experiment does not have.
 type UnknownParamError struct {
 	Experiment string
@@ -169,19 +156,7 @@ func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
 }
 
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
-func EncodeJob(j Job) ([]byte, error) { return marshal(j.id.identity()) }
-
-// identity is the part of a record that identifies a job, for sending it to another process.
-func (r Record) identity() any {
-	return struct {
-		Experiment string             `json:"experiment"`
-		Version    int                `json:"version"`
-		Key        Key                `json:"key"`
-		Seed       uint64             `json:"seed"`
-		Params     stdjson.RawMessage `json:"params"`
-		Code       string             `json:"code,omitzero"`
-	}{r.Experiment, r.Version, r.Key, r.Seed, r.Params, r.Code}
-}
+func EncodeJob(j Job) ([]byte, error) { return marshal(j.id) }
 
 // DecodeJob returns the job that line describes. The error names the experiment
 // if none of ds knows it, or if this program would give the cell another key.
@@ -194,7 +169,14 @@ func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 	if err != nil {
 		return Job{}, fmt.Errorf("lab: job: %w", err)
 	}
-	return d.Decode(id)
+	j, err := d.job(id.Seed, id.Params)
+	if err != nil && j.id.Key == "" {
+		return Job{}, fmt.Errorf("lab: job of %s: parameters %s: %w", d.Experiment, id.Params, err)
+	}
+	if j.id.Key != id.Key {
+		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.Experiment, id.Key, j.id.Key, d.Version)
+	}
+	return j, nil
 }
 
 // DecoderOf returns the decoder of the experiment called name.

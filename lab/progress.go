@@ -20,10 +20,6 @@ const (
 	Failed                    // it failed; Err says why
 )
 
-func (k EventKind) String() string {
-	return [...]string{"started", "advanced", "waiting", "recalled", "stored", "failed"}[k]
-}
-
 // An Event reports a change of a cell to a progress display.
 type Event struct {
 	Kind        EventKind

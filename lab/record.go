@@ -46,20 +46,20 @@ type Result[P, R any] struct {
 
 // A Record is a finished cell as stored, with its types erased: one JSON file.
 type Record struct {
-	Format     int             `json:"format"` // of records: 1, also if absent
+	Format     int             `json:"format,omitzero"` // of records: 1, also if absent
 	Key        Key             `json:"key"`
 	Experiment string          `json:"experiment"`
 	Version    int             `json:"version"`
-	Shape      string          `json:"shape"`         // fingerprint of the result type
-	Code       string          `json:"code,omitzero"` // digest of what Run reached; not part of the key
+	Shape      string          `json:"shape,omitzero"` // fingerprint of the result type
+	Code       string          `json:"code,omitzero"`  // digest of what Run reached; not part of the key
 	Seed       uint64          `json:"seed"`
 	Params     json.RawMessage `json:"params"`
 	Value      json.RawMessage `json:"value,omitzero"`
 	Artifacts  []Artifact      `json:"artifacts,omitzero"`
 	Attempt    string          `json:"attempt,omitzero"` // names the directory of the artifacts
 	Error      string          `json:"error,omitzero"`   // why the cell failed; a record with an error is never recalled
-	Manifest   Manifest        `json:"manifest"`
-	Sum        string          `json:"sum"` // SHA-256 over parameters, value and artifacts
+	Manifest   Manifest        `json:"manifest,omitzero"`
+	Sum        string          `json:"sum,omitzero"` // SHA-256 over parameters, value and artifacts
 }
 
 // An Artifact is a file that a cell stored beside its record.
@@ -121,12 +121,9 @@ func decodeRecord(b []byte) (Record, error) {
 }
 
 // typedRecord gives a record its types.
-func typedRecord[P, R any](s *Store, r Record) (Result[P, R], error) {
+func typedRecord[P, R any](r Record) (Result[P, R], error) {
 	out := Result[P, R]{
 		Key: r.Key, Seed: r.Seed, Artifacts: r.Artifacts, Manifest: r.Manifest,
-	}
-	if s != nil {
-		out.dir = s.ArtifactDir(r)
 	}
 	if err := unmarshal(r.Params, &out.Params); err != nil {
 		return out, fmt.Errorf("%w: parameters: %w", ErrCorrupt, err)

@@ -74,14 +74,12 @@ func (s *Store) Failure(id Record) (Record, error) { return s.read(s.paths(id).f
 // attempt. It also removes a finished record that must be computed again.
 func (s *Store) ClearFailure(j Job) error {
 	p := s.paths(j.id)
-	files := []string{p.failure}
-	if _, err := j.recall(s); canCompute(err) {
-		files = append(files, p.record)
+	err := os.RemoveAll(p.failure)
+	if _, recalled := j.recall(s); canCompute(recalled) {
+		err = errors.Join(err, os.RemoveAll(p.record))
 	}
-	for _, f := range files {
-		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("lab: failure of %s: %w", j.id.Key, err)
-		}
+	if err != nil {
+		return fmt.Errorf("lab: failure of %s: %w", j.id.Key, err)
 	}
 	return nil
 }

@@ -176,12 +176,7 @@ func (s *Store) Find(prefix string) (Record, error) {
 // Remove removes a cell: its record first, then its other files.
 func (s *Store) Remove(r Record) error {
 	p := s.paths(r)
-	var errs []error
-	for _, f := range []string{p.record, p.failure} {
-		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
+	errs := []error{os.RemoveAll(p.record)} // no error if there is none
 	beside, err := os.ReadDir(p.dir)
 	errs = append(errs, err)
 	for _, e := range beside {
@@ -222,9 +217,6 @@ func openArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 	}
 	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
 }
-
-// ArtifactDir is the directory that holds the artifacts of r, if it has any.
-func (s *Store) ArtifactDir(r Record) string { return s.paths(r).files(r.Attempt) }
 
 // Verify reads the artifacts of r and compares their checksums, which recalling
 // a cell does not. Its error is [ErrCorrupt] and names the file.

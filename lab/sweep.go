@@ -94,9 +94,8 @@ type queue struct {
 	turns []*turn
 }
 
-// next returns the first turn, waiting until its time; nil if there is none, or when stop or drain
-// is closed.
-func (q *queue) next(ctx context.Context, s *Store, stop, drain <-chan struct{}) *turn {
+// next returns the first turn, waiting until its time; nil if there is none, or when drain is closed.
+func (q *queue) next(ctx context.Context, s *Store, drain <-chan struct{}) *turn {
 	q.mu.Lock()
 	var t *turn
 	if len(q.turns) > 0 {
@@ -105,8 +104,6 @@ func (q *queue) next(ctx context.Context, s *Store, stop, drain <-chan struct{})
 	q.mu.Unlock()
 	select { // a closed drain wins over a job
 	case <-drain:
-		return nil
-	case <-stop:
 		return nil
 	default:
 	}
@@ -120,8 +117,6 @@ func (q *queue) next(ctx context.Context, s *Store, stop, drain <-chan struct{})
 	select {
 	case <-time.After(time.Until(t.after)):
 	case <-ctx.Done(): // it is yielded with ctx's error
-	case <-stop:
-		return nil
 	case <-drain:
 		return nil
 	}
@@ -169,11 +164,10 @@ func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jo
 			}
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		stop := make(chan struct{}) // the loop was broken out of
 		var wg sync.WaitGroup
 		for range min(workers, len(q.turns)) {
 			wg.Go(func() {
-				for t := q.next(ctx, s, stop, drain); t != nil; t = q.next(ctx, s, stop, drain) {
+				for t := q.next(ctx, s, drain); t != nil; t = q.next(ctx, s, drain) {
 					r, recalled, err := t.job.try(ctx, s)
 					if errors.Is(err, ErrBusy) {
 						q.putBack(t)
@@ -187,10 +181,9 @@ func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jo
 			wg.Wait()
 			close(out)
 		}()
-		defer func() {
+		defer func() { // the loop ended, or was broken out of
 			cancel()
-			close(stop)
-			for range out { // let every worker end
+			for range out { // let every worker end: what is left ends with ctx's error
 			}
 		}()
 		for l := range out {

@@ -16,13 +16,6 @@ import (
 // differ in an unexported field would share a key, and a recalled result could differ from the
 // computed one. So types are checked before anything runs.
 
-var (
-	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
-	jsonMarshaler = reflect.TypeFor[stdjson.Marshaler]()
-	textReader    = reflect.TypeFor[encoding.TextUnmarshaler]()
-	jsonReader    = reflect.TypeFor[stdjson.Unmarshaler]()
-)
-
 // shape returns a fingerprint of the JSON form of t, or an error that names the first part of t
 // without a faithful one. It is part of the key, so that a cell that was stored before a field was
 // added is not recalled with a zero in that field's place.
@@ -93,5 +86,6 @@ func describeFields(b *strings.Builder, t reflect.Type, at string, open map[refl
 // ownForm reports whether t writes and reads a JSON form of its own.
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(jsonMarshaler) && p.Implements(jsonReader) || p.Implements(textMarshaler) && p.Implements(textReader)
+	return p.Implements(reflect.TypeFor[stdjson.Marshaler]()) && p.Implements(reflect.TypeFor[stdjson.Unmarshaler]()) ||
+		p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }

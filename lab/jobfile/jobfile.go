@@ -54,18 +54,15 @@ func Read(path string) ([]lab.Record, error) {
 	return out, nil
 }
 
-// ErrLine says that a file does not have the requested line.
-var ErrLine = errors.New("no such line")
-
 // Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
-// means line first alone. The error is [ErrLine] if the file has no line first.
+// means line first alone.
 func Jobs(path string, first, stride int, ds []lab.Decoder) ([]lab.Job, error) {
 	lines, err := split(path)
 	if err != nil {
 		return nil, err
 	}
 	if first < 0 || first >= len(lines) {
-		return nil, fmt.Errorf("line %d of %s, which has %d: %w", first, path, len(lines), ErrLine)
+		return nil, fmt.Errorf("line %d of %s, which has %d: no such line", first, path, len(lines))
 	}
 	if stride < 0 {
 		return nil, fmt.Errorf("stride %d: must be 0 or more", stride)

@@ -170,7 +170,7 @@ func (v *Server) diff(w http.ResponseWriter, r *http.Request) {
 func texts(ds []lab.Difference) []difference {
 	out := []difference{}
 	for _, d := range ds {
-		out = append(out, difference{d.Column, lab.FormatCell(d.A), lab.FormatCell(d.B), d.Equal, d.ChangeText()})
+		out = append(out, difference{d.Column, lab.FormatCell(d.A), lab.FormatCell(d.B), d.Equal, d.Change()})
 	}
 	return out
 }
