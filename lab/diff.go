@@ -10,16 +10,18 @@ import (
 
 // A Difference is one column in which two records differ, or a metric of both.
 type Difference struct {
-	Column string
-	A, B   any  // nil where a side lacks the column
-	Equal  bool // false where they differ
+	Column string `json:"column"`
+	A      string `json:"a"` // empty where a side lacks the column
+	B      string `json:"b"`
+	Equal  bool   `json:"equal"`
+	Change string `json:"change"` // "+0.5 (+25.0 %)", B−A and its share of |A|; empty if nothing changed or a side is not a number
 }
 
 // A Comparison is two finished cells side by side.
 type Comparison struct {
-	Params  []Difference // those that differ, seed, version and experiment included
-	Metrics []Difference // every value, equal ones included
-	Context []Difference // other differences: commit, device
+	Params  []Difference `json:"params"`  // those that differ, seed, version and experiment included
+	Metrics []Difference `json:"metrics"` // every value, equal ones included
+	Context []Difference `json:"context"` // other differences: commit, device
 }
 
 // Diff compares two records.
@@ -32,9 +34,13 @@ func Diff(a, b Record) (Comparison, error) {
 	if err != nil {
 		return Comparison{}, err
 	}
-	var c Comparison
+	c := Comparison{[]Difference{}, []Difference{}, []Difference{}}
 	for _, col := range Columns([]Row{ra, rb}) {
-		d := Difference{Column: col, A: ra[col], B: rb[col], Equal: FormatCell(ra[col]) == FormatCell(rb[col])}
+		d := Difference{Column: col, A: FormatCell(ra[col]), B: FormatCell(rb[col])}
+		d.Equal = d.A == d.B
+		if x, y, ok := numbers(ra[col], rb[col]); ok && !d.Equal {
+			d.Change = fmt.Sprintf("%+.4g (%+.1f %%)", y-x, 100*(y-x)/math.Abs(x))
+		}
 		switch {
 		case strings.HasPrefix(col, "value"):
 			c.Metrics = append(c.Metrics, d)
@@ -48,14 +54,10 @@ func Diff(a, b Record) (Comparison, error) {
 	return c, nil
 }
 
-// Change is "+0.5 (+25.0 %)", B−A and its share of |A|; empty if nothing changed or a side is not a number.
-func (d Difference) Change() string {
-	a, okA := Number(d.A)
-	b, okB := Number(d.B)
-	if d.Equal || !okA || !okB {
-		return ""
-	}
-	return fmt.Sprintf("%+.4g (%+.1f %%)", b-a, 100*(b-a)/math.Abs(a))
+func numbers(a, b any) (x, y float64, ok bool) {
+	x, okX := Number(a)
+	y, okY := Number(b)
+	return x, y, okX && okY
 }
 
 // Number returns the number in a cell of a [Row], if it holds one.

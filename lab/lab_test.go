@@ -485,7 +485,7 @@ func TestDiff(t *testing.T) {
 		t.Fatalf("params %+v %v", c.Params, err)
 	}
 	for _, m := range c.Metrics {
-		if got := m.Change(); m.Column == "value.mean" && !strings.HasPrefix(got, "+1 (") {
+		if got := m.Change; m.Column == "value.mean" && !strings.HasPrefix(got, "+1 (") {
 			t.Errorf("mean changed by %s", got)
 		}
 	}

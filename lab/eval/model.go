@@ -34,7 +34,7 @@ func (c Classifier) build(dev *device.Device, s Shape, rng *rand.Rand) (*Model, 
 		return nil, err
 	}
 	if c.Width < 0 || c.Protocol < Quick || c.Protocol > Paper {
-		return nil, fmt.Errorf("eval: Width = %d, Protocol = %v: must be ≥ 0 and one of the three: %w", c.Width, c.Protocol, ErrArgument)
+		return nil, fmt.Errorf("eval: Width = %d, Protocol = %d: must be ≥ 0 and one of the three: %w", c.Width, c.Protocol, ErrArgument)
 	}
 	m := &Model{Classifier: c, Shape: s, dev: dev, net: c.network(s)}
 	m.net.Init(dev, device.Float32, rng)

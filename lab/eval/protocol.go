@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"fmt"
-
 	"coupling/data"
 	"coupling/lab/nn/train"
 )
@@ -19,11 +17,7 @@ const (
 )
 
 func (k Kind) String() string {
-	names := []string{"logistic regression", "MLP", "CNN", "LeNet"}
-	if k < 0 || int(k) >= len(names) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return names[k]
+	return [...]string{"logistic regression", "MLP", "CNN", "LeNet"}[k]
 }
 
 // Protocol is how classifiers are trained. Each takes images scaled to [−1, 1].
@@ -51,11 +45,7 @@ const (
 )
 
 func (p Protocol) String() string {
-	names := []string{"quick", "code", "paper"}
-	if p < 0 || int(p) >= len(names) {
-		return fmt.Sprintf("Protocol(%d)", int(p))
-	}
-	return names[p]
+	return [...]string{"quick", "code", "paper"}[p]
 }
 
 // Prepare returns synthetic images as the protocol shows them to classifiers: for Code each value below the middle of

@@ -74,15 +74,13 @@ type Claim struct {
 
 // Cells sums up the manifests of the cells behind a figure.
 type Cells struct {
-	Count    int       `json:"count"`
-	Versions []string  `json:"versions"` // experiment@version
-	Seconds  float64   `json:"seconds"`  // of computing, summed over cells
-	First    time.Time `json:"first"`
-	Last     time.Time `json:"last"`
-	Commits  []string  `json:"commits"`
-	Devices  []string  `json:"devices"`
-	CPUs     []string  `json:"cpus"`
-	Go       []string  `json:"go"`
+	Count    int      `json:"count"`
+	Versions []string `json:"versions"` // experiment@version
+	Seconds  float64  `json:"seconds"`  // of computing, summed over cells
+	Days     []string `json:"days"`     // on which they were computed
+	Commits  []string `json:"commits"`
+	Devices  []string `json:"devices"`
+	Go       []string `json:"go"`
 }
 
 // Options say how pages are written.
@@ -205,20 +203,14 @@ func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
 		m := r.Manifest
 		c.Count++
 		c.Seconds += m.Seconds
-		if c.First.IsZero() || m.Start.Before(c.First) {
-			c.First = m.Start
-		}
-		if m.Start.After(c.Last) {
-			c.Last = m.Start
-		}
 		commit := m.Commit[:min(12, len(m.Commit))]
 		if m.Dirty {
 			commit += "+changes"
 		}
 		note(&c.Versions, fmt.Sprintf("%s@%d", r.Experiment, r.Version))
 		note(&c.Commits, commit)
+		note(&c.Days, m.Start.Format(time.DateOnly))
 		note(&c.Devices, m.Device)
-		note(&c.CPUs, m.CPU)
 		note(&c.Go, m.Go)
 	}
 	return c, nil

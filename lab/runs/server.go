@@ -147,15 +147,6 @@ func (v *Server) cell(w http.ResponseWriter, r *http.Request) {
 	reply(w, json.RawMessage(b), err)
 }
 
-// difference is a [lab.Difference] as text.
-type difference struct {
-	Column string `json:"column"`
-	A      string `json:"a"`
-	B      string `json:"b"`
-	Equal  bool   `json:"equal"`
-	Change string `json:"change"`
-}
-
 func (v *Server) diff(w http.ResponseWriter, r *http.Request) {
 	a, err1 := v.lookup(r.FormValue("a"))
 	b, err2 := v.lookup(r.FormValue("b"))
@@ -164,15 +155,7 @@ func (v *Server) diff(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, err := lab.Diff(a, b)
-	reply(w, map[string][]difference{"params": texts(c.Params), "metrics": texts(c.Metrics), "context": texts(c.Context)}, err)
-}
-
-func texts(ds []lab.Difference) []difference {
-	out := []difference{}
-	for _, d := range ds {
-		out = append(out, difference{d.Column, lab.FormatCell(d.A), lab.FormatCell(d.B), d.Equal, d.Change()})
-	}
-	return out
+	reply(w, c, err)
 }
 
 // artifact sends a file of a cell; anything but a picture is a download.

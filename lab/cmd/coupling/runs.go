@@ -180,7 +180,7 @@ func (c runsDiffCmd) Run(a *app) error {
 			fmt.Fprintln(w, [...]string{"parameters that differ", "metrics", "context that differs"}[i])
 		}
 		for _, x := range group {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", x.Column, clip(lab.FormatCell(x.A), 40), clip(lab.FormatCell(x.B), 40), x.Change())
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", x.Column, clip(x.A, 40), clip(x.B, 40), x.Change)
 		}
 	}
 	return w.Flush()
