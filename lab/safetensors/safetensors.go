@@ -20,13 +20,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/go-json-experiment/json"
 )
 
 // ErrFormat is wrapped by every error about the content of a file.
@@ -59,7 +60,11 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-const metadataName = "__metadata__"
+// header is the object at the beginning of a file.
+type header struct {
+	Metadata map[string]string `json:"__metadata__,omitempty"`
+	Entries  map[string]entry  `json:",embed"`
+}
 
 // Read returns the arrays of a whole file in the order of their data, which they share, and the metadata.
 func Read(file []byte) (arrays []Array, metadata map[string]string, err error) {
@@ -70,18 +75,21 @@ func Read(file []byte) (arrays []Array, metadata map[string]string, err error) {
 	if length > maxHeader || length > uint64(len(file)-8) {
 		return nil, nil, fmt.Errorf("safetensors: header of %d bytes in a file of %d: %w", length, len(file), ErrFormat)
 	}
-	header, data := file[8:8+length], file[8+length:]
-	entries, metadata, err := parse(header)
-	if err != nil {
-		return nil, nil, err
+	data := file[8+length:]
+	var h header
+	if err := json.Unmarshal(file[8:8+length], &h); err != nil {
+		return nil, nil, fmt.Errorf("safetensors: header: %w: %w", err, ErrFormat)
 	}
-	names := slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
-		x, y := entries[a].Offsets, entries[b].Offsets
+	names := slices.SortedFunc(maps.Keys(h.Entries), func(a, b string) int {
+		x, y := h.Entries[a].Offsets, h.Entries[b].Offsets
 		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
 	})
 	at := int64(0)
 	for _, name := range names {
-		e := entries[name]
+		e := h.Entries[name]
+		if err := e.check(name); err != nil {
+			return nil, nil, err
+		}
 		if e.Offsets[0] != at || e.Offsets[1] > int64(len(data)) {
 			return nil, nil, fmt.Errorf("safetensors: arrays leave a hole, overlap or end beyond the file at byte %d of %d: %w", at, len(data), ErrFormat)
 		}
@@ -91,37 +99,19 @@ func Read(file []byte) (arrays []Array, metadata map[string]string, err error) {
 	if at != int64(len(data)) {
 		return nil, nil, fmt.Errorf("safetensors: arrays end at byte %d of %d: %w", at, len(data), ErrFormat)
 	}
-	return arrays, metadata, nil
+	return arrays, h.Metadata, nil
 }
 
-// parse reads the header and checks types and shapes.
-func parse(header []byte) (entries map[string]entry, metadata map[string]string, err error) {
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(header, &raw); err != nil {
-		return nil, nil, fmt.Errorf("safetensors: header: %w: %w", err, ErrFormat)
+// check checks type and shape.
+func (e entry) check(name string) error {
+	width := widths[e.Type]
+	if width == 0 {
+		return fmt.Errorf("safetensors: %q: dtype = %q: must be F32, F64, I32 or I64: %w", name, e.Type, ErrFormat)
 	}
-	entries = make(map[string]entry)
-	for name, text := range raw {
-		e, to := entry{}, any(&metadata)
-		if name != metadataName {
-			to = &e
-		}
-		if err := json.Unmarshal(text, to); err != nil {
-			return nil, nil, fmt.Errorf("safetensors: %q: %w: %w", name, err, ErrFormat)
-		}
-		if name == metadataName {
-			continue
-		}
-		width := widths[e.Type]
-		if width == 0 {
-			return nil, nil, fmt.Errorf("safetensors: %q: dtype = %q: must be F32, F64, I32 or I64: %w", name, e.Type, ErrFormat)
-		}
-		if size, ok := product(e.Shape, width); !ok || e.Offsets[0] < 0 || e.Offsets[1]-e.Offsets[0] != size {
-			return nil, nil, fmt.Errorf("safetensors: %q: shape = %v of %s in bytes %v: must fit: %w", name, e.Shape, e.Type, e.Offsets, ErrFormat)
-		}
-		entries[name] = e
+	if size, ok := product(e.Shape, width); !ok || e.Offsets[0] < 0 || e.Offsets[1]-e.Offsets[0] != size {
+		return fmt.Errorf("safetensors: %q: shape = %v of %s in bytes %v: must fit: %w", name, e.Shape, e.Type, e.Offsets, ErrFormat)
 	}
-	return entries, metadata, nil
+	return nil
 }
 
 // product is width times the sizes, unless one is negative or the product too large.
@@ -139,19 +129,16 @@ func product(shape []int, width int64) (int64, bool) {
 // their order. It returns an error where names are equal, or shapes and types do not fit the data.
 func Write(w io.Writer, arrays []Array, metadata map[string]string) error {
 	arrays = slices.SortedStableFunc(slices.Values(arrays), func(a, b Array) int { return cmp.Compare(widths[b.Type], widths[a.Type]) })
-	header, at := map[string]any{}, int64(0)
-	if len(metadata) > 0 {
-		header[metadataName] = metadata
-	}
+	h, at := header{metadata, map[string]entry{}}, int64(0)
 	for _, a := range arrays {
 		size, ok := product(a.Shape, widths[a.Type])
-		if _, twice := header[a.Name]; twice || !ok || widths[a.Type] == 0 || size != int64(len(a.Data)) {
+		if _, twice := h.Entries[a.Name]; twice || !ok || widths[a.Type] == 0 || size != int64(len(a.Data)) {
 			return fmt.Errorf("safetensors: %q: %d bytes of %s%v: must fit, and no two arrays be named so", a.Name, len(a.Data), a.Type, a.Shape)
 		}
-		header[a.Name] = entry{a.Type, append([]int{}, a.Shape...), [2]int64{at, at + size}}
+		h.Entries[a.Name] = entry{a.Type, a.Shape, [2]int64{at, at + size}}
 		at += size
 	}
-	text, err := json.Marshal(header)
+	text, err := json.Marshal(h, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}

@@ -24,12 +24,17 @@ import (
 // hyperparameter optimization", AISTATS 2016): a rung is complete before it is judged, so that the
 // same cells run every time, on any number of workers. Each cell has the same result as in any other
 // sweep. Each job counts as a configuration of its own, so that jobs should share one seed.
+//
+// If Checkpoint names an artifact, that of the smaller budget is copied into the scratch folder of
+// the larger one under the same name, for the experiment to continue from. The experiment must then
+// give the same result as from the start.
 type Halving struct {
-	Budget   string // parameter
-	Min, Max int    `min:"1"` // budgets of the first rung and the last
-	Factor   int    `min:"2"` // 3 unless given
-	Metric   string // of the result, with dots for objects and lists: "loss", "errors.0"
-	Goal     string // of the metric: "min" unless given, or "max"
+	Budget     string // parameter
+	Min, Max   int    `min:"1"` // budgets of the first rung and the last
+	Factor     int    `min:"2"` // 3 unless given
+	Metric     string // of the result, with dots for objects and lists: "loss", "errors.0"
+	Goal       string // of the metric: "min" unless given, or "max"
+	Checkpoint string // artifact; may be empty
 
 	at func(j lab.Job, budget int) (lab.Job, error) // a configuration at another budget
 }
@@ -91,7 +96,10 @@ func (h Halving) promote(s *lab.Store, jobs []lab.Job, budget int) (next []lab.J
 	ranked, err := h.rank(s, jobs)
 	for _, from := range ranked[:len(ranked)/h.Factor] {
 		to, err := h.at(from.job, budget)
-		if err != nil {
+		if err == nil && h.Checkpoint != "" {
+			err = s.WarmStart(to.Record(), from.Record, h.Checkpoint)
+		}
+		if err != nil && !errors.Is(err, lab.ErrMissing) { // without a checkpoint the cell starts from the beginning
 			return nil, err
 		}
 		next = append(next, to)

@@ -2,8 +2,12 @@ package sweepfile
 
 import (
 	"context"
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -11,15 +15,28 @@ import (
 )
 
 // descent "trains": after n steps its loss is floor + exp(−rate·n), so that the
-// best rate at a small budget is not the best at a large one.
+// best rate at a small budget is not the best at a large one. It goes on from a
+// checkpoint if it has one.
 func descent(steps *atomic.Int64) lab.Experiment[params, result] {
-	return lab.Experiment[params, result]{Name: "test/descent", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p params) (result, error) {
-		steps.Add(int64(p.Steps))
+	return lab.Experiment[params, result]{Name: "test/descent", Version: 1, Run: func(_ context.Context, c *lab.Cell, p params) (result, error) {
+		dir, err := c.Scratch()
+		if err != nil {
+			return result{}, err
+		}
+		from := 0
+		if b, err := os.ReadFile(filepath.Join(dir, "checkpoint")); err == nil {
+			from, _ = strconv.Atoi(string(b))
+		}
+		steps.Add(int64(p.Steps - from))
+		file, err := c.Artifact("checkpoint")
+		if err != nil {
+			return result{}, err
+		}
 		loss := p.Noise.Sigma + math.Exp(-p.Eps*float64(p.Steps))
 		if p.N == 1 {
 			loss = math.NaN() // it diverges
 		}
-		return result{Loss: loss}, nil
+		return result{Loss: loss}, os.WriteFile(file, []byte(strconv.Itoa(p.Steps)), 0o666)
 	}}
 }
 
@@ -30,7 +47,7 @@ experiment: test/descent
 design:
 - latin: {count: 27, seed: 2, over: {eps: {from: 0.01, to: 1, scale: log}, noise.sigma: {from: 0, to: 0.1}}}
 - list: [{n: 0}, {n: 1}]
-halving: {budget: steps, min: 1, max: 27, factor: 3, metric: loss}
+halving: {budget: steps, min: 1, max: 27, factor: 3, metric: loss, checkpoint: checkpoint}
 `), []lab.Decoder{e.Decoder()})
 	if err != nil {
 		t.Fatal(err)
@@ -76,9 +93,9 @@ func TestHalving(t *testing.T) {
 		if len(rungs[1]) != 54 || len(rungs[3]) != 18 || len(rungs[9]) != 6 || len(rungs[27]) != 2 {
 			t.Errorf("%d workers: %d, %d, %d, %d cells", workers, len(rungs[1]), len(rungs[3]), len(rungs[9]), len(rungs[27]))
 		}
-		// 54 cells of 1 step, 18 of 3, 6 of 9, 2 of 27.
-		if steps.Load() != 54*4 {
-			t.Errorf("%d steps, want 216", steps.Load())
+		// Checkpoints are handed on: 54 of 1 step, 18 of 2 more, 6 of 6, 2 of 18.
+		if steps.Load() != 54+36+36+36 {
+			t.Errorf("%d steps, want 162", steps.Load())
 		}
 		best, err := sweep.Halving.Best(s, sweep.Jobs, 1)
 		if err != nil || len(best) != 1 {
@@ -90,8 +107,8 @@ func TestHalving(t *testing.T) {
 				t.Errorf("%d workers: loss %g was promoted to the end, the best is %g", workers, l, best[0].Metric)
 			}
 		}
-		if run(); steps.Load() != 216 { // a second run finds all of it
-			t.Errorf("a second run made %d steps", steps.Load()-216)
+		if run(); steps.Load() != 162 { // a second run finds all of it
+			t.Errorf("a second run made %d steps", steps.Load()-162)
 		}
 	}
 	if winners[0] != winners[1] {
@@ -129,4 +146,35 @@ func loss(t *testing.T, r lab.Record) float64 {
 	}
 	v, _ := lab.Number(row["value.loss"])
 	return v
+}
+
+// With checkpoints handed on, a cell's result is that of a run from the start.
+func TestPrimedCellIsTheSame(t *testing.T) {
+	var steps atomic.Int64
+	e := descent(&steps)
+	s, plain := openStore(t), openStore(t)
+	short, long := params{Eps: .1, Steps: 10}, params{Eps: .1, Steps: 30}
+	a, err := lab.Do(t.Context(), s, e, 1, short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := s.Find(string(a.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WarmStart(e.Jobs(1, long)[0].Record(), from, "checkpoint"); err != nil {
+		t.Fatal(err)
+	}
+	steps.Store(0)
+	b, err := lab.Do(t.Context(), s, e, 1, long)
+	if err != nil || steps.Load() != 20 {
+		t.Fatalf("%d steps, want 20: %v", steps.Load(), err)
+	}
+	c, err := lab.Do(t.Context(), plain, e, 1, long)
+	if err != nil || b.Value != c.Value || b.Artifacts[0] != c.Artifacts[0] {
+		t.Errorf("%v and %v: %v", b, c, err)
+	}
+	if err := s.WarmStart(e.Jobs(2, long)[0].Record(), from, "../x"); !errors.Is(err, lab.ErrMissing) {
+		t.Error(err)
+	}
 }
