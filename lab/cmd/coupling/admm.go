@@ -116,12 +116,7 @@ func (c admmNewCmd) slopeRange() float64 {
 
 // admmError marks what the request got wrong.
 func admmError(err error) error {
-	for _, sentinel := range []error{admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter} {
-		if errors.Is(err, sentinel) {
-			return usage(err)
-		}
-	}
-	return err
+	return usageIf(err, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter)
 }
 
 func (c admmNewCmd) utility(a float64) admm.Utility {

@@ -76,10 +76,7 @@ func (c admmRunCmd) Run(a *app) error {
 	if err := errors.Join(wait(), writePlan(c.Out, g, r.Plan)); err != nil {
 		return admmError(err)
 	}
-	if r.Status != admm.Converged {
-		return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)}
-	}
-	return nil
+	return admmVerdict(r)
 }
 
 // joinFile is what nodes need in order to join, and what the server needs in order to come back.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -70,10 +71,15 @@ func (c admmSolveCmd) Run(a *app) error {
 	} else {
 		s.print(a, costs)
 	}
-	if err == nil && r.Status != admm.Converged {
-		err = exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)}
+	return errors.Join(err, admmVerdict(r))
+}
+
+// admmVerdict is the error of a run that did not converge.
+func admmVerdict(r *admm.Result) error {
+	if r.Status == admm.Converged {
+		return nil
 	}
-	return err
+	return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)}
 }
 
 // playAll runs the algorithm that the rules ask for.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
@@ -58,7 +57,7 @@ func (c doctorCmd) Run(a *app) error {
 }
 
 func printChecks(a *app, checks []check) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	for _, c := range checks {
 		found, _, _ := strings.Cut(c.Found, "; looked for ") // --json has the paths
 		fmt.Fprintf(w, "%s\t%s\t%s\n", c.State, c.Part, found)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"coupling/figures"
 	"coupling/lab"
@@ -22,7 +21,7 @@ func (c experimentsCmd) Run(a *app) error {
 	if c.Name != "" {
 		return c.one(a.out, ds)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	fmt.Fprintln(w, "NAME\tPARAMETERS")
 	for _, d := range ds {
 		var params []string
@@ -43,7 +42,7 @@ func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := table(out)
 	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")
 	for _, p := range lab.Params(d.Params) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(), clip(strings.Join(used[p.Name], ", "), 40), p.Doc)

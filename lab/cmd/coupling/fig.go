@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"text/tabwriter"
 
 	"coupling/figures"
 	"coupling/lab"
@@ -101,7 +100,7 @@ type listed struct {
 // Run lists the figures by paper, in the order of the paper.
 func (c figListCmd) Run(a *app) error {
 	var list []listed
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	for _, p := range figures.Papers() {
 		fmt.Fprintf(w, "%s\n", p.Title)
 		for _, f := range figures.Of(p.Name) {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"coupling/data"
@@ -225,7 +224,7 @@ func printPage(a *app, dir string, page gallery.Page) {
 	for _, t := range page.Tables {
 		fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(t.File)))
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	for _, c := range page.Claims {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 	}

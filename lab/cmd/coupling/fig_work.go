@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"coupling/lab"
@@ -36,7 +35,7 @@ func printWork(a *app, s *lab.Store, figs []lab.Figure, set lab.Setting) (err er
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	fmt.Fprintf(w, "figure\tits networks\tsteps\there\tan H200\tsizes\n")
 	row := func(name string, of lab.Work, sizes string) {
 		fmt.Fprintf(w, "%s\t%.2g FLOP\t%.2g\t%s\t%s\t%s\n", name, of.FLOP, of.Steps, duration(of.FLOP/(stepShare*here)), duration(secondsH200(of)), sizes)

@@ -25,6 +25,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"coupling/lab"
 	"coupling/lab/device/cpu"
@@ -85,6 +86,16 @@ func (e exitError) Unwrap() error { return e.err }
 
 // usage marks an error as the user's request being wrong.
 func usage(err error) error { return exitError{exitUsage, err} }
+
+// usageIf does so if err is one of kinds.
+func usageIf(err error, kinds ...error) error {
+	for _, kind := range kinds {
+		if errors.Is(err, kind) {
+			return usage(err)
+		}
+	}
+	return err
+}
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
@@ -210,6 +221,9 @@ func help(name string) string {
 	}
 	return strings.TrimSpace(string(b))
 }
+
+// table prints lines with tabs between their columns.
+func table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // plural is "1 cell", "2 cells".
 func plural(n int, noun string) string {

@@ -193,10 +193,7 @@ func interruptible(a *app) (context.Context, context.CancelFunc) {
 
 // privacyError marks bad parameters, and what no accountant can bound, as the request's fault.
 func privacyError(err error) error {
-	if errors.Is(err, dp.ErrParameter) || errors.Is(err, dp.ErrUnbounded) {
-		return usage(err)
-	}
-	return err
+	return usageIf(err, dp.ErrParameter, dp.ErrUnbounded)
 }
 
 // prepare checks the flags and returns the event.

@@ -72,13 +72,8 @@ func (c privateCmd) Run(a *app) error {
 		Method: c.method(public), Budget: dp.Budget{Epsilon: c.Eps, Delta: c.Delta}, Count: c.Count, Seed: c.Seed, Out: c.Out, Picture: drawGrid,
 	}.Run(ctx, dev, images, func(done, of int) { show(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
 	finish()
-	for _, request := range []error{synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable} {
-		if errors.Is(err, request) {
-			return usage(err)
-		}
-	}
 	if err != nil {
-		return err
+		return usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable)
 	}
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"), len(public.Classes), statement.Text())
 	return writeSummary(c.Out, statement)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"coupling/figures"
@@ -45,7 +43,7 @@ func (c runsLsCmd) Run(a *app) error {
 	if c.Failed {
 		records, last = s.Failures(c.Prefix), "REASON"
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	if !c.JSON {
 		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tPARAMETERS\n", last)
 	}
@@ -102,12 +100,7 @@ func (c runsShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	v := jsontext.Value(bytes.TrimSpace(b))
-	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.out, "%s\n", v)
-	return err
+	return writeJSON(a, jsontext.Value(b))
 }
 
 // existing returns the store, which must be there already.
@@ -173,7 +166,7 @@ func (c runsDiffCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := table(a.out)
 	fmt.Fprintf(w, "\t%s\t%s\n", ra.Key.Short(), rb.Key.Short())
 	for i, group := range [][]lab.Difference{d.Params, d.Metrics, d.Context} {
 		if len(group) > 0 {

@@ -183,12 +183,7 @@ func blameSample(err error) error {
 	if errors.Is(err, train.ErrMismatch) || errors.Is(err, train.ErrCorrupt) {
 		return usage(fmt.Errorf("%w: remove the file to begin anew", err))
 	}
-	for _, kind := range []error{scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter} {
-		if errors.Is(err, kind) {
-			return usage(err)
-		}
-	}
-	return blame(err)
+	return blame(usageIf(err, scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter))
 }
 
 // write leaves the samples, and what they show.

@@ -97,15 +97,8 @@ func (c solveCmd) Run(a *app) error {
 
 // blame tells what is wrong with the request from what went wrong with it.
 func blame(err error) error {
-	for _, kind := range []error{
-		ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
-		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced,
-	} {
-		if errors.Is(err, kind) {
-			return usage(err)
-		}
-	}
-	return err
+	return usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
+		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
 }
 
 // verdict is the error of a solve or a gradient that did not converge.
