@@ -216,6 +216,11 @@ type Subspace struct {
 	inside *Mixture
 }
 
+// String says in a line what was fitted.
+func (s *Subspace) String() string {
+	return fmt.Sprintf("mixture of %d Gaussians along %d axes of R^%d, normal along the others", s.Parts(), s.Axes(), s.Dim())
+}
+
 // Dim returns d.
 func (s *Subspace) Dim() int { return len(s.mean) }
 

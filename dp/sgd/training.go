@@ -3,6 +3,7 @@ package sgd
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
@@ -42,6 +43,11 @@ type Training struct {
 	// Trace is called after each step, repeated ones included, with the number of steps done. An
 	// error ends the run. May be nil.
 	Trace func(done int) error
+}
+
+// String says in a line what is trained; Calibrate or an accountant says at what ε.
+func (t Training) String() string {
+	return fmt.Sprintf("DP-SGD: %d steps at rate %g, clip %g, noise multiplier %.4g", t.Steps, t.Rate, t.Clip, t.NoiseMultiplier)
 }
 
 // Optimiser is a value of package train that moves parameters.

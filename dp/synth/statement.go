@@ -59,6 +59,15 @@ func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded
 	return s
 }
 
+// String is the statement in a line.
+func (s Statement) String() string {
+	text := fmt.Sprintf("%d synthetic images of %d classes", s.Synthetic, len(s.Classes))
+	if !s.Private {
+		return text + ", NOT PRIVATE: the noise comes from a seed"
+	}
+	return fmt.Sprintf("%s, ε = %s at δ = %g (%s, by %s)", text, dp.FormatUp(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
+}
+
 // Text is the statement as text: ε is rounded upwards, δ is not rounded.
 func (s Statement) Text() string {
 	var b strings.Builder

@@ -24,3 +24,15 @@ func TestStatement(t *testing.T) {
 type silent struct{ Method }
 
 func (silent) Describe() (mechanism, settings string) { return "m", "s" }
+
+// In a line too a statement about noise from a seed says that nothing is private, and names no ε.
+func TestStatementInALine(t *testing.T) {
+	s := Statement{Epsilon: 2, Delta: 1e-5, Kind: "exact", Accountant: "closed form", Private: true, Synthetic: 10, Classes: []string{"a", "b"}}
+	if got := s.String(); got != "10 synthetic images of 2 classes, ε = 2 at δ = 1e-05 (exact, by closed form)" {
+		t.Error(got)
+	}
+	s.Private = false
+	if got := s.String(); !strings.Contains(got, "NOT PRIVATE") || strings.Contains(got, "ε") {
+		t.Error(got)
+	}
+}

@@ -27,6 +27,11 @@ type Network struct {
 	Batch  int          // rows at once; 0 means 1024
 }
 
+// String says in a line what was trained.
+func (f *Network) String() string {
+	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()), len(f.Sigmas), f.Shape)
+}
+
 // Dim is the number of elements of an example.
 func (f *Network) Dim() int {
 	d := 1

@@ -1,6 +1,7 @@
 package light
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -22,6 +23,12 @@ type Plan struct {
 	A      []float64
 	R      [][]float64
 	Root   []*mat.TriDense // lower L_k, S_k = L_k L_kᵀ
+}
+
+// String says in a line what was fitted.
+func (l *Plan) String() string {
+	k, d := l.Dims()
+	return fmt.Sprintf("light plan of %d components on R^%d, λ %.4g", k, d, l.Lambda)
 }
 
 // Dims returns the number of components and the dimension.

@@ -167,6 +167,11 @@ type Map struct {
 	Dim    int // of a point
 }
 
+// String says in a line what was trained.
+func (m *Map) String() string {
+	return fmt.Sprintf("map of R^%d by a network of %d parameters", m.Dim, nn.Count(m.Net.Params()))
+}
+
 // Apply returns the images of the rows of x.
 func (m *Map) Apply(x *mat.Dense) (*mat.Dense, error) {
 	n, d := x.Dims()

@@ -35,6 +35,11 @@ type Training struct {
 // Potentials are a trained pair.
 type Potentials struct{ Phi, Psi *Net }
 
+// String says in a line what was trained.
+func (p Potentials) String() string {
+	return fmt.Sprintf("potentials on R^%d, of %d and %d parameters", p.Phi.Dim(), nn.Count(p.Phi.Params()), nn.Count(p.Psi.Params()))
+}
+
 // Run draws networks on R^d and trains them on points of x and y. A killed run that is restarted
 // with the same arguments gives the same bits as an uninterrupted one, on one device.
 func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d int, x, y scones.Source) (Potentials, error) {
