@@ -87,11 +87,6 @@ type Measured struct {
 
 // measure runs f, which starts no goroutine, a few times, as long as that takes less than the given seconds, and at least once.
 func measure(seconds float64, f func() error) (Measured, error) {
-	return measureBy(kit.CPUSeconds, seconds, f)
-}
-
-// measureBy is measure with another clock.
-func measureBy(clock func() float64, seconds float64, f func() error) (Measured, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var best Measured
@@ -99,11 +94,11 @@ func measureBy(clock func() float64, seconds float64, f func() error) (Measured,
 	for k := 0; k < 5 && (k == 0 || time.Since(begin).Seconds() < seconds); k++ {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := clock()
+		start := kit.CPUSeconds()
 		if err := f(); err != nil {
 			return Measured{}, err
 		}
-		s := clock() - start
+		s := kit.CPUSeconds() - start
 		runtime.ReadMemStats(&after)
 		b := float64(after.TotalAlloc - before.TotalAlloc)
 		if k == 0 {

@@ -17,9 +17,13 @@ import (
 
 func main() {
 	study := analytic.Scaling()
-	study.Grid = func(lab.Setting) []analytic.ScalingParams {
-		return []analytic.ScalingParams{
-			{Ns: []int{32, 64, 128, 256, 512}, Ratio: 0.01, N: 256, Ratios: []float64{1, 0.31622776601683794, 0.1, 0.03162277660168379, 0.01, 0.003162277660168379, 0.001}, Tol: 1e-06, Limit: 1},
+	study.Grid = func(lab.Setting) []analytic.ConvergenceParams {
+		return []analytic.ConvergenceParams{
+			{N: 32, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
+			{N: 64, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
+			{N: 128, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
+			{N: 256, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
+			{N: 512, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
 		}
 	}
 	gallery.Main(study.Figure())
