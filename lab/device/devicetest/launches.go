@@ -10,7 +10,8 @@ import (
 	"coupling/lab/device/internal/cuda/fakecuda"
 )
 
-// launches is what steps may ask of a GPU: name, then launches, kernels, waits, uploads and downloads at most.
+// launches is what steps may ask of a GPU: name, then launches, kernels, waits, uploads and downloads at most, and the model's
+// milliseconds at most.
 //
 //go:embed LAUNCHES
 var launches string
@@ -51,22 +52,27 @@ func Hold(t testing.TB, step string, had device.Traffic) {
 	t.Helper()
 	issue := launchTime * float64(had.Launches)
 	work := nodeTime*float64(had.Kernels) + float64(had.Bytes)/memoryRate + had.FLOP/productRate
+	model := 1e3 * (max(issue, work) + waitTime*float64(had.Waits))
 	t.Logf("%s: %d launches of %d kernels, %d waits, %d uploads, %d downloads, %.1f MB, %.2f GFLOP: model of an H200 %.2f ms, asking %.2f, memory %.2f, products %.2f",
 		step, had.Launches, had.Kernels, had.Waits, had.Uploads, had.Downloads, float64(had.Bytes)/1e6, had.FLOP/1e9,
-		1e3*(max(issue, work)+waitTime*float64(had.Waits)), 1e3*issue, 1e3*float64(had.Bytes)/memoryRate, 1e3*had.FLOP/productRate)
+		model, 1e3*issue, 1e3*float64(had.Bytes)/memoryRate, 1e3*had.FLOP/productRate)
 	for line := range strings.Lines(launches) {
 		name, limits, ok := strings.Cut(line, ":")
 		if !ok || name != step {
 			continue
 		}
 		var most [5]int64
-		if _, err := fmt.Sscan(limits, &most[0], &most[1], &most[2], &most[3], &most[4]); err != nil {
+		var mostTime float64
+		if _, err := fmt.Sscan(limits, &most[0], &most[1], &most[2], &most[3], &most[4], &mostTime); err != nil {
 			t.Fatalf("LAUNCHES: %q: %v", line, err)
 		}
 		for k, n := range []int64{had.Launches, had.Kernels, had.Waits, had.Uploads, had.Downloads} {
 			if what := [...]string{"launches", "kernels", "waits", "uploads", "downloads"}[k]; n > most[k] {
 				t.Errorf("%s: %d %s, at most %d", step, n, what, most[k])
 			}
+		}
+		if model > mostTime {
+			t.Errorf("%s: %.2f ms by the model, at most %g", step, model, mostTime)
 		}
 		if had.Launches == 0 {
 			t.Errorf("%s: nothing was launched", step)

@@ -9,9 +9,13 @@ GeomLoss. Factors of products are not rounded to TF32. Each number is the best o
 
 import argparse
 import json
+import sys
 import time
 
-import torch
+try:
+    import torch
+except ImportError:
+    sys.exit("torch_rows.py: this python3 has no PyTorch: put one that has it first in PATH")
 
 BLOCK_BYTES = 1 << 31  # of one block of the cost matrix
 
@@ -95,6 +99,8 @@ def main():
     args = flags.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     device = torch.device(args.device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        sys.exit(f"torch_rows.py: PyTorch {torch.__version__} sees no GPU: --device = {args.device}")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     report = {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda, "date": time.strftime("%F"), "rows": []}
     for row in rows(device, [int(n) for n in args.sizes.split(",")]):
