@@ -164,6 +164,10 @@ var adversaries = map[string]func(rng *rand.Rand, m *data.Images){
 // One record more or less moves the sum by no more than Clip, in the arithmetic that is released, and by about that
 // much: over adversarial records, sizes of weights, and virtual batches from one record to all.
 func TestSensitivity(t *testing.T) {
+	size := 400
+	if testing.Short() {
+		size = 150
+	}
 	for name, change := range adversaries {
 		t.Run(name, func(t *testing.T) {
 			largest := 0.
@@ -172,9 +176,9 @@ func TestSensitivity(t *testing.T) {
 					continue
 				}
 				tr := training(t, "")
-				m := bars(t, 400)
+				m := bars(t, size)
 				change(rand.New(rand.NewPCG(1, uint64(trial))), m)
-				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = classes(m), []float64{1e-4, .5}[trial%2], []int{1, 16, 400, 64}[trial], 1
+				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = classes(m), []float64{1e-4, .5}[trial%2], []int{1, 16, size, 64}[trial], 1
 				r := begin(t, tr, scale)
 				all := everybody(m.Len())
 				with := sumOf(t, r, all)

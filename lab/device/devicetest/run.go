@@ -23,7 +23,7 @@ func Behaviour(t *testing.T, open func(testing.TB) *device.Device) {
 	t.Run("Errors", func(t *testing.T) { failures(t, open) })
 }
 
-// operations plays all scenarios, then again in the reverse order with another number of processors.
+// operations plays all scenarios, then again, in short tests those of float32, in the reverse order with another number of processors.
 func operations(t *testing.T, open func(testing.TB) *device.Device) {
 	d := open(t)
 	defer closed(t, d)
@@ -41,6 +41,9 @@ func operations(t *testing.T, open func(testing.TB) *device.Device) {
 		var names []string
 		all := map[string]func() []output{}
 		each(func(name string, s scenario, dtype device.DType) {
+			if testing.Short() && dtype == device.Float64 {
+				return
+			}
 			names = append(names, name)
 			all[name] = func() []output { return play(t, d, s, dtype, false) }
 		})

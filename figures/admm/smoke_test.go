@@ -1,9 +1,0 @@
-package admm
-
-import (
-	"testing"
-
-	"coupling/figures/figtest"
-)
-
-func TestSmoke(t *testing.T) { figtest.Smoke(t, Figures()) }
