@@ -65,9 +65,9 @@ func agree(t *testing.T, seed uint64) {
 	}
 }
 
-// questions and firstSeed make a longer run: go test ./dp -run AccountantsAgree -questions 10000 -seed 1000.
+// questions and firstSeed make a longer run: go test ./dp -run "AccountantsAgree|AnyQuestion" -timeout 0 -questions 10000 -seed 1000.
 var (
-	questions = flag.Int("questions", 20, "how many events TestAccountantsAgree draws")
+	questions = flag.Int("questions", 20, "how many events TestAccountantsAgree draws, and TestAnyQuestion a hundredth of")
 	firstSeed = flag.Uint64("seed", 0, "the seed of the first")
 )
 

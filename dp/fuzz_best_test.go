@@ -131,11 +131,12 @@ func FuzzBest(f *testing.F) { fuzzQuestions(f, Best{}) }
 
 func FuzzPLD(f *testing.F) { fuzzQuestions(f, pld.Accountant{}) }
 
-// The same, over parameters that make sense, so that they go deep. Large groups, which take longest, are fuzzed.
+// The same, over parameters that make sense, so that they go deep: two, or a hundredth of -questions. Large groups, which take longest,
+// are fuzzed.
 func TestAnyQuestion(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 17))
+	r := rand.New(rand.NewPCG(4+*firstSeed, 17))
 	within := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + r.Float64()*math.Log(hi/lo)) }
-	for range 2 {
+	for range max(2, *questions/100) {
 		q := question{
 			mechanism: uint8(r.IntN(3)), sampling: uint8(r.IntN(4)), kind: uint8(r.IntN(4)),
 			noise: within(1e-3, 1e6), rate: within(1e-12, 1), batch: int(within(1, 2000)), steps: int(within(1, 1e9)),
