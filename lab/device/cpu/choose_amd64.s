@@ -587,6 +587,19 @@ TEXT ·asmTransposeStrip(SB), NOSPLIT, $0-64
 	JMP  ·transposeStrip32AVX512(SB)
 	JMP  ·transposeStrip32AVX2(SB)
 
+// func asmCopyRows(f form, dst, src ptr, dstStride, srcStride, rows, n int)
+TEXT ·asmCopyRows(SB), NOSPLIT, $0-56
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·copyRows64AVX512(SB)
+	CMPB f+0(FP), $3
+	JNE  2(PC)
+	JMP  ·copyRows64AVX2(SB)
+	CMPB f+0(FP), $2
+	JNE  2(PC)
+	JMP  ·copyRows32AVX512(SB)
+	JMP  ·copyRows32AVX2(SB)
+
 // func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)
 TEXT ·asmMixedDot4(SB), NOSPLIT, $0-48
 	CMPB f+0(FP), $4

@@ -81,10 +81,11 @@ func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int) 
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int) {
 	panic(noAssembly)
 }
-func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int) { panic(noAssembly) }
-func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)  { panic(noAssembly) }
-func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)     { panic(noAssembly) }
-func asmWideSum(f form, x ptr, n int) (sum float64)             { panic(noAssembly) }
-func asmWideDot(f form, x, y ptr, n int) (sum float64)          { panic(noAssembly) }
-func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)   { panic(noAssembly) }
-func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)    { panic(noAssembly) }
+func asmCopyRows(f form, dst, src ptr, dstStride, srcStride, rows, n int) { panic(noAssembly) }
+func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)           { panic(noAssembly) }
+func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)            { panic(noAssembly) }
+func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)               { panic(noAssembly) }
+func asmWideSum(f form, x ptr, n int) (sum float64)                       { panic(noAssembly) }
+func asmWideDot(f form, x, y ptr, n int) (sum float64)                    { panic(noAssembly) }
+func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)             { panic(noAssembly) }
+func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)              { panic(noAssembly) }

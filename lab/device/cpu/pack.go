@@ -71,9 +71,7 @@ func (g *Gemm[T]) packWide(dst []T, b Matrix[T], k, kn, n, nn, width int) {
 		from := b.Data[k*b.RowStride+(n+y)*b.ColStride:]
 		switch {
 		case b.ColStride == 1:
-			for p := range kn {
-				copy(strip[p*width:(p+1)*width], from[p*b.RowStride:][:cols])
-			}
+			g.CopyRows(strip, width, from, b.RowStride, kn, cols)
 		case b.RowStride == 1:
 			g.Transpose(strip, width, from, b.ColStride, cols, kn)
 		default:

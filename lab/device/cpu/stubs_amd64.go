@@ -902,6 +902,26 @@ func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, 
 //go:noescape
 func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, dstMove int, srcMove int, blocks int)
 
+// copyRows64AVX512 copies rows of n elements.
+//
+//go:noescape
+func copyRows64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, rows int, n int)
+
+// copyRows64AVX2 copies rows of n elements.
+//
+//go:noescape
+func copyRows64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, rows int, n int)
+
+// copyRows32AVX512 copies rows of n elements.
+//
+//go:noescape
+func copyRows32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, rows int, n int)
+
+// copyRows32AVX2 copies rows of n elements.
+//
+//go:noescape
+func copyRows32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, rows int, n int)
+
 // mixedDot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
@@ -1106,6 +1126,9 @@ func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int)
+
+//go:noescape
+func asmCopyRows(f form, dst, src ptr, dstStride, srcStride, rows, n int)
 
 //go:noescape
 func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)

@@ -181,15 +181,36 @@ func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T, h
 	}
 }
 
+// CopyRows writes src, rows×cols with rows srcStride apart, to rows of dst that are dstStride apart: a call for many short
+// rows. They do not overlap.
+func (k Kernels[T]) CopyRows(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	checkRows("CopyRows", len(dst), dstStride, len(src), srcStride, rows, cols, rows, cols)
+	if f := k.form(); f != plain {
+		asmCopyRows(f, at(dst), at(src), dstStride, srcStride, rows, cols)
+		return
+	}
+	for i := range rows {
+		copy(dst[i*dstStride:][:cols], src[i*srcStride:])
+	}
+}
+
+// checkRows panics where dst does not hold down rows of across elements, or src not rows×cols.
+func checkRows(kernel string, dst, dstStride, src, srcStride, rows, cols, down, across int) {
+	if srcStride < cols || dstStride < across || src < (rows-1)*srcStride+cols || dst < (down-1)*dstStride+across {
+		panic(fmt.Sprintf("cpu: %s: %d×%d with strides %d and %d do not fit %d and %d elements", kernel, rows, cols, srcStride, dstStride, src, dst))
+	}
+}
+
 // Transpose writes src, rows×cols with rows srcStride apart, as the columns of dst: dst[j·dstStride + i] = src[i·srcStride + j].
 // They do not overlap.
 func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return
 	}
-	if srcStride < cols || dstStride < rows || len(src) < (rows-1)*srcStride+cols || len(dst) < (cols-1)*dstStride+rows {
-		panic(fmt.Sprintf("cpu: Transpose: %d×%d with strides %d and %d do not fit %d and %d elements", rows, cols, srcStride, dstStride, len(src), len(dst)))
-	}
+	checkRows("Transpose", len(dst), dstStride, len(src), srcStride, rows, cols, cols, rows)
 	f, side := k.form(), 32/int(unsafe.Sizeof(T(0)))
 	if f == plain || rows < side || cols < side {
 		plainTranspose(dst, dstStride, src, srcStride, rows, cols)

@@ -1947,3 +1947,291 @@ squares1:
 squaresDone2:
 	VZEROUPPER
 	RET
+
+// func copyRows64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, rows int, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyRows64AVX512(SB), NOSPLIT, $0-56
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  srcStride+32(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  rows+40(FP), SI
+	MOVQ  n+48(FP), DI
+	TESTQ SI, SI
+	JE    rowsDone2
+
+rows1:
+	XORQ R8, R8
+	MOVQ DI, R9
+	SUBQ $0x00000020, R9
+	JL   skip4
+
+loop3:
+	VMOVUPD (CX)(R8*8), Z0
+	VMOVUPD 64(CX)(R8*8), Z1
+	VMOVUPD 128(CX)(R8*8), Z2
+	VMOVUPD 192(CX)(R8*8), Z3
+	VMOVUPD Z0, (AX)(R8*8)
+	VMOVUPD Z1, 64(AX)(R8*8)
+	VMOVUPD Z2, 128(AX)(R8*8)
+	VMOVUPD Z3, 192(AX)(R8*8)
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000020, R9
+	JGE     loop3
+
+skip4:
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000008, R9
+	JL   skip6
+
+loop5:
+	VMOVUPD (CX)(R8*8), Z0
+	VMOVUPD Z0, (AX)(R8*8)
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, R9
+	JGE     loop5
+
+skip6:
+	ADDQ      $0x00000008, R9
+	TESTQ     R9, R9
+	JE        done7
+	MOVQ      $-1, R10
+	BZHIQ     R9, R10, R10
+	KMOVW     R10, K1
+	VMOVUPD.Z (CX)(R8*8), K1, Z0
+	VMOVUPD   Z0, K1, (AX)(R8*8)
+
+done7:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ SI
+	JNZ  rows1
+
+rowsDone2:
+	VZEROUPPER
+	RET
+
+// func copyRows64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, rows int, n int)
+// Requires: AVX
+TEXT ·copyRows64AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  srcStride+32(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  rows+40(FP), SI
+	MOVQ  n+48(FP), DI
+	TESTQ SI, SI
+	JE    rowsDone2
+
+rows1:
+	XORQ R8, R8
+	MOVQ DI, R9
+	SUBQ $0x00000010, R9
+	JL   skip4
+
+loop3:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD 32(CX)(R8*8), Y1
+	VMOVUPD 64(CX)(R8*8), Y2
+	VMOVUPD 96(CX)(R8*8), Y3
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD Y1, 32(AX)(R8*8)
+	VMOVUPD Y2, 64(AX)(R8*8)
+	VMOVUPD Y3, 96(AX)(R8*8)
+	ADDQ    $0x00000010, R8
+	SUBQ    $0x00000010, R9
+	JGE     loop3
+
+skip4:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000004, R9
+	JL   skip6
+
+loop5:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x00000004, R8
+	SUBQ    $0x00000004, R9
+	JGE     loop5
+
+skip6:
+	ADDQ       $0x00000004, R9
+	TESTQ      R9, R9
+	JE         done7
+	LEAQ       window64<>+32(SB), R10
+	NEGQ       R9
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+
+done7:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ SI
+	JNZ  rows1
+
+rowsDone2:
+	VZEROUPPER
+	RET
+
+DATA window64<>+0(SB)/8, $0xffffffffffffffff
+DATA window64<>+8(SB)/8, $0xffffffffffffffff
+DATA window64<>+16(SB)/8, $0xffffffffffffffff
+DATA window64<>+24(SB)/8, $0xffffffffffffffff
+DATA window64<>+32(SB)/8, $0x0000000000000000
+DATA window64<>+40(SB)/8, $0x0000000000000000
+DATA window64<>+48(SB)/8, $0x0000000000000000
+DATA window64<>+56(SB)/8, $0x0000000000000000
+GLOBL window64<>(SB), RODATA|NOPTR, $64
+
+// func copyRows32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, rows int, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyRows32AVX512(SB), NOSPLIT, $0-56
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  srcStride+32(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  rows+40(FP), SI
+	MOVQ  n+48(FP), DI
+	TESTQ SI, SI
+	JE    rowsDone2
+
+rows1:
+	XORQ R8, R8
+	MOVQ DI, R9
+	SUBQ $0x00000040, R9
+	JL   skip4
+
+loop3:
+	VMOVUPS (CX)(R8*4), Z0
+	VMOVUPS 64(CX)(R8*4), Z1
+	VMOVUPS 128(CX)(R8*4), Z2
+	VMOVUPS 192(CX)(R8*4), Z3
+	VMOVUPS Z0, (AX)(R8*4)
+	VMOVUPS Z1, 64(AX)(R8*4)
+	VMOVUPS Z2, 128(AX)(R8*4)
+	VMOVUPS Z3, 192(AX)(R8*4)
+	ADDQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	JGE     loop3
+
+skip4:
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000010, R9
+	JL   skip6
+
+loop5:
+	VMOVUPS (CX)(R8*4), Z0
+	VMOVUPS Z0, (AX)(R8*4)
+	ADDQ    $0x00000010, R8
+	SUBQ    $0x00000010, R9
+	JGE     loop5
+
+skip6:
+	ADDQ      $0x00000010, R9
+	TESTQ     R9, R9
+	JE        done7
+	MOVQ      $-1, R10
+	BZHIQ     R9, R10, R10
+	KMOVW     R10, K1
+	VMOVUPS.Z (CX)(R8*4), K1, Z0
+	VMOVUPS   Z0, K1, (AX)(R8*4)
+
+done7:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ SI
+	JNZ  rows1
+
+rowsDone2:
+	VZEROUPPER
+	RET
+
+// func copyRows32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, rows int, n int)
+// Requires: AVX
+TEXT ·copyRows32AVX2(SB), NOSPLIT, $0-56
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  srcStride+32(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  rows+40(FP), SI
+	MOVQ  n+48(FP), DI
+	TESTQ SI, SI
+	JE    rowsDone2
+
+rows1:
+	XORQ R8, R8
+	MOVQ DI, R9
+	SUBQ $0x00000020, R9
+	JL   skip4
+
+loop3:
+	VMOVUPS (CX)(R8*4), Y0
+	VMOVUPS 32(CX)(R8*4), Y1
+	VMOVUPS 64(CX)(R8*4), Y2
+	VMOVUPS 96(CX)(R8*4), Y3
+	VMOVUPS Y0, (AX)(R8*4)
+	VMOVUPS Y1, 32(AX)(R8*4)
+	VMOVUPS Y2, 64(AX)(R8*4)
+	VMOVUPS Y3, 96(AX)(R8*4)
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000020, R9
+	JGE     loop3
+
+skip4:
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000008, R9
+	JL   skip6
+
+loop5:
+	VMOVUPS (CX)(R8*4), Y0
+	VMOVUPS Y0, (AX)(R8*4)
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, R9
+	JGE     loop5
+
+skip6:
+	ADDQ       $0x00000008, R9
+	TESTQ      R9, R9
+	JE         done7
+	LEAQ       window32<>+32(SB), R10
+	NEGQ       R9
+	VMOVUPS    (R10)(R9*4), Y0
+	VMASKMOVPS (CX)(R8*4), Y0, Y1
+	VMASKMOVPS Y1, Y0, (AX)(R8*4)
+
+done7:
+	ADDQ DX, AX
+	ADDQ BX, CX
+	DECQ SI
+	JNZ  rows1
+
+rowsDone2:
+	VZEROUPPER
+	RET
+
+DATA window32<>+0(SB)/4, $0xffffffff
+DATA window32<>+4(SB)/4, $0xffffffff
+DATA window32<>+8(SB)/4, $0xffffffff
+DATA window32<>+12(SB)/4, $0xffffffff
+DATA window32<>+16(SB)/4, $0xffffffff
+DATA window32<>+20(SB)/4, $0xffffffff
+DATA window32<>+24(SB)/4, $0xffffffff
+DATA window32<>+28(SB)/4, $0xffffffff
+DATA window32<>+32(SB)/4, $0x00000000
+DATA window32<>+36(SB)/4, $0x00000000
+DATA window32<>+40(SB)/4, $0x00000000
+DATA window32<>+44(SB)/4, $0x00000000
+DATA window32<>+48(SB)/4, $0x00000000
+DATA window32<>+52(SB)/4, $0x00000000
+DATA window32<>+56(SB)/4, $0x00000000
+DATA window32<>+60(SB)/4, $0x00000000
+GLOBL window32<>(SB), RODATA|NOPTR, $64

@@ -93,3 +93,29 @@ func transposes[T Float](t *testing.T, k Kernels[T]) {
 		}
 	}
 }
+
+func TestCopyRows(t *testing.T) { onAll(t, copiesRows[float64], copiesRows[float32]) }
+
+func copiesRows[T Float](t *testing.T, k Kernels[T]) {
+	r := seeded(33)
+	for range 60 {
+		rows, cols := r.IntN(20), r.IntN(150)
+		srcStride, dstStride := cols+r.IntN(3), cols+r.IntN(3)
+		src := random[T](r, rows*srcStride, 1)
+		dst, intact := guarded[T](rows * dstStride)
+		before := slices.Clone(dst)
+		k.CopyRows(dst, dstStride, src, srcStride, rows, cols)
+		for i, v := range dst {
+			want := before[i]
+			if at := i % max(1, dstStride); at < cols {
+				want = src[i/dstStride*srcStride+at]
+			}
+			if v != want && want == want {
+				t.Fatalf("%d×%d: element %d is %v, want %v", rows, cols, i, v, want)
+			}
+		}
+		if !intact() {
+			t.Fatalf("%d×%d wrote outside", rows, cols)
+		}
+	}
+}

@@ -81,13 +81,9 @@ func (p padding) none() bool {
 }
 
 // copyPlanes pads planes; the zeros are in place.
-func copyPlanes[T cpu.Float](p padding, to, from []T, planes int) {
-	n := p.cols.copied
+func copyPlanes[T cpu.Float](k cpu.Kernels[T], p padding, to, from []T, planes int) {
 	for i := range planes {
-		src, dst := from[i*p.h*p.w:], to[i*p.plane()+p.rows.zeros*p.cols.size+p.cols.zeros:]
-		for y := range p.rows.copied {
-			copy(dst[y*p.cols.size:][:n], src[y*p.w:][:n])
-		}
+		k.CopyRows(to[i*p.plane()+p.rows.zeros*p.cols.size+p.cols.zeros:], p.cols.size, from[i*p.h*p.w:], p.w, p.rows.copied, p.cols.copied)
 	}
 }
 

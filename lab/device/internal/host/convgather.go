@@ -201,7 +201,7 @@ func (g *gathering[T]) images(pad *pad[T], lo, hi, part, parts int) {
 		size := g.in * g.pad.plane()
 		images = pad.buf(0, (hi-lo)*size+cpu.Group*last.stride)
 		clear(images)
-		copyPlanes(g.pad, images, g.src[lo*source:], (hi-lo)*g.in)
+		copyPlanes(g.e.k, g.pad, images, g.src[lo*source:], (hi-lo)*g.in)
 	}
 	across := len(g.pad.cols.phases)
 	for i := 0; i < len(g.phases); i += across {
@@ -267,9 +267,7 @@ func (g *gathering[T]) write(pad *pad[T], ps []gatherPhase[T], sums func(j int) 
 	for j, p := range ps {
 		from := sums(j)
 		for r := range rows {
-			for x := range p.cols.count {
-				copy(woven[(r*g.w+p.cols.first+x*p.cols.step)*n:][:n], from[(r*p.cols.count+x)*stride:])
-			}
+			g.e.k.CopyRows(woven[(r*g.w+p.cols.first)*n:], p.cols.step*n, from[r*p.cols.count*stride:], stride, p.cols.count, n)
 		}
 	}
 	for r := range rows {

@@ -97,7 +97,7 @@ func (c correlation[T]) images(buf []T, first, n, lo, hi int) {
 	clear(buf)
 	source, size := c.pad.h*c.pad.w, (hi-lo)*c.pad.plane()
 	for i := range n {
-		copyPlanes(c.pad, buf[i*size:], c.x[((first+i)*c.in+lo)*source:], hi-lo)
+		copyPlanes(c.e.k, c.pad, buf[i*size:], c.x[((first+i)*c.in+lo)*source:], hi-lo)
 	}
 }
 

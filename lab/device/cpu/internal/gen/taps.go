@@ -33,6 +33,10 @@ func tapKernels() []kernel {
 			name: "transposeStrip", doc: "writes squares of eight (float64: four) rows of src as columns of dst.",
 			sig: "dst, src *T, dstStride, srcStride, dstMove, srcMove, blocks int", emit: transposeStrip,
 		},
+		{
+			name: "copyRows", doc: "copies rows of n elements.", sig: "dst, src *T, dstStride, srcStride, rows, n int",
+			emit: copyRows,
+		},
 	}
 }
 
@@ -201,4 +205,18 @@ func (a *asm) turn4(r []vec) []vec {
 		a.VPERM2F128(operand.Imm(0x31), t[i+2], t[i], out[i+2])
 	}
 	return out
+}
+
+func copyRows(a *asm) {
+	dst, src, dstStride, srcStride, rows, n := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"), a.ptr("rows"), a.ptr("n")
+	loop, done := a.label("rows"), a.label("rowsDone")
+	a.TESTQ(rows, rows)
+	a.JE(operand.LabelRef(done))
+	a.Label(loop)
+	a.stream(n, 4, func(s span) { a.write(dst, s, a.read(src, s)) })
+	a.ADDQ(dstStride, dst)
+	a.ADDQ(srcStride, src)
+	a.DECQ(rows)
+	a.JNZ(operand.LabelRef(loop))
+	a.Label(done)
 }
