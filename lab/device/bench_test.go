@@ -150,10 +150,7 @@ func copyOps(d *device.Device) (ops []timed) {
 				return func() { y.Get32() }
 			}).elsewhere())
 	}
-	return append(ops, op("Permute/NCHW to NHWC", "GB/s", 8*64*128*1024, func() func() {
-		x, y := random(d, device.Float32, 64, 128, 32, 32), d.New(device.Float32, 64, 32, 32, 128)
-		return func() { device.Permute(y, x, 0, 2, 3, 1) }
-	}))
+	return ops
 }
 
 func mapOps(d *device.Device) (ops []timed) {

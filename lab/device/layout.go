@@ -12,34 +12,6 @@ func Convert(dst, x *Array) {
 	c.do(func() error { return dst.d.b.Convert(dst.t, x.t) })
 }
 
-// Permute writes x with its axes permuted: axis i of dst is axis perm[i] of x.
-func Permute(dst, x *Array, perm ...int) {
-	c := check("Permute", dst).float(x)
-	if len(perm) != len(x.t.Shape) || len(perm) != len(dst.t.Shape) || len(perm) > maxRank {
-		c.fail("perm = %v for shapes %v and %v: ranks must agree and be at most %d", perm, dst.t.Shape, x.t.Shape, maxRank)
-	}
-	seen := make([]bool, len(perm))
-	for i, p := range perm {
-		if p < 0 || p >= len(perm) || seen[p] {
-			c.fail("perm = %v: must be a permutation", perm)
-		}
-		seen[p] = true
-		if dst.t.Shape[i] != x.t.Shape[p] {
-			c.fail("shape %v permuted by %v is not %v", x.t.Shape, perm, dst.t.Shape)
-		}
-	}
-	c.do(func() error { return dst.d.b.Permute(dst.t, x.t, perm) })
-}
-
-// Reverse writes x with its last axis turned round, dst[…, j] = x[…, n−1−j]. dst is another array than x.
-func Reverse(dst, x *Array) {
-	c := check("Reverse", dst).float(x).like(x)
-	if len(x.t.Shape) == 0 || dst.t.Mem == x.t.Mem && x.Len() > 0 {
-		c.fail("shape %v: must have an axis, and memory other than the destination's", x.t.Shape)
-	}
-	c.do(func() error { return dst.d.b.Reverse(dst.t, x.t) })
-}
-
 // Paste copies x into dst at indices from at of an axis on. With Cut it concatenates and splits.
 func Paste(dst, x *Array, axis, at int) {
 	c := check("Paste", dst).float(x)

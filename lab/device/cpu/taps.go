@@ -182,7 +182,7 @@ func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T, h
 }
 
 // CopyRows writes src, rows×cols with rows srcStride apart, to rows of dst that are dstStride apart: a call for many short
-// rows. They do not overlap.
+// rows. dst overlaps neither itself nor src.
 func (k Kernels[T]) CopyRows(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return
@@ -199,7 +199,7 @@ func (k Kernels[T]) CopyRows(dst []T, dstStride int, src []T, srcStride, rows, c
 
 // checkRows panics where dst does not hold down rows of across elements, or src not rows×cols.
 func checkRows(kernel string, dst, dstStride, src, srcStride, rows, cols, down, across int) {
-	if srcStride < cols || dstStride < across || src < (rows-1)*srcStride+cols || dst < (down-1)*dstStride+across {
+	if srcStride < 0 || dstStride < across || src < (rows-1)*srcStride+cols || dst < (down-1)*dstStride+across {
 		panic(fmt.Sprintf("cpu: %s: %d×%d with strides %d and %d do not fit %d and %d elements", kernel, rows, cols, srcStride, dstStride, src, dst))
 	}
 }

@@ -12,8 +12,6 @@ func layout() []scenario {
 	return []scenario{
 		{"Copies", copies},
 		{"Convert", convert},
-		{"Permute", permute},
-		{"Reverse", reverse},
 		{"Paste and Cut", pasteCut},
 		{"Gather and Scatter", gatherScatter},
 		{"Views", views},
@@ -60,45 +58,6 @@ func convert(k *kit) {
 	i := k.place(device.Int32, []int{3})
 	device.Convert(i, k.ints([]int32{1, -2, math.MaxInt32}, 3))
 	k.exact("int32 to int32", i, func() []float64 { return []float64{1, -2, math.MaxInt32} })
-}
-
-func permute(k *kit) {
-	try := func(shape, perm []int) {
-		x := k.normals(ref.Len(shape), 1)
-		to, want := ref.Permute(shape, x, perm)
-		dst := k.dst(to...)
-		device.Permute(dst, k.put(x, shape...), perm...)
-		k.exact(fmt.Sprintf("Permute %v by %v", shape, perm), dst, func() []float64 { return want })
-	}
-	for rank := range 7 {
-		for range 6 {
-			try(k.shape(rank, 2000), k.rng.Perm(rank))
-		}
-	}
-	for _, n := range []int{1, 2, 31, 33, 64, 129} { // transposes, and channels first to last and back
-		try([]int{n, 67}, []int{1, 0})
-		try([]int{2, 3, n}, []int{0, 2, 1})
-		try([]int{2, 3, 5, n}, []int{0, 2, 3, 1})
-		try([]int{2, 5, n, 3}, []int{0, 3, 1, 2})
-	}
-}
-
-func reverse(k *kit) {
-	for rank := 1; rank <= 6; rank++ {
-		for range 5 {
-			shape := k.shape(rank, 2000)
-			x, n := k.normals(ref.Len(shape), 1), shape[rank-1]
-			dst := k.dst(shape...)
-			device.Reverse(dst, k.put(x, shape...))
-			k.exact(fmt.Sprintf("Reverse %v", shape), dst, func() []float64 {
-				want := make([]float64, len(x))
-				for i := range x {
-					want[i] = x[i/n*n+n-1-i%n]
-				}
-				return want
-			})
-		}
-	}
 }
 
 func pasteCut(k *kit) {

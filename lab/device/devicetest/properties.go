@@ -22,7 +22,7 @@ type property struct {
 
 func allProperties() []property {
 	return []property{
-		{"Broadcast", broadcastProperty}, {"Reduce", reduceProperty}, {"Permute", permuteProperty},
+		{"Broadcast", broadcastProperty}, {"Reduce", reduceProperty},
 		{"Gemm", gemmProperty}, {"Window", windowProperty}, {"Resample", resampleProperty}, {"Transport", transportProperty},
 	}
 }
@@ -94,22 +94,6 @@ func reduceProperty(k *kit, d draw) {
 	device.Reduce(dst, k.put(x, shape...), f)
 	k.near(fmt.Sprintf("%s %v to %v", reductionNames[f], shape, to), dst, 2*k.sumsOf(count),
 		func() ref.Result { return ref.Reduce(to, shape, x, f) })
-}
-
-// permuteProperty goes there and back too.
-func permuteProperty(k *kit, d draw) {
-	shape := d.sizes()
-	perm, back := k.rng.Perm(len(shape)), make([]int, len(shape))
-	for i, p := range perm {
-		back[p] = i
-	}
-	x := k.normals(ref.Len(shape), 1)
-	to, want := ref.Permute(shape, x, perm)
-	there, again := k.dst(to...), k.dst(shape...)
-	device.Permute(there, k.put(x, shape...), perm...)
-	device.Permute(again, there, back...)
-	k.exact(fmt.Sprintf("Permute %v by %v", shape, perm), there, func() []float64 { return want })
-	k.exact("and back", again, func() []float64 { return x })
 }
 
 func gemmProperty(k *kit, d draw) {

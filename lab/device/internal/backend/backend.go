@@ -233,10 +233,6 @@ type memory interface {
 	Download(dst unsafe.Pointer, t Tensor) error
 	// Convert copies between element types or equal ones, rounding to nearest.
 	Convert(dst, src Tensor) error
-	// Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src. Rank at most 6.
-	Permute(dst, src Tensor, perm []int) error
-	// Reverse turns the last axis round.
-	Reverse(dst, src Tensor) error
 	// Paste copies src into dst from index at of axis on; Cut is the other way round.
 	Paste(dst, src Tensor, axis, at int) error
 	Cut(dst, src Tensor, axis, at int) error

@@ -127,7 +127,7 @@ func plain(t backend.DType) string {
 	return "_b32"
 }
 
-// Permute permutes axes.
+// Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src.
 func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 	steps := make([]int, len(perm))
 	own := contiguous(src.Shape)
@@ -153,7 +153,7 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 	})
 }
 
-// Reverse is Permute's kernel, going backwards from the last element of a row.
+// Reverse turns the last axis round: Permute's kernel, going backwards from the last element of a row.
 func (g *gpu) Reverse(dst, src backend.Tensor) error {
 	n := src.Shape[len(src.Shape)-1]
 	if src.Len() == 0 {

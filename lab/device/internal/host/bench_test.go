@@ -91,7 +91,6 @@ func BenchmarkMemory(b *testing.B) {
 			m := backend.Moments{Mean: perChannel, Rstd: perChannel, Scale: perChannel, Sum: perChannel, Along: perChannel}
 			return h.Of(o.Type).MomentsVJP(o, g, x, m, 0)
 		}},
-		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
 		{"Adam", 7, func() error {
 			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}
 			return h.f32.Adam(backend.Update{W: []tensor{o}, G: []tensor{g}, M: []tensor{x}, V: []tensor{y}, Factor: one}, steps, a)
