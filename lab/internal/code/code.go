@@ -15,12 +15,14 @@
 package code
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"go/build"
 	"hash"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -186,9 +188,7 @@ func (t *Tree) Below(dir string) (map[string]string, error) {
 			} else if err != nil {
 				return err
 			}
-			for name, digest := range found {
-				out[name] = digest
-			}
+			maps.Copy(out, found)
 			return nil
 		}
 		return fmt.Errorf("%s is in no module at hand", at)
@@ -202,27 +202,18 @@ type ref struct{ pkg, name string }
 // closure is what a declaration reaches.
 type closure struct {
 	tree     *Tree
-	todo     []ref
 	seen     map[ref]bool
 	parts    []string // what counts, a line each
 	packages map[string]bool
-	assembly map[string]bool // packages
+	assembly bool
+	err      error // the first
 }
 
 // digest returns that of what the declarations reach.
 func (t *Tree) digest(roots []*decl) (string, error) {
-	c := &closure{tree: t, seen: map[ref]bool{}, packages: map[string]bool{}, assembly: map[string]bool{}}
+	c := &closure{tree: t, seen: map[ref]bool{}, packages: map[string]bool{}}
 	for _, d := range roots {
-		if err := c.add(d); err != nil {
-			return "", err
-		}
-	}
-	for len(c.todo) > 0 {
-		r := c.todo[len(c.todo)-1]
-		c.todo = c.todo[:len(c.todo)-1]
-		if err := c.visit(r); err != nil {
-			return "", err
-		}
+		c.add(d)
 	}
 	h := sha256.New()
 	slices.Sort(c.parts)
@@ -230,94 +221,82 @@ func (t *Tree) digest(roots []*decl) (string, error) {
 		fmt.Fprintf(h, "%d:%s\n", len(p), p)
 	}
 	digest := short(h)
-	if len(c.assembly) > 0 {
+	if c.assembly {
 		digest += Assembly
 	}
-	return digest, nil
+	return digest, c.err
 }
 
 func short(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }
 
-func (c *closure) visit(r ref) error {
-	if c.seen[r] || r.pkg == labPath {
-		return nil
+func (c *closure) visit(r ref) {
+	if c.seen[r] || r.pkg == labPath || c.err != nil {
+		return
 	}
 	c.seen[r] = true
 	if _, ok := c.tree.dir(r.pkg); !ok && c.tree.pkgs[r.pkg] == nil {
 		if sum := c.tree.sum(r.pkg); sum != "" {
 			c.parts = append(c.parts, sum)
 		}
-		return nil
+		return
 	}
 	p, err := c.tree.pkg(r.pkg)
 	if err != nil {
-		return err
+		c.err = err
+		return
 	}
 	for _, d := range p.decls[r.name] {
-		if err := c.add(d); err != nil {
-			return err
-		}
+		c.add(d)
 	}
-	return nil
 }
 
 // labPath is the package that calls experiments.
 const labPath = "coupling/lab"
 
-// add counts a declaration and asks for what it names.
-func (c *closure) add(d *decl) error {
+// add counts a declaration and what it names.
+func (c *closure) add(d *decl) {
 	c.parts = append(c.parts, d.pkg.path+" "+d.digest())
 	for _, r := range d.refs {
 		if _, known := d.pkg.decls[r.name]; known || r.pkg != d.pkg.path {
-			c.todo = append(c.todo, r)
+			c.visit(r)
 		}
 	}
 	if !c.packages[d.pkg.path] {
 		c.packages[d.pkg.path] = true
 		for _, always := range d.pkg.always {
-			if err := c.add(always); err != nil {
-				return err
-			}
+			c.add(always)
 		}
 	}
-	var files []string
-	if d.bodyless && !c.assembly[d.pkg.path] {
-		c.assembly[d.pkg.path] = true
-		files = d.pkg.assembly
+	if d.bodyless {
+		c.assembly = true
+		c.addFiles(d.pkg, d.pkg.assembly)
 	}
 	for _, pattern := range d.embeds {
-		more, err := filepath.Glob(filepath.Join(d.pkg.dir, filepath.FromSlash(pattern)))
-		if err != nil {
-			return err
-		}
-		files = append(files, more...)
+		files, err := filepath.Glob(filepath.Join(d.pkg.dir, filepath.FromSlash(pattern)))
+		c.err = cmp.Or(c.err, err)
+		c.addFiles(d.pkg, files)
 	}
-	for _, f := range files {
-		if err := c.addFiles(d.pkg.path, f); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// addFiles counts the bytes of a file, or of those below a folder.
-func (c *closure) addFiles(pkg, file string) error {
-	return filepath.WalkDir(file, func(at string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		sum := c.tree.files[at]
-		if sum == "" {
-			b, err := c.tree.read(at)
-			if err != nil {
+// addFiles counts the bytes of files, and of those below folders.
+func (c *closure) addFiles(p *pkg, files []string) {
+	for _, file := range files {
+		err := filepath.WalkDir(file, func(at string, e os.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
 				return err
 			}
-			h := sha256.New()
-			h.Write(b)
-			sum = short(h)
-			c.tree.files[at] = sum
-		}
-		c.parts = append(c.parts, pkg+" "+filepath.Base(at)+" "+sum)
-		return nil
-	})
+			if c.tree.files[at] == "" {
+				b, err := c.tree.read(at)
+				if err != nil {
+					return err
+				}
+				h := sha256.New()
+				h.Write(b)
+				c.tree.files[at] = short(h)
+			}
+			c.parts = append(c.parts, p.path+" "+filepath.Base(at)+" "+c.tree.files[at])
+			return nil
+		})
+		c.err = cmp.Or(c.err, err)
+	}
 }
