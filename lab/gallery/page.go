@@ -160,11 +160,7 @@ func writePicture(figure string, p lab.Picture, o Options) (Picture, error) {
 }
 
 func writeTable(w io.Writer, t lab.Table) error {
-	c := csv.NewWriter(w)
-	if err := c.Write(t.Header); err != nil {
-		return err
-	}
-	return c.WriteAll(t.Rows) // flushes
+	return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
 }
 
 func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {

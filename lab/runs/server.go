@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -39,10 +40,14 @@ func New(s *lab.Store, gallery string) (*Server, error) {
 	}
 	v := &Server{store: s, gallery: gallery, token: rand.Text(), epoch: rand.Text()[:8], index: newIndex(s), mux: http.NewServeMux()}
 	v.mux.Handle("GET /", http.FileServerFS(static))
-	v.mux.HandleFunc("GET /changes", v.changes)
-	v.mux.HandleFunc("GET /about", v.about)
-	v.mux.HandleFunc("GET /cell/{key}", v.cell)
-	v.mux.HandleFunc("GET /diff", v.diff)
+	for pattern, answer := range map[string]func(*http.Request) (any, error){
+		"GET /changes": v.changes, "GET /about": v.about, "GET /cell/{key}": v.cell, "GET /diff": v.diff,
+	} {
+		v.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			x, err := answer(r)
+			reply(w, x, err)
+		})
+	}
 	v.mux.HandleFunc("GET /artifact/{key}/{name...}", v.artifact)
 	v.mux.HandleFunc("POST /export", v.export)
 	if gallery != "" {
@@ -96,23 +101,23 @@ func local(host string) bool {
 }
 
 // changes sends the rows that changed after the page's last update, at first all.
-func (v *Server) changes(w http.ResponseWriter, r *http.Request) {
+func (v *Server) changes(r *http.Request) (any, error) {
 	n := 0
 	if r.FormValue("epoch") == v.epoch {
 		n, _ = strconv.Atoi(r.FormValue("change"))
 	}
 	u := v.index.since(n)
 	u.Epoch = v.epoch
-	reply(w, u, nil)
+	return u, nil
 }
 
 // about describes the store and the galleries served.
-func (v *Server) about(w http.ResponseWriter, _ *http.Request) {
+func (v *Server) about(*http.Request) (any, error) {
 	var pages []gallery.Page
 	if v.gallery != "" {
 		pages, _ = gallery.ReadPages(v.gallery) // a missing folder has no pages
 	}
-	reply(w, map[string]any{"store": v.store.Dir, "figures": pages}, nil)
+	return map[string]any{"store": v.store.Dir, "figures": pages}, nil
 }
 
 func reply(w http.ResponseWriter, x any, err error) {
@@ -137,36 +142,32 @@ func (v *Server) lookup(key string) (lab.Record, error) {
 	return r, nil
 }
 
-func (v *Server) cell(w http.ResponseWriter, r *http.Request) {
+func (v *Server) cell(r *http.Request) (any, error) {
 	rec, err := v.lookup(r.PathValue("key"))
 	if err != nil {
-		reply(w, nil, err)
-		return
+		return nil, err
 	}
 	b, err := rec.JSON()
-	reply(w, json.RawMessage(b), err)
+	return json.RawMessage(b), err
 }
 
-func (v *Server) diff(w http.ResponseWriter, r *http.Request) {
+func (v *Server) diff(r *http.Request) (any, error) {
 	a, err1 := v.lookup(r.FormValue("a"))
 	b, err2 := v.lookup(r.FormValue("b"))
 	if err := errors.Join(err1, err2); err != nil {
-		reply(w, nil, err)
-		return
+		return nil, err
 	}
-	c, err := lab.Diff(a, b)
-	reply(w, c, err)
+	return lab.Diff(a, b)
 }
 
 // artifact sends a file of a cell; anything but a picture is a download.
 func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
-	rec, err := v.lookup(r.PathValue("key"))
-	if err != nil {
-		reply(w, nil, err)
-		return
-	}
 	name := r.PathValue("name")
-	f, err := v.store.OpenArtifact(rec, name)
+	rec, err := v.lookup(r.PathValue("key"))
+	var f *os.File
+	if err == nil {
+		f, err = v.store.OpenArtifact(rec, name)
+	}
 	if err != nil {
 		reply(w, nil, err)
 		return
@@ -194,12 +195,9 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			continue // removed since, or unfinished
 		}
-		row, err := rec.Flatten()
-		if err != nil {
-			reply(w, nil, err)
-			return
+		if row, err := rec.Flatten(); err == nil { // it was flattened for the page before
+			rows = append(rows, row)
 		}
-		rows = append(rows, row)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if err := lab.WriteCSV(w, rows); err != nil {

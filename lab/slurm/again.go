@@ -3,7 +3,6 @@ package slurm
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 )
 
@@ -56,14 +55,7 @@ func (f *follower) death(ctx context.Context, left []*line) []*line {
 		}
 	}
 	if len(left) > 0 {
-		f.say("task %d of array %v ended as %s; submitting %s of it again", task, sub.ids, state, cells(len(left)))
+		f.say("task %d of array %v ended as %s; cells of it that are submitted again: %d", task, sub.ids, state, len(left))
 	}
 	return left
-}
-
-func cells(n int) string {
-	if n == 1 {
-		return "1 cell"
-	}
-	return fmt.Sprintf("%d cells", n)
 }

@@ -77,23 +77,18 @@ func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
 
 // recall yields the stored cells and opens the others.
 func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
-	missing := map[lab.Key]bool{}
 	for _, j := range f.store.Missing(jobs) {
-		missing[j.Record().Key] = true
+		l := &line{job: j}
+		f.order = append(f.order, l)
+		f.open[j.Record().Key] = l
 	}
 	seen := map[lab.Key]bool{}
 	for _, j := range jobs {
 		id := j.Record()
-		if seen[id.Key] {
+		if f.open[id.Key] != nil || seen[id.Key] {
 			continue
 		}
 		seen[id.Key] = true
-		if missing[id.Key] {
-			l := &line{job: j}
-			f.order = append(f.order, l)
-			f.open[id.Key] = l
-			continue
-		}
 		lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
 		if !f.yield(j, nil) {
 			return
@@ -108,7 +103,7 @@ func (f *follower) pickUp(q map[string]tasks) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
-		sub := &submission{name: name, dir: filepath.Join(root(f.store), name), ids: q[name].ids}
+		sub := &submission{name: name, dir: filepath.Join(root(f.store), name), ids: q[name].ids, progressed: map[int]bool{}}
 		_, err := fmt.Sscan(name[strings.LastIndexByte(name, '-')+1:], &sub.tasks)
 		if err != nil || sub.tasks < 1 || !q[name].anyLive() {
 			continue
@@ -254,7 +249,7 @@ func (f *follower) land(ctx context.Context, l *line) bool {
 	}
 	lab.Report(ctx, r, lab.Event{Kind: lab.Stored, Seconds: r.Manifest.Seconds})
 	delete(f.open, r.Key)
-	l.sub.progress(l.task)
+	l.sub.progressed[l.task] = true
 	f.yield(l.job, nil)
 	return true
 }
@@ -265,7 +260,7 @@ func (f *follower) fail(ctx context.Context, l *line) bool {
 	if err != nil {
 		return false
 	}
-	l.sub.progress(l.task)
+	l.sub.progressed[l.task] = true
 	f.giveUp(ctx, l, errors.New(r.Error))
 	return true
 }
@@ -343,14 +338,7 @@ func (f *follower) tidy() {
 			continue
 		}
 		landed, err := f.store.Statuses(lines)
-		if err != nil {
-			continue
-		}
-		whole := true
-		for _, id := range lines {
-			whole = whole && landed[id.Key].Stored
-		}
-		if whole {
+		if err == nil && !slices.ContainsFunc(lines, func(id lab.Record) bool { return !landed[id.Key].Stored }) {
 			_ = os.RemoveAll(sub.dir) // a task that is just ending may still hold its log
 		}
 	}

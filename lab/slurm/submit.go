@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,13 +30,6 @@ type submission struct {
 	progressed map[int]bool
 }
 
-func (sub *submission) progress(task int) {
-	if sub.progressed == nil {
-		sub.progressed = map[int]bool{}
-	}
-	sub.progressed[task] = true
-}
-
 const (
 	namePrefix = "coupling-"
 	linesFile  = "lines.jsonl"
@@ -52,7 +44,7 @@ func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, er
 		tasks = min(tasks, e.Tasks)
 	}
 	name := fmt.Sprintf("%s%s-%d", namePrefix, strings.ToLower(rand.Text()[:12]), tasks)
-	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: tasks}
+	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: tasks, progressed: map[int]bool{}}
 	if strings.ContainsAny(sub.dir, "\"\\\n") {
 		return nil, fmt.Errorf("slurm: store %q: quotes, backslashes and line ends have no place in an sbatch script", s.Dir)
 	}
@@ -84,9 +76,9 @@ func (e Executor) script(sub *submission) string {
 	option("open-mode", "append")
 	b.WriteString("#SBATCH --requeue\n")
 	for _, o := range []struct{ name, value string }{
-		{"partition", e.Partition}, {"time", e.Time}, {"mem", e.Mem}, {"cpus-per-task", positive(e.CPUs)}, {"gpus", positive(e.GPUs)},
+		{"partition", e.Partition}, {"time", e.Time}, {"mem", e.Mem}, {"cpus-per-task", fmt.Sprint(e.CPUs)}, {"gpus", fmt.Sprint(e.GPUs)},
 	} {
-		if o.value != "" {
+		if o.value != "" && o.value != "0" {
 			option(o.name, o.value)
 		}
 	}
@@ -100,13 +92,6 @@ func (e Executor) script(sub *submission) string {
 	fmt.Fprintf(&b, "exec %s %s \"$SLURM_ARRAY_TASK_ID\" --stride %d\n",
 		jobfile.Quote(e.Command...), jobfile.Quote(filepath.Join(sub.dir, linesFile)), sub.tasks)
 	return b.String()
-}
-
-func positive(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
 }
 
 // submit submits the array to Slurm. If sbatch failed but the array is in the queue, only the
@@ -145,18 +130,10 @@ func (sub *submission) read() ([]lab.Record, error) {
 // tail returns the log of a task and its last lines.
 func (sub *submission) tail(task int) (path, text string) {
 	path = filepath.Join(sub.dir, "log", fmt.Sprintf("%d.log", task))
-	f, err := os.Open(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", ""
 	}
-	defer f.Close()
-	if fi, err := f.Stat(); err == nil {
-		_, _ = f.Seek(max(0, fi.Size()-2000), io.SeekStart)
-	}
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return "", ""
-	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines := strings.Split(strings.TrimSpace(string(b[max(0, len(b)-2000):])), "\n")
 	return path, strings.Join(lines[max(0, len(lines)-8):], "\n")
 }

@@ -27,11 +27,13 @@ type value struct {
 type values map[string]value
 
 func (s values) with(name string, v value) values {
-	out := maps.Clone(s)
-	if out == nil {
-		out = values{}
-	}
-	out[name] = v
+	return s.merged(values{name: v})
+}
+
+func (s values) merged(more values) values {
+	out := values{}
+	maps.Copy(out, s)
+	maps.Copy(out, more)
 	return out
 }
 
@@ -84,11 +86,20 @@ func put(at map[string]any, name string, v any) error {
 	return put(inner, rest, v)
 }
 
-// get returns the value of a dotted name in an object, nil if there is none.
-func get(v any, name string) any {
-	for part := range strings.SplitSeq(name, ".") {
-		m, _ := v.(map[string]any)
-		v = m[part]
+// get returns the value at a dotted path: names in objects, and from 0 the places in lists. It is nil if there is none.
+func get(v any, path string) any {
+	for part := range strings.SplitSeq(path, ".") {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[part]
+		case []any:
+			i, err := strconv.ParseUint(part, 10, 0)
+			if v = nil; err == nil && i < uint64(len(in)) {
+				v = in[i]
+			}
+		default:
+			return nil
+		}
 	}
 	return v
 }
@@ -210,12 +221,7 @@ func same(have, want any) bool {
 
 func (s step) expand(v values) (out []values, err error) {
 	for _, set := range s.list {
-		c := maps.Clone(v)
-		if c == nil {
-			c = values{}
-		}
-		maps.Copy(c, set)
-		out = append(out, c)
+		out = append(out, v.merged(set))
 	}
 	if s.list != nil {
 		return out, nil

@@ -10,8 +10,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"coupling/lab"
 )
@@ -160,30 +158,16 @@ func (h Halving) Best(s *lab.Store, jobs []lab.Job, n int) ([]Ranked, error) {
 	return nil, nil
 }
 
-// metric returns the number at a dotted path into a result: names of members,
-// and from 0 the places in lists.
+// metric returns the number at a dotted path into a result.
 func metric(value []byte, path string) (float64, error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
 		return 0, err
 	}
-	for part := range strings.SplitSeq(path, ".") {
-		switch in := v.(type) {
-		case map[string]any:
-			v = in[part]
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(in) {
-				return 0, fmt.Errorf("%q is no place in a list of %d", part, len(in))
-			}
-			v = in[i]
-		default:
-			return 0, fmt.Errorf("%q goes into %v", part, v)
-		}
-	}
+	v = get(v, path)
 	x, ok := lab.Number(v)
 	if !ok {
-		return 0, fmt.Errorf("%v is no number", v)
+		return 0, fmt.Errorf("want a number, have %v", v)
 	}
 	return x, nil
 }
