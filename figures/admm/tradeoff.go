@@ -76,8 +76,8 @@ func trades(cells []lab.Result[RunParams, RunOut]) (out [][]trade) {
 func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	lines := trades(v.Cells)
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
-	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Legend: style.BottomRight, Aspect: 1}
-	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .6, Max: 1.02}, Legend: style.BottomRight, Aspect: 1}
+	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Aspect: 1}
+	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .6, Max: 1.02}, Aspect: 1}
 	both.Items = append(both.Items, style.Rule{At: 1})
 	etas.Items = append(etas.Items, style.Rule{At: 1})
 	table := lab.Table{Name: "utility", Caption: "Utility as a part of the optimum, mean ± standard deviation over the noise.", Header: []string{"η", "α_p", "last plan", "feasible plan"}}
@@ -92,7 +92,7 @@ func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 		if i == 0 {
 			both.Items = append(both.Items, last, feasible)
 		}
-		feasible.Name, feasible.Series, feasible.Lo, feasible.Hi = fmt.Sprintf("η = %g", line[0].eta), i, nil, nil
+		feasible.Name, feasible.Series, feasible.Lo, feasible.Hi = fmt.Sprintf("η = %g", line[0].eta), 3*i, nil, nil
 		etas.Items = append(etas.Items, feasible)
 	}
 	return lab.Exhibit{

@@ -362,7 +362,7 @@ func rollPanel(title, name string, open func(string) (*os.File, error), roll *ma
 	points.Radius, points.Opacity = 1.1, .6
 	source.Color, source.Radius, source.Opacity = style.DarkGrey, .8, .6
 	return style.Plot{
-		Title: title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Aspect: 1.1, Legend: style.Hidden,
+		Title: title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Aspect: 1.1, NoLegend: true,
 		Items: []plot.Plotter{target, source, points},
 	}
 }

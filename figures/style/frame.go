@@ -140,9 +140,6 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 		at := vg.Rectangle{Min: vg.Point{X: d.Max.X + barGap, Y: d.Min.Y}, Max: vg.Point{X: d.Max.X + barGap + p.Bar.width(), Y: d.Max.Y}}
 		p.Bar.Draw(draw.Canvas{Canvas: c, Rectangle: at})
 	}
-	if p.Legend == BottomRight {
-		Key(p.Items...).useful().inside(d)
-	}
 }
 
 func (p Plot) drawX(d draw.Canvas, g *plot.Plot) {

@@ -97,7 +97,7 @@ func threePanels() style.Panels {
 		Y:     style.Axis{Label: `\i{W}_{2}^{2}`, Include: []float64{0}},
 		Items: []plot.Plotter{
 			style.Rule{At: 1, Label: "unregularised"},
-			style.Points{Name: "estimate", Series: 5, X: []float64{.01, .03, .1, .3, 1, 3, 10}, Y: []float64{1.02, 1.05, 1.2, 1.6, 2.2, 3.4, 4.1}, Lo: []float64{.9, .95, 1.1, 1.4, 2, 3.1, 3.7}, Hi: []float64{1.2, 1.2, 1.3, 1.8, 2.5, 3.8, 4.4}},
+			style.Points{Name: "estimate", Series: 5, X: []float64{.01, .03, .1, .3, 1, 3, 10}, Y: []float64{1.02, 1.05, 1.2, 1.6, 2.2, 3.4, 4.1}},
 			style.Note{X: .3, Y: 1.6, Text: "knee", DX: -18, DY: 16},
 		},
 	}
@@ -232,7 +232,6 @@ func clouds() style.Plot {
 
 func scores() style.Table {
 	return style.Table{
-		Title:  "Downstream accuracy, ε = 10, δ = 10^{−5}",
 		Header: []string{"Method", "MNIST", "Fashion", `FID ↓`},
 		Rows: [][]string{
 			{"G-PATE", "80.9", "69.3", "177.2"},
@@ -286,7 +285,7 @@ func broken() style.Plot {
 				Name: "band", X: []float64{0, 2, 4, 6, 8, 10}, Y: []float64{30, 25, 22, 20, 19, 18},
 				Lo: []float64{20, 10, 0, -5, 10, 10}, Hi: []float64{40, 38, inf, 33, 30, 28}, Series: 1,
 			},
-			style.Points{Name: "points", X: []float64{1, 2, 3}, Y: []float64{3, -1, 1}, Lo: []float64{2, nan, 0}, Hi: []float64{4, nan, 2}, Series: 2},
+			style.Points{Name: "points", X: []float64{1, 2, 3}, Y: []float64{3, -1, 1}, Series: 2},
 		},
 	}
 }

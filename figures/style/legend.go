@@ -8,16 +8,6 @@ import (
 	"coupling/figures/style/paper"
 )
 
-// Place is where a legend stands.
-type Place int
-
-// The places of a legend.
-const (
-	Below       Place = iota // under the axes, in as many columns as fit
-	BottomRight              // within the axes
-	Hidden
-)
-
 // Entry is one line of a legend.
 type Entry struct {
 	Name  string
@@ -66,7 +56,7 @@ func (l Legend) useful() Legend {
 
 // outer is the legend below a plot.
 func (p Plot) outer() Legend {
-	if p.Legend != Below {
+	if p.NoLegend {
 		return nil
 	}
 	return Key(p.Items...).useful()
@@ -148,18 +138,6 @@ func (Legend) columnAt(c vg.Canvas, at vg.Point, entries []Entry) {
 		e.Thumb.Thumbnail(&thumb)
 		paper.Write(c, e.Name, sty, vg.Point{X: at.X + thumbWidth + thumbGap, Y: y})
 	}
-}
-
-// inside draws the legend in the lower right corner of the data area, on a veil that keeps it readable over data.
-func (l Legend) inside(c draw.Canvas) {
-	if len(l) == 0 {
-		return
-	}
-	const pad = 3
-	w, h := l.entryWidth()+2*pad, vg.Length(len(l))*rowHeight+2*pad
-	at := vg.Point{X: c.Max.X - w, Y: c.Min.Y + h + pad}
-	fill(c, vg.Rectangle{Min: vg.Point{X: at.X, Y: at.Y - h}, Max: vg.Point{X: at.X + w, Y: at.Y}}, Fade(White, 0.85))
-	l.columnAt(c, vg.Point{X: at.X + pad, Y: at.Y - pad}, l)
 }
 
 // thumbCentre is the middle of a thumbnail.

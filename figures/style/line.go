@@ -40,12 +40,8 @@ func (l Line) check() error {
 	if len(l.X) != len(l.Y) {
 		return fmt.Errorf("style: Line %q: %d X and %d Y: %w", l.Name, len(l.X), len(l.Y), ErrData)
 	}
-	return checkBand("Line", l.Name, len(l.Y), l.Lo, l.Hi)
-}
-
-func checkBand(kind, name string, n int, lo, hi []float64) error {
-	if len(lo) != len(hi) || (len(lo) != 0 && len(lo) != n) {
-		return fmt.Errorf("style: %s %q: %d Y, %d Lo and %d Hi: %w", kind, name, n, len(lo), len(hi), ErrData)
+	if n := len(l.Lo); n != len(l.Hi) || n != 0 && n != len(l.Y) {
+		return fmt.Errorf("style: Line %q: %d Y, %d Lo and %d Hi: %w", l.Name, len(l.Y), n, len(l.Hi), ErrData)
 	}
 	return nil
 }

@@ -75,10 +75,10 @@ func share(total, gap vg.Length, n int) vg.Length {
 	return (total - gap*vg.Length(n-1)) * vg.Length(1/float64(n))
 }
 
-// entries is the legend of all panels, below them. Plots whose own legend is inside of their axes keep it.
+// entries is the legend of all panels, below them.
 func (p Panels) entries() (l Legend) {
 	for _, it := range p.Items {
-		if q, ok := asPlot(it); ok && q.Legend == Below {
+		if q, ok := asPlot(it); ok && !q.NoLegend {
 			l = l.with(Key(q.Items...)...)
 		}
 	}
@@ -293,9 +293,7 @@ func (p Panels) itemHeight(it Drawer, w vg.Length) vg.Length {
 	if !ok {
 		return naturalHeight(it, w) + p.strip()
 	}
-	if q.Legend == Below {
-		q.Legend = Hidden
-	}
+	q.NoLegend = true
 	h := q.height(w)
 	if q.Title == "" {
 		h += p.strip()

@@ -17,8 +17,8 @@ type Plot struct {
 	Title string
 	X, Y  Axis
 	Items []plot.Plotter
-	// Legend places the legend, which lists the items that have a Name, if there are two or more.
-	Legend Place
+	// NoLegend leaves out the legend below, which lists the items that have a Name, if there are two or more.
+	NoLegend bool
 	// Bar is a colour bar on the right, from [Heat.Bar].
 	Bar *ColorBar
 	// Square makes a unit of x as long as a unit of y.

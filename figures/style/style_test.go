@@ -188,7 +188,7 @@ func TestAnyData(t *testing.T) {
 			Y: style.Axis{Log: rapid.Bool().Draw(t, "log y"), Min: value.Draw(t, "min"), Max: value.Draw(t, "max")},
 			Items: []plot.Plotter{
 				style.Line{Name: "a", X: x, Y: y, Lo: lo, Hi: hi, Marks: true},
-				style.Points{Name: "b", X: y, Y: x, Lo: lo, Hi: hi},
+				style.Points{Name: "b", X: y, Y: x},
 				style.Bars{Y: y},
 				style.Rule{At: value.Draw(t, "rule"), Label: "r"},
 				style.Note{X: value.Draw(t, "note"), Y: 1, Text: "n", DX: 5},

@@ -13,7 +13,6 @@ import (
 // Table is a table as papers print it: three horizontal rules and no others. Cells may be marked up, \b{0.97} say.
 // The first column is aligned left, the others right; a table too wide for its place is set smaller.
 type Table struct {
-	Title  string
 	Header []string
 	Rows   [][]string
 	// Left lists further columns that are aligned left.
@@ -62,20 +61,12 @@ func (t Table) widths(size vg.Length) (w []vg.Length, all vg.Length) {
 }
 
 func (t Table) height(vg.Length) vg.Length {
-	h := vg.Length(len(t.lines()))*tableRow + 6
-	if t.Title != "" {
-		h += paper.Height(t.Title, sans(titleSize)) + titleGap
-	}
-	return h
+	return vg.Length(len(t.lines()))*tableRow + 6
 }
 
 // Draw draws the table at the top of the rectangle, over its width.
 func (t Table) Draw(c draw.Canvas) {
 	y := c.Max.Y
-	if t.Title != "" {
-		paper.Write(c, t.Title, textStyle(titleSize, draw.XCenter, draw.YTop), vg.Point{X: c.Center().X, Y: y})
-		y -= paper.Height(t.Title, sans(titleSize)) + titleGap
-	}
 	size := vg.Length(tableSize)
 	w, all := t.widths(size)
 	if room := c.Size().X; all > room {
