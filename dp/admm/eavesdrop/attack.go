@@ -89,11 +89,11 @@ func newFit(a Attack, r *Record, id admm.ID) *fit {
 	if a.Zeta > 0 {
 		f.prior = 12 / ((a.Hi - a.Lo) * (a.Hi - a.Lo))
 	}
-	sign, at := -1.0, id.Index // in Graph.Nodes
+	sign := -1.0
 	if id.Side == admm.Source {
-		sign, at = 1, r.Problem.Graph.Targets+id.Index
+		sign = 1
 	}
-	own := r.Problem.Graph.Incidence()[at]
+	own := r.Problem.Graph.Incidence()[slices.Index(r.Problem.Graph.Nodes(), id)]
 	for _, at := range r.rounds {
 		c, v := make([]float64, len(own)), make([]float64, len(own))
 		for k, e := range own {
@@ -101,10 +101,7 @@ func newFit(a Attack, r *Record, id admm.ID) *fit {
 		}
 		f.eta, f.centre, f.seen = append(f.eta, at.eta), append(f.centre, c), append(f.seen, v)
 	}
-	f.theta = make([]float64, len(own))
-	for k := range f.theta {
-		f.theta[k] = (a.Lo + a.Hi) / 2
-	}
+	f.theta = slices.Repeat([]float64{(a.Lo + a.Hi) / 2}, len(own))
 	f.value = f.objective(f.theta)
 	return f
 }

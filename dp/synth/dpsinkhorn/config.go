@@ -149,18 +149,11 @@ func (t Training) check(p synth.Public) error {
 	if _, whole := t.Sanitiser.(WholeBatch); t.Parameters && !whole {
 		return bad("Parameters: the sanitiser is %v: must be a WholeBatch", t.Sanitiser)
 	}
-	switch {
-	case t.Images < 0:
-		return bad("Images = %d: must not be negative", t.Images)
-	case t.Steps < 0:
-		return bad("Steps = %d: must not be negative", t.Steps)
-	case !(t.Rate > 0 && t.Rate <= 1):
-		return bad("Rate = %g: must be in (0, 1]", t.Rate)
+	if t.Images < 0 || t.Steps < 0 {
+		return bad("Images = %d, Steps = %d: must not be negative", t.Images, t.Steps)
 	}
-	if _, err := t.Loss.withDefaults(p.Values(), len(p.Classes)); err != nil {
-		return err
-	}
-	return t.checkSanitiser()
+	_, err := t.Loss.withDefaults(p.Values(), len(p.Classes))
+	return check.All(in.Rate(t.Rate), err, t.checkSanitiser())
 }
 
 // checkSanitiser refuses bounds and noise that are negative or NaN, with which there would be no

@@ -74,12 +74,6 @@ func pull(s, w, d []float64, clip float64) {
 	}
 }
 
-// sums is the part of one class in a release.
-type sums struct {
-	mass []float64  // Σ_y w_i(y)
-	move *mat.Dense // Σ_y s_i(y)(y − x_i)
-}
-
 // visitor is called with each record of a batch and its distances.
 type visitor func(y, d []float64)
 
@@ -131,31 +125,32 @@ func (r *records) visit(dev *device.Device, table *device.Array, l int, in []boo
 // workers is how many parts run at once; sums are exact, so that results do not depend on it.
 func workers() int { return runtime.GOMAXPROCS(0) }
 
-// transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l.
-func (r *records) transport(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, clip float64) (sums, error) {
+// transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l: mass[i] = Σ_y w_i(y), row i of move is
+// Σ_y s_i(y)(y − x_i).
+func (r *records) transport(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, clip float64) (mass []float64, move *mat.Dense, err error) {
 	n, dim := c.x.Dims()
-	out := sums{mass: make([]float64, n), move: mat.NewDense(n, dim, nil)}
-	err := r.visit(dev, table, l, in, c, func() (visitor, func()) {
-		mass, pulled, w, s, move := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), mat.NewDense(n, dim, nil)
+	mass, move = make([]float64, n), mat.NewDense(n, dim, nil)
+	err = r.visit(dev, table, l, in, c, func() (visitor, func()) {
+		held, pulled, w, s, moved := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), mat.NewDense(n, dim, nil)
 		return func(y, d []float64) {
 				c.weights(w, d)
 				pull(s, w, d, clip)
-				floats.Add(mass, w)
+				floats.Add(held, w)
 				floats.Add(pulled, s)
 				for i, u := range s {
 					if u > 0 {
-						floats.AddScaled(move.RawRowView(i), u, y)
+						floats.AddScaled(moved.RawRowView(i), u, y)
 					}
 				}
 			}, func() {
-				floats.Add(out.mass, mass)
-				out.move.Add(out.move, move)
+				floats.Add(mass, held)
+				move.Add(move, moved)
 				for i, u := range pulled {
-					floats.AddScaled(out.move.RawRowView(i), -u, c.x.RawRowView(i))
+					floats.AddScaled(move.RawRowView(i), -u, c.x.RawRowView(i))
 				}
 			}
 	})
-	return out, err
+	return mass, move, err
 }
 
 // triangle is the number of entries on and above the diagonal.

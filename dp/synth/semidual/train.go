@@ -70,17 +70,9 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 	return t
 }
 
-// train makes all releases, and a model of them.
-func (t *trainer) train(ctx context.Context, p synth.Public) (*Model, error) {
-	spread, err := t.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return t.model(p, spread), nil
-}
-
-// run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms. It returns covariances about them.
-func (t *trainer) run(ctx context.Context) (spread []*mat.SymDense, err error) {
+// train makes all releases, and a model of them. It grows the atoms: the mean of a class, then a quarter, a half and all of its atoms.
+func (t *trainer) train(ctx context.Context, p synth.Public) (m *Model, err error) {
+	var spread []*mat.SymDense // covariances about the atoms
 	for l := range t.x {
 		t.x[l], t.v[l], t.held[l] = t.start(), make([]float64, 1), make([]float64, 1)
 	}
@@ -106,7 +98,7 @@ func (t *trainer) run(ctx context.Context) (spread []*mat.SymDense, err error) {
 			}
 		}
 	}
-	return spread, nil
+	return t.model(p, spread), nil
 }
 
 // level is a number of atoms of a class and the number of steps that move them.
@@ -173,14 +165,14 @@ func (t *trainer) answer(in []bool) (values []float64, err error) {
 	fm, fx := t.factors()
 	for l := range t.x {
 		c := newCloud(t.x[l], t.v[l], t.Reg)
-		s, err := t.rec.transport(t.dev, t.table[l], l, in, c, t.Clip)
+		mass, move, err := t.rec.transport(t.dev, t.table[l], l, in, c, t.Clip)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range s.mass {
+		for _, m := range mass {
 			values = append(values, fm*m)
 		}
-		for _, g := range s.move.RawMatrix().Data {
+		for _, g := range move.RawMatrix().Data {
 			values = append(values, fx*g)
 		}
 	}
