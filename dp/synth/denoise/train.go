@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/data"
+	"coupling/dp/internal/check"
 	"coupling/dp/sgd"
 	"coupling/dp/synth"
 	"coupling/lab/device"
@@ -78,12 +79,9 @@ func (d *denoiser) training(r *records) sgd.Training {
 // Train fits a denoiser to private images and returns a *Generator. All randomness comes from the key. The error wraps
 // release.ErrLedger where r.Dir holds another run.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	p, err := synth.PublicOf(images)
-	if err != nil {
+	c, outOfRange := c.withDefaults()
+	if err := check.All(err, outOfRange); err != nil {
 		return nil, err
 	}
 	d := newDenoiser(c, p)

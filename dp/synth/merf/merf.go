@@ -48,6 +48,15 @@ func (c Config) withDefaults() (Config, error) {
 	return c, err
 }
 
+// filled is withDefaults for images of that kind.
+func (c Config) filled(p synth.Public) (Config, error) {
+	c, err := c.withDefaults()
+	if err == nil && len(p.Classes) > c.Batch {
+		err = in.Bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
+	}
+	return c, err
+}
+
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
@@ -62,14 +71,12 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 
 // Event is the Gaussian mechanism, once.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
-	c, err := c.withDefaults()
+	c, err := c.filled(p)
 	switch {
 	case err != nil:
 		return nil, err
 	case c.NoiseMultiplier == 0:
 		return nil, in.NoNoise()
-	case len(p.Classes) > c.Batch:
-		return nil, in.Bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
 	return dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
@@ -88,16 +95,10 @@ type fit struct {
 // Train releases the means and fits a generator to them; it returns a *Generator. With r.Dir it
 // resumes from a checkpoint and makes the same release.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	p, err := synth.PublicOf(images)
-	if err != nil {
+	c, outOfRange := c.filled(p)
+	if err := check.All(err, outOfRange); err != nil {
 		return nil, err
-	}
-	if len(p.Classes) > c.Batch {
-		return nil, in.Bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
 	run, err := r.Begin(dev, images, 1, map[string]any{"mechanism": "DP-MERF", "settings": c})
 	if err != nil {

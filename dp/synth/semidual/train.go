@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
@@ -38,15 +39,9 @@ type trainer struct {
 // releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
 // outside the classes, or so many records that sums of them would round.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	p, err := synth.PublicOf(images)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.checkRecords(p); err != nil {
+	c, outOfRange := c.withDefaults()
+	if err := check.All(err, outOfRange, c.checkRecords(p)); err != nil {
 		return nil, err
 	}
 	out, err := r.Begin(dev, images, c.Steps+c.spreads(), map[string]any{"mechanism": "semi-dual", "settings": c})
