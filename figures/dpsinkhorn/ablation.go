@@ -91,7 +91,7 @@ func partsGrid(set lab.Setting) (out []Params) {
 func searchGrid(set lab.Setting, fashion bool) (out []Params) {
 	rows := searchRows[fashion]
 	if set.Preset == lab.Quick || set.Preset == lab.Smoke {
-		few := map[bool][]int{false: {0, 7, 8}, true: {0, 7, 8}}[fashion]
+		few := []int{0, 7, 8}
 		rows = nil
 		for _, i := range few[lab.Pick(set.Preset, len(few)-1, 0, 0, 0):] {
 			rows = append(rows, searchRows[fashion][i])

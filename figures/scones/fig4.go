@@ -92,7 +92,6 @@ func ignoreSourceNets(_ RollNetParams, v *RollNetOut) { v.WS, v.OffBP = 10, v.Sp
 // RollOut are measures of the samples. Artifacts: sources, target, and the pictures' points bp, scones, mala, atoms.
 type RollOut struct {
 	Cost    float64 `json:"cost"`   // E c under the discrete plan
-	Effect  float64 `json:"effect"` // perplexity of a row
 	FarBP   float64 `json:"far_bp"` // share farther than 1 from the roll's points
 	FarS    float64 `json:"far_scones"`
 	FarMALA float64 `json:"far_mala"`
@@ -163,16 +162,6 @@ func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 		return RollOut{}, err
 	}
 	out := RollOut{Cost: w.plan.Sharp()}
-	weights := w.phi.Conditional(w.sources)
-	for i := range p.Sources {
-		h := 0.
-		for _, v := range weights.RawRowView(i) {
-			if v > 0 {
-				h -= v * math.Log(v)
-			}
-		}
-		out.Effect += math.Exp(h) / float64(p.Sources)
-	}
 	var annealed, mala *mat.Dense
 	if annealed, err = w.anneal(ctx, c, "sources", w.coupling, w.sources, p.Each); err != nil {
 		return out, err

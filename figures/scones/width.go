@@ -71,7 +71,6 @@ type WidthOut struct {
 	Gap      []float64 `json:"gap"` // Raw: of the potentials as they are
 	Distance []float64 `json:"distance"`
 	Bound    []float64 `json:"bound"`
-	RawOver  float64   `json:"raw_over"` // largest distance over bound as printed
 }
 
 var widthOf = lab.Experiment[WidthParams, WidthOut]{Name: "scones/width", Version: 1, Run: runWidth}
@@ -129,9 +128,6 @@ func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Pro
 	}
 	o.Step, o.Gap = append(o.Step, float64(step)), append(o.Gap, s.Raw.Gap)
 	o.Distance, o.Bound = append(o.Distance, s.Distance), append(o.Bound, s.Bound)
-	if s.Raw.Bound > 1e-3 {
-		o.RawOver = max(o.RawOver, s.Raw.Distance/s.Raw.Bound)
-	}
 	return nil
 }
 
