@@ -38,7 +38,9 @@ func Diff(a, b Record) (Comparison, error) {
 	for _, col := range Columns([]Row{ra, rb}) {
 		d := Difference{Column: col, A: FormatCell(ra[col]), B: FormatCell(rb[col])}
 		d.Equal = d.A == d.B
-		if x, y, ok := numbers(ra[col], rb[col]); ok && !d.Equal {
+		x, okX := Number(ra[col])
+		y, okY := Number(rb[col])
+		if okX && okY && !d.Equal {
 			d.Change = fmt.Sprintf("%+.4g (%+.1f %%)", y-x, 100*(y-x)/math.Abs(x))
 		}
 		switch {
@@ -52,12 +54,6 @@ func Diff(a, b Record) (Comparison, error) {
 		}
 	}
 	return c, nil
-}
-
-func numbers(a, b any) (x, y float64, ok bool) {
-	x, okX := Number(a)
-	y, okY := Number(b)
-	return x, y, okX && okY
 }
 
 // Number returns the number in a cell of a [Row], if it holds one.

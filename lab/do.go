@@ -44,7 +44,8 @@ func Recall[P, R any](s *Store, e Experiment[P, R], seed uint64, p P) (Result[P,
 	if err != nil {
 		return Result[P, R]{Params: p}, err
 	}
-	return typed[P, R](s, j, p, true)(j.recall(s))
+	r, err := j.recall(s)
+	return typed[P, R](s, j, p, r, true, err)
 }
 
 // RecallAll returns the cells at ps in their order. Its error names the first
@@ -71,18 +72,16 @@ func Do[P, R any](ctx context.Context, s *Store, e Experiment[P, R], seed uint64
 	panic("lab: a sweep of one cell yielded none")
 }
 
-// typed returns a function that gives a job's record its types.
-func typed[P, R any](s *Store, j Job, p P, recalled bool) func(Record, error) (Result[P, R], error) {
-	return func(r Record, err error) (Result[P, R], error) {
-		out := Result[P, R]{Key: j.id.Key, Seed: j.id.Seed, Params: p}
-		if err == nil {
-			out, err = typedRecord[P, R](r)
-			out.dir = s.paths(r).files(r.Attempt)
-		}
-		out.Recalled = err == nil && recalled
-		out.OtherCode = out.Recalled && j.otherCode(r)
-		return out, err
+// typed gives a job's record its types.
+func typed[P, R any](s *Store, j Job, p P, r Record, recalled bool, err error) (Result[P, R], error) {
+	out := Result[P, R]{Key: j.id.Key, Seed: j.id.Seed, Params: p}
+	if err == nil {
+		out, err = typedRecord[P, R](r)
+		out.dir = s.paths(r).files(r.Attempt)
 	}
+	out.Recalled = err == nil && recalled
+	out.OtherCode = out.Recalled && j.otherCode(r)
+	return out, err
 }
 
 // recall returns the finished cell.

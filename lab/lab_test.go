@@ -578,7 +578,7 @@ func FuzzRecord(f *testing.F) {
 		f.Fatal(err)
 	}
 	id.Value = []byte(`{"mean":1}`)
-	b, err := id.encode()
+	b, err := id.JSON()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -593,7 +593,7 @@ func FuzzRecord(f *testing.F) {
 			}
 			return
 		}
-		again, err := r.encode()
+		again, err := r.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}

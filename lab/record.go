@@ -81,8 +81,8 @@ func (r Record) sum() string {
 // recordFormat is raised when the rules of keys, sums or JSON change.
 const recordFormat = 1
 
-// encode returns the file that holds r.
-func (r Record) encode() ([]byte, error) {
+// JSON returns the file that holds r: one line.
+func (r Record) JSON() ([]byte, error) {
 	r.Format = recordFormat
 	var err error
 	if r.Params, err = canonical(r.Params); err != nil {
@@ -133,6 +133,3 @@ func typedRecord[P, R any](r Record) (Result[P, R], error) {
 	}
 	return out, nil
 }
-
-// JSON returns the record as it is stored, one line.
-func (r Record) JSON() ([]byte, error) { return r.encode() }

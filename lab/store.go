@@ -131,7 +131,7 @@ func (s *Store) read(path string) (Record, error) {
 
 // store hands the file that holds r to write, which stores it durably and atomically.
 func (r Record) store(write func([]byte) error) error {
-	b, err := r.encode()
+	b, err := r.JSON()
 	if err != nil {
 		return fmt.Errorf("lab: cannot store %s %s: %w", r.Experiment, r.Key, err)
 	}

@@ -20,17 +20,12 @@ import (
 // While other cells are missing, Sweep leaves a cell to the process that computes it, so processes
 // that sweep the same cells share the work.
 func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
-	type outcome struct {
-		r   Result[P, R]
-		err error
-	}
 	return func(yield func(Result[P, R], error) bool) {
-		early, next := map[int]outcome{}, 0
+		early, next := map[int]func() (Result[P, R], error){}, 0
 		for i, land := range sweep(ctx, s, e, workers, seed, ps) {
-			r, err := land()
-			early[i] = outcome{r, err}
-			for o, ok := early[next]; ok; o, ok = early[next] {
-				if !yield(o.r, o.err) {
+			early[i] = land
+			for land, ok := early[next]; ok; land, ok = early[next] {
+				if !yield(land()) {
 					return
 				}
 				delete(early, next)
@@ -70,7 +65,7 @@ func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 		}
 		for l := range share(ctx, s, nil, workers, jobs) {
 			if !yield(l.place, func() (Result[P, R], error) {
-				return typed[P, R](s, l.job, params[l.place], l.recalled)(l.record, l.err)
+				return typed[P, R](s, l.job, params[l.place], l.record, l.recalled, l.err)
 			}) {
 				return
 			}

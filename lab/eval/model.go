@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -64,11 +65,7 @@ func (m *Model) Name() (string, error) {
 // Predict returns the most probable class of each image.
 func (m *Model) Predict(ctx context.Context, images *data.Images) ([]int, error) {
 	out := make([]int, 0, images.Len())
-	err := m.each(ctx, images, true, func(logits []float32, width int) {
-		for at := 0; at < len(logits); at += width {
-			out = append(out, largest(logits[at:at+width]))
-		}
-	})
+	err := m.each(ctx, images, true, func(logits []float32) { out = append(out, largest(logits)) })
 	return out, err
 }
 
@@ -76,15 +73,12 @@ func (m *Model) Predict(ctx context.Context, images *data.Images) ([]int, error)
 // its logits.
 func (m *Model) Certainty(ctx context.Context, images *data.Images) ([]float64, error) {
 	out := make([]float64, 0, images.Len())
-	err := m.each(ctx, images, true, func(logits []float32, width int) {
-		for at := 0; at < len(logits); at += width {
-			row := logits[at : at+width]
-			top, sum := row[largest(row)], 0.
-			for _, l := range row {
-				sum += math.Exp(float64(l - top))
-			}
-			out = append(out, 1/sum)
+	err := m.each(ctx, images, true, func(logits []float32) {
+		top, sum := logits[largest(logits)], 0.
+		for _, l := range logits {
+			sum += math.Exp(float64(l - top))
 		}
+		out = append(out, 1/sum)
 	})
 	return out, err
 }
@@ -93,9 +87,7 @@ func (m *Model) Certainty(ctx context.Context, images *data.Images) ([]float64, 
 // 128 for the CNN, 84 for LeNet.
 func (m *Model) Of(ctx context.Context, images *data.Images) (*mat.Dense, error) {
 	var rows []float64
-	width := 0
-	err := m.each(ctx, images, false, func(x []float32, w int) {
-		width = w
+	err := m.each(ctx, images, false, func(x []float32) {
 		for _, v := range x {
 			rows = append(rows, float64(v))
 		}
@@ -106,7 +98,7 @@ func (m *Model) Of(ctx context.Context, images *data.Images) (*mat.Dense, error)
 	if err != nil {
 		return nil, err
 	}
-	return mat.NewDense(images.Len(), width, rows), nil
+	return mat.NewDense(images.Len(), len(rows)/images.Len(), rows), nil
 }
 
 // Test classifies images that have labels.
@@ -121,9 +113,9 @@ func (m *Model) Test(ctx context.Context, real *data.Images) (*Score, error) {
 	return newScore(real.Labels, predicted)
 }
 
-// each runs all images through the network, a batch at a time, and calls f with rows of logits or
-// of features.
-func (m *Model) each(ctx context.Context, images *data.Images, logits bool, see func(rows []float32, width int)) error {
+// each runs all images through the network, a batch at a time, and calls see with each image's logits or
+// features.
+func (m *Model) each(ctx context.Context, images *data.Images, logits bool, see func(row []float32)) error {
 	if err := m.fits(images); err != nil {
 		return err
 	}
@@ -138,7 +130,9 @@ func (m *Model) each(ctx context.Context, images *data.Images, logits bool, see 
 		if err != nil {
 			return err
 		}
-		see(rows, width)
+		for row := range slices.Chunk(rows, width) {
+			see(row)
+		}
 	}
 	return nil
 }
