@@ -168,7 +168,7 @@ func (p Problem) feasible() error {
 		if need == 0 {
 			continue
 		}
-		f, nodes := p.network(side)
+		f, nodes, _ := p.network(side, make([]float64, len(p.Graph.Edges)))
 		reached := f.Run()
 		for _, cut := range p.cuts(side, func(id ID) bool { return reached[nodes[id.Side]+id.Index] }) {
 			if cut.Need > cut.Have*(1+rounding) {
@@ -214,22 +214,26 @@ func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
 	return out
 }
 
-// network is the flow problem of supplying the needs of side's nodes through its edges from the
-// other side.
-func (p Problem) network(side Side) (*flow.Flow, [2]int) {
-	nodes := [2]int{2, 2 + p.Graph.Targets}
-	f := flow.New(2+p.Graph.Targets+p.Graph.Sources, 0, 1, len(p.Graph.Edges)+p.Graph.Targets+p.Graph.Sources)
-	for i := range p.size(side) {
-		f.Add(0, nodes[side]+i, p.Bounds(ID{side, i}).Min, 0)
+// network is the flow problem of bringing side's nodes to their Min from a plan: flow begins at the nodes that lack something, and ends at
+// nodes of the other side that may have more and at those of side that have more than their Min. nodes are the first of each side, arcs
+// those of the edges, whose reverse is what the plan has there.
+func (p Problem) network(side Side, plan []float64) (f *flow.Flow, nodes [2]int, arcs []int) {
+	nodes = [2]int{2, 2 + p.Graph.Targets}
+	f = flow.New(2+p.Graph.Targets+p.Graph.Sources, 0, 1, len(plan)+p.Graph.Targets+p.Graph.Sources)
+	for i, t := range p.totals(plan, side) {
+		if spare := t - p.Bounds(ID{side, i}).Min; spare > 0 {
+			f.Add(nodes[side]+i, 1, spare, 0)
+		} else {
+			f.Add(0, nodes[side]+i, -spare, 0)
+		}
 	}
-	for i := range p.size(1 - side) {
-		f.Add(nodes[1-side]+i, 1, p.Bounds(ID{1 - side, i}).Max, 0)
+	for i, t := range p.totals(plan, 1-side) {
+		f.Add(nodes[1-side]+i, 1, max(0, p.Bounds(ID{1 - side, i}).Max-t), 0)
 	}
-	for _, e := range p.Graph.Edges {
-		ends := [2]int{nodes[Target] + e.Target, nodes[Source] + e.Source}
-		f.Add(ends[side], ends[1-side], math.Inf(1), 0)
+	for i, e := range p.Graph.Edges {
+		arcs = append(arcs, f.Add(nodes[side]+e.end(side), nodes[1-side]+e.end(1-side), math.Inf(1), plan[i]))
 	}
-	return f, nodes
+	return f, nodes, arcs
 }
 
 // Repair returns a plan that meets all bounds, up to the rounding of sums, near a plan that almost
@@ -270,33 +274,17 @@ func (p Problem) scaleDown(plan []float64, side Side) {
 	}
 }
 
-// fill brings every node of the side to its Min. A path begins at a node of the other side that may have more, or at one of this side
+// fill brings every node of the side to its Min. A path ends at a node of the other side that may have more, or at one of this side
 // that has more than its Min; along it amounts rise and fall in turn, so that totals change at its ends only.
 func (p Problem) fill(plan []float64, side Side) {
-	totals, others := p.totals(plan, side), p.totals(plan, 1-side)
 	lack := 0.0
-	for i, t := range totals {
+	for i, t := range p.totals(plan, side) {
 		lack = max(lack, p.Bounds(ID{side, i}).Min*(1-rounding)-t)
 	}
 	if lack <= 0 {
 		return
 	}
-	at := [2]int{2, 2 + p.Graph.Targets}
-	f := flow.New(2+p.Graph.Targets+p.Graph.Sources, 0, 1, len(plan)+p.Graph.Targets+p.Graph.Sources)
-	for i, t := range others {
-		f.Add(0, at[1-side]+i, max(0, p.Bounds(ID{1 - side, i}).Max-t), 0)
-	}
-	for i, t := range totals {
-		if spare := t - p.Bounds(ID{side, i}).Min; spare > 0 {
-			f.Add(0, at[side]+i, spare, 0)
-		} else {
-			f.Add(at[side]+i, 1, -spare, 0)
-		}
-	}
-	arcs := make([]int, len(plan))
-	for i, e := range p.Graph.Edges {
-		arcs[i] = f.Add(at[1-side]+e.end(1-side), at[side]+e.end(side), math.MaxFloat64, plan[i])
-	}
+	f, _, arcs := p.network(side, plan)
 	f.Run()
 	for i, a := range arcs {
 		plan[i] = f.Back(a)

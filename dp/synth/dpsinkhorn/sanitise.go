@@ -140,10 +140,6 @@ func sanitise(s Sanitiser, g *device.Array, out *release.Run, step int) error {
 	if values, err = out.Release("gradient", step, values, s.Noise(), s.Sensitivity(g.Dim(0))); err != nil {
 		return err
 	}
-	noisy := make([]float32, len(values))
-	for i, v := range values {
-		noisy[i] = float32(v)
-	}
-	g.Set32(noisy)
+	g.SetFloats(values)
 	return nil
 }
