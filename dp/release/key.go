@@ -48,11 +48,9 @@ func SeededKey(seed uint64) (k Key) {
 
 // Source returns the random bits of one release: ChaCha8 keyed by SHA-256 of key, stream and step.
 // Without the key, different streams and steps cannot be distinguished from independent ones.
-func (k Key) Source(stream string, step int) noise.Source { return words{k.ChaCha(stream, step)} }
-
-type words struct{ from *rand.ChaCha8 }
-
-func (w words) Uint64() (uint64, error) { return w.from.Uint64(), nil }
+func (k Key) Source(stream string, step int) noise.Source {
+	return noise.Seeded(k.Rand(stream, step)) // as safe as the key
+}
 
 // Rand returns a generator, derived in the same way, for numbers that need no protection, such as
 // latent codes.
