@@ -67,8 +67,8 @@ func (t Training) virtual() int { return cmp.Or(t.Virtual, usualVirtual) }
 
 // Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
 func (t Training) Event() (dp.Event, error) {
-	if t.NoiseMultiplier == 0 {
-		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
+	if err := in.Noisy(t.NoiseMultiplier); err != nil {
+		return nil, err
 	}
 	return dp.SGD(t.NoiseMultiplier, t.Rate, t.Steps), nil
 }

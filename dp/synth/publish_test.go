@@ -84,10 +84,10 @@ type drawn struct {
 }
 
 func (d drawn) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	return d.Draw("average", n, 10, func(labels []int) (values []float32, err error) {
+	return synth.Draw(d.Public, "average", n, 10, func(labels []int) (values []float64, err error) {
 		for _, l := range labels {
 			for _, v := range d.means[l*d.Values() : (l+1)*d.Values()] {
-				values = append(values, float32(v+.05*rng.NormFloat64()))
+				values = append(values, v+.05*rng.NormFloat64())
 			}
 		}
 		return values, nil

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -130,13 +131,17 @@ func (r Run) Step(done, of int) {
 	}
 }
 
+// together is the number of images that Draw makes at a time where any number will do.
+const together = 1000
+
 // Draw makes n images of the public shape, the classes in turn, for a Sampler. fill gets the labels
-// of batch images at a time and returns their values in order. Values above 1 or below 0 are moved
-// to the nearer end; images beyond n in the last batch are dropped.
-func (p Public) Draw(name string, n, batch int, fill func(labels []int) ([]float32, error)) (*data.Images, error) {
+// of batch images at a time (0: any number) and returns their values in order. Values above 1 or
+// below 0 are moved to the nearer end; images beyond n in the last batch are dropped.
+func Draw[F float32 | float64](p Public, name string, n, batch int, fill func(labels []int) ([]F, error)) (*data.Images, error) {
 	if n < 1 {
 		return nil, bad("n = %d: must be at least 1", n)
 	}
+	batch = cmp.Or(batch, min(n, together))
 	out, err := data.New(n, p.Channels, p.Height, p.Width)
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func (p Public) Draw(name string, n, batch int, fill func(labels []int) ([]float
 		copy(out.Labels[from:], labels)
 		to := out.Pixels()[from*out.Dim():]
 		for i := range min(len(to), len(values)) {
-			to[i] = min(max(values[i], 0), 1)
+			to[i] = float32(min(max(values[i], 0), 1))
 		}
 	}
 	return out, nil

@@ -21,5 +21,10 @@ func (p In) Noise(sigma float64) error {
 	return nil
 }
 
-// NoNoise is the error of what has no event, for want of noise.
-func (p In) NoNoise() error { return p.Bad("NoiseMultiplier = 0: without noise there is no privacy") }
+// Noisy refuses the noise multiplier 0, with which nothing has an event.
+func (p In) Noisy(sigma float64) error {
+	if sigma == 0 {
+		return p.Bad("NoiseMultiplier = 0: without noise there is no privacy")
+	}
+	return nil
+}

@@ -77,13 +77,8 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 // record more or less.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
-	switch {
-	case err != nil:
+	if err := check.All(err, in.Noisy(c.NoiseMultiplier), in.Positive("Records", float64(p.Records))); err != nil {
 		return nil, err
-	case p.Records < 1:
-		return nil, in.Bad("%d images: must be at least 1", p.Records)
-	case c.NoiseMultiplier == 0:
-		return nil, in.NoNoise()
 	}
 	return dp.SGD(c.NoiseMultiplier, c.rate(p.Records), c.Steps), nil
 }

@@ -91,21 +91,14 @@ type Generator struct {
 	dev *device.Device
 }
 
-// together is the number of images drawn at a time.
-const together = 1000
-
 // Sample draws n images with values in [0, 1], the classes in turn. It costs 2·Draw passes of the network for each.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	return g.public.Draw("dp-sgd", n, min(max(n, 1), together), func(labels []int) ([]float32, error) {
+	return synth.Draw(g.public, "dp-sgd", n, 0, func(labels []int) ([]float64, error) {
 		x, err := g.flow(rng, labels)
 		if err != nil {
 			return nil, err
 		}
-		var pixels []float32
-		for _, v := range g.basis.Decode(mat.NewDense(len(labels), len(g.spread), x)).RawMatrix().Data {
-			pixels = append(pixels, float32(v))
-		}
-		return pixels, nil
+		return g.basis.Decode(mat.NewDense(len(labels), len(g.spread), x)).RawMatrix().Data, nil
 	})
 }
 

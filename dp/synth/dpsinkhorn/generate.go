@@ -21,17 +21,20 @@ type Generator struct {
 // Params returns the weights; nn.Free frees them.
 func (g *Generator) Params() []*nn.Param { return g.net.Params() }
 
-// generate makes n images with codes uniform on [0, 1] and labels uniform, as in the published
-// code, but fresh images get the labels of the first images again.
-func (g *Generator) generate(p *nn.Pass, rng *rand.Rand, n int) Labelled {
+// labels are n classes, in turn or uniform. The published code draws them too, but gives fresh images the labels of the first
+// images again.
+func (g *Generator) labels(rng *rand.Rand, n int, turns bool) []int {
 	labels := make([]int, n)
 	for i := range labels {
-		labels[i] = rng.IntN(len(g.public.Classes))
+		if labels[i] = i % len(g.public.Classes); !turns {
+			labels[i] = rng.IntN(len(g.public.Classes))
+		}
 	}
-	return g.generateLabels(p, rng, labels)
+	return labels
 }
 
-func (g *Generator) generateLabels(p *nn.Pass, rng *rand.Rand, labels []int) Labelled {
+// generate makes an image with a code uniform on [0, 1] for each label.
+func (g *Generator) generate(p *nn.Pass, rng *rand.Rand, labels []int) Labelled {
 	z, class := g.latents(rng, labels)
 	p.Class = g.dev.FromInts(class, len(labels))
 	return Labelled{X: g.net.Forward(p, g.dev.From32(z, len(labels), g.latent)), Labels: labels}
@@ -52,9 +55,9 @@ func (g *Generator) latents(rng *rand.Rand, labels []int) (z []float32, class []
 // Sample draws n images with values in [0, 1], the classes in turn. Batches are as large as training's, since the
 // normalisation takes their statistics.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	return g.public.Draw("dp-sinkhorn", n, g.batch, func(labels []int) ([]float32, error) {
+	return synth.Draw(g.public, "dp-sinkhorn", n, g.batch, func(labels []int) ([]float32, error) {
 		defer g.dev.Scope().Close()
-		x := g.generateLabels(&nn.Pass{ForwardOnly: true}, rng, labels)
+		x := g.generate(&nn.Pass{ForwardOnly: true}, rng, labels)
 		pixels, err := x.X.Get32()
 		for i, v := range pixels {
 			pixels[i] = (v + 1) / 2
@@ -70,7 +73,7 @@ func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) ([][]float32, error) {
 	defer g.dev.Scope().Close()
 	p := &nn.Pass{}
-	x := g.generate(p, rng, 2*n)
+	x := g.generate(p, rng, g.labels(rng, 2*n, false))
 	flat := x.X.Reshape(2*n, -1)
 	var out [][]float32
 	for _, l := range losses {
@@ -99,12 +102,9 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 // all.
 func eachGrad(params []*nn.Param, f func(g *device.Array, at int)) {
 	at := 0
-	for _, p := range params {
-		if p.Grad != nil {
-			g := p.Grad.Reshape(1, -1)
-			f(g, at)
-			at += g.Len()
-		}
+	for _, p := range nn.Trainable(params) {
+		f(p.Grad.Reshape(1, -1), at)
+		at += p.Grad.Len()
 	}
 }
 

@@ -134,14 +134,8 @@ func (r *run) step(k int) error {
 
 // draw sets the codes and classes of step k.
 func (r *run) draw(k int) error {
-	rng, labels := r.on.Key.Rand("codes", k), make([]int, r.batch)
-	for i := range labels {
-		if r.Turns {
-			labels[i] = i % len(r.public.Classes)
-		} else {
-			labels[i] = rng.IntN(len(r.public.Classes))
-		}
-	}
+	rng := r.on.Key.Rand("codes", k)
+	labels := r.labels(rng, r.batch, r.Turns)
 	hot, err := r.loss.hot(labels, len(r.public.Classes))
 	if err != nil {
 		return err

@@ -72,11 +72,8 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 // Event is the Gaussian mechanism, once.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.filled(p)
-	switch {
-	case err != nil:
+	if err := check.All(err, in.Noisy(c.NoiseMultiplier)); err != nil {
 		return nil, err
-	case c.NoiseMultiplier == 0:
-		return nil, in.NoNoise()
 	}
 	return dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
@@ -301,7 +298,7 @@ type Generator struct{ f *fit }
 
 // Sample draws n images with values in [0, 1], the classes in turn, in batches as large as training's.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	return g.f.public.Draw("dp-merf", n, g.f.Batch, func(labels []int) ([]float32, error) {
+	return synth.Draw(g.f.public, "dp-merf", n, g.f.Batch, func(labels []int) ([]float32, error) {
 		defer g.f.dev.Scope().Close()
 		return g.f.generate(&nn.Pass{ForwardOnly: true}, rng, labels).Get32()
 	})

@@ -91,13 +91,7 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 // by release.GridMargin for the grid of the noise.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if c.NoiseMultiplier == 0 {
-		return nil, in.NoNoise()
-	}
-	if err := c.checkRecords(p); err != nil {
+	if err := check.All(err, in.Noisy(c.NoiseMultiplier), c.checkRecords(p)); err != nil {
 		return nil, err
 	}
 	const grid = 1 - release.GridMargin

@@ -80,7 +80,7 @@ func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 		roots[l] = root(s)
 	}
 	_, dim := m.Atoms[0].Dims()
-	return m.Public.Draw("semi-dual", n, min(max(n, 1), together), func(labels []int) ([]float32, error) {
+	return synth.Draw(m.Public, "semi-dual", n, 0, func(labels []int) ([]float64, error) {
 		x := mat.NewDense(len(labels), dim, nil)
 		for i, l := range labels {
 			row := x.RawRowView(i)
@@ -92,19 +92,11 @@ func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 			}
 		}
 		pixels := m.Basis.Decode(x)
-		out := make([]float32, 0, len(pixels.RawMatrix().Data))
 		for i := range labels {
-			row := pixels.RawRowView(i)
 			if m.Tone != nil {
-				m.Tone.apply(row)
-			}
-			for _, v := range row {
-				out = append(out, float32(v))
+				m.Tone.apply(pixels.RawRowView(i))
 			}
 		}
-		return out, nil
+		return pixels.RawMatrix().Data, nil
 	})
 }
-
-// together is the number of images drawn at a time.
-const together = 1000
