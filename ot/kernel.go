@@ -75,28 +75,34 @@ func (s *semidual) prepare(beta []float64) {
 	kern.Scale(s.h, 1/s.eps, beta)
 }
 
+// targets are those that rows are evaluated over: all, or some.
+type targets struct {
+	g       Geometry
+	beta, h []float64 // h is β/ε
+}
+
 // row writes dst[j] = exp((βⱼ−cᵢⱼ−ref)/ε), which is row i of T up to a factor, and returns its sum and ref.
-func (s *semidual) row(w *worker, dst []float64, i int, beta []float64) (sum, ref float64) {
-	inv := 1 / s.eps
+func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref float64) {
+	inv, buf := 1/s.eps, w.cost[:len(dst)]
 	if s.pass == exactPass {
-		ref, sum = softmaxRow(dst, beta, s.g.Row(i, w.cost), inv)
+		ref, sum = softmaxRow(dst, t.beta, t.g.Row(i, buf), inv)
 		return sum, ref
 	}
 	var c []float64
 	shift := s.shift[i]
-	if r, ok := s.g.(Fused); ok && shift == shift {
-		sum = r.ExpRow(dst, w.cost, i, s.h, inv, shift)
+	if r, ok := t.g.(Fused); ok && shift == shift {
+		sum = r.ExpRow(dst, buf, i, t.h, inv, shift)
 	} else {
-		c = s.g.Row(i, w.cost)
+		c = t.g.Row(i, buf)
 		if shift == shift {
-			sum = kern.RowExpAt(dst, s.h, c, inv, shift)
+			sum = kern.RowExpAt(dst, t.h, c, inv, shift)
 		}
 	}
 	if !(sum > 1/fusedSafe && sum < fusedSafe) {
 		if c == nil {
-			c = s.g.Row(i, w.cost)
+			c = t.g.Row(i, buf)
 		}
-		shift, sum = kern.RowExp(dst, s.h, c, inv)
+		shift, sum = kern.RowExp(dst, t.h, c, inv)
 	}
 	s.shift[i] = shift + math.Log(sum)
 	return sum, s.eps * shift

@@ -59,6 +59,9 @@ func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if memory == 0 {
 		memory = 20
 	}
+	if err := r.coarseStart(); err != nil {
+		return r.finish("lbfgs", err)
+	}
 	q := newQuasiNewton(r, memory)
 	return r.finish("lbfgs", r.anneal(q.stage))
 }

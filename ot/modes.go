@@ -96,6 +96,12 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 		return s.evalDevice(beta, relax)
 	}
 	s.dev.invalidate()
+	if o := s.sorted; o != nil {
+		defer o.note(s, beta, relax)
+		if p := s.findPattern(beta); p != nil {
+			return s.evalPattern(p, beta, relax)
+		}
+	}
 	if relax == 1 && s.act.usable(beta, s.eps) {
 		return s.evalActive(beta)
 	}

@@ -43,7 +43,8 @@ type semidual struct {
 	act   *active // nil where there is none
 	reuse *active // memory for the next
 
-	dev *devicePasses // nil where the geometry is not on a device
+	dev    *devicePasses // nil where the geometry is not on a device
+	sorted *sorted       // nil where atoms are in the user's order
 }
 
 func newSemidual(in *instance, workers int) *semidual {
@@ -69,11 +70,20 @@ func newSemidual(in *instance, workers int) *semidual {
 		s.logB[j] = math.Log(v)
 		if v > 0 {
 			s.bMin = min(s.bMin, v)
-		} else {
+		}
+	}
+	s.listZeros()
+	return s
+}
+
+// listZeros notes the targets of weight 0.
+func (s *semidual) listZeros() {
+	s.zeroB = s.zeroB[:0]
+	for j, b := range s.b {
+		if b == 0 {
 			s.zeroB = append(s.zeroB, j)
 		}
 	}
-	return s
 }
 
 // groupSpans is the number of spans in a group. The goroutine that finishes a group's last span
@@ -116,6 +126,7 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	case store:
 		kernel = s.newKernel(beta)
 	}
+	all := targets{g: s.g, beta: beta, h: s.h}
 	limit := s.activeBudget()/len(s.sw.Spans) + 1
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
@@ -134,7 +145,7 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 			if kernel != nil && !kernel.single {
 				e = kernel.data[k][(i-r.Lo)*s.m : (i-r.Lo+1)*s.m]
 			}
-			sum, ref := s.row(w, e, i, beta)
+			sum, ref := s.row(w, e, i, &all)
 			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)
 			axpy(part, e, mass/sum)
 			if kernel != nil {

@@ -118,7 +118,7 @@ func (a *activeSpan) skip() {
 // wantsActive estimates from a few rows whether a list would be short enough, and records the ε at
 // which it would not.
 func (s *semidual) wantsActive(beta []float64) bool {
-	if !s.sparse || s.sparseRefusedAt == s.eps {
+	if !s.sparse || s.sparseRefusedAt == s.eps || s.sorted != nil && !s.newton {
 		return false
 	}
 	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.uses < 2 && s.act.skipped < 3 {

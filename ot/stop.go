@@ -49,6 +49,7 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if err := r.s.feasible(ctx); err != nil {
 		return nil, err
 	}
+	r.beta = r.s.sort(c.Eps, r.beta)
 	if r.s.centreCosts(); c.Start != nil {
 		if g, ok := r.s.g.(*reduced); ok {
 			shift(r.beta, -g.by/2) // each side's potentials take half of it
@@ -176,6 +177,7 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 		}
 		r.status = Interrupted
 	}
+	r.beta = r.s.unsort(r.beta)
 	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err}), err
 }
 

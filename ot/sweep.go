@@ -16,6 +16,7 @@ type worker struct {
 	exp32     []float32 // made when first wanted
 	block     []float64 // rows of a matrix product, made when first wanted
 	gemm      cpu.Gemm[float64]
+	near      nearTargets
 }
 
 // newSweep prepares a sweep over the rows of a geometry.

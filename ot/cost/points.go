@@ -223,3 +223,33 @@ func (p *Cloud) ExpRow(dst, cost []float64, i int, h []float64, inv, shift float
 	}
 	return kern.RowExpAt(dst, h, p.Row(i, cost), inv, shift)
 }
+
+// Ordered returns the cloud with its sources and targets in the given orders, computing costs when asked.
+func (p *Cloud) Ordered(sources, targets []int) *Cloud {
+	o := MatrixFree(ordered(p.x, sources), ordered(p.y, targets), p.Kind)
+	o.frugal = p.frugal
+	return o
+}
+
+func ordered(x *mat.Dense, order []int) *mat.Dense {
+	_, d := x.Dims()
+	out := mat.NewDense(len(order), d, nil)
+	for k, i := range order {
+		out.SetRow(k, x.RawRowView(i))
+	}
+	return out
+}
+
+// Only makes dst the cloud with the targets in the given ranges only, without their matrix.
+func (p *Cloud) Only(dst *Cloud, targets []rows.Span) {
+	dst.Kind, dst.x, dst.n, dst.d, dst.matrixFree = p.Kind, p.x, p.n, p.d, true
+	dst.yt, dst.m = dst.yt[:0], 0
+	for k := range p.d {
+		for _, r := range targets {
+			dst.yt = append(dst.yt, p.yt[k*p.m+r.Lo:k*p.m+r.Hi]...)
+		}
+	}
+	for _, r := range targets {
+		dst.m += r.Hi - r.Lo
+	}
+}

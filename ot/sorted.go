@@ -1,0 +1,261 @@
+package ot
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/cost"
+)
+
+// At small ε the pairs that carry mass are few. Between points in at most three dimensions trees
+// find them without a pass over all pairs: atoms are put in the order of two trees, in which each
+// leaf of sources has mass with a few ranges of targets, a pattern. Evaluations go over the
+// pattern, and those of the stages of large ε over the means of leaves; the last goes over all
+// pairs (Schmitzer 2019).
+
+// sorted is the order of a problem, and what is known of its patterns.
+type sorted struct {
+	of         *instance // in the user's order
+	rows, cols *tree
+	cloud      *cost.Cloud
+	pattern    *pattern
+	beta       []float64 // β at the last evaluation
+	exactAt    float64   // the ε for which its α was exact, or 0
+	denseAt    float64   // the ε at which a pattern had too many pairs
+}
+
+const (
+	// minSorted is the n·m from which problems are sorted, and maxSortedDim the largest dimension.
+	minSorted, maxSortedDim = 1 << 20, 3
+	// patternSlack is how far potentials may move against each other, in ε, until a pattern is made
+	// afresh, and patternReach how far they may have moved since the last evaluation.
+	patternSlack, patternReach = 8, 45
+	// patternShare is the share of pairs above which a pattern is no faster than all pairs.
+	patternShare = 0.4
+)
+
+// sort puts the atoms in order if that helps at eps, and returns beta in it.
+func (s *semidual) sort(eps float64, beta []float64) []float64 {
+	g, ok := s.g.(*cost.Cloud)
+	if !ok || s.n < minSorted/s.m || min(s.n, s.m) < 8*leafSize || eps >= annealBelow*s.cost.spread() {
+		return beta
+	}
+	if _, vector := g.Vector(); !vector || g.X().RawMatrix().Cols > maxSortedDim {
+		return beta
+	}
+	o := &sorted{of: s.instance, rows: newTree(g.X(), s.a)}
+	if o.cols = o.rows; !s.self {
+		o.cols = newTree(g.Y(), s.b)
+	}
+	in := *s.instance
+	o.cloud = g.Ordered(o.rows.order, o.cols.order)
+	in.g, in.a, in.b = o.cloud, inOrder(s.a, o.rows.order), inOrder(s.b, o.cols.order)
+	s.instance, s.sorted, s.narrow = &in, o, o.cloud.Float32()
+	s.logB = inOrder(s.logB, o.cols.order)
+	s.listZeros()
+	return inOrder(beta, o.cols.order)
+}
+
+// unsort returns to the user's order, in which it returns beta.
+func (s *semidual) unsort(beta []float64) []float64 {
+	o := s.sorted
+	if o == nil {
+		return beta
+	}
+	rows, cols := inverse(o.rows.order), inverse(o.cols.order)
+	in := *o.of
+	in.cost = s.cost
+	if r, ok := s.g.(*reduced); ok {
+		of := &reduced{of: in.g, by: r.by}
+		if r.u != nil {
+			of.u, of.v = inOrder(r.u, rows), inOrder(r.v, cols)
+		}
+		in.g = of
+	}
+	s.instance, s.sorted = &in, nil
+	s.alpha, s.logB = inOrder(s.alpha, rows), inOrder(s.logB, cols)
+	s.listZeros()
+	return inOrder(beta, cols)
+}
+
+// note records the point of an evaluation.
+func (o *sorted) note(s *semidual, beta []float64, relax float64) {
+	o.beta, o.exactAt = append(o.beta[:0], beta...), s.eps
+	if relax != 1 {
+		o.exactAt = 0
+	}
+	if s.full { // its α is exact: the next pattern is the smallest
+		o.pattern = nil
+	}
+}
+
+// findPattern returns the pairs to evaluate at β, nil for all.
+func (s *semidual) findPattern(beta []float64) *pattern {
+	o := s.sorted
+	if s.final || s.newton || o.denseAt == s.eps || s.g != Geometry(o.cloud) || o.beta == nil {
+		return nil
+	}
+	if p := o.pattern; p != nil && p.eps == s.eps {
+		if _, spread := drift(beta, p.base); spread <= p.slack*s.eps {
+			return p
+		}
+	}
+	moved := math.Inf(1)
+	if o.exactAt == s.eps {
+		_, moved = drift(beta, o.beta)
+		moved /= s.eps
+	}
+	// Sums over some of the pairs are too small, hence the α too large that make rows exact there:
+	// a pattern made from them has every pair that it must have. So where the potentials are known
+	// only roughly, a first pattern gives such an α.
+	if moved > patternReach {
+		if p := s.newPattern(beta, patternSlack); p != nil {
+			s.evalPattern(p, beta, 1)
+			o.beta, moved = append(o.beta[:0], beta...), 0
+		}
+	}
+	if o.pattern = nil; moved <= patternReach {
+		o.pattern = s.newPattern(o.beta, moved+patternSlack)
+	}
+	if o.pattern == nil {
+		o.denseAt = s.eps
+	}
+	return o.pattern
+}
+
+// newPattern returns the pairs that may carry mass by the present α and beta, nil where there are
+// too many. The sum of the entries left out is below a thousandth of the stage's tolerance.
+func (s *semidual) newPattern(beta []float64, slack float64) *pattern {
+	o := s.sorted
+	p := &pattern{eps: s.eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
+	find := search{
+		pattern: p, rows: o.rows, cols: o.cols, cloud: o.cloud, alpha: s.alpha,
+		cut: math.Log(1e-3*s.stageTol/float64(s.n+s.m)) - slack, most: int(patternShare * float64(s.n) * float64(s.m)),
+	}
+	find.form, _ = o.cloud.Vector()
+	if !find.block(0, []int{0}) {
+		return nil
+	}
+	return p
+}
+
+// nearTargets are the targets of a block of rows, with the sums of their columns.
+type nearTargets struct {
+	targets
+	cloud cost.Cloud
+	col   []float64
+}
+
+// evalPattern is eval over the pairs of a pattern.
+func (s *semidual) evalPattern(p *pattern, beta []float64, relax float64) float64 {
+	s.full = false
+	s.prepare(beta)
+	s.columns(func(w *worker, k int, r span, part []float64) {
+		near := &w.near
+		for lo, hi := r.Lo, 0; lo < r.Hi; lo = hi {
+			hi = min((lo/leafSize+1)*leafSize, r.Hi)
+			ranges := p.ranges[p.ptr[lo/leafSize]:p.ptr[lo/leafSize+1]]
+			s.sorted.cloud.Only(&near.cloud, ranges)
+			near.g, near.h, near.beta, near.col = &near.cloud, near.h[:0], near.beta[:0], near.col[:0]
+			for _, c := range ranges {
+				near.h, near.beta = append(near.h, s.h[c.Lo:c.Hi]...), append(near.beta, beta[c.Lo:c.Hi]...)
+			}
+			near.col = append(near.col, near.h...)
+			clear(near.col)
+			for i := lo; i < hi; i++ {
+				if s.a[i] == 0 {
+					s.alpha[i] = math.Inf(-1)
+					continue
+				}
+				e := w.exp[:len(near.col)]
+				sum, ref := s.row(w, e, i, &near.targets)
+				axpy(near.col, e, s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)/sum)
+			}
+			at := 0
+			for _, c := range ranges {
+				axpy(part[c.Lo:c.Hi], near.col[at:at+c.Hi-c.Lo], 1)
+				at += c.Hi - c.Lo
+			}
+		}
+	})
+	return s.rowError() + s.reduce(nil)
+}
+
+// coarseStart solves the stages of large ε for the means of the leaves, as long as ε is above the
+// size of a leaf, and leaves the later ones.
+func (r *run) coarseStart() error {
+	s, o, last := r.s, r.s.sorted, len(r.stages)-2
+	if o == nil || r.Start != nil || s.self || s.g != Geometry(o.cloud) {
+		return nil
+	}
+	x, a, size := o.rows.means(o.cloud.X(), s.a, o.cloud.Kind)
+	y, b, _ := o.cols.means(o.cloud.Y(), s.b, o.cloud.Kind)
+	for last >= 0 && r.stages[last] < size {
+		last--
+	}
+	if last < 0 {
+		return nil
+	}
+	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Anneal: r.Anneal, Workers: r.Workers}
+	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Points(x, y, o.cloud.Kind), A: a, B: b})
+	if err != nil {
+		return err
+	}
+	f, err := coarse.At(o.cloud.X())
+	if err != nil {
+		return err
+	}
+	g, err := coarse.AtTargets(o.cloud.Y())
+	if err != nil {
+		return err
+	}
+	s.eps = r.stages[last]
+	r.stages, r.beta = r.stages[last+1:], s.start(g.F)
+	for i, v := range f.F {
+		s.alpha[i] = v + s.eps*math.Log(s.a[i])
+	}
+	o.beta = append(o.beta, r.beta...)
+	return nil
+}
+
+// means returns the means of the leaves, their weights, and the mean cost of moving from the middle
+// of a leaf to its corner.
+func (t *tree) means(x *mat.Dense, w []float64, kind cost.PointCost) (at *mat.Dense, mass []float64, size float64) {
+	var flat []float64
+	d := x.RawMatrix().Cols
+	for _, n := range t.nodes {
+		if n.kids[0] > 0 {
+			continue
+		}
+		mean, sum := mat.NewVecDense(d, nil), 0.0
+		for i := n.Lo; i < n.Hi; i++ {
+			mean.AddScaledVec(mean, w[i], x.RowView(i))
+			sum += w[i]
+		}
+		if mean.ScaleVec(1/sum, mean); sum == 0 {
+			copy(mean.RawVector().Data, n.centre)
+		}
+		flat, mass = append(flat, mean.RawVector().Data...), append(mass, sum)
+		size += sum * kind.Cost(n.radius, make([]float64, d))
+	}
+	return mat.NewDense(len(mass), d, flat), mass, size
+}
+
+// inOrder returns v in an order.
+func inOrder(v []float64, order []int) []float64 {
+	out := make([]float64, len(v))
+	for k, i := range order {
+		out[k] = v[i]
+	}
+	return out
+}
+
+// inverse returns the place of each element in an order.
+func inverse(order []int) []int {
+	out := make([]int, len(order))
+	for k, i := range order {
+		out[i] = k
+	}
+	return out
+}
