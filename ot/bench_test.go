@@ -34,7 +34,7 @@ func solveLoop(b *testing.B, s ot.Solver, p ot.Problem) {
 // BenchmarkTiming is the table of the timing problems: to an L1 error of 1e-6, the costs in memory.
 func BenchmarkTiming(b *testing.B) {
 	for _, n := range []int{256, 1024, 2048, 4096} {
-		tm := ottest.LoadTiming(b, n, 2)
+		tm := loadTiming(b, n, 2)
 		p := ot.Problem{Geometry: ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), A: tm.A, B: tm.B}
 		for _, ratio := range []float64{.1, .01, .001} {
 			eps := ratio * tm.MeanCost
@@ -59,7 +59,7 @@ func BenchmarkTiming(b *testing.B) {
 
 // BenchmarkMatrixFree compares costs held with costs made on the way.
 func BenchmarkMatrixFree(b *testing.B) {
-	tm := ottest.LoadTiming(b, 2048, 2)
+	tm := loadTiming(b, 2048, 2)
 	for name, g := range map[string]ot.Geometry{
 		"held": ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), "free": ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean),
 	} {
@@ -71,7 +71,7 @@ func BenchmarkMatrixFree(b *testing.B) {
 
 // BenchmarkWorkers compares one goroutine with two.
 func BenchmarkWorkers(b *testing.B) {
-	tm := ottest.LoadTiming(b, 2048, 2)
+	tm := loadTiming(b, 2048, 2)
 	g := ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean)
 	for _, w := range []int{1, 2} {
 		b.Run(fmt.Sprint(w), func(b *testing.B) {
@@ -83,7 +83,7 @@ func BenchmarkWorkers(b *testing.B) {
 // BenchmarkGonumLBFGS is why the package has its own L-BFGS: gonum's on the same function, from the same start. It has
 // no metric of the problem's and no annealing, needs function values (which stop it at their rounding), and allocates.
 func BenchmarkGonumLBFGS(b *testing.B) {
-	tm := ottest.LoadTiming(b, 256, 2)
+	tm := loadTiming(b, 256, 2)
 	c := ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))
 	for _, ratio := range []float64{.1, .01} {
 		eps := ratio * tm.MeanCost
@@ -157,7 +157,7 @@ func gonumLBFGS(b *testing.B, c *mat.Dense, a, w []float64, eps, tol float64) (e
 // BenchmarkGradient times the backward pass by method.
 func BenchmarkGradient(b *testing.B) {
 	for _, n := range []int{256, 1024} {
-		tm := ottest.LoadTiming(b, n, 2)
+		tm := loadTiming(b, n, 2)
 		plan, err := ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-10}.Solve(ctx, ot.Problem{Geometry: ot.Points(tm.X, tm.Y, ot.SqEuclidean), A: tm.A, B: tm.B})
 		if err != nil {
 			b.Fatal(err)
@@ -180,7 +180,7 @@ func BenchmarkGradient(b *testing.B) {
 
 // BenchmarkBatch solves mini-batches of 50×50 problems with gradients, as DP-Sinkhorn's training does.
 func BenchmarkBatch(b *testing.B) {
-	tm := ottest.LoadTiming(b, 1024, 32)
+	tm := loadTiming(b, 1024, 32)
 	var problems []ot.Problem
 	for k := range 16 {
 		x := mat.DenseCopyOf(tm.X.Slice(50*k, 50*k+50, 0, 32))
@@ -242,7 +242,7 @@ func BenchmarkTraining(b *testing.B) {
 // BenchmarkDefault times the default solver in multiples of the fastest solver, at each tolerance.
 func BenchmarkDefault(b *testing.B) {
 	for _, size := range [][2]int{{256, 2}, {256, 32}, {1024, 2}, {1024, 32}} {
-		tm := ottest.LoadTiming(b, size[0], size[1])
+		tm := loadTiming(b, size[0], size[1])
 		p := ot.Problem{Geometry: ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), A: tm.A, B: tm.B}
 		for _, ratio := range []float64{.1, .01, .001} {
 			for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
@@ -296,6 +296,36 @@ func BenchmarkOffset(b *testing.B) {
 			shifted.Apply(func(_, _ int, v float64) float64 { return v + offset*span }, costs)
 			b.Run(fmt.Sprintf("ratio=%g/offset=%g", ratio, offset), func(b *testing.B) {
 				solveLoop(b, ot.LBFGS{Eps: ratio * span, Tol: 1e-12, Workers: 1}, ot.Problem{Geometry: ot.Dense(shifted)})
+			})
+		}
+	}
+}
+
+// loadTiming reads a timing problem from the shared folder; it skips the test if that is absent.
+func loadTiming(tb testing.TB, n, d int) *ottest.Timing {
+	tb.Helper()
+	t, err := ottest.ReadTiming(ottest.Dir(tb, "ot-bench"), n, d)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// BenchmarkSmallEps is the solve at ε = .001 of the mean cost between points of the plane, in the
+// order of trees and, as a cost matrix, over all pairs; the latter at 4096 only.
+func BenchmarkSmallEps(b *testing.B) {
+	for _, n := range []int{4096, 16384} {
+		rng := rand.New(rand.NewPCG(7, uint64(n)))
+		points := ot.Points(cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 0.5), ot.SqEuclidean)
+		ways := map[string]ot.Geometry{"trees": points}
+		if n == 4096 {
+			ways["matrix"] = ot.Dense(ot.Cost(points))
+		}
+		for name, g := range ways {
+			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
+				began := processor()
+				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Workers: 1}, ot.Problem{Geometry: g})
+				b.ReportMetric((processor()-began).Seconds()/float64(b.N), "cpu-s/op")
 			})
 		}
 	}
