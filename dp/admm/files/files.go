@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
@@ -109,7 +110,7 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 	for _, e := range p.Graph.Edges {
 		n.Edges = append(n.Edges, [2]int{e.Target, e.Source})
 	}
-	if err := write(filepath.Join(dir, "network.json"), n); err != nil {
+	if err := SaveJSON(filepath.Join(dir, "network.json"), n); err != nil {
 		return err
 	}
 	for _, s := range specs {
@@ -123,7 +124,7 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 				f.Private.Key = ""
 			}
 		}
-		if err := write(NodePath(dir, s.ID), f); err != nil {
+		if err := SaveJSON(NodePath(dir, s.ID), f); err != nil {
 			return err
 		}
 	}
@@ -158,8 +159,8 @@ func encode(s admm.Spec, rules admm.ADMM) (node, error) {
 	return f, nil
 }
 
-// write writes a file for its owner alone, for people to read.
-func write(path string, v any) error {
+// SaveJSON writes a value to a file, as Replace does, for people to read.
+func SaveJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return fmt.Errorf("files: %s: %w", path, err)
@@ -178,13 +179,13 @@ func Replace(path string, b []byte) error {
 // ReadNetwork reads DIR/network.json.
 func ReadNetwork(dir string) (Network, error) {
 	var n Network
-	return n, read(filepath.Join(dir, "network.json"), &n)
+	return n, LoadJSON(filepath.Join(dir, "network.json"), &n)
 }
 
 // ReadNode reads a node's file: what it knows, and the rules. Errors name the file and what is wrong in it.
 func ReadNode(path string) (admm.Spec, admm.ADMM, error) {
 	var f node
-	if err := read(path, &f); err != nil {
+	if err := LoadJSON(path, &f); err != nil {
 		return admm.Spec{}, admm.ADMM{}, err
 	}
 	s, err := f.spec()
@@ -201,7 +202,7 @@ func ReadNode(path string) (admm.Spec, admm.ADMM, error) {
 // file before it is used: a node that comes back must make the same noise.
 func DrawKey(path string) error {
 	var f node
-	if err := read(path, &f); err != nil || f.Private == nil || f.Private.Key != "" {
+	if err := LoadJSON(path, &f); err != nil || f.Private == nil || f.Private.Key != "" {
 		return err
 	}
 	var key [32]byte
@@ -209,10 +210,11 @@ func DrawKey(path string) error {
 		return fmt.Errorf("files: key: %w", err)
 	}
 	f.Private.Key = hex.EncodeToString(key[:])
-	return write(path, f)
+	return SaveJSON(path, f)
 }
 
-func read(path string, to any) error {
+// LoadJSON reads what SaveJSON wrote. Errors name the file.
+func LoadJSON(path string, to any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -275,51 +277,30 @@ func ReadProblem(dir string) (admm.Problem, []admm.Spec, admm.ADMM, error) {
 		return admm.Problem{}, nil, n.Rules, fmt.Errorf("%s: %w", filepath.Join(dir, "network.json"), err)
 	}
 	p := admm.Problem{Graph: g, TargetUtility: make([]admm.Utility, len(g.Edges)), SourceUtility: make([]admm.Utility, len(g.Edges))}
-	at := map[admm.Edge]int{}
-	for i, e := range g.Edges {
-		at[e] = i
-	}
 	var specs []admm.Spec
-	for _, id := range g.Nodes() {
-		s, rules, err := ReadNode(NodePath(dir, id))
-		if err != nil {
+	incidence := g.Incidence()
+	for i, public := range p.Specs() {
+		path := NodePath(dir, public.ID)
+		s, rules, err := ReadNode(path)
+		switch {
+		case err != nil:
 			return p, nil, n.Rules, err
+		case rules.Digest() != n.Rules.Digest():
+			return p, nil, n.Rules, fmt.Errorf("%s: its rules are not those of network.json: every node must have the same: %w", path, admm.ErrParameter)
+		case s.ID != public.ID:
+			return p, nil, n.Rules, fmt.Errorf("%s: is of %v", path, s.ID)
+		case !slices.Equal(s.Neighbours, public.Neighbours):
+			return p, nil, n.Rules, fmt.Errorf("%s: neighbours %v: must be %v, as in network.json", path, s.Neighbours, public.Neighbours)
 		}
-		if rules.Digest() != n.Rules.Digest() {
-			return p, nil, n.Rules, fmt.Errorf("%s: its rules are not those of network.json: every node must have the same: %w", NodePath(dir, id), admm.ErrParameter)
+		utilities, bounds := p.TargetUtility, &p.TargetBounds
+		if s.ID.Side == admm.Source {
+			utilities, bounds = p.SourceUtility, &p.SourceBounds
 		}
-		if s.ID != id {
-			return p, nil, n.Rules, fmt.Errorf("%s: is of %v", NodePath(dir, id), s.ID)
+		for k, e := range incidence[i] {
+			utilities[e] = s.Utilities[k]
 		}
-		for k, other := range s.Neighbours {
-			e, us := admm.Edge{Target: id.Index, Source: other}, p.TargetUtility
-			if id.Side == admm.Source {
-				e, us = admm.Edge{Target: other, Source: id.Index}, p.SourceUtility
-			}
-			i, ok := at[e]
-			if !ok {
-				return p, nil, n.Rules, fmt.Errorf("%s: edge to %v: the network has none", NodePath(dir, id), id.Peer(other))
-			}
-			us[i] = s.Utilities[k]
-		}
-		if id.Side == admm.Target {
-			p.TargetBounds = append(p.TargetBounds, s.Bounds)
-		} else {
-			p.SourceBounds = append(p.SourceBounds, s.Bounds)
-		}
+		*bounds = append(*bounds, s.Bounds)
 		specs = append(specs, s)
 	}
 	return p, specs, n.Rules, p.Check()
 }
-
-// SaveJSON keeps a value in a file, as Replace does.
-func SaveJSON(path string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return Replace(path, b)
-}
-
-// LoadJSON reads what SaveJSON kept. Errors name the file.
-func LoadJSON(path string, to any) error { return read(path, to) }

@@ -60,7 +60,7 @@ type entry struct {
 // ErrLedger, a node that is not private, those of reading and writing. Cost: seconds where the rules have changed.
 func OpenLedger(path, nodePath string) (*Ledger, error) {
 	var f node
-	if err := read(nodePath, &f); err != nil {
+	if err := LoadJSON(nodePath, &f); err != nil {
 		return nil, err
 	}
 	if f.Private == nil {
@@ -111,7 +111,7 @@ func (l *Ledger) open(f node, nodePath string) error {
 		return l.bad("it is of %v, not of %v", l.page.Node, f.ID)
 	case f.Private.Ledger == "":
 		f.Private.Ledger = l.page.Name
-		if err := write(nodePath, f); err != nil {
+		if err := SaveJSON(nodePath, f); err != nil {
 			return err
 		}
 	case f.Private.Ledger != l.page.Name:
