@@ -105,10 +105,7 @@ func (s Spec) checkSlopes(slope float64) error {
 
 // sign of the price in the node's own objective: targets pay it, sources earn it.
 func (n *Node) sign() float64 {
-	if n.spec.ID.Side == Target {
-		return -1
-	}
-	return 1
+	return of(n.spec.ID.Side, -1.0, 1)
 }
 
 // Answer decides on the node's own copy, (4) or (5) of the paper with prices as in (9) and (10),

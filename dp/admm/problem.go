@@ -142,10 +142,8 @@ type InfeasibleError struct {
 
 // Error names the cut.
 func (e *InfeasibleError) Error() string {
-	verb, other := "must receive at least", "can give at most"
-	if e.Side == Source {
-		verb, other = "must give at least", "can receive at most"
-	}
+	verb := of(e.Side, "must receive at least", "must give at least")
+	other := of(e.Side, "can give at most", "can receive at most")
 	return fmt.Sprintf("admm: %ss %v %s %.6g, and their neighbours, %ss %v, %s %.6g: %v", e.Side, e.Nodes, verb, e.Need, 1-e.Side, e.Through, other, e.Have, ErrInfeasible)
 }
 
