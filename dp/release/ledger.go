@@ -56,7 +56,7 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	return l, nil
 }
 
-// read reads the marks. An incomplete last line is dropped: its release had not been made.
+// read reads the marks. An incomplete first line is completed; an incomplete last one is dropped: its release had not been made.
 func (l *Ledger) read(path, of string) error {
 	content, err := io.ReadAll(l.file)
 	if err != nil {
@@ -65,7 +65,9 @@ func (l *Ledger) read(path, of string) error {
 	head, rest, whole := strings.Cut(string(content), "\n")
 	switch {
 	case !whole && strings.HasPrefix(of, head):
-		return l.begin(path, of[len(head):])
+		err := l.append(of[len(head):] + "\n")
+		durable.SyncFolder(filepath.Dir(path)) // so that the file's name survives too
+		return err
 	case !whole || head != of:
 		return fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(head, of), ErrLedger)
 	}
@@ -97,13 +99,6 @@ func differences(a, b string) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// begin completes the first line.
-func (l *Ledger) begin(path, rest string) error {
-	err := l.append(rest + "\n")
-	durable.SyncFolder(filepath.Dir(path)) // so that the file's name survives too
-	return err
 }
 
 // append writes to the end of the file and waits until it is on the disk.
