@@ -45,9 +45,12 @@ func (b Batch) output(x Inputs) ([]float64, error) {
 	return y.Float64s()
 }
 
-// fit runs the first record forward and backward through a copy of the network: shapes that do not
-// fit are an error before anything is spent.
+// fit checks the fields, and runs the first record forward and backward through a copy of the
+// network: shapes that do not fit are an error before anything is spent.
 func (t Training) fit(dev *device.Device) (err error) {
+	if err := t.check(); err != nil {
+		return err
+	}
 	defer shapes(&err)
 	r := &run{Training: t, dev: dev}
 	r.Net.Init(dev, r.Type, rand.New(rand.NewPCG(0, 0)))

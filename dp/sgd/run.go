@@ -29,9 +29,6 @@ type run struct {
 // or where a repeated step would release other values; and release.ErrBusy where another process
 // trains in Dir.
 func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) error {
-	if err := t.check(); err != nil {
-		return err
-	}
 	if err := t.fit(dev); err != nil {
 		return err
 	}

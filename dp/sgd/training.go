@@ -76,9 +76,6 @@ func (t Training) Event() (dp.Event, error) {
 // Calibrate returns the training with the least noise that meets the budget, for Run. It tries the network on the first record, on
 // the CPU: the error wraps ErrParameter where shapes do not fit together, as it does for fields out of range.
 func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guarantee, error) {
-	if err := t.check(); err != nil {
-		return t, dp.Guarantee{}, err
-	}
 	dev, err := device.CPU{}.Open()
 	if err != nil {
 		return t, dp.Guarantee{}, err
