@@ -49,10 +49,7 @@ var ErrOccupied = errors.New("folder is in use")
 // run of other images, another method or another budget was killed.
 func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.Images, progress func(done, of int)) (Statement, error) {
 	public, err := PublicOf(images)
-	if err != nil {
-		return Statement{}, err
-	}
-	if err := p.check(public); err != nil {
+	if err := check.All(err, p.check(public)); err != nil {
 		return Statement{}, err
 	}
 	m, g, err := Calibrate(ctx, p.Method, public, p.Budget)

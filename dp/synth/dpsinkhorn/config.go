@@ -134,7 +134,7 @@ func (t Training) Event(p synth.Public) (dp.Event, error) {
 	if t.Sanitiser == nil || t.Sanitiser.Noise() == 0 {
 		return nil, bad("Sanitiser: without noise there is no privacy")
 	}
-	if err := t.check(p); err != nil {
+	if _, _, _, err := t.build(p); err != nil {
 		return nil, err
 	}
 	return t.Sanitiser.Event(t.images(), t.Rate, t.Steps), nil
@@ -142,18 +142,19 @@ func (t Training) Event(p synth.Public) (dp.Event, error) {
 
 func (t Training) images() int { return cmp.Or(t.Images, 50) }
 
-func (t Training) check(p synth.Public) error {
-	if _, _, err := t.Net.build(p); err != nil {
-		return err
+// build checks the settings, and makes the network and the loss for images of that kind.
+func (t Training) build(p synth.Public) (net nn.Layer, latent int, loss Loss, err error) {
+	if net, latent, err = t.Net.build(p); err != nil {
+		return nil, 0, loss, err
 	}
 	if _, whole := t.Sanitiser.(WholeBatch); t.Parameters && !whole {
-		return bad("Parameters: the sanitiser is %v: must be a WholeBatch", t.Sanitiser)
+		return nil, 0, loss, bad("Parameters: the sanitiser is %v: must be a WholeBatch", t.Sanitiser)
 	}
 	if t.Images < 0 || t.Steps < 0 {
-		return bad("Images = %d, Steps = %d: must not be negative", t.Images, t.Steps)
+		return nil, 0, loss, bad("Images = %d, Steps = %d: must not be negative", t.Images, t.Steps)
 	}
-	_, err := t.Loss.withDefaults(p.Values(), len(p.Classes))
-	return check.All(in.Rate(t.Rate), err, t.checkSanitiser())
+	loss, err = t.Loss.withDefaults(p.Values(), len(p.Classes))
+	return net, latent, loss, check.All(in.Rate(t.Rate), err, t.checkSanitiser())
 }
 
 // checkSanitiser refuses bounds and noise that are negative or NaN, with which there would be no

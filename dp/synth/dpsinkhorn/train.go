@@ -51,14 +51,8 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	if err != nil {
 		return nil, err
 	}
-	if err := t.check(p); err != nil {
-		return nil, err
-	}
 	r := &run{Training: t, Generator: &Generator{dev: dev, public: p, batch: t.images() + t.Loss.fresh(t.images())}, on: on, data: images}
-	if r.net, r.latent, err = t.Net.build(p); err != nil {
-		return nil, err
-	}
-	if r.loss, err = t.Loss.withDefaults(p.Values(), len(p.Classes)); err != nil {
+	if r.net, r.latent, r.loss, err = t.build(p); err != nil {
 		return nil, err
 	}
 	r.net.Init(dev, device.Float32, on.Key.Rand("weights", 0))
