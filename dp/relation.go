@@ -36,6 +36,16 @@ type Relation struct {
 // size returns K.
 func (r Relation) size() int { return max(1, r.Group) }
 
+// OfRecords returns the relation to charge events under whose unit is one record inserted or
+// removed, such as those of sums, counts and histograms of all records. For them Exchange is
+// Substitution: the exchange of a record is two units, where Exchange by itself counts one.
+func (r Relation) OfRecords() Relation {
+	if r.Kind == Exchange {
+		r.Kind = Substitution
+	}
+	return r
+}
+
 // String names the relation.
 func (r Relation) String() string {
 	name := [...]string{"add/remove", "substitution", "insertion", "removal", "exchange"}

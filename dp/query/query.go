@@ -6,7 +6,8 @@
 //	total, err := s.Sum(incomes, 0, 100, 1, query.Noise{Scale: 1000})                 // each income is cut to [0, 100]: ε = 100/1000
 //	g, err := s.Spent(ctx)                                                            // of all that was released
 //
-// A record is the data of one person: neighbours differ in one record, or as Budget.Relation says.
+// A record is the data of one person: neighbours differ in one record, or as Budget.Relation says. An exchange costs as much as a
+// substitution, one record out and one in.
 // Every release is first added to the session with its event. If the events so far and this one
 // exceed the budget, it is refused before any noise is drawn. So Event covers all that was
 // released, and adaptive questions compose. All noise is drawn on integers by package noise.
@@ -78,7 +79,7 @@ func (s *Session) Spent(ctx context.Context) (dp.Guarantee, error) {
 }
 
 func (s *Session) cost(ctx context.Context, e dp.Event) (dp.Guarantee, error) {
-	return dp.EpsilonBy(ctx, cmp.Or[dp.Accountant](s.Budget.Accountant, dp.Best{}), e, s.Budget.Relation, s.Budget.Delta)
+	return dp.EpsilonBy(ctx, cmp.Or[dp.Accountant](s.Budget.Accountant, dp.Best{}), e, s.Budget.Relation.OfRecords(), s.Budget.Delta)
 }
 
 // spend adds an event to the session, if it is within the budget.
