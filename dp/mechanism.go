@@ -100,10 +100,7 @@ func (e RandomizedResponse) Pair(b Batch) (p pair.Pair, err error) {
 	} else {
 		p, err = pair.ResponseEither(e.Truth, removed, inserted)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("dp: %v: %w", e, err)
-	}
-	return p, nil
+	return named(e, p, err)
 }
 
 // Pair is a plain shift of any length, or one sampled record (advanced joint convexity).
@@ -133,10 +130,7 @@ func (e NormNoise) Pair(b Batch) (pair.Pair, error) {
 			one, err = pair.NewSymmetric(one)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("dp: %v: %w", e, err)
-	}
-	return one, nil
+	return named(e, one, err)
 }
 
 // Pair is the removal's for one record.
@@ -165,7 +159,7 @@ func (e Approximate) Pair(b Batch) (pair.Pair, error) {
 
 // indistinguishable is pair.Indistinguishable for the records of a batch.
 func indistinguishable(m Mechanism, b Batch, eps, delta float64) (pair.Pair, error) {
-	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Indistinguishable(eps, delta, logW, logV) })
+	return b.Symmetric(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Indistinguishable(eps, delta, logW, logV) })
 }
 
 // Pair returns a pair known by its moments alone.
@@ -219,7 +213,7 @@ func (e DiscreteLaplace) Pair(b Batch) (pair.Pair, error) {
 	if e.Sensitivity < 0 {
 		return nil, bad("sensitivity = %d: must be at least 0", e.Sensitivity)
 	}
-	return b.Of(e, func(w, v []float64) (pair.Pair, error) {
+	return b.Symmetric(e, func(w, v []float64) (pair.Pair, error) {
 		return pair.DiscreteLaplace(e.Scale, max(1, e.Sensitivity), w, v)
 	})
 }
@@ -229,7 +223,7 @@ func (e DiscreteGaussian) Pair(b Batch) (pair.Pair, error) {
 	if e.Sensitivity < 0 || e.Values < 0 {
 		return nil, bad("sensitivity = %d, values = %d: must be at least 0", e.Sensitivity, e.Values)
 	}
-	return b.Of(e, func(w, v []float64) (pair.Pair, error) {
+	return b.Symmetric(e, func(w, v []float64) (pair.Pair, error) {
 		return pair.DiscreteGaussian(e.Sigma, max(1, e.Values), max(1, e.Sensitivity), w, v)
 	})
 }

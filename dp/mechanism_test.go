@@ -294,6 +294,95 @@ func (m rounded) Pair(b dp.Batch) (pair.Pair, error) {
 	return b.OneRecord(m, p)
 }
 
+// bit is a mechanism of another package that is not symmetric: 1 with probability .99 if a special record is in the batch, else with
+// probability 1/2.
+type bit struct{}
+
+func (bit) String() string { return "bit" }
+
+func (m bit) Pair(b dp.Batch) (pair.Pair, error) {
+	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) {
+		one := func(log []float64) float64 { return .5 - .49*math.Expm1(log[0]) } // P(1) if all of the records are special
+		p, q := one(logW), one(logV)
+		if p == .5 || q == .5 {
+			return pair.NewDiscrete([]float64{p, 1 - p}, []float64{q, 1 - q})
+		}
+		p = max(p, q) // special are the removed records or the inserted ones: the larger δ at each ε
+		return pair.NewDiscrete([]float64{1 - p, p - .5, .5}, []float64{.5, p - .5, 1 - p})
+	})
+}
+
+// bitEpsilon is the ε of n runs of the bit by the definition, in one direction; hit is the probability that the record is in a batch.
+func bitEpsilon(inserted bool, hit float64, n int, delta float64) float64 {
+	p, q := .5+.49*hit, .5
+	if inserted {
+		p, q = q, p
+	}
+	lo, hi := 0., 20.
+	for range 200 {
+		mid, sum := (lo+hi)/2, 0.
+		for k := range n + 1 { // ones
+			ones, zeros := float64(k), float64(n-k)
+			ways := math.Gamma(float64(n+1)) / math.Gamma(ones+1) / math.Gamma(zeros+1)
+			if d := math.Pow(p, ones)*math.Pow(1-p, zeros) - math.Exp(mid)*math.Pow(q, ones)*math.Pow(1-q, zeros); d > 1e-16 {
+				sum += ways * d
+			}
+		}
+		if sum > delta {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// A mechanism of another package that is not symmetric is accounted for in both directions, whether the batch is a sample or all of the data.
+func TestBothDirections(t *testing.T) {
+	type event struct {
+		dp.Event
+		times  int
+		hit    float64
+		single bool // of the relations, only those of one record have this probability
+	}
+	events := []event{
+		{bit{}, 1, 1, false}, {dp.Poisson{Rate: 1, Event: bit{}}, 1, 1, false}, {dp.Repeat{Times: 2, Event: bit{}}, 2, 1, false},
+		{dp.Compose{bit{}, dp.Poisson{Rate: 1, Event: bit{}}, bit{}}, 3, 1, false}, {dp.Poisson{Rate: .75, Event: bit{}}, 1, .75, true},
+		{dp.WithoutReplacement{Batch: 3, Size: 4, Event: bit{}}, 1, .75, true}, {dp.Repeat{Times: 2, Event: dp.WithoutReplacement{Batch: 3, Size: 4, Event: bit{}}}, 2, .75, true},
+	}
+	for _, e := range events {
+		for kind := dp.AddRemove; kind <= dp.Exchange; kind++ {
+			for _, group := range []int{1, 2} {
+				if e.single && group > 1 {
+					continue
+				}
+				r := dp.Relation{Kind: kind, Group: group}
+				for _, delta := range []float64{0, .003, .2} {
+					want := 0.
+					if kind != dp.Insertion {
+						want = bitEpsilon(false, e.hit, e.times, delta)
+					}
+					if kind != dp.Removal {
+						want = max(want, bitEpsilon(true, e.hit, e.times, delta))
+					}
+					g, err := dp.Epsilon(e.Event, r, delta)
+					if text := e.String(); kind == dp.Exchange && text != "bit" && text != "2 × bit" { // a sample
+						if !errors.Is(err, dp.ErrNoPair) {
+							t.Errorf("%v under %v: %v, %v", e, r, g, err)
+						}
+						continue
+					}
+					// Where records are on both sides a pair covers, at each step, the worse of the two.
+					loose := e.times > 1 && delta > 0 && (kind == dp.Substitution || kind == dp.Exchange || kind == dp.AddRemove && group > 1)
+					if err != nil || g.Epsilon < want*(1-1e-12) || !loose && g.Epsilon > want*(1+1e-9) {
+						t.Errorf("%v under %v at δ = %v: %v, %v; truth %v", e, r, delta, g, err, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // careful is an accountant of another package: the sum of the largest losses, whatever δ is.
 type careful struct{}
 

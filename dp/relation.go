@@ -22,8 +22,8 @@ const (
 	Removal
 	// Exchange is Substitution where exchanging any record for any other, the removed for the
 	// inserted one included, moves the value by at most one unit. For one record sampled without
-	// replacement, and for all of the data, it has a tight pair (advanced joint convexity); other
-	// samples are refused.
+	// replacement, and for all of the data, symmetric mechanisms have a tight pair (advanced joint
+	// convexity); other samples are refused.
 	Exchange
 )
 
@@ -176,12 +176,14 @@ func newBatch(s sampling, k span, exchange bool, directed *bool) (Batch, error) 
 	return b, nil
 }
 
-// Sampled reports whether the batch is a sample. If not, it is all of the data, and most mechanisms
-// need only Distance.
+// Sampled reports whether the batch is a sample. If not, it is all of the data, and symmetric
+// mechanisms need only Distance.
 func (b Batch) Sampled() bool { return b.sampling.kind != everything }
 
 // Distance is the largest distance of the data sets, in units, when all of the data is used: the
-// number of removed plus inserted records, or under Exchange that of exchanged records.
+// number of removed plus inserted records, or under Exchange that of exchanged records. A pair that
+// is made without Removed, Inserted, Hit or a method that takes a pair is used for every split: it
+// must dominate both directions, M(x) against M(x′) and M(x′) against M(x).
 func (b Batch) Distance() int {
 	if b.exchange {
 		return b.total / 2
@@ -245,23 +247,42 @@ func (b Batch) Refuse(m Mechanism, format string, args ...any) error {
 }
 
 // Of returns the pair that build makes from two lists of log weights: of i removed records in the
-// batch of x, and of j inserted records in that of x′. The weights are those of Theorem 3.8 and M.2
-// of SSKG for Poisson samples, those of its hypergeometric version and L.5 for batches of fixed
-// size, and the distance for all of the data. Under Exchange it is the tight pair of one record,
-// which build makes for a record that is present or absent (advanced joint convexity).
-func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, error)) (p pair.Pair, err error) {
+// batch of x, and of j inserted records in that of x′. Both directions are counted, so the pair of
+// insertions need not be the swap of that of removals with P and Q alike. Where both lists have
+// records, the pair must dominate whichever of them matter. The weights are those of Theorem 3.8
+// and M.2 of SSKG for Poisson samples, those of its hypergeometric version and L.5 for batches of
+// fixed size, and certainty for all of the data. Exchanges in a sample are refused.
+func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, error)) (pair.Pair, error) {
+	return b.pairOf(m, build, false)
+}
+
+// Symmetric is Of for a mechanism whose pair, for all of the data, depends only on how many records
+// differ, and has the same δ(ε) as its swap. One pair, at the distance, then stands for all splits
+// of a group. Under Exchange it is the tight pair of one record, which build makes for a record that
+// is present or absent (advanced joint convexity). For other mechanisms ε would be too small: see
+// Of.
+func (b Batch) Symmetric(m Mechanism, build func(logW, logV []float64) (pair.Pair, error)) (pair.Pair, error) {
+	return b.pairOf(m, build, true)
+}
+
+func (b Batch) pairOf(m Mechanism, build func(logW, logV []float64) (pair.Pair, error), symmetric bool) (p pair.Pair, err error) {
 	switch {
-	case !b.Sampled():
+	case symmetric && !b.Sampled():
 		p, err = build(pair.Binomial(b.Distance(), 1), pair.Binomial(0, 1))
-	case !b.exchange:
+	case !b.exchange || !b.Sampled():
 		p, err = build(b.Removed(), b.Inserted())
-	case b.sampling.kind == without && b.removed == 1:
+	case symmetric && b.sampling.kind == without && b.removed == 1:
 		if p, err = build(pair.Binomial(1, float64(b.sampling.batch)/float64(b.sampling.size)), pair.Binomial(0, 1)); err == nil {
 			p, err = pair.NewSymmetric(p)
 		}
 	default:
-		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement; substitution bounds it")
+		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement of a symmetric mechanism; substitution bounds it")
 	}
+	return named(m, p, err)
+}
+
+// named is the pair, or the error with the mechanism's name.
+func named(m Mechanism, p pair.Pair, err error) (pair.Pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dp: %v: %w", m, err)
 	}
@@ -270,7 +291,7 @@ func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, erro
 
 // Additive returns the pair of noise added to a value that each record moves by one unit.
 func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair, error) {
-	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Shifted(noise, scale, logW, logV) })
+	return b.Symmetric(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Shifted(noise, scale, logW, logV) })
 }
 
 // OneRecord returns the pair of a mechanism known only by its dominating pair p: p dominates the
