@@ -1,6 +1,6 @@
 // Package synth is the common interface of private generators: methods that learn a synthetic data
 // set of labelled images from private ones, with differential privacy. Each method is a package
-// below this one; a method of your own is a type with the five functions of Method.
+// below this one; a method of your own is a type with the methods of the interface Method.
 //
 //	semidual     private semi-dual transport: atoms, potentials and covariances, in seconds
 //	merf         DP-MERF: one release of random features, and a network fitted to it

@@ -86,22 +86,23 @@ func Unit(row []float64, m *data.Images, i int) {
 }
 
 // Calibrate returns the method with the least noise that meets the budget on images of that kind,
-// and its guarantee. The error wraps dp.ErrUnreachable if no noise does.
+// and its guarantee. An exchange of images costs as much as a substitution. The error wraps
+// dp.ErrUnreachable if no noise meets the budget; the noise is then NaN, which Train refuses.
 func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp.Guarantee, error) {
-	if _, err := m.WithNoise(1).Event(p); err != nil {
-		return m, dp.Guarantee{}, err
-	}
+	b.Relation = b.Relation.OfRecords() // events of methods are of sums over images
+	var failed error
 	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event {
 		e, err := m.WithNoise(sigma).Event(p)
 		if err != nil {
+			failed = err
 			return dp.Gaussian{NoiseMultiplier: math.NaN()} // which dp refuses
 		}
 		return e
 	})
-	if err != nil {
-		return m, g, err
+	if err = cmp.Or(failed, err); err != nil {
+		sigma = math.NaN()
 	}
-	return m.WithNoise(sigma).(M), g, nil
+	return m.WithNoise(sigma).(M), g, err
 }
 
 // Run holds the key of a training, the folder in which it can be resumed, and the function that is
