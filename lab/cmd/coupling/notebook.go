@@ -26,7 +26,7 @@ type notebookCmd struct {
 	Open    notebookOpenCmd    `cmd:"" default:"withargs" help:"Open a notebook in Jupyter: coupling notebook dp-sinkhorn."`
 	Run     notebookRunCmd     `cmd:"" help:"Execute notebooks without a browser."`
 	Diff    notebookDiffCmd    `cmd:"" help:"Show what you changed in the working copy of a notebook."`
-	Reset   notebookResetCmd   `cmd:"" help:"Move the working copy of a notebook aside, and start over."`
+	Reset   notebookResetCmd   `cmd:"" help:"Save the working copy of a notebook under another name, and start over."`
 	Install notebookInstallCmd `cmd:"" help:"Register the GoNB kernel with the Jupyter, JupyterLab or VS Code that you have."`
 }
 
@@ -39,7 +39,7 @@ func (notebookInstallCmd) Help() string { return help("notebook-install") }
 
 // Run installs the kernel and registers it.
 func (i notebookInstallCmd) Run(a *app) error {
-	c, err := installed(a)
+	c, _, err := installed(a)
 	if err != nil {
 		return err
 	}
@@ -58,16 +58,20 @@ func (i notebookInstallCmd) Run(a *app) error {
 	return err
 }
 
-// installed returns the checkout with its kernel in place.
-func installed(a *app) (kernel.Checkout, error) {
+// installed returns the checkout with its kernel in place, and the notebooks of these names, which it looks for first.
+func installed(a *app, names ...string) (kernel.Checkout, []string, error) {
 	c, err := kernel.Find("")
 	if err != nil {
-		return c, usage(err)
+		return c, nil, usage(err)
+	}
+	files, err := notebookFiles(c, names)
+	if err != nil {
+		return c, nil, err
 	}
 	if !a.quiet && c.Check() != nil {
 		fmt.Fprintln(a.err, "building the kernel, which takes a minute")
 	}
-	return c, c.Install(a.run.ctx)
+	return c, files, c.Install(a.run.ctx)
 }
 
 type notebookOpenCmd struct {
@@ -83,11 +87,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	if _, err := jupyter.Find(a.run.ctx); err != nil {
 		return err
 	}
-	c, err := installed(a)
-	if err != nil {
-		return err
-	}
-	files, err := notebookFiles(c, []string{o.Name})
+	c, files, err := installed(a, o.Name)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(c.Root, file)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil, usage(fmt.Errorf("notebook %q is outside %s", name, c.Root))
+			return nil, usage(fmt.Errorf("notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new makes", name, c.Root))
 		}
 		if _, err := os.Stat(file); err != nil {
 			var have []string
@@ -164,11 +164,7 @@ func (r *notebookRunCmd) Run(a *app) error {
 	if r.Pages && r.Out == "" {
 		return usage(errors.New("--pages: needs --out"))
 	}
-	c, err := installed(a)
-	if err != nil {
-		return err
-	}
-	files, err := notebookFiles(c, r.Names)
+	c, files, err := installed(a, r.Names...)
 	if err != nil {
 		return err
 	}
@@ -210,7 +206,11 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 	}
 	began := time.Now()
 	// The limit interrupts a cell; the kernel outlives it, to tell what there is.
-	s, err := headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: []string{"COUPLING_PRESET=" + r.Preset}})
+	env := []string{"COUPLING_PRESET=" + r.Preset}
+	if r.Pages { // what readers see is computed by this code
+		env = append(env, "COUPLING_RECALL=same")
+	}
+	s, err := headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: env})
 	if err != nil {
 		return err
 	}

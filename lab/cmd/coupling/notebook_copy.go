@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -101,7 +102,7 @@ type notebookDiffCmd struct {
 
 // Run shows what was changed, as Markdown: what goes into the notebook's source.
 func (d notebookDiffCmd) Run(a *app) error {
-	c, file, work, err := copied(d.Name)
+	c, file, work, err := copied(a, d.Name)
 	if err != nil {
 		return err
 	}
@@ -116,22 +117,42 @@ type notebookResetCmd struct {
 	Name string `arg:"" help:"Notebook: a name in notebooks/, or a path."`
 }
 
-// Run puts the working copy aside, where the next reset overwrites it, and makes a new one.
+// Run moves the working copy to a name that is free, and makes a new one; an unchanged copy is left alone.
 func (r notebookResetCmd) Run(a *app) error {
-	c, file, work, err := copied(r.Name)
+	c, file, work, err := copied(a, r.Name)
 	if err != nil {
 		return err
 	}
-	old := strings.TrimSuffix(work, ".ipynb") + "-old.ipynb"
+	tracked, errTracked := os.ReadFile(filepath.Join(c.Root, file))
+	copied, errCopied := os.ReadFile(filepath.Join(c.Root, work))
+	if err := cmp.Or(errTracked, errCopied); err != nil {
+		return err
+	}
+	if bytes.Equal(tracked, copied) {
+		_, err := fmt.Fprintf(a.out, "%s is unchanged: nothing to reset\n", work)
+		return err
+	}
+	old := freeName(c, strings.TrimSuffix(work, ".ipynb")+"-old")
 	if err := os.Rename(filepath.Join(c.Root, work), filepath.Join(c.Root, old)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s was reset to %s; your version is saved as %s\n", work, file, old)
-	return copyNotebook(c, file, work)
+	return durable.Write(filepath.Join(c.Root, work), tracked)
 }
 
-// copied finds a notebook that has a working copy.
-func copied(name string) (c kernel.Checkout, file, work string, err error) {
+// freeName returns NAME.ipynb, or the first of NAME-2.ipynb, NAME-3.ipynb and so on that is not there.
+func freeName(c kernel.Checkout, name string) string {
+	free := name + ".ipynb"
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(filepath.Join(c.Root, free)); errors.Is(err, fs.ErrNotExist) {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d.ipynb", name, n)
+	}
+}
+
+// copied finds a generated notebook and its working copy; one that was not opened yet has none and stands for itself.
+func copied(a *app, name string) (c kernel.Checkout, file, work string, err error) {
 	if c, err = kernel.Find(""); err != nil {
 		return c, "", "", usage(err)
 	}
@@ -139,9 +160,13 @@ func copied(name string) (c kernel.Checkout, file, work string, err error) {
 	if err != nil {
 		return c, "", "", err
 	}
-	work, _ = copyOf(c, files[0])
-	if _, err := os.Stat(filepath.Join(c.Root, work)); work == files[0] || errors.Is(err, fs.ErrNotExist) {
-		return c, "", "", usage(fmt.Errorf("notebook %q has no working copy: it is opened in place; diff and reset are for the notebooks of Coupling, which have one once they were opened", name))
+	work, ok := copyOf(c, files[0])
+	if !ok {
+		return c, "", "", usage(fmt.Errorf("notebook %q has no working copy: it is your own and opened in place; diff and reset are for the notebooks of Coupling", name))
+	}
+	if _, err := os.Stat(filepath.Join(c.Root, work)); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(a.err, "notebook %q was not opened yet: nothing changed\n", name)
+		work = files[0]
 	}
 	return c, files[0], work, nil
 }

@@ -59,8 +59,27 @@ func TestWorkingCopy(t *testing.T) {
 	if err := (notebookResetCmd{"a"}).Run(a); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, opened) != read(t, filepath.Join("notebooks", "a.ipynb")) || read(t, filepath.Join(".coupling", "notebooks", "a-old.ipynb")) != edited {
+	old := filepath.Join(".coupling", "notebooks", "a-old.ipynb")
+	if read(t, opened) != read(t, filepath.Join("notebooks", "a.ipynb")) || read(t, old) != edited {
 		t.Error("reset did not put the edited copy aside and start over")
+	}
+	out.Reset()
+	if err := (notebookResetCmd{"a"}).Run(a); err != nil || !strings.Contains(out.String(), "unchanged: nothing to reset") || read(t, old) != edited {
+		t.Errorf("a second reset: %v, %s", err, out.String())
+	}
+	again := strings.Replace(edited, "# Edited", "# Again", 1)
+	if err := os.WriteFile(opened, []byte(again), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := (notebookResetCmd{"a"}).Run(a); err != nil || read(t, old) != edited || read(t, filepath.Join(".coupling", "notebooks", "a-old-2.ipynb")) != again {
+		t.Errorf("the third reset does not keep both versions: %v", err)
+	}
+	if err := os.Remove(opened); err != nil {
+		t.Fatal(err)
+	}
+	errs.Reset()
+	if err := (notebookDiffCmd{"a"}).Run(a); err != nil || !strings.Contains(errs.String(), "not opened yet: nothing changed") {
+		t.Errorf("%v, %s", err, errs.String())
 	}
 	if err := (notebookResetCmd{"own"}).Run(a); err == nil || !strings.Contains(err.Error(), "no working copy") {
 		t.Error(err)
