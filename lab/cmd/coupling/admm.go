@@ -27,9 +27,6 @@ type admmCmd struct {
 	Eavesdrop admmEavesdropCmd `cmd:"" help:"Run all nodes, record their messages, and infer the utilities."`
 }
 
-// Help shows a session.
-func (admmCmd) Help() string { return help("admm") }
-
 type admmNewCmd struct {
 	Out     string  `required:"" help:"Folder to write to." placeholder:"DIR"`
 	Targets int     `default:"30" help:"Number of targets."`

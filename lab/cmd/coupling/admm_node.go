@@ -20,9 +20,6 @@ type admmNodeCmd struct {
 	Tied   bool          `hidden:"" help:"End when standard input does."`
 }
 
-// Help says what a private node must have.
-func (admmNodeCmd) Help() string { return help("admm-node") }
-
 // Run is one node.
 func (c admmNodeCmd) Run(a *app) error {
 	if err := files.DrawKey(c.File); err != nil {

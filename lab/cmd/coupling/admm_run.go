@@ -23,9 +23,6 @@ type admmRunCmd struct {
 	Out    string `help:"CSV of the plan: target, source, amount." placeholder:"FILE"`
 }
 
-// Help says what the coordinator sees.
-func (admmRunCmd) Help() string { return help("admm-run") }
-
 // Run coordinates a run.
 func (c admmRunCmd) Run(a *app) error {
 	n, err := files.ReadNetwork(c.Dir)

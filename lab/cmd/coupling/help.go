@@ -22,13 +22,16 @@ func examples() map[string]string {
 	return out
 }
 
-// addExamples ends the help of each command with its example, and calls the values of flags N and X.
-func addExamples(model *kong.Application) {
-	example := examples()
-	for _, n := range model.Leaves(true) {
-		for _, f := range n.Flags {
-			f.PlaceHolder = cmp.Or(f.PlaceHolder, map[reflect.Kind]string{reflect.Int: "N", reflect.Float64: "X"}[f.Target.Kind()])
-		}
+// addHelp puts the text of each command, from help/NAME.txt where there is one, and its example into its help, and calls the values of flags N and X.
+func addHelp(n *kong.Node, example map[string]string) {
+	for _, child := range n.Children {
+		addHelp(child, example)
+	}
+	for _, f := range n.Flags {
+		f.PlaceHolder = cmp.Or(f.PlaceHolder, map[reflect.Kind]string{reflect.Int: "N", reflect.Float64: "X"}[f.Target.Kind()])
+	}
+	text, _ := helps.ReadFile("help/" + strings.ReplaceAll(n.Path(), " ", "-") + ".txt")
+	if n.Detail = string(text); n.Leaf() {
 		n.Detail = strings.TrimSpace(n.Detail + "\n\nExample:\n\n    " + example[n.Path()])
 	}
 }

@@ -99,10 +99,11 @@ func usageIf(err error, kinds ...error) error {
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-func run(args []string, stdout, stderr io.Writer) (code int) {
+func run(args []string, stdout, stderr io.Writer) int {
 	var c cli
-	defer catchExit(&code)
 	parser := newParser(&c, stdout, stderr)
+	helped := false
+	parser.Exit = func(int) { helped = true }
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
@@ -111,8 +112,15 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		return 0
 	}
 	kctx, err := parser.Parse(args)
+	if helped {
+		return 0
+	}
 	if err != nil {
-		fmt.Fprintf(stderr, "coupling: %v\ntry: coupling --help\n", err)
+		command := "" // as far as it was understood
+		if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) && wrong.Context.Selected() != nil {
+			command = " " + wrong.Context.Selected().Path()
+		}
+		fmt.Fprintf(stderr, "coupling: %v\ntry: coupling help%s\n", err, command)
 		return exitUsage
 	}
 	if _, err := cpu.Active(); err != nil {
@@ -134,7 +142,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 
 // newParser declares the command line.
 func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
-	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exiting(code)) }),
+	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr),
 		kong.Description("Optimal transport, differential privacy, and the figures of five papers. coupling help COMMAND shows one with an example.\n\n"+
 			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
 			"4 a claim differs (--check), 130 interrupted."),
@@ -143,7 +151,8 @@ func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 	if err != nil {
 		panic(err) // the declaration above is wrong
 	}
-	addExamples(parser.Model)
+	parser.Model.HelpFlag.Help = "Show this help."
+	addHelp(parser.Model.Node, examples())
 	return parser
 }
 
@@ -195,19 +204,6 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 		c.err = fmt.Errorf("output: %w", err)
 	}
 	return n, err
-}
-
-// exiting carries kong's own exits (--help) out of the parser.
-type exiting int
-
-func catchExit(code *int) {
-	switch x := recover().(type) {
-	case nil:
-	case exiting:
-		*code = int(x)
-	default:
-		panic(x)
-	}
 }
 
 //go:embed help

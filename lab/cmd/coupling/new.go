@@ -32,9 +32,6 @@ type newCmd struct {
 	From   string `help:"Checkout of Coupling; default the one that this program, or else the working directory, lies in." placeholder:"DIR"`
 }
 
-// Help shows the way.
-func (newCmd) Help() string { return help("new") }
-
 // Run writes the project.
 func (c newCmd) Run(a *app) error {
 	dir, err := filepath.Abs(c.Dir)

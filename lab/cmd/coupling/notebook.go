@@ -34,9 +34,6 @@ type notebookInstallCmd struct {
 	Prefix string `help:"Write to DIR/share/jupyter instead of your own data folder." placeholder:"DIR"`
 }
 
-// Help says what is written.
-func (notebookInstallCmd) Help() string { return help("notebook-install") }
-
 // Run installs the kernel and registers it.
 func (i notebookInstallCmd) Run(a *app) error {
 	c, _, err := installed(a)

@@ -132,23 +132,18 @@ func (r notebookResetCmd) Run(a *app) error {
 		_, err := fmt.Fprintf(a.out, "%s is unchanged: nothing to reset\n", work)
 		return err
 	}
-	old := freeName(c, strings.TrimSuffix(work, ".ipynb")+"-old")
+	name := strings.TrimSuffix(work, ".ipynb") + "-old"
+	old := name + ".ipynb"
+	_, err = os.Lstat(filepath.Join(c.Root, old))
+	for n := 2; err == nil; n++ {
+		old = fmt.Sprintf("%s-%d.ipynb", name, n)
+		_, err = os.Lstat(filepath.Join(c.Root, old))
+	}
 	if err := os.Rename(filepath.Join(c.Root, work), filepath.Join(c.Root, old)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s was reset to %s; your version is saved as %s\n", work, file, old)
 	return durable.Write(filepath.Join(c.Root, work), tracked)
-}
-
-// freeName returns NAME.ipynb, or the first of NAME-2.ipynb, NAME-3.ipynb and so on that is not there.
-func freeName(c kernel.Checkout, name string) string {
-	free := name + ".ipynb"
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(filepath.Join(c.Root, free)); errors.Is(err, fs.ErrNotExist) {
-			return free
-		}
-		free = fmt.Sprintf("%s-%d.ipynb", name, n)
-	}
 }
 
 // copied finds a generated notebook and its working copy; one that was not opened yet has none and stands for itself.

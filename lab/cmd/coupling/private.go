@@ -38,9 +38,6 @@ type privateCmd struct {
 	Out    string  `required:"" help:"New folder for synthetic.npy, grid.png and the privacy statement." placeholder:"DIR"`
 }
 
-// Help says what is written.
-func (privateCmd) Help() string { return help("private") }
-
 // Run learns, draws and states.
 func (c privateCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)

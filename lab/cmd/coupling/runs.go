@@ -185,9 +185,6 @@ type runsExportCmd struct {
 	Output string `short:"o" help:"File to write, default standard output." placeholder:"FILE"`
 }
 
-// Help shows how dashboards get the cells.
-func (runsExportCmd) Help() string { return help("runs-export") }
-
 // Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
 	s, err := a.existing()

@@ -38,9 +38,6 @@ type sampleCmd struct {
 	JSON      bool    `help:"Print the summary as JSON."`
 }
 
-// Help says what is sampled.
-func (sampleCmd) Help() string { return help("sample") }
-
 // cloud is points, and how they are pictures where they are.
 type cloud struct {
 	x      *mat.Dense

@@ -35,9 +35,6 @@ type solveCmd struct {
 	JSON       bool    `help:"Print the summary as JSON."`
 }
 
-// Help says what the files mean.
-func (solveCmd) Help() string { return help("solve") }
-
 // summary is what --json prints and summary.json holds.
 type summary struct {
 	Sources    int     `json:"sources"`

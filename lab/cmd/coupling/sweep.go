@@ -97,9 +97,6 @@ type jobCmd struct {
 	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 }
 
-// Help has a line for each scheduler.
-func (jobCmd) Help() string { return help("job") }
-
 // Run does jobs of a file. SIGTERM ends it: the cell that runs leaves its
 // checkpoint, and its lock is free.
 func (c jobCmd) Run(a *app) error {
