@@ -4,8 +4,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -59,6 +61,9 @@ type admmNewCmd struct {
 
 // Run writes a problem.
 func (c admmNewCmd) Run(a *app) error {
+	if _, err := os.Stat(filepath.Join(c.Out, "network.json")); err == nil {
+		return usage(fmt.Errorf("--out %s: it has a problem already: name a new folder, or remove it first with its keys and ledgers: rm -r %s", c.Out, c.Out))
+	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	p, err := c.problem(rng)
 	if err != nil {
@@ -113,7 +118,7 @@ func (c admmNewCmd) slopeRange() float64 {
 
 // admmError marks what the request got wrong.
 func admmError(err error) error {
-	return usageIf(err, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter)
+	return usageIf(err, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter, fs.ErrNotExist)
 }
 
 func (c admmNewCmd) utility(a float64) admm.Utility {

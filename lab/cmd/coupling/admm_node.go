@@ -50,7 +50,7 @@ func (c admmNodeCmd) Run(a *app) error {
 	}
 	node := network.Node{Rules: rules, Spec: spec, Wait: c.Wait}
 	if err := files.LoadJSON(c.Join, &node.Access); err != nil {
-		return err
+		return admmError(err)
 	}
 	amounts, err := node.Run(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ func (c admmRunCmd) Run(a *app) error {
 	}
 	s, checkpoint, err := c.serve()
 	if err != nil {
-		return err
+		return admmError(err)
 	}
 	defer s.Close()
 	ctx, cancel := context.WithCancel(a.run.ctx)

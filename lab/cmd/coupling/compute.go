@@ -74,7 +74,7 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 	todo, other := s.Survey(jobs)
 	if len(todo) > 0 {
 		if err := s.Writable(); err != nil { // once, and not for every cell
-			return tally{recalled: len(jobs) - len(todo), left: len(todo), failed: []error{err}}
+			return tally{recalled: len(jobs) - len(todo), left: len(todo) - 1, failed: []error{err}}
 		}
 	}
 	show, finish := a.progress(what, len(todo))

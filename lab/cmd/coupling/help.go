@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"coupling/figures"
@@ -54,14 +55,11 @@ func complete(model *kong.Application, words []string) (next []string) {
 	node := model.Node
 	var open *kong.Flag // whose value comes next
 	for _, w := range words {
-		for _, child := range node.Children {
-			if child.Name == w {
-				node = child
-				break
-			}
+		if i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
+			node = node.Children[i]
 		}
 		open = nil
-		for _, f := range allFlags(node) {
+		for _, f := range slices.Concat(node.AllFlags(true)...) {
 			if w == "--"+f.Name && !f.IsBool() {
 				open = f
 			}
@@ -78,15 +76,8 @@ func complete(model *kong.Application, words []string) (next []string) {
 			next = append(next, f.Name)
 		}
 	}
-	for _, f := range allFlags(node) {
+	for _, f := range slices.Concat(node.AllFlags(true)...) {
 		next = append(next, "--"+f.Name)
 	}
 	return next
-}
-
-func allFlags(n *kong.Node) (out []*kong.Flag) {
-	for _, group := range n.AllFlags(true) {
-		out = append(out, group...)
-	}
-	return out
 }

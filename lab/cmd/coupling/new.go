@@ -38,14 +38,21 @@ func (c newCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	given := "--module"
 	if c.Module == "" {
-		c.Module = filepath.Base(dir)
+		given, c.Module = "the folder's name cannot be the module's, give another by --module:", filepath.Base(dir)
 	}
-	if err := module.CheckImportPath(c.Module); err != nil {
-		return usage(fmt.Errorf("--module %q: %w", c.Module, err))
+	err = module.CheckImportPath(c.Module)
+	if c.Module == "coupling" || strings.HasPrefix(c.Module, "coupling/") {
+		err = errors.New("it is the path of Coupling itself")
 	}
-	if have, err := os.ReadDir(dir); err == nil && len(have) > 0 {
+	if err != nil {
+		return usage(fmt.Errorf("new %s: %s %q: %w", c.Dir, given, c.Module, err))
+	}
+	if have, err := os.ReadDir(dir); len(have) > 0 {
 		return usage(fmt.Errorf("new %s: the folder is not empty", c.Dir))
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("new %s: %w", c.Dir, err))
 	}
 	root, err := checkout(c.From)
 	if err != nil {

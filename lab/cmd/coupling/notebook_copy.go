@@ -48,7 +48,11 @@ func workingCopy(a *app, c kernel.Checkout, file string) (string, error) {
 		if _, err := os.Stat(filepath.Join(c.Root, to)); !ok || err == nil {
 			continue
 		}
-		if err := copyNotebook(c, f, to); err != nil {
+		b, err := os.ReadFile(filepath.Join(c.Root, f))
+		if err == nil {
+			err = durable.Write(filepath.Join(c.Root, to), b)
+		}
+		if err != nil {
 			return "", err
 		}
 	}
@@ -58,14 +62,6 @@ func workingCopy(a *app, c kernel.Checkout, file string) (string, error) {
 		fmt.Fprintf(a.err, "%s is your working copy, and differs from %s: coupling notebook diff %s shows how, reset %s starts over\n", work, file, name, name)
 	}
 	return work, err
-}
-
-func copyNotebook(c kernel.Checkout, from, to string) error {
-	b, err := os.ReadFile(filepath.Join(c.Root, from))
-	if err != nil {
-		return err
-	}
-	return durable.Write(filepath.Join(c.Root, to), b)
 }
 
 // notebookDiff compares the text and code of two notebooks; what cells have shown is left out.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"coupling/lab/device"
@@ -67,6 +68,9 @@ func (c solveCmd) Run(a *app) error {
 	}
 	if g, ok := prob.Geometry.(*ot.OnDevice); ok {
 		defer g.Close()
+	}
+	if err := os.MkdirAll(c.Out, 0o777); err != nil { // before the work rather than after it
+		return usage(fmt.Errorf("--out %s: %w", c.Out, err))
 	}
 	c.warn(a, prob)
 	var s summary

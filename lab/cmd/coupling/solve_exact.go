@@ -15,13 +15,21 @@ import (
 // exact is the limit eps = 0: all three losses are <T,M>, and its gradient with respect to M is T.
 func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
 	began := time.Now()
-	solution, err := exact.Simplex{MaxPivots: c.MaxIter}.Solve(ctx, p.A, p.B, c.exactCost(p.Geometry))
+	cost := p.Geometry
+	if !c.MatrixFree {
+		cost = ot.Dense(ot.Cost(cost))
+	}
+	solution, err := exact.Simplex{MaxPivots: c.MaxIter}.Solve(ctx, p.A, p.B, cost)
 	if err != nil {
 		return summary{}, err
 	}
+	status := solution.Status.String()
+	if solution.Status == exact.Optimal { // as the other solvers call it
+		status = ot.Converged.String()
+	}
 	cert := solution.Certificate
 	s := summary{
-		Solver: "exact", Status: exactStatus(solution.Status), Iterations: solution.Pivots, Seconds: time.Since(began).Seconds(),
+		Solver: "exact", Status: status, Iterations: solution.Pivots, Seconds: time.Since(began).Seconds(),
 		MarginalL1: cert.Marginal / cert.Mass, Sharp: cert.Primal / cert.Mass, RegKL: cert.Primal / cert.Mass, RegEntropy: cert.Primal / cert.Mass,
 	}
 	out := results{f: solution.F, g: solution.G}
@@ -40,14 +48,6 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
 		err = writeMatrix(c.file("grad_sharp_M"), plan)
 	}
 	return s, err
-}
-
-// exactCost holds the costs unless it is told not to.
-func (c solveCmd) exactCost(g ot.Geometry) ot.Geometry {
-	if !c.MatrixFree {
-		return ot.Dense(ot.Cost(g))
-	}
-	return g
 }
 
 // gauge returns the potentials shifted such that the last target of positive weight has 0, and -Inf where there is no
@@ -70,14 +70,6 @@ func gauge(a, b, f, g []float64) (alpha, beta []float64) {
 		return out
 	}
 	return shifted(a, f, last), shifted(b, g, -last)
-}
-
-// exactStatus says "converged" for the optimum, as the other solvers do.
-func exactStatus(s exact.Status) string {
-	if s == exact.Optimal {
-		return ot.Converged.String()
-	}
-	return s.String()
 }
 
 // massTolerance is the relative difference between totals that package ot takes for rounding in float32.

@@ -43,6 +43,9 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 		}
 		if ext == ".go" {
 			p, err := sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin"))
+			if err == nil && len(p.Jobs) == 0 {
+				err = fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name)
+			}
 			if err != nil {
 				return own, usage(err)
 			}

@@ -194,14 +194,11 @@ func (s *Server) ready(ctx context.Context) error {
 
 // host is how a server that listens on ip is reached from this machine.
 func host(ip string) string {
-	if ip == "*" {
+	switch at := net.ParseIP(ip); {
+	case ip == "*", at.Equal(net.IPv4zero):
 		return "127.0.0.1"
-	}
-	if at := net.ParseIP(ip); at != nil && at.IsUnspecified() {
-		if at.To4() == nil {
-			return "::1"
-		}
-		return "127.0.0.1"
+	case at.Equal(net.IPv6zero):
+		return "::1"
 	}
 	return ip
 }
