@@ -54,10 +54,30 @@ func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 	logDelta := math.Log(delta)
 	upper, ok := invert(hi, logDelta-2e-16*(1+math.Abs(logDelta)), hi.RelErr())
 	if !ok {
+		upper, ok = largestFinite(hi, delta)
+	}
+	if !ok {
 		return pair.Interval{}, fmt.Errorf("closed: eps at delta = %v: %w", delta, pair.ErrUnbounded)
 	}
 	lower, _ := invert(lo, logDelta+2e-16*(1+math.Abs(logDelta)), -lo.RelErr())
 	return pair.Interval{Lower: lower * (1 - 1e-15), Upper: upper * (1 + 1e-15)}, nil
+}
+
+// largestFinite returns the largest finite loss if infinite loss has mass delta at most, as that of
+// (ε, delta)-differential privacy has exactly: a comparison, without the room for sums. It is
+// rounded up by the error of the logs that a loss consists of.
+func largestFinite(p deltaCurve, delta float64) (float64, bool) {
+	d, ok := p.(*pair.Discrete)
+	if !ok {
+		return 0, false
+	}
+	points := d.Points()
+	last := len(points) - 1
+	if last < 1 || !math.IsInf(points[last].Loss, 1) || points[last].P > delta {
+		return 0, false
+	}
+	a := points[last-1]
+	return max(0, a.Loss+1e-15*(1-math.Log(a.P)+math.Abs(math.Log(a.Q)))), !math.IsInf(a.Loss, -1)
 }
 
 // refused names the composition that has no closed form.

@@ -75,7 +75,7 @@ func groupDelta(eps, delta float64, d int) float64 {
 	switch {
 	case delta == 0 || d == 0:
 		return 0
-	case eps == 0:
+	case eps == 0 || d == 1: // exact for one
 		return delta * float64(d)
 	}
 	return delta * math.Expm1(eps*float64(d)) / math.Expm1(eps) * (1 + 1e-14)

@@ -160,3 +160,24 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 }
+
+// A user's first try: the whole δ of the budget for one release of keys, and half of it for each of two.
+func TestUnknownKeysTakeTheWholeDelta(t *testing.T) {
+	for _, delta := range []float64{1e-6, 1e-9, .01, 1. / 3, .9} {
+		for n := 1; n <= 2; n++ {
+			s := session(3)
+			s.Budget.Delta = delta
+			for range n {
+				if _, err := s.UnknownKeys(t.Context(), []string{"a", "b"}, 1, delta/float64(n)); err != nil {
+					t.Errorf("δ = %v in %d parts: %v", delta, n, err)
+				}
+			}
+			if g, err := s.Spent(t.Context()); err != nil || g.Epsilon > float64(n)*(1+1e-12) {
+				t.Errorf("δ = %v in %d parts: %v, %v", delta, n, g, err)
+			}
+			if _, err := s.UnknownKeys(t.Context(), nil, 1, delta/4); err == nil && delta < .1 {
+				t.Errorf("δ = %v and a quarter of it: within the budget", delta)
+			}
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package dp
+
+import (
+	"errors"
+	"testing"
+)
+
+// An (ε, δ)-differentially private mechanism is that: at δ itself ε is known, and at a δ below it is not.
+func TestApproximateAtItsOwnDelta(t *testing.T) {
+	for _, e := range []Approximate{{1, 1e-6}, {0, 1e-6}, {.1, 1e-12}, {30, 1. / 3}, {1e-9, .9}, {700, 1e-300}} {
+		for _, r := range []Relation{{}, {Kind: Removal}, {Kind: Insertion}} {
+			g, err := Epsilon(e, r, e.Delta)
+			if err != nil || g.Epsilon < e.Epsilon || g.Epsilon > e.Epsilon*(1+1e-12)+1e-12 {
+				t.Errorf("%v under %v: %v, %v", e, r, g, err)
+			}
+			if g, err := Epsilon(e, r, e.Delta*(1-4e-16)); !errors.Is(err, ErrUnbounded) && e.Epsilon > 0 {
+				t.Errorf("%v below its δ: %v, %v", e, g, err)
+			}
+		}
+		if g, err := Epsilon(e, Relation{Kind: Substitution}, e.Delta); !errors.Is(err, ErrUnbounded) {
+			t.Errorf("%v, substitution at the δ of one record: %v, %v", e, g, err)
+		}
+	}
+}
