@@ -2,12 +2,13 @@
 // and accounts for their cost.
 //
 //	s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: 1e-6}, Source: noise.Crypto()}
-//	counts, err := s.Histogram(ages, []string{"young", "old"}, query.Noise{Scale: 4}) // noise on integers, exact, ε = 1/4
-//	total, err := s.Sum(incomes, 0, 100, 1, query.Noise{Scale: 1000})                 // each income is cut to [0, 100]: ε = 100/1000
-//	g, err := s.Spent(ctx)                                                            // of all that was released
+//	counts, err := s.Histogram(ctx, ages, []string{"young", "old"}, query.Noise{Scale: 4}) // noise on integers, exact, ε = 1/4
+//	total, err := s.Sum(ctx, incomes, 0, 100, 1, query.Noise{Scale: 1000})                 // each income is cut to [0, 100]: ε = 100/1000
+//	g, err := s.Spent(ctx)                                                                 // of all that was released
 //
 // A record is the data of one person: neighbours differ in one record, or as Budget.Relation says. An exchange costs as much as a
 // substitution, one record out and one in.
+//
 // Every release is first added to the session with its event. If the events so far and this one
 // exceed the budget, it is refused before any noise is drawn. So Event covers all that was
 // released, and adaptive questions compose. All noise is drawn on integers by package noise.
@@ -42,14 +43,25 @@ type Session struct {
 // noise P(k) ∝ e^(−k²/2Sigma²). Set one of the two.
 type Noise struct{ Scale, Sigma float64 }
 
+// exactWork bounds the size of an exact pair: its points times the records that differ.
+const exactWork = 1 << 20
+
 // event is the event of adding the noise to values where one record moves one value by at most
-// step.
-func (n Noise) event(step int) (dp.Event, error) {
+// step, for groups of that size: the exact one, or that of a fine grid where the pair of the exact
+// one is large. The margin of the grid is then below a thousandth.
+func (n Noise) event(values, step, group int) (dp.Event, error) {
+	q := noise.Query{Sensitivity: float64(step), Dim: values, OnGrid: true}
+	differ := 2 * float64(max(1, group))
+	exact := (80*n.Sigma+float64(step)*differ)*differ <= exactWork
 	switch {
-	case n.Scale > 0 && n.Sigma == 0:
+	case n.Scale > 0 && n.Sigma == 0 && exact:
 		return dp.DiscreteLaplace{Scale: n.Scale, Sensitivity: step}, nil
-	case n.Sigma > 0 && n.Scale == 0:
+	case n.Scale > 0 && n.Sigma == 0:
+		return noise.Laplace{Scale: n.Scale, Granularity: 1}.Event(q)
+	case n.Sigma > 0 && n.Scale == 0 && exact:
 		return dp.DiscreteGaussian{Sigma: n.Sigma, Sensitivity: step}, nil
+	case n.Sigma > 0 && n.Scale == 0:
+		return noise.Gaussian{Sigma: n.Sigma, Granularity: 1}.Event(q)
 	}
 	return nil, bad("noise = %+v: must have one of Scale and Sigma, positive", n)
 }
@@ -144,7 +156,7 @@ func (s *Session) Histogram(ctx context.Context, of, keys []string, n Noise) ([]
 
 // release adds noise to integers where one record moves one of them by at most step.
 func (s *Session) release(ctx context.Context, values []float64, step int, n Noise) ([]int, error) {
-	e, err := n.event(step)
+	e, err := n.event(len(values), step, s.Budget.Relation.Group)
 	if err == nil {
 		err = s.spend(ctx, e)
 	}

@@ -181,3 +181,48 @@ func TestUnknownKeysTakeTheWholeDelta(t *testing.T) {
 		}
 	}
 }
+
+// Ordinary sums whose exact pair is too large have the event of a fine grid, which is never below the closed form of continuous noise and
+// close to it; for Laplace noise that is Δ/b.
+func TestLargeSums(t *testing.T) {
+	for _, c := range []struct {
+		high, step float64
+		n          query.Noise
+		group      int
+	}{
+		{1e5, 1, query.Noise{Sigma: 3e5}, 1}, {2e4, 1, query.Noise{Sigma: 2e4}, 1}, {100, 1. / 64, query.Noise{Sigma: 500 * 64}, 1},
+		{100, 1, query.Noise{Sigma: 26_300}, 1}, {100, 1, query.Noise{Sigma: 5000}, 40},
+		{1 << 21, 1, query.Noise{Scale: 1 << 22}, 1}, {1e6, 1. / 4, query.Noise{Scale: 1e7}, 1}, {1000, 1, query.Noise{Scale: 1e5}, 100},
+	} {
+		for _, kind := range []dp.RelationKind{dp.AddRemove, dp.Exchange} {
+			s := session(1e6)
+			s.Budget.Relation = dp.Relation{Kind: kind, Group: c.group}
+			if c.n.Scale > 0 {
+				s.Budget.Delta = 0
+			}
+			if _, err := s.Sum(t.Context(), []float64{1, 2, 3}, 0, c.high, c.step, c.n); err != nil {
+				t.Errorf("%+v: %v", c, err)
+				continue
+			}
+			got, err := s.Spent(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			units := c.high / c.step * float64(c.group)
+			if kind == dp.Exchange {
+				units *= 2
+			}
+			want := units / c.n.Scale
+			if c.n.Scale == 0 {
+				g, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}, dp.Relation{}, s.Budget.Delta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = g.Epsilon
+			}
+			if got.Epsilon < want*(1-1e-9) || got.Epsilon > want*(1+1e-4) {
+				t.Errorf("%+v, %v: %v, want ε = %v", c, s.Budget.Relation, got, want)
+			}
+		}
+	}
+}
