@@ -213,7 +213,7 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 // MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event
 // whose ε falls with x: a noise multiplier or a scale. It is rounded to the safe side, relatively
 // by 1e-9 or by the equivalent of a third of the uncertainty of ε. The guarantee is that of the
-// event at x. Cost: some 20 accountings, most of them rough.
+// event at x; beside an error both are NaN. Cost: some 20 accountings, most of them rough.
 func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
 }
@@ -225,7 +225,7 @@ func MaxRate(ctx context.Context, b Budget, event func(rate float64) Event) (flo
 
 func (b Budget) search(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (float64, Guarantee, error) {
 	if err := b.check(); err != nil {
-		return 0, nothing(), err
+		return math.NaN(), nothing(), err
 	}
 	h := calibration{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
 	t, err := h.run(ctx, math.Log(start))
@@ -233,7 +233,7 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 		err = fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, err)
 	}
 	if err != nil {
-		return 0, nothing(), err
+		return math.NaN(), nothing(), err
 	}
 	return math.Exp(t.x), t.g, nil
 }

@@ -55,6 +55,9 @@ func (t Training) fit(dev *device.Device) (err error) {
 	r := &run{Training: t, dev: dev}
 	r.Net.Init(dev, r.Type, rand.New(rand.NewPCG(0, 0)))
 	defer nn.Free(r.Net.Params())
+	if nn.Count(r.Net.Params()) == 0 {
+		return bad("Net: has no trainable parameters")
+	}
 	var not *train.NotFiniteError
 	if err := r.gradients(0, []int{0}); !errors.As(err, &not) {
 		return err

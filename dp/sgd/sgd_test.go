@@ -459,15 +459,31 @@ func TestRefusals(t *testing.T) {
 		"mixing": func(t *Training) {
 			t.Net = nn.Seq(nn.Flatten(), &nn.Dense{In: 36, Out: 2}, &nn.BatchNorm{Channels: 2, Batch: true})
 		},
-		"dropout": func(t *Training) { t.Net = nn.Seq(nn.Flatten(), &nn.Dropout{Rate: .5}, &nn.Dense{In: 36, Out: 2}) },
+		"nil layer":     func(t *Training) { t.Net = nn.Seq(nn.Flatten(), nil) },
+		"no parameters": func(t *Training) { t.Net = nn.Seq(nn.Flatten(), nn.Tanh()) },
+		"dropout":       func(t *Training) { t.Net = nn.Seq(nn.Flatten(), &nn.Dropout{Rate: .5}, &nn.Dense{In: 36, Out: 2}) },
 	} {
 		tr := training(t, "")
 		change(&tr)
 		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: run: %v", name, err)
 		}
-		if _, _, err := tr.Calibrate(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-5}); !errors.Is(err, ErrParameter) {
-			t.Errorf("%s: calibrated: %v", name, err)
+		after, g, err := tr.Calibrate(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-5})
+		if name == "multiplier" { // Calibrate sets it
+			continue
+		}
+		if !errors.Is(err, ErrParameter) || g.Kind != dp.None || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) || !math.IsNaN(after.NoiseMultiplier) {
+			t.Errorf("%s: calibrated: noise multiplier %v, %v, %v", name, after.NoiseMultiplier, g, err)
+		}
+	}
+	// After a budget that is refused or out of reach, Run does not train without noise.
+	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-5}, {Epsilon: 1}, {Epsilon: 1e-300, Delta: 1e-300}} {
+		after, g, err := training(t, "").Calibrate(t.Context(), b)
+		if err == nil || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) {
+			t.Errorf("budget %v: %v, %v", b, g, err)
+		}
+		if err := after.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+			t.Errorf("budget %v: a run after it: %v", b, err)
 		}
 	}
 	// The message names the layer and what it wants, and the device is as it was.

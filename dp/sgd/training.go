@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
@@ -73,16 +74,20 @@ func (t Training) Event() (dp.Event, error) {
 	return dp.SGD(t.NoiseMultiplier, t.Rate, t.Steps), nil
 }
 
-// Calibrate returns the training with the least noise that meets the budget, for Run. It tries the network on the first record, on
-// the CPU: the error wraps ErrParameter where shapes do not fit together, as it does for fields out of range.
+// Calibrate returns the training with the least noise that meets the budget, for Run. It tries the
+// network on the first record, on the CPU: the error wraps ErrParameter where shapes do not fit
+// together, as it does for fields out of range. Beside an error the noise multiplier is NaN, which
+// Run refuses.
 func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guarantee, error) {
+	t.NoiseMultiplier = 0
 	dev, err := device.CPU{}.Open()
-	if err != nil {
-		return t, dp.Guarantee{}, err
+	if err == nil {
+		defer func() { _ = dev.Close() }()
+		err = t.fit(dev)
 	}
-	defer func() { _ = dev.Close() }()
-	if err := t.fit(dev); err != nil {
-		return t, dp.Guarantee{}, err
+	if err != nil {
+		t.NoiseMultiplier = math.NaN()
+		return t, dp.Guarantee{Epsilon: math.NaN(), Delta: math.NaN()}, err
 	}
 	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event { return dp.SGD(sigma, t.Rate, t.Steps) })
 	t.NoiseMultiplier = sigma

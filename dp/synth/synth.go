@@ -87,7 +87,8 @@ func Unit(row []float64, m *data.Images, i int) {
 
 // Calibrate returns the method with the least noise that meets the budget on images of that kind,
 // and its guarantee. An exchange of images costs as much as a substitution. The error wraps
-// dp.ErrUnreachable if no noise meets the budget; the noise is then NaN, which Train refuses.
+// dp.ErrUnreachable if no noise meets the budget; beside an error the noise is NaN, which Train
+// refuses.
 func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp.Guarantee, error) {
 	b.Relation = b.Relation.OfRecords() // events of methods are of sums over images
 	var failed error
@@ -99,10 +100,7 @@ func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp
 		}
 		return e
 	})
-	if err = cmp.Or(failed, err); err != nil {
-		sigma = math.NaN()
-	}
-	return m.WithNoise(sigma).(M), g, err
+	return m.WithNoise(sigma).(M), g, cmp.Or(failed, err)
 }
 
 // Run holds the key of a training, the folder in which it can be resumed, and the function that is

@@ -33,6 +33,9 @@ func must(ok bool, layer any, format string, args ...any) {
 
 // InitChild initialises a part of a composite layer and puts its name before those of its parameters.
 func InitChild(name string, child Layer, dev *device.Device, t device.DType, rng *rand.Rand) {
+	if child == nil {
+		panic("nn: layer " + name + " = nil: must be a layer")
+	}
 	child.Init(dev, t, rng)
 	for _, w := range child.Params() {
 		w.Name = name + "." + w.Name
