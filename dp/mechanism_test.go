@@ -12,6 +12,7 @@ import (
 	"coupling/dp/best"
 	"coupling/dp/dptest"
 	"coupling/dp/pair"
+	"coupling/dp/pld"
 	"coupling/dp/rdp"
 )
 
@@ -421,6 +422,18 @@ func TestFromElsewhere(t *testing.T) {
 	own, err := dp.EpsilonBy(t.Context(), best.FirstOf{careful{}}, e, dp.Relation{}, 1e-6)
 	if err != nil || own.Accountant != "careful" || own.Epsilon < all.Lower || all.Epsilon > own.Epsilon {
 		t.Errorf("best %v, own %v, %v", all, own, err)
+	}
+	for _, by := range []dp.Accountant{careful{}, rdp.Accountant{}, dp.Best{}} { // δ = 0 is asked of the accountant that is given
+		want := by.Name()
+		if by == (dp.Best{}) {
+			want = "closed form"
+		}
+		if g, err := dp.EpsilonBy(t.Context(), by, rounded{.2}, dp.Relation{}, 0); err != nil || g.Accountant != want || math.Abs(g.Epsilon-math.Log(.5/.3)) > 1e-9 {
+			t.Errorf("%s at δ = 0: %v, %v", want, g, err)
+		}
+	}
+	if g, err := dp.EpsilonBy(t.Context(), pld.Accountant{}, rounded{.2}, dp.Relation{}, 0); !errors.Is(err, dp.ErrNotApplicable) {
+		t.Errorf("distributions at δ = 0: %v, %v", g, err)
 	}
 	n, err := dp.MaxSteps(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-6}, func(n int) dp.Event { return dp.Repeat{Times: n, Event: rounded{.1}} })
 	if err != nil || n < 1 {

@@ -93,9 +93,6 @@ func (s *search) prepare() error {
 	if s.q.Delta {
 		return in.Epsilon(s.q.At)
 	}
-	if s.q.At == 0 {
-		s.by = closed.Accountant{}
-	}
 	return in.Delta(s.q.At)
 }
 
