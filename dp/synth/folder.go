@@ -14,11 +14,14 @@ import (
 	"coupling/lab/durable"
 )
 
+// lockFile is made first and removed last, so a folder OUT.state without it is not a run's.
+const lockFile = "coupling-private.lock"
+
 // The files that a run makes: those of a data set, and those of the folder OUT.state. Temporary
 // files begin with the same names.
 var (
-	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt"}
-	stateFiles = []string{"key", "ledger", "ledger.lock", "checkpoint", ".checkpoint.partial", "published", "lock"}
+	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt", "summary.json"}
+	stateFiles = []string{"key", "ledger", "ledger.lock", "checkpoint", ".checkpoint.partial", "published", lockFile}
 )
 
 // folder is OUT.state, locked.
@@ -42,7 +45,7 @@ func openState(out string) (*folder, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	published, err := s.isPublished()
+	published := s.isPublished()
 	if published { // published by a run that was killed before it removed its files
 		err = s.forget()
 	}
@@ -89,15 +92,16 @@ func (s *folder) open() error {
 	if err != nil {
 		return err
 	}
+	ours := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == lockFile })
 	for _, e := range entries {
-		if e.Name() != "data" && !isOwn(e.Name(), stateFiles) {
-			return fmt.Errorf("%s: %w: it holds %s, which no run makes: move it, or give another folder", s.dir, ErrOccupied, e.Name())
+		if !ours || e.Name() != "data" && !isOwn(e.Name(), stateFiles) {
+			return fmt.Errorf("%s: %w: it holds %s, which no run made: move it, or give another folder", s.dir, ErrOccupied, e.Name())
 		}
 	}
 	if err := os.Chmod(s.dir, 0o700); err != nil {
 		return err
 	}
-	s.lock, err = durable.TryLock(filepath.Join(s.dir, "lock"))
+	s.lock, err = durable.TryLock(filepath.Join(s.dir, lockFile))
 	return err
 }
 
@@ -125,6 +129,16 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	return key, durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
 }
 
+// renew makes the folder of the unfinished data set, in place of one of an earlier attempt. The file
+// published goes first: beside a missing folder it says that the data set was renamed.
+func (s *folder) renew() error {
+	if err := os.Remove(filepath.Join(s.dir, "published")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	durable.SyncFolder(s.dir)
+	return check.All(removeOwn(s.data(), dataFiles), os.Mkdir(s.data(), 0o777))
+}
+
 // publish renames the data set to Out, which ends the run, and removes its files. The file
 // published marks a whole data set; if the folder data is missing beside it, it has been renamed.
 func (s *folder) publish() error {
@@ -145,15 +159,13 @@ func (s *folder) publish() error {
 	return nil
 }
 
-func (s *folder) isPublished() (bool, error) {
+// isPublished reports whether the data set was renamed. Without its statement in Out it may have been
+// lost: the run resumes, and its ledger stays.
+func (s *folder) isPublished() bool {
 	_, marked := os.Lstat(filepath.Join(s.dir, "published"))
 	_, waiting := os.Lstat(s.data())
-	for _, err := range []error{marked, waiting} {
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return false, err
-		}
-	}
-	return marked == nil && waiting != nil, nil
+	_, stated := os.Lstat(filepath.Join(s.out, "privacy.json"))
+	return marked == nil && errors.Is(waiting, os.ErrNotExist) && stated == nil
 }
 
 // leave unlocks the folder, and removes it if nothing was spent, that is, if there is no ledger.

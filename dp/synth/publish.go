@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"coupling/data"
@@ -23,6 +22,7 @@ import (
 //	synthetic.npy, synthetic.labels.npy, synthetic.json   images in [0, 1] as data.Images.Save writes them
 //	grid.png                                              with Picture
 //	privacy.json, privacy.txt                             the Statement
+//	summary.json                                          privacy.json, under the name of every command's result
 //
 // Until it is finished, all is in a folder beside it, OUT.state: the key, the ledger, a checkpoint
 // and the unfinished data set. Run takes a lock there, renames the data set to Out at the end, and
@@ -64,11 +64,12 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 	if err != nil {
 		return Statement{}, err
 	}
-	defer s.leave()
 	key, err := s.key(p.Seed)
-	if err != nil {
+	if err != nil { // what is there is not ours to remove
+		s.unlock()
 		return Statement{}, err
 	}
+	defer s.leave()
 	sampler, err := m.Train(ctx, dev, images, Run{Key: key, Dir: s.dir, Every: 50, Progress: progress})
 	switch {
 	case errors.Is(err, release.ErrLedger):
@@ -83,7 +84,7 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 		return Statement{}, err
 	}
 	statement := state(m, public, event, g, synthetic.Len(), p.Seed != nil)
-	if err := p.write(s.data(), synthetic, statement); err != nil {
+	if err := p.write(s, synthetic, statement); err != nil {
 		return Statement{}, err
 	}
 	return statement, s.publish()
@@ -105,9 +106,10 @@ func (p Publication) check(public Public) error {
 	return nil
 }
 
-// write makes the unfinished data set, in place of one of an earlier attempt.
-func (p Publication) write(dir string, synthetic *data.Images, statement Statement) error {
-	if err := check.All(removeOwn(dir, dataFiles), os.Mkdir(dir, 0o777)); err != nil {
+// write makes the unfinished data set.
+func (p Publication) write(s *folder, synthetic *data.Images, statement Statement) error {
+	dir := s.data()
+	if err := s.renew(); err != nil {
 		return err
 	}
 	if err := synthetic.Save(filepath.Join(dir, "synthetic.npy")); err != nil {
@@ -117,8 +119,10 @@ func (p Publication) write(dir string, synthetic *data.Images, statement Stateme
 	if err != nil {
 		return err
 	}
+	asJSON := func(w io.Writer) error { _, err := fmt.Fprintf(w, "%s\n", text); return err }
 	files := map[string]func(w io.Writer) error{
-		"privacy.json": func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err },
+		"privacy.json": asJSON,
+		"summary.json": asJSON,
 		"privacy.txt":  func(w io.Writer) error { _, err := io.WriteString(w, statement.Text()); return err },
 	}
 	if p.Picture != nil {

@@ -196,7 +196,7 @@ func TestForeignMethod(t *testing.T) {
 		}
 	}
 	if got := names(t, filepath.Dir(out)); !slices.Equal(got, []string{
-		"made", "made/grid.png", "made/privacy.json", "made/privacy.txt", "made/synthetic.json", "made/synthetic.labels.npy", "made/synthetic.npy",
+		"made", "made/grid.png", "made/privacy.json", "made/privacy.txt", "made/summary.json", "made/synthetic.json", "made/synthetic.labels.npy", "made/synthetic.npy",
 	}) {
 		t.Errorf("the folder holds %v", got)
 	}
@@ -223,14 +223,22 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 		"a file":         {"out"},
 		"user's state":   {"out.state/thesis.txt"},
 		"user's data":    {"out.state/key", "out.state/notes"},
+		"user's key":     {"out.state/key"},
+		"our names":      {"out.state/published", "out.state/lock", "out.state/key.notes.tmp", "out.state/data/synthetic.npy"},
 	} {
 		dir := t.TempDir()
 		for _, f := range files {
 			put(t, filepath.Join(dir, f), "mine")
 		}
 		before := names(t, dir)
-		if _, err := publish(t, of(filepath.Join(dir, "out"), 1)); !errors.Is(err, synth.ErrOccupied) {
-			t.Errorf("%s: %v", name, err)
+		for _, seeded := range []bool{true, false} {
+			p := of(filepath.Join(dir, "out"), 1)
+			if !seeded {
+				p.Seed = nil
+			}
+			if _, err := publish(t, p); !errors.Is(err, synth.ErrOccupied) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 		if after := names(t, dir); !slices.Equal(after, before) {
 			t.Errorf("%s: before %v, after %v", name, before, after)
@@ -240,6 +248,18 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 				t.Errorf("%s: %s: %q, %v", name, f, b, err)
 			}
 		}
+	}
+	// A key that is none, in a folder with a run's lock, stays too.
+	out := filepath.Join(t.TempDir(), "out")
+	put(t, filepath.Join(out+".state", "coupling-private.lock"), "")
+	put(t, filepath.Join(out+".state", "key"), "thesis\n")
+	p := of(out, 1)
+	p.Seed = nil
+	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "7 bytes") {
+		t.Errorf("a key of 7 bytes: %v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(out+".state", "key")); string(b) != "thesis\n" {
+		t.Errorf("a key of 7 bytes: %q, %v", b, err)
 	}
 	empty := filepath.Join(t.TempDir(), "out")
 	if err := os.Mkdir(empty, 0o777); err != nil {
@@ -474,7 +494,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _ := look(t, out)
-	for _, file := range []string{"key", "ledger", "checkpoint", "published", "lock"} { // renamed, and not yet removed
+	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} { // renamed, and not yet removed
 		put(t, filepath.Join(out+".state", file), "x")
 	}
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, synth.ErrOccupied) {
@@ -485,5 +505,32 @@ func TestKilledAtTheEnd(t *testing.T) {
 	}
 	if _, err := os.Stat(out + ".state"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the key is still there: %v", err)
+	}
+}
+
+// A folder OUT.state with the file published, from which the unfinished data set was taken to be written again, has published nothing
+// as long as there is no data set in Out: its ledger is kept. And the file is gone before the data set is.
+func TestKilledAfterTheMarker(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	killed(t, "write", out)
+	marker := filepath.Join(out+".state", "published")
+	put(t, marker, "")
+	killed(t, "write", out) // resumed, and killed again while it wrote
+	if _, err := os.Stat(marker); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("while the data set is written again it counts as published: %v", err)
+	}
+	put(t, marker, "")
+	if err := os.RemoveAll(filepath.Join(out+".state", "data")); err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, filepath.Dir(out))
+	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("another ε: %v", err)
+	}
+	if after := names(t, filepath.Dir(out)); !slices.Equal(after, before) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+	if _, err := publish(t, of(out, 1)); err != nil {
+		t.Error(err)
 	}
 }
