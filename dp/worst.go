@@ -50,7 +50,11 @@ func (s *search) worst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.prepare(); err != nil {
+	asked := in.Delta // an invalid question is the first error
+	if s.q.Delta {
+		asked = in.Epsilon
+	}
+	if err := asked(s.q.At); err != nil {
 		return err
 	}
 	one := all
@@ -86,14 +90,6 @@ func (s *search) others(ctx context.Context, rest span) error {
 		live = halved(left)
 	}
 	return nil
-}
-
-// prepare checks the question first, so that an invalid question is the first error.
-func (s *search) prepare() error {
-	if s.q.Delta {
-		return in.Epsilon(s.q.At)
-	}
-	return in.Delta(s.q.At)
 }
 
 // ask evaluates the branch of a split, or one that dominates a span, and updates the largest

@@ -45,16 +45,13 @@ func openState(out string) (*folder, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	published := s.isPublished()
-	if published { // published by a run that was killed before it removed its files
+	occupied = s.occupied()
+	if occupied != nil && s.isPublished() { // by a run that was killed before it removed its files
 		err = s.forget()
 	}
-	if occupied := s.occupied(); err != nil || occupied != nil {
+	if occupied != nil {
 		s.leave()
 		return nil, check.All(err, occupied)
-	}
-	if published {
-		return openState(out)
 	}
 	return s, nil
 }

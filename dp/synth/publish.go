@@ -80,11 +80,11 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 		return Statement{}, err
 	}
 	synthetic, err := sampler.Sample(key.Rand("sample", 0), p.Count)
-	if err != nil {
+	if err := check.All(err, s.renew()); err != nil { // an earlier attempt goes in either case
 		return Statement{}, err
 	}
 	statement := state(m, public, event, g, synthetic.Len(), p.Seed != nil)
-	if err := p.write(s, synthetic, statement); err != nil {
+	if err := p.write(s.data(), synthetic, statement); err != nil {
 		return Statement{}, err
 	}
 	return statement, s.publish()
@@ -106,12 +106,8 @@ func (p Publication) check(public Public) error {
 	return nil
 }
 
-// write makes the unfinished data set.
-func (p Publication) write(s *folder, synthetic *data.Images, statement Statement) error {
-	dir := s.data()
-	if err := s.renew(); err != nil {
-		return err
-	}
+// write fills the folder of the unfinished data set.
+func (p Publication) write(dir string, synthetic *data.Images, statement Statement) error {
 	if err := synthetic.Save(filepath.Join(dir, "synthetic.npy")); err != nil {
 		return err
 	}
