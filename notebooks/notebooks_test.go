@@ -150,6 +150,9 @@ func TestPagesInStep(t *testing.T) {
 		if err != nil || ipynb.PageSource(string(page)) != want {
 			t.Errorf("pages/%s.md is of another notebook: bin/coupling notebook run %s --preset quick --out notebooks/pages --pages (%v)", name, name, err)
 		}
+		if strings.Contains(string(page), "computed by other code") {
+			t.Errorf("pages/%s.md shows results of other code: write it with bin/coupling notebook run --pages, which computes them again", name)
+		}
 		named[name+".md"] = true
 		for _, picture := range ipynb.PagePictures(string(page)) {
 			named[picture] = true

@@ -88,7 +88,7 @@ type params struct {
 type out struct{ Sharp float64 }
 
 var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (out, error) {
-	x, err := synth.Normal(c.Rand("x"), p.N, 2)
+	x, err := synth.Normal(c.Rand("x"), p.N, 2) // from the cell's seed
 	if err != nil {
 		return out{}, err
 	}
@@ -99,13 +99,15 @@ var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(
 	return out{plan.Sharp()}, nil
 }}
 
-func fromHydra(store *lab.Store, seed uint64) error {
+func fromHydra(store *lab.Store) error {
 	grid := lab.Grid(params{N: 50}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))
-	for r, err := range lab.Sweep(ctx, store, bias, 0, seed, grid) {
-		if err != nil {
-			return err
+	for _, seed := range []uint64{1, 2, 3} {
+		for r, err := range lab.Sweep(ctx, store, bias, 0, seed, grid) {
+			if err != nil {
+				return err
+			}
+			fmt.Println(r.Params.Eps, seed, r.Value.Sharp)
 		}
-		fmt.Println(r.Params.Eps, r.Value.Sharp)
 	}
 	return nil
 }
@@ -125,15 +127,15 @@ func TestPageIsCompiled(t *testing.T) {
 		t.Errorf("%d blocks of Go", len(blocks))
 	}
 	for _, b := range blocks {
-		rest := string(code)
+		rest := "\n" + strings.ReplaceAll(string(code), "\t", "")
 		for line := range strings.Lines(string(b[1])) {
 			line = strings.TrimSpace(line)
-			_, after, found := strings.Cut(rest, "\t"+line+"\n")
+			_, after, found := strings.Cut(rest, "\n"+line+"\n")
 			if line != "" && !found {
 				t.Errorf("not compiled: %s", line)
 			}
 			if found {
-				rest = after
+				rest = "\n" + after
 			}
 		}
 	}
@@ -171,7 +173,7 @@ func TestPageRuns(t *testing.T) {
 	}
 	store, err := lab.OpenStore(t.TempDir())
 	if err == nil {
-		err = fromHydra(store, 1)
+		err = fromHydra(store)
 	}
 	if err != nil {
 		t.Errorf("Hydra: %v", err)
