@@ -99,7 +99,8 @@ func searchGrid(set lab.Setting, fashion bool) (out []Params) {
 	}
 	for _, r := range rows {
 		c := baseRecipe(set)
-		c.Fashion, c.Method.Recipe.P, c.Method.Recipe.L1, c.Method.Recipe.Clip = fashion, r.p, r.l1, r.clip
+		c.about(fashion)
+		c.Method.Recipe.P, c.Method.Recipe.L1, c.Method.Recipe.Clip = r.p, r.l1, r.clip
 		c.Method.Recipe.Steps = stepsAt(c.Method.Recipe.Steps, r.sigma)
 		if fashion && set.Preset == lab.Paper {
 			c.Method.Recipe.Rate = 1e-5

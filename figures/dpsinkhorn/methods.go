@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -236,6 +237,11 @@ func (p Params) images(ctx context.Context) (train, test *data.Images, err error
 		return train, test, err
 	}
 	return train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len())), nil
+}
+
+// about makes the cell one of a data set, with the best origin of it on this machine.
+func (p *Params) about(fashion bool) {
+	p.Fashion, p.Data = fashion, data.Choose(strings.ToLower(setName(fashion)))
 }
 
 func (p Params) split(ctx context.Context, split data.Split) (*data.Images, error) {

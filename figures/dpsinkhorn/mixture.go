@@ -32,7 +32,7 @@ func mixtureGrid(set lab.Setting) []Params {
 	base.Judge.Quick = true
 	return lab.Grid(base,
 		lab.Vary(func(c *Params, fashion bool) {
-			if c.Fashion = fashion; fashion {
+			if c.about(fashion); fashion {
 				c.Method.Recipe.L1 = 3
 				if p == lab.Paper {
 					c.Method.Recipe.Rate = 1e-5

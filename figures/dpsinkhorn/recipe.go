@@ -140,12 +140,9 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 // baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something
 // with at the smaller ones. At smoke and quick only logistic regression and LeNet look.
 func baseRecipe(set lab.Setting) Params {
-	p, from := set.Preset, data.Sample // at smoke, which reads 1000 images
-	if p != lab.Smoke {
-		from = data.Choose("mnist", "fashion-mnist")
-	}
+	p := set.Preset
 	return Params{
-		Most: lab.Pick(p, 1000, 0, 0, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device, Data: from,
+		Most: lab.Pick(p, 1000, 0, 0, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device, Data: data.Choose("mnist"),
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000), Quick: p == lab.Smoke || p == lab.Quick},
 		Method: Method{Name: wholeBatch, Recipe: Recipe{Side: lab.Pick(p, 7, 7, 9, 0), Hidden: lab.Pick(p, 8, 64, 64, 64), Images: lab.Pick(p, 10, 10, 10, 50), Batch: lab.Pick(p, 10, 100, 200, 50), Steps: lab.Pick(p, 3, 3000, 10_000, 160_000),
 			P: .4, L1: 1, Clip: .5, Rate: lab.Pick(p, 3e-3, 3e-3, 3e-3, 1e-4), Fall: p != lab.Paper, Epsilon: 10}},

@@ -30,7 +30,8 @@ func samplesGrid(set lab.Setting) (out []Params) {
 		c := baseRecipe(set)
 		printed := c.Method.Recipe
 		printed.Epsilon, printed.Rows = 0, 1.5
-		c.Fashion, c.Method.Recipe = fashion, bestRecipe(set, 10)
+		c.about(fashion)
+		c.Method.Recipe = bestRecipe(set, 10)
 		if fashion {
 			printed.Rows, printed.L1, printed.Steps = 1.9, 3, stepsAt(printed.Steps, 1.9)
 			if set.Preset == lab.Paper {

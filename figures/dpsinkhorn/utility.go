@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"coupling/data"
 	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/eval/inception"
@@ -86,7 +85,7 @@ var fallingWorth = kit.Null("accuracy that falls with ε", imagesOf, func(p Para
 func utilityGrid(set lab.Setting) []Params {
 	p := set.Preset
 	base := Params{
-		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
+		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device,
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 300, 1000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000), Protocols: lab.Pick(p, 0, 0, 1000, 60000)},
 	}
 	var out []Params
@@ -98,7 +97,8 @@ func utilityGrid(set lab.Setting) []Params {
 					continue // what takes a minute
 				}
 				c := base
-				c.Fashion, c.Method = fashion, m
+				c.about(fashion)
+				c.Method = m
 				repeats := 1
 				if eps == 10 {
 					repeats = lab.Pick(p, 1, 1, 5, 5)

@@ -14,11 +14,11 @@ package scones
 
 import "coupling/lab"
 
-// Figures lists the figures of the paper, the quick ones first.
+// Figures lists the figures of the paper, in its order, then ours.
 func Figures() []lab.Figure {
 	return []lab.Figure{
-		lab.FigureOf(Tab3), lab.FigureOf(LogConcave), lab.FigureOf(Rate), lab.FigureOf(Width), lab.FigureOf(Fig1), lab.FigureOf(Fig2), lab.FigureOf(Fig3),
-		lab.FigureOf(Tab1), lab.FigureOf(Fig4), lab.FigureOf(Tab2), lab.FigureOf(Tab7),
+		lab.FigureOf(Fig1), lab.FigureOf(Fig2), lab.FigureOf(Fig3), lab.FigureOf(Fig4), lab.FigureOf(Tab1), lab.FigureOf(Tab2), lab.FigureOf(Tab3), lab.FigureOf(Tab7),
+		lab.FigureOf(LogConcave), lab.FigureOf(Rate), lab.FigureOf(Width),
 	}
 }
 

@@ -80,6 +80,7 @@ type Cells struct {
 	Days     []string `json:"days"`     // on which they were computed
 	Commits  []string `json:"commits"`
 	Devices  []string `json:"devices"`
+	Data     []string `json:"data,omitzero"` // what cells say in a parameter named data, if it is not ""
 	Go       []string `json:"go"`
 }
 
@@ -118,6 +119,9 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 	}
 	if page.Cells, err = cells(s, fig, set); err != nil {
 		return page, fmt.Errorf("%s: %w", fig.Name, err)
+	}
+	if slices.Contains(page.Cells.Data, "sample") {
+		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
 	return page, durable.WriteFile(o.path(fig.Name+".json"), 0o666, func(w io.Writer) error {
 		return json.MarshalWrite(w, page, jsontext.WithIndent("  "))
@@ -207,6 +211,12 @@ func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
 		note(&c.Commits, commit)
 		note(&c.Days, m.Start.Format(time.DateOnly))
 		note(&c.Devices, m.Device)
+		var from struct {
+			Data string `json:"data"`
+		}
+		if json.Unmarshal(r.Params, &from) == nil {
+			note(&c.Data, from.Data)
+		}
 		note(&c.Go, m.Go)
 	}
 	return c, nil

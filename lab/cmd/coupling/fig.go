@@ -99,17 +99,21 @@ type listed struct {
 
 // Run lists the figures by paper, in the order of the paper.
 func (c figListCmd) Run(a *app) error {
-	var list []listed
+	if c.JSON {
+		var list []listed
+		for _, p := range figures.Papers() {
+			for _, f := range figures.Of(p.Name) {
+				list = append(list, listed{f.Name, p.Title, f.Title, f.Shows, f.Sizes, f.Seconds})
+			}
+		}
+		return writeJSON(a, list)
+	}
 	w := table(a.out)
 	for _, p := range figures.Papers() {
 		fmt.Fprintf(w, "%s\n", p.Title)
 		for _, f := range figures.Of(p.Name) {
-			list = append(list, listed{f.Name, p.Title, f.Title, f.Shows, f.Sizes, f.Seconds})
 			fmt.Fprintf(w, "  %s\t%s\t%s\tquick: %s\n", f.Name, duration(f.Seconds[lab.Quick]), f.Title, f.Sizes[lab.Quick])
 		}
-	}
-	if c.JSON {
-		return writeJSON(a, list)
 	}
 	fmt.Fprintln(w, "Seconds are CPU seconds at quick, estimated.")
 	return w.Flush()
