@@ -311,8 +311,8 @@ func loadTiming(tb testing.TB, n, d int) *ottest.Timing {
 	return t
 }
 
-// BenchmarkSmallEps is the solve at ε = .001 of the mean cost between points of the plane, in the
-// order of trees and, as a cost matrix, over all pairs; the latter at 4096 only.
+// BenchmarkSmallEps is the solve at ε = .001 of the mean cost between points of the plane, by
+// trees over the points and, as a cost matrix, by lists of its entries; the latter at 4096 only.
 func BenchmarkSmallEps(b *testing.B) {
 	for _, n := range []int{4096, 16384} {
 		rng := rand.New(rand.NewPCG(7, uint64(n)))
