@@ -11,7 +11,7 @@ import (
 )
 
 // A sweep of one's own on a cluster whose nodes see /shared.
-func ExampleExecutor() {
+func ExampleExecutor() { //nolint:testableexamples // needs a cluster
 	ctx := context.Background()
 	store, err := lab.OpenStore("/shared/results")
 	if err != nil {
