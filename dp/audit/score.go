@@ -16,7 +16,7 @@ import (
 // For the sampled Gaussian on real data: dp.Branches of the event, the first branch, where the
 // record with value 1 is removed from a sum that is 0 without it; a batch of the true world then
 // holds it with the sampling probability. Errors: a pair that is not a Line, such as that of
-// randomised response (see Response).
+// randomised response (there the number of true answers serves).
 func Loss(steps []pair.Step) (func(out []float64) float64, error) {
 	steps = slices.Clone(steps)
 	lines, n := make([]pair.Line, len(steps)), 0
@@ -45,18 +45,4 @@ func Loss(steps []pair.Step) (func(out []float64) float64, error) {
 		}
 		return sum
 	}, nil
-}
-
-// Response returns the strongest score for answers of randomised response where the bit is true in world true: the number
-// of true answers minus the number of false ones. It does not depend on the probability of a true answer.
-func Response(answers []bool) float64 {
-	sum := 0.0
-	for _, yes := range answers {
-		if yes {
-			sum++
-		} else {
-			sum--
-		}
-	}
-	return sum
 }

@@ -96,15 +96,6 @@ func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Quest
 	}, order, nil
 }
 
-// LogDelta bounds log δ(ε), for δ below the range of float64, and for any finite ε, negative too. Lower may be −Inf.
-func (a Accountant) LogDelta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	if err := pair.DeltaAt(0).Check("contour", steps); err != nil {
-		return pair.Interval{}, err
-	}
-	lo, hi, _, err := a.logDelta(context.Background(), steps, trimAt(steps, eps), eps, 0)
-	return pair.Interval{Lower: lo, Upper: min(hi, 0)}, err
-}
-
 // logDelta leaves out negligible components, searches the saddle point from the order start, if
 // that is not 0, and returns the order it used.
 func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Trim, eps, start float64) (lo, hi, order float64, err error) {
