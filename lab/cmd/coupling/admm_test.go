@@ -183,6 +183,12 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	}
 	same(t, here, there)
 	again := []string{"new", "--out", market, "--targets", "4", "--sources", "2", "--alpha", "30", "--rounds", "150", "--budget", "4500", "--delta", "0", "--eta", "2"}
+	if out, err := command(again...).CombinedOutput(); err == nil || !strings.Contains(string(out), "it has a problem already") {
+		t.Errorf("a problem in place of another: %v\n%s", err, out)
+	}
+	if err := os.Remove(filepath.Join(market, "network.json")); err != nil { // keys and ledgers stay
+		t.Fatal(err)
+	}
 	if out, err := command(again...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
