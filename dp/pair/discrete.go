@@ -74,7 +74,9 @@ func discrete(pts []point) *Discrete {
 	merged := d.points[:0]
 	for _, a := range d.points {
 		if n := len(merged); n > 0 && merged[n-1].loss == a.loss {
-			merged[n-1].p += a.p
+			if merged[n-1].p += a.p; math.IsInf(a.loss, 1) { // is compared with δ: never below the sum
+				merged[n-1].p = math.Nextafter(merged[n-1].p, 2)
+			}
 			merged[n-1].q += a.q
 			merged[n-1].diff += a.diff
 			continue
