@@ -54,20 +54,14 @@ type Interval struct{ Lower, Upper float64 }
 // Within reports whether the interval is at most width wide, relative to its upper end.
 func (v Interval) Within(width float64) bool { return v.Upper-v.Lower <= width*v.Upper }
 
-// SumOfLargest encloses the sum of the largest losses, which is the ε of a composition at δ = 0; +Inf
-// where a loss is unbounded. A loss between finite points is accurate to rounding; others are taken to
-// be as accurate as the pair's probabilities.
+// SumOfLargest encloses the sum of the largest losses, which is the ε of a composition at δ = 0; +Inf where a loss is unbounded.
 func SumOfLargest(steps []Step) Interval {
-	sum, room := 0.0, 0.0
+	sum := 0.0
 	for _, s := range steps {
-		support := s.Pair.Support()
-		sum += float64(s.Times) * max(0, support.Max)
-		if !support.Discrete {
-			room = max(room, min(1, s.Pair.RelErr()))
-		}
+		sum += float64(s.Times) * max(0, s.Pair.Support().Max)
 	}
-	room += 1e-14 + 4e-16*float64(len(steps))
-	return Interval{Lower: max(0, sum*(1-room)), Upper: sum * (1 + room)}
+	room := 1e-14 + 4e-16*float64(len(steps))
+	return Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}
 }
 
 // Answer is an enclosure of the number asked for.
