@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 )
 
@@ -18,13 +19,6 @@ type Budget struct {
 	Epsilon, Delta float64
 	Relation       Relation
 	Accountant     Accountant
-}
-
-func (b Budget) check() error {
-	if err := in.Delta(b.Delta); err != nil {
-		return err
-	}
-	return in.Epsilon(b.Epsilon)
 }
 
 func (b Budget) accountant() Accountant { return cmp.Or[Accountant](b.Accountant, Best{}) }
@@ -102,6 +96,9 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 
 // run runs the stages, each from the end of the previous one.
 func (c *calibration) run(ctx context.Context, start float64) (p probe, err error) {
+	if err := check.All(in.Delta(c.Delta), in.Epsilon(c.Epsilon)); err != nil {
+		return p, err
+	}
 	stages := c.stages()
 	for i, q := range stages {
 		share := 0.3
@@ -224,9 +221,6 @@ func MaxRate(ctx context.Context, b Budget, event func(rate float64) Event) (flo
 }
 
 func (b Budget) search(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (float64, Guarantee, error) {
-	if err := b.check(); err != nil {
-		return math.NaN(), nothing(), err
-	}
 	h := calibration{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
 	t, err := h.run(ctx, math.Log(start))
 	if errors.Is(err, ErrUnreachable) {
@@ -245,9 +239,6 @@ const maxSteps = 1_000_000_000_000
 // one step does. Where the accountant's ε is not exact, T is the largest up to the equivalent of a
 // third of its uncertainty.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
-	if err := b.check(); err != nil {
-		return 0, err
-	}
 	h := calibration{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: math.Log(maxSteps), whole: true}
 	t, err := h.run(ctx, 0)
 	if errors.Is(err, ErrUnreachable) {

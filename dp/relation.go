@@ -48,31 +48,37 @@ func (r Relation) OfRecords() Relation {
 
 // String names the relation.
 func (r Relation) String() string {
-	name := [...]string{"add/remove", "substitution", "insertion", "removal", "exchange"}
-	if r.Kind < 0 || int(r.Kind) >= len(name) {
-		return fmt.Sprintf("RelationKind(%d)", int(r.Kind))
-	}
 	if r.size() == 1 {
-		return name[r.Kind]
+		return r.Kind.String()
 	}
-	return fmt.Sprintf("%s, groups of %d", name[r.Kind], r.size())
+	return fmt.Sprintf("%v, groups of %d", r.Kind, r.size())
 }
+
+// String names the kind.
+func (k RelationKind) String() string { return k.words()[0] }
 
 // Change describes how a neighbouring data set differs. unit names one record, such as "record" or
 // "labelled image".
 func (r Relation) Change(unit string) string {
-	one, many := "one "+unit, fmt.Sprintf("up to %d %ss", r.size(), unit)
-	change := [...][2]string{
-		AddRemove:    {one + " added or removed", many + " added or removed, in any mixture"},
-		Substitution: {one + " replaced by another", many + " replaced by others"},
-		Insertion:    {one + " added (not removed)", many + " added (not removed)"},
-		Removal:      {one + " removed (not added)", many + " removed (not added)"},
-		Exchange:     {one + " exchanged for any other", many + " exchanged for any others"},
+	if r.size() == 1 {
+		return fmt.Sprintf("one %s %s", unit, r.Kind.words()[1])
 	}
-	if r.Kind < 0 || int(r.Kind) >= len(change) {
-		return fmt.Sprintf("a change of an unknown kind, %v", r)
+	return fmt.Sprintf("up to %d %ss %s", r.size(), unit, r.Kind.words()[2])
+}
+
+// words are the kind's name and what happens to one record and to a group.
+func (k RelationKind) words() [3]string {
+	words := [...][3]string{
+		AddRemove:    {"add/remove", "added or removed", "added or removed, in any mixture"},
+		Substitution: {"substitution", "replaced by another", "replaced by others"},
+		Insertion:    {"insertion", "added (not removed)", "added (not removed)"},
+		Removal:      {"removal", "removed (not added)", "removed (not added)"},
+		Exchange:     {"exchange", "exchanged for any other", "exchanged for any others"},
 	}
-	return change[r.Kind][min(r.size(), 2)-1]
+	if k < 0 || int(k) >= len(words) {
+		return [3]string{fmt.Sprintf("RelationKind(%d)", int(k)), "changed in a way of an unknown kind", "changed in an unknown way"}
+	}
+	return words[k]
 }
 
 // span is a range of splits: between least and most of the total records are removed and the others
@@ -301,17 +307,15 @@ func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair
 func (b Batch) OneRecord(m Mechanism, p pair.Pair) (pair.Pair, error) {
 	*b.directed = true
 	s := b.sampling.kind
-	if b.exchange && b.removed == 1 && (s == everything || s == without) {
-		if s == everything {
-			return p, nil
-		}
+	switch one := b.exchange && b.removed == 1; {
+	case one && s == everything:
+		return p, nil
+	case one && s == without:
 		half, err := pair.Sampled(p, float64(b.sampling.batch)/float64(b.sampling.size))
 		if err != nil {
 			return nil, err
 		}
 		return pair.NewSymmetric(half)
-	}
-	switch {
 	case b.total != 1 || b.inserted+b.removed != 1:
 		return nil, b.Refuse(m, "more than one inserted or removed record")
 	case s == with:

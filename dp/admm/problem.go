@@ -159,13 +159,6 @@ const rounding = 1e-12
 func (p Problem) feasible() error {
 	var errs []error
 	for _, side := range []Side{Target, Source} {
-		need := 0.0
-		for i := range p.size(side) {
-			need += p.Bounds(ID{side, i}).Min
-		}
-		if need == 0 {
-			continue
-		}
 		f, nodes, _ := p.network(side, make([]float64, len(p.Graph.Edges)))
 		reached := f.Run()
 		for _, cut := range p.cuts(side, func(id ID) bool { return reached[nodes[id.Side]+id.Index] }) {

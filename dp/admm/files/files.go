@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	crand "crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -90,10 +91,7 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 	}
 	specs, err := p.Specs(), error(nil)
 	if private != nil {
-		keys := rng
-		if keys == nil {
-			keys = rand.New(rand.NewPCG(0, 0)) // taken out again below
-		}
+		keys := cmp.Or(rng, rand.New(rand.NewPCG(0, 0))) // whose keys are taken out again below
 		if specs, err = private.Protect(keys, specs); err != nil {
 			return err
 		}
