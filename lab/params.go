@@ -31,7 +31,7 @@ func (e *ParamError) Unwrap() error { return e.Err }
 // checkParams checks the bounds of p's fields and calls its Check.
 func checkParams(experiment string, p any) error {
 	for _, f := range Params(reflect.TypeOf(p)) {
-		if err := f.check(reflect.ValueOf(p).FieldByIndex(f.index)); err != nil {
+		if err := f.Check(reflect.ValueOf(p).FieldByIndex(f.index)); err != nil {
 			return &ParamError{experiment, f.Name, err}
 		}
 	}
@@ -104,9 +104,9 @@ func (p Param) Range() string {
 	return strings.Join(parts, " and ")
 }
 
-// check returns an error if v, or an entry of it, is outside the range of the tags. A list with
+// Check returns an error if v, or an entry of it, is outside the range of the tags. A list with
 // bounds must not be empty.
-func (p Param) check(v reflect.Value) error {
+func (p Param) Check(v reflect.Value) error {
 	if p.Range() == "" {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (p Param) check(v reflect.Value) error {
 			return fmt.Errorf("%s []: must have an entry", p.Name)
 		}
 		for i := range v.Len() {
-			if err := p.check(v.Index(i)); err != nil {
+			if err := p.Check(v.Index(i)); err != nil {
 				return err
 			}
 		}

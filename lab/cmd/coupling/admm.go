@@ -31,8 +31,8 @@ type admmCmd struct {
 
 type admmNewCmd struct {
 	Out     string  `required:"" help:"Folder to write to." placeholder:"DIR"`
-	Targets int     `default:"30" help:"Number of targets."`
-	Sources int     `default:"4" help:"Number of sources."`
+	Targets int     `default:"30" min:"1" help:"Number of targets."`
+	Sources int     `default:"4" min:"1" help:"Number of sources."`
 	Network string  `default:"complete" enum:"complete,random,nearest" help:"complete, random (--p) or nearest (--degree, points in the unit square)."`
 	P       float64 `default:"0.5" help:"Probability of an edge, for random."`
 	Degree  int     `default:"2" help:"Sources of each target, for nearest."`
@@ -161,8 +161,6 @@ func (c admmNewCmd) network(rng *rand.Rand) (p admm.Problem, err error) {
 	switch {
 	case c.Edges != "":
 		return c.readEdges()
-	case c.Targets < 1 || c.Sources < 1:
-		return p, fmt.Errorf("--targets %d, --sources %d: must be at least 1", c.Targets, c.Sources)
 	case c.Network == "random":
 		p.Graph, err = admm.Random(rng, c.Targets, c.Sources, c.P)
 	case c.Network == "nearest":

@@ -115,10 +115,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if helped {
 		return 0
 	}
+	if err == nil {
+		err = checkNumbers(kctx)
+	}
 	if err != nil {
 		command := "" // as far as it was understood
-		if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) && wrong.Context.Selected() != nil {
-			command = " " + wrong.Context.Selected().Path()
+		if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) {
+			kctx = wrong.Context
+		}
+		if kctx != nil && kctx.Selected() != nil {
+			command = " " + kctx.Selected().Path()
 		}
 		fmt.Fprintf(stderr, "coupling: %v\ntry: coupling help%s\n", err, command)
 		return exitUsage
@@ -169,6 +175,19 @@ func realNumber(ctx *kong.DecodeContext, to reflect.Value) error {
 		to.SetInt(int64(v))
 	default:
 		to.SetFloat(v)
+	}
+	return nil
+}
+
+// checkNumbers checks numbers of the command line against their tags min and max, as those of parameters are.
+func checkNumbers(ctx *kong.Context) error {
+	for _, f := range ctx.Flags() {
+		number := lab.Param{Name: "--" + f.Name, Min: f.Tag.Get("min"), Max: f.Tag.Get("max")}
+		if v := reflect.Indirect(f.Target); v.IsValid() { // it is not where a flag without a default was not given
+			if err := number.Check(v); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -20,14 +20,14 @@ import (
 type privacyFlags struct {
 	Noise      *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
 	Rate       float64  `default:"1" help:"Sampling rate of poisson."`
-	Steps      int      `default:"1" help:"Number of steps."`
+	Steps      int      `default:"1" min:"1" help:"Number of steps."`
 	Mechanism  string   `default:"gaussian" enum:"gaussian,laplace,rr" help:"gaussian, laplace or rr (randomised response)."`
 	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
 	Sampling   string   `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
 	Batch      int      `help:"Records in a batch of fixed size."`
 	Size       int      `help:"Records in the data set, for batches of fixed size."`
-	Exchange   float64  `default:"1" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
-	Group      int      `default:"1" help:"Records that one person may have in the data."`
+	Exchange   float64  `default:"1" min:">0" max:"<Inf" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
+	Group      int      `default:"1" min:"1" help:"Records that one person may have in the data."`
 	Relation   string   `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record); auto is add-remove for poisson, else substitution."`
 	Accountant string   `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
 	JSON       bool     `help:"Print the result as JSON."`
@@ -91,12 +91,6 @@ func (f privacyFlags) check() error {
 		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *f.Noise)
 	case f.Mechanism != "rr" && f.Truth != 0.75:
 		return fmt.Errorf("--truth %g: it is used only with --mechanism rr", f.Truth)
-	case f.Group < 1:
-		return fmt.Errorf("--group %d: must be at least 1", f.Group)
-	case f.Steps < 1:
-		return fmt.Errorf("--steps %d: must be at least 1", f.Steps)
-	case !(f.Exchange > 0) || math.IsInf(f.Exchange, 0):
-		return fmt.Errorf("--exchange %v: must be positive and finite", f.Exchange)
 	case f.Sampling == "poisson" && f.Exchange != 1:
 		return fmt.Errorf("--exchange %v: for batches of fixed size; in a poisson sample a record comes and goes without another", f.Exchange)
 	case f.Sampling != "poisson" && f.Rate != 1:

@@ -28,11 +28,11 @@ type privateCmd struct {
 	Kind   string  `default:"any" enum:"any,handwriting" help:"What is known of the images without looking: any (nothing) or handwriting (bright strokes on black, whose position, size and slant do not matter; for semi-dual)."`
 	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
 	Grey   bool    `help:"Make images grey."`
-	Eps    float64 `required:"" help:"ε to spend, > 0."`
+	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images."`
 	Method string  `default:"semi-dual" enum:"semi-dual,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport: the best images), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
-	Count  int     `default:"10000" help:"Synthetic images to draw."`
-	Steps  int     `help:"Training steps of dp-merf, dp-sgd and dp-sinkhorn; default 3000, 100 to 500 by ε, and 2000."`
+	Count  int     `default:"10000" min:"1" help:"Synthetic images to draw."`
+	Steps  int     `min:"0" help:"Training steps of dp-merf, dp-sgd and dp-sinkhorn; default 3000, 100 to 500 by ε, and 2000."`
 	Device string  `default:"" help:"cpu, cuda or auto."`
 	Seed   *uint64 `help:"Take all randomness from a seed: reproducible, and NOT private."`
 	Out    string  `required:"" help:"New folder for synthetic.npy, grid.png and the privacy statement." placeholder:"DIR"`
@@ -42,9 +42,6 @@ type privateCmd struct {
 func (c privateCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
-	if !(c.Eps > 0) || c.Count < 1 || c.Steps < 0 {
-		return usage(fmt.Errorf("--eps must be > 0, --count > 0 and --steps ≥ 0: they are %g, %d and %d", c.Eps, c.Count, c.Steps))
-	}
 	if c.Kind != "any" && c.Method != "semi-dual" {
 		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual uses it", c.Kind, c.Method))
 	}

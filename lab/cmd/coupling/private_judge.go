@@ -24,9 +24,9 @@ type judgeCmd struct {
 	Data        string   `required:"" help:"The real data set: mnist, fashion-mnist, usps, cifar10, mnist-sample and so on (its test images), or mnist-fit (the last sixth of its training images)." placeholder:"NAME"`
 	Classifiers []string `default:"cnn" enum:"logistic,mlp,lenet,cnn" help:"logistic, mlp, lenet or cnn (32, 64 and 128 channels), or several."`
 	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package lab/eval."`
-	Epochs      int      `help:"Epochs at most; default: the protocol's."`
+	Epochs      int      `min:"0" help:"Epochs at most; default: the protocol's."`
 	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets."`
-	Seeds       int      `default:"1" help:"Trainings of each, from seeds 1, 2, …"`
+	Seeds       int      `default:"1" min:"1" help:"Trainings of each, from seeds 1, 2, …"`
 	Device      string   `default:"" help:"cpu, cuda or auto."`
 }
 
@@ -55,7 +55,7 @@ func (c judgeCmd) Run(a *app) error {
 			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet"}, name)),
 			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: c.Epochs,
 		}
-		for seed := range max(c.Seeds, 1) {
+		for seed := range c.Seeds {
 			r, err := of.Evaluate(ctx, dev, images, test, rand.New(rand.NewPCG(uint64(seed)+1, 0)))
 			if err != nil {
 				return err

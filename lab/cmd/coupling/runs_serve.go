@@ -15,15 +15,12 @@ import (
 )
 
 type runsServeCmd struct {
-	Port    int    `default:"0" help:"Port on 127.0.0.1; 0: any that is free."`
+	Port    int    `default:"0" min:"0" max:"65535" help:"Port on 127.0.0.1; 0: any that is free."`
 	Gallery string `default:"out" help:"Folder of figures to show, as coupling fig writes it." placeholder:"DIR"`
 }
 
 // Run serves the page of the store until it is interrupted.
 func (c runsServeCmd) Run(a *app) error {
-	if c.Port < 0 || c.Port > 65535 {
-		return usage(fmt.Errorf("--port %d: want 0 to 65535", c.Port))
-	}
 	s, err := a.existing()
 	if err != nil {
 		return err

@@ -26,13 +26,13 @@ type sampleCmd struct {
 	X         string   `required:"" help:"Source points, a row each (NPY, CSV, TSV or text), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
 	Y         string   `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
 	Of        string   `help:"What to send; default the sources." placeholder:"FILE|DIR"`
-	Each      int      `default:"1" help:"Samples of each."`
-	Lambda    *float64 `help:"Coefficient of KL, > 0; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
-	Bandwidth *float64 `help:"Deviation of the noise that smooths the targets, > 0; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
-	Most      int      `default:"2000" help:"Largest number of atoms on each side."`
-	Steps     int      `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
-	Every     int      `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
-	Size      int      `default:"32" help:"Pictures: side of the squares that are made of them."`
+	Each      int      `default:"1" min:"1" help:"Samples of each."`
+	Lambda    *float64 `min:">0" help:"Coefficient of KL, > 0; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
+	Bandwidth *float64 `min:">0" help:"Deviation of the noise that smooths the targets, > 0; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
+	Most      int      `default:"2000" min:"1" help:"Largest number of atoms on each side."`
+	Steps     int      `default:"200" min:"1" help:"Metropolis-adjusted Langevin steps of a sample."`
+	Every     int      `default:"0" min:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
+	Size      int      `default:"32" min:"1" help:"Pictures: side of the squares that are made of them."`
 	Grey      bool     `help:"Pictures: one channel."`
 	Seed      uint64   `default:"1" help:"Of all randomness."`
 	Out       string   `required:"" help:"Folder to write samples.npy to, and pictures." placeholder:"DIR"`
@@ -59,14 +59,6 @@ func (c sampleCmd) read(ctx context.Context, path string) (cloud, error) {
 
 // clouds reads sources, targets, and what to send.
 func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud, err error) {
-	if c.Size < 1 || c.Most < 1 || c.Steps < 1 || c.Each < 1 || c.Every < 0 {
-		return x, y, of, fmt.Errorf("--size %d, --most %d, --steps %d, --each %d: must be at least 1, --every %d at least 0", c.Size, c.Most, c.Steps, c.Each, c.Every)
-	}
-	for _, v := range []*float64{c.Lambda, c.Bandwidth} {
-		if v != nil && !(*v > 0) {
-			return x, y, of, fmt.Errorf("--lambda and --bandwidth must be > 0, not %g: leave one out for its default", *v)
-		}
-	}
 	if x, err = c.read(ctx, c.X); err != nil {
 		return x, y, of, err
 	}

@@ -17,23 +17,23 @@ import (
 const exitUnconverged = 3
 
 type solveCmd struct {
-	X          string  `help:"Source points, a row each (NPY, CSV, TSV or text)." placeholder:"FILE"`
-	Y          string  `help:"Target points." placeholder:"FILE"`
-	CostMatrix string  `help:"Costs, instead of points." placeholder:"FILE"`
-	A          string  `help:"Source weights; default uniform." placeholder:"FILE"`
-	B          string  `help:"Target weights; default uniform." placeholder:"FILE"`
-	Cost       string  `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
-	Mix        float64 `default:"1" help:"Weight of the L1 part of l2sq+l1."`
-	Eps        float64 `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
-	Solver     string  `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
-	Tol        float64 `default:"1e-9" help:"L1 error of the marginals to stop at."`
-	MaxIter    int     `help:"Largest number of iterations; default 100,000, for exact no limit."`
-	Device     string  `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
-	MatrixFree bool    `help:"Never hold the n×m costs."`
-	NoPlan     bool    `help:"Do not write plan.npy, which is n×m."`
-	Grad       string  `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
-	Out        string  `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
-	JSON       bool    `help:"Print the summary as JSON."`
+	X          string   `help:"Source points, a row each (NPY, CSV, TSV or text)." placeholder:"FILE"`
+	Y          string   `help:"Target points." placeholder:"FILE"`
+	CostMatrix string   `help:"Costs, instead of points." placeholder:"FILE"`
+	A          string   `help:"Source weights; default uniform." placeholder:"FILE"`
+	B          string   `help:"Target weights; default uniform." placeholder:"FILE"`
+	Cost       string   `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
+	Mix        float64  `default:"1" min:">-Inf" max:"<Inf" help:"Weight of the L1 part of l2sq+l1."`
+	Eps        *float64 `min:">0" max:"<Inf" help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
+	Solver     string   `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
+	Tol        float64  `default:"1e-9" min:"0" max:"<Inf" help:"L1 error of the marginals to stop at."`
+	MaxIter    int      `min:"0" help:"Largest number of iterations; default 100,000, for exact no limit."`
+	Device     string   `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
+	MatrixFree bool     `help:"Never hold the n×m costs."`
+	NoPlan     bool     `help:"Do not write plan.npy, which is n×m."`
+	Grad       string   `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
+	Out        string   `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
+	JSON       bool     `help:"Print the summary as JSON."`
 }
 
 // summary is what --json prints and summary.json holds.
@@ -83,9 +83,9 @@ func (c solveCmd) Run(a *app) error {
 		return blame(err)
 	}
 	s.Sources, s.Targets = prob.Geometry.Dims()
-	s.Tol = float64(c.Tol)
-	if c.Solver != "exact" {
-		s.Eps = float64(c.Eps)
+	s.Tol = c.Tol
+	if c.Eps != nil {
+		s.Eps = *c.Eps
 	}
 	if err := errors.Join(err, c.writeSummary(&s)); err != nil {
 		return err // an interrupted solve, the files of which are written
@@ -118,7 +118,6 @@ func (c solveCmd) verdict(s summary) error {
 
 // check looks at the numbers and combinations of flags.
 func (c solveCmd) check() error {
-	finite := func(v float64) bool { return v-v == 0 }
 	switch points := c.X != "" && c.Y != ""; {
 	case c.CostMatrix != "" && (c.X != "" || c.Y != ""):
 		return errors.New("--cost-matrix and --x, --y: give one or the other")
@@ -132,22 +131,14 @@ func (c solveCmd) check() error {
 		return errors.New("--device: exact runs on the processor")
 	case c.Device != "" && c.MatrixFree:
 		return errors.New("--device: devices make costs on the way wherever they can; leave out --matrix-free")
-	case c.Solver == "exact" && c.Eps != 0:
-		return fmt.Errorf("--eps %g: --solver exact does not use it; leave it out, or choose another solver", c.Eps)
+	case c.Solver == "exact" && c.Eps != nil:
+		return fmt.Errorf("--eps %g: --solver exact does not use it; leave it out, or choose another solver", *c.Eps)
 	case c.Mix != 1 && c.Cost != "l2sq+l1":
 		return fmt.Errorf("--mix %g: it is used only with --cost l2sq+l1", c.Mix)
 	case c.Solver == "exact" && (c.Grad == "x" || c.Grad == "y"):
 		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad)
-	case c.Solver != "exact" && c.Eps == 0:
+	case c.Solver != "exact" && c.Eps == nil:
 		return errors.New("--eps is missing: give a regularisation that is > 0, in units of cost, or --solver exact")
-	case c.Solver != "exact" && !(c.Eps > 0 && finite(c.Eps)):
-		return fmt.Errorf("--eps %g: give a regularisation that is > 0 and finite, in units of cost, or --solver exact", c.Eps)
-	case !(c.Tol >= 0 && finite(c.Tol)):
-		return fmt.Errorf("--tol %g: must be finite and >= 0", c.Tol)
-	case !finite(c.Mix):
-		return fmt.Errorf("--mix %g: must be finite", c.Mix)
-	case c.MaxIter < 0:
-		return fmt.Errorf("--max-iter %d: must be >= 0", c.MaxIter)
 	}
 	return nil
 }
@@ -213,7 +204,7 @@ func (c solveCmd) geometry() (ot.Geometry, error) {
 func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
-	eps, tol := c.Eps, c.Tol
+	eps, tol := *c.Eps, c.Tol
 	solvers := map[string]ot.Solver{
 		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},

@@ -76,31 +76,19 @@ func gauge(a, b, f, g []float64) (alpha, beta []float64) {
 const massTolerance = 1e-5
 
 // sameMass divides weights by their sums, which the simplex wants equal to its last digits, where they are equal to those
-// of float32. Nil is uniform, of mass 1. Weights that are none are for the solver to name.
+// of float32. Nil is uniform.
 func sameMass(a, b []float64) (_, _ []float64, err error) {
-	sa, okA := mass(a)
-	sb, okB := mass(b)
-	if !okA || !okB {
-		return a, b, nil
-	}
+	sa, sb := floats.SumCompensated(a), floats.SumCompensated(b)
 	if a != nil && b != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
 		return nil, nil, fmt.Errorf("--a sums to %g and --b to %g: must be equal, to 1e-5 of their size", sa, sb)
 	}
 	return over(a, sa), over(b, sb), nil
 }
 
-// mass returns the sum of weights, and whether they are a measure.
-func mass(w []float64) (sum float64, ok bool) {
-	if w == nil {
-		return 1, true
-	}
-	sum = floats.SumCompensated(w)
-	return sum, floats.Min(w) >= 0 && sum > 0 && !math.IsInf(sum, 1)
-}
-
+// over divides weights by their sum. Weights that are none are for the solver to name.
 func over(w []float64, sum float64) []float64 {
-	if w == nil {
-		return nil
+	if w == nil || !(floats.Min(w) >= 0 && sum > 0) || math.IsInf(sum, 1) {
+		return w
 	}
 	out := make([]float64, len(w))
 	for i, v := range w { // 1/sum may overflow

@@ -15,7 +15,7 @@ import (
 type sweepCmd struct {
 	Names   []string `arg:"" name:"sweep" help:"Figures whose cells to compute (names, papers or patterns), or one sweep file: FILE.yaml or FILE.go."`
 	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size of figures."`
-	Workers int      `default:"0" help:"Cells at a time on this machine; 0: one for each core."`
+	Workers int      `default:"0" min:"0" help:"Cells at a time on this machine; 0: one for each core."`
 	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`
 	DryRun  bool     `help:"Only print how many cells are stored, how many are missing, and how long they may take."`
@@ -27,9 +27,6 @@ type sweepCmd struct {
 
 // Run computes the missing cells of figures or of a sweep file.
 func (c sweepCmd) Run(a *app) error {
-	if c.Workers < 0 {
-		return usage(fmt.Errorf("--workers %d: must be 0 or more", c.Workers))
-	}
 	if unused := (slurm.Request{Retries: c.Cluster.Retries}); c.On == "local" && !reflect.DeepEqual(c.Cluster, unused) {
 		return usage(errors.New("flags of a cluster are used only with --on slurm: see coupling sweep --help"))
 	}
