@@ -61,17 +61,6 @@ type Table struct {
 	File string `json:"file"`
 }
 
-// A Claim is a claim as text.
-type Claim struct {
-	What     string      `json:"what"`
-	Source   string      `json:"source"`
-	Expected string      `json:"expected"`
-	Got      string      `json:"got"`
-	Verdict  lab.Verdict `json:"verdict"`
-	Why      string      `json:"why"`
-	Null     string      `json:"null"` // the garbage on which the claim fails
-}
-
 // Cells sums up the manifests of the cells behind a figure.
 type Cells struct {
 	Count    int      `json:"count"`
@@ -114,8 +103,12 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 		page.Tables = append(page.Tables, Table{t, file})
 	}
 	page.Notes = exhibit.Notes
-	if page.Claims, err = claims(s, fig, set); err != nil {
-		return page, fmt.Errorf("%s: claims: %w", fig.Name, err)
+	if fig.Claims != nil {
+		list, err := fig.Claims(s, set)
+		if err != nil {
+			return page, fmt.Errorf("%s: claims: %w", fig.Name, err)
+		}
+		page.Claims = Claims(list)
 	}
 	if page.Cells, err = cells(s, fig, set); err != nil {
 		return page, fmt.Errorf("%s: %w", fig.Name, err)
@@ -165,28 +158,6 @@ func writePicture(figure string, p lab.Picture, o Options) (Picture, error) {
 
 func writeTable(w io.Writer, t lab.Table) error {
 	return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
-}
-
-func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
-	if fig.Claims == nil {
-		return nil, nil
-	}
-	list, err := fig.Claims(s, set)
-	if err != nil {
-		return nil, err
-	}
-	var out []Claim
-	for _, c := range list {
-		why := c.Why
-		if c.Verdict() == lab.Skipped {
-			why = c.SkipReason
-		}
-		out = append(out, Claim{
-			What: c.What, Source: c.Source, Expected: c.Expected(),
-			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why, Null: c.Null.Name,
-		})
-	}
-	return out, nil
 }
 
 func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {

@@ -38,28 +38,32 @@ const (
 // WriteReadme writes dir/README.md, which shows each page by a thumbnail, a sentence, its claims
 // and its command, and dir/thumbs. The pictures are read from the gallery's folder out. Thumbnails
 // of removed figures are deleted.
-func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
+func WriteReadme(dir, out string, chapters []Chapter) error {
 	kept := map[string]bool{}
-	for i, p := range pages {
-		if len(p.Pictures) == 0 || p.Error != "" {
-			continue
-		}
-		b, ext, err := thumbnail(filepath.Join(out, filepath.FromSlash(p.Pictures[0].Shown())))
-		if err != nil {
-			return fmt.Errorf("gallery: thumbnail of %s: %w", p.Name, err)
-		}
-		name := anchor(p.Name) + ext
-		pages[i].Thumb = path.Join(thumbs, name)
-		kept[name] = true
-		err = durable.Write(filepath.Join(dir, thumbs, name), b)
-		if err != nil {
-			return err
+	for _, c := range chapters {
+		for i, p := range c.Pages {
+			if len(p.Pictures) == 0 || p.Error != "" {
+				continue
+			}
+			picture, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(p.Pictures[0].Shown())))
+			if err != nil {
+				return err
+			}
+			b, ext, err := Thumbnail(bytes.NewReader(picture), thumbWidth, thumbBytes)
+			if err != nil {
+				return fmt.Errorf("gallery: thumbnail of %s: %w", p.Name, err)
+			}
+			name := anchor(p.Name) + ext
+			c.Pages[i].Thumb, kept[name] = path.Join(thumbs, name), true
+			if err := durable.Write(filepath.Join(dir, thumbs, name), b); err != nil {
+				return err
+			}
 		}
 	}
 	if err := removeOthers(filepath.Join(dir, thumbs), kept); err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, "README.md"), 0o666, func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
+	return durable.WriteFile(filepath.Join(dir, "README.md"), 0o666, func(w io.Writer) error { return readme.Execute(w, chapters) })
 }
 
 // removeOthers deletes the thumbnails of dir that are not in kept.
@@ -74,15 +78,6 @@ func removeOthers(dir string, kept map[string]bool) error {
 		}
 	}
 	return err
-}
-
-func thumbnail(file string) (b []byte, ext string, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, "", err
-	}
-	defer f.Close()
-	return Thumbnail(f, thumbWidth, thumbBytes)
 }
 
 // Thumbnail returns the PNG of r at most width pixels wide, as a PNG, or as a JPEG

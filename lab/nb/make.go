@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/gallery"
 )
 
 // Make computes the missing cells of a figure at this notebook's [Setting], under a bar, and shows
@@ -32,14 +33,7 @@ func Make(fig lab.Figure, names ...string) {
 // verdicts sums claims up in a line: how many hold, how many are not checked at this size, and the
 // names of those that fail.
 func verdicts(claims []lab.Claim) string {
-	score := lab.Score{}
-	var differ []string
-	for _, c := range claims {
-		score[c.Verdict()]++
-		if c.Verdict() == lab.Differs {
-			differ = append(differ, c.What)
-		}
-	}
+	score, differ := gallery.Count(gallery.Claims(claims))
 	if len(differ) == 0 {
 		return score.String()
 	}

@@ -9,9 +9,9 @@ import (
 	"image"
 	"image/png"
 	"strings"
-	"unicode/utf8"
 
 	"coupling/lab"
+	"coupling/lab/gallery"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -173,45 +173,14 @@ func caption(s string) string {
 const maxRows = 24
 
 func table(t lab.Table) string {
-	var b strings.Builder
+	text := string(gallery.HTML(t, maxRows))
 	if t.Caption != "" {
-		b.WriteString(caption(t.Caption))
+		text = caption(t.Caption) + text
 	}
-	b.WriteString(`<table class="dataframe"><thead><tr>`)
-	for _, h := range t.Header {
-		fmt.Fprintf(&b, "<th>%s</th>", html.EscapeString(h))
-	}
-	b.WriteString("</tr></thead><tbody>")
-	for i, row := range t.Rows {
-		if i == maxRows {
-			fmt.Fprintf(&b, `<tr><td colspan="%d">… %d more</td></tr>`, max(1, len(t.Header)), len(t.Rows)-maxRows)
-			break
-		}
-		b.WriteString("<tr>")
-		for _, c := range row {
-			fmt.Fprintf(&b, "<td%s>%s</td>", unbroken(c), html.EscapeString(c))
-		}
-		b.WriteString("</tr>")
-	}
-	b.WriteString("</tbody></table>")
-	return b.String()
+	return text
 }
 
-// unbroken keeps numbers and names in one line; sentences may break.
-func unbroken(cell string) string {
-	if utf8.RuneCountInString(cell) > 24 {
-		return ""
-	}
-	return ` style="white-space:nowrap"`
-}
-
-func claimTable(claims []lab.Claim) string {
-	t := lab.Table{Header: []string{"", "what", "here", "expected", "source"}}
-	for _, c := range claims {
-		t.Rows = append(t.Rows, []string{string(c.Verdict()), c.What, fmt.Sprintf("%.4g", c.Got), c.Expected(), c.Source})
-	}
-	return table(t)
-}
+func claimTable(claims []lab.Claim) string { return table(gallery.ClaimTable(gallery.Claims(claims))) }
 
 // matrix shows the corner of a matrix.
 func matrix(m mat.Matrix) string {

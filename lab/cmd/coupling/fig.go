@@ -156,21 +156,20 @@ func (c *figAllCmd) Run(a *app) error {
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
-	return errors.Join(err, gallery.WriteReadme(c.Readme, c.Out, arrange(pages), chapters()))
+	return errors.Join(err, gallery.WriteReadme(c.Readme, c.Out, chapters(pages)))
 }
 
-func chapters() (out []gallery.Chapter) {
-	for _, p := range figures.Papers() {
-		out = append(out, gallery.Chapter{Name: p.Name, Title: p.Title})
-	}
-	return out
-}
-
-// arrange puts pages into the order of the papers, and drops those of figures that are no more.
-func arrange(pages []gallery.Page) (out []gallery.Page) {
-	for _, f := range figures.All() {
-		if i := slices.IndexFunc(pages, func(p gallery.Page) bool { return p.Name == f.Name }); i >= 0 {
-			out = append(out, pages[i])
+// chapters puts pages into the order of the papers, and drops those of figures that are no more.
+func chapters(pages []gallery.Page) (out []gallery.Chapter) {
+	for _, paper := range figures.Papers() {
+		c := gallery.Chapter{Name: paper.Name, Title: paper.Title}
+		for _, f := range figures.Of(paper.Name) {
+			if i := slices.IndexFunc(pages, func(p gallery.Page) bool { return p.Name == f.Name }); i >= 0 {
+				c.Pages = append(c.Pages, pages[i])
+			}
+		}
+		if len(c.Pages) > 0 {
+			out = append(out, c)
 		}
 	}
 	return out

@@ -137,18 +137,16 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 }
 
 // summarise counts the figures that were drawn, and what came of their claims.
-func summarise(pages []gallery.Page) (drawn int, claims lab.Score) {
-	claims = lab.Score{}
+func summarise(pages []gallery.Page) (drawn int, score lab.Score) {
+	var claims []gallery.Claim
 	for _, p := range pages {
-		if p.Error != "" {
-			continue
-		}
-		drawn++
-		for _, c := range p.Claims {
-			claims[c.Verdict]++
+		if p.Error == "" {
+			drawn++
+			claims = append(claims, p.Claims...)
 		}
 	}
-	return drawn, claims
+	score, _ = gallery.Count(claims)
+	return drawn, score
 }
 
 // gallerySummary is what summary.json says of the gallery; PAPER/FIGURE.json has each figure's claims.
@@ -165,9 +163,13 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
 	if err != nil {
 		return err
 	}
-	all := arrange(append(pages, earlier...))
-	if err := gallery.WriteIndex(f.Out, all, chapters()); err != nil {
+	arranged := chapters(append(pages, earlier...))
+	if err := gallery.WriteIndex(f.Out, arranged); err != nil {
 		return err
+	}
+	var all []gallery.Page
+	for _, c := range arranged {
+		all = append(all, c.Pages...)
 	}
 	drawn, claims := summarise(all)
 	if err := writeSummary(f.Out, gallerySummary{len(all), drawn, claims}); err != nil {
@@ -234,8 +236,8 @@ func printPage(a *app, dir string, page gallery.Page) {
 // printLine prints one line on the claims of a page, and those that differ.
 func printLine(a *app, _ string, page gallery.Page) {
 	if len(page.Claims) > 0 {
-		_, claims := summarise([]gallery.Page{page})
-		fmt.Fprintf(a.out, "  %s\n", claims)
+		score, _ := gallery.Count(page.Claims)
+		fmt.Fprintf(a.out, "  %s\n", score)
 	}
 	for _, c := range page.Claims {
 		if c.Verdict == lab.Differs {

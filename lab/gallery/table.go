@@ -1,0 +1,90 @@
+package gallery
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+	"unicode/utf8"
+
+	"coupling/lab"
+)
+
+// A Claim is a claim as text.
+type Claim struct {
+	What     string      `json:"what"`
+	Source   string      `json:"source"`
+	Expected string      `json:"expected"`
+	Got      string      `json:"got"`
+	Verdict  lab.Verdict `json:"verdict"`
+	Why      string      `json:"why"`
+	Null     string      `json:"null"` // the garbage on which the claim fails
+}
+
+// Claims are claims as text.
+func Claims(list []lab.Claim) (out []Claim) {
+	for _, c := range list {
+		why := c.Why
+		if c.Verdict() == lab.Skipped {
+			why = c.SkipReason
+		}
+		out = append(out, Claim{c.What, c.Source, c.Expected(), fmt.Sprintf("%.4g", c.Got), c.Verdict(), why, c.Null.Name})
+	}
+	return out
+}
+
+// ClaimTable shows claims.
+func ClaimTable(claims []Claim) lab.Table {
+	t := lab.Table{Header: []string{"", "claim", "source", "expected", "here", "why", "fails on"}}
+	for _, c := range claims {
+		t.Rows = append(t.Rows, []string{string(c.Verdict), c.What, c.Source, c.Expected, c.Got, c.Why, c.Null})
+	}
+	return t
+}
+
+// Count counts the verdicts and names the claims that differ.
+func Count(claims []Claim) (score lab.Score, differ []string) {
+	score = lab.Score{}
+	for _, c := range claims {
+		if score[c.Verdict]++; c.Verdict == lab.Differs {
+			differ = append(differ, c.What)
+		}
+	}
+	return score, differ
+}
+
+// HTML is a table for a page, the gallery's or a notebook's, without its caption. Rows after the first most are only
+// counted; 0: all are shown. A cell that holds a verdict has its class.
+func HTML(t lab.Table, most int) template.HTML {
+	var b strings.Builder
+	b.WriteString(`<table class="dataframe"><thead><tr>`)
+	for _, h := range t.Header {
+		fmt.Fprintf(&b, `<th>%s</th>`, html.EscapeString(h))
+	}
+	b.WriteString("</tr></thead><tbody>")
+	for i, row := range t.Rows {
+		if i == most && most > 0 {
+			fmt.Fprintf(&b, `<tr><td colspan="%d">… %d more</td></tr>`, max(1, len(t.Header)), len(t.Rows)-most)
+			break
+		}
+		b.WriteString("<tr>")
+		for _, c := range row {
+			fmt.Fprintf(&b, "<td%s>%s</td>", attributes(c), html.EscapeString(c))
+		}
+		b.WriteString("</tr>")
+	}
+	b.WriteString("</tbody></table>")
+	return template.HTML(b.String()) // every text in it is escaped
+}
+
+// attributes keep numbers and names in one line, where sentences may break, and colour verdicts.
+func attributes(cell string) (text string) {
+	switch v := lab.Verdict(cell); v {
+	case lab.Holds, lab.Differs, lab.Skipped:
+		text = fmt.Sprintf(` class="%s"`, strings.ReplaceAll(cell, " ", "-"))
+	}
+	if utf8.RuneCountInString(cell) <= 24 {
+		text += ` style="white-space:nowrap"`
+	}
+	return text
+}
