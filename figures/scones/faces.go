@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -95,27 +94,29 @@ type FacesOut struct {
 	Plans []FacesPlan `json:"plans"`
 }
 
+// at is the place of a method, -1 where it is missing.
+func (p FacesPlan) at(name string) int {
+	return slices.IndexFunc(p.Methods, func(m FacesMethod) bool { return m.Name == name })
+}
+
 // method returns what was measured of one, NaN where it is missing.
 func (p FacesPlan) method(name string) FacesMethod {
-	i := slices.IndexFunc(p.Methods, func(m FacesMethod) bool { return m.Name == name })
-	if i < 0 {
-		return FacesMethod{Frechet: math.NaN(), Cost: math.NaN(), Own: math.NaN()}
+	if i := p.at(name); i >= 0 {
+		return p.Methods[i]
 	}
-	return p.Methods[i]
+	return FacesMethod{Frechet: math.NaN(), Cost: math.NaN(), Own: math.NaN()}
 }
 
 // pair returns the methods that stand for SCONES and for its projection: those of networks where there are, else the mixture's, else
 // the exact score's.
 func (p FacesPlan) pair() (sampled, projected string) {
-	for _, m := range p.Methods {
-		if m.Name == facesNetwork {
-			return facesNetwork, facesNetProjection
-		}
+	switch {
+	case p.at(facesNetwork) >= 0:
+		return facesNetwork, facesNetProjection
+	case p.at(facesMixture) >= 0:
+		return facesMixture, facesProjection
 	}
-	if math.IsNaN(p.method(facesMixture).Cost) {
-		return facesExact, facesProjection
-	}
-	return facesMixture, facesProjection
+	return facesExact, facesProjection
 }
 
 var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 5, Run: runFaces, Work: FacesParams.work}
@@ -279,8 +280,7 @@ func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, F
 	p := c.Params
 	grid := style.ImageGrid{C: p.channels(), H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
 	for _, r := range rows {
-		methods := c.Value.Plans[r.plan].Methods
-		y := kit.Matrix(c.Open, facesFile(r.plan, slices.IndexFunc(methods, func(m FacesMethod) bool { return m.Name == r.method })))
+		y := kit.Matrix(c.Open, facesFile(r.plan, c.Value.Plans[r.plan].at(r.method)))
 		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(y)...), append(grid.RowLabels, r.name)
 	}
 	return lab.Exhibit{Pictures: kit.Wide(grid, v.Badge(p.badge(c.Value.Name), sample.Note(p.Data, "fashion-mnist")),
@@ -467,11 +467,7 @@ type faces struct {
 
 func runFaces(ctx context.Context, c *lab.Cell, p FacesParams) (FacesOut, error) {
 	f := &faces{p: p, c: c}
-	var err error
-	if f.dev, err = c.Device(p.Device); err != nil {
-		return f.out, err
-	}
-	for _, step := range []func(context.Context) error{f.load, f.appoint, f.learnScores} {
+	for _, step := range []func(context.Context) error{f.load, f.learnScores} {
 		if err := step(ctx); err != nil {
 			return f.out, err
 		}
@@ -514,12 +510,15 @@ func (f *faces) pictures(ctx context.Context) (*data.Images, error) {
 	return m.Resize(f.p.Side, f.p.Side, data.Bilinear)
 }
 
-// load deals the pictures into two halves, of which some are held out, and blurs the sources of one task.
+// load opens the device, deals the pictures into two halves, of which some are held out, blurs the sources of one task, and trains the
+// classifier whose features are looked at, on the target's half.
 func (f *faces) load(ctx context.Context) error {
-	m, err := f.pictures(ctx)
-	if err != nil {
+	m, errPictures := f.pictures(ctx)
+	dev, errDev := f.c.Device(f.p.Device)
+	if err := errors.Join(errPictures, errDev); err != nil {
 		return err
 	}
+	f.dev = dev
 	f.out.Name = m.Name
 	half := m.Len() / 2
 	held := min(f.p.Sources, half/2)
@@ -538,11 +537,6 @@ func (f *faces) load(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// appoint trains the classifier whose features are looked at, on the target's half.
-func (f *faces) appoint(ctx context.Context) (err error) {
 	if f.judge, err = newJudge(ctx, f.dev, f.target, f.others, 3, f.p.Inception, f.c.Rand("judge")); err == nil {
 		f.out.Floor = f.judge.Floor
 	}
@@ -570,14 +564,9 @@ func (f *faces) learnScores(ctx context.Context) (err error) {
 	if f.levels, err = f.p.levels(); err != nil {
 		return err
 	}
-	dir, err := f.c.Scratch()
-	if err != nil {
-		return err
-	}
 	_, c, h, w := f.target.Shape()
-	f.fields[networkScore], err = dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999, Path: dir + "/score.ckpt", Every: every,
-		Trace: progress(f.c, f.p.Nets.Score)}.
-		Run(ctx, f.c.Rand("score"), f.dev, arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.target.Mat(), []int{c, h, w})
+	f.fields[networkScore], err = trainScore(ctx, f.c, f.dev, dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999},
+		arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.c.Rand("score"), f.target.Mat(), []int{c, h, w})
 	return err
 }
 
@@ -623,71 +612,54 @@ func (f *facesPlan) sampler(k scones.Compatibility, field string) (score.Langevi
 	return score.Langevin{Levels: levels, Steps: steps, Step: facesStep * math.Pow(last/facesLast, 2), Denoise: true}, err
 }
 
-// atoms is a plan between atoms, with its potentials off them.
-type atoms struct {
-	phi, psi scones.Potential
-	from     interface {
-		Barycentric(x *mat.Dense) *mat.Dense
-		DrawPoints(rng *rand.Rand, x *mat.Dense) *mat.Dense
-	}
-	cost float64
-}
-
-// solve solves the discrete problem.
-func (f *facesPlan) solve(ctx context.Context) (atoms, error) {
+// solve solves the discrete problem: potentials off its atoms, and its cost.
+func (f *facesPlan) solve(ctx context.Context) (phi *scones.Discrete, psi scones.Potential, cost float64, err error) {
 	p, lambda, rng := f.p, f.Plan.Lambda, f.c.Rand("atoms")
 	source := f.source[f.Plan.Super]
 	if p.F == fdiv.KL {
 		fitted, err := scones.Fit{Lambda: lambda, Mean: true, MaxAtoms: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat())
 		if err != nil {
-			return atoms{}, err
+			return nil, nil, 0, err
 		}
-		return atoms{fitted.Phi, fitted.Psi, fitted.FromPhi, fitted.Plan.Sharp()}, nil
+		return fitted.FromPhi, fitted.Psi, fitted.Plan.Sharp(), nil
 	}
 	from, errFrom := source.Pick(rng, min(p.Atoms, source.Len()))
 	to, errTo := f.target.Pick(rng, min(p.Atoms, f.target.Len()))
 	if err := errors.Join(errFrom, errTo); err != nil {
-		return atoms{}, err
+		return nil, nil, 0, err
 	}
 	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: lambda}, from.Mat(), to.Mat(), true)
+	if err == nil && plan.Status != ot.Converged {
+		err = fmt.Errorf("the plan of atoms is %v, of marginal error %g", plan.Status, plan.MarginalL1)
+	}
 	if err != nil {
-		return atoms{}, err
+		return nil, nil, 0, err
 	}
-	if plan.Status != ot.Converged {
-		return atoms{}, fmt.Errorf("the plan of atoms is %v, of marginal error %g", plan.Status, plan.MarginalL1)
-	}
-	return atoms{phi, psi, phi, plan.Sharp}, nil
+	return phi, psi, plan.Sharp, nil
 }
 
 // run takes potentials of atoms, with the scores that are known, and networks, if any.
 func (f *facesPlan) run(ctx context.Context) error {
-	plan, err := f.solve(ctx)
+	phi, psi, cost, err := f.solve(ctx)
 	if err != nil {
 		return err
 	}
-	f.Plan.Cost = plan.cost
-	mean := plan.from.Barycentric(f.x)
+	f.Plan.Cost = cost
+	mean := phi.Barycentric(f.x)
 	random, err := f.target.Pick(f.c.Rand("random"), min(f.x.RawMatrix().Rows, f.target.Len()))
 	if err != nil {
 		return err
 	}
-	for _, m := range []struct {
-		name string
-		y    *mat.Dense
-	}{{facesSource, f.x}, {facesProjection, mean}, {facesDraws, plan.from.DrawPoints(f.c.Rand("draws"), f.x)}, {facesRandom, random.Mat()}} {
-		if err := f.add(ctx, m.name, m.y); err != nil {
-			return err
-		}
+	if err := errors.Join(f.add(ctx, facesSource, f.x), f.add(ctx, facesProjection, mean),
+		f.add(ctx, facesDraws, phi.DrawPoints(f.c.Rand("draws"), f.x)), f.add(ctx, facesRandom, random.Mat())); err != nil {
+		return err
 	}
 	for _, s := range f.samplings() {
-		if f.fields[s.field] == nil {
-			continue
-		}
 		l, err := f.sampler(s.k, s.field)
 		if err != nil {
 			return err
 		}
-		c := scones.Coupling{Compatibility: s.k, Phi: plan.phi, Psi: plan.psi, Target: f.fields[s.field], Mean: true}
+		c := scones.Coupling{Compatibility: s.k, Phi: phi, Psi: psi, Target: f.fields[s.field], Mean: true}
 		if err := f.sampled(ctx, s.name, c, l, mean); err != nil {
 			return err
 		}
@@ -704,23 +676,26 @@ type sampling struct {
 	k           scones.Compatibility
 }
 
-// samplings are the plan itself under KL; under χ² with the soft-plus of the paper, with one as sharp as λ, and with the one that its
-// code ran.
-func (f *facesPlan) samplings() []sampling {
-	k := f.p.compatibility(f.Plan.Lambda)
+// samplings are the plan itself under KL, by each score that is known; under χ² by the mixture's, if there is one, with the soft-plus of
+// the paper, with one as sharp as λ, and with the one that its code ran.
+func (f *facesPlan) samplings() (out []sampling) {
+	k, mixture := f.p.compatibility(f.Plan.Lambda), f.fields[mixtureScore] != nil
+	if f.p.F == fdiv.KL || !mixture {
+		out = append(out, sampling{facesExact, exactScore, k})
+	}
+	if mixture {
+		out = append(out, sampling{facesMixture, mixtureScore, k})
+	}
 	if f.p.F == fdiv.KL {
-		return []sampling{{facesExact, exactScore, k}, {facesMixture, mixtureScore, k}}
+		return out
 	}
-	field, out := exactScore, []sampling{{facesExact, exactScore, k}}
-	if f.fields[mixtureScore] != nil {
-		field, out = mixtureScore, []sampling{{facesMixture, mixtureScore, k}}
+	sharp, loose := out[0], out[0]
+	sharp.name, sharp.k.Beta = facesSharp, 1/f.Plan.Lambda
+	loose.name, loose.k.Beta = facesLoose, 1
+	if sharp.k.Beta > facesBeta {
+		out = append(out, sharp)
 	}
-	if sharp := k; f.Plan.Lambda < 1./facesBeta {
-		sharp.Beta = 1 / f.Plan.Lambda
-		out = append(out, sampling{facesSharp, field, sharp})
-	}
-	k.Beta = 1
-	return append(out, sampling{facesLoose, field, k})
+	return append(out, loose)
 }
 
 // sampled adds chains from their start, which a killed run goes on with.
@@ -737,23 +712,26 @@ func (f *facesPlan) file(name string) string {
 	return fmt.Sprintf("%s-%g-%s", task(f.Plan.Super), f.Plan.Lambda, strings.NewReplacer("/", " over ", " ", "-").Replace(name))
 }
 
-// networks is the paper's: critics and a projection of NCSNv2's architecture, with the score network of all plans.
+// learner are critics and a projection of NCSNv2's architecture, as in the paper.
+func (p FacesParams) learner(lambda float64) learner {
+	n, k := p.Nets, p.compatibility(lambda)
+	project := arch.BarycentricImages{Channels: p.channels(), Features: max(n.Features*3/8, 2)}.Net()
+	return learner{
+		dim: p.dim(),
+		potentials: neural.Training{
+			Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: n.Critic, Batch: 1000},
+			Hidden: slices.Repeat([]int{n.Width}, n.Depth), Rate: 1e-5, Unscaled: true,
+		},
+		beta:       k.Beta,
+		projection: neural.Projection{Steps: n.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(n.Projection, .1)},
+		net:        nn.Seq(&nn.Reshape{Shape: []int{p.channels(), p.Side, p.Side}}, project, nn.Flatten()),
+	}
+}
+
+// networks is the paper's method, with the score network of all plans.
 func (f *facesPlan) networks(ctx context.Context) error {
-	p, k, rng := f.p.Nets, f.p.compatibility(f.Plan.Lambda), f.c.Rand("networks")
-	dir, err := f.c.Scratch()
-	if err != nil {
-		return err
-	}
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
-	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
-		Trace: progress(f.c, p.Critic)}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: dir + "/" + f.file("potentials") + ".ckpt", Every: every}.
-		Run(ctx, rng, f.dev, f.target.Dim(), from, to)
-	if err != nil {
-		return err
-	}
-	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: f.fields[networkScore], Mean: true}
-	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/" + f.file("projection") + ".ckpt", Every: every}.
-		Run(ctx, rng, f.dev, f.p.projection(), from, to)
+	coupling, project, err := f.p.learner(f.Plan.Lambda).run(ctx, f.c, f.dev, f.file("networks"), f.c.Rand("networks"), from, to)
 	if err != nil {
 		return err
 	}
@@ -764,7 +742,8 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	if err := f.add(ctx, facesNetProjection, mean); err != nil {
 		return err
 	}
-	return f.sampled(ctx, facesNetwork, coupling, f.p.networkSampler(k, f.levels), mean)
+	coupling.Target = f.fields[networkScore]
+	return f.sampled(ctx, facesNetwork, coupling, f.p.networkSampler(coupling.Compatibility, f.levels), mean)
 }
 
 // networkSampler is the paper's, of the levels below the width of the factor.
@@ -777,35 +756,22 @@ func (p FacesParams) networkSampler(k scones.Compatibility, levels []float64) sc
 	return l
 }
 
-// projection is the network of the barycentric projection, of rows of pixels.
-func (p FacesParams) projection() nn.Layer {
-	net := arch.BarycentricImages{Channels: p.channels(), Features: max(p.Nets.Features*3/8, 2)}.Net()
-	return nn.Seq(&nn.Reshape{Shape: []int{p.channels(), p.Side, p.Side}}, net, nn.Flatten())
-}
-
 // facesShown is how many pictures of a method are kept.
 const facesShown = 10
 
 // add judges a method and keeps its first pictures.
 func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense) error {
 	n, d := y.Dims()
-	m := FacesMethod{Name: name}
-	y = mat.DenseCopyOf(y)
-	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
-	var moved mat.Dense
-	moved.Sub(y, f.x)
-	m.Cost = mat.Norm(&moved, 2) * mat.Norm(&moved, 2) / float64(n*d)
-	var err error
-	if m.Own, err = own(ctx, y, f.x); err != nil {
+	y = clamped(y)
+	v, errLook := f.judge.look(ctx, y, make([]int, n))
+	sources, errNear := neighbours(ctx, y, f.x)
+	if err := errors.Join(errLook, errNear); err != nil {
 		return err
 	}
-	v, err := f.judge.look(ctx, y, make([]int, n))
-	if err != nil {
-		return err
-	}
-	m.Frechet, m.KID = v.frechet, v.kid.Value
+	own := share(sources.Index, func(i int, at int32) bool { return int(at) == i })
+	m := FacesMethod{Name: name, Frechet: v.frechet, KID: v.kid.Value, Cost: moved(y, f.x), Own: own}
 	f.Plan.Methods = append(f.Plan.Methods, m)
-	return kit.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(facesShown, n), 0, d)))
+	return kit.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), y.Slice(0, min(facesShown, n), 0, d))
 }
 
 // facesFile is the artifact of a method of a plan, by number.

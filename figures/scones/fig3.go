@@ -258,53 +258,39 @@ type DigitsOut struct {
 }
 
 // method returns what was measured of one, and whether it is there.
-func (o DigitsOut) method(name string) (DigitsMethod, bool) {
-	i := slices.IndexFunc(o.Methods, func(m DigitsMethod) bool { return m.Name == name })
-	if i < 0 {
-		return DigitsMethod{}, false
+func (o DigitsOut) method(name string) (m DigitsMethod, ok bool) {
+	if i := slices.IndexFunc(o.Methods, func(m DigitsMethod) bool { return m.Name == name }); i >= 0 {
+		return o.Methods[i], true
 	}
-	return o.Methods[i], true
+	return m, false
 }
 
 var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 7, Run: runDigits, Work: DigitsParams.work}
 
-// cloud is digits as rows in [0, 1], and as images.
-type cloud struct {
-	x      *mat.Dense
-	images *data.Images
-}
-
-func loadDigits(ctx context.Context, files data.From, load func(context.Context, data.From, data.Split) (*data.Images, error), split data.Split, most int, rng *rand.Rand) (cloud, error) {
+func loadDigits(ctx context.Context, files data.From, load func(context.Context, data.From, data.Split) (*data.Images, error), split data.Split, most int, rng *rand.Rand) (*data.Images, error) {
 	m, err := load(ctx, files, split)
 	if err != nil {
-		return cloud{}, err
+		return nil, err
 	}
 	if m, err = m.Pick(rng, pickMost(m.Len(), most)); err != nil {
-		return cloud{}, err
+		return nil, err
 	}
 	if m, err = m.Scale(0, 1); err != nil {
-		return cloud{}, err
+		return nil, err
 	}
-	if m, err = m.Resize(16, 16, data.Bilinear); err != nil {
-		return cloud{}, err
-	}
-	return cloud{x: m.Mat(), images: m}, nil
+	return m.Resize(16, 16, data.Bilinear)
 }
 
-func pickMost(n, most int) int {
-	if most == 0 {
-		return n
-	}
-	return min(n, most)
-}
+func pickMost(n, most int) int { return min(n, cmp.Or(most, n)) }
 
 // transport is a direction under way.
 type transport struct {
 	p              DigitsParams
 	c              *lab.Cell
 	dev            *device.Device
-	source, target cloud // training digits
-	sources, test  cloud // test digits
+	source, target *data.Images // training digits
+	sources, test  *data.Images // test digits
+	from           *mat.Dense   // the sources as rows
 	judge          *judge
 	fields         map[string]score.Field // scores of the target, by the names of their methods' ends
 	coupling       scones.Coupling
@@ -315,10 +301,6 @@ type transport struct {
 
 func runDigits(ctx context.Context, c *lab.Cell, p DigitsParams) (DigitsOut, error) {
 	t := &transport{p: p, c: c}
-	var err error
-	if t.dev, err = c.Device(p.Device); err != nil {
-		return t.out, err
-	}
 	for _, step := range []func(context.Context) error{t.load, t.learnScore, t.learnPlan, t.transport} {
 		if err := step(ctx); err != nil {
 			return t.out, err
@@ -327,31 +309,37 @@ func runDigits(ctx context.Context, c *lab.Cell, p DigitsParams) (DigitsOut, err
 	return t.out, nil
 }
 
-// load reads the digits and trains the judge.
+// load opens the device, reads the digits and trains the judge.
 func (t *transport) load(ctx context.Context) error {
 	from, to := data.MNIST, data.USPS
 	if t.p.ToMNIST {
 		from, to = to, from
 	}
 	rng, files := t.c.Rand("digits"), sample.From(t.p.Data)
-	var errs [4]error
+	var errs [5]error
 	t.source, errs[0] = loadDigits(ctx, files, from, data.Train, t.p.Most, rng)
 	t.target, errs[1] = loadDigits(ctx, files, to, data.Train, t.p.Most, rng)
 	t.sources, errs[2] = loadDigits(ctx, files, from, data.Test, t.p.Sources, rng)
 	t.test, errs[3] = loadDigits(ctx, files, to, data.Test, t.p.Sources, rng)
+	t.dev, errs[4] = t.c.Device(t.p.Device)
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		return err
 	}
-	t.judge, err = newJudge(ctx, t.dev, t.target.images, t.test.images, t.p.Epochs, "", t.c.Rand("judge"))
-	if err == nil {
-		t.out.Accuracy, t.out.Sure, t.out.Floor = t.judge.Accuracy, t.judge.Sure, t.judge.Floor
-		t.out.Fresh, _, err = nearest(ctx, t.test.x, t.target.x, 0)
+	t.from = t.sources.Mat()
+	if t.judge, err = newJudge(ctx, t.dev, t.target, t.test, t.p.Epochs, "", t.c.Rand("judge")); err != nil {
+		return err
 	}
-	if err == nil {
-		_, t.out.Close, err = nearest(ctx, t.test.x, t.target.x, t.out.Fresh/2)
-	}
+	t.out.Accuracy, t.out.Sure, t.out.Floor = t.judge.Accuracy, t.judge.Sure, t.judge.Floor
+	off, err := nearest(ctx, t.test.Mat(), t.target.Mat())
+	t.out.Fresh = stat.Mean(off, nil)
+	t.out.Close = t.copies(off)
 	return err
+}
+
+// copies is the share of pictures that are nearer to a training digit than half of what test digits are on average.
+func (t *transport) copies(off []float64) float64 {
+	return share(off, func(_ int, v float64) bool { return v < t.out.Fresh/2 })
 }
 
 // digitsLevels are the code's noise levels, of which chains take .2154 to .01.
@@ -365,14 +353,17 @@ func (t *transport) learnScore(ctx context.Context) error {
 		return err
 	}
 	t.sampler = score.Langevin{Levels: levels[digitsSkipped:], Steps: 10, Step: 5e-5, Denoise: true}
-	if t.fields, err = scoresOf(ctx, t.target.images, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 50, Steps: 6}, rng); err != nil {
+	if t.fields, err = scoresOf(ctx, t.target, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 50, Steps: 6}, rng); err != nil {
 		return err
 	}
 	if p.ScoreFor > 0 {
-		if !p.NCSN {
+		if !p.NCSN { // asked at the levels of chains alone, the paper's at all
 			levels = levels[digitsSkipped+1:]
 		}
-		net, err := t.trainScore(ctx, levels, rng)
+		x := t.target.Mat()
+		mean, spread := moments(x)
+		net, err := trainScore(ctx, t.c, t.dev, dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: p.scoreBatch(), Rate: digitsScoreRate, Decay: digitsDecay, Schedule: train.Linear(p.ScoreFor, .05)},
+			p.scoreNet(mean, spread, levels), rng, x, []int{1, 16, 16})
 		if err != nil {
 			return err
 		}
@@ -406,21 +397,12 @@ func (f above) Prepare(n int) (score.Field, func()) {
 	return f, done
 }
 
-// trainScore trains the score network at the levels that chains ask it at, or the paper's at all.
-func (t *transport) trainScore(ctx context.Context, levels []float64, rng *rand.Rand) (score.Field, error) {
-	dir, err := t.c.Scratch()
-	if err != nil {
-		return nil, err
-	}
-	p := t.p
-	mean, spread := moments(t.target.x)
-	net := nn.Layer(dsm.DenoisingUNet(mean, spread, levels, 1, p.Width))
+// scoreNet is the score network of digits with such moments.
+func (p DigitsParams) scoreNet(mean []float64, spread float64, levels []float64) nn.Layer {
 	if p.NCSN {
-		net = arch.NCSN{Channels: 1, Features: p.Width, Levels: len(levels)}.Net()
+		return arch.NCSN{Channels: 1, Features: p.Width, Levels: len(levels)}.Net()
 	}
-	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: p.scoreBatch(), Rate: digitsScoreRate, Decay: digitsDecay, Schedule: train.Linear(p.ScoreFor, .05),
-		Path: dir + "/score.ckpt", Every: cmp.Or(every, 250), Trace: progress(t.c, p.ScoreFor)}.
-		Run(ctx, rng, t.dev, net, t.target.x, []int{1, 16, 16})
+	return dsm.DenoisingUNet(mean, spread, levels, 1, p.Width)
 }
 
 // scoreBatch is that of the score network's training.
@@ -446,43 +428,39 @@ func moments(x *mat.Dense) (mean []float64, spread float64) {
 	return mean, math.Sqrt(spread)
 }
 
-// learnPlan trains the potentials and the projection.
-func (t *transport) learnPlan(ctx context.Context) error {
-	p, rng := t.p, t.c.Rand("networks")
-	dir, err := t.c.Scratch()
-	if err != nil {
-		return err
+// learner are the potentials and the projection.
+func (p DigitsParams) learner() learner {
+	return learner{
+		dim: pixels,
+		potentials: neural.Training{
+			Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.ChiSquare, Lambda: p.Lambda}, Mean: true, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0)},
+			Hidden: []int{p.Critic, p.Critic}, Rate: p.Rate, Unscaled: true,
+		},
+		beta:       1000,
+		projection: neural.Projection{Steps: p.ProjFor, Batch: p.Batch, Schedule: train.Linear(p.ProjFor, 0)},
+		net:        arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic),
 	}
-	k := scones.Compatibility{F: fdiv.ChiSquare, Lambda: p.Lambda}
-	potentials, err := neural.Training{
-		Ascent: scones.Ascent{Compatibility: k, Mean: true, Steps: p.Steps, Batch: p.Batch,
-			Schedule: train.Linear(p.Steps, 0), Trace: progress(t.c, p.Steps)},
-		Hidden: []int{p.Critic, p.Critic}, Rate: p.Rate, Unscaled: true, Path: dir + "/potentials.ckpt", Every: every,
-	}.Run(ctx, rng, t.dev, pixels, scones.Cloud(t.source.x), scones.Cloud(t.target.x))
-	if err != nil {
-		return err
-	}
-	k.Beta = 1000
-	t.coupling = scones.Coupling{Compatibility: k, Phi: potentials.Phi, Psi: potentials.Psi, Mean: true}
-	t.projection, err = neural.Projection{Coupling: t.coupling, Steps: p.ProjFor, Batch: p.Batch, Schedule: train.Linear(p.ProjFor, 0), Path: dir + "/projection.ckpt", Every: every}.
-		Run(ctx, rng, t.dev, arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic), scones.Cloud(t.source.x), scones.Cloud(t.target.x))
+}
+
+func (t *transport) learnPlan(ctx context.Context) (err error) {
+	t.coupling, t.projection, err = t.p.learner().run(ctx, t.c, t.dev, "networks", t.c.Rand("networks"), scones.Cloud(t.source.Mat()), scones.Cloud(t.target.Mat()))
 	return err
 }
 
 // transport makes and judges the results of all methods.
 func (t *transport) transport(ctx context.Context) error {
-	start, err := t.projection.Apply(t.sources.x)
+	start, err := t.projection.Apply(t.from)
 	if err != nil {
 		return err
 	}
-	kl, err := scones.Fit{Lambda: .005, Mean: true, MaxAtoms: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.x, t.target.x)
+	kl, err := scones.Fit{Lambda: .005, Mean: true, MaxAtoms: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.Mat(), t.target.Mat())
 	if err != nil {
 		return err
 	}
 	loose := t.coupling
 	loose.Beta = 1
-	mean, rng := kl.FromPhi.Barycentric(t.sources.x), t.c.Rand("garbage")
-	noise := mat.DenseCopyOf(t.sources.x)
+	mean, rng := kl.FromPhi.Barycentric(t.from), t.c.Rand("garbage")
+	noise := mat.DenseCopyOf(t.from)
 	noise.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, noise)
 	for _, m := range []struct {
 		name     string
@@ -490,7 +468,7 @@ func (t *transport) transport(ctx context.Context) error {
 		coupling scones.Coupling
 		score    string
 	}{
-		{name: ofSource, rows: t.sources.x},
+		{name: ofSource, rows: t.from},
 		{name: ofProjection, rows: start},
 		{ofMixture, start, t.coupling, mixtureScore},
 		{ofMixtureLoose, start, loose, mixtureScore},
@@ -501,7 +479,7 @@ func (t *transport) transport(ctx context.Context) error {
 		{ofAtomsMixture, mean, kl.Coupling, mixtureScore},
 		{ofAtomsNet, mean, kl.Coupling, networkScore},
 		{ofAtomsExact, mean, kl.Coupling, exactScore},
-		{name: ofDraws, rows: kl.FromPhi.DrawPoints(t.c.Rand("draws"), t.sources.x)},
+		{name: ofDraws, rows: kl.FromPhi.DrawPoints(t.c.Rand("draws"), t.from)},
 		{name: ofNoise, rows: noise},
 	} {
 		y := m.rows
@@ -533,32 +511,27 @@ func (t *transport) sample(ctx context.Context, c scones.Coupling, field string,
 		}
 		l.Levels, l.Steps, l.Step = l.Levels[:n], 40/n, l.Step*math.Pow(l.Levels[n-1]/digitsLast, 2)
 	}
-	y, err := chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.sources.x, 1, l, start, t.c.Rand("chains"))
+	y, err := chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.from, 1, l, start, t.c.Rand("chains"))
 	if err != nil {
 		return nil, err
 	}
-	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
-	return y, nil
+	return clamped(y), nil
 }
 
 // shown is how many digits a picture has.
 const shown = 20
 
 // add judges a method.
-func (t *transport) add(ctx context.Context, name string, y *mat.Dense) (err error) {
-	n, _ := y.Dims()
-	m := DigitsMethod{Name: name}
-	if m.Near, m.Copies, err = nearest(ctx, y, t.target.x, t.out.Fresh/2); err != nil {
-		return err
-	}
-	v, err := t.judge.look(ctx, y, t.sources.images.Labels)
+func (t *transport) add(ctx context.Context, name string, y *mat.Dense) error {
+	off, err := nearest(ctx, y, t.target.Mat())
 	if err != nil {
 		return err
 	}
-	m.Same, m.Sure, m.Frechet = v.right, v.sure, v.frechet
-	var d mat.Dense
-	d.Sub(y, t.sources.x)
-	m.Moved = mat.Norm(&d, 2) * mat.Norm(&d, 2) / float64(n*pixels)
+	v, err := t.judge.look(ctx, y, t.sources.Labels)
+	if err != nil {
+		return err
+	}
+	m := DigitsMethod{Name: name, Frechet: v.frechet, Same: v.right, Sure: v.sure, Copies: t.copies(off), Moved: moved(y, t.from), Near: stat.Mean(off, nil)}
 	t.out.Methods = append(t.out.Methods, m)
-	return kit.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(shown, n), 0, pixels)))
+	return kit.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), y.Slice(0, min(shown, len(off)), 0, pixels))
 }

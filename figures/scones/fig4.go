@@ -13,7 +13,6 @@ import (
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 	"coupling/ot"
 	"coupling/ot/exact"
@@ -124,6 +123,7 @@ const rollNoise = .25
 // swiss is the problem and its discrete solution.
 type swiss struct {
 	p        RollParams
+	c        *lab.Cell
 	x, y     *mat.Dense // atoms
 	sources  *mat.Dense
 	coupling scones.Coupling
@@ -146,14 +146,11 @@ func newSwiss(ctx context.Context, c *lab.Cell, p RollParams) (*swiss, error) {
 	if plan.Status != ot.Converged {
 		return nil, fmt.Errorf("the plan of %d atoms is %v, of marginal error %g", p.Atoms, plan.Status, plan.MarginalL1)
 	}
-	phi, psi, err := scones.FromPlan(plan, x, y, false)
-	if err != nil {
-		return nil, err
-	}
-	target, err := roll()
-	return &swiss{p: p, x: x, y: y, sources: sources, phi: phi, psi: psi, plan: plan, coupling: scones.Coupling{
+	phi, psi, errPsi := scones.FromPlan(plan, x, y, false)
+	target, errTarget := roll()
+	return &swiss{p: p, c: c, x: x, y: y, sources: sources, phi: phi, psi: psi, plan: plan, coupling: scones.Coupling{
 		Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Phi: phi, Psi: psi, Target: target,
-	}}, err
+	}}, errors.Join(errPsi, errTarget)
 }
 
 func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
@@ -162,54 +159,44 @@ func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 		return RollOut{}, err
 	}
 	out := RollOut{Cost: w.plan.Sharp()}
-	var annealed, mala *mat.Dense
-	if annealed, err = w.anneal(ctx, c, "sources", w.coupling, w.sources, p.Each); err != nil {
+	annealed, errAnnealed := w.anneal(ctx, "sources", w.coupling, w.sources, p.Each)
+	mala, accepted, errMALA := w.adjusted(ctx, "sources", w.sources, p.Each)
+	if err := errors.Join(errAnnealed, errMALA); err != nil {
 		return out, err
 	}
-	if mala, err = w.adjusted(ctx, c, "sources", w.sources, p.Each, &out); err != nil {
-		return out, err
-	}
+	out.Accepted = accepted
 	bp := w.phi.Barycentric(w.sources)
-	atoms := rowsOf(w.y, w.phi.Draw(c.Rand("draws"), score.RepeatRows(w.sources, p.Each)))
-	var errs [3]error
-	out.FarBP, errs[0] = far(ctx, bp, w.y)
-	out.FarS, errs[1] = far(ctx, annealed, w.y)
-	out.FarMALA, errs[2] = far(ctx, mala, w.y)
-	if err := errors.Join(append(errs[:], w.compare(ctx, c, &out))...); err != nil {
-		return out, err
-	}
-	return out, errors.Join(kit.Write(c, "sources.npy", w.sources), kit.Write(c, "target.npy", w.y), kit.Write(c, "bp.npy", bp),
+	atoms := w.phi.DrawPoints(c.Rand("draws"), score.RepeatRows(w.sources, p.Each))
+	return out, errors.Join(w.far(ctx, &out.FarBP, bp), w.far(ctx, &out.FarS, annealed), w.far(ctx, &out.FarMALA, mala), w.compare(ctx, &out),
+		kit.Write(c, "sources.npy", w.sources), kit.Write(c, "target.npy", w.y), kit.Write(c, "bp.npy", bp),
 		kit.Write(c, "scones.npy", annealed), kit.Write(c, "mala.npy", mala), kit.Write(c, "atoms.npy", atoms))
 }
 
 // anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources plus noise of the first, a denoising step. Chains are
 // stored under a name on the way.
-func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling scones.Coupling, x *mat.Dense, each int) (*mat.Dense, error) {
+func (w *swiss) anneal(ctx context.Context, name string, coupling scones.Coupling, x *mat.Dense, each int) (*mat.Dense, error) {
 	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
 	if err != nil {
 		return nil, err
 	}
-	return chains(ctx, c, name, coupling, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true}, nil, c.Rand("annealed"))
+	return chains(ctx, w.c, name, coupling, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true}, nil, w.c.Rand("annealed"))
 }
 
 // The paper's noise levels.
 const rollFirst, rollLast, rollLevels = 3, .01, 10
 
-// adjusted begins at draws of the atoms and takes Metropolis-adjusted steps on the exact field.
-func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.Dense, each int, out *RollOut) (*mat.Dense, error) {
-	rng := c.Rand("adjusted")
+// adjusted begins at draws of the atoms and takes Metropolis-adjusted steps on the exact field, of which a share is accepted.
+func (w *swiss) adjusted(ctx context.Context, name string, x *mat.Dense, each int) (y *mat.Dense, accepted float64, err error) {
+	rng := w.c.Rand("adjusted")
 	xs := score.RepeatRows(x, each)
-	f, err := w.coupling.Given(xs)
-	if err != nil {
-		return nil, err
+	f, errField := w.coupling.Given(xs)
+	dir, errDir := w.c.Scratch()
+	if err := errors.Join(errField, errDir); err != nil {
+		return nil, 0, err
 	}
-	dir, err := c.Scratch()
-	if err != nil {
-		return nil, err
-	}
-	chain := score.Start(rng, rowsOf(w.y, w.phi.Draw(rng, xs)))
-	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: heard(c)}.Run(ctx, f, chain)
-	return chain.X, err
+	chain := score.Start(rng, w.phi.DrawPoints(rng, xs))
+	accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: heard(w.c)}.Run(ctx, f, chain)
+	return chain.X, accepted, err
 }
 
 // tests are sources on a circle of radius 1.2 whose conditional laws are compared.
@@ -226,45 +213,29 @@ func (p RollParams) tests() *mat.Dense {
 const perTest = 200
 
 // off is the mean, over test sources, of the W₁ of samples, perTest of each, from the discrete plan's conditional law.
-func (w *swiss) off(ctx context.Context, y *mat.Dense) (float64, error) {
-	law, sum := w.phi.Conditional(w.p.tests()), 0.
+func (w *swiss) off(ctx context.Context, to *float64, y *mat.Dense) error {
+	law := w.phi.Conditional(w.p.tests())
 	for i := range w.p.Tests {
 		d, err := wasserstein(ctx, y.Slice(i*perTest, (i+1)*perTest, 0, 2).(*mat.Dense), w.y, law.RawRowView(i))
 		if err != nil {
-			return 0, err
+			return err
 		}
-		sum += d / float64(w.p.Tests)
+		*to += d / float64(w.p.Tests)
 	}
-	return sum, nil
+	return nil
 }
 
 // compare measures conditional laws at test sources against the weights of the discrete plan.
-func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *RollOut) error {
-	tests := w.p.tests()
-	var scratch RollOut
-	a, err := w.anneal(ctx, c, "tests", w.coupling, tests, perTest)
-	if err != nil {
+func (w *swiss) compare(ctx context.Context, out *RollOut) error {
+	tests, rng := w.p.tests(), w.c.Rand("tests")
+	annealed, errAnnealed := w.anneal(ctx, "tests", w.coupling, tests, perTest)
+	mala, _, errMALA := w.adjusted(ctx, "tests", tests, perTest)
+	draws := w.phi.DrawPoints(rng, score.RepeatRows(tests, perTest))
+	any, errAny := synth.SwissRoll(rng, w.p.Tests*perTest, rollNoise)
+	if err := errors.Join(errAnnealed, errMALA, errAny); err != nil {
 		return err
 	}
-	m, err := w.adjusted(ctx, c, "tests", tests, perTest, &scratch)
-	if err != nil {
-		return err
-	}
-	rng := c.Rand("tests")
-	draws := rowsOf(w.y, w.phi.Draw(rng, score.RepeatRows(tests, perTest)))
-	any, err := synth.SwissRoll(rng, w.p.Tests*perTest, rollNoise)
-	if err != nil {
-		return err
-	}
-	for _, s := range []struct {
-		to *float64
-		of *mat.Dense
-	}{{&out.WS, a}, {&out.WMALA, m}, {&out.WDraw, draws}, {&out.WTarget, any}} {
-		if *s.to, err = w.off(ctx, s.of); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(w.off(ctx, &out.WS, annealed), w.off(ctx, &out.WMALA, mala), w.off(ctx, &out.WDraw, draws), w.off(ctx, &out.WTarget, any))
 }
 
 // wasserstein is the exact W₁ of equally weighted points from weighted atoms, those of next to no weight left out.
@@ -279,11 +250,7 @@ func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) (float
 	floats.Scale(1/floats.Sum(kept), kept)
 	n, _ := x.Dims()
 	cost := mat.NewDense(n, len(rows), nil)
-	for i := range n {
-		for k, j := range rows {
-			cost.Set(i, k, floats.Distance(x.RawRowView(i), y.RawRowView(j), 2))
-		}
-	}
+	cost.Apply(func(i, k int, _ float64) float64 { return floats.Distance(x.RawRowView(i), y.RawRowView(rows[k]), 2) }, cost)
 	sol, err := exact.Simplex{}.Solve(ctx, nil, kept, ot.Dense(cost))
 	if err != nil {
 		return 0, err
@@ -291,28 +258,13 @@ func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) (float
 	return sol.Value, nil
 }
 
-// rowsOf picks rows.
-func rowsOf(y *mat.Dense, rows []int) *mat.Dense {
-	_, d := y.Dims()
-	out := mat.NewDense(len(rows), d, nil)
-	for i, j := range rows {
-		out.SetRow(i, y.RawRowView(j))
+// far is the share of points that are farther than 1 from every atom of the target.
+func (w *swiss) far(ctx context.Context, to *float64, x *mat.Dense) error {
+	found, err := neighbours(ctx, x, w.y)
+	if err == nil {
+		*to = share(found.Square, func(_ int, square float64) bool { return square > 1 })
 	}
-	return out
-}
-
-// far is the share of points that are farther than 1 from every atom.
-func far(ctx context.Context, x, atoms *mat.Dense) (share float64, err error) {
-	found, err := neighbours(ctx, x, atoms)
-	if err != nil {
-		return 0, err
-	}
-	for _, square := range found.Square {
-		if square > 1 {
-			share += 1 / float64(len(found.Square))
-		}
-	}
-	return share, nil
+	return err
 }
 
 func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
@@ -434,89 +386,39 @@ func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNet
 	if err != nil {
 		return out, err
 	}
-	bp, err := projection.Apply(w.sources)
-	if err != nil {
-		return out, err
-	}
 	exact := w.phi.Barycentric(w.sources)
-	out.OffBP, out.Spread = apart(bp, exact), apart(exact, centred(exact))
-	y, err := w.anneal(ctx, c, "networks", coupling, w.sources, p.Problem.Each)
-	if err != nil {
+	bp, errBP := projection.Apply(w.sources)
+	y, errY := w.anneal(ctx, "networks", coupling, w.sources, p.Problem.Each)
+	tests, errTests := w.anneal(ctx, "networks-tests", coupling, p.Problem.tests(), perTest)
+	if err := errors.Join(errBP, errY, errTests); err != nil {
 		return out, err
 	}
-	if out.FarBP, err = far(ctx, bp, w.y); err != nil {
-		return out, err
-	}
-	if out.FarS, err = far(ctx, y, w.y); err != nil {
-		return out, err
-	}
-	t, err := w.anneal(ctx, c, "networks-tests", coupling, p.Problem.tests(), perTest)
-	if err != nil {
-		return out, err
-	}
-	if out.WS, err = w.off(ctx, t); err != nil {
-		return out, err
-	}
-	return out, errors.Join(kit.Write(c, "sources.npy", w.sources), kit.Write(c, "bp.npy", bp), kit.Write(c, "scones.npy", y))
+	out.OffBP, out.Spread = math.Sqrt(2*moved(bp, exact)), math.Sqrt(stat.PopVariance(mat.Col(nil, 0, exact), nil)+stat.PopVariance(mat.Col(nil, 1, exact), nil))
+	return out, errors.Join(w.far(ctx, &out.FarBP, bp), w.far(ctx, &out.FarS, y), w.off(ctx, &out.WS, tests),
+		kit.Write(c, "sources.npy", w.sources), kit.Write(c, "bp.npy", bp), kit.Write(c, "scones.npy", y))
+}
+
+func (p RollNetParams) learner() learner {
+	return ofPoints(2, p.Problem.Lambda, p.Width, p.Steps, p.Batch, p.Rate)
 }
 
 // learn is the paper's method from samples alone: score, potentials, projection. A killed run goes on.
-func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (scones.Coupling, *neural.Map, error) {
-	dir, err := c.Scratch()
-	if err != nil {
-		return scones.Coupling{}, nil, err
-	}
+func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (coupling scones.Coupling, projection *neural.Map, err error) {
 	rng := c.Rand("networks")
 	x := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.Normal(rng, n, 2) }
 	y := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.SwissRoll(rng, n, rollNoise) }
-	target, err := p.learnScore(ctx, c, dev, dir, y, rng)
-	if err != nil {
-		return scones.Coupling{}, nil, fmt.Errorf("score: %w", err)
-	}
-	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Problem.Lambda}
-	nets, err := neural.Training{
-		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: progress(c, p.Steps)},
-		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
-	}.Run(ctx, rng, dev, 2, x, y)
-	if err != nil {
-		return scones.Coupling{}, nil, fmt.Errorf("potentials: %w", err)
-	}
-	coupling := scones.Coupling{Compatibility: k, Phi: nets.Phi, Psi: nets.Psi, Target: target}
-	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every, Trace: progress(c, p.Steps/2)}.
-		Run(ctx, rng, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y)
-	return coupling, projection, err
-}
-
-// learnScore fits a denoiser to points of the roll.
-func (p RollNetParams) learnScore(ctx context.Context, c *lab.Cell, dev *device.Device, dir string, y scones.Source, rng *rand.Rand) (*dsm.Network, error) {
 	levels, errLevels := score.Geometric(rollFirst, rollLast, rollLevels)
 	points, errPoints := y(rng, 20000)
 	if err := errors.Join(errLevels, errPoints); err != nil {
-		return nil, err
+		return coupling, nil, err
 	}
 	mean, spread := moments(points)
-	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt", Every: every,
-		Trace: progress(c, p.ScoreFor)}.
-		Run(ctx, rng, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil)
-}
-
-// apart is the root mean square distance of the rows of x from those of y.
-func apart(x, y *mat.Dense) float64 {
-	n, _ := x.Dims()
-	var d mat.Dense
-	d.Sub(x, y)
-	return mat.Norm(&d, 2) / math.Sqrt(float64(n))
-}
-
-// centred is the mean row of x, as often as x has rows.
-func centred(x *mat.Dense) *mat.Dense {
-	n, d := x.Dims()
-	out := mat.NewDense(n, d, nil)
-	for j := range d {
-		mean := stat.Mean(mat.Col(nil, j, x), nil)
-		for i := range n {
-			out.Set(i, j, mean)
-		}
+	target, err := trainScore(ctx, c, dev, dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99},
+		dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), rng, points, nil)
+	if err != nil {
+		return coupling, nil, fmt.Errorf("score: %w", err)
 	}
-	return out
+	coupling, projection, err = p.learner().run(ctx, c, dev, "networks", rng, x, y)
+	coupling.Target = target
+	return coupling, projection, err
 }

@@ -2,10 +2,12 @@ package scones
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 
 	"coupling/data"
+	"coupling/figures/internal/kit"
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 	"coupling/lab/eval"
@@ -95,18 +97,13 @@ func (j *judge) look(ctx context.Context, y *mat.Dense, labels []int) (verdict, 
 }
 
 func (j *judge) see(ctx context.Context, m *data.Images) (v verdict, err error) {
-	score, err := j.model.Test(ctx, m)
-	if err != nil {
+	score, errTest := j.model.Test(ctx, m)
+	p, errCertainty := j.model.Certainty(ctx, m)
+	seen, errSeen := j.features.Of(ctx, m)
+	if err := errors.Join(errTest, errCertainty, errSeen); err != nil {
 		return v, err
 	}
-	v.right = score.Accuracy
-	if v.sure, err = sure(ctx, j.model, m); err != nil {
-		return v, err
-	}
-	seen, err := j.features.Of(ctx, m)
-	if err != nil {
-		return v, err
-	}
+	v.right, v.sure = score.Accuracy, share(p, func(_ int, v float64) bool { return v > .9 })
 	if v.frechet, err = distance.Frechet(seen, j.real); err != nil {
 		return v, err
 	}
@@ -114,16 +111,15 @@ func (j *judge) see(ctx context.Context, m *data.Images) (v verdict, err error) 
 	return v, err
 }
 
-// sure is the share of images that a model gives a class a probability above .9.
-func sure(ctx context.Context, model *eval.Model, m *data.Images) (float64, error) {
-	p, err := model.Certainty(ctx, m)
+// share is the part of a list that is so.
+func share[T any](list []T, is func(i int, v T) bool) float64 {
 	n := 0
-	for _, v := range p {
-		if v > .9 {
+	for i, v := range list {
+		if is(i, v) {
 			n++
 		}
 	}
-	return float64(n) / float64(m.Len()), err
+	return float64(n) / float64(len(list))
 }
 
 // neighbours finds the nearest row of x for each row of y, and the squared distances.
@@ -135,35 +131,28 @@ func neighbours(ctx context.Context, y, x *mat.Dense) (*neighbour.Found[float64]
 	return neighbour.Search[float64]{}.Find(ctx, view(y), view(x))
 }
 
-// nearest is the mean, over rows of y, of the root mean square difference to the nearest row of x, and the share of rows that are
-// nearer than near.
-func nearest(ctx context.Context, y, x *mat.Dense, near float64) (mean, copies float64, err error) {
-	n, d := y.Dims()
+// nearest is, of each row of y, the root mean square difference to the nearest row of x.
+func nearest(ctx context.Context, y, x *mat.Dense) ([]float64, error) {
 	found, err := neighbours(ctx, y, x)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	for _, square := range found.Square {
-		off := math.Sqrt(square / float64(d))
-		if mean += off / float64(n); off < near {
-			copies += 1 / float64(n)
-		}
-	}
-	return mean, copies, nil
+	return kit.Each(found.Square, func(square float64) float64 { return math.Sqrt(square / float64(x.RawMatrix().Cols)) }), nil
 }
 
-// own is the share of rows of y whose nearest row of x is that of the same number; pairs at random have 1/n.
-func own(ctx context.Context, y, x *mat.Dense) (share float64, err error) {
-	found, err := neighbours(ctx, y, x)
-	if err != nil {
-		return 0, err
-	}
-	for i, at := range found.Index {
-		if int(at) == i {
-			share += 1 / float64(len(found.Index))
-		}
-	}
-	return share, nil
+// moved is the mean square of y − x.
+func moved(y, x *mat.Dense) float64 {
+	n, d := x.Dims()
+	var off mat.Dense
+	off.Sub(y, x)
+	return mat.Norm(&off, 2) * mat.Norm(&off, 2) / float64(n*d)
+}
+
+// clamped is y within [0, 1].
+func clamped(y *mat.Dense) *mat.Dense {
+	out := new(mat.Dense)
+	out.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
+	return out
 }
 
 // The scores of a target: of its noised pictures, of a mixture of Gaussians, of a network.

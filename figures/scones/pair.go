@@ -2,12 +2,12 @@ package scones
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 
 	"coupling/data/synth"
 	"coupling/lab"
-	"coupling/lab/nn/train"
 	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
 	"coupling/score"
@@ -40,14 +40,14 @@ func newPair(c *lab.Cell, plan *gaussian.Plan, rng *rand.Rand, n int) (p *pair, 
 }
 
 // uvp measures pairs (x, y), means dropped as the paper's code does.
-func (p *pair) uvp(y *mat.Dense) (float64, error) {
+func (p *pair) uvp(to *float64, y *mat.Dense) error {
 	joint := new(mat.Dense)
 	joint.Augment(p.x, y)
 	law, err := gaussian.Empirical(joint)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		*to, err = gaussian.UVP(law.Cov, p.plan.Joint().Cov)
 	}
-	return gaussian.UVP(law.Cov, p.plan.Joint().Cov)
+	return err
 }
 
 // mean is E[y|x] at the sources.
@@ -91,27 +91,16 @@ func after(l score.Langevin, v float64) float64 {
 	return 2 * a * (1 - math.Pow(rho, 2*float64(l.Steps))) / (1 - rho*rho)
 }
 
-// compatibility is that of KL at the plan's λ.
-func (p *pair) compatibility() scones.Compatibility {
-	return scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}
-}
-
-// ascent is Algorithm 1.
-func (p *pair) ascent(steps, batch int) scones.Ascent {
-	return scones.Ascent{Compatibility: p.compatibility(), Steps: steps, Batch: batch, Schedule: train.Linear(steps, 0), Trace: progress(p.c, steps)}
-}
-
 // quadratic is ψ by Algorithm 1 with quadratic potentials, which the exact ones are.
-func (p *pair) quadratic(ctx context.Context, a scones.Ascent, rng *rand.Rand) (*scones.Quadratic, error) {
-	phi, err := scones.NewQuadraticModel(p.plan.P.Dim(), p.plan.P.Mean, p.plan.Eps, .01)
-	if err != nil {
+func (p *pair) quadratic(ctx context.Context, steps, batch int, rng *rand.Rand) (*scones.Quadratic, error) {
+	phi, errPhi := scones.NewQuadraticModel(p.plan.P.Dim(), p.plan.P.Mean, p.plan.Eps, .01)
+	psi, errPsi := scones.NewQuadraticModel(p.plan.P.Dim(), nil, p.plan.Eps, .01)
+	if err := errors.Join(errPhi, errPsi); err != nil {
 		return nil, err
 	}
-	psi, err := scones.NewQuadraticModel(p.plan.P.Dim(), nil, p.plan.Eps, .01)
-	if err != nil {
-		return nil, err
-	}
-	err = a.Run(ctx, phi, psi, p.source.Sample, p.target.Sample, rng.Uint64(), 0)
+	a := algorithm1(p.plan.Eps, steps, batch)
+	a.Trace = progress(p.c, steps)
+	err := a.Run(ctx, phi, psi, p.source.Sample, p.target.Sample, rng.Uint64(), 0)
 	return psi.Potential(), err
 }
 
@@ -121,14 +110,14 @@ func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l 
 	if err != nil {
 		return nil, err
 	}
-	return chains(ctx, p.c, name, scones.Coupling{Compatibility: p.compatibility(), Psi: psi, Target: target}, p.x, 1, l, start, rng)
+	return chains(ctx, p.c, name, scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}, Psi: psi, Target: target}, p.x, 1, l, start, rng)
 }
 
-// sample runs chains and returns their BW-UVP.
-func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (float64, error) {
+// sample runs chains and measures them.
+func (p *pair) sample(ctx context.Context, to *float64, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) error {
 	y, err := p.chains(ctx, name, psi, l, start, rng)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return p.uvp(y)
+	return p.uvp(to, y)
 }

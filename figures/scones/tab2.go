@@ -5,23 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"coupling/data/synth"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/lab/device"
-	"coupling/lab/nn/arch"
-	"coupling/lab/nn/train"
 	"coupling/ot/gaussian"
 	"coupling/score"
 	"coupling/score/scones"
 	"coupling/score/scones/light"
-	"coupling/score/scones/neural"
 
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 )
@@ -406,8 +400,7 @@ func newProblem(c *lab.Cell, p GaussiansParams) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := source.Sample(c.Rand(fmt.Sprintf("sources %d", p.Pair)), p.Samples)
-	return &pair{c: c, plan: plan, x: x, source: source, target: target}, err
+	return newPair(c, plan, c.Rand(fmt.Sprintf("sources %d", p.Pair)), p.Samples)
 }
 
 func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out GaussiansOut, err error) {
@@ -423,21 +416,17 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 	if err != nil {
 		return out, err
 	}
-	for _, row := range []struct {
-		to *float64
-		y  *mat.Dense
-	}{
-		{&out.Independent, independent},
-		{&out.Barycentric, mean},
-		{&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })},
-		{&out.Law, p.around(mean, rng, paperLaw)},
-	} {
-		if *row.to, err = p.uvp(row.y); err != nil {
-			return out, err
-		}
+	if err := errors.Join(p.uvp(&out.Independent, independent), p.uvp(&out.Barycentric, mean),
+		p.uvp(&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })),
+		p.uvp(&out.Law, p.around(mean, rng, func(v float64) float64 { return after(paperLangevin, v) }))); err != nil {
+		return out, err
 	}
 	if params.Run {
-		if err := p.langevin(ctx, rng, mean, &out); err != nil {
+		_, psi, err := scones.Potentials(p.plan)
+		if err == nil {
+			err = errors.Join(p.sample(ctx, &out.Paper, "paper", psi, paperLangevin, mean, rng), p.sample(ctx, &out.Better, "longer", psi, betterLangevin, mean, rng))
+		}
+		if err != nil {
 			return out, err
 		}
 	}
@@ -447,25 +436,10 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 	return out, err
 }
 
-// paperLaw is what the paper's steps make of a variance.
-func paperLaw(v float64) float64 { return after(paperLangevin, v) }
-
-func (p *pair) langevin(ctx context.Context, rng *rand.Rand, mean *mat.Dense, out *GaussiansOut) error {
-	_, psi, err := scones.Potentials(p.plan)
-	if err != nil {
-		return err
-	}
-	if out.Paper, err = p.sample(ctx, "paper", psi, paperLangevin, mean, rng); err != nil {
-		return err
-	}
-	out.Better, err = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
-	return err
-}
-
 // fit fits potentials from samples: Algorithm 1 with quadratic potentials, and LightSB.
 func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) error {
 	rng := p.c.Rand(fmt.Sprintf("fit %d", of.Pair))
-	psi, err := p.quadratic(ctx, p.ascent(of.Fit, 500), rng)
+	psi, err := p.quadratic(ctx, of.Fit, 500, rng)
 	if err != nil {
 		return err
 	}
@@ -476,15 +450,14 @@ func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) e
 	if out.AscentPlan, err = gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov); err != nil {
 		return err
 	}
-	if out.Ascent, err = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
+	if err := p.sample(ctx, &out.Ascent, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
 		return err
 	}
 	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: progress(p.c, of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample)
 	if err != nil {
 		return err
 	}
-	out.Light, err = p.uvp(fitted.Sample(rng, p.x))
-	return err
+	return p.uvp(&out.Light, fitted.Sample(rng, p.x))
 }
 
 // NetworksParams are one pair of Gaussians with potentials that are networks.
@@ -513,44 +486,21 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		if err := errors.Join(errW, errDev); err != nil {
 			return out, err
 		}
-		dir, err := c.Scratch()
+		coupling, projection, err := p.learner().run(ctx, c, dev, "networks", c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair)), w.source.Sample, w.target.Sample)
 		if err != nil {
 			return out, err
 		}
-		t := neural.Training{
-			Ascent: w.ascent(p.Steps, p.Batch),
-			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
-		}
-		rng := c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair))
-		nets, err := t.Run(ctx, rng, dev, p.Problem.D, w.source.Sample, w.target.Sample)
+		start, err := projection.Apply(w.x)
 		if err != nil {
 			return out, err
 		}
-		start, err := p.project(ctx, dev, w, nets, dir, rng)
-		if err != nil {
-			return out, err
-		}
-		if out.Projection, err = w.uvp(start); err != nil {
-			return out, err
-		}
-		out.UVP, err = w.sample(ctx, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
-		return out, err
+		return out, errors.Join(w.uvp(&out.Projection, start), w.sample(ctx, &out.UVP, "networks", coupling.Psi, betterLangevin, start, c.Rand("chains")))
 	},
 }
 
-// project learns where sources go on average, with as many steps as the potentials, and returns where those of w go.
-func (p NetworksParams) project(ctx context.Context, dev *device.Device, w *pair, nets neural.Potentials, dir string, rng *rand.Rand) (*mat.Dense, error) {
+func (p NetworksParams) learner() learner {
 	d := p.Problem.D
-	t := neural.Projection{
-		Coupling: scones.Coupling{Compatibility: w.compatibility(), Phi: nets.Phi, Psi: nets.Psi},
-		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt", Every: every,
-		Schedule: train.Linear(p.Steps/2, 0), Trace: progress(w.c, p.Steps/2),
-	}
-	m, err := t.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample)
-	if err != nil {
-		return nil, err
-	}
-	return m.Apply(w.x)
+	return ofPoints(d, p.Problem.PerDim*float64(d), p.Width, p.Steps, p.Batch, p.Rate)
 }
 
 // networks are trained on a pair at the paper's λ.

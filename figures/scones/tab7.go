@@ -14,7 +14,6 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/lab/device"
 	"coupling/ot/gaussian"
 	"coupling/score"
 	"coupling/score/scones"
@@ -143,12 +142,12 @@ func runMoments(ctx context.Context, c *lab.Cell, p MomentsParams) (out MomentsO
 	if err != nil {
 		return out, err
 	}
-	var eig mat.EigenSym
-	if !eig.Factorize(source.Cov, false) {
-		return out, fmt.Errorf("the eigenvalues of MNIST's covariance did not converge")
+	values, err := variances(source)
+	if err != nil {
+		return out, err
 	}
 	for _, l := range p.Lambdas {
-		row := rowOf(eig.Values(nil), l)
+		row := rowOf(values, l)
 		out.Rows = append(out.Rows, row)
 		if l == .25 {
 			if err := checkLaw(ctx, c, p, source, row, &out); err != nil {
@@ -157,6 +156,15 @@ func runMoments(ctx context.Context, c *lab.Cell, p MomentsParams) (out MomentsO
 		}
 	}
 	return out, nil
+}
+
+// variances are those along the principal axes, rising.
+func variances(p gaussian.Normal) ([]float64, error) {
+	var eig mat.EigenSym
+	if !eig.Factorize(p.Cov, false) {
+		return nil, errors.New("the eigenvalues of MNIST's covariance did not converge")
+	}
+	return eig.Values(nil), nil
 }
 
 // rowOf sums over the axes.
@@ -179,22 +187,23 @@ func rowOf(values []float64, lambda float64) MomentsRow {
 	return out
 }
 
-func mnistPlan(source gaussian.Normal, lambda float64) (*gaussian.Plan, error) {
-	d := source.Dim()
-	return gaussian.Entropic{Eps: lambda * float64(d)}.Solve(source, gaussian.Normal{Cov: unitCovariance(d)})
+// toUnit is the plan from a source to N(0, I) under ε KL.
+func toUnit(source gaussian.Normal, eps float64) (*gaussian.Plan, error) {
+	return gaussian.Entropic{Eps: eps}.Solve(source, gaussian.Normal{Cov: isotropic(source.Dim(), 1)})
 }
 
-func unitCovariance(d int) *mat.SymDense {
+// isotropic is the covariance of a variance in each direction.
+func isotropic(d int, variance float64) *mat.SymDense {
 	s := mat.NewSymDense(d, nil)
 	for i := range d {
-		s.SetSym(i, i, 1)
+		s.SetSym(i, i, variance)
 	}
 	return s
 }
 
 // checkLaw runs chains from the projection, with the potentials and the score as fields: |y − E[y|x]|² has the mean law.
 func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian.Normal, row MomentsRow, out *MomentsOut) error {
-	plan, err := mnistPlan(source, row.Lambda)
+	plan, err := toUnit(source, row.Lambda*float64(source.Dim()))
 	if err != nil {
 		return err
 	}
@@ -348,19 +357,19 @@ func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) (*pair
 	if err != nil {
 		return nil, err
 	}
-	d := normal.Dim()
+	eps := p.Lambda * float64(normal.Dim())
 	if p.Axes > 0 {
-		var eig mat.EigenSym
-		if !eig.Factorize(normal.Cov, false) {
-			return nil, errors.New("the eigenvalues of the source's covariance did not converge")
+		values, err := variances(normal)
+		if err != nil {
+			return nil, err
 		}
 		leading := mat.NewSymDense(p.Axes, nil)
-		for k, v := range eig.Values(nil)[d-p.Axes:] {
+		for k, v := range values[normal.Dim()-p.Axes:] {
 			leading.SetSym(k, k, v)
 		}
 		normal = gaussian.Normal{Mean: make([]float64, p.Axes), Cov: leading}
 	}
-	plan, err := gaussian.Entropic{Eps: p.Lambda * float64(d)}.Solve(normal, gaussian.Normal{Cov: unitCovariance(normal.Dim())})
+	plan, err := toUnit(normal, eps)
 	if err != nil {
 		return nil, err
 	}
@@ -374,33 +383,21 @@ func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out M
 	if err := errors.Join(errW, errDev); err != nil {
 		return out, err
 	}
-	nets, err := p.train(ctx, dev, w)
+	nets, _, err := p.learner().run(ctx, c, dev, "networks", c.Rand("networks"), w.source.Sample, w.target.Sample)
 	if err != nil {
 		return out, err
 	}
-	quadratic, err := w.quadratic(ctx, w.ascent(p.Steps, p.Batch), c.Rand("quadratic"))
+	quadratic, err := w.quadratic(ctx, p.Steps, p.Batch, c.Rand("quadratic"))
 	if err != nil {
 		return out, err
 	}
-	for _, row := range []struct {
-		to  *float64
-		psi scones.Potential
-	}{{&out.Error, nets.Psi}, {&out.Quadratic, quadratic}, {&out.ZeroError, nothing(w.plan.P.Dim())}} {
-		if *row.to, err = w.heldOut(c.Rand("tests"), row.psi); err != nil {
-			return out, err
-		}
-	}
-	return out, w.compare(ctx, nets.Psi, &out)
+	return out, errors.Join(w.heldOut(&out.Error, nets.Psi), w.heldOut(&out.Quadratic, quadratic), w.heldOut(&out.ZeroError, nothing(w.plan.P.Dim())), w.compare(ctx, nets.Psi, &out))
 }
 
-// train is Algorithm 1 with networks. A killed run goes on.
-func (p MomentsNetParams) train(ctx context.Context, dev *device.Device, w *pair) (neural.Potentials, error) {
-	dir, err := w.c.Scratch()
-	if err != nil {
-		return neural.Potentials{}, err
-	}
-	return neural.Training{Ascent: w.ascent(p.Steps, p.Batch), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
-		Run(ctx, w.c.Rand("networks"), dev, w.plan.P.Dim(), w.source.Sample, w.target.Sample)
+// learner is Algorithm 1 in all axes or the leading ones.
+func (p MomentsNetParams) learner() learner {
+	d := cmp.Or(p.Axes, p.Side*p.Side)
+	return learner{dim: d, potentials: neural.Training{Ascent: algorithm1(p.Lambda*float64(p.Side*p.Side), p.Steps, p.Batch), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate}}
 }
 
 // compare runs chains from draws of the target, and measures them beside others of as many samples.
@@ -410,27 +407,13 @@ func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNe
 	if err != nil {
 		return err
 	}
-	y, err := p.chains(ctx, "networks", psi, momentsLonger, independent, rng)
-	if err != nil {
-		return err
-	}
 	mean := p.mean()
-	for _, row := range []struct {
-		to *float64
-		y  *mat.Dense
-	}{
-		{&out.Networks, y},
-		{&out.Independent, independent},
-		{&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })},
-		{&out.Exact, p.around(mean, rng, func(v float64) float64 { return after(momentsLonger, v) })},
-		{&out.Zero, p.drawUntrained(rng)},
-	} {
-		if *row.to, err = p.uvp(row.y); err != nil {
-			return err
-		}
-	}
-	out.Untrained, err = p.untrained()
-	return err
+	return errors.Join(p.sample(ctx, &out.Networks, "networks", psi, momentsLonger, independent, rng),
+		p.uvp(&out.Independent, independent),
+		p.uvp(&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })),
+		p.uvp(&out.Exact, p.around(mean, rng, func(v float64) float64 { return after(momentsLonger, v) })),
+		p.uvp(&out.Zero, p.drawUntrained(rng)),
+		p.untrained(&out.Untrained))
 }
 
 // pull is how far the law exp(−c/λ)τ(y) of y given x, which ψ = 0 has, draws y to x: its mean is x·pull/(1 + pull), and 1/(1 + pull) its
@@ -438,20 +421,11 @@ func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNe
 func (p *pair) pull() float64 { return 2 / p.plan.Eps }
 
 // untrained is the BW-UVP of that law.
-func (p *pair) untrained() (float64, error) {
-	a, slope := p.plan.P.Cov, p.pull()/(1+p.pull())
-	d := a.SymmetricDim()
-	joint := mat.NewSymDense(2*d, nil)
-	for i := range d {
-		for j := range d {
-			v := a.At(i, j)
-			joint.SetSym(i, j, v)
-			joint.SetSym(i, d+j, slope*v)
-			joint.SetSym(d+i, d+j, slope*slope*v)
-		}
-		joint.SetSym(d+i, d+i, joint.At(d+i, d+i)+1/(1+p.pull()))
-	}
-	return gaussian.UVP(joint, p.plan.Joint().Cov)
+func (p *pair) untrained(to *float64) (err error) {
+	d := p.plan.P.Dim()
+	law := scones.Regression{Slope: mat.DenseCopyOf(isotropic(d, p.pull()/(1+p.pull()))), Cov: isotropic(d, 1/(1+p.pull()))}
+	*to, err = gaussian.UVP(law.Joint(p.plan.P.Cov), p.plan.Joint().Cov)
+	return err
 }
 
 // drawUntrained draws from what momentsLonger makes of that law, where its start is forgotten. Means do not matter.
@@ -463,13 +437,15 @@ func (p *pair) drawUntrained(rng *rand.Rand) *mat.Dense {
 }
 
 // heldOut is the scoreError of a potential at 500 pairs that it was not trained on.
-func (p *pair) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
+func (p *pair) heldOut(to *float64, psi scones.Potential) error {
+	rng := p.c.Rand("tests")
 	x, errX := p.source.Sample(rng, 500)
 	y, errY := p.target.Sample(rng, 500)
-	if err := errors.Join(errX, errY); err != nil {
-		return 0, err
+	err := errors.Join(errX, errY)
+	if err == nil {
+		*to, err = scoreError(p.plan, psi, x, y)
 	}
-	return scoreError(p.plan, psi, x, y)
+	return err
 }
 
 // scoreError compares the gradient of a potential with the exact one.

@@ -22,7 +22,7 @@ func TestMNISTRow(t *testing.T) {
 	for i, v := range values {
 		source.Cov.SetSym(i, i, v)
 	}
-	plan, err := mnistPlan(source, lambda)
+	plan, err := toUnit(source, lambda*d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestMNISTSampled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := mnistPlan(gaussian.Normal{Mean: []float64{1, 2, 3, 4}, Cov: cov}, .3)
+	plan, err := toUnit(gaussian.Normal{Mean: []float64{1, 2, 3, 4}, Cov: cov}, 1.2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,9 @@ func TestMNISTSampled(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The floor of n samples is of the order d²/n, 1e-2 per cent here.
-	if got, err := w.uvp(w.around(w.mean(), rng, func(v float64) float64 { return v })); err != nil || got > .02 {
-		t.Errorf("draws of the plan have a BW-UVP of %g %%, %v", got, err)
+	var uvp float64
+	if err := w.uvp(&uvp, w.around(w.mean(), rng, func(v float64) float64 { return v })); err != nil || uvp > .02 {
+		t.Errorf("draws of the plan have a BW-UVP of %g %%, %v", uvp, err)
 	}
 	var joint mat.Dense
 	var sampled mat.SymDense
@@ -92,8 +93,8 @@ func TestMNISTSampled(t *testing.T) {
 	// Its closed form is the limit of many steps.
 	y := new(mat.Dense)
 	y.Apply(func(_, _ int, v float64) float64 { return slope*v + math.Sqrt(1/(1+w.pull()))*rng.NormFloat64() }, w.x)
-	got, err := w.untrained()
-	want, err2 := w.uvp(y)
+	var got, want float64
+	err, err2 := w.untrained(&got), w.uvp(&want, y)
 	if err != nil || err2 != nil || math.Abs(got-want) > .05*want {
 		t.Errorf("ψ = 0 has a BW-UVP of %g in closed form and %g sampled, %v, %v", got, want, err, err2)
 	}
@@ -102,7 +103,7 @@ func TestMNISTSampled(t *testing.T) {
 // The error of the exact gradient is 0, that of ψ = 0 the root mean square of ∇ψ over that of ∇ψ − ∇c.
 func TestMNISTScoreError(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	plan, err := mnistPlan(gaussian.Normal{Mean: []float64{1, 2}, Cov: mat.NewSymDense(2, []float64{2, 0, 0, 1})}, .3)
+	plan, err := toUnit(gaussian.Normal{Mean: []float64{1, 2}, Cov: mat.NewSymDense(2, []float64{2, 0, 0, 1})}, .6)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package scones
 
 import (
-	"slices"
-
 	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -18,14 +16,13 @@ type tally struct {
 	dim    int
 }
 
-// learnt is a tally with Algorithm 1's two potentials, of points of so many coordinates, and the projection, which asks both for all
-// its batches.
-func learnt(dev *device.Device, dim int, hidden []int, steps, batch int, projection nn.Layer, projFor, projBatch int) *tally {
-	t := &tally{kit.Tally{Device: dev}, arch.Critic(dim, hidden...), dim}
-	t.Train(t.critic, 2*steps, batch, dim)
-	if projection != nil {
-		t.Train(projection, projFor, projBatch, dim)
-		t.Evaluate(t.critic, 2*projFor, projBatch, dim)
+// tally is with Algorithm 1's two potentials, so many times over, and the projection, which asks both for all its batches.
+func (l learner) tally(dev *device.Device, times int) *tally {
+	t := &tally{kit.Tally{Device: dev}, arch.Critic(l.dim, l.potentials.Hidden...), l.dim}
+	t.Train(t.critic, 2*times*l.potentials.Steps, l.potentials.Batch, l.dim)
+	if l.net != nil {
+		t.Train(l.net, times*l.projection.Steps, l.projection.Batch, l.dim)
+		t.Evaluate(t.critic, 2*times*l.projection.Steps, l.projection.Batch, l.dim)
 	}
 	return t
 }
@@ -39,12 +36,9 @@ func (t *tally) sample(steps, chains int, score nn.Layer, shape ...int) {
 }
 
 func (p DigitsParams) work(dev *device.Device) lab.Work {
-	t := learnt(dev, pixels, []int{p.Critic, p.Critic}, p.Steps, p.Batch, arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic), p.ProjFor, p.Batch)
+	t := p.learner().tally(dev, 1)
 	if p.ScoreFor > 0 {
-		net := nn.Layer(dsm.DenoisingUNet(make([]float64, pixels), 1, make([]float64, digitsLevels), 1, p.Width))
-		if p.NCSN {
-			net = arch.NCSN{Channels: 1, Features: p.Width, Levels: digitsLevels}.Net()
-		}
+		net := p.scoreNet(make([]float64, pixels), 1, make([]float64, digitsLevels))
 		t.Train(net, p.ScoreFor, p.scoreBatch(), 1, 16, 16)
 		t.sample(3*(10*(digitsLevels-digitsSkipped)+1), p.Sources, net, 1, 16, 16) // ofNet, ofNetLoose, ofAtomsNet
 	}
@@ -60,8 +54,7 @@ func (p FacesParams) work(dev *device.Device) lab.Work {
 		return lab.Work{}
 	}
 	shape := []int{p.channels(), p.Side, p.Side}
-	plans := 2 * len(p.Lambdas)
-	t := learnt(dev, p.dim(), slices.Repeat([]int{p.Nets.Width}, p.Nets.Depth), plans*p.Nets.Critic, 1000, p.projection(), plans*p.Nets.Projection, 64)
+	t := p.learner(1).tally(dev, 2*len(p.Lambdas))
 	score := arch.NCSNv2{Channels: p.channels(), Features: p.Nets.Features, Sigmas: levels}.Net()
 	t.Train(score, p.Nets.Score, facesBatch, shape...)
 	for _, lambda := range p.Lambdas {
@@ -72,14 +65,13 @@ func (p FacesParams) work(dev *device.Device) lab.Work {
 }
 
 func (p NetworksParams) work(dev *device.Device) lab.Work {
-	d := p.Problem.D
-	t := learnt(dev, d, []int{p.Width, p.Width, p.Width}, p.Steps, p.Batch, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), p.Steps/2, p.Batch)
+	t := p.learner().tally(dev, 1)
 	t.sample(betterLangevin.Steps, p.Problem.Samples, nil)
 	return t.Work
 }
 
 func (p RollNetParams) work(dev *device.Device) lab.Work {
-	t := learnt(dev, 2, []int{p.Width, p.Width, p.Width}, p.Steps, p.Batch, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), p.Steps/2, p.Batch)
+	t := p.learner().tally(dev, 1)
 	score := dsm.DenoisingMLP(make([]float64, 2), 1, make([]float64, rollLevels), p.ScoreWidth, 2)
 	t.Train(score, p.ScoreFor, 4*p.Batch, 2)
 	t.sample(rollLevels*p.Problem.Steps+1, p.Problem.Sources*p.Problem.Each+p.Problem.Tests*perTest, score, 2)
@@ -87,11 +79,7 @@ func (p RollNetParams) work(dev *device.Device) lab.Work {
 }
 
 func (p MomentsNetParams) work(dev *device.Device) lab.Work {
-	d := p.Axes
-	if d == 0 {
-		d = p.Side * p.Side
-	}
-	t := learnt(dev, d, slices.Repeat([]int{p.Width}, 4), p.Steps, p.Batch, nil, 0, 0)
+	t := p.learner().tally(dev, 1)
 	t.sample(momentsLonger.Steps, p.Samples, nil)
 	return t.Work
 }

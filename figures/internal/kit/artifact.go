@@ -13,7 +13,7 @@ import (
 )
 
 // Write leaves m as the artifact called name, an NPY file of float32: what a drawing needs and a JSON record should not carry.
-func Write(c *lab.Cell, name string, m *mat.Dense) error {
+func Write(c *lab.Cell, name string, m mat.Matrix) error {
 	path, err := c.Artifact(name)
 	if err != nil {
 		return err
@@ -21,8 +21,8 @@ func Write(c *lab.Cell, name string, m *mat.Dense) error {
 	n, d := m.Dims()
 	x := make([]float32, 0, n*d)
 	for i := range n {
-		for _, v := range m.RawRowView(i) {
-			x = append(x, float32(v))
+		for j := range d {
+			x = append(x, float32(m.At(i, j)))
 		}
 	}
 	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
