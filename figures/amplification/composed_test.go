@@ -143,7 +143,7 @@ func TestAllowed(t *testing.T) {
 		t.Skip("thousands of steps composed")
 	}
 	s := figtest.Store(t)
-	p := direct.allowed(Mechanism{"gaussian", 1, .001}, 4, 1)
+	p := direct.allowed(Mechanism{"gaussian", 1, .001}, 4, 1, stepsBudget)
 	got := do(t, s, allowedOf, p)
 	b := math.Exp(p.LogDelta)
 	for _, c := range []struct {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,6 +163,8 @@ const (
 
 var mnistRoutes = []route{asPublished, corrected, direct}
 
+const smallerNet = "convolutions of 6 and 12 channels for 32 and 64, pooling by 4 for 2, 32 hidden units for 128, one training"
+
 // Fig24 is what the number of steps that an accountant allows is worth.
 func Fig24() lab.Study[MNISTParams, MNISTOut] {
 	return lab.Study[MNISTParams, MNISTOut]{
@@ -171,12 +172,8 @@ func Fig24() lab.Study[MNISTParams, MNISTOut] {
 		Title: "DP-SGD on MNIST with group privacy: who must stop when",
 		Shows: "Accuracy of a network trained by DP-SGD over the number of steps, and the step at which each accountant stops it for groups of K = 2 at ε = 8, δ = 1e-5. The post-hoc baseline as published stops " +
 			"after a third of an epoch and costs accuracy; corrected, it allows more steps than training takes, as the specific bound does: here group accounting costs nothing either way.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "1500 digits, 300 test digits, 6 steps, a network of some 300 parameters",
-			lab.Quick: "55,000 digits, 1720 of 6880 steps, convolutions of 6 and 12 channels for 32 and 64, pooling by 4 for 2, 32 hidden units for 128, one training",
-			lab.Full:  "55,000 digits, all 6880 steps, convolutions of 6 and 12 channels for 32 and 64, pooling by 4 for 2, 32 hidden units for 128, one training",
-			lab.Paper: "55,000 digits, all 6880 steps, the paper's network, three trainings",
-		},
+		Sizes: kit.Sizes("%v digits, %v steps, %v", kit.Per{"1500 digits, 300 test", "55,000", "55,000", "55,000"}, kit.Per{6, "1720 of 6880", "all 6880", "all 6880"},
+			kit.Per{"a network of some 300 parameters", smallerNet, smallerNet, "the paper's network, three trainings"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 50, lab.Full: 120},
 		Experiment: mnistOf,
 		Grid:       mnistGrid,
@@ -187,24 +184,13 @@ func Fig24() lab.Study[MNISTParams, MNISTOut] {
 }
 
 // learntNothing is the null of a network that takes every digit for the same one.
-var learntNothing = kit.Null("a network at chance", mnistOf, func(_ MNISTParams, v *MNISTOut) {
-	a := v.Accuracy
-	v.Accuracy = shift(scale(a, 0), .1)
-})
+var learntNothing = kit.Null("a network at chance", mnistOf, func(_ MNISTParams, v *MNISTOut) { v.Accuracy = slices.Repeat([]float64{.1}, len(v.Accuracy)) })
 
 // mnistAllowances are the steps that each route allows, and mnistCurves δ over steps.
 var (
-	mnistAllowances = lab.Part[AllowedParams, AllowedOut]{Experiment: allowedOf, Grid: func(lab.Setting) (out []AllowedParams) {
-		for _, r := range mnistRoutes {
-			out = append(out, mnistAllowed(r))
-		}
-		return out
-	}}
-	mnistCurves = lab.Part[ComposedParams, ComposedOut]{Experiment: composedOf, Grid: func(set lab.Setting) (out []ComposedParams) {
-		for _, r := range mnistRoutes {
-			out = append(out, mnistPanel().cell(r, mnistGroup, set.Preset))
-		}
-		return out
+	mnistAllowances = lab.Part[AllowedParams, AllowedOut]{Experiment: allowedOf, Grid: func(lab.Setting) []AllowedParams { return kit.Each(mnistRoutes, mnistAllowed) }}
+	mnistCurves     = lab.Part[ComposedParams, ComposedOut]{Experiment: composedOf, Grid: func(set lab.Setting) []ComposedParams {
+		return kit.Each(mnistRoutes, func(r route) ComposedParams { return mnistPanel().cell(r, mnistGroup, set.Preset) })
 	}}
 )
 
@@ -213,13 +199,12 @@ func mnistPanel() stepsPanel {
 }
 
 func mnistAllowed(r route) AllowedParams {
-	k, at, logW := r.at(mnistGroup, mnistEps)
-	return AllowedParams{Setting: mnistPanel().setting, Group: k, Eps: at, LogDelta: math.Log(mnistDelta) - logW}
+	return r.allowed(mnistPanel().setting, mnistGroup, mnistEps, mnistDelta)
 }
 
 // mnistGrid is the trainings. Accuracy is looked at along the way and where the published baseline stops, at 283 by the paper's
 // accountant.
-func mnistGrid(set lab.Setting) (out []MNISTParams) {
+func mnistGrid(set lab.Setting) []MNISTParams {
 	p := set.Preset
 	base := MNISTParams{
 		Net: MNISTNet{
@@ -230,11 +215,7 @@ func mnistGrid(set lab.Setting) (out []MNISTParams) {
 		Steps: lab.Pick(p, []int{3, 6}, mnistLooks(mnistEpochs/4), mnistLooks(mnistEpochs), mnistLooks(mnistEpochs)),
 	}
 	base.Train = sample.Most(base.Data, "mnist", base.Train)
-	for k := range lab.Pick(p, 1, 1, 1, 3) {
-		base.Repeat = k
-		out = append(out, base)
-	}
-	return out
+	return lab.Grid(base, lab.Vary(func(p *MNISTParams, k int) { p.Repeat = k }, kit.Count(lab.Pick(p, 1, 1, 1, 3))...))
 }
 
 // mnistStop is where the published baseline stops training by the paper's own accountant.
@@ -272,8 +253,7 @@ func drawMNIST(v lab.View[MNISTParams, MNISTOut]) (ex lab.Exhibit, err error) {
 	x := style.Axis{Label: "steps", Log: true, Min: 10, Max: 1e5}
 	privacy := style.Plot{X: x, Y: style.Axis{Label: "δ at ε = 8", Log: true, Min: 1e-12, Max: 1}, Items: append([]plot.Plotter{style.Rule{At: mnistDelta, Label: "δ = 10^{-5}", Start: true}}, mnistRules(stops, true)...)}
 	for i, r := range mnistRoutes {
-		at, logDelta := mnistPanel().line(curves, r, mnistGroup)
-		at, logDelta = smooth(at, logDelta)
+		at, logDelta := smooth(mnistPanel().line(curves, r, mnistGroup))
 		l := curve(i, full, at, exps(logDelta))
 		l.Name, l.Solid = string(r), true
 		privacy.Items = append(privacy.Items, l)
@@ -282,11 +262,7 @@ func drawMNIST(v lab.View[MNISTParams, MNISTOut]) (ex lab.Exhibit, err error) {
 	utility.Items = append(utility.Items,
 		style.Rule{At: 91.2, Label: "91.2, paper: specific", Start: true}, style.Rule{At: 79.6, Label: "79.6, paper: post-hoc", Start: true})
 	for _, t := range trainings {
-		l := style.Line{Color: style.Black, Solid: true, Marks: true}
-		for i, k := range t.Params.Steps {
-			l.X, l.Y = append(l.X, float64(k)), append(l.Y, 100*t.Value.Accuracy[i])
-		}
-		utility.Items = append(utility.Items, l)
+		utility.Items = append(utility.Items, style.Line{X: floats(t.Params.Steps), Y: scale(t.Value.Accuracy, 100), Color: style.Black, Solid: true, Marks: true})
 	}
 	utility.Items = append(utility.Items, mnistNotes(trainings)...)
 	var onSample []string

@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // stepsBudget is the δ of the paper's example; stepsShown the number of steps that its panels end at.
@@ -32,6 +33,8 @@ const (
 	stepsCertify       = "Specific lines are exact as drawn at the numbers of steps that are computed, with a monotone cubic between them: certified enclosures of the worst split's δ, narrower than the line is wide (contour integrals where they apply, else privacy-loss distributions; upper ends are drawn). " +
 		"Post-hoc lines are upper bounds, from exact profiles. Nothing is drawn below 1e-12."
 )
+
+var routes = []route{direct, corrected, asPublished}
 
 // at returns the group and ε that are composed for a group of K, and the logarithm of the weight.
 func (r route) at(group int, eps float64) (composed int, at, logW float64) {
@@ -66,10 +69,10 @@ var allowedOf = lab.Experiment[AllowedParams, AllowedOut]{
 	},
 }
 
-// allowed returns the cell for the steps that stepsBudget allows a group by a route.
-func (r route) allowed(s Mechanism, group int, eps float64) AllowedParams {
+// allowed returns the cell for the steps that ε at δ allows a group by a route.
+func (r route) allowed(s Mechanism, group int, eps, delta float64) AllowedParams {
 	k, at, logW := r.at(group, eps)
-	return AllowedParams{Setting: s, Group: k, Eps: at, LogDelta: math.Log(stepsBudget) - logW}
+	return AllowedParams{Setting: s, Group: k, Eps: at, LogDelta: math.Log(delta) - logW}
 }
 
 // stepsPanel is δ over steps at one setting and ε.
@@ -98,13 +101,12 @@ func stepsSizes() map[lab.Preset]string {
 	return kit.Sizes("some %v numbers of steps, K = %v", kit.Per{stepsSmoke, stepsQuick, stepsFull, stepsPaper}, kit.Per{"1, 4", "1, 4, 16", "1 to 16", "1 to 16"})
 }
 
-// cells lists all cells of a panel, each once.
+// cells lists all cells of a panel, each once: for one record all routes are the same cell.
 func (p stepsPanel) cells(preset lab.Preset) (out []ComposedParams) {
-	for _, r := range []route{direct, corrected, asPublished} {
+	for _, r := range routes {
 		for _, k := range stepsGroups(preset) {
-			c := p.cell(r, k, preset)
-			if !slices.ContainsFunc(out, func(o ComposedParams) bool { return o.Group == c.Group && o.Eps == c.Eps }) {
-				out = append(out, c)
+			if k > 1 || r == direct {
+				out = append(out, p.cell(r, k, preset))
 			}
 		}
 	}
@@ -114,36 +116,22 @@ func (p stepsPanel) cells(preset lab.Preset) (out []ComposedParams) {
 // A composedView is what the figures of many steps are drawn from.
 type composedView = lab.View[ComposedParams, ComposedOut]
 
-// find returns the cell of a panel behind a line.
-func (p stepsPanel) find(v composedView, r route, group int) (lab.Result[ComposedParams, ComposedOut], bool) {
+// find returns the cell of a panel behind a line; none where the grid lacks it.
+func (p stepsPanel) find(v composedView, r route, group int) []lab.Result[ComposedParams, ComposedOut] {
 	k, at, _ := r.at(group, p.eps)
-	i := slices.IndexFunc(v.Cells, func(c lab.Result[ComposedParams, ComposedOut]) bool {
-		return c.Params.Setting == p.setting && c.Params.Group == k && c.Params.Eps == at
-	})
-	if i < 0 {
-		return lab.Result[ComposedParams, ComposedOut]{}, false
-	}
-	return v.Cells[i], true
+	return v.Where(func(c ComposedParams) bool { return c.Setting == p.setting && c.Group == k && c.Eps == at })
 }
 
 // groups are those whose lines the cells hold.
-func (p stepsPanel) groups(v composedView) (out []int) {
-	for _, k := range adpGroups {
-		all := true
-		for _, r := range []route{direct, corrected, asPublished} {
-			_, ok := p.find(v, r, k)
-			all = all && ok
-		}
-		if all {
-			out = append(out, k)
-		}
-	}
-	return out
+func (p stepsPanel) groups(v composedView) []int {
+	return slices.DeleteFunc(slices.Clone(adpGroups), func(k int) bool {
+		return slices.ContainsFunc(routes, func(r route) bool { return len(p.find(v, r, k)) == 0 })
+	})
 }
 
 // line returns the steps and log δ of a group by a route, at most 0; NaN below the floor.
 func (p stepsPanel) line(v composedView, r route, group int) (x, logDelta []float64) {
-	got, _ := p.find(v, r, group)
+	got := p.find(v, r, group)[0]
 	_, _, logW := r.at(group, p.eps)
 	for i, t := range got.Params.Steps {
 		y := min(0, math.Log(got.Value.Upper[i])+logW)
@@ -178,42 +166,29 @@ func (p stepsPanel) plot(v composedView, title string, base route) style.Plot {
 	}
 	for _, r := range []route{base, direct} {
 		for _, k := range p.groups(v) {
-			x, y := p.line(v, r, k)
-			dashes := full
-			if r != direct {
-				dashes = dashed
-			}
-			x, y = smooth(x, y)
-			out.Items = append(out.Items, curve(slices.Index(adpGroups, k), dashes, x, exps(y)))
+			x, y := smooth(p.line(v, r, k))
+			out.Items = append(out.Items, curve(slices.Index(adpGroups, k), map[bool]int{true: full, false: dashed}[r == direct], x, exps(y)))
 		}
 	}
 	return out
 }
 
-// key names the groups of which some panel shows something, and the kinds of lines.
-func (f stepsFigure) key(v composedView, bases []route, kinds ...plot.Plotter) []plot.Plotter {
-	var out []plot.Plotter
+// key names the groups of which some line is above the floor, and the kinds of lines.
+func (f stepsFigure) key(v composedView, bases []route, kinds ...plot.Plotter) (out []plot.Plotter) {
 	for i, k := range adpGroups {
-		if f.shown(v, bases, k) {
+		if slices.ContainsFunc(f.panels, func(p stepsPanel) bool { return p.shows(v, k, append(bases, direct)) }) {
 			out = append(out, key(fmt.Sprintf("K = %d", k), i))
 		}
 	}
 	return append(out, kinds...)
 }
 
-// shown reports whether any line of a group is above the floor.
-func (f stepsFigure) shown(v composedView, bases []route, group int) bool {
-	for _, p := range f.panels {
-		if !slices.Contains(p.groups(v), group) {
-			continue
-		}
-		for _, r := range append([]route{direct}, bases...) {
-			if _, y := p.line(v, r, group); slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
-				return true
-			}
-		}
-	}
-	return false
+// shows reports whether any line of a group is above the floor.
+func (p stepsPanel) shows(v composedView, group int, by []route) bool {
+	return slices.Contains(p.groups(v), group) && slices.ContainsFunc(by, func(r route) bool {
+		_, y := p.line(v, r, group)
+		return slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) })
+	})
 }
 
 // stepsFigure describes Figures 6 and 18 to 21.
@@ -223,35 +198,18 @@ type stepsFigure struct {
 	budget             []stepsPanel // where the allowed steps for K = 16 are asked
 }
 
-func stepsFigures() map[string]stepsFigure {
-	all := func(kind string, scale float64) (out []stepsPanel) {
-		for _, r := range []float64{.01, .001} {
-			for _, eps := range []float64{.5, 1, 2} {
-				out = append(out, stepsPanel{Mechanism{kind, scale, r}, eps, 1, 1e5, 1})
-			}
+// sixPanels are those of Figures 18 to 21, at two rates and three ε.
+func sixPanels(kind string, scale float64) (out []stepsPanel) {
+	for _, r := range []float64{.01, .001} {
+		for _, eps := range []float64{.5, 1, 2} {
+			out = append(out, stepsPanel{Mechanism{kind, scale, r}, eps, 1, 1e5, 1})
 		}
-		return out
-	}
-	const shows = "δ over the number of steps at fixed ε, groups of K. As published, the post-hoc baseline (dashed) is decades above the specific bound; corrected, it follows it closely for private " +
-		"mechanisms and large numbers of steps, and parts from it for strong mechanisms and few steps. Thin lines: the paper's last step and δ = 1e-6."
-	example := func(noise, from, to float64) stepsPanel {
-		return stepsPanel{Mechanism{"gaussian", noise, .001}, 2, from, to, 2}
-	}
-	list := []stepsFigure{
-		{"fig6", "Steps that a budget allows: the post-hoc baseline as published and corrected",
-			"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look hopeless: some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight bound.",
-			[]stepsPanel{example(5, 10, 1e6)}, []stepsPanel{example(5, 10, 1e6)}},
-		{"fig18", "Composition: Gaussian, σ = 1", shows, all("gaussian", 1), []stepsPanel{{Mechanism{"gaussian", 1, .001}, 2, 1, 1e5, 1}}},
-		{"fig19", "Composition: Gaussian, σ = 5", shows, all("gaussian", 5), []stepsPanel{{Mechanism{"gaussian", 5, .001}, 2, 1, 1e5, 1}}},
-		{"fig20", "Composition: Laplace, λ = 1", shows, all("laplace", 1), nil},
-		{"fig21", "Composition: Laplace, λ = 5", shows, all("laplace", 5), nil},
-	}
-	out := map[string]stepsFigure{}
-	for _, f := range list {
-		out[f.name] = f
 	}
 	return out
 }
+
+const sixShow = "δ over the number of steps at fixed ε, groups of K. As published, the post-hoc baseline (dashed) is decades above the specific bound; corrected, it follows it closely for private " +
+	"mechanisms and large numbers of steps, and parts from it for strong mechanisms and few steps. Thin lines: the paper's last step and δ = 1e-6."
 
 // asked returns the panels whose allowed steps are asked: at the smallest size those of Figure 6 only, since one takes
 // some seconds.
@@ -266,8 +224,8 @@ func (f stepsFigure) asked(set lab.Setting) []stepsPanel {
 func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
 	return lab.Part[AllowedParams, AllowedOut]{Experiment: allowedOf, Grid: func(set lab.Setting) (out []AllowedParams) {
 		for _, p := range f.asked(set) {
-			for _, r := range []route{direct, corrected, asPublished} {
-				out = append(out, r.allowed(p.setting, 16, p.eps))
+			for _, r := range routes {
+				out = append(out, r.allowed(p.setting, 16, p.eps, stepsBudget))
 			}
 		}
 		return out
@@ -275,22 +233,39 @@ func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
 }
 
 // Fig6 is the steps that a budget allows, by both forms of the baseline.
-func Fig6() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig6", seconds(5, 6, 15)) }
+func Fig6() lab.Study[ComposedParams, ComposedOut] {
+	panel := []stepsPanel{{Mechanism{"gaussian", 5, .001}, 2, 10, 1e6, 2}}
+	f := stepsFigure{"fig6", "Steps that a budget allows: the post-hoc baseline as published and corrected",
+		"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look hopeless: some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight bound.",
+		panel, panel}
+	s := f.study(seconds(5, 6, 15))
+	s.Draw = f.drawBoth
+	return s
+}
 
 // Fig18 is δ of many steps, Gaussian with σ = 1.
-func Fig18() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig18", seconds(2, 28, 60)) }
+func Fig18() lab.Study[ComposedParams, ComposedOut] {
+	all := sixPanels("gaussian", 1)
+	return stepsFigure{"fig18", "Composition: Gaussian, σ = 1", sixShow, all, all[5:]}.study(seconds(2, 28, 60))
+}
 
 // Fig19 is δ of many steps, Gaussian with σ = 5.
-func Fig19() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig19", seconds(1, 13, 40)) }
+func Fig19() lab.Study[ComposedParams, ComposedOut] {
+	all := sixPanels("gaussian", 5)
+	return stepsFigure{"fig19", "Composition: Gaussian, σ = 5", sixShow, all, all[5:]}.study(seconds(1, 13, 40))
+}
 
 // Fig20 is δ of many steps, Laplace with λ = 1.
-func Fig20() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig20", seconds(2, 24, 60)) }
+func Fig20() lab.Study[ComposedParams, ComposedOut] {
+	return stepsFigure{"fig20", "Composition: Laplace, λ = 1", sixShow, sixPanels("laplace", 1), nil}.study(seconds(2, 24, 60))
+}
 
 // Fig21 is δ of many steps, Laplace with λ = 5.
-func Fig21() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig21", seconds(2, 25, 60)) }
+func Fig21() lab.Study[ComposedParams, ComposedOut] {
+	return stepsFigure{"fig21", "Composition: Laplace, λ = 5", sixShow, sixPanels("laplace", 5), nil}.study(seconds(2, 25, 60))
+}
 
-func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedParams, ComposedOut] {
-	f := stepsFigures()[name]
+func (f stepsFigure) study(cost map[lab.Preset]float64) lab.Study[ComposedParams, ComposedOut] {
 	s := lab.Study[ComposedParams, ComposedOut]{
 		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
 		Sizes: stepsSizes(), Seconds: cost,
@@ -304,9 +279,6 @@ func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedPara
 		Draw:   f.draw,
 		Claims: f.claims,
 	}
-	if f.name == "fig6" {
-		s.Draw = f.drawBoth
-	}
 	if f.budget != nil {
 		s.Also = []lab.Cells{f.allowed()}
 	}
@@ -315,14 +287,13 @@ func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedPara
 
 // trivialBound is the null of a specific bound of 1, of which nothing is known from below.
 var trivialBound = kit.Null("δ = 1 for every group", composedOf, func(p ComposedParams, v *ComposedOut) {
-	if p.Group > 1 {
-		v.Upper, v.Lower = scale(v.Upper, 0), scale(v.Lower, 0)
-		v.Upper, v.Lower = shift(v.Upper, 1), shift(v.Lower, 1e-3)
+	if n := len(v.Upper); p.Group > 1 {
+		v.Upper, v.Lower = slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1e-3}, n)
 	}
 })
 
 // nothingDrawn is the null of curves that all lie below the floor.
-var nothingDrawn = kit.Null("curves below the floor", composedOf, func(_ ComposedParams, v *ComposedOut) { v.Upper = shift(scale(v.Upper, 0), floor) })
+var nothingDrawn = kit.Null("curves below the floor", composedOf, func(_ ComposedParams, v *ComposedOut) { v.Upper = slices.Repeat([]float64{floor}, len(v.Upper)) })
 
 // anyBudget is the null in which every accountant allows 500 steps.
 var anyBudget = kit.Null("500 steps by every accountant", allowedOf, func(_ AllowedParams, v *AllowedOut) { v.Steps = 500 })
@@ -343,14 +314,11 @@ func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
 		p := at.plot(v, string(base), base)
 		marks := style.Points{Color: style.Black, Radius: 2.5}
 		for _, r := range []route{direct, base} {
-			got := allowed.At(r.allowed(at.setting, 16, at.eps))
+			got := allowed.At(r.allowed(at.setting, 16, at.eps, stepsBudget))
 			marks.X, marks.Y = append(marks.X, float64(got.Value.Steps)), append(marks.Y, stepsBudget)
 			note := style.Note{X: float64(got.Value.Steps), Y: stepsBudget, Text: "specific " + grouped(got.Value.Steps), DX: -3, DY: -8}
-			switch r {
-			case corrected:
-				note.Text, note.DY = "post-hoc "+grouped(got.Value.Steps), 8
-			case asPublished:
-				note.Text, note.DX, note.DY = "post-hoc "+grouped(got.Value.Steps), 3, 8
+			if r != direct {
+				note.Text, note.DX, note.DY = "post-hoc "+grouped(got.Value.Steps), map[route]vg.Length{corrected: -3, asPublished: 3}[r], 8
 			}
 			p.Items = append(p.Items, note)
 		}
@@ -404,25 +372,22 @@ func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 // table lists the steps allowed.
 func (f stepsFigure) table(allowed lab.View[AllowedParams, AllowedOut]) lab.Table {
 	t := lab.Table{Name: "allowed", Caption: "Steps that ε at δ = 1e-6 allows a group of 16, as certified.", Header: []string{"setting", "ε", "specific", "post-hoc, corrected", "post-hoc, as published"}}
-	for cells := range slices.Chunk(allowed.Cells, 3) {
-		row := []string{cells[0].Params.Setting.String(), fmt.Sprint(cells[0].Params.Eps)}
-		for _, c := range cells {
-			row = append(row, grouped(c.Value.Steps))
-		}
-		t.Rows = append(t.Rows, row)
+	for cells := range slices.Chunk(allowed.Cells, len(routes)) {
+		steps := kit.Each(cells, func(c lab.Result[AllowedParams, AllowedOut]) string { return grouped(c.Value.Steps) })
+		t.Rows = append(t.Rows, append([]string{cells[0].Params.Setting.String(), fmt.Sprint(cells[0].Params.Eps)}, steps...))
 	}
 	return t
 }
 
 // recomputed are numbers of steps for K = 16 at ε = 2, δ = 1e-6 found by others than this module.
 var recomputed = map[Mechanism]struct {
-	specific, corrected, published int // 0 for none
-	room                           [3]float64
-	why                            string
+	steps [3]int // by the routes; 0 for none
+	room  [3]float64
+	why   string
 }{
-	{"gaussian", 5, .001}: {19072, 18048, 65, [3]float64{.01, .05, .02},
+	{"gaussian", 5, .001}: {[3]int{19072, 18048, 65}, [3]float64{.01, .05, .02},
 		"found with a pessimistic privacy-loss distribution on a fixed grid, in multiples of 64; a certified enclosure allows a little more, the most where ε is small against the grid"},
-	{"gaussian", 1, .001}: {157, 21, 0, [3]float64{.015, .05, 0}, "a step or two, by the width of the enclosure"},
+	{"gaussian", 1, .001}: {[3]int{157, 21, 0}, [3]float64{.015, .05, 0}, "a step or two, by the width of the enclosure"},
 }
 
 func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
@@ -430,8 +395,8 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 	for _, p := range f.asked(v.Setting) {
 		allowed := f.allowed().View(v.Source)
 		var steps [3]float64
-		for i, r := range []route{direct, corrected, asPublished} {
-			steps[i] = float64(allowed.At(r.allowed(p.setting, 16, p.eps)).Value.Steps)
+		for i, r := range routes {
+			steps[i] = float64(allowed.At(r.allowed(p.setting, 16, p.eps, stepsBudget)).Value.Steps)
 		}
 		if p.setting == (Mechanism{"gaussian", 5, .001}) {
 			out = append(out,
@@ -441,13 +406,10 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 		}
 		out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting), Source: "the specific bound is tight", Got: steps[1] / steps[0], Relation: lab.AtMost, Want: 1, AbsTol: 1e-3,
 			Why: "the width of the enclosures", Null: cheapCorrection})
-		want, known := recomputed[p.setting]
-		if !known {
-			continue
-		}
-		for i, n := range []int{want.specific, want.corrected, want.published} {
+		want := recomputed[p.setting]
+		for i, n := range want.steps {
 			if n > 0 {
-				out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, %s", p.setting, []route{direct, corrected, asPublished}[i]), Source: "recomputed from the authors' settings with Google's dp_accounting",
+				out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, %s", p.setting, routes[i]), Source: "recomputed from the authors' settings with Google's dp_accounting",
 					Got: steps[i], Want: float64(n), RelTol: want.room[i], Why: want.why, Null: anyBudget})
 			}
 		}
@@ -471,7 +433,7 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 					defect = d
 				}
 			}
-			got, _ := p.find(v, direct, k)
+			got := p.find(v, direct, k)[0]
 			for i, u := range got.Value.Upper {
 				if u > 1e-12 {
 					width = max(width, math.Log(u/got.Value.Lower[i]))
