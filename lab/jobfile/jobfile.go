@@ -25,18 +25,21 @@ import (
 
 // Write writes the jobs to a file, a line each.
 func Write(path string, jobs []lab.Job) error {
-	return durable.WriteFile(path, 0o666, func(w io.Writer) error {
-		for _, j := range jobs {
-			line, err := lab.EncodeJob(j)
-			if err == nil {
-				_, err = w.Write(append(line, '\n'))
-			}
-			if err != nil {
-				return err
-			}
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return Encode(w, jobs) })
+}
+
+// Encode writes the jobs, a line each.
+func Encode(w io.Writer, jobs []lab.Job) error {
+	for _, j := range jobs {
+		line, err := lab.EncodeJob(j)
+		if err == nil {
+			_, err = w.Write(append(line, '\n'))
 		}
-		return nil
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Read returns the identities of the cells in a file, by line.

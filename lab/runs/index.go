@@ -27,18 +27,18 @@ type index struct {
 	mu      sync.Mutex
 	scanner *lab.Scanner
 	rows    map[lab.Key]numbered
-	records map[lab.Key]lab.Record
 	changes int
 }
 
-// numbered is a row and the number of its last change.
+// numbered is a row, the number of its last change, and its record where it finished or failed.
 type numbered struct {
 	row
 	change int
+	record lab.Record
 }
 
 func newIndex(s *lab.Store) *index {
-	return &index{scanner: s.Scan(), rows: map[lab.Key]numbered{}, records: map[lab.Key]lab.Record{}}
+	return &index{scanner: s.Scan(), rows: map[lab.Key]numbered{}}
 }
 
 // update is what happened after some change.
@@ -77,17 +77,18 @@ func (x *index) since(n int) (u update) {
 
 func (x *index) add(c lab.Change) {
 	x.changes++
-	x.rows[c.Key] = numbered{toRow(c), x.changes}
-	if delete(x.records, c.Key); c.Status.Stored && c.Err == nil {
-		x.records[c.Key] = c.Record
+	n := numbered{row: toRow(c), change: x.changes}
+	if c.Status.Stored && c.Err == nil {
+		n.record = c.Record
 	}
+	x.rows[c.Key] = n
 }
 
 func (x *index) record(key lab.Key) (lab.Record, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	r, ok := x.records[key]
-	return r, ok
+	r := x.rows[key].record
+	return r, r.Key != ""
 }
 
 func toRow(c lab.Change) row {

@@ -28,7 +28,6 @@ type follower struct {
 	subs     []*submission
 	most     int // tasks an array may have
 	silent   string
-	spoke    time.Time
 }
 
 // A line is a submitted job.
@@ -227,9 +226,6 @@ func (f *follower) look(ctx context.Context) []*line {
 			dead = append(dead, l)
 		}
 	}
-	if qerr == nil {
-		f.tell(q)
-	}
 	return f.again(ctx, dead)
 }
 
@@ -305,20 +301,6 @@ func (f *follower) trouble(ctx context.Context, err error) {
 			f.say("it is well again")
 		}
 	}
-}
-
-// tell logs from time to time how many tasks run and wait.
-func (f *follower) tell(q map[string]tasks) {
-	if time.Since(f.spoke) < 30*time.Second {
-		return
-	}
-	f.spoke = time.Now()
-	running, pending := 0, 0
-	for _, sub := range f.subs {
-		r, p := q[sub.name].count()
-		running, pending = running+r, pending+p
-	}
-	f.say("%d tasks run, %d wait, %d cells to come", running, pending, len(f.open))
 }
 
 // refuse yields err for every line that is open.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -46,22 +47,8 @@ func live(state string) bool {
 	return false
 }
 
-// count returns how many tasks run and how many wait.
-func (t tasks) count() (running, pending int) {
-	for _, s := range t.state {
-		switch {
-		case s == "PENDING":
-			pending++
-		case live(s):
-			running++
-		}
-	}
-	return running, pending
-}
-
 func (t tasks) anyLive() bool {
-	running, pending := t.count()
-	return running+pending > 0
+	return slices.ContainsFunc(slices.Collect(maps.Values(t.state)), live)
 }
 
 // failedByUsage is the state of a task whose command refused its arguments, or crashed: it would do

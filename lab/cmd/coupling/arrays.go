@@ -10,8 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// readVector reads weights: a row or a column of numbers.
+// readVector reads weights: a row or a column of numbers. There are none in no file.
 func readVector(path string) ([]float64, error) {
+	if path == "" {
+		return nil, nil
+	}
 	m, err := readInput(path)
 	if err != nil {
 		return nil, err

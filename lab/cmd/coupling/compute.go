@@ -3,7 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,8 +47,7 @@ func (t tally) err() error {
 
 // failures tells each reason once, with the cells that it stopped.
 func failures(errs []error) error {
-	cells := map[string][]string{}
-	var reasons []string
+	cells := map[string]string{} // by reason
 	for _, err := range errs {
 		reason, cell := err.Error(), ""
 		var ce *lab.CellError
@@ -55,14 +55,11 @@ func failures(errs []error) error {
 			reason = ce.Err.Error()
 			cell = fmt.Sprintf("\n  in %s %s seed %d %s", ce.Experiment, ce.Key.Short(), ce.Seed, ce.Params)
 		}
-		if cells[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		cells[reason] = append(cells[reason], cell)
+		cells[reason] += cell
 	}
 	var out []error
-	for _, r := range reasons {
-		out = append(out, errors.New(r+strings.Join(cells[r], "")))
+	for _, reason := range slices.Sorted(maps.Keys(cells)) {
+		out = append(out, errors.New(reason+cells[reason]))
 	}
 	return errors.Join(out...)
 }

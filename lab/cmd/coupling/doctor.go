@@ -96,10 +96,7 @@ func checkProgram(part, missing, remedy string, names ...string) check {
 func checkGPU() check {
 	dev, err := device.CUDA{}.Open()
 	if err != nil {
-		return check{
-			Part: "gpu", State: absent, Found: "everything runs on the CPU: " + err.Error(),
-			Remedy: "with an NVIDIA GPU: install your distribution's NVIDIA driver",
-		}
+		return check{"gpu", absent, "everything runs on the CPU: " + err.Error(), "with an NVIDIA GPU: install your distribution's NVIDIA driver"}
 	}
 	info := dev.Info()
 	if err := dev.Close(); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -12,16 +11,14 @@ import (
 func checkData() []check {
 	var out []check
 	for _, p := range data.Status(data.From{}) {
-		c := check{Part: "data: " + p.Name, State: good, Remedy: p.Fix}
-		switch missing := strings.Join(p.Missing, ", "); {
+		c := check{"data: " + p.Name, absent, "missing: " + strings.Join(p.Missing, ", "), p.Fix}
+		switch {
 		case p.Complete():
-			c.Found = filepath.Dir(p.Found[0])
+			c.State, c.Found = good, filepath.Dir(p.Found[0])
 		case p.Subset:
-			c.State, c.Found = absent, fmt.Sprintf("missing: %s; figures use the subset in %s", missing, filepath.Dir(p.Found[0]))
-		case p.Name == "celeba":
-			c.State, c.Found = absent, "missing: "+missing
-		default:
-			c.State, c.Found = absent, fmt.Sprintf("missing: %s; figures use the sample inside the program unless it can be downloaded", missing)
+			c.Found += "; figures use the subset in " + filepath.Dir(p.Found[0])
+		case p.Name != "celeba":
+			c.Found += "; figures use the sample inside the program unless it can be downloaded"
 		}
 		out = append(out, c)
 	}

@@ -16,7 +16,8 @@ import (
 
 // A plan says what making figures will compute.
 type plan struct {
-	figs    []lab.Figure // the cheapest first
+	figs    []lab.Figure         // the cheapest first
+	todo    map[string][]lab.Job // missing cells by figure, those that figures share with the first that was named
 	cells   int
 	missing int
 	seconds float64 // CPU seconds, estimated
@@ -24,9 +25,8 @@ type plan struct {
 
 // planFigures counts the cells that figs lack, each once, and puts the cheapest figures first.
 func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
-	p := plan{figs: slices.Clone(figs)}
+	p := plan{figs: slices.Clone(figs), todo: map[string][]lab.Job{}}
 	cost := map[string]float64{}
-	var all []lab.Job
 	seen := map[lab.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
@@ -43,13 +43,13 @@ func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error)
 				fresh = append(fresh, j)
 			}
 		}
-		missing := len(s.Missing(fresh))
-		cost[f.Name] = f.Seconds[set.Preset] * float64(missing) / float64(max(len(jobs), 1))
+		missing := s.Missing(fresh)
+		p.todo[f.Name] = missing
+		cost[f.Name] = f.Seconds[set.Preset] * float64(len(missing)) / float64(max(len(jobs), 1))
 		p.seconds += cost[f.Name]
-		p.missing += missing
-		all = append(all, fresh...)
+		p.missing += len(missing)
 	}
-	p.cells = len(all)
+	p.cells = len(seen)
 	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int { return cmp.Compare(cost[a.Name], cost[b.Name]) })
 	return p, nil
 }
@@ -94,7 +94,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", set.Preset, p)
 	if f.DryRun {
-		return printWork(a, s, p.figs, set)
+		return printWork(a, p, set)
 	}
 	began := time.Now()
 	var pages []gallery.Page

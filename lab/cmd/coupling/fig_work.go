@@ -24,8 +24,8 @@ func secondsH200(w lab.Work) float64 {
 	return max(w.FLOP/(stepShare*productsH200), w.Steps*launchesH200)
 }
 
-// printWork predicts the time of the cells' networks that figs lack, each cell once.
-func printWork(a *app, s *lab.Store, figs []lab.Figure, set lab.Setting) (err error) {
+// printWork predicts the time of the networks of missing cells.
+func printWork(a *app, p plan, set lab.Setting) (err error) {
 	cpu, err := device.Open("cpu")
 	if err != nil {
 		return err
@@ -41,18 +41,10 @@ func printWork(a *app, s *lab.Store, figs []lab.Figure, set lab.Setting) (err er
 		fmt.Fprintf(w, "%s\t%.2g FLOP\t%.2g\t%s\t%s\t%s\n", name, of.FLOP, of.Steps, duration(of.FLOP/(stepShare*here)), duration(secondsH200(of)), sizes)
 	}
 	var all lab.Work
-	seen := map[lab.Key]bool{}
-	for _, f := range figs {
-		jobs, err := f.Jobs(set)
-		if err != nil {
-			return err
-		}
+	for _, f := range p.figs {
 		var of lab.Work
-		for _, j := range s.Missing(jobs) {
-			if key := j.Record().Key; !seen[key] {
-				seen[key] = true
-				of = of.Plus(j.Work(cpu))
-			}
+		for _, j := range p.todo[f.Name] {
+			of = of.Plus(j.Work(cpu))
 		}
 		if of.FLOP > 0 {
 			row(f.Name, of, f.Sizes[set.Preset])

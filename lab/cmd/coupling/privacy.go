@@ -33,8 +33,8 @@ type privacyFlags struct {
 	JSON       bool     `help:"Print the result as JSON."`
 }
 
-// event is one run of steps of the mechanism.
-func (f privacyFlags) event() (dp.Event, error) {
+// event is one run of steps of the mechanism, whose flags were checked.
+func (f privacyFlags) event() dp.Event {
 	var e dp.Event
 	noise := 0.0
 	if f.Noise != nil {
@@ -48,12 +48,7 @@ func (f privacyFlags) event() (dp.Event, error) {
 	default:
 		e = dp.RandomizedResponse{Truth: f.Truth}
 	}
-	drawn := f.Batch != 0 || f.Size != 0
 	switch {
-	case f.Sampling == "poisson" && drawn:
-		return nil, errors.New("--batch and --size: they are used only with --sampling without-replacement and with-replacement; poisson takes --rate")
-	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
-		return nil, fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
 	case f.Sampling == "without-replacement":
 		e = dp.WithoutReplacement{Batch: f.Batch, Size: f.Size, Event: e}
 	case f.Sampling == "with-replacement":
@@ -61,7 +56,7 @@ func (f privacyFlags) event() (dp.Event, error) {
 	case f.Rate != 1:
 		e = dp.Poisson{Rate: f.Rate, Event: e}
 	}
-	return dp.Repeat{Times: f.Steps, Event: e}, nil
+	return dp.Repeat{Times: f.Steps, Event: e}
 }
 
 func (f privacyFlags) relation() dp.Relation {
@@ -95,6 +90,10 @@ func (f privacyFlags) check() error {
 		return fmt.Errorf("--exchange %v: for batches of fixed size; in a poisson sample a record comes and goes without another", f.Exchange)
 	case f.Sampling != "poisson" && f.Rate != 1:
 		return fmt.Errorf("--rate %v: it is used only with --sampling poisson; %s takes --batch and --size", f.Rate, f.Sampling)
+	case f.Sampling == "poisson" && (f.Batch != 0 || f.Size != 0):
+		return errors.New("--batch and --size: they are used only with --sampling without-replacement and with-replacement; poisson takes --rate")
+	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
+		return fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
 	}
 	return nil
 }
@@ -190,25 +189,12 @@ func privacyError(err error) error {
 	return usageIf(err, dp.ErrParameter, dp.ErrUnbounded)
 }
 
-// prepare checks the flags and returns the event.
-func (f privacyFlags) prepare() (dp.Event, error) {
-	err := f.check()
-	var e dp.Event
-	if err == nil {
-		e, err = f.event()
-	}
-	if err != nil {
-		return nil, usage(err)
-	}
-	return e, nil
-}
-
 // ask has the accountant answer and prints what it says.
 func (f privacyFlags) ask(a *app, by func(context.Context, dp.Accountant, dp.Event, dp.Relation, float64) (dp.Guarantee, error), at float64) error {
-	e, err := f.prepare()
-	if err != nil {
-		return err
+	if err := f.check(); err != nil {
+		return usage(err)
 	}
+	e := f.event()
 	ctx, stop := interruptible(a)
 	defer stop()
 	g, err := by(ctx, accountants[f.Accountant], e, f.relation(), at)
@@ -263,8 +249,8 @@ func (c calibrateCmd) Run(a *app) error {
 		one := 1.0
 		c.Noise = &one // stands for what is looked for
 	}
-	if _, err := c.prepare(); err != nil {
-		return err
+	if err := c.check(); err != nil {
+		return usage(err)
 	}
 	value, e, g, err := c.search(a)
 	if err != nil {
@@ -291,8 +277,7 @@ func (c calibrateCmd) search(a *app) (value float64, e dp.Event, g dp.Guarantee,
 		default:
 			f.Steps = int(x)
 		}
-		e, _ := f.event() // its flags were checked by prepare
-		return e
+		return f.event()
 	}
 	switch c.Find {
 	case "noise":

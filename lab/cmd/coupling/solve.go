@@ -151,15 +151,11 @@ func (c solveCmd) problem() (p ot.Problem, err error) {
 	if err := ot.Check(p.Geometry); err != nil {
 		return p, err
 	}
-	if c.A != "" {
-		if p.A, err = readVector(c.A); err != nil {
-			return p, err
-		}
+	if p.A, err = readVector(c.A); err != nil {
+		return p, err
 	}
-	if c.B != "" {
-		if p.B, err = readVector(c.B); err != nil {
-			return p, err
-		}
+	if p.B, err = readVector(c.B); err != nil {
+		return p, err
 	}
 	p.A, p.B, err = sameMass(p.A, p.B)
 	return p, err

@@ -186,12 +186,7 @@ func (s *Session) pump(socket zmq4.Socket, out chan<- message) {
 
 // Interrupt stops the cell that runs, as Jupyter's button does.
 func (s *Session) Interrupt() error {
-	w := &wire{key: s.wire.key, session: s.wire.session + "-control"} // not to share a counter with Execute
-	_, m, err := w.encode("interrupt_request", map[string]any{})
-	if err == nil {
-		err = s.control.Send(m)
-	}
-	if err != nil {
+	if _, err := s.send(s.control, "interrupt_request", map[string]any{}); err != nil {
 		return fmt.Errorf("headless: interrupt: %w", err)
 	}
 	return nil

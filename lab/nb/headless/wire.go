@@ -2,11 +2,11 @@ package headless
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-zeromq/zmq4"
@@ -38,7 +38,6 @@ var delimiter = []byte("<IDS|MSG>")
 type wire struct {
 	key     []byte
 	session string
-	sent    int
 }
 
 func (w *wire) sign(parts ...[]byte) []byte {
@@ -51,8 +50,7 @@ func (w *wire) sign(parts ...[]byte) []byte {
 
 // encode returns the message and its new id.
 func (w *wire) encode(kind string, content any) (string, zmq4.Msg, error) {
-	w.sent++
-	id := fmt.Sprintf("%s-%d", w.session, w.sent)
+	id := rand.Text()
 	header, err := json.Marshal(map[string]any{
 		"msg_id": id, "msg_type": kind, "session": w.session, "username": "coupling",
 		"date": time.Now().UTC().Format(time.RFC3339Nano), "version": "5.3",

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -85,14 +86,7 @@ func joined(v any) string {
 
 // split is the list of lines that nbformat stores.
 func split(s string) []string {
-	if s == "" {
-		return []string{}
-	}
-	lines := strings.SplitAfter(s, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
+	return append([]string{}, slices.Collect(strings.Lines(s))...) // not nil, which is null in JSON
 }
 
 // Decode reads a notebook of nbformat 4.
