@@ -31,7 +31,7 @@ import (
 //
 //	PROGRAM list                         prints the jobs, a line each
 //	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
-//	PROGRAM try LINE                     does one job unless another process does, and prints what it did
+//	PROGRAM try LINE                     does one job unless another process does, and prints recalled if it was stored
 func Main(jobs []lab.Job, ds ...lab.Decoder) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,21 +55,11 @@ var errUsage = errors.New("want no argument, list, job FILE N --stride M, or try
 const (
 	exitBusy = 75 // EX_TEMPFAIL of sysexits.h
 	recalled = "recalled"
-	stored   = "stored"
 )
 
 func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, ds []lab.Decoder) error {
 	if len(args) == 1 && args[0] == "list" {
-		for _, j := range jobs {
-			line, err := lab.EncodeJob(j)
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintf(out, "%s\n", line); err != nil {
-				return err
-			}
-		}
-		return nil
+		return jobfile.Encode(out, jobs)
 	}
 	s, err := lab.OpenStore("")
 	if err != nil {
@@ -100,13 +90,9 @@ func tryLine(ctx context.Context, s *lab.Store, out io.Writer, line string, ds [
 	if err != nil {
 		return err
 	}
-	did := stored
 	held, err := j.Try(ctx, s)
-	if held {
-		did = recalled
-	}
-	if err == nil {
-		_, err = fmt.Fprintln(out, did)
+	if held && err == nil {
+		_, err = fmt.Fprintln(out, recalled)
 	}
 	return err
 }
