@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
@@ -168,10 +167,7 @@ func searchRowOf(v view, r Recipe) printedRow {
 type rowOf func(view, Recipe) printedRow
 
 func drawAblation(v view, of rowOf) (out lab.Exhibit, err error) {
-	var printed []printedRow
-	for _, c := range v.Cells {
-		printed = append(printed, of(v, c.Params.Method.Recipe))
-	}
+	printed := kit.Each(v.Cells, func(c cell) printedRow { return of(v, c.Params.Method.Recipe) })
 	out.Tables = []lab.Table{ablationTable(v.Cells, printed)}
 	out.Pictures = kit.Wide(style.Panels{Columns: 1, Items: []style.Drawer{accuracyBars(v.Cells, printed), distanceBars(v.Cells, printed)}, Letters: true}, recipeBadge(v),
 		"Accuracy on real test images, and Fréchet distance to them; diamonds are the paper's accuracies and FID, at its own ε. Both distances are over that of the table's row of p = 0.4, "+
@@ -204,13 +200,9 @@ func spread(cells []cell) (most float64) {
 }
 
 // costTable says what the paper's rows cost.
-func costTable(known []lab.Result[AccountingParams, AccountingOut]) lab.Table {
-	t := lab.Table{Name: "epsilon", Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
-		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release", "ε of the whole-batch clip at that σ", "both are"}}
-	for _, c := range known {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(c.Params.Multiplier), fmt.Sprint(c.Params.Steps), dp.FormatUp(c.Value.Published, 4), dp.FormatUp(c.Value.Joint, 4), dp.FormatUp(c.Value.Whole, 4), c.Value.Kind})
-	}
-	return t
+func costTable(known []accountingCell) lab.Table {
+	return lab.Table{Name: "epsilon", Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
+		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release", "ε of the whole-batch clip at that σ", "both are"}, Rows: kit.Each(known, accountingRow)}
 }
 
 // besides prints an accuracy that was measured, and the paper's where it gives one.
@@ -246,11 +238,8 @@ func ablationTable(cells []cell, printed []printedRow) lab.Table {
 var classifiers = [3]string{"logistic regression", "MLP", "CNN"}
 
 // rowAxis names the rows.
-func rowAxis(printed []printedRow) (out style.Axis) {
-	for _, p := range printed {
-		out.Names = append(out.Names, p.name)
-	}
-	return out
+func rowAxis(printed []printedRow) style.Axis {
+	return style.Axis{Names: kit.Each(printed, func(p printedRow) string { return p.name })}
 }
 
 // accuracyBars draws the accuracies of a table's rows, with the paper's as points. What was not measured has no bar.

@@ -106,31 +106,28 @@ var exchangedAccountings = kit.Null("accountings in each other's places", accoun
 	v.Published, v.Joint, v.Whole = v.Joint, v.Published, v.Joint
 })
 
+type accountingCell = lab.Result[AccountingParams, AccountingOut]
+
+// accountingRow is a cell in a table.
+func accountingRow(c accountingCell) []string {
+	return []string{fmt.Sprint(c.Params.Multiplier), fmt.Sprint(c.Params.Steps), dp.FormatUp(c.Value.Published, 4), dp.FormatUp(c.Value.Joint, 4), dp.FormatUp(c.Value.Whole, 4), c.Value.Kind}
+}
+
 func drawAccounting(v lab.View[AccountingParams, AccountingOut]) (lab.Exhibit, error) {
-	cells := slices.SortedStableFunc(slices.Values(v.Cells), func(a, b lab.Result[AccountingParams, AccountingOut]) int {
+	cells := slices.SortedStableFunc(slices.Values(v.Cells), func(a, b accountingCell) int {
 		return cmp.Or(-cmp.Compare(a.Params.Multiplier, b.Params.Multiplier), cmp.Compare(a.Params.Steps, b.Params.Steps))
 	})
-	lines := []style.Line{
-		{Name: "rows, joint: what it costs", Series: 1}, {Name: "rows, as published: " + dpsinkhorn.NotJustified, Series: 0}, {Name: "whole batch, σ = 1.5", Series: 2}, {Name: "whole batch, σ = 1.1", Series: 3},
+	table := lab.Table{Name: "epsilon", Caption: "ε at δ = 1e-5", Header: []string{"σ", "steps", "rows as published (" + dpsinkhorn.NotJustified + ")", "rows, joint", "whole batch", "both are"}, Rows: kit.Each(cells, accountingRow)}
+	line := func(series int, name string, sigma float64, of func(AccountingOut) float64) style.Line {
+		same := slices.DeleteFunc(slices.Clone(cells), func(c accountingCell) bool { return c.Params.Multiplier != sigma })
+		return kit.Line(style.Line{Name: name, Series: series}, same, func(c accountingCell) (x, y float64) { return float64(c.Params.Steps), of(c.Value) })
 	}
-	table := lab.Table{Name: "epsilon", Caption: "ε at δ = 1e-5", Header: []string{"σ", "steps", "rows as published (" + dpsinkhorn.NotJustified + ")", "rows, joint", "whole batch", "both are"}}
-	for _, c := range cells {
-		p, v := c.Params, c.Value
-		add := func(k int, y float64) {
-			lines[k].X, lines[k].Y = append(lines[k].X, float64(p.Steps)), append(lines[k].Y, y)
-		}
-		if p.Multiplier == 1.5 {
-			add(0, v.Joint)
-			add(1, v.Published)
-			add(2, v.Whole)
-		} else {
-			add(3, v.Whole)
-		}
-		table.Rows = append(table.Rows, []string{fmt.Sprint(p.Multiplier), fmt.Sprint(p.Steps), dp.FormatUp(v.Published, 4), dp.FormatUp(v.Joint, 4), dp.FormatUp(v.Whole, 4), v.Kind})
-	}
-	items := []plot.Plotter{style.Rule{At: 10, Label: "ε = 10"}}
-	for _, l := range lines {
-		items = append(items, l)
+	whole := func(o AccountingOut) float64 { return o.Whole }
+	items := []plot.Plotter{
+		style.Rule{At: 10, Label: "ε = 10"},
+		line(1, "rows, joint: what it costs", 1.5, func(o AccountingOut) float64 { return o.Joint }),
+		line(0, "rows, as published: "+dpsinkhorn.NotJustified, 1.5, func(o AccountingOut) float64 { return o.Published }),
+		line(2, "whole batch, σ = 1.5", 1.5, whole), line(3, "whole batch, σ = 1.1", 1.1, whole),
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{

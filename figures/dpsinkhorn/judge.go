@@ -48,10 +48,10 @@ func (j *Judgement) numbers() []*float64 {
 	return out
 }
 
-// meanDeviation are, for each number, the mean of several judgements and their standard deviation; 0 of one.
-func meanDeviation(of []Judgement) (mean, deviation Judgement) {
+// meanDeviation are, for each number, the mean over several trainings and their standard deviation; 0 of one.
+func meanDeviation(of []cell) (mean, deviation Judgement) {
 	for k := range mean.numbers() {
-		values := kit.Each(of, func(j Judgement) float64 { return *j.numbers()[k] })
+		values := kit.Each(of, func(c cell) float64 { return *c.Value.Judged.numbers()[k] })
 		*mean.numbers()[k] = stat.Mean(values, nil)
 		if len(values) > 1 {
 			*deviation.numbers()[k] = stat.StdDev(values, nil)
@@ -101,25 +101,18 @@ func claimFID(preset lab.Preset, j Judge, what, source string, got, printed floa
 
 // look judges images made of train by what test says.
 func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement, err error) {
-	for _, c := range []struct {
-		of   eval.Classifier
-		into *float64
-	}{
-		{eval.Classifier{Kind: eval.Logistic, Epochs: j.Epochs}, &out.Logistic},
-		{eval.Classifier{Kind: eval.MLP, Epochs: j.Epochs}, &out.MLP},
-		{eval.Classifier{Kind: eval.CNN, Width: j.Width, Epochs: j.Epochs}, &out.CNN},
-	} {
-		if j.Quick && c.of.Kind != eval.Logistic {
-			continue
-		}
-		r, err := c.of.Evaluate(ctx, dev, synthetic, test, rng)
-		if err != nil {
-			return out, fmt.Errorf("%v: %w", c.of.Kind, err)
-		}
-		*c.into = r.Accuracy
-	}
-	if err := j.protocols(ctx, dev, &out, synthetic, test, rng); err != nil {
+	accuracies, err := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
+	if err != nil {
 		return out, err
+	}
+	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
+	if j.Protocols > 0 {
+		some := synthetic.Slice(0, min(j.Protocols, synthetic.Len()))
+		for i, p := range []eval.Protocol{eval.Paper, eval.Code} {
+			if out.By[i], err = j.classify(ctx, dev, p, some, test, rng); err != nil {
+				return out, err
+			}
+		}
 	}
 	if j.Quick && j.LeNet == 0 {
 		return out, nil
@@ -139,23 +132,22 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	return out, nil
 }
 
-// protocols has classifiers learn as the paper says, and as its code does.
-func (j Judge) protocols(ctx context.Context, dev *device.Device, out *Judgement, synthetic, test *data.Images, rng *rand.Rand) error {
-	if j.Protocols == 0 {
-		return nil
-	}
-	some := synthetic.Slice(0, min(j.Protocols, synthetic.Len()))
-	for i, p := range []eval.Protocol{eval.Paper, eval.Code} {
-		for k, c := range []eval.Classifier{{Kind: eval.Logistic}, {Kind: eval.MLP}, {Kind: eval.CNN, Width: j.Width}} {
-			c.Protocol = p
-			r, err := c.Evaluate(ctx, dev, some, test, rng)
-			if err != nil {
-				return fmt.Errorf("%v by protocol %v: %w", c.Kind, p, err)
+// classify has classifiers learn by a protocol. Epochs and Quick are of ours.
+func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protocol, synthetic, test *data.Images, rng *rand.Rand) (out [3]float64, err error) {
+	for k, c := range []eval.Classifier{{Kind: eval.Logistic}, {Kind: eval.MLP}, {Kind: eval.CNN, Width: j.Width}} {
+		if c.Protocol = by; by == eval.Quick {
+			if j.Quick && c.Kind != eval.Logistic {
+				continue
 			}
-			out.By[i][k] = r.Accuracy
+			c.Epochs = j.Epochs
 		}
+		r, err := c.Evaluate(ctx, dev, synthetic, test, rng)
+		if err != nil {
+			return out, fmt.Errorf("%v by protocol %v: %w", c.Kind, by, err)
+		}
+		out[k] = r.Accuracy
 	}
-	return nil
+	return out, nil
 }
 
 // distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.

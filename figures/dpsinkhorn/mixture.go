@@ -47,37 +47,25 @@ func drawMixture(v view) (lab.Exhibit, error) {
 	distance := v.Cells[0].Params.Judge.distance()
 	table := lab.Table{Name: "mixture", Caption: distance + ", and accuracy in percent on real test images", Header: []string{"data", "ε", "p", distance, "logistic regression", "recall", "coverage"}}
 	var panels style.Panels
-	lines := map[[2]bool]*[2]style.Line{} // by data set and whether private
 	for _, c := range v.Cells {
 		r, j := c.Params.Method.Recipe, c.Value.Judged
-		key := [2]bool{c.Params.Fashion, r.Epsilon > 0}
-		if lines[key] == nil {
-			k := 0
-			if r.Epsilon == 0 {
-				k = 1
-			}
-			l := style.Line{Name: privacyName(r.Epsilon), Series: k, Marks: true}
-			lines[key] = &[2]style.Line{l, l}
-		}
-		for i, y := range []float64{j.FD, 100 * (1 - j.Logistic)} {
-			l := &lines[key][i]
-			l.X, l.Y = append(l.X, r.P), append(l.Y, y)
-		}
 		table.Rows = append(table.Rows, []string{setName(c.Params.Fashion), c.Value.privacy(), fmt.Sprint(r.P), fmt.Sprintf("%.1f", j.FD), percent(j.Logistic), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage)})
 	}
-	for i, y := range []style.Axis{{Label: distance, Include: []float64{0}}, {Label: "error", Unit: "%", Min: 0, Max: 100}} {
-		for _, fashion := range []bool{false, true} {
+	for _, y := range []struct {
+		axis style.Axis
+		of   func(Judgement) float64
+	}{
+		{style.Axis{Label: distance, Include: []float64{0}}, func(j Judgement) float64 { return j.FD }},
+		{style.Axis{Label: "error", Unit: "%", Min: 0, Max: 100}, func(j Judgement) float64 { return 100 * (1 - j.Logistic) }},
+	} {
+		bySet(v, func(cells []cell, fashion bool) {
 			var items []plot.Plotter
-			for _, private := range []bool{true, false} {
-				if l := lines[[2]bool{fashion, private}]; l != nil {
-					items = append(items, l[i])
-				}
+			for k, same := range kit.Runs(cells, func(c cell) float64 { return c.Params.Method.Recipe.Epsilon }) { // the private ones first
+				l := style.Line{Name: privacyName(same[0].Params.Method.Recipe.Epsilon), Series: k, Marks: true}
+				items = append(items, kit.Line(l, same, func(c cell) (float64, float64) { return c.Params.Method.Recipe.P, y.of(c.Value.Judged) }))
 			}
-			if items == nil {
-				continue
-			}
-			panels.Items = append(panels.Items, style.Plot{Title: setName(fashion), X: style.Axis{Label: "p"}, Y: y, Items: items})
-		}
+			panels.Items = append(panels.Items, style.Plot{Title: setName(fashion), X: style.Axis{Label: "p"}, Y: y.axis, Items: items})
+		})
 	}
 	panels.Columns = max(2, len(panels.Items)/2)
 	return lab.Exhibit{

@@ -167,6 +167,20 @@ func bestRecipe(set lab.Setting, eps float64) Recipe {
 	return r
 }
 
+// printedRecipe is algorithm 1 as printed, at the paper's noise.
+func printedRecipe(set lab.Setting, fashion bool) Recipe {
+	r := baseRecipe(set).Method.Recipe
+	if r.Epsilon, r.Rows = 0, 1.5; fashion {
+		r.Rows, r.L1, r.Steps, r.Rate = 1.9, 3, stepsAt(r.Steps, 1.9), fashionRate(set, r.Rate)
+	}
+	return r
+}
+
+// fashionRate is the rate of Fashion-MNIST, which the paper has lower.
+func fashionRate(set lab.Setting, rate float64) float64 {
+	return lab.Pick(set.Preset, rate, rate, rate, 1e-5)
+}
+
 // tooShort says why the paper's numbers are not expected at a preset.
 func tooShort(p lab.Preset) string {
 	return lab.Pick(p, "3 steps on 1000 images", "3000 steps rather than 160,000, on images of 7 × 7", "10,000 steps rather than 160,000, on images of 9 × 9", "")

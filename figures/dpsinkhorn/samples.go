@@ -28,18 +28,13 @@ func Fig7() lab.Study[Params, Out] {
 func samplesGrid(set lab.Setting) (out []Params) {
 	for _, fashion := range lab.Pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true}, []bool{false, true}) {
 		c := baseRecipe(set)
-		printed := c.Method.Recipe
-		printed.Epsilon, printed.Rows = 0, 1.5
 		c.about(fashion)
 		c.Method.Recipe = bestRecipe(set, 10)
-		if fashion {
-			printed.Rows, printed.L1, printed.Steps = 1.9, 3, stepsAt(printed.Steps, 1.9)
-			if set.Preset == lab.Paper {
-				c.Method.Recipe.L1, c.Method.Recipe.Rate, printed.Rate = 3, 1e-5, 1e-5
-			}
+		if fashion && set.Preset == lab.Paper {
+			c.Method.Recipe.L1, c.Method.Recipe.Rate = 3, 1e-5
 		}
 		out = append(out, c)
-		c.Method.Recipe = printed
+		c.Method.Recipe = printedRecipe(set, fashion)
 		out = append(out, c)
 	}
 	return out

@@ -136,19 +136,14 @@ func utilityMethods(set lab.Setting, fashion bool, eps float64) []Method {
 	if eps != 10 || p == lab.Smoke {
 		return out
 	}
-	printed := baseRecipe(set).Method.Recipe
-	printed.Epsilon, printed.Rows = 0, 1.5
 	free := baseRecipe(set).Method.Recipe
 	free.Epsilon, free.Batch, free.Images = 0, lab.Pick(p, 0, free.Batch, free.Batch, 500), lab.Pick(p, 0, free.Images, free.Images, 500)
 	if fashion {
-		printed.Rows, printed.L1, printed.Steps = 1.9, 3, stepsAt(printed.Steps, 1.9)
-		if p == lab.Paper {
-			printed.Rate, free.Rate = 1e-5, 1e-5
-		}
+		free.Rate = fashionRate(set, free.Rate)
 	}
 	free3 := free
 	free3.L1 = 3
-	out = append(out, Method{Name: asPrinted, Recipe: printed}, Method{Name: nonPrivate1, Recipe: free})
+	out = append(out, Method{Name: asPrinted, Recipe: printedRecipe(set, fashion)}, Method{Name: nonPrivate1, Recipe: free})
 	if p != lab.Quick {
 		out = append(out, Method{Name: nonPrivate3, Recipe: free3})
 	}

@@ -3,7 +3,6 @@ package dpsinkhorn
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ var published = map[bool][]publishedRow{
 func means(cells []cell) (out []cell) {
 	for _, run := range repeats(cells) {
 		c := run[0]
-		c.Value.Judged, _ = meanDeviation(judgements(run))
+		c.Value.Judged, _ = meanDeviation(run)
 		out = append(out, c)
 	}
 	return out
@@ -80,48 +79,35 @@ func repeats(cells []cell) [][]cell {
 	})
 }
 
-func judgements(cells []cell) (out []Judgement) {
-	for _, c := range cells {
-		out = append(out, c.Value.Judged)
-	}
-	return out
-}
-
 // bySet calls draw with the cells of each data set.
 func bySet(v view, draw func(cells []cell, fashion bool)) {
 	for _, fashion := range []bool{false, true} {
-		cells := v.Where(func(p Params) bool { return p.Fashion == fashion })
-		if len(cells) > 0 {
+		if cells := v.Where(func(p Params) bool { return p.Fashion == fashion }); len(cells) > 0 {
 			draw(cells, fashion)
 		}
 	}
 }
 
-func utilityRemark(v view, cells []cell, fashion bool) string {
-	p := cells[0].Params
-	return v.Badge(p.sizes(), sample.Note(p.Data, strings.ToLower(setName(fashion))))
+// drawSets is a picture of each data set.
+func drawSets(v view, caption string, body func(cells []cell, fashion bool) style.Panels) (out lab.Exhibit, err error) {
+	bySet(v, func(cells []cell, fashion bool) {
+		p, name := cells[0].Params, strings.ToLower(setName(fashion))
+		out.Pictures = append(out.Pictures, lab.Picture{Name: name, Caption: caption,
+			Drawing: style.Figure{Body: body(means(cells), fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))}})
+	})
+	out.Notes = utilityNotes(v)
+	return out, err
 }
 
 // shownImages is two of each class.
 const shownImages = 20
 
-func drawImages(v view) (out lab.Exhibit, err error) {
-	bySet(v, func(cells []cell, fashion bool) {
-		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)), Caption: "Two of each class, as they were drawn. No real image is shown.",
-			Drawing: style.Figure{Body: utilityImages(means(cells)), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
-	})
-	out.Notes = utilityNotes(v)
-	return out, err
+func drawImages(v view) (lab.Exhibit, error) {
+	return drawSets(v, "Two of each class, as they were drawn. No real image is shown.", utilityImages)
 }
 
-func drawAccuracy(v view) (out lab.Exhibit, err error) {
-	bySet(v, func(cells []cell, fashion bool) {
-		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)),
-			Caption: "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
-			Drawing: style.Figure{Body: utilityCurves(means(cells), fashion), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
-	})
-	out.Notes = utilityNotes(v)
-	return out, err
+func drawAccuracy(v view) (lab.Exhibit, error) {
+	return drawSets(v, "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is "+dpsinkhorn.NotJustified+".", utilityCurves)
 }
 
 func drawTab1(v view) (out lab.Exhibit, err error) {
@@ -158,7 +144,7 @@ func setName(fashion bool) string {
 }
 
 // utilityImages is a grid for each ε, the largest first, and one for methods whose ε does not hold or that have none, a row for each method.
-func utilityImages(cells []cell) (out style.Panels) {
+func utilityImages(cells []cell, _ bool) (out style.Panels) {
 	out.Columns = 1
 	var grid *style.ImageGrid
 	for _, c := range slices.SortedStableFunc(slices.Values(cells), func(x, y cell) int { return cmp.Compare(y.Params.Method.Epsilon, x.Params.Method.Epsilon) }) {
@@ -184,7 +170,7 @@ func utilityTable(cells []cell, fashion bool) lab.Table {
 		Header: []string{"method", "ε", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "FID as printed"}}
 	for _, run := range repeats(cells) {
 		v := run[0].Value
-		j, off := meanDeviation(judgements(run))
+		j, off := meanDeviation(run)
 		table.Rows = append(table.Rows, []string{run[0].Params.Method.Name, v.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100), j.kid(),
 			fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), ""})
 	}
@@ -264,20 +250,15 @@ func utilityCurves(cells []cell, fashion bool) style.Panels {
 	out := style.Panels{Columns: 2}
 	distance := cells[0].Params.Judge.distance()
 	for k, title := range []string{"logistic regression", "MLP", "CNN", distance} {
-		var lines []*style.Line
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, c := range cells {
-			m := c.Params.Method
-			if m.Epsilon == 0 {
-				continue
+		private := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.Epsilon == 0 })
+		var items []plot.Plotter
+		var names []string
+		for _, c := range private {
+			if name := c.Params.Method.Name; !slices.Contains(names, name) {
+				names = append(names, name)
+				same := slices.DeleteFunc(slices.Clone(private), func(c cell) bool { return c.Params.Method.Name != name })
+				items = append(items, kit.Line(style.Line{Name: name, Series: len(items), Marks: true}, same, func(c cell) (x, y float64) { return c.Params.Method.Epsilon, c.Value.Judged.curve(k) }))
 			}
-			i := slices.IndexFunc(lines, func(l *style.Line) bool { return l.Name == m.Name })
-			if i < 0 {
-				i = len(lines)
-				lines = append(lines, &style.Line{Name: m.Name, Series: i, Marks: true})
-			}
-			lines[i].X, lines[i].Y = append(lines[i].X, m.Epsilon), append(lines[i].Y, c.Value.Judged.curve(k))
-			lo, hi = min(lo, m.Epsilon), max(hi, m.Epsilon)
 		}
 		at := append(published[fashion][0].acc[:], published[fashion][0].fid)[k]
 		y := style.Axis{Label: "accuracy", Unit: "%"}
@@ -285,11 +266,8 @@ func utilityCurves(cells []cell, fashion bool) style.Panels {
 			y = style.Axis{Label: distance, Log: true}
 		}
 		if k < 3 || distance == "FID" {
-			lines = append(lines, &style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(lines), X: []float64{lo, hi}, Y: []float64{at, at}})
-		}
-		var items []plot.Plotter
-		for _, l := range lines {
-			items = append(items, *l)
+			eps := kit.Each(private, func(c cell) float64 { return c.Params.Method.Epsilon })
+			items = append(items, style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(items), X: []float64{slices.Min(eps), slices.Max(eps)}, Y: []float64{at, at}})
 		}
 		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: y, Items: items})
 	}

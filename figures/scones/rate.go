@@ -83,23 +83,15 @@ func flatRate(cells []lab.Result[RateParams, RateOut]) {
 }
 
 func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err error) {
-	eye, wide := mat.NewSymDense(p.D, nil), mat.NewSymDense(p.D, nil)
-	for i := range p.D {
-		eye.SetSym(i, i, 1)
-		wide.SetSym(i, i, 2)
-	}
-	source, target := gaussian.Normal{Cov: eye}, gaussian.Normal{Cov: wide}
+	source, target := gaussian.Normal{Cov: isotropic(p.D, 1)}, gaussian.Normal{Cov: isotropic(p.D, 2)}
 	lambda := 3 * float64(p.D) // the mean cost
 	truth, err := gaussian.Entropic{Eps: lambda}.Solve(source, target)
 	if err != nil {
 		return out, err
 	}
-	_, exactPsi, err := scones.Potentials(truth)
-	if err != nil {
-		return out, err
-	}
-	fresh, err := target.Sample(c.Rand("fresh"), 500)
-	if err != nil {
+	_, exactPsi, errPsi := scones.Potentials(truth)
+	fresh, errFresh := target.Sample(c.Rand("fresh"), 500)
+	if err := errors.Join(errPsi, errFresh); err != nil {
 		return out, err
 	}
 	inner := mat.Trace(truth.Cross())
@@ -122,7 +114,9 @@ func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err e
 		if err != nil {
 			return out, err
 		}
-		got := mat.Sum(product(x, plan.Barycentric(y))) / float64(p.N)
+		var products mat.Dense
+		products.MulElem(x, plan.Barycentric(y))
+		got := mat.Sum(&products) / float64(p.N)
 		out.Potential += off * off / (lambda * lambda) / float64(p.Runs)
 		out.Function += (got/inner - 1) * (got/inner - 1) / float64(p.Runs)
 		if run < p.W1 {
@@ -147,83 +141,65 @@ func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err e
 	return out, nil
 }
 
-// product is the elementwise product.
-func product(a, b *mat.Dense) *mat.Dense {
-	out := new(mat.Dense)
-	out.MulElem(a, b)
-	return out
-}
-
 // deviation is the standard deviation of the difference of two potentials, which a constant does not change.
 func deviation(a, b scones.Potential, at *mat.Dense) (float64, error) {
 	n, _ := at.Dims()
 	u, v := make([]float64, n), make([]float64, n)
-	if err := a.Eval(u, nil, at); err != nil {
-		return 0, err
-	}
-	if err := b.Eval(v, nil, at); err != nil {
-		return 0, err
-	}
+	err := errors.Join(a.Eval(u, nil, at), b.Eval(v, nil, at))
 	floats.Sub(u, v)
-	return stat.StdDev(u, nil), nil
+	return stat.StdDev(u, nil), err
 }
 
-// slope is the least-squares slope of log y over log n.
-func slope(n, y []float64) float64 {
+type rateCell = lab.Result[RateParams, RateOut]
+
+// The errors of cells.
+func (o RateOut) potential() float64 { return o.Potential }
+func (o RateOut) function() float64  { return o.Function }
+func (o RateOut) marginal() float64  { return o.Marginal }
+
+// slope is the least-squares slope of the logarithm of an error over log n.
+func slope(cells []rateCell, of func(RateOut) float64) float64 {
 	var a, b []float64
-	for i, v := range y {
-		if v > 0 {
-			a, b = append(a, math.Log(n[i])), append(b, math.Log(v))
+	for _, c := range cells {
+		if v := of(c.Value); v > 0 {
+			a, b = append(a, math.Log(float64(c.Params.N))), append(b, math.Log(v))
 		}
 	}
 	_, s := stat.LinearRegression(a, b, nil, false)
 	return s
 }
 
-// rateSeries are the numbers of one dimension over n.
-type rateSeries struct {
-	d                                int
-	n, potential, function, marginal []float64
-}
-
-func rateSeriesOf(cells []lab.Result[RateParams, RateOut]) (out []rateSeries) {
-	type cell = lab.Result[RateParams, RateOut]
-	for _, same := range kit.Runs(cells, func(c cell) int { return c.Params.D }) {
-		out = append(out, rateSeries{
-			same[0].Params.D, kit.Each(same, func(c cell) float64 { return float64(c.Params.N) }), kit.Each(same, func(c cell) float64 { return c.Value.Potential }),
-			kit.Each(same, func(c cell) float64 { return c.Value.Function }), kit.Each(same, func(c cell) float64 { return c.Value.Marginal }),
-		})
-	}
-	return out
+// byDimension are the cells of each dimension, over n.
+func byDimension(cells []rateCell) [][]rateCell {
+	return kit.Runs(cells, func(c rateCell) int { return c.Params.D })
 }
 
 func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
-	all := rateSeriesOf(v.Cells)
+	all := byDimension(v.Cells)
 	panels := style.Panels{}
 	for _, kind := range []struct {
 		title, label string
-		of           func(rateSeries) []float64
+		of           func(RateOut) float64
 	}{
-		{"potential", "error of ψ/λ", func(r rateSeries) []float64 { return r.potential }},
-		{"one function", "relative error of E⟨x,y⟩", func(r rateSeries) []float64 { return r.function }},
-		{"marginal, a lower bound of W_{1}", "W_{1}", func(r rateSeries) []float64 { return r.marginal }},
+		{"potential", "error of ψ/λ", RateOut.potential},
+		{"one function", "relative error of E⟨x,y⟩", RateOut.function},
+		{"marginal, a lower bound of W_{1}", "W_{1}", RateOut.marginal},
 	} {
 		var items []plot.Plotter
-		for k, r := range all {
-			items = append(items, style.Line{Name: fmt.Sprintf("d = %d", r.d), X: r.n, Y: kind.of(r), Series: k, Marks: true})
+		for k, cells := range all {
+			items = append(items, kit.Line(style.Line{Name: fmt.Sprintf("d = %d", cells[0].Params.D), Series: k, Marks: true}, cells, func(c rateCell) (x, y float64) {
+				return float64(c.Params.N), kind.of(c.Value)
+			}))
 		}
-		n := all[0].n
-		guide := make([]float64, len(n))
-		top := kind.of(all[len(all)-1])[0]
-		for i := range n {
-			guide[i] = .6 * top * math.Sqrt(n[0]/n[i])
-		}
-		items = append(items, style.Line{Name: "n^{−1/2}", X: n, Y: guide, Color: style.DarkGrey, Series: 3})
+		top := kind.of(all[len(all)-1][0].Value)
+		items = append(items, kit.Line(style.Line{Name: "n^{−1/2}", Color: style.DarkGrey, Series: 3}, all[0], func(c rateCell) (x, y float64) {
+			return float64(c.Params.N), .6 * top * math.Sqrt(float64(all[0][0].Params.N)/float64(c.Params.N))
+		}))
 		panels.Items = append(panels.Items, style.Plot{Title: kind.title, X: style.Axis{Label: "samples n", Log: true}, Y: style.Axis{Label: kind.label, Log: true}, Items: items, Aspect: 1})
 	}
 	table := lab.Table{Name: "slopes", Caption: "Slopes of the logarithms over log n", Header: []string{"d", "potential", "E⟨x,y⟩", "W₁ of the marginal"}}
-	for _, r := range all {
-		table.Rows = append(table.Rows, []string{fmt.Sprint(r.d), fmt.Sprintf("%.2f", slope(r.n, r.potential)), fmt.Sprintf("%.2f", slope(r.n, r.function)), fmt.Sprintf("%.2f", slope(r.n, r.marginal))})
+	for _, cells := range all {
+		table.Rows = append(table.Rows, []string{fmt.Sprint(cells[0].Params.D), fmt.Sprintf("%.2f", slope(cells, RateOut.potential)), fmt.Sprintf("%.2f", slope(cells, RateOut.function)), fmt.Sprintf("%.2f", slope(cells, RateOut.marginal))})
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d samples", v.Cells[0].Params.Runs)),
@@ -236,12 +212,13 @@ func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
 func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
 	small, null := lab.Pick(v.Preset, "three samples of at most 80 points", "", "", ""), lab.Null{Name: "errors that no sample size reduces", Spoil: []lab.Spoiler{lab.Spoil(rateOf, flatRate)}}
 	short := lab.Pick(v.Preset, small, "n up to 800 is too short a range for this slope: at d = 8 it was −0.69", "", "")
-	for _, r := range rateSeriesOf(v.Cells) {
+	for _, cells := range byDimension(v.Cells) {
+		d := cells[0].Params.D
 		out = append(out,
-			lab.Claim{What: fmt.Sprintf("rate of the potential, d = %d", r.d), Source: "Proposition B.3", Got: slope(r.n, r.potential), Want: -.5, AbsTol: .1, Why: "root mean squares of 20 runs have an error of 16 % each", SkipReason: small, Null: null},
-			lab.Claim{What: fmt.Sprintf("rate of E⟨x,y⟩, d = %d", r.d), Source: "Appendix B.1, for a fixed function", Got: slope(r.n, r.function), Want: -.5, AbsTol: .15, Why: "the same", SkipReason: short, Null: null})
-		if r.d > 2 {
-			out = append(out, lab.Claim{What: fmt.Sprintf("rate of W₁ of the marginal, d = %d", r.d), Source: "Appendix B.1 claims −1/2 for W₁ of the plans", Got: slope(r.n, r.marginal), Relation: lab.AtLeast, Want: -.25,
+			lab.Claim{What: fmt.Sprintf("rate of the potential, d = %d", d), Source: "Proposition B.3", Got: slope(cells, RateOut.potential), Want: -.5, AbsTol: .1, Why: "root mean squares of 20 runs have an error of 16 % each", SkipReason: small, Null: null},
+			lab.Claim{What: fmt.Sprintf("rate of E⟨x,y⟩, d = %d", d), Source: "Appendix B.1, for a fixed function", Got: slope(cells, RateOut.function), Want: -.5, AbsTol: .15, Why: "the same", SkipReason: short, Null: null})
+		if d > 2 {
+			out = append(out, lab.Claim{What: fmt.Sprintf("rate of W₁ of the marginal, d = %d", d), Source: "Appendix B.1 claims −1/2 for W₁ of the plans", Got: slope(cells, RateOut.marginal), Relation: lab.AtLeast, Want: -.25,
 				Why: "an erratum: W₁ of samples in d > 2 dimensions is n^{−1/d} (Dudley 1969)", Null: null})
 		}
 	}

@@ -237,16 +237,16 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 	size := c.Params
 	table := lab.Table{Name: "uvp", Caption: "BW-UVP in percent, of covariances in closed form",
 		Header: []string{"λ of the mean cost", "the paper's 1000 steps", "barycentric projection", "independent coupling", "mutual information, nats"}}
-	lines := []style.Line{{Name: "the paper's 1000 steps", Series: 0, Marks: true}, {Name: "barycentric projection", Series: 1, Marks: true}, {Name: "independent coupling", Series: 2, Marks: true}}
 	for _, v := range c.Value.Rows {
-		for k, y := range []float64{v.Sampler, v.Barycentric, v.Independent} {
-			lines[k].X, lines[k].Y = append(lines[k].X, v.Lambda), append(lines[k].Y, y)
-		}
 		table.Rows = append(table.Rows, []string{number3(v.Lambda), number3(v.Sampler), number3(v.Barycentric), number3(v.Independent), number3(v.Information)})
 	}
-	var items []plot.Plotter
-	for _, l := range lines {
-		items = append(items, l)
+	line := func(k int, name string, of func(MomentsRow) float64) style.Line {
+		return kit.Line(style.Line{Name: name, Series: k, Marks: true}, c.Value.Rows, func(r MomentsRow) (x, y float64) { return r.Lambda, of(r) })
+	}
+	items := []plot.Plotter{
+		line(0, "the paper's 1000 steps", func(r MomentsRow) float64 { return r.Sampler }),
+		line(1, "barycentric projection", func(r MomentsRow) float64 { return r.Barycentric }),
+		line(2, "independent coupling", func(r MomentsRow) float64 { return r.Independent }),
 	}
 	sampled, bars := tab7Learnt(nets.Cells)
 	p := nets.Cells[0].Params
@@ -272,20 +272,22 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 func tab7Learnt(nets []lab.Result[MomentsNetParams, MomentsNetOut]) (lab.Table, []plot.Plotter) {
 	table := lab.Table{Name: "sampled",
 		Header: []string{"λ of the mean cost", "error: networks", "quadratic", "ψ = 0", "BW-UVP: networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form"}}
-	points := []style.Points{{Name: "networks", Series: 3, Radius: 4}, {Name: "quadratic potentials", Series: 4, Radius: 4}, {Name: "ψ = 0", Series: 5, Radius: 4}}
 	for _, n := range nets {
 		l, v := n.Params.Lambda, n.Value
 		table.Rows = append(table.Rows, []string{number3(l), percent(v.Error), percent(v.Quadratic), percent(v.ZeroError),
 			number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(v.Zero), number3(v.Untrained)})
-		for k, y := range []float64{v.Error, v.Quadratic, v.ZeroError} {
-			points[k].X, points[k].Y = append(points[k].X, l), append(points[k].Y, y)
-		}
 	}
-	var items []plot.Plotter
-	for _, p := range points {
-		items = append(items, p)
+	points := func(k int, name string, of func(MomentsNetOut) float64) style.Points {
+		x, y := kit.Points(nets, func(n lab.Result[MomentsNetParams, MomentsNetOut]) (x, y float64) {
+			return n.Params.Lambda, of(n.Value)
+		})
+		return style.Points{Name: name, Series: k, Radius: 4, X: x, Y: y}
 	}
-	return table, items
+	return table, []plot.Plotter{
+		points(3, "networks", func(o MomentsNetOut) float64 { return o.Error }),
+		points(4, "quadratic potentials", func(o MomentsNetOut) float64 { return o.Quadratic }),
+		points(5, "ψ = 0", func(o MomentsNetOut) float64 { return o.ZeroError }),
+	}
 }
 
 func claimTab7(view lab.View[MomentsParams, MomentsOut]) (out []lab.Claim, err error) {

@@ -22,6 +22,7 @@ import (
 	"coupling/score/scones"
 	"coupling/score/scones/neural"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 )
@@ -116,10 +117,7 @@ func runWidth(ctx context.Context, c *lab.Cell, p WidthParams) (out WidthOut, er
 func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Problem, phi, psi *neural.Net, x, y *mat.Dense, step int) error {
 	n, _ := x.Dims()
 	f, g := make([]float64, n), make([]float64, n)
-	if err := phi.Eval(f, nil, x); err != nil {
-		return err
-	}
-	if err := psi.Eval(g, nil, y); err != nil {
+	if err := errors.Join(phi.Eval(f, nil, x), psi.Eval(g, nil, y)); err != nil {
 		return err
 	}
 	s, err := stabilityOf(ctx, k, prob, f, g)
@@ -216,16 +214,17 @@ func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi,
 	var out stability
 	s := k.Lambda * alpha
 	measure := func(shift float64) (gap, bound, distance, mass float64) {
-		dual := dualValue(k, best.A, best.B, phi, psi, cost, shift)
-		gap = max(0, best.Dual-dual)
-		truth := best.Matrix()
+		truth, dual := best.Matrix(), floats.Dot(best.A, phi)-shift+floats.Dot(best.B, psi)
 		for i, a := range best.A {
 			for j, b := range best.B {
-				t := a * b * k.Density(phi[i]-shift+psi[j]-cost.At(i, j))
+				v := phi[i] - shift + psi[j] - cost.At(i, j)
+				t := a * b * k.Density(v)
+				dual -= a * b * k.Penalty(v)
 				mass += t
 				distance += math.Abs(t - truth.At(i, j))
 			}
 		}
+		gap = max(0, best.Dual-dual)
 		return gap, math.Sqrt(2 * gap / s), distance, mass
 	}
 	var mass float64
@@ -235,19 +234,4 @@ func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi,
 	}
 	out.Gap, out.Bound, out.Distance, _ = measure(out.Shift)
 	return out, nil
-}
-
-// dualValue is J at potentials on weighted points, shift taken off phi.
-func dualValue(k scones.Compatibility, a, b, phi, psi []float64, cost *mat.Dense, shift float64) float64 {
-	sum := 0.
-	for i, v := range phi {
-		sum += a[i] * (v - shift)
-		for j, w := range psi {
-			sum -= a[i] * b[j] * k.Penalty(v-shift+w-cost.At(i, j))
-		}
-	}
-	for j, w := range psi {
-		sum += b[j] * w
-	}
-	return sum
 }
