@@ -40,30 +40,23 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 	}
 }
 
-// digits are images as rows, ordered by class.
-type digits struct {
-	x      *mat.Dense
-	labels []int
-}
-
-func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist digits, err error) {
+// sampleDigits draws n digits of each set, ordered by class.
+func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist *data.Images, err error) {
 	rng := c.Rand("digits")
 	from := sample.From(o)
 	from.Progress = func(_ string, done, total int64) { c.Progress(int(done), int(total)) }
 	u, errU := data.USPS(ctx, from, data.Train)
 	m, errM := data.MNIST(ctx, from, data.Train)
 	if err := errors.Join(errU, errM); err != nil {
-		return usps, mnist, err
+		return nil, nil, err
 	}
 	// MNIST's digits fill 20×20 pixels of 28×28, those of USPS their whole frame.
 	if m, err = m.CenterCrop(20, 20); err != nil {
-		return usps, mnist, err
+		return nil, nil, err
 	}
-	if usps, err = pickDigits(rng, u, n); err != nil {
-		return usps, mnist, err
-	}
-	mnist, err = pickDigits(rng, m, n)
-	return usps, mnist, err
+	usps, errU = pickDigits(rng, u, n)
+	mnist, errM = pickDigits(rng, m, n)
+	return usps, mnist, errors.Join(errU, errM)
 }
 
 // PlanParams is one plan: n digits of each set at ε = Ratio times the mean cost.
@@ -100,7 +93,8 @@ var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 		if err != nil {
 			return PlanOut{}, err
 		}
-		x, y := scaled(u.x), scaled(m.x) // so that |x−y|² is the mean over pixels
+		usps, mnist := u.Mat(), m.Mat()
+		x, y := scaled(usps), scaled(mnist) // so that |x−y|² is the mean over pixels
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 		mean := mat.Sum(ot.Cost(prob.Geometry)) / float64(p.N*p.N)
 		plan, err := ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) error {
@@ -110,9 +104,9 @@ var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 		if err != nil {
 			return PlanOut{}, fmt.Errorf("ε = %g of the mean cost: %w", p.Ratio, err)
 		}
-		out := describePlan(plan, u.labels, m.labels)
+		out := describePlan(plan, u.Labels, m.Labels)
 		out.MeanCost = mean
-		return out, errors.Join(kit.Write(c, "usps.npy", u.x), kit.Write(c, "mnist.npy", m.x), kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(m.x)))
+		return out, errors.Join(kit.Write(c, "usps.npy", usps), kit.Write(c, "mnist.npy", mnist), kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(mnist)))
 	},
 }
 
@@ -198,8 +192,6 @@ func drawDigits(v digitsView) (lab.Exhibit, error) {
 	}, nil
 }
 
-func className(c int) string { return strconv.Itoa(c) }
-
 func epsLabel(ratio float64) string { return fmt.Sprintf("ε = %g × mean cost", ratio) }
 
 func drawPlans(v digitsView) style.Panels {
@@ -208,7 +200,7 @@ func drawPlans(v digitsView) style.Panels {
 	for i, r := range v.Cells {
 		plan := kit.Matrix(r.Open, "plan.npy")
 		plan.Scale(float64(r.Params.N), plan) // rows sum to one: a row is where its digit goes
-		h := style.HeatMap{M: plan, Title: epsLabel(r.Params.Ratio), Rows: style.Blocks(out.USPS, className), Cols: style.Blocks(out.MNIST, className), Scale: scale, NoBar: true}
+		h := style.HeatMap{M: plan, Title: epsLabel(r.Params.Ratio), Rows: style.Blocks(out.USPS, strconv.Itoa), Cols: style.Blocks(out.MNIST, strconv.Itoa), Scale: scale, NoBar: true}
 		if i%panels.Columns == 0 {
 			h.RowLabel = "USPS"
 		}
@@ -246,7 +238,7 @@ func drawPairs(c lab.Result[PlanParams, PlanOut]) style.ImageGrid {
 			}
 			g.Images = append(g.Images, pair[:min(3, 3*perRow-1-3*k)]...)
 		}
-		g.RowLabels = append(g.RowLabels, className(class))
+		g.RowLabels = append(g.RowLabels, strconv.Itoa(class))
 	}
 	return g
 }
@@ -290,7 +282,7 @@ func massTable(v digitsView) lab.Table {
 		Header:  []string{"ε / mean cost", "USPS"},
 	}
 	for k := range 10 {
-		t.Header = append(t.Header, "→ "+className(k))
+		t.Header = append(t.Header, "→ "+strconv.Itoa(k))
 	}
 	for _, r := range v.Cells {
 		for from, row := range r.Value.ClassMass {
@@ -298,7 +290,7 @@ func massTable(v digitsView) lab.Table {
 			if total == 0 {
 				continue // a class that was not drawn
 			}
-			cells := []string{fmt.Sprint(r.Params.Ratio), className(from)}
+			cells := []string{fmt.Sprint(r.Params.Ratio), strconv.Itoa(from)}
 			for _, w := range row {
 				cells = append(cells, fmt.Sprintf("%.1f", 100*w/total))
 			}
@@ -329,18 +321,14 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 	}, nil
 }
 
-// pickDigits draws n images without replacement, as 16×16 in [0, 1], ordered by
-// class.
-func pickDigits(rng *rand.Rand, im *data.Images, n int) (digits, error) {
+// pickDigits draws n images without replacement, as 16×16 in [0, 1], ordered by class.
+func pickDigits(rng *rand.Rand, im *data.Images, n int) (*data.Images, error) {
 	im, err := im.Pick(rng, n)
 	if err != nil {
-		return digits{}, err
+		return nil, err
 	}
 	if im, err = im.SortByClass().Resize(16, 16, data.Bilinear); err != nil {
-		return digits{}, err
+		return nil, err
 	}
-	if im, err = im.Scale(0, 1); err != nil {
-		return digits{}, err
-	}
-	return digits{im.Mat(), im.Labels}, nil
+	return im.Scale(0, 1)
 }
