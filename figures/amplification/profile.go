@@ -79,68 +79,44 @@ type profileFigure struct {
 	name, title, shows string
 	against            against
 	settings           []Mechanism
-	last               map[Mechanism]float64 // the right end of each panel
+	ends               []float64 // the right ends of their panels, the paper's
 }
 
-// The right ends of the paper's panels.
+// The settings and the right ends of the paper's panels: rows of σ, λ or θ, columns of rates.
 var (
-	wideEps = []float64{10, 10, 10, 5, 6, 10, 2, 3, 6} // Gaussian, rows σ = 1, 2, 5, columns r = .1, .2, .5
-	laplEps = []float64{10, 10, 10, 4, 6, 10, 2, 3, 6}
-	rrEps   = []float64{3, 3, 3, 3, 3, 3, 3, 3, 3}
-	rrPost  = []float64{2, 2, 6, 6, 4, 10, 6, 10, 10}
+	rates     = []float64{.1, .2, .5}
+	gaussians = grid("gaussian", []float64{1, 2, 5}, rates)
+	laplaces  = grid("laplace", []float64{.5, 1, 2}, rates)
+	responses = grid("response", []float64{.7, .8, .9}, rates)
+	wideEps   = []float64{10, 10, 10, 5, 6, 10, 2, 3, 6}
+	laplEps   = []float64{10, 10, 10, 4, 6, 10, 2, 3, 6}
+	rrEps     = []float64{3, 3, 3, 3, 3, 3, 3, 3, 3}
+	rrPost    = []float64{2, 2, 6, 6, 4, 10, 6, 10, 10}
 )
 
-func panelEnds(s []Mechanism, ends []float64) map[Mechanism]float64 {
-	m := map[Mechanism]float64{}
-	for i, v := range s {
-		m[v] = ends[i]
-	}
-	return m
-}
-
-// profileFigures are the figures of one step: 4 is a panel of 9, and 5 one of 14.
-func profileFigures() []profileFigure {
-	rates := []float64{.1, .2, .5}
-	gauss, lapl := grid("gaussian", []float64{1, 2, 5}, rates), grid("laplace", []float64{.5, 1, 2}, rates)
-	rr := grid("response", []float64{.7, .8, .9}, rates)
-	g, l := panelEnds(gauss, wideEps), panelEnds(lapl, laplEps)
-	const gap = "One group record or several in a batch is not the same: the specific bound (full lines) knows it, the mechanism-agnostic bound (dashed) " +
+const (
+	gap = "One group record or several in a batch is not the same: the specific bound (full lines) knows it, the mechanism-agnostic bound (dashed) " +
 		"only knows whether there is any. They agree for K = 1 and part for larger groups."
-	const afterwards = "The specific bound (full lines) against group privacy applied to the tight bound for one record (dashed), which is far above it for " +
+	noGap = "For randomised response all batches that hold a group record look alike, " +
+		"so the two bounds agree for every K: the dashed lines lie on the full ones."
+	afterwards = "The specific bound (full lines) against group privacy applied to the tight bound for one record (dashed), which is far above it for " +
 		"large groups, and is cut at 1."
-	return []profileFigure{
-		{"fig4", "Specific against agnostic: Laplace, λ = 1, r = 0.2", gap, agnostic, lapl[4:5], l},
-		{"fig5", "Specific against post-hoc: Gaussian, σ = 2, r = 0.2", afterwards, postHoc, gauss[4:5], g},
-		{"fig8", "Specific against agnostic: Gaussian", gap, agnostic, gauss, g},
-		{"fig9", "Specific against agnostic: Laplace", gap, agnostic, lapl, l},
-		{"fig10", "Specific against agnostic: randomised response", "For randomised response all batches that hold a group record look alike, " +
-			"so the two bounds agree for every K: the dashed lines lie on the full ones.", agnostic, rr, panelEnds(rr, rrEps)},
-		{"fig14", "Specific against post-hoc: Gaussian", afterwards, postHoc, gauss, g},
-		{"fig15", "Specific against post-hoc: Laplace", afterwards, postHoc, lapl, l},
-		{"fig16", "Specific against post-hoc: randomised response", afterwards, postHoc, rr, panelEnds(rr, rrPost)},
-	}
-}
+)
 
 const profileSmoke, profileQuick, profilePaper = 25, 61, 121
 
-// params lists the cells of one panel by group size.
-func (f profileFigure) params(s Mechanism, p lab.Preset) []ProfileParams {
-	eps := append(space(0, f.last[s], lab.Pick(p, profileSmoke, profileQuick, profilePaper, profilePaper)), .5, 1, 2) // the ε of the references
-	slices.Sort(eps)
-	base := ProfileParams{Setting: s, Eps: slices.Compact(eps)}
-	return lab.Grid(base, lab.Vary(func(p *ProfileParams, k int) { p.Group = k }, adpGroups...))
-}
-
+// grid lists the cells of the panels by group size.
 func (f profileFigure) grid(set lab.Setting) (out []ProfileParams) {
-	for _, s := range f.settings {
-		out = append(out, f.params(s, set.Preset)...)
+	n := lab.Pick(set.Preset, profileSmoke, profileQuick, profilePaper, profilePaper)
+	for i, s := range f.settings {
+		eps := append(space(0, f.ends[i], n), .5, 1, 2) // the ε of the references
+		slices.Sort(eps)
+		out = append(out, lab.Grid(ProfileParams{Setting: s, Eps: slices.Compact(eps)}, lab.Vary(func(p *ProfileParams, k int) { p.Group = k }, adpGroups...))...)
 	}
 	return out
 }
 
-func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
-	all := profileFigures()
-	f := all[slices.IndexFunc(all, func(f profileFigure) bool { return f.name == name })]
+func (f profileFigure) study() lab.Study[ProfileParams, ProfileOut] {
 	n := float64(len(f.settings))
 	return lab.Study[ProfileParams, ProfileOut]{
 		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
@@ -154,28 +130,44 @@ func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
 }
 
 // Fig4 is δ(ε) of one step against the agnostic bound for one Laplace mechanism.
-func Fig4() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig4") }
+func Fig4() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig4", "Specific against agnostic: Laplace, λ = 1, r = 0.2", gap, agnostic, laplaces[4:5], laplEps[4:5]}.study()
+}
 
 // Fig5 is δ(ε) of one step against group privacy for one Gaussian mechanism.
-func Fig5() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig5") }
+func Fig5() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig5", "Specific against post-hoc: Gaussian, σ = 2, r = 0.2", afterwards, postHoc, gaussians[4:5], wideEps[4:5]}.study()
+}
 
 // Fig8 is δ(ε) of one step against the agnostic bound for Gaussian mechanisms.
-func Fig8() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig8") }
+func Fig8() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig8", "Specific against agnostic: Gaussian", gap, agnostic, gaussians, wideEps}.study()
+}
 
 // Fig9 is δ(ε) of one step against the agnostic bound for Laplace mechanisms.
-func Fig9() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig9") }
+func Fig9() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig9", "Specific against agnostic: Laplace", gap, agnostic, laplaces, laplEps}.study()
+}
 
 // Fig10 is δ(ε) of one step against the agnostic bound for randomised response.
-func Fig10() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig10") }
+func Fig10() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig10", "Specific against agnostic: randomised response", noGap, agnostic, responses, rrEps}.study()
+}
 
 // Fig14 is δ(ε) of one step against group privacy for Gaussian mechanisms.
-func Fig14() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig14") }
+func Fig14() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig14", "Specific against post-hoc: Gaussian", afterwards, postHoc, gaussians, wideEps}.study()
+}
 
 // Fig15 is δ(ε) of one step against group privacy for Laplace mechanisms.
-func Fig15() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig15") }
+func Fig15() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig15", "Specific against post-hoc: Laplace", afterwards, postHoc, laplaces, laplEps}.study()
+}
 
 // Fig16 is δ(ε) of one step against group privacy for randomised response.
-func Fig16() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig16") }
+func Fig16() lab.Study[ProfileParams, ProfileOut] {
+	return profileFigure{"fig16", "Specific against post-hoc: randomised response", afterwards, postHoc, responses, rrPost}.study()
+}
 
 // slightlyOff is the null of bounds that are too large by a thousandth, and baselines by half of that.
 var slightlyOff = lab.Null{Name: "bounds off by a thousandth", Spoil: []lab.Spoiler{

@@ -18,7 +18,6 @@ type truth struct {
 	plan, grad *mat.Dense
 	beta       []float64 // potentials of the first form
 	lambda     float64   // the smallest eigenvalue of D, relative to the largest weight
-	rounds     int       // Newton steps
 }
 
 // bits are what the arithmetic keeps right: D may be as singular as 1e-60 and half of the digits are then still left. It works with
@@ -76,7 +75,7 @@ func norm(v []num) num {
 // and then the paper's formula, which needs no care at this precision. All weights must be positive.
 func solveBig(ctx context.Context, c *mat.Dense, a, b, beta []float64, eps float64) (truth, error) {
 	s := newBigSolve(c, a, b, beta, eps)
-	for round := range 400 {
+	for range 400 {
 		if err := ctx.Err(); err != nil {
 			return truth{}, err
 		}
@@ -91,7 +90,7 @@ func solveBig(ctx context.Context, c *mat.Dense, a, b, beta []float64, eps float
 			if err := s.factor(); err != nil {
 				return truth{}, err
 			}
-			return truth{plan: roundedRows(s.t), grad: s.gradient(), beta: rounded(s.beta), lambda: s.least(), rounds: round + 1}, nil
+			return truth{plan: roundedRows(s.t), grad: s.gradient(), beta: rounded(s.beta), lambda: s.least()}, nil
 		}
 	}
 	return truth{}, fmt.Errorf("analytic: the reference solve did not converge in 400 Newton steps")

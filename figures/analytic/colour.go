@@ -149,10 +149,9 @@ func eachColour(m *mat.Dense, change func(c []float64) (x, y, z float64)) *mat.D
 // meanDistance is the distance between the means of rows.
 func meanDistance(x, y *mat.Dense) float64 {
 	total := 0.0
-	_, d := x.Dims()
+	nx, d := x.Dims()
+	ny, _ := y.Dims()
 	for k := range d {
-		nx, _ := x.Dims()
-		ny, _ := y.Dims()
 		v := mat.Sum(x.ColView(k))/float64(nx) - mat.Sum(y.ColView(k))/float64(ny)
 		total += v * v
 	}
@@ -237,14 +236,12 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
 }
 
 func colourTable(cells []lab.Result[ColourParams, ColourOut]) lab.Table {
-	t := lab.Table{Name: "distances", Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after transfer, and between two draws from the target; variance over the target's.",
-		Header: []string{"ε / mean cost", "before", "after", "two draws", "variance", "iterations", "status"}}
-	for _, c := range cells {
-		v := c.Value
-		t.Rows = append(t.Rows, []string{fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.5f", v.Before), fmt.Sprintf("%.5f", v.After), fmt.Sprintf("%.5f", v.Noise),
-			fmt.Sprintf("%.3f", v.Spread), fmt.Sprint(v.Iterations), v.Status})
-	}
-	return t
+	return lab.Table{Name: "distances", Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after transfer, and between two draws from the target; variance over the target's.",
+		Header: []string{"ε / mean cost", "before", "after", "two draws", "variance", "iterations", "status"},
+		Rows: kit.Each(cells, func(c lab.Result[ColourParams, ColourOut]) []string {
+			v := c.Value
+			return []string{fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.5f", v.Before), fmt.Sprintf("%.5f", v.After), fmt.Sprintf("%.5f", v.Noise), fmt.Sprintf("%.3f", v.Spread), fmt.Sprint(v.Iterations), v.Status}
+		})}
 }
 
 func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {

@@ -163,17 +163,16 @@ const (
 	refused   = "refused: underflow"
 )
 
-// run solves a problem until the solver converges or its seconds are over, and returns how it ended, after how many passes.
-func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps, tol, limit float64, trace func(ot.Step) error) (status string, passes int, err error) {
+// run solves a problem until the solver converges or its seconds are over, and returns how it ended.
+func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps, tol, limit float64, trace func(ot.Step) error) (status string, err error) {
 	if s.with == nil {
-		r := textbook{Eps: eps, Tol: tol, MaxIter: manyIterations, MaxTime: seconds(limit), Trace: trace}.solve(cost, p.A, p.B)
-		switch {
+		switch r := (textbook{Eps: eps, Tol: tol, MaxIter: manyIterations, MaxTime: seconds(limit), Trace: trace}).solve(cost, p.A, p.B); {
 		case math.IsNaN(r.MarginalL1):
-			return notNumber, r.Iterations, nil
+			return notNumber, nil
 		case r.MarginalL1 <= tol:
-			return ot.Converged.String(), r.Iterations, nil
+			return ot.Converged.String(), nil
 		}
-		return timeLimit, r.Iterations, nil
+		return timeLimit, nil
 	}
 	if s.on != nil {
 		p = *s.on
@@ -183,13 +182,13 @@ func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps
 	plan, err := s.with(eps, tol, trace).Solve(within, p)
 	switch {
 	case err == nil:
-		return plan.Status.String(), plan.Evaluations, nil
+		return plan.Status.String(), nil
 	case errors.Is(err, ot.ErrUnderflow):
-		return refused, 0, nil
+		return refused, nil
 	case within.Err() != nil && ctx.Err() == nil:
-		return timeLimit, 0, nil
+		return timeLimit, nil
 	}
-	return "", 0, err
+	return "", err
 }
 
 // fastest repeats a run as often as the parameters say.
@@ -244,7 +243,7 @@ func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Den
 	}
 	out.Solver = s.name
 	began := clock()
-	out.Status, _, err = s.run(ctx, p, cost, eps, params.Tol, params.Limit, func(st ot.Step) error {
+	out.Status, err = s.run(ctx, p, cost, eps, params.Tol, params.Limit, func(st ot.Step) error {
 		out.Passes = st.Evaluation
 		if st.Eps == eps && !math.IsNaN(st.MarginalL1) {
 			out.Seconds, out.Error = append(out.Seconds, clock()-began), append(out.Error, st.MarginalL1)

@@ -90,8 +90,7 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 
 // lossGradient is that of a loss with respect to the points x.
 func lossGradient(ctx context.Context, loss string, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status, error) {
-	solver := ot.LBFGS{Eps: eps, Tol: 1e-8}
-	of := ot.Objective{Solver: solver, Loss: ot.RegKL}
+	of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-8}, Loss: ot.RegKL}
 	switch loss {
 	case flowDivergence:
 		divergence := ot.Divergence{Of: of}
@@ -168,10 +167,7 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	ends := style.Panels{Columns: 3}
 	distance := style.Panels{Letters: true, ShareY: true}
 	for i, c := range cells {
-		points, err := flowPoints(c.Open)
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		points := flowPoints(c.Open)
 		points.Title = fmt.Sprintf("%s, ε = %g × mean cost", c.Params.Loss, c.Params.Ratio)
 		ends.Items = append(ends.Items, points)
 		if i%3 == 0 {
@@ -192,19 +188,14 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 }
 
 // flowPoints draws the data and the points at the end.
-func flowPoints(open func(string) (*os.File, error)) (style.Plot, error) {
-	data, errData := kit.Read(open, "data.npy")
-	end, errEnd := kit.Read(open, "end.npy")
-	if err := errors.Join(errData, errEnd); err != nil {
-		return style.Plot{}, err
-	}
-	y, x := style.Cloud("data", data, 0), style.Cloud("generated", end, 1)
+func flowPoints(open func(string) (*os.File, error)) style.Plot {
+	y, x := style.Cloud("data", kit.Matrix(open, "data.npy"), 0), style.Cloud("generated", kit.Matrix(open, "end.npy"), 1)
 	y.Color, y.Radius, y.Opacity = style.DarkGrey, 1.4, 0.35
 	x.Radius, x.Opacity = 1.4, 0.8
 	return style.Plot{
 		X: style.Axis{Bare: true, Min: -1.8, Max: 1.8}, Y: style.Axis{Bare: true, Min: -1.1, Max: 1.1},
 		Items: []plot.Plotter{y, x}, Square: true, NoGrid: true,
-	}, nil
+	}
 }
 
 func flowDistance(cells []lab.Result[FlowParams, FlowOut]) style.Plot {
@@ -221,14 +212,12 @@ func flowDistance(cells []lab.Result[FlowParams, FlowOut]) style.Plot {
 }
 
 func flowTable(cells []lab.Result[FlowParams, FlowOut]) lab.Table {
-	t := lab.Table{Name: "flows", Caption: "Exact squared Wasserstein distance to the data at the start and at the end, and the variance of the points over that of the data.",
-		Header: []string{"loss", "ε / mean cost", "W₂² at the start", "at the end", "variance", "plans not converged"}}
-	for _, c := range cells {
-		w := c.Value.W
-		t.Rows = append(t.Rows, []string{c.Params.Loss, fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.4f", w[0]), fmt.Sprintf("%.5f", w[len(w)-1]),
-			fmt.Sprintf("%.3f", c.Value.Spread), fmt.Sprint(c.Value.Unsolved)})
-	}
-	return t
+	return lab.Table{Name: "flows", Caption: "Exact squared Wasserstein distance to the data at the start and at the end, and the variance of the points over that of the data.",
+		Header: []string{"loss", "ε / mean cost", "W₂² at the start", "at the end", "variance", "plans not converged"},
+		Rows: kit.Each(cells, func(c lab.Result[FlowParams, FlowOut]) []string {
+			w := c.Value.W
+			return []string{c.Params.Loss, fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.4f", w[0]), fmt.Sprintf("%.5f", w[len(w)-1]), fmt.Sprintf("%.3f", c.Value.Spread), fmt.Sprint(c.Value.Unsolved)}
+		})}
 }
 
 func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {

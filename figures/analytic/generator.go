@@ -143,10 +143,7 @@ func drawGenerator(v lab.View[GeneratorParams, GeneratorOut]) (lab.Exhibit, erro
 		Header: []string{"loss", "ε / mean cost", "W₂² untrained", "trained", "two draws of the data", "variance"}}
 	for k, same := range kit.Runs(v.Cells, func(c lab.Result[GeneratorParams, GeneratorOut]) [2]any { return [2]any{c.Params.Loss, c.Params.Ratio} }) {
 		p := same[0].Params
-		points, err := flowPoints(same[0].Open)
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		points := flowPoints(same[0].Open)
 		name := fmt.Sprintf("%s, ε = %g × mean cost", p.Loss, p.Ratio)
 		points.Title = fmt.Sprintf("%s, ε = %g", p.Loss, p.Ratio)
 		ends.Items = append(ends.Items, points)

@@ -40,17 +40,6 @@ func (p Panels) check() error {
 	return errors.Join(errs...)
 }
 
-// asPlot finds the Plot that a drawer is or points to.
-func asPlot(d Drawer) (Plot, bool) {
-	switch p := d.(type) {
-	case Plot:
-		return p, true
-	case *Plot:
-		return *p, true
-	}
-	return Plot{}, false
-}
-
 // letter names the i-th panel: a … z, aa, ab and so on.
 func letter(i int) string {
 	s := string(rune('a' + i%26))
@@ -78,7 +67,7 @@ func share(total, gap vg.Length, n int) vg.Length {
 // entries is the legend of all panels, below them.
 func (p Panels) entries() (l Legend) {
 	for _, it := range p.Items {
-		if q, ok := asPlot(it); ok && !q.NoLegend {
+		if q, ok := it.(Plot); ok && !q.NoLegend {
 			l = l.with(Key(q.Items...)...)
 		}
 	}
@@ -232,7 +221,7 @@ func (p Panels) shared() []Drawer {
 	cols, _ := p.shape()
 	ex, ey := p.commonExtents()
 	for i, it := range items {
-		q, ok := asPlot(it)
+		q, ok := it.(Plot)
 		if !ok {
 			continue
 		}
@@ -257,7 +246,7 @@ func (p Panels) commonExtents() (ex, ey extent) {
 	ex = extent{lo: math.Inf(1), hi: math.Inf(-1)}
 	ey = ex
 	for _, it := range p.Items {
-		if q, ok := asPlot(it); ok {
+		if q, ok := it.(Plot); ok {
 			x, y := q.extents()
 			ex, ey = ex.union(x), ey.union(y)
 		}
@@ -289,7 +278,7 @@ func (p Panels) height(w vg.Length) vg.Length {
 
 // itemHeight is a panel's height; the legend of a plot is drawn by the panels.
 func (p Panels) itemHeight(it Drawer, w vg.Length) vg.Length {
-	q, ok := asPlot(it)
+	q, ok := it.(Plot)
 	if !ok {
 		return naturalHeight(it, w) + p.strip()
 	}
