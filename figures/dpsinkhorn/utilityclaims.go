@@ -52,8 +52,8 @@ func claimPrinted(v view) (out []lab.Claim) {
 				SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: guessing})
 		}
 		if m.Name == asPrinted {
-			joint := lab.Claim{What: what + ": ε that holds (" + c.Value.Kind + ") over the one as published", Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published, Relation: lab.AtLeast, Want: 3,
-				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more", Null: asClaimed}
+			joint := lab.Claim{What: what + ": ε that holds (" + c.Value.Kind + ") over the one as published", Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published, Relation: lab.AtLeast, Want: 2,
+				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more; that one is by Rényi divergences, which alone add up to a third", Null: asClaimed}
 			out = append(out, joint)
 		}
 	}
@@ -113,6 +113,6 @@ func claimOverEps(v view) (out []lab.Claim, err error) {
 		{What: first.Params.what() + "logistic regression", Source: "Figure 4(b): 82.8 % at ε = 10", Got: first.Value.Judged.Logistic, Relation: lab.AtLeast, Want: lab.Pick(v.Preset, .6, .6, .75, .828),
 			Why: "well above chance, and the paper's number at its sizes", SkipReason: tiny, Null: worthless},
 		{What: fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon, last.Params.Method.Epsilon), Source: "Figure 4(b): utility rises with ε",
-			Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .01, Why: "more than the 95 % interval of the test set", SkipReason: tiny, Null: fallingWorth},
+			Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .01, Why: "more than the 95 % interval of the test set; five trainings have a deviation of .002", SkipReason: tiny, Null: fallingWorth},
 	}, nil
 }
