@@ -36,6 +36,30 @@ type Chapter struct {
 	Pages       []Page
 }
 
+// A Summary is what summary.json says of a folder of figures; PAPER/FIGURE.json has each figure's claims.
+type Summary struct {
+	Figures int       `json:"figures"`
+	Drawn   int       `json:"drawn"`
+	Claims  lab.Score `json:"claims"` // of the figures that were drawn
+}
+
+// Summarise counts the figures that were drawn, and what came of their claims.
+func Summarise(pages []Page) Summary {
+	out := Summary{Figures: len(pages)}
+	var claims []Claim
+	for _, p := range pages {
+		if p.Error == "" {
+			out.Drawn++
+			claims = append(claims, p.Claims...)
+		}
+	}
+	out.Claims, _ = Count(claims)
+	return out
+}
+
+// Write writes summary.json into a folder.
+func (s Summary) Write(dir string) error { return writeJSON(filepath.Join(dir, "summary.json"), s) }
+
 // verdict sums up a figure's claims in two words.
 func verdict(p Page) string {
 	if p.Error != "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // Main is a complete program that makes one figure: it reads the flags -preset, -seed and -out,
-// computes the cells that the store lacks, writes the pictures and tables, and prints the claims.
+// computes the cells that the store lacks, writes the pictures, tables and summary.json, and prints the claims.
 // An interrupt ends it; the next run resumes.
 func Main(fig lab.Figure) {
 	log.SetFlags(0)
@@ -69,5 +69,5 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	for _, c := range page.Claims {
 		fmt.Fprintf(w, "%s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 	}
-	return nil
+	return Summarise([]Page{page}).Write(dir)
 }

@@ -116,8 +116,12 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 	if slices.Contains(page.Cells.Data, "sample") {
 		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
-	return page, durable.WriteFile(o.path(fig.Name+".json"), 0o666, func(w io.Writer) error {
-		return json.MarshalWrite(w, page, jsontext.WithIndent("  "))
+	return page, writeJSON(o.path(fig.Name+".json"), page)
+}
+
+func writeJSON(path string, v any) error {
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error {
+		return json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
 	})
 }
 

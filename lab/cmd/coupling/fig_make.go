@@ -115,16 +115,16 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		}
 		pages = append(pages, page)
 	}
-	drawn, claims := summarise(pages)
-	if len(figs) > 1 {
+	sum := gallery.Summarise(pages)
+	if len(pages) > 0 {
 		failed := ""
-		if drawn < len(pages) {
-			failed = fmt.Sprintf(", %d failed", len(pages)-drawn)
+		if sum.Drawn < len(pages) {
+			failed = fmt.Sprintf(", %d failed", len(pages)-sum.Drawn)
 		}
-		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(drawn, "figure"), failed, claims, time.Since(began).Seconds())
+		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims, time.Since(began).Seconds())
 	}
-	if f.Check && claims[lab.Differs] > 0 && len(errs) == 0 {
-		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(claims[lab.Differs], "claim"))})
+	if f.Check && sum.Claims[lab.Differs] > 0 && len(errs) == 0 {
+		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.Claims[lab.Differs], "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
 		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
@@ -134,26 +134,6 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		errs = append(errs, f.writeIndex(a, pages))
 	}
 	return errors.Join(errs...)
-}
-
-// summarise counts the figures that were drawn, and what came of their claims.
-func summarise(pages []gallery.Page) (drawn int, score lab.Score) {
-	var claims []gallery.Claim
-	for _, p := range pages {
-		if p.Error == "" {
-			drawn++
-			claims = append(claims, p.Claims...)
-		}
-	}
-	score, _ = gallery.Count(claims)
-	return drawn, score
-}
-
-// gallerySummary is what summary.json says of the gallery; PAPER/FIGURE.json has each figure's claims.
-type gallerySummary struct {
-	Figures int       `json:"figures"`
-	Drawn   int       `json:"drawn"`
-	Claims  lab.Score `json:"claims"`
 }
 
 // writeIndex writes the gallery over the pages of this run and those that earlier
@@ -171,8 +151,7 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
 	for _, c := range arranged {
 		all = append(all, c.Pages...)
 	}
-	drawn, claims := summarise(all)
-	if err := writeSummary(f.Out, gallerySummary{len(all), drawn, claims}); err != nil {
+	if err := gallery.Summarise(all).Write(f.Out); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))

@@ -60,15 +60,19 @@ func FromMarkdown(md string) (*Notebook, error) {
 }
 
 // Markdown is the text and code of the notebook, without output, as [FromMarkdown] reads it.
-func (nb *Notebook) Markdown() string { return nb.markdown(func(Cell) string { return "" }) }
+func (nb *Notebook) Markdown() string { return nb.markdown(func(Cell, string) string { return "" }) }
 
 // markdown adds the result of shown after each cell of code.
-func (nb *Notebook) markdown(shown func(Cell) string) string {
+func (nb *Notebook) markdown(shown func(c Cell, heading string) string) string {
 	var b strings.Builder
+	heading := ""
 	for _, c := range nb.Cells {
 		if c.Type == Code {
-			fmt.Fprintf(&b, "```go\n%s\n```\n\n%s", c.Source, shown(c))
+			fmt.Fprintf(&b, "```go\n%s\n```\n\n%s", c.Source, shown(c, heading))
 		} else {
+			if all := headings.FindAllStringSubmatch(c.Source, -1); all != nil {
+				heading = all[len(all)-1][1]
+			}
 			fmt.Fprintf(&b, "%s\n\n", c.Source)
 		}
 	}
