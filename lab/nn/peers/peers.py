@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Time this module's products, convolutions and training steps beside PyTorch's, in turns, on the same machine.
 
-    python3 lab/nn/peers/peers.py [--threads 1 2] [--rounds 3] [--only REGEXP]
+    python3 lab/nn/peers/peers.py [--threads 1 2] [--rounds 5] [--only REGEXP]
 
 Run it where `go build ./lab/nn/peers` works, or give --ours a built program. It needs PyTorch. Progress goes to standard
-error and one Markdown table to standard output: processor seconds, the least of all rounds, and the mean of their ratios.
+error and one Markdown table to standard output: processor seconds, the least of all rounds, and the median of their ratios.
 """
-import argparse, json, os, platform, re, resource, subprocess, sys, tempfile, time
+import argparse, json, os, re, resource, statistics, subprocess, sys, tempfile, time
 
 CONVS = [(8, 64, 64, 32, 3, 1), (8, 128, 128, 16, 3, 1), (64, 16, 16, 16, 3, 1), (64, 64, 64, 4, 3, 1),
          (64, 32, 32, 8, 3, 1), (16, 64, 128, 28, 4, 2), (32, 32, 64, 16, 1, 1), (32, 16, 32, 28, 5, 1),
@@ -222,7 +222,7 @@ def measure(args, commands, threads):
             continue
         rounds = [[s.ask(q)["cpu"] for s in servers] for _ in range(args.rounds)]
         ours, theirs = (min(t) for t in zip(*rounds))
-        ratio = sum(a / b for a, b in rounds) / len(rounds)  # of turns: what disturbs one disturbs both
+        ratio = statistics.median(a / b for a, b in rounds)  # of turns: what disturbs one disturbs both
         speed = f"{flop / ours / 1e9:.0f} / {flop / theirs / 1e9:.0f}" if flop else ""
         row = f"| {name} | {threads} | {ours:.3g} | {theirs:.3g} | {speed} | {ratio:.2f} |"
         note(row)
@@ -246,7 +246,7 @@ def memory(args, commands):
 def main():
     f = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     f.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    f.add_argument("--rounds", type=int, default=3)
+    f.add_argument("--rounds", type=int, default=5)
     f.add_argument("--only", default="", help="regular expression of the names of rows")
     f.add_argument("--ours", help="our program, built")
     f.add_argument("--worker", type=int, help=argparse.SUPPRESS)
