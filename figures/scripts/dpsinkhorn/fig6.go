@@ -24,7 +24,6 @@ func main() {
 			cells[i].Fashion = false
 			cells[i].Colour = "cifar10"
 			cells[i].Most = 0
-			cells[i].Repeat = 0
 			cells[i].Synthetic = 1000
 			cells[i].Device = "cpu"
 		}
