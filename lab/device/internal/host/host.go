@@ -73,7 +73,11 @@ type graph struct {
 // Record does f and keeps what it launches. Memory that f frees is the graph's until it is closed.
 func (h *Host) Record(f func() error) (backend.Graph, error) {
 	g := &graph{h: h}
+	much := h.spare > slack
 	h.trim()
+	if much { // its memory serves the recording, or it would be resident twice
+		runtime.GC()
+	}
 	outside := h.pool
 	h.record, h.pool = &g.launches, pool{}
 	defer func() { h.record, g.pool, h.pool = nil, h.pool, outside }()

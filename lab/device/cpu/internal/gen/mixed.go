@@ -11,11 +11,13 @@ func mixedKernels() []kernel {
 	return []kernel{
 		{
 			name: "mixedDot4", doc: "writes the products of four rows of m, stride elements apart, with x to out.",
-			sig: "out *T, m *float32, x *T, n, stride int", emit: mixedDot4, mixed: true,
+			sig: "out *T, m *float32, x *T, n, stride int", mixed: true,
+			emit: func(a *asm) { dot4(a, 4, a.widen) },
 		},
 		{
 			name: "mixedAxpy4", doc: "adds the four rows of m, stride elements apart, weighted by w to y.",
-			sig: "y *T, m *float32, w *T, n, stride int", emit: mixedAxpy4, mixed: true,
+			sig: "y *T, m *float32, w *T, n, stride int", mixed: true,
+			emit: func(a *asm) { axpy4(a, 4, a.widen) },
 		},
 		{
 			name: "mixedDot", doc: "returns the sum of x*y.", sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
@@ -82,52 +84,6 @@ func mixedKernels() []kernel {
 			},
 		},
 	}
-}
-
-// mixedRows returns pointers to four rows of float32.
-func (a *asm) mixedRows() []reg.Register {
-	m, stride := a.ptr("m"), a.ptr("stride")
-	out := []reg.Register{m}
-	for range tileRows - 1 {
-		next := a.GP64()
-		a.LEAQ(operand.Mem{Base: out[len(out)-1], Index: stride, Scale: 4}, next)
-		out = append(out, next)
-	}
-	return out
-}
-
-func mixedDot4(a *asm) {
-	rows, out, x := a.mixedRows(), a.ptr("out"), a.ptr("x")
-	sums := a.zeros(2 * tileRows)
-	a.stream(a.ptr("n"), 2, func(s span) {
-		v := a.read(x, s)
-		for r, row := range rows {
-			for u, w := range a.widen(row, s) {
-				a.fma(sums[2*r+u], v[u], w)
-			}
-		}
-	})
-	for r := range tileRows {
-		v := a.across(a.fold(sums[2*r:2*r+2], a.add), a.add)
-		a.VMOVSD(v.AsX(), operand.Mem{Base: out, Disp: 8 * r})
-	}
-}
-
-func mixedAxpy4(a *asm) {
-	rows, y, w := a.mixedRows(), a.ptr("y"), a.ptr("w")
-	weights := a.vecs(tileRows)
-	for r, v := range weights {
-		a.broadcastAny(v, operand.Mem{Base: w, Disp: 8 * r})
-	}
-	a.stream(a.ptr("n"), 2, func(s span) {
-		v := a.read(y, s)
-		for r, row := range rows {
-			for u, m := range a.widen(row, s) {
-				a.fma(v[u], weights[r], m)
-			}
-		}
-		a.write(y, s, v)
-	})
 }
 
 // at32 is the given vector of float64 lanes after element i of an array of float32.

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
 
 // Four rows of a matrix at once: a vector that is read or written with them is
 // read or written once, not four times.
@@ -10,34 +13,37 @@ func tileKernels() []kernel {
 	return []kernel{
 		{
 			name: "dot4", doc: "writes the products of four rows of m, stride elements apart, with x to out.",
-			sig: "out, m, x *T, n, stride int", emit: dot4,
+			sig:  "out, m, x *T, n, stride int",
+			emit: func(a *asm) { dot4(a, a.size(), a.read) },
 		},
 		{
 			name: "axpy4", doc: "adds the four rows of m, stride elements apart, weighted by w to y.",
-			sig: "y, m, w *T, n, stride int", emit: axpy4,
+			sig:  "y, m, w *T, n, stride int",
+			emit: func(a *asm) { axpy4(a, a.size(), a.read) },
 		},
 	}
 }
 
-// rows returns pointers to four rows.
-func (a *asm) rows() []operand.Mem {
+// rows returns pointers to four rows, whose elements have the given size.
+func (a *asm) rows(size int) []reg.Register {
 	m, stride := a.ptr("m"), a.ptr("stride")
-	out := []operand.Mem{{Base: m}}
+	out := []reg.Register{m}
 	for range tileRows - 1 {
 		next := a.GP64()
-		a.LEAQ(operand.Mem{Base: out[len(out)-1].Base, Index: stride, Scale: uint8(a.size())}, next)
-		out = append(out, operand.Mem{Base: next})
+		a.LEAQ(operand.Mem{Base: out[len(out)-1], Index: stride, Scale: uint8(size)}, next)
+		out = append(out, next)
 	}
 	return out
 }
 
-func dot4(a *asm) {
-	rows, out, x := a.rows(), a.ptr("out"), a.ptr("x")
+// dot4 reads rows, whose elements have the given size, with load.
+func dot4(a *asm, size int, load func(reg.Register, span) []vec) {
+	rows, out, x := a.rows(size), a.ptr("out"), a.ptr("x")
 	sums := a.zeros(2 * tileRows)
 	a.stream(a.ptr("n"), 2, func(s span) {
 		v := a.read(x, s)
 		for r, row := range rows {
-			for u, w := range a.read(row.Base, s) {
+			for u, w := range load(row, s) {
 				a.fma(sums[2*r+u], v[u], w)
 			}
 		}
@@ -49,8 +55,9 @@ func dot4(a *asm) {
 	}
 }
 
-func axpy4(a *asm) {
-	rows, y, w := a.rows(), a.ptr("y"), a.ptr("w")
+// axpy4 reads rows as dot4 does.
+func axpy4(a *asm, size int, load func(reg.Register, span) []vec) {
+	rows, y, w := a.rows(size), a.ptr("y"), a.ptr("w")
 	weights := a.vecs(tileRows)
 	for r, v := range weights {
 		a.broadcastAny(v, operand.Mem{Base: w, Disp: r * a.size()})
@@ -58,7 +65,7 @@ func axpy4(a *asm) {
 	a.stream(a.ptr("n"), 2, func(s span) {
 		v := a.read(y, s)
 		for r, row := range rows {
-			for u, m := range a.read(row.Base, s) {
+			for u, m := range load(row, s) {
 				a.fma(v[u], weights[r], m)
 			}
 		}
