@@ -145,7 +145,7 @@ func (w *walker) mechanism(m Mechanism, times int, s sampling) error {
 	if err != nil {
 		return err
 	}
-	if p == nil {
+	if v := reflect.ValueOf(p); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return bad("%v: Pair returned nil", m)
 	}
 	if comparable {

@@ -73,7 +73,16 @@ func (g Guarantee) Sentence(unit string) string {
 		delta = " + " + FormatUp(g.Delta, 4)
 	}
 	return fmt.Sprintf("For every set S of outputs: P(S | data) ≤ %s · P(S | data with %s)%s.",
-		FormatUp(math.Exp(g.Epsilon), 4), g.Relation.Change(unit), delta)
+		factorUp(g.Epsilon), g.Relation.Change(unit), delta)
+}
+
+// factorUp prints e^ε with four digits, and so many more that e^ε − 1 has two, rounded upwards.
+func factorUp(eps float64) string {
+	digits := 4
+	if over := math.Expm1(eps); over > 0 && over < .01 {
+		digits = min(2-int(math.Floor(math.Log10(over))), 15)
+	}
+	return FormatUp(math.Exp(eps), digits)
 }
 
 // FormatUp prints v ≥ 0 with the given number of significant digits, from 1 to 17, rounded upwards,

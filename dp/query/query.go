@@ -99,12 +99,15 @@ func (s *Session) spend(ctx context.Context, e dp.Event) error {
 	if s.Source == nil {
 		return bad("Session.Source = nil: must be a source of random bits, such as noise.Crypto()")
 	}
+	if err := check.All(in.Epsilon(s.Budget.Epsilon), in.Delta(s.Budget.Delta)); err != nil {
+		return err
+	}
 	next := append(slices.Clone(s.spent), e)
 	g, err := s.cost(ctx, next)
 	if err != nil {
 		return err
 	}
-	if g.Epsilon > s.Budget.Epsilon*(1+1e-12) {
+	if !(g.Epsilon <= s.Budget.Epsilon*(1+1e-12)) {
 		return &OverBudgetError{Event: e, Needs: g, Budget: s.Budget}
 	}
 	s.spent = next

@@ -42,6 +42,12 @@ func TestSession(t *testing.T) {
 	if again, err := s.Spent(ctx); err != nil || again != g {
 		t.Errorf("%v after %v, %v", again, g, err)
 	}
+	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6}, {Epsilon: 1, Delta: math.NaN()}} { // no budget is without limit
+		s := query.Session{Budget: b, Source: noise.Seeded(rand.New(rand.NewPCG(1, 2)))}
+		if _, err := s.Count(ctx, 1, query.Noise{Scale: 4}); !errors.Is(err, dp.ErrParameter) || s.Event() != nil {
+			t.Errorf("%+v: %v, %v", b, err, s.Event())
+		}
+	}
 	if g, err := session(1).Spent(ctx); err != nil || g.Epsilon != 0 {
 		t.Errorf("nothing released: %v, %v", g, err)
 	}

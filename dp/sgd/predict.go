@@ -17,6 +17,9 @@ import (
 // work as they do outside training. Records go some hundred at a time through the device that the network was trained on.
 func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	defer shapes(&err)
+	if net == nil {
+		return nil, bad("Predict: net = nil: must be a trained network")
+	}
 	var w *device.Array
 	for _, p := range net.Params() {
 		w = p.Value

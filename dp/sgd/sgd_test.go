@@ -501,6 +501,9 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("prediction, %s: %v", name, err)
 		}
 	}
+	if _, err := Predict(nil, Pixels(bars(t, 2))); !errors.Is(err, ErrParameter) {
+		t.Errorf("no network: %v", err)
+	}
 	if _, err := Predict(small(), Pixels(bars(t, 2))); !errors.Is(err, ErrParameter) {
 		t.Errorf("prediction before training: %v", err)
 	}

@@ -21,7 +21,7 @@ const lockFile = "coupling-private.lock"
 // files begin with the same names.
 var (
 	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt", "summary.json"}
-	stateFiles = []string{"key", "ledger", "ledger.lock", "checkpoint", ".checkpoint.partial", "published", lockFile}
+	stateFiles = []string{"checkpoint", ".checkpoint.partial", "ledger", "ledger.lock", "key", "published", lockFile}
 )
 
 // folder is OUT.state, locked.
@@ -106,19 +106,26 @@ func (s *folder) open() error {
 func (s *folder) data() string { return filepath.Join(s.dir, "data") }
 
 // key is the key of the seed, or that with which the run began, or a new one, readable by its owner
-// only.
+// only. A run that has lost its ledger cannot go on: nobody knows what it spent.
 func (s *folder) key(seed *uint64) (key release.Key, err error) {
+	_, none := os.Lstat(filepath.Join(s.dir, "ledger"))
+	for _, left := range []string{"checkpoint", "data"} {
+		if _, err := os.Lstat(filepath.Join(s.dir, left)); err == nil && none != nil {
+			return key, fmt.Errorf("%s: %w: it has a %s but no ledger, which lists what was spent: move it away to begin another run, which spends anew", s.dir, release.ErrLedger, left)
+		}
+	}
 	if seed != nil {
 		return release.SeededKey(*seed), nil
 	}
 	path := filepath.Join(s.dir, "key")
 	switch b, err := os.ReadFile(path); {
-	case err == nil && len(b) == len(key):
-		return release.Key(b), nil
-	case err == nil:
-		return key, fmt.Errorf("%s: %d bytes, want the %d of a key: the run cannot go on; remove %s to begin another, which spends anew", path, len(b), len(key), s.dir)
-	case !errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
 		return key, err
+	case len(b) != len(key):
+		return key, fmt.Errorf("%s: %d bytes, want the %d of a key: the run cannot go on; remove %s to begin another, which spends anew", path, len(b), len(key), s.dir)
+	case none == nil: // without a ledger nothing was released with the key, and another is as good
+		return release.Key(b), nil
 	}
 	if key, err = release.NewKey(); err != nil {
 		return key, err

@@ -3,6 +3,7 @@
 package synth_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -445,6 +446,63 @@ func TestKeyIsKept(t *testing.T) {
 	if _, err := publish(t, p); err != nil {
 		t.Errorf("with its key: %v", err)
 	}
+}
+
+// A run whose ledger is lost does not go on, and no other begins in its folder; a key by itself, with which nothing was released, is not used.
+func TestLostLedger(t *testing.T) {
+	for _, left := range []string{"checkpoint", "data", "key"} {
+		out := filepath.Join(t.TempDir(), "out")
+		if err := os.Mkdir(out+".state", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		killed(t, "unseeded", out)
+		key := filepath.Join(out+".state", "key")
+		before, err := os.ReadFile(key)
+		if err := errors.Join(err, os.Remove(filepath.Join(out+".state", "ledger")), os.RemoveAll(filepath.Join(out+".state", "checkpoint"))); err != nil {
+			t.Fatal(err)
+		}
+		p := of(out, 1)
+		p.Seed = nil
+		if left == "key" {
+			p.Count = 0 // refused before the folder is opened
+			if _, err := publish(t, p); !errors.Is(err, synth.ErrParameter) {
+				t.Error(err)
+			}
+			p.Count, p.Method = 10, lookAtKey{p.Method, func(k release.Key) {
+				if bytes.Equal(k[:], before) {
+					t.Error("a key whose ledger is gone is used again")
+				}
+			}}
+			if _, err := publish(t, p); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if err := os.Mkdir(filepath.Join(out+".state", left), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := publish(t, p); !errors.Is(err, release.ErrLedger) {
+			t.Errorf("%s without a ledger: %v", left, err)
+		}
+		if after, err := os.ReadFile(key); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("the key was touched: %v", err)
+		}
+	}
+}
+
+// lookAtKey shows the key of a training.
+type lookAtKey struct {
+	synth.Method
+	look func(release.Key)
+}
+
+func (m lookAtKey) WithNoise(sigma float64) synth.Method {
+	return lookAtKey{m.Method.WithNoise(sigma), m.look}
+}
+
+func (m lookAtKey) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+	m.look(r.Key)
+	return m.Method.Train(ctx, dev, images, r)
 }
 
 // While a process is stopped in the middle of writing, no other one publishes in its place, at its ε or another; when it goes on, its
