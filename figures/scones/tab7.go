@@ -41,7 +41,7 @@ func Tab7() lab.Study[MomentsParams, MomentsOut] {
 			lab.Full:  "R⁷⁸⁴ in closed form, 64 chains run to check it; in 32 axes quadratic potentials and networks of 4 × 256, 8000 steps, at the paper's λ and 0.01, 10,000 samples",
 			lab.Paper: "R⁷⁸⁴ in closed form, 1000 chains run to check it; quadratic potentials and networks of 4 × 2048 at the paper's λ and 0.01, 5000 steps, 10,000 samples",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 80, lab.Full: 1500},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 32, lab.Full: 1500},
 		Experiment: momentsOf,
 		Grid:       momentsGrid,
 		Also:       []lab.Cells{momentsNets},
