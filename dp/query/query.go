@@ -231,8 +231,8 @@ func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta flo
 	if err := in.Positive("scale", scale); err != nil {
 		return nil, err
 	}
-	if !(delta > 0 && delta < 1) {
-		return nil, bad("delta = %v: must be in (0, 1)", delta)
+	if !(delta > 0 && delta <= s.Budget.Delta) {
+		return nil, bad("delta = %v: must be positive, and at most the budget's %v", delta, s.Budget.Delta)
 	}
 	counts := map[string]float64{}
 	for _, k := range of {

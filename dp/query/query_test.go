@@ -48,6 +48,9 @@ func TestSession(t *testing.T) {
 			t.Errorf("%+v: %v, %v", b, err, s.Event())
 		}
 	}
+	if _, err := session(1).UnknownKeys(ctx, []string{"a"}, 4, 1e-3); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("a delta above the budget's: %v", err)
+	}
 	if g, err := session(1).Spent(ctx); err != nil || g.Epsilon != 0 {
 		t.Errorf("nothing released: %v, %v", g, err)
 	}
