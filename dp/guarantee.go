@@ -76,13 +76,14 @@ func (g Guarantee) Sentence(unit string) string {
 		factorUp(g.Epsilon), g.Relation.Change(unit), delta)
 }
 
-// factorUp prints e^ε with four digits, and so many more that e^ε − 1 has two, rounded upwards.
+// factorUp prints e^ε rounded upwards, with four digits, or so many, up to twelve, that e^ε − 1 has two.
 func factorUp(eps float64) string {
-	digits := 4
+	factor, digits := math.Exp(eps), 4
 	if over := math.Expm1(eps); over > 0 && over < .01 {
-		digits = min(2-int(math.Floor(math.Log10(over))), 15)
+		digits = min(2-int(math.Floor(math.Log10(over))), 12)
+		factor *= 1 + 2e-13 // more than FormatUp forgives, which would be a part of so small an ε
 	}
-	return FormatUp(math.Exp(eps), digits)
+	return FormatUp(factor, digits)
 }
 
 // FormatUp prints v ≥ 0 with the given number of significant digits, from 1 to 17, rounded upwards,

@@ -59,7 +59,7 @@ func TestSentence(t *testing.T) {
 			t.Errorf("%v:\n%s\nwant\n%s", c.relation, got, want)
 		}
 	}
-	for eps, want := range map[float64]string{0: "≤ 1 ·", .001: "≤ 1.0011 ·", 2.7e-12: "≤ 1.0000000000027 ·", 1e-300: "≤ 1 ·", .5: "≤ 1.649 ·"} {
+	for eps, want := range map[float64]string{0: "≤ 1 ·", .001: "≤ 1.0011 ·", 1.05e-12: "≤ 1.00000000001 ·", 1e-300: "≤ 1.00000000001 ·", .5: "≤ 1.649 ·"} {
 		if s := (Guarantee{Kind: Exact, Epsilon: eps}).Sentence("image"); !strings.Contains(s, want) {
 			t.Errorf("ε = %g: %s, want %s", eps, s, want)
 		}

@@ -53,7 +53,7 @@ func claimPrinted(v view) (out []lab.Claim) {
 		}
 		if m.Name == asPrinted {
 			joint := lab.Claim{What: what + ": ε that holds (" + c.Value.Kind + ") over the one as published", Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published, Relation: lab.AtLeast, Want: 2,
-				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more; that one is by Rényi divergences, which alone add up to a third", Null: asClaimed}
+				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more; less than √n is asked, since the two are bounded in different ways", Null: asClaimed}
 			out = append(out, joint)
 		}
 	}
