@@ -48,6 +48,15 @@ type Guarantee struct {
 	Relation   Relation
 	// Inserted and Removed are the split at which the worst is attained.
 	Inserted, Removed int
+
+	about *subject // nil if no accountant of this package computed it
+}
+
+// subject is what was accounted for, and by what.
+type subject struct {
+	by       Accountant
+	event    Event
+	relation Relation
 }
 
 // nothing is the result beside an error.
@@ -104,6 +113,31 @@ func FormatUp(v float64, digits int) string {
 	return strconv.FormatFloat(up, 'g', digits, 64)
 }
 
+// Profile returns the privacy profile of the event that g was computed for: upper bounds of δ at an odd number of values of ε,
+// from 0 to twice g's, of which asked is the index. They are within a hundredth where the accountant allows it, so that
+// each takes milliseconds. A guarantee that was put together by hand has no event: ErrParameter.
+func (g Guarantee) Profile(ctx context.Context, points int) (eps, delta []float64, asked int, err error) {
+	if g.about == nil || points < 3 || points%2 == 0 {
+		return nil, nil, 0, bad("profile of %d points: must be odd and ≥ 3, of a guarantee that was computed", points)
+	}
+	by := g.about.by
+	if by == Accountant(Best{}) {
+		by = Best{Width: .01}
+	}
+	middle, scale := points/2, .5
+	if g.Epsilon > 0 {
+		asked, scale = middle, g.Epsilon
+	}
+	for k := range points {
+		at, err := DeltaBy(ctx, by, g.about.event, g.about.relation, scale*(float64(k)/float64(middle)))
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		eps, delta = append(eps, at.Epsilon), append(delta, at.Delta)
+	}
+	return eps, delta, asked, nil
+}
+
 // Accountant bounds ε and δ of a composition of dominating pairs: see pair.Accountant.
 type Accountant = pair.Accountant
 
@@ -145,7 +179,7 @@ func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Qu
 		return nothing(), pair.Answer{}, err
 	}
 	g := s.g
-	g.Relation, g.Kind = r, UpperBound
+	g.Relation, g.Kind, g.about = r, UpperBound, &subject{a, e, r}
 	if s.v-g.Lower <= exactWidth*s.v {
 		g.Kind = Exact
 	}

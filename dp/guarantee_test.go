@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -82,5 +83,33 @@ func TestNoGuarantee(t *testing.T) {
 	}
 	if _, g, err := MinNoise(t.Context(), Budget{Epsilon: 1, Delta: 2}, nil); err == nil || g.Kind != None || !math.IsNaN(g.Epsilon) {
 		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// The profile of a guarantee falls, passes through the point that was asked for, and is an upper bound of δ there; one that was put
+// together by hand has none.
+func TestProfile(t *testing.T) {
+	for _, e := range []Event{Laplace{Scale: 1}, Repeat{Times: 1000, Event: Poisson{Rate: .01, Event: Gaussian{NoiseMultiplier: 1}}}} {
+		for _, delta := range []float64{0, 1e-6, .9999} {
+			g, err := Epsilon(e, Relation{}, delta)
+			if err != nil { // a Gaussian at δ = 0
+				continue
+			}
+			eps, d, asked, err := g.Profile(t.Context(), 11)
+			if err != nil || len(eps) != 11 || eps[asked] != g.Epsilon || d[asked] > 1.01*delta {
+				t.Errorf("%v: ε %v, δ %v, asked %d, %v", g, eps, d, asked, err)
+			}
+			for k := range d[1:] {
+				if d[k+1] > d[k] || eps[k+1] <= eps[k] {
+					t.Errorf("%v: δ rises or ε falls at %g", g, eps[k])
+				}
+			}
+			if exact, err := Delta(e, Relation{}, eps[1]); err != nil || d[1] < exact.Lower {
+				t.Errorf("%v: δ = %g at ε = %g is below %v, %v", g, d[1], eps[1], exact, err)
+			}
+		}
+	}
+	if _, _, _, err := (Guarantee{Epsilon: 1, Kind: Exact}).Profile(t.Context(), 11); !errors.Is(err, ErrParameter) {
+		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package dp
 
 import (
 	"fmt"
-	"math"
 
 	"coupling/dp/internal/check"
 	"coupling/dp/pair"
@@ -164,19 +163,14 @@ func indistinguishable(m Mechanism, b Batch, eps, delta float64) (pair.Pair, err
 
 // Pair returns a pair known by its moments alone.
 func (e ZCDP) Pair(b Batch) (pair.Pair, error) {
-	if !(e.Rho >= 0) || math.IsInf(e.Rho, 0) {
-		return nil, bad("rho = %v: must be at least 0 and finite", e.Rho)
-	}
-	if !b.Sampled() {
-		d := float64(b.Distance())
-		return pair.Concentrated(e.Rho * d * d)
-	}
-	if b.sampling.kind != poisson || b.total != 1 {
-		return nil, b.Refuse(e, "a sample of a mechanism known by its moments, but a Poisson sample of which one record differs")
-	}
 	p, err := pair.Concentrated(e.Rho)
-	if err != nil {
-		return nil, err
+	switch d := float64(b.Distance()); {
+	case err != nil:
+		return named(e, nil, err)
+	case !b.Sampled():
+		return pair.Concentrated(e.Rho * d * d)
+	case b.sampling.kind != poisson || b.total != 1:
+		return nil, b.Refuse(e, "a sample of a mechanism known by its moments, but a Poisson sample of which one record differs")
 	}
 	return pair.SampledMoments(p, b.sampling.rate)
 }

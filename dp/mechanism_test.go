@@ -259,10 +259,14 @@ func TestLargeGroup(t *testing.T) {
 	if err != nil || g.Kind != dp.Exact || g.Removed != 1000 || g.Epsilon < removal.Epsilon || g.Epsilon > removal.Epsilon*(1+1e-9) {
 		t.Errorf("%v, removal alone %v, %v", g, removal, err)
 	}
-	// Where distributions would be needed for each split, it is refused.
+	// Where distributions are needed for each split, some splits are bounded together.
 	e = dp.Repeat{Times: 10, Event: dp.Poisson{Rate: .001, Event: dp.Laplace{Scale: 500}}}
-	if g, err := dp.Epsilon(e, dp.Relation{Group: 5000}, 1e-6); !errors.Is(err, dp.ErrParameter) {
-		t.Errorf("%v, %v", g, err)
+	if g, err = dp.Epsilon(e, dp.Relation{Group: 1000}, 1e-6); err != nil {
+		t.Fatal(err)
+	}
+	removal, err = dp.Epsilon(e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
+	if err != nil || g.Lower < removal.Lower*(1-1e-9) || g.Epsilon < removal.Epsilon || g.Epsilon > removal.Epsilon*1.15 || g.Kind != dp.UpperBound {
+		t.Errorf("%v, removal alone %v, %v", g, removal, err)
 	}
 	if testing.Short() {
 		return

@@ -1,13 +1,17 @@
 package dp_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -84,4 +88,96 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	t.Log(slices.Sorted(maps.Keys(methods)))
+}
+
+// change adds a file of testdata/places, or inserts text before the one spot that has another.
+type change struct{ file, from, before, insert, importing string }
+
+// overlay writes the argument of go build -overlay with the changes.
+func overlay(t *testing.T, changes ...change) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, replace := t.TempDir(), map[string]string{}
+	for i, c := range changes {
+		target := filepath.Join(root, c.file)
+		if c.from != "" {
+			replace[target] = filepath.Join(root, "dp", "testdata", "places", c.from)
+			continue
+		}
+		content, err := os.ReadFile(cmp.Or(replace[target], target))
+		if err != nil || strings.Count(string(content), c.before) != 1 {
+			t.Fatalf("%s: %q is there %d times, %v", c.file, c.before, strings.Count(string(content), c.before), err)
+		}
+		text := strings.Replace(string(content), c.before, c.insert+c.before, 1)
+		if c.importing != "" {
+			text = strings.Replace(text, "import (\n", "import (\n\t"+strconv.Quote(c.importing)+"\n", 1)
+		}
+		replace[target] = filepath.Join(folder, strconv.Itoa(i)+".go")
+		if err := os.WriteFile(replace[target], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(folder, "overlay.json")
+	content, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A mechanism is added to a copy of the sources in four places, and an accountant in three. With these alone the accountants, the best one
+// among them, and the command know them; if a further place becomes necessary, this fails.
+func TestAddInPlaces(t *testing.T) {
+	const command = "lab/cmd/coupling/privacy.go"
+	mechanism := []change{ // a type and its two methods, and a row
+		{file: "dp/vote.go", from: "vote.txt"},
+		{file: command, before: "\t\t\"gaussian\":", insert: "\t\t\"vote\": func(noise float64) dp.Event { return dp.Vote{Choices: 3, Scale: noise} },\n"},
+	}
+	accountant := []change{ // a package and two rows
+		{file: "dp/hoeffding/hoeffding.go", from: "hoeffding.txt"},
+		{file: "dp/best/best.go", before: "\tif by := q.Like.By;", insert: "\tlist = append(list, stage{hoeffding.Accountant{}, q})\n", importing: "coupling/dp/hoeffding"},
+		{file: command, before: "\t\t\"rdp\":", insert: "\t\t\"hoeffding\": hoeffding.Accountant{},\n", importing: "coupling/dp/hoeffding"},
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("testdata", "places", "vote.txt"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Decls) - 1 + len(mechanism) - 1; n > 4 || len(accountant) > 3 { // less the import, and the file
+		t.Errorf("a mechanism in %d places, an accountant in %d", n, len(accountant))
+	}
+	path := overlay(t, append(append(mechanism, accountant...), change{file: "dp/dptest/added_test.go", from: "added_test.go"})...)
+	run := func(name string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = ".."
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	if out := run("go", "test", "-vet=off", "-v", "-overlay", path, "-run", "TestAdded", "./dp/dptest"); strings.Count(out, "\n--- PASS: TestAdded") != 2 {
+		t.Errorf("of the two tests of what was added:\n%s", out)
+	}
+	if testing.Short() { // the command takes long to build
+		return
+	}
+	binary := filepath.Join(t.TempDir(), "coupling")
+	run("go", "build", "-overlay", path, "-o", binary, "./lab/cmd/coupling")
+	for args, want := range map[string]string{
+		"epsilon --mechanism vote --noise 2 --steps 3 --delta 0":                                   "ε = 1.5 ",
+		"epsilon --mechanism vote --noise 2 --rate .1 --group 2 --steps 9 --delta 1e-6":            "ε = ",
+		"epsilon --mechanism rr --steps 100 --delta 1e-6 --accountant hoeffding":                   "by the hoeffding accountant",
+		"calibrate --mechanism vote --rate .1 --steps 9 --eps 1 --delta 1e-6":                      "noise = ",
+		"calibrate --find steps --mechanism vote --noise 99 --eps 1 --delta 1e-6 --accountant rdp": "steps = ",
+	} {
+		if out := run(binary, strings.Fields(args)...); !strings.Contains(out, want) {
+			t.Errorf("%s: want %q:\n%s", args, want, out)
+		}
+	}
 }

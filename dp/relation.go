@@ -127,9 +127,7 @@ func halved(spans []span) (out []span) {
 func (s span) singles() []span {
 	var out []span
 	for k := s.most; k >= s.least; k-- {
-		one := s
-		one.least, one.most = k, k
-		out = append(out, one)
+		out = append(out, span{s.total, k, k})
 	}
 	return out
 }

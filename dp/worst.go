@@ -28,7 +28,7 @@ type search struct {
 
 const (
 	// firstSpans is the number of spans into which the splits are cut first, and maxSpans how many
-	// are compared, in some milliseconds each.
+	// are compared where that takes milliseconds each; elsewhere large groups have fewer.
 	firstSpans = 32
 	maxSpans   = 512
 )
@@ -57,8 +57,7 @@ func (s *search) worst(ctx context.Context) error {
 	if err := asked(s.q.At); err != nil {
 		return err
 	}
-	one := all
-	one.least = all.most
+	one := span{all.total, all.most, all.most}
 	b, directed, err := branch(s.event, s.relation, one)
 	if err != nil {
 		return err
@@ -68,22 +67,23 @@ func (s *search) worst(ctx context.Context) error {
 	if err := s.ask(ctx, one, b); err != nil || all.single() || !directed {
 		return err
 	}
-	quick := s.first.Order > 0 || s.first.By == (closed.Accountant{}).Name() // contours and closed forms take milliseconds
-	if s.relation.size() > maxSpans && !quick {
-		return bad("group = %d: must be at most %d where %s answers; Removal and Insertion alone may be larger", s.relation.size(), maxSpans, s.first.By)
-	}
 	return s.others(ctx, span{all.total, all.least, all.most - 1})
 }
 
 // others evaluates the other branches.
 func (s *search) others(ctx context.Context, rest span) error {
-	live := []span{rest}
-	for len(live) < firstSpans && slices.ContainsFunc(live, func(k span) bool { return !k.single() }) {
+	live, first, most := []span{rest}, firstSpans, maxSpans
+	if s.first.Order == 0 && s.first.By != (closed.Accountant{}).Name() { // neither a contour nor a closed form
+		if most = maxSpans / 4 * 256 * 256 / (s.relation.size() * s.relation.size()); most < firstSpans { // a larger group takes longer
+			first = firstSpans / 4
+		}
+	}
+	for len(live) < first && slices.ContainsFunc(live, func(k span) bool { return !k.single() }) {
 		live = halved(live)
 	}
 	for seen := 0; len(live) > 0; {
 		seen += len(live)
-		left, err := s.pass(ctx, live, seen+2*len(live) > maxSpans)
+		left, err := s.pass(ctx, live, seen+2*len(live) > most)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/noise"
 )
 
@@ -52,10 +53,7 @@ type Node struct {
 // NewNode returns a node that answers by rules. Errors: rules or a spec out of range.
 func NewNode(spec Spec, rules ADMM) (*Node, error) {
 	rules = rules.Filled()
-	if err := rules.Check(); err != nil {
-		return nil, err
-	}
-	if err := spec.check(rules); err != nil {
+	if err := check.All(rules.Check(), spec.check(rules)); err != nil {
 		return nil, err
 	}
 	d := len(spec.Neighbours)

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/dp/admm/account"
+	"coupling/dp/internal/check"
 )
 
 // Private says how Algorithm 2 protects the utility parameters of nodes.
@@ -114,10 +115,7 @@ func (a ADMM) SolveProtected(ctx context.Context, p Problem, specs []Spec) (*Res
 	if a.Rounds < 1 {
 		return nil, bad("Rounds = %d: must be at least 1", a.Rounds)
 	}
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	if err := CanAfford(specs, a.Rounds); err != nil {
+	if err := check.All(p.Check(), CanAfford(specs, a.Rounds)); err != nil {
 		return nil, err
 	}
 	return a.run(ctx, p.Graph, specs)

@@ -1,7 +1,6 @@
 package admm
 
 import (
-	"math"
 	"slices"
 )
 
@@ -9,13 +8,10 @@ import (
 type Bounds struct{ Min, Max float64 }
 
 func (b Bounds) check() error {
-	if !(b.Min >= 0) || math.IsInf(b.Min, 0) {
-		return bad("Min = %v: must be at least 0 and finite", b.Min)
+	if err := in.NotNegative("Min", b.Min); err != nil || b.Max >= b.Min {
+		return err
 	}
-	if !(b.Max >= b.Min) {
-		return bad("Max = %v: must be at least Min = %v", b.Max, b.Min)
-	}
-	return nil
+	return bad("Max = %v: must be at least Min = %v", b.Max, b.Min)
 }
 
 // Project writes to dst the point of {v ≥ 0, Min ≤ Σv ≤ Max} that is nearest to c, v = max(c − τ, 0), in O(d log d): after

@@ -1,9 +1,11 @@
 package admm
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/internal/root"
 )
 
@@ -89,13 +91,7 @@ func checkUtility(u Utility) error {
 	default:
 		return checkOther(u)
 	}
-	if !(a >= 0) || math.IsInf(a, 0) {
-		return bad("%T.A = %v: must be at least 0 and finite", u, a)
-	}
-	if !(b > 0) || math.IsInf(b, 0) {
-		return bad("%T.B = %v: must be positive and finite", u, b)
-	}
-	return nil
+	return check.All(in.NotNegative(fmt.Sprintf("%T.A", u), a), in.Positive(fmt.Sprintf("%T.B", u), b))
 }
 
 func checkOther(u Utility) error {

@@ -19,13 +19,8 @@ var bad = check.In("best").Bad
 // FirstOf tries accountants in turn and takes the first answer.
 type FirstOf []pair.Accountant
 
-// Name is that of the first.
-func (f FirstOf) Name() string {
-	if len(f) == 0 {
-		return "none"
-	}
-	return f[0].Name()
-}
+// Name is "first of several"; an answer has the name of the accountant that gave it.
+func (FirstOf) Name() string { return "first of several" }
 
 // Bound returns the first answer, or all errors.
 func (f FirstOf) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {

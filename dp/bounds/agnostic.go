@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
 )
@@ -98,11 +99,8 @@ const (
 // self-consistent version): it is smaller for large α and may be larger for small ones. SSKG draw both in Figures 3 and 7. base is
 // the pair of the unsampled mechanism under substitution, in the worse of its two directions. The result is rounded up.
 func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
-	if err := in.Subset(n, size); err != nil {
+	if err := check.All(in.Subset(n, size), in.Order(float64(alpha))); err != nil {
 		return 0, err
-	}
-	if alpha < 2 {
-		return 0, bad("alpha = %d: must be an integer of at least 2", alpha)
 	}
 	logGamma := math.Log(float64(n)) - math.Log(float64(size))
 	pure := base.Support().Max
@@ -149,13 +147,7 @@ func logVajda(p pair.Pair, j float64) (float64, error) {
 //
 // with (P_k, Q) the unsampled mechanism at distance k. It is the larger of the two directions, rounded up.
 func AgnosticGroupRDP(mechanism dp.Event, rate float64, group int, alpha float64) (float64, error) {
-	if err := in.Rate(rate); err != nil {
-		return 0, err
-	}
-	if group < 1 {
-		return 0, bad("group = %d: must be at least 1", group)
-	}
-	if err := in.Order(alpha); err != nil {
+	if err := check.All(in.Rate(rate), in.Positive("group", float64(group)), in.Order(alpha)); err != nil {
 		return 0, err
 	}
 	weights := pair.Binomial(group, rate)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 )
 
@@ -69,10 +70,7 @@ func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
 //
 //	ρ(α) = log[f^α θ^(1−α) + (1−f)^α (1−θ)^(1−α)]/(α−1),   f = (1−w)θ + w(1−θ), w = n/size.
 func ResponseWOR(truth float64, n, size int, alpha float64) (float64, error) {
-	if err := in.Subset(n, size); err != nil {
-		return 0, err
-	}
-	if err := in.Order(alpha); err != nil {
+	if err := check.All(in.Subset(n, size), in.Order(alpha)); err != nil {
 		return 0, err
 	}
 	p, err := pair.RandomizedResponse(truth, float64(n)/float64(size), 0)

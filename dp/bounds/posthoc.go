@@ -3,6 +3,7 @@ package bounds
 import (
 	"math"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
 )
 
@@ -20,10 +21,7 @@ import (
 // composed for the group of K, and so pay for the group twice; pass that profile to draw the figure
 // as published.
 func PostHocDelta(logDelta func(eps float64) float64, group int, eps float64) (float64, error) {
-	if group < 1 {
-		return 0, bad("group = %d: must be at least 1", group)
-	}
-	if err := in.Epsilon(eps); err != nil {
+	if err := check.All(in.Positive("group", float64(group)), in.Epsilon(eps)); err != nil {
 		return 0, err
 	}
 	step := eps / float64(group)

@@ -15,50 +15,30 @@ type answer struct {
 	epsKnown   bool // eps was computed from delta, else delta from eps
 }
 
+// knownAnswers asks for the δ that is known, and for the ε of each δ. The answers are good to 1e-11 and 1e-9.
 func (s Subject) knownAnswers(t *testing.T) {
 	for _, a := range answers(t) {
-		if a.epsKnown {
-			s.checkEpsilon(t, a)
-		} else {
-			s.checkDelta(t, a)
+		if !a.epsKnown {
+			s.holds(t, a, pair.DeltaAt(a.eps), a.delta, 1e-11, 1e-300)
+		}
+		if a.delta > 0 {
+			s.holds(t, a, pair.EpsilonAt(a.delta), a.eps, 1e-9, 1e-12)
 		}
 	}
 }
 
-func (s Subject) checkEpsilon(t *testing.T, a answer) {
+// holds asks a question whose answer is known up to a relative and an absolute error.
+func (s Subject) holds(t *testing.T, a answer, q pair.Question, want, relative, absolute float64) {
 	t.Helper()
-	got, err := s.epsilon(a.steps, a.delta)
+	got, err := s.ask(a.steps, q)
 	if s.refused(t, a.steps, err) {
 		return
 	}
-	// The answers are good to 1e-9 and more.
-	if !(got.Upper >= a.eps*(1-1e-9)) || !(got.Lower <= a.eps*(1+1e-9)) {
-		t.Errorf("%s: ε at δ = %g in [%.12g, %.12g]: must hold %.12g", a.name, a.delta, got.Lower, got.Upper, a.eps)
+	if room := want*relative + absolute; !(got.Upper >= want-room) || !(got.Lower <= want+room) {
+		t.Errorf("%s: %+v in [%.12g, %.12g]: must hold %.12g", a.name, q, got.Lower, got.Upper, want)
 	}
-	if s.RelWidth > 0 && got.Upper-got.Lower > s.RelWidth*got.Upper {
+	if a.epsKnown && s.RelWidth > 0 && got.Upper-got.Lower > s.RelWidth*got.Upper {
 		t.Errorf("%s: [%.12g, %.12g] is wider than %g", a.name, got.Lower, got.Upper, s.RelWidth)
-	}
-}
-
-func (s Subject) checkDelta(t *testing.T, a answer) {
-	t.Helper()
-	got, err := s.delta(a.steps, a.eps)
-	if s.refused(t, a.steps, err) {
-		return
-	}
-	if !(got.Upper >= a.delta*(1-1e-11)) || !(got.Lower <= a.delta*(1+1e-11)+1e-300) {
-		t.Errorf("%s: δ(%g) in [%.12g, %.12g]: must hold %.12g", a.name, a.eps, got.Lower, got.Upper, a.delta)
-	}
-	if a.delta == 0 {
-		return
-	}
-	// And back: the ε of that δ.
-	e, err := s.epsilon(a.steps, a.delta)
-	if s.refused(t, a.steps, err) {
-		return
-	}
-	if !(e.Upper >= a.eps*(1-1e-9)-1e-12) {
-		t.Errorf("%s: ε at δ = %g in [%.12g, %.12g]: must hold %.12g", a.name, a.delta, e.Lower, e.Upper, a.eps)
 	}
 }
 

@@ -37,12 +37,8 @@ func Run(t *testing.T, s Subject) {
 	t.Run("Extremes", func(t *testing.T) { s.extremes(t) })
 }
 
-func (s Subject) epsilon(steps []pair.Step, delta float64) (pair.Answer, error) {
-	return s.Accountant.Bound(context.Background(), steps, pair.EpsilonAt(delta))
-}
-
-func (s Subject) delta(steps []pair.Step, eps float64) (pair.Answer, error) {
-	return s.Accountant.Bound(context.Background(), steps, pair.DeltaAt(eps))
+func (s Subject) ask(steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	return s.Accountant.Bound(context.Background(), steps, q)
 }
 
 func (s Subject) tol() float64 { return cmp.Or(s.RelTol, 1e-9) }
@@ -102,7 +98,7 @@ func (s Subject) unbounded(t *testing.T) {
 		delta float64
 	}{{leaky, 0.05}, {leaky, 0}, {gaussian(t, 1, 1, 0, 1), 0}} {
 		for _, times := range []int{1, 7} {
-			v, err := s.epsilon([]pair.Step{{Pair: c.p, Times: times}}, c.delta)
+			v, err := s.ask([]pair.Step{{Pair: c.p, Times: times}}, pair.EpsilonAt(c.delta))
 			if !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) {
 				t.Errorf("%d × %v at δ = %v: %v, %v; want dp.ErrUnbounded or dp.ErrNotApplicable", times, c.p, c.delta, v, err)
 			}
@@ -115,7 +111,7 @@ func (s Subject) laws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := drawSteps(t)
 		delta := math.Exp(rapid.Float64Range(-30, -1).Draw(t, "log delta"))
-		e, err := s.epsilon(steps, delta)
+		e, err := s.ask(steps, pair.EpsilonAt(delta))
 		if err != nil {
 			if s.Answers == nil || s.Answers(steps) {
 				if !errors.Is(err, dp.ErrUnbounded) {
@@ -128,20 +124,20 @@ func (s Subject) laws(t *testing.T) {
 			t.Fatalf("Epsilon: %v", e)
 		}
 		// At ε the δ must not exceed delta, by the accountant's own word.
-		d, err := s.delta(steps, e.Upper)
+		d, err := s.ask(steps, pair.DeltaAt(e.Upper))
 		if err != nil || math.IsNaN(d.Upper) || d.Lower > d.Upper || d.Lower > delta*(1+s.tol()) {
 			t.Fatalf("Delta at %v: %v, %v; want at most %v", e.Upper, d, err, delta)
 		}
 		// Smaller δ, larger ε; δ falls with ε.
-		if e2, err := s.epsilon(steps, delta/3); err == nil && e2.Upper < e.Lower {
+		if e2, err := s.ask(steps, pair.EpsilonAt(delta/3)); err == nil && e2.Upper < e.Lower {
 			t.Fatalf("ε falls from %v to %v as δ falls to a third", e, e2)
 		}
-		if d2, err := s.delta(steps, e.Upper+0.5); err == nil && d2.Lower > d.Upper {
+		if d2, err := s.ask(steps, pair.DeltaAt(e.Upper+0.5)); err == nil && d2.Lower > d.Upper {
 			t.Fatalf("δ rises from %v to %v with ε", d, d2)
 		}
 		// Order, and writing T as two steps, change nothing beyond the enclosures.
 		other := reorder(steps)
-		o, err := s.epsilon(other, delta)
+		o, err := s.ask(other, pair.EpsilonAt(delta))
 		if err != nil && s.Answers != nil && !s.Answers(other) {
 			return
 		}
@@ -150,7 +146,7 @@ func (s Subject) laws(t *testing.T) {
 		}
 		// One more step never helps.
 		more := append(append([]pair.Step{}, steps...), pair.Step{Pair: steps[0].Pair, Times: 1})
-		if m, err := s.epsilon(more, delta); err == nil && m.Upper < e.Lower {
+		if m, err := s.ask(more, pair.EpsilonAt(delta)); err == nil && m.Upper < e.Lower {
 			t.Fatalf("one more step: ε falls from %v to %v", e, m)
 		}
 	})
@@ -178,11 +174,11 @@ func (s Subject) swap(t *testing.T) {
 		{{Pair: gaussian(t, 2, 0.05, 1, 1), Times: 100}}, {{Pair: gaussian(t, 2, 1, 0, 1), Times: 10}}, {{Pair: response(t, 0.7, 1), Times: 30}},
 	} {
 		back := []pair.Step{{Pair: steps[0].Pair.Swap(), Times: steps[0].Times}}
-		a, err := s.epsilon(steps, 1e-6)
+		a, err := s.ask(steps, pair.EpsilonAt(1e-6))
 		if s.refused(t, steps, err) {
 			continue
 		}
-		b, err := s.epsilon(back, 1e-6)
+		b, err := s.ask(back, pair.EpsilonAt(1e-6))
 		if s.refused(t, back, err) {
 			continue
 		}

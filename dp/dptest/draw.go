@@ -62,7 +62,7 @@ func (s Subject) extreme(t *testing.T, sigma, rate float64, times int, delta flo
 	t.Helper()
 	p := gaussian(t, sigma, rate, 0, 1)
 	start := time.Now()
-	got, err := s.epsilon([]pair.Step{{Pair: p, Times: times}}, delta)
+	got, err := s.ask([]pair.Step{{Pair: p, Times: times}}, pair.EpsilonAt(delta))
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("σ=%g r=%g T=%d δ=%g: took %v", sigma, rate, times, delta, took)
 	}

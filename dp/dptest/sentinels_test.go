@@ -60,6 +60,10 @@ func TestSentinels(t *testing.T) {
 			t.Errorf("%s: %v", a.Name(), err)
 		}
 	}
+	// If one accountant has found that there is no bound, only that is said.
+	if err := bound(dp.Best{}, leaky, .05); !errors.Is(err, dp.ErrUnbounded) || !errors.Is(err, dp.ErrNotApplicable) || !strings.HasSuffix(err.Error(), dp.ErrUnbounded.Error()) || strings.Contains(err.Error(), ";") {
+		t.Errorf("no bound: %v", err)
+	}
 	if _, err := dp.Branches(dp.WithReplacement{Batch: 2, Size: 9, Event: dp.ZCDP{Rho: 1}}, dp.Relation{}); !errors.Is(err, dp.ErrNoPair) || !errors.Is(err, pair.ErrNoPair) {
 		t.Errorf("no pair: %v", err)
 	}

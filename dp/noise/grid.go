@@ -24,15 +24,7 @@ func (g Grid) Limit() float64 { return inputSteps * g.Step }
 // by x are at most ⌈x/Step⌉ steps apart afterwards. Errors: a step that is not a power of two in [2^-960, 2^960],
 // values that are not finite.
 func (g Grid) Round(values []float64) ([]float64, error) {
-	steps, err := g.steps(values)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(steps))
-	for i, k := range steps {
-		out[i] = float64(k) * g.Step
-	}
-	return out, nil
+	return g.add(values, func() (int64, error) { return 0, nil })
 }
 
 // steps returns rounded values in units of the step.
@@ -89,6 +81,11 @@ func release(src Source, g Grid, values []float64, draw func() (int64, error)) (
 	if src == nil {
 		return nil, failed("src = nil")
 	}
+	return g.add(values, draw)
+}
+
+// add is the rounded values with so many steps added to each.
+func (g Grid) add(values []float64, draw func() (int64, error)) ([]float64, error) {
 	steps, err := g.steps(values)
 	if err != nil {
 		return nil, err

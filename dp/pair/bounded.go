@@ -125,8 +125,8 @@ type Moments struct {
 
 // Concentrated returns the pair of ρ-zero-concentrated differential privacy: D_α ≤ ρα (Bun, Steinke 2016).
 func Concentrated(rho float64) (*Moments, error) {
-	if !(rho >= 0) || math.IsInf(rho, 0) {
-		return nil, bad("rho = %v: must be at least 0 and finite", rho)
+	if err := in.NotNegative("rho", rho); err != nil {
+		return nil, err
 	}
 	return &Moments{fmt.Sprintf("concentrated, ρ = %g", rho), func(alpha float64) float64 { return rho * alpha * (alpha - 1) }}, nil
 }

@@ -108,6 +108,19 @@ func (d *Discrete) Points() []Atom {
 	return out
 }
 
+// Finite returns the pair given that the loss is not +Inf, and the probability that it is.
+func (d *Discrete) Finite() (*Discrete, float64) {
+	lost := min(d.Support().Infinite(), 1) // which is rounded up
+	if lost == 0 || lost == 1 {
+		return d, lost
+	}
+	pts := make([]point, len(d.points)-1)
+	for i, a := range d.points[:len(pts)] {
+		pts[i] = point{p: a.p / (1 - lost), q: a.q, diff: (a.diff + lost*a.q) / (1 - lost)}
+	}
+	return discrete(pts), lost
+}
+
 // String shows the number of points and the range of the loss.
 func (d *Discrete) String() string {
 	return fmt.Sprintf("discrete: %d points, losses %.4g to %.4g", len(d.points), d.points[0].loss, d.points[len(d.points)-1].loss)

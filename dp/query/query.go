@@ -11,7 +11,8 @@
 //
 // Every release is first added to the session with its event. If the events so far and this one
 // exceed the budget, it is refused before any noise is drawn. So Event covers all that was
-// released, and adaptive questions compose. All noise is drawn on integers by package noise.
+// released, and adaptive questions compose. All noise is drawn on integers by package noise. The
+// session is in memory: a program that ends must keep what it has spent, and lower the next budget.
 //
 // The running time depends on the number of records.
 package query
@@ -28,7 +29,7 @@ import (
 	"coupling/dp/noise"
 )
 
-const in = check.In("query")
+const in, inBudget = check.In("query"), check.In("query: Session.Budget")
 
 var bad = in.Bad
 
@@ -47,19 +48,16 @@ type Noise struct{ Scale, Sigma float64 }
 const exactWork = 1 << 20
 
 // event is the event of adding the noise to values where one record moves one value by at most
-// step, for groups of that size: the exact one, or that of a fine grid where the pair of the exact
-// one is large. The margin of the grid is then below a thousandth.
+// step, for groups of that size: the exact one, or that of a fine grid, whose margin is below half
+// a per cent, where the pair of the exact one is large.
 func (n Noise) event(values, step, group int) (dp.Event, error) {
 	q := noise.Query{Sensitivity: float64(step), Dim: values, OnGrid: true}
 	differ := 2 * float64(max(1, group))
-	exact := (80*n.Sigma+float64(step)*differ)*differ <= exactWork
 	switch {
-	case n.Scale > 0 && n.Sigma == 0 && exact:
+	case n.Scale > 0 && n.Sigma == 0 && float64(step)*differ*differ <= exactWork:
 		return dp.DiscreteLaplace{Scale: n.Scale, Sensitivity: step}, nil
 	case n.Scale > 0 && n.Sigma == 0:
 		return noise.Laplace{Scale: n.Scale, Granularity: 1}.Event(q)
-	case n.Sigma > 0 && n.Scale == 0 && exact:
-		return dp.DiscreteGaussian{Sigma: n.Sigma, Sensitivity: step}, nil
 	case n.Sigma > 0 && n.Scale == 0:
 		return noise.Gaussian{Sigma: n.Sigma, Granularity: 1}.Event(q)
 	}
@@ -85,13 +83,14 @@ func (s *Session) Event() dp.Event {
 // Spent returns the guarantee of everything released so far, at the budget's δ.
 func (s *Session) Spent(ctx context.Context) (dp.Guarantee, error) {
 	if len(s.spent) == 0 {
-		return dp.Guarantee{Delta: s.Budget.Delta, Kind: dp.Exact, Accountant: "nothing released", Relation: s.Budget.Relation}, nil
+		return dp.EpsilonBy(ctx, dp.Best{}, dp.Pure{}, s.Budget.Relation.OfRecords(), s.Budget.Delta)
 	}
-	return s.cost(ctx, s.spent)
+	return s.cost(ctx, dp.Best{}, s.spent)
 }
 
-func (s *Session) cost(ctx context.Context, e dp.Event) (dp.Guarantee, error) {
-	return dp.EpsilonBy(ctx, cmp.Or[dp.Accountant](s.Budget.Accountant, dp.Best{}), e, s.Budget.Relation.OfRecords(), s.Budget.Delta)
+// cost is the guarantee of an event by the budget's accountant, or by another if it has none.
+func (s *Session) cost(ctx context.Context, by dp.Accountant, e dp.Event) (dp.Guarantee, error) {
+	return dp.EpsilonBy(ctx, cmp.Or(s.Budget.Accountant, by), e, s.Budget.Relation.OfRecords(), s.Budget.Delta)
 }
 
 // spend adds an event to the session, if it is within the budget.
@@ -99,11 +98,14 @@ func (s *Session) spend(ctx context.Context, e dp.Event) error {
 	if s.Source == nil {
 		return bad("Session.Source = nil: must be a source of random bits, such as noise.Crypto()")
 	}
-	if err := check.All(in.Epsilon(s.Budget.Epsilon), in.Delta(s.Budget.Delta)); err != nil {
+	if err := check.All(inBudget.Epsilon(s.Budget.Epsilon), inBudget.Delta(s.Budget.Delta)); err != nil {
 		return err
 	}
 	next := append(slices.Clone(s.spent), e)
-	g, err := s.cost(ctx, next)
+	g, err := s.cost(ctx, dp.Best{Width: 1e-2}, next) // enough, unless the budget is nearly spent
+	if err != nil || g.Epsilon > s.Budget.Epsilon {
+		g, err = s.cost(ctx, dp.Best{}, next)
+	}
 	if err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ type Cell struct {
 // by one: (1/scale, delta) for one record (stability-based histogram: Korolova, Kenthapadi, Mishra,
 // Ntoulas 2009; Bun, Nissim, Stemmer 2016).
 func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta float64) ([]Cell, error) {
-	if err := in.Positive("scale", scale); err != nil {
+	if err := check.All(in.Positive("scale", scale), inBudget.Delta(s.Budget.Delta)); err != nil {
 		return nil, err
 	}
 	if !(delta > 0 && delta <= s.Budget.Delta) {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"coupling/dp"
 	"coupling/dp/noise"
@@ -39,7 +41,7 @@ func TestSession(t *testing.T) {
 	if _, err := s.Histogram(ctx, nil, []string{"a"}, query.Noise{Scale: 2}); !errors.As(err, &over) {
 		t.Errorf("beyond the budget: %v", err)
 	}
-	if again, err := s.Spent(ctx); err != nil || again != g {
+	if again, err := s.Spent(ctx); err != nil || again.Epsilon != g.Epsilon || again.Kind != g.Kind {
 		t.Errorf("%v after %v, %v", again, g, err)
 	}
 	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6}, {Epsilon: 1, Delta: math.NaN()}} { // no budget is without limit
@@ -53,6 +55,38 @@ func TestSession(t *testing.T) {
 	}
 	if g, err := session(1).Spent(ctx); err != nil || g.Epsilon != 0 {
 		t.Errorf("nothing released: %v, %v", g, err)
+	}
+	unknown := session(1)
+	unknown.Budget.Relation.Kind = 9
+	if g, err := unknown.Spent(ctx); !errors.Is(err, dp.ErrParameter) || g.Kind != dp.None {
+		t.Errorf("nothing released under an unknown relation: %v, %v", g, err)
+	}
+	unknown = session(1)
+	unknown.Budget.Delta = -1e-6
+	if _, err := unknown.UnknownKeys(ctx, nil, 4, 1e-7); err == nil || !strings.Contains(err.Error(), "Session.Budget: delta = -1e-06") {
+		t.Errorf("a budget with a negative delta: %v", err)
+	}
+}
+
+// A session with noise of many sizes answers quickly, and spends all of its budget.
+func TestManySizes(t *testing.T) {
+	s, n := session(.5), 0
+	start := time.Now()
+	for ; ; n++ {
+		if _, err := s.Count(t.Context(), 1, query.Noise{Sigma: 70 + float64(n)/7}); err != nil {
+			var over *query.OverBudgetError
+			if !errors.As(err, &over) || over.Needs.Epsilon < .5 || over.Needs.Epsilon > .52 {
+				t.Fatal(n, err)
+			}
+			break
+		}
+	}
+	if took := time.Since(start) / time.Duration(n); took > 2*time.Second {
+		t.Errorf("%d questions, %v each", n, took)
+	}
+	t.Log(n, time.Since(start))
+	if g, err := s.Spent(t.Context()); err != nil || g.Epsilon > .5 || g.Epsilon < .48 {
+		t.Errorf("%v, %v", g, err)
 	}
 }
 

@@ -21,7 +21,8 @@
 // # Safety
 //
 // Moments enter as value + error bound, so every ε returned is an upper bound, whatever the search finds. An infinite
-// bound is an error.
+// bound is an error. Of pairs on finitely many points, the probability of an infinite loss, with which no moment is finite, is a
+// part of δ: δ(ε) is at most this probability plus that of the pairs given that the loss is finite.
 //
 // # Sources
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp/internal/check"
 	"coupling/dp/pair"
@@ -53,17 +54,38 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 
 // Search is Bound with the order of the best bound.
 func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Question) (Result, error) {
-	if err := check.All(q.Check("rdp", steps), a.check(), ctx.Err()); err != nil {
+	err := check.All(q.Check("rdp", steps), ctx.Err())
+	for _, alpha := range a.Orders {
+		err = check.All(err, check.In("rdp").Order(alpha))
+	}
+	if err != nil {
 		return Result{}, err
 	}
+	m, lost := finite(steps)
 	if q.Delta {
-		return a.delta(moments(steps), q.At), nil
+		r := a.delta(m, q.At)
+		r.Upper = min(1, r.Upper+lost)
+		return r, nil
 	}
-	r := a.epsilon(moments(steps), q.At)
-	if math.IsInf(r.Upper, 1) || math.IsNaN(r.Upper) {
+	r := a.epsilon(m, max(0, q.At-lost))
+	if math.IsInf(r.Upper, 1) || math.IsNaN(r.Upper) || q.At < lost {
 		return Result{}, fmt.Errorf("rdp: eps at delta = %v: %w", q.At, pair.ErrUnbounded)
 	}
 	return r, nil
+}
+
+// finite returns the steps given that no loss is +Inf, and the probability, rounded up, that one is: all Rényi divergences would be
+// infinite. With that probability P is the mixture of the two, so that δ(ε) exceeds that of these steps by no more.
+func finite(steps []pair.Step) (m moments, lost float64) {
+	m = slices.Clone(steps)
+	survive := 0.0
+	for i, s := range m {
+		if d, ok := s.Pair.(*pair.Discrete); ok {
+			m[i].Pair, lost = d.Finite()
+			survive += float64(s.Times) * math.Log1p(-lost)
+		}
+	}
+	return m, -math.Expm1(survive) * (1 + 1e-14)
 }
 
 // epsilon minimises ε(α), which at δ = 0 is the sum of the largest losses.
@@ -105,15 +127,6 @@ func (a Accountant) delta(m moments, eps float64) Result {
 
 // moments are checked steps.
 type moments []pair.Step
-
-func (a Accountant) check() error {
-	for _, alpha := range a.Orders {
-		if err := check.In("rdp").Order(alpha); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // at returns an upper bound of K(α) of the composition.
 func (m moments) at(alpha float64) float64 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"coupling/dp"
 	"coupling/dp/closed"
 	"coupling/dp/dptest"
 	"coupling/dp/pair"
@@ -90,7 +91,7 @@ func TestInfinite(t *testing.T) {
 	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("an infinite loss: %+v, %v", r, err)
 	}
-	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.DeltaAt(1)); err != nil || r.Upper != 1 {
+	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.DeltaAt(1)); err != nil || r.Upper < .1 || r.Upper > .1*(1+1e-9) {
 		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
 	}
 }
@@ -116,5 +117,55 @@ func TestBadOrders(t *testing.T) {
 		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).Search(context.Background(), gaussian(t, 1, 1), pair.EpsilonAt(1e-5)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("order %v: %v", order, err)
 		}
+	}
+}
+
+// A mass of infinite loss is set aside as a part of δ: Rényi divergences compose with (ε, δ), never below the truth.
+func TestInfiniteLossIsPartOfDelta(t *testing.T) {
+	rho, approximate := 1/(2*25.), dp.Approximate{Epsilon: .1, Delta: 1e-9}
+	e := dp.Compose{dp.Repeat{Times: 10, Event: dp.ZCDP{Rho: rho}}, dp.Repeat{Times: 3, Event: approximate}}
+	truth, err := dp.Epsilon(dp.Compose{dp.Repeat{Times: 10, Event: dp.Gaussian{NoiseMultiplier: 5}}, dp.Repeat{Times: 3, Event: approximate}}, dp.Relation{}, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := dp.Epsilon(e, dp.Relation{}, 1e-6)
+	if err != nil || g.Epsilon < truth.Epsilon || g.Epsilon > truth.Epsilon*1.25 || g.Accountant != "rdp" {
+		t.Errorf("%v, %v; of the Gaussian %v", g, err, truth)
+	}
+	// All of P where Q has nothing, whose sum is rounded up: δ is 1 and no ε has less.
+	lost, err := pair.NewDiscrete([]float64{.5, .5, 0}, []float64{0, 0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}}, pair.DeltaAt(1)); err != nil || got.Upper != 1 {
+		t.Errorf("all lost: %v, %v; want 1", got, err)
+	}
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}}, pair.EpsilonAt(.5)); !errors.Is(err, pair.ErrUnbounded) {
+		t.Errorf("all lost: %v, %v; want ErrUnbounded", got, err)
+	}
+	// Two points and an infinite loss, twice, by enumeration.
+	p, q := []float64{.6, .39, .01}, []float64{.5, .5, 0}
+	d, err := pair.NewDiscrete(p, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []pair.Step{{Pair: d, Times: 2}}
+	for _, eps := range []float64{0, .1, .2, .36, 1} {
+		want := 0.0
+		for i := range p {
+			for j := range p {
+				want += max(0, p[i]*p[j]-math.Exp(eps)*q[i]*q[j])
+			}
+		}
+		got, err := rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(eps))
+		if err != nil || got.Upper < want || got.Upper > 3*want+.3 {
+			t.Errorf("δ(%v) = %v, %v; it is %v", eps, got, err, want)
+		}
+		if e, err := (rdp.Accountant{}).Bound(t.Context(), steps, pair.EpsilonAt(got.Upper)); got.Upper < 1 && (err != nil || e.Upper > eps+1e-9) {
+			t.Errorf("ε at δ = %v: %v, %v; want %v", got.Upper, e, err, eps)
+		}
+	}
+	if _, err := (rdp.Accountant{}).Bound(t.Context(), steps, pair.EpsilonAt(.0198)); !errors.Is(err, pair.ErrUnbounded) {
+		t.Errorf("below the infinite loss's: %v", err)
 	}
 }

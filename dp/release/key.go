@@ -164,10 +164,7 @@ const GridMargin = 1e-4
 // checkGrid refuses noise that is not a standard deviation, and values that rounding to the grid
 // moves by more than GridMargin.
 func checkGrid(values int, sigma, sensitivity float64) error {
-	if !(sigma >= 0) || math.IsInf(sigma, 0) {
-		return bad("sigma = %g: must be at least 0 and finite", sigma)
-	}
-	if err := in.Positive("sensitivity", sensitivity); err != nil {
+	if err := check.All(in.NotNegative("sigma", sigma), in.Positive("sensitivity", sensitivity)); err != nil {
 		return err
 	}
 	if moved := math.Sqrt(float64(values)) * sigma * 0x1p-30; moved > .9*GridMargin*sensitivity {

@@ -41,13 +41,10 @@ func ExampleTraining() {
 	check(t.Run(ctx, dev, release.SeededKey(1))) // release.NewKey() for real data
 	logits, err := sgd.Predict(t.Net, sgd.Rows(mat.NewDense(2, 2, []float64{0, .1, 2, -1.5})))
 	check(err)
-	for i := range 2 {
-		fmt.Println("inside:", logits.At(i, 1) > logits.At(i, 0))
-	}
+	fmt.Println("inside:", logits.At(0, 1) > logits.At(0, 0), logits.At(1, 1) > logits.At(1, 0))
 	fmt.Printf("noise multiplier %.2f, ε ≤ %.0f for groups of %d\n", t.NoiseMultiplier, g.Epsilon, g.Relation.Group)
 	// Output:
-	// inside: true
-	// inside: false
+	// inside: true false
 	// noise multiplier 5.79, ε ≤ 2 for groups of 2
 }
 

@@ -31,6 +31,9 @@ type joined []error
 func (j joined) Unwrap() []error { return j }
 
 func (j joined) Error() string {
+	if i := slices.IndexFunc(j, func(err error) bool { return errors.Is(err, ErrUnbounded) }); i >= 0 {
+		return j[i].Error() // that another accountant does not apply says less
+	}
 	var texts []string
 	for _, err := range j {
 		if text := err.Error(); !slices.Contains(texts, text) {
@@ -57,9 +60,12 @@ func (p In) Delta(delta float64) error {
 }
 
 // Epsilon accepts finite ε ≥ 0.
-func (p In) Epsilon(eps float64) error {
-	if !(eps >= 0) || math.IsInf(eps, 0) {
-		return p.Bad("eps = %v: must be at least 0 and finite", eps)
+func (p In) Epsilon(eps float64) error { return p.NotNegative("eps", eps) }
+
+// NotNegative accepts finite values of at least 0.
+func (p In) NotNegative(name string, v float64) error {
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return p.Bad("%s = %v: must be at least 0 and finite", name, v)
 	}
 	return nil
 }

@@ -50,6 +50,17 @@
 // means of its known spectrum. Samples then get the contrast of images (Tone); the figure
 // dpsinkhorn/tab1 measures the accuracy of classifiers trained on samples.
 //
+// A vote of the records for their nearest samples, in 64 low frequencies, by which samples are drawn again, does not pay: on
+// held-out Fashion-MNIST at ε = 1 a CNN has 75.4 % without it and 75.2 with 30 % of the budget for it, even on top of the
+// whole; without noise it would have 76.5.
+//
+// # Attacks
+//
+// A membership attack on finished data sets of 50 digits or so, with 48 shadow models, has an advantage (true positives less false
+// ones) of .03 ± .02 at ε = 1, where .11 is the most that is possible, of .12 ± .02 of .68 at ε = 10, and of .51 without
+// noise. An audit of one run with 24,000 canaries finds ε ≥ .81 where 1 is claimed, and refutes the claim where sensitivity is off
+// by 1.5.
+//
 // # Sources
 //
 // Genevay, Cuturi, Peyré, Bach, "Stochastic optimization for large-scale optimal transport" (2016)
