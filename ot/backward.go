@@ -1,6 +1,7 @@
 package ot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -315,13 +316,7 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, scale float64) 
 // iterateOn is iterate for a given D and right-hand side.
 func (b Backward) iterateOn(ctx context.Context, p *Plan, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
 	_, m := p.Dims()
-	tol, most := b.Tol, b.MaxIter
-	if tol == 0 {
-		tol = max(1e-13, min(1e-6, p.MarginalL1/100))
-	}
-	if most == 0 {
-		most = 10*m + 1000
-	}
+	tol, most := cmp.Or(b.Tol, max(1e-13, min(1e-6, p.MarginalL1/100))), cmp.Or(b.MaxIter, 10*m+1000)
 	s, cg := make([]float64, m), laplacian.CG{Mul: h.mul, Diag: h.col}
 	_, resid, err := cg.Solve(ctx, s, rhs, tol, scale, most)
 	if err != nil {

@@ -1,6 +1,7 @@
 package ot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -230,12 +231,8 @@ func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud
 	if o.Solver == nil || math.IsNaN(o.Tol) || o.Tol < 0 || o.MaxIter < 0 {
 		return nil, bad(ErrParameter, "FreeBarycentre: Solver = %v, Tol = %g, MaxIter = %d: must be set, and ≥ 0", o.Solver, o.Tol, o.MaxIter)
 	}
-	if o.Tol == 0 {
-		o.Tol = 1e-6
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 100
-	}
+	o.Tol = cmp.Or(o.Tol, 1e-6)
+	o.MaxIter = cmp.Or(o.MaxIter, 100)
 	x := start.Points
 	out := &Barycentres{Plans: make([]*Plan, len(measures)), Status: Converged}
 	for {

@@ -301,6 +301,31 @@ func BenchmarkOffset(b *testing.B) {
 	}
 }
 
+// BenchmarkStagnated asks for an error that float64 cannot reach, and counts evaluations in multiples of those that a
+// solve to 1e-12 takes.
+func BenchmarkStagnated(b *testing.B) {
+	for _, n := range []int{256, 1024} {
+		tm := loadTiming(b, n, 2)
+		p := ot.Problem{Geometry: ot.Points(tm.X, tm.Y, ot.SqEuclidean), A: tm.A, B: tm.B}
+		for _, ratio := range []float64{.1, .01, .001} {
+			b.Run(fmt.Sprintf("n=%d/ratio=%g", n, ratio), func(b *testing.B) {
+				solve := func(tol float64, want ot.Status) float64 {
+					plan, err := ot.LBFGS{Eps: ratio * tm.MeanCost, Tol: tol, Workers: 1}.Solve(ctx, p)
+					if err != nil || plan.Status != want {
+						b.Fatal(plan, err)
+					}
+					return float64(plan.Evaluations)
+				}
+				converged, stagnated := solve(1e-12, ot.Converged), 0.0
+				for b.Loop() {
+					stagnated = solve(1e-18, ot.Stagnated)
+				}
+				b.ReportMetric(stagnated/converged, "×converged")
+			})
+		}
+	}
+}
+
 // loadTiming reads a timing problem from the shared folder; it skips the test if that is absent.
 func loadTiming(tb testing.TB, n, d int) *ottest.Timing {
 	tb.Helper()

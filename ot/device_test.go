@@ -66,6 +66,11 @@ func (s onDevice) Solve(ctx context.Context, p ot.Problem) (*ot.Plan, error) {
 	return s.Solver.Solve(ctx, p)
 }
 
+func (s onDevice) From(g []float64) ot.Solver {
+	s.Solver = s.Solver.(ot.WarmStarter).From(g)
+	return s
+}
+
 // The laws hold on a device to the same tolerance on the marginals, and for the rest to what rounding costs to the
 // element type allows.
 func TestLawsOnDevice(t *testing.T) {

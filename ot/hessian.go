@@ -135,11 +135,12 @@ func (h *hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	return most
 }
 
-// solve writes dst = −ε D⁺ g to the relative precision given, by conjugate gradients with the
-// column sums for a preconditioner, or to newtonRadius. D is singular along the constants, which
+// solve writes dst = −ε D⁺ g to the relative precision given, or to an L1 error of tol/4, by
+// conjugate gradients with the column sums for a preconditioner, or to newtonRadius. (The residual
+// is in the norm of the preconditioner, which bounds the L1 norm since columns sum to at most 1.) D is singular along the constants, which
 // conjugate gradients started from 0 never enter, and nearly singular where leaving out entries
 // cuts the graph.
-func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision float64) error {
+func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision, tol float64) error {
 	clear(h.tx)
 	clear(h.u)
 	h.cg.Mul, h.cg.Diag = h.mul, h.col
@@ -148,7 +149,7 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision fl
 		return (it < 4 || it%8 == 0) && h.maxLogIncrease(x, eps) > newtonRadius
 	}
 	kern.Scale(h.rhs, -eps, g)
-	steps, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, 0, 1000)
+	steps, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, eps*tol/4/precision, 1000)
 	if steps == 0 { // no curvature to go by: the preconditioned gradient
 		for j, c := range h.col {
 			if c > 0 {

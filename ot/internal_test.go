@@ -147,7 +147,7 @@ func TestSingleThenDouble(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(13, 1)), 120, 100)
 	for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 		var single, double bool
-		r, err := controls{Eps: 0.01, Tol: tol, Workers: 1}.begin(context.Background(), p)
+		r, err := LBFGS{Eps: 0.01, Tol: tol, Workers: 1}.begin(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestSingleThenDouble(t *testing.T) {
 			}
 			return nil
 		}
-		if err := r.anneal(newQuasiNewton(r, 20).stage); err != nil {
+		if err := r.anneal(r.stage); err != nil {
 			t.Fatal(err)
 		}
 		if r.status != Converged || r.err > tol || !single || double != (tol < singleTol) {

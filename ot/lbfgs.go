@@ -1,6 +1,7 @@
 package ot
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -47,6 +48,18 @@ func (o LBFGS) From(g []float64) Solver {
 // Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
 // input, and, with the plan so far, for a context that ended.
 func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
+	q, err := o.begin(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.coarseStart(); err != nil {
+		return q.finish("lbfgs", err)
+	}
+	return q.finish("lbfgs", q.anneal(q.stage))
+}
+
+// begin checks the input and sets up the first ε.
+func (o LBFGS) begin(ctx context.Context, p Problem) (*quasiNewton, error) {
 	if o.Memory < 0 {
 		return nil, bad(ErrParameter, "Memory = %d: must be ≥ 0 (0 is 20)", o.Memory)
 	}
@@ -55,15 +68,8 @@ func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := o.Memory
-	if memory == 0 {
-		memory = 20
-	}
-	if err := r.coarseStart(); err != nil {
-		return r.finish("lbfgs", err)
-	}
-	q := newQuasiNewton(r, memory)
-	return r.finish("lbfgs", r.anneal(q.stage))
+	v := func() []float64 { return make([]float64, r.s.m) }
+	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.m), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
 }
 
 // quasiNewton is the L-BFGS state of one run.
@@ -72,19 +78,12 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
-	uneven        bool // symmetric steps did not converge
-	contracts     bool // the last Sinkhorn step reduced the error by more than contraction
-	budget        int  // evaluations after which there are no more rescues; 0 before the first
-	rescues       int  // how often Newton steps have been tried where L-BFGS was slow
-	restarted     bool // from the exact potentials
-}
-
-func newQuasiNewton(r *run, memory int) *quasiNewton {
-	m := r.s.m
-	return &quasiNewton{
-		run: r, hist: newHistory(memory, m),
-		dir: make([]float64, m), grad: make([]float64, m), next: make([]float64, m), oldGrad: make([]float64, m),
-	}
+	least         []float64 // β of the least error of the stage, since the last rescue
+	uneven        bool      // symmetric steps did not converge
+	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
+	budget        int       // evaluations after which there are no more rescues; 0 before the first
+	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
+	restarted     bool      // from the exact potentials
 }
 
 // stage minimises at the present ε until the error is at most tol.
@@ -106,7 +105,11 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 				return err
 			}
 		}
-		isStalled := best.stalled(q.err, q.s.noise()) || last && q.err <= tol && !q.columnsConverged(tol)
+		isStalled := best.stalled(q.err, q.s.noise())
+		if best.since == 0 {
+			copy(q.least, q.beta)
+		}
+		isStalled = isStalled || last && q.err <= tol && !q.columnsConverged(tol)
 		switch {
 		case q.err <= tol && !isStalled:
 			q.status = Converged
@@ -114,16 +117,21 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 		case q.iter >= q.MaxIter:
 			q.status = IterationLimit
 			return q.certify()
-		case last && (isStalled || slow.slow(q.err) && q.err < rescueRegion):
-			again, err := q.rescue(tol)
+		case last && (isStalled || slow.slow(q.err, q.nearSolution()) && q.err < rescueRegion):
+			again, err := q.rescue(tol, best.best)
 			if err != nil {
 				return err
 			}
 			if !again && isStalled {
-				q.status = Stagnated
+				if q.status = Stagnated; q.err > tol {
+					copy(q.beta, q.least)
+					q.s.full = false
+				}
 				return q.certify()
 			}
-			best, slow = stagnation{}, pace{}
+			if slow = (pace{}); again {
+				best = stagnation{}
+			}
 			continue
 		case isStalled:
 			return nil // the next ε may do better
@@ -136,23 +144,32 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 	}
 }
 
+// nearSolution reports an error below which one or two Newton steps by conjugate gradients solve
+// the problem, as a rule. Elimination, for few targets, takes as long as many steps of L-BFGS, and so
+// do the products of conjugate gradients for very many.
+func (q *quasiNewton) nearSolution() bool {
+	return q.err < nearError && q.s.m > denseNewton && q.s.n <= newtonDense/q.s.m
+}
+
 // rescue tries a remedy for stalled steps and reports whether there was one left: Newton steps
 // resolve weakly coupled atoms, which L-BFGS does not; exact potentials leave regions where the
-// slope is negligible; and reduced costs resolve less than the rounding of potentials.
-func (q *quasiNewton) rescue(tol float64) (bool, error) {
+// slope is negligible; and reduced costs resolve less than the rounding of potentials, the only remedy where the least error
+// so far is of the order of rounding.
+func (q *quasiNewton) rescue(tol, least float64) (bool, error) {
 	defer q.hist.clear()
-	if q.budget == 0 {
-		q.budget = rescueFactor * max(q.s.evals, leastRescue)
-	}
+	q.budget = cmp.Or(q.budget, rescueFactor*max(q.s.evals, leastRescue))
 	if q.s.evals > q.budget {
 		return false, nil
 	}
-	if q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
+	rounded := least > tol && least < nearNoise*q.s.noise() // the error left is rounding, as a rule
+	if !rounded && q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
 		q.rescues++
 		return true, q.newtonPhase(tol)
 	}
-	if again, err := q.restart(); again || err != nil {
-		return again, err
+	if !rounded {
+		if again, err := q.restart(); again || err != nil {
+			return again, err
+		}
 	}
 	if q.refine() {
 		return true, q.eval(q.beta, 1)
@@ -185,24 +202,30 @@ const (
 	rescueRegion = 0.1
 	freeRescues  = 2
 	maxRescues   = 10
+	nearError    = 1e-4 // for nearSolution
 )
 
-// pace detects errors that fall by less than half in a hundred steps.
+// pace detects errors that fall too slowly.
 type pace struct {
 	steps      int
-	best, last float64 // the best so far, and that of a hundred steps ago
+	best, last float64 // the best so far, and that at the last check
 }
 
-// slow notes err, and every hundredth time reports whether the best has fallen by less than half since.
-func (p *pace) slow(err float64) bool {
+// slow notes err and checks now and then whether the best error has fallen enough since the last check: to a half in a
+// hundred steps or, near the solution, where a Newton step may solve the problem, to a tenth in fifty.
+func (p *pace) slow(err float64, near bool) bool {
 	if p.steps == 0 || err < p.best {
 		p.best = err
 	}
 	p.steps++
-	if p.steps%100 != 0 {
+	every, enough := 100, 0.5
+	if near {
+		every, enough = 50, 0.1
+	}
+	if p.steps%every != 0 {
 		return false
 	}
-	slow := p.steps > 100 && p.best > p.last/2
+	slow := p.last > 0 && p.best > enough*p.last
 	p.last = p.best
 	return slow
 }

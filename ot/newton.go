@@ -9,24 +9,9 @@ import "context"
 // SSNS and SPLR of regOT: Tang and Qiu 2024; Wang et al. 2025.)
 //
 // The zero value with Eps set works. Memory: 12 bytes for each entry of T that is not negligible;
-// where these are more than 1.6e7 and more than a fifth of all, every step is an L-BFGS step.
-type Newton struct {
-	// Eps is the ε > 0 of the problem, in units of cost.
-	Eps float64
-	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
-	Tol float64
-	// MaxIter is the largest number of steps; 0 is 100,000.
-	MaxIter int
-	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
-	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
-	Anneal float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
-	Start []float64
-	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
-	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
-	Trace func(Step) error
-}
+// where these are more than 1.6e7 and more than a fifth of all, every step is an L-BFGS step. The
+// fields are those of LBFGS.
+type Newton LBFGS
 
 // newtonRegion is the L1 error below which Newton steps are taken. On the timing problems,
 // newtonRadius cuts most steps above it short, and L-BFGS converges faster there.
@@ -44,15 +29,13 @@ func (o Newton) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
-// input, and, with the plan so far, for a context that ended.
+// Solve returns the plan of p, as LBFGS.Solve does.
 func (o Newton) Solve(ctx context.Context, p Problem) (*Plan, error) {
-	r, err := controls(o).begin(ctx, p)
+	q, err := LBFGS(o).begin(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	q := newQuasiNewton(r, 20)
-	return r.finish("newton", r.anneal(q.newtonStage))
+	return q.finish("newton", q.anneal(q.newtonStage))
 }
 
 // newtonStage is quasiNewton.stage with Newton steps at the last ε.
@@ -138,7 +121,7 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 		}
 	} else {
 		h.assemble(s, min(1e-5, 1e-3*q.err))
-		if err := h.solve(q.ctx, q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err))); err != nil {
+		if err := h.solve(q.ctx, q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)), q.tol); err != nil {
 			return err
 		}
 	}

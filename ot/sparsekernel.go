@@ -1,6 +1,9 @@
 package ot
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // active is the list of the entries of T that are not negligible. At small ε they are few, and a
 // full pass spends most of its time on exponentials that add nothing. Entry (i, j) is left out when
@@ -53,11 +56,7 @@ func (s *semidual) activeBudget() int {
 	if isFrugal(s.g) {
 		most = maxActiveFrugal
 	}
-	share := s.share
-	if share == 0 {
-		share = activeShare
-	}
-	return min(most, int(share*float64(s.n)*float64(s.m)))
+	return min(most, int(cmp.Or(s.share, activeShare)*float64(s.n)*float64(s.m)))
 }
 
 // newActive returns an empty list to collect into, in the memory of the last.

@@ -1,6 +1,7 @@
 package ot
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -90,14 +91,8 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 			}
 		}
 	}
-	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), tol: c.Tol}
-	if r.tol == 0 {
-		r.tol = defaultTol
-	}
-	r.s.tol = r.tol
-	if r.MaxIter == 0 {
-		r.MaxIter = defaultMaxIter
-	}
+	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), tol: cmp.Or(c.Tol, defaultTol)}
+	r.s.tol, r.MaxIter = r.tol, cmp.Or(c.MaxIter, defaultMaxIter)
 	r.stages = r.schedule()
 	r.s.eps = r.stages[0]
 	r.beta = r.s.start(c.Start)
@@ -205,6 +200,8 @@ const (
 	patience = 1000
 	// noisePatience is the same where the error is of the order of rounding.
 	noisePatience = 60
+	// nearNoise is the ratio of error to rounding up to which an error is of the order of rounding.
+	nearNoise = 100
 	// monotoneNoise is the ratio of error to rounding up to which a monotone method may be called
 	// stalled.
 	monotoneNoise = 1e4
@@ -219,7 +216,7 @@ func (t *stagnation) stalled(err, noise float64) bool {
 	}
 	t.since++
 	switch {
-	case t.best < 100*noise:
+	case t.best < nearNoise*noise:
 		return t.since >= noisePatience
 	case t.monotone && t.best > monotoneNoise*noise:
 		return false

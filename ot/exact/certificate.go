@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
 // A Certificate bounds how far a plan T and potentials f, g are from optimal. It is computed from
@@ -100,7 +101,7 @@ func check(a, b []float64, plan Plan, f, g []float64, cost func(i, j int) float6
 	}
 	c.Primal, c.Gap, c.Mass = primal.hi, gap.hi, totalA.hi
 	scale := totalA.hi / totalB.hi
-	c.Dual = dot(a, f) + scale*dot(b, g)
+	c.Dual = rows.Dot(a, f) + scale*rows.Dot(b, g)
 	ta, tb := plan.Marginals()
 	for i, w := range ta {
 		c.Marginal += math.Abs(w - a[i])

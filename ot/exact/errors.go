@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/rows"
 )
 
 // The kinds of error of this package, for errors.Is; they are those of package ot.
@@ -21,27 +22,19 @@ var (
 	ErrInfeasible = fault.ErrInfeasible
 )
 
+// bad builds an error of one of these kinds.
+func bad(kind error, format string, args ...any) error {
+	return fmt.Errorf("ot/exact: %s: %w", fmt.Sprintf(format, args...), kind)
+}
+
 // weights returns w checked, or uniform weights where w is nil.
 func weights(name string, w []float64, n int) ([]float64, error) {
-	if w == nil {
-		w = make([]float64, n)
-		for i := range w {
-			w[i] = 1 / float64(n)
-		}
-		return w, nil
-	}
-	if len(w) != n {
-		return nil, fmt.Errorf("ot/exact: len(%s) = %d, want %d: %w", name, len(w), n, ErrShape)
-	}
-	total := 0.
-	for i, v := range w {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite and >= 0: %w", name, i, v, ErrWeights)
-		}
-		total += v
-	}
-	if total == 0 || math.IsInf(total, 1) {
-		return nil, fmt.Errorf("ot/exact: %s: total mass = %v: must be > 0 and finite: %w", name, total, ErrWeights)
+	uniform, total, err := rows.Weights(name, w, n, "atoms", bad)
+	switch {
+	case err != nil || w == nil:
+		return uniform, err
+	case math.IsInf(total, 1):
+		return nil, bad(ErrWeights, "%s sums to %g: must be finite", name, total)
 	}
 	return w, nil
 }

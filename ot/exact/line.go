@@ -82,10 +82,7 @@ type quantile struct {
 }
 
 func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
-	q := &quantile{x: x, y: y, p: l.P}
-	if q.p == 0 {
-		q.p = 2
-	}
+	q := &quantile{x: x, y: y, p: cmp.Or(l.P, 2)}
 	if !(q.p >= 1) || math.IsInf(q.p, 1) {
 		return nil, fmt.Errorf("ot/exact: P = %v: must be finite and at least 1: %w", l.P, ErrCost)
 	}

@@ -94,7 +94,7 @@ func TestLineErrors(t *testing.T) {
 		{.5, []float64{1}, nil, []float64{2}, nil, exact.ErrCost, "ot/exact: P = 0.5: must be finite and at least 1: cost out of range"},
 		{1, nil, nil, []float64{2}, nil, exact.ErrShape, "ot/exact: len(x) = 0: sizes do not match"},
 		{1, []float64{1}, nil, []float64{math.NaN()}, nil, exact.ErrCost, "ot/exact: y[0] = NaN: must be finite: cost out of range"},
-		{1, []float64{1}, []float64{1, 2}, []float64{1}, nil, exact.ErrShape, "ot/exact: len(a) = 2, want 1: sizes do not match"},
+		{1, []float64{1}, []float64{1, 2}, []float64{1}, nil, exact.ErrShape, "ot/exact: a has 2 weights for 1 atoms: sizes do not match"},
 		{2, []float64{1e200}, nil, []float64{0}, nil, exact.ErrCost, "ot/exact: largest cost |1e+200 − 0|^2 = +Inf: cost out of range"},
 		{2, []float64{1}, []float64{2}, []float64{0}, nil, exact.ErrUnbalanced, "ot/exact: total mass of a = 2, of b = 1: total masses must agree to 1e-9"},
 	} {

@@ -402,11 +402,11 @@ func TestErrors(t *testing.T) {
 		is   error
 		text string
 	}{
-		{[]float64{1}, half, ok, exact.ErrShape, "ot/exact: len(a) = 1, want 2: sizes do not match"},
-		{half, []float64{.5, -.5}, ok, exact.ErrWeights, "ot/exact: b[1] = -0.5: must be finite and >= 0: weights are not a measure"},
-		{half, []float64{nan, .5}, ok, exact.ErrWeights, "ot/exact: b[0] = NaN: must be finite and >= 0: weights are not a measure"},
-		{[]float64{inf, .5}, half, ok, exact.ErrWeights, "ot/exact: a[0] = +Inf: must be finite and >= 0: weights are not a measure"},
-		{[]float64{0, 0}, half, ok, exact.ErrWeights, "ot/exact: a: total mass = 0: must be > 0 and finite: weights are not a measure"},
+		{[]float64{1}, half, ok, exact.ErrShape, "ot/exact: a has 1 weights for 2 atoms: sizes do not match"},
+		{half, []float64{.5, -.5}, ok, exact.ErrWeights, "ot/exact: b[1] = -0.5: must be finite and ≥ 0: weights are not a measure"},
+		{half, []float64{nan, .5}, ok, exact.ErrWeights, "ot/exact: b[0] = NaN: must be finite and ≥ 0: weights are not a measure"},
+		{[]float64{inf, .5}, half, ok, exact.ErrWeights, "ot/exact: a[0] = +Inf: must be finite and ≥ 0: weights are not a measure"},
+		{[]float64{0, 0}, half, ok, exact.ErrWeights, "ot/exact: a sums to 0: must be > 0: weights are not a measure"},
 		{half, []float64{.5, .5001}, ok, exact.ErrUnbalanced, "ot/exact: total mass of a = 1, of b = 1.0001: total masses must agree to 1e-9"},
 		{half, half, mat.NewDense(2, 2, []float64{0, nan, 0, 0}), exact.ErrCost, "ot/exact: cost[0][1] = NaN: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
 		{half, half, mat.NewDense(2, 2, []float64{0, 0, -inf, 0}), exact.ErrCost, "ot/exact: cost[1][0] = -Inf: must be at most 5.62e+306 in size, or +Inf: cost out of range"},

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -25,10 +26,7 @@ func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b
 	if s.Directions < 0 {
 		return 0, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ErrCost)
 	}
-	count := s.Directions
-	if count == 0 {
-		count = 100
-	}
+	count := cmp.Or(s.Directions, 100)
 	n, d := x.Dims()
 	m, _ := y.Dims()
 	theta := mat.NewVecDense(d, nil)

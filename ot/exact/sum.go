@@ -14,12 +14,3 @@ func (w wide) add(x float64) wide {
 }
 
 func (w wide) neg() wide { return wide{-w.hi, -w.lo} }
-
-// dot returns Σ x_k y_k with the sum compensated.
-func dot(x, y []float64) float64 {
-	var s wide
-	for k, v := range x {
-		s = s.add(v * y[k])
-	}
-	return s.hi
-}

@@ -1,6 +1,7 @@
 package freg
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -52,12 +53,8 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Tol == 0 {
-		o.Tol = defaultTol
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = defaultMaxIter
-	}
+	o.Tol = cmp.Or(o.Tol, defaultTol)
+	o.MaxIter = cmp.Or(o.MaxIter, defaultMaxIter)
 	r := newRun(ctx, o, in, begun)
 	err = r.run()
 	if err == nil && in.forbidden && r.status == ot.Stagnated {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
@@ -14,35 +15,25 @@ import (
 
 // tinyWeights draws weights over twelve decades, one of them of the order of 1.
 func tinyWeights(t *rapid.T, name string, n int) []float64 {
-	w := make([]float64, n)
-	var sum float64
-	for i, e := range rapid.SliceOfN(rapid.Float64Range(-12, 0), n, n).Draw(t, name+" exponents") {
+	w := rapid.SliceOfN(rapid.Float64Range(-12, 0), n, n).Draw(t, name+" exponents")
+	w[0] = 0
+	for i, e := range w {
 		w[i] = math.Pow(10, e)
-		if i == 0 {
-			w[i] = 1
-		}
-		sum += w[i]
 	}
-	for i := range w {
-		w[i] /= sum
-	}
+	floats.Scale(1/floats.Sum(w), w)
 	return w
 }
 
 // dustyWeights returns weights of which every other one is below 1e-11 of the others.
 func dustyWeights(rng *rand.Rand, n int) []float64 {
 	w := make([]float64, n)
-	var sum float64
 	for i := range w {
 		w[i] = 0.1 + rng.Float64()
 		if i%2 == 1 {
 			w[i] *= 1e-11 * rng.Float64()
 		}
-		sum += w[i]
 	}
-	for i := range w {
-		w[i] /= sum
-	}
+	floats.Scale(1/floats.Sum(w), w)
 	return w
 }
 
