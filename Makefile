@@ -14,6 +14,7 @@
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
 # make gpu-pack   an archive for a machine with a GPU and without Go: check, rows of PyTorch, figures at the papers' sizes
+# make gpu-rehearse  that archive unpacked, run, killed, run again and brought back, on a fake driver (needs a C++20 compiler); PARTS adds parts
 # make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS;
 #                 and that the embedded machine code is the PTX's
 # make ptx        the GPU kernels afresh (needs Debian's clang-19 and ptxas)
@@ -33,7 +34,7 @@ export CGO_ENABLED = 0
 # Heaps that may grow to five times what lives save a fifth of the processor time of compiling, and of linking a hundred test programs.
 build test: export GOGC = 400
 
-.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-pack gpu-check ptx ptx-check clean
+.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -94,7 +95,7 @@ test-cpu: build
 # itself. Products are our own, but for the networks the fake cuBLAS's. Networks learn nothing by heart there.
 test-fake:
 	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
-	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/eval; \
+	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/eval ./score ./score/dsm ./score/scones/neural; \
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
@@ -129,14 +130,21 @@ gpu-bins:
 
 # All that a machine with a GPU and without Go needs, some 23 MB: unpack it there and `sh gpu-pack/run.sh`. xz sees what the programs
 # have in common by its large dictionary. DATA=FOLDER adds data sets, for figures at the papers' sizes.
-gpu-pack: gpu-bins build
+gpu-pack: gpu-folder
+	XZ_OPT=--lzma2=preset=6,dict=128MiB tar -C bin -cJf bin/gpu-pack.tar.xz gpu-pack
+	ls -l bin/gpu-pack.tar.xz
+	$(if $(DATA),,test $$(stat -c %s bin/gpu-pack.tar.xz) -lt 40000000)
+
+gpu-folder: gpu-bins build
 	rm -rf bin/gpu-pack && mkdir -p bin/gpu-pack/bin
 	cp lab/device/gpucheck/pack/* bin/gpu-pack && cp bin/gpu/* bin/coupling bin/gpu-pack/bin
 	for p in lab/device lab/nn lab/nn/train lab/nn/arch ot lab/eval score/dsm; do mkdir -p bin/gpu-pack/$$p; \
 	  [ ! -d $$p/testdata ] || cp -r $$p/testdata bin/gpu-pack/$$p; done
 	$(if $(DATA),cp -r $(DATA) bin/gpu-pack/data)
-	XZ_OPT=--lzma2=preset=6,dict=128MiB tar -C bin -cJf bin/gpu-pack.tar.xz gpu-pack
-	ls -l bin/gpu-pack.tar.xz
+
+gpu-rehearse: gpu-folder
+	tar -C bin -cf bin/gpu-pack.tar gpu-pack
+	sh lab/device/gpucheck/rehearse.sh bin/gpu-pack.tar $$($(GO) run ./lab/device/fakedriver) $(PARTS)
 
 gpu-check: gpu-bins
 	bin/gpu/gpucheck -out lab/device/testdata/gpu

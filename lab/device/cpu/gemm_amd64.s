@@ -3,85 +3,62 @@
 #include "textflag.h"
 
 // func tileMul64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·tileMul64AVX512(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x03, R8
-	VXORPS     Z0, Z0, Z0
-	VXORPS     Z1, Z1, Z1
-	VXORPS     Z2, Z2, Z2
-	VXORPS     Z3, Z3, Z3
-	VXORPS     Z4, Z4, Z4
-	VXORPS     Z5, Z5, Z5
-	VXORPS     Z6, Z6, Z6
-	VXORPS     Z7, Z7, Z7
-	VXORPS     Z8, Z8, Z8
-	VXORPS     Z9, Z9, Z9
-	VXORPS     Z10, Z10, Z10
-	VXORPS     Z11, Z11, Z11
-	VXORPS     Z12, Z12, Z12
-	VXORPS     Z13, Z13, Z13
-	VXORPS     Z14, Z14, Z14
-	VXORPS     Z15, Z15, Z15
-	VXORPS     Z16, Z16, Z16
-	VXORPS     Z17, Z17, Z17
-	VXORPS     Z18, Z18, Z18
-	VXORPS     Z19, Z19, Z19
-	VXORPS     Z20, Z20, Z20
-	VXORPS     Z21, Z21, Z21
-	VXORPS     Z22, Z22, Z22
-	VXORPS     Z23, Z23, Z23
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	LEAQ       (R9)(DI*2), R10
-	ADDQ       DI, R10
-	LEAQ       (R10)(DI*2), R11
-	ADDQ       DI, R11
-	MOVQ       AX, R12
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x03, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	MOVQ   AX, R12
+	MOVQ   BX, R13
+	SHRQ   $0x04, R13
+	INCQ   R13
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R13, R14
+	CMPQ       R14, BX
+	CMOVQGT    BX, R14
+	SUBQ       R14, BX
 
 depth1:
 	VMOVUPD      (DX), Z24
@@ -127,10 +104,12 @@ depth1:
 	ADDQ         R8, R10
 	ADDQ         R8, R11
 	ADDQ         $0x00000080, DX
-	DECQ         BX
+	DECQ         R14
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	VADDPD  64(AX), Z1, Z1
@@ -194,45 +173,45 @@ depths2:
 	RET
 
 // func tileMul64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tileMul64AVX2(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x03, R8
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	MOVQ       AX, R10
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x03, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   AX, R10
+	MOVQ   BX, R11
+	SHRQ   $0x03, R11
+	INCQ   R11
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R10)
 	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R11, R12
+	CMPQ       R12, BX
+	CMOVQGT    BX, R12
+	SUBQ       R12, BX
 
 depth1:
 	VMOVUPD      (DX), Y12
@@ -258,10 +237,12 @@ depth1:
 	ADDQ         R8, CX
 	ADDQ         R8, R9
 	ADDQ         $0x00000040, DX
-	DECQ         BX
+	DECQ         R12
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPD  (AX), Y0, Y0
 	VMOVUPD Y0, (AX)
 	VADDPD  32(AX), Y1, Y1
@@ -295,85 +276,62 @@ depths2:
 	RET
 
 // func tileMul32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·tileMul32AVX512(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x02, R8
-	VXORPS     Z0, Z0, Z0
-	VXORPS     Z1, Z1, Z1
-	VXORPS     Z2, Z2, Z2
-	VXORPS     Z3, Z3, Z3
-	VXORPS     Z4, Z4, Z4
-	VXORPS     Z5, Z5, Z5
-	VXORPS     Z6, Z6, Z6
-	VXORPS     Z7, Z7, Z7
-	VXORPS     Z8, Z8, Z8
-	VXORPS     Z9, Z9, Z9
-	VXORPS     Z10, Z10, Z10
-	VXORPS     Z11, Z11, Z11
-	VXORPS     Z12, Z12, Z12
-	VXORPS     Z13, Z13, Z13
-	VXORPS     Z14, Z14, Z14
-	VXORPS     Z15, Z15, Z15
-	VXORPS     Z16, Z16, Z16
-	VXORPS     Z17, Z17, Z17
-	VXORPS     Z18, Z18, Z18
-	VXORPS     Z19, Z19, Z19
-	VXORPS     Z20, Z20, Z20
-	VXORPS     Z21, Z21, Z21
-	VXORPS     Z22, Z22, Z22
-	VXORPS     Z23, Z23, Z23
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	LEAQ       (R9)(DI*2), R10
-	ADDQ       DI, R10
-	LEAQ       (R10)(DI*2), R11
-	ADDQ       DI, R11
-	MOVQ       AX, R12
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x02, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	MOVQ   AX, R12
+	MOVQ   BX, R13
+	SHRQ   $0x04, R13
+	INCQ   R13
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R13, R14
+	CMPQ       R14, BX
+	CMOVQGT    BX, R14
+	SUBQ       R14, BX
 
 depth1:
 	VMOVUPS      (DX), Z24
@@ -419,10 +377,12 @@ depth1:
 	ADDQ         R8, R10
 	ADDQ         R8, R11
 	ADDQ         $0x00000080, DX
-	DECQ         BX
+	DECQ         R14
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -486,45 +446,45 @@ depths2:
 	RET
 
 // func tileMul32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tileMul32AVX2(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x02, R8
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	MOVQ       AX, R10
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x02, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   AX, R10
+	MOVQ   BX, R11
+	SHRQ   $0x03, R11
+	INCQ   R11
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R10)
 	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R11, R12
+	CMPQ       R12, BX
+	CMOVQGT    BX, R12
+	SUBQ       R12, BX
 
 depth1:
 	VMOVUPS      (DX), Y12
@@ -550,10 +510,12 @@ depth1:
 	ADDQ         R8, CX
 	ADDQ         R8, R9
 	ADDQ         $0x00000040, DX
-	DECQ         BX
+	DECQ         R12
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
@@ -587,85 +549,62 @@ depths2:
 	RET
 
 // func tileSquare64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·tileSquare64AVX512(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x03, R8
-	VXORPS     Z0, Z0, Z0
-	VXORPS     Z1, Z1, Z1
-	VXORPS     Z2, Z2, Z2
-	VXORPS     Z3, Z3, Z3
-	VXORPS     Z4, Z4, Z4
-	VXORPS     Z5, Z5, Z5
-	VXORPS     Z6, Z6, Z6
-	VXORPS     Z7, Z7, Z7
-	VXORPS     Z8, Z8, Z8
-	VXORPS     Z9, Z9, Z9
-	VXORPS     Z10, Z10, Z10
-	VXORPS     Z11, Z11, Z11
-	VXORPS     Z12, Z12, Z12
-	VXORPS     Z13, Z13, Z13
-	VXORPS     Z14, Z14, Z14
-	VXORPS     Z15, Z15, Z15
-	VXORPS     Z16, Z16, Z16
-	VXORPS     Z17, Z17, Z17
-	VXORPS     Z18, Z18, Z18
-	VXORPS     Z19, Z19, Z19
-	VXORPS     Z20, Z20, Z20
-	VXORPS     Z21, Z21, Z21
-	VXORPS     Z22, Z22, Z22
-	VXORPS     Z23, Z23, Z23
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	LEAQ       (R9)(DI*2), R10
-	ADDQ       DI, R10
-	LEAQ       (R10)(DI*2), R11
-	ADDQ       DI, R11
-	MOVQ       AX, R12
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x03, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	MOVQ   AX, R12
+	MOVQ   BX, R13
+	SHRQ   $0x04, R13
+	INCQ   R13
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R13, R14
+	CMPQ       R14, BX
+	CMOVQGT    BX, R14
+	SUBQ       R14, BX
 
 depth1:
 	VMOVUPD      (DX), Z24
@@ -735,10 +674,12 @@ depth1:
 	ADDQ         R8, R10
 	ADDQ         R8, R11
 	ADDQ         $0x00000080, DX
-	DECQ         BX
+	DECQ         R14
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	VADDPD  64(AX), Z1, Z1
@@ -802,45 +743,45 @@ depths2:
 	RET
 
 // func tileSquare64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tileSquare64AVX2(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x03, R8
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	MOVQ       AX, R10
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x03, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   AX, R10
+	MOVQ   BX, R11
+	SHRQ   $0x03, R11
+	INCQ   R11
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R10)
 	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R11, R12
+	CMPQ       R12, BX
+	CMOVQGT    BX, R12
+	SUBQ       R12, BX
 
 depth1:
 	VMOVUPD      (DX), Y12
@@ -878,10 +819,12 @@ depth1:
 	ADDQ         R8, CX
 	ADDQ         R8, R9
 	ADDQ         $0x00000040, DX
-	DECQ         BX
+	DECQ         R12
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPD  (AX), Y0, Y0
 	VMOVUPD Y0, (AX)
 	VADDPD  32(AX), Y1, Y1
@@ -915,85 +858,62 @@ depths2:
 	RET
 
 // func tileSquare32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·tileSquare32AVX512(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x02, R8
-	VXORPS     Z0, Z0, Z0
-	VXORPS     Z1, Z1, Z1
-	VXORPS     Z2, Z2, Z2
-	VXORPS     Z3, Z3, Z3
-	VXORPS     Z4, Z4, Z4
-	VXORPS     Z5, Z5, Z5
-	VXORPS     Z6, Z6, Z6
-	VXORPS     Z7, Z7, Z7
-	VXORPS     Z8, Z8, Z8
-	VXORPS     Z9, Z9, Z9
-	VXORPS     Z10, Z10, Z10
-	VXORPS     Z11, Z11, Z11
-	VXORPS     Z12, Z12, Z12
-	VXORPS     Z13, Z13, Z13
-	VXORPS     Z14, Z14, Z14
-	VXORPS     Z15, Z15, Z15
-	VXORPS     Z16, Z16, Z16
-	VXORPS     Z17, Z17, Z17
-	VXORPS     Z18, Z18, Z18
-	VXORPS     Z19, Z19, Z19
-	VXORPS     Z20, Z20, Z20
-	VXORPS     Z21, Z21, Z21
-	VXORPS     Z22, Z22, Z22
-	VXORPS     Z23, Z23, Z23
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	LEAQ       (R9)(DI*2), R10
-	ADDQ       DI, R10
-	LEAQ       (R10)(DI*2), R11
-	ADDQ       DI, R11
-	MOVQ       AX, R12
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x02, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	MOVQ   AX, R12
+	MOVQ   BX, R13
+	SHRQ   $0x04, R13
+	INCQ   R13
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R13, R14
+	CMPQ       R14, BX
+	CMOVQGT    BX, R14
+	SUBQ       R14, BX
 
 depth1:
 	VMOVUPS      (DX), Z24
@@ -1063,10 +983,12 @@ depth1:
 	ADDQ         R8, R10
 	ADDQ         R8, R11
 	ADDQ         $0x00000080, DX
-	DECQ         BX
+	DECQ         R14
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -1130,45 +1052,45 @@ depths2:
 	RET
 
 // func tileSquare32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tileSquare32AVX2(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x02, R8
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	MOVQ       AX, R10
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x02, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   AX, R10
+	MOVQ   BX, R11
+	SHRQ   $0x03, R11
+	INCQ   R11
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R10)
 	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R11, R12
+	CMPQ       R12, BX
+	CMOVQGT    BX, R12
+	SUBQ       R12, BX
 
 depth1:
 	VMOVUPS      (DX), Y12
@@ -1206,10 +1128,12 @@ depth1:
 	ADDQ         R8, CX
 	ADDQ         R8, R9
 	ADDQ         $0x00000040, DX
-	DECQ         BX
+	DECQ         R12
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
@@ -1243,85 +1167,62 @@ depths2:
 	RET
 
 // func tileAbs64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·tileAbs64AVX512(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x03, R8
-	VXORPS     Z0, Z0, Z0
-	VXORPS     Z1, Z1, Z1
-	VXORPS     Z2, Z2, Z2
-	VXORPS     Z3, Z3, Z3
-	VXORPS     Z4, Z4, Z4
-	VXORPS     Z5, Z5, Z5
-	VXORPS     Z6, Z6, Z6
-	VXORPS     Z7, Z7, Z7
-	VXORPS     Z8, Z8, Z8
-	VXORPS     Z9, Z9, Z9
-	VXORPS     Z10, Z10, Z10
-	VXORPS     Z11, Z11, Z11
-	VXORPS     Z12, Z12, Z12
-	VXORPS     Z13, Z13, Z13
-	VXORPS     Z14, Z14, Z14
-	VXORPS     Z15, Z15, Z15
-	VXORPS     Z16, Z16, Z16
-	VXORPS     Z17, Z17, Z17
-	VXORPS     Z18, Z18, Z18
-	VXORPS     Z19, Z19, Z19
-	VXORPS     Z20, Z20, Z20
-	VXORPS     Z21, Z21, Z21
-	VXORPS     Z22, Z22, Z22
-	VXORPS     Z23, Z23, Z23
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	LEAQ       (R9)(DI*2), R10
-	ADDQ       DI, R10
-	LEAQ       (R10)(DI*2), R11
-	ADDQ       DI, R11
-	MOVQ       AX, R12
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x03, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	MOVQ   AX, R12
+	MOVQ   BX, R13
+	SHRQ   $0x04, R13
+	INCQ   R13
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*8), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R13, R14
+	CMPQ       R14, BX
+	CMOVQGT    BX, R14
+	SUBQ       R14, BX
 
 depth1:
 	VMOVUPD      (DX), Z24
@@ -1415,10 +1316,12 @@ depth1:
 	ADDQ         R8, R10
 	ADDQ         R8, R11
 	ADDQ         $0x00000080, DX
-	DECQ         BX
+	DECQ         R14
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	VADDPD  64(AX), Z1, Z1
@@ -1492,45 +1395,45 @@ DATA absMask64<>+56(SB)/8, $0x7fffffffffffffff
 GLOBL absMask64<>(SB), RODATA|NOPTR, $64
 
 // func tileAbs64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, MMX+
+// Requires: AVX, CMOV, MMX+
 TEXT ·tileAbs64AVX2(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x03, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x03, R8
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	MOVQ       AX, R10
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x03, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   AX, R10
+	MOVQ   BX, R11
+	SHRQ   $0x03, R11
+	INCQ   R11
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R10)
 	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*8), R10
-	PREFETCHT0 (R10)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R11, R12
+	CMPQ       R12, BX
+	CMOVQGT    BX, R12
+	SUBQ       R12, BX
 
 depth1:
 	VMOVUPD      (DX), Y12
@@ -1580,10 +1483,12 @@ depth1:
 	ADDQ         R8, CX
 	ADDQ         R8, R9
 	ADDQ         $0x00000040, DX
-	DECQ         BX
+	DECQ         R12
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPD  (AX), Y0, Y0
 	VMOVUPD Y0, (AX)
 	VADDPD  32(AX), Y1, Y1
@@ -1617,85 +1522,62 @@ depths2:
 	RET
 
 // func tileAbs32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
 TEXT ·tileAbs32AVX512(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x02, R8
-	VXORPS     Z0, Z0, Z0
-	VXORPS     Z1, Z1, Z1
-	VXORPS     Z2, Z2, Z2
-	VXORPS     Z3, Z3, Z3
-	VXORPS     Z4, Z4, Z4
-	VXORPS     Z5, Z5, Z5
-	VXORPS     Z6, Z6, Z6
-	VXORPS     Z7, Z7, Z7
-	VXORPS     Z8, Z8, Z8
-	VXORPS     Z9, Z9, Z9
-	VXORPS     Z10, Z10, Z10
-	VXORPS     Z11, Z11, Z11
-	VXORPS     Z12, Z12, Z12
-	VXORPS     Z13, Z13, Z13
-	VXORPS     Z14, Z14, Z14
-	VXORPS     Z15, Z15, Z15
-	VXORPS     Z16, Z16, Z16
-	VXORPS     Z17, Z17, Z17
-	VXORPS     Z18, Z18, Z18
-	VXORPS     Z19, Z19, Z19
-	VXORPS     Z20, Z20, Z20
-	VXORPS     Z21, Z21, Z21
-	VXORPS     Z22, Z22, Z22
-	VXORPS     Z23, Z23, Z23
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	LEAQ       (R9)(DI*2), R10
-	ADDQ       DI, R10
-	LEAQ       (R10)(DI*2), R11
-	ADDQ       DI, R11
-	MOVQ       AX, R12
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x02, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	MOVQ   AX, R12
+	MOVQ   BX, R13
+	SHRQ   $0x04, R13
+	INCQ   R13
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	LEAQ       (R12)(SI*4), R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R13, R14
+	CMPQ       R14, BX
+	CMOVQGT    BX, R14
+	SUBQ       R14, BX
 
 depth1:
 	VMOVUPS      (DX), Z24
@@ -1789,10 +1671,12 @@ depth1:
 	ADDQ         R8, R10
 	ADDQ         R8, R11
 	ADDQ         $0x00000080, DX
-	DECQ         BX
+	DECQ         R14
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -1874,45 +1758,45 @@ DATA absMask32<>+60(SB)/4, $0x7fffffff
 GLOBL absMask32<>(SB), RODATA|NOPTR, $64
 
 // func tileAbs32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, MMX+
+// Requires: AVX, CMOV, MMX+
 TEXT ·tileAbs32AVX2(SB), NOSPLIT, $0-64
-	MOVQ       c+8(FP), AX
-	MOVQ       a+16(FP), CX
-	MOVQ       b+24(FP), DX
-	MOVQ       depth+32(FP), BX
-	MOVQ       stride+40(FP), SI
-	MOVQ       rowStep+48(FP), DI
-	SHLQ       $0x02, DI
-	MOVQ       depthStep+56(FP), R8
-	SHLQ       $0x02, R8
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       DI, R9
-	MOVQ       AX, R10
+	MOVQ   c+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	MOVQ   depth+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	MOVQ   rowStep+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   depthStep+56(FP), R8
+	SHLQ   $0x02, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   AX, R10
+	MOVQ   BX, R11
+	SHRQ   $0x03, R11
+	INCQ   R11
+	TESTQ  BX, BX
+	JE     depths3
+
+rows2:
 	PREFETCHT0 (R10)
 	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	LEAQ       (R10)(SI*4), R10
-	PREFETCHT0 (R10)
-	TESTQ      BX, BX
-	JE         depths2
+	MOVQ       R11, R12
+	CMPQ       R12, BX
+	CMOVQGT    BX, R12
+	SUBQ       R12, BX
 
 depth1:
 	VMOVUPS      (DX), Y12
@@ -1962,10 +1846,12 @@ depth1:
 	ADDQ         R8, CX
 	ADDQ         R8, R9
 	ADDQ         $0x00000040, DX
-	DECQ         BX
+	DECQ         R12
 	JNZ          depth1
+	TESTQ        BX, BX
+	JNZ          rows2
 
-depths2:
+depths3:
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1

@@ -9,8 +9,8 @@
 //
 // The script of the archive, pack/run.sh, also times PyTorch on the same device (pack/torch_rows.py) and draws the network
 // figures at the papers' sizes. Its results.tar.gz holds reports, pictures and a store: with
-// cp -r results/store/cells .coupling/ here, figures at -preset paper are drawn anywhere from its cells, whose manifests
-// name device and date.
+// cp -r results/store/cells .coupling/ here, coupling fig --preset paper --device cuda draws from its cells anywhere, and
+// pages name device and date.
 //
 // The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each against its float64
 // reference, then what is trained on top of them, and after all tests the benchmarks. The report is NAME.json and

@@ -190,3 +190,28 @@ func TestNoGraphsWithinARecording(t *testing.T) {
 	r.near("after it", r.get(x), []float64{1, 1, 1}, 0, 0)
 	r.ok(a.Close())
 }
+
+// TestRecordingsOfTwoDevices: cells of one process open a GPU each, and one may record while another works. What the other asks for
+// is not in the recording, and is done.
+func TestRecordingsOfTwoDevices(t *testing.T) {
+	one, other := newRig(t, Config{}), newRig(t, Config{})
+	x, y, z := one.set(backend.Float32, []float64{1}, 1), other.set(backend.Float32, []float64{1}, 1), other.set(backend.Float32, []float64{5}, 1)
+	var second backend.Graph
+	first, err := one.g.Record(func() error {
+		if err := one.g.Fill(x, 2); err != nil {
+			return err
+		}
+		g, err := other.g.Record(func() error { return other.g.Fill(y, 3) })
+		second = g
+		return errors.Join(err, other.g.Fill(z, 4))
+	})
+	one.ok(err)
+	other.near("beside a recording", other.get(z), []float64{4}, 0, 0)
+	one.ok(errors.Join(one.g.Fill(x, 0), other.g.Fill(y, 0), other.g.Fill(z, 0), first.Launch()))
+	one.near("of the first", one.get(x), []float64{2}, 0, 0)
+	other.near("not launched", other.get(y), []float64{0}, 0, 0)
+	other.near("not recorded", other.get(z), []float64{0}, 0, 0)
+	other.ok(second.Launch())
+	other.near("of the second", other.get(y), []float64{3}, 0, 0)
+	one.ok(errors.Join(first.Close(), second.Close()))
+}

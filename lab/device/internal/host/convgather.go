@@ -131,7 +131,7 @@ func (g *gathering[T]) offsets(r, c phase) []int {
 		for _, y := range r.offsets {
 			for _, x := range c.offsets {
 				for channel := range g.in {
-					at = append(at, octet*((channel*g.pad.h+y)*g.pad.w+x))
+					at = append(at, (y*g.pad.w+x)*g.pixel()+channel*octet)
 				}
 			}
 		}

@@ -7,9 +7,10 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// Images whose padding is a large part of them are interleaved: pixel by pixel, those of eight images lie side by side. A
-// group is then one window of four images, and the windows of a row that meet the same columns of the image are summed
-// over the taps that lie in it: products with padding, and windows that only fill a group, are left out.
+// Images whose padding is a large part of them are interleaved: pixel by pixel and channel by channel, those of eight
+// images lie side by side. A group is then one window of four images, and the windows of a row that meet the same columns
+// of the image are summed over the taps that lie in it: products with padding, and windows that only fill a group, are left
+// out.
 
 // tapBand is the windows from … to−1 of a row, in the ranges of taps that all of them have.
 type tapBand struct {
@@ -18,8 +19,10 @@ type tapBand struct {
 }
 
 const (
-	octet           = 8       // images side by side
-	interleaveBytes = 2 << 20 // interleaved images at a time
+	octet = 8 // images side by side
+	// interleaveBytes is the interleaved images at a time, for the second-level cache: whole octets. One octet may be up to
+	// four times as large.
+	interleaveBytes = 512 << 10
 	// interleaveCost is the multiply-adds that interleaving an element costs as much as, beyond a copy with padding.
 	interleaveCost = 24
 )
@@ -75,8 +78,9 @@ func (g *gathering[T]) bandsOf(r, c phase) [][]tapBand {
 // workers and of images, since what a record contributes to private training must not depend on who else is in its batch.
 func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	quad, all := cpu.Group*g.in*g.pad.h*g.pad.w, roundUp(g.n, cpu.Group)/cpu.Group
-	quads = interleaveBytes / max(1, quad*int(unsafe.Sizeof(T(0))))
-	if quads == 0 || all == 0 || quad == 0 || g.pad.none() {
+	bytes := quad * int(unsafe.Sizeof(T(0)))
+	quads = max(1, interleaveBytes/max(1, 2*bytes)) * octet / cpu.Group
+	if quads*bytes > 4*interleaveBytes || all == 0 || quad == 0 || g.pad.none() {
 		return 0, nil
 	}
 	saved := 0 // products of a tap with a group
@@ -102,10 +106,16 @@ func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	return quads, bands
 }
 
-// around is the elements in front of interleaved images that a window may begin in, and those in front and behind.
-func (g *gathering[T]) around() (front, all int) {
+// pixel is the elements of a pixel of interleaved images: an odd number of channels, so that the same channel of
+// neighbouring pixels does not fall on the same lines of the cache.
+func (g *gathering[T]) pixel() int { return octet * (g.in | 1) }
+
+// room is the elements in front of interleaved images that a window may begin in, and those from there on that one octet
+// and its windows take.
+func (g *gathering[T]) room() (front, all int) {
 	r, c := g.pad.rows, g.pad.cols
-	return octet * (r.zeros*g.pad.w + c.zeros), octet * (r.size*g.pad.w + c.size)
+	front = g.pixel() * (r.zeros*g.pad.w + c.zeros)
+	return front, max(front+g.pixel()*g.pad.h*g.pad.w, g.pixel()*((r.size-1)*g.pad.w+c.size))
 }
 
 // interleavedGroups is where the windows of a phase begin, each as often as there are quads.
@@ -113,10 +123,10 @@ func (g *gathering[T]) interleavedGroups(r, c phase, quads int) []int {
 	groups := make([]int, 0, r.count*c.count*quads)
 	for y := range r.count {
 		for x := range c.count {
-			at := octet * (y*r.stride*g.pad.w + x*c.stride)
+			at := g.pixel() * (y*r.stride*g.pad.w + x*c.stride)
 			for q := range quads {
-				images := q * cpu.Group / octet * octet
-				groups = append(groups, at+images*g.in*g.pad.h*g.pad.w+q*cpu.Group%octet)
+				octets := q * cpu.Group / octet
+				groups = append(groups, at+octets*g.pixel()*g.pad.h*g.pad.w+q*cpu.Group%octet)
 			}
 		}
 	}
@@ -125,13 +135,16 @@ func (g *gathering[T]) interleavedGroups(r, c phase, quads int) []int {
 
 // interleaved does some strips of the images from lo to hi.
 func (g *gathering[T]) interleaved(pad *pad[T], lo, hi, part, parts int) {
-	source := g.in * g.pad.h * g.pad.w
-	front, around := g.around()
-	images := pad.buf(0, around+roundUp(hi-lo, octet)*source)
+	plane, pixel := g.pad.h*g.pad.w, g.pixel()
+	front, all := g.room()
+	images := pad.buf(0, (hi-lo-1)/octet*plane*pixel+all)
 	for i := lo; i < hi; i += octet {
-		g.e.k.Transpose(images[front+(i-lo)*source:], octet, g.src[i*source:], source, min(octet, hi-i), source)
+		for c := range g.in {
+			to := images[front+(i-lo)/octet*plane*pixel+c*octet:]
+			g.e.k.Transpose(to, pixel, g.src[(i*g.in+c)*plane:], g.in*plane, min(octet, g.n-i), plane)
+		}
 	}
-	step := max(1, gatherWindows*len(g.phases)/max(1, roundUp(hi-lo, cpu.Group)*g.w))
+	step := max(1, 2*gatherWindows*len(g.phases)/max(1, roundUp(hi-lo, cpu.Group)*g.w))
 	for first := 0; first < g.h; first += step { // the phases of some rows one after the other: they write to the same lines
 		across := len(g.pad.cols.phases)
 		for i := 0; i < len(g.phases); i += across {

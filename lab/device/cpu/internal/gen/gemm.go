@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math/bits"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -75,19 +77,25 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 		return operand.Mem{Base: bases[i/3], Index: rowStep, Scale: uint8(i % 3)}
 	}
 	vectorBytes := a.lanes() * a.size()
-	ahead := a.GP64() // the tile of C comes from far away: it is asked for before it is needed
+	// The tile of C comes from far away. It is asked for a row at a time, evenly over the loop: all at once would hold up
+	// the loads of A.
+	ahead, some, left := a.GP64(), a.GP64(), a.GP64()
 	a.MOVQ(c, ahead)
-	for i := range height {
-		for j := range tileVectors * vectorBytes / 64 {
-			a.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * j})
-		}
-		if i < height-1 {
-			a.LEAQ(operand.Mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
-		}
-	}
-	loop, done := a.label("depth"), a.label("depths")
+	a.MOVQ(depth, some)
+	a.SHRQ(operand.Imm(uint64(bits.Len(uint(height)))), some)
+	a.INCQ(some)
+	loop, rows, done := a.label("depth"), a.label("rows"), a.label("depths")
 	a.TESTQ(depth, depth)
 	a.JE(operand.LabelRef(done))
+	a.Label(rows)
+	for j := range tileVectors * vectorBytes / 64 {
+		a.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * j})
+	}
+	a.LEAQ(operand.Mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
+	a.MOVQ(some, left)
+	a.CMPQ(left, depth)
+	a.CMOVQGT(depth, left)
+	a.SUBQ(left, depth)
 	a.Label(loop)
 	y := a.vecs(tileVectors)
 	for j, v := range y {
@@ -104,8 +112,10 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 		a.ADDQ(depthStep, p)
 	}
 	a.ADDQ(operand.U32(uint32(tileVectors*vectorBytes)), pb)
-	a.DECQ(depth)
+	a.DECQ(left)
 	a.JNZ(operand.LabelRef(loop))
+	a.TESTQ(depth, depth)
+	a.JNZ(operand.LabelRef(rows))
 	a.Label(done)
 	for i := range sums {
 		for j, v := range sums[i] {

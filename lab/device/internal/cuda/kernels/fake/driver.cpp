@@ -24,7 +24,7 @@
 namespace {
 
 std::mutex lock;
-int context_object, stream_object;
+int context_object;
 thread_local void* current = nullptr;
 int retained = 0;
 
@@ -42,8 +42,14 @@ bool inited = false;
 std::string last_fault;
 
 using Op = std::function<int()>;
-std::vector<Op> queue;
-std::vector<Op>* capture = nullptr;
+std::vector<Op> queue; // of all streams
+
+struct Stream {
+  std::vector<Op>* capture = nullptr;
+};
+std::set<void*> streams;
+
+Stream* stream_of(void* s) { return streams.count(s) ? (Stream*)s : nullptr; }
 
 struct Module {
   std::set<std::string> names;
@@ -77,10 +83,10 @@ int flush() {
   return sticky;
 }
 
-// submit queues work, or adds it to the graph that is being captured.
-int submit(Op op) {
+// submit queues work, or adds it to the graph that is being captured from its stream.
+int submit(void* s, Op op) {
   if (env("FAKE_CUDA_IDLE", 0)) return ok;
-  (capture ? *capture : queue).push_back(std::move(op));
+  (stream_of(s)->capture ? *stream_of(s)->capture : queue).push_back(std::move(op));
   return ok;
 }
 
@@ -122,8 +128,8 @@ Range range_of(uintptr_t p) {
 #define CONTEXT                                  \
   LOCK;                                          \
   if (int r = check_context(); r != ok) return r
-#define NOT_CAPTURING                            \
-  if (capture) return capture_unsupported
+#define NOT_CAPTURING(s)                         \
+  if (Stream* one = stream_of(s); one && one->capture) return capture_unsupported
 
 extern "C" {
 
@@ -268,7 +274,7 @@ int cuMemFree_v2(uint64_t p) {
   CONTEXT;
   auto it = live.find(p);
   if (it == live.end()) return invalid_value;
-  if (!capture) flush(); // as the real one waits
+  flush(); // as the real one waits
   const unsigned char* b = (const unsigned char*)p;
   for (size_t k = 0; k < guard; k++)
     if (b[-1 - (ptrdiff_t)k] != guard_byte || b[it->second + k] != guard_byte) {
@@ -299,11 +305,11 @@ int cuMemFreeHost(void* p) {
 
 int cuMemcpyHtoDAsync_v2(uint64_t dst, const void* src, size_t n, void* stream) {
   CONTEXT;
-  NOT_CAPTURING;
-  if (stream != &stream_object || !inside(dst, n)) return invalid_value;
+  NOT_CAPTURING(stream);
+  if (!stream_of(stream) || !inside(dst, n)) return invalid_value;
   auto it = locked.upper_bound((uintptr_t)src);
   if (it != locked.begin() && (uintptr_t)src + n <= (--it)->first + it->second)
-    return submit([=] {
+    return submit(stream, [=] {
       if (!inside(dst, n)) return illegal_address;
       memcpy((void*)dst, src, n);
       return ok;
@@ -314,15 +320,15 @@ int cuMemcpyHtoDAsync_v2(uint64_t dst, const void* src, size_t n, void* stream) 
 }
 int cuMemcpyDtoHAsync_v2(void* dst, uint64_t src, size_t n, void* stream) {
   CONTEXT;
-  NOT_CAPTURING;
-  if (stream != &stream_object || !inside(src, n)) return invalid_value;
+  NOT_CAPTURING(stream);
+  if (!stream_of(stream) || !inside(src, n)) return invalid_value;
   if (env("FAKE_CUDA_IDLE", 0)) memset(dst, 0, n);
-  return submit([=] { memcpy(dst, (void*)src, n); return ok; });
+  return submit(stream, [=] { memcpy(dst, (void*)src, n); return ok; });
 }
 int cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t n, void* stream) {
   CONTEXT;
-  if (stream != &stream_object || !inside(dst, n) || !inside(src, n)) return invalid_value;
-  return submit([=] {
+  if (!stream_of(stream) || !inside(dst, n) || !inside(src, n)) return invalid_value;
+  return submit(stream, [=] {
     if (!inside(dst, n) || !inside(src, n)) return illegal_address;
     memmove((void*)dst, (void*)src, n);
     return ok;
@@ -330,8 +336,8 @@ int cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t n, void* stream) {
 }
 int cuMemsetD8Async(uint64_t dst, unsigned char v, size_t n, void* stream) {
   CONTEXT;
-  if (stream != &stream_object || !inside(dst, n)) return invalid_value;
-  return submit([=] {
+  if (!stream_of(stream) || !inside(dst, n)) return invalid_value;
+  return submit(stream, [=] {
     if (!inside(dst, n)) return illegal_address;
     memset((void*)dst, v, n);
     return ok;
@@ -342,14 +348,14 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     unsigned shared, void* stream, void** arguments, void** extra) {
   CONTEXT;
   const fake::Entry* e = (const fake::Entry*)f;
-  if (stream != &stream_object || extra || shared || !e) return invalid_handle;
+  if (!stream_of(stream) || extra || shared || !e) return invalid_handle;
   if (gx - 1 > 0x7ffffffeu || gy - 1 > 65534 || gz - 1 > 65534 || bx - 1 > 1023 || by != 1 || bz != 1) return invalid_value;
   const char* fail = getenv("FAKE_CUDA_FAIL");
   if (fail && fail == std::string("launch:") + e->name) return launch_failed;
   std::vector<std::vector<char>> raw;
   for (size_t k = 0; k < e->sizes.size(); k++)
     raw.emplace_back((char*)arguments[k], (char*)arguments[k] + e->sizes[k]);
-  return submit([=] {
+  return submit(stream, [=] {
     const char* fail = getenv("FAKE_CUDA_FAIL");
     if (fail && !strcmp(fail, e->name)) {
       last_fault = std::string(e->name) + " was told to fail";
@@ -365,32 +371,37 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 int cuStreamCreate(void** s, unsigned flags) {
   CONTEXT;
   if (flags != 1) return invalid_value;
-  *s = &stream_object;
+  streams.insert(*s = new Stream);
   return ok;
 }
 int cuStreamDestroy_v2(void* s) {
   CONTEXT;
-  return s == &stream_object ? flush() : invalid_handle;
+  if (!stream_of(s)) return invalid_handle;
+  int r = flush();
+  streams.erase(s);
+  delete (Stream*)s;
+  return r;
 }
 int cuStreamSynchronize(void* s) {
   CONTEXT;
-  NOT_CAPTURING;
-  return s == &stream_object ? flush() : invalid_handle;
+  NOT_CAPTURING(s);
+  return stream_of(s) ? flush() : invalid_handle;
 }
 
 int cuStreamBeginCapture_v2(void* s, int mode) {
   CONTEXT;
-  NOT_CAPTURING;
-  if (s != &stream_object || mode != 2) return invalid_value;
-  capture = new std::vector<Op>;
+  NOT_CAPTURING(s);
+  if (!stream_of(s) || mode != 2) return invalid_value;
+  stream_of(s)->capture = new std::vector<Op>;
   return ok;
 }
 int cuStreamEndCapture(void* s, void** graph) {
   CONTEXT;
-  if (s != &stream_object || !capture) return capture_unmatched;
-  *graph = new Graph{std::move(*capture)};
-  delete capture;
-  capture = nullptr;
+  Stream* one = stream_of(s);
+  if (!one || !one->capture) return capture_unmatched;
+  *graph = new Graph{std::move(*one->capture)};
+  delete one->capture;
+  one->capture = nullptr;
   return ok;
 }
 int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long flags) {
@@ -401,8 +412,8 @@ int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long fla
 }
 int cuGraphLaunch(void* exec, void* s) {
   CONTEXT;
-  if (s != &stream_object) return invalid_handle;
-  for (auto& op : ((Graph*)exec)->ops) submit(op);
+  if (!stream_of(s)) return invalid_handle;
+  for (auto& op : ((Graph*)exec)->ops) submit(s, op);
   return ok;
 }
 int cuGraphExecDestroy(void* exec) {
@@ -439,19 +450,22 @@ int cuGetErrorString(int r, const char** s) {
 // The parts of cuBLAS that matrix products need, in the same library: column-major, as there.
 
 namespace {
-int blas_object;
+struct Blas {
+  void* stream = nullptr;
+};
+std::set<void*> handles;
 
 template <class T>
 int gemm(void* h, int ta, int tb, int m, int n, int k, const T* alpha, const T* a, int lda, long long sa, const T* b,
     int ldb, long long sb, const T* beta, T* c, int ldc, long long sc, int batch) {
   std::lock_guard<std::mutex> held(lock);
-  if (h != &blas_object || m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m) return 7;
-  if (check_context() != ok) return 1;
+  if (!handles.count(h) || m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m) return 7;
+  if (check_context() != ok || !stream_of(((Blas*)h)->stream)) return 1;
   T al = *alpha, be = *beta;
   auto matrix = [](const T* p, int rows, int cols, int ld) { // is it all inside
     return rows == 0 || cols == 0 || inside((uint64_t)p, (((size_t)cols - 1) * ld + rows) * sizeof(T));
   };
-  submit([=] {
+  submit(((Blas*)h)->stream, [=] {
     for (int g = 0; g < batch; g++) {
       const T *x = a + g * sa, *y = b + g * sb;
       T* z = c + g * sc;
@@ -475,16 +489,34 @@ int gemm(void* h, int ta, int tb, int m, int n, int k, const T* alpha, const T* 
 
 extern "C" {
 int cublasCreate_v2(void** h) {
-  *h = &blas_object;
+  LOCK;
+  handles.insert(*h = new Blas);
   return current == &context_object ? 0 : 1;
 }
-int cublasDestroy_v2(void* h) { return h == &blas_object ? 0 : 7; }
-int cublasSetStream_v2(void* h, void* s) { return h == &blas_object && s == &stream_object ? 0 : 7; }
-int cublasSetMathMode(void* h, int mode) { return h == &blas_object && (mode == 0 || mode == 3) ? 0 : 7; }
-int cublasSetWorkspace_v2(void* h, uint64_t p, size_t n) { return h == &blas_object && inside(p, n) ? 0 : 7; }
+int cublasDestroy_v2(void* h) {
+  LOCK;
+  if (!handles.erase(h)) return 7;
+  delete (Blas*)h;
+  return 0;
+}
+int cublasSetStream_v2(void* h, void* s) {
+  LOCK;
+  if (!handles.count(h) || !stream_of(s)) return 7;
+  ((Blas*)h)->stream = s;
+  return 0;
+}
+int cublasSetMathMode(void* h, int mode) {
+  LOCK;
+  return handles.count(h) && (mode == 0 || mode == 3) ? 0 : 7;
+}
+int cublasSetWorkspace_v2(void* h, uint64_t p, size_t n) {
+  LOCK;
+  return handles.count(h) && inside(p, n) ? 0 : 7;
+}
 int cublasGetVersion_v2(void* h, int* v) {
+  LOCK;
   *v = 120000;
-  return h == &blas_object ? 0 : 7;
+  return handles.count(h) ? 0 : 7;
 }
 int cublasSgemmStridedBatched(void* h, int ta, int tb, int m, int n, int k, const float* alpha, const float* a, int lda,
     long long sa, const float* b, int ldb, long long sb, const float* beta, float* c, int ldc, long long sc, int batch) {
