@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 
 	"coupling/lab/device/cpu"
@@ -21,6 +22,7 @@ type Chain struct {
 	Done int // steps
 
 	interruption *interruption // of a run that was stored and interrupted, in this process
+	trace        []Progress    // of the runs of this process
 }
 
 // Start begins chains at a copy of the rows of x, with a seed drawn from rng.
@@ -56,6 +58,37 @@ func (c *Chain) String() string {
 	n, d := c.X.Dims()
 	return fmt.Sprintf("%d chains in %d dimensions after %d steps, seed %d", n, d, c.Done, c.Seed)
 }
+
+// maxTrace is the number of steps of a run that a chain remembers.
+const maxTrace = 1024
+
+// note remembers a step, or every second, third, … one of a long run, and passes it to trace.
+func (c *Chain) note(p Progress, trace func(Progress)) {
+	if p.Done%(p.Total/maxTrace+1) == 0 {
+		c.trace = append(c.trace, p)
+	}
+	if trace != nil {
+		trace(p)
+	}
+}
+
+// Trace returns a number for each of at most 1024 evenly spaced steps of each run of this process, and what it measures: of MALA the
+// share of chains that moved, of Langevin dynamics the root mean square of the score's entries.
+func (c *Chain) Trace() (what string, step, value []float64) {
+	for _, p := range c.trace {
+		v := p.Score
+		if what = "root mean square score"; p.Metropolis {
+			what, v = "share of chains that moved", p.Accepted
+		}
+		if !math.IsNaN(v) { // a GPU reads the score's size now and then
+			step, value = append(step, float64(p.Done)), append(value, v)
+		}
+	}
+	return what, step, value
+}
+
+// Samples returns X, as notebooks show a chain.
+func (c *Chain) Samples() *mat.Dense { return c.X }
 
 // Clone returns a copy.
 func (c *Chain) Clone() *Chain { return &Chain{X: mat.DenseCopyOf(c.X), Seed: c.Seed, Done: c.Done} }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -49,16 +50,10 @@ func (f FitMixture) Run(ctx context.Context, rng *rand.Rand, y *mat.Dense) (*Sub
 	if err != nil {
 		return nil, err
 	}
-	if f.Parts == 0 {
-		f.Parts = max(1, min(n/60, 150))
-	}
-	if f.Steps == 0 {
-		f.Steps = 15
-	}
+	f.Parts = cmp.Or(f.Parts, max(1, min(n/60, 150)))
+	f.Steps = cmp.Or(f.Steps, 15)
 	_, q := s.axes.Dims()
-	if f.Shrink == 0 {
-		f.Shrink = float64(q) / 2
-	}
+	f.Shrink = cmp.Or(f.Shrink, float64(q)/2)
 	u := s.coordinates(y, s.axes)
 	shares := f.means(rng, u)
 	for step := range f.Steps + 1 { // the first makes Gaussians of the clusters of k-means

@@ -21,11 +21,11 @@ type Gaussian struct {
 	values    []float64  // eigenvalues of S
 	vectors   *mat.Dense // their eigenvectors as columns
 	precision *mat.Dense // S⁻¹; nil where S is singular
-	last      atomic.Pointer[noised]
+	recent    atomic.Pointer[[]noised]
 }
 
-// noised is a precision (S + σ²I)⁻¹. The last one is cached, since a chain takes many steps at one
-// noise level.
+// noised is a precision (S + σ²I)⁻¹. The last eight are kept, since a chain takes many steps at one noise level, and the
+// training of a network on this base asks for a few levels in turn.
 type noised struct {
 	sigma     float64
 	precision *mat.Dense
@@ -90,19 +90,25 @@ func (g *Gaussian) Dim() int { return len(g.mean) }
 func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 	switch {
 	case sigma > 0:
-		if l := g.last.Load(); l != nil && l.sigma == sigma {
-			return l.precision, nil
+		var known []noised
+		if l := g.recent.Load(); l != nil {
+			known = *l
 		}
-		l := &noised{sigma, g.inverse(sigma)}
-		g.last.Store(l)
-		return l.precision, nil
+		for _, l := range known {
+			if l.sigma == sigma {
+				return l.precision, nil
+			}
+		}
+		list := append([]noised{{sigma, g.inverse(sigma)}}, known[:min(len(known), 7)]...)
+		g.recent.Store(&list)
+		return list[0].precision, nil
 	case g.precision == nil:
 		return nil, fmt.Errorf("score: sigma = 0 with a singular covariance: the score does not exist: %w", ErrParameter)
 	}
 	return g.precision, nil
 }
 
-// Score implements Field. Cost 2·N·d², and d³ if σ > 0 differs from that of the last call.
+// Score implements Field. Cost 2·N·d², and d³ if σ > 0 is not one of the last eight.
 func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 	if err := checkBatch(g.Dim(), dst, x, sigma); err != nil {
 		return err

@@ -66,7 +66,7 @@ type Langevin struct {
 	// refused with train.ErrMismatch. Cost: one evaluation of the field.
 	Path  string
 	Every int // steps between stores; 0 stores every ten seconds
-	// Trace is called after every step.
+	// Trace is called after every step. Chains on a GPU (see Resident) are in the Chain only when Run returns.
 	Trace func(Progress)
 }
 
@@ -75,7 +75,8 @@ type Progress struct {
 	Done, Total int
 	Sigma       float64
 	Step        float64 // in the sampler's convention; 0 for a predictor or denoising step
-	Score       float64 // root mean square of the entries of the score
+	Score       float64 // root mean square of the entries of the score; NaN for a step on a GPU after which none was read
+	Metropolis  bool    // a step of MALA
 	Accepted    float64 // MALA: share of chains that moved
 }
 
@@ -163,38 +164,56 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 	if err := l.check(f, c); err != nil {
 		return err
 	}
-	n, d := c.X.Dims()
-	s, total := mat.NewDense(n, d, nil), l.Total()
+	total := l.Total()
 	if c.Done >= total {
 		return nil
 	}
-	f, done := Prepare(f, n)
-	defer done()
-	checkpoints, err := newCheckpointer(l.Path, l.Every, l.stamp(), f, l.at(c.Done).sigma, c, new(tally))
+	n, _ := c.X.Dims()
+	resident, noise := Reside(f, n), resume.Stamp("")
+	if resident != nil {
+		defer resident.Close()
+		noise = ", noise of the device"
+	}
+	checkpoints, err := newCheckpointer(l.Path, l.Every, l.stamp()+noise, f, l.at(c.Done).sigma, c, new(tally))
 	if err != nil {
 		return err
 	}
-	for c.Done < total {
+	var m mover
+	if resident != nil {
+		m = newOnDevice(resident, c)
+	} else {
+		m = newOnHost(f, c)
+	}
+	defer m.close()
+	for done := c.Done; done < total; {
 		if err := ctx.Err(); err != nil {
+			if failed := m.settle(); failed != nil {
+				return failed
+			}
 			return checkpoints.interrupted(err)
 		}
-		u := l.at(c.Done)
-		if err := f.Score(s, c.X, u.sigma); err != nil {
-			return fmt.Errorf("step %d at noise level %g: %w", c.Done+1, u.sigma, err)
+		u := l.at(done)
+		due := checkpoints.due(done+1, total)
+		err := m.step(u)
+		if err == nil && (due || done%settleEvery == settleEvery-1 || done == total-1) {
+			err = m.settle()
 		}
-		if !c.move(s, u) {
-			return fmt.Errorf("score: step %d of length %g at noise level %g: %w", c.Done+1, u.step, u.sigma, ErrDiverged)
+		if err != nil {
+			return fmt.Errorf("score: step %d of length %g at noise level %g: %w", done+1, u.step, u.sigma, err)
 		}
-		c.Done++
-		if l.Trace != nil {
-			l.Trace(Progress{Done: c.Done, Total: total, Sigma: u.sigma, Step: u.step, Score: rms(s)})
-		}
-		if err := checkpoints.step(c.Done == total); err != nil {
-			return err
+		done++
+		c.note(Progress{Done: done, Total: total, Sigma: u.sigma, Step: u.step, Score: m.size()}, l.Trace)
+		if due {
+			if err := checkpoints.save(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
+
+// settleEvery is after how many steps chains on a device are looked at, whether they are finite.
+const settleEvery = 64
 
 // stamp identifies the dynamics.
 func (l Langevin) stamp() resume.Stamp {

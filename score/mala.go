@@ -69,11 +69,11 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 		t.sum += mean
 		t.steps++
 		c.Done++
-		if m.Trace != nil {
-			m.Trace(Progress{Done: c.Done, Total: m.Steps, Sigma: m.Sigma, Step: m.Step, Score: rms(s), Accepted: moved})
-		}
-		if err := checkpoints.step(c.Done == m.Steps); err != nil {
-			return t.mean(), err
+		c.note(Progress{Done: c.Done, Total: m.Steps, Sigma: m.Sigma, Step: m.Step, Score: rms(s), Metropolis: true, Accepted: moved}, m.Trace)
+		if checkpoints.due(c.Done, m.Steps) {
+			if err := checkpoints.save(); err != nil {
+				return t.mean(), err
+			}
 		}
 	}
 	return t.mean(), nil

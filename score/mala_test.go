@@ -98,3 +98,32 @@ func TestMALAMixture(t *testing.T) {
 	meanWithin(t, "mean", column(c.X, 0), .75)
 	varianceWithin(t, "variance", column(c.X, 0), .25*.4+.75*.6+.25*.75*9)
 }
+
+// A chain remembers at most maxTrace of its steps, evenly spaced: the acceptance of MALA, the score's size of Langevin dynamics.
+func TestTrace(t *testing.T) {
+	g, err := NewGaussian([]float64{0}, mat.NewSymDense(1, []float64{1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(4, 1, []float64{1, 1, 1, 1}))
+	if err := (Langevin{Steps: 1, Step: .1}).Run(t.Context(), g, c); err != nil {
+		t.Fatal(err)
+	}
+	if what, step, value := c.Trace(); what != "root mean square score" || len(step) != 1 || step[0] != 1 || value[0] != 1 {
+		t.Errorf("%s: %v, %v", what, step, value)
+	}
+	steps := 3*maxTrace + 5
+	c = Start(rand.New(rand.NewPCG(1, 1)), c.X)
+	if _, err := (MALA{Steps: steps, Step: .1}).Run(t.Context(), g, c); err != nil {
+		t.Fatal(err)
+	}
+	what, step, value := c.Trace()
+	if what != "share of chains that moved" || len(step) != steps/4 || len(value) != steps/4 {
+		t.Fatalf("%s: %d steps, %d values", what, len(step), len(value))
+	}
+	for k := range step {
+		if step[k] != float64(4*(k+1)) || value[k] < 0 || value[k] > 1 {
+			t.Fatalf("step %g: %g", step[k], value[k])
+		}
+	}
+}

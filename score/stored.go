@@ -81,13 +81,9 @@ func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma f
 	return k, nil
 }
 
-// step stores the run if it is due, and at the end.
-func (k *checkpointer) step(end bool) error {
-	due := end || k.every > 0 && k.chain.Done%k.every == 0 || k.every == 0 && time.Since(k.last) > autosave
-	if !due {
-		return nil
-	}
-	return k.save()
+// due reports whether the run is to be stored after the step done: when it is time, and at the end.
+func (k *checkpointer) due(done, total int) bool {
+	return done == total || k.every > 0 && done%k.every == 0 || k.every == 0 && k.path != "" && time.Since(k.last) > autosave
 }
 
 // save stores the run.

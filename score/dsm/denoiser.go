@@ -23,6 +23,7 @@ type Denoiser struct {
 	Mean   []float64 // of the data, of the length of an example
 	Spread float64   // √v
 	Body   nn.Layer  // from an example to one of the same shape; it may use Pass.Class
+	OnBase bool      // without the Gaussian's score, the first term, since Training.Base has a better one
 
 	in, out, mean *nn.Param // 1/√(v + σ²) and √v/(σ√(v + σ²)), Levels×1; the mean, 1×d
 }
@@ -83,6 +84,11 @@ func (l *Denoiser) Forward(p *nn.Pass, x *device.Array) *device.Array {
 	device.Mul(u.Reshape(n, -1), u.Reshape(n, -1), in)
 	f := l.Body.Forward(p, u)
 	p.Push(l)
+	if l.OnBase {
+		y := f.Like()
+		device.Mul(y.Reshape(n, -1), f.Reshape(n, -1), out)
+		return y
+	}
 	return combine(f, out, u, in)
 }
 
@@ -97,7 +103,10 @@ func (l *Denoiser) VJP(p *nn.Pass, dy *device.Array) *device.Array {
 	if du == nil { // nn.Pass.ParamsOnly
 		return nil
 	}
-	dx := combine(du, nil, dy, in)
+	dx := du
+	if !l.OnBase {
+		dx = combine(du, nil, dy, in)
+	}
 	device.Mul(dx.Reshape(n, -1), dx.Reshape(n, -1), in)
 	return dx
 }

@@ -19,6 +19,11 @@ func TestDenoiserOnDevice(t *testing.T) {
 		{Name: "DenoisingMLP", Shape: []int{3, 4}, Classes: 2, Layer: func() nn.Layer {
 			return DenoisingMLP([]float64{.1, -.2, .3, 1}, .7, []float64{1, .3}, 5, 1)
 		}},
+		{Name: "on a base", Shape: []int{3, 4}, Classes: 2, Layer: func() nn.Layer {
+			net := DenoisingMLP([]float64{.1, -.2, .3, 1}, .7, []float64{1, .3}, 5, 1)
+			net.OnBase = true
+			return net
+		}},
 		{Name: "DenoisingUNet", Shape: []int{2, 1, 4, 4}, Classes: 2, Layer: func() nn.Layer {
 			return DenoisingUNet(make([]float64, 16), .7, []float64{1, .3}, 1, 2)
 		}},

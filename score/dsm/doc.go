@@ -10,7 +10,8 @@
 // 1) is a network that learns the difference from a Gaussian with the data's mean and variance; an
 // embedding gives it the noise level. Training{Steps: 2000}.Run fits it. The returned Network is a
 // Field with the moving average of the weights, which score.Langevin{Levels: levels} samples like
-// the exact field. DenoisingUNet is the same for images.
+// the exact field. DenoisingUNet is the same for images. With Training.Base, a mixture of score.FitMixture for instance, a
+// network learns only what that field lacks.
 //
 // # Conventions
 //

@@ -83,6 +83,37 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// Scores at points that lie on a GPU are those of points that come from the host; a CPU has no other memory, so chains stay there.
+func TestResideOnDevice(t *testing.T) {
+	dev, err := device.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	rng := rand.New(rand.NewPCG(1, 9))
+	net := MLP(2, []float64{1, .1}, 16)
+	net.Init(dev, device.Float32, rng)
+	defer nn.Free(net.Params())
+	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
+	r := f.Reside(7)
+	if on := dev.Key() != "cpu"; r == nil || !on {
+		if r != nil || on {
+			t.Errorf("on a %s: %v", dev.Key(), r)
+		}
+		return
+	}
+	defer r.Close()
+	defer dev.Scope().Close()
+	x, want := sample(rng, 7), mat.NewDense(7, 2, nil)
+	for _, sigma := range []float64{.1, 1} {
+		r.Level(sigma)
+		got, err := r.Score(dev.FromDense(device.Float64, x)).Mat()
+		if err := errors.Join(err, f.Score(want, x, sigma)); err != nil || !mat.EqualApprox(want, got, 1e-6) {
+			t.Errorf("at %g: %v, from the host %v, %v", sigma, mat.Formatted(got), mat.Formatted(want), err)
+		}
+	}
+}
+
 // A small network learns the score of a mixture: measured where the data is, in units in which zero scores have error 1,
 // and sampled with annealed Langevin dynamics the shares of the parts come out.
 func TestLearnsMixture(t *testing.T) {
@@ -238,5 +269,43 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := (Training{Sigmas: []float64{1}}).Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, []int{3}); !errors.Is(err, score.ErrShape) {
 		t.Errorf("shape: error %v", err)
+	}
+}
+
+// A network on a base learns what the base lacks, here the score of a mixture beyond that of one Gaussian: the sum is nearer to
+// the truth at every trained level and the base alone above them. A base that enters with another sign or without its σ leaves
+// errors of order one.
+func TestLearnsOnABase(t *testing.T) {
+	dev, truth := open(t), mixture(t)
+	rng := rand.New(rand.NewPCG(5, 1))
+	base, err := score.NewGaussian([]float64{.6, .7}, mat.NewSymDense(2, []float64{2, .6, .6, .5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := []float64{.5, .25}
+	net := DenoisingMLP([]float64{.6, .7}, 1, levels, 32, 1)
+	net.OnBase = true
+	training := Training{Sigmas: levels, Base: base, Steps: 400, Batch: 128, Rate: 3e-3, Decay: .99}
+	f, err := training.Run(t.Context(), rng, dev, net, sample(rng, 2000), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := sample(rng, 500)
+	for _, sigma := range []float64{1, .5, .25} {
+		got, want, alone := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)
+		if err := errors.Join(f.Score(got, x, sigma), truth.Score(want, x, sigma), base.Score(alone, x, sigma)); err != nil {
+			t.Fatal(err)
+		}
+		if sigma == 1 {
+			if !mat.Equal(got, alone) {
+				t.Error("above the trained levels the score is not the base's")
+			}
+			continue
+		}
+		got.Sub(got, want)
+		alone.Sub(alone, want)
+		if off, was := mat.Norm(got, 2), mat.Norm(alone, 2); !(off < .5*was) {
+			t.Errorf("sigma = %g: error %.3g, the base's %.3g", sigma, off, was)
+		}
 	}
 }

@@ -25,6 +25,8 @@ type Network struct {
 	Shape  []int        // of one example, as the network takes it: [d], or [C H W]
 	Sigmas []float64    // the noise levels, falling
 	Batch  int          // rows at once; 0 means 1024
+	// Base is a field to which the network's output is added, nil is none; at noise above the first level it is the whole score.
+	Base score.Field
 }
 
 // String says in a line what was trained.
@@ -69,6 +71,11 @@ func (f *Network) score(dst, x *mat.Dense, sigma float64, block func(x *mat.Dens
 	if !(sigma >= 0) || math.IsInf(sigma, 1) || len(f.Sigmas) == 0 || f.Batch < 0 {
 		return fmt.Errorf("dsm: sigma = %g of %d levels, batch %d: must be finite and ≥ 0: %w", sigma, len(f.Sigmas), f.Batch, ErrParameter)
 	}
+	if f.Base != nil {
+		if err := f.Base.Score(dst, x, sigma); err != nil || sigma > f.Sigmas[0]*(1+1e-9) {
+			return err
+		}
+	}
 	level, batch := int32(f.Level(sigma)), f.batch(n)
 	for lo := 0; lo < n; lo += batch {
 		hi := min(lo+batch, n)
@@ -76,7 +83,11 @@ func (f *Network) score(dst, x *mat.Dense, sigma float64, block func(x *mat.Dens
 		if err != nil {
 			return err
 		}
-		dst.Slice(lo, hi, 0, d).(*mat.Dense).Copy(s)
+		if out := dst.Slice(lo, hi, 0, d).(*mat.Dense); f.Base != nil {
+			out.Add(out, s)
+		} else {
+			out.Copy(s)
+		}
 	}
 	return nil
 }
@@ -96,6 +107,35 @@ func (f *Network) forward(x, class *device.Array) *device.Array {
 	defer s.Close()
 	out := f.Net.Forward(&nn.Pass{ForwardOnly: true, Class: class}, x.Reshape(append([]int{x.Dim(0)}, f.Shape...)...))
 	return s.Keep(out).Reshape(x.Shape()...)
+}
+
+// Reside implements score.Resident, on a GPU.
+func (f *Network) Reside(n int) *score.Residence {
+	if f.Device.Key() == "cpu" || len(f.Sigmas) == 0 || f.Batch < 0 {
+		return nil
+	}
+	class, batch := f.Device.New(device.Int32, n), f.batch(n)
+	return &score.Residence{
+		Device: f.Device,
+		Level:  func(sigma float64) { class.SetInts(slices.Repeat([]int32{int32(f.Level(sigma))}, n)) },
+		Score: func(x *device.Array) *device.Array {
+			out := x.Like()
+			for lo := 0; lo < n; lo += batch {
+				hi := min(lo+batch, n)
+				f.convert(out.Rows(lo, hi), x.Rows(lo, hi), class.Rows(lo, hi))
+			}
+			return out
+		},
+		Close: class.Free,
+	}
+}
+
+// convert is forward between points and scores of another type than the network's.
+func (f *Network) convert(dst, x, class *device.Array) {
+	defer f.Device.Scope().Close()
+	in := f.Device.New(f.Type, x.Shape()...)
+	device.Convert(in, x)
+	device.Convert(dst, f.forward(in, class))
 }
 
 // recorded is a Network whose pass, for one number of rows, is recorded.

@@ -1,6 +1,7 @@
 package dsm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -32,6 +33,9 @@ type Training struct {
 	// refused with train.ErrMismatch; Steps may be increased.
 	Path  string
 	Every int
+	// Base is a field to which the network learns the difference, as a mixture of score.FitMixture; the trained field is their
+	// sum (Network.Base). It is asked for the scores of each batch, on the host.
+	Base score.Field
 	// Trace is called with the loss of each step; it costs a copy from the device.
 	Trace func(step int, loss float64)
 }
@@ -43,7 +47,7 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 	if shape == nil {
 		shape = []int{d}
 	}
-	f := &Network{Net: net, Device: dev, Type: device.Float32, Shape: shape, Sigmas: t.Sigmas}
+	f := &Network{Net: net, Device: dev, Type: device.Float32, Shape: shape, Sigmas: t.Sigmas, Base: t.Base}
 	t = t.defaults()
 	if err := t.check(f, n, d); err != nil {
 		return nil, err
@@ -57,10 +61,18 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 	r.sigmas.SetFloats(t.Sigmas)
 	r.noise = dev.Stream(r.seed)
 	r.rows, r.class, r.residual = dev.New(device.Int32, t.Batch), dev.New(device.Int32, t.Batch), dev.New(f.Type, t.Batch, d)
+	r.sigma, r.y, r.target = dev.New(f.Type, t.Batch, 1), r.residual.Like(), r.residual.Like()
+	arguments := []any{"seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate, ", decay ", t.Decay, " warmed up, ", resume.Points(x)}
+	if t.Base != nil {
+		at := mat.NewDense(1, d, nil)
+		if err := t.Base.Score(at, x.Slice(0, 1, 0, d).(*mat.Dense), t.Sigmas[0]); err != nil {
+			return nil, fmt.Errorf("dsm: Base: %w", err)
+		}
+		arguments = append(arguments, ", base ", resume.Points(at))
+	}
 	stored := resume.Training{Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: net.Params(), Checkpoint: train.Checkpoint{
-		Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
-		Sources: map[string]train.Source{"arguments": resume.Of("seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate,
-			", decay ", t.Decay, " warmed up, ", resume.Points(x))},
+		Params:  map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
+		Sources: map[string]train.Source{"arguments": resume.Of(arguments...)},
 	}}
 	if t.Decay > 0 {
 		r.average = train.NewEMA(t.Decay, net.Params())
@@ -78,18 +90,10 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 }
 
 func (t Training) defaults() Training {
-	if t.Batch == 0 {
-		t.Batch = 128
-	}
-	if t.Rate == 0 {
-		t.Rate = 1e-3
-	}
-	if t.Decay == 0 {
-		t.Decay = .999
-	}
-	if t.Every == 0 {
-		t.Every = 1000
-	}
+	t.Batch = cmp.Or(t.Batch, 128)
+	t.Rate = cmp.Or(t.Rate, 1e-3)
+	t.Decay = cmp.Or(t.Decay, .999)
+	t.Every = cmp.Or(t.Every, 1000)
 	return t
 }
 
@@ -97,6 +101,8 @@ func (t Training) check(f *Network, n, d int) error {
 	switch {
 	case n == 0 || d != f.Dim():
 		return fmt.Errorf("dsm: x is %d×%d, an example %v: %w", n, d, f.Shape, score.ErrShape)
+	case t.Base != nil && t.Base.Dim() != d:
+		return fmt.Errorf("dsm: x is %d×%d, Base has dimension %d: %w", n, d, t.Base.Dim(), score.ErrShape)
 	case len(t.Sigmas) == 0 || t.Steps < 0 || t.Batch < 1 || t.Every < 1:
 		return fmt.Errorf("dsm: %d levels, %d steps, batch %d, stored every %d: %w", len(t.Sigmas), t.Steps, t.Batch, t.Every, ErrParameter)
 	case !(t.Rate > 0) || math.IsInf(t.Rate, 1) || !(t.Decay < 1):
@@ -117,16 +123,18 @@ type run struct {
 	seed         uint64
 	data, sigmas *device.Array
 	rows, class  *device.Array // of the batch: examples and levels
-	residual     *device.Array // σs + z
-	noise        *device.Stream
-	learning     device.Replay // what a step does once its batch is drawn
-	opt          *train.Optimiser
-	average      *train.EMA
+	// The deviation of the noise of each example, the examples with their noise z, and z + σ·Base, less which σ·Net is zero.
+	sigma, y, target *device.Array
+	residual         *device.Array // σs + z, with s the sum of Base and Net
+	noise            *device.Stream
+	learning         device.Replay // what a step does once its batch is drawn
+	opt              *train.Optimiser
+	average          *train.EMA
 }
 
 func (r *run) free() {
 	r.learning.Close()
-	for _, a := range []*device.Array{r.data, r.sigmas, r.rows, r.class, r.residual} {
+	for _, a := range []*device.Array{r.data, r.sigmas, r.rows, r.class, r.sigma, r.y, r.target, r.residual} {
 		a.Free()
 	}
 	r.noise.Free()
@@ -168,7 +176,15 @@ func (r *run) step(k int) error {
 	if r.average != nil {
 		r.average.SetDecay(min(r.Decay, float64(1+k)/float64(10+k)))
 	}
-	r.learning.Do(dev, r.learn)
+	if r.Base == nil {
+		r.learning.Do(dev, func() { r.disturb(); r.learn() })
+	} else {
+		r.disturb()
+		if err := r.addBase(levels); err != nil {
+			return err
+		}
+		r.learning.Do(dev, r.learn)
+	}
 	if r.Trace == nil {
 		return dev.Err()
 	}
@@ -181,28 +197,63 @@ func (r *run) step(k int) error {
 	return err
 }
 
+// disturb adds noise to the examples of the batch.
+func (r *run) disturb() {
+	device.Gather(r.y, r.data, r.rows)
+	device.Gather(r.sigma, r.sigmas, r.class)
+	r.noise.Normal(r.target, 0, 1)
+	scaled := r.target.Like()
+	defer scaled.Free()
+	device.Mul(scaled, r.target, r.sigma)
+	device.Add(r.y, r.y, scaled)
+}
+
+// addBase adds σ·Base at the examples with their noise to the target, a level at a time.
+func (r *run) addBase(levels []int32) error {
+	y, err := r.y.Mat()
+	if err != nil {
+		return err
+	}
+	n, d := y.Dims()
+	all := mat.NewDense(n, d, nil)
+	for k, sigma := range r.Sigmas {
+		var at []int
+		for i, l := range levels {
+			if int(l) == k {
+				at = append(at, i)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		x, s := mat.NewDense(len(at), d, nil), mat.NewDense(len(at), d, nil)
+		for i, row := range at {
+			x.SetRow(i, y.RawRowView(row))
+		}
+		if err := r.Base.Score(s, x, sigma); err != nil {
+			return err
+		}
+		s.Scale(sigma, s)
+		for i, row := range at {
+			all.SetRow(row, s.RawRowView(i))
+		}
+	}
+	device.Add(r.target, r.target, r.f.Device.FromDense(r.f.Type, all))
+	return nil
+}
+
 // learn makes a step on the batch.
 func (r *run) learn() {
 	dev := r.f.Device
 	defer dev.Scope().Close()
-	d := r.data.Dim(1)
-	x, sigma := dev.New(r.f.Type, r.Batch, d), dev.New(r.f.Type, r.Batch, 1)
-	device.Gather(x, r.data, r.rows)
-	device.Gather(sigma, r.sigmas, r.class)
-	z := x.Like()
-	r.noise.Normal(z, 0, 1)
-	y := x.Like()
-	device.Mul(y, z, sigma)
-	device.Add(y, y, x)
-
 	nn.ZeroGrads(r.f.Net.Params())
 	p := &nn.Pass{Training: true, ParamsOnly: true, Class: r.class}
-	s := r.f.Net.Forward(p, y.Reshape(append([]int{r.Batch}, r.f.Shape...)...))
-	// The residual σs + z has half its mean square norm as the loss, and σ(σs + z)/batch as its cotangent.
-	device.Mul(r.residual, s.Reshape(r.Batch, d), sigma)
-	device.Add(r.residual, r.residual, z)
-	dy := x.Like()
-	device.Mul(dy, r.residual, sigma)
+	s := r.f.Net.Forward(p, r.y.Reshape(append([]int{r.Batch}, r.f.Shape...)...))
+	// The residual has half its mean square norm as the loss, and σ times itself over the batch as its cotangent.
+	device.Mul(r.residual, s.Reshape(r.y.Shape()...), r.sigma)
+	device.Add(r.residual, r.residual, r.target)
+	dy := r.y.Like()
+	device.Mul(dy, r.residual, r.sigma)
 	device.Scale(dy, 1/float64(r.Batch), dy)
 	r.f.Net.VJP(p, dy.Reshape(s.Shape()...))
 	r.opt.Step()

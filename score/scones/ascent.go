@@ -1,6 +1,7 @@
 package scones
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -65,9 +66,7 @@ type Ascent struct {
 
 // Run moves both models from step `from` to Steps. Batches are functions of seed and step, so that a run may be resumed.
 func (a Ascent) Run(ctx context.Context, phi, psi Model, x, y Source, seed uint64, from int) error {
-	if a.Batch == 0 {
-		a.Batch = 256
-	}
+	a.Batch = cmp.Or(a.Batch, 256)
 	if err := a.Check(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/lab/device"
 	"coupling/ot/fdiv"
 	"coupling/score"
 	"coupling/score/internal/rows"
@@ -68,6 +69,36 @@ func (f *Conditional) Prepare(n int) (score.Field, func()) {
 	target, done := score.Prepare(f.c.Target, n)
 	p.c.Target = target
 	return &p, done
+}
+
+// Reside implements score.Resident where target and ψ are resident on one device and laws do not depend on the values of ψ.
+func (f *Conditional) Reside(n int) *score.Residence {
+	psi, ok := f.c.Psi.(ResidentPotential)
+	if rows, _ := f.x.Dims(); !ok || n != rows || f.c.F != fdiv.KL || f.c.Cap > 0 {
+		return nil
+	}
+	target := score.Reside(f.c.Target, n)
+	if target == nil {
+		return nil
+	}
+	if target.Device != psi.Device() {
+		target.Close()
+		return nil
+	}
+	x, slope := target.Device.FromDense(device.Float64, f.x), 1/f.c.Lambda
+	pull, r := 2*slope*unit(f.Dim(), f.c.Mean), *target
+	r.Score = func(y *device.Array) *device.Array {
+		s := target.Score(y)
+		device.Axpby(s, 1, s, slope, psi.Gradient(y))
+		device.Axpby(s, 1, s, pull, x)
+		device.Axpby(s, 1, s, -pull, y)
+		return s
+	}
+	r.Close = func() {
+		x.Free()
+		target.Close()
+	}
+	return &r
 }
 
 // violations writes V(x_i, y_i), given ψ(y_i).

@@ -1,6 +1,7 @@
 package scones
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -63,12 +64,8 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 	if err := f.check(x, y); err != nil {
 		return nil, err
 	}
-	if f.MaxAtoms == 0 {
-		f.MaxAtoms = 2000
-	}
-	if f.Steps == 0 {
-		f.Steps = 200
-	}
+	f.MaxAtoms = cmp.Or(f.MaxAtoms, 2000)
+	f.Steps = cmp.Or(f.Steps, 200)
 	_, d := x.Dims()
 	x, y = thin(rng, x, f.MaxAtoms), thin(rng, y, f.MaxAtoms)
 	u := unit(d, f.Mean)

@@ -3,6 +3,7 @@ package scones
 import (
 	"fmt"
 
+	"coupling/lab/device"
 	"coupling/ot/gaussian"
 	"coupling/score/internal/rows"
 
@@ -15,6 +16,14 @@ type Potential interface {
 	Dim() int
 	// Eval writes the values at the rows of y to value, of length N, and the gradients to grad, N×d. Either may be nil.
 	Eval(value []float64, grad, y *mat.Dense) error
+}
+
+// A ResidentPotential also computes where points lie on a device.
+type ResidentPotential interface {
+	Potential
+	Device() *device.Device
+	// Gradient returns the gradients at the points y, float64 N×d, in a new array of their type. Its work may be recorded.
+	Gradient(y *device.Array) *device.Array
 }
 
 // Quadratic is the potential (y−m)ᵀS(y−m) + bᵀ(y−m) + c, the form of all potentials between

@@ -1,6 +1,7 @@
 package light
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -34,7 +35,7 @@ type Fit struct {
 // Run fits points drawn from x and y. First guesses: centres at points of y, conditional covariances that of y, or λ/2 I
 // where that is smaller. Cost of a step: Components·(2·Batch·d² + d³).
 func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan, error) {
-	f = f.defaults()
+	f.Components, f.Steps, f.Batch, f.Rate = cmp.Or(f.Components, 1), cmp.Or(f.Steps, 2000), cmp.Or(f.Batch, 256), cmp.Or(f.Rate, .02)
 	if err := (scones.Compatibility{Lambda: f.Lambda}).Check(); err != nil {
 		return nil, err
 	}
@@ -80,22 +81,6 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan
 		}
 	}
 	return l, nil
-}
-
-func (f Fit) defaults() Fit {
-	if f.Components == 0 {
-		f.Components = 1
-	}
-	if f.Steps == 0 {
-		f.Steps = 2000
-	}
-	if f.Batch == 0 {
-		f.Batch = 256
-	}
-	if f.Rate == 0 {
-		f.Rate = .02
-	}
-	return f
 }
 
 func (f Fit) first(x, y *mat.Dense) *Plan {

@@ -97,14 +97,39 @@ func (p *Net) block(value []float64, grad, y *mat.Dense) error {
 	if grad == nil {
 		return nil
 	}
-	dy := out.Like()
-	device.Fill(dy, p.scale)
-	g, err := p.net.VJP(pass, dy).Mat()
+	g, err := p.gradient(pass, out).Mat()
 	if err != nil {
 		return err
 	}
 	grad.Copy(g)
 	return nil
+}
+
+// gradient is that of the sum of the values at the points that pass took to out.
+func (p *Net) gradient(pass *nn.Pass, out *device.Array) *device.Array {
+	dy := out.Like()
+	device.Fill(dy, p.scale)
+	return p.net.VJP(pass, dy)
+}
+
+// Device implements scones.ResidentPotential.
+func (p *Net) Device() *device.Device { return p.dev }
+
+// Gradient implements scones.ResidentPotential.
+func (p *Net) Gradient(y *device.Array) *device.Array {
+	g, n := y.Like(), y.Dim(0)
+	for lo := 0; lo < n; lo += rows {
+		p.convert(g.Rows(lo, min(lo+rows, n)), y.Rows(lo, min(lo+rows, n)))
+	}
+	return g
+}
+
+// convert writes the gradients at points of another type than the network's.
+func (p *Net) convert(dst, y *device.Array) {
+	defer p.dev.Scope().Close()
+	in, pass := p.dev.New(device.Float32, y.Shape()...), &nn.Pass{InputsOnly: true}
+	device.Convert(in, y)
+	device.Convert(dst, p.gradient(pass, p.net.Forward(pass, in)))
 }
 
 // Values implements scones.Model. Its arrays on the device live until Ascend.

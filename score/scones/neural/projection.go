@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -39,15 +40,9 @@ type Projection struct {
 // function. A killed run that is restarted with the same arguments gives the same bits as an
 // uninterrupted one, on one device.
 func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x, y scones.Source) (*Map, error) {
-	if t.Batch == 0 {
-		t.Batch = 256
-	}
-	if t.Rate == 0 {
-		t.Rate = 1e-3
-	}
-	if t.Every == 0 {
-		t.Every = 500
-	}
+	t.Batch = cmp.Or(t.Batch, 256)
+	t.Rate = cmp.Or(t.Rate, 1e-3)
+	t.Every = cmp.Or(t.Every, 500)
 	if err := t.Coupling.Check(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,12 +47,8 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d
 	if t.Hidden == nil {
 		t.Hidden = []int{256, 256}
 	}
-	if t.Rate == 0 {
-		t.Rate = 1e-3
-	}
-	if t.Every == 0 {
-		t.Every = 500
-	}
+	t.Rate = cmp.Or(t.Rate, 1e-3)
+	t.Every = cmp.Or(t.Every, 500)
 	if err := t.Check(); err != nil {
 		return Potentials{}, err
 	}
