@@ -41,9 +41,9 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 				t.Errorf("%s does not say what preset %s computes", f.Name, p)
 				continue
 			}
-			jobs, err := f.Jobs(lab.Setting{Preset: p, Seed: 1, Device: "cpu"})
-			if err != nil || len(jobs) == 0 {
-				t.Errorf("%s at %s: %d jobs, %v", f.Name, p, len(jobs), err)
+			jobs := f.Jobs(lab.Setting{Preset: p, Seed: 1, Device: "cpu"})
+			if len(jobs) == 0 {
+				t.Errorf("%s at %s: no jobs", f.Name, p)
 			}
 			for i, j := range jobs {
 				if testing.Short() && i > 0 && i < len(jobs)-1 {

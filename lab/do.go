@@ -208,7 +208,7 @@ func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Re
 	return r, err
 }
 
-// call turns a panic or runtime.Goexit into an error, so that one bad cell does not end a sweep.
+// call turns a panic, [Check]'s included, or runtime.Goexit into an error, so that one bad cell does not end a sweep.
 func (j Job) call(ctx context.Context, c *Cell) (value any, err error) {
 	err = errors.New("the cell ended its goroutine")
 	done := make(chan struct{})
@@ -219,6 +219,7 @@ func (j Job) call(ctx context.Context, c *Cell) (value any, err error) {
 				err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
 			}
 		}()
+		defer End(&err)
 		value, err = j.run(ctx, c)
 	}()
 	<-done

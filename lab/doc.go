@@ -58,7 +58,8 @@
 //
 // A finished cell is one inode (more with artifacts: a directory and its files) and half a
 // kilobyte, for which most file systems take a block of 4 KiB. The file system limits a sweep of
-// trivial cells: two syncs and some twenty calls for each; scale_test.go measures it. For more than
-// about a million cells of one experiment, use several experiments or stores, or cells that do more
-// work each.
+// trivial cells: two syncs and some twenty calls for each. On two idle cores of an Intel Xeon with
+// a disk, 100,000 of them are stored at 1,386 to 1,818 a second and listed in 1.3 s, 2.1 s with cold
+// caches; scale_test.go measures it. For more than about a million cells of one experiment, use
+// several experiments or stores, or cells that do more work each.
 package lab

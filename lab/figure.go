@@ -64,8 +64,8 @@ type Figure struct {
 	Seconds map[Preset]float64
 	// Decoders are the experiments behind the figure.
 	Decoders []Decoder
-	// Jobs lists the cells. It returns an error if their keys cannot be formed.
-	Jobs func(Setting) ([]Job, error)
+	// Jobs lists the cells. It panics if their keys cannot be formed; see [Experiment.Jobs].
+	Jobs func(Setting) []Job
 	// Draw makes the figure from finished cells.
 	Draw func(*Store, Setting) (Exhibit, error)
 	// Claims compares the cells' results with the expected ones.

@@ -221,6 +221,18 @@ func TestSweepListsFailuresAndGoesOn(t *testing.T) {
 	}
 }
 
+// Must ends a Run with the error itself, which callers can tell apart, and not as a panic with its stack.
+func TestMustEndsTheRun(t *testing.T) {
+	missing := errors.New("missing")
+	e := Experiment[point, point]{Name: "test/must", Run: func(_ context.Context, _ *Cell, p point) (point, error) {
+		return Must(p, fmt.Errorf("read: %w", missing)), nil
+	}}
+	var ce *CellError
+	if _, err := Do(t.Context(), testStore(t), e, 0, point{N: 1}); !errors.Is(err, missing) || !errors.As(err, &ce) || ce.Err.Error() != "read: missing" {
+		t.Errorf("%v: want the error of the cell", err)
+	}
+}
+
 func TestBreakingOutStopsTheSweep(t *testing.T) {
 	var running atomic.Int64
 	e := Experiment[point, point]{Name: "test/slow", Run: func(ctx context.Context, _ *Cell, p point) (point, error) {

@@ -55,7 +55,7 @@ type Study[P, R any] struct {
 type Cells interface {
 	jobs(Setting) []Job
 	decoder() Decoder
-	load(Source) error
+	load(Source)
 }
 
 // A Part is an experiment with a grid: cells that studies share.
@@ -106,18 +106,14 @@ type View[P, R any] struct {
 }
 
 // load recalls the cells of the part for [Part.View].
-func (p Part[P, R]) load(s Source) error {
-	cells, err := RecallAll(s.store, p.Experiment, s.Seed, p.Grid(s.Setting))
-	if err != nil {
-		return err
-	}
+func (p Part[P, R]) load(s Source) {
+	cells := Must(RecallAll(s.store, p.Experiment, s.Seed, p.Grid(s.Setting)))
 	for _, n := range s.null {
 		if spoil, ok := n.spoil.(func([]Result[P, R])); ok && n.experiment == p.Experiment.Name {
 			spoil(cells)
 		}
 	}
 	s.parts[p.id(s)] = View[P, R]{s, cells, p.Experiment}
-	return nil
 }
 
 func (p Part[P, R]) id(s Source) string { return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting)) }
@@ -127,7 +123,7 @@ func (p Part[P, R]) id(s Source) string { return fmt.Sprint(p.Experiment.Name, p
 func (p Part[P, R]) View(s Source) View[P, R] {
 	v, ok := s.parts[p.id(s)]
 	if !ok {
-		panic(ViewError{fmt.Errorf("lab: the study needs cells of %s, which are not in its Also: list the same part there, with the same grid", p.Experiment.Name)})
+		Check(fmt.Errorf("lab: the study needs cells of %s, which are not in its Also: list the same part there, with the same grid", p.Experiment.Name))
 	}
 	return v.(View[P, R])
 }
@@ -135,33 +131,41 @@ func (p Part[P, R]) View(s Source) View[P, R] {
 // At returns the cell with parameters p. If the grid has no such cell, the study's Draw and Claims end with an error
 // that says so.
 func (v View[P, R]) At(p P) Result[P, R] {
-	key, err := v.experiment.Key(v.Seed, p)
-	if err != nil {
-		panic(ViewError{err})
-	}
+	key := Must(v.experiment.Key(v.Seed, p))
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
-		panic(ViewError{fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs", v.experiment.Name, p)})
+		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs", v.experiment.Name, p))
 	}
 	return v.Cells[i]
 }
 
-// A ViewError is what [Part.View] and [View.At], and functions that read artifacts, panic with, so that drawings and
-// claims need not check each cell: the study's Draw and Claims then return the error.
-type ViewError struct{ Err error }
+// Must returns v. If err is not nil, it ends the experiment's Run, or the study's Draw or Claims, that called it: this then returns
+// err. It must be called on the goroutine of that function. A notebook's pictures (nb.Live.Draw) and the command end so too.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}
 
-// viewed returns what f makes of the view.
-func viewed[V, T any](v V, f func(V) (T, error)) (out T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			missing, ok := r.(ViewError)
-			if !ok {
-				panic(r)
-			}
-			err = missing.Err
-		}
-	}()
-	return f(v)
+// Check is [Must] without a value.
+func Check(err error) {
+	if err != nil {
+		panic(endError{err})
+	}
+}
+
+// endError is what Check panics with.
+type endError struct{ error }
+
+// End sets err, deferred by a function that Check ended, to what Check was given. Run, Draw and Claims
+// do so already; a program defers it where it reports its errors.
+func End(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case endError:
+		*err = r.error
+	default:
+		panic(r)
+	}
 }
 
 // Where returns the cells whose parameters satisfy keep, in the order of the grid.
@@ -201,37 +205,31 @@ var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)
 func (s Study[P, R]) Figure() Figure {
 	main := Part[P, R]{s.Experiment, s.Grid}
 	parts := append([]Cells{main}, s.Also...)
-	view := func(store *Store, set Setting, null []Spoiler) (View[P, R], error) {
+	view := func(store *Store, set Setting, null []Spoiler) View[P, R] {
 		source := Source{set, store, !numbered.MatchString(s.Name), null, map[string]any{}}
 		for _, p := range parts {
-			if err := p.load(source); err != nil {
-				return View[P, R]{}, err
-			}
+			p.load(source)
 		}
-		return main.View(source), nil
+		return main.View(source)
 	}
-	claims := func(store *Store, set Setting, null []Spoiler) ([]Claim, error) {
-		v, err := view(store, set, null)
-		if err != nil || s.Claims == nil {
-			return nil, err
+	claims := func(store *Store, set Setting, null []Spoiler) (out []Claim, err error) {
+		defer End(&err)
+		if s.Claims == nil {
+			return nil, nil
 		}
-		return viewed(v, s.Claims)
+		return s.Claims(view(store, set, null))
 	}
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
-		Jobs: func(set Setting) ([]Job, error) {
-			var jobs []Job
+		Jobs: func(set Setting) (jobs []Job) {
 			for _, p := range parts {
 				jobs = append(jobs, p.jobs(set)...)
 			}
-			return jobs, nil
+			return jobs
 		},
-		Draw: func(store *Store, set Setting) (Exhibit, error) {
-			v, err := view(store, set, nil)
-			if err != nil {
-				return Exhibit{}, err
-			}
-			return viewed(v, s.Draw)
+		Draw: func(store *Store, set Setting) (out Exhibit, err error) {
+			defer End(&err)
+			return s.Draw(view(store, set, nil))
 		},
 		Claims: func(store *Store, set Setting) ([]Claim, error) { return claims(store, set, nil) },
 		ClaimsOnNulls: func(store *Store, set Setting) (out []Claim, err error) {

@@ -25,11 +25,7 @@ func TestMissingCells(t *testing.T) {
 	set := lab.Setting{Preset: lab.Smoke, Seed: 1}
 	listed := study
 	listed.Also = []lab.Cells{shared}
-	jobs, err := listed.Figure().Jobs(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, j := range jobs {
+	for _, j := range listed.Figure().Jobs(set) {
 		if err := j.Do(t.Context(), store); err != nil {
 			t.Fatal(err)
 		}

@@ -60,25 +60,14 @@ var speedOf = lab.Experiment[SpeedParams, SpeedOut]{
 		rng := c.Rand(fmt.Sprintf("network/%d", p.Draw))
 		g := admm.Complete(10*p.Sources, p.Sources)
 		if p.Density < 1 {
-			var err error
-			if g, err = admm.Random(rng, 10*p.Sources, p.Sources, p.Density); err != nil {
-				return SpeedOut{}, err
-			}
+			g = lab.Must(admm.Random(rng, 10*p.Sources, p.Sources, p.Density))
 		}
 		prob := market(rng, g)
 		a := admm.ADMM{Eta: p.Eta, Tol: p.Tol, MaxRounds: 20_000, Workers: 1}
-		r, err := a.Solve(ctx, prob)
-		if err != nil {
-			return SpeedOut{}, err
-		}
+		r := lab.Must(a.Solve(ctx, prob))
 		out := SpeedOut{Edges: len(g.Edges), Rounds: r.Rounds, Status: r.Status.String()}
-		if out.Seconds, err = roundSeconds(ctx, a, prob); err != nil {
-			return out, err
-		}
-		best, err := central.Solve(ctx, prob)
-		if err != nil {
-			return out, err
-		}
+		out.Seconds = roundSeconds(ctx, a, prob)
+		best := lab.Must(central.Solve(ctx, prob))
 		out.Short = (best.Value - prob.Utility(prob.Repair(r.Plan))) / best.Value
 		return out, nil
 	},
@@ -86,7 +75,7 @@ var speedOf = lab.Experiment[SpeedParams, SpeedOut]{
 
 // roundSeconds is the processor time of a round: what more rounds take longer, without what comes before the first, of
 // the fastest of several runs.
-func roundSeconds(ctx context.Context, a admm.ADMM, prob admm.Problem) (float64, error) {
+func roundSeconds(ctx context.Context, a admm.ADMM, prob admm.Problem) float64 {
 	few := max(4, 100_000/len(prob.Graph.Edges))
 	a.Tol = 1e-300
 	runtime.LockOSThread()
@@ -96,13 +85,11 @@ func roundSeconds(ctx context.Context, a admm.ADMM, prob admm.Problem) (float64,
 		for i, rounds := range [2]int{few, 3 * few} {
 			a.MaxRounds = rounds
 			began := kit.CPUSeconds()
-			if _, err := a.Solve(ctx, prob); err != nil {
-				return 0, err
-			}
+			lab.Must(a.Solve(ctx, prob))
 			fastest[i] = min(fastest[i], kit.CPUSeconds()-began)
 		}
 	}
-	return max(fastest[1]-fastest[0], 1e-9) / float64(2*few), nil
+	return max(fastest[1]-fastest[0], 1e-9) / float64(2*few)
 }
 
 // The networks of panels (b) and (c).

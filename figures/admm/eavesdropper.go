@@ -55,28 +55,18 @@ var spyOf = lab.Experiment[SpyParams, SpyOut]{
 		a := admm.ADMM{Rounds: p.Rounds}
 		record := eavesdrop.Record{Problem: public(prob)}
 		a.Trace = record.Listen
-		var err error
 		if p.Alpha == 0 {
 			a.MaxRounds = p.Rounds
-			_, err = a.Solve(ctx, prob)
+			lab.Must(a.Solve(ctx, prob))
 		} else {
 			private := admm.Private{Budget: account.Budget{Alpha: p.Alpha}, Slope: slope}
-			_, err = a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat)))
-		}
-		if err != nil {
-			return SpyOut{}, err
+			lab.Must(a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat))))
 		}
 		var out SpyOut
 		for i, heard := range p.Heard {
 			heard := record.First(heard)
-			squares, _, err := attack(prob, heard, 0)
-			if err != nil {
-				return out, err
-			}
-			likely, right, err := attack(prob, heard, p.Alpha/slope)
-			if err != nil {
-				return out, err
-			}
+			squares, _ := attack(prob, heard, 0)
+			likely, right := attack(prob, heard, p.Alpha/slope)
 			out.Squares, out.Likely, out.Right = append(out.Squares, squares), append(out.Likely, likely), append(out.Right, right)
 			c.Progress(i+1, len(p.Heard))
 		}
@@ -87,13 +77,10 @@ var spyOf = lab.Experiment[SpyParams, SpyOut]{
 }
 
 // attack estimates all parameters and scores them.
-func attack(p admm.Problem, r *eavesdrop.Record, zeta float64) (mse, right float64, err error) {
+func attack(p admm.Problem, r *eavesdrop.Record, zeta float64) (mse, right float64) {
 	target, source, err := eavesdrop.Attack{Lo: 1, Hi: slope, Zeta: zeta}.All(r)
-	if err != nil {
-		return 0, 0, err
-	}
-	mse, right = eavesdrop.Score(p, target, source)
-	return mse, right, nil
+	lab.Check(err)
+	return eavesdrop.Score(p, target, source)
 }
 
 func spyGrid(set lab.Setting) (out []SpyParams) {

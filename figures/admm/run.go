@@ -43,10 +43,7 @@ var runOf = lab.Experiment[RunParams, RunOut]{
 	Name: "admm/run", Version: 4,
 	Run: func(ctx context.Context, c *lab.Cell, p RunParams) (RunOut, error) {
 		prob := caseStudy(c.Rand("market"))
-		best, err := central.Solve(ctx, prob)
-		if err != nil {
-			return RunOut{}, err
-		}
+		best := lab.Must(central.Solve(ctx, prob))
 		out := RunOut{Optimum: best.Value, Gap: best.Gap}
 		a := admm.ADMM{Eta: p.Eta}
 		a.Trace = func(s admm.Step) {
@@ -56,14 +53,11 @@ var runOf = lab.Experiment[RunParams, RunOut]{
 		}
 		var r *admm.Result
 		if p.Alpha == 0 {
-			r, err = a.Solve(ctx, prob)
+			r = lab.Must(a.Solve(ctx, prob))
 		} else {
 			a.Rounds = p.Rounds
 			private := admm.Private{Budget: account.Budget{Alpha: p.Alpha}, Slope: slope}
-			r, err = a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat)))
-		}
-		if err != nil {
-			return out, err
+			r = lab.Must(a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat))))
 		}
 		out.Violation, out.Rounds, out.Status = prob.Violation(r.Plan), r.Rounds, r.Status.String()
 		out.Plan = prob.Repair(r.Plan)

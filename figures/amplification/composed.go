@@ -40,10 +40,7 @@ var composedOf = lab.Experiment[ComposedParams, ComposedOut]{
 			if below {
 				continue
 			}
-			v, removed, err := p.worst(ctx, p.Steps[i])
-			if err != nil {
-				return out, err
-			}
+			v, removed := p.worst(ctx, p.Steps[i])
 			if below = v.Upper < floor; !below {
 				out.Upper[i], out.Lower[i], out.Removed[i] = v.Upper, v.Lower, removed
 			}
@@ -54,17 +51,14 @@ var composedOf = lab.Experiment[ComposedParams, ComposedOut]{
 }
 
 // worst encloses the largest δ over all splits, and does no work for a δ that no figure shows.
-func (p ComposedParams) worst(ctx context.Context, steps int) (pair.Interval, int, error) {
+func (p ComposedParams) worst(ctx context.Context, steps int) (pair.Interval, int) {
 	event, relation := dp.Repeat{Times: steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}
-	branches, err := dp.Branches(event, relation)
-	if err != nil {
-		return pair.Interval{}, 0, err
-	}
+	branches := lab.Must(dp.Branches(event, relation))
 	if v, ok := negligible(branches, p.Eps); ok {
-		return v, branches[0].Removed, nil
+		return v, branches[0].Removed
 	}
-	g, err := dp.DeltaBy(ctx, dp.Best{Width: p.Width}, event, relation, p.Eps)
-	return pair.Interval{Lower: g.Lower, Upper: g.Delta}, g.Removed, err
+	g := lab.Must(dp.DeltaBy(ctx, dp.Best{Width: p.Width}, event, relation, p.Eps))
+	return pair.Interval{Lower: g.Lower, Upper: g.Delta}, g.Removed
 }
 
 // coarseOrders are enough to tell what is far below the floor.

@@ -71,21 +71,11 @@ var mnistOf = lab.Experiment[MNISTParams, MNISTOut]{Name: "amplification/mnist",
 }}
 
 func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, err error) {
-	images, errImages := data.MNIST(ctx, sample.From(p.Data), data.Train)
-	test, errTest := data.MNIST(ctx, sample.From(p.Data), data.Test)
-	if err := errors.Join(errImages, errTest); err != nil {
-		return out, err
-	}
+	images, test := lab.Must(data.MNIST(ctx, sample.From(p.Data), data.Train)), lab.Must(data.MNIST(ctx, sample.From(p.Data), data.Test))
 	images, test = images.Slice(0, p.Train), test.Slice(0, min(p.Test, test.Len()))
-	dev, errDev := c.Device(p.Device)
-	dir, errDir := c.Scratch()
-	if err := errors.Join(errDev, errDir); err != nil {
-		return out, err
-	}
+	dev, dir := lab.Must(c.Device(p.Device)), lab.Must(c.Scratch())
 	l := looks{path: filepath.Join(dir, "looks"), Accuracy: map[int]float64{}}
-	if err := l.load(); err != nil {
-		return out, err
-	}
+	lab.Check(l.load())
 	t := sgd.Training{
 		Net: p.Net.layers(), Objective: sgd.Classification{X: sgd.Pixels(images), Labels: images.Labels}, Clip: p.Clip, NoiseMultiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
 		Steps: slices.Max(p.Steps), Optimiser: train.Adam{Rate: p.Adam}, Dir: dir, Every: 500,
@@ -101,9 +91,7 @@ func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, er
 		}
 		return l.note(done, a)
 	}
-	if err := t.Run(ctx, dev, release.SeededKey(c.Seed+uint64(p.Repeat)<<32)); err != nil {
-		return out, err
-	}
+	lab.Check(t.Run(ctx, dev, release.SeededKey(c.Seed+uint64(p.Repeat)<<32)))
 	for _, k := range p.Steps {
 		a, ok := l.Accuracy[k]
 		if !ok {
@@ -311,13 +299,12 @@ func accuracyAt(trainings []lab.Result[MNISTParams, MNISTOut], step int) (at int
 }
 
 func mnistTable(stops map[route]int, trainings []lab.Result[MNISTParams, MNISTOut]) lab.Table {
-	t := lab.Table{Name: "stops", Caption: "Steps that ε = 8 at δ = 1e-5 allows a group of 2, and the accuracy of the network that stops there or, at the latest, after 6880. Paper: 79.6 % post-hoc, 91.2 % specific.",
-		Header: []string{"accountant", "steps allowed", "accuracy looked at after", "accuracy (%)"}}
-	for _, r := range mnistRoutes {
-		at, a := accuracyAt(trainings, stops[r])
-		t.Rows = append(t.Rows, []string{string(r), grouped(stops[r]), grouped(at), fmt.Sprintf("%.1f", 100*a)})
-	}
-	return t
+	return lab.Table{Name: "stops", Caption: "Steps that ε = 8 at δ = 1e-5 allows a group of 2, and the accuracy of the network that stops there or, at the latest, after 6880. Paper: 79.6 % post-hoc, 91.2 % specific.",
+		Header: []string{"accountant", "steps allowed", "accuracy looked at after", "accuracy (%)"},
+		Rows: kit.Each(mnistRoutes, func(r route) []string {
+			at, a := accuracyAt(trainings, stops[r])
+			return []string{string(r), grouped(stops[r]), grouped(at), fmt.Sprintf("%.1f", 100*a)}
+		})}
 }
 
 func claimMNIST(v lab.View[MNISTParams, MNISTOut]) ([]lab.Claim, error) {

@@ -2,7 +2,6 @@ package amplification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,21 +34,14 @@ var profileOf = lab.Experiment[ProfileParams, ProfileOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p ProfileParams) (ProfileOut, error) {
 		var out ProfileOut
 		step := p.Setting.event()
-		base, err := bounds.BaseProfile(p.Setting.mechanism())
-		if err != nil {
-			return out, err
-		}
+		base := lab.Must(bounds.BaseProfile(p.Setting.mechanism()))
 		weights := pair.Binomial(p.Group, p.Setting.Rate)
 		for i, eps := range p.Eps {
-			specific, err1 := bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)
-			agnostic, err2 := bounds.AgnosticDelta(base, weights, eps)
-			one, err3 := bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group))
-			postHoc, err4 := bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)
-			if err := errors.Join(ctx.Err(), err1, err2, err3, err4); err != nil {
-				return out, err
-			}
-			out.Specific, out.Agnostic = append(out.Specific, specific.LogDelta), append(out.Agnostic, agnostic)
-			out.PostHoc, out.Removed = append(out.PostHoc, postHoc), append(out.Removed, specific.Removed)
+			lab.Check(ctx.Err())
+			specific, one := lab.Must(bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)), lab.Must(bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group)))
+			out.Specific, out.Removed = append(out.Specific, specific.LogDelta), append(out.Removed, specific.Removed)
+			out.Agnostic = append(out.Agnostic, lab.Must(bounds.AgnosticDelta(base, weights, eps)))
+			out.PostHoc = append(out.PostHoc, lab.Must(bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)))
 			c.Progress(i+1, len(p.Eps))
 		}
 		return out, nil
@@ -205,38 +197,24 @@ func scale(list []float64, by float64) []float64 {
 
 func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit, error) {
 	parts := kit.Runs(v.Cells, func(c lab.Result[ProfileParams, ProfileOut]) Mechanism { return c.Params.Setting })
-	panels := style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}
 	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.", Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
-	for i, cells := range parts {
+	groups := kit.Each(parts[0], func(c lab.Result[ProfileParams, ProfileOut]) int { return c.Params.Group })
+	panels := sheet(style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}, parts, func(cells []lab.Result[ProfileParams, ProfileOut]) style.Plot {
 		at, eps := cells[0].Params.Setting, cells[0].Params.Eps
-		plot := style.Plot{
-			Title: at.String(), X: style.Axis{Min: 0, Max: slices.Max(eps)}, Y: style.Axis{Label: "δ(ε)", Min: 0, Max: 1}, Aspect: .75,
-		}
-		if i >= len(parts)-panels.Columns {
-			plot.X.Label = "ε"
-		}
-		var groups []int
+		plot := style.Plot{Title: at.String(), X: style.Axis{Label: "ε", Min: 0, Max: slices.Max(eps)}, Y: style.Axis{Label: "δ(ε)", Min: 0, Max: 1}, Aspect: .75}
 		for k, c := range cells {
-			groups = append(groups, c.Params.Group)
 			plot.Items = append(plot.Items, curve(k, dashed, c.Params.Eps, exps(c.Value.baseline(f.against))), curve(k, full, c.Params.Eps, exps(c.Value.Specific)))
 			if one := slices.Index(c.Params.Eps, 1); one >= 0 {
 				table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group), fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
 					fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])), fmt.Sprint(c.Value.Removed[one])})
 			}
 		}
-		if i == 0 {
-			plot.Items = append(plot.Items, groupKey(groups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
-		}
-		panels.Items = append(panels.Items, plot)
-	}
-	fig := style.Figure{Body: panels, Badge: kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))}
-	if len(parts) > 1 {
-		fig.Width = style.TwoColumns
-	}
+		return plot
+	}, groupKey(groups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Privacy profile of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", f.against),
-			Drawing: fig,
+			Drawing: ofWidth(panels, kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))),
 		}},
 		Tables: []lab.Table{table},
 		Notes:  profileNotes(f.against),

@@ -2,7 +2,6 @@ package amplification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -34,14 +33,8 @@ var renyiOf = lab.Experiment[RenyiParams, RenyiOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p RenyiParams) (RenyiOut, error) {
 		var out RenyiOut
 		for i, beta := range logSpace(p.From, p.To, p.N) {
-			if err := ctx.Err(); err != nil {
-				return out, err
-			}
-			v, err := p.bound(1 + beta)
-			if err != nil {
-				return out, err
-			}
-			out.Order, out.Rho = append(out.Order, 1+beta), append(out.Rho, v)
+			lab.Check(ctx.Err())
+			out.Order, out.Rho = append(out.Order, 1+beta), append(out.Rho, lab.Must(p.bound(1+beta)))
 			c.Progress(i+1, p.N)
 		}
 		for i := p.N - 2; i >= 0; i-- { // ρ rises with the order: a bound at a larger order is one here
@@ -57,14 +50,8 @@ func (p RenyiParams) bound(alpha float64) (float64, error) {
 	case string(agnostic):
 		return bounds.AgnosticGroupRDP(p.Setting.mechanism(), p.Setting.Rate, p.Group, alpha)
 	case string(postHoc):
-		var errs error
-		one := func(order float64) float64 {
-			v, err := bounds.GroupRenyi(step, dp.Relation{}, order)
-			errs = errors.Join(errs, err)
-			return v
-		}
-		v, err := bounds.PostHocRenyi(one, p.Group, alpha)
-		return v, errors.Join(errs, err)
+		one := func(order float64) float64 { return lab.Must(bounds.GroupRenyi(step, dp.Relation{}, order)) }
+		return bounds.PostHocRenyi(one, p.Group, alpha)
 	}
 	return bounds.GroupRenyi(step, dp.Relation{Group: p.Group}, alpha)
 }
@@ -135,23 +122,13 @@ var tenfold = lab.Null{Name: "post-hoc ten times as large", Spoil: []lab.Spoiler
 })}}
 
 func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, error) {
-	panels := style.Panels{Columns: 2, Letters: true}
-	for i, got := range kit.Runs(v.Cells, settingOf) {
-		p := style.Plot{Title: got[0].Params.Setting.String(), X: style.Axis{Log: true}, Y: style.Axis{Log: true}, Aspect: .55}
-		if i%2 == 0 {
-			p.Y.Label = "ρ(α)"
-		}
-		if i >= 4 {
-			p.X.Label = "order α"
-		}
+	panels := sheet(style.Panels{Columns: 2, Letters: true}, kit.Runs(v.Cells, settingOf), func(got []lab.Result[RenyiParams, RenyiOut]) style.Plot {
+		p := style.Plot{Title: got[0].Params.Setting.String(), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Label: "ρ(α)", Log: true}, Aspect: .55}
 		for k := 0; k < len(got); k += 2 {
 			p.Items = append(p.Items, curve(k/2, dashed, got[k+1].Value.Order, got[k+1].Value.Rho), curve(k/2, full, got[k].Value.Order, got[k].Value.Rho))
 		}
-		if i == 0 {
-			p.Items = append(p.Items, groupKey(rdpGroups, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))...)
-		}
-		panels.Items = append(panels.Items, p)
-	}
+		return p
+	}, groupKey(rdpGroups, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))...)
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
 			fmt.Sprintf("Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", base)),

@@ -2,7 +2,6 @@ package amplification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -34,20 +33,13 @@ var replacementOf = lab.Experiment[ReplacementParams, ReplacementOut]{
 	Name: "amplification/replacement", Version: 1,
 	Run: func(_ context.Context, _ *lab.Cell, p ReplacementParams) (out ReplacementOut, err error) {
 		step := dp.WithReplacement{Batch: p.Batch, Size: p.Size, Event: dp.Gaussian{NoiseMultiplier: p.Noise}}
-		single, err := bounds.BaseProfile(step.Event)
-		if err != nil {
-			return out, err
-		}
+		single := lab.Must(bounds.BaseProfile(step.Event))
 		double := func(k int, eps float64) float64 { return single(2*k, eps) }
 		weights := pair.Binomial(p.Batch, 1/float64(p.Size))
 		for _, eps := range p.Eps {
-			specific, err1 := bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)
-			two, err2 := bounds.AgnosticDelta(double, weights, eps)
-			one, err3 := bounds.AgnosticDelta(single, weights, eps)
-			if err := errors.Join(err1, err2, err3); err != nil {
-				return out, err
-			}
-			out.Specific, out.Agnostic, out.Single = append(out.Specific, specific.LogDelta), append(out.Agnostic, two), append(out.Single, one)
+			out.Specific = append(out.Specific, lab.Must(bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)).LogDelta)
+			out.Agnostic = append(out.Agnostic, lab.Must(bounds.AgnosticDelta(double, weights, eps)))
+			out.Single = append(out.Single, lab.Must(bounds.AgnosticDelta(single, weights, eps)))
 		}
 		return out, nil
 	},

@@ -114,5 +114,32 @@ func groupKey(groups []int, kinds ...plot.Plotter) []plot.Plotter {
 	return append(out, kinds...)
 }
 
+// sheet adds a plot of each part to panels in columns. The key stands in the first, labels at the outer edges alone.
+func sheet[T any](panels style.Panels, parts [][]T, plot func(part []T) style.Plot, key ...plot.Plotter) style.Panels {
+	for i, part := range parts {
+		p := plot(part)
+		if i == 0 {
+			p.Items = append(p.Items, key...)
+		}
+		if i%panels.Columns > 0 && !panels.ShareY {
+			p.Y.Label = ""
+		}
+		if i+panels.Columns < len(parts) && !panels.ShareX {
+			p.X.Label = ""
+		}
+		panels.Items = append(panels.Items, p)
+	}
+	return panels
+}
+
+// ofWidth is a figure that is as wide as a page, or as a column where it has one panel.
+func ofWidth(panels style.Panels, badge string) style.Figure {
+	width := style.TwoColumns
+	if len(panels.Items) == 1 {
+		width = style.OneColumn
+	}
+	return style.Figure{Body: panels, Width: width, Badge: badge}
+}
+
 // exactly is the reason for a tolerance that rounding asks for.
 const exactly = "both sides are certified to 1e-12 relative; a few roundings between them"

@@ -2,7 +2,6 @@ package amplification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -40,25 +39,13 @@ type TransportOut struct {
 var transportOf = lab.Experiment[TransportParams, TransportOut]{
 	Name: "amplification/transport", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p TransportParams) (out TransportOut, err error) {
-		base, err := pair.Poisson(pair.Gaussian, p.Noise, 1, 0, 1)
-		if err != nil {
-			return out, err
-		}
+		base := lab.Must(pair.Poisson(pair.Gaussian, p.Noise, 1, 0, 1))
 		for i, a := range p.Order {
-			if err := out.transport(ctx, p, float64(a)); err != nil {
-				return out, err
-			}
-			var errs error
+			out.transport(ctx, p, float64(a))
 			one := func(order float64) float64 {
-				v, err := bounds.WangRDP(base, p.Batch, p.Size, int(order), bounds.Published)
-				errs = errors.Join(errs, err)
-				return v
+				return lab.Must(bounds.WangRDP(base, p.Batch, p.Size, int(order), bounds.Published))
 			}
-			v, err := bounds.PostHocRenyi(one, p.Group, float64(a))
-			if err := errors.Join(err, errs); err != nil {
-				return out, err
-			}
-			out.PostHoc = append(out.PostHoc, v)
+			out.PostHoc = append(out.PostHoc, lab.Must(bounds.PostHocRenyi(one, p.Group, float64(a))))
 			c.Progress(i+1, len(p.Order))
 		}
 		for i := len(out.PostHoc) - 2; i >= 0; i-- { // ρ rises with the order
@@ -71,7 +58,7 @@ var transportOf = lab.Experiment[TransportParams, TransportOut]{
 // transport adds the bound at one order. Batches fall into classes by how many of the group's records they hold; a batch with i of the
 // old ones and one with j of the new ones are max(i, j) substitutions apart, at a moment of exp(α(α−1) max(i, j)²/2σ²). Costs are
 // divided by the largest term of the sum, which may not fit a float64.
-func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha float64) error {
+func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha float64) {
 	logW := pair.Hypergeometric(p.Size, p.Group, p.Batch)
 	w := exps(logW)
 	logCost := func(i, j int) float64 {
@@ -85,19 +72,12 @@ func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha f
 	cost := func(i, j int) float64 { return math.Exp(logCost(i, j) - scale) }
 	costs := mat.NewDense(len(w), len(w), nil)
 	costs.Apply(func(i, j int, _ float64) float64 { return cost(i, j) }, costs)
-	best, err := exact.Simplex{}.Solve(ctx, w, w, ot.Dense(costs))
-	if err != nil {
-		return err
-	}
+	best := lab.Must(exact.Simplex{}.Solve(ctx, w, w, ot.Dense(costs)))
 	plan := best.Plan.Dense()
-	bound, err := bounds.CouplingBound(plan, w, w, cost)
-	if err != nil {
-		return err
-	}
+	bound := lab.Must(bounds.CouplingBound(plan, w, w, cost))
 	o.Transport = append(o.Transport, (scale+math.Log(bound))/(alpha-1))
 	o.Gap = max(o.Gap, best.Certificate.Bound()/best.Value)
 	o.OffDiagonal = max(o.OffDiagonal, mat.Sum(plan)-mat.Trace(plan))
-	return nil
 }
 
 var transportGroups = []int{1, 2, 4}
@@ -135,26 +115,19 @@ var looseCoupling = kit.Null("a coupling that is not optimal, against itself", t
 func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, err error) {
 	for _, all := range kit.Runs(v.Cells, func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Size }) {
 		size := all[0].Params.Size
-		panels := style.Panels{Columns: 3, Letters: true, ShareX: true}
-		for i, got := range kit.Runs(all, func(c lab.Result[TransportParams, TransportOut]) [2]float64 {
+		parts := kit.Runs(all, func(c lab.Result[TransportParams, TransportOut]) [2]float64 {
 			return [2]float64{c.Params.Noise, float64(c.Params.Batch)}
-		}) {
+		})
+		groups := kit.Each(parts[0], func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Group })
+		panels := sheet(style.Panels{Columns: 3, Letters: true, ShareX: true}, parts, func(got []lab.Result[TransportParams, TransportOut]) style.Plot {
 			at := got[0].Params
-			p := style.Plot{Title: fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Log: true}, Aspect: .75}
-			if i%panels.Columns == 0 {
-				p.Y.Label = "ρ(α)"
-			}
-			var groups []int
+			p := style.Plot{Title: fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Label: "ρ(α)", Log: true}, Aspect: .75}
 			for k, c := range got {
 				x := floats(c.Params.Order)
-				groups = append(groups, c.Params.Group)
 				p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc), curve(k, full, x, c.Value.Transport))
 			}
-			if i == 0 {
-				p.Items = append(p.Items, groupKey(groups, dashKey("no conditioning, optimal coupling (upper bound)", full), dashKey("post-hoc of agnostic (upper bound)", dashed))...)
-			}
-			panels.Items = append(panels.Items, p)
-		}
+			return p
+		}, groupKey(groups, dashKey("no conditioning, optimal coupling (upper bound)", full), dashKey("post-hoc of agnostic (upper bound)", dashed))...)
 		ex.Pictures = append(ex.Pictures, lab.Picture{
 			Name:    fmt.Sprintf("N%d", size),
 			Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (full lines) against post-hoc group privacy (dashed).", size),

@@ -2,7 +2,6 @@ package amplification
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,6 +10,8 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+
+	"gonum.org/v1/plot"
 )
 
 // WORParams asks for ρ(α) of randomised response on n of size records without replacement, one substitution.
@@ -32,18 +33,12 @@ var worOf = lab.Experiment[WORParams, WOROut]{
 	Name: "amplification/wor", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p WORParams) (WOROut, error) {
 		var out WOROut
-		base, err := pair.RandomizedResponse(p.Truth, 1, 0)
-		if err != nil {
-			return out, err
-		}
+		base := lab.Must(pair.RandomizedResponse(p.Truth, 1, 0))
 		for i, a := range p.Order {
-			specific, err1 := bounds.ResponseWOR(p.Truth, p.Batch, p.Size, float64(a))
-			published, err2 := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Published)
-			refined, err3 := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Refined)
-			if err := errors.Join(ctx.Err(), err1, err2, err3); err != nil {
-				return out, err
-			}
-			out.Specific, out.Published, out.Refined = append(out.Specific, specific), append(out.Published, published), append(out.Refined, refined)
+			lab.Check(ctx.Err())
+			out.Specific = append(out.Specific, lab.Must(bounds.ResponseWOR(p.Truth, p.Batch, p.Size, float64(a))))
+			out.Published = append(out.Published, lab.Must(bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Published)))
+			out.Refined = append(out.Refined, lab.Must(bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Refined)))
 			c.Progress(i+1, len(p.Order))
 		}
 		return out, nil
@@ -99,7 +94,6 @@ func worGrid(set lab.Setting, batches []int) []WORParams {
 // agnosticAsTight is the null in which the smaller agnostic bound, a percent larger, is taken for the tight one, and the
 // self-consistent bound is two percent too large.
 var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight", worOf, func(_ WORParams, v *WOROut) {
-	v.Specific = slices.Clone(v.Specific)
 	for k := range v.Specific {
 		v.Specific[k] = 1.01 * min(v.Published[k], v.Refined[k])
 	}
@@ -108,30 +102,21 @@ var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight",
 
 func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 	batches := kit.Runs(v.Cells, func(c lab.Result[WORParams, WOROut]) [2]int { return [2]int{c.Params.Batch, c.Params.Size} })
-	panels := style.Panels{Columns: min(3, len(batches)), Letters: len(batches) > 1, ShareX: true}
-	for i, got := range batches {
-		p := style.Plot{Title: fmt.Sprintf("n / N = %g", float64(got[0].Params.Batch)/float64(got[0].Params.Size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Log: true}, Aspect: .75}
-		if i%panels.Columns == 0 {
-			p.Y.Label = "ρ(α)"
-		}
+	var legend []plot.Plotter
+	for k, c := range batches[0] {
+		legend = append(legend, key(fmt.Sprintf("θ = %g", c.Params.Truth), k))
+	}
+	legend = append(legend, dashKey("specific (exact)", full), dashKey("agnostic, self-consistent (upper bound)", dashed), dashKey("agnostic, Theorem 9 (upper bound)", dotted))
+	panels := sheet(style.Panels{Columns: min(3, len(batches)), Letters: len(batches) > 1, ShareX: true}, batches, func(got []lab.Result[WORParams, WOROut]) style.Plot {
+		p := style.Plot{Title: fmt.Sprintf("n / N = %g", float64(got[0].Params.Batch)/float64(got[0].Params.Size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Label: "ρ(α)", Log: true}, Aspect: .75}
 		for k, c := range got {
 			x := floats(c.Params.Order)
 			p.Items = append(p.Items, curve(k, dotted, x, c.Value.Published), curve(k, dashed, x, c.Value.Refined), curve(k, full, x, c.Value.Specific))
 		}
-		if i == 0 {
-			for k, c := range got {
-				p.Items = append(p.Items, key(fmt.Sprintf("θ = %g", c.Params.Truth), k))
-			}
-			p.Items = append(p.Items, dashKey("specific (exact)", full), dashKey("agnostic, self-consistent (upper bound)", dashed), dashKey("agnostic, Theorem 9 (upper bound)", dotted))
-		}
-		panels.Items = append(panels.Items, p)
-	}
-	fig := style.Figure{Body: panels, Badge: kit.Badge(v.Source, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order)))}
-	if len(batches) > 1 {
-		fig.Width = style.TwoColumns
-	}
+		return p
+	}, legend...)
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{Caption: "Rényi divergence of randomised response with n of N = 10,000 records drawn without replacement, one substituted, by the probability θ of a true answer.", Drawing: fig}},
+		Pictures: []lab.Picture{{Caption: "Rényi divergence of randomised response with n of N = 10,000 records drawn without replacement, one substituted, by the probability θ of a true answer.", Drawing: ofWidth(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order))))}},
 		Notes: []string{"Specific: SSKG, Theorem I.3, tight. Agnostic: Wang, Balle, Kasiviswanathan 2019, Theorem 9 as stated, and with the moments that its proof has before they are bounded " +
 			"(the self-consistent version, which the paper draws). Upper bounds both; neither is the smaller at all orders."},
 	}, nil

@@ -71,106 +71,64 @@ var backwardOf = lab.Experiment[BackwardParams, BackwardOut]{
 	Name: "analytic/backward", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p BackwardParams) (BackwardOut, error) {
 		var out BackwardOut
-		done, steps := 0, len(p.Ns)+1
-		if err := out.add(ctx, c, p, "iterations", p.N, p.Iterations); err != nil {
-			return out, err
-		}
-		for _, n := range p.Ns {
-			done++
-			c.Progress(done, steps)
-			if err := out.add(ctx, c, p, "n", n, []int{p.Unroll}); err != nil {
-				return out, err
-			}
+		out.add(ctx, c, p, "iterations", p.N, p.Iterations)
+		for k, n := range p.Ns {
+			c.Progress(k+1, len(p.Ns)+1)
+			out.add(ctx, c, p, "n", n, []int{p.Unroll})
 		}
 		return out, nil
 	},
 }
 
 // add measures every method at the plan of one problem.
-func (out *BackwardOut) add(ctx context.Context, c *lab.Cell, p BackwardParams, over string, n int, iterations []int) error {
+func (out *BackwardOut) add(ctx context.Context, c *lab.Cell, p BackwardParams, over string, n int, iterations []int) {
 	prob := clouds(c.Rand("clouds"), n)
 	cost := ot.Cost(prob.Geometry)
 	eps := p.Ratio * meanCost(cost, prob.A, prob.B)
 	var plan *ot.Plan
-	forward, err := measure(p.Budget, func() (err error) {
-		plan, err = ot.LBFGS{Eps: eps, Tol: 1e-13, Workers: 1}.Solve(ctx, prob)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	best, err := ot.Backward{Method: ot.Eliminate}.Gradient(ctx, plan, ot.Sharp)
-	if err != nil {
-		return err
-	}
-	want := best.Cost()
-	for _, m := range analyticMethods {
+	forward := measure(p.Budget, func() { plan = lab.Must(ot.LBFGS{Eps: eps, Tol: 1e-13, Workers: 1}.Solve(ctx, prob)) })
+	want := lab.Must(ot.Backward{Method: ot.Eliminate}.Gradient(ctx, plan, ot.Sharp)).Cost()
+	note := func(of BackwardCost, gradient func() *mat.Dense) {
 		var g *mat.Dense
-		took, err := measure(p.Budget, func() (err error) {
-			g, err = m.gradient(ctx, plan, cost)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s, n = %d: %w", m.name, n, err)
-		}
-		out.Costs = append(out.Costs, BackwardCost{Over: over, Method: m.name, N: n, Forward: forward.Seconds, Cost: took, Error: errorOf(g, want, want).Max})
+		of.Over, of.N, of.Cost = over, n, measure(p.Budget, func() { g = gradient() })
+		of.Error = errorOf(g, want, want).Max
+		out.Costs = append(out.Costs, of)
+	}
+	for _, m := range analyticMethods {
+		note(BackwardCost{Method: m.name, Forward: forward.Seconds}, func() *mat.Dense { return m.gradient(ctx, plan, cost) })
 	}
 	for _, k := range iterations {
-		var u *unrolling
-		took, err := measure(p.Budget, func() (err error) {
-			u, err = logUnrolled{Eps: eps, Iterations: k}.Eval(ctx, prob)
-			return err
+		const halfSteps, bytes = 2, 8 // automatic differentiation would hold the n×n matrix of each
+		note(BackwardCost{Method: byUnrolling, Iterations: k, Tape: float64(halfSteps * bytes * k * n * n)}, func() *mat.Dense {
+			return lab.Must(logUnrolled{Eps: eps, Iterations: k}.Eval(ctx, prob)).Cost
 		})
-		if err != nil {
-			return fmt.Errorf("unrolled, n = %d: %w", n, err)
+		if !kernelUnderflows(prob, eps) {
+			note(BackwardCost{Method: byScaling, Iterations: k}, func() *mat.Dense { return unrolledScaling(cost, plan.A, plan.B, eps, k) })
 		}
-		out.Costs = append(out.Costs, BackwardCost{
-			Over: over, Method: byUnrolling, N: n, Iterations: k, Cost: took, Tape: 8 * float64(u.Taped), Error: errorOf(u.Cost, want, want).Max,
-		})
-		if kernelUnderflows(prob, eps) {
-			continue
-		}
-		var g *mat.Dense
-		took, err = measure(p.Budget, func() error {
-			g = unrolledScaling(cost, plan.A, plan.B, eps, k)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		out.Costs = append(out.Costs, BackwardCost{Over: over, Method: byScaling, N: n, Iterations: k, Cost: took, Error: errorOf(g, want, want).Max})
 	}
-	return nil
 }
 
 // analyticMethod differentiates a plan that is known.
 type analyticMethod struct {
 	name     string
 	series   int
-	gradient func(context.Context, *ot.Plan, *mat.Dense) (*mat.Dense, error)
+	gradient func(context.Context, *ot.Plan, *mat.Dense) *mat.Dense
 }
 
 var analyticMethods = []analyticMethod{
 	{byElimination, 0, gradientBy(ot.Eliminate)},
 	{byCholesky, 1, gradientBy(ot.Cholesky)},
 	{byCG, 3, gradientBy(ot.CG)},
-	{byImplicit, 4, func(ctx context.Context, p *ot.Plan, cost *mat.Dense) (*mat.Dense, error) {
-		v, err := ot.Backward{Method: ot.Cholesky}.VJP(ctx, p, cost)
-		if err != nil {
-			return nil, err
-		}
+	{byImplicit, 4, func(ctx context.Context, p *ot.Plan, cost *mat.Dense) *mat.Dense {
+		v := lab.Must(ot.Backward{Method: ot.Cholesky}.VJP(ctx, p, cost))
 		v.Cost.Add(v.Cost, p.Matrix())
-		return v.Cost, nil
+		return v.Cost
 	}},
 }
 
-func gradientBy(m ot.Method) func(context.Context, *ot.Plan, *mat.Dense) (*mat.Dense, error) {
-	return func(ctx context.Context, p *ot.Plan, _ *mat.Dense) (*mat.Dense, error) {
-		g, err := ot.Backward{Method: m}.Gradient(ctx, p, ot.Sharp)
-		if err != nil {
-			return nil, err
-		}
-		return g.Cost(), nil
+func gradientBy(m ot.Method) func(context.Context, *ot.Plan, *mat.Dense) *mat.Dense {
+	return func(ctx context.Context, p *ot.Plan, _ *mat.Dense) *mat.Dense {
+		return lab.Must(ot.Backward{Method: m}.Gradient(ctx, p, ot.Sharp)).Cost()
 	}
 }
 
@@ -188,7 +146,6 @@ func backwardGrid(set lab.Setting) []BackwardParams {
 
 // freeAndWrong is the null of gradients that are wrong, unrolled in the same time for any number of iterations and without a tape.
 var freeAndWrong = kit.Null("wrong gradients that cost nothing", backwardOf, func(_ BackwardParams, v *BackwardOut) {
-	v.Costs = slices.Clone(v.Costs)
 	for k := range v.Costs {
 		c := &v.Costs[k]
 		c.Error, c.Tape, c.Cost.Seconds = .1, 0, 1
@@ -259,16 +216,15 @@ func (out BackwardOut) line(m analyticMethod, over string, x, y func(BackwardCos
 }
 
 func backwardTable(out BackwardOut) lab.Table {
-	t := lab.Table{Name: "costs", Caption: "Each method: seconds forward and back, MB allocated or taped, and the relative error of the gradient.",
-		Header: []string{"n", "method", "iterations", "forward", "backward", "MB", "error"}}
-	for _, c := range out.Costs {
-		k, fwd := "–", fmt.Sprintf("%.2e", c.Forward)
-		if c.Iterations > 0 {
-			k, fwd = fmt.Sprint(c.Iterations), "in both"
-		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(c.N), c.Method, k, fwd, fmt.Sprintf("%.2e", c.Cost.Seconds), fmt.Sprintf("%.3g", max(c.Tape, c.Cost.Bytes)/1e6), fmt.Sprintf("%.1e", c.Error)})
-	}
-	return t
+	return lab.Table{Name: "costs", Caption: "Each method: seconds forward and back, MB allocated or taped, and the relative error of the gradient.",
+		Header: []string{"n", "method", "iterations", "forward", "backward", "MB", "error"},
+		Rows: kit.Each(out.Costs, func(c BackwardCost) []string {
+			k, fwd := "–", fmt.Sprintf("%.2e", c.Forward)
+			if c.Iterations > 0 {
+				k, fwd = fmt.Sprint(c.Iterations), "in both"
+			}
+			return []string{fmt.Sprint(c.N), c.Method, k, fwd, fmt.Sprintf("%.2e", c.Cost.Seconds), fmt.Sprintf("%.3g", max(c.Tape, c.Cost.Bytes)/1e6), fmt.Sprintf("%.1e", c.Error)}
+		})}
 }
 
 func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error) {

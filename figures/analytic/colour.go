@@ -63,33 +63,22 @@ type ColourOut struct {
 var colourOf = lab.Experiment[ColourParams, ColourOut]{
 	Name: "analytic/colour", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p ColourParams) (ColourOut, error) {
-		photographs, err := data.CIFAR10(ctx, sample.From(data.Sample), data.Train)
-		if err != nil {
-			return ColourOut{}, err
-		}
+		photographs := lab.Must(data.CIFAR10(ctx, sample.From(data.Sample), data.Train))
 		ships, frogs := p.mosaic(photographs, "ship", c.Rand("ships")), p.mosaic(photographs, "frog", c.Rand("frogs"))
 		a, b := inOKLab(ships), inOKLab(frogs)
 		x, y := drawn(c.Rand("sample a"), a, p.Samples), drawn(c.Rand("sample b"), b, p.Samples)
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 		out := ColourOut{Eps: p.Ratio * mat.Sum(ot.Cost(prob.Geometry)) / float64(p.Samples*p.Samples)}
-		plan, err := ot.LBFGS{Eps: out.Eps, Tol: 1e-9}.Solve(ctx, prob)
-		if err != nil {
-			return out, err
-		}
+		plan := lab.Must(ot.LBFGS{Eps: out.Eps, Tol: 1e-9}.Solve(ctx, prob))
 		out.Status, out.Iterations = plan.Status.String(), plan.Iterations
-		toB, errB := plan.At(a)
-		toA, errA := plan.AtTargets(b)
-		if err := errors.Join(errA, errB); err != nil {
-			return out, err
-		}
+		toB, toA := lab.Must(plan.At(a)), lab.Must(plan.AtTargets(b))
 		ab, ba, moved := inSRGB(toB.Barycentric(y)), inSRGB(toA.Barycentric(x)), plan.Barycentric(y)
 		out.MeanShift, out.Spread = meanDistance(moved, y), variance(moved)/variance(y)
 		fresh := func(name string, of *mat.Dense) *mat.Dense { return drawn(c.Rand(name), of, p.Samples) }
-		var errs [3]error
-		out.Before, errs[0] = distance(ctx, fresh("fresh a", a), fresh("fresh b", b))
-		out.After, errs[1] = distance(ctx, fresh("fresh a", inOKLab(ab)), fresh("fresh b", b))
-		out.Noise, errs[2] = distance(ctx, fresh("other b", b), fresh("fresh b", b))
-		return out, errors.Join(errs[0], errs[1], errs[2], kit.Write(c, "a.npy", ships), kit.Write(c, "b.npy", frogs),
+		out.Before = distance(ctx, fresh("fresh a", a), fresh("fresh b", b))
+		out.After = distance(ctx, fresh("fresh a", inOKLab(ab)), fresh("fresh b", b))
+		out.Noise = distance(ctx, fresh("other b", b), fresh("fresh b", b))
+		return out, errors.Join(kit.Write(c, "a.npy", ships), kit.Write(c, "b.npy", frogs),
 			kit.Write(c, "ab.npy", ab), kit.Write(c, "ba.npy", ba))
 	},
 }

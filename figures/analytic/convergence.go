@@ -66,10 +66,7 @@ var convergenceOf = lab.Experiment[ConvergenceParams, ConvergenceOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p ConvergenceParams) (ConvergenceOut, error) {
 		prob := clouds(c.Rand("clouds"), p.N)
 		cost := ot.Cost(prob.Geometry)
-		solvers, free, err := solversOn(c, p.Device, p.N)
-		if err != nil {
-			return ConvergenceOut{}, err
-		}
+		solvers, free := solversOn(c, p.Device, p.N)
 		defer free()
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -77,21 +74,16 @@ var convergenceOf = lab.Experiment[ConvergenceParams, ConvergenceOut]{
 		for i, r := range p.Ratios {
 			eps := r * meanCost(cost, prob.A, prob.B)
 			for k, s := range solvers {
-				run, err := fastest(p, func() (ConvergenceRun, error) { return traceSolver(ctx, s, prob, cost, eps, p) })
-				if err != nil {
-					return out, fmt.Errorf("%s at ε = %g of the mean cost: %w", s.name, r, err)
-				}
+				run := fastest(p, func() ConvergenceRun { return traceSolver(ctx, s, prob, cost, eps, p) })
 				run.Ratio = r
 				out.Runs = append(out.Runs, run)
 				c.Progress(i*len(solvers)+k+1, len(p.Ratios)*len(solvers))
 			}
 		}
-		if !p.Exact {
-			return out, nil
+		if p.Exact {
+			out.Runs = append(out.Runs, fastest(p, func() ConvergenceRun { return runSimplex(ctx, prob, cost, p.Limit) }))
 		}
-		run, err := fastest(p, func() (ConvergenceRun, error) { return runSimplex(ctx, prob, cost, p.Limit) })
-		out.Runs = append(out.Runs, run)
-		return out, err
+		return out, nil
 	},
 }
 
@@ -131,21 +123,18 @@ func lbfgs(eps, tol float64, t func(ot.Step) error) ot.Solver {
 
 // solversOn are the timedSolvers and, unless the key is empty, L-BFGS with the costs of n points on a device. free is called
 // at the end.
-func solversOn(c *lab.Cell, key string, n int) (all []timedSolver, free func(), err error) {
+func solversOn(c *lab.Cell, key string, n int) (all []timedSolver, free func()) {
 	if key == "" {
-		return timedSolvers, func() {}, nil
+		return timedSolvers, func() {}
 	}
-	dev, err := c.Device(key)
-	if err != nil {
-		return nil, nil, err
-	}
+	dev := lab.Must(c.Device(key))
 	var costs *ot.OnDevice
 	p := cloudsBy(c.Rand("clouds"), n, func(x, y *mat.Dense) ot.Geometry {
 		costs = ot.PointsOn(dev, x, y, ot.SqEuclidean)
 		return costs
 	})
 	gpu := timedSolver{name: "L-BFGS, costs on " + key, series: 6, with: lbfgs, on: &p}
-	return append(slices.Clone(timedSolvers), gpu), func() { costs.Close() }, nil
+	return append(slices.Clone(timedSolvers), gpu), func() { costs.Close() }
 }
 
 // beside is the key of a device that is to stand beside the processor: empty where that is the processor.
@@ -164,15 +153,15 @@ const (
 )
 
 // run solves a problem until the solver converges or its seconds are over, and returns how it ended.
-func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps, tol, limit float64, trace func(ot.Step) error) (status string, err error) {
+func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps, tol, limit float64, trace func(ot.Step) error) (status string) {
 	if s.with == nil {
 		switch r := (textbook{Eps: eps, Tol: tol, MaxIter: manyIterations, MaxTime: seconds(limit), Trace: trace}).solve(cost, p.A, p.B); {
 		case math.IsNaN(r.MarginalL1):
-			return notNumber, nil
+			return notNumber
 		case r.MarginalL1 <= tol:
-			return ot.Converged.String(), nil
+			return ot.Converged.String()
 		}
-		return timeLimit, nil
+		return timeLimit
 	}
 	if s.on != nil {
 		p = *s.on
@@ -181,29 +170,26 @@ func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps
 	defer stop()
 	plan, err := s.with(eps, tol, trace).Solve(within, p)
 	switch {
-	case err == nil:
-		return plan.Status.String(), nil
 	case errors.Is(err, ot.ErrUnderflow):
-		return refused, nil
-	case within.Err() != nil && ctx.Err() == nil:
-		return timeLimit, nil
+		return refused
+	case err != nil && within.Err() != nil && ctx.Err() == nil:
+		return timeLimit
+	case err != nil:
+		lab.Check(fmt.Errorf("%s at ε = %g: %w", s.name, eps, err))
 	}
-	return "", err
+	return plan.Status.String()
 }
 
 // fastest repeats a run as often as the parameters say.
-func fastest(p ConvergenceParams, run func() (ConvergenceRun, error)) (best ConvergenceRun, err error) {
+func fastest(p ConvergenceParams, run func() ConvergenceRun) (best ConvergenceRun) {
 	began := time.Now()
 	for k := 0; k < max(p.Repeat, 1) && (k == 0 || time.Since(began) < seconds(p.Limit/4)); k++ {
-		r, err := run()
-		if err != nil {
-			return best, err
-		}
+		r := run()
 		if k == 0 || r.last() < best.last() {
 			best = r
 		}
 	}
-	return best, nil
+	return best
 }
 
 // last is the time at which a run that converged ended; NaN of others.
@@ -215,18 +201,16 @@ func (r ConvergenceRun) last() float64 {
 }
 
 // runSimplex times exact transport.
-func runSimplex(ctx context.Context, p ot.Problem, cost *mat.Dense, limit float64) (ConvergenceRun, error) {
+func runSimplex(ctx context.Context, p ot.Problem, cost *mat.Dense, limit float64) ConvergenceRun {
 	within, stop := context.WithTimeout(ctx, seconds(limit))
 	defer stop()
 	began := kit.CPUSeconds()
 	w, err := exact.Simplex{}.Solve(within, p.A, p.B, ot.Dense(cost))
-	switch {
-	case err == nil:
-		return ConvergenceRun{Solver: simplexName, Seconds: []float64{kit.CPUSeconds() - began}, Error: []float64{0}, Passes: w.Pivots, Status: ot.Converged.String()}, nil
-	case within.Err() != nil && ctx.Err() == nil:
-		return ConvergenceRun{Solver: simplexName, Status: timeLimit}, nil
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return ConvergenceRun{Solver: simplexName, Status: timeLimit}
 	}
-	return ConvergenceRun{}, err
+	lab.Check(err)
+	return ConvergenceRun{Solver: simplexName, Seconds: []float64{kit.CPUSeconds() - began}, Error: []float64{0}, Passes: w.Pivots, Status: ot.Converged.String()}
 }
 
 // simplexName is the exact solver in the figures; it has no ε.
@@ -235,7 +219,7 @@ const simplexName = "network simplex (exact)"
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // traceSolver keeps the errors of one solver over time, at the problem's own ε.
-func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ConvergenceParams) (out ConvergenceRun, err error) {
+func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ConvergenceParams) (out ConvergenceRun) {
 	clock := kit.CPUSeconds
 	if s.on != nil { // the device's time is no processor's
 		start := time.Now()
@@ -243,7 +227,7 @@ func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Den
 	}
 	out.Solver = s.name
 	began := clock()
-	out.Status, err = s.run(ctx, p, cost, eps, params.Tol, params.Limit, func(st ot.Step) error {
+	out.Status = s.run(ctx, p, cost, eps, params.Tol, params.Limit, func(st ot.Step) error {
 		out.Passes = st.Evaluation
 		if st.Eps == eps && !math.IsNaN(st.MarginalL1) {
 			out.Seconds, out.Error = append(out.Seconds, clock()-began), append(out.Error, st.MarginalL1)
@@ -251,7 +235,7 @@ func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Den
 		return nil
 	})
 	out.Seconds, out.Error = thin(out.Seconds, out.Error)
-	return out, err
+	return out
 }
 
 // thin keeps the first and last points and those at least a twenty-fifth of a decade of time apart.
@@ -271,7 +255,6 @@ func convergenceGrid(set lab.Setting) []ConvergenceParams {
 
 // nobodyArrives is the null of solvers that all stop after a second, with three digits.
 var nobodyArrives = kit.Null("no solver arrives", convergenceOf, func(_ ConvergenceParams, v *ConvergenceOut) {
-	v.Runs = slices.Clone(v.Runs)
 	for k := range v.Runs {
 		r := &v.Runs[k]
 		r.Seconds, r.Error = []float64{1}, []float64{1e-3}
@@ -334,23 +317,19 @@ func (r ConvergenceRun) reached(e float64) float64 {
 }
 
 func convergenceTable(cell lab.Result[ConvergenceParams, ConvergenceOut]) lab.Table {
-	t := lab.Table{
-		Name:    "times",
-		Caption: "Seconds to an L1 marginal error, and how each run ended.",
-		Header:  []string{"ε / mean cost", "solver", "to 1e-3", "to 1e-6", "to 1e-9", "to 1e-12", "passes", "status"},
-	}
-	for _, r := range cell.Value.Runs {
-		row := []string{fmt.Sprint(r.Ratio), r.Solver}
-		for _, e := range []float64{1e-3, 1e-6, 1e-9, 1e-12} {
-			text := "–"
-			if at := r.reached(e); !math.IsInf(at, 1) {
-				text = fmt.Sprintf("%.3f", at)
+	return lab.Table{Name: "times", Caption: "Seconds to an L1 marginal error, and how each run ended.",
+		Header: []string{"ε / mean cost", "solver", "to 1e-3", "to 1e-6", "to 1e-9", "to 1e-12", "passes", "status"},
+		Rows: kit.Each(cell.Value.Runs, func(r ConvergenceRun) []string {
+			row := []string{fmt.Sprint(r.Ratio), r.Solver}
+			for _, e := range []float64{1e-3, 1e-6, 1e-9, 1e-12} {
+				text := "–"
+				if at := r.reached(e); !math.IsInf(at, 1) {
+					text = fmt.Sprintf("%.3f", at)
+				}
+				row = append(row, text)
 			}
-			row = append(row, text)
-		}
-		t.Rows = append(t.Rows, append(row, fmt.Sprint(r.Passes), r.Status))
-	}
-	return t
+			return append(row, fmt.Sprint(r.Passes), r.Status)
+		})}
 }
 
 // claimConvergence asks no times of a machine, only who arrives and who does not while another does.

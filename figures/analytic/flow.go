@@ -64,18 +64,11 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 		x, y := normal(c.Rand("start"), p.N, 0.3), halfMoons(c.Rand("data"), p.N)
 		out := FlowOut{Eps: p.Ratio * mat.Sum(ot.Cost(ot.Points(y, y, ot.SqEuclidean))) / float64(p.N*p.N)}
 		for step := 0; ; step++ {
-			w, err := distance(ctx, x, y)
-			if err != nil {
-				return out, err
-			}
-			out.W = append(out.W, w)
+			out.W = append(out.W, distance(ctx, x, y))
 			if step == p.Steps {
 				break
 			}
-			grad, status, err := lossGradient(ctx, p.Loss, x, y, out.Eps)
-			if err != nil {
-				return out, err
-			}
+			grad, status := lossGradient(ctx, p.Loss, x, y, out.Eps)
 			if status != ot.Converged {
 				out.Unsolved++
 			}
@@ -89,24 +82,18 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 }
 
 // lossGradient is that of a loss with respect to the points x.
-func lossGradient(ctx context.Context, loss string, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status, error) {
+func lossGradient(ctx context.Context, loss string, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status) {
 	of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-8}, Loss: ot.RegKL}
 	switch loss {
 	case flowDivergence:
 		divergence := ot.Divergence{Of: of}
-		d, err := divergence.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
-		if err != nil {
-			return nil, 0, err
-		}
-		return d.X, d.Status, nil
+		d := lab.Must(divergence.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX))
+		return d.X, d.Status
 	case flowSharp:
 		of.Loss = ot.Sharp
 	}
-	t, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
-	if err != nil {
-		return nil, 0, err
-	}
-	return t.X, t.Status, nil
+	t := lab.Must(of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX))
+	return t.X, t.Status
 }
 
 // normal is a normal cloud in the plane.

@@ -56,10 +56,7 @@ type GeneratorOut struct {
 var generatorOf = lab.Experiment[GeneratorParams, GeneratorOut]{
 	Name: "analytic/generator", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p GeneratorParams) (out GeneratorOut, err error) {
-		dev, err := c.Device(p.Device)
-		if err != nil {
-			return out, err
-		}
+		dev := lab.Must(c.Device(p.Device))
 		rng := func(what string) *rand.Rand { return c.Rand(fmt.Sprintf("%s/%d", what, p.Draw)) }
 		net := nn.Seq(&nn.Dense{In: 2, Out: p.Hidden}, nn.ReLU(), &nn.Dense{In: p.Hidden, Out: p.Hidden}, nn.ReLU(), &nn.Dense{In: p.Hidden, Out: 2})
 		net.Init(dev, device.Float32, rng("weights"))
@@ -67,28 +64,17 @@ var generatorOf = lab.Experiment[GeneratorParams, GeneratorOut]{
 		const looked, fresh = 20, 500
 		data, codes := halfMoons(rng("data"), fresh), normal(rng("codes"), fresh, 1)
 		eps := p.Ratio * mat.Sum(ot.Cost(ot.Points(data, data, ot.SqEuclidean))) / (fresh * fresh)
-		if out.Noise, err = distance(ctx, halfMoons(rng("other data"), fresh), data); err != nil {
-			return out, err
-		}
+		out.Noise = distance(ctx, halfMoons(rng("other data"), fresh), data)
 		for step := 0; ; step++ {
 			if step*looked%p.Steps < looked {
-				x, err := net.Forward(&nn.Pass{ForwardOnly: true}, dev.FromDense(device.Float32, codes)).Mat()
-				if err != nil {
-					return out, err
-				}
-				w, err := distance(ctx, x, data)
-				if err != nil {
-					return out, err
-				}
-				out.Looks, out.W = append(out.Looks, float64(step)), append(out.W, w)
+				x := lab.Must(net.Forward(&nn.Pass{ForwardOnly: true}, dev.FromDense(device.Float32, codes)).Mat())
+				out.Looks, out.W = append(out.Looks, float64(step)), append(out.W, distance(ctx, x, data))
 				if step == p.Steps {
 					out.Spread = variance(x) / variance(data)
 					return out, writeFlow(c, data, x)
 				}
 			}
-			if err := p.step(ctx, dev, net, batches, eps); err != nil {
-				return out, err
-			}
+			p.step(ctx, dev, net, batches, eps)
 			opt.Step()
 			c.Progress(step+1, p.Steps)
 		}
@@ -96,29 +82,20 @@ var generatorOf = lab.Experiment[GeneratorParams, GeneratorOut]{
 }
 
 // step leaves the gradient of the loss of one batch in the network.
-func (p GeneratorParams) step(ctx context.Context, dev *device.Device, net nn.Layer, rng *rand.Rand, eps float64) error {
+func (p GeneratorParams) step(ctx context.Context, dev *device.Device, net nn.Layer, rng *rand.Rand, eps float64) {
 	defer dev.Scope().Close()
 	pass := &nn.Pass{Training: true, ParamsOnly: true}
-	x, err := net.Forward(pass, dev.FromDense(device.Float32, normal(rng, p.Batch, 1))).Mat()
-	if err != nil {
-		return err
-	}
-	grad, _, err := lossGradient(ctx, p.Loss, x, halfMoons(rng, p.Batch), eps)
-	if err != nil {
-		return err
-	}
+	x := lab.Must(net.Forward(pass, dev.FromDense(device.Float32, normal(rng, p.Batch, 1))).Mat())
+	grad, _ := lossGradient(ctx, p.Loss, x, halfMoons(rng, p.Batch), eps)
 	nn.ZeroGrads(net.Params())
 	net.VJP(pass, dev.FromDense(device.Float32, grad))
-	return dev.Err()
+	lab.Check(dev.Err())
 }
 
 // distance is the exact W₂² between as many points.
-func distance(ctx context.Context, x, y *mat.Dense) (float64, error) {
-	w, err := exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(x, y, ot.SqEuclidean))
-	if err != nil {
-		return 0, err
-	}
-	return w.Value / w.Certificate.Mass, nil
+func distance(ctx context.Context, x, y *mat.Dense) float64 {
+	w := lab.Must(exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(x, y, ot.SqEuclidean)))
+	return w.Value / w.Certificate.Mass
 }
 
 func generatorGrid(set lab.Setting) []GeneratorParams {

@@ -74,17 +74,13 @@ var gradientFamily = lab.Experiment[FamilyParams, GradientErrors]{
 			prob.Geometry = ot.Dense(cost)
 		}
 		plan, want, err := reference(ctx, prob, p.Eps)
-		if err != nil {
-			return GradientErrors{}, err
-		}
+		lab.Check(err)
 		if p.Shift == 0 { // shifted, costs leave the potentials no digits for this, and no need of it
-			if plan, err = want.planOf(ctx, prob, plan); err != nil {
-				return GradientErrors{}, err
-			}
+			plan = lab.Must(want.planOf(ctx, prob, plan))
 		}
-		out, err := compareGradients(ctx, plan, want.grad, p.Iterations)
+		out := compareGradients(ctx, plan, want.grad, p.Iterations)
 		out.Lambda = want.lambda
-		return out, err
+		return out, nil
 	},
 }
 
@@ -102,8 +98,7 @@ func clusters(rng *rand.Rand, n int, distance float64) ot.Problem {
 }
 
 // compareGradients measures every method at the plan.
-func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, iterations int) (GradientErrors, error) {
-	var out GradientErrors
+func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, iterations int) (out GradientErrors) {
 	t, c := plan.Matrix(), ot.Cost(plan.Geometry)
 	g, err := paperFormula(t, c, plan.A, plan.B, plan.Eps)
 	if err == nil {
@@ -115,24 +110,14 @@ func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, itera
 		method ot.Method
 		err    *Deviation
 	}{{ot.CG, &out.CG}, {ot.Cholesky, &out.Cholesky}, {ot.Eliminate, &out.Eliminate}} {
-		g, err := ot.Backward{Method: m.method}.Gradient(ctx, plan, ot.Sharp)
-		if err != nil {
-			return out, err
-		}
-		*m.err = errorOf(g.Cost(), want, t)
+		*m.err = errorOf(gradientBy(m.method)(ctx, plan, c), want, t)
 	}
-	v, err := ot.Backward{}.VJP(ctx, plan, c)
-	if err != nil {
-		return out, err
-	}
+	v := lab.Must(ot.Backward{}.VJP(ctx, plan, c)) // by its own choice of a method
 	v.Cost.Add(v.Cost, t)
 	out.Implicit = errorOf(v.Cost, want, t)
-	u, err := logUnrolled{Eps: plan.Eps, Iterations: iterations}.Eval(ctx, ot.Problem{Geometry: plan.Geometry, A: plan.A, B: plan.B})
-	if err != nil {
-		return out, err
-	}
+	u := lab.Must(logUnrolled{Eps: plan.Eps, Iterations: iterations}.Eval(ctx, ot.Problem{Geometry: plan.Geometry, A: plan.A, B: plan.B}))
 	out.Unrolled = errorOf(u.Cost, want, t)
-	return out, nil
+	return out
 }
 
 // errorOf compares a gradient with the true one, t the plan.

@@ -65,26 +65,18 @@ var precisionOf = lab.Experiment[PrecisionParams, PrecisionOut]{
 		prob := exponential(p.N, p.M)
 		cost := ot.Cost(prob.Geometry)
 		eps := p.Ratio * meanCost(cost, prob.A, prob.B)
-		best, err := ot.Newton{Eps: eps, Tol: 1e-13}.Solve(ctx, prob)
-		if err != nil {
-			return PrecisionOut{}, err
-		}
+		best := lab.Must(ot.Newton{Eps: eps, Tol: 1e-13}.Solve(ctx, prob))
 		want := best.Matrix()
 		out := PrecisionOut{Eps: eps, Solver: map[string]SolverError{}, Reference: marginalL1(want, best.A, best.B)}
 		plans := map[string]*mat.Dense{"reference": want}
 		for _, s := range precisionSolvers {
-			t, e, err := s.run(ctx, prob, cost, eps, p.Iterations)
-			if err != nil {
-				return PrecisionOut{}, fmt.Errorf("%s: %w", s.key, err)
-			}
+			t, e := s.run(ctx, prob, cost, eps, p.Iterations)
 			e.compare(t, want, cost, best.A, best.B)
 			out.Solver[s.key], plans[s.key] = e, t
 		}
 		if p.Plans {
 			for name, t := range plans {
-				if err := kit.Write(c, name+".npy", t); err != nil {
-					return PrecisionOut{}, err
-				}
+				lab.Check(kit.Write(c, name+".npy", t))
 			}
 		}
 		return out, nil
@@ -150,7 +142,7 @@ func marginalL1(t *mat.Dense, a, b []float64) float64 {
 type precisionSolver struct {
 	key, name string
 	series    int
-	run       func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64, iterations int) (*mat.Dense, SolverError, error)
+	run       runner
 }
 
 var precisionSolvers = []precisionSolver{
@@ -163,22 +155,19 @@ var precisionSolvers = []precisionSolver{
 	{"lbfgs", "L-BFGS on the semi-dual", 0, runSolver(func(eps float64, k int) ot.Solver { return ot.LBFGS{Eps: eps, Tol: 1e-12, MaxIter: k} })},
 }
 
-type runner = func(context.Context, ot.Problem, *mat.Dense, float64, int) (*mat.Dense, SolverError, error)
+type runner = func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64, iterations int) (*mat.Dense, SolverError)
 
 func runTextbook(single bool) runner {
-	return func(_ context.Context, p ot.Problem, cost *mat.Dense, eps float64, k int) (*mat.Dense, SolverError, error) {
+	return func(_ context.Context, p ot.Problem, cost *mat.Dense, eps float64, k int) (*mat.Dense, SolverError) {
 		r := textbook{Eps: eps, MaxIter: k, Single: single}.solve(cost, p.A, p.B)
-		return r.T, SolverError{Iterations: r.Iterations, Status: "not checked"}, nil
+		return r.T, SolverError{Iterations: r.Iterations, Status: "not checked"}
 	}
 }
 
 func runSolver(with func(eps float64, k int) ot.Solver) runner {
-	return func(ctx context.Context, p ot.Problem, _ *mat.Dense, eps float64, k int) (*mat.Dense, SolverError, error) {
-		plan, err := with(eps, k).Solve(ctx, p)
-		if err != nil {
-			return nil, SolverError{}, err
-		}
-		return plan.Matrix(), SolverError{Iterations: plan.Iterations, Status: plan.Status.String()}, nil
+	return func(ctx context.Context, p ot.Problem, _ *mat.Dense, eps float64, k int) (*mat.Dense, SolverError) {
+		plan := lab.Must(with(eps, k).Solve(ctx, p))
+		return plan.Matrix(), SolverError{Iterations: plan.Iterations, Status: plan.Status.String()}
 	}
 }
 

@@ -65,10 +65,7 @@ var ratesOf = lab.Experiment[RatesParams, RatesOut]{
 		}
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: weights(rng, n), B: weights(rng, m)}
 		cost := ot.Cost(prob.Geometry)
-		w, err := exact.Simplex{}.Solve(ctx, prob.A, prob.B, ot.Dense(cost))
-		if err != nil {
-			return RatesOut{}, err
-		}
+		w := lab.Must(exact.Simplex{}.Solve(ctx, prob.A, prob.B, ot.Dense(cost)))
 		out := RatesOut{W: w.Value, Arcs: len(w.Plan.Arcs), Proof: w.Certificate.Bound()}
 		for _, a := range w.Plan.Arcs {
 			out.Entropy += a.Mass * (1 - math.Log(a.Mass))
@@ -82,10 +79,7 @@ var ratesOf = lab.Experiment[RatesParams, RatesOut]{
 		}
 		for k, s := range p.Scaled {
 			lambda := s / out.Gap
-			plan, err := ot.Newton{Eps: 1 / lambda, Tol: 1e-14}.Solve(ctx, prob)
-			if err != nil {
-				return RatesOut{}, err
-			}
+			plan := lab.Must(ot.Newton{Eps: 1 / lambda, Tol: 1e-14}.Solve(ctx, prob))
 			out.Lambda = append(out.Lambda, lambda)
 			out.Sharp = append(out.Sharp, dot(plan.Matrix(), reduced))
 			out.Reg = append(out.Reg, w.Value-plan.Value().RegEntropyMinus1)
@@ -210,18 +204,15 @@ func exponentNote(cells []lab.Result[RatesParams, RatesOut]) string {
 }
 
 func ratesTable(cells []lab.Result[RatesParams, RatesOut]) lab.Table {
-	t := lab.Table{
-		Name:    "problems",
+	return lab.Table{Name: "problems",
 		Caption: "Each problem: exact distance and the bound that its certificate proves, the smallest reduced cost δ, the rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
 		Header:  []string{"problem", "W", "certified to", "arcs", "δ", "measured rate / δ", "λ(W − S̃)", "h(P*)"},
-	}
-	for _, c := range cells {
-		v := c.Value
-		last := len(v.Reg) - 1
-		t.Rows = append(t.Rows, []string{fmt.Sprint(c.Params.Draw), fmt.Sprintf("%.6f", v.W), fmt.Sprintf("%.0e", v.Proof), fmt.Sprint(v.Arcs), fmt.Sprintf("%.2e", v.Gap),
-			fmt.Sprintf("%.4f", rateOf(c)), fmt.Sprintf("%.6f", v.Lambda[last]*v.Reg[last]), fmt.Sprintf("%.6f", v.Entropy)})
-	}
-	return t
+		Rows: kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) []string {
+			v := c.Value
+			last := len(v.Reg) - 1
+			return []string{fmt.Sprint(c.Params.Draw), fmt.Sprintf("%.6f", v.W), fmt.Sprintf("%.0e", v.Proof), fmt.Sprint(v.Arcs), fmt.Sprintf("%.2e", v.Gap),
+				fmt.Sprintf("%.4f", rateOf(c)), fmt.Sprintf("%.6f", v.Lambda[last]*v.Reg[last]), fmt.Sprintf("%.6f", v.Entropy)}
+		})}
 }
 
 // rateOf is the rate at which S − W falls where λδ is above 40, in units of δ.

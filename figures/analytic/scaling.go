@@ -48,7 +48,6 @@ var overEps = lab.Part[ConvergenceParams, ConvergenceOut]{Experiment: convergenc
 
 // likeSinkhorn is the null of solvers whose passes grow like 1/ε, and which do not converge in time.
 var likeSinkhorn = kit.Null("passes that grow like 1/ε", convergenceOf, func(_ ConvergenceParams, v *ConvergenceOut) {
-	v.Runs = slices.Clone(v.Runs)
 	for k := range v.Runs {
 		r := &v.Runs[k]
 		r.Passes, r.Status = int(10/max(r.Ratio, 1e-6)), timeLimit

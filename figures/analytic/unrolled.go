@@ -92,8 +92,6 @@ type unrolling struct {
 	Cost  *mat.Dense
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b| after the last iteration.
 	MarginalL1 float64
-	// Taped is the number of float64 that automatic differentiation would hold: the n×m matrix of every half-step.
-	Taped int
 }
 
 // Eval runs the iterations of p, whose weights sum to 1, forward and back. Cost: four exponentials an entry an iteration.
@@ -136,7 +134,7 @@ func (t *tape) softmin(w, g []float64, c mat.Matrix) []float64 {
 // backward goes back over the tape from <T,c>, T = ab exp((f+g−c)/ε).
 func (t *tape) backward(ctx context.Context) (*unrolling, error) {
 	n, m, last := len(t.a), len(t.b), len(t.f)-1
-	out := &unrolling{Cost: mat.NewDense(n, m, nil), Taped: 2 * last * n * m}
+	out := &unrolling{Cost: mat.NewDense(n, m, nil)}
 	df, dg := make([]float64, n), make([]float64, m)
 	row, col := make([]float64, n), make([]float64, m)
 	for i, a := range t.a {

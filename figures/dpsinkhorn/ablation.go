@@ -57,12 +57,9 @@ func searchStudy(fashion bool) lab.Study[Params, Out] {
 	s.Also = []lab.Cells{costs}
 	s.Grid = func(set lab.Setting) []Params { return searchGrid(set, fashion) }
 	s.Draw = func(v view) (lab.Exhibit, error) {
-		out, err := drawAblation(v, searchRowOf)
-		if err != nil {
-			return out, err
-		}
+		out := lab.Must(drawAblation(v, searchRowOf))
 		out.Tables = append(out.Tables, costTable(costs.View(v.Source).Cells))
-		return out, err
+		return out, nil
 	}
 	s.Claims = func(v view) ([]lab.Claim, error) { return claimSearch(v, costs) }
 	return s

@@ -68,10 +68,7 @@ var accountingOf = lab.Experiment[AccountingParams, AccountingOut]{
 			{row.Event(rows, paperRate, p.Steps), &out.Joint, by(p.Exact)},
 			{whole.Event(rows, paperRate, p.Steps), &out.Whole, by(p.Exact)},
 		} {
-			g, err := dp.EpsilonBy(ctx, e.by, e.event, dp.Relation{}, delta)
-			if err != nil {
-				return out, err
-			}
+			g := lab.Must(dp.EpsilonBy(ctx, e.by, e.event, dp.Relation{}, delta))
 			*e.into = g.Epsilon
 			if e.into != &out.Published && out.Kind != dp.UpperBound.String() {
 				out.Kind = g.Kind.String()

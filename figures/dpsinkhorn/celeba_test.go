@@ -60,10 +60,7 @@ func faces(t *testing.T) string {
 // DP-Sinkhorn's faces are whole images, frame and all, resized to a square; SCONES' are the central 140 pixels, without it.
 func TestCelebAWhole(t *testing.T) {
 	t.Setenv("COUPLING_DATA", faces(t))
-	train, test, err := Params{Colour: "celeba"}.images(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	train, test := Params{Colour: "celeba"}.images(t.Context())
 	if train.Len() != 2 || test.Len() != 2 || train.Classes[1] != "Male" || train.Labels[1] != 1 {
 		t.Fatalf("%v and %v", train, test)
 	}

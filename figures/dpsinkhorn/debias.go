@@ -2,7 +2,6 @@ package dpsinkhorn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -72,20 +71,13 @@ func debiasGrid(set lab.Setting) []DebiasParams {
 }
 
 func runDebias(ctx context.Context, c *lab.Cell, p DebiasParams) (out DebiasOut, err error) {
-	images, errImages := data.MNIST(ctx, sample.From(p.Data), data.Train)
-	dev, errDev := c.Device(p.Device)
-	if err := errors.Join(errImages, errDev); err != nil {
-		return out, err
-	}
+	images, dev := lab.Must(data.MNIST(ctx, sample.From(p.Data), data.Train)), lab.Must(c.Device(p.Device))
 	t := dpsinkhorn.Training{
 		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
 		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,
 		Adam: train.Adam{Rate: rateFor(p.Steps, 1e-4)},
 	}
-	made, err := t.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(c.Seed), Progress: func(done, _ int) { c.Progress(done, p.Steps+p.Batches) }})
-	if err != nil {
-		return out, err
-	}
+	made := lab.Must(t.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(c.Seed), Progress: func(done, _ int) { c.Progress(done, p.Steps+p.Batches) }}))
 	g := made.(*dpsinkhorn.Generator)
 	out.P = []float64{0, .2, .4, .6, .8, 1}
 	losses := make([]dpsinkhorn.Loss, len(out.P))
@@ -95,15 +87,11 @@ func runDebias(ctx context.Context, c *lab.Cell, p DebiasParams) (out DebiasOut,
 	rng := c.Rand("batches")
 	var sum, square [][]float64
 	for k := range p.Batches {
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
+		lab.Check(ctx.Err())
 		y, free := someOf(dev, images, rng.Perm(images.Len())[:p.Images])
 		grads, err := g.Gradients(losses, y, p.Images, rng)
 		free()
-		if err != nil {
-			return out, err
-		}
+		lab.Check(err)
 		sum, square = accumulate(sum, square, grads)
 		c.Progress(p.Steps+k+1, p.Steps+p.Batches)
 	}
@@ -158,7 +146,6 @@ func biasVariance(sum, square [][]float64, n float64) (bias, variance []float64)
 
 // reversedShares is the null in which the estimator of p stands at 1 − p.
 var reversedShares = kit.Null("estimators at 1 − p", debiasOf, func(_ DebiasParams, v *DebiasOut) {
-	v.Bias, v.Variance = slices.Clone(v.Bias), slices.Clone(v.Variance)
 	slices.Reverse(v.Bias)
 	slices.Reverse(v.Variance)
 })

@@ -100,40 +100,27 @@ func claimFID(preset lab.Preset, j Judge, what, source string, got, printed floa
 }
 
 // look judges images made of train by what test says.
-func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement, err error) {
-	accuracies, err := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
-	if err != nil {
-		return out, err
-	}
+func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement) {
+	accuracies := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
 	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
 	if j.Protocols > 0 {
 		some := synthetic.Slice(0, min(j.Protocols, synthetic.Len()))
 		for i, p := range []eval.Protocol{eval.Paper, eval.Code} {
-			if out.By[i], err = j.classify(ctx, dev, p, some, test, rng); err != nil {
-				return out, err
-			}
+			out.By[i] = j.classify(ctx, dev, p, some, test, rng)
 		}
 	}
-	if j.Quick && j.LeNet == 0 {
-		return out, nil
+	if !j.Quick || j.LeNet > 0 {
+		j.distances(ctx, dev, &out, synthetic, train, test.Slice(0, min(j.Images, test.Len())))
 	}
-	n := min(j.Images, synthetic.Len(), test.Len())
-	if err := j.distances(ctx, dev, &out, synthetic, train, test.Slice(0, min(j.Images, test.Len()))); err != nil {
-		return out, err
+	if !j.Quick {
+		n := min(j.Images, synthetic.Len(), test.Len())
+		out.AUC = lab.Must(membership.Run(ctx, synthetic, train.Slice(0, min(n, train.Len())), test.Slice(0, n))).AUC
 	}
-	if j.Quick {
-		return out, nil
-	}
-	m, err := membership.Run(ctx, synthetic, train.Slice(0, min(n, train.Len())), test.Slice(0, n))
-	if err != nil {
-		return out, err
-	}
-	out.AUC = m.AUC
-	return out, nil
+	return out
 }
 
 // classify has classifiers learn by a protocol. Epochs and Quick are of ours.
-func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protocol, synthetic, test *data.Images, rng *rand.Rand) (out [3]float64, err error) {
+func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protocol, synthetic, test *data.Images, rng *rand.Rand) (out [3]float64) {
 	for k, c := range []eval.Classifier{{Kind: eval.Logistic}, {Kind: eval.MLP}, {Kind: eval.CNN, Width: j.Width}} {
 		if c.Protocol = by; by == eval.Quick {
 			if j.Quick && c.Kind != eval.Logistic {
@@ -143,44 +130,30 @@ func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protoco
 		}
 		r, err := c.Evaluate(ctx, dev, synthetic, test, rng)
 		if err != nil {
-			return out, fmt.Errorf("%v by protocol %v: %w", c.Kind, by, err)
+			lab.Check(fmt.Errorf("%v by protocol %v: %w", c.Kind, by, err))
 		}
 		out[k] = r.Accuracy
 	}
-	return out, nil
+	return out
 }
 
 // distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.
-func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement, synthetic, train, test *data.Images) error {
+func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement, synthetic, train, test *data.Images) {
 	var f distance.Features
 	if j.Inception != "" {
-		net, err := inception.OpenChosen(dev, j.Inception)
-		if err != nil {
-			return err
-		}
+		net := lab.Must(inception.OpenChosen(dev, j.Inception))
 		defer net.Free()
 		f = net
 	} else {
 		n := min(test.Len(), synthetic.Len())
 		synthetic, test = synthetic.Slice(0, n), test.Slice(0, n)
-		lenet, err := eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1)))
-		if err != nil {
-			return err
-		}
+		lenet := lab.Must(eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1))))
 		defer lenet.Free()
 		f = lenet
 	}
-	r, err := distance.Between(ctx, f, synthetic, test)
-	if err != nil {
-		return err
-	}
+	r := lab.Must(distance.Between(ctx, f, synthetic, test))
 	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
-	if j.Inception == "" {
-		return nil
+	if j.Inception != "" {
+		out.KID, out.Dark = r.KID.Value, lab.Must(distance.Between(ctx, f, eval.Code.Prepare(synthetic), test)).Frechet
 	}
-	out.KID = r.KID.Value
-	if r, err = distance.Between(ctx, f, eval.Code.Prepare(synthetic), test); err == nil {
-		out.Dark = r.Frechet
-	}
-	return err
 }

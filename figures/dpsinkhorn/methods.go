@@ -2,7 +2,6 @@ package dpsinkhorn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -32,7 +31,7 @@ import (
 // are views of such cells.
 type Params struct {
 	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
-	Colour    string      `json:"colour,omitempty" enum:",cifar10,celeba" doc:"pictures of two classes in place of digits: CIFAR-10's animals and vehicles, or CelebA's faces"`
+	Colour    string      `json:"colour,omitempty" enum:",cifar10,cifar10-classes,celeba" doc:"pictures in colour in place of digits: CIFAR-10's animals and vehicles or its ten classes, or CelebA's faces in two"`
 	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
 	Method    Method      `json:"method"`
 	Judge     Judge       `json:"judge"`
@@ -42,7 +41,7 @@ type Params struct {
 	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
-// Method is one way to make images at a sound ε, and its sizes. δ is 1e-5, and 1e-6 of pictures in colour.
+// Method is one way to make images at a sound ε, and its sizes. δ is 1e-5, and 1e-6 of pictures of two classes.
 type Method struct {
 	Name    string  `json:"name" doc:"of the method"`
 	Epsilon float64 `json:"epsilon" min:"0" doc:"ε that holds; 0: none was asked for, or the recipe's"`
@@ -94,44 +93,35 @@ const (
 
 const delta, colourDelta = 1e-5, 1e-6
 
+// cifarClasses is CIFAR-10 with its ten classes, as Params.Colour.
+const cifarClasses = "cifar10-classes"
+
 func (p Params) delta() float64 {
-	if p.Colour != "" {
+	if p.Colour != "" && p.Colour != cifarClasses {
 		return colourDelta
 	}
 	return delta
 }
 
-// keptImages is ten of each class.
+// keptImages is ten of each class of ten.
 const keptImages = 100
 
 // runImages trains, draws and judges. A run that is killed goes on.
 func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) {
-	train, test, errImages := p.images(ctx)
-	dev, errDev := c.Device(p.Device)
-	scratch, errScratch := c.Scratch()
-	if err := errors.Join(errImages, errDev, errScratch); err != nil {
-		return out, err
-	}
-	draw, spent, err := p.train(ctx, dev, train, synth.Run{Key: release.SeededKey(c.Seed + uint64(p.Repeat)<<32), Dir: scratch, Every: 200, Progress: c.Progress})
-	if err != nil {
-		return out, err
-	}
+	train, test := p.images(ctx)
+	dev := lab.Must(c.Device(p.Device))
+	draw, spent := p.train(ctx, dev, train, synth.Run{Key: release.SeededKey(c.Seed + uint64(p.Repeat)<<32), Dir: lab.Must(c.Scratch()), Every: 200, Progress: c.Progress})
 	out = Out{Name: train.Name, Classes: train.Classes, Epsilon: spent.Epsilon, Published: spent.published, Multiplier: spent.sigma, Kind: spent.Kind.String(), Accountant: spent.Accountant}
-	synthetic, err := draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic)
-	if err != nil {
-		return out, err
-	}
+	synthetic := lab.Must(draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic))
 	shown := synthetic.Slice(0, min(keptImages, synthetic.Len()))
-	if p.Colour != "" {
+	if len(train.Classes) == 2 {
 		out.Guess, shown = larger(test), inTurn(synthetic)
 	}
 	if !p.Method.isReal() { // no real image is shown
-		if err := kit.Write(c, "images.npy", mat.DenseCopyOf(shown.Mat())); err != nil {
-			return out, err
-		}
+		lab.Check(kit.Write(c, "images.npy", mat.DenseCopyOf(shown.Mat())))
 	}
-	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand(fmt.Sprint("judge", p.Repeat)))
-	return out, err
+	out.Judged = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand(fmt.Sprint("judge", p.Repeat)))
+	return out, nil
 }
 
 func (m Method) isReal() bool { return m.Name == realData || m.Name == realPictures }
@@ -140,35 +130,22 @@ func (m Method) isReal() bool { return m.Name == realData || m.Name == realPictu
 type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 
 // train makes what draws images, with the least noise that meets the budget.
-func (p Params) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost, error) {
+func (p Params) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost) {
 	if p.Method.isReal() {
-		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, cost{}, nil
+		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, cost{}
 	}
 	if p.Method.Recipe.Steps > 0 {
 		return p.Method.Recipe.train(ctx, dev, images, p.delta(), r)
 	}
-	public, err := synth.PublicOf(images)
-	if err != nil {
-		return nil, cost{}, err
-	}
-	m, err := p.method(public, images)
-	if err != nil {
-		return nil, cost{}, err
-	}
-	m, g, err := synth.Calibrate(ctx, m, public, dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
-	if err != nil {
-		return nil, cost{}, err
-	}
-	gen, err := m.Train(ctx, dev, images, r)
-	if err != nil {
-		return nil, cost{}, err
-	}
-	return gen.Sample, cost{Guarantee: g}, nil
+	public := lab.Must(synth.PublicOf(images))
+	m, g, err := synth.Calibrate(ctx, p.method(public, images), public, dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
+	lab.Check(err)
+	return lab.Must(m.Train(ctx, dev, images, r)).Sample, cost{Guarantee: g}
 }
 
 // method is what makes the images, where that is not the recipe. DP-Sinkhorn's DCGAN and BigGAN are trained by algorithm 1 with the
 // paper's cost for CelebA, |x−y|², its λ = 5 and p, and the clip that holds.
-func (p Params) method(public synth.Public, images *data.Images) (synth.Method, error) {
+func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 	m := p.Method
 	t := dpsinkhorn.Training{
 		Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Images: m.Batch, Rate: min(float64(m.Batch)/float64(images.Len()), 1), Steps: m.Steps,
@@ -176,29 +153,29 @@ func (p Params) method(public synth.Public, images *data.Images) (synth.Method, 
 	}
 	switch m.Name {
 	case semiDual:
-		return semidual.Suggested(m.Epsilon, public), nil
+		return semidual.Suggested(m.Epsilon, public)
 	case handwritten:
-		return semidual.Handwriting(m.Epsilon, public), nil
+		return semidual.Handwriting(m.Epsilon, public)
 	case dpMERF:
 		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 		if p.Colour != "" { // √105 for MNIST's values: distances grow as the square root of their number
 			c.Length = math.Sqrt(105 * float64(images.Dim()) / 784)
 		}
-		return c, nil
+		return c
 	case dpSGD:
 		c := denoise.Suggested(m.Epsilon, public)
 		if m.Steps > 0 {
 			c.Steps = m.Steps
 		}
-		return c, nil
+		return c
 	case colourDCGAN:
 		t.Net.DCGAN = &arch.DCGAN{Latent: colourLatent, Embed: 4, Hidden: m.Hidden}
 	case colourBigGAN:
 		t.Net.BigGAN = &arch.BigGAN{Latent: colourLatent, Embed: 4, Hidden: m.Hidden}
 	default:
-		return nil, fmt.Errorf("method %q: there is none", m.Name)
+		lab.Check(fmt.Errorf("method %q: there is none", m.Name))
 	}
-	return t, nil
+	return t
 }
 
 // rateFor is the paper's learning rate for runs of its length, and 1e-3 for short ones.
@@ -225,18 +202,16 @@ func (p Params) work(dev *device.Device) lab.Work {
 }
 
 // images reads the data set.
-func (p Params) images(ctx context.Context) (train, test *data.Images, err error) {
-	if train, err = p.split(ctx, data.Train); err != nil {
-		return nil, nil, err
-	}
+func (p Params) images(ctx context.Context) (train, test *data.Images) {
+	train = p.split(ctx, data.Train)
 	if p.Colour != "" && p.Most > 0 { // the archive is read but once
 		n := min(p.Most, train.Len()/2)
-		return train.Slice(0, n), train.Slice(n, 2*n), nil
+		return train.Slice(0, n), train.Slice(n, 2*n)
 	}
-	if test, err = p.split(ctx, data.Test); err != nil || p.Most == 0 {
-		return train, test, err
+	if test = p.split(ctx, data.Test); p.Most == 0 {
+		return train, test
 	}
-	return train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len())), nil
+	return train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len()))
 }
 
 // about makes the cell one of a data set, with the best origin of it on this machine.
@@ -244,25 +219,21 @@ func (p *Params) about(fashion bool) {
 	p.Fashion, p.Data = fashion, data.Choose(strings.ToLower(setName(fashion)))
 }
 
-func (p Params) split(ctx context.Context, split data.Split) (*data.Images, error) {
+func (p Params) split(ctx context.Context, split data.Split) *data.Images {
 	from := sample.From(p.Data)
 	switch {
 	case p.Colour == "celeba":
-		faces, err := data.CelebA{Split: split, Label: "Male", Whole: true, Size: colourSide}.Open()
-		if err != nil {
-			return nil, err
-		}
-		return faces.Load(ctx)
+		return lab.Must(lab.Must(data.CelebA{Split: split, Label: "Male", Whole: true, Size: colourSide}.Open()).Load(ctx))
 	case p.Colour != "":
-		m, err := data.CIFAR10(ctx, from, split)
-		if err != nil {
-			return nil, err
+		m := lab.Must(data.CIFAR10(ctx, from, split))
+		if p.Colour == cifarClasses {
+			return m
 		}
-		return vehicles(m), nil
+		return vehicles(m)
 	case p.Fashion:
-		return data.FashionMNIST(ctx, from, split)
+		return lab.Must(data.FashionMNIST(ctx, from, split))
 	}
-	return data.MNIST(ctx, from, split)
+	return lab.Must(data.MNIST(ctx, from, split))
 }
 
 // guessing is the null in which all images say nothing of their class.

@@ -94,47 +94,32 @@ type cost struct {
 }
 
 // train makes the generator, with the least noise whose ε at δ is Epsilon or with that of Rows.
-func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, delta float64, run synth.Run) (draw sampler, spent cost, err error) {
+func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, delta float64, run synth.Run) (draw sampler, spent cost) {
 	_, _, h, w := images.Shape()
 	if r.Side > 0 {
-		if images, err = images.Resize(r.Side, r.Side, data.Bilinear); err != nil {
-			return nil, spent, err
-		}
+		images = lab.Must(images.Resize(r.Side, r.Side, data.Bilinear))
 	}
 	t := r.training(images.Len())
 	switch {
 	case r.Rows > 0:
 		row := t.Sanitiser.(dpsinkhorn.PerRow)
 		spent.sigma = r.Rows
-		if spent.Guarantee, err = dp.EpsilonBy(ctx, rdp.Accountant{}, row.Event(t.Images, t.Rate, t.Steps), dp.Relation{}, delta); err != nil {
-			return nil, spent, err
-		}
-		published, err := dp.EpsilonBy(ctx, rdp.Accountant{}, row.Published(t.Images, t.Rate, t.Steps), dp.Relation{}, delta)
-		if err != nil {
-			return nil, spent, err
-		}
-		spent.published = published.Epsilon
+		spent.Guarantee = lab.Must(dp.EpsilonBy(ctx, rdp.Accountant{}, row.Event(t.Images, t.Rate, t.Steps), dp.Relation{}, delta))
+		spent.published = lab.Must(dp.EpsilonBy(ctx, rdp.Accountant{}, row.Published(t.Images, t.Rate, t.Steps), dp.Relation{}, delta)).Epsilon
 	case r.Epsilon > 0:
-		p, err := synth.PublicOf(images)
-		if err != nil {
-			return nil, spent, err
-		}
-		if t, spent.Guarantee, err = synth.Calibrate(ctx, t, p, dp.Budget{Epsilon: r.Epsilon, Delta: delta}); err != nil {
-			return nil, spent, err
-		}
+		var err error
+		t, spent.Guarantee, err = synth.Calibrate(ctx, t, lab.Must(synth.PublicOf(images)), dp.Budget{Epsilon: r.Epsilon, Delta: delta})
+		lab.Check(err)
 		spent.sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).NoiseMultiplier
 	}
-	gen, err := t.Train(ctx, dev, images, run)
-	if err != nil {
-		return nil, spent, err
-	}
+	gen := lab.Must(t.Train(ctx, dev, images, run))
 	return func(rng *rand.Rand, n int) (*data.Images, error) {
 		m, err := gen.Sample(rng, n)
 		if err != nil || r.Side == 0 {
 			return m, err
 		}
 		return m.Resize(h, w, data.Bilinear)
-	}, spent, nil
+	}, spent
 }
 
 // baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something

@@ -82,13 +82,17 @@ var fallingWorth = kit.Null("accuracy that falls with ε", imagesOf, func(p Para
 	j.Logistic, j.MLP, j.CNN = .5/(1+eps), .5/(1+eps), .5/(1+eps)
 })
 
-func utilityGrid(set lab.Setting) []Params {
+// utilityBase is what cells of a preset share.
+func utilityBase(set lab.Setting) Params {
 	p := set.Preset
-	base := Params{
+	return Params{
 		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device,
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 300, 1000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000), Protocols: lab.Pick(p, 0, 0, 1000, 60000)},
 	}
-	var out []Params
+}
+
+func utilityGrid(set lab.Setting) (out []Params) {
+	p, base := set.Preset, utilityBase(set)
 	for _, fashion := range lab.Pick(p, []bool{false}, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		for _, eps := range lab.Pick(p, []float64{10}, []float64{10, 1, .3}, []float64{10, 1, .3}, []float64{10, 2.33, 1, .3}) {
 			for _, m := range utilityMethods(set, fashion, eps) {

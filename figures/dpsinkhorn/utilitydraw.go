@@ -167,12 +167,9 @@ func utilityImages(cells []cell, _ bool) (out style.Panels) {
 func utilityTable(cells []cell, fashion bool) lab.Table {
 	name := setName(fashion)
 	table := lab.Table{Name: strings.ToLower(name), Caption: name + ": accuracy in percent on real test images of classifiers trained on synthetic ones",
-		Header: []string{"method", "ε", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "FID as printed"}}
+		Header: append(utilityHeader(cells[0].Params.Judge), "FID as printed")}
 	for _, run := range repeats(cells) {
-		v := run[0].Value
-		j, off := meanDeviation(run)
-		table.Rows = append(table.Rows, []string{run[0].Params.Method.Name, v.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100), j.kid(),
-			fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), ""})
+		table.Rows = append(table.Rows, append(utilityRow(run), ""))
 	}
 	for _, p := range published[fashion] {
 		row := []string{p.name, ""}
@@ -182,6 +179,17 @@ func utilityTable(cells []cell, fashion bool) lab.Table {
 		table.Rows = append(table.Rows, append(row, "", "", "", "", "", "", given(p.fid)))
 	}
 	return table
+}
+
+func utilityHeader(j Judge) []string {
+	return []string{"method", "ε", "logistic", "MLP", "CNN", j.distance(), "KID", "precision", "recall", "coverage", "attack AUC"}
+}
+
+// utilityRow is what several trainings of a method are worth.
+func utilityRow(run []cell) []string {
+	j, off := meanDeviation(run)
+	return []string{run[0].Params.Method.Name, run[0].Value.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100), j.kid(),
+		fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC)}
 }
 
 // privacy says what a row spent.

@@ -66,10 +66,7 @@ func nulls(t *testing.T, store *lab.Store, f lab.Figure) {
 // Compute does the cells of a figure and returns them.
 func Compute(t *testing.T, store *lab.Store, f lab.Figure) []lab.Job {
 	t.Helper()
-	jobs, err := f.Jobs(Setting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := f.Jobs(Setting)
 	for _, j := range jobs {
 		if err := j.Do(t.Context(), store); err != nil {
 			t.Fatal(err)

@@ -20,13 +20,10 @@ import (
 )
 
 // chains samples a coupling so many times for each row of x, stored under a name on the way, so that a killed run goes on.
-func chains(ctx context.Context, c *lab.Cell, name string, k scones.Coupling, x *mat.Dense, each int, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
-	dir, err := c.Scratch()
-	if err != nil {
-		return nil, err
-	}
+func chains(ctx context.Context, c *lab.Cell, name string, k scones.Coupling, x *mat.Dense, each int, l score.Langevin, start *mat.Dense, rng *rand.Rand) *mat.Dense {
+	dir := lab.Must(c.Scratch())
 	l.Path, l.Every, l.Trace = fmt.Sprintf("%s/chains-%s.ckpt", dir, name), every, heard(c)
-	return k.Sample(ctx, rng, x, each, l, start)
+	return lab.Must(k.Sample(ctx, rng, x, each, l, start))
 }
 
 // A learner is the paper's method but for the score: potentials by Algorithm 1, and a network that learns their barycentric projection.
@@ -54,37 +51,25 @@ func ofPoints(dim int, lambda float64, width, steps, batch int, rate float64) le
 }
 
 // run trains on points of x and y, stored under a name on the way, so that a killed run goes on.
-func (l learner) run(ctx context.Context, c *lab.Cell, dev *device.Device, name string, rng *rand.Rand, x, y scones.Source) (out scones.Coupling, projection *neural.Map, err error) {
-	dir, err := c.Scratch()
-	if err != nil {
-		return out, nil, err
-	}
+func (l learner) run(ctx context.Context, c *lab.Cell, dev *device.Device, name string, rng *rand.Rand, x, y scones.Source) (out scones.Coupling, projection *neural.Map) {
+	dir := lab.Must(c.Scratch())
 	t, p := l.potentials, l.projection
 	t.Path, t.Every, t.Trace = fmt.Sprintf("%s/potentials-%s.ckpt", dir, name), every, progress(c, t.Steps)
-	nets, err := t.Run(ctx, rng, dev, l.dim, x, y)
-	if err != nil {
-		return out, nil, fmt.Errorf("potentials: %w", err)
-	}
+	nets := lab.Must(t.Run(ctx, rng, dev, l.dim, x, y))
 	out = scones.Coupling{Compatibility: t.Compatibility, Phi: nets.Phi, Psi: nets.Psi, Mean: t.Mean}
 	out.Beta = l.beta
 	if l.net == nil {
-		return out, nil, nil
+		return out, nil
 	}
 	p.Coupling, p.Path, p.Every, p.Trace = out, fmt.Sprintf("%s/projection-%s.ckpt", dir, name), every, progress(c, p.Steps)
-	if projection, err = p.Run(ctx, rng, dev, l.net, x, y); err != nil {
-		return out, nil, fmt.Errorf("projection: %w", err)
-	}
-	return out, projection, nil
+	return out, lab.Must(p.Run(ctx, rng, dev, l.net, x, y))
 }
 
 // trainScore trains a score network on rows of a shape. A killed run goes on.
-func trainScore(ctx context.Context, c *lab.Cell, dev *device.Device, t dsm.Training, net nn.Layer, rng *rand.Rand, x *mat.Dense, shape []int) (*dsm.Network, error) {
-	dir, err := c.Scratch()
-	if err != nil {
-		return nil, err
-	}
+func trainScore(ctx context.Context, c *lab.Cell, dev *device.Device, t dsm.Training, net nn.Layer, rng *rand.Rand, x *mat.Dense, shape []int) *dsm.Network {
+	dir := lab.Must(c.Scratch())
 	t.Path, t.Every, t.Trace = dir+"/score.ckpt", every, progress(c, t.Steps)
-	return t.Run(ctx, rng, dev, net, x, shape)
+	return lab.Must(t.Run(ctx, rng, dev, net, x, shape))
 }
 
 // heard is the Trace of a sampler.

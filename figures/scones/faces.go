@@ -2,7 +2,6 @@ package scones
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -467,17 +466,12 @@ type faces struct {
 
 func runFaces(ctx context.Context, c *lab.Cell, p FacesParams) (FacesOut, error) {
 	f := &faces{p: p, c: c}
-	for _, step := range []func(context.Context) error{f.load, f.learnScores} {
-		if err := step(ctx); err != nil {
-			return f.out, err
-		}
-	}
+	f.load(ctx)
+	f.learnScores(ctx)
 	for _, super := range []bool{true, false} {
 		for _, lambda := range p.Lambdas {
 			plan := &facesPlan{faces: f, x: f.sources[super].Mat(), Plan: FacesPlan{Super: super, Lambda: lambda}}
-			if err := plan.run(ctx); err != nil {
-				return f.out, fmt.Errorf("%s, λ = %g: %w", task(super), lambda, err)
-			}
+			plan.run(ctx)
 			f.out.Plans = append(f.out.Plans, plan.Plan)
 		}
 	}
@@ -485,62 +479,37 @@ func runFaces(ctx context.Context, c *lab.Cell, p FacesParams) (FacesOut, error)
 }
 
 // pictures reads the data set, at least of the size that is asked for.
-func (f *faces) pictures(ctx context.Context) (*data.Images, error) {
+func (f *faces) pictures(ctx context.Context) *data.Images {
 	rng := f.c.Rand("pictures")
 	if f.p.CelebA {
-		m, err := data.CelebA{Size: f.p.Side, Label: "Male"}.Open()
-		if err != nil {
-			return nil, err
-		}
-		return m.Take(ctx, rng.Perm(m.Len())[:pickMost(m.Len(), f.p.Most)])
+		m := lab.Must(data.CelebA{Size: f.p.Side, Label: "Male"}.Open())
+		return lab.Must(m.Take(ctx, rng.Perm(m.Len())[:pickMost(m.Len(), f.p.Most)]))
 	}
-	m, err := data.FashionMNIST(ctx, sample.From(f.p.Data), data.Train)
-	if err != nil {
-		return nil, err
+	m := lab.Must(data.FashionMNIST(ctx, sample.From(f.p.Data), data.Train))
+	m = lab.Must(m.Pick(rng, pickMost(m.Len(), f.p.Most)))
+	m = lab.Must(lab.Must(m.Scale(0, 1)).Pad(2, 2))
+	if f.p.Side != 32 {
+		m = lab.Must(m.Resize(f.p.Side, f.p.Side, data.Bilinear))
 	}
-	if m, err = m.Pick(rng, pickMost(m.Len(), f.p.Most)); err != nil {
-		return nil, err
-	}
-	if m, err = m.Scale(0, 1); err != nil {
-		return nil, err
-	}
-	if m, err = m.Pad(2, 2); err != nil || f.p.Side == 32 {
-		return m, err
-	}
-	return m.Resize(f.p.Side, f.p.Side, data.Bilinear)
+	return m
 }
 
 // load opens the device, deals the pictures into two halves, of which some are held out, blurs the sources of one task, and trains the
 // classifier whose features are looked at, on the target's half.
-func (f *faces) load(ctx context.Context) error {
-	m, errPictures := f.pictures(ctx)
-	dev, errDev := f.c.Device(f.p.Device)
-	if err := errors.Join(errPictures, errDev); err != nil {
-		return err
-	}
-	f.dev = dev
-	f.out.Name = m.Name
+func (f *faces) load(ctx context.Context) {
+	m := f.pictures(ctx)
+	f.dev, f.out.Name = lab.Must(f.c.Device(f.p.Device)), m.Name
 	half := m.Len() / 2
 	held := min(f.p.Sources, half/2)
-	parts, err := m.Partition(f.c.Rand("halves"), half-held, half-held, held, held)
-	if err != nil {
-		return err
-	}
+	parts := lab.Must(m.Partition(f.c.Rand("halves"), half-held, half-held, held, held))
 	f.target, f.others = parts[1], parts[3]
 	f.source, f.sources = map[bool]*data.Images{false: parts[0]}, map[bool]*data.Images{false: parts[2]}
 	for _, tasks := range []map[bool]*data.Images{f.source, f.sources} {
-		small, err := tasks[false].Resize(f.p.Side/2, f.p.Side/2, data.Bilinear)
-		if err != nil {
-			return err
-		}
-		if tasks[true], err = small.Resize(f.p.Side, f.p.Side, data.Bilinear); err != nil {
-			return err
-		}
+		small := lab.Must(tasks[false].Resize(f.p.Side/2, f.p.Side/2, data.Bilinear))
+		tasks[true] = lab.Must(small.Resize(f.p.Side, f.p.Side, data.Bilinear))
 	}
-	if f.judge, err = newJudge(ctx, f.dev, f.target, f.others, 3, f.p.Inception, f.c.Rand("judge")); err == nil {
-		f.out.Floor = f.judge.Floor
-	}
-	return err
+	f.judge = newJudge(ctx, f.dev, f.target, f.others, 3, f.p.Inception, f.c.Rand("judge"))
+	f.out.Floor = f.judge.Floor
 }
 
 // levels are those of the score network.
@@ -553,21 +522,16 @@ func (p FacesParams) levels() ([]float64, error) {
 }
 
 // learnScores sets up the exact score, fits the mixture, and trains the one score network of all plans.
-func (f *faces) learnScores(ctx context.Context) (err error) {
+func (f *faces) learnScores(ctx context.Context) {
 	mixture := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2), Steps: 10}
-	if f.fields, err = scoresOf(ctx, f.target, f.p.Exact, mixture, f.c.Rand("scores")); err != nil {
-		return err
-	}
+	f.fields = scoresOf(ctx, f.target, f.p.Exact, mixture, f.c.Rand("scores"))
 	if f.p.Nets.Depth == 0 {
-		return nil
+		return
 	}
-	if f.levels, err = f.p.levels(); err != nil {
-		return err
-	}
+	f.levels = lab.Must(f.p.levels())
 	_, c, h, w := f.target.Shape()
-	f.fields[networkScore], err = trainScore(ctx, f.c, f.dev, dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999},
+	f.fields[networkScore] = trainScore(ctx, f.c, f.dev, dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999},
 		arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.c.Rand("score"), f.target.Mat(), []int{c, h, w})
-	return err
 }
 
 // facesLast is the last noise level, facesStep its step, and facesBatch that of the score network's training.
@@ -602,72 +566,50 @@ func (p FacesParams) dim() int { return p.channels() * p.Side * p.Side }
 
 // sampler anneals from that width to the last level, each level two thirds of the one before. Under the mixture it ends at σ = 0.129,
 // below which that knows no more of a picture, and the denoising step takes the rest off.
-func (f *facesPlan) sampler(k scones.Compatibility, field string) (score.Langevin, error) {
+func (f *facesPlan) sampler(k scones.Compatibility, field string) score.Langevin {
 	first, last, steps := f.p.width(k), facesLast, 5
 	if field == mixtureScore {
 		last, steps = .129, 6
 	}
 	first = max(first, last)
-	levels, err := score.Geometric(first, last, 2+int(math.Ceil(math.Log(first/last)/math.Log(1.5))))
-	return score.Langevin{Levels: levels, Steps: steps, Step: facesStep * math.Pow(last/facesLast, 2), Denoise: true}, err
+	levels := lab.Must(score.Geometric(first, last, 2+int(math.Ceil(math.Log(first/last)/math.Log(1.5)))))
+	return score.Langevin{Levels: levels, Steps: steps, Step: facesStep * math.Pow(last/facesLast, 2), Denoise: true}
 }
 
 // solve solves the discrete problem: potentials off its atoms, and its cost.
-func (f *facesPlan) solve(ctx context.Context) (phi *scones.Discrete, psi scones.Potential, cost float64, err error) {
+func (f *facesPlan) solve(ctx context.Context) (phi *scones.Discrete, psi scones.Potential, cost float64) {
 	p, lambda, rng := f.p, f.Plan.Lambda, f.c.Rand("atoms")
 	source := f.source[f.Plan.Super]
 	if p.F == fdiv.KL {
-		fitted, err := scones.Fit{Lambda: lambda, Mean: true, MaxAtoms: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat())
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		return fitted.FromPhi, fitted.Psi, fitted.Plan.Sharp(), nil
+		fitted := lab.Must(scones.Fit{Lambda: lambda, Mean: true, MaxAtoms: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat()))
+		return fitted.FromPhi, fitted.Psi, fitted.Plan.Sharp()
 	}
-	from, errFrom := source.Pick(rng, min(p.Atoms, source.Len()))
-	to, errTo := f.target.Pick(rng, min(p.Atoms, f.target.Len()))
-	if err := errors.Join(errFrom, errTo); err != nil {
-		return nil, nil, 0, err
-	}
+	from, to := lab.Must(source.Pick(rng, min(p.Atoms, source.Len()))), lab.Must(f.target.Pick(rng, min(p.Atoms, f.target.Len())))
 	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: lambda}, from.Mat(), to.Mat(), true)
 	if err == nil && plan.Status != ot.Converged {
 		err = fmt.Errorf("the plan of atoms is %v, of marginal error %g", plan.Status, plan.MarginalL1)
 	}
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	return phi, psi, plan.Sharp, nil
+	lab.Check(err)
+	return phi, psi, plan.Sharp
 }
 
 // run takes potentials of atoms, with the scores that are known, and networks, if any.
-func (f *facesPlan) run(ctx context.Context) error {
-	phi, psi, cost, err := f.solve(ctx)
-	if err != nil {
-		return err
-	}
+func (f *facesPlan) run(ctx context.Context) {
+	phi, psi, cost := f.solve(ctx)
 	f.Plan.Cost = cost
 	mean := phi.Barycentric(f.x)
-	random, err := f.target.Pick(f.c.Rand("random"), min(f.x.RawMatrix().Rows, f.target.Len()))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.add(ctx, facesSource, f.x), f.add(ctx, facesProjection, mean),
-		f.add(ctx, facesDraws, phi.DrawPoints(f.c.Rand("draws"), f.x)), f.add(ctx, facesRandom, random.Mat())); err != nil {
-		return err
-	}
+	random := lab.Must(f.target.Pick(f.c.Rand("random"), min(f.x.RawMatrix().Rows, f.target.Len())))
+	f.add(ctx, facesSource, f.x)
+	f.add(ctx, facesProjection, mean)
+	f.add(ctx, facesDraws, phi.DrawPoints(f.c.Rand("draws"), f.x))
+	f.add(ctx, facesRandom, random.Mat())
 	for _, s := range f.samplings() {
-		l, err := f.sampler(s.k, s.field)
-		if err != nil {
-			return err
-		}
 		c := scones.Coupling{Compatibility: s.k, Phi: phi, Psi: psi, Target: f.fields[s.field], Mean: true}
-		if err := f.sampled(ctx, s.name, c, l, mean); err != nil {
-			return err
-		}
+		f.sampled(ctx, s.name, c, f.sampler(s.k, s.field), mean)
 	}
 	if f.p.Nets.Depth > 0 {
-		return f.networks(ctx)
+		f.networks(ctx)
 	}
-	return nil
 }
 
 // A sampling is what is sampled of a plan, and by which score.
@@ -699,12 +641,8 @@ func (f *facesPlan) samplings() (out []sampling) {
 }
 
 // sampled adds chains from their start, which a killed run goes on with.
-func (f *facesPlan) sampled(ctx context.Context, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) error {
-	y, err := chains(ctx, f.c, f.file(name), c, f.x, 1, l, start, f.c.Rand("chains"))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return f.add(ctx, name, y)
+func (f *facesPlan) sampled(ctx context.Context, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) {
+	f.add(ctx, name, chains(ctx, f.c, f.file(name), c, f.x, 1, l, start, f.c.Rand("chains")))
 }
 
 // file names what this plan stores on the way.
@@ -729,21 +667,13 @@ func (p FacesParams) learner(lambda float64) learner {
 }
 
 // networks is the paper's method, with the score network of all plans.
-func (f *facesPlan) networks(ctx context.Context) error {
+func (f *facesPlan) networks(ctx context.Context) {
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
-	coupling, project, err := f.p.learner(f.Plan.Lambda).run(ctx, f.c, f.dev, f.file("networks"), f.c.Rand("networks"), from, to)
-	if err != nil {
-		return err
-	}
-	mean, err := project.Apply(f.x)
-	if err != nil {
-		return err
-	}
-	if err := f.add(ctx, facesNetProjection, mean); err != nil {
-		return err
-	}
+	coupling, project := f.p.learner(f.Plan.Lambda).run(ctx, f.c, f.dev, f.file("networks"), f.c.Rand("networks"), from, to)
+	mean := lab.Must(project.Apply(f.x))
+	f.add(ctx, facesNetProjection, mean)
 	coupling.Target = f.fields[networkScore]
-	return f.sampled(ctx, facesNetwork, coupling, f.p.networkSampler(coupling.Compatibility, f.levels), mean)
+	f.sampled(ctx, facesNetwork, coupling, f.p.networkSampler(coupling.Compatibility, f.levels), mean)
 }
 
 // networkSampler is the paper's, of the levels below the width of the factor.
@@ -760,18 +690,14 @@ func (p FacesParams) networkSampler(k scones.Compatibility, levels []float64) sc
 const facesShown = 10
 
 // add judges a method and keeps its first pictures.
-func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense) error {
+func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense) {
 	n, d := y.Dims()
 	y = clamped(y)
-	v, errLook := f.judge.look(ctx, y, make([]int, n))
-	sources, errNear := neighbours(ctx, y, f.x)
-	if err := errors.Join(errLook, errNear); err != nil {
-		return err
-	}
-	own := share(sources.Index, func(i int, at int32) bool { return int(at) == i })
+	v := f.judge.look(ctx, y, make([]int, n))
+	own := share(neighbours(ctx, y, f.x).Index, func(i int, at int32) bool { return int(at) == i })
 	m := FacesMethod{Name: name, Frechet: v.frechet, KID: v.kid.Value, Cost: moved(y, f.x), Own: own}
 	f.Plan.Methods = append(f.Plan.Methods, m)
-	return kit.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), y.Slice(0, min(facesShown, n), 0, d))
+	lab.Check(kit.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), y.Slice(0, min(facesShown, n), 0, d)))
 }
 
 // facesFile is the artifact of a method of a plan, by number.

@@ -3,7 +3,6 @@ package scones
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -43,7 +42,7 @@ func Fig3() lab.Study[DigitsParams, DigitsOut] {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "300 digits a set, every network trained for 20 steps",
 			lab.Quick: "8000 digits a set; critics 2 × 128, 1500 steps; score a mixture of 100 Gaussians; 200 sources, 800 atoms; exact score of 1000 digits",
-			lab.Full:  "all digits; critics 2 × 256, 3000 steps; scores a mixture of 120 Gaussians, and below σ = 0.2 a U-Net of width 16, 2000 steps; 250 sources, 2000 atoms; exact score of at most 7291 digits",
+			lab.Full:  "all digits; critics 2 × 256, 3000 steps; scores a mixture of 120 Gaussians, and a U-Net of width 16 that learns what it lacks below σ = 0.2, 2000 steps; 250 sources, 2000 atoms; exact score of at most 7291 digits",
 			lab.Paper: "all digits; critics 2 × 1024, 5000 steps, batch 1000; scores a mixture of 150 Gaussians and the paper's NCSN of 64 features, 40,000 steps; 4000 sources, 2000 atoms; exact score of all digits",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 4, lab.Quick: 52, lab.Full: 900},
@@ -265,20 +264,12 @@ func (o DigitsOut) method(name string) (m DigitsMethod, ok bool) {
 	return m, false
 }
 
-var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 7, Run: runDigits, Work: DigitsParams.work}
+var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 8, Run: runDigits, Work: DigitsParams.work}
 
-func loadDigits(ctx context.Context, files data.From, load func(context.Context, data.From, data.Split) (*data.Images, error), split data.Split, most int, rng *rand.Rand) (*data.Images, error) {
-	m, err := load(ctx, files, split)
-	if err != nil {
-		return nil, err
-	}
-	if m, err = m.Pick(rng, pickMost(m.Len(), most)); err != nil {
-		return nil, err
-	}
-	if m, err = m.Scale(0, 1); err != nil {
-		return nil, err
-	}
-	return m.Resize(16, 16, data.Bilinear)
+func loadDigits(ctx context.Context, files data.From, load func(context.Context, data.From, data.Split) (*data.Images, error), split data.Split, most int, rng *rand.Rand) *data.Images {
+	m := lab.Must(load(ctx, files, split))
+	m = lab.Must(m.Pick(rng, pickMost(m.Len(), most)))
+	return lab.Must(lab.Must(m.Scale(0, 1)).Resize(16, 16, data.Bilinear))
 }
 
 func pickMost(n, most int) int { return min(n, cmp.Or(most, n)) }
@@ -301,40 +292,30 @@ type transport struct {
 
 func runDigits(ctx context.Context, c *lab.Cell, p DigitsParams) (DigitsOut, error) {
 	t := &transport{p: p, c: c}
-	for _, step := range []func(context.Context) error{t.load, t.learnScore, t.learnPlan, t.transport} {
-		if err := step(ctx); err != nil {
-			return t.out, err
-		}
+	for _, step := range []func(context.Context){t.load, t.learnScore, t.learnPlan, t.transport} {
+		step(ctx)
 	}
 	return t.out, nil
 }
 
 // load opens the device, reads the digits and trains the judge.
-func (t *transport) load(ctx context.Context) error {
+func (t *transport) load(ctx context.Context) {
 	from, to := data.MNIST, data.USPS
 	if t.p.ToMNIST {
 		from, to = to, from
 	}
 	rng, files := t.c.Rand("digits"), sample.From(t.p.Data)
-	var errs [5]error
-	t.source, errs[0] = loadDigits(ctx, files, from, data.Train, t.p.Most, rng)
-	t.target, errs[1] = loadDigits(ctx, files, to, data.Train, t.p.Most, rng)
-	t.sources, errs[2] = loadDigits(ctx, files, from, data.Test, t.p.Sources, rng)
-	t.test, errs[3] = loadDigits(ctx, files, to, data.Test, t.p.Sources, rng)
-	t.dev, errs[4] = t.c.Device(t.p.Device)
-	err := errors.Join(errs[:]...)
-	if err != nil {
-		return err
-	}
+	t.source = loadDigits(ctx, files, from, data.Train, t.p.Most, rng)
+	t.target = loadDigits(ctx, files, to, data.Train, t.p.Most, rng)
+	t.sources = loadDigits(ctx, files, from, data.Test, t.p.Sources, rng)
+	t.test = loadDigits(ctx, files, to, data.Test, t.p.Sources, rng)
+	t.dev = lab.Must(t.c.Device(t.p.Device))
 	t.from = t.sources.Mat()
-	if t.judge, err = newJudge(ctx, t.dev, t.target, t.test, t.p.Epochs, "", t.c.Rand("judge")); err != nil {
-		return err
-	}
+	t.judge = newJudge(ctx, t.dev, t.target, t.test, t.p.Epochs, "", t.c.Rand("judge"))
 	t.out.Accuracy, t.out.Sure, t.out.Floor = t.judge.Accuracy, t.judge.Sure, t.judge.Floor
-	off, err := nearest(ctx, t.test.Mat(), t.target.Mat())
+	off := nearest(ctx, t.test.Mat(), t.target.Mat())
 	t.out.Fresh = stat.Mean(off, nil)
 	t.out.Close = t.copies(off)
-	return err
 }
 
 // copies is the share of pictures that are nearer to a training digit than half of what test digits are on average.
@@ -346,55 +327,21 @@ func (t *transport) copies(off []float64) float64 {
 const digitsFirst, digitsLast, digitsLevels, digitsSkipped = 1, .01, 10, 3
 
 // learnScore fits the mixture, trains the score network, if any, and sets up the exact score and the sampler.
-func (t *transport) learnScore(ctx context.Context) error {
+func (t *transport) learnScore(ctx context.Context) {
 	p, rng := t.p, t.c.Rand("score")
-	levels, err := score.Geometric(digitsFirst, digitsLast, digitsLevels)
-	if err != nil {
-		return err
-	}
+	levels := lab.Must(score.Geometric(digitsFirst, digitsLast, digitsLevels))
 	t.sampler = score.Langevin{Levels: levels[digitsSkipped:], Steps: 10, Step: 5e-5, Denoise: true}
-	if t.fields, err = scoresOf(ctx, t.target, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 50, Steps: 6}, rng); err != nil {
-		return err
-	}
+	t.fields = scoresOf(ctx, t.target, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 50, Steps: 6}, rng)
 	if p.ScoreFor > 0 {
-		if !p.NCSN { // asked at the levels of chains alone, the paper's at all
-			levels = levels[digitsSkipped+1:]
+		var base score.Field // the paper's network stands alone, and is asked at all levels; ours at those of chains, but the first
+		if !p.NCSN {
+			base, levels = t.fields[mixtureScore], levels[digitsSkipped+1:]
 		}
 		x := t.target.Mat()
 		mean, spread := moments(x)
-		net, err := trainScore(ctx, t.c, t.dev, dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: p.scoreBatch(), Rate: digitsScoreRate, Decay: digitsDecay, Schedule: train.Linear(p.ScoreFor, .05)},
+		t.fields[networkScore] = trainScore(ctx, t.c, t.dev, dsm.Training{Sigmas: levels, Base: base, Steps: p.ScoreFor, Batch: p.scoreBatch(), Rate: digitsScoreRate, Decay: digitsDecay, Schedule: train.Linear(p.ScoreFor, .05)},
 			p.scoreNet(mean, spread, levels), rng, x, []int{1, 16, 16})
-		if err != nil {
-			return err
-		}
-		if t.fields[networkScore] = net; !p.NCSN {
-			t.fields[networkScore] = above{Field: net, high: t.fields[mixtureScore], from: levels[0]}
-		}
 	}
-	return nil
-}
-
-// above is a field that asks another one at noise above a level: the mixture, which is nearer to the score of digits there than a small
-// network, and needs no training.
-type above struct {
-	score.Field
-	high score.Field
-	from float64
-}
-
-// Score implements score.Field.
-func (f above) Score(dst, x *mat.Dense, sigma float64) error {
-	if sigma > f.from*(1+1e-9) {
-		return f.high.Score(dst, x, sigma)
-	}
-	return f.Field.Score(dst, x, sigma)
-}
-
-// Prepare implements score.Preparer.
-func (f above) Prepare(n int) (score.Field, func()) {
-	prepared, done := score.Prepare(f.Field, n)
-	f.Field = prepared
-	return f, done
 }
 
 // scoreNet is the score network of digits with such moments.
@@ -402,7 +349,9 @@ func (p DigitsParams) scoreNet(mean []float64, spread float64, levels []float64)
 	if p.NCSN {
 		return arch.NCSN{Channels: 1, Features: p.Width, Levels: len(levels)}.Net()
 	}
-	return dsm.DenoisingUNet(mean, spread, levels, 1, p.Width)
+	net := dsm.DenoisingUNet(mean, spread, levels, 1, p.Width)
+	net.OnBase = true
+	return net
 }
 
 // scoreBatch is that of the score network's training.
@@ -442,21 +391,14 @@ func (p DigitsParams) learner() learner {
 	}
 }
 
-func (t *transport) learnPlan(ctx context.Context) (err error) {
-	t.coupling, t.projection, err = t.p.learner().run(ctx, t.c, t.dev, "networks", t.c.Rand("networks"), scones.Cloud(t.source.Mat()), scones.Cloud(t.target.Mat()))
-	return err
+func (t *transport) learnPlan(ctx context.Context) {
+	t.coupling, t.projection = t.p.learner().run(ctx, t.c, t.dev, "networks", t.c.Rand("networks"), scones.Cloud(t.source.Mat()), scones.Cloud(t.target.Mat()))
 }
 
 // transport makes and judges the results of all methods.
-func (t *transport) transport(ctx context.Context) error {
-	start, err := t.projection.Apply(t.from)
-	if err != nil {
-		return err
-	}
-	kl, err := scones.Fit{Lambda: .005, Mean: true, MaxAtoms: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.Mat(), t.target.Mat())
-	if err != nil {
-		return err
-	}
+func (t *transport) transport(ctx context.Context) {
+	start := lab.Must(t.projection.Apply(t.from))
+	kl := lab.Must(scones.Fit{Lambda: .005, Mean: true, MaxAtoms: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.Mat(), t.target.Mat()))
 	loose := t.coupling
 	loose.Beta = 1
 	mean, rng := kl.FromPhi.Barycentric(t.from), t.c.Rand("garbage")
@@ -488,21 +430,16 @@ func (t *transport) transport(ctx context.Context) error {
 				continue
 			}
 			m.coupling.Target = t.fields[m.score]
-			if y, err = t.sample(ctx, m.coupling, m.score, m.rows); err != nil {
-				return fmt.Errorf("%s: %w", m.name, err)
-			}
+			y = t.sample(ctx, m.coupling, m.score, m.rows)
 		}
-		if err := t.add(ctx, m.name, y); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
-		}
+		t.add(ctx, m.name, y)
 	}
-	return nil
 }
 
 // sample runs chains from a start. Those of the mixture stay at the first level, σ = 0.2154: below
 // it the mixture draws a digit's specks as a Gaussian does, independent of its strokes, so that the denoising step takes the rest off.
 // Those of χ² with a sharp soft-plus, whose slope that step lengthens σ² times, go on to 0.129.
-func (t *transport) sample(ctx context.Context, c scones.Coupling, field string, start *mat.Dense) (*mat.Dense, error) {
+func (t *transport) sample(ctx context.Context, c scones.Coupling, field string, start *mat.Dense) *mat.Dense {
 	l := t.sampler
 	if field == mixtureScore {
 		n := 1
@@ -511,27 +448,16 @@ func (t *transport) sample(ctx context.Context, c scones.Coupling, field string,
 		}
 		l.Levels, l.Steps, l.Step = l.Levels[:n], 40/n, l.Step*math.Pow(l.Levels[n-1]/digitsLast, 2)
 	}
-	y, err := chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.from, 1, l, start, t.c.Rand("chains"))
-	if err != nil {
-		return nil, err
-	}
-	return clamped(y), nil
+	return clamped(chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.from, 1, l, start, t.c.Rand("chains")))
 }
 
 // shown is how many digits a picture has.
 const shown = 20
 
 // add judges a method.
-func (t *transport) add(ctx context.Context, name string, y *mat.Dense) error {
-	off, err := nearest(ctx, y, t.target.Mat())
-	if err != nil {
-		return err
-	}
-	v, err := t.judge.look(ctx, y, t.sources.Labels)
-	if err != nil {
-		return err
-	}
+func (t *transport) add(ctx context.Context, name string, y *mat.Dense) {
+	off, v := nearest(ctx, y, t.target.Mat()), t.judge.look(ctx, y, t.sources.Labels)
 	m := DigitsMethod{Name: name, Frechet: v.frechet, Same: v.right, Sure: v.sure, Copies: t.copies(off), Moved: moved(y, t.from), Near: stat.Mean(off, nil)}
 	t.out.Methods = append(t.out.Methods, m)
-	return kit.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), y.Slice(0, min(shown, len(off)), 0, pixels))
+	lab.Check(kit.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), y.Slice(0, min(shown, len(off)), 0, pixels)))
 }

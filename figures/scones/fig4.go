@@ -131,54 +131,37 @@ type swiss struct {
 	plan     *ot.Plan
 }
 
-func newSwiss(ctx context.Context, c *lab.Cell, p RollParams) (*swiss, error) {
+func newSwiss(ctx context.Context, c *lab.Cell, p RollParams) *swiss {
 	rng := c.Rand("atoms")
-	x, errX := synth.Normal(rng, p.Atoms, 2)
-	y, errY := synth.SwissRoll(rng, p.Atoms, rollNoise)
-	if err := errors.Join(errX, errY); err != nil {
-		return nil, err
-	}
-	sources, errSources := synth.Normal(c.Rand("sources"), p.Sources, 2)
-	plan, errPlan := ot.LBFGS{Eps: p.Lambda, Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
-	if err := errors.Join(errSources, errPlan); err != nil {
-		return nil, err
-	}
+	x, y := lab.Must(synth.Normal(rng, p.Atoms, 2)), lab.Must(synth.SwissRoll(rng, p.Atoms, rollNoise))
+	sources := lab.Must(synth.Normal(c.Rand("sources"), p.Sources, 2))
+	plan := lab.Must(ot.LBFGS{Eps: p.Lambda, Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}))
 	if plan.Status != ot.Converged {
-		return nil, fmt.Errorf("the plan of %d atoms is %v, of marginal error %g", p.Atoms, plan.Status, plan.MarginalL1)
+		lab.Check(fmt.Errorf("the plan of %d atoms is %v, of marginal error %g", p.Atoms, plan.Status, plan.MarginalL1))
 	}
-	phi, psi, errPsi := scones.FromPlan(plan, x, y, false)
-	target, errTarget := roll()
+	phi, psi, err := scones.FromPlan(plan, x, y, false)
+	lab.Check(err)
 	return &swiss{p: p, c: c, x: x, y: y, sources: sources, phi: phi, psi: psi, plan: plan, coupling: scones.Coupling{
-		Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Phi: phi, Psi: psi, Target: target,
-	}}, errors.Join(errPsi, errTarget)
+		Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Phi: phi, Psi: psi, Target: lab.Must(roll()),
+	}}
 }
 
 func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
-	w, err := newSwiss(ctx, c, p)
-	if err != nil {
-		return RollOut{}, err
-	}
-	out := RollOut{Cost: w.plan.Sharp()}
-	annealed, errAnnealed := w.anneal(ctx, "sources", w.coupling, w.sources, p.Each)
-	mala, accepted, errMALA := w.adjusted(ctx, "sources", w.sources, p.Each)
-	if err := errors.Join(errAnnealed, errMALA); err != nil {
-		return out, err
-	}
-	out.Accepted = accepted
+	w := newSwiss(ctx, c, p)
+	annealed := w.anneal(ctx, "sources", w.coupling, w.sources, p.Each)
+	mala, accepted := w.adjusted(ctx, "sources", w.sources, p.Each)
 	bp := w.phi.Barycentric(w.sources)
 	atoms := w.phi.DrawPoints(c.Rand("draws"), score.RepeatRows(w.sources, p.Each))
-	return out, errors.Join(w.far(ctx, &out.FarBP, bp), w.far(ctx, &out.FarS, annealed), w.far(ctx, &out.FarMALA, mala), w.compare(ctx, &out),
-		kit.Write(c, "sources.npy", w.sources), kit.Write(c, "target.npy", w.y), kit.Write(c, "bp.npy", bp),
+	out := RollOut{Cost: w.plan.Sharp(), Accepted: accepted, FarBP: w.far(ctx, bp), FarS: w.far(ctx, annealed), FarMALA: w.far(ctx, mala)}
+	w.compare(ctx, &out)
+	return out, errors.Join(kit.Write(c, "sources.npy", w.sources), kit.Write(c, "target.npy", w.y), kit.Write(c, "bp.npy", bp),
 		kit.Write(c, "scones.npy", annealed), kit.Write(c, "mala.npy", mala), kit.Write(c, "atoms.npy", atoms))
 }
 
 // anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources plus noise of the first, a denoising step. Chains are
 // stored under a name on the way.
-func (w *swiss) anneal(ctx context.Context, name string, coupling scones.Coupling, x *mat.Dense, each int) (*mat.Dense, error) {
-	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
-	if err != nil {
-		return nil, err
-	}
+func (w *swiss) anneal(ctx context.Context, name string, coupling scones.Coupling, x *mat.Dense, each int) *mat.Dense {
+	levels := lab.Must(score.Geometric(rollFirst, rollLast, rollLevels))
 	return chains(ctx, w.c, name, coupling, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true}, nil, w.c.Rand("annealed"))
 }
 
@@ -186,17 +169,13 @@ func (w *swiss) anneal(ctx context.Context, name string, coupling scones.Couplin
 const rollFirst, rollLast, rollLevels = 3, .01, 10
 
 // adjusted begins at draws of the atoms and takes Metropolis-adjusted steps on the exact field, of which a share is accepted.
-func (w *swiss) adjusted(ctx context.Context, name string, x *mat.Dense, each int) (y *mat.Dense, accepted float64, err error) {
+func (w *swiss) adjusted(ctx context.Context, name string, x *mat.Dense, each int) (y *mat.Dense, accepted float64) {
 	rng := w.c.Rand("adjusted")
 	xs := score.RepeatRows(x, each)
-	f, errField := w.coupling.Given(xs)
-	dir, errDir := w.c.Scratch()
-	if err := errors.Join(errField, errDir); err != nil {
-		return nil, 0, err
-	}
+	f, dir := lab.Must(w.coupling.Given(xs)), lab.Must(w.c.Scratch())
 	chain := score.Start(rng, w.phi.DrawPoints(rng, xs))
-	accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: heard(w.c)}.Run(ctx, f, chain)
-	return chain.X, accepted, err
+	accepted = lab.Must(score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: heard(w.c)}.Run(ctx, f, chain))
+	return chain.X, accepted
 }
 
 // tests are sources on a circle of radius 1.2 whose conditional laws are compared.
@@ -213,33 +192,25 @@ func (p RollParams) tests() *mat.Dense {
 const perTest = 200
 
 // off is the mean, over test sources, of the W₁ of samples, perTest of each, from the discrete plan's conditional law.
-func (w *swiss) off(ctx context.Context, to *float64, y *mat.Dense) error {
+func (w *swiss) off(ctx context.Context, y *mat.Dense) (off float64) {
 	law := w.phi.Conditional(w.p.tests())
 	for i := range w.p.Tests {
-		d, err := wasserstein(ctx, y.Slice(i*perTest, (i+1)*perTest, 0, 2).(*mat.Dense), w.y, law.RawRowView(i))
-		if err != nil {
-			return err
-		}
-		*to += d / float64(w.p.Tests)
+		off += wasserstein(ctx, y.Slice(i*perTest, (i+1)*perTest, 0, 2).(*mat.Dense), w.y, law.RawRowView(i)) / float64(w.p.Tests)
 	}
-	return nil
+	return off
 }
 
 // compare measures conditional laws at test sources against the weights of the discrete plan.
-func (w *swiss) compare(ctx context.Context, out *RollOut) error {
+func (w *swiss) compare(ctx context.Context, out *RollOut) {
 	tests, rng := w.p.tests(), w.c.Rand("tests")
-	annealed, errAnnealed := w.anneal(ctx, "tests", w.coupling, tests, perTest)
-	mala, _, errMALA := w.adjusted(ctx, "tests", tests, perTest)
-	draws := w.phi.DrawPoints(rng, score.RepeatRows(tests, perTest))
-	any, errAny := synth.SwissRoll(rng, w.p.Tests*perTest, rollNoise)
-	if err := errors.Join(errAnnealed, errMALA, errAny); err != nil {
-		return err
-	}
-	return errors.Join(w.off(ctx, &out.WS, annealed), w.off(ctx, &out.WMALA, mala), w.off(ctx, &out.WDraw, draws), w.off(ctx, &out.WTarget, any))
+	mala, _ := w.adjusted(ctx, "tests", tests, perTest)
+	out.WS, out.WMALA = w.off(ctx, w.anneal(ctx, "tests", w.coupling, tests, perTest)), w.off(ctx, mala)
+	out.WDraw = w.off(ctx, w.phi.DrawPoints(rng, score.RepeatRows(tests, perTest)))
+	out.WTarget = w.off(ctx, lab.Must(synth.SwissRoll(rng, w.p.Tests*perTest, rollNoise)))
 }
 
 // wasserstein is the exact W₁ of equally weighted points from weighted atoms, those of next to no weight left out.
-func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) (float64, error) {
+func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) float64 {
 	var kept []float64
 	var rows []int
 	for j, v := range weights {
@@ -251,20 +222,12 @@ func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) (float
 	n, _ := x.Dims()
 	cost := mat.NewDense(n, len(rows), nil)
 	cost.Apply(func(i, k int, _ float64) float64 { return floats.Distance(x.RawRowView(i), y.RawRowView(rows[k]), 2) }, cost)
-	sol, err := exact.Simplex{}.Solve(ctx, nil, kept, ot.Dense(cost))
-	if err != nil {
-		return 0, err
-	}
-	return sol.Value, nil
+	return lab.Must(exact.Simplex{}.Solve(ctx, nil, kept, ot.Dense(cost))).Value
 }
 
 // far is the share of points that are farther than 1 from every atom of the target.
-func (w *swiss) far(ctx context.Context, to *float64, x *mat.Dense) error {
-	found, err := neighbours(ctx, x, w.y)
-	if err == nil {
-		*to = share(found.Square, func(_ int, square float64) bool { return square > 1 })
-	}
-	return err
+func (w *swiss) far(ctx context.Context, x *mat.Dense) float64 {
+	return share(neighbours(ctx, x, w.y).Square, func(_ int, square float64) bool { return square > 1 })
 }
 
 func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
@@ -377,25 +340,14 @@ type RollNetOut struct {
 var rollNetsOf = lab.Experiment[RollNetParams, RollNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runRollNets, Work: RollNetParams.work}
 
 func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNetOut, err error) {
-	w, errW := newSwiss(ctx, c, p.Problem)
-	dev, errDev := c.Device(p.Device)
-	if err := errors.Join(errW, errDev); err != nil {
-		return out, err
-	}
-	coupling, projection, err := p.learn(ctx, c, dev)
-	if err != nil {
-		return out, err
-	}
-	exact := w.phi.Barycentric(w.sources)
-	bp, errBP := projection.Apply(w.sources)
-	y, errY := w.anneal(ctx, "networks", coupling, w.sources, p.Problem.Each)
-	tests, errTests := w.anneal(ctx, "networks-tests", coupling, p.Problem.tests(), perTest)
-	if err := errors.Join(errBP, errY, errTests); err != nil {
-		return out, err
-	}
+	w := newSwiss(ctx, c, p.Problem)
+	coupling, projection := p.learn(ctx, c, lab.Must(c.Device(p.Device)))
+	exact, bp := w.phi.Barycentric(w.sources), lab.Must(projection.Apply(w.sources))
+	y := w.anneal(ctx, "networks", coupling, w.sources, p.Problem.Each)
+	tests := w.anneal(ctx, "networks-tests", coupling, p.Problem.tests(), perTest)
+	out.FarBP, out.FarS, out.WS = w.far(ctx, bp), w.far(ctx, y), w.off(ctx, tests)
 	out.OffBP, out.Spread = math.Sqrt(2*moved(bp, exact)), math.Sqrt(stat.PopVariance(mat.Col(nil, 0, exact), nil)+stat.PopVariance(mat.Col(nil, 1, exact), nil))
-	return out, errors.Join(w.far(ctx, &out.FarBP, bp), w.far(ctx, &out.FarS, y), w.off(ctx, &out.WS, tests),
-		kit.Write(c, "sources.npy", w.sources), kit.Write(c, "bp.npy", bp), kit.Write(c, "scones.npy", y))
+	return out, errors.Join(kit.Write(c, "sources.npy", w.sources), kit.Write(c, "bp.npy", bp), kit.Write(c, "scones.npy", y))
 }
 
 func (p RollNetParams) learner() learner {
@@ -403,22 +355,15 @@ func (p RollNetParams) learner() learner {
 }
 
 // learn is the paper's method from samples alone: score, potentials, projection. A killed run goes on.
-func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (coupling scones.Coupling, projection *neural.Map, err error) {
+func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (coupling scones.Coupling, projection *neural.Map) {
 	rng := c.Rand("networks")
 	x := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.Normal(rng, n, 2) }
 	y := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.SwissRoll(rng, n, rollNoise) }
-	levels, errLevels := score.Geometric(rollFirst, rollLast, rollLevels)
-	points, errPoints := y(rng, 20000)
-	if err := errors.Join(errLevels, errPoints); err != nil {
-		return coupling, nil, err
-	}
+	levels, points := lab.Must(score.Geometric(rollFirst, rollLast, rollLevels)), lab.Must(y(rng, 20000))
 	mean, spread := moments(points)
-	target, err := trainScore(ctx, c, dev, dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99},
+	target := trainScore(ctx, c, dev, dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99},
 		dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), rng, points, nil)
-	if err != nil {
-		return coupling, nil, fmt.Errorf("score: %w", err)
-	}
-	coupling, projection, err = p.learner().run(ctx, c, dev, "networks", rng, x, y)
+	coupling, projection = p.learner().run(ctx, c, dev, "networks", rng, x, y)
 	coupling.Target = target
-	return coupling, projection, err
+	return coupling, projection
 }

@@ -55,10 +55,7 @@ func concaveGrid(set lab.Setting) []ConcaveParams {
 // compared with its negative.
 func turnConcave(cells []lab.Result[ConcaveParams, ConcaveOut]) {
 	for i := range cells {
-		most := 0. // of the larger eigenvalue below zero
-		if m, err := kit.Read(cells[i].Open, "largest.npy"); err == nil {
-			most = -mat.Min(m)
-		}
+		most := -mat.Min(kit.Matrix(cells[i].Open, "largest.npy")) // of the larger eigenvalue below zero
 		cells[i].Value = ConcaveOut{Largest: most, Off: 2 * most / (1 + most)}
 	}
 }
@@ -67,20 +64,14 @@ func turnConcave(cells []lab.Result[ConcaveParams, ConcaveOut]) {
 const half = 15.
 
 func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveOut, err error) {
-	w, err := newSwiss(ctx, c, RollParams{Atoms: p.Atoms, Lambda: p.Lambda, Sources: 1})
-	if err != nil {
-		return out, err
-	}
+	w := newSwiss(ctx, c, RollParams{Atoms: p.Atoms, Lambda: p.Lambda, Sources: 1})
 	at := mat.NewDense(p.Grid*p.Grid, 2, nil)
 	for i := range p.Grid {
 		for j := range p.Grid {
 			at.SetRow(i*p.Grid+j, []float64{half * (2*(float64(j)+.5)/float64(p.Grid) - 1), half * (2*(float64(i)+.5)/float64(p.Grid) - 1)})
 		}
 	}
-	xx, xy, yy, err := hessian(w.psi, at)
-	if err != nil {
-		return out, err
-	}
+	xx, xy, yy := hessian(w.psi, at)
 	weights := w.psi.Conditional(at)
 	field := mat.NewDense(p.Grid, p.Grid, nil)
 	out.Largest = math.Inf(-1)
@@ -96,7 +87,7 @@ func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveO
 }
 
 // hessian returns the second derivatives of λ log h(y) = ψ(y) − |x−y|², by central differences of the gradient.
-func hessian(psi *scones.Discrete, at *mat.Dense) (xx, xy, yy []float64, err error) {
+func hessian(psi *scones.Discrete, at *mat.Dense) (xx, xy, yy []float64) {
 	const h = 1e-4
 	n, _ := at.Dims()
 	gradient := func(dx, dy float64) *mat.Dense {
@@ -105,9 +96,7 @@ func hessian(psi *scones.Discrete, at *mat.Dense) (xx, xy, yy []float64, err err
 			y.Set(i, 0, y.At(i, 0)+dx)
 			y.Set(i, 1, y.At(i, 1)+dy)
 		}
-		if err == nil {
-			err = psi.Eval(nil, g, y)
-		}
+		lab.Check(psi.Eval(nil, g, y))
 		return g
 	}
 	right, left, up, down := gradient(h, 0), gradient(-h, 0), gradient(0, h), gradient(0, -h)
@@ -116,7 +105,7 @@ func hessian(psi *scones.Discrete, at *mat.Dense) (xx, xy, yy []float64, err err
 		yy = append(yy, (up.At(i, 1)-down.At(i, 1))/(2*h)-2)
 		xy = append(xy, (right.At(i, 1)-left.At(i, 1))/(2*h))
 	}
-	return xx, xy, yy, err
+	return xx, xy, yy
 }
 
 // largest is the larger eigenvalue of a symmetric 2×2 matrix.

@@ -2,7 +2,6 @@ package scones
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -27,27 +26,16 @@ type pair struct {
 }
 
 // newPair draws n sources of a plan.
-func newPair(c *lab.Cell, plan *gaussian.Plan, rng *rand.Rand, n int) (p *pair, err error) {
-	p = &pair{c: c, plan: plan}
-	if p.source, err = synth.NewGaussian(plan.P.Mean, plan.P.Cov); err != nil {
-		return nil, err
-	}
-	if p.target, err = synth.NewGaussian(nil, plan.Q.Cov); err != nil {
-		return nil, err
-	}
-	p.x, err = p.source.Sample(rng, n)
-	return p, err
+func newPair(c *lab.Cell, plan *gaussian.Plan, rng *rand.Rand, n int) *pair {
+	source, target := lab.Must(synth.NewGaussian(plan.P.Mean, plan.P.Cov)), lab.Must(synth.NewGaussian(nil, plan.Q.Cov))
+	return &pair{c: c, plan: plan, source: source, target: target, x: lab.Must(source.Sample(rng, n))}
 }
 
 // uvp measures pairs (x, y), means dropped as the paper's code does.
-func (p *pair) uvp(to *float64, y *mat.Dense) error {
+func (p *pair) uvp(y *mat.Dense) float64 {
 	joint := new(mat.Dense)
 	joint.Augment(p.x, y)
-	law, err := gaussian.Empirical(joint)
-	if err == nil {
-		*to, err = gaussian.UVP(law.Cov, p.plan.Joint().Cov)
-	}
-	return err
+	return lab.Must(gaussian.UVP(lab.Must(gaussian.Empirical(joint)).Cov, p.plan.Joint().Cov))
 }
 
 // mean is E[y|x] at the sources.
@@ -92,32 +80,22 @@ func after(l score.Langevin, v float64) float64 {
 }
 
 // quadratic is ψ by Algorithm 1 with quadratic potentials, which the exact ones are.
-func (p *pair) quadratic(ctx context.Context, steps, batch int, rng *rand.Rand) (*scones.Quadratic, error) {
-	phi, errPhi := scones.NewQuadraticModel(p.plan.P.Dim(), p.plan.P.Mean, p.plan.Eps, .01)
-	psi, errPsi := scones.NewQuadraticModel(p.plan.P.Dim(), nil, p.plan.Eps, .01)
-	if err := errors.Join(errPhi, errPsi); err != nil {
-		return nil, err
-	}
+func (p *pair) quadratic(ctx context.Context, steps, batch int, rng *rand.Rand) *scones.Quadratic {
+	phi := lab.Must(scones.NewQuadraticModel(p.plan.P.Dim(), p.plan.P.Mean, p.plan.Eps, .01))
+	psi := lab.Must(scones.NewQuadraticModel(p.plan.P.Dim(), nil, p.plan.Eps, .01))
 	a := algorithm1(p.plan.Eps, steps, batch)
 	a.Trace = progress(p.c, steps)
-	err := a.Run(ctx, phi, psi, p.source.Sample, p.target.Sample, rng.Uint64(), 0)
-	return psi.Potential(), err
+	lab.Check(a.Run(ctx, phi, psi, p.source.Sample, p.target.Sample, rng.Uint64(), 0))
+	return psi.Potential()
 }
 
 // chains are Algorithm 2's with a potential and the exact score of the target.
-func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
-	target, err := score.NewGaussian(nil, p.plan.Q.Cov)
-	if err != nil {
-		return nil, err
-	}
+func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) *mat.Dense {
+	target := lab.Must(score.NewGaussian(nil, p.plan.Q.Cov))
 	return chains(ctx, p.c, name, scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}, Psi: psi, Target: target}, p.x, 1, l, start, rng)
 }
 
 // sample runs chains and measures them.
-func (p *pair) sample(ctx context.Context, to *float64, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) error {
-	y, err := p.chains(ctx, name, psi, l, start, rng)
-	if err != nil {
-		return err
-	}
-	return p.uvp(to, y)
+func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) float64 {
+	return p.uvp(p.chains(ctx, name, psi, l, start, rng))
 }

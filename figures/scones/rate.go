@@ -85,52 +85,28 @@ func flatRate(cells []lab.Result[RateParams, RateOut]) {
 func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err error) {
 	source, target := gaussian.Normal{Cov: isotropic(p.D, 1)}, gaussian.Normal{Cov: isotropic(p.D, 2)}
 	lambda := 3 * float64(p.D) // the mean cost
-	truth, err := gaussian.Entropic{Eps: lambda}.Solve(source, target)
-	if err != nil {
-		return out, err
-	}
+	truth := lab.Must(gaussian.Entropic{Eps: lambda}.Solve(source, target))
 	_, exactPsi, errPsi := scones.Potentials(truth)
-	fresh, errFresh := target.Sample(c.Rand("fresh"), 500)
-	if err := errors.Join(errPsi, errFresh); err != nil {
-		return out, err
-	}
+	lab.Check(errPsi)
+	fresh := lab.Must(target.Sample(c.Rand("fresh"), 500))
 	inner := mat.Trace(truth.Cross())
 	rng := c.Rand(fmt.Sprintf("samples %d %d", p.D, p.N))
 	for run := range p.Runs {
-		x, errX := source.Sample(rng, p.N)
-		y, errY := target.Sample(rng, p.N)
-		if err := errors.Join(errX, errY); err != nil {
-			return out, err
-		}
-		plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, lambda)
-		if err != nil {
-			return out, err
-		}
+		x, y := lab.Must(source.Sample(rng, p.N)), lab.Must(target.Sample(rng, p.N))
+		plan := lab.Must(ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, lambda))
 		_, psi, err := scones.FromPlan(plan, x, y, false)
-		if err != nil {
-			return out, err
-		}
-		off, err := deviation(psi, exactPsi, fresh)
-		if err != nil {
-			return out, err
-		}
+		lab.Check(err)
+		off := deviation(psi, exactPsi, fresh)
 		var products mat.Dense
 		products.MulElem(x, plan.Barycentric(y))
 		got := mat.Sum(&products) / float64(p.N)
 		out.Potential += off * off / (lambda * lambda) / float64(p.Runs)
 		out.Function += (got/inner - 1) * (got/inner - 1) / float64(p.Runs)
 		if run < p.W1 {
-			again, err := source.Sample(rng, p.N)
-			if err != nil {
-				return out, err
-			}
+			again := lab.Must(source.Sample(rng, p.N))
 			uniform := make([]float64, p.N)
 			floats.AddConst(1/float64(p.N), uniform)
-			w, err := wasserstein(ctx, x, again, uniform)
-			if err != nil {
-				return out, err
-			}
-			out.Marginal += w / 2 / float64(p.W1)
+			out.Marginal += wasserstein(ctx, x, again, uniform) / 2 / float64(p.W1)
 		}
 		c.Progress(run+1, p.Runs)
 	}
@@ -142,12 +118,12 @@ func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err e
 }
 
 // deviation is the standard deviation of the difference of two potentials, which a constant does not change.
-func deviation(a, b scones.Potential, at *mat.Dense) (float64, error) {
+func deviation(a, b scones.Potential, at *mat.Dense) float64 {
 	n, _ := at.Dims()
 	u, v := make([]float64, n), make([]float64, n)
-	err := errors.Join(a.Eval(u, nil, at), b.Eval(v, nil, at))
+	lab.Check(errors.Join(a.Eval(u, nil, at), b.Eval(v, nil, at)))
 	floats.Sub(u, v)
-	return stat.StdDev(u, nil), err
+	return stat.StdDev(u, nil)
 }
 
 type rateCell = lab.Result[RateParams, RateOut]

@@ -2,7 +2,6 @@ package scones
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -391,73 +390,43 @@ var (
 )
 
 // newProblem is a row of the table.
-func newProblem(c *lab.Cell, p GaussiansParams) (*pair, error) {
+func newProblem(c *lab.Cell, p GaussiansParams) *pair {
 	source, target, err := synth.GaussianPair(c.Rand(fmt.Sprintf("pair %d", p.Pair)), p.D)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := gaussian.Entropic{Eps: p.PerDim * float64(p.D)}.Solve(gaussian.Normal{Cov: source.Cov()}, gaussian.Normal{Cov: target.Cov()})
-	if err != nil {
-		return nil, err
-	}
+	lab.Check(err)
+	plan := lab.Must(gaussian.Entropic{Eps: p.PerDim * float64(p.D)}.Solve(gaussian.Normal{Cov: source.Cov()}, gaussian.Normal{Cov: target.Cov()}))
 	return newPair(c, plan, c.Rand(fmt.Sprintf("sources %d", p.Pair)), p.Samples)
 }
 
 func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out GaussiansOut, err error) {
-	p, err := newProblem(c, params)
-	if err != nil {
-		return out, err
-	}
+	p := newProblem(c, params)
 	nan := math.NaN()
 	out = GaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan}
 	rng := c.Rand(fmt.Sprintf("noise %d", params.Pair))
 	mean := p.mean()
-	independent, err := p.target.Sample(rng, params.Samples)
-	if err != nil {
-		return out, err
-	}
-	if err := errors.Join(p.uvp(&out.Independent, independent), p.uvp(&out.Barycentric, mean),
-		p.uvp(&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })),
-		p.uvp(&out.Law, p.around(mean, rng, func(v float64) float64 { return after(paperLangevin, v) }))); err != nil {
-		return out, err
-	}
+	out.Independent, out.Barycentric = p.uvp(lab.Must(p.target.Sample(rng, params.Samples))), p.uvp(mean)
+	out.Floor = p.uvp(p.around(mean, rng, func(v float64) float64 { return v }))
+	out.Law = p.uvp(p.around(mean, rng, func(v float64) float64 { return after(paperLangevin, v) }))
 	if params.Run {
 		_, psi, err := scones.Potentials(p.plan)
-		if err == nil {
-			err = errors.Join(p.sample(ctx, &out.Paper, "paper", psi, paperLangevin, mean, rng), p.sample(ctx, &out.Better, "longer", psi, betterLangevin, mean, rng))
-		}
-		if err != nil {
-			return out, err
-		}
+		lab.Check(err)
+		out.Paper = p.sample(ctx, "paper", psi, paperLangevin, mean, rng)
+		out.Better = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
 	}
 	if params.Fit > 0 {
-		err = p.fit(ctx, params, &out)
+		p.fit(ctx, params, &out)
 	}
-	return out, err
+	return out, nil
 }
 
 // fit fits potentials from samples: Algorithm 1 with quadratic potentials, and LightSB.
-func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) error {
+func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) {
 	rng := p.c.Rand(fmt.Sprintf("fit %d", of.Pair))
-	psi, err := p.quadratic(ctx, of.Fit, 500, rng)
-	if err != nil {
-		return err
-	}
-	r, err := psi.Regression(p.plan.Q, p.plan.Eps)
-	if err != nil {
-		return err
-	}
-	if out.AscentPlan, err = gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov); err != nil {
-		return err
-	}
-	if err := p.sample(ctx, &out.Ascent, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
-		return err
-	}
-	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: progress(p.c, of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample)
-	if err != nil {
-		return err
-	}
-	return p.uvp(&out.Light, fitted.Sample(rng, p.x))
+	psi := p.quadratic(ctx, of.Fit, 500, rng)
+	r := lab.Must(psi.Regression(p.plan.Q, p.plan.Eps))
+	out.AscentPlan = lab.Must(gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov))
+	out.Ascent = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng)
+	fitted := lab.Must(light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: progress(p.c, of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample))
+	out.Light = p.uvp(fitted.Sample(rng, p.x))
 }
 
 // NetworksParams are one pair of Gaussians with potentials that are networks.
@@ -481,20 +450,12 @@ type NetworksOut struct {
 var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 	Name: "scones/gaussians-networks", Version: 2, Work: NetworksParams.work,
 	Run: func(ctx context.Context, c *lab.Cell, p NetworksParams) (out NetworksOut, err error) {
-		w, errW := newProblem(c, p.Problem)
-		dev, errDev := c.Device(p.Device)
-		if err := errors.Join(errW, errDev); err != nil {
-			return out, err
-		}
-		coupling, projection, err := p.learner().run(ctx, c, dev, "networks", c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair)), w.source.Sample, w.target.Sample)
-		if err != nil {
-			return out, err
-		}
-		start, err := projection.Apply(w.x)
-		if err != nil {
-			return out, err
-		}
-		return out, errors.Join(w.uvp(&out.Projection, start), w.sample(ctx, &out.UVP, "networks", coupling.Psi, betterLangevin, start, c.Rand("chains")))
+		w := newProblem(c, p.Problem)
+		coupling, projection := p.learner().run(ctx, c, lab.Must(c.Device(p.Device)), "networks", c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair)), w.source.Sample, w.target.Sample)
+		start := lab.Must(projection.Apply(w.x))
+		out.Projection = w.uvp(start)
+		out.UVP = w.sample(ctx, "networks", coupling.Psi, betterLangevin, start, c.Rand("chains"))
+		return out, nil
 	},
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -60,7 +59,6 @@ var (
 // coupling what the projection has.
 func stopChains(p MomentsParams, v *MomentsOut) {
 	v.Deviation = -math.Sqrt(float64(p.Chains)) * 2
-	v.Rows = slices.Clone(v.Rows)
 	for k := range v.Rows {
 		v.Rows[k].Sampler, v.Rows[k].Independent = v.Rows[k].Barycentric, v.Rows[k].Barycentric
 	}
@@ -102,17 +100,12 @@ var momentsOf = lab.Experiment[MomentsParams, MomentsOut]{Name: "scones/mnist-ga
 var momentsLangevin = score.Langevin{Step: 5e-3, Steps: 1000, Convention: score.Halved}
 
 // momentsSource is the normal law with the moments of MNIST's training digits in [0, 1].
-func momentsSource(ctx context.Context, o data.Origin, side int) (gaussian.Normal, error) {
-	m, err := data.MNIST(ctx, sample.From(o), data.Train)
-	if err != nil {
-		return gaussian.Normal{}, err
-	}
+func momentsSource(ctx context.Context, o data.Origin, side int) gaussian.Normal {
+	m := lab.Must(data.MNIST(ctx, sample.From(o), data.Train))
 	if side != 28 {
-		if m, err = m.Resize(side, side, data.Bilinear); err != nil {
-			return gaussian.Normal{}, err
-		}
+		m = lab.Must(m.Resize(side, side, data.Bilinear))
 	}
-	return gaussian.Empirical(m.Mat())
+	return lab.Must(gaussian.Empirical(m.Mat()))
 }
 
 // axis is the problem along one principal axis: the source has variance a, the target 1.
@@ -138,33 +131,25 @@ func (s axis) bures(k, v float64) float64 {
 }
 
 func runMoments(ctx context.Context, c *lab.Cell, p MomentsParams) (out MomentsOut, err error) {
-	source, err := momentsSource(ctx, p.Data, p.Side)
-	if err != nil {
-		return out, err
-	}
-	values, err := variances(source)
-	if err != nil {
-		return out, err
-	}
+	source := momentsSource(ctx, p.Data, p.Side)
+	values := variances(source)
 	for _, l := range p.Lambdas {
 		row := rowOf(values, l)
 		out.Rows = append(out.Rows, row)
 		if l == .25 {
-			if err := checkLaw(ctx, c, p, source, row, &out); err != nil {
-				return out, err
-			}
+			out.Deviation = checkLaw(ctx, c, p, source, row)
 		}
 	}
 	return out, nil
 }
 
 // variances are those along the principal axes, rising.
-func variances(p gaussian.Normal) ([]float64, error) {
+func variances(p gaussian.Normal) []float64 {
 	var eig mat.EigenSym
 	if !eig.Factorize(p.Cov, false) {
-		return nil, errors.New("the eigenvalues of MNIST's covariance did not converge")
+		lab.Check(errors.New("the eigenvalues of MNIST's covariance did not converge"))
 	}
-	return eig.Values(nil), nil
+	return eig.Values(nil)
 }
 
 // rowOf sums over the axes.
@@ -188,8 +173,8 @@ func rowOf(values []float64, lambda float64) MomentsRow {
 }
 
 // toUnit is the plan from a source to N(0, I) under ε KL.
-func toUnit(source gaussian.Normal, eps float64) (*gaussian.Plan, error) {
-	return gaussian.Entropic{Eps: eps}.Solve(source, gaussian.Normal{Cov: isotropic(source.Dim(), 1)})
+func toUnit(source gaussian.Normal, eps float64) *gaussian.Plan {
+	return lab.Must(gaussian.Entropic{Eps: eps}.Solve(source, gaussian.Normal{Cov: isotropic(source.Dim(), 1)}))
 }
 
 // isotropic is the covariance of a variance in each direction.
@@ -201,34 +186,22 @@ func isotropic(d int, variance float64) *mat.SymDense {
 	return s
 }
 
-// checkLaw runs chains from the projection, with the potentials and the score as fields: |y − E[y|x]|² has the mean law.
-func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian.Normal, row MomentsRow, out *MomentsOut) error {
-	plan, err := toUnit(source, row.Lambda*float64(source.Dim()))
-	if err != nil {
-		return err
-	}
+// checkLaw is the Deviation of chains from the projection, with the potentials and the score as fields: |y − E[y|x]|² has the mean law.
+func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian.Normal, row MomentsRow) float64 {
+	plan := toUnit(source, row.Lambda*float64(source.Dim()))
 	rng := c.Rand("chains")
-	w, err := newPair(c, plan, rng, p.Chains)
-	if err != nil {
-		return err
-	}
+	w := newPair(c, plan, rng, p.Chains)
 	_, psi, err := scones.Potentials(plan)
-	if err != nil {
-		return err
-	}
+	lab.Check(err)
 	mean := w.mean()
-	y, err := w.chains(ctx, "law", psi, momentsLangevin, mean, rng)
-	if err != nil {
-		return err
-	}
+	y := w.chains(ctx, "law", psi, momentsLangevin, mean, rng)
 	y.Sub(y, mean)
 	squares := make([]float64, p.Chains)
 	for i := range squares {
 		squares[i] = mat.Dot(y.RowView(i), y.RowView(i))
 	}
 	m, sd := stat.MeanStdDev(squares, nil)
-	out.Deviation = (m - row.Law) / (sd / math.Sqrt(float64(p.Chains)))
-	return nil
+	return (m - row.Law) / (sd / math.Sqrt(float64(p.Chains)))
 }
 
 func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
@@ -354,46 +327,28 @@ var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scone
 var momentsLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
 
 // newMomentsPair is the pair at one λ, restricted to the leading axes of its source, in which its plan is the restriction of the plan.
-func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) (*pair, error) {
-	normal, err := momentsSource(ctx, p.Data, p.Side)
-	if err != nil {
-		return nil, err
-	}
+func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) *pair {
+	normal := momentsSource(ctx, p.Data, p.Side)
 	eps := p.Lambda * float64(normal.Dim())
 	if p.Axes > 0 {
-		values, err := variances(normal)
-		if err != nil {
-			return nil, err
-		}
+		values := variances(normal)
 		leading := mat.NewSymDense(p.Axes, nil)
 		for k, v := range values[normal.Dim()-p.Axes:] {
 			leading.SetSym(k, k, v)
 		}
 		normal = gaussian.Normal{Mean: make([]float64, p.Axes), Cov: leading}
 	}
-	plan, err := toUnit(normal, eps)
-	if err != nil {
-		return nil, err
-	}
-	return newPair(c, plan, c.Rand("sources"), p.Samples)
+	return newPair(c, toUnit(normal, eps), c.Rand("sources"), p.Samples)
 }
 
 // runMomentsNets is Algorithm 1 at one λ, and what chains with its potential give.
 func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out MomentsNetOut, err error) {
-	w, errW := newMomentsPair(ctx, c, p)
-	dev, errDev := c.Device(p.Device)
-	if err := errors.Join(errW, errDev); err != nil {
-		return out, err
-	}
-	nets, _, err := p.learner().run(ctx, c, dev, "networks", c.Rand("networks"), w.source.Sample, w.target.Sample)
-	if err != nil {
-		return out, err
-	}
-	quadratic, err := w.quadratic(ctx, p.Steps, p.Batch, c.Rand("quadratic"))
-	if err != nil {
-		return out, err
-	}
-	return out, errors.Join(w.heldOut(&out.Error, nets.Psi), w.heldOut(&out.Quadratic, quadratic), w.heldOut(&out.ZeroError, nothing(w.plan.P.Dim())), w.compare(ctx, nets.Psi, &out))
+	w := newMomentsPair(ctx, c, p)
+	nets, _ := p.learner().run(ctx, c, lab.Must(c.Device(p.Device)), "networks", c.Rand("networks"), w.source.Sample, w.target.Sample)
+	quadratic := w.quadratic(ctx, p.Steps, p.Batch, c.Rand("quadratic"))
+	out.Error, out.Quadratic, out.ZeroError = w.heldOut(nets.Psi), w.heldOut(quadratic), w.heldOut(nothing(w.plan.P.Dim()))
+	w.compare(ctx, nets.Psi, &out)
+	return out, nil
 }
 
 // learner is Algorithm 1 in all axes or the leading ones.
@@ -403,19 +358,14 @@ func (p MomentsNetParams) learner() learner {
 }
 
 // compare runs chains from draws of the target, and measures them beside others of as many samples.
-func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNetOut) error {
+func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNetOut) {
 	rng := p.c.Rand("chains")
-	independent, err := p.target.Sample(rng, p.x.RawMatrix().Rows)
-	if err != nil {
-		return err
-	}
+	independent := lab.Must(p.target.Sample(rng, p.x.RawMatrix().Rows))
 	mean := p.mean()
-	return errors.Join(p.sample(ctx, &out.Networks, "networks", psi, momentsLonger, independent, rng),
-		p.uvp(&out.Independent, independent),
-		p.uvp(&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })),
-		p.uvp(&out.Exact, p.around(mean, rng, func(v float64) float64 { return after(momentsLonger, v) })),
-		p.uvp(&out.Zero, p.drawUntrained(rng)),
-		p.untrained(&out.Untrained))
+	out.Networks, out.Independent = p.sample(ctx, "networks", psi, momentsLonger, independent, rng), p.uvp(independent)
+	out.Floor = p.uvp(p.around(mean, rng, func(v float64) float64 { return v }))
+	out.Exact = p.uvp(p.around(mean, rng, func(v float64) float64 { return after(momentsLonger, v) }))
+	out.Zero, out.Untrained = p.uvp(p.drawUntrained(rng)), p.untrained()
 }
 
 // pull is how far the law exp(−c/λ)τ(y) of y given x, which ψ = 0 has, draws y to x: its mean is x·pull/(1 + pull), and 1/(1 + pull) its
@@ -423,11 +373,10 @@ func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNe
 func (p *pair) pull() float64 { return 2 / p.plan.Eps }
 
 // untrained is the BW-UVP of that law.
-func (p *pair) untrained(to *float64) (err error) {
+func (p *pair) untrained() float64 {
 	d := p.plan.P.Dim()
 	law := scones.Regression{Slope: mat.DenseCopyOf(isotropic(d, p.pull()/(1+p.pull()))), Cov: isotropic(d, 1/(1+p.pull()))}
-	*to, err = gaussian.UVP(law.Joint(p.plan.P.Cov), p.plan.Joint().Cov)
-	return err
+	return lab.Must(gaussian.UVP(law.Joint(p.plan.P.Cov), p.plan.Joint().Cov))
 }
 
 // drawUntrained draws from what momentsLonger makes of that law, where its start is forgotten. Means do not matter.
@@ -439,34 +388,25 @@ func (p *pair) drawUntrained(rng *rand.Rand) *mat.Dense {
 }
 
 // heldOut is the scoreError of a potential at 500 pairs that it was not trained on.
-func (p *pair) heldOut(to *float64, psi scones.Potential) error {
+func (p *pair) heldOut(psi scones.Potential) float64 {
 	rng := p.c.Rand("tests")
-	x, errX := p.source.Sample(rng, 500)
-	y, errY := p.target.Sample(rng, 500)
-	err := errors.Join(errX, errY)
-	if err == nil {
-		*to, err = scoreError(p.plan, psi, x, y)
-	}
-	return err
+	x, y := lab.Must(p.source.Sample(rng, 500)), lab.Must(p.target.Sample(rng, 500))
+	return scoreError(p.plan, psi, x, y)
 }
 
 // scoreError compares the gradient of a potential with the exact one.
-func scoreError(plan *gaussian.Plan, net scones.Potential, x, y *mat.Dense) (float64, error) {
+func scoreError(plan *gaussian.Plan, net scones.Potential, x, y *mat.Dense) float64 {
 	_, psi, err := scones.Potentials(plan)
-	if err != nil {
-		return 0, err
-	}
+	lab.Check(err)
 	n, d := y.Dims()
 	got, want := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
-	if err := errors.Join(net.Eval(nil, got, y), psi.Eval(nil, want, y)); err != nil {
-		return 0, err
-	}
+	lab.Check(errors.Join(net.Eval(nil, got, y), psi.Eval(nil, want, y)))
 	var factor mat.Dense // ∇ψ − ∇c
 	factor.Sub(x, y)
 	factor.Scale(2, &factor)
 	factor.Add(&factor, want)
 	got.Sub(got, want)
-	return mat.Norm(got, 2) / mat.Norm(&factor, 2), nil
+	return mat.Norm(got, 2) / mat.Norm(&factor, 2)
 }
 
 // nothing is the potential 0 of points of so many dimensions.

@@ -78,15 +78,8 @@ var widthOf = lab.Experiment[WidthParams, WidthOut]{Name: "scones/width", Versio
 
 func runWidth(ctx context.Context, c *lab.Cell, p WidthParams) (out WidthOut, err error) {
 	rng := c.Rand("points")
-	x, errX := synth.Normal(rng, p.Points, 2)
-	y, errY := synth.EightGaussians(rng, p.Points, 2, .2)
-	if err := errors.Join(errX, errY); err != nil {
-		return out, err
-	}
-	dev, err := c.Device(p.Device)
-	if err != nil {
-		return out, err
-	}
+	x, y := lab.Must(synth.Normal(rng, p.Points, 2)), lab.Must(synth.EightGaussians(rng, p.Points, 2, .2))
+	dev := lab.Must(c.Device(p.Device))
 	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}
 	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 	draw := c.Rand("networks")
@@ -104,29 +97,23 @@ func runWidth(ctx context.Context, c *lab.Cell, p WidthParams) (out WidthOut, er
 	}
 	a := scones.Ascent{Compatibility: k, Steps: p.Steps, After: func(step int) error {
 		c.Progress(step, p.Steps)
-		if float64(step) < next && step != p.Steps {
-			return nil
+		if float64(step) >= next || step == p.Steps {
+			next *= 1.5
+			out.look(ctx, k, prob, phi, psi, x, y, step)
 		}
-		next *= 1.5
-		return out.look(ctx, k, prob, phi, psi, x, y, step)
+		return nil
 	}}
 	return out, a.Run(ctx, phi, psi, whole(x), whole(y), 1, 0)
 }
 
 // look measures the potentials as they are.
-func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Problem, phi, psi *neural.Net, x, y *mat.Dense, step int) error {
+func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Problem, phi, psi *neural.Net, x, y *mat.Dense, step int) {
 	n, _ := x.Dims()
 	f, g := make([]float64, n), make([]float64, n)
-	if err := errors.Join(phi.Eval(f, nil, x), psi.Eval(g, nil, y)); err != nil {
-		return err
-	}
-	s, err := stabilityOf(ctx, k, prob, f, g)
-	if err != nil {
-		return err
-	}
+	lab.Check(errors.Join(phi.Eval(f, nil, x), psi.Eval(g, nil, y)))
+	s := stabilityOf(ctx, k, prob, f, g)
 	o.Step, o.Gap = append(o.Step, float64(step)), append(o.Gap, s.Raw.Gap)
 	o.Distance, o.Bound = append(o.Distance, s.Distance), append(o.Bound, s.Bound)
-	return nil
 }
 
 func drawWidth(v lab.View[WidthParams, WidthOut]) (lab.Exhibit, error) {
@@ -155,7 +142,6 @@ func drawWidth(v lab.View[WidthParams, WidthOut]) (lab.Exhibit, error) {
 func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {
 	still := lab.Null{Name: "a widest network that is not trained", Spoil: []lab.Spoiler{lab.Spoil(widthOf, standStill)}}
 	anotherStep := kit.Null("the bound of another step", widthOf, func(_ WidthParams, v *WidthOut) {
-		v.Bound = slices.Clone(v.Bound)
 		slices.Reverse(v.Bound)
 	})
 	small := lab.Pick(v.Preset, "200 steps", "", "", "")
@@ -197,21 +183,17 @@ type stability struct {
 
 // stabilityOf compares potentials on the points of a problem with the optimal ones, which freg.Solver finds. Its cost is that
 // of a solve. Beta and Cap are ignored.
-func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi, psi []float64) (stability, error) {
+func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi, psi []float64) (out stability) {
 	k.Beta, k.Cap = 0, math.Inf(1)
 	alpha := 2.
 	if k.F == fdiv.KL {
 		alpha = 1
 	}
-	best, err := freg.Solver{F: k.F, Lambda: k.Lambda, Tol: 1e-10}.Solve(ctx, p)
-	if err != nil {
-		return stability{}, err
-	}
+	best := lab.Must(freg.Solver{F: k.F, Lambda: k.Lambda, Tol: 1e-10}.Solve(ctx, p))
 	if best.Status != ot.Converged {
-		return stability{}, fmt.Errorf("scones: the reference solution is %v: %w", best.Status, scones.ErrParameter)
+		lab.Check(fmt.Errorf("scones: the reference solution is %v: %w", best.Status, scones.ErrParameter))
 	}
 	cost := ot.Cost(p.Geometry)
-	var out stability
 	s := k.Lambda * alpha
 	measure := func(shift float64) (gap, bound, distance, mass float64) {
 		truth, dual := best.Matrix(), floats.Dot(best.A, phi)-shift+floats.Dot(best.B, psi)
@@ -233,5 +215,5 @@ func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi,
 		out.Shift = k.Lambda * math.Log(mass)
 	}
 	out.Gap, out.Bound, out.Distance, _ = measure(out.Shift)
-	return out, nil
+	return out
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
@@ -243,8 +242,7 @@ func (p Panels) shared() []Drawer {
 }
 
 func (p Panels) commonExtents() (ex, ey extent) {
-	ex = extent{lo: math.Inf(1), hi: math.Inf(-1)}
-	ey = ex
+	ex, ey = span(Axis{}), span(Axis{})
 	for _, it := range p.Items {
 		if q, ok := it.(Plot); ok {
 			x, y := q.extents()

@@ -79,8 +79,7 @@ func squareUp(g *plot.Plot, size vg.Point) {
 
 // extents is the union of the items' ranges.
 func (p Plot) extents() (ex, ey extent) {
-	ex = extent{lo: math.Inf(1), hi: math.Inf(-1)}
-	ey = ex
+	ex, ey = span(p.X), span(p.Y)
 	for _, it := range p.Items {
 		switch r := it.(type) {
 		case ranger:

@@ -41,22 +41,13 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 }
 
 // sampleDigits draws n digits of each set, ordered by class.
-func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist *data.Images, err error) {
+func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist *data.Images) {
 	rng := c.Rand("digits")
 	from := sample.From(o)
 	from.Progress = func(_ string, done, total int64) { c.Progress(int(done), int(total)) }
-	u, errU := data.USPS(ctx, from, data.Train)
-	m, errM := data.MNIST(ctx, from, data.Train)
-	if err := errors.Join(errU, errM); err != nil {
-		return nil, nil, err
-	}
+	u, m := lab.Must(data.USPS(ctx, from, data.Train)), lab.Must(data.MNIST(ctx, from, data.Train))
 	// MNIST's digits fill 20×20 pixels of 28×28, those of USPS their whole frame.
-	if m, err = m.CenterCrop(20, 20); err != nil {
-		return nil, nil, err
-	}
-	usps, errU = pickDigits(rng, u, n)
-	mnist, errM = pickDigits(rng, m, n)
-	return usps, mnist, errors.Join(errU, errM)
+	return pickDigits(rng, u, n), pickDigits(rng, lab.Must(m.CenterCrop(20, 20)), n)
 }
 
 // PlanParams is one plan: n digits of each set at ε = Ratio times the mean cost.
@@ -89,21 +80,15 @@ type PlanOut struct {
 var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 	Name: "tour/digits-plan", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p PlanParams) (PlanOut, error) {
-		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
-		if err != nil {
-			return PlanOut{}, err
-		}
+		u, m := sampleDigits(ctx, c, p.N, p.Data)
 		usps, mnist := u.Mat(), m.Mat()
 		x, y := scaled(usps), scaled(mnist) // so that |x−y|² is the mean over pixels
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 		mean := mat.Sum(ot.Cost(prob.Geometry)) / float64(p.N*p.N)
-		plan, err := ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) error {
+		plan := lab.Must(ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) error {
 			c.Progress(progressOf(s.MarginalL1, p.Tol), 100)
 			return nil
-		}}.Solve(ctx, prob)
-		if err != nil {
-			return PlanOut{}, fmt.Errorf("ε = %g of the mean cost: %w", p.Ratio, err)
-		}
+		}}.Solve(ctx, prob))
 		out := describePlan(plan, u.Labels, m.Labels)
 		out.MeanCost = mean
 		return out, errors.Join(kit.Write(c, "usps.npy", usps), kit.Write(c, "mnist.npy", mnist), kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(mnist)))
@@ -259,20 +244,14 @@ func drawProjections(v digitsView) style.ImageGrid {
 }
 
 func summaryTable(v digitsView) lab.Table {
-	t := lab.Table{
-		Name:    "summary",
+	return lab.Table{Name: "summary",
 		Caption: "The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean entropy of a source's targets.",
 		Header:  []string{"ε / mean cost", "⟨T,c⟩ / mean cost", "effective targets", "mass within class", "by chance", "iterations", "marginal error", "status"},
-	}
-	for _, r := range v.Cells {
-		v := r.Value
-		t.Rows = append(t.Rows, []string{
-			fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost), fmt.Sprintf("%.2f", v.Effective),
-			fmt.Sprintf("%.1f%%", 100*v.SameClass), fmt.Sprintf("%.1f%%", 100*v.Chance),
-			strconv.Itoa(v.Iterations), fmt.Sprintf("%.1e", v.MarginalL1), v.Status,
-		})
-	}
-	return t
+		Rows: kit.Each(v.Cells, func(r lab.Result[PlanParams, PlanOut]) []string {
+			v := r.Value
+			return []string{fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost), fmt.Sprintf("%.2f", v.Effective), fmt.Sprintf("%.1f%%", 100*v.SameClass),
+				fmt.Sprintf("%.1f%%", 100*v.Chance), strconv.Itoa(v.Iterations), fmt.Sprintf("%.1e", v.MarginalL1), v.Status}
+		})}
 }
 
 func massTable(v digitsView) lab.Table {
@@ -322,13 +301,7 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 }
 
 // pickDigits draws n images without replacement, as 16×16 in [0, 1], ordered by class.
-func pickDigits(rng *rand.Rand, im *data.Images, n int) (*data.Images, error) {
-	im, err := im.Pick(rng, n)
-	if err != nil {
-		return nil, err
-	}
-	if im, err = im.SortByClass().Resize(16, 16, data.Bilinear); err != nil {
-		return nil, err
-	}
-	return im.Scale(0, 1)
+func pickDigits(rng *rand.Rand, im *data.Images, n int) *data.Images {
+	small := lab.Must(lab.Must(im.Pick(rng, n)).SortByClass().Resize(16, 16, data.Bilinear))
+	return lab.Must(small.Scale(0, 1))
 }

@@ -36,7 +36,7 @@ func figure() lab.Figure {
 	return lab.Figure{
 		Name: "tour/square", Title: "A <square>", Shows: "What a square is.",
 		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []lab.Decoder{squares.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) { return squares.Jobs(set.Seed, square{3}), nil },
+		Jobs: func(set lab.Setting) []lab.Job { return squares.Jobs(set.Seed, square{3}) },
 		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return lab.Exhibit{

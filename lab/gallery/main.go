@@ -39,11 +39,7 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	if err != nil {
 		return err
 	}
-	jobs, err := fig.Jobs(set)
-	if err != nil {
-		return err
-	}
-	missing, other := store.Survey(jobs)
+	missing, other := store.Survey(fig.Jobs(set))
 	if len(other) > 0 {
 		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", len(other))
 	}

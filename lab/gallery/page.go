@@ -103,13 +103,11 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 		page.Tables = append(page.Tables, Table{t, file})
 	}
 	page.Notes = exhibit.Notes
-	if fig.Claims != nil {
-		list, err := fig.Claims(s, set)
-		if err != nil {
-			return page, fmt.Errorf("%s: claims: %w", fig.Name, err)
-		}
-		page.Claims = Claims(list)
+	list, err := fig.Claims(s, set)
+	if err != nil {
+		return page, fmt.Errorf("%s: claims: %w", fig.Name, err)
 	}
+	page.Claims = Claims(list)
 	if page.Cells, err = cells(s, fig, set); err != nil {
 		return page, fmt.Errorf("%s: %w", fig.Name, err)
 	}
@@ -165,12 +163,8 @@ func writeTable(w io.Writer, t lab.Table) error {
 }
 
 func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
-	jobs, err := fig.Jobs(set)
-	if err != nil {
-		return Cells{}, err
-	}
 	var c Cells
-	for _, j := range jobs {
+	for _, j := range fig.Jobs(set) {
 		r, err := j.Recall(s)
 		if err != nil {
 			return c, err

@@ -112,12 +112,9 @@ func (s *session[P]) params(at []int) P {
 
 // draw makes the picture at a position. Only draw may run beside the loop; it reads only constant
 // fields of the session.
-func (s *session[P]) draw(ctx context.Context, at []int) (view, error) {
-	x, err := s.live.Draw(ctx, s.params(at))
-	if err != nil {
-		return view{}, err
-	}
-	return viewOf(x)
+func (s *session[P]) draw(ctx context.Context, at []int) (v view, err error) {
+	defer lab.End(&err)
+	return viewOf(lab.Must(s.live.Draw(ctx, s.params(at))))
 }
 
 // words describes a position: "ε = 0.01, cost = squared".

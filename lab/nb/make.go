@@ -18,15 +18,10 @@ import (
 func Make(fig lab.Figure, names ...string) {
 	s, set := Store(), Setting()
 	Check(compute(Context(), s, fig, set))
-	e, err := fig.Draw(s, set)
-	Check(err)
+	e := Must(fig.Draw(s, set))
 	Show(HTML(heading(fig, set)))
 	Show(only(e, names))
-	if fig.Claims == nil {
-		return
-	}
-	claims, err := fig.Claims(s, set)
-	Check(err)
+	claims := Must(fig.Claims(s, set))
 	Show(HTML(fmt.Sprintf(`<details><summary>%s</summary>%s</details>`, html.EscapeString(verdicts(claims)), claimTable(claims))))
 }
 
@@ -50,11 +45,7 @@ func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting)
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)
 	}
-	jobs, err := fig.Jobs(set)
-	if err != nil {
-		return fmt.Errorf("%s: %w", fig.Name, err)
-	}
-	todo, other := s.Survey(jobs)
+	todo, other := s.Survey(fig.Jobs(set))
 	defer sayOtherCode(len(other))
 	ctx, done := Progress(ctx, fig.Name, len(todo))
 	defer done()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -227,7 +228,7 @@ func TestLiveEnds(t *testing.T) {
 			defer close(done)
 			spots(func(_ context.Context, at spot) (any, error) {
 				if at.A == 2 {
-					return nil, errors.New("no <such> place")
+					lab.Check(errors.New("no <such> place")) // as an experiment ends, on the goroutine that draws
 				}
 				return at.A, nil
 			}).Run()
@@ -468,7 +469,7 @@ func TestMake(t *testing.T) {
 	t.Setenv("COUPLING_PRESET", "smoke")
 	fig := lab.Figure{
 		Name: "test/fig", Title: "T", Sizes: map[lab.Preset]string{lab.Smoke: "3 cells"},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) { return squares.Jobs(set.Seed, spot{A: 1}, spot{A: 2}), nil },
+		Jobs: func(set lab.Setting) []lab.Job { return squares.Jobs(set.Seed, spot{A: 1}, spot{A: 2}) },
 		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, spot{A: 2})
 			return lab.Exhibit{Tables: []lab.Table{{Name: "one", Header: []string{fmt.Sprint(r.Value)}}, {Name: "two"}}}, err
@@ -497,12 +498,36 @@ type smiley struct{}
 func (smiley) Picture() image.Image { return image.NewGray(image.Rect(0, 0, 3, 2)) }
 func (smiley) String() string       { return "a smile" }
 
-// What has a picture shows it with its text; a sweep is a plot of means over seeds, and a table.
+type guarantee struct{ err error }
+
+func (g guarantee) Profile(_ context.Context, points int) (eps, delta []float64, asked int, err error) {
+	return []float64{0, 1, 2}, []float64{.1, 1e-5, 1e-9}, 1, g.err
+}
+func (guarantee) String() string { return "an ε at a δ" }
+
+type chains struct{ dim int }
+
+func (chains) Trace() (string, []float64, []float64) {
+	return "acceptance", []float64{1, 2, 3}, []float64{.1, math.NaN(), .3}
+}
+func (c chains) Samples() *mat.Dense { return mat.NewDense(4/c.dim, c.dim, []float64{1, 2, 3, 4}) }
+func (chains) String() string        { return "some chains" }
+
+// What has a picture shows it with its text, a guarantee its profile, and chains their trace and points; a sweep is a plot of means over seeds, and a table.
 func TestShowPicturesAndSweeps(t *testing.T) {
 	p := open(t, nil)
 	Show(smiley{})
 	if len(p.puts) != 2 || p.puts[0].width != 3 || !strings.Contains(p.puts[1].html, "a smile") {
 		t.Fatalf("%+v", p.puts)
+	}
+	p.puts = nil
+	none := guarantee{errors.New("no event")}
+	for _, x := range []any{guarantee{}, none, chains{1}, chains{2}} {
+		p.puts = nil
+		Show(x)
+		if (p.puts[0].png == nil) != (x == any(none)) || !strings.Contains(p.puts[len(p.puts)-1].html, fmt.Sprint(x)) {
+			t.Errorf("%v: %+v", x, p.puts)
+		}
 	}
 	p.puts = nil
 	type params struct {

@@ -16,6 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // HTML is shown unchanged.
@@ -23,8 +25,10 @@ type HTML string
 
 // Show shows things below the cell, in order: figures (a [lab.Drawing]: every
 // style.Figure), gonum plots, images, what has a method Picture() image.Image (a
-// plan, a data set) with its text, a [lab.Exhibit], [lab.Picture] or [lab.Table], a
-// sweep ([]lab.Result) as a table and a plot, claims ([]lab.Claim), a matrix, [HTML].
+// plan, a data set) with its text, a privacy guarantee with its δ over ε, chains with
+// the trace of their steps and their points, a [lab.Exhibit], [lab.Picture] or
+// [lab.Table], a sweep ([]lab.Result) as a table and a plot, claims ([]lab.Claim), a
+// matrix, [HTML].
 // Anything else is shown as text. The cell ends if one cannot be drawn.
 func Show(things ...any) {
 	for _, x := range things {
@@ -102,6 +106,10 @@ func views(x any) ([]view, error) {
 	case pictured:
 		vs, err := views(x.Picture())
 		return append(vs, view{html: caption(fmt.Sprint(x))}), err
+	case profiled:
+		return profile(x)
+	case traced:
+		return traces(x)
 	case lab.Drawing:
 		var b bytes.Buffer
 		if err := x.Save(&b, "png"); err != nil {
@@ -153,13 +161,15 @@ func exhibit(e lab.Exhibit) (out []view, err error) {
 	return out, nil
 }
 
-func gonumPlot(p *plot.Plot) (view, error) {
-	w, err := p.WriterTo(14*vg.Centimeter, 9*vg.Centimeter, "png")
-	if err != nil {
-		return view{}, fmt.Errorf("nb: %w", err)
+// gonumPlot draws plots side by side.
+func gonumPlot(plots ...*plot.Plot) (view, error) {
+	width := max(14, 9*vg.Length(len(plots))) * vg.Centimeter
+	c := vgimg.New(width, 9*vg.Centimeter)
+	for i, tile := range plot.Align([][]*plot.Plot{plots}, draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Centimeter / 2}, draw.New(c))[0] {
+		plots[i].Draw(tile)
 	}
 	var b bytes.Buffer
-	if _, err := w.WriteTo(&b); err != nil {
+	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
 		return view{}, fmt.Errorf("nb: %w", err)
 	}
 	return picture(b.Bytes(), 1)

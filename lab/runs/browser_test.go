@@ -150,6 +150,12 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("a plot of %s: the first value over the parameter of most values, by the next", got)
 	}
 	picture(t, ctx, "plot")
+	// A line joins replicates of one setting: seeds are averaged, and no point of another setting is on it.
+	await(t, ctx, `(import('/draw.js').then(m => {
+		const p = (x, y, eps) => ({x, y, row: {eps}});
+		const l = m.lines([p(1, 0, 'a'), p(2, 4, 'a'), p(1, 2, 'a'), p(1, 9, 'b'), p(2, 9, 'b'), p(3, 7, 'c')], r => r.eps);
+		window.lines = JSON.stringify(l.map(s => s.line.map(v => v.map(Math.round))));
+	}), window.lines) === '[[[1,1,1],[2,4,0]],[[1,9,0],[2,9,0]]]'`)
 	run(t, ctx, chromedp.Click(`button[data-tab=parallel]`))
 	await(t, ctx, painted+`('#coordinates') > 20000`)
 	run(t, ctx, chromedp.Evaluate(`{const c = document.querySelector('#coordinates'), b = c.getBoundingClientRect(); const at = (type, y) => c.dispatchEvent(new PointerEvent(type, {clientX: b.left + 60, clientY: b.top + b.height * y, pointerId: 1, bubbles: true})); c.setPointerCapture = () => {}; at('pointerdown', .2); at('pointermove', .5); at('pointerup', .5); 0}`, nil))

@@ -28,36 +28,24 @@ func Write(c *lab.Cell, name string, m mat.Matrix) error {
 	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
 }
 
-// maxBytes bounds what Read will take into memory.
+// maxBytes bounds what Matrix will take into memory.
 const maxBytes = 1 << 32
 
 // Matrix returns the matrix that [Write] left, for drawings. open is the Open of a [lab.Result]. Where it cannot be read,
-// the study's Draw ends with the error.
+// the study ends with the error.
 func Matrix(open func(name string) (*os.File, error), name string) *mat.Dense {
-	m, err := Read(open, name)
-	if err != nil {
-		panic(lab.ViewError{Err: err})
-	}
-	return m
-}
-
-// Read is Matrix with an error to check.
-func Read(open func(name string) (*os.File, error), name string) (*mat.Dense, error) {
-	f, err := open(name)
-	if err != nil {
-		return nil, err
-	}
+	f := lab.Must(open(name))
 	defer f.Close()
 	a, err := format.ReadNPY[float32](f, maxBytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err == nil && len(a.Shape) != 2 {
+		err = fmt.Errorf("shape %v: want a matrix", a.Shape)
 	}
-	if len(a.Shape) != 2 {
-		return nil, fmt.Errorf("%s: shape %v: want a matrix", name, a.Shape)
+	if err != nil {
+		lab.Check(fmt.Errorf("%s: %w", name, err))
 	}
 	x := make([]float64, len(a.Data))
 	for i, v := range a.Data {
 		x[i] = float64(v)
 	}
-	return mat.NewDense(a.Shape[0], a.Shape[1], x), nil
+	return mat.NewDense(a.Shape[0], a.Shape[1], x)
 }

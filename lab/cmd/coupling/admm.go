@@ -15,6 +15,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/files"
+	"coupling/lab"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -66,9 +67,7 @@ func (c admmNewCmd) Run(a *app) error {
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	p, err := c.problem(rng)
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit}
 	var private *admm.Private
 	if c.Alpha != 0 {
@@ -84,12 +83,8 @@ func (c admmNewCmd) Run(a *app) error {
 	if c.OwnKeys {
 		keys = nil
 	}
-	if err := files.Write(c.Out, p, rules, private, keys); err != nil {
-		return admmError(err)
-	}
-	if err := writeSummary(c.Out, written{p.Graph.Targets, p.Graph.Sources, len(p.Graph.Edges), rules.Rounds, c.Alpha, c.OwnKeys}); err != nil {
-		return err
-	}
+	lab.Check(admmError(files.Write(c.Out, p, rules, private, keys)))
+	lab.Check(writeSummary(c.Out, written{p.Graph.Targets, p.Graph.Sources, len(p.Graph.Edges), rules.Rounds, c.Alpha, c.OwnKeys}))
 	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
 	if private != nil && !c.OwnKeys {
 		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")

@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp/admm/files"
 	"coupling/dp/admm/network"
+	"coupling/lab"
 )
 
 type admmNodeCmd struct {
@@ -22,21 +23,15 @@ type admmNodeCmd struct {
 
 // Run is one node.
 func (c admmNodeCmd) Run(a *app) error {
-	if err := files.DrawKey(c.File); err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(files.DrawKey(c.File)))
 	spec, rules, err := files.ReadNode(c.File)
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	if spec.Secret != nil {
 		if c.Ledger == "" {
 			return usage(fmt.Errorf("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases", c.File, spec.ID))
 		}
 		ledger, err := files.OpenLedger(c.Ledger, c.File)
-		if err != nil {
-			return admmError(err)
-		}
+		lab.Check(admmError(err))
 		defer func() { _ = ledger.Close() }() // each line is on disk already
 		spec.Secret.Ledger = ledger
 	}
@@ -49,17 +44,11 @@ func (c admmNodeCmd) Run(a *app) error {
 		}()
 	}
 	node := network.Node{Rules: rules, Spec: spec, Wait: c.Wait}
-	if err := files.LoadJSON(c.Join, &node.Access); err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(files.LoadJSON(c.Join, &node.Access)))
 	amounts, err := node.Run(ctx)
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	if c.Out != "" {
-		if err := files.SaveJSON(c.Out, amounts); err != nil {
-			return err
-		}
+		lab.Check(files.SaveJSON(c.Out, amounts))
 	}
 	fmt.Fprintf(a.out, "%v: %v after %s\n", spec.ID, amounts.Status, plural(amounts.Rounds, "round"))
 	return nil

@@ -13,6 +13,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/files"
 	"coupling/dp/admm/network"
+	"coupling/lab"
 )
 
 type admmRunCmd struct {
@@ -26,25 +27,17 @@ type admmRunCmd struct {
 // Run coordinates a run.
 func (c admmRunCmd) Run(a *app) error {
 	n, err := files.ReadNetwork(c.Dir)
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	g, err := n.Graph()
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	s, checkpoint, err := c.serve()
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	defer s.Close()
 	ctx, cancel := context.WithCancel(a.run.ctx)
 	defer cancel()
 	wait := func() error { return nil }
 	if c.Spawn {
-		if wait, err = spawn(ctx, c, g.Nodes(), cancel); err != nil {
-			return err
-		}
+		wait = lab.Must(spawn(ctx, c, g.Nodes(), cancel))
 	} else {
 		ledger := ""
 		if n.Rules.Rounds > 0 {
@@ -70,9 +63,7 @@ func (c admmRunCmd) Run(a *app) error {
 	if len(unheard) > 0 {
 		fmt.Fprintf(a.err, "these nodes have not heard of the end: %s\n", some(unheard))
 	}
-	if err := errors.Join(wait(), writePlan(c.Out, g, r.Plan)); err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(errors.Join(wait(), writePlan(c.Out, g, r.Plan))))
 	return admmVerdict(r)
 }
 

@@ -15,6 +15,7 @@ import (
 	"coupling/dp/admm/central"
 	"coupling/dp/admm/eavesdrop"
 	"coupling/dp/admm/files"
+	"coupling/lab"
 )
 
 type admmSolveCmd struct {
@@ -40,28 +41,16 @@ type admmSummary struct {
 // Run plays all nodes and compares with the optimum.
 func (c admmSolveCmd) Run(a *app) error {
 	p, specs, rules, err := files.ReadProblem(c.Dir)
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	r, err := playAll(a, p, specs, rules)
-	if err != nil {
-		return admmError(err)
-	}
-	if err := writePlan(c.Out, p.Graph, r.Plan); err != nil {
-		return err
-	}
-	best, err := central.Solve(a.run.ctx, p)
-	if err != nil {
-		return err
-	}
+	lab.Check(admmError(err))
+	lab.Check(writePlan(c.Out, p.Graph, r.Plan))
+	best := lab.Must(central.Solve(a.run.ctx, p))
 	s := admmSummary{
 		Status: r.Status.String(), Rounds: r.Rounds, Primal: r.Primal, Dual: r.Dual, Utility: p.Utility(p.Repair(r.Plan)),
 		Optimum: best.Value, Gap: best.Gap, Violation: p.Violation(r.Plan),
 	}
-	costs, err := costs(specs, rules)
-	if err != nil {
-		return err
-	}
+	costs := costs(specs, rules)
 	if len(costs) > 0 {
 		worst := spent(costs[len(costs)-1].Best())
 		s.Privacy = &worst
@@ -94,7 +83,7 @@ func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) (*admm.
 const admmDelta = 1e-6
 
 // costs accounts for a private run: one account for each α_p, degree and δ that differ, the least ε first.
-func costs(specs []admm.Spec, rules admm.ADMM) ([]account.Account, error) {
+func costs(specs []admm.Spec, rules admm.ADMM) []account.Account {
 	type kind struct {
 		alpha  float64
 		degree int
@@ -114,14 +103,10 @@ func costs(specs []admm.Spec, rules admm.ADMM) ([]account.Account, error) {
 			continue
 		}
 		seen[k] = true
-		c, err := account.Spend(k.alpha, k.degree, rules.Rounds, k.delta)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
+		out = append(out, lab.Must(account.Spend(k.alpha, k.degree, rules.Rounds, k.delta)))
 	}
 	slices.SortStableFunc(out, func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
-	return out, nil
+	return out
 }
 
 func (s admmSummary) print(a *app, costs []account.Account) {
@@ -182,9 +167,7 @@ func spent(g dp.Guarantee) spending {
 // Run prints what private rounds cost.
 func (c admmEpsilonCmd) Run(a *app) error {
 	got, err := account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta)
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	if c.JSON {
 		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal), "numerical": spent(got.Numerical)})
 	}
@@ -203,9 +186,7 @@ type admmEavesdropCmd struct {
 // Run listens to a run and estimates utilities.
 func (c admmEavesdropCmd) Run(a *app) error {
 	p, specs, rules, err := files.ReadProblem(c.Dir)
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	for e, at := range p.Graph.Edges {
 		for side, u := range []admm.Utility{p.TargetUtility[e], p.SourceUtility[e]} {
 			if _, ok := u.(admm.Linear); !ok {
@@ -215,9 +196,8 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	}
 	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
 	rules.Trace = record.Listen
-	if _, err := playAll(a, p, specs, rules); err != nil {
-		return admmError(err)
-	}
+	_, err = playAll(a, p, specs, rules)
+	lab.Check(admmError(err))
 	heard := min(cmp.Or(max(c.Rounds, 0), 1000), record.Rounds())
 	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Zetas: map[admm.ID]float64{}}
 	for _, s := range specs {
@@ -226,9 +206,7 @@ func (c admmEavesdropCmd) Run(a *app) error {
 		}
 	}
 	target, source, err := attack.All(record.First(heard))
-	if err != nil {
-		return admmError(err)
-	}
+	lab.Check(admmError(err))
 	mse, right := eavesdrop.Score(p, target, source)
 	middle := slices.Repeat([]float64{(c.Lo + c.Hi) / 2}, len(target))
 	guess, _ := eavesdrop.Score(p, middle, middle)

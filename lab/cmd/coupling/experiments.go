@@ -35,42 +35,27 @@ func (c experimentsCmd) Run(a *app) error {
 
 func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
 	d, err := lab.DecoderOf(c.Name, ds)
-	if err != nil {
-		return usage(err)
-	}
-	used, err := usedValues(c.Name)
-	if err != nil {
-		return err
-	}
+	lab.Check(usage(err))
+	used := usedValues(c.Name)
 	w := table(out)
 	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")
 	for _, p := range lab.Params(d.Params) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(), clip(strings.Join(used[p.Name], ", "), 40), p.Doc)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	lab.Check(w.Flush())
 	return example(out, c.Name, lab.Params(d.Params), used)
 }
 
 // usedValues returns what the quick figures ask of each parameter of an
 // experiment: what differs from cell to cell has more than one value.
-func usedValues(experiment string) (map[string][]string, error) {
+func usedValues(experiment string) map[string][]string {
 	out := map[string][]string{}
 	for _, f := range figures.All() {
-		jobs, err := f.Jobs(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		for _, j := range jobs {
+		for _, j := range f.Jobs(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}) {
 			if j.Record().Experiment != experiment {
 				continue
 			}
-			row, err := j.Record().Flatten()
-			if err != nil {
-				return nil, err
-			}
-			for column, v := range row {
+			for column, v := range lab.Must(j.Record().Flatten()) {
 				text := lab.FormatCell(v)
 				if s, ok := v.(string); ok {
 					text = strconv.Quote(s)
@@ -81,7 +66,7 @@ func usedValues(experiment string) (map[string][]string, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // example prints a sweep file: one cell of the figures', with a grid over a

@@ -35,6 +35,7 @@ type figFlags struct {
 	DryRun    bool     `help:"Only print what would be computed, and about how long that takes here and, of networks, on an H200."`
 }
 
+// setting is what the flags ask for. With device.ErrNoDevice it is whole too: drawing stored cells needs no device.
 func (f *figFlags) setting() (lab.Setting, error) {
 	f.Format = slices.Compact(slices.Sorted(slices.Values(f.Format)))
 	if len(f.Format) == 0 {
@@ -43,21 +44,25 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	if err := chooseInception(f.Inception); err != nil {
 		return lab.Setting{}, usage(err)
 	}
-	device, err := chooseDevice(f.Device)
-	if err != nil {
-		return lab.Setting{}, usage(err)
-	}
 	preset, err := lab.ParsePreset(f.Preset)
-	return lab.Setting{Preset: preset, Seed: f.Seed, Device: device}, err
+	if err != nil {
+		return lab.Setting{}, err
+	}
+	key, err := chooseDevice(f.Device)
+	if err != nil {
+		err = usage(err)
+	}
+	return lab.Setting{Preset: preset, Seed: f.Seed, Device: key}, err
 }
 
 // chooseDevice opens what name stands for, to see that it is there, and
-// returns its key, which figures put into their parameters where networks are
-// trained. Cells find the device by that and COUPLING_DEVICE.
+// returns its key, also with device.ErrNoDevice. Figures put the key into their
+// parameters where networks are trained. Cells find the device by that and COUPLING_DEVICE.
 func chooseDevice(name string) (kind string, err error) {
 	dev, err := device.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("--device %q: %w", name, err)
+		kind, _ = device.KeyOf(name)
+		return kind, fmt.Errorf("--device %q: %w", name, err)
 	}
 	kind = dev.Key()
 	if err := dev.Close(); err != nil {
@@ -132,9 +137,7 @@ type figMakeCmd struct {
 // Run makes the named figures.
 func (c *figMakeCmd) Run(a *app) error {
 	figs, err := figures.Select(c.Names...)
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	return c.make(a, figs, printPage)
 }
 

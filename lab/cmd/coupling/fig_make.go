@@ -11,6 +11,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab"
+	"coupling/lab/device"
 	"coupling/lab/gallery"
 )
 
@@ -24,18 +25,15 @@ type plan struct {
 }
 
 // planFigures counts the cells that figs lack, each once, and puts the cheapest figures first.
-func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
+func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) plan {
 	p := plan{figs: slices.Clone(figs), todo: map[string][]lab.Job{}}
 	cost := map[string]float64{}
 	seen := map[lab.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
-			return p, usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset))
+			lab.Check(usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset)))
 		}
-		jobs, err := f.Jobs(set)
-		if err != nil {
-			return p, fmt.Errorf("%s: %w", f.Name, err)
-		}
+		jobs := f.Jobs(set)
 		var fresh []lab.Job // cells that no earlier figure has
 		for _, j := range jobs {
 			if key := j.Record().Key; !seen[key] {
@@ -51,7 +49,7 @@ func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error)
 	}
 	p.cells = len(seen)
 	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int { return cmp.Compare(cost[a.Name], cost[b.Name]) })
-	return p, nil
+	return p
 }
 
 func (p plan) String() string {
@@ -80,17 +78,14 @@ func duration(seconds float64) string {
 // make computes, draws and writes figs. One that fails does not stop the
 // others: its page says why.
 func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gallery.Page)) error {
-	set, err := f.setting()
-	if err != nil {
-		return err
+	set, absent := f.setting()
+	if absent != nil && !errors.Is(absent, device.ErrNoDevice) {
+		return absent
 	}
-	s, err := a.store()
-	if err != nil {
-		return err
-	}
-	p, err := planFigures(s, figs, set)
-	if err != nil {
-		return err
+	s := lab.Must(a.store())
+	p := planFigures(s, figs, set)
+	if absent != nil && p.missing > 0 {
+		return fmt.Errorf("%d of %s not in the store, and %w", p.missing, plural(p.cells, "cell"), absent)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n", set.Preset, p)
 	if f.DryRun {
@@ -159,10 +154,7 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
 }
 
 func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {
-	jobs, err := fig.Jobs(set)
-	if err != nil {
-		return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
-	}
+	jobs := fig.Jobs(set)
 	for again := false; ; again = true {
 		t := a.compute(s, lab.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
 		fmt.Fprintf(a.out, "%s: %s\n", fig.Name, t)

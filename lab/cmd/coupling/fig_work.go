@@ -26,15 +26,9 @@ func secondsH200(w lab.Work) float64 {
 
 // printWork predicts the time of the networks of missing cells.
 func printWork(a *app, p plan, set lab.Setting) (err error) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		return err
-	}
+	cpu := lab.Must(device.Open("cpu"))
 	defer func() { err = errors.Join(err, cpu.Close()) }()
-	here, err := productRate(os.Getenv("COUPLING_DEVICE"))
-	if err != nil {
-		return err
-	}
+	here := lab.Must(productRate(os.Getenv("COUPLING_DEVICE")))
 	w := table(a.out)
 	fmt.Fprintf(w, "figure\tits networks\tsteps\there\tan H200\tsizes\n")
 	row := func(name string, of lab.Work, sizes string) {
@@ -55,9 +49,7 @@ func printWork(a *app, p plan, set lab.Setting) (err error) {
 		return nil
 	}
 	row("all", all, "")
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	lab.Check(w.Flush())
 	_, err = fmt.Fprintf(a.out, "FLOP of products and convolutions, counted by a pass through each network; a step of training is three passes. Cells that figures share stand with the first.\n"+
 		"Here: products of 1024 × 1024 at %.3g GFLOP/s, as just measured, and %g of that in steps. H200, never measured: %g of %g TFLOP/s, and at least %g ms a step.\n"+
 		"Not counted: judges, plans between atoms, scores of mixtures, DP-MERF and DP-SGD.\n", here/1e9, stepShare, stepShare, productsH200/1e12, 1e3*launchesH200)

@@ -53,9 +53,12 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// help COMMAND is COMMAND --help.
+// help COMMAND is COMMAND --help, and says the defaults of numbers.
 func TestHelp(t *testing.T) {
-	var help, flag strings.Builder
+	var help, flag, sample strings.Builder
+	if run([]string{"help", "sample"}, &sample, os.Stderr); !strings.Contains(sample.String(), "Samples of each; default 1.") {
+		t.Error(sample.String())
+	}
 	run([]string{"help", "runs", "diff"}, &help, os.Stderr)
 	run([]string{"runs", "diff", "--help"}, &flag, os.Stderr)
 	if help.String() != flag.String() || !strings.Contains(help.String(), "Example:") {

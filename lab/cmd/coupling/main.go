@@ -84,8 +84,13 @@ type exitError struct {
 func (e exitError) Error() string { return e.err.Error() }
 func (e exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the user's request being wrong.
-func usage(err error) error { return exitError{exitUsage, err} }
+// usage marks an error as the user's request being wrong; nil stays nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exitError{exitUsage, err}
+}
 
 // usageIf does so if err is one of kinds.
 func usageIf(err error, kinds ...error) error {
@@ -143,7 +148,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return lab.OpenStore(c.Store)
 		},
 	}
-	return report(errors.Join(kctx.Run(a), out.err), stderr, a.run)
+	return report(errors.Join(execute(kctx, a), out.err), stderr, a.run)
+}
+
+// execute runs the command, which lab.Must and lab.Check may end: its helpers that return no error do so.
+func execute(kctx *kong.Context, a *app) (err error) {
+	defer lab.End(&err)
+	return kctx.Run(a)
 }
 
 // newParser declares the command line.
@@ -153,6 +164,7 @@ func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
 			"4 a claim differs (--check), 130 interrupted."),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)), kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
+		kong.Vars{"mechanisms": keys(mechanisms), "relations": keys(relations), "accountants": keys(accountants)},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		panic(err) // the declaration above is wrong

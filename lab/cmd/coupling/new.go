@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/nb/ipynb"
 
@@ -34,15 +35,12 @@ type newCmd struct {
 
 // Run writes the project.
 func (c newCmd) Run(a *app) error {
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
-		return err
-	}
+	dir := lab.Must(filepath.Abs(c.Dir))
 	given := "--module"
 	if c.Module == "" {
 		given, c.Module = "the folder's name cannot be the module's, give another by --module:", filepath.Base(dir)
 	}
-	err = module.CheckImportPath(c.Module)
+	err := module.CheckImportPath(c.Module)
 	if c.Module == "coupling" || strings.HasPrefix(c.Module, "coupling/") {
 		err = errors.New("it is the path of Coupling itself")
 	}
@@ -55,24 +53,13 @@ func (c newCmd) Run(a *app) error {
 		return usage(fmt.Errorf("new %s: %w", c.Dir, err))
 	}
 	root, err := checkout(c.From)
-	if err != nil {
-		return usage(err)
-	}
-	files, err := c.project()
-	if err != nil {
-		return err
-	}
-	if files["go.mod"], err = c.goMod(root, dir); err != nil {
-		return err
-	}
-	if files["go.sum"], err = os.ReadFile(filepath.Join(root, "go.sum")); err != nil {
-		return err
-	}
+	lab.Check(usage(err))
+	files := lab.Must(c.project())
+	files["go.mod"] = c.goMod(root, dir)
+	files["go.sum"] = lab.Must(os.ReadFile(filepath.Join(root, "go.sum")))
 	for name, b := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b, 0o666)); err != nil {
-			return err
-		}
+		lab.Check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b, 0o666)))
 	}
 	_, err = fmt.Fprintf(a.out, "wrote %s: module %s, with Coupling in %s; its README.md says what to do\n", c.Dir, c.Module, root)
 	return err
@@ -110,26 +97,17 @@ func (c newCmd) project() (map[string][]byte, error) {
 }
 
 // goMod is Coupling's go.mod, whose versions go.sum has, for a module that replaces Coupling by its checkout.
-func (c newCmd) goMod(root, dir string) ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		return nil, err
-	}
-	mod, err := modfile.Parse("go.mod", b, nil)
-	if err != nil {
-		return nil, err
-	}
+func (c newCmd) goMod(root, dir string) []byte {
+	b := lab.Must(os.ReadFile(filepath.Join(root, "go.mod")))
+	mod := lab.Must(modfile.Parse("go.mod", b, nil))
 	at := root
 	if filepath.Dir(root) == filepath.Dir(dir) { // neighbours move together
 		at = filepath.Join("..", filepath.Base(root))
 	}
-	err = errors.Join(mod.AddModuleStmt(c.Module), mod.AddRequire("coupling", "v0.0.0"),
-		mod.AddReplace("coupling", "", filepath.ToSlash(at), ""), mod.AddTool("coupling/lab/cmd/coupling"))
-	if err != nil {
-		return nil, err
-	}
+	lab.Check(errors.Join(mod.AddModuleStmt(c.Module), mod.AddRequire("coupling", "v0.0.0"),
+		mod.AddReplace("coupling", "", filepath.ToSlash(at), ""), mod.AddTool("coupling/lab/cmd/coupling")))
 	mod.Cleanup()
-	return mod.Format()
+	return lab.Must(mod.Format())
 }
 
 // checkout returns the folder of Coupling that dir lies in, or by default that

@@ -36,39 +36,28 @@ type notebookInstallCmd struct {
 
 // Run installs the kernel and registers it.
 func (i notebookInstallCmd) Run(a *app) error {
-	c, _, err := installed(a)
-	if err != nil {
-		return err
-	}
+	c, _ := installed(a)
 	share := filepath.Join(i.Prefix, "share", "jupyter")
 	if i.Prefix == "" {
-		if share, err = kernel.UserData(); err != nil {
-			return err
-		}
+		share = lab.Must(kernel.UserData())
 	}
 	file, display, err := c.Register(a.run.ctx, share)
-	if err != nil {
-		return err
-	}
+	lab.Check(err)
 	_, err = fmt.Fprintf(a.out, "kernel %s: %s, for notebooks below %s\nJupyter, JupyterLab: choose it in the menu Kernel\n"+
 		"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, %s\n", display, file, c.Root, display)
 	return err
 }
 
 // installed returns the checkout with its kernel in place, and the notebooks of these names, which it looks for first.
-func installed(a *app, names ...string) (kernel.Checkout, []string, error) {
+func installed(a *app, names ...string) (kernel.Checkout, []string) {
 	c, err := kernel.Find("")
-	if err != nil {
-		return c, nil, usage(err)
-	}
-	files, err := notebookFiles(c, names)
-	if err != nil {
-		return c, nil, err
-	}
+	lab.Check(usage(err))
+	files := lab.Must(notebookFiles(c, names))
 	if !a.quiet && c.Check() != nil {
 		fmt.Fprintln(a.err, "building the kernel, which takes a minute")
 	}
-	return c, files, c.Install(a.run.ctx)
+	lab.Check(c.Install(a.run.ctx))
+	return c, files
 }
 
 type notebookOpenCmd struct {
@@ -81,17 +70,10 @@ type notebookOpenCmd struct {
 
 // Run opens the notebook and stays until Jupyter ends.
 func (o *notebookOpenCmd) Run(a *app) error {
-	if _, err := jupyter.Find(a.run.ctx); err != nil {
-		return err
-	}
-	c, files, err := installed(a, o.Name)
-	if err != nil {
-		return err
-	}
-	file, err := workingCopy(a, c, files[0])
-	if err != nil {
-		return err
-	}
+	lab.Must(jupyter.Find(a.run.ctx))
+	c, files := installed(a, o.Name)
+	file := lab.Must(workingCopy(a, c, files[0]))
+	env := lab.Must(notebookEnv(a, o.Preset))
 	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	var log io.Writer
@@ -99,17 +81,25 @@ func (o *notebookOpenCmd) Run(a *app) error {
 		log = a.err
 	}
 	s, err := jupyter.Start(ctx, c, jupyter.Options{
-		IP: o.IP, Port: o.Port, Notebook: file, Browser: !o.NoBrowser, Output: log, Env: []string{"COUPLING_PRESET=" + o.Preset},
+		IP: o.IP, Port: o.Port, Notebook: file, Browser: !o.NoBrowser, Output: log, Env: env,
 	})
-	if err != nil {
-		return err
-	}
+	lab.Check(err)
 	fmt.Fprintf(a.out, "\n  %s\n\nCtrl-C ends Jupyter.\n\n", s.URL())
 	err = s.Wait()
 	if ctx.Err() != nil {
 		return nil // it was told to end
 	}
 	return err
+}
+
+// notebookEnv is what the cells of a notebook are told in their environment: the size of figures and the store. Opening the store
+// has already set what they may recall.
+func notebookEnv(a *app, preset string) ([]string, error) {
+	s, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	return []string{"COUPLING_PRESET=" + preset, "COUPLING_STORE=" + s.Dir}, nil
 }
 
 // notebookFiles returns the notebooks by name ("sweep") or path, all if there
@@ -161,10 +151,7 @@ func (r *notebookRunCmd) Run(a *app) error {
 	if r.Pages && r.Out == "" {
 		return usage(errors.New("--pages: needs --out"))
 	}
-	c, files, err := installed(a, r.Names...)
-	if err != nil {
-		return err
-	}
+	c, files := installed(a, r.Names...)
 	var errs []error
 	var ran []executed
 	a.run.during(func() {
@@ -203,7 +190,10 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 	}
 	began := time.Now()
 	// The limit interrupts a cell; the kernel outlives it, to tell what there is.
-	env := []string{"COUPLING_PRESET=" + r.Preset}
+	env, err := notebookEnv(a, r.Preset)
+	if err != nil {
+		return err
+	}
 	if r.Pages { // what readers see is computed by this code
 		env = append(env, "COUPLING_RECALL=same")
 	}

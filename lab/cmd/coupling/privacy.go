@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"coupling/dp"
 	"coupling/dp/best"
@@ -14,6 +17,7 @@ import (
 	"coupling/dp/contour"
 	"coupling/dp/pld"
 	"coupling/dp/rdp"
+	"coupling/lab"
 )
 
 // privacyFlags describe a mechanism and who must not be told apart.
@@ -21,32 +25,23 @@ type privacyFlags struct {
 	Noise      *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
 	Rate       float64  `default:"1" help:"Sampling rate of poisson."`
 	Steps      int      `default:"1" min:"1" help:"Number of steps."`
-	Mechanism  string   `default:"gaussian" enum:"gaussian,laplace,rr" help:"gaussian, laplace or rr (randomised response)."`
+	Mechanism  string   `default:"gaussian" enum:"rr,${mechanisms}" help:"One of ${enum}; rr is randomised response."`
 	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
 	Sampling   string   `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
 	Batch      int      `help:"Records in a batch of fixed size."`
 	Size       int      `help:"Records in the data set, for batches of fixed size."`
 	Exchange   float64  `default:"1" min:">0" max:"<Inf" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
 	Group      int      `default:"1" min:"1" help:"Records that one person may have in the data."`
-	Relation   string   `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record); auto is add-remove for poisson, else substitution."`
-	Accountant string   `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
+	Relation   string   `default:"auto" enum:"auto,${relations}" help:"Neighbouring data sets: add-remove; insertion or removal, one direction of it alone; substitution; or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record). auto is add-remove for poisson, else substitution."`
+	Accountant string   `default:"auto" enum:"${accountants}" help:"One of ${enum}; auto takes the sharpest that applies."`
 	JSON       bool     `help:"Print the result as JSON."`
 }
 
 // event is one run of steps of the mechanism, whose flags were checked.
 func (f privacyFlags) event() dp.Event {
-	var e dp.Event
-	noise := 0.0
+	var e dp.Event = dp.RandomizedResponse{Truth: f.Truth}
 	if f.Noise != nil {
-		noise = *f.Noise / f.Exchange // which is 1 for poisson
-	}
-	switch f.Mechanism {
-	case "gaussian":
-		e = dp.Gaussian{NoiseMultiplier: noise}
-	case "laplace":
-		e = dp.Laplace{Scale: noise}
-	default:
-		e = dp.RandomizedResponse{Truth: f.Truth}
+		e = mechanisms[f.Mechanism](*f.Noise / f.Exchange) // which is 1 for poisson
 	}
 	switch {
 	case f.Sampling == "without-replacement":
@@ -60,22 +55,33 @@ func (f privacyFlags) event() dp.Event {
 }
 
 func (f privacyFlags) relation() dp.Relation {
-	r := dp.Relation{Kind: dp.AddRemove, Group: f.Group}
-	if f.Relation == "exchange" {
-		r.Kind = dp.Exchange
-	}
-	if f.Relation == "substitution" || f.Relation == "auto" && f.Sampling != "poisson" {
+	r := dp.Relation{Kind: relations[f.Relation], Group: f.Group}
+	if f.Relation == "auto" && f.Sampling != "poisson" {
 		r.Kind = dp.Substitution
 	}
 	return r
 }
 
-// accountants are those that --accountant names.
-var accountants = map[string]dp.Accountant{
-	"auto":  dp.Best{},
-	"exact": best.FirstOf{closed.Accountant{}, contour.Accountant{}},
-	"pld":   pld.Accountant{},
-	"rdp":   rdp.Accountant{},
+// mechanisms are those of one number that --mechanism names, and relations and accountants what --relation and --accountant do.
+var (
+	mechanisms = map[string]func(noise float64) dp.Event{
+		"gaussian": func(noise float64) dp.Event { return dp.Gaussian{NoiseMultiplier: noise} },
+		"laplace":  func(noise float64) dp.Event { return dp.Laplace{Scale: noise} },
+	}
+	relations = map[string]dp.RelationKind{
+		"add-remove": dp.AddRemove, "insertion": dp.Insertion, "removal": dp.Removal, "substitution": dp.Substitution, "exchange": dp.Exchange,
+	}
+	accountants = map[string]dp.Accountant{
+		"auto":  dp.Best{},
+		"exact": best.FirstOf{closed.Accountant{}, contour.Accountant{}},
+		"pld":   pld.Accountant{},
+		"rdp":   rdp.Accountant{},
+	}
+)
+
+// keys lists the names in a table for the declaration of a flag.
+func keys[V any](table map[string]V) string {
+	return strings.Join(slices.Sorted(maps.Keys(table)), ",")
 }
 
 func (f privacyFlags) check() error {
@@ -191,16 +197,12 @@ func privacyError(err error) error {
 
 // ask has the accountant answer and prints what it says.
 func (f privacyFlags) ask(a *app, by func(context.Context, dp.Accountant, dp.Event, dp.Relation, float64) (dp.Guarantee, error), at float64) error {
-	if err := f.check(); err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(f.check()))
 	e := f.event()
 	ctx, stop := interruptible(a)
 	defer stop()
 	g, err := by(ctx, accountants[f.Accountant], e, f.relation(), at)
-	if err != nil {
-		return privacyError(err)
-	}
+	lab.Check(privacyError(err))
 	return f.print(a, e, g)
 }
 
@@ -249,13 +251,9 @@ func (c calibrateCmd) Run(a *app) error {
 		one := 1.0
 		c.Noise = &one // stands for what is looked for
 	}
-	if err := c.check(); err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(c.check()))
 	value, e, g, err := c.search(a)
-	if err != nil {
-		return privacyError(err)
-	}
+	lab.Check(privacyError(err))
 	if c.JSON {
 		return writeJSON(a, calibrated{c.Find, value, c.answer(g)})
 	}

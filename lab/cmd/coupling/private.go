@@ -46,17 +46,10 @@ func (c privateCmd) Run(a *app) error {
 		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual uses it", c.Kind, c.Method))
 	}
 	images, err := c.load(ctx, a.err)
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	public, err := synth.PublicOf(images)
-	if err != nil {
-		return usage(err)
-	}
-	dev, err := device.Open(c.Device)
-	if err != nil {
-		return err
-	}
+	lab.Check(usage(err))
+	dev := lab.Must(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	if c.Method == "semi-dual" && !a.quiet {
 		fmt.Fprintln(a.err, expectation(c.Eps, public))
@@ -66,9 +59,7 @@ func (c privateCmd) Run(a *app) error {
 		Method: c.method(public), Budget: dp.Budget{Epsilon: c.Eps, Delta: c.Delta}, Count: c.Count, Seed: c.Seed, Out: c.Out, Picture: drawGrid,
 	}.Run(ctx, dev, images, func(done, of int) { show(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
 	finish()
-	if err != nil {
-		return usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable)
-	}
+	lab.Check(usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable))
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"), len(public.Classes), statement.Text())
 	return nil
 }

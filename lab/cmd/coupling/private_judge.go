@@ -13,6 +13,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp/synth"
+	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/eval"
 	"coupling/lab/eval/membership"
@@ -39,16 +40,11 @@ func (c judgeCmd) Run(a *app) error {
 	if err == nil && c.Synthetic != "real" {
 		images, err = data.Load(filepath.Join(c.Synthetic, "synthetic.npy"))
 	}
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	if images.Dim() != test.Dim() {
 		return usage(fmt.Errorf("%s has %d values an image, %s %d: must be equal", c.Synthetic, images.Dim(), c.Data, test.Dim()))
 	}
-	dev, err := device.Open(c.Device)
-	if err != nil {
-		return err
-	}
+	dev := lab.Must(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	for _, name := range c.Classifiers {
 		of := eval.Classifier{
@@ -56,10 +52,7 @@ func (c judgeCmd) Run(a *app) error {
 			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: c.Epochs,
 		}
 		for seed := range c.Seeds {
-			r, err := of.Evaluate(ctx, dev, images, test, rand.New(rand.NewPCG(uint64(seed)+1, 0)))
-			if err != nil {
-				return err
-			}
+			r := lab.Must(of.Evaluate(ctx, dev, images, test, rand.New(rand.NewPCG(uint64(seed)+1, 0))))
 			fmt.Fprintf(a.out, "%v, seed %d: %v, trained on %d images\n", r.Kind, seed+1, &r.Score, images.Len())
 		}
 	}
@@ -76,19 +69,12 @@ func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.
 	if err == nil {
 		err = json.Unmarshal(text, &spent)
 	}
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	n := min(4000, learn.Len(), test.Len())
 	members, err1 := learn.Slice(0, n).Scale(0, 1)
 	others, err2 := test.Slice(0, n).Scale(0, 1)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	r, err := membership.Run(ctx, images, members, others)
-	if err != nil {
-		return err
-	}
+	lab.Check(errors.Join(err1, err2))
+	r := lab.Must(membership.Run(ctx, images, members, others))
 	advantage := 0.
 	for _, p := range r.ROC {
 		advantage = max(advantage, p.TPR-p.FPR)

@@ -35,10 +35,7 @@ type runsLsCmd struct {
 
 // Run lists cells.
 func (c runsLsCmd) Run(a *app) error {
-	s, err := a.existing()
-	if err != nil {
-		return err
-	}
+	s := a.existing()
 	records, last := s.Records(c.Prefix), "SECONDS"
 	if c.Failed {
 		records, last = s.Failures(c.Prefix), "REASON"
@@ -54,9 +51,7 @@ func (c runsLsCmd) Run(a *app) error {
 			continue
 		}
 		if c.JSON {
-			if err := writeRecord(w, r); err != nil {
-				return err
-			}
+			lab.Check(writeRecord(w, r))
 			continue
 		}
 		note := fmt.Sprintf("%.2f", r.Manifest.Seconds)
@@ -92,40 +87,25 @@ type runsShowCmd struct {
 
 // Run shows one cell.
 func (c runsShowCmd) Run(a *app) error {
-	_, r, err := a.find(c.Key)
-	if err != nil {
-		return err
-	}
-	b, err := r.JSON()
-	if err != nil {
-		return err
-	}
-	return writeJSON(a, jsontext.Value(b))
+	_, r := a.find(c.Key)
+	return writeJSON(a, jsontext.Value(lab.Must(r.JSON())))
 }
 
 // existing returns the store, which must be there already.
-func (a *app) existing() (*lab.Store, error) {
-	s, err := a.store()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) existing() *lab.Store {
+	s := lab.Must(a.store())
 	if _, err := os.Stat(s.Dir); err != nil {
-		return nil, usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir))
+		lab.Check(usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir)))
 	}
-	return s, nil
+	return s
 }
 
 // find returns the cell whose key begins with prefix, failed ones included.
-func (a *app) find(prefix string) (*lab.Store, lab.Record, error) {
-	s, err := a.existing()
-	if err != nil {
-		return nil, lab.Record{}, err
-	}
+func (a *app) find(prefix string) (*lab.Store, lab.Record) {
+	s := a.existing()
 	r, err := s.Find(prefix)
-	if err != nil {
-		return nil, r, usage(err)
-	}
-	return s, r, nil
+	lab.Check(usage(err))
+	return s, r
 }
 
 type runsRmCmd struct {
@@ -135,13 +115,8 @@ type runsRmCmd struct {
 // Run removes cells.
 func (c runsRmCmd) Run(a *app) error {
 	for _, key := range c.Keys {
-		s, r, err := a.find(key)
-		if err != nil {
-			return err
-		}
-		if err := s.Remove(r); err != nil {
-			return err
-		}
+		s, r := a.find(key)
+		lab.Check(s.Remove(r))
 		fmt.Fprintf(a.out, "removed %s %s\n", r.Key, r.Experiment)
 	}
 	return nil
@@ -154,18 +129,9 @@ type runsDiffCmd struct {
 
 // Run compares two cells.
 func (c runsDiffCmd) Run(a *app) error {
-	_, ra, err := a.find(c.A)
-	if err != nil {
-		return err
-	}
-	_, rb, err := a.find(c.B)
-	if err != nil {
-		return err
-	}
-	d, err := lab.Diff(ra, rb)
-	if err != nil {
-		return err
-	}
+	_, ra := a.find(c.A)
+	_, rb := a.find(c.B)
+	d := lab.Must(lab.Diff(ra, rb))
 	w := table(a.out)
 	fmt.Fprintf(w, "\t%s\t%s\n", ra.Key.Short(), rb.Key.Short())
 	for i, group := range [][]lab.Difference{d.Params, d.Metrics, d.Context} {
@@ -187,18 +153,13 @@ type runsExportCmd struct {
 
 // Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
-	s, err := a.existing()
-	if err != nil {
-		return err
-	}
+	s := a.existing()
 	var bad []error
 	write := func(w io.Writer) error { return exportRecords(w, c.Format, s.Records(c.Prefix), &bad) }
 	if c.Output == "" {
-		err = write(a.out)
-	} else {
-		err = durable.WriteFile(c.Output, 0o666, write)
+		return errors.Join(write(a.out), errors.Join(bad...))
 	}
-	return errors.Join(append(bad, err)...)
+	return errors.Join(durable.WriteFile(c.Output, 0o666, write), errors.Join(bad...))
 }
 
 // exportRecords writes the records that can be read; bad are the errors of the others.
@@ -234,10 +195,7 @@ type runsGCCmd struct {
 
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
-	s, err := a.existing()
-	if err != nil {
-		return err
-	}
+	s := a.existing()
 	gc, err := s.GC(figures.Decoders(), c.Older, c.DryRun)
 	verb := "removed"
 	if c.DryRun {

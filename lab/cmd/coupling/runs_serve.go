@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"coupling/lab"
 	"coupling/lab/runs"
 )
 
@@ -21,18 +22,12 @@ type runsServeCmd struct {
 
 // Run serves the page of the store until it is interrupted.
 func (c runsServeCmd) Run(a *app) error {
-	s, err := a.existing()
-	if err != nil {
-		return err
-	}
+	s := a.existing()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
 	if err != nil {
 		return usage(fmt.Errorf("--port: %w", err))
 	}
-	page, err := runs.New(s, c.Gallery)
-	if err != nil {
-		return err
-	}
+	page := lab.Must(runs.New(s, c.Gallery))
 	fmt.Fprintf(a.out, "http://%s%s\n", l.Addr(), page.Path())
 	fmt.Fprintln(a.err, "coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it")
 	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM)

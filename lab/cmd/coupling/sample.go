@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/nn/train"
 	"coupling/ot"
@@ -110,9 +111,7 @@ func (c sampleCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
 	x, y, of, err := c.clouds(ctx)
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	if err := os.MkdirAll(c.Out, 0o777); err != nil { // before the work rather than after it
 		return usage(fmt.Errorf("--out %s: %w", c.Out, err))
 	}
@@ -121,25 +120,15 @@ func (c sampleCmd) Run(a *app) error {
 	fit := scones.Fit{Lambda: *cmp.Or(c.Lambda, new(float64)), Bandwidth: *cmp.Or(c.Bandwidth, new(float64)), Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
-	if err != nil {
-		return blameSample(err)
-	}
+	lab.Check(blameSample(err))
 	out, rate, err := c.sample(ctx, fitted, of.x, rng)
-	if err != nil {
-		return blameSample(err)
-	}
+	lab.Check(blameSample(err))
 	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
 	s := sampled{fitted.Plan.Status.String(), c.Seed, n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, rate}
-	if err := c.write(out, of.images); err != nil {
-		return err
-	}
-	if err := os.Remove(fitted.Path); err != nil {
-		return err
-	}
-	if err := writeSummary(c.Out, s); err != nil {
-		return err
-	}
+	lab.Check(c.write(out, of.images))
+	lab.Check(os.Remove(fitted.Path))
+	lab.Check(writeSummary(c.Out, s))
 	if c.JSON {
 		err = writeJSON(a, s)
 	} else {

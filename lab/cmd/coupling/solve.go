@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/ot"
 	"coupling/ot/exact"
@@ -59,13 +60,9 @@ type summary struct {
 
 // Run solves a transport problem from files.
 func (c solveCmd) Run(a *app) error {
-	if err := c.check(); err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(c.check()))
 	prob, err := c.problem()
-	if err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
 	if g, ok := prob.Geometry.(*ot.OnDevice); ok {
 		defer g.Close()
 	}
@@ -87,12 +84,8 @@ func (c solveCmd) Run(a *app) error {
 	if c.Eps != nil {
 		s.Eps = *c.Eps
 	}
-	if err := errors.Join(err, c.writeSummary(&s)); err != nil {
-		return err // an interrupted solve, the files of which are written
-	}
-	if err := c.print(a, s); err != nil {
-		return err
-	}
+	lab.Check(errors.Join(err, c.writeSummary(&s))) // err: an interrupted solve, the files of which are written
+	lab.Check(c.print(a, s))
 	return c.verdict(s)
 }
 

@@ -62,7 +62,9 @@ func (c solveCmd) writeSummary(s *summary) error {
 // writeSummary writes summary.json into a folder of results.
 func writeSummary(dir string, s any) error {
 	return durable.WriteFile(filepath.Join(dir, summaryFile), 0o666, func(w io.Writer) error {
-		return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
+		err := json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
+		_, newline := io.WriteString(w, "\n")
+		return errors.Join(err, newline)
 	})
 }
 

@@ -30,24 +30,14 @@ func (c sweepCmd) Run(a *app) error {
 	if unused := (slurm.Request{Retries: c.Cluster.Retries}); c.On == "local" && !reflect.DeepEqual(c.Cluster, unused) {
 		return usage(errors.New("flags of a cluster are used only with --on slurm: see coupling sweep --help"))
 	}
-	s, err := a.store()
-	if err != nil {
-		return err
-	}
+	s := lab.Must(a.store())
 	device, err := c.device()
-	if err != nil {
-		return usage(err)
-	}
-	src, err := c.source(a, s, device)
-	if err != nil {
-		return err
-	}
+	lab.Check(usage(err))
+	src := c.source(a, s, device)
 	switch {
 	case c.Jobs != "":
 		missing := s.Missing(src.jobs)
-		if err := jobfile.Write(c.Jobs, missing); err != nil {
-			return err
-		}
+		lab.Check(jobfile.Write(c.Jobs, missing))
 		_, err = fmt.Fprintf(a.out, "%s written to %s\n", plural(len(missing), "job"), c.Jobs)
 		return err
 	case c.DryRun:
@@ -98,16 +88,10 @@ type jobCmd struct {
 // checkpoint, and its lock is free.
 func (c jobCmd) Run(a *app) error {
 	jobs, err := jobfile.Jobs(c.File, c.Line, c.Stride, figures.Decoders())
-	if err != nil {
-		return usage(err)
-	}
-	s, err := a.store()
-	if err != nil {
-		return err
-	}
-	if _, err := chooseDevice(c.Device); err != nil {
-		return usage(err)
-	}
+	lab.Check(usage(err))
+	s := lab.Must(a.store())
+	_, err = chooseDevice(c.Device)
+	lab.Check(usage(err))
 	t := a.compute(s, lab.Local{Workers: 1, Drain: a.run.drain}, "job", jobs)
 	if len(jobs) == 1 {
 		fmt.Fprintf(a.out, "%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)

@@ -24,11 +24,8 @@ type source struct {
 }
 
 // source reads figures or one sweep file.
-func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return source{}, err
-	}
+func (c sweepCmd) source(a *app, s *lab.Store, device string) source {
+	exe := lab.Must(os.Executable())
 	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE"), "COUPLING_RECALL=" + os.Getenv("COUPLING_RECALL"), inception.Variable + "=" + os.Getenv(inception.Variable)}}
 	for _, name := range c.Names {
 		ext := filepath.Ext(name)
@@ -36,43 +33,33 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 			continue
 		}
 		if len(c.Names) > 1 {
-			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))
+			lab.Check(usage(fmt.Errorf("%s: a sweep file stands alone", name)))
 		}
 		if c.Preset != "quick" || c.Seed != 1 {
-			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name))
+			lab.Check(usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name)))
 		}
 		if ext == ".go" {
 			p, err := sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin"))
 			if err == nil && len(p.Jobs) == 0 {
 				err = fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name)
 			}
-			if err != nil {
-				return own, usage(err)
-			}
-			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
+			lab.Check(usage(err))
+			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}
 		}
 		sweep, err := sweepfile.Read(name, figures.Decoders())
 		if errors.Is(err, lab.ErrNoExperiment) {
 			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err, filepath.Join(filepath.Dir(name), "main.go"))
 		}
-		if err != nil {
-			return own, usage(err)
-		}
+		lab.Check(usage(err))
 		own.jobs, own.halving = sweep.Jobs, sweep.Halving
-		return own, nil
+		return own
 	}
 	figs, err := figures.Select(c.Names...)
-	if err != nil {
-		return own, usage(err)
-	}
+	lab.Check(usage(err))
 	for _, f := range figs {
-		more, err := f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})
-		if err != nil {
-			return own, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		own.jobs = append(own.jobs, more...)
+		own.jobs = append(own.jobs, f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})...)
 	}
-	return own, nil
+	return own
 }
 
 // device opens the device if this machine computes. For a cluster only its kind

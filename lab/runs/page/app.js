@@ -93,16 +93,18 @@ function options(select, list, value) {
   select.value = value;
 }
 
-// axes offers the columns to plots, and picks what a sweep asks: its first value over the parameter of most values, by the next.
+// axes offers the columns to plots, and picks what a sweep asks: the value that varies most over the parameter of most values, by the
+// next one that is not a list. Among equals it is the first.
 function axes() {
-  const count = c => new Set(view.all.map(r => show(get(r, c)))).size, params = view.cols.params.map(c => [c, count(c)]).sort((a, b) => b[1] - a[1]).map(([c]) => c);
+  const count = c => new Set(view.all.map(r => show(get(r, c)))).size, byCount = cols => cols.map(c => [c, count(c)]).sort((a, b) => b[1] - a[1]).map(([c]) => c);
+  const params = byCount(view.cols.params), isList = c => view.all.some(r => show(get(r, c)).startsWith("["));
   const numeric = c => view.all.some(r => num(get(r, c)) !== undefined);
   const cols = [...view.cols.params, ...view.cols.values, ...(view.cols.seed ? ["seed"] : []), "seconds"], list = cols.map(c => [c, label(c)]);
-  const values = view.cols.values.filter(numeric);
+  const values = byCount(view.cols.values.filter(numeric));
   if (!cols.includes(state.x)) { state.x = params.find(numeric) || cols[0]; setLog("px", state.x); }
   if (!cols.includes(state.y)) { state.y = values[0] || "seconds"; setLog("py", state.y); }
   if (state.colour && !cols.includes(state.colour)) state.colour = "";
-  if (!state.touched && !state.colour) state.colour = params.find(c => c !== state.x) || "";
+  if (!state.touched && !state.colour) state.colour = params.find(c => c !== state.x && !isList(c)) || "";
   if (!cols.includes(state.pcolour)) state.pcolour = values[0] || "";
   options($("px"), list, state.x); options($("py"), list, state.y);
   options($("pc"), [["", "none"], ...list], state.colour); options($("cc"), [["", "none"], ...list], state.pcolour);
@@ -133,7 +135,7 @@ function choose(experiment) {
 
 function drawTab() {
   if (state.tab === "table") drawTable();
-  if (state.tab === "plot") points = scatter($("scatter"), view.rows.filter(r => r.state === "stored"), {x: state.x, y: state.y, xlog: $("pxlog").checked, ylog: $("pylog").checked, colour: state.colour, colourlog: spans(state.colour)});
+  if (state.tab === "plot") points = scatter($("scatter"), view.rows.filter(r => r.state === "stored"), {x: state.x, y: state.y, xlog: $("pxlog").checked, ylog: $("pylog").checked, colour: state.colour, colourlog: spans(state.colour), others: view.cols.params.filter(c => c !== state.x)});
   if (state.tab === "parallel") drawParallel();
 }
 

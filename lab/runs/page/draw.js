@@ -75,7 +75,8 @@ function legend(p, col, list, y) {
   if (!col || !list.length) return;
   let x = p.w - 24;
   p.g.textAlign = "right"; p.g.textBaseline = "middle";
-  for (const [colour, text] of [...list].reverse()) {
+  for (const [colour, long] of [...list].reverse()) {
+    const text = long.length > 24 ? long.slice(0, 23) + "…" : long;
     p.g.fillStyle = p.ink; p.g.fillText(text, x, y);
     x -= p.g.measureText(text).width + 10;
     p.g.fillStyle = colour; p.g.beginPath(); p.g.arc(x, y, 5, 0, 7); p.g.fill();
@@ -105,26 +106,16 @@ export function scatter(canvas, rows, o) {
     g.beginPath(); g.arc(X(u), Y(v), size, 0, 7); g.fill();
     points.push({x: X(u), y: Y(v), row: r});
   }
-  averages(g, points, c.of);
+  averages(g, points, c.of, r => o.others.map(col => show(get(r, col))).join("\n"));
   g.globalAlpha = 1;
   legend(p, o.colour, c.legend, 16);
   return points;
 }
 
-// averages draws, for each colour, the mean of the points at each x, and a band of a standard deviation about it.
-function averages(g, points, of) {
-  const colours = new Map();
-  for (const p of points) {
-    const colour = of(p.row), at = colours.get(colour) || colours.set(colour, new Map()).get(colour);
-    (at.get(p.x) || at.set(p.x, []).get(p.x)).push(p.y);
-  }
-  for (const [colour, at] of colours) {
-    if (at.size < 2 || at.size > 200) continue;
-    const line = [...at].sort((a, b) => a[0] - b[0]).map(([x, ys]) => {
-      const mean = ys.reduce((a, b) => a + b) / ys.length;
-      return [x, mean, Math.sqrt(ys.reduce((a, y) => a + (y - mean) ** 2, 0) / ys.length)];
-    });
-    g.fillStyle = g.strokeStyle = colour;
+// averages draws the lines, each with a band of a standard deviation about it.
+function averages(g, points, of, setting) {
+  for (const {row, line} of lines(points, setting)) {
+    g.fillStyle = g.strokeStyle = of(row);
     g.globalAlpha = .15; g.beginPath();
     line.forEach(([x, m, d]) => g.lineTo(x, m + d));
     line.reverse().forEach(([x, m, d]) => g.lineTo(x, m - d));
@@ -133,6 +124,22 @@ function averages(g, points, of) {
     line.forEach(([x, m]) => g.lineTo(x, m));
     g.stroke();
   }
+}
+
+// lines returns for each setting of the other parameters its x, with the mean and standard deviation of the points there: replicates.
+export function lines(points, setting) {
+  const settings = new Map();
+  for (const p of points) {
+    const key = setting(p.row), at = settings.get(key) || settings.set(key, new Map()).get(key);
+    (at.get(p.x) || at.set(p.x, []).get(p.x)).push(p);
+  }
+  return [...settings.values()].filter(at => at.size > 1 && at.size <= 200).map(at => ({
+    row: at.values().next().value[0].row,
+    line: [...at].sort((a, b) => a[0] - b[0]).map(([x, ps]) => {
+      const mean = ps.reduce((a, p) => a + p.y, 0) / ps.length;
+      return [x, mean, Math.sqrt(ps.reduce((a, p) => a + (p.y - mean) ** 2, 0) / Math.max(1, ps.length - 1))];
+    }),
+  }));
 }
 
 // parallel draws a line a row across the axes cols, and returns the axes.

@@ -4,7 +4,6 @@ package bias
 
 import (
 	"context"
-	"errors"
 
 	"coupling/data/synth"
 	"coupling/figures/style"
@@ -27,15 +26,9 @@ type Out struct {
 var Bias = lab.Experiment[Params, Out]{Name: "own/bias", Version: 1, Run: run}
 
 func run(ctx context.Context, c *lab.Cell, p Params) (Out, error) {
-	x, errX := synth.Normal(c.Rand("x"), p.N, 2)
-	y, errY := synth.Normal(c.Rand("y"), p.N, 2)
-	if err := errors.Join(errX, errY); err != nil {
-		return Out{}, err
-	}
-	plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, p.Eps)
-	if err != nil {
-		return Out{}, err
-	}
+	// Must ends the cell where there is an error, with that error.
+	x, y := lab.Must(synth.Normal(c.Rand("x"), p.N, 2)), lab.Must(synth.Normal(c.Rand("y"), p.N, 2))
+	plan := lab.Must(ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, p.Eps))
 	return Out{plan.Sharp()}, nil
 }
 
