@@ -37,7 +37,8 @@ func (k Kind) String() string {
 // exactWidth is the relative width up to which an enclosure counts as exact.
 const exactWidth = 1e-8
 
-// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero value promises nothing.
+// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero value promises nothing. It remembers
+// what it was computed from, for Profile: compare fields, not values with ==.
 type Guarantee struct {
 	Epsilon, Delta float64 // NaN beside an error
 	// Lower is a certified lower bound of the number asked for, for the dominating pairs; 0 if

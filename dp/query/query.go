@@ -9,8 +9,8 @@
 // A record is the data of one person: neighbours differ in one record, or as Budget.Relation says. An exchange costs as much as a
 // substitution, one record out and one in.
 //
-// Every release is first added to the session with its event. If the events so far and this one
-// exceed the budget, it is refused before any noise is drawn. So Event covers all that was
+// Every release is first added to the session with its event. If the ε of the events so far and this
+// one exceeds the budget's by more than one part in 10¹², which rounding may add, it is refused before any noise is drawn. So Event covers all that was
 // released, and adaptive questions compose. All noise is drawn on integers by package noise. The
 // session is in memory: a program that ends must keep what it has spent, and lower the next budget.
 //
