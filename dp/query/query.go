@@ -1,7 +1,7 @@
 // Package query releases counts, histograms, sums and maxima of records with differential privacy,
 // and accounts for their cost.
 //
-//	s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: 1e-6}, Source: noise.Crypto()}
+//	s, err := query.Open("ages.ledger", dp.Budget{Epsilon: 1, Delta: 1e-6}, noise.Crypto())
 //	counts, err := s.Histogram(ctx, ages, []string{"young", "old"}, query.Noise{Scale: 4}) // noise on integers, exact, ε = 1/4
 //	total, err := s.Sum(ctx, incomes, 0, 100, 1, query.Noise{Scale: 1000})                 // each income is cut to [0, 100]: ε = 100/1000
 //	g, err := s.Spent(ctx)                                                                 // of all that was released
@@ -10,9 +10,11 @@
 // substitution, one record out and one in.
 //
 // Every release is first added to the session with its event. If the ε of the events so far and this
-// one exceeds the budget's by more than one part in 10¹², which rounding may add, it is refused before any noise is drawn. So Event covers all that was
-// released, and adaptive questions compose. All noise is drawn on integers by package noise. The
-// session is in memory: a program that ends must keep what it has spent, and lower the next budget.
+// one exceeds the budget's by more than one part in 10¹², which rounding may add, it is refused
+// before any noise is drawn. So Event covers all that was released, and adaptive questions compose.
+// All noise is drawn on integers by package noise. A session that [Open] returns has a ledger: a
+// release is on the disk before its noise is drawn, and the next program goes on with what is left
+// of the budget. A Session{} is in memory alone.
 //
 // The running time depends on the number of records.
 package query
@@ -20,6 +22,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -27,6 +30,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/internal/check"
 	"coupling/dp/noise"
+	"coupling/lab/durable"
 )
 
 const in, inBudget = check.In("query"), check.In("query: Session.Budget")
@@ -38,6 +42,57 @@ type Session struct {
 	Budget dp.Budget    // with the relation Substitution only if the number of records is public
 	Source noise.Source // noise.Crypto() for real data
 	spent  dp.Compose
+	ledger *durable.Log // nil if the session is in memory alone
+}
+
+// Open continues the session whose releases are in the ledger at path, or begins it. Every data set
+// needs a ledger of its own, to be kept for as long as the data are asked; the budget may differ from
+// that of an earlier session, whose releases it counts. The error wraps [durable.ErrLocked] while
+// another session has the ledger open. Close it at the end.
+func Open(path string, budget dp.Budget, source noise.Source) (*Session, error) {
+	ledger, lines, err := durable.OpenLog(path, "releases of coupling/dp/query, 1")
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Budget: budget, Source: source, ledger: ledger}
+	for i, line := range lines {
+		var r released
+		_ = json.Unmarshal([]byte(line), &r)
+		e, err := r.event(budget.Relation.Group)
+		if again, _ := json.Marshal(r); err != nil || string(again) != line {
+			return nil, check.All(bad("%s: line %d is %q: must be a release as a session writes it", path, i+2, line), ledger.Close())
+		}
+		s.spent = append(s.spent, e)
+	}
+	return s, nil
+}
+
+// Close closes the ledger, if there is one.
+func (s *Session) Close() error {
+	if s.ledger == nil {
+		return nil
+	}
+	return s.ledger.Close()
+}
+
+// released is a release as it is in the ledger: what has an ε and a δ of its own, or noise on
+// integers of which a record moves one by at most Step.
+type released struct {
+	Noise          Noise   `json:",omitzero"`
+	Values         int     `json:",omitzero"`
+	Step           int     `json:",omitzero"`
+	Epsilon, Delta float64 `json:",omitzero"`
+}
+
+// event is what the release costs, for groups of that size.
+func (r released) event(group int) (dp.Event, error) {
+	switch {
+	case r.Epsilon == 0:
+		return r.Noise.event(r.Values, r.Step, group)
+	case r.Delta == 0:
+		return dp.Pure{Epsilon: r.Epsilon}, nil
+	}
+	return dp.Approximate{Epsilon: r.Epsilon, Delta: r.Delta}, nil
 }
 
 // Noise is added to integers: discrete Laplace noise P(k) ∝ e^(−|k|/Scale), or discrete Gaussian
@@ -93,12 +148,16 @@ func (s *Session) cost(ctx context.Context, by dp.Accountant, e dp.Event) (dp.Gu
 	return dp.EpsilonBy(ctx, cmp.Or(s.Budget.Accountant, by), e, s.Budget.Relation.OfRecords(), s.Budget.Delta)
 }
 
-// spend adds an event to the session, if it is within the budget.
-func (s *Session) spend(ctx context.Context, e dp.Event) error {
+// spend adds a release to the session and its ledger, if it is within the budget.
+func (s *Session) spend(ctx context.Context, r released) error {
 	if s.Source == nil {
 		return bad("Session.Source = nil: must be a source of random bits, such as noise.Crypto()")
 	}
 	if err := check.All(inBudget.Epsilon(s.Budget.Epsilon), inBudget.Delta(s.Budget.Delta)); err != nil {
+		return err
+	}
+	e, err := r.event(s.Budget.Relation.Group)
+	if err != nil {
 		return err
 	}
 	next := append(slices.Clone(s.spent), e)
@@ -111,6 +170,15 @@ func (s *Session) spend(ctx context.Context, e dp.Event) error {
 	}
 	if !(g.Epsilon <= s.Budget.Epsilon*(1+1e-12)) {
 		return &OverBudgetError{Event: e, Needs: g, Budget: s.Budget}
+	}
+	if s.ledger != nil {
+		line, err := json.Marshal(r)
+		if err == nil {
+			err = s.ledger.Append(string(line))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	s.spent = next
 	return nil
@@ -161,11 +229,7 @@ func (s *Session) Histogram(ctx context.Context, of, keys []string, n Noise) ([]
 
 // release adds noise to integers where one record moves one of them by at most step.
 func (s *Session) release(ctx context.Context, values []float64, step int, n Noise) ([]int, error) {
-	e, err := n.event(len(values), step, s.Budget.Relation.Group)
-	if err == nil {
-		err = s.spend(ctx, e)
-	}
-	if err != nil {
+	if err := s.spend(ctx, released{Noise: n, Values: len(values), Step: step}); err != nil {
 		return nil, err
 	}
 	noisy, err := n.add(s.Source, values)
@@ -240,7 +304,7 @@ func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta flo
 	for _, k := range of {
 		counts[k]++
 	}
-	if err := s.spend(ctx, dp.Approximate{Epsilon: 1 / scale * (1 + 1e-15), Delta: delta}); err != nil {
+	if err := s.spend(ctx, released{Epsilon: 1 / scale * (1 + 1e-15), Delta: delta}); err != nil {
 		return nil, err
 	}
 	least := 1 + threshold(scale, delta)
@@ -286,7 +350,7 @@ func (s *Session) Argmax(ctx context.Context, scores []int, scale float64, monot
 	if monotone {
 		eps = 1 / scale
 	}
-	if err := s.spend(ctx, dp.Pure{Epsilon: eps * (1 + 1e-15)}); err != nil {
+	if err := s.spend(ctx, released{Epsilon: eps * (1 + 1e-15)}); err != nil {
 		return 0, err
 	}
 	left := make([]int, len(scores))

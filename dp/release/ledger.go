@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,8 +25,7 @@ var ErrBusy = durable.ErrLocked
 // lists every release, at whatever point the process is killed. A listed release may be repeated at
 // no cost if it has the same mark; with another mark it would be another release, and is refused.
 type Ledger struct {
-	lock  *durable.Lock // of the file PATH.lock
-	file  *os.File
+	log   *durable.Log
 	marks [][32]byte
 }
 
@@ -41,49 +37,22 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	if strings.Contains(of, "\n") {
 		return nil, bad("of = %q: must be one line", of)
 	}
-	lock, err := durable.TryLock(path + ".lock")
+	log, lines, err := durable.OpenLog(path, of)
+	if other := new(durable.OtherLogError); errors.As(err, &other) {
+		return nil, fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(other.Head, of), ErrLedger)
+	}
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, check.All(err, lock.Close())
-	}
-	l := &Ledger{lock: lock, file: file}
-	if err := l.read(path, of); err != nil {
-		return nil, check.All(err, l.Close())
-	}
-	return l, nil
-}
-
-// read reads the marks. An incomplete first line is completed; an incomplete last one is dropped: its release had not been made.
-func (l *Ledger) read(path, of string) error {
-	content, err := io.ReadAll(l.file)
-	if err != nil {
-		return err
-	}
-	head, rest, whole := strings.Cut(string(content), "\n")
-	switch {
-	case !whole && strings.HasPrefix(of, head):
-		err := l.append(of[len(head):] + "\n")
-		durable.SyncFolder(filepath.Dir(path)) // so that the file's name survives too
-		return err
-	case !whole || head != of:
-		return fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(head, of), ErrLedger)
-	}
-	at := len(head) + 1
-	for line := range strings.SplitAfterSeq(rest, "\n") {
-		if !strings.HasSuffix(line, "\n") {
-			break
-		}
-		mark, ok := markOf(line, len(l.marks))
+	l := &Ledger{log: log}
+	for k, line := range lines {
+		mark, ok := markOf(line, k)
 		if !ok {
-			return fmt.Errorf("%s: line %d is %q: %w", path, len(l.marks)+2, line, ErrLedger)
+			return nil, check.All(fmt.Errorf("%s: line %d is %q: %w", path, k+2, line, ErrLedger), log.Close())
 		}
 		l.marks = append(l.marks, mark)
-		at += len(line)
 	}
-	return l.file.Truncate(int64(at))
+	return l, nil
 }
 
 // differences names the members of two JSON objects that differ.
@@ -101,21 +70,13 @@ func differences(a, b string) string {
 	return strings.Join(names, ", ")
 }
 
-// append writes to the end of the file and waits until it is on the disk.
-func (l *Ledger) append(text string) error {
-	if _, err := l.file.WriteString(text); err != nil {
-		return err
-	}
-	return l.file.Sync()
-}
-
-func stepLine(k int, mark [32]byte) string { return fmt.Sprintf("step %d %x\n", k, mark) }
+func stepLine(k int, mark [32]byte) string { return fmt.Sprintf("step %d %x", k, mark) }
 
 // markOf reads the line of step k.
 func markOf(line string, k int) (mark [32]byte, ok bool) {
 	var step int
 	var b []byte
-	if _, err := fmt.Sscanf(line, "step %d %x\n", &step, &b); err != nil || len(b) != len(mark) {
+	if _, err := fmt.Sscanf(line, "step %d %x", &step, &b); err != nil || len(b) != len(mark) {
 		return mark, false
 	}
 	mark = [32]byte(b)
@@ -151,7 +112,7 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 	if k > len(l.marks) {
 		return fmt.Errorf("release: step %d after %d steps in the ledger: %w", k, len(l.marks), ErrLedger)
 	}
-	if err := l.append(stepLine(k, mark)); err != nil {
+	if err := l.log.Append(stepLine(k, mark)); err != nil {
 		return err
 	}
 	l.marks = append(l.marks, mark)
@@ -159,4 +120,4 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 }
 
 // Close closes the file and unlocks it.
-func (l *Ledger) Close() error { return check.All(l.file.Close(), l.lock.Close()) }
+func (l *Ledger) Close() error { return l.log.Close() }

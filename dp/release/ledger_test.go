@@ -12,7 +12,7 @@ import (
 func TestLedgerCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	mark := [][32]byte{{1}, {2}, {3}}
-	whole := "run\n" + stepLine(0, mark[0]) + stepLine(1, mark[1])
+	whole := "run\n" + written(0, mark[0]) + written(1, mark[1])
 	for cut := range len(whole) {
 		if err := os.WriteFile(path, []byte(whole[:cut]), 0o666); err != nil {
 			t.Fatal(err)
@@ -21,7 +21,7 @@ func TestLedgerCutShort(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		want := max(0, (cut-len("run\n"))/len(stepLine(0, mark[0])))
+		want := max(0, (cut-len("run\n"))/len(written(0, mark[0])))
 		if l.Steps() != want {
 			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
 		}
@@ -32,7 +32,7 @@ func TestLedgerCutShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, _ := os.ReadFile(path)
-		if !strings.HasSuffix(string(b), "\n"+stepLine(want, mark[want])) {
+		if !strings.HasSuffix(string(b), "\n"+written(want, mark[want])) {
 			t.Errorf("cut at %d: %q", cut, b)
 		}
 	}
@@ -40,7 +40,7 @@ func TestLedgerCutShort(t *testing.T) {
 
 // Whatever is in the file, a ledger is refused or counts the steps that stand in it in order, and goes on from there.
 func FuzzLedger(f *testing.F) {
-	zero, two := stepLine(0, [32]byte{}), stepLine(2, [32]byte{7})
+	zero, two := written(0, [32]byte{}), written(2, [32]byte{7})
 	for _, seed := range []string{"", "run", "run\n", "run\n" + zero, "run\n" + zero + two, "run\n" + zero + "st", "walk\n" + zero, "run\nstep 0\n", "run\n" + strings.ToUpper(zero), "run\r\n"} {
 		f.Add([]byte(seed))
 	}
@@ -111,3 +111,6 @@ func TestCanResume(t *testing.T) {
 		}
 	}
 }
+
+// written is the line of a step as it is in the file.
+func written(k int, mark [32]byte) string { return stepLine(k, mark) + "\n" }

@@ -1,5 +1,5 @@
-// Package durable writes files that survive crashes: it replaces a file whole or not at all, and
-// locks files against other processes.
+// Package durable writes files that survive crashes: it replaces a file whole or not at all, appends
+// lines that are on the disk before it returns, and locks files against other processes.
 package durable
 
 import (
@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gofrs/flock"
 )
@@ -149,3 +150,69 @@ func (l *Lock) isNamed() bool {
 	at, err := os.Lstat(l.Path())
 	return err == nil && os.SameFile(own, at)
 }
+
+// A Log is a file of lines to which one process at a time appends. A killed process leaves every line
+// whose Append has returned, and at most a part of the next.
+type Log struct {
+	lock   *Lock // of the file PATH.lock
+	file   *os.File
+	broken error // of an Append that may have left a part of a line
+}
+
+// OtherLogError reports a log that begins with another line than was asked for. The file is left as it is.
+type OtherLogError struct{ Path, Head string }
+
+// Error names the file and its first line.
+func (e *OtherLogError) Error() string {
+	return fmt.Sprintf("%s begins with %.40q: it is another log", e.Path, e.Head)
+}
+
+// OpenLog opens or creates the log at path, which only its owner may read, and locks it until Close. It returns the lines after the first,
+// which must be head. A part of a line at the end is cut off. The error wraps ErrLocked if the log is open elsewhere.
+func OpenLog(path, head string) (l *Log, lines []string, err error) {
+	lock, err := TryLock(path + ".lock")
+	if err != nil {
+		return nil, nil, err
+	}
+	l = &Log{lock: lock}
+	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	if lines, err = l.read(head); err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	return l, lines, nil
+}
+
+func (l *Log) read(head string) (lines []string, err error) {
+	content, err := io.ReadAll(l.file)
+	if err != nil {
+		return nil, err
+	}
+	first, rest, whole := strings.Cut(string(content), "\n")
+	if !whole && strings.HasPrefix(head, first) {
+		err := l.Append(head[len(first):])
+		SyncFolder(filepath.Dir(l.file.Name())) // so that the file's name survives too
+		return nil, err
+	}
+	if !whole || first != head {
+		return nil, &OtherLogError{l.file.Name(), first}
+	}
+	last := strings.LastIndexByte(rest, '\n') + 1
+	for line := range strings.Lines(rest[:last]) {
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	return lines, l.file.Truncate(int64(len(head) + 1 + last))
+}
+
+// Append writes a line and returns once it is on the disk. After an error the log takes no more lines: open it again.
+func (l *Log) Append(line string) error {
+	if l.broken == nil {
+		_, err := l.file.WriteString(line + "\n")
+		l.broken = errors.Join(err, l.file.Sync())
+	}
+	return l.broken
+}
+
+// Close closes and unlocks the log.
+func (l *Log) Close() error { return errors.Join(l.file.Close(), l.lock.Close()) }

@@ -1,0 +1,110 @@
+package query
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coupling/dp"
+	"coupling/dp/noise"
+	"coupling/lab/durable"
+)
+
+// A session that is opened again has spent what the one before has, whatever noise failed to come, and goes on from there.
+func TestLedger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ages.ledger")
+	open := func(eps float64) *Session {
+		s, err := Open(path, dp.Budget{Epsilon: eps, Delta: 1e-6}, noise.Seeded(rand.New(rand.NewPCG(1, 2))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	spent := func(s *Session) string {
+		g, err := s.Spent(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.String()
+	}
+	s := open(1)
+	_, err := s.Histogram(t.Context(), []string{"a", "b", "a"}, []string{"a", "b"}, Noise{Scale: 5})
+	if err == nil {
+		_, err = s.UnknownKeys(t.Context(), []string{"a", "a"}, 10, 1e-7)
+	}
+	if err == nil {
+		_, err = s.Sum(t.Context(), []float64{3}, 0, 5, 1, Noise{Sigma: 40})
+	}
+	if err == nil {
+		_, err = s.Argmax(t.Context(), []int{3, 1}, 10, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Source = broken{}
+	if _, err := s.Count(t.Context(), 3, Noise{Scale: 20}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatalf("a count without random bits: %v", err)
+	}
+	if _, err := Open(path, s.Budget, noise.Crypto()); !errors.Is(err, durable.ErrLocked) {
+		t.Errorf("a second session on one ledger: %v", err)
+	}
+	want, event := spent(s), s.Event().String()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = open(1)
+	if got := spent(s); got != want || s.Event().String() != event {
+		t.Errorf("opened again, %v is %s; it was %v, %s", s.Event(), got, event, want)
+	}
+	var over *OverBudgetError
+	if _, err := s.Count(t.Context(), 3, Noise{Scale: 2}); !errors.As(err, &over) {
+		t.Errorf("a count beyond the budget of both sessions: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	write := func(s string) {
+		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(string(whole) + lines[1][:9]) // killed while it wrote
+	s = open(1)
+	if got := spent(s); got != want {
+		t.Errorf("with a part of a line: %s, and it was %s", got, want)
+	}
+	if _, err := s.Count(t.Context(), 3, Noise{Scale: 20}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := os.ReadFile(path); string(now) != string(whole)+lines[len(lines)-2] {
+		t.Errorf("after a part of a line and a count the ledger is\n%s", now)
+	}
+	for _, bad := range []string{"something else\n", strings.Replace(string(whole), `"Step":5`, `"Steps":5`, 1), lines[0] + "{}\n" + lines[1]} {
+		write(bad)
+		if _, err := Open(path, s.Budget, noise.Crypto()); err == nil {
+			t.Errorf("a ledger was taken: %q", bad)
+		}
+		if now, _ := os.ReadFile(path); string(now) != bad {
+			t.Errorf("%q became %q", bad, now)
+		}
+	}
+}
+
+// broken has no random bits.
+type broken struct{}
+
+func (broken) Uint64() (uint64, error) { return 0, io.ErrUnexpectedEOF }
