@@ -80,7 +80,7 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	write(string(whole) + lines[1][:9]) // killed while it wrote
-	s = open(1)
+	s = open(2)
 	if got := spent(s); got != want {
 		t.Errorf("with a part of a line: %s, and it was %s", got, want)
 	}
