@@ -117,7 +117,7 @@ func (p *projections) share() {
 func (p *projections) stage(eps, tol float64) error {
 	for _, r := range p.runs {
 		r.s.eps = eps // and keeps the potentials, whose weighted sum must stay 0
-		r.s.choosePass(tol)
+		r.s.startStage(tol)
 	}
 	best := stagnation{monotone: true}
 	for {

@@ -1,10 +1,6 @@
 package ot
 
-import (
-	"math"
-
-	"coupling/ot/cost"
-)
+import "math"
 
 // storedKernel holds the rows of T at some β⁰, up to a factor each: K_ij = exp((β⁰ⱼ−cᵢⱼ−refᵢ)/ε). At a β near it,
 // T = Diag(u) K Diag(v), v = exp((β−β⁰)/ε), so that a pass is products without exponentials (the absorption of
@@ -21,7 +17,8 @@ type storedKernel struct {
 	single bool        // K is held in data32, its rows scaled to sum to 1, else in data
 	data   [][]float64 // the rows of each span
 	data32 [][]float32
-	uses   int // evaluations since it was stored
+	uses   int     // evaluations since it was stored
+	mid    float64 // the shift of v at the β that the kernel was chosen for
 }
 
 const (
@@ -39,21 +36,6 @@ const (
 	singleColumn = 1e-25
 )
 
-// mayStore reports whether K fits into memory and makes passes faster.
-func (s *semidual) mayStore() bool {
-	if s.store {
-		return true
-	}
-	most := storedCached
-	switch frugal := isFrugal(s.g); {
-	case !frugal && (s.single || !isQuick(s.g)):
-		most = cost.MaxHeld
-	case s.single:
-		most = cost.MaxStored
-	}
-	return s.n <= most/s.m
-}
-
 // drift returns the middle of the moves β−β⁰ and their spread; potentials are defined up to a shift.
 func drift(beta, base []float64) (mid, spread float64) {
 	// Maxima ignore NaN, which is the move −Inf − −Inf where the weight is 0.
@@ -69,30 +51,18 @@ func (s *semidual) scalings(dst, beta, base []float64, mid float64) {
 	}
 }
 
-// useKernel reports whether K is valid at beta, and the shift of v. Where a list of the entries
-// that are not negligible is possible, it replaces K once steps are short.
-func (s *semidual) useKernel(beta []float64, relax float64) (mid float64, ok bool) {
-	k := s.kernel
-	if k == nil || k.eps != s.eps || s.newton {
-		return 0, false
-	}
-	if s.sparse && relax == 1 && s.sparseRefusedAt != s.eps && k.uses >= 3 {
-		return 0, false
+// usable reports whether K is valid at beta.
+func (k *storedKernel) usable(beta []float64, eps float64) bool {
+	if k == nil || k.eps != eps {
+		return false
 	}
 	most := storedDrift
 	if k.single {
 		most = storedDrift32
 	}
 	mid, spread := drift(beta, k.base)
-	return mid, spread <= float64(most)*s.eps
-}
-
-// invalidate drops the list and the kernel of earlier evaluations.
-func (s *semidual) invalidate() {
-	s.act = nil
-	if s.kernel != nil {
-		s.kernel.eps = 0
-	}
+	k.mid = mid
+	return spread <= float64(most)*eps
 }
 
 // newKernel returns the kernel to store into, at beta.
@@ -180,12 +150,12 @@ func (k *storedKernel) add(col []float64, span, l int, w []float64) {
 	kern.GemvT(col, k.data[span][l*m:(l+len(w))*m], m, w)
 }
 
-// evalKernel is eval by products with K, four rows at a time, which stay in cache from the sums to
-// the columns.
-func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
-	kernel := s.kernel
+func (*storedKernel) certifies() bool { return false }
+
+// eval makes products with K, four rows at a time, which stay in cache from the sums to the columns.
+func (kernel *storedKernel) eval(s *semidual, beta []float64) float64 {
 	kernel.uses++
-	s.full = false
+	mid := kernel.mid
 	s.scalings(s.h, beta, kernel.base, mid)
 	s.columns(func(_ *worker, k int, r span, part []float64) {
 		var four [4]float64
@@ -198,7 +168,7 @@ func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 					s.alpha[i], w[l] = math.Inf(-1), 0
 					continue
 				}
-				w[l] = s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum), relax) / sum
+				w[l] = s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum)) / sum
 			}
 			kernel.add(part, k, lo-r.Lo, w)
 		}

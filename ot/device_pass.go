@@ -21,6 +21,7 @@ type devicePasses struct {
 	moved      float64
 	last       float64   // the error of the last evaluation,
 	lastEps    float64   // and its ε
+	double     bool      // it was in float64
 	noiseScale float64   // observed over worst-case rounding error of float32, at most 1
 	lastCols32 []float64 // the column sums of a float32 pass that was not exact enough,
 	errBound32 float64   // and a bound on their error; 0 where there was no such pass
@@ -59,7 +60,7 @@ const (
 
 // onDevice reports whether the next evaluation runs on the device.
 func (s *semidual) onDevice() bool {
-	return s.dev != nil && s.dev.failed == nil && s.pass != exactPass && !s.newton && s.g == Geometry(s.dev.o)
+	return s.dev != nil && s.dev.failed == nil && s.arithmetic != byDifferences && !s.newton && s.g == Geometry(s.dev.o)
 }
 
 // deviceFailure is the error of the device, which ends a solve.
@@ -73,17 +74,18 @@ func (s *semidual) deviceFailure() error {
 // rowRule takes row i's soft maximum, ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε), sets αᵢ, and returns it in units of ε with the row's mass.
 type rowRule func(i int, lse float64) (u, mass float64)
 
-// evalDevice is eval on the device, in float32 as long as the error is above its rounding.
-func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
+func (d *devicePasses) certifies() bool { return d.double }
+
+// eval is in float32 as long as the error is above its rounding.
+func (d *devicePasses) eval(s *semidual, beta []float64) float64 {
 	rule := func(i int, lse float64) (float64, float64) {
-		mass := s.setAlpha(0, i, lse, relax)
+		mass := s.setAlpha(0, i, lse)
 		return s.alpha[i] / s.eps, mass
 	}
 	var before []float64
-	if relax != 1 { // a second pass must step from the same point as the first
+	if s.relax != 1 { // a second pass must step from the same point as the first
 		before = slices.Clone(s.alpha)
 	}
-	d := s.dev
 	for double := d.needFloat64(s, beta); ; double = true {
 		clear(s.rowL1)
 		noise := d.pass(s, double, beta, rule)
@@ -94,7 +96,7 @@ func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 			s.col[j] = 0
 		}
 		err := s.rowError() + kern.L1Diff(s.col, s.b)
-		if s.full = double; double || err >= noiseMargin*noise {
+		if d.double = double; double || err >= noiseMargin*noise {
 			d.calibrate(s)
 			d.last, d.lastEps = err, s.eps
 			return err

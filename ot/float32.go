@@ -2,6 +2,8 @@ package ot
 
 import (
 	"math"
+
+	"coupling/ot/cost"
 )
 
 // Clouds of points too large for a stored kernel make their first passes in float32, with twice the
@@ -11,53 +13,62 @@ import (
 // error of a float64 pass over all the costs.
 
 const (
-	// singleSafe bounds the sums that singlePass accepts: entries of a row under 1e-38 become 0,
+	// singleSafe bounds the sums that float32Pass accepts: entries of a row under 1e-38 become 0,
 	// which is negligible as long as they are under 1e-34 of the sum.
 	singleSafe = 1e4
 	// singleScale bounds ε and the costs, so that both and their quotients are normal float32.
 	singleScale = 1e15
-	// singleWorth is the largest rounding error of float32, as an L1 error, with which singlePass
+	// singleWorth is the largest rounding error of float32, as an L1 error, with which float32Pass
 	// is worth using.
 	singleWorth = stageTol
 )
 
-// singleFits reports whether the costs can be computed in float32 and that helps at s.eps.
-func (s *semidual) singleFits() bool {
-	g := s.narrow
-	if g == nil {
+// float32Pass makes exponentials in float32 and their sums in float64.
+type float32Pass struct {
+	costs *cost.Rounded
+	h     []float32 // m, scratch: (β−middle)/ε
+	hMax  float64   // max |h|
+}
+
+func (*float32Pass) certifies() bool { return false }
+
+// float32Fits reports whether the costs can be computed in float32 and that helps at s.eps.
+func (s *semidual) float32Fits() bool {
+	if s.narrow == nil {
 		return false
 	}
-	s.hMax = max(math.Abs(s.cost.max), math.Abs(s.cost.min)) / s.eps // until there is a better guess
-	size := max(g.Reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
-	return s.eps > 1/singleScale && s.eps < singleScale && size < singleScale && 20*s.singleNoise() < singleWorth
+	s.narrow.hMax = max(math.Abs(s.cost.max), math.Abs(s.cost.min)) / s.eps // until there is a better guess
+	return s.eps > 1/singleScale && s.eps < singleScale && s.narrow.size(s) < singleScale && 20*s.narrow.noise(s) < singleWorth
 }
 
-// singleNoise is noise for singlePass: the arguments β/ε − c/ε have the rounding of both terms,
+// size is a bound on the terms of a cost.
+func (p *float32Pass) size(s *semidual) float64 {
+	return max(p.costs.Reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
+}
+
+// noise is semidual.noise for float32: the arguments β/ε − c/ε have the rounding of both terms,
 // 2⁻²⁴ of each.
-func (s *semidual) singleNoise() float64 {
-	size := max(s.narrow.Reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
-	return 0x1p-23 * (8 + size/s.eps + s.hMax)
+func (p *float32Pass) noise(s *semidual) float64 {
+	return 0x1p-23 * (8 + p.size(s)/s.eps + p.hMax)
 }
 
-// prepareSingle rounds β/ε, less its middle, to float32.
-func (s *semidual) prepareSingle(beta []float64) (mid float64) {
+// prepare rounds β/ε, less its middle, to float32.
+func (p *float32Pass) prepare(s *semidual, beta []float64) (mid float64) {
 	s.prepare(beta)
-	if s.h32 == nil {
-		s.h32 = make([]float32, s.m)
+	if p.h == nil {
+		p.h = make([]float32, s.m)
 	}
 	lo, hi := s.span(s.h)
 	mid = lo + (hi-lo)/2
-	s.hMax = hi - mid
+	p.hMax = hi - mid
 	for j, v := range s.h {
-		s.h32[j] = float32(v - mid)
+		p.h[j] = float32(v - mid)
 	}
 	return mid
 }
 
-// evalSingle is evalFull with exponentials in float32 and their sums in float64.
-func (s *semidual) evalSingle(beta []float64, relax float64) float64 {
-	s.full = false
-	mid := s.prepareSingle(beta)
+func (p *float32Pass) eval(s *semidual, beta []float64) float64 {
+	mid := p.prepare(s, beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
 		if w.exp32 == nil {
 			w.exp32 = make([]float32, s.m)
@@ -67,24 +78,23 @@ func (s *semidual) evalSingle(beta []float64, relax float64) float64 {
 				s.alpha[i] = math.Inf(-1)
 				continue
 			}
-			sum, shift := s.singleRow(w.exp32, i, mid)
-			mass := s.setAlpha(k, i, s.eps*(shift+mid+math.Log(sum)), relax)
+			sum, shift := p.row(s, w.exp32, i, mid)
+			mass := s.setAlpha(k, i, s.eps*(shift+mid+math.Log(sum)))
 			mixed.Axpy(part, mass/sum, w.exp32)
 		}
 	})
 	return s.rowError() + s.reduce(nil)
 }
 
-// singleRow writes row i of T up to a factor and returns its sum and the shift of its arguments.
-func (s *semidual) singleRow(dst []float32, i int, mid float64) (sum, shift float64) {
+// row writes row i of T up to a factor and returns its sum and the shift of its arguments.
+func (p *float32Pass) row(s *semidual, dst []float32, i int, mid float64) (sum, shift float64) {
 	inv, at := float32(1/s.eps), float32(s.shift[i]-mid)
 	var total float32
-	g := s.narrow
 	if at == at {
-		total = g.ExpRow(dst, i, s.h32, inv, at)
+		total = p.costs.ExpRow(dst, i, p.h, inv, at)
 	}
 	if !(total > 1/singleSafe && total < singleSafe) {
-		at, total = g.ExpRowTop(dst, i, s.h32, inv)
+		at, total = p.costs.ExpRowTop(dst, i, p.h, inv)
 	}
 	sum, shift = float64(total), float64(at)
 	s.shift[i] = mid + shift + math.Log(sum)

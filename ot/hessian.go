@@ -32,19 +32,20 @@ func newHessian(n, m int) *hessian {
 	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
 }
 
-// assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the active list.
+// assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the list.
 func (h *hessian) assemble(s *semidual, cut float64) {
 	h.ptr, h.idx, h.val = append(h.ptr[:0], 0), h.idx[:0], h.val[:0]
 	h.logFraction = h.logFraction[:0]
 	clear(h.col)
+	list := s.list()
 	for k, r := range s.sw.Spans {
-		sp := &s.act.spans[k]
+		sp := &list.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
 			u := sp.u[i-r.Lo]
 			var sum float64
 			for l := sp.ptr[i-r.Lo]; l < sp.ptr[i-r.Lo+1]; l++ {
 				j := sp.idx[l]
-				t := u * sp.val[l] * s.act.v[j]
+				t := u * sp.val[l] * list.v[j]
 				if t >= cut*s.a[i] || t >= cut*s.b[j] {
 					h.idx, h.val = append(h.idx, j), append(h.val, t)
 					h.col[j] += t

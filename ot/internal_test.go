@@ -15,6 +15,18 @@ import (
 	"coupling/ot/internal/rows"
 )
 
+// evalAll evaluates over all pairs at β, and stores the kernel if store.
+func (s *semidual) evalAll(beta []float64, store bool) float64 {
+	var p allPairs
+	if store {
+		p.kernel = s.newKernel(beta)
+	}
+	s.relax = 1
+	err := p.eval(s, beta)
+	s.record(&p, beta)
+	return err
+}
+
 func testProblem(rng *rand.Rand, n, m int) Problem {
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(i, j int, _ float64) float64 {
@@ -53,20 +65,20 @@ func TestRowPassesAgree(t *testing.T) {
 			from[j] = 3 - 80*beta[j]
 		}
 		for _, way := range []struct {
-			pass  rowPass
-			store bool
-		}{{exactPass, false}, {fusedPass, false}, {exactPass, true}, {fusedPass, true}} {
+			arithmetic arithmetic
+			store      bool
+		}{{byDifferences, false}, {byQuotients, false}, {byDifferences, true}, {byQuotients, true}} {
 			in, err := p.check(1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := newSemidual(in, 1)
-			s.eps, s.tol, s.pass = eps, 1e-9, way.pass
+			s.eps, s.tol, s.arithmetic = eps, 1e-9, way.arithmetic
 			// The second evaluation uses the first's sums, or its kernel from some way off.
-			s.evalFull(from, 1, way.store)
+			s.evalAll(from, way.store)
 			s.eval(beta, 1)
-			if s.full == way.store {
-				t.Fatalf("%+v: full = %v", way, s.full)
+			if s.certified() == way.store {
+				t.Fatalf("%+v: certified = %v", way, s.certified())
 			}
 			if want == nil {
 				want = s
@@ -106,20 +118,20 @@ func TestSingleKernel(t *testing.T) {
 		}
 		s := newSemidual(in, 1)
 		s.eps, s.tol = eps, 1e-6
-		s.choosePass(1e-6)
+		s.startStage(1e-6)
 		from := s.start(nil)
 		beta := append([]float64(nil), from...)
 		for j := range beta {
 			beta[j] += eps * (storedDrift32/2 - 0.1) * (2*rng.Float64() - 1)
 		}
-		s.evalFull(from, 1, true)
+		s.evalAll(from, true)
 		got := s.eval(beta, 1)
-		if s.full || !s.kernel.single {
-			t.Fatalf("ε = %g: full %v, single %v", eps, s.full, s.kernel.single)
+		if s.certified() || !s.kernel.single {
+			t.Fatalf("ε = %g: certified %v, single %v", eps, s.certified(), s.kernel.single)
 		}
 		alpha, col := append([]float64(nil), s.alpha...), append([]float64(nil), s.col...)
 		s.invalidate()
-		want := s.evalFull(beta, 1, false)
+		want := s.evalAll(beta, false)
 		var off float64
 		for j := range col {
 			off += math.Abs(col[j] - s.col[j])
@@ -136,7 +148,7 @@ func TestSingleKernel(t *testing.T) {
 		far[3] -= 80 * eps
 		s.eval(far, 1)
 		s.eval(far, 1)
-		if !s.full {
+		if !s.certified() {
 			t.Errorf("ε = %g: a kernel is used that has none of column 3, whose sum is %g", eps, s.col[3])
 		}
 	}
@@ -174,7 +186,7 @@ func TestActiveList(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSemidual(in, 1)
-	s.eps, s.tol, s.sparse = 1e-4, 1e-9, true
+	s.eps, s.tol, s.lists = 1e-4, 1e-9, true
 	beta := s.start(nil)
 	s.eval(beta, 1)
 	if s.act == nil {
@@ -189,8 +201,8 @@ func TestActiveList(t *testing.T) {
 	}
 	got := s.eval(moved, 1)
 	col := append([]float64(nil), s.col...)
-	s.act, s.sparse = nil, false
-	want := s.evalFull(moved, 1, false)
+	s.act, s.lists = nil, false
+	want := s.evalAll(moved, false)
 	if math.Abs(got-want) > 1e-11 {
 		t.Errorf("L1 error %g by the list, %g in full", got, want)
 	}
@@ -200,7 +212,7 @@ func TestActiveList(t *testing.T) {
 			t.Errorf("column %d: %g by the list, %g in full", j, col[j], s.col[j])
 		}
 	}
-	s.sparse = true
+	s.lists = true
 	s.eval(beta, 1)
 	moved[3] += 100 * s.eps
 	if s.act.usable(moved, s.eps) || s.act.usable(beta, 2*s.eps) {

@@ -49,21 +49,13 @@ func (s *semidual) noise() float64 {
 	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
 }
 
-// passNoise is noise for the pass in use.
-func (s *semidual) passNoise() float64 {
-	if s.pass == singlePass {
-		return s.singleNoise()
-	}
-	return s.noise()
-}
-
-// fusedSafe bounds the sums that fusedPass accepts: outside it, entries that are not negligible may
+// fusedSafe bounds the sums that byQuotients accepts: outside it, entries that are not negligible may
 // have been cut off.
 const fusedSafe = 1e100
 
-// prepare sets up the pass for β at s.eps.
+// prepare sets up rows for β at s.eps.
 func (s *semidual) prepare(beta []float64) {
-	if s.pass == exactPass {
+	if s.arithmetic == byDifferences {
 		return
 	}
 	if s.shiftEps != s.eps {
@@ -84,7 +76,7 @@ type targets struct {
 // row writes dst[j] = exp((βⱼ−cᵢⱼ−ref)/ε), which is row i of T up to a factor, and returns its sum and ref.
 func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref float64) {
 	inv, buf := 1/s.eps, w.cost[:len(dst)]
-	if s.pass == exactPass {
+	if s.arithmetic == byDifferences {
 		ref, sum = softmaxRow(dst, t.beta, t.g.Row(i, buf), inv)
 		return sum, ref
 	}

@@ -125,7 +125,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 			if !again && isStalled {
 				if q.status = Stagnated; q.err > tol {
 					copy(q.beta, q.least)
-					q.s.full = false
+					q.s.uncertify()
 				}
 				return q.certify()
 			}

@@ -74,19 +74,19 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 // eachNewton takes steps until done, each with a list of the entries of T that form the Hessian.
 func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
 	s := q.s
-	if s.dev != nil && s.n > maxDeviceNewton/s.m {
+	end, ok := s.listForNewton(s.n <= newtonDense/s.m)
+	if !ok {
 		return nil
 	}
-	s.act = nil
-	defer s.listForNewton(s.n <= newtonDense/s.m)()
+	defer end()
 	h := newHessian(s.n, s.m)
 	h.dense = dense
 	for q.iter < q.MaxIter && !done() {
-		if s.act == nil || s.act.eps != s.eps {
+		if s.list() == nil {
 			if err := q.eval(q.beta, 1); err != nil {
 				return err
 			}
-			if s.act == nil {
+			if s.list() == nil {
 				return nil // too many entries
 			}
 		}

@@ -57,7 +57,7 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.cost.max-r.s.cost.min)/o.Eps, kernelSpan)
 	}
 	r.s.alwaysStore()
-	r.s.choosePass(r.tol)
+	r.s.startStage(r.tol)
 	return r.finish("scaling", r.sinkhornStage(r.tol, o.Relax, true))
 }
 

@@ -14,13 +14,13 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 			tol = r.tol
 		}
 		r.s.setEps(r.beta, eps)
-		pass := r.s.pass
-		r.s.choosePass(tol)
 		if r.warmStartAccepted {
-			r.s.limitPass(pass) // the start needed at least that pass
+			r.s.continueStage(tol)
+		} else {
+			r.s.startStage(tol)
 		}
 		if r.s.evals > 0 { // potentials of a start or of the previous stage
-			r.endSingle()
+			r.s.leaveFloat32(r.err)
 		}
 		if err := stage(tol, k == last); err != nil {
 			return err
@@ -37,7 +37,7 @@ const startRegion = 0.5
 func (r *run) tryWarmStart() error {
 	last := r.stages[len(r.stages)-1]
 	r.s.setEps(r.beta, last)
-	r.s.choosePass(stageTol)
+	r.s.startStage(stageTol)
 	if err := r.eval(r.beta, 1); err != nil {
 		return err
 	}

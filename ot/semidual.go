@@ -3,8 +3,6 @@ package ot
 import (
 	"math"
 	"sync/atomic"
-
-	"coupling/ot/cost"
 )
 
 // semidual is the transport problem as a function of the target potentials β alone: for given β the source potentials
@@ -24,27 +22,18 @@ type semidual struct {
 	part  [][]float64
 	left  []atomic.Int32 // how many spans of each group are unfinished
 	rowL1 []float64      // each span's Σ|T1−a|, zero unless relaxed
+	relax float64        // of the last eval
 	evals int
 	logB  []float64
-	zeroB []int // where b is 0
-
-	modes
-	full     bool          // the last eval looked at every cost
-	h        []float64     // m, scratch: β/ε, or scalings
-	h32      []float32     // m, scratch: (β−middle)/ε
-	hMax     float64       // max |h32|
-	narrow   *cost.Rounded // nil where costs are not made in float32
-	shift    []float64     // n, log of the row's last sum
-	shiftEps float64       // the ε of shift
-	kernel   *storedKernel
-
+	zeroB []int   // where b is 0
 	bMin  float64 // the least positive b
 	tol   float64 // of the solve
-	act   *active // nil where there is none
-	reuse *active // memory for the next
 
-	dev    *devicePasses // nil where the geometry is not on a device
-	sorted *sorted       // nil where atoms are in the user's order
+	h        []float64 // m, scratch: β/ε, or scalings
+	shift    []float64 // n, log of the row's last sum
+	shiftEps float64   // the ε of shift
+
+	chooser
 }
 
 func newSemidual(in *instance, workers int) *semidual {
@@ -59,12 +48,7 @@ func newSemidual(in *instance, workers int) *semidual {
 	s.part = make([][]float64, len(s.sw.Spans))
 	s.rowL1 = make([]float64, len(s.sw.Spans))
 	s.left = make([]atomic.Int32, (len(s.sw.Spans)+groupSpans-1)/groupSpans)
-	if p, ok := in.g.(interface{ Float32() *cost.Rounded }); ok {
-		s.narrow = p.Float32()
-	}
-	if o, ok := in.g.(*OnDevice); ok {
-		s.dev = &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
-	}
+	s.setPasses(in.g)
 	s.bMin = math.Inf(1)
 	for j, v := range in.b {
 		s.logB[j] = math.Log(v)
@@ -114,18 +98,30 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 	})
 }
 
-// evalFull is eval over every cost. It renews the active list if one is wanted, else the stored
-// kernel if store.
-func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
-	s.full = true
-	var list *active
-	var kernel *storedKernel
-	switch {
-	case relax == 1 && s.wantsActive(beta):
-		list = s.newActive(beta)
-	case store:
-		kernel = s.newKernel(beta)
-	}
+// eval computes α and the column sums at β, by the pass that the chooser takes, and returns the L1
+// error of the marginals. relax = 1 takes the exact α; other values move α from the last eval by
+// that multiple of the exact step (successive over-relaxation); rows then do not sum to a exactly,
+// and the error includes their deviation.
+func (s *semidual) eval(beta []float64, relax float64) float64 {
+	s.evals++
+	s.relax = relax
+	p := s.choose(beta)
+	err := p.eval(s, beta)
+	s.record(p, beta)
+	return err
+}
+
+// allPairs is the pass over every cost in float64. On its way it fills a list of the larger entries
+// of T, or a stored kernel, for later passes; nil for none.
+type allPairs struct {
+	list   *active
+	kernel *storedKernel
+}
+
+func (*allPairs) certifies() bool { return true }
+
+func (p *allPairs) eval(s *semidual, beta []float64) float64 {
+	list, kernel := p.list, p.kernel
 	all := targets{g: s.g, beta: beta, h: s.h}
 	limit := s.activeBudget()/len(s.sw.Spans) + 1
 	s.prepare(beta)
@@ -146,7 +142,7 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 				e = kernel.data[k][(i-r.Lo)*s.m : (i-r.Lo+1)*s.m]
 			}
 			sum, ref := s.row(w, e, i, &all)
-			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)
+			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum))
 			axpy(part, e, mass/sum)
 			if kernel != nil {
 				kernel.put(k, i-r.Lo, i, e, sum, ref)
@@ -167,14 +163,14 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 }
 
 // setAlpha sets αᵢ from the row's soft maximum and returns the row's mass: aᵢ, unless relaxed.
-func (s *semidual) setAlpha(k, i int, lse, relax float64) float64 {
+func (s *semidual) setAlpha(k, i int, lse float64) float64 {
 	a := s.a[i]
 	exact := s.eps*math.Log(a) - lse
-	if relax == 1 {
+	if s.relax == 1 {
 		s.alpha[i] = exact
 		return a
 	}
-	step := (relax - 1) * (exact - s.alpha[i])
+	step := (s.relax - 1) * (exact - s.alpha[i])
 	s.alpha[i] = exact + step
 	mass := a * math.Exp(step/s.eps)
 	s.rowL1[k] += math.Abs(mass - a)

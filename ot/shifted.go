@@ -21,7 +21,8 @@ type reduced struct {
 func (s *semidual) centreCosts() {
 	c := &s.cost
 	if by := c.min; s.dev == nil && math.Abs(by) > 2*(c.max-by) {
-		s.g, s.narrow = &reduced{of: s.g, by: by}, nil
+		s.g = &reduced{of: s.g, by: by}
+		s.setNarrow(s.g)
 		c.min, c.max, c.mean = 0, c.max-by, c.mean-by
 	}
 }
@@ -53,7 +54,8 @@ func (s *semidual) rebase(beta []float64) {
 			beta[j] = 0
 		}
 	}
-	s.g, s.narrow = next, nil
+	s.g = next
+	s.setNarrow(s.g)
 	s.invalidate()
 	s.shiftEps = 0
 }

@@ -104,7 +104,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 // evaluates again, so that the plan has exact rows and the reported error is the plan's.
 func (r *run) exactRows(w float64) error {
 	if w != 1 {
-		r.s.full = false
+		r.s.uncertify()
 	}
 	return r.certify()
 }

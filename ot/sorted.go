@@ -51,7 +51,8 @@ func (s *semidual) sort(eps float64, beta []float64) []float64 {
 	in := *s.instance
 	o.cloud = g.Ordered(o.rows.order, o.cols.order)
 	in.g, in.a, in.b = o.cloud, inOrder(s.a, o.rows.order), inOrder(s.b, o.cols.order)
-	s.instance, s.sorted, s.narrow = &in, o, o.cloud.Float32()
+	s.instance, s.sorted = &in, o
+	s.setNarrow(o.cloud)
 	s.logB = inOrder(s.logB, o.cols.order)
 	s.listZeros()
 	return inOrder(beta, o.cols.order)
@@ -79,13 +80,16 @@ func (s *semidual) unsort(beta []float64) []float64 {
 	return inOrder(beta, cols)
 }
 
-// note records the point of an evaluation.
-func (o *sorted) note(s *semidual, beta []float64, relax float64) {
+// note records the point of the last evaluation.
+func (o *sorted) note(s *semidual, beta []float64) {
+	if o == nil {
+		return
+	}
 	o.beta, o.exactAt = append(o.beta[:0], beta...), s.eps
-	if relax != 1 {
+	if s.relax != 1 {
 		o.exactAt = 0
 	}
-	if s.full { // its α is exact: the next pattern is the smallest
+	if s.certified() { // its α is exact: the next pattern is the smallest
 		o.pattern = nil
 	}
 }
@@ -93,7 +97,7 @@ func (o *sorted) note(s *semidual, beta []float64, relax float64) {
 // findPattern returns the pairs to evaluate at β, nil for all.
 func (s *semidual) findPattern(beta []float64) *pattern {
 	o := s.sorted
-	if s.final || s.newton || o.denseAt == s.eps || s.g != Geometry(o.cloud) || o.beta == nil {
+	if o == nil || s.final || s.newton || o.denseAt == s.eps || s.g != Geometry(o.cloud) || o.beta == nil {
 		return nil
 	}
 	if p := o.pattern; p != nil && p.eps == s.eps {
@@ -111,7 +115,10 @@ func (s *semidual) findPattern(beta []float64) *pattern {
 	// only roughly, a first pattern gives such an α.
 	if moved > patternReach {
 		if p := s.newPattern(beta, patternSlack); p != nil {
-			s.evalPattern(p, beta, 1)
+			relax := s.relax
+			s.relax = 1
+			p.eval(s, beta)
+			s.relax = relax
 			o.beta, moved = append(o.beta[:0], beta...), 0
 		}
 	}
@@ -147,9 +154,10 @@ type nearTargets struct {
 	col   []float64
 }
 
-// evalPattern is eval over the pairs of a pattern.
-func (s *semidual) evalPattern(p *pattern, beta []float64, relax float64) float64 {
-	s.full = false
+func (*pattern) certifies() bool { return false }
+
+// eval goes over the pairs of the pattern.
+func (p *pattern) eval(s *semidual, beta []float64) float64 {
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
 		near := &w.near
@@ -170,7 +178,7 @@ func (s *semidual) evalPattern(p *pattern, beta []float64, relax float64) float6
 				}
 				e := w.exp[:len(near.col)]
 				sum, ref := s.row(w, e, i, &near.targets)
-				axpy(near.col, e, s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)/sum)
+				axpy(near.col, e, s.setAlpha(k, i, ref+s.eps*math.Log(sum))/sum)
 			}
 			at := 0
 			for _, c := range ranges {

@@ -120,7 +120,7 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 	}
 	s := r.s
 	s.eps = eps / 10
-	s.choosePass(1e-6)
+	s.startStage(1e-6)
 	s.eval(r.beta, 1)
 	for round := range 3 {
 		s.sorted.pattern = nil
@@ -137,9 +137,9 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 		if s.findPattern(r.beta) != pattern {
 			t.Error("a new pattern within the slack")
 		}
-		got := s.evalPattern(pattern, r.beta, 1)
+		got := pattern.eval(s, r.beta)
 		col := append([]float64(nil), s.col...)
-		want := s.evalFull(r.beta, 1, false)
+		want := s.evalAll(r.beta, false)
 		if math.Abs(got-want) > 1e-9+1e-10*want {
 			t.Errorf("round %d: L1 error %g by the pattern, %g in full", round, got, want)
 		}

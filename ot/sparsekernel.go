@@ -13,7 +13,7 @@ import (
 type active struct {
 	eps float64
 	cut float64 // e^−K
-	// served counts evaluations by the list, skipped how often it was not renewed because it had
+	// uses counts evaluations by the list, skipped how often it was not renewed because it had
 	// served too few.
 	uses, skipped int
 	ref           []float64 // β⁰, the potentials when the list was made
@@ -117,7 +117,7 @@ func (a *activeSpan) skip() {
 // wantsActive estimates from a few rows whether a list would be short enough, and records the ε at
 // which it would not.
 func (s *semidual) wantsActive(beta []float64) bool {
-	if !s.sparse || s.sparseRefusedAt == s.eps || s.sorted != nil && !s.newton {
+	if !s.listsPossible() || s.sorted != nil && !s.newton {
 		return false
 	}
 	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.uses < 2 && s.act.skipped < 3 {
@@ -143,8 +143,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 	}
 	// Half as much again, since eight rows are a rough estimate; settle decides.
 	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.activeBudget())*float64(seen) {
-		s.act = nil
-		s.refuseLists(s.eps)
+		s.refuseLists()
 		return false
 	}
 	return true
@@ -152,21 +151,20 @@ func (s *semidual) wantsActive(beta []float64) bool {
 
 // settle keeps a complete list, and records an ε at which the list was too long.
 func (s *semidual) settle(a *active) {
-	s.act = nil
+	s.act = a
 	for k := range a.spans {
 		if a.spans[k].full {
-			s.refuseLists(s.eps)
+			s.refuseLists()
 			return
 		}
 	}
-	s.act = a
 }
 
-// evalActive is eval over the list.
-func (s *semidual) evalActive(beta []float64) float64 {
-	act := s.act
+func (*active) certifies() bool { return false }
+
+// eval goes over the list.
+func (act *active) eval(s *semidual, beta []float64) float64 {
 	act.uses++
-	s.full = false
 	mid, _ := drift(beta, act.ref)
 	s.scalings(act.v, beta, act.ref, mid)
 	v := act.v
@@ -180,12 +178,12 @@ func (s *semidual) evalActive(beta []float64) float64 {
 			}
 			idx, val := sp.idx[p:q], sp.val[p:q]
 			sum := gather(val, v, idx)
-			u := s.setAlpha(k, i, sp.ref[i-r.Lo]+mid+s.eps*math.Log(sum), 1) / sum
+			u := s.setAlpha(k, i, sp.ref[i-r.Lo]+mid+s.eps*math.Log(sum)) / sum
 			sp.u[i-r.Lo] = u
 			scatter(part, val, u, idx)
 		}
 	})
-	return s.reduce(v)
+	return s.rowError() + s.reduce(v)
 }
 
 // gather returns Σ val·v[idx].

@@ -108,13 +108,7 @@ func (r *run) eval(beta []float64, relax float64) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	r.err = r.s.eval(beta, relax)
-	r.endSingle()
-	for r.s.pass != exactPass && r.err < 20*r.s.passNoise() {
-		// The fast pass cannot resolve a smaller error.
-		r.s.slowerPass()
-		r.err = r.s.eval(beta, relax)
-	}
+	r.err = r.s.evalResolved(beta, relax)
 	if err := r.s.deviceFailure(); err != nil {
 		return err
 	}
@@ -130,16 +124,9 @@ func (r *run) trace() error {
 	return r.halt
 }
 
-// endSingle ends the use of float32 where it cannot resolve the errors of the stage.
-func (r *run) endSingle() {
-	if r.s.single && r.s.stageTol < singleTol && r.err < 4*singleTol {
-		r.s.doublePrecision()
-	}
-}
-
 // certify evaluates over every cost in the log domain, unless the last evaluation did.
 func (r *run) certify() error {
-	if r.s.full {
+	if r.s.certified() {
 		return nil
 	}
 	defer r.s.lastEvaluation()()
