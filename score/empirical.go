@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/lab/device"
 	"coupling/score/internal/soft"
 
 	"gonum.org/v1/gonum/floats"
@@ -112,4 +113,42 @@ func (e *Empirical) LogDensity(dst []float64, x *mat.Dense, sigma float64) error
 	constant := -.5 * float64(e.Dim()) * math.Log(2*math.Pi*v)
 	e.points.Each(x, .5/v, func(i int, lse float64, _ []float64) { dst[i] = lse + constant })
 	return nil
+}
+
+// On returns the field as one that is Resident on dev, which holds the points from the begin of a run to its end. Where dev
+// is no GPU, Score is the way. Scores there are float64; those of points so far away that their squares overflow are NaN.
+func (e *Empirical) On(dev *device.Device) Resident { return empiricalOn{e, dev} }
+
+type empiricalOn struct {
+	*Empirical
+	dev *device.Device
+}
+
+// Reside implements Resident. Memory m·d, and as much as x twice.
+func (e empiricalOn) Reside(int) *Residence {
+	if e.dev.Key() == "cpu" {
+		return nil
+	}
+	points, inverse := e.points.Reside(e.dev), e.dev.New(device.Float64, 1, 1)
+	return &Residence{
+		Device: e.dev,
+		Level: func(sigma float64) error {
+			v, err := e.variance(sigma)
+			if err == nil {
+				points.Sharpen(.5 / v)
+				inverse.Set64([]float64{1 / v})
+			}
+			return err
+		},
+		Score: func(x *device.Array) *device.Array {
+			s := points.Means(x)
+			device.Sub(s, s, x)
+			device.Mul(s, s, inverse)
+			return s
+		},
+		Close: func() {
+			points.Close()
+			inverse.Free()
+		},
+	}
 }

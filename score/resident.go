@@ -20,8 +20,9 @@ type Resident interface {
 // A Residence is a Resident that was prepared.
 type Residence struct {
 	Device *device.Device
-	// Level copies to the device what the noise level σ changes. It is called before Score, and not recorded.
-	Level func(sigma float64)
+	// Level copies to the device what the noise level σ changes. It is called before Score, and not recorded. Its error is
+	// that of Score at this σ on the host.
+	Level func(sigma float64) error
 	// Score returns the scores at the points x, float64 N×d, in a new array of their type. Its work may be recorded.
 	Score func(x *device.Array) *device.Array
 	Close func()
@@ -100,7 +101,9 @@ func newOnDevice(r *Residence, c *Chain) *onDevice {
 
 func (m *onDevice) step(u update) error {
 	if u.sigma != m.now.sigma {
-		m.Level(u.sigma)
+		if err := m.Level(u.sigma); err != nil {
+			return err
+		}
 	}
 	if u != m.now {
 		m.factors.Set64([]float64{u.drift, math.Sqrt(u.variance)})

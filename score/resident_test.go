@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"coupling/lab/device"
@@ -14,14 +15,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// residing is N(0, I), which computes on a device too.
+// residing is N(0, I) at every noise level, which computes on a device too.
 type residing struct {
 	*Gaussian
 	dev *device.Device
 }
 
+func (f residing) Score(dst, x *mat.Dense, _ float64) error { return f.Gaussian.Score(dst, x, 0) }
+
 func (f residing) Reside(int) *Residence {
-	return &Residence{Device: f.dev, Level: func(float64) {}, Close: func() {}, Score: func(x *device.Array) *device.Array {
+	return &Residence{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(x *device.Array) *device.Array {
 		s := x.Like()
 		device.Scale(s, -1, x)
 		return s
@@ -40,15 +43,7 @@ func TestResidentOnDevice(t *testing.T) {
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Predict: true, Denoise: true}
 
 	want := start()
-	for k := range l.Total() {
-		u, to := l.at(k), want.X.RawMatrix().Data
-		for i := range to {
-			w := philox.At(want.Seed, uint64(k*4+i/4)) // 15 numbers, in four blocks
-			pair := i % 4 / 2
-			z0, z1 := philox.Normal(w[2*pair], w[2*pair+1])
-			to[i] += -u.drift*to[i] + math.Sqrt(u.variance)*float64([]float32{z0, z1}[i%2])
-		}
-	}
+	withNoiseOfDevice(t, l, f, want)
 	whole, steps, sizes := start(), 0, 0
 	l.Trace = func(p Progress) {
 		if steps++; !math.IsNaN(p.Score) {
@@ -80,6 +75,62 @@ func TestResidentOnDevice(t *testing.T) {
 	}
 	if err := (Langevin{Steps: 900, Step: 10}).Run(t.Context(), f, start()); !errors.Is(err, ErrDiverged) {
 		t.Errorf("diverged: %v", err)
+	}
+	if now, _, _ := dev.Live(); now != live {
+		t.Errorf("%d arrays before, %d after", live, now)
+	}
+}
+
+// withNoiseOfDevice moves a chain by the scores of the host and the noise of a device.
+func withNoiseOfDevice(t *testing.T, l Langevin, f Field, c *Chain) {
+	n, d := c.X.Dims()
+	s, to := mat.NewDense(n, d, nil), c.X.RawMatrix().Data
+	for k := range l.Total() {
+		u := l.at(k)
+		if err := f.Score(s, c.X, u.sigma); err != nil {
+			t.Fatal(err)
+		}
+		for i := range to {
+			w := philox.At(c.Seed, uint64(k*((n*d+3)/4)+i/4)) // four numbers a block
+			pair := i % 4 / 2
+			z0, z1 := philox.Normal(w[2*pair], w[2*pair+1])
+			to[i] += u.drift*s.RawMatrix().Data[i] + math.Sqrt(u.variance)*float64([]float32{z0, z1}[i%2])
+		}
+	}
+}
+
+// Chains of smoothed points on a device are those of the host with the device's noise, at every level: of dimensions with kernels of
+// their own and without, and with points of weight 0. A scaling of another level, which a recording could keep, changes them.
+func TestEmpiricalOnDevice(t *testing.T) {
+	dev := must(device.Open(""))
+	defer dev.Close()
+	live, _, _ := dev.Live()
+	rng := rand.New(rand.NewPCG(9, 9))
+	for _, d := range []int{2, 20, 70} {
+		e := must(NewEmpirical(normals(rng, 40, d), append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
+		f := e.On(dev)
+		if r := f.Reside(9); dev.Key() == "cpu" {
+			if r != nil {
+				t.Error("a processor has chains of its own")
+			}
+			continue
+		} else {
+			r.Close()
+		}
+		l := Langevin{Levels: []float64{2, .5, .1}, Steps: 5, Step: .001, Denoise: true}
+		x := normals(rng, 9, d)
+		got := Start(rng, x)
+		want := got.Clone()
+		withNoiseOfDevice(t, l, e, want)
+		if err := l.Run(t.Context(), f, got); err != nil {
+			t.Fatal(err)
+		}
+		if !mat.EqualApprox(got.X, want.X, 1e-10) {
+			t.Errorf("dimension %d: chains end at\n%v, want\n%v", d, mat.Formatted(got.X), mat.Formatted(want.X))
+		}
+		if err := (Langevin{Steps: 1, Step: 1}).Run(t.Context(), must(NewEmpirical(x, nil, 0)).On(dev), Start(rng, x)); !errors.Is(err, ErrParameter) {
+			t.Errorf("without noise or bandwidth: %v", err)
+		}
 	}
 	if now, _, _ := dev.Live(); now != live {
 		t.Errorf("%d arrays before, %d after", live, now)

@@ -95,6 +95,10 @@ func TestResideOnDevice(t *testing.T) {
 	net.Init(dev, device.Float32, rng)
 	defer nn.Free(net.Params())
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
+	based := *f
+	if based.Base = mixture(t); based.Reside(7) != nil {
+		t.Error("a network on a base resides on the device without its base")
+	}
 	r := f.Reside(7)
 	if on := dev.Key() != "cpu"; r == nil || !on {
 		if r != nil || on {
@@ -106,9 +110,9 @@ func TestResideOnDevice(t *testing.T) {
 	defer dev.Scope().Close()
 	x, want := sample(rng, 7), mat.NewDense(7, 2, nil)
 	for _, sigma := range []float64{.1, 1} {
-		r.Level(sigma)
-		got, err := r.Score(dev.FromDense(device.Float64, x)).Mat()
-		if err := errors.Join(err, f.Score(want, x, sigma)); err != nil || !mat.EqualApprox(want, got, 1e-6) {
+		err := r.Level(sigma)
+		got, failed := r.Score(dev.FromDense(device.Float64, x)).Mat()
+		if err := errors.Join(err, failed, f.Score(want, x, sigma)); err != nil || !mat.EqualApprox(want, got, 1e-6) {
 			t.Errorf("at %g: %v, from the host %v, %v", sigma, mat.Formatted(got), mat.Formatted(want), err)
 		}
 	}

@@ -109,15 +109,18 @@ func (f *Network) forward(x, class *device.Array) *device.Array {
 	return s.Keep(out).Reshape(x.Shape()...)
 }
 
-// Reside implements score.Resident, on a GPU.
+// Reside implements score.Resident, on a GPU. With a Base the way is Score, as the sum is made on the host.
 func (f *Network) Reside(n int) *score.Residence {
-	if f.Device.Key() == "cpu" || len(f.Sigmas) == 0 || f.Batch < 0 {
+	if f.Device.Key() == "cpu" || len(f.Sigmas) == 0 || f.Batch < 0 || f.Base != nil {
 		return nil
 	}
 	class, batch := f.Device.New(device.Int32, n), f.batch(n)
 	return &score.Residence{
 		Device: f.Device,
-		Level:  func(sigma float64) { class.SetInts(slices.Repeat([]int32{int32(f.Level(sigma))}, n)) },
+		Level: func(sigma float64) error {
+			class.SetInts(slices.Repeat([]int32{int32(f.Level(sigma))}, n))
+			return nil
+		},
 		Score: func(x *device.Array) *device.Array {
 			out := x.Like()
 			for lo := 0; lo < n; lo += batch {

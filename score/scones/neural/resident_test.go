@@ -24,7 +24,7 @@ type residing struct {
 }
 
 func (f residing) Reside(int) *score.Residence {
-	return &score.Residence{Device: f.dev, Level: func(float64) {}, Close: func() {}, Score: func(y *device.Array) *device.Array {
+	return &score.Residence{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(y *device.Array) *device.Array {
 		s := y.Like()
 		device.Scale(s, -1, y)
 		return s
