@@ -53,6 +53,7 @@ type FacesNets struct {
 	Critic     int `json:"critic" min:"0" doc:"steps of the critics"`
 	Score      int `json:"score" min:"0" doc:"steps of the score network"`
 	Projection int `json:"projection" min:"0" doc:"steps of the barycentric projection"`
+	Batch      int `json:"batch,omitempty" min:"0" doc:"pictures of a step of the score network; the projection takes half as many"`
 }
 
 // FacesMethod is a way to transport and what comes of it.
@@ -133,7 +134,7 @@ func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {
 		}
 		if p == lab.Smoke || p == lab.Paper {
 			base.Nets = FacesNets{Depth: lab.Pick(p, 1, 0, 0, 8), Width: lab.Pick(p, 8, 0, 0, 2048), Features: lab.Pick(p, 2, 0, 0, 128), Levels: lab.Pick(p, 5, 0, 0, 500),
-				Critic: lab.Pick(p, 3, 0, 0, 5000), Score: lab.Pick(p, 3, 0, 0, 30000), Projection: lab.Pick(p, 3, 0, 0, 20000)}
+				Critic: lab.Pick(p, 3, 0, 0, 5000), Score: lab.Pick(p, 3, 0, 0, 30000), Projection: lab.Pick(p, 3, 0, 0, 20000), Batch: lab.Pick(p, 16, 0, 0, 128)}
 		}
 		for _, f := range fs {
 			base.F, base.Lambdas = f, []float64{.1, .01, .005}
@@ -369,9 +370,9 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 func (p FacesParams) settings() lab.Table {
 	network, trained, critics, criticsFor, projection, chains := "none", "–", fmt.Sprintf("of a plan of %d atoms", p.Atoms), "–", "of that plan", "from the width of the factor to 0.129 (mixture) or 0.01 (exact), each level 2/3 of the one before; ε = 5e-5 at 0.01; 6 or 5"
 	if n := p.Nets; n.Depth > 0 {
-		network, trained = fmt.Sprintf("NCSNv2, %d features", n.Features), fmt.Sprintf("rate 1e-4, average .999, %d steps, batch 128", n.Score)
+		network, trained = fmt.Sprintf("NCSNv2, %d features", n.Features), fmt.Sprintf("rate 1e-4, average .999, %d steps, batch %d", n.Score, n.Batch)
 		critics, criticsFor = fmt.Sprintf("%d layers of %d", n.Depth, n.Width), fmt.Sprintf("rate 1e-5, %d steps, batch 1000", n.Critic)
-		projection = fmt.Sprintf("NCSNv2, %d features; rate 1e-6 falling, %d steps, batch 64", max(n.Features*3/8, 2), n.Projection)
+		projection = fmt.Sprintf("NCSNv2, %d features; rate 1e-6 falling, %d steps, batch %d", max(n.Features*3/8, 2), n.Projection, n.Batch/2)
 		chains = fmt.Sprintf("%d levels from 90 (χ²: 9) to 0.01, those below the width of the factor; 15e-7, 5 (KL at 0.005: 1e-6, 7)", n.Levels)
 	}
 	return lab.Table{Name: "settings", Caption: "Tables 5 and 6 of the paper, its code, and what ran", Header: []string{"setting", "paper", "its code", "here"}, Rows: [][]string{
@@ -524,18 +525,18 @@ func (p FacesParams) levels() ([]float64, error) {
 // learnScores sets up the exact score, fits the mixture, and trains the one score network of all plans.
 func (f *faces) learnScores(ctx context.Context) {
 	mixture := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2), Steps: 10}
-	f.fields = scoresOf(ctx, f.target, f.p.Exact, mixture, f.c.Rand("scores"))
+	f.fields = scoresOf(ctx, f.dev, f.target, f.p.Exact, mixture, f.c.Rand("scores"))
 	if f.p.Nets.Depth == 0 {
 		return
 	}
 	f.levels = lab.Must(f.p.levels())
 	_, c, h, w := f.target.Shape()
-	f.fields[networkScore] = trainScore(ctx, f.c, f.dev, dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: facesBatch, Rate: 1e-4, Decay: .999},
+	f.fields[networkScore] = trainScore(ctx, f.c, f.dev, dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: f.p.Nets.Batch, Rate: 1e-4, Decay: .999},
 		arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.c.Rand("score"), f.target.Mat(), []int{c, h, w})
 }
 
-// facesLast is the last noise level, facesStep its step, and facesBatch that of the score network's training.
-const facesLast, facesStep, facesBatch = .01, 5e-5, 128
+// facesLast is the last noise level, and facesStep its step.
+const facesLast, facesStep = .01, 5e-5
 
 // facesPlan is a plan under way.
 type facesPlan struct {
@@ -661,7 +662,7 @@ func (p FacesParams) learner(lambda float64) learner {
 			Hidden: slices.Repeat([]int{n.Width}, n.Depth), Rate: 1e-5, Unscaled: true,
 		},
 		beta:       k.Beta,
-		projection: neural.Projection{Steps: n.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(n.Projection, .1)},
+		projection: neural.Projection{Steps: n.Projection, Batch: max(n.Batch/2, 1), Rate: 1e-6, Schedule: train.Linear(n.Projection, .1)},
 		net:        nn.Seq(&nn.Reshape{Shape: []int{p.channels(), p.Side, p.Side}}, project, nn.Flatten()),
 	}
 }

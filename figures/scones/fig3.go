@@ -331,7 +331,7 @@ func (t *transport) learnScore(ctx context.Context) {
 	p, rng := t.p, t.c.Rand("score")
 	levels := lab.Must(score.Geometric(digitsFirst, digitsLast, digitsLevels))
 	t.sampler = score.Langevin{Levels: levels[digitsSkipped:], Steps: 10, Step: 5e-5, Denoise: true}
-	t.fields = scoresOf(ctx, t.target, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 50, Steps: 6}, rng)
+	t.fields = scoresOf(ctx, t.dev, t.target, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 50, Steps: 6}, rng)
 	if p.ScoreFor > 0 {
 		var base score.Field // the paper's network stands alone, and is asked at all levels; ours at those of chains, but the first
 		if !p.NCSN {

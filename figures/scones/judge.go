@@ -122,10 +122,10 @@ func clamped(y *mat.Dense) *mat.Dense {
 // The scores of a target: of its noised pictures, of a mixture of Gaussians, of a network.
 const exactScore, mixtureScore, networkScore = "exact score", "mixture score", "network score"
 
-// scoresOf are the exact score of so many pictures, and that of the mixture, if it has parts.
-func scoresOf(ctx context.Context, target *data.Images, exact int, mixture score.FitMixture, rng *rand.Rand) map[string]score.Field {
+// scoresOf are the exact score of so many pictures, for chains on a device too, and that of the mixture, if it has parts.
+func scoresOf(ctx context.Context, dev *device.Device, target *data.Images, exact int, mixture score.FitMixture, rng *rand.Rand) map[string]score.Field {
 	known := lab.Must(target.Pick(rng, pickMost(target.Len(), exact)))
-	fields := map[string]score.Field{exactScore: lab.Must(score.NewEmpirical(known.Mat(), nil, 0))}
+	fields := map[string]score.Field{exactScore: lab.Must(score.NewEmpirical(known.Mat(), nil, 0)).On(dev)}
 	if mixture.Parts > 0 {
 		fields[mixtureScore] = lab.Must(mixture.Run(ctx, rng, target.Mat()))
 	}

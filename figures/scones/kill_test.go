@@ -18,6 +18,7 @@ import (
 
 	"coupling/figures/figtest"
 	"coupling/lab"
+	"coupling/ot/fdiv"
 )
 
 // This test binary, told so, is a process that computes a cell and has the system kill it on the way.
@@ -78,6 +79,44 @@ var killable = map[string]func(context.Context, *lab.Store) (string, error){
 		r, err := lab.Do(ctx, s, digitsOf, 1, p)
 		return fmt.Sprint(r.Value, files(r)), err
 	},
+	"faces": func(ctx context.Context, s *lab.Store) (string, error) {
+		p := facesGrid(fdiv.KL)(figtest.Setting)[0]
+		p.Lambdas = p.Lambdas[:1]
+		r, err := lab.Do(ctx, s, facesOf, 1, p)
+		return fmt.Sprint(r.Value, files(r)), err
+	},
+}
+
+// A cell whose context ends makes no further step, whichever of its networks and chains is under way.
+func TestCancelledCells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each cell is computed three times")
+	}
+	t.Setenv("COUPLING_DATA", "sample")
+	for name, cell := range killable {
+		t.Run(name, func(t *testing.T) {
+			for _, cut := range []int{1, 12, 24} {
+				store, err := lab.OpenStore(t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				heard := 0
+				_, err = cell(lab.WithSink(ctx, func(e lab.Event) {
+					if e.Kind != lab.Advanced {
+						return
+					}
+					if heard++; heard == cut {
+						cancel()
+					}
+				}), store)
+				cancel()
+				if !errors.Is(err, context.Canceled) || heard != cut {
+					t.Errorf("its context ended at step %d: it made %d, %v", cut, heard, err)
+				}
+			}
+		})
+	}
 }
 
 // files are checksums of what a cell has drawn.

@@ -56,7 +56,7 @@ func (p FacesParams) work(dev *device.Device) lab.Work {
 	shape := []int{p.channels(), p.Side, p.Side}
 	t := p.learner(1).tally(dev, 2*len(p.Lambdas))
 	score := arch.NCSNv2{Channels: p.channels(), Features: p.Nets.Features, Sigmas: levels}.Net()
-	t.Train(score, p.Nets.Score, facesBatch, shape...)
+	t.Train(score, p.Nets.Score, p.Nets.Batch, shape...)
 	for _, lambda := range p.Lambdas {
 		l := p.networkSampler(p.compatibility(lambda), levels)
 		t.sample(2*(len(l.Levels)*l.Steps+1), p.Sources, score, shape...)
