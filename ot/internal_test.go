@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -341,4 +342,37 @@ func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float
 	cg := laplacian.CG{Mul: h.mul, Diag: h.col}
 	_, residual, err := cg.Solve(ctx, s, rhs, tol, scale, most)
 	return s, residual, err
+}
+
+// A solve whose L-BFGS hands over to Newton steps gives the same bits for any number of workers, by conjugate gradients, by
+// elimination, and in the order of trees.
+func TestNewtonStepsOfAnyWorkers(t *testing.T) {
+	for _, c := range []struct {
+		n, m  int
+		ratio float64 // ε over the mean cost
+		trees bool
+	}{{300, 300, 3e-4, false}, {900, 200, 3e-5, false}, {1100, 1100, 3e-4, true}} {
+		if testing.Short() && c.trees {
+			continue
+		}
+		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, SqEuclidean)
+		var one []float64
+		for _, workers := range []int{1, 2, 5} {
+			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Workers: workers}.begin(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(q.coarseStart(), q.anneal(q.stage)); err != nil || q.status != Converged {
+				t.Fatal(q.status, err)
+			}
+			if q.rescues == 0 || len(q.s.sw.Spans) < 2 || (q.s.sorted != nil) != c.trees {
+				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues, len(q.s.sw.Spans), q.s.sorted != nil)
+			}
+			if one == nil {
+				one = q.beta
+			} else if !slices.Equal(q.beta, one) {
+				t.Errorf("n = %d: β differs between 1 and %d workers", c.n, workers)
+			}
+		}
+	}
 }

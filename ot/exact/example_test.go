@@ -3,6 +3,7 @@ package exact_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -50,4 +51,13 @@ func ExampleLine() {
 	sol, _ := exact.Line{P: 2}.Solve(x, []float64{.5, .25, .25}, y, nil)
 	fmt.Printf("W₁ = %.4f, W₂² = %.4f over %d arcs\n", w1, sol.Value, len(sol.Plan.Arcs))
 	// Output: W₁ = 5.0000, W₂² = 28.8333 over 5 arcs
+}
+
+// Every direction sees a part of a translation by (4, 2): on average half of its square, 20.
+func ExampleSliced() {
+	x := mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})
+	y := mat.NewDense(3, 2, []float64{4, 2, 5, 2, 4, 3})
+	v, err := exact.Sliced{Directions: 10_000}.Value(context.Background(), rand.New(rand.NewPCG(1, 2)), x, y, nil, nil)
+	fmt.Printf("%.0f %v\n", v, err)
+	// Output: 10 <nil>
 }

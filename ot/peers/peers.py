@@ -131,12 +131,21 @@ def samples_loss(p, eps, knob):
     loss.backward()
     return loss, x.grad, l1
 
+def geomloss_samples(p, eps, knob):
+    """SamplesLoss at its defaults; its cost is |x-y|²/2 and its ε blur². It has no stop test."""
+    x, y = points(p)
+    of = p.geomloss.SamplesLoss("sinkhorn", p=2, blur=math.sqrt(eps / 2), backend="tensorized")
+    loss = 2 * of(p.ta, x, p.tb, y)
+    loss.backward()
+    return loss, x.grad, -1
+
 # name: (function, modules, what of ours it computes)
 GRADIENTS = {
     "torch, autograd through the loop": (through, ["torch"], "loss reg_kl"),
     "torch, gradient at the optimum": (envelope, ["torch"], "loss reg_kl"),
     "POT sinkhorn2 (torch)": (pot_loop, ["ot", "torch"], "loss sharp"),
     "torch, as SamplesLoss": (samples_loss, ["torch"], "divergence reg_kl"),
+    "GeomLoss SamplesLoss": (geomloss_samples, ["geomloss", "torch"], "divergence reg_kl"),
 }
 
 # name: (function, modules, first knob)
