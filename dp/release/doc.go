@@ -1,7 +1,7 @@
 // Package release has the steps of every private release: draw the batch, write the spent step to
 // the ledger, and add noise on a grid. Run is the one loop of all private trainings.
 //
-//	key, err := release.NewKey()                                               // one for each run, from the operating system's generator
+//	key := release.NewKey()                                                    // one for each run, from the operating system's generator
 //	run := release.Run{Key: key, Releases: steps, Dir: dir, Settings: settings, Records: write}
 //	err = run.Open()                                                           // checks that the ledger is this run's, and locks it
 //	defer run.Close()

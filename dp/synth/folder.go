@@ -127,9 +127,7 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	case none == nil: // without a ledger nothing was released with the key, and another is as good
 		return release.Key(b), nil
 	}
-	if key, err = release.NewKey(); err != nil {
-		return key, err
-	}
+	key = release.NewKey()
 	return key, durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
 }
 

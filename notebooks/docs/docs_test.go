@@ -67,10 +67,7 @@ func fromOpacus(x *mat.Dense, labels []int, dev *device.Device) (dp.Guarantee, e
 	if err != nil {
 		return g, err
 	}
-	key, err := release.NewKey() // from the operating system; it is as secret as the data
-	if err != nil {
-		return g, err
-	}
+	key := release.NewKey() // from the operating system; it is as secret as the data
 	err = t.Run(ctx, dev, key)
 	return g, err
 }

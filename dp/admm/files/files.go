@@ -2,7 +2,6 @@ package files
 
 import (
 	"cmp"
-	crand "crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/internal/check"
+	"coupling/dp/release"
 	"coupling/lab/durable"
 )
 
@@ -203,10 +203,7 @@ func DrawKey(path string) error {
 	if err := LoadJSON(path, &f); err != nil || f.Private == nil || f.Private.Key != "" {
 		return err
 	}
-	var key [32]byte
-	if _, err := crand.Read(key[:]); err != nil {
-		return fmt.Errorf("files: key: %w", err)
-	}
+	key := release.NewKey()
 	f.Private.Key = hex.EncodeToString(key[:])
 	return SaveJSON(path, f)
 }

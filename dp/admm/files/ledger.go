@@ -3,7 +3,7 @@ package files
 import (
 	"bytes"
 	"cmp"
-	crand "crypto/rand"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -101,7 +101,7 @@ func (l *Ledger) open(f node, nodePath string) error {
 	case os.IsNotExist(err) && f.Private.Ledger != "":
 		err = l.bad("it is not there, but %s names one: without it nobody knows what was released", nodePath)
 	case os.IsNotExist(err):
-		err = l.begin(f.ID)
+		err = l.save(page{Name: rand.Text(), Node: f.ID, Releases: []entry{}})
 	}
 	if err != nil {
 		return err
@@ -118,15 +118,6 @@ func (l *Ledger) open(f node, nodePath string) error {
 		return l.bad("it is not the one that %s had before", nodePath)
 	}
 	return l.balance(f)
-}
-
-func (l *Ledger) begin(id admm.ID) error {
-	var name [16]byte
-	if _, err := crand.Read(name[:]); err != nil {
-		return fmt.Errorf("files: ledger: %w", err)
-	}
-	l.page = page{Name: hex.EncodeToString(name[:]), Node: id, Releases: []entry{}}
-	return l.save(l.page)
 }
 
 func (l *Ledger) parse(b []byte) error {
