@@ -97,7 +97,7 @@ func (s *semidual) choose(beta []float64) pass {
 // record notes the pass that made an evaluation.
 func (s *semidual) record(p pass, beta []float64) {
 	s.last = p
-	if p != pass(s.dev) {
+	if p != pass(s.dev) || s.marginals != nil {
 		s.dev.invalidate()
 	}
 	s.sorted.note(s, beta)
@@ -112,7 +112,7 @@ func (c *chooser) uncertify() { c.last = nil }
 // startStage sets the fastest arithmetic that is exact enough for a stage that ends at tol,
 // beginning with float32.
 func (s *semidual) startStage(tol float64) {
-	s.single, s.stageTol = s.bMin > singleColumn, tol
+	s.single, s.stageTol = s.bMin > singleColumn && s.marginals == nil, tol
 	s.arithmetic = byQuotients
 	switch {
 	case tol < 20*s.noise() && s.dev == nil: // a device chooses its own precision

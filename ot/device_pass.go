@@ -71,24 +71,17 @@ func (s *semidual) deviceFailure() error {
 	return s.dev.failed
 }
 
-// rowRule takes row i's soft maximum, ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε), sets αᵢ, and returns it in units of ε with the row's mass.
-type rowRule func(i int, lse float64) (u, mass float64)
-
 func (d *devicePasses) certifies() bool { return d.double }
 
 // eval is in float32 as long as the error is above its rounding.
 func (d *devicePasses) eval(s *semidual, beta []float64) float64 {
-	rule := func(i int, lse float64) (float64, float64) {
-		mass := s.setAlpha(0, i, lse)
-		return s.alpha[i] / s.eps, mass
-	}
 	var before []float64
 	if s.relax != 1 { // a second pass must step from the same point as the first
 		before = slices.Clone(s.alpha)
 	}
 	for double := d.needFloat64(s, beta); ; double = true {
 		clear(s.rowL1)
-		noise := d.pass(s, double, beta, rule)
+		noise := d.pass(s, double, beta)
 		if d.failed != nil {
 			return math.NaN()
 		}
@@ -110,16 +103,16 @@ func (d *devicePasses) eval(s *semidual, beta []float64) float64 {
 }
 
 // pass makes the best pass of the given precision and returns the order of its rounding error.
-func (d *devicePasses) pass(s *semidual, double bool, beta []float64, rule rowRule) (noise float64) {
+func (d *devicePasses) pass(s *semidual, double bool, beta []float64) (noise float64) {
 	if double {
-		d.soft(s, device.Float64, beta, rule)
+		d.soft(s, device.Float64, beta)
 		return 0
 	}
 	noise = d.noise(s, beta)
 	if d.isNear {
-		return noise * d.differences(s, rule)
+		return noise * d.differences(s)
 	}
-	d.soft(s, device.Float32, beta, rule)
+	d.soft(s, device.Float32, beta)
 	return noise
 }
 
@@ -137,7 +130,7 @@ func (d *devicePasses) calibrate(s *semidual) {
 // needFloat64 reports whether float32 cannot serve: it was switched off, out of its range, too
 // coarse for any error at this ε, or for one like the last.
 func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
-	if s.final || d.o.Type == device.Float64 {
+	if s.final || s.marginals != nil || d.o.Type == device.Float64 {
 		return true
 	}
 	noise := d.noise(s, beta)
@@ -170,7 +163,7 @@ func (s *semidual) span(beta []float64) (lo, hi float64) {
 }
 
 // soft is a pass of two soft maxima in the type t, for α and for the columns. No exponential under- or overflows.
-func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule rowRule) {
+func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 	lo, hi := s.span(beta)
 	inv, mid := 1/s.eps, (lo+(hi-lo)/2)/s.eps
 	h, u, mass := s.h, make([]float64, s.n), make([]float64, s.n)
@@ -192,8 +185,8 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule ro
 				s.alpha[i], u[i] = math.Inf(-1), math.Inf(-1)
 				continue
 			}
-			u[i], mass[i] = rule(i, s.eps*(lse+mid))
-			u[i] += mid
+			mass[i] = s.setAlpha(0, i, s.eps*(lse+mid))
+			u[i] = math.Log(mass[i]) - lse
 		}
 		cols, err = r.lseCols(r.upload(t, u, s.n), inv).Float64s()
 		return err
@@ -212,15 +205,6 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule ro
 			eps: s.eps, mid: mid, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
 			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
 		}
-	}
-}
-
-// softColumns is soft in float64 for another problem's rule, in which α is not the soft maximum.
-func (d *devicePasses) softColumns(s *semidual, beta []float64, rule rowRule) {
-	d.soft(s, device.Float64, beta, rule)
-	d.base, d.logCol = nil, nil
-	for _, j := range s.zeroB {
-		s.col[j] = 0
 	}
 }
 
@@ -251,7 +235,7 @@ func (d *devicePasses) moves(s *semidual, beta []float64) {
 }
 
 // differences is a pass in float32 from the base, which β must be near. It returns Σ aᵢ|wᵢ−1| + Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
+func (d *devicePasses) differences(s *semidual) (moved float64) {
 	base, inv, dv, mid := d.base, 1/s.eps, d.dv, d.mid
 	dw := make([]float64, s.n)
 	moved = d.moved
@@ -267,13 +251,9 @@ func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
 				s.alpha[i] = math.Inf(-1)
 				continue
 			}
-			at, _ := rule(i, s.eps*math.Log(base.rows[i]+sum)-base.alpha[i]+mid)
-			dw[i] = at + (mid-base.alpha[i])*inv
-		}
-		kern.ExpAt(dw, dw, 0)
-		for i, a := range s.a {
-			dw[i]-- // 0 where a is
-			moved += a * math.Abs(dw[i])
+			sum += base.rows[i]
+			dw[i] = s.setAlpha(0, i, s.eps*math.Log(sum)-base.alpha[i]+mid)/sum - 1
+			moved += s.a[i] * math.Abs(dw[i])
 		}
 		cols, err = r.applyT(u, h, r.upload(device.Float32, dw, s.n, 1), inv).Float64s()
 		return err

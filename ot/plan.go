@@ -51,6 +51,7 @@ type Plan struct {
 	zeroB      []int     // where b is 0
 	unbalanced bool      // T1 is not a; its marginal penalties follow
 	rhoA, rhoB float64
+	shift      float64  // of α and F, see unbalanced
 	g          Geometry // the geometry that beta belongs to
 	cost       costStats
 
@@ -121,6 +122,9 @@ func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 	if r, ok := s.g.(*reduced); ok {
 		out.Geometry = r.of
 	}
+	if s.marginals != nil {
+		s.marginals.complete(out)
+	}
 	out.potentials(s)
 	out.gauge()
 	return out
@@ -170,6 +174,10 @@ func (p *Plan) potentials(s *semidual) {
 
 // gauge shifts the potentials to the conventions of Plan.
 func (p *Plan) gauge() {
+	if p.unbalanced {
+		p.penalisedGauge()
+		return
+	}
 	last := 0.0
 	for j, b := range p.B {
 		if b > 0 {

@@ -29,6 +29,9 @@ type semidual struct {
 	bMin  float64 // the least positive b
 	tol   float64 // of the solve
 
+	marginals marginals // nil where rows sum to a and columns are to sum to b
+	total     float64   // the mass that errors are relative to
+
 	h        []float64 // m, scratch: β/ε, or scalings
 	shift    []float64 // n, log of the row's last sum
 	shiftEps float64   // the ε of shift
@@ -43,6 +46,7 @@ func newSemidual(in *instance, workers int) *semidual {
 		alpha:    make([]float64, in.n),
 		col:      make([]float64, in.m),
 		logB:     make([]float64, in.m),
+		total:    1,
 	}
 	s.h, s.shift = make([]float64, in.m), make([]float64, in.n)
 	s.part = make([][]float64, len(s.sw.Spans))
@@ -58,6 +62,16 @@ func newSemidual(in *instance, workers int) *semidual {
 	}
 	s.listZeros()
 	return s
+}
+
+// marginals are those of a problem in which T1 is not a.
+type marginals interface {
+	// mass sets αᵢ from the row's soft maximum and returns (T1)ᵢ.
+	mass(i int, softmax float64) float64
+	// finishEval completes an evaluation after every mass and column sum, and returns its error.
+	finishEval() float64
+	// complete fills the parts of a plan that depend on the problem.
+	complete(p *Plan)
 }
 
 // listZeros notes the targets of weight 0.
@@ -108,6 +122,9 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	p := s.choose(beta)
 	err := p.eval(s, beta)
 	s.record(p, beta)
+	if s.marginals != nil {
+		err = s.marginals.finishEval()
+	}
 	return err
 }
 
@@ -162,8 +179,12 @@ func (p *allPairs) eval(s *semidual, beta []float64) float64 {
 	return err
 }
 
-// setAlpha sets αᵢ from the row's soft maximum and returns the row's mass: aᵢ, unless relaxed.
+// setAlpha sets αᵢ from the row's soft maximum and returns the row's mass: aᵢ, unless relaxed or
+// penalised.
 func (s *semidual) setAlpha(k, i int, lse float64) float64 {
+	if s.marginals != nil {
+		return s.marginals.mass(i, lse)
+	}
 	a := s.a[i]
 	exact := s.eps*math.Log(a) - lse
 	if s.relax == 1 {

@@ -120,7 +120,7 @@ func (r *run) eval(beta []float64, relax float64) error {
 
 // trace calls Trace and keeps the error that it returned.
 func (r *run) trace() error {
-	r.halt = r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})
+	r.halt = r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err * r.s.total, Elapsed: time.Since(r.began)})
 	return r.halt
 }
 
@@ -160,7 +160,7 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 		r.status = Interrupted
 	}
 	r.beta = r.s.unsort(r.beta)
-	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err}), err
+	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err * r.s.total}), err
 }
 
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.

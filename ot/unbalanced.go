@@ -3,7 +3,6 @@ package ot
 import (
 	"context"
 	"math"
-	"slices"
 
 	"coupling/ot/internal/rows"
 )
@@ -56,32 +55,30 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	normal := Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)}
 	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.beginAsIs(ctx, normal)
+	r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)})
 	if err != nil {
 		return nil, err
 	}
-	kern.Scale(r.s.a, massA, r.s.a)
-	kern.Scale(r.s.b, massB, r.s.b)
-	for j, b := range r.s.b {
-		r.s.logB[j] = math.Log(b)
+	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, row: make([]float64, r.s.n)}
+	u.begin(massA, massB)
+	return r.finish("unbalanced", r.anneal(u.stage))
+}
+
+// begin gives the weights their totals.
+func (u *unbalanced) begin(massA, massB float64) {
+	s := u.s
+	s.marginals, s.total = u, massB
+	kern.Scale(s.a, massA, s.a)
+	kern.Scale(s.b, massB, s.b)
+	for j, b := range s.b {
+		s.logB[j] = math.Log(b)
 	}
-	if o.Start != nil {
-		r.stages = r.stages[len(r.stages)-1:]
+	if u.Start != nil {
+		u.stages = u.stages[len(u.stages)-1:]
 	}
-	r.s.eps = r.stages[0]
-	r.beta = r.s.start(o.Start)
-	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, mass: make([]float64, r.s.n), massB: massB}
-	if err := r.anneal(u.stage); err != nil {
-		if ctx.Err() == nil && r.halt == nil {
-			return nil, err
-		}
-		r.s.setEps(r.beta, r.Eps)
-		u.err, u.status = u.eval(), Interrupted
-		return u.finish(), err
-	}
-	return u.finish(), nil
+	s.eps = u.stages[0]
+	u.beta = s.start(u.Start)
 }
 
 // masses returns the totals of the weights, which must agree where both marginals are exact.
@@ -111,9 +108,8 @@ func scaled(w []float64, f float64) []float64 {
 type unbalanced struct {
 	*run
 	rhoA, rhoB float64
-	mass       []float64 // T1
-	massB      float64
-	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
+	row        []float64 // T1
+	shift      float64   // f = α + shift, g = β − shift, but for ε log a and ε log b
 }
 
 // damping is ρ/(ρ+ε), the factor of the soft minimum in a potential's step.
@@ -139,70 +135,52 @@ func translation(p, q, rho, sigma, eps float64) float64 {
 func (u *unbalanced) stage(tol float64, last bool) error {
 	best := stagnation{}
 	for {
-		if err := u.ctx.Err(); err != nil {
+		if err := u.eval(u.beta, 1); err != nil {
 			return err
 		}
-		u.err = u.eval()
-		if err := u.s.deviceFailure(); err != nil {
-			return err
-		}
-		if u.Trace != nil {
-			if err := u.trace(); err != nil {
+		if last && u.err <= tol {
+			if err := u.certify(); err != nil {
 				return err
 			}
 		}
 		switch {
-		case u.err <= tol*u.massB:
+		case u.err <= tol:
 			u.status = Converged
 			return nil
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
-			return nil
+			return u.certify()
 		case best.stalled(u.err, u.s.noise()):
 			u.status = Stagnated
-			return nil
+			return u.certify()
 		}
 		u.iter++
 		u.step()
 	}
 }
 
-// eval makes the rows optimal for β and any shift, and returns the error of the columns.
-func (u *unbalanced) eval() float64 {
+// mass makes row i optimal for β and the present shift.
+func (u *unbalanced) mass(i int, softmax float64) float64 {
 	s := u.s
-	s.evals++
-	inv, keep, yield := 1/s.eps, damping(u.rhoA, s.eps), 1/(u.rhoA+s.eps)
-	row := func(i int, lse float64) (at, mass float64) {
-		a := s.a[i]
-		s.alpha[i], u.mass[i] = s.eps*math.Log(a)-keep*lse, a*math.Exp((lse-u.shift)*yield)
-		return math.Log(u.mass[i]) - lse*inv, u.mass[i]
-	}
-	if s.onDevice() && u.tol >= noiseMargin*s.noise() {
-		s.dev.softColumns(s, u.beta, row)
-	} else {
-		s.columns(func(w *worker, _ int, r span, part []float64) {
-			for i := r.Lo; i < r.Hi; i++ {
-				if s.a[i] == 0 {
-					s.alpha[i], u.mass[i] = math.Inf(-1), 0
-					continue
-				}
-				mx, sum := softmaxRow(w.exp, u.beta, s.g.Row(i, w.cost), inv)
-				_, mass := row(i, mx+s.eps*math.Log(sum))
-				axpy(part, w.exp, mass/sum)
-			}
-		})
-		s.reduce(nil)
-	}
-	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
+	s.alpha[i] = s.eps*math.Log(s.a[i]) - damping(u.rhoA, s.eps)*softmax
+	u.row[i] = s.a[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.eps))
+	return u.row[i]
+}
+
+// finishEval makes the plan optimal for any shift, and returns the error of the columns.
+func (u *unbalanced) finishEval() float64 {
+	s := u.s
+	yield := 1 / (u.rhoA + s.eps)
+	by := translation(kern.Sum(u.row), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
 	u.shift += by
 	// All of T by the same factor, since its rows were computed for the old shift.
 	f := math.Exp(-by * yield)
-	kern.Scale(u.mass, f, u.mass)
+	kern.Scale(u.row, f, u.row)
 	kern.Scale(s.col, f, s.col)
 	shift(s.alpha, -u.shift*s.eps*yield)
 	want := make([]float64, s.m)
 	u.wanted(want)
-	return kern.L1Diff(s.col, want)
+	return kern.L1Diff(s.col, want) / s.total
 }
 
 // wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
@@ -242,29 +220,23 @@ func (u *unbalanced) step() {
 	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.eps))
 }
 
-// finish returns the plan of the last eval.
-func (u *unbalanced) finish() *Plan {
-	s := u.s
-	p := &Plan{
-		Geometry: s.g, A: s.a, B: s.b, Eps: s.eps, Status: u.status, Solver: "unbalanced",
-		Iterations: u.iter, Evaluations: s.evals, MarginalL1: u.err,
-		g: s.g, beta: slices.Clone(u.beta), mass: u.mass, cost: s.cost,
-		unbalanced: true, rhoA: u.rhoA, rhoB: u.rhoB,
-	}
-	p.potentials(s)
-	shift(p.Alpha, u.shift)
-	shift(p.F, u.shift)
-	shift(p.Beta, -u.shift)
-	shift(p.G, -u.shift)
-	for i, a := range s.a {
-		if a == 0 {
-			p.F[i] *= damping(u.rhoA, s.eps)
+// complete adds the marginals to a plan.
+func (u *unbalanced) complete(p *Plan) {
+	p.mass, p.unbalanced, p.rhoA, p.rhoB, p.shift = u.row, true, u.rhoA, u.rhoB, u.shift
+}
+
+// penalisedGauge adds the shift to the potentials; those of weight 0 are damped soft minima.
+func (p *Plan) penalisedGauge() {
+	for i, a := range p.A {
+		p.Alpha[i] += p.shift
+		if p.F[i] += p.shift; a == 0 {
+			p.F[i] *= damping(p.rhoA, p.Eps)
 		}
 	}
-	for j, b := range s.b {
-		if b == 0 {
-			p.G[j] *= damping(u.rhoB, s.eps)
+	for j, b := range p.B {
+		p.Beta[j] -= p.shift
+		if p.G[j] -= p.shift; b == 0 {
+			p.G[j] *= damping(p.rhoB, p.Eps)
 		}
 	}
-	return p
 }
