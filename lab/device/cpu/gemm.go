@@ -153,9 +153,7 @@ func (g *Gemm[T]) block(t tile[T], j job[T], m, mn, n, nn, kn int) {
 			clear(edge[:t.rows*t.cols])
 			t.run(j.op, ptr(&edge[0]), a, b, kn, t.cols)
 			for r := range rows {
-				for q := range cols {
-					c[r*j.c.RowStride+q] += edge[r*t.cols+q]
-				}
+				g.Axpy(c[r*j.c.RowStride:][:cols], 1, edge[r*t.cols:][:cols])
 			}
 		}
 	}

@@ -53,6 +53,7 @@ TEXT ·tapsTall64AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ             (BX), AX
 	VMOVUPD          (CX), Z24
 	VFMADD231PD.BCST (R9), Z24, Z0
 	VFMADD231PD.BCST (R9)(DI*1), Z24, Z1
@@ -78,7 +79,6 @@ taps1:
 	VFMADD231PD.BCST (DX)(DI*1), Z24, Z21
 	VFMADD231PD.BCST (DX)(DI*2), Z24, Z22
 	VFMADD231PD.BCST (DX)(R8*1), Z24, Z23
-	MOVQ             (BX), AX
 	ADDQ             AX, R9
 	ADDQ             AX, R10
 	ADDQ             AX, R11
@@ -181,6 +181,7 @@ TEXT ·tapsTall64AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPD      (CX), Y12
 	VBROADCASTSD (R9), Y13
 	VFMADD231PD  Y12, Y13, Y0
@@ -206,7 +207,6 @@ taps1:
 	VFMADD231PD  Y12, Y13, Y10
 	VBROADCASTSD (DX)(R8*1), Y13
 	VFMADD231PD  Y12, Y13, Y11
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, R10
 	ADDQ         AX, DX
@@ -300,6 +300,7 @@ TEXT ·tapsTall32AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ             (BX), AX
 	VMOVUPS          (CX), Z24
 	VFMADD231PS.BCST (R9), Z24, Z0
 	VFMADD231PS.BCST (R9)(DI*1), Z24, Z1
@@ -325,7 +326,6 @@ taps1:
 	VFMADD231PS.BCST (DX)(DI*1), Z24, Z21
 	VFMADD231PS.BCST (DX)(DI*2), Z24, Z22
 	VFMADD231PS.BCST (DX)(R8*1), Z24, Z23
-	MOVQ             (BX), AX
 	ADDQ             AX, R9
 	ADDQ             AX, R10
 	ADDQ             AX, R11
@@ -428,6 +428,7 @@ TEXT ·tapsTall32AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPS      (CX), Y12
 	VBROADCASTSS (R9), Y13
 	VFMADD231PS  Y12, Y13, Y0
@@ -453,7 +454,6 @@ taps1:
 	VFMADD231PS  Y12, Y13, Y10
 	VBROADCASTSS (DX)(R8*1), Y13
 	VFMADD231PS  Y12, Y13, Y11
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, R10
 	ADDQ         AX, DX
@@ -529,6 +529,7 @@ TEXT ·tapsShort64AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ             (BX), AX
 	VMOVUPD          (CX), Z12
 	VFMADD231PD.BCST (R9), Z12, Z0
 	VFMADD231PD.BCST (R9)(DI*1), Z12, Z1
@@ -542,7 +543,6 @@ taps1:
 	VFMADD231PD.BCST (DX)(DI*1), Z12, Z9
 	VFMADD231PD.BCST (DX)(DI*2), Z12, Z10
 	VFMADD231PD.BCST (DX)(R8*1), Z12, Z11
-	MOVQ             (BX), AX
 	ADDQ             AX, R9
 	ADDQ             AX, R10
 	ADDQ             AX, DX
@@ -612,6 +612,7 @@ TEXT ·tapsShort64AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPD      (CX), Y8
 	VBROADCASTSD (R9), Y9
 	VFMADD231PD  Y8, Y9, Y0
@@ -629,7 +630,6 @@ taps1:
 	VFMADD231PD  Y8, Y9, Y6
 	VBROADCASTSD (DX)(R8*1), Y9
 	VFMADD231PD  Y8, Y9, Y7
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, DX
 	ADDQ         $0x00000020, CX
@@ -696,6 +696,7 @@ TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ             (BX), AX
 	VMOVUPS          (CX), Z12
 	VFMADD231PS.BCST (R9), Z12, Z0
 	VFMADD231PS.BCST (R9)(DI*1), Z12, Z1
@@ -709,7 +710,6 @@ taps1:
 	VFMADD231PS.BCST (DX)(DI*1), Z12, Z9
 	VFMADD231PS.BCST (DX)(DI*2), Z12, Z10
 	VFMADD231PS.BCST (DX)(R8*1), Z12, Z11
-	MOVQ             (BX), AX
 	ADDQ             AX, R9
 	ADDQ             AX, R10
 	ADDQ             AX, DX
@@ -779,6 +779,7 @@ TEXT ·tapsShort32AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPS      (CX), Y8
 	VBROADCASTSS (R9), Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -796,7 +797,6 @@ taps1:
 	VFMADD231PS  Y8, Y9, Y6
 	VBROADCASTSS (DX)(R8*1), Y9
 	VFMADD231PS  Y8, Y9, Y7
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, DX
 	ADDQ         $0x00000020, CX
@@ -875,6 +875,7 @@ TEXT ·tapsWide64AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPD      (CX), Z24
 	VMOVUPD      64(CX), Z25
 	VBROADCASTSD (R9), Z26
@@ -913,7 +914,6 @@ taps1:
 	VBROADCASTSD (DX)(R8*1), Z26
 	VFMADD231PD  Z24, Z26, Z22
 	VFMADD231PD  Z25, Z26, Z23
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, R10
 	ADDQ         AX, DX
@@ -1009,6 +1009,7 @@ TEXT ·tapsWide64AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1028,7 +1029,6 @@ taps1:
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
-	MOVQ         (BX), AX
 	ADDQ         AX, DX
 	ADDQ         $0x00000060, CX
 	ADDQ         $0x08, BX
@@ -1114,6 +1114,7 @@ TEXT ·tapsWide32AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPS      (CX), Z24
 	VMOVUPS      64(CX), Z25
 	VBROADCASTSS (R9), Z26
@@ -1152,7 +1153,6 @@ taps1:
 	VBROADCASTSS (DX)(R8*1), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, R10
 	ADDQ         AX, DX
@@ -1248,6 +1248,7 @@ TEXT ·tapsWide32AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	VMOVUPS      64(CX), Y14
@@ -1267,7 +1268,6 @@ taps1:
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	MOVQ         (BX), AX
 	ADDQ         AX, DX
 	ADDQ         $0x00000060, CX
 	ADDQ         $0x08, BX
@@ -1343,6 +1343,7 @@ TEXT ·tapsFew64AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPD      (CX), Z16
 	VMOVUPD      64(CX), Z17
 	VBROADCASTSD (R9), Z18
@@ -1369,7 +1370,6 @@ taps1:
 	VBROADCASTSD (DX)(R8*1), Z18
 	VFMADD231PD  Z16, Z18, Z14
 	VFMADD231PD  Z17, Z18, Z15
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, DX
 	ADDQ         $0x00000080, CX
@@ -1448,6 +1448,7 @@ TEXT ·tapsFew64AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPD      (CX), Y12
 	VMOVUPD      32(CX), Y13
 	VMOVUPD      64(CX), Y14
@@ -1467,7 +1468,6 @@ taps1:
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
-	MOVQ         (BX), AX
 	ADDQ         AX, DX
 	ADDQ         $0x00000060, CX
 	ADDQ         $0x08, BX
@@ -1543,6 +1543,7 @@ TEXT ·tapsFew32AVX512(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPS      (CX), Z16
 	VMOVUPS      64(CX), Z17
 	VBROADCASTSS (R9), Z18
@@ -1569,7 +1570,6 @@ taps1:
 	VBROADCASTSS (DX)(R8*1), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	MOVQ         (BX), AX
 	ADDQ         AX, R9
 	ADDQ         AX, DX
 	ADDQ         $0x00000080, CX
@@ -1648,6 +1648,7 @@ TEXT ·tapsFew32AVX2(SB), NOSPLIT, $0-72
 	JE     tapsDone2
 
 taps1:
+	MOVQ         (BX), AX
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	VMOVUPS      64(CX), Y14
@@ -1667,7 +1668,6 @@ taps1:
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	MOVQ         (BX), AX
 	ADDQ         AX, DX
 	ADDQ         $0x00000060, CX
 	ADDQ         $0x08, BX

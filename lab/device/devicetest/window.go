@@ -75,8 +75,12 @@ func convolutions(k *kit) {
 	k.convolution(plane{3, 9, 1, 1, device.SquareWindow(1, 1, 0)}, 20)
 	k.convolution(plane{2, 12, 9, 10, device.SquareWindow(7, 2, 3)}, 6)
 	k.convolution(plane{2, 6, 40, 39, device.SquareWindow(5, 1, 2)}, 3)
+	// Few channels made of many, forward and back.
+	k.convolution(plane{3, 11, 9, 8, device.SquareWindow(3, 1, 1)}, 3)
+	k.convolution(plane{2, 2, 12, 14, device.SquareWindow(5, 1, 2)}, 9)
 	// Small images with much padding, in batches that groups do not divide.
 	k.convolution(plane{14, 18, 4, 4, device.SquareWindow(3, 1, 1)}, 40)
+	k.convolution(plane{11, 9, 2, 3, device.SquareWindow(3, 1, 1)}, 33)
 	k.convolution(plane{13, 16, 7, 6, device.SquareWindow(4, 2, 1)}, 33)
 	k.convolution(plane{9, 7, 5, 9, device.SquareWindow(7, 1, 3)}, 20)
 }

@@ -47,6 +47,10 @@ const (
 )
 
 func (g *gathering[T]) run() {
+	if g.makesFew() {
+		g.few()
+		return
+	}
 	size := g.in * g.pad.plane()
 	bytes := max(1, size*int(unsafe.Sizeof(T(0))))
 	g.batch = max(1, min(g.n, (gatherWindows+g.h*g.w-1)/max(1, g.h*g.w), gatherBytes/bytes))
@@ -128,10 +132,11 @@ func (g *gathering[T]) prepare(bands [][][]tapBand) {
 func (g *gathering[T]) offsets(r, c phase) []int {
 	at := make([]int, 0, g.in*len(r.taps)*len(c.taps))
 	if g.quads > 0 {
+		channel, pixel, _ := g.steps()
 		for _, y := range r.offsets {
 			for _, x := range c.offsets {
-				for channel := range g.in {
-					at = append(at, (y*g.pad.w+x)*g.pixel()+channel*octet)
+				for i := range g.in {
+					at = append(at, (y*g.pad.w+x)*pixel+i*channel)
 				}
 			}
 		}

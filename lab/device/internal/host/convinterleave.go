@@ -106,27 +106,35 @@ func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	return quads, bands
 }
 
-// pixel is the elements of a pixel of interleaved images: an odd number of channels, so that the same channel of
-// neighbouring pixels does not fall on the same lines of the cache.
-func (g *gathering[T]) pixel() int { return octet * (g.in | 1) }
+// steps is the elements of interleaved images from a channel to the next, from a pixel and from an octet: the channels of a
+// pixel lie together, an odd number of them, so that the same channel of neighbouring pixels does not fall on the same
+// lines of the cache. Planes of less than an octet lie one after another, since all of them are turned at once.
+func (g *gathering[T]) steps() (channel, pixel, images int) {
+	plane := g.pad.h * g.pad.w
+	if plane < octet {
+		return plane * octet, octet, g.in * plane * octet
+	}
+	return octet, octet * (g.in | 1), octet * (g.in | 1) * plane
+}
 
 // room is the elements in front of interleaved images that a window may begin in, and those from there on that one octet
 // and its windows take.
 func (g *gathering[T]) room() (front, all int) {
 	r, c := g.pad.rows, g.pad.cols
-	front = g.pixel() * (r.zeros*g.pad.w + c.zeros)
-	return front, max(front+g.pixel()*g.pad.h*g.pad.w, g.pixel()*((r.size-1)*g.pad.w+c.size))
+	channel, pixel, images := g.steps()
+	front = pixel * (r.zeros*g.pad.w + c.zeros)
+	return front, max(front+images, pixel*((r.size-1)*g.pad.w+c.size)+channel*(g.in-1))
 }
 
 // interleavedGroups is where the windows of a phase begin, each as often as there are quads.
 func (g *gathering[T]) interleavedGroups(r, c phase, quads int) []int {
 	groups := make([]int, 0, r.count*c.count*quads)
+	_, pixel, images := g.steps()
 	for y := range r.count {
 		for x := range c.count {
-			at := g.pixel() * (y*r.stride*g.pad.w + x*c.stride)
+			at := pixel * (y*r.stride*g.pad.w + x*c.stride)
 			for q := range quads {
-				octets := q * cpu.Group / octet
-				groups = append(groups, at+octets*g.pixel()*g.pad.h*g.pad.w+q*cpu.Group%octet)
+				groups = append(groups, at+q*cpu.Group/octet*images+q*cpu.Group%octet)
 			}
 		}
 	}
@@ -135,13 +143,18 @@ func (g *gathering[T]) interleavedGroups(r, c phase, quads int) []int {
 
 // interleaved does some strips of the images from lo to hi.
 func (g *gathering[T]) interleaved(pad *pad[T], lo, hi, part, parts int) {
-	plane, pixel := g.pad.h*g.pad.w, g.pixel()
+	channel, pixel, next := g.steps()
 	front, all := g.room()
-	images := pad.buf(0, (hi-lo-1)/octet*plane*pixel+all)
+	plane := g.pad.h * g.pad.w
+	run, source := plane, g.in*plane
+	if plane < octet {
+		run = source
+	}
+	images := pad.buf(0, (hi-lo-1)/octet*next+all)
 	for i := lo; i < hi; i += octet {
-		for c := range g.in {
-			to := images[front+(i-lo)/octet*plane*pixel+c*octet:]
-			g.e.k.Transpose(to, pixel, g.src[(i*g.in+c)*plane:], g.in*plane, min(octet, g.n-i), plane)
+		for at := 0; at < source; at += run {
+			to := images[front+(i-lo)/octet*next+at/plane*channel:]
+			g.e.k.Transpose(to, pixel, g.src[i*source+at:], source, min(octet, g.n-i), run)
 		}
 	}
 	step := max(1, 2*gatherWindows*len(g.phases)/max(1, roundUp(hi-lo, cpu.Group)*g.w))

@@ -6,7 +6,8 @@ import (
 )
 
 // correlation is acc[c, t, o] = Σ over examples and positions p of x[n, c, p + t]·dy[n, o, p]: sums over positions, in
-// which the elements of x that four channels or four neighbouring taps read stand in for windows.
+// which the elements of x that four channels or four neighbouring taps read stand in for windows. Where dy has few channels,
+// x and dy change places, so that the channels of x fill the vectors: acc is then of dy, reversed taps and x.
 type correlation[T cpu.Float] struct {
 	e          *engine[T]
 	n, in, out int
@@ -15,13 +16,19 @@ type correlation[T cpu.Float] struct {
 	positions  int
 	widths     []int // strips of channels of dy
 	batch      int   // examples at a time
+	turned     bool  // x and dy have changed places
 }
 
 // correlatePositions is how many rows of cotangents are turned at a time: they stay in the first-level cache.
 const correlatePositions = 256
 
 func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) correlation[T] {
-	c := correlation[T]{e: e, n: x.Shape[0], in: x.Shape[1], out: dy.Shape[1], x: view[T](x), dy: view[T](dy)}
+	down, across := (w.Kernel[0]-1)*w.Dilation[0], (w.Kernel[1]-1)*w.Dilation[1]
+	turned := dy.Shape[1] <= fewChannels && dy.Shape[1] < x.Shape[1] && w.Stride == [2]int{1, 1} && w.Pad[0] <= down && w.Pad[1] <= across
+	if turned {
+		x, dy, w.Pad = dy, x, [2]int{down - w.Pad[0], across - w.Pad[1]}
+	}
+	c := correlation[T]{e: e, n: x.Shape[0], in: x.Shape[1], out: dy.Shape[1], x: view[T](x), dy: view[T](dy), turned: turned}
 	c.pad = padding{forwardAxis(w, 0, x.Shape[2], dy.Shape[2]), forwardAxis(w, 1, x.Shape[3], dy.Shape[3]), x.Shape[2], x.Shape[3]}
 	c.positions = dy.Shape[2] * dy.Shape[3]
 	c.widths = e.k.Strips(c.out)
@@ -29,8 +36,8 @@ func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) c
 	return c
 }
 
-// tapRows is the rows of acc for channels lo to hi: where each group reads, and which element of the weight, as channel
-// and tap, each row is; −1 for rows that are there twice or not at all.
+// tapRows is the rows of acc for channels lo to hi: where each group reads, and which element of the weight each row is
+// for the first channel of dy; −1 for rows that are there twice or not at all.
 type tapRows struct {
 	groups, of []int
 	step       int
@@ -50,7 +57,11 @@ func (c correlation[T]) rows(lo, hi int) tapRows {
 				continue
 			}
 			seen[k] = true
-			r.of = append(r.of, k)
+			if c.turned {
+				r.of = append(r.of, (lo+k/area)*c.out*area+area-1-k%area)
+			} else {
+				r.of = append(r.of, lo*area+k)
+			}
 		}
 	}
 	byChannel, byTap := startsOf(channels), startsOf(len(across.taps))
@@ -187,11 +198,15 @@ func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 // addTo adds the rows to dw.
 func (c correlation[T]) addTo(dw, acc []T, s *share) {
 	area := len(c.pad.rows.phases[0].taps) * len(c.pad.cols.phases[0].taps)
+	step := c.in * area // from a channel of dy to the next
+	if c.turned {
+		step = area
+	}
 	from := 0
 	for i, width := range c.widths {
 		strip := acc[s.strips[i]:]
 		for o := range min(width, c.out-from) {
-			to := dw[((from+o)*c.in+s.lo)*area:]
+			to := dw[(from+o)*step:]
 			for row, k := range s.rows.of {
 				if k >= 0 {
 					to[k] += strip[row*width+o]

@@ -74,10 +74,10 @@ func (a *asm) taps(groups, vectors int) {
 	loop, done := a.label("taps"), a.label("tapsDone")
 	a.TESTQ(depth, depth)
 	a.JE(operand.LabelRef(done))
-	a.Label(loop)
-	a.tapsOnce(sums, rows, pb)
 	move := a.GP64()
-	a.MOVQ(operand.Mem{Base: steps}, move)
+	a.Label(loop)
+	a.MOVQ(operand.Mem{Base: steps}, move) // first: the addresses of the next tap wait for it
+	a.tapsOnce(sums, rows, pb)
 	for _, p := range pointers {
 		a.ADDQ(move, p)
 	}
