@@ -14,13 +14,12 @@ type hessian struct {
 	dense       bool      // solve by elimination
 	full        []float64 // the plan itself, n×m, where its entries are not listed
 	sw          *sweep    // of its rows
-	part        []float64 // spans × m, scratch of its products
 	matrixFree  *Plan     // products take passes over this plan, since its entries are too many to hold; nil where they are held
-	ptr         []int
-	idx         []int32
+	rows        []laplacian.Row
+	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
 	logFraction []float64 // min(0, log max(T/a, T/b)): the entry's share of its row or column
-	row, col    []float64
+	col         []float64
 	own         []float64 // the sums of the entries by column; col is that or more
 	u, tx       []float64 // n: T v/T1 for the last product and for the solution
 	rhs         []float64 // m, scratch
@@ -29,15 +28,15 @@ type hessian struct {
 
 func newHessian(n, m int) *hessian {
 	v := func(k int) []float64 { return make([]float64, k) }
-	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
+	return &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
 }
 
 // assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the list.
 func (h *hessian) assemble(s *semidual, cut float64) {
-	h.ptr, h.idx, h.val = append(h.ptr[:0], 0), h.idx[:0], h.val[:0]
-	h.logFraction = h.logFraction[:0]
+	h.idx, h.val, h.logFraction = h.idx[:0], h.val[:0], h.logFraction[:0]
 	clear(h.col)
 	list := s.list()
+	ends := make([]int, s.n)
 	for k, r := range s.sw.Spans {
 		sp := &list.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
@@ -53,9 +52,12 @@ func (h *hessian) assemble(s *semidual, cut float64) {
 					sum += t
 				}
 			}
-			h.row[i] = sum
-			h.ptr = append(h.ptr, len(h.idx))
+			h.rows[i].Sum, ends[i] = sum, len(h.idx)
 		}
+	}
+	at := 0
+	for i, end := range ends {
+		h.rows[i].Idx, h.rows[i].Val, at = h.idx[at:end], h.val[at:end], end
 	}
 	// A column far short of its mass has hardly any curvature, and the Newton step is unbounded
 	// there. The curvature at its full mass is a bound that tends to D as the columns converge.
@@ -80,57 +82,50 @@ func (h *hessian) mul(dst, v []float64) {
 	for j, c := range h.col {
 		dst[j] = c * v[j]
 	}
-	for i, r := range h.row {
-		p, q := h.ptr[i], h.ptr[i+1]
-		if p == q {
-			continue
+	for i := range h.rows {
+		if r := &h.rows[i]; r.Sum > 0 {
+			h.u[i] = r.Dot(v) / r.Sum
+			r.Axpy(dst, -h.u[i])
 		}
-		idx, val := h.idx[p:q], h.val[p:q]
-		t := gather(val, v, idx) / r
-		h.u[i] = t
-		scatter(dst, val, -t, idx)
 	}
 }
 
 // products is mul with the plan held as a matrix, four rows at a time: they stay in cache from one product to the other.
 func (h *hessian) products(dst, v []float64) {
 	m := len(v)
-	if h.part == nil {
-		h.part = make([]float64, len(h.sw.Spans)*m)
-	}
-	clear(h.part)
-	h.sw.Each(func(_ *worker, k int, r span) {
+	h.sw.Columns(dst, func(_ *worker, _ int, r span, sum []float64) {
 		var four [4]float64
 		for lo := r.Lo; lo < r.Hi; lo += len(four) {
 			hi := min(r.Hi, lo+len(four))
 			w, rows := four[:hi-lo], h.full[lo*m:hi*m]
 			kern.Gemv(w, rows, m, v)
 			for l := range w {
-				if w[l] = 0 - w[l]; h.row[lo+l] > 0 {
-					w[l] /= h.row[lo+l]
+				if h.rows[lo+l].Sum > 0 {
+					w[l] /= h.rows[lo+l].Sum
 				}
 			}
-			kern.GemvT(h.part[k*m:(k+1)*m], rows, m, w)
+			kern.GemvT(sum, rows, m, w)
 		}
 	})
-	kern.Mul(dst, h.col, v)
-	for k := range h.sw.Spans {
-		axpy(dst, h.part[k*m:(k+1)*m], 1)
+	for j, c := range h.col {
+		dst[j] = c*v[j] - dst[j]
 	}
 }
 
 // maxLogIncrease returns how far log T rises, as newtonRadius counts, when β moves by x and α follows; a fall counts a fifth.
 func (h *hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	var most float64
+	l := 0
 	for i, t := range h.tx {
-		for l := h.ptr[i]; l < h.ptr[i+1]; l++ {
-			d := (x[h.idx[l]] - t) / eps
+		for _, j := range h.rows[i].Idx {
+			d := (x[j] - t) / eps
 			if d > 0 {
 				d += h.logFraction[l]
 			} else {
 				d /= -5
 			}
 			most = max(most, d)
+			l++
 		}
 	}
 	return most
@@ -200,8 +195,8 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 // conductances returns the upper triangle of W over the entries.
 func (h *hessian) conductances(m int) []float64 {
 	w := make([]float64, m*m)
-	laplacian.Conductances(w, m, len(h.row), func(i int) laplacian.Row {
-		r := laplacian.Row{Idx: h.idx[h.ptr[i]:h.ptr[i+1]], Val: h.val[h.ptr[i]:h.ptr[i+1]], Sum: h.row[i]}
+	laplacian.Conductances(w, m, len(h.rows), func(i int) laplacian.Row {
+		r := h.rows[i]
 		if len(r.Idx) == m {
 			r.Idx = nil
 		}
@@ -212,12 +207,10 @@ func (h *hessian) conductances(m int) []float64 {
 
 // sourceStep sets tx to T x / T1.
 func (h *hessian) sourceStep(x []float64) {
-	for i, r := range h.row {
-		p, q := h.ptr[i], h.ptr[i+1]
-		t := gather(h.val[p:q], x, h.idx[p:q])
+	for i := range h.rows {
 		h.tx[i] = 0
-		if r > 0 {
-			h.tx[i] = t / r
+		if r := &h.rows[i]; r.Sum > 0 {
+			h.tx[i] = r.Dot(x) / r.Sum
 		}
 	}
 }

@@ -231,23 +231,22 @@ func TestConjugate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n, m = 12, 9
 	h := newHessian(n, m)
-	T := make([]float64, n*m)
-	h.ptr = append(h.ptr, 0)
+	T, mass := make([]float64, n*m), make([]float64, n)
 	for i := range n {
 		for j := range m {
 			x := rng.ExpFloat64() / (n * m)
 			T[i*m+j] = x
-			h.idx, h.val = append(h.idx, int32(j)), append(h.val, x)
+			h.rows[i].Idx, h.rows[i].Val = append(h.rows[i].Idx, int32(j)), append(h.rows[i].Val, x)
 			h.col[j] += x
-			h.row[i] += x
+			h.rows[i].Sum += x
+			mass[i] += x
 		}
-		h.ptr = append(h.ptr, len(h.idx))
 	}
 	v := make([]float64, n*m)
 	for k := range v {
 		v[k] = rng.NormFloat64()
 	}
-	net, err := laplacian.Assemble(context.Background(), T, v, h.row, m)
+	net, err := laplacian.Assemble(context.Background(), T, v, mass, m)
 	if err != nil {
 		t.Fatal(err)
 	}

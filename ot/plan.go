@@ -291,18 +291,14 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 	if p.onDevice("ApplyT", false, func(d *devicePlan) (err error) { out, err = d.timesT(u); return err }) {
 		return out
 	}
-	sw := newSweep(p.g, 0)
-	part := make([]float64, len(sw.Spans)*m)
-	sw.Each(func(w *worker, k int, s span) {
+	out = make([]float64, m)
+	newSweep(p.g, 0).Columns(out, func(w *worker, _ int, s span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
-			axpy(part[k*m:(k+1)*m], w.exp, u[i])
+			axpy(sum, w.exp, u[i])
 		}
 	})
-	for k := 1; k < len(sw.Spans); k++ {
-		axpy(part[:m], part[k*m:(k+1)*m], 1)
-	}
-	return part[:m:m]
+	return out
 }
 
 // Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source

@@ -18,20 +18,14 @@ const kernelSpan = 300
 //
 // The zero value with Eps set works. Memory: n·m float64 besides the costs, at most 1 GiB.
 type Scaling struct {
-	// Eps is the ε > 0 of the problem, in units of cost.
-	Eps float64
-	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
-	Tol float64
-	// MaxIter is the largest number of iterations; 0 is 100,000.
-	MaxIter int
+	// Eps to Trace are the fields of LBFGS.
+	Eps, Tol float64
+	MaxIter  int
+	Start    []float64
+	Workers  int
+	Trace    func(Step) error
 	// Relax in [1, 2) is the over-relaxation; 1 is plain scaling, and 0 chooses it from the observed rate.
 	Relax float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G).
-	Start []float64
-	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
-	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
-	Trace func(Step) error
 }
 
 // From returns the solver that starts from the KL potentials g.

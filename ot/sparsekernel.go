@@ -3,6 +3,8 @@ package ot
 import (
 	"cmp"
 	"math"
+
+	"coupling/ot/internal/laplacian"
 )
 
 // active is the list of the entries of T that are not negligible. At small ε they are few, and a
@@ -176,35 +178,12 @@ func (act *active) eval(s *semidual, beta []float64) float64 {
 				s.alpha[i] = math.Inf(-1)
 				continue
 			}
-			idx, val := sp.idx[p:q], sp.val[p:q]
-			sum := gather(val, v, idx)
+			row := laplacian.Row{Idx: sp.idx[p:q], Val: sp.val[p:q]}
+			sum := row.Dot(v)
 			u := s.setAlpha(k, i, sp.ref[i-r.Lo]+mid+s.eps*math.Log(sum)) / sum
 			sp.u[i-r.Lo] = u
-			scatter(part, val, u, idx)
+			row.Axpy(part, u)
 		}
 	})
 	return s.rowError() + s.reduce(v)
-}
-
-// gather returns Σ val·v[idx].
-func gather(val, v []float64, idx []int32) float64 {
-	val = val[:len(idx)]
-	var s0, s1 float64
-	l := 0
-	for ; l+2 <= len(idx); l += 2 {
-		s0 += val[l] * v[idx[l]]
-		s1 += val[l+1] * v[idx[l+1]]
-	}
-	if l < len(idx) {
-		s0 += val[l] * v[idx[l]]
-	}
-	return s0 + s1
-}
-
-// scatter adds w·val to dst[idx].
-func scatter(dst, val []float64, w float64, idx []int32) {
-	val = val[:len(idx)]
-	for l, j := range idx {
-		dst[j] += w * val[l]
-	}
 }

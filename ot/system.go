@@ -14,57 +14,39 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	n, m := p.Dims()
 	h := newHessian(n, m)
 	h.sw = newSweep(p.g, 0)
-	s := &systemRows{p: p, v: v, cols: make([]float64, len(h.sw.Spans)*m), rhs: make([]float64, len(h.sw.Spans)*m)}
 	list := p.listShare() < maxListShare
 	if !list && n <= most/m {
 		h.full = p.memory.floats(n * m)
 	}
 	lists := make([]activeSpan, len(h.sw.Spans))
-	h.sw.Each(func(w *worker, k int, r span) {
+	sums := make([]float64, 2*m) // the columns of T, and the right-hand side
+	h.sw.Columns(sums, func(w *worker, k int, r span, sum []float64) {
 		logT, f, sq := make([]float64, m), make([]float64, m), make([]float64, m)
 		for i := r.Lo; i < r.Hi; i++ {
 			t := w.exp
 			if h.full != nil {
 				t = h.full[i*m : (i+1)*m]
 			}
-			s.row(k, i, t, logT, f, sq, w.cost)
+			p.logRow(i, t, logT, w.cost)
+			if p.mass[i] > 0 {
+				v(i, f, t, logT)
+				centre(f, t, p.mass[i])
+				kern.Mul(sq, f, t)
+				axpy(sum[m:], sq, 1)
+			}
 			if list {
-				h.row[i] = lists[k].significant(t, p.B, p.mass[i], s.cols[k*m:(k+1)*m], most)
+				h.rows[i].Sum = lists[k].significant(t, p.B, p.mass[i], sum[:m], most)
 				continue
 			}
-			h.row[i] = kern.Sum(t)
-			axpy(s.cols[k*m:(k+1)*m], t, 1)
+			h.rows[i].Sum = kern.Sum(t)
+			axpy(sum[:m], t, 1)
 		}
 	})
-	rhs := make([]float64, m)
-	for k := range h.sw.Spans {
-		axpy(h.col, s.cols[k*m:(k+1)*m], 1)
-		axpy(rhs, s.rhs[k*m:(k+1)*m], 1)
-	}
-	if !list && h.full == nil || list && !h.join(lists, most) {
+	copy(h.col, sums[:m])
+	if !list && h.full == nil || list && !h.take(lists, most) {
 		h.matrixFree = p
 	}
-	return h, rhs
-}
-
-// systemRows computes the rows of a system; cols and rhs are sums by span.
-type systemRows struct {
-	p         *Plan
-	v         field
-	cols, rhs []float64
-}
-
-// row writes row i of T to t and adds its part to the right-hand side; the rest is scratch.
-func (s *systemRows) row(k, i int, t, logT, f, sq, cost []float64) {
-	p := s.p
-	p.logRow(i, t, logT, cost)
-	if p.mass[i] > 0 {
-		s.v(i, f, t, logT)
-		centre(f, t, p.mass[i])
-		kern.Mul(sq, f, t)
-		m := len(t)
-		axpy(s.rhs[k*m:(k+1)*m], sq, 1)
-	}
+	return h, sums[m:]
 }
 
 // significant appends the entries of a row of T that are not negligible, adds them to cols and returns their sum. After more
@@ -84,23 +66,16 @@ func (a *activeSpan) significant(t, b []float64, mass float64, cols []float64, m
 	return sum
 }
 
-// join joins the spans' lists and reports whether they have at most most entries.
-func (h *hessian) join(lists []activeSpan, most int) bool {
-	var total int
-	for _, l := range lists {
-		total += len(l.idx)
-	}
-	if total > most {
-		return false
-	}
-	h.ptr = append(h.ptr, 0)
-	h.idx, h.val = make([]int32, 0, total), make([]float64, 0, total)
-	for _, l := range lists {
-		at := len(h.idx)
-		for _, p := range l.ptr {
-			h.ptr = append(h.ptr, at+p)
+// take sets the rows to the spans' lists and reports whether they have at most most entries.
+func (h *hessian) take(lists []activeSpan, most int) bool {
+	for k, r := range h.sw.Spans {
+		l, at := &lists[k], 0
+		if most -= len(l.idx); most < 0 {
+			return false
 		}
-		h.idx, h.val = append(h.idx, l.idx...), append(h.val, l.val...)
+		for i, end := range l.ptr {
+			h.rows[r.Lo+i].Idx, h.rows[r.Lo+i].Val, at = l.idx[at:end], l.val[at:end], end
+		}
 	}
 	return true
 }
@@ -132,19 +107,15 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 	if p.onDevice("a product", false, func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
 		return
 	}
-	m := len(dst)
-	sw := newSweep(p.g, 0)
-	part := make([]float64, len(sw.Spans)*m)
-	sw.Each(func(w *worker, k int, s span) {
+	newSweep(p.g, 0).Columns(dst, func(w *worker, _ int, s span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] > 0 {
 				p.row(i, w.exp, w.cost)
-				axpy(part[k*m:(k+1)*m], w.exp, dot(w.exp, v)/p.mass[i])
+				axpy(sum, w.exp, dot(w.exp, v)/p.mass[i])
 			}
 		}
 	})
-	kern.Mul(dst, col, v)
-	for k := range sw.Spans {
-		axpy(dst, part[k*m:(k+1)*m], -1)
+	for j, c := range col {
+		dst[j] = c*v[j] - dst[j]
 	}
 }

@@ -25,14 +25,11 @@ type Unbalanced struct {
 	RhoA, RhoB float64
 	// Tol stops when MarginalL1 is at most Tol times the mass of b; 0 is 1e-9.
 	Tol float64
-	// MaxIter is the largest number of iterations; 0 is 100,000.
+	// The rest are fields of LBFGS.
 	MaxIter int
-	// Start holds KL potentials g of the m targets to start from (another plan's G).
-	Start []float64
-	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
+	Start   []float64
 	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
-	Trace func(Step) error
+	Trace   func(Step) error
 }
 
 // From returns the solver that starts from the KL potentials g.

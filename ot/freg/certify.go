@@ -41,16 +41,15 @@ func newRounding(p *Plan) rounding {
 	a, b := p.s.a, p.s.b
 	n, m := len(a), len(b)
 	t := rounding{rho: make([]float64, n), gamma: make([]float64, m), er: make([]float64, n), ec: make([]float64, m)}
-	k := len(p.s.sw.Spans)
-	part := make([]float64, k*m)
-	p.eachIn(func(r *row, s, l int) {
-		t.rho[l] = min(1, 1/kern.Sum(r.t))
-		kern.Axpy(part[s*m:(s+1)*m], a[l]*t.rho[l], r.t)
+	col := make([]float64, m)
+	newSweep(p.s.instance, 0).Columns(col, func(r *row, _ int, sp rows.Span, sum []float64) {
+		for l := sp.Lo; l < sp.Hi; l++ {
+			p.s.recomputeRow(r, l, p.psi)
+			t.rho[l] = min(1, 1/kern.Sum(r.t))
+			kern.Axpy(sum, a[l]*t.rho[l], r.t)
+		}
 	})
-	for s := 1; s < k; s++ {
-		kern.Axpy(part[:m], 1, part[s*m:(s+1)*m])
-	}
-	for j, c := range part[:m] {
+	for j, c := range col {
 		t.gamma[j] = 1
 		if c > b[j] {
 			t.gamma[j] = b[j] / c

@@ -22,14 +22,13 @@ type hessian struct {
 	k      []float64
 	rows   []laplacian.Row
 	diag   []float64 // of D
-	part   []float64 // by span, scratch for products
 }
 
 func newHessian(s *semidual) *hessian {
 	n, m := len(s.a), len(s.b)
 	return &hessian{
 		s: s, ground: make([]float64, m), k: make([]float64, m), rows: make([]laplacian.Row, n),
-		diag: make([]float64, m), part: make([]float64, 2*len(s.sw.Spans)*m),
+		diag: make([]float64, m),
 	}
 }
 
@@ -41,9 +40,9 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 	for j, b := range s.b {
 		h.ground[j] = one * (mu*b + short*max(0, b-s.col[j]))
 	}
-	clear(h.part)
-	s.sw.Each(func(r *row, k int, sp rows.Span) {
-		col, sq := h.part[2*k*m:(2*k+1)*m], h.part[(2*k+1)*m:(2*k+2)*m]
+	sums := make([]float64, 2*m)
+	s.sw.Columns(sums, func(r *row, _ int, sp rows.Span, sum []float64) {
+		col, sq := sum[:m], sum[m:]
 		for i := sp.Lo; i < sp.Hi; i++ {
 			s.recomputeRow(r, i, psi)
 			e := &h.rows[i]
@@ -59,17 +58,8 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 			}
 		}
 	})
-	h.fold(h.k, 0)
-	h.fold(h.diag, 1)
-}
-
-// fold sums one of the two vectors over all spans.
-func (h *hessian) fold(dst []float64, which int) {
-	m := len(dst)
-	clear(dst)
-	for k := range h.s.sw.Spans {
-		kern.Axpy(dst, 1, h.part[(2*k+which)*m:(2*k+which+1)*m])
-	}
+	copy(h.k, sums[:m])
+	copy(h.diag, sums[m:])
 }
 
 // assembleRow writes the row that r holds to e: all of it, or a list of the entries that cut leaves where most are left out.
@@ -91,16 +81,12 @@ func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut
 
 // mul writes (D + Diag(ground)) x.
 func (h *hessian) mul(dst, x []float64) {
-	m := len(x)
-	h.s.sw.Each(func(_ *row, k int, sp rows.Span) {
-		part := h.part[2*k*m : (2*k+1)*m]
-		clear(part)
+	h.s.sw.Columns(dst, func(_ *row, _ int, sp rows.Span, sum []float64) {
 		for i := sp.Lo; i < sp.Hi; i++ {
 			e := &h.rows[i]
-			e.Axpy(part, e.Dot(x)/e.Sum)
+			e.Axpy(sum, e.Dot(x)/e.Sum)
 		}
 	})
-	h.fold(dst, 0)
 	for j, v := range x {
 		dst[j] = (h.k[j]+h.ground[j])*v - dst[j]
 	}

@@ -20,25 +20,20 @@ type semidual struct {
 	err    float64   // Σ|T1−a| + Σ|Tᵀ1−b|
 	evals  int
 
-	part []float64 // column sums of each span
 	errs []float64 // Σ|T1−a| of each span
 }
 
 func newSemidual(in *instance, f family, workers int) *semidual {
 	s := &semidual{instance: in, f: f, sw: newSweep(in, workers)}
-	n, m, k := len(in.a), len(in.b), len(s.sw.Spans)
-	s.top, s.x, s.col = make([]float64, n), make([]float64, n), make([]float64, m)
-	s.part, s.errs = make([]float64, k*m), make([]float64, k)
+	n, m := len(in.a), len(in.b)
+	s.top, s.x, s.col, s.errs = make([]float64, n), make([]float64, n), make([]float64, m), make([]float64, len(s.sw.Spans))
 	return s
 }
 
 // eval makes every row exact for ψ and sums the columns and their error.
 func (s *semidual) eval(psi []float64) {
 	s.evals++
-	m := len(s.b)
-	s.sw.Each(func(r *row, k int, sp rows.Span) {
-		col := s.part[k*m : (k+1)*m]
-		clear(col)
+	s.sw.Columns(s.col, func(r *row, k int, sp rows.Span, col []float64) {
 		var off float64
 		for i := sp.Lo; i < sp.Hi; i++ {
 			r.load(s.f, s.lambda, psi, s.costs(i, r.full, r.pack))
@@ -49,11 +44,9 @@ func (s *semidual) eval(psi []float64) {
 		}
 		s.errs[k] = off
 	})
-	copy(s.col, s.part[:m])
-	s.err = s.errs[0]
-	for k := 1; k < len(s.errs); k++ {
-		kern.Axpy(s.col, 1, s.part[k*m:(k+1)*m])
-		s.err += s.errs[k]
+	s.err = 0
+	for _, off := range s.errs {
+		s.err += off
 	}
 	s.err += kern.L1Diff(s.col, s.b)
 }

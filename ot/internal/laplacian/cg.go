@@ -92,11 +92,17 @@ func (r *Row) Dot(x []float64) float64 {
 	if len(r.Idx) == 0 {
 		return kern.Dot(r.Val, x)
 	}
-	var t float64
-	for l, j := range r.Idx {
-		t += r.Val[l] * x[j]
+	val := r.Val[:len(r.Idx)]
+	var s0, s1 float64
+	l := 0
+	for ; l+2 <= len(val); l += 2 {
+		s0 += val[l] * x[r.Idx[l]]
+		s1 += val[l+1] * x[r.Idx[l+1]]
 	}
-	return t
+	if l < len(val) {
+		s0 += val[l] * x[r.Idx[l]]
+	}
+	return s0 + s1
 }
 
 // Axpy adds w times the row to y.
@@ -105,8 +111,9 @@ func (r *Row) Axpy(y []float64, w float64) {
 		kern.Axpy(y, w, r.Val)
 		return
 	}
+	val := r.Val[:len(r.Idx)]
 	for l, j := range r.Idx {
-		y[j] += w * r.Val[l]
+		y[j] += w * val[l]
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 	"coupling/ot/internal/fault"
 )
 
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
+
 // Span is a range of rows [Lo, Hi).
 type Span struct{ Lo, Hi int }
 
@@ -58,6 +61,7 @@ func Workers(w int) int {
 type Sweep[W any] struct {
 	Spans   []Span
 	Scratch []W
+	sums    []float64 // of Columns
 }
 
 // NewSweep prepares a sweep over n rows of m entries by at most the given number of goroutines, 0
@@ -98,6 +102,24 @@ func (s *Sweep[W]) Each(f func(w W, k int, s Span)) {
 	}
 	run(scratch[0])
 	wg.Wait()
+}
+
+// Columns calls f for every span with a vector of zeros to add to, as long as dst, and writes the
+// sum of the vectors to dst, in the order of the spans.
+func (s *Sweep[W]) Columns(dst []float64, f func(w W, k int, r Span, sum []float64)) {
+	m := len(dst)
+	if len(s.sums) < len(s.Spans)*m {
+		s.sums = make([]float64, len(s.Spans)*m)
+	}
+	s.Each(func(w W, k int, r Span) {
+		sum := s.sums[k*m : (k+1)*m]
+		clear(sum)
+		f(w, k, r, sum)
+	})
+	copy(dst, s.sums[:m])
+	for k := 1; k < len(s.Spans); k++ {
+		kern.Axpy(dst, 1, s.sums[k*m:(k+1)*m])
+	}
 }
 
 // Sum is a compensated sum (Neumaier 1974).
