@@ -97,7 +97,7 @@ test-fake:
 	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
 	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/eval ./score ./score/dsm ./score/scones/neural; \
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
-	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan)OnDevice' ./ot; \
+	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
 	FAKE_CUDA_FMA=1 $(GO) test -count=1 -run 'Conformance$$|Functions|Points|Gemm|LongSums' ./lab/device/internal/cuda # products and sums fused, as in PTX
 

@@ -28,8 +28,10 @@ import (
 // kernel for: lists of the entries of T for Newton steps, VJP, and the last digits where
 // Tol is at the rounding of |c|/ε.
 //
-// What moves. Potentials belong to the solvers, which are the same for every geometry, and live on
-// the host. A pass over the n·m pairs copies h to the device and the soft maxima of the rows back,
+// What moves. On a GPU the steps of Sinkhorn, and those with which LBFGS begins, leave the potentials
+// there: the host reads the error after 1, 2, 4, … steps, to 32 of small problems, and Trace is called
+// then. Other passes belong to solvers that are the same for every geometry, and whose potentials live on
+// the host. Such a pass over the n·m pairs copies h to the device and the soft maxima of the rows back,
 // then u to the device and those of the columns back: 8(n+m) bytes in float32, 16(n+m) in float64
 // and 12(n+m) for differences from a float64 pass, with two waits. With n = m = 32768 that is half
 // a megabyte for 2·10⁹ exponentials. Points and costs move once.
@@ -212,6 +214,7 @@ func (o *OnDevice) use(call string, f func(r *deviceArrays) error) (err error) {
 	}
 	scope := o.dev.Scope()
 	defer scope.Close()
+	o.at.scope = scope
 	err = f(o.at)
 	if o.dev.Err() != nil {
 		return o.dev.Recover()

@@ -14,7 +14,8 @@ type deviceArrays struct {
 	typ    device.DType // of the costs that are held, and of the passes that converge first
 	n, m   int
 	arrays []*device.Array
-	reach  float64 // a bound on |c|
+	reach  float64       // a bound on |c|
+	scope  *device.Scope // of the call under way
 
 	x, y [2]*device.Array // points less their middle, by type; nil where costs are held
 	cost device.Cost

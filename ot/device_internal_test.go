@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 )
 
 // What a device makes of a plan, asked for directly, so that no host stands in for it.
@@ -102,5 +103,35 @@ func TestDevicePlanOnDevice(t *testing.T) {
 	}
 	if err := dev.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What half a step of Sinkhorn asks of a GPU, from calls of four and of eight: nothing crosses; and what a look at the error does.
+func TestLaunches(t *testing.T) {
+	dev := devicetest.Counting(t)
+	const n = 4096
+	g := PointsOn(dev, mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), SqEuclidean)
+	defer g.Close()
+	r, err := controls{Eps: .1}.begin(t.Context(), Problem{Geometry: g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.s.dev.reside(r.s, device.Float32, r.beta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for step, w := range map[string]float64{"half-step": 1, "half-step, relaxed": 1.5} {
+		asked := func(k int) device.Traffic {
+			before := dev.Traffic()
+			p.steps(r.s, k, w)
+			return dev.Traffic().Minus(before)
+		}
+		four, eight := asked(4), asked(8)
+		more := eight.Minus(four)
+		look := four.Minus(more)
+		more.Launches, more.Kernels, more.Bytes = more.Launches/8, more.Kernels/8, more.Bytes/8
+		devicetest.Hold(t, step, more)
+		devicetest.Hold(t, "look at the error", look)
 	}
 }

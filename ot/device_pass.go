@@ -134,13 +134,18 @@ func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
 		return true
 	}
 	noise := d.noise(s, beta)
-	if !(s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && noiseMargin*noise < mostError) {
+	if !d.inFloat32(s, noise) {
 		return true
 	}
 	if d.moves(s, beta); d.isNear {
 		noise *= d.moved
 	}
 	return d.lastEps == s.eps && d.last < noiseMargin*noise
+}
+
+// inFloat32 reports whether ε and the costs are in the range of float32, and its rounding is below the largest error.
+func (d *devicePasses) inFloat32(s *semidual, noise float64) bool {
+	return s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && noiseMargin*noise < mostError
 }
 
 // noise is the order of the marginal error that float32 causes: the terms of the arguments are

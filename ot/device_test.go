@@ -75,7 +75,11 @@ func (s onDevice) From(g []float64) ot.Solver {
 // element type allows.
 func TestLawsOnDevice(t *testing.T) {
 	d := openDevice(t)
-	fewer(t, "25") // a pass over next to nothing takes a device its latency, and the host solves them all anyway
+	checks := "25" // a pass over next to nothing takes a device its latency, and the host solves them all anyway
+	if testing.Short() {
+		checks = "5"
+	}
+	fewer(t, checks)
 	for name, s := range map[string]ottest.New{
 		"lbfgs":    func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
 		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300} },

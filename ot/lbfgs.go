@@ -90,6 +90,9 @@ type quasiNewton struct {
 func (q *quasiNewton) stage(tol float64, last bool) error {
 	q.hist.start(q.s.b, q.s.eps)
 	q.s.wantLists(last)
+	if err := q.residentSteps(tol, &relaxation{fixed: 1, omega: 1}, contraction); err != nil {
+		return err
+	}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}

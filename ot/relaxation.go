@@ -16,19 +16,19 @@ type relaxation struct {
 	failed int
 }
 
-// observe notes the error of a step and updates omega.
-func (o *relaxation) observe(err float64) {
+// observe notes the error, so many steps after that of the last call, and updates omega.
+func (o *relaxation) observe(err float64, steps int) {
 	if o.fixed != 0 {
 		o.omega = o.fixed
 		return
 	}
-	o.steps++
-	ratio := err / o.last
+	o.steps += steps
+	ratio := math.Pow(err/o.last, 1/float64(steps))
 	o.last = err
 	if o.omega > 1 {
 		if err > 4*o.at || o.steps > 500 && ratio > 1 {
 			*o = relaxation{omega: 1, last: err, failed: o.failed + 1}
-		} else if o.steps%50 == 0 {
+		} else if o.steps%50 < steps {
 			o.at = err
 		}
 		return

@@ -48,6 +48,9 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 	if !last {
 		omega.fixed = 1
 	}
+	if err := r.residentSteps(tol, &omega, 0); err != nil {
+		return err
+	}
 	best := stagnation{monotone: true}
 	for {
 		w := omega.omega
@@ -88,7 +91,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			w = 1
 		}
 		r.s.sinkhorn(r.beta, w)
-		omega.observe(r.err)
+		omega.observe(r.err, 1)
 	}
 }
 

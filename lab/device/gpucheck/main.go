@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	out := flags.String("out", ".", "folder for the report")
 	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
 	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
+	short := flags.Bool("short", false, "only what the tests do when they are short, as on the fake driver")
 	budget := flags.Duration("budget", 0, "time for everything, after which what is left is reported as not run; 0 is no limit")
 	if err := flags.Parse(args); err != nil {
 		return 1, err
@@ -79,7 +80,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	if about.Kind != "cuda" {
 		return 2, fmt.Errorf("this check needs a GPU: -device = %s is a %s: must be cuda:N", *name, about.Kind)
 	}
-	c := check{root: *root, bin: *bin, device: *name, benchTime: *benchTime, out: *out}
+	c := check{root: *root, bin: *bin, device: *name, benchTime: *benchTime, out: *out, short: *short}
 	c.report = Report{Date: time.Now().UTC(), Device: about, Warnings: warnings(about)}
 	for _, w := range c.report.Warnings {
 		fmt.Fprintf(os.Stdout, "WARNING: %s\n", w)
@@ -102,6 +103,7 @@ func run(ctx context.Context, args []string) (int, error) {
 // check is a report that is being made, and how.
 type check struct {
 	root, bin, device, benchTime, out string
+	short                             bool
 	report                            Report
 }
 

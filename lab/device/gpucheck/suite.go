@@ -58,7 +58,7 @@ var suites = []Suite{
 func (s *Suite) test(ctx context.Context, c *check) {
 	s.part(func() error {
 		before := len(s.Failed)
-		err := s.exec(ctx, c, "-test.v", "-test.run="+s.Tests)
+		err := s.exec(ctx, c, "-test.v", "-test.run="+s.Tests, fmt.Sprint("-test.short=", c.short))
 		if err == nil && len(s.Failed) == before && s.Passed == 0 {
 			err = errors.New("no test ran")
 		}

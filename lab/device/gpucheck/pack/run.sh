@@ -5,15 +5,16 @@
 #   sh run.sh PART...         these parts, in this order
 #   sh run.sh all             all that are not done
 #
-# A part takes at most ten minutes (PART_SECONDS), a benchmark 300 ms (BENCH_TIME, 0 for none). A part that is cut off goes on
-# where it stopped when it is called again: figures keep their finished cells and the state of trainings under way.
+# A part takes at most ten minutes (PART_SECONDS), a benchmark 300 ms (BENCH_TIME, 0 for none); SHORT=true makes checks short.
+# A part that is cut off goes on where it stopped when it is called again: figures keep their finished cells and the state of
+# trainings under way.
 # Everything is written below results/ (RESULTS).
 # DEVICE (cuda:0) may also be cuda:1 or cuda:0,tf32. MNIST and the other sets are read from data/, if there is such a
 # folder, else figures draw the samples that the command carries. Exit status: 0 all done, 1 some not.
 set -u
 cd "$(dirname "$0")" || exit 1
 here=$PWD
-: "${DEVICE:=cuda:0}" "${PART_SECONDS:=570}" "${PRESET:=paper}" "${BENCH_TIME:=300ms}"
+: "${DEVICE:=cuda:0}" "${PART_SECONDS:=570}" "${PRESET:=paper}" "${BENCH_TIME:=300ms}" "${SHORT:=false}"
 results=${RESULTS:-$here/results}
 export HOME="${HOME:-$results}" XDG_CACHE_HOME="$results/cache"
 [ -d data ] && export COUPLING_DATA="$here/data"
@@ -31,7 +32,7 @@ limited() { timeout --signal=TERM --kill-after=20 "$PART_SECONDS" "$@"; }
 
 part() {
   case $1 in
-  check-*) limited bin/gpucheck -device "$DEVICE" -suites "${1#check-}" -benchtime "$BENCH_TIME" -budget "${PART_SECONDS}s" -out "$results/check" ;;
+  check-*) limited bin/gpucheck -device "$DEVICE" -suites "${1#check-}" -benchtime "$BENCH_TIME" -short="$SHORT" -budget "${PART_SECONDS}s" -out "$results/check" ;;
   torch) limited python3 torch_rows.py --device "${DEVICE%%,*}" --out "$results/torch.json" ;;
   *) limited bin/coupling --store "$results/store" fig make "$1" --preset "$PRESET" --device "$DEVICE" --out "$results/figures" ;;
   esac
