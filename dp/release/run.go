@@ -28,6 +28,7 @@ type Run struct {
 
 	ledger *Ledger
 	spent  int
+	shared int // calls of Close to come that leave the ledger open
 }
 
 // Open opens the ledger, if there is a Dir. The error wraps ErrLedger where Dir holds another run, or one that made more than
@@ -52,8 +53,18 @@ func (r *Run) Open() error {
 	return nil
 }
 
+// Share returns the run for a part of the training that closes it at its end: the next Close then leaves the ledger open.
+func (r *Run) Share() *Run {
+	r.shared++
+	return r
+}
+
 // Close closes the ledger, and lets other processes open it.
 func (r *Run) Close() error {
+	if r.shared > 0 {
+		r.shared--
+		return nil
+	}
 	if r.ledger == nil {
 		return nil
 	}

@@ -110,11 +110,23 @@ type Run struct {
 	Dir      string             // folder of the ledger and a checkpoint; empty: neither
 	Every    int                // steps between checkpoints; 0: 100
 	Progress func(done, of int) // may be nil
+
+	open *release.Run // nil: Begin opens one
+}
+
+// Within is the Run of a method that is a part of another: its releases are among those of the run that the other began, in one
+// ledger.
+func (r Run) Within(open *release.Run) Run {
+	r.open = open
+	return r
 }
 
 // Begin opens the run of a training that makes the given number of releases; settings identify it.
-// The caller closes it.
+// The caller closes it. In a Run of Within it is the run that was begun.
 func (r Run) Begin(dev *device.Device, images *data.Images, releases int, settings any) (*release.Run, error) {
+	if r.open != nil {
+		return r.open.Share(), nil
+	}
 	on := dev.Info() // without the number of workers, which changes no bit
 	run := &release.Run{
 		Key: r.Key, Dir: r.Dir, Releases: releases, Records: sgd.Pixels(images).Digest,

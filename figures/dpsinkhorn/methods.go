@@ -16,6 +16,7 @@ import (
 	"coupling/dp/synth/denoise"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
+	"coupling/dp/synth/refine"
 	"coupling/dp/synth/semidual"
 	"coupling/figures/internal/kit"
 	"coupling/lab"
@@ -77,6 +78,8 @@ var imagesOf = lab.Experiment[Params, Out]{Name: "dpsinkhorn/images", Version: 1
 const (
 	semiDual     = "semi-dual"
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
+	refined      = semiDual + ", refined"           // by a network
+	refinedHand  = handwritten + ", refined"
 	wholeBatch   = "whole-batch clip"
 	wholeBatch3  = "whole-batch clip, m = 3"
 	dpMERF       = "DP-MERF"
@@ -156,6 +159,15 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		return semidual.Suggested(m.Epsilon, public)
 	case handwritten:
 		return semidual.Handwriting(m.Epsilon, public)
+	case refined, refinedHand:
+		c := refine.Suggested(m.Epsilon, public)
+		if m.Name == refinedHand {
+			c = refine.Handwriting(m.Epsilon, public)
+		}
+		if m.Steps > 0 {
+			c.Steps, c.Pool = m.Steps, 1000
+		}
+		return c
 	case dpMERF:
 		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 		if p.Colour != "" { // √105 for MNIST's values: distances grow as the square root of their number

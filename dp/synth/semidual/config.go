@@ -74,6 +74,23 @@ func (c Config) localNoise() float64 {
 	return c.NoiseMultiplier * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
 }
 
+// Releases is the number of releases of a training.
+func (c Config) Releases() int {
+	c, _ = c.withDefaults() // out of range: Event says so
+	return c.Steps + c.spreads()
+}
+
+// Alongside returns the noise multiplier of one more release on all records that has the given share, in (0, 1), of the whole
+// budget, as Σ 1/σ² times the square of the sampling rate.
+func (c Config) Alongside(share float64) float64 {
+	c, _ = c.withDefaults()
+	total := float64(c.Steps) * c.Rate * c.Rate
+	if c.spreads() > 0 {
+		total /= 1 - c.LocalShare
+	}
+	return c.NoiseMultiplier * math.Sqrt((1-share)/share/total)
+}
+
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
