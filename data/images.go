@@ -3,8 +3,6 @@ package data
 import (
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -139,22 +137,4 @@ func (m *Images) shaped(n, c, h, w int) *Images {
 		out.Labels = m.Labels
 	}
 	return out
-}
-
-// each calls f for every index below n, from several goroutines. Calls must
-// not depend on each other, so that the result does not depend on the schedule.
-func each(n int, f func(i int)) {
-	const chunk = 64
-	var group sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
-	for worker := range workers {
-		group.Go(func() {
-			for start := worker * chunk; start < n; start += workers * chunk {
-				for i := start; i < min(start+chunk, n); i++ {
-					f(i)
-				}
-			}
-		})
-	}
-	group.Wait()
 }

@@ -1,8 +1,11 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"math"
+
+	"coupling/lab/device/cpu"
 )
 
 // Filter says how images are resized. In all of them pixels are squares whose
@@ -47,16 +50,19 @@ func (m *Images) Resize(h, w int, filter Filter) (*Images, error) {
 	}
 	out := m.shaped(m.n, m.c, h, w)
 	across, down := newKernel(m.w, w, filter), newKernel(m.h, h, filter)
-	each(m.n*m.c, func(plane int) {
-		from := m.pixels[plane*m.h*m.w : (plane+1)*m.h*m.w]
-		to := out.pixels[plane*h*w : (plane+1)*h*w]
-		if filter == Bilinear8 {
-			m.fromBytes(to, resize8(m.toBytes(from), m.h, m.w, across, down))
-		} else {
-			copy(to, resize(from, m.h, m.w, across, down))
+	const chunk = 64
+	err := cpu.Chunks(context.Background(), m.n*m.c, chunk, func(_, lo, hi int) {
+		for plane := lo; plane < hi; plane++ {
+			from := m.pixels[plane*m.h*m.w : (plane+1)*m.h*m.w]
+			to := out.pixels[plane*h*w : (plane+1)*h*w]
+			if filter == Bilinear8 {
+				m.fromBytes(to, resize8(m.toBytes(from), m.h, m.w, across, down))
+			} else {
+				copy(to, resize(from, m.h, m.w, across, down))
+			}
 		}
 	})
-	return out, nil
+	return out, err
 }
 
 // kernel holds, for each output pixel of a line, the first input pixel that it

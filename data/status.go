@@ -42,21 +42,21 @@ func presence(from From, name string, files []remote) Presence {
 			missing = append(missing, r)
 		}
 	}
-	if len(missing) > 0 {
+	if len(missing) > 0 && len(missing[0].bases) > 0 {
 		p.Fix = curl(from, missing...)
 	}
 	return p
 }
 
+// statusCelebA looks for CelebA, which no server may pass on.
 func statusCelebA(from From) Presence {
-	p := Presence{Name: "celeba"}
+	var files []remote
 	for _, name := range []string{celebaFolder, celebaAttrFile, celebaPartFile} {
-		if path := from.find("celeba", name); path != "" {
-			p.Found = append(p.Found, path)
-		} else {
-			p.Missing = append(p.Missing, filepath.Join("celeba", name))
-			p.Fix = fixCelebA(from)
-		}
+		files = append(files, remote{set: "celeba", name: name, unpacked: name})
+	}
+	p := presence(from, "celeba", files)
+	if !p.Complete() {
+		p.Fix = fixCelebA(from)
 	}
 	return p
 }

@@ -15,8 +15,8 @@ import (
 type active struct {
 	eps float64
 	cut float64 // e^−K
-	// uses counts evaluations by the list, skipped how often it was not renewed because it had
-	// served too few.
+	// uses counts evaluations by the list, skipped how often it was not renewed because too
+	// few had used it.
 	uses, skipped int
 	ref           []float64 // β⁰, the potentials when the list was made
 	v             []float64 // exp((β−β⁰)/ε) at the last evaluation, up to a factor

@@ -96,7 +96,7 @@ const (
 	annealing     = 0.25 // one λ to the next
 	stageTol      = 0.03 // the error at which λ falls
 	firstDamp     = 0.01
-	maxMends      = 10   // half steps at the end
+	maxPolish     = 10   // half steps at the end
 	roundingError = 1e-9 // an error below may be due to rounding
 )
 
@@ -155,7 +155,7 @@ func (r *run) stage(tol float64) error {
 	if err := r.eval(); err != nil {
 		return err
 	}
-	least, mark, since, mends := math.Inf(1), math.Inf(1), 0, 0
+	least, mark, since, polished := math.Inf(1), math.Inf(1), 0, 0
 	for {
 		since++
 		if r.s.err < 0.9*mark {
@@ -166,11 +166,11 @@ func (r *run) stage(tol float64) error {
 			copy(r.best, r.psi)
 		}
 		switch {
-		case r.s.err <= tol && (r.s.lambda > r.Lambda || mends == maxMends || !r.s.sinkhornColumns(r.psi)):
+		case r.s.err <= tol && (r.s.lambda > r.Lambda || polished == maxPolish || !r.s.sinkhornColumns(r.psi)):
 			r.status = ot.Converged
 			return nil
 		case r.s.err <= tol: // though columns of tiny weight were far from it
-			mends++
+			polished++
 			if err := r.eval(); err != nil {
 				return err
 			}

@@ -3,7 +3,7 @@ package ottest
 import (
 	"embed"
 	"encoding/json"
-	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -150,62 +150,38 @@ var embedded embed.FS
 // Embedded returns the small reference cases that are part of the package, in order of name.
 func Embedded(tb testing.TB) []*Case {
 	tb.Helper()
-	entries, err := embedded.ReadDir("testdata")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var out []*Case
-	for _, e := range entries {
-		data, err := embedded.ReadFile("testdata/" + e.Name())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		c, err := parse(e.Name(), data)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, c)
-	}
-	return out
+	return load(tb, embedded, "testdata/*.json")
 }
 
 // Load reads every case in a folder, in order of name. Files that do not hold an expected plan (losses of several
 // plans) are left out.
 func Load(tb testing.TB, dir string) []*Case {
 	tb.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	return load(tb, os.DirFS(dir), "*.json")
+}
+
+func load(tb testing.TB, files fs.FS, pattern string) (out []*Case) {
+	tb.Helper()
+	names, err := fs.Glob(files, pattern)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	slices.Sort(files)
-	var out []*Case
-	for _, f := range files {
-		c, err := read(f)
+	slices.Sort(names)
+	for _, name := range names {
+		data, err := fs.ReadFile(files, name)
 		if err != nil {
 			tb.Fatal(err)
+		}
+		c := &Case{}
+		if err := json.Unmarshal(data, c); err != nil {
+			tb.Fatalf("%s: %v", name, err)
 		}
 		if c.Expected.P != nil {
 			out = append(out, c)
 		}
 	}
 	if len(out) == 0 {
-		tb.Fatalf("no reference cases in %s", dir)
+		tb.Fatalf("no reference cases in %s of %v", pattern, files)
 	}
 	return out
-}
-
-func read(file string) (*Case, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return parse(file, data)
-}
-
-func parse(file string, data []byte) (*Case, error) {
-	c := &Case{}
-	if err := json.Unmarshal(data, c); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return c, nil
 }

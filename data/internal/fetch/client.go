@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (c Client) Get(ctx context.Context, f File) error {
 			break
 		}
 		select {
-		case <-time.After(orDefault(c.Pause, 2*time.Second)):
+		case <-time.After(cmp.Or(c.Pause, 2*time.Second)):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -86,7 +87,7 @@ func (c Client) Get(ctx context.Context, f File) error {
 }
 
 var (
-	errDisk    = errors.New("cannot be written here") // which no other server can mend
+	errDisk    = errors.New("cannot be written here") // whatever the server
 	errPassing = errors.New("try again")              // marks what a second request may not meet
 )
 
@@ -99,20 +100,12 @@ type passes struct{ error }
 func (passes) Is(target error) bool { return target == errPassing }
 func (p passes) Unwrap() error      { return p.error }
 
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
 // download asks one server once. The bytes go to a file of another name, which is
 // synced, checked and renamed, so that f.Path only ever is the right file.
 func (c Client) download(ctx context.Context, f File, url string) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stall := orDefault(c.Stall, 30*time.Second)
+	stall := cmp.Or(c.Stall, 30*time.Second)
 	watchdog := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing arrived for %v", stall)) })
 	defer watchdog.Stop()
 
@@ -162,7 +155,7 @@ func (c Client) request(ctx context.Context, url string, most int64) (io.ReadClo
 	}
 	// Without this line the transport would ask for gzip and unpack it unasked.
 	request.Header.Set("Accept-Encoding", "identity")
-	response, err := orDefault(c.HTTP, http.DefaultClient).Do(request)
+	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
