@@ -301,9 +301,9 @@ func centre(v, t []float64, mass float64) float64 {
 // for lists in a solve.
 func (p *Plan) entriesToHold() int {
 	if isFrugal(p.Geometry) {
-		return maxActiveFrugal
+		return maxSparseFrugal
 	}
-	return maxActive
+	return maxSparse
 }
 
 // iterate solves by conjugate gradients over the entries of T that are not negligible,

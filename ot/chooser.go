@@ -21,18 +21,18 @@ type chooser struct {
 	store      bool    // store kernels whatever mayStore says
 	final      bool    // the evaluation is usually the last, so a kernel is not worth storing
 	lists      bool    // whether to make lists of the larger entries of T
-	share      float64 // the share of entries that a list may have; 0 is activeShare
+	share      float64 // the share of entries that a list may have; 0 is sparseShare
 	newton     bool    // every evaluation over all pairs makes a list, for the Hessian
 
-	sparseRefusedAt float64 // the ε at which a list was too long
+	refusedAt float64 // the ε at which a list was too long
 
 	last   pass          // that made the last evaluation; nil where β is no longer its β
 	all    allPairs      // over every cost in float64
 	narrow *float32Pass  // over every cost in float32; nil where they are not made in it
-	kernel *storedKernel // products with the kernel of an earlier evaluation
-	act    *active       // over the larger entries of T; nil where there is no list
-	reuse  *active       // memory for the next list
-	sorted *sorted       // over patterns; nil where atoms are in the user's order
+	kernel *denseKernel  // products with the kernel of an earlier evaluation
+	sparse *sparseKernel // over the larger entries of T; nil where there is no list
+	reuse  *sparseKernel // memory for the next list
+	trees  *treeOrder    // over patterns; nil where atoms are in the user's order
 	dev    *devicePasses // nil where the geometry is not on a device
 }
 
@@ -77,8 +77,8 @@ func (s *semidual) choose(beta []float64) pass {
 		return p
 	}
 	switch {
-	case s.act.usable(beta, s.eps):
-		return s.act
+	case s.sparse.usable(beta, s.eps):
+		return s.sparse
 	case s.kernel.usable(beta, s.eps) && !s.newton && !(s.listsPossible() && s.kernel.uses >= 3):
 		return s.kernel // until steps are short enough for a list
 	case s.arithmetic == inFloat32 && !s.listsPossible():
@@ -86,8 +86,8 @@ func (s *semidual) choose(beta []float64) pass {
 	}
 	s.all = allPairs{}
 	switch {
-	case s.wantsActive(beta):
-		s.all.list = s.newActive(beta)
+	case s.wantsSparse(beta):
+		s.all.list = s.newSparse(beta)
 	case s.mayStore():
 		s.all.kernel = s.newKernel(beta)
 	}
@@ -100,7 +100,7 @@ func (s *semidual) record(p pass, beta []float64) {
 	if p != pass(s.dev) || s.marginals != nil {
 		s.dev.invalidate()
 	}
-	s.sorted.note(s, beta)
+	s.trees.note(s, beta)
 }
 
 // certified reports whether the last evaluation's error is the plan's.
@@ -167,7 +167,7 @@ func (s *semidual) leaveFloat32(err float64) {
 
 // invalidate drops the list and the kernel of earlier evaluations.
 func (c *chooser) invalidate() {
-	c.act = nil
+	c.sparse = nil
 	if c.kernel != nil {
 		c.kernel.eps = 0
 	}
@@ -177,10 +177,10 @@ func (c *chooser) invalidate() {
 func (c *chooser) wantLists(on bool) { c.lists = on }
 
 // listsPossible reports whether a list is wanted and may be short enough.
-func (s *semidual) listsPossible() bool { return s.lists && s.sparseRefusedAt != s.eps }
+func (s *semidual) listsPossible() bool { return s.lists && s.refusedAt != s.eps }
 
 // refuseLists stops making lists at this ε.
-func (s *semidual) refuseLists() { s.act, s.sparseRefusedAt = nil, s.eps }
+func (s *semidual) refuseLists() { s.sparse, s.refusedAt = nil, s.eps }
 
 // listForNewton makes evaluations leave a list for the Hessian, of all entries if whole, until end
 // is called. It reports false where that would take too long.
@@ -188,7 +188,7 @@ func (s *semidual) listForNewton(whole bool) (end func(), ok bool) {
 	if s.dev != nil && s.n > maxDeviceNewton/s.m {
 		return nil, false
 	}
-	s.act, s.lists, s.newton, s.sparseRefusedAt = nil, true, true, 0
+	s.sparse, s.lists, s.newton, s.refusedAt = nil, true, true, 0
 	if whole {
 		s.share = 1
 	}
@@ -196,11 +196,11 @@ func (s *semidual) listForNewton(whole bool) (end func(), ok bool) {
 }
 
 // list returns the list for the Hessian, nil where the last evaluation left none.
-func (s *semidual) list() *active {
-	if s.act == nil || s.act.eps != s.eps {
+func (s *semidual) list() *sparseKernel {
+	if s.sparse == nil || s.sparse.eps != s.eps {
 		return nil
 	}
-	return s.act
+	return s.sparse
 }
 
 // alwaysStore stores kernels of any size.

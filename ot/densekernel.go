@@ -2,7 +2,7 @@ package ot
 
 import "math"
 
-// storedKernel holds the rows of T at some β⁰, up to a factor each: K_ij = exp((β⁰ⱼ−cᵢⱼ−refᵢ)/ε). At a β near it,
+// denseKernel holds the rows of T at some β⁰, up to a factor each: K_ij = exp((β⁰ⱼ−cᵢⱼ−refᵢ)/ε). At a β near it,
 // T = Diag(u) K Diag(v), v = exp((β−β⁰)/ε), so that a pass is products without exponentials (the absorption of
 // Schmitzer 2019; with β⁰ = 0, kernel scaling).
 //
@@ -10,7 +10,7 @@ import "math"
 // as long as that is exact enough. Rounding changes an entry of T relatively by at most 2⁻²⁴, the
 // row sum that divides it by as much again, and so the L1 error of the columns by at most 2⁻²³ =
 // 1.2e-7, whatever the problem.
-type storedKernel struct {
+type denseKernel struct {
 	eps    float64   // 0 where there is no kernel
 	base   []float64 // β⁰
 	ref    []float64
@@ -52,7 +52,7 @@ func (s *semidual) scalings(dst, beta, base []float64, mid float64) {
 }
 
 // usable reports whether K is valid at beta.
-func (k *storedKernel) usable(beta []float64, eps float64) bool {
+func (k *denseKernel) usable(beta []float64, eps float64) bool {
 	if k == nil || k.eps != eps {
 		return false
 	}
@@ -66,10 +66,10 @@ func (k *storedKernel) usable(beta []float64, eps float64) bool {
 }
 
 // newKernel returns the kernel to store into, at beta.
-func (s *semidual) newKernel(beta []float64) *storedKernel {
+func (s *semidual) newKernel(beta []float64) *denseKernel {
 	k := s.kernel
 	if k == nil {
-		k = &storedKernel{ref: make([]float64, s.n)}
+		k = &denseKernel{ref: make([]float64, s.n)}
 		s.kernel = k
 	}
 	k.eps, k.uses, k.single = s.eps, 0, s.single
@@ -97,7 +97,7 @@ func cut[T any](dst [][]T, all []T, spans []span, m int) {
 }
 
 // dropIfUnderflowed drops a float32 kernel in which a column has almost no entry left.
-func (s *semidual) dropIfUnderflowed(k *storedKernel) {
+func (s *semidual) dropIfUnderflowed(k *denseKernel) {
 	if !k.single {
 		return
 	}
@@ -111,7 +111,7 @@ func (s *semidual) dropIfUnderflowed(k *storedKernel) {
 
 // allocate makes memory for the rows of span k, if there is none yet. Each goroutine does it for
 // its own spans, since clearing memory takes time.
-func (k *storedKernel) allocate(span, entries int) {
+func (k *denseKernel) allocate(span, entries int) {
 	switch {
 	case k.single && k.data32[span] == nil:
 		k.data32[span] = make([]float32, entries)
@@ -122,7 +122,7 @@ func (k *storedKernel) allocate(span, entries int) {
 
 // put stores row i, which is row l of its span: e = exp((β⁰−c−ref)/ε), which sums to sum, and in
 // float64 is in its place already.
-func (k *storedKernel) put(span, l, i int, e []float64, sum, ref float64) {
+func (k *denseKernel) put(span, l, i int, e []float64, sum, ref float64) {
 	k.ref[i] = ref
 	if k.single {
 		k.ref[i] += k.eps * math.Log(sum)
@@ -131,7 +131,7 @@ func (k *storedKernel) put(span, l, i int, e []float64, sum, ref float64) {
 }
 
 // sums writes the sums of len(dst) rows of K Diag(v), from row l of the span, to dst.
-func (k *storedKernel) sums(dst []float64, span, l int, v []float64) {
+func (k *denseKernel) sums(dst []float64, span, l int, v []float64) {
 	m := len(v)
 	if k.single {
 		mixed.Gemv(dst, k.data32[span][l*m:(l+len(dst))*m], m, v)
@@ -141,7 +141,7 @@ func (k *storedKernel) sums(dst []float64, span, l int, v []float64) {
 }
 
 // add adds len(w) rows of K from row l of the span, weighted by w, to col.
-func (k *storedKernel) add(col []float64, span, l int, w []float64) {
+func (k *denseKernel) add(col []float64, span, l int, w []float64) {
 	m := len(col)
 	if k.single {
 		mixed.GemvT(col, k.data32[span][l*m:(l+len(w))*m], m, w)
@@ -150,27 +150,27 @@ func (k *storedKernel) add(col []float64, span, l int, w []float64) {
 	kern.GemvT(col, k.data[span][l*m:(l+len(w))*m], m, w)
 }
 
-func (*storedKernel) certifies() bool { return false }
+func (*denseKernel) certifies() bool { return false }
 
 // eval makes products with K, four rows at a time, which stay in cache from the sums to the columns.
-func (kernel *storedKernel) eval(s *semidual, beta []float64) float64 {
-	kernel.uses++
-	mid := kernel.mid
-	s.scalings(s.h, beta, kernel.base, mid)
-	s.columns(func(_ *worker, k int, r span, part []float64) {
+func (k *denseKernel) eval(s *semidual, beta []float64) float64 {
+	k.uses++
+	mid := k.mid
+	s.scalings(s.h, beta, k.base, mid)
+	s.columns(func(_ *worker, at int, r span, part []float64) {
 		var four [4]float64
 		for lo := r.Lo; lo < r.Hi; lo += len(four) {
 			w := four[:min(len(four), r.Hi-lo)]
-			kernel.sums(w, k, lo-r.Lo, s.h)
+			k.sums(w, at, lo-r.Lo, s.h)
 			for l, sum := range w {
 				i := lo + l
 				if s.a[i] == 0 {
 					s.alpha[i], w[l] = math.Inf(-1), 0
 					continue
 				}
-				w[l] = s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum)) / sum
+				w[l] = s.setAlpha(at, i, k.ref[i]+mid+s.eps*math.Log(sum)) / sum
 			}
-			kernel.add(part, k, lo-r.Lo, w)
+			k.add(part, at, lo-r.Lo, w)
 		}
 	})
 	return s.rowError() + s.reduce(s.h)

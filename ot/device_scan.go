@@ -13,7 +13,7 @@ import (
 // = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
 // Neither the plan's error nor its status depends on them.
 func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
-	err = o.use("the look at the costs", func(r *deviceArrays) error {
+	err = o.use("the scan of the costs", func(r *deviceArrays) error {
 		o.extent = r.reach
 		if done = r.reach < math.MaxFloat32; !done {
 			return nil

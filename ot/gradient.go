@@ -322,7 +322,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 			db[j] = g.emptyColumn(j, da)
 		}
 	}
-	if r, ok := p.g.(*reduced); ok {
+	if r, ok := p.g.(*reducedCosts); ok {
 		r.addBase(da, db)
 	}
 	balance(p.A, da, p.B, db)
@@ -350,7 +350,7 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 	buf := make([]float64, m)
 	mx, sum, mean := math.Inf(-1), 0.0, 0.0
 	alpha := p.Alpha
-	base, rebased := p.g.(*reduced)
+	base, rebased := p.g.(*reducedCosts)
 	for i, a := range p.A {
 		if a == 0 {
 			continue

@@ -190,19 +190,19 @@ func TestActiveList(t *testing.T) {
 	s.eps, s.tol, s.lists = 1e-4, 1e-9, true
 	beta := s.start(nil)
 	s.eval(beta, 1)
-	if s.act == nil {
+	if s.sparse == nil {
 		t.Fatal("no list at ε = 1e-4")
 	}
 	moved := append([]float64(nil), beta...)
 	for j := range moved {
-		moved[j] += s.eps*activeDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
+		moved[j] += s.eps*sparseDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
 	}
-	if !s.act.usable(moved, s.eps) {
+	if !s.sparse.usable(moved, s.eps) {
 		t.Fatal("the list is not usable within its drift")
 	}
 	got := s.eval(moved, 1)
 	col := append([]float64(nil), s.col...)
-	s.act, s.lists = nil, false
+	s.sparse, s.lists = nil, false
 	want := s.evalAll(moved, false)
 	if math.Abs(got-want) > 1e-11 {
 		t.Errorf("L1 error %g by the list, %g in full", got, want)
@@ -216,12 +216,12 @@ func TestActiveList(t *testing.T) {
 	s.lists = true
 	s.eval(beta, 1)
 	moved[3] += 100 * s.eps
-	if s.act.usable(moved, s.eps) || s.act.usable(beta, 2*s.eps) {
+	if s.sparse.usable(moved, s.eps) || s.sparse.usable(beta, 2*s.eps) {
 		t.Error("the list claims to be good beyond its drift or at another ε")
 	}
 	s.setEps(beta, 10)
 	s.eval(beta, 1)
-	if s.act != nil || s.sparseRefusedAt != 10 {
+	if s.sparse != nil || s.refusedAt != 10 {
 		t.Error("a list of nearly everything was kept at ε = 10")
 	}
 }
@@ -299,7 +299,7 @@ func TestReducedRow(t *testing.T) {
 	for range 1000 {
 		u, v := 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64()
 		c := u + v + rng.NormFloat64()
-		r := &reduced{of: Dense(mat.NewDense(1, 1, []float64{c})), u: []float64{u}, v: []float64{v}}
+		r := &reducedCosts{of: Dense(mat.NewDense(1, 1, []float64{c})), u: []float64{u}, v: []float64{v}}
 		got := r.Row(0, make([]float64, 1))[0]
 		exact := big.NewFloat(c)
 		exact.SetPrec(200)
@@ -364,8 +364,8 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 			if err := errors.Join(q.coarseStart(), q.anneal(q.stage)); err != nil || q.status != Converged {
 				t.Fatal(q.status, err)
 			}
-			if q.rescues == 0 || len(q.s.sw.Spans) < 2 || (q.s.sorted != nil) != c.trees {
-				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues, len(q.s.sw.Spans), q.s.sorted != nil)
+			if q.rescues == 0 || len(q.s.sw.Spans) < 2 || (q.s.trees != nil) != c.trees {
+				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues, len(q.s.sw.Spans), q.s.trees != nil)
 			}
 			if one == nil {
 				one = q.beta

@@ -79,7 +79,7 @@ type quasiNewton struct {
 	dir, grad     []float64
 	next, oldGrad []float64
 	least         []float64 // β of the least error of the stage, since the last rescue
-	uneven        bool      // symmetric steps did not converge
+	asymmetric    bool      // symmetric steps did not converge
 	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
 	budget        int       // evaluations after which there are no more rescues; 0 before the first
 	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
@@ -236,7 +236,7 @@ func (p *pace) slow(err float64, near bool) bool {
 // step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
 func (q *quasiNewton) step() error {
 	s := q.s
-	if s.self && !q.uneven {
+	if s.self && !q.asymmetric {
 		return q.symmetricStep()
 	}
 	s.gradient(q.grad)
@@ -275,7 +275,7 @@ func (q *quasiNewton) symmetricStep() error {
 		return err
 	}
 	if q.err > symmetricContraction*before {
-		q.uneven = true
+		q.asymmetric = true
 		if q.err > before {
 			copy(q.beta, q.next)
 			return q.eval(q.beta, 1)

@@ -119,7 +119,7 @@ func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 	out.Geometry, out.A, out.B, out.Eps = s.g, s.a, s.b, s.eps
 	out.Evaluations = s.evals
 	out.g, out.beta, out.mass, out.cost = s.g, slices.Clone(beta), s.a, s.cost
-	if r, ok := s.g.(*reduced); ok {
+	if r, ok := s.g.(*reducedCosts); ok {
 		out.Geometry = r.of
 	}
 	if s.marginals != nil {
@@ -166,7 +166,7 @@ func (p *Plan) potentials(s *semidual) {
 		p.lse = make([]float64, n)
 		kern.Scale(p.lse, -1, p.F)
 	}
-	if r, ok := s.g.(*reduced); ok {
+	if r, ok := s.g.(*reducedCosts); ok {
 		r.addBase(p.Alpha, p.Beta)
 		r.addBase(p.F, p.G)
 	}

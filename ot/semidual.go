@@ -131,8 +131,8 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 // allPairs is the pass over every cost in float64. On its way it fills a list of the larger entries
 // of T, or a stored kernel, for later passes; nil for none.
 type allPairs struct {
-	list   *active
-	kernel *storedKernel
+	list   *sparseKernel
+	kernel *denseKernel
 }
 
 func (*allPairs) certifies() bool { return true }
@@ -140,7 +140,7 @@ func (*allPairs) certifies() bool { return true }
 func (p *allPairs) eval(s *semidual, beta []float64) float64 {
 	list, kernel := p.list, p.kernel
 	all := targets{g: s.g, beta: beta, h: s.h}
-	limit := s.activeBudget()/len(s.sw.Spans) + 1
+	limit := s.sparseBudget()/len(s.sw.Spans) + 1
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
 		if kernel != nil {

@@ -6,11 +6,11 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// reduced is a geometry with the costs c_ij − u_i − v_j of potentials u, v, rounded once. Where
+// reducedCosts is a geometry with the costs c_ij − u_i − v_j of potentials u, v, rounded once. Where
 // costs are many orders of magnitude above ε, float64 potentials are too coarse for the marginals:
 // 1e6 has a unit in the last place of 1e-10. Pairs that carry mass have small costs in the reduced
 // geometry, and its potentials are small too.
-type reduced struct {
+type reducedCosts struct {
 	of   Geometry
 	u, v []float64 // nil where only by is subtracted
 	by   float64   // a constant whose difference from every cost is exact
@@ -21,7 +21,7 @@ type reduced struct {
 func (s *semidual) centreCosts() {
 	c := &s.cost
 	if by := c.min; s.dev == nil && math.Abs(by) > 2*(c.max-by) {
-		s.g = &reduced{of: s.g, by: by}
+		s.g = &reducedCosts{of: s.g, by: by}
 		s.setNarrow(s.g)
 		c.min, c.max, c.mean = 0, c.max-by, c.mean-by
 	}
@@ -29,7 +29,7 @@ func (s *semidual) centreCosts() {
 
 // underneath is the geometry before the subtraction.
 func underneath(g Geometry) Geometry {
-	if r, ok := g.(*reduced); ok {
+	if r, ok := g.(*reducedCosts); ok {
 		return r.of
 	}
 	return g
@@ -37,12 +37,12 @@ func underneath(g Geometry) Geometry {
 
 // rebase makes the present potentials the base of the costs and restarts from β = 0.
 func (s *semidual) rebase(beta []float64) {
-	r := &reduced{of: s.g, u: make([]float64, s.n), v: make([]float64, s.m)}
-	if old, ok := s.g.(*reduced); ok {
+	r := &reducedCosts{of: s.g, u: make([]float64, s.n), v: make([]float64, s.m)}
+	if old, ok := s.g.(*reducedCosts); ok {
 		r.of = old.of
 		old.addBase(r.u, r.v)
 	}
-	next := &reduced{of: r.of, u: make([]float64, s.n), v: make([]float64, s.m)}
+	next := &reducedCosts{of: r.of, u: make([]float64, s.n), v: make([]float64, s.m)}
 	for i, x := range s.alpha {
 		if s.a[i] > 0 {
 			next.u[i] = r.u[i] + x
@@ -61,10 +61,10 @@ func (s *semidual) rebase(beta []float64) {
 }
 
 // Dims returns the number of sources and of targets.
-func (r *reduced) Dims() (n, m int) { return r.of.Dims() }
+func (r *reducedCosts) Dims() (n, m int) { return r.of.Dims() }
 
 // Row fills buf with c_ij − u_i − v_j; the errors of both subtractions are kept (Knuth's two-sum) and added at the end.
-func (r *reduced) Row(i int, buf []float64) []float64 {
+func (r *reducedCosts) Row(i int, buf []float64) []float64 {
 	if r.u == nil {
 		copy(buf, r.of.Row(i, buf))
 		subtract(buf, r.by)
@@ -76,7 +76,7 @@ func (r *reduced) Row(i int, buf []float64) []float64 {
 }
 
 // addBase turns potentials of the reduced costs into potentials of the costs.
-func (r *reduced) addBase(alpha, beta []float64) {
+func (r *reducedCosts) addBase(alpha, beta []float64) {
 	if r.u == nil {
 		shift(alpha, r.by)
 		return
@@ -90,7 +90,7 @@ func (r *reduced) addBase(alpha, beta []float64) {
 }
 
 // source is the amount that was subtracted from the costs of source i.
-func (r *reduced) source(i int) float64 {
+func (r *reducedCosts) source(i int) float64 {
 	if r.u == nil {
 		return r.by
 	}

@@ -7,12 +7,12 @@ import (
 	"coupling/ot/internal/laplacian"
 )
 
-// active is the list of the entries of T that are not negligible. At small ε they are few, and a
+// sparseKernel is the list of the entries of T that are not negligible. At small ε they are few, and a
 // full pass spends most of its time on exponentials that add nothing. Entry (i, j) is left out when
 // T_ij is below e^−K of both aᵢ and bⱼ; until some potential has moved by Δ ε since, it stays below
 // e^(2Δ−K), and K is such that the sum of the entries left out stays below a thousandth of the
 // tolerance. After that move a new list is made. No solve ends without a full pass.
-type active struct {
+type sparseKernel struct {
 	eps float64
 	cut float64 // e^−K
 	// uses counts evaluations by the list, skipped how often it was not renewed because too
@@ -20,56 +20,56 @@ type active struct {
 	uses, skipped int
 	ref           []float64 // β⁰, the potentials when the list was made
 	v             []float64 // exp((β−β⁰)/ε) at the last evaluation, up to a factor
-	spans         []activeSpan
+	spans         []sparseSpan
 }
 
-// activeSpan is the list for a span of rows: compressed rows.
-type activeSpan struct {
+// sparseSpan is the list for a span of rows: compressed rows.
+type sparseSpan struct {
 	ptr  []int     // row i of the span is [ptr[i], ptr[i+1])
 	idx  []int32   // targets
-	val  []float64 // K_ij = exp((β⁰ⱼ−cᵢⱼ−ref)/ε), as in storedKernel
+	val  []float64 // K_ij = exp((β⁰ⱼ−cᵢⱼ−ref)/ε), as in denseKernel
 	ref  []float64 // of each row
 	u    []float64 // of each row at the last evaluation: T_ij = uᵢ K_ij vⱼ
 	full bool      // given up: too many entries
 }
 
 const (
-	activeDrift = 15 // Δ
-	// activeShare is the share of entries above which a list is not worth making: an entry of it
+	sparseDrift = 15 // Δ
+	// sparseShare is the share of entries above which a list is not worth making: an entry of it
 	// costs a few times an entry of a full pass.
-	activeShare = 0.2
-	// maxActive is the largest list in entries (12 bytes each). Matrix-free geometries, which
+	sparseShare = 0.2
+	// maxSparse is the largest list in entries (12 bytes each). Matrix-free geometries, which
 	// promise not to hold the matrix, get the smaller one, 100 MB.
-	maxActive, maxActiveFrugal = 1 << 26, 1 << 23
+	maxSparse, maxSparseFrugal = 1 << 26, 1 << 23
 )
 
 // usable reports whether the list still covers every entry that is not negligible at beta.
-func (a *active) usable(beta []float64, eps float64) bool {
+func (a *sparseKernel) usable(beta []float64, eps float64) bool {
 	if a == nil || a.eps != eps {
 		return false
 	}
 	_, spread := drift(beta, a.ref)
-	return spread <= 2*activeDrift*eps
+	return spread <= 2*sparseDrift*eps
 }
 
 // budget is the number of entries a list may have.
-func (s *semidual) activeBudget() int {
-	most := maxActive
+func (s *semidual) sparseBudget() int {
+	most := maxSparse
 	if isFrugal(s.g) {
-		most = maxActiveFrugal
+		most = maxSparseFrugal
 	}
-	return min(most, int(cmp.Or(s.share, activeShare)*float64(s.n)*float64(s.m)))
+	return min(most, int(cmp.Or(s.share, sparseShare)*float64(s.n)*float64(s.m)))
 }
 
-// newActive returns an empty list to collect into, in the memory of the last.
-func (s *semidual) newActive(beta []float64) *active {
+// newSparse returns an empty list to collect into, in the memory of the last.
+func (s *semidual) newSparse(beta []float64) *sparseKernel {
 	leave := 1e-3 * s.tol / float64(s.n+s.m)
 	a := s.reuse
 	if a == nil {
-		a = &active{spans: make([]activeSpan, len(s.sw.Spans))}
+		a = &sparseKernel{spans: make([]sparseSpan, len(s.sw.Spans))}
 		s.reuse = a
 	}
-	a.eps, a.cut = s.eps, leave*math.Exp(-2*activeDrift)
+	a.eps, a.cut = s.eps, leave*math.Exp(-2*sparseDrift)
 	a.uses, a.skipped = 0, 0
 	a.ref = append(a.ref[:0], beta...)
 	a.v = a.v[:0]
@@ -89,7 +89,7 @@ func (s *semidual) newActive(beta []float64) *active {
 
 // collect appends row i, given its exponentials e = T·sum/mass, to the span's list; limit is the span's share of the
 // budget, bMin the least positive weight.
-func (a *activeSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, limit int) {
+func (a *sparseSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, limit int) {
 	if a.full {
 		return
 	}
@@ -110,25 +110,25 @@ func (a *activeSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, 
 }
 
 // skip records a row without entries.
-func (a *activeSpan) skip() {
+func (a *sparseSpan) skip() {
 	if !a.full {
 		a.ptr = append(a.ptr, len(a.idx))
 	}
 }
 
-// wantsActive estimates from a few rows whether a list would be short enough, and records the ε at
+// wantsSparse estimates from a few rows whether a list would be short enough, and records the ε at
 // which it would not.
-func (s *semidual) wantsActive(beta []float64) bool {
-	if !s.listsPossible() || s.sorted != nil && !s.newton {
+func (s *semidual) wantsSparse(beta []float64) bool {
+	if !s.listsPossible() || s.trees != nil && !s.newton {
 		return false
 	}
-	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.uses < 2 && s.act.skipped < 3 {
-		s.act.skipped++ // steps are still long, and the list would soon be invalid
+	if !s.newton && s.sparse != nil && s.sparse.eps == s.eps && s.sparse.uses < 2 && s.sparse.skipped < 3 {
+		s.sparse.skipped++ // steps are still long, and the list would soon be invalid
 		return false
 	}
 	const rows = 8
 	w := s.sw.Scratch[0]
-	cut := 1e-3 * s.tol / float64(s.n+s.m) * math.Exp(-2*activeDrift)
+	cut := 1e-3 * s.tol / float64(s.n+s.m) * math.Exp(-2*sparseDrift)
 	var seen, kept int
 	for k := range rows {
 		i := (2*k + 1) * s.n / (2 * rows)
@@ -144,7 +144,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 		seen += s.m
 	}
 	// Half as much again, since eight rows are a rough estimate; settle decides.
-	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.activeBudget())*float64(seen) {
+	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.sparseBudget())*float64(seen) {
 		s.refuseLists()
 		return false
 	}
@@ -152,8 +152,8 @@ func (s *semidual) wantsActive(beta []float64) bool {
 }
 
 // settle keeps a complete list, and records an ε at which the list was too long.
-func (s *semidual) settle(a *active) {
-	s.act = a
+func (s *semidual) settle(a *sparseKernel) {
+	s.sparse = a
 	for k := range a.spans {
 		if a.spans[k].full {
 			s.refuseLists()
@@ -162,16 +162,16 @@ func (s *semidual) settle(a *active) {
 	}
 }
 
-func (*active) certifies() bool { return false }
+func (*sparseKernel) certifies() bool { return false }
 
 // eval goes over the list.
-func (act *active) eval(s *semidual, beta []float64) float64 {
-	act.uses++
-	mid, _ := drift(beta, act.ref)
-	s.scalings(act.v, beta, act.ref, mid)
-	v := act.v
+func (a *sparseKernel) eval(s *semidual, beta []float64) float64 {
+	a.uses++
+	mid, _ := drift(beta, a.ref)
+	s.scalings(a.v, beta, a.ref, mid)
+	v := a.v
 	s.columns(func(_ *worker, k int, r span, part []float64) {
-		sp := &act.spans[k]
+		sp := &a.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
 			p, q := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
 			if p == q {

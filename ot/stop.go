@@ -52,7 +52,7 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	}
 	r.beta = r.s.sort(c.Eps, r.beta)
 	if r.s.centreCosts(); c.Start != nil {
-		if g, ok := r.s.g.(*reduced); ok {
+		if g, ok := r.s.g.(*reducedCosts); ok {
 			shift(r.beta, -g.by/2) // each side's potentials take half of it
 		}
 	}
@@ -136,7 +136,7 @@ func (r *run) certify() error {
 // refine moves to reduced costs, once, if costs are so large against ε that the rounding of
 // potentials may limit the error. It reports whether it did.
 func (r *run) refine() bool {
-	if g, ok := r.s.g.(*reduced); ok && g.u != nil {
+	if g, ok := r.s.g.(*reducedCosts); ok && g.u != nil {
 		return false
 	}
 	if c := r.s.cost; max(math.Abs(c.max), math.Abs(c.min), c.max-c.min) < 100*r.s.eps {

@@ -18,7 +18,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	if !list && n <= most/m {
 		h.full = p.memory.floats(n * m)
 	}
-	lists := make([]activeSpan, len(h.sw.Spans))
+	lists := make([]sparseSpan, len(h.sw.Spans))
 	sums := make([]float64, 2*m) // the columns of T, and the right-hand side
 	h.sw.Columns(sums, func(w *worker, k int, r span, sum []float64) {
 		logT, f, sq := make([]float64, m), make([]float64, m), make([]float64, m)
@@ -51,7 +51,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 
 // significant appends the entries of a row of T that are not negligible, adds them to cols and returns their sum. After more
 // than most entries it only adds.
-func (a *activeSpan) significant(t, b []float64, mass float64, cols []float64, most int) float64 {
+func (a *sparseSpan) significant(t, b []float64, mass float64, cols []float64, most int) float64 {
 	var sum float64
 	for j, x := range t {
 		if x > 0 && (x >= negligible*mass || x >= negligible*b[j]) {
@@ -67,7 +67,7 @@ func (a *activeSpan) significant(t, b []float64, mass float64, cols []float64, m
 }
 
 // take sets the rows to the spans' lists and reports whether they have at most most entries.
-func (h *hessian) take(lists []activeSpan, most int) bool {
+func (h *hessian) take(lists []sparseSpan, most int) bool {
 	for k, r := range h.sw.Spans {
 		l, at := &lists[k], 0
 		if most -= len(l.idx); most < 0 {

@@ -123,7 +123,7 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 	s.startStage(1e-6)
 	s.eval(r.beta, 1)
 	for round := range 3 {
-		s.sorted.pattern = nil
+		s.trees.pattern = nil
 		pattern := s.findPattern(r.beta)
 		if pattern == nil {
 			return false
@@ -149,7 +149,7 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 			}
 		}
 		s.sinkhorn(r.beta, 1)
-		s.sorted.pattern = nil
+		s.trees.pattern = nil
 		s.eval(r.beta, 1)
 	}
 	return true

@@ -14,8 +14,8 @@ import (
 // pattern, and those of the stages of large ε over the means of leaves; the last goes over all
 // pairs (Schmitzer 2019).
 
-// sorted is the order of a problem, and what is known of its patterns.
-type sorted struct {
+// treeOrder is the order of a problem, and what is known of its patterns.
+type treeOrder struct {
 	of         *instance // in the user's order
 	rows, cols *tree
 	cloud      *cost.Cloud
@@ -44,14 +44,14 @@ func (s *semidual) sort(eps float64, beta []float64) []float64 {
 	if _, vector := g.Vector(); !vector || g.X().RawMatrix().Cols > maxSortedDim {
 		return beta
 	}
-	o := &sorted{of: s.instance, rows: newTree(g.X(), s.a)}
+	o := &treeOrder{of: s.instance, rows: newTree(g.X(), s.a)}
 	if o.cols = o.rows; !s.self {
 		o.cols = newTree(g.Y(), s.b)
 	}
 	in := *s.instance
 	o.cloud = g.Ordered(o.rows.order, o.cols.order)
 	in.g, in.a, in.b = o.cloud, inOrder(s.a, o.rows.order), inOrder(s.b, o.cols.order)
-	s.instance, s.sorted = &in, o
+	s.instance, s.trees = &in, o
 	s.setNarrow(o.cloud)
 	s.logB = inOrder(s.logB, o.cols.order)
 	s.listZeros()
@@ -60,28 +60,28 @@ func (s *semidual) sort(eps float64, beta []float64) []float64 {
 
 // unsort returns to the user's order, in which it returns beta.
 func (s *semidual) unsort(beta []float64) []float64 {
-	o := s.sorted
+	o := s.trees
 	if o == nil {
 		return beta
 	}
 	rows, cols := inverse(o.rows.order), inverse(o.cols.order)
 	in := *o.of
 	in.cost = s.cost
-	if r, ok := s.g.(*reduced); ok {
-		of := &reduced{of: in.g, by: r.by}
+	if r, ok := s.g.(*reducedCosts); ok {
+		of := &reducedCosts{of: in.g, by: r.by}
 		if r.u != nil {
 			of.u, of.v = inOrder(r.u, rows), inOrder(r.v, cols)
 		}
 		in.g = of
 	}
-	s.instance, s.sorted = &in, nil
+	s.instance, s.trees = &in, nil
 	s.alpha, s.logB = inOrder(s.alpha, rows), inOrder(s.logB, cols)
 	s.listZeros()
 	return inOrder(beta, cols)
 }
 
 // note records the point of the last evaluation.
-func (o *sorted) note(s *semidual, beta []float64) {
+func (o *treeOrder) note(s *semidual, beta []float64) {
 	if o == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func (o *sorted) note(s *semidual, beta []float64) {
 
 // findPattern returns the pairs to evaluate at β, nil for all.
 func (s *semidual) findPattern(beta []float64) *pattern {
-	o := s.sorted
+	o := s.trees
 	if o == nil || s.final || s.newton || o.denseAt == s.eps || s.g != Geometry(o.cloud) || o.beta == nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (s *semidual) findPattern(beta []float64) *pattern {
 // newPattern returns the pairs that may carry mass by the present α and beta, nil where there are
 // too many. The sum of the entries left out is below a thousandth of the stage's tolerance.
 func (s *semidual) newPattern(beta []float64, slack float64) *pattern {
-	o := s.sorted
+	o := s.trees
 	p := &pattern{eps: s.eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
 	find := search{
 		pattern: p, rows: o.rows, cols: o.cols, cloud: o.cloud, alpha: s.alpha,
@@ -164,7 +164,7 @@ func (p *pattern) eval(s *semidual, beta []float64) float64 {
 		for lo, hi := r.Lo, 0; lo < r.Hi; lo = hi {
 			hi = min((lo/leafSize+1)*leafSize, r.Hi)
 			ranges := p.ranges[p.ptr[lo/leafSize]:p.ptr[lo/leafSize+1]]
-			s.sorted.cloud.Only(&near.cloud, ranges)
+			s.trees.cloud.Only(&near.cloud, ranges)
 			near.g, near.h, near.beta, near.col = &near.cloud, near.h[:0], near.beta[:0], near.col[:0]
 			for _, c := range ranges {
 				near.h, near.beta = append(near.h, s.h[c.Lo:c.Hi]...), append(near.beta, beta[c.Lo:c.Hi]...)
@@ -193,7 +193,7 @@ func (p *pattern) eval(s *semidual, beta []float64) float64 {
 // coarseStart solves the stages of large ε for the means of the leaves, as long as ε is above the
 // size of a leaf, and leaves the later ones.
 func (r *run) coarseStart() error {
-	s, o, last := r.s, r.s.sorted, len(r.stages)-2
+	s, o, last := r.s, r.s.trees, len(r.stages)-2
 	if o == nil || r.Start != nil || s.self || s.g != Geometry(o.cloud) {
 		return nil
 	}
