@@ -163,7 +163,7 @@ func subtractBase(row, base, t []float64, mass float64) {
 func (a *adjoint) weightedNorms(v field) (all, left float64) {
 	p := a.p
 	_, m := p.Dims()
-	sw := newSweep(p.g, 0)
+	sw := p.sweep()
 	part := make([][2]float64, len(sw.Spans))
 	sw.Each(func(w *worker, k int, s span) {
 		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)

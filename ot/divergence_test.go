@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -176,6 +177,27 @@ func TestSymmetric(t *testing.T) {
 				t.Errorf("%v at ε = %g: %v, or not the same plan", c, eps, self.Status)
 			}
 			t.Logf("%v at ε = %g: %d evaluations, %d as two clouds", c, eps, self.Evaluations, want.Evaluations)
+		}
+	}
+}
+
+// After the first steps a loss allocates vectors of the points and weights and its results, but none of the size of the costs.
+func TestStepsReuseMemory(t *testing.T) {
+	const n, d = 512, 2
+	rng := rand.New(rand.NewPCG(3, 4))
+	x, y := cloud(rng, n, d, 1, 0), cloud(rng, n, d, 1, 0.5)
+	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
+		of := ot.Objective{Solver: ot.LBFGS{Eps: 0.5, Tol: 1e-6, Workers: 2}, Loss: loss}
+		var before, after runtime.MemStats
+		for range 4 {
+			runtime.ReadMemStats(&before)
+			if _, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY|ot.ByWeights); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 8*n*n/4 {
+			t.Errorf("%v: a step allocates %d bytes, more than a quarter of the costs' %d", loss, got, 8*n*n)
 		}
 	}
 }

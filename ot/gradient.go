@@ -195,7 +195,7 @@ func (g *Gradient) Cost() *mat.Dense {
 	n, m := g.p.Dims()
 	out := mat.NewDense(n, m, nil)
 	rows := g.rows()
-	newSweep(g.p.g, 0).Each(func(w *worker, _ int, s span) {
+	g.p.sweep().Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			rows.row(i, out.RawRowView(i), w)
 		}
@@ -232,7 +232,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	}
 	n, m := g.p.Dims()
 	_, d := pc.X().Dims()
-	sw := newSweep(g.p.g, 0)
+	sw := g.p.sweep()
 	if wantX {
 		dx = mat.NewDense(n, d, nil)
 	}
@@ -301,7 +301,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
 	if !g.sourcesOnDevice(da) {
 		slope := g.rows().slope
-		newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
+		p.sweep().Each(func(w *worker, _ int, s span) {
 			rel := make([]float64, m)
 			for i := s.Lo; i < s.Hi; i++ {
 				c := p.g.Row(i, w.cost)

@@ -11,12 +11,12 @@ type history struct {
 	n, head    int // n pairs held; the next goes to slot head
 }
 
-func newHistory(memory, m int) history {
+func newHistory(steps, m int, mem *memory) history {
 	h := history{
-		s: make([][]float64, memory), y: make([][]float64, memory), rho: make([]float64, memory), alpha: make([]float64, memory),
+		s: make([][]float64, steps), y: make([][]float64, steps), rho: make([]float64, steps), alpha: make([]float64, steps),
 		metric: make([]float64, m), scratch: make([]float64, m),
 	}
-	flat := make([]float64, 2*memory*m)
+	flat := mem.floats(2 * steps * m)
 	for k := range h.s {
 		h.s[k], flat = flat[:m:m], flat[m:]
 		h.y[k], flat = flat[:m:m], flat[m:]

@@ -69,7 +69,7 @@ func (o LBFGS) begin(ctx context.Context, p Problem) (*quasiNewton, error) {
 		return nil, err
 	}
 	v := func() []float64 { return make([]float64, r.s.m) }
-	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.m), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
+	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.m, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
 }
 
 // quasiNewton is the L-BFGS state of one run.

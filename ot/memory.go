@@ -5,6 +5,19 @@ package ot
 type memory struct {
 	wide   pool[float64]
 	narrow pool[float32]
+	sweep  []*worker // of the last sweep
+}
+
+// worker returns the scratch of the k-th goroutine of a sweep over rows of a length.
+func (m *memory) worker(k, length int) *worker {
+	if m != nil && k < len(m.sweep) && len(m.sweep[k].cost) == length {
+		return m.sweep[k]
+	}
+	w := &worker{cost: make([]float64, length), exp: make([]float64, length)}
+	if m != nil {
+		m.sweep = append(m.sweep[:k], w)
+	}
+	return w
 }
 
 // reset makes all vectors in use free again.

@@ -244,7 +244,7 @@ func (p *Plan) logRow(i int, t, logT, cost []float64) {
 // eachLog calls f with every row of T and of log T, from several goroutines.
 func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
 	_, m := p.Dims()
-	newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
+	p.sweep().Each(func(w *worker, _ int, s span) {
 		logT := make([]float64, m)
 		for i := s.Lo; i < s.Hi; i++ {
 			p.logRow(i, w.exp, logT, w.cost)
@@ -257,7 +257,7 @@ func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
 func (p *Plan) Matrix() *mat.Dense {
 	n, m := p.Dims()
 	data := make([]float64, n*m)
-	newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
+	p.sweep().Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, data[i*m:(i+1)*m], w.cost)
 		}
@@ -274,7 +274,7 @@ func (p *Plan) Apply(v []float64) []float64 {
 		return out
 	}
 	out = make([]float64, n)
-	newSweep(p.g, 0).Each(func(w *worker, _ int, s span) {
+	p.sweep().Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
 			out[i] = dot(w.exp, v)
@@ -292,7 +292,7 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 		return out
 	}
 	out = make([]float64, m)
-	newSweep(p.g, 0).Columns(out, func(w *worker, _ int, s span, sum []float64) {
+	p.sweep().Columns(out, func(w *worker, _ int, s span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
 			axpy(sum, w.exp, u[i])
@@ -333,13 +333,11 @@ const blockRows = 32
 // nil sw means a sweep of the plan's own rows.
 func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 	if sw == nil {
-		sw = newSweep(p.g, 0)
+		sw = p.sweep()
 	}
 	_, m := p.Dims()
 	sw.Each(func(w *worker, k int, s span) {
-		if w.block == nil {
-			w.block = make([]float64, blockRows*m)
-		}
+		w.room(blockRows * m)
 		for lo := s.Lo; lo < s.Hi; lo += blockRows {
 			f(w, k, lo, min(s.Hi, lo+blockRows))
 		}

@@ -94,7 +94,7 @@ func (in *instance) scan(workers int) error {
 			return err
 		}
 	}
-	sw := newSweep(in.g, workers)
+	sw := newSweep(in.g, workers, in.memory)
 	parts := make([]costStats, len(sw.Spans))
 	masses := make([]float64, len(sw.Spans)) // the mass of a⊗b in the mean, by span
 	faults := make([]int, len(sw.Spans))     // 1 + the first row with a cost that is not finite

@@ -42,7 +42,7 @@ type semidual struct {
 func newSemidual(in *instance, workers int) *semidual {
 	s := &semidual{
 		instance: in,
-		sw:       newSweep(in.g, workers),
+		sw:       newSweep(in.g, workers, in.memory),
 		alpha:    make([]float64, in.n),
 		col:      make([]float64, in.m),
 		logB:     make([]float64, in.m),
@@ -50,6 +50,12 @@ func newSemidual(in *instance, workers int) *semidual {
 	}
 	s.h, s.shift = make([]float64, in.m), make([]float64, in.n)
 	s.part = make([][]float64, len(s.sw.Spans))
+	if in.memory != nil {
+		all := in.memory.floats(len(s.part) * in.m)
+		for k := range s.part {
+			s.part[k] = all[k*in.m : (k+1)*in.m]
+		}
+	}
 	s.rowL1 = make([]float64, len(s.sw.Spans))
 	s.left = make([]atomic.Int32, (len(s.sw.Spans)+groupSpans-1)/groupSpans)
 	s.setPasses(in.g)

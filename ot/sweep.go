@@ -14,13 +14,28 @@ type (
 type worker struct {
 	cost, exp []float64
 	exp32     []float32 // made when first wanted
-	block     []float64 // rows of a matrix product, made when first wanted
+	block     []float64 // room for more rows
 	gemm      cpu.Gemm[float64]
 	near      nearTargets
 }
 
-// newSweep prepares a sweep over the rows of a geometry.
-func newSweep(g Geometry, workers int) *sweep {
+// newSweep prepares a sweep over the rows of a geometry, with the workers of mem.
+func newSweep(g Geometry, workers int, mem *memory) *sweep {
 	n, m := g.Dims()
-	return rows.NewSweep(n, m, workers, func() *worker { return &worker{cost: make([]float64, m), exp: make([]float64, m)} })
+	made := 0
+	return rows.NewSweep(n, m, workers, func() *worker {
+		made++
+		return mem.worker(made-1, m)
+	})
+}
+
+// sweep prepares a sweep over the rows of the plan.
+func (p *Plan) sweep() *sweep { return newSweep(p.g, 0, p.memory) }
+
+// room returns n float64, not cleared, which the next call returns too.
+func (w *worker) room(n int) []float64 {
+	if len(w.block) < n {
+		w.block = make([]float64, n)
+	}
+	return w.block[:n]
 }

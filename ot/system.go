@@ -13,7 +13,8 @@ const maxListShare = 0.1
 func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	n, m := p.Dims()
 	h := newHessian(n, m)
-	h.sw = newSweep(p.g, 0)
+	h.sw = p.sweep()
+	h.sw.Sums = p.memory.floats(2 * m * len(h.sw.Spans))
 	list := p.listShare() < maxListShare
 	if !list && n <= most/m {
 		h.full = p.memory.floats(n * m)
@@ -21,7 +22,8 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	lists := make([]sparseSpan, len(h.sw.Spans))
 	sums := make([]float64, 2*m) // the columns of T, and the right-hand side
 	h.sw.Columns(sums, func(w *worker, k int, r span, sum []float64) {
-		logT, f, sq := make([]float64, m), make([]float64, m), make([]float64, m)
+		scratch := w.room(3 * m)
+		logT, f, sq := scratch[:m], scratch[m:2*m], scratch[2*m:]
 		for i := r.Lo; i < r.Hi; i++ {
 			t := w.exp
 			if h.full != nil {
@@ -107,7 +109,7 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 	if p.onDevice("a product", false, func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
 		return
 	}
-	newSweep(p.g, 0).Columns(dst, func(w *worker, _ int, s span, sum []float64) {
+	p.sweep().Columns(dst, func(w *worker, _ int, s span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] > 0 {
 				p.row(i, w.exp, w.cost)

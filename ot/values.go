@@ -79,12 +79,13 @@ func (p *Plan) sums() Values {
 			g[j] = p.beta[j] - p.Eps*logB[j]
 		}
 	}
-	sw := newSweep(p.g, 0)
+	sw := p.sweep()
 	parts := make([]tally, len(sw.Spans))
 	sw.Each(func(w *worker, k int, s span) {
-		orig, rel := []float64(nil), make([]float64, m)
+		scratch := w.room(2 * m)
+		orig, rel := []float64(nil), scratch[:m]
 		if p.g != p.Geometry || p.cost.forbidden {
-			orig = make([]float64, m)
+			orig = scratch[m:]
 		}
 		q := &parts[k]
 		for i := s.Lo; i < s.Hi; i++ {

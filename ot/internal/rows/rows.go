@@ -61,7 +61,7 @@ func Workers(w int) int {
 type Sweep[W any] struct {
 	Spans   []Span
 	Scratch []W
-	sums    []float64 // of Columns
+	Sums    []float64 // scratch of Columns, made when first wanted
 }
 
 // NewSweep prepares a sweep over n rows of m entries by at most the given number of goroutines, 0
@@ -108,17 +108,17 @@ func (s *Sweep[W]) Each(f func(w W, k int, s Span)) {
 // sum of the vectors to dst, in the order of the spans.
 func (s *Sweep[W]) Columns(dst []float64, f func(w W, k int, r Span, sum []float64)) {
 	m := len(dst)
-	if len(s.sums) < len(s.Spans)*m {
-		s.sums = make([]float64, len(s.Spans)*m)
+	if len(s.Sums) < len(s.Spans)*m {
+		s.Sums = make([]float64, len(s.Spans)*m)
 	}
 	s.Each(func(w W, k int, r Span) {
-		sum := s.sums[k*m : (k+1)*m]
+		sum := s.Sums[k*m : (k+1)*m]
 		clear(sum)
 		f(w, k, r, sum)
 	})
-	copy(dst, s.sums[:m])
+	copy(dst, s.Sums[:m])
 	for k := 1; k < len(s.Spans); k++ {
-		kern.Axpy(dst, 1, s.sums[k*m:(k+1)*m])
+		kern.Axpy(dst, 1, s.Sums[k*m:(k+1)*m])
 	}
 }
 
