@@ -18,12 +18,9 @@ func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tenso
 	if p.b.shared && !p.a.shared && !transA { // one tall product
 		p.rows, p.a.rows, p.batch = p.rows*p.batch, p.a.rows*p.batch, 1
 	}
-	switch {
-	case p.cols == 1 || p.rows == 1:
+	if p.cols == 1 || p.rows == 1 {
 		p.vectors()
-	case p.a.shared && p.batch > 1 && p.cols < wide/2:
-		p.grouped()
-	default:
+	} else {
 		p.blocks()
 	}
 	return nil
@@ -115,59 +112,6 @@ func split(rows, cols, shares int) (br, bc int) {
 }
 
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
-
-// wide is the columns that make packing the left factor cheap beside multiplying with it.
-const wide = 384
-
-// grouped is for many narrow matrices times one: patches of small images. It puts some of them side by side, multiplies
-// once, and takes the columns apart.
-func (p product3[T]) grouped() {
-	group := min((wide+p.cols-1)/p.cols, max(1, p.batch/p.e.workers()))
-	groups := (p.batch + group - 1) / group
-	group = (p.batch + groups - 1) / groups // of equal size
-	const block = 480                       // rows at a time: the result stays in the second-level cache
-	p.e.eachPad(p.batch, group, func(pad *pad[T], lo, hi int) {
-		cols := (hi - lo) * p.cols
-		side := pad.buf(0, p.depth*cols)
-		for n := lo; n < hi; n++ {
-			from := p.b.at(n, 0, p.depth, 0, p.cols)
-			gatherColumns(side[(n-lo)*p.cols:], cols, from)
-		}
-		for r := 0; r < p.rows; r += block {
-			rows := min(block, p.rows-r)
-			c := pad.buf(1, rows*cols)
-			clear(c)
-			pad.gemm.Add(cpu.Dense(c, rows, cols), p.alpha, p.a.at(0, r, rows, 0, p.depth), cpu.Dense(side, p.depth, cols))
-			for n := lo; n < hi; n++ {
-				p.e.addColumns(p.out[(n*p.rows+r)*p.cols:][:rows*p.cols], c[(n-lo)*p.cols:], p.cols, cols)
-			}
-		}
-	})
-}
-
-// gatherColumns copies m to the rows of dst, which are stride apart.
-func gatherColumns[T cpu.Float](dst []T, stride int, m cpu.Matrix[T]) {
-	for r := range m.Rows {
-		row, from := dst[r*stride:][:m.Cols], m.Data[r*m.RowStride:]
-		if m.ColStride == 1 {
-			copy(row, from)
-			continue
-		}
-		for c := range row {
-			row[c] = from[c*m.ColStride]
-		}
-	}
-}
-
-// addColumns adds rows of c, which are stride apart, to those of out.
-func (e *engine[T]) addColumns(out, c []T, cols, stride int) {
-	for r := 0; r*cols < len(out); r++ {
-		row := out[r*cols : (r+1)*cols]
-		for i, v := range c[r*stride:][:cols] {
-			row[i] += v
-		}
-	}
-}
 
 // vectors is products with one column, or with one row as its transpose: matrices times vectors, read along their rows.
 func (p product3[T]) vectors() {
