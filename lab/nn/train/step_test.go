@@ -32,7 +32,7 @@ func newClassify(dev *device.Device) *classify {
 		return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, stride, 1)}
 	}
 	c := &classify{dev: dev, net: nn.Seq(
-		conv(1, 4, 1), &nn.BatchNorm{Channels: 4}, nn.ReLU(), &nn.MaxPool{Window: device.SquareWindow(3, 2, 1)},
+		conv(1, 9, 1), &nn.ConvTranspose2D{In: 9, Out: 4, Window: device.SquareWindow(3, 1, 1)}, &nn.BatchNorm{Channels: 4}, nn.ReLU(), &nn.MaxPool{Window: device.SquareWindow(3, 2, 1)},
 		conv(4, 6, 2), &nn.InstanceNormPlus{Channels: 6}, nn.SiLU(), &nn.AvgPool{Window: device.SquareWindow(2, 2, 0)},
 		nn.Flatten(), &nn.Dense{In: 24, Out: 5}, nn.ELU(), &nn.Dense{In: 5, Out: 3})}
 	c.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))

@@ -34,33 +34,3 @@ func newAxis(w backend.Window, i, in, out int) axis {
 	}
 	return a
 }
-
-// add adds v to every stride-th element of d.
-func add[T float32 | float64](d, v []T, stride int) {
-	switch stride {
-	case 1:
-		d = d[:len(v)]
-		for i, v := range v {
-			d[i] += v
-		}
-	case 2:
-		d = d[:2*len(v)-1]
-		for len(v) >= 4 && len(d) >= 7 {
-			d[0] += v[0]
-			d[2] += v[1]
-			d[4] += v[2]
-			d[6] += v[3]
-			if len(v) == 4 {
-				return
-			}
-			d, v = d[8:], v[4:]
-		}
-		for i, v := range v {
-			d[2*i] += v
-		}
-	default:
-		for i, v := range v {
-			d[i*stride] += v
-		}
-	}
-}

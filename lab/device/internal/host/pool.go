@@ -175,6 +175,13 @@ func gatherAdd[T cpu.Float](y, x []T, stride int) {
 	}
 }
 
+// scatterAdd adds v to every stride-th element of d.
+func scatterAdd[T cpu.Float](d, v []T, stride int) {
+	for i, v := range v {
+		d[i*stride] += v
+	}
+}
+
 // AvgPoolVJP spreads each dy evenly.
 func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) error {
 	p := newPooling(w, dx, dy)
@@ -182,7 +189,7 @@ func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) error {
 	e.planes(dx, p.in, p.out, func(i int) {
 		d, g := dxs[i*p.in:(i+1)*p.in], dys[i*p.out:(i+1)*p.out]
 		clear(d)
-		p.each(func(o, at, n int) { add(d[at:], g[o:o+n], p.cols.stride) })
+		p.each(func(o, at, n int) { scatterAdd(d[at:], g[o:o+n], p.cols.stride) })
 		e.k.Scale(d, part, d)
 	})
 	return nil
