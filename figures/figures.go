@@ -71,7 +71,7 @@ func Select(names ...string) ([]lab.Figure, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("figure %q: there is none; %s coupling fig list shows all", name, lab.DidYouMean(name, namesOf(all)))
+			return nil, fmt.Errorf("figure %q: there is none%s (coupling fig list shows all)", name, lab.DidYouMean(name, namesOf(all)))
 		}
 	}
 	return out, nil

@@ -135,7 +135,7 @@ type UnknownParamError struct {
 
 func (e *UnknownParamError) Error() string {
 	name := strings.ReplaceAll(strings.TrimPrefix(e.Path, "/"), "/", ".")
-	return fmt.Sprintf("lab: %s has no parameter %s; %s", e.Experiment, name, DidYouMean(name, e.Known))
+	return fmt.Sprintf("lab: %s has no parameter %s%s", e.Experiment, name, DidYouMean(name, e.Known))
 }
 
 // Make returns the job with a seed and parameters that a person wrote: a
@@ -188,7 +188,7 @@ func DecoderOf(name string, ds []Decoder) (Decoder, error) {
 		}
 		names = append(names, d.Experiment)
 	}
-	return Decoder{}, fmt.Errorf("experiment %q: %w; %s", name, ErrNoExperiment, DidYouMean(name, names))
+	return Decoder{}, fmt.Errorf("experiment %q: %w%s", name, ErrNoExperiment, DidYouMean(name, names))
 }
 
 // ParseJob returns the identity in a line of [EncodeJob], without knowing the experiment: which

@@ -1,24 +1,32 @@
 package lab_test
 
 import (
-	"slices"
 	"testing"
 
 	"coupling/lab"
 )
 
-func TestNearest(t *testing.T) {
-	known := []string{"tour/bias", "scones/width", "scones/rate", "scones/faces", "admm/fig2a"}
-	for name, want := range map[string]string{"scones/rat": "scones/rate", "rate": "scones/rate", "Admm/Fig2": "admm/fig2a", "biass": "tour/bias"} {
-		if got := lab.Nearest(name, known, 2); len(got) != 2 || got[0] != want {
-			t.Errorf("Nearest(%q) = %q, want %s first", name, got, want)
+// What is offered is near: at most a third of the name's letters differ.
+func TestDidYouMean(t *testing.T) {
+	known := []string{"tour/bias", "scones/width", "scones/rate", "scones/faces", "admm/fig2a", "admm/fig2b", "admm/fig8"}
+	for name, want := range map[string]string{
+		"scones/rat": "; did you mean scones/rate, scones/faces or scones/width?",
+		"rate":       "; did you mean scones/rate?",
+		"Admm/Fig2":  "; did you mean admm/fig2a, admm/fig2b or admm/fig8?",
+		"biass":      "; did you mean tour/bias?",
+		"no/such":    "",
+		"x":          "",
+		"":           "",
+	} {
+		if got := lab.DidYouMean(name, known); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
-	if got := lab.Nearest("x", known[:1], 3); !slices.Equal(got, known[:1]) {
-		t.Errorf("of one name: %q", got)
-	}
-	if got, want := lab.DidYouMean("grod", []string{"grid", "list", "sobol"}), "did you mean grid, list or sobol?"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	few := []string{"grid", "list", "sobol"}
+	for name, want := range map[string]string{"gird": "; did you mean grid?", "abc": "; want grid, list or sobol"} {
+		if got := lab.DidYouMean(name, few); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
 	}
 	if got := lab.DidYouMean("x", nil); got != "" {
 		t.Errorf("of nothing: %q", got)

@@ -216,18 +216,18 @@ func TestGridsAreRounded(t *testing.T) {
 
 func TestFaultsHaveLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"experiment: test/toy\nsede: 3\n":                                                           `s.yaml:2: sweep: unknown key "sede"; did you mean seed,`,
+		"experiment: test/toy\nsede: 3\n":                                                           `s.yaml:2: sweep: unknown key "sede"; did you mean seed?`,
 		"experiment: test/toy\nparams:\n  n: 3\n  epz: 4\n":                                         "s.yaml:4: lab: test/toy has no parameter epz",
 		"experiment: test/toy\nparams:\n  n: three\n":                                               "s.yaml:3: lab: parameters of test/toy",
 		"experiment: test/toy\nparams:\n  noise.sigmo: 3\n":                                         "s.yaml:3: lab: test/toy has no parameter noise.sigmo",
 		"experiment: test/boy\n":                                                                    `s.yaml:1: experiment "test/boy": there is none; did you mean test/toy?`,
 		"seed: 1\n":                                                                                 "s.yaml:1: no experiment",
-		"experiment: test/toy\ndesign:\n- gird: {n: [1]}\n":                                         `s.yaml:3: design: unknown key "gird"; did you mean grid,`,
+		"experiment: test/toy\ndesign:\n- gird: {n: [1]}\n":                                         `s.yaml:3: design: unknown key "gird"; did you mean grid?`,
 		"experiment: test/toy\ndesign:\n- grid: {n: [1]}\n  list: [{n: 2}]\n":                       "s.yaml:3: design: 2 kinds in one step",
 		"experiment: test/toy\ndesign:\n- when: {n: 1}\n":                                           "s.yaml:3: design: 0 kinds in one step",
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1, count: 3, scale: log}\n": "s.yaml:4: eps: from 0 to 1: a logarithmic range is positive",
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1}\n":                       "s.yaml:4: eps: a range in a grid needs a count",
-		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, too: 1}\n":                      `s.yaml:4: eps: unknown key "too"; did you mean to,`,
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, too: 1}\n":                      `s.yaml:4: eps: unknown key "too"; did you mean to?`,
 		"experiment: test/toy\ndesign:\n- halton: {count: 4}\n":                                     "s.yaml:3: halton: want a count and over",
 		"experiment: test/toy\nreplicates: 0\n":                                                     "s.yaml:2: replicates: 0, want 1 or more",
 		"experiment: test/toy\nreplicates: 1.5\n":                                                   "s.yaml:2: replicates: want a whole number",
