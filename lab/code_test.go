@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/internal/code"
 )
 
 // As a program with the digests linked in.
@@ -57,6 +61,43 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 	program("")
 	if r, _ := ask(); !r.Recalled || r.OtherCode {
 		t.Errorf("this program does not know its code: %+v", r)
+	}
+}
+
+// A cell that another instruction set computed is recalled with a word, and with SameCode computed again: of code that reaches
+// assembly the digest names the set. The cell is computed by a process of its own, on plain Go.
+func TestAnotherInstructionSetIsTold(t *testing.T) {
+	e := Experiment[point, point]{Name: "test/set", Run: func(_ context.Context, _ *Cell, p point) (point, error) { return p, nil }}
+	linked() // once, from the program's own
+	table := linked
+	t.Cleanup(func() { linked = table })
+	linked = func() map[string]string { return map[string]string{e.Name: "aaaa" + code.Assembly} }
+	if dir := os.Getenv("TEST_SET_STORE"); dir != "" {
+		Must(Do(t.Context(), &Store{Dir: dir}, e, 0, point{}))
+		return
+	}
+	if cpu.Name() == cpu.Generic.String() {
+		t.Skip("this machine has no other set than plain Go")
+	}
+	s := testStore(t)
+	child := exec.Command(os.Args[0], "-test.run=^TestAnotherInstructionSetIsTold$")
+	child.Env = append(os.Environ(), "COUPLING_CPU="+cpu.Generic.String(), "TEST_SET_STORE="+s.Dir)
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := Recall(s, e, 0, point{})
+	if err != nil || !r.Recalled || !r.OtherCode || r.Manifest.ISA != cpu.Generic.String() {
+		t.Errorf("%+v, %v: want a recalled cell of other code", r, err)
+	}
+	if _, other := s.Survey(e.Jobs(0, point{})); len(other) != 1 {
+		t.Errorf("%d cells of other code, want 1", len(other))
+	}
+	s.SameCode = true
+	if _, err := Recall(s, e, 0, point{}); !errors.Is(err, ErrOtherCode) {
+		t.Errorf("the same code is wanted: %v", err)
+	}
+	if r, err := Do(t.Context(), s, e, 0, point{}); err != nil || r.Recalled || r.Manifest.ISA != cpu.Name() {
+		t.Errorf("the same code is wanted: %+v, %v", r, err)
 	}
 }
 

@@ -30,6 +30,19 @@
 // and a cell may have taken a day; with [Store.SameCode] it is computed again. A program knows the
 // digests if make built it, or if its source exists and is not newer than it.
 //
+// # Instruction sets
+//
+// Kernels sum in another order on AVX-512, AVX2 and plain Go. Results are the same bits on machines
+// with the same set; between sets they differ by rounding, and by more where a solve amplifies it.
+// Equal bits everywhere would cost speed: AVX-512 takes about as long as AVX2 for a dot product, but
+// two thirds of its time for a row of exponentials, by instructions that only it has (BenchmarkRows
+// of package lab/device/cpu, Dot and RowExpAt, on Zen 4). So each set keeps its own bits, and is part
+// of the digest of the code, not of the key. In the key, every cell that a cluster computed would be
+// missing on a laptop with another set, although the same claims hold on both. The price is that a
+// figure may show cells of several sets, if nobody asks for the same code: recalled cells of another
+// set are counted as of other code, each manifest names its set, [Store.SameCode] and --recall=same
+// compute them again, and $COUPLING_CPU gives all machines one set.
+//
 // # Bounds
 //
 // Parameters may have bounds, as tags or by [Checker]; values outside them are neither computed nor

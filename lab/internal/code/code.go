@@ -142,11 +142,8 @@ func (t *Tree) sum(importPath string) string {
 	return "" // the standard library
 }
 
-// Assembly is the end of a digest whose code reaches assembly: results may depend on the
-// instruction set of the processor. Equal bits would cost speed: AVX-512 takes about as long as
-// AVX2 for a dot product, but two thirds of its time for a row of exponentials, by instructions
-// that only it has (BenchmarkRows of package lab/device/cpu, Dot and RowExpAt, on Zen 4). So each
-// set keeps its own bits and is in the digest; $COUPLING_CPU chooses one where machines must agree.
+// Assembly is the end of a digest whose code reaches assembly: package lab puts the processor's instruction
+// set in its place, and its documentation says why.
 const Assembly = "+asm"
 
 // Experiments returns the digests of the experiments that a package declares, by
