@@ -96,11 +96,9 @@ func sourceCodes(pkg, file string) map[string]string {
 
 var computed sync.Map // of sourceCodes
 
-func readCodes(pkg, file string) (map[string]string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
+func readCodes(pkg, file string) (table map[string]string, err error) {
+	defer End(&err)
+	wd := Must(os.Getwd())
 	places := []string{wd}
 	var files []string
 	if pkg == "main" {
@@ -112,28 +110,13 @@ func readCodes(pkg, file string) (map[string]string, error) {
 		}
 		files = []string{file}
 		if info, ok := debug.ReadBuildInfo(); ok && info.Path != "command-line-arguments" {
-			if files, err = filepath.Glob(filepath.Join(filepath.Dir(file), "*.go")); err != nil {
-				return nil, err
-			}
+			files = Must(filepath.Glob(filepath.Join(filepath.Dir(file), "*.go")))
 		}
 		places = []string{filepath.Dir(file), wd}
 	}
-	t, err := code.Open(places...)
-	if err != nil {
-		return nil, err
-	}
-	table, err := t.Experiments(pkg, files...)
-	if err != nil {
-		return nil, err
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	fi, err := os.Stat(exe)
-	if err != nil {
-		return nil, err
-	}
+	t := Must(code.Open(places...))
+	table = Must(t.Experiments(pkg, files...))
+	fi := Must(os.Stat(Must(os.Executable())))
 	if t.Newest.After(fi.ModTime()) {
 		return nil, fmt.Errorf("the source of %s is newer than this program", pkg)
 	}

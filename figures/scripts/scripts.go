@@ -49,29 +49,26 @@ type entry struct {
 type size struct{ Preset, Computes string }
 
 // Files returns the content of each generated file, by its path in this folder.
-func Files() (map[string][]byte, error) {
+func Files() (out map[string][]byte, err error) {
+	defer lab.End(&err)
 	papers := map[string]string{}
 	for _, p := range figures.Papers() {
 		papers[p.Name] = p.Title
 	}
-	out := map[string][]byte{}
+	out = map[string][]byte{}
 	for _, f := range figures.All() {
 		if f.Constructor == "" {
 			continue
 		}
 		e := entry{Name: f.Name, Title: f.Title, Shows: f.Shows, Paper: papers[f.Paper()], File: filepath.ToSlash(f.Name)}
-		if err := e.spell(f); err != nil {
-			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
-		}
+		e.spell(f)
 		for _, p := range lab.Presets {
 			if f.Sizes[p] != "" {
 				e.Sizes = append(e.Sizes, size{string(p), f.Sizes[p]})
 			}
 		}
 		var code, page bytes.Buffer
-		if err := errors.Join(program.Execute(&code, e), cell.Execute(&page, e)); err != nil {
-			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
-		}
+		lab.Check(errors.Join(program.Execute(&code, e), cell.Execute(&page, e)))
 		formatted, err := format.Source(code.Bytes())
 		if err != nil {
 			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
@@ -82,67 +79,40 @@ func Files() (map[string][]byte, error) {
 }
 
 // spell fills what a reader may edit: the constructor of the study, and its quick grid.
-func (e *entry) spell(f lab.Figure) error {
+func (e *entry) spell(f lab.Figure) {
 	pkg, name, _ := strings.Cut(path.Base(f.Constructor), ".")
 	e.Constructor = pkg + "." + name
-	official, err := gridOn("official", f)
-	if err != nil {
-		return err
-	}
-	small, err := gridOn("sample", f)
-	if err != nil {
-		return err
-	}
-	e.Grid, e.Imports = grid(official, small)
+	e.Grid, e.Imports = grid(gridOn("official", f), gridOn("sample", f))
 	e.Imports = append(e.Imports, path.Dir(f.Constructor)+"/"+pkg)
 	if e.Grid != "" {
 		e.Imports = append(e.Imports, "coupling/lab")
 	}
 	slices.Sort(e.Imports)
 	e.Imports = slices.Compact(e.Imports)
-	return nil
 }
 
 // gridOn returns a figure's quick grid on some data, wherever the files are.
-func gridOn(origin string, f lab.Figure) (cells any, err error) {
+func gridOn(origin string, f lab.Figure) any {
 	const name = "COUPLING_DATA"
-	old, set := os.LookupEnv(name)
-	if err := os.Setenv(name, origin); err != nil {
-		return nil, err
-	}
-	cells = f.Grid(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"})
-	if set {
-		return cells, os.Setenv(name, old)
-	}
-	return cells, os.Unsetenv(name)
+	old := os.Getenv(name) // empty is as good as unset
+	lab.Check(os.Setenv(name, origin))
+	defer func() { lab.Check(os.Setenv(name, old)) }()
+	return f.Grid(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"})
 }
 
 // Write writes the files into the folder dir, and removes those of figures that
 // are no more.
-func Write(dir string) error {
-	files, err := Files()
-	if err != nil {
-		return err
-	}
-	stale, err := generated(dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range stale {
-		if files[name] == nil {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				return fmt.Errorf("scripts: %w", err)
-			}
+func Write(dir string) (err error) {
+	defer lab.End(&err)
+	files := lab.Must(Files())
+	for _, path := range lab.Must(generated(dir)) {
+		if files[path] == nil {
+			lab.Check(os.Remove(filepath.Join(dir, path)))
 		}
 	}
 	for name, b := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return fmt.Errorf("scripts: %w", err)
-		}
-		if err := os.WriteFile(path, b, 0o666); err != nil {
-			return fmt.Errorf("scripts: %w", err)
-		}
+		lab.Check(errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, b, 0o666)))
 	}
 	return nil
 }
@@ -150,17 +120,10 @@ func Write(dir string) error {
 // generated lists the generated files of dir, which are those in folders of papers.
 func generated(dir string) (names []string, err error) {
 	for _, p := range figures.Papers() {
-		files, err := os.ReadDir(filepath.Join(dir, p.Name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if err != nil {
-			return nil, fmt.Errorf("scripts: %w", err)
-		}
-		for _, f := range files {
-			names = append(names, p.Name+"/"+f.Name())
-		}
+		found, e := fs.Glob(os.DirFS(dir), p.Name+"/*")
+		names, err = append(names, found...), errors.Join(err, e)
 	}
-	return names, nil
+	return names, err
 }
 
 // wrap breaks text into lines of comments.

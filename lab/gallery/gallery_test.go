@@ -1,9 +1,12 @@
 package gallery
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"math"
 	"os"
@@ -21,6 +24,49 @@ type drawing string
 func (d drawing) Save(w io.Writer, format string) error {
 	_, err := fmt.Fprintf(w, "%s as %s", d, format)
 	return err
+}
+
+// WriteReadme shows a page by its thumbnail, whose text is the page's title, and deletes the thumbnails of others.
+func TestWriteReadme(t *testing.T) {
+	out, dir := t.TempDir(), t.TempDir()
+	var picture bytes.Buffer
+	lab.Check(png.Encode(&picture, image.NewGray(image.Rect(0, 0, 960, 600))))
+	lab.Check(os.MkdirAll(filepath.Join(dir, "thumbs"), 0o777))
+	for path, b := range map[string][]byte{filepath.Join(out, "square.png"): picture.Bytes(), filepath.Join(dir, "thumbs", "old.png"): nil} {
+		lab.Check(os.WriteFile(path, b, 0o666))
+	}
+	drawn := Page{
+		Name: "tour/square", Title: "The square x_{1}", Shows: "It is A. Then B.", Preset: "smoke", Size: "n = 3", Command: "coupling fig tour/square",
+		Pictures: []Picture{{Files: []string{"square.png"}}},
+		Claims:   []Claim{{What: "a|b", Source: "sums", Verdict: lab.Holds, Expected: "9", Got: "9"}},
+	}
+	failed := Page{Name: "tour/circle", Title: "The circle", Shows: "None.", Error: "no cells"}
+	if err := WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, failed}}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n## A Tour\n\n### `tour/square`\n\n**The square x1.** It is A.\n\n<img src=\"thumbs/tour-square.png\" width=\"480\" alt=\"The square x1\">\n\nsmoke: n = 3. `coupling fig tour/square`\n",
+		`a\|b (sums) | 9 | 9 |`, "\n**The circle.** None.\n\nNot drawn: no cells\n",
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("README.md lacks %q:\n%s", want, b)
+		}
+	}
+	f, err := os.Open(filepath.Join(dir, "thumbs", "tour-square.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if c, err := png.DecodeConfig(f); err != nil || c.Width != 480 || c.Height != 300 {
+		t.Errorf("thumbnail of %d×%d, %v", c.Width, c.Height, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "thumbs", "old.png")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the thumbnail of another figure: %v", err)
+	}
 }
 
 type square struct {

@@ -34,11 +34,9 @@ func Main(fig lab.Figure) {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir string) error {
-	store, err := lab.OpenStore("")
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir string) (err error) {
+	defer lab.End(&err)
+	store := lab.Must(lab.OpenStore(""))
 	missing, other := store.Survey(fig.Jobs(set))
 	if len(other) > 0 {
 		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", len(other))
@@ -50,13 +48,8 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 			fmt.Fprintln(w, "computed", job.Record().Experiment, job.Record().Key.Short())
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	page, err := Write(store, fig, set, Options{Dir: dir, Formats: []string{"png", "pdf"}})
-	if err != nil {
-		return err
-	}
+	lab.Check(errors.Join(errs...))
+	page := lab.Must(Write(store, fig, set, Options{Dir: dir, Formats: []string{"png", "pdf"}}))
 	for _, p := range page.Pictures {
 		for _, file := range p.Files {
 			fmt.Fprintln(w, "wrote", filepath.Join(dir, file))

@@ -82,35 +82,26 @@ type Options struct {
 // Write draws fig from finished cells, checks its claims, and writes all of it
 // below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
-func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, error) {
-	page := Describe(fig, set)
-	exhibit, err := fig.Draw(s, set)
-	if err != nil {
-		return page, fmt.Errorf("%s: draw: %w", fig.Name, err)
-	}
-	for _, p := range exhibit.Pictures {
-		pic, err := writePicture(fig.Name, p, o)
+func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page, err error) {
+	defer func() {
 		if err != nil {
-			return page, fmt.Errorf("%s: %w", fig.Name, err)
+			err = fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		page.Pictures = append(page.Pictures, pic)
+	}()
+	defer lab.End(&err)
+	page = Describe(fig, set)
+	exhibit := lab.Must(fig.Draw(s, set))
+	for _, p := range exhibit.Pictures {
+		page.Pictures = append(page.Pictures, writePicture(fig.Name, p, o))
 	}
 	for _, t := range exhibit.Tables {
 		file := join(fig.Name, t.Name) + ".csv"
-		if err := durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return writeTable(w, t) }); err != nil {
-			return page, err
-		}
+		lab.Check(durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return writeTable(w, t) }))
 		page.Tables = append(page.Tables, Table{t, file})
 	}
 	page.Notes = exhibit.Notes
-	list, err := fig.Claims(s, set)
-	if err != nil {
-		return page, fmt.Errorf("%s: claims: %w", fig.Name, err)
-	}
-	page.Claims = Claims(list)
-	if page.Cells, err = cells(s, fig, set); err != nil {
-		return page, fmt.Errorf("%s: %w", fig.Name, err)
-	}
+	page.Claims = Claims(lab.Must(fig.Claims(s, set)))
+	page.Cells = cells(s, fig, set)
 	if slices.Contains(page.Cells.Data, "sample") {
 		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
@@ -145,30 +136,23 @@ func join(figure, part string) string {
 	return figure + "-" + part
 }
 
-func writePicture(figure string, p lab.Picture, o Options) (Picture, error) {
+func writePicture(figure string, p lab.Picture, o Options) Picture {
 	out := Picture{Caption: p.Caption}
 	for _, format := range o.Formats {
 		file := join(figure, p.Name) + "." + format
-		err := durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return p.Drawing.Save(w, format) })
-		if err != nil {
-			return out, err
-		}
+		lab.Check(durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return p.Drawing.Save(w, format) }))
 		out.Files = append(out.Files, file)
 	}
-	return out, nil
+	return out
 }
 
 func writeTable(w io.Writer, t lab.Table) error {
 	return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
 }
 
-func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
-	var c Cells
+func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 	for _, j := range fig.Jobs(set) {
-		r, err := j.Recall(s)
-		if err != nil {
-			return c, err
-		}
+		r := lab.Must(j.Recall(s))
 		m := r.Manifest
 		c.Count++
 		c.Seconds += m.Seconds
@@ -188,7 +172,7 @@ func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
 		}
 		note(&c.Go, m.Go)
 	}
-	return c, nil
+	return c
 }
 
 // note adds s to a sorted set of non-empty strings.
@@ -200,20 +184,13 @@ func note(set *[]string, s string) {
 
 // ReadPages returns the pages that dir holds, ordered by name, so that figures
 // made one at a time still share an index.
-func ReadPages(dir string) ([]Page, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
-	if err != nil {
-		return nil, err
-	}
+func ReadPages(dir string) (out []Page, err error) {
+	defer lab.End(&err)
+	files := lab.Must(filepath.Glob(filepath.Join(dir, "*", "*.json")))
 	slices.Sort(files)
-	var out []Page
 	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return nil, err
-		}
 		var p Page
-		if err := json.Unmarshal(b, &p); err != nil || !strings.Contains(p.Name, "/") {
+		if err := json.Unmarshal(lab.Must(os.ReadFile(f)), &p); err != nil || !strings.Contains(p.Name, "/") {
 			continue // not one of ours
 		}
 		out = append(out, p)
