@@ -66,8 +66,7 @@ func (c admmNewCmd) Run(a *app) error {
 		return usage(fmt.Errorf("--out %s: it has a problem already: name a new folder, or remove it first with its keys and ledgers: rm -r %s", c.Out, c.Out))
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
-	p, err := c.problem(rng)
-	lab.Check(usage(err))
+	p := c.problem(rng)
 	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit}
 	var private *admm.Private
 	if c.Alpha != 0 {
@@ -116,6 +115,9 @@ func admmError(err error) error {
 	return usageIf(err, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter, fs.ErrNotExist)
 }
 
+// admmMust is lab.Must with errors marked by admmError.
+func admmMust[T any](v T, err error) T { return lab.Must(v, admmError(err)) }
+
 func (c admmNewCmd) utility(a float64) admm.Utility {
 	switch c.Utility {
 	case "log":
@@ -129,11 +131,8 @@ func (c admmNewCmd) utility(a float64) admm.Utility {
 }
 
 // problem draws or reads the network, its parameters and its bounds.
-func (c admmNewCmd) problem(rng *rand.Rand) (admm.Problem, error) {
-	p, err := c.network(rng)
-	if err != nil {
-		return p, err
-	}
+func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
+	p := orUsage(c.network(rng))
 	if p.TargetUtility == nil {
 		for range p.Graph.Edges {
 			p.TargetUtility = append(p.TargetUtility, c.utility(float64(1+rng.IntN(5))))
@@ -141,7 +140,8 @@ func (c admmNewCmd) problem(rng *rand.Rand) (admm.Problem, error) {
 		}
 	}
 	if c.Bounds != "" {
-		return p, c.readBounds(&p)
+		lab.Check(usage(c.readBounds(&p)))
+		return p
 	}
 	for range p.Graph.Targets {
 		p.TargetBounds = append(p.TargetBounds, admm.Bounds{Max: float64(1 + rng.IntN(5))})
@@ -149,7 +149,7 @@ func (c admmNewCmd) problem(rng *rand.Rand) (admm.Problem, error) {
 	for range p.Graph.Sources {
 		p.SourceBounds = append(p.SourceBounds, admm.Bounds{Max: float64(20 + rng.IntN(21))})
 	}
-	return p, nil
+	return p
 }
 
 func (c admmNewCmd) network(rng *rand.Rand) (p admm.Problem, err error) {
@@ -179,10 +179,7 @@ func square(rng *rand.Rand, n int) *mat.Dense {
 const sparseIndex = 1000
 
 func (c admmNewCmd) readEdges() (admm.Problem, error) {
-	rows, err := data.ReadPoints(c.Edges)
-	if err != nil {
-		return admm.Problem{}, err
-	}
+	rows := orUsage(data.ReadPoints(c.Edges))
 	n, columns := rows.Dims()
 	if columns != 4 {
 		return admm.Problem{}, fmt.Errorf("%s: %d columns: want target, source and two parameters", c.Edges, columns)
@@ -202,9 +199,7 @@ func (c admmNewCmd) readEdges() (admm.Problem, error) {
 		targets, sources = max(targets, e.Target+1), max(sources, e.Source+1)
 	}
 	g, err := admm.Edges(targets, sources, edges)
-	if err != nil {
-		return admm.Problem{}, fmt.Errorf("%s: %w", c.Edges, err)
-	}
+	lab.Check(usage(prefix(c.Edges, err)))
 	p := admm.Problem{Graph: g}
 	for _, e := range g.Edges {
 		p.TargetUtility = append(p.TargetUtility, c.utility(parameters[e][0]))
@@ -215,17 +210,12 @@ func (c admmNewCmd) readEdges() (admm.Problem, error) {
 
 // readBounds reads rows such as "target,3,0,5".
 func (c admmNewCmd) readBounds(p *admm.Problem) error {
-	f, err := os.Open(c.Bounds)
-	if err != nil {
-		return err
-	}
+	f := orUsage(os.Open(c.Bounds))
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace = '#', 4, true
 	rows, err := r.ReadAll()
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.Bounds, err)
-	}
+	lab.Check(usage(prefix(c.Bounds, err)))
 	sides := map[string][]admm.Bounds{"target": make([]admm.Bounds, p.Graph.Targets), "source": make([]admm.Bounds, p.Graph.Sources)}
 	seen := map[admm.ID]bool{}
 	for i, row := range rows {

@@ -30,8 +30,7 @@ func (c admmNodeCmd) Run(a *app) error {
 		if c.Ledger == "" {
 			return usage(fmt.Errorf("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases", c.File, spec.ID))
 		}
-		ledger, err := files.OpenLedger(c.Ledger, c.File)
-		lab.Check(admmError(err))
+		ledger := admmMust(files.OpenLedger(c.Ledger, c.File))
 		defer func() { _ = ledger.Close() }() // each line is on disk already
 		spec.Secret.Ledger = ledger
 	}
@@ -45,8 +44,7 @@ func (c admmNodeCmd) Run(a *app) error {
 	}
 	node := network.Node{Rules: rules, Spec: spec, Wait: c.Wait}
 	lab.Check(admmError(files.LoadJSON(c.Join, &node.Access)))
-	amounts, err := node.Run(ctx)
-	lab.Check(admmError(err))
+	amounts := admmMust(node.Run(ctx))
 	if c.Out != "" {
 		lab.Check(files.SaveJSON(c.Out, amounts))
 	}

@@ -26,18 +26,15 @@ type admmRunCmd struct {
 
 // Run coordinates a run.
 func (c admmRunCmd) Run(a *app) error {
-	n, err := files.ReadNetwork(c.Dir)
-	lab.Check(admmError(err))
-	g, err := n.Graph()
-	lab.Check(admmError(err))
-	s, checkpoint, err := c.serve()
-	lab.Check(admmError(err))
+	n := admmMust(files.ReadNetwork(c.Dir))
+	g := admmMust(n.Graph())
+	s, checkpoint := c.serve()
 	defer s.Close()
 	ctx, cancel := context.WithCancel(a.run.ctx)
 	defer cancel()
 	wait := func() error { return nil }
 	if c.Spawn {
-		wait = lab.Must(spawn(ctx, c, g.Nodes(), cancel))
+		wait = spawn(ctx, c, g.Nodes(), cancel)
 	} else {
 		ledger := ""
 		if n.Rules.Rounds > 0 {
@@ -73,31 +70,26 @@ func (c admmRunCmd) joinFile() string { return filepath.Join(c.Dir, "join.json")
 func (c admmRunCmd) checkpointFile() string { return filepath.Join(c.Dir, "coordinator.json") }
 
 // serve starts the server: a new one, or with --resume the earlier one, with the checkpoint of its run if that had begun.
-func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint, err error) {
+func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint) {
 	addr, token := c.Listen, ""
 	if c.Resume {
 		var access network.Access
-		if err := files.LoadJSON(c.joinFile(), &access); err != nil {
-			return nil, nil, fmt.Errorf("--resume: no run was begun in %s: %w", c.Dir, err)
-		}
+		lab.Check(admmError(prefix("--resume: no run was begun in "+c.Dir, files.LoadJSON(c.joinFile(), &access))))
 		u, err := url.Parse(access.URL)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", c.joinFile(), err)
-		}
+		lab.Check(prefix(c.joinFile(), err))
 		addr, token = u.Host, access.Token
 		checkpoint = new(network.Checkpoint)
 		if err := files.LoadJSON(c.checkpointFile(), checkpoint); os.IsNotExist(err) {
 			checkpoint = nil
-		} else if err != nil {
-			return nil, nil, err
+		} else {
+			lab.Check(admmError(err))
 		}
-	} else if err := os.Remove(c.checkpointFile()); err != nil && !os.IsNotExist(err) { // of another run
-		return nil, nil, err
+	} else {
+		lab.Check(removeFile(c.checkpointFile())) // of another run
 	}
-	if s, err = network.Serve(addr, token); err != nil {
-		return nil, nil, err
-	}
-	return s, checkpoint, files.SaveJSON(c.joinFile(), s.Access())
+	s = admmMust(network.Serve(addr, token))
+	lab.Check(admmError(files.SaveJSON(c.joinFile(), s.Access())))
+	return s, checkpoint
 }
 
 // waiting says who is waited for, when that changes.

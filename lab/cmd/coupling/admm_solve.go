@@ -42,8 +42,7 @@ type admmSummary struct {
 func (c admmSolveCmd) Run(a *app) error {
 	p, specs, rules, err := files.ReadProblem(c.Dir)
 	lab.Check(admmError(err))
-	r, err := playAll(a, p, specs, rules)
-	lab.Check(admmError(err))
+	r := playAll(a, p, specs, rules)
 	lab.Check(writePlan(c.Out, p.Graph, r.Plan))
 	best := lab.Must(central.Solve(a.run.ctx, p))
 	s := admmSummary{
@@ -72,11 +71,11 @@ func admmVerdict(r *admm.Result) error {
 }
 
 // playAll runs the algorithm that the rules ask for.
-func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) (*admm.Result, error) {
+func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) *admm.Result {
 	if rules.Rounds > 0 {
-		return rules.SolveProtected(a.run.ctx, p, specs)
+		return admmMust(rules.SolveProtected(a.run.ctx, p, specs))
 	}
-	return rules.Solve(a.run.ctx, p)
+	return admmMust(rules.Solve(a.run.ctx, p))
 }
 
 // admmDelta is the δ at which runs are accounted for that have no budget; those that have one are at its δ.
@@ -166,8 +165,7 @@ func spent(g dp.Guarantee) spending {
 
 // Run prints what private rounds cost.
 func (c admmEpsilonCmd) Run(a *app) error {
-	got, err := account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta)
-	lab.Check(admmError(err))
+	got := admmMust(account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta))
 	if c.JSON {
 		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal), "numerical": spent(got.Numerical)})
 	}
@@ -196,8 +194,7 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	}
 	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
 	rules.Trace = record.Listen
-	_, err = playAll(a, p, specs, rules)
-	lab.Check(admmError(err))
+	playAll(a, p, specs, rules)
 	heard := min(cmp.Or(max(c.Rounds, 0), 1000), record.Rounds())
 	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Zetas: map[admm.ID]float64{}}
 	for _, s := range specs {

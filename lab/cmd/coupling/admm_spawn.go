@@ -12,18 +12,13 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/files"
+	"coupling/lab"
 )
 
 // spawn starts a process for each node, and returns a function that waits for them and says which failed. It calls
 // giveUp when one fails. The processes end with ctx, and with this process.
-func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wait func() error, err error) {
-	program, err := exec.LookPath(os.Args[0])
-	if err != nil {
-		return nil, err
-	}
-	if program, err = filepath.Abs(program); err != nil {
-		return nil, err
-	}
+func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wait func() error) {
+	program := lab.Must(filepath.Abs(lab.Must(exec.LookPath(os.Args[0]))))
 	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
@@ -33,7 +28,7 @@ func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wai
 			}
 		})
 	}
-	return func() error { wg.Wait(); return errors.Join(errs...) }, nil
+	return func() error { wg.Wait(); return errors.Join(errs...) }
 }
 
 // runNode runs one node to its end.

@@ -15,10 +15,7 @@ func readVector(path string) ([]float64, error) {
 	if path == "" {
 		return nil, nil
 	}
-	m, err := readInput(path)
-	if err != nil {
-		return nil, err
-	}
+	m := orUsage(readInput(path))
 	r, c := m.Dims()
 	if r != 1 && c != 1 {
 		return nil, fmt.Errorf("%s: %d×%d: want one row or one column", path, r, c)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 	"coupling/lab/eval/inception"
@@ -42,11 +43,9 @@ func (c doctorCmd) Run(a *app) error {
 	checks = append(checks, checkData()...)
 	checks = append(checks, checkNotebooks(a.run.ctx)...)
 	if c.JSON {
-		if err := writeJSON(a, checks); err != nil {
-			return err
-		}
-	} else if err := printChecks(a, checks); err != nil {
-		return err
+		lab.Check(writeJSON(a, checks))
+	} else {
+		lab.Check(printChecks(a, checks))
 	}
 	for _, c := range checks {
 		if c.State == broken {

@@ -34,8 +34,7 @@ func (c experimentsCmd) Run(a *app) error {
 }
 
 func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
-	d, err := lab.DecoderOf(c.Name, ds)
-	lab.Check(usage(err))
+	d := orUsage(lab.DecoderOf(c.Name, ds))
 	used := usedValues(c.Name)
 	w := table(out)
 	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")

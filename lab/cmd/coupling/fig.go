@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -41,18 +42,9 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	if len(f.Format) == 0 {
 		return lab.Setting{}, usage(errors.New("--format: want png, svg or pdf"))
 	}
-	if err := chooseInception(f.Inception); err != nil {
-		return lab.Setting{}, usage(err)
-	}
-	preset, err := lab.ParsePreset(f.Preset)
-	if err != nil {
-		return lab.Setting{}, err
-	}
+	lab.Check(usage(chooseInception(f.Inception)))
 	key, err := chooseDevice(f.Device)
-	if err != nil {
-		err = usage(err)
-	}
-	return lab.Setting{Preset: preset, Seed: f.Seed, Device: key}, err
+	return lab.Setting{Preset: lab.Preset(f.Preset), Seed: f.Seed, Device: key}, usage(err)
 }
 
 // chooseDevice opens what name stands for, to see that it is there, and
@@ -65,9 +57,7 @@ func chooseDevice(name string) (kind string, err error) {
 		return kind, fmt.Errorf("--device %q: %w", name, err)
 	}
 	kind = dev.Key()
-	if err := dev.Close(); err != nil {
-		return "", fmt.Errorf("--device %q: %w", name, err)
-	}
+	lab.Check(prefix(fmt.Sprintf("--device %q", name), dev.Close()))
 	if name == "" || name == "auto" {
 		name = kind
 	}
@@ -121,12 +111,13 @@ func (c figListCmd) Run(a *app) error {
 	return w.Flush()
 }
 
-func writeJSON(a *app, v any) error {
-	if err := json.MarshalWrite(a.out, v, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(a.out)
-	return err
+func writeJSON(a *app, v any) error { return encodeJSON(a.out, v) }
+
+// encodeJSON writes v for programs and people.
+func encodeJSON(w io.Writer, v any) error {
+	err := json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
+	_, newline := fmt.Fprintln(w)
+	return errors.Join(err, newline)
 }
 
 type figMakeCmd struct {
@@ -136,9 +127,7 @@ type figMakeCmd struct {
 
 // Run makes the named figures.
 func (c *figMakeCmd) Run(a *app) error {
-	figs, err := figures.Select(c.Names...)
-	lab.Check(usage(err))
-	return c.make(a, figs, printPage)
+	return c.make(a, orUsage(figures.Select(c.Names...)), printPage)
 }
 
 type figAllCmd struct {

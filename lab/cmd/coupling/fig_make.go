@@ -25,13 +25,13 @@ type plan struct {
 }
 
 // planFigures counts the cells that figs lack, each once, and puts the cheapest figures first.
-func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) plan {
+func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
 	p := plan{figs: slices.Clone(figs), todo: map[string][]lab.Job{}}
 	cost := map[string]float64{}
 	seen := map[lab.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
-			lab.Check(usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset)))
+			return p, usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset))
 		}
 		jobs := f.Jobs(set)
 		var fresh []lab.Job // cells that no earlier figure has
@@ -49,7 +49,7 @@ func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) plan {
 	}
 	p.cells = len(seen)
 	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int { return cmp.Compare(cost[a.Name], cost[b.Name]) })
-	return p
+	return p, nil
 }
 
 func (p plan) String() string {
@@ -83,7 +83,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		return absent
 	}
 	s := lab.Must(a.store())
-	p := planFigures(s, figs, set)
+	p := lab.Must(planFigures(s, figs, set))
 	if absent != nil && p.missing > 0 {
 		return fmt.Errorf("%d of %s not in the store, and %w", p.missing, plural(p.cells, "cell"), absent)
 	}
@@ -133,24 +133,17 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 
 // writeIndex writes the gallery over the pages of this run and those that earlier
 // runs left in the folder.
-func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
-	earlier, err := gallery.ReadPages(f.Out)
-	if err != nil {
-		return err
-	}
-	arranged := chapters(append(pages, earlier...))
-	if err := gallery.WriteIndex(f.Out, arranged); err != nil {
-		return err
-	}
+func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
+	defer lab.End(&err)
+	arranged := chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
+	lab.Check(gallery.WriteIndex(f.Out, arranged))
 	var all []gallery.Page
 	for _, c := range arranged {
 		all = append(all, c.Pages...)
 	}
-	if err := gallery.Summarise(all).Write(f.Out); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
-	return nil
+	lab.Check(gallery.Summarise(all).Write(f.Out))
+	_, err = fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
+	return err
 }
 
 func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {

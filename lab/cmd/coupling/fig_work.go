@@ -27,7 +27,8 @@ func secondsH200(w lab.Work) float64 {
 // printWork predicts the time of the networks of missing cells.
 func printWork(a *app, p plan, set lab.Setting) (err error) {
 	cpu := lab.Must(device.Open("cpu"))
-	defer func() { err = errors.Join(err, cpu.Close()) }()
+	defer func() { err = errors.Join(err, cpu.Close()) }() // runs after End, which has set err
+	defer lab.End(&err)
 	here := lab.Must(productRate(os.Getenv("COUPLING_DEVICE")))
 	w := table(a.out)
 	fmt.Fprintf(w, "figure\tits networks\tsteps\there\tan H200\tsizes\n")
@@ -58,20 +59,16 @@ func printWork(a *app, p plan, set lab.Setting) (err error) {
 
 // productRate measures FLOP a second of large products in float32: the best of a few.
 func productRate(name string) (best float64, err error) {
-	dev, err := device.Open(name)
-	if err != nil {
-		return 0, err
-	}
+	dev := lab.Must(device.Open(name))
 	defer func() { err = errors.Join(err, dev.Close()) }()
+	defer lab.End(&err)
 	defer dev.Scope().Close()
 	const side = 1024
 	a, b, c := dev.New(device.Float32, side, side), dev.New(device.Float32, side, side), dev.New(device.Float32, side, side)
 	for range 5 {
 		began := time.Now()
 		device.Gemm(c, 1, a.N(), b.N(), 0)
-		if err := dev.Sync(); err != nil {
-			return 0, err
-		}
+		lab.Check(dev.Sync())
 		best = max(best, 2*side*side*side/time.Since(began).Seconds())
 	}
 	return best, nil

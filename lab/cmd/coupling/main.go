@@ -92,7 +92,18 @@ func usage(err error) error {
 	return exitError{exitUsage, err}
 }
 
-// usageIf does so if err is one of kinds.
+// prefix says before an error what it is about; nil stays nil.
+func prefix(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// orUsage returns v. An error ends the command: the user's request was wrong.
+func orUsage[T any](v T, err error) T { return lab.Must(v, usage(err)) }
+
+// usageIf is usage if err is one of kinds.
 func usageIf(err error, kinds ...error) error {
 	for _, kind := range kinds {
 		if errors.Is(err, kind) {

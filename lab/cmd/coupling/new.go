@@ -52,9 +52,8 @@ func (c newCmd) Run(a *app) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return usage(fmt.Errorf("new %s: %w", c.Dir, err))
 	}
-	root, err := checkout(c.From)
-	lab.Check(usage(err))
-	files := lab.Must(c.project())
+	root := orUsage(checkout(c.From))
+	files := c.project()
 	files["go.mod"] = c.goMod(root, dir)
 	files["go.sum"] = lab.Must(os.ReadFile(filepath.Join(root, "go.sum")))
 	for name, b := range files {
@@ -66,34 +65,26 @@ func (c newCmd) Run(a *app) error {
 }
 
 // project is the template's files in the user's module.
-func (c newCmd) project() (map[string][]byte, error) {
+func (c newCmd) project() map[string][]byte {
 	files := map[string][]byte{}
-	err := fs.WalkDir(template, "template", func(at string, d fs.DirEntry, err error) error {
+	lab.Check(fs.WalkDir(template, "template", func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := template.ReadFile(at)
-		if err != nil {
-			return err
-		}
 		name := strings.TrimPrefix(at, "template/")
-		text := strings.ReplaceAll(string(b), templateModule, c.Module)
-		if path.Dir(name) == "notebooks" {
-			nb, err := ipynb.FromMarkdown(text)
-			if err != nil {
-				return err
-			}
-			files[strings.TrimSuffix(name, ".md")+".ipynb"], err = nb.Encode()
-			return err
+		text := strings.ReplaceAll(string(lab.Must(template.ReadFile(at))), templateModule, c.Module)
+		switch {
+		case path.Dir(name) == "notebooks":
+			nb := lab.Must(ipynb.FromMarkdown(text))
+			files[strings.TrimSuffix(name, ".md")+".ipynb"] = lab.Must(nb.Encode())
+		case path.Ext(name) == ".go": // imports are sorted by the module's name
+			files[name] = lab.Must(format.Source([]byte(text)))
+		default:
+			files[name] = []byte(text)
 		}
-		if path.Ext(name) == ".go" { // imports are sorted by the module's name
-			files[name], err = format.Source([]byte(text))
-			return err
-		}
-		files[name] = []byte(text)
 		return nil
-	})
-	return files, err
+	}))
+	return files
 }
 
 // goMod is Coupling's go.mod, whose versions go.sum has, for a module that replaces Coupling by its checkout.

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,8 +48,7 @@ func (i notebookInstallCmd) Run(a *app) error {
 
 // installed returns the checkout with its kernel in place, and the notebooks of these names, which it looks for first.
 func installed(a *app, names ...string) (kernel.Checkout, []string) {
-	c, err := kernel.Find("")
-	lab.Check(usage(err))
+	c := orUsage(kernel.Find(""))
 	files := lab.Must(notebookFiles(c, names))
 	if !a.quiet && c.Check() != nil {
 		fmt.Fprintln(a.err, "building the kernel, which takes a minute")
@@ -73,7 +70,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	lab.Must(jupyter.Find(a.run.ctx))
 	c, files := installed(a, o.Name)
 	file := lab.Must(workingCopy(a, c, files[0]))
-	env := lab.Must(notebookEnv(a, o.Preset))
+	env := notebookEnv(a, o.Preset)
 	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	var log io.Writer
@@ -94,22 +91,15 @@ func (o *notebookOpenCmd) Run(a *app) error {
 
 // notebookEnv is what the cells of a notebook are told in their environment: the size of figures and the store. Opening the store
 // has already set what they may recall.
-func notebookEnv(a *app, preset string) ([]string, error) {
-	s, err := a.store()
-	if err != nil {
-		return nil, err
-	}
-	return []string{"COUPLING_PRESET=" + preset, "COUPLING_STORE=" + s.Dir}, nil
+func notebookEnv(a *app, preset string) []string {
+	return []string{"COUPLING_PRESET=" + preset, "COUPLING_STORE=" + lab.Must(a.store()).Dir}
 }
 
 // notebookFiles returns the notebooks by name ("sweep") or path, all if there
 // are no names, relative to the checkout.
 func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
-	all, err := filepath.Glob(filepath.Join(c.Root, "notebooks", "*.ipynb"))
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(all)
+	all, err := filepath.Glob(filepath.Join(c.Root, "notebooks", "*.ipynb")) // sorted
+	lab.Check(err)
 	if len(names) == 0 {
 		names = all
 	}
@@ -117,20 +107,18 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 	for _, name := range names {
 		file := filepath.Join(c.Root, "notebooks", name+".ipynb")
 		if strings.HasSuffix(name, ".ipynb") {
-			if file, err = filepath.Abs(name); err != nil {
-				return nil, err
-			}
+			file = lab.Must(filepath.Abs(name))
 		}
 		rel, err := filepath.Rel(c.Root, file)
 		if err != nil || !filepath.IsLocal(rel) {
 			return nil, usage(fmt.Errorf("notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new makes", name, c.Root))
 		}
-		if _, err := os.Stat(file); err != nil {
+		if !exists(file) {
 			var have []string
 			for _, f := range all {
 				have = append(have, strings.TrimSuffix(filepath.Base(f), ".ipynb"))
 			}
-			return nil, usage(fmt.Errorf("notebook %q: there is none; %s", name, lab.DidYouMean(name, have)))
+			return nil, usage(fmt.Errorf("notebook %q: there is none%s", name, lab.DidYouMean(name, have)))
 		}
 		out = append(out, rel)
 	}
@@ -181,26 +169,18 @@ type executed struct {
 	Error    string  `json:"error,omitzero"`
 }
 
-func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed) error {
+func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed) (err error) {
+	defer lab.End(&err)
 	ctx, cancel := context.WithTimeout(a.run.ctx, time.Duration(r.Limit*float64(time.Second)))
 	defer cancel()
-	nb, err := readNotebook(filepath.Join(c.Root, file))
-	if err != nil {
-		return err
-	}
+	nb := lab.Must(readNotebook(filepath.Join(c.Root, file)))
 	began := time.Now()
 	// The limit interrupts a cell; the kernel outlives it, to tell what there is.
-	env, err := notebookEnv(a, r.Preset)
-	if err != nil {
-		return err
-	}
+	env := notebookEnv(a, r.Preset)
 	if r.Pages { // what readers see is computed by this code
 		env = append(env, "COUPLING_RECALL=same")
 	}
-	s, err := headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: env})
-	if err != nil {
-		return err
-	}
+	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: env}))
 	defer s.Close()
 	times, failed := s.Notebook(ctx, nb)
 	slowest := headless.Timing{}
@@ -211,22 +191,18 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 	}
 	e.Cells, e.Seconds = len(times), time.Since(began).Seconds()
 	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(e.Cells, "cell"), e.Seconds, slowest.ID, slowest.Elapsed.Seconds())
-	if r.Out == "" {
+	name := filepath.Base(file)
+	switch {
+	case r.Out == "":
 		return failed
-	}
-	return errors.Join(failed, r.write(nb, filepath.Base(file)))
-}
-
-// write leaves the executed notebook, or its page, in the folder.
-func (r *notebookRunCmd) write(nb *ipynb.Notebook, name string) error {
-	if r.Pages {
-		return writePage(r.Out, nb, strings.TrimSuffix(name, ".ipynb"))
+	case r.Pages:
+		return errors.Join(failed, writePage(r.Out, nb, strings.TrimSuffix(name, ".ipynb")))
 	}
 	b, err := nb.Encode()
-	if err != nil {
-		return err
+	if err == nil {
+		err = durable.Write(filepath.Join(r.Out, name), b)
 	}
-	return durable.Write(filepath.Join(r.Out, name), b)
+	return errors.Join(failed, err)
 }
 
 // writePage writes a page with its pictures, in place of those that it had.
@@ -237,9 +213,7 @@ func writePage(dir string, nb *ipynb.Notebook, name string) error {
 	}
 	old, _ := os.ReadFile(filepath.Join(dir, name+".md")) // none: nothing to remove
 	for _, file := range ipynb.PagePictures(string(old)) {
-		if e := os.Remove(filepath.Join(dir, file)); !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, removeFile(filepath.Join(dir, file)))
 	}
 	files[name+".md"] = []byte(md)
 	for file, b := range files {

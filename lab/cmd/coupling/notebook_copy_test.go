@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/kernel"
 )
@@ -53,10 +54,10 @@ func TestWorkingCopy(t *testing.T) {
 	if again, err := workingCopy(a, c, filepath.Join("notebooks", "a.ipynb")); err != nil || again != opened || !strings.Contains(errs.String(), "coupling notebook diff a") {
 		t.Errorf("%s, %v, %q", again, err, errs.String())
 	}
-	if err := (notebookDiffCmd{"a"}).Run(a); err != nil || !strings.Contains(out.String(), "-# A\n+# Edited\n") {
+	if err := ended((notebookDiffCmd{"a"}), a); err != nil || !strings.Contains(out.String(), "-# A\n+# Edited\n") {
 		t.Errorf("%v: %s", err, out.String())
 	}
-	if err := (notebookResetCmd{"a"}).Run(a); err != nil {
+	if err := ended((notebookResetCmd{"a"}), a); err != nil {
 		t.Fatal(err)
 	}
 	old := filepath.Join(".coupling", "notebooks", "a-old.ipynb")
@@ -64,24 +65,24 @@ func TestWorkingCopy(t *testing.T) {
 		t.Error("reset did not put the edited copy aside and start over")
 	}
 	out.Reset()
-	if err := (notebookResetCmd{"a"}).Run(a); err != nil || !strings.Contains(out.String(), "unchanged: nothing to reset") || read(t, old) != edited {
+	if err := ended((notebookResetCmd{"a"}), a); err != nil || !strings.Contains(out.String(), "unchanged: nothing to reset") || read(t, old) != edited {
 		t.Errorf("a second reset: %v, %s", err, out.String())
 	}
 	again := strings.Replace(edited, "# Edited", "# Again", 1)
 	if err := os.WriteFile(opened, []byte(again), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := (notebookResetCmd{"a"}).Run(a); err != nil || read(t, old) != edited || read(t, filepath.Join(".coupling", "notebooks", "a-old-2.ipynb")) != again {
+	if err := ended((notebookResetCmd{"a"}), a); err != nil || read(t, old) != edited || read(t, filepath.Join(".coupling", "notebooks", "a-old-2.ipynb")) != again {
 		t.Errorf("the third reset does not keep both versions: %v", err)
 	}
 	if err := os.Remove(opened); err != nil {
 		t.Fatal(err)
 	}
 	errs.Reset()
-	if err := (notebookDiffCmd{"a"}).Run(a); err != nil || !strings.Contains(errs.String(), "not opened yet: nothing changed") {
+	if err := ended((notebookDiffCmd{"a"}), a); err != nil || !strings.Contains(errs.String(), "not opened yet: nothing changed") {
 		t.Errorf("%v, %s", err, errs.String())
 	}
-	if err := (notebookResetCmd{"own"}).Run(a); err == nil || !strings.Contains(err.Error(), "no working copy") {
+	if err := ended((notebookResetCmd{"own"}), a); err == nil || !strings.Contains(err.Error(), "no working copy") {
 		t.Error(err)
 	}
 }
@@ -93,4 +94,10 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// ended is the error that a command ends with, by return or by lab.Must.
+func ended(c interface{ Run(*app) error }, a *app) (err error) {
+	defer lab.End(&err)
+	return c.Run(a)
 }

@@ -46,10 +46,8 @@ func (c privateCmd) Run(a *app) error {
 	if c.Kind != "any" && c.Method != "semi-dual" && c.Method != "refined" {
 		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method))
 	}
-	images, err := c.load(ctx, a.err)
-	lab.Check(usage(err))
-	public, err := synth.PublicOf(images)
-	lab.Check(usage(err))
+	images := orUsage(c.load(ctx, a.err))
+	public := orUsage(synth.PublicOf(images))
 	dev := lab.Must(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	if c.Method == "semi-dual" && !a.quiet {
@@ -114,21 +112,16 @@ func expectation(eps float64, p synth.Public) string {
 }
 
 // load returns the private images, in [0, 1], with class names. Whether all are grey is public; that some are is worth a warning.
-func (c privateCmd) load(ctx context.Context, warn io.Writer) (*data.Images, error) {
+func (c privateCmd) load(ctx context.Context, warn io.Writer) (_ *data.Images, err error) {
+	defer lab.End(&err)
 	if c.Images == "" {
 		m, _, err := named(ctx, c.Data)
-		if err != nil {
-			return nil, err
-		}
+		lab.Check(err)
 		if _, channels, _, _ := m.Shape(); c.Grey && channels == 3 {
-			if m, err = m.Grey(); err != nil {
-				return nil, err
-			}
+			m = lab.Must(m.Grey())
 		}
 		if c.Size != 0 {
-			if m, err = m.Resize(c.Size, c.Size, data.Bilinear); err != nil {
-				return nil, err
-			}
+			m = lab.Must(m.Resize(c.Size, c.Size, data.Bilinear))
 		}
 		return m.Scale(0, 1)
 	}
@@ -159,7 +152,7 @@ func named(ctx context.Context, name string) (learn, test *data.Images, err erro
 		return nil, nil, errors.New("--images DIR, or --data NAME: must be given")
 	}
 	if known := data.Names(); !slices.Contains(known, set) {
-		return nil, nil, fmt.Errorf("--data %q: there is none; %s", name, lab.DidYouMean(set, known))
+		return nil, nil, fmt.Errorf("--data %q: there is none%s", name, lab.DidYouMean(set, known))
 	}
 	origin := data.Official
 	if small {

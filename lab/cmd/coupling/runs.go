@@ -35,7 +35,7 @@ type runsLsCmd struct {
 
 // Run lists cells.
 func (c runsLsCmd) Run(a *app) error {
-	s := a.existing()
+	s := lab.Must(a.existing())
 	records, last := s.Records(c.Prefix), "SECONDS"
 	if c.Failed {
 		records, last = s.Failures(c.Prefix), "REASON"
@@ -51,7 +51,7 @@ func (c runsLsCmd) Run(a *app) error {
 			continue
 		}
 		if c.JSON {
-			lab.Check(writeRecord(w, r))
+			lab.Must(w.Write(lab.Must(r.JSON())))
 			continue
 		}
 		note := fmt.Sprintf("%.2f", r.Manifest.Seconds)
@@ -62,15 +62,6 @@ func (c runsLsCmd) Run(a *app) error {
 			r.Manifest.Start.Format("2006-01-02 15:04"), note, clip(string(r.Params), 100))
 	}
 	return errors.Join(append(bad, w.Flush())...)
-}
-
-func writeRecord(w io.Writer, r lab.Record) error {
-	b, err := r.JSON()
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(b)
-	return err
 }
 
 // clip shortens s to n runes or so.
@@ -92,20 +83,18 @@ func (c runsShowCmd) Run(a *app) error {
 }
 
 // existing returns the store, which must be there already.
-func (a *app) existing() *lab.Store {
+func (a *app) existing() (*lab.Store, error) {
 	s := lab.Must(a.store())
 	if _, err := os.Stat(s.Dir); err != nil {
-		lab.Check(usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir)))
+		return nil, usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir))
 	}
-	return s
+	return s, nil
 }
 
 // find returns the cell whose key begins with prefix, failed ones included.
 func (a *app) find(prefix string) (*lab.Store, lab.Record) {
-	s := a.existing()
-	r, err := s.Find(prefix)
-	lab.Check(usage(err))
-	return s, r
+	s := lab.Must(a.existing())
+	return s, orUsage(s.Find(prefix))
 }
 
 type runsRmCmd struct {
@@ -153,7 +142,7 @@ type runsExportCmd struct {
 
 // Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
-	s := a.existing()
+	s := lab.Must(a.existing())
 	var bad []error
 	write := func(w io.Writer) error { return exportRecords(w, c.Format, s.Records(c.Prefix), &bad) }
 	if c.Output == "" {
@@ -163,13 +152,12 @@ func (c runsExportCmd) Run(a *app) error {
 }
 
 // exportRecords writes the records that can be read; bad are the errors of the others.
-func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, error], bad *[]error) error {
+func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, error], bad *[]error) (err error) {
+	defer lab.End(&err)
 	var rows []lab.Row
 	for r, err := range records {
 		if err == nil && format == "json" {
-			if err := writeRecord(w, r); err != nil {
-				return err
-			}
+			lab.Must(w.Write(lab.Must(r.JSON())))
 			continue
 		}
 		var row lab.Row
@@ -195,7 +183,7 @@ type runsGCCmd struct {
 
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
-	s := a.existing()
+	s := lab.Must(a.existing())
 	gc, err := s.GC(figures.Decoders(), c.Older, c.DryRun)
 	verb := "removed"
 	if c.DryRun {

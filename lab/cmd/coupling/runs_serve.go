@@ -22,11 +22,9 @@ type runsServeCmd struct {
 
 // Run serves the page of the store until it is interrupted.
 func (c runsServeCmd) Run(a *app) error {
-	s := a.existing()
+	s := lab.Must(a.existing())
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
-	if err != nil {
-		return usage(fmt.Errorf("--port: %w", err))
-	}
+	lab.Check(usage(prefix("--port", err)))
 	page := lab.Must(runs.New(s, c.Gallery))
 	fmt.Fprintf(a.out, "http://%s%s\n", l.Addr(), page.Path())
 	fmt.Fprintln(a.err, "coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it")

@@ -46,44 +46,33 @@ type cloud struct {
 	images *data.Images // nil: points
 }
 
-func (c sampleCmd) read(ctx context.Context, path string) (cloud, error) {
+func (c sampleCmd) read(ctx context.Context, path string) cloud {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		x, err := data.ReadPoints(path)
-		return cloud{x: x}, err
+		return cloud{x: orUsage(data.ReadPoints(path))}
 	}
-	m, err := data.Folder{Dir: path, Size: c.Size, Grey: c.Grey}.Load(ctx)
-	if err != nil {
-		return cloud{}, err
-	}
-	return cloud{m.Mat(), m}, nil
+	m := orUsage(data.Folder{Dir: path, Size: c.Size, Grey: c.Grey}.Load(ctx))
+	return cloud{m.Mat(), m}
 }
 
 // clouds reads sources, targets, and what to send.
-func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud, err error) {
-	if x, err = c.read(ctx, c.X); err != nil {
-		return x, y, of, err
-	}
-	if y, err = c.read(ctx, c.Y); err != nil {
-		return x, y, of, err
-	}
+func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud) {
+	x, y = c.read(ctx, c.X), c.read(ctx, c.Y)
 	of = x
 	if c.Of != "" {
-		if of, err = c.read(ctx, c.Of); err != nil {
-			return x, y, of, err
-		}
+		of = c.read(ctx, c.Of)
 	}
-	if (x.images == nil) != (y.images == nil) || (of.images == nil) != (x.images == nil) {
-		err = errors.New("--x, --y and --of: give files of points or folders of pictures, not both")
-		return x, y, of, err
-	}
-	return x, y, of, c.fits(x, of)
+	lab.Check(usage(c.fits(x, y, of)))
+	return x, y, of
 }
 
 // mostSampled is how many values samples may have: 8 GiB a matrix, of which a run needs some.
 const mostSampled = 1 << 30
 
 // fits says what is wrong with what is to be sent to where the sources' points go.
-func (c sampleCmd) fits(x, of cloud) error {
+func (c sampleCmd) fits(x, y, of cloud) error {
+	if (x.images == nil) != (y.images == nil) || (of.images == nil) != (x.images == nil) {
+		return errors.New("--x, --y and --of: give files of points or folders of pictures, not both")
+	}
 	_, d := x.x.Dims()
 	n, e := of.x.Dims()
 	if d != e {
@@ -110,23 +99,19 @@ type sampled struct {
 func (c sampleCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
-	x, y, of, err := c.clouds(ctx)
-	lab.Check(usage(err))
-	if err := os.MkdirAll(c.Out, 0o777); err != nil { // before the work rather than after it
-		return usage(fmt.Errorf("--out %s: %w", c.Out, err))
-	}
+	x, y, of := c.clouds(ctx)
+	makeOut(c.Out)
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
 	fit := scones.Fit{Lambda: *cmp.Or(c.Lambda, new(float64)), Bandwidth: *cmp.Or(c.Bandwidth, new(float64)), Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
 	lab.Check(blameSample(err))
-	out, rate, err := c.sample(ctx, fitted, of.x, rng)
-	lab.Check(blameSample(err))
+	out, rate := c.sample(ctx, fitted, of.x, rng)
 	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
 	s := sampled{fitted.Plan.Status.String(), c.Seed, n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, rate}
-	lab.Check(c.write(out, of.images))
+	c.write(out, of.images)
 	lab.Check(os.Remove(fitted.Path))
 	lab.Check(writeSummary(c.Out, s))
 	if c.JSON {
@@ -143,16 +128,15 @@ func (c sampleCmd) Run(a *app) error {
 
 // sample draws, with chains that are stored in the folder, and returns samples a second: of a run that went on, by the steps that
 // were left.
-func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.Dense, rng *rand.Rand) (out *mat.Dense, rate float64, err error) {
+func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.Dense, rng *rand.Rand) (out *mat.Dense, rate float64) {
 	fitted.Path, fitted.Every = filepath.Join(c.Out, ".chains.ckpt"), c.Every
 	steps := 0
 	fitted.Trace = func(score.Progress) { steps++ }
 	begin := time.Now()
-	if out, err = fitted.Sample(ctx, rng, of, c.Each); err != nil {
-		return nil, 0, err
-	}
+	out, err := fitted.Sample(ctx, rng, of, c.Each)
+	lab.Check(blameSample(err))
 	n, _ := out.Dims()
-	return out, float64(n*steps) / float64(c.Steps) / time.Since(begin).Seconds(), nil
+	return out, float64(n*steps) / float64(c.Steps) / time.Since(begin).Seconds()
 }
 
 // warnSlow says where samples are little else than atoms with noise.
@@ -171,20 +155,15 @@ func blameSample(err error) error {
 }
 
 // write leaves the samples, and what they show.
-func (c sampleCmd) write(y *mat.Dense, like *data.Images) error {
-	if err := writeMatrix(filepath.Join(c.Out, "samples.npy"), y); err != nil || like == nil {
-		return err
+func (c sampleCmd) write(y *mat.Dense, like *data.Images) {
+	lab.Check(writeMatrix(filepath.Join(c.Out, "samples.npy"), y))
+	if like == nil {
+		return
 	}
 	_, channels, h, w := like.Shape()
-	m, err := data.FromMat(y, channels, h, w, 0, 1)
-	if err != nil {
-		return err
-	}
+	m := lab.Must(data.FromMat(y, channels, h, w, 0, 1))
 	for i := range m.Len() {
 		path := filepath.Join(c.Out, fmt.Sprintf("%05d-%d.png", i/c.Each, i%c.Each))
-		if err := durable.WriteFile(path, 0o666, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }); err != nil {
-			return err
-		}
+		lab.Check(durable.WriteFile(path, 0o666, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }))
 	}
-	return nil
 }

@@ -9,11 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"coupling/figures"
+	"coupling/lab"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"coupling": main})
+	testscript.Main(m, map[string]func(){"coupling": main, "coupling-naps": func() {
+		decoders = func() []lab.Decoder { return append(figures.Decoders(), napping.Decoder()) }
+		main()
+	}})
 }
 
 // The scripts use the command as a person would.

@@ -61,16 +61,14 @@ type summary struct {
 // Run solves a transport problem from files.
 func (c solveCmd) Run(a *app) error {
 	lab.Check(usage(c.check()))
-	prob, err := c.problem()
-	lab.Check(usage(err))
+	prob := c.problem()
 	if g, ok := prob.Geometry.(*ot.OnDevice); ok {
 		defer g.Close()
 	}
-	if err := os.MkdirAll(c.Out, 0o777); err != nil { // before the work rather than after it
-		return usage(fmt.Errorf("--out %s: %w", c.Out, err))
-	}
+	makeOut(c.Out)
 	c.warn(a, prob)
 	var s summary
+	var err error
 	if c.Solver == "exact" {
 		s, err = c.exact(a.run.ctx, prob)
 	} else {
@@ -88,6 +86,9 @@ func (c solveCmd) Run(a *app) error {
 	lab.Check(c.print(a, s))
 	return c.verdict(s)
 }
+
+// makeOut makes the folder of results before the work rather than after it.
+func makeOut(dir string) { lab.Check(usage(prefix("--out "+dir, os.MkdirAll(dir, 0o777)))) }
 
 // blame tells what is wrong with the request from what went wrong with it.
 func blame(err error) error {
@@ -137,41 +138,25 @@ func (c solveCmd) check() error {
 }
 
 // problem reads the files.
-func (c solveCmd) problem() (p ot.Problem, err error) {
-	if p.Geometry, err = c.geometry(); err != nil {
-		return p, err
-	}
-	if err := ot.Check(p.Geometry); err != nil {
-		return p, err
-	}
-	if p.A, err = readVector(c.A); err != nil {
-		return p, err
-	}
-	if p.B, err = readVector(c.B); err != nil {
-		return p, err
-	}
-	p.A, p.B, err = sameMass(p.A, p.B)
-	return p, err
+func (c solveCmd) problem() (p ot.Problem) {
+	p.Geometry = c.geometry()
+	lab.Check(usage(ot.Check(p.Geometry)))
+	var err error
+	p.A, p.B, err = sameMass(orUsage(readVector(c.A)), orUsage(readVector(c.B)))
+	lab.Check(usage(err))
+	return p
 }
 
-func (c solveCmd) geometry() (ot.Geometry, error) {
+func (c solveCmd) geometry() ot.Geometry {
 	var in []*mat.Dense // the costs, or two clouds
 	for _, path := range []string{c.CostMatrix, c.X, c.Y} {
-		if path == "" {
-			continue
+		if path != "" {
+			in = append(in, orUsage(readInput(path)))
 		}
-		m, err := readInput(path)
-		if err != nil {
-			return nil, err
-		}
-		in = append(in, m)
 	}
 	var dev *device.Device
 	if c.Device != "" {
-		var err error
-		if dev, err = device.Open(c.Device); err != nil {
-			return nil, err
-		}
+		dev = orUsage(device.Open(c.Device))
 	}
 	cost := map[string]ot.PointCost{
 		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
@@ -179,15 +164,15 @@ func (c solveCmd) geometry() (ot.Geometry, error) {
 	}[c.Cost]
 	switch {
 	case len(in) == 1 && dev != nil:
-		return ot.DenseOn(dev, in[0]), nil
+		return ot.DenseOn(dev, in[0])
 	case len(in) == 1:
-		return ot.Dense(in[0]), nil
+		return ot.Dense(in[0])
 	case dev != nil:
-		return ot.PointsOn(dev, in[0], in[1], cost), nil
+		return ot.PointsOn(dev, in[0], in[1], cost)
 	case c.MatrixFree:
-		return ot.MatrixFree(in[0], in[1], cost), nil
+		return ot.MatrixFree(in[0], in[1], cost)
 	}
-	return ot.Points(in[0], in[1], cost), nil
+	return ot.Points(in[0], in[1], cost)
 }
 
 func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
@@ -217,15 +202,17 @@ func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	if !c.NoPlan {
 		out.plan = plan.Matrix()
 	}
-	if err := errors.Join(stopped, c.write(out)); err != nil || c.Grad == "" {
-		return s, err
+	c.write(out)
+	if stopped != nil || c.Grad == "" {
+		return s, stopped
 	}
 	g, err := ot.Backward{}.Gradient(a.run.ctx, plan, ot.Sharp)
 	if err != nil {
 		return s, err
 	}
 	s.Gradient, s.residual = g.Status.String(), g.Residual
-	return s, c.writeGradient(g)
+	c.writeGradient(g)
+	return s, nil
 }
 
 func (c solveCmd) print(a *app, s summary) error {

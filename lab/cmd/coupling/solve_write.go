@@ -12,11 +12,10 @@ import (
 
 	"coupling/data"
 	"coupling/data/format"
+	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/ot"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -47,13 +46,11 @@ const summaryFile = "summary.json"
 func (c solveCmd) writeSummary(s *summary) error {
 	s.Inputs = map[string]string{}
 	for flag, path := range map[string]string{"x": c.X, "y": c.Y, "cost-matrix": c.CostMatrix, "a": c.A, "b": c.B} {
-		if path == "" {
-			continue
-		}
-		archive, _, _ := splitMember(path)
-		var err error
-		if s.Inputs[flag], _, err = durable.Digest(archive); err != nil {
-			return err
+		if path != "" {
+			archive, _, _ := splitMember(path)
+			digest, _, err := durable.Digest(archive)
+			lab.Check(err)
+			s.Inputs[flag] = digest
 		}
 	}
 	return writeSummary(c.Out, s)
@@ -61,11 +58,7 @@ func (c solveCmd) writeSummary(s *summary) error {
 
 // writeSummary writes summary.json into a folder of results.
 func writeSummary(dir string, s any) error {
-	return durable.WriteFile(filepath.Join(dir, summaryFile), 0o666, func(w io.Writer) error {
-		err := json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
-		_, newline := io.WriteString(w, "\n")
-		return errors.Join(err, newline)
-	})
+	return durable.WriteFile(filepath.Join(dir, summaryFile), 0o666, func(w io.Writer) error { return encodeJSON(w, s) })
 }
 
 // largePlan is the size of plan.npy from which the command says how large it is before it begins: 1 GiB.
@@ -92,15 +85,14 @@ func splitMember(path string) (archive, member string, ok bool) {
 const maxMember = 1 << 36
 
 // readInput reads a matrix from a file that data.ReadPoints reads, or from a member of an NPZ archive.
-func readInput(path string) (*mat.Dense, error) {
+func readInput(path string) (m *mat.Dense, err error) {
+	defer lab.End(&err)
 	archive, member, ok := splitMember(path)
 	if !ok {
 		return data.ReadPoints(path)
 	}
 	z, err := zip.OpenReader(archive)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", archive, err)
-	}
+	lab.Check(prefix(archive, err))
 	defer func() { _ = z.Close() }()
 	var names []string
 	for _, f := range z.File {
@@ -109,51 +101,45 @@ func readInput(path string) (*mat.Dense, error) {
 			continue
 		}
 		r, err := f.Open()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		lab.Check(prefix(path, err))
 		rows, cols, v, err := format.ReadNPYMatrix(r, maxMember)
-		if err := errors.Join(err, r.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		lab.Check(prefix(path, errors.Join(err, r.Close())))
 		return mat.NewDense(rows, cols, v), nil
 	}
 	return nil, fmt.Errorf("%s has no member %q: it has %s", archive, member, strings.Join(names, ", "))
 }
 
-// write writes results in place of those of any earlier solve, all of which it removes first: what is in the folder
-// belongs together.
-func (c solveCmd) write(r results) error {
-	for _, path := range c.files() {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if r.plan != nil {
-		if err := writeMatrix(c.file("plan"), r.plan); err != nil {
-			return err
-		}
-	}
-	for name, v := range map[string][]float64{"alpha": r.alpha, "beta": r.beta, "f": r.f, "g": r.g} {
-		if err := writeNPY(c.file(name), []int{len(v)}, v); err != nil {
-			return err
-		}
+// removeFile removes a file, if there is one.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
 
-func (c solveCmd) writeGradient(g *ot.Gradient) (err error) {
+// write writes results in place of those of any earlier solve, all of which it removes first: what is in the folder
+// belongs together.
+func (c solveCmd) write(r results) {
+	for _, path := range c.files() {
+		lab.Check(removeFile(path))
+	}
+	if r.plan != nil {
+		lab.Check(writeMatrix(c.file("plan"), r.plan))
+	}
+	for name, v := range map[string][]float64{"alpha": r.alpha, "beta": r.beta, "f": r.f, "g": r.g} {
+		lab.Check(writeNPY(c.file(name), []int{len(v)}, v))
+	}
+}
+
+func (c solveCmd) writeGradient(g *ot.Gradient) {
 	m := (*mat.Dense)(nil)
 	switch c.Grad {
 	case "M":
 		m = g.Cost()
 	case "x":
-		m, err = g.X()
+		m = lab.Must(g.X())
 	case "y":
-		m, err = g.Y()
+		m = lab.Must(g.Y())
 	}
-	if err != nil {
-		return err
-	}
-	return writeMatrix(c.file("grad_sharp_"+c.Grad), m)
+	lab.Check(writeMatrix(c.file("grad_sharp_"+c.Grad), m))
 }

@@ -31,14 +31,12 @@ func (c sweepCmd) Run(a *app) error {
 		return usage(errors.New("flags of a cluster are used only with --on slurm: see coupling sweep --help"))
 	}
 	s := lab.Must(a.store())
-	device, err := c.device()
-	lab.Check(usage(err))
-	src := c.source(a, s, device)
+	src := lab.Must(c.source(a, s, orUsage(c.device())))
 	switch {
 	case c.Jobs != "":
 		missing := s.Missing(src.jobs)
 		lab.Check(jobfile.Write(c.Jobs, missing))
-		_, err = fmt.Fprintf(a.out, "%s written to %s\n", plural(len(missing), "job"), c.Jobs)
+		_, err := fmt.Fprintf(a.out, "%s written to %s\n", plural(len(missing), "job"), c.Jobs)
 		return err
 	case c.DryRun:
 		return dryRun(a, s, src)
@@ -87,11 +85,9 @@ type jobCmd struct {
 // Run does jobs of a file. SIGTERM ends it: the cell that runs leaves its
 // checkpoint, and its lock is free.
 func (c jobCmd) Run(a *app) error {
-	jobs, err := jobfile.Jobs(c.File, c.Line, c.Stride, figures.Decoders())
-	lab.Check(usage(err))
+	jobs := orUsage(jobfile.Jobs(c.File, c.Line, c.Stride, figures.Decoders()))
 	s := lab.Must(a.store())
-	_, err = chooseDevice(c.Device)
-	lab.Check(usage(err))
+	orUsage(chooseDevice(c.Device))
 	t := a.compute(s, lab.Local{Workers: 1, Drain: a.run.drain}, "job", jobs)
 	if len(jobs) == 1 {
 		fmt.Fprintf(a.out, "%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)

@@ -23,43 +23,45 @@ type source struct {
 	env     []string
 }
 
+// decoders know the experiments that a sweep file may name.
+var decoders = figures.Decoders
+
 // source reads figures or one sweep file.
-func (c sweepCmd) source(a *app, s *lab.Store, device string) source {
-	exe := lab.Must(os.Executable())
-	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE"), "COUPLING_RECALL=" + os.Getenv("COUPLING_RECALL"), inception.Variable + "=" + os.Getenv(inception.Variable)}}
+func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
+	own := source{command: []string{lab.Must(os.Executable()), "--store", s.Dir, "job"}}
+	for _, name := range []string{"COUPLING_DEVICE", "COUPLING_RECALL", inception.Variable} {
+		own.env = append(own.env, name+"="+os.Getenv(name))
+	}
 	for _, name := range c.Names {
 		ext := filepath.Ext(name)
 		if ext != ".yaml" && ext != ".yml" && ext != ".go" {
 			continue
 		}
 		if len(c.Names) > 1 {
-			lab.Check(usage(fmt.Errorf("%s: a sweep file stands alone", name)))
+			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))
 		}
 		if c.Preset != "quick" || c.Seed != 1 {
-			lab.Check(usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name)))
+			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name))
 		}
 		if ext == ".go" {
-			p, err := sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin"))
-			if err == nil && len(p.Jobs) == 0 {
-				err = fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name)
+			p := orUsage(sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin")))
+			if len(p.Jobs) == 0 {
+				return own, usage(fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name))
 			}
-			lab.Check(usage(err))
-			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}
+			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
 		}
-		sweep, err := sweepfile.Read(name, figures.Decoders())
+		sweep, err := sweepfile.Read(name, decoders())
 		if errors.Is(err, lab.ErrNoExperiment) {
 			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err, filepath.Join(filepath.Dir(name), "main.go"))
 		}
 		lab.Check(usage(err))
 		own.jobs, own.halving = sweep.Jobs, sweep.Halving
-		return own
+		return own, nil
 	}
-	figs, err := figures.Select(c.Names...)
-	lab.Check(usage(err))
-	for _, f := range figs {
+	for _, f := range orUsage(figures.Select(c.Names...)) {
 		own.jobs = append(own.jobs, f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})...)
 	}
-	return own
+	return own, nil
 }
 
 // device opens the device if this machine computes. For a cluster only its kind
@@ -75,9 +77,8 @@ func (c sweepCmd) device() (kind string, err error) {
 			kind = "cuda"
 		}
 	}
-	if kind, err = device.KeyOf(kind); err != nil {
-		return "", fmt.Errorf("--device: %w", err)
-	}
+	kind, err = device.KeyOf(kind)
+	lab.Check(prefix("--device", usage(err)))
 	if kind != "cpu" && c.Cluster.GPUs == 0 {
 		return "", errors.New("--device cuda: ask for it with --gpus too")
 	}

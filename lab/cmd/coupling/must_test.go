@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"coupling/lab"
+	"coupling/lab/device"
+)
+
+// A command ends by lab.Must with its exit code and one line, not with a panic.
+func TestMustEndsTheCommand(t *testing.T) {
+	store := t.TempDir()
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"runs show 00000000", exitUsage, "not in the store"},
+		{"fig no/such", exitUsage, `figure "no/such"`},
+		{"sweep two.yaml more.yaml", exitUsage, "two.yaml: a sweep file stands alone"},
+		{"sweep one.yaml --seed 2", exitUsage, "--preset and --seed are for figures"},
+		{"sweep absent.yaml", exitUsage, "absent.yaml"},
+		{"job absent.jsonl 0", exitUsage, "absent.jsonl"},
+	} {
+		var out, stderr bytes.Buffer
+		if code := run(append([]string{"--store", store}, strings.Fields(c.args)...), &out, &stderr); code != c.code {
+			t.Errorf("%s: exit code %d, want %d", c.args, code, c.code)
+		}
+		if text := stderr.String(); !strings.HasPrefix(text, "coupling: ") || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %q, want %q", c.args, text, c.says)
+		}
+	}
+}
+
+type full struct{ err error }
+
+func (f full) Write([]byte) (int, error) { return 0, f.err }
+
+// What Close finds is told beside the error that ended the prediction: here an array that a network left on the device.
+func TestPrintWorkTellsOfClose(t *testing.T) {
+	t.Setenv("COUPLING_DEVICE", "cpu")
+	leaky := lab.Experiment[int, int]{
+		Name: "test/leaky", Run: func(context.Context, *lab.Cell, int) (int, error) { return 0, nil },
+		Work: func(_ int, dev *device.Device) lab.Work {
+			dev.New(device.Float32, 1)
+			return lab.Work{FLOP: 1}
+		},
+	}
+	fig := lab.Figure{Name: "test/leaky", Sizes: map[lab.Preset]string{lab.Smoke: "one"}}
+	p := plan{figs: []lab.Figure{fig}, todo: map[string][]lab.Job{fig.Name: leaky.Jobs(1, 1)}}
+	broken := errors.New("broken pipe")
+	err := printWork(&app{out: &checkedWriter{w: full{broken}}}, p, lab.Setting{Preset: lab.Smoke})
+	if !errors.Is(err, broken) || !errors.Is(err, device.ErrLeak) {
+		t.Errorf("%v, want both the writer's error and the leak", err)
+	}
+}
