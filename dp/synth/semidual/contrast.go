@@ -12,7 +12,7 @@ import (
 // A raw sample, an atom and a Gaussian step, is flat and noisy: strokes and edges are in
 // frequencies that the basis omits, and a pixel that is always black is drawn on both sides of 0,
 // so that clamping brightens it. The releases give the mean m and the variance v of a pixel over
-// all classes. After its line the pixel has that mean again, and Contrast times that variance,
+// all classes. After its line the pixel has that mean, and Contrast times that variance,
 // within the limits of images in [0, 1], whose variance is at most m(1−m), and of a gain in [1, 8].
 // MNIST becomes nearly black and white; other images change less.
 //
@@ -46,7 +46,7 @@ func (m *Model) tone(contrast float64) *Tone {
 						b = append(b, bump{weight: w / float64(len(m.Weight)), at: pixels[l].At(j, p), width: math.Sqrt(within[l][p])})
 					}
 				}
-				t.Gain[p], t.Dark[p] = b.match(contrast)
+				t.Gain[p], t.Dark[p] = b.match(m.Mean[p], contrast)
 			}
 		})
 	}
@@ -97,10 +97,10 @@ func (b bumps) moments() (mean, variance float64) {
 	return mean, square - mean*mean
 }
 
-// match finds the line that keeps the mean and makes the variance contrast times as large, or as
+// match finds the line with that mean after it and with a variance contrast times as large, or as
 // near to that as possible: at constant mean, the variance grows with the gain.
-func (b bumps) match(contrast float64) (gain, dark float64) {
-	mean, variance := b.moments()
+func (b bumps) match(mean, contrast float64) (gain, dark float64) {
+	_, variance := b.moments()
 	mean = min(max(mean, 0), 1)
 	if mean < hairline {
 		return 1, steepest // black

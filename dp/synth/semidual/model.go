@@ -1,6 +1,7 @@
 package semidual
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"coupling/data"
@@ -21,6 +22,7 @@ type Model struct {
 	Keep   []int
 	Tone   *Tone     // of samples; nil: they are only clamped
 	Count  []float64 // noisy number of records of each class
+	Mean   []float64 // of each pixel in records, classes counting alike
 }
 
 func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
@@ -28,6 +30,7 @@ func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
 	for _, h := range t.held {
 		m.Weight = append(m.Weight, weightsOf(h))
 	}
+	m.Mean = t.mean()
 	for _, c := range t.count {
 		m.Count = append(m.Count, max(0, c/float64(t.counted)))
 	}
@@ -35,6 +38,18 @@ func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
 		m.Tone = m.tone(t.Contrast)
 	}
 	return m
+}
+
+// mean is the mean of each pixel by the releases themselves. That of atoms is too large where records are black: atoms there are
+// noise and waves of the basis, of which clamping leaves the bright half.
+func (t *trainer) mean() []float64 {
+	_, dim := t.x[0].Dims()
+	mean := mat.NewDense(1, dim, nil)
+	for l, sum := range t.sum {
+		records := max(floats.Sum(t.held[l])/math.Sqrt(t.Split), 1)
+		floats.AddScaled(mean.RawRowView(0), 1/records/float64(len(t.sum)), sum)
+	}
+	return t.basis.Decode(mean).RawRowView(0)
 }
 
 // weightsOf turns noisy masses into weights. At the optimum of the semi-dual all atoms have the

@@ -84,7 +84,7 @@ func (t *trainer) grow(atoms int, spread []*mat.SymDense) {
 				row[t.keep[j]] += scale * u
 			}
 		}
-		t.x[l], t.v[l], t.held[l] = more, v, make([]float64, atoms)
+		t.x[l], t.v[l], t.held[l], t.sum[l] = more, v, make([]float64, atoms), make([]float64, dim)
 		t.clamp(t.x[l])
 	}
 }

@@ -28,6 +28,7 @@ type trainer struct {
 	x       []*mat.Dense // atoms by class
 	v       [][]float64
 	held    [][]float64 // noisy masses of atoms, summed over the later steps at a size
+	sum     [][]float64 // noisy sums of records, over the same steps
 	count   []float64   // noisy numbers of records, summed over counted releases
 	counted int
 	step    int
@@ -57,7 +58,7 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 	classes := len(p.Classes)
 	b := &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}
 	t := &trainer{Config: c, Run: r, out: out, dev: dev, basis: b, public: r.Key.Rand("public", 0), rec: newRecords(images, classes, b),
-		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
+		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), sum: make([][]float64, classes), count: make([]float64, classes)}
 	t.table = t.rec.table(dev)
 	if t.Local > 0 {
 		t.keep = t.basis.lowest(t.Local)
@@ -68,8 +69,9 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 // train makes all releases, and a model of them. It grows the atoms: the mean of a class, then a quarter, a half and all of its atoms.
 func (t *trainer) train(ctx context.Context, p synth.Public) (m *Model, err error) {
 	var spread []*mat.SymDense // covariances about the atoms
+	dim := len(t.basis.lowest(len(t.basis.Frequencies())))
 	for l := range t.x {
-		t.x[l], t.v[l], t.held[l] = t.start(), make([]float64, 1), make([]float64, 1)
+		t.x[l], t.v[l], t.held[l], t.sum[l] = t.start(), make([]float64, 1), make([]float64, 1), make([]float64, dim)
 	}
 	levels := t.levels()
 	for i, level := range levels {
@@ -193,6 +195,10 @@ func (t *trainer) apply(values []float64, eta float64, late bool) {
 		for i, m := range mass {
 			have := min(max(m/fm, want/3), want*3)
 			row := x.RawRowView(i)
+			if late { // Σ w·y = Σ w·x + Σ w·(y−x), where nothing is clipped
+				floats.AddScaled(t.sum[l], m/fm, row)
+				floats.AddScaled(t.sum[l], 1/fx, move[i*dim:(i+1)*dim])
+			}
 			floats.AddScaled(row, eta/fx/have, move[i*dim:(i+1)*dim])
 			t.v[l][i] += eta * t.Reg * math.Log(want/have)
 		}
