@@ -28,7 +28,7 @@ const (
 	lookAfter, mostSteps = 1 << 28, 32
 	// wideResident is the largest n·m for which steps go on in float64 where float32 ends: above it, differences from a
 	// float64 pass take less time than steps that save copies.
-	wideResident = 1 << 24
+	wideResident = 1 << 22
 )
 
 // residentSteps takes Sinkhorn's steps on a GPU, if the geometry is on one, until the error is at most tol or near the rounding

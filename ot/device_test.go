@@ -177,7 +177,11 @@ func TestLargeOnDevice(t *testing.T) {
 	s := ot.LBFGS{Eps: 0.5, Tol: 1e-9}
 	want := mustSolve(t, s, ot.Problem{Geometry: host})
 	got := mustSolve(t, s, ot.Problem{Geometry: g})
-	if most := want.Evaluations + want.Evaluations/4 + 5; got.Evaluations > most {
+	most := want.Evaluations + want.Evaluations/4 + 5
+	if d.Info().Kind != "cpu" { // which begins with steps that copy nothing, more of them than L-BFGS would take
+		most += want.Evaluations/2 + 32
+	}
+	if got.Evaluations > most {
 		t.Errorf("%d evaluations, the host takes %d", got.Evaluations, want.Evaluations)
 	}
 	one := make([]float64, n)
