@@ -6,15 +6,48 @@ template <int D> constexpr int tile = D <= 8 ? 128 : 32;
 template <class T, int D> constexpr int pitch = padded<T>(D + 1);
 constexpr int JU = 8;
 
+// From four coordinates on |x−y|² is |x|² + |y|² − 2x·y in float32, one operation a coordinate in place of two, of points less the
+// first target. Its error is that of a cost as large as the clouds, which is also that of potentials as large.
+template <class T, int D, bool L1> constexpr bool by_products = !L1 && D >= 4 && sizeof(T) == 4;
+
+template <class T, int D> DEV T norm2(const T (&x)[D]) {
+  T sq = 0;
+  UNROLL
+  for (int k = 0; k < D; k++) sq = mad(x[k], x[k], sq);
+  return sq;
+}
+
+// less_norms subtracts by·|y|² from the h of staged points; a few neighbouring threads share a point.
+template <class T, int D> DEV void less_norms(T* held, T by) {
+  constexpr int TILE = tile<D>, P = pitch<T, D>, LANES = BLOCK / TILE;
+  T* y = held + tid() / LANES * P;
+  T sq = 0;
+  UNROLL
+  for (int k = 0; k < D; k += LANES) {
+    T v = y[k + tid() % LANES];
+    sq = mad(v, v, sq);
+  }
+  UNROLL
+  for (int mask = 1; mask < LANES; mask *= 2) sq += swap(sq, mask);
+  if (tid() % LANES == 0) y[D] -= by * sq;
+}
+
 template <class T, int D, int ROWS, bool L1>
 DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n, i64 m, i32 d, i64 chunk,
     const Cost& c, T* held) {
   constexpr int TILE = tile<D>, P = pitch<T, D>;
   Score<T, L1> score = Score<T, L1>::of(c);
   i64 i0 = (i64)bidx() * (BLOCK * ROWS) + tid();
+  constexpr bool PRODUCTS = by_products<T, D, L1>;
   T px[ROWS][D];
   UNROLL
-  for (int r = 0; r < ROWS; r++) load_row<T, D>(px[r], x, i0 + r * BLOCK, n, d);
+  for (int r = 0; r < ROWS; r++) {
+    load_row<T, D>(px[r], x, i0 + r * BLOCK, n, d);
+    if (PRODUCTS) {
+      UNROLL
+      for (int k = 0; k < D; k++) px[r][k] = k < d && m > 0 ? 2 * score.square2 * (px[r][k] - y[k]) : (T)0;
+    }
+  }
   Mass<T> part[ROWS], all[ROWS]; // all.sum − lost.sum is what earlier tiles gave, compensated (Kahan 1965)
   T lost[ROWS];
   UNROLL
@@ -25,9 +58,13 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
     for (u32 t = tid(); t < TILE * P; t += BLOCK) {
       u32 j = t / P, k = t % P;
       bool in = j0 + j < to;
-      held[t] = k < (u32)d && in ? y[(j0 + j) * d + k] : (k == D ? (in ? h[j0 + j] * (T)log2e : -Real<T>::inf) : (T)0);
+      held[t] = k < (u32)d && in ? y[(j0 + j) * d + k] - (PRODUCTS ? y[k] : (T)0) : (k == D ? (in ? h[j0 + j] * (T)log2e : -Real<T>::inf) : (T)0);
     }
     barrier();
+    if (PRODUCTS) {
+      less_norms<T, D>(held, score.square2);
+      barrier();
+    }
     int taken = (int)smaller(to - j0, (i64)TILE); // a short tile is not worth a whole one
     NOUNROLL
     for (int jj = 0; jj < taken; jj += JU) {
@@ -38,6 +75,12 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
         copy_run<P>(py, held + (jj + u) * P);
         UNROLL
         for (int r = 0; r < ROWS; r++) {
+          if (PRODUCTS) {
+            sc[r][u] = py[D];
+            UNROLL
+            for (int k = 0; k < D; k++) sc[r][u] = mad(px[r][k], py[k], sc[r][u]);
+            continue;
+          }
           T sq, ab;
           measure<T, D, L1>(px[r], py, sq, ab);
           sc[r][u] = score.less(py[D], sq, ab);
@@ -64,6 +107,7 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
   for (int r = 0; r < ROWS; r++) {
     i64 i = i0 + r * BLOCK;
     if (i >= n) continue;
+    if (PRODUCTS && score.square2 != 0) all[r].top -= norm2(px[r]) / (4 * score.square2);
     if (blocksy() == 1) {
       out[i] = result(all[r]);
     } else {

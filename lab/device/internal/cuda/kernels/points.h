@@ -7,7 +7,8 @@
 // Work of a pair at dimension d, square cost: 2d operations for the distance (subtract, multiply-add), 1 for the score,
 // 1 for the largest, 2 for the sum, and one special-function operation. An SM does 128 float32 operations or 16
 // exponentials a cycle: the exponential is the limit while 2d + 4 ≤ 8, that is to d = 2, the arithmetic from d = 3 on
-// (2d + 4)/128 cycles. |x|₁ adds 1 operation a coordinate. Memory: n·d + n·m/(128·ROWS)·(d + 1) words, the second from
+// (2d + 4)/128 cycles. Log-sum-exps in float32 at d ≥ 4 take products, d operations for the distance (by_products). |x|₁ adds 1
+// operation a coordinate. Memory: n·d + n·m/(128·ROWS)·(d + 1) words, the second from
 // the cache. Sums over plans cost 2 operations more for each column of v, gradients 3 for each coordinate.
 #pragma once
 #include "transport.h"
