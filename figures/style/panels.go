@@ -164,7 +164,25 @@ func (p Panels) rowHeights(total vg.Point, items []Drawer) []vg.Length {
 	for j, in := range row {
 		inset[j] = in.bottom + in.top
 	}
+	if own, sum := p.ownHeights(w, items); sum > 0 && sum <= total.Y-p.gap()*vg.Length(rows-1)+.5 {
+		inset = own
+	}
 	return withInsets(total.Y, p.gap(), inset)
+}
+
+// ownHeights are the heights that rows of images have at the columns' widths, and their sum; 0 where an item is not an image grid.
+func (p Panels) ownHeights(widths []vg.Length, items []Drawer) (rows []vg.Length, sum vg.Length) {
+	cols, n := p.shape()
+	rows = make([]vg.Length, n)
+	for i, it := range items {
+		if _, ok := it.(*ImageGrid); !ok {
+			return nil, 0
+		}
+		h := p.itemHeight(it, widths[i%cols])
+		sum += max(h-rows[i/cols], 0)
+		rows[i/cols] = max(rows[i/cols], h)
+	}
+	return rows, sum
 }
 
 // withInsets adds to each inset its share of what all of them leave of a length.
