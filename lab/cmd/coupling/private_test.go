@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/dp/synth"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -93,5 +95,20 @@ func TestPrivateLoad(t *testing.T) {
 	}
 	if m, err = (privateCmd{Images: dir, Size: 4, Grey: true}).load(t.Context(), io.Discard); err != nil || m.Dim() != 16 {
 		t.Errorf("grey: %v", err)
+	}
+}
+
+// What is expected grows with ε and with images a class, and pictures in colour are compared with such.
+func TestExpectation(t *testing.T) {
+	of := func(eps float64, records, channels int) string {
+		return expectation(eps, synth.Public{Records: records, Classes: []string{"a", "b"}, Channels: channels, Height: 32, Width: 32})
+	}
+	for _, c := range []struct{ got, want string }{
+		{of(1, 12_000, 1), "about 96 % of MNIST"}, {of(10, 1200, 1), "about 96 % of MNIST"}, {of(1, 1200, 1), "less than 95 % of MNIST"},
+		{of(1, 2000, 3), "about 29 % of the ten classes of CIFAR-10"}, {of(.1, 2000, 3), "less than 22 % of the ten"},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%s: want %s", c.got, c.want)
+		}
 	}
 }
