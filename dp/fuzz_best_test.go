@@ -44,11 +44,15 @@ type question struct {
 
 func (q question) event() Event {
 	var m Event
-	switch q.mechanism % 3 {
+	switch q.mechanism % 5 {
 	case 0:
 		m = Gaussian{q.noise}
 	case 1:
 		m = Laplace{q.noise}
+	case 3:
+		m = DiscreteLaplace{Scale: q.noise}
+	case 4:
+		m = DiscreteGaussian{Sigma: q.noise}
 	default:
 		m = RandomizedResponse{0.5 + 0.5/(1+q.noise)}
 	}
@@ -138,7 +142,7 @@ func TestAnyQuestion(t *testing.T) {
 	within := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + r.Float64()*math.Log(hi/lo)) }
 	for range max(2, *questions/100) {
 		q := question{
-			mechanism: uint8(r.IntN(3)), sampling: uint8(r.IntN(4)), kind: uint8(r.IntN(4)),
+			mechanism: uint8(r.IntN(5)), sampling: uint8(r.IntN(4)), kind: uint8(r.IntN(4)),
 			noise: within(1e-3, 1e6), rate: within(1e-12, 1), batch: int(within(1, 2000)), steps: int(within(1, 1e9)),
 			group: 1 + r.IntN(2), x: within(1e-200, 0.5),
 		}

@@ -160,13 +160,13 @@ func Delta(e Event, r Relation, eps float64) (Guarantee, error) {
 	return DeltaBy(context.Background(), Best{}, e, r, eps)
 }
 
-// EpsilonBy is Epsilon with a given accountant. It returns the error of ctx when that is done.
+// EpsilonBy is Epsilon with a given accountant; nil is Best{}. It returns the error of ctx when that is done.
 func EpsilonBy(ctx context.Context, a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
 	g, _, err := guarantee(ctx, a, e, r, pair.EpsilonAt(delta))
 	return g, err
 }
 
-// DeltaBy is Delta with a given accountant. It returns the error of ctx when that is done.
+// DeltaBy is Delta with a given accountant; nil is Best{}. It returns the error of ctx when that is done.
 func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64) (Guarantee, error) {
 	g, _, err := guarantee(ctx, a, e, r, pair.DeltaAt(eps))
 	return g, err
@@ -175,6 +175,9 @@ func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64
 // guarantee answers the question for the worst branch. It also returns the answer for the first
 // branch.
 func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Question) (Guarantee, pair.Answer, error) {
+	if a == nil {
+		a = Best{}
+	}
 	s := search{by: a, event: e, relation: r, q: q}
 	if err := s.worst(ctx); err != nil {
 		return nothing(), pair.Answer{}, err

@@ -148,6 +148,30 @@ func laplace2(o, c [2]int, scale float64) float64 {
 	return -(math.Abs(float64(o[0]-c[0])) + math.Abs(float64(o[1]-c[1]))) / scale
 }
 
+// ε does not fall as noise becomes smaller, down to the smallest float64, where it may be refused.
+func TestTinyNoise(t *testing.T) {
+	for _, at := range []func(noise float64) dp.Event{
+		func(b float64) dp.Event { return dp.DiscreteLaplace{Scale: b, Sensitivity: 1} },
+		func(b float64) dp.Event { return dp.DiscreteLaplace{Scale: b, Sensitivity: 7} },
+		func(s float64) dp.Event { return dp.DiscreteGaussian{Sigma: s} },
+		func(s float64) dp.Event { return dp.Poisson{Rate: .1, Event: dp.DiscreteLaplace{Scale: s}} },
+		func(b float64) dp.Event { return dp.Laplace{Scale: b} },
+		func(s float64) dp.Event { return dp.Gaussian{NoiseMultiplier: s} },
+	} {
+		last := 0.0
+		for noise := 10.0; noise > 0; noise /= 64 {
+			g, err := dp.Epsilon(dp.Repeat{Times: 3, Event: at(noise)}, dp.Relation{}, 1e-6)
+			if err != nil {
+				g.Epsilon = math.Inf(1)
+			}
+			if !(g.Epsilon >= last*(1-1e-9)) {
+				t.Errorf("%v: ε = %v (%v), and %v with more noise", at(noise), g.Epsilon, err, last)
+			}
+			last = g.Epsilon
+		}
+	}
+}
+
 // Integer noise by enumeration in two dimensions: whatever records add to the sum of a Poisson sample, δ is at most the claim, and where all
 // records move one coordinate the same way it is attained.
 func TestDiscreteLaplaceByEnumeration(t *testing.T) {

@@ -125,6 +125,13 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 		const least = math.SmallestNonzeroFloat64
 		pts = append(pts, point{p: least, diff: least}, point{q: least, diff: -least})
 	}
+	sumP, sumQ := 0.0, 0.0
+	for _, a := range pts {
+		sumP, sumQ = sumP+a.p, sumQ+a.q
+	}
+	if !(math.Abs(sumP-1) <= 1e-9 && math.Abs(sumQ-1) <= 1e-9) { // as for noise so small that 1/scale is infinite
+		return nil, bad("noise on integers: its probabilities sum to %v and %v by rounding: must sum to 1", sumP, sumQ)
+	}
 	return discrete(pts), nil
 }
 

@@ -49,8 +49,17 @@ func TestLedger(t *testing.T) {
 	if _, err := s.Count(t.Context(), 3, Noise{Scale: 20}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("a count without random bits: %v", err)
 	}
-	if _, err := Open(path, s.Budget, noise.Crypto()); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("a second session on one ledger: %v", err)
+	if _, err := s.Count(t.Context(), 3, Noise{Scale: 1e300}); err == nil || strings.Contains(s.Event().String(), "e+300") {
+		t.Errorf("noise that cannot be drawn: %v, %v", err, s.Event())
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, link} {
+		if _, err := Open(name, s.Budget, noise.Crypto()); !errors.Is(err, durable.ErrLocked) {
+			t.Errorf("a second session on one ledger, by %s: %v", name, err)
+		}
 	}
 	want, event := spent(s), s.Event().String()
 	if err := s.Close(); err != nil {
@@ -79,6 +88,14 @@ func TestLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(strings.TrimSuffix(string(whole), "\n")) // as editors leave it: the last release counts
+	s = open(1)
+	if got := spent(s); got != want {
+		t.Errorf("without the last end of line: %s, and it was %s", got, want)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 	write(string(whole) + lines[1][:9]) // killed while it wrote
 	s = open(2)
 	if got := spent(s); got != want {
@@ -93,7 +110,7 @@ func TestLedger(t *testing.T) {
 	if now, _ := os.ReadFile(path); string(now) != string(whole)+lines[len(lines)-2] {
 		t.Errorf("after a part of a line and a count the ledger is\n%s", now)
 	}
-	for _, bad := range []string{"something else\n", strings.Replace(string(whole), `"Step":5`, `"Steps":5`, 1), lines[0] + "{}\n" + lines[1]} {
+	for _, bad := range []string{"something else\n", strings.Replace(string(whole), `"Step":5`, `"Steps":5`, 1), lines[0] + "{}\n" + lines[1], lines[0] + "{\"Epsilon\":-3}\n"} {
 		write(bad)
 		if _, err := Open(path, s.Budget, noise.Crypto()); err == nil {
 			t.Errorf("a ledger was taken: %q", bad)

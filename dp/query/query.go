@@ -23,6 +23,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -45,24 +47,31 @@ type Session struct {
 	ledger *durable.Log // nil if the session is in memory alone
 }
 
+// ErrLedger marks a ledger with a line that no session has written.
+var ErrLedger = errors.New("ledger cannot be used")
+
 // Open continues the session whose releases are in the ledger at path, or begins it. Every data set
 // needs a ledger of its own, to be kept for as long as the data are asked; the budget may differ from
-// that of an earlier session, whose releases it counts. The error wraps [durable.ErrLocked] while
+// that of an earlier session, whose releases it counts. Errors: ErrLedger, [durable.ErrLocked] while
 // another session has the ledger open. Close it at the end.
 func Open(path string, budget dp.Budget, source noise.Source) (*Session, error) {
-	ledger, lines, err := durable.OpenLog(path, "releases of coupling/dp/query, 1")
-	if err != nil {
-		return nil, err
-	}
-	s := &Session{Budget: budget, Source: source, ledger: ledger}
-	for i, line := range lines {
+	s := &Session{Budget: budget, Source: source}
+	var err error
+	s.ledger, err = durable.OpenLog(path, "releases of coupling/dp/query, 1", func(line string) error {
 		var r released
 		_ = json.Unmarshal([]byte(line), &r)
 		e, err := r.event(budget.Relation.Group)
+		if err == nil {
+			_, err = dp.Branches(e, dp.Relation{})
+		}
 		if again, _ := json.Marshal(r); err != nil || string(again) != line {
-			return nil, check.All(bad("%s: line %d is %q: must be a release as a session writes it", path, i+2, line), ledger.Close())
+			return fmt.Errorf("%q is no release: %w", line, ErrLedger)
 		}
 		s.spent = append(s.spent, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -102,29 +111,46 @@ type Noise struct{ Scale, Sigma float64 }
 // exactWork bounds the size of an exact pair: its points times the records that differ.
 const exactWork = 1 << 20
 
-// event is the event of adding the noise to values where one record moves one value by at most
-// step, for groups of that size: the exact one, or that of a fine grid, whose margin is below half
-// a per cent, where the pair of the exact one is large.
-func (n Noise) event(values, step, group int) (dp.Event, error) {
-	q := noise.Query{Sensitivity: float64(step), Dim: values, OnGrid: true}
-	differ := 2 * float64(max(1, group))
+// law is the noise on integers; the error says what is not in range, before anything is spent.
+func (n Noise) law() (l interface {
+	Grid() (noise.Grid, error)
+	Event(noise.Query) (dp.Event, error)
+	Add(noise.Source, []float64) ([]float64, error)
+}, err error,
+) {
 	switch {
-	case n.Scale > 0 && n.Sigma == 0 && float64(step)*differ*differ <= exactWork:
-		return dp.DiscreteLaplace{Scale: n.Scale, Sensitivity: step}, nil
 	case n.Scale > 0 && n.Sigma == 0:
-		return noise.Laplace{Scale: n.Scale, Granularity: 1}.Event(q)
+		l = noise.Laplace{Scale: n.Scale, Granularity: 1}
 	case n.Sigma > 0 && n.Scale == 0:
-		return noise.Gaussian{Sigma: n.Sigma, Granularity: 1}.Event(q)
+		l = noise.Gaussian{Sigma: n.Sigma, Granularity: 1}
+	default:
+		return nil, bad("noise = %+v: must have one of Scale and Sigma, positive", n)
 	}
-	return nil, bad("noise = %+v: must have one of Scale and Sigma, positive", n)
+	_, err = l.Grid()
+	return l, err
+}
+
+// event is the event of adding the noise to values where one record moves one value by at most step,
+// for groups of that size. It is exact; where an exact pair would be large, it is the event of a fine
+// grid, at most half a per cent above.
+func (n Noise) event(values, step, group int) (dp.Event, error) {
+	l, err := n.law()
+	if err != nil {
+		return nil, err
+	}
+	if differ := 2 * float64(max(1, group)); n.Scale > 0 && float64(step)*differ*differ <= exactWork {
+		return dp.DiscreteLaplace{Scale: n.Scale, Sensitivity: step}, nil
+	}
+	return l.Event(noise.Query{Sensitivity: float64(step), Dim: values, OnGrid: true})
 }
 
 // add draws the noise.
 func (n Noise) add(src noise.Source, values []float64) ([]float64, error) {
-	if n.Scale > 0 {
-		return noise.Laplace{Scale: n.Scale, Granularity: 1}.Add(src, values)
+	l, err := n.law()
+	if err != nil {
+		return nil, err
 	}
-	return noise.Gaussian{Sigma: n.Sigma, Granularity: 1}.Add(src, values)
+	return l.Add(src, values)
 }
 
 // Event covers everything released so far; nil if nothing was.
@@ -294,7 +320,9 @@ type Cell struct {
 // by one: (1/scale, delta) for one record (stability-based histogram: Korolova, Kenthapadi, Mishra,
 // Ntoulas 2009; Bun, Nissim, Stemmer 2016).
 func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta float64) ([]Cell, error) {
-	if err := check.All(in.Positive("scale", scale), inBudget.Delta(s.Budget.Delta)); err != nil {
+	n := Noise{Scale: scale}
+	_, err := n.law()
+	if err := check.All(err, inBudget.Delta(s.Budget.Delta)); err != nil {
 		return nil, err
 	}
 	if !(delta > 0 && delta <= s.Budget.Delta) {
@@ -313,7 +341,7 @@ func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta flo
 	for _, k := range keys {
 		values = append(values, counts[k])
 	}
-	noisy, err := Noise{Scale: scale}.add(s.Source, values)
+	noisy, err := n.add(s.Source, values)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"coupling/dp/internal/check"
 	"coupling/lab/durable"
 )
 
@@ -37,20 +36,21 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	if strings.Contains(of, "\n") {
 		return nil, bad("of = %q: must be one line", of)
 	}
-	log, lines, err := durable.OpenLog(path, of)
+	l := &Ledger{}
+	var err error
+	l.log, err = durable.OpenLog(path, of, func(line string) error {
+		mark, ok := markOf(line, len(l.marks))
+		if !ok {
+			return fmt.Errorf("%q is not step %d: %w", line, len(l.marks), ErrLedger)
+		}
+		l.marks = append(l.marks, mark)
+		return nil
+	})
 	if other := new(durable.OtherLogError); errors.As(err, &other) {
 		return nil, fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(other.Head, of), ErrLedger)
 	}
 	if err != nil {
 		return nil, err
-	}
-	l := &Ledger{log: log}
-	for k, line := range lines {
-		mark, ok := markOf(line, k)
-		if !ok {
-			return nil, check.All(fmt.Errorf("%s: line %d is %q: %w", path, k+2, line, ErrLedger), log.Close())
-		}
-		l.marks = append(l.marks, mark)
 	}
 	return l, nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A line that was cut short is of a step that had not begun.
+// A line that was cut short is of a step that had not begun; one that lacks only its end counts.
 func TestLedgerCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	mark := [][32]byte{{1}, {2}, {3}}
@@ -21,7 +21,7 @@ func TestLedgerCutShort(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		want := max(0, (cut-len("run\n"))/len(written(0, mark[0])))
+		want := max(0, (cut+1-len("run\n"))/len(written(0, mark[0])))
 		if l.Steps() != want {
 			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
 		}

@@ -142,12 +142,15 @@ func (l *Lock) Become(path string, b []byte) error {
 }
 
 // isNamed reports whether the lock file is still at its path.
-func (l *Lock) isNamed() bool {
-	own, err := l.Stat()
+func (l *Lock) isNamed() bool { return isNamed(l.Path(), l.Stat) }
+
+// isNamed reports whether the open file with this status is at the path.
+func isNamed(path string, status func() (fs.FileInfo, error)) bool {
+	own, err := status()
 	if err != nil {
 		return false
 	}
-	at, err := os.Lstat(l.Path())
+	at, err := os.Lstat(path)
 	return err == nil && os.SameFile(own, at)
 }
 
@@ -159,7 +162,8 @@ type Log struct {
 	broken error // of an Append that may have left a part of a line
 }
 
-// OtherLogError reports a log that begins with another line than was asked for. The file is left as it is.
+// OtherLogError reports a log that begins with another line than was asked for. The file is left as
+// it is.
 type OtherLogError struct{ Path, Head string }
 
 // Error names the file and its first line.
@@ -167,46 +171,74 @@ func (e *OtherLogError) Error() string {
 	return fmt.Sprintf("%s begins with %.40q: it is another log", e.Path, e.Head)
 }
 
-// OpenLog opens or creates the log at path, which only its owner may read, and locks it until Close. It returns the lines after the first,
-// which must be head. A part of a line at the end is cut off. The error wraps ErrLocked if the log is open elsewhere.
-func OpenLog(path, head string) (l *Log, lines []string, err error) {
-	lock, err := TryLock(path + ".lock")
-	if err != nil {
-		return nil, nil, err
-	}
-	l = &Log{lock: lock}
-	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
-		return nil, nil, errors.Join(err, lock.Close())
-	}
-	if lines, err = l.read(head); err != nil {
-		return nil, nil, errors.Join(err, l.Close())
-	}
-	return l, lines, nil
-}
-
-func (l *Log) read(head string) (lines []string, err error) {
-	content, err := io.ReadAll(l.file)
+// OpenLog opens the log at path, or creates it for its owner alone, and locks it until Close. Its
+// first line must be head; take is called with each of the others. A last line without its end is
+// completed if take has no error for it, and is a part of a line otherwise, which is cut off; an
+// error for another line ends OpenLog. A link is followed. The error wraps ErrLocked if the log is
+// open elsewhere.
+func OpenLog(path, head string, take func(line string) error) (*Log, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // so that two names have one lock
+	}
+	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: is not a regular file", path)
+	}
+	lock, err := TryLock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{lock: lock}
+	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	if err := l.read(head, take); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Log) read(head string, take func(line string) error) error {
+	content, err := io.ReadAll(l.file)
+	if err != nil {
+		return err
 	}
 	first, rest, whole := strings.Cut(string(content), "\n")
 	if !whole && strings.HasPrefix(head, first) {
 		err := l.Append(head[len(first):])
 		SyncFolder(filepath.Dir(l.file.Name())) // so that the file's name survives too
-		return nil, err
+		return err
 	}
 	if !whole || first != head {
-		return nil, &OtherLogError{l.file.Name(), first}
+		return &OtherLogError{l.file.Name(), first}
 	}
-	last := strings.LastIndexByte(rest, '\n') + 1
-	for line := range strings.Lines(rest[:last]) {
-		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	size := len(head) + 1
+	for line := range strings.Lines(rest) {
+		text, whole := strings.CutSuffix(line, "\n")
+		err := take(text)
+		switch {
+		case err == nil && !whole:
+			return l.Append("")
+		case err == nil:
+			size += len(line)
+		case !whole:
+			return l.file.Truncate(int64(size))
+		default:
+			return fmt.Errorf("%s: byte %d: %w", l.file.Name(), size, err)
+		}
 	}
-	return lines, l.file.Truncate(int64(len(head) + 1 + last))
+	return nil
 }
 
-// Append writes a line and returns once it is on the disk. After an error the log takes no more lines: open it again.
+// Append writes a line and returns once it is on the disk. After an error the log takes no more
+// lines: open it again.
 func (l *Log) Append(line string) error {
+	if l.broken == nil && (!l.lock.isNamed() || !isNamed(l.file.Name(), l.file.Stat)) {
+		l.broken = fmt.Errorf("%s: it or its lock was moved or removed while it was open", l.file.Name())
+	}
 	if l.broken == nil {
 		_, err := l.file.WriteString(line + "\n")
 		l.broken = errors.Join(err, l.file.Sync())

@@ -48,7 +48,7 @@ func (c privateCmd) Run(a *app) error {
 	}
 	images := orUsage(c.load(ctx, a.err))
 	public := orUsage(synth.PublicOf(images))
-	dev := lab.Must(device.Open(c.Device))
+	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	if c.Method == "semi-dual" && !a.quiet {
 		fmt.Fprintln(a.err, expectation(c.Eps, public))

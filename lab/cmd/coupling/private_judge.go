@@ -44,7 +44,7 @@ func (c judgeCmd) Run(a *app) error {
 	if images.Dim() != test.Dim() {
 		return usage(fmt.Errorf("%s has %d values an image, %s %d: must be equal", c.Synthetic, images.Dim(), c.Data, test.Dim()))
 	}
-	dev := lab.Must(device.Open(c.Device))
+	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	for _, name := range c.Classifiers {
 		of := eval.Classifier{
