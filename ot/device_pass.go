@@ -152,7 +152,7 @@ func (d *devicePasses) inFloat32(s *semidual, noise float64) bool {
 // rounded to 2⁻²⁴ of themselves.
 func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
 	lo, hi := s.span(beta)
-	size := max(d.reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
+	size := max(d.reach, math.Abs(s.cost.Max), math.Abs(s.cost.Min))
 	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
 }
 

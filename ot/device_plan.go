@@ -32,7 +32,7 @@ func (p *Plan) onDevice(call string, logs bool, f func(d *devicePlan) error) boo
 	if !ok {
 		return false
 	}
-	size := 8 + max(math.Abs(p.cost.max), math.Abs(p.cost.min))/p.Eps
+	size := 8 + max(math.Abs(p.cost.Max), math.Abs(p.cost.Min))/p.Eps
 	rounding := 0x1p-52 * size
 	if logs {
 		rounding *= size

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/lab/device"
+	"coupling/ot/cost"
 )
 
 // scanOnDevice is scan on the device, and reports whether it was possible: if costs may be so large
@@ -19,7 +20,7 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 			return nil
 		}
 		if r.reach == 0 {
-			in.cost = costStats{}
+			in.cost = cost.Stats{Mass: 1}
 			return nil
 		}
 		t := r.typ
@@ -49,14 +50,14 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 		if err != nil {
 			return err
 		}
-		c := costStats{min: math.Inf(1), max: math.Inf(-1)}
+		c := cost.Stats{Min: math.Inf(1), Max: math.Inf(-1), Mass: 1}
 		for i, a := range in.a {
 			if a > 0 {
-				c.min, c.max = min(c.min, -low[i]/sharpness), max(c.max, high[i]/sharpness)
-				c.mean += a * mean[i]
+				c.Min, c.Max = min(c.Min, -low[i]/sharpness), max(c.Max, high[i]/sharpness)
+				c.Mean += a * mean[i]
 			}
 		}
-		c.mean = max(c.min, min(c.max, c.mean))
+		c.Mean = max(c.Min, min(c.Max, c.Mean))
 		in.cost = c
 		return nil
 	})

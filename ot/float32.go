@@ -37,13 +37,13 @@ func (s *semidual) float32Fits() bool {
 	if s.narrow == nil {
 		return false
 	}
-	s.narrow.hMax = max(math.Abs(s.cost.max), math.Abs(s.cost.min)) / s.eps // until there is a better guess
+	s.narrow.hMax = max(math.Abs(s.cost.Max), math.Abs(s.cost.Min)) / s.eps // until there is a better guess
 	return s.eps > 1/singleScale && s.eps < singleScale && s.narrow.size(s) < singleScale && 20*s.narrow.noise(s) < singleWorth
 }
 
 // size is a bound on the terms of a cost.
 func (p *float32Pass) size(s *semidual) float64 {
-	return max(p.costs.Reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
+	return max(p.costs.Reach, math.Abs(s.cost.Max), math.Abs(s.cost.Min))
 }
 
 // noise is semidual.noise for float32: the arguments β/ε − c/ε have the rounding of both terms,

@@ -179,7 +179,7 @@ func (r lossRows) row(i int, dst []float64, w *worker) {
 	}
 	kern.RowLogits(dst, r.slope, c, 1)
 	subtract(dst, ref)
-	if p.cost.forbidden {
+	if p.cost.Forbidden {
 		leaveOut(dst, c)
 	}
 	for range 2 { // the second mean removes the rounding of the first
@@ -308,7 +308,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 				ref, sum := p.exponentials(i, w.exp, c)
 				kern.RowLogits(rel, slope, c, 1)
 				subtract(rel, ref)
-				if p.cost.forbidden {
+				if p.cost.Forbidden {
 					leaveOut(rel, c)
 				}
 				da[i] = -ref - dot(w.exp, rel)/sum

@@ -46,7 +46,7 @@ func dot(x, y []float64) float64 { return kern.Dot(x, y) }
 // potentials.
 func (s *semidual) noise() float64 {
 	const ulp = 0x1p-52
-	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
+	return ulp * (8 + max(math.Abs(s.cost.Max), math.Abs(s.cost.Min))/s.eps)
 }
 
 // fusedSafe bounds the sums that byQuotients accepts: outside it, entries that are not negligible may

@@ -53,7 +53,7 @@ type Plan struct {
 	rhoA, rhoB float64
 	shift      float64  // of α and F, see unbalanced
 	g          Geometry // the geometry that beta belongs to
-	cost       costStats
+	cost       cost.Stats
 
 	once   sync.Once
 	values Values
@@ -236,7 +236,7 @@ func (p *Plan) logRow(i int, t, logT, cost []float64) {
 	for _, j := range p.zeroB {
 		logT[j] = 0
 	}
-	if p.cost.forbidden {
+	if p.cost.Forbidden {
 		leaveOut(logT, c)
 	}
 }

@@ -36,20 +36,11 @@ type instance struct {
 	g    Geometry
 	n, m int
 	a, b []float64
-	cost costStats
+	cost cost.Stats
 
 	self   bool // the transport of a measure to itself
 	memory *memory
 }
-
-// costStats summarises the costs between atoms of positive weight.
-type costStats struct {
-	min, max, mean float64 // mean under a⊗b
-	forbidden      bool    // some cost is +Inf; the rest leaves it out
-}
-
-// spread is the scale on which costs differ; ε-annealing starts there.
-func (c costStats) spread() float64 { return c.mean - c.min }
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
 func (p Problem) check(workers int) (*instance, error) {
@@ -87,74 +78,16 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	return a, b, sa, sb, err
 }
 
-// scan reads every cost once and records min, max and mean; all must be finite.
-func (in *instance) scan(workers int) error {
+// scan reads every cost once.
+func (in *instance) scan(workers int) (err error) {
 	if o, ok := in.g.(*OnDevice); ok {
 		if done, err := o.scanOnDevice(in); done || err != nil {
 			return err
 		}
 	}
-	sw := newSweep(in.g, workers, in.memory)
-	parts := make([]costStats, len(sw.Spans))
-	masses := make([]float64, len(sw.Spans)) // the mass of a⊗b in the mean, by span
-	faults := make([]int, len(sw.Spans))     // 1 + the first row with a cost that is not finite
-	mask := make([]float64, in.m)            // −Inf where the target has no weight, else 0
-	for j, b := range in.b {
-		if b == 0 {
-			mask[j] = math.Inf(-1)
-		}
-	}
-	forbid := mayForbid(in.g)
-	sw.Each(func(w *worker, k int, s span) {
-		p := costStats{min: math.Inf(1), max: math.Inf(-1)}
-		for i := s.Lo; i < s.Hi; i++ {
-			c := in.g.Row(i, w.cost)
-			// NaN and infinities reach the mean, also through a weight of 0.
-			mean, mass := dot(in.b, c), 1.0
-			if mean-mean != 0 && forbid {
-				c, mean, mass = allowed(w.exp, c, in.b)
-				p.forbidden = true
-			}
-			if mean-mean != 0 && faults[k] == 0 {
-				faults[k] = i + 1
-			}
-			if in.a[i] == 0 || mass == 0 {
-				continue
-			}
-			p.min, p.max = min(p.min, -kern.RowMax(mask, c, 1)), max(p.max, kern.RowMax(mask, c, -1))
-			p.mean += in.a[i] * mean
-			masses[k] += in.a[i] * mass
-		}
-		parts[k] = p
-	})
-	c := costStats{min: math.Inf(1), max: math.Inf(-1)}
-	for k, p := range parts {
-		if faults[k] > 0 {
-			return in.costFault(faults[k] - 1)
-		}
-		c.min, c.max, c.mean, c.forbidden = min(c.min, p.min), max(c.max, p.max), c.mean+p.mean, c.forbidden || p.forbidden
-	}
-	if c.forbidden {
-		if err := in.partners(); err != nil {
-			return err
-		}
-		c.mean /= kern.Sum(masses)
-	}
-	if math.IsInf(c.max-c.min, 0) || math.IsInf(c.mean, 0) {
-		return bad(ErrCost, "costs from %g to %g: their range must be finite", c.min, c.max)
-	}
-	in.cost = c
-	return nil
-}
-
-// costFault returns the error for row i.
-func (in *instance) costFault(i int) error {
-	for j, v := range in.g.Row(i, make([]float64, in.m)) {
-		if v-v != 0 && !(math.IsInf(v, 1) && mayForbid(in.g)) {
-			return bad(ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
-		}
-	}
-	return bad(ErrCost, "costs of source %d: their mean must be finite", i)
+	scratch := func(w *worker) (costs, spare []float64) { return w.cost, w.exp }
+	in.cost, err = cost.Scan(in.g, in.a, in.b, newSweep(in.g, workers, in.memory), scratch, bad)
+	return err
 }
 
 // epsMin and epsMax keep 1/ε and ε log w finite.

@@ -47,8 +47,8 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if n, m := r.s.n, r.s.m; n > cost.MaxHeld/m {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
-	if r.s.cost.max-r.s.cost.min > kernelSpan*r.s.eps {
-		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.cost.max-r.s.cost.min)/o.Eps, kernelSpan)
+	if r.s.cost.Max-r.s.cost.Min > kernelSpan*r.s.eps {
+		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.cost.Max-r.s.cost.Min)/o.Eps, kernelSpan)
 	}
 	r.s.alwaysStore()
 	r.s.startStage(r.tol)

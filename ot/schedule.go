@@ -64,13 +64,13 @@ func (r *run) schedule() []float64 {
 	factor := r.Anneal
 	if factor == 0 {
 		factor = 0.25
-		if r.Eps >= annealBelow*r.s.cost.spread() {
+		if r.Eps >= annealBelow*r.s.cost.Spread() {
 			factor = 1
 		}
 	}
 	var up []float64
 	if factor < 1 && !r.s.self { // a measure's potentials with itself are near 0 at every ε
-		for e := r.Eps / factor; e < r.s.cost.spread(); e /= factor {
+		for e := r.Eps / factor; e < r.s.cost.Spread(); e /= factor {
 			up = append(up, e)
 		}
 	}

@@ -20,10 +20,10 @@ type reducedCosts struct {
 // potentials need not hold the constant. Such differences are exact (Sterbenz).
 func (s *semidual) centreCosts() {
 	c := &s.cost
-	if by := c.min; s.dev == nil && math.Abs(by) > 2*(c.max-by) {
+	if by := c.Min; s.dev == nil && math.Abs(by) > 2*(c.Max-by) {
 		s.g = &reducedCosts{of: s.g, by: by}
 		s.setNarrow(s.g)
-		c.min, c.max, c.mean = 0, c.max-by, c.mean-by
+		c.Min, c.Max, c.Mean = 0, c.Max-by, c.Mean-by
 	}
 }
 

@@ -178,11 +178,11 @@ func (a *sparseKernel) eval(s *semidual, beta []float64) float64 {
 				s.alpha[i] = math.Inf(-1)
 				continue
 			}
-			row := laplacian.Row{Idx: sp.idx[p:q], Val: sp.val[p:q]}
-			sum := row.Dot(v)
+			idx, val := sp.idx[p:q], sp.val[p:q]
+			sum := laplacian.Gather(val, v, idx)
 			u := s.setAlpha(k, i, sp.ref[i-r.Lo]+mid+s.eps*math.Log(sum)) / sum
 			sp.u[i-r.Lo] = u
-			row.Axpy(part, u)
+			laplacian.Scatter(part, val, u, idx)
 		}
 	})
 	return s.rowError() + s.reduce(v)

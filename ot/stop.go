@@ -78,7 +78,7 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if span := (in.cost.max - in.cost.min) / c.Eps; span > maxSpan {
+	if span := (in.cost.Max - in.cost.Min) / c.Eps; span > maxSpan {
 		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: use exact transport", c.Eps, span, maxSpan)
 	}
 	if c.Start != nil {
@@ -139,7 +139,7 @@ func (r *run) refine() bool {
 	if g, ok := r.s.g.(*reducedCosts); ok && g.u != nil {
 		return false
 	}
-	if c := r.s.cost; max(math.Abs(c.max), math.Abs(c.min), c.max-c.min) < 100*r.s.eps {
+	if c := r.s.cost; max(math.Abs(c.Max), math.Abs(c.Min), c.Max-c.Min) < 100*r.s.eps {
 		return false
 	}
 	r.s.rebase(r.beta)

@@ -38,7 +38,7 @@ const (
 // sort puts the atoms in order if that helps at eps, and returns beta in it.
 func (s *semidual) sort(eps float64, beta []float64) []float64 {
 	g, ok := s.g.(*cost.Cloud)
-	if !ok || s.n < minSorted/s.m || min(s.n, s.m) < 8*leafSize || eps >= annealBelow*s.cost.spread() {
+	if !ok || s.n < minSorted/s.m || min(s.n, s.m) < 8*leafSize || eps >= annealBelow*s.cost.Spread() {
 		return beta
 	}
 	if _, vector := g.Vector(); !vector || g.X().RawMatrix().Cols > maxSortedDim {

@@ -49,7 +49,7 @@ func smallEps(rng *rand.Rand, n, m, d int, kind PointCost) (Problem, float64) {
 	if err != nil {
 		panic(err)
 	}
-	return p, 0.003 * in.cost.mean
+	return p, 0.003 * in.cost.Mean
 }
 
 // In the order of the trees a solve gives the plan that it gives over all pairs, with the same bits

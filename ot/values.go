@@ -84,7 +84,7 @@ func (p *Plan) sums() Values {
 	sw.Each(func(w *worker, k int, s span) {
 		scratch := w.room(2 * m)
 		orig, rel := []float64(nil), scratch[:m]
-		if p.g != p.Geometry || p.cost.forbidden {
+		if p.g != p.Geometry || p.cost.Forbidden {
 			orig = scratch[m:]
 		}
 		q := &parts[k]
@@ -96,13 +96,13 @@ func (p *Plan) sums() Values {
 			c, ref, scale := p.row(i, w.exp, w.cost)
 			kern.RowLogits(rel, g, c, 1)
 			subtract(rel, ref)
-			if p.cost.forbidden {
+			if p.cost.Forbidden {
 				leaveOut(rel, c)
 			}
 			if orig != nil {
 				c = p.Geometry.Row(i, orig)
 			}
-			if p.cost.forbidden {
+			if p.cost.Forbidden {
 				copy(orig, c)
 				leaveOut(orig, c)
 				c = orig

@@ -55,7 +55,7 @@ func twoClouds(n int) (ot.Problem, float64) {
 // Two methods that share the row equation and nothing else find the same potentials.
 func TestAlternateAgrees(t *testing.T) {
 	p, mean := twoClouds(40)
-	in, err := check(p)
+	in, err := check(p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAlternateAgrees(t *testing.T) {
 // Alternation, for comparison with BenchmarkSolve: at most 1000 iterations.
 func BenchmarkAlternate(b *testing.B) {
 	p, mean := twoClouds(200)
-	in, err := check(p)
+	in, err := check(p, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func newRounding(p *Plan) rounding {
 // the value of the product plan less what it is worse by, in which no potential appears but those of forbidden pairs, whose u is −∞.
 func (p *Plan) certify() {
 	s, in := p.s, p.s.instance
-	if !in.forbidden {
+	if !in.cost.Forbidden {
 		p.round = newRounding(p)
 	}
 	k := len(s.sw.Spans)
@@ -111,8 +111,8 @@ func (p *Plan) certify() {
 	p.Sharp = total(sharp)
 	p.Primal = p.Sharp + p.Lambda*total(div)
 	p.Gap = max(0, p.Lambda*total(gap))
-	p.Dual = in.mean + p.Lambda*p.F.F(1) - p.Lambda*total(below)
-	if in.forbidden {
+	p.Dual = in.cost.Mean*in.cost.Mass + p.Lambda*p.F.F(1) - p.Lambda*total(below)
+	if in.cost.Forbidden {
 		p.Gap = math.Abs(p.Primal - p.Dual)
 	}
 }

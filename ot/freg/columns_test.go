@@ -19,7 +19,7 @@ func TestMend(t *testing.T) {
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
 	for _, d := range fdiv.All() {
-		in, err := check(ot.Problem{Geometry: ot.Dense(c)})
+		in, err := check(ot.Problem{Geometry: ot.Dense(c)}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,9 +2,9 @@ package freg
 
 import (
 	"math"
-	"slices"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -15,15 +15,12 @@ type instance struct {
 	packed     bool      // some target was left out
 	a, b       []float64 // normalised, all positive
 	full       struct{ a, b []float64 }
-	min, max   float64 // of the costs that are left
-	mean       float64 // Σ a_i b_j c_ij over the finite ones of them
-	share      float64 // Σ a_i b_j over these
-	forbidden  bool    // some are +Inf
+	cost       cost.Stats
 	u, v       []float64
 }
 
 // check validates p and drops atoms without weight; one pass over the costs.
-func check(p ot.Problem) (*instance, error) {
+func check(p ot.Problem, workers int) (*instance, error) {
 	if err := ot.Check(p.Geometry); err != nil {
 		return nil, err
 	}
@@ -44,7 +41,15 @@ func check(p ot.Problem) (*instance, error) {
 	in.rows, in.a = positive(a)
 	in.cols, in.b = positive(b)
 	in.packed = len(in.b) < m
-	return in, in.scan(n, m)
+	sw := rows.NewSweep(n, m, workers, func() []float64 { return make([]float64, 2*m) })
+	scratch := func(w []float64) (costs, spare []float64) { return w[:m], w[m:] }
+	if in.cost, err = cost.Scan(p.Geometry, in.full.a, in.full.b, sw, scratch, bad); err != nil {
+		return nil, err
+	}
+	if !(in.cost.Max <= largest && in.cost.Min >= -largest) {
+		return nil, bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.cost.Min, in.cost.Max, largest)
+	}
+	return in, nil
 }
 
 // largest is the size of costs and of λ up to which their sums and quotients are finite.
@@ -73,47 +78,6 @@ func positive(w []float64) (idx []int, val []float64) {
 		}
 	}
 	return idx, val
-}
-
-// scan looks at every cost once: all must be finite, or +Inf for pairs that are forbidden.
-func (in *instance) scan(n, m int) error {
-	in.min, in.max = math.Inf(1), math.Inf(-1)
-	buf, pack, partner := make([]float64, m), make([]float64, len(in.b)), make([]bool, len(in.b))
-	var mean, share rows.Sum
-	next := 0 // of in.rows
-	for i := range n {
-		for j, v := range in.g.Row(i, buf) {
-			if math.IsNaN(v) || math.IsInf(v, -1) {
-				return bad(ot.ErrCost, "cost[%d,%d] = %g: must be finite, or +Inf to forbid the pair", i, j, v)
-			}
-		}
-		if next == len(in.rows) || in.rows[next] != i {
-			continue
-		}
-		var sum, mass float64
-		for j, v := range in.costs(next, buf, pack) {
-			if math.IsInf(v, 1) {
-				in.forbidden = true
-				continue
-			}
-			in.min, in.max, partner[j] = min(in.min, v), max(in.max, v), true
-			sum, mass = sum+in.b[j]*v, mass+in.b[j]
-		}
-		if mass == 0 {
-			return bad(ot.ErrInfeasible, "every pair of source %d is forbidden", i)
-		}
-		mean.Add(in.a[next] * sum)
-		share.Add(in.a[next] * mass)
-		next++
-	}
-	if j := slices.Index(partner, false); j >= 0 {
-		return bad(ot.ErrInfeasible, "every pair of target %d is forbidden", in.cols[j])
-	}
-	in.mean, in.share = mean.Value(), share.Value()
-	if !(in.max <= largest && in.min >= -largest) {
-		return bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.min, in.max, largest)
-	}
-	return nil
 }
 
 // costs returns row i of the costs between the remaining atoms, less the base potentials if there
@@ -146,9 +110,6 @@ func (in *instance) pack(c, dst []float64) []float64 {
 	}
 	return dst
 }
-
-// spread is the scale on which costs differ: above it λ leaves the plan close to a⊗b.
-func (in *instance) spread() float64 { return in.mean/in.share - in.min }
 
 // rebase adds potentials to the base that is subtracted from costs. Where costs are many orders of
 // magnitude above λ, float64 potentials are too coarse for the marginals; pairs that carry mass

@@ -16,7 +16,7 @@ func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian,
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(m)))
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
-	in, err := check(ot.Problem{Geometry: ot.Dense(c)})
+	in, err := check(ot.Problem{Geometry: ot.Dense(c)}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 // entries that should be 0 are barely so.
 func (r *run) run() error {
 	r.s.lambda = r.Lambda
-	relative := r.Lambda / r.s.spread()
+	relative := r.Lambda / r.s.cost.Spread()
 	if r.Start != nil || !(relative < 1) {
 		return r.last()
 	}
@@ -102,7 +102,7 @@ const (
 
 // anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
 func (r *run) anneal() error {
-	stages := int(math.Ceil(math.Log(r.s.spread()/r.Lambda) / -math.Log(annealing)))
+	stages := int(math.Ceil(math.Log(r.s.cost.Spread()/r.Lambda) / -math.Log(annealing)))
 	for k := stages; k > 0; k-- {
 		r.s.lambda = r.Lambda * math.Pow(annealing, -float64(k))
 		if err := r.stage(max(stageTol, r.Tol)); err != nil {

@@ -57,7 +57,7 @@ func (r *run) finish() *Plan {
 	}
 	p.potentials()
 	p.certify()
-	if p.Status == ot.Converged && !(p.Gap <= (1e3*r.Tol+1e-10)*(r.Lambda+in.max-in.min)) {
+	if p.Status == ot.Converged && !(p.Gap <= (1e3*r.Tol+1e-10)*(r.Lambda+in.cost.Max-in.cost.Min)) {
 		p.Status = ot.Stagnated
 	}
 	return p

@@ -57,7 +57,7 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	o.MaxIter = cmp.Or(o.MaxIter, defaultMaxIter)
 	r := newRun(ctx, o, in, begun)
 	err = r.run()
-	if err == nil && in.forbidden && r.status == ot.Stagnated {
+	if err == nil && in.cost.Forbidden && r.status == ot.Stagnated {
 		_, err = r.exact() // which says where there is no plan
 	}
 	if err != nil {
@@ -80,14 +80,14 @@ func (o Solver) check(p ot.Problem) (*instance, error) {
 	if o.MaxIter < 0 {
 		return nil, bad(ot.ErrParameter, "MaxIter = %d: must be ≥ 0 (0 is %d)", o.MaxIter, defaultMaxIter)
 	}
-	in, err := check(p)
+	in, err := check(p, o.Workers)
 	if err != nil {
 		return nil, err
 	}
-	if in.forbidden && math.IsInf(o.F.F(0), 1) {
+	if in.cost.Forbidden && math.IsInf(o.F.F(0), 1) {
 		return nil, bad(ot.ErrInfeasible, "F = %v has f(0) = +Inf: no plan leaves out the pairs that a cost of +Inf forbids", o.F)
 	}
-	if span := (in.max - in.min) / o.Lambda; span > maxSpan {
+	if span := (in.cost.Max - in.cost.Min) / o.Lambda; span > maxSpan {
 		return nil, bad(ot.ErrParameter, "Lambda = %g: the costs span %g λ, more than %g: use exact transport", o.Lambda, span, maxSpan)
 	}
 	if o.Start == nil {

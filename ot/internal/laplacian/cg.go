@@ -92,17 +92,30 @@ func (r *Row) Dot(x []float64) float64 {
 	if len(r.Idx) == 0 {
 		return kern.Dot(r.Val, x)
 	}
-	val := r.Val[:len(r.Idx)]
+	return Gather(r.Val, x, r.Idx)
+}
+
+// Gather returns Σ val·x[idx].
+func Gather(val, x []float64, idx []int32) float64 {
+	val = val[:len(idx)]
 	var s0, s1 float64
 	l := 0
-	for ; l+2 <= len(val); l += 2 {
-		s0 += val[l] * x[r.Idx[l]]
-		s1 += val[l+1] * x[r.Idx[l+1]]
+	for ; l+2 <= len(idx); l += 2 {
+		s0 += val[l] * x[idx[l]]
+		s1 += val[l+1] * x[idx[l+1]]
 	}
-	if l < len(val) {
-		s0 += val[l] * x[r.Idx[l]]
+	if l < len(idx) {
+		s0 += val[l] * x[idx[l]]
 	}
 	return s0 + s1
+}
+
+// Scatter adds w·val to y[idx].
+func Scatter(y, val []float64, w float64, idx []int32) {
+	val = val[:len(idx)]
+	for l, j := range idx {
+		y[j] += w * val[l]
+	}
 }
 
 // Axpy adds w times the row to y.
@@ -111,10 +124,7 @@ func (r *Row) Axpy(y []float64, w float64) {
 		kern.Axpy(y, w, r.Val)
 		return
 	}
-	val := r.Val[:len(r.Idx)]
-	for l, j := range r.Idx {
-		y[j] += w * val[l]
-	}
+	Scatter(y, r.Val, w, r.Idx)
 }
 
 // gramRows is the number of whole rows that are multiplied at a time.
