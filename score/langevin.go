@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync/atomic"
+	"time"
 
 	"coupling/score/internal/resume"
 
@@ -185,6 +186,7 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		m = newOnHost(f, c)
 	}
 	defer m.close()
+	ahead, most, settled := 0, firstLook, time.Now()
 	for done := c.Done; done < total; {
 		if err := ctx.Err(); err != nil {
 			if failed := m.settle(); failed != nil {
@@ -195,8 +197,10 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		u := l.at(done)
 		due := checkpoints.due(done+1, total)
 		err := m.step(u)
-		if err == nil && (due || done%settleEvery == settleEvery-1 || done == total-1) {
+		if ahead++; err == nil && (due || ahead >= most || done == total-1) {
 			err = m.settle()
+			most = looks(ahead, time.Since(settled))
+			ahead, settled = 0, time.Now()
 		}
 		if err != nil {
 			return fmt.Errorf("score: step %d of length %g at noise level %g: %w", done+1, u.step, u.sigma, err)
@@ -212,8 +216,14 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 	return nil
 }
 
-// settleEvery is after how many steps chains on a device are looked at, whether they are finite.
-const settleEvery = 64
+// The first look at chains on a device, whether they are finite, is after firstLook steps, and no other after more than
+// mostAhead. Steps that a device was asked for are waited for even if the context ends.
+const firstLook, mostAhead = 6, 64
+
+// looks is after how many steps the next look comes: those of a second, if so many took so long.
+func looks(steps int, took time.Duration) int {
+	return max(1, int(min(mostAhead, float64(steps)*float64(time.Second)/float64(max(took, 1)))))
+}
 
 // stamp identifies the dynamics.
 func (l Langevin) stamp() resume.Stamp {
