@@ -22,7 +22,7 @@ func checkNotebooks(ctx context.Context) []check {
 		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
 	}
 	return append(out, checkKernel(c),
-		checkProgram("goimports", "not in "+c.Bin()+": the kernel needs it", "bin/coupling notebook install", filepath.Join(c.Bin(), "goimports")),
+		checkProgram("goimports", "not in "+c.Bin()+": the kernel needs it", c.Command()+" notebook install", filepath.Join(c.Bin(), "goimports")),
 		checkProgram("chromium", "not on PATH: make test-notebooks skips the test in a browser", // a reader may use any
 			"sudo apt-get install -y --no-install-recommends chromium", "chromium", "chromium-browser", "google-chrome"))
 }
@@ -38,11 +38,11 @@ func checkJupyter(ctx context.Context) check {
 // checkKernel looks for the kernel in the checkout, where make notebook puts it.
 func checkKernel(c kernel.Checkout) check {
 	if err := c.Check(); err != nil {
-		return check{"gonb", absent, strings.TrimPrefix(err.Error(), "kernel: "), "bin/coupling notebook install"}
+		return check{"gonb", absent, strings.TrimPrefix(err.Error(), "kernel: "), c.Command() + " notebook install"}
 	}
 	built, err := buildinfo.ReadFile(c.GoNB())
 	if err != nil {
-		return check{"gonb", absent, err.Error(), "rm " + c.GoNB() + " && bin/coupling notebook install"}
+		return check{"gonb", absent, err.Error(), "rm " + c.GoNB() + " && " + c.Command() + " notebook install"}
 	}
 	version := ""
 	for _, m := range append(built.Deps, &built.Main) {

@@ -53,6 +53,14 @@ func Find(dir string) (Checkout, error) {
 // Bin is the folder of built tools.
 func (c Checkout) Bin() string { return filepath.Join(c.Root, "bin") }
 
+// Command is what a user types to run the command there.
+func (c Checkout) Command() string {
+	if _, err := os.Stat(filepath.Join(c.Bin(), "coupling")); err != nil {
+		return "go tool coupling" // a module of the user's own
+	}
+	return "bin/coupling"
+}
+
 // GoNB is the kernel's program.
 func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb"+exe()) }
 
