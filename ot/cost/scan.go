@@ -20,8 +20,8 @@ type Stats struct {
 // Spread is the scale on which costs differ.
 func (s Stats) Spread() float64 { return s.Mean - s.Min }
 
-// MayForbid reports whether a cost of +Inf means a forbidden pair.
-func MayForbid(g Geometry) bool {
+// mayForbid reports whether a cost of +Inf means a forbidden pair.
+func mayForbid(g Geometry) bool {
 	f, ok := g.(Finite)
 	return !ok || !f.Finite()
 }
@@ -46,7 +46,7 @@ func Scan[W any](g Geometry, a, b []float64, sw *rows.Sweep[W], scratch func(w W
 			mask[j] = math.Inf(-1)
 		}
 	}
-	forbid := MayForbid(g)
+	forbid := mayForbid(g)
 	sw.Each(func(w W, k int, s rows.Span) {
 		costs, spare := scratch(w)
 		p := part{Stats: Stats{Min: math.Inf(1), Max: math.Inf(-1)}}
@@ -97,7 +97,7 @@ func join(g Geometry, a, b []float64, parts []part, bad newError) (Stats, error)
 // faultOf returns the error for row i.
 func faultOf(g Geometry, i, m int, bad newError) error {
 	for j, v := range g.Row(i, make([]float64, m)) {
-		if v-v != 0 && !(math.IsInf(v, 1) && MayForbid(g)) {
+		if v-v != 0 && !(math.IsInf(v, 1) && mayForbid(g)) {
 			return bad(fault.ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
 		}
 	}
