@@ -77,11 +77,12 @@ func (c Config) filled(p synth.Public) (Config, error) {
 // noise is the noise multiplier of the moments.
 func (c Config) noise() float64 { return c.Base.Alongside(c.Share) }
 
-// Describe names the mechanism and its settings.
+// Describe names the mechanism, its settings and what is assumed of images.
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
-	base, _ := c.Base.Describe()
-	return base + "; then moments of features by class, released once, and a network fitted to them", fmt.Sprintf("%+v", c)
+	mechanism, settings = synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Describe()
+	return mechanism + "; then moments of features by class, released once, and a network fitted to them",
+		fmt.Sprintf("%s; refined with Share:%g Axes:%d Pool:%d Epochs:%d Width:%d Batch:%d Steps:%d Adam:%+v", settings, c.Share, c.Axes, c.Pool, c.Epochs, c.Width, c.Batch, c.Steps, c.Adam)
 }
 
 // WithNoise sets Base.NoiseMultiplier.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"coupling/data"
@@ -196,6 +197,16 @@ func TestOneLedger(t *testing.T) {
 	c.Share = .5
 	if _, err := train(c); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("other settings in the same folder: %v, want ErrLedger", err)
+	}
+}
+
+// The statement says what is assumed of handwriting, and nothing of the kind of other images.
+func TestDescribe(t *testing.T) {
+	p := synth.Public{Records: 60_000, Classes: []string{"a", "b"}, Channels: 1, Height: 28, Width: 28}
+	for i, c := range []Config{Suggested(1, p), Handwriting(1, p)} {
+		if _, settings := c.Describe(); strings.Contains(settings, "assumed") != (i == 1) {
+			t.Errorf("settings %q", settings)
+		}
 	}
 }
 
