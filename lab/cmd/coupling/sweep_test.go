@@ -66,8 +66,10 @@ func shareNaps(t *testing.T, file string, processes int) (computed []int, began 
 		lab.Check(c.Start())
 		commands[i] = c
 	}
-	for len(begun(dir)) < processes {
-		time.Sleep(10 * time.Millisecond)
+	for late := time.Now().Add(2 * time.Minute); len(begun(dir)) < processes; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%d of %d processes have begun a cell: the others wait for those", len(begun(dir)), processes)
+		}
 	}
 	lab.Check(os.WriteFile(filepath.Join(dir, "go"), nil, 0o666))
 	for i, c := range commands {
