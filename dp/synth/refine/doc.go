@@ -35,6 +35,13 @@
 // Features that are not finite count as 0. So the release is the Gaussian mechanism of multiplier σ, which composes with those
 // of the semi-dual. All else is post-processing.
 //
+// # What it is worth
+//
+// FD-LeNet of 2000 digits to as many of MNIST's test images is 7.3 ± 1.4, 8.1 ± 1.3 and 9.4 ± 1.2 at ε = 10, 1 and 0.3, over three
+// keys, where that of the semi-dual with the whole budget is 38.8, 48.1 and 51.1, and that of other real digits 6.1. On
+// Fashion-MNIST it is 8.6 of 19.6 at ε = 1 and 7.5 of 12.9 at 0.3, but 3.8 of 2.7 at ε = 10, of one key, where samples are near
+// before: there the semi-dual alone is nearer. Classifiers learn about as much from either.
+//
 // Sources: Harder, Jalali Asadabadi, Sutherland, Park, "Pre-trained perceptual features improve differentially private image
 // generation" (2023), where features are of public images; LeCun et al. (1998).
 package refine
