@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"coupling/lab"
 )
 
 // maxCells is the longest grid that a program spells cell by cell.
@@ -18,10 +20,8 @@ type speller struct {
 	other   reflect.Value // the grid on other data
 }
 
-// unspeakableError marks a value that another package cannot write down.
-type unspeakableError struct{ reflect.Type }
-
-func (e unspeakableError) Error() string { return fmt.Sprintf("%v cannot be spelled", e.Type) }
+// refuse ends attempt: another package cannot write down a value of type t.
+func refuse(t reflect.Type) { lab.Check(fmt.Errorf("%v cannot be spelled", t)) }
 
 // typeName returns the name of t as seen from another package.
 func (s *speller) typeName(t reflect.Type) string {
@@ -29,7 +29,7 @@ func (s *speller) typeName(t reflect.Type) string {
 	case t.Kind() == reflect.Slice:
 		return "[]" + s.typeName(t.Elem())
 	case t.Name() == "" || t.PkgPath() != "" && !exported(t.Name()):
-		panic(unspeakableError{t})
+		refuse(t)
 	case t.PkgPath() == "":
 		return t.Name()
 	}
@@ -48,7 +48,7 @@ func (s *speller) value(v reflect.Value, elided bool) string {
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); !v.Field(i).IsZero() {
 				if !f.IsExported() {
-					panic(unspeakableError{v.Type()})
+					refuse(v.Type())
 				}
 				fields = append(fields, f.Name+": "+s.value(v.Field(i), false))
 			}
@@ -71,7 +71,8 @@ func (s *speller) value(v reflect.Value, elided bool) string {
 	case reflect.Uint, reflect.Uint64, reflect.Uint8:
 		return strconv.FormatUint(v.Uint(), 10)
 	}
-	panic(unspeakableError{v.Type()})
+	refuse(v.Type())
+	return ""
 }
 
 func (s *speller) prefix(t reflect.Type, elided bool) string {
@@ -106,14 +107,8 @@ func grid(cells, other any) (code string, imports []string) {
 
 // attempt returns what form writes, or nothing if a value cannot be spelled.
 func (s *speller) attempt(form func(*speller, reflect.Value) string, v reflect.Value) (code string) {
-	defer func() {
-		if x := recover(); x != nil {
-			if _, ok := x.(unspeakableError); !ok {
-				panic(x)
-			}
-			code = ""
-		}
-	}()
+	var refused error
+	defer lab.End(&refused)
 	return form(s, v)
 }
 

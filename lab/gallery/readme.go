@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/image/draw"
 
+	"coupling/lab"
 	"coupling/lab/durable"
 )
 
@@ -38,31 +39,25 @@ const (
 // WriteReadme writes dir/README.md, which shows each page by a thumbnail, a sentence, its claims
 // and its command, and dir/thumbs. The pictures are read from the gallery's folder out. Thumbnails
 // of removed figures are deleted.
-func WriteReadme(dir, out string, chapters []Chapter) error {
+func WriteReadme(dir, out string, chapters []Chapter) (err error) {
+	defer lab.End(&err)
 	kept := map[string]bool{}
 	for _, c := range chapters {
 		for i, p := range c.Pages {
 			if len(p.Pictures) == 0 || p.Error != "" {
 				continue
 			}
-			picture, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(p.Pictures[0].Shown())))
-			if err != nil {
-				return err
-			}
+			picture := lab.Must(os.ReadFile(filepath.Join(out, filepath.FromSlash(p.Pictures[0].Shown()))))
 			b, ext, err := Thumbnail(bytes.NewReader(picture), thumbWidth, thumbBytes)
 			if err != nil {
 				return fmt.Errorf("gallery: thumbnail of %s: %w", p.Name, err)
 			}
 			name := anchor(p.Name) + ext
 			c.Pages[i].Thumb, kept[name] = path.Join(thumbs, name), true
-			if err := durable.Write(filepath.Join(dir, thumbs, name), b); err != nil {
-				return err
-			}
+			lab.Check(durable.Write(filepath.Join(dir, thumbs, name), b))
 		}
 	}
-	if err := removeOthers(filepath.Join(dir, thumbs), kept); err != nil {
-		return err
-	}
+	lab.Check(removeOthers(filepath.Join(dir, thumbs), kept))
 	return durable.WriteFile(filepath.Join(dir, "README.md"), 0o666, func(w io.Writer) error { return readme.Execute(w, chapters) })
 }
 
