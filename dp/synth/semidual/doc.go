@@ -51,9 +51,9 @@
 // dpsinkhorn/tab1 measures the accuracy of classifiers trained on samples.
 //
 // What was tried and does not pay at equal ε, by CNNs on held-out training images: a vote of the records for their nearest
-// samples, by which samples are drawn again; and half of the budget for a linear classifier on oriented gradients, by which
-// samples are labelled again, or dropped where it disagrees with their label. That classifier is better than any that learnt from
-// the samples, and does not make them better.
+// samples, by which samples are drawn again; a random texture of clothes, whose gain is within the spread of trainings; and half
+// of the budget for a linear classifier on oriented gradients, by which samples are labelled again, or dropped where it
+// disagrees with their label. That classifier is better than any that learnt from the samples, and does not make them better.
 //
 // Settings are not selected by a private release. Those that need a training of their own would share its budget; those that
 // do not (a Jitter) are known of a kind of images without looking.
