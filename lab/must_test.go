@@ -25,13 +25,13 @@ func TestMustEndsDrawAndClaims(t *testing.T) {
 	}
 	store := lab.Must(lab.OpenStore(t.TempDir()))
 	f, set := study.Figure(), lab.Setting{Preset: lab.Smoke}
-	if _, err := f.Draw(store, set); err != missing {
+	if _, err := f.Draw(store, set); !errors.Is(err, missing) {
 		t.Errorf("Draw: %v", err)
 	}
-	if _, err := f.Claims(store, set); err != missing {
+	if _, err := f.Claims(store, set); !errors.Is(err, missing) {
 		t.Errorf("Claims: %v", err)
 	}
-	if _, err := f.ClaimsOnNulls(store, set); err != missing {
+	if _, err := f.ClaimsOnNulls(store, set); !errors.Is(err, missing) {
 		t.Errorf("ClaimsOnNulls: %v", err)
 	}
 }
