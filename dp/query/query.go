@@ -31,8 +31,8 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
+	"coupling/dp/internal/journal"
 	"coupling/dp/noise"
-	"coupling/lab/durable"
 )
 
 const in, inBudget = check.In("query"), check.In("query: Session.Budget")
@@ -44,7 +44,7 @@ type Session struct {
 	Budget dp.Budget    // with the relation Substitution only if the number of records is public
 	Source noise.Source // noise.Crypto() for real data
 	spent  dp.Compose
-	ledger *durable.Log // nil if the session is in memory alone
+	ledger *journal.Journal // nil if the session is in memory alone
 }
 
 // ErrLedger marks a ledger with a line that no session has written.
@@ -52,12 +52,12 @@ var ErrLedger = errors.New("ledger cannot be used")
 
 // Open continues the session whose releases are in the ledger at path, or begins it. Every data set
 // needs a ledger of its own, to be kept for as long as the data are asked; the budget may differ from
-// that of an earlier session, whose releases it counts. Errors: ErrLedger, [durable.ErrLocked] while
+// that of an earlier session, whose releases it counts. Errors: ErrLedger, [coupling/lab/durable.ErrLocked] while
 // another session has the ledger open. Close it at the end.
 func Open(path string, budget dp.Budget, source noise.Source) (*Session, error) {
 	s := &Session{Budget: budget, Source: source}
 	var err error
-	s.ledger, err = durable.OpenLog(path, "releases of coupling/dp/query, 1", func(line string) error {
+	s.ledger, err = journal.Open(path, "releases of coupling/dp/query, 1", func(line string) error {
 		var r released
 		_ = json.Unmarshal([]byte(line), &r)
 		e, err := r.event(budget.Relation.Group)

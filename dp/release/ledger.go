@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/dp/internal/journal"
 	"coupling/lab/durable"
 )
 
@@ -24,7 +25,7 @@ var ErrBusy = durable.ErrLocked
 // lists every release, at whatever point the process is killed. A listed release may be repeated at
 // no cost if it has the same mark; with another mark it would be another release, and is refused.
 type Ledger struct {
-	log   *durable.Log
+	log   *journal.Journal
 	marks [][32]byte
 }
 
@@ -38,7 +39,7 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	}
 	l := &Ledger{}
 	var err error
-	l.log, err = durable.OpenLog(path, of, func(line string) error {
+	l.log, err = journal.Open(path, of, func(line string) error {
 		mark, ok := markOf(line, len(l.marks))
 		if !ok {
 			return fmt.Errorf("%q is not step %d: %w", line, len(l.marks), ErrLedger)
@@ -46,7 +47,7 @@ func OpenLedger(path, of string) (*Ledger, error) {
 		l.marks = append(l.marks, mark)
 		return nil
 	})
-	if other := new(durable.OtherLogError); errors.As(err, &other) {
+	if other := new(journal.OtherError); errors.As(err, &other) {
 		return nil, fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(other.Head, of), ErrLedger)
 	}
 	if err != nil {

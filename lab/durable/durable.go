@@ -1,5 +1,5 @@
-// Package durable writes files that survive crashes: it replaces a file whole or not at all, appends
-// lines that are on the disk before it returns, and locks files against other processes.
+// Package durable writes files that survive crashes: it replaces a file whole or not at all, and
+// locks files against other processes.
 package durable
 
 import (
@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/gofrs/flock"
 )
@@ -111,7 +110,7 @@ type Lock struct{ *flock.Flock }
 func TryLock(path string) (*Lock, error) {
 	l := &Lock{flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))}
 	ok, err := l.TryLock()
-	if err == nil && (!ok || !l.isNamed()) {
+	if err == nil && (!ok || !l.IsNamed()) {
 		err = fmt.Errorf("%s: %w", path, ErrLocked)
 	}
 	if err != nil {
@@ -123,7 +122,7 @@ func TryLock(path string) (*Lock, error) {
 // Become is [Write], but the lock file itself is filled, synced and renamed to path, which takes half the time of making
 // a second file. A killed process leaves a lock file that nobody holds. If the lock file has been removed, another is made.
 func (l *Lock) Become(path string, b []byte) error {
-	if !l.isNamed() {
+	if !l.IsNamed() {
 		return Write(path, b)
 	}
 	f, err := os.OpenFile(l.Path(), os.O_WRONLY|os.O_TRUNC, 0)
@@ -141,11 +140,11 @@ func (l *Lock) Become(path string, b []byte) error {
 	return nil
 }
 
-// isNamed reports whether the lock file is still at its path.
-func (l *Lock) isNamed() bool { return isNamed(l.Path(), l.Stat) }
+// IsNamed reports whether the lock file is still at its path: if not, another can lock the path too.
+func (l *Lock) IsNamed() bool { return IsNamed(l.Path(), l.Stat) }
 
-// isNamed reports whether the open file with this status is at the path.
-func isNamed(path string, status func() (fs.FileInfo, error)) bool {
+// IsNamed reports whether the open file with this status is at the path.
+func IsNamed(path string, status func() (fs.FileInfo, error)) bool {
 	own, err := status()
 	if err != nil {
 		return false
@@ -153,98 +152,3 @@ func isNamed(path string, status func() (fs.FileInfo, error)) bool {
 	at, err := os.Lstat(path)
 	return err == nil && os.SameFile(own, at)
 }
-
-// A Log is a file of lines to which one process at a time appends. A killed process leaves every line
-// whose Append has returned, and at most a part of the next.
-type Log struct {
-	lock   *Lock // of the file PATH.lock
-	file   *os.File
-	broken error // of an Append that may have left a part of a line
-}
-
-// OtherLogError reports a log that begins with another line than was asked for. The file is left as
-// it is.
-type OtherLogError struct{ Path, Head string }
-
-// Error names the file and its first line.
-func (e *OtherLogError) Error() string {
-	return fmt.Sprintf("%s begins with %.40q: it is another log", e.Path, e.Head)
-}
-
-// OpenLog opens the log at path, or creates it for its owner alone, and locks it until Close. Its
-// first line must be head; take is called with each of the others. A last line without its end is
-// completed if take has no error for it, and is a part of a line otherwise, which is cut off; an
-// error for another line ends OpenLog. A link is followed. The error wraps ErrLocked if the log is
-// open elsewhere.
-func OpenLog(path, head string, take func(line string) error) (*Log, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // so that two names have one lock
-	}
-	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: is not a regular file", path)
-	}
-	lock, err := TryLock(path + ".lock")
-	if err != nil {
-		return nil, err
-	}
-	l := &Log{lock: lock}
-	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	if err := l.read(head, take); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
-}
-
-func (l *Log) read(head string, take func(line string) error) error {
-	content, err := io.ReadAll(l.file)
-	if err != nil {
-		return err
-	}
-	first, rest, whole := strings.Cut(string(content), "\n")
-	if !whole && strings.HasPrefix(head, first) {
-		err := l.Append(head[len(first):])
-		SyncFolder(filepath.Dir(l.file.Name())) // so that the file's name survives too
-		return err
-	}
-	if !whole || first != head {
-		return &OtherLogError{l.file.Name(), first}
-	}
-	size := len(head) + 1
-	for line := range strings.Lines(rest) {
-		text, whole := strings.CutSuffix(line, "\n")
-		err := take(text)
-		switch {
-		case err == nil && !whole:
-			return l.Append("")
-		case err == nil:
-			size += len(line)
-		case !whole:
-			return l.file.Truncate(int64(size))
-		default:
-			return fmt.Errorf("%s: byte %d: %w", l.file.Name(), size, err)
-		}
-	}
-	return nil
-}
-
-// Append writes a line and returns once it is on the disk. After an error the log takes no more
-// lines: open it again.
-func (l *Log) Append(line string) error {
-	if l.broken == nil && (!l.lock.isNamed() || !isNamed(l.file.Name(), l.file.Stat)) {
-		l.broken = fmt.Errorf("%s: it or its lock was moved or removed while it was open", l.file.Name())
-	}
-	if l.broken == nil {
-		_, err := l.file.WriteString(line + "\n")
-		l.broken = errors.Join(err, l.file.Sync())
-	}
-	return l.broken
-}
-
-// Close closes and unlocks the log.
-func (l *Log) Close() error { return errors.Join(l.file.Close(), l.lock.Close()) }

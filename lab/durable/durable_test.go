@@ -83,29 +83,3 @@ func TestBecome(t *testing.T) {
 		}
 	}
 }
-
-// A log that was moved or removed takes no more lines, nor does one whose lock was removed.
-func TestLogKeepsItsName(t *testing.T) {
-	for _, remove := range []string{"log", "log.lock"} {
-		dir := t.TempDir()
-		l, err := OpenLog(filepath.Join(dir, "log"), "head", func(string) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append("one"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(dir, remove)); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append("two"); err == nil {
-			t.Errorf("%s is gone, and a line was appended", remove)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := OpenLog(os.DevNull, "head", nil); err == nil {
-		t.Error("a device was taken for a log")
-	}
-}
