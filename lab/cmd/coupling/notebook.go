@@ -67,6 +67,7 @@ type notebookOpenCmd struct {
 
 // Run opens the notebook and stays until Jupyter ends.
 func (o *notebookOpenCmd) Run(a *app) error {
+	lab.Must(notebookFiles(orUsage(kernel.Find("")), []string{o.Name})) // a wrong name is told before what is not installed
 	lab.Must(jupyter.Find(a.run.ctx))
 	c, files := installed(a, o.Name)
 	file := lab.Must(workingCopy(a, c, files[0]))

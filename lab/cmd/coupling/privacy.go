@@ -107,12 +107,14 @@ func (f privacyFlags) check() error {
 // answer is what --json prints.
 type answer struct {
 	spending
-	Relation string `json:"relation"`
-	Unit     string `json:"unit"` // what the noise is in units of
+	Lower    float64 `json:"lower"` // what ε, or δ, is at least; 0 if that is not known
+	Event    string  `json:"event"` // with steps and rate
+	Relation string  `json:"relation"`
+	Unit     string  `json:"unit"` // what the noise is in units of
 }
 
-func (f privacyFlags) answer(g dp.Guarantee) answer {
-	return answer{spent(g), g.Relation.String(), f.unit()}
+func (f privacyFlags) answer(e dp.Event, g dp.Guarantee) answer {
+	return answer{spent(g), g.Lower, fmt.Sprint(e), g.Relation.String(), f.unit()}
 }
 
 // unit says in a word what moves the value by at most one.
@@ -130,7 +132,7 @@ func (f privacyFlags) unit() string {
 
 func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	if f.JSON {
-		return writeJSON(a, f.answer(g))
+		return writeJSON(a, f.answer(e, g))
 	}
 	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8), dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
 	return err
@@ -255,7 +257,7 @@ func (c calibrateCmd) Run(a *app) error {
 	value, e, g, err := c.search(a)
 	lab.Check(privacyError(err))
 	if c.JSON {
-		return writeJSON(a, calibrated{c.Find, value, c.answer(g)})
+		return writeJSON(a, calibrated{c.Find, value, c.answer(e, g)})
 	}
 	fmt.Fprintf(a.out, "%s = %.10g meets ε ≤ %g at δ = %g\n", c.Find, value, c.Eps, c.Delta)
 	return c.print(a, e, g)
