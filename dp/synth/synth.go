@@ -12,6 +12,8 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/sgd"
 	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
@@ -83,6 +85,38 @@ func Unit(row []float64, m *data.Images, i int) {
 		}
 		row[j] = min(u, 1)
 	}
+}
+
+// chunk is the number of images whose features are computed at once; the last chunk is filled up to
+// it. A device chooses its algorithm, and so its rounding, by the shape of a product, and the number
+// of records must not change the features of any.
+const chunk = 500
+
+// Features calls see with the features of each image in turn: of makes a row of them for each image
+// of an N×C×H×W array with values in [0, 1], as Unit has them.
+func Features(dev *device.Device, m *data.Images, of func(x *device.Array) (*mat.Dense, error), see func(i int, row []float64)) error {
+	_, c, h, w := m.Shape()
+	x, unit := make([]float32, chunk*m.Dim()), make([]float64, m.Dim())
+	for from := 0; from < m.Len(); from += chunk {
+		clear(x)
+		n := min(chunk, m.Len()-from)
+		for i := range n {
+			Unit(unit, m, from+i)
+			for j, v := range unit {
+				x[i*len(unit)+j] = float32(v)
+			}
+		}
+		scope := dev.Scope()
+		rows, err := of(dev.From32(x, chunk, c, h, w))
+		scope.Close()
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			see(from+i, rows.RawRowView(i))
+		}
+	}
+	return nil
 }
 
 // Calibrate returns the method with the least noise that meets the budget on images of that kind,

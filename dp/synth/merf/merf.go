@@ -14,6 +14,8 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 const in = check.In("merf")
@@ -149,42 +151,22 @@ func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err e
 		sum[l] = make([]float64, f.Features)
 	}
 	scale := math.Sqrt(2/float64(f.Features)) * (1 - 0x1p-18)
-	for from := 0; from < images.Len(); from += chunk {
-		to := min(from+chunk, images.Len())
-		phi, err := f.rows(images, from, to)
-		if err != nil {
-			return nil, nil, err
+	err = f.each(images, func(i int, phi []float64) {
+		l := images.Labels[i]
+		count[l]++
+		for k, v := range phi {
+			sum[l][k] += math.Trunc(v*scale/grain) * grain
 		}
-		for i := from; i < to; i++ {
-			l := images.Labels[i]
-			count[l]++
-			for k, v := range phi[(i-from)*f.Features : (i-from+1)*f.Features] {
-				sum[l][k] += math.Trunc(float64(v)*scale/grain) * grain
-			}
-		}
-	}
-	return sum, count, nil
+	})
+	return sum, count, err
 }
 
-// chunk is the number of images whose features are computed at once; the last chunk is filled up to
-// it. A device chooses its algorithm, and so its rounding, by the shape of a product, and the
-// number of records must not change the features of any.
-const chunk = 500
-
-// rows are cos and sin of the frequencies at up to chunk images, clamped to [0, 1].
-func (f *fit) rows(images *data.Images, from, to int) ([]float32, error) {
-	defer f.dev.Scope().Close()
-	x := make([]float32, chunk*images.Dim())
-	copy(x, images.Pixels()[from*images.Dim():to*images.Dim()])
-	for i, v := range x {
-		u := (v - images.Lo) / (images.Hi - images.Lo)
-		if !(u >= 0) {
-			u = 0
-		}
-		x[i] = min(u, 1)
-	}
-	phi, _ := f.phi(f.dev.From32(x, chunk, images.Dim()))
-	return phi.Get32()
+// each calls see with the features of each image in turn.
+func (f *fit) each(images *data.Images, see func(i int, phi []float64)) error {
+	return synth.Features(f.dev, images, func(x *device.Array) (*mat.Dense, error) {
+		phi, _ := f.phi(x.Reshape(x.Dim(0), images.Dim()))
+		return phi.Mat()
+	}, see)
 }
 
 // phi returns [cos, sin] of the phases at x, without the factor √(2/D), and the phases.

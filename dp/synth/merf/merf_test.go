@@ -89,8 +89,8 @@ func TestSensitivity(t *testing.T) {
 func TestOthersDoNotMove(t *testing.T) {
 	dev := open(t)
 	rng := rand.New(rand.NewPCG(5, 2))
-	const features, n = 202, 13
-	f := &fit{Config: Config{Features: features}, dev: dev, public: synth.Public{Classes: []string{"a"}}, w: frequencies(dev, rng, features/2, 784, 3)}
+	const size, n = 202, 13
+	f := &fit{Config: Config{Features: size}, dev: dev, public: synth.Public{Classes: []string{"a"}}, w: frequencies(dev, rng, size/2, 784, 3)}
 	m, err := data.New(n, 1, 28, 28)
 	if err != nil {
 		t.Fatal(err)
@@ -98,17 +98,16 @@ func TestOthersDoNotMove(t *testing.T) {
 	for i := range m.Pixels() {
 		m.Pixels()[i] = rng.Float32()
 	}
-	all, err := f.rows(m, 0, n)
-	if err != nil {
-		t.Fatal(err)
+	features := func(m *data.Images) (out []float64) {
+		if err := f.each(m, func(_ int, phi []float64) { out = append(out, phi...) }); err != nil {
+			t.Fatal(err)
+		}
+		return out
 	}
+	all := features(m)
 	for from := range n {
 		for _, to := range []int{from + 1, min(from+2, n), n} {
-			some, err := f.rows(m, from, to)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(some[:(to-from)*features], all[from*features:to*features]) {
+			if !slices.Equal(features(m.Slice(from, to)), all[from*size:to*size]) {
 				t.Errorf("images %d to %d have other features by themselves", from, to)
 			}
 		}

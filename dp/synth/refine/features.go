@@ -82,35 +82,9 @@ func classify(dev *device.Device, net nn.Layer, opt *train.Optimiser, images *da
 	opt.Step()
 }
 
-// chunk is the number of images whose features are computed at once; the last chunk is filled up to
-// it. A device chooses its algorithm, and so its rounding, by the shape of a product, and the number
-// of records must not change the features of any.
-const chunk = 500
-
 // each calls see with the output of the layer for each image in turn, on the axes if there are any.
 func (f *features) each(m *data.Images, see func(i int, row []float64)) error {
-	_, c, h, w := m.Shape()
-	x, unit := make([]float32, chunk*m.Dim()), make([]float64, m.Dim())
-	for from := 0; from < m.Len(); from += chunk {
-		clear(x)
-		n := min(chunk, m.Len()-from)
-		for i := range n {
-			synth.Unit(unit, m, from+i)
-			for j, v := range unit {
-				x[i*len(unit)+j] = float32(v)
-			}
-		}
-		scope := f.dev.Scope()
-		rows, err := f.of(&nn.Pass{ForwardOnly: true}, f.dev.From32(x, chunk, c, h, w))
-		scope.Close()
-		if err != nil {
-			return err
-		}
-		for i := range n {
-			see(from+i, rows.RawRowView(i))
-		}
-	}
-	return nil
+	return synth.Features(f.dev, m, func(x *device.Array) (*mat.Dense, error) { return f.of(&nn.Pass{ForwardOnly: true}, x) }, see)
 }
 
 // of returns the output of the layer for images on the device, on the axes if there are any.

@@ -128,8 +128,9 @@ func (s *Sampler) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 		return nil, err
 	}
 	m.Name = "refined semi-dual"
-	for from := 0; from < n; from += chunk {
-		some := m.Slice(from, min(from+chunk, n))
+	const together = 500
+	for from := 0; from < n; from += together {
+		some := m.Slice(from, min(from+together, n))
 		scope := s.dev.Scope()
 		y, _ := s.refine(&nn.Pass{ForwardOnly: true}, rng, some)
 		values, err := y.Get32()
