@@ -80,6 +80,7 @@ const (
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
 	refined      = semiDual + ", refined"           // by a network
 	refinedHand  = handwritten + ", refined"
+	textured     = "semi-dual, texture assumed" // values are multiplied
 	wholeBatch   = "whole-batch clip"
 	wholeBatch3  = "whole-batch clip, m = 3"
 	dpMERF       = "DP-MERF"
@@ -168,6 +169,8 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 			c.Steps, c.Pool = m.Steps, 1000
 		}
 		return c
+	case textured:
+		return semidual.Textured(m.Epsilon, public)
 	case dpMERF:
 		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 		if p.Colour != "" { // √105 for MNIST's values: distances grow as the square root of their number

@@ -171,3 +171,10 @@ func Handwriting(eps float64, p synth.Public) synth.Jittered {
 	}
 	return synth.Jittered{Method: c, Jitter: synth.Jitter{Rotate: .12, Shear: .15, Scale: .08, Shift: .036, Elastic: .036}}
 }
+
+// Textured is Suggested for things with a fine pattern, such as clothes: values of samples are multiplied by factors of mean 1, drawn
+// for each pixel. Samples have no high frequencies, and a network whose filters are small learns that no image has them. The size was
+// chosen on a sixth of Fashion-MNIST's training images that the model had not seen.
+func Textured(eps float64, p synth.Public) synth.Jittered {
+	return synth.Jittered{Method: Suggested(eps, p), Jitter: synth.Jitter{Texture: .3}}
+}

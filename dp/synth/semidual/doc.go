@@ -50,10 +50,14 @@
 // means of its known spectrum. Samples then get the contrast of images (Tone); the figure
 // dpsinkhorn/tab1 measures the accuracy of classifiers trained on samples.
 //
+// Textured multiplies the values of samples by random factors. dpsinkhorn/frontier's CNN of full width, which sees 60,000 images
+// twice, then reads 83.6 ± .2, 81.3 ± .4 and 78.2 ± .1 % of Fashion-MNIST's test images at ε = 10, 1 and 0.3, and 82.0, 79.8 and
+// 77.7 % without it. Smaller classifiers gain less.
+//
 // What was tried and does not pay at equal ε, by CNNs on held-out training images: a vote of the records for their nearest
-// samples, by which samples are drawn again; a random texture of clothes, whose gain is within the spread of trainings; and half
-// of the budget for a linear classifier on oriented gradients, by which samples are labelled again, or dropped where it
-// disagrees with their label. That classifier is better than any that learnt from the samples, and does not make them better.
+// samples, by which samples are drawn again; and half of the budget for a linear classifier on oriented gradients, by which
+// samples are labelled again, or dropped where it disagrees with their label. That classifier is better than any that learnt from
+// the samples, and does not make them better.
 //
 // Settings are not selected by a private release. Those that need a training of their own would share its budget; those that
 // do not (a Jitter) are known of a kind of images without looking.
