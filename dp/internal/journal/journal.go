@@ -16,7 +16,7 @@ import (
 // A Journal is a file of lines to which one process at a time appends. A killed process leaves every line
 // whose Append has returned, and at most a part of the next.
 type Journal struct {
-	lock   *durable.Lock // of the file PATH.lock
+	lock   *durable.Lock // of the file itself, so that all its names have one
 	file   *os.File
 	broken error // of an Append that may have left a part of a line
 }
@@ -34,25 +34,24 @@ func (e *OtherError) Error() string {
 // first line must be head; take is called with each of the others. A last line without its end is
 // completed if take has no error for it, and is a part of a line otherwise, which is cut off; an
 // error for another line ends Open. A link is followed. The error wraps durable.ErrLocked if it is
-// open elsewhere.
+// open elsewhere, under this name or another.
 func Open(path, head string, take func(line string) error) (*Journal, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // so that two names have one lock
+		path = real
 	}
 	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a regular file", path)
 	}
-	lock, err := durable.TryLock(path + ".lock")
-	if err != nil {
+	l := &Journal{}
+	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		return nil, err
 	}
-	l := &Journal{lock: lock}
-	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
-		return nil, errors.Join(err, lock.Close())
+	if l.lock, err = durable.TryLock(path); err != nil {
+		return nil, errors.Join(err, l.file.Close())
 	}
 	if err := l.read(head, take); err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -96,7 +95,7 @@ func (l *Journal) read(head string, take func(line string) error) error {
 // lines: open it again.
 func (l *Journal) Append(line string) error {
 	if l.broken == nil && (!l.lock.IsNamed() || !durable.IsNamed(l.file.Name(), l.file.Stat)) {
-		l.broken = fmt.Errorf("%s: it or its lock was moved or removed while it was open", l.file.Name())
+		l.broken = fmt.Errorf("%s: was moved or removed while it was open", l.file.Name())
 	}
 	if l.broken == nil {
 		_, err := l.file.WriteString(line + "\n")

@@ -1,33 +1,65 @@
 package journal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"coupling/lab/durable"
 )
 
-// A journal that was moved or removed takes no more lines, nor does one whose lock was removed.
+// A journal that was moved or removed takes no more lines.
 func TestKeepsItsName(t *testing.T) {
-	for _, remove := range []string{"log", "log.lock"} {
-		dir := t.TempDir()
-		l, err := Open(filepath.Join(dir, "log"), "head", func(string) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append("one"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(dir, remove)); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append("two"); err == nil {
-			t.Errorf("%s is gone, and a line was appended", remove)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := open(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Open(os.DevNull, "head", nil); err == nil {
+	if err := l.Append("one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append("two"); err == nil {
+		t.Error("the file is gone, and a line was appended")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := open(os.DevNull); err == nil {
 		t.Error("a device was taken for a journal")
 	}
+}
+
+// A journal is open once, whatever it is called.
+func TestOneLockForAllNames(t *testing.T) {
+	dir := t.TempDir()
+	path, hard, soft := filepath.Join(dir, "log"), filepath.Join(dir, "hard"), filepath.Join(dir, "soft")
+	l, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Link(path, hard), os.Symlink(path, soft)); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{path, hard, soft} {
+		if _, err := open(name); !errors.Is(err, durable.ErrLocked) {
+			t.Errorf("%s: %v, want that it is in use", filepath.Base(name), err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = open(hard); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Append("one"), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(path string) (*Journal, error) {
+	return Open(path, "head", func(string) error { return nil })
 }
