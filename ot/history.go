@@ -50,6 +50,11 @@ func (h *history) keep() {
 	h.n = min(h.n+1, len(h.s))
 }
 
+// maxScale is the largest γ until the history is full. In the metric ε/b no eigenvalue of the Hessian
+// is above 1 near the solution, and at large ε most are near 1: a larger γ, which suits the newest
+// pair, overshoots in the directions that no pair knows.
+const maxScale = 1.5
+
 // direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/b).
 func (h *history) direction(dst, g []float64) {
 	kern.Scale(dst, -1, g)
@@ -62,6 +67,9 @@ func (h *history) direction(dst, g []float64) {
 	newest := (h.head - 1 + len(h.s)) % len(h.s)
 	kern.Mul(h.scratch, h.metric, h.y[newest])
 	gamma := 1 / (h.rho[newest] * dot(h.scratch, h.y[newest]))
+	if h.n < len(h.s) {
+		gamma = min(gamma, maxScale)
+	}
 	kern.Mul(dst, dst, h.metric)
 	kern.Scale(dst, gamma, dst)
 	for range h.n {

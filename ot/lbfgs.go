@@ -346,10 +346,13 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	return false, nil
 }
 
-// firstStep is 1, or less where that would move a potential by many ε: beyond that, the
+// maxMove is how far, in ε, the first trial of a line search moves a potential at most: beyond it the
 // exponentials make the model unreliable.
+const maxMove = 5
+
+// firstStep is 1, or less where that would move a potential by more than maxMove.
 func (q *quasiNewton) firstStep() float64 {
-	return min(1, 20*q.s.eps/largest(q.dir))
+	return min(1, maxMove*q.s.eps/largest(q.dir))
 }
 
 // largest returns max |v|.

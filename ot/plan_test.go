@@ -470,3 +470,19 @@ func TestPlanByHand(t *testing.T) {
 		t.Errorf("error %v, want ErrUnsupported", err)
 	}
 }
+
+// At large ε LBFGS needs fewer evaluations than Scaling, whose evaluations cost as much: here three fifths to three quarters.
+func TestLargeEps(t *testing.T) {
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		p := ot.Problem{Geometry: ot.Points(cloud(rng, 500, 2, 1, 0), cloud(rng, 500, 2, 1, 0.5), ot.SqEuclidean), A: simplex(rng, 500), B: simplex(rng, 500)}
+		for _, eps := range []float64{1.4, 0.45} { // .3 and .1 of the mean cost
+			for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
+				of := func(s ot.Solver) int { return mustSolve(t, s, p).Evaluations }
+				if got, most := of(ot.LBFGS{Eps: eps, Tol: tol}), of(ot.Scaling{Eps: eps, Tol: tol}); 5*got > 4*most {
+					t.Errorf("seed %d, ε = %g, Tol = %g: %d evaluations, Scaling takes %d", seed, eps, tol, got, most)
+				}
+			}
+		}
+	}
+}
