@@ -407,8 +407,7 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 	out.Floor = p.uvp(p.around(mean, rng, func(v float64) float64 { return v }))
 	out.Law = p.uvp(p.around(mean, rng, func(v float64) float64 { return after(paperLangevin, v) }))
 	if params.Run {
-		_, psi, err := scones.Potentials(p.plan)
-		lab.Check(err)
+		_, psi := scones.Potentials(p.plan)
 		out.Paper = p.sample(ctx, "paper", psi, paperLangevin, mean, rng)
 		out.Better = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
 	}

@@ -21,11 +21,8 @@ func Wasserstein(p, q Normal) (float64, error) {
 	return squareDistance(p, q) + cov, err
 }
 
-// Bures returns the squared Bures–Wasserstein distance between two covariances, tr A + tr B − 2 tr (A^½ B A^½)^½.
-func Bures(a, b *mat.SymDense) (float64, error) { return Wasserstein(Normal{Cov: a}, Normal{Cov: b}) }
-
-// bures is Bures for arguments of these names and equal dimensions. The last trace is the nuclear
-// norm of A^½ B^½, and of every LᵀM with LLᵀ = A and MMᵀ = B, since A^½ = LQ with an orthogonal Q.
+// bures returns the squared Bures–Wasserstein distance between two covariances of these names and equal
+// dimensions, tr A + tr B − 2 tr (A^½ B A^½)^½. The last trace is the nuclear norm of A^½ B^½, and of every LᵀM with LLᵀ = A and MMᵀ = B, since A^½ = LQ with an orthogonal Q.
 // Cholesky factors are cheaper than roots.
 func bures(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (float64, error) {
 	σ := cholesky(a, b)

@@ -1,6 +1,5 @@
 // Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance
-// and map, the entropic plan with its value, potentials, conditionals and samples, and the debiased
-// Sinkhorn divergence. They are ground truth for solvers, and baselines for learned plans.
+// and map, and the entropic plan with its value, potentials, conditionals and samples. They are ground truth for solvers, and baselines for learned plans.
 //
 //	W₂²(p, q) = |m_p − m_q|² + tr A + tr B − 2 tr (A^½ B A^½)^½
 //
@@ -15,10 +14,9 @@
 //
 // # Conventions
 //
-// λ is the coefficient of KL(π‖p⊗q) for the cost |x−y|², not halved: [Entropic] with Eps = λ. With Half the cost is
-// |x−y|²/2 and Eps multiplies the same KL, so that Entropic{Eps: ε, Half: true} has the plan of λ = 2ε and half its
-// value. The ε of Janati et al. is λ and their σ² is λ/2 here; ENOT and EgEOT benchmarks use the halved cost. An
-// entropic value with another reference (the entropy of π) differs by the entropies of p and q, which may be
+// λ is the coefficient of KL(π‖p⊗q) for the cost |x−y|², not halved: [Entropic] with Eps = λ. The cost |x−y|²/2 with
+// ε, as in the ENOT and EgEOT benchmarks, has the plan of λ = 2ε and half its value and potentials. The ε of Janati et
+// al. is λ and their σ² is λ/2 here. An entropic value with another reference (the entropy of π) differs by the entropies of p and q, which may be
 // infinite.
 //
 // # Singular and ill-conditioned covariances

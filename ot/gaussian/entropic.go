@@ -3,43 +3,28 @@ package gaussian
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Entropic is entropy-regularised transport between Gaussians: it minimises E c(x,y) + Eps·KL(π‖p⊗q) with
-// c = |x−y|², or |x−y|²/2 with Half.
+// Entropic is entropy-regularised transport between Gaussians: it minimises E|x−y|² + Eps·KL(π‖p⊗q).
 type Entropic struct {
-	Eps  float64 // > 0
-	Half bool    // the cost is |x−y|²/2
-}
-
-// lambda returns the coefficient of KL for the cost |x−y|², and the factor of values.
-func (e Entropic) lambda() (lambda, scale float64, err error) {
-	if !(e.Eps > 0) || math.IsInf(e.Eps, 1) {
-		return 0, 0, fmt.Errorf("ot/gaussian: Eps = %v: must be positive and finite: %w", e.Eps, ErrParameter)
-	}
-	if e.Half {
-		return 2 * e.Eps, 0.5, nil
-	}
-	return e.Eps, 1, nil
+	Eps float64 // > 0
 }
 
 // A Plan is the optimal entropic coupling of P and Q, itself Gaussian.
 type Plan struct {
 	P, Q Normal
 	Eps  float64
-	Half bool
 
 	Forward  *mat.SymDense // K, the regression matrix of y on x: E[y|x] = m_q + K (x − m_p)
 	Backward *mat.SymDense // the same of x on y
 
-	Transport float64 // E c(x, y), the sharp value
+	Transport float64 // E|x−y|², the sharp value
 	KL        float64 // KL(π‖p⊗q), the mutual information in nats
 	Value     float64 // Transport + Eps·KL
 
-	s     float64 // λ/2
+	s     float64 // Eps/2
 	cross float64 // tr Cov(x, y)
 
 	covariance *mat.Dense // Cov(x, y)
@@ -47,14 +32,13 @@ type Plan struct {
 
 // Solve returns the optimal plan between p and q, whose covariances may be singular. O(d³).
 func (e Entropic) Solve(p, q Normal) (*Plan, error) {
-	lambda, scale, err := e.lambda()
-	if err != nil {
-		return nil, err
+	if !(e.Eps > 0) || math.IsInf(e.Eps, 1) {
+		return nil, fmt.Errorf("ot/gaussian: Eps = %v: must be positive and finite: %w", e.Eps, ErrParameter)
 	}
 	if err := checkPair(p, q); err != nil {
 		return nil, err
 	}
-	plan := &Plan{P: p, Q: q, Eps: e.Eps, Half: e.Half, s: lambda / 2}
+	plan := &Plan{P: p, Q: q, Eps: e.Eps, s: e.Eps / 2}
 	r, err := multiply("p.Cov", p.Cov, "q.Cov", q.Cov)
 	if err != nil {
 		return nil, err
@@ -68,7 +52,7 @@ func (e Entropic) Solve(p, q Normal) (*Plan, error) {
 		plan.cross += σ * half(σ) * σ
 		plan.KL += math.Log1p(σ/plan.s*half(σ)*σ) / 2
 	}
-	plan.Transport = scale * (squareDistance(p, q) + mat.Trace(p.Cov) + mat.Trace(q.Cov) - 2*plan.cross)
+	plan.Transport = squareDistance(p, q) + mat.Trace(p.Cov) + mat.Trace(q.Cov) - 2*plan.cross
 	plan.Value = plan.Transport + e.Eps*plan.KL
 	return plan, nil
 }
@@ -77,7 +61,7 @@ func (e Entropic) Solve(p, q Normal) (*Plan, error) {
 // factor is at most 1, while K grows like 1/Eps off the support of a singular A.
 func (t *Plan) Cross() *mat.Dense { return mat.DenseCopyOf(t.covariance) }
 
-// Joint returns the plan as a Gaussian on ℝ²ᵈ, x before y.
+// Joint returns the plan as a Gaussian on ℝ²ᵈ, x before y; its Sample draws pairs.
 func (t *Plan) Joint() Normal {
 	d := t.P.Dim()
 	cov, cross := mat.NewSymDense(2*d, nil), t.Cross()
@@ -105,8 +89,8 @@ func (t *Plan) Conditional(x []float64) Normal {
 	return Normal{Mean: t.Barycentric().Apply(nil, x), Cov: cov}
 }
 
-// F returns the potential f at x: the plan has the density exp((f(x) + g(y) − c(x,y))/Eps) against p⊗q, and E f = E g
-// = Value/2. It is the quadratic |x̃|² − x̃ᵀKx̃ + 2(m_p − m_q)ᵀx̃ plus a constant, x̃ = x − m_p, halved with Half.
+// F returns the potential f at x: the plan has the density exp((f(x) + g(y) − |x−y|²)/Eps) against p⊗q, and E f = E g
+// = Value/2. It is the quadratic |x̃|² − x̃ᵀKx̃ + 2(m_p − m_q)ᵀx̃ plus a constant, x̃ = x − m_p.
 func (t *Plan) F(x []float64) float64 { return t.potential(x, t.P, t.Q, t.Forward) }
 
 // G returns the potential g at y, see F.
@@ -123,44 +107,5 @@ func (t *Plan) potential(x []float64, p, q Normal, k *mat.SymDense) float64 {
 	}
 	sum -= mat.Inner(v, k, v)
 	sum -= mat.Trace(p.Cov) - t.cross // its mean
-	if t.Half {
-		sum /= 2
-	}
 	return sum + t.Value/2
-}
-
-// Sample draws n pairs from the plan, as rows of x and y.
-func (t *Plan) Sample(rng *rand.Rand, n int) (x, y *mat.Dense, err error) {
-	if x, err = t.P.Sample(rng, n); err != nil {
-		return nil, nil, err
-	}
-	d := t.P.Dim()
-	rest, err := Normal{Cov: t.Conditional(make([]float64, d)).Cov}.Sample(rng, n)
-	if err != nil {
-		return nil, nil, err
-	}
-	y = mat.NewDense(n, d, nil)
-	along := t.Barycentric()
-	for i := range n {
-		along.Apply(y.RawRowView(i), x.RawRowView(i))
-	}
-	y.Add(y, rest)
-	return x, y, nil
-}
-
-// Divergence returns the debiased Sinkhorn divergence OT(p,q) − ½ OT(p,p) − ½ OT(q,q), OT the Value of the plan.
-// It is non-negative, zero for p = q only, and tends to W₂² as Eps → 0 and to |m_p − m_q|² as Eps → ∞ (half with Half).
-func (e Entropic) Divergence(p, q Normal) (float64, error) {
-	sum := 0.
-	for _, k := range []struct {
-		p, q   Normal
-		weight float64
-	}{{p, q, 1}, {p, p, -.5}, {q, q, -.5}} {
-		t, err := e.Solve(k.p, k.q)
-		if err != nil {
-			return 0, err
-		}
-		sum += k.weight * t.Value
-	}
-	return sum, nil
 }

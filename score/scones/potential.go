@@ -37,10 +37,7 @@ type Quadratic struct {
 
 // Potentials returns the exact potentials of the plan between two Gaussians at the cost |x−y|², for Compatibility{F: KL,
 // Lambda: plan.Eps}.
-func Potentials(plan *gaussian.Plan) (phi, psi *Quadratic, err error) {
-	if plan.Half {
-		return nil, nil, fmt.Errorf("scones: a plan for the cost |x−y|²/2: solve with Half = false: %w", ErrParameter)
-	}
+func Potentials(plan *gaussian.Plan) (phi, psi *Quadratic) {
 	one := func(p, q gaussian.Normal, k *mat.SymDense, value func([]float64) float64) *Quadratic {
 		d := p.Dim()
 		out := &Quadratic{M: make([]float64, d), S: mat.NewSymDense(d, nil), B: make([]float64, d)}
@@ -58,7 +55,7 @@ func Potentials(plan *gaussian.Plan) (phi, psi *Quadratic, err error) {
 		out.C = value(out.M) + plan.Eps/2
 		return out
 	}
-	return one(plan.P, plan.Q, plan.Forward, plan.F), one(plan.Q, plan.P, plan.Backward, plan.G), nil
+	return one(plan.P, plan.Q, plan.Forward, plan.F), one(plan.Q, plan.P, plan.Backward, plan.G)
 }
 
 // Dim returns d.

@@ -78,8 +78,7 @@ func TestGradients(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rng := seeded(rapid.Uint64().Draw(rt, "seed"))
 		d := rapid.IntRange(1, 10).Draw(rt, "d")
-		phi, psi, err := Potentials(pair(rng, d, rapid.Float64Range(.5, 5).Draw(rt, "lambda")))
-		must(0, err)
+		phi, psi := Potentials(pair(rng, d, rapid.Float64Range(.5, 5).Draw(rt, "lambda")))
 		y := must(synth.Normal(rng, 3, d))
 		gradientsAreRight(rt, "phi", phi, y)
 		gradientsAreRight(rt, "psi", psi, y)
@@ -90,8 +89,7 @@ func TestGradients(t *testing.T) {
 // Quadratics are the potentials of ot/gaussian plus λ/2, and their regression is the plan's.
 func TestGaussianPotentials(t *testing.T) {
 	plan := pair(seeded(1), 3, 2)
-	phi, psi, err := Potentials(plan)
-	must(0, err)
+	phi, psi := Potentials(plan)
 	y := must(synth.Normal(seeded(2), 5, 3))
 	f, g := make([]float64, 5), make([]float64, 5)
 	must(0, phi.Eval(f, nil, y))
@@ -196,8 +194,7 @@ func TestSinkhornFactorIsLogConcave(t *testing.T) {
 func TestConditionalSampling(t *testing.T) {
 	plan := must(gaussian.Entropic{Eps: 4}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
 		gaussian.Normal{Mean: []float64{3, 0}, Cov: mat.NewSymDense(2, []float64{4, 0, 0, 1})}))
-	phi, psi, err := Potentials(plan)
-	must(0, err)
+	phi, psi := Potentials(plan)
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 4}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(plan.Q.Mean, plan.Q.Cov))}
 	x := mat.NewDense(2, 2, []float64{1, -1, 0, 2})
 	k := 4000
@@ -226,8 +223,7 @@ func TestConditionalSampling(t *testing.T) {
 func TestSampledPairs(t *testing.T) {
 	plan := must(gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
 		gaussian.Normal{Cov: mat.NewSymDense(2, []float64{4, 0, 0, 1})}))
-	phi, psi, err := Potentials(plan)
-	must(0, err)
+	phi, psi := Potentials(plan)
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 1}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, plan.Q.Cov))}
 	const n, k = 2000, 2
 	x := must(must(synth.NewGaussian(nil, plan.P.Cov)).Sample(seeded(7), n))
@@ -264,8 +260,7 @@ func TestSampledPairs(t *testing.T) {
 // Scores of conditional laws are gradients of their densities, for every divergence that has one.
 func TestConditionalScores(t *testing.T) {
 	rng := seeded(6)
-	phi, psi, err := Potentials(pair(rng, 2, 3))
-	must(0, err)
+	phi, psi := Potentials(pair(rng, 2, 3))
 	target := must(score.NewGaussian(nil, mat.NewSymDense(2, []float64{2, 0, 0, 1})))
 	x, y := must(synth.Normal(rng, 4, 2)), must(synth.Normal(rng, 4, 2))
 	for _, k := range []Compatibility{
@@ -304,11 +299,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	phi, psi, err := Potentials(plan)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	phi, psi := Potentials(plan)
 	tau, err := score.NewGaussian(nil, target.Cov)
 	if err != nil {
 		fmt.Println(err)
