@@ -13,11 +13,10 @@ var pearson = form{
 		}
 		return u * (u/4 + 1)
 	},
-	compat:      func(u float64) float64 { return max(u/2+1, 0) },
-	curvature:   func(u float64) float64 { return halfFrom(-2, u) },
-	logCompat:   func(u float64) float64 { return log(max(u/2+1, 0)) },
-	score:       func(u float64) float64 { return inverseAbove(u + 2) },
-	perspective: func(p, q float64) float64 { return (p - q) * (p/q - 1) },
+	compat:    func(u float64) float64 { return max(u/2+1, 0) },
+	curvature: func(u float64) float64 { return halfFrom(-2, u) },
+	logCompat: func(u float64) float64 { return log(max(u/2+1, 0)) },
+	score:     func(u float64) float64 { return inverseAbove(u + 2) },
 }
 
 var chiSquare = form{
@@ -29,11 +28,10 @@ var chiSquare = form{
 		u = max(u, 0) / 2
 		return u*u + 1
 	},
-	compat:      func(u float64) float64 { return max(u, 0) / 2 },
-	curvature:   func(u float64) float64 { return halfFrom(0, u) },
-	logCompat:   func(u float64) float64 { return log(max(u, 0) / 2) },
-	score:       inverseAbove,
-	perspective: func(p, q float64) float64 { return p*(p/q) - q },
+	compat:    func(u float64) float64 { return max(u, 0) / 2 },
+	curvature: func(u float64) float64 { return halfFrom(0, u) },
+	logCompat: func(u float64) float64 { return log(max(u, 0) / 2) },
+	score:     inverseAbove,
 }
 
 // halfFrom returns ½ from the kink on and 0 before it.

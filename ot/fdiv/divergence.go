@@ -36,16 +36,15 @@ var (
 // A form holds the scalar functions of one divergence. They may assume v ≥ 0 and u < bound, and
 // that neither is NaN.
 type form struct {
-	name        string
-	bound       float64                    // sup of the domain of f*, which is lim f(v)/v
-	f           func(v float64) float64    // f
-	slope       func(v float64) float64    // f′
-	conjugate   func(u float64) float64    // f*
-	compat      func(u float64) float64    // f*′
-	curvature   func(u float64) float64    // f*″
-	logCompat   func(u float64) float64    // log f*′
-	score       func(u float64) float64    // (log f*′)′
-	perspective func(p, q float64) float64 // q f(p/q) for p, q > 0 where p/q leaves the range of float64
+	name      string
+	bound     float64                 // sup of the domain of f*, which is lim f(v)/v
+	f         func(v float64) float64 // f
+	slope     func(v float64) float64 // f′
+	conjugate func(u float64) float64 // f*
+	compat    func(u float64) float64 // f*′
+	curvature func(u float64) float64 // f*″
+	logCompat func(u float64) float64 // log f*′
+	score     func(u float64) float64 // (log f*′)′
 }
 
 func (d Divergence) form() form {
@@ -167,50 +166,4 @@ func unlessNaN(x float64, f func(float64) float64) float64 {
 		return x
 	}
 	return f(x)
-}
-
-// Between returns D_f(P‖Q) = Σ q_i f(p_i/q_i) of two finite measures on the same points. Terms with q = 0 are p·Bound,
-// the limit, which is zero where p is too. The measures need not sum to one; no term is added for their masses.
-func (d Divergence) Between(p, q []float64) (float64, error) {
-	if !d.known() {
-		return 0, fmt.Errorf("ot/fdiv: %v: %w", d, ErrUnknown)
-	}
-	if len(p) != len(q) {
-		return 0, fmt.Errorf("ot/fdiv: len(p) = %d, len(q) = %d: %w", len(p), len(q), ErrDomain)
-	}
-	sum := 0.
-	for i := range p {
-		if err := finite("p", i, p[i]); err != nil {
-			return 0, err
-		}
-		if err := finite("q", i, q[i]); err != nil {
-			return 0, err
-		}
-		sum += d.term(p[i], q[i])
-	}
-	return sum, nil
-}
-
-// term returns q f(p/q).
-func (d Divergence) term(p, q float64) float64 {
-	x := d.form()
-	switch v := p / q; {
-	case p == 0 && q == 0:
-		return 0
-	case q == 0:
-		return p * x.bound
-	case p == 0:
-		return q * x.f(0)
-	case math.IsInf(v, 1) || v < 0x1p-1022:
-		return x.perspective(p, q)
-	default:
-		return q * x.f(v)
-	}
-}
-
-func finite(name string, i int, w float64) error {
-	if !(w >= 0) || math.IsInf(w, 1) {
-		return fmt.Errorf("ot/fdiv: %s[%d] = %v: must be finite and non-negative: %w", name, i, w, ErrDomain)
-	}
-	return nil
 }

@@ -12,9 +12,6 @@ var kl = form{
 	curvature: func(u float64) float64 { return math.Exp(u - 1) },
 	logCompat: func(u float64) float64 { return u - 1 },
 	score:     func(float64) float64 { return 1 },
-	perspective: func(p, q float64) float64 {
-		return p * (log(p) - log(q))
-	},
 }
 
 var reverseKL = form{
@@ -27,9 +24,6 @@ var reverseKL = form{
 	curvature: func(u float64) float64 { return 1 / u / u },
 	logCompat: func(u float64) float64 { return -log(-u) },
 	score:     func(u float64) float64 { return -1 / u },
-	perspective: func(p, q float64) float64 {
-		return q * (log(q) - log(p))
-	},
 }
 
 // vLogV returns v log v with its limit 0 at 0. Near v = 1 the logarithm is as exact as v is.

@@ -29,8 +29,4 @@ var hellinger = form{
 	curvature: func(u float64) float64 { return 2 / (1 - u) / (1 - u) / (1 - u) },
 	logCompat: func(u float64) float64 { return -2 * math.Log1p(-u) },
 	score:     func(u float64) float64 { return 2 / (1 - u) },
-	perspective: func(p, q float64) float64 {
-		d := math.Sqrt(p) - math.Sqrt(q)
-		return d * d
-	},
 }

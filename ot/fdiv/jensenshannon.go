@@ -21,13 +21,6 @@ var jensenShannon = form{
 	curvature: func(u float64) float64 { return math.Exp(u) / jsGap(u) * (2 / jsGap(u)) },
 	logCompat: func(u float64) float64 { return u - math.Log1p(-math.Expm1(u)) },
 	score:     func(u float64) float64 { return 2 / jsGap(u) },
-	// v → ∞: (v+1) log 2 − 1 − log v; v → 0: log 2
-	perspective: func(p, q float64) float64 {
-		if p > q {
-			return p*math.Ln2 + q*(math.Ln2-1-log(p)+log(q))
-		}
-		return q * math.Ln2
-	},
 }
 
 // jsGap returns 2 − e^u, exact to the last bits for u near 0 and near log 2 alike.
@@ -77,13 +70,6 @@ var gan = form{
 	curvature: func(u float64) float64 { return math.Exp(u) / math.Expm1(u) / math.Expm1(u) },
 	logCompat: func(u float64) float64 { return u - log1mexp(u) },
 	score:     func(u float64) float64 { return -1 / math.Expm1(u) },
-	// v → ∞: −1 − log v; v → 0: v log v
-	perspective: func(p, q float64) float64 {
-		if p > q {
-			return -q * (1 + log(p) - log(q))
-		}
-		return p * (log(p) - log(q) - 1)
-	},
 }
 
 // log1mexp returns log(1 − e^u) for u < 0 (Mächler 2012, "Accurately computing log(1 − exp(−|a|))").
