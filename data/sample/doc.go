@@ -16,7 +16,7 @@
 //
 // # Provenance
 //
-// The images of a split are the first n/10 of each class in the official file, in its order ([Indices]); their values
+// The images of a split are the first n/10 of each class in the official file, in its order; their values
 // are those that the loaders of package data return. Pictures are PNG sheets, 50 images to a line, that any viewer
 // shows; labels stand in text files in the same order. USPS has 2001 grey values, three decimals in [-1, 1], and so
 // PNG of 16 bits: a pixel is 32·(1000 + 1000 v).
@@ -50,4 +50,4 @@
 //     features from tiny images" (2009).
 package sample
 
-//go:generate go run ./internal/generate
+//go:generate go test -run TestGenerate -update

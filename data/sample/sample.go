@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"coupling/data"
-	"coupling/data/sample/internal/sheet"
 )
 
 //go:embed SHA256SUMS mnist fashion-mnist usps cifar10
@@ -26,21 +25,21 @@ func From(o data.Origin) data.From {
 	}}
 }
 
-// Set describes a sample.
-type Set struct {
+// set describes a sample.
+type set struct {
 	Name        string
 	Train, Test int    // images, a tenth in each class
 	What        string // the training images
 	Channels    int
 	Side        int
 	Lo          float32 // black; white is 1
-	Levels      sheet.Levels
+	Levels      levels
 	Sheet       int // most images of one file
 }
 
-// Sets returns the four samples.
-func Sets() []Set {
-	return []Set{
+// sets returns the four samples.
+func sets() []set {
+	return []set{
 		{Name: "mnist", Train: 6000, Test: 2000, What: "6,000 digits", Channels: 1, Side: 28, Levels: 256, Sheet: 6000},
 		{Name: "fashion-mnist", Train: 3000, Test: 1000, What: "3,000 pictures of clothing", Channels: 1, Side: 28, Levels: 256, Sheet: 3000},
 		{Name: "usps", Train: 2000, Test: 1000, What: "2,000 digits", Channels: 1, Side: 16, Lo: -1, Levels: 2001, Sheet: 2000},
@@ -49,30 +48,13 @@ func Sets() []Set {
 }
 
 // find returns the description of a sample.
-func find(name string) (Set, bool) {
-	all := Sets()
-	i := slices.IndexFunc(all, func(s Set) bool { return s.Name == name })
+func find(name string) (set, bool) {
+	all := sets()
+	i := slices.IndexFunc(all, func(s set) bool { return s.Name == name })
 	if i < 0 {
-		return Set{}, false
+		return set{}, false
 	}
 	return all[i], true
-}
-
-// Indices is the rule by which samples are made: the positions, ascending, of the first n/10 images of each of ten
-// classes. It returns an error when a class has fewer.
-func Indices(labels []int, n int) ([]int, error) {
-	var out []int
-	var taken [10]int
-	for i, l := range labels {
-		if taken[l] < n/10 {
-			taken[l]++
-			out = append(out, i)
-		}
-	}
-	if len(out) != n {
-		return nil, fmt.Errorf("sample: the first %d images of each class are %d in all: want %d", n/10, len(out), n)
-	}
-	return out, nil
 }
 
 // Note says how small the sample of a set is that a picture was drawn from, for example "sample of 6,000 digits". It is
@@ -123,12 +105,12 @@ func read(from fs.FS, name string, split data.Split) (*data.Images, error) {
 	return m, nil
 }
 
-func decode(from fs.FS, path string, levels sheet.Levels, m *data.Images) error {
+func decode(from fs.FS, path string, l levels, m *data.Images) error {
 	b, err := checked(from, path)
 	if err != nil {
 		return err
 	}
-	if err := levels.Decode(bytes.NewReader(b), m); err != nil {
+	if err := l.decode(bytes.NewReader(b), m); err != nil {
 		return fmt.Errorf("sample: %s: %w: %w", path, data.ErrCorrupt, err)
 	}
 	return nil

@@ -16,7 +16,7 @@ func TestOfficialFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("all images of four sets")
 	}
-	for _, s := range Sets() {
+	for _, s := range sets() {
 		for split, n := range []int{data.Train: s.Train, data.Test: s.Test} {
 			t.Run(s.Name+"/"+data.Split(split).String(), func(t *testing.T) {
 				all, err := data.LoadNamed(t.Context(), data.From{Offline: true, Origin: data.Subset}, s.Name, data.Split(split))
@@ -25,11 +25,11 @@ func TestOfficialFiles(t *testing.T) {
 				} else if err != nil {
 					t.Fatal(err)
 				}
-				indices, err := Indices(all.Labels, n)
+				chosen, err := indices(all.Labels, n)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := all.Take(indices)
+				want := all.Take(chosen)
 				got, err := data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Split(split))
 				if err != nil {
 					t.Fatal(err)
@@ -47,7 +47,7 @@ func TestOfficialFiles(t *testing.T) {
 
 // Every class has as many images, on any machine.
 func TestBalanced(t *testing.T) {
-	for _, s := range Sets() {
+	for _, s := range sets() {
 		m, err := data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Train)
 		if err != nil {
 			t.Fatal(err)
@@ -100,11 +100,11 @@ func TestFlippedBit(t *testing.T) {
 
 func TestIndices(t *testing.T) {
 	labels := []int{3, 3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}
-	got, err := Indices(labels, 10)
+	got, err := indices(labels, 10)
 	if want := []int{0, 2, 3, 4, 6, 7, 8, 9, 10, 11}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v: want %v", got, err, want)
 	}
-	if _, err := Indices(labels, 20); err == nil {
+	if _, err := indices(labels, 20); err == nil {
 		t.Error("classes of one image gave two")
 	}
 }
