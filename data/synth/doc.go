@@ -1,5 +1,5 @@
 // Package synth samples the synthetic distributions on which optimal transport
-// and score-based methods are tried: Gaussians with random covariances, the
+// and score-based methods are tried: random covariances of Gaussians, the
 // Swiss roll and other shapes in the plane. Every function takes the generator
 // of randomness as its first argument and returns points as the rows of a
 // matrix.
@@ -8,9 +8,9 @@
 //
 // SCONES measures how well a plan between Gaussians is learnt, on pairs of
 // covariances with eigenvalues uniform in [1, 10] and eigenvectors from the
-// Haar measure, in dimensions 2 to 256. [GaussianPair] draws such a pair; from
-// the covariances follows the exact plan in closed form (package ot/gaussian),
-// and [Gaussian.Sample] gives the points to learn from.
+// Haar measure, in dimensions 2 to 256. [RandomCovariance] draws one of them;
+// package ot/gaussian has the exact plan of two in closed form, and draws the
+// points to learn from.
 //
 // # Conventions
 //

@@ -27,13 +27,13 @@ func ExampleSwissRoll() {
 	// 500 2
 }
 
-// A pair of SCONES' Table 2 in dimension 16.
-func ExampleGaussianPair() {
-	source, target, err := synth.GaussianPair(rand.New(rand.NewPCG(1, 2)), 16)
+// A covariance of SCONES' Table 2 in dimension 16.
+func ExampleRandomCovariance() {
+	cov, err := synth.RandomCovariance(rand.New(rand.NewPCG(1, 2)), 16, 1, 10)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(source.Dim(), target.Dim())
+	fmt.Println(cov.Dims())
 	// Output: 16 16
 }

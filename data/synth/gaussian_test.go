@@ -41,80 +41,16 @@ func near(t *testing.T, what string, sample []float64, want float64) {
 
 func column(m *mat.Dense, j int) []float64 { return mat.Col(nil, j, m) }
 
-func TestGaussianMoments(t *testing.T) {
-	const n = 50_000
-	mean := []float64{1, -2, 0.5}
-	cov := mat.NewSymDense(3, []float64{4, 1, 0, 1, 2, -0.5, 0, -0.5, 1})
-	g, err := NewGaussian(mean, cov)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := g.Sample(newRand(1), n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 3 {
-		near(t, "mean", column(x, i), mean[i])
-		normal := distuv.Normal{Mu: mean[i], Sigma: math.Sqrt(cov.At(i, i))}
-		fits(t, "marginal", column(x, i), normal.CDF)
-		for j := range i + 1 {
-			products := make([]float64, n)
-			for k := range products {
-				products[k] = (x.At(k, i) - mean[i]) * (x.At(k, j) - mean[j])
-			}
-			near(t, "covariance", products, cov.At(i, j))
-		}
-	}
-	if got := g.Cov(); !mat.Equal(got, cov) || g.Dim() != 3 || !slices.Equal(g.Mean(), mean) {
-		t.Errorf("the distribution says mean %v, covariance %v", g.Mean(), mat.Formatted(got))
-	}
-}
-
-// A covariance of rank one gives points on a line, to rounding.
-func TestSingularGaussian(t *testing.T) {
-	g, err := NewGaussian(nil, mat.NewSymDense(2, []float64{1, 2, 2, 4}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := g.Sample(newRand(2), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 1000 {
-		// The eigenvalue 0 comes out below 1e-15, so its root is below 1e-7.
-		if d := math.Abs(2*x.At(i, 0) - x.At(i, 1)); d > 1e-6 {
-			t.Fatalf("point %d is %g off the line", i, d)
-		}
-	}
-}
-
 func TestGaussianRefuses(t *testing.T) {
-	identity := mat.NewSymDense(2, []float64{1, 0, 0, 1})
-	for _, test := range []struct {
-		mean []float64
-		cov  mat.Symmetric
-		want string
-	}{
-		{[]float64{1}, identity, "mean has 1 entries"},
-		{[]float64{1, math.NaN()}, identity, "mean[1] = NaN"},
-		{nil, mat.NewSymDense(2, []float64{1, 0, 0, -0.1}), "eigenvalue -0.1"},
-		{nil, mat.NewSymDense(2, []float64{1, 2, 2, 1}), "eigenvalue -"},
-		{nil, mat.NewSymDense(1, []float64{math.Inf(1)}), "cov[0, 0] = +Inf"},
-		{nil, &mat.SymDense{}, "cov is empty"},
-	} {
-		if _, err := NewGaussian(test.mean, test.cov); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v: want %q", err, test.want)
-		}
-	}
 	rng := newRand(3)
 	_, dim := Haar(rng, 0)
 	_, low := RandomCovariance(rng, 2, -1, 1)
 	_, order := RandomCovariance(rng, 2, 2, 1)
 	_, infinite := RandomCovariance(rng, 2, 1, math.Inf(1))
-	_, _, pair := GaussianPair(rng, -1)
+	_, empty := RandomCovariance(rng, -1, 1, 10)
 	_, normal := Normal(rng, -1, 2)
 	_, flat := Normal(rng, 1, 0)
-	for i, err := range []error{dim, low, order, infinite, pair, normal, flat} {
+	for i, err := range []error{dim, low, order, infinite, empty, normal, flat} {
 		if err == nil || !strings.HasPrefix(err.Error(), "synth: ") {
 			t.Errorf("case %d: error %v: want one of this package", i, err)
 		}
@@ -164,24 +100,26 @@ func eye(d int) *mat.DiagDense {
 	return mat.NewDiagDense(d, slices.Repeat([]float64{1}, d))
 }
 
-// Eigenvalues of both covariances are independent and uniform in [1, 10].
-func TestGaussianPair(t *testing.T) {
+// Eigenvalues of two covariances are independent and uniform in [1, 10].
+func TestRandomCovariance(t *testing.T) {
 	const d, draws = 8, 400
 	rng := newRand(5)
 	var pool, products []float64
 	for range draws {
-		source, target, err := GaussianPair(rng, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, g := range []*Gaussian{source, target} {
+		product := 1.
+		for range 2 {
+			cov, err := RandomCovariance(rng, d, 1, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var eigen mat.EigenSym
-			if !eigen.Factorize(g.Cov(), false) {
+			if !eigen.Factorize(cov, false) {
 				t.Fatal("no eigenvalues")
 			}
 			pool = append(pool, eigen.Values(nil)...)
+			product *= mat.Trace(cov) - 5.5*d
 		}
-		products = append(products, (mat.Trace(source.Cov())-5.5*d)*(mat.Trace(target.Cov())-5.5*d))
+		products = append(products, product)
 	}
 	fits(t, "eigenvalues", pool, distuv.Uniform{Min: 1, Max: 10}.CDF)
 	near(t, "product of the two traces' deviations", products, 0)
@@ -191,26 +129,22 @@ func TestGaussianPair(t *testing.T) {
 }
 
 func TestDeterminism(t *testing.T) {
-	draw := func() *mat.Dense {
-		source, _, err := GaussianPair(newRand(6), 70)
+	draw := func() *mat.SymDense {
+		cov, err := RandomCovariance(newRand(6), 70, 1, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := source.Sample(newRand(7), 300)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
+		return cov
 	}
 	if !mat.Equal(draw(), draw()) {
-		t.Error("the same seeds gave different points")
+		t.Error("the same seeds gave different covariances")
 	}
 }
 
-func BenchmarkGaussianPair(b *testing.B) {
+func BenchmarkRandomCovariance(b *testing.B) {
 	rng := newRand(1)
 	for b.Loop() {
-		if _, _, err := GaussianPair(rng, 256); err != nil {
+		if _, err := RandomCovariance(rng, 256, 1, 10); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"coupling/data/synth"
 	"coupling/lab"
 	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
@@ -21,14 +20,40 @@ import (
 type pair struct {
 	c              *lab.Cell
 	plan           *gaussian.Plan
-	source, target *synth.Gaussian
+	source, target sampler
 	x              *mat.Dense
 }
 
 // newPair draws n sources of a plan.
 func newPair(c *lab.Cell, plan *gaussian.Plan, rng *rand.Rand, n int) *pair {
-	source, target := lab.Must(synth.NewGaussian(plan.P.Mean, plan.P.Cov)), lab.Must(synth.NewGaussian(nil, plan.Q.Cov))
+	source, target := newSampler(plan.P), newSampler(gaussian.Normal{Cov: plan.Q.Cov})
 	return &pair{c: c, plan: plan, source: source, target: target, x: lab.Must(source.Sample(rng, n))}
+}
+
+// sampler draws from a Gaussian, whose covariance is decomposed once.
+type sampler struct {
+	mean []float64
+	root *mat.Dense // root·rootᵀ is the covariance
+}
+
+func newSampler(p gaussian.Normal) sampler {
+	var eig mat.EigenSym
+	eig.Factorize(p.Cov, true)
+	s, values := sampler{p.Mean, new(mat.Dense)}, eig.Values(nil)
+	eig.VectorsTo(s.root)
+	s.root.Apply(func(_, j int, v float64) float64 { return v * math.Sqrt(max(values[j], 0)) }, s.root)
+	return s
+}
+
+// Sample draws n points as rows.
+func (s sampler) Sample(rng *rand.Rand, n int) (*mat.Dense, error) {
+	x := mat.NewDense(n, len(s.root.RawRowView(0)), nil)
+	x.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, x)
+	x.Mul(x, s.root.T())
+	if s.mean != nil {
+		x.Apply(func(_, j int, v float64) float64 { return v + s.mean[j] }, x)
+	}
+	return x, nil
 }
 
 // uvp measures pairs (x, y), means dropped as the paper's code does.

@@ -391,9 +391,10 @@ var (
 
 // newProblem is a row of the table.
 func newProblem(c *lab.Cell, p GaussiansParams) *pair {
-	source, target, err := synth.GaussianPair(c.Rand(fmt.Sprintf("pair %d", p.Pair)), p.D)
-	lab.Check(err)
-	plan := lab.Must(gaussian.Entropic{Eps: p.PerDim * float64(p.D)}.Solve(gaussian.Normal{Cov: source.Cov()}, gaussian.Normal{Cov: target.Cov()}))
+	rng := c.Rand(fmt.Sprintf("pair %d", p.Pair))
+	one := func() gaussian.Normal { return gaussian.Normal{Cov: lab.Must(synth.RandomCovariance(rng, p.D, 1, 10))} }
+	source, target := one(), one()
+	plan := lab.Must(gaussian.Entropic{Eps: p.PerDim * float64(p.D)}.Solve(source, target))
 	return newPair(c, plan, c.Rand(fmt.Sprintf("sources %d", p.Pair)), p.Samples)
 }
 

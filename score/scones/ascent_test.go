@@ -86,10 +86,7 @@ func TestBatchGradients(t *testing.T) {
 	}
 }
 
-func gaussians(plan *gaussian.Plan) (x, y Source) {
-	p, q := must(synth.NewGaussian(plan.P.Mean, plan.P.Cov)), must(synth.NewGaussian(plan.Q.Mean, plan.Q.Cov))
-	return p.Sample, q.Sample
-}
+func gaussians(plan *gaussian.Plan) (x, y Source) { return plan.P.Sample, plan.Q.Sample }
 
 // Quadratic potentials fitted by stochastic ascent have nearly the exact conditional law.
 func TestQuadraticAscent(t *testing.T) {

@@ -226,7 +226,7 @@ func TestSampledPairs(t *testing.T) {
 	phi, psi := Potentials(plan)
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 1}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, plan.Q.Cov))}
 	const n, k = 2000, 2
-	x := must(must(synth.NewGaussian(nil, plan.P.Cov)).Sample(seeded(7), n))
+	x := must(plan.P.Sample(seeded(7), n))
 	y := must(c.Sample(t.Context(), seeded(8), x, k, score.Langevin{Step: .01, Steps: 800}, nil))
 	pairs, got, want := new(mat.Dense), new(mat.SymDense), mat.DenseCopyOf(plan.Joint().Cov)
 	pairs.Augment(score.RepeatRows(x, k), y)

@@ -30,8 +30,8 @@ func pair(rng *rand.Rand, d int, lambda float64) (*gaussian.Plan, scones.Source,
 		for i := range m {
 			m[i] = rng.NormFloat64()
 		}
-		cov := must(synth.RandomCovariance(rng, d, .5, 3))
-		return gaussian.Normal{Mean: m, Cov: cov}, must(synth.NewGaussian(m, cov)).Sample
+		p := gaussian.Normal{Mean: m, Cov: must(synth.RandomCovariance(rng, d, .5, 3))}
+		return p, p.Sample
 	}
 	p, x := one()
 	q, y := one()

@@ -46,8 +46,8 @@ func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
 // problem is a pair of Gaussians in the plane at λ = 4 and its plan.
 func problem() (x, y scones.Source, plan *gaussian.Plan) {
 	a, b := mat.NewSymDense(2, []float64{2, .5, .5, 1}), mat.NewSymDense(2, []float64{1, -.3, -.3, 3})
-	return must(synth.NewGaussian(nil, a)).Sample, must(synth.NewGaussian(nil, b)).Sample,
-		must(gaussian.Entropic{Eps: 4}.Solve(gaussian.Normal{Cov: a}, gaussian.Normal{Cov: b}))
+	p, q := gaussian.Normal{Cov: a}, gaussian.Normal{Cov: b}
+	return p.Sample, q.Sample, must(gaussian.Entropic{Eps: 4}.Solve(p, q))
 }
 
 // Networks climb to the closed form's value; the gradient of ψ comes near the exact one, and so does the projection.
