@@ -32,17 +32,15 @@ func TestForeignModule(t *testing.T) {
 	mod := strings.Replace(read(filepath.Join(root, "go.mod")), "module coupling", "module foreign", 1)
 	mod += "\nrequire coupling v0.0.0\nreplace coupling => " + root + "\n"
 	for name, text := range map[string]string{
-		"go.mod": mod, "go.sum": read(filepath.Join(root, "go.sum")), "main.go": read("testdata/foreign/main.go"),
+		"go.mod": mod, "go.sum": read(filepath.Join(root, "go.sum")), "foreign_test.go": read("testdata/foreign/foreign_test.go"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "run", "-mod=mod", ".")
+	cmd := exec.Command("go", "test", "-mod=mod", ".")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off")
-	out, err := cmd.CombinedOutput()
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err != nil || len(lines) != 2 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], "converged") {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
