@@ -19,44 +19,30 @@ import (
 
 // CelebA says which faces to read and how to prepare them. The zero value
 // prepares the training images as SCONES does: the central 140×140 pixels,
-// resized to 64×64 with Pillow's bilinear filter on bytes.
+// resized to 64×64 with Pillow's bilinear filter on bytes, as the papers' code
+// does; the SCONES paper's text says nearest neighbour. SCONES' even faces are
+// those at positions 1, 3, 5, … of the training split ([Faces.Take]), and its
+// Blur-CelebA is faces of Size 32 resized to 64.
 //
 // CelebA (Liu et al. 2015) may not be passed on, so it is never downloaded: get
 // it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and lay it out as
 // celeba/img_align_celeba/000001.jpg…, celeba/list_attr_celeba.txt and
 // celeba/list_eval_partition.txt in one of the folders that [From] describes.
 type CelebA struct {
-	From   From
-	Split  Split
-	Parity Parity // all images of the split, or every second
+	From  From
+	Split Split
 	// With and Without name attributes that a face must have and must not have,
 	// e.g. With: []string{"Male"}.
 	With, Without []string
 	// Label names the attribute that becomes the label: 0 without it, 1 with it.
 	// DP-Sinkhorn's condition is "Male". Empty: no labels.
 	Label string
-	Crop  int  // side of the central square that is kept; zero: 140
 	Whole bool // nothing is cropped: all 178×218 pixels are resized to a square, as DP-Sinkhorn's code does
 	Size  int  // side of the images returned; zero: 64
-	// Blur, when set, is a side to which images are resized on the way to Size:
-	// 32 gives SCONES' Blur-CelebA.
-	Blur int
-	// Filter resizes. Bilinear is computed as Bilinear8, since that is what the
-	// papers' code does; the SCONES paper's text says nearest neighbour.
-	Filter Filter
 }
 
-// Parity picks every second image of a split, by its position among all of
-// the split's images. CelebA's names count from 000001.jpg, so that in the
-// training split EvenFaces means even file numbers.
-type Parity int
-
-// The parities.
-const (
-	AllFaces  Parity = iota // every image
-	EvenFaces               // positions 1, 3, 5, … counted from 0: SCONES' "even"
-	OddFaces                // positions 0, 2, 4, …: SCONES' "odd"
-)
+// celebaCrop is the side of the central square that is kept.
+const celebaCrop = 140
 
 // Faces is a list of CelebA images, which are read when needed.
 type Faces struct {
@@ -109,20 +95,11 @@ func (c CelebA) Open() (*Faces, error) {
 }
 
 func (c CelebA) check() error {
-	for name, v := range map[string]int{"Crop": c.Crop, "Size": c.Size, "Blur": c.Blur} {
-		if v < 0 || v > 1<<12 {
-			return fmt.Errorf("data: celeba: %s = %d: must be in [0, 4096]", name, v)
-		}
-	}
 	switch {
-	case c.Whole && c.Crop > 0:
-		return fmt.Errorf("data: celeba: Crop = %d with Whole: a whole image is not cropped", c.Crop)
+	case c.Size < 0 || c.Size > 1<<12:
+		return fmt.Errorf("data: celeba: Size = %d: must be in [0, 4096]", c.Size)
 	case c.Split < Train || c.Split > Valid:
 		return fmt.Errorf("data: celeba: Split = %v: must be train, valid or test", c.Split)
-	case c.Parity < AllFaces || c.Parity > OddFaces:
-		return fmt.Errorf("data: celeba: Parity = %d: must be AllFaces, EvenFaces or OddFaces", c.Parity)
-	case c.Filter < Bilinear || c.Filter > Nearest:
-		return fmt.Errorf("data: celeba: Filter = %v: unknown", c.Filter)
 	}
 	return nil
 }
@@ -154,7 +131,7 @@ func readList[T any](from From, path, sum string, parse func(io.Reader, int) (T,
 	return list, nil
 }
 
-// choose applies split, parity and attributes, in this order.
+// choose applies split and attributes.
 func (c CelebA) choose(dir string, attributes *format.CelebAAttributes, partition *format.CelebAPartition) (*Faces, error) {
 	with, err := attributeIndices(attributes, "With", c.With...)
 	if err != nil {
@@ -176,13 +153,8 @@ func (c CelebA) choose(dir string, attributes *format.CelebAAttributes, partitio
 		faces.Labels, faces.Classes = []int{}, []string{"not " + c.Label, c.Label}
 	}
 	part := map[Split]uint8{Train: 0, Valid: 1, Test: 2}[c.Split]
-	position := -1
 	for i, name := range attributes.Files {
 		if partition.Parts[i] != part {
-			continue
-		}
-		position++
-		if (c.Parity == EvenFaces && position%2 == 0) || (c.Parity == OddFaces && position%2 == 1) {
 			continue
 		}
 		hasNot := func(j int) bool { return !attributes.Has(i, j) }
@@ -257,24 +229,16 @@ func (c CelebA) face(row []float32, path string) error {
 		return err
 	}
 	bounds := picture.Bounds()
-	if side := cmp.Or(c.Crop, 140); !c.Whole {
-		if bounds.Dx() < side || bounds.Dy() < side {
-			return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), side, side)
+	if !c.Whole {
+		if bounds.Dx() < celebaCrop || bounds.Dy() < celebaCrop {
+			return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), celebaCrop, celebaCrop)
 		}
-		bounds = centre(bounds, side)
+		bounds = centre(bounds, celebaCrop)
 	}
-	filter := c.Filter
-	if filter == Bilinear {
-		filter = Bilinear8
-	}
-	m := fromPicture(picture, bounds)
-	for _, size := range []int{c.Blur, cmp.Or(c.Size, 64)} {
-		if size == 0 {
-			continue
-		}
-		if m, err = m.Resize(size, size, filter); err != nil {
-			return err
-		}
+	size := cmp.Or(c.Size, 64)
+	m, err := fromPicture(picture, bounds).Resize(size, size, Bilinear8)
+	if err != nil {
+		return err
 	}
 	copy(row, m.pixels)
 	return nil

@@ -2,7 +2,7 @@
 // the transformations that the papers apply to them.
 //
 //	MNIST, FashionMNIST, USPS, CIFAR10   found or downloaded, checked, loaded
-//	CelebA                               read from a folder, chosen by split, parity and attribute
+//	CelebA                               read from a folder, chosen by split and attribute
 //	Folder                               a user's own pictures, PNG and JPEG
 //	ReadPoints                           a matrix from CSV, other text or NPY
 //	Images                               N×C×H×W float32 with labels; rows and a matrix for package ot

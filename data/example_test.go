@@ -69,19 +69,31 @@ func ExampleMNIST() {
 
 // The source and target of SCONES on CelebA: even faces, blurred, to odd ones.
 func ExampleCelebA() {
-	source := data.CelebA{Parity: data.EvenFaces, Blur: 32}
-	target := data.CelebA{Parity: data.OddFaces}
-	for _, c := range []data.CelebA{source, target} {
-		faces, err := c.Open()
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		first, err := faces.Take(context.Background(), []int{0, 1, 2})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(first.Shape())
+	even, odd := []int{1, 3, 5}, []int{0, 2, 4}
+	small, err := data.CelebA{Size: 32}.Open()
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	faces, err := data.CelebA{}.Open()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	source, err := small.Take(context.Background(), even)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if source, err = source.Resize(64, 64, data.Bilinear8); err != nil {
+		fmt.Println(err)
+		return
+	}
+	target, err := faces.Take(context.Background(), odd)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(source.Shape())
+	fmt.Println(target.Shape())
 }
