@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -19,54 +20,39 @@ const (
 
 // estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
 // the coarse problem's f at all targets, or the column minima if the problem is already small.
-func (s *simplex) estimate() ([]float64, error) {
+func (s *simplex) estimate() []float64 {
 	rows, a := thin(s.supply.a)
 	cols, b := thin(s.supply.b)
 	if len(rows) == s.n && len(cols) == s.m {
-		return s.transform(nil, nil)
+		return s.transform(rows, make([]float64, s.n))
 	}
 	thinned := mat.NewDense(len(rows), len(cols), nil)
 	for k, i := range rows {
-		row, err := s.row(i)
-		if err != nil {
-			return nil, err
-		}
+		row := s.row(i)
 		for l, j := range cols {
 			thinned.Set(k, l, row[j])
 		}
 	}
 	c := newSimplex(s.ctx, cost.Dense(thinned), supplies{a: a, b: b, exp: s.supply.exp, free: s.supply.free})
-	if err := c.run(Simplex{}); err != nil {
-		return nil, err
-	}
+	s.err = cmp.Or(s.err, c.run(Simplex{}))
 	return s.transform(rows, c.tree.pot[:len(rows)])
 }
 
-// transform returns g_j = min_k C(rows_k, j) − f_k; all rows and f = 0 where rows is nil.
-func (s *simplex) transform(rows []int, f []float64) ([]float64, error) {
+// transform returns g_j = min_k C(rows_k, j) − f_k.
+func (s *simplex) transform(rows []int, f []float64) []float64 {
 	g := slices.Repeat([]float64{math.Inf(1)}, s.m)
-	if rows == nil {
-		rows, f = make([]int, s.n), make([]float64, s.n)
-		for i := range rows {
-			rows[i] = i
-		}
-	}
 	for k, i := range rows {
 		if math.IsInf(f[k], -1) { // no mass
 			continue
 		}
-		row, err := s.row(i)
-		if err != nil {
-			return nil, err
-		}
 		shift := f[k]
-		for j, c := range row[:len(g)] {
+		for j, c := range s.row(i)[:len(g)] {
 			if c -= shift; c < g[j] {
 				g[j] = c
 			}
 		}
 	}
-	return g, nil
+	return g
 }
 
 // thin groups points in runs of stride and returns the heaviest point of each with the mass of all.

@@ -97,19 +97,10 @@ func TestQuantise(t *testing.T) {
 // parents.
 func TestTree(t *testing.T) {
 	s := pseudoRandom(t, 30, 25)
-	g, err := s.estimate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.start(g); err != nil {
-		t.Fatal(err)
-	}
+	s.start(s.estimate())
 	for {
 		consistent(t, s.tree)
-		o, ok, err := s.entering()
-		if err != nil {
-			t.Fatal(err)
-		}
+		o, ok := s.entering()
 		if !ok {
 			break
 		}

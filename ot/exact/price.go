@@ -20,20 +20,16 @@ func roundoff(c, p, q float64) float64 {
 // entering returns an arc whose reduced cost is negative beyond rounding, or ok = false if there is
 // none. It scans blocks of √(nm) arcs in turn and takes the best arc (block search), but first the
 // remaining good candidates of the last block.
-func (s *simplex) entering() (o candidate, ok bool, err error) {
+func (s *simplex) entering() (o candidate, ok bool) {
 	if o, ok = s.queued(); ok {
-		return o, true, nil
+		return o, true
 	}
 	block := max(int(math.Sqrt(float64(s.n)*float64(s.m))), 10)
 	s.queue = s.queue[:0]
 	left := block
-	for seen := 0; seen < s.n*s.m; {
-		row, err := s.row(s.atRow)
-		if err != nil {
-			return o, false, err
-		}
+	for seen := 0; seen < s.n*s.m && s.err == nil; {
 		end := min(s.m, s.atCol+left)
-		s.scan(row, s.atRow, s.atCol, end)
+		s.scan(s.row(s.atRow), s.atRow, s.atCol, end)
 		left -= end - s.atCol
 		seen += end - s.atCol
 		if s.atCol = end; end == s.m {
@@ -48,12 +44,12 @@ func (s *simplex) entering() (o candidate, ok bool, err error) {
 		}
 	}
 	if len(s.queue) == 0 {
-		return o, false, nil
+		return o, false
 	}
 	o = s.queue[0]
 	s.bar = queueCut * o.key
 	s.queue = s.queue[:copy(s.queue, s.queue[1:])]
-	return o, true, nil
+	return o, true
 }
 
 // queued takes the best of the queue at the present potentials, if it is good enough.

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -76,8 +77,8 @@ func (s Simplex) Solve(ctx context.Context, a, b []float64, c cost.Geometry) (*S
 		return nil, err
 	}
 	sol := &Solution{Plan: plan, Status: x.status, Pivots: x.pivots}
-	if sol.F, sol.G, err = x.potentials(); err != nil {
-		return nil, err
+	if sol.F, sol.G = x.potentials(); x.err != nil {
+		return nil, x.err
 	}
 	centre(a, b, sol.F, sol.G)
 	if sol.Certificate, err = Certify(ctx, a, b, c, sol.Plan, sol.F, sol.G); err != nil {
@@ -90,6 +91,7 @@ func (s Simplex) Solve(ctx context.Context, a, b []float64, c cost.Geometry) (*S
 // A simplex is a solve in progress.
 type simplex struct {
 	ctx    context.Context
+	err    error // the context's, once it has ended: the solve goes on to the next point that looks at it
 	cost   cost.Geometry
 	n, m   int
 	supply supplies
@@ -138,16 +140,14 @@ func (s *simplex) perturb() {
 	s.b[last] = s.b[last].add(extra)
 }
 
-// row returns row i of the cost.
-func (s *simplex) row(i int) ([]float64, error) {
-	if i == s.at {
-		return s.last, nil
+// row returns row i of the cost, the one before where the context has ended.
+func (s *simplex) row(i int) []float64 {
+	if i != s.at {
+		if s.err = cmp.Or(s.err, cancelled(s.ctx, i)); s.err == nil || s.last == nil {
+			s.last, s.at = s.cost.Row(i, s.buf), i
+		}
 	}
-	if err := cancelled(s.ctx, i); err != nil {
-		return nil, err
-	}
-	s.last, s.at = s.cost.Row(i, s.buf), i
-	return s.last, nil
+	return s.last
 }
 
 // patience is the number of pivots a node after which drift of the potentials is suspected and they
@@ -159,18 +159,12 @@ const patience = 1000
 // every pivot. Then every pivot certainly lowers the perturbed value, so the method ends, and drift
 // can neither hide nor fake an improvement.
 func (s *simplex) run(opt Simplex) error {
-	g, err := s.estimate()
-	if err != nil {
-		return err
-	}
-	if err := s.start(g); err != nil {
-		return err
-	}
+	s.start(s.estimate())
 	for careful := false; ; {
-		o, ok, err := s.entering()
+		o, ok := s.entering()
 		switch {
-		case err != nil:
-			return err
+		case s.err != nil:
+			return s.err
 		case !ok && careful:
 			s.status = Optimal
 			return nil
@@ -185,12 +179,10 @@ func (s *simplex) run(opt Simplex) error {
 		}
 		s.tree.pivot(o.i, o.j, o.cost)
 		s.pivots++
-		if s.pivots%(s.n+s.m) == 0 {
-			if s.ctx.Err() != nil {
-				return cancelled(s.ctx, 0)
-			}
-		}
 		careful = careful || s.pivots > patience*(s.n+s.m)
+		if s.pivots%(s.n+s.m) == 0 {
+			s.err = cancelled(s.ctx, 0)
+		}
 		if careful || s.pivots%(s.n+s.m) == 0 {
 			s.tree.refresh()
 		}
@@ -238,26 +230,19 @@ func (s *simplex) plan(large float64) (Plan, error) {
 
 // potentials returns f of the tree and its c-transform g, which differs from the tree's by rounding where the basis is
 // optimal and makes the pair feasible where it is not; sources without mass take the c-transform of g.
-func (s *simplex) potentials() (f, g []float64, err error) {
+func (s *simplex) potentials() (f, g []float64) {
 	f = s.tree.pot[:s.n]
 	rows := make([]int, s.n)
 	for i := range rows {
 		rows[i] = i
 	}
-	if g, err = s.transform(rows, f); err != nil {
-		return nil, nil, err
-	}
+	g = s.transform(rows, f)
 	for i := range f {
-		if !math.IsInf(f[i], -1) {
-			continue
+		if math.IsInf(f[i], -1) {
+			f[i] = -violation(s.row(i), 0, g)
 		}
-		row, err := s.row(i)
-		if err != nil {
-			return nil, nil, err
-		}
-		f[i] = -violation(row, 0, g)
 	}
-	return f, g, nil
+	return f, g
 }
 
 // centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.

@@ -37,20 +37,16 @@ const starters = 4
 
 // start builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled
 // greedily. Any g is valid; a better one needs fewer pivots afterwards.
-func (s *simplex) start(g []float64) error {
+func (s *simplex) start(g []float64) {
 	var candidates []candidate
 	for i := range s.n {
 		if s.a[i].isZero() {
 			continue
 		}
-		row, err := s.row(i)
-		if err != nil {
-			return err
-		}
 		var buf [starters]candidate
 		best := buf[:0]
 		worst := math.Inf(1)
-		for j, c := range row {
+		for j, c := range s.row(i) {
 			if key := c - g[j]; key < worst && !s.b[j].isZero() {
 				best = insert(best, candidate{int32(i), int32(j), c, key}, starters)
 				if len(best) == starters {
@@ -66,17 +62,11 @@ func (s *simplex) start(g []float64) error {
 		f.fill(o)
 	}
 	for i := range s.n {
-		if f.a[i].isZero() {
-			continue
+		if !f.a[i].isZero() {
+			f.fillRow(int32(i), s.row(i), g)
 		}
-		row, err := s.row(i)
-		if err != nil {
-			return err
-		}
-		f.fillRow(int32(i), row, g)
 	}
 	s.buildTree(f.arcs)
-	return nil
 }
 
 // A greedy fills arcs as far as supply and demand allow. Because of the perturbation an arc
