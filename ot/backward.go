@@ -220,7 +220,7 @@ func (b Backward) automatic(ctx context.Context, p *Plan, v field, scale float64
 // direct assembles the network on the side with fewer atoms and solves it.
 func direct(ctx context.Context, p *Plan, v field, method Method) (*adjoint, error) {
 	n, m := p.Dims()
-	t, f := make([]float64, n*m), make([]float64, n*m)
+	t, f := p.memory.floats(n*m), p.memory.floats(n*m)
 	p.eachLog(func(i int, ti, logT []float64) {
 		copy(t[i*m:], ti)
 		v(i, f[i*m:(i+1)*m], ti, logT)
@@ -229,19 +229,20 @@ func direct(ctx context.Context, p *Plan, v field, method Method) (*adjoint, err
 	if n < m {
 		return directTransposed(ctx, p, t, f, method)
 	}
-	net, err := laplacian.Assemble(ctx, t, f, p.mass, m)
-	if err != nil {
-		return nil, err
-	}
-	s, used, err := solveNetwork(ctx, net, method)
+	s, used, err := p.solveNetwork(ctx, t, f, p.mass, m, method)
 	if err != nil {
 		return nil, err
 	}
 	return &adjoint{p: p, v: s, method: used, status: Converged}, nil
 }
 
-// solveNetwork uses Cholesky if it was asked for and its pivots are large enough, else elimination.
-func solveNetwork(ctx context.Context, net *laplacian.Network, method Method) ([]float64, Method, error) {
+// solveNetwork solves the system of the rows of t and of the field f on m nodes. It uses Cholesky if it
+// was asked for and its pivots are large enough, else elimination.
+func (p *Plan) solveNetwork(ctx context.Context, t, f, mass []float64, m int, method Method) ([]float64, Method, error) {
+	net := laplacian.Network{M: m, W: p.memory.zeros(m * m), I: p.memory.zeros(m * m)}
+	if err := net.Assemble(ctx, t, f, mass); err != nil {
+		return nil, method, err
+	}
 	if method == Cholesky {
 		if s, ok := net.Cholesky(); ok {
 			return s, Cholesky, nil
@@ -254,8 +255,8 @@ func solveNetwork(ctx context.Context, net *laplacian.Network, method Method) ([
 // directTransposed solves for u on the network of the sources and computes v from the columns.
 func directTransposed(ctx context.Context, p *Plan, t, f []float64, method Method) (*adjoint, error) {
 	n, m := p.Dims()
-	tt, ft := make([]float64, n*m), make([]float64, n*m)
-	col, mean := make([]float64, m), make([]float64, m) // Tᵀ1, and the mean of V by column
+	tt, ft := p.memory.floats(n*m), p.memory.floats(n*m)
+	col, mean := p.memory.zeros(m), p.memory.floats(m) // Tᵀ1, and the mean of V by column
 	for j := range m {
 		for i := range n {
 			tt[j*n+i], ft[j*n+i] = t[i*m+j], f[i*m+j]
@@ -263,16 +264,12 @@ func directTransposed(ctx context.Context, p *Plan, t, f []float64, method Metho
 		}
 		mean[j] = centre(ft[j*n:(j+1)*n], tt[j*n:(j+1)*n], col[j])
 	}
-	plain := append([]float64(nil), tt...)
-	net, err := laplacian.Assemble(ctx, tt, ft, col, n)
+	plain := p.memory.clone(tt)
+	u, used, err := p.solveNetwork(ctx, tt, ft, col, n, method)
 	if err != nil {
 		return nil, err
 	}
-	u, used, err := solveNetwork(ctx, net, method)
-	if err != nil {
-		return nil, err
-	}
-	v := make([]float64, m)
+	v := p.memory.zeros(m)
 	for j, c := range col {
 		if c > 0 {
 			v[j] = mean[j] - dot(plain[j*n:(j+1)*n], u)/c
@@ -317,8 +314,9 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, scale float64) 
 func (b Backward) iterateOn(ctx context.Context, p *Plan, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
 	_, m := p.Dims()
 	tol, most := cmp.Or(b.Tol, max(1e-13, min(1e-6, p.MarginalL1/100))), cmp.Or(b.MaxIter, 10*m+1000)
-	s, cg := make([]float64, m), laplacian.CG{Mul: h.mul, Diag: h.col}
-	_, resid, err := cg.Solve(ctx, s, rhs, tol, scale, most)
+	s := p.memory.floats(m)
+	h.cg.Mul, h.cg.Diag, h.cg.Stop = h.mul, h.col, nil
+	_, resid, err := h.cg.Solve(ctx, s, rhs, tol, scale, most)
 	if err != nil {
 		return nil, err
 	}

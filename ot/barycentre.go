@@ -89,7 +89,7 @@ func barycentreWeights(w []float64, n int) ([]float64, error) {
 	if n == 0 {
 		return nil, bad(ErrShape, "there must be a measure")
 	}
-	w, _, err := rows.Weights("w", w, n, "measures", bad)
+	w, _, err := rows.Weights(make([]float64, n), "w", w, "measures", bad)
 	return w, err
 }
 

@@ -69,7 +69,7 @@ func (k *denseKernel) usable(beta []float64, eps float64) bool {
 func (s *semidual) newKernel(beta []float64) *denseKernel {
 	k := s.kernel
 	if k == nil {
-		k = &denseKernel{ref: make([]float64, s.n)}
+		k = &denseKernel{ref: s.memory.floats(s.n), base: s.memory.floats(s.m)}
 		s.kernel = k
 	}
 	k.eps, k.uses, k.single = s.eps, 0, s.single
@@ -85,7 +85,7 @@ func (s *semidual) newKernel(beta []float64) *denseKernel {
 			cut(k.data, s.memory.floats(s.n*s.m), s.sw.Spans, s.m)
 		}
 	}
-	k.base = append(k.base[:0], beta...)
+	copy(k.base, beta)
 	return k
 }
 

@@ -182,7 +182,7 @@ func ones(n int) []float64 {
 // system is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
 func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
 	p := d.p
-	h = newHessian(d.n, d.m)
+	h = newHessian(d.n, d.m, nil)
 	h.matrixFree = p
 	if h.col, err = d.timesT(ones(d.n)); err != nil {
 		return nil, nil, err

@@ -22,8 +22,9 @@ const (
 )
 
 // Objective is a transport loss between two clouds of points with its gradients, for training
-// loops: the first Eval allocates memory as large as the costs, and later ones reuse it. It is for
-// one goroutine at a time.
+// loops: the first Eval allocates memory as large as the costs, and later ones of the same sizes
+// reuse it for everything that grows with n, m or d, the results included. It is for one goroutine
+// at a time.
 type Objective struct {
 	// Solver solves each transport problem.
 	Solver Solver
@@ -37,6 +38,7 @@ type Objective struct {
 	Warm bool
 
 	start  []float64
+	cloud  *cost.Cloud
 	memory memory
 }
 
@@ -47,7 +49,8 @@ type WarmStarter interface {
 	From(g []float64) Solver
 }
 
-// Term is the value of an Objective.
+// Term is the value of an Objective. Its vectors, matrices and Plan are memory of the Objective: the
+// next Eval overwrites them, so copy what is to last longer.
 type Term struct {
 	// Value is the loss.
 	Value float64
@@ -59,8 +62,7 @@ type Term struct {
 	// Status is the worse of the solve's and the gradient's; MarginalL1 says how well the transport problem was solved.
 	Status     Status
 	MarginalL1 float64
-	// Plan is the plan. Its methods read memory of the Objective, so call them before the next
-	// Eval.
+	// Plan is the plan.
 	Plan *Plan
 }
 
@@ -74,12 +76,15 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 	if o.Loss < Sharp || o.Loss > RegEntropy {
 		return nil, bad(ErrParameter, "Objective.Loss = Loss(%d): unknown", int(o.Loss))
 	}
-	o.memory.reset()
-	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: cost.PointsIn(x, y, c, o.memory.floats), A: a, B: b, memory: &o.memory})
+	if o.cloud == nil {
+		o.cloud = new(cost.Cloud)
+	}
+	o.memory.reset(o.cloud.Reset(x, y, c).Dims())
+	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: o.cloud, A: a, B: b, memory: &o.memory})
 	if err != nil {
 		return nil, err
 	}
-	o.start = plan.G
+	o.start = append(o.start[:0], plan.G...)
 	defer func() { plan.memory = nil }() // later calls of its methods may be concurrent
 	t := &Term{Value: o.Loss.Of(plan), Status: plan.Status, MarginalL1: plan.MarginalL1, Plan: plan}
 	if by == 0 {
@@ -128,7 +133,7 @@ type Divergence struct {
 	self [2]Objective
 }
 
-// Divergences is the value of a Divergence.
+// Divergences is the value of a Divergence, in memory that the next Eval overwrites, as that of a Term.
 type Divergences struct {
 	// Value is OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y).
 	Value float64
@@ -184,16 +189,15 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 		out.Y.Sub(out.Y, out.BB.X)
 	}
 	if by&ByWeights != 0 {
-		out.A, out.B = debiased(out.AB.A, out.AA), debiased(out.AB.B, out.BB)
+		out.A, out.B = debiased(d.Of.memory.clone(out.AB.A), out.AA), debiased(d.Of.memory.clone(out.AB.B), out.BB)
 	}
 	return out, nil
 }
 
-// debiased returns w less half the sum of self's two gradients by weights; self is the transport of
-// a measure to itself.
+// debiased subtracts half the sum of self's two gradients by weights from w and returns it; self is
+// the transport of a measure to itself.
 func debiased(w []float64, self *Term) []float64 {
-	out := append([]float64(nil), w...)
-	axpy(out, self.A, -0.5)
-	axpy(out, self.B, -0.5)
-	return out
+	axpy(w, self.A, -0.5)
+	axpy(w, self.B, -0.5)
+	return w
 }

@@ -155,7 +155,7 @@ func (g *Gradient) slopes(beta []float64) []float64 {
 	if g.ad == nil {
 		return nil
 	}
-	s := make([]float64, len(beta))
+	s := g.p.memory.zeros(len(beta))
 	for j, b := range g.p.B {
 		if b > 0 {
 			s[j] = beta[j] + g.p.Eps*g.ad.v[j]
@@ -234,16 +234,16 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	_, d := pc.X().Dims()
 	sw := g.p.sweep()
 	if wantX {
-		dx = mat.NewDense(n, d, nil)
+		dx = g.p.memory.dense(n, d)
 	}
 	parts := make([]*mat.Dense, len(sw.Spans))
 	if wantY {
-		sw.Spans = rows.Merge(sw.Spans, maxGradientSpans)
+		sw = &sweep{Spans: rows.Merge(sw.Spans, maxGradientSpans), Scratch: sw.Scratch}
 		for k := range sw.Spans {
-			parts[k] = mat.NewDense(m, d, nil)
+			parts[k] = g.p.memory.dense(m, d)
 		}
 	}
-	chain, rows := cost.NewChain(pc), g.rows()
+	chain, rows := cost.NewChain(pc, g.p.memory.floats), g.rows()
 	g.p.blocks(sw, func(w *worker, k, lo, hi int) {
 		block := w.block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
@@ -290,19 +290,19 @@ func (g *Gradient) Weights() (da, db []float64) {
 	case p.unbalanced:
 		return p.penalised(p.F, p.rhoA, kern.Sum(p.B)), p.penalised(p.G, p.rhoB, kern.Sum(p.A))
 	case g.Loss == RegKL:
-		return append(da, p.F...), append(db, p.G...)
+		return p.memory.clone(p.F), p.memory.clone(p.G)
 	case g.Loss == RegEntropy:
-		da, db = append(da, p.Alpha...), append(db, p.Beta...)
+		da, db = p.memory.clone(p.Alpha), p.memory.clone(p.Beta)
 		balance(p.A, da, p.B, db)
 		return da, db
 	}
 	n, m := p.Dims()
-	da, db = make([]float64, n), make([]float64, m)
+	da, db = p.memory.floats(n), p.memory.floats(m)
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
 	if !g.sourcesOnDevice(da) {
 		slope := g.rows().slope
 		p.sweep().Each(func(w *worker, _ int, s span) {
-			rel := make([]float64, m)
+			rel := w.room(m)
 			for i := s.Lo; i < s.Hi; i++ {
 				c := p.g.Row(i, w.cost)
 				ref, sum := p.exponentials(i, w.exp, c)

@@ -18,7 +18,8 @@ type hessian struct {
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
-	logFraction []float64 // min(0, log max(T/a, T/b)): the entry's share of its row or column
+	lists       []sparseSpan // of the rows of system
+	logFraction []float64    // min(0, log max(T/a, T/b)): the entry's share of its row or column
 	col         []float64
 	own         []float64 // the sums of the entries by column; col is that or more
 	u, tx       []float64 // n: T v/T1 for the last product and for the solution
@@ -26,9 +27,18 @@ type hessian struct {
 	cg          laplacian.CG
 }
 
-func newHessian(n, m int) *hessian {
+func newHessian(n, m int, mem *memory) *hessian {
+	if mem != nil && mem.hessian != nil {
+		h := mem.hessian
+		h.dense, h.full, h.matrixFree = false, nil, nil
+		return h
+	}
 	v := func(k int) []float64 { return make([]float64, k) }
-	return &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
+	h := &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
+	if mem != nil {
+		mem.hessian = h
+	}
+	return h
 }
 
 // assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the list.

@@ -14,7 +14,7 @@ type history struct {
 func newHistory(steps, m int, mem *memory) history {
 	h := history{
 		s: make([][]float64, steps), y: make([][]float64, steps), rho: make([]float64, steps), alpha: make([]float64, steps),
-		metric: make([]float64, m), scratch: make([]float64, m),
+		metric: mem.zeros(m), scratch: mem.floats(m),
 	}
 	flat := mem.floats(2 * steps * m)
 	for k := range h.s {

@@ -230,7 +230,7 @@ func TestActiveList(t *testing.T) {
 func TestConjugate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n, m = 12, 9
-	h := newHessian(n, m)
+	h := newHessian(n, m, nil)
 	T, mass := make([]float64, n*m), make([]float64, n)
 	for i := range n {
 		for j := range m {
@@ -246,8 +246,8 @@ func TestConjugate(t *testing.T) {
 	for k := range v {
 		v[k] = rng.NormFloat64()
 	}
-	net, err := laplacian.Assemble(context.Background(), T, v, mass, m)
-	if err != nil {
+	net := &laplacian.Network{M: m, W: make([]float64, m*m), I: make([]float64, m*m)}
+	if err := net.Assemble(context.Background(), T, v, mass); err != nil {
 		t.Fatal(err)
 	}
 	want, ok := net.Cholesky()

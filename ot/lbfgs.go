@@ -68,7 +68,7 @@ func (o LBFGS) begin(ctx context.Context, p Problem) (*quasiNewton, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := func() []float64 { return make([]float64, r.s.m) }
+	v := func() []float64 { return p.memory.zeros(r.s.m) }
 	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.m, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
 }
 

@@ -1,29 +1,46 @@
 package ot
 
-// memory is scratch that successive solves reuse, so that vectors as large as the costs are
-// allocated once. A nil memory allocates each time. It belongs to one goroutine at a time.
+import "gonum.org/v1/gonum/mat"
+
+// memory is what successive solves reuse, so that a step of a training loop allocates no vector
+// after the first steps. A nil memory allocates each time. It belongs to one goroutine at a time.
 type memory struct {
 	wide   pool[float64]
 	narrow pool[float32]
-	sweep  []*worker // of the last sweep
+
+	// Of one size of problem:
+	n, m    int
+	sweeps  []*sweep
+	hessian *hessian
+	list    *sparseKernel
 }
 
-// worker returns the scratch of the k-th goroutine of a sweep over rows of a length.
-func (m *memory) worker(k, length int) *worker {
-	if m != nil && k < len(m.sweep) && len(m.sweep[k].cost) == length {
-		return m.sweep[k]
-	}
-	w := &worker{cost: make([]float64, length), exp: make([]float64, length)}
-	if m != nil {
-		m.sweep = append(m.sweep[:k], w)
-	}
-	return w
-}
-
-// reset makes all vectors in use free again.
-func (m *memory) reset() {
+// reset makes all that was in use free again, for a problem of n sources and m targets.
+func (m *memory) reset(sources, targets int) {
 	clear(m.wide.used)
 	clear(m.narrow.used)
+	if m.n != sources || m.m != targets {
+		*m = memory{wide: m.wide, narrow: m.narrow, n: sources, m: targets}
+	}
+}
+
+// zeros returns n zeros.
+func (m *memory) zeros(n int) []float64 {
+	v := m.floats(n)
+	clear(v)
+	return v
+}
+
+// clone returns a copy of v.
+func (m *memory) clone(v []float64) []float64 {
+	out := m.floats(len(v))
+	copy(out, v)
+	return out
+}
+
+// dense returns a matrix of zeros.
+func (m *memory) dense(rows, cols int) *mat.Dense {
+	return mat.NewDense(rows, cols, m.zeros(rows*cols))
 }
 
 // floats returns n float64, not cleared.

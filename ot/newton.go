@@ -79,7 +79,7 @@ func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hess
 		return nil
 	}
 	defer end()
-	h := newHessian(s.n, s.m)
+	h := newHessian(s.n, s.m, s.memory)
 	h.dense = dense
 	for q.iter < q.MaxIter && !done() {
 		if s.list() == nil {

@@ -118,7 +118,7 @@ func (p *Plan) String() string {
 func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 	out.Geometry, out.A, out.B, out.Eps = s.g, s.a, s.b, s.eps
 	out.Evaluations = s.evals
-	out.g, out.beta, out.mass, out.cost = s.g, slices.Clone(beta), s.a, s.cost
+	out.g, out.beta, out.mass, out.cost = s.g, s.memory.clone(beta), s.a, s.cost
 	if r, ok := s.g.(*reducedCosts); ok {
 		out.Geometry = r.of
 	}
@@ -132,9 +132,9 @@ func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 
 // potentials fills Alpha, Beta, F and G from s and p.beta.
 func (p *Plan) potentials(s *semidual) {
-	n, m := s.n, s.m
-	p.Alpha, p.Beta = slices.Clone(s.alpha), slices.Clone(p.beta)
-	p.F, p.G, p.zeroB, p.memory = make([]float64, n), make([]float64, m), s.zeroB, s.memory
+	p.zeroB, p.memory = s.zeroB, s.memory
+	p.Alpha, p.Beta = p.memory.clone(s.alpha), p.memory.clone(p.beta)
+	p.F, p.G = p.memory.zeros(s.n), p.memory.zeros(s.m)
 	for i, a := range s.a {
 		if a > 0 {
 			p.F[i] = p.Alpha[i] - s.eps*math.Log(a)
@@ -163,7 +163,7 @@ func (p *Plan) potentials(s *semidual) {
 		})
 	}
 	if !p.unbalanced {
-		p.lse = make([]float64, n)
+		p.lse = p.memory.floats(s.n)
 		kern.Scale(p.lse, -1, p.F)
 	}
 	if r, ok := s.g.(*reducedCosts); ok {
@@ -245,7 +245,7 @@ func (p *Plan) logRow(i int, t, logT, cost []float64) {
 func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
 	_, m := p.Dims()
 	p.sweep().Each(func(w *worker, _ int, s span) {
-		logT := make([]float64, m)
+		logT := w.room(m)
 		for i := s.Lo; i < s.Hi; i++ {
 			p.logRow(i, w.exp, logT, w.cost)
 			f(i, w.exp, logT)

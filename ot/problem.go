@@ -72,8 +72,8 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 		return nil, nil, 0, 0, err
 	}
 	n, m := p.Geometry.Dims()
-	if a, sa, err = rows.Weights("Problem.A", p.A, n, "sources", bad); err == nil {
-		b, sb, err = rows.Weights("Problem.B", p.B, m, "targets", bad)
+	if a, sa, err = rows.Weights(p.memory.floats(n), "Problem.A", p.A, "sources", bad); err == nil {
+		b, sb, err = rows.Weights(p.memory.floats(m), "Problem.B", p.B, "targets", bad)
 	}
 	return a, b, sa, sb, err
 }

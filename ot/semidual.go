@@ -43,14 +43,15 @@ func newSemidual(in *instance, workers int) *semidual {
 	s := &semidual{
 		instance: in,
 		sw:       newSweep(in.g, workers, in.memory),
-		alpha:    make([]float64, in.n),
-		col:      make([]float64, in.m),
-		logB:     make([]float64, in.m),
+		alpha:    in.memory.zeros(in.n),
+		col:      in.memory.zeros(in.m),
+		logB:     in.memory.floats(in.m),
 		total:    1,
 	}
-	s.h, s.shift = make([]float64, in.m), make([]float64, in.n)
+	s.h, s.shift = in.memory.floats(in.m), in.memory.floats(in.n)
 	s.part = make([][]float64, len(s.sw.Spans))
 	if in.memory != nil {
+		s.reuse = in.memory.list
 		all := in.memory.floats(len(s.part) * in.m)
 		for k := range s.part {
 			s.part[k] = all[k*in.m : (k+1)*in.m]
@@ -283,7 +284,7 @@ func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
 
 // start returns the first β for ε = s.eps from KL-form potentials g (nil: 0), −Inf where b is 0.
 func (s *semidual) start(g []float64) []float64 {
-	beta := make([]float64, s.m)
+	beta := s.memory.floats(s.m)
 	for j := range beta {
 		beta[j] = s.eps * s.logB[j] // −Inf where b is 0
 		if g != nil && s.b[j] > 0 {

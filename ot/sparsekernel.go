@@ -67,7 +67,9 @@ func (s *semidual) newSparse(beta []float64) *sparseKernel {
 	a := s.reuse
 	if a == nil {
 		a = &sparseKernel{spans: make([]sparseSpan, len(s.sw.Spans))}
-		s.reuse = a
+		if s.reuse = a; s.memory != nil {
+			s.memory.list = a
+		}
 	}
 	a.eps, a.cut = s.eps, leave*math.Exp(-2*sparseDrift)
 	a.uses, a.skipped = 0, 0

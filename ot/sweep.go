@@ -19,14 +19,23 @@ type worker struct {
 	near      nearTargets
 }
 
-// newSweep prepares a sweep over the rows of a geometry, with the workers of mem.
+// newSweep prepares a sweep over the rows of a geometry, or returns that of mem.
 func newSweep(g Geometry, workers int, mem *memory) *sweep {
 	n, m := g.Dims()
-	made := 0
-	return rows.NewSweep(n, m, workers, func() *worker {
-		made++
-		return mem.worker(made-1, m)
+	if mem != nil {
+		for _, s := range mem.sweeps {
+			if len(s.Scratch) == min(rows.Workers(workers), len(s.Spans)) {
+				return s
+			}
+		}
+	}
+	s := rows.NewSweep(n, m, workers, func() *worker {
+		return &worker{cost: make([]float64, m), exp: make([]float64, m)}
 	})
+	if mem != nil {
+		mem.sweeps = append(mem.sweeps, s)
+	}
+	return s
 }
 
 // sweep prepares a sweep over the rows of the plan.

@@ -12,18 +12,20 @@ const maxListShare = 0.1
 // product computes T again.
 func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	n, m := p.Dims()
-	h := newHessian(n, m)
+	h := newHessian(n, m, p.memory)
 	h.sw = p.sweep()
-	h.sw.Sums = p.memory.floats(2 * m * len(h.sw.Spans))
-	list := p.listShare() < maxListShare
+	list := p.listShare(h.sw.Scratch[0]) < maxListShare
 	if !list && n <= most/m {
 		h.full = p.memory.floats(n * m)
 	}
-	lists := make([]sparseSpan, len(h.sw.Spans))
-	sums := make([]float64, 2*m) // the columns of T, and the right-hand side
+	if h.lists == nil {
+		h.lists = make([]sparseSpan, len(h.sw.Spans))
+	}
+	sums := p.memory.floats(2 * m) // the columns of T, and the right-hand side
 	h.sw.Columns(sums, func(w *worker, k int, r span, sum []float64) {
 		scratch := w.room(3 * m)
-		logT, f, sq := scratch[:m], scratch[m:2*m], scratch[2*m:]
+		logT, f, sq, l := scratch[:m], scratch[m:2*m], scratch[2*m:], &h.lists[k]
+		l.ptr, l.idx, l.val = l.ptr[:0], l.idx[:0], l.val[:0]
 		for i := r.Lo; i < r.Hi; i++ {
 			t := w.exp
 			if h.full != nil {
@@ -37,7 +39,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 				axpy(sum[m:], sq, 1)
 			}
 			if list {
-				h.rows[i].Sum = lists[k].significant(t, p.B, p.mass[i], sum[:m], most)
+				h.rows[i].Sum = l.significant(t, p.B, p.mass[i], sum[:m], most)
 				continue
 			}
 			h.rows[i].Sum = kern.Sum(t)
@@ -45,7 +47,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 		}
 	})
 	copy(h.col, sums[:m])
-	if !list && h.full == nil || list && !h.take(lists, most) {
+	if !list && h.full == nil || list && !h.take(most) {
 		h.matrixFree = p
 	}
 	return h, sums[m:]
@@ -69,9 +71,9 @@ func (a *sparseSpan) significant(t, b []float64, mass float64, cols []float64, m
 }
 
 // take sets the rows to the spans' lists and reports whether they have at most most entries.
-func (h *hessian) take(lists []sparseSpan, most int) bool {
+func (h *hessian) take(most int) bool {
 	for k, r := range h.sw.Spans {
-		l, at := &lists[k], 0
+		l, at := &h.lists[k], 0
 		if most -= len(l.idx); most < 0 {
 			return false
 		}
@@ -83,18 +85,17 @@ func (h *hessian) take(lists []sparseSpan, most int) bool {
 }
 
 // listShare estimates from a few rows the share of the entries of T that are not negligible.
-func (p *Plan) listShare() float64 {
+func (p *Plan) listShare(w *worker) float64 {
 	const rows = 8
 	n, m := p.Dims()
-	t, cost := make([]float64, m), make([]float64, m)
 	var seen, kept int
 	for k := range rows {
 		i := (2*k + 1) * n / (2 * rows)
 		if p.mass[i] == 0 {
 			continue
 		}
-		p.row(i, t, cost)
-		for j, x := range t {
+		p.row(i, w.exp, w.cost)
+		for j, x := range w.exp {
 			if x > 0 && (x >= negligible*p.mass[i] || x >= negligible*p.B[j]) {
 				kept++
 			}

@@ -72,7 +72,7 @@ func (p *Plan) sums() Values {
 	}
 	_, m := p.Dims()
 	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
-	g, logB := make([]float64, m), make([]float64, m)
+	g, logB := p.memory.zeros(m), p.memory.zeros(m)
 	for j, b := range p.B {
 		if b > 0 {
 			logB[j] = math.Log(b)

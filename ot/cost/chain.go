@@ -59,8 +59,8 @@ type Chain struct {
 	reach  float64    // the largest distance from the centre, for Power
 }
 
-// NewChain returns the chain rule of a cloud.
-func NewChain(p *Cloud) *Chain {
+// NewChain returns the chain rule of a cloud, whose vectors allocate makes; they need not be zeros.
+func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	c := &Chain{cost: p.Kind, x: p.x, y: p.y}
 	k, ok := p.Kind.(KernelCost)
 	if !ok {
@@ -68,17 +68,21 @@ func NewChain(p *Cloud) *Chain {
 	}
 	c.form, c.known = k.Form(), true
 	if c.form.Angle {
-		c.x, c.nx = unit(p.x)
-		c.y, c.ny = unit(p.y)
+		c.x, c.nx = unit(p.x, allocate)
+		c.y, c.ny = unit(p.y, allocate)
 		return c
 	}
-	mid := make([]float64, p.d)
+	mid := allocate(p.d)
 	for k := range mid {
 		mid[k] = kern.Sum(p.yt[k*p.m:(k+1)*p.m]) / float64(p.m)
 	}
-	c.x, c.y = centred(p.x, mid), centred(p.y, mid)
+	c.x, c.y = copyOf(p.x, allocate), copyOf(p.y, allocate)
+	centre(c.x, mid)
+	centre(c.y, mid)
 	if c.form.Abs != 0 {
-		c.xt, c.yt = coordinates(c.x), coordinates(c.y)
+		c.xt, c.yt = allocate(p.n*p.d), allocate(p.m*p.d)
+		transpose(c.xt, c.x)
+		transpose(c.yt, c.y)
 	}
 	if c.form.Power > 0 {
 		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
@@ -86,21 +90,27 @@ func NewChain(p *Cloud) *Chain {
 	return c
 }
 
-// centred returns the rows of a less mid.
-func centred(a *mat.Dense, mid []float64) *mat.Dense {
-	out := mat.DenseCopyOf(a)
-	n, _ := out.Dims()
-	for i := range n {
-		axpy(out.RawRowView(i), mid, -1)
-	}
+// copyOf returns a copy of a.
+func copyOf(a *mat.Dense, allocate func(n int) []float64) *mat.Dense {
+	n, d := a.Dims()
+	out := mat.NewDense(n, d, allocate(n*d))
+	out.Copy(a)
 	return out
 }
 
+// centre subtracts mid from the rows of a.
+func centre(a *mat.Dense, mid []float64) {
+	n, _ := a.Dims()
+	for i := range n {
+		axpy(a.RawRowView(i), mid, -1)
+	}
+}
+
 // unit returns the rows of a divided by their lengths, and the lengths; rows of zeros stay.
-func unit(a *mat.Dense) (*mat.Dense, []float64) {
-	out := mat.DenseCopyOf(a)
+func unit(a *mat.Dense, allocate func(n int) []float64) (*mat.Dense, []float64) {
+	out := copyOf(a, allocate)
 	n, _ := out.Dims()
-	length := make([]float64, n)
+	length := allocate(n)
 	for i := range length {
 		row := out.RawRowView(i)
 		if length[i] = math.Sqrt(dot(row, row)); length[i] > 0 {
@@ -111,9 +121,6 @@ func unit(a *mat.Dense) (*mat.Dense, []float64) {
 	}
 	return out, length
 }
-
-// coordinates returns aᵀ, row after row.
-func coordinates(a *mat.Dense) []float64 { return mat.DenseCopyOf(a.T()).RawMatrix().Data }
 
 // Add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
 // It may overwrite the rows. The multiplier w and col, of length m, are scratch.
@@ -132,7 +139,7 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 		c.squares(w, col, dx, dy, block, lo, hi, 1)
 	default:
 		if c.form.Abs != 0 {
-			c.signs(dx, dy, g, lo, hi)
+			c.signs(col, dx, dy, g, lo, hi)
 		}
 		if c.form.Square != 0 {
 			c.squares(w, col, dx, dy, block, lo, hi, 2*c.form.Square)
@@ -171,7 +178,7 @@ func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, 
 }
 
 // signs is Add for Abs·|x−y|₁.
-func (c *Chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
+func (c *Chain) signs(col []float64, dx, dy *mat.Dense, g []float64, lo, hi int) {
 	n, d := c.x.Dims()
 	m := len(g) / (hi - lo)
 	if dx != nil {
@@ -185,7 +192,7 @@ func (c *Chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	if dy == nil {
 		return
 	}
-	col := make([]float64, hi-lo)
+	col = grow(col, hi-lo)
 	for j := range m {
 		for i := range hi - lo {
 			col[i] = g[i*m+j]

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -23,9 +24,9 @@ type Cloud struct {
 	frugal     bool      // solvers keep memory of the order of n + m
 	invalid    error
 
-	once     sync.Once
-	held     []float64             // n×m, where held
-	allocate func(n int) []float64 // makes held
+	once  sync.Once
+	held  []float64           // n×m, where held
+	gemms []cpu.Gemm[float64] // scratch of hold
 
 	roundOnce sync.Once
 	rounded   *Rounded
@@ -48,13 +49,12 @@ const quickDim = 4
 //
 // Cost of the first use where held: n·m·d.
 func Points(x, y *mat.Dense, c PointCost) *Cloud {
-	return PointsIn(x, y, c, func(n int) []float64 { return make([]float64, n) })
+	return new(Cloud).Reset(x, y, c)
 }
 
-// PointsIn is Points with the vector that holds the costs made by allocate, which need not clear it.
-func PointsIn(x, y *mat.Dense, c PointCost, allocate func(n int) []float64) *Cloud {
-	p := MatrixFree(x, y, c)
-	if p.allocate = allocate; p.invalid == nil {
+// Reset makes p the geometry Points(x, y, c), in the memory of the one before.
+func (p *Cloud) Reset(x, y *mat.Dense, c PointCost) *Cloud {
+	if p.set(x, y, c); p.invalid == nil {
 		_, vector := p.Vector()
 		p.frugal = p.n > MaxHeld/p.m
 		p.matrixFree = p.frugal || vector && p.d <= quickDim
@@ -66,7 +66,12 @@ func PointsIn(x, y *mat.Dense, c PointCost, allocate func(n int) []float64) *Clo
 // Memory does not grow with n·m: beside vectors of n and m, solvers keep at most 170 MB of lists
 // and kernels.
 func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
-	p := &Cloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true}
+	return new(Cloud).set(x, y, c)
+}
+
+// set makes p the geometry MatrixFree(x, y, c).
+func (p *Cloud) set(x, y *mat.Dense, c PointCost) *Cloud {
+	*p = Cloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true, yt: p.yt, held: p.held, gemms: p.gemms}
 	p.invalid = p.build()
 	return p
 }
@@ -105,13 +110,24 @@ func (p *Cloud) build() error {
 		}
 	}
 	p.n, p.m, p.d = n, m, d
-	p.yt = make([]float64, d*m)
-	for j := range m {
-		for k, v := range p.y.RawRowView(j) {
-			p.yt[k*m+j] = v
+	p.yt = grow(p.yt, d*m)
+	transpose(p.yt, p.y)
+	return nil
+}
+
+// grow returns v with n elements, which are not cleared.
+func grow(v []float64, n int) []float64 {
+	return slices.Grow(v[:0], n)[:n]
+}
+
+// transpose writes aᵀ, row after row.
+func transpose(dst []float64, a *mat.Dense) {
+	n, _ := a.Dims()
+	for i := range n {
+		for k, v := range a.RawRowView(i) {
+			dst[k*n+i] = v
 		}
 	}
-	return nil
 }
 
 // Frugal reports whether solvers are to keep memory of the order of n + m.
@@ -160,9 +176,13 @@ func (p *Cloud) Row(i int, buf []float64) []float64 {
 }
 
 func (p *Cloud) hold() {
-	held := p.allocate(p.n * p.m)
+	held := grow(p.held, p.n*p.m)
 	square, ok := p.Vector()
-	sweep := rows.NewSweep(p.n, p.m, 0, func() *cpu.Gemm[float64] { return new(cpu.Gemm[float64]) })
+	if len(p.gemms) < rows.Workers(0) {
+		p.gemms = make([]cpu.Gemm[float64], rows.Workers(0))
+	}
+	k := -1
+	sweep := rows.NewSweep(p.n, p.m, 0, func() *cpu.Gemm[float64] { k++; return &p.gemms[k] })
 	sweep.Each(func(gemm *cpu.Gemm[float64], _ int, s rows.Span) {
 		if ok && square.Abs == 0 && p.d > quickDim {
 			block := held[s.Lo*p.m : s.Hi*p.m]

@@ -40,9 +40,9 @@ type part struct {
 // It goes over the sources by sw, with two vectors of scratch, as long as b, for each goroutine.
 func Scan[W any](g Geometry, a, b []float64, sw *rows.Sweep[W], scratch func(w W) (costs, spare []float64), bad newError) (Stats, error) {
 	parts := make([]part, len(sw.Spans))
-	mask := make([]float64, len(b)) // −Inf where the target has no weight, else 0
+	mask := sw.Room(len(b)) // −Inf where the target has no weight, else 0
 	for j, v := range b {
-		if v == 0 {
+		if mask[j] = 0; v == 0 {
 			mask[j] = math.Inf(-1)
 		}
 	}

@@ -29,7 +29,7 @@ func bad(kind error, format string, args ...any) error {
 
 // weights returns w checked, or uniform weights where w is nil.
 func weights(name string, w []float64, n int) ([]float64, error) {
-	uniform, total, err := rows.Weights(name, w, n, "atoms", bad)
+	uniform, total, err := rows.Weights(make([]float64, n), name, w, "atoms", bad)
 	switch {
 	case err != nil || w == nil:
 		return uniform, err

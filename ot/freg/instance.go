@@ -57,7 +57,7 @@ const largest = 1e300
 
 // weights returns w divided by its sum, uniform for nil, and the sum; weights below leastWeight are 0.
 func weights(name string, w []float64, n int, of string) ([]float64, float64, error) {
-	out, total, err := rows.Weights(name, w, n, of, bad)
+	out, total, err := rows.Weights(make([]float64, n), name, w, of, bad)
 	for i, v := range out {
 		if v < leastWeight {
 			out[i] = 0

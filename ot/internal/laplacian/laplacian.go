@@ -28,11 +28,11 @@ type Network struct {
 	Ground []float64
 }
 
-// Assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m): currents
+// Assemble adds to W and I, which the caller has made, the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m): currents
 // I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1.
 // t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost 2n·m² multiplications.
-func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Network, error) {
-	n := len(mass)
+func (net *Network) Assemble(ctx context.Context, t, v []float64, mass []float64) error {
+	n, m := len(mass), net.M
 	for i, a := range mass {
 		s := 0.0
 		if a > 0 {
@@ -43,10 +43,9 @@ func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Netw
 			v[j] *= t[j]
 		}
 	}
-	net := &Network{M: m, W: make([]float64, m*m), I: make([]float64, m*m)} // I: K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
-	for lo := 0; lo < n; lo += assembleRows {
+	for lo := 0; lo < n; lo += assembleRows { // I: K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		rows := min(assembleRows, n-lo)
 		T := blas64.General{Rows: rows, Cols: m, Stride: m, Data: t[lo*m:]}
@@ -59,7 +58,7 @@ func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Netw
 			net.I[j*m+l] -= net.I[l*m+j]
 		}
 	}
-	return net, nil
+	return nil
 }
 
 // assembleRows is the number of rows in one matrix product; the context is checked between

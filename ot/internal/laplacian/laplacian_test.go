@@ -33,8 +33,8 @@ func TestSolvesThePlansSystem(t *testing.T) {
 		for k := range v {
 			v[k] = rng.NormFloat64()
 		}
-		net, err := Assemble(ctx, slices.Clone(T), slices.Clone(v), mass, m)
-		if err != nil {
+		net := &Network{M: m, W: make([]float64, m*m), I: make([]float64, m*m)}
+		if err := net.Assemble(ctx, slices.Clone(T), slices.Clone(v), mass); err != nil {
 			t.Fatal(err)
 		}
 		net.R = make([]float64, m)
@@ -111,7 +111,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	T, mass := plan(rand.New(rand.NewPCG(1, 1)), 3, 3)
-	if _, err := Assemble(ctx, T, make([]float64, 9), mass, 3); !errors.Is(err, context.Canceled) {
+	if err := (&Network{M: 3, W: make([]float64, 9), I: make([]float64, 9)}).Assemble(ctx, T, make([]float64, 9), mass); !errors.Is(err, context.Canceled) {
 		t.Errorf("Assemble: err = %v, want context.Canceled", err)
 	}
 	if _, err := (&Network{M: 2, W: make([]float64, 4)}).Eliminate(ctx); !errors.Is(err, context.Canceled) {

@@ -61,7 +61,7 @@ func Workers(w int) int {
 type Sweep[W any] struct {
 	Spans   []Span
 	Scratch []W
-	Sums    []float64 // scratch of Columns, made when first wanted
+	sums    []float64
 }
 
 // NewSweep prepares a sweep over n rows of m entries by at most the given number of goroutines, 0
@@ -104,21 +104,27 @@ func (s *Sweep[W]) Each(f func(w W, k int, s Span)) {
 	wg.Wait()
 }
 
+// Room returns n float64, not cleared, which the next call and Columns overwrite.
+func (s *Sweep[W]) Room(n int) []float64 {
+	if len(s.sums) < n {
+		s.sums = make([]float64, n)
+	}
+	return s.sums[:n]
+}
+
 // Columns calls f for every span with a vector of zeros to add to, as long as dst, and writes the
 // sum of the vectors to dst, in the order of the spans.
 func (s *Sweep[W]) Columns(dst []float64, f func(w W, k int, r Span, sum []float64)) {
 	m := len(dst)
-	if len(s.Sums) < len(s.Spans)*m {
-		s.Sums = make([]float64, len(s.Spans)*m)
-	}
+	sums := s.Room(len(s.Spans) * m)
 	s.Each(func(w W, k int, r Span) {
-		sum := s.Sums[k*m : (k+1)*m]
+		sum := sums[k*m : (k+1)*m]
 		clear(sum)
 		f(w, k, r, sum)
 	})
-	copy(dst, s.Sums[:m])
+	copy(dst, sums[:m])
 	for k := 1; k < len(s.Spans); k++ {
-		kern.Axpy(dst, 1, s.Sums[k*m:(k+1)*m])
+		kern.Axpy(dst, 1, sums[k*m:(k+1)*m])
 	}
 }
 
@@ -180,9 +186,9 @@ func Reduce(dst, c []float64, u float64, v []float64) {
 // rounding: float32 weights normalised by a naive sum are off by up to about n·6e-8.
 const MassTolerance = 1e-5
 
-// Weights returns w divided by its sum, uniform for nil, and the sum; bad makes the package's errors.
-func Weights(name string, w []float64, n int, of string, bad func(kind error, format string, args ...any) error) ([]float64, float64, error) {
-	out := make([]float64, n)
+// Weights writes w divided by its sum, uniform for nil, to out, and returns it and the sum; bad makes the package's errors.
+func Weights(out []float64, name string, w []float64, of string, bad func(kind error, format string, args ...any) error) ([]float64, float64, error) {
+	n := len(out)
 	if w == nil {
 		for i := range out {
 			out[i] = 1 / float64(n)
