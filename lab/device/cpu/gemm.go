@@ -44,13 +44,8 @@ type Gemm[T Float] struct {
 	a, b []T
 }
 
-// The block sizes: depth of a block, rows of A and columns of B packed at once.
-// A's block stays in the second-level cache, a strip of B's in the first.
-const (
-	gemmDepth = 256
-	gemmRows  = 240
-	gemmCols  = 1024
-)
+// gemmCols is the columns of B packed at once. How deep blocks are, and how many rows of A are packed at once, is a tile's.
+const gemmCols = 1024
 
 // An operation says what a Gemm sums over k.
 type operation int
@@ -113,17 +108,17 @@ func (j job[T]) check() {
 func (g *Gemm[T]) run(j job[T]) {
 	j.check()
 	t := tileOf(g.Kernels)
-	depth := min(gemmDepth, j.a.Cols)
-	rows := ceil(min(gemmRows, j.a.Rows), t.rows)
+	depth := min(t.depth, j.a.Cols)
+	rows := ceil(min(t.high, j.a.Rows), t.rows)
 	cols := ceil(min(gemmCols, j.b.Cols), t.cols)
 	g.a, g.b = grow(g.a, rows*pitch(depth)), grow(g.b, depth*cols)
-	for k := 0; k < j.a.Cols; k += gemmDepth {
-		kn := min(gemmDepth, j.a.Cols-k)
+	for k := 0; k < j.a.Cols; k += t.depth {
+		kn := min(t.depth, j.a.Cols-k)
 		for n := 0; n < j.b.Cols; n += gemmCols {
 			nn := min(gemmCols, j.b.Cols-n)
 			g.packWide(g.b, j.b, k, kn, n, nn, t.cols)
-			for m := 0; m < j.a.Rows; m += gemmRows {
-				mn := min(gemmRows, j.a.Rows-m)
+			for m := 0; m < j.a.Rows; m += t.high {
+				mn := min(t.high, j.a.Rows-m)
 				if j.lower && m+mn <= n {
 					continue
 				}

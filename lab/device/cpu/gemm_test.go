@@ -13,7 +13,7 @@ func TestGemm(t *testing.T) { onAll(t, gemms[float64], gemms[float32]) }
 func gemms[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(11)
 	g := &Gemm[T]{Kernels: k}
-	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 32, 5}, {13, 33, 7}, {6, 16, 256}, {25, 31, 257}, {121, 70, 40}, {40, 2051, 3}}
+	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 32, 5}, {13, 33, 7}, {6, 16, 256}, {25, 31, 257}, {13, 17, 391}, {121, 70, 40}, {40, 2051, 3}}
 	more := 12
 	if testing.Short() {
 		more = 3
@@ -117,7 +117,7 @@ func TestGemmRowsApart(t *testing.T) { onAll(t, gemmApart[float64], gemmApart[fl
 
 func gemmApart[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(13)
-	const m, n, d = 131, 77, 300
+	const m, n, d = 131, 77, 411
 	a, b := view[T](r, m, d, false), view[T](r, d, n, true)
 	whole, parts := Dense(make([]T, m*n), m, n), Dense(make([]T, m*n), m, n)
 	(&Gemm[T]{Kernels: k}).Add(whole, 1, a, b)

@@ -7,6 +7,7 @@ import "unsafe"
 type tile[T Float] struct {
 	form               form
 	rows, cols         int
+	depth, high        int // of a block of A, which stays in the second-level cache, as a strip of B that deep does in the first
 	rowStep, depthStep int // between the elements of packed A
 }
 
@@ -17,11 +18,11 @@ func tileOf[T Float](k Kernels[T]) tile[T] {
 	lanes := 8 / int(unsafe.Sizeof(T(0)))
 	switch k.isa() {
 	case AVX512:
-		return tile[T]{form: k.form(), rows: 12, cols: 16 * lanes}
+		return tile[T]{form: k.form(), rows: 12, cols: 16 * lanes, depth: 256, high: 240}
 	case AVX2:
-		return tile[T]{form: k.form(), rows: 6, cols: 8 * lanes}
+		return tile[T]{form: k.form(), rows: 6, cols: 8 * lanes, depth: 384, high: 72}
 	default:
-		return tile[T]{form: k.form(), rows: 2, cols: 4}
+		return tile[T]{form: k.form(), rows: 2, cols: 4, depth: 256, high: 240}
 	}
 }
 

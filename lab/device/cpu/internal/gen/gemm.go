@@ -77,46 +77,32 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 		return operand.Mem{Base: bases[i/3], Index: rowStep, Scale: uint8(i % 3)}
 	}
 	vectorBytes := a.lanes() * a.size()
-	// The tile of C comes from far away. It is asked for a row at a time, evenly over the loop: all at once would hold up
-	// the loads of A.
-	ahead, some, left := a.GP64(), a.GP64(), a.GP64()
-	a.MOVQ(c, ahead)
-	a.MOVQ(depth, some)
-	a.SHRQ(operand.Imm(uint64(bits.Len(uint(height)))), some)
-	a.INCQ(some)
-	loop, rows, done := a.label("depth"), a.label("rows"), a.label("depths")
-	a.TESTQ(depth, depth)
-	a.JE(operand.LabelRef(done))
-	a.Label(rows)
-	for j := range tileVectors * vectorBytes / 64 {
-		a.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * j})
-	}
-	a.LEAQ(operand.Mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
-	a.MOVQ(some, left)
-	a.CMPQ(left, depth)
-	a.CMOVQGT(depth, left)
-	a.SUBQ(left, depth)
-	a.Label(loop)
-	y := a.vecs(tileVectors)
-	for j, v := range y {
-		a.mov(v, operand.Mem{Base: pb, Disp: j * vectorBytes})
-	}
-	for i := range sums {
-		x := a.vec()
-		a.broadcastAny(x, row(i))
+	once := func() {
+		y := a.vecs(tileVectors)
 		for j, v := range y {
-			step(sums[i][j], x, v)
+			a.mov(v, operand.Mem{Base: pb, Disp: j * vectorBytes})
 		}
+		for i := range sums {
+			x := a.vec()
+			a.broadcastAny(x, row(i))
+			for j, v := range y {
+				step(sums[i][j], x, v)
+			}
+		}
+		for _, p := range bases {
+			a.ADDQ(depthStep, p)
+		}
+		a.ADDQ(operand.U32(uint32(tileVectors*vectorBytes)), pb)
 	}
-	for _, p := range bases {
-		a.ADDQ(depthStep, p)
+	ahead := a.GP64()
+	a.MOVQ(c, ahead)
+	fetch := func() {
+		for j := range tileVectors * vectorBytes / 64 {
+			a.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * j})
+		}
+		a.LEAQ(operand.Mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
 	}
-	a.ADDQ(operand.U32(uint32(tileVectors*vectorBytes)), pb)
-	a.DECQ(left)
-	a.JNZ(operand.LabelRef(loop))
-	a.TESTQ(depth, depth)
-	a.JNZ(operand.LabelRef(rows))
-	a.Label(done)
+	a.depths(depth, height, fetch, once)
 	for i := range sums {
 		for j, v := range sums[i] {
 			m := operand.Mem{Base: c, Disp: j * vectorBytes}
@@ -127,6 +113,52 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 			a.LEAQ(operand.Mem{Base: c, Index: stride, Scale: uint8(a.size())}, c)
 		}
 	}
+}
+
+// depths does once for each depth. The tile of C comes from far away: fetch asks for one of its rows at a time, evenly over
+// the loop, since all at once would hold up the loads of A. With AVX2 a turn of the loop is four depths: the decoders would
+// be as busy as the multipliers in one of a single depth.
+func (a *asm) depths(depth reg.GPVirtual, height int, fetch, once func()) {
+	unroll, rest := 1, depth
+	if !a.wide {
+		unroll, rest = 4, a.GP64()
+		a.MOVQ(depth, rest)
+		a.ANDQ(operand.Imm(3), rest)
+		a.SHRQ(operand.Imm(2), depth)
+	}
+	some, left := a.GP64(), a.GP64()
+	a.MOVQ(depth, some)
+	a.SHRQ(operand.Imm(uint64(bits.Len(uint(height)))), some)
+	a.INCQ(some)
+	loop, rows, done := a.label("depth"), a.label("rows"), a.label("depths")
+	a.TESTQ(depth, depth)
+	a.JE(operand.LabelRef(done))
+	a.Label(rows)
+	fetch()
+	a.MOVQ(some, left)
+	a.CMPQ(left, depth)
+	a.CMOVQGT(depth, left)
+	a.SUBQ(left, depth)
+	a.Label(loop)
+	for range unroll {
+		once()
+	}
+	a.DECQ(left)
+	a.JNZ(operand.LabelRef(loop))
+	a.TESTQ(depth, depth)
+	a.JNZ(operand.LabelRef(rows))
+	a.Label(done)
+	if unroll == 1 {
+		return
+	}
+	one, end := a.label("one"), a.label("end")
+	a.TESTQ(rest, rest)
+	a.JE(operand.LabelRef(end))
+	a.Label(one)
+	once()
+	a.DECQ(rest)
+	a.JNZ(operand.LabelRef(one))
+	a.Label(end)
 }
 
 // bytes is a parameter that counts elements, in bytes.
