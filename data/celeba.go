@@ -78,13 +78,11 @@ func (c CelebA) Open() (*Faces, error) {
 			ErrMissing, celebaFolder, strings.Join(c.From.roots(), ", "), fixCelebA(c.From))
 	}
 	dir := filepath.Dir(images)
-	attributes, err := readList(c.From, filepath.Join(dir, celebaAttrFile), celebaAttrMD5, format.ReadCelebAAttributes,
-		func(a *format.CelebAAttributes) int { return len(a.Files) })
+	attributes, err := readList(c.From, filepath.Join(dir, celebaAttrFile), celebaAttrMD5, format.ReadCelebAAttributes)
 	if err != nil {
 		return nil, err
 	}
-	partition, err := readList(c.From, filepath.Join(dir, celebaPartFile), celebaPartMD5, format.ReadCelebAPartition,
-		func(p *format.CelebAPartition) int { return len(p.Files) })
+	partition, err := readList(c.From, filepath.Join(dir, celebaPartFile), celebaPartMD5, format.ReadCelebAPartition)
 	if err != nil {
 		return nil, err
 	}
@@ -110,29 +108,28 @@ func fixCelebA(from From) string {
 }
 
 // readList reads a list and compares the MD5 of one of official length.
-func readList[T any](from From, path, sum string, parse func(io.Reader, int) (T, error), length func(T) int) (T, error) {
-	var none T
+func readList(from From, path, sum string, parse func(io.Reader, int) (*format.CelebAList, error)) (*format.CelebAList, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, fmt.Errorf("data: celeba: %w: %w; fix: %s", ErrMissing, err, fixCelebA(from))
+		return nil, fmt.Errorf("data: celeba: %w: %w; fix: %s", ErrMissing, err, fixCelebA(from))
 	}
 	if err != nil {
-		return none, fmt.Errorf("data: celeba: %w", err)
+		return nil, fmt.Errorf("data: celeba: %w", err)
 	}
 	defer file.Close()
 	hash := md5.New() //nolint:gosec // against damage, not against forgery
 	list, err := parse(io.TeeReader(file, hash), maxCelebaRows)
 	if err != nil {
-		return none, inFile(path, err)
+		return nil, inFile(path, err)
 	}
-	if got := hex.EncodeToString(hash.Sum(nil)); length(list) == celebaImages && got != sum {
-		return none, corrupt(path, "MD5 %s, want %s", got, sum)
+	if got := hex.EncodeToString(hash.Sum(nil)); len(list.Files) == celebaImages && got != sum {
+		return nil, corrupt(path, "MD5 %s, want %s", got, sum)
 	}
 	return list, nil
 }
 
 // choose applies split and attributes.
-func (c CelebA) choose(dir string, attributes *format.CelebAAttributes, partition *format.CelebAPartition) (*Faces, error) {
+func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*Faces, error) {
 	with, err := attributeIndices(attributes, "With", c.With...)
 	if err != nil {
 		return nil, err
@@ -154,30 +151,26 @@ func (c CelebA) choose(dir string, attributes *format.CelebAAttributes, partitio
 	}
 	part := map[Split]uint8{Train: 0, Valid: 1, Test: 2}[c.Split]
 	for i, name := range attributes.Files {
-		if partition.Parts[i] != part {
+		if partition.Values[i][0] != part {
 			continue
 		}
-		hasNot := func(j int) bool { return !attributes.Has(i, j) }
-		has := func(j int) bool { return attributes.Has(i, j) }
+		has := func(j int) bool { return attributes.Values[i][j] == 1 }
+		hasNot := func(j int) bool { return !has(j) }
 		if slices.ContainsFunc(with, hasNot) || slices.ContainsFunc(without, has) {
 			continue
 		}
 		faces.Files = append(faces.Files, filepath.Join(dir, name))
 		for _, j := range label {
-			if has(j) {
-				faces.Labels = append(faces.Labels, 1)
-			} else {
-				faces.Labels = append(faces.Labels, 0)
-			}
+			faces.Labels = append(faces.Labels, int(attributes.Values[i][j]))
 		}
 	}
 	return faces, nil
 }
 
-func attributeIndices(attributes *format.CelebAAttributes, field string, names ...string) ([]int, error) {
+func attributeIndices(attributes *format.CelebAList, field string, names ...string) ([]int, error) {
 	indices := make([]int, len(names))
 	for i, name := range names {
-		if indices[i] = attributes.Index(name); indices[i] < 0 {
+		if indices[i] = slices.Index(attributes.Names, name); indices[i] < 0 {
 			return nil, fmt.Errorf("data: celeba: %s = %q: want one of %s", field, name, strings.Join(attributes.Names, " "))
 		}
 	}

@@ -89,24 +89,19 @@ func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) 
 	if err != nil {
 		return nil, err
 	}
-	batches := archive.Train[:]
-	if split == Test {
-		batches = []*format.CIFAR{archive.Test}
-	}
-	classes := archive.Classes
-	if len(classes) == 0 {
-		return nil, corrupt(path, "batches.meta.txt is missing")
-	}
-	var present []*format.CIFAR
-	for _, batch := range batches {
-		if batch != nil {
-			present = append(present, batch)
+	var batches []*format.CIFAR
+	for _, f := range cifarFiles()[split] {
+		if batch := archive.Batches[f.name]; batch != nil {
+			batches = append(batches, batch)
 		}
 	}
-	if len(present) == 0 {
+	switch {
+	case len(archive.Classes) == 0:
+		return nil, corrupt(path, "batches.meta.txt is missing")
+	case len(batches) == 0:
 		return nil, corrupt(path, "it has no %s images", split)
 	}
-	return joinCIFAR(name, classes, present)
+	return joinCIFAR(name, archive.Classes, batches)
 }
 
 func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name string) (*Images, error) {

@@ -7,52 +7,38 @@ import (
 	"strings"
 )
 
-const (
-	celebaLongest    = 1 << 12 // bytes in a line; official lines have at most 620
-	celebaAttributes = 64      // bits in a row; CelebA has 40 attributes
-)
+const celebaLongest = 1 << 12 // bytes in a line; official lines have at most 620
 
-// CelebAAttributes is the content of list_attr_celeba.txt.
-type CelebAAttributes struct {
-	Names []string // attributes, e.g. "Male"
-	Files []string // e.g. "000001.jpg"
-	bits  []uint64 // a row for each file; bit j: has attribute j
+// CelebAList is one of CelebA's lists of images.
+type CelebAList struct {
+	Names  []string  // the attributes, e.g. "Male"; nil in list_eval_partition.txt
+	Files  []string  // e.g. "000001.jpg"
+	Values [][]uint8 // a row for each file: 1 for an attribute that it has; in list_eval_partition.txt its part
 }
 
-// Has reports whether file i has attribute j.
-func (a *CelebAAttributes) Has(i, j int) bool { return a.bits[i]>>j&1 == 1 }
-
-// Index returns the position of the named attribute, -1 when there is none.
-func (a *CelebAAttributes) Index(name string) int { return slices.Index(a.Names, name) }
-
 // ReadCelebAAttributes reads list_attr_celeba.txt: a line with the number of
-// images, a line with the names of the attributes (at most 64), then for each
-// image its file name and a 1 or -1 for each attribute. It refuses more than
-// limit images, a count that is not that of the rows, and file names that are
-// not plain names.
-func ReadCelebAAttributes(r io.Reader, limit int) (*CelebAAttributes, error) {
-	list, count := &CelebAAttributes{}, 0
-	err := eachLine(r, celebaLongest, func(number int, line string) (err error) {
-		switch {
-		case number == 1:
-			count, err = celebaCount(line, limit)
-		case number == 2:
-			list.Names = strings.Fields(line)
-			err = list.checkNames()
-		case len(list.Files) == count:
-			err = badf("CelebA attributes: more rows than the %d of line 1", count)
-		default:
-			err = list.add(line, number)
+// images, a line with the names of the attributes, then for each image its file
+// name and a 1 or -1 for each attribute. It refuses more than limit images, a
+// count that is not that of the rows, and file names that are not plain names.
+func ReadCelebAAttributes(r io.Reader, limit int) (*CelebAList, error) {
+	list, count := &CelebAList{}, 0
+	err := eachLine(r, celebaLongest, func(number int, line string) error {
+		switch number {
+		case 1:
+			n, err := strconv.Atoi(strings.TrimSpace(line))
+			if count = n; err != nil || count < 1 || count > limit {
+				return badf("CelebA attributes: line 1 is %s: want the number of images, 1 to %d", clip(line), limit)
+			}
+			return nil
+		case 2:
+			if list.Names = strings.Fields(line); len(list.Names) == 0 {
+				return badf("CelebA attributes: line 2 names no attributes")
+			}
+			return nil
 		}
-		return err
+		return list.add(line, number, limit, len(list.Names), "-1", "1")
 	})
-	switch {
-	case err != nil:
-	case count == 0:
-		_, err = celebaCount("", limit)
-	case list.Names == nil:
-		err = list.checkNames()
-	case len(list.Files) != count:
+	if err == nil && (len(list.Files) == 0 || len(list.Files) != count) {
 		err = badf("CelebA attributes: truncated: %d rows, line 1 says %d", len(list.Files), count)
 	}
 	if err != nil {
@@ -61,72 +47,13 @@ func ReadCelebAAttributes(r io.Reader, limit int) (*CelebAAttributes, error) {
 	return list, nil
 }
 
-func celebaCount(line string, limit int) (int, error) {
-	count, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || count < 1 || count > limit {
-		return 0, badf("CelebA attributes: line 1 is %s: want the number of images, 1 to %d", clip(line), limit)
-	}
-	return count, nil
-}
-
-func (a *CelebAAttributes) checkNames() error {
-	if n := len(a.Names); n < 1 || n > celebaAttributes {
-		return badf("CelebA attributes: line 2 names %d attributes, want 1 to %d", n, celebaAttributes)
-	}
-	sorted := slices.Sorted(slices.Values(a.Names))
-	if len(slices.Compact(sorted)) != len(a.Names) {
-		return badf("CelebA attributes: line 2 names an attribute twice")
-	}
-	return nil
-}
-
-func (a *CelebAAttributes) add(line string, number int) error {
-	var row uint64
-	column := 0
-	for field := range strings.FieldsSeq(line) {
-		switch {
-		case column == 0:
-			if !plainName(field) {
-				return badf("CelebA attributes: line %d: %s is not a plain file name", number, clip(field))
-			}
-			a.Files = append(a.Files, strings.Clone(field))
-		case column > len(a.Names):
-			return badf("CelebA attributes: line %d: more than 1+%d columns", number, len(a.Names))
-		case field == "1":
-			row |= 1 << (column - 1)
-		case field != "-1":
-			return badf("CelebA attributes: line %d, column %d: %s: want 1 or -1", number, column+1, clip(field))
-		}
-		column++
-	}
-	if column != 1+len(a.Names) {
-		return badf("CelebA attributes: line %d: %d columns, want 1+%d", number, column, len(a.Names))
-	}
-	a.bits = append(a.bits, row)
-	return nil
-}
-
-// CelebAPartition is the content of list_eval_partition.txt.
-type CelebAPartition struct {
-	Files []string
-	Parts []uint8 // 0 training, 1 validation, 2 test
-}
-
 // ReadCelebAPartition reads list_eval_partition.txt: on each line a file name
-// and 0, 1 or 2. It refuses more than limit lines.
-func ReadCelebAPartition(r io.Reader, limit int) (*CelebAPartition, error) {
-	list := &CelebAPartition{}
+// and its part, 0 for training, 1 for validation and 2 for test. It refuses more
+// than limit lines.
+func ReadCelebAPartition(r io.Reader, limit int) (*CelebAList, error) {
+	list := &CelebAList{}
 	err := eachLine(r, celebaLongest, func(number int, line string) error {
-		fields := strings.Fields(line)
-		switch {
-		case len(list.Files) == limit:
-			return badf("CelebA partition: more than %d lines", limit)
-		case len(fields) != 2 || !plainName(fields[0]) || len(fields[1]) != 1 || fields[1] < "0" || fields[1] > "2":
-			return badf("CelebA partition: line %d is %s: want a file name and 0, 1 or 2", number, clip(line))
-		}
-		list.Files = append(list.Files, strings.Clone(fields[0]))
-		list.Parts = append(list.Parts, fields[1][0]-'0')
-		return nil
+		return list.add(line, number, limit, 1, "0", "1", "2")
 	})
 	if err == nil && len(list.Files) == 0 {
 		err = badf("CelebA partition: no lines")
@@ -135,6 +62,29 @@ func ReadCelebAPartition(r io.Reader, limit int) (*CelebAPartition, error) {
 		return nil, err
 	}
 	return list, nil
+}
+
+// add appends a row of some columns; a value is its place among those that are allowed.
+func (a *CelebAList) add(line string, number, limit, columns int, allowed ...string) error {
+	fields := strings.Fields(line)
+	switch {
+	case len(a.Files) == limit:
+		return badf("CelebA: line %d: more than %d images", number, limit)
+	case len(fields) != 1+columns:
+		return badf("CelebA: line %d: %d columns, want 1+%d", number, len(fields), columns)
+	case !plainName(fields[0]):
+		return badf("CelebA: line %d: %s is not a plain file name", number, clip(fields[0]))
+	}
+	row := make([]uint8, columns)
+	for j, field := range fields[1:] {
+		k := slices.Index(allowed, field)
+		if k < 0 {
+			return badf("CelebA: line %d, column %d: %s: want one of %s", number, j+2, clip(field), strings.Join(allowed, ", "))
+		}
+		row[j] = uint8(k)
+	}
+	a.Files, a.Values = append(a.Files, strings.Clone(fields[0])), append(a.Values, row)
+	return nil
 }
 
 // plainName says whether a name from a list may be joined to a folder: letters, digits, points, dashes and underscores, not

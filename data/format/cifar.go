@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -49,11 +48,9 @@ func ReadCIFAR(r io.Reader, limit int) (*CIFAR, error) {
 }
 
 // CIFARArchive is the content of the tar file of CIFAR-10's binary version.
-// Batches that are not in the archive are nil.
 type CIFARArchive struct {
-	Train   [5]*CIFAR // data_batch_1.bin to data_batch_5.bin
-	Test    *CIFAR    // test_batch.bin
-	Classes []string  // batches.meta.txt
+	Batches map[string]*CIFAR // by file name: data_batch_1.bin to data_batch_5.bin and test_batch.bin
+	Classes []string          // batches.meta.txt
 }
 
 // ReadCIFARArchive reads an unpacked tar file with the layout of
@@ -62,7 +59,7 @@ type CIFARArchive struct {
 // 10,000 records. An archive without batches is refused, as is anything but
 // zeros after the archive's end.
 func ReadCIFARArchive(r io.Reader) (*CIFARArchive, error) {
-	archive := &CIFARArchive{}
+	archive := &CIFARArchive{Batches: map[string]*CIFAR{}}
 	files := tar.NewReader(r)
 	for {
 		header, err := files.Next()
@@ -82,7 +79,7 @@ func ReadCIFARArchive(r io.Reader) (*CIFARArchive, error) {
 			return nil, err
 		}
 	}
-	if archive.Test == nil && archive.Train == [5]*CIFAR{} {
+	if len(archive.Batches) == 0 {
 		return nil, badf("CIFAR-10: no batches in the tar file")
 	}
 	if err := onlyZeros(r); err != nil {
@@ -93,28 +90,18 @@ func ReadCIFARArchive(r io.Reader) (*CIFARArchive, error) {
 
 func (a *CIFARArchive) add(r io.Reader, name string) error {
 	folder, base := path.Split(path.Clean(name))
-	if folder != "cifar-10-batches-bin/" {
-		return nil // the tar reader skips what was not read
-	}
-	slot := &a.Test
-	switch number := slices.Index(cifarNames, base); {
-	case number >= 0:
-		slot = &a.Train[number]
-	case base == "test_batch.bin":
-	case base == "batches.meta.txt":
+	switch {
+	case folder == "cifar-10-batches-bin/" && base == "batches.meta.txt":
 		return a.readClasses(r)
-	default:
-		return nil
-	}
-	if *slot != nil {
+	case folder != "cifar-10-batches-bin/" || path.Ext(base) != ".bin":
+		return nil // the tar reader skips what was not read
+	case a.Batches[base] != nil:
 		return badf("CIFAR-10: %s is in the tar file twice", base)
 	}
 	batch, err := ReadCIFAR(r, cifarBatch)
-	*slot = batch
+	a.Batches[base] = batch
 	return tarError(err)
 }
-
-var cifarNames = []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}
 
 func (a *CIFARArchive) readClasses(r io.Reader) error {
 	if a.Classes != nil {

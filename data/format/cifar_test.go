@@ -84,7 +84,7 @@ func TestReadCIFARArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Train[0] != nil || got.Train[1] == nil || got.Test == nil || len(got.Test.Labels) != 2 {
+	if test := got.Batches["test_batch.bin"]; len(got.Batches) != 2 || got.Batches["data_batch_2.bin"] == nil || test == nil || len(test.Labels) != 2 {
 		t.Errorf("batches %+v", got)
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, got.Classes); diff != "" {

@@ -24,7 +24,7 @@ func ReadUSPS(r io.Reader, limit int) (*USPS, error) {
 		if len(digits.Labels) == limit {
 			return badf("USPS: more than %d lines", limit)
 		}
-		return digits.add(line, number)
+		return digits.add(strings.Fields(line), number)
 	})
 	if err == nil && len(digits.Labels) == 0 {
 		err = badf("USPS: no lines")
@@ -35,9 +35,11 @@ func ReadUSPS(r io.Reader, limit int) (*USPS, error) {
 	return digits, nil
 }
 
-func (u *USPS) add(line string, number int) error {
-	column := 0
-	for field := range strings.FieldsSeq(line) {
+func (u *USPS) add(fields []string, number int) error {
+	if len(fields) != 1+USPSPixels {
+		return badf("USPS: line %d: %d columns, want 1+%d", number, len(fields), USPSPixels)
+	}
+	for column, field := range fields {
 		v, ok := decimal(field)
 		switch {
 		case !ok:
@@ -47,17 +49,11 @@ func (u *USPS) add(line string, number int) error {
 				return badf("USPS: line %d: label %v: want a digit", number, v)
 			}
 			u.Labels = append(u.Labels, uint8(v))
-		case column > USPSPixels:
-			return badf("USPS: line %d: more than 1+%d columns", number, USPSPixels)
 		case v < -1 || v > 1:
 			return badf("USPS: line %d, column %d: value %v outside [-1, 1]", number, column+1, v)
 		default:
 			u.Pixels = append(u.Pixels, float32(v))
 		}
-		column++
-	}
-	if column != 1+USPSPixels {
-		return badf("USPS: line %d: %d columns, want 1+%d", number, column, USPSPixels)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func TestReadUSPSRefuses(t *testing.T) {
 		{"empty", "", []string{"no lines"}},
 		{"truncated", good + good[:len(good)-20], []string{"line 2", "columns"}},
 		{"blank line", good + "\n", []string{"line 2", "0 columns"}},
-		{"column too many", strings.Replace(good, " \n", " 0.5\n", 1), []string{"line 1", "more than 1+256"}},
+		{"column too many", strings.Replace(good, " \n", " 0.5\n", 1), []string{"line 1", "258 columns, want 1+256"}},
 		{"label 10", digit("10", "0"), []string{"label 10"}},
 		{"label 2.5", digit("2.5", "0"), []string{"label 2.5"}},
 		{"grey 2", digit("3", "2"), []string{"value 2 outside"}},
@@ -47,7 +47,7 @@ func TestReadUSPSRefuses(t *testing.T) {
 		{"NaN", digit("3", "nan"), []string{"not a number"}},
 		{"huge", digit("3", "1e999"), []string{"not a number"}},
 		{"hexadecimal", digit("3", "0x1p-2"), []string{"not a number"}},
-		{"HTML", "<!DOCTYPE html>\n", []string{"line 1", "not a number"}},
+		{"HTML", "<!DOCTYPE html>\n", []string{"line 1", "columns"}},
 		{"one endless line", strings.Repeat("1 ", 1<<15), []string{"line 1 is too long"}},
 		{"too many lines", good + good + good, []string{"more than 2 lines"}},
 	} {
