@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"coupling/ot/internal/rows"
 )
@@ -21,38 +21,28 @@ type Batch struct {
 	Workers int
 }
 
-// Solve returns the plans in the order of the problems. It stops at an error and returns it with
-// the index of its problem; of several, the one of the lowest index.
+// Solve returns the plans in the order of the problems. It stops at the first error and returns it
+// with the index of its problem.
 func (b Batch) Solve(ctx context.Context, problems []Problem) ([]*Plan, error) {
 	if b.Solver == nil {
 		return nil, bad(ErrParameter, "Batch.Solver is nil")
 	}
-	plans, errs := make([]*Plan, len(problems)), make([]error, len(problems))
-	var next atomic.Int64
-	var failed atomic.Bool
-	var wg sync.WaitGroup
-	workers := min(rows.Workers(b.Workers), len(problems))
+	plans := make([]*Plan, len(problems))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(rows.Workers(b.Workers))
 	if slices.ContainsFunc(problems, func(p Problem) bool { _, ok := p.Geometry.(*OnDevice); return ok }) {
-		workers = 1 // a device runs one pass at a time
+		group.SetLimit(1) // a device runs one pass at a time
 	}
-	for range workers {
-		wg.Go(func() {
-			for !failed.Load() {
-				k := int(next.Add(1)) - 1
-				if k >= len(problems) {
-					return
-				}
-				if plans[k], errs[k] = b.Solver.Solve(ctx, problems[k]); errs[k] != nil {
-					failed.Store(true)
-				}
+	for k, p := range problems {
+		group.Go(func() (err error) {
+			if plans[k], err = b.Solver.Solve(ctx, p); err != nil {
+				err = fmt.Errorf("ot: Batch: problem %d: %w", k, err)
 			}
+			return err
 		})
 	}
-	wg.Wait()
-	for k, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("ot: Batch: problem %d: %w", k, err)
-		}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	return plans, nil
 }

@@ -9,40 +9,6 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// A Form is a cost that has vector kernels:
-//
-//	Square·|x−y|² + Abs·|x−y|₁,   or |x−y|^Power where Power > 0,   or 1 − x·y/(|x||y|) where Angle is true.
-type Form struct {
-	Square, Abs, Power float64
-	Angle              bool
-}
-
-// KernelCost is a point cost that has a form, which is symmetric; other costs are called for every
-// pair.
-type KernelCost interface {
-	PointCost
-	Form() Form
-}
-
-// Form returns the form of the cost.
-func (c Metric) Form() Form {
-	switch c {
-	case L1:
-		return Form{Abs: 1}
-	case Euclidean:
-		return Form{Power: 1}
-	case Cosine:
-		return Form{Angle: true}
-	}
-	return Form{Square: 1}
-}
-
-// Form returns the form of the cost.
-func (c SqEuclideanL1) Form() Form { return Form{Square: 1, Abs: float64(c)} }
-
-// Form returns the form of the cost.
-func (c Power) Form() Form { return Form{Power: float64(c)} }
-
 // Chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
 // products where the cost has a form.
 //

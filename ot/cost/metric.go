@@ -50,49 +50,10 @@ func (c Metric) Validate() error {
 }
 
 // Cost returns c(x, y).
-func (c Metric) Cost(x, y []float64) float64 {
-	switch c {
-	case L1:
-		var s float64
-		for k, v := range x {
-			s += math.Abs(v - y[k])
-		}
-		return s
-	case Euclidean:
-		return distance(x, y)
-	case Cosine:
-		xy, xx, yy := products(x, y)
-		if xx == 0 || yy == 0 {
-			return 1
-		}
-		// Rounding may carry the cosine of parallel vectors past 1.
-		return 1 - max(-1, min(1, xy/(xx*yy)))
-	default:
-		return sqDistance(x, y)
-	}
-}
+func (c Metric) Cost(x, y []float64) float64 { return c.Form().Cost(x, y) }
 
 // Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy.
-func (c Metric) Grad(dx, dy []float64, w float64, x, y []float64) {
-	switch c {
-	case L1:
-		for k, v := range x {
-			addOpposite(dx, dy, k, w*sign(v-y[k]))
-		}
-	case Euclidean:
-		if r := distance(x, y); r > 0 {
-			for k, v := range x {
-				addOpposite(dx, dy, k, w*(v-y[k])/r)
-			}
-		}
-	case Cosine:
-		gradCosine(dx, dy, w, x, y)
-	default:
-		for k, v := range x {
-			addOpposite(dx, dy, k, 2*w*(v-y[k]))
-		}
-	}
-}
+func (c Metric) Grad(dx, dy []float64, w float64, x, y []float64) { c.Form().Grad(dx, dy, w, x, y) }
 
 // SqEuclideanL1 is the cost of DP-Sinkhorn, |x−y|² + m·Σ|xₖ−yₖ|; the value is the mix m.
 type SqEuclideanL1 float64
@@ -106,22 +67,11 @@ func (c SqEuclideanL1) Validate() error {
 }
 
 // Cost returns |x−y|² + m·|x−y|₁.
-func (c SqEuclideanL1) Cost(x, y []float64) float64 {
-	var s, l float64
-	for k, v := range x {
-		d := v - y[k]
-		s += d * d
-		l += math.Abs(d)
-	}
-	return s + float64(c)*l
-}
+func (c SqEuclideanL1) Cost(x, y []float64) float64 { return c.Form().Cost(x, y) }
 
 // Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy, with sign(0) = 0.
 func (c SqEuclideanL1) Grad(dx, dy []float64, w float64, x, y []float64) {
-	for k, v := range x {
-		d := v - y[k]
-		addOpposite(dx, dy, k, w*(2*d+float64(c)*sign(d)))
-	}
+	c.Form().Grad(dx, dy, w, x, y)
 }
 
 // Power is |x−y|ᵖ, the Euclidean distance to the power p > 0; the value is p.
@@ -136,19 +86,10 @@ func (c Power) Validate() error {
 }
 
 // Cost returns |x−y|ᵖ.
-func (c Power) Cost(x, y []float64) float64 { return math.Pow(distance(x, y), float64(c)) }
+func (c Power) Cost(x, y []float64) float64 { return c.Form().Cost(x, y) }
 
 // Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy; 0 at x = y.
-func (c Power) Grad(dx, dy []float64, w float64, x, y []float64) {
-	r := distance(x, y)
-	if r == 0 {
-		return
-	}
-	f := w * float64(c) * math.Pow(r, float64(c)-2)
-	for k, v := range x {
-		addOpposite(dx, dy, k, f*(v-y[k]))
-	}
-}
+func (c Power) Grad(dx, dy []float64, w float64, x, y []float64) { c.Form().Grad(dx, dy, w, x, y) }
 
 // CostFunc is a user's own cost. Gradient adds to dx and dy as PointCost.Grad does; it may be nil
 // if no gradient with respect to points is asked for.
@@ -180,60 +121,4 @@ func Reversed(c PointCost) PointCost {
 		Value:    func(x, y []float64) float64 { return c.Cost(y, x) },
 		Gradient: func(dx, dy []float64, w float64, x, y []float64) { c.Grad(dy, dx, w, y, x) },
 	}
-}
-
-func addOpposite(dx, dy []float64, k int, v float64) {
-	if dx != nil {
-		dx[k] += v
-	}
-	if dy != nil {
-		dy[k] -= v
-	}
-}
-
-func gradCosine(dx, dy []float64, w float64, x, y []float64) {
-	xy, xx, yy := products(x, y)
-	if xx == 0 || yy == 0 {
-		return
-	}
-	inv, cos := 1/(xx*yy), xy/(xx*yy)
-	for k := range x {
-		if dx != nil {
-			dx[k] += w * (cos*x[k]/(xx*xx) - y[k]*inv)
-		}
-		if dy != nil {
-			dy[k] += w * (cos*y[k]/(yy*yy) - x[k]*inv)
-		}
-	}
-}
-
-// products returns x·y, |x| and |y|.
-func products(x, y []float64) (xy, nx, ny float64) {
-	for k, v := range x {
-		xy += v * y[k]
-		nx += v * v
-		ny += y[k] * y[k]
-	}
-	return xy, math.Sqrt(nx), math.Sqrt(ny)
-}
-
-func sqDistance(x, y []float64) float64 {
-	var s float64
-	for k, v := range x {
-		d := v - y[k]
-		s += d * d
-	}
-	return s
-}
-
-func distance(x, y []float64) float64 { return math.Sqrt(sqDistance(x, y)) }
-
-func sign(v float64) float64 {
-	switch {
-	case v > 0:
-		return 1
-	case v < 0:
-		return -1
-	}
-	return 0
 }

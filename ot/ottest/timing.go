@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -17,16 +16,6 @@ type Timing struct {
 	X, Y     *mat.Dense
 	A, B     []float64
 	MeanCost float64
-}
-
-// LoadTiming is ReadTiming from the shared folder; it skips the test if that is absent.
-func LoadTiming(tb testing.TB, n, d int) *Timing {
-	tb.Helper()
-	t, err := ReadTiming(Dir(tb, "ot-bench"), n, d)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return t
 }
 
 // ReadTiming reads the timing problem with n points in dimension d from a folder.
