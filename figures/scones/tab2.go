@@ -422,9 +422,9 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) {
 	rng := p.c.Rand(fmt.Sprintf("fit %d", of.Pair))
 	psi := p.quadratic(ctx, of.Fit, 500, rng)
-	r := lab.Must(psi.Regression(p.plan.Q, p.plan.Eps))
-	out.AscentPlan = lab.Must(gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov))
-	out.Ascent = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng)
+	r := lab.Must(regress(psi, p.plan.Q, p.plan.Eps))
+	out.AscentPlan = lab.Must(gaussian.UVP(r.joint(p.plan.P.Cov), p.plan.Joint().Cov))
+	out.Ascent = p.sample(ctx, "fitted", psi, betterLangevin, r.mean(p.x), rng)
 	fitted := lab.Must(light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: progress(p.c, of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample))
 	out.Light = p.uvp(fitted.Sample(rng, p.x))
 }

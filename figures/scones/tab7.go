@@ -374,8 +374,8 @@ func (p *pair) pull() float64 { return 2 / p.plan.Eps }
 // untrained is the BW-UVP of that law.
 func (p *pair) untrained() float64 {
 	d := p.plan.P.Dim()
-	law := scones.Regression{Slope: mat.DenseCopyOf(isotropic(d, p.pull()/(1+p.pull()))), Cov: isotropic(d, 1/(1+p.pull()))}
-	return lab.Must(gaussian.UVP(law.Joint(p.plan.P.Cov), p.plan.Joint().Cov))
+	law := regression{slope: mat.DenseCopyOf(isotropic(d, p.pull()/(1+p.pull()))), cov: isotropic(d, 1/(1+p.pull()))}
+	return lab.Must(gaussian.UVP(law.joint(p.plan.P.Cov), p.plan.Joint().Cov))
 }
 
 // drawUntrained draws from what momentsLonger makes of that law, where its start is forgotten. Means do not matter.

@@ -211,9 +211,3 @@ func (a Ascent) paired(f, g []float64, x, y *mat.Dense) (dual float64, wf, wg []
 	}
 	return dual, wf, append([]float64(nil), wf...)
 }
-
-// Dual returns the J of potentials with values f at the rows of x and g at those of y, over all pairs.
-func (k Compatibility) Dual(f, g []float64, x, y *mat.Dense, mean bool) float64 {
-	dual, _, _ := Ascent{Compatibility: k, Mean: mean}.gradient(f, g, x, y)
-	return dual
-}

@@ -88,7 +88,7 @@ func TestBatchGradients(t *testing.T) {
 
 func gaussians(plan *gaussian.Plan) (x, y Source) { return plan.P.Sample, plan.Q.Sample }
 
-// Quadratic potentials fitted by stochastic ascent have nearly the exact conditional law.
+// Quadratic potentials fitted by stochastic ascent are nearly the exact ones.
 func TestQuadraticAscent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2500 steps")
@@ -99,18 +99,12 @@ func TestQuadraticAscent(t *testing.T) {
 	const steps = 2500
 	must(0, Ascent{Compatibility: Compatibility{Lambda: 6}, Steps: steps, Schedule: func(k int) float64 { return 1 - float64(k)/steps }}.
 		Run(t.Context(), phi, psi, x, y, 1, 0))
-	r := must(psi.Potential().Regression(plan.Q, 6))
-	got := must(gaussian.UVP(r.Joint(plan.P.Cov), plan.Joint().Cov))
-	independent := mat.NewSymDense(6, nil)
-	for i := range 3 {
-		for j := range i + 1 {
-			independent.SetSym(i, j, plan.P.Cov.At(i, j))
-			independent.SetSym(3+i, 3+j, plan.Q.Cov.At(i, j))
-		}
-	}
-	naive := must(gaussian.UVP(independent, plan.Joint().Cov))
-	if got > .3 || naive < 10*got {
-		t.Errorf("BW-UVP %.3f %%, independent coupling %.3f %%", got, naive)
+	_, exact := Potentials(plan)
+	var off mat.Dense
+	off.Sub(psi.Potential().S, exact.S)
+	// The last steps of Adam move S by some thousandths.
+	if got, want := mat.Norm(&off, 2), mat.Norm(exact.S, 2); got > .03*want {
+		t.Errorf("S is off by %g of %g", got, want)
 	}
 }
 

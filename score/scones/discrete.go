@@ -101,7 +101,7 @@ func (p *Discrete) Dim() int { _, d := p.atoms.Dims(); return d }
 // Eval implements Potential. Cost N·m·(d + one exponential), or, under other divergences than KL, a
 // root for each point; its value is NaN where the costs of y overflow.
 func (p *Discrete) Eval(value []float64, grad, y *mat.Dense) error {
-	if err := checkEval(p.Dim(), value, grad, y); err != nil {
+	if err := CheckEval(p.Dim(), value, grad, y); err != nil {
 		return err
 	}
 	slope := p.f.Curvature

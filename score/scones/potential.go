@@ -64,7 +64,7 @@ func (q *Quadratic) Dim() int { return len(q.M) }
 // Eval implements Potential. Cost 2·N·d².
 func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 	n, d := y.Dims()
-	if err := checkEval(q.Dim(), value, grad, y); err != nil {
+	if err := CheckEval(q.Dim(), value, grad, y); err != nil {
 		return err
 	}
 	x := mat.NewDense(n, d, nil)
@@ -92,8 +92,8 @@ func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 	return nil
 }
 
-// checkEval returns an error for wrong arguments of Eval.
-func checkEval(d int, value []float64, grad, y *mat.Dense) error {
+// CheckEval returns an error for arguments of Eval that do not fit a potential on R^d.
+func CheckEval(d int, value []float64, grad, y *mat.Dense) error {
 	n, k := y.Dims()
 	if k != d || value != nil && len(value) != n {
 		return fmt.Errorf("scones: %d×%d points and %d values, the potential has dimension %d: %w", n, k, len(value), d, ErrShape)

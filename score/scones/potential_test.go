@@ -86,7 +86,7 @@ func TestGradients(t *testing.T) {
 	})
 }
 
-// Quadratics are the potentials of ot/gaussian plus λ/2, and their regression is the plan's.
+// Quadratics are the potentials of ot/gaussian plus λ/2.
 func TestGaussianPotentials(t *testing.T) {
 	plan := pair(seeded(1), 3, 2)
 	phi, psi := Potentials(plan)
@@ -98,22 +98,6 @@ func TestGaussianPotentials(t *testing.T) {
 		row := y.RawRowView(i)
 		if a, b := plan.F(row)+1, plan.G(row)+1; math.Abs(f[i]-a) > 1e-11 || math.Abs(g[i]-b) > 1e-11 {
 			t.Errorf("φ = %g, ψ = %g; want %g, %g", f[i], g[i], a, b)
-		}
-	}
-	r := must(psi.Regression(plan.Q, plan.Eps))
-	if !mat.EqualApprox(r.Slope, plan.Forward, 1e-11) {
-		t.Errorf("slope\n%v, want\n%v", mat.Formatted(r.Slope), mat.Formatted(plan.Forward))
-	}
-	if j := r.Joint(plan.P.Cov); !mat.EqualApprox(j, plan.Joint().Cov, 1e-10) {
-		t.Errorf("joint covariance\n%v, want\n%v", mat.Formatted(j), mat.Formatted(plan.Joint().Cov))
-	}
-	mean := r.Mean(y)
-	for i := range 5 {
-		want := plan.Conditional(y.RawRowView(i)).Mean
-		for k := range want {
-			if math.Abs(mean.At(i, k)-want[k]) > 1e-10 {
-				t.Errorf("mean %v, want %v", mean.RawRowView(i), want)
-			}
 		}
 	}
 }

@@ -46,16 +46,8 @@ const rows = 1024
 // Eval implements scones.Potential.
 func (p *Net) Eval(value []float64, grad, y *mat.Dense) error {
 	n, d := y.Dims()
-	if err := p.check(y); err != nil {
+	if err := scones.CheckEval(p.d, value, grad, y); err != nil {
 		return err
-	}
-	if value != nil && len(value) != n {
-		return fmt.Errorf("neural: %d×%d points and %d values, the potential has dimension %d: %w", n, d, len(value), p.d, scones.ErrShape)
-	}
-	if grad != nil {
-		if a, b := grad.Dims(); a != n || b != d {
-			return fmt.Errorf("neural: gradients %d×%d of %d×%d points: %w", a, b, n, d, scones.ErrShape)
-		}
 	}
 	for lo := 0; lo < n; lo += rows {
 		hi := min(lo+rows, n)
@@ -70,13 +62,6 @@ func (p *Net) Eval(value []float64, grad, y *mat.Dense) error {
 		if err := p.block(v, g, y.Slice(lo, hi, 0, d).(*mat.Dense)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (p *Net) check(x *mat.Dense) error {
-	if n, d := x.Dims(); d != p.d {
-		return fmt.Errorf("neural: %d×%d points, the potential has dimension %d: %w", n, d, p.d, scones.ErrShape)
 	}
 	return nil
 }
@@ -135,7 +120,7 @@ func (p *Net) convert(dst, y *device.Array) {
 // Values implements scones.Model. Its arrays on the device live until Ascend.
 func (p *Net) Values(x *mat.Dense) ([]float64, error) {
 	p.drop()
-	if err := p.check(x); err != nil {
+	if err := scones.CheckEval(p.d, nil, nil, x); err != nil {
 		return nil, err
 	}
 	p.scope = p.dev.Scope()
