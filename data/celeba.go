@@ -2,7 +2,6 @@ package data
 
 import (
 	"cmp"
-	"context"
 	"crypto/md5" //nolint:gosec // the lists' published checksums, against damage
 	"encoding/hex"
 	"errors"
@@ -21,7 +20,7 @@ import (
 // prepares the training images as SCONES does: the central 140×140 pixels,
 // resized to 64×64 with Pillow's bilinear filter on bytes, as the papers' code
 // does; the SCONES paper's text says nearest neighbour. SCONES' even faces are
-// those at positions 1, 3, 5, … of the training split ([Faces.Take]), and its
+// those at positions 1, 3, 5, … of the training split ([Pictures.Take]), and its
 // Blur-CelebA is faces of Size 32 resized to 64.
 //
 // CelebA (Liu et al. 2015) may not be passed on, so it is never downloaded: get
@@ -44,16 +43,6 @@ type CelebA struct {
 // celebaCrop is the side of the central square that is kept.
 const celebaCrop = 140
 
-// Faces is a list of CelebA images, which are read when needed.
-type Faces struct {
-	Name    string
-	Files   []string // paths
-	Labels  []int    // as Images.Labels
-	Classes []string
-
-	prepare CelebA
-}
-
 const (
 	celebaImages   = 202_599 // in the official data set
 	maxCelebaRows  = 1 << 20 // rows that a list may have
@@ -64,11 +53,12 @@ const (
 	celebaPartFile = "list_eval_partition.txt"
 )
 
-// Open reads the lists and returns the faces they select; no image is opened.
+// Open reads the lists and returns the faces they select, 3×Size×Size in [0, 1];
+// no image is opened.
 // Lists with the official number of images must have the official checksum;
 // with another number the name begins with "celeba-subset". The error wraps
 // [ErrMissing] when there is no CelebA, [ErrCorrupt] when a list is damaged.
-func (c CelebA) Open() (*Faces, error) {
+func (c CelebA) Open() (*Pictures, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -129,7 +119,7 @@ func readList(from From, path, sum string, parse func(io.Reader, int) (*format.C
 }
 
 // choose applies split and attributes.
-func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*Faces, error) {
+func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*Pictures, error) {
 	with, err := attributeIndices(attributes, "With", c.With...)
 	if err != nil {
 		return nil, err
@@ -138,7 +128,8 @@ func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*F
 	if err != nil {
 		return nil, err
 	}
-	faces := &Faces{Name: "celeba/" + c.Split.String(), prepare: c}
+	size := cmp.Or(c.Size, 64)
+	faces := &Pictures{Name: "celeba/" + c.Split.String(), c: 3, h: size, w: size, read: c.face}
 	if len(attributes.Files) != celebaImages {
 		faces.Name = "celeba-subset/" + c.Split.String()
 	}
@@ -175,40 +166,6 @@ func attributeIndices(attributes *format.CelebAList, field string, names ...stri
 		}
 	}
 	return indices, nil
-}
-
-// Len returns the number of faces.
-func (f *Faces) Len() int { return len(f.Files) }
-
-// Take reads the faces with the given indices: 3×Size×Size in [0, 1]. It panics
-// when an index is out of range. The error wraps [ErrCorrupt] when an image is
-// damaged. Images are decoded in parallel; a thousand take a second or two.
-func (f *Faces) Take(ctx context.Context, indices []int) (*Images, error) {
-	size := cmp.Or(f.prepare.Size, 64)
-	m, err := New(len(indices), 3, size, size)
-	if err != nil {
-		return nil, err
-	}
-	m.Name, m.Classes = f.Name, f.Classes
-	if f.Labels != nil {
-		m.Labels = make([]int, len(indices))
-		for k, i := range indices {
-			m.Labels[k] = f.Labels[i]
-		}
-	}
-	if err := readRows(ctx, len(indices), func(k int) error { return f.prepare.face(m.Row(k), f.Files[indices[k]]) }); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// Load reads all faces: 48 KiB each at 64×64, 8 GB for the training split.
-func (f *Faces) Load(ctx context.Context) (*Images, error) {
-	indices := make([]int, f.Len())
-	for i := range indices {
-		indices[i] = i
-	}
-	return f.Take(ctx, indices)
 }
 
 // face reads one JPEG file, crops and resizes it, and puts it into row.

@@ -25,83 +25,64 @@ type Folder struct {
 
 const folderMaxSide = 1 << 12 // of the images returned
 
-// pictureFile is a file and its class.
-type pictureFile struct {
-	path  string
-	label int
-}
-
 // Load reads all pictures, in [0, 1]. The error wraps ErrMissing where there is no folder or no picture in it, ErrCorrupt
 // where a picture is damaged, too large, or of another size than the first while Size is 0.
 func (f Folder) Load(ctx context.Context) (*Images, error) {
 	if f.Size < 0 || f.Size > folderMaxSide || f.Limit < 0 {
 		return nil, fmt.Errorf("data: folder: Size = %d, Limit = %d: must be in [0, %d] and ≥ 0", f.Size, f.Limit, folderMaxSide)
 	}
-	files, classes, err := f.list()
+	p, err := f.list()
 	if err != nil {
 		return nil, err
 	}
-	first, err := readPicture(files[0].path)
+	first, err := readPicture(p.Files[0])
 	if err != nil {
 		return nil, err
 	}
-	h, w := f.Size, f.Size
+	p.c, p.h, p.w = 3, f.Size, f.Size
 	if f.Size == 0 {
-		h, w = first.Bounds().Dy(), first.Bounds().Dx()
+		p.h, p.w = first.Bounds().Dy(), first.Bounds().Dx()
 	}
-	channels := 3
 	if f.Grey {
-		channels = 1
+		p.c = 1
 	}
-	m, err := New(len(files), channels, h, w)
-	if err != nil {
-		return nil, err
-	}
-	m.Name, m.Classes = f.Dir, classes
-	if classes != nil {
-		m.Labels = make([]int, len(files))
-	}
-	for i := range m.Labels {
-		m.Labels[i] = files[i].label
-	}
-	if err := readRows(ctx, len(files), func(i int) error { return f.prepare(m.Row(i), files[i].path, h, w) }); err != nil {
-		return nil, err
-	}
-	return m, nil
+	p.read = func(row []float32, path string) error { return f.prepare(row, path, p.h, p.w) }
+	return p.Load(ctx)
 }
 
-// list returns the pictures and the names of their classes.
-func (f Folder) list() (files []pictureFile, classes []string, err error) {
+// list returns the pictures and their classes.
+func (f Folder) list() (*Pictures, error) {
 	here, folders, err := entries(f.Dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	p := &Pictures{Name: f.Dir}
 	for _, name := range here {
-		files = append(files, pictureFile{filepath.Join(f.Dir, name), 0})
+		p.Files = append(p.Files, filepath.Join(f.Dir, name))
 	}
 	for _, name := range folders {
 		inside, _, err := entries(filepath.Join(f.Dir, name))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if len(inside) == 0 && !f.Empty {
 			continue
 		}
 		for _, file := range inside {
-			files = append(files, pictureFile{filepath.Join(f.Dir, name, file), len(classes)})
+			p.Files, p.Labels = append(p.Files, filepath.Join(f.Dir, name, file)), append(p.Labels, len(p.Classes))
 		}
-		classes = append(classes, name)
+		p.Classes = append(p.Classes, name)
 	}
-	if len(files) == 0 {
-		return nil, nil, fmt.Errorf("data: folder %q: %w: no PNG or JPEG pictures in it", f.Dir, ErrMissing)
+	if len(p.Files) == 0 {
+		return nil, fmt.Errorf("data: folder %q: %w: no PNG or JPEG pictures in it", f.Dir, ErrMissing)
 	}
-	if len(here) > 0 && classes != nil {
-		return nil, nil, fmt.Errorf("data: folder %q: pictures both in it and in folders of it, %q first: want one or the other", f.Dir, classes[0])
+	if len(here) > 0 && p.Classes != nil {
+		return nil, fmt.Errorf("data: folder %q: pictures both in it and in folders of it, %q first: want one or the other", f.Dir, p.Classes[0])
 	}
 	if f.Limit > 0 {
-		files = files[:min(f.Limit, len(files))]
+		p.Files = p.Files[:min(f.Limit, len(p.Files))]
 	}
-	return files, classes, nil
+	return p, nil
 }
 
 // entries returns the pictures and the folders in a folder, sorted.

@@ -51,19 +51,58 @@ func readPicture(path string) (image.Image, error) {
 	return picture, nil
 }
 
-// readRows calls read for each of n images, several at a time, until one fails or ctx ends.
-func readRows(ctx context.Context, n int, read func(i int) error) error {
+// Pictures is a list of picture files, which are read when needed.
+type Pictures struct {
+	Name    string
+	Files   []string // paths
+	Labels  []int    // as Images.Labels
+	Classes []string
+
+	c, h, w int // of the images
+	read    func(row []float32, path string) error
+}
+
+// Len returns the number of pictures.
+func (p *Pictures) Len() int { return len(p.Files) }
+
+// Take reads the pictures with the given indices. It panics when an index is
+// out of range. The error wraps [ErrCorrupt] when a picture is damaged. Pictures
+// are decoded in parallel; a thousand faces take a second or two.
+func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
+	m, err := New(len(indices), p.c, p.h, p.w)
+	if err != nil {
+		return nil, err
+	}
+	m.Name, m.Classes = p.Name, p.Classes
+	if p.Labels != nil {
+		m.Labels = make([]int, len(indices))
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
+	for k, i := range indices {
+		if p.Labels != nil {
+			m.Labels[k] = p.Labels[i]
+		}
 		group.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return read(i)
+			return p.read(m.Row(k), p.Files[i])
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Load reads all pictures: faces take 48 KiB each at 64×64, 8 GB for the training split.
+func (p *Pictures) Load(ctx context.Context) (*Images, error) {
+	indices := make([]int, p.Len())
+	for i := range indices {
+		indices[i] = i
+	}
+	return p.Take(ctx, indices)
 }
 
 // centre is the central square of b.
