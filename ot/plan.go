@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
@@ -312,7 +313,7 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 		return out
 	}
 	out = mat.NewDense(n, d, nil)
-	target := rows.View(y)
+	target := dense.View(y)
 	p.blocks(nil, func(w *worker, _, lo, hi int) {
 		t := w.block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
@@ -320,7 +321,7 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 			_, sum := p.exponentials(i, row, p.g.Row(i, w.cost))
 			kern.Scale(row, 1/sum, row)
 		}
-		w.gemm.Add(rows.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
+		w.gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
 	})
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device/cpu"
-	"coupling/score/internal/rows"
+	"coupling/lab/device/cpu/dense"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -96,7 +96,7 @@ func (c *Chain) Clone() *Chain { return &Chain{X: mat.DenseCopyOf(c.X), Seed: c.
 // each calls f for every row with the randomness of a step. Rows of one chunk share a generator.
 func (c *Chain) each(step int, f func(i int, row []float64, rng *rand.Rand)) {
 	n, _ := c.X.Dims()
-	_ = cpu.Chunks(context.Background(), n, rows.Chunk, func(k, lo, hi int) {
+	_ = cpu.Chunks(context.Background(), n, dense.Chunk, func(k, lo, hi int) {
 		rng := noise(c.Seed, step, k)
 		for i := lo; i < hi; i++ {
 			f(i, c.X.RawRowView(i), rng)

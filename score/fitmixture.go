@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"coupling/score/internal/rows"
+	"coupling/lab/device/cpu/dense"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -135,7 +135,7 @@ func (f FitMixture) means(rng *rand.Rand, u *mat.Dense) [][]float64 {
 		}
 		// |u − c|²/2 less what does not depend on c.
 		products := mat.NewDense(n, f.Parts, nil)
-		rows.Multiply(products, u, centres.T())
+		dense.Multiply(products, u, centres.T())
 		half := make([]float64, f.Parts)
 		for k := range half {
 			half[k] = floats.Dot(centres.RawRowView(k), centres.RawRowView(k)) / 2
@@ -230,7 +230,7 @@ func (s *Subspace) coordinates(x, axes *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	_, q := axes.Dims()
 	u := mat.NewDense(n, q, nil)
-	rows.Multiply(u, centred(x, s.mean), axes)
+	dense.Multiply(u, centred(x, s.mean), axes)
 	return u
 }
 
@@ -244,13 +244,13 @@ func (s *Subspace) Score(dst, x *mat.Dense, sigma float64) error {
 	if err := s.inside.Score(g, u, sigma); err != nil {
 		return err
 	}
-	rows.Multiply(dst, g, s.axes.T())
+	dense.Multiply(dst, g, s.axes.T())
 	if s.others == nil {
 		return nil
 	}
 	w, pull := s.coordinates(x, s.others), mat.NewDense(dst.RawMatrix().Rows, s.Dim(), nil)
 	w.Apply(func(_, j int, v float64) float64 { return v / (s.rest[j] + sigma*sigma) }, w)
-	rows.Multiply(pull, w, s.others.T())
+	dense.Multiply(pull, w, s.others.T())
 	dst.Sub(dst, pull)
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"coupling/score/internal/rows"
+	"coupling/lab/device/cpu/dense"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -117,7 +117,7 @@ func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 	if err != nil {
 		return err
 	}
-	rows.Multiply(dst, centred(x, g.mean), p)
+	dense.Multiply(dst, centred(x, g.mean), p)
 	dst.Scale(-1, dst)
 	return nil
 }
@@ -133,7 +133,7 @@ func (g *Gaussian) LogDensity(dst []float64, x *mat.Dense, sigma float64) error 
 	}
 	c := centred(x, g.mean)
 	y := mat.NewDense(len(dst), g.Dim(), nil)
-	rows.Multiply(y, c, p)
+	dense.Multiply(y, c, p)
 	constant := 0.0
 	for _, v := range g.values {
 		constant -= .5 * math.Log(2*math.Pi*(v+sigma*sigma))

@@ -9,7 +9,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
 	"coupling/lab/eval/inception"
@@ -92,11 +92,7 @@ func share[T any](list []T, is func(i int, v T) bool) float64 {
 
 // neighbours finds the nearest row of x for each row of y, and the squared distances.
 func neighbours(ctx context.Context, y, x *mat.Dense) *neighbour.Found[float64] {
-	view := func(m *mat.Dense) cpu.Matrix[float64] {
-		r := m.RawMatrix()
-		return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
-	}
-	return lab.Must(neighbour.Search[float64]{}.Find(ctx, view(y), view(x)))
+	return lab.Must(neighbour.Search[float64]{}.Find(ctx, dense.View(y), dense.View(x)))
 }
 
 // nearest is, of each row of y, the root mean square difference to the nearest row of x.

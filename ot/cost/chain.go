@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
-	"coupling/ot/internal/rows"
+	"coupling/lab/device/cpu/dense"
 )
 
 // Chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
@@ -116,10 +116,10 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 // products subtracts weight·G y from dx and weight·Gᵀx from dy.
 func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
 	if dx != nil {
-		w.Add(rows.View(dx).Slice(lo, hi), -weight, block, rows.View(c.y))
+		w.Add(dense.View(dx).Slice(lo, hi), -weight, block, dense.View(c.y))
 	}
 	if dy != nil {
-		w.Add(rows.View(dy), -weight, block.T(), rows.View(c.x).Slice(lo, hi))
+		w.Add(dense.View(dy), -weight, block.T(), dense.View(c.x).Slice(lo, hi))
 	}
 }
 

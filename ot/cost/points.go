@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/rows"
 )
@@ -187,7 +188,7 @@ func (p *Cloud) hold() {
 		if ok && square.Abs == 0 && p.d > quickDim {
 			block := held[s.Lo*p.m : s.Hi*p.m]
 			clear(block)
-			gemm.AddSquares(cpu.Dense(block, s.Hi-s.Lo, p.m), rows.View(p.x).Slice(s.Lo, s.Hi), rows.View(p.y))
+			gemm.AddSquares(cpu.Dense(block, s.Hi-s.Lo, p.m), dense.View(p.x).Slice(s.Lo, s.Hi), dense.View(p.y))
 			if square.Square != 1 {
 				kern.Scale(block, square.Square, block)
 			}

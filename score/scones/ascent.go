@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot/fdiv"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -149,12 +149,12 @@ func (a Ascent) gradient(f, g []float64, x, y *mat.Dense) (dual float64, wf, wg 
 	floats.AddConst(1/float64(m), wg)
 	dual = floats.Sum(f)/float64(n) + floats.Sum(g)/float64(m)
 	c := mat.NewDense(n, m, nil)
-	rows.Squares(c, x, y)
+	dense.Squares(c, x, y)
 	floats.Scale(unit(d, a.Mean), c.RawMatrix().Data)
 	share := 1 / float64(n*m)
-	chunks := (n + rows.Chunk - 1) / rows.Chunk
+	chunks := (n + dense.Chunk - 1) / dense.Chunk
 	penalties, columns := make([]float64, chunks), make([][]float64, chunks)
-	_ = cpu.Chunks(context.Background(), n, rows.Chunk, func(at, lo, hi int) {
+	_ = cpu.Chunks(context.Background(), n, dense.Chunk, func(at, lo, hi int) {
 		row, column := a.row(g), make([]float64, m)
 		for i := lo; i < hi; i++ {
 			density, mass, penalty := row(f[i], c.RawRowView(i))

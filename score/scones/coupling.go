@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device"
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot/fdiv"
 	"coupling/score"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -223,7 +223,7 @@ func (c Coupling) Densities(x, y *mat.Dense) (*mat.Dense, error) {
 		return nil, err
 	}
 	out := mat.NewDense(n, m, nil)
-	rows.Squares(out, x, y)
+	dense.Squares(out, x, y)
 	u, e := unit(d, c.Mean), c.edge()
 	for i := range n {
 		row := out.RawRowView(i)

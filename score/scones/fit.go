@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/score"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -144,7 +144,7 @@ func variance(x *mat.Dense) float64 {
 func nearest(y *mat.Dense) float64 {
 	n, _ := y.Dims()
 	c := mat.NewDense(n, n, nil)
-	rows.Squares(c, y, y)
+	dense.Squares(c, y, y)
 	var least []float64
 	for i := range n {
 		best := math.Inf(1)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"coupling/lab/device"
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot/gaussian"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -75,7 +75,7 @@ func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 		}
 	}
 	sx := mat.NewDense(n, d, nil)
-	rows.Multiply(sx, x, mat.DenseCopyOf(q.S))
+	dense.Multiply(sx, x, mat.DenseCopyOf(q.S))
 	for i := range n {
 		a, b := x.RawRowView(i), sx.RawRowView(i)
 		sum := q.C

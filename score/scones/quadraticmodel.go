@@ -3,8 +3,8 @@ package scones
 import (
 	"fmt"
 
+	"coupling/lab/device/cpu/dense"
 	"coupling/score/internal/adam"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -68,7 +68,7 @@ func (q *QuadraticModel) Ascend(w []float64, factor float64) error {
 		}
 		g[d*d+d] += q.lambda * w[i]
 	}
-	rows.Multiply(mat.NewDense(d, d, g[:d*d]), x, wx)
+	dense.Multiply(mat.NewDense(d, d, g[:d*d]), x, wx)
 	q.opt.Step(q.w, g, factor)
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
 	"coupling/ot"
 	"coupling/ot/freg"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -44,9 +44,9 @@ type rooted struct {
 // each is Discrete.each.
 func (p rooted) each(x *mat.Dense, g func(float64) float64, visit func(i int, value float64, mean, w []float64)) {
 	n, d := x.Dims()
-	_ = cpu.Chunks(context.Background(), n, rows.Chunk, func(_, lo, hi int) {
+	_ = cpu.Chunks(context.Background(), n, dense.Chunk, func(_, lo, hi int) {
 		costs, mean := mat.NewDense(hi-lo, len(p.weights), nil), make([]float64, d)
-		rows.Squares(costs, x.Slice(lo, hi, 0, d).(*mat.Dense), p.atoms)
+		dense.Squares(costs, x.Slice(lo, hi, 0, d).(*mat.Dense), p.atoms)
 		for i := lo; i < hi; i++ {
 			row := costs.RawRowView(i - lo)
 			floats.Scale(p.unit, row)

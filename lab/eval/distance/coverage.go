@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/device/cpu/dense"
 	"coupling/lab/eval/neighbour"
 )
 
@@ -43,7 +44,7 @@ func (k Neighbours) Coverage(ctx context.Context, real, generated *mat.Dense) (C
 	if err := pair("real", real, "generated", generated, k.K+1); err != nil {
 		return Coverage{}, err
 	}
-	x, y := view(real), view(generated)
+	x, y := dense.View(real), dense.View(generated)
 	among := neighbour.Search[float64]{K: k.K, Self: true}
 	realBalls, err := among.Find(ctx, x, x)
 	if err != nil {

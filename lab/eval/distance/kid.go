@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
 )
 
 // Discrepancy is an estimate of a squared maximum mean discrepancy.
@@ -82,7 +83,7 @@ const (
 
 // kernelSums writes Σ_j k(a_i, b_j), without j = i where b is a.
 func kernelSums(ctx context.Context, sum []float64, a, b *mat.Dense) error {
-	x, y := view(a), view(b)
+	x, y := dense.View(a), dense.View(b)
 	d := float64(x.Cols)
 	return cpu.Chunks(ctx, x.Rows, kernelRows, func(_, lo, hi int) {
 		var g cpu.Gemm[float64]
@@ -101,10 +102,4 @@ func kernelSums(ctx context.Context, sum []float64, a, b *mat.Dense) error {
 			}
 		}
 	})
-}
-
-// view is a matrix as the kernels take it.
-func view(x *mat.Dense) cpu.Matrix[float64] {
-	r := x.RawMatrix()
-	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"gonum.org/v1/gonum/mat"
-
 	"coupling/lab/device/cpu"
 	"coupling/ot/internal/fault"
 )
@@ -218,10 +216,4 @@ func Weights(out []float64, name string, w []float64, of string, bad func(kind e
 		out[i] /= sum.Value()
 	}
 	return out, sum.Value() * largest, nil
-}
-
-// View converts a matrix to the type that matrix products take.
-func View(a *mat.Dense) cpu.Matrix[float64] {
-	r := a.RawMatrix()
-	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }

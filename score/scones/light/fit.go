@@ -7,8 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/lab/device/cpu/dense"
 	"coupling/score/internal/adam"
-	"coupling/score/internal/rows"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/floats"
@@ -185,7 +185,7 @@ func (l *Plan) logNormal(c int, y *mat.Dense, inverse *mat.TriDense, q *mat.Dens
 		floats.SubTo(r.RawRowView(j), y.RawRowView(j), l.R[c])
 	}
 	u := mat.NewDense(m, d, nil)
-	rows.Multiply(u, r, mat.DenseCopyOf(inverse.T())) // L⁻¹(y − R)
+	dense.Multiply(u, r, mat.DenseCopyOf(inverse.T())) // L⁻¹(y − R)
 	constant := l.A[c] - float64(d)/2*math.Log(math.Pi*l.Lambda)
 	for i := range d {
 		constant -= math.Log(l.Root[c].At(i, i))
@@ -194,7 +194,7 @@ func (l *Plan) logNormal(c int, y *mat.Dense, inverse *mat.TriDense, q *mat.Dens
 		row := u.RawRowView(j)
 		q.Set(j, c, constant-floats.Dot(row, row)/l.Lambda)
 	}
-	rows.Multiply(r, u, mat.DenseCopyOf(inverse))
+	dense.Multiply(r, u, mat.DenseCopyOf(inverse))
 	return r
 }
 

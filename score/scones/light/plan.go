@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"coupling/score/internal/rows"
+	"coupling/lab/device/cpu/dense"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -41,7 +41,7 @@ func (l *Plan) tilted(x *mat.Dense) (logs *mat.Dense, all []float64) {
 	logs, all = mat.NewDense(n, k, nil), make([]float64, n)
 	lx := mat.NewDense(n, d, nil)
 	for c := range k {
-		rows.Multiply(lx, x, mat.DenseCopyOf(l.Root[c]))
+		dense.Multiply(lx, x, mat.DenseCopyOf(l.Root[c]))
 		for i := range n {
 			row := lx.RawRowView(i)
 			logs.Set(i, c, l.A[c]+(floats.Dot(row, row)+2*floats.Dot(l.R[c], x.RawRowView(i)))/l.Lambda)
@@ -74,7 +74,7 @@ func (l *Plan) mean(c int, x *mat.Dense) *mat.Dense {
 	s := new(mat.Dense)
 	s.Mul(l.Root[c], l.Root[c].T())
 	out := mat.NewDense(n, d, nil)
-	rows.Multiply(out, x, s)
+	dense.Multiply(out, x, s)
 	for i := range n {
 		floats.Add(out.RawRowView(i), l.R[c])
 	}
@@ -105,7 +105,7 @@ func (l *Plan) Sample(rng *rand.Rand, x *mat.Dense) *mat.Dense {
 	out, noise := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
 	for c := range k {
 		mean := l.mean(c, x)
-		rows.Multiply(noise, z, mat.DenseCopyOf(l.Root[c].T()))
+		dense.Multiply(noise, z, mat.DenseCopyOf(l.Root[c].T()))
 		for i := range n {
 			if from[i] == c {
 				floats.AddTo(out.RawRowView(i), mean.RawRowView(i), noise.RawRowView(i))

@@ -1,6 +1,6 @@
-// Package rows multiplies and compares batches of points that are the rows of matrices, in chunks of fixed size, so that
-// results do not depend on the number of processors.
-package rows
+// Package dense has products and distances of gonum's matrices by the kernels of package cpu, in chunks of rows of fixed
+// size, so that results do not depend on the number of processors.
+package dense
 
 import (
 	"context"
@@ -14,9 +14,10 @@ import (
 // Chunk is the number of rows handled at once, whatever the number of processors.
 const Chunk = 64
 
-func view(m mat.Matrix) cpu.Matrix[float64] {
+// View is a *mat.Dense, or the transpose of one, as the kernels take it.
+func View(m mat.Matrix) cpu.Matrix[float64] {
 	if t, ok := m.(mat.Transpose); ok {
-		return view(t.Matrix).T()
+		return View(t.Matrix).T()
 	}
 	r := m.(*mat.Dense).RawMatrix()
 	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
@@ -39,13 +40,13 @@ func each(dst *mat.Dense, f func(g *cpu.Gemm[float64], lo, hi int)) {
 // Multiply writes a·b to dst, in chunks of rows; b may be a transposed matrix.
 func Multiply(dst, a *mat.Dense, b mat.Matrix) {
 	each(dst, func(g *cpu.Gemm[float64], lo, hi int) {
-		g.Add(view(dst).Slice(lo, hi), 1, view(a).Slice(lo, hi), view(b))
+		g.Add(View(dst).Slice(lo, hi), 1, View(a).Slice(lo, hi), View(b))
 	})
 }
 
 // Squares writes |x_i − y_j|² to dst.
 func Squares(dst, x, y *mat.Dense) {
 	each(dst, func(g *cpu.Gemm[float64], lo, hi int) {
-		g.AddSquares(view(dst).Slice(lo, hi), view(x).Slice(lo, hi), view(y))
+		g.AddSquares(View(dst).Slice(lo, hi), View(x).Slice(lo, hi), View(y))
 	})
 }
