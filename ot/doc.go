@@ -7,9 +7,8 @@
 //
 // # Which solver
 //
-// Use LBFGS, as Solve does: on the timing problems it is the fastest unless ε is a tenth of the
-// mean cost or more, and there Scaling needs no fewer evaluations. Sinkhorn and Scaling are the
-// classics to compare with. Newton helps where atoms are weakly coupled, as in an assignment at
+// Use LBFGS, as Solve does: on the timing problems no other is faster by more than a tenth.
+// Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are weakly coupled, as in an assignment at
 // small ε; LBFGS takes Newton steps by itself where its own are slow. Unbalanced solves problems
 // whose marginals are penalised. Barycentre and FreeBarycentre find the barycentre of several
 // measures.

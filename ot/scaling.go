@@ -12,7 +12,7 @@ import (
 const kernelSpan = 300
 
 // Scaling solves by kernel scaling (Cuturi 2013): products with exp(−c/ε), no exponentials in the
-// loop. It is the fastest at large ε. If the costs span more than 300 ε it returns ErrUnderflow:
+// loop, at large ε; LBFGS needs fewer passes there too. If the costs span more than 300 ε it returns ErrUnderflow:
 // there plain scaling loses entries of the kernel to underflow, and its result may be wrong. Steps
 // are over-relaxed as Sinkhorn's are, and the plan returned is checked by a pass in the log domain.
 //
