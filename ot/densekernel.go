@@ -14,9 +14,9 @@ type denseKernel struct {
 	eps    float64   // 0 where there is no kernel
 	base   []float64 // β⁰
 	ref    []float64
-	single bool        // K is held in data32, its rows scaled to sum to 1, else in data
-	data   [][]float64 // the rows of each span
-	data32 [][]float32
+	single bool // K is held in data32, its rows scaled to sum to 1, else in data
+	data   []float64
+	data32 []float32
 	uses   int     // evaluations since it was stored
 	mid    float64 // the shift of v at the β that the kernel was chosen for
 }
@@ -75,25 +75,12 @@ func (s *semidual) newKernel(beta []float64) *denseKernel {
 	k.eps, k.uses, k.single = s.eps, 0, s.single
 	switch {
 	case k.single && k.data32 == nil:
-		k.data32 = make([][]float32, len(s.sw.Spans))
-		if s.memory != nil {
-			cut(k.data32, s.memory.floats32(s.n*s.m), s.sw.Spans, s.m)
-		}
+		k.data32 = s.memory.floats32(s.n * s.m)
 	case !k.single && k.data == nil:
-		k.data = make([][]float64, len(s.sw.Spans))
-		if s.memory != nil {
-			cut(k.data, s.memory.floats(s.n*s.m), s.sw.Spans, s.m)
-		}
+		k.data = s.memory.floats(s.n * s.m)
 	}
 	copy(k.base, beta)
 	return k
-}
-
-// cut divides the rows of all among the spans.
-func cut[T any](dst [][]T, all []T, spans []span, m int) {
-	for k, r := range spans {
-		dst[k] = all[r.Lo*m : r.Hi*m]
-	}
 }
 
 // dropIfUnderflowed drops a float32 kernel in which a column has almost no entry left.
@@ -109,45 +96,34 @@ func (s *semidual) dropIfUnderflowed(k *denseKernel) {
 	}
 }
 
-// allocate makes memory for the rows of span k, if there is none yet. Each goroutine does it for
-// its own spans, since clearing memory takes time.
-func (k *denseKernel) allocate(span, entries int) {
-	switch {
-	case k.single && k.data32[span] == nil:
-		k.data32[span] = make([]float32, entries)
-	case !k.single && k.data[span] == nil:
-		k.data[span] = make([]float64, entries)
-	}
-}
-
-// put stores row i, which is row l of its span: e = exp((β⁰−c−ref)/ε), which sums to sum, and in
-// float64 is in its place already.
-func (k *denseKernel) put(span, l, i int, e []float64, sum, ref float64) {
+// put stores row i: e = exp((β⁰−c−ref)/ε), which sums to sum, and in float64 is in its place
+// already.
+func (k *denseKernel) put(i int, e []float64, sum, ref float64) {
 	k.ref[i] = ref
 	if k.single {
 		k.ref[i] += k.eps * math.Log(sum)
-		mixed.Narrow(k.data32[span][l*len(e):(l+1)*len(e)], 1/sum, e)
+		mixed.Narrow(k.data32[i*len(e):(i+1)*len(e)], 1/sum, e)
 	}
 }
 
-// sums writes the sums of len(dst) rows of K Diag(v), from row l of the span, to dst.
-func (k *denseKernel) sums(dst []float64, span, l int, v []float64) {
+// sums writes the sums of len(dst) rows of K Diag(v), from row i, to dst.
+func (k *denseKernel) sums(dst []float64, i int, v []float64) {
 	m := len(v)
 	if k.single {
-		mixed.Gemv(dst, k.data32[span][l*m:(l+len(dst))*m], m, v)
+		mixed.Gemv(dst, k.data32[i*m:(i+len(dst))*m], m, v)
 		return
 	}
-	kern.Gemv(dst, k.data[span][l*m:(l+len(dst))*m], m, v)
+	kern.Gemv(dst, k.data[i*m:(i+len(dst))*m], m, v)
 }
 
-// add adds len(w) rows of K from row l of the span, weighted by w, to col.
-func (k *denseKernel) add(col []float64, span, l int, w []float64) {
+// add adds len(w) rows of K from row i, weighted by w, to col.
+func (k *denseKernel) add(col []float64, i int, w []float64) {
 	m := len(col)
 	if k.single {
-		mixed.GemvT(col, k.data32[span][l*m:(l+len(w))*m], m, w)
+		mixed.GemvT(col, k.data32[i*m:(i+len(w))*m], m, w)
 		return
 	}
-	kern.GemvT(col, k.data[span][l*m:(l+len(w))*m], m, w)
+	kern.GemvT(col, k.data[i*m:(i+len(w))*m], m, w)
 }
 
 func (*denseKernel) certifies() bool { return false }
@@ -161,7 +137,7 @@ func (k *denseKernel) eval(s *semidual, beta []float64) float64 {
 		var four [4]float64
 		for lo := r.Lo; lo < r.Hi; lo += len(four) {
 			w := four[:min(len(four), r.Hi-lo)]
-			k.sums(w, at, lo-r.Lo, s.h)
+			k.sums(w, lo, s.h)
 			for l, sum := range w {
 				i := lo + l
 				if s.a[i] == 0 {
@@ -170,7 +146,7 @@ func (k *denseKernel) eval(s *semidual, beta []float64) float64 {
 				}
 				w[l] = s.setAlpha(at, i, k.ref[i]+mid+s.eps*math.Log(sum)) / sum
 			}
-			k.add(part, at, lo-r.Lo, w)
+			k.add(part, lo, w)
 		}
 	})
 	return s.rowError() + s.reduce(s.h)

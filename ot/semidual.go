@@ -50,12 +50,11 @@ func newSemidual(in *instance, workers int) *semidual {
 	}
 	s.h, s.shift = in.memory.floats(in.m), in.memory.floats(in.n)
 	s.part = make([][]float64, len(s.sw.Spans))
+	for k := range s.part {
+		s.part[k] = in.memory.floats(in.m)
+	}
 	if in.memory != nil {
 		s.reuse = in.memory.list
-		all := in.memory.floats(len(s.part) * in.m)
-		for k := range s.part {
-			s.part[k] = all[k*in.m : (k+1)*in.m]
-		}
 	}
 	s.rowL1 = make([]float64, len(s.sw.Spans))
 	s.left = make([]atomic.Int32, (len(s.sw.Spans)+groupSpans-1)/groupSpans)
@@ -102,9 +101,6 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 		s.left[g].Store(int32(min(groupSpans, len(s.part)-g*groupSpans)))
 	}
 	s.sw.Each(func(w *worker, k int, r span) {
-		if s.part[k] == nil {
-			s.part[k] = make([]float64, s.m)
-		}
 		clear(s.part[k])
 		s.rowL1[k] = 0
 		f(w, k, r, s.part[k])
@@ -150,9 +146,6 @@ func (p *allPairs) eval(s *semidual, beta []float64) float64 {
 	limit := s.sparseBudget()/len(s.sw.Spans) + 1
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
-		if kernel != nil {
-			kernel.allocate(k, (r.Hi-r.Lo)*s.m)
-		}
 		for i := r.Lo; i < r.Hi; i++ {
 			if s.a[i] == 0 {
 				s.alpha[i] = math.Inf(-1)
@@ -163,13 +156,13 @@ func (p *allPairs) eval(s *semidual, beta []float64) float64 {
 			}
 			e := w.exp
 			if kernel != nil && !kernel.single {
-				e = kernel.data[k][(i-r.Lo)*s.m : (i-r.Lo+1)*s.m]
+				e = kernel.data[i*s.m : (i+1)*s.m]
 			}
 			sum, ref := s.row(w, e, i, &all)
 			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum))
 			axpy(part, e, mass/sum)
 			if kernel != nil {
-				kernel.put(k, i-r.Lo, i, e, sum, ref)
+				kernel.put(i, e, sum, ref)
 			}
 			if list != nil {
 				list.spans[k].collect(e, s.b, s.bMin, sum, mass, ref, list.cut, limit)
