@@ -14,10 +14,9 @@ import (
 // Folder is a user's own pictures: PNG and JPEG files in a folder, or in folders of it whose names are then the classes.
 // Other files and hidden ones are skipped. Pictures are in the order of their names.
 type Folder struct {
-	Dir   string
-	Size  int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size
-	Grey  bool // one channel, else red, green and blue
-	Limit int  // the largest number of pictures, taken in order; 0: all
+	Dir  string
+	Size int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size
+	Grey bool // one channel, else red, green and blue
 	// Empty makes classes also of folders without pictures: if the classes are public, they must
 	// not depend on a single picture.
 	Empty bool
@@ -28,8 +27,8 @@ const folderMaxSide = 1 << 12 // of the images returned
 // Load reads all pictures, in [0, 1]. The error wraps ErrMissing where there is no folder or no picture in it, ErrCorrupt
 // where a picture is damaged, too large, or of another size than the first while Size is 0.
 func (f Folder) Load(ctx context.Context) (*Images, error) {
-	if f.Size < 0 || f.Size > folderMaxSide || f.Limit < 0 {
-		return nil, fmt.Errorf("data: folder: Size = %d, Limit = %d: must be in [0, %d] and ≥ 0", f.Size, f.Limit, folderMaxSide)
+	if f.Size < 0 || f.Size > folderMaxSide {
+		return nil, fmt.Errorf("data: folder: Size = %d: must be in [0, %d]", f.Size, folderMaxSide)
 	}
 	p, err := f.list()
 	if err != nil {
@@ -78,9 +77,6 @@ func (f Folder) list() (*Pictures, error) {
 	}
 	if len(here) > 0 && p.Classes != nil {
 		return nil, fmt.Errorf("data: folder %q: pictures both in it and in folders of it, %q first: want one or the other", f.Dir, p.Classes[0])
-	}
-	if f.Limit > 0 {
-		p.Files = p.Files[:min(f.Limit, len(p.Files))]
 	}
 	return p, nil
 }

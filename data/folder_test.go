@@ -63,11 +63,11 @@ func TestFolder(t *testing.T) {
 	if red := m.Row(1)[0]; red > .05 { // JPEG
 		t.Errorf("red of c.jpg = %v", red)
 	}
-	square, err := Folder{Dir: dir, Size: 2, Grey: true, Limit: 1}.Load(t.Context())
+	square, err := Folder{Dir: dir, Size: 2, Grey: true}.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, c, h, w := square.Shape(); n != 1 || c != 1 || h != 2 || w != 2 {
+	if n, c, h, w := square.Shape(); n != 2 || c != 1 || h != 2 || w != 2 {
 		t.Errorf("%d×%d×%d×%d", n, c, h, w)
 	}
 	// The central columns are green 85/255 and 170/255, 0.587 of which and 0.299 of red are their grey value, up to rounding.

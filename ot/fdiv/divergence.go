@@ -26,12 +26,8 @@ func All() []Divergence {
 	return []Divergence{KL, ReverseKL, Pearson, ChiSquare, Hellinger, JensenShannon, GAN}
 }
 
-var (
-	// ErrDomain reports an argument outside the domain of f or f*.
-	ErrDomain = errors.New("outside the domain")
-	// ErrUnknown reports a name or number that does not denote a divergence.
-	ErrUnknown = errors.New("unknown divergence")
-)
+// ErrUnknown reports a name or number that does not denote a divergence.
+var ErrUnknown = errors.New("unknown divergence")
 
 // A form holds the scalar functions of one divergence. They may assume v ≥ 0 and u < bound, and
 // that neither is NaN.
@@ -47,29 +43,15 @@ type form struct {
 	score     func(u float64) float64 // (log f*′)′
 }
 
-func (d Divergence) form() form {
-	switch d {
-	case KL:
-		return kl
-	case ReverseKL:
-		return reverseKL
-	case Pearson:
-		return pearson
-	case ChiSquare:
-		return chiSquare
-	case Hellinger:
-		return hellinger
-	case JensenShannon:
-		return jensenShannon
-	case GAN:
-		return gan
-	default:
-		panic(fmt.Sprintf("ot/fdiv: Divergence(%d)", int(d)))
-	}
+// forms has every divergence.
+var forms = [...]*form{
+	KL: &kl, ReverseKL: &reverseKL, Pearson: &pearson, ChiSquare: &chiSquare, Hellinger: &hellinger, JensenShannon: &jensenShannon, GAN: &gan,
 }
 
+func (d Divergence) form() *form { return forms[d] }
+
 // known reports whether d is one of the constants.
-func (d Divergence) known() bool { return d >= KL && d <= GAN }
+func (d Divergence) known() bool { return d >= 0 && int(d) < len(forms) }
 
 // String returns the short name: kl, reverse-kl, pearson, chi2, hellinger, js or gan.
 func (d Divergence) String() string {
@@ -81,10 +63,7 @@ func (d Divergence) String() string {
 
 // MarshalText returns the short name.
 func (d Divergence) MarshalText() ([]byte, error) {
-	if !d.known() {
-		return nil, fmt.Errorf("ot/fdiv: %v: %w", d, ErrUnknown)
-	}
-	return []byte(d.String()), nil
+	return []byte(d.String()), d.Check()
 }
 
 // UnmarshalText reads a short name.
@@ -119,15 +98,10 @@ func (d Divergence) Slope(v float64) float64 {
 // f(v)/v, the cost of a unit of P's mass where Q has no mass.
 func (d Divergence) Bound() float64 { return d.form().bound }
 
-// Check returns an error that names the first u that is NaN or not below Bound.
-func (d Divergence) Check(u ...float64) error {
+// Check returns ErrUnknown unless d is one of the constants.
+func (d Divergence) Check() error {
 	if !d.known() {
 		return fmt.Errorf("ot/fdiv: %v: %w", d, ErrUnknown)
-	}
-	for i, x := range u {
-		if !(x < d.Bound()) {
-			return fmt.Errorf("ot/fdiv: %v: u[%d] = %v: must be below %v: %w", d, i, x, d.Bound(), ErrDomain)
-		}
 	}
 	return nil
 }

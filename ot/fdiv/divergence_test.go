@@ -286,16 +286,14 @@ func TestErrors(t *testing.T) {
 		is   error
 		text string
 	}{
-		{fdiv.Hellinger.Check(0, 0.5, 1), fdiv.ErrDomain, "ot/fdiv: hellinger: u[2] = 1: must be below 1: outside the domain"},
-		{fdiv.KL.Check(math.NaN()), fdiv.ErrDomain, "ot/fdiv: kl: u[0] = NaN: must be below +Inf: outside the domain"},
-		{fdiv.Divergence(9).Check(1), fdiv.ErrUnknown, "ot/fdiv: Divergence(9): unknown divergence"},
+		{fdiv.Divergence(9).Check(), fdiv.ErrUnknown, "ot/fdiv: Divergence(9): unknown divergence"},
 		{new(fdiv.Divergence).UnmarshalText([]byte("tv")), fdiv.ErrUnknown, `ot/fdiv: "tv": unknown divergence`},
 	} {
 		if !errors.Is(k.err, k.is) || k.err.Error() != k.text {
 			t.Errorf("error %q, want %q", k.err, k.text)
 		}
 	}
-	if err := fdiv.JensenShannon.Check(-1, 0.69); err != nil {
+	if err := fdiv.JensenShannon.Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -323,7 +321,7 @@ func FuzzOrder(f *testing.F) {
 			return
 		}
 		d := fdiv.Divergence(kind)
-		if d.Check(u, w) != nil || u > w || math.IsInf(u, 0) {
+		if !(u <= w && w < d.Bound()) || math.IsInf(u, 0) {
 			return
 		}
 		fu, fw, mu, mw := d.Conjugate(u), d.Conjugate(w), d.Compatibility(u), d.Compatibility(w)

@@ -34,7 +34,7 @@
 // # Domains
 //
 // All functions are extended-valued: f is +Inf for v < 0, f* is +Inf for u at or above the
-// [Divergence.Bound]. M_f and the functions derived from it are undefined there and return NaN;
-// [Divergence.Check] names the first such u in an error. NaN gives NaN. Only KL, Pearson and
+// [Divergence.Bound]. M_f and the functions derived from it are undefined there and return NaN.
+// NaN gives NaN. Only KL, Pearson and
 // ChiSquare leave the dual unconstrained.
 package fdiv

@@ -43,7 +43,7 @@ func (k Compatibility) Check() error {
 	case !(k.Cap >= 0):
 		return fmt.Errorf("scones: cap = %g: must be ≥ 0: %w", k.Cap, ErrParameter)
 	}
-	if _, err := k.F.MarshalText(); err != nil {
+	if err := k.F.Check(); err != nil {
 		return fmt.Errorf("scones: %w: %w", err, ErrParameter)
 	}
 	return nil
