@@ -3,9 +3,9 @@ package ot
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 
+	"coupling/ot/internal/fault"
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 )
@@ -30,10 +30,7 @@ const (
 
 // String returns the name of the method.
 func (m Method) String() string {
-	if m < Automatic || m > CG {
-		return fmt.Sprintf("Method(%d)", int(m))
-	}
-	return [...]string{"automatic", "eliminate", "cholesky", "cg"}[m]
+	return fault.Name("Method", int(m), "automatic", "eliminate", "cholesky", "cg")
 }
 
 // Backward says how derivatives of a plan are computed. Its zero value works; the methods of Plan

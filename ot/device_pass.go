@@ -37,9 +37,9 @@ type devicePasses struct {
 // iterative refinement of linear systems (Wilkinson 1963): the residual in high precision, the
 // correction in low.
 type deviceBase struct {
-	eps, mid         float64 // β⁰ = ε (h + mid), α⁰ = ε (u − mid)
+	eps              float64
 	beta, alpha      []float64
-	h, u, rows, cols []float64
+	h, u, rows, cols []float64 // β⁰/ε less a constant, α⁰/ε plus it, r⁰ and q⁰
 }
 
 const (
@@ -207,28 +207,22 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 	d.logCol = cols
 	if t == device.Float64 && d.o.Type == device.Float32 {
 		d.base = &deviceBase{
-			eps: s.eps, mid: mid, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
+			eps: s.eps, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
 			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
 		}
 	}
 }
 
-// near reports whether β is near the base.
-func (d *devicePasses) near(s *semidual, beta []float64) bool {
-	if d.base == nil || d.base.eps != s.eps {
-		return false
-	}
-	_, spread := drift(beta, d.base.beta)
-	return spread <= 2*baseDrift*s.eps
-}
-
 // moves records whether β is near the base, and how far from it: v−1, the shift taken out of v, and
 // Σ bⱼ|vⱼ−1|.
 func (d *devicePasses) moves(s *semidual, beta []float64) {
-	if d.isNear = d.near(s, beta); !d.isNear {
+	if d.isNear = d.base != nil && d.base.eps == s.eps; d.isNear {
+		mid, spread := drift(beta, d.base.beta)
+		d.mid, d.isNear = mid, spread <= 2*baseDrift*s.eps
+	}
+	if !d.isNear {
 		return
 	}
-	d.mid, _ = drift(beta, d.base.beta)
 	d.dv, d.moved = append(d.dv[:0], beta...), 0
 	s.scalings(d.dv, beta, d.base.beta, d.mid)
 	for j, b := range s.b {

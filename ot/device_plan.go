@@ -161,16 +161,15 @@ func (d *devicePlan) values() (Values, error) {
 	// T log (T/ab), with KL potentials for logarithms of weights: no term is added and subtracted
 	// again.
 	var kl rows.Sum
-	for i, r := range rowSums {
-		if r > 0 {
-			kl.Add(r * (p.Alpha[i]/p.Eps - math.Log(p.A[i])))
+	add := func(sums, potential, weight []float64) {
+		for i, r := range sums {
+			if r > 0 {
+				kl.Add(r * (potential[i]/p.Eps - math.Log(weight[i])))
+			}
 		}
 	}
-	for j, r := range cols {
-		if r > 0 {
-			kl.Add(r * (p.Beta[j]/p.Eps - math.Log(p.B[j])))
-		}
-	}
+	add(rowSums, p.Alpha, p.A)
+	add(cols, p.Beta, p.B)
 	v.KL = kl.Value() - v.Sharp/p.Eps
 	return v, nil
 }

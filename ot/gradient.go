@@ -2,12 +2,12 @@ package ot
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/fault"
 	"coupling/ot/internal/rows"
 )
 
@@ -24,12 +24,7 @@ const (
 )
 
 // String returns the name of the loss.
-func (l Loss) String() string {
-	if l < Sharp || l > RegEntropy {
-		return fmt.Sprintf("Loss(%d)", int(l))
-	}
-	return [...]string{"sharp", "reg_kl", "reg_entropy"}[l]
-}
+func (l Loss) String() string { return fault.Name("Loss", int(l), "sharp", "reg_kl", "reg_entropy") }
 
 // Of returns the loss of a plan.
 func (l Loss) Of(p *Plan) float64 {

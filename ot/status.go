@@ -2,8 +2,9 @@ package ot
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"coupling/ot/internal/fault"
 )
 
 // Status says how a solve ended. Only with Converged is a plan the solution to the tolerance asked
@@ -32,10 +33,7 @@ const (
 
 // String returns the name of the status.
 func (s Status) String() string {
-	if s < Unsolved || s > Interrupted {
-		return fmt.Sprintf("Status(%d)", int(s))
-	}
-	return [...]string{"unsolved", "converged", "iteration limit", "stagnated", "interrupted"}[s]
+	return fault.Name("Status", int(s), "unsolved", "converged", "iteration limit", "stagnated", "interrupted")
 }
 
 // Step is what a solver passes to its Trace after each evaluation.

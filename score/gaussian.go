@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"coupling/lab/device/cpu/dense"
@@ -45,7 +46,7 @@ func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 		return nil, fmt.Errorf("score: a mean of length %d with a covariance of %d rows: %w", len(mean), d, ErrShape)
 	}
 	var eig mat.EigenSym
-	if !finite(mean) || !eig.Factorize(cov, true) {
+	if slices.ContainsFunc(mean, func(v float64) bool { return v-v != 0 }) || !eig.Factorize(cov, true) {
 		return nil, fmt.Errorf("score: mean or covariance is not finite: %w", ErrParameter)
 	}
 	g := &Gaussian{mean: append([]float64(nil), mean...), values: eig.Values(nil), vectors: new(mat.Dense)}
@@ -61,16 +62,6 @@ func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 		g.precision = g.inverse(0)
 	}
 	return g, nil
-}
-
-// finite reports whether all are.
-func finite(v []float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // inverse is (S + σ²I)⁻¹.

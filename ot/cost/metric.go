@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"fmt"
 	"math"
 
 	"coupling/ot/internal/fault"
@@ -35,10 +34,7 @@ const (
 
 // String returns the name of the cost.
 func (c Metric) String() string {
-	if c < SqEuclidean || c > Cosine {
-		return fmt.Sprintf("Metric(%d)", int(c))
-	}
-	return [...]string{"sqeuclidean", "l1", "euclidean", "cosine"}[c]
+	return fault.Name("Metric", int(c), "sqeuclidean", "l1", "euclidean", "cosine")
 }
 
 // Validate reports an unknown metric.

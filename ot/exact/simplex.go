@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/fault"
 )
 
 // Simplex solves the transportation problem by the network simplex method. The zero value works.
@@ -32,10 +33,7 @@ const (
 
 // String returns the name of the status.
 func (s Status) String() string {
-	if s < Unsolved || s > PivotLimit {
-		return fmt.Sprintf("Status(%d)", int(s))
-	}
-	return [...]string{"unsolved", "optimal", "pivot limit"}[s]
+	return fault.Name("Status", int(s), "unsolved", "optimal", "pivot limit")
 }
 
 // A Solution is a plan with the potentials that prove it.

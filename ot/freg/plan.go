@@ -106,13 +106,18 @@ func (p *Plan) eachIn(f func(r *row, k, l int)) {
 // Matrix returns T, n×m, as a new matrix. Its entries are exactly 0 where the weight is, and where M_f is, which under
 // ChiSquare and Pearson is almost everywhere for small λ.
 func (p *Plan) Matrix() *mat.Dense {
+	return p.matrix(func(r *row, _ int) []float64 { return r.t })
+}
+
+// matrix returns the n×m matrix with the rows a_l·of(row of source l).
+func (p *Plan) matrix(of func(r *row, l int) []float64) *mat.Dense {
 	n, m := p.Dims()
 	out := mat.NewDense(n, m, nil)
 	in := p.s.instance
 	p.each(func(r *row, l int) {
-		dst := out.RawRowView(in.rows[l])
+		dst, t := out.RawRowView(in.rows[l]), of(r, l)
 		for q, j := range in.cols {
-			dst[j] = in.a[l] * r.t[q]
+			dst[j] = in.a[l] * t[q]
 		}
 	})
 	return out

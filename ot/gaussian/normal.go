@@ -87,19 +87,11 @@ func (p Normal) Sample(rng *rand.Rand, n int) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := noise(rng, n, p.Dim())
+	x := mat.NewDense(n, p.Dim(), nil)
+	x.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, x)
 	x.Mul(x, root.sqrt())
 	x.Apply(func(_, j int, v float64) float64 { return v + p.mean(j) }, x)
 	return x, nil
-}
-
-// noise returns n×d independent standard normals.
-func noise(rng *rand.Rand, n, d int) *mat.Dense {
-	z := mat.NewDense(n, d, nil)
-	for i := range z.RawMatrix().Data {
-		z.RawMatrix().Data[i] = rng.NormFloat64()
-	}
-	return z
 }
 
 // Empirical returns the mean and the unbiased covariance (divisor n−1) of the rows of x.

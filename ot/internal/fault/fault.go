@@ -1,5 +1,5 @@
 // Package fault has the kinds of error that package ot and its neighbours share, so that errors.Is
-// works with one set.
+// works with one set, and the names of their constants.
 package fault
 
 import (
@@ -34,4 +34,12 @@ func (s sub) Unwrap() error { return s.of }
 // New returns an error of a kind with a message that begins with the package's name.
 func New(pkg string, kind error, format string, args ...any) error {
 	return sub{pkg + ": " + fmt.Sprintf(format, args...), kind}
+}
+
+// Name returns the name of constant v of a type, or type(v) where it has none.
+func Name(typ string, v int, names ...string) string {
+	if v < 0 || v >= len(names) {
+		return fmt.Sprintf("%s(%d)", typ, v)
+	}
+	return names[v]
 }
