@@ -3,7 +3,7 @@
 // below this one; a method of your own is a type with the methods of the interface Method.
 //
 //	semidual     private semi-dual transport: atoms, potentials and covariances, in seconds
-//	refine       a network on the semi-dual's samples, fitted to private moments of features: images nearer to real ones, in minutes
+//	refine       the semi-dual's samples, moved until their features have private moments: images nearer to real ones, in minutes
 //	merf         DP-MERF: one release of random features, and a network fitted to it
 //	denoise      a class-conditional denoiser by DP-SGD
 //	dpsinkhorn   DP-Sinkhorn: DCGAN or BigGAN, semi-debiased Sinkhorn loss, sanitised gradients at the images

@@ -78,7 +78,7 @@ var imagesOf = lab.Experiment[Params, Out]{Name: "dpsinkhorn/images", Version: 1
 const (
 	semiDual     = "semi-dual"
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
-	refined      = semiDual + ", refined"           // by a network
+	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
 	textured     = "semi-dual, texture assumed" // values are multiplied
 	wholeBatch   = "whole-batch clip"
@@ -166,7 +166,7 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 			c = refine.Handwriting(m.Epsilon, public)
 		}
 		if m.Steps > 0 {
-			c.Steps, c.Pool = m.Steps, 1000
+			c.Steps = m.Steps
 		}
 		return c
 	case textured:

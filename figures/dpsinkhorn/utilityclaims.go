@@ -92,7 +92,7 @@ func claimDiversity(v view) (out []lab.Claim, err error) {
 		for _, r := range v.Where(func(p Params) bool {
 			return p.Method.Name == refinedHand && p.Method.Epsilon == c.Params.Method.Epsilon
 		}) {
-			out = append(out, lab.Claim{What: r.Params.what() + c.Params.Judge.distance() + " over that without the network", Source: "half of it is the goal, at the same ε", Got: r.Value.Judged.FD / c.Value.Judged.FD,
+			out = append(out, lab.Claim{What: r.Params.what() + c.Params.Judge.distance() + " over that of samples that are not moved", Source: "half of it is the goal, at the same ε", Got: r.Value.Judged.FD / c.Value.Judged.FD,
 				Relation: lab.AtMost, Want: .5, Why: "a comparison", SkipReason: fewer(v), Null: worthless})
 		}
 	}

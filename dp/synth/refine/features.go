@@ -9,135 +9,170 @@ import (
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
-	"coupling/lab/nn/train"
+	"coupling/lab/nn/initial"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
-// features describes images by coordinates: what the last hidden layer of a classifier of samples
-// sees, on scaled principal axes. It is a function of samples, and so as private as they are.
+// features describes images by coordinates: what a bank of fixed filters sees in cells, on scaled principal axes of samples. Its
+// filters are public, and the axes are as private as the samples.
 type features struct {
-	dev  *device.Device
-	net  nn.Layer
-	axes *mat.Dense // units of the layer × coordinates
-	mean *mat.Dense // classes × coordinates
+	dev      *device.Device
+	net      nn.Layer
+	axes     *device.Array // filters and cells × coordinates
+	mean     *mat.Dense    // classes × coordinates, of samples
+	variance []float64     // of coordinates of samples about the mean of their class
 }
 
 const (
-	units  = 84   // of the last hidden layer
-	inside = .95  // share of samples that are not clipped
-	floor  = 1e-3 // of variances, over the largest
+	kernel  = 5
+	edges   = 8    // directions in which an edge is the rise of brightness
+	lines   = 4    // directions of bright lines, and of dark ones
+	cell    = 4    // side of a cell
+	inside  = .95  // share of samples that are not clipped
+	beyond  = 1.5  // norm up to which records are not clipped, over that of these samples: records have sharper edges
+	floor   = 1e-3 // of variances, over the largest
+	framing = 5000 // samples from which axes are taken
 )
 
-// learnFeatures trains a LeNet on samples and takes its principal axes.
-func learnFeatures(dev *device.Device, rng *rand.Rand, pool *data.Images, c Config) (*features, error) {
-	_, channels, h, w := pool.Shape()
-	half := func() nn.Layer { return &nn.MaxPool{Window: device.SquareWindow(2, 2, 0)} }
+// filters are Gaussian first derivatives in the directions of edges, second derivatives in those of lines and their negatives, of the
+// mean of all channels; and the blurred channels.
+func filters(_ *rand.Rand, w []float64, shape []int) {
+	channels := shape[1]
+	at := func(f, channel int) []float64 {
+		size := kernel * kernel
+		return w[(f*channels+channel)*size:][:size]
+	}
+	for f := range edges + 2*lines {
+		values := at(f, 0)
+		angle := 2 * math.Pi * float64(f) / edges
+		draw(values, func(x, y float64) float64 {
+			along := x*math.Cos(angle) + y*math.Sin(angle)
+			if f < edges {
+				return along
+			}
+			return along*along - 1
+		})
+		if f >= edges+lines {
+			floats.Scale(-1, values)
+		}
+		floats.AddConst(-floats.Sum(values)/float64(len(values)), values)
+		floats.Scale(2/floats.Norm(values, 1)/float64(channels), values)
+		for c := range channels {
+			copy(at(f, c), values)
+		}
+	}
+	for c := range channels {
+		values := at(edges+2*lines+c, c)
+		draw(values, func(_, _ float64) float64 { return 1 })
+		floats.Scale(1/floats.Sum(values), values)
+	}
+}
+
+// draw writes a function times a Gaussian of variance 1 to a kernel.
+func draw(values []float64, f func(x, y float64) float64) {
+	for i := range values {
+		x, y := float64(i%kernel-kernel/2), float64(i/kernel-kernel/2)
+		values[i] = f(x, y) * math.Exp(-(x*x+y*y)/2)
+	}
+}
+
+// newFeatures is the bank of filters: the square root of the mean of each filter's positive part in each cell, on principal axes of
+// samples.
+func newFeatures(dev *device.Device, pool *data.Images, axes int) (*features, error) {
+	_, channels, _, _ := pool.Shape()
 	f := &features{dev: dev, net: nn.Seq(
-		&nn.Conv2D{In: channels, Out: 8, Window: device.SquareWindow(5, 1, 2)}, half(), nn.ReLU(),
-		&nn.Conv2D{In: 8, Out: 16, Window: device.SquareWindow(5, 1, 0)}, half(), nn.ReLU(), nn.Flatten(),
-		&nn.Dense{In: 16 * ((h/2 - 4) / 2) * ((w/2 - 4) / 2), Out: 120}, nn.ReLU(), &nn.Dense{In: 120, Out: units}, nn.ReLU(),
+		&nn.Conv2D{In: channels, Out: edges + 2*lines + channels, Window: device.SquareWindow(kernel, 1, kernel/2), NoBias: true, Weights: initial.Law(filters)},
+		nn.ReLU(), &nn.AvgPool{Window: device.SquareWindow(cell, cell, 0)}, &nn.Affine{By: 1, Plus: 1e-3}, &nn.Activation{Func: device.Sqrt}, nn.Flatten(),
 	)}
-	classifier := nn.Seq(f.net, &nn.Dense{In: units, Out: len(pool.Classes)})
-	classifier.Init(dev, device.Float32, rng)
-	opt := train.Adam{Rate: 2e-3}.For(classifier.Params())
-	defer opt.Free()
-	const batch = 64
-	steps := c.Epochs * pool.Len() / batch
-	falling := train.Cosine(steps, 0)
-	for k := range steps {
-		opt.SetFactor(falling(k))
-		classify(dev, classifier, opt, pool.Take(draw(rng, pool, batch)))
-	}
-	return f, f.frame(pool.Slice(0, min(pool.Len(), 5000)), c.Axes)
+	f.net.Init(dev, device.Float32, nil)
+	return f, f.frame(pool.Slice(0, min(pool.Len(), framing)), axes)
 }
 
-// draw returns places of n images of pool, whose classes are in turn, the classes in turn.
-func draw(rng *rand.Rand, pool *data.Images, n int) []int {
-	classes := len(pool.Classes)
-	out := make([]int, n)
-	for i := range out {
-		out[i] = rng.IntN(pool.Len()/classes)*classes + i%classes
-	}
-	return out
-}
-
-// classify is one step of the classifier.
-func classify(dev *device.Device, net nn.Layer, opt *train.Optimiser, images *data.Images) {
-	defer dev.Scope().Close()
-	n, c, h, w := images.Shape()
-	labels := make([]int32, n)
-	for i, l := range images.Labels {
-		labels[i] = int32(l)
-	}
-	p := &nn.Pass{Training: true, ParamsOnly: true}
-	y := net.Forward(p, dev.From32(images.Pixels(), n, c, h, w))
-	loss, dy := dev.New(device.Float32, n), y.Like()
-	device.CrossEntropy(loss, dy, y, dev.FromInts(labels, n))
-	device.Scale(dy, 1/float64(n), dy)
-	nn.ZeroGrads(net.Params())
-	net.VJP(p, dy)
-	opt.Step()
-}
-
-// each calls see with the output of the layer for each image in turn, on the axes if there are any.
+// each calls see with the features of each image in turn, on the axes if there are any.
 func (f *features) each(m *data.Images, see func(i int, row []float64)) error {
-	return synth.Features(f.dev, m, func(x *device.Array) (*mat.Dense, error) { return f.of(&nn.Pass{ForwardOnly: true}, x) }, see)
+	return synth.Features(f.dev, m, func(x *device.Array) (*mat.Dense, error) { return f.of(&nn.Pass{ForwardOnly: true}, x).Mat() }, see)
 }
 
-// of returns the output of the layer for images on the device, on the axes if there are any.
-func (f *features) of(p *nn.Pass, x *device.Array) (*mat.Dense, error) {
-	rows, err := f.net.Forward(p, x).Mat()
-	if err != nil || f.axes == nil {
-		return rows, err
+// of returns the features of images on the device, on the axes if there are any.
+func (f *features) of(p *nn.Pass, x *device.Array) *device.Array {
+	y := f.net.Forward(p, x)
+	if f.axes == nil {
+		return y
 	}
-	var u mat.Dense
-	u.Mul(rows, f.axes)
-	return &u, nil
+	u := f.dev.New(device.Float32, y.Dim(0), f.axes.Dim(1))
+	device.Gemm(u, 1, y.N(), f.axes.N(), 0)
+	return u
+}
+
+// back takes a cotangent of what of returned to images.
+func (f *features) back(p *nn.Pass, du *device.Array) *device.Array {
+	dy := f.dev.New(device.Float32, du.Dim(0), f.axes.Dim(0))
+	device.Gemm(dy, 1, du.N(), f.axes.T(), 0)
+	return f.net.VJP(p, dy)
 }
 
 // frame chooses axes, means and scales from samples.
 func (f *features) frame(m *data.Images, axes int) error {
-	x := mat.NewDense(m.Len(), units, nil)
-	if err := f.each(m, func(i int, row []float64) { x.SetRow(i, row) }); err != nil {
+	var x *mat.Dense
+	err := f.each(m, func(i int, row []float64) {
+		if x == nil {
+			x = mat.NewDense(m.Len(), len(row), nil)
+		}
+		x.SetRow(i, row)
+	})
+	if err != nil {
 		return err
 	}
-	mean, count := mat.NewDense(len(m.Classes), units, nil), make([]float64, len(m.Classes))
-	for i, l := range m.Labels {
+	n, units := x.Dims()
+	axes = min(axes, units)
+	mean := centre(x, m.Labels, len(m.Classes))
+	cov := mat.NewSymDense(units, nil)
+	cov.SymOuterK(1/float64(n), x.T())
+	var e mat.EigenSym
+	if !e.Factorize(cov, true) {
+		return in.Bad("samples: their features have no principal axes")
+	}
+	var vectors, on, u mat.Dense
+	e.VectorsTo(&vectors)
+	variance := e.Values(nil)[units-axes:]
+	scale := make([]float64, axes)
+	for j, v := range variance { // between equal variances and equal noise on all coordinates
+		scale[j] = math.Pow(v+floor*variance[axes-1], -.25)
+	}
+	on.Mul(vectors.Slice(0, units, units-axes, units), mat.NewDiagDense(axes, scale))
+	u.Mul(x, &on)
+	norms := make([]float64, n)
+	for i := range norms {
+		norms[i] = floats.Norm(u.RawRowView(i), 2)
+	}
+	slices.Sort(norms)
+	longest := beyond * norms[int(inside*float64(n-1))]
+	on.Scale(1/longest, &on)
+	f.axes, f.mean = f.dev.FromDense(device.Float32, &on), mat.NewDense(len(m.Classes), axes, nil)
+	f.mean.Mul(mean, &on)
+	for j, v := range variance {
+		f.variance = append(f.variance, v*scale[j]*scale[j]/longest/longest)
+	}
+	return nil
+}
+
+// centre subtracts from each row the mean of its class, and returns the means.
+func centre(x *mat.Dense, labels []int, classes int) *mat.Dense {
+	_, d := x.Dims()
+	mean, count := mat.NewDense(classes, d, nil), make([]float64, classes)
+	for i, l := range labels {
 		count[l]++
 		floats.Add(mean.RawRowView(l), x.RawRowView(i))
 	}
 	for l, n := range count {
 		floats.Scale(1/n, mean.RawRowView(l))
 	}
-	for i, l := range m.Labels {
+	for i, l := range labels {
 		floats.Sub(x.RawRowView(i), mean.RawRowView(l))
 	}
-	var pc stat.PC
-	if !pc.PrincipalComponents(x, nil) {
-		return in.Bad("samples: their features have no principal axes")
-	}
-	var vectors, u mat.Dense
-	pc.VectorsTo(&vectors)
-	variance := pc.VarsTo(nil)
-	scale := make([]float64, axes)
-	for j := range scale { // between equal variances and equal noise on all coordinates
-		scale[j] = math.Pow(variance[j]+floor*variance[0], -.25)
-	}
-	f.axes = mat.NewDense(units, axes, nil)
-	f.axes.Mul(vectors.Slice(0, units, 0, axes), mat.NewDiagDense(axes, scale))
-	u.Mul(x, f.axes)
-	norms := make([]float64, m.Len())
-	for i := range norms {
-		norms[i] = floats.Norm(u.RawRowView(i), 2)
-	}
-	slices.Sort(norms)
-	f.axes.Scale(1/norms[int(inside*float64(len(norms)-1))], f.axes)
-	f.mean = mat.NewDense(len(m.Classes), axes, nil)
-	f.mean.Mul(mean, f.axes)
-	return nil
+	return mean
 }
 
 // clip turns coordinates u into z: about the mean of the class, of norm at most 1, or 0 where they are not finite.

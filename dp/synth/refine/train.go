@@ -2,7 +2,6 @@ package refine
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 
 	"coupling/data"
@@ -10,22 +9,21 @@ import (
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
-	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
-
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
+	"coupling/ot/gaussian"
 )
 
-// Sampler draws samples of the semi-dual and maps them to images: post-processing of what training released.
+// Sampler draws samples of the semi-dual and moves them: post-processing of what training released.
 type Sampler struct {
-	dev  *device.Device
-	base synth.Sampler
-	net  nn.Layer
+	*features
+	base  synth.Sampler
+	maps  []gaussian.Affine // of coordinates, of each class
+	steps int
+	rate  float64
 }
 
-// Train trains the semi-dual, releases moments of the private images and fits the network; it returns a *Sampler. All randomness
-// comes from the key. A run that was killed in r.Dir repeats its steps, with the same releases.
+// Train trains the semi-dual and releases moments of the private images; it returns a *Sampler. All randomness comes from the key. A
+// run that was killed in r.Dir repeats its steps, with the same releases.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	c, outOfRange := c.filled(p)
@@ -41,84 +39,20 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err != nil {
 		return nil, err
 	}
-	rng := r.Key.Rand("refine", 0)
-	pool, err := base.Sample(rng, c.Pool/len(p.Classes)*len(p.Classes))
+	pool, err := base.Sample(r.Key.Rand("refine", 0), framing/len(p.Classes)*len(p.Classes))
 	if err != nil {
 		return nil, err
 	}
-	f, err := learnFeatures(dev, rng, pool, c)
+	f, err := newFeatures(dev, pool, c.Axes)
 	if err != nil {
 		return nil, err
 	}
-	defer nn.Free(f.net.Params())
-	target, err := f.release(images, run, c.noise())
+	m, err := f.release(images, run, c.noise())
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{dev: dev, base: base, net: nn.Seq(arch.UNet(p.Channels+1, p.Channels, c.Width), &nn.Affine{By: .2})}
-	s.net.Init(dev, device.Float32, rng)
-	return s, s.fit(ctx, r, rng, c, &matcher{features: f, target: target, now: f.noMoments()}, pool)
-}
-
-// least is the least and 1 − least the largest value of samples in the network, whose logarithms of odds are finite.
-const least = .02
-
-// refine returns images made of samples, and the logarithms of their odds: those of the samples, plus the network's output.
-func (s *Sampler) refine(p *nn.Pass, rng *rand.Rand, samples *data.Images) (y, odds *device.Array) {
-	n, c, h, w := samples.Shape()
-	noise, x := make([]float32, n*h*w), make([]float32, n*c*h*w)
-	for i := range noise {
-		noise[i] = float32(rng.NormFloat64())
-	}
-	for i, v := range samples.Pixels() {
-		v := min(max(float64(v), least), 1-least)
-		x[i] = float32(math.Log(v / (1 - v)))
-	}
-	odds, y = s.dev.From32(x, n, c, h, w), s.dev.New(device.Float32, n, c, h, w)
-	in := s.dev.New(device.Float32, n, c+1, h, w)
-	device.Scale(y, .25, odds)
-	device.Paste(in, y, 1, 0)
-	device.Paste(in, s.dev.From32(noise, n, 1, h, w), 1, c)
-	device.Add(odds, odds, s.net.Forward(p, in))
-	device.Map(y, odds, device.Sigmoid, 0)
-	return y, odds
-}
-
-// fit trains the network. The weights at the end are averages.
-func (s *Sampler) fit(ctx context.Context, r synth.Run, rng *rand.Rand, c Config, m *matcher, pool *data.Images) error {
-	opt := c.Adam.For(s.net.Params())
-	defer opt.Free()
-	mean := train.NewEMA(.98, s.net.Params())
-	defer mean.Free()
-	opt.Average(mean)
-	falling := train.Warmup(min(20, c.Steps), train.Cosine(c.Steps, .1))
-	for k := range c.Steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		opt.SetFactor(falling(k))
-		if err := s.step(rng, m, opt, pool.Take(draw(rng, pool, c.Batch))); err != nil {
-			return err
-		}
-		r.Step(k+1, c.Steps)
-	}
-	mean.Swap()
-	return s.dev.Sync()
-}
-
-func (s *Sampler) step(rng *rand.Rand, m *matcher, opt *train.Optimiser, samples *data.Images) error {
-	defer s.dev.Scope().Close()
-	p := &nn.Pass{Training: true, ParamsOnly: true}
-	y, odds := s.refine(p, rng, samples)
-	dy, err := m.cotangent(y, samples.Labels)
-	if err != nil {
-		return err
-	}
-	device.MapVJP(odds, odds, y, dy, device.Sigmoid, 0)
-	nn.ZeroGrads(s.net.Params())
-	s.net.VJP(p, odds)
-	opt.Step()
-	return s.dev.Err()
+	maps, err := f.transport(m, c.noise())
+	return &Sampler{f, base, maps, c.Steps, c.Rate}, err
 }
 
 // Sample draws n images with values in [0, 1], the classes in turn.
@@ -128,74 +62,48 @@ func (s *Sampler) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 		return nil, err
 	}
 	m.Name = "refined semi-dual"
-	const together = 500
+	const together = 50
 	for from := 0; from < n; from += together {
-		some := m.Slice(from, min(from+together, n))
-		scope := s.dev.Scope()
-		y, _ := s.refine(&nn.Pass{ForwardOnly: true}, rng, some)
-		values, err := y.Get32()
-		scope.Close()
-		if err != nil {
+		if err := s.move(m.Slice(from, min(from+together, n))); err != nil {
 			return nil, err
 		}
-		copy(some.Pixels(), values)
 	}
 	return m, nil
 }
 
-// matcher is the loss of images: the distance of their moments from the target.
-type matcher struct {
-	*features
-	target, now moments // now: running averages of the images'
-	steps       int
-}
-
-const (
-	keep   = .9 // decay of running averages
-	weight = 20 // of second moments in the loss, about that in the Wasserstein distance of Gaussians
-)
-
-// cotangent moves the running averages and returns the loss's gradient at images.
-func (m *matcher) cotangent(y *device.Array, labels []int) (*device.Array, error) {
-	p := &nn.Pass{InputsOnly: true}
-	u, err := m.of(p, y)
+// move takes steps of Adam from images towards images whose coordinates are those that the maps make of the coordinates at the
+// start.
+func (s *Sampler) move(m *data.Images) error {
+	defer s.dev.Scope().Close()
+	n, c, h, w := m.Shape()
+	x := &nn.Param{Value: s.dev.From32(m.Pixels(), n, c, h, w), Grad: s.dev.New(device.Float32, n, c, h, w)}
+	to, err := s.of(&nn.Pass{ForwardOnly: true}, x.Value).Mat()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	decay := min(keep, float64(m.steps)/float64(m.steps+1))
-	m.steps++
-	for l := range m.target.first {
-		m.class(u, labels, l, decay)
+	for i, l := range m.Labels {
+		s.maps[l].Apply(to.RawRowView(i), to.RawRowView(i))
 	}
-	var d mat.Dense
-	d.Mul(u, m.axes.T())
-	return m.net.VJP(p, m.dev.FromDense(device.Float32, &d)), nil
+	target := s.dev.FromDense(device.Float32, to)
+	opt, falling := train.Adam{Rate: s.rate}.For([]*nn.Param{x}), train.Cosine(s.steps, 0)
+	for k := range s.steps {
+		opt.SetFactor(falling(k))
+		s.step(x, opt, target)
+	}
+	values, err := x.Value.Get32()
+	copy(m.Pixels(), values)
+	return err
 }
 
-// class replaces the coordinates of images of class l by their gradient. The factor that limits the norm of z counts as constant.
-func (m *matcher) class(u *mat.Dense, labels []int, l int, decay float64) {
-	var rows [][]float64
-	for i, label := range labels {
-		if label == l {
-			m.clip(u.RawRowView(i), l)
-			rows = append(rows, u.RawRowView(i))
-		}
-	}
-	n, first, second := float64(len(rows)), m.now.first[l], m.now.second[l]
-	first.ScaleVec(decay, first)
-	second.ScaleSym(decay, second)
-	for _, z := range rows {
-		v := mat.NewVecDense(len(z), z)
-		first.AddScaledVec(first, (1-decay)/n, v)
-		second.SymRankOne(second, (1-decay)/n, v)
-	}
-	off1, off2 := mat.NewVecDense(first.Len(), nil), mat.NewDense(first.Len(), first.Len(), nil)
-	off1.SubVec(first, m.target.first[l])
-	off2.Sub(second, m.target.second[l])
-	d := mat.NewVecDense(first.Len(), nil)
-	for _, z := range rows {
-		d.MulVec(off2, mat.NewVecDense(len(z), z))
-		d.AddScaledVec(off1, 2*weight, d)
-		floats.ScaleTo(z, 2/n, d.RawVector().Data)
-	}
+// step is a step of images x in [0, 1] towards images with the coordinates to.
+func (s *Sampler) step(x *nn.Param, opt *train.Optimiser, to *device.Array) {
+	defer s.dev.Scope().Close()
+	p := &nn.Pass{InputsOnly: true}
+	u := s.of(p, x.Value)
+	device.Sub(u, u, to)
+	device.Scale(x.Grad, 1, s.back(p, u))
+	opt.Step()
+	device.Map(x.Value, x.Value, device.AddConst, -.5)
+	device.Map(x.Value, x.Value, device.Clamp, .5)
+	device.Map(x.Value, x.Value, device.AddConst, .5)
 }

@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// denoise returns a positive semidefinite estimate of a covariance that was released with noise: s
+// Denoise returns a positive semidefinite estimate of a covariance that was released with noise: s
 // on the diagonal, s/√2 off it, a Wigner matrix whose eigenvalues reach ±ρ, ρ = s√(2d). An
 // eigenvalue λ of the covariance appears as λ + ρ²/4λ if λ > ρ/2, and is hidden by noise otherwise
-// (Capitaine, Donati-Martin, Féral 2009); denoise inverts this. The hidden directions share the
+// (Capitaine, Donati-Martin, Féral 2009); Denoise inverts this. The hidden directions share the
 // rest of the trace, which noise hardly changes.
-func denoise(m *mat.SymDense, s float64) *mat.SymDense {
+func Denoise(m *mat.SymDense, s float64) *mat.SymDense {
 	d := m.SymmetricDim()
 	rho := s * math.Sqrt(2*float64(d))
 	left, drowned := mat.Trace(m), 0

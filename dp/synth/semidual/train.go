@@ -262,7 +262,7 @@ func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
 		count := max(t.count[l]/float64(t.counted), 1)
 		v := values[l*size : (l+1)*size]
 		floats.Scale(t.LocalClip/count, v)
-		out[l] = denoise(unpack(v, len(t.keep)), t.localNoise()*t.LocalClip/count)
+		out[l] = Denoise(unpack(v, len(t.keep)), t.localNoise()*t.LocalClip/count)
 	}
 	return out, nil
 }

@@ -123,7 +123,7 @@ func TestDenoise(t *testing.T) {
 		noisy[i] += s * rng.NormFloat64()
 	}
 	released := unpack(noisy, d)
-	got := denoise(unpack(noisy, d), s)
+	got := Denoise(unpack(noisy, d), s)
 	off := func(m *mat.SymDense) float64 {
 		var diff mat.Dense
 		diff.Sub(m, truth)
