@@ -81,6 +81,7 @@ const (
 	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
 	textured     = "semi-dual, texture assumed" // values are multiplied
+	refinedWoven = textured + ", refined"
 	wholeBatch   = "whole-batch clip"
 	wholeBatch3  = "whole-batch clip, m = 3"
 	dpMERF       = "DP-MERF"
@@ -160,13 +161,16 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		return semidual.Suggested(m.Epsilon, public)
 	case handwritten:
 		return semidual.Handwriting(m.Epsilon, public)
-	case refined, refinedHand:
+	case refined, refinedHand, refinedWoven:
 		c := refine.Suggested(m.Epsilon, public)
 		if m.Name == refinedHand {
 			c = refine.Handwriting(m.Epsilon, public)
 		}
 		if m.Steps > 0 {
 			c.Steps = m.Steps
+		}
+		if m.Name == refinedWoven {
+			return c.Textured()
 		}
 		return c
 	case textured:

@@ -41,6 +41,11 @@ func Handwriting(eps float64, p synth.Public) Config {
 	return c
 }
 
+// Textured is c with the prior knowledge of semidual.Textured, and its factors, on images that were moved.
+func (c Config) Textured() synth.Jittered {
+	return synth.Jittered{Method: c, Jitter: synth.Jitter{Texture: .3}}
+}
+
 func (c Config) withDefaults() (Config, error) {
 	err := check.All(check.Default(in, "Share", &c.Share, .4), check.Default(in, "Axes", &c.Axes, 300),
 		check.Default(in, "Steps", &c.Steps, 10), check.Default(in, "Rate", &c.Rate, .04))

@@ -26,7 +26,7 @@ import (
 type privateCmd struct {
 	Images string  `help:"Folder of private images: a subfolder for each class with PNG or JPEG files." placeholder:"DIR" xor:"source"`
 	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images), the small sample of one, mnist-sample and so on, or five sixths of its training images, mnist-fit, to choose settings by the sixth that coupling judge takes." placeholder:"NAME" xor:"source"`
-	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing), handwriting (bright strokes on black, whose position, size and slant do not matter; also for refined) or textured (things with fine patterns, such as clothes; makes samples grainy, and classifiers better); for semi-dual."`
+	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing), handwriting (bright strokes on black, whose position, size and slant do not matter) or textured (things with fine patterns, such as clothes; makes samples grainy, and classifiers better); for semi-dual and refined."`
 	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
 	Grey   bool    `help:"Make images grey."`
 	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
@@ -43,8 +43,8 @@ type privateCmd struct {
 func (c privateCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
-	if c.Kind != "any" && c.Method != "semi-dual" && (c.Kind != "handwriting" || c.Method != "refined") {
-		return usage(fmt.Errorf("--kind %s with --method %s: semi-dual uses it, refined handwriting alone", c.Kind, c.Method))
+	if c.Kind != "any" && c.Method != "semi-dual" && c.Method != "refined" {
+		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method))
 	}
 	images := orUsage(c.load(ctx, a.err))
 	public := orUsage(synth.PublicOf(images))
@@ -77,6 +77,9 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 			m = refine.Handwriting(c.Eps, p)
 		}
 		steps(&m.Steps)
+		if c.Kind == "textured" {
+			return m.Textured()
+		}
 		return m
 	case "dp-merf":
 		return merf.Config{Steps: c.Steps}
