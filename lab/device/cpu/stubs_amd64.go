@@ -862,22 +862,22 @@ func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, 
 //go:noescape
 func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
-// tapsFew64AVX512 is tapsWide for half as many groups.
+// tapsFew64AVX512 adds sums over taps to few groups of rows of two vectors.
 //
 //go:noescape
 func tapsFew64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
-// tapsFew64AVX2 is tapsWide for half as many groups.
+// tapsFew64AVX2 adds sums over taps to few groups of rows of two vectors.
 //
 //go:noescape
 func tapsFew64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
-// tapsFew32AVX512 is tapsWide for half as many groups.
+// tapsFew32AVX512 adds sums over taps to few groups of rows of two vectors.
 //
 //go:noescape
 func tapsFew32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
-// tapsFew32AVX2 is tapsWide for half as many groups.
+// tapsFew32AVX2 adds sums over taps to few groups of rows of two vectors.
 //
 //go:noescape
 func tapsFew32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)

@@ -42,9 +42,11 @@ func (o Offsets) Slice(from, to int) Offsets {
 func (k Kernels[T]) Strips(channels int) (widths []int) {
 	lanes, wide := k.tapLanes()
 	for channels > 0 {
-		width := lanes
+		width, vectors := lanes, (channels+lanes-1)/lanes
 		switch {
-		case channels > (wide-1)*lanes:
+		case k.isa() == AVX2 && (vectors == 2 || vectors == 4): // strips of one vector are slower
+			width = 2 * lanes
+		case vectors >= wide:
 			width = wide * lanes
 		case k.isa() == AVX512 && channels <= lanes/2:
 			width = lanes / 2 // the vectors of AVX2
@@ -127,7 +129,7 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 				}
 				table = &rest[0]
 			}
-			few := n < team && n <= (team+1)/2
+			few := n < team && n <= (team+1)/2 || k.ISA == AVX2 && width == 2*lanes
 			switch {
 			case f == plain:
 				plainTaps(acc[g*Group*width:][:Group*width], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:], held)

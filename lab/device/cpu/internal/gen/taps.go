@@ -26,8 +26,8 @@ func tapKernels() []kernel {
 			emit: func(a *asm) { a.taps(a.tallGroups()/2, a.wideVectors()) },
 		},
 		{
-			name: "tapsFew", doc: "is tapsWide for half as many groups.", sig: sig,
-			emit: func(a *asm) { a.taps((a.tallGroups()/2+1)/2, a.wideVectors()) },
+			name: "tapsFew", doc: "adds sums over taps to few groups of rows of two vectors.", sig: sig,
+			emit: func(a *asm) { a.taps((a.tallGroups()/2+1)/2, 2) },
 		},
 		{
 			name: "transposeStrip", doc: "writes squares of eight (float64: four) rows of src as columns of dst.",
@@ -72,17 +72,31 @@ func (a *asm) taps(groups, vectors int) {
 		sums[i] = a.zeros(vectors)
 	}
 	loop, done := a.label("taps"), a.label("tapsDone")
+	move := a.GP64()
+	some := func(taps int) {
+		for t := range taps {
+			a.MOVQ(operand.Mem{Base: steps, Disp: 8 * t}, move) // first: the addresses of the next tap wait for it
+			a.tapsOnce(sums, rows, operand.Mem{Base: pb, Disp: t * vectors * a.lanes() * a.size()})
+			for _, p := range pointers {
+				a.ADDQ(move, p)
+			}
+		}
+		a.ADDQ(operand.U32(uint32(taps*vectors*a.lanes()*a.size())), pb)
+		a.ADDQ(operand.Imm(uint64(8*taps)), steps)
+	}
+	turn := 1
+	if !a.wide { // two taps a turn: the decoders have as much to do as the multipliers
+		turn = 2
+		even := a.label("tapsEven")
+		a.SHRQ(operand.Imm(1), depth)
+		a.JCC(operand.LabelRef(even))
+		some(1)
+		a.Label(even)
+	}
 	a.TESTQ(depth, depth)
 	a.JE(operand.LabelRef(done))
-	move := a.GP64()
 	a.Label(loop)
-	a.MOVQ(operand.Mem{Base: steps}, move) // first: the addresses of the next tap wait for it
-	a.tapsOnce(sums, rows, pb)
-	for _, p := range pointers {
-		a.ADDQ(move, p)
-	}
-	a.ADDQ(operand.U32(uint32(vectors*a.lanes()*a.size())), pb)
-	a.ADDQ(operand.Imm(8), steps)
+	some(turn)
 	a.DECQ(depth)
 	a.JNZ(operand.LabelRef(loop))
 	a.Label(done)
@@ -99,11 +113,11 @@ func (a *asm) taps(groups, vectors int) {
 	each(func(v vec, m operand.Mem) { a.pick(a.VMOVUPD, a.VMOVUPS)(v, m) })
 }
 
-// tapsOnce is the products of one tap.
-func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, pb reg.Register) {
+// tapsOnce is the products of one tap with a row of b.
+func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, b operand.Mem) {
 	y := a.vecs(len(sums[0]))
 	for j, v := range y {
-		a.mov(v, operand.Mem{Base: pb, Disp: j * a.lanes() * a.size()})
+		a.mov(v, b.Offset(j*a.lanes()*a.size()))
 	}
 	for i, row := range sums {
 		m := rows[i/4][i%4]
