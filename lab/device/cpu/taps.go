@@ -44,7 +44,7 @@ func (k Kernels[T]) Strips(channels int) (widths []int) {
 	for channels > 0 {
 		width, vectors := lanes, (channels+lanes-1)/lanes
 		switch {
-		case k.isa() == AVX2 && (vectors == 2 || vectors == 4): // strips of one vector are slower
+		case k.isa() == AVX2 && vectors == 2: // two strips of one are slower
 			width = 2 * lanes
 		case vectors >= wide:
 			width = wide * lanes
