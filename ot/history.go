@@ -16,10 +16,8 @@ func newHistory(steps, m int, mem *memory) history {
 		s: make([][]float64, steps), y: make([][]float64, steps), rho: make([]float64, steps), alpha: make([]float64, steps),
 		metric: mem.zeros(m), scratch: mem.floats(m),
 	}
-	flat := mem.floats(2 * steps * m)
 	for k := range h.s {
-		h.s[k], flat = flat[:m:m], flat[m:]
-		h.y[k], flat = flat[:m:m], flat[m:]
+		h.s[k], h.y[k] = mem.floats(m), mem.floats(m)
 	}
 	return h
 }

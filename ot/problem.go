@@ -44,18 +44,6 @@ type instance struct {
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
 func (p Problem) check(workers int) (*instance, error) {
-	in, err := p.checkShape()
-	if err != nil {
-		return nil, err
-	}
-	if err := in.scan(workers); err != nil {
-		return nil, err
-	}
-	return in, nil
-}
-
-// checkShape is check without the scan of the costs.
-func (p Problem) checkShape() (*instance, error) {
 	a, b, sa, sb, err := p.weights()
 	if err != nil {
 		return nil, err
@@ -63,7 +51,8 @@ func (p Problem) checkShape() (*instance, error) {
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
-	return &instance{g: p.Geometry, n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}, nil
+	in := &instance{g: p.Geometry, n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}
+	return in, in.scan(workers)
 }
 
 // weights returns both weights divided by their totals, and the totals.

@@ -93,9 +93,7 @@ func scaled(w []float64, f float64) []float64 {
 		return nil
 	}
 	out := make([]float64, len(w))
-	for i, v := range w {
-		out[i] = v * f
-	}
+	kern.Scale(out, f, w)
 	return out
 }
 
