@@ -255,6 +255,27 @@ func BenchmarkTraining(b *testing.B) {
 	}
 }
 
+// BenchmarkStep is a step of a training loop after the first, with what it allocates.
+func BenchmarkStep(b *testing.B) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	x, y := cloud(rng, 1024, 2, 1, 0), cloud(rng, 1024, 2, 1, 0.5)
+	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
+		b.Run(loss.String(), func(b *testing.B) {
+			of := ot.Objective{Solver: ot.LBFGS{Eps: 0.45, Tol: 1e-6, Workers: 1}, Loss: loss}
+			step := func() {
+				if _, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX); err != nil {
+					b.Fatal(err)
+				}
+			}
+			step()
+			b.ReportAllocs()
+			for b.Loop() {
+				step()
+			}
+		})
+	}
+}
+
 // BenchmarkDefault times the default solver in multiples of the fastest solver, at each tolerance.
 func BenchmarkDefault(b *testing.B) {
 	for _, size := range [][2]int{{256, 2}, {256, 32}, {1024, 2}, {1024, 32}} {
