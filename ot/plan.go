@@ -9,6 +9,7 @@ import (
 	"sort"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
@@ -349,7 +350,8 @@ func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 // drawn.
 func (p *Plan) Sample(rng *rand.Rand, k int) (i, j []int) {
 	i, j = make([]int, k), make([]int, k)
-	cum := cumulative(nil, p.mass)
+	n, m := p.Dims()
+	cum := floats.CumSum(make([]float64, n), p.mass)
 	for s := range i {
 		i[s] = draw(rng, cum)
 	}
@@ -359,29 +361,18 @@ func (p *Plan) Sample(rng *rand.Rand, k int) (i, j []int) {
 		order[s] = s
 	}
 	slices.SortStableFunc(order, func(s, t int) int { return i[s] - i[t] })
-	_, m := p.Dims()
 	t, cost := make([]float64, m), make([]float64, m)
+	cum = make([]float64, m)
 	last := -1
 	for _, s := range order {
 		if i[s] != last {
 			last = i[s]
 			p.row(last, t, cost)
-			cum = cumulative(cum, t)
+			floats.CumSum(cum, t)
 		}
 		j[s] = draw(rng, cum)
 	}
 	return i, j
-}
-
-// cumulative writes the running sums of w to dst.
-func cumulative(dst, w []float64) []float64 {
-	dst = dst[:0]
-	var s float64
-	for _, v := range w {
-		s += v
-		dst = append(dst, s)
-	}
-	return dst
 }
 
 // draw returns an index with probability proportional to the increments of cum.
