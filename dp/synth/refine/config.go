@@ -20,7 +20,7 @@ type Config struct {
 	Jitter synth.Jitter    // of the base's samples before they are refined
 	Share  float64         // of the moments in the whole budget, as Σ 1/σ² [0.4]
 	Axes   int             // coordinates of an image [300]
-	Steps  int             // of an image [10]
+	Steps  int             // of an image [20]
 	Rate   float64         // change of a value by a step, falling to 0 along a cosine [0.04]
 }
 
@@ -48,7 +48,7 @@ func (c Config) Textured() synth.Jittered {
 
 func (c Config) withDefaults() (Config, error) {
 	err := check.All(check.Default(in, "Share", &c.Share, .4), check.Default(in, "Axes", &c.Axes, 300),
-		check.Default(in, "Steps", &c.Steps, 10), check.Default(in, "Rate", &c.Rate, .04))
+		check.Default(in, "Steps", &c.Steps, 20), check.Default(in, "Rate", &c.Rate, .04))
 	if err == nil && c.Share >= 1 {
 		err = in.Bad("Share = %g: must be below 1", c.Share)
 	}

@@ -33,7 +33,7 @@ type privateCmd struct {
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images."`
 	Method string  `default:"semi-dual" enum:"semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
 	Count  int     `default:"10000" min:"1" help:"Synthetic images to draw."`
-	Steps  int     `min:"0" help:"Steps of refined (of an image), and of training of dp-merf, dp-sgd and dp-sinkhorn; default 10, 3000, 100 to 500 by ε, and 2000."`
+	Steps  int     `min:"0" help:"Steps of refined (of an image), and of training of dp-merf, dp-sgd and dp-sinkhorn; default 20, 3000, 100 to 500 by ε, and 2000."`
 	Device string  `default:"" help:"cpu, cuda or auto."`
 	Seed   *uint64 `help:"Take all randomness from a seed: reproducible, and NOT private."`
 	Out    string  `required:"" help:"New folder for synthetic.npy, grid.png and the privacy statement." placeholder:"DIR"`
