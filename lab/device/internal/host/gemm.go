@@ -79,7 +79,7 @@ type product3[T cpu.Float] struct {
 // blocks deals out blocks of the results, as square as may be: packing a block's factors costs its circumference.
 func (p product3[T]) blocks() {
 	const least = 1 << 20 // multiplications that are worth a hand-over
-	shares := min(3*p.e.workers(), 1+p.batch*p.rows*p.cols*p.depth/least)
+	shares := min(2*p.e.workers(), 1+p.batch*p.rows*p.cols*p.depth/least)
 	if p.e.workers() == 1 {
 		shares = 1
 	}
