@@ -13,7 +13,7 @@ import (
 const in = check.In("refine")
 
 // Config says what is refined and how; it is a synth.Method. A zero field means the value in
-// brackets, which was found on MNIST. Choosing settings on the private data itself costs budget that
+// brackets, which was found on Fashion-MNIST. Choosing settings on the private data itself costs budget that
 // is not accounted for here.
 type Config struct {
 	Base   semidual.Config // whose NoiseMultiplier sets the noise of all releases

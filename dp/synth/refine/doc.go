@@ -38,8 +38,8 @@
 // as far is a claim of dpsinkhorn/tab1 at full. By dpsinkhorn/frontier's CNN on held-out images of Fashion-MNIST at ε = 1, 60,000
 // images with a texture are worth 82.4 % after 10 steps, and 81.3 % without moves; at ε = 0.3 20,000 are worth 76.9 and 75.5 %.
 //
-// Settings were chosen there too. One covariance for all classes is worth more at ε = 1 than one for each. Moves in the discriminant
-// directions of records alone are worth less, and so was a U-Net for all samples, fitted to the same moments.
+// Settings were chosen there too. One covariance for all classes is worth more at ε = 1 than one for each, and a U-Net for all samples,
+// fitted to the same moments in one untuned run, was worth less.
 //
 // Source: Dalal, Triggs, "Histograms of oriented gradients for human detection" (2005).
 package refine
