@@ -31,8 +31,8 @@ type Network struct {
 // Assemble adds to W and I, which the caller has made, the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m): currents
 // I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1.
 // t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost 2n·m² multiplications.
-func (net *Network) Assemble(ctx context.Context, t, v []float64, mass []float64) error {
-	n, m := len(mass), net.M
+func (n *Network) Assemble(ctx context.Context, t, v []float64, mass []float64) error {
+	rows, m := len(mass), n.M
 	for i, a := range mass {
 		s := 0.0
 		if a > 0 {
@@ -43,19 +43,19 @@ func (net *Network) Assemble(ctx context.Context, t, v []float64, mass []float64
 			v[j] *= t[j]
 		}
 	}
-	for lo := 0; lo < n; lo += assembleRows { // I: K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
+	for lo := 0; lo < rows; lo += assembleRows { // I: K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rows := min(assembleRows, n-lo)
-		T := blas64.General{Rows: rows, Cols: m, Stride: m, Data: t[lo*m:]}
-		blas64.Syrk(blas.Trans, 1, T, 1, blas64.Symmetric{N: m, Stride: m, Data: net.W, Uplo: blas.Upper})
-		V := blas64.General{Rows: rows, Cols: m, Stride: m, Data: v[lo*m:]}
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: net.I})
+		some := min(assembleRows, rows-lo)
+		T := blas64.General{Rows: some, Cols: m, Stride: m, Data: t[lo*m:]}
+		blas64.Syrk(blas.Trans, 1, T, 1, blas64.Symmetric{N: m, Stride: m, Data: n.W, Uplo: blas.Upper})
+		V := blas64.General{Rows: some, Cols: m, Stride: m, Data: v[lo*m:]}
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: n.I})
 	}
 	for j := range m {
 		for l := j + 1; l < m; l++ {
-			net.I[j*m+l] -= net.I[l*m+j]
+			n.I[j*m+l] -= n.I[l*m+j]
 		}
 	}
 	return nil
