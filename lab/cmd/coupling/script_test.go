@@ -30,6 +30,10 @@ func TestNewProject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds another module and the notebook kernel")
 	}
+	// The script has no network: the modules of the kernel must be here before.
+	if out, err := exec.Command("go", "list", "-deps", "tool").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	scripts(t, "long")
 }
 
