@@ -2,6 +2,7 @@ package refine
 
 import (
 	"fmt"
+	"math"
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
@@ -13,23 +14,28 @@ import (
 const in = check.In("refine")
 
 // Config says what is refined and how; it is a synth.Method. A zero field means the value in
-// brackets, which was found on Fashion-MNIST. Choosing settings on the private data itself costs budget that
+// brackets, which was found on Fashion-MNIST, and that of the teacher on CIFAR-10. Choosing settings on the private data itself costs budget that
 // is not accounted for here.
 type Config struct {
-	Base   semidual.Config // whose NoiseMultiplier sets the noise of all releases
-	Jitter synth.Jitter    // of the base's samples before they are refined
-	Share  float64         // of the moments in the whole budget, as Σ 1/σ² [0.4]
-	Axes   int             // coordinates of an image [300]
-	Steps  int             // of an image [20]
-	Rate   float64         // change of a value by a step, falling to 0 along a cosine [0.04]
+	Base         semidual.Config // whose NoiseMultiplier sets the noise of all releases
+	Jitter       synth.Jitter    // of the base's samples before they are refined
+	Share        float64         // of the moments in the whole budget, as Σ 1/σ² [0.4]
+	TeacherShare float64         // of the teacher, who gives samples their labels; 0: there is none
+	Axes         int             // coordinates of an image [300]
+	Steps        int             // of an image [20]
+	Rate         float64         // change of a value by a step, falling to 0 along a cosine [0.04]
 }
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind, from public
-// numbers alone: the smaller eps times images a class, the fewer coordinates.
+// numbers alone: the smaller eps times images a class, the fewer coordinates. Colour images have a
+// teacher unless eps times images a class is small.
 func Suggested(eps float64, p synth.Public) Config {
 	c := Config{Base: semidual.Suggested(eps, p)}
-	if eps*float64(p.Records)/float64(max(len(p.Classes), 1)) < .6*6000 {
+	weak := eps*float64(p.Records)/float64(max(len(p.Classes), 1)) < .6*6000
+	if weak {
 		c.Axes = 100
+	} else if p.Channels > 1 {
+		c.TeacherShare = .3
 	}
 	return c
 }
@@ -49,8 +55,12 @@ func (c Config) Textured() synth.Jittered {
 func (c Config) withDefaults() (Config, error) {
 	err := check.All(check.Default(in, "Share", &c.Share, .4), check.Default(in, "Axes", &c.Axes, 300),
 		check.Default(in, "Steps", &c.Steps, 20), check.Default(in, "Rate", &c.Rate, .04))
-	if err == nil && c.Share >= 1 {
-		err = in.Bad("Share = %g: must be below 1", c.Share)
+	switch {
+	case err != nil:
+	case !(c.TeacherShare >= 0):
+		err = in.Bad("TeacherShare = %g: must be 0, which is none, or more", c.TeacherShare)
+	case c.Share+c.TeacherShare >= 1:
+		err = in.Bad("Share + TeacherShare = %g: must be below 1", c.Share+c.TeacherShare)
 	}
 	return c, err
 }
@@ -69,14 +79,32 @@ func (c Config) filled(p synth.Public) (Config, error) {
 }
 
 // noise is the noise multiplier of the moments.
-func (c Config) noise() float64 { return c.Base.Alongside(c.Share) }
+func (c Config) noise() float64 { return c.Base.Alongside(c.Share / (1 - c.TeacherShare)) }
+
+// lessons is the number of the teacher's steps.
+func (c Config) lessons() int {
+	if c.TeacherShare > 0 {
+		return lessons
+	}
+	return 0
+}
+
+// teacherNoise is the noise multiplier of each of the teacher's steps.
+func (c Config) teacherNoise() float64 {
+	return c.Base.Alongside(c.TeacherShare/(1-c.Share)) * math.Sqrt(lessons)
+}
 
 // Describe names the mechanism, its settings and what is assumed of images.
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
 	mechanism, settings = synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Describe()
-	return mechanism + "; then moments of features by class, released once, to which samples are moved",
-		fmt.Sprintf("%s; refined with Share:%g Axes:%d Steps:%d Rate:%g", settings, c.Share, c.Axes, c.Steps, c.Rate)
+	mechanism += "; then moments of features by class, released once, to which samples are moved"
+	settings += fmt.Sprintf("; refined with Share:%g Axes:%d Steps:%d Rate:%g", c.Share, c.Axes, c.Steps, c.Rate)
+	if c.TeacherShare > 0 {
+		mechanism += "; and a classifier by noisy gradient descent, which gives samples their labels"
+		settings += fmt.Sprintf(" TeacherShare:%g", c.TeacherShare)
+	}
+	return mechanism, settings
 }
 
 // WithNoise sets Base.NoiseMultiplier.
@@ -85,12 +113,17 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 	return c
 }
 
-// Event is that of the base, and one more Gaussian mechanism.
+// Event is that of the base, and Gaussian mechanisms: one of the moments and one of each step of the teacher.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.filled(p)
 	base, other := c.Base.Event(p)
 	if err := check.All(err, other); err != nil {
 		return nil, err
 	}
-	return dp.Compose{base, dp.Gaussian{NoiseMultiplier: c.noise() * (1 - release.GridMargin)}}, nil
+	const grid = 1 - release.GridMargin
+	e := dp.Compose{base, dp.Gaussian{NoiseMultiplier: c.noise() * grid}}
+	if c.TeacherShare > 0 {
+		e = append(e, dp.Repeat{Times: lessons, Event: dp.Gaussian{NoiseMultiplier: c.teacherNoise() * grid}})
+	}
+	return e, nil
 }

@@ -16,6 +16,7 @@ import (
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 func cpu(t testing.TB) *device.Device {
@@ -243,4 +244,282 @@ func TestRefusals(t *testing.T) {
 	if _, err := small().Event(p); !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("no noise: %v", err)
 	}
+	for _, share := range []float64{-.1, math.NaN(), .6} { // beside .4 of the moments
+		c := small().WithNoise(5).(Config)
+		c.TeacherShare = share
+		if _, err := c.Event(p); !errors.Is(err, synth.ErrParameter) {
+			t.Errorf("TeacherShare = %g: %v", share, err)
+		}
+	}
+}
+
+// A record's part of the teacher's gradient has norm at most residualClip, and is the same beside any others and wherever it stands.
+// Without the clip of rows or residuals it is longer; without the rounding the order of sums shows.
+func TestOneRecordMovesTheGradientByAtMostItsClip(t *testing.T) {
+	pool := bars(t, 1, 400)
+	teacher, err := featuresOf(t, pool, 60).newTeacher(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for j := range teacher.weights.RawMatrix().Data {
+		teacher.weights.RawMatrix().Data[j] = 20 * rng.NormFloat64()
+	}
+	images := bars(t, 2, 507) // more than a chunk
+	for j := range images.Row(0) {
+		images.Row(0)[j], images.Row(100)[j], images.Row(506)[j] = float32(j/4%2), rng.Float32(), float32(math.NaN())
+	}
+	of := func(m *data.Images) []float64 {
+		x, err := teacher.table(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return teacher.gradient(x, m.Labels).RawMatrix().Data
+	}
+	all, longest := of(images), 0.
+	for _, i := range []int{0, 3, 100, 506} {
+		order := slices.DeleteFunc(rng.Perm(images.Len()), func(k int) bool { return k == i })
+		without, alone := of(images.Take(order)), of(images.Take([]int{i}))
+		for k, v := range all {
+			if v-without[k] != alone[k] {
+				t.Fatalf("record %d: value %d moves by %g beside others, by %g alone", i, k, v-without[k], alone[k])
+			}
+		}
+		norm := floats.Norm(alone, 2)
+		if longest = max(longest, norm); norm > residualClip {
+			t.Errorf("record %d moves the gradient by %.17g", i, norm)
+		}
+	}
+	if longest < .99*residualClip {
+		t.Errorf("the longest part has norm %g: no record reaches the bound, so the test would not see one that passes it", longest)
+	}
+}
+
+// Residuals of scores that overflow are 0, and never longer than residualClip.
+func TestResidual(t *testing.T) {
+	for _, scores := range [][]float64{{0, 0}, {1e300, -1e300}, {-1e300, 1e300}, {math.Inf(1), 0}, {math.NaN(), 0}, {-700, 700}} {
+		r := slices.Clone(scores)
+		residual(r, 0)
+		if norm := floats.Norm(r, 2); !(norm <= residualClip) {
+			t.Errorf("scores %v: residual %v of norm %g", scores, r, norm)
+		}
+	}
+}
+
+// confused are bars whose labels are wrong at one of three, by what cannot be seen.
+func confused(t testing.TB, seed uint64, n int) *data.Images {
+	m := bars(t, seed, n)
+	for i := range m.Labels {
+		if i%3 == 0 {
+			m.Labels[i] = 1 - m.Labels[i]
+		}
+	}
+	return m
+}
+
+// agrees is the share of labels that a teacher gives too.
+func (t *teacher) agrees(m *data.Images) (share float64) {
+	labels, err := t.label(m)
+	if err != nil {
+		return math.NaN()
+	}
+	for i, l := range m.Labels {
+		if l == labels[i] {
+			share += 1 / float64(len(labels))
+		}
+	}
+	return share
+}
+
+// Without noise a teacher tells bars that it has not seen apart, even where a third of the labels that it learnt from are wrong.
+// Samples of the semi-dual, which learns wrong labels too, are then in turn by the teacher's labels.
+func TestTeacher(t *testing.T) {
+	c := small()
+	c.TeacherShare = .3
+	sampler, err := c.Train(t.Context(), cpu(t), confused(t, 3, 600), synth.Run{Key: release.SeededKey(4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, unseen := sampler.(*Sampler), bars(t, 4, 200)
+	if got := s.teacher.agrees(unseen); got < .95 {
+		t.Errorf("the teacher reads %.3f of images that it has not seen", got)
+	}
+	before, err := s.base.Sample(rand.New(rand.NewPCG(1, 1)), 101)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.teacher.agrees(before); got > .8 {
+		t.Errorf("the teacher agrees with %.3f of the semi-dual's labels: the test cannot fail", got)
+	}
+	after, err := s.Sample(rand.New(rand.NewPCG(1, 1)), 101)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range after.Labels {
+		if l != i%2 {
+			t.Fatalf("image %d is of class %d: classes are not in turn", i, l)
+		}
+	}
+	if got := s.teacher.agrees(after); got < .99 {
+		t.Errorf("the teacher agrees with %.3f of labels that it gave", got)
+	}
+	s.teacher.weights.Scale(0, s.teacher.weights)
+	if got := s.teacher.agrees(unseen); got > .6 {
+		t.Errorf("a teacher without weights reads %.3f: the test cannot fail", got)
+	}
+	u := slices.Clone(s.teacher.centre)
+	if s.teacher.convince(u, 1); !slices.Equal(u, s.teacher.centre) {
+		t.Error("a teacher without weights moves coordinates")
+	}
+}
+
+// Noise is that of the event, and the teacher a function of what was released: both are computed again from the releases.
+func TestReleasesAreThoseOfTheEvent(t *testing.T) {
+	images := bars(t, 3, 300)
+	p, err := synth.PublicOf(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := small()
+	c.TeacherShare = .3
+	c, err = c.WithNoise(5).(Config).filled(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var moments, gradients [][]float64
+	run := &release.Run{Key: release.SeededKey(8), Releases: c.Base.Releases() + 1 + lessons, Trace: func(stream string, values []float64) {
+		switch stream {
+		case "moments":
+			moments = append(moments, slices.Clone(values))
+		case "teacher":
+			gradients = append(gradients, slices.Clone(values))
+		}
+	}}
+	s, err := c.train(t.Context(), cpu(t), images, p, synth.Run{Key: run.Key}, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(moments) != 1 || len(gradients) != lessons {
+		t.Fatalf("%d releases of moments, %d of gradients", len(moments), len(gradients))
+	}
+	noisy := func(what string, noise []float64, sigma float64) {
+		if got := floats.Norm(noise, 2) / math.Sqrt(float64(len(noise))) / sigma; math.Abs(got-1) > .15 {
+			t.Errorf("noise of the %s is %.3f times that of the event", what, got)
+		}
+	}
+	exact, err := s.sums(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, k := s.noMoments(), 0
+	released.visit(func(v *float64, factor float64) { *v, k = moments[0][k]/factor, k+1 })
+	noise := moments[0]
+	exact.visit(func(v *float64, factor float64) {
+		noise[len(noise)-k] -= factor * *v
+		k--
+	})
+	noisy("moments", noise, c.noise())
+	pool, err := s.base.Sample(run.Key.Rand("refine", 0), framing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.newTeacher(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := again.table(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []float64
+	for k, values := range gradients {
+		all = append(all, values...)
+		floats.Sub(all[len(all)-len(values):], again.gradient(x, images.Labels).RawMatrix().Data)
+		again.descend(k, values, max(floats.Sum(released.count), 1))
+	}
+	noisy("gradients", all, c.teacherNoise()*residualClip)
+	if !slices.Equal(again.centre, s.teacher.centre) || again.reach != s.teacher.reach {
+		t.Error("the teacher's centre and reach are not those of samples")
+	}
+	if !mat.EqualApprox(again.mean, s.teacher.weights, 1e-9*mat.Norm(again.mean, 1)) {
+		t.Error("the teacher's weights are not a function of the releases")
+	}
+}
+
+// Rows of coordinates that are not finite have the constant alone.
+func TestRow(t *testing.T) {
+	teacher := &teacher{centre: []float64{0, 0}, reach: 1}
+	for _, u := range [][]float64{{math.NaN(), 0}, {math.Inf(1), 0}, {1e300, 1e300}, {3, 4}, {0, 0}} {
+		row := make([]float64, 3)
+		teacher.row(row, u)
+		down(row)
+		if norm := floats.Norm(row, 2); !(norm >= constant && norm <= 1) {
+			t.Errorf("coordinates %v: row %v of norm %g", u, row, norm)
+		}
+	}
+	v := []float64{grain * 1.9, -grain * 1.9}
+	if down(v); v[0] != grain || v[1] != -grain {
+		t.Errorf("rounded to %v, not towards 0", v)
+	}
+}
+
+// The teacher's steps are in the event: all of the budget is one Gaussian mechanism's, whatever the shares.
+func TestEventOfATeacher(t *testing.T) {
+	p := synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 16, Width: 16}
+	epsilon := func(c Config) float64 {
+		e, err := c.Event(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := dp.Epsilon(e, dp.Relation{}, 1e-5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Epsilon
+	}
+	c := small()
+	c.Share, c.TeacherShare = .2, .5
+	c = c.WithNoise(20).(Config)
+	precision := 4 / (20 * 20.) / (1 - .3) / (1 - .7) // of the base, whose share is .3
+	if share := lessons / (c.teacherNoise() * c.teacherNoise()) / precision; math.Abs(share-.5) > 1e-12 {
+		t.Errorf("the teacher has %g of the budget, want .5", share)
+	}
+	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.2) > 1e-12 {
+		t.Errorf("the moments have %g of the budget, want .2", share)
+	}
+	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)}, dp.Relation{}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := epsilon(c); math.Abs(got/one.Epsilon-1) > 1e-6 {
+		t.Errorf("ε = %g, that of one Gaussian mechanism %g", got, one.Epsilon)
+	}
+}
+
+// BenchmarkMove is the cost of an image's step.
+func BenchmarkMove(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	m, err := data.New(500, 1, 28, 28)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m.Labels, m.Classes = make([]int, 500), []string{"one"}
+	for j := range m.Pixels() {
+		m.Pixels()[j] = rng.Float32()
+	}
+	f, err := newFeatures(cpu(b), m, 300)
+	if err != nil {
+		b.Fatal(err)
+	}
+	maps, err := f.transport(f.noMoments(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &Sampler{features: f, maps: maps, steps: 20, rate: .04}
+	for b.Loop() {
+		if err := s.move(m.Slice(0, 50)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/imagestep")
 }

@@ -6,20 +6,24 @@ import (
 
 	"coupling/data"
 	"coupling/dp/internal/check"
+	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/ot/gaussian"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Sampler draws samples of the semi-dual and moves them: post-processing of what training released.
 type Sampler struct {
 	*features
-	base  synth.Sampler
-	maps  []gaussian.Affine // of coordinates, of each class
-	steps int
-	rate  float64
+	base    synth.Sampler
+	maps    []gaussian.Affine // of coordinates, of each class
+	teacher *teacher          // nil: there is none
+	steps   int
+	rate    float64
 }
 
 // Train trains the semi-dual and releases moments of the private images; it returns a *Sampler. All randomness comes from the key. A
@@ -30,11 +34,16 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err := check.All(err, outOfRange); err != nil {
 		return nil, err
 	}
-	run, err := r.Begin(dev, images, c.Base.Releases()+1, map[string]any{"mechanism": "refined semi-dual", "settings": c})
+	run, err := r.Begin(dev, images, c.Base.Releases()+1+c.lessons(), map[string]any{"mechanism": "refined semi-dual", "settings": c})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = run.Close() }()
+	return c.train(ctx, dev, images, p, r, run)
+}
+
+// train is Train within a run that is open.
+func (c Config) train(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, run *release.Run) (*Sampler, error) {
 	base, err := synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Train(ctx, dev, images, r.Within(run))
 	if err != nil {
 		return nil, err
@@ -52,11 +61,27 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 		return nil, err
 	}
 	maps, err := f.transport(m, c.noise())
-	return &Sampler{f, base, maps, c.Steps, c.Rate}, err
+	s := &Sampler{features: f, base: base, maps: maps, steps: c.Steps, rate: c.Rate}
+	if err != nil || c.TeacherShare == 0 {
+		return s, err
+	}
+	if s.teacher, err = f.newTeacher(pool); err != nil {
+		return nil, err
+	}
+	return s, s.teacher.learn(images, max(floats.Sum(m.count), 1), run, c.teacherNoise())
 }
 
 // Sample draws n images with values in [0, 1], the classes in turn.
 func (s *Sampler) Sample(rng *rand.Rand, n int) (*data.Images, error) {
+	m, err := s.moved(rng, n)
+	if err != nil || s.teacher == nil {
+		return m, err
+	}
+	return s.inTurn(rng, m)
+}
+
+// moved is n samples, the classes in turn by the labels of the semi-dual.
+func (s *Sampler) moved(rng *rand.Rand, n int) (*data.Images, error) {
 	m, err := s.base.Sample(rng, n)
 	if err != nil {
 		return nil, err
@@ -71,6 +96,43 @@ func (s *Sampler) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	return m, nil
 }
 
+// inTurn puts images in the order of their classes by the teacher, and draws more where it gives a class too few. Places that are
+// still empty after some rounds keep the image that they had, though it may be in a place of another class too.
+func (s *Sampler) inTurn(rng *rand.Rand, m *data.Images) (*data.Images, error) {
+	const rounds = 5
+	n, classes := m.Len(), len(m.Classes)
+	out, next, missing := m.Take(upTo(n)), upTo(classes), n
+	for round := range rounds {
+		labels, err := s.teacher.label(m)
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range labels {
+			if next[l] < n {
+				copy(out.Row(next[l]), m.Row(i))
+				next[l] += classes
+				missing--
+			}
+		}
+		if missing == 0 || round == rounds-1 {
+			break
+		}
+		if m, err = s.moved(rng, max(missing, classes)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// upTo is 0 … n−1.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
 // move takes steps of Adam from images towards images whose coordinates are those that the maps make of the coordinates at the
 // start.
 func (s *Sampler) move(m *data.Images) error {
@@ -82,7 +144,11 @@ func (s *Sampler) move(m *data.Images) error {
 		return err
 	}
 	for i, l := range m.Labels {
-		s.maps[l].Apply(to.RawRowView(i), to.RawRowView(i))
+		u := to.RawRowView(i)
+		s.maps[l].Apply(u, u)
+		if s.teacher != nil {
+			s.teacher.convince(u, l)
+		}
 	}
 	target := s.dev.FromDense(device.Float32, to)
 	opt, falling := train.Adam{Rate: s.rate}.For([]*nn.Param{x}), train.Cosine(s.steps, 0)
