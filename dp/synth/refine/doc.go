@@ -38,8 +38,9 @@
 // with those of the semi-dual.
 //
 // One record more or less moves the sum of step 5 by one outer product, of norm |r|·|p − e|·min(1, C/|p − e|) ≤ C, since p is a
-// function of the record and of earlier releases: the sum is divided by the noisy number of records that step 3 released. Both factors are rounded towards 0 to multiples of 2⁻¹³, so that these sums are exact
-// too, and each step is a Gaussian mechanism. All else is post-processing.
+// function of the record and of earlier releases: the sum is divided by the noisy number of records that step 3 released. Both factors
+// are rounded towards 0 to multiples of 2⁻¹³, so that these sums are exact too, and each step is a Gaussian mechanism. All else is
+// post-processing.
 //
 // # What it is worth
 //
@@ -53,7 +54,7 @@
 // is at most half as far is a claim of dpsinkhorn/tab1 at full.
 //
 // The teacher is worth it in colour, at a large budget. By the same CNN after three epochs on 20,000 images, held-out pictures of CIFAR-10,
-// 8,333 records and ε = 10, one training each: 45.5 % with it, 38.0 without, 36.5 the semi-dual alone. At ε = 1 it is worth nothing there
+// 8,333 records and ε = 10, one training each: 44.4 % with it, 38.0 without, 36.5 the semi-dual alone. At ε = 1 it is worth nothing there
 // (25 to 28 %, and 27 alone), and on clothes and handwriting neither at ε = 1 nor, on clothes, at 10.
 // It holds a table of records, 2.4 kB each at 300 coordinates, and takes some 15 s for 60,000.
 //
