@@ -27,13 +27,25 @@ const (
 	interleaveCost = 24
 )
 
-// inside is the taps j, from … to−1, that result o of a phase reads within a source of the given size.
+// inside is the taps, from … to−1, with which result o of a phase reads within a source of the given size.
 func (p phase) inside(o, zeros, size int) (from, to int) {
-	to = len(p.offsets)
-	in := func(j int) bool {
-		at := o*p.stride + p.offsets[j] - zeros
-		return at >= 0 && at < size
-	}
+	return span(len(p.offsets), func(j int) bool { return p.reads(o, j, zeros, size) })
+}
+
+// reading is the results, from … to−1, of which tap j reads within it.
+func (p phase) reading(j, zeros, size int) (from, to int) {
+	return span(p.count, func(o int) bool { return p.reads(o, j, zeros, size) })
+}
+
+// reads tells whether tap j of result o does.
+func (p phase) reads(o, j, zeros, size int) bool {
+	at := o*p.stride + p.offsets[j] - zeros
+	return at >= 0 && at < size
+}
+
+// span is the numbers below n without those at both ends that are not in it.
+func span(n int, in func(i int) bool) (from, to int) {
+	to = n
 	for from < to && !in(from) {
 		from++
 	}

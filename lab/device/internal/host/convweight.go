@@ -7,7 +7,8 @@ import (
 
 // correlation is acc[c, t, o] = Σ over examples and positions p of x[n, c, p + t]·dy[n, o, p]: sums over positions, in
 // which the elements of x that four channels or four neighbouring taps read stand in for windows. Where dy has few channels,
-// x and dy change places, so that the channels of x fill the vectors: acc is then of dy, reversed taps and x.
+// x and dy change places, so that the channels of x fill the vectors: acc is then of dy, reversed taps and x. The taps of a
+// row of the kernel leave out the positions for which that row lies in the padding, where they are many enough.
 type correlation[T cpu.Float] struct {
 	e          *engine[T]
 	n, in, out int
@@ -37,11 +38,20 @@ func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) c
 }
 
 // tapRows is the rows of acc for channels lo to hi: where each group reads, and which element of the weight each row is
-// for the first channel of dy; −1 for rows that are there twice or not at all.
+// for the first channel of dy; −1 for rows that are there twice or not at all. Groups that sum over the same rows of
+// positions make a part.
 type tapRows struct {
 	groups, of []int
 	step       int
+	parts      []tapPart
 }
+
+// tapPart is the groups from … to−1, and the rows of positions y0 … y1−1 that they sum over.
+type tapPart struct{ from, to, y0, y1 int }
+
+// minPart is the least groups of a row of the kernel that make a part: fewer would leave much of what the kernels do at once
+// unused.
+const minPart = 12
 
 func (c correlation[T]) rows(lo, hi int) tapRows {
 	down, across := c.pad.rows.phases[0], c.pad.cols.phases[0]
@@ -64,37 +74,46 @@ func (c correlation[T]) rows(lo, hi int) tapRows {
 			}
 		}
 	}
-	byChannel, byTap := startsOf(channels), startsOf(len(across.taps))
+	byChannel, byTap, channelwise := startsOf(channels), startsOf(len(across.taps)), false
 	if len(byChannel)*area <= channels*len(down.taps)*len(byTap) {
-		r.step = c.pad.plane()
-		for _, first := range byChannel {
-			for i, y := range down.offsets {
+		r.step, channelwise = c.pad.plane(), true
+	} else if len(across.offsets) > 1 {
+		r.step = across.offsets[1]
+	}
+	for i, y := range down.offsets {
+		part := tapPart{from: len(r.groups), y1: down.count}
+		if c.in*len(across.taps) >= cpu.Group*minPart { // of all channels: a sum does not depend on how they are dealt out
+			part.y0, part.y1 = down.reading(i, c.pad.rows.zeros, c.pad.h)
+		}
+		if channelwise {
+			for _, first := range byChannel {
 				for j, x := range across.offsets {
 					add(first*c.pad.plane()+y*c.pad.cols.size+x, first*area+i*len(across.taps)+j, area, min(cpu.Group, channels-first))
 				}
 			}
-		}
-		return r
-	}
-	if len(across.offsets) > 1 {
-		r.step = across.offsets[1]
-	}
-	for channel := range channels {
-		for i, y := range down.offsets {
-			for _, j := range byTap {
-				add(channel*c.pad.plane()+y*c.pad.cols.size+across.offsets[j], channel*area+i*len(across.taps)+j, 1, min(cpu.Group, len(across.taps)-j))
+		} else {
+			for channel := range channels {
+				for _, j := range byTap {
+					add(channel*c.pad.plane()+y*c.pad.cols.size+across.offsets[j], channel*area+i*len(across.taps)+j, 1, min(cpu.Group, len(across.taps)-j))
+				}
 			}
 		}
+		part.to = len(r.groups)
+		if last := len(r.parts) - 1; last >= 0 && part.y0 == r.parts[last].y0 && part.y1 == r.parts[last].y1 {
+			r.parts[last].to = part.to
+			continue
+		}
+		r.parts = append(r.parts, part)
 	}
 	return r
 }
 
-// reads is where the positions of a batch's results read.
+// reads is where the positions of a batch's results read: those of one row of all examples follow one another.
 func (c correlation[T]) reads(channels, batch int) []int {
 	down, across := c.pad.rows.phases[0], c.pad.cols.phases[0]
 	at := make([]int, 0, batch*c.positions)
-	for b := range batch {
-		for y := range down.count {
+	for y := range down.count {
+		for b := range batch {
 			for x := range across.count {
 				at = append(at, b*channels*c.pad.plane()+y*down.stride*c.pad.cols.size+x*across.stride)
 			}
@@ -112,38 +131,53 @@ func (c correlation[T]) images(buf []T, first, n, lo, hi int) {
 	}
 }
 
-// cotangents is a strip of dy, a row of channels for each position.
-func (c correlation[T]) cotangents(buf []T, first, n, from, width int) {
-	channels := min(width, c.out-from)
+// cotangents is a strip of dy, a row of channels for each position in the order of reads.
+func (c correlation[T]) cotangents(p *pad[T], first, n, from, width int) []T {
+	d := p.buf(2, n*c.positions*width)
+	turned, channels := d, min(width, c.out-from)
+	if n > 1 {
+		turned = p.buf(3, c.positions*width)
+	}
 	if channels < width {
-		clear(buf[:n*c.positions*width])
+		clear(turned)
 	}
+	row := c.pad.cols.phases[0].count * width
 	for i := range n {
-		at := ((first+i)*c.out + from) * c.positions
-		c.e.k.Transpose(buf[i*c.positions*width:], width, c.dy[at:], c.positions, channels, c.positions)
+		c.e.k.Transpose(turned, width, c.dy[((first+i)*c.out+from)*c.positions:], c.positions, channels, c.positions)
+		if n > 1 {
+			c.e.k.CopyRows(d[i*row:], n*row, turned, row, c.pad.rows.phases[0].count, row)
+		}
 	}
+	return d
 }
 
 // share is channels lo to hi of x as one worker takes them: the rows of its sums, where the positions of a whole batch
-// and of the last one read, and where the rows of each strip lie in its accumulator, which ends with the last.
+// and of the last one read, and where the rows of each part of each strip lie in its accumulator, which ends with the last.
 type share struct {
 	lo, hi      int
 	rows        tapRows
 	batch, last cpu.Offsets
-	strips      []int
+	starts      []int
 }
 
 func (c correlation[T]) share(lo, hi int) *share {
-	s := &share{lo: lo, hi: hi, rows: c.rows(lo, hi), strips: []int{0}}
+	s := &share{lo: lo, hi: hi, rows: c.rows(lo, hi), starts: []int{0}}
 	s.batch = cpu.NewOffsets[T](c.reads(hi-lo, c.batch))
 	s.last = cpu.NewOffsets[T](c.reads(hi-lo, (c.n-1)%c.batch+1))
-	at, groups := 0, len(s.rows.groups)
+	at := 0
 	for _, width := range c.widths {
-		team := c.e.k.TapGroups(width)
-		at += (groups + team - 1) / team * team * cpu.Group * width
-		s.strips = append(s.strips, at)
+		for _, part := range s.rows.parts {
+			at += roundUp(part.to-part.from, c.e.k.TapGroups(width)) * cpu.Group * width
+			s.starts = append(s.starts, at)
+		}
 	}
 	return s
+}
+
+// part is where in the accumulator the sums of part j of strip i are.
+func (s *share) part(i, j int) (from, to int) {
+	k := i*len(s.rows.parts) + j
+	return s.starts[k], s.starts[k+1]
 }
 
 // sum adds the examples from first on, a batch at most, to the strips in acc, and returns the next.
@@ -154,18 +188,21 @@ func (c correlation[T]) sum(p *pad[T], acc []T, s *share, first int) (next int) 
 	}
 	image := p.buf(0, c.batch*(s.hi-s.lo)*c.pad.plane()+cpu.Group*max(s.rows.step, 1))
 	c.images(image, first, n, s.lo, s.hi)
-	from := 0
+	channel, across := 0, n*c.pad.cols.phases[0].count
 	for i, width := range c.widths {
-		d := p.buf(2, n*c.positions*width)
-		c.cotangents(d, first, n, from, width)
-		c.e.k.SumTaps(acc[s.strips[i]:s.strips[i+1]], image, s.rows.groups, s.rows.step, offsets, d, width, false)
-		from += width
+		d := c.cotangents(p, first, n, channel, width)
+		for j, q := range s.rows.parts {
+			from, to := s.part(i, j)
+			lo, hi := q.y0*across, q.y1*across
+			c.e.k.SumTaps(acc[from:to], image, s.rows.groups[q.from:q.to], s.rows.step, offsets.Slice(lo, hi), d[lo*width:hi*width], width, false)
+		}
+		channel += width
 	}
 	return first + n
 }
 
 // size is the elements of the accumulator.
-func (s *share) size() int { return s.strips[len(s.strips)-1] }
+func (s *share) size() int { return s.starts[len(s.starts)-1] }
 
 // ConvWeight is dW += Σ_n dy_n ⋆ x_n. Channels of x are dealt out; each element's sum goes through the examples in order.
 func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
@@ -189,31 +226,36 @@ func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 			for first := 0; first < c.n; {
 				first = c.sum(p, acc, s, first)
 			}
-			c.addTo(to, acc, s)
+			c.addTo(to, p, acc, s)
 		}
 	})
 	return nil
 }
 
 // addTo adds the rows to dw.
-func (c correlation[T]) addTo(dw, acc []T, s *share) {
+func (c correlation[T]) addTo(dw []T, p *pad[T], acc []T, s *share) {
 	area := len(c.pad.rows.phases[0].taps) * len(c.pad.cols.phases[0].taps)
 	step := c.in * area // from a channel of dy to the next
 	if c.turned {
 		step = area
 	}
-	from := 0
+	channel := 0
 	for i, width := range c.widths {
-		strip := acc[s.strips[i]:]
-		for o := range min(width, c.out-from) {
-			to := dw[(from+o)*step:]
-			for row, k := range s.rows.of {
-				if k >= 0 {
-					to[k] += strip[row*width+o]
+		for j, q := range s.rows.parts {
+			from, to := s.part(i, j)
+			of, channels := s.rows.of[q.from*cpu.Group:q.to*cpu.Group], min(width, c.out-channel)
+			turned := p.buf(2, channels*len(of))
+			c.e.k.Transpose(turned, len(of), acc[from:to], width, len(of), channels)
+			for o := range channels {
+				to, sums := dw[(channel+o)*step:], turned[o*len(of):][:len(of)]
+				for r, k := range of {
+					if k >= 0 {
+						to[k] += sums[r]
+					}
 				}
 			}
 		}
-		from += width
+		channel += width
 	}
 }
 
@@ -239,10 +281,13 @@ func (e *engine[T]) ConvSquares(squares, x, dy tensor, w backend.Window) error {
 // norm is the sum of the squares of the rows.
 func (c correlation[T]) norm(acc []T, s *share) (sum float64) {
 	for i, width := range c.widths {
-		for row, k := range s.rows.of {
-			if k >= 0 {
-				v := acc[s.strips[i]+row*width:][:width]
-				sum += c.e.k.WideDot(v, v)
+		for j, q := range s.rows.parts {
+			from, _ := s.part(i, j)
+			for row, k := range s.rows.of[q.from*cpu.Group : q.to*cpu.Group] {
+				if k >= 0 {
+					v := acc[from+row*width:][:width]
+					sum += c.e.k.WideDot(v, v)
+				}
 			}
 		}
 	}
