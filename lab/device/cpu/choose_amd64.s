@@ -535,18 +535,25 @@ TEXT ·asmTapsTall(SB), NOSPLIT, $0-72
 	JMP  ·tapsTall32AVX512(SB)
 	JMP  ·tapsTall32AVX2(SB)
 
-// func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-TEXT ·asmTapsShort(SB), NOSPLIT, $0-72
+// func asmTapsThree(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTapsThree(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $4
 	JNE  2(PC)
-	JMP  ·tapsShort64AVX512(SB)
+	JMP  ·tapsThree64AVX512(SB)
+	JMP  ·tapsThree32AVX512(SB)
+
+// func asmTapsPair(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTapsPair(SB), NOSPLIT, $0-72
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·tapsPair64AVX512(SB)
 	CMPB f+0(FP), $3
 	JNE  2(PC)
-	JMP  ·tapsShort64AVX2(SB)
+	JMP  ·tapsPair64AVX2(SB)
 	CMPB f+0(FP), $2
 	JNE  2(PC)
-	JMP  ·tapsShort32AVX512(SB)
-	JMP  ·tapsShort32AVX2(SB)
+	JMP  ·tapsPair32AVX512(SB)
+	JMP  ·tapsPair32AVX2(SB)
 
 // func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 TEXT ·asmTapsWide(SB), NOSPLIT, $0-72

@@ -75,7 +75,8 @@ func asmTileMul(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)     
 func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)    { panic(noAssembly) }
 func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)       { panic(noAssembly) }
 func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)  { panic(noAssembly) }
-func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step, held int) { panic(noAssembly) }
+func asmTapsThree(f form, c, a, b ptr, groups, steps *int, depth, step, held int) { panic(noAssembly) }
+func asmTapsPair(f form, c, a, b ptr, groups, steps *int, depth, step, held int)  { panic(noAssembly) }
 func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)  { panic(noAssembly) }
 func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)   { panic(noAssembly) }
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int) {

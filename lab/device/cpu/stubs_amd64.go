@@ -822,25 +822,35 @@ func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, 
 //go:noescape
 func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
-// tapsShort64AVX512 is tapsTall for half as many groups.
+// tapsThree64AVX512 is tapsTall for three groups.
 //
 //go:noescape
-func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
+func tapsThree64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
-// tapsShort64AVX2 is tapsTall for half as many groups.
+// tapsThree32AVX512 is tapsTall for three groups.
 //
 //go:noescape
-func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
+func tapsThree32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
-// tapsShort32AVX512 is tapsTall for half as many groups.
+// tapsPair64AVX512 is tapsTall for two groups.
 //
 //go:noescape
-func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
+func tapsPair64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 
-// tapsShort32AVX2 is tapsTall for half as many groups.
+// tapsPair64AVX2 is tapsTall for two groups.
 //
 //go:noescape
-func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
+func tapsPair64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
+
+// tapsPair32AVX512 is tapsTall for two groups.
+//
+//go:noescape
+func tapsPair32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
+
+// tapsPair32AVX2 is tapsTall for two groups.
+//
+//go:noescape
+func tapsPair32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 
 // tapsWide64AVX512 adds sums over taps to groups of wide rows.
 //
@@ -1116,7 +1126,10 @@ func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
 func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
-func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+func asmTapsThree(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+
+//go:noescape
+func asmTapsPair(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
 func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)

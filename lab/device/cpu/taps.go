@@ -121,24 +121,32 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 		}
 		depth := min(tapDepth, len(offsets.at)-lo)
 		from, rows := image[offsets.at[lo]:], at(b[lo*width:])
-		for g := 0; g < len(groups); g += team {
+		for g, done := 0, 0; g < len(groups); g += done {
 			c, table, n := ptr(&acc[g*Group*width]), &groups[g], len(groups)-g
-			if n < team { // the rest reads what the last group reads
-				for i := copy(rest[:], groups[g:]); i < team; i++ {
+			done = team
+			switch { // what leaves the fewest groups for nothing
+			case team > 1 && (n <= 2 || n == 4):
+				done = 2
+			case team == 6 && (n < 6 || n == 7):
+				done = 3
+			}
+			if n < done { // the rest reads what the last group reads
+				for i := copy(rest[:], groups[g:]); i < done; i++ {
 					rest[i] = groups[len(groups)-1]
 				}
 				table = &rest[0]
 			}
-			few := n < team && n <= (team+1)/2 || k.ISA == AVX2 && width == 2*lanes
 			switch {
 			case f == plain:
 				plainTaps(acc[g*Group*width:][:Group*width], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:], held)
-			case width != lanes && few:
+			case width != lanes && (done < team || k.ISA == AVX2 && width == 2*lanes):
 				asmTapsFew(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			case width != lanes:
 				asmTapsWide(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
-			case few:
-				asmTapsShort(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
+			case done == 2:
+				asmTapsPair(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
+			case done < team:
+				asmTapsThree(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			default:
 				asmTapsTall(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			}

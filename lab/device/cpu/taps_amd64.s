@@ -624,9 +624,9 @@ store4:
 	VZEROUPPER
 	RET
 
-// func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
+// func tapsThree64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsShort64AVX512(SB), NOSPLIT, $0-72
+TEXT ·tapsThree64AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -713,9 +713,168 @@ store3:
 	VZEROUPPER
 	RET
 
-// func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
+// func tapsThree32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tapsThree32AVX512(SB), NOSPLIT, $0-72
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R8
+	MOVQ   (DX), R9
+	LEAQ   (AX)(R9*4), R9
+	MOVQ   8(DX), R10
+	LEAQ   (AX)(R10*4), R10
+	MOVQ   16(DX), DX
+	LEAQ   (AX)(DX*4), DX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	TESTQ  SI, SI
+	JE     tapsDone2
+
+taps1:
+	MOVQ             (BX), AX
+	VMOVUPS          (CX), Z12
+	VFMADD231PS.BCST (R9), Z12, Z0
+	VFMADD231PS.BCST (R9)(DI*1), Z12, Z1
+	VFMADD231PS.BCST (R9)(DI*2), Z12, Z2
+	VFMADD231PS.BCST (R9)(R8*1), Z12, Z3
+	VFMADD231PS.BCST (R10), Z12, Z4
+	VFMADD231PS.BCST (R10)(DI*1), Z12, Z5
+	VFMADD231PS.BCST (R10)(DI*2), Z12, Z6
+	VFMADD231PS.BCST (R10)(R8*1), Z12, Z7
+	VFMADD231PS.BCST (DX), Z12, Z8
+	VFMADD231PS.BCST (DX)(DI*1), Z12, Z9
+	VFMADD231PS.BCST (DX)(DI*2), Z12, Z10
+	VFMADD231PS.BCST (DX)(R8*1), Z12, Z11
+	ADDQ             AX, R9
+	ADDQ             AX, R10
+	ADDQ             AX, DX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x08, BX
+	DECQ             SI
+	JNZ              taps1
+
+tapsDone2:
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	VADDPS 512(AX), Z8, Z8
+	VADDPS 576(AX), Z9, Z9
+	VADDPS 640(AX), Z10, Z10
+	VADDPS 704(AX), Z11, Z11
+
+store3:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VMOVUPS Z8, 512(AX)
+	VMOVUPS Z9, 576(AX)
+	VMOVUPS Z10, 640(AX)
+	VMOVUPS Z11, 704(AX)
+	VZEROUPPER
+	RET
+
+// func tapsPair64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tapsPair64AVX512(SB), NOSPLIT, $0-72
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R8
+	MOVQ   (DX), R9
+	LEAQ   (AX)(R9*8), R9
+	MOVQ   8(DX), DX
+	LEAQ   (AX)(DX*8), DX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	TESTQ  SI, SI
+	JE     tapsDone2
+
+taps1:
+	MOVQ             (BX), AX
+	VMOVUPD          (CX), Z8
+	VFMADD231PD.BCST (R9), Z8, Z0
+	VFMADD231PD.BCST (R9)(DI*1), Z8, Z1
+	VFMADD231PD.BCST (R9)(DI*2), Z8, Z2
+	VFMADD231PD.BCST (R9)(R8*1), Z8, Z3
+	VFMADD231PD.BCST (DX), Z8, Z4
+	VFMADD231PD.BCST (DX)(DI*1), Z8, Z5
+	VFMADD231PD.BCST (DX)(DI*2), Z8, Z6
+	VFMADD231PD.BCST (DX)(R8*1), Z8, Z7
+	ADDQ             AX, R9
+	ADDQ             AX, DX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x08, BX
+	DECQ             SI
+	JNZ              taps1
+
+tapsDone2:
+	MOVQ   c+8(FP), AX
+	MOVQ   held+64(FP), CX
+	TESTQ  CX, CX
+	JE     store3
+	VADDPD (AX), Z0, Z0
+	VADDPD 64(AX), Z1, Z1
+	VADDPD 128(AX), Z2, Z2
+	VADDPD 192(AX), Z3, Z3
+	VADDPD 256(AX), Z4, Z4
+	VADDPD 320(AX), Z5, Z5
+	VADDPD 384(AX), Z6, Z6
+	VADDPD 448(AX), Z7, Z7
+
+store3:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func tapsPair64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsShort64AVX2(SB), NOSPLIT, $0-72
+TEXT ·tapsPair64AVX2(SB), NOSPLIT, $0-72
 	MOVQ         a+16(FP), AX
 	MOVQ         b+24(FP), CX
 	MOVQ         groups+32(FP), DX
@@ -837,9 +996,9 @@ store4:
 	VZEROUPPER
 	RET
 
-// func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
+// func tapsPair32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-72
+TEXT ·tapsPair32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   a+16(FP), AX
 	MOVQ   b+24(FP), CX
 	MOVQ   groups+32(FP), DX
@@ -850,9 +1009,7 @@ TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-72
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
 	LEAQ   (AX)(R9*4), R9
-	MOVQ   8(DX), R10
-	LEAQ   (AX)(R10*4), R10
-	MOVQ   16(DX), DX
+	MOVQ   8(DX), DX
 	LEAQ   (AX)(DX*4), DX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
@@ -862,30 +1019,21 @@ TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-72
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
 	TESTQ  SI, SI
 	JE     tapsDone2
 
 taps1:
 	MOVQ             (BX), AX
-	VMOVUPS          (CX), Z12
-	VFMADD231PS.BCST (R9), Z12, Z0
-	VFMADD231PS.BCST (R9)(DI*1), Z12, Z1
-	VFMADD231PS.BCST (R9)(DI*2), Z12, Z2
-	VFMADD231PS.BCST (R9)(R8*1), Z12, Z3
-	VFMADD231PS.BCST (R10), Z12, Z4
-	VFMADD231PS.BCST (R10)(DI*1), Z12, Z5
-	VFMADD231PS.BCST (R10)(DI*2), Z12, Z6
-	VFMADD231PS.BCST (R10)(R8*1), Z12, Z7
-	VFMADD231PS.BCST (DX), Z12, Z8
-	VFMADD231PS.BCST (DX)(DI*1), Z12, Z9
-	VFMADD231PS.BCST (DX)(DI*2), Z12, Z10
-	VFMADD231PS.BCST (DX)(R8*1), Z12, Z11
+	VMOVUPS          (CX), Z8
+	VFMADD231PS.BCST (R9), Z8, Z0
+	VFMADD231PS.BCST (R9)(DI*1), Z8, Z1
+	VFMADD231PS.BCST (R9)(DI*2), Z8, Z2
+	VFMADD231PS.BCST (R9)(R8*1), Z8, Z3
+	VFMADD231PS.BCST (DX), Z8, Z4
+	VFMADD231PS.BCST (DX)(DI*1), Z8, Z5
+	VFMADD231PS.BCST (DX)(DI*2), Z8, Z6
+	VFMADD231PS.BCST (DX)(R8*1), Z8, Z7
 	ADDQ             AX, R9
-	ADDQ             AX, R10
 	ADDQ             AX, DX
 	ADDQ             $0x00000040, CX
 	ADDQ             $0x08, BX
@@ -905,10 +1053,6 @@ tapsDone2:
 	VADDPS 320(AX), Z5, Z5
 	VADDPS 384(AX), Z6, Z6
 	VADDPS 448(AX), Z7, Z7
-	VADDPS 512(AX), Z8, Z8
-	VADDPS 576(AX), Z9, Z9
-	VADDPS 640(AX), Z10, Z10
-	VADDPS 704(AX), Z11, Z11
 
 store3:
 	VMOVUPS Z0, (AX)
@@ -919,16 +1063,12 @@ store3:
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, 384(AX)
 	VMOVUPS Z7, 448(AX)
-	VMOVUPS Z8, 512(AX)
-	VMOVUPS Z9, 576(AX)
-	VMOVUPS Z10, 640(AX)
-	VMOVUPS Z11, 704(AX)
 	VZEROUPPER
 	RET
 
-// func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
+// func tapsPair32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int, held int)
 // Requires: AVX, FMA3
-TEXT ·tapsShort32AVX2(SB), NOSPLIT, $0-72
+TEXT ·tapsPair32AVX2(SB), NOSPLIT, $0-72
 	MOVQ         a+16(FP), AX
 	MOVQ         b+24(FP), CX
 	MOVQ         groups+32(FP), DX

@@ -24,7 +24,7 @@ const (
 	// four times as large.
 	interleaveBytes = 512 << 10
 	// interleaveCost is the multiply-adds that interleaving an element costs as much as, beyond a copy with padding.
-	interleaveCost = 24
+	interleaveCost = 16
 )
 
 // inside is the taps, from … to−1, with which result o of a phase reads within a source of the given size.
@@ -102,7 +102,7 @@ func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 			phase := g.bandsOf(r, c)
 			for _, b := range slices.Concat(phase...) {
 				for _, t := range b.taps {
-					saved -= roundUp((b.to-b.from)*quads, 3) * (t[1] - t[0])
+					saved -= max(2, (b.to-b.from)*quads) * (t[1] - t[0])
 				}
 			}
 			bands = append(bands, phase)

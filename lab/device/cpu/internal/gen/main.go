@@ -46,12 +46,17 @@ type kernel struct {
 	emit func(*asm)
 	// mixed kernels take float64 and float32 together, and exist for T = float64 alone.
 	mixed bool
+	// wide kernels exist with AVX-512 alone.
+	wide bool
 }
 
 // targets lists the forms in which k exists.
 func (k kernel) targets() []target {
 	if k.mixed {
 		return targets[:2]
+	}
+	if k.wide {
+		return []target{targets[0], targets[2]}
 	}
 	return targets
 }

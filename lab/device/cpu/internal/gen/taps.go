@@ -18,8 +18,12 @@ func tapKernels() []kernel {
 			emit: func(a *asm) { a.taps(a.tallGroups(), 1) },
 		},
 		{
-			name: "tapsShort", doc: "is tapsTall for half as many groups.", sig: sig,
-			emit: func(a *asm) { a.taps((a.tallGroups()+1)/2, 1) },
+			name: "tapsThree", doc: "is tapsTall for three groups.", sig: sig, wide: true,
+			emit: func(a *asm) { a.taps(3, 1) },
+		},
+		{
+			name: "tapsPair", doc: "is tapsTall for two groups.", sig: sig,
+			emit: func(a *asm) { a.taps(2, 1) },
 		},
 		{
 			name: "tapsWide", doc: "adds sums over taps to groups of wide rows.", sig: sig,
