@@ -20,7 +20,7 @@ type correlation[T cpu.Float] struct {
 	turned     bool  // x and dy have changed places
 }
 
-// correlatePositions is how many rows of cotangents are turned at a time: they stay in the first-level cache.
+// correlatePositions is how many positions' cotangents are turned at a time: they stay in the first-level cache.
 const correlatePositions = 256
 
 func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) correlation[T] {
@@ -131,21 +131,21 @@ func (c correlation[T]) images(buf []T, first, n, lo, hi int) {
 	}
 }
 
-// cotangents is a strip of dy, a row of channels for each position in the order of reads.
-func (c correlation[T]) cotangents(p *pad[T], first, n, from, width int) []T {
-	d := p.buf(2, n*c.positions*width)
+// cotangents is the rows y0 … y1−1 of positions of a strip of dy, a row of channels for each in the order of reads.
+func (c correlation[T]) cotangents(p *pad[T], first, n, from, width, y0, y1 int) []T {
+	row := c.pad.cols.phases[0].count
+	d := p.buf(2, n*(y1-y0)*row*width)
 	turned, channels := d, min(width, c.out-from)
 	if n > 1 {
-		turned = p.buf(3, c.positions*width)
+		turned = p.buf(3, (y1-y0)*row*width)
 	}
 	if channels < width {
 		clear(turned)
 	}
-	row := c.pad.cols.phases[0].count * width
 	for i := range n {
-		c.e.k.Transpose(turned, width, c.dy[((first+i)*c.out+from)*c.positions:], c.positions, channels, c.positions)
+		c.e.k.Transpose(turned, width, c.dy[((first+i)*c.out+from)*c.positions+y0*row:], c.positions, channels, (y1-y0)*row)
 		if n > 1 {
-			c.e.k.CopyRows(d[i*row:], n*row, turned, row, c.pad.rows.phases[0].count, row)
+			c.e.k.CopyRows(d[i*row*width:], n*row*width, turned, row*width, y1-y0, row*width)
 		}
 	}
 	return d
@@ -163,7 +163,10 @@ type share struct {
 func (c correlation[T]) share(lo, hi int) *share {
 	s := &share{lo: lo, hi: hi, rows: c.rows(lo, hi), starts: []int{0}}
 	s.batch = cpu.NewOffsets[T](c.reads(hi-lo, c.batch))
-	s.last = cpu.NewOffsets[T](c.reads(hi-lo, (c.n-1)%c.batch+1))
+	s.last = s.batch
+	if rest := c.n % c.batch; rest > 0 {
+		s.last = cpu.NewOffsets[T](c.reads(hi-lo, rest))
+	}
 	at := 0
 	for _, width := range c.widths {
 		for _, part := range s.rows.parts {
@@ -188,13 +191,18 @@ func (c correlation[T]) sum(p *pad[T], acc []T, s *share, first int) (next int) 
 	}
 	image := p.buf(0, c.batch*(s.hi-s.lo)*c.pad.plane()+cpu.Group*max(s.rows.step, 1))
 	c.images(image, first, n, s.lo, s.hi)
-	channel, across := 0, n*c.pad.cols.phases[0].count
+	channel, across, down := 0, n*c.pad.cols.phases[0].count, c.pad.rows.phases[0].count
 	for i, width := range c.widths {
-		d := c.cotangents(p, first, n, channel, width)
-		for j, q := range s.rows.parts {
-			from, to := s.part(i, j)
-			lo, hi := q.y0*across, q.y1*across
-			c.e.k.SumTaps(acc[from:to], image, s.rows.groups[q.from:q.to], s.rows.step, offsets.Slice(lo, hi), d[lo*width:hi*width], width, false)
+		for y := 0; y < down; {
+			next := min(down, y+max(1, correlatePositions/max(1, across)))
+			d := c.cotangents(p, first, n, channel, width, y, next)
+			for j, q := range s.rows.parts {
+				if lo, hi := max(y, q.y0), min(next, q.y1); lo < hi {
+					from, to := s.part(i, j)
+					c.e.k.SumTaps(acc[from:to], image, s.rows.groups[q.from:q.to], s.rows.step, offsets.Slice(lo*across, hi*across), d[(lo-y)*across*width:], width, false)
+				}
+			}
+			y = next
 		}
 		channel += width
 	}
