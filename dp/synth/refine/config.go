@@ -18,6 +18,7 @@ const in = check.In("refine")
 // is not accounted for here.
 type Config struct {
 	Base         semidual.Config // whose NoiseMultiplier sets the noise of all releases
+	Shapes       bool            // samples start as random shapes, which look at no private image; Base is not trained, and Share and TeacherShare are parts of their sum
 	Jitter       synth.Jitter    // of the base's samples before they are refined
 	Share        float64         // of the moments in the whole budget, as Σ 1/σ² [0.4]
 	TeacherShare float64         // of the teacher, who gives samples their labels; 0: there is none
@@ -28,13 +29,17 @@ type Config struct {
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind, from public
 // numbers alone: the smaller eps times images a class, the fewer coordinates. Colour images have a
-// teacher unless eps times images a class is small.
+// teacher, and start as Shapes where eps times images a class is small.
 func Suggested(eps float64, p synth.Public) Config {
 	c := Config{Base: semidual.Suggested(eps, p)}
 	weak := eps*float64(p.Records)/float64(max(len(p.Classes), 1)) < .6*6000
 	if weak {
 		c.Axes = 100
-	} else if p.Channels > 1 {
+	}
+	switch colour := p.Channels > 1; {
+	case colour && weak:
+		c.Shapes, c.Share, c.TeacherShare = true, .35, .6
+	case colour:
 		c.TeacherShare = .3
 	}
 	return c
@@ -43,7 +48,7 @@ func Suggested(eps float64, p synth.Public) Config {
 // Handwriting is Suggested with the prior knowledge of semidual.Handwriting.
 func Handwriting(eps float64, p synth.Public) Config {
 	c, base := Suggested(eps, p), semidual.Handwriting(eps, p)
-	c.Base, c.Jitter = base.Method.(semidual.Config), base.Jitter
+	c.Base, c.Jitter, c.Shapes = base.Method.(semidual.Config), base.Jitter, false
 	return c
 }
 
@@ -59,6 +64,8 @@ func (c Config) withDefaults() (Config, error) {
 	case err != nil:
 	case !(c.TeacherShare >= 0):
 		err = in.Bad("TeacherShare = %g: must be 0, which is none, or more", c.TeacherShare)
+	case c.Shapes && c.Jitter != (synth.Jitter{}):
+		err = in.Bad("Jitter = %+v with Shapes: must be zero, since it is of the base's samples", c.Jitter)
 	case c.Share+c.TeacherShare >= 1:
 		err = in.Bad("Share + TeacherShare = %g: must be below 1", c.Share+c.TeacherShare)
 	}
@@ -79,7 +86,20 @@ func (c Config) filled(p synth.Public) (Config, error) {
 }
 
 // noise is the noise multiplier of the moments.
-func (c Config) noise() float64 { return c.Base.Alongside(c.Share / (1 - c.TeacherShare)) }
+func (c Config) noise() float64 {
+	if c.Shapes {
+		return c.Base.NoiseMultiplier * math.Sqrt((c.Share+c.TeacherShare)/c.Share)
+	}
+	return c.Base.Alongside(c.Share / (1 - c.TeacherShare))
+}
+
+// releases is the number of all of them.
+func (c Config) releases() int {
+	if c.Shapes {
+		return 1 + c.lessons()
+	}
+	return c.Base.Releases() + 1 + c.lessons()
+}
 
 // lessons is the number of the teacher's steps.
 func (c Config) lessons() int {
@@ -91,6 +111,9 @@ func (c Config) lessons() int {
 
 // teacherNoise is the noise multiplier of each of the teacher's steps.
 func (c Config) teacherNoise() float64 {
+	if c.Shapes {
+		return c.Base.NoiseMultiplier * math.Sqrt((c.Share+c.TeacherShare)/c.TeacherShare*lessons)
+	}
 	return c.Base.Alongside(c.TeacherShare/(1-c.Share)) * math.Sqrt(lessons)
 }
 
@@ -98,6 +121,9 @@ func (c Config) teacherNoise() float64 {
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
 	mechanism, settings = synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Describe()
+	if c.Shapes {
+		mechanism, settings = "random shapes, drawn without the private images", fmt.Sprintf("NoiseMultiplier:%g of all releases together", c.Base.NoiseMultiplier)
+	}
 	mechanism += "; then moments of features by class, released once, to which samples are moved"
 	settings += fmt.Sprintf("; refined with Share:%g Axes:%d Steps:%d Rate:%g", c.Share, c.Axes, c.Steps, c.Rate)
 	if c.TeacherShare > 0 {
@@ -116,12 +142,18 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 // Event is that of the base, and Gaussian mechanisms: one of the moments and one of each step of the teacher.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.filled(p)
-	base, other := c.Base.Event(p)
-	if err := check.All(err, other); err != nil {
+	var e dp.Compose
+	if c.Shapes {
+		err = check.All(err, in.Noise(c.Base.NoiseMultiplier), in.Noisy(c.Base.NoiseMultiplier))
+	} else {
+		base, other := c.Base.Event(p)
+		e, err = append(e, base), check.All(err, other)
+	}
+	if err != nil {
 		return nil, err
 	}
 	const grid = 1 - release.GridMargin
-	e := dp.Compose{base, dp.Gaussian{NoiseMultiplier: c.noise() * grid}}
+	e = append(e, dp.Gaussian{NoiseMultiplier: c.noise() * grid})
 	if c.TeacherShare > 0 {
 		e = append(e, dp.Repeat{Times: lessons, Event: dp.Gaussian{NoiseMultiplier: c.teacherNoise() * grid}})
 	}

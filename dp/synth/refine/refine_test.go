@@ -2,6 +2,7 @@ package refine
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 func cpu(t testing.TB) *device.Device {
@@ -375,24 +377,33 @@ func TestTeacher(t *testing.T) {
 
 // Noise is that of the event, and the teacher a function of what was released: both are computed again from the releases.
 func TestReleasesAreThoseOfTheEvent(t *testing.T) {
+	for _, shapes := range []bool{false, true} {
+		t.Run(fmt.Sprintf("shapes=%t", shapes), func(t *testing.T) { releasesOfTheEvent(t, shapes) })
+	}
+}
+
+func releasesOfTheEvent(t *testing.T, shapes bool) {
 	images := bars(t, 3, 300)
 	p, err := synth.PublicOf(images)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := small()
-	c.TeacherShare = .3
+	c.TeacherShare, c.Shapes = .3, shapes
 	c, err = c.WithNoise(5).(Config).filled(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var moments, gradients [][]float64
-	run := &release.Run{Key: release.SeededKey(8), Releases: c.Base.Releases() + 1 + lessons, Trace: func(stream string, values []float64) {
+	others := 0
+	run := &release.Run{Key: release.SeededKey(8), Releases: c.releases(), Trace: func(stream string, values []float64) {
 		switch stream {
 		case "moments":
 			moments = append(moments, slices.Clone(values))
 		case "teacher":
 			gradients = append(gradients, slices.Clone(values))
+		default:
+			others++
 		}
 	}}
 	s, err := c.train(t.Context(), cpu(t), images, p, synth.Run{Key: run.Key}, run)
@@ -401,6 +412,9 @@ func TestReleasesAreThoseOfTheEvent(t *testing.T) {
 	}
 	if len(moments) != 1 || len(gradients) != lessons {
 		t.Fatalf("%d releases of moments, %d of gradients", len(moments), len(gradients))
+	}
+	if want := c.releases() - 1 - lessons; others != want || (want == 0) != shapes {
+		t.Errorf("%d releases of the base, want %d", others, want)
 	}
 	noisy := func(what string, noise []float64, sigma float64) {
 		if got := floats.Norm(noise, 2) / math.Sqrt(float64(len(noise))) / sigma; math.Abs(got-1) > .15 {
@@ -493,6 +507,65 @@ func TestEventOfATeacher(t *testing.T) {
 	}
 	if got := epsilon(c); math.Abs(got/one.Epsilon-1) > 1e-6 {
 		t.Errorf("ε = %g, that of one Gaussian mechanism %g", got, one.Epsilon)
+	}
+}
+
+// With Shapes the moments and the teacher have all of the budget.
+func TestEventOfShapes(t *testing.T) {
+	p := synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 3, Height: 16, Width: 16}
+	c := Config{Shapes: true, Share: .2, TeacherShare: .6}.WithNoise(5).(Config)
+	for _, teacher := range []float64{.6, 0} {
+		c.TeacherShare = teacher
+		e, err := c.Event(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := dp.Epsilon(e, dp.Relation{}, 1e-5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 5 * (1 - release.GridMargin)}, dp.Relation{}, 1e-5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Epsilon/want.Epsilon-1) > 1e-6 {
+			t.Errorf("a teacher's share of %g: ε = %g, that of one Gaussian mechanism %g", teacher, got.Epsilon, want.Epsilon)
+		}
+	}
+	for _, sigma := range []float64{0, -1, math.NaN()} {
+		if _, err := c.WithNoise(sigma).Event(p); !errors.Is(err, synth.ErrParameter) {
+			t.Errorf("noise %g: %v", sigma, err)
+		}
+	}
+	c.Jitter.Rotate = .1
+	if _, err := c.Event(p); !errors.Is(err, synth.ErrParameter) {
+		t.Errorf("Shapes with a Jitter: %v", err)
+	}
+}
+
+// Shapes fill images with values of the whole range, differ, and are the same for the same randomness.
+func TestShapes(t *testing.T) {
+	s := shapes{synth.Public{Records: 1, Classes: []string{"a", "b", "c"}, Channels: 3, Height: 32, Width: 32}}
+	draw := func(seed uint64) *data.Images {
+		m, err := s.Sample(rand.New(rand.NewPCG(seed, 1)), 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := draw(1)
+	var values []float64
+	for _, v := range m.Pixels() {
+		values = append(values, float64(v))
+	}
+	if mean, deviation := stat.MeanStdDev(values, nil); math.Abs(mean-.47) > .03 || math.Abs(deviation-.27) > .05 {
+		t.Errorf("values have mean %.3f and deviation %.3f", mean, deviation)
+	}
+	if slices.Equal(m.Row(0), m.Row(3)) {
+		t.Error("two images are the same")
+	}
+	if !slices.Equal(m.Pixels(), draw(1).Pixels()) {
+		t.Error("the same randomness draws other images")
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Sampler draws samples of the semi-dual and moves them: post-processing of what training released.
+// Sampler draws samples of the base and moves them: post-processing of what training released.
 type Sampler struct {
 	*features
-	base    synth.Sampler
+	base    synth.Sampler     // the semi-dual, or shapes
 	maps    []gaussian.Affine // of coordinates, of each class
 	teacher *teacher          // nil: there is none
 	steps   int
@@ -34,7 +34,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err := check.All(err, outOfRange); err != nil {
 		return nil, err
 	}
-	run, err := r.Begin(dev, images, c.Base.Releases()+1+c.lessons(), map[string]any{"mechanism": "refined semi-dual", "settings": c})
+	run, err := r.Begin(dev, images, c.releases(), map[string]any{"mechanism": "refined semi-dual", "settings": c})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 
 // train is Train within a run that is open.
 func (c Config) train(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, run *release.Run) (*Sampler, error) {
-	base, err := synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Train(ctx, dev, images, r.Within(run))
+	base, err := c.base(ctx, dev, images, p, r.Within(run))
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,14 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 	return s, s.teacher.learn(images, max(floats.Sum(m.count), 1), run, c.teacherNoise())
 }
 
+// base makes what draws images that are moved.
+func (c Config) base(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run) (synth.Sampler, error) {
+	if c.Shapes {
+		return shapes{p}, check.All(in.Noise(c.Base.NoiseMultiplier), ctx.Err())
+	}
+	return synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Train(ctx, dev, images, r)
+}
+
 // Sample draws n images with values in [0, 1], the classes in turn.
 func (s *Sampler) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	m, err := s.moved(rng, n)
@@ -86,7 +94,7 @@ func (s *Sampler) moved(rng *rand.Rand, n int) (*data.Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Name = "refined semi-dual"
+	m.Name = "refined " + m.Name
 	const together = 50
 	for from := 0; from < n; from += together {
 		if err := s.move(m.Slice(from, min(from+together, n))); err != nil {
