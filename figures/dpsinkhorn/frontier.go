@@ -45,7 +45,7 @@ func Frontier() lab.Study[Params, Out] {
 			lab.Full:  "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), 60,000 synthetic images, those of Fashion-MNIST, and of MNIST and CIFAR-10 at ε ≥ 1, moved (package refine), a CNN of full width that sees each twice; three trainings each, one of DP-MERF",
 			lab.Paper: "the same, and a CNN that sees each image five times; DP-MERF of 10,000 features",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 2700},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 10_000},
 		Experiment: imagesOf,
 		Grid:       frontierGrid,
 		Draw:       drawFrontier,
