@@ -18,7 +18,7 @@ const in = check.In("refine")
 // is not accounted for here.
 type Config struct {
 	Base         semidual.Config // whose NoiseMultiplier sets the noise of all releases
-	Shapes       bool            // samples start as random shapes, which look at no private image; Base is not trained, and Share and TeacherShare are parts of their sum
+	Shapes       bool            // samples start as random shapes; Base is not trained, and Share and TeacherShare are scaled to sum to 1
 	Jitter       synth.Jitter    // of the base's samples before they are refined
 	Share        float64         // of the moments in the whole budget, as Σ 1/σ² [0.4]
 	TeacherShare float64         // of the teacher, who gives samples their labels; 0: there is none
@@ -29,7 +29,8 @@ type Config struct {
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind, from public
 // numbers alone: the smaller eps times images a class, the fewer coordinates. Colour images have a
-// teacher, and start as Shapes where eps times images a class is small.
+// teacher, and start as Shapes where eps times images a class is below 3600. That was measured at
+// 1000 and at 10,000; the bound between is the one below which there are fewer coordinates.
 func Suggested(eps float64, p synth.Public) Config {
 	c := Config{Base: semidual.Suggested(eps, p)}
 	weak := eps*float64(p.Records)/float64(max(len(p.Classes), 1)) < .6*6000
@@ -48,7 +49,10 @@ func Suggested(eps float64, p synth.Public) Config {
 // Handwriting is Suggested with the prior knowledge of semidual.Handwriting.
 func Handwriting(eps float64, p synth.Public) Config {
 	c, base := Suggested(eps, p), semidual.Handwriting(eps, p)
-	c.Base, c.Jitter, c.Shapes = base.Method.(semidual.Config), base.Jitter, false
+	if c.Shapes { // Jitter is of the semi-dual's samples
+		c.Shapes, c.Share, c.TeacherShare = false, 0, 0
+	}
+	c.Base, c.Jitter = base.Method.(semidual.Config), base.Jitter
 	return c
 }
 
@@ -93,7 +97,7 @@ func (c Config) noise() float64 {
 	return c.Base.Alongside(c.Share / (1 - c.TeacherShare))
 }
 
-// releases is the number of all of them.
+// releases is the number of releases of a training.
 func (c Config) releases() int {
 	if c.Shapes {
 		return 1 + c.lessons()

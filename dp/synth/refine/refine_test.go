@@ -221,6 +221,21 @@ func TestOneLedger(t *testing.T) {
 	}
 }
 
+// Handwriting in colour has the semi-dual's share of the budget, since its Jitter is of the semi-dual's samples.
+func TestHandwritingInColour(t *testing.T) {
+	p := synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 3, Height: 32, Width: 32}
+	if c := Suggested(1, p); !c.Shapes {
+		t.Fatal("colour with a small budget does not start as shapes: the test cannot fail")
+	}
+	c, err := Handwriting(1, p).filled(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Shapes || c.Share+c.TeacherShare > .5 {
+		t.Errorf("Shapes %t, Share %g, TeacherShare %g", c.Shapes, c.Share, c.TeacherShare)
+	}
+}
+
 // The statement says what is assumed of handwriting, and nothing of the kind of other images.
 func TestDescribe(t *testing.T) {
 	p := synth.Public{Records: 60_000, Classes: []string{"a", "b"}, Channels: 1, Height: 28, Width: 28}
@@ -543,7 +558,7 @@ func TestEventOfShapes(t *testing.T) {
 	}
 }
 
-// Shapes fill images with values of the whole range, differ, and are the same for the same randomness.
+// Values of shapes have the mean and deviation that photographs have; images differ, and the same randomness draws the same ones.
 func TestShapes(t *testing.T) {
 	s := shapes{synth.Public{Records: 1, Classes: []string{"a", "b", "c"}, Channels: 3, Height: 32, Width: 32}}
 	draw := func(seed uint64) *data.Images {

@@ -71,7 +71,7 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 	return s, s.teacher.learn(images, max(floats.Sum(m.count), 1), run, c.teacherNoise())
 }
 
-// base makes what draws images that are moved.
+// base returns the sampler whose images are moved: the trained semi-dual, or shapes.
 func (c Config) base(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run) (synth.Sampler, error) {
 	if c.Shapes {
 		return shapes{p}, check.All(in.Noise(c.Base.NoiseMultiplier), ctx.Err())
