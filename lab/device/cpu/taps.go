@@ -124,7 +124,7 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 		for g, done := 0, 0; g < len(groups); g += done {
 			c, table, n := ptr(&acc[g*Group*width]), &groups[g], len(groups)-g
 			done = team
-			switch { // what leaves the fewest groups for nothing
+			switch { // the number of groups at a time that leaves the fewest unused
 			case team > 1 && (n <= 2 || n == 4):
 				done = 2
 			case team == 6 && (n < 6 || n == 7):

@@ -32,18 +32,18 @@ func (p phase) inside(o, zeros, size int) (from, to int) {
 	return span(len(p.offsets), func(j int) bool { return p.reads(o, j, zeros, size) })
 }
 
-// reading is the results, from … to−1, of which tap j reads within it.
+// reading is the results, from … to−1, whose tap j reads within a source of the given size.
 func (p phase) reading(j, zeros, size int) (from, to int) {
 	return span(p.count, func(o int) bool { return p.reads(o, j, zeros, size) })
 }
 
-// reads tells whether tap j of result o does.
+// reads reports whether tap j of result o reads within a source of the given size.
 func (p phase) reads(o, j, zeros, size int) bool {
 	at := o*p.stride + p.offsets[j] - zeros
 	return at >= 0 && at < size
 }
 
-// span is the numbers below n without those at both ends that are not in it.
+// span is the numbers from … to−1 below n that remain when those at both ends are dropped for which in is false.
 func span(n int, in func(i int) bool) (from, to int) {
 	to = n
 	for from < to && !in(from) {

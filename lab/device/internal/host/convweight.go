@@ -8,7 +8,7 @@ import (
 // correlation is acc[c, t, o] = Σ over examples and positions p of x[n, c, p + t]·dy[n, o, p]: sums over positions, in
 // which the elements of x that four channels or four neighbouring taps read stand in for windows. Where dy has few channels,
 // x and dy change places, so that the channels of x fill the vectors: acc is then of dy, reversed taps and x. The taps of a
-// row of the kernel leave out the positions for which that row lies in the padding, where they are many enough.
+// row of the kernel leave out the positions for which that row lies in the padding, if they make minPart groups or more.
 type correlation[T cpu.Float] struct {
 	e          *engine[T]
 	n, in, out int
@@ -49,8 +49,8 @@ type tapRows struct {
 // tapPart is the groups from … to−1, and the rows of positions y0 … y1−1 that they sum over.
 type tapPart struct{ from, to, y0, y1 int }
 
-// minPart is the least groups of a row of the kernel that make a part: fewer would leave much of what the kernels do at once
-// unused.
+// minPart is the smallest number of groups of a row of the kernel that become a part of their own: the kernels take up to six groups at a
+// time, and with fewer groups much of that would be unused.
 const minPart = 12
 
 func (c correlation[T]) rows(lo, hi int) tapRows {
