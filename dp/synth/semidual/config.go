@@ -27,6 +27,7 @@ type Config struct {
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
 	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
+	Bend       float64 // frequency at which a coefficient is assumed to have half the variance of the lowest, where outer products are scaled; 0: they are not
 	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
 
 	// NoiseMultiplier is σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
@@ -51,6 +52,8 @@ func (c Config) withDefaults() (Config, error) {
 	case err != nil:
 	case c.Split >= 1 || c.LocalShare >= 1:
 		err = in.Bad("Split = %g, LocalShare = %g: must be below 1", c.Split, c.LocalShare)
+	case c.Bend != 0 && !(c.Bend >= 1 && c.Bend <= 1e6):
+		err = in.Bad("Bend = %g: must be 0, which scales nothing, or in [1, 1e6]", c.Bend)
 	case c.Rate > 1:
 		err = in.Bad("Rate = %g: must be in (0, 1]", c.Rate)
 	case math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0):
@@ -60,10 +63,13 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // spreads is the number of releases of covariances: about the means of classes, from which atoms
-// grow, and about atoms.
+// grow, and about atoms. One atom is the mean, and the first is all there is.
 func (c Config) spreads() int {
-	if c.Local < 0 {
+	switch {
+	case c.Local < 0:
 		return 0
+	case c.PerClass == 1:
+		return 1
 	}
 	return 2
 }
@@ -175,6 +181,13 @@ func Handwriting(eps float64, p synth.Public) synth.Jittered {
 // Textured is Suggested for things with a fine pattern, such as clothes: values of samples are multiplied by factors of mean 1, drawn
 // for each pixel. Samples have no high frequencies, and a network whose filters are small learns that no image has them. The size was
 // chosen on a sixth of Fashion-MNIST's training images that the model had not seen.
+//
+// Where the budget is small, a class is one Gaussian, and most of the budget is for its covariance: that of clothes says more than
+// several atoms do, and noise hides it first.
 func Textured(eps float64, p synth.Public) synth.Jittered {
-	return synth.Jittered{Method: Suggested(eps, p), Jitter: synth.Jitter{Texture: .3}}
+	c := Suggested(eps, p)
+	if c.PerClass <= 5 {
+		c.PerClass, c.Steps, c.LocalShare, c.Bend = 1, 4, .8, 3
+	}
+	return synth.Jittered{Method: c, Jitter: synth.Jitter{Texture: .3}}
 }

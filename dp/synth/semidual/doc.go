@@ -39,9 +39,9 @@
 // record changes a bit of another's part. Noise is drawn on a grid by package noise. An empty batch
 // is released like any other, as 0 plus noise, and the release has the same shape for every batch.
 //
-// Covariances are two further releases, on all records: Σ aaᵀ·min(1, C₂/|a|²)/C₂ with a = y − x_j for the likeliest
-// atom j of y's label, as upper triangles with √2 off the diagonal, so that the Euclidean norm of a record's part is the
-// Frobenius norm, at most 1. All of these compose to one exact ε in package dp.
+// Covariances are two further releases, one where a class has one atom, on all records: Σ aaᵀ·min(1, C₂/|a|²)/C₂ with a = y − x_j
+// for the likeliest atom j of y's label, as upper triangles with √2 off the diagonal, so that the Euclidean norm of a record's part is
+// the Frobenius norm, at most 1. With Bend each coefficient of a has a constant factor, and is rounded to the first grid after it. All of these compose to one exact ε in package dp.
 //
 // Computing from releases costs no budget. Atoms are clamped to images, and grown from the class
 // mean by splitting along the class's covariance, so that none is lost in the noise; at the end

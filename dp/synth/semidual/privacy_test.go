@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"coupling/data"
@@ -59,7 +60,7 @@ func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, 
 func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 	var out []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.LocalClip)
+		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestSensitivity(t *testing.T) {
 	largest, largestSpread := 0., 0.
 	for trial := range 300 {
 		scope := dev.Scope()
-		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30)}
+		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), Bend: float64(trial % 3), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30)}
 		b := &Basis{C: 1, H: h, W: w, Size: c.Basis}
 		x, v := make([]*mat.Dense, classes), make([][]float64, classes)
 		for l := range x {
@@ -112,6 +113,8 @@ func TestSensitivity(t *testing.T) {
 				}
 			}
 			without := with.Take(rest)
+			slices.Reverse(rest)
+			turned := trainerOf(t, dev, c, with.Take(rest), x, v).spreadAnswer(t)
 			var values, spreads [2][]float64
 			for k, set := range []*data.Images{with, without} {
 				tr := trainerOf(t, dev, c, set, x, v)
@@ -133,6 +136,9 @@ func TestSensitivity(t *testing.T) {
 			floats.Sub(values[0], values[1])
 			if d := floats.Distance(values[0], alone, math.Inf(1)); d > 1e-12 {
 				t.Fatalf("trial %d: the rest of the sum moved by %g", trial, d)
+			}
+			if !slices.Equal(turned, spreads[1]) {
+				t.Fatalf("trial %d: the order of records changes sums of outer products, which are not exact then", trial)
 			}
 			moved2 := floats.Distance(spreads[0], spreads[1], 2)
 			if moved2 > 1+1e-12 {

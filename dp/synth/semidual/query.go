@@ -158,8 +158,8 @@ func triangle(d int) int { return d * (d + 1) / 2 }
 
 // scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their likeliest atom j, over
 // the coefficients keep, each of Frobenius norm at most clip, as the upper triangle with √2 off the diagonal, whose
-// Euclidean norm is the Frobenius norm.
-func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, clip float64) ([]float64, error) {
+// Euclidean norm is the Frobenius norm. With scale, factors of the coefficients, products are rounded towards 0 to the grain again.
+func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, scale []float64, clip float64) ([]float64, error) {
 	dim := len(keep)
 	sum := mat.NewSymDense(dim, nil)
 	err := r.visit(dev, table, l, in, c, func() (visitor, func()) {
@@ -169,6 +169,9 @@ func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []b
 			x := c.x.RawRowView(floats.MaxIdx(z))
 			for i, k := range keep {
 				a[i] = y[k] - x[k]
+			}
+			for i, s := range scale {
+				a[i] = math.Trunc(a[i]*s/grain) * grain
 			}
 			addOuter(part, a, clip)
 		}, func() { sum.AddSym(sum, part) }

@@ -3,6 +3,7 @@ package semidual
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -129,5 +130,33 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 			}
 		}
 		t.clamp(x)
+	}
+}
+
+// scale is a factor for each of the coefficients keep, between equal variances and equal noise of all: v^(−¼), where v =
+// 1/(1 + (f/bend)²) is the variance that is assumed of frequency f, times what keeps the expected square of the length. It does
+// not depend on images. bend 0 is none.
+func (b *Basis) scale(keep []int, bend float64) []float64 {
+	if bend == 0 {
+		return nil
+	}
+	out := make([]float64, len(keep))
+	before, after := 0., 0.
+	for i, k := range keep {
+		f := b.at[k%len(b.at)]
+		v := 1 / (1 + float64(f[0]*f[0]+f[1]*f[1])/(bend*bend))
+		out[i] = math.Pow(v, -.25)
+		before, after = before+v, after+v*out[i]*out[i]
+	}
+	floats.Scale(math.Sqrt(before/after), out)
+	return out
+}
+
+// unscale divides row and column i by scale[i].
+func unscale(m *mat.SymDense, scale []float64) {
+	for i := range scale {
+		for j := i; j < len(scale); j++ {
+			m.SetSym(i, j, m.At(i, j)/(scale[i]*scale[j]))
+		}
 	}
 }

@@ -32,7 +32,8 @@ type trainer struct {
 	count   []float64   // noisy numbers of records, summed over counted releases
 	counted int
 	step    int
-	keep    []int
+	keep    []int     // coefficients that covariances are taken of
+	scale   []float64 // of these in outer products; nil: 1
 }
 
 // Train learns atoms from private images and returns a *Model. All randomness comes from the key,
@@ -62,6 +63,7 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 	t.table = t.rec.table(dev)
 	if t.Local > 0 {
 		t.keep = t.basis.lowest(t.Local)
+		t.scale = t.basis.scale(t.keep, t.Bend)
 	}
 	return t
 }
@@ -103,6 +105,9 @@ type level struct{ atoms, steps int }
 
 func (t *trainer) levels() []level {
 	k, n := t.PerClass, t.Steps
+	if k == 1 {
+		return []level{{1, n}}
+	}
 	out := []level{{1, max(1, n/15)}}
 	if k >= 8 && n >= 12 {
 		out = append(out, level{k / 4, n / 6}, level{k / 2, n / 6})
@@ -245,7 +250,7 @@ func (t *trainer) clamp(x *mat.Dense) {
 func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
 	var values []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.LocalClip)
+		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
 		if err != nil {
 			return nil, err
 		}
@@ -263,6 +268,7 @@ func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
 		v := values[l*size : (l+1)*size]
 		floats.Scale(t.LocalClip/count, v)
 		out[l] = Denoise(unpack(v, len(t.keep)), t.localNoise()*t.LocalClip/count)
+		unscale(out[l], t.scale)
 	}
 	return out, nil
 }

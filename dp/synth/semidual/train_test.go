@@ -225,7 +225,7 @@ func TestReleaseNoise(t *testing.T) {
 // releases again, and ends in the same atoms.
 func TestReleasesAreCounted(t *testing.T) {
 	images := blobs(t, 4)
-	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9}, {Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}} {
+	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9}, {Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}, {Steps: 3, PerClass: 1, Bend: 3}} {
 		c.NoiseMultiplier, c.Basis, c.Rate = 1, 4, .5
 		want := fit(t, c, images, 5)
 		ctx, stop := context.WithCancel(t.Context())
@@ -317,7 +317,7 @@ func TestAudit(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
-	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {NoiseMultiplier: math.NaN()}, {LocalShare: 1}} {
+	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
 		if _, err := c.Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
