@@ -58,6 +58,7 @@ func Handwriting(eps float64, p synth.Public) Config {
 
 // Textured is c with the prior knowledge of semidual.Textured, and its factors, on images that were moved.
 func (c Config) Textured() synth.Jittered {
+	c.Base = c.Base.Textured().Method.(semidual.Config)
 	return synth.Jittered{Method: c, Jitter: synth.Jitter{Texture: .3}}
 }
 
