@@ -174,7 +174,7 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		}
 		return c
 	case textured:
-		return semidual.Textured(m.Epsilon, public)
+		return semidual.Suggested(m.Epsilon, public).Textured()
 	case dpMERF:
 		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 		if p.Colour != "" { // √105 for MNIST's values: distances grow as the square root of their number

@@ -133,9 +133,9 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 	}
 }
 
-// scale is a factor for each of the coefficients keep, between equal variances and equal noise of all: v^(−¼), where v =
-// 1/(1 + (f/bend)²) is the variance that is assumed of frequency f, times what keeps the expected square of the length. It does
-// not depend on images. bend 0 is none.
+// scale is a factor for each of the coefficients keep: v^(−¼), where v = 1/(1 + (f/bend)²) is the variance that is assumed of frequency
+// f, halfway between equal variances and equal noise, times a constant for which the expected squared length stays as it is. It does not
+// depend on images. For bend = 0 it is nil.
 func (b *Basis) scale(keep []int, bend float64) []float64 {
 	if bend == 0 {
 		return nil

@@ -96,14 +96,15 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 	case "handwriting":
 		return semidual.Handwriting(c.Eps, p)
 	case "textured":
-		return semidual.Textured(c.Eps, p)
+		return semidual.Suggested(c.Eps, p).Textured()
 	}
 	return semidual.Suggested(c.Eps, p)
 }
 
 // worth is the accuracy in percent of networks trained on images of semi-dual alone, rounded down: on MNIST's test images with --kind
 // handwriting and on Fashion-MNIST's, trained on 20,000 images made of 6000 a class, the lowest of coupling judge's LeNet and CNN where
-// both ran; and on CIFAR-10's, made of 1000 pictures a class, by dpsinkhorn/frontier. moved is cifar with --method refined, from the doc of package refine; 0: not measured.
+// both ran; and on CIFAR-10's, made of 1000 pictures a class, by the CNN of dpsinkhorn/frontier. moved is cifar with
+// --method refined; 0: not measured.
 var worth = []struct{ eps, mnist, fashion, cifar, moved float64 }{{.3, 95, 78, 20, 0}, {1, 96, 80, 27, 35}, {10, 97, 82, 36, 44}}
 
 // expectation says before anything is spent what the synthetic images will be worth: noise depends on ε times images a class.
