@@ -23,8 +23,9 @@ type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
-	FD       float64 `json:"fd"`            // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
-	KID      float64 `json:"kid,omitempty"` // in the features of Inception
+	Example  float64 `json:"example,omitempty"` // of PyTorch's example CNN, where it is asked
+	FD       float64 `json:"fd"`                // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
+	KID      float64 `json:"kid,omitempty"`     // in the features of Inception
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
@@ -39,7 +40,7 @@ type Judgement struct {
 
 // numbers are all of them.
 func (j *Judgement) numbers() []*float64 {
-	out := []*float64{&j.Logistic, &j.MLP, &j.CNN, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Density, &j.Coverage, &j.AUC, &j.Dark}
+	out := []*float64{&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Density, &j.Coverage, &j.AUC, &j.Dark}
 	for i := range j.By {
 		for k := range j.By[i] {
 			out = append(out, &j.By[i][k])
@@ -83,6 +84,7 @@ type Judge struct {
 	Images    int    `json:"images" min:"0" doc:"for distances"`
 	Inception string `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's"`
 	Protocols int    `json:"protocols,omitempty" min:"0" doc:"synthetic images from which classifiers learn by the protocols of DP-Sinkhorn's paper and code; 0: they don't"`
+	Example   bool   `json:"example,omitempty" doc:"also trains the CNN of PyTorch's MNIST example"`
 	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
 }
 
@@ -103,6 +105,9 @@ func claimFID(preset lab.Preset, j Judge, what, source string, got, printed floa
 func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement) {
 	accuracies := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
 	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
+	if j.Example {
+		out.Example = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Example, Width: j.Width, Epochs: j.Epochs}, synthetic, test, rng)
+	}
 	if j.Protocols > 0 {
 		some := synthetic.Slice(0, min(j.Protocols, synthetic.Len()))
 		for i, p := range []eval.Protocol{eval.Paper, eval.Code} {
@@ -128,13 +133,18 @@ func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protoco
 			}
 			c.Epochs = j.Epochs
 		}
-		r, err := c.Evaluate(ctx, dev, synthetic, test, rng)
-		if err != nil {
-			lab.Check(fmt.Errorf("%v by protocol %v: %w", c.Kind, by, err))
-		}
-		out[k] = r.Accuracy
+		out[k] = j.accuracy(ctx, dev, c, synthetic, test, rng)
 	}
 	return out
+}
+
+// accuracy is that of one classifier on real images.
+func (j Judge) accuracy(ctx context.Context, dev *device.Device, c eval.Classifier, synthetic, test *data.Images, rng *rand.Rand) float64 {
+	r, err := c.Evaluate(ctx, dev, synthetic, test, rng)
+	if err != nil {
+		lab.Check(fmt.Errorf("%v by protocol %v: %w", c.Kind, c.Protocol, err))
+	}
+	return r.Accuracy
 }
 
 // distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.

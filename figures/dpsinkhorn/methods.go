@@ -258,7 +258,7 @@ func (p Params) split(ctx context.Context, split data.Split) *data.Images {
 // guessing is the null in which all images say nothing of their class.
 var guessing = kit.Null("classes at random", imagesOf, func(_ Params, v *Out) {
 	at := max(v.Guess, .1)
-	v.Judged = Judgement{Logistic: at, MLP: at, CNN: at, FD: 1000, Dark: 1000}
+	v.Judged = Judgement{Logistic: at, MLP: at, CNN: at, Example: at, FD: 1000, Dark: 1000}
 	v.Judged.By[0], v.Judged.By[1] = v.Judged.accuracies(), v.Judged.accuracies()
 })
 

@@ -67,9 +67,9 @@ func utilityStudy(name, title, shows string) lab.Study[Params, Out] {
 // worthless is the null in which the semi-dual's images are of one class, and the others' as good as real.
 var worthless = kit.Null("the semi-dual at chance", imagesOf, func(p Params, v *Out) {
 	j := &v.Judged
-	j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .9, .9, .9, .9, 1
+	j.Logistic, j.MLP, j.CNN, j.Example, j.Recall, j.FD = .9, .9, .9, .9, .9, 1
 	if strings.HasPrefix(p.Method.Name, semiDual) {
-		j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .1, .1, .1, 0, 1000
+		j.Logistic, j.MLP, j.CNN, j.Example, j.Recall, j.FD = .1, .1, .1, .1, 0, 1000
 	}
 })
 

@@ -61,7 +61,7 @@ func TestEveryProtocolLearns(t *testing.T) {
 	dev := open(t)
 	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
-		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet} {
+		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example} {
 			if testing.Short() && p != eval.Quick && k != eval.Logistic {
 				continue
 			}
@@ -74,7 +74,7 @@ func TestEveryProtocolLearns(t *testing.T) {
 			case p == eval.Code:
 				// Adam at 1e-4, and patience ends it where weak weights already happen to be right on 160 held-out images.
 				c.Epochs, fit, want = 60, many, .75
-			case k == eval.CNN:
+			case k == eval.CNN || k == eval.Example:
 				c.Width, want = 8, .9
 			}
 			r, err := c.Evaluate(t.Context(), dev, fit, real, seed(3))

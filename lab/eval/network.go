@@ -25,7 +25,7 @@ func (s Shape) check(k Kind) error {
 			s.Channels, s.Height, s.Width, s.Classes, ErrArgument)
 	case k == Logistic || k == MLP:
 		return nil
-	case k != CNN && k != LeNet:
+	case k != CNN && k != LeNet && k != Example:
 		return fmt.Errorf("eval: Kind = %d: unknown: %w", int(k), ErrArgument)
 	case s.Height != s.Width || s.Height < 18:
 		return fmt.Errorf("eval: images of %d×%d for a %v: must be square, 18 or larger: %w", s.Height, s.Width, k, ErrArgument)
@@ -40,6 +40,8 @@ func (c Classifier) network(s Shape) *nn.Sequential {
 		return arch.Perceptron(s.pixels(), cmp.Or(c.Width, 100), s.Classes)
 	case c.Kind == LeNet:
 		return lenet(s, cmp.Or(c.Width, 6))
+	case c.Kind == Example:
+		return arch.Example(s.Channels, s.Height, s.Classes, cmp.Or(c.Width, 32))
 	case c.Kind == CNN && c.Protocol == Paper:
 		return twoConvolutions(s, cmp.Or(c.Width, 32))
 	case c.Kind == CNN:

@@ -45,3 +45,16 @@ func (c CNN) Net() *nn.Sequential {
 		&nn.Dense{In: 4 * w, Out: orInt(c.Classes, 10)},
 	)...)
 }
+
+// Example is the classifier of PyTorch's MNIST example: two unpadded 3×3 convolutions of w and 2w channels with ReLU, maxima
+// of 2×2 and dropout of a quarter; then dense 4w, ReLU, dropout of a half and dense. The example's w is 32.
+func Example(channels, size, classes, w int) *nn.Sequential {
+	side := (size - 4) / 2
+	return nn.Seq(
+		&nn.Conv2D{In: channels, Out: w, Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
+		&nn.Conv2D{In: w, Out: 2 * w, Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, &nn.Dropout{Rate: .25}, nn.Flatten(),
+		&nn.Dense{In: 2 * w * side * side, Out: 4 * w}, nn.ReLU(), &nn.Dropout{Rate: .5},
+		&nn.Dense{In: 4 * w, Out: classes},
+	)
+}
