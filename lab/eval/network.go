@@ -43,7 +43,7 @@ func (c Classifier) network(s Shape) *nn.Sequential {
 	case c.Kind == Example:
 		return arch.Example(s.Channels, s.Height, s.Classes, cmp.Or(c.Width, 32))
 	case c.Kind == CNN && c.Protocol == Paper:
-		return twoConvolutions(s, cmp.Or(c.Width, 32))
+		return arch.TwoConvolutions(s.Channels, s.Height, s.Classes, cmp.Or(c.Width, 32))
 	case c.Kind == CNN:
 		rate := .5
 		if c.Protocol == Quick {
@@ -52,18 +52,6 @@ func (c Classifier) network(s Shape) *nn.Sequential {
 		return arch.CNN{Channels: s.Channels, Size: s.Height, Classes: s.Classes, Width: c.Width, Rate: rate}.Net()
 	}
 	return arch.Logistic(s.pixels(), s.Classes)
-}
-
-// twoConvolutions is the CNN of the paper.
-func twoConvolutions(s Shape, w int) *nn.Sequential {
-	side := ((s.Height-2)/2 - 2) / 2
-	return nn.Seq(
-		&nn.Conv2D{In: s.Channels, Out: w, Window: device.SquareWindow(3, 1, 0)},
-		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: .5, Channels: true},
-		&nn.Conv2D{In: w, Out: 2 * w, Window: device.SquareWindow(3, 1, 0)},
-		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: .5, Channels: true},
-		nn.Flatten(), &nn.Dense{In: 2 * w * side * side, Out: s.Classes},
-	)
 }
 
 // lenet is LeNet-5 (LeCun et al. 1998, figure 2) on images of any size, with maxima for means, ReLU for tanh and all

@@ -18,7 +18,7 @@ func Perceptron(pixels, hidden, classes int) *nn.Sequential {
 
 // CNN is the convolutional classifier of DP-Sinkhorn's evaluation, as its code has it: three unpadded 3×3 convolutions
 // of 32, 64 and 128 channels, with maxima of 2×2 before the ReLU of the first two and dropout of whole channels after
-// them; then dense 128, ReLU, dropout and dense. The paper speaks of two convolutions.
+// them; then dense 128, ReLU, dropout and dense. The paper speaks of two convolutions (TwoConvolutions).
 type CNN struct {
 	Channels int // 0: 1
 	Size     int // side of the images; 0: 28
@@ -29,21 +29,31 @@ type CNN struct {
 
 // Net is the network, not yet initialised. Rate 0 drops nothing; the code has .5.
 func (c CNN) Net() *nn.Sequential {
-	w, side := orInt(c.Width, 32), orInt(c.Size, 28)
-	stage := func(in, out int) []nn.Layer {
-		side = (side - 2) / 2
-		return []nn.Layer{
-			&nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, 1, 0)},
-			&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: c.Rate, Channels: true},
-		}
-	}
-	layers := append(stage(orInt(c.Channels, 1), w), stage(w, 2*w)...)
+	w := orInt(c.Width, 32)
+	layers, side := stages(orInt(c.Channels, 1), orInt(c.Size, 28), w, c.Rate)
 	side -= 2
 	return nn.Seq(append(layers,
 		&nn.Conv2D{In: 2 * w, Out: 4 * w, Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(), nn.Flatten(),
 		&nn.Dense{In: 4 * w * side * side, Out: 4 * w}, nn.ReLU(), &nn.Dropout{Rate: c.Rate},
 		&nn.Dense{In: 4 * w, Out: orInt(c.Classes, 10)},
 	)...)
+}
+
+// stages are two unpadded 3×3 convolutions to w and 2w channels, each with maxima of 2×2, ReLU and dropout of whole channels, and the side
+// of what they make of images.
+func stages(channels, size, w int, rate float64) (layers []nn.Layer, side int) {
+	for _, out := range []int{w, 2 * w} {
+		layers = append(layers, &nn.Conv2D{In: channels, Out: out, Window: device.SquareWindow(3, 1, 0)},
+			&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: rate, Channels: true})
+		channels, size = out, (size-2)/2
+	}
+	return layers, size
+}
+
+// TwoConvolutions is the CNN that the paper of DP-Sinkhorn speaks of, with w and 2w channels and dropout of a half; w is 32.
+func TwoConvolutions(channels, size, classes, w int) *nn.Sequential {
+	layers, side := stages(channels, size, w, .5)
+	return nn.Seq(append(layers, nn.Flatten(), &nn.Dense{In: 2 * w * side * side, Out: classes})...)
 }
 
 // Example is the classifier of PyTorch's MNIST example: two unpadded 3×3 convolutions of w and 2w channels with ReLU, maxima
