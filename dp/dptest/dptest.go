@@ -17,8 +17,8 @@ import (
 // Subject is an accountant with its promises.
 type Subject struct {
 	Accountant dp.Accountant
-	// Answers says whether the accountant must answer for these steps; nil: always. For the others,
-	// an error is accepted.
+	// Answers says whether the accountant must answer for these steps; nil: always. For the others
+	// it may refuse any question.
 	Answers func(steps []pair.Step) bool
 	// RelWidth bounds (Upper − Lower)/Upper of ε in the known answers; 0: no promise.
 	RelWidth float64
@@ -123,20 +123,10 @@ func (s Subject) laws(t *testing.T) {
 		if math.IsNaN(e.Upper) || math.IsNaN(e.Lower) || e.Lower < 0 || e.Lower > e.Upper {
 			t.Fatalf("Epsilon: %v", e)
 		}
-		// At ε the δ must not exceed delta, by the accountant's own word.
-		d, err := s.ask(steps, pair.DeltaAt(e.Upper))
-		if errors.Is(err, dp.ErrNotApplicable) && !s.mustAnswer(steps) {
-			return
-		}
-		if err != nil || math.IsNaN(d.Upper) || d.Lower > d.Upper || d.Lower > delta*(1+s.tol()) {
-			t.Fatalf("Delta at %v: %v, %v; want at most %v", e.Upper, d, err, delta)
-		}
-		// Smaller δ, larger ε; δ falls with ε.
+		s.deltaLaws(t, steps, e.Upper, delta)
+		// Smaller δ, larger ε.
 		if e2, err := s.ask(steps, pair.EpsilonAt(delta/3)); err == nil && e2.Upper < e.Lower {
 			t.Fatalf("ε falls from %v to %v as δ falls to a third", e, e2)
-		}
-		if d2, err := s.ask(steps, pair.DeltaAt(e.Upper+0.5)); err == nil && d2.Lower > d.Upper {
-			t.Fatalf("δ rises from %v to %v with ε", d, d2)
 		}
 		// Order, and writing T as two steps, change nothing beyond the enclosures.
 		other := reorder(steps)
@@ -153,6 +143,20 @@ func (s Subject) laws(t *testing.T) {
 			t.Fatalf("one more step: ε falls from %v to %v", e, m)
 		}
 	})
+}
+
+// deltaLaws: at an ε that holds with delta, δ must not exceed delta, by the accountant's own word; and δ falls with ε.
+func (s Subject) deltaLaws(t *rapid.T, steps []pair.Step, eps, delta float64) {
+	d, err := s.ask(steps, pair.DeltaAt(eps))
+	if errors.Is(err, dp.ErrNotApplicable) && !s.mustAnswer(steps) {
+		return
+	}
+	if err != nil || math.IsNaN(d.Upper) || d.Lower > d.Upper || d.Lower > delta*(1+s.tol()) {
+		t.Fatalf("Delta at %v: %v, %v; want at most %v", eps, d, err, delta)
+	}
+	if d2, err := s.ask(steps, pair.DeltaAt(eps+0.5)); err == nil && d2.Lower > d.Upper {
+		t.Fatalf("δ rises from %v to %v with ε", d, d2)
+	}
 }
 
 func far(a, b, tol float64) bool { return math.Abs(a-b) > tol*max(a, b)+1e-12 }

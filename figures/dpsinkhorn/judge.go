@@ -23,7 +23,7 @@ type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
-	Example  float64 `json:"example,omitempty"` // of PyTorch's example CNN, where it is asked
+	Example  float64 `json:"example,omitempty"` // of the CNN of PyTorch's example, where it is trained
 	FD       float64 `json:"fd"`                // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
 	KID      float64 `json:"kid,omitempty"`     // in the features of Inception
 	// Precision to Coverage are those of third neighbours in the same features.
@@ -78,7 +78,7 @@ func (j Judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP
 
 // Judge is how hard to look.
 type Judge struct {
-	Width     int    `json:"width" min:"1" doc:"channels of the CNN's first convolution"`
+	Width     int    `json:"width" min:"1" doc:"channels of the CNNs' first convolution"`
 	Epochs    int    `json:"epochs" min:"0" doc:"of the classifiers; 0: the protocol's"`
 	LeNet     int    `json:"lenet" min:"0" doc:"real images that LeNet learns from"`
 	Images    int    `json:"images" min:"0" doc:"for distances"`
@@ -105,7 +105,7 @@ func claimFID(preset lab.Preset, j Judge, what, source string, got, printed floa
 func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement) {
 	accuracies := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
 	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
-	if j.Example {
+	if j.Example && !j.Quick {
 		out.Example = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Example, Width: j.Width, Epochs: j.Epochs}, synthetic, test, rng)
 	}
 	if j.Protocols > 0 {

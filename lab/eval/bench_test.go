@@ -8,7 +8,7 @@ import (
 )
 
 // Training on all of MNIST and testing on its test images by Quick, the upper bound for synthetic digits. The metric is
-// the accuracy in percent. A CNN takes minutes on two cores: go test -bench MNIST/CNN -benchtime 1x.
+// the accuracy in percent. CNNs take minutes on two cores: go test -bench MNIST/CNN -benchtime 1x.
 func BenchmarkMNIST(b *testing.B) {
 	fit, err := data.MNIST(b.Context(), data.From{Offline: true}, data.Train)
 	if err != nil {

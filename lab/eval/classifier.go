@@ -15,7 +15,7 @@ import (
 type Classifier struct {
 	Kind     Kind
 	Protocol Protocol
-	Width    int // MLP: hidden units, others: channels of the first convolution; 0: 100, and 32, LeNet 6
+	Width    int // hidden units of the MLP (0: 100), or channels of the first convolution (0: 32; LeNet: 6)
 	Epochs   int // the largest number of epochs, or of iterations of L-BFGS; 0: the protocol's
 }
 

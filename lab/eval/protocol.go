@@ -14,7 +14,7 @@ const (
 	MLP                  // one hidden layer of 100
 	CNN                  // convolutions of 32 and 64 channels, in Code and Quick a third of 128
 	LeNet                // LeNet-5 with maxima and ReLU; 84 features before the last layer
-	Example              // the CNN of PyTorch's MNIST example: convolutions of 32 and 64 channels, one of maxima, dense 128
+	Example              // the CNN of PyTorch's MNIST example: convolutions of 32 and 64 channels, maxima of 2×2, dense 128
 )
 
 func (k Kind) String() string {
@@ -27,7 +27,7 @@ type Protocol int
 const (
 	// Quick is ours, for two cores: Adam at 2e-3 falling along a cosine to 0, batches of 64, 10 epochs (networks with
 	// convolutions: 5), no hold-out, the last weights. The networks are those of Code, but the CNN drops out a tenth where that
-	// has a half, which pays only after many epochs.
+	// has a half, which pays only after many epochs. Example has its own dropout in every protocol.
 	Quick Protocol = iota
 	// Code is the protocol of DP-Sinkhorn's published code, from which its numbers come. Logistic
 	// regression and MLP: Adam at 1e-4 with weight decay 1e-6, at most 300 epochs, patience 10 and

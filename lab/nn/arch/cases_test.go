@@ -40,6 +40,8 @@ func tiny() []nntest.Case {
 		{Name: "CNN", Shape: []int{2, 1, 28, 28}, Training: true, Layer: func() nn.Layer {
 			return arch.CNN{Width: 2, Rate: .5}.Net()
 		}},
+		{Name: "TwoConvolutions", Shape: []int{2, 1, 18, 18}, Training: true, Layer: func() nn.Layer { return arch.TwoConvolutions(1, 18, 3, 2) }},
+		{Name: "Example", Shape: []int{2, 1, 10, 10}, Training: true, Layer: func() nn.Layer { return arch.Example(1, 10, 3, 2) }},
 	}
 }
 

@@ -38,6 +38,8 @@ func TestParameterCounts(t *testing.T) {
 		{"logistic regression", arch.Logistic(784, 10), 7850, 0, 1},
 		{"MLP", arch.Perceptron(784, 100, 10), 79510, 0, 1},
 		{"CNN", arch.CNN{Rate: .5}.Net(), 241546, 0, 1},
+		{"CNN, paper", arch.TwoConvolutions(1, 28, 10, 32), 34826, 0, 1},
+		{"CNN, PyTorch's example", arch.Example(1, 28, 10, 32), 1199882, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && (c.millions > 20 || c.name == "BigGAN") {
