@@ -103,7 +103,7 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 
 // worth is the accuracy in percent of networks trained on images of semi-dual alone, rounded down: on MNIST's test images with --kind
 // handwriting and on Fashion-MNIST's, trained on 20,000 images made of 6000 a class, the lowest of coupling judge's LeNet and CNN where
-// both ran; and on CIFAR-10's, made of 1000 pictures a class, by the CNN of dpsinkhorn/frontier. moved is cifar with
+// both ran; and on CIFAR-10's, made of 1000 pictures a class, by DP-Sinkhorn's CNN, which saw 60,000 images twice. moved is cifar with
 // --method refined; 0: not measured.
 var worth = []struct{ eps, mnist, fashion, cifar, moved float64 }{{.3, 95, 78, 20, 0}, {1, 96, 80, 27, 35}, {10, 97, 82, 36, 44}}
 
