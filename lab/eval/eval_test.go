@@ -75,7 +75,7 @@ func TestEveryProtocolLearns(t *testing.T) {
 				// Adam at 1e-4, and patience ends it where weak weights already happen to be right on 160 held-out images.
 				c.Epochs, fit, want = 60, many, .75
 				if k == eval.Example {
-					c.Width = 8
+					c.Width = 16
 				}
 			case k == eval.CNN || k == eval.Example:
 				c.Width, want = 8, .9
