@@ -249,14 +249,3 @@ func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, 
 	}
 	return int(math.Round(math.Exp(t.x))), nil
 }
-
-// StepsLeft returns how many times next may run after spent (nil: nothing was spent) within the
-// budget.
-func StepsLeft(ctx context.Context, b Budget, spent, next Event) (int, error) {
-	return MaxSteps(ctx, b, func(steps int) Event {
-		if spent == nil {
-			return Repeat{Times: steps, Event: next}
-		}
-		return Compose{spent, Repeat{Times: steps, Event: next}}
-	})
-}

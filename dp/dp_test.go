@@ -239,11 +239,11 @@ func TestCalibration(t *testing.T) {
 	if err != nil || steps != 1000 {
 		t.Errorf("steps %d, %v: want 1000", steps, err)
 	}
-	left, err := StepsLeft(ctx, b, SGD(noise, 0.01, 400), Poisson{0.01, Gaussian{noise}})
+	left, err := MaxSteps(ctx, b, func(n int) Event { return Compose{SGD(noise, 0.01, 400), SGD(noise, 0.01, n)} })
 	if err != nil || left != 600 {
 		t.Errorf("%d steps left, %v: want 600", left, err)
 	}
-	none, err := StepsLeft(ctx, b, SGD(noise, 0.01, 1001), Poisson{0.01, Gaussian{noise}})
+	none, err := MaxSteps(ctx, b, func(n int) Event { return Compose{SGD(noise, 0.01, 1001), SGD(noise, 0.01, n)} })
 	if err != nil || none != 0 {
 		t.Errorf("%d steps left after too many, %v", none, err)
 	}
