@@ -19,13 +19,7 @@
 //	}
 //
 // Compare it with the accuracy of the same classifiers trained on real images, which is an upper
-// bound in practice. On all of MNIST by Quick, measured with BenchmarkMNIST, one seed, on two cores
-// that other work shared (times are wall-clock, so at most what idle cores need):
-//
-//	logistic regression  92.4%    4 s
-//	MLP                  97.5%   19 s
-//	LeNet                99.1%   95 s
-//	CNN                  99.5%  319 s
+// bound in practice, and which BenchmarkMNIST measures.
 //
 // # Three protocols
 //
