@@ -54,7 +54,7 @@ func bars(t testing.TB, n int) *data.Images {
 
 // small is a network with convolutions, normalisation of each example and dense layers.
 func small() nn.Layer {
-	return nn.Seq(&nn.Conv2D{In: 1, Out: 3, Window: device.SquareWindow(3, 1, 0)}, &nn.GroupNorm{Channels: 3, Groups: 1}, nn.ReLU(),
+	return nn.Seq(&nn.Conv2D{In: 1, Out: 3, Window: device.SquareWindow(3, 1, 0)}, &nn.InstanceNormPlus{Channels: 3}, nn.ReLU(),
 		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 12, Out: 5}, nn.Tanh(), &nn.Dense{In: 5, Out: 2})
 }
 

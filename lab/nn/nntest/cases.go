@@ -110,9 +110,6 @@ func norms() []Case {
 		{Name: "BatchNorm rows", Layer: batch(nn.BatchNorm{Channels: 4, Batch: true}), Shape: rows, Mixes: true},
 		{Name: "BatchNorm plain", Layer: batch(nn.BatchNorm{Channels: 4, Batch: true, NoAffine: true}), Shape: image, Mixes: true},
 		{Name: "BatchNorm running", Layer: batch(nn.BatchNorm{Channels: 4}), Shape: image},
-		{Name: "GroupNorm", Shape: image, Layer: func() nn.Layer { return &nn.GroupNorm{Channels: 4, Groups: 2} }},
-		{Name: "GroupNorm layer", Shape: image, Layer: func() nn.Layer { return &nn.GroupNorm{Channels: 4, Groups: 1} }},
-		{Name: "GroupNorm rows", Shape: rows, Layer: func() nn.Layer { return &nn.GroupNorm{Channels: 4, Groups: 2} }},
 		{Name: "InstanceNormPlus", Shape: image, Layer: func() nn.Layer { return &nn.InstanceNormPlus{Channels: 4} }},
 	}
 }

@@ -17,7 +17,7 @@ import (
 // small is a network of all kinds of layers that have per-example gradients.
 func small() nn.Layer {
 	return nn.Seq(
-		&nn.Conv2D{In: 1, Out: 4, Window: device.SquareWindow(3, 1, 1)}, &nn.GroupNorm{Channels: 4, Groups: 2}, nn.Tanh(),
+		&nn.Conv2D{In: 1, Out: 4, Window: device.SquareWindow(3, 1, 1)}, &nn.InstanceNormPlus{Channels: 4}, nn.Tanh(),
 		&nn.ConvTranspose2D{In: 4, Out: 2, Window: device.SquareWindow(4, 2, 1)}, &nn.InstanceNormPlus{Channels: 2, Classes: 3}, nn.ELU(),
 		nn.Flatten(), &nn.Dense{In: 2 * 8 * 8, Out: 5}, &nn.AppendClass{Embedding: nn.Embedding{Classes: 3, Width: 2}}, &nn.Dense{In: 7, Out: 2},
 	)
