@@ -21,7 +21,7 @@
 // b is rescaled to the total of a. A weight below 2^−70 of the total loses relative precision and one below 2^−110
 // counts as zero. Zero weights are ordinary: their potentials are the c-transforms, finite and feasible. Potentials are
 // shifted so that ⟨a,f⟩ = ⟨b,g⟩. Costs may be negative, and +Inf; other costs and weights must be finite. Equal weights and n = m make
-// the plan a permutation ([Plan.Assignment]).
+// the plan a permutation: Arcs[i] goes from i.
 //
 // # How
 //

@@ -40,9 +40,10 @@ func ExampleSimplex_assignment() {
 		3, 2, 2,
 	})
 	sol, _ := exact.Simplex{}.Solve(context.Background(), nil, nil, ot.Dense(cost))
-	π, ok := sol.Plan.Assignment()
-	fmt.Println(π, ok)
-	// Output: [1 0 2] true
+	for _, arc := range sol.Plan.Arcs {
+		fmt.Print(arc.I, " → ", arc.J, "; ")
+	}
+	// Output: 0 → 1; 1 → 0; 2 → 2;
 }
 
 func ExampleLine() {

@@ -38,23 +38,6 @@ func (p Plan) Marginals() (a, b []float64) {
 	return a, b
 }
 
-// Assignment returns the permutation that sends source i to target π[i], and whether the plan is one: square, with
-// one arc from each source and one to each target.
-func (p Plan) Assignment() (π []int, ok bool) {
-	if p.Rows != p.Cols || len(p.Arcs) != p.Rows {
-		return nil, false
-	}
-	π = make([]int, p.Rows)
-	taken := make([]bool, p.Cols)
-	for i, e := range p.Arcs {
-		if e.I != i || taken[e.J] {
-			return nil, false
-		}
-		π[i], taken[e.J] = e.J, true
-	}
-	return π, true
-}
-
 func (p Plan) sort() {
 	slices.SortFunc(p.Arcs, func(x, y Arc) int { return cmp.Or(cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J)) })
 }

@@ -33,7 +33,6 @@ func tiny() []nntest.Case {
 			return arch.MLP{Sizes: []int{3, 8, 8, 2}, Hidden: func() nn.Layer { return nn.Softplus() }}.Net()
 		}},
 		{Name: "Critic", Shape: []int{5, 3}, Layer: func() nn.Layer { return arch.Critic(3, 7, 6) }},
-		{Name: "Barycentric", Shape: []int{6, 3}, Mixes: true, Layer: func() nn.Layer { return arch.Barycentric(3, 7, 6, 5) }},
 		{Name: "BarycentricPixels", Shape: []int{4, 1, 3, 3}, Layer: func() nn.Layer { return arch.BarycentricPixels(9, 8, 7, 6) }},
 		{Name: "Logistic", Shape: []int{4, 1, 3, 3}, Layer: func() nn.Layer { return arch.Logistic(9, 3) }},
 		{Name: "Perceptron", Shape: []int{4, 1, 3, 3}, Layer: func() nn.Layer { return arch.Perceptron(9, 8, 3) }},

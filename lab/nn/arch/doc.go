@@ -2,7 +2,7 @@
 // smaller numbers.
 //
 //	DP-Sinkhorn      DCGAN, BigGAN; Logistic, Perceptron, CNN and TwoConvolutions for its evaluation
-//	SCONES           Critic for potentials; Barycentric, BarycentricPixels and BarycentricImages for projections;
+//	SCONES           Critic for potentials; BarycentricPixels and BarycentricImages for projections;
 //	                 NCSN and NCSNv2 for scores
 //	anything else    MLP; Example, which is PyTorch's for MNIST
 //

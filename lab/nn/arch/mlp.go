@@ -49,13 +49,6 @@ func Critic(d int, hidden ...int) *nn.Sequential {
 	return MLP{Sizes: append(append([]int{d}, hidden...), 1), FirstLinear: true}.Net()
 }
 
-// Barycentric is the barycentric projection of SCONES's synthetic experiments, from d inputs to d outputs, with batch
-// normalisation that is never taken out of training. Divided by σ it is also their score network. Code: hidden three
-// of 2048, four for the score.
-func Barycentric(d int, hidden ...int) *nn.Sequential {
-	return MLP{Sizes: append(append([]int{d}, hidden...), d), FirstLinear: true, BatchNorm: true}.Net()
-}
-
 // BarycentricPixels is the barycentric projection of SCONES's digits from in to out pixels in [0, 1], as its code has
 // it: 2x − 1, dense layers, (tanh + 1)/2. Code: hidden four of 2048.
 func BarycentricPixels(in, out int, hidden ...int) *nn.Sequential {

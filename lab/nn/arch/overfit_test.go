@@ -64,7 +64,6 @@ func memories() []memory {
 		{"NCSNv2", arch.NCSNv2{Channels: 1, Features: 6, Sigmas: []float64{1, 1, 1, 1}}.Net(), image(1, 4), 4, normal, 1e-2, 100, .5},
 		{"barycentric images", arch.BarycentricImages{Channels: 1, Features: 6}.Net(), image(1, 4), 0, unit, 1e-2, 100, .5},
 		{"critic", arch.Critic(2, 64, 64, 64), points, 0, normal, 1e-2, 300, .1},
-		{"barycentric map", arch.Barycentric(2, 64, 64), points, 0, normal, 1e-2, 600, .1},
 		{"barycentric pixels", arch.BarycentricPixels(16, 16, 64, 64, 64), image(1, 4), 0, unit, 3e-3, 200, .1},
 	}
 }
