@@ -95,7 +95,7 @@ test-cpu: build
 # itself. Products are our own, but for the networks the fake cuBLAS's. Networks learn nothing by heart there.
 test-fake:
 	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
-	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/eval ./score ./score/dsm ./score/scones/neural; \
+	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./score/eval ./score ./score/dsm ./score/scones/neural; \
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
@@ -125,7 +125,7 @@ gpu-bins:
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/train.test ./lab/nn/train
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/arch.test ./lab/nn/arch
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
-	$(GO) test -c -ldflags "-s -w" -o bin/gpu/eval.test ./lab/eval
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/eval.test ./score/eval
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/dsm.test ./score/dsm
 
 # All that a machine with a GPU and without Go needs, some 23 MB: unpack it there and `sh gpu-pack/run.sh`. xz sees what the programs
@@ -138,7 +138,7 @@ gpu-pack: gpu-folder
 gpu-folder: gpu-bins build
 	rm -rf bin/gpu-pack && mkdir -p bin/gpu-pack/bin
 	cp lab/device/gpucheck/pack/* bin/gpu-pack && cp bin/gpu/* bin/coupling bin/gpu-pack/bin
-	for p in lab/device lab/nn lab/nn/train lab/nn/arch ot lab/eval score/dsm; do mkdir -p bin/gpu-pack/$$p; \
+	for p in lab/device lab/nn lab/nn/train lab/nn/arch ot score/eval score/dsm; do mkdir -p bin/gpu-pack/$$p; \
 	  [ ! -d $$p/testdata ] || cp -r $$p/testdata bin/gpu-pack/$$p; done
 	$(if $(DATA),cp -r $(DATA) bin/gpu-pack/data)
 

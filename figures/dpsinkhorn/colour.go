@@ -11,7 +11,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/lab/eval/inception"
+	"coupling/score/eval/inception"
 )
 
 // Fig3 is Figure 3: private pictures in colour.

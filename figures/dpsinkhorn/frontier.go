@@ -10,7 +10,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/lab/eval"
+	"coupling/score/eval"
 )
 
 // A task is a data set on which the semi-dual is measured against a goal.

@@ -10,8 +10,8 @@ import (
 	"coupling/figures/figtest"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval/distance"
-	"coupling/lab/eval/inception"
+	"coupling/score/eval/distance"
+	"coupling/score/eval/inception"
 )
 
 // With a file of weights distances are in the network's features and are called what they are, cells of other features are other

@@ -9,10 +9,10 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval"
-	"coupling/lab/eval/distance"
-	"coupling/lab/eval/inception"
-	"coupling/lab/eval/membership"
+	"coupling/score/eval"
+	"coupling/score/eval/distance"
+	"coupling/score/eval/inception"
+	"coupling/score/eval/membership"
 
 	"gonum.org/v1/gonum/stat"
 )

@@ -15,10 +15,10 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval/inception"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
+	"coupling/score/eval/inception"
 )
 
 // Recipe is algorithm 1 with the clip that holds, or as it is printed. A step makes Images images beside the fresh ones.

@@ -7,7 +7,7 @@ import (
 
 	"coupling/figures/internal/kit"
 	"coupling/lab"
-	"coupling/lab/eval/inception"
+	"coupling/score/eval/inception"
 )
 
 // Fig2 is Figure 2: private digits of several mechanisms, side by side.

@@ -13,7 +13,6 @@ import (
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval/inception"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -21,6 +20,7 @@ import (
 	"coupling/ot/fdiv"
 	"coupling/score"
 	"coupling/score/dsm"
+	"coupling/score/eval/inception"
 	"coupling/score/scones"
 	"coupling/score/scones/neural"
 

@@ -10,11 +10,11 @@ import (
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/device/cpu/dense"
-	"coupling/lab/eval"
-	"coupling/lab/eval/distance"
-	"coupling/lab/eval/inception"
-	"coupling/lab/eval/neighbour"
 	"coupling/score"
+	"coupling/score/eval"
+	"coupling/score/eval/distance"
+	"coupling/score/eval/inception"
+	"coupling/score/eval/neighbour"
 
 	"gonum.org/v1/gonum/mat"
 )

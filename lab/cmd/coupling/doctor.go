@@ -12,7 +12,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
-	"coupling/lab/eval/inception"
+	"coupling/score/eval/inception"
 )
 
 // A check is one thing that the doctor looked at.
@@ -106,7 +106,7 @@ func checkGPU() check {
 
 // checkInception looks at the file of weights that figures would take.
 func checkInception() check {
-	const remedy = "make it of pytorch-fid's weights by the four lines of `go doc coupling/lab/eval/inception`, then set COUPLING_INCEPTION to its path"
+	const remedy = "make it of pytorch-fid's weights by the four lines of `go doc coupling/score/eval/inception`, then set COUPLING_INCEPTION to its path"
 	file := os.Getenv(inception.Variable)
 	if file == "" {
 		return check{"inception", absent, "COUPLING_INCEPTION names no file: figures print FD-LeNet in place of FID and KID", remedy}

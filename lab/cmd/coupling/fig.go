@@ -10,8 +10,8 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval/inception"
 	"coupling/lab/gallery"
+	"coupling/score/eval/inception"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,7 +27,7 @@ type figCmd struct {
 type figFlags struct {
 	Preset    string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
 	Device    string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
-	Inception string   `help:"Inception-v3's weights for FID and KID, a safetensors file (see package lab/eval/inception); without it distances are FD-LeNet." env:"COUPLING_INCEPTION" placeholder:"FILE"`
+	Inception string   `help:"Inception-v3's weights for FID and KID, a safetensors file (see package score/eval/inception); without it distances are FD-LeNet." env:"COUPLING_INCEPTION" placeholder:"FILE"`
 	Workers   int      `default:"0" min:"0" help:"Cells at a time; 0: one for each core."`
 	Seed      uint64   `default:"1" help:"Seed of all random streams."`
 	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`

@@ -15,8 +15,8 @@ import (
 	"coupling/dp/synth"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval"
-	"coupling/lab/eval/membership"
+	"coupling/score/eval"
+	"coupling/score/eval/membership"
 )
 
 // judgeCmd trains classifiers on synthetic images and tests them on real ones.
@@ -24,7 +24,7 @@ type judgeCmd struct {
 	Synthetic   string   `arg:"" help:"Folder that coupling private wrote, or real: the real training images, for comparison."`
 	Data        string   `required:"" help:"The real data set: mnist, fashion-mnist, usps, cifar10, mnist-sample and so on (its test images), or mnist-fit (the last sixth of its training images)." placeholder:"NAME"`
 	Classifiers []string `default:"cnn" enum:"logistic,mlp,lenet,cnn,example" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels) or example (the CNN of PyTorch's MNIST example), or several."`
-	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package lab/eval."`
+	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package score/eval."`
 	Epochs      int      `min:"0" help:"Epochs at most; default: the protocol's."`
 	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets."`
 	Seeds       int      `default:"1" min:"1" help:"Trainings of each, from seeds 1, 2, …"`

@@ -10,8 +10,8 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval/inception"
 	"coupling/lab/sweepfile"
+	"coupling/score/eval/inception"
 )
 
 // source is what a sweep computes, and the program that does a line of it

@@ -50,7 +50,7 @@ var suites = []Suite{
 	{Name: "train", Package: "lab/nn/train", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "arch", Package: "lab/nn/arch", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "ot", Package: "ot", Tests: "OnDevice", Bench: "OnDevice"},
-	{Name: "eval", Package: "lab/eval", Tests: "OnDevice"},
+	{Name: "eval", Package: "score/eval", Tests: "OnDevice"},
 	{Name: "dsm", Package: "score/dsm", Tests: "OnDevice"},
 }
 

@@ -114,7 +114,7 @@ func step(dev *device.Device, q request) (func(), error) {
 	return func() { replay.Do(dev, once) }, nil
 }
 
-// lenet is that of LeCun et al. (1998) with ReLU and maxima, as lab/eval has it.
+// lenet is that of LeCun et al. (1998) with ReLU and maxima, as score/eval has it.
 func lenet() nn.Layer {
 	pool := func() nn.Layer { return &nn.MaxPool{Window: device.SquareWindow(2, 2, 0)} }
 	return nn.Seq(

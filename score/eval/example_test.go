@@ -7,7 +7,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device"
-	"coupling/lab/eval"
+	"coupling/score/eval"
 )
 
 // Two synthetic images, black and white, and four real ones in grey: a logistic regression trained

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/data"
-	"coupling/lab/eval/distance"
 	"coupling/ot/gaussian"
+	"coupling/score/eval/distance"
 )
 
 func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 11)) }

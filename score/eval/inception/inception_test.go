@@ -13,8 +13,8 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device"
-	"coupling/lab/eval/distance"
 	"coupling/lab/safetensors"
+	"coupling/score/eval/distance"
 )
 
 var _ distance.Features = (*Network)(nil)

@@ -8,8 +8,8 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/lab/device"
-	"coupling/lab/eval"
-	"coupling/lab/eval/distance"
+	"coupling/score/eval"
+	"coupling/score/eval/distance"
 )
 
 // FD-LeNet on real digits orders what the eye orders: other digits are nearer than noisy ones, and noisy ones than noise;

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/data"
-	"coupling/lab/eval/membership"
+	"coupling/score/eval/membership"
 )
 
 func ExampleMeasure() {

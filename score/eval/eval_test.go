@@ -12,8 +12,8 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/lab/device"
-	"coupling/lab/eval"
 	"coupling/lab/nn/nntest"
+	"coupling/score/eval"
 )
 
 func open(t testing.TB) *device.Device {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"coupling/data"
-	"coupling/lab/eval/distance"
 	"coupling/lab/safetensors"
+	"coupling/score/eval/distance"
 )
 
 // planes are the channels of an image in float64: the plain reading of the network that the test compares with.

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu/dense"
-	"coupling/lab/eval/neighbour"
+	"coupling/score/eval/neighbour"
 )
 
 // Coverage says which parts of one distribution the other reaches. With B(x) the closed ball around a row that reaches

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device/cpu"
-	"coupling/lab/eval/neighbour"
+	"coupling/score/eval/neighbour"
 )
 
 func Example() {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"coupling/data"
-	"coupling/lab/eval"
+	"coupling/score/eval"
 )
 
 // Training on all of MNIST and testing on its test images by Quick, the upper bound for synthetic digits. The metric is

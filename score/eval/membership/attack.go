@@ -7,7 +7,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device/cpu"
-	"coupling/lab/eval/neighbour"
+	"coupling/score/eval/neighbour"
 )
 
 // Run attacks the generated images: can members be told from others, examples of the same distribution that the
