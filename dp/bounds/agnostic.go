@@ -5,8 +5,8 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // GroupProfile returns log δ_k(ε) of a base mechanism without sampling, for batches that differ in k records.

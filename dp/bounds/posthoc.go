@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // PostHocDelta is group privacy applied afterwards (SSKG, C.1.4): a mechanism with profile δ₁ for one record has for K

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // Errors of this package. All are pair.ErrNotApplicable.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Loss is an (ε, δ): the privacy loss is at most ε except on mass δ.

@@ -3,8 +3,8 @@ package pair
 import (
 	"math"
 
-	"coupling/dp/internal/logspace"
 	"coupling/dp/internal/root"
+	"coupling/lab/logspace"
 )
 
 // LogDelta returns log δ(ε). With x* the threshold, c the centre and a, b the exponents of the components relative to it,

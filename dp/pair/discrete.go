@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Discrete is a pair of distributions on finitely many points.

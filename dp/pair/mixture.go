@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Noise is a family of noise on the real line, log-concave and symmetric.

@@ -3,7 +3,7 @@ package pair
 import (
 	"math"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // logExcess returns log h(L), h(L) = e^(αL) − 1 − α(e^L − 1) = e^L(e^(βL) − 1) − β(e^L − 1) ≥ 0 with β = α − 1 > 0.

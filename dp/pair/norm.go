@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Norm is the pair of norm noise, whose density in d dimensions is ∝ exp(−ζ‖v‖₂):

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Errors of all packages under dp, for errors.Is.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 func must[T any](t interface{ Fatal(...any) }) func(T, error) T {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 
 	"gonum.org/v1/gonum/integrate/quad"
 )

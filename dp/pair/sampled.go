@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Sampled returns the pair ((1−r)Q + rP, Q), which dominates the removal of one record that is in the batch with probability r, for a

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Poisson returns the pair of a mechanism with the given noise (sensitivity 1 per record of the batch) on a Poisson

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // Symmetric is the pair whose profile is that of a given pair for ε ≥ 0 and of its swap for ε < 0: it dominates a

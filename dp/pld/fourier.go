@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
-	"coupling/dp/internal/logspace"
+	"coupling/lab/logspace"
 )
 
 // A lattice is a grid of bins multiples of width, taken modulo bins·width.

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 
 	"golang.org/x/sync/errgroup"
 )
