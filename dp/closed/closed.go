@@ -11,6 +11,7 @@ import (
 
 	"coupling/dp/internal/root"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // Accountant is the accountant of closed forms. It is stateless and safe for concurrent use.
@@ -51,7 +52,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 
 // inverse bounds the least ε at which δ is reached.
 func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
-	logDelta := math.Log(delta)
+	logDelta := logspace.Log(delta)
 	upper, ok := invert(hi, logDelta-2e-16*(1+math.Abs(logDelta)), hi.RelErr())
 	if !ok {
 		upper, ok = largestFinite(hi, delta)
@@ -77,7 +78,7 @@ func largestFinite(p deltaCurve, delta float64) (float64, bool) {
 		return 0, false
 	}
 	a := points[last-1]
-	return max(0, a.Loss+1e-15*(1-math.Log(a.P)+math.Abs(math.Log(a.Q)))), !math.IsInf(a.Loss, -1)
+	return max(0, a.Loss+1e-15*(1-logspace.Log(a.P)+math.Abs(logspace.Log(a.Q)))), !math.IsInf(a.Loss, -1)
 }
 
 // refused names the composition that has no closed form.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // product is the composition of a few pairs on few points, point by point, at ε + shift to allow
@@ -41,7 +42,7 @@ func asProduct(steps []pair.Step) (lo, hi product, ok bool) {
 			}
 		}
 	}
-	steep := 1e-15 * size * math.Log2(points+1) // a step that is no certainty has two points at least
+	steep := 1e-15 * size * logspace.Log(points+1) / math.Ln2 // a step that is no certainty has two points at least
 	return product{all, steep}, product{all, -steep}, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // repeated is the composition of one pair on two points with itself, such as randomised response: the number k of outcomes with the larger
@@ -66,15 +67,15 @@ func (r repeated) LogDelta(eps float64) float64 {
 			break
 		}
 		if sum > 1e250 { // the first term may be far below the mode
-			logP += math.Log(1e200)
+			logP += logspace.Log(1e200)
 			term, sum = term*1e-200, sum*1e-200
 		}
 		if term > 1e280 {
-			logP += math.Log(1e200)
+			logP += logspace.Log(1e200)
 			term, sum = term*1e-200, sum*1e-200
 		}
 	}
-	return min(0, logP+math.Log(sum))
+	return min(0, logP+logspace.Log(sum))
 }
 
 // logBinomialPMF returns log Bin(k | n, p), q = 1 − p, by Loader's formula, which has no large terms that cancel (Loader 2000, "Fast and
@@ -87,14 +88,14 @@ func logBinomialPMF(k, n, p, q float64) float64 {
 		return n * math.Log1p(-q)
 	}
 	return stirlingError(n) - stirlingError(k) - stirlingError(n-k) -
-		deviance(k, n*p) - deviance(n-k, n*q) + 0.5*math.Log(n/(2*math.Pi*k*(n-k)))
+		deviance(k, n*p) - deviance(n-k, n*q) + 0.5*logspace.Log(n/(2*math.Pi*k*(n-k)))
 }
 
 // stirlingError is log n! minus Stirling's approximation of it.
 func stirlingError(n float64) float64 {
 	if n < 16 {
 		l, _ := math.Lgamma(n + 1)
-		return l - (n+0.5)*math.Log(n) + n - 0.5*math.Log(2*math.Pi)
+		return l - (n+0.5)*logspace.Log(n) + n - 0.5*logspace.Log(2*math.Pi)
 	}
 	w := 1 / (n * n)
 	return (1./12 - w*(1./360-w*(1./1260-w*(1./1680-w/1188)))) / n
@@ -104,7 +105,7 @@ func stirlingError(n float64) float64 {
 func deviance(x, m float64) float64 {
 	d := (x - m) / (x + m)
 	if math.Abs(d) > 0.1 {
-		return x*math.Log(x/m) + m - x
+		return x*logspace.Log(x/m) + m - x
 	}
 	// x log((1+d)/(1−d)) − (x−m) = (x−m)d + 2x Σ_{j≥1} d^(2j+1)/(2j+1).
 	sum, power := (x-m)*d, 2*x*d

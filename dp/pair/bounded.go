@@ -170,13 +170,13 @@ func SampledMoment(k func(order float64) float64, rate float64, alpha int, c flo
 	if rate == 1 {
 		return k(float64(alpha))
 	}
-	stay, hit := math.Log1p(-rate), math.Log(rate)
+	stay, hit := math.Log1p(-rate), logspace.Log(rate)
 	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{k(j)} − 1)): no cancellation for small rates.
 	sum := logspace.Zero()
 	for j := 2; j <= alpha; j++ {
 		v := k(float64(j))
 		if j > 2 {
-			v += math.Log(c)
+			v += logspace.Log(c)
 		}
 		sum.Add(LogBinomial(alpha, j) + float64(alpha-j)*stay + float64(j)*hit + logspace.Expm1(v))
 	}
@@ -186,7 +186,7 @@ func SampledMoment(k func(order float64) float64, rate float64, alpha int, c flo
 // LogBinomial returns log C(n, k).
 func LogBinomial(n, k int) float64 {
 	if k == 2 {
-		return math.Log(float64(n)) + math.Log(float64(n-1)) - math.Ln2
+		return logspace.Log(float64(n)) + logspace.Log(float64(n-1)) - math.Ln2
 	}
 	a, _ := math.Lgamma(float64(n) + 1)
 	b, _ := math.Lgamma(float64(k) + 1)

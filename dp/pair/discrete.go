@@ -96,7 +96,7 @@ func lossOf(a point) float64 {
 	case math.Abs(a.diff) < a.q/2:
 		return math.Log1p(a.diff / a.q)
 	}
-	return math.Log(a.p) - math.Log(a.q)
+	return logspace.Log(a.p) - logspace.Log(a.q)
 }
 
 // Points lists the atoms by increasing loss.
@@ -148,7 +148,7 @@ func (d *Discrete) LogDelta(eps float64) float64 {
 			sum += a.p * -math.Expm1(eps-a.loss)
 		}
 	}
-	return min(0, math.Log(sum))
+	return min(0, logspace.Log(sum))
 }
 
 // LogTails returns log P(L > ε) and log Q(L > ε).
@@ -158,7 +158,7 @@ func (d *Discrete) LogTails(eps float64) (logP, logQ float64) {
 		p += d.points[i].p
 		q += d.points[i].q
 	}
-	return min(0, math.Log(p)), min(0, math.Log(q))
+	return min(0, logspace.Log(p)), min(0, logspace.Log(q))
 }
 
 // LogMoment returns log Σ p^α q^(1−α) with a bound on its rounding.
@@ -172,9 +172,9 @@ func (d *Discrete) LogMoment(alpha float64) (k, errBound float64) {
 		case a.q == 0:
 			return math.Inf(1), 0
 		case a.p == 0:
-			s.Add(math.Log(a.q) + math.Log(alpha-1)) // h(−∞) = α − 1
+			s.Add(logspace.Log(a.q) + logspace.Log(alpha-1)) // h(−∞) = α − 1
 		default:
-			s.Add(math.Log(a.q) + logExcess(alpha-1, a.loss))
+			s.Add(logspace.Log(a.q) + logExcess(alpha-1, a.loss))
 		}
 	}
 	return momentFromExcess(s.Log(), 1e-13)

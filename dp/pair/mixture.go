@@ -283,9 +283,9 @@ func (m *Mixture) loss(x float64) float64 {
 // logNoise returns the log density of the noise at t scales from its mean.
 func (m *Mixture) logNoise(t float64) float64 {
 	if m.noise == Gaussian {
-		return -t*t/2 - logSqrt2Pi - math.Log(m.scale)
+		return -t*t/2 - logSqrt2Pi - logspace.Log(m.scale)
 	}
-	return -math.Abs(t) - math.Ln2 - math.Log(m.scale)
+	return -math.Abs(t) - math.Ln2 - logspace.Log(m.scale)
 }
 
 // Support returns the range of the loss. Laplace mixtures have an atom at each end.

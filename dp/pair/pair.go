@@ -104,5 +104,5 @@ func trivialMoment(alpha float64) (k float64, known bool) {
 
 // reflectDelta turns log δ of (Q, P) at −ε into log δ of (P, Q) at ε < 0: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
 func reflectDelta(eps, logOther float64) float64 {
-	return min(0, logspace.Add(math.Log(-math.Expm1(eps)), eps+logOther))
+	return min(0, logspace.Add(logspace.Log(-math.Expm1(eps)), eps+logOther))
 }

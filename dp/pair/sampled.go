@@ -29,7 +29,7 @@ func Sampled(p Pair, rate float64) (Pair, error) {
 		return discrete(pts), nil
 	case *Mixture:
 		over, q := p.Components()
-		mixed := scaled(over, math.Log(rate))
+		mixed := scaled(over, logspace.Log(rate))
 		if m, err := NewMixture(p.noise, p.scale, append(mixed, scaled(q, math.Log1p(-rate))...), q); err == nil {
 			return m, nil
 		}
@@ -67,7 +67,7 @@ func sampleLoss(loss, rate float64) float64 {
 		return loss
 	}
 	if loss > 30 {
-		return logspace.Add(loss+math.Log(rate), math.Log1p(-rate))
+		return logspace.Add(loss+logspace.Log(rate), math.Log1p(-rate))
 	}
 	return math.Log1p(rate * math.Expm1(loss))
 }
@@ -78,7 +78,7 @@ func unsampleLoss(eps, rate float64) float64 {
 		return eps
 	}
 	if eps > 30 {
-		return logspace.Sub(eps, math.Log1p(-rate)) - math.Log(rate)
+		return logspace.Sub(eps, math.Log1p(-rate)) - logspace.Log(rate)
 	}
 	return math.Log1p(max(-1, math.Expm1(eps)/rate))
 }
@@ -95,20 +95,20 @@ func sampledDelta(eps, rate float64, swapped bool, base Pair) float64 {
 	case math.IsNaN(eps):
 		return math.NaN()
 	case !swapped && eps <= stay:
-		return math.Log(-math.Expm1(eps))
+		return logspace.Log(-math.Expm1(eps))
 	case !swapped:
-		return min(0, math.Log(rate)+base.LogDelta(unsampleLoss(eps, rate)))
+		return min(0, logspace.Log(rate)+base.LogDelta(unsampleLoss(eps, rate)))
 	case eps >= -stay:
 		return math.Inf(-1)
 	}
 	// q − e^ε((1−r)q + r p) = c(q − e^ε″ p), c = 1 − e^ε(1−r), e^ε″ = e^ε r/c.
 	logC := logspace.OneMinusExp(eps + stay)
-	return min(0, logC+base.Swap().LogDelta(eps+math.Log(rate)-logC))
+	return min(0, logC+base.Swap().LogDelta(eps+logspace.Log(rate)-logC))
 }
 
 // LogTails are those of the pair at a changed ε, mixed.
 func (s *sampled) LogTails(eps float64) (logP, logQ float64) {
-	stay, hit := math.Log1p(-s.rate), math.Log(s.rate)
+	stay, hit := math.Log1p(-s.rate), logspace.Log(s.rate)
 	switch {
 	case math.IsNaN(eps):
 		return math.NaN(), math.NaN()

@@ -53,16 +53,16 @@ func Binomial(n int, r float64) []float64 {
 		out[n] = 0
 		return out
 	}
-	odds := math.Log(r) - math.Log1p(-r)
+	odds := logspace.Log(r) - math.Log1p(-r)
 	w := float64(n) * math.Log1p(-r)
 	for k := 0; k <= n; k++ {
 		if w < logForget && float64(k) > float64(n)*r && k < n {
 			// The terms from here on fall: their sum is at most n−k+1 times the first.
-			out[n] = w + math.Log(float64(n-k)+1)
+			out[n] = w + logspace.Log(float64(n-k)+1)
 			break
 		}
 		out[k] = w
-		w += math.Log(float64(n-k)/float64(k+1)) + odds
+		w += logspace.Log(float64(n-k)/float64(k+1)) + odds
 	}
 	return out
 }
@@ -78,7 +78,7 @@ func Hypergeometric(size, group, n int) []float64 {
 	for k := first; k <= last; k++ {
 		out[k] = w
 		total.Add(w)
-		w += math.Log(float64(group-k)) + math.Log(float64(n-k)) - math.Log(float64(k+1)) - math.Log(float64(size-group-n+k+1))
+		w += logspace.Log(float64(group-k)) + logspace.Log(float64(n-k)) - logspace.Log(float64(k+1)) - logspace.Log(float64(size-group-n+k+1))
 	}
 	for k := first; k <= last; k++ {
 		out[k] -= total.Log()

@@ -80,7 +80,7 @@ func (s *Symmetric) LogMoment(alpha float64) (k, errBound float64) {
 	logM, relErr, ok := integrateLoss(s.half, beta, breaks, logH)
 	for _, a := range s.half.Support().Atoms {
 		if a.Loss > 0 {
-			logM = logspace.Add(logM, math.Log(a.Q)+logH(a.Loss))
+			logM = logspace.Add(logM, logspace.Log(a.Q)+logH(a.Loss))
 		}
 	}
 	if !ok { // the two halves together

@@ -33,6 +33,7 @@ import (
 	"coupling/dp/internal/check"
 	"coupling/dp/internal/journal"
 	"coupling/dp/noise"
+	"coupling/lab/logspace"
 )
 
 const in, inBudget = check.In("query"), check.In("query: Session.Budget")
@@ -356,7 +357,7 @@ func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta flo
 
 // threshold is the least integer t ≥ 1 with P(noise ≥ t) ≤ delta, with some to spare for rounding.
 func threshold(scale, delta float64) float64 {
-	return max(1, math.Ceil(scale*(-math.Log(delta)-math.Log1p(math.Exp(-1/scale)))*(1+1e-12)))
+	return max(1, math.Ceil(scale*(-logspace.Log(delta)-math.Log1p(math.Exp(-1/scale)))*(1+1e-12)))
 }
 
 // Argmax returns the index of a large score: of the largest after exponential noise of the given

@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // Conversion turns a Rényi divergence into ε at δ.
@@ -94,7 +95,7 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 	if delta == 0 {
 		return pure
 	}
-	logDelta := math.Log(delta) - 1e-15
+	logDelta := logspace.Log(delta) - 1e-15
 	r := a.best(func(beta float64) float64 {
 		k := m.at(1 + beta)
 		num := k + a.Conversion.offset(beta) - logDelta
@@ -155,7 +156,7 @@ func (a Accountant) best(f func(beta float64) float64) Result {
 	if len(a.Orders) > 0 {
 		return bestOf(a.Orders, f)
 	}
-	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, math.Log(8))
+	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, logspace.Log(8))
 	return Result{Upper: v, Order: 1 + math.Exp(t)}
 }
 
