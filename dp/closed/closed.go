@@ -66,7 +66,7 @@ func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 
 // largestFinite returns the largest finite loss if infinite loss has mass delta at most, as that of
 // (ε, delta)-differential privacy has exactly: a comparison, without the room for sums. It is
-// rounded up by the error of the logs that a loss consists of.
+// rounded up by the error of the ratio of which a loss is the log.
 func largestFinite(p deltaCurve, delta float64) (float64, bool) {
 	d, ok := p.(*pair.Discrete)
 	if !ok {
@@ -78,7 +78,7 @@ func largestFinite(p deltaCurve, delta float64) (float64, bool) {
 		return 0, false
 	}
 	a := points[last-1]
-	return max(0, a.Loss+1e-15*(1-logspace.Log(a.P)+math.Abs(logspace.Log(a.Q)))), !math.IsInf(a.Loss, -1)
+	return max(0, a.Loss+1e-15*(1+math.Abs(a.Loss))), !math.IsInf(a.Loss, -1)
 }
 
 // refused names the composition that has no closed form.

@@ -37,8 +37,8 @@ func asProduct(steps []pair.Step) (lo, hi product, ok bool) {
 		for range s.Times {
 			if all == nil {
 				all = d
-			} else if all, is = pair.Product(all, d); !is {
-				return lo, hi, false
+			} else {
+				all = pair.Product(all, d)
 			}
 		}
 	}

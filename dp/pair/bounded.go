@@ -25,7 +25,7 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	a, b, da, db := there.Epsilon, back.Epsilon, there.Delta, back.Delta
 	if a+b == 0 {
 		d := min(da, db) // the total variation, seen from either side
-		return discrete([]point{{p: d, diff: d}, {p: 1 - d, q: 1 - d}, {q: d, diff: -d}}), nil
+		return discrete([]point{pointOf(d, 0, d), pointOf(1-d, 1-d, 0), pointOf(0, d, -d)}), nil
 	}
 	// δ falls, and so does that of the other direction.
 	da = min(da, -math.Expm1(-b)+math.Exp(-b)*db)
@@ -34,10 +34,10 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	p := max(0, -math.Expm1(-b)-da+math.Exp(-b)*db) / all
 	q := max(0, -math.Expm1(-a)-db+math.Exp(-a)*da) / all
 	return discrete([]point{
-		{p: da, diff: da},
-		{p: p, q: p * math.Exp(-a), diff: p * -math.Expm1(-a)},
-		{p: q * math.Exp(-b), q: q, diff: q * math.Expm1(-b)},
-		{q: db, diff: -db},
+		pointOf(da, 0, da),
+		{p: wideOf(p), q: wideExp(-a, 0).scaled(p), diff: wideOf(p * -math.Expm1(-a))},
+		{p: wideExp(-b, 0).scaled(q), q: wideOf(q), diff: wideOf(q * math.Expm1(-b))},
+		pointOf(0, db, -db),
 	}), nil
 }
 

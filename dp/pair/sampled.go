@@ -21,10 +21,7 @@ func Sampled(p Pair, rate float64) (Pair, error) {
 	case *Discrete:
 		pts := make([]point, len(p.points))
 		for i, a := range p.points {
-			pts[i] = point{p: a.q + rate*a.diff, q: a.q, diff: rate * a.diff}
-			if rate*a.p > a.q { // of the two forms the one that does not cancel
-				pts[i].p = (1-rate)*a.q + rate*a.p
-			}
+			pts[i] = point{p: a.q.scaled(1 - rate).plus(a.p.scaled(rate)), q: a.q, diff: a.diff.scaled(rate)}
 		}
 		return discrete(pts), nil
 	case *Mixture:
@@ -159,7 +156,9 @@ func (s *sampled) Support() Support {
 	b := s.base.Support()
 	out := Support{Min: sampleLoss(b.Min, s.rate), Max: sampleLoss(b.Max, s.rate), Discrete: b.Discrete}
 	for _, a := range b.Atoms {
-		out.Atoms = append(out.Atoms, Atom{Loss: sampleLoss(a.Loss, s.rate), P: (1-s.rate)*a.Q + s.rate*a.P, Q: a.Q})
+		logP := logspace.Add(math.Log1p(-s.rate)+a.LogQ, logspace.Log(s.rate)+a.LogP)
+		p := (1-s.rate)*a.Q + s.rate*a.P
+		out.Atoms = append(out.Atoms, Atom{Loss: sampleLoss(a.Loss, s.rate), P: p, Q: a.Q, LogP: logP, LogQ: a.LogQ})
 	}
 	if s.swapped {
 		return out.swapped()
