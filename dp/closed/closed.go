@@ -42,8 +42,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	case err != nil:
 	case q.Delta:
 		// The curve is evaluated at an ε with a rounding error.
-		out.Lower = expRounded(lo.LogDelta(q.At*(1+1e-15)), -lo.RelErr())
-		out.Upper = min(1, expRounded(hi.LogDelta(q.At*(1-1e-15)), hi.RelErr()))
+		out.Interval = pair.DeltaWithin(lo.LogDelta(q.At*(1+1e-15))-lo.RelErr(), hi.LogDelta(q.At*(1-1e-15))+hi.RelErr())
 	default:
 		out.Interval, err = inverse(lo, hi, q.At)
 	}
@@ -92,26 +91,14 @@ type deltaCurve interface {
 	RelErr() float64
 }
 
-// expRounded returns e^(x + room), moved further in the direction of room by the rounding of x. Only e^−∞ is 0 when rounding up.
-func expRounded(x, room float64) float64 {
-	if math.IsInf(x, -1) {
-		return 0
-	}
-	v := math.Exp(x + room + math.Copysign(4e-16*math.Abs(x), room))
-	if room > 0 {
-		return max(v, math.SmallestNonzeroFloat64)
-	}
-	return v
-}
-
 // curves returns two privacy curves that enclose that of the composition.
 func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	steps = dropTrivial(steps)
 	if len(steps) == 1 && steps[0].Times == 1 && steps[0].Pair.RelErr() < 1 {
 		return steps[0].Pair, steps[0].Pair, nil
 	}
-	if r, ok := asRepeated(steps); ok {
-		return r, r, nil
+	if lo, hi, ok := asRepeated(steps); ok {
+		return lo, hi, nil
 	}
 	if lo, hi, ok := asProduct(steps); ok {
 		return lo, hi, nil

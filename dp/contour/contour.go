@@ -90,10 +90,8 @@ func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Quest
 	if err != nil {
 		return v, 0, err
 	}
-	return pair.Interval{
-		Lower: max(0, min(1, math.Exp(lo)*(1-4*ulp))-left),
-		Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)+left)),
-	}, order, nil
+	v = pair.DeltaWithin(lo, hi)
+	return pair.Interval{Lower: max(0, v.Lower-left), Upper: min(1, v.Upper+left)}, order, nil
 }
 
 // logDelta leaves out negligible components, searches the saddle point from the order start, if

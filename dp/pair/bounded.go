@@ -78,6 +78,9 @@ func groupDelta(eps, delta float64, d int) float64 {
 	case eps == 0 || d == 1: // exact for one
 		return delta * float64(d)
 	}
+	if all := eps * float64(d); all > 700 {
+		return math.Exp(logspace.Log(delta)+all+logspace.OneMinusExp(-all)-logspace.Expm1(eps)) * (1 + 1e-12) // may be infinite
+	}
 	return delta * math.Expm1(eps*float64(d)) / math.Expm1(eps) * (1 + 1e-14)
 }
 
@@ -88,10 +91,10 @@ func sampledLoss(logW, logV []float64, eps, delta float64) Loss {
 		return out
 	}
 	for i, l := range logW {
-		out.Delta += math.Exp(l) * groupDelta(eps, delta, i)
+		out.Delta += math.Exp(l + logspace.Log(groupDelta(eps, delta, i)))
 	}
 	for j, l := range logV {
-		out.Delta += math.Exp(out.Epsilon+l-eps*float64(j)) * groupDelta(eps, delta, j)
+		out.Delta += math.Exp(out.Epsilon + l - eps*float64(j) + logspace.Log(groupDelta(eps, delta, j)))
 	}
 	out.Delta *= 1 + 1e-12
 	return out

@@ -47,9 +47,11 @@ func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (*D
 	if values < 1 {
 		return nil, bad("values = %d: must be at least 1", values)
 	}
-	// Beyond 40 σ√values lies less than 2e^−800 (the sum is subgaussian), below the smallest float64.
-	reach := math.Ceil(40 * sigma)
-	sum := math.Ceil(40 * sigma * math.Sqrt(float64(values)))
+	// Beyond 40 σ√values lies less than 2e^−800 (the sum is subgaussian), below the smallest float64. A shift further out
+	// lists the mass under both.
+	shift := float64(len(logW)+len(logV)-2) * float64(step)
+	reach := math.Ceil(40*sigma) + shift
+	sum := math.Ceil(40*sigma*math.Sqrt(float64(values))) + shift*float64(values)
 	if !(sum < maxPoints) || reach*sum*float64(values-1) > maxLatticeWork {
 		return nil, bad("sigma = %v on %d values: too many points for an exact pair", sigma, values)
 	}

@@ -311,7 +311,7 @@ func read(high, low *density, q question, start, scale float64) pair.Interval {
 	if !q.invert {
 		_, hi := high.log(q.eps)
 		lo, _ := low.log(q.eps)
-		return pair.Interval{Lower: math.Exp(lo) * (1 - 1e-14), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+1e-14)))}
+		return pair.DeltaWithin(lo-1e-14, max(hi+1e-14, -1e3))
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
 	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale, func(eps float64) float64 { _, hi := high.log(eps); return hi })

@@ -118,11 +118,10 @@ func (a Accountant) delta(m moments, eps float64) Result {
 		k := m.at(1 + beta)
 		return k - beta*eps + a.Conversion.offset(beta) + 1e-15*(k+beta*eps+1+beta)
 	})
-	r.Upper = min(1, math.Exp(r.Upper)*(1+1e-15))
 	if math.IsNaN(r.Upper) {
-		r.Upper = 1
+		r.Upper = 0
 	}
-	r.Upper = max(r.Upper, math.SmallestNonzeroFloat64) // δ underflows
+	r.Upper = pair.DeltaWithin(math.Inf(-1), max(r.Upper, -1e3)).Upper
 	return r
 }
 
