@@ -95,24 +95,25 @@ func convolved(a, b []wide, most int) []wide {
 	return out
 }
 
-// p returns P(k) and P(k) − P(j).
-func (l lattice) p(k, j int) (p, diff wide) {
-	k, j = max(k, -k), max(j, -j)
-	if l.logFall < 0 { // geometric everywhere
-		p = l.at[0].times(wideExp(l.logFall*float64(k), math.FMA(l.logFall, float64(k), -l.logFall*float64(k))))
-		if fall := l.logFall * float64(j-k); math.Abs(fall) < 1 {
-			return p, p.scaled(-math.Expm1(fall))
-		}
-		other, _ := l.p(j, j)
-		return p, p.minus(other)
-	}
-	at := func(k int) wide {
-		if k < len(l.at) {
-			return l.at[k]
-		}
+// mass returns P(k).
+func (l lattice) mass(k int) wide {
+	switch k = max(k, -k); {
+	case k < len(l.at):
+		return l.at[k]
+	case l.logFall == 0:
 		return wide{}
 	}
-	return at(k), at(k).minus(at(j))
+	e := l.logFall * float64(k)
+	return l.at[0].times(wideExp(e, math.FMA(l.logFall, float64(k), -e)))
+}
+
+// p returns P(k) and P(k) − P(j).
+func (l lattice) p(k, j int) (p, diff wide) {
+	p = l.mass(k)
+	if fall := l.logFall * float64(max(j, -j)-max(k, -k)); fall != 0 && math.Abs(fall) < 1 { // geometric everywhere
+		return p, p.scaled(-math.Expm1(fall))
+	}
+	return p, p.minus(l.mass(j))
 }
 
 // shifted returns the pair of mixtures of shifted laws. Geometric tails, on which the loss is constant, are one point each.
