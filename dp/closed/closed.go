@@ -65,9 +65,9 @@ func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 
 // largestFinite returns the largest finite loss if infinite loss has mass delta at most, as that of
 // (ε, delta)-differential privacy has exactly: a comparison, without the room for sums. It is
-// rounded up by the error of the ratio of which a loss is the log.
+// rounded up by the error of losses.
 func largestFinite(p deltaCurve, delta float64) (float64, bool) {
-	d, ok := p.(*pair.Discrete)
+	d, ok := p.(product)
 	if !ok {
 		return 0, false
 	}
@@ -77,7 +77,7 @@ func largestFinite(p deltaCurve, delta float64) (float64, bool) {
 		return 0, false
 	}
 	a := points[last-1]
-	return max(0, a.Loss+1e-15*(1+math.Abs(a.Loss))), !math.IsInf(a.Loss, -1)
+	return max(0, a.Loss+d.LossErr()), !math.IsInf(a.Loss, -1)
 }
 
 // refused names the composition that has no closed form.
@@ -94,13 +94,13 @@ type deltaCurve interface {
 // curves returns two privacy curves that enclose that of the composition.
 func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	steps = dropTrivial(steps)
+	if lo, hi, ok := asProduct(steps); ok {
+		return lo, hi, nil
+	}
 	if len(steps) == 1 && steps[0].Times == 1 && steps[0].Pair.RelErr() < 1 {
 		return steps[0].Pair, steps[0].Pair, nil
 	}
 	if lo, hi, ok := asRepeated(steps); ok {
-		return lo, hi, nil
-	}
-	if lo, hi, ok := asProduct(steps); ok {
 		return lo, hi, nil
 	}
 	sum := 0.0

@@ -25,7 +25,7 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	a, b, da, db := there.Epsilon, back.Epsilon, there.Delta, back.Delta
 	if a+b == 0 {
 		d := min(da, db) // the total variation, seen from either side
-		return discrete([]point{pointOf(d, 0, d), pointOf(1-d, 1-d, 0), pointOf(0, d, -d)}), nil
+		return discrete([]point{pointOf(d, 0, d), pointOf(1-d, 1-d, 0), pointOf(0, d, -d)}, 0), nil
 	}
 	// δ falls, and so does that of the other direction.
 	da = min(da, -math.Expm1(-b)+math.Exp(-b)*db)
@@ -38,7 +38,7 @@ func Bounded(there, back Loss) (*Discrete, error) {
 		{p: wideOf(p), q: wideExp(-a, 0).scaled(p), diff: wideOf(p * -math.Expm1(-a))},
 		{p: wideExp(-b, 0).scaled(q), q: wideOf(q), diff: wideOf(q * math.Expm1(-b))},
 		pointOf(0, db, -db),
-	}), nil
+	}, 0), nil
 }
 
 // Indistinguishable returns the pair of a mechanism known only by its (ε, δ) for one record. Its

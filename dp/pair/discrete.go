@@ -13,7 +13,8 @@ import (
 // Discrete is a pair of distributions on finitely many points. Its probabilities have no least size: those below the
 // range of float64 have their loss too.
 type Discrete struct {
-	points []point // by increasing loss
+	points  []point // by increasing loss
+	lossErr float64 // bounds the absolute error of the losses
 }
 
 // point is an atom with the difference of its probabilities, which p − q may not give accurately, and what lies at
@@ -49,7 +50,7 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 	if !(math.Abs(sumP-1) <= 1e-9) || !(math.Abs(sumQ-1) <= 1e-9) {
 		return nil, bad("probabilities sum to %v (P) and %v (Q): must sum to 1", sumP, sumQ)
 	}
-	return discrete(pts), nil
+	return discrete(pts, 0), nil
 }
 
 // Product returns the composition of two finite pairs, with a point for every pair of their points.
@@ -64,11 +65,11 @@ func Product(a, b *Discrete) *Discrete {
 			})
 		}
 	}
-	return discrete(pts)
+	return discrete(pts, a.lossErr+b.lossErr)
 }
 
-// discrete fills in losses, sorts, merges and sums.
-func discrete(pts []point) *Discrete {
+// discrete fills in losses, sorts, merges and sums. The relative errors of p and of q, together, are at most relErr.
+func discrete(pts []point, relErr float64) *Discrete {
 	d := &Discrete{}
 	for _, a := range pts {
 		if a.p.frac == 0 && a.q.frac == 0 {
@@ -83,7 +84,7 @@ func discrete(pts []point) *Discrete {
 		if n := len(merged); n > 0 && merged[n-1].loss == a.loss {
 			b := &merged[n-1]
 			if b.p = b.p.plus(a.p); math.IsInf(a.loss, 1) { // is compared with δ: never below the sum
-				b.p = wideOf(math.Nextafter(b.p.above(), 2))
+				b.p = b.p.scaled(math.Nextafter(1, 2))
 			}
 			b.q, b.diff = b.q.plus(a.q), b.diff.plus(a.diff)
 			continue
@@ -92,6 +93,11 @@ func discrete(pts []point) *Discrete {
 	}
 	d.points = merged
 	d.sum()
+	for _, a := range merged {
+		if l := math.Abs(a.loss); !math.IsInf(l, 1) {
+			d.lossErr = max(d.lossErr, relErr+1e-15*(1+l))
+		}
+	}
 	return d
 }
 
@@ -142,7 +148,7 @@ func (d *Discrete) Finite() (*Discrete, float64) {
 	for i, a := range d.points[:len(pts)] {
 		pts[i] = point{p: a.p.scaled(1 / (1 - lost)), q: a.q, diff: a.diff.plus(a.q.scaled(lost)).scaled(1 / (1 - lost))}
 	}
-	return discrete(pts), lost
+	return discrete(pts, d.lossErr), lost
 }
 
 // String shows the number of points and the range of the loss.
@@ -207,9 +213,12 @@ func (d *Discrete) Support() Support {
 // RelErr is that of a sum.
 func (d *Discrete) RelErr() float64 { return 1e-14 * float64(len(d.points)) }
 
+// LossErr bounds the absolute error of the losses.
+func (d *Discrete) LossErr() float64 { return d.lossErr }
+
 // Swap returns (Q, P).
 func (d *Discrete) Swap() Pair {
-	s := &Discrete{points: make([]point, len(d.points))}
+	s := &Discrete{points: make([]point, len(d.points)), lossErr: d.lossErr}
 	for i, a := range d.points {
 		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: a.diff.scaled(-1), loss: -a.loss}
 	}

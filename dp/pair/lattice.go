@@ -121,10 +121,15 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 	if step < 1 {
 		return nil, bad("step = %d: must be at least 1", step)
 	}
-	w, v, rest := wides(logW), wides(logV), false
+	w, v := wides(logW), wides(logV)
+	var restW, restV wide // mass that is not listed counts as certain disclosure
+	if l.logFall == 0 {
+		restW, restV = wideExp(-799, 0), wideExp(-799, 0)
+	}
 	span := float64(len(w)+len(v)-2)*float64(step) + 2*float64(len(l.at)-1)
 	if tooMany(span, w, v) { // then without weights that underflow
-		w, v, rest = heaviest(w), heaviest(v), true
+		w, restW = heaviest(w, restW)
+		v, restV = heaviest(v, restV)
 		span = float64(len(w)+len(v)-2)*float64(step) + 2*float64(len(l.at)-1)
 	}
 	if tooMany(span, w, v) {
@@ -142,10 +147,7 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 		}
 		pts = append(pts, l.point(k, step, mass, w, v))
 	}
-	if l.logFall == 0 || rest { // mass that is not listed counts as certain disclosure
-		const least = math.SmallestNonzeroFloat64
-		pts = append(pts, pointOf(least, 0, least), pointOf(0, least, -least))
-	}
+	pts = append(pts, point{p: restW, diff: restW}, point{q: restV, diff: restV.scaled(-1)})
 	sumP, sumQ := 0.0, 0.0
 	for _, a := range pts {
 		sumP, sumQ = sumP+a.p.float(), sumQ+a.q.float()
@@ -153,7 +155,17 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 	if !(math.Abs(sumP-1) <= 1e-9 && math.Abs(sumQ-1) <= 1e-9) { // as for noise so small that 1/scale is infinite
 		return nil, bad("noise on integers: its probabilities sum to %v and %v by rounding: must sum to 1", sumP, sumQ)
 	}
-	return discrete(pts), nil
+	return discrete(pts, weightErr(logW)+weightErr(logV)), nil
+}
+
+// weightErr bounds the relative error of weights, that of Binomial and of their logs.
+func weightErr(logW []float64) (e float64) {
+	for _, l := range logW {
+		if !math.IsInf(l, -1) && l != 0 {
+			e = max(e, 4e-16*(float64(len(logW))-l))
+		}
+	}
+	return e
 }
 
 // point sums the masses at k; their difference is summed separately, so that nothing cancels where
@@ -184,12 +196,12 @@ func wides(logW []float64) []wide {
 	return w
 }
 
-// heaviest returns the weights up to the last that does not underflow.
-func heaviest(w []wide) []wide {
-	for len(w) > 1 && w[len(w)-1].float() == 0 {
-		w = w[:len(w)-1]
+// heaviest returns the weights up to the last that does not underflow, and the sum of rest and the others.
+func heaviest(w []wide, rest wide) ([]wide, wide) {
+	for ; len(w) > 1 && w[len(w)-1].float() == 0; w = w[:len(w)-1] {
+		rest = rest.plus(w[len(w)-1])
 	}
-	return w
+	return w, rest
 }
 
 // tooMany reports whether points that span so many integers, or the sums over weights in them, are too many.

@@ -23,7 +23,7 @@ func Sampled(p Pair, rate float64) (Pair, error) {
 		for i, a := range p.points {
 			pts[i] = point{p: a.q.scaled(1 - rate).plus(a.p.scaled(rate)), q: a.q, diff: a.diff.scaled(rate)}
 		}
-		return discrete(pts), nil
+		return discrete(pts, p.lossErr), nil
 	case *Mixture:
 		over, q := p.Components()
 		mixed := scaled(over, logspace.Log(rate))

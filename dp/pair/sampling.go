@@ -72,15 +72,18 @@ func Binomial(n int, r float64) []float64 {
 		return out
 	}
 	w, odds := wideExp(float64(n)*math.Log1p(-r), 0), wideOf(r).scaled(1/(1-r))
+	all, total := make([]wide, 0, n+1), wide{}
 	for k := 0; k <= n; k++ {
-		out[k] = w.log()
-		if n > mostKept && out[k] < logForget && float64(k) > float64(n)*r && k < n {
+		if n > mostKept && w.log() < logForget && float64(k) > float64(n)*r && k < n {
 			// The terms from here on fall: their sum is at most n−k+1 times the first.
-			out[n] = out[k] + logspace.Log(float64(n-k)+1)
-			out[k] = math.Inf(-1)
+			out[n] = w.log() + logspace.Log(float64(n-k)+1)
 			break
 		}
+		all, total = append(all, w), total.plus(w)
 		w = w.scaled(float64(n-k) / float64(k+1)).times(odds)
+	}
+	for k, w := range all { // the error of the first is that of all
+		out[k] = w.times(wide{1 / total.frac, -total.exp}).log()
 	}
 	return out
 }

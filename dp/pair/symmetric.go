@@ -29,7 +29,7 @@ func NewSymmetric(half Pair) (Pair, error) {
 		if rest < -1e-9 {
 			return nil, bad("half = %v: its losses are positive too often for a symmetric pair", h)
 		}
-		return discrete(append(pts, pointOf(max(0, rest), max(0, rest), 0))), nil
+		return discrete(append(pts, pointOf(max(0, rest), max(0, rest), 0)), h.lossErr), nil
 	}
 	return nil, bad("half = %T: must be a *Mixture, a *Norm or a *Discrete", half)
 }
