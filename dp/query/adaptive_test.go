@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"coupling/dp"
@@ -204,5 +205,22 @@ func TestKeysDeltaIsSetAside(t *testing.T) {
 	}
 	if aside, without := left(.05, .02), left(.05-.02, 0); aside != without || left(.05, 0) <= aside {
 		t.Errorf("%v is left for the filter, without keys %v", aside, without)
+	}
+}
+
+// Noise in units of the values, where it is in steps, is refused with the ε that it would have.
+func TestNoiseInTheWrongUnit(t *testing.T) {
+	s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: 1e-6}, Source: noise.Crypto()}
+	_, err := s.Sum(t.Context(), []float64{1}, -1, 3, 0x1p-7, query.Noise{Scale: 4})
+	if err == nil || !strings.Contains(err.Error(), "needs ε = 96 of 1") || !strings.Contains(err.Error(), "moves by 384 steps of 0.0078125") {
+		t.Error(err)
+	}
+	if _, err := s.Count(t.Context(), 1, query.Noise{Sigma: 1e-3}); err == nil {
+		t.Error("noise of .001 was taken")
+	}
+	s.Budget.Delta = 0
+	s = query.Session{Budget: s.Budget, Source: s.Source}
+	if _, err := s.Count(t.Context(), 1, query.Noise{Sigma: 9}); !errors.Is(err, dp.ErrUnbounded) {
+		t.Errorf("Gaussian noise at δ = 0: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"coupling/dp"
@@ -168,8 +169,11 @@ func (s *Session) filter(ctx context.Context, q Question) error {
 		return nil
 	}
 	e, err := q.event(s.Budget.Relation.Group)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case math.IsInf(g.Epsilon, 1):
+		return fmt.Errorf("query: %v: %w at delta = %v", e, dp.ErrUnbounded, s.Budget.Delta-s.KeysDelta)
 	}
 	return &OverBudgetError{Event: e, Needs: g, Budget: s.Budget}
 }

@@ -28,7 +28,8 @@
 //   - Otherwise a question is answered while the sum of ε is within Budget.Epsilon, or the sum of
 //     Rényi divergences at one order, fixed at the start, is within what (ε, δ) follows from: see
 //     Left. Gaussian noise is then larger than after Declare by 4 to 11 per cent, where ε is from .1
-//     to 10 and δ from 1e-5 to 1e-9 (by 23 at ε = 1 and δ = .05).
+//     to 10 and δ from 1e-5 to 1e-9 (by 23 at ε = 1 and δ = .05). Laplace noise costs more beside
+//     Gaussian noise than in a session by itself, which goes by the sum: declare such mixtures.
 //
 // All noise is drawn on integers by package noise. A session of Open has a ledger: a release is on
 // the disk before its noise is drawn, and the next program goes on with what is left of the budget.
@@ -480,7 +481,7 @@ func (s *Session) Sum(ctx context.Context, values []float64, low, high, step flo
 	}
 	out, err := s.release(ctx, []float64{sum}, q)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w (of a sum that one record moves by %d steps of %v, which are the unit of its noise)", err, q.Step, step)
 	}
 	return float64(out[0]) * step, nil
 }
