@@ -14,30 +14,38 @@ import (
 	"coupling/dp/query"
 )
 
-// adversary asks for counts. It chooses each noise by the answers so far, so that the session gives
-// away as much as it can at ε.
+// adversary asks for counts and for keys. It chooses each question's noise by the answers so far, so
+// that the session gives away as much as it can at ε.
 type adversary struct {
 	eps    float64
-	first  []query.Noise                                 // the noise of all rounds but the last, one of these
-	takes  func(asked []query.Noise, n query.Noise) bool // whether the session answers
-	lowest map[string][]query.Noise                      // of the last round, found for a history
+	first  []query.Question                                    // of all rounds but the last
+	takes  func(asked []query.Question, q query.Question) bool // whether the session answers
+	lowest map[string][]query.Question                         // of the last round, found for a history
 }
 
-// losses are those of a count that one record moves, and their probabilities: P(k) against P(k−1).
-func losses(n query.Noise) (loss, mass []float64) {
-	if n.Scale > 0 {
-		up := (1 + math.Tanh(.5/n.Scale)) / 2 // P(k ≤ 0)
-		return []float64{1 / n.Scale, -1 / n.Scale}, []float64{up, 1 - up}
+func count(n query.Noise) query.Question { return query.Counting(1, n) }
+
+// losses are those of a question about one record, and their probabilities: P(k) against P(k−1) of a
+// count; of keys an infinite loss with their δ, or randomised response.
+func losses(q query.Question) (loss, mass []float64) {
+	eps := q.Epsilon
+	if q.Noise.Scale > 0 {
+		eps = 1 / q.Noise.Scale
 	}
-	law, most := gauss(n.Sigma), int(12*n.Sigma)+12
+	if eps > 0 {
+		up := (1 + math.Tanh(eps/2)) / 2 // P(k ≤ 0)
+		return []float64{eps, -eps, math.Inf(1)}, []float64{up * (1 - q.Delta), (1 - up) * (1 - q.Delta), q.Delta}
+	}
+	sigma := q.Noise.Sigma
+	law, most := gauss(sigma), int(12*sigma)+12
 	for k := -most; k <= most; k++ {
-		loss, mass = append(loss, (1-2*float64(k))/(2*n.Sigma*n.Sigma)), append(mass, law(k))
+		loss, mass = append(loss, (1-2*float64(k))/(2*sigma*sigma)), append(mass, law(k))
 	}
 	return loss, mass
 }
 
-// fixed is δ at eps of counts whose noise is fixed beforehand, where the loss so far is l.
-func fixed(eps, l float64, asked []query.Noise) float64 {
+// fixed is δ at eps of questions whose noise is fixed beforehand, where the loss so far is l.
+func fixed(eps, l float64, asked []query.Question) float64 {
 	if len(asked) == 0 {
 		return max(0, -math.Expm1(eps-l))
 	}
@@ -49,79 +57,104 @@ func fixed(eps, l float64, asked []query.Noise) float64 {
 	return sum
 }
 
-// last lists the least noise of each kind that the session adds to one more count.
-func (a *adversary) last(asked []query.Noise) []query.Noise {
+// then is asked with one more question.
+func then(asked []query.Question, q query.Question) []query.Question {
+	return append(asked[:len(asked):len(asked)], q)
+}
+
+// last lists the questions of each kind with the least noise that the session answers.
+func (a *adversary) last(asked []query.Question) []query.Question {
 	key := fmt.Sprint(asked)
 	if a.lowest[key] == nil {
-		for _, of := range []func(v float64) query.Noise{
-			func(v float64) query.Noise { return query.Noise{Scale: v} }, func(v float64) query.Noise { return query.Noise{Sigma: v} },
+		for _, of := range []func(v float64) query.Question{
+			func(v float64) query.Question { return count(query.Noise{Scale: v}) },
+			func(v float64) query.Question { return count(query.Noise{Sigma: v}) },
+			func(v float64) query.Question { return query.FindingKeys(1000, .1/v) },
 		} {
-			lo, hi := .2, 500.
-			for range 30 {
+			lo, hi := .2, 1e5
+			for range 40 {
 				if mid := math.Sqrt(lo * hi); a.takes(asked, of(mid)) {
 					hi = mid
 				} else {
 					lo = mid
 				}
 			}
-			a.lowest[key] = append(a.lowest[key], of(hi))
+			if hi < 1e5 {
+				a.lowest[key] = append(a.lowest[key], of(hi))
+			}
 		}
 	}
 	return a.lowest[key]
 }
 
 // delta is the largest δ at eps that choices of noise reach in some more rounds.
-func (a *adversary) delta(l float64, asked []query.Noise, rounds int) float64 {
+func (a *adversary) delta(l float64, asked []query.Question, rounds int) float64 {
 	most := 0.
 	if rounds == 1 {
-		for _, n := range a.last(asked) {
-			most = max(most, fixed(a.eps, l, []query.Noise{n}))
+		for _, q := range a.last(asked) {
+			most = max(most, fixed(a.eps, l, []query.Question{q}))
 		}
 		return most
 	}
-	for _, n := range a.first {
+	for _, q := range a.first {
 		sum := 0.
-		loss, mass := losses(n)
+		loss, mass := losses(q)
 		for i, w := range mass {
-			sum += w * a.delta(l+loss[i], append(asked[:len(asked):len(asked)], n), rounds-1)
+			if w > 0 {
+				sum += w * a.delta(l+loss[i], then(asked, q), rounds-1)
+			}
 		}
 		most = max(most, sum)
 	}
 	return most
 }
 
+// answers reports whether a session answers the questions one after the other.
+func answers(t *testing.T, s query.Session, asked []query.Question) bool {
+	for _, q := range asked {
+		var err error
+		if q.Delta > 0 {
+			_, err = s.UnknownKeys(t.Context(), nil, 1/q.Epsilon, q.Delta)
+		} else {
+			_, err = s.Count(t.Context(), 1, q.Noise)
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // No choice of noise makes a session exceed its budget. Sessions that compose what happened to be
-// asked exceed it, though every sequence of noises by itself is within it.
+// asked exceed it, though every sequence of questions by itself is within it.
 func TestAdversary(t *testing.T) {
+	scales := func(scales ...float64) (out []query.Question) {
+		for _, s := range scales {
+			out = append(out, count(query.Noise{Scale: s}))
+		}
+		return out
+	}
 	for _, c := range []struct {
-		budget dp.Budget
-		first  []query.Noise
-		rounds int
-		least  float64 // by how much composition of the noise so far exceeds δ
+		eps, delta, keys float64
+		first            []query.Question
+		rounds           int
+		least            float64 // by how much composition of what was asked exceeds δ
 	}{
-		{dp.Budget{Epsilon: 1, Delta: .05}, []query.Noise{{Scale: 8}}, 2, 1.37},
-		{dp.Budget{Epsilon: .3, Delta: .03}, []query.Noise{{Scale: 8}}, 2, 1.14},
-		{dp.Budget{Epsilon: 1, Delta: 1e-5}, []query.Noise{{Scale: 10}}, 2, 1.02},
-		{dp.Budget{Epsilon: 1, Delta: .05}, []query.Noise{{Scale: 8}, {Scale: 16}}, 4, 1.4},
+		{1, .05, 0, scales(8), 2, 1.37}, {.3, .03, 0, scales(8), 2, 1.14}, {1, 1e-5, 0, scales(10), 2, 1.02}, {1, .05, 0, scales(8, 16), 4, 1.49},
+		{1, .05, .02, scales(8), 2, 1.46}, // where keys are asked for too, their δ is chosen as noise is
 	} {
-		composed := func(asked []query.Noise, n query.Noise) bool {
-			return fixed(c.budget.Epsilon, 0, append(asked[:len(asked):len(asked)], n)) <= c.budget.Delta
-		}
-		answered := func(asked []query.Noise, n query.Noise) bool {
-			s := query.Session{Budget: c.budget, Source: noise.Crypto()}
-			for _, n := range append(asked[:len(asked):len(asked)], n) {
-				if _, err := s.Count(t.Context(), 1, n); err != nil {
-					return false
-				}
-			}
-			return true
-		}
-		for name, takes := range map[string]func([]query.Noise, query.Noise) bool{"composed": composed, "session": answered} {
-			a := adversary{c.budget.Epsilon, c.first, takes, map[string][]query.Noise{}}
-			ratio := a.delta(0, nil, c.rounds) / c.budget.Delta
-			t.Logf("%v, %d rounds, %s: %.4f δ, last %v", c.budget, c.rounds, name, ratio, a.lowest)
-			if name == "session" && !(ratio > .01 && ratio <= 1) || name == "composed" && !(ratio > c.least) {
-				t.Errorf("%v, %d rounds, %s: %.4f δ", c.budget, c.rounds, name, ratio)
+		s := query.Session{Budget: dp.Budget{Epsilon: c.eps, Delta: c.delta}, KeysDelta: c.keys, Source: noise.Crypto()}
+		for name, takes := range map[string]func(asked []query.Question, q query.Question) bool{
+			"composed": func(asked []query.Question, q query.Question) bool {
+				return (q.Delta == 0 || c.keys > 0) && fixed(c.eps, 0, then(asked, q)) <= c.delta
+			},
+			"session": func(asked []query.Question, q query.Question) bool { return answers(t, s, then(asked, q)) },
+		} {
+			a := adversary{c.eps, c.first, takes, map[string][]query.Question{}}
+			ratio := a.delta(0, nil, c.rounds) / c.delta
+			t.Logf("%+v, %s: %.4f δ", c, name, ratio)
+			if name == "session" && !(ratio > .1 && ratio <= 1) || name == "composed" && !(ratio > c.least) {
+				t.Errorf("%+v, %s: %.4f δ", c, name, ratio)
 			}
 		}
 	}

@@ -21,7 +21,9 @@
 // # What is public
 //
 // Shape, range and classes of the private images; and every setting, with the number of steps. Their
-// number is too if settings depend on it (Public.Records), as of MNIST; Publication uses a noisy one.
+// number is too if settings depend on it (Public.Records), as of MNIST: the promise is then for an
+// image replaced by an empty one, which is in no sum, with the same event and ε. Publication uses a
+// noisy number.
 // Choosing settings by looking at results on private images spends budget that
 // is not accounted for here. Neither the time of a step nor the machine is protected: anyone with
 // the key or the memory can recover the images.
