@@ -19,6 +19,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/denoise"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
 )
@@ -92,6 +93,11 @@ func TestNeighboursAreNotToldApart(t *testing.T) {
 		"dp-sgd": func(p synth.Public) synth.Method {
 			c := denoise.Suggested(100, p)
 			c.Basis, c.Hidden, c.Steps = 9, 4, 2
+			return c
+		},
+		"dp-sinkhorn": func(p synth.Public) synth.Method {
+			c := dpsinkhorn.Suggested(p)
+			c.Net, c.Steps = dpsinkhorn.Net{MLP: &dpsinkhorn.MLP{Latent: 2, Embed: 2, Hidden: []int{4}}}, 2
 			return c
 		},
 		"dp-merf": func(synth.Public) synth.Method { return merf.Config{Features: 20, Steps: 2} },
