@@ -48,6 +48,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err := check.All(err, outOfRange, c.checkRecords(p)); err != nil {
 		return nil, err
 	}
+	p.Records = 0 // a model does not have the exact number
 	out, err := r.Begin(dev, images, c.Releases(), map[string]any{"mechanism": "semi-dual", "settings": c})
 	if err != nil {
 		return nil, err
