@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ var ErrForeign = errors.New("it is not replaced, since nothing here says that th
 type Folder struct {
 	dir, manifest string
 	lock          *Lock
+	made          bool            // dir did not exist
 	own           map[string]bool // what earlier Folders wrote
 	names         []string        // what waits
 	sums          map[string]string
@@ -34,6 +36,8 @@ type Folder struct {
 // Close the Folder.
 func OpenFolder(dir, manifest string) (*Folder, error) {
 	f := &Folder{dir: dir, manifest: manifest, own: map[string]bool{}, sums: map[string]string{}}
+	_, missing := os.Lstat(dir)
+	f.made = errors.Is(missing, fs.ErrNotExist)
 	if err := os.MkdirAll(f.Staging(""), 0o777); err != nil {
 		return nil, err
 	}
@@ -164,7 +168,7 @@ func (f *Folder) Add(name string) { f.names, f.sums[name] = append(f.names, name
 
 // Files returns the SHA-256 of each file that waits, which belongs under "files" in the manifest; "" where
 // [Folder.Add] took it.
-func (f *Folder) Files() map[string]string { return f.sums }
+func (f *Folder) Files() map[string]string { return maps.Clone(f.sums) }
 
 // Commit writes the manifest, moves what waits into its place, removes the files of earlier Folders that
 // were not written again, and moves the manifest, in this order. An error before the first move leaves the
@@ -209,12 +213,16 @@ func (f *Folder) move(name string) error {
 	return nil
 }
 
-// Close removes what still waits, and unlocks the folder.
+// Close removes what still waits and, if nothing was committed, the folder that [OpenFolder] made, and
+// unlocks it.
 func (f *Folder) Close() {
 	if f.lock == nil {
 		return
 	}
 	_ = os.RemoveAll(f.Staging("")) // at worst the next Folder does
+	if f.made {
+		_ = os.Remove(f.dir) // only if it is empty
+	}
 	_ = f.lock.Close()
 	f.lock = nil
 }
