@@ -23,11 +23,14 @@ var ErrForeign = errors.New("it is not replaced, since nothing here says that th
 // and only then get their places. It neither replaces nor removes a file unless an earlier Folder wrote
 // it, as the JSON object of its manifest lists under "files".
 type Folder struct {
+	// Keep keeps files of earlier Folders that are not written again. Else Commit removes them.
+	Keep bool
+
 	dir, manifest string
 	lock          *Lock
-	made          bool            // dir did not exist
-	own           map[string]bool // what earlier Folders wrote
-	names         []string        // what waits
+	made          bool              // dir did not exist
+	own           map[string]string // what earlier Folders wrote, with the SHA-256 as far as it is known
+	names         []string          // what waits
 	sums          map[string]string
 }
 
@@ -35,7 +38,7 @@ type Folder struct {
 // none), or returns an error that wraps [ErrLocked]. It removes what a killed process left unfinished.
 // Close the Folder.
 func OpenFolder(dir, manifest string) (*Folder, error) {
-	f := &Folder{dir: dir, manifest: manifest, own: map[string]bool{}, sums: map[string]string{}}
+	f := &Folder{dir: dir, manifest: manifest, own: map[string]string{}, sums: map[string]string{}}
 	_, missing := os.Lstat(dir)
 	f.made = errors.Is(missing, fs.ErrNotExist)
 	if err := os.MkdirAll(f.Staging(""), 0o777); err != nil {
@@ -56,9 +59,6 @@ func OpenFolder(dir, manifest string) (*Folder, error) {
 			err = errors.Join(err, os.RemoveAll(f.Staging(e.Name())))
 		}
 	}
-	if err == nil && manifest != "" {
-		err = f.Claim(manifest)
-	}
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -75,8 +75,9 @@ func (f *Folder) readManifest(path string) {
 		return
 	}
 	f.Own(f.manifest)
-	for name := range earlier.Files {
+	for name, sum := range earlier.Files {
 		f.Own(name)
+		f.own[name] = sum
 	}
 }
 
@@ -90,9 +91,7 @@ func (f *Folder) path(name string) string { return filepath.Join(f.dir, filepath
 // Own marks files as written by an earlier Folder.
 func (f *Folder) Own(names ...string) {
 	for _, name := range names {
-		if filepath.IsLocal(filepath.FromSlash(name)) {
-			f.own[name] = true
-		}
+		f.own[name] = ""
 	}
 }
 
@@ -117,7 +116,8 @@ func (f *Folder) Protect(inputs ...string) error {
 // replace. Names are relative, with slashes.
 func (f *Folder) Claim(names ...string) error {
 	for _, name := range names {
-		if _, err := os.Lstat(f.path(name)); !f.own[name] && !errors.Is(err, fs.ErrNotExist) {
+		_, own := f.own[name]
+		if _, err := os.Lstat(f.path(name)); !own && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there: %w", f.path(name), ErrForeign)
 		}
 	}
@@ -166,9 +166,17 @@ func fillFile(file *os.File, sync bool, fill func(io.Writer) error) error {
 // Add takes a file or a folder that the caller made in [Folder.Staging].
 func (f *Folder) Add(name string) { f.names, f.sums[name] = append(f.names, name), "" }
 
-// Files returns the SHA-256 of each file that waits, which belongs under "files" in the manifest; "" where
-// [Folder.Add] took it.
-func (f *Folder) Files() map[string]string { return maps.Clone(f.sums) }
+// Files returns the SHA-256 of each file that waits or is kept, which belongs under "files" in the
+// manifest; "" where it is not known.
+func (f *Folder) Files() map[string]string {
+	out := maps.Clone(f.sums)
+	for name, sum := range f.own {
+		if _, written := out[name]; f.Keep && !written && name != f.manifest {
+			out[name] = sum
+		}
+	}
+	return out
+}
 
 // Commit writes the manifest, moves what waits into its place, removes the files of earlier Folders that
 // were not written again, and moves the manifest, in this order. An error before the first move leaves the
@@ -189,7 +197,7 @@ func (f *Folder) Commit(manifest func(w io.Writer) error) error {
 		}
 	}
 	for name := range f.own {
-		if !slices.Contains(f.names, name) {
+		if !f.Keep && !slices.Contains(f.names, name) && filepath.IsLocal(filepath.FromSlash(name)) {
 			if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

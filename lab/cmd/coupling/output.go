@@ -92,7 +92,7 @@ func openOut(dir string, in *inputs) *durable.Folder {
 	lab.Check(usage(isOutside(dir, in.paths...)))
 	f, err := durable.OpenFolder(dir, summaryFile)
 	if err == nil {
-		if err = f.Protect(in.paths...); err != nil {
+		if err = errors.Join(f.Protect(in.paths...), f.Claim(summaryFile)); err != nil {
 			f.Close()
 		}
 	}
