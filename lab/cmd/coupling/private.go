@@ -46,6 +46,7 @@ func (c privateCmd) Run(a *app) error {
 	if c.Kind != "any" && c.Method != "semi-dual" && c.Method != "refined" {
 		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method))
 	}
+	lab.Check(usage(isOutside(c.Out, c.Images)))
 	images := orUsage(c.load(ctx, a.err))
 	public := orUsage(synth.PublicOf(images))
 	dev := orUsage(device.Open(c.Device))
