@@ -9,6 +9,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/internal/check"
 	"coupling/dp/rdp"
+	"coupling/lab/logspace"
 )
 
 // slack is the relative part of a budget by which rounding may exceed it.
@@ -80,7 +81,7 @@ func (s *Session) order() (best float64) {
 	for k := -40.; k <= 400; k++ {
 		above := math.Exp2(k / 8)
 		order := 1 + above
-		b := s.Budget.Epsilon - math.Log1p(-1/order) + (math.Log(rest)+math.Log(order))/above
+		b := s.Budget.Epsilon - math.Log1p(-1/order) + (logspace.Log(rest)+logspace.Log(order))/above
 		if b/order > most {
 			best, most = order, b/order
 		}
