@@ -48,14 +48,14 @@ func Of(paper string) []lab.Figure {
 	return slices.DeleteFunc(All(), func(f lab.Figure) bool { return f.Paper() != paper })
 }
 
-// Select returns the figures that match any of names: a figure's name, a paper's
+// Select returns the figures that match any of patterns: a figure's name, a paper's
 // name, or a pattern as in [path.Match]. The error names the first that matches
-// nothing, and the figures with the nearest names.
-func Select(names ...string) ([]lab.Figure, error) {
+// nothing, and the nearest names.
+func Select(patterns ...string) ([]lab.Figure, error) {
 	all := All()
 	var out []lab.Figure
 	seen := map[string]bool{}
-	for _, name := range names {
+	for _, name := range patterns {
 		found := false
 		for _, f := range all {
 			ok, err := path.Match(name, f.Name)
@@ -71,7 +71,11 @@ func Select(names ...string) ([]lab.Figure, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("figure %q: there is none%s (coupling fig list shows all)", name, lab.DidYouMean(name, namesOf(all)))
+			known := namesOf(all)
+			for _, p := range Papers() {
+				known = append(known, p.Name)
+			}
+			return nil, fmt.Errorf("figure %q: there is none%s (coupling fig list shows all)", name, lab.DidYouMean(name, known))
 		}
 	}
 	return out, nil

@@ -49,15 +49,15 @@ type admmNewCmd struct {
 	Tol   float64 `default:"1e-8" help:"Residual to stop at."`
 	Limit int     `name:"max-rounds" default:"100000" help:"Rounds after which a run that has not settled ends, with exit status 3."`
 
-	Alpha      float64 `help:"Make nodes private: ε of each round." placeholder:"EPS"`
-	Rounds     int     `default:"100" help:"Private rounds."`
-	Tail       int     `help:"Last rounds to average; default a half."`
-	Slope      float64 `default:"5" help:"ρ: the steepest slope that any utility might have."`
-	Range      float64 `help:"How far a parameter a may change: 4 for integers 1..5. Slopes change by as much, or by 1/b of it for log and saturating; default and at most --slope."`
-	Parameters int     `default:"1" help:"Parameters that may change at once."`
-	Budget     float64 `help:"Limit of ε for the whole run; default none." placeholder:"EPS"`
-	Delta      float64 `default:"1e-6" help:"δ of --budget."`
-	OwnKeys    bool    `help:"Let each node draw its noise key when it first runs, as it must to protect data, rather than from --seed."`
+	Alpha      *float64 `min:">0" help:"Make nodes private: ε of each round." placeholder:"EPS"`
+	Rounds     int      `default:"100" help:"Private rounds."`
+	Tail       int      `help:"Last rounds to average; default a half."`
+	Slope      float64  `default:"5" help:"ρ: the steepest slope that any utility might have."`
+	Range      *float64 `min:">0" help:"How far a parameter a may change: 4 for integers 1..5. Slopes change by as much, or by 1/b of it for log and saturating; default and at most --slope."`
+	Parameters int      `default:"1" help:"Parameters that may change at once."`
+	Budget     *float64 `min:">0" help:"Limit of ε for the whole run; default none." placeholder:"EPS"`
+	Delta      float64  `default:"1e-6" help:"δ of --budget."`
+	OwnKeys    bool     `help:"Let each node draw its noise key when it first runs, as it must to protect data, rather than from --seed."`
 }
 
 // Run writes a problem.
@@ -72,12 +72,12 @@ func (c admmNewCmd) Run(a *app) error {
 	claim(to, "network.json", "nodes")
 	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit}
 	var private *admm.Private
-	if c.Alpha != 0 {
+	if c.Alpha != nil {
 		rules.Rounds, rules.Tail = c.Rounds, c.Tail
 		private = &admm.Private{
-			Budget: account.Budget{Alpha: c.Alpha, Epsilon: c.Budget, Delta: c.Delta}, Slope: c.Slope, Range: c.slopeRange(), Parameters: c.Parameters,
+			Budget: account.Budget{Alpha: *c.Alpha, Epsilon: given(c.Budget), Delta: c.Delta}, Slope: c.Slope, Range: c.slopeRange(), Parameters: c.Parameters,
 		}
-		if c.Budget == 0 {
+		if c.Budget == nil {
 			private.Budget.Delta = 0
 		}
 	}
@@ -89,7 +89,7 @@ func (c admmNewCmd) Run(a *app) error {
 	to.Add("network.json")
 	to.Add("nodes")
 	s := written{
-		Targets: p.Graph.Targets, Sources: p.Graph.Sources, Edges: len(p.Graph.Edges), Rounds: rules.Rounds, Alpha: c.Alpha,
+		Targets: p.Graph.Targets, Sources: p.Graph.Sources, Edges: len(p.Graph.Edges), Rounds: rules.Rounds, Alpha: given(c.Alpha),
 		OwnKeys: c.OwnKeys, Files: to.Files(),
 	}
 	lab.Check(commit(to, s))
@@ -115,15 +115,15 @@ type written struct {
 // slopeRange is what --range of a parameter means for slopes, which change by no more than their bound.
 func (c admmNewCmd) slopeRange() float64 {
 	per, known := admm.Steepness(c.utility(1))
-	if !known || !(c.B > 0) || c.Range < 0 {
-		return c.Range // refused elsewhere
+	if !known || !(c.B > 0) {
+		return given(c.Range) // refused elsewhere
 	}
-	return min(c.Range*per, c.Slope)
+	return min(given(c.Range)*per, c.Slope)
 }
 
 // admmError marks what the request got wrong.
 func admmError(err error) error {
-	return usageIf(err, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter, fs.ErrNotExist)
+	return usageIf(inFlags(err), admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter, fs.ErrNotExist)
 }
 
 // admmMust is lab.Must with errors marked by admmError.

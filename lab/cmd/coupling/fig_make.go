@@ -119,6 +119,9 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		}
 		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims, time.Since(began).Seconds())
 	}
+	if left := len(p.figs) - len(pages); a.run.drained() && left > 0 {
+		fmt.Fprintf(a.out, "%s left; the same command goes on from here\n", plural(left, "figure"))
+	}
 	if f.Check && sum.Claims[lab.Differs] > 0 && len(errs) == 0 {
 		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.Claims[lab.Differs], "claim"))})
 	}

@@ -8,10 +8,7 @@
 //	coupling runs serve
 //	coupling doctor
 //
-// Results go to standard output, progress and errors to standard error. The
-// exit code is 0 if all went well, 1 if something failed, 2 if the request
-// itself was wrong, 3 if a solver did not converge, 4 if --check was given and a claim differs, and 130 if it
-// was interrupted.
+// Results go to standard output, progress and errors to standard error. coupling help lists the exit codes.
 package main
 
 import (
@@ -37,9 +34,33 @@ import (
 const (
 	exitFailed      = 1
 	exitUsage       = 2
+	exitUnconverged = 3
 	exitClaims      = 4
 	exitInterrupted = 130
 )
+
+// exitCodes is what the help says of them.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{0, "all went well"},
+	{exitFailed, "something failed"},
+	{exitUsage, "the request or its data were wrong"},
+	{exitUnconverged, "a solver did not converge: the files hold what it had"},
+	{exitClaims, "a claim differs (fig --check)"},
+	{exitInterrupted, "interrupted"},
+}
+
+// description is the head of the help.
+func description() string {
+	text := "Optimal transport, differential privacy, and the figures of five papers. " +
+		"coupling help COMMAND shows one with an example.\n\nExit codes of every command:"
+	for _, e := range exitCodes {
+		text += fmt.Sprintf("\n  %3d  %s", e.code, e.meaning)
+	}
+	return text
+}
 
 // cli is the command line.
 type cli struct {
@@ -159,7 +180,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return lab.OpenStore(c.Store)
 		},
 	}
-	return report(errors.Join(execute(kctx, a), out.err), stderr, a.run)
+	if err = execute(kctx, a); out.err != nil && !errors.Is(err, out.err) {
+		err = errors.Join(err, out.err)
+	}
+	return report(err, stderr, a.run)
 }
 
 // execute runs the command, which lab.Must and lab.Check may end: its helpers that return no error do so.
@@ -171,9 +195,7 @@ func execute(kctx *kong.Context, a *app) (err error) {
 // newParser declares the command line.
 func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr),
-		kong.Description("Optimal transport, differential privacy, and the figures of five papers. coupling help COMMAND shows one with an example.\n\n"+
-			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
-			"4 a claim differs (--check), 130 interrupted."),
+		kong.Description(description()),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)), kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
 		kong.Vars{"mechanisms": keys(mechanisms), "relations": keys(relations), "accountants": keys(accountants)},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
@@ -224,10 +246,10 @@ func report(err error, stderr io.Writer, in *interrupts) int {
 	case err == nil:
 		return 0
 	case in.drained() || errors.Is(err, context.Canceled):
-		fmt.Fprintf(stderr, "coupling: interrupted: %v\n", err)
+		fmt.Fprintf(stderr, "coupling: interrupted: %s\n", plainly(err))
 		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "coupling: %v\n", err)
+	fmt.Fprintf(stderr, "coupling: %s\n", plainly(err))
 	if errors.As(err, &e) {
 		return e.code
 	}
@@ -244,6 +266,9 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	if err != nil && c.err == nil {
 		c.err = fmt.Errorf("output: %w", err)
+	}
+	if err != nil {
+		err = c.err
 	}
 	return n, err
 }
@@ -269,26 +294,4 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// worded is an error in the words of the command line.
-type worded struct {
-	error
-	text string
-}
-
-func (w worded) Error() string { return w.text }
-func (w worded) Unwrap() error { return w.error }
-
-// flagWords are the names of a problem's parts in errors of packages ot and ot/exact, and the flags that they come from.
-var flagWords = strings.NewReplacer("ot/exact: ", "", "ot: ", "", "Problem.A", "--a", "Problem.B", "--b", " Eps = ", " --eps ",
-	"Eps = ", "--eps ", "Tol = ", "--tol ", "MaxIter = ", "--max-iter ", "use LBFGS", "use --solver lbfgs", "use exact transport",
-	"use --solver exact")
-
-// inFlags words an error of a solver for who gave flags; nil stays nil.
-func inFlags(err error) error {
-	if err == nil {
-		return nil
-	}
-	return worded{err, flagWords.Replace(err.Error())}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ type privateCmd struct {
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images, which is counted with noise."`
 	Method string  `default:"semi-dual" enum:"semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
 	Count  int     `default:"10000" min:"1" help:"Synthetic images to draw."`
-	Steps  int     `min:"0" help:"Steps of refined (of an image), and of training of dp-merf, dp-sgd and dp-sinkhorn; default 20, 3000, 100 to 500 by ε, and 2000."`
+	Steps  *int    `min:"1" help:"Steps of refined (of an image), and of training of dp-merf, dp-sgd and dp-sinkhorn; default 20, 3000, 100 to 500 by ε, and 2000."`
 	Device string  `default:"" help:"cpu, cuda or auto."`
 	Seed   *uint64 `help:"Take all randomness from a seed: reproducible, and NOT private."`
 	Out    string  `required:"" help:"New folder for synthetic.npy, grid.png and the privacy statement." placeholder:"DIR"`
@@ -50,8 +51,8 @@ func (c privateCmd) Run(a *app) error {
 	images := orUsage(c.load(ctx, a.err))
 	public := orUsage(synth.PublicOf(images))
 	dev := orUsage(device.Open(c.Device))
-	defer func() { _ = dev.Close() }() // frees what lives
-	if c.Method == "semi-dual" && !a.quiet {
+	defer func() { _ = dev.Close() }()                                                       // frees what lives
+	if used, _ := os.ReadDir(c.Out); c.Method == "semi-dual" && !a.quiet && len(used) == 0 { // else it is refused below
 		fmt.Fprintln(a.err, expectation(c.Eps, public))
 	}
 	show, finish := a.progress("learning", 1)
@@ -72,8 +73,8 @@ func (c privateCmd) Run(a *app) error {
 // method is what is asked for, with its suggested settings.
 func (c privateCmd) method(p synth.Public) synth.Method {
 	steps := func(suggested *int) {
-		if c.Steps > 0 {
-			*suggested = c.Steps
+		if c.Steps != nil {
+			*suggested = *c.Steps
 		}
 	}
 	switch c.Method {
@@ -88,7 +89,7 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 		}
 		return m
 	case "dp-merf":
-		return merf.Config{Steps: c.Steps}
+		return merf.Config{Steps: given(c.Steps)}
 	case "dp-sgd":
 		m := denoise.Suggested(c.Eps, p)
 		steps(&m.Steps)
@@ -151,8 +152,14 @@ func (c privateCmd) load(ctx context.Context, warn io.Writer) (_ *data.Images, e
 		return m.Scale(0, 1)
 	}
 	m, err := data.Folder{Dir: c.Images, Size: c.Size, Grey: c.Grey, Empty: true}.Load(ctx)
-	if err != nil || c.Grey {
-		return m, err
+	if err == nil && len(m.Classes) == 0 {
+		err = fmt.Errorf("folder %q: there are no subfolders: each class of images must lie in one of its own, as in CLASS/1.png", c.Images)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--images: %w", err)
+	}
+	if c.Grey {
+		return m, nil
 	}
 	grey := 0
 	for i := range m.Len() {

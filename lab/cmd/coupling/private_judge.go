@@ -25,7 +25,7 @@ type judgeCmd struct {
 	Data        string   `required:"" help:"The real data set: mnist, fashion-mnist, usps, cifar10, mnist-sample and so on (its test images), or mnist-fit (the last sixth of its training images)." placeholder:"NAME"`
 	Classifiers []string `default:"cnn" enum:"logistic,mlp,lenet,cnn,example" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels) or example (the CNN of PyTorch's MNIST example), or several."`
 	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package score/eval."`
-	Epochs      int      `min:"0" help:"Epochs at most; default: the protocol's."`
+	Epochs      *int     `min:"1" help:"Epochs at most; default: the protocol's."`
 	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets."`
 	Seeds       int      `default:"1" min:"1" help:"Trainings of each, from seeds 1, 2, …"`
 	Device      string   `default:"" help:"cpu, cuda or auto."`
@@ -49,7 +49,7 @@ func (c judgeCmd) Run(a *app) error {
 	for _, name := range c.Classifiers {
 		of := eval.Classifier{
 			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet", "example"}, name)),
-			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: c.Epochs,
+			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: given(c.Epochs),
 		}
 		for seed := range c.Seeds {
 			r := lab.Must(of.Evaluate(ctx, dev, images, test, rand.New(rand.NewPCG(uint64(seed)+1, 0))))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +111,7 @@ func (c sampleCmd) Run(a *app) error {
 	claim(to, c.names(of)...)
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
-	fit := scones.Fit{Lambda: *cmp.Or(c.Lambda, new(float64)), Bandwidth: *cmp.Or(c.Bandwidth, new(float64)), Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
+	fit := scones.Fit{Lambda: given(c.Lambda), Bandwidth: given(c.Bandwidth), Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
 	lab.Check(blameSample(err))
@@ -164,7 +163,7 @@ func blameSample(err error) error {
 	if errors.Is(err, train.ErrMismatch) || errors.Is(err, train.ErrCorrupt) {
 		return usage(fmt.Errorf("%w: remove the file to begin anew", err))
 	}
-	return blame(usageIf(err, scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter))
+	return usageIf(blame(err), scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter)
 }
 
 // names are the files of the samples: samples.npy, and a picture each.

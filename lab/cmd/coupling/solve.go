@@ -14,9 +14,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// exitUnconverged says that a plan was written which is not what was asked for.
-const exitUnconverged = 3
-
 type solveCmd struct {
 	X          string   `help:"Source points, a row each (NPY, CSV, TSV or text)." placeholder:"FILE"`
 	Y          string   `help:"Target points." placeholder:"FILE"`
@@ -94,9 +91,8 @@ func (c solveCmd) Run(a *app) error {
 
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	marked := usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
+	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported, ot.ErrInfeasible,
 		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
-	return inFlags(marked)
 }
 
 // verdict is the error of a solve or a gradient that did not converge.
@@ -138,14 +134,6 @@ func (c solveCmd) check() error {
 		return errors.New("--eps is missing: give a regularisation that is > 0, in units of cost, or --solver exact")
 	}
 	return nil
-}
-
-// maxIter is the limit of the solver, whose 0 is its default.
-func (c solveCmd) maxIter() int {
-	if c.MaxIter == nil {
-		return 0
-	}
-	return *c.MaxIter
 }
 
 // problem reads the files.
@@ -218,11 +206,11 @@ func (c solveCmd) entropic(a *app, p ot.Problem, to *durable.Folder) (summary, e
 	defer clear()
 	eps, tol := *c.Eps, c.Tol
 	solvers := map[string]ot.Solver{
-		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.maxIter(), Trace: trace},
-		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: c.maxIter(), Trace: trace},
-		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: c.maxIter(), Trace: trace},
-		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.maxIter(), Trace: trace},
-		"newton":  ot.Newton{Eps: eps, Tol: tol, MaxIter: c.maxIter(), Trace: trace},
+		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
+		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
+		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
+		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
+		"newton":  ot.Newton{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
 	}
 	began := time.Now()
 	plan, stopped := solvers[c.Solver].Solve(a.run.ctx, p)

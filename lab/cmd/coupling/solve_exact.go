@@ -20,7 +20,7 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem, to *durable.Folder) (
 	if !c.MatrixFree {
 		cost = ot.Dense(ot.Cost(cost))
 	}
-	solution, err := exact.Simplex{MaxPivots: c.maxIter()}.Solve(ctx, p.A, p.B, cost)
+	solution, err := exact.Simplex{MaxPivots: given(c.MaxIter)}.Solve(ctx, p.A, p.B, cost)
 	if err != nil {
 		return summary{}, err
 	}

@@ -131,7 +131,10 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	s.cmd = exec.CommandContext(ctx, have.Program, args...)
 	s.cmd.Dir = c.Root
 	s.cmd.Env = append(append(append(os.Environ(), c.Env()...), "JUPYTER_TOKEN="+s.Token), o.Env...)
-	s.cmd.Stdout, s.cmd.Stderr = o.Output, o.Output
+	if o.Output != nil {
+		log := &serverLog{w: o.Output}
+		s.cmd.Stdout, s.cmd.Stderr = log, log // equal, so that one goroutine writes
+	}
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(terminate) }
 	s.cmd.WaitDelay = 10 * time.Second
 	s.cmd.SysProcAttr = apart()
