@@ -68,13 +68,13 @@ func AgnosticDelta(base GroupProfile, logW []float64, eps float64) (float64, err
 
 // unamplify solves e^ε = 1 + p(e^ε₀ − 1) for ε₀, given log p.
 func unamplify(eps, logP float64) float64 {
-	if eps < 30 {
+	if eps < 30 && logP > -700 {
 		if v := math.Log1p(math.Expm1(eps) / math.Exp(logP)); !math.IsInf(v, 1) {
 			return v
 		}
 	}
 	if eps < 1e-5 {
-		return logspace.Log(math.Expm1(eps)) - logP // the ratio overflows
+		return logspace.OnePlusExp(logspace.Log(math.Expm1(eps)) - logP) // the ratio may overflow
 	}
 	return eps + math.Log1p(math.Expm1(logP)*math.Exp(-eps)) - logP
 }

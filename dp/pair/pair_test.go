@@ -250,3 +250,21 @@ func TestBadParameters(t *testing.T) {
 }
 
 func err2[T any](_ T, err error) error { return err }
+
+// Sampling without replacement under substitution is no more private than the removal in it, also where the mass of the
+// largest loss is e^−2000.
+func TestSymmetricFarOut(t *testing.T) {
+	for _, scale := range []float64{1. / 700, 1. / 800, 1. / 2000} {
+		half := must[*Mixture](t)(Poisson(Laplace, scale, .5, 0, 1))
+		s, err := NewSymmetric(half)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, alpha := range []float64{1.5, 2, 30} {
+			want, _ := half.LogMoment(alpha)
+			if got, e := s.LogMoment(alpha); got+e < want {
+				t.Errorf("scale %v: K(%v) = %v, that of the half is %v", scale, alpha, got, want)
+			}
+		}
+	}
+}
