@@ -89,21 +89,38 @@ func (j Job) recall(s *Store) (Record, error) {
 	if j.invalid != nil {
 		return j.id, j.invalid
 	}
-	path := s.paths(j.id).record
-	r, err := s.read(path)
+	r, err := s.read(s.paths(j.id).record)
+	if errors.Is(err, ErrMissing) {
+		r, err = j.recallOther(s)
+	}
 	if err == nil && j.check != nil {
 		if err = j.check(r); err != nil {
-			err = fmt.Errorf("lab: %s: %w", path, err)
+			err = fmt.Errorf("lab: %s: %w", s.paths(r).record, err)
 		}
-	}
-	if err == nil && (s.SameCode || j.interactive) && j.otherCode(r) {
-		err = ErrOtherCode
 	}
 	return r, err
 }
 
+// recallOther returns the cell as other code computed it last, if that may be recalled, or as an older store holds it.
+func (j Job) recallOther(s *Store) (Record, error) {
+	others := s.variants(j.id, recordSuffix)
+	for _, r := range others {
+		if !j.otherCode(r) {
+			return r, nil
+		}
+	}
+	if len(others) == 0 {
+		return Record{}, ErrMissing
+	}
+	j.sayUnknown()
+	if s.SameCode || j.interactive {
+		return Record{}, ErrOtherCode
+	}
+	return others[0], nil
+}
+
 // otherCode reports whether a stored cell was computed by code that differs from j's.
-func (j Job) otherCode(r Record) bool { return j.id.Code != "" && r.Code != j.id.Code }
+func (j Job) otherCode(r Record) bool { return r.Code != j.id.Code }
 
 // canCompute reports whether a cell whose recall failed with err may be computed.
 func canCompute(err error) bool {

@@ -93,7 +93,7 @@ func TestFullDisk(t *testing.T) {
 func TestRecordThatCannotBeStored(t *testing.T) {
 	s, e := testStore(t), withArtifact()
 	p := killGrid()[0]
-	id, _ := e.identify(5, p)
+	id := e.Jobs(5, p)[0].Record()
 	if err := os.MkdirAll(filepath.Join(s.paths(id).record, "x"), 0o777); err != nil { // a folder in its place
 		t.Fatal(err)
 	}

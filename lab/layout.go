@@ -12,13 +12,15 @@ import (
 
 // The files of a store. No other file of this package knows their names.
 //
-//	DIR/cells/EXPERIMENT/ab/                     a shard: the cells whose keys begin with ab
-//	DIR/cells/EXPERIMENT/ab/abcdef….json         the record: present means finished
-//	DIR/cells/EXPERIMENT/ab/abcdef….files.ID/    its artifacts
-//	DIR/cells/EXPERIMENT/ab/abcdef….failed.json  why the last attempt failed
-//	DIR/cells/EXPERIMENT/ab/abcdef….scratch/     work in progress, kept for a resume
-//	DIR/cells/EXPERIMENT/ab/abcdef….lock         who is at work
-//	DIR/cells/EXPERIMENT/ab/….tmp                a file that is being written
+//	DIR/cells/EXPERIMENT/ab/                   a shard: the cells whose keys begin with ab
+//	DIR/cells/EXPERIMENT/ab/NAME.json          the record: present means finished
+//	DIR/cells/EXPERIMENT/ab/NAME.files.ID/     its artifacts
+//	DIR/cells/EXPERIMENT/ab/NAME.failed.json   why the last attempt failed
+//	DIR/cells/EXPERIMENT/ab/NAME.scratch/      work in progress, kept for a resume
+//	DIR/cells/EXPERIMENT/ab/NAME.lock          who is at work
+//	DIR/cells/EXPERIMENT/ab/….tmp              a file that is being written
+//
+// NAME is KEY.CODE, so that results of different code stand side by side. Older versions wrote KEY alone.
 const (
 	recordSuffix  = ".json"
 	filesSuffix   = ".files."
@@ -31,7 +33,7 @@ const (
 // cellPaths names the files of one cell.
 type cellPaths struct {
 	dir     string // the shard
-	base    string // dir/KEY, which every name below begins with
+	base    string // dir/NAME, which every name below begins with
 	record  string
 	failure string
 	scratch string
@@ -41,22 +43,38 @@ type cellPaths struct {
 func (s *Store) cells() string { return filepath.Join(s.Dir, "cells") }
 
 func (s *Store) paths(r Record) cellPaths {
-	return shard{path: filepath.Join(s.cells(), filepath.FromSlash(r.Experiment), string(r.Key[:2]))}.paths(r.Key)
+	return s.shard(r).paths(r.Name())
 }
 
-func (sh shard) paths(key Key) cellPaths {
-	base := filepath.Join(sh.path, string(key))
+func (s *Store) shard(r Record) shard {
+	return shard{filepath.Join(s.cells(), filepath.FromSlash(r.Experiment), string(r.Key[:2])), r.Experiment}
+}
+
+func (sh shard) paths(name string) cellPaths {
+	base := filepath.Join(sh.path, name)
 	return cellPaths{sh.path, base, base + recordSuffix, base + failureSuffix, base + scratchSuffix, base + lockSuffix}
 }
 
 func (p cellPaths) files(attempt string) string { return p.base + filesSuffix + attempt }
 
-// keyOf returns the cell that a file of a shard belongs to, and the rest of the name.
-func keyOf(name string) (key Key, suffix string, ok bool) {
-	if len(name) <= keyDigits || name[keyDigits] != '.' || !isHex(name[:keyDigits]) {
+// Name is KEY.CODE, or KEY alone in older stores: what the names of the record's files begin with.
+func (r Record) Name() string {
+	if r.Code == "" || r.keyOnly {
+		return string(r.Key)
+	}
+	return string(r.Key) + "." + r.Code
+}
+
+// cut splits the name of a file of a shard after KEY or KEY.CODE.
+func cut(file string) (name, suffix string, ok bool) {
+	if len(file) <= keyDigits || file[keyDigits] != '.' || !isHex(file[:keyDigits]) {
 		return "", "", false
 	}
-	return Key(name[:keyDigits]), name[keyDigits:], true
+	n := keyDigits
+	if code, _, _ := strings.Cut(file[n+1:], "."); isCode(code) {
+		n += 1 + len(code)
+	}
+	return file[:n], file[n:], true
 }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }

@@ -61,7 +61,7 @@ function order() {
     view.heads = [{col: state.group, text: true}, {col: "cells"}, ...c.values.map(col => ({col, mean: true}))];
     view.table = group(view.rows, state.group, c.values).map(g => ({group: g, values: [g.value, g.n, ...c.values.map(v => g.sums[v]?.mean)], spread: [0, 0, ...c.values.map(v => g.sums[v] && g.sums[v].n > 1 ? Math.sqrt(g.sums[v].m2 / (g.sums[v].n - 1)) : undefined)]}));
   } else {
-    view.heads = [{col: "key", text: true}, ...state.experiment ? [] : [{col: "experiment", text: true}], ...c.seed ? [{col: "seed"}] : [],
+    view.heads = [{col: "key", text: true}, ...state.experiment ? [] : [{col: "experiment", text: true}], ...c.seed ? [{col: "seed"}] : [], ...state.experiment && c.code ? [{col: "code", text: true}] : [],
       ...state.experiment ? [...c.params, ...c.values].map(col => ({col, text: view.all.some(r => typeof get(r, col) === "string" && num(get(r, col)) === undefined)})) : [], {col: "start", text: true}, {col: "seconds"}];
     if (view.rows.some(r => r.error)) view.heads.push({col: "error", text: true});
     view.table = view.rows.map(r => ({row: r}));
