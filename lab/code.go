@@ -28,19 +28,47 @@ var codes string
 // EncodeCodes returns the digests of the experiments that a Go file, or the packages of a folder and its subfolders,
 // declare or import, for the linker's -X coupling/lab.codes=….
 func EncodeCodes(path string) (string, error) {
-	dir, pattern := path, "./..."
-	if filepath.Ext(path) == ".go" {
-		dir, pattern = filepath.Dir(path), filepath.Base(path)
-	}
-	table, err := code.Of(dir, pattern)
+	table, err := digestsOf(path)
 	if err != nil {
-		return "", fmt.Errorf("lab: code of %s: %w", path, err)
+		return "", err
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		out = append(out, name+"="+table[name])
 	}
 	return strings.Join(out, ","), nil
+}
+
+// CodesOf returns the codes, on this machine, of the experiments that the packages of a folder and its subfolders declare
+// or import, by name: what [Record] would have as the code.
+func CodesOf(folder string) (map[string]string, error) {
+	table, err := digestsOf(folder)
+	for name, digest := range table {
+		digest, set := splitSet(digest)
+		table[name] = digest + set
+	}
+	return table, err
+}
+
+func digestsOf(path string) (map[string]string, error) {
+	dir, pattern := path, "./..."
+	if filepath.Ext(path) == ".go" {
+		dir, pattern = filepath.Dir(path), filepath.Base(path)
+	}
+	table, err := code.Of(dir, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("lab: code of %s: %w", path, err)
+	}
+	return table, nil
+}
+
+// splitSet splits a digest from the instruction set that its code depends on.
+func splitSet(digest string) (plain, set string) {
+	plain, ok := strings.CutSuffix(digest, code.Assembly)
+	if ok {
+		set = "+" + cpu.Name()
+	}
+	return plain, set
 }
 
 // knownCodes are the digests in codes, or else those of the source. The error says why there is none.
@@ -68,21 +96,15 @@ func codeOf(name, inputs string, run any) (digest string, interactive bool) {
 	}
 	table, _ := knownCodes()
 	digest, ok := table[name]
-	set := ""
 	if !ok {
-		digest, set = wholeProgram+executable(), cpu.Name()
-	} else if plain, ok := strings.CutSuffix(digest, code.Assembly); ok {
-		digest, set = plain, cpu.Name()
+		digest = wholeProgram + executable() + code.Assembly
 	}
+	digest, set := splitSet(digest)
 	if inputs != "" {
-		prefix := digest[:len(digest)-codeDigits]
 		sum := sha256.Sum256([]byte(digest + " " + inputs))
-		digest = prefix + hex.EncodeToString(sum[:codeDigits/2])
+		digest = digest[:len(digest)-codeDigits] + hex.EncodeToString(sum[:codeDigits/2])
 	}
-	if set != "" {
-		digest += "+" + set
-	}
-	return digest, !strings.HasPrefix(runtime.FuncForPC(v.Pointer()).Name(), "coupling/")
+	return digest + set, !strings.HasPrefix(runtime.FuncForPC(v.Pointer()).Name(), "coupling/")
 }
 
 var executable = sync.OnceValue(code.Executable)

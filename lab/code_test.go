@@ -73,14 +73,12 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 	if found, err := s.FindAll(string(Must(e.Key(0, point{})))); err != nil || len(found) != 4 {
 		t.Errorf("%d results of the cell, %v", len(found), err)
 	}
-	pretend(t, e.Name, codeA)
 	e.Inputs = ""
-	ds := []Decoder{e.Decoder()}
 	for _, step := range []struct {
 		old  time.Duration
 		left string
 	}{{time.Hour, "4321"}, {0, "41"}} { // the newest, and this program's
-		if _, err := s.GC(ds, 0, step.old, false); err != nil {
+		if _, err := s.GC(nil, map[string]string{e.Name: codeA}, 0, step.old, false); err != nil {
 			t.Fatal(err)
 		}
 		left := ""
@@ -116,7 +114,7 @@ func TestOlderStores(t *testing.T) {
 	if _, err := os.Stat(old + recordSuffix); err != nil || runs.Load() != 2 {
 		t.Errorf("computed %d times, %v", runs.Load(), err)
 	}
-	if gc, err := s.GC(nil, 0, time.Hour, true); err != nil || len(gc.Leftover) != 0 {
+	if gc, err := s.GC(nil, nil, 0, time.Hour, true); err != nil || len(gc.Leftover) != 0 {
 		t.Errorf("%+v, %v", gc, err)
 	}
 }

@@ -18,17 +18,17 @@ type GC struct {
 
 // GC removes cells that are out of date, and files of killed processes that have not changed for leftover; the same holds
 // for scratch. Of the experiments that ds know, cells of an older version or another result type are out of date. If
-// computed longer ago than old, so are cells of an older version than the newest in the store, and what other code
-// computed of a cell: all but the newest result, and the one of the code that ds have. It keeps cells that a process is
-// computing. If dry, it removes nothing.
-func (s *Store) GC(ds []Decoder, leftover, old time.Duration, dry bool) (GC, error) {
+// computed longer ago than old, so are cells of other experiments with an older version than the newest in the store, and
+// what old code computed of a cell: all but the newest result and that of the current code, which codes has by
+// experiment. It keeps cells that a process is computing. If dry, it removes nothing.
+func (s *Store) GC(ds []Decoder, codes map[string]string, leftover, old time.Duration, dry bool) (GC, error) {
 	var out GC
 	c, err := s.census(ds)
 	if err != nil {
 		return out, err
 	}
 	for _, r := range c.records {
-		if !c.outdated(r, old) || s.paths(r).busy() {
+		if !c.outdated(r, codes[r.Experiment], old) || s.paths(r).busy() {
 			continue
 		}
 		out.Cells = append(out.Cells, r)
@@ -80,16 +80,16 @@ func (s *Store) census(ds []Decoder) (census, error) {
 	return c, nil
 }
 
-func (c census) outdated(r Record, old time.Duration) bool {
+func (c census) outdated(r Record, code string, old time.Duration) bool {
 	d, known := c.decoders[r.Experiment]
 	if known && (r.Version < d.Version || r.Version == d.Version && r.Shape != d.Shape) {
 		return true
 	}
-	if time.Since(r.Manifest.Start) < old || known && r.Code == d.Code() {
+	if time.Since(r.Manifest.Start) < old {
 		return false
 	}
 	newest, ok := c.newest[r.Key]
-	return !known && r.Version < c.version[r.Experiment] || ok && r.Name() != newest.Name()
+	return !known && r.Version < c.version[r.Experiment] || ok && r.Name() != newest.Name() && (code == "" || r.Code != code)
 }
 
 // leftover lists the files of killed processes that have not changed for age.

@@ -121,6 +121,16 @@ func (s *Store) shards(prefix string) iter.Seq2[shard, error] {
 	}
 }
 
+// OnlyOf reports whether the store holds cells of no other experiments than the keys of known.
+func (s *Store) OnlyOf(known map[string]string) bool {
+	for sh, err := range s.shards("") {
+		if _, ok := known[sh.experiment]; !ok || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // list reads the folder; a missing one is empty.
 func (sh shard) list() ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(sh.path)

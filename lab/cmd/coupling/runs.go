@@ -6,11 +6,11 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/durable"
 
@@ -46,7 +46,7 @@ func (c runsLsCmd) Run(a *app) error {
 	}
 	var bad []error
 	var lines []line
-	codes := newCodes()
+	codes := newCodes(s)
 	for r, err := range records {
 		if err != nil {
 			bad = append(bad, err)
@@ -73,16 +73,26 @@ func (c runsLsCmd) Run(a *app) error {
 // line is a line of the list, whose code is marked when all are known.
 type line struct{ experiment, code, head, params string }
 
-// codes says which code is current: this program's of its own experiments, of others the one that computed last.
+// codes are the current ones by experiment: this program's, those of the module that the working directory lies in, and of
+// other experiments the one that computed last.
 type codes struct {
-	current map[string]string // by experiment
+	current map[string]string
 	last    map[string]time.Time
 }
 
-func newCodes() codes {
+func newCodes(s *lab.Store) codes {
 	c := codes{map[string]string{}, map[string]time.Time{}}
 	for _, d := range decoders() {
 		c.current[d.Experiment] = d.Code()
+	}
+	root, ok := durable.Nearest(".", func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "go.mod")); return err == nil })
+	if ok && !s.OnlyOf(c.current) {
+		own, _ := lab.CodesOf(root) // without Go, or with errors, the last counts
+		for name, code := range own {
+			if _, known := c.current[name]; !known {
+				c.current[name] = code
+			}
+		}
 	}
 	return c
 }
@@ -240,7 +250,7 @@ type runsGCCmd struct {
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
 	s := lab.Must(a.existing())
-	gc, err := s.GC(figures.Decoders(), c.Older, c.Code, c.DryRun)
+	gc, err := s.GC(decoders(), newCodes(s).current, c.Older, c.Code, c.DryRun)
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"

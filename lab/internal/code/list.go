@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -56,17 +57,12 @@ type tree struct {
 
 // list asks the go command, which compiles what it has not compiled yet.
 func list(dir string, flags, env []string, patterns ...string) (*tree, error) {
-	args := append(append([]string{"list", "-export", "-deps", fields}, flags...), patterns...)
-	cmd := exec.Command("go", args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	var out, failure bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failure
-	if err := cmd.Run(); err != nil {
-		text, _, _ := strings.Cut(strings.TrimSpace(failure.String()), "\n")
-		return nil, fmt.Errorf("go list %s: %w: %s", strings.Join(patterns, " "), err, text)
+	out, err := command(dir, env, slices.Concat([]string{"list", "-export", "-deps", fields}, flags, patterns)...)
+	if err != nil {
+		return nil, err
 	}
 	t := &tree{packages: map[string]*pkg{}, summaries: map[string]*summary{}, closed: map[string][]string{}, modules: map[string][]string{}}
-	for dec := json.NewDecoder(&out); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := &pkg{}
 		if err := dec.Decode(p); errors.Is(err, io.EOF) {
 			return t, nil
@@ -78,4 +74,17 @@ func list(dir string, flags, env []string, patterns ...string) (*tree, error) {
 			t.roots = append(t.roots, p)
 		}
 	}
+}
+
+// command runs the go command in a folder.
+func command(dir string, env []string, args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var out, failure bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failure
+	if err := cmd.Run(); err != nil {
+		text, _, _ := strings.Cut(strings.TrimSpace(failure.String()), "\n")
+		return nil, fmt.Errorf("go %s %s: %w: %s", args[0], args[len(args)-1], err, text)
+	}
+	return out.Bytes(), nil
 }

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"coupling/lab/durable"
@@ -24,19 +23,20 @@ import (
 // source only if every file, tag and version is the same. The error says why there is no such source.
 func Program() (map[string]string, error) {
 	info, ok := debug.ReadBuildInfo()
-	id := buildID()
-	part := strings.Split(id, "/")
-	if !ok || len(part) != 4 {
+	id, err := buildID(executable())
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok || strings.Count(id, "/") != 3:
 		return nil, errors.New("it has no build ID")
-	}
-	if strings.HasSuffix(info.Path, ".test") {
+	case strings.HasSuffix(info.Path, ".test"):
 		return nil, errors.New("it is a test")
 	}
-	return cached("program "+id, func() (map[string]string, error) { return fromSource(info, part[1]+"/"+part[2]) })
+	return cached("program "+id, func() (map[string]string, error) { return fromSource(info, id) })
 }
 
 // fromSource looks for the source where the program was built, and where it runs.
-func fromSource(info *debug.BuildInfo, want string) (map[string]string, error) {
+func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 	var flags, env []string
 	for _, s := range info.Settings {
 		switch {
@@ -59,7 +59,7 @@ func fromSource(info *debug.BuildInfo, want string) (map[string]string, error) {
 			continue
 		}
 		t, err := list(dir, flags, env, pattern)
-		if err == nil && (len(t.roots) != 1 || t.roots[0].BuildID != want) {
+		if err == nil && (len(t.roots) != 1 || !t.builds(id, dir, flags, env, pattern)) {
 			err = fmt.Errorf("the source in %s is not what it was built of", dir)
 		}
 		if err == nil {
@@ -68,6 +68,23 @@ func fromSource(info *debug.BuildInfo, want string) (map[string]string, error) {
 		errs = append(errs, err)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// builds reports whether the tree's only root is built as a program with this ID, whose middle is that of package main. What
+// go run builds differs in it: asked to run the program by echo, it prints where it keeps that.
+func (t *tree) builds(id, dir string, flags, env []string, pattern string) bool {
+	if strings.Contains(id, "/"+t.roots[0].BuildID+"/") {
+		return true
+	}
+	if path, err := os.Executable(); err != nil || !strings.Contains(path, "go-build") {
+		return false
+	}
+	out, err := command(dir, env, append(append([]string{"run", "-exec", "echo"}, flags...), pattern)...)
+	if err != nil {
+		return false
+	}
+	same, err := buildID(strings.TrimSpace(string(out)))
+	return err == nil && same == id
 }
 
 var mainCall = regexp.MustCompile(`(?m)^main\.main\(\)\n\t(.*):\d+`)
@@ -81,37 +98,43 @@ func mainFile() string {
 	return ""
 }
 
+// executable is the file of this program, also if another has taken its place since.
+func executable() string {
+	if _, err := os.Stat("/proc/self/exe"); err == nil {
+		return "/proc/self/exe"
+	}
+	path, _ := os.Executable()
+	return path
+}
+
 // Executable returns a digest of the program itself.
 func Executable() string {
-	sum := sha256.Sum256([]byte(buildID()))
+	id, err := buildID(executable())
+	if err != nil {
+		id = err.Error()
+	}
+	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
 }
 
 var idPattern = regexp.MustCompile(`[\w-]{20}/[\w-]{20}/[\w-]{20}/[\w-]{20}`)
 
-// buildID returns the one that the linker wrote near the beginning of the program, whose last part is a digest of the
+// buildID returns the one that the linker wrote near the beginning of a program, whose last part is a digest of the
 // whole; without one the digest of the file.
-var buildID = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if _, running := os.Stat("/proc/self/exe"); running == nil { // also if the file was replaced since
-		path = "/proc/self/exe"
-	}
-	f, openErr := os.Open(path)
-	if err = errors.Join(err, openErr); err != nil {
-		return "unknown " + err.Error()
+func buildID(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
 	}
 	defer f.Close()
 	head := make([]byte, 64<<10)
 	n, _ := io.ReadFull(f, head)
 	if id := idPattern.Find(head[:n]); id != nil {
-		return string(id)
+		return string(id), nil
 	}
 	sum, _, err := durable.Digest(path)
-	if err != nil {
-		return "unknown " + err.Error()
-	}
-	return sum
-})
+	return sum, err
+}
 
 // scheme is raised when digests are made in another way.
 const scheme = "1"

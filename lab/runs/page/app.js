@@ -187,7 +187,7 @@ function pick(key) {
 }
 
 async function difference() {
-  const [a, b] = state.picked, answer = await fetch(`diff?a=${a}&b=${b}`);
+  const [a, b] = state.picked, answer = await fetch(`diff?${new URLSearchParams({a, b})}`);
   if (!answer.ok) { $("diff").replaceChildren(el("p", {className: "note wrong", textContent: await answer.text()})); return; }
   const d = await answer.json(), sheet = [];
   for (const [name, title] of [["params", "Parameters that differ"], ["metrics", "Values"], ["context", "Context that differs"]]) {
