@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"coupling/lab/durable"
@@ -153,6 +154,9 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 			return j.id, false, ErrBusy
 		}
 		recalled, err = j.elsewhere(ctx, s)
+		if err != nil && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
+			err = j.failElsewhere(s, err, watch)
+		}
 		return j.id, recalled, err
 	}
 	lock, err := paths.tryLock()
@@ -191,6 +195,17 @@ func (s *Store) fail(r Record, cause error, watch func(Event)) error {
 	r.Value, r.Artifacts, r.Attempt, r.Error = nil, nil, "", cause.Error()
 	write := func(b []byte) error { return durable.Write(s.paths(r).failure, b) }
 	return errors.Join(cause, r.store(write))
+}
+
+// failElsewhere leaves a record of the failure if the other process did not live to do so.
+func (j Job) failElsewhere(s *Store, cause error, watch func(Event)) error {
+	if r, err := s.read(s.paths(j.id).failure); err == nil && strings.Contains(cause.Error(), r.Error) {
+		watch(Event{Kind: Failed, Err: cause})
+		return cause
+	}
+	died := j.id
+	died.Manifest = newManifest()
+	return s.fail(died, cause, watch)
 }
 
 // compute runs the cell. It decodes the value from its stored form, so that a computed and a

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -85,41 +86,42 @@ type shard struct {
 	experiment string
 }
 
-// shards yields those of the experiments whose names begin with prefix, ordered by path.
+// shards yields those of the experiments whose names begin with prefix, ordered by path. It follows links to folders, as
+// looking for a single cell does.
 func (s *Store) shards(prefix string) iter.Seq2[shard, error] {
-	return func(yield func(shard, error) bool) {
-		root := s.cells()
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-				return nil
-			case err != nil:
-				return err
-			case !d.IsDir() || path == root:
-				return nil
+	return func(yield func(shard, error) bool) { s.below("", prefix, yield) }
+}
+
+// below yields the shards in a folder of cells, which is called name.
+func (s *Store) below(name, prefix string, yield func(shard, error) bool) bool {
+	dir := filepath.Join(s.cells(), filepath.FromSlash(name))
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else removed meanwhile
+		return yield(shard{}, fmt.Errorf("lab: store: %w", err))
+	}
+	for _, e := range entries {
+		to := filepath.Join(dir, e.Name())
+		if fi, err := os.Stat(to); !e.IsDir() && (e.Type()&fs.ModeSymlink == 0 || err != nil || !fi.IsDir()) {
+			continue
+		}
+		sub := path.Join(name, e.Name())
+		switch isShard := len(e.Name()) == 2 && isHex(e.Name()) && name != ""; {
+		case isShard && strings.HasPrefix(name, prefix):
+			if !yield(shard{to, name}, nil) {
+				return false
 			}
-			name, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			name = filepath.ToSlash(name)
-			if len(d.Name()) != 2 || !isHex(d.Name()) {
-				if strings.HasPrefix(name, prefix) || strings.HasPrefix(prefix, name) {
-					return nil
-				}
-				return fs.SkipDir
-			}
-			experiment := strings.TrimSuffix(name, "/"+d.Name())
-			if strings.HasPrefix(experiment, prefix) && !yield(shard{path, experiment}, nil) {
-				return fs.SkipAll
-			}
-			return fs.SkipDir
-		})
-		if err != nil {
-			yield(shard{}, fmt.Errorf("lab: store: %w", err))
+		case isShard || !strings.HasPrefix(sub, prefix) && !strings.HasPrefix(prefix, sub):
+		case strings.Count(sub, "/") > mostWords:
+			return yield(shard{}, fmt.Errorf("lab: store: %s: a name of more than %d words, or a link to a folder above it", to, mostWords))
+		case !s.below(sub, prefix, yield):
+			return false
 		}
 	}
+	return true
 }
+
+// mostWords is the number of words, between slashes, of the longest name of an experiment that lists follow.
+const mostWords = 16
 
 // OnlyOf reports whether the store holds cells of no other experiments than the keys of known.
 func (s *Store) OnlyOf(known map[string]string) bool {

@@ -107,7 +107,7 @@ func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 // read returns the finished record at path. The error is [ErrMissing], [ErrCorrupt], or that of the
 // file system.
 func (s *Store) read(path string) (Record, error) {
-	b, err := os.ReadFile(path)
+	b, err := durable.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Record{}, ErrMissing
 	} else if err != nil {

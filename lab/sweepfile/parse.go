@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -28,9 +28,15 @@ type Sweep struct {
 // MostCells is the number of cells of the largest design that is expanded.
 const MostCells = 1_000_000
 
+// mostBytes is the size of the largest file that is parsed.
+const mostBytes = 1 << 20
+
 // Read reads a YAML file; see [Parse].
 func Read(path string, ds []lab.Decoder) (*Sweep, error) {
-	b, err := os.ReadFile(path)
+	b, err := durable.ReadFile(path)
+	if err == nil && len(b) > mostBytes {
+		err = fmt.Errorf("%s has %d bytes, of which a sweep takes at most %d", path, len(b), mostBytes)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
