@@ -34,9 +34,6 @@ const mostBytes = 1 << 20
 // Read reads a YAML file; see [Parse].
 func Read(path string, ds []lab.Decoder) (*Sweep, error) {
 	b, err := durable.ReadFile(path)
-	if err == nil && len(b) > mostBytes {
-		err = fmt.Errorf("%s has %d bytes, of which a sweep takes at most %d", path, len(b), mostBytes)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
@@ -46,6 +43,9 @@ func Read(path string, ds []lab.Decoder) (*Sweep, error) {
 // Parse reads a sweep for one of the experiments of ds. Errors in the file are
 // of type [*Error] and have a line.
 func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
+	if len(b) > mostBytes {
+		return nil, located(file, fmt.Errorf("it has %d bytes: want at most %d", len(b), mostBytes))
+	}
 	d := document{Seed: 1, Replicates: 1}
 	in := yaml.NewDecoder(bytes.NewReader(b))
 	err := in.Decode(&d)
