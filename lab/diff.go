@@ -19,7 +19,7 @@ type Difference struct {
 
 // A Comparison is two finished cells side by side.
 type Comparison struct {
-	Params  []Difference `json:"params"`  // those that differ, seed, version and experiment included
+	Params  []Difference `json:"params"`  // those that differ, seed, version, code and experiment included
 	Metrics []Difference `json:"metrics"` // every value, equal ones included
 	Context []Difference `json:"context"` // other differences: commit, device
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"coupling/lab/durable"
@@ -89,21 +90,38 @@ func (j Job) recall(s *Store) (Record, error) {
 	if j.invalid != nil {
 		return j.id, j.invalid
 	}
-	path := s.paths(j.id).record
-	r, err := s.read(path)
+	r, err := s.read(s.paths(j.id).record)
+	if errors.Is(err, ErrMissing) {
+		r, err = j.recallOther(s)
+	}
 	if err == nil && j.check != nil {
 		if err = j.check(r); err != nil {
-			err = fmt.Errorf("lab: %s: %w", path, err)
+			err = fmt.Errorf("lab: %s: %w", s.paths(r).record, err)
 		}
-	}
-	if err == nil && (s.SameCode || j.interactive) && j.otherCode(r) {
-		err = ErrOtherCode
 	}
 	return r, err
 }
 
+// recallOther returns the cell as other code computed it last, if that may be recalled, or as an older store holds it.
+func (j Job) recallOther(s *Store) (Record, error) {
+	others := s.variants(j.id, recordSuffix)
+	for _, r := range others {
+		if !j.otherCode(r) {
+			return r, nil
+		}
+	}
+	if len(others) == 0 {
+		return Record{}, ErrMissing
+	}
+	j.sayUnknown()
+	if s.SameCode || j.interactive {
+		return Record{}, ErrOtherCode
+	}
+	return others[0], nil
+}
+
 // otherCode reports whether a stored cell was computed by code that differs from j's.
-func (j Job) otherCode(r Record) bool { return j.id.Code != "" && r.Code != j.id.Code }
+func (j Job) otherCode(r Record) bool { return r.Code != j.id.Code }
 
 // canCompute reports whether a cell whose recall failed with err may be computed.
 func canCompute(err error) bool {
@@ -136,6 +154,9 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 			return j.id, false, ErrBusy
 		}
 		recalled, err = j.elsewhere(ctx, s)
+		if err != nil && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
+			err = j.failElsewhere(s, err, watch)
+		}
 		return j.id, recalled, err
 	}
 	lock, err := paths.tryLock()
@@ -174,6 +195,17 @@ func (s *Store) fail(r Record, cause error, watch func(Event)) error {
 	r.Value, r.Artifacts, r.Attempt, r.Error = nil, nil, "", cause.Error()
 	write := func(b []byte) error { return durable.Write(s.paths(r).failure, b) }
 	return errors.Join(cause, r.store(write))
+}
+
+// failElsewhere leaves a record of the failure if the other process did not live to do so.
+func (j Job) failElsewhere(s *Store, cause error, watch func(Event)) error {
+	if r, err := s.read(s.paths(j.id).failure); err == nil && strings.Contains(cause.Error(), r.Error) {
+		watch(Event{Kind: Failed, Err: cause})
+		return cause
+	}
+	died := j.id
+	died.Manifest = newManifest()
+	return s.fail(died, cause, watch)
 }
 
 // compute runs the cell. It decodes the value from its stored form, so that a computed and a

@@ -24,11 +24,19 @@
 //
 // Each record holds, beside the key, a digest of the code that Run reaches: its declarations
 // without comments and layout, the versions of other modules, and the instruction set if assembly
-// is among them. If the digest differs, the cell is computed again if its experiment is declared in
-// a notebook's cell or a main package, where people edit. Otherwise it is recalled and reported
-// ([Result.OtherCode], [Event], [Store.Survey]), since many edits change the digest but no number,
-// and a cell may have taken a day; with [Store.SameCode] it is computed again. A program knows the
-// digests if make built it, or if its source exists and is not newer than it.
+// is among them; [Experiment] lists what no digest can see. Results of different code stand side by
+// side, so an edit destroys nothing, and an undo or another branch recalls what it had computed.
+//
+// A cell that only other code has computed is computed if its experiment is declared in a notebook's
+// cell, a main package or a module of one's own, where people edit. Otherwise the newest result is
+// recalled and reported ([Result.OtherCode], [Event], [Store.Survey]), since many edits change the
+// digest but no number, and a cell may have taken a day; with [Store.SameCode] it is computed.
+// [Store.GC] removes old code.
+//
+// A program knows the digests if make or coupling sweep built it, or if its source is where it was
+// built, or where it runs, and is what it was built of, which build IDs prove. Otherwise the program
+// as a whole is the code: the same as itself alone, so that a sweep resumes, and other than all
+// digests. One line on standard error says why.
 //
 // # Instruction sets
 //

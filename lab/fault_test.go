@@ -93,11 +93,51 @@ func TestFullDisk(t *testing.T) {
 func TestRecordThatCannotBeStored(t *testing.T) {
 	s, e := testStore(t), withArtifact()
 	p := killGrid()[0]
-	id, _ := e.identify(5, p)
+	id := e.Jobs(5, p)[0].Record()
 	if err := os.MkdirAll(filepath.Join(s.paths(id).record, "x"), 0o777); err != nil { // a folder in its place
 		t.Fatal(err)
 	}
 	if _, err := Do(t.Context(), s, e, 5, p); err == nil || !strings.Contains(err.Error(), s.paths(id).record) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Lists follow links, as looking for one cell does; a pipe in the place of a record is an error, and a loop of links ends.
+func TestLinksAndPipes(t *testing.T) {
+	s, e := testStore(t), withArtifact()
+	for _, p := range killGrid()[:3] {
+		Must(Do(t.Context(), s, e, 5, p))
+	}
+	elsewhere := t.TempDir()
+	for _, folder := range []string{s.cells(), filepath.Join(s.cells(), filepath.FromSlash(e.Name))} {
+		to := filepath.Join(elsewhere, filepath.Base(folder))
+		Check(errors.Join(os.Rename(folder, to), os.Symlink(to, folder)))
+		sound(t, s, 3)
+	}
+	first := s.paths(e.Jobs(5, killGrid()[0])[0].Record()).record
+	Check(errors.Join(os.Remove(first), syscall.Mkfifo(first, 0o666)))
+	if _, err := Do(t.Context(), s, e, 5, killGrid()[0]); err == nil || !strings.Contains(err.Error(), first) {
+		t.Errorf("a pipe: %v", err)
+	}
+	Check(errors.Join(os.Remove(first), os.Symlink(s.cells(), filepath.Join(s.cells(), "loop"))))
+	var errs []error
+	for _, err := range s.Records("") {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "loop") {
+		t.Errorf("a loop: %v", err)
+	}
+}
+
+// A process that dies without a word leaves a failure all the same.
+func TestDeathElsewhere(t *testing.T) {
+	s, e := testStore(t), withArtifact()
+	id := e.Jobs(5, killGrid()[0])[0].Record()
+	j := ExternalJob(id, func(context.Context, *Store) (bool, error) { return false, errors.New("exit status 3: out of memory") })
+	if err := j.Do(t.Context(), s); err == nil {
+		t.Error("no error")
+	}
+	if r, err := s.Failure(id); err != nil || r.Error != "exit status 3: out of memory" || r.Manifest.Host == "" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

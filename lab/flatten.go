@@ -18,9 +18,9 @@ import (
 type Row map[string]any
 
 // columnGroups are what the names of columns begin with, in the order of a table.
-var columnGroups = []string{"key", "experiment", "version", "seed", "param", "value", "error", "manifest"}
+var columnGroups = []string{"key", "experiment", "version", "code", "seed", "param", "value", "error", "manifest"}
 
-// Flatten returns the record as a row: key, experiment, version, seed, then
+// Flatten returns the record as a row: key, experiment, version, code, seed, then
 // param.NAME and value.NAME with dots into nested objects, and the manifest's
 // start, seconds and device. A list stays one column.
 func (r Record) Flatten() (Row, error) {
@@ -30,6 +30,9 @@ func (r Record) Flatten() (Row, error) {
 		"manifest.start":   r.Manifest.Start.Format("2006-01-02T15:04:05.000Z07:00"),
 		"manifest.seconds": r.Manifest.Seconds, "manifest.device": r.Manifest.Device,
 		"manifest.commit": r.Manifest.Commit,
+	}
+	if r.Code != "" {
+		row["code"] = r.Code
 	}
 	if r.Error != "" {
 		row["error"] = r.Error

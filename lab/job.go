@@ -63,7 +63,7 @@ func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
 func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 	id, err := e.identify(seed, p)
 	var interactive bool
-	id.Code, interactive = codeOf(e.Name, e.Run)
+	id.Code, interactive = codeOf(e.Name, e.Inputs, e.Run)
 	if err == nil {
 		err = checkParams(e.Name, p)
 	}
@@ -107,6 +107,7 @@ type Decoder struct {
 	Version    int
 	Shape      string       // fingerprint of the result type
 	Params     reflect.Type // a struct
+	code       func() string
 	job        func(seed uint64, params []byte, options ...json.Options) (Job, error)
 }
 
@@ -116,6 +117,7 @@ func (e Experiment[P, R]) Decoder() Decoder {
 	return Decoder{
 		Experiment: e.Name, Version: e.Version,
 		Shape: form, Params: reflect.TypeFor[P](),
+		code: func() string { code, _ := codeOf(e.Name, e.Inputs, e.Run); return code },
 		job: func(seed uint64, params []byte, options ...json.Options) (Job, error) {
 			var p P
 			if err := unmarshal(params, &p, options...); err != nil {
@@ -125,6 +127,9 @@ func (e Experiment[P, R]) Decoder() Decoder {
 		},
 	}
 }
+
+// Code returns the code by which this program computes the experiment; see [Record].
+func (d Decoder) Code() string { return d.code() }
 
 // An UnknownParamError is a parameter that an experiment does not have.
 type UnknownParamError struct {
@@ -198,8 +203,8 @@ func ParseJob(line []byte) (Record, error) {
 	if err := unmarshal(line, &r); err != nil {
 		return Record{}, fmt.Errorf("lab: job %.80q: %w", line, err)
 	}
-	if len(r.Key) != keyDigits || !namePattern.MatchString(r.Experiment) {
-		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q: want a name and %d digits", line, r.Experiment, r.Key, keyDigits)
+	if len(r.Key) != keyDigits || !isHex(string(r.Key)) || !namePattern.MatchString(r.Experiment) || r.Code != "" && !isCode(r.Code) {
+		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q, code %q: want a name and digests", line, r.Experiment, r.Key, r.Code)
 	}
 	return r, nil
 }
@@ -219,7 +224,7 @@ func (s *Store) Missing(jobs []Job) []Job {
 }
 
 // Survey returns the jobs whose cells must be computed, each once, and those whose cells are
-// recalled though other code computed them. Existing records are read, many at once, to check them.
+// recalled though only other code computed them. Existing records are read, many at once, to check them.
 func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 	var once []Job
 	seen := make(map[Key]bool, len(jobs))

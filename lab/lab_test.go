@@ -353,7 +353,7 @@ func TestTornRecordsAreNeverRecalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _ := e.identify(1, point{1, 3})
+	id := e.Jobs(1, point{1, 3})[0].Record()
 	path := s.paths(id).record
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -514,7 +514,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 	if _, err := Do(t.Context(), s, now, 1, point{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	id, _ := now.identify(9, point{9, 9})
+	id := now.Jobs(9, point{9, 9})[0].Record()
 	p := s.paths(id)
 	orphan := filepath.Join(p.scratch, "x")
 	if err := os.MkdirAll(filepath.Dir(orphan), 0o777); err != nil {
@@ -524,7 +524,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
-		gc, err := s.GC([]Decoder{now.Decoder()}, 0, dry)
+		gc, err := s.GC([]Decoder{now.Decoder()}, nil, 0, time.Hour, dry)
 		if err != nil || len(gc.Cells) != 1 || gc.Cells[0].Version != 1 || len(gc.Leftover) != 1 {
 			t.Fatalf("dry %t: %+v %v", dry, gc, err)
 		}
@@ -532,7 +532,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 	if _, err := Recall(s, now, 1, point{1, 2}); err != nil {
 		t.Errorf("the current version went too: %v", err)
 	}
-	if gc, err := s.GC([]Decoder{now.Decoder()}, 0, false); err != nil || len(gc.Cells)+len(gc.Leftover) != 0 {
+	if gc, err := s.GC([]Decoder{now.Decoder()}, nil, 0, time.Hour, false); err != nil || len(gc.Cells)+len(gc.Leftover) != 0 {
 		t.Errorf("something is left: %+v %v", gc, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func lockPaths(t *testing.T) cellPaths {
 	t.Helper()
-	return shard{path: t.TempDir()}.paths(Key(strings.Repeat("a", keyDigits)))
+	return shard{path: t.TempDir()}.paths(strings.Repeat("a", keyDigits))
 }
 
 func TestLockExcludes(t *testing.T) {
@@ -72,7 +72,7 @@ func TestLockFileOfTheDead(t *testing.T) {
 func TestTwoOwners(t *testing.T) {
 	s, e := testStore(t), withArtifact()
 	p := killGrid()[0]
-	id, _ := e.identify(5, p)
+	id := e.Jobs(5, p)[0].Record()
 	var began sync.WaitGroup
 	began.Add(2)
 	inner := e.Run

@@ -99,8 +99,8 @@ func TestMisnamedRecordIsNotRecalled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, _ := e.identify(1, point{1, 2})
-	b, _ := e.identify(1, point{2, 2})
+	a := e.Jobs(1, point{1, 2})[0].Record()
+	b := e.Jobs(1, point{2, 2})[0].Record()
 	raw, err := os.ReadFile(s.paths(a).record)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestGCLeavesLivingCellsAlone(t *testing.T) {
 		}
 	})
 	<-started
-	gc, err := s.GC(nil, 0, false)
+	gc, err := s.GC(nil, nil, 0, time.Hour, false)
 	if err != nil || len(gc.Leftover) != 0 {
 		t.Errorf("collected %v of a living cell, %v", gc.Leftover, err)
 	}

@@ -18,8 +18,8 @@ var (
 	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
 	// or not matching its artifacts. [Do] computes such a cell again.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrOtherCode says that a cell was computed by code that differs from this program's; see
-	// [Store.SameCode]. [Do] computes such a cell again.
+	// ErrOtherCode says that a cell was computed only by code that differs from this program's; see
+	// [Store.SameCode]. [Do] computes such a cell too, and keeps both results.
 	ErrOtherCode = errors.New("computed by other code")
 	// ErrFormat says that another version of the lab wrote the record. It is
 	// neither read nor computed again.
@@ -51,7 +51,7 @@ type Record struct {
 	Experiment string          `json:"experiment"`
 	Version    int             `json:"version"`
 	Shape      string          `json:"shape,omitzero"` // fingerprint of the result type
-	Code       string          `json:"code,omitzero"`  // digest of what Run reached; not part of the key
+	Code       string          `json:"code,omitzero"`  // digest of what Run reached; not part of the key, but of the file's name
 	Seed       uint64          `json:"seed"`
 	Params     json.RawMessage `json:"params"`
 	Value      json.RawMessage `json:"value,omitzero"`
@@ -60,6 +60,8 @@ type Record struct {
 	Error      string          `json:"error,omitzero"`   // why the cell failed; a record with an error is never recalled
 	Manifest   Manifest        `json:"manifest,omitzero"`
 	Sum        string          `json:"sum,omitzero"` // SHA-256 over parameters, value and artifacts
+
+	keyOnly bool // its file is called after the key alone, as in older stores
 }
 
 // An Artifact is a file that a cell stored beside its record.
@@ -108,8 +110,8 @@ func decodeRecord(b []byte) (Record, error) {
 	} else if err != nil {
 		return Record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if strings.ContainsAny(r.Attempt, `/\.`) || !namePattern.MatchString(r.Experiment) {
-		return Record{}, fmt.Errorf("%w: attempt %q of experiment %q", ErrCorrupt, r.Attempt, r.Experiment)
+	if strings.ContainsAny(r.Attempt, `/\.`) || !namePattern.MatchString(r.Experiment) || r.Code != "" && !isCode(r.Code) {
+		return Record{}, fmt.Errorf("%w: attempt %q of experiment %q, code %q", ErrCorrupt, r.Attempt, r.Experiment, r.Code)
 	}
 	if got := r.key(); r.Key != got {
 		return Record{}, fmt.Errorf("%w: key %s, but the content's is %s", ErrCorrupt, r.Key, got)

@@ -196,7 +196,7 @@ func BenchmarkScan(b *testing.B) {
 	b.Run("idle", func(b *testing.B) {
 		for b.Loop() {
 			for c, err := range sc.Look() {
-				b.Fatal(c.Key, err)
+				b.Fatal(c.Name, err)
 			}
 		}
 	})

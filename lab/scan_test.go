@@ -17,8 +17,8 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 			if err = errors.Join(err, c.Err); err != nil {
 				t.Fatal(err)
 			}
-			if c.Status.Stored && c.Record.Key != c.Key || c.Experiment != e.Name {
-				t.Errorf("%s of %s holds %s", c.Key, c.Experiment, c.Record.Key)
+			if c.Status.Stored && c.Record.Name() != c.Name || c.Experiment != e.Name {
+				t.Errorf("%s of %s holds %s", c.Name, c.Experiment, c.Record.Key)
 			}
 			out[c.Status.String()]++
 		}
@@ -41,7 +41,7 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 	if got := look(); len(got) != 0 {
 		t.Errorf("nothing is new: %v", got)
 	}
-	id, _ := e.identify(1, point{1, 3})
+	id := e.Jobs(1, point{1, 3})[0].Record()
 	if err := s.Remove(id); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,7 @@ func (s Status) with(suffix string) Status {
 	return s
 }
 
-// Statuses returns the status of each cell. Cells without any file are not in the map. It reads
+// Statuses returns the status of each cell, whatever its code. Cells without any file are not in the map. It reads
 // directories, at most 256 for each experiment, instead of looking for each cell: opening a
 // directory makes the client of a network file system ask the server, while for a single missing
 // file it may trust its cache for a minute.
@@ -58,25 +59,31 @@ func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if key, suffix, ok := keyOf(e.Name()); ok && asked[key] {
-				out[key] = out[key].with(suffix)
+			if name, suffix, ok := cut(e.Name()); ok && asked[Key(name[:keyDigits])] {
+				out[Key(name[:keyDigits])] = out[Key(name[:keyDigits])].with(suffix)
 			}
 		}
 	}
 	return out, nil
 }
 
-// Failure returns the record of the cell's last attempt if that failed, or
+// Failure returns the record of the cell's last attempt, by any code, if that failed, or
 // [ErrMissing].
-func (s *Store) Failure(id Record) (Record, error) { return s.read(s.paths(id).failure) }
+func (s *Store) Failure(id Record) (Record, error) {
+	for _, r := range s.variants(id, failureSuffix) {
+		return r, nil
+	}
+	return Record{}, ErrMissing
+}
 
-// ClearFailure removes the record of a failure, so that a later failure record is of a later
-// attempt. It also removes a finished record that must be computed again.
-func (s *Store) ClearFailure(j Job) error {
-	p := s.paths(j.id)
-	err := os.RemoveAll(p.failure)
-	if _, recalled := j.recall(s); canCompute(recalled) {
-		err = errors.Join(err, os.RemoveAll(p.record))
+// ClearFailure removes the records of a cell's failures, so that a later one is of a later attempt.
+// It also removes a finished record that cannot be trusted.
+func (s *Store) ClearFailure(j Job) (err error) {
+	for _, r := range s.variants(j.id, failureSuffix) {
+		err = errors.Join(err, os.RemoveAll(s.paths(r).failure))
+	}
+	if _, recalled := j.recall(s); errors.Is(recalled, ErrCorrupt) {
+		err = errors.Join(err, os.RemoveAll(s.paths(j.id).record))
 	}
 	if err != nil {
 		return fmt.Errorf("lab: failure of %s: %w", j.id.Key, err)
@@ -86,7 +93,7 @@ func (s *Store) ClearFailure(j Job) error {
 
 // A Change is a cell whose status differs from that at the previous look.
 type Change struct {
-	Key        Key
+	Name       string // KEY.CODE, or KEY in older stores
 	Experiment string
 	Status     Status // zero: the cell is gone
 	Record     Record // of a stored cell, or of a failed one
@@ -102,9 +109,9 @@ type Scanner struct {
 
 // scanned is a shard as it was last read.
 type scanned struct {
-	changed time.Time // of the directory
-	read    time.Time // our clock
-	cells   map[Key]observedCell
+	changed time.Time               // of the directory
+	read    time.Time               // our clock
+	cells   map[string]observedCell // by name
 }
 
 type observedCell struct {
@@ -139,7 +146,7 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 	}
 	old := c.seen[sh.path]
 	if old == nil {
-		old = &scanned{cells: map[Key]observedCell{}}
+		old = &scanned{cells: map[string]observedCell{}}
 		c.seen[sh.path] = old
 	}
 	// File times are coarse, so a directory that changed just before it was read is read again.
@@ -152,20 +159,20 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 		return yield(Change{}, err)
 	}
 	cells := observe(entries)
-	for key, cell := range cells {
-		before := old.cells[key]
+	for name, cell := range cells {
+		before := old.cells[name]
 		if before.status.String() == cell.status.String() && before.time.Equal(cell.time) {
 			continue
 		}
-		if !yield(c.change(sh, key, cell.status), nil) {
+		if !yield(c.change(sh, name, cell.status), nil) {
 			return false
 		}
-		old.cells[key] = cell
+		old.cells[name] = cell
 	}
-	for key := range old.cells {
-		if _, ok := cells[key]; !ok {
-			delete(old.cells, key)
-			if !yield(Change{Key: key, Experiment: sh.experiment}, nil) {
+	for name := range old.cells {
+		if _, ok := cells[name]; !ok {
+			delete(old.cells, name)
+			if !yield(Change{Name: name, Experiment: sh.experiment}, nil) {
 				return false
 			}
 		}
@@ -174,14 +181,14 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 	return true
 }
 
-func observe(entries []fs.DirEntry) map[Key]observedCell {
-	out := map[Key]observedCell{}
+func observe(entries []fs.DirEntry) map[string]observedCell {
+	out := map[string]observedCell{}
 	for _, e := range entries {
-		key, suffix, ok := keyOf(e.Name())
+		name, suffix, ok := cut(e.Name())
 		if !ok {
 			continue
 		}
-		cell := out[key]
+		cell := out[name]
 		if cell.status = cell.status.with(suffix); cell.status == (Status{}) {
 			continue
 		}
@@ -190,14 +197,14 @@ func observe(entries []fs.DirEntry) map[Key]observedCell {
 				cell.time = fi.ModTime()
 			}
 		}
-		out[key] = cell
+		out[name] = cell
 	}
 	return out
 }
 
 // change reads the record of a stored or failed status.
-func (c *Scanner) change(sh shard, key Key, status Status) Change {
-	out, p := Change{Key: key, Experiment: sh.experiment, Status: status}, sh.paths(key)
+func (c *Scanner) change(sh shard, name string, status Status) Change {
+	out, p := Change{Name: name, Experiment: sh.experiment, Status: status}, sh.paths(name)
 	switch {
 	case status.Stored:
 		out.Record, out.Err = c.store.read(p.record)
@@ -231,10 +238,19 @@ func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 			if err == nil && (strings.HasPrefix(key, digits) || strings.HasPrefix(digits, key)) {
 				entries, err = sh.list()
 			}
+			stored := map[string]bool{} // keys, by any code
 			for _, e := range entries {
-				if _, have, ok := keyOf(e.Name()); ok && have == suffix && strings.HasPrefix(e.Name(), key) {
+				name, have, ok := cut(e.Name())
+				if !ok || !strings.HasPrefix(name, key) {
+					continue
+				}
+				stored[name[:keyDigits]] = stored[name[:keyDigits]] || have == recordSuffix
+				if have == suffix {
 					paths = append(paths, filepath.Join(sh.path, e.Name()))
 				}
+			}
+			if suffix == failureSuffix { // what has succeeded since is no failure
+				paths = slices.DeleteFunc(paths, func(path string) bool { return stored[filepath.Base(path)[:keyDigits]] })
 			}
 			if len(paths) > 8*readAhead && !read() || err != nil && !yield(Record{}, err) {
 				return

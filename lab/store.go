@@ -19,8 +19,8 @@ import (
 type Store struct {
 	Dir string
 	// SameCode recalls only cells that were computed by this program's code; others are computed
-	// again. Experiments in notebook cells, main packages and other modules always behave so. If
-	// the code is not known (see [Record]), cells are recalled.
+	// too, and kept beside. Experiments in notebook cells, main packages and other modules always
+	// behave so. If the code is not known, only what this very program computed is the same.
 	SameCode bool
 }
 
@@ -107,7 +107,7 @@ func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 // read returns the finished record at path. The error is [ErrMissing], [ErrCorrupt], or that of the
 // file system.
 func (s *Store) read(path string) (Record, error) {
-	b, err := os.ReadFile(path)
+	b, err := durable.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Record{}, ErrMissing
 	} else if err != nil {
@@ -117,8 +117,10 @@ func (s *Store) read(path string) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("lab: %s: %w", path, err)
 	}
-	if want, _, _ := strings.Cut(filepath.Base(path), "."); string(r.Key) != want {
-		return Record{}, fmt.Errorf("lab: %s: %w: it holds the cell %s", path, ErrCorrupt, r.Key)
+	name, _, _ := cut(filepath.Base(path))
+	r.keyOnly = name == string(r.Key)
+	if r.Name() != name {
+		return Record{}, fmt.Errorf("lab: %s: %w: it holds the cell %s", path, ErrCorrupt, r.Name())
 	}
 	for _, a := range r.Artifacts {
 		name := filepath.Join(s.paths(r).files(r.Attempt), filepath.FromSlash(a.Name))
@@ -138,6 +140,22 @@ func (r Record) store(write func([]byte) error) error {
 	return write(b)
 }
 
+// variants returns the records of a cell of any code, or of its failures, the newest first.
+func (s *Store) variants(id Record, suffix string) (out []Record) {
+	sh := s.shard(id)
+	entries, _ := sh.list() // what cannot be read is not there
+	for _, e := range entries {
+		name, have, ok := cut(e.Name())
+		if ok && have == suffix && strings.HasPrefix(name, string(id.Key)) {
+			if r, err := s.read(filepath.Join(sh.path, e.Name())); err == nil {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Record) int { return b.Manifest.Start.Compare(a.Manifest.Start) })
+	return out
+}
+
 // Records yields every finished cell of the experiments whose names begin with
 // prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
 // as an error and does not end the walk.
@@ -151,37 +169,47 @@ func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
 	return s.walk(prefix, failureSuffix, "")
 }
 
-// Find returns the finished cell whose key begins with prefix, or else the failed one. It fails when
-// there is none, or more than one.
+// Find returns the finished cell whose key, or KEY.CODE, begins with prefix, or else the failed one.
+// It fails when there is none, or more than one. KEY and CODE may both be cut short.
 func (s *Store) Find(prefix string) (Record, error) {
-	for _, suffix := range []string{recordSuffix, failureSuffix} {
-		var found []Record
-		for r, err := range s.walk("", suffix, prefix) {
-			if err == nil {
-				found = append(found, r)
-			} else if !errors.Is(err, ErrCorrupt) {
-				return Record{}, err
-			}
-		}
-		switch {
-		case prefix == "" || len(found) == 0:
-			continue
-		case len(found) > 1:
-			return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Key, found[1].Key)
-		}
-		return found[0], nil
+	found, err := s.FindAll(prefix)
+	switch {
+	case err != nil:
+		return Record{}, err
+	case len(found) > 1:
+		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Name(), found[1].Name())
 	}
-	return Record{}, fmt.Errorf("lab: cell %q: %w", prefix, ErrMissing)
+	return found[0], nil
 }
 
-// Remove removes a cell: its record first, then its other files.
+// FindAll returns the finished cells that [Find] would choose from, or else the failed ones. The error is [ErrMissing] if
+// there is none.
+func (s *Store) FindAll(prefix string) ([]Record, error) {
+	key, code, _ := strings.Cut(prefix, ".")
+	for _, suffix := range []string{recordSuffix, failureSuffix} {
+		var found []Record
+		for r, err := range s.walk("", suffix, key) {
+			if err == nil && strings.HasPrefix(r.Code, code) {
+				found = append(found, r)
+			} else if err != nil && !errors.Is(err, ErrCorrupt) {
+				return nil, err
+			}
+		}
+		if key != "" && len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("lab: cell %q: %w", prefix, ErrMissing)
+}
+
+// Remove removes what one code computed of a cell: its record first, then its other files.
 func (s *Store) Remove(r Record) error {
 	p := s.paths(r)
 	errs := []error{os.RemoveAll(p.record)} // no error if there is none
-	beside, err := os.ReadDir(p.dir)
+	beside, err := s.shard(r).list()
 	errs = append(errs, err)
 	for _, e := range beside {
-		if strings.HasPrefix(e.Name(), filepath.Base(p.base)+".") {
+		if name, _, ok := cut(e.Name()); ok && name == r.Name() {
 			errs = append(errs, os.RemoveAll(filepath.Join(p.dir, e.Name())))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -61,6 +62,25 @@ func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err
 // Write is [WriteFile] of b with mode 0666.
 func Write(path string, b []byte) error {
 	return WriteFile(path, 0o666, func(w io.Writer) error { _, err := w.Write(b); return err })
+}
+
+// ReadFile is [os.ReadFile], but a pipe or a device is an error, and not waited for.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: it is no file, but %s", path, fi.Mode())
+	}
+	b := make([]byte, fi.Size(), fi.Size()+512)
+	n, err := io.ReadFull(f, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it was cut short meanwhile
+		err = nil
+	}
+	return b[:n], err
 }
 
 // Nearest returns the first folder of which holds is true, of dir and those above it.

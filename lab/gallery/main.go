@@ -8,11 +8,11 @@ import (
 	"io"
 	"log"
 	"os"
-	"os/signal"
 	"path/filepath"
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/internal/interrupt"
 )
 
 // Main is a complete program that makes one figure: it reads the flags -preset, -seed and -out,
@@ -24,7 +24,7 @@ func Main(fig lab.Figure) {
 	seed := flag.Uint64("seed", 1, "seed of all random streams")
 	out := flag.String("out", "out", "folder to write to")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := interrupt.Context(context.Background(), os.Interrupt)
 	defer stop()
 	p, err := lab.ParsePreset(*preset)
 	if err != nil {

@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
 
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/internal/interrupt"
 )
 
 // Context returns the context of this cell, which ends when the cell is interrupted.
 var Context = sync.OnceValue(func() context.Context {
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt) // for as long as the cell lives
+	ctx, _ := interrupt.Context(context.Background(), os.Interrupt) // for as long as the cell lives
 	return ctx
 })
 

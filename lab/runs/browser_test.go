@@ -52,7 +52,7 @@ func landed(n int) []lab.Change {
 		r := descent.Jobs(uint64(i/30), p)[0].Record()
 		r.Value, _ = json.Marshal(descend(rnd.NormFloat64(), p))
 		r.Manifest = lab.Manifest{Start: time.Date(2024, 5, 1, 0, 0, i, 0, time.UTC), Seconds: rnd.ExpFloat64() * float64(p.N) / 100, Device: "cpu", Host: "node1"}
-		out[i] = lab.Change{Key: r.Key, Experiment: r.Experiment, Status: lab.Status{Stored: true}, Record: r}
+		out[i] = lab.Change{Name: r.Name(), Experiment: r.Experiment, Status: lab.Status{Stored: true}, Record: r}
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 
 // row is a cell in the form sent to the page.
 type row struct {
-	Key        lab.Key        `json:"key"`
+	Key        string         `json:"key"` // KEY.CODE; see lab.Change
 	Experiment string         `json:"experiment"`
 	State      string         `json:"state"`             // of lab.Status
 	Columns    map[string]any `json:"columns,omitempty"` // see lab.Row
@@ -26,7 +26,7 @@ type row struct {
 type index struct {
 	mu      sync.Mutex
 	scanner *lab.Scanner
-	rows    map[lab.Key]numbered
+	rows    map[string]numbered
 	changes int
 }
 
@@ -38,7 +38,7 @@ type numbered struct {
 }
 
 func newIndex(s *lab.Store) *index {
-	return &index{scanner: s.Scan(), rows: map[lab.Key]numbered{}}
+	return &index{scanner: s.Scan(), rows: map[string]numbered{}}
 }
 
 // update is what happened after some change.
@@ -81,10 +81,10 @@ func (x *index) add(c lab.Change) {
 	if c.Status.Stored && c.Err == nil {
 		n.record = c.Record
 	}
-	x.rows[c.Key] = n
+	x.rows[c.Name] = n
 }
 
-func (x *index) record(key lab.Key) (lab.Record, bool) {
+func (x *index) record(key string) (lab.Record, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r := x.rows[key].record
@@ -93,7 +93,7 @@ func (x *index) record(key lab.Key) (lab.Record, bool) {
 
 func toRow(c lab.Change) row {
 	r := c.Record
-	out := row{Key: c.Key, Experiment: c.Experiment, State: c.Status.String(), Host: r.Manifest.Host, Error: r.Error, Artifacts: r.Artifacts}
+	out := row{Key: c.Name, Experiment: c.Experiment, State: c.Status.String(), Host: r.Manifest.Host, Error: r.Error, Artifacts: r.Artifacts}
 	if c.Err == nil && r.Key == "" { // it runs, or is gone
 		return out
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -143,7 +144,7 @@ func TestChanges(t *testing.T) {
 	var last update
 	await := func(p params, want string) row {
 		t.Helper()
-		key := descent.Jobs(1, p)[0].Record().Key
+		key := descent.Jobs(1, p)[0].Record().Name()
 		for range 30_000 {
 			last = changes(t, client, web.URL, last)
 			for _, x := range last.Rows {
@@ -203,14 +204,14 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys = append(keys, string(r.Key))
+		keys = append(keys, lab.Must(s.Find(string(r.Key))).Name())
 	}
 	changes(t, client, web.URL, update{})
-	code, text := body(t, client, web.URL+"/diff?a="+keys[0]+"&b="+keys[1])
+	code, text := body(t, client, web.URL+"/diff?"+url.Values{"a": {keys[0]}, "b": {keys[1]}}.Encode())
 	if code != 200 || !strings.Contains(text, `"column":"param.solver","a":"lbfgs","b":"newton"`) || !strings.Contains(text, "(-50.0 %)") {
 		t.Errorf("diff: %d %s", code, text)
 	}
-	if code, text := body(t, client, web.URL+"/cell/"+keys[0]); code != 200 || !strings.Contains(text, keys[0]) {
+	if code, text := body(t, client, web.URL+"/cell/"+keys[0]); code != 200 || !strings.Contains(text, keys[0][:32]) {
 		t.Errorf("cell: %d %s", code, text)
 	}
 	if code, text := body(t, client, web.URL+"/artifact/"+keys[0]+"/note.txt"); code != 200 || text != "so it went" {

@@ -135,7 +135,7 @@ func reply(w http.ResponseWriter, x any, err error) {
 
 // lookup returns a finished or failed cell.
 func (v *Server) lookup(key string) (lab.Record, error) {
-	r, ok := v.index.record(lab.Key(key))
+	r, ok := v.index.record(key)
 	if !ok {
 		return r, fmt.Errorf("cell %q: %w", key, lab.ErrMissing)
 	}
@@ -183,7 +183,7 @@ func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
 // export writes the asked-for cells as CSV.
 func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
-		Keys []lab.Key `json:"keys"`
+		Keys []string `json:"keys"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<20)).Decode(&ask); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -191,7 +191,7 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 	}
 	rows := []lab.Row{}
 	for _, key := range ask.Keys {
-		rec, err := v.lookup(string(key))
+		rec, err := v.lookup(key)
 		if err != nil {
 			continue // removed since, or unfinished
 		}

@@ -2,9 +2,11 @@ package sweepfile
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,8 +15,9 @@ import (
 	"coupling/lab"
 )
 
-// What is edited is computed again: a Go file that is swept, a program that is run, and a notebook's cell, which is
-// a program whose source lies where $GONB_TMP_DIR says.
+// What is edited is computed, what is undone is recalled, whatever built the program and wherever it runs: a Go file that is
+// swept, a program of go run and of go build, one that runs in a folder of no module, a notebook's cell, whose source lies where
+// $GONB_TMP_DIR says, and one without source, of which a comment makes another.
 func TestEditedCodeIsComputedAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program for each edit")
@@ -31,54 +34,48 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 	dir, _ = filepath.Abs(dir)
 	file := filepath.Join(dir, "main.go")
 	for _, way := range []struct {
-		name string
-		run  func(t *testing.T, s *lab.Store)
+		name    string
+		run     func(t *testing.T, s *lab.Store)
+		results [4]int // of a cell, after each edit
 	}{
-		{"swept", sweptFile(file)}, {"run", builtFile(file, "")}, {"cell", builtFile(file, dir)},
+		{"swept", sweptFile(file), [4]int{1, 1, 2, 2}},
+		{"run", runFile(file), [4]int{1, 1, 2, 2}},
+		{"built, elsewhere", builtFile(file, false, t.TempDir()), [4]int{1, 1, 2, 2}},
+		{"trimmed", builtFile(file, true, dir), [4]int{1, 1, 2, 2}},
+		{"on another machine", builtFile(file, true, t.TempDir(), "XDG_CACHE_HOME="+t.TempDir()), [4]int{1, 2, 3, 3}},
+		{"cell", builtFile(file, true, t.TempDir(), "GONB_TMP_DIR="+dir), [4]int{1, 1, 2, 2}},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			if testing.Short() && way.name != "swept" {
-				t.Skip("three builds each")
-			}
 			s, err := lab.OpenStore(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, edit := range []struct{ old, with, want string }{
-				{"", "", `{"cube":64}`},
-				{"return result{p.N * p.N", "// a comment\n\treturn   result{p.N * p.N", `{"cube":64}`},
-				{"return result{p.N * p.N * p.N}", "return result{cube(p.N)}", `{"cube":65}`},
+			for i, edit := range [][2]string{
+				{},
+				{"return result{p.N * p.N", "// a comment\n\treturn   result{p.N * p.N"},
+				{"return result{p.N * p.N * p.N}", "return result{cube(p.N)}"},
+				{},
 			} {
-				now := strings.Replace(string(text), edit.old, edit.with, 1) + "\nfunc cube(n int) int { return n*n*n + 1 }\n"
+				now := strings.Replace(string(text), edit[0], edit[1], 1) + "\nfunc cube(n int) int { return n*n*n + 1 }\n"
 				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				before := computedCells(t, s)
 				way.run(t, s)
-				after := computedCells(t, s)
-				if got := after[`{"n":4}`]; got.value != edit.want || got.code == "" {
-					t.Errorf("after %q the store says %+v, want %s", edit.with, got, edit.want)
+				var values []string
+				for r, err := range s.Records("") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if string(r.Params) == `{"n":4}` {
+						values = append(values, string(r.Value))
+					}
 				}
-				if strings.Contains(edit.with, "comment") && before[`{"n":4}`] != after[`{"n":4}`] {
-					t.Error("a comment had the cell computed again")
+				if len(values) != way.results[i] || slices.Contains(values, `{"cube":65}`) != (i >= 2) {
+					t.Errorf("after edit %d the store has %q, want %d results", i, values, way.results[i])
 				}
 			}
 		})
 	}
-}
-
-type computedCell struct{ value, code, start string }
-
-func computedCells(t *testing.T, s *lab.Store) map[string]computedCell {
-	t.Helper()
-	out := map[string]computedCell{}
-	for r, err := range s.Records("") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[string(r.Params)] = computedCell{string(r.Value), r.Code, r.Manifest.Start.String()}
-	}
-	return out
 }
 
 func sweptFile(file string) func(*testing.T, *lab.Store) {
@@ -92,15 +89,23 @@ func sweptFile(file string) func(*testing.T, *lab.Store) {
 	}
 }
 
-func builtFile(file, cell string) func(*testing.T, *lab.Store) {
+func runFile(file string) func(*testing.T, *lab.Store) {
+	return func(_ *testing.T, s *lab.Store) {
+		run := exec.Command("go", "run", filepath.Base(file))
+		run.Dir, run.Env = filepath.Dir(file), append(os.Environ(), "COUPLING_STORE="+s.Dir)
+		_ = run.Run() // the cell 3 fails
+	}
+}
+
+func builtFile(file string, trim bool, at string, env ...string) func(*testing.T, *lab.Store) {
 	return func(t *testing.T, s *lab.Store) {
 		program := filepath.Join(t.TempDir(), "program")
-		build := exec.Command("go", "build", "-trimpath="+map[bool]string{true: "true", false: "false"}[cell != ""], "-o", program, file)
+		build := exec.Command("go", "build", fmt.Sprintf("-trimpath=%v", trim), "-o", program, file)
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		run := exec.Command(program)
-		run.Env = append(os.Environ(), "COUPLING_STORE="+s.Dir, "GONB_TMP_DIR="+cell)
+		run.Dir, run.Env = at, append(append(os.Environ(), "COUPLING_STORE="+s.Dir), env...)
 		_ = run.Run() // the cell 3 fails
 	}
 }

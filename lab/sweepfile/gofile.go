@@ -8,14 +8,16 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/internal/interrupt"
 	"coupling/lab/jobfile"
 )
 
@@ -31,12 +33,14 @@ import (
 //
 //	PROGRAM list                         prints the jobs, a line each
 //	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
-//	PROGRAM try LINE                     does one job unless another process does, and prints recalled if it was stored
+//	PROGRAM try LINE                     does one job unless another process does; the exit code says so, and whether it was stored
 func Main(jobs []lab.Job, ds ...lab.Decoder) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := program(ctx, os.Stdout, os.Args[1:], jobs, ds); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		if !errors.Is(err, errRecalled) && !errors.Is(err, lab.ErrBusy) {
+			fmt.Fprintln(os.Stderr, err)
+		}
 		code := 1
 		switch {
 		case ctx.Err() != nil:
@@ -45,6 +49,8 @@ func Main(jobs []lab.Job, ds ...lab.Decoder) {
 			code = 2
 		case errors.Is(err, lab.ErrBusy):
 			code = exitBusy
+		case errors.Is(err, errRecalled):
+			code = exitRecalled
 		}
 		os.Exit(code)
 	}
@@ -52,9 +58,11 @@ func Main(jobs []lab.Job, ds ...lab.Decoder) {
 
 var errUsage = errors.New("want no argument, list, job FILE N --stride M, or try LINE")
 
+var errRecalled = errors.New("it was stored")
+
 const (
-	exitBusy = 75 // EX_TEMPFAIL of sysexits.h
-	recalled = "recalled"
+	exitBusy     = 75 // EX_TEMPFAIL of sysexits.h
+	exitRecalled = 79 // none of them
 )
 
 func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, ds []lab.Decoder) error {
@@ -80,19 +88,19 @@ func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, 
 		}
 		return jobfile.Do(ctx, s, args[1], first, stride, ds)
 	case len(args) == 2 && args[0] == "try":
-		return tryLine(ctx, s, out, args[1], ds)
+		return tryLine(ctx, s, args[1], ds)
 	}
 	return fmt.Errorf("%q: %w", args, errUsage)
 }
 
-func tryLine(ctx context.Context, s *lab.Store, out io.Writer, line string, ds []lab.Decoder) error {
+func tryLine(ctx context.Context, s *lab.Store, line string, ds []lab.Decoder) error {
 	j, err := lab.DecodeJob([]byte(line), ds)
 	if err != nil {
 		return err
 	}
 	held, err := j.Try(ctx, s)
 	if held && err == nil {
-		_, err = fmt.Fprintln(out, recalled)
+		return errRecalled
 	}
 	return err
 }
@@ -149,27 +157,43 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 // Command runs a line of a job file; see package jobfile.
 func (p *Program) Command() []string { return []string{p.Path, "job"} }
 
-// try computes one cell by running the program, which is terminated when ctx ends.
+// patience is what a program has to end after it was asked to.
+const patience = 10 * time.Second
+
+// try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it does not outlive this
+// process. What it prints goes to standard error.
 func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Store) (bool, error) {
 	return func(ctx context.Context, s *lab.Store) (bool, error) {
 		cmd := exec.CommandContext(ctx, p.Path, "try", line)
 		cmd.Env = append(os.Environ(), "COUPLING_STORE="+s.Dir)
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		var out, failure bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &failure
-		err := cmd.Run()
+		cmd.WaitDelay = patience
+		var last tail
+		cmd.Stdout, cmd.Stderr = os.Stderr, &last
+		err := run(cmd)
 		switch {
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitBusy:
 			return false, lab.ErrBusy
-		case err != nil:
-			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(failure.Bytes()))
-		case strings.HasSuffix(out.String(), recalled+"\n"): // after any output of the experiment
+		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitRecalled:
 			lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
 			return true, nil
+		case err != nil:
+			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(last.end))
 		}
 		lab.Report(ctx, id, lab.Event{Kind: lab.Stored})
 		return false, nil
 	}
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct{ end []byte }
+
+const tailSize = 64 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.end = append(t.end, p...)
+	t.end = slices.Delete(t.end, 0, max(0, len(t.end)-tailSize))
+	return len(p), nil
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -28,9 +28,12 @@ type Sweep struct {
 // MostCells is the number of cells of the largest design that is expanded.
 const MostCells = 1_000_000
 
+// mostBytes is the size of the largest file that is parsed.
+const mostBytes = 1 << 20
+
 // Read reads a YAML file; see [Parse].
 func Read(path string, ds []lab.Decoder) (*Sweep, error) {
-	b, err := os.ReadFile(path)
+	b, err := durable.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
@@ -40,6 +43,9 @@ func Read(path string, ds []lab.Decoder) (*Sweep, error) {
 // Parse reads a sweep for one of the experiments of ds. Errors in the file are
 // of type [*Error] and have a line.
 func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
+	if len(b) > mostBytes {
+		return nil, located(file, fmt.Errorf("it has %d bytes: want at most %d", len(b), mostBytes))
+	}
 	d := document{Seed: 1, Replicates: 1}
 	in := yaml.NewDecoder(bytes.NewReader(b))
 	err := in.Decode(&d)

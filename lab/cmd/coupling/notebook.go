@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/internal/interrupt"
 	"coupling/lab/nb/headless"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/jupyter"
@@ -72,7 +72,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	c, files := installed(a, o.Name)
 	file := lab.Must(workingCopy(a, c, files[0]))
 	env := notebookEnv(a, o.Preset)
-	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interrupt.Context(a.run.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	var log io.Writer
 	if !a.quiet {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"coupling/dp/pld"
 	"coupling/dp/rdp"
 	"coupling/lab"
+	"coupling/lab/internal/interrupt"
 )
 
 // privacyFlags describe a mechanism and who must not be told apart.
@@ -187,9 +187,7 @@ func (f privacyFlags) caution() string {
 
 // interruptible ends a computation at the first interrupt; the second kills.
 func interruptible(a *app) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	return interrupt.Context(a.run.ctx, os.Interrupt)
 }
 
 // privacyError marks bad parameters, and what no accountant can bound, as the request's fault.

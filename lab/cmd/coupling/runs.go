@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/durable"
 
@@ -19,13 +18,13 @@ import (
 )
 
 type runsCmd struct {
-	Ls     runsLsCmd     `cmd:"" default:"withargs" help:"List finished cells."`
+	Ls     runsLsCmd     `cmd:"" default:"withargs" help:"List finished cells, and by * those of the current code."`
 	Show   runsShowCmd   `cmd:"" help:"Show one cell."`
-	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells: parameters that differ, metrics side by side."`
+	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells, or two codes of one: parameters that differ, metrics side by side."`
 	Serve  runsServeCmd  `cmd:"" help:"Serve a page with live tables and plots of the store."`
 	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
 	Rm     runsRmCmd     `cmd:"" help:"Remove cells."`
-	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions, and files of killed runs."`
+	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions and old code, and files of killed runs."`
 }
 
 type runsLsCmd struct {
@@ -43,9 +42,11 @@ func (c runsLsCmd) Run(a *app) error {
 	}
 	w := table(a.out)
 	if !c.JSON {
-		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tPARAMETERS\n", last)
+		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
 	}
 	var bad []error
+	var lines []line
+	codes := newCodes(s)
 	for r, err := range records {
 		if err != nil {
 			bad = append(bad, err)
@@ -59,10 +60,59 @@ func (c runsLsCmd) Run(a *app) error {
 		if c.Failed {
 			note, _, _ = strings.Cut(r.Error, "\n")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.Key.Short(), r.Experiment, r.Version, r.Seed,
-			r.Manifest.Start.Format("2006-01-02 15:04"), note, clip(string(r.Params), 100))
+		codes.add(r)
+		lines = append(lines, line{r.Experiment, r.Code, fmt.Sprintf("%s\t%s\t%d\t%d\t%s\t%s", r.Key.Short(), r.Experiment, r.Version, r.Seed,
+			r.Manifest.Start.Format("2006-01-02 15:04"), note), clip(string(r.Params), 100)})
+	}
+	for _, l := range lines {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", l.head, codes.mark(l.experiment, l.code), l.params)
 	}
 	return errors.Join(append(bad, w.Flush())...)
+}
+
+// line is a line of the list, whose code is marked when all are known.
+type line struct{ experiment, code, head, params string }
+
+// codes are the current ones by experiment: this program's, those of the module that the working directory lies in, and of
+// other experiments the one that computed last.
+type codes struct {
+	current map[string]string
+	last    map[string]time.Time
+}
+
+func newCodes(s *lab.Store) codes {
+	c := codes{map[string]string{}, map[string]time.Time{}}
+	for _, d := range decoders() {
+		c.current[d.Experiment] = d.Code()
+	}
+	root, ok := durable.Nearest(".", func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "go.mod")); return err == nil })
+	if ok && !s.OnlyOf(c.current) {
+		own, _ := lab.CodesOf(root) // without Go, or with errors, the last counts
+		for name, code := range own {
+			if _, known := c.current[name]; !known {
+				c.current[name] = code
+			}
+		}
+	}
+	return c
+}
+
+func (c codes) add(r lab.Record) {
+	last, seen := c.last[r.Experiment]
+	if _, own := c.current[r.Experiment]; (!own || seen) && !r.Manifest.Start.Before(last) {
+		c.current[r.Experiment], c.last[r.Experiment] = r.Code, r.Manifest.Start
+	}
+}
+
+// mark is a code's first digits, with * if it is current.
+func (c codes) mark(experiment, code string) string {
+	if code == "" {
+		return "-"
+	}
+	if c.current[experiment] == code {
+		return lab.ShortCode(code) + " *"
+	}
+	return lab.ShortCode(code)
 }
 
 // clip shortens s to n runes or so.
@@ -113,14 +163,28 @@ func (c runsRmCmd) Run(a *app) error {
 }
 
 type runsDiffCmd struct {
-	A string `arg:"" help:"Key of one cell."`
-	B string `arg:"" help:"Key of the other."`
+	A string `arg:"" help:"Key of one cell; KEY.CODE where several codes computed it."`
+	B string `arg:"" optional:"" help:"Key of the other; without it, the two codes that computed A."`
+}
+
+// cells returns the two to compare.
+func (c runsDiffCmd) cells(a *app) (lab.Record, lab.Record) {
+	if c.B != "" {
+		_, ra := a.find(c.A)
+		_, rb := a.find(c.B)
+		return ra, rb
+	}
+	found := orUsage(lab.Must(a.existing()).FindAll(c.A))
+	if len(found) != 2 || found[0].Key != found[1].Key {
+		lab.Check(usage(fmt.Errorf("%s: %s in the store, want one that two codes computed, or name two cells, KEY.CODE each", c.A, plural(len(found), "result"))))
+	}
+	slices.SortFunc(found, func(x, y lab.Record) int { return x.Manifest.Start.Compare(y.Manifest.Start) })
+	return found[0], found[1]
 }
 
 // Run compares two cells.
 func (c runsDiffCmd) Run(a *app) error {
-	_, ra := a.find(c.A)
-	_, rb := a.find(c.B)
+	ra, rb := c.cells(a)
 	d := lab.Must(lab.Diff(ra, rb))
 	w := table(a.out)
 	fmt.Fprintf(w, "\t%s\t%s\n", ra.Key.Short(), rb.Key.Short())
@@ -180,19 +244,20 @@ func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, err
 
 type runsGCCmd struct {
 	Older  time.Duration `default:"24h" help:"Age from which files of killed runs are removed."`
+	Code   time.Duration `default:"720h" help:"Age from which results of old code are removed, and old versions of one's own experiments."`
 	DryRun bool          `help:"Only list."`
 }
 
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
 	s := lab.Must(a.existing())
-	gc, err := s.GC(figures.Decoders(), c.Older, c.DryRun)
+	gc, err := s.GC(decoders(), newCodes(s).current, c.Older, c.Code, c.DryRun)
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"
 	}
 	for _, r := range gc.Cells {
-		fmt.Fprintf(a.out, "%s %s %s v%d\n", verb, r.Key.Short(), r.Experiment, r.Version)
+		fmt.Fprintf(a.out, "%s %s %s v%d %s\n", verb, r.Key.Short(), r.Experiment, r.Version, lab.ShortCode(r.Code))
 	}
 	slices.Sort(gc.Leftover)
 	for _, f := range gc.Leftover {

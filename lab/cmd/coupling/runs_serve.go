@@ -7,11 +7,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/internal/interrupt"
 	"coupling/lab/runs"
 )
 
@@ -28,7 +28,7 @@ func (c runsServeCmd) Run(a *app) error {
 	page := lab.Must(runs.New(s, c.Gallery))
 	fmt.Fprintf(a.out, "http://%s%s\n", l.Addr(), page.Path())
 	fmt.Fprintln(a.err, "coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it")
-	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.Context(a.run.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })

@@ -47,7 +47,12 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name))
 		}
 		if ext == ".go" {
-			p := orUsage(sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin")))
+			bin := filepath.Join(s.Dir, "bin")
+			if c.DryRun { // also where nothing can be written
+				bin = lab.Must(os.MkdirTemp("", "coupling-"))
+				defer os.RemoveAll(bin)
+			}
+			p := orUsage(sweepfile.Build(a.run.ctx, name, bin))
 			if len(p.Jobs) == 0 {
 				return own, usage(fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name))
 			}

@@ -1,88 +1,204 @@
 package code
 
 import (
+	"archive/zip"
+	"cmp"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var sources = map[string]string{
-	"go.mod":            "module example\n\ngo 1.26\n\nrequire other.org/m v1.0.0\n",
-	"go.sum":            "other.org/m v1.0.0 h1:aaaa=\n",
-	"exp.go":            "package example\n\nimport (\n\t\"coupling/lab\"\n\t\"example/sub\"\n)\n\nvar e = lab.Experiment[P, R]{Name: \"a/b\", Version: 1, Run: run}\n\ntype P struct{ N int }\ntype R struct{ V int }\n\nfunc run(p P) R { return R{sub.F(p.N) + local} }\n\nvar local = two\n\nconst two = 2\n\nfunc draw() int { return 3 }\n",
-	"sub/s.go":          "package sub\n\nimport (\n\t_ \"embed\"\n\n\t\"other.org/m\"\n)\n\n//go:embed kernel.txt\nvar kernel string\n\ntype T struct{}\n\nfunc (T) Hidden() int { return m.One() }\n\nfunc F(n int) int { var i interface{ Hidden() int } = T{}; return n + i.Hidden() + len(kernel) }\n\nfunc G() int { return 7 }\n\nfunc Sum(x []float64) float64\n\nfunc H() float64 { return Sum(nil) }\n",
-	"sub/kernel.txt":    "first",
-	"sub/sum_amd64.s":   "TEXT ·Sum(SB), 4, $0\n",
-	"sub/sum_arm64.s":   "TEXT ·Sum(SB), 4, $0\n",
-	"sub/other_test.go": "package sub\n",
-}
-
-func digestOf(t *testing.T, edits ...string) string {
+// probe writes the module of testdata/probes.txtar with edits (FILE, OLD, NEW), and returns the digests of its experiments.
+func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range sources {
-		for i := 0; i+2 < len(edits); i += 3 {
-			if edits[i] == name {
-				if !strings.Contains(text, edits[i+1]) {
-					t.Fatalf("%s has no %q", name, edits[i+1])
-				}
-				text = strings.Replace(text, edits[i+1], edits[i+2], 1)
-			}
-		}
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tree, err := Open(dir)
+	archive, err := txtar.ParseFile("testdata/probes.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := tree.Below(dir)
-	if err != nil || table["a/b"] == "" {
-		t.Fatal(table, err)
+	for _, f := range archive.Files {
+		text := string(f.Data)
+		for _, e := range edits {
+			if e[0] == f.Name {
+				if !strings.Contains(text, e[1]) {
+					t.Fatalf("%s has no %q", f.Name, e[1])
+				}
+				text = strings.Replace(text, e[1], e[2], 1)
+			}
+		}
+		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), text)
 	}
-	return table["a/b"]
+	tree, err := list(dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...") // compiled once, wherever dir is
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := tree.experiments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }
 
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// proxy offers other.org/foo-go, which uses other.org/m, both in two versions, and a place for what is downloaded.
+func proxy(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"other.org/foo-go", "other.org/m"} {
+		for _, version := range []string{"v1.0.0", "v1.0.1"} {
+			base := filepath.Join(dir, filepath.FromSlash(name), "@v", version)
+			mod, text := "module "+name+"\n", "package m\n\nfunc F() int { return 1 }\n"
+			if name != "other.org/m" {
+				mod += "\nrequire other.org/m v1.0.0\n"
+				text = "package foo\n\nimport \"other.org/m\"\n\nfunc F() int { return m.F() }\n"
+			}
+			write(t, base+".info", `{"Version":"`+version+`"}`)
+			write(t, base+".mod", mod)
+			f, err := os.Create(base + ".zip")
+			if err != nil {
+				t.Fatal(err)
+			}
+			z := zip.NewWriter(f)
+			for file, text := range map[string]string{"go.mod": mod, "f.go": text} {
+				w, err := z.Create(name + "@" + version + "/" + file)
+				if _, err2 := w.Write([]byte(text)); cmp.Or(err, err2) != nil {
+					t.Fatal(err, err2)
+				}
+			}
+			if err := cmp.Or(z.Close(), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cache := t.TempDir()
+	for name, value := range map[string]string{
+		"GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache, "XDG_CACHE_HOME": t.TempDir(),
+	} {
+		t.Setenv(name, value)
+	}
+	if out, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
+		t.Setenv("GOCACHE", strings.TrimSpace(string(out)))
+	}
+	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // its folders are read-only
+}
+
+// Each group of edits is made at once, and changes the digests of the experiments that it names and no other.
 func TestDigestIsOfWhatRunReaches(t *testing.T) {
-	base := digestOf(t)
-	for _, edit := range [][]string{
-		{"exp.go", "Version: 1", "Version: 2"},
-		{"exp.go", "return 3", "return 4"},
-		{"exp.go", "func run", "// a comment\n\nfunc run"},
-		{"exp.go", "{ return R{", "{\n\treturn   R{"},
-		{"sub/s.go", "return 7", "return 8"},
-		{"sub/other_test.go", "sub\n", "sub\n\nfunc x() {}\n"},
-	} {
-		if digestOf(t, edit...) != base {
-			t.Errorf("%q: the digest changes, and nothing that runs does", edit)
+	proxy(t)
+	base := probe(t, nil)
+	for name, digest := range base {
+		if digest == "" || strings.HasSuffix(digest, Assembly) != (name == "asm") {
+			t.Errorf("%s: %q", name, digest)
 		}
 	}
-	for _, edit := range [][]string{
-		{"exp.go", "local}", "local + 1}"},
-		{"exp.go", "two = 2", "two = 3"},
-		{"exp.go", "V int", "V int64"},
-		{"sub/s.go", "len(kernel)", "0"},
-		{"sub/s.go", "return m.One()", "return 1 + m.One()"},
-		{"sub/s.go", "func G()", "func init() { local = 5 }\n\nfunc G()"},
-		{"sub/kernel.txt", "first", "second"},
-		{"go.mod", "v1.0.0", "v1.0.1"},
-		{"go.sum", "aaaa", "bbbb"},
-	} {
-		if digestOf(t, edit...) == base {
-			t.Errorf("%q: the digest stays, and what runs has changed", edit)
+	for _, name := range []string{"unresolved", "spoilt"} {
+		if _, ok := base[name]; ok {
+			t.Errorf("%s has a digest", name)
 		}
 	}
-	if strings.HasSuffix(base, Assembly) {
-		t.Error("no assembly is reached")
+	for _, group := range []struct {
+		flags   string
+		changes string
+		edits   [][3]string
+	}{
+		{edits: [][3]string{
+			{"plain/e.go", "Version: 1", "Version: 2"},
+			{"plain/e.go", "func x() int { return 5 }", "func x() int { return 6 }"},
+			{"plain/e.go", "x := 3", "x := 4"},
+			{"plain/e.go", "func run", "// a comment\n\nfunc run"},
+			{"plain/e.go", "{ return kit", "{\n\treturn   kit"},
+			{"kit/kit.go", "return 7", "return 8"},
+			{"kit/kit.go", "four = 4", "four = 5"},
+			{"kit/kit_test.go", "kit\n", "kit\n\nfunc x() {}\n"},
+			{"tags/fast.go", "return 1", "return 2"},
+		}},
+		{changes: "plain", edits: [][3]string{{"plain/e.go", "p.N)", "p.N) + 1"}}},
+		{changes: "plain", edits: [][3]string{{"kit/kit.go", "two  = 2", "two  = 3"}}},
+		{changes: "plain", edits: [][3]string{{"kit/sub/sub.go", "Three = 3", "Three = 4"}}},
+		{changes: "plain", edits: [][3]string{{"kit/kit.go", "Hidden() int { return 1", "Hidden() int { return 2"}}},
+		{changes: "plain", edits: [][3]string{{"kit/kernel.txt", "first", "second"}}},
+		{changes: "asm", edits: [][3]string{{"kit/sum_amd64.s", "RET", "NOP\n\tRET"}, {"kit/sum_arm64.s", "RET", "NOP\n\tRET"}}},
+		{changes: "name concat alias slice dot blank all quoted method factory assigned", edits: [][3]string{
+			{"name/e.go", "return 1", "return 2"},
+			{"concat/e.go", "return 1", "return 2"},
+			{"alias/a.go", "return 1", "return 2"},
+			{"slice/e.go", "return 1", "return 2"},
+			{"dot/sub/s.go", "return 1", "return 2"},
+			{"blank/drv/d.go", "return 1 ", "return 2 "},
+			{"embeds/d/_x", "one", "two"},
+			{"method/e.go", "w{3}", "w{4}"},
+			{"factory/e.go", "through(3)", "through(4)"},
+			{"assigned/e.go", "k = 5", "k = 6"},
+		}},
+		{changes: "blank all quoted assigned", edits: [][3]string{
+			{"blank/drv/d.go", "return 11", "return 12"},
+			{"embeds/x y.txt", "one", "two"},
+			{"assigned/e.go", "return 6", "return 7"},
+		}},
+		{changes: "tags", flags: "-tags=fast"},
+		{changes: "module", edits: [][3]string{{"go.mod", "foo-go v1.0.0", "foo-go v1.0.1"}}},
+		{changes: "module", edits: [][3]string{{"go.mod", "other.org/m v1.0.0", "other.org/m v1.0.1"}}},
+	} {
+		var flags []string
+		if group.flags != "" {
+			flags = append(flags, group.flags)
+		}
+		want := map[string]bool{}
+		for _, name := range strings.Fields(group.changes) {
+			want[name] = true
+		}
+		after := probe(t, flags, group.edits...)
+		for name := range base {
+			if (after[name] != base[name]) != want[name] {
+				t.Errorf("%q: the digest of %s goes from %q to %q", group.edits, name, base[name], after[name])
+			}
+		}
+		if len(after) != len(base) {
+			t.Errorf("%q: %d experiments, then %d", group.edits, len(base), len(after))
+		}
 	}
-	calls := []string{"exp.go", "sub.F(p.N)", "sub.F(p.N) + int(sub.H())"}
-	if d := digestOf(t, calls...); !strings.HasSuffix(d, Assembly) {
-		t.Errorf("%s: assembly is reached", d)
+	for name, digest := range probe(t, nil, [3]string{"go.mod", "go 1.26", "go 1.25"}) {
+		if digest == base[name] {
+			t.Errorf("%s: the language is another, and the digest is the same", name)
+		}
+	}
+}
+
+// What cgo compiles counts as a whole.
+func TestCgo(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs a C compiler")
+	}
+	t.Setenv("CGO_ENABLED", "1")
+	digests := map[string]bool{}
+	for _, body := range []string{"return 1;", "return 2;"} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"go.mod":              "module example\n\ngo 1.26\n\nrequire coupling v0.0.0\n\nreplace coupling => ./coupling\n",
+			"coupling/go.mod":     "module coupling\n\ngo 1.20\n",
+			"coupling/lab/lab.go": "package lab\n\ntype Experiment[P, R any] struct {\n\tName string\n\tRun func(P) R\n}\n",
+			"c/c.go":              "package c\n\n// static int f() { " + body + " }\nimport \"C\"\n\nfunc F(int) int { return int(C.f()) }\n",
+			"e.go":                "package example\n\nimport (\n\t\"coupling/lab\"\n\t\"example/c\"\n)\n\nvar e = lab.Experiment[int, int]{Name: \"c\", Run: c.F}\n",
+		} {
+			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+		}
+		table, err := Of(dir, ".")
+		if err != nil || table["c"] == "" {
+			t.Fatal(table, err)
+		}
+		digests[table["c"]] = true
+	}
+	if len(digests) != 2 {
+		t.Error("C changes, and the digest does not")
 	}
 }

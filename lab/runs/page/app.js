@@ -61,7 +61,7 @@ function order() {
     view.heads = [{col: state.group, text: true}, {col: "cells"}, ...c.values.map(col => ({col, mean: true}))];
     view.table = group(view.rows, state.group, c.values).map(g => ({group: g, values: [g.value, g.n, ...c.values.map(v => g.sums[v]?.mean)], spread: [0, 0, ...c.values.map(v => g.sums[v] && g.sums[v].n > 1 ? Math.sqrt(g.sums[v].m2 / (g.sums[v].n - 1)) : undefined)]}));
   } else {
-    view.heads = [{col: "key", text: true}, ...state.experiment ? [] : [{col: "experiment", text: true}], ...c.seed ? [{col: "seed"}] : [],
+    view.heads = [{col: "key", text: true}, ...state.experiment ? [] : [{col: "experiment", text: true}], ...c.seed ? [{col: "seed"}] : [], ...state.experiment && c.code ? [{col: "code", text: true}] : [],
       ...state.experiment ? [...c.params, ...c.values].map(col => ({col, text: view.all.some(r => typeof get(r, col) === "string" && num(get(r, col)) === undefined)})) : [], {col: "start", text: true}, {col: "seconds"}];
     if (view.rows.some(r => r.error)) view.heads.push({col: "error", text: true});
     view.table = view.rows.map(r => ({row: r}));
@@ -187,7 +187,7 @@ function pick(key) {
 }
 
 async function difference() {
-  const [a, b] = state.picked, answer = await fetch(`diff?a=${a}&b=${b}`);
+  const [a, b] = state.picked, answer = await fetch(`diff?${new URLSearchParams({a, b})}`);
   if (!answer.ok) { $("diff").replaceChildren(el("p", {className: "note wrong", textContent: await answer.text()})); return; }
   const d = await answer.json(), sheet = [];
   for (const [name, title] of [["params", "Parameters that differ"], ["metrics", "Values"], ["context", "Context that differs"]]) {

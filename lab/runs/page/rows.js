@@ -1,7 +1,7 @@
 // The cells, and the questions that every view asks of them.
 
 const special = {NaN: NaN, "+Inf": Infinity, "-Inf": -Infinity};
-const metas = ["key", "state", "experiment", "version", "seed", "start", "seconds", "device", "host", "commit", "error"];
+const metas = ["key", "state", "experiment", "version", "code", "seed", "start", "seconds", "device", "host", "commit", "error"];
 
 export class Rows {
   constructor() { this.map = new Map(); }
@@ -66,10 +66,11 @@ export function columns(rows) {
     for (const n in r.params) note("p:" + n, r.params[n]);
     for (const n in r.values) note("v:" + n, r.values[n]);
     note("seed", r.seed);
+    note("code", r.code);
   }
-  const out = {params: [], values: [], constants: [], seed: varies.has("seed")};
+  const out = {params: [], values: [], constants: [], seed: varies.has("seed"), code: varies.has("code")};
   for (const [col, v] of first) {
-    if (col === "seed") continue;
+    if (col === "seed" || col === "code") continue;
     if (col.startsWith("v:")) out.values.push(col);
     else if (varies.has(col) || missing.get(col) < finished || finished < 2) out.params.push(col);
     else out.constants.push([col, v]);
