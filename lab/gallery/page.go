@@ -24,10 +24,10 @@ type Page struct {
 	Title    string    `json:"title"`
 	Shows    string    `json:"shows"`
 	Preset   string    `json:"preset"`
-	Size     string    `json:"size"` // what the preset computes
+	Size     string    `json:"size,omitzero"` // what the preset computes
 	Seed     uint64    `json:"seed"`
 	Device   string    `json:"device"`
-	Command  string    `json:"command"` // remakes the figure
+	Command  string    `json:"command,omitzero"` // remakes the figure
 	Pictures []Picture `json:"pictures"`
 	Tables   []Table   `json:"tables"`
 	Notes    []string  `json:"notes"`
@@ -102,7 +102,7 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page,
 	page.Notes = exhibit.Notes
 	page.Claims = Claims(lab.Must(fig.Claims(s, set)))
 	page.Cells = cells(s, fig, set)
-	if slices.Contains(page.Cells.Data, "sample") {
+	if slices.Contains(page.Cells.Data, "sample") && page.Size != "" {
 		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
 	return page, writeJSON(o.path(fig.Name+".json"), page)
@@ -114,8 +114,15 @@ func writeJSON(path string, v any) error {
 	})
 }
 
-// Describe returns the page of a figure that has not been drawn.
+// edited stands where a preset's name would, if a program has changed the parameters of a figure.
+const edited = "edited parameters"
+
+// Describe returns the page of a figure that has not been drawn. If its parameters were edited, the page has no size, no
+// command and no message: these are the presets'.
 func Describe(fig lab.Figure, set lab.Setting) Page {
+	if fig.Edited != nil && fig.Edited(set) {
+		return Page{Name: fig.Name, Title: fig.Title, Preset: edited, Seed: set.Seed, Device: set.Device}
+	}
 	command := fmt.Sprintf("bin/coupling fig %s --preset %s --seed %d", fig.Name, set.Preset, set.Seed)
 	if set.Device != "" && set.Device != "cpu" {
 		command += " --device " + set.Device

@@ -118,8 +118,8 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		}
 		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims, time.Since(began).Seconds())
 	}
-	if f.Check && sum.Claims[lab.Differs] > 0 && len(errs) == 0 {
-		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.Claims[lab.Differs], "claim"))})
+	if n := sum.Claims.Failed(); f.Check && n > 0 && len(errs) == 0 {
+		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(n, "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
 		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
@@ -204,8 +204,8 @@ func printLine(a *app, _ string, page gallery.Page) {
 		fmt.Fprintf(a.out, "  %s\n", score)
 	}
 	for _, c := range page.Claims {
-		if c.Verdict == lab.Differs {
-			fmt.Fprintf(a.out, "  differs: %s: %s (%s)\n", c.What, c.Got, c.Expected)
+		if c.Verdict == lab.Differs || c.Verdict == lab.Nothing {
+			fmt.Fprintf(a.out, "  %s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 		}
 	}
 }
