@@ -229,7 +229,7 @@ func backwardTable(out BackwardOut) lab.Table {
 
 func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error) {
 	cell := v.Cells[0]
-	agree, memory := 0.0, math.Inf(1)
+	agree, memory := math.Inf(-1), math.Inf(1)
 	tape := map[int]float64{}
 	var x, y []float64
 	for _, c := range cell.Value.Costs {

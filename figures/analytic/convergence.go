@@ -345,7 +345,7 @@ func convergenceTable(cell lab.Result[ConvergenceParams, ConvergenceOut]) lab.Ta
 func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Claim, error) {
 	cell := v.Cells[0]
 	smallest := cell.Params.Ratios[len(cell.Params.Ratios)-1]
-	runs, worst := map[string]ConvergenceRun{}, 0.0
+	runs, worst := map[string]ConvergenceRun{}, math.Inf(-1)
 	for _, r := range cell.Value.Runs {
 		if r.Ratio == smallest {
 			runs[r.Solver] = r

@@ -24,8 +24,8 @@ func Store(t *testing.T) *lab.Store {
 	return s
 }
 
-// Smoke computes and draws figures, and fails where a claim does not hold, or holds for its null. In short mode it takes
-// the first figure only.
+// Smoke computes and draws figures, and fails where a claim does not hold, or holds for its null, or a text gives a
+// parameter that the cells have not; see [Texts]. In short mode it takes the first figure only.
 func Smoke(t *testing.T, figures []lab.Figure) {
 	t.Helper()
 	store := Store(t)
@@ -36,6 +36,7 @@ func Smoke(t *testing.T, figures []lab.Figure) {
 		t.Run(f.Name, func(t *testing.T) {
 			Compute(t, store, f)
 			Draw(t, store, f)
+			Texts(t, store, f)
 			for _, c := range Claims(t, store, f) {
 				if v := c.Verdict(); v != lab.Holds && v != lab.Skipped {
 					t.Errorf("%s: %s: got %g, expected %s", v, c.What, c.Got, c.Expected())

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.Scaling()
+	study := lab.StudyOf(analytic.Scaling)
 	study.Grid = func(lab.Setting) []analytic.ConvergenceParams {
 		return []analytic.ConvergenceParams{
 			{N: 32, Ratios: []float64{0.01}, Tol: 1e-06, Passes: 5000, Repeat: 6, Exact: true},
