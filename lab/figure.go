@@ -82,6 +82,8 @@ type Figure struct {
 	// Constructor is the full name of the function that makes the study,
 	// "coupling/figures/scones.Rate"; empty if it is not known.
 	Constructor string
+	// File is where that function is, below the folder of figures: "scones/rate.go"; empty if it is not known.
+	File string
 }
 
 // Paper returns the part of the name before the slash.

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -53,8 +54,8 @@ type Study[P, R any] struct {
 	Draw   func(View[P, R]) (Exhibit, error)
 	Claims func(View[P, R]) ([]Claim, error)
 
-	constructor string
-	presets     *Part[P, R] // the cells of the presets, where StudyOf made the study
+	constructor, file string
+	presets           *Part[P, R] // the cells of the presets, where StudyOf made the study
 }
 
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
@@ -262,7 +263,7 @@ func (s Study[P, R]) Figure() Figure {
 	parts := append([]Cells{s.main()}, s.Also...)
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
-		Constructor: s.constructor,
+		Constructor: s.constructor, File: s.file,
 		Jobs: func(set Setting) (jobs []Job) {
 			for _, p := range parts {
 				jobs = append(jobs, p.jobs(set)...)
@@ -357,7 +358,9 @@ func (s Study[P, R]) claimsOnNulls(store *Store, set Setting) (out []Claim, err 
 // figure says "edited parameters" and names no preset, size or command, and asks only the claims that are laws.
 func StudyOf[P, R any](construct func() Study[P, R]) Study[P, R] {
 	s := construct()
-	s.constructor = runtime.FuncForPC(reflect.ValueOf(construct).Pointer()).Name()
+	made := runtime.FuncForPC(reflect.ValueOf(construct).Pointer())
+	file, _ := made.FileLine(made.Entry())
+	s.constructor, s.file = made.Name(), path.Join(path.Base(path.Dir(file)), path.Base(file))
 	presets := s.main()
 	s.presets = &presets
 	return s

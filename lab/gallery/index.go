@@ -21,7 +21,7 @@ var indexSource string
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
 	"anchor":   anchor,
 	"thumb":    thumbName,
-	"plain":    plain,
+	"plain":    Plain,
 	"ext":      func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
 	"table":    func(t Table) template.HTML { return HTML(t.Table, 0) },
 	"claims":   func(c []Claim) template.HTML { return HTML(ClaimTable(c), 0) },

@@ -33,8 +33,11 @@ type Page struct {
 	Notes    []string  `json:"notes"`
 	Claims   []Claim   `json:"claims"`
 	Cells    Cells     `json:"cells"`
-	Error    string    `json:"error,omitzero"` // why there is no figure
-	Thumb    string    `json:"-"`              // the thumbnail beside a README
+	Error    string    `json:"error,omitzero"`  // why there is no figure
+	Source   string    `json:"source,omitzero"` // the study's file, below the folder of figures
+	Thumb    string    `json:"-"`               // the thumbnail beside a README
+	Digest   string    `json:"-"`               // of Source, in a README
+	Entry    string    `json:"-"`               // of a README
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -130,7 +133,7 @@ func Describe(fig lab.Figure, set lab.Setting) Page {
 	return Page{
 		Name: fig.Name, Title: fig.Title, Shows: fig.Shows,
 		Preset: string(set.Preset), Size: fig.Sizes[set.Preset],
-		Seed: set.Seed, Device: set.Device, Command: command,
+		Seed: set.Seed, Device: set.Device, Command: command, Source: fig.File,
 	}
 }
 

@@ -128,6 +128,9 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	if len(pages) > 0 {
 		errs = append(errs, f.writeIndex(a, pages))
 	}
+	if f.Readme != "" {
+		errs = append(errs, f.writeReadme(figs))
+	}
 	return errors.Join(errs...)
 }
 
