@@ -123,12 +123,12 @@ func (f profileFigure) study() lab.Study[ProfileParams, ProfileOut] {
 
 // Fig4 is δ(ε) of one step against the agnostic bound for one Laplace mechanism.
 func Fig4() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig4", "Specific against agnostic: Laplace", gap, agnostic, laplaces[4:5], laplEps[4:5]}.study()
+	return profileFigure{"fig4", "Specific against agnostic: Laplace, one setting", gap, agnostic, laplaces[4:5], laplEps[4:5]}.study()
 }
 
 // Fig5 is δ(ε) of one step against group privacy for one Gaussian mechanism.
 func Fig5() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig5", "Specific against post-hoc: Gaussian", afterwards, postHoc, gaussians[4:5], wideEps[4:5]}.study()
+	return profileFigure{"fig5", "Specific against post-hoc: Gaussian, one setting", afterwards, postHoc, gaussians[4:5], wideEps[4:5]}.study()
 }
 
 // Fig8 is δ(ε) of one step against the agnostic bound for Gaussian mechanisms.

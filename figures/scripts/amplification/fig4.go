@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes amplification/fig4: Specific against agnostic: Laplace.
+// This program makes amplification/fig4: Specific against agnostic: Laplace, one setting.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
