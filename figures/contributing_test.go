@@ -7,31 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// overlaidTest runs the example of CONTRIBUTING.md as any figure of the project is tested.
-const overlaidTest = `package tour
-
-import (
-	"testing"
-
-	"coupling/figures/figtest"
 	"coupling/lab"
 )
 
-func TestBias(t *testing.T) { figtest.Smoke(t, []lab.Figure{lab.FigureOf(Bias)}) }
-`
-
-// The figure that CONTRIBUTING.md shows is one file of at most 80 lines, and works.
-func TestContributingExample(t *testing.T) {
+// The figure that CONTRIBUTING.md shows is one file of at most 80 lines. With the three steps that stand below it, the
+// tests of this folder and of the scripts pass, the figure's claim among them.
+func TestContributing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles another test")
+		t.Skip("links the whole project")
 	}
-	text, err := os.ReadFile("../CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, found := strings.Cut(string(text), "```go\npackage tour\n")
+	text := string(lab.Must(os.ReadFile("../CONTRIBUTING.md")))
+	_, code, found := strings.Cut(text, "```go\npackage tour\n")
 	code, _, closed := strings.Cut("package tour\n"+code, "```\n")
 	if !found || !closed {
 		t.Fatal("CONTRIBUTING.md shows no figure")
@@ -39,27 +26,44 @@ func TestContributingExample(t *testing.T) {
 	if n := strings.Count(code, "\n"); n > 80 {
 		t.Errorf("the figure has %d lines", n)
 	}
+	const before, line = "lab.FigureOf(tour.Digits)", "lab.FigureOf(tour.Bias)"
+	list := string(lab.Must(os.ReadFile("figures.go")))
+	if !strings.Contains(text, line) || strings.Count(list, before) != 1 {
+		t.Fatalf("CONTRIBUTING.md or figures.go have no %s", line)
+	}
+	// The packages are built as if the two files were here, and run in a copy of this folder.
 	dir := t.TempDir()
+	here := filepath.Join(dir, "figures")
+	lab.Check(os.CopyFS(here, os.DirFS(".")))
+	lab.Check(os.WriteFile(filepath.Join(dir, "CONTRIBUTING.md"), []byte(text), 0o666))
 	replace := map[string]string{}
-	for name, content := range map[string]string{"bias.go": code, "bias_test.go": overlaidTest} {
-		at, err := filepath.Abs(filepath.Join("tour", name))
-		if err != nil {
-			t.Fatal(err)
+	for name, content := range map[string]string{
+		"tour/bias.go": code, "figures.go": strings.Replace(list, before, before+", "+line, 1),
+	} {
+		at := filepath.FromSlash(name)
+		replace[lab.Must(filepath.Abs(at))] = filepath.Join(here, at)
+		lab.Check(os.WriteFile(filepath.Join(here, at), []byte(content), 0o666))
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	lab.Check(os.WriteFile(overlay, lab.Must(json.Marshal(map[string]any{"Replace": replace})), 0o666))
+	run := func(in, name string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Env = in, append(os.Environ(), "COUPLING_STORE="+filepath.Join(dir, "store"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 		}
-		replace[at] = filepath.Join(dir, name)
-		if err := os.WriteFile(replace[at], []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
+	build := func(command, as, of string) string {
+		t.Helper()
+		as = filepath.Join(dir, as)
+		run(".", "go", append(strings.Fields(command), "-overlay", overlay, "-o", as, of)...)
+		return as
 	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("go", "test", "-overlay", file, "-run", "^TestBias$", "./tour").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	run(dir, build("build", "coupling", "../lab/cmd/coupling"), "fig", "tour/bias", "--preset", "smoke", "--readme", "figures")
+	run(here, build("build", "generate", "./scripts/internal/generate"))
+	tests := build("test -c", "figures.test", ".")
+	run(here, tests, "-test.short", "-test.run", "InStep|WellFormed|Described|Select")
+	run(here, tests, "-test.run", "TestSmoke/tour/bias")
+	run(filepath.Join(here, "scripts"), build("test -c", "scripts.test", "./scripts"), "-test.short")
 }

@@ -32,13 +32,20 @@ type Claim struct {
 	SkipReason string
 	// Null is the garbage result on which the claim must fail.
 	Null Null
+	// Law means that the claim holds for all parameters. Where the grid of a study is not that of its presets, only laws
+	// are asked.
+	Law bool
 }
 
 // Tolerance returns max(AbsTol, RelTol·|Want|).
 func (c Claim) Tolerance() float64 { return max(c.AbsTol, c.RelTol*math.Abs(c.Want)) }
 
-// Holds reports whether the claim is met. NaN meets no claim.
+// Holds reports whether the claim is met. NaN and ±Inf meet no claim: they are what a division by zero, or the extremum
+// of an empty selection, leaves.
 func (c Claim) Holds() bool {
+	if math.IsInf(c.Got, 0) {
+		return false
+	}
 	switch tol := c.Tolerance(); c.Relation {
 	case AtMost:
 		return c.Got <= c.Want+tol
@@ -57,17 +64,37 @@ const (
 	Holds   Verdict = "holds"
 	Differs Verdict = "differs"
 	Skipped Verdict = "not asked"
+	Nothing Verdict = "nothing to measure"
 )
 
-// Verdict returns [Skipped] if the claim is not checked at this preset, else [Holds] or [Differs].
+// Verdict returns [Skipped] if the claim is not checked at this preset, [Nothing] if Got is infinite on the side that
+// meets the relation, as the least or the greatest of nothing is, else [Holds] or [Differs].
 func (c Claim) Verdict() Verdict {
 	switch {
 	case c.SkipReason != "":
 		return Skipped
+	case math.IsInf(c.Got, 1) && c.Relation == AtLeast, math.IsInf(c.Got, -1) && c.Relation == AtMost:
+		return Nothing
 	case c.Holds():
 		return Holds
 	}
 	return Differs
+}
+
+// Most returns the greatest number that of returns for an item of list; -Inf if list is empty, so that a claim over it
+// has nothing to measure. NaN counts as the greatest.
+func Most[T any](list []T, of func(T) float64) float64 {
+	out := math.Inf(-1)
+	for _, x := range list {
+		out = max(out, of(x))
+	}
+	return out
+}
+
+// Least returns the least number that of returns for an item of list; +Inf if list is empty, so that a claim over it has
+// nothing to measure. NaN counts as the least.
+func Least[T any](list []T, of func(T) float64) float64 {
+	return -Most(list, func(x T) float64 { return -of(x) })
 }
 
 // Expected returns the right-hand side as text: "0.58 ± 0.01", "≤ 0.001".
@@ -85,14 +112,27 @@ func (c Claim) Expected() string {
 // A Score counts verdicts.
 type Score map[Verdict]int
 
-// String is "1 of 3 claims hold, 1 not asked at this size, 1 differ".
+// String is "1 of 2 claims hold, 1 differ; 1 not asked at this size", without what there is none of.
 func (s Score) String() string {
-	text := fmt.Sprintf("%d of %d claims hold", s[Holds], s[Holds]+s[Differs]+s[Skipped])
-	if n := s[Skipped]; n > 0 {
-		text += fmt.Sprintf(", %d not asked at this size", n)
+	asked, skipped := s[Holds]+s.Failed(), s[Skipped]
+	switch {
+	case asked == 0 && skipped == 1:
+		return "1 claim not asked at this size"
+	case asked == 0 && skipped > 0:
+		return fmt.Sprintf("%d claims not asked at this size", skipped)
 	}
+	text := fmt.Sprintf("%d of %d claims hold", s[Holds], asked)
 	if n := s[Differs]; n > 0 {
 		text += fmt.Sprintf(", %d differ", n)
 	}
+	if n := s[Nothing]; n > 0 {
+		text += fmt.Sprintf(", %d with nothing to measure", n)
+	}
+	if skipped > 0 {
+		text += fmt.Sprintf("; %d not asked at this size", skipped)
+	}
 	return text
 }
+
+// Failed returns the number of claims that were asked and do not hold.
+func (s Score) Failed() int { return s[Differs] + s[Nothing] }

@@ -573,12 +573,24 @@ func TestClaims(t *testing.T) {
 		{Claim{Got: 1.06, Want: 1, RelTol: .05, SkipReason: "n = 10"}, Skipped},
 		{Claim{Got: math.NaN(), Want: 1, AbsTol: 10}, Differs},
 		{Claim{Got: math.NaN(), Want: 1, Relation: AtMost}, Differs},
-		{Claim{Got: math.Inf(1), Want: math.Inf(1)}, Holds},
+		{Claim{Got: math.Inf(1), Want: math.Inf(1)}, Differs},
+		{Claim{Got: math.Inf(1), Relation: AtMost, Want: 1}, Differs},
+		{Claim{Got: Least([]int{}, func(int) float64 { return 2 }), Relation: AtLeast, Want: 1}, Nothing},
+		{Claim{Got: Most([]int{}, func(int) float64 { return 0 }), Relation: AtMost, Want: 1}, Nothing},
 		{Claim{Got: .5, Relation: AtMost, Want: .5}, Holds},
 		{Claim{Got: .4, Relation: AtLeast, Want: .5}, Differs},
 	} {
 		if got := c.Verdict(); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.Claim, got, c.want)
+		}
+	}
+	for want, score := range map[string]Score{
+		"9 claims not asked at this size": {Skipped: 9},
+		"1 of 1 claims hold":              {Holds: 1},
+		"1 of 3 claims hold, 1 differ, 1 with nothing to measure; 2 not asked at this size": {Holds: 1, Differs: 1, Nothing: 1, Skipped: 2},
+	} {
+		if got := score.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

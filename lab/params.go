@@ -31,7 +31,7 @@ func (e *ParamError) Unwrap() error { return e.Err }
 // checkParams checks the bounds of p's fields and calls its Check.
 func checkParams(experiment string, p any) error {
 	for _, f := range Params(reflect.TypeOf(p)) {
-		if err := f.Check(reflect.ValueOf(p).FieldByIndex(f.index)); err != nil {
+		if err := f.Check(f.Of(reflect.ValueOf(p))); err != nil {
 			return &ParamError{experiment, f.Name, err}
 		}
 	}
@@ -54,6 +54,9 @@ type Param struct {
 
 	index []int
 }
+
+// Of returns the parameter in a struct of the type that Params listed.
+func (p Param) Of(params reflect.Value) reflect.Value { return params.FieldByIndex(p.index) }
 
 // Params lists the parameters of a struct type.
 func Params(t reflect.Type) (out []Param) {

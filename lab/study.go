@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -23,8 +25,8 @@ import (
 //		}
 //	}
 //
-// All fields are exported so that a program can start from a study of the
-// project and change it: another grid, another drawing, the same store.
+// A program can start from a study of the project and change it: another grid, another drawing, the same store. It takes
+// the study from [StudyOf], so that the figure says that its parameters were edited.
 type Study[P, R any] struct {
 	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a
 	// descriptive word where the paper has no such figure. Only a numbered figure
@@ -43,12 +45,17 @@ type Study[P, R any] struct {
 	// Grid lists the parameters of the cells. The drawing and the claims read everything from the
 	// cells, so another grid gives another figure.
 	Grid func(Setting) []P
+	// Seeds lists the seeds of each cell of the grid, as [Replicates] does; nil: the setting's alone.
+	Seeds func(Setting) []uint64
 	// Also lists cells of further experiments that the figure needs, such as trainings that several
 	// figures share. [Part.View] returns them.
 	Also []Cells
 
 	Draw   func(View[P, R]) (Exhibit, error)
 	Claims func(View[P, R]) ([]Claim, error)
+
+	constructor, file string
+	presets           *Part[P, R] // the cells of the presets, where StudyOf made the study
 }
 
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
@@ -62,26 +69,64 @@ type Cells interface {
 type Part[P, R any] struct {
 	Experiment Experiment[P, R]
 	Grid       func(Setting) []P
+	Seeds      func(Setting) []uint64 // as in [Study]
 }
 
-func (p Part[P, R]) jobs(set Setting) []Job { return p.Experiment.Jobs(set.Seed, p.Grid(set)...) }
-func (p Part[P, R]) decoder() Decoder       { return p.Experiment.Decoder() }
+// Replicates returns the [Study.Seeds] that are the setting's seed and those after it, as many as belong to the preset.
+func Replicates(smoke, quick, full, paper int) func(Setting) []uint64 {
+	return func(set Setting) (seeds []uint64) {
+		for i := range Pick(set.Preset, smoke, quick, full, paper) {
+			seeds = append(seeds, set.Seed+uint64(i))
+		}
+		return seeds
+	}
+}
+
+func (p Part[P, R]) seeds(set Setting) []uint64 {
+	if p.Seeds == nil {
+		return []uint64{set.Seed}
+	}
+	return p.Seeds(set)
+}
+
+// jobs lists the cells: those of one seed after those of another.
+func (p Part[P, R]) jobs(set Setting) (jobs []Job) {
+	grid := p.Grid(set)
+	for _, seed := range p.seeds(set) {
+		jobs = append(jobs, p.Experiment.Jobs(seed, grid...)...)
+	}
+	return jobs
+}
+
+func (p Part[P, R]) decoder() Decoder { return p.Experiment.Decoder() }
+
+// differs reports whether another part has other cells.
+func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
+	return !slices.EqualFunc(p.jobs(set), other.jobs(set), func(a, b Job) bool { return a.id.Key == b.id.Key })
+}
 
 // A Source provides finished cells: a store and a setting.
 type Source struct {
 	Setting
-	store *Store
-	ours  bool // no paper has the figure
-	null  []Spoiler
-	parts map[string]any // recalled views by [Part.id]
+	store  *Store
+	ours   bool // no paper has the figure
+	edited bool // the cells are not those of the preset
+	null   []Spoiler
+	change func(params any) // changes what a pointer to parameters points to; see [Figure.AsIf]
+	parts  map[string]any   // recalled views by [Part.id]
 }
+
+// Edited reports whether the cells are other than those of the preset, because a program has changed the grid of a study.
+func (s Source) Edited() bool { return s.edited }
 
 // Badge returns the remark that a picture shows at a preset below the paper's: "quick: n = 500;
 // smaller than the paper's". It is empty at the paper's sizes. Further remarks, such as the data
-// used, follow it.
+// used, follow it. Where a program has changed the grid, it is "edited parameters: n = 500".
 func (s Source) Badge(sizes string, remarks ...string) string {
 	text := ""
 	switch {
+	case s.edited:
+		text = "edited parameters: " + sizes
 	case s.Preset == Paper:
 	case s.ours:
 		text = fmt.Sprintf("%s: %s", s.Preset, sizes)
@@ -97,7 +142,8 @@ func (s Source) Badge(sizes string, remarks ...string) string {
 	return text
 }
 
-// A View is the finished cells of a study or part, in the order of the grid.
+// A View is the finished cells of a study or part, in the order of the grid; of several seeds, those of one after those
+// of another.
 type View[P, R any] struct {
 	Source
 	Cells []Result[P, R]
@@ -107,16 +153,27 @@ type View[P, R any] struct {
 
 // load recalls the cells of the part for [Part.View].
 func (p Part[P, R]) load(s Source) {
-	cells := Must(RecallAll(s.store, p.Experiment, s.Seed, p.Grid(s.Setting)))
+	var cells []Result[P, R]
+	for _, seed := range p.seeds(s.Setting) {
+		cells = append(cells, Must(RecallAll(s.store, p.Experiment, seed, p.Grid(s.Setting)))...)
+	}
 	for _, n := range s.null {
 		if spoil, ok := n.spoil.(func([]Result[P, R])); ok && n.experiment == p.Experiment.Name {
 			spoil(cells)
 		}
 	}
+	for i := range cells {
+		if c := &cells[i]; s.change != nil {
+			s.change(&c.Params)
+			c.Key = Must(p.Experiment.Key(c.Seed, c.Params))
+		}
+	}
 	s.parts[p.id(s)] = View[P, R]{s, cells, p.Experiment}
 }
 
-func (p Part[P, R]) id(s Source) string { return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting)) }
+func (p Part[P, R]) id(s Source) string {
+	return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting), p.seeds(s.Setting))
+}
 
 // View returns the cells of the part, which the study must list in Also: otherwise the study's Draw and Claims end
 // with an error that says so.
@@ -128,13 +185,13 @@ func (p Part[P, R]) View(s Source) View[P, R] {
 	return v.(View[P, R])
 }
 
-// At returns the cell with parameters p. If the grid has no such cell, the study's Draw and Claims end with an error
-// that says so.
+// At returns the cell with parameters p at the setting's seed. If the grid has no such cell, the study's Draw and Claims
+// end with an error that says so.
 func (v View[P, R]) At(p P) Result[P, R] {
 	key := Must(v.experiment.Key(v.Seed, p))
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
-		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs", v.experiment.Name, p))
+		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", v.experiment.Name, p, ErrMissing))
 	}
 	return v.Cells[i]
 }
@@ -203,24 +260,10 @@ var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)
 
 // Figure returns the study with its types erased.
 func (s Study[P, R]) Figure() Figure {
-	main := Part[P, R]{s.Experiment, s.Grid}
-	parts := append([]Cells{main}, s.Also...)
-	view := func(store *Store, set Setting, null []Spoiler) View[P, R] {
-		source := Source{set, store, !numbered.MatchString(s.Name), null, map[string]any{}}
-		for _, p := range parts {
-			p.load(source)
-		}
-		return main.View(source)
-	}
-	claims := func(store *Store, set Setting, null []Spoiler) (out []Claim, err error) {
-		defer End(&err)
-		if s.Claims == nil {
-			return nil, nil
-		}
-		return s.Claims(view(store, set, null))
-	}
+	parts := append([]Cells{s.main()}, s.Also...)
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
+		Constructor: s.constructor, File: s.file,
 		Jobs: func(set Setting) (jobs []Job) {
 			for _, p := range parts {
 				jobs = append(jobs, p.jobs(set)...)
@@ -229,26 +272,20 @@ func (s Study[P, R]) Figure() Figure {
 		},
 		Draw: func(store *Store, set Setting) (out Exhibit, err error) {
 			defer End(&err)
-			return s.Draw(view(store, set, nil))
+			return s.Draw(s.view(s.source(store, set)))
 		},
-		Claims: func(store *Store, set Setting) ([]Claim, error) { return claims(store, set, nil) },
-		ClaimsOnNulls: func(store *Store, set Setting) (out []Claim, err error) {
-			asked, err := claims(store, set, nil)
-			done := map[string]bool{}
-			for _, c := range asked {
-				if done[c.Null.Name] {
-					continue
-				}
-				done[c.Null.Name] = true
-				spoiled, err := claims(store, set, c.Null.Spoil)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, slices.DeleteFunc(spoiled, func(s Claim) bool { return s.Null.Name != c.Null.Name })...)
-			}
-			return out, err
+		Claims: func(store *Store, set Setting) ([]Claim, error) { return s.claims(s.source(store, set)) },
+		AsIf: func(store *Store, set Setting, change func(params any)) (out Exhibit, claims []Claim, err error) {
+			defer End(&err)
+			source := s.source(store, set)
+			source.edited, source.change = true, change
+			out = Must(s.Draw(s.view(source)))
+			claims, err = s.claims(source)
+			return out, claims, err
 		},
-		Grid: func(set Setting) any { return s.Grid(set) },
+		ClaimsOnNulls: s.claimsOnNulls,
+		Grid:          func(set Setting) any { return s.Grid(set) },
+		Edited:        s.edited,
 	}
 	for _, p := range parts {
 		f.Decoders = append(f.Decoders, p.decoder())
@@ -256,10 +293,79 @@ func (s Study[P, R]) Figure() Figure {
 	return f
 }
 
+func (s Study[P, R]) main() Part[P, R] { return Part[P, R]{s.Experiment, s.Grid, s.Seeds} }
+
+func (s Study[P, R]) edited(set Setting) bool {
+	return s.presets != nil && s.main().differs(*s.presets, set)
+}
+
+func (s Study[P, R]) source(store *Store, set Setting) Source {
+	return Source{Setting: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
+}
+
+// view recalls the cells of the study and of its parts.
+func (s Study[P, R]) view(source Source) View[P, R] {
+	source.parts = map[string]any{}
+	for _, p := range append([]Cells{s.main()}, s.Also...) {
+		p.load(source)
+	}
+	return s.main().View(source)
+}
+
+// claims returns the claims that are made about cells. Where these are not the preset's, laws alone are, and none if the
+// claims are about a cell that the grid has not.
+func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
+	defer End(&err)
+	if s.Claims == nil {
+		return nil, nil
+	}
+	out, err = s.claimsOf(source)
+	if !source.edited {
+		return out, err
+	}
+	if errors.Is(err, ErrMissing) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(out, func(c Claim) bool { return !c.Law }), err
+}
+
+func (s Study[P, R]) claimsOf(source Source) (out []Claim, err error) {
+	defer End(&err)
+	return s.Claims(s.view(source))
+}
+
+// claimsOnNulls checks each claim on its null.
+func (s Study[P, R]) claimsOnNulls(store *Store, set Setting) (out []Claim, err error) {
+	source := s.source(store, set)
+	asked, err := s.claims(source)
+	done := map[string]bool{}
+	for _, c := range asked {
+		if done[c.Null.Name] {
+			continue
+		}
+		done[c.Null.Name] = true
+		source.null = c.Null.Spoil
+		spoiled, err := s.claims(source)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, slices.DeleteFunc(spoiled, func(s Claim) bool { return s.Null.Name != c.Null.Name })...)
+	}
+	return out, err
+}
+
+// StudyOf returns the study that construct makes, and remembers its cells: if a program then changes Grid or Seeds, the
+// figure says "edited parameters" and names no preset, size or command, and asks only the claims that are laws.
+func StudyOf[P, R any](construct func() Study[P, R]) Study[P, R] {
+	s := construct()
+	made := runtime.FuncForPC(reflect.ValueOf(construct).Pointer())
+	file, _ := made.FileLine(made.Entry())
+	s.constructor, s.file = made.Name(), path.Join(path.Base(path.Dir(file)), path.Base(file))
+	presets := s.main()
+	s.presets = &presets
+	return s
+}
+
 // FigureOf returns the figure of the study that construct makes, and remembers
 // the constructor's name for programs that are generated from it.
-func FigureOf[P, R any](construct func() Study[P, R]) Figure {
-	f := construct().Figure()
-	f.Constructor = runtime.FuncForPC(reflect.ValueOf(construct).Pointer()).Name()
-	return f
-}
+func FigureOf[P, R any](construct func() Study[P, R]) Figure { return StudyOf(construct).Figure() }

@@ -15,14 +15,16 @@ import (
 // [*CellError], and the others go on. Breaking out of the loop stops the sweep: running cells are
 // cancelled, and Sweep returns when they have ended. What was stored stays, so the next Sweep goes
 // on from there. A cell that occurs twice in ps is yielded once. When ctx ends, the unfinished
-// cells are yielded with its error.
+// cells are yielded with its error. With more seeds, the cells of each follow those of the one before.
 //
 // While other cells are missing, Sweep leaves a cell to the process that computes it, so processes
 // that sweep the same cells share the work.
-func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
+func Sweep[P, R any](
+	ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P, more ...uint64,
+) iter.Seq2[Result[P, R], error] {
 	return func(yield func(Result[P, R], error) bool) {
 		early, next := map[int]func() (Result[P, R], error){}, 0
-		for i, land := range sweep(ctx, s, e, workers, seed, ps) {
+		for i, land := range sweep(ctx, s, e, workers, append([]uint64{seed}, more...), ps) {
 			early[i] = land
 			for land, ok := early[next]; ok; land, ok = early[next] {
 				if !yield(land()) {
@@ -37,9 +39,11 @@ func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 
 // SweepAsLanded is [Sweep] in the order in which cells finish, which differs from run to run, for
 // live displays. Cells that the store holds come first, in the order of ps.
-func SweepAsLanded[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
+func SweepAsLanded[P, R any](
+	ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P, more ...uint64,
+) iter.Seq2[Result[P, R], error] {
 	return func(yield func(Result[P, R], error) bool) {
-		for _, land := range sweep(ctx, s, e, workers, seed, ps) {
+		for _, land := range sweep(ctx, s, e, workers, append([]uint64{seed}, more...), ps) {
 			if !yield(land()) {
 				return
 			}
@@ -48,12 +52,15 @@ func SweepAsLanded[P, R any](ctx context.Context, s *Store, e Experiment[P, R], 
 }
 
 // sweep yields cells as they finish, with their places among the distinct cells of ps.
-func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[int, func() (Result[P, R], error)] {
+func sweep[P, R any](
+	ctx context.Context, s *Store, e Experiment[P, R], workers int, seeds []uint64, ps []P,
+) iter.Seq2[int, func() (Result[P, R], error)] {
 	return func(yield func(int, func() (Result[P, R], error)) bool) {
 		var jobs []Job
 		var params []P
 		seen := map[Key]bool{}
-		for _, p := range ps {
+		for i := range len(seeds) * len(ps) {
+			seed, p := seeds[i/len(ps)], ps[i%len(ps)]
 			j, err := e.job(seed, p) // an error comes with the outcome
 			if err != nil && j.id.Key == "" {
 				j.id = Record{Experiment: e.Name, Seed: seed}

@@ -188,6 +188,9 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 	for _, x := range points {
 		at[x.alpha] = x
 	}
+	if at[1].repeats*at[1000].repeats == 0 {
+		return nil, fmt.Errorf("claims are about α_p of 1 and 1000: %w", lab.ErrMissing)
+	}
 	return []lab.Claim{
 		{What: "parameters found without noise, of all", Source: "section III-A: the adversary can infer the parameters", Got: points[0].right[last], Relation: lab.AtLeast, Want: .5,
 			Why: "those of edges that never carry anything leave no trace", Null: guessing},

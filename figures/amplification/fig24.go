@@ -267,9 +267,10 @@ func drawMNIST(v lab.View[MNISTParams, MNISTOut]) (ex lab.Exhibit, err error) {
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(style.Panels{Letters: true, Items: []style.Drawer{privacy, utility}}, v.Badge(mnistSizes(trainings), sample.Note(trainings[0].Params.Data, "mnist")),
-			fmt.Sprintf("(a) δ at ε = 8 for groups of 2 over the steps of DP-SGD with σ = 0.6 and Poisson batches of 64 of 55,000, and where each accountant reaches δ = 1e-5: %s steps by the post-hoc bound as published, %s by the corrected one, "+
-				"%s by the specific one. (b) Accuracy of the network, which is the same whoever counts, until training ends after %s steps; the same stops. Level lines: the paper's numbers, for a larger network than here unless the preset is paper.",
-				grouped(stops[asPublished]), grouped(stops[corrected]), grouped(stops[direct]), grouped(mnistEpochs))),
+			fmt.Sprintf("(a) δ at ε = 8 for groups of 2 over the steps of DP-SGD with %v, and where each accountant reaches δ = 1e-5: %s steps by the post-hoc bound as published, %s by the corrected one, "+
+				"%s by the specific one. (b) Accuracy of the network, of σ = %g and batches of %d, which is the same whoever counts, until training ends after %s steps; the same stops. Level lines: the paper's numbers, for a larger network than here unless the preset is paper.",
+				mnistPanel().setting, grouped(stops[asPublished]), grouped(stops[corrected]), grouped(stops[direct]),
+				trainings[0].Params.Noise, trainings[0].Params.Batch, grouped(mnistEpochs))),
 		Tables: []lab.Table{mnistTable(stops, trainings)},
 		Notes: append(onSample,
 			stepsDefect,

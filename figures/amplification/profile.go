@@ -123,12 +123,12 @@ func (f profileFigure) study() lab.Study[ProfileParams, ProfileOut] {
 
 // Fig4 is δ(ε) of one step against the agnostic bound for one Laplace mechanism.
 func Fig4() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig4", "Specific against agnostic: Laplace, λ = 1, r = 0.2", gap, agnostic, laplaces[4:5], laplEps[4:5]}.study()
+	return profileFigure{"fig4", "Specific against agnostic: Laplace, one setting", gap, agnostic, laplaces[4:5], laplEps[4:5]}.study()
 }
 
 // Fig5 is δ(ε) of one step against group privacy for one Gaussian mechanism.
 func Fig5() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig5", "Specific against post-hoc: Gaussian, σ = 2, r = 0.2", afterwards, postHoc, gaussians[4:5], wideEps[4:5]}.study()
+	return profileFigure{"fig5", "Specific against post-hoc: Gaussian, one setting", afterwards, postHoc, gaussians[4:5], wideEps[4:5]}.study()
 }
 
 // Fig8 is δ(ε) of one step against the agnostic bound for Gaussian mechanisms.
@@ -211,12 +211,16 @@ func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit,
 		}
 		return plot
 	}, groupKey(groups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
+	var tables []lab.Table
+	if len(table.Rows) > 0 {
+		tables = []lab.Table{table}
+	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Privacy profile of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", f.against),
 			Drawing: ofWidth(panels, kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))),
 		}},
-		Tables: []lab.Table{table},
+		Tables: tables,
 		Notes:  profileNotes(f.against),
 	}, nil
 }
@@ -253,8 +257,8 @@ var references = []reference{
 }
 
 func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Claim, error) {
-	above, single, equal := math.Inf(-1), 0.0, 0.0
-	gain := 1.0
+	none := math.Inf(-1)
+	above, single, equal, gain := none, none, none, none
 	var out []lab.Claim
 	for _, c := range v.Cells {
 		for i, specific := range c.Value.Specific {
@@ -277,13 +281,14 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 		theorem = "SSKG, section 4: the specific bound is tight, the post-hoc one valid"
 	}
 	laws := []lab.Claim{
-		{What: "log of specific over " + string(f.against) + " δ, the largest over all curves", Source: theorem, Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff},
-		{What: "K = 1: the largest difference of log δ between the two bounds", Source: "SSKG, section 3.2: identical for K = 1", Got: single, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff},
+		{What: "log of specific over " + string(f.against) + " δ, the largest over all curves", Source: theorem, Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff, Law: true},
+		{What: "K = 1: the largest difference of log δ between the two bounds", Source: "SSKG, section 3.2: identical for K = 1",
+			Got: single, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff, Law: true},
 	}
 	if f.against == agnostic && f.settings[0].Kind == "response" {
 		return slices.Concat(laws, []lab.Claim{
 			{What: "all K: the largest difference of log δ between the two bounds", Source: "../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a group record",
-				Got: equal, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff},
+				Got: equal, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff, Law: true},
 		}, out), nil
 	}
 	laws = append(laws, lab.Claim{What: "K ≥ 2: the largest " + string(f.against) + " δ over specific δ where that is above 1e-3, at least", Source: "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2",

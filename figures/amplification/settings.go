@@ -38,6 +38,11 @@ func (s Mechanism) String() string {
 	return fmt.Sprintf("%s = %g, r = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[s.Kind], s.Scale, s.Rate)
 }
 
+// name is the mechanism's.
+func (s Mechanism) name() string {
+	return map[string]string{"gaussian": "Gaussian", "laplace": "Laplace", "response": "randomised response"}[s.Kind]
+}
+
 // grid returns the settings row by row.
 func grid(kind string, scales, rates []float64) []Mechanism {
 	var out []Mechanism
@@ -93,12 +98,12 @@ var hues = []int{0, 1, 4, 3, 5}
 
 // curve is a line in the colour of one thing and the dashes of another.
 func curve(colour, dashes int, x, y []float64) style.Line {
-	return style.Line{X: x, Y: y, Series: dashes, Color: style.Series(hues[colour]).Color}
+	return style.Line{X: x, Y: y, Series: dashes, Color: style.Series(hues[colour%len(hues)]).Color}
 }
 
 // key is a legend entry for a colour, dashKey one for a dash pattern.
 func key(name string, colour int) plot.Plotter {
-	return style.Line{Name: name, Color: style.Series(hues[colour]).Color, Solid: true}
+	return style.Line{Name: name, Color: style.Series(hues[colour%len(hues)]).Color, Solid: true}
 }
 
 func dashKey(name string, dashes int) plot.Plotter {

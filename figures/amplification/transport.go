@@ -145,7 +145,8 @@ func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, e
 }
 
 func claimTransport(v lab.View[TransportParams, TransportOut]) ([]lab.Claim, error) {
-	gap, off, gain := 0.0, 0.0, 0.0
+	none := math.Inf(-1)
+	gap, off, gain := none, none, none
 	for _, c := range v.Cells {
 		gap, off = max(gap, c.Value.Gap), max(off, c.Value.OffDiagonal)
 		gain = max(gain, c.Value.Transport[0]/c.Value.PostHoc[0])

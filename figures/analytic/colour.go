@@ -235,7 +235,7 @@ func colourTable(cells []lab.Result[ColourParams, ColourOut]) lab.Table {
 
 func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 	cells := v.Cells
-	shift, narrower, spread := 0.0, math.Inf(1), 0.0
+	shift, narrower, spread := math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for i, c := range cells {
 		shift, spread = max(shift, c.Value.MeanShift), max(spread, c.Value.Spread)
 		if i > 0 {

@@ -249,7 +249,8 @@ func onPlot(e float64) float64 {
 
 func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, error) {
 	shifted := shiftedClusters.View(v.Source)
-	worst, entry, automatic := 0.0, 0.0, 0.0
+	none := math.Inf(-1)
+	worst, entry, automatic := none, none, none
 	for _, r := range slices.Concat(v.Cells, shifted.Cells) {
 		worst, entry = max(worst, r.Value.Eliminate.Max), max(entry, r.Value.Eliminate.Entry)
 		automatic = max(automatic, r.Value.Cholesky.Max)
@@ -268,7 +269,7 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 	}
 	return []lab.Claim{
 		{What: "largest error of the form without subtractions", Source: "all its terms add up with one sign", Got: worst, Relation: lab.AtMost, Want: 1e-12,
-			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere},
+			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere, Law: true},
 		{What: "largest relative error of an entry of it", Source: "as above", Got: entry, Relation: lab.AtMost, Want: 1e-12,
 			Why: "as above; entries can be the difference of larger ones", Null: paperEverywhere},
 		{What: "largest error of Cholesky with its fall-back", Source: "pivots below 1e-4 of their diagonal are not trusted", Got: automatic, Relation: lab.AtMost, Want: 1e-10,

@@ -243,7 +243,7 @@ func precisionTable(cells []lab.Result[PrecisionParams, PrecisionOut]) lab.Table
 
 func claimPrecision(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) {
 	cells := v.Cells
-	worst, reference := 0.0, 0.0
+	worst, reference := math.Inf(-1), math.Inf(-1)
 	for _, c := range cells {
 		worst, reference = max(worst, c.Value.Solver["lbfgs"].Plan), max(reference, c.Value.Reference)
 	}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"time"
 
 	"coupling/figures/internal/kit"
 	"coupling/lab"
@@ -85,12 +84,11 @@ type Measured struct {
 	Bytes   float64 `json:"bytes"`   // allocated
 }
 
-// measure runs f, which starts no goroutine, a few times, as long as that takes less than the given seconds, and at least once.
-func measure(seconds float64, f func()) (best Measured) {
+// measure runs f, which starts no goroutine, so many times.
+func measure(times int, f func()) (best Measured) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	begin := time.Now()
-	for k := 0; k < 5 && (k == 0 || time.Since(begin).Seconds() < seconds); k++ {
+	for k := range times {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := kit.CPUSeconds()

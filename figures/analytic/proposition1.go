@@ -229,7 +229,8 @@ func rateOf(c lab.Result[RatesParams, RatesOut]) float64 {
 func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 	cells := v.Cells
 	var rates []float64
-	var constant, negative, proof float64
+	none := math.Inf(-1)
+	constant, negative, proof := none, none, none
 	for _, c := range cells {
 		v := c.Value
 		last := len(v.Reg) - 1
@@ -242,8 +243,8 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 	}
 	_, rate, worst := spread(rates)
 	return []lab.Claim{
-		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials", Null: slowLosses},
-		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding", Null: exchangedLosses},
+		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials", Null: slowLosses, Law: true},
+		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding", Null: exchangedLosses, Law: true},
 		{What: "rate of the sharp loss over δ, the median distance from 1", Source: "Proposition 1, with its exponent made precise", Got: rate, Relation: lab.AtMost, Want: 0.01,
 			Why: "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}", Null: slowLosses},
 		{What: "rate of the sharp loss over δ, the largest distance from 1", Source: "as above", Got: worst, Relation: lab.AtMost, Want: 0.2,

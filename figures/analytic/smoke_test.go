@@ -7,5 +7,5 @@ import (
 )
 
 func TestSmoke(t *testing.T) {
-	figtest.Smoke(t, Figures(), "analytic/convergence", "analytic/scaling", "analytic/backward")
+	figtest.Smoke(t, Figures())
 }

@@ -2,7 +2,6 @@ package analytic
 
 import (
 	"math"
-	"time"
 
 	"coupling/ot"
 
@@ -20,10 +19,9 @@ import (
 // underflows; it is here to show what happens then.
 type textbook struct {
 	Eps     float64
-	Tol     float64       // stop at this L1 error of the marginals
-	MaxIter int           // and at this many iterations
-	MaxTime time.Duration // and after this time; 0 is no limit
-	Single  bool          // float32
+	Tol     float64 // stop at this L1 error of the marginals
+	MaxIter int     // and at this many iterations
+	Single  bool    // float32
 	Trace   func(ot.Step) error
 }
 
@@ -32,12 +30,10 @@ type textbookResult struct {
 	T          *mat.Dense // may hold NaN
 	MarginalL1 float64    // of the rows, after the last full iteration; the columns are exact but for rounding
 	Iterations int
-	Seconds    float64
 }
 
 // solve runs the algorithm; like its usual implementations it stops at the first value that is not a number.
 func (o textbook) solve(c *mat.Dense, a, b []float64) textbookResult {
-	start := time.Now()
 	k := kernelOf(c, o.Eps, o.Single)
 	n, m := c.Dims()
 	u, v, ku, kv := make([]float64, n), make([]float64, m), make([]float64, m), make([]float64, n)
@@ -52,13 +48,9 @@ func (o textbook) solve(c *mat.Dense, a, b []float64) textbookResult {
 			for i, w := range a {
 				out.MarginalL1 += math.Abs(u[i]*kv[i] - w)
 			}
-			out.Iterations, out.Seconds = it-1, time.Since(start).Seconds()
-			if o.Trace != nil {
-				if o.Trace(ot.Step{Iteration: it - 1, Evaluation: it - 1, Eps: o.Eps, MarginalL1: out.MarginalL1, Elapsed: time.Since(start)}) != nil {
-					break
-				}
-			}
-			if math.IsNaN(out.MarginalL1) || out.MarginalL1 <= o.Tol || o.MaxTime > 0 && time.Since(start) > o.MaxTime {
+			out.Iterations = it - 1
+			step := ot.Step{Iteration: it - 1, Evaluation: it - 1, Eps: o.Eps, MarginalL1: out.MarginalL1}
+			if o.Trace != nil && o.Trace(step) != nil || math.IsNaN(out.MarginalL1) || out.MarginalL1 <= o.Tol {
 				break
 			}
 		}
@@ -70,7 +62,6 @@ func (o textbook) solve(c *mat.Dense, a, b []float64) textbookResult {
 			v[j] = k.round(b[j] / ku[j])
 		}
 	}
-	out.Seconds = time.Since(start).Seconds()
 	out.T = mat.NewDense(n, m, nil)
 	for i := range n {
 		for j := range m {

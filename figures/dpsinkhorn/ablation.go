@@ -183,7 +183,8 @@ func drawAblation(v view, of rowOf) (out lab.Exhibit, err error) {
 }
 
 // spread is the largest difference in logistic regression between cells that differ in Δ alone.
-func spread(cells []cell) (most float64) {
+func spread(cells []cell) float64 {
+	most := math.Inf(-1)
 	for i, a := range cells {
 		for _, b := range cells[:i] {
 			p, q := a.Params, b.Params

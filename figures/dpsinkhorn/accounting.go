@@ -120,15 +120,18 @@ func drawAccounting(v lab.View[AccountingParams, AccountingOut]) (lab.Exhibit, e
 		return kit.Line(style.Line{Name: name, Series: series}, same, func(c accountingCell) (x, y float64) { return float64(c.Params.Steps), of(c.Value) })
 	}
 	whole := func(o AccountingOut) float64 { return o.Whole }
+	sigmas := slices.Compact(kit.Each(cells, func(c accountingCell) float64 { return c.Params.Multiplier })) // decreasing
 	items := []plot.Plotter{
 		style.Rule{At: 10, Label: "ε = 10"},
-		line(1, "rows, joint: what it costs", 1.5, func(o AccountingOut) float64 { return o.Joint }),
-		line(0, "rows, as published: "+dpsinkhorn.NotJustified, 1.5, func(o AccountingOut) float64 { return o.Published }),
-		line(2, "whole batch, σ = 1.5", 1.5, whole), line(3, "whole batch, σ = 1.1", 1.1, whole),
+		line(1, "rows, joint: what it costs", sigmas[0], func(o AccountingOut) float64 { return o.Joint }),
+		line(0, "rows, as published: "+dpsinkhorn.NotJustified, sigmas[0], func(o AccountingOut) float64 { return o.Published }),
+	}
+	for i, sigma := range sigmas {
+		items = append(items, line(2+i, fmt.Sprintf("whole batch, σ = %g", sigma), sigma, whole))
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: "ε of the recipes with σ = 1.5, n = 50 rows a step and batches of 50 of 60,000 images.",
+			Caption: fmt.Sprintf("ε of the recipes with σ = %g, n = %d rows a step and batches of %d of 60,000 images.", sigmas[0], rows, rows),
 			Drawing: style.Figure{Body: style.Plot{X: style.Axis{Label: "steps", Log: true}, Y: style.Axis{Label: "ε at δ = 1e-5", Log: true}, Items: items}, Badge: kit.Badge(v.Source, fmt.Sprintf("%d points", len(v.Cells)))},
 		}},
 		Tables: []lab.Table{table},

@@ -168,7 +168,8 @@ func drawColourPictures(v view) (lab.Exhibit, error) {
 // drawColourTable is what the pictures are worth, beside the rows of a table of the paper.
 func drawColourTable(v view, number string) (lab.Exhibit, error) {
 	first := v.Cells[0].Value
-	table := lab.Table{Name: "table" + number, Caption: first.Name + ", two classes, ε = 10 at δ = 1e-6: accuracy in percent on real test pictures of classifiers trained on synthetic ones",
+	table := lab.Table{Name: "table" + number, Caption: fmt.Sprintf("%s, two classes, ε = %g at δ = 1e-6: accuracy in percent on real test pictures of classifiers trained on synthetic ones",
+		first.Name, lab.Most(v.Cells, func(c cell) float64 { return c.Params.Method.Epsilon })),
 		Header: []string{"method", "ε", "logistic", "MLP", "CNN", v.Cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "FID as printed"}}
 	for _, c := range means(v.Cells) {
 		m, o, j := c.Params.Method, c.Value, c.Value.Judged

@@ -178,7 +178,8 @@ func untrained(p lab.Preset) string {
 
 // soundness claims that nobody spent more than was asked for.
 func soundness(cells []cell) lab.Claim {
-	out := lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget", Null: overspent}
+	out := lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget", Null: overspent, Law: true}
+	out.Got = math.Inf(-1)
 	for _, c := range cells {
 		if c.Params.Method.Recipe.Epsilon > 0 {
 			out.Got = max(out.Got, c.Value.Epsilon/c.Params.Method.Recipe.Epsilon)

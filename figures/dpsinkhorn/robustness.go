@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"fmt"
+	"slices"
 
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
@@ -57,6 +58,16 @@ func optimiserName(sgd bool) string {
 }
 
 // privacyName says whether there is any.
+// epsilons are those of the recipes of cells, in their order.
+func epsilons(cells []cell) (out []float64) {
+	for _, c := range cells {
+		if eps := c.Params.Method.Recipe.Epsilon; !slices.Contains(out, eps) {
+			out = append(out, eps)
+		}
+	}
+	return out
+}
+
 func privacyName(eps float64) string {
 	if eps == 0 {
 		return "without noise: no privacy"
@@ -68,7 +79,7 @@ func drawRobustness(v view) (lab.Exhibit, error) {
 	table := lab.Table{Name: "errors", Caption: "Error in percent on real MNIST digits", Header: []string{"optimiser", "rate", "ε", "logistic regression"}}
 	var panels style.Panels
 	panels.ShareY = true
-	for _, eps := range []float64{10, 0} {
+	for _, eps := range epsilons(v.Cells) {
 		var items []plot.Plotter
 		for k, sgd := range []bool{false, true} {
 			l := style.Line{Name: optimiserName(sgd), Series: k, Marks: true}
@@ -109,7 +120,7 @@ func leastErrors(cells []cell, eps float64) (adam, sgd float64) {
 
 func claimRobustness(v view) ([]lab.Claim, error) {
 	out := []lab.Claim{soundness(v.Cells)}
-	for _, eps := range []float64{10, 0} {
+	for _, eps := range epsilons(v.Cells) {
 		adam, sgd := leastErrors(v.Cells, eps)
 		asked := untrained(v.Preset)
 		if eps == 0 {

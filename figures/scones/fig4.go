@@ -250,7 +250,7 @@ func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, rollPanel(item.title, item.name, item.open, target, k+1))
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each)),
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, p.Sources, p.Each)),
 			fmt.Sprintf("The plan from N(0, I) (dark grey) to the Swiss roll (light grey) at λ = %g. “Far” is farther than 1 from every target. Exact: potentials of discrete Sinkhorn (%d × %d), off their points by softmin, and the roll's own score. Networks: potentials, score and projection learnt from samples.",
 				p.Lambda, p.Atoms, p.Atoms)),
 		Tables: []lab.Table{rollTable(p, c.Value, n.Value)},

@@ -1,6 +1,7 @@
 package style
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,19 +36,37 @@ type Axis struct {
 	inner    bool // between panels that share the axis: marks without labels
 	unmarked bool // labels without marks
 	cells    bool // of a matrix: numbers are whole
+
+	remark string // below the label: what is not drawn
 }
 
 func (a Axis) title() string {
-	if a.Unit == "" {
-		return a.Label
+	text := a.Label
+	if a.Unit != "" {
+		text = strings.TrimSpace(text + " (" + a.Unit + ")")
 	}
-	return strings.TrimSpace(a.Label + " (" + a.Unit + ")")
+	return strings.TrimSpace(text + "\n" + a.remark)
 }
 
 // extent is a range of data, with flags for ends that get no white space beyond them.
 type extent struct {
 	lo, hi float64
 	sticky []float64
+	beyond int // finite values that float64 cannot place on the axis
+	other  int // further values that cannot be drawn
+}
+
+// remark says what cannot be drawn, where nobody would guess it: values near the limits of float64, or all.
+func (e extent) remark() string {
+	switch {
+	case e.beyond == 1:
+		return "1 value beyond 10^{±150} is not drawn"
+	case e.beyond > 1:
+		return fmt.Sprintf("%d values beyond 10^{±150} are not drawn", e.beyond)
+	case e.other > 0 && e.lo > e.hi:
+		return fmt.Sprintf("none of %d values can be drawn", e.other)
+	}
+	return ""
 }
 
 // bounds is the range of the axis for data over e: wider than the data by a little, except at sticky ends.
@@ -86,12 +105,13 @@ func (a Axis) bounds(e extent) (lo, hi float64) {
 	return wideLo, wideHi
 }
 
+// limit is the size from which on, and 1/limit that down to which on a log axis, values have no place: products of two
+// must not overflow.
+const limit = 1e150
+
 // drawable reports whether a value has a place on the axis; values near the limits of float64 have
 // none.
-func (a Axis) drawable(v float64) bool {
-	const limit = 1e150
-	return math.Abs(v) < limit && (v > 1/limit || !a.Log)
-}
+func (a Axis) drawable(v float64) bool { return math.Abs(v) < limit && (v > 1/limit || !a.Log) }
 
 // nonempty replaces an empty range by [0, 1] (a decade on a log axis), and a single value by a range around it.
 func (a Axis) nonempty(lo, hi float64) (float64, float64) {

@@ -57,6 +57,7 @@ func (p Plot) height(w vg.Length) vg.Length {
 }
 
 func (p Plot) insets(size vg.Point) (in insets) {
+	p = p.remarked()
 	g := p.axes(vg.Point{X: 0.85 * size.X, Y: 0.8 * size.Y})
 	label, small := sans(labelSize), sans(tickSize)
 	in.top, in.right = 2, 3
@@ -115,6 +116,7 @@ func tallest(ticks []plot.Tick) (h vg.Length) {
 }
 
 func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
+	p = p.remarked()
 	d := draw.Canvas{Canvas: c, Rectangle: data}
 	g := p.axes(data.Size())
 	grid := draw.LineStyle{Color: LightGrey, Width: gridWidth}

@@ -94,18 +94,30 @@ func (p Plot) extents() (ex, ey extent) {
 }
 
 func (e extent) union(f extent) extent {
-	return extent{lo: min(e.lo, f.lo), hi: max(e.hi, f.hi), sticky: append(e.sticky, f.sticky...)}
+	return extent{min(e.lo, f.lo), max(e.hi, f.hi), append(e.sticky, f.sticky...), e.beyond + f.beyond, e.other + f.other}
 }
 
 // span is the extent of the values that an axis can show.
 func span(a Axis, values ...float64) extent {
 	e := extent{lo: math.Inf(1), hi: math.Inf(-1)}
 	for _, v := range values {
-		if a.drawable(v) {
+		switch size := math.Abs(v); {
+		case a.drawable(v):
 			e.lo, e.hi = min(e.lo, v), max(e.hi, v)
+		case size <= math.MaxFloat64 && (size >= limit || a.Log && v > 0):
+			e.beyond++
+		default:
+			e.other++
 		}
 	}
 	return e
+}
+
+// remarked is p whose axes say what they cannot show.
+func (p Plot) remarked() Plot {
+	ex, ey := p.extents()
+	p.X.remark, p.Y.remark = ex.remark(), ey.remark()
+	return p
 }
 
 // spans is the extent of several slices.

@@ -282,7 +282,7 @@ func massTable(v digitsView) lab.Table {
 // claimDigits states laws of entropic transport: no paper prints these numbers.
 func claimDigits(v digitsView) ([]lab.Claim, error) {
 	plans := v.Cells
-	marginal, gap, sharp, effective := 0.0, 0.0, math.Inf(1), math.Inf(1)
+	marginal, gap, sharp, effective := math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)
 	for i, r := range plans {
 		marginal, gap = max(marginal, r.Value.MarginalL1), max(gap, r.Value.Gap)
 		if i > 0 {
@@ -292,10 +292,10 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 	}
 	first := plans[0]
 	return []lab.Claim{
-		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance", Null: unsolved},
+		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance", Null: unsolved, Law: true},
 		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs", Null: unsolved},
-		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved},
-		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved},
+		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved, Law: true},
+		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved, Law: true},
 		{What: "mass that stays in its class at the smallest ε", Source: "more than the independent coupling's", Got: first.Value.SameClass, Relation: lab.AtLeast, Want: 2 * first.Value.Chance, Why: "twice chance, which is some .11: pixels tell digits apart", Null: independentPairs},
 	}, nil
 }

@@ -32,27 +32,39 @@ func TestWriteReadme(t *testing.T) {
 	var picture bytes.Buffer
 	lab.Check(png.Encode(&picture, image.NewGray(image.Rect(0, 0, 960, 600))))
 	lab.Check(os.MkdirAll(filepath.Join(dir, "thumbs"), 0o777))
+	lab.Check(os.MkdirAll(filepath.Join(dir, "tour"), 0o777))
+	source := filepath.Join(dir, "tour", "square.go")
 	for path, b := range map[string][]byte{
-		filepath.Join(out, "square.png"): picture.Bytes(), filepath.Join(dir, "thumbs", "old.png"): nil, filepath.Join(dir, "thumbs", "mine.png"): nil,
-		filepath.Join(dir, "README.md"): []byte(generated + `<img src="thumbs/old.png">`),
+		filepath.Join(out, "square.png"):         picture.Bytes(),
+		filepath.Join(dir, "thumbs", "old.png"):  nil,
+		filepath.Join(dir, "thumbs", "mine.png"): nil,
+		filepath.Join(dir, "README.md"):          []byte(generated + `<img src="thumbs/old.png">`),
+		source:                                   []byte("package tour\n\nvar x = []int{1, 2}\n"),
+		source + "2":                             []byte("package tour // of\n\nvar x = []int{\n\t1,\n\t2,\n}\n"),
 	} {
 		lab.Check(os.WriteFile(path, b, 0o666))
 	}
+	digest := lab.Must(SourceDigest(source))
+	if layout := lab.Must(SourceDigest(source + "2")); layout != digest || len(digest) != 12 {
+		t.Errorf("digests %s and, in another layout, %s", digest, layout)
+	}
 	drawn := Page{
 		Name: "tour/square", Title: "The square x_{1}", Shows: "It is A. Then B.", Preset: "smoke", Size: "n = 3", Command: "coupling fig tour/square",
-		Pictures: []Picture{{Files: []string{"square.png"}}},
-		Claims:   []Claim{{What: "a|b", Source: "sums", Verdict: lab.Holds, Expected: "9", Got: "9"}},
+		Pictures: []Picture{{Files: []string{"square.png"}}}, Source: "tour/square.go",
+		Claims: []Claim{{What: "a|b", Source: "sums", Verdict: lab.Holds, Expected: "9", Got: "9"}},
 	}
 	failed := Page{Name: "tour/circle", Title: "The circle", Shows: "None.", Error: "no cells"}
 	if err := WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, failed}}}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "README.md"))
-	if err != nil {
+	// One alone is written again: the other's entry stays.
+	drawn.Size = "n = 4"
+	if err := WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, {Name: failed.Name}}}}); err != nil {
 		t.Fatal(err)
 	}
+	b := lab.Must(os.ReadFile(filepath.Join(dir, "README.md")))
 	for _, want := range []string{
-		"\n## A Tour\n\n### `tour/square`\n\n**The square x1.** It is A.\n\n<img src=\"thumbs/tour-square.png\" width=\"480\" alt=\"The square x1\">\n\nsmoke: n = 3. `coupling fig tour/square`\n",
+		"\n## A Tour\n\n### `tour/square`\n\n**The square x1.** It is A.\n\n<img src=\"thumbs/tour-square.png\" width=\"480\" alt=\"The square x1\">\n\nsmoke: n = 4. `coupling fig tour/square` <!-- source " + digest + " -->\n",
 		`a\|b (sums) | 9 | 9 |`, "\n**The circle.** None.\n\nNot drawn: no cells\n",
 	} {
 		if !strings.Contains(string(b), want) {

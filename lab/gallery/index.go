@@ -23,11 +23,12 @@ var indexSource string
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
 	"anchor":   anchor,
 	"thumb":    thumbName,
-	"plain":    plain,
+	"plain":    Plain,
 	"ext":      func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
 	"table":    func(t Table) template.HTML { return HTML(t.Table, 0) },
 	"claims":   func(c []Claim) template.HTML { return HTML(ClaimTable(c), 0) },
 	"verdict":  verdict,
+	"class":    class,
 	"failures": failures,
 	"long":     func(t Table) bool { return len(t.Rows) > 20 }, // folded
 }).Parse(indexSource))
@@ -67,10 +68,13 @@ func verdict(p Page) string {
 		return "failed"
 	}
 	switch score, _ := Count(p.Claims); {
-	case score[lab.Differs] > 0:
+	case score.Failed() > 0:
 		return "differs"
 	case score[lab.Holds] > 0:
 		return "holds"
+	}
+	if len(p.Claims) > 0 {
+		return "not asked"
 	}
 	return "no claims"
 }

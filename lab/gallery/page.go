@@ -24,19 +24,22 @@ type Page struct {
 	Title    string    `json:"title"`
 	Shows    string    `json:"shows"`
 	Preset   string    `json:"preset"`
-	Size     string    `json:"size"` // what the preset computes
+	Size     string    `json:"size,omitzero"` // what the preset computes
 	Seed     uint64    `json:"seed"`
 	Device   string    `json:"device"`
-	Command  string    `json:"command"` // remakes the figure
+	Command  string    `json:"command,omitzero"` // remakes the figure
 	Pictures []Picture `json:"pictures"`
 	Tables   []Table   `json:"tables"`
 	Notes    []string  `json:"notes"`
 	Claims   []Claim   `json:"claims"`
 	Cells    Cells     `json:"cells"`
 	Error    string    `json:"error,omitzero"` // why there is no figure
-	Thumb    string    `json:"-"`              // the thumbnail beside a README
 	// Files is the SHA-256 of each file beside the page's own, by name.
-	Files map[string]string `json:"files,omitzero"`
+	Files  map[string]string `json:"files,omitzero"`
+	Source string            `json:"source,omitzero"` // the study's file, below the folder of figures
+	Thumb  string            `json:"-"`               // the thumbnail beside a README
+	Digest string            `json:"-"`               // of Source, in a README
+	Entry  string            `json:"-"`               // of a README
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -113,7 +116,7 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page,
 	page.Notes = exhibit.Notes
 	page.Claims = Claims(lab.Must(fig.Claims(s, set)))
 	page.Cells = cells(s, fig, set)
-	if slices.Contains(page.Cells.Data, "sample") {
+	if slices.Contains(page.Cells.Data, "sample") && page.Size != "" {
 		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
 	page.Files = to.Files()
@@ -147,8 +150,15 @@ func encode(w io.Writer, v any) error {
 	return json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
 }
 
-// Describe returns the page of a figure that has not been drawn.
+// edited stands where a preset's name would, if a program has changed the parameters of a figure.
+const edited = "edited parameters"
+
+// Describe returns the page of a figure that has not been drawn. If its parameters were edited, the page has no size, no
+// command and no message: these are the presets'.
 func Describe(fig lab.Figure, set lab.Setting) Page {
+	if fig.Edited != nil && fig.Edited(set) {
+		return Page{Name: fig.Name, Title: fig.Title, Preset: edited, Seed: set.Seed, Device: set.Device}
+	}
 	command := fmt.Sprintf("bin/coupling fig %s --preset %s --seed %d", fig.Name, set.Preset, set.Seed)
 	if set.Device != "" && set.Device != "cpu" {
 		command += " --device " + set.Device
@@ -156,7 +166,7 @@ func Describe(fig lab.Figure, set lab.Setting) Page {
 	return Page{
 		Name: fig.Name, Title: fig.Title, Shows: fig.Shows,
 		Preset: string(set.Preset), Size: fig.Sizes[set.Preset],
-		Seed: set.Seed, Device: set.Device, Command: command,
+		Seed: set.Seed, Device: set.Device, Command: command, Source: fig.File,
 	}
 }
 

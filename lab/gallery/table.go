@@ -42,11 +42,11 @@ func ClaimTable(claims []Claim) lab.Table {
 	return t
 }
 
-// Count counts the verdicts and names the claims that differ.
+// Count counts the verdicts and names the claims that were asked and do not hold.
 func Count(claims []Claim) (score lab.Score, differ []string) {
 	score = lab.Score{}
 	for _, c := range claims {
-		if score[c.Verdict]++; c.Verdict == lab.Differs {
+		if score[c.Verdict]++; c.Verdict == lab.Differs || c.Verdict == lab.Nothing {
 			differ = append(differ, c.What)
 		}
 	}
@@ -77,11 +77,14 @@ func HTML(t lab.Table, most int) template.HTML {
 	return template.HTML(b.String()) // every text in it is escaped
 }
 
+// class is the class of a verdict.
+func class(verdict string) string { return strings.ReplaceAll(verdict, " ", "-") }
+
 // attributes keep numbers and names in one line, where sentences may break, and colour verdicts.
 func attributes(cell string) (text string) {
 	switch v := lab.Verdict(cell); v {
-	case lab.Holds, lab.Differs, lab.Skipped:
-		text = fmt.Sprintf(` class="%s"`, strings.ReplaceAll(cell, " ", "-"))
+	case lab.Holds, lab.Differs, lab.Skipped, lab.Nothing:
+		text = fmt.Sprintf(` class="%s"`, class(cell))
 	}
 	if utf8.RuneCountInString(cell) <= 24 {
 		text += ` style="white-space:nowrap"`

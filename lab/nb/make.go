@@ -36,8 +36,13 @@ func verdicts(claims []lab.Claim) string {
 }
 
 func heading(fig lab.Figure, set lab.Setting) string {
-	return fmt.Sprintf(`<p style="max-width:46em"><b>%s</b> <code>%s</code><br><span style="color:#555;font-size:92%%">%s: %s, seed %d</span></p>`,
-		html.EscapeString(fig.Title), fig.Name, set.Preset, html.EscapeString(fig.Sizes[set.Preset]), set.Seed)
+	page := gallery.Describe(fig, set)
+	size := page.Preset
+	if page.Size != "" {
+		size += ": " + page.Size
+	}
+	return fmt.Sprintf(`<p style="max-width:46em"><b>%s</b> <code>%s</code><br><span style="color:#555;font-size:92%%">%s, seed %d</span></p>`,
+		html.EscapeString(page.Title), page.Name, html.EscapeString(size), page.Seed)
 }
 
 // compute computes the missing cells of a figure.

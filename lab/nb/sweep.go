@@ -17,30 +17,38 @@ import (
 // button. It yields in the order of ps. It ends early, without an error, when the button is pressed
 // or the notebook's cell is interrupted: Context().Err() tells the latter. What was stored stays,
 // so the same sweep goes on from there.
-func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
-	return under(lab.Sweep[P, R], e, seed, ps)
+func Sweep[P, R any](
+	e lab.Experiment[P, R], seed uint64, ps []P, more ...uint64,
+) iter.Seq2[lab.Result[P, R], error] {
+	return under(lab.Sweep[P, R], e, seed, ps, more)
 }
 
 // SweepAsLanded is [Sweep] in the order in which cells finish, for a [Board] that is updated as
 // they do.
-func SweepAsLanded[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
-	return under(lab.SweepAsLanded[P, R], e, seed, ps)
+func SweepAsLanded[P, R any](
+	e lab.Experiment[P, R], seed uint64, ps []P, more ...uint64,
+) iter.Seq2[lab.Result[P, R], error] {
+	return under(lab.SweepAsLanded[P, R], e, seed, ps, more)
 }
 
-type sweeper[P, R any] = func(context.Context, *lab.Store, lab.Experiment[P, R], int, uint64, []P) iter.Seq2[lab.Result[P, R], error]
+type sweeper[P, R any] = func(
+	context.Context, *lab.Store, lab.Experiment[P, R], int, uint64, []P, ...uint64,
+) iter.Seq2[lab.Result[P, R], error]
 
 // under runs a sweep under a bar with a Stop button.
-func under[P, R any](sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
+func under[P, R any](
+	sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, ps []P, more []uint64,
+) iter.Seq2[lab.Result[P, R], error] {
 	return func(yield func(lab.Result[P, R], error) bool) {
 		ctx, cancel := context.WithCancel(Context())
 		defer cancel()
 		removeStop := stopButton(ctx, "Stop the sweep", cancel)
 		defer removeStop()
-		ctx, done := Progress(ctx, e.Name, len(ps))
+		ctx, done := Progress(ctx, e.Name, len(ps)*(1+len(more)))
 		defer done()
 		other := 0
 		defer func() { sayOtherCode(other) }()
-		for r, err := range sweep(ctx, Store(), e, 0, seed, ps) {
+		for r, err := range sweep(ctx, Store(), e, 0, seed, ps, more...) {
 			if err != nil && ctx.Err() != nil {
 				return // stopped: the rest is unfinished
 			}

@@ -109,6 +109,17 @@ func TestPageInABrowser(t *testing.T) {
 	await(t, ctx, `document.querySelector('#counts').textContent.includes('10,000 stored')`)
 	picture(t, ctx, "all")
 
+	// A plot is of one experiment, that of most cells, also on a telephone, where nothing is wider than the page.
+	run(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Click(`button[data-tab=plot]`))
+	await(t, ctx, painted+`('#scatter') > 5000 && document.querySelector('#px').value.startsWith('p:')`)
+	await(t, ctx, `document.documentElement.scrollWidth <= 390 && document.querySelector('#scatter').clientHeight > 200`)
+	picture(t, ctx, "telephone")
+	await(t, ctx, `(import('/draw.js').then(m => {
+		const rows = [1e-300, 1, 1e300, -1].map(x => ({params: {x}}));
+		window.places = JSON.stringify(rows.map(r => m.scale(rows, 'p:x', true).at(r.params.x) ?? null).map(u => u === null));
+	}), window.places) === '[true,false,true,true]'`)
+	run(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Click(`button[data-tab=table]`))
+
 	// An experiment is chosen: its parameters and values are columns, what is the same everywhere is aside.
 	run(t, ctx, chromedp.Click("#experiments li:nth-child(2)"))
 	await(t, ctx, `[...document.querySelectorAll('th')].some(h => h.textContent.includes('loss'))`)

@@ -96,7 +96,7 @@ func Sizes(format string, rows ...Per) map[lab.Preset]string {
 
 // Badge marks what has fewer points than the paper preset, for figures that are as fine at full.
 func Badge(s lab.Source, sizes string) string {
-	if s.Preset == lab.Full {
+	if s.Preset == lab.Full && !s.Edited() {
 		return ""
 	}
 	return s.Badge(sizes)

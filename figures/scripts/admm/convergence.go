@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := admm.Convergence()
+	study := lab.StudyOf(admm.Convergence)
 	study.Grid = func(lab.Setting) []admm.SpeedParams {
 		return []admm.SpeedParams{
 			{Sources: 3, Density: 1, Eta: 1, Tol: 0.0001},

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := admm.Cost()
+	study := lab.StudyOf(admm.Cost)
 	study.Grid = func(lab.Setting) []admm.CostParams {
 		return lab.Grid(admm.CostParams{Alpha: 0.1},
 			lab.Vary(func(p *admm.CostParams, v int) { p.Degree = v }, 4, 30),

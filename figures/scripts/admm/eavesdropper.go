@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := admm.Eavesdropper()
+	study := lab.StudyOf(admm.Eavesdropper)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []admm.SpyParams {
 		cells := grid(set)

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := admm.Trajectory()
+	study := lab.StudyOf(admm.Trajectory)
 	study.Grid = func(lab.Setting) []admm.RunParams {
 		return []admm.RunParams{
 			{Eta: 1, Rounds: 200},

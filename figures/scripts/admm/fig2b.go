@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := admm.Plan()
+	study := lab.StudyOf(admm.Plan)
 	study.Grid = func(lab.Setting) []admm.RunParams {
 		return []admm.RunParams{
 			{Eta: 1, Rounds: 200},

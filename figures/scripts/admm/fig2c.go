@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := admm.TradeOff()
+	study := lab.StudyOf(admm.TradeOff)
 	study.Grid = func(lab.Setting) []admm.RunParams {
 		return lab.Grid(admm.RunParams{Rounds: 200},
 			lab.Vary(func(p *admm.RunParams, v float64) { p.Eta = v }, 1, 0.3, 3),

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig10()
+	study := lab.StudyOf(amplification.Fig10)
 
 	gallery.Main(study.Figure())
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig11()
+	study := lab.StudyOf(amplification.Fig11)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []amplification.RenyiParams {
 		cells := grid(set)

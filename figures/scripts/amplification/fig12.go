@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig12()
+	study := lab.StudyOf(amplification.Fig12)
 
 	gallery.Main(study.Figure())
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig13()
+	study := lab.StudyOf(amplification.Fig13)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []amplification.ReplacementParams {
 		cells := grid(set)

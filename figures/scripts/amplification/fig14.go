@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig14()
+	study := lab.StudyOf(amplification.Fig14)
 
 	gallery.Main(study.Figure())
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig15()
+	study := lab.StudyOf(amplification.Fig15)
 
 	gallery.Main(study.Figure())
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig16()
+	study := lab.StudyOf(amplification.Fig16)
 
 	gallery.Main(study.Figure())
 }

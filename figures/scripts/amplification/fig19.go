@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes amplification/fig19: Composition: Gaussian, σ = 5.
+// This program makes amplification/fig19: Composition: Gaussian, more noise.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig19()
+	study := lab.StudyOf(amplification.Fig19)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []amplification.ComposedParams {
 		cells := grid(set)

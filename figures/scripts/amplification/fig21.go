@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes amplification/fig21: Composition: Laplace, λ = 5.
+// This program makes amplification/fig21: Composition: Laplace, more noise.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig21()
+	study := lab.StudyOf(amplification.Fig21)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []amplification.ComposedParams {
 		cells := grid(set)

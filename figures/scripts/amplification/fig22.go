@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig22()
+	study := lab.StudyOf(amplification.Fig22)
 	study.Grid = func(lab.Setting) []amplification.RenyiParams {
 		return lab.Grid(amplification.RenyiParams{From: 0.01, To: 1000, N: 200},
 			lab.Vary(func(p *amplification.RenyiParams, v amplification.Mechanism) { p.Setting = v }, amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}),

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig23()
+	study := lab.StudyOf(amplification.Fig23)
 	study.Grid = func(lab.Setting) []amplification.RenyiParams {
 		return lab.Grid(amplification.RenyiParams{From: 0.001, To: 1e+09, N: 200},
 			lab.Vary(func(p *amplification.RenyiParams, v amplification.Mechanism) { p.Setting = v }, amplification.Mechanism{Kind: "response", Scale: 0.6, Rate: 0.1}, amplification.Mechanism{Kind: "response", Scale: 0.6, Rate: 0.001}),

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig24()
+	study := lab.StudyOf(amplification.Fig24)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []amplification.MNISTParams {
 		cells := grid(set)

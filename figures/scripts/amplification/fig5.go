@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes amplification/fig5: Specific against post-hoc: Gaussian, σ = 2, r = 0.2.
+// This program makes amplification/fig5: Specific against post-hoc: Gaussian, one setting.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig5()
+	study := lab.StudyOf(amplification.Fig5)
 	study.Grid = func(lab.Setting) []amplification.ProfileParams {
 		return []amplification.ProfileParams{
 			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 2, Rate: 0.2}, Group: 1, Eps: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 3, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9, 4, 4.1, 4.2, 4.3, 4.4, 4.5, 4.6, 4.7, 4.8, 4.9, 5, 5.1, 5.2, 5.3, 5.4, 5.5, 5.6, 5.7, 5.8, 5.9, 6}},

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig6()
+	study := lab.StudyOf(amplification.Fig6)
 	study.Grid = func(lab.Setting) []amplification.ComposedParams {
 		return []amplification.ComposedParams{
 			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 1, Eps: 2, Width: 0.1, Steps: []int{10, 16, 25, 40, 63, 100, 158, 251, 398, 631, 1000, 1585, 2512, 3981, 6310, 10000, 15849, 25119, 39811, 63096, 100000, 158489, 251189, 398107, 630957, 1000000}},

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig7()
+	study := lab.StudyOf(amplification.Fig7)
 	study.Grid = func(lab.Setting) []amplification.WORParams {
 		return lab.Grid(amplification.WORParams{Size: 10000, Order: []int{2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 15, 17, 19, 22, 26, 30, 34, 39, 45, 52, 60, 70, 80, 92, 100, 106, 123, 141, 163, 188, 217, 250, 288, 331, 382, 440, 507, 585, 674, 777, 895, 1000, 1032, 1189, 1371, 1580, 1821, 2098, 2418, 2787, 3212, 3702, 4267, 4918, 5668, 6532, 7528, 8677, 10000}},
 			lab.Vary(func(p *amplification.WORParams, v int) { p.Batch = v }, 10, 100, 1000, 2000, 5000),

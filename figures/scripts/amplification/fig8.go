@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig8()
+	study := lab.StudyOf(amplification.Fig8)
 
 	gallery.Main(study.Figure())
 }

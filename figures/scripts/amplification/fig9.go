@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	study := amplification.Fig9()
+	study := lab.StudyOf(amplification.Fig9)
 
 	gallery.Main(study.Figure())
 }

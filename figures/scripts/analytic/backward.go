@@ -16,10 +16,10 @@ import (
 )
 
 func main() {
-	study := analytic.Backward()
+	study := lab.StudyOf(analytic.Backward)
 	study.Grid = func(lab.Setting) []analytic.BackwardParams {
 		return []analytic.BackwardParams{
-			{Ratio: 0.01, N: 128, Iterations: []int{10, 30, 100, 300, 1000}, Ns: []int{16, 32, 64, 128, 256}, Unroll: 100, Budget: 0.2},
+			{Ratio: 0.01, N: 128, Iterations: []int{10, 30, 100, 300, 1000}, Ns: []int{16, 32, 64, 128, 256}, Unroll: 100, Repeat: 2},
 		}
 	}
 	gallery.Main(study.Figure())

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.Colour()
+	study := lab.StudyOf(analytic.Colour)
 	study.Grid = func(lab.Setting) []analytic.ColourParams {
 		return []analytic.ColourParams{
 			{Across: 4, Down: 3, Samples: 600, Ratio: 0.3},

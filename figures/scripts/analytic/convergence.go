@@ -16,10 +16,10 @@ import (
 )
 
 func main() {
-	study := analytic.Convergence()
+	study := lab.StudyOf(analytic.Convergence)
 	study.Grid = func(lab.Setting) []analytic.ConvergenceParams {
 		return []analytic.ConvergenceParams{
-			{N: 400, Ratios: []float64{0.1, 0.01, 0.001}, Tol: 1e-12, Limit: 2},
+			{N: 400, Ratios: []float64{0.1, 0.01, 0.001}, Tol: 1e-12, Passes: 10000},
 		}
 	}
 	gallery.Main(study.Figure())

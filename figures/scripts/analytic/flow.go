@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.Flow()
+	study := lab.StudyOf(analytic.Flow)
 	study.Grid = func(lab.Setting) []analytic.FlowParams {
 		return []analytic.FlowParams{
 			{N: 200, Ratio: 0.2, Loss: "regularised", Steps: 40, Rate: 0.15},

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.Generator()
+	study := lab.StudyOf(analytic.Generator)
 	study.Grid = func(lab.Setting) []analytic.GeneratorParams {
 		return []analytic.GeneratorParams{
 			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Ratio: 0.2, Loss: "regularised", Device: "cpu"},

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.GradientError()
+	study := lab.StudyOf(analytic.GradientError)
 	study.Grid = func(lab.Setting) []analytic.FamilyParams {
 		return lab.Grid(analytic.FamilyParams{N: 8, Eps: 0.7, Iterations: 1000},
 			lab.Vary(func(p *analytic.FamilyParams, v float64) { p.Distance = v }, 1, 1.875, 2.75, 3.625, 4.5, 5.375, 6.25, 7.125, 8),

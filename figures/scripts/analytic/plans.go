@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.Plans()
+	study := lab.StudyOf(analytic.Plans)
 	study.Grid = func(lab.Setting) []analytic.PrecisionParams {
 		return []analytic.PrecisionParams{
 			{N: 200, M: 160, Ratio: 0.03, Iterations: 1000, Plans: true},

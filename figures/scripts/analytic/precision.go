@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := analytic.Precision()
+	study := lab.StudyOf(analytic.Precision)
 	study.Grid = func(lab.Setting) []analytic.PrecisionParams {
 		return []analytic.PrecisionParams{
 			{N: 200, M: 160, Ratio: 1, Iterations: 1000},

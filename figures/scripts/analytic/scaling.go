@@ -16,14 +16,14 @@ import (
 )
 
 func main() {
-	study := analytic.Scaling()
+	study := lab.StudyOf(analytic.Scaling)
 	study.Grid = func(lab.Setting) []analytic.ConvergenceParams {
 		return []analytic.ConvergenceParams{
-			{N: 32, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
-			{N: 64, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
-			{N: 128, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
-			{N: 256, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
-			{N: 512, Ratios: []float64{0.01}, Tol: 1e-06, Limit: 1, Repeat: 6, Exact: true},
+			{N: 32, Ratios: []float64{0.01}, Tol: 1e-06, Passes: 5000, Repeat: 6, Exact: true},
+			{N: 64, Ratios: []float64{0.01}, Tol: 1e-06, Passes: 5000, Repeat: 6, Exact: true},
+			{N: 128, Ratios: []float64{0.01}, Tol: 1e-06, Passes: 5000, Repeat: 6, Exact: true},
+			{N: 256, Ratios: []float64{0.01}, Tol: 1e-06, Passes: 5000, Repeat: 6, Exact: true},
+			{N: 512, Ratios: []float64{0.01}, Tol: 1e-06, Passes: 5000, Repeat: 6, Exact: true},
 		}
 	}
 	gallery.Main(study.Figure())

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Accounting()
+	study := lab.StudyOf(dpsinkhorn.Accounting)
 	study.Grid = func(lab.Setting) []dpsinkhorn.AccountingParams {
 		return []dpsinkhorn.AccountingParams{
 			{Multiplier: 1.5, Steps: 100, Exact: true},

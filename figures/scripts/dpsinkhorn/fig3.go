@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Fig3()
+	study := lab.StudyOf(dpsinkhorn.Fig3)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)

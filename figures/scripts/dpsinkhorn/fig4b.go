@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Fig4b()
+	study := lab.StudyOf(dpsinkhorn.Fig4b)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)

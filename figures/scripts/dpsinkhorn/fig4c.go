@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Fig4c()
+	study := lab.StudyOf(dpsinkhorn.Fig4c)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []dpsinkhorn.DebiasParams {
 		cells := grid(set)

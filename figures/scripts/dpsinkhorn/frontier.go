@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Frontier()
+	study := lab.StudyOf(dpsinkhorn.Frontier)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Tab1()
+	study := lab.StudyOf(dpsinkhorn.Tab1)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)

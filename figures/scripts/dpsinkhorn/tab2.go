@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := dpsinkhorn.Tab2()
+	study := lab.StudyOf(dpsinkhorn.Tab2)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []dpsinkhorn.Params {
 		cells := grid(set)

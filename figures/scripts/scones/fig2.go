@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Fig2()
+	study := lab.StudyOf(scones.Fig2)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []scones.FacesParams {
 		cells := grid(set)

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Fig3()
+	study := lab.StudyOf(scones.Fig3)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []scones.DigitsParams {
 		cells := grid(set)

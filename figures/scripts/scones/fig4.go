@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Fig4()
+	study := lab.StudyOf(scones.Fig4)
 	study.Grid = func(lab.Setting) []scones.RollParams {
 		return []scones.RollParams{
 			{Atoms: 1500, Sources: 60, Each: 8, Steps: 150, Lambda: 2, Tests: 3},

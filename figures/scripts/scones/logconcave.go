@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.LogConcave()
+	study := lab.StudyOf(scones.LogConcave)
 	study.Grid = func(lab.Setting) []scones.ConcaveParams {
 		return []scones.ConcaveParams{
 			{Atoms: 1000, Grid: 60, Lambda: 0.5},

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Rate()
+	study := lab.StudyOf(scones.Rate)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []scones.RateParams {
 		cells := grid(set)

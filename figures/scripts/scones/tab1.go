@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Tab1()
+	study := lab.StudyOf(scones.Tab1)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []scones.FacesParams {
 		cells := grid(set)

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Tab2()
+	study := lab.StudyOf(scones.Tab2)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []scones.GaussiansParams {
 		cells := grid(set)

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Tab3()
+	study := lab.StudyOf(scones.Tab3)
 	study.Grid = func(lab.Setting) []scones.DivergenceParams {
 		return []scones.DivergenceParams{
 			{N: 200},

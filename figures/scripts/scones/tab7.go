@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Tab7()
+	study := lab.StudyOf(scones.Tab7)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []scones.MomentsParams {
 		cells := grid(set)

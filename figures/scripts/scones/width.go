@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := scones.Width()
+	study := lab.StudyOf(scones.Width)
 	study.Grid = func(lab.Setting) []scones.WidthParams {
 		return []scones.WidthParams{
 			{Points: 20, Width: 4, Steps: 3000, Lambda: 2, Device: "cpu"},

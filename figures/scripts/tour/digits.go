@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	study := tour.Digits()
+	study := lab.StudyOf(tour.Digits)
 	grid := study.Grid
 	study.Grid = func(set lab.Setting) []tour.PlanParams {
 		cells := grid(set)

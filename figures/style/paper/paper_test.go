@@ -240,3 +240,10 @@ func ExampleWidth() {
 	fmt.Println(narrow < wide)
 	// Output: true
 }
+
+// A letter that the font lacks is its number, and not a box.
+func TestMissingGlyphs(t *testing.T) {
+	if f := Sans(8); Width("你∇", f) != Width("[U+4F60]∇", f) || Width("ε≤∇", f) >= Width("[U+03B5]", f) {
+		t.Errorf("widths %v, %v", Width("你∇", f), Width("ε≤∇", f))
+	}
+}

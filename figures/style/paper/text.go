@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"fmt"
 	"image/color"
 	"math"
 	"strings"
@@ -135,7 +136,7 @@ func set(path *vg.Path, line string, f pfont.Font, at vg.Point) vg.Length {
 }
 
 // outline appends the glyphs of str to path (nil: only measure) with the origin of the first at pen, and returns the
-// advance. A rune that the font lacks is drawn as its missing-glyph box.
+// advance. A rune that the font lacks is drawn as its number, "[U+4F60]".
 func outline(path *vg.Path, f pfont.Font, str string, pen vg.Point) vg.Length {
 	var (
 		face    = fonts().Lookup(f, f.Size).Face
@@ -146,7 +147,7 @@ func outline(path *vg.Path, f pfont.Font, str string, pen vg.Point) vg.Length {
 		prev    sfnt.GlyphIndex
 		hasPrev bool
 	)
-	for _, r := range str {
+	for _, r := range spelled(face, str) {
 		flip := r == '∇'
 		g, err := face.GlyphIndex(&buf, cmp.Or(standIns[r], r))
 		if err != nil {
@@ -166,6 +167,20 @@ func outline(path *vg.Path, f pfont.Font, str string, pen vg.Point) vg.Length {
 		prev, hasPrev = g, true
 	}
 	return x
+}
+
+// spelled is str with the numbers of runes in place of those that face lacks.
+func spelled(face *sfnt.Font, str string) string {
+	var buf sfnt.Buffer
+	var out strings.Builder
+	for _, r := range str {
+		if g, err := face.GlyphIndex(&buf, cmp.Or(standIns[r], r)); err == nil && g == 0 {
+			fmt.Fprintf(&out, "[%U]", r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // standIns are runes to draw for those that Liberation lacks but has the shape of; ∇ is turned upside down.

@@ -34,11 +34,15 @@ type figFlags struct {
 	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
 	Format    []string `default:"png" enum:"png,svg,pdf" help:"Formats of pictures: png, svg, pdf."`
 	Check     bool     `help:"Exit with code 4 if a claim differs."`
+	Readme    string   `help:"Also write the entries of these figures in the gallery for a code host: README.md and thumbnails, in this folder." placeholder:"DIR"`
 	DryRun    bool     `help:"Only print what would be computed, and about how long that takes here and, of networks, on an H200."`
 }
 
 // setting is what the flags ask for. With device.ErrNoDevice it is whole too: drawing stored cells needs no device.
 func (f *figFlags) setting() (lab.Setting, error) {
+	if f.Readme != "" {
+		f.Format = append(f.Format, "png") // what it shows
+	}
 	f.Format = slices.Compact(slices.Sorted(slices.Values(f.Format)))
 	if len(f.Format) == 0 {
 		return lab.Setting{}, usage(errors.New("--format: want png, svg or pdf"))
@@ -132,7 +136,6 @@ func (c *figMakeCmd) Run(a *app) error {
 }
 
 type figAllCmd struct {
-	Readme string `help:"Also write the gallery for a code host: README.md and thumbnails, into this folder." placeholder:"DIR"`
 	figFlags
 }
 
@@ -141,15 +144,19 @@ func (c *figAllCmd) Run(a *app) error {
 	if !slices.Contains(c.Format, "png") {
 		c.Format = append(c.Format, "png") // what the gallery shows
 	}
-	err := c.make(a, figures.All(), printLine)
-	if c.Readme == "" || c.DryRun {
-		return err
+	return c.make(a, figures.All(), printLine)
+}
+
+// writeReadme writes the entries of figs that lie in the folder of figures, and leaves the others.
+func (f *figFlags) writeReadme(figs []lab.Figure) (err error) {
+	defer lab.End(&err)
+	pages := slices.DeleteFunc(lab.Must(gallery.ReadPages(f.Out)), func(p gallery.Page) bool {
+		return !slices.ContainsFunc(figs, func(f lab.Figure) bool { return f.Name == p.Name })
+	})
+	for _, fig := range figures.All() {
+		pages = append(pages, gallery.Page{Name: fig.Name})
 	}
-	pages, readErr := gallery.ReadPages(c.Out)
-	if readErr != nil {
-		return errors.Join(err, readErr)
-	}
-	return errors.Join(err, usageIf(gallery.WriteReadme(c.Readme, c.Out, chapters(pages)), durable.ErrForeign))
+	return usageIf(gallery.WriteReadme(f.Readme, f.Out, chapters(pages)), durable.ErrForeign)
 }
 
 // chapters puts pages into the order of the papers, and drops those of figures that are no more.

@@ -122,8 +122,8 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	if left := len(p.figs) - len(pages); a.run.drained() && left > 0 {
 		fmt.Fprintf(a.out, "%s left; the same command goes on from here\n", plural(left, "figure"))
 	}
-	if f.Check && sum.Claims[lab.Differs] > 0 && len(errs) == 0 {
-		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.Claims[lab.Differs], "claim"))})
+	if n := sum.Claims.Failed(); f.Check && n > 0 && len(errs) == 0 {
+		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(n, "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
 		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
@@ -131,6 +131,9 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	}
 	if len(pages) > 0 {
 		errs = append(errs, f.writeIndex(a, pages))
+	}
+	if f.Readme != "" {
+		errs = append(errs, f.writeReadme(figs))
 	}
 	return errors.Join(errs...)
 }
@@ -204,8 +207,8 @@ func printLine(a *app, _ string, page gallery.Page) {
 		fmt.Fprintf(a.out, "  %s\n", score)
 	}
 	for _, c := range page.Claims {
-		if c.Verdict == lab.Differs {
-			fmt.Fprintf(a.out, "  differs: %s: %s (%s)\n", c.What, c.Got, c.Expected)
+		if c.Verdict == lab.Differs || c.Verdict == lab.Nothing {
+			fmt.Fprintf(a.out, "  %s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 		}
 	}
 }

@@ -131,11 +131,22 @@ function choose(experiment) {
   refresh();
 }
 
+// one chooses the experiment of most cells where none is chosen: axes are parameters of one.
+function one() {
+  const [most] = rows.experiments().sort((a, b) => b[1] - a[1]);
+  if (!state.experiment && most) choose(most[0]);
+}
+
 // Views.
 
 function drawTab() {
   if (state.tab === "table") drawTable();
-  if (state.tab === "plot") points = scatter($("scatter"), view.rows.filter(r => r.state === "stored"), {x: state.x, y: state.y, xlog: $("pxlog").checked, ylog: $("pylog").checked, colour: state.colour, colourlog: spans(state.colour), others: view.cols.params.filter(c => c !== state.x)});
+  if (state.tab === "plot" || state.tab === "parallel") one();
+  if (state.tab === "plot") {
+    points = scatter($("scatter"), view.rows.filter(r => r.state === "stored"), {x: state.x, y: state.y, xlog: $("pxlog").checked, ylog: $("pylog").checked, colour: state.colour, colourlog: spans(state.colour), others: view.cols.params.filter(c => c !== state.x)});
+    const lost = points.lost;
+    $("lost").textContent = lost ? `${lost} of ${points.length + lost} cells have no place on these axes: not a number, infinite, not positive on a log axis, or beyond 1e±150` : "";
+  }
   if (state.tab === "parallel") drawParallel();
 }
 

@@ -19,6 +19,9 @@ export function prepare(canvas) {
   return {g, w, h, ink: resolve(canvas, "--ink"), soft: resolve(canvas, "--soft"), line: resolve(canvas, "--line"), accent: resolve(canvas, "--accent")};
 }
 
+// drawable reports whether a number has a place on an axis: near the limits of float64 differences and ratios overflow.
+const drawable = (x, log) => Math.abs(x) < 1e150 && (!log || x > 1e-150);
+
 // scale maps the values of a column to 0…1: numbers, or places of texts.
 export function scale(rows, col, log) {
   let lo = Infinity, hi = -Infinity, texts = new Set(), numbers = 0;
@@ -26,7 +29,7 @@ export function scale(rows, col, log) {
     const v = get(r, col), x = num(v);
     if (x === undefined) { if (v !== undefined && v !== null) texts.add(String(v)); continue; }
     numbers++;
-    if (Number.isFinite(x) && (!log || x > 0)) { lo = Math.min(lo, x); hi = Math.max(hi, x); }
+    if (drawable(x, log)) { lo = Math.min(lo, x); hi = Math.max(hi, x); }
   }
   if (texts.size > numbers || !numbers) {
     const list = [...texts].sort(), n = Math.max(1, list.length);
@@ -36,7 +39,7 @@ export function scale(rows, col, log) {
   if (!(lo <= hi)) { lo = log ? 1 : 0; hi = log ? 10 : 1; }
   if (lo === hi) { const d = log ? 2 : Math.abs(lo) * .05 || 1; log ? (lo /= d, hi *= d) : (lo -= d, hi += d); }
   const f = log ? Math.log10 : x => x, a = f(lo), b = f(hi), pad = (b - a) * .03;
-  const at = v => { const x = num(v); return x === undefined || !Number.isFinite(x) || log && x <= 0 ? undefined : (f(x) - a + pad) / (b - a + 2 * pad); };
+  const at = v => { const x = num(v); return x === undefined || !drawable(x, log) ? undefined : (f(x) - a + pad) / (b - a + 2 * pad); };
   return {at, ticks: (log ? decades(lo, hi) : round(lo, hi)).map(x => [at(x), show(x)])};
 }
 
@@ -85,7 +88,7 @@ function legend(p, col, list, y) {
   p.g.fillStyle = p.soft; p.g.fillText(label(col), x, y);
 }
 
-// scatter draws the rows, and returns where each is.
+// scatter draws the rows, and returns where each is, and in lost how many have no place.
 export function scatter(canvas, rows, o) {
   const p = prepare(canvas), {g, w, h} = p;
   const sx = scale(rows, o.x, o.xlog), sy = scale(rows, o.y, o.ylog), c = colours(rows, o.colour, o.colourlog);
@@ -97,11 +100,11 @@ export function scatter(canvas, rows, o) {
   for (const [u, t] of sy.ticks) { g.beginPath(); g.moveTo(left, Y(u)); g.lineTo(right, Y(u)); g.stroke(); g.fillText(t, left - 9, Y(u)); }
   g.fillStyle = p.ink; g.textAlign = "center"; g.fillText(label(o.x), (left + right) / 2, h - 14);
   g.save(); g.translate(17, (top + bottom) / 2); g.rotate(-Math.PI / 2); g.fillText(label(o.y), 0, 0); g.restore();
-  const points = [], size = rows.length > 3000 ? 2.2 : rows.length > 400 ? 3 : 4.5;
+  const points = Object.assign([], {lost: 0}), size = rows.length > 3000 ? 2.2 : rows.length > 400 ? 3 : 4.5;
   g.globalAlpha = rows.length > 3000 ? .55 : .85;
   for (const r of rows) {
     const u = sx.at(get(r, o.x)), v = sy.at(get(r, o.y));
-    if (u === undefined || v === undefined) continue;
+    if (u === undefined || v === undefined) { points.lost++; continue; }
     g.fillStyle = c.of(r);
     g.beginPath(); g.arc(X(u), Y(v), size, 0, 7); g.fill();
     points.push({x: X(u), y: Y(v), row: r});
