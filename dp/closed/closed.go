@@ -103,6 +103,9 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	if lo, hi, ok := asRepeated(steps); ok {
 		return lo, hi, nil
 	}
+	if lo, hi, ok := asPower(steps); ok {
+		return lo, hi, nil
+	}
 	sum := 0.0
 	for _, s := range steps {
 		m, ok := s.Pair.(*pair.Mixture)
