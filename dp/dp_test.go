@@ -260,3 +260,18 @@ func TestCalibration(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// δ of a composition of (ε, δ) is spent by the events' own exactly, and ε is then the sum of theirs; a δ above the sum of the
+// distances needs no ε.
+func TestSpentDelta(t *testing.T) {
+	both := Compose{Approximate{1, .1}, Approximate{2, .2}}
+	if g := epsilon(t, both, Relation{}, .28); math.Abs(g.Epsilon-3) > 1e-12 || g.Epsilon < 3 {
+		t.Errorf("at δ = .28: ε = %v, want 3", g.Epsilon)
+	}
+	if _, err := Epsilon(both, Relation{}, math.Nextafter(.28, 0)); !errors.Is(err, ErrUnbounded) {
+		t.Errorf("below δ = .28: %v", err)
+	}
+	if g := epsilon(t, SGD(1, 1e-12, 1000), Relation{}, 1e-5); g.Epsilon != 0 || g.Kind != Exact {
+		t.Errorf("a rate of 1e-12: %v", g)
+	}
+}

@@ -66,7 +66,7 @@ func bigTail(t *big.Float) *big.Float {
 	density := quo(bigExp(scaleBy(mul(t, t), -1).Neg(scaleBy(mul(t, t), -1))), root)
 	if rounded(t) > 3 {
 		r := num(0)
-		for k := 3000; k > 0; k-- {
+		for k := int(3e4/(rounded(t)*rounded(t))) + 30; k > 0; k-- {
 			r = quo(num(float64(k)), add(t, r))
 		}
 		return quo(density, add(t, r))

@@ -212,7 +212,7 @@ func (e DiscreteLaplace) Pair(b Batch) (pair.Pair, error) {
 	})
 }
 
-// Pair is exact: see pair.DiscreteGaussian.
+// Pair is exact for Sigma < 64, and from there that of continuous noise: see pair.DiscreteGaussian.
 func (e DiscreteGaussian) Pair(b Batch) (pair.Pair, error) {
 	if e.Sensitivity < 0 || e.Values < 0 {
 		return nil, bad("sensitivity = %d, values = %d: must be at least 0", e.Sensitivity, e.Values)

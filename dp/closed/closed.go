@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 
 	"coupling/dp/internal/root"
 	"coupling/dp/pair"
@@ -37,6 +38,9 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		}
 		return out, nil
 	}
+	if !q.Delta && distance(steps) <= q.At {
+		return out, nil // ε = 0
+	}
 	lo, hi, err := curves(steps)
 	switch {
 	case err != nil:
@@ -44,17 +48,25 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		// The curve is evaluated at an ε with a rounding error.
 		out.Interval = pair.DeltaWithin(lo.LogDelta(q.At*(1+1e-15))-lo.RelErr(), hi.LogDelta(q.At*(1-1e-15))+hi.RelErr())
 	default:
-		out.Interval, err = inverse(lo, hi, q.At)
+		out.Interval, err = inverse(steps, lo, hi, q.At)
 	}
 	return out, err
 }
 
+// distance bounds the total variation of the composition, which is δ(0), by the sum of the steps'.
+func distance(steps []pair.Step) (sum float64) {
+	for _, s := range steps {
+		sum += float64(s.Times) * pair.DeltaWithin(math.Inf(-1), s.Pair.LogDelta(0)+s.Pair.RelErr()).Upper
+	}
+	return sum * (1 + 1e-15*float64(len(steps)+1))
+}
+
 // inverse bounds the least ε at which δ is reached.
-func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
+func inverse(steps []pair.Step, lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 	logDelta := logspace.Log(delta)
 	upper, ok := invert(hi, logDelta-2e-16*(1+math.Abs(logDelta)), hi.RelErr())
 	if !ok {
-		upper, ok = largestFinite(hi, delta)
+		upper, ok = largestFinite(steps, hi, delta)
 	}
 	if !ok {
 		return pair.Interval{}, fmt.Errorf("closed: eps at delta = %v: %w", delta, pair.ErrUnbounded)
@@ -63,21 +75,37 @@ func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 	return pair.Interval{Lower: lower * (1 - 1e-15), Upper: upper * (1 + 1e-15)}, nil
 }
 
-// largestFinite returns the largest finite loss if infinite loss has mass delta at most, as that of
-// (ε, delta)-differential privacy has exactly: a comparison, without the room for sums. It is
-// rounded up by the error of losses.
-func largestFinite(p deltaCurve, delta float64) (float64, bool) {
+// largestFinite returns the largest finite loss, rounded up, if infinite loss has mass delta at most.
+func largestFinite(steps []pair.Step, p deltaCurve, delta float64) (float64, bool) {
 	d, ok := p.(product)
 	if !ok {
 		return 0, false
 	}
 	points := d.Points()
 	last := len(points) - 1
-	if last < 1 || !math.IsInf(points[last].Loss, 1) || points[last].P > delta {
+	if last < 1 || !math.IsInf(points[last].Loss, 1) || points[last].P > delta && !lostAtMost(steps, delta) {
 		return 0, false
 	}
 	a := points[last-1]
 	return max(0, a.Loss+d.LossErr()), !math.IsInf(a.Loss, -1)
+}
+
+// lostAtMost reports whether 1 − Π(1 − P(L = ∞)) ≤ delta, as compositions of (ε, δ)-differential privacy have exactly:
+// a comparison without rounding, of a few steps.
+func lostAtMost(steps []pair.Step, delta float64) bool {
+	const most = 16
+	one := big.NewFloat(1).SetPrec(1100 * (most + 1))
+	left := new(big.Float).Copy(one)
+	for _, s := range steps {
+		if s.Times > most || len(steps) > most {
+			return false
+		}
+		stay := new(big.Float).Sub(one, big.NewFloat(s.Pair.Support().Infinite()))
+		for range s.Times {
+			left.Mul(left, stay)
+		}
+	}
+	return left.Cmp(new(big.Float).Sub(one, big.NewFloat(delta))) >= 0
 }
 
 // refused names the composition that has no closed form.
@@ -101,6 +129,9 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 		return steps[0].Pair, steps[0].Pair, nil
 	}
 	if lo, hi, ok := asRepeated(steps); ok {
+		return lo, hi, nil
+	}
+	if lo, hi, ok := asPower(steps); ok {
 		return lo, hi, nil
 	}
 	sum := 0.0

@@ -25,7 +25,7 @@ func asProduct(steps []pair.Step) (lo, hi product, ok bool) {
 		if !is {
 			return lo, hi, false
 		}
-		points *= math.Pow(float64(len(d.Points())), float64(s.Times))
+		points *= math.Pow(float64(d.Len()), float64(s.Times))
 		if !(points <= maxProduct) && (len(steps) > 1 || s.Times > 1) {
 			return lo, hi, false
 		}
@@ -40,8 +40,20 @@ func asProduct(steps []pair.Step) (lo, hi product, ok bool) {
 	return product{all, all.LossErr()}, product{all, -all.LossErr()}, true
 }
 
+// asPower recognises the composition of one pair with itself that is a pair of its family, of a moderate size.
+func asPower(steps []pair.Step) (lo, hi product, ok bool) {
+	d, times, ok := same(steps)
+	if !ok {
+		return lo, hi, false
+	}
+	if d, err := d.Power(times); err == nil {
+		return product{d, d.LossErr()}, product{d, -d.LossErr()}, true
+	}
+	return lo, hi, false
+}
+
 // LogDelta is that of the points. At ε = 0 it uses their differences, not their losses.
 func (p product) LogDelta(eps float64) float64 { return p.Discrete.LogDelta(max(0, eps+p.shift)) }
 
 // RelErr is that of sums of products.
-func (p product) RelErr() float64 { return 2e-14 * float64(len(p.Points())) }
+func (p product) RelErr() float64 { return 2e-14 * float64(p.Len()) }

@@ -24,16 +24,9 @@ const maxRepeated = 1_000_000_000
 
 // asRepeated recognises such a composition, which may be written in several steps, and returns two profiles that enclose its own.
 func asRepeated(steps []pair.Step) (lo, hi repeated, ok bool) {
-	first, ok := steps[0].Pair.(*pair.Discrete)
-	if !ok {
+	first, times, ok := same(steps)
+	if !ok || times > maxRepeated {
 		return lo, hi, false
-	}
-	times := 0
-	for _, s := range steps {
-		if s.Pair != pair.Pair(first) || s.Times > maxRepeated-times {
-			return lo, hi, false
-		}
-		times += s.Times
 	}
 	const least = 1e-290 // below which probabilities have fewer digits
 	pts := first.Points()
@@ -42,6 +35,16 @@ func asRepeated(steps []pair.Step) (lo, hi repeated, ok bool) {
 	}
 	shift := 1e-15 * float64(times) * max(math.Abs(pts[0].Loss), math.Abs(pts[1].Loss))
 	return repeated{times, pts[1], pts[0], shift}, repeated{times, pts[1], pts[0], -shift}, true
+}
+
+// same returns the finite pair of all steps and how often it is composed, and false if there are several.
+func same(steps []pair.Step) (d *pair.Discrete, times int, ok bool) {
+	d, ok = steps[0].Pair.(*pair.Discrete)
+	for _, s := range steps {
+		ok = ok && s.Pair == pair.Pair(d) && s.Times <= math.MaxInt-times
+		times += s.Times
+	}
+	return d, times, ok
 }
 
 // RelErr is that of the binomial probability of the first term and of the sum: the error of p is 1e-16·√(Tp/(1−p)) standard deviations

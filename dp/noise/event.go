@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"coupling/dp"
-	"coupling/lab/logspace"
+	"coupling/dp/pair"
 )
 
 // Query is what is known about the values that noise is added to.
@@ -81,24 +81,8 @@ const (
 )
 
 // Event returns an event that dominates the mechanism on values of the query, for every δ, so that no accounting of it is
-// too small. It is dp.Gaussian with the noise σ′/Δ′, where Δ′ is the sensitivity after rounding and, in units of the
-// step,
-//
-//	σ′² = σ² − r²,   2π²r² = log 4.001d + 60 + Δ′²/4σ².
-//
-// Proof. Let h(x) ∝ φ_σ′(x)·Z(x) on the reals, Z(x) = Σ_k e^(−(k−x)²/2r²), and draw an integer k from x with probability
-// e^(−(k−x)²/2r²)/Z(x). Then k has exactly the discrete Gaussian law of σ, and because Z has period 1 the same kernel
-// takes h(· − v) to the law shifted by v, for every integer v. So the mechanism is h(· − v) after processing. Z varies
-// by a factor e^a at most, a ≤ 4.001·e^(−2π²r²) (Poisson summation), over d coordinates e^(da), hence
-//
-//	δ(ε) ≤ e^(da) δ_μ(ε),   μ = Δ′/σ′,   ε ≥ 0,
-//
-// with δ_μ the profile of the continuous Gaussian. From ∂δ_μ/∂μ = φ(ε/μ − μ/2) follows ∂log δ_μ/∂log μ ≥
-// e^(−μ²/8), so that a μ larger by the factor 1 + 2da·e^(μ²/8) < 1 + 1e-25 makes up for e^(da). ∎
-//
-// Poisson sampling and composition preserve this for one record. For groups and for batches of fixed size with sampling the
-// same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
-// accountants.
+// too small. It is dp.Gaussian with the noise σ′/Δ′, where Δ′ is the sensitivity after rounding, in units of the step, and
+// σ′ that of pair.ContinuousSigma, which has the proof.
 //
 // Coarser grids than Sigma/64 have dp.DiscreteGaussian, which is exact, for one value, and for
 // several values on the grid where one record moves one value by one step (a Sensitivity below √2
@@ -112,15 +96,15 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 	if oneStep := q.OnGrid && shift < math.Sqrt2; s < fine && shift < maxShift && (q.Dim == 1 || oneStep) {
 		return dp.DiscreteGaussian{Sigma: s, Sensitivity: int(shift)}, nil
 	}
-	ratio := shift / s
-	r2 := (logspace.Log(4.001*float64(q.Dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
-	if !(r2 <= s*s/2) {
+	sigma, ok := pair.ContinuousSigma(s, q.Dim, shift)
+	if !ok {
+		ratio := shift / s
 		if math.IsInf(ratio*ratio, 1) {
 			return nil, bad("Sensitivity = %v: must be less than 1e150 times Sigma = %v", q.Sensitivity, m.Sigma)
 		}
 		return dp.ZCDP{Rho: ratio * ratio / 2 * (1 + rounding)}, nil
 	}
-	return dp.Gaussian{NoiseMultiplier: math.Sqrt(s*s-r2) / shift * (1 - rounding)}, nil
+	return dp.Gaussian{NoiseMultiplier: sigma / shift}, nil
 }
 
 // Event returns an event that dominates the mechanism on values of the query, for every δ. It is dp.Laplace with scale

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"coupling/lab/logspace"
 )
@@ -15,6 +16,8 @@ import (
 type Discrete struct {
 	points  []point // by increasing loss
 	lossErr float64 // bounds the absolute error of the losses
+	power   func(times int) (Pair, error)
+	atoms   func() []Atom // once
 }
 
 // point is an atom with the difference of its probabilities, which p − q may not give accurately, and what lies at
@@ -68,9 +71,22 @@ func Product(a, b *Discrete) *Discrete {
 	return discrete(pts, a.lossErr+b.lossErr)
 }
 
+// Power returns the composition of the pair with itself, times over, where it is a pair of the same family; others are
+// composed by accountants. It returns ErrNotApplicable for them.
+func (d *Discrete) Power(times int) (*Discrete, error) {
+	if d.power == nil {
+		return nil, ErrNotApplicable
+	}
+	p, err := d.power(times)
+	if err != nil {
+		return nil, err
+	}
+	return p.(*Discrete), nil
+}
+
 // discrete fills in losses, sorts, merges and sums. The relative errors of p and of q, together, are at most relErr.
 func discrete(pts []point, relErr float64) *Discrete {
-	d := &Discrete{}
+	d := &Discrete{points: make([]point, 0, len(pts))}
 	for _, a := range pts {
 		if a.p.frac == 0 && a.q.frac == 0 {
 			continue
@@ -93,6 +109,7 @@ func discrete(pts []point, relErr float64) *Discrete {
 	}
 	d.points = merged
 	d.sum()
+	d.list()
 	for _, a := range merged {
 		if l := math.Abs(a.loss); !math.IsInf(l, 1) {
 			d.lossErr = max(d.lossErr, relErr+1e-15*(1+l))
@@ -129,14 +146,22 @@ func lossOf(a point) float64 {
 	return a.p.log() - a.q.log()
 }
 
-// Points lists the atoms by increasing loss.
-func (d *Discrete) Points() []Atom {
-	out := make([]Atom, len(d.points))
-	for i, a := range d.points {
-		out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
-	}
-	return out
+// Points lists the atoms by increasing loss. They must not be changed.
+func (d *Discrete) Points() []Atom { return d.atoms() }
+
+// list makes the list of atoms when it is first asked for.
+func (d *Discrete) list() {
+	d.atoms = sync.OnceValue(func() []Atom {
+		out := make([]Atom, len(d.points))
+		for i, a := range d.points {
+			out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
+		}
+		return out
+	})
 }
+
+// Len returns the number of atoms.
+func (d *Discrete) Len() int { return len(d.points) }
 
 // Finite returns the pair given that the loss is not +Inf, and the probability that it is.
 func (d *Discrete) Finite() (*Discrete, float64) {
@@ -223,5 +248,6 @@ func (d *Discrete) Swap() Pair {
 		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: a.diff.scaled(-1), loss: -a.loss}
 	}
 	s.sum()
+	s.list()
 	return s
 }

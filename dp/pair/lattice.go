@@ -1,6 +1,11 @@
 package pair
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 // A lattice is a law on the integers that is symmetric and log-concave: at holds P(k) for k = 0, 1, …, and beyond the
 // last it is geometric with the factor e^logFall, or of mass below the smallest float64 where logFall is 0.
@@ -40,41 +45,123 @@ func DiscreteLaplace(scale float64, step int, logW, logV []float64) (*Discrete, 
 // record moves at most the given number of values, each by at most step. The proof is that of
 // DiscreteLaplace for the sum of the moved values, a sufficient statistic: its law is log-concave
 // as a convolution, and each record moves it by values·step.
-func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (*Discrete, error) {
+//
+// It is exact, a *Discrete, below σ = 64. From there it is the pair of continuous noise, of a σ that is smaller by 0.04 %
+// or less for few values: see ContinuousSigma.
+func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pair, error) {
 	if err := in.Positive("sigma", sigma); err != nil {
 		return nil, err
 	}
 	if values < 1 {
 		return nil, bad("values = %d: must be at least 1", values)
 	}
-	// Beyond 40 σ√values lies less than 2e^−800 (the sum is subgaussian), below the smallest float64. A shift further out
-	// lists the mass under both.
-	shift := float64(len(logW)+len(logV)-2) * float64(step)
-	reach := math.Ceil(40*sigma) + shift
-	sum := math.Ceil(40*sigma*math.Sqrt(float64(values))) + shift*float64(values)
-	if !(sum < maxPoints) || reach*sum*float64(values-1) > maxLatticeWork {
-		return nil, bad("sigma = %v on %d values: too many points for an exact pair", sigma, values)
+	const fine = 64
+	unit := float64(step) * math.Sqrt(float64(values))
+	if below, ok := ContinuousSigma(sigma, values, unit*float64(len(logW)+len(logV)-2)); ok && sigma >= fine && step >= 1 {
+		return Shifted(Gaussian, below/unit, logW, logV)
 	}
-	one := make([]wide, int(reach)+1)
-	var total wide
-	for k := len(one) - 1; k >= 0; k-- { // small terms first
-		one[k] = gaussianWeight(k, sigma)
-		total = total.plus(one[k])
-		if k > 0 {
-			total = total.plus(one[k])
-		}
-	}
-	for k := range one {
-		one[k] = one[k].scaled(1 / total.float())
-	}
-	law := one
-	for range values - 1 {
-		law = convolved(law, one, int(sum))
-	}
-	return lattice{at: law}.shifted(values*step, logW, logV)
+	return discreteGaussian(sigma, values, step, logW, logV)
 }
 
-// gaussianWeight returns e^(−k²/2σ²) for k < 2^26. The rounding of k²·(1/2σ²), which is large far out, is put back.
+func discreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pair, error) {
+	shift := float64(len(logW)+len(logV)-2) * float64(step)
+	law, ok := gaussianSum(sigma, values, shift)
+	if !ok {
+		return nil, tooLarge("sigma = %v on %d values", sigma, values)
+	}
+	d, err := lattice{at: law}.shifted(values*step, logW, logV)
+	if err != nil {
+		return nil, err
+	}
+	if logW[len(logW)-1] == 0 && logV[len(logV)-1] == 0 { // certainly
+		d.power = func(times int) (Pair, error) {
+			if times > math.MaxInt32/values/step {
+				return nil, tooLarge("%d × %d values", times, values)
+			}
+			return discreteGaussian(sigma, values*times, step, logW, logV)
+		}
+	}
+	return d, nil
+}
+
+// tooLarge is the error of a pair of too many points.
+func tooLarge(format string, args ...any) error {
+	return fmt.Errorf("pair: %s: too many points for an exact pair: %w", fmt.Sprintf(format, args...), ErrNotApplicable)
+}
+
+// gaussianSum returns the law of the sum of the values' noises, out to a shift of each beyond 40 of its standard deviations:
+// there lies less than 2e^−800 (the sum is subgaussian), below the smallest float64. It returns false where points are too
+// many.
+//
+// The noises k of n values with the sum s have Σk² = s²/n + |x|², where x goes through a translate of the lattice A_{n−1},
+// so that P(s) ∝ e^(−s²/2nσ²)·Θ(s), Θ = Σ e^(−|x|²/2σ²). By Poisson summation Θ varies by at most the sum of
+// e^(−2π²σ²|y|²) over the dual lattice but 0: over y in Zⁿ, less their mean, of median 0, for which |y|² ≥ ½Σy². That is
+// at most (1 + 2q/(1−q))ⁿ − 1 for q = e^(−π²σ²). Below the rounding the law is the discrete Gaussian of σ√n.
+func gaussianSum(sigma float64, n int, shift float64) ([]wide, bool) {
+	reach := math.Ceil(40*sigma) + shift
+	all := math.Ceil(40*sigma*math.Sqrt(float64(n))) + shift*float64(n)
+	smooth := float64(n)*math.Exp(-math.Pi*math.Pi*sigma*sigma) < 1e-17
+	switch {
+	case !(all < maxPoints) || !smooth && 4*all*all > maxLatticeWork:
+		return nil, false
+	case n == 1 || smooth:
+		return gaussianLaw(sigma*math.Sqrt(float64(n)), int(all)), true
+	}
+	law, square := []wide{wideOf(1)}, gaussianLaw(sigma, int(reach))
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			law = convolved(law, square, int(all))
+		}
+		if n > 1 {
+			square = convolved(square, square, int(all))
+		}
+	}
+	return law, true
+}
+
+// gaussianLaw returns the law P(k) ∝ e^(−k²/2σ²) for k up to reach, beyond which lies nothing.
+func gaussianLaw(sigma float64, reach int) []wide {
+	law := make([]wide, reach+1)
+	var total wide
+	for k := reach; k >= 0; k-- { // small terms first
+		law[k] = gaussianWeight(k, sigma)
+		total = total.plus(law[k])
+		if k > 0 {
+			total = total.plus(law[k])
+		}
+	}
+	for k := range law {
+		law[k] = law[k].scaled(1 / total.float())
+	}
+	return law
+}
+
+// ContinuousSigma returns σ′ such that Gaussian noise of σ′ on the reals dominates, for every δ, discrete Gaussian noise
+// of σ on vectors of dim integers, of which neighbouring ones are a shift apart (L2); false if the bound is loose:
+//
+//	σ′² = σ² − r² ≥ σ²/2,   2π²r² = log 4.001d + 60 + (shift/2σ)².
+//
+// Proof. Let h(x) ∝ φ_σ′(x)·Z(x) on the reals, Z(x) = Σ_k e^(−(k−x)²/2r²), and draw an integer k from x with probability
+// e^(−(k−x)²/2r²)/Z(x). Then k has exactly the discrete Gaussian law of σ, and because Z has period 1 the same kernel
+// takes h(· − v) to the law shifted by v, for every integer v. So the mechanism is h(· − v) after processing. Z varies
+// by a factor e^a at most, a ≤ 4.001·e^(−2π²r²) (Poisson summation), over d coordinates e^(da), hence
+//
+//	δ(ε) ≤ e^(da) δ_μ(ε),   μ = shift/σ′,   ε ≥ 0,
+//
+// with δ_μ the profile of the continuous Gaussian. From ∂δ_μ/∂μ = φ(ε/μ − μ/2) follows ∂log δ_μ/∂log μ ≥
+// e^(−μ²/8), so that a μ larger by the factor 1 + 2da·e^(μ²/8) < 1 + 1e-25 makes up for e^(da). ∎
+//
+// Poisson sampling and composition preserve this for one record. For groups and for batches of fixed size with sampling the
+// same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
+// accountants.
+func ContinuousSigma(sigma float64, dim int, shift float64) (float64, bool) {
+	ratio := shift / sigma
+	r2 := (logspace.Log(4.001*float64(dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
+	const rounding = 1e-14
+	return math.Sqrt(sigma*sigma-r2) * (1 - rounding), r2 <= sigma*sigma/2
+}
+
+// gaussianWeight returns e^(−k²/2σ²) for |k| < 2^26. The rounding of k²·(1/2σ²), which is large far out, is put back.
 func gaussianWeight(k int, sigma float64) wide {
 	if k == 0 {
 		return wideOf(1)
@@ -89,7 +176,8 @@ func convolved(a, b []wide, most int) []wide {
 	out := make([]wide, min(len(a)+len(b)-1, most+1))
 	for k := range out {
 		for j := max(1-len(a)+k, 1-len(b)); j < len(b) && j-k < len(a); j++ { // b at j, a at k − j
-			out[k] = out[k].plus(b[max(j, -j)].times(a[max(k-j, j-k)]))
+			x, y := b[max(j, -j)], a[max(k-j, j-k)]
+			out[k] = out[k].plus(wide{x.frac * y.frac, x.exp + y.exp})
 		}
 	}
 	return out
@@ -133,10 +221,10 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 		span = float64(len(w)+len(v)-2)*float64(step) + 2*float64(len(l.at)-1)
 	}
 	if tooMany(span, w, v) {
-		return nil, bad("step = %d: a shift by %v is too large for an exact pair", step, span)
+		return nil, tooLarge("step = %d: a shift by %v", step, span)
 	}
 	low, high := -(len(v)-1)*step-len(l.at)+1, (len(w)-1)*step+len(l.at)-1
-	var pts []point
+	pts := make([]point, 0, high-low+3)
 	for k := low; k <= high; k++ {
 		mass := 1.0 // of the point and of those merged into it, over P(k)
 		if l.logFall < 0 && (k == low || k == high) {

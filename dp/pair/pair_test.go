@@ -268,3 +268,34 @@ func TestSymmetricFarOut(t *testing.T) {
 		}
 	}
 }
+
+// The sum of discrete Gaussians is one, to rounding, from the σ at which gaussianSum says so: by convolution of their laws.
+func TestGaussianSum(t *testing.T) {
+	for _, c := range []struct {
+		sigma float64
+		n     int
+	}{{2, 1}, {2.01, 2}, {2.05, 5}, {3, 16}} {
+		got, ok := gaussianSum(c.sigma, c.n, 3)
+		one := gaussianLaw(c.sigma, len(got))
+		want := one
+		for range c.n - 1 {
+			want = convolved(want, one, len(got))
+		}
+		for k := range got {
+			if r := got[k].over(want[k]); !ok || math.Abs(r-1) > 1e-12 {
+				t.Fatalf("%+v: P(%d) is %v of that of the convolution", c, k, r)
+			}
+		}
+		if rough, _ := gaussianSum(1, 2, 3); math.Abs(rough[1].over(gaussianLaw(math.Sqrt2, 60)[1])-1) < 1e-6 {
+			t.Error("at σ = 1 the sum is no discrete Gaussian")
+		}
+	}
+	d := must[Pair](t)(DiscreteGaussian(2.5, 1, 1, Binomial(1, 1), Binomial(0, 1)))
+	exact := d.(*Discrete)
+	power := must[*Discrete](t)(exact.Power(2))
+	for _, eps := range []float64{0, .3, 1, 5} {
+		if got, want := power.LogDelta(eps), Product(exact, exact).LogDelta(eps); math.Abs(got-want) > 1e-12 {
+			t.Errorf("two steps: log δ(%v) = %v, point by point %v", eps, got, want)
+		}
+	}
+}

@@ -51,8 +51,10 @@ func DeltaAt(eps float64) Question { return Question{Delta: true, At: eps} }
 // Interval encloses a number: Lower ≤ value ≤ Upper. Lower is 0 if no lower bound is known.
 type Interval struct{ Lower, Upper float64 }
 
-// Within reports whether the interval is at most width wide, relative to its upper end.
-func (v Interval) Within(width float64) bool { return v.Upper-v.Lower <= width*v.Upper }
+// Within reports whether the interval is at most width wide, relative to its upper end, or as narrow as subnormal numbers are.
+func (v Interval) Within(width float64) bool {
+	return v.Upper-v.Lower <= max(width*v.Upper, 4*math.SmallestNonzeroFloat64)
+}
 
 // DeltaWithin returns δ from bounds of its log, rounded outwards also where it is subnormal. A log of −Inf is that of 0.
 func DeltaWithin(logLower, logUpper float64) Interval {

@@ -39,7 +39,8 @@ func largest(parts []*part, q question) (lower float64) {
 
 // testAt returns the bound of δ, or of ε, of one threshold.
 func testAt(parts []*part, q question, c float64) float64 {
-	missP, missQ := 0.0, 0.0 // logs of the probabilities that no step's loss exceeds c
+	missP := 0.0            // log of the probability that no step's loss exceeds c
+	hitQ := logspace.Zero() // the sum of the steps' probabilities that it does
 	for _, p := range parts {
 		f := p.loss.right
 		lp, lq := f.pair.LogTails(c)
@@ -48,16 +49,15 @@ func testAt(parts []*part, q question, c float64) float64 {
 			continue
 		}
 		missP += p.times * math.Log1p(-min(1, math.Exp(lp)*(1-slack)))
-		missQ += p.times * math.Log1p(-min(1, math.Exp(lq)*(1+f.rel+8*ulp*(2+math.Abs(lq)))+least))
+		hitQ.Add(logspace.Log(p.times) + lq + f.rel + 8*ulp*(2+math.Abs(max(lq, -1e9))))
 	}
-	hitP, hitQ := -math.Expm1(missP)*(1-1e-13), -math.Expm1(missQ)*(1+1e-13)
+	hitP, logQ := -math.Expm1(missP)*(1-1e-13), min(0, hitQ.Log()+1e-13)
 	if q.invert {
-		if delta := math.Exp(q.logDelta) * (1 + q.slack + 4*ulp*(1+math.Abs(q.logDelta))); hitP > delta && hitQ > 0 {
-			if e := logspace.Log((hitP-delta)/hitQ) - 1e-13; e > 0 {
-				return e * (1 - 4*ulp)
-			}
+		delta := math.Exp(q.logDelta) * (1 + q.slack + 4*ulp*(1+math.Abs(q.logDelta)))
+		if e := logspace.Log(max(0, hitP-delta)) - logQ - 1e-13; e > 0 && !math.IsInf(e, 1) {
+			return e * (1 - 4*ulp)
 		}
 		return 0
 	}
-	return max(0, hitP-math.Exp(q.eps)*(1+4*ulp*(1+q.eps))*hitQ-8*ulp*hitP)
+	return max(0, hitP-math.Exp(q.eps+logQ+4*ulp*(1+q.eps))-8*ulp*hitP)
 }
