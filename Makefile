@@ -1,23 +1,39 @@
+# Everyday
 # make            build the command
 # make figures    every figure at PRESET (smoke, quick, full, paper), gallery in OUT/index.html
 # make test       vet and the short tests
 # make test-long  the tests at length
 # make lint       the linter, which also enforces the import rules
+#
+# Deeper tests
 # make race       the race detector (needs a C compiler)
 # make test-cpu   the kernels on every instruction set that this machine has
 # make test-fake  the same through the whole CUDA path, on a fake driver (needs a C++20 compiler)
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
+#
+# Notebooks
 # make notebook   the notebooks in Jupyter, with a kernel of this checkout's own; NOTEBOOK names one
 # make docs       the notebooks executed at PRESET, as Markdown with pictures in OUT/notebooks
 # make pages      the notebooks executed at PRESET, as Markdown that a code host shows, in notebooks/pages
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
+#
+# GPU
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
 # make gpu-pack   an archive for a machine with a GPU and without Go: check, rows of PyTorch, figures at the papers' sizes
 # make gpu-rehearse  that archive unpacked, run, killed, run again and brought back, on a fake driver (needs a C++20 compiler); PARTS adds parts
 # make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS;
 #                 and that the embedded machine code is the PTX's
 # make ptx        the GPU kernels afresh (needs Debian's clang-19 and ptxas)
+#
+# Maintaining
+# make fmt        format the Go files
+# make generate   the generated files: figure programs, notebooks, pages of packages
+# make workflows  check .github/workflows by actionlint
+# make vuln       known vulnerabilities in what is linked, by govulncheck (needs the network)
+# make api        exported names that differ from those of BASE, a commit or tag, by apidiff
+# make module     the checkout under another module path, to publish it: MODULE=host/owner/name
+# make clean      remove bin and out
 
 GO       ?= go
 PRESET   ?= quick
@@ -25,22 +41,31 @@ NOTEBOOK ?= 00-tour
 OUT      ?= out
 FUZZTIME ?= 20s
 BENCH    ?= .
+BASE     ?= HEAD
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unreleased)
 LINTER   := 2.15.0
+
+# Programs that are run by go run, so that go.mod does not know them.
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+VULNCHECK  := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+APIDIFF    := golang.org/x/exp/cmd/apidiff@v0.0.0-20261113113407-e3970619a1a4
 
 export CGO_ENABLED = 0
 
 # Heaps that may grow to five times what lives save a fifth of the processor time of compiling, and of linking a hundred test programs.
 build test: export GOGC = 400
 
-.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
+.PHONY: help workflows vuln api module build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
 build:
 	$(GO) build -buildvcs=auto -ldflags "-s -w -X main.version=$(VERSION) -X coupling/lab.codes=$$($(GO) run ./lab/cmd/codes figures)" \
 	  -o bin/coupling ./lab/cmd/coupling
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 figures: build
 	bin/coupling fig all --preset $(PRESET) --out $(OUT)
@@ -159,3 +184,19 @@ ptx:
 
 clean:
 	rm -rf bin out
+
+workflows:
+	$(GO) run $(ACTIONLINT)
+
+vuln:
+	$(GO) run $(VULNCHECK) ./...
+
+# Both sides are loaded from source: BASE in a worktree of its own.
+api:
+	rm -rf bin/api && git worktree prune && git worktree add --quiet --detach bin/api $(BASE)
+	cd bin/api && $(GO) run $(APIDIFF) -m -w ../api.base $$($(GO) list -m)
+	git worktree remove --force bin/api
+	$(GO) run $(APIDIFF) -m bin/api.base $$($(GO) list -m)
+
+module:
+	$(GO) run ./lab/cmd/module $(MODULE)

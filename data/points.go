@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"coupling/data/format"
@@ -54,6 +57,10 @@ func LoadPoints(path string) (Points, error) {
 		b, err = io.ReadAll(os.Stdin)
 	} else {
 		b, err = os.ReadFile(file)
+	}
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(file) { // a notebook's folder is not where its reader is
+		here, _ := os.Getwd()
+		err = fmt.Errorf("%w, in the folder %s", err, here)
 	}
 	if err != nil {
 		return Points{}, fmt.Errorf("data: %w", err)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +48,9 @@ func TestReadPoints(t *testing.T) {
 		_, err := ReadPoints(name)
 		wantError(t, err, path, names)
 	}
+	_, err = ReadPoints("nowhere.csv")
+	here, _ := os.Getwd()
+	wantError(t, err, "nowhere.csv", "in the folder "+here)
 	put(t, path, []byte("PK\x03\x04"))
 	_, err = ReadPoints(path + ":x")
 	wantError(t, err, path, "NPZ archive: zip: not a valid zip file")

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -68,7 +69,9 @@ func Files() (out map[string][]byte, err error) {
 			}
 		}
 		var code, page bytes.Buffer
-		lab.Check(errors.Join(program.Execute(&code, e), cell.Execute(&page, e)))
+		lab.Check(program.Execute(&code, e))
+		e.Grid = indented(e.Grid)
+		lab.Check(cell.Execute(&page, e))
 		formatted, err := format.Source(code.Bytes())
 		if err != nil {
 			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
@@ -76,6 +79,12 @@ func Files() (out map[string][]byte, err error) {
 		out[f.Name+".go"], out[f.Name+".md"] = formatted, page.Bytes()
 	}
 	return out, nil
+}
+
+// indented returns statements as a cell has them: formatted, by four blanks a level.
+func indented(statements string) string {
+	b := lab.Must(format.Source([]byte(statements)))
+	return regexp.MustCompile(`(?m)^\t+`).ReplaceAllStringFunc(string(b), func(tabs string) string { return strings.Repeat("    ", len(tabs)) })
 }
 
 // spell fills what a reader may edit: the constructor of the study, and its quick grid.

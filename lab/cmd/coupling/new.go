@@ -28,6 +28,9 @@ var template embed.FS
 
 const templateModule = "coupling/lab/cmd/coupling/template"
 
+// ownModule is the path of Coupling's module.
+var ownModule = strings.TrimSuffix(templateModule, "/lab/cmd/coupling/template")
+
 type newCmd struct {
 	Dir    string `arg:"" help:"Folder to make. It may be there if it is empty."`
 	Module string `help:"Module path; default the folder's name." placeholder:"PATH"`
@@ -42,7 +45,7 @@ func (c newCmd) Run(a *app) error {
 		given, c.Module = "the folder's name cannot be the module's, give another by --module:", filepath.Base(dir)
 	}
 	err := module.CheckImportPath(c.Module)
-	if c.Module == "coupling" || strings.HasPrefix(c.Module, "coupling/") {
+	if c.Module == ownModule || strings.HasPrefix(c.Module, ownModule+"/") {
 		err = errors.New("it is the path of Coupling itself")
 	}
 	if err != nil {
@@ -98,8 +101,8 @@ func (c newCmd) goMod(root, dir string) []byte {
 	if filepath.Dir(root) == filepath.Dir(dir) { // neighbours move together
 		at = filepath.Join("..", filepath.Base(root))
 	}
-	lab.Check(errors.Join(mod.AddModuleStmt(c.Module), mod.AddRequire("coupling", "v0.0.0"),
-		mod.AddReplace("coupling", "", filepath.ToSlash(at), ""), mod.AddTool("coupling/lab/cmd/coupling")))
+	lab.Check(errors.Join(mod.AddModuleStmt(c.Module), mod.AddRequire(ownModule, "v0.0.0"),
+		mod.AddReplace(ownModule, "", filepath.ToSlash(at), ""), mod.AddTool(ownModule+"/lab/cmd/coupling")))
 	mod.Cleanup()
 	return lab.Must(mod.Format())
 }
@@ -118,7 +121,7 @@ func checkout(dir string) (string, error) {
 	for _, place := range places {
 		at, ok := durable.Nearest(place, func(at string) bool {
 			b, err := os.ReadFile(filepath.Join(at, "go.mod"))
-			return err == nil && modfile.ModulePath(b) == "coupling"
+			return err == nil && modfile.ModulePath(b) == ownModule
 		})
 		if ok {
 			return at, nil
