@@ -21,14 +21,20 @@ type Generator struct {
 // Params returns the weights; nn.Free frees them.
 func (g *Generator) Params() []*nn.Param { return g.net.Params() }
 
-// labels are n classes, in turn or uniform. The published code draws them too, but gives fresh images the labels of the first
-// images again.
-func (g *Generator) labels(rng *rand.Rand, n int, turns bool) []int {
-	labels := make([]int, n)
+// labels draws the classes of the n + fresh images of step k: uniform, or in turn over the images and over the steps, in an
+// order of its own in each step. With turns, fresh images have the classes of the first ones, as in the published code: both
+// sides of the debiasing term then hold each class equally often, and every class is as likely as any other to meet a fresh image.
+func (g *Generator) labels(rng *rand.Rand, n, fresh int, turns bool, k int) []int {
+	classes := len(g.public.Classes)
+	labels := make([]int, n+fresh)
 	for i := range labels {
-		if labels[i] = i % len(g.public.Classes); !turns {
-			labels[i] = rng.IntN(len(g.public.Classes))
+		if labels[i] = (k*n + i) % classes; !turns {
+			labels[i] = rng.IntN(classes)
 		}
+	}
+	if turns {
+		rng.Shuffle(n, func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+		copy(labels[n:], labels[:fresh])
 	}
 	return labels
 }
@@ -73,7 +79,7 @@ func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) ([][]float32, error) {
 	defer g.dev.Scope().Close()
 	p := &nn.Pass{}
-	x := g.generate(p, rng, g.labels(rng, 2*n, false))
+	x := g.generate(p, rng, g.labels(rng, n, n, false, 0))
 	flat := x.X.Reshape(2*n, -1)
 	var out [][]float32
 	for _, l := range losses {

@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"coupling/data"
 	"coupling/dp/release"
@@ -129,7 +130,7 @@ func (r *run) step(k int) error {
 // draw sets the codes and classes of step k.
 func (r *run) draw(k int) error {
 	rng := r.on.Key.Rand("codes", k)
-	labels := r.labels(rng, r.batch, r.Turns)
+	labels := r.labels(rng, r.images(), r.batch-r.images(), r.Turns, k)
 	hot, err := r.loss.hot(labels, len(r.public.Classes))
 	if err != nil {
 		return err
@@ -167,18 +168,31 @@ func (r *run) addPrivate(head *device.Array, k int) error {
 }
 
 // differentiate takes the gradient at the images through the network and, unless the gradients of the parameters are what
-// is released, moves these. Rows of fresh images do not depend on private ones; they are clipped so that they weigh no
-// more than the others.
+// is released, moves these.
 func (r *run) differentiate() {
 	nn.ZeroGrads(r.net.Params())
 	if r.Sanitiser != nil && !r.Parameters {
-		r.Sanitiser.Clip(r.gradient.Rows(r.images(), r.batch))
+		r.weighFresh(r.gradient.Rows(r.images(), r.batch))
 	}
 	r.pass.Rewind()
 	r.net.VJP(r.pass, r.gradient.Reshape(r.made.Shape()...))
 	if r.Sanitiser == nil || !r.Parameters {
 		r.opt.Step()
 	}
+}
+
+// weighFresh clips the gradient at the n′ fresh images, which depends on no private one, so that it is at most
+// √(n′/(2n − n′)) times as long as that at the n images may be: the ratio of both before they are clipped, where all images
+// are independent and alike and the cost is |x−y|². Without it repulsion, which has no noise, outweighs attraction.
+func (r *run) weighFresh(g *device.Array) {
+	n, fresh := r.images(), g.Dim(0)
+	if fresh == 0 {
+		return
+	}
+	ratio := r.Sanitiser.Sensitivity(n) / r.Sanitiser.Sensitivity(fresh) * math.Sqrt(float64(fresh)/float64(2*n-fresh))
+	device.Scale(g, 1/ratio, g)
+	r.Sanitiser.Clip(g)
+	device.Scale(g, ratio, g)
 }
 
 // releaseParameters sanitises the gradients of all parameters as one vector.

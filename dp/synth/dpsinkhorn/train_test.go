@@ -277,6 +277,63 @@ func TestLearns(t *testing.T) {
 	}
 }
 
+// With classes in turn every class is in the batch equally often, and fresh images equally often: of one that is in k of S steps with
+// probability ½ or more, the count has a deviation of at most √S/2. In every step both sides of the debiasing term hold the
+// same classes.
+func TestEveryClassIsDebiased(t *testing.T) {
+	const steps = 2000
+	for _, c := range []struct{ n, fresh, classes int }{{10, 4, 10}, {10, 10, 10}, {4, 2, 8}, {50, 20, 10}, {7, 3, 2}, {5, 4, 10}, {3, 0, 2}} {
+		g := &Generator{public: synth.Public{Classes: make([]string, c.classes)}}
+		batch, fresh := make([]int, c.classes), make([]int, c.classes)
+		for k := range steps {
+			labels := g.labels(release.SeededKey(5).Rand("codes", k), c.n, c.fresh, true, k)
+			first, second := slices.Sorted(slices.Values(labels[:c.n])), slices.Sorted(slices.Values(labels[c.fresh:]))
+			if !slices.Equal(first, second) {
+				t.Fatalf("%+v, step %d: classes %v against %v", c, k, first, second)
+			}
+			for i, l := range labels {
+				if i < c.n {
+					batch[l]++
+				} else {
+					fresh[l]++
+				}
+			}
+		}
+		for l := range c.classes {
+			if got := batch[l] * c.classes; got < (steps-1)*c.n || got > (steps+1)*c.n+c.classes {
+				t.Errorf("%+v: class %d is %d times in the batch, of %d", c, l, batch[l], steps*c.n)
+			}
+			most := float64((c.n + c.classes - 1) / c.classes) // images of a class in a step
+			if want := float64(steps*c.fresh) / float64(c.classes); math.Abs(float64(fresh[l])-want) > 4*most*math.Sqrt(steps)/2 {
+				t.Errorf("%+v: class %d has %d fresh images, want %g", c, l, fresh[l], want)
+			}
+		}
+	}
+}
+
+// The gradient at fresh images is at most √(n′/(2n−n′)) times as long as what the sanitiser lets through of the batch's, and is left
+// alone where it is shorter.
+func TestFreshImagesDoNotOutweigh(t *testing.T) {
+	dev := cpu(t)
+	for _, s := range []Sanitiser{WholeBatch{Bound: .5}, PerRow{Bound: .5}} {
+		r := &run{Training: Training{Images: 10, Sanitiser: s}}
+		want := s.Sensitivity(10) / 2 * math.Sqrt(4./16)
+		for _, length := range []float64{100, want / 2} {
+			g := dev.Zeros(device.Float32, 4, 9)
+			device.Fill(g, length/6)
+			r.weighFresh(g)
+			v, err := g.Float64s()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The clip has a margin of some roundings of float32.
+			if got := floats.Norm(v, 2); math.Abs(got/min(want, length)-1) > 1e-4 {
+				t.Errorf("%v: %g of %g, want %g", s, got, length, min(want, length))
+			}
+		}
+	}
+}
+
 // The noise of a release is what the sanitiser says, and the release without it is the clipped gradient.
 func TestReleaseNoise(t *testing.T) {
 	dev := cpu(t)
