@@ -181,7 +181,7 @@ func (c farOut) law() (e Event, curve truth, slack float64) {
 			return power(add(num(1), mul(num(c.rate), sub(bigExp(mul(num(sign), loss)), num(1)))), c.group)
 		}
 		if c.rate < 1 {
-			slack = 4e-12
+			slack = 4e-12 * float64(c.times)
 		}
 		return Repeat{c.times, sampled(Pure{c.loss})}, twoPoints(odds(1), odds(-1), c.times), slack
 	case 1: // a group of one; infinite loss with a quarter of δ

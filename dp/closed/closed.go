@@ -38,8 +38,12 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		}
 		return out, nil
 	}
-	if !q.Delta && distance(steps) <= q.At {
-		return out, nil // ε = 0
+	switch most := distance(steps); {
+	case !q.Delta && most <= q.At: // ε = 0
+		return out, nil
+	case q.Delta && most <= q.Against:
+		out.Upper = most
+		return out, nil
 	}
 	lo, hi, err := curves(steps)
 	switch {
