@@ -21,6 +21,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Assembly is the end of a digest whose code reaches assembly: package lab puts the processor's instruction
@@ -33,7 +34,7 @@ const labPath = "coupling/lab"
 // Of returns the digests of the experiments that the packages in dir that match pattern declare, or packages of the
 // same modules that they import, by name. The pattern is that of go list: a file, a folder, an import path, ./….
 func Of(dir, pattern string) (map[string]string, error) {
-	t, err := list(dir, nil, nil, pattern)
+	t, err := list(time.Now(), dir, nil, nil, pattern)
 	if err != nil {
 		return nil, err
 	}

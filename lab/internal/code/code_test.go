@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -32,7 +33,8 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 		}
 		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), text)
 	}
-	tree, err := list(dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...") // compiled once, wherever dir is
+	time.Sleep(20 * time.Millisecond)                                                                     // files that are as new as the list are refused
+	tree, err := list(time.Now(), dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...") // compiled once, wherever dir is
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +84,20 @@ func proxy(t *testing.T) {
 	}
 	cache := t.TempDir()
 	for name, value := range map[string]string{
-		"GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache, "XDG_CACHE_HOME": t.TempDir(),
+		"GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache, "XDG_CACHE_HOME": t.TempDir(),
 	} {
 		t.Setenv(name, value)
 	}
-	if out, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
-		t.Setenv("GOCACHE", strings.TrimSpace(string(out)))
-	}
 	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // its folders are read-only
+}
+
+func goCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // Each group of edits is made at once, and changes the digests of the experiments that it names and no other.
@@ -192,6 +200,7 @@ func TestCgo(t *testing.T) {
 		} {
 			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
+		time.Sleep(20 * time.Millisecond)
 		table, err := Of(dir, ".")
 		if err != nil || table["c"] == "" {
 			t.Fatal(table, err)

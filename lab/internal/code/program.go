@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +21,8 @@ import (
 )
 
 // Program returns the digests of the experiments of this program, from its source. That the source is what the program
-// was built of is proven by the build ID that the linker wrote into it: the go command makes the same of the present
-// source only if every file, tag and version is the same. The error says why there is no such source.
+// was built of, the go command proves: it compares the build ID, in which the linker hashed every package, with what it
+// would build now. The error says why there is no such source.
 func Program() (map[string]string, error) {
 	info, ok := debug.ReadBuildInfo()
 	id, err := buildID(executable())
@@ -38,14 +40,20 @@ func Program() (map[string]string, error) {
 // fromSource looks for the source where the program was built, and where it runs.
 func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 	var flags, env []string
+	stamped := false
 	for _, s := range info.Settings {
 		switch {
-		case s.Key == "-ldflags" || s.Key == "-buildmode" || s.Key == "-compiler" || strings.HasPrefix(s.Key, "vcs") || s.Key == "DefaultGODEBUG":
+		case strings.HasPrefix(s.Key, "vcs"):
+			stamped = true
+		case s.Key == "-buildmode" && s.Value == "exe" || s.Key == "-compiler": // the default is not the same as asking for it
 		case s.Key[0] == '-':
 			flags = append(flags, s.Key+"="+s.Value)
 		default:
 			env = append(env, s.Key+"="+s.Value)
 		}
+	}
+	if !stamped {
+		flags = append(flags, "-buildvcs=false")
 	}
 	file := mainFile()
 	pattern := info.Path
@@ -58,11 +66,13 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		t, err := list(dir, flags, env, pattern)
-		if err == nil && (len(t.roots) != 1 || !t.builds(id, dir, flags, env, pattern)) {
-			err = fmt.Errorf("the source in %s is not what it was built of", dir)
-		}
+		began := time.Now()
+		err := isBuiltOf(id, dir, flags, env, pattern)
 		if err == nil {
+			t, err := list(began, dir, flags, env, pattern)
+			if err != nil {
+				return nil, err
+			}
 			return t.experiments()
 		}
 		errs = append(errs, err)
@@ -70,21 +80,33 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 	return nil, errors.Join(errs...)
 }
 
-// builds reports whether the tree's only root is built as a program with this ID, whose middle is that of package main. What
-// go run builds differs in it: asked to run the program by echo, it prints where it keeps that.
-func (t *tree) builds(id, dir string, flags, env []string, pattern string) bool {
-	if strings.Contains(id, "/"+t.roots[0].BuildID+"/") {
-		return true
-	}
-	if path, err := os.Executable(); err != nil || !strings.Contains(path, "go-build") {
-		return false
-	}
-	out, err := command(dir, env, append(append([]string{"run", "-exec", "echo"}, flags...), pattern)...)
+// isBuiltOf returns an error unless the present source makes the program with this ID: the go command would not link it
+// again, or, if it runs it, keeps the same one. (Asked to run it by echo, it prints where.)
+func isBuiltOf(id, dir string, flags, env []string, pattern string) error {
+	path, err := os.Executable()
 	if err != nil {
-		return false
+		return err
 	}
-	same, err := buildID(strings.TrimSpace(string(out)))
-	return err == nil && same == id
+	other := fmt.Errorf("the source in %s is not what it was built of", dir)
+	if strings.Contains(path, "go-build") {
+		out, _, err := command(dir, env, slices.Concat([]string{"run", "-exec", "echo"}, flags, []string{pattern})...)
+		if err != nil {
+			return err
+		}
+		path = strings.TrimSpace(string(out))
+	} else {
+		_, plan, err := command(dir, env, slices.Concat([]string{"build", "-n", "-o", path}, flags, []string{pattern})...)
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(plan, []byte("importcfg.link")) {
+			return other
+		}
+	}
+	if same, err := buildID(path); err != nil || same != id {
+		return errors.Join(other, err)
+	}
+	return nil
 }
 
 var mainCall = regexp.MustCompile(`(?m)^main\.main\(\)\n\t(.*):\d+`)

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"coupling/lab/durable"
 )
@@ -128,7 +129,7 @@ func (r *reader) parse() ([]*ast.File, error) {
 	for _, name := range slices.Concat(r.pkg.GoFiles, r.pkg.CgoFiles) {
 		path := filepath.Join(r.pkg.Dir, name)
 		b, err := os.ReadFile(path)
-		if err != nil {
+		if err := cmp.Or(err, r.unchanged(path)); err != nil {
 			return nil, err
 		}
 		f, err := parser.ParseFile(r.fset, path, b, parser.SkipObjectResolution)
@@ -155,14 +156,25 @@ func (r *reader) parse() ([]*ast.File, error) {
 		cgo:      slices.Concat(p.CgoFiles, p.CFiles, p.CXXFiles, p.HFiles, p.SFiles, p.SysoFiles),
 	} {
 		for _, name := range names {
-			sum, _, err := durable.Digest(filepath.Join(p.Dir, name))
-			if err != nil {
+			path := filepath.Join(p.Dir, name)
+			sum, _, err := durable.Digest(path)
+			if err := cmp.Or(err, r.unchanged(path)); err != nil {
 				return nil, err
 			}
 			r.Files[kind] = append(r.Files[kind], name+" "+sum)
 		}
 	}
 	return files, nil
+}
+
+// unchanged returns an error if a file, which was read just now, may have been edited since go list began. Clocks of files
+// are coarse.
+func (r *reader) unchanged(path string) error {
+	fi, err := os.Stat(path)
+	if err == nil && fi.ModTime().After(r.tree.began.Add(-10*time.Millisecond)) {
+		err = fmt.Errorf("%s has just changed", path)
+	}
+	return err
 }
 
 // declare adds the declarations of d. Constants count where they are used, by value.
