@@ -224,7 +224,8 @@ func (s *Store) Missing(jobs []Job) []Job {
 }
 
 // Survey returns the jobs whose cells must be computed, each once, and those whose cells are
-// recalled though only other code computed them. Existing records are read, many at once, to check them.
+// recalled though only other code computed them. Existing records are read, many at once, to check
+// them.
 func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 	var once []Job
 	seen := make(map[Key]bool, len(jobs))

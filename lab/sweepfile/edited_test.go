@@ -15,9 +15,10 @@ import (
 	"coupling/lab"
 )
 
-// What is edited is computed, what is undone is recalled, whatever built the program and wherever it runs: a Go file that is
-// swept, a program of go run and of go build, one that runs in a folder of no module, a notebook's cell, whose source lies where
-// $GONB_TMP_DIR says, and one without source, of which a comment makes another.
+// What is edited is computed, what is undone is recalled, whatever built the program and wherever
+// it runs: a Go file that is swept, a program of go run and of go build, one that runs in a folder
+// of no module, a notebook's cell, whose source lies where $GONB_TMP_DIR says, and one without
+// source, of which a comment makes another.
 func TestEditedCodeIsComputedAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program for each edit")

@@ -160,8 +160,8 @@ func (p *Program) Command() []string { return []string{p.Path, "job"} }
 // patience is what a program has to end after it was asked to.
 const patience = 10 * time.Second
 
-// try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it does not outlive this
-// process. What it prints goes to standard error.
+// try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it
+// does not outlive this process. What it prints goes to standard error.
 func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Store) (bool, error) {
 	return func(ctx context.Context, s *lab.Store) (bool, error) {
 		cmd := exec.CommandContext(ctx, p.Path, "try", line)

@@ -73,8 +73,8 @@ func (c runsLsCmd) Run(a *app) error {
 // line is a line of the list, whose code is marked when all are known.
 type line struct{ experiment, code, head, params string }
 
-// codes are the current ones by experiment: this program's, those of the module that the working directory lies in, and of
-// other experiments the one that computed last.
+// codes are the current ones by experiment: this program's, those of the module that the working
+// directory lies in, and of other experiments the one that computed last.
 type codes struct {
 	current map[string]string
 	last    map[string]time.Time

@@ -13,7 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// probe writes the module of testdata/probes.txtar with edits (FILE, OLD, NEW), and returns the digests of its experiments.
+// probe writes the module of testdata/probes.txtar with edits (FILE, OLD, NEW), and returns the
+// digests of its experiments.
 func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +53,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// proxy offers other.org/foo-go, which uses other.org/m, both in two versions, and a place for what is downloaded.
+// proxy offers other.org/foo-go, which uses other.org/m, both in two versions, and a place for what
+// is downloaded.
 func proxy(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +102,8 @@ func goCache(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Each group of edits is made at once, and changes the digests of the experiments that it names and no other.
+// Each group of edits is made at once, and changes the digests of the experiments that it names and
+// no other.
 func TestDigestIsOfWhatRunReaches(t *testing.T) {
 	proxy(t)
 	base := probe(t, nil)

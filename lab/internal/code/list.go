@@ -32,14 +32,15 @@ type module struct {
 const fields = "-json=ImportPath,Name,Dir,Export,BuildID,Standard,Module,Imports," +
 	"GoFiles,CgoFiles,SFiles,EmbedFiles,CFiles,CXXFiles,HFiles,SysoFiles"
 
-// own reports whether the package's source may be edited: it is in the main module, or in one that is replaced by a
-// folder. Coupling's own always counts by declaration.
+// own reports whether the package's source may be edited: it is in the main module, or in one that
+// is replaced by a folder. Coupling's own always counts by declaration.
 func (p *pkg) own() bool {
 	m := p.Module
 	return !p.Standard && (m == nil || m.Main || m.Replace != nil && m.Replace.Version == "" || m.Path == "coupling")
 }
 
-// symbol is the package's path in the names of functions: that of a program is main, wherever it lies.
+// symbol is the package's path in the names of functions: that of a program is main, wherever it
+// lies.
 func (p *pkg) symbol() string {
 	if p.Name == "main" {
 		return "main"

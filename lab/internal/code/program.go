@@ -20,9 +20,10 @@ import (
 	"coupling/lab/durable"
 )
 
-// Program returns the digests of the experiments of this program, from its source. That the source is what the program
-// was built of, the go command proves: it compares the build ID, in which the linker hashed every package, with what it
-// would build now. The error says why there is no such source.
+// Program returns the digests of the experiments of this program, from its source. That the source
+// is what the program was built of, the go command proves: it compares the build ID, in which the
+// linker hashed every package, with what it would build now. The error says why there is no such
+// source.
 func Program() (map[string]string, error) {
 	info, ok := debug.ReadBuildInfo()
 	id, err := buildID(executable())
@@ -80,8 +81,9 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 	return nil, errors.Join(errs...)
 }
 
-// isBuiltOf returns an error unless the present source makes the program with this ID: the go command would not link it
-// again, or, if it runs it, keeps the same one. (Asked to run it by echo, it prints where.)
+// isBuiltOf returns an error unless the present source makes the program with this ID: the go
+// command would not link it again, or, if it runs it, keeps the same one. (Asked to run it by echo,
+// it prints where.)
 func isBuiltOf(id, dir string, flags, env []string, pattern string) error {
 	path, err := os.Executable()
 	if err != nil {
@@ -141,8 +143,8 @@ func Executable() string {
 
 var idPattern = regexp.MustCompile(`[\w-]{20}/[\w-]{20}/[\w-]{20}/[\w-]{20}`)
 
-// buildID returns the one that the linker wrote near the beginning of a program, whose last part is a digest of the
-// whole; without one the digest of the file.
+// buildID returns the one that the linker wrote near the beginning of a program, whose last part is
+// a digest of the whole; without one the digest of the file.
 func buildID(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -161,7 +163,8 @@ func buildID(path string) (string, error) {
 // scheme is raised when digests are made in another way.
 const scheme = "1"
 
-// cached returns what make returned for the key, in this process or an earlier one. What nobody asked for in a month goes.
+// cached returns what make returned for the key, in this process or an earlier one. What nobody
+// asked for in a month goes.
 func cached[T any](key string, make func() (T, error)) (T, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {

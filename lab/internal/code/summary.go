@@ -23,7 +23,8 @@ import (
 	"coupling/lab/durable"
 )
 
-// A summary is what digests need of a package. It is a function of the package's build ID, by which it is kept.
+// A summary is what digests need of a package. It is a function of the package's build ID, by which
+// it is kept.
 type summary struct {
 	Decls       map[string][]*decl // by name; a type's with its methods; init functions and var _ = f() as init
 	Assigns     map[ref][]*decl    // by variable, which may be another package's
@@ -167,8 +168,8 @@ func (r *reader) parse() ([]*ast.File, error) {
 	return files, nil
 }
 
-// unchanged returns an error if a file, which was read just now, may have been edited since go list began. Clocks of files
-// are coarse.
+// unchanged returns an error if a file, which was read just now, may have been edited since go list
+// began. Clocks of files are coarse.
 func (r *reader) unchanged(path string) error {
 	fi, err := os.Stat(path)
 	if err == nil && fi.ModTime().After(r.tree.began.Add(-10*time.Millisecond)) {
@@ -221,7 +222,8 @@ func (r *reader) declareVar(spec *ast.ValueSpec) {
 
 func (r *reader) put(name string, d *decl) { r.Decls[name] = append(r.Decls[name], d) }
 
-// funcName is a function's name, or that of the type that a method belongs to: the first in T, *T, T[P].
+// funcName is a function's name, or that of the type that a method belongs to: the first in T, *T,
+// T[P].
 func funcName(f *ast.FuncDecl) (name string) {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -235,7 +237,8 @@ func funcName(f *ast.FuncDecl) (name string) {
 	return name
 }
 
-// calls reports whether an expression calls a function, outside the standard library, which may have an effect.
+// calls reports whether an expression calls a function, outside the standard library, which may
+// have an effect.
 func (r *reader) calls(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -412,8 +415,8 @@ func (r *reader) addExperiment(lit *ast.CompositeLit, in *ast.FuncDecl) {
 	r.Experiments = append(r.Experiments, e)
 }
 
-// makers adds the function that an experiment is in, whose variables its Run may hold on to, and, as far as functions
-// have arguments, those that call it.
+// makers adds the function that an experiment is in, whose variables its Run may hold on to, and,
+// as far as functions have arguments, those that call it.
 func (r *reader) makers(e *experiment, f *ast.FuncDecl) {
 	name := funcName(f)
 	for _, d := range r.Decls[name] {
