@@ -89,8 +89,11 @@ func (c census) outdated(r Record, code string, old time.Duration) bool {
 	if time.Since(r.Manifest.Start) < old {
 		return false
 	}
+	if !known && r.Version < c.version[r.Experiment] {
+		return true
+	}
 	newest, ok := c.newest[r.Key]
-	return !known && r.Version < c.version[r.Experiment] || ok && r.Name() != newest.Name() && (code == "" || r.Code != code)
+	return ok && r.Name() != newest.Name() && (code == "" || r.Code != code)
 }
 
 // leftover lists the files of killed processes that have not changed for age.

@@ -203,8 +203,10 @@ func ParseJob(line []byte) (Record, error) {
 	if err := unmarshal(line, &r); err != nil {
 		return Record{}, fmt.Errorf("lab: job %.80q: %w", line, err)
 	}
-	if len(r.Key) != keyDigits || !isHex(string(r.Key)) || !namePattern.MatchString(r.Experiment) || r.Code != "" && !isCode(r.Code) {
-		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q, code %q: want a name and digests", line, r.Experiment, r.Key, r.Code)
+	whole := len(r.Key) == keyDigits && isHex(string(r.Key)) && (r.Code == "" || isCode(r.Code))
+	if !whole || !namePattern.MatchString(r.Experiment) {
+		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q, code %q: want a name and digests",
+			line, r.Experiment, r.Key, r.Code)
 	}
 	return r, nil
 }

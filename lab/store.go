@@ -177,7 +177,8 @@ func (s *Store) Find(prefix string) (Record, error) {
 	case err != nil:
 		return Record{}, err
 	case len(found) > 1:
-		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Name(), found[1].Name())
+		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s",
+			prefix, len(found), found[0].Name(), found[1].Name())
 	}
 	return found[0], nil
 }

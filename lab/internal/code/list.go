@@ -63,7 +63,13 @@ func list(began time.Time, dir string, flags, env []string, patterns ...string) 
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{began: began, packages: map[string]*pkg{}, summaries: map[string]*summary{}, closed: map[string][]string{}, modules: map[string][]string{}}
+	t := &tree{
+		began:     began,
+		packages:  map[string]*pkg{},
+		summaries: map[string]*summary{},
+		closed:    map[string][]string{},
+		modules:   map[string][]string{},
+	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := &pkg{}
 		if err := dec.Decode(p); errors.Is(err, io.EOF) {

@@ -46,7 +46,7 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 		switch {
 		case strings.HasPrefix(s.Key, "vcs"):
 			stamped = true
-		case s.Key == "-buildmode" && s.Value == "exe" || s.Key == "-compiler": // the default is not the same as asking for it
+		case s.Key == "-buildmode" && s.Value == "exe" || s.Key == "-compiler": // to ask for the default is another build
 		case s.Key[0] == '-':
 			flags = append(flags, s.Key+"="+s.Value)
 		default:
@@ -89,15 +89,16 @@ func isBuiltOf(id, dir string, flags, env []string, pattern string) error {
 	if err != nil {
 		return err
 	}
+	what := slices.Concat(flags, []string{pattern})
 	other := fmt.Errorf("the source in %s is not what it was built of", dir)
 	if strings.Contains(path, "go-build") {
-		out, _, err := command(dir, env, slices.Concat([]string{"run", "-exec", "echo"}, flags, []string{pattern})...)
+		out, _, err := command(dir, env, slices.Concat([]string{"run", "-exec", "echo"}, what)...)
 		if err != nil {
 			return err
 		}
 		path = strings.TrimSpace(string(out))
 	} else {
-		_, plan, err := command(dir, env, slices.Concat([]string{"build", "-n", "-o", path}, flags, []string{pattern})...)
+		_, plan, err := command(dir, env, slices.Concat([]string{"build", "-n", "-o", path}, what)...)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ func TestProgramKnowsItsSource(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program")
 	}
-	dir, err := os.MkdirTemp("testdata", "program")
+	dir, err := os.MkdirTemp("testdata", "program") //nolint:usetesting // inside the module
 	if err != nil {
 		t.Fatal(err)
 	}
