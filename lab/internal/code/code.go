@@ -36,6 +36,7 @@ const labPath = "coupling/lab"
 // packages of the same modules that they import, by name. The pattern is that of go list: a file, a
 // folder, an import path, ./….
 func Of(dir, pattern string) (map[string]string, error) {
+	time.Sleep(2 * coarse) // what was saved just now is older than the list
 	t, err := list(time.Now(), dir, nil, nil, pattern)
 	if err != nil {
 		return nil, err

@@ -203,7 +203,6 @@ func TestCgo(t *testing.T) {
 		} {
 			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
-		time.Sleep(20 * time.Millisecond)
 		table, err := Of(dir, ".")
 		if err != nil || table["c"] == "" {
 			t.Fatal(table, err)

@@ -172,11 +172,14 @@ func (r *reader) parse() ([]*ast.File, error) {
 // began. Clocks of files are coarse.
 func (r *reader) unchanged(path string) error {
 	fi, err := os.Stat(path)
-	if err == nil && fi.ModTime().After(r.tree.began.Add(-10*time.Millisecond)) {
+	if err == nil && fi.ModTime().After(r.tree.began.Add(-coarse)) {
 		err = fmt.Errorf("%s has just changed", path)
 	}
 	return err
 }
+
+// coarse is by how much a file may seem older than it is.
+const coarse = 10 * time.Millisecond
 
 // declare adds the declarations of d. Constants count where they are used, by value.
 func (r *reader) declare(d ast.Decl) {
