@@ -17,16 +17,17 @@ import (
 	"coupling/lab/internal/code"
 )
 
-// The code of an experiment is a digest of the declarations that its Run reaches, followed by the instruction set if
-// assembly is among them; see package lab/internal/code. The Makefile writes the digests of all figures into the
-// command, and sweeps of a Go file those of the file. Other programs compute them from their source, if it is at hand and
-// is what they were built of. Otherwise the code is not known, and the program itself stands for it.
+// The code of an experiment is a digest of the declarations that its Run reaches, followed by the
+// instruction set if assembly is among them; see package lab/internal/code. The Makefile writes the
+// digests of all figures into the command, and sweeps of a Go file those of the file. Other
+// programs compute them from their source, if it is at hand and is what they were built of.
+// Otherwise the code is not known, and the program itself stands for it.
 
 // codes is set by the linker: NAME=DIGEST, separated by commas.
 var codes string
 
-// EncodeCodes returns the digests of the experiments that a Go file, or the packages of a folder and its subfolders,
-// declare or import, for the linker's -X coupling/lab.codes=….
+// EncodeCodes returns the digests of the experiments that a Go file, or the packages of a folder
+// and its subfolders, declare or import, for the linker's -X coupling/lab.codes=….
 func EncodeCodes(path string) (string, error) {
 	table, err := digestsOf(path)
 	if err != nil {
@@ -39,8 +40,8 @@ func EncodeCodes(path string) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// CodesOf returns the codes, on this machine, of the experiments that the packages of a folder and its subfolders declare
-// or import, by name: what [Record] would have as the code.
+// CodesOf returns the codes, on this machine, of the experiments that the packages of a folder and
+// its subfolders declare or import, by name: what [Record] would have as the code.
 func CodesOf(folder string) (map[string]string, error) {
 	table, err := digestsOf(folder)
 	for name, digest := range table {
@@ -71,7 +72,8 @@ func splitSet(digest string) (plain, set string) {
 	return plain, set
 }
 
-// knownCodes are the digests in codes, or else those of the source. The error says why there is none.
+// knownCodes are the digests in codes, or else those of the source. The error says why there is
+// none.
 var knownCodes = sync.OnceValues(func() (map[string]string, error) {
 	if codes == "" {
 		return code.Program()
@@ -87,8 +89,8 @@ var knownCodes = sync.OnceValues(func() (map[string]string, error) {
 // wholeProgram begins the code of a program that stands for code that is not known.
 const wholeProgram = "x"
 
-// codeOf returns the code of an experiment, and whether a person may be editing it now: in a notebook's cell, or in their
-// own program or module.
+// codeOf returns the code of an experiment, and whether a person may be editing it now: in a
+// notebook's cell, or in their own program or module.
 func codeOf(name, inputs string, run any) (digest string, interactive bool) {
 	v := reflect.ValueOf(run)
 	if v.IsNil() {
@@ -124,7 +126,8 @@ func ShortCode(s string) string {
 	return strings.TrimSuffix(digest[:min(len(digest), 8)]+"+"+set, "+")
 }
 
-// sayUnknown writes once why the code of this program's experiments is not known, when a cell of other code is met.
+// sayUnknown writes once why the code of this program's experiments is not known, when a cell of
+// other code is met.
 func (j Job) sayUnknown() {
 	if strings.HasPrefix(j.id.Code, wholeProgram) {
 		onceUnknown.Do(func() {
@@ -133,8 +136,8 @@ func (j Job) sayUnknown() {
 			if err != nil {
 				why = strings.ReplaceAll(err.Error(), "\n", "; ")
 			}
-			fmt.Fprintf(os.Stderr, "coupling: the code of %s is not known (%s): what other programs computed counts as other code. "+
-				"It is known with go run in its module, and with coupling sweep FILE.go\n", j.id.Experiment, why)
+			fmt.Fprintf(os.Stderr, "coupling: the code of %s is not known (%s): "+
+				"what other programs computed counts as other code. It is known with go run in its module, and with coupling sweep FILE.go\n", j.id.Experiment, why)
 		})
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"coupling/lab/internal/code"
 )
 
-// pretend makes this a program with the digest of an experiment linked in, or without if it is empty.
+// pretend makes this a program with the digest of an experiment linked in, or without if it is
+// empty.
 func pretend(t *testing.T, name, digest string) {
 	table := knownCodes
 	t.Cleanup(func() { knownCodes = table })
@@ -29,8 +30,9 @@ func pretend(t *testing.T, name, digest string) {
 
 const codeA, codeB = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"
 
-// Each code has its own result. Other code's is recalled with a word, or not at all if the same is asked for; going back to
-// earlier code computes nothing. A program that does not know its code is other code, and the same as itself.
+// Each code has its own result. Other code's is recalled with a word, or not at all if the same is
+// asked for; going back to earlier code computes nothing. A program that does not know its code is
+// other code, and the same as itself.
 func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 	var runs atomic.Int64
 	e := Experiment[point, point]{Name: "test/code", Run: func(context.Context, *Cell, point) (point, error) {
@@ -91,7 +93,8 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 	}
 }
 
-// A store of an older version, which called files after the key alone, is read, and nothing in it is overwritten.
+// A store of an older version, which called files after the key alone, is read, and nothing in it
+// is overwritten.
 func TestOlderStores(t *testing.T) {
 	var runs atomic.Int64
 	s, e := testStore(t), sampler(&runs)
@@ -119,8 +122,9 @@ func TestOlderStores(t *testing.T) {
 	}
 }
 
-// A cell that another instruction set computed is recalled with a word, and with SameCode computed again: of code that reaches
-// assembly the digest names the set. The cell is computed by a process of its own, on plain Go.
+// A cell that another instruction set computed is recalled with a word, and with SameCode computed
+// again: of code that reaches assembly the digest names the set. The cell is computed by a process
+// of its own, on plain Go.
 func TestAnotherInstructionSetIsTold(t *testing.T) {
 	e := Experiment[point, point]{Name: "test/set", Run: func(_ context.Context, _ *Cell, p point) (point, error) { return p, nil }}
 	pretend(t, e.Name, codeA+code.Assembly)

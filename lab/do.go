@@ -102,7 +102,8 @@ func (j Job) recall(s *Store) (Record, error) {
 	return r, err
 }
 
-// recallOther returns the cell as other code computed it last, if that may be recalled, or as an older store holds it.
+// recallOther returns the cell as other code computed it last, if that may be recalled, or as an
+// older store holds it.
 func (j Job) recallOther(s *Store) (Record, error) {
 	others := s.variants(j.id, recordSuffix)
 	for _, r := range others {
@@ -240,7 +241,8 @@ func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Re
 	return r, err
 }
 
-// call turns a panic, [Check]'s included, or runtime.Goexit into an error, so that one bad cell does not end a sweep.
+// call turns a panic, [Check]'s included, or runtime.Goexit into an error, so that one bad cell
+// does not end a sweep.
 func (j Job) call(ctx context.Context, c *Cell) (value any, err error) {
 	err = errors.New("the cell ended its goroutine")
 	done := make(chan struct{})

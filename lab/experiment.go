@@ -22,10 +22,11 @@ import (
 //
 // The code of a cell is a digest of the declarations that Run reaches; see the package's
 // documentation. No digest can see the value of a package variable that the program sets at run
-// time (from a flag, from the environment, by a package that imports this one), the content of files
-// that Run reads, or what reflection and go:linkname call by name. Make such values parameters, or
-// declare them in Inputs. An experiment has a digest if Name is a constant expression, Run is in the
-// literal, and no exported function makes it from arguments. Without, the whole program is its code.
+// time (from a flag, from the environment, by a package that imports this one), the content of
+// files that Run reads, or what reflection and go:linkname call by name. Make such values
+// parameters, or declare them in Inputs. An experiment has a digest if Name is a constant
+// expression, Run is in the literal, and no exported function makes it from arguments. Without, the
+// whole program is its code.
 type Experiment[P, R any] struct {
 	// Name is a slash-separated path of lower-case words, "tour/bias".
 	Name string
@@ -33,10 +34,11 @@ type Experiment[P, R any] struct {
 	Version int
 	// Run computes one cell. It returns early with ctx's error when ctx ends.
 	Run func(ctx context.Context, c *Cell, p P) (R, error)
-	// Inputs names what no digest can see, such as the checksums of files that Run reads. Other inputs are other code.
+	// Inputs names what no digest can see, such as the checksums of files that Run reads. Other
+	// inputs are other code.
 	Inputs string
-	// Work returns what the networks of a cell compute, from which its time is predicted; nil: there are none. It counts passes
-	// through networks on dev.
+	// Work returns what the networks of a cell compute, from which its time is predicted; nil:
+	// there are none. It counts passes through networks on dev.
 	Work func(p P, dev *device.Device) Work
 }
 

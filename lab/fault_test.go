@@ -102,7 +102,8 @@ func TestRecordThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// Lists follow links, as looking for one cell does; a pipe in the place of a record is an error, and a loop of links ends.
+// Lists follow links, as looking for one cell does; a pipe in the place of a record is an error,
+// and a loop of links ends.
 func TestLinksAndPipes(t *testing.T) {
 	s, e := testStore(t), withArtifact()
 	for _, p := range killGrid()[:3] {

@@ -16,11 +16,12 @@ type GC struct {
 	Leftover []string // files without a cell: temporary files, dead locks, work of killed attempts
 }
 
-// GC removes cells that are out of date, and files of killed processes that have not changed for leftover; the same holds
-// for scratch. Of the experiments that ds know, cells of an older version or another result type are out of date. If
-// computed longer ago than old, so are cells of other experiments with an older version than the newest in the store, and
-// what old code computed of a cell: all but the newest result and that of the current code, which codes has by
-// experiment. It keeps cells that a process is computing. If dry, it removes nothing.
+// GC removes cells that are out of date, and files of killed processes that have not changed for
+// leftover; the same holds for scratch. Of the experiments that ds know, cells of an older version
+// or another result type are out of date. If computed longer ago than old, so are cells of other
+// experiments with an older version than the newest in the store, and what old code computed of a
+// cell: all but the newest result and that of the current code, which codes has by experiment. It
+// keeps cells that a process is computing. If dry, it removes nothing.
 func (s *Store) GC(ds []Decoder, codes map[string]string, leftover, old time.Duration, dry bool) (GC, error) {
 	var out GC
 	c, err := s.census(ds)
@@ -88,8 +89,11 @@ func (c census) outdated(r Record, code string, old time.Duration) bool {
 	if time.Since(r.Manifest.Start) < old {
 		return false
 	}
+	if !known && r.Version < c.version[r.Experiment] {
+		return true
+	}
 	newest, ok := c.newest[r.Key]
-	return !known && r.Version < c.version[r.Experiment] || ok && r.Name() != newest.Name() && (code == "" || r.Code != code)
+	return ok && r.Name() != newest.Name() && (code == "" || r.Code != code)
 }
 
 // leftover lists the files of killed processes that have not changed for age.

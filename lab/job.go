@@ -203,8 +203,10 @@ func ParseJob(line []byte) (Record, error) {
 	if err := unmarshal(line, &r); err != nil {
 		return Record{}, fmt.Errorf("lab: job %.80q: %w", line, err)
 	}
-	if len(r.Key) != keyDigits || !isHex(string(r.Key)) || !namePattern.MatchString(r.Experiment) || r.Code != "" && !isCode(r.Code) {
-		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q, code %q: want a name and digests", line, r.Experiment, r.Key, r.Code)
+	whole := len(r.Key) == keyDigits && isHex(string(r.Key)) && (r.Code == "" || isCode(r.Code))
+	if !whole || !namePattern.MatchString(r.Experiment) {
+		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q, code %q: want a name and digests",
+			line, r.Experiment, r.Key, r.Code)
 	}
 	return r, nil
 }
@@ -224,7 +226,8 @@ func (s *Store) Missing(jobs []Job) []Job {
 }
 
 // Survey returns the jobs whose cells must be computed, each once, and those whose cells are
-// recalled though only other code computed them. Existing records are read, many at once, to check them.
+// recalled though only other code computed them. Existing records are read, many at once, to check
+// them.
 func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 	var once []Job
 	seen := make(map[Key]bool, len(jobs))

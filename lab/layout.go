@@ -21,7 +21,8 @@ import (
 //	DIR/cells/EXPERIMENT/ab/NAME.lock          who is at work
 //	DIR/cells/EXPERIMENT/ab/….tmp              a file that is being written
 //
-// NAME is KEY.CODE, so that results of different code stand side by side. Older versions wrote KEY alone.
+// NAME is KEY.CODE, so that results of different code stand side by side. Older versions wrote KEY
+// alone.
 const (
 	recordSuffix  = ".json"
 	filesSuffix   = ".files."
@@ -86,8 +87,8 @@ type shard struct {
 	experiment string
 }
 
-// shards yields those of the experiments whose names begin with prefix, ordered by path. It follows links to folders, as
-// looking for a single cell does.
+// shards yields those of the experiments whose names begin with prefix, ordered by path. It follows
+// links to folders, as looking for a single cell does.
 func (s *Store) shards(prefix string) iter.Seq2[shard, error] {
 	return func(yield func(shard, error) bool) { s.below("", prefix, yield) }
 }
@@ -112,7 +113,8 @@ func (s *Store) below(name, prefix string, yield func(shard, error) bool) bool {
 			}
 		case isShard || !strings.HasPrefix(sub, prefix) && !strings.HasPrefix(prefix, sub):
 		case strings.Count(sub, "/") > mostWords:
-			return yield(shard{}, fmt.Errorf("lab: store: %s: a name of more than %d words, or a link to a folder above it", to, mostWords))
+			return yield(shard{}, fmt.Errorf("lab: store: %s: a name of more than %d words, or a link to a folder above it",
+				to, mostWords))
 		case !s.below(sub, prefix, yield):
 			return false
 		}
@@ -120,7 +122,8 @@ func (s *Store) below(name, prefix string, yield func(shard, error) bool) bool {
 	return true
 }
 
-// mostWords is the number of words, between slashes, of the longest name of an experiment that lists follow.
+// mostWords is the number of words, between slashes, of the longest name of an experiment that
+// lists follow.
 const mostWords = 16
 
 // OnlyOf reports whether the store holds cells of no other experiments than the keys of known.

@@ -51,7 +51,7 @@ type Record struct {
 	Experiment string          `json:"experiment"`
 	Version    int             `json:"version"`
 	Shape      string          `json:"shape,omitzero"` // fingerprint of the result type
-	Code       string          `json:"code,omitzero"`  // digest of what Run reached; not part of the key, but of the file's name
+	Code       string          `json:"code,omitzero"`  // digest of what Run reached; not part of the key
 	Seed       uint64          `json:"seed"`
 	Params     json.RawMessage `json:"params"`
 	Value      json.RawMessage `json:"value,omitzero"`

@@ -42,10 +42,10 @@ func (s Status) with(suffix string) Status {
 	return s
 }
 
-// Statuses returns the status of each cell, whatever its code. Cells without any file are not in the map. It reads
-// directories, at most 256 for each experiment, instead of looking for each cell: opening a
-// directory makes the client of a network file system ask the server, while for a single missing
-// file it may trust its cache for a minute.
+// Statuses returns the status of each cell, whatever its code. Cells without any file are not in
+// the map. It reads directories, at most 256 for each experiment, instead of looking for each cell:
+// opening a directory makes the client of a network file system ask the server, while for a single
+// missing file it may trust its cache for a minute.
 func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 	asked, shards := make(map[Key]bool, len(ids)), map[shard]bool{}
 	for _, id := range ids {
@@ -217,7 +217,8 @@ func (c *Scanner) change(sh shard, name string, status Status) Change {
 	return out
 }
 
-// walk yields the records in the files with a suffix whose keys begin with key, in the order of their paths.
+// walk yields the records in the files with a suffix whose keys begin with key, in the order of
+// their paths.
 func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var paths []string

@@ -169,21 +169,22 @@ func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
 	return s.walk(prefix, failureSuffix, "")
 }
 
-// Find returns the finished cell whose key, or KEY.CODE, begins with prefix, or else the failed one.
-// It fails when there is none, or more than one. KEY and CODE may both be cut short.
+// Find returns the finished cell whose key, or KEY.CODE, begins with prefix, or else the failed
+// one. It fails when there is none, or more than one. KEY and CODE may both be cut short.
 func (s *Store) Find(prefix string) (Record, error) {
 	found, err := s.FindAll(prefix)
 	switch {
 	case err != nil:
 		return Record{}, err
 	case len(found) > 1:
-		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Name(), found[1].Name())
+		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s",
+			prefix, len(found), found[0].Name(), found[1].Name())
 	}
 	return found[0], nil
 }
 
-// FindAll returns the finished cells that [Find] would choose from, or else the failed ones. The error is [ErrMissing] if
-// there is none.
+// FindAll returns the finished cells that [Find] would choose from, or else the failed ones. The
+// error is [ErrMissing] if there is none.
 func (s *Store) FindAll(prefix string) ([]Record, error) {
 	key, code, _ := strings.Cut(prefix, ".")
 	for _, suffix := range []string{recordSuffix, failureSuffix} {
@@ -247,9 +248,10 @@ func openArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
 }
 
-// WarmStart copies an artifact of one finished cell into the [Cell.Scratch] of another cell that has not started, under
-// the same name: a checkpoint from which a longer run of the same configuration continues. It does nothing if that cell
-// is finished or already has scratch. The error is [ErrMissing] if from has no such artifact.
+// WarmStart copies an artifact of one finished cell into the [Cell.Scratch] of another cell that
+// has not started, under the same name: a checkpoint from which a longer run of the same
+// configuration continues. It does nothing if that cell is finished or already has scratch. The
+// error is [ErrMissing] if from has no such artifact.
 //
 // Scratch is not in the key, so the experiment must give the same result with and without it.
 func (s *Store) WarmStart(id, from Record, artifact string) error {

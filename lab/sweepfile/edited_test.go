@@ -11,13 +11,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"coupling/lab"
 )
 
-// What is edited is computed, what is undone is recalled, whatever built the program and wherever it runs: a Go file that is
-// swept, a program of go run and of go build, one that runs in a folder of no module, a notebook's cell, whose source lies where
-// $GONB_TMP_DIR says, and one without source, of which a comment makes another.
+// What is edited is computed, what is undone is recalled, whatever built the program and wherever
+// it runs: a Go file that is swept, a program of go run and of go build, one that runs in a folder
+// of no module, a notebook's cell, whose source lies where $GONB_TMP_DIR says, and one without
+// source, of which a comment makes another.
 func TestEditedCodeIsComputedAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program for each edit")
@@ -142,5 +144,32 @@ func TestSweepsOfAFileShareIt(t *testing.T) {
 	wg.Wait()
 	if stored.Load() != 4 || recalled.Load() != 4 || failed.Load() != 2 {
 		t.Errorf("%d computed, %d recalled, %d failed; want 4, 4 and 2", stored.Load(), recalled.Load(), failed.Load())
+	}
+}
+
+// A program that does not heed its end is killed, what it prints is not held, and its last words are the error.
+func TestStubbornProgram(t *testing.T) {
+	before := patience
+	t.Cleanup(func() { patience = before })
+	patience = 100 * time.Millisecond
+	file := filepath.Join(t.TempDir(), "program")
+	for script, want := range map[string]string{
+		"trap '' TERM; while :; do sleep .01; done":                             context.DeadlineExceeded.Error(),
+		"head -c 300000 /dev/zero | tr '\\0' x >&2; echo out of it >&2; exit 3": "exit status 3: ",
+	} {
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		if strings.HasPrefix(want, "exit") {
+			ctx = t.Context()
+		}
+		_, err := (&Program{Path: file}).try(lab.Record{}, "")(ctx, &lab.Store{Dir: t.TempDir()})
+		cancel()
+		if err == nil || !strings.HasPrefix(err.Error(), want) || len(err.Error()) > tailSize+100 {
+			t.Errorf("%.100v, want %s", err, want)
+		} else if strings.HasPrefix(want, "exit") && !strings.HasSuffix(err.Error(), "out of it") {
+			t.Errorf("not its last words: %s", err.Error()[len(err.Error())-30:])
+		}
 	}
 }

@@ -129,6 +129,9 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("sweep: go build %s: %w\n%s", file, err, bytes.TrimSpace(out))
 	}
+	if again, _ := lab.EncodeCodes(file); again != codes {
+		return nil, fmt.Errorf("sweep: %s or what it imports changed while it was compiled: sweep it again", file)
+	}
 	digest, _, err := durable.Digest(tmp)
 	if err == nil {
 		path += "-" + digest[:12]
@@ -158,10 +161,10 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 func (p *Program) Command() []string { return []string{p.Path, "job"} }
 
 // patience is what a program has to end after it was asked to.
-const patience = 10 * time.Second
+var patience = 10 * time.Second
 
-// try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it does not outlive this
-// process. What it prints goes to standard error.
+// try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it
+// does not outlive this process. What it prints goes to standard error.
 func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Store) (bool, error) {
 	return func(ctx context.Context, s *lab.Store) (bool, error) {
 		cmd := exec.CommandContext(ctx, p.Path, "try", line)

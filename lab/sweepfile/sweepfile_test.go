@@ -249,7 +249,7 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\ndesign:\n- random: {count: 3, over: {eps: {from: 0, to: 1}}}\n- latin:\n    count: 3\n    over:\n      eps: {from: 0, to: 1}\n": "s.yaml:7: eps: line 3 has drawn it already",
 		"experiment: test/toy\nhalving: {budget: steps, min: 4, max: 2, metric: loss}\n":                                                                       "s.yaml:2: halving:",
 		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":                                                                       "s.yaml:2: lab: test/toy has no parameter stepz",
-		"#" + strings.Repeat("x", mostBytes):                                                                                                                   "s.yaml: it has 1048577 bytes",
+		"#" + strings.Repeat("x", mostBytes):                                                                                                                   "s.yaml:1: it has 1048577 bytes",
 	} {
 		_, err := Parse("s.yaml", []byte(text), decoders)
 		var at *Error

@@ -61,8 +61,9 @@ func (c runsLsCmd) Run(a *app) error {
 			note, _, _ = strings.Cut(r.Error, "\n")
 		}
 		codes.add(r)
-		lines = append(lines, line{r.Experiment, r.Code, fmt.Sprintf("%s\t%s\t%d\t%d\t%s\t%s", r.Key.Short(), r.Experiment, r.Version, r.Seed,
-			r.Manifest.Start.Format("2006-01-02 15:04"), note), clip(string(r.Params), 100)})
+		head := fmt.Sprintf("%s\t%s\t%d\t%d\t%s\t%s", r.Key.Short(), r.Experiment, r.Version, r.Seed,
+			r.Manifest.Start.Format("2006-01-02 15:04"), note)
+		lines = append(lines, line{r.Experiment, r.Code, head, clip(string(r.Params), 100)})
 	}
 	for _, l := range lines {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", l.head, codes.mark(l.experiment, l.code), l.params)
@@ -73,8 +74,8 @@ func (c runsLsCmd) Run(a *app) error {
 // line is a line of the list, whose code is marked when all are known.
 type line struct{ experiment, code, head, params string }
 
-// codes are the current ones by experiment: this program's, those of the module that the working directory lies in, and of
-// other experiments the one that computed last.
+// codes are the current ones by experiment: this program's, those of the module that the working
+// directory lies in, and of other experiments the one that computed last.
 type codes struct {
 	current map[string]string
 	last    map[string]time.Time
@@ -85,7 +86,10 @@ func newCodes(s *lab.Store) codes {
 	for _, d := range decoders() {
 		c.current[d.Experiment] = d.Code()
 	}
-	root, ok := durable.Nearest(".", func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "go.mod")); return err == nil })
+	root, ok := durable.Nearest(".", func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		return err == nil
+	})
 	if ok && !s.OnlyOf(c.current) {
 		own, _ := lab.CodesOf(root) // without Go, or with errors, the last counts
 		for name, code := range own {
@@ -176,7 +180,8 @@ func (c runsDiffCmd) cells(a *app) (lab.Record, lab.Record) {
 	}
 	found := orUsage(lab.Must(a.existing()).FindAll(c.A))
 	if len(found) != 2 || found[0].Key != found[1].Key {
-		lab.Check(usage(fmt.Errorf("%s: %s in the store, want one that two codes computed, or name two cells, KEY.CODE each", c.A, plural(len(found), "result"))))
+		lab.Check(usage(fmt.Errorf("%s: %s in the store, want two codes of one cell, or name two cells, KEY.CODE each",
+			c.A, plural(len(found), "result"))))
 	}
 	slices.SortFunc(found, func(x, y lab.Record) int { return x.Manifest.Start.Compare(y.Manifest.Start) })
 	return found[0], found[1]
@@ -244,7 +249,7 @@ func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, err
 
 type runsGCCmd struct {
 	Older  time.Duration `default:"24h" help:"Age from which files of killed runs are removed."`
-	Code   time.Duration `default:"720h" help:"Age from which results of old code are removed, and old versions of one's own experiments."`
+	Code   time.Duration `default:"720h" help:"Age from which results of old code, and old versions of one's own, are removed."`
 	DryRun bool          `help:"Only list."`
 }
 

@@ -50,7 +50,7 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 			bin := filepath.Join(s.Dir, "bin")
 			if c.DryRun { // also where nothing can be written
 				bin = lab.Must(os.MkdirTemp("", "coupling-"))
-				defer os.RemoveAll(bin)
+				defer func() { _ = os.RemoveAll(bin) }()
 			}
 			p := orUsage(sweepfile.Build(a.run.ctx, name, bin))
 			if len(p.Jobs) == 0 {

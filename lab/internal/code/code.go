@@ -1,17 +1,18 @@
-// Package code digests the code that an experiment runs: the declarations that its Run function can reach, without
-// comments and layout, and the versions of the modules that they use.
+// Package code digests the code that an experiment runs: the declarations that its Run function can
+// reach, without comments and layout, and the versions of the modules that they use.
 //
-// The go command says which files, embedded files, assembly and modules a program is built of, and go/types what a name
-// means. What a declaration can reach is what it names, and what those name in turn. A type brings its methods along,
-// since they may be called through an interface; a constant its value alone; a package the init functions of what it
-// imports; a variable the declarations that assign it; a function without a body the package's assembly; a file with
-// import "C" all that cgo compiles; a variable that a go:embed comment fills the package's embedded files. Of other
-// modules the version counts, with those of the modules that they use; of the standard library nothing, and nothing of
-// package lab, which calls experiments and computes no number.
+// The go command says which files, embedded files, assembly and modules a program is built of, and
+// go/types what a name means. What a declaration can reach is what it names, and what those name in
+// turn. A type brings its methods along, since they may be called through an interface; a constant
+// its value alone; a package the init functions of what it imports; a variable the declarations
+// that assign it; a function without a body the package's assembly; a file with import "C" all that
+// cgo compiles; a variable that a go:embed comment fills the package's embedded files. Of other
+// modules the version counts, with those of the modules that they use; of the standard library
+// nothing, and nothing of package lab, which calls experiments and computes no number.
 //
-// A digest depends on the experiment's package and what it imports, so it is the same in every program. Experiments that
-// cannot be resolved have none: those whose Name is no constant, whose Run is assigned later, or that an exported
-// function makes from its arguments.
+// A digest depends on the experiment's package and what it imports, so it is the same in every
+// program. Experiments that cannot be resolved have none: those whose Name is no constant, whose
+// Run is assigned later, or that an exported function makes from its arguments.
 package code
 
 import (
@@ -21,19 +22,22 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Assembly is the end of a digest whose code reaches assembly: package lab puts the processor's instruction
-// set in its place, and its documentation says why.
+// Assembly is the end of a digest whose code reaches assembly: package lab puts the processor's
+// instruction set in its place, and its documentation says why.
 const Assembly = "+asm"
 
 // labPath is the package that calls experiments.
 const labPath = "coupling/lab"
 
-// Of returns the digests of the experiments that the packages in dir that match pattern declare, or packages of the
-// same modules that they import, by name. The pattern is that of go list: a file, a folder, an import path, ./….
+// Of returns the digests of the experiments that the packages in dir that match pattern declare, or
+// packages of the same modules that they import, by name. The pattern is that of go list: a file, a
+// folder, an import path, ./….
 func Of(dir, pattern string) (map[string]string, error) {
-	t, err := list(dir, nil, nil, pattern)
+	time.Sleep(2 * coarse) // what was saved just now is older than the list
+	t, err := list(time.Now(), dir, nil, nil, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -176,23 +180,9 @@ func (c *closure) enter(p *pkg) {
 
 // imported returns a package and those with source that it imports, directly or not, without lab.
 func (t *tree) imported(path string) []string {
-	if known, ok := t.closed[path]; ok {
-		return known
+	if _, ok := t.closed[path]; !ok {
+		t.closed[path] = t.reach(path, func(p *pkg) bool { return p.own() && p.ImportPath != labPath })
 	}
-	set := map[string]bool{}
-	var visit func(string)
-	visit = func(path string) {
-		p := t.packages[path]
-		if p == nil || !p.own() || path == labPath || set[path] {
-			return
-		}
-		set[path] = true
-		for _, i := range p.Imports {
-			visit(i)
-		}
-	}
-	visit(path)
-	t.closed[path] = slices.Sorted(maps.Keys(set))
 	return t.closed[path]
 }
 
@@ -201,25 +191,30 @@ func (t *tree) versions(path string) []string {
 	if known, ok := t.modules[path]; ok {
 		return known
 	}
-	out, seen := map[string]bool{}, map[string]bool{}
+	out := map[string]bool{}
+	for _, path := range t.reach(path, func(p *pkg) bool { return !p.Standard && !p.own() }) {
+		m := t.packages[path].Module
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		out[strings.Join([]string{"module", m.Path, m.Version, m.Sum}, " ")] = true
+	}
+	t.modules[path] = slices.Sorted(maps.Keys(out))
+	return t.modules[path]
+}
+
+// reach returns a package and what it imports, directly or not, as far as all on the way are in.
+func (t *tree) reach(path string, in func(*pkg) bool) []string {
+	set := map[string]bool{}
 	var visit func(string)
 	visit = func(path string) {
-		p := t.packages[path]
-		if p == nil || p.Standard || seen[path] {
-			return
-		}
-		seen[path] = true
-		if m := p.Module; m != nil && !p.own() {
-			if m.Replace != nil {
-				m = m.Replace
+		if p := t.packages[path]; p != nil && !set[path] && in(p) {
+			set[path] = true
+			for _, i := range p.Imports {
+				visit(i)
 			}
-			out[strings.Join([]string{"module", m.Path, m.Version, m.Sum}, " ")] = true
-		}
-		for _, i := range p.Imports {
-			visit(i)
 		}
 	}
 	visit(path)
-	t.modules[path] = slices.Sorted(maps.Keys(out))
-	return t.modules[path]
+	return slices.Sorted(maps.Keys(set))
 }

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// probe writes the module of testdata/probes.txtar with edits (FILE, OLD, NEW), and returns the digests of its experiments.
+// probe writes the module of testdata/probes.txtar with edits (FILE, OLD, NEW), and returns the
+// digests of its experiments.
 func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +34,8 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 		}
 		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), text)
 	}
-	tree, err := list(dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...") // compiled once, wherever dir is
+	time.Sleep(20 * time.Millisecond)                                                                     // files that are as new as the list are refused
+	tree, err := list(time.Now(), dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...") // compiled once, wherever dir is
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// proxy offers other.org/foo-go, which uses other.org/m, both in two versions, and a place for what is downloaded.
+// proxy offers other.org/foo-go, which uses other.org/m, both in two versions, and a place for what
+// is downloaded.
 func proxy(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,17 +86,24 @@ func proxy(t *testing.T) {
 	}
 	cache := t.TempDir()
 	for name, value := range map[string]string{
-		"GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache, "XDG_CACHE_HOME": t.TempDir(),
+		"GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache, "XDG_CACHE_HOME": t.TempDir(),
 	} {
 		t.Setenv(name, value)
-	}
-	if out, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
-		t.Setenv("GOCACHE", strings.TrimSpace(string(out)))
 	}
 	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // its folders are read-only
 }
 
-// Each group of edits is made at once, and changes the digests of the experiments that it names and no other.
+func goCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Each group of edits is made at once, and changes the digests of the experiments that it names and
+// no other.
 func TestDigestIsOfWhatRunReaches(t *testing.T) {
 	proxy(t)
 	base := probe(t, nil)

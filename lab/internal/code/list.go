@@ -10,12 +10,13 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A pkg is a package as go list describes it.
 type pkg struct {
 	ImportPath, Name, Dir, Export, BuildID string
-	Standard, DepOnly                      bool
+	Standard                               bool
 	Module                                 *module
 	Imports                                []string
 	GoFiles, CgoFiles, SFiles, EmbedFiles  []string
@@ -28,17 +29,18 @@ type module struct {
 	Replace                       *module
 }
 
-const fields = "-json=ImportPath,Name,Dir,Export,BuildID,Standard,DepOnly,Module,Imports," +
+const fields = "-json=ImportPath,Name,Dir,Export,BuildID,Standard,Module,Imports," +
 	"GoFiles,CgoFiles,SFiles,EmbedFiles,CFiles,CXXFiles,HFiles,SysoFiles"
 
-// own reports whether the package's source may be edited: it is in the main module, or in one that is replaced by a
-// folder. Coupling's own always counts by declaration.
+// own reports whether the package's source may be edited: it is in the main module, or in one that
+// is replaced by a folder. Coupling's own always counts by declaration.
 func (p *pkg) own() bool {
 	m := p.Module
 	return !p.Standard && (m == nil || m.Main || m.Replace != nil && m.Replace.Version == "" || m.Path == "coupling")
 }
 
-// symbol is the package's path in the names of functions: that of a program is main, wherever it lies.
+// symbol is the package's path in the names of functions: that of a program is main, wherever it
+// lies.
 func (p *pkg) symbol() string {
 	if p.Name == "main" {
 		return "main"
@@ -49,19 +51,25 @@ func (p *pkg) symbol() string {
 // A tree is the packages of a program.
 type tree struct {
 	packages  map[string]*pkg
-	roots     []*pkg
+	began     time.Time // files that change later are not those that go list saw
 	summaries map[string]*summary
 	closed    map[string][]string // of imported
 	modules   map[string][]string // of versions
 }
 
 // list asks the go command, which compiles what it has not compiled yet.
-func list(dir string, flags, env []string, patterns ...string) (*tree, error) {
-	out, err := command(dir, env, slices.Concat([]string{"list", "-export", "-deps", fields}, flags, patterns)...)
+func list(began time.Time, dir string, flags, env []string, patterns ...string) (*tree, error) {
+	out, _, err := command(dir, env, slices.Concat([]string{"list", "-export", "-deps", fields}, flags, patterns)...)
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{packages: map[string]*pkg{}, summaries: map[string]*summary{}, closed: map[string][]string{}, modules: map[string][]string{}}
+	t := &tree{
+		began:     began,
+		packages:  map[string]*pkg{},
+		summaries: map[string]*summary{},
+		closed:    map[string][]string{},
+		modules:   map[string][]string{},
+	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := &pkg{}
 		if err := dec.Decode(p); errors.Is(err, io.EOF) {
@@ -70,21 +78,18 @@ func list(dir string, flags, env []string, patterns ...string) (*tree, error) {
 			return nil, fmt.Errorf("go list: %w", err)
 		}
 		t.packages[p.ImportPath] = p
-		if !p.DepOnly {
-			t.roots = append(t.roots, p)
-		}
 	}
 }
 
-// command runs the go command in a folder.
-func command(dir string, env []string, args ...string) ([]byte, error) {
+// command runs the go command in a folder, and returns its two outputs.
+func command(dir string, env []string, args ...string) (out, errors []byte, err error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	var out, failure bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failure
+	var answer, notes bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &answer, &notes
 	if err := cmd.Run(); err != nil {
-		text, _, _ := strings.Cut(strings.TrimSpace(failure.String()), "\n")
-		return nil, fmt.Errorf("go %s %s: %w: %s", args[0], args[len(args)-1], err, text)
+		text, _, _ := strings.Cut(strings.TrimSpace(notes.String()), "\n")
+		return nil, nil, fmt.Errorf("go %s %s: %w: %s", args[0], args[len(args)-1], err, text)
 	}
-	return out.Bytes(), nil
+	return answer.Bytes(), notes.Bytes(), nil
 }

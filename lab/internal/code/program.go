@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,15 +13,17 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"coupling/lab/durable"
 )
 
-// Program returns the digests of the experiments of this program, from its source. That the source is what the program
-// was built of is proven by the build ID that the linker wrote into it: the go command makes the same of the present
-// source only if every file, tag and version is the same. The error says why there is no such source.
+// Program returns the digests of the experiments of this program, from its source. That the source
+// is what the program was built of, the go command proves: it compares the build ID, in which the
+// linker hashed every package, with what it would build now. The error says why there is no such
+// source.
 func Program() (map[string]string, error) {
 	info, ok := debug.ReadBuildInfo()
 	id, err := buildID(executable())
@@ -38,14 +41,20 @@ func Program() (map[string]string, error) {
 // fromSource looks for the source where the program was built, and where it runs.
 func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 	var flags, env []string
+	stamped := false
 	for _, s := range info.Settings {
 		switch {
-		case s.Key == "-ldflags" || s.Key == "-buildmode" || s.Key == "-compiler" || strings.HasPrefix(s.Key, "vcs") || s.Key == "DefaultGODEBUG":
+		case strings.HasPrefix(s.Key, "vcs"):
+			stamped = true
+		case s.Key == "-buildmode" && s.Value == "exe" || s.Key == "-compiler": // to ask for the default is another build
 		case s.Key[0] == '-':
 			flags = append(flags, s.Key+"="+s.Value)
 		default:
 			env = append(env, s.Key+"="+s.Value)
 		}
+	}
+	if !stamped {
+		flags = append(flags, "-buildvcs=false")
 	}
 	file := mainFile()
 	pattern := info.Path
@@ -58,11 +67,13 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		t, err := list(dir, flags, env, pattern)
-		if err == nil && (len(t.roots) != 1 || !t.builds(id, dir, flags, env, pattern)) {
-			err = fmt.Errorf("the source in %s is not what it was built of", dir)
-		}
+		began := time.Now()
+		err := isBuiltOf(id, dir, flags, env, pattern)
 		if err == nil {
+			t, err := list(began, dir, flags, env, pattern)
+			if err != nil {
+				return nil, err
+			}
 			return t.experiments()
 		}
 		errs = append(errs, err)
@@ -70,21 +81,35 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 	return nil, errors.Join(errs...)
 }
 
-// builds reports whether the tree's only root is built as a program with this ID, whose middle is that of package main. What
-// go run builds differs in it: asked to run the program by echo, it prints where it keeps that.
-func (t *tree) builds(id, dir string, flags, env []string, pattern string) bool {
-	if strings.Contains(id, "/"+t.roots[0].BuildID+"/") {
-		return true
-	}
-	if path, err := os.Executable(); err != nil || !strings.Contains(path, "go-build") {
-		return false
-	}
-	out, err := command(dir, env, append(append([]string{"run", "-exec", "echo"}, flags...), pattern)...)
+// isBuiltOf returns an error unless the present source makes the program with this ID: the go
+// command would not link it again, or, if it runs it, keeps the same one. (Asked to run it by echo,
+// it prints where.)
+func isBuiltOf(id, dir string, flags, env []string, pattern string) error {
+	path, err := os.Executable()
 	if err != nil {
-		return false
+		return err
 	}
-	same, err := buildID(strings.TrimSpace(string(out)))
-	return err == nil && same == id
+	what := slices.Concat(flags, []string{pattern})
+	other := fmt.Errorf("the source in %s is not what it was built of", dir)
+	if strings.Contains(path, "go-build") {
+		out, _, err := command(dir, env, slices.Concat([]string{"run", "-exec", "echo"}, what)...)
+		if err != nil {
+			return err
+		}
+		path = strings.TrimSpace(string(out))
+	} else {
+		_, plan, err := command(dir, env, slices.Concat([]string{"build", "-n", "-o", path}, what)...)
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(plan, []byte("importcfg.link")) {
+			return other
+		}
+	}
+	if same, err := buildID(path); err != nil || same != id {
+		return errors.Join(other, err)
+	}
+	return nil
 }
 
 var mainCall = regexp.MustCompile(`(?m)^main\.main\(\)\n\t(.*):\d+`)
@@ -119,8 +144,8 @@ func Executable() string {
 
 var idPattern = regexp.MustCompile(`[\w-]{20}/[\w-]{20}/[\w-]{20}/[\w-]{20}`)
 
-// buildID returns the one that the linker wrote near the beginning of a program, whose last part is a digest of the
-// whole; without one the digest of the file.
+// buildID returns the one that the linker wrote near the beginning of a program, whose last part is
+// a digest of the whole; without one the digest of the file.
 func buildID(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -139,7 +164,8 @@ func buildID(path string) (string, error) {
 // scheme is raised when digests are made in another way.
 const scheme = "1"
 
-// cached returns what make returned for the key, in this process or an earlier one. What nobody asked for in a month goes.
+// cached returns what make returned for the key, in this process or an earlier one. What nobody
+// asked for in a month goes.
 func cached[T any](key string, make func() (T, error)) (T, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -18,11 +18,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"coupling/lab/durable"
 )
 
-// A summary is what digests need of a package. It is a function of the package's build ID, by which it is kept.
+// A summary is what digests need of a package. It is a function of the package's build ID, by which
+// it is kept.
 type summary struct {
 	Decls       map[string][]*decl // by name; a type's with its methods; init functions and var _ = f() as init
 	Assigns     map[ref][]*decl    // by variable, which may be another package's
@@ -128,7 +130,7 @@ func (r *reader) parse() ([]*ast.File, error) {
 	for _, name := range slices.Concat(r.pkg.GoFiles, r.pkg.CgoFiles) {
 		path := filepath.Join(r.pkg.Dir, name)
 		b, err := os.ReadFile(path)
-		if err != nil {
+		if err := cmp.Or(err, r.unchanged(path)); err != nil {
 			return nil, err
 		}
 		f, err := parser.ParseFile(r.fset, path, b, parser.SkipObjectResolution)
@@ -155,8 +157,9 @@ func (r *reader) parse() ([]*ast.File, error) {
 		cgo:      slices.Concat(p.CgoFiles, p.CFiles, p.CXXFiles, p.HFiles, p.SFiles, p.SysoFiles),
 	} {
 		for _, name := range names {
-			sum, _, err := durable.Digest(filepath.Join(p.Dir, name))
-			if err != nil {
+			path := filepath.Join(p.Dir, name)
+			sum, _, err := durable.Digest(path)
+			if err := cmp.Or(err, r.unchanged(path)); err != nil {
 				return nil, err
 			}
 			r.Files[kind] = append(r.Files[kind], name+" "+sum)
@@ -164,6 +167,19 @@ func (r *reader) parse() ([]*ast.File, error) {
 	}
 	return files, nil
 }
+
+// unchanged returns an error if a file, which was read just now, may have been edited since go list
+// began. Clocks of files are coarse.
+func (r *reader) unchanged(path string) error {
+	fi, err := os.Stat(path)
+	if err == nil && fi.ModTime().After(r.tree.began.Add(-coarse)) {
+		err = fmt.Errorf("%s has just changed", path)
+	}
+	return err
+}
+
+// coarse is by how much a file may seem older than it is.
+const coarse = 10 * time.Millisecond
 
 // declare adds the declarations of d. Constants count where they are used, by value.
 func (r *reader) declare(d ast.Decl) {
@@ -209,7 +225,8 @@ func (r *reader) declareVar(spec *ast.ValueSpec) {
 
 func (r *reader) put(name string, d *decl) { r.Decls[name] = append(r.Decls[name], d) }
 
-// funcName is a function's name, or that of the type that a method belongs to: the first in T, *T, T[P].
+// funcName is a function's name, or that of the type that a method belongs to: the first in T, *T,
+// T[P].
 func funcName(f *ast.FuncDecl) (name string) {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -223,7 +240,8 @@ func funcName(f *ast.FuncDecl) (name string) {
 	return name
 }
 
-// calls reports whether an expression calls a function, outside the standard library, which may have an effect.
+// calls reports whether an expression calls a function, outside the standard library, which may
+// have an effect.
 func (r *reader) calls(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -400,8 +418,8 @@ func (r *reader) addExperiment(lit *ast.CompositeLit, in *ast.FuncDecl) {
 	r.Experiments = append(r.Experiments, e)
 }
 
-// makers adds the function that an experiment is in, whose variables its Run may hold on to, and, as far as functions
-// have arguments, those that call it.
+// makers adds the function that an experiment is in, whose variables its Run may hold on to, and,
+// as far as functions have arguments, those that call it.
 func (r *reader) makers(e *experiment, f *ast.FuncDecl) {
 	name := funcName(f)
 	for _, d := range r.Decls[name] {
