@@ -41,8 +41,9 @@ const (
 )
 
 // WriteReadme writes dir/README.md, which shows each page by a thumbnail, a sentence, its claims
-// and its command, and dir/thumbs. The pictures are read from the gallery's folder out. Of a page that
-// has only a name, the entry of the present README.md stays. Thumbnails of removed figures are deleted.
+// and its command, and dir/thumbs. The pictures are read from the gallery's folder out. Of a page
+// that has only a name, the entry of the present README.md stays. Thumbnails of removed figures are
+// deleted.
 func WriteReadme(dir, out string, chapters []Chapter) (err error) {
 	defer lab.End(&err)
 	file := filepath.Join(dir, "README.md")
@@ -98,7 +99,8 @@ func entries(text string) map[string]string {
 	return out
 }
 
-// SourceDigest returns a digest of a Go file that comments and layout do not change: 12 hexadecimal digits.
+// SourceDigest returns a digest of a Go file that comments and layout do not change: 12 hexadecimal
+// digits.
 func SourceDigest(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
