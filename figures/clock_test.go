@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"coupling/figures/figtest"
@@ -86,19 +87,14 @@ func TestNoClockDecides(t *testing.T) {
 
 // load keeps the cores busy until stop is called.
 func load() (stop func()) {
-	done := make(chan struct{})
+	var idle atomic.Bool
 	for range 9 * runtime.GOMAXPROCS(0) {
 		go func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !idle.Load() {
 			}
 		}()
 	}
-	return func() { close(done) }
+	return func() { idle.Store(true) }
 }
 
 // timeless computes a figure in a store of its own, and returns its cells without their times, and
