@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"coupling/figures/figtest"
@@ -16,7 +17,8 @@ import (
 	"coupling/lab"
 )
 
-// readsClock are the files below the figures, outside of package lab, that read a clock, and why it decides no result.
+// readsClock are the files below the figures, outside of package lab, that read a clock, and why it
+// decides no result.
 var readsClock = map[string]string{
 	"figures/internal/kit/clock.go":   "the clocks of figures, which TestNoClockDecides slows",
 	"figures/admm/convergence.go":     "stores times",
@@ -39,7 +41,8 @@ func TestWhoReadsAClock(t *testing.T) {
 	if err != nil || rootErr != nil {
 		t.Fatal(err, rootErr)
 	}
-	clock := regexp.MustCompile(`\btime\.(Now|Since|Until|After\w*|New\w+|Tick)\b|context\.With(Timeout|Deadline)|(CPU|Wall)Seconds\(`)
+	clock := regexp.MustCompile(
+		`\btime\.(Now|Since|Until|After\w*|New\w+|Tick)\b|context\.With(Timeout|Deadline)|(CPU|Wall)Seconds\(`)
 	found := map[string]bool{}
 	for _, file := range strings.Fields(string(list)) {
 		name := strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(root)+"/")
@@ -58,8 +61,9 @@ func TestWhoReadsAClock(t *testing.T) {
 	}
 }
 
-// On a busy machine whose clocks say that all takes ten times as long, the cells of the figures that measure time differ
-// in times alone, and no claim's verdict changes. A limit in seconds would change both.
+// On a busy machine whose clocks say that all takes ten times as long, the cells of the figures
+// that measure time differ in times alone, and no claim's verdict changes. A limit in seconds would
+// change both.
 func TestNoClockDecides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("keeps all cores busy")
@@ -83,22 +87,18 @@ func TestNoClockDecides(t *testing.T) {
 
 // load keeps the cores busy until stop is called.
 func load() (stop func()) {
-	done := make(chan struct{})
+	var idle atomic.Bool
 	for range 9 * runtime.GOMAXPROCS(0) {
 		go func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !idle.Load() {
 			}
 		}()
 	}
-	return func() { close(done) }
+	return func() { idle.Store(true) }
 }
 
-// timeless computes a figure in a store of its own, and returns its cells without their times, and its verdicts.
+// timeless computes a figure in a store of its own, and returns its cells without their times, and
+// its verdicts.
 func timeless(t *testing.T, f lab.Figure) (cells []any, verdicts map[string]lab.Verdict) {
 	t.Helper()
 	store := figtest.Store(t)
@@ -117,7 +117,8 @@ func timeless(t *testing.T, f lab.Figure) (cells []any, verdicts map[string]lab.
 	return cells, verdicts
 }
 
-// withoutTimes removes the members that hold seconds, and bytes allocated, to which other goroutines add.
+// withoutTimes removes the members that hold seconds, and bytes allocated, to which other
+// goroutines add.
 func withoutTimes(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -11,8 +11,8 @@ import (
 	"coupling/lab"
 )
 
-// The figure that CONTRIBUTING.md shows is one file of at most 80 lines. With the three steps that stand below it, the
-// tests of this folder and of the scripts pass, the figure's claim among them.
+// The figure that CONTRIBUTING.md shows is one file of at most 80 lines. With the three steps that
+// stand below it, the tests of this folder and of the scripts pass, the figure's claim among them.
 func TestContributing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the whole project")
@@ -60,7 +60,8 @@ func TestContributing(t *testing.T) {
 		run(".", "go", append(strings.Fields(command), "-overlay", overlay, "-o", as, of)...)
 		return as
 	}
-	run(dir, build("build", "coupling", "../lab/cmd/coupling"), "fig", "tour/bias", "--preset", "smoke", "--readme", "figures")
+	coupling := build("build", "coupling", "../lab/cmd/coupling")
+	run(dir, coupling, "fig", "tour/bias", "--preset", "smoke", "--readme", "figures")
 	run(here, build("build", "generate", "./scripts/internal/generate"))
 	tests := build("test -c", "figures.test", ".")
 	run(here, tests, "-test.short", "-test.run", "InStep|WellFormed|Described|Select")

@@ -21,7 +21,8 @@ func edit[P, R any](construct func() lab.Study[P, R], change func([]P) []P) lab.
 	return study.Figure()
 }
 
-// A figure with edited parameters says so, gives them, and names nothing of the preset; laws alone are asked of it.
+// A figure with edited parameters says so, gives them, and names nothing of the preset; laws alone
+// are asked of it.
 func TestEditedParameters(t *testing.T) {
 	store := figtest.Store(t)
 	for _, c := range []struct {
@@ -41,7 +42,8 @@ func TestEditedParameters(t *testing.T) {
 		{edit(analytic.GradientError, func(ps []analytic.FamilyParams) []analytic.FamilyParams { return ps[:2] }), ""},
 	} {
 		figtest.Compute(t, store, c.figure)
-		page, err := gallery.Write(store, c.figure, figtest.Setting, gallery.Options{Dir: t.TempDir(), Formats: []string{"svg"}})
+		to := gallery.Options{Dir: t.TempDir(), Formats: []string{"svg"}}
+		page, err := gallery.Write(store, c.figure, figtest.Setting, to)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,8 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 	}
 }
 
-// coupling experiments NAME says of each parameter what it means, and of each number which values make sense.
+// coupling experiments NAME says of each parameter what it means, and of each number which values
+// make sense.
 func TestEveryParameterIsDescribed(t *testing.T) {
 	for _, d := range Decoders() {
 		for _, p := range lab.Params(d.Params) {
@@ -75,16 +76,17 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 	}
 }
 
-// stale are entries of README.md that were drawn before their study changed, and which take long: drawing one again
-// removes it here.
+// stale are entries of README.md that were drawn before their study changed, and which take long:
+// drawing one again removes it here.
 var stale = map[string]string{
 	"dpsinkhorn/fig2":  "20 CPU minutes at full; without the moved samples",
 	"dpsinkhorn/fig4b": "as fig2",
 	"dpsinkhorn/tab1":  "as fig2",
 }
 
-// The gallery in README.md shows every figure as it is, in the order of the list: its title, its message, the size of the
-// preset that is shown, and the source of its study. It is no larger than a code host likes.
+// The gallery in README.md shows every figure as it is, in the order of the list: its title, its
+// message, the size of the preset that is shown, and the source of its study. It is no larger than
+// a code host likes.
 func TestGalleryIsInStep(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -97,7 +99,7 @@ func TestGalleryIsInStep(t *testing.T) {
 			t.Fatalf("README.md does not show %s in its place: %s", f.Name, fix)
 		}
 		if _, known := stale[f.Name]; shows(t, entries[i], f) == known {
-			t.Errorf("is the entry of %s in README.md stale? %v, but listed as such: %v; fix: %s", f.Name, !known, known, fix)
+			t.Errorf("entry of %s in README.md: stale: %v, listed as stale: %v; fix: %s", f.Name, !known, known, fix)
 		}
 	}
 	if n := len(All()); len(entries) != n {

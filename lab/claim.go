@@ -32,16 +32,16 @@ type Claim struct {
 	SkipReason string
 	// Null is the garbage result on which the claim must fail.
 	Null Null
-	// Law means that the claim holds for all parameters. Where the grid of a study is not that of its presets, only laws
-	// are asked.
+	// Law means that the claim holds for all parameters. Where the grid of a study is not that of
+	// its presets, only laws are asked.
 	Law bool
 }
 
 // Tolerance returns max(AbsTol, RelTol·|Want|).
 func (c Claim) Tolerance() float64 { return max(c.AbsTol, c.RelTol*math.Abs(c.Want)) }
 
-// Holds reports whether the claim is met. NaN and ±Inf meet no claim: they are what a division by zero, or the extremum
-// of an empty selection, leaves.
+// Holds reports whether the claim is met. NaN and ±Inf meet no claim: they are what a division by
+// zero, or the extremum of an empty selection, leaves.
 func (c Claim) Holds() bool {
 	if math.IsInf(c.Got, 0) {
 		return false
@@ -67,8 +67,9 @@ const (
 	Nothing Verdict = "nothing to measure"
 )
 
-// Verdict returns [Skipped] if the claim is not checked at this preset, [Nothing] if Got is infinite on the side that
-// meets the relation, as the least or the greatest of nothing is, else [Holds] or [Differs].
+// Verdict returns [Skipped] if the claim is not checked at this preset, [Nothing] if Got is
+// infinite on the side that meets the relation, as the least or the greatest of nothing is, else
+// [Holds] or [Differs].
 func (c Claim) Verdict() Verdict {
 	switch {
 	case c.SkipReason != "":
@@ -81,8 +82,8 @@ func (c Claim) Verdict() Verdict {
 	return Differs
 }
 
-// Most returns the greatest number that of returns for an item of list; -Inf if list is empty, so that a claim over it
-// has nothing to measure. NaN counts as the greatest.
+// Most returns the greatest number that of returns for an item of list; -Inf if list is empty, so
+// that a claim over it has nothing to measure. NaN counts as the greatest.
 func Most[T any](list []T, of func(T) float64) float64 {
 	out := math.Inf(-1)
 	for _, x := range list {
@@ -91,8 +92,8 @@ func Most[T any](list []T, of func(T) float64) float64 {
 	return out
 }
 
-// Least returns the least number that of returns for an item of list; +Inf if list is empty, so that a claim over it has
-// nothing to measure. NaN counts as the least.
+// Least returns the least number that of returns for an item of list; +Inf if list is empty, so
+// that a claim over it has nothing to measure. NaN counts as the least.
 func Least[T any](list []T, of func(T) float64) float64 {
 	return -Most(list, func(x T) float64 { return -of(x) })
 }

@@ -72,8 +72,9 @@ type Figure struct {
 	Claims func(*Store, Setting) ([]Claim, error)
 	// ClaimsOnNulls checks each claim on its null.
 	ClaimsOnNulls func(*Store, Setting) ([]Claim, error)
-	// AsIf draws the figure, and returns its claims, as if its cells had been computed with other parameters: change is
-	// called with a pointer to those of each cell. A test looks for texts that keep the old ones.
+	// AsIf draws the figure, and returns its claims, as if its cells had been computed with other
+	// parameters: change is called with a pointer to those of each cell. A test looks for texts
+	// that keep the old ones.
 	AsIf func(store *Store, set Setting, change func(params any)) (Exhibit, []Claim, error)
 	// Grid returns the parameters of the study's own cells: a []P.
 	Grid func(Setting) any
@@ -82,7 +83,8 @@ type Figure struct {
 	// Constructor is the full name of the function that makes the study,
 	// "coupling/figures/scones.Rate"; empty if it is not known.
 	Constructor string
-	// File is where that function is, below the folder of figures: "scones/rate.go"; empty if it is not known.
+	// File is where that function is, below the folder of figures: "scones/rate.go"; empty if it is
+	// not known.
 	File string
 }
 

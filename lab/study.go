@@ -25,8 +25,9 @@ import (
 //		}
 //	}
 //
-// A program can start from a study of the project and change it: another grid, another drawing, the same store. It takes
-// the study from [StudyOf], so that the figure says that its parameters were edited.
+// A program can start from a study of the project and change it: another grid, another drawing, the
+// same store. It takes the study from [StudyOf], so that the figure says that its parameters were
+// edited.
 type Study[P, R any] struct {
 	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a
 	// descriptive word where the paper has no such figure. Only a numbered figure
@@ -38,8 +39,8 @@ type Study[P, R any] struct {
 	// Sizes says for each preset what is computed: "n = 500, five ε".
 	Sizes map[Preset]string
 	// Seconds estimates for each preset the CPU seconds of computing all cells, as measured once on
-	// two cores. The command prints it before a first run. Paper has no entry where networks are trained: [Experiment.Work] counts
-	// what those compute.
+	// two cores. The command prints it before a first run. Paper has no entry where networks are
+	// trained: [Experiment.Work] counts what those compute.
 	Seconds    map[Preset]float64
 	Experiment Experiment[P, R]
 	// Grid lists the parameters of the cells. The drawing and the claims read everything from the
@@ -72,7 +73,8 @@ type Part[P, R any] struct {
 	Seeds      func(Setting) []uint64 // as in [Study]
 }
 
-// Replicates returns the [Study.Seeds] that are the setting's seed and those after it, as many as belong to the preset.
+// Replicates returns the [Study.Seeds] that are the setting's seed and those after it, as many as
+// belong to the preset.
 func Replicates(smoke, quick, full, paper int) func(Setting) []uint64 {
 	return func(set Setting) (seeds []uint64) {
 		for i := range Pick(set.Preset, smoke, quick, full, paper) {
@@ -116,7 +118,8 @@ type Source struct {
 	parts  map[string]any   // recalled views by [Part.id]
 }
 
-// Edited reports whether the cells are other than those of the preset, because a program has changed the grid of a study.
+// Edited reports whether the cells are other than those of the preset, because a program has
+// changed the grid of a study.
 func (s Source) Edited() bool { return s.edited }
 
 // Badge returns the remark that a picture shows at a preset below the paper's: "quick: n = 500;
@@ -142,8 +145,8 @@ func (s Source) Badge(sizes string, remarks ...string) string {
 	return text
 }
 
-// A View is the finished cells of a study or part, in the order of the grid; of several seeds, those of one after those
-// of another.
+// A View is the finished cells of a study or part, in the order of the grid; of several seeds,
+// those of one after those of another.
 type View[P, R any] struct {
 	Source
 	Cells []Result[P, R]
@@ -175,29 +178,32 @@ func (p Part[P, R]) id(s Source) string {
 	return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting), p.seeds(s.Setting))
 }
 
-// View returns the cells of the part, which the study must list in Also: otherwise the study's Draw and Claims end
-// with an error that says so.
+// View returns the cells of the part, which the study must list in Also: otherwise the study's Draw
+// and Claims end with an error that says so.
 func (p Part[P, R]) View(s Source) View[P, R] {
 	v, ok := s.parts[p.id(s)]
 	if !ok {
-		Check(fmt.Errorf("lab: the study needs cells of %s, which are not in its Also: list the same part there, with the same grid", p.Experiment.Name))
+		const missing = "lab: the study needs cells of %s, which are not in its Also: list the part there, with the same grid"
+		Check(fmt.Errorf(missing, p.Experiment.Name))
 	}
 	return v.(View[P, R])
 }
 
-// At returns the cell with parameters p at the setting's seed. If the grid has no such cell, the study's Draw and Claims
-// end with an error that says so.
+// At returns the cell with parameters p at the setting's seed. If the grid has no such cell, the
+// study's Draw and Claims end with an error that says so.
 func (v View[P, R]) At(p P) Result[P, R] {
 	key := Must(v.experiment.Key(v.Seed, p))
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
-		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", v.experiment.Name, p, ErrMissing))
+		name := v.experiment.Name
+		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", name, p, ErrMissing))
 	}
 	return v.Cells[i]
 }
 
-// Must returns v. If err is not nil, it ends the experiment's Run, or the study's Draw or Claims, that called it: this then returns
-// err. It must be called on the goroutine of that function. A notebook's pictures (nb.Live.Draw) and the command end so too.
+// Must returns v. If err is not nil, it ends the experiment's Run, or the study's Draw or Claims,
+// that called it: this then returns err. It must be called on the goroutine of that function. A
+// notebook's pictures (nb.Live.Draw) and the command end so too.
 func Must[T any](v T, err error) T {
 	Check(err)
 	return v
@@ -312,8 +318,8 @@ func (s Study[P, R]) view(source Source) View[P, R] {
 	return s.main().View(source)
 }
 
-// claims returns the claims that are made about cells. Where these are not the preset's, laws alone are, and none if the
-// claims are about a cell that the grid has not.
+// claims returns the claims that are made about cells. Where these are not the preset's, laws alone
+// are, and none if the claims are about a cell that the grid has not.
 func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
 	defer End(&err)
 	if s.Claims == nil {
@@ -354,8 +360,9 @@ func (s Study[P, R]) claimsOnNulls(store *Store, set Setting) (out []Claim, err 
 	return out, err
 }
 
-// StudyOf returns the study that construct makes, and remembers its cells: if a program then changes Grid or Seeds, the
-// figure says "edited parameters" and names no preset, size or command, and asks only the claims that are laws.
+// StudyOf returns the study that construct makes, and remembers its cells: if a program then
+// changes Grid or Seeds, the figure says "edited parameters" and names no preset, size or command,
+// and asks only the claims that are laws.
 func StudyOf[P, R any](construct func() Study[P, R]) Study[P, R] {
 	s := construct()
 	made := runtime.FuncForPC(reflect.ValueOf(construct).Pointer())

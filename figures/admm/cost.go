@@ -93,7 +93,8 @@ func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("ε of many rounds with α_p = %g each, for one parameter of one node, at δ = 1e-6.", alpha),
+			Caption: fmt.Sprintf("ε of many rounds with α_p = %g each, for one parameter of one node, "+
+				"at δ = 1e-6.", alpha),
 			Drawing: style.Figure{Body: plot, Badge: v.Badge(fmt.Sprintf("%d numbers of rounds", len(degrees[0])))},
 		}},
 		Tables: []lab.Table{table},

@@ -12,8 +12,8 @@ import (
 // Setting is the smallest size, on the processor.
 var Setting = lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cpu"}
 
-// Store is an empty store that goes with the test. Figures of the test draw on the samples of package data/sample, so that
-// it sees the same images on every machine.
+// Store is an empty store that goes with the test. Figures of the test draw on the samples of
+// package data/sample, so that it sees the same images on every machine.
 func Store(t *testing.T) *lab.Store {
 	t.Helper()
 	t.Setenv("COUPLING_DATA", string(data.Sample))
@@ -24,8 +24,9 @@ func Store(t *testing.T) *lab.Store {
 	return s
 }
 
-// Smoke computes and draws figures, and fails where a claim does not hold, or holds for its null, or a text gives a
-// parameter that the cells have not; see [Texts]. In short mode it takes the first figure only.
+// Smoke computes and draws figures, and fails where a claim does not hold, or holds for its null,
+// or a text gives a parameter that the cells have not; see [Texts]. In short mode it takes the
+// first figure only.
 func Smoke(t *testing.T, figures []lab.Figure) {
 	t.Helper()
 	store := Store(t)
@@ -49,7 +50,8 @@ func Smoke(t *testing.T, figures []lab.Figure) {
 	}
 }
 
-// nulls demands that each claim of a computed figure has a null and fails on it, be it asked at that size or not.
+// nulls demands that each claim of a computed figure has a null and fails on it, be it asked at
+// that size or not.
 func nulls(t *testing.T, store *lab.Store, f lab.Figure) {
 	t.Helper()
 	claims, err := f.ClaimsOnNulls(store, Setting)

@@ -12,10 +12,11 @@ import (
 	"coupling/lab"
 )
 
-// Texts multiplies each numeric parameter of a computed figure's own cells by a factor, draws it again from the same results, and fails
-// where a text (a caption, a badge, a label, a note, a law) still gives the old value: in "σ = 1", or anywhere in a caption
-// or badge if the value is not 1 or 2, which captions have for many reasons. A value that another parameter has too must
-// change with one of them.
+// Texts multiplies each numeric parameter of a computed figure's own cells by a factor, draws it
+// again from the same results, and fails where a text (a caption, a badge, a label, a note, a law)
+// still gives the old value: in "σ = 1", or anywhere in a caption or badge if the value is not 1 or
+// 2, which captions have for many reasons. A value that another parameter has too must change with
+// one of them.
 func Texts(t *testing.T, store *lab.Store, f lab.Figure) {
 	t.Helper()
 	kind := reflect.TypeOf(f.Grid(Setting)).Elem()
@@ -117,7 +118,8 @@ func multiply(v reflect.Value, values map[float64]bool) {
 }
 
 var (
-	// number is a number in a text, not an index or exponent, and not part of a name as in L2 or 2-norm.
+	// number is a number in a text, not an index or exponent, and not part of a name as in L2 or
+	// 2-norm.
 	number = regexp.MustCompile(`(?:^|[^\pL\d^_.{−-])(\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?:$|[^\pL\d-])`)
 	// assigned is a number alone after an equals sign.
 	assigned = regexp.MustCompile(`[\pL_}] = (\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?:$|[^\pL\d\s-]|\s[^−+·/×(])`)
@@ -141,7 +143,8 @@ func typed(text string, all bool) (out []float64) {
 	return slices.Compact(out)
 }
 
-// textsAsIf returns the texts of a figure drawn as if change had made its parameters, but for the rows of its tables.
+// textsAsIf returns the texts of a figure drawn as if change had made its parameters, but for the
+// rows of its tables.
 func textsAsIf(t *testing.T, store *lab.Store, f lab.Figure, change func(params any)) map[string]int {
 	t.Helper()
 	out := map[string]int{}

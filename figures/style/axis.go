@@ -19,8 +19,8 @@ type Axis struct {
 	Label, Unit string
 	// Log makes the axis logarithmic. Data that is not positive is then left out.
 	Log bool
-	// Min and Max bound the axis. Where they are equal both come from the data; where one is NaN or infinite that one
-	// does.
+	// Min and Max bound the axis. Where they are equal both come from the data; where one is NaN or
+	// infinite that one does.
 	Min, Max float64
 	// Include is a list of values that the range must contain, such as 0.
 	Include []float64
@@ -56,7 +56,8 @@ type extent struct {
 	other  int // further values that cannot be drawn
 }
 
-// remark says what cannot be drawn, where nobody would guess it: values near the limits of float64, or all.
+// remark says what cannot be drawn, where nobody would guess it: values near the limits of float64,
+// or all.
 func (e extent) remark() string {
 	switch {
 	case e.beyond == 1:
@@ -69,7 +70,8 @@ func (e extent) remark() string {
 	return ""
 }
 
-// bounds is the range of the axis for data over e: wider than the data by a little, except at sticky ends.
+// bounds is the range of the axis for data over e: wider than the data by a little, except at
+// sticky ends.
 func (a Axis) bounds(e extent) (lo, hi float64) {
 	lo, hi = e.lo, e.hi
 	for _, v := range a.Include {
@@ -105,15 +107,16 @@ func (a Axis) bounds(e extent) (lo, hi float64) {
 	return wideLo, wideHi
 }
 
-// limit is the size from which on, and 1/limit that down to which on a log axis, values have no place: products of two
-// must not overflow.
+// limit is the size from which on, and 1/limit that down to which on a log axis, values have no
+// place: products of two must not overflow.
 const limit = 1e150
 
 // drawable reports whether a value has a place on the axis; values near the limits of float64 have
 // none.
 func (a Axis) drawable(v float64) bool { return math.Abs(v) < limit && (v > 1/limit || !a.Log) }
 
-// nonempty replaces an empty range by [0, 1] (a decade on a log axis), and a single value by a range around it.
+// nonempty replaces an empty range by [0, 1] (a decade on a log axis), and a single value by a
+// range around it.
 func (a Axis) nonempty(lo, hi float64) (float64, float64) {
 	switch {
 	case hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi)):
@@ -178,8 +181,8 @@ func (a Axis) ticker(n int) plot.Ticker {
 	return tick.Linear{N: n}
 }
 
-// fitting is the ticker with as many labels as stand side by side without crowding along a length; across tells
-// that labels lie along the axis (the horizontal one), where their widths count.
+// fitting is the ticker with as many labels as stand side by side without crowding along a length;
+// across tells that labels lie along the axis (the horizontal one), where their widths count.
 func (a Axis) fitting(lo, hi float64, length vg.Length, across bool) plot.Ticker {
 	if a.inner {
 		a.inner = false
@@ -215,7 +218,8 @@ func (a Axis) fits(t plot.Ticker, lo, hi float64, length vg.Length) bool {
 	return true
 }
 
-// blank keeps the marks of a ticker and blanks their labels; with no label at all they would count as minor.
+// blank keeps the marks of a ticker and blanks their labels; with no label at all they would count
+// as minor.
 type blank struct{ plot.Ticker }
 
 func (b blank) Ticks(lo, hi float64) []plot.Tick {

@@ -14,10 +14,11 @@ import (
 	"coupling/lab"
 )
 
-// Over draws a number of cells over one of their parameters, which it names as JSON does: a line through the means over
-// seeds, a band of one standard error of the mean around it, and a faint point for each cell. There is a line for each
-// combination of the other parameters, named by those that differ. Cells of one seed are a line with marks. If there is
-// no such number among the parameters, the Draw that calls Over ends with an error that says so.
+// Over draws a number of cells over one of their parameters, which it names as JSON does: a line
+// through the means over seeds, a band of one standard error of the mean around it, and a faint
+// point for each cell. There is a line for each combination of the other parameters, named by those
+// that differ. Cells of one seed are a line with marks. If there is no such number among the
+// parameters, the Draw that calls Over ends with an error that says so.
 func Over[P, R any](cells []lab.Result[P, R], param string, of func(R) float64) (items []plot.Plotter) {
 	params := lab.Params(reflect.TypeFor[P]())
 	at := slices.IndexFunc(params, func(p lab.Param) bool { return p.Name == param })

@@ -7,7 +7,8 @@ import (
 	"coupling/lab"
 )
 
-// Two lines, named by what differs, of means over seeds with their standard errors; one seed has marks and no band.
+// Two lines, named by what differs, of means over seeds with their standard errors; one seed has
+// marks and no band.
 func TestOver(t *testing.T) {
 	type params struct {
 		N   int     `json:"n"`
@@ -28,7 +29,8 @@ func TestOver(t *testing.T) {
 	line, points := items[0].(Line), items[1].(Points)
 	se := 1 / math.Sqrt(3) // of 0, 1 and 2
 	if len(items) != 4 || line.Name != "n = 20" || items[2].(Line).Name != "n = 10" || len(points.X) != 6 ||
-		line.X[0] != .1 || line.Y[0] != 3 || line.Y[1] != 21 || math.Abs(line.Hi[1]-21-se) > 1e-14 || math.Abs(line.Lo[1]-21+se) > 1e-14 {
+		line.X[0] != .1 || line.Y[0] != 3 || line.Y[1] != 21 ||
+		math.Abs(line.Hi[1]-21-se) > 1e-14 || math.Abs(line.Lo[1]-21+se) > 1e-14 {
 		t.Errorf("%+v", items)
 	}
 	if one := Over(cells[2:4], "eps", value)[0].(Line); one.Name != "" || !one.Marks || one.Lo != nil || one.Y[0] != 1 {

@@ -9,15 +9,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Plot is one pair of axes and what is drawn between them. Items are this package's [Line], [Points], [Bars],
-// [Histogram], [Heat], [Coupling], [Rule] and [Note], or any plotter of gonum. The first item is drawn first.
+// Plot is one pair of axes and what is drawn between them. Items are this package's [Line],
+// [Points], [Bars], [Histogram], [Heat], [Coupling], [Rule] and [Note], or any plotter of gonum.
+// The first item is drawn first.
 //
-// NaN and infinite values, and values that are not positive on a logarithmic axis, are left out: a line breaks there.
+// NaN and infinite values, and values that are not positive on a logarithmic axis, are left out: a
+// line breaks there.
 type Plot struct {
 	Title string
 	X, Y  Axis
 	Items []plot.Plotter
-	// NoLegend leaves out the legend below, which lists the items that have a Name, if there are two or more.
+	// NoLegend leaves out the legend below, which lists the items that have a Name, if there are
+	// two or more.
 	NoLegend bool
 	// Bar is a colour bar on the right, from [Heat.Bar].
 	Bar *ColorBar
@@ -45,7 +48,8 @@ func (p Plot) check() error {
 	return nil
 }
 
-// axes prepares a gonum plot with the ranges and scales of p, for items to be drawn on a data area of a size.
+// axes prepares a gonum plot with the ranges and scales of p, for items to be drawn on a data area
+// of a size.
 func (p Plot) axes(size vg.Point) *plot.Plot {
 	g := plot.New()
 	ex, ey := p.extents()
@@ -94,7 +98,13 @@ func (p Plot) extents() (ex, ey extent) {
 }
 
 func (e extent) union(f extent) extent {
-	return extent{min(e.lo, f.lo), max(e.hi, f.hi), append(e.sticky, f.sticky...), e.beyond + f.beyond, e.other + f.other}
+	return extent{
+		lo:     min(e.lo, f.lo),
+		hi:     max(e.hi, f.hi),
+		sticky: append(e.sticky, f.sticky...),
+		beyond: e.beyond + f.beyond,
+		other:  e.other + f.other,
+	}
 }
 
 // span is the extent of the values that an axis can show.
@@ -129,8 +139,9 @@ func spans(a Axis, slices ...[]float64) extent {
 	return e
 }
 
-// transforms are the maps from data to the canvas. Places farther than a million times the canvas from it are moved
-// to that distance: no eye sees the change of slope, but clipping there would lose all digits.
+// transforms are the maps from data to the canvas. Places farther than a million times the canvas
+// from it are moved to that distance: no eye sees the change of slope, but clipping there would
+// lose all digits.
 func transforms(c draw.Canvas, p *plot.Plot) (x, y func(float64) vg.Length) {
 	trX, trY := p.Transforms(&c)
 	size := c.Size()

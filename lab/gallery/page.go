@@ -153,8 +153,8 @@ func encode(w io.Writer, v any) error {
 // edited stands where a preset's name would, if a program has changed the parameters of a figure.
 const edited = "edited parameters"
 
-// Describe returns the page of a figure that has not been drawn. If its parameters were edited, the page has no size, no
-// command and no message: these are the presets'.
+// Describe returns the page of a figure that has not been drawn. If its parameters were edited, the
+// page has no size, no command and no message: these are the presets'.
 func Describe(fig lab.Figure, set lab.Setting) Page {
 	if fig.Edited != nil && fig.Edited(set) {
 		return Page{Name: fig.Name, Title: fig.Title, Preset: edited, Seed: set.Seed, Device: set.Device}

@@ -115,7 +115,8 @@ func entries(text string) map[string]string {
 	return out
 }
 
-// SourceDigest returns a digest of a Go file that comments and layout do not change: 12 hexadecimal digits.
+// SourceDigest returns a digest of a Go file that comments and layout do not change: 12 hexadecimal
+// digits.
 func SourceDigest(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -11,8 +11,8 @@ var (
 	slow atomic.Int64
 )
 
-// CPUSeconds returns the processor time that the calling thread has used, which other processes do not lengthen, where
-// the system counts it (Linux), else [WallSeconds].
+// CPUSeconds returns the processor time that the calling thread has used, which other processes do
+// not lengthen, where the system counts it (Linux), else [WallSeconds].
 func CPUSeconds() float64 { return slowed(threadSeconds()) }
 
 // WallSeconds returns the time since the program started.

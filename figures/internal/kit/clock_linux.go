@@ -2,7 +2,8 @@ package kit
 
 import "golang.org/x/sys/unix"
 
-// threadSeconds reads a clock that counts nanoseconds, unlike getrusage, which counts by the kernel's ticks.
+// threadSeconds reads a clock that counts nanoseconds, unlike getrusage, which counts by the
+// kernel's ticks.
 func threadSeconds() float64 {
 	var used unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used) // fails only for an unknown clock

@@ -3,9 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"coupling/lab"
 )
 
 // Each command has an example in its help, which is one that the command takes.
@@ -66,5 +69,15 @@ func TestHelp(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join("template", "go.mod")); err == nil {
 		t.Error("template/go.mod takes the template out of this module")
+	}
+}
+
+// The figure of coupling new, mean and standard error over seeds, is at most 25 lines of code beside its imports.
+func TestTemplateIsShort(t *testing.T) {
+	text := string(lab.Must(template.ReadFile("template/bias/bias.go")))
+	_, code, _ := strings.Cut(text, "\n)\n")
+	lines := regexp.MustCompile(`(?m)^\s*[^\s/].*$`).FindAllString(code, -1)
+	if len(lines) > 25 || !strings.Contains(code, "style.Over(") || !strings.Contains(code, "Seeds:") {
+		t.Errorf("%d lines", len(lines))
 	}
 }

@@ -31,15 +31,15 @@ func run(ctx context.Context, c *lab.Cell, p Params) (float64, error) {
 func Study() lab.Study[Params, float64] {
 	return lab.Study[Params, float64]{
 		Name: "own/bias", Title: "Entropic bias", Experiment: Bias, Seeds: lab.Replicates(2, 3, 5, 5), Claims: claims,
-		Sizes: map[lab.Preset]string{lab.Smoke: "n = 20, 2 seeds", lab.Quick: "n = 100, 3 seeds", lab.Full: "n = 500, 5 seeds"},
+		Sizes: map[lab.Preset]string{lab.Smoke: "n = 20", lab.Quick: "n = 100", lab.Full: "n = 500"},
 		Grid: func(set lab.Setting) []Params {
-			return lab.Grid(Params{N: lab.Pick(set.Preset, 20, 100, 500, 500)},
-				lab.Vary(func(p *Params, v float64) { p.Eps = v }, .01, .1, 1, 10, 100))
+			eps := lab.Vary(func(p *Params, v float64) { p.Eps = v }, .01, .1, 1, 10, 100)
+			return lab.Grid(Params{N: lab.Pick(set.Preset, 20, 100, 500, 500)}, eps)
 		},
 		Draw: func(v lab.View[Params, float64]) (lab.Exhibit, error) {
 			loss := style.Over(v.Cells, "eps", func(loss float64) float64 { return loss })
-			plot := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "sharp loss"}, Items: loss}
-			return lab.Exhibit{Pictures: []lab.Picture{{Caption: "Sharp loss over ε.", Drawing: style.Figure{Body: plot}}}}, nil
+			p := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "sharp loss"}, Items: loss}
+			return lab.Exhibit{Pictures: []lab.Picture{{Caption: "Loss over ε.", Drawing: style.Figure{Body: p}}}}, nil
 		},
 	}
 }
