@@ -33,8 +33,10 @@ func TestWriteReadme(t *testing.T) {
 	lab.Check(png.Encode(&picture, image.NewGray(image.Rect(0, 0, 960, 600))))
 	lab.Check(os.MkdirAll(filepath.Join(dir, "thumbs"), 0o777))
 	for path, b := range map[string][]byte{
-		filepath.Join(out, "square.png"): picture.Bytes(), filepath.Join(dir, "thumbs", "old.png"): nil, filepath.Join(dir, "thumbs", "mine.png"): nil,
-		filepath.Join(dir, "README.md"): []byte(generated + `<img src="thumbs/old.png">`),
+		filepath.Join(out, "square.png"):         picture.Bytes(),
+		filepath.Join(dir, "thumbs", "old.png"):  nil,
+		filepath.Join(dir, "thumbs", "mine.png"): nil,
+		filepath.Join(dir, "README.md"):          []byte(generated + `<img src="thumbs/old.png">`),
 	} {
 		lab.Check(os.WriteFile(path, b, 0o666))
 	}
