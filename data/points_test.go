@@ -39,7 +39,8 @@ func TestReadPoints(t *testing.T) {
 	}
 	put(t, path, archive.Bytes())
 	sum := sha256.Sum256(archive.Bytes())
-	if p, err := LoadPoints(path + ":x"); err != nil || !mat.Equal(p.X, want) || p.SHA256 != hex.EncodeToString(sum[:]) {
+	p, err := LoadPoints(path + ":x")
+	if err != nil || !mat.Equal(p.X, want) || p.SHA256 != hex.EncodeToString(sum[:]) {
 		t.Errorf("a member: %v, %v", p, err)
 	}
 	for name, names := range map[string]string{

@@ -75,7 +75,8 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 			for _, p := range Papers() {
 				known = append(known, p.Name)
 			}
-			return nil, fmt.Errorf("figure %q: there is none%s (coupling fig list shows all)", name, lab.DidYouMean(name, known))
+			return nil, fmt.Errorf("figure %q: there is none%s (coupling fig list shows all)",
+				name, lab.DidYouMean(name, known))
 		}
 	}
 	return out, nil

@@ -129,7 +129,7 @@ func float16(bits uint16) float64 {
 func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err error) {
 	h, raw, err := readNPY(r, limit, func(h npyHead) error {
 		if h.kind().size == 0 {
-			return badf("NPY values have the type %s: want float16, float32, float64, an integer or bool", clip(h.descr))
+			return badf("NPY values have type %s: want float16, float32, float64, an integer or bool", clip(h.descr))
 		}
 		if len(h.shape) < 1 || len(h.shape) > 2 || slices.Contains(h.shape, 0) {
 			return badf("NPY shape %v: want a vector or a matrix that is not empty", h.shape)

@@ -19,10 +19,11 @@ type Table struct {
 	Values     []float64
 }
 
-// ReadTable reads a table of numbers, one row a line. Fields are separated by commas, semicolons, tabs or blanks,
-// whichever of them the first line has, in this order. The first line is a header if it is all words: none of its fields
-// is empty, a number or begins as one, and not all are marks of missing values such as NA. Skipped are a byte order mark,
-// empty lines, and lines that begin with #. The error names line and column, and how to write the table instead.
+// ReadTable reads a table of numbers, one row a line. Fields are separated by commas, semicolons,
+// tabs or blanks, whichever of them the first line has, in this order. The first line is a header
+// if it is all words: none of its fields is empty, a number or begins as one, and not all are marks
+// of missing values such as NA. Skipped are a byte order mark, empty lines, and lines that begin
+// with #. The error names line and column, and how to write the table instead.
 func ReadTable(b []byte) (Table, error) {
 	if err := checkText(b); err != nil {
 		return Table{}, err
@@ -47,7 +48,8 @@ func ReadTable(b []byte) (Table, error) {
 			return t, nil
 		case errors.Is(err, csv.ErrFieldCount):
 			line, _ := r.FieldPos(0)
-			return Table{}, badf("line %d: wrong number of fields: %d, the first line has %d", line, len(record), r.FieldsPerRecord)
+			return Table{}, badf("line %d: wrong number of fields: %d, the first line has %d",
+				line, len(record), r.FieldsPerRecord)
 		case err != nil:
 			return Table{}, badf("%w", err)
 		case first && isHeader(record):
@@ -80,8 +82,8 @@ var (
 	decimalComma   = regexp.MustCompile(`^[-+]?[0-9]+,[0-9]+$|^[-+]?[0-9]+[;\t ][-+]?[0-9]+$`)
 )
 
-// isHeader reports whether a first line is names of columns. An empty name is none: pandas and R write one over row
-// numbers, which are no coordinate.
+// isHeader reports whether a first line is names of columns. An empty name is none: pandas and R
+// write one over row numbers, which are no coordinate.
 func isHeader(record []string) bool {
 	missing := 0
 	for _, field := range record {
@@ -126,7 +128,8 @@ func parseRow(record []string, first bool) ([]float64, error) {
 		remedy := ""
 		switch {
 		case field == "" && first:
-			remedy = ": a header names each column; pandas names that of its row numbers \"\": fix: to_csv(…, index=False)"
+			remedy = ": a header names each column; pandas names that of its row numbers \"\": " +
+				"fix: to_csv(…, index=False)"
 		case decimalComma.MatchString(strings.TrimSpace(field)):
 			remedy = ": fix: write decimal points, and commas only between numbers"
 		}

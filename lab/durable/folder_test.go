@@ -17,7 +17,7 @@ func put(dir string, files map[string]string, inputs ...string) (err error) {
 		return err
 	}
 	defer f.Close()
-	err = errors.Join(f.Protect(inputs...))
+	err = f.Protect(inputs...)
 	for name, text := range files {
 		err = errors.Join(err, f.WriteFile(name, func(w io.Writer) error {
 			if text == "full" {
@@ -81,8 +81,8 @@ func TestFolder(t *testing.T) {
 	check("foreign summary", put(dir, map[string]string{"d": "3"}), true, second)
 }
 
-// A process that is killed after any of its moves leaves a folder that the next run takes over, and one beside
-// it is refused.
+// A process that is killed after any of its moves leaves a folder that the next run takes over, and
+// one beside it is refused.
 func TestFolderKilled(t *testing.T) {
 	for moves := range 3 {
 		dir := t.TempDir()
@@ -97,7 +97,10 @@ func TestFolderKilled(t *testing.T) {
 			t.Errorf("two at once: %v", err)
 		}
 		for _, name := range []string{"a", "new"} {
-			err = errors.Join(err, f.WriteFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "2"); return err }))
+			err = errors.Join(err, f.WriteFile(name, func(w io.Writer) error {
+				_, err := io.WriteString(w, "2")
+				return err
+			}))
 		}
 		err = errors.Join(err, f.WriteFile("summary.json", func(w io.Writer) error {
 			return json.NewEncoder(w).Encode(map[string]any{"files": f.Files()})

@@ -121,7 +121,8 @@ func writeSummary(dir string, s Summary, others func(*durable.Folder) error) (Su
 	if b, err := os.ReadFile(filepath.Join(dir, manifest)); err == nil && bytes.Contains(b, []byte(`"drawn":`)) {
 		to.Own(manifest)
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, "index.html")); err == nil && bytes.Contains(b, []byte("<title>Coupling: figures</title>")) {
+	title := []byte("<title>Coupling: figures</title>")
+	if b, err := os.ReadFile(filepath.Join(dir, "index.html")); err == nil && bytes.Contains(b, title) {
 		to.Own("index.html")
 	}
 	if err := others(to); err != nil {

@@ -123,7 +123,8 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page,
 	return page, to.Commit(func(w io.Writer) error { return encode(w, page) })
 }
 
-// openFigure opens the folder of a figure, whose manifest is its page. Pictures of formats that are not drawn this time stay.
+// openFigure opens the folder of a figure, whose manifest is its page. Pictures of formats that are
+// not drawn this time stay.
 func openFigure(dir, figure string) (*durable.Folder, error) {
 	dir, manifest := filepath.Join(dir, path.Dir(figure)), path.Base(figure)+".json"
 	to, err := durable.OpenFolder(dir, manifest)
@@ -132,7 +133,8 @@ func openFigure(dir, figure string) (*durable.Folder, error) {
 	}
 	to.Keep = true
 	var old Page // older ones have no list of files
-	if b, err := os.ReadFile(filepath.Join(dir, manifest)); err == nil && json.Unmarshal(b, &old) == nil && old.Name == figure && old.Files == nil {
+	b, err := os.ReadFile(filepath.Join(dir, manifest))
+	if err == nil && json.Unmarshal(b, &old) == nil && old.Name == figure && old.Files == nil {
 		to.Own(manifest)
 		for _, p := range old.Pictures {
 			for _, file := range p.Files {

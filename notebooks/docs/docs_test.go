@@ -9,10 +9,12 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,26 +197,46 @@ func TestPackagesInStep(t *testing.T) {
 	}
 }
 
-// What the glossary names is there.
-func TestGlossary(t *testing.T) {
-	page, err := os.ReadFile("glossary.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile("`([a-z/]+)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`").FindAllStringSubmatch(string(page), -1)
-	if len(names) < 40 {
-		t.Errorf("%d names", len(names))
-	}
-	packages := map[string]map[string]bool{}
-	for _, n := range names {
-		if packages[n[1]] == nil {
-			packages[n[1]] = exported(t, n[1])
+// What the glossary and the notebooks name is there. Notebooks leave out the folders of a package.
+func TestNames(t *testing.T) {
+	folders := map[string][]string{} // of packages, by their last words
+	lab.Check(filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && len(lab.Must(filepath.Glob(filepath.Join(path, "*.go")))) > 0 {
+			path = strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			for last := path; ; {
+				folders[last] = append(folders[last], path)
+				_, rest, below := strings.Cut(last, "/")
+				if !below {
+					break
+				}
+				last = rest
+			}
 		}
-		if name := strings.TrimSuffix(n[2]+"."+n[3], "."); !packages[n[1]][name] {
-			t.Errorf("%s: there is none", n[0])
+		return err
+	}))
+	packages, checked := map[string]map[string]bool{}, 0
+	for _, page := range append(lab.Must(filepath.Glob("../*.md")), "glossary.md") {
+		text := string(lab.Must(os.ReadFile(page)))
+		for _, n := range namesIn.FindAllStringSubmatch(text, -1) {
+			name, found := strings.TrimSuffix(n[2]+"."+n[3], "."), len(folders[n[1]]) == 0 && page != "glossary.md"
+			for _, dir := range folders[n[1]] {
+				if packages[dir] == nil {
+					packages[dir] = exported(t, dir)
+				}
+				found = found || packages[dir][name]
+				checked++
+			}
+			if !found {
+				t.Errorf("%s: %s: there is none", page, n[0])
+			}
 		}
+	}
+	if checked < 80 {
+		t.Errorf("%d names", checked)
 	}
 }
+
+var namesIn = regexp.MustCompile("`([a-z/]+)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`")
 
 // exported are a package's functions, types, fields and methods.
 func exported(t *testing.T, pkg string) map[string]bool {
@@ -242,8 +264,10 @@ func exported(t *testing.T, pkg string) map[string]bool {
 	for _, f := range d.Funcs {
 		names[f.Name] = true
 	}
+	values := slices.Concat(d.Consts, d.Vars)
 	for _, typ := range d.Types {
 		names[typ.Name] = true
+		values = append(values, slices.Concat(typ.Consts, typ.Vars)...)
 		for _, f := range append(typ.Methods, typ.Funcs...) {
 			names[f.Name], names[typ.Name+"."+f.Name] = true, true
 		}
@@ -255,6 +279,11 @@ func exported(t *testing.T, pkg string) map[string]bool {
 			}
 			return true
 		})
+	}
+	for _, v := range values {
+		for _, name := range v.Names {
+			names[name] = true
+		}
 	}
 	return names
 }

@@ -75,7 +75,10 @@ func (c admmNewCmd) Run(a *app) error {
 	if c.Alpha != nil {
 		rules.Rounds, rules.Tail = c.Rounds, c.Tail
 		private = &admm.Private{
-			Budget: account.Budget{Alpha: *c.Alpha, Epsilon: given(c.Budget), Delta: c.Delta}, Slope: c.Slope, Range: c.slopeRange(), Parameters: c.Parameters,
+			Budget:     account.Budget{Alpha: *c.Alpha, Epsilon: given(c.Budget), Delta: c.Delta},
+			Slope:      c.Slope,
+			Range:      c.slopeRange(),
+			Parameters: c.Parameters,
 		}
 		if c.Budget == nil {
 			private.Budget.Delta = 0
@@ -89,8 +92,13 @@ func (c admmNewCmd) Run(a *app) error {
 	to.Add("network.json")
 	to.Add("nodes")
 	s := written{
-		Targets: p.Graph.Targets, Sources: p.Graph.Sources, Edges: len(p.Graph.Edges), Rounds: rules.Rounds, Alpha: given(c.Alpha),
-		OwnKeys: c.OwnKeys, Files: to.Files(),
+		Targets: p.Graph.Targets,
+		Sources: p.Graph.Sources,
+		Edges:   len(p.Graph.Edges),
+		Rounds:  rules.Rounds,
+		Alpha:   given(c.Alpha),
+		OwnKeys: c.OwnKeys,
+		Files:   to.Files(),
 	}
 	lab.Check(commit(to, s))
 	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
@@ -123,7 +131,8 @@ func (c admmNewCmd) slopeRange() float64 {
 
 // admmError marks what the request got wrong.
 func admmError(err error) error {
-	return usageIf(inFlags(err), admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter, fs.ErrNotExist)
+	return usageIf(inFlags(err), admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget,
+		account.ErrParameter, fs.ErrNotExist)
 }
 
 // admmMust is lab.Must with errors marked by admmError.

@@ -15,16 +15,42 @@ import (
 
 // inputFiles are what the commands of testdata/inputs.txt read.
 var inputFiles = map[string]string{
-	"y.csv": "0,1\n1,1\n", "header.csv": "u,v\n0,1\n1,1\n", "mark.csv": "\xef\xbb\xbfu,v\r\n0,1\r\n1,1", "tabs.txt": "0\t1\n1\t1\n",
-	"blanks.txt": "# savetxt\n 0.0e0 1\n1 1\n", "semicolons.csv": "u;v\n0;1\n1;1\n", "quotes.csv": "\"u, a\",v\n\"0\",1\n\n1,1\n",
-	"rownumbers.csv": ",u,v\n0,0,1\n1,1,1\n", "na.csv": "NA,NA\n1,1\n", "slip.csv": "1.o,2.o\n1,1\n", "word.csv": "u,v\n1,two\n",
-	"hole.csv": "1,1\n1,\n", "ragged.csv": "1,1\n1\n", "comma.csv": "1,5;2,0\n", "utf16.csv": "\xff\xfe1\x00,\x001\x00", "empty.csv": "",
-	"nan.csv": "0,nan\n", "inf.csv": "0,inf\n", "huge.csv": "1e200,1\n0,0\n", "three.csv": "0,1,2\n", "odd,ü:1.csv": "0,1\n1,1\n",
-	"five.csv": "1\n1\n1\n1\n1\n", "minus.csv": "-1\n2\n", "zero.csv": "0\n0\n", "nan1.csv": "nan\n1\n", "two.csv": "1\n1\n", "one.csv": "0.5\n0.5\n",
-	"wide.csv": "0,1000\n1000,0\n", "forbidden.csv": "inf,inf\n1,2\n",
-	"half.npy": npyFile("<f2", "(2, 2)", "\x00\x00\x00\x3c\x00\x3c\x00\x3c"), "complex.npy": npyFile("<c16", "(1, 1)", "0123456789abcdef"),
-	"cut.npy": npyFile("<f8", "(2, 2)", "01234567"), "cube.npy": npyFile("|u1", "(1, 1, 1)", "0"), "mine/plan.npy": "mine", "flat/1.png": "",
-	"folder/note": "",
+	"y.csv":          "0,1\n1,1\n",
+	"header.csv":     "u,v\n0,1\n1,1\n",
+	"mark.csv":       "\xef\xbb\xbfu,v\r\n0,1\r\n1,1",
+	"tabs.txt":       "0\t1\n1\t1\n",
+	"blanks.txt":     "# savetxt\n 0.0e0 1\n1 1\n",
+	"semicolons.csv": "u;v\n0;1\n1;1\n",
+	"quotes.csv":     "\"u, a\",v\n\"0\",1\n\n1,1\n",
+	"rownumbers.csv": ",u,v\n0,0,1\n1,1,1\n",
+	"na.csv":         "NA,NA\n1,1\n",
+	"slip.csv":       "1.o,2.o\n1,1\n",
+	"word.csv":       "u,v\n1,two\n",
+	"hole.csv":       "1,1\n1,\n",
+	"ragged.csv":     "1,1\n1\n",
+	"comma.csv":      "1,5;2,0\n",
+	"utf16.csv":      "\xff\xfe1\x00,\x001\x00",
+	"empty.csv":      "",
+	"nan.csv":        "0,nan\n",
+	"inf.csv":        "0,inf\n",
+	"huge.csv":       "1e200,1\n0,0\n",
+	"three.csv":      "0,1,2\n",
+	"odd,ü:1.csv":    "0,1\n1,1\n",
+	"five.csv":       "1\n1\n1\n1\n1\n",
+	"minus.csv":      "-1\n2\n",
+	"zero.csv":       "0\n0\n",
+	"nan1.csv":       "nan\n1\n",
+	"two.csv":        "1\n1\n",
+	"one.csv":        "0.5\n0.5\n",
+	"wide.csv":       "0,1000\n1000,0\n",
+	"forbidden.csv":  "inf,inf\n1,2\n",
+	"half.npy":       npyFile("<f2", "(2, 2)", "\x00\x00\x00\x3c\x00\x3c\x00\x3c"),
+	"complex.npy":    npyFile("<c16", "(1, 1)", "0123456789abcdef"),
+	"cut.npy":        npyFile("<f8", "(2, 2)", "01234567"),
+	"cube.npy":       npyFile("|u1", "(1, 1, 1)", "0"),
+	"mine/plan.npy":  "mine",
+	"flat/1.png":     "",
+	"folder/note":    "",
 }
 
 // npyFile is an NPY file of these bytes.
@@ -33,8 +59,8 @@ func npyFile(descr, shape, values string) string {
 	return "\x93NUMPY\x01\x00v\x00" + dict + strings.Repeat(" ", 117-len(dict)) + "\n" + values
 }
 
-// Each kind of input, good and bad, ends as testdata/inputs.txt says: with its exit code, with one line that names what is wrong
-// and the flag, and without a trace in the folder.
+// Each kind of input, good and bad, ends as testdata/inputs.txt says: with its exit code, with one
+// line that names what is wrong and the flag, and without a trace in the folder.
 func TestInputs(t *testing.T) {
 	table := string(lab.Must(os.ReadFile("testdata/inputs.txt")))
 	fixtures(t)
@@ -64,7 +90,8 @@ func TestInputs(t *testing.T) {
 			defer func(real *os.File) { os.Stdin = real }(os.Stdin)
 			os.Stdin = stdin
 			var stdout, stderr bytes.Buffer
-			code := run(strings.Fields(strings.Replace(cells[1], "S ", "solve --eps 1 --out o --y y.csv ", 1)), &stdout, &stderr)
+			args := strings.Replace(cells[1], "S ", "solve --eps 1 --out o --y y.csv ", 1)
+			code := run(strings.Fields(args), &stdout, &stderr)
 			if code != want || !strings.Contains(stderr.String(), cells[2]) {
 				t.Errorf("exit %d, want %d and %q:\n%s", code, want, cells[2], &stderr)
 			}

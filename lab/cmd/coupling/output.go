@@ -37,10 +37,12 @@ func (a *app) inputs() *inputs {
 	return in
 }
 
-// points reads the file of a flag, and prints how many points of which dimension it has: a column of row numbers, or a
-// first point taken for a header, is seen there.
+// points reads the file of a flag, and prints how many points of which dimension it has: a column
+// of row numbers, or a first point taken for a header, is seen there.
 func (in *inputs) points(flag, path string) *mat.Dense {
-	return in.load(flag, path, func(n, d int) string { return fmt.Sprintf("%s in %s", plural(n, "point"), plural(d, "dimension")) })
+	return in.load(flag, path, func(n, d int) string {
+		return fmt.Sprintf("%s in %s", plural(n, "point"), plural(d, "dimension"))
+	})
 }
 
 // matrix reads the file of a flag, and prints its size.
@@ -86,8 +88,8 @@ func (in *inputs) digests() map[string]string {
 	return out
 }
 
-// openOut opens the folder of results that --out names, before the work rather than after it. It must not lie in a folder
-// that was read, nor have an input among the files that it would replace.
+// openOut opens the folder of results that --out names, before the work rather than after it. It
+// must not lie in a folder that was read, nor have an input among the files that it would replace.
 func openOut(dir string, in *inputs) *durable.Folder {
 	lab.Check(usage(isOutside(dir, in.paths...)))
 	f, err := durable.OpenFolder(dir, summaryFile)
@@ -100,7 +102,8 @@ func openOut(dir string, in *inputs) *durable.Folder {
 	return f
 }
 
-// isOutside returns an error if a new folder would lie in one of the folders that are read, and change what they hold.
+// isOutside returns an error if a new folder would lie in one of the folders that are read, and
+// change what they hold.
 func isOutside(dir string, read ...string) error {
 	if dir == "" {
 		return errors.New("--out: must name a folder")

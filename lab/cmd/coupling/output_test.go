@@ -19,23 +19,41 @@ import (
 	"coupling/lab"
 )
 
-// writers are the commands that write a folder OUT. foreign is a file that each would write, reads a folder that it reads, and
-// once says that it refuses a folder with an earlier run.
+// writers are the commands that write a folder OUT. foreign is a file that each would write, reads
+// a folder that it reads, and once says that it refuses a folder with an earlier run.
 var writers = []struct {
 	name, args     string
 	foreign, reads string
 	once           bool
 }{
-	{name: "solve", args: "solve --x x.csv --y y.csv --eps 1 --out OUT", foreign: "plan.npy"},
-	{name: "sample", args: "sample --x pictures --y pictures --size 4 --steps 2 --out OUT", foreign: "00000-0.png", reads: "pictures"},
-	{name: "admm", args: "admm new --edges edges.csv --out OUT", foreign: "nodes", once: true},
-	{name: "private", args: "private --images pictures --eps 1 --count 10 --out OUT", foreign: "grid.png", reads: "pictures", once: true},
-	{name: "fig", args: "fig tour/digits --preset smoke --out OUT", foreign: "index.html"},
-	{name: "new", args: "new --from ROOT OUT", foreign: "go.mod", once: true},
+	{
+		name: "solve", args: "solve --x x.csv --y y.csv --eps 1 --out OUT",
+		foreign: "plan.npy",
+	},
+	{
+		name: "sample", args: "sample --x pictures --y pictures --size 4 --steps 2 --out OUT",
+		foreign: "00000-0.png", reads: "pictures",
+	},
+	{
+		name: "admm", args: "admm new --edges edges.csv --out OUT",
+		foreign: "nodes", once: true,
+	},
+	{
+		name: "private", args: "private --images pictures --eps 1 --count 10 --out OUT",
+		foreign: "grid.png", reads: "pictures", once: true,
+	},
+	{
+		name: "fig", args: "fig tour/digits --preset smoke --out OUT",
+		foreign: "index.html",
+	},
+	{
+		name: "new", args: "new --from ROOT OUT",
+		foreign: "go.mod", once: true,
+	},
 }
 
-// tree returns the files below a folder, by path, with their texts. Files of a run that was killed, which the next one removes,
-// are left out.
+// tree returns the files below a folder, by path, with their texts. Files of a run that was killed,
+// which the next one removes, are left out.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -70,10 +88,9 @@ func fixtures(t *testing.T) {
 	t.Setenv("ROOT", root)
 	t.Setenv("COUPLING_DATA", "sample")
 	t.Setenv("COUPLING_STORE", filepath.Join(t.TempDir(), "store"))
-	err = errors.Join(writePictures("pictures"), os.WriteFile("x.csv", []byte("0,0\n1,0\n"), 0o666),
-		os.WriteFile("y.csv", []byte("0,1\n1,1\n"), 0o666), os.WriteFile("edges.csv", []byte("0,0,1,2\n1,0,2,2\n"), 0o666))
-	if err != nil {
-		t.Fatal(err)
+	lab.Check(writePictures("pictures"))
+	for name, text := range map[string]string{"x.csv": "0,0\n1,0\n", "y.csv": "0,1\n1,1\n", "edges.csv": "0,0,1,2\n1,0,2,2\n"} {
+		lab.Check(os.WriteFile(name, []byte(text), 0o666))
 	}
 }
 
@@ -82,8 +99,8 @@ func command(args, out string) []string {
 	return strings.Fields(strings.NewReplacer("OUT", out, "ROOT", os.Getenv("ROOT")).Replace(args))
 }
 
-// Whatever stands in the way of a write, nothing that was there before is lost or changed, and the error is one line that names
-// what is in the way.
+// Whatever stands in the way of a write, nothing that was there before is lost or changed, and the
+// error is one line that names what is in the way.
 func TestWritesLoseNothing(t *testing.T) {
 	for _, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
@@ -91,13 +108,13 @@ func TestWritesLoseNothing(t *testing.T) {
 			runs := func(what string, code int, names, out string) {
 				t.Helper()
 				var stdout, stderr bytes.Buffer
-				if got := run(append([]string{"-q"}, command(w.args, out)...), &stdout, &stderr); got != code || !strings.Contains(stderr.String(), names) {
+				got := run(append([]string{"-q"}, command(w.args, out)...), &stdout, &stderr)
+				if got != code || !strings.Contains(stderr.String(), names) {
 					t.Errorf("%s: exit %d, want %d, naming %q:\n%s", what, got, code, names, &stderr)
 				}
 			}
-			if err := errors.Join(os.MkdirAll("foreign", 0o777), os.WriteFile(filepath.Join("foreign", w.foreign), []byte("mine"), 0o666)); err != nil {
-				t.Fatal(err)
-			}
+			lab.Check(os.MkdirAll("foreign", 0o777))
+			lab.Check(os.WriteFile(filepath.Join("foreign", w.foreign), []byte("mine"), 0o666))
 			before := tree(t, ".")
 			unchanged := func(what string) {
 				t.Helper()
@@ -128,11 +145,15 @@ func TestWritesLoseNothing(t *testing.T) {
 	}
 }
 
-// fullDisk runs a command with the folder disk/o on a disk with room for three pages, and demands that it fails with one line
-// and changes no file; then with room, which must succeed. A second round begins with the files of the first.
+// fullDisk runs a command with the folder disk/o on a disk with room for three pages, and demands
+// that it fails with one line and changes no file; then with room, which must succeed. A second
+// round begins with the files of the first.
 const fullDisk = `
 mkdir disk && mount -t tmpfs -o size=4m tmpfs disk || exit 9
-list() { [ ! -d disk/o ] || (cd disk/o && find . -type f -not -path './.new-*' | sort | grep -v "$INDEX" | xargs -r sha256sum); }
+list() {
+  [ -d disk/o ] || return 0
+  (cd disk/o && find . -type f -not -path './.new-*' | sort | grep -v "$INDEX" | xargs -r sha256sum)
+}
 for round in $ROUNDS; do
   dd if=/dev/zero of=disk/fill bs=4k 2>/dev/null; truncate -s -12k disk/fill
   list >before
@@ -168,7 +189,8 @@ func TestWritesOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A command that the system kills at any moment leaves each file of an earlier run, and the same command goes on.
+// A command that the system kills at any moment leaves each file of an earlier run, and the same
+// command goes on.
 func TestWritesKilled(t *testing.T) {
 	kills := 10
 	if testing.Short() {
@@ -214,8 +236,8 @@ func TestWritesKilled(t *testing.T) {
 	}
 }
 
-// The digest of what was read is that of what was parsed, also where it can be read but once; and a second run that takes the
-// plan of the first for its points does not replace it.
+// The digest of what was read is that of what was parsed, also where it can be read but once; and a
+// second run that takes the plan of the first for its points does not replace it.
 func TestSolveInputs(t *testing.T) {
 	fixtures(t)
 	x := lab.Must(os.ReadFile("x.csv"))
@@ -226,11 +248,13 @@ func TestSolveInputs(t *testing.T) {
 		return string(out), err
 	}
 	sum := sha256.Sum256(x)
-	if out, err := solve("-"); err != nil || !strings.Contains(out, hex.EncodeToString(sum[:])) || !strings.Contains(out, "x: 2 points in 2 dimensions") {
+	out, err := solve("-")
+	if err != nil || !strings.Contains(out, hex.EncodeToString(sum[:])) || !strings.Contains(out, "x: 2 points in 2 dimensions") {
 		t.Errorf("%v: %s", err, out)
 	}
 	before := tree(t, "o")
-	if out, err := solve("o/plan.npy"); err == nil || !strings.Contains(out, "o/plan.npy is an input") || !maps.Equal(before, tree(t, "o")) {
+	out, err = solve("o/plan.npy")
+	if err == nil || !strings.Contains(out, "o/plan.npy is an input") || !maps.Equal(before, tree(t, "o")) {
 		t.Errorf("%v: %s", err, out)
 	}
 }

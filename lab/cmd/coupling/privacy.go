@@ -193,7 +193,8 @@ func interruptible(a *app) (context.Context, context.CancelFunc) {
 // privacyError marks bad parameters, and what no accountant can bound, as the request's fault.
 func privacyError(err error) error {
 	if errors.Is(err, dp.ErrUnbounded) {
-		return usage(worded{err, "the loss is unbounded at this δ, so that no ε bounds it; fix: give a --delta > 0 that is large enough"})
+		return usage(worded{err, "the loss is unbounded at this δ, so that no ε bounds it; " +
+			"fix: give a --delta > 0 that is large enough"})
 	}
 	return usageIf(inFlags(err), dp.ErrParameter)
 }

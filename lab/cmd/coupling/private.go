@@ -153,7 +153,8 @@ func (c privateCmd) load(ctx context.Context, warn io.Writer) (_ *data.Images, e
 	}
 	m, err := data.Folder{Dir: c.Images, Size: c.Size, Grey: c.Grey, Empty: true}.Load(ctx)
 	if err == nil && len(m.Classes) == 0 {
-		err = fmt.Errorf("folder %q: there are no subfolders: each class of images must lie in one of its own, as in CLASS/1.png", c.Images)
+		err = fmt.Errorf("folder %q: there are no subfolders: each class of images must lie in one of its own, "+
+			"as in CLASS/1.png", c.Images)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--images: %w", err)

@@ -111,7 +111,14 @@ func (c sampleCmd) Run(a *app) error {
 	claim(to, c.names(of)...)
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
-	fit := scones.Fit{Lambda: given(c.Lambda), Bandwidth: given(c.Bandwidth), Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
+	fit := scones.Fit{
+		Lambda:    given(c.Lambda),
+		Bandwidth: given(c.Bandwidth),
+		Mean:      x.images != nil,
+		MaxAtoms:  c.Most,
+		Steps:     c.Steps,
+		Solver:    ot.LBFGS{Trace: trace},
+	}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
 	lab.Check(blameSample(err))
@@ -121,8 +128,15 @@ func (c sampleCmd) Run(a *app) error {
 	writeMatrix(to, "samples.npy", out)
 	c.draw(to, out, of)
 	s := sampled{
-		Status: fitted.Plan.Status.String(), Seed: c.Seed, Samples: n, Lambda: fitted.Lambda, Bandwidth: fitted.Bandwidth,
-		Acceptance: fitted.Acceptance, PerSecond: rate, Inputs: in.digests(), Files: to.Files(),
+		Status:     fitted.Plan.Status.String(),
+		Seed:       c.Seed,
+		Samples:    n,
+		Lambda:     fitted.Lambda,
+		Bandwidth:  fitted.Bandwidth,
+		Acceptance: fitted.Acceptance,
+		PerSecond:  rate,
+		Inputs:     in.digests(),
+		Files:      to.Files(),
 	}
 	lab.Check(commit(to, s))
 	lab.Check(os.Remove(fitted.Path))

@@ -91,8 +91,8 @@ func (c solveCmd) Run(a *app) error {
 
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported, ot.ErrInfeasible,
-		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
+	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow,
+		ot.ErrUnsupported, ot.ErrInfeasible, exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
 }
 
 // verdict is the error of a solve or a gradient that did not converge.
@@ -167,7 +167,8 @@ func (c solveCmd) sizes(in *inputs, a, b int) error {
 		have, want        int
 	}{{"a", rows, "source", a, n}, {"b", columns, "target", b, m}} {
 		if side.have != 0 && side.have != side.want {
-			return fmt.Errorf("--%s has %s, --%s %s: must be as many", side.weights, plural(side.have, "weight"), side.of, plural(side.want, side.what))
+			return fmt.Errorf("--%s has %s, --%s %s: must be as many",
+				side.weights, plural(side.have, "weight"), side.of, plural(side.want, side.what))
 		}
 	}
 	return nil

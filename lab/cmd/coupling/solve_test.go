@@ -40,7 +40,9 @@ func solved(t *testing.T, args ...string) (summary, int) {
 // saveMatrix writes an NPY file.
 func saveMatrix(path string, m *mat.Dense) error {
 	r, c := m.Dims()
-	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, []int{r, c}, m.RawMatrix().Data) })
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error {
+		return format.WriteNPY(w, []int{r, c}, m.RawMatrix().Data)
+	})
 }
 
 // caseFiles writes a reference case as the files that solve reads.

@@ -38,7 +38,7 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 			continue
 		}
 		if ext != ".yaml" && ext != ".yml" && ext != ".go" {
-			return own, usage(fmt.Errorf("%s: a sweep file ends in .yaml, .yml or .go, and names of figures have no dot", name))
+			return own, usage(fmt.Errorf("%s: a sweep file ends in .yaml, .yml or .go; names of figures have no dot", name))
 		}
 		if len(c.Names) > 1 {
 			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))

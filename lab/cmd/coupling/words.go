@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// ownPackages are the packages of this module that begin their errors with their names, which say nothing to who gave flags.
-var ownPackages = regexp.MustCompile(`(^|: )(?:(?:ot/exact|ot|dp|closed|contour|rdp|pld|best|account|admm|files|synth|data|scones|score|kernel): )+`)
+// ownPackages are the packages of this module that begin their errors with their names, which say
+// nothing to who gave flags.
+var ownPackages = regexp.MustCompile(`(^|: )(?:(?:` +
+	`ot/exact|ot|dp|closed|contour|rdp|pld|best|account|admm|files|synth|data|scones|score|kernel): )+`)
 
 // plainly returns the text of an error without the names of packages and kinds.
 func plainly(err error) string {
@@ -25,10 +27,13 @@ func (w worded) Unwrap() error { return w.error }
 
 // flagWords are names of parameters in errors of packages, and the flags of commands that they come from.
 var flagWords = strings.NewReplacer(
-	"Problem.A", "--a", "Problem.B", "--b", "Eps = ", "--eps ", "eps = ", "--eps ", "Tol = ", "--tol ", "MaxIter = ", "--max-iter ",
+	"Problem.A", "--a", "Problem.B", "--b",
+	"Eps = ", "--eps ", "eps = ", "--eps ", "Delta = ", "--delta ", "delta = ", "--delta ",
+	"Tol = ", "--tol ", "MaxIter = ", "--max-iter ",
 	"use LBFGS", "use --solver lbfgs", "use exact transport", "use --solver exact",
-	"noise multiplier = ", "--noise ", "rate = ", "--rate ", "delta = ", "--delta ", "Delta = ", "--delta ", "Alpha = ", "--alpha ",
-	"Rounds = ", "--rounds ", "Adapt: ", "--adapt: ", "Eta = ", "--eta ", "Slope = ", "--slope ", "Relax = ", "--relax ",
+	"noise multiplier = ", "--noise ", "rate = ", "--rate ",
+	"Alpha = ", "--alpha ", "Rounds = ", "--rounds ", "Adapt: ", "--adapt: ", "Eta = ", "--eta ",
+	"Slope = ", "--slope ", "Relax = ", "--relax ",
 	"Lambda = ", "--lambda ", "Bandwidth = ", "--bandwidth ", "Steps = ", "--steps ",
 )
 

@@ -2,7 +2,8 @@
 //
 //	go run ./lab/cmd/module example.org/lab/coupling
 //
-// It rewrites go.mod, imports, templates, notebooks, documentation and scripts. notebooks/docs/publishing.md says what follows.
+// It rewrites go.mod, imports, templates, notebooks, documentation and scripts.
+// notebooks/docs/publishing.md says what follows.
 package main
 
 import (
@@ -31,7 +32,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d files are of module %s now; notebooks/docs/publishing.md says what follows\n", n, os.Args[1])
+	fmt.Fprintf(os.Stdout, "%d files changed; the next steps are in notebooks/docs/publishing.md\n", n)
 }
 
 // Rewrite gives the module in the folder dir another path, and returns how many files it changed.
@@ -75,10 +76,12 @@ func Rewrite(dir, path string) (changed int, err error) {
 // ledgerOf precedes the package that names a file format, which stays when the module moves.
 const ledgerOf = "releases of "
 
-// rename replaces the paths of a module and its packages in a text. File names such as bin/coupling and ../coupling are none.
+// rename replaces the paths of a module and its packages in a text. File names such as bin/coupling
+// and ../coupling are none.
 func rename(text []byte, old, path string) []byte {
 	quoted := regexp.QuoteMeta(old)
-	packages := regexp.MustCompile(`(^|[^\w./~-])` + quoted + `(/(?:data|dp|figures|lab|notebooks|ot|score)\b|/["` + "`" + `])`)
+	packages := regexp.MustCompile(`(^|[^\w./~-])` + quoted +
+		`(/(?:data|dp|figures|lab|notebooks|ot|score)\b|/["` + "`" + `])`)
 	alone := regexp.MustCompile(`\b(module |re(?:quire|place)[ =])` + quoted + `\b`)
 	var out []byte
 	last := 0

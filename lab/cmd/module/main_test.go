@@ -65,19 +65,23 @@ func main() {
 }
 `
 
-// A copy of the checkout under another path is served as a module. Another module elsewhere gets it, links of other modules only
-// gonum, golang.org/x and purego, and runs the command.
+// A copy of the checkout under another path is served as a module. Another module elsewhere gets
+// it, links of other modules only gonum, golang.org/x and purego, and runs the command.
 func TestPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command under another path")
 	}
 	const path, version = "example.org/lab/coupling", "v0.1.0"
-	root, ok := durable.Nearest(".", func(at string) bool { _, err := os.Stat(filepath.Join(at, "go.sum")); return err == nil })
+	root, ok := durable.Nearest(".", func(at string) bool {
+		_, err := os.Stat(filepath.Join(at, "go.sum"))
+		return err == nil
+	})
 	if !ok {
 		t.Fatal("no checkout")
 	}
 	checkout, proxy, mine := t.TempDir(), t.TempDir(), t.TempDir()
-	files := lab.Must(exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output())
+	list := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	files := lab.Must(list.Output())
 	for name := range strings.SplitSeq(strings.TrimRight(string(files), "\x00"), "\x00") {
 		b, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
@@ -98,7 +102,8 @@ func TestPublished(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command("go", args...)
 		cmd.Dir = mine
-		cmd.Env = append(os.Environ(), "GOPROXY=file://"+proxy+",file://"+filepath.Join(cache, "cache", "download"), "GOSUMDB=off",
+		cmd.Env = append(os.Environ(), "GOSUMDB=off",
+			"GOPROXY=file://"+proxy+",file://"+filepath.Join(cache, "cache", "download"),
 			"GOMODCACHE="+filepath.Join(mine, ".modules"), "GOFLAGS=-modcacherw", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -112,9 +117,11 @@ func TestPublished(t *testing.T) {
 	run("mod", "tidy")
 	run("mod", "vendor")
 	vendored := string(lab.Must(os.ReadFile(filepath.Join(mine, "vendor", "modules.txt"))))
-	light := regexp.MustCompile(`^(example\.org/lab/coupling|gonum\.org/v1/gonum|golang\.org/x/\w+|github\.com/ebitengine/purego) `)
+	light := regexp.MustCompile(`^(example\.org/lab/coupling|gonum\.org/v1/gonum|golang\.org/x/\w+|` +
+		`github\.com/ebitengine/purego) `)
 	for part := range strings.SplitSeq(vendored, "\n# ") {
-		if at := strings.TrimPrefix(part, "# "); strings.Contains(at, "\n") && !strings.HasSuffix(strings.TrimSpace(at), "## explicit") && !light.MatchString(at) {
+		at := strings.TrimSpace(strings.TrimPrefix(part, "# "))
+		if strings.Contains(at, "\n") && !strings.HasSuffix(at, "## explicit") && !light.MatchString(at) {
 			t.Errorf("the consumer needs the source of %s", at)
 		}
 	}
@@ -140,8 +147,10 @@ func serve(t *testing.T, dir, at string, v module.Version) {
 	t.Logf("the module has %d files, %.1f MB packed", len(r.File), float64(packed.Len())/1e6)
 	mod := lab.Must(os.ReadFile(filepath.Join(dir, "go.mod")))
 	for name, b := range map[string][]byte{
-		"list": []byte(v.Version + "\n"), v.Version + ".info": []byte(`{"Version":"` + v.Version + `"}`), v.Version + ".mod": mod,
-		v.Version + ".zip": packed.Bytes(),
+		"list":              []byte(v.Version + "\n"),
+		v.Version + ".info": []byte(`{"Version":"` + v.Version + `"}`),
+		v.Version + ".mod":  mod,
+		v.Version + ".zip":  packed.Bytes(),
 	} {
 		lab.Check(os.WriteFile(filepath.Join(at, name), b, 0o666))
 	}

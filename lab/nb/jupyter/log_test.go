@@ -11,8 +11,10 @@ func TestServerLog(t *testing.T) {
 	var out strings.Builder
 	l := &serverLog{w: &out}
 	for _, part := range []string{
-		"[I] Jupyter Server is running at:\n[I] http://localhost:8888/tree?tok", "en=...\n[I] kernel started\n[C]\n    To access the server, open this",
-		" file in a browser:\n        file:///root/x.html\n    Or copy and paste one of these URLs:\n        http://127.0.0.1:8888/tree?token=...\n",
+		"[I] Jupyter Server is running at:\n[I] http://localhost:8888/tree?tok",
+		"en=...\n[I] kernel started\n[C]\n    To access the server, open this",
+		" file in a browser:\n        file:///root/x.html\n",
+		"    Or copy and paste one of these URLs:\n        http://127.0.0.1:8888/tree?token=...\n",
 	} {
 		if _, err := io.WriteString(l, part); err != nil {
 			t.Fatal(err)

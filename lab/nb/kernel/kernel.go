@@ -45,7 +45,8 @@ func Find(dir string) (Checkout, error) {
 	})
 	if !ok {
 		here, _ := filepath.Abs(dir)
-		return Checkout{}, fmt.Errorf("kernel: no checkout at or above %s: no go.mod there has GoNB as a tool; fix: go into a checkout of Coupling, or a project that coupling new made", here)
+		return Checkout{}, fmt.Errorf("kernel: no checkout at or above %s: no go.mod there has GoNB as a tool; "+
+			"fix: go into a checkout of Coupling, or a project that coupling new made", here)
 	}
 	return Checkout{root}, nil
 }
