@@ -182,6 +182,10 @@ func (s *semidual) listsPossible() bool { return s.lists && s.refusedAt != s.eps
 // refuseLists stops making lists at this ε.
 func (s *semidual) refuseLists() { s.sparse, s.refusedAt = nil, s.eps }
 
+// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
+// host: a second or so each.
+const maxDeviceNewton = 1 << 28
+
 // listForNewton makes evaluations leave a list for the Hessian, of all entries if whole, until end
 // is called. It reports false where that would take too long.
 func (s *semidual) listForNewton(whole bool) (end func(), ok bool) {

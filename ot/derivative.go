@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"gonum.org/v1/gonum/mat"
-
-	"coupling/ot/internal/rows"
 )
 
 // VJP is the derivative of a function ℓ(T) through the plan.
@@ -37,41 +35,11 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 		return nil, err
 	}
 	row := func(i int, dst, _, _ []float64) { copy(dst, v.RawRowView(i)) }
-	ad, err := b.solveShifted(ctx, p, row)
+	cost, da, db, ad, err := b.settings().vjp(ctx, p.t, row)
 	if err != nil {
 		return nil, err
 	}
-	out := &VJP{Cost: mat.NewDense(n, m, nil), A: make([]float64, n), B: ad.potentials(), Method: ad.method, Status: ad.status, Residual: ad.resid}
-	p.eachLog(func(i int, t, logT []float64) {
-		dst := out.Cost.RawRowView(i)
-		if p.mass[i] > 0 {
-			copy(dst, v.RawRowView(i))
-			if ad.base != nil {
-				axpy(dst, ad.base, -1)
-			}
-			out.A[i] = (dot(t, dst) - dot(t, ad.v)) / p.mass[i]
-		}
-		ad.derivative(i, dst, t, logT, row)
-		for j := range dst {
-			dst[j] *= t[j] / p.Eps
-		}
-	})
-	for j, w := range p.B {
-		if w == 0 {
-			out.B[j] = 0
-		}
-	}
-	balance(p.A, out.A, p.B, out.B)
-	return out, nil
-}
-
-// potentials returns s of VJP, with the base added back.
-func (a *adjoint) potentials() []float64 {
-	out := append([]float64(nil), a.v...)
-	if a.base != nil {
-		axpy(out, a.base, 1)
-	}
-	return out
+	return &VJP{Cost: cost, A: da, B: db, Method: Method(ad.method), Status: ad.status(), Residual: ad.resid}, nil
 }
 
 // wantField reports a matrix that is not n×m and finite.
@@ -90,11 +58,4 @@ func wantField(name string, v *mat.Dense, n, m int) error {
 		}
 	}
 	return nil
-}
-
-// balance shifts u and v oppositely so that <a,u> = <b,v>.
-func balance(a, u, b, v []float64) {
-	d := (rows.Dot(a, u) - rows.Dot(b, v)) / 2
-	shift(u, -d)
-	shift(v, d)
 }

@@ -39,9 +39,9 @@ func TestDevicePlanOnDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.g = g.onHost()
-		h, rhs := p.system(entropyField, n*m)
-		v := p.sums()
+		p.t.g = g.onHost()
+		h, rhs := p.t.system(entropyField, n*m)
+		v := p.t.sums()
 		var hostX, hostY *mat.Dense
 		if g.matrixFree() {
 			if hostX, err = grad.X(); err != nil {
@@ -51,7 +51,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.g = g
+		p.t.g = g
 		same := func(what string, got, want []float64) {
 			t.Helper()
 			for i, w := range want {
@@ -61,7 +61,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				}
 			}
 		}
-		if !p.onDevice("test", true, func(d *devicePlan) error {
+		if !p.t.onDevice("test", true, func(d *devicePlan) error {
 			got, err := d.values()
 			if err != nil {
 				return err
@@ -85,11 +85,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			if !g.matrixFree() {
 				return nil
 			}
-			gx, err := d.points(grad.slopes(grad.p.Beta), false)
+			gx, err := d.points(grad.of.slopes(p.Beta), false)
 			if err != nil {
 				return err
 			}
-			gy, err := d.points(grad.slopes(grad.p.Beta), true)
+			gy, err := d.points(grad.of.slopes(p.Beta), true)
 			if err != nil {
 				return err
 			}

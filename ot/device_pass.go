@@ -53,9 +53,6 @@ const (
 	leastNoiseScale = 1e-3
 	// noiseMargin is the least ratio of L1 error to rounding error at which a pass is exact enough.
 	noiseMargin = 20
-	// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
-	// host: a second or so each.
-	maxDeviceNewton = 1 << 28
 )
 
 // onDevice reports whether the next evaluation runs on the device.

@@ -14,7 +14,7 @@ import (
 // devicePlan is a plan on its geometry's device during one call: T = exp(u ⊕ h − c/ε) in float64.
 type devicePlan struct {
 	*deviceArrays
-	p    *Plan
+	p    *transport
 	u, h *device.Array
 	inv  float64
 }
@@ -27,35 +27,35 @@ const exactEnough = 1e-12
 // must do the work. It does not try without a device, with potentials of reduced costs, or where
 // the plan is more exact than T computed from potentials and costs. Products by T have the rounding
 // of T; results that also use log T have it times |c|/ε.
-func (p *Plan) onDevice(call string, logs bool, f func(d *devicePlan) error) bool {
+func (p *transport) onDevice(call string, logs bool, f func(d *devicePlan) error) bool {
 	o, ok := p.g.(*OnDevice)
 	if !ok {
 		return false
 	}
-	size := 8 + max(math.Abs(p.cost.Max), math.Abs(p.cost.Min))/p.Eps
+	size := 8 + max(math.Abs(p.cost.Max), math.Abs(p.cost.Min))/p.eps
 	rounding := 0x1p-52 * size
 	if logs {
 		rounding *= size
 	}
-	if rounding > max(exactEnough, p.MarginalL1) {
+	if rounding > max(exactEnough, p.marginalL1) {
 		return false
 	}
-	u, h := make([]float64, len(p.A)), make([]float64, len(p.B))
+	u, h := make([]float64, len(p.a)), make([]float64, len(p.b))
 	mid := p.potentialsOver(u, h)
 	shift(h, -mid)
 	shift(u, mid)
 	return o.use(call, func(r *deviceArrays) error {
-		return f(&devicePlan{r, p, r.upload(device.Float64, u, r.n), r.upload(device.Float64, h, r.m), 1 / p.Eps})
+		return f(&devicePlan{r, p, r.upload(device.Float64, u, r.n), r.upload(device.Float64, h, r.m), 1 / p.eps})
 	}) == nil
 }
 
 // potentialsOver writes α/ε and β/ε and returns the middle of β/ε.
-func (p *Plan) potentialsOver(u, h []float64) (mid float64) {
-	kern.Scale(u, 1/p.Eps, p.Alpha)
-	kern.Scale(h, 1/p.Eps, p.Beta)
+func (p *transport) potentialsOver(u, h []float64) (mid float64) {
+	kern.Scale(u, 1/p.eps, p.alpha)
+	kern.Scale(h, 1/p.eps, p.beta)
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for j, v := range h {
-		if p.B[j] > 0 {
+		if p.b[j] > 0 {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
@@ -140,37 +140,37 @@ func (d *devicePlan) laplacian(dst, v, col []float64) error {
 	return nil
 }
 
-// values are the sums over T that Values is made from, Σ T log T = Σ uᵢ(T1)ᵢ + Σ hⱼ(Tᵀ1)ⱼ − <T,c>/ε.
-func (d *devicePlan) values() (Values, error) {
+// values are the sums over T that values are made from, Σ T log T = Σ uᵢ(T1)ᵢ + Σ hⱼ(Tᵀ1)ⱼ − <T,c>/ε.
+func (d *devicePlan) values() (sumsOf, error) {
 	sharp, _, err := d.costs()
 	if err != nil {
-		return Values{}, err
+		return sumsOf{}, err
 	}
 	rowSums, err := d.times(ones(d.m))
 	if err != nil {
-		return Values{}, err
+		return sumsOf{}, err
 	}
 	cols, err := d.timesT(ones(d.n))
 	if err != nil {
-		return Values{}, err
+		return sumsOf{}, err
 	}
-	var v Values
+	var v sumsOf
 	v.Sharp, v.Mass = rows.Dot(ones(d.n), sharp), rows.Dot(ones(d.n), rowSums)
 	p := d.p
-	v.SumPlogP = (rows.Dot(rowSums, p.Alpha) + rows.Dot(cols, p.Beta) - v.Sharp) / p.Eps
+	v.SumPlogP = (rows.Dot(rowSums, p.alpha) + rows.Dot(cols, p.beta) - v.Sharp) / p.eps
 	// T log (T/ab), with KL potentials for logarithms of weights: no term is added and subtracted
 	// again.
 	var kl rows.Sum
 	add := func(sums, potential, weight []float64) {
 		for i, r := range sums {
 			if r > 0 {
-				kl.Add(r * (potential[i]/p.Eps - math.Log(weight[i])))
+				kl.Add(r * (potential[i]/p.eps - math.Log(weight[i])))
 			}
 		}
 	}
-	add(rowSums, p.Alpha, p.A)
-	add(cols, p.Beta, p.B)
-	v.KL = kl.Value() - v.Sharp/p.Eps
+	add(rowSums, p.alpha, p.a)
+	add(cols, p.beta, p.b)
+	v.KL = kl.Value() - v.Sharp/p.eps
 	return v, nil
 }
 
@@ -187,9 +187,9 @@ func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
 		return nil, nil, err
 	}
 	s := make([]float64, d.m) // β/ε, the difference of c/ε and −log T but for a constant of each row
-	for j, b := range p.B {
+	for j, b := range p.b {
 		if b > 0 {
-			s[j] = p.Beta[j] / p.Eps
+			s[j] = p.beta[j] / p.eps
 		}
 	}
 	sharp, cols, err := d.costs()
@@ -204,7 +204,7 @@ func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
 		return nil, nil, err
 	}
 	for j := range rhs {
-		rhs[j] = cols[j]/p.Eps - h.col[j]*s[j] - rhs[j]
+		rhs[j] = cols[j]/p.eps - h.col[j]*s[j] - rhs[j]
 	}
 	return h, rhs, nil
 }
@@ -214,7 +214,7 @@ func (d *devicePlan) rows(s, sharp, mass []float64) ([]float64, error) {
 	r, err := d.times(s)
 	for i, m := range mass {
 		if err == nil && m > 0 {
-			r[i] = (sharp[i]/d.p.Eps - r[i]) / m
+			r[i] = (sharp[i]/d.p.eps - r[i]) / m
 		}
 	}
 	return r, err
@@ -249,16 +249,16 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 }
 
 // pointsOnDevice is points, where the device can compute it.
-func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
+func (g *lossGradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
 	if o, here := g.p.g.(*OnDevice); !here || !o.matrixFree() {
 		return nil, nil, false
 	}
 	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
 		if wantX {
-			dx, err = d.points(g.slopes(g.p.Beta), false)
+			dx, err = d.points(g.slopes(g.p.beta), false)
 		}
 		if wantY && err == nil {
-			dy, err = d.points(g.slopes(g.p.Beta), true)
+			dy, err = d.points(g.slopes(g.p.beta), true)
 		}
 		return err
 	})
@@ -266,9 +266,9 @@ func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool
 }
 
 // sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
-func (g *Gradient) sourcesOnDevice(da []float64) bool {
-	p, s := g.p, g.slopes(g.p.beta)
-	kern.Scale(s, 1/p.Eps, s)
+func (g *lossGradient) sourcesOnDevice(da []float64) bool {
+	p, s := g.p, g.slopes(g.p.own)
+	kern.Scale(s, 1/p.eps, s)
 	return p.onDevice("a gradient", true, func(d *devicePlan) error {
 		d.conditional()
 		sharp, _, err := d.costs()
@@ -277,7 +277,7 @@ func (g *Gradient) sourcesOnDevice(da []float64) bool {
 		}
 		r, err := d.rows(s, sharp, ones(d.n))
 		if err == nil {
-			kern.Scale(da, p.Eps, r)
+			kern.Scale(da, p.eps, r)
 		}
 		return err
 	})
@@ -286,11 +286,11 @@ func (g *Gradient) sourcesOnDevice(da []float64) bool {
 // entropy solves the system of the sharp loss. On a device other than the host it uses products
 // alone; the host makes a list of the entries that are not negligible, in the time of a few
 // products.
-func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
-	n, m := p.Dims()
+func (b settings) entropy(ctx context.Context, p *transport) (*adjoint, error) {
+	n, m := p.dims()
 	o, ok := p.g.(*OnDevice)
 	large := min(n, m) > maxEliminate || n > maxDirect/m
-	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
+	if ok && (b.method == cg || b.method == automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
 		var h *hessian
 		var rhs []float64
 		if p.onDevice("a gradient", true, func(d *devicePlan) (err error) {
@@ -298,7 +298,7 @@ func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
 			return err
 		}) {
 			out, err := b.iterateOn(ctx, p, h, rhs, 0)
-			if err != nil || out.status == Converged || b.Method == CG || min(n, m) > maxCholesky {
+			if err != nil || out.converged || b.method == cg || min(n, m) > maxCholesky {
 				return out, err
 			}
 		}

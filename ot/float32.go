@@ -20,7 +20,7 @@ const (
 	singleScale = 1e15
 	// singleWorth is the largest rounding error of float32, as an L1 error, with which float32Pass
 	// is worth using.
-	singleWorth = stageTol
+	singleWorth = 0.05
 )
 
 // float32Pass makes exponentials in float32 and their sums in float64.

@@ -62,15 +62,3 @@ func Check(g Geometry) error { return cost.Check("geometry", g) }
 // Cost returns the cost matrix of any geometry as a new n×m matrix. It panics with the error of
 // Check if there is one.
 func Cost(g Geometry) *mat.Dense { return cost.All(g) }
-
-// isFrugal reports whether a geometry asks for little memory.
-func isFrugal(g Geometry) bool {
-	f, ok := underneath(g).(Frugal)
-	return ok && f.Frugal()
-}
-
-// isQuick reports whether a geometry computes exponentials as fast as memory delivers costs.
-func isQuick(g Geometry) bool {
-	f, ok := underneath(g).(interface{ Quick() bool })
-	return ok && f.Quick()
-}

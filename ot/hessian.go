@@ -11,10 +11,10 @@ import (
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
 // graph Laplacian whichever entries are left out.
 type hessian struct {
-	dense       bool      // solve by elimination
-	full        []float64 // the plan itself, n×m, where its entries are not listed
-	sw          *sweep    // of its rows
-	matrixFree  *Plan     // products take passes over this plan, since its entries are too many to hold; nil where they are held
+	dense       bool       // solve by elimination
+	full        []float64  // the plan itself, n×m, where its entries are not listed
+	sw          *sweep     // of its rows
+	matrixFree  *transport // products take passes over this plan, since its entries are too many to hold; nil where they are held
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
@@ -28,16 +28,11 @@ type hessian struct {
 }
 
 func newHessian(n, m int, mem *memory) *hessian {
-	if mem != nil && mem.hessian != nil {
-		h := mem.hessian
-		h.dense, h.full, h.matrixFree = false, nil, nil
-		return h
-	}
 	v := func(k int) []float64 { return make([]float64, k) }
-	h := &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
-	if mem != nil {
-		mem.hessian = h
-	}
+	h := keep(mem, func() *hessian {
+		return &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
+	})
+	h.dense, h.full, h.matrixFree = false, nil, nil
 	return h
 }
 

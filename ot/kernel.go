@@ -99,3 +99,10 @@ func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref fl
 	s.shift[i] = shift + math.Log(sum)
 	return sum, s.eps * shift
 }
+
+// shift adds by to every element of v.
+func shift(v []float64, by float64) {
+	for i := range v {
+		v[i] += by
+	}
+}

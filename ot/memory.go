@@ -9,10 +9,24 @@ type memory struct {
 	narrow pool[float32]
 
 	// Of one size of problem:
-	n, m    int
-	sweeps  []*sweep
-	hessian *hessian
-	list    *sparseKernel
+	n, m   int
+	sweeps []*sweep
+	kept   []any
+}
+
+// keep returns the T that m keeps for problems of its present size, made by the first call. A nil memory keeps none.
+func keep[T any](m *memory, make func() *T) *T {
+	if m == nil {
+		return make()
+	}
+	for _, k := range m.kept {
+		if t, ok := k.(*T); ok {
+			return t
+		}
+	}
+	t := make()
+	m.kept = append(m.kept, t)
+	return t
 }
 
 // reset makes all that was in use free again, for a problem of n sources and m targets.

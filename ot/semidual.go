@@ -53,9 +53,6 @@ func newSemidual(in *instance, workers int) *semidual {
 	for k := range s.part {
 		s.part[k] = in.memory.floats(in.m)
 	}
-	if in.memory != nil {
-		s.reuse = in.memory.list
-	}
 	s.rowL1 = make([]float64, len(s.sw.Spans))
 	s.left = make([]atomic.Int32, (len(s.sw.Spans)+groupSpans-1)/groupSpans)
 	s.setPasses(in.g)
@@ -76,8 +73,6 @@ type marginals interface {
 	mass(i int, softmax float64) float64
 	// finishEval completes an evaluation after every mass and column sum, and returns its error.
 	finishEval() float64
-	// complete fills the parts of a plan that depend on the problem.
-	complete(p *Plan)
 }
 
 // listZeros notes the targets of weight 0.
@@ -273,6 +268,18 @@ func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
 	for k := range cols {
 		set(k, -mx[k]-s.eps*math.Log(sum[k]))
 	}
+}
+
+// maxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to columnUnderflow are left out:
+// they get the potentials of a vanishing weight.
+func (s *semidual) maxColumnLogError() float64 {
+	var worst float64
+	for j, b := range s.b {
+		if b > columnUnderflow {
+			worst = max(worst, math.Abs(math.Log(s.col[j])-s.logB[j]))
+		}
+	}
+	return worst
 }
 
 // start returns the first β for ε = s.eps from KL-form potentials g (nil: 0), −Inf where b is 0.

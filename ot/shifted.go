@@ -17,14 +17,23 @@ type reducedCosts struct {
 }
 
 // centreCosts subtracts the least cost from all where costs are a constant with small differences: the plan is the same, and
-// potentials need not hold the constant. Such differences are exact (Sterbenz).
-func (s *semidual) centreCosts() {
+// potentials need not hold the constant. Such differences are exact (Sterbenz). It returns what it subtracted.
+func (s *semidual) centreCosts() float64 {
 	c := &s.cost
-	if by := c.Min; s.dev == nil && math.Abs(by) > 2*(c.Max-by) {
-		s.g = &reducedCosts{of: s.g, by: by}
-		s.setNarrow(s.g)
-		c.Min, c.Max, c.Mean = 0, c.Max-by, c.Mean-by
+	by := c.Min
+	if s.dev != nil || math.Abs(by) <= 2*(c.Max-by) {
+		return 0
 	}
+	s.g = &reducedCosts{of: s.g, by: by}
+	s.setNarrow(s.g)
+	c.Min, c.Max, c.Mean = 0, c.Max-by, c.Mean-by
+	return by
+}
+
+// rebased reports whether costs are less potentials.
+func (s *semidual) rebased() bool {
+	g, ok := s.g.(*reducedCosts)
+	return ok && g.u != nil
 }
 
 // underneath is the geometry before the subtraction.
@@ -33,6 +42,18 @@ func underneath(g Geometry) Geometry {
 		return r.of
 	}
 	return g
+}
+
+// isFrugal reports whether a geometry asks for little memory.
+func isFrugal(g Geometry) bool {
+	f, ok := underneath(g).(Frugal)
+	return ok && f.Frugal()
+}
+
+// isQuick reports whether a geometry computes exponentials as fast as memory delivers costs.
+func isQuick(g Geometry) bool {
+	f, ok := underneath(g).(interface{ Quick() bool })
+	return ok && f.Quick()
 }
 
 // rebase makes the present potentials the base of the costs and restarts from β = 0.

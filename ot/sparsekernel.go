@@ -66,10 +66,8 @@ func (s *semidual) newSparse(beta []float64) *sparseKernel {
 	leave := 1e-3 * s.tol / float64(s.n+s.m)
 	a := s.reuse
 	if a == nil {
-		a = &sparseKernel{spans: make([]sparseSpan, len(s.sw.Spans))}
-		if s.reuse = a; s.memory != nil {
-			s.memory.list = a
-		}
+		a = keep(s.memory, func() *sparseKernel { return &sparseKernel{spans: make([]sparseSpan, len(s.sw.Spans))} })
+		s.reuse = a
 	}
 	a.eps, a.cut = s.eps, leave*math.Exp(-2*sparseDrift)
 	a.uses, a.skipped = 0, 0

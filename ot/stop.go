@@ -50,11 +50,11 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if err := r.s.feasible(ctx); err != nil {
 		return nil, err
 	}
-	r.beta = r.s.sort(c.Eps, r.beta)
-	if r.s.centreCosts(); c.Start != nil {
-		if g, ok := r.s.g.(*reducedCosts); ok {
-			shift(r.beta, -g.by/2) // each side's potentials take half of it
-		}
+	if c.Eps < annealBelow*r.s.cost.Spread() {
+		r.beta = r.s.sort(r.beta)
+	}
+	if by := r.s.centreCosts(); c.Start != nil {
+		shift(r.beta, -by/2) // each side's potentials take half of it
 	}
 	return r, nil
 }
@@ -136,7 +136,7 @@ func (r *run) certify() error {
 // refine moves to reduced costs, once, if costs are so large against ε that the rounding of
 // potentials may limit the error. It reports whether it did.
 func (r *run) refine() bool {
-	if g, ok := r.s.g.(*reducedCosts); ok && g.u != nil {
+	if r.s.rebased() {
 		return false
 	}
 	if c := r.s.cost; max(math.Abs(c.Max), math.Abs(c.Min), c.Max-c.Min) < 100*r.s.eps {
@@ -159,8 +159,27 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 		}
 		r.status = Interrupted
 	}
-	r.beta = r.s.unsort(r.beta)
-	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err * r.s.total}), err
+	return r.plan(solver), err
+}
+
+// plan returns the plan of the last eval(r.beta, 1).
+func (r *run) plan(solver string) *Plan {
+	s := r.s
+	r.beta = s.unsort(r.beta)
+	p := &Plan{Status: r.status, Solver: solver, Iterations: r.iter, Evaluations: s.evals, MarginalL1: r.err * s.total}
+	u, penalised := s.marginals.(*unbalanced)
+	if penalised {
+		p.t, p.penalties = newTransport(s, r.beta, u.row, p.MarginalL1), &penalties{u.rhoA, u.rhoB}
+	} else {
+		p.t = newTransport(s, r.beta, nil, p.MarginalL1)
+	}
+	t := p.t
+	p.Geometry, p.A, p.B, p.Eps = t.geometry, t.a, t.b, t.eps
+	p.Alpha, p.Beta, p.F, p.G = t.alpha, t.beta, t.f, t.gee
+	if penalised {
+		p.penalisedGauge(u.shift)
+	}
+	return p
 }
 
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.

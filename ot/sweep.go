@@ -38,9 +38,6 @@ func newSweep(g Geometry, workers int, mem *memory) *sweep {
 	return s
 }
 
-// sweep prepares a sweep over the rows of the plan.
-func (p *Plan) sweep() *sweep { return newSweep(p.g, 0, p.memory) }
-
 // room returns n float64, not cleared, which the next call returns too.
 func (w *worker) room(n int) []float64 {
 	if len(w.block) < n {

@@ -10,8 +10,8 @@ const maxListShare = 0.1
 // system returns D of the plan and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1). T is held as a
 // matrix, or as a list if few entries are not negligible; if both would exceed most entries, every
 // product computes T again.
-func (p *Plan) system(v field, most int) (*hessian, []float64) {
-	n, m := p.Dims()
+func (p *transport) system(v field, most int) (*hessian, []float64) {
+	n, m := p.dims()
 	h := newHessian(n, m, p.memory)
 	h.sw = p.sweep()
 	list := p.listShare(h.sw.Scratch[0]) < maxListShare
@@ -39,7 +39,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 				axpy(sum[m:], sq, 1)
 			}
 			if list {
-				h.rows[i].Sum = l.significant(t, p.B, p.mass[i], sum[:m], most)
+				h.rows[i].Sum = l.significant(t, p.b, p.mass[i], sum[:m], most)
 				continue
 			}
 			h.rows[i].Sum = kern.Sum(t)
@@ -85,9 +85,9 @@ func (h *hessian) take(most int) bool {
 }
 
 // listShare estimates from a few rows the share of the entries of T that are not negligible.
-func (p *Plan) listShare(w *worker) float64 {
+func (p *transport) listShare(w *worker) float64 {
 	const rows = 8
-	n, m := p.Dims()
+	n, m := p.dims()
 	var seen, kept int
 	for k := range rows {
 		i := (2*k + 1) * n / (2 * rows)
@@ -96,29 +96,11 @@ func (p *Plan) listShare(w *worker) float64 {
 		}
 		p.row(i, w.exp, w.cost)
 		for j, x := range w.exp {
-			if x > 0 && (x >= negligible*p.mass[i] || x >= negligible*p.B[j]) {
+			if x > 0 && (x >= negligible*p.mass[i] || x >= negligible*p.b[j]) {
 				kept++
 			}
 		}
 		seen += m
 	}
 	return float64(kept) / float64(max(1, seen))
-}
-
-// laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
-func (p *Plan) laplacian(dst, v, col []float64) {
-	if p.onDevice("a product", false, func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
-		return
-	}
-	p.sweep().Columns(dst, func(w *worker, _ int, s span, sum []float64) {
-		for i := s.Lo; i < s.Hi; i++ {
-			if p.mass[i] > 0 {
-				p.row(i, w.exp, w.cost)
-				axpy(sum, w.exp, dot(w.exp, v)/p.mass[i])
-			}
-		}
-	})
-	for j, c := range col {
-		dst[j] = c*v[j] - dst[j]
-	}
 }

@@ -35,10 +35,10 @@ const (
 	patternShare = 0.4
 )
 
-// sort puts the atoms in order if that helps at eps, and returns beta in it.
-func (s *semidual) sort(eps float64, beta []float64) []float64 {
+// sort puts the atoms in the order of trees if that helps at a small ε, and returns beta in it.
+func (s *semidual) sort(beta []float64) []float64 {
 	g, ok := s.g.(*cost.Cloud)
-	if !ok || s.n < minSorted/s.m || min(s.n, s.m) < 8*leafSize || eps >= annealBelow*s.cost.Spread() {
+	if !ok || s.n < minSorted/s.m || min(s.n, s.m) < 8*leafSize {
 		return beta
 	}
 	if _, vector := g.Vector(); !vector || g.X().RawMatrix().Cols > maxSortedDim {
@@ -190,41 +190,37 @@ func (p *pattern) eval(s *semidual, beta []float64) float64 {
 	return s.rowError() + s.reduce(nil)
 }
 
-// coarseStart solves the stages of large ε for the means of the leaves, as long as ε is above the
-// size of a leaf, and leaves the later ones.
-func (r *run) coarseStart() error {
-	s, o, last := r.s, r.s.trees, len(r.stages)-2
-	if o == nil || r.Start != nil || s.self || s.g != Geometry(o.cloud) {
+// leafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from the middle of a leaf of
+// sources to its corner.
+type leafMeans struct {
+	x, y   *mat.Dense
+	a, b   []float64
+	size   float64
+	kind   cost.PointCost
+	fx, fy *mat.Dense // all points, in the order of the trees
+}
+
+// leaves returns the means of the leaves, nil where atoms are in the user's order or costs are reduced.
+func (s *semidual) leaves() *leafMeans {
+	o := s.trees
+	if o == nil || s.g != Geometry(o.cloud) {
 		return nil
 	}
-	x, a, size := o.rows.means(o.cloud.X(), s.a, o.cloud.Kind)
-	y, b, _ := o.cols.means(o.cloud.Y(), s.b, o.cloud.Kind)
-	for last >= 0 && r.stages[last] < size {
-		last--
-	}
-	if last < 0 {
-		return nil
-	}
-	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Anneal: r.Anneal, Workers: r.Workers}
-	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Points(x, y, o.cloud.Kind), A: a, B: b})
-	if err != nil {
-		return err
-	}
-	f, err := coarse.At(o.cloud.X())
-	if err != nil {
-		return err
-	}
-	g, err := coarse.AtTargets(o.cloud.Y())
-	if err != nil {
-		return err
-	}
-	s.eps = r.stages[last]
-	r.stages, r.beta = r.stages[last+1:], s.start(g.F)
-	for i, v := range f.F {
+	l := &leafMeans{kind: o.cloud.Kind, fx: o.cloud.X(), fy: o.cloud.Y()}
+	l.x, l.a, l.size = o.rows.means(l.fx, s.a, l.kind)
+	l.y, l.b, _ = o.cols.means(l.fy, s.b, l.kind)
+	return l
+}
+
+// startAt is start at another ε with the potentials f of the sources too, from which the first pattern is made.
+func (s *semidual) startAt(eps float64, f, g []float64) []float64 {
+	s.eps = eps
+	beta := s.start(g)
+	for i, v := range f {
 		s.alpha[i] = v + s.eps*math.Log(s.a[i])
 	}
-	o.beta = append(o.beta, r.beta...)
-	return nil
+	s.trees.beta = append(s.trees.beta, beta...)
+	return beta
 }
 
 // means returns the means of the leaves, their weights, and the mean cost of moving from the middle

@@ -215,23 +215,21 @@ func (u *unbalanced) step() {
 	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.eps))
 }
 
-// complete adds the marginals to a plan.
-func (u *unbalanced) complete(p *Plan) {
-	p.mass, p.unbalanced, p.rhoA, p.rhoB, p.shift = u.row, true, u.rhoA, u.rhoB, u.shift
-}
+// penalties are the ρ of the marginals of an unbalanced plan.
+type penalties struct{ a, b float64 }
 
 // penalisedGauge adds the shift to the potentials; those of weight 0 are damped soft minima.
-func (p *Plan) penalisedGauge() {
+func (p *Plan) penalisedGauge(by float64) {
 	for i, a := range p.A {
-		p.Alpha[i] += p.shift
-		if p.F[i] += p.shift; a == 0 {
-			p.F[i] *= damping(p.rhoA, p.Eps)
+		p.Alpha[i] += by
+		if p.F[i] += by; a == 0 {
+			p.F[i] *= damping(p.penalties.a, p.Eps)
 		}
 	}
 	for j, b := range p.B {
-		p.Beta[j] -= p.shift
-		if p.G[j] -= p.shift; b == 0 {
-			p.G[j] *= damping(p.rhoB, p.Eps)
+		p.Beta[j] -= by
+		if p.G[j] -= by; b == 0 {
+			p.G[j] *= damping(p.penalties.b, p.Eps)
 		}
 	}
 }

@@ -12,18 +12,6 @@ import "math"
 // tol only for weights far below √tol.
 func columnTol(tol float64) float64 { return math.Sqrt(tol) }
 
-// maxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to columnUnderflow are left out:
-// they get the potentials of a vanishing weight.
-func (s *semidual) maxColumnLogError() float64 {
-	var worst float64
-	for j, b := range s.b {
-		if b > columnUnderflow {
-			worst = max(worst, math.Abs(math.Log(s.col[j])-s.logB[j]))
-		}
-	}
-	return worst
-}
-
 // columnsConverged reports whether the last evaluation ends a solve to tol: its L1 error is at most
 // tol and every column is near its weight.
 func (r *run) columnsConverged(tol float64) bool {

@@ -1,0 +1,342 @@
+package ot
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
+	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
+)
+
+// transport is a plan as potentials, which makes rows of T and products with it:
+//
+//	T_ij = exp((αᵢ+βⱼ−cᵢⱼ)/ε) = aᵢ bⱼ exp((fᵢ+gⱼ−cᵢⱼ)/ε).
+type transport struct {
+	geometry    Geometry  // of the problem
+	g           Geometry  // that own belongs to: the problem's, or its reduced costs
+	a, b        []float64 // normalised weights
+	eps         float64
+	alpha, beta []float64 // −Inf where the weight is 0; those of the last target of positive weight is 0
+	f, gee      []float64 // the potentials of the KL form
+	own         []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	lse         []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil where T1 is not a
+	mass        []float64 // T1
+	zeroB       []int     // where b is 0
+	cost        cost.Stats
+	marginalL1  float64
+	memory      *memory
+}
+
+// newTransport is the plan of the last eval(beta, 1), with the masses of its rows; nil is a.
+func newTransport(s *semidual, beta, mass []float64, marginalL1 float64) *transport {
+	p := &transport{
+		geometry: underneath(s.g), g: s.g, a: s.a, b: s.b, eps: s.eps, own: s.memory.clone(beta), mass: mass, zeroB: s.zeroB, cost: s.cost,
+		marginalL1: marginalL1, memory: s.memory,
+	}
+	if mass == nil {
+		p.mass = p.a
+	}
+	p.potentials(s)
+	if mass == nil {
+		p.lse = p.memory.floats(s.n)
+		kern.Scale(p.lse, -1, p.f)
+	}
+	if r, ok := s.g.(*reducedCosts); ok {
+		r.addBase(p.alpha, p.beta)
+		r.addBase(p.f, p.gee)
+	}
+	if mass == nil {
+		p.gauge()
+	}
+	return p
+}
+
+// potentials fills those of the costs of s.
+func (p *transport) potentials(s *semidual) {
+	p.alpha, p.beta = p.memory.clone(s.alpha), p.memory.clone(p.own)
+	p.f, p.gee = p.memory.zeros(s.n), p.memory.zeros(s.m)
+	for i, a := range s.a {
+		if a > 0 {
+			p.f[i] = p.alpha[i] - s.eps*math.Log(a)
+			continue
+		}
+		w := s.sw.Scratch[0]
+		mx, sum := softmaxRow(w.exp, p.own, s.g.Row(i, w.cost), 1/s.eps)
+		p.f[i] = -mx - s.eps*math.Log(sum)
+	}
+	var empty []int
+	for j, b := range s.b {
+		if b > columnUnderflow {
+			p.gee[j] = p.beta[j] - s.eps*s.logB[j]
+		} else {
+			empty = append(empty, j)
+		}
+	}
+	if empty != nil {
+		s.softminColumns(empty, func(k int, v float64) {
+			j := empty[k]
+			p.gee[j] = v
+			if s.b[j] > 0 { // its column is lost to rounding; use the potential that is best for α
+				p.own[j] = v + s.eps*s.logB[j]
+				p.beta[j] = p.own[j]
+			}
+		})
+	}
+}
+
+// gauge shifts α and β so that the last β of positive weight is 0, and f and g so that <a,f> = <b,g>.
+func (p *transport) gauge() {
+	last := 0.0
+	for j, b := range p.b {
+		if b > 0 {
+			last = p.beta[j]
+		}
+	}
+	shift(p.alpha, last)
+	shift(p.beta, -last)
+	balance(p.a, p.f, p.b, p.gee)
+}
+
+// balance shifts u and v oppositely so that <a,u> = <b,v>.
+func balance(a, u, b, v []float64) {
+	d := (rows.Dot(a, u) - rows.Dot(b, v)) / 2
+	shift(u, -d)
+	shift(v, d)
+}
+
+// dims returns the number of sources and of targets.
+func (p *transport) dims() (n, m int) { return len(p.a), len(p.b) }
+
+// sweep prepares a sweep over the rows.
+func (p *transport) sweep() *sweep { return newSweep(p.g, 0, p.memory) }
+
+// points returns the geometry if it is one of points, else nil.
+func (p *transport) points() *cost.Cloud {
+	if g, ok := p.geometry.(cost.Pointed); ok {
+		return g.Cloud()
+	}
+	return nil
+}
+
+// exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c, and returns ref and the sum.
+func (p *transport) exponentials(i int, dst, c []float64) (ref, sum float64) {
+	if p.lse != nil {
+		ref = p.lse[i]
+		if sum = kern.RowExpScaled(dst, p.own, c, ref, 1/p.eps); sum > 0.5 && sum < 2 {
+			return ref, sum
+		}
+	}
+	return softmaxRow(dst, p.own, c, 1/p.eps)
+}
+
+// row writes row i of T to dst and returns the costs of the row, relative to the plan's base, and ref and scale with
+// T_ij = scale·exp((βⱼ−cᵢⱼ−ref)/ε). cost is scratch.
+func (p *transport) row(i int, dst, cost []float64) (c []float64, ref, scale float64) {
+	c = p.g.Row(i, cost)
+	if p.mass[i] == 0 {
+		clear(dst)
+		return c, 0, 0
+	}
+	ref, sum := p.exponentials(i, dst, c)
+	scale = p.mass[i] / sum
+	kern.Scale(dst, scale, dst)
+	return c, ref, scale
+}
+
+// logRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
+func (p *transport) logRow(i int, t, logT, cost []float64) {
+	c := p.g.Row(i, cost)
+	ref, sum := p.exponentials(i, t, c)
+	kern.Scale(t, p.mass[i]/sum, t)
+	kern.RowLogits(logT, p.own, c, 1)
+	subtract(logT, ref)
+	kern.Scale(logT, 1/p.eps, logT)
+	for _, j := range p.zeroB {
+		logT[j] = 0
+	}
+	if p.cost.Forbidden {
+		leaveOut(logT, c)
+	}
+}
+
+// eachLog calls f with every row of T and of log T, from several goroutines.
+func (p *transport) eachLog(f func(i int, t, logT []float64)) {
+	_, m := p.dims()
+	p.sweep().Each(func(w *worker, _ int, s span) {
+		logT := w.room(m)
+		for i := s.Lo; i < s.Hi; i++ {
+			p.logRow(i, w.exp, logT, w.cost)
+			f(i, w.exp, logT)
+		}
+	})
+}
+
+// matrix returns T, n×m, as a new matrix.
+func (p *transport) matrix() *mat.Dense {
+	n, m := p.dims()
+	data := make([]float64, n*m)
+	p.sweep().Each(func(w *worker, _ int, s span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			p.row(i, data[i*m:(i+1)*m], w.cost)
+		}
+	})
+	return mat.NewDense(n, m, data)
+}
+
+// times returns T v.
+func (p *transport) times(v []float64) (out []float64) {
+	if p.onDevice("Apply", false, func(d *devicePlan) (err error) { out, err = d.times(v); return err }) {
+		return out
+	}
+	out = make([]float64, len(p.a))
+	p.sweep().Each(func(w *worker, _ int, s span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			p.row(i, w.exp, w.cost)
+			out[i] = dot(w.exp, v)
+		}
+	})
+	return out
+}
+
+// timesT returns Tᵀu.
+func (p *transport) timesT(u []float64) (out []float64) {
+	if p.onDevice("ApplyT", false, func(d *devicePlan) (err error) { out, err = d.timesT(u); return err }) {
+		return out
+	}
+	out = make([]float64, len(p.b))
+	p.sweep().Columns(out, func(w *worker, _ int, s span, sum []float64) {
+		for i := s.Lo; i < s.Hi; i++ {
+			p.row(i, w.exp, w.cost)
+			axpy(sum, w.exp, u[i])
+		}
+	})
+	return out
+}
+
+// barycentric returns Σⱼ T_ij yⱼ / Σⱼ T_ij, the limit of a vanishing weight where it is 0.
+func (p *transport) barycentric(y *mat.Dense) (out *mat.Dense) {
+	if p.onDevice("Barycentric", false, func(d *devicePlan) (err error) { out, err = d.barycentric(y); return err }) {
+		return out
+	}
+	n, m := p.dims()
+	_, d := y.Dims()
+	out = mat.NewDense(n, d, nil)
+	target := dense.View(y)
+	p.blocks(nil, func(w *worker, _, lo, hi int) {
+		t := w.block[:(hi-lo)*m]
+		for i := lo; i < hi; i++ {
+			row := t[(i-lo)*m : (i-lo+1)*m]
+			_, sum := p.exponentials(i, row, p.g.Row(i, w.cost))
+			kern.Scale(row, 1/sum, row)
+		}
+		w.gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
+	})
+	return out
+}
+
+// blockRows is how many rows of T are made for one matrix product.
+const blockRows = 32
+
+// blocks calls f with every block of at most blockRows rows [lo, hi), from several goroutines, each
+// with room for the block in its worker. The blocks of a span come in order, from one goroutine; a
+// nil sw means a sweep of the plan's own rows.
+func (p *transport) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
+	if sw == nil {
+		sw = p.sweep()
+	}
+	_, m := p.dims()
+	sw.Each(func(w *worker, k int, s span) {
+		w.room(blockRows * m)
+		for lo := s.Lo; lo < s.Hi; lo += blockRows {
+			f(w, k, lo, min(s.Hi, lo+blockRows))
+		}
+	})
+}
+
+// laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
+func (p *transport) laplacian(dst, v, col []float64) {
+	if p.onDevice("a product", false, func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
+		return
+	}
+	p.sweep().Columns(dst, func(w *worker, _ int, s span, sum []float64) {
+		for i := s.Lo; i < s.Hi; i++ {
+			if p.mass[i] > 0 {
+				p.row(i, w.exp, w.cost)
+				axpy(sum, w.exp, dot(w.exp, v)/p.mass[i])
+			}
+		}
+	})
+	for j, c := range col {
+		dst[j] = c*v[j] - dst[j]
+	}
+}
+
+// sumsOf are sums over T: <T,c>, Σ T log T, KL(T|abᵀ) and ΣT.
+type sumsOf struct{ Sharp, SumPlogP, KL, Mass float64 }
+
+// sums returns the sums over T: Sharp, KL, SumPlogP and Mass.
+func (p *transport) sums() sumsOf {
+	var v sumsOf
+	if p.onDevice("Value", true, func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
+		return v
+	}
+	_, m := p.dims()
+	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
+	g, logB := p.memory.zeros(m), p.memory.zeros(m)
+	for j, b := range p.b {
+		if b > 0 {
+			logB[j] = math.Log(b)
+			g[j] = p.own[j] - p.eps*logB[j]
+		}
+	}
+	sw := p.sweep()
+	parts := make([]tally, len(sw.Spans))
+	sw.Each(func(w *worker, k int, s span) {
+		scratch := w.room(2 * m)
+		orig, rel := []float64(nil), scratch[:m]
+		if p.g != p.geometry || p.cost.Forbidden {
+			orig = scratch[m:]
+		}
+		q := &parts[k]
+		for i := s.Lo; i < s.Hi; i++ {
+			mass := p.mass[i]
+			if mass == 0 {
+				continue
+			}
+			c, ref, scale := p.row(i, w.exp, w.cost)
+			kern.RowLogits(rel, g, c, 1)
+			subtract(rel, ref)
+			if p.cost.Forbidden {
+				leaveOut(rel, c)
+			}
+			if orig != nil {
+				c = p.geometry.Row(i, orig)
+			}
+			if p.cost.Forbidden {
+				copy(orig, c)
+				leaveOut(orig, c)
+				c = orig
+			}
+			logA := math.Log(p.a[i])
+			kl := dot(w.exp, rel)/p.eps + mass*(math.Log(scale)-logA)
+			q.sharp.Add(dot(w.exp, c))
+			q.kl.Add(kl)
+			q.tlogt.Add(kl + mass*logA + dot(w.exp, logB))
+			q.mass.Add(mass)
+		}
+	})
+	var all tally
+	for _, q := range parts {
+		all.sharp.Join(q.sharp)
+		all.kl.Join(q.kl)
+		all.tlogt.Join(q.tlogt)
+		all.mass.Join(q.mass)
+	}
+	return sumsOf{Sharp: all.sharp.Value(), KL: all.kl.Value(), SumPlogP: all.tlogt.Value(), Mass: all.mass.Value()}
+}
+
+// tally is sums over T.
+type tally struct{ sharp, kl, tlogt, mass rows.Sum }
