@@ -33,7 +33,7 @@ type chooser struct {
 	sparse *sparseKernel // over the larger entries of T; nil where there is no list
 	reuse  *sparseKernel // memory for the next list
 	trees  *treeOrder    // over patterns; nil where atoms are in the user's order
-	dev    *devicePasses // nil where the geometry is not on a device
+	dev    remote        // nil where the geometry is not on a device
 }
 
 // arithmetic is a way to compute the rows of T from costs and potentials.
@@ -50,12 +50,33 @@ const (
 	inFloat32
 )
 
-// setPasses sets up the passes that the geometry has.
-func (c *chooser) setPasses(g Geometry) {
-	c.setNarrow(g)
-	if o, ok := g.(*OnDevice); ok {
-		c.dev = &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
+// remote makes passes on a device, in precisions that it chooses itself.
+type remote interface {
+	pass
+	// serves reports whether it can make passes over g.
+	serves(g Geometry) bool
+	// failure returns the device's error, which ends a solve.
+	failure() error
+	// forget drops the record of the last pass, because the host made a later one.
+	forget()
+	// softminColumns is semidual.softminColumns for the α of its last pass, where it can.
+	softminColumns(s *semidual, cols []int, set func(k int, v float64)) bool
+}
+
+// setDevice makes passes on a device where it serves.
+func (c *chooser) setDevice(d remote) { c.dev = d }
+
+// onDevice reports whether the next evaluation runs on the device.
+func (s *semidual) onDevice() bool {
+	return s.dev != nil && s.arithmetic != byDifferences && !s.newton && s.dev.serves(s.g)
+}
+
+// deviceFailure is the error of the device, which ends a solve.
+func (s *semidual) deviceFailure() error {
+	if s.dev == nil {
+		return nil
 	}
+	return s.dev.failure()
 }
 
 // setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
@@ -97,8 +118,8 @@ func (s *semidual) choose(beta []float64) pass {
 // record notes the pass that made an evaluation.
 func (s *semidual) record(p pass, beta []float64) {
 	s.last = p
-	if p != pass(s.dev) || s.marginals != nil {
-		s.dev.invalidate()
+	if s.dev != nil && (p != pass(s.dev) || s.marginals != nil) {
+		s.dev.forget()
 	}
 	s.trees.note(s, beta)
 }

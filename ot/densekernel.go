@@ -43,6 +43,17 @@ func drift(beta, base []float64) (mid, spread float64) {
 	return lo + (hi-lo)/2, hi - lo
 }
 
+// span returns the least and the largest potential of positive weight.
+func (s *semidual) span(beta []float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for j, v := range beta {
+		if s.b[j] > 0 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return lo, hi
+}
+
 // scalings writes v = exp((β−β⁰−mid)/ε), 0 where the weight is 0.
 func (s *semidual) scalings(dst, beta, base []float64, mid float64) {
 	kern.RowExpScaled(dst, beta, base, mid, 1/s.eps)

@@ -23,9 +23,9 @@ type deviceArrays struct {
 }
 
 // makeArrays makes the arrays. The caller asks the device for its error.
-func (o *OnDevice) makeArrays() *deviceArrays {
+func (o *deviceGeometry) makeArrays() *deviceArrays {
 	n, m := o.Dims()
-	r := &deviceArrays{dev: o.dev, typ: o.Type, n: n, m: m}
+	r := &deviceArrays{dev: o.dev, typ: *o.typ, n: n, m: m}
 	if o.matrixFree() {
 		r.points(o.Cloud())
 	} else {

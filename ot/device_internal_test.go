@@ -39,11 +39,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.t.g = g.onHost()
+		p.t.g = g.g.onHost()
 		h, rhs := p.t.system(entropyField, n*m)
 		v := p.t.sums()
 		var hostX, hostY *mat.Dense
-		if g.matrixFree() {
+		if g.g.matrixFree() {
 			if hostX, err = grad.X(); err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.t.g = g
+		p.t.g = g.g
 		same := func(what string, got, want []float64) {
 			t.Helper()
 			for i, w := range want {
@@ -82,7 +82,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				return err
 			}
 			same("Laplacian", dst, want)
-			if !g.matrixFree() {
+			if !g.g.matrixFree() {
 				return nil
 			}
 			gx, err := d.points(grad.of.slopes(p.Beta), false)
@@ -116,7 +116,7 @@ func TestLaunches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.s.dev.reside(r.s, device.Float32, r.beta)
+	p, err := r.dev.reside(r.s, device.Float32, r.beta)
 	if err != nil {
 		t.Fatal(err)
 	}

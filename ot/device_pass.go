@@ -10,7 +10,7 @@ import (
 // devicePasses is the state that a solve on a device keeps from pass to pass. It is on the host, so
 // that nothing remains on the device however the solve ends.
 type devicePasses struct {
-	o      *OnDevice
+	o      *deviceGeometry
 	reach  float64 // a bound on |c|
 	failed error   // the device's error; the solve returns it
 
@@ -55,18 +55,13 @@ const (
 	noiseMargin = 20
 )
 
-// onDevice reports whether the next evaluation runs on the device.
-func (s *semidual) onDevice() bool {
-	return s.dev != nil && s.dev.failed == nil && s.arithmetic != byDifferences && !s.newton && s.g == Geometry(s.dev.o)
+func newDevicePasses(o *deviceGeometry) *devicePasses {
+	return &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
 }
 
-// deviceFailure is the error of the device, which ends a solve.
-func (s *semidual) deviceFailure() error {
-	if s.dev == nil {
-		return nil
-	}
-	return s.dev.failed
-}
+func (d *devicePasses) serves(g Geometry) bool { return d.failed == nil && g == Geometry(d.o) }
+
+func (d *devicePasses) failure() error { return d.failed }
 
 func (d *devicePasses) certifies() bool { return d.double }
 
@@ -127,7 +122,7 @@ func (d *devicePasses) calibrate(s *semidual) {
 // needFloat64 reports whether float32 cannot serve: it was switched off, out of its range, too
 // coarse for any error at this ε, or for one like the last.
 func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
-	if s.final || s.marginals != nil || d.o.Type == device.Float64 {
+	if s.final || s.marginals != nil || *d.o.typ == device.Float64 {
 		return true
 	}
 	noise := d.noise(s, beta)
@@ -151,17 +146,6 @@ func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
 	lo, hi := s.span(beta)
 	size := max(d.reach, math.Abs(s.cost.Max), math.Abs(s.cost.Min))
 	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
-}
-
-// span returns the least and the largest potential of positive weight.
-func (s *semidual) span(beta []float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for j, v := range beta {
-		if s.b[j] > 0 {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
-	return lo, hi
 }
 
 // soft is a pass of two soft maxima in the type t, for α and for the columns. No exponential under- or overflows.
@@ -202,7 +186,7 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 	}
 	kern.ExpAt(s.col, s.col, 0)
 	d.logCol = cols
-	if t == device.Float64 && d.o.Type == device.Float32 {
+	if t == device.Float64 && *d.o.typ == device.Float32 {
 		d.base = &deviceBase{
 			eps: s.eps, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
 			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
@@ -261,17 +245,10 @@ func (d *devicePasses) differences(s *semidual) (moved float64) {
 	return moved
 }
 
-// invalidate drops the device's record of the last evaluation, because the host made a later one.
-func (d *devicePasses) invalidate() {
-	if d != nil {
-		d.logCol, d.lastEps = nil, 0
-	}
-}
+func (d *devicePasses) forget() { d.logCol, d.lastEps = nil, 0 }
 
-// softminColumns is semidual.softminColumns for the α of the last evaluation, where logCol was
-// kept.
 func (d *devicePasses) softminColumns(s *semidual, cols []int, set func(k int, v float64)) bool {
-	if d == nil || d.logCol == nil || !s.onDevice() {
+	if d.logCol == nil {
 		return false
 	}
 	for k, j := range cols {

@@ -28,7 +28,7 @@ const exactEnough = 1e-12
 // the plan is more exact than T computed from potentials and costs. Products by T have the rounding
 // of T; results that also use log T have it times |c|/ε.
 func (p *transport) onDevice(call string, logs bool, f func(d *devicePlan) error) bool {
-	o, ok := p.g.(*OnDevice)
+	o, ok := p.g.(*deviceGeometry)
 	if !ok {
 		return false
 	}
@@ -250,7 +250,7 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 
 // pointsOnDevice is points, where the device can compute it.
 func (g *lossGradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
-	if o, here := g.p.g.(*OnDevice); !here || !o.matrixFree() {
+	if o, here := g.p.g.(*deviceGeometry); !here || !o.matrixFree() {
 		return nil, nil, false
 	}
 	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
@@ -288,7 +288,7 @@ func (g *lossGradient) sourcesOnDevice(da []float64) bool {
 // products.
 func (b settings) entropy(ctx context.Context, p *transport) (*adjoint, error) {
 	n, m := p.dims()
-	o, ok := p.g.(*OnDevice)
+	o, ok := p.g.(*deviceGeometry)
 	large := min(n, m) > maxEliminate || n > maxDirect/m
 	if ok && (b.method == cg || b.method == automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
 		var h *hessian
@@ -305,6 +305,3 @@ func (b settings) entropy(ctx context.Context, p *transport) (*adjoint, error) {
 	}
 	return b.solve(ctx, p, entropyField, 0)
 }
-
-// remote reports whether the device is not the host itself.
-func (o *OnDevice) remote() bool { return o.dev.Info().Kind != "cpu" }

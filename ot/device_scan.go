@@ -7,20 +7,20 @@ import (
 	"coupling/ot/cost"
 )
 
-// scanOnDevice is scan on the device, and reports whether it was possible: if costs may be so large
+// scan is cost.Scan on the device, and reports whether it was possible: if costs may be so large
 // that their products overflow, the host must scan them.
 //
 // The mean is that of the element type. The least and the largest are soft, log Σ exp(∓κc)/κ with κ
 // = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
 // Neither the plan's error nor its status depends on them.
-func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
+func (o *deviceGeometry) scan(a, b []float64) (c cost.Stats, done bool, err error) {
 	err = o.use("the scan of the costs", func(r *deviceArrays) error {
 		o.extent = r.reach
 		if done = r.reach < math.MaxFloat32; !done {
 			return nil
 		}
 		if r.reach == 0 {
-			in.cost = cost.Stats{Mass: 1}
+			c = cost.Stats{Mass: 1}
 			return nil
 		}
 		t := r.typ
@@ -32,8 +32,8 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 		}
 		sharpness := 0x1p20 / r.reach
 		mask := make([]float64, r.m)
-		for j, b := range in.b {
-			if b == 0 {
+		for j, w := range b {
+			if w == 0 {
 				mask[j] = math.Inf(-1)
 			}
 		}
@@ -46,22 +46,21 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 		if err != nil {
 			return err
 		}
-		mean, err := r.means(t, in.b).Float64s()
+		mean, err := r.means(t, b).Float64s()
 		if err != nil {
 			return err
 		}
-		c := cost.Stats{Min: math.Inf(1), Max: math.Inf(-1), Mass: 1}
-		for i, a := range in.a {
-			if a > 0 {
+		c = cost.Stats{Min: math.Inf(1), Max: math.Inf(-1), Mass: 1}
+		for i, w := range a {
+			if w > 0 {
 				c.Min, c.Max = min(c.Min, -low[i]/sharpness), max(c.Max, high[i]/sharpness)
-				c.Mean += a * mean[i]
+				c.Mean += w * mean[i]
 			}
 		}
 		c.Mean = max(c.Min, min(c.Max, c.Mean))
-		in.cost = c
 		return nil
 	})
-	return done, err
+	return c, done, err
 }
 
 // means is Σⱼ bⱼ c_ij.
@@ -80,7 +79,7 @@ func (r *deviceArrays) means(t device.DType, b []float64) *device.Array {
 }
 
 // reach returns a bound on |c|. It is known once the costs were scanned.
-func (o *OnDevice) reach() float64 {
+func (o *deviceGeometry) reach() float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.extent

@@ -51,8 +51,16 @@ func (p Problem) check(workers int) (*instance, error) {
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
-	in := &instance{g: p.Geometry, n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}
+	in := &instance{g: within(p.Geometry), n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}
 	return in, in.scan(workers)
+}
+
+// within is the geometry as the engine knows it.
+func within(g Geometry) Geometry {
+	if o, ok := g.(*OnDevice); ok {
+		return o.g
+	}
+	return g
 }
 
 // weights returns both weights divided by their totals, and the totals.
@@ -67,10 +75,17 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	return a, b, sa, sb, err
 }
 
+// scanner is a geometry that scans its costs itself, and reports whether it could.
+type scanner interface {
+	scan(a, b []float64) (c cost.Stats, done bool, err error)
+}
+
 // scan reads every cost once.
 func (in *instance) scan(workers int) (err error) {
-	if o, ok := in.g.(*OnDevice); ok {
-		if done, err := o.scanOnDevice(in); done || err != nil {
+	if d, ok := in.g.(scanner); ok {
+		c, done, err := d.scan(in.a, in.b)
+		if done || err != nil {
+			in.cost = c
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func newSemidual(in *instance, workers int) *semidual {
 	}
 	s.rowL1 = make([]float64, len(s.sw.Spans))
 	s.left = make([]atomic.Int32, (len(s.sw.Spans)+groupSpans-1)/groupSpans)
-	s.setPasses(in.g)
+	s.setNarrow(in.g)
 	s.bMin = math.Inf(1)
 	for j, v := range in.b {
 		s.logB[j] = math.Log(v)
@@ -241,7 +241,7 @@ func (s *semidual) sinkhorn(beta []float64, relax float64) {
 // softminColumns calls set(k, −ε log Σᵢ exp((αᵢ−cᵢⱼ)/ε)) for every j = cols[k], by a separate pass
 // in the log domain, for columns whose sums underflow in the fused pass.
 func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
-	if s.dev.softminColumns(s, cols, set) {
+	if s.onDevice() && s.dev.softminColumns(s, cols, set) {
 		return
 	}
 	mx := make([]float64, len(cols))

@@ -29,6 +29,8 @@ type run struct {
 	controls
 	ctx               context.Context
 	s                 *semidual
+	dev               *devicePasses // nil where the geometry is not on a device
+	geometry          Geometry      // the user's
 	beta              []float64
 	stages            []float64 // the values of ε, the problem's last
 	tol               float64
@@ -91,7 +93,11 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 			}
 		}
 	}
-	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), tol: cmp.Or(c.Tol, defaultTol)}
+	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), geometry: p.Geometry, tol: cmp.Or(c.Tol, defaultTol)}
+	if o, ok := in.g.(*deviceGeometry); ok {
+		r.dev = newDevicePasses(o)
+		r.s.setDevice(r.dev)
+	}
 	r.s.tol, r.MaxIter = r.tol, cmp.Or(c.MaxIter, defaultMaxIter)
 	r.stages = r.schedule()
 	r.s.eps = r.stages[0]
@@ -174,7 +180,7 @@ func (r *run) plan(solver string) *Plan {
 		p.t = newTransport(s, r.beta, nil, p.MarginalL1)
 	}
 	t := p.t
-	p.Geometry, p.A, p.B, p.Eps = t.geometry, t.a, t.b, t.eps
+	p.Geometry, p.A, p.B, p.Eps = r.geometry, t.a, t.b, t.eps
 	p.Alpha, p.Beta, p.F, p.G = t.alpha, t.beta, t.f, t.gee
 	if penalised {
 		p.penalisedGauge(u.shift)
