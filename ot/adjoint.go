@@ -92,7 +92,7 @@ func (b settings) solveShifted(ctx context.Context, p *transport, v field) (*adj
 		}
 		base := out.v
 		if out.base != nil {
-			axpy(base, out.base, 1)
+			kern.Axpy(base, 1, out.base)
 		}
 		less := func(i int, dst, t, logT []float64) {
 			v(i, dst, t, logT)
@@ -141,10 +141,10 @@ func (a *adjoint) weightedNorms(v field) (all, left float64) {
 			p.logRow(i, w.exp, logT, w.cost)
 			a.centred(i, row, w.exp, logT, v)
 			kern.Mul(sq, row, row)
-			part[k][0] += dot(sq, w.exp)
+			part[k][0] += kern.Dot(sq, w.exp)
 			a.derivative(i, row, w.exp, logT, v)
 			kern.Mul(sq, row, row)
-			part[k][1] += dot(sq, w.exp)
+			part[k][1] += kern.Dot(sq, w.exp)
 		}
 	})
 	for _, x := range part {
@@ -239,7 +239,7 @@ func directTransposed(ctx context.Context, p *transport, t, f []float64, method 
 	v := p.memory.zeros(m)
 	for j, c := range col {
 		if c > 0 {
-			v[j] = mean[j] - dot(plain[j*n:(j+1)*n], u)/c
+			v[j] = mean[j] - kern.Dot(plain[j*n:(j+1)*n], u)/c
 		}
 	}
 	return &adjoint{p: p, v: v, method: used, converged: true}, nil
@@ -254,26 +254,17 @@ func centre(v, t []float64, mass float64) float64 {
 	// Twice: the second mean removes the rounding of the first.
 	var total float64
 	for range 2 {
-		mean := dot(v, t) / mass
-		subtract(v, mean)
+		mean := kern.Dot(v, t) / mass
+		rows.Subtract(v, mean)
 		total += mean
 	}
 	return total
 }
 
-// entriesToHold is the largest number of entries of T that conjugate gradients hold, the same as
-// for lists in a solve.
-func (p *transport) entriesToHold() int {
-	if isFrugal(p.geometry) {
-		return maxSparseFrugal
-	}
-	return maxSparse
-}
-
 // iterate solves by conjugate gradients over the entries of T that are not negligible,
 // preconditioned by the column sums.
 func (b settings) iterate(ctx context.Context, p *transport, v field, scale float64) (*adjoint, error) {
-	h, rhs := p.system(v, p.entriesToHold())
+	h, rhs := p.system(v, maxList(p.geometry))
 	return b.iterateOn(ctx, p, h, rhs, scale)
 }
 
@@ -308,7 +299,7 @@ func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
 func (a *adjoint) potentials() []float64 {
 	out := append([]float64(nil), a.v...)
 	if a.base != nil {
-		axpy(out, a.base, 1)
+		kern.Axpy(out, 1, a.base)
 	}
 	return out
 }
@@ -325,9 +316,9 @@ func (b settings) vjp(ctx context.Context, p *transport, v field) (dc *mat.Dense
 		if p.mass[i] > 0 {
 			v(i, dst, t, logT)
 			if ad.base != nil {
-				axpy(dst, ad.base, -1)
+				kern.Axpy(dst, -1, ad.base)
 			}
-			da[i] = (dot(t, dst) - dot(t, ad.v)) / p.mass[i]
+			da[i] = (kern.Dot(t, dst) - kern.Dot(t, ad.v)) / p.mass[i]
 		}
 		ad.derivative(i, dst, t, logT, v)
 		for j := range dst {

@@ -153,7 +153,7 @@ func (p *projections) project() error {
 			return err
 		}
 		r.s.logColumns(p.logQ[k], r.beta)
-		axpy(logB, p.logQ[k], p.w[k])
+		kern.Axpy(logB, p.w[k], p.logQ[k])
 	}
 	for j, v := range logB {
 		p.b[j] = math.Exp(v)
@@ -164,19 +164,6 @@ func (p *projections) project() error {
 		p.err += p.w[k] * kern.L1Diff(r.s.col, p.b)
 	}
 	return nil
-}
-
-// logColumns writes the logarithms of the column sums of the last evaluation.
-func (s *semidual) logColumns(dst, beta []float64) {
-	var lost []int
-	for j, c := range s.col {
-		if dst[j] = math.Log(c); c < columnUnderflow {
-			lost = append(lost, j)
-		}
-	}
-	if lost != nil {
-		s.softminColumns(lost, func(k int, v float64) { dst[lost[k]] = (beta[lost[k]] - v) / s.eps })
-	}
 }
 
 // finish returns the barycentre and its plans, whose marginal errors are relative to it.

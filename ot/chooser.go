@@ -54,7 +54,7 @@ const (
 type remote interface {
 	pass
 	// serves reports whether it can make passes over g.
-	serves(g Geometry) bool
+	serves(g cost.Geometry) bool
 	// failure returns the device's error, which ends a solve.
 	failure() error
 	// forget drops the record of the last pass, because the host made a later one.
@@ -80,7 +80,7 @@ func (s *semidual) deviceFailure() error {
 }
 
 // setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
-func (c *chooser) setNarrow(g Geometry) {
+func (c *chooser) setNarrow(g cost.Geometry) {
 	c.narrow = nil
 	if p, ok := g.(interface{ Float32() *cost.Rounded }); ok && p.Float32() != nil {
 		c.narrow = &float32Pass{costs: p.Float32()}

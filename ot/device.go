@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/ot/cost"
+	"coupling/ot/internal/fault"
 )
 
 // deviceGeometry is a geometry whose passes run on a device. Its arrays are made at the first use and live until Close.
@@ -17,11 +19,11 @@ type deviceGeometry struct {
 	typ *device.DType // of the passes that converge first, and of costs that are held
 
 	dev     *device.Device
-	of      Geometry
+	of      cost.Geometry
 	invalid error
 
 	once sync.Once
-	host Geometry // with the costs as the device holds them
+	host cost.Geometry // with the costs as the device holds them
 
 	mu     sync.Mutex
 	closed bool
@@ -32,7 +34,7 @@ type deviceGeometry struct {
 // errClosed marks the use after Close.
 var errClosed = errors.New("the geometry is closed")
 
-func newDeviceGeometry(dev *device.Device, g Geometry, typ *device.DType, invalid error) *deviceGeometry {
+func newDeviceGeometry(dev *device.Device, g cost.Geometry, typ *device.DType, invalid error) *deviceGeometry {
 	return &deviceGeometry{dev: dev, of: g, typ: typ, invalid: invalid}
 }
 
@@ -42,7 +44,7 @@ func (o *deviceGeometry) Validate() error {
 		return o.invalid
 	}
 	if *o.typ != device.Float32 && *o.typ != device.Float64 {
-		return bad(ErrParameter, "OnDevice.Type = %v: must be float32 or float64", *o.typ)
+		return fault.OT(fault.ErrParameter, "OnDevice.Type = %v: must be float32 or float64", *o.typ)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,15 +62,15 @@ func (o *deviceGeometry) Dims() (n, m int) { return o.of.Dims() }
 func (o *deviceGeometry) Row(i int, buf []float64) []float64 { return o.onHost().Row(i, buf) }
 
 // onHost is the geometry with the costs as the device holds them.
-func (o *deviceGeometry) onHost() Geometry {
+func (o *deviceGeometry) onHost() cost.Geometry {
 	o.once.Do(func() {
 		o.host = o.of
 		switch {
 		case o.matrixFree():
 		case *o.typ == device.Float32:
-			o.host = Dense(rounded(Cost(o.of)))
+			o.host = cost.Dense(rounded(cost.All(o.of)))
 		case o.Cloud() != nil:
-			o.host = Dense(Cost(o.of))
+			o.host = cost.Dense(cost.All(o.of))
 		}
 	})
 	return o.host
@@ -84,8 +86,8 @@ func rounded(c *mat.Dense) *mat.Dense {
 }
 
 // Cloud returns the points, nil where there are none.
-func (o *deviceGeometry) Cloud() *PointCloud {
-	p, _ := o.of.(*PointCloud)
+func (o *deviceGeometry) Cloud() *cost.Cloud {
+	p, _ := o.of.(*cost.Cloud)
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coupling/lab/device"
+	"coupling/ot/cost"
 )
 
 // deviceArrays holds the arrays of an OnDevice. Its methods are passes over T = exp(u ⊕ h − c/ε) in
@@ -41,7 +42,7 @@ func (r *deviceArrays) own(a *device.Array) *device.Array {
 
 // points uploads points less the middle of the targets. That changes no cost, and it keeps the
 // precision of float32 and of matrix products where clouds lie far from the origin.
-func (r *deviceArrays) points(p *PointCloud) {
+func (r *deviceArrays) points(p *cost.Cloud) {
 	c, _ := p.Vector()
 	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
 	x, y, reach := p.Centred()
@@ -56,7 +57,7 @@ func (r *deviceArrays) points(p *PointCloud) {
 }
 
 // hold uploads the costs, some rows at a time.
-func (r *deviceArrays) hold(g Geometry) {
+func (r *deviceArrays) hold(g cost.Geometry) {
 	r.held = r.own(r.dev.New(r.typ, r.n, r.m))
 	buf := make([]float64, min(r.n, r.chunk())*r.m)
 	for lo := 0; lo < r.n && r.dev.Err() == nil; lo += r.chunk() {

@@ -67,7 +67,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				return err
 			}
 			same("values", []float64{got.Sharp, got.KL, got.SumPlogP, got.Mass}, []float64{v.Sharp, v.KL, v.SumPlogP, v.Mass})
-			free, right, err := d.system()
+			free, right, err := systemOn(d)
 			if err != nil {
 				return err
 			}
@@ -85,11 +85,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			if !g.g.matrixFree() {
 				return nil
 			}
-			gx, err := d.points(grad.of.slopes(p.Beta), false)
+			gx, err := pointsOn(d, grad.of.slopes(p.Beta), false)
 			if err != nil {
 				return err
 			}
-			gy, err := d.points(grad.of.slopes(p.Beta), true)
+			gy, err := pointsOn(d, grad.of.slopes(p.Beta), true)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coupling/lab/device"
+	"coupling/ot/cost"
 )
 
 // devicePasses is the state that a solve on a device keeps from pass to pass. It is on the host, so
@@ -59,7 +60,9 @@ func newDevicePasses(o *deviceGeometry) *devicePasses {
 	return &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
 }
 
-func (d *devicePasses) serves(g Geometry) bool { return d.failed == nil && g == Geometry(d.o) }
+func (d *devicePasses) serves(g cost.Geometry) bool {
+	return d.failed == nil && g == cost.Geometry(d.o)
+}
 
 func (d *devicePasses) failure() error { return d.failed }
 

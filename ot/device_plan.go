@@ -1,7 +1,6 @@
 package ot
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -42,8 +41,8 @@ func (p *transport) onDevice(call string, logs bool, f func(d *devicePlan) error
 	}
 	u, h := make([]float64, len(p.a)), make([]float64, len(p.b))
 	mid := p.potentialsOver(u, h)
-	shift(h, -mid)
-	shift(u, mid)
+	rows.Shift(h, -mid)
+	rows.Shift(u, mid)
 	return o.use(call, func(r *deviceArrays) error {
 		return f(&devicePlan{r, p, r.upload(device.Float64, u, r.n), r.upload(device.Float64, h, r.m), 1 / p.eps})
 	}) == nil
@@ -136,7 +135,7 @@ func (d *devicePlan) laplacian(dst, v, col []float64) error {
 		return err
 	}
 	kern.Mul(dst, col, v)
-	axpy(dst, back, -1)
+	kern.Axpy(dst, -1, back)
 	return nil
 }
 
@@ -178,37 +177,6 @@ func ones(n int) []float64 {
 	return slices.Repeat([]float64{1}, n)
 }
 
-// system is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
-func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
-	p := d.p
-	h = newHessian(d.n, d.m, nil)
-	h.matrixFree = p
-	if h.col, err = d.timesT(ones(d.n)); err != nil {
-		return nil, nil, err
-	}
-	s := make([]float64, d.m) // β/ε, the difference of c/ε and −log T but for a constant of each row
-	for j, b := range p.b {
-		if b > 0 {
-			s[j] = p.beta[j] / p.eps
-		}
-	}
-	sharp, cols, err := d.costs()
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := d.rows(s, sharp, p.mass)
-	if err != nil {
-		return nil, nil, err
-	}
-	if rhs, err = d.timesT(r); err != nil {
-		return nil, nil, err
-	}
-	for j := range rhs {
-		rhs[j] = cols[j]/p.eps - h.col[j]*s[j] - rhs[j]
-	}
-	return h, rhs, nil
-}
-
 // rows is r with Σⱼ T_ij (rᵢ + sⱼ − c_ij/ε) = 0, given Σⱼ T_ij c_ij and the rows' masses.
 func (d *devicePlan) rows(s, sharp, mass []float64) ([]float64, error) {
 	r, err := d.times(s)
@@ -220,23 +188,10 @@ func (d *devicePlan) rows(s, sharp, mass []float64) ([]float64, error) {
 	return r, err
 }
 
-// points is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
-// regularised losses, else β/ε + v.
-func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
+// pointGrad is the gradient with respect to the sources, or to the targets where transposed, of the weights T∘(r ⊕ s − c/ε),
+// or of T itself where linear.
+func (d *devicePlan) pointGrad(r, s []float64, transposed, linear bool) (*mat.Dense, error) {
 	t := device.Float64
-	r, linear := ones(d.n), s == nil
-	if linear {
-		s = make([]float64, d.m)
-	} else {
-		kern.Scale(s, d.inv, s)
-		sharp, _, err := d.costs()
-		if err != nil {
-			return nil, err
-		}
-		if r, err = d.rows(s, sharp, d.p.mass); err != nil {
-			return nil, err
-		}
-	}
 	dr, ds := d.upload(t, r, d.n), d.upload(t, s, d.m)
 	if transposed {
 		out := d.y[t].Like()
@@ -246,62 +201,4 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 	out := d.x[t].Like()
 	device.PointGrad(out, d.x[t], d.y[t], d.u, d.h, dr, ds, d.cost, d.inv, linear)
 	return out.Mat()
-}
-
-// pointsOnDevice is points, where the device can compute it.
-func (g *lossGradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
-	if o, here := g.p.g.(*deviceGeometry); !here || !o.matrixFree() {
-		return nil, nil, false
-	}
-	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
-		if wantX {
-			dx, err = d.points(g.slopes(g.p.beta), false)
-		}
-		if wantY && err == nil {
-			dy, err = d.points(g.slopes(g.p.beta), true)
-		}
-		return err
-	})
-	return dx, dy, ok
-}
-
-// sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
-func (g *lossGradient) sourcesOnDevice(da []float64) bool {
-	p, s := g.p, g.slopes(g.p.own)
-	kern.Scale(s, 1/p.eps, s)
-	return p.onDevice("a gradient", true, func(d *devicePlan) error {
-		d.conditional()
-		sharp, _, err := d.costs()
-		if err != nil {
-			return err
-		}
-		r, err := d.rows(s, sharp, ones(d.n))
-		if err == nil {
-			kern.Scale(da, p.eps, r)
-		}
-		return err
-	})
-}
-
-// entropy solves the system of the sharp loss. On a device other than the host it uses products
-// alone; the host makes a list of the entries that are not negligible, in the time of a few
-// products.
-func (b settings) entropy(ctx context.Context, p *transport) (*adjoint, error) {
-	n, m := p.dims()
-	o, ok := p.g.(*deviceGeometry)
-	large := min(n, m) > maxEliminate || n > maxDirect/m
-	if ok && (b.method == cg || b.method == automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
-		var h *hessian
-		var rhs []float64
-		if p.onDevice("a gradient", true, func(d *devicePlan) (err error) {
-			h, rhs, err = d.system()
-			return err
-		}) {
-			out, err := b.iterateOn(ctx, p, h, rhs, 0)
-			if err != nil || out.converged || b.method == cg || min(n, m) > maxCholesky {
-				return out, err
-			}
-		}
-	}
-	return b.solve(ctx, p, entropyField, 0)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coupling/lab/device"
+	"coupling/ot/internal/rows"
 )
 
 // resident is the potentials of a stage in units of ε, on a GPU, and what Sinkhorn's steps need besides. A half-step there is a
@@ -35,7 +36,7 @@ func (d *devicePasses) reside(s *semidual, t device.DType, beta []float64) (*res
 		up := func(v []float64, scale, by float64) *device.Array {
 			v = slices.Clone(v)
 			kern.Scale(v, scale, v)
-			shift(v, by)
+			rows.Shift(v, by)
 			a := r.own(r.scope.Keep(r.upload(t, v, len(v))))
 			device.Map(a, a, device.Clamp, noWeight)
 			p.arrays = append(p.arrays, a)

@@ -197,7 +197,7 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 // debiased subtracts half the sum of self's two gradients by weights from w and returns it; self is
 // the transport of a measure to itself.
 func debiased(w []float64, self *Term) []float64 {
-	axpy(w, self.A, -0.5)
-	axpy(w, self.B, -0.5)
+	kern.Axpy(w, -0.5, self.A)
+	kern.Axpy(w, -0.5, self.B)
 	return w
 }

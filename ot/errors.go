@@ -28,6 +28,4 @@ var (
 )
 
 // bad builds an error of the given kind; the message gets the package's prefix.
-func bad(kind error, format string, args ...any) error {
-	return fault.New("ot", kind, format, args...)
-}
+func bad(kind error, format string, args ...any) error { return fault.OT(kind, format, args...) }

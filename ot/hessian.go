@@ -18,8 +18,8 @@ type hessian struct {
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
-	lists       []sparseSpan // of the rows of system
-	logFraction []float64    // min(0, log max(T/a, T/b)): the entry's share of its row or column
+	lists       []entries // of the rows of system
+	logFraction []float64 // min(0, log max(T/a, T/b)): the entry's share of its row or column
 	col         []float64
 	own         []float64 // the sums of the entries by column; col is that or more
 	u, tx       []float64 // n: T v/T1 for the last product and for the solution
@@ -40,26 +40,20 @@ func newHessian(n, m int, mem *memory) *hessian {
 func (h *hessian) assemble(s *semidual, cut float64) {
 	h.idx, h.val, h.logFraction = h.idx[:0], h.val[:0], h.logFraction[:0]
 	clear(h.col)
-	list := s.list()
 	ends := make([]int, s.n)
-	for k, r := range s.sw.Spans {
-		sp := &list.spans[k]
-		for i := r.Lo; i < r.Hi; i++ {
-			u := sp.u[i-r.Lo]
-			var sum float64
-			for l := sp.ptr[i-r.Lo]; l < sp.ptr[i-r.Lo+1]; l++ {
-				j := sp.idx[l]
-				t := u * sp.val[l] * list.v[j]
-				if t >= cut*s.a[i] || t >= cut*s.b[j] {
-					h.idx, h.val = append(h.idx, j), append(h.val, t)
-					h.col[j] += t
-					h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.a[i], t/s.b[j]))))
-					sum += t
-				}
+	s.list().eachRow(s, func(i int, idx []int32, val []float64, u float64, v []float64) {
+		var sum float64
+		for l, j := range idx {
+			t := u * val[l] * v[j]
+			if t >= cut*s.a[i] || t >= cut*s.b[j] {
+				h.idx, h.val = append(h.idx, j), append(h.val, t)
+				h.col[j] += t
+				h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.a[i], t/s.b[j]))))
+				sum += t
 			}
-			h.rows[i].Sum, ends[i] = sum, len(h.idx)
 		}
-	}
+		h.rows[i].Sum, ends[i] = sum, len(h.idx)
+	})
 	at := 0
 	for i, end := range ends {
 		h.rows[i].Idx, h.rows[i].Val, at = h.idx[at:end], h.val[at:end], end
@@ -146,7 +140,7 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision, t
 	clear(h.u)
 	h.cg.Mul, h.cg.Diag = h.mul, h.col
 	h.cg.Stop = func(it int, step float64, x []float64) bool {
-		axpy(h.tx, h.u, step)
+		kern.Axpy(h.tx, step, h.u)
 		return (it < 4 || it%8 == 0) && h.maxLogIncrease(x, eps) > newtonRadius
 	}
 	kern.Scale(h.rhs, -eps, g)
@@ -187,7 +181,7 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 		}
 		copy(dst, x)
 		for range 2 { // the second mean is the rounding of the first
-			shift(dst, -rows.Dot(s.b, dst))
+			rows.Shift(dst, -rows.Dot(s.b, dst))
 		}
 		h.sourceStep(dst)
 		if h.maxLogIncrease(dst, s.eps) <= newtonRadius {

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"coupling/lab/device/cpu"
+	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
 // kern is the set of vector kernels in use: AVX-512, AVX2 or plain Go.
@@ -11,36 +13,6 @@ var kern cpu.Kernels[float64]
 
 // mixed is the same for rows held in float32.
 var mixed cpu.Mixed
-
-// softmaxRow writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j],
-// and returns mx and the sum of dst, which lies in [1, m]. Differences are taken before dividing by
-// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0.
-func softmaxRow(dst, beta, c []float64, inv float64) (mx, sum float64) {
-	mx = kern.RowMax(beta, c, 1)
-	return mx, kern.RowExpScaled(dst, beta, c, mx, inv)
-}
-
-// axpy adds w·x to dst.
-func axpy(dst, x []float64, w float64) { kern.Axpy(dst, w, x) }
-
-// constant is a vector of ones, for subtract.
-var constant = func() (v [256]float64) {
-	for i := range v {
-		v[i] = 1
-	}
-	return v
-}()
-
-// subtract subtracts by from every element of v.
-func subtract(v []float64, by float64) {
-	for lo := 0; lo < len(v); lo += len(constant) {
-		w := v[lo:min(lo+len(constant), len(v))]
-		kern.RowLogits(w, w, constant[:len(w)], by)
-	}
-}
-
-// dot returns Σ xⱼ yⱼ.
-func dot(x, y []float64) float64 { return kern.Dot(x, y) }
 
 // noise is the order of the marginal error that rounding in the fast passes causes, whatever the
 // potentials.
@@ -69,7 +41,7 @@ func (s *semidual) prepare(beta []float64) {
 
 // targets are those that rows are evaluated over: all, or some.
 type targets struct {
-	g       Geometry
+	g       cost.Geometry
 	beta, h []float64 // h is β/ε
 }
 
@@ -77,12 +49,12 @@ type targets struct {
 func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref float64) {
 	inv, buf := 1/s.eps, w.cost[:len(dst)]
 	if s.arithmetic == byDifferences {
-		ref, sum = softmaxRow(dst, t.beta, t.g.Row(i, buf), inv)
+		ref, sum = rows.Softmax(dst, t.beta, t.g.Row(i, buf), inv)
 		return sum, ref
 	}
 	var c []float64
 	shift := s.shift[i]
-	if r, ok := t.g.(Fused); ok && shift == shift {
+	if r, ok := t.g.(cost.Fused); ok && shift == shift {
 		sum = r.ExpRow(dst, buf, i, t.h, inv, shift)
 	} else {
 		c = t.g.Row(i, buf)
@@ -98,11 +70,4 @@ func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref fl
 	}
 	s.shift[i] = shift + math.Log(sum)
 	return sum, s.eps * shift
-}
-
-// shift adds by to every element of v.
-func shift(v []float64, by float64) {
-	for i := range v {
-		v[i] += by
-	}
 }

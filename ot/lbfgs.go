@@ -244,7 +244,7 @@ func (q *quasiNewton) step() error {
 		return q.sinkhornStep()
 	}
 	q.hist.direction(q.dir, q.grad)
-	slope := dot(q.dir, q.grad)
+	slope := kern.Dot(q.dir, q.grad)
 	if !(slope < 0) {
 		q.hist.clear()
 		return q.sinkhornStep()
@@ -309,9 +309,9 @@ func (q *quasiNewton) learn() {
 	q.s.gradient(q.grad)
 	s, y := q.hist.slot()
 	copy(s, q.beta)
-	axpy(s, q.next, -1)
+	kern.Axpy(s, -1, q.next)
 	copy(y, q.grad)
-	axpy(y, q.oldGrad, -1)
+	kern.Axpy(y, -1, q.oldGrad)
 	for _, j := range q.s.zeroB { // −Inf − −Inf
 		s[j] = 0
 	}
@@ -326,12 +326,12 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	bracket := linesearch.New(slope)
 	for range 8 {
 		copy(q.beta, q.next)
-		axpy(q.beta, q.dir, t)
+		kern.Axpy(q.beta, t, q.dir)
 		if err := q.eval(q.beta, 1); err != nil {
 			return false, err
 		}
 		q.s.gradient(q.grad)
-		at := dot(q.dir, q.grad)
+		at := kern.Dot(q.dir, q.grad)
 		switch {
 		case at > -0.5*slope:
 			bracket.Beyond(t, at)
@@ -362,10 +362,4 @@ func largest(v []float64) float64 {
 		out = max(out, math.Abs(x))
 	}
 	return out
-}
-
-// gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
-func (s *semidual) gradient(dst []float64) {
-	copy(dst, s.col)
-	axpy(dst, s.b, -1)
 }

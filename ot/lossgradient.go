@@ -57,16 +57,16 @@ func (r lossRows) row(i int, dst []float64, w *worker) {
 		return
 	}
 	kern.RowLogits(dst, r.slope, c, 1)
-	subtract(dst, ref)
+	rows.Subtract(dst, ref)
 	if p.cost.Forbidden {
-		leaveOut(dst, c)
+		rows.SkipForbidden(dst, c)
 	}
 	for range 2 { // the second mean removes the rounding of the first
-		subtract(dst, dot(dst, w.exp)/mass)
+		rows.Subtract(dst, kern.Dot(dst, w.exp)/mass)
 	}
 	kern.Mul(dst, dst, w.exp)
 	kern.Scale(dst, 1/p.eps, dst)
-	axpy(dst, w.exp, 1)
+	kern.Axpy(dst, 1, w.exp)
 }
 
 // matrix returns ∂loss/∂c, n×m.
@@ -136,11 +136,11 @@ func (g *lossGradient) weights() (da, db []float64) {
 				c := p.g.Row(i, w.cost)
 				ref, sum := p.exponentials(i, w.exp, c)
 				kern.RowLogits(rel, slope, c, 1)
-				subtract(rel, ref)
+				rows.Subtract(rel, ref)
 				if p.cost.Forbidden {
-					leaveOut(rel, c)
+					rows.SkipForbidden(rel, c)
 				}
-				da[i] = -ref - dot(w.exp, rel)/sum
+				da[i] = -ref - kern.Dot(w.exp, rel)/sum
 			}
 		})
 	}

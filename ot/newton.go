@@ -125,7 +125,7 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 			return err
 		}
 	}
-	slope := dot(q.dir, q.grad)
+	slope := kern.Dot(q.dir, q.grad)
 	if !(slope < 0) {
 		return q.sinkhornStep()
 	}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
 // Plan is the entropic transport plan of a problem,
@@ -92,8 +93,8 @@ func (p *Plan) extend(g *PointCloud, b, potential []float64) (*Plan, error) {
 	}
 	j := slices.IndexFunc(q.B, func(b float64) bool { return b > 0 })
 	by := potential[j] - q.G[j] // to the gauge of p
-	shift(q.G, by)
-	shift(q.F, -by)
+	rows.Shift(q.G, by)
+	rows.Shift(q.F, -by)
 	q.Solver = p.Solver
 	return q, nil
 }

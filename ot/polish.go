@@ -83,7 +83,7 @@ func (q *quasiNewton) newtonPolish(h *hessian) error {
 	if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
 		return err
 	}
-	axpy(q.beta, q.dir, 1)
+	kern.Axpy(q.beta, 1, q.dir)
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}

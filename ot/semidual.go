@@ -105,7 +105,7 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 		}
 		first := g * groupSpans
 		for _, p := range s.part[first+1 : min(first+groupSpans, len(s.part))] {
-			axpy(s.part[first], p, 1)
+			kern.Axpy(s.part[first], 1, p)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func (p *allPairs) eval(s *semidual, beta []float64) float64 {
 			}
 			sum, ref := s.row(w, e, i, &all)
 			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum))
-			axpy(part, e, mass/sum)
+			kern.Axpy(part, mass/sum, e)
 			if kernel != nil {
 				kernel.put(i, e, sum, ref)
 			}
@@ -205,7 +205,7 @@ func (s *semidual) rowError() float64 {
 func (s *semidual) reduce(v []float64) float64 {
 	copy(s.col, s.part[0])
 	for k := groupSpans; k < len(s.part); k += groupSpans {
-		axpy(s.col, s.part[k], 1)
+		kern.Axpy(s.col, 1, s.part[k])
 	}
 	if v != nil {
 		kern.Mul(s.col, s.col, v)
@@ -302,4 +302,23 @@ func (s *semidual) setEps(beta []float64, eps float64) {
 		}
 	}
 	s.eps = eps
+}
+
+// gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
+func (s *semidual) gradient(dst []float64) {
+	copy(dst, s.col)
+	kern.Axpy(dst, -1, s.b)
+}
+
+// logColumns writes the logarithms of the column sums of the last evaluation.
+func (s *semidual) logColumns(dst, beta []float64) {
+	var lost []int
+	for j, c := range s.col {
+		if dst[j] = math.Log(c); c < columnUnderflow {
+			lost = append(lost, j)
+		}
+	}
+	if lost != nil {
+		s.softminColumns(lost, func(k int, v float64) { dst[lost[k]] = (beta[lost[k]] - v) / s.eps })
+	}
 }

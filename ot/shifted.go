@@ -3,6 +3,7 @@ package ot
 import (
 	"math"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -11,7 +12,7 @@ import (
 // 1e6 has a unit in the last place of 1e-10. Pairs that carry mass have small costs in the reduced
 // geometry, and its potentials are small too.
 type reducedCosts struct {
-	of   Geometry
+	of   cost.Geometry
 	u, v []float64 // nil where only by is subtracted
 	by   float64   // a constant whose difference from every cost is exact
 }
@@ -37,7 +38,7 @@ func (s *semidual) rebased() bool {
 }
 
 // underneath is the geometry before the subtraction.
-func underneath(g Geometry) Geometry {
+func underneath(g cost.Geometry) cost.Geometry {
 	if r, ok := g.(*reducedCosts); ok {
 		return r.of
 	}
@@ -45,13 +46,13 @@ func underneath(g Geometry) Geometry {
 }
 
 // isFrugal reports whether a geometry asks for little memory.
-func isFrugal(g Geometry) bool {
-	f, ok := underneath(g).(Frugal)
+func isFrugal(g cost.Geometry) bool {
+	f, ok := underneath(g).(cost.Frugal)
 	return ok && f.Frugal()
 }
 
 // isQuick reports whether a geometry computes exponentials as fast as memory delivers costs.
-func isQuick(g Geometry) bool {
+func isQuick(g cost.Geometry) bool {
 	f, ok := underneath(g).(interface{ Quick() bool })
 	return ok && f.Quick()
 }
@@ -88,7 +89,7 @@ func (r *reducedCosts) Dims() (n, m int) { return r.of.Dims() }
 func (r *reducedCosts) Row(i int, buf []float64) []float64 {
 	if r.u == nil {
 		copy(buf, r.of.Row(i, buf))
-		subtract(buf, r.by)
+		rows.Subtract(buf, r.by)
 		return buf
 	}
 	c := r.of.Row(i, buf)
@@ -99,7 +100,7 @@ func (r *reducedCosts) Row(i int, buf []float64) []float64 {
 // addBase turns potentials of the reduced costs into potentials of the costs.
 func (r *reducedCosts) addBase(alpha, beta []float64) {
 	if r.u == nil {
-		shift(alpha, r.by)
+		rows.Shift(alpha, r.by)
 		return
 	}
 	for i := range alpha {

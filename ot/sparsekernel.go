@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"math"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/laplacian"
+	"coupling/ot/internal/rows"
 )
 
 // sparseKernel is the list of the entries of T that are not negligible. At small ε they are few, and a
@@ -52,13 +54,17 @@ func (a *sparseKernel) usable(beta []float64, eps float64) bool {
 	return spread <= 2*sparseDrift*eps
 }
 
+// maxList is the largest list of entries over a geometry.
+func maxList(g cost.Geometry) int {
+	if isFrugal(g) {
+		return maxSparseFrugal
+	}
+	return maxSparse
+}
+
 // budget is the number of entries a list may have.
 func (s *semidual) sparseBudget() int {
-	most := maxSparse
-	if isFrugal(s.g) {
-		most = maxSparseFrugal
-	}
-	return min(most, int(cmp.Or(s.share, sparseShare)*float64(s.n)*float64(s.m)))
+	return min(maxList(s.g), int(cmp.Or(s.share, sparseShare)*float64(s.n)*float64(s.m)))
 }
 
 // newSparse returns an empty list to collect into, in the memory of the last.
@@ -126,16 +132,16 @@ func (s *semidual) wantsSparse(beta []float64) bool {
 		s.sparse.skipped++ // steps are still long, and the list would soon be invalid
 		return false
 	}
-	const rows = 8
+	const sample = 8
 	w := s.sw.Scratch[0]
 	cut := 1e-3 * s.tol / float64(s.n+s.m) * math.Exp(-2*sparseDrift)
 	var seen, kept int
-	for k := range rows {
-		i := (2*k + 1) * s.n / (2 * rows)
+	for k := range sample {
+		i := (2*k + 1) * s.n / (2 * sample)
 		if s.a[i] == 0 {
 			continue
 		}
-		_, sum := softmaxRow(w.exp, beta, s.g.Row(i, w.cost), 1/s.eps)
+		_, sum := rows.Softmax(w.exp, beta, s.g.Row(i, w.cost), 1/s.eps)
 		for j, e := range w.exp {
 			if e >= cut*sum || e*s.a[i] >= cut*sum*s.b[j] {
 				kept++
@@ -149,6 +155,17 @@ func (s *semidual) wantsSparse(beta []float64) bool {
 		return false
 	}
 	return true
+}
+
+// eachRow calls f with every row of the list at the last evaluation: T_ij = u val_l v_j for j = idx_l.
+func (a *sparseKernel) eachRow(s *semidual, f func(i int, idx []int32, val []float64, u float64, v []float64)) {
+	for k, r := range s.sw.Spans {
+		sp := &a.spans[k]
+		for i := r.Lo; i < r.Hi; i++ {
+			lo, hi := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
+			f(i, sp.idx[lo:hi], sp.val[lo:hi], sp.u[i-r.Lo], a.v)
+		}
+	}
 }
 
 // settle keeps a complete list, and records an ε at which the list was too long.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"coupling/ot/internal/rows"
 )
 
 const (
@@ -49,14 +51,14 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.s.feasible(ctx); err != nil {
+	if err := r.feasible(); err != nil {
 		return nil, err
 	}
 	if c.Eps < annealBelow*r.s.cost.Spread() {
 		r.beta = r.s.sort(r.beta)
 	}
 	if by := r.s.centreCosts(); c.Start != nil {
-		shift(r.beta, -by/2) // each side's potentials take half of it
+		rows.Shift(r.beta, -by/2) // each side's potentials take half of it
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package ot
 
 import (
 	"coupling/lab/device/cpu"
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -20,7 +21,7 @@ type worker struct {
 }
 
 // newSweep prepares a sweep over the rows of a geometry, or returns that of mem.
-func newSweep(g Geometry, workers int, mem *memory) *sweep {
+func newSweep(g cost.Geometry, workers int, mem *memory) *sweep {
 	n, m := g.Dims()
 	if mem != nil {
 		for _, s := range mem.sweeps {

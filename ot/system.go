@@ -19,7 +19,7 @@ func (p *transport) system(v field, most int) (*hessian, []float64) {
 		h.full = p.memory.floats(n * m)
 	}
 	if h.lists == nil {
-		h.lists = make([]sparseSpan, len(h.sw.Spans))
+		h.lists = make([]entries, len(h.sw.Spans))
 	}
 	sums := p.memory.floats(2 * m) // the columns of T, and the right-hand side
 	h.sw.Columns(sums, func(w *worker, k int, r span, sum []float64) {
@@ -36,14 +36,14 @@ func (p *transport) system(v field, most int) (*hessian, []float64) {
 				v(i, f, t, logT)
 				centre(f, t, p.mass[i])
 				kern.Mul(sq, f, t)
-				axpy(sum[m:], sq, 1)
+				kern.Axpy(sum[m:], 1, sq)
 			}
 			if list {
 				h.rows[i].Sum = l.significant(t, p.b, p.mass[i], sum[:m], most)
 				continue
 			}
 			h.rows[i].Sum = kern.Sum(t)
-			axpy(sum[:m], t, 1)
+			kern.Axpy(sum[:m], 1, t)
 		}
 	})
 	copy(h.col, sums[:m])
@@ -53,9 +53,16 @@ func (p *transport) system(v field, most int) (*hessian, []float64) {
 	return h, sums[m:]
 }
 
+// entries are those of the rows of a span that are not negligible: row i has [ptr[i-1], ptr[i]).
+type entries struct {
+	ptr []int
+	idx []int32
+	val []float64
+}
+
 // significant appends the entries of a row of T that are not negligible, adds them to cols and returns their sum. After more
 // than most entries it only adds.
-func (a *sparseSpan) significant(t, b []float64, mass float64, cols []float64, most int) float64 {
+func (a *entries) significant(t, b []float64, mass float64, cols []float64, most int) float64 {
 	var sum float64
 	for j, x := range t {
 		if x > 0 && (x >= negligible*mass || x >= negligible*b[j]) {

@@ -15,9 +15,9 @@ import (
 //
 //	T_ij = exp((αᵢ+βⱼ−cᵢⱼ)/ε) = aᵢ bⱼ exp((fᵢ+gⱼ−cᵢⱼ)/ε).
 type transport struct {
-	geometry    Geometry  // of the problem
-	g           Geometry  // that own belongs to: the problem's, or its reduced costs
-	a, b        []float64 // normalised weights
+	geometry    cost.Geometry // of the problem
+	g           cost.Geometry // that own belongs to: the problem's, or its reduced costs
+	a, b        []float64     // normalised weights
 	eps         float64
 	alpha, beta []float64 // −Inf where the weight is 0; those of the last target of positive weight is 0
 	f, gee      []float64 // the potentials of the KL form
@@ -64,7 +64,7 @@ func (p *transport) potentials(s *semidual) {
 			continue
 		}
 		w := s.sw.Scratch[0]
-		mx, sum := softmaxRow(w.exp, p.own, s.g.Row(i, w.cost), 1/s.eps)
+		mx, sum := rows.Softmax(w.exp, p.own, s.g.Row(i, w.cost), 1/s.eps)
 		p.f[i] = -mx - s.eps*math.Log(sum)
 	}
 	var empty []int
@@ -95,16 +95,16 @@ func (p *transport) gauge() {
 			last = p.beta[j]
 		}
 	}
-	shift(p.alpha, last)
-	shift(p.beta, -last)
+	rows.Shift(p.alpha, last)
+	rows.Shift(p.beta, -last)
 	balance(p.a, p.f, p.b, p.gee)
 }
 
 // balance shifts u and v oppositely so that <a,u> = <b,v>.
 func balance(a, u, b, v []float64) {
 	d := (rows.Dot(a, u) - rows.Dot(b, v)) / 2
-	shift(u, -d)
-	shift(v, d)
+	rows.Shift(u, -d)
+	rows.Shift(v, d)
 }
 
 // dims returns the number of sources and of targets.
@@ -129,7 +129,7 @@ func (p *transport) exponentials(i int, dst, c []float64) (ref, sum float64) {
 			return ref, sum
 		}
 	}
-	return softmaxRow(dst, p.own, c, 1/p.eps)
+	return rows.Softmax(dst, p.own, c, 1/p.eps)
 }
 
 // row writes row i of T to dst and returns the costs of the row, relative to the plan's base, and ref and scale with
@@ -152,13 +152,13 @@ func (p *transport) logRow(i int, t, logT, cost []float64) {
 	ref, sum := p.exponentials(i, t, c)
 	kern.Scale(t, p.mass[i]/sum, t)
 	kern.RowLogits(logT, p.own, c, 1)
-	subtract(logT, ref)
+	rows.Subtract(logT, ref)
 	kern.Scale(logT, 1/p.eps, logT)
 	for _, j := range p.zeroB {
 		logT[j] = 0
 	}
 	if p.cost.Forbidden {
-		leaveOut(logT, c)
+		rows.SkipForbidden(logT, c)
 	}
 }
 
@@ -195,7 +195,7 @@ func (p *transport) times(v []float64) (out []float64) {
 	p.sweep().Each(func(w *worker, _ int, s span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
-			out[i] = dot(w.exp, v)
+			out[i] = kern.Dot(w.exp, v)
 		}
 	})
 	return out
@@ -210,7 +210,7 @@ func (p *transport) timesT(u []float64) (out []float64) {
 	p.sweep().Columns(out, func(w *worker, _ int, s span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
-			axpy(sum, w.exp, u[i])
+			kern.Axpy(sum, u[i], w.exp)
 		}
 	})
 	return out
@@ -265,7 +265,7 @@ func (p *transport) laplacian(dst, v, col []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] > 0 {
 				p.row(i, w.exp, w.cost)
-				axpy(sum, w.exp, dot(w.exp, v)/p.mass[i])
+				kern.Axpy(sum, kern.Dot(w.exp, v)/p.mass[i], w.exp)
 			}
 		}
 	})
@@ -308,23 +308,23 @@ func (p *transport) sums() sumsOf {
 			}
 			c, ref, scale := p.row(i, w.exp, w.cost)
 			kern.RowLogits(rel, g, c, 1)
-			subtract(rel, ref)
+			rows.Subtract(rel, ref)
 			if p.cost.Forbidden {
-				leaveOut(rel, c)
+				rows.SkipForbidden(rel, c)
 			}
 			if orig != nil {
 				c = p.geometry.Row(i, orig)
 			}
 			if p.cost.Forbidden {
 				copy(orig, c)
-				leaveOut(orig, c)
+				rows.SkipForbidden(orig, c)
 				c = orig
 			}
 			logA := math.Log(p.a[i])
-			kl := dot(w.exp, rel)/p.eps + mass*(math.Log(scale)-logA)
-			q.sharp.Add(dot(w.exp, c))
+			kl := kern.Dot(w.exp, rel)/p.eps + mass*(math.Log(scale)-logA)
+			q.sharp.Add(kern.Dot(w.exp, c))
 			q.kl.Add(kl)
-			q.tlogt.Add(kl + mass*logA + dot(w.exp, logB))
+			q.tlogt.Add(kl + mass*logA + kern.Dot(w.exp, logB))
 			q.mass.Add(mass)
 		}
 	})

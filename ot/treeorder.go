@@ -97,7 +97,7 @@ func (o *treeOrder) note(s *semidual, beta []float64) {
 // findPattern returns the pairs to evaluate at β, nil for all.
 func (s *semidual) findPattern(beta []float64) *pattern {
 	o := s.trees
-	if o == nil || s.final || s.newton || o.denseAt == s.eps || s.g != Geometry(o.cloud) || o.beta == nil {
+	if o == nil || s.final || s.newton || o.denseAt == s.eps || s.g != cost.Geometry(o.cloud) || o.beta == nil {
 		return nil
 	}
 	if p := o.pattern; p != nil && p.eps == s.eps {
@@ -178,11 +178,11 @@ func (p *pattern) eval(s *semidual, beta []float64) float64 {
 				}
 				e := w.exp[:len(near.col)]
 				sum, ref := s.row(w, e, i, &near.targets)
-				axpy(near.col, e, s.setAlpha(k, i, ref+s.eps*math.Log(sum))/sum)
+				kern.Axpy(near.col, s.setAlpha(k, i, ref+s.eps*math.Log(sum))/sum, e)
 			}
 			at := 0
 			for _, c := range ranges {
-				axpy(part[c.Lo:c.Hi], near.col[at:at+c.Hi-c.Lo], 1)
+				kern.Axpy(part[c.Lo:c.Hi], 1, near.col[at:at+c.Hi-c.Lo])
 				at += c.Hi - c.Lo
 			}
 		}
@@ -203,7 +203,7 @@ type leafMeans struct {
 // leaves returns the means of the leaves, nil where atoms are in the user's order or costs are reduced.
 func (s *semidual) leaves() *leafMeans {
 	o := s.trees
-	if o == nil || s.g != Geometry(o.cloud) {
+	if o == nil || s.g != cost.Geometry(o.cloud) {
 		return nil
 	}
 	l := &leafMeans{kind: o.cloud.Kind, fx: o.cloud.X(), fy: o.cloud.Y()}

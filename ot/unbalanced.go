@@ -172,7 +172,7 @@ func (u *unbalanced) finishEval() float64 {
 	f := math.Exp(-by * yield)
 	kern.Scale(u.row, f, u.row)
 	kern.Scale(s.col, f, s.col)
-	shift(s.alpha, -u.shift*s.eps*yield)
+	rows.Shift(s.alpha, -u.shift*s.eps*yield)
 	want := make([]float64, s.m)
 	u.wanted(want)
 	return kern.L1Diff(s.col, want) / s.total

@@ -36,6 +36,9 @@ func New(pkg string, kind error, format string, args ...any) error {
 	return sub{pkg + ": " + fmt.Sprintf(format, args...), kind}
 }
 
+// OT is New for package ot.
+func OT(kind error, format string, args ...any) error { return New("ot", kind, format, args...) }
+
 // Name returns the name of constant v of a type, or type(v) where it has none.
 func Name(typ string, v int, names ...string) string {
 	if v < 0 || v >= len(names) {
