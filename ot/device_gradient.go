@@ -3,24 +3,26 @@ package ot
 import (
 	"context"
 
+	"coupling/ot/internal/ondevice"
+
 	"gonum.org/v1/gonum/mat"
 )
 
 // systemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
 func systemOn(d *devicePlan) (h *hessian, rhs []float64, err error) {
 	p := d.p
-	h = newHessian(d.n, d.m, nil)
+	h = newHessian(d.N, d.M, nil)
 	h.matrixFree = p
-	if h.col, err = d.timesT(ones(d.n)); err != nil {
+	if h.col, err = d.timesT(ones(d.N)); err != nil {
 		return nil, nil, err
 	}
-	s := make([]float64, d.m) // β/ε, the difference of c/ε and −log T but for a constant of each row
+	s := make([]float64, d.M) // β/ε, the difference of c/ε and −log T but for a constant of each row
 	for j, b := range p.b {
 		if b > 0 {
 			s[j] = p.beta[j] / p.eps
 		}
 	}
-	sharp, cols, err := d.costs()
+	sharp, cols, err := d.Costs(d.u, d.h, d.inv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,12 +42,12 @@ func systemOn(d *devicePlan) (h *hessian, rhs []float64, err error) {
 // pointsOn is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
 // regularised losses, else β/ε + v.
 func pointsOn(d *devicePlan, s []float64, transposed bool) (*mat.Dense, error) {
-	r, linear := ones(d.n), s == nil
+	r, linear := ones(d.N), s == nil
 	if linear {
-		s = make([]float64, d.m)
+		s = make([]float64, d.M)
 	} else {
 		kern.Scale(s, d.inv, s)
-		sharp, _, err := d.costs()
+		sharp, _, err := d.Costs(d.u, d.h, d.inv)
 		if err != nil {
 			return nil, err
 		}
@@ -53,12 +55,12 @@ func pointsOn(d *devicePlan, s []float64, transposed bool) (*mat.Dense, error) {
 			return nil, err
 		}
 	}
-	return d.pointGrad(r, s, transposed, linear)
+	return d.PointGrad(d.u, d.h, d.inv, r, s, transposed, linear)
 }
 
 // pointsOnDevice is points, where the device can compute it.
 func (g *lossGradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
-	if o, here := g.p.g.(*deviceGeometry); !here || !o.matrixFree() {
+	if o, here := g.p.g.(*ondevice.Geometry); !here || !o.MatrixFree() {
 		return nil, nil, false
 	}
 	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
@@ -79,11 +81,11 @@ func (g *lossGradient) sourcesOnDevice(da []float64) bool {
 	kern.Scale(s, 1/p.eps, s)
 	return p.onDevice("a gradient", true, func(d *devicePlan) error {
 		d.conditional()
-		sharp, _, err := d.costs()
+		sharp, _, err := d.Costs(d.u, d.h, d.inv)
 		if err != nil {
 			return err
 		}
-		r, err := d.rows(s, sharp, ones(d.n))
+		r, err := d.rows(s, sharp, ones(d.N))
 		if err == nil {
 			kern.Scale(da, p.eps, r)
 		}
@@ -96,9 +98,9 @@ func (g *lossGradient) sourcesOnDevice(da []float64) bool {
 // products.
 func (b settings) entropy(ctx context.Context, p *transport) (*adjoint, error) {
 	n, m := p.dims()
-	o, ok := p.g.(*deviceGeometry)
+	o, ok := p.g.(*ondevice.Geometry)
 	large := min(n, m) > maxEliminate || n > maxDirect/m
-	if ok && (b.method == cg || b.method == automatic && large) && (o.remote() || n > maxList(p.geometry)/m) {
+	if ok && (b.method == cg || b.method == automatic && large) && (o.Remote() || n > maxList(p.geometry)/m) {
 		var h *hessian
 		var rhs []float64
 		if p.onDevice("a gradient", true, func(d *devicePlan) (err error) {

@@ -39,11 +39,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.t.g = g.g.onHost()
+		p.t.g = g.g.OnHost()
 		h, rhs := p.t.system(entropyField, n*m)
 		v := p.t.sums()
 		var hostX, hostY *mat.Dense
-		if g.g.matrixFree() {
+		if g.g.MatrixFree() {
 			if hostX, err = grad.X(); err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				return err
 			}
 			same("Laplacian", dst, want)
-			if !g.g.matrixFree() {
+			if !g.g.MatrixFree() {
 				return nil
 			}
 			gx, err := pointsOn(d, grad.of.slopes(p.Beta), false)

@@ -6,12 +6,14 @@ import (
 
 	"coupling/lab/device"
 	"coupling/ot/cost"
+	"coupling/ot/internal/ondevice"
+	"coupling/ot/internal/rows"
 )
 
 // devicePasses is the state that a solve on a device keeps from pass to pass. It is on the host, so
 // that nothing remains on the device however the solve ends.
 type devicePasses struct {
-	o      *deviceGeometry
+	o      *ondevice.Geometry
 	reach  float64 // a bound on |c|
 	failed error   // the device's error; the solve returns it
 
@@ -56,8 +58,8 @@ const (
 	noiseMargin = 20
 )
 
-func newDevicePasses(o *deviceGeometry) *devicePasses {
-	return &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
+func newDevicePasses(o *ondevice.Geometry) *devicePasses {
+	return &devicePasses{o: o, reach: o.Reach(), noiseScale: 1}
 }
 
 func (d *devicePasses) serves(g cost.Geometry) bool {
@@ -125,7 +127,7 @@ func (d *devicePasses) calibrate(s *semidual) {
 // needFloat64 reports whether float32 cannot serve: it was switched off, out of its range, too
 // coarse for any error at this ε, or for one like the last.
 func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
-	if s.final || s.marginals != nil || *d.o.typ == device.Float64 {
+	if s.final || s.marginals != nil || *d.o.Type == device.Float64 {
 		return true
 	}
 	noise := d.noise(s, beta)
@@ -140,7 +142,7 @@ func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
 
 // inFloat32 reports whether ε and the costs are in the range of float32, and its rounding is below the largest error.
 func (d *devicePasses) inFloat32(s *semidual, noise float64) bool {
-	return s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && noiseMargin*noise < mostError
+	return s.eps > 1/rows.SingleScale && s.eps < rows.SingleScale && d.reach < rows.SingleScale && noiseMargin*noise < mostError
 }
 
 // noise is the order of the marginal error that float32 causes: the terms of the arguments are
@@ -163,9 +165,9 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 		}
 	}
 	var cols []float64
-	d.failed = d.o.use("a pass", func(r *deviceArrays) error {
-		dh := r.upload(t, h, s.m)
-		rows, err := r.lseRows(dh, inv).Float64s()
+	d.failed = d.o.Use("a pass", func(r *ondevice.Arrays) error {
+		dh := r.Upload(t, h, s.m)
+		rows, err := r.LSERows(dh, inv).Float64s()
 		if err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 			mass[i] = s.setAlpha(0, i, s.eps*(lse+mid))
 			u[i] = math.Log(mass[i]) - lse
 		}
-		cols, err = r.lseCols(r.upload(t, u, s.n), inv).Float64s()
+		cols, err = r.LSECols(r.Upload(t, u, s.n), inv).Float64s()
 		return err
 	})
 	if d.failed != nil {
@@ -189,7 +191,7 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 	}
 	kern.ExpAt(s.col, s.col, 0)
 	d.logCol = cols
-	if t == device.Float64 && *d.o.typ == device.Float32 {
+	if t == device.Float64 && *d.o.Type == device.Float32 {
 		d.base = &deviceBase{
 			eps: s.eps, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
 			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
@@ -223,9 +225,9 @@ func (d *devicePasses) differences(s *semidual) (moved float64) {
 	dw := make([]float64, s.n)
 	moved = d.moved
 	var cols []float64
-	d.failed = d.o.use("a pass", func(r *deviceArrays) error {
-		u, h := r.upload(device.Float32, base.u, s.n), r.upload(device.Float32, base.h, s.m)
-		rows, err := r.apply(u, h, r.upload(device.Float32, dv, s.m, 1), inv).Float64s()
+	d.failed = d.o.Use("a pass", func(r *ondevice.Arrays) error {
+		u, h := r.Upload(device.Float32, base.u, s.n), r.Upload(device.Float32, base.h, s.m)
+		rows, err := r.Apply(u, h, r.Upload(device.Float32, dv, s.m, 1), inv).Float64s()
 		if err != nil {
 			return err
 		}
@@ -238,7 +240,7 @@ func (d *devicePasses) differences(s *semidual) (moved float64) {
 			dw[i] = s.setAlpha(0, i, s.eps*math.Log(sum)-base.alpha[i]+mid)/sum - 1
 			moved += s.a[i] * math.Abs(dw[i])
 		}
-		cols, err = r.applyT(u, h, r.upload(device.Float32, dw, s.n, 1), inv).Float64s()
+		cols, err = r.ApplyT(u, h, r.Upload(device.Float32, dw, s.n, 1), inv).Float64s()
 		return err
 	})
 	for j, e := range cols {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coupling/lab/device"
+	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 )
 
@@ -12,7 +13,7 @@ import (
 // soft maximum and one or two sums of vectors. Nothing crosses to the host but, after a number of steps, the error.
 type resident struct {
 	d          *devicePasses
-	at         *deviceArrays // that it belongs to
+	at         *ondevice.Arrays // that it belongs to
 	arrays     []*device.Array
 	mid        float64
 	u, h       *device.Array // α/ε + mid and β/ε − mid
@@ -31,13 +32,13 @@ func (d *devicePasses) reside(s *semidual, t device.DType, beta []float64) (*res
 	for i, a := range s.a {
 		logA[i] = math.Log(a)
 	}
-	d.failed = d.o.use("the potentials", func(r *deviceArrays) error {
+	d.failed = d.o.Use("the potentials", func(r *ondevice.Arrays) error {
 		p.at = r
 		up := func(v []float64, scale, by float64) *device.Array {
 			v = slices.Clone(v)
 			kern.Scale(v, scale, v)
 			rows.Shift(v, by)
-			a := r.own(r.scope.Keep(r.upload(t, v, len(v))))
+			a := r.Own(r.Scope.Keep(r.Upload(t, v, len(v))))
 			device.Map(a, a, device.Clamp, noWeight)
 			p.arrays = append(p.arrays, a)
 			return a
@@ -52,13 +53,13 @@ func (d *devicePasses) reside(s *semidual, t device.DType, beta []float64) (*res
 // steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the half-steps of the last, NaN where the
 // device failed.
 func (p *resident) steps(s *semidual, k int, w float64) (l1 float64) {
-	p.d.failed = p.d.o.use("Sinkhorn's steps", func(r *deviceArrays) error {
-		off := r.dev.Zeros(p.u.Type(), 2)
+	p.d.failed = p.d.o.Use("Sinkhorn's steps", func(r *ondevice.Arrays) error {
+		off := r.Device.Zeros(p.u.Type(), 2)
 		for left := k - 1; left >= 0; left-- {
-			scope := r.dev.Scope()
-			rows := r.lseRows(p.h, 1/s.eps)
+			scope := r.Device.Scope()
+			rows := r.LSERows(p.h, 1/s.eps)
 			halfStep(p.u, p.logA, rows, w)
-			cols := r.lseCols(p.u, 1/s.eps)
+			cols := r.LSECols(p.u, 1/s.eps)
 			if left == 0 {
 				deviation(off.Rows(0, 1), p.u, rows, p.logA, p.a)
 				deviation(off.Rows(1, 2), p.h, cols, p.logB, p.b)
@@ -102,7 +103,7 @@ func deviation(out, v, lse, logWeight, w *device.Array) {
 // fetch copies the potentials to the host.
 func (p *resident) fetch(s *semidual, beta []float64) error {
 	var u, h []float64
-	p.d.failed = p.d.o.use("the potentials", func(*deviceArrays) (err error) {
+	p.d.failed = p.d.o.Use("the potentials", func(*ondevice.Arrays) (err error) {
 		if u, err = p.u.Float64s(); err == nil {
 			h, err = p.h.Float64s()
 		}
@@ -125,4 +126,4 @@ func (p *resident) fetch(s *semidual, beta []float64) error {
 }
 
 // close frees the arrays, unless a failure or closing the geometry has done so.
-func (p *resident) close() { p.d.o.release(p.at, p.arrays) }
+func (p *resident) close() { p.d.o.Release(p.at, p.arrays) }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
 // Clouds of points too large for a stored kernel make their first passes in float32, with twice the
@@ -16,8 +17,6 @@ const (
 	// singleSafe bounds the sums that float32Pass accepts: entries of a row under 1e-38 become 0,
 	// which is negligible as long as they are under 1e-34 of the sum.
 	singleSafe = 1e4
-	// singleScale bounds ε and the costs, so that both and their quotients are normal float32.
-	singleScale = 1e15
 	// singleWorth is the largest rounding error of float32, as an L1 error, with which float32Pass
 	// is worth using.
 	singleWorth = 0.05
@@ -38,7 +37,7 @@ func (s *semidual) float32Fits() bool {
 		return false
 	}
 	s.narrow.hMax = max(math.Abs(s.cost.Max), math.Abs(s.cost.Min)) / s.eps // until there is a better guess
-	return s.eps > 1/singleScale && s.eps < singleScale && s.narrow.size(s) < singleScale && 20*s.narrow.noise(s) < singleWorth
+	return s.eps > 1/rows.SingleScale && s.eps < rows.SingleScale && s.narrow.size(s) < rows.SingleScale && 20*s.narrow.noise(s) < singleWorth
 }
 
 // size is a bound on the terms of a cost.

@@ -15,13 +15,13 @@ type instance struct {
 
 // scanner is a geometry that scans its costs itself, and reports whether it could.
 type scanner interface {
-	scan(a, b []float64) (c cost.Stats, done bool, err error)
+	ScanCosts(a, b []float64) (c cost.Stats, done bool, err error)
 }
 
 // scan reads every cost once.
 func (in *instance) scan(workers int) (err error) {
 	if d, ok := in.g.(scanner); ok {
-		c, done, err := d.scan(in.a, in.b)
+		c, done, err := d.ScanCosts(in.a, in.b)
 		if done || err != nil {
 			in.cost = c
 			return err

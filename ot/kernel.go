@@ -8,9 +8,6 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// kern is the set of vector kernels in use: AVX-512, AVX2 or plain Go.
-var kern cpu.Kernels[float64]
-
 // mixed is the same for rows held in float32.
 var mixed cpu.Mixed
 

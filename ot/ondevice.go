@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/ot/internal/ondevice"
 )
 
 // OnDevice is a geometry whose passes run on a device; PointsOn and DenseOn make it. Every solver
@@ -43,11 +44,11 @@ type OnDevice struct {
 	// value, or device.Float64. It is set before the first use.
 	Type device.DType
 
-	g *deviceGeometry
+	g *ondevice.Geometry
 }
 
 // ErrClosed marks the use of an OnDevice after Close.
-var ErrClosed = errClosed
+var ErrClosed = ondevice.ErrClosed
 
 // PointsOn is Points on a device. |x−y|², L1 and SqEuclideanL1 are never held: memory is that of
 // the points and of vectors of n and m. Other costs are computed on the host once, and held on
@@ -68,7 +69,7 @@ func newOnDevice(dev *device.Device, g Geometry, invalid error) *OnDevice {
 		invalid = bad(ErrParameter, "PointsOn, DenseOn: dev is nil")
 	}
 	o := &OnDevice{}
-	o.g = newDeviceGeometry(dev, g, &o.Type, invalid)
+	o.g = ondevice.New(dev, g, &o.Type, invalid)
 	return o
 }
 

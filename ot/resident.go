@@ -20,11 +20,11 @@ const (
 // there, or until it falls by less than the factor contracts between two looks at it; 0 is never. An evaluation must follow.
 func (r *run) residentSteps(tol float64, omega *relaxation, contracts float64) error {
 	s := r.s
-	if s.self || !s.onDevice() || !r.dev.o.remote() {
+	if s.self || !s.onDevice() || !r.dev.o.Remote() {
 		return nil
 	}
 	noise := r.dev.noise(s, r.beta)
-	if *r.dev.o.typ == device.Float32 && r.dev.inFloat32(s, noise) {
+	if *r.dev.o.Type == device.Float32 && r.dev.inFloat32(s, noise) {
 		floor := noiseMargin * noise
 		err := r.stepsIn(device.Float32, max(tol, floor), omega, contracts)
 		if err != nil || !(tol < r.err && r.err <= floor) || s.n > wideResident/s.m {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 )
 
@@ -96,7 +97,7 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 		}
 	}
 	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), geometry: p.Geometry, tol: cmp.Or(c.Tol, defaultTol)}
-	if o, ok := in.g.(*deviceGeometry); ok {
+	if o, ok := in.g.(*ondevice.Geometry); ok {
 		r.dev = newDevicePasses(o)
 		r.s.setDevice(r.dev)
 	}

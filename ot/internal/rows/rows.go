@@ -167,6 +167,9 @@ func SkipForbidden(v, c []float64) {
 	}
 }
 
+// SingleScale bounds ε and the costs, so that both and their quotients are normal float32.
+const SingleScale = 1e15
+
 // Sum is a compensated sum (Neumaier 1974).
 type Sum struct{ hi, lo float64 }
 

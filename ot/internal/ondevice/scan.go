@@ -1,20 +1,21 @@
-package ot
+package ondevice
 
 import (
 	"math"
 
 	"coupling/lab/device"
 	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
-// scan is cost.Scan on the device, and reports whether it was possible: if costs may be so large
+// ScanCosts is cost.Scan on the device, and reports whether it was possible: if costs may be so large
 // that their products overflow, the host must scan them.
 //
 // The mean is that of the element type. The least and the largest are soft, log Σ exp(∓κc)/κ with κ
 // = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
 // Neither the plan's error nor its status depends on them.
-func (o *deviceGeometry) scan(a, b []float64) (c cost.Stats, done bool, err error) {
-	err = o.use("the scan of the costs", func(r *deviceArrays) error {
+func (o *Geometry) ScanCosts(a, b []float64) (c cost.Stats, done bool, err error) {
+	err = o.Use("the scan of the costs", func(r *Arrays) error {
 		o.extent = r.reach
 		if done = r.reach < math.MaxFloat32; !done {
 			return nil
@@ -24,25 +25,25 @@ func (o *deviceGeometry) scan(a, b []float64) (c cost.Stats, done bool, err erro
 			return nil
 		}
 		t := r.typ
-		if r.reach >= singleScale {
+		if r.reach >= rows.SingleScale {
 			if t = device.Float64; r.held != nil && r.typ == device.Float32 {
 				done = false
 				return nil
 			}
 		}
 		sharpness := 0x1p20 / r.reach
-		mask := make([]float64, r.m)
+		mask := make([]float64, r.M)
 		for j, w := range b {
 			if w == 0 {
 				mask[j] = math.Inf(-1)
 			}
 		}
-		h := r.upload(t, mask, r.m)
-		low, err := r.lseRows(h, sharpness).Float64s()
+		h := r.Upload(t, mask, r.M)
+		low, err := r.LSERows(h, sharpness).Float64s()
 		if err != nil {
 			return err
 		}
-		high, err := r.lseRows(h, -sharpness).Float64s()
+		high, err := r.LSERows(h, -sharpness).Float64s()
 		if err != nil {
 			return err
 		}
@@ -64,22 +65,22 @@ func (o *deviceGeometry) scan(a, b []float64) (c cost.Stats, done bool, err erro
 }
 
 // means is Σⱼ bⱼ c_ij.
-func (r *deviceArrays) means(t device.DType, b []float64) *device.Array {
+func (r *Arrays) means(t device.DType, b []float64) *device.Array {
 	if r.held != nil {
-		out := r.dev.New(t, r.n, 1)
-		device.Gemm(out, 1, r.held.N(), r.upload(t, b, r.m, 1).N(), 0)
+		out := r.Device.New(t, r.N, 1)
+		device.Gemm(out, 1, r.held.N(), r.Upload(t, b, r.M, 1).N(), 0)
 		return out
 	}
-	out, u, h := r.dev.New(t, r.n), r.dev.Zeros(t, r.n), make([]float64, r.m)
+	out, u, h := r.Device.New(t, r.N), r.Device.Zeros(t, r.N), make([]float64, r.M)
 	for j, w := range b {
 		h[j] = math.Log(w)
 	}
-	device.PointCost(out, r.x[t], r.y[t], u, r.upload(t, h, r.m), r.cost, 0)
+	device.PointCost(out, r.x[t], r.y[t], u, r.Upload(t, h, r.M), r.cost, 0)
 	return out
 }
 
-// reach returns a bound on |c|. It is known once the costs were scanned.
-func (o *deviceGeometry) reach() float64 {
+// Reach returns a bound on |c|. It is known once the costs were scanned.
+func (o *Geometry) Reach() float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.extent

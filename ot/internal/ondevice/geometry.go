@@ -1,4 +1,4 @@
-package ot
+package ondevice
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// deviceGeometry is a geometry whose passes run on a device. Its arrays are made at the first use and live until Close.
-type deviceGeometry struct {
-	typ *device.DType // of the passes that converge first, and of costs that are held
+// Geometry is a geometry whose passes run on a device. Its arrays are made at the first use and live until Close.
+type Geometry struct {
+	Type *device.DType // of the passes that converge first, and of costs that are held
 
 	dev     *device.Device
 	of      cost.Geometry
@@ -27,47 +27,47 @@ type deviceGeometry struct {
 
 	mu     sync.Mutex
 	closed bool
-	at     *deviceArrays // nil before the first use, and after a failure
-	extent float64       // a bound on |c|
+	at     *Arrays // nil before the first use, and after a failure
+	extent float64 // a bound on |c|
 }
 
-// errClosed marks the use after Close.
-var errClosed = errors.New("the geometry is closed")
+// ErrClosed marks the use after Close.
+var ErrClosed = errors.New("the geometry is closed")
 
-func newDeviceGeometry(dev *device.Device, g cost.Geometry, typ *device.DType, invalid error) *deviceGeometry {
-	return &deviceGeometry{dev: dev, of: g, typ: typ, invalid: invalid}
+func New(dev *device.Device, g cost.Geometry, typ *device.DType, invalid error) *Geometry {
+	return &Geometry{dev: dev, of: g, Type: typ, invalid: invalid}
 }
 
 // Validate reports a geometry that cannot be used.
-func (o *deviceGeometry) Validate() error {
+func (o *Geometry) Validate() error {
 	if o.invalid != nil {
 		return o.invalid
 	}
-	if *o.typ != device.Float32 && *o.typ != device.Float64 {
-		return fault.OT(fault.ErrParameter, "OnDevice.Type = %v: must be float32 or float64", *o.typ)
+	if *o.Type != device.Float32 && *o.Type != device.Float64 {
+		return fault.OT(fault.ErrParameter, "OnDevice.Type = %v: must be float32 or float64", *o.Type)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return fmt.Errorf("ot: OnDevice: %w", errClosed)
+		return fmt.Errorf("ot: OnDevice: %w", ErrClosed)
 	}
 	return nil
 }
 
 // Dims returns the number of sources and of targets.
-func (o *deviceGeometry) Dims() (n, m int) { return o.of.Dims() }
+func (o *Geometry) Dims() (n, m int) { return o.of.Dims() }
 
 // Row fills buf with the costs of source i, computed on the host and rounded as the device holds
 // them.
-func (o *deviceGeometry) Row(i int, buf []float64) []float64 { return o.onHost().Row(i, buf) }
+func (o *Geometry) Row(i int, buf []float64) []float64 { return o.OnHost().Row(i, buf) }
 
-// onHost is the geometry with the costs as the device holds them.
-func (o *deviceGeometry) onHost() cost.Geometry {
+// OnHost is the geometry with the costs as the device holds them.
+func (o *Geometry) OnHost() cost.Geometry {
 	o.once.Do(func() {
 		o.host = o.of
 		switch {
-		case o.matrixFree():
-		case *o.typ == device.Float32:
+		case o.MatrixFree():
+		case *o.Type == device.Float32:
 			o.host = cost.Dense(rounded(cost.All(o.of)))
 		case o.Cloud() != nil:
 			o.host = cost.Dense(cost.All(o.of))
@@ -86,13 +86,13 @@ func rounded(c *mat.Dense) *mat.Dense {
 }
 
 // Cloud returns the points, nil where there are none.
-func (o *deviceGeometry) Cloud() *cost.Cloud {
+func (o *Geometry) Cloud() *cost.Cloud {
 	p, _ := o.of.(*cost.Cloud)
 	return p
 }
 
-// matrixFree reports whether the device makes costs from points.
-func (o *deviceGeometry) matrixFree() bool {
+// MatrixFree reports whether the device makes costs from points.
+func (o *Geometry) MatrixFree() bool {
 	p := o.Cloud()
 	if p == nil {
 		return false
@@ -102,14 +102,14 @@ func (o *deviceGeometry) matrixFree() bool {
 }
 
 // Finite is true: a device knows no forbidden pairs.
-func (o *deviceGeometry) Finite() bool { return true }
+func (o *Geometry) Finite() bool { return true }
 
 // Frugal reports whether the device makes costs from points.
-func (o *deviceGeometry) Frugal() bool { return o.matrixFree() }
+func (o *Geometry) Frugal() bool { return o.MatrixFree() }
 
 // Close frees the arrays. Closing twice does no harm; solves afterwards fail with errClosed. A plan keeps working, on
 // the host.
-func (o *deviceGeometry) Close() {
+func (o *Geometry) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
@@ -121,7 +121,7 @@ func (o *deviceGeometry) Close() {
 }
 
 // free frees the arrays, unless closing the device has freed them already.
-func (o *deviceGeometry) free() {
+func (o *Geometry) free() {
 	if o.at == nil {
 		return
 	}
@@ -133,8 +133,8 @@ func (o *deviceGeometry) free() {
 	}
 }
 
-// release frees some of the arrays of r, unless a failure or Close has done so.
-func (o *deviceGeometry) release(r *deviceArrays, some []*device.Array) {
+// Release frees some of the arrays of r, unless a failure or Close has done so.
+func (o *Geometry) Release(r *Arrays, some []*device.Array) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.at != r {
@@ -149,14 +149,14 @@ func (o *deviceGeometry) release(r *deviceArrays, some []*device.Array) {
 	}
 }
 
-// use calls f with the geometry's arrays, in a scope of its own. It returns the device's error, if
+// Use calls f with the geometry's arrays, in a scope of its own. It returns the device's error, if
 // any, with the name of the call. After an error the geometry's arrays are freed and the device's
 // error is cleared, so that the next call starts afresh.
-func (o *deviceGeometry) use(call string, f func(r *deviceArrays) error) (err error) {
+func (o *Geometry) Use(call string, f func(r *Arrays) error) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return fmt.Errorf("ot: %s: %w", call, errClosed)
+		return fmt.Errorf("ot: %s: %w", call, ErrClosed)
 	}
 	o.dev.Lock()
 	defer o.dev.Unlock()
@@ -180,7 +180,7 @@ func (o *deviceGeometry) use(call string, f func(r *deviceArrays) error) (err er
 	}
 	scope := o.dev.Scope()
 	defer scope.Close()
-	o.at.scope = scope
+	o.at.Scope = scope
 	err = f(o.at)
 	if o.dev.Err() != nil {
 		return o.dev.Recover()
@@ -200,5 +200,5 @@ func deviceFault(r any) error {
 	panic(r)
 }
 
-// remote reports whether the device is not the host itself.
-func (o *deviceGeometry) remote() bool { return o.dev.Info().Kind != "cpu" }
+// Remote reports whether the device is not the host itself.
+func (o *Geometry) Remote() bool { return o.dev.Info().Kind != "cpu" }
