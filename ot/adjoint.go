@@ -9,6 +9,7 @@ import (
 
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // method is a way of solving the linear system of a derivative.
@@ -132,19 +133,19 @@ func (a *adjoint) weightedNorms(v field) (all, left float64) {
 	_, m := p.dims()
 	sw := p.sweep()
 	part := make([][2]float64, len(sw.Spans))
-	sw.Each(func(w *worker, k int, s span) {
+	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
 		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] == 0 {
 				continue
 			}
-			p.logRow(i, w.exp, logT, w.cost)
-			a.centred(i, row, w.exp, logT, v)
+			p.logRow(i, w.Exp, logT, w.Cost)
+			a.centred(i, row, w.Exp, logT, v)
 			kern.Mul(sq, row, row)
-			part[k][0] += kern.Dot(sq, w.exp)
-			a.derivative(i, row, w.exp, logT, v)
+			part[k][0] += kern.Dot(sq, w.Exp)
+			a.derivative(i, row, w.Exp, logT, v)
 			kern.Mul(sq, row, row)
-			part[k][1] += kern.Dot(sq, w.exp)
+			part[k][1] += kern.Dot(sq, w.Exp)
 		}
 	})
 	for _, x := range part {
@@ -187,7 +188,7 @@ func (b settings) automatic(ctx context.Context, p *transport, v field, scale fl
 // direct assembles the network on the side with fewer atoms and solves it.
 func direct(ctx context.Context, p *transport, v field, method method) (*adjoint, error) {
 	n, m := p.dims()
-	t, f := p.memory.floats(n*m), p.memory.floats(n*m)
+	t, f := p.memory.Floats(n*m), p.memory.Floats(n*m)
 	p.eachLog(func(i int, ti, logT []float64) {
 		copy(t[i*m:], ti)
 		v(i, f[i*m:(i+1)*m], ti, logT)
@@ -206,7 +207,7 @@ func direct(ctx context.Context, p *transport, v field, method method) (*adjoint
 // solveNetwork solves the system of the rows of t and of the field f on m nodes. It uses cholesky if it
 // was asked for and its pivots are large enough, else elimination.
 func (p *transport) solveNetwork(ctx context.Context, t, f, mass []float64, m int, method method) ([]float64, method, error) {
-	net := laplacian.Network{M: m, W: p.memory.zeros(m * m), I: p.memory.zeros(m * m)}
+	net := laplacian.Network{M: m, W: p.memory.Zeros(m * m), I: p.memory.Zeros(m * m)}
 	if err := net.Assemble(ctx, t, f, mass); err != nil {
 		return nil, method, err
 	}
@@ -222,8 +223,8 @@ func (p *transport) solveNetwork(ctx context.Context, t, f, mass []float64, m in
 // directTransposed solves for u on the network of the sources and computes v from the columns.
 func directTransposed(ctx context.Context, p *transport, t, f []float64, method method) (*adjoint, error) {
 	n, m := p.dims()
-	tt, ft := p.memory.floats(n*m), p.memory.floats(n*m)
-	col, mean := p.memory.zeros(m), p.memory.floats(m) // Tᵀ1, and the mean of V by column
+	tt, ft := p.memory.Floats(n*m), p.memory.Floats(n*m)
+	col, mean := p.memory.Zeros(m), p.memory.Floats(m) // Tᵀ1, and the mean of V by column
 	for j := range m {
 		for i := range n {
 			tt[j*n+i], ft[j*n+i] = t[i*m+j], f[i*m+j]
@@ -231,12 +232,12 @@ func directTransposed(ctx context.Context, p *transport, t, f []float64, method 
 		}
 		mean[j] = centre(ft[j*n:(j+1)*n], tt[j*n:(j+1)*n], col[j])
 	}
-	plain := p.memory.clone(tt)
+	plain := p.memory.Clone(tt)
 	u, used, err := p.solveNetwork(ctx, tt, ft, col, n, method)
 	if err != nil {
 		return nil, err
 	}
-	v := p.memory.zeros(m)
+	v := p.memory.Zeros(m)
 	for j, c := range col {
 		if c > 0 {
 			v[j] = mean[j] - kern.Dot(plain[j*n:(j+1)*n], u)/c
@@ -264,7 +265,7 @@ func centre(v, t []float64, mass float64) float64 {
 // iterate solves by conjugate gradients over the entries of T that are not negligible,
 // preconditioned by the column sums.
 func (b settings) iterate(ctx context.Context, p *transport, v field, scale float64) (*adjoint, error) {
-	h, rhs := p.system(v, maxList(p.geometry))
+	h, rhs := p.system(v, semidual.MaxList(p.geometry))
 	return b.iterateOn(ctx, p, h, rhs, scale)
 }
 
@@ -272,7 +273,7 @@ func (b settings) iterate(ctx context.Context, p *transport, v field, scale floa
 func (b settings) iterateOn(ctx context.Context, p *transport, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
 	_, m := p.dims()
 	tol, most := cmp.Or(b.tol, max(1e-13, min(1e-6, p.marginalL1/100))), cmp.Or(b.maxIter, 10*m+1000)
-	s := p.memory.floats(m)
+	s := p.memory.Floats(m)
 	h.cg.Mul, h.cg.Diag, h.cg.Stop = h.mul, h.col, nil
 	_, resid, err := h.cg.Solve(ctx, s, rhs, tol, scale, most)
 	if err != nil {

@@ -62,9 +62,9 @@ func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) 
 		if err != nil {
 			return nil, fmt.Errorf("%w (measure %d)", err, k)
 		}
-		r.s.centreCosts()
-		if bregman.runs[k] = r; r.s.m != bregman.runs[0].s.m {
-			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k, r.s.m, bregman.runs[0].s.m)
+		r.s.CentreCosts()
+		if bregman.runs[k] = r; r.s.M != bregman.runs[0].s.M {
+			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k, r.s.M, bregman.runs[0].s.M)
 		}
 		if len(r.stages) > len(stages) {
 			stages = r.stages
@@ -106,18 +106,18 @@ type projections struct {
 
 // share makes the weights of the targets those of all problems.
 func (p *projections) share() {
-	p.b = slices.Clone(p.runs[0].s.b)
+	p.b = slices.Clone(p.runs[0].s.B)
 	p.logQ = make([][]float64, len(p.runs))
 	for k, r := range p.runs {
-		r.s.b, p.logQ[k] = p.b, make([]float64, len(p.b))
+		r.s.B, p.logQ[k] = p.b, make([]float64, len(p.b))
 	}
 }
 
 // stage iterates at ε until the error is at most tol.
 func (p *projections) stage(eps, tol float64) error {
 	for _, r := range p.runs {
-		r.s.eps = eps // and keeps the potentials, whose weighted sum must stay 0
-		r.s.startStage(tol)
+		r.s.Eps = eps // and keeps the potentials, whose weighted sum must stay 0
+		r.s.StartStage(tol)
 	}
 	best := stagnation{monotone: true}
 	for {
@@ -131,14 +131,14 @@ func (p *projections) stage(eps, tol float64) error {
 		case p.iter >= p.runs[0].MaxIter:
 			p.status = IterationLimit
 			return nil
-		case best.stalled(p.err, p.runs[0].s.noise()):
+		case best.stalled(p.err, p.runs[0].s.Noise()):
 			p.status = Stagnated
 			return nil
 		}
 		p.iter++
 		for k, r := range p.runs {
 			for j, q := range p.logQ[k] {
-				r.beta[j] += r.s.eps * (r.s.logB[j] - q)
+				r.beta[j] += r.s.Eps * (r.s.LogB[j] - q)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (p *projections) project() error {
 		if err := r.eval(r.beta, 1); err != nil {
 			return err
 		}
-		r.s.logColumns(p.logQ[k], r.beta)
+		r.s.LogColumns(p.logQ[k], r.beta)
 		kern.Axpy(logB, p.w[k], p.logQ[k])
 	}
 	for j, v := range logB {
@@ -160,8 +160,8 @@ func (p *projections) project() error {
 	}
 	p.err = 0
 	for k, r := range p.runs {
-		copy(r.s.logB, logB)
-		p.err += p.w[k] * kern.L1Diff(r.s.col, p.b)
+		copy(r.s.LogB, logB)
+		p.err += p.w[k] * kern.L1Diff(r.s.Col, p.b)
 	}
 	return nil
 }
@@ -171,11 +171,11 @@ func (p *projections) finish() (*Barycentres, error) {
 	out := &Barycentres{B: p.b, Status: p.status, Iterations: p.iter, Error: p.err}
 	kern.Scale(p.b, 1/kern.Sum(p.b), p.b)
 	for _, r := range p.runs {
-		if r.evalOnce(); r.s.deviceFailure() != nil {
-			return nil, r.s.deviceFailure()
+		if r.evalOnce(); r.s.DeviceFailure() != nil {
+			return nil, r.s.DeviceFailure()
 		}
 		for j, b := range p.b {
-			r.s.logB[j] = math.Log(b)
+			r.s.LogB[j] = math.Log(b)
 		}
 		r.status, r.iter = p.status, p.iter
 		plan, err := r.finish("barycentre", nil)

@@ -6,33 +6,33 @@ import "coupling/ot/cost"
 // size of a leaf, and leaves the later ones.
 func (r *run) coarseStart() error {
 	s, last := r.s, len(r.stages)-2
-	if r.Start != nil || s.self {
+	if r.Start != nil || s.Self {
 		return nil
 	}
-	l := s.leaves()
+	l := s.Leaves()
 	if l == nil {
 		return nil
 	}
-	for last >= 0 && r.stages[last] < l.size {
+	for last >= 0 && r.stages[last] < l.Size {
 		last--
 	}
 	if last < 0 {
 		return nil
 	}
 	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Anneal: r.Anneal, Workers: r.Workers}
-	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Points(l.x, l.y, l.kind), A: l.a, B: l.b})
+	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Points(l.X, l.Y, l.Kind), A: l.A, B: l.B})
 	if err != nil {
 		return err
 	}
-	f, err := coarse.At(l.fx)
+	f, err := coarse.At(l.AllX)
 	if err != nil {
 		return err
 	}
-	g, err := coarse.AtTargets(l.fy)
+	g, err := coarse.AtTargets(l.AllY)
 	if err != nil {
 		return err
 	}
-	r.beta = s.startAt(r.stages[last], f.F, g.F)
+	r.beta = s.StartAt(r.stages[last], f.F, g.F)
 	r.stages = r.stages[last+1:]
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"coupling/ot/internal/ondevice"
+	"coupling/ot/internal/semidual"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -100,7 +101,7 @@ func (b settings) entropy(ctx context.Context, p *transport) (*adjoint, error) {
 	n, m := p.dims()
 	o, ok := p.g.(*ondevice.Geometry)
 	large := min(n, m) > maxEliminate || n > maxDirect/m
-	if ok && (b.method == cg || b.method == automatic && large) && (o.Remote() || n > maxList(p.geometry)/m) {
+	if ok && (b.method == cg || b.method == automatic && large) && (o.Remote() || n > semidual.MaxList(p.geometry)/m) {
 		var h *hessian
 		var rhs []float64
 		if p.onDevice("a gradient", true, func(d *devicePlan) (err error) {

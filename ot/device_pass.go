@@ -8,6 +8,7 @@ import (
 	"coupling/ot/cost"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // devicePasses is the state that a solve on a device keeps from pass to pass. It is on the host, so
@@ -62,45 +63,45 @@ func newDevicePasses(o *ondevice.Geometry) *devicePasses {
 	return &devicePasses{o: o, reach: o.Reach(), noiseScale: 1}
 }
 
-func (d *devicePasses) serves(g cost.Geometry) bool {
+func (d *devicePasses) Serves(g cost.Geometry) bool {
 	return d.failed == nil && g == cost.Geometry(d.o)
 }
 
-func (d *devicePasses) failure() error { return d.failed }
+func (d *devicePasses) Failure() error { return d.failed }
 
-func (d *devicePasses) certifies() bool { return d.double }
+func (d *devicePasses) Certifies() bool { return d.double }
 
 // eval is in float32 as long as the error is above its rounding.
-func (d *devicePasses) eval(s *semidual, beta []float64) float64 {
+func (d *devicePasses) Eval(s *semidual.Function, beta []float64) float64 {
 	var before []float64
-	if s.relax != 1 { // a second pass must step from the same point as the first
-		before = slices.Clone(s.alpha)
+	if s.Relax != 1 { // a second pass must step from the same point as the first
+		before = slices.Clone(s.Alpha)
 	}
 	for double := d.needFloat64(s, beta); ; double = true {
-		clear(s.rowL1)
+		clear(s.RowL1)
 		noise := d.pass(s, double, beta)
 		if d.failed != nil {
 			return math.NaN()
 		}
-		for _, j := range s.zeroB {
-			s.col[j] = 0
+		for _, j := range s.ZeroB {
+			s.Col[j] = 0
 		}
-		err := s.rowError() + kern.L1Diff(s.col, s.b)
+		err := s.RowError() + kern.L1Diff(s.Col, s.B)
 		if d.double = double; double || err >= noiseMargin*noise {
 			d.calibrate(s)
-			d.last, d.lastEps = err, s.eps
+			d.last, d.lastEps = err, s.Eps
 			return err
 		}
-		s.evals++
-		d.lastCols32, d.errBound32 = append(d.lastCols32[:0], s.col...), noise
+		s.Evals++
+		d.lastCols32, d.errBound32 = append(d.lastCols32[:0], s.Col...), noise
 		if before != nil {
-			copy(s.alpha, before)
+			copy(s.Alpha, before)
 		}
 	}
 }
 
 // pass makes the best pass of the given precision and returns the order of its rounding error.
-func (d *devicePasses) pass(s *semidual, double bool, beta []float64) (noise float64) {
+func (d *devicePasses) pass(s *semidual.Function, double bool, beta []float64) (noise float64) {
 	if double {
 		d.soft(s, device.Float64, beta)
 		return 0
@@ -116,9 +117,9 @@ func (d *devicePasses) pass(s *semidual, double bool, beta []float64) (noise flo
 // calibrate sets noiseScale from a float64 pass and the float32 pass before it: the observed
 // rounding error over its bound. It is below 1 because the arguments of entries that are not
 // negligible are far smaller than the largest, and because errors average out.
-func (d *devicePasses) calibrate(s *semidual) {
+func (d *devicePasses) calibrate(s *semidual.Function) {
 	if d.errBound32 > 0 {
-		d.noiseScale *= max(leastNoiseScale, min(2, 2*kern.L1Diff(d.lastCols32, s.col)/d.errBound32))
+		d.noiseScale *= max(leastNoiseScale, min(2, 2*kern.L1Diff(d.lastCols32, s.Col)/d.errBound32))
 		d.noiseScale = max(leastNoiseScale, min(1, d.noiseScale))
 	}
 	d.errBound32 = 0
@@ -126,8 +127,8 @@ func (d *devicePasses) calibrate(s *semidual) {
 
 // needFloat64 reports whether float32 cannot serve: it was switched off, out of its range, too
 // coarse for any error at this ε, or for one like the last.
-func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
-	if s.final || s.marginals != nil || *d.o.Type == device.Float64 {
+func (d *devicePasses) needFloat64(s *semidual.Function, beta []float64) bool {
+	if s.Final || s.Marginals != nil || *d.o.Type == device.Float64 {
 		return true
 	}
 	noise := d.noise(s, beta)
@@ -137,27 +138,27 @@ func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
 	if d.moves(s, beta); d.isNear {
 		noise *= d.moved
 	}
-	return d.lastEps == s.eps && d.last < noiseMargin*noise
+	return d.lastEps == s.Eps && d.last < noiseMargin*noise
 }
 
 // inFloat32 reports whether ε and the costs are in the range of float32, and its rounding is below the largest error.
-func (d *devicePasses) inFloat32(s *semidual, noise float64) bool {
-	return s.eps > 1/rows.SingleScale && s.eps < rows.SingleScale && d.reach < rows.SingleScale && noiseMargin*noise < mostError
+func (d *devicePasses) inFloat32(s *semidual.Function, noise float64) bool {
+	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && d.reach < rows.SingleScale && noiseMargin*noise < mostError
 }
 
 // noise is the order of the marginal error that float32 causes: the terms of the arguments are
 // rounded to 2⁻²⁴ of themselves.
-func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
-	lo, hi := s.span(beta)
-	size := max(d.reach, math.Abs(s.cost.Max), math.Abs(s.cost.Min))
-	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
+func (d *devicePasses) noise(s *semidual.Function, beta []float64) float64 {
+	lo, hi := s.Span(beta)
+	size := max(d.reach, math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))
+	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.Eps)
 }
 
 // soft is a pass of two soft maxima in the type t, for α and for the columns. No exponential under- or overflows.
-func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
-	lo, hi := s.span(beta)
-	inv, mid := 1/s.eps, (lo+(hi-lo)/2)/s.eps
-	h, u, mass := s.h, make([]float64, s.n), make([]float64, s.n)
+func (d *devicePasses) soft(s *semidual.Function, t device.DType, beta []float64) {
+	lo, hi := s.Span(beta)
+	inv, mid := 1/s.Eps, (lo+(hi-lo)/2)/s.Eps
+	h, u, mass := s.H, make([]float64, s.N), make([]float64, s.N)
 	for j, v := range beta {
 		h[j] = v*inv - mid
 		if t == device.Float32 {
@@ -166,52 +167,52 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64) {
 	}
 	var cols []float64
 	d.failed = d.o.Use("a pass", func(r *ondevice.Arrays) error {
-		dh := r.Upload(t, h, s.m)
+		dh := r.Upload(t, h, s.M)
 		rows, err := r.LSERows(dh, inv).Float64s()
 		if err != nil {
 			return err
 		}
 		for i, lse := range rows {
-			if s.a[i] == 0 {
-				s.alpha[i], u[i] = math.Inf(-1), math.Inf(-1)
+			if s.A[i] == 0 {
+				s.Alpha[i], u[i] = math.Inf(-1), math.Inf(-1)
 				continue
 			}
-			mass[i] = s.setAlpha(0, i, s.eps*(lse+mid))
+			mass[i] = s.SetAlpha(0, i, s.Eps*(lse+mid))
 			u[i] = math.Log(mass[i]) - lse
 		}
-		cols, err = r.LSECols(r.Upload(t, u, s.n), inv).Float64s()
+		cols, err = r.LSECols(r.Upload(t, u, s.N), inv).Float64s()
 		return err
 	})
 	if d.failed != nil {
 		return
 	}
 	for j, lse := range cols {
-		s.col[j] = h[j] + lse
+		s.Col[j] = h[j] + lse
 		cols[j] = lse - mid
 	}
-	kern.ExpAt(s.col, s.col, 0)
+	kern.ExpAt(s.Col, s.Col, 0)
 	d.logCol = cols
 	if t == device.Float64 && *d.o.Type == device.Float32 {
 		d.base = &deviceBase{
-			eps: s.eps, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
-			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
+			eps: s.Eps, beta: slices.Clone(beta), alpha: slices.Clone(s.Alpha),
+			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.Col),
 		}
 	}
 }
 
 // moves records whether β is near the base, and how far from it: v−1, the shift taken out of v, and
 // Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) moves(s *semidual, beta []float64) {
-	if d.isNear = d.base != nil && d.base.eps == s.eps; d.isNear {
-		mid, spread := drift(beta, d.base.beta)
-		d.mid, d.isNear = mid, spread <= 2*baseDrift*s.eps
+func (d *devicePasses) moves(s *semidual.Function, beta []float64) {
+	if d.isNear = d.base != nil && d.base.eps == s.Eps; d.isNear {
+		mid, spread := semidual.Drift(beta, d.base.beta)
+		d.mid, d.isNear = mid, spread <= 2*baseDrift*s.Eps
 	}
 	if !d.isNear {
 		return
 	}
 	d.dv, d.moved = append(d.dv[:0], beta...), 0
-	s.scalings(d.dv, beta, d.base.beta, d.mid)
-	for j, b := range s.b {
+	s.Scalings(d.dv, beta, d.base.beta, d.mid)
+	for j, b := range s.B {
 		if b > 0 {
 			d.dv[j]--
 			d.moved += b * math.Abs(d.dv[j])
@@ -220,44 +221,44 @@ func (d *devicePasses) moves(s *semidual, beta []float64) {
 }
 
 // differences is a pass in float32 from the base, which β must be near. It returns Σ aᵢ|wᵢ−1| + Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) differences(s *semidual) (moved float64) {
-	base, inv, dv, mid := d.base, 1/s.eps, d.dv, d.mid
-	dw := make([]float64, s.n)
+func (d *devicePasses) differences(s *semidual.Function) (moved float64) {
+	base, inv, dv, mid := d.base, 1/s.Eps, d.dv, d.mid
+	dw := make([]float64, s.N)
 	moved = d.moved
 	var cols []float64
 	d.failed = d.o.Use("a pass", func(r *ondevice.Arrays) error {
-		u, h := r.Upload(device.Float32, base.u, s.n), r.Upload(device.Float32, base.h, s.m)
-		rows, err := r.Apply(u, h, r.Upload(device.Float32, dv, s.m, 1), inv).Float64s()
+		u, h := r.Upload(device.Float32, base.u, s.N), r.Upload(device.Float32, base.h, s.M)
+		rows, err := r.Apply(u, h, r.Upload(device.Float32, dv, s.M, 1), inv).Float64s()
 		if err != nil {
 			return err
 		}
 		for i, sum := range rows {
-			if s.a[i] == 0 {
-				s.alpha[i] = math.Inf(-1)
+			if s.A[i] == 0 {
+				s.Alpha[i] = math.Inf(-1)
 				continue
 			}
 			sum += base.rows[i]
-			dw[i] = s.setAlpha(0, i, s.eps*math.Log(sum)-base.alpha[i]+mid)/sum - 1
-			moved += s.a[i] * math.Abs(dw[i])
+			dw[i] = s.SetAlpha(0, i, s.Eps*math.Log(sum)-base.alpha[i]+mid)/sum - 1
+			moved += s.A[i] * math.Abs(dw[i])
 		}
-		cols, err = r.ApplyT(u, h, r.Upload(device.Float32, dw, s.n, 1), inv).Float64s()
+		cols, err = r.ApplyT(u, h, r.Upload(device.Float32, dw, s.N, 1), inv).Float64s()
 		return err
 	})
 	for j, e := range cols {
-		s.col[j] = (1 + dv[j]) * (base.cols[j] + e)
+		s.Col[j] = (1 + dv[j]) * (base.cols[j] + e)
 	}
 	d.logCol = nil
 	return moved
 }
 
-func (d *devicePasses) forget() { d.logCol, d.lastEps = nil, 0 }
+func (d *devicePasses) Forget() { d.logCol, d.lastEps = nil, 0 }
 
-func (d *devicePasses) softminColumns(s *semidual, cols []int, set func(k int, v float64)) bool {
+func (d *devicePasses) SoftminColumns(s *semidual.Function, cols []int, set func(k int, v float64)) bool {
 	if d.logCol == nil {
 		return false
 	}
 	for k, j := range cols {
-		set(k, -s.eps*d.logCol[j])
+		set(k, -s.Eps*d.logCol[j])
 	}
 	return true
 }

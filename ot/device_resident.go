@@ -7,6 +7,7 @@ import (
 	"coupling/lab/device"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // resident is the potentials of a stage in units of ε, on a GPU, and what Sinkhorn's steps need besides. A half-step there is a
@@ -25,11 +26,11 @@ type resident struct {
 const noWeight = 1e30
 
 // reside copies potentials and weights to the device.
-func (d *devicePasses) reside(s *semidual, t device.DType, beta []float64) (*resident, error) {
-	lo, hi := s.span(beta)
-	p := &resident{d: d, mid: (lo + (hi-lo)/2) / s.eps}
-	logA := make([]float64, s.n)
-	for i, a := range s.a {
+func (d *devicePasses) reside(s *semidual.Function, t device.DType, beta []float64) (*resident, error) {
+	lo, hi := s.Span(beta)
+	p := &resident{d: d, mid: (lo + (hi-lo)/2) / s.Eps}
+	logA := make([]float64, s.N)
+	for i, a := range s.A {
 		logA[i] = math.Log(a)
 	}
 	d.failed = d.o.Use("the potentials", func(r *ondevice.Arrays) error {
@@ -43,8 +44,8 @@ func (d *devicePasses) reside(s *semidual, t device.DType, beta []float64) (*res
 			p.arrays = append(p.arrays, a)
 			return a
 		}
-		p.u, p.h = up(s.alpha, 1/s.eps, p.mid), up(beta, 1/s.eps, -p.mid)
-		p.a, p.b, p.logA, p.logB = up(s.a, 1, 0), up(s.b, 1, 0), up(logA, 1, 0), up(s.logB, 1, 0)
+		p.u, p.h = up(s.Alpha, 1/s.Eps, p.mid), up(beta, 1/s.Eps, -p.mid)
+		p.a, p.b, p.logA, p.logB = up(s.A, 1, 0), up(s.B, 1, 0), up(logA, 1, 0), up(s.LogB, 1, 0)
 		return nil
 	})
 	return p, d.failed
@@ -52,14 +53,14 @@ func (d *devicePasses) reside(s *semidual, t device.DType, beta []float64) (*res
 
 // steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the half-steps of the last, NaN where the
 // device failed.
-func (p *resident) steps(s *semidual, k int, w float64) (l1 float64) {
+func (p *resident) steps(s *semidual.Function, k int, w float64) (l1 float64) {
 	p.d.failed = p.d.o.Use("Sinkhorn's steps", func(r *ondevice.Arrays) error {
 		off := r.Device.Zeros(p.u.Type(), 2)
 		for left := k - 1; left >= 0; left-- {
 			scope := r.Device.Scope()
-			rows := r.LSERows(p.h, 1/s.eps)
+			rows := r.LSERows(p.h, 1/s.Eps)
 			halfStep(p.u, p.logA, rows, w)
-			cols := r.LSECols(p.u, 1/s.eps)
+			cols := r.LSECols(p.u, 1/s.Eps)
 			if left == 0 {
 				deviation(off.Rows(0, 1), p.u, rows, p.logA, p.a)
 				deviation(off.Rows(1, 2), p.h, cols, p.logB, p.b)
@@ -101,7 +102,7 @@ func deviation(out, v, lse, logWeight, w *device.Array) {
 }
 
 // fetch copies the potentials to the host.
-func (p *resident) fetch(s *semidual, beta []float64) error {
+func (p *resident) fetch(s *semidual.Function, beta []float64) error {
 	var u, h []float64
 	p.d.failed = p.d.o.Use("the potentials", func(*ondevice.Arrays) (err error) {
 		if u, err = p.u.Float64s(); err == nil {
@@ -113,13 +114,13 @@ func (p *resident) fetch(s *semidual, beta []float64) error {
 		return p.d.failed
 	}
 	for i, v := range u {
-		if s.alpha[i] = math.Inf(-1); s.a[i] > 0 {
-			s.alpha[i] = s.eps * (v - p.mid)
+		if s.Alpha[i] = math.Inf(-1); s.A[i] > 0 {
+			s.Alpha[i] = s.Eps * (v - p.mid)
 		}
 	}
 	for j, v := range h {
-		if s.b[j] > 0 {
-			beta[j] = s.eps * (v + p.mid)
+		if s.B[j] > 0 {
+			beta[j] = s.Eps * (v + p.mid)
 		}
 	}
 	return nil

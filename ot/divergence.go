@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/semidual"
 )
 
 // Derivative says what a loss is differentiated by. Values may be added.
@@ -39,7 +40,7 @@ type Objective struct {
 
 	start  []float64
 	cloud  *cost.Cloud
-	memory memory
+	memory semidual.Memory
 }
 
 // WarmStarter is a solver that can start from potentials; every solver of this package is one.
@@ -79,7 +80,7 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 	if o.cloud == nil {
 		o.cloud = new(cost.Cloud)
 	}
-	o.memory.reset(o.cloud.Reset(x, y, c).Dims())
+	o.memory.Reset(o.cloud.Reset(x, y, c).Dims())
 	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: o.cloud, A: a, B: b, memory: &o.memory})
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 		out.Y.Sub(out.Y, out.BB.X)
 	}
 	if by&ByWeights != 0 {
-		out.A, out.B = debiased(d.Of.memory.clone(out.AB.A), out.AA), debiased(d.Of.memory.clone(out.AB.B), out.BB)
+		out.A, out.B = debiased(d.Of.memory.Clone(out.AB.A), out.AA), debiased(d.Of.memory.Clone(out.AB.B), out.BB)
 	}
 	return out, nil
 }

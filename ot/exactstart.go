@@ -17,30 +17,30 @@ const maxRestart = 1 << 20
 // within a few ε of the solution.
 func (q *quasiNewton) restart() (bool, error) {
 	s := q.s
-	if q.restarted || s.n > maxRestart/s.m {
+	if q.restarted || s.N > maxRestart/s.M {
 		return false, nil
 	}
 	q.restarted = true
-	sol, err := exact.Simplex{}.Solve(q.ctx, s.a, s.b, s.g)
+	sol, err := exact.Simplex{}.Solve(q.ctx, s.A, s.B, s.G)
 	if q.ctx.Err() != nil {
 		return false, q.ctx.Err()
 	}
 	if err != nil {
 		return false, nil //nolint:nilerr // the simplex method cannot represent the masses or costs; the solve goes on as before
 	}
-	copy(q.beta, s.start(sol.G))
+	copy(q.beta, s.Start(sol.G))
 	q.hist.clear()
-	s.invalidate()
+	s.Invalidate()
 	return true, q.eval(q.beta, 1)
 }
 
 // feasible reports a problem that has no plan but by forbidden pairs, by exact transport.
 func (r *run) feasible() error {
 	s := r.s
-	if !s.cost.Forbidden || s.n > maxRestart/s.m {
+	if !s.Cost.Forbidden || s.N > maxRestart/s.M {
 		return nil
 	}
-	if _, err := (exact.Simplex{}).Solve(r.ctx, s.a, s.b, s.g); errors.Is(err, ErrInfeasible) {
+	if _, err := (exact.Simplex{}).Solve(r.ctx, s.A, s.B, s.G); errors.Is(err, ErrInfeasible) {
 		return err
 	}
 	return nil

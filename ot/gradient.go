@@ -177,9 +177,9 @@ func (g *Gradient) Weights() (da, db []float64) {
 	case p.penalties != nil:
 		return p.penalised(p.F, p.penalties.a, kern.Sum(p.B)), p.penalised(p.G, p.penalties.b, kern.Sum(p.A))
 	case g.Loss == RegKL:
-		return p.t.memory.clone(p.F), p.t.memory.clone(p.G)
+		return p.t.memory.Clone(p.F), p.t.memory.Clone(p.G)
 	case g.Loss == RegEntropy:
-		da, db = p.t.memory.clone(p.Alpha), p.t.memory.clone(p.Beta)
+		da, db = p.t.memory.Clone(p.Alpha), p.t.memory.Clone(p.Beta)
 		balance(p.A, da, p.B, db)
 		return da, db
 	}

@@ -6,15 +6,16 @@ import (
 
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
 // graph Laplacian whichever entries are left out.
 type hessian struct {
-	dense       bool       // solve by elimination
-	full        []float64  // the plan itself, n×m, where its entries are not listed
-	sw          *sweep     // of its rows
-	matrixFree  *transport // products take passes over this plan, since its entries are too many to hold; nil where they are held
+	dense       bool            // solve by elimination
+	full        []float64       // the plan itself, n×m, where its entries are not listed
+	sw          *semidual.Sweep // of its rows
+	matrixFree  *transport      // products take passes over this plan, since its entries are too many to hold; nil where they are held
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
@@ -27,9 +28,9 @@ type hessian struct {
 	cg          laplacian.CG
 }
 
-func newHessian(n, m int, mem *memory) *hessian {
+func newHessian(n, m int, mem *semidual.Memory) *hessian {
 	v := func(k int) []float64 { return make([]float64, k) }
-	h := keep(mem, func() *hessian {
+	h := semidual.Keep(mem, func() *hessian {
 		return &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
 	})
 	h.dense, h.full, h.matrixFree = false, nil, nil
@@ -37,18 +38,18 @@ func newHessian(n, m int, mem *memory) *hessian {
 }
 
 // assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the list.
-func (h *hessian) assemble(s *semidual, cut float64) {
+func (h *hessian) assemble(s *semidual.Function, cut float64) {
 	h.idx, h.val, h.logFraction = h.idx[:0], h.val[:0], h.logFraction[:0]
 	clear(h.col)
-	ends := make([]int, s.n)
-	s.list().eachRow(s, func(i int, idx []int32, val []float64, u float64, v []float64) {
+	ends := make([]int, s.N)
+	s.List().EachRow(s, func(i int, idx []int32, val []float64, u float64, v []float64) {
 		var sum float64
 		for l, j := range idx {
 			t := u * val[l] * v[j]
-			if t >= cut*s.a[i] || t >= cut*s.b[j] {
+			if t >= cut*s.A[i] || t >= cut*s.B[j] {
 				h.idx, h.val = append(h.idx, j), append(h.val, t)
 				h.col[j] += t
-				h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.a[i], t/s.b[j]))))
+				h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.A[i], t/s.B[j]))))
 				sum += t
 			}
 		}
@@ -61,9 +62,9 @@ func (h *hessian) assemble(s *semidual, cut float64) {
 	// A column far short of its mass has hardly any curvature, and the Newton step is unbounded
 	// there. The curvature at its full mass is a bound that tends to D as the columns converge.
 	copy(h.own, h.col)
-	for j, b := range s.b {
-		if h.col[j] < b && s.col[j] < b {
-			h.col[j] += b - s.col[j]
+	for j, b := range s.B {
+		if h.col[j] < b && s.Col[j] < b {
+			h.col[j] += b - s.Col[j]
 		}
 	}
 }
@@ -92,7 +93,7 @@ func (h *hessian) mul(dst, v []float64) {
 // products is mul with the plan held as a matrix, four rows at a time: they stay in cache from one product to the other.
 func (h *hessian) products(dst, v []float64) {
 	m := len(v)
-	h.sw.Columns(dst, func(_ *worker, _ int, r span, sum []float64) {
+	h.sw.Columns(dst, func(_ *semidual.Worker, _ int, r rows.Span, sum []float64) {
 		var four [4]float64
 		for lo := r.Lo; lo < r.Hi; lo += len(four) {
 			hi := min(r.Hi, lo+len(four))
@@ -158,7 +159,7 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision, t
 // solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the smallest of a few μ that
 // keeps the rise of log T within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the
 // solution.
-func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual) error {
+func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual.Function) error {
 	m := len(dst)
 	w := h.conductances(m)
 	// The net current is rounding. It would flow to ground through conductances that may be 1e-40,
@@ -166,8 +167,8 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 	excess := kern.Sum(g)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
 		net := laplacian.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
-		for j, b := range s.b {
-			net.R[j] = -s.eps * (g[j] - excess*s.b[j])
+		for j, b := range s.B {
+			net.R[j] = -s.Eps * (g[j] - excess*s.B[j])
 			net.Ground[j] = mu * b
 			if b == 0 {
 				net.R[j] = 0
@@ -181,10 +182,10 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 		}
 		copy(dst, x)
 		for range 2 { // the second mean is the rounding of the first
-			rows.Shift(dst, -rows.Dot(s.b, dst))
+			rows.Shift(dst, -rows.Dot(s.B, dst))
 		}
 		h.sourceStep(dst)
-		if h.maxLogIncrease(dst, s.eps) <= newtonRadius {
+		if h.maxLogIncrease(dst, s.Eps) <= newtonRadius {
 			break
 		}
 	}

@@ -1,6 +1,10 @@
 package ot
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/semidual"
+)
 
 // history holds the last steps and the changes of the gradient over each.
 type history struct {
@@ -11,13 +15,13 @@ type history struct {
 	n, head    int // n pairs held; the next goes to slot head
 }
 
-func newHistory(steps, m int, mem *memory) history {
+func newHistory(steps, m int, mem *semidual.Memory) history {
 	h := history{
 		s: make([][]float64, steps), y: make([][]float64, steps), rho: make([]float64, steps), alpha: make([]float64, steps),
-		metric: mem.zeros(m), scratch: mem.floats(m),
+		metric: mem.Zeros(m), scratch: mem.Floats(m),
 	}
 	for k := range h.s {
-		h.s[k], h.y[k] = mem.floats(m), mem.floats(m)
+		h.s[k], h.y[k] = mem.Floats(m), mem.Floats(m)
 	}
 	return h
 }

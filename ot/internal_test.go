@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"coupling/ot/internal/semidual"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -31,15 +33,15 @@ func TestSingleThenDouble(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Trace = func(Step) error {
-			if k := r.s.kernel; k != nil && k.eps != 0 {
-				single, double = single || k.single, double || !k.single
+			if k := r.s.Kernel; k != nil && k.Eps != 0 {
+				single, double = single || k.Single, double || !k.Single
 			}
 			return nil
 		}
 		if err := r.anneal(r.stage); err != nil {
 			t.Fatal(err)
 		}
-		if r.status != Converged || r.err > tol || !single || double != (tol < singleTol) {
+		if r.status != Converged || r.err > tol || !single || double != (tol < semidual.SingleTol) {
 			t.Errorf("Tol = %g: %v with error %g, in float32 %v, in float64 %v", tol, r.status, r.err, single, double)
 		}
 	}
@@ -119,8 +121,8 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 			if err := errors.Join(q.coarseStart(), q.anneal(q.stage)); err != nil || q.status != Converged {
 				t.Fatal(q.status, err)
 			}
-			if q.rescues == 0 || len(q.s.sw.Spans) < 2 || (q.s.trees != nil) != c.trees {
-				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues, len(q.s.sw.Spans), q.s.trees != nil)
+			if q.rescues == 0 || len(q.s.Rows.Spans) < 2 || (q.s.Trees != nil) != c.trees {
+				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues, len(q.s.Rows.Spans), q.s.Trees != nil)
 			}
 			if one == nil {
 				one = q.beta
@@ -168,7 +170,7 @@ func smallEps(rng *rand.Rand, n, m, d int, kind PointCost) (Problem, float64) {
 	if err != nil {
 		panic(err)
 	}
-	return p, 0.003 * in.cost.Mean
+	return p, 0.003 * in.Cost.Mean
 }
 
 // In the order of the trees a solve gives the plan that it gives over all pairs, with the same bits

@@ -68,8 +68,8 @@ func (o LBFGS) begin(ctx context.Context, p Problem) (*quasiNewton, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := func() []float64 { return p.memory.zeros(r.s.m) }
-	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.m, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
+	v := func() []float64 { return p.memory.Zeros(r.s.M) }
+	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.M, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
 }
 
 // quasiNewton is the L-BFGS state of one run.
@@ -88,8 +88,8 @@ type quasiNewton struct {
 
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
-	q.hist.start(q.s.b, q.s.eps)
-	q.s.wantLists(last)
+	q.hist.start(q.s.B, q.s.Eps)
+	q.s.WantLists(last)
 	if err := q.residentSteps(tol, &relaxation{fixed: 1, omega: 1}, contraction); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 				return err
 			}
 		}
-		isStalled := best.stalled(q.err, q.s.noise())
+		isStalled := best.stalled(q.err, q.s.Noise())
 		if best.since == 0 {
 			copy(q.least, q.beta)
 		}
@@ -128,7 +128,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 			if !again && isStalled {
 				if q.status = Stagnated; q.err > tol {
 					copy(q.beta, q.least)
-					q.s.uncertify()
+					q.s.Uncertify()
 				}
 				return q.certify()
 			}
@@ -140,7 +140,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 			return nil // the next ε may do better
 		}
 		q.iter++
-		q.s.wantLists(last)
+		q.s.WantLists(last)
 		if err := q.step(); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 // the problem, as a rule. Elimination, for few targets, takes as long as many steps of L-BFGS, and so
 // do the products of conjugate gradients for very many.
 func (q *quasiNewton) nearSolution() bool {
-	return q.err < nearError && q.s.m > denseNewton && q.s.n <= newtonDense/q.s.m
+	return q.err < nearError && q.s.M > denseNewton && q.s.N <= newtonDense/q.s.M
 }
 
 // rescue tries a remedy for stalled steps and reports whether there was one left: Newton steps
@@ -160,11 +160,11 @@ func (q *quasiNewton) nearSolution() bool {
 // so far is of the order of rounding.
 func (q *quasiNewton) rescue(tol, least float64) (bool, error) {
 	defer q.hist.clear()
-	q.budget = cmp.Or(q.budget, rescueFactor*max(q.s.evals, leastRescue))
-	if q.s.evals > q.budget {
+	q.budget = cmp.Or(q.budget, rescueFactor*max(q.s.Evals, leastRescue))
+	if q.s.Evals > q.budget {
 		return false, nil
 	}
-	rounded := least > tol && least < nearNoise*q.s.noise() // the error left is rounding, as a rule
+	rounded := least > tol && least < nearNoise*q.s.Noise() // the error left is rounding, as a rule
 	if !rounded && q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
 		q.rescues++
 		return true, q.newtonPhase(tol)
@@ -236,10 +236,10 @@ func (p *pace) slow(err float64, near bool) bool {
 // step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
 func (q *quasiNewton) step() error {
 	s := q.s
-	if s.self && !q.asymmetric {
+	if s.Self && !q.asymmetric {
 		return q.symmetricStep()
 	}
-	s.gradient(q.grad)
+	s.Gradient(q.grad)
 	if q.hist.empty() || q.far() || q.contracts {
 		return q.sinkhornStep()
 	}
@@ -266,9 +266,9 @@ func (q *quasiNewton) step() error {
 func (q *quasiNewton) symmetricStep() error {
 	s, before := q.s, q.err
 	copy(q.next, q.beta)
-	for j, b := range s.b {
+	for j, b := range s.B {
 		if b > 0 {
-			q.beta[j] += 2. / 3 * (s.alpha[j] - q.beta[j]) // ε log a = ε log b
+			q.beta[j] += 2. / 3 * (s.Alpha[j] - q.beta[j]) // ε log a = ε log b
 		}
 	}
 	if err := q.eval(q.beta, 1); err != nil {
@@ -295,7 +295,7 @@ func (q *quasiNewton) sinkhornStep() error {
 	copy(q.oldGrad, q.grad)
 	copy(q.next, q.beta)
 	before := q.err
-	q.s.sinkhorn(q.beta, 1)
+	q.s.Sinkhorn(q.beta, 1)
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
@@ -306,13 +306,13 @@ func (q *quasiNewton) sinkhornStep() error {
 
 // learn records the step from q.next (the old point) to q.beta, with the old gradient in oldGrad.
 func (q *quasiNewton) learn() {
-	q.s.gradient(q.grad)
+	q.s.Gradient(q.grad)
 	s, y := q.hist.slot()
 	copy(s, q.beta)
 	kern.Axpy(s, -1, q.next)
 	copy(y, q.grad)
 	kern.Axpy(y, -1, q.oldGrad)
-	for _, j := range q.s.zeroB { // −Inf − −Inf
+	for _, j := range q.s.ZeroB { // −Inf − −Inf
 		s[j] = 0
 	}
 	q.hist.keep()
@@ -330,7 +330,7 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 		if err := q.eval(q.beta, 1); err != nil {
 			return false, err
 		}
-		q.s.gradient(q.grad)
+		q.s.Gradient(q.grad)
 		at := kern.Dot(q.dir, q.grad)
 		switch {
 		case at > -0.5*slope:
@@ -352,7 +352,7 @@ const maxMove = 5
 
 // firstStep is 1, or less where that would move a potential by more than maxMove.
 func (q *quasiNewton) firstStep() float64 {
-	return min(1, maxMove*q.s.eps/largest(q.dir))
+	return min(1, maxMove*q.s.Eps/largest(q.dir))
 }
 
 // largest returns max |v|.

@@ -7,6 +7,7 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // entropyField is −log T, which is c/ε less potentials.
@@ -34,7 +35,7 @@ func (g *lossGradient) slopes(beta []float64) []float64 {
 	if g.ad == nil {
 		return nil
 	}
-	s := g.p.memory.zeros(len(beta))
+	s := g.p.memory.Zeros(len(beta))
 	for j, b := range g.p.b {
 		if b > 0 {
 			s[j] = beta[j] + g.p.eps*g.ad.v[j]
@@ -44,14 +45,14 @@ func (g *lossGradient) slopes(beta []float64) []float64 {
 }
 
 // row writes row i of ∂loss/∂c to dst.
-func (r lossRows) row(i int, dst []float64, w *worker) {
+func (r lossRows) row(i int, dst []float64, w *semidual.Worker) {
 	p := r.g.p
 	if r.slope == nil {
-		p.row(i, dst, w.cost)
+		p.row(i, dst, w.Cost)
 		return
 	}
 	mass := p.mass[i]
-	c, ref, _ := p.row(i, w.exp, w.cost)
+	c, ref, _ := p.row(i, w.Exp, w.Cost)
 	if mass == 0 {
 		clear(dst)
 		return
@@ -62,21 +63,21 @@ func (r lossRows) row(i int, dst []float64, w *worker) {
 		rows.SkipForbidden(dst, c)
 	}
 	for range 2 { // the second mean removes the rounding of the first
-		rows.Subtract(dst, kern.Dot(dst, w.exp)/mass)
+		rows.Subtract(dst, kern.Dot(dst, w.Exp)/mass)
 	}
-	kern.Mul(dst, dst, w.exp)
+	kern.Mul(dst, dst, w.Exp)
 	kern.Scale(dst, 1/p.eps, dst)
-	kern.Axpy(dst, 1, w.exp)
+	kern.Axpy(dst, 1, w.Exp)
 }
 
 // matrix returns ∂loss/∂c, n×m.
 func (g *lossGradient) matrix() *mat.Dense {
 	n, m := g.p.dims()
 	out := mat.NewDense(n, m, nil)
-	rows := g.rows()
-	g.p.sweep().Each(func(w *worker, _ int, s span) {
+	of := g.rows()
+	g.p.sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
-			rows.row(i, out.RawRowView(i), w)
+			of.row(i, out.RawRowView(i), w)
 		}
 	})
 	return out
@@ -95,22 +96,22 @@ func (g *lossGradient) points(wantX, wantY bool) (dx, dy *mat.Dense) {
 	_, d := pc.X().Dims()
 	sw := g.p.sweep()
 	if wantX {
-		dx = g.p.memory.dense(n, d)
+		dx = g.p.memory.Dense(n, d)
 	}
 	parts := make([]*mat.Dense, len(sw.Spans))
 	if wantY {
-		sw = &sweep{Spans: rows.Merge(sw.Spans, maxGradientSpans), Scratch: sw.Scratch}
+		sw = &semidual.Sweep{Spans: rows.Merge(sw.Spans, maxGradientSpans), Scratch: sw.Scratch}
 		for k := range sw.Spans {
-			parts[k] = g.p.memory.dense(m, d)
+			parts[k] = g.p.memory.Dense(m, d)
 		}
 	}
-	chain, rows := cost.NewChain(pc, g.p.memory.floats), g.rows()
-	g.p.blocks(sw, func(w *worker, k, lo, hi int) {
-		block := w.block[:(hi-lo)*m]
+	chain, rows := cost.NewChain(pc, g.p.memory.Floats), g.rows()
+	g.p.blocks(sw, func(w *semidual.Worker, k, lo, hi int) {
+		block := w.Block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
 			rows.row(i, block[(i-lo)*m:(i-lo+1)*m], w)
 		}
-		chain.Add(&w.gemm, w.cost[:m], dx, parts[k], block, lo, hi)
+		chain.Add(&w.Gemm, w.Cost[:m], dx, parts[k], block, lo, hi)
 	})
 	dy = parts[0]
 	for _, q := range parts[1:] {
@@ -126,21 +127,21 @@ func (g *lossGradient) points(wantX, wantY bool) (dx, dy *mat.Dense) {
 func (g *lossGradient) weights() (da, db []float64) {
 	p := g.p
 	n, m := p.dims()
-	da, db = p.memory.floats(n), p.memory.floats(m)
+	da, db = p.memory.Floats(n), p.memory.Floats(m)
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
 	if !g.sourcesOnDevice(da) {
 		slope := g.rows().slope
-		p.sweep().Each(func(w *worker, _ int, s span) {
-			rel := w.room(m)
+		p.sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+			rel := w.Room(m)
 			for i := s.Lo; i < s.Hi; i++ {
-				c := p.g.Row(i, w.cost)
-				ref, sum := p.exponentials(i, w.exp, c)
+				c := p.g.Row(i, w.Cost)
+				ref, sum := p.exponentials(i, w.Exp, c)
 				kern.RowLogits(rel, slope, c, 1)
 				rows.Subtract(rel, ref)
 				if p.cost.Forbidden {
 					rows.SkipForbidden(rel, c)
 				}
-				da[i] = -ref - kern.Dot(w.exp, rel)/sum
+				da[i] = -ref - kern.Dot(w.Exp, rel)/sum
 			}
 		})
 	}
@@ -151,8 +152,8 @@ func (g *lossGradient) weights() (da, db []float64) {
 			db[j] = g.emptyColumn(j, da)
 		}
 	}
-	if r, ok := p.g.(*reducedCosts); ok {
-		r.addBase(da, db)
+	if r, ok := p.g.(*semidual.ReducedCosts); ok {
+		r.AddBase(da, db)
 	}
 	balance(p.a, da, p.b, db)
 	return da, db
@@ -165,14 +166,14 @@ func (g *lossGradient) emptyColumn(j int, da []float64) float64 {
 	buf := make([]float64, m)
 	mx, sum, mean := math.Inf(-1), 0.0, 0.0
 	alpha := p.alpha
-	base, rebased := p.g.(*reducedCosts)
+	base, rebased := p.g.(*semidual.ReducedCosts)
 	for i, a := range p.a {
 		if a == 0 {
 			continue
 		}
 		c, al := p.g.Row(i, buf)[j], alpha[i]
 		if rebased {
-			al -= base.source(i)
+			al -= base.Source(i)
 		}
 		v := (al - c) / p.eps
 		if math.IsInf(v, -1) { // a forbidden pair

@@ -58,13 +58,13 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 func (q *quasiNewton) newtonPhase(tol float64) error {
 	fails := 0
 	done := func() bool { return q.err <= tol || fails == 4 }
-	return q.eachNewton(q.s.m <= denseNewton, done, func(h *hessian) error {
+	return q.eachNewton(q.s.M <= denseNewton, done, func(h *hessian) error {
 		before := q.err
 		if err := q.newtonStep(h); err != nil || q.err < 0.9*before {
 			return err
 		}
 		fails++
-		if fails == 4 && !h.dense && q.s.m <= denseRescue {
+		if fails == 4 && !h.dense && q.s.M <= denseRescue {
 			h.dense, fails = true, 0
 		}
 		return nil
@@ -74,19 +74,19 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 // eachNewton takes steps until done, each with a list of the entries of T that form the Hessian.
 func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
 	s := q.s
-	end, ok := s.listForNewton(s.n <= newtonDense/s.m)
+	end, ok := s.ListForNewton(s.N <= newtonDense/s.M)
 	if !ok {
 		return nil
 	}
 	defer end()
-	h := newHessian(s.n, s.m, s.memory)
+	h := newHessian(s.N, s.M, s.Memory)
 	h.dense = dense
 	for q.iter < q.MaxIter && !done() {
-		if s.list() == nil {
+		if s.List() == nil {
 			if err := q.eval(q.beta, 1); err != nil {
 				return err
 			}
-			if s.list() == nil {
+			if s.List() == nil {
 				return nil // too many entries
 			}
 		}
@@ -113,7 +113,7 @@ const (
 // newtonStep moves along the Newton direction, or by a Sinkhorn step where that does not descend.
 func (q *quasiNewton) newtonStep(h *hessian) error {
 	s := q.s
-	s.gradient(q.grad)
+	s.Gradient(q.grad)
 	if h.dense {
 		h.assemble(s, 0)
 		if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
@@ -121,7 +121,7 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 		}
 	} else {
 		h.assemble(s, min(1e-5, 1e-3*q.err))
-		if err := h.solve(q.ctx, q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)), q.tol); err != nil {
+		if err := h.solve(q.ctx, q.dir, q.grad, s.Eps, max(1e-6, min(0.02, q.err)), q.tol); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 	copy(q.oldGrad, q.grad)
 	ok, err := q.search(slope, 1)
 	if err == nil && !ok {
-		s.gradient(q.grad)
+		s.Gradient(q.grad)
 		err = q.sinkhornStep()
 	}
 	return err

@@ -59,7 +59,7 @@ func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
 		return nil, err
 	}
 	r.evalOnce()
-	return r.finish("", r.s.deviceFailure())
+	return r.finish("", r.s.DeviceFailure())
 }
 
 // At returns the plan from new sources, the rows of z (k×d), of equal weights, with the potentials

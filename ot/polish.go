@@ -15,7 +15,7 @@ func columnTol(tol float64) float64 { return math.Sqrt(tol) }
 // columnsConverged reports whether the last evaluation ends a solve to tol: its L1 error is at most
 // tol and every column is near its weight.
 func (r *run) columnsConverged(tol float64) bool {
-	return r.err <= tol && r.s.maxColumnLogError() <= columnTol(tol)
+	return r.err <= tol && r.s.MaxColumnLogError() <= columnTol(tol)
 }
 
 // merit is the error of the last evaluation by which progress is judged: below tol it is the
@@ -24,7 +24,7 @@ func (r *run) merit(tol float64) float64 {
 	if r.err > tol {
 		return r.err
 	}
-	off := r.s.maxColumnLogError()
+	off := r.s.MaxColumnLogError()
 	if math.IsInf(off, 1) {
 		return tol
 	}
@@ -49,14 +49,14 @@ const (
 // weights are coupled to each other more than to any other atom, it takes Newton steps, whose
 // elimination resolves every coupling however weak.
 func (q *quasiNewton) polishColumns(tol float64) error {
-	newton := q.s.m <= denseRescue
+	newton := q.s.M <= denseRescue
 	most := polishLong
 	if newton {
 		most = polishSinkhorn
 	}
 	for ; most > 0 && q.iter < q.MaxIter && !q.columnsConverged(tol); most-- {
 		q.iter++
-		q.s.sinkhorn(q.beta, 1)
+		q.s.Sinkhorn(q.beta, 1)
 		if err := q.eval(q.beta, 1); err != nil {
 			return err
 		}
@@ -76,9 +76,9 @@ func (q *quasiNewton) polishColumns(tol float64) error {
 // depend on small columns either. If it makes the worst column worse, a Sinkhorn step replaces it.
 func (q *quasiNewton) newtonPolish(h *hessian) error {
 	s := q.s
-	before, off := q.err, s.maxColumnLogError()
+	before, off := q.err, s.MaxColumnLogError()
 	copy(q.next, q.beta)
-	s.gradient(q.grad)
+	s.Gradient(q.grad)
 	h.assemble(s, 0)
 	if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
 		return err
@@ -87,13 +87,13 @@ func (q *quasiNewton) newtonPolish(h *hessian) error {
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
-	if q.err <= 2*before && s.maxColumnLogError() < off {
+	if q.err <= 2*before && s.MaxColumnLogError() < off {
 		return nil
 	}
 	copy(q.beta, q.next)
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
-	s.sinkhorn(q.beta, 1)
+	s.Sinkhorn(q.beta, 1)
 	return q.eval(q.beta, 1)
 }

@@ -5,6 +5,7 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // Problem is a transport problem between the measures Σ aᵢ δ(xᵢ) and Σ bⱼ δ(yⱼ).
@@ -21,7 +22,7 @@ type Problem struct {
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
 
-	memory *memory // of an Objective; nil for none
+	memory *semidual.Memory // of an Objective; nil for none
 }
 
 // symmetric reports whether the problem couples a measure with itself.
@@ -32,7 +33,7 @@ func (p Problem) symmetric() bool {
 }
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
-func (p Problem) check(workers int) (*instance, error) {
+func (p Problem) check(workers int) (*semidual.Instance, error) {
 	a, b, sa, sb, err := p.weights()
 	if err != nil {
 		return nil, err
@@ -40,8 +41,8 @@ func (p Problem) check(workers int) (*instance, error) {
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
-	in := &instance{g: within(p.Geometry), n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}
-	return in, in.scan(workers)
+	in := &semidual.Instance{G: within(p.Geometry), N: len(a), M: len(b), A: a, B: b, Self: p.symmetric(), Memory: p.memory}
+	return in, in.Scan(workers)
 }
 
 // within is the geometry as the engine knows it.
@@ -58,8 +59,8 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 		return nil, nil, 0, 0, err
 	}
 	n, m := p.Geometry.Dims()
-	if a, sa, err = rows.Weights(p.memory.floats(n), "Problem.A", p.A, "sources", bad); err == nil {
-		b, sb, err = rows.Weights(p.memory.floats(m), "Problem.B", p.B, "targets", bad)
+	if a, sa, err = rows.Weights(p.memory.Floats(n), "Problem.A", p.A, "sources", bad); err == nil {
+		b, sb, err = rows.Weights(p.memory.Floats(m), "Problem.B", p.B, "targets", bad)
 	}
 	return a, b, sa, sb, err
 }

@@ -20,19 +20,19 @@ const (
 // there, or until it falls by less than the factor contracts between two looks at it; 0 is never. An evaluation must follow.
 func (r *run) residentSteps(tol float64, omega *relaxation, contracts float64) error {
 	s := r.s
-	if s.self || !s.onDevice() || !r.dev.o.Remote() {
+	if s.Self || !s.OnDevice() || !r.dev.o.Remote() {
 		return nil
 	}
 	noise := r.dev.noise(s, r.beta)
 	if *r.dev.o.Type == device.Float32 && r.dev.inFloat32(s, noise) {
 		floor := noiseMargin * noise
 		err := r.stepsIn(device.Float32, max(tol, floor), omega, contracts)
-		if err != nil || !(tol < r.err && r.err <= floor) || s.n > wideResident/s.m {
+		if err != nil || !(tol < r.err && r.err <= floor) || s.N > wideResident/s.M {
 			return err
 		}
-		r.dev.last, r.dev.lastEps = r.err, s.eps // float32 is too coarse for what follows
+		r.dev.last, r.dev.lastEps = r.err, s.Eps // float32 is too coarse for what follows
 	}
-	return r.stepsIn(device.Float64, max(tol, noiseMargin*s.noise()), omega, contracts)
+	return r.stepsIn(device.Float64, max(tol, noiseMargin*s.Noise()), omega, contracts)
 }
 
 // stepsIn is residentSteps in a type, until the error is at most enough. It leaves the potentials in r.beta and α, unless they are
@@ -54,7 +54,7 @@ func (r *run) stepsIn(t device.DType, enough float64, omega *relaxation, contrac
 // walk takes the steps and looks at the error after one, two, four and so on, but no more than the rate of the last leaves.
 func (r *run) walk(p *resident, enough float64, omega *relaxation, contracts float64) error {
 	s, best := r.s, stagnation{monotone: true}
-	most := max(1, min(mostSteps, lookAfter/2/s.n/s.m))
+	most := max(1, min(mostSteps, lookAfter/2/s.N/s.M))
 	for k := 1; r.iter < r.MaxIter; {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (r *run) walk(p *resident, enough float64, omega *relaxation, contracts flo
 		if r.err = p.steps(s, k, omega.omega); math.IsNaN(r.err) {
 			return nil
 		}
-		if r.iter, s.evals = r.iter+k, s.evals+k; r.Trace != nil {
+		if r.iter, s.Evals = r.iter+k, s.Evals+k; r.Trace != nil {
 			if err := r.trace(); err != nil {
 				return err
 			}

@@ -44,14 +44,14 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, m := r.s.n, r.s.m; n > cost.MaxHeld/m {
+	if n, m := r.s.N, r.s.M; n > cost.MaxHeld/m {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
-	if r.s.cost.Max-r.s.cost.Min > kernelSpan*r.s.eps {
-		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.cost.Max-r.s.cost.Min)/o.Eps, kernelSpan)
+	if r.s.Cost.Max-r.s.Cost.Min > kernelSpan*r.s.Eps {
+		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.Cost.Max-r.s.Cost.Min)/o.Eps, kernelSpan)
 	}
-	r.s.alwaysStore()
-	r.s.startStage(r.tol)
+	r.s.AlwaysStore()
+	r.s.StartStage(r.tol)
 	return r.finish("scaling", r.sinkhornStage(r.tol, o.Relax, true))
 }
 

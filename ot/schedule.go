@@ -13,14 +13,14 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 		if k == last {
 			tol = r.tol
 		}
-		r.s.setEps(r.beta, eps)
+		r.s.SetEps(r.beta, eps)
 		if r.warmStartAccepted {
-			r.s.continueStage(tol)
+			r.s.ContinueStage(tol)
 		} else {
-			r.s.startStage(tol)
+			r.s.StartStage(tol)
 		}
-		if r.s.evals > 0 { // potentials of a start or of the previous stage
-			r.s.leaveFloat32(r.err)
+		if r.s.Evals > 0 { // potentials of a start or of the previous stage
+			r.s.LeaveFloat32(r.err)
 		}
 		if err := stage(tol, k == last); err != nil {
 			return err
@@ -36,8 +36,8 @@ const startRegion = 0.5
 // start if not, so that a bad start costs only one evaluation.
 func (r *run) tryWarmStart() error {
 	last := r.stages[len(r.stages)-1]
-	r.s.setEps(r.beta, last)
-	r.s.startStage(stageTol)
+	r.s.SetEps(r.beta, last)
+	r.s.StartStage(stageTol)
 	if err := r.eval(r.beta, 1); err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (r *run) tryWarmStart() error {
 		r.stages = r.stages[len(r.stages)-1:]
 		return nil
 	}
-	r.s.eps = r.stages[0]
-	r.beta = r.s.start(nil)
+	r.s.Eps = r.stages[0]
+	r.beta = r.s.Start(nil)
 	return nil
 }
 
@@ -64,13 +64,13 @@ func (r *run) schedule() []float64 {
 	factor := r.Anneal
 	if factor == 0 {
 		factor = 0.25
-		if r.Eps >= annealBelow*r.s.cost.Spread() {
+		if r.Eps >= annealBelow*r.s.Cost.Spread() {
 			factor = 1
 		}
 	}
 	var up []float64
-	if factor < 1 && !r.s.self { // a measure's potentials with itself are near 0 at every ε
-		for e := r.Eps / factor; e < r.s.cost.Spread(); e /= factor {
+	if factor < 1 && !r.s.Self { // a measure's potentials with itself are near 0 at every ε
+		for e := r.Eps / factor; e < r.s.Cost.Spread(); e /= factor {
 			up = append(up, e)
 		}
 	}

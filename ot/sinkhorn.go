@@ -76,7 +76,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 		case r.iter >= r.MaxIter:
 			r.status = IterationLimit
 			return r.exactRows(w)
-		case best.stalled(r.merit(tol), r.s.noise()):
+		case best.stalled(r.merit(tol), r.s.Noise()):
 			if last && r.refine() {
 				best = stagnation{monotone: true}
 				omega = relaxation{fixed: 1, omega: 1}
@@ -90,7 +90,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			omega = relaxation{fixed: 1, omega: 1} // plain steps from here
 			w = 1
 		}
-		r.s.sinkhorn(r.beta, w)
+		r.s.Sinkhorn(r.beta, w)
 		omega.observe(r.err, 1)
 	}
 }
@@ -99,7 +99,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 // evaluates again, so that the plan has exact rows and the reported error is the plan's.
 func (r *run) exactRows(w float64) error {
 	if w != 1 {
-		r.s.uncertify()
+		r.s.Uncertify()
 	}
 	return r.certify()
 }

@@ -8,6 +8,7 @@ import (
 
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 const (
@@ -31,7 +32,7 @@ type controls struct {
 type run struct {
 	controls
 	ctx               context.Context
-	s                 *semidual
+	s                 *semidual.Function
 	dev               *devicePasses // nil where the geometry is not on a device
 	geometry          Geometry      // the user's
 	beta              []float64
@@ -55,10 +56,10 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if err := r.feasible(); err != nil {
 		return nil, err
 	}
-	if c.Eps < annealBelow*r.s.cost.Spread() {
-		r.beta = r.s.sort(r.beta)
+	if c.Eps < annealBelow*r.s.Cost.Spread() {
+		r.beta = r.s.Sort(r.beta)
 	}
-	if by := r.s.centreCosts(); c.Start != nil {
+	if by := r.s.CentreCosts(); c.Start != nil {
 		rows.Shift(r.beta, -by/2) // each side's potentials take half of it
 	}
 	return r, nil
@@ -83,12 +84,12 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if span := (in.cost.Max - in.cost.Min) / c.Eps; span > maxSpan {
+	if span := (in.Cost.Max - in.Cost.Min) / c.Eps; span > maxSpan {
 		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: use exact transport", c.Eps, span, maxSpan)
 	}
 	if c.Start != nil {
-		if len(c.Start) != in.m {
-			return nil, bad(ErrShape, "Start has %d potentials for %d targets", len(c.Start), in.m)
+		if len(c.Start) != in.M {
+			return nil, bad(ErrShape, "Start has %d potentials for %d targets", len(c.Start), in.M)
 		}
 		for j, v := range c.Start {
 			if v-v != 0 {
@@ -96,15 +97,15 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 			}
 		}
 	}
-	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), geometry: p.Geometry, tol: cmp.Or(c.Tol, defaultTol)}
-	if o, ok := in.g.(*ondevice.Geometry); ok {
+	r := &run{controls: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers), geometry: p.Geometry, tol: cmp.Or(c.Tol, defaultTol)}
+	if o, ok := in.G.(*ondevice.Geometry); ok {
 		r.dev = newDevicePasses(o)
-		r.s.setDevice(r.dev)
+		r.s.SetDevice(r.dev)
 	}
-	r.s.tol, r.MaxIter = r.tol, cmp.Or(c.MaxIter, defaultMaxIter)
+	r.s.Tol, r.MaxIter = r.tol, cmp.Or(c.MaxIter, defaultMaxIter)
 	r.stages = r.schedule()
-	r.s.eps = r.stages[0]
-	r.beta = r.s.start(c.Start)
+	r.s.Eps = r.stages[0]
+	r.beta = r.s.Start(c.Start)
 	return r, nil
 }
 
@@ -117,8 +118,8 @@ func (r *run) eval(beta []float64, relax float64) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	r.err = r.s.evalResolved(beta, relax)
-	if err := r.s.deviceFailure(); err != nil {
+	r.err = r.s.EvalResolved(beta, relax)
+	if err := r.s.DeviceFailure(); err != nil {
 		return err
 	}
 	if r.Trace != nil {
@@ -129,29 +130,29 @@ func (r *run) eval(beta []float64, relax float64) error {
 
 // trace calls Trace and keeps the error that it returned.
 func (r *run) trace() error {
-	r.halt = r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err * r.s.total, Elapsed: time.Since(r.began)})
+	r.halt = r.Trace(Step{Iteration: r.iter, Evaluation: r.s.Evals, Eps: r.s.Eps, MarginalL1: r.err * r.s.Total, Elapsed: time.Since(r.began)})
 	return r.halt
 }
 
 // certify evaluates over every cost in the log domain, unless the last evaluation did.
 func (r *run) certify() error {
-	if r.s.certified() {
+	if r.s.Certified() {
 		return nil
 	}
-	defer r.s.lastEvaluation()()
+	defer r.s.LastEvaluation()()
 	return r.eval(r.beta, 1)
 }
 
 // refine moves to reduced costs, once, if costs are so large against ε that the rounding of
 // potentials may limit the error. It reports whether it did.
 func (r *run) refine() bool {
-	if r.s.rebased() {
+	if r.s.Rebased() {
 		return false
 	}
-	if c := r.s.cost; max(math.Abs(c.Max), math.Abs(c.Min), c.Max-c.Min) < 100*r.s.eps {
+	if c := r.s.Cost; max(math.Abs(c.Max), math.Abs(c.Min), c.Max-c.Min) < 100*r.s.Eps {
 		return false
 	}
-	r.s.rebase(r.beta)
+	r.s.Rebase(r.beta)
 	return true
 }
 
@@ -163,7 +164,7 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 			return nil, err
 		}
 		r.evalOnce()
-		if err := r.s.deviceFailure(); err != nil {
+		if err := r.s.DeviceFailure(); err != nil {
 			return nil, err
 		}
 		r.status = Interrupted
@@ -174,9 +175,9 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 // plan returns the plan of the last eval(r.beta, 1).
 func (r *run) plan(solver string) *Plan {
 	s := r.s
-	r.beta = s.unsort(r.beta)
-	p := &Plan{Status: r.status, Solver: solver, Iterations: r.iter, Evaluations: s.evals, MarginalL1: r.err * s.total}
-	u, penalised := s.marginals.(*unbalanced)
+	r.beta = s.Unsort(r.beta)
+	p := &Plan{Status: r.status, Solver: solver, Iterations: r.iter, Evaluations: s.Evals, MarginalL1: r.err * s.Total}
+	u, penalised := s.Marginals.(*unbalanced)
 	if penalised {
 		p.t, p.penalties = newTransport(s, r.beta, u.row, p.MarginalL1), &penalties{u.rhoA, u.rhoB}
 	} else {
@@ -193,9 +194,9 @@ func (r *run) plan(solver string) *Plan {
 
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.
 func (r *run) evalOnce() {
-	r.s.setEps(r.beta, r.Eps)
-	defer r.s.lastEvaluation()()
-	r.err = r.s.eval(r.beta, 1)
+	r.s.SetEps(r.beta, r.Eps)
+	defer r.s.LastEvaluation()()
+	r.err = r.s.Eval(r.beta, 1)
 }
 
 // stagnation detects an error that has stopped falling.

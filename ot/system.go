@@ -1,5 +1,10 @@
 package ot
 
+import (
+	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
+)
+
 // negligible is the share of its row and its column below which CG leaves out an entry of T: it is
 // below the rounding of the sums.
 const negligible = 1e-18
@@ -16,22 +21,22 @@ func (p *transport) system(v field, most int) (*hessian, []float64) {
 	h.sw = p.sweep()
 	list := p.listShare(h.sw.Scratch[0]) < maxListShare
 	if !list && n <= most/m {
-		h.full = p.memory.floats(n * m)
+		h.full = p.memory.Floats(n * m)
 	}
 	if h.lists == nil {
 		h.lists = make([]entries, len(h.sw.Spans))
 	}
-	sums := p.memory.floats(2 * m) // the columns of T, and the right-hand side
-	h.sw.Columns(sums, func(w *worker, k int, r span, sum []float64) {
-		scratch := w.room(3 * m)
+	sums := p.memory.Floats(2 * m) // the columns of T, and the right-hand side
+	h.sw.Columns(sums, func(w *semidual.Worker, k int, r rows.Span, sum []float64) {
+		scratch := w.Room(3 * m)
 		logT, f, sq, l := scratch[:m], scratch[m:2*m], scratch[2*m:], &h.lists[k]
 		l.ptr, l.idx, l.val = l.ptr[:0], l.idx[:0], l.val[:0]
 		for i := r.Lo; i < r.Hi; i++ {
-			t := w.exp
+			t := w.Exp
 			if h.full != nil {
 				t = h.full[i*m : (i+1)*m]
 			}
-			p.logRow(i, t, logT, w.cost)
+			p.logRow(i, t, logT, w.Cost)
 			if p.mass[i] > 0 {
 				v(i, f, t, logT)
 				centre(f, t, p.mass[i])
@@ -92,7 +97,7 @@ func (h *hessian) take(most int) bool {
 }
 
 // listShare estimates from a few rows the share of the entries of T that are not negligible.
-func (p *transport) listShare(w *worker) float64 {
+func (p *transport) listShare(w *semidual.Worker) float64 {
 	const rows = 8
 	n, m := p.dims()
 	var seen, kept int
@@ -101,8 +106,8 @@ func (p *transport) listShare(w *worker) float64 {
 		if p.mass[i] == 0 {
 			continue
 		}
-		p.row(i, w.exp, w.cost)
-		for j, x := range w.exp {
+		p.row(i, w.Exp, w.Cost)
+		for j, x := range w.Exp {
 			if x > 0 && (x >= negligible*p.mass[i] || x >= negligible*p.b[j]) {
 				kept++
 			}

@@ -9,6 +9,7 @@ import (
 	"coupling/lab/device/cpu/dense"
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // transport is a plan as potentials, which makes rows of T and products with it:
@@ -27,26 +28,26 @@ type transport struct {
 	zeroB       []int     // where b is 0
 	cost        cost.Stats
 	marginalL1  float64
-	memory      *memory
+	memory      *semidual.Memory
 }
 
 // newTransport is the plan of the last eval(beta, 1), with the masses of its rows; nil is a.
-func newTransport(s *semidual, beta, mass []float64, marginalL1 float64) *transport {
+func newTransport(s *semidual.Function, beta, mass []float64, marginalL1 float64) *transport {
 	p := &transport{
-		geometry: underneath(s.g), g: s.g, a: s.a, b: s.b, eps: s.eps, own: s.memory.clone(beta), mass: mass, zeroB: s.zeroB, cost: s.cost,
-		marginalL1: marginalL1, memory: s.memory,
+		geometry: semidual.Underneath(s.G), g: s.G, a: s.A, b: s.B, eps: s.Eps, own: s.Memory.Clone(beta), mass: mass, zeroB: s.ZeroB, cost: s.Cost,
+		marginalL1: marginalL1, memory: s.Memory,
 	}
 	if mass == nil {
 		p.mass = p.a
 	}
 	p.potentials(s)
 	if mass == nil {
-		p.lse = p.memory.floats(s.n)
+		p.lse = p.memory.Floats(s.N)
 		kern.Scale(p.lse, -1, p.f)
 	}
-	if r, ok := s.g.(*reducedCosts); ok {
-		r.addBase(p.alpha, p.beta)
-		r.addBase(p.f, p.gee)
+	if r, ok := s.G.(*semidual.ReducedCosts); ok {
+		r.AddBase(p.alpha, p.beta)
+		r.AddBase(p.f, p.gee)
 	}
 	if mass == nil {
 		p.gauge()
@@ -55,32 +56,32 @@ func newTransport(s *semidual, beta, mass []float64, marginalL1 float64) *transp
 }
 
 // potentials fills those of the costs of s.
-func (p *transport) potentials(s *semidual) {
-	p.alpha, p.beta = p.memory.clone(s.alpha), p.memory.clone(p.own)
-	p.f, p.gee = p.memory.zeros(s.n), p.memory.zeros(s.m)
-	for i, a := range s.a {
+func (p *transport) potentials(s *semidual.Function) {
+	p.alpha, p.beta = p.memory.Clone(s.Alpha), p.memory.Clone(p.own)
+	p.f, p.gee = p.memory.Zeros(s.N), p.memory.Zeros(s.M)
+	for i, a := range s.A {
 		if a > 0 {
-			p.f[i] = p.alpha[i] - s.eps*math.Log(a)
+			p.f[i] = p.alpha[i] - s.Eps*math.Log(a)
 			continue
 		}
-		w := s.sw.Scratch[0]
-		mx, sum := rows.Softmax(w.exp, p.own, s.g.Row(i, w.cost), 1/s.eps)
-		p.f[i] = -mx - s.eps*math.Log(sum)
+		w := s.Rows.Scratch[0]
+		mx, sum := rows.Softmax(w.Exp, p.own, s.G.Row(i, w.Cost), 1/s.Eps)
+		p.f[i] = -mx - s.Eps*math.Log(sum)
 	}
 	var empty []int
-	for j, b := range s.b {
-		if b > columnUnderflow {
-			p.gee[j] = p.beta[j] - s.eps*s.logB[j]
+	for j, b := range s.B {
+		if b > semidual.ColumnUnderflow {
+			p.gee[j] = p.beta[j] - s.Eps*s.LogB[j]
 		} else {
 			empty = append(empty, j)
 		}
 	}
 	if empty != nil {
-		s.softminColumns(empty, func(k int, v float64) {
+		s.SoftminColumns(empty, func(k int, v float64) {
 			j := empty[k]
 			p.gee[j] = v
-			if s.b[j] > 0 { // its column is lost to rounding; use the potential that is best for α
-				p.own[j] = v + s.eps*s.logB[j]
+			if s.B[j] > 0 { // its column is lost to rounding; use the potential that is best for α
+				p.own[j] = v + s.Eps*s.LogB[j]
 				p.beta[j] = p.own[j]
 			}
 		})
@@ -111,7 +112,7 @@ func balance(a, u, b, v []float64) {
 func (p *transport) dims() (n, m int) { return len(p.a), len(p.b) }
 
 // sweep prepares a sweep over the rows.
-func (p *transport) sweep() *sweep { return newSweep(p.g, 0, p.memory) }
+func (p *transport) sweep() *semidual.Sweep { return semidual.NewSweep(p.g, 0, p.memory) }
 
 // points returns the geometry if it is one of points, else nil.
 func (p *transport) points() *cost.Cloud {
@@ -165,11 +166,11 @@ func (p *transport) logRow(i int, t, logT, cost []float64) {
 // eachLog calls f with every row of T and of log T, from several goroutines.
 func (p *transport) eachLog(f func(i int, t, logT []float64)) {
 	_, m := p.dims()
-	p.sweep().Each(func(w *worker, _ int, s span) {
-		logT := w.room(m)
+	p.sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+		logT := w.Room(m)
 		for i := s.Lo; i < s.Hi; i++ {
-			p.logRow(i, w.exp, logT, w.cost)
-			f(i, w.exp, logT)
+			p.logRow(i, w.Exp, logT, w.Cost)
+			f(i, w.Exp, logT)
 		}
 	})
 }
@@ -178,9 +179,9 @@ func (p *transport) eachLog(f func(i int, t, logT []float64)) {
 func (p *transport) matrix() *mat.Dense {
 	n, m := p.dims()
 	data := make([]float64, n*m)
-	p.sweep().Each(func(w *worker, _ int, s span) {
+	p.sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
-			p.row(i, data[i*m:(i+1)*m], w.cost)
+			p.row(i, data[i*m:(i+1)*m], w.Cost)
 		}
 	})
 	return mat.NewDense(n, m, data)
@@ -192,10 +193,10 @@ func (p *transport) times(v []float64) (out []float64) {
 		return out
 	}
 	out = make([]float64, len(p.a))
-	p.sweep().Each(func(w *worker, _ int, s span) {
+	p.sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
-			p.row(i, w.exp, w.cost)
-			out[i] = kern.Dot(w.exp, v)
+			p.row(i, w.Exp, w.Cost)
+			out[i] = kern.Dot(w.Exp, v)
 		}
 	})
 	return out
@@ -207,10 +208,10 @@ func (p *transport) timesT(u []float64) (out []float64) {
 		return out
 	}
 	out = make([]float64, len(p.b))
-	p.sweep().Columns(out, func(w *worker, _ int, s span, sum []float64) {
+	p.sweep().Columns(out, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
-			p.row(i, w.exp, w.cost)
-			kern.Axpy(sum, u[i], w.exp)
+			p.row(i, w.Exp, w.Cost)
+			kern.Axpy(sum, u[i], w.Exp)
 		}
 	})
 	return out
@@ -225,14 +226,14 @@ func (p *transport) barycentric(y *mat.Dense) (out *mat.Dense) {
 	_, d := y.Dims()
 	out = mat.NewDense(n, d, nil)
 	target := dense.View(y)
-	p.blocks(nil, func(w *worker, _, lo, hi int) {
-		t := w.block[:(hi-lo)*m]
+	p.blocks(nil, func(w *semidual.Worker, _, lo, hi int) {
+		t := w.Block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
 			row := t[(i-lo)*m : (i-lo+1)*m]
-			_, sum := p.exponentials(i, row, p.g.Row(i, w.cost))
+			_, sum := p.exponentials(i, row, p.g.Row(i, w.Cost))
 			kern.Scale(row, 1/sum, row)
 		}
-		w.gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
+		w.Gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
 	})
 	return out
 }
@@ -243,13 +244,13 @@ const blockRows = 32
 // blocks calls f with every block of at most blockRows rows [lo, hi), from several goroutines, each
 // with room for the block in its worker. The blocks of a span come in order, from one goroutine; a
 // nil sw means a sweep of the plan's own rows.
-func (p *transport) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
+func (p *transport) blocks(sw *semidual.Sweep, f func(w *semidual.Worker, k, lo, hi int)) {
 	if sw == nil {
 		sw = p.sweep()
 	}
 	_, m := p.dims()
-	sw.Each(func(w *worker, k int, s span) {
-		w.room(blockRows * m)
+	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
+		w.Room(blockRows * m)
 		for lo := s.Lo; lo < s.Hi; lo += blockRows {
 			f(w, k, lo, min(s.Hi, lo+blockRows))
 		}
@@ -261,11 +262,11 @@ func (p *transport) laplacian(dst, v, col []float64) {
 	if p.onDevice("a product", false, func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
 		return
 	}
-	p.sweep().Columns(dst, func(w *worker, _ int, s span, sum []float64) {
+	p.sweep().Columns(dst, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] > 0 {
-				p.row(i, w.exp, w.cost)
-				kern.Axpy(sum, kern.Dot(w.exp, v)/p.mass[i], w.exp)
+				p.row(i, w.Exp, w.Cost)
+				kern.Axpy(sum, kern.Dot(w.Exp, v)/p.mass[i], w.Exp)
 			}
 		}
 	})
@@ -285,7 +286,7 @@ func (p *transport) sums() sumsOf {
 	}
 	_, m := p.dims()
 	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
-	g, logB := p.memory.zeros(m), p.memory.zeros(m)
+	g, logB := p.memory.Zeros(m), p.memory.Zeros(m)
 	for j, b := range p.b {
 		if b > 0 {
 			logB[j] = math.Log(b)
@@ -294,8 +295,8 @@ func (p *transport) sums() sumsOf {
 	}
 	sw := p.sweep()
 	parts := make([]tally, len(sw.Spans))
-	sw.Each(func(w *worker, k int, s span) {
-		scratch := w.room(2 * m)
+	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
+		scratch := w.Room(2 * m)
 		orig, rel := []float64(nil), scratch[:m]
 		if p.g != p.geometry || p.cost.Forbidden {
 			orig = scratch[m:]
@@ -306,7 +307,7 @@ func (p *transport) sums() sumsOf {
 			if mass == 0 {
 				continue
 			}
-			c, ref, scale := p.row(i, w.exp, w.cost)
+			c, ref, scale := p.row(i, w.Exp, w.Cost)
 			kern.RowLogits(rel, g, c, 1)
 			rows.Subtract(rel, ref)
 			if p.cost.Forbidden {
@@ -321,10 +322,10 @@ func (p *transport) sums() sumsOf {
 				c = orig
 			}
 			logA := math.Log(p.a[i])
-			kl := kern.Dot(w.exp, rel)/p.eps + mass*(math.Log(scale)-logA)
-			q.sharp.Add(kern.Dot(w.exp, c))
+			kl := kern.Dot(w.Exp, rel)/p.eps + mass*(math.Log(scale)-logA)
+			q.sharp.Add(kern.Dot(w.Exp, c))
 			q.kl.Add(kl)
-			q.tlogt.Add(kl + mass*logA + kern.Dot(w.exp, logB))
+			q.tlogt.Add(kl + mass*logA + kern.Dot(w.Exp, logB))
 			q.mass.Add(mass)
 		}
 	})

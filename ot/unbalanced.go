@@ -57,7 +57,7 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, row: make([]float64, r.s.n)}
+	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, row: make([]float64, r.s.N)}
 	u.begin(massA, massB)
 	return r.finish("unbalanced", r.anneal(u.stage))
 }
@@ -65,17 +65,17 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 // begin gives the weights their totals.
 func (u *unbalanced) begin(massA, massB float64) {
 	s := u.s
-	s.marginals, s.total = u, massB
-	kern.Scale(s.a, massA, s.a)
-	kern.Scale(s.b, massB, s.b)
-	for j, b := range s.b {
-		s.logB[j] = math.Log(b)
+	s.Marginals, s.Total = u, massB
+	kern.Scale(s.A, massA, s.A)
+	kern.Scale(s.B, massB, s.B)
+	for j, b := range s.B {
+		s.LogB[j] = math.Log(b)
 	}
 	if u.Start != nil {
 		u.stages = u.stages[len(u.stages)-1:]
 	}
-	s.eps = u.stages[0]
-	u.beta = s.start(u.Start)
+	s.Eps = u.stages[0]
+	u.beta = s.Start(u.Start)
 }
 
 // masses returns the totals of the weights, which must agree where both marginals are exact.
@@ -145,7 +145,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
 			return u.certify()
-		case best.stalled(u.err, u.s.noise()):
+		case best.stalled(u.err, u.s.Noise()):
 			u.status = Stagnated
 			return u.certify()
 		}
@@ -155,35 +155,35 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 }
 
 // mass makes row i optimal for β and the present shift.
-func (u *unbalanced) mass(i int, softmax float64) float64 {
+func (u *unbalanced) Mass(i int, softmax float64) float64 {
 	s := u.s
-	s.alpha[i] = s.eps*math.Log(s.a[i]) - damping(u.rhoA, s.eps)*softmax
-	u.row[i] = s.a[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.eps))
+	s.Alpha[i] = s.Eps*math.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
+	u.row[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
 	return u.row[i]
 }
 
 // finishEval makes the plan optimal for any shift, and returns the error of the columns.
-func (u *unbalanced) finishEval() float64 {
+func (u *unbalanced) FinishEval() float64 {
 	s := u.s
-	yield := 1 / (u.rhoA + s.eps)
-	by := translation(kern.Sum(u.row), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
+	yield := 1 / (u.rhoA + s.Eps)
+	by := translation(kern.Sum(u.row), u.wanted(nil), u.rhoA, u.rhoB, s.Eps)
 	u.shift += by
 	// All of T by the same factor, since its rows were computed for the old shift.
 	f := math.Exp(-by * yield)
 	kern.Scale(u.row, f, u.row)
-	kern.Scale(s.col, f, s.col)
-	rows.Shift(s.alpha, -u.shift*s.eps*yield)
-	want := make([]float64, s.m)
+	kern.Scale(s.Col, f, s.Col)
+	rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
+	want := make([]float64, s.M)
 	u.wanted(want)
-	return kern.L1Diff(s.col, want) / s.total
+	return kern.L1Diff(s.Col, want) / s.Total
 }
 
 // wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
 func (u *unbalanced) wanted(dst []float64) float64 {
 	var total float64
-	for j, b := range u.s.b {
+	for j, b := range u.s.B {
 		if b > 0 && !math.IsInf(u.rhoB, 1) {
-			b *= math.Exp((u.shift - u.beta[j] + u.s.eps*u.s.logB[j]) / u.rhoB)
+			b *= math.Exp((u.shift - u.beta[j] + u.s.Eps*u.s.LogB[j]) / u.rhoB)
 		}
 		if dst != nil {
 			dst[j] = b
@@ -196,23 +196,23 @@ func (u *unbalanced) wanted(dst []float64) float64 {
 // step makes the columns optimal for α and any shift.
 func (u *unbalanced) step() {
 	s := u.s
-	s.sinkhorn(u.beta, 1) // columns are exact there
-	keep := damping(u.rhoB, s.eps)
+	s.Sinkhorn(u.beta, 1) // columns are exact there
+	keep := damping(u.rhoB, s.Eps)
 	var p, q float64 // the masses that the columns and the rows ask for
-	for j, b := range s.b {
+	for j, b := range s.B {
 		if b > 0 {
-			base := s.eps * s.logB[j]
-			p += b * math.Exp((base+u.shift-u.beta[j])/(u.rhoB+s.eps))
+			base := s.Eps * s.LogB[j]
+			p += b * math.Exp((base+u.shift-u.beta[j])/(u.rhoB+s.Eps))
 			u.beta[j] = base + keep*(u.beta[j]-base)
 		}
 	}
-	for i, a := range s.a {
+	for i, a := range s.A {
 		if a > 0 && !math.IsInf(u.rhoA, 1) {
-			a *= math.Exp((s.eps*math.Log(a) - s.alpha[i] - u.shift) / u.rhoA)
+			a *= math.Exp((s.Eps*math.Log(a) - s.Alpha[i] - u.shift) / u.rhoA)
 		}
 		q += a
 	}
-	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.eps))
+	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.Eps))
 }
 
 // penalties are the ρ of the marginals of an unbalanced plan.

@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
 // leafSize is the number of points in a leaf of a tree; the last leaf may have fewer.
@@ -25,7 +26,7 @@ type tree struct {
 
 // node is a range of places, with the box around its points.
 type node struct {
-	span
+	rows.Span
 	kids           [2]int // 0 in a leaf
 	centre, radius []float64
 	logWeight      float64 // the least among positive weights
@@ -36,7 +37,7 @@ func newTree(x *mat.Dense, weights []float64) *tree {
 	for i := range t.order {
 		t.order[i] = i
 	}
-	t.add(x, weights, span{Lo: 0, Hi: len(weights)})
+	t.add(x, weights, rows.Span{Lo: 0, Hi: len(weights)})
 	for leaf := range slices.Chunk(t.order, leafSize) {
 		for k := range x.RawMatrix().Cols {
 			for _, i := range leaf {
@@ -48,9 +49,9 @@ func newTree(x *mat.Dense, weights []float64) *tree {
 }
 
 // add appends the node of a range and those below it, and returns its index.
-func (t *tree) add(x *mat.Dense, weights []float64, r span) int {
+func (t *tree) add(x *mat.Dense, weights []float64, r rows.Span) int {
 	d := x.RawMatrix().Cols
-	n := node{span: r, centre: make([]float64, d), radius: make([]float64, d), logWeight: math.Inf(1)}
+	n := node{Span: r, centre: make([]float64, d), radius: make([]float64, d), logWeight: math.Inf(1)}
 	points, widest := t.order[r.Lo:r.Hi], 0
 	for k := range d {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -74,13 +75,13 @@ func (t *tree) add(x *mat.Dense, weights []float64, r span) int {
 	}
 	slices.SortFunc(points, func(i, j int) int { return cmp.Compare(x.At(i, widest), x.At(j, widest)) })
 	half := r.Lo + (len(points)/2+leafSize-1)/leafSize*leafSize
-	left := t.add(x, weights, span{Lo: r.Lo, Hi: half})
-	t.nodes[at].kids = [2]int{left, t.add(x, weights, span{Lo: half, Hi: r.Hi})}
+	left := t.add(x, weights, rows.Span{Lo: r.Lo, Hi: half})
+	t.nodes[at].kids = [2]int{left, t.add(x, weights, rows.Span{Lo: half, Hi: r.Hi})}
 	return at
 }
 
 // top returns the largest potential less the cost to z of the points in a range.
-func (t *tree) top(potential []float64, r span, z []float64, form cpu.Cost[float64]) float64 {
+func (t *tree) top(potential []float64, r rows.Span, z []float64, form cpu.Cost[float64]) float64 {
 	var buf [leafSize]float64
 	d, most := len(z), math.Inf(-1)
 	for lo := r.Lo; lo < r.Hi; lo += leafSize {
@@ -97,7 +98,7 @@ type pattern struct {
 	eps, slack float64
 	base       []float64 // β⁰
 	ptr        []int     // the ranges of leaf k are those from ptr[k] to ptr[k+1]
-	ranges     []span
+	ranges     []rows.Span
 	pairs      int
 }
 
@@ -125,7 +126,7 @@ func (s *search) block(k int, among []int) bool {
 	}
 	first := len(s.ranges)
 	for _, j := range kept {
-		r := s.cols.nodes[j].span
+		r := s.cols.nodes[j].Span
 		if last := len(s.ranges) - 1; last >= first && s.ranges[last].Hi == r.Lo {
 			s.ranges[last].Hi = r.Hi
 		} else {
@@ -163,6 +164,6 @@ func (s *search) near(n, m *node) bool {
 			bound += 2 * math.Abs(s.form.Abs) * min(r, m.radius[k])
 		}
 	}
-	bound += s.rows.top(s.alpha, n.span, m.centre, s.form) + s.cols.top(s.base, m.span, n.centre, s.form)
+	bound += s.rows.top(s.alpha, n.Span, m.centre, s.form) + s.cols.top(s.base, m.Span, n.centre, s.form)
 	return bound >= s.eps*(s.cut+min(n.logWeight, m.logWeight))
 }

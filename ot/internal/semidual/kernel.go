@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"math"
@@ -11,11 +11,14 @@ import (
 // mixed is the same for rows held in float32.
 var mixed cpu.Mixed
 
-// noise is the order of the marginal error that rounding in the fast passes causes, whatever the
+// kern is the set of vector kernels in use: AVX-512, AVX2 or plain Go.
+var kern cpu.Kernels[float64]
+
+// Noise is the order of the marginal error that rounding in the fast passes causes, whatever the
 // potentials.
-func (s *semidual) noise() float64 {
+func (s *Function) Noise() float64 {
 	const ulp = 0x1p-52
-	return ulp * (8 + max(math.Abs(s.cost.Max), math.Abs(s.cost.Min))/s.eps)
+	return ulp * (8 + max(math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))/s.Eps)
 }
 
 // fusedSafe bounds the sums that byQuotients accepts: outside it, entries that are not negligible may
@@ -23,17 +26,17 @@ func (s *semidual) noise() float64 {
 const fusedSafe = 1e100
 
 // prepare sets up rows for β at s.eps.
-func (s *semidual) prepare(beta []float64) {
+func (s *Function) prepare(beta []float64) {
 	if s.arithmetic == byDifferences {
 		return
 	}
-	if s.shiftEps != s.eps {
-		s.shiftEps = s.eps
+	if s.shiftEps != s.Eps {
+		s.shiftEps = s.Eps
 		for i := range s.shift {
 			s.shift[i] = math.NaN()
 		}
 	}
-	kern.Scale(s.h, 1/s.eps, beta)
+	kern.Scale(s.H, 1/s.Eps, beta)
 }
 
 // targets are those that rows are evaluated over: all, or some.
@@ -43,8 +46,8 @@ type targets struct {
 }
 
 // row writes dst[j] = exp((βⱼ−cᵢⱼ−ref)/ε), which is row i of T up to a factor, and returns its sum and ref.
-func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref float64) {
-	inv, buf := 1/s.eps, w.cost[:len(dst)]
+func (s *Function) row(w *Worker, dst []float64, i int, t *targets) (sum, ref float64) {
+	inv, buf := 1/s.Eps, w.Cost[:len(dst)]
 	if s.arithmetic == byDifferences {
 		ref, sum = rows.Softmax(dst, t.beta, t.g.Row(i, buf), inv)
 		return sum, ref
@@ -66,5 +69,5 @@ func (s *semidual) row(w *worker, dst []float64, i int, t *targets) (sum, ref fl
 		shift, sum = kern.RowExp(dst, t.h, c, inv)
 	}
 	s.shift[i] = shift + math.Log(sum)
-	return sum, s.eps * shift
+	return sum, s.Eps * shift
 }

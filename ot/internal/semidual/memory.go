@@ -1,21 +1,21 @@
-package ot
+package semidual
 
 import "gonum.org/v1/gonum/mat"
 
-// memory is what successive solves reuse, so that a step of a training loop allocates no vector
+// Memory is what successive solves reuse, so that a step of a training loop allocates no vector
 // after the first steps. A nil memory allocates each time. It belongs to one goroutine at a time.
-type memory struct {
+type Memory struct {
 	wide   pool[float64]
 	narrow pool[float32]
 
 	// Of one size of problem:
 	n, m   int
-	sweeps []*sweep
+	sweeps []*Sweep
 	kept   []any
 }
 
-// keep returns the T that m keeps for problems of its present size, made by the first call. A nil memory keeps none.
-func keep[T any](m *memory, make func() *T) *T {
+// Keep returns the T that m keeps for problems of its present size, made by the first call. A nil memory keeps none.
+func Keep[T any](m *Memory, make func() *T) *T {
 	if m == nil {
 		return make()
 	}
@@ -29,36 +29,36 @@ func keep[T any](m *memory, make func() *T) *T {
 	return t
 }
 
-// reset makes all that was in use free again, for a problem of n sources and m targets.
-func (m *memory) reset(sources, targets int) {
+// Reset makes all that was in use free again, for a problem of n sources and m targets.
+func (m *Memory) Reset(sources, targets int) {
 	clear(m.wide.used)
 	clear(m.narrow.used)
 	if m.n != sources || m.m != targets {
-		*m = memory{wide: m.wide, narrow: m.narrow, n: sources, m: targets}
+		*m = Memory{wide: m.wide, narrow: m.narrow, n: sources, m: targets}
 	}
 }
 
-// zeros returns n zeros.
-func (m *memory) zeros(n int) []float64 {
-	v := m.floats(n)
+// Zeros returns n zeros.
+func (m *Memory) Zeros(n int) []float64 {
+	v := m.Floats(n)
 	clear(v)
 	return v
 }
 
-// clone returns a copy of v.
-func (m *memory) clone(v []float64) []float64 {
-	out := m.floats(len(v))
+// Clone returns a copy of v.
+func (m *Memory) Clone(v []float64) []float64 {
+	out := m.Floats(len(v))
 	copy(out, v)
 	return out
 }
 
-// dense returns a matrix of zeros.
-func (m *memory) dense(rows, cols int) *mat.Dense {
-	return mat.NewDense(rows, cols, m.zeros(rows*cols))
+// Dense returns a matrix of zeros.
+func (m *Memory) Dense(rows, cols int) *mat.Dense {
+	return mat.NewDense(rows, cols, m.Zeros(rows*cols))
 }
 
-// floats returns n float64, not cleared.
-func (m *memory) floats(n int) []float64 {
+// Floats returns n float64, not cleared.
+func (m *Memory) Floats(n int) []float64 {
 	if m == nil {
 		return make([]float64, n)
 	}
@@ -66,7 +66,7 @@ func (m *memory) floats(n int) []float64 {
 }
 
 // floats32 returns n float32, not cleared.
-func (m *memory) floats32(n int) []float32 {
+func (m *Memory) floats32(n int) []float32 {
 	if m == nil {
 		return make([]float32, n)
 	}

@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"math"
@@ -25,34 +25,34 @@ func testCosts(rng *rand.Rand, n, m int) cost.Geometry {
 }
 
 // newTest is the function of a problem, by one goroutine.
-func newTest(tb testing.TB, g cost.Geometry, a, b []float64) *semidual {
+func newTest(tb testing.TB, g cost.Geometry, a, b []float64) *Function {
 	tb.Helper()
 	n, m := g.Dims()
-	in := &instance{g: g, n: n, m: m}
+	in := &Instance{G: g, N: n, M: m}
 	for _, w := range []struct {
 		to   *[]float64
 		from []float64
 		n    int
-	}{{&in.a, a, n}, {&in.b, b, m}} {
+	}{{&in.A, a, n}, {&in.B, b, m}} {
 		var err error
 		if *w.to, _, err = rows.Weights(make([]float64, w.n), "w", w.from, "atoms", fault.OT); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	if err := in.scan(1); err != nil {
+	if err := in.Scan(1); err != nil {
 		tb.Fatal(err)
 	}
-	return newSemidual(in, 1)
+	return New(in, 1)
 }
 
 // evalAll evaluates over all pairs at β, and stores the kernel if store.
-func (s *semidual) evalAll(beta []float64, store bool) float64 {
+func (s *Function) evalAll(beta []float64, store bool) float64 {
 	var p allPairs
 	if store {
 		p.kernel = s.newKernel(beta)
 	}
-	s.relax = 1
-	err := p.eval(s, beta)
+	s.Relax = 1
+	err := p.Eval(s, beta)
 	s.record(&p, beta)
 	return err
 }
@@ -79,7 +79,7 @@ func TestSpans(t *testing.T) {
 func TestRowPassesAgree(t *testing.T) {
 	g := testCosts(rand.New(rand.NewPCG(1, 1)), 90, 70)
 	for _, eps := range []float64{1, 0.02} {
-		var want *semidual
+		var want *Function
 		beta, from := make([]float64, 70), make([]float64, 70)
 		for j := range beta {
 			beta[j] = eps * math.Sin(float64(j))
@@ -90,24 +90,24 @@ func TestRowPassesAgree(t *testing.T) {
 			store      bool
 		}{{byDifferences, false}, {byQuotients, false}, {byDifferences, true}, {byQuotients, true}} {
 			s := newTest(t, g, nil, nil)
-			s.eps, s.tol, s.arithmetic = eps, 1e-9, way.arithmetic
+			s.Eps, s.Tol, s.arithmetic = eps, 1e-9, way.arithmetic
 			// The second evaluation uses the first's sums, or its kernel from some way off.
 			s.evalAll(from, way.store)
-			s.eval(beta, 1)
-			if s.certified() == way.store {
-				t.Fatalf("%+v: certified = %v", way, s.certified())
+			s.Eval(beta, 1)
+			if s.Certified() == way.store {
+				t.Fatalf("%+v: certified = %v", way, s.Certified())
 			}
 			if want == nil {
 				want = s
 				continue
 			}
-			for i := range s.alpha {
-				if d := math.Abs(s.alpha[i] - want.alpha[i]); d > 1e-13 {
+			for i := range s.Alpha {
+				if d := math.Abs(s.Alpha[i] - want.Alpha[i]); d > 1e-13 {
 					t.Errorf("ε = %g, %+v: α[%d] is off by %g", eps, way, i, d)
 				}
 			}
-			for j := range s.col {
-				if d := math.Abs(s.col[j] - want.col[j]); d > 1e-14 {
+			for j := range s.Col {
+				if d := math.Abs(s.Col[j] - want.Col[j]); d > 1e-14 {
 					t.Errorf("ε = %g, %+v: column %d is off by %g", eps, way, j, d)
 				}
 			}
@@ -130,39 +130,39 @@ func TestSingleKernel(t *testing.T) {
 	b[7], b[9] = 0, b[9]+b[7]
 	for _, eps := range []float64{1, 0.02, 0.004} {
 		s := newTest(t, g, a, b)
-		s.eps, s.tol = eps, 1e-6
-		s.startStage(1e-6)
-		from := s.start(nil)
+		s.Eps, s.Tol = eps, 1e-6
+		s.StartStage(1e-6)
+		from := s.Start(nil)
 		beta := append([]float64(nil), from...)
 		for j := range beta {
 			beta[j] += eps * (storedDrift32/2 - 0.1) * (2*rng.Float64() - 1)
 		}
 		s.evalAll(from, true)
-		got := s.eval(beta, 1)
-		if s.certified() || !s.kernel.single {
-			t.Fatalf("ε = %g: certified %v, single %v", eps, s.certified(), s.kernel.single)
+		got := s.Eval(beta, 1)
+		if s.Certified() || !s.Kernel.Single {
+			t.Fatalf("ε = %g: certified %v, single %v", eps, s.Certified(), s.Kernel.Single)
 		}
-		alpha, col := append([]float64(nil), s.alpha...), append([]float64(nil), s.col...)
-		s.invalidate()
+		alpha, col := append([]float64(nil), s.Alpha...), append([]float64(nil), s.Col...)
+		s.Invalidate()
 		want := s.evalAll(beta, false)
 		var off float64
 		for j := range col {
-			off += math.Abs(col[j] - s.col[j])
+			off += math.Abs(col[j] - s.Col[j])
 		}
 		if off > 0x1p-23 || math.Abs(got-want) > 0x1p-23 || off == 0 {
 			t.Errorf("ε = %g: columns are off by %g in all, the error is %g for %g", eps, off, got, want)
 		}
 		for i := range alpha {
-			if a[i] > 0 && math.Abs(alpha[i]-s.alpha[i]) > 0x1p-24*eps+1e-14 {
-				t.Errorf("ε = %g: α[%d] is off by %g ε", eps, i, (alpha[i]-s.alpha[i])/eps)
+			if a[i] > 0 && math.Abs(alpha[i]-s.Alpha[i]) > 0x1p-24*eps+1e-14 {
+				t.Errorf("ε = %g: α[%d] is off by %g ε", eps, i, (alpha[i]-s.Alpha[i])/eps)
 			}
 		}
 		far := append([]float64(nil), from...)
 		far[3] -= 80 * eps
-		s.eval(far, 1)
-		s.eval(far, 1)
-		if !s.certified() {
-			t.Errorf("ε = %g: a kernel is used that has none of column 3, whose sum is %g", eps, s.col[3])
+		s.Eval(far, 1)
+		s.Eval(far, 1)
+		if !s.Certified() {
+			t.Errorf("ε = %g: a kernel is used that has none of column 3, whose sum is %g", eps, s.Col[3])
 		}
 	}
 }
@@ -171,21 +171,21 @@ func TestSingleKernel(t *testing.T) {
 func TestActiveList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	s := newTest(t, testCosts(rng, 200, 180), nil, nil)
-	s.eps, s.tol, s.lists = 1e-4, 1e-9, true
-	beta := s.start(nil)
-	s.eval(beta, 1)
+	s.Eps, s.Tol, s.lists = 1e-4, 1e-9, true
+	beta := s.Start(nil)
+	s.Eval(beta, 1)
 	if s.sparse == nil {
 		t.Fatal("no list at ε = 1e-4")
 	}
 	moved := append([]float64(nil), beta...)
 	for j := range moved {
-		moved[j] += s.eps*sparseDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
+		moved[j] += s.Eps*sparseDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
 	}
-	if !s.sparse.usable(moved, s.eps) {
+	if !s.sparse.usable(moved, s.Eps) {
 		t.Fatal("the list is not usable within its drift")
 	}
-	got := s.eval(moved, 1)
-	col := append([]float64(nil), s.col...)
+	got := s.Eval(moved, 1)
+	col := append([]float64(nil), s.Col...)
 	s.sparse, s.lists = nil, false
 	want := s.evalAll(moved, false)
 	if math.Abs(got-want) > 1e-11 {
@@ -193,18 +193,18 @@ func TestActiveList(t *testing.T) {
 	}
 	for j := range col {
 		// Potentials near 5 are resolved to 9e-16, which is 9e-12 ε.
-		if math.Abs(col[j]-s.col[j]) > 1e-11*col[j] {
-			t.Errorf("column %d: %g by the list, %g in full", j, col[j], s.col[j])
+		if math.Abs(col[j]-s.Col[j]) > 1e-11*col[j] {
+			t.Errorf("column %d: %g by the list, %g in full", j, col[j], s.Col[j])
 		}
 	}
 	s.lists = true
-	s.eval(beta, 1)
-	moved[3] += 100 * s.eps
-	if s.sparse.usable(moved, s.eps) || s.sparse.usable(beta, 2*s.eps) {
+	s.Eval(beta, 1)
+	moved[3] += 100 * s.Eps
+	if s.sparse.usable(moved, s.Eps) || s.sparse.usable(beta, 2*s.Eps) {
 		t.Error("the list claims to be good beyond its drift or at another ε")
 	}
-	s.setEps(beta, 10)
-	s.eval(beta, 1)
+	s.SetEps(beta, 10)
+	s.Eval(beta, 1)
 	if s.sparse != nil || s.refusedAt != 10 {
 		t.Error("a list of nearly everything was kept at ε = 10")
 	}
@@ -216,7 +216,7 @@ func TestReducedRow(t *testing.T) {
 	for range 1000 {
 		u, v := 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64()
 		c := u + v + rng.NormFloat64()
-		r := &reducedCosts{of: Dense(mat.NewDense(1, 1, []float64{c})), u: []float64{u}, v: []float64{v}}
+		r := &ReducedCosts{of: cost.Dense(mat.NewDense(1, 1, []float64{c})), u: []float64{u}, v: []float64{v}}
 		got := r.Row(0, make([]float64, 1))[0]
 		exact := big.NewFloat(c)
 		exact.SetPrec(200)

@@ -1,6 +1,10 @@
-package ot
+package semidual
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/rows"
+)
 
 // denseKernel holds the rows of T at some β⁰, up to a factor each: K_ij = exp((β⁰ⱼ−cᵢⱼ−refᵢ)/ε). At a β near it,
 // T = Diag(u) K Diag(v), v = exp((β−β⁰)/ε), so that a pass is products without exponentials (the absorption of
@@ -11,10 +15,10 @@ import "math"
 // row sum that divides it by as much again, and so the L1 error of the columns by at most 2⁻²³ =
 // 1.2e-7, whatever the problem.
 type denseKernel struct {
-	eps    float64   // 0 where there is no kernel
+	Eps    float64   // 0 where there is no kernel
 	base   []float64 // β⁰
 	ref    []float64
-	single bool // K is held in data32, its rows scaled to sum to 1, else in data
+	Single bool // K is held in data32, its rows scaled to sum to 1, else in data
 	data   []float64
 	data32 []float32
 	uses   int     // evaluations since it was stored
@@ -29,79 +33,79 @@ const (
 	// storedCached is the number of float64 (8 MB) that stay in cache: up to there products with K beat making costs
 	// and exponentials afresh even where those are quick.
 	storedCached = 1 << 20
-	// singleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
-	singleTol = 0x1p-20
+	// SingleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
+	SingleTol = 0x1p-20
 	// singleColumn is the least column sum, and the least weight, for which K is held in float32,
 	// where entries under 2⁻¹²⁶ = 1e-38 of their row are lost.
 	singleColumn = 1e-25
 )
 
-// drift returns the middle of the moves β−β⁰ and their spread; potentials are defined up to a shift.
-func drift(beta, base []float64) (mid, spread float64) {
+// Drift returns the middle of the moves β−β⁰ and their spread; potentials are defined up to a shift.
+func Drift(beta, base []float64) (mid, spread float64) {
 	// Maxima ignore NaN, which is the move −Inf − −Inf where the weight is 0.
 	lo, hi := -kern.RowMax(base, beta, 1), kern.RowMax(beta, base, 1)
 	return lo + (hi-lo)/2, hi - lo
 }
 
-// span returns the least and the largest potential of positive weight.
-func (s *semidual) span(beta []float64) (lo, hi float64) {
+// Span returns the least and the largest potential of positive weight.
+func (s *Function) Span(beta []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for j, v := range beta {
-		if s.b[j] > 0 {
+		if s.B[j] > 0 {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
 	return lo, hi
 }
 
-// scalings writes v = exp((β−β⁰−mid)/ε), 0 where the weight is 0.
-func (s *semidual) scalings(dst, beta, base []float64, mid float64) {
-	kern.RowExpScaled(dst, beta, base, mid, 1/s.eps)
-	for _, j := range s.zeroB {
+// Scalings writes v = exp((β−β⁰−mid)/ε), 0 where the weight is 0.
+func (s *Function) Scalings(dst, beta, base []float64, mid float64) {
+	kern.RowExpScaled(dst, beta, base, mid, 1/s.Eps)
+	for _, j := range s.ZeroB {
 		dst[j] = 0
 	}
 }
 
 // usable reports whether K is valid at beta.
 func (k *denseKernel) usable(beta []float64, eps float64) bool {
-	if k == nil || k.eps != eps {
+	if k == nil || k.Eps != eps {
 		return false
 	}
 	most := storedDrift
-	if k.single {
+	if k.Single {
 		most = storedDrift32
 	}
-	mid, spread := drift(beta, k.base)
+	mid, spread := Drift(beta, k.base)
 	k.mid = mid
 	return spread <= float64(most)*eps
 }
 
 // newKernel returns the kernel to store into, at beta.
-func (s *semidual) newKernel(beta []float64) *denseKernel {
-	k := s.kernel
+func (s *Function) newKernel(beta []float64) *denseKernel {
+	k := s.Kernel
 	if k == nil {
-		k = &denseKernel{ref: s.memory.floats(s.n), base: s.memory.floats(s.m)}
-		s.kernel = k
+		k = &denseKernel{ref: s.Memory.Floats(s.N), base: s.Memory.Floats(s.M)}
+		s.Kernel = k
 	}
-	k.eps, k.uses, k.single = s.eps, 0, s.single
+	k.Eps, k.uses, k.Single = s.Eps, 0, s.single
 	switch {
-	case k.single && k.data32 == nil:
-		k.data32 = s.memory.floats32(s.n * s.m)
-	case !k.single && k.data == nil:
-		k.data = s.memory.floats(s.n * s.m)
+	case k.Single && k.data32 == nil:
+		k.data32 = s.Memory.floats32(s.N * s.M)
+	case !k.Single && k.data == nil:
+		k.data = s.Memory.Floats(s.N * s.M)
 	}
 	copy(k.base, beta)
 	return k
 }
 
 // dropIfUnderflowed drops a float32 kernel in which a column has almost no entry left.
-func (s *semidual) dropIfUnderflowed(k *denseKernel) {
-	if !k.single {
+func (s *Function) dropIfUnderflowed(k *denseKernel) {
+	if !k.Single {
 		return
 	}
-	for j, c := range s.col {
-		if c < singleColumn && s.b[j] > 0 {
-			k.eps = 0
+	for j, c := range s.Col {
+		if c < singleColumn && s.B[j] > 0 {
+			k.Eps = 0
 			return
 		}
 	}
@@ -111,8 +115,8 @@ func (s *semidual) dropIfUnderflowed(k *denseKernel) {
 // already.
 func (k *denseKernel) put(i int, e []float64, sum, ref float64) {
 	k.ref[i] = ref
-	if k.single {
-		k.ref[i] += k.eps * math.Log(sum)
+	if k.Single {
+		k.ref[i] += k.Eps * math.Log(sum)
 		mixed.Narrow(k.data32[i*len(e):(i+1)*len(e)], 1/sum, e)
 	}
 }
@@ -120,7 +124,7 @@ func (k *denseKernel) put(i int, e []float64, sum, ref float64) {
 // sums writes the sums of len(dst) rows of K Diag(v), from row i, to dst.
 func (k *denseKernel) sums(dst []float64, i int, v []float64) {
 	m := len(v)
-	if k.single {
+	if k.Single {
 		mixed.Gemv(dst, k.data32[i*m:(i+len(dst))*m], m, v)
 		return
 	}
@@ -130,35 +134,35 @@ func (k *denseKernel) sums(dst []float64, i int, v []float64) {
 // add adds len(w) rows of K from row i, weighted by w, to col.
 func (k *denseKernel) add(col []float64, i int, w []float64) {
 	m := len(col)
-	if k.single {
+	if k.Single {
 		mixed.GemvT(col, k.data32[i*m:(i+len(w))*m], m, w)
 		return
 	}
 	kern.GemvT(col, k.data[i*m:(i+len(w))*m], m, w)
 }
 
-func (*denseKernel) certifies() bool { return false }
+func (*denseKernel) Certifies() bool { return false }
 
-// eval makes products with K, four rows at a time, which stay in cache from the sums to the columns.
-func (k *denseKernel) eval(s *semidual, beta []float64) float64 {
+// Eval makes products with K, four rows at a time, which stay in cache from the sums to the columns.
+func (k *denseKernel) Eval(s *Function, beta []float64) float64 {
 	k.uses++
 	mid := k.mid
-	s.scalings(s.h, beta, k.base, mid)
-	s.columns(func(_ *worker, at int, r span, part []float64) {
+	s.Scalings(s.H, beta, k.base, mid)
+	s.columns(func(_ *Worker, at int, r rows.Span, part []float64) {
 		var four [4]float64
 		for lo := r.Lo; lo < r.Hi; lo += len(four) {
 			w := four[:min(len(four), r.Hi-lo)]
-			k.sums(w, lo, s.h)
+			k.sums(w, lo, s.H)
 			for l, sum := range w {
 				i := lo + l
-				if s.a[i] == 0 {
-					s.alpha[i], w[l] = math.Inf(-1), 0
+				if s.A[i] == 0 {
+					s.Alpha[i], w[l] = math.Inf(-1), 0
 					continue
 				}
-				w[l] = s.setAlpha(at, i, k.ref[i]+mid+s.eps*math.Log(sum)) / sum
+				w[l] = s.SetAlpha(at, i, k.ref[i]+mid+s.Eps*math.Log(sum)) / sum
 			}
 			k.add(part, lo, w)
 		}
 	})
-	return s.rowError() + s.reduce(s.h)
+	return s.RowError() + s.reduce(s.H)
 }

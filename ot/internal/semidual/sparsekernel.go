@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"cmp"
@@ -9,12 +9,12 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// sparseKernel is the list of the entries of T that are not negligible. At small ε they are few, and a
+// SparseKernel is the list of the entries of T that are not negligible. At small ε they are few, and a
 // full pass spends most of its time on exponentials that add nothing. Entry (i, j) is left out when
 // T_ij is below e^−K of both aᵢ and bⱼ; until some potential has moved by Δ ε since, it stays below
 // e^(2Δ−K), and K is such that the sum of the entries left out stays below a thousandth of the
 // tolerance. After that move a new list is made. No solve ends without a full pass.
-type sparseKernel struct {
+type SparseKernel struct {
 	eps float64
 	cut float64 // e^−K
 	// uses counts evaluations by the list, skipped how often it was not renewed because too
@@ -46,16 +46,16 @@ const (
 )
 
 // usable reports whether the list still covers every entry that is not negligible at beta.
-func (a *sparseKernel) usable(beta []float64, eps float64) bool {
+func (a *SparseKernel) usable(beta []float64, eps float64) bool {
 	if a == nil || a.eps != eps {
 		return false
 	}
-	_, spread := drift(beta, a.ref)
+	_, spread := Drift(beta, a.ref)
 	return spread <= 2*sparseDrift*eps
 }
 
-// maxList is the largest list of entries over a geometry.
-func maxList(g cost.Geometry) int {
+// MaxList is the largest list of entries over a geometry.
+func MaxList(g cost.Geometry) int {
 	if isFrugal(g) {
 		return maxSparseFrugal
 	}
@@ -63,26 +63,26 @@ func maxList(g cost.Geometry) int {
 }
 
 // budget is the number of entries a list may have.
-func (s *semidual) sparseBudget() int {
-	return min(maxList(s.g), int(cmp.Or(s.share, sparseShare)*float64(s.n)*float64(s.m)))
+func (s *Function) sparseBudget() int {
+	return min(MaxList(s.G), int(cmp.Or(s.share, sparseShare)*float64(s.N)*float64(s.M)))
 }
 
 // newSparse returns an empty list to collect into, in the memory of the last.
-func (s *semidual) newSparse(beta []float64) *sparseKernel {
-	leave := 1e-3 * s.tol / float64(s.n+s.m)
+func (s *Function) newSparse(beta []float64) *SparseKernel {
+	leave := 1e-3 * s.Tol / float64(s.N+s.M)
 	a := s.reuse
 	if a == nil {
-		a = keep(s.memory, func() *sparseKernel { return &sparseKernel{spans: make([]sparseSpan, len(s.sw.Spans))} })
+		a = Keep(s.Memory, func() *SparseKernel { return &SparseKernel{spans: make([]sparseSpan, len(s.Rows.Spans))} })
 		s.reuse = a
 	}
-	a.eps, a.cut = s.eps, leave*math.Exp(-2*sparseDrift)
+	a.eps, a.cut = s.Eps, leave*math.Exp(-2*sparseDrift)
 	a.uses, a.skipped = 0, 0
 	a.ref = append(a.ref[:0], beta...)
 	a.v = a.v[:0]
 	for range beta {
 		a.v = append(a.v, 1)
 	}
-	for k, r := range s.sw.Spans {
+	for k, r := range s.Rows.Spans {
 		sp := &a.spans[k]
 		sp.full, sp.ptr = false, append(sp.ptr[:0], 0)
 		sp.idx, sp.val = sp.idx[:0], sp.val[:0]
@@ -124,42 +124,42 @@ func (a *sparseSpan) skip() {
 
 // wantsSparse estimates from a few rows whether a list would be short enough, and records the ε at
 // which it would not.
-func (s *semidual) wantsSparse(beta []float64) bool {
-	if !s.listsPossible() || s.trees != nil && !s.newton {
+func (s *Function) wantsSparse(beta []float64) bool {
+	if !s.listsPossible() || s.Trees != nil && !s.newton {
 		return false
 	}
-	if !s.newton && s.sparse != nil && s.sparse.eps == s.eps && s.sparse.uses < 2 && s.sparse.skipped < 3 {
+	if !s.newton && s.sparse != nil && s.sparse.eps == s.Eps && s.sparse.uses < 2 && s.sparse.skipped < 3 {
 		s.sparse.skipped++ // steps are still long, and the list would soon be invalid
 		return false
 	}
 	const sample = 8
-	w := s.sw.Scratch[0]
-	cut := 1e-3 * s.tol / float64(s.n+s.m) * math.Exp(-2*sparseDrift)
+	w := s.Rows.Scratch[0]
+	cut := 1e-3 * s.Tol / float64(s.N+s.M) * math.Exp(-2*sparseDrift)
 	var seen, kept int
 	for k := range sample {
-		i := (2*k + 1) * s.n / (2 * sample)
-		if s.a[i] == 0 {
+		i := (2*k + 1) * s.N / (2 * sample)
+		if s.A[i] == 0 {
 			continue
 		}
-		_, sum := rows.Softmax(w.exp, beta, s.g.Row(i, w.cost), 1/s.eps)
-		for j, e := range w.exp {
-			if e >= cut*sum || e*s.a[i] >= cut*sum*s.b[j] {
+		_, sum := rows.Softmax(w.Exp, beta, s.G.Row(i, w.Cost), 1/s.Eps)
+		for j, e := range w.Exp {
+			if e >= cut*sum || e*s.A[i] >= cut*sum*s.B[j] {
 				kept++
 			}
 		}
-		seen += s.m
+		seen += s.M
 	}
 	// Half as much again, since eight rows are a rough estimate; settle decides.
-	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.sparseBudget())*float64(seen) {
+	if float64(kept)*float64(s.N)*float64(s.M) > 1.5*float64(s.sparseBudget())*float64(seen) {
 		s.refuseLists()
 		return false
 	}
 	return true
 }
 
-// eachRow calls f with every row of the list at the last evaluation: T_ij = u val_l v_j for j = idx_l.
-func (a *sparseKernel) eachRow(s *semidual, f func(i int, idx []int32, val []float64, u float64, v []float64)) {
-	for k, r := range s.sw.Spans {
+// EachRow calls f with every row of the list at the last evaluation: T_ij = u val_l v_j for j = idx_l.
+func (a *SparseKernel) EachRow(s *Function, f func(i int, idx []int32, val []float64, u float64, v []float64)) {
+	for k, r := range s.Rows.Spans {
 		sp := &a.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
 			lo, hi := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
@@ -169,7 +169,7 @@ func (a *sparseKernel) eachRow(s *semidual, f func(i int, idx []int32, val []flo
 }
 
 // settle keeps a complete list, and records an ε at which the list was too long.
-func (s *semidual) settle(a *sparseKernel) {
+func (s *Function) settle(a *SparseKernel) {
 	s.sparse = a
 	for k := range a.spans {
 		if a.spans[k].full {
@@ -179,28 +179,28 @@ func (s *semidual) settle(a *sparseKernel) {
 	}
 }
 
-func (*sparseKernel) certifies() bool { return false }
+func (*SparseKernel) Certifies() bool { return false }
 
-// eval goes over the list.
-func (a *sparseKernel) eval(s *semidual, beta []float64) float64 {
+// Eval goes over the list.
+func (a *SparseKernel) Eval(s *Function, beta []float64) float64 {
 	a.uses++
-	mid, _ := drift(beta, a.ref)
-	s.scalings(a.v, beta, a.ref, mid)
+	mid, _ := Drift(beta, a.ref)
+	s.Scalings(a.v, beta, a.ref, mid)
 	v := a.v
-	s.columns(func(_ *worker, k int, r span, part []float64) {
+	s.columns(func(_ *Worker, k int, r rows.Span, part []float64) {
 		sp := &a.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
 			p, q := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
 			if p == q {
-				s.alpha[i] = math.Inf(-1)
+				s.Alpha[i] = math.Inf(-1)
 				continue
 			}
 			idx, val := sp.idx[p:q], sp.val[p:q]
 			sum := laplacian.Gather(val, v, idx)
-			u := s.setAlpha(k, i, sp.ref[i-r.Lo]+mid+s.eps*math.Log(sum)) / sum
+			u := s.SetAlpha(k, i, sp.ref[i-r.Lo]+mid+s.Eps*math.Log(sum)) / sum
 			sp.u[i-r.Lo] = u
 			laplacian.Scatter(part, val, u, idx)
 		}
 	})
-	return s.rowError() + s.reduce(v)
+	return s.RowError() + s.reduce(v)
 }

@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/rows"
 )
 
 // At small ε the pairs that carry mass are few. Between points in at most three dimensions trees
@@ -16,7 +17,7 @@ import (
 
 // treeOrder is the order of a problem, and what is known of its patterns.
 type treeOrder struct {
-	of         *instance // in the user's order
+	of         *Instance // in the user's order
 	rows, cols *tree
 	cloud      *cost.Cloud
 	pattern    *pattern
@@ -35,90 +36,90 @@ const (
 	patternShare = 0.4
 )
 
-// sort puts the atoms in the order of trees if that helps at a small ε, and returns beta in it.
-func (s *semidual) sort(beta []float64) []float64 {
-	g, ok := s.g.(*cost.Cloud)
-	if !ok || s.n < minSorted/s.m || min(s.n, s.m) < 8*leafSize {
+// Sort puts the atoms in the order of trees if that helps at a small ε, and returns beta in it.
+func (s *Function) Sort(beta []float64) []float64 {
+	g, ok := s.G.(*cost.Cloud)
+	if !ok || s.N < minSorted/s.M || min(s.N, s.M) < 8*leafSize {
 		return beta
 	}
 	if _, vector := g.Vector(); !vector || g.X().RawMatrix().Cols > maxSortedDim {
 		return beta
 	}
-	o := &treeOrder{of: s.instance, rows: newTree(g.X(), s.a)}
-	if o.cols = o.rows; !s.self {
-		o.cols = newTree(g.Y(), s.b)
+	o := &treeOrder{of: s.Instance, rows: newTree(g.X(), s.A)}
+	if o.cols = o.rows; !s.Self {
+		o.cols = newTree(g.Y(), s.B)
 	}
-	in := *s.instance
+	in := *s.Instance
 	o.cloud = g.Ordered(o.rows.order, o.cols.order)
-	in.g, in.a, in.b = o.cloud, inOrder(s.a, o.rows.order), inOrder(s.b, o.cols.order)
-	s.instance, s.trees = &in, o
+	in.G, in.A, in.B = o.cloud, inOrder(s.A, o.rows.order), inOrder(s.B, o.cols.order)
+	s.Instance, s.Trees = &in, o
 	s.setNarrow(o.cloud)
-	s.logB = inOrder(s.logB, o.cols.order)
+	s.LogB = inOrder(s.LogB, o.cols.order)
 	s.listZeros()
 	return inOrder(beta, o.cols.order)
 }
 
-// unsort returns to the user's order, in which it returns beta.
-func (s *semidual) unsort(beta []float64) []float64 {
-	o := s.trees
+// Unsort returns to the user's order, in which it returns beta.
+func (s *Function) Unsort(beta []float64) []float64 {
+	o := s.Trees
 	if o == nil {
 		return beta
 	}
 	rows, cols := inverse(o.rows.order), inverse(o.cols.order)
 	in := *o.of
-	in.cost = s.cost
-	if r, ok := s.g.(*reducedCosts); ok {
-		of := &reducedCosts{of: in.g, by: r.by}
+	in.Cost = s.Cost
+	if r, ok := s.G.(*ReducedCosts); ok {
+		of := &ReducedCosts{of: in.G, by: r.by}
 		if r.u != nil {
 			of.u, of.v = inOrder(r.u, rows), inOrder(r.v, cols)
 		}
-		in.g = of
+		in.G = of
 	}
-	s.instance, s.trees = &in, nil
-	s.alpha, s.logB = inOrder(s.alpha, rows), inOrder(s.logB, cols)
+	s.Instance, s.Trees = &in, nil
+	s.Alpha, s.LogB = inOrder(s.Alpha, rows), inOrder(s.LogB, cols)
 	s.listZeros()
 	return inOrder(beta, cols)
 }
 
 // note records the point of the last evaluation.
-func (o *treeOrder) note(s *semidual, beta []float64) {
+func (o *treeOrder) note(s *Function, beta []float64) {
 	if o == nil {
 		return
 	}
-	o.beta, o.exactAt = append(o.beta[:0], beta...), s.eps
-	if s.relax != 1 {
+	o.beta, o.exactAt = append(o.beta[:0], beta...), s.Eps
+	if s.Relax != 1 {
 		o.exactAt = 0
 	}
-	if s.certified() { // its α is exact: the next pattern is the smallest
+	if s.Certified() { // its α is exact: the next pattern is the smallest
 		o.pattern = nil
 	}
 }
 
 // findPattern returns the pairs to evaluate at β, nil for all.
-func (s *semidual) findPattern(beta []float64) *pattern {
-	o := s.trees
-	if o == nil || s.final || s.newton || o.denseAt == s.eps || s.g != cost.Geometry(o.cloud) || o.beta == nil {
+func (s *Function) findPattern(beta []float64) *pattern {
+	o := s.Trees
+	if o == nil || s.Final || s.newton || o.denseAt == s.Eps || s.G != cost.Geometry(o.cloud) || o.beta == nil {
 		return nil
 	}
-	if p := o.pattern; p != nil && p.eps == s.eps {
-		if _, spread := drift(beta, p.base); spread <= p.slack*s.eps {
+	if p := o.pattern; p != nil && p.eps == s.Eps {
+		if _, spread := Drift(beta, p.base); spread <= p.slack*s.Eps {
 			return p
 		}
 	}
 	moved := math.Inf(1)
-	if o.exactAt == s.eps {
-		_, moved = drift(beta, o.beta)
-		moved /= s.eps
+	if o.exactAt == s.Eps {
+		_, moved = Drift(beta, o.beta)
+		moved /= s.Eps
 	}
 	// Sums over some of the pairs are too small, hence the α too large that make rows exact there:
 	// a pattern made from them has every pair that it must have. So where the potentials are known
 	// only roughly, a first pattern gives such an α.
 	if moved > patternReach {
 		if p := s.newPattern(beta, patternSlack); p != nil {
-			relax := s.relax
-			s.relax = 1
-			p.eval(s, beta)
-			s.relax = relax
+			relax := s.Relax
+			s.Relax = 1
+			p.Eval(s, beta)
+			s.Relax = relax
 			o.beta, moved = append(o.beta[:0], beta...), 0
 		}
 	}
@@ -126,19 +127,19 @@ func (s *semidual) findPattern(beta []float64) *pattern {
 		o.pattern = s.newPattern(o.beta, moved+patternSlack)
 	}
 	if o.pattern == nil {
-		o.denseAt = s.eps
+		o.denseAt = s.Eps
 	}
 	return o.pattern
 }
 
 // newPattern returns the pairs that may carry mass by the present α and beta, nil where there are
 // too many. The sum of the entries left out is below a thousandth of the stage's tolerance.
-func (s *semidual) newPattern(beta []float64, slack float64) *pattern {
-	o := s.trees
-	p := &pattern{eps: s.eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
+func (s *Function) newPattern(beta []float64, slack float64) *pattern {
+	o := s.Trees
+	p := &pattern{eps: s.Eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
 	find := search{
-		pattern: p, rows: o.rows, cols: o.cols, cloud: o.cloud, alpha: s.alpha,
-		cut: math.Log(1e-3*s.stageTol/float64(s.n+s.m)) - slack, most: int(patternShare * float64(s.n) * float64(s.m)),
+		pattern: p, rows: o.rows, cols: o.cols, cloud: o.cloud, alpha: s.Alpha,
+		cut: math.Log(1e-3*s.stageTol/float64(s.N+s.M)) - slack, most: int(patternShare * float64(s.N) * float64(s.M)),
 	}
 	find.form, _ = o.cloud.Vector()
 	if !find.block(0, []int{0}) {
@@ -154,31 +155,31 @@ type nearTargets struct {
 	col   []float64
 }
 
-func (*pattern) certifies() bool { return false }
+func (*pattern) Certifies() bool { return false }
 
-// eval goes over the pairs of the pattern.
-func (p *pattern) eval(s *semidual, beta []float64) float64 {
+// Eval goes over the pairs of the pattern.
+func (p *pattern) Eval(s *Function, beta []float64) float64 {
 	s.prepare(beta)
-	s.columns(func(w *worker, k int, r span, part []float64) {
+	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
 		near := &w.near
 		for lo, hi := r.Lo, 0; lo < r.Hi; lo = hi {
 			hi = min((lo/leafSize+1)*leafSize, r.Hi)
 			ranges := p.ranges[p.ptr[lo/leafSize]:p.ptr[lo/leafSize+1]]
-			s.trees.cloud.Only(&near.cloud, ranges)
+			s.Trees.cloud.Only(&near.cloud, ranges)
 			near.g, near.h, near.beta, near.col = &near.cloud, near.h[:0], near.beta[:0], near.col[:0]
 			for _, c := range ranges {
-				near.h, near.beta = append(near.h, s.h[c.Lo:c.Hi]...), append(near.beta, beta[c.Lo:c.Hi]...)
+				near.h, near.beta = append(near.h, s.H[c.Lo:c.Hi]...), append(near.beta, beta[c.Lo:c.Hi]...)
 			}
 			near.col = append(near.col, near.h...)
 			clear(near.col)
 			for i := lo; i < hi; i++ {
-				if s.a[i] == 0 {
-					s.alpha[i] = math.Inf(-1)
+				if s.A[i] == 0 {
+					s.Alpha[i] = math.Inf(-1)
 					continue
 				}
-				e := w.exp[:len(near.col)]
+				e := w.Exp[:len(near.col)]
 				sum, ref := s.row(w, e, i, &near.targets)
-				kern.Axpy(near.col, s.setAlpha(k, i, ref+s.eps*math.Log(sum))/sum, e)
+				kern.Axpy(near.col, s.SetAlpha(k, i, ref+s.Eps*math.Log(sum))/sum, e)
 			}
 			at := 0
 			for _, c := range ranges {
@@ -187,39 +188,39 @@ func (p *pattern) eval(s *semidual, beta []float64) float64 {
 			}
 		}
 	})
-	return s.rowError() + s.reduce(nil)
+	return s.RowError() + s.reduce(nil)
 }
 
-// leafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from the middle of a leaf of
+// LeafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from the middle of a leaf of
 // sources to its corner.
-type leafMeans struct {
-	x, y   *mat.Dense
-	a, b   []float64
-	size   float64
-	kind   cost.PointCost
-	fx, fy *mat.Dense // all points, in the order of the trees
+type LeafMeans struct {
+	X, Y       *mat.Dense
+	A, B       []float64
+	Size       float64
+	Kind       cost.PointCost
+	AllX, AllY *mat.Dense // all points, in the order of the trees
 }
 
-// leaves returns the means of the leaves, nil where atoms are in the user's order or costs are reduced.
-func (s *semidual) leaves() *leafMeans {
-	o := s.trees
-	if o == nil || s.g != cost.Geometry(o.cloud) {
+// Leaves returns the means of the leaves, nil where atoms are in the user's order or costs are reduced.
+func (s *Function) Leaves() *LeafMeans {
+	o := s.Trees
+	if o == nil || s.G != cost.Geometry(o.cloud) {
 		return nil
 	}
-	l := &leafMeans{kind: o.cloud.Kind, fx: o.cloud.X(), fy: o.cloud.Y()}
-	l.x, l.a, l.size = o.rows.means(l.fx, s.a, l.kind)
-	l.y, l.b, _ = o.cols.means(l.fy, s.b, l.kind)
+	l := &LeafMeans{Kind: o.cloud.Kind, AllX: o.cloud.X(), AllY: o.cloud.Y()}
+	l.X, l.A, l.Size = o.rows.means(l.AllX, s.A, l.Kind)
+	l.Y, l.B, _ = o.cols.means(l.AllY, s.B, l.Kind)
 	return l
 }
 
-// startAt is start at another ε with the potentials f of the sources too, from which the first pattern is made.
-func (s *semidual) startAt(eps float64, f, g []float64) []float64 {
-	s.eps = eps
-	beta := s.start(g)
+// StartAt is start at another ε with the potentials f of the sources too, from which the first pattern is made.
+func (s *Function) StartAt(eps float64, f, g []float64) []float64 {
+	s.Eps = eps
+	beta := s.Start(g)
 	for i, v := range f {
-		s.alpha[i] = v + s.eps*math.Log(s.a[i])
+		s.Alpha[i] = v + s.Eps*math.Log(s.A[i])
 	}
-	s.trees.beta = append(s.trees.beta, beta...)
+	s.Trees.beta = append(s.Trees.beta, beta...)
 	return beta
 }
 

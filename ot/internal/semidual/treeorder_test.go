@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"math"
@@ -34,39 +34,39 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 		a[i] = rng.Float64() * float64(min(i%50, 1))
 	}
 	s := newTest(t, cost.Points(x, y, cost.SqEuclideanL1(mix)), a, nil)
-	s.eps, s.tol = 3e-4*s.cost.Mean, 1e-6
-	beta := s.sort(s.start(nil))
-	s.startStage(1e-6)
-	s.eval(beta, 1)
+	s.Eps, s.Tol = 3e-4*s.Cost.Mean, 1e-6
+	beta := s.Sort(s.Start(nil))
+	s.StartStage(1e-6)
+	s.Eval(beta, 1)
 	for round := range 3 {
-		s.trees.pattern = nil
+		s.Trees.pattern = nil
 		pattern := s.findPattern(beta)
 		if pattern == nil {
 			return false
 		}
-		if share := float64(pattern.pairs) / float64(s.n*s.m); share > patternShare {
+		if share := float64(pattern.pairs) / float64(s.N*s.M); share > patternShare {
 			t.Errorf("round %d: %g of the pairs", round, share)
 		}
 		for j := range beta {
-			beta[j] += s.eps * patternSlack * 0.49 * (2*rng.Float64() - 1)
+			beta[j] += s.Eps * patternSlack * 0.49 * (2*rng.Float64() - 1)
 		}
 		if s.findPattern(beta) != pattern {
 			t.Error("a new pattern within the slack")
 		}
-		got := pattern.eval(s, beta)
-		col := append([]float64(nil), s.col...)
+		got := pattern.Eval(s, beta)
+		col := append([]float64(nil), s.Col...)
 		want := s.evalAll(beta, false)
 		if math.Abs(got-want) > 1e-9+1e-10*want {
 			t.Errorf("round %d: L1 error %g by the pattern, %g in full", round, got, want)
 		}
 		for j, c := range col {
-			if math.Abs(c-s.col[j]) > 1e-9*(s.col[j]+s.b[j]) {
-				t.Errorf("round %d: column %d: %g by the pattern, %g in full", round, j, c, s.col[j])
+			if math.Abs(c-s.Col[j]) > 1e-9*(s.Col[j]+s.B[j]) {
+				t.Errorf("round %d: column %d: %g by the pattern, %g in full", round, j, c, s.Col[j])
 			}
 		}
-		s.sinkhorn(beta, 1)
-		s.trees.pattern = nil
-		s.eval(beta, 1)
+		s.Sinkhorn(beta, 1)
+		s.Trees.pattern = nil
+		s.Eval(beta, 1)
 	}
 	return true
 }

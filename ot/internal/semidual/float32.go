@@ -1,4 +1,4 @@
-package ot
+package semidual
 
 import (
 	"math"
@@ -29,65 +29,65 @@ type float32Pass struct {
 	hMax  float64   // max |h|
 }
 
-func (*float32Pass) certifies() bool { return false }
+func (*float32Pass) Certifies() bool { return false }
 
 // float32Fits reports whether the costs can be computed in float32 and that helps at s.eps.
-func (s *semidual) float32Fits() bool {
+func (s *Function) float32Fits() bool {
 	if s.narrow == nil {
 		return false
 	}
-	s.narrow.hMax = max(math.Abs(s.cost.Max), math.Abs(s.cost.Min)) / s.eps // until there is a better guess
-	return s.eps > 1/rows.SingleScale && s.eps < rows.SingleScale && s.narrow.size(s) < rows.SingleScale && 20*s.narrow.noise(s) < singleWorth
+	s.narrow.hMax = max(math.Abs(s.Cost.Max), math.Abs(s.Cost.Min)) / s.Eps // until there is a better guess
+	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && s.narrow.size(s) < rows.SingleScale && 20*s.narrow.noise(s) < singleWorth
 }
 
 // size is a bound on the terms of a cost.
-func (p *float32Pass) size(s *semidual) float64 {
-	return max(p.costs.Reach, math.Abs(s.cost.Max), math.Abs(s.cost.Min))
+func (p *float32Pass) size(s *Function) float64 {
+	return max(p.costs.Reach, math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))
 }
 
 // noise is semidual.noise for float32: the arguments β/ε − c/ε have the rounding of both terms,
 // 2⁻²⁴ of each.
-func (p *float32Pass) noise(s *semidual) float64 {
-	return 0x1p-23 * (8 + p.size(s)/s.eps + p.hMax)
+func (p *float32Pass) noise(s *Function) float64 {
+	return 0x1p-23 * (8 + p.size(s)/s.Eps + p.hMax)
 }
 
 // prepare rounds β/ε, less its middle, to float32.
-func (p *float32Pass) prepare(s *semidual, beta []float64) (mid float64) {
+func (p *float32Pass) prepare(s *Function, beta []float64) (mid float64) {
 	s.prepare(beta)
 	if p.h == nil {
-		p.h = make([]float32, s.m)
+		p.h = make([]float32, s.M)
 	}
-	lo, hi := s.span(s.h)
+	lo, hi := s.Span(s.H)
 	mid = lo + (hi-lo)/2
 	p.hMax = hi - mid
-	for j, v := range s.h {
+	for j, v := range s.H {
 		p.h[j] = float32(v - mid)
 	}
 	return mid
 }
 
-func (p *float32Pass) eval(s *semidual, beta []float64) float64 {
+func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 	mid := p.prepare(s, beta)
-	s.columns(func(w *worker, k int, r span, part []float64) {
+	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
 		if w.exp32 == nil {
-			w.exp32 = make([]float32, s.m)
+			w.exp32 = make([]float32, s.M)
 		}
 		for i := r.Lo; i < r.Hi; i++ {
-			if s.a[i] == 0 {
-				s.alpha[i] = math.Inf(-1)
+			if s.A[i] == 0 {
+				s.Alpha[i] = math.Inf(-1)
 				continue
 			}
 			sum, shift := p.row(s, w.exp32, i, mid)
-			mass := s.setAlpha(k, i, s.eps*(shift+mid+math.Log(sum)))
+			mass := s.SetAlpha(k, i, s.Eps*(shift+mid+math.Log(sum)))
 			mixed.Axpy(part, mass/sum, w.exp32)
 		}
 	})
-	return s.rowError() + s.reduce(nil)
+	return s.RowError() + s.reduce(nil)
 }
 
 // row writes row i of T up to a factor and returns its sum and the shift of its arguments.
-func (p *float32Pass) row(s *semidual, dst []float32, i int, mid float64) (sum, shift float64) {
-	inv, at := float32(1/s.eps), float32(s.shift[i]-mid)
+func (p *float32Pass) row(s *Function, dst []float32, i int, mid float64) (sum, shift float64) {
+	inv, at := float32(1/s.Eps), float32(s.shift[i]-mid)
 	var total float32
 	if at == at {
 		total = p.costs.ExpRow(dst, i, p.h, inv, at)
