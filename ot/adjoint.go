@@ -10,6 +10,7 @@ import (
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
 )
 
 // method is a way of solving the linear system of a derivative.
@@ -40,7 +41,7 @@ type settings struct {
 //
 // so that a large V costs no precision.
 type adjoint struct {
-	p         *transport
+	p         *transport.Plan
 	v         []float64
 	base      []float64 // where not nil, v solves for the field V less base in every row
 	method    method
@@ -54,8 +55,8 @@ type field func(i int, dst, t, logT []float64)
 
 // solve solves for the field V. The residual of cg is
 // relative to the larger of the right-hand side and scale.
-func (b settings) solve(ctx context.Context, p *transport, v field, scale float64) (*adjoint, error) {
-	n, m := p.dims()
+func (b settings) solve(ctx context.Context, p *transport.Plan, v field, scale float64) (*adjoint, error) {
+	n, m := p.Dims()
 	method := b.method
 	small := min(n, m)
 	if method == automatic {
@@ -80,7 +81,7 @@ const rebaseRatio = 100
 // solveShifted is solve for a V that may contain potentials u ⊕ w much larger than the rest of it.
 // It subtracts a base from V without loss and solves for the remainder, so that errors are relative
 // to the remainder. (Adding u ⊕ w to V adds it to the solution and changes no derivative.)
-func (b settings) solveShifted(ctx context.Context, p *transport, v field) (*adjoint, error) {
+func (b settings) solveShifted(ctx context.Context, p *transport.Plan, v field) (*adjoint, error) {
 	out, err := b.solve(ctx, p, v, 0)
 	// Twice: the first base is off by what is lost beside it.
 	for range 2 {
@@ -97,7 +98,7 @@ func (b settings) solveShifted(ctx context.Context, p *transport, v field) (*adj
 		}
 		less := func(i int, dst, t, logT []float64) {
 			v(i, dst, t, logT)
-			subtractBase(dst, base, t, p.mass[i])
+			subtractBase(dst, base, t, p.Mass[i])
 		}
 		out, err = b.solve(ctx, p, less, left)
 		if err == nil {
@@ -130,16 +131,16 @@ func subtractBase(row, base, t []float64, mass float64) {
 // norm of that field less v.
 func (a *adjoint) weightedNorms(v field) (all, left float64) {
 	p := a.p
-	_, m := p.dims()
-	sw := p.sweep()
+	_, m := p.Dims()
+	sw := p.Sweep()
 	part := make([][2]float64, len(sw.Spans))
 	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
 		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)
 		for i := s.Lo; i < s.Hi; i++ {
-			if p.mass[i] == 0 {
+			if p.Mass[i] == 0 {
 				continue
 			}
-			p.logRow(i, w.Exp, logT, w.Cost)
+			p.LogRow(i, w.Exp, logT, w.Cost)
 			a.centred(i, row, w.Exp, logT, v)
 			kern.Mul(sq, row, row)
 			part[k][0] += kern.Dot(sq, w.Exp)
@@ -158,9 +159,9 @@ func (a *adjoint) weightedNorms(v field) (all, left float64) {
 func (a *adjoint) centred(i int, dst, t, logT []float64, v field) {
 	v(i, dst, t, logT)
 	if a.base != nil {
-		subtractBase(dst, a.base, t, a.p.mass[i])
+		subtractBase(dst, a.base, t, a.p.Mass[i])
 	}
-	centre(dst, t, a.p.mass[i])
+	centre(dst, t, a.p.Mass[i])
 }
 
 const (
@@ -170,8 +171,8 @@ const (
 )
 
 // automatic tries conjugate gradients first, and cholesky where they are slow.
-func (b settings) automatic(ctx context.Context, p *transport, v field, scale float64) (*adjoint, error) {
-	n, m := p.dims()
+func (b settings) automatic(ctx context.Context, p *transport.Plan, v field, scale float64) (*adjoint, error) {
+	n, m := p.Dims()
 	try := b
 	try.method = cg
 	factors := min(n, m) <= maxCholesky && n <= maxDirect/m
@@ -186,18 +187,18 @@ func (b settings) automatic(ctx context.Context, p *transport, v field, scale fl
 }
 
 // direct assembles the network on the side with fewer atoms and solves it.
-func direct(ctx context.Context, p *transport, v field, method method) (*adjoint, error) {
-	n, m := p.dims()
-	t, f := p.memory.Floats(n*m), p.memory.Floats(n*m)
-	p.eachLog(func(i int, ti, logT []float64) {
+func direct(ctx context.Context, p *transport.Plan, v field, method method) (*adjoint, error) {
+	n, m := p.Dims()
+	t, f := p.Memory.Floats(n*m), p.Memory.Floats(n*m)
+	p.EachLog(func(i int, ti, logT []float64) {
 		copy(t[i*m:], ti)
 		v(i, f[i*m:(i+1)*m], ti, logT)
-		centre(f[i*m:(i+1)*m], ti, p.mass[i])
+		centre(f[i*m:(i+1)*m], ti, p.Mass[i])
 	})
 	if n < m {
 		return directTransposed(ctx, p, t, f, method)
 	}
-	s, used, err := p.solveNetwork(ctx, t, f, p.mass, m, method)
+	s, used, err := solveNetwork(ctx, p, t, f, p.Mass, m, method)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +207,8 @@ func direct(ctx context.Context, p *transport, v field, method method) (*adjoint
 
 // solveNetwork solves the system of the rows of t and of the field f on m nodes. It uses cholesky if it
 // was asked for and its pivots are large enough, else elimination.
-func (p *transport) solveNetwork(ctx context.Context, t, f, mass []float64, m int, method method) ([]float64, method, error) {
-	net := laplacian.Network{M: m, W: p.memory.Zeros(m * m), I: p.memory.Zeros(m * m)}
+func solveNetwork(ctx context.Context, p *transport.Plan, t, f, mass []float64, m int, method method) ([]float64, method, error) {
+	net := laplacian.Network{M: m, W: p.Memory.Zeros(m * m), I: p.Memory.Zeros(m * m)}
 	if err := net.Assemble(ctx, t, f, mass); err != nil {
 		return nil, method, err
 	}
@@ -221,10 +222,10 @@ func (p *transport) solveNetwork(ctx context.Context, t, f, mass []float64, m in
 }
 
 // directTransposed solves for u on the network of the sources and computes v from the columns.
-func directTransposed(ctx context.Context, p *transport, t, f []float64, method method) (*adjoint, error) {
-	n, m := p.dims()
-	tt, ft := p.memory.Floats(n*m), p.memory.Floats(n*m)
-	col, mean := p.memory.Zeros(m), p.memory.Floats(m) // Tᵀ1, and the mean of V by column
+func directTransposed(ctx context.Context, p *transport.Plan, t, f []float64, method method) (*adjoint, error) {
+	n, m := p.Dims()
+	tt, ft := p.Memory.Floats(n*m), p.Memory.Floats(n*m)
+	col, mean := p.Memory.Zeros(m), p.Memory.Floats(m) // Tᵀ1, and the mean of V by column
 	for j := range m {
 		for i := range n {
 			tt[j*n+i], ft[j*n+i] = t[i*m+j], f[i*m+j]
@@ -232,12 +233,12 @@ func directTransposed(ctx context.Context, p *transport, t, f []float64, method 
 		}
 		mean[j] = centre(ft[j*n:(j+1)*n], tt[j*n:(j+1)*n], col[j])
 	}
-	plain := p.memory.Clone(tt)
-	u, used, err := p.solveNetwork(ctx, tt, ft, col, n, method)
+	plain := p.Memory.Clone(tt)
+	u, used, err := solveNetwork(ctx, p, tt, ft, col, n, method)
 	if err != nil {
 		return nil, err
 	}
-	v := p.memory.Zeros(m)
+	v := p.Memory.Zeros(m)
 	for j, c := range col {
 		if c > 0 {
 			v[j] = mean[j] - kern.Dot(plain[j*n:(j+1)*n], u)/c
@@ -264,16 +265,16 @@ func centre(v, t []float64, mass float64) float64 {
 
 // iterate solves by conjugate gradients over the entries of T that are not negligible,
 // preconditioned by the column sums.
-func (b settings) iterate(ctx context.Context, p *transport, v field, scale float64) (*adjoint, error) {
-	h, rhs := p.system(v, semidual.MaxList(p.geometry))
+func (b settings) iterate(ctx context.Context, p *transport.Plan, v field, scale float64) (*adjoint, error) {
+	h, rhs := system(p, v, semidual.MaxList(p.Geometry))
 	return b.iterateOn(ctx, p, h, rhs, scale)
 }
 
 // iterateOn is iterate for a given D and right-hand side.
-func (b settings) iterateOn(ctx context.Context, p *transport, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
-	_, m := p.dims()
-	tol, most := cmp.Or(b.tol, max(1e-13, min(1e-6, p.marginalL1/100))), cmp.Or(b.maxIter, 10*m+1000)
-	s := p.memory.Floats(m)
+func (b settings) iterateOn(ctx context.Context, p *transport.Plan, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
+	_, m := p.Dims()
+	tol, most := cmp.Or(b.tol, max(1e-13, min(1e-6, p.MarginalL1/100))), cmp.Or(b.maxIter, 10*m+1000)
+	s := p.Memory.Floats(m)
 	h.cg.Mul, h.cg.Diag, h.cg.Stop = h.mul, h.col, nil
 	_, resid, err := h.cg.Solve(ctx, s, rhs, tol, scale, most)
 	if err != nil {
@@ -286,7 +287,7 @@ func (b settings) iterateOn(ctx context.Context, p *transport, h *hessian, rhs [
 // derivative writes row i of u ⊕ v − V for the field V: the factor of T/ε in a derivative with
 // respect to the cost.
 func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
-	mass := a.p.mass[i]
+	mass := a.p.Mass[i]
 	if mass == 0 {
 		clear(dst)
 		return
@@ -306,31 +307,31 @@ func (a *adjoint) potentials() []float64 {
 }
 
 // vjp returns the derivatives of ℓ with respect to the costs and the weights, for the rows v of ∂ℓ/∂T.
-func (b settings) vjp(ctx context.Context, p *transport, v field) (dc *mat.Dense, da, db []float64, ad *adjoint, err error) {
+func (b settings) vjp(ctx context.Context, p *transport.Plan, v field) (dc *mat.Dense, da, db []float64, ad *adjoint, err error) {
 	if ad, err = b.solveShifted(ctx, p, v); err != nil {
 		return nil, nil, nil, nil, err
 	}
-	n, m := p.dims()
+	n, m := p.Dims()
 	dc, da, db = mat.NewDense(n, m, nil), make([]float64, n), ad.potentials()
-	p.eachLog(func(i int, t, logT []float64) {
+	p.EachLog(func(i int, t, logT []float64) {
 		dst := dc.RawRowView(i)
-		if p.mass[i] > 0 {
+		if p.Mass[i] > 0 {
 			v(i, dst, t, logT)
 			if ad.base != nil {
 				kern.Axpy(dst, -1, ad.base)
 			}
-			da[i] = (kern.Dot(t, dst) - kern.Dot(t, ad.v)) / p.mass[i]
+			da[i] = (kern.Dot(t, dst) - kern.Dot(t, ad.v)) / p.Mass[i]
 		}
 		ad.derivative(i, dst, t, logT, v)
 		for j := range dst {
-			dst[j] *= t[j] / p.eps
+			dst[j] *= t[j] / p.Eps
 		}
 	})
-	for j, w := range p.b {
+	for j, w := range p.B {
 		if w == 0 {
 			db[j] = 0
 		}
 	}
-	balance(p.a, da, p.b, db)
+	transport.Balance(p.A, da, p.B, db)
 	return dc, da, db, ad, nil
 }

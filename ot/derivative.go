@@ -39,7 +39,7 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &VJP{Cost: cost, A: da, B: db, Method: Method(ad.method), Status: ad.status(), Residual: ad.resid}, nil
+	return &VJP{Cost: cost, A: da, B: db, Method: Method(ad.method), Status: systemStatus(ad), Residual: ad.resid}, nil
 }
 
 // wantField reports a matrix that is not n×m and finite.

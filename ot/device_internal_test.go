@@ -12,6 +12,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/ot/internal/transport"
 )
 
 // What a device makes of a plan, asked for directly, so that no host stands in for it.
@@ -39,9 +40,9 @@ func TestDevicePlanOnDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.t.g = g.g.OnHost()
-		h, rhs := p.t.system(entropyField, n*m)
-		v := p.t.sums()
+		p.t.Costs = g.g.OnHost()
+		h, rhs := system(p.t, entropyField, n*m)
+		v := p.t.Sums()
 		var hostX, hostY *mat.Dense
 		if g.g.MatrixFree() {
 			if hostX, err = grad.X(); err != nil {
@@ -51,7 +52,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.t.g = g.g
+		p.t.Costs = g.g
 		same := func(what string, got, want []float64) {
 			t.Helper()
 			for i, w := range want {
@@ -61,8 +62,8 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				}
 			}
 		}
-		if !p.t.onDevice("test", true, func(d *devicePlan) error {
-			got, err := d.values()
+		if !p.t.OnDevice("test", true, func(d *transport.DevicePlan) error {
+			got, err := d.Values()
 			if err != nil {
 				return err
 			}
@@ -78,7 +79,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				w[j] = rng.NormFloat64()
 			}
 			h.mul(want, w)
-			if err := d.laplacian(dst, w, free.col); err != nil {
+			if err := d.Laplacian(dst, w, free.col); err != nil {
 				return err
 			}
 			same("Laplacian", dst, want)
@@ -116,15 +117,15 @@ func TestLaunches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.dev.reside(r.s, device.Float32, r.beta)
+	p, err := r.dev.Reside(r.s, device.Float32, r.beta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
+	defer p.Close()
 	for step, w := range map[string]float64{"half-step": 1, "half-step, relaxed": 1.5} {
 		asked := func(k int) device.Traffic {
 			before := dev.Traffic()
-			p.steps(r.s, k, w)
+			p.Steps(r.s, k, w)
 			return dev.Traffic().Minus(before)
 		}
 		four, eight := asked(4), asked(8)

@@ -86,7 +86,7 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 		return nil, err
 	}
 	o.start = append(o.start[:0], plan.G...)
-	defer func() { plan.t.memory = nil }() // later calls of its methods may be concurrent
+	defer func() { plan.t.Memory = nil }() // later calls of its methods may be concurrent
 	t := &Term{Value: o.Loss.Of(plan), Status: plan.Status, MarginalL1: plan.MarginalL1, Plan: plan}
 	if by == 0 {
 		return t, nil

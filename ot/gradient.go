@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/transport"
 )
 
 // Loss is one of the numbers that the literature calls the Sinkhorn loss; see Values.
@@ -76,7 +77,7 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	if err != nil {
 		return nil, err
 	}
-	g.of.ad, g.Method, g.Status, g.Residual = ad, Method(ad.method), ad.status(), ad.resid
+	g.of.ad, g.Method, g.Status, g.Residual = ad, Method(ad.method), systemStatus(ad), ad.resid
 	return g, nil
 }
 
@@ -162,7 +163,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 
 // cloud returns the points of the plan's geometry.
 func (p *Plan) cloud() (*PointCloud, error) {
-	if c := p.t.points(); c != nil {
+	if c := p.t.Points(); c != nil {
 		return c, nil
 	}
 	return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
@@ -177,10 +178,10 @@ func (g *Gradient) Weights() (da, db []float64) {
 	case p.penalties != nil:
 		return p.penalised(p.F, p.penalties.a, kern.Sum(p.B)), p.penalised(p.G, p.penalties.b, kern.Sum(p.A))
 	case g.Loss == RegKL:
-		return p.t.memory.Clone(p.F), p.t.memory.Clone(p.G)
+		return p.t.Memory.Clone(p.F), p.t.Memory.Clone(p.G)
 	case g.Loss == RegEntropy:
-		da, db = p.t.memory.Clone(p.Alpha), p.t.memory.Clone(p.Beta)
-		balance(p.A, da, p.B, db)
+		da, db = p.t.Memory.Clone(p.Alpha), p.t.Memory.Clone(p.Beta)
+		transport.Balance(p.A, da, p.B, db)
 		return da, db
 	}
 	return g.of.weights()
@@ -200,9 +201,9 @@ func (p *Plan) penalised(f []float64, rho, other float64) []float64 {
 	return out
 }
 
-// status of the linear system.
-func (a *adjoint) status() Status {
-	if a.converged {
+// systemStatus is that of a linear system.
+func systemStatus(ad *adjoint) Status {
+	if ad.converged {
 		return Converged
 	}
 	return IterationLimit

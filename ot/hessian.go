@@ -7,7 +7,14 @@ import (
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
 )
+
+// newtonRadius is how far log T may rise in a step above the value at which T is all of its row or
+// column, so that small entries may rise by more; beyond it the quadratic model of the exponentials
+// is unreliable. Conjugate gradients resolve the stiff directions first, so stopping at the radius
+// (Steihaug 1983) bounds the relative move of blocks of atoms that hardly exchange mass.
+const newtonRadius = 3
 
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
 // graph Laplacian whichever entries are left out.
@@ -15,7 +22,7 @@ type hessian struct {
 	dense       bool            // solve by elimination
 	full        []float64       // the plan itself, n×m, where its entries are not listed
 	sw          *semidual.Sweep // of its rows
-	matrixFree  *transport      // products take passes over this plan, since its entries are too many to hold; nil where they are held
+	matrixFree  *transport.Plan // products take passes over this plan, since its entries are too many to hold; nil where they are held
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
@@ -73,7 +80,7 @@ func (h *hessian) assemble(s *semidual.Function, cut float64) {
 func (h *hessian) mul(dst, v []float64) {
 	switch {
 	case h.matrixFree != nil:
-		h.matrixFree.laplacian(dst, v, h.col)
+		h.matrixFree.Laplacian(dst, v, h.col)
 		return
 	case h.full != nil:
 		h.products(dst, v)

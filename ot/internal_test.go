@@ -84,7 +84,7 @@ func TestConjugateMatrixFree(t *testing.T) {
 	}
 	var got [2][]float64
 	for k, most := range []int{1 << 20, 100} {
-		h, rhs := plan.t.system(entropyField, most)
+		h, rhs := system(plan.t, entropyField, most)
 		if (h.matrixFree != nil) != (most == 100) {
 			t.Fatalf("at most %d entries: held = %v", most, h.matrixFree == nil)
 		}

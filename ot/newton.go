@@ -17,12 +17,6 @@ type Newton LBFGS
 // newtonRadius cuts most steps above it short, and L-BFGS converges faster there.
 const newtonRegion = 3e-3
 
-// newtonRadius is how far log T may rise in a step above the value at which T is all of its row or
-// column, so that small entries may rise by more; beyond it the quadratic model of the exponentials
-// is unreliable. Conjugate gradients resolve the stiff directions first, so stopping at the radius
-// (Steihaug 1983) bounds the relative move of blocks of atoms that hardly exchange mass.
-const newtonRadius = 3
-
 // From returns the solver that starts from the KL potentials g.
 func (o Newton) From(g []float64) Solver {
 	o.Start = g

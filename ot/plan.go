@@ -13,6 +13,7 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/transport"
 )
 
 // Plan is the entropic transport plan of a problem,
@@ -43,8 +44,8 @@ type Plan struct {
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64
 
-	t         *transport // nil where no solver made the plan
-	penalties *penalties // of marginals that are not exact; nil where they are
+	t         *transport.Plan // nil where no solver made the plan
+	penalties *penalties      // of marginals that are not exact; nil where they are
 
 	once   sync.Once
 	values Values
@@ -109,18 +110,18 @@ func (p *Plan) String() string {
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
 
 // Matrix returns T, n×m, as a new matrix.
-func (p *Plan) Matrix() *mat.Dense { return p.t.matrix() }
+func (p *Plan) Matrix() *mat.Dense { return p.t.Matrix() }
 
 // Apply returns T v, of length n, without the matrix: one pass. v has length m.
 func (p *Plan) Apply(v []float64) []float64 {
 	mustLen("Plan.Apply", len(v), len(p.B))
-	return p.t.times(v)
+	return p.t.Times(v)
 }
 
 // ApplyT returns Tᵀu, of length m, without the matrix: one pass. u has length n.
 func (p *Plan) ApplyT(u []float64) []float64 {
 	mustLen("Plan.ApplyT", len(u), len(p.A))
-	return p.t.timesT(u)
+	return p.t.TimesT(u)
 }
 
 // Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source
@@ -128,7 +129,7 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 	rows, _ := y.Dims()
 	mustLen("Plan.Barycentric: y", rows, len(p.B))
-	return p.t.barycentric(y)
+	return p.t.Barycentric(y)
 }
 
 // Sample draws k pairs (i, j) from T, independently. Cost: k log n, and a row for every source
@@ -136,7 +137,7 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 func (p *Plan) Sample(rng *rand.Rand, k int) (i, j []int) {
 	i, j = make([]int, k), make([]int, k)
 	n, m := p.Dims()
-	cum := floats.CumSum(make([]float64, n), p.t.mass)
+	cum := floats.CumSum(make([]float64, n), p.t.Mass)
 	for s := range i {
 		i[s] = draw(rng, cum)
 	}
@@ -152,7 +153,7 @@ func (p *Plan) Sample(rng *rand.Rand, k int) (i, j []int) {
 	for _, s := range order {
 		if i[s] != last {
 			last = i[s]
-			p.t.row(last, t, cost)
+			p.t.Row(last, t, cost)
 			floats.CumSum(cum, t)
 		}
 		j[s] = draw(rng, cum)

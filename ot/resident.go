@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/lab/device"
+	"coupling/ot/internal/devicepass"
 )
 
 const (
@@ -20,39 +21,39 @@ const (
 // there, or until it falls by less than the factor contracts between two looks at it; 0 is never. An evaluation must follow.
 func (r *run) residentSteps(tol float64, omega *relaxation, contracts float64) error {
 	s := r.s
-	if s.Self || !s.OnDevice() || !r.dev.o.Remote() {
+	if s.Self || !s.OnDevice() || !r.dev.On.Remote() {
 		return nil
 	}
-	noise := r.dev.noise(s, r.beta)
-	if *r.dev.o.Type == device.Float32 && r.dev.inFloat32(s, noise) {
-		floor := noiseMargin * noise
+	noise := r.dev.Noise(s, r.beta)
+	if *r.dev.On.Type == device.Float32 && r.dev.InFloat32(s, noise) {
+		floor := devicepass.NoiseMargin * noise
 		err := r.stepsIn(device.Float32, max(tol, floor), omega, contracts)
 		if err != nil || !(tol < r.err && r.err <= floor) || s.N > wideResident/s.M {
 			return err
 		}
-		r.dev.last, r.dev.lastEps = r.err, s.Eps // float32 is too coarse for what follows
+		r.dev.Last, r.dev.LastEps = r.err, s.Eps // float32 is too coarse for what follows
 	}
-	return r.stepsIn(device.Float64, max(tol, noiseMargin*s.Noise()), omega, contracts)
+	return r.stepsIn(device.Float64, max(tol, devicepass.NoiseMargin*s.Noise()), omega, contracts)
 }
 
 // stepsIn is residentSteps in a type, until the error is at most enough. It leaves the potentials in r.beta and α, unless they are
 // not finite.
 func (r *run) stepsIn(t device.DType, enough float64, omega *relaxation, contracts float64) error {
-	p, err := r.dev.reside(r.s, t, r.beta)
+	p, err := r.dev.Reside(r.s, t, r.beta)
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	err = r.walk(p, enough, omega, contracts)
 	if math.IsNaN(r.err) {
 		*omega = relaxation{fixed: omega.fixed, omega: 1}
-		return cmp.Or(r.dev.failed, err)
+		return cmp.Or(r.dev.Failed, err)
 	}
-	return cmp.Or(p.fetch(r.s, r.beta), err)
+	return cmp.Or(p.Fetch(r.s, r.beta), err)
 }
 
 // walk takes the steps and looks at the error after one, two, four and so on, but no more than the rate of the last leaves.
-func (r *run) walk(p *resident, enough float64, omega *relaxation, contracts float64) error {
+func (r *run) walk(p *devicepass.Resident, enough float64, omega *relaxation, contracts float64) error {
 	s, best := r.s, stagnation{monotone: true}
 	most := max(1, min(mostSteps, lookAfter/2/s.N/s.M))
 	for k := 1; r.iter < r.MaxIter; {
@@ -60,7 +61,7 @@ func (r *run) walk(p *resident, enough float64, omega *relaxation, contracts flo
 			return err
 		}
 		before := r.err
-		if r.err = p.steps(s, k, omega.omega); math.IsNaN(r.err) {
+		if r.err = p.Steps(s, k, omega.omega); math.IsNaN(r.err) {
 			return nil
 		}
 		if r.iter, s.Evals = r.iter+k, s.Evals+k; r.Trace != nil {
@@ -69,7 +70,7 @@ func (r *run) walk(p *resident, enough float64, omega *relaxation, contracts flo
 			}
 		}
 		slow := k == most && contracts > 0 && r.err > contracts*before
-		if r.err <= enough || slow || best.stalled(r.err, enough/noiseMargin) {
+		if r.err <= enough || slow || best.stalled(r.err, enough/devicepass.NoiseMargin) {
 			return nil
 		}
 		omega.observe(r.err, k)

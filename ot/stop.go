@@ -6,9 +6,11 @@ import (
 	"math"
 	"time"
 
+	"coupling/ot/internal/devicepass"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
 )
 
 const (
@@ -33,8 +35,8 @@ type run struct {
 	controls
 	ctx               context.Context
 	s                 *semidual.Function
-	dev               *devicePasses // nil where the geometry is not on a device
-	geometry          Geometry      // the user's
+	dev               *devicepass.Passes // nil where the geometry is not on a device
+	geometry          Geometry           // the user's
 	beta              []float64
 	stages            []float64 // the values of ε, the problem's last
 	tol               float64
@@ -99,7 +101,7 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 	}
 	r := &run{controls: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers), geometry: p.Geometry, tol: cmp.Or(c.Tol, defaultTol)}
 	if o, ok := in.G.(*ondevice.Geometry); ok {
-		r.dev = newDevicePasses(o)
+		r.dev = devicepass.New(o)
 		r.s.SetDevice(r.dev)
 	}
 	r.s.Tol, r.MaxIter = r.tol, cmp.Or(c.MaxIter, defaultMaxIter)
@@ -179,13 +181,13 @@ func (r *run) plan(solver string) *Plan {
 	p := &Plan{Status: r.status, Solver: solver, Iterations: r.iter, Evaluations: s.Evals, MarginalL1: r.err * s.Total}
 	u, penalised := s.Marginals.(*unbalanced)
 	if penalised {
-		p.t, p.penalties = newTransport(s, r.beta, u.row, p.MarginalL1), &penalties{u.rhoA, u.rhoB}
+		p.t, p.penalties = transport.New(s, r.beta, u.row, p.MarginalL1), &penalties{u.rhoA, u.rhoB}
 	} else {
-		p.t = newTransport(s, r.beta, nil, p.MarginalL1)
+		p.t = transport.New(s, r.beta, nil, p.MarginalL1)
 	}
 	t := p.t
-	p.Geometry, p.A, p.B, p.Eps = r.geometry, t.a, t.b, t.eps
-	p.Alpha, p.Beta, p.F, p.G = t.alpha, t.beta, t.f, t.gee
+	p.Geometry, p.A, p.B, p.Eps = r.geometry, t.A, t.B, t.Eps
+	p.Alpha, p.Beta, p.F, p.G = t.Alpha, t.Beta, t.F, t.G
 	if penalised {
 		p.penalisedGauge(u.shift)
 	}

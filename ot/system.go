@@ -3,6 +3,7 @@ package ot
 import (
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
 )
 
 // negligible is the share of its row and its column below which CG leaves out an entry of T: it is
@@ -15,18 +16,18 @@ const maxListShare = 0.1
 // system returns D of the plan and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1). T is held as a
 // matrix, or as a list if few entries are not negligible; if both would exceed most entries, every
 // product computes T again.
-func (p *transport) system(v field, most int) (*hessian, []float64) {
-	n, m := p.dims()
-	h := newHessian(n, m, p.memory)
-	h.sw = p.sweep()
-	list := p.listShare(h.sw.Scratch[0]) < maxListShare
+func system(p *transport.Plan, v field, most int) (*hessian, []float64) {
+	n, m := p.Dims()
+	h := newHessian(n, m, p.Memory)
+	h.sw = p.Sweep()
+	list := listShare(p, h.sw.Scratch[0]) < maxListShare
 	if !list && n <= most/m {
-		h.full = p.memory.Floats(n * m)
+		h.full = p.Memory.Floats(n * m)
 	}
 	if h.lists == nil {
 		h.lists = make([]entries, len(h.sw.Spans))
 	}
-	sums := p.memory.Floats(2 * m) // the columns of T, and the right-hand side
+	sums := p.Memory.Floats(2 * m) // the columns of T, and the right-hand side
 	h.sw.Columns(sums, func(w *semidual.Worker, k int, r rows.Span, sum []float64) {
 		scratch := w.Room(3 * m)
 		logT, f, sq, l := scratch[:m], scratch[m:2*m], scratch[2*m:], &h.lists[k]
@@ -36,15 +37,15 @@ func (p *transport) system(v field, most int) (*hessian, []float64) {
 			if h.full != nil {
 				t = h.full[i*m : (i+1)*m]
 			}
-			p.logRow(i, t, logT, w.Cost)
-			if p.mass[i] > 0 {
+			p.LogRow(i, t, logT, w.Cost)
+			if p.Mass[i] > 0 {
 				v(i, f, t, logT)
-				centre(f, t, p.mass[i])
+				centre(f, t, p.Mass[i])
 				kern.Mul(sq, f, t)
 				kern.Axpy(sum[m:], 1, sq)
 			}
 			if list {
-				h.rows[i].Sum = l.significant(t, p.b, p.mass[i], sum[:m], most)
+				h.rows[i].Sum = l.significant(t, p.B, p.Mass[i], sum[:m], most)
 				continue
 			}
 			h.rows[i].Sum = kern.Sum(t)
@@ -97,18 +98,18 @@ func (h *hessian) take(most int) bool {
 }
 
 // listShare estimates from a few rows the share of the entries of T that are not negligible.
-func (p *transport) listShare(w *semidual.Worker) float64 {
+func listShare(p *transport.Plan, w *semidual.Worker) float64 {
 	const rows = 8
-	n, m := p.dims()
+	n, m := p.Dims()
 	var seen, kept int
 	for k := range rows {
 		i := (2*k + 1) * n / (2 * rows)
-		if p.mass[i] == 0 {
+		if p.Mass[i] == 0 {
 			continue
 		}
-		p.row(i, w.Exp, w.Cost)
+		p.Row(i, w.Exp, w.Cost)
 		for j, x := range w.Exp {
-			if x > 0 && (x >= negligible*p.mass[i] || x >= negligible*p.b[j]) {
+			if x > 0 && (x >= negligible*p.Mass[i] || x >= negligible*p.B[j]) {
 				kept++
 			}
 		}

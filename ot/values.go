@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/transport"
 )
 
 // Values are the numbers of one plan that the literature calls the Sinkhorn loss; h(T) = Σ T(1−log
@@ -54,7 +55,7 @@ func (p *Plan) RegEntropy() float64 {
 }
 
 func (p *Plan) computeValues() {
-	t := p.t.sums()
+	t := p.t.Sums()
 	v := Values{Sharp: t.Sharp, SumPlogP: t.SumPlogP, KL: t.KL, Mass: t.Mass}
 	if p.penalties != nil {
 		p.unbalancedValues(v)
@@ -80,7 +81,7 @@ func negEntropy(w []float64) float64 {
 func (p *Plan) unbalancedValues(v Values) {
 	n, _ := p.Dims()
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.penalties.a, p.t.mass, p.A) + marginalPenalty(p.penalties.b, p.ApplyT(ones(n)), p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.penalties.a, p.t.Mass, p.A) + marginalPenalty(p.penalties.b, p.ApplyT(transport.Ones(n)), p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
 }

@@ -1,4 +1,4 @@
-package ot
+package devicepass
 
 import (
 	"math"
@@ -10,10 +10,10 @@ import (
 	"coupling/ot/internal/semidual"
 )
 
-// resident is the potentials of a stage in units of ε, on a GPU, and what Sinkhorn's steps need besides. A half-step there is a
+// Resident is the potentials of a stage in units of ε, on a GPU, and what Sinkhorn's steps need besides. A half-step there is a
 // soft maximum and one or two sums of vectors. Nothing crosses to the host but, after a number of steps, the error.
-type resident struct {
-	d          *devicePasses
+type Resident struct {
+	d          *Passes
 	at         *ondevice.Arrays // that it belongs to
 	arrays     []*device.Array
 	mid        float64
@@ -25,15 +25,15 @@ type resident struct {
 // noWeight stands for the logarithm of a weight of 0, since over-relaxation would subtract infinities.
 const noWeight = 1e30
 
-// reside copies potentials and weights to the device.
-func (d *devicePasses) reside(s *semidual.Function, t device.DType, beta []float64) (*resident, error) {
+// Reside copies potentials and weights to the device.
+func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*Resident, error) {
 	lo, hi := s.Span(beta)
-	p := &resident{d: d, mid: (lo + (hi-lo)/2) / s.Eps}
+	p := &Resident{d: d, mid: (lo + (hi-lo)/2) / s.Eps}
 	logA := make([]float64, s.N)
 	for i, a := range s.A {
 		logA[i] = math.Log(a)
 	}
-	d.failed = d.o.Use("the potentials", func(r *ondevice.Arrays) error {
+	d.Failed = d.On.Use("the potentials", func(r *ondevice.Arrays) error {
 		p.at = r
 		up := func(v []float64, scale, by float64) *device.Array {
 			v = slices.Clone(v)
@@ -48,13 +48,13 @@ func (d *devicePasses) reside(s *semidual.Function, t device.DType, beta []float
 		p.a, p.b, p.logA, p.logB = up(s.A, 1, 0), up(s.B, 1, 0), up(logA, 1, 0), up(s.LogB, 1, 0)
 		return nil
 	})
-	return p, d.failed
+	return p, d.Failed
 }
 
-// steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the half-steps of the last, NaN where the
+// Steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the half-steps of the last, NaN where the
 // device failed.
-func (p *resident) steps(s *semidual.Function, k int, w float64) (l1 float64) {
-	p.d.failed = p.d.o.Use("Sinkhorn's steps", func(r *ondevice.Arrays) error {
+func (p *Resident) Steps(s *semidual.Function, k int, w float64) (l1 float64) {
+	p.d.Failed = p.d.On.Use("Sinkhorn's steps", func(r *ondevice.Arrays) error {
 		off := r.Device.Zeros(p.u.Type(), 2)
 		for left := k - 1; left >= 0; left-- {
 			scope := r.Device.Scope()
@@ -72,7 +72,7 @@ func (p *resident) steps(s *semidual.Function, k int, w float64) (l1 float64) {
 		l1 = both[0] + both[1]
 		return err
 	})
-	if p.d.failed != nil {
+	if p.d.Failed != nil {
 		return math.NaN()
 	}
 	return l1
@@ -101,17 +101,17 @@ func deviation(out, v, lse, logWeight, w *device.Array) {
 	device.ReduceDot(out, e, w)
 }
 
-// fetch copies the potentials to the host.
-func (p *resident) fetch(s *semidual.Function, beta []float64) error {
+// Fetch copies the potentials to the host.
+func (p *Resident) Fetch(s *semidual.Function, beta []float64) error {
 	var u, h []float64
-	p.d.failed = p.d.o.Use("the potentials", func(*ondevice.Arrays) (err error) {
+	p.d.Failed = p.d.On.Use("the potentials", func(*ondevice.Arrays) (err error) {
 		if u, err = p.u.Float64s(); err == nil {
 			h, err = p.h.Float64s()
 		}
 		return err
 	})
-	if p.d.failed != nil {
-		return p.d.failed
+	if p.d.Failed != nil {
+		return p.d.Failed
 	}
 	for i, v := range u {
 		if s.Alpha[i] = math.Inf(-1); s.A[i] > 0 {
@@ -126,5 +126,5 @@ func (p *resident) fetch(s *semidual.Function, beta []float64) error {
 	return nil
 }
 
-// close frees the arrays, unless a failure or closing the geometry has done so.
-func (p *resident) close() { p.d.o.Release(p.at, p.arrays) }
+// Close frees the arrays, unless a failure or closing the geometry has done so.
+func (p *Resident) Close() { p.d.On.Release(p.at, p.arrays) }

@@ -1,30 +1,34 @@
-package ot
+package devicepass
 
 import (
 	"math"
 	"slices"
 
 	"coupling/lab/device"
+	"coupling/lab/device/cpu"
 	"coupling/ot/cost"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
 
-// devicePasses is the state that a solve on a device keeps from pass to pass. It is on the host, so
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
+
+// Passes is the state that a solve on a device keeps from pass to pass. It is on the host, so
 // that nothing remains on the device however the solve ends.
-type devicePasses struct {
-	o      *ondevice.Geometry
+type Passes struct {
+	On     *ondevice.Geometry
 	reach  float64 // a bound on |c|
-	failed error   // the device's error; the solve returns it
+	Failed error   // the device's error; the solve returns it
 
 	base       *deviceBase
 	isNear     bool // β is near the base; the rest says how near
 	dv         []float64
 	mid        float64
 	moved      float64
-	last       float64   // the error of the last evaluation,
-	lastEps    float64   // and its ε
+	Last       float64   // the error of the last evaluation,
+	LastEps    float64   // and its ε
 	double     bool      // it was in float64
 	noiseScale float64   // observed over worst-case rounding error of float32, at most 1
 	lastCols32 []float64 // the column sums of a float32 pass that was not exact enough,
@@ -55,24 +59,24 @@ const (
 	// leastNoiseScale is the least noiseScale that calibrate sets, in case one pass has by chance
 	// almost no error.
 	leastNoiseScale = 1e-3
-	// noiseMargin is the least ratio of L1 error to rounding error at which a pass is exact enough.
-	noiseMargin = 20
+	// NoiseMargin is the least ratio of L1 error to rounding error at which a pass is exact enough.
+	NoiseMargin = 20
 )
 
-func newDevicePasses(o *ondevice.Geometry) *devicePasses {
-	return &devicePasses{o: o, reach: o.Reach(), noiseScale: 1}
+func New(o *ondevice.Geometry) *Passes {
+	return &Passes{On: o, reach: o.Reach(), noiseScale: 1}
 }
 
-func (d *devicePasses) Serves(g cost.Geometry) bool {
-	return d.failed == nil && g == cost.Geometry(d.o)
+func (d *Passes) Serves(g cost.Geometry) bool {
+	return d.Failed == nil && g == cost.Geometry(d.On)
 }
 
-func (d *devicePasses) Failure() error { return d.failed }
+func (d *Passes) Failure() error { return d.Failed }
 
-func (d *devicePasses) Certifies() bool { return d.double }
+func (d *Passes) Certifies() bool { return d.double }
 
 // eval is in float32 as long as the error is above its rounding.
-func (d *devicePasses) Eval(s *semidual.Function, beta []float64) float64 {
+func (d *Passes) Eval(s *semidual.Function, beta []float64) float64 {
 	var before []float64
 	if s.Relax != 1 { // a second pass must step from the same point as the first
 		before = slices.Clone(s.Alpha)
@@ -80,16 +84,16 @@ func (d *devicePasses) Eval(s *semidual.Function, beta []float64) float64 {
 	for double := d.needFloat64(s, beta); ; double = true {
 		clear(s.RowL1)
 		noise := d.pass(s, double, beta)
-		if d.failed != nil {
+		if d.Failed != nil {
 			return math.NaN()
 		}
 		for _, j := range s.ZeroB {
 			s.Col[j] = 0
 		}
 		err := s.RowError() + kern.L1Diff(s.Col, s.B)
-		if d.double = double; double || err >= noiseMargin*noise {
+		if d.double = double; double || err >= NoiseMargin*noise {
 			d.calibrate(s)
-			d.last, d.lastEps = err, s.Eps
+			d.Last, d.LastEps = err, s.Eps
 			return err
 		}
 		s.Evals++
@@ -101,12 +105,12 @@ func (d *devicePasses) Eval(s *semidual.Function, beta []float64) float64 {
 }
 
 // pass makes the best pass of the given precision and returns the order of its rounding error.
-func (d *devicePasses) pass(s *semidual.Function, double bool, beta []float64) (noise float64) {
+func (d *Passes) pass(s *semidual.Function, double bool, beta []float64) (noise float64) {
 	if double {
 		d.soft(s, device.Float64, beta)
 		return 0
 	}
-	noise = d.noise(s, beta)
+	noise = d.Noise(s, beta)
 	if d.isNear {
 		return noise * d.differences(s)
 	}
@@ -117,7 +121,7 @@ func (d *devicePasses) pass(s *semidual.Function, double bool, beta []float64) (
 // calibrate sets noiseScale from a float64 pass and the float32 pass before it: the observed
 // rounding error over its bound. It is below 1 because the arguments of entries that are not
 // negligible are far smaller than the largest, and because errors average out.
-func (d *devicePasses) calibrate(s *semidual.Function) {
+func (d *Passes) calibrate(s *semidual.Function) {
 	if d.errBound32 > 0 {
 		d.noiseScale *= max(leastNoiseScale, min(2, 2*kern.L1Diff(d.lastCols32, s.Col)/d.errBound32))
 		d.noiseScale = max(leastNoiseScale, min(1, d.noiseScale))
@@ -127,35 +131,35 @@ func (d *devicePasses) calibrate(s *semidual.Function) {
 
 // needFloat64 reports whether float32 cannot serve: it was switched off, out of its range, too
 // coarse for any error at this ε, or for one like the last.
-func (d *devicePasses) needFloat64(s *semidual.Function, beta []float64) bool {
-	if s.Final || s.Marginals != nil || *d.o.Type == device.Float64 {
+func (d *Passes) needFloat64(s *semidual.Function, beta []float64) bool {
+	if s.Final || s.Marginals != nil || *d.On.Type == device.Float64 {
 		return true
 	}
-	noise := d.noise(s, beta)
-	if !d.inFloat32(s, noise) {
+	noise := d.Noise(s, beta)
+	if !d.InFloat32(s, noise) {
 		return true
 	}
 	if d.moves(s, beta); d.isNear {
 		noise *= d.moved
 	}
-	return d.lastEps == s.Eps && d.last < noiseMargin*noise
+	return d.LastEps == s.Eps && d.Last < NoiseMargin*noise
 }
 
-// inFloat32 reports whether ε and the costs are in the range of float32, and its rounding is below the largest error.
-func (d *devicePasses) inFloat32(s *semidual.Function, noise float64) bool {
-	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && d.reach < rows.SingleScale && noiseMargin*noise < mostError
+// InFloat32 reports whether ε and the costs are in the range of float32, and its rounding is below the largest error.
+func (d *Passes) InFloat32(s *semidual.Function, noise float64) bool {
+	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && d.reach < rows.SingleScale && NoiseMargin*noise < mostError
 }
 
-// noise is the order of the marginal error that float32 causes: the terms of the arguments are
+// Noise is the order of the marginal error that float32 causes: the terms of the arguments are
 // rounded to 2⁻²⁴ of themselves.
-func (d *devicePasses) noise(s *semidual.Function, beta []float64) float64 {
+func (d *Passes) Noise(s *semidual.Function, beta []float64) float64 {
 	lo, hi := s.Span(beta)
 	size := max(d.reach, math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))
 	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.Eps)
 }
 
 // soft is a pass of two soft maxima in the type t, for α and for the columns. No exponential under- or overflows.
-func (d *devicePasses) soft(s *semidual.Function, t device.DType, beta []float64) {
+func (d *Passes) soft(s *semidual.Function, t device.DType, beta []float64) {
 	lo, hi := s.Span(beta)
 	inv, mid := 1/s.Eps, (lo+(hi-lo)/2)/s.Eps
 	h, u, mass := s.H, make([]float64, s.N), make([]float64, s.N)
@@ -166,7 +170,7 @@ func (d *devicePasses) soft(s *semidual.Function, t device.DType, beta []float64
 		}
 	}
 	var cols []float64
-	d.failed = d.o.Use("a pass", func(r *ondevice.Arrays) error {
+	d.Failed = d.On.Use("a pass", func(r *ondevice.Arrays) error {
 		dh := r.Upload(t, h, s.M)
 		rows, err := r.LSERows(dh, inv).Float64s()
 		if err != nil {
@@ -183,7 +187,7 @@ func (d *devicePasses) soft(s *semidual.Function, t device.DType, beta []float64
 		cols, err = r.LSECols(r.Upload(t, u, s.N), inv).Float64s()
 		return err
 	})
-	if d.failed != nil {
+	if d.Failed != nil {
 		return
 	}
 	for j, lse := range cols {
@@ -192,7 +196,7 @@ func (d *devicePasses) soft(s *semidual.Function, t device.DType, beta []float64
 	}
 	kern.ExpAt(s.Col, s.Col, 0)
 	d.logCol = cols
-	if t == device.Float64 && *d.o.Type == device.Float32 {
+	if t == device.Float64 && *d.On.Type == device.Float32 {
 		d.base = &deviceBase{
 			eps: s.Eps, beta: slices.Clone(beta), alpha: slices.Clone(s.Alpha),
 			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.Col),
@@ -202,7 +206,7 @@ func (d *devicePasses) soft(s *semidual.Function, t device.DType, beta []float64
 
 // moves records whether β is near the base, and how far from it: v−1, the shift taken out of v, and
 // Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) moves(s *semidual.Function, beta []float64) {
+func (d *Passes) moves(s *semidual.Function, beta []float64) {
 	if d.isNear = d.base != nil && d.base.eps == s.Eps; d.isNear {
 		mid, spread := semidual.Drift(beta, d.base.beta)
 		d.mid, d.isNear = mid, spread <= 2*baseDrift*s.Eps
@@ -221,12 +225,12 @@ func (d *devicePasses) moves(s *semidual.Function, beta []float64) {
 }
 
 // differences is a pass in float32 from the base, which β must be near. It returns Σ aᵢ|wᵢ−1| + Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) differences(s *semidual.Function) (moved float64) {
+func (d *Passes) differences(s *semidual.Function) (moved float64) {
 	base, inv, dv, mid := d.base, 1/s.Eps, d.dv, d.mid
 	dw := make([]float64, s.N)
 	moved = d.moved
 	var cols []float64
-	d.failed = d.o.Use("a pass", func(r *ondevice.Arrays) error {
+	d.Failed = d.On.Use("a pass", func(r *ondevice.Arrays) error {
 		u, h := r.Upload(device.Float32, base.u, s.N), r.Upload(device.Float32, base.h, s.M)
 		rows, err := r.Apply(u, h, r.Upload(device.Float32, dv, s.M, 1), inv).Float64s()
 		if err != nil {
@@ -251,9 +255,9 @@ func (d *devicePasses) differences(s *semidual.Function) (moved float64) {
 	return moved
 }
 
-func (d *devicePasses) Forget() { d.logCol, d.lastEps = nil, 0 }
+func (d *Passes) Forget() { d.logCol, d.LastEps = nil, 0 }
 
-func (d *devicePasses) SoftminColumns(s *semidual.Function, cols []int, set func(k int, v float64)) bool {
+func (d *Passes) SoftminColumns(s *semidual.Function, cols []int, set func(k int, v float64)) bool {
 	if d.logCol == nil {
 		return false
 	}
