@@ -3,6 +3,7 @@ package ot
 import (
 	"math"
 
+	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/fault"
 )
 
@@ -13,15 +14,15 @@ const (
 	// Automatic is Eliminate for up to 128 atoms on the smaller side. Above, it is CG, which is
 	// usually many times faster, followed by Cholesky, for up to 2048 atoms, if CG has not
 	// converged in 1000 iterations.
-	Automatic = Method(automatic)
+	Automatic = Method(derivative.Automatic)
 	// Eliminate is the subtraction-free elimination: accurate to a few units in the last place whatever the plan.
 	// n·m² + m³/2 multiplications, 2n·m + 2m² memory.
-	Eliminate = Method(eliminate)
+	Eliminate = Method(derivative.Eliminate)
 	// Cholesky factors D, and falls back on Eliminate if a pivot is too small to be trusted.
-	Cholesky = Method(cholesky)
+	Cholesky = Method(derivative.Cholesky)
 	// CG is conjugate gradients with products by T only: two passes an iteration over the entries
 	// of T that are not negligible.
-	CG = Method(cg)
+	CG = Method(derivative.CG)
 )
 
 // String returns the name of the method.
@@ -59,6 +60,6 @@ func (b Backward) check(p *Plan) error {
 }
 
 // settings are those of the solution of the linear system.
-func (b Backward) settings() settings {
-	return settings{method: method(b.Method), tol: b.Tol, maxIter: b.MaxIter}
+func (b Backward) settings() derivative.Settings {
+	return derivative.Settings{Method: derivative.Method(b.Method), Tol: b.Tol, MaxIter: b.MaxIter}
 }

@@ -35,11 +35,11 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 		return nil, err
 	}
 	row := func(i int, dst, _, _ []float64) { copy(dst, v.RawRowView(i)) }
-	cost, da, db, ad, err := b.settings().vjp(ctx, p.t, row)
+	cost, da, db, ad, err := b.settings().VJP(ctx, p.t, row)
 	if err != nil {
 		return nil, err
 	}
-	return &VJP{Cost: cost, A: da, B: db, Method: Method(ad.method), Status: systemStatus(ad), Residual: ad.resid}, nil
+	return &VJP{Cost: cost, A: da, B: db, Method: Method(ad.Method), Status: systemStatus(ad), Residual: ad.Residual}, nil
 }
 
 // wantField reports a matrix that is not n×m and finite.

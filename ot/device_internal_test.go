@@ -12,6 +12,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/transport"
 )
 
@@ -41,7 +42,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.t.Costs = g.g.OnHost()
-		h, rhs := system(p.t, entropyField, n*m)
+		h, rhs := derivative.System(p.t, derivative.EntropyField, n*m)
 		v := p.t.Sums()
 		var hostX, hostY *mat.Dense
 		if g.g.MatrixFree() {
@@ -68,29 +69,29 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				return err
 			}
 			same("values", []float64{got.Sharp, got.KL, got.SumPlogP, got.Mass}, []float64{v.Sharp, v.KL, v.SumPlogP, v.Mass})
-			free, right, err := systemOn(d)
+			free, right, err := derivative.SystemOn(d)
 			if err != nil {
 				return err
 			}
-			same("diagonal", free.col, h.col)
+			same("diagonal", free.Col, h.Col)
 			same("currents", right, rhs)
 			dst, want, w := make([]float64, m), make([]float64, m), make([]float64, m)
 			for j := range w {
 				w[j] = rng.NormFloat64()
 			}
-			h.mul(want, w)
-			if err := d.Laplacian(dst, w, free.col); err != nil {
+			h.Mul(want, w)
+			if err := d.Laplacian(dst, w, free.Col); err != nil {
 				return err
 			}
 			same("Laplacian", dst, want)
 			if !g.g.MatrixFree() {
 				return nil
 			}
-			gx, err := pointsOn(d, grad.of.slopes(p.Beta), false)
+			gx, err := derivative.PointsOn(d, grad.of.Slopes(p.Beta), false)
 			if err != nil {
 				return err
 			}
-			gy, err := pointsOn(d, grad.of.slopes(p.Beta), true)
+			gy, err := derivative.PointsOn(d, grad.of.Slopes(p.Beta), true)
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/transport"
 )
@@ -48,7 +49,7 @@ type Gradient struct {
 	Residual float64
 
 	p  *Plan
-	of *lossGradient
+	of *derivative.Gradient
 }
 
 // Gradient differentiates a loss at the plan. For an unbalanced plan the loss must be RegKL, the
@@ -60,7 +61,7 @@ type Gradient struct {
 //
 // No ε appears, and shifts of the cost drop out.
 func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, error) {
-	g := &Gradient{Loss: loss, p: p, of: &lossGradient{p: p.t}, Status: Converged}
+	g := &Gradient{Loss: loss, p: p, of: &derivative.Gradient{Plan: p.t}, Status: Converged}
 	if loss < Sharp || loss > RegEntropy {
 		return nil, bad(ErrParameter, "loss = Loss(%d): unknown", int(loss))
 	}
@@ -73,11 +74,11 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	if loss != Sharp {
 		return g, nil
 	}
-	ad, err := b.settings().entropy(ctx, p.t)
+	ad, err := b.settings().Entropy(ctx, p.t)
 	if err != nil {
 		return nil, err
 	}
-	g.of.ad, g.Method, g.Status, g.Residual = ad, Method(ad.method), systemStatus(ad), ad.resid
+	g.of.Adjoint, g.Method, g.Status, g.Residual = ad, Method(ad.Method), systemStatus(ad), ad.Residual
 	return g, nil
 }
 
@@ -131,7 +132,7 @@ func unconverged(what string, residual float64) error {
 }
 
 // Cost returns ∂loss/∂c, n×m.
-func (g *Gradient) Cost() *mat.Dense { return g.of.matrix() }
+func (g *Gradient) Cost() *mat.Dense { return g.of.Matrix() }
 
 // X returns ∂loss/∂x, n×d, by the chain rule through the cost of a Points geometry: one pass.
 func (g *Gradient) X() (*mat.Dense, error) {
@@ -157,7 +158,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	if f, ok := pc.Kind.(CostFunc); ok && f.Gradient == nil {
 		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
 	}
-	dx, dy = g.of.points(wantX, wantY)
+	dx, dy = g.of.Points(wantX, wantY)
 	return dx, dy, nil
 }
 
@@ -184,7 +185,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 		transport.Balance(p.A, da, p.B, db)
 		return da, db
 	}
-	return g.of.weights()
+	return g.of.Weights()
 }
 
 // penalised returns ∂/∂a of the unbalanced objective for the potentials f of a: with e^(−f/ρ) = T1/a at the optimum,
@@ -202,8 +203,8 @@ func (p *Plan) penalised(f []float64, rho, other float64) []float64 {
 }
 
 // systemStatus is that of a linear system.
-func systemStatus(ad *adjoint) Status {
-	if ad.converged {
+func systemStatus(ad *derivative.Adjoint) Status {
+	if ad.Converged {
 		return Converged
 	}
 	return IterationLimit

@@ -1,6 +1,10 @@
 package ot
 
-import "context"
+import (
+	"context"
+
+	"coupling/ot/internal/derivative"
+)
 
 // Newton solves by truncated Newton steps on the semi-dual, for small ε, where T is nearly sparse,
 // and for small Tol: the Hessian D/ε, D = Diag(Tᵀ1) − Tᵀ Diag(1/a) T, is formed from the entries of
@@ -52,29 +56,29 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 func (q *quasiNewton) newtonPhase(tol float64) error {
 	fails := 0
 	done := func() bool { return q.err <= tol || fails == 4 }
-	return q.eachNewton(q.s.M <= denseNewton, done, func(h *hessian) error {
+	return q.eachNewton(q.s.M <= denseNewton, done, func(h *derivative.Hessian) error {
 		before := q.err
 		if err := q.newtonStep(h); err != nil || q.err < 0.9*before {
 			return err
 		}
 		fails++
-		if fails == 4 && !h.dense && q.s.M <= denseRescue {
-			h.dense, fails = true, 0
+		if fails == 4 && !h.Dense && q.s.M <= denseRescue {
+			h.Dense, fails = true, 0
 		}
 		return nil
 	})
 }
 
 // eachNewton takes steps until done, each with a list of the entries of T that form the Hessian.
-func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
+func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *derivative.Hessian) error) error {
 	s := q.s
 	end, ok := s.ListForNewton(s.N <= newtonDense/s.M)
 	if !ok {
 		return nil
 	}
 	defer end()
-	h := newHessian(s.N, s.M, s.Memory)
-	h.dense = dense
+	h := derivative.NewHessian(s.N, s.M, s.Memory)
+	h.Dense = dense
 	for q.iter < q.MaxIter && !done() {
 		if s.List() == nil {
 			if err := q.eval(q.beta, 1); err != nil {
@@ -105,17 +109,17 @@ const (
 )
 
 // newtonStep moves along the Newton direction, or by a Sinkhorn step where that does not descend.
-func (q *quasiNewton) newtonStep(h *hessian) error {
+func (q *quasiNewton) newtonStep(h *derivative.Hessian) error {
 	s := q.s
 	s.Gradient(q.grad)
-	if h.dense {
-		h.assemble(s, 0)
-		if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
+	if h.Dense {
+		h.Assemble(s, 0)
+		if err := h.SolveDense(q.ctx, q.dir, q.grad, s); err != nil {
 			return err
 		}
 	} else {
-		h.assemble(s, min(1e-5, 1e-3*q.err))
-		if err := h.solve(q.ctx, q.dir, q.grad, s.Eps, max(1e-6, min(0.02, q.err)), q.tol); err != nil {
+		h.Assemble(s, min(1e-5, 1e-3*q.err))
+		if err := h.Solve(q.ctx, q.dir, q.grad, s.Eps, max(1e-6, min(0.02, q.err)), q.tol); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,10 @@
 package ot
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/derivative"
+)
 
 // An L1 error of 1e-9 says nothing about a target of weight 1e-11: its column may be empty, and its
 // potential arbitrary. The plan hardly changes. The potentials, which are the derivatives with
@@ -66,7 +70,7 @@ func (q *quasiNewton) polishColumns(tol float64) error {
 	}
 	left := polishNewton
 	done := func() bool { return left == 0 || q.columnsConverged(tol) }
-	return q.eachNewton(true, done, func(h *hessian) error {
+	return q.eachNewton(true, done, func(h *derivative.Hessian) error {
 		left--
 		return q.newtonPolish(h)
 	})
@@ -74,13 +78,13 @@ func (q *quasiNewton) polishColumns(tol float64) error {
 
 // newtonPolish is a Newton step without a line search, since the slopes of a line search do not
 // depend on small columns either. If it makes the worst column worse, a Sinkhorn step replaces it.
-func (q *quasiNewton) newtonPolish(h *hessian) error {
+func (q *quasiNewton) newtonPolish(h *derivative.Hessian) error {
 	s := q.s
 	before, off := q.err, s.MaxColumnLogError()
 	copy(q.next, q.beta)
 	s.Gradient(q.grad)
-	h.assemble(s, 0)
-	if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
+	h.Assemble(s, 0)
+	if err := h.SolveDense(q.ctx, q.dir, q.grad, s); err != nil {
 		return err
 	}
 	kern.Axpy(q.beta, 1, q.dir)

@@ -1,4 +1,4 @@
-package ot
+package derivative
 
 import (
 	"cmp"
@@ -7,68 +7,72 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/device/cpu"
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 	"coupling/ot/internal/transport"
 )
 
-// method is a way of solving the linear system of a derivative.
-type method int
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
+
+// Method is a way of solving the linear system of a derivative.
+type Method int
 
 const (
-	// automatic is eliminate for up to maxEliminate atoms on the smaller side, else cg, then cholesky.
-	automatic method = iota
-	// eliminate is the elimination without subtractions.
-	eliminate
-	// cholesky factors D, and falls back on eliminate.
-	cholesky
-	// cg is conjugate gradients.
-	cg
+	// Automatic is eliminate for up to maxEliminate atoms on the smaller side, else cg, then cholesky.
+	Automatic Method = iota
+	// Eliminate is the elimination without subtractions.
+	Eliminate
+	// Cholesky factors D, and falls back on eliminate.
+	Cholesky
+	// CG is conjugate gradients.
+	CG
 )
 
-// settings say how the linear system is solved; 0 chooses.
-type settings struct {
-	method  method
-	tol     float64 // relative residual of cg
-	maxIter int     // of cg
+// Settings say how the linear system is solved; 0 chooses.
+type Settings struct {
+	Method  Method
+	Tol     float64 // relative residual of cg
+	MaxIter int     // of cg
 }
 
-// adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 for the
+// Adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 for the
 // field V, which is made row by row. It returns u relative to the row means of V, as centred:
 //
 //	uᵢ + vⱼ − V_ij = centredᵢ + vⱼ − (V_ij − V̄ᵢ),   V̄ᵢ = Σⱼ T_ij V_ij / (T1)ᵢ,   centredᵢ = −Σⱼ T_ij vⱼ / (T1)ᵢ,
 //
 // so that a large V costs no precision.
-type adjoint struct {
+type Adjoint struct {
 	p         *transport.Plan
 	v         []float64
 	base      []float64 // where not nil, v solves for the field V less base in every row
-	method    method
-	converged bool
-	resid     float64
+	Method    Method
+	Converged bool
+	Residual  float64
 }
 
-// field writes row i of V, given row i of T and of log T (relative to the row's largest entry; 0
+// Field writes row i of V, given row i of T and of log T (relative to the row's largest entry; 0
 // where T is 0 because a weight is 0).
-type field func(i int, dst, t, logT []float64)
+type Field func(i int, dst, t, logT []float64)
 
 // solve solves for the field V. The residual of cg is
 // relative to the larger of the right-hand side and scale.
-func (b settings) solve(ctx context.Context, p *transport.Plan, v field, scale float64) (*adjoint, error) {
+func (b Settings) solve(ctx context.Context, p *transport.Plan, v Field, scale float64) (*Adjoint, error) {
 	n, m := p.Dims()
-	method := b.method
+	method := b.Method
 	small := min(n, m)
-	if method == automatic {
+	if method == Automatic {
 		if small > maxEliminate || n > maxDirect/m {
 			return b.automatic(ctx, p, v, scale)
 		}
-		method = eliminate
+		method = Eliminate
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if method == cg {
+	if method == CG {
 		return b.iterate(ctx, p, v, scale)
 	}
 	return direct(ctx, p, v, method)
@@ -81,7 +85,7 @@ const rebaseRatio = 100
 // solveShifted is solve for a V that may contain potentials u ⊕ w much larger than the rest of it.
 // It subtracts a base from V without loss and solves for the remainder, so that errors are relative
 // to the remainder. (Adding u ⊕ w to V adds it to the solution and changes no derivative.)
-func (b settings) solveShifted(ctx context.Context, p *transport.Plan, v field) (*adjoint, error) {
+func (b Settings) solveShifted(ctx context.Context, p *transport.Plan, v Field) (*Adjoint, error) {
 	out, err := b.solve(ctx, p, v, 0)
 	// Twice: the first base is off by what is lost beside it.
 	for range 2 {
@@ -129,7 +133,7 @@ func subtractBase(row, base, t []float64, mass float64) {
 
 // weightedNorms returns the norm √Σ T_ij x_ij² of the field less its base and row means, and the
 // norm of that field less v.
-func (a *adjoint) weightedNorms(v field) (all, left float64) {
+func (a *Adjoint) weightedNorms(v Field) (all, left float64) {
 	p := a.p
 	_, m := p.Dims()
 	sw := p.Sweep()
@@ -156,7 +160,7 @@ func (a *adjoint) weightedNorms(v field) (all, left float64) {
 }
 
 // centred writes row i of the field less its base and its mean.
-func (a *adjoint) centred(i int, dst, t, logT []float64, v field) {
+func (a *Adjoint) centred(i int, dst, t, logT []float64, v Field) {
 	v(i, dst, t, logT)
 	if a.base != nil {
 		subtractBase(dst, a.base, t, a.p.Mass[i])
@@ -171,23 +175,23 @@ const (
 )
 
 // automatic tries conjugate gradients first, and cholesky where they are slow.
-func (b settings) automatic(ctx context.Context, p *transport.Plan, v field, scale float64) (*adjoint, error) {
+func (b Settings) automatic(ctx context.Context, p *transport.Plan, v Field, scale float64) (*Adjoint, error) {
 	n, m := p.Dims()
 	try := b
-	try.method = cg
+	try.Method = CG
 	factors := min(n, m) <= maxCholesky && n <= maxDirect/m
-	if try.maxIter == 0 && factors {
-		try.maxIter = 1000
+	if try.MaxIter == 0 && factors {
+		try.MaxIter = 1000
 	}
 	out, err := try.iterate(ctx, p, v, scale)
-	if err != nil || out.converged || !factors {
+	if err != nil || out.Converged || !factors {
 		return out, err
 	}
-	return direct(ctx, p, v, cholesky)
+	return direct(ctx, p, v, Cholesky)
 }
 
 // direct assembles the network on the side with fewer atoms and solves it.
-func direct(ctx context.Context, p *transport.Plan, v field, method method) (*adjoint, error) {
+func direct(ctx context.Context, p *transport.Plan, v Field, method Method) (*Adjoint, error) {
 	n, m := p.Dims()
 	t, f := p.Memory.Floats(n*m), p.Memory.Floats(n*m)
 	p.EachLog(func(i int, ti, logT []float64) {
@@ -202,27 +206,27 @@ func direct(ctx context.Context, p *transport.Plan, v field, method method) (*ad
 	if err != nil {
 		return nil, err
 	}
-	return &adjoint{p: p, v: s, method: used, converged: true}, nil
+	return &Adjoint{p: p, v: s, Method: used, Converged: true}, nil
 }
 
 // solveNetwork solves the system of the rows of t and of the field f on m nodes. It uses cholesky if it
 // was asked for and its pivots are large enough, else elimination.
-func solveNetwork(ctx context.Context, p *transport.Plan, t, f, mass []float64, m int, method method) ([]float64, method, error) {
+func solveNetwork(ctx context.Context, p *transport.Plan, t, f, mass []float64, m int, method Method) ([]float64, Method, error) {
 	net := laplacian.Network{M: m, W: p.Memory.Zeros(m * m), I: p.Memory.Zeros(m * m)}
 	if err := net.Assemble(ctx, t, f, mass); err != nil {
 		return nil, method, err
 	}
-	if method == cholesky {
+	if method == Cholesky {
 		if s, ok := net.Cholesky(); ok {
-			return s, cholesky, nil
+			return s, Cholesky, nil
 		}
 	}
 	s, err := net.Eliminate(ctx)
-	return s, eliminate, err
+	return s, Eliminate, err
 }
 
 // directTransposed solves for u on the network of the sources and computes v from the columns.
-func directTransposed(ctx context.Context, p *transport.Plan, t, f []float64, method method) (*adjoint, error) {
+func directTransposed(ctx context.Context, p *transport.Plan, t, f []float64, method Method) (*Adjoint, error) {
 	n, m := p.Dims()
 	tt, ft := p.Memory.Floats(n*m), p.Memory.Floats(n*m)
 	col, mean := p.Memory.Zeros(m), p.Memory.Floats(m) // Tᵀ1, and the mean of V by column
@@ -244,7 +248,7 @@ func directTransposed(ctx context.Context, p *transport.Plan, t, f []float64, me
 			v[j] = mean[j] - kern.Dot(plain[j*n:(j+1)*n], u)/c
 		}
 	}
-	return &adjoint{p: p, v: v, method: used, converged: true}, nil
+	return &Adjoint{p: p, v: v, Method: used, Converged: true}, nil
 }
 
 // centre subtracts the mean of v under t from v and returns it; mass is the sum of t.
@@ -265,28 +269,28 @@ func centre(v, t []float64, mass float64) float64 {
 
 // iterate solves by conjugate gradients over the entries of T that are not negligible,
 // preconditioned by the column sums.
-func (b settings) iterate(ctx context.Context, p *transport.Plan, v field, scale float64) (*adjoint, error) {
-	h, rhs := system(p, v, semidual.MaxList(p.Geometry))
+func (b Settings) iterate(ctx context.Context, p *transport.Plan, v Field, scale float64) (*Adjoint, error) {
+	h, rhs := System(p, v, semidual.MaxList(p.Geometry))
 	return b.iterateOn(ctx, p, h, rhs, scale)
 }
 
 // iterateOn is iterate for a given D and right-hand side.
-func (b settings) iterateOn(ctx context.Context, p *transport.Plan, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
+func (b Settings) iterateOn(ctx context.Context, p *transport.Plan, h *Hessian, rhs []float64, scale float64) (*Adjoint, error) {
 	_, m := p.Dims()
-	tol, most := cmp.Or(b.tol, max(1e-13, min(1e-6, p.MarginalL1/100))), cmp.Or(b.maxIter, 10*m+1000)
+	tol, most := cmp.Or(b.Tol, max(1e-13, min(1e-6, p.MarginalL1/100))), cmp.Or(b.MaxIter, 10*m+1000)
 	s := p.Memory.Floats(m)
-	h.cg.Mul, h.cg.Diag, h.cg.Stop = h.mul, h.col, nil
+	h.cg.Mul, h.cg.Diag, h.cg.Stop = h.Mul, h.Col, nil
 	_, resid, err := h.cg.Solve(ctx, s, rhs, tol, scale, most)
 	if err != nil {
 		return nil, err
 	}
-	out := &adjoint{p: p, v: s, method: cg, converged: !(resid > tol), resid: resid}
+	out := &Adjoint{p: p, v: s, Method: CG, Converged: !(resid > tol), Residual: resid}
 	return out, nil
 }
 
 // derivative writes row i of u ⊕ v − V for the field V: the factor of T/ε in a derivative with
 // respect to the cost.
-func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
+func (a *Adjoint) derivative(i int, dst, t, logT []float64, v Field) {
 	mass := a.p.Mass[i]
 	if mass == 0 {
 		clear(dst)
@@ -298,7 +302,7 @@ func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
 }
 
 // potentials returns s of VJP, with the base added back.
-func (a *adjoint) potentials() []float64 {
+func (a *Adjoint) potentials() []float64 {
 	out := append([]float64(nil), a.v...)
 	if a.base != nil {
 		kern.Axpy(out, 1, a.base)
@@ -306,8 +310,8 @@ func (a *adjoint) potentials() []float64 {
 	return out
 }
 
-// vjp returns the derivatives of ℓ with respect to the costs and the weights, for the rows v of ∂ℓ/∂T.
-func (b settings) vjp(ctx context.Context, p *transport.Plan, v field) (dc *mat.Dense, da, db []float64, ad *adjoint, err error) {
+// VJP returns the derivatives of ℓ with respect to the costs and the weights, for the rows v of ∂ℓ/∂T.
+func (b Settings) VJP(ctx context.Context, p *transport.Plan, v Field) (dc *mat.Dense, da, db []float64, ad *Adjoint, err error) {
 	if ad, err = b.solveShifted(ctx, p, v); err != nil {
 		return nil, nil, nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package ot
+package derivative
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// systemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
-func systemOn(d *transport.DevicePlan) (h *hessian, rhs []float64, err error) {
+// SystemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
+func SystemOn(d *transport.DevicePlan) (h *Hessian, rhs []float64, err error) {
 	p := d.P
-	h = newHessian(d.N, d.M, nil)
-	h.matrixFree = p
-	if h.col, err = d.TimesT(transport.Ones(d.N)); err != nil {
+	h = NewHessian(d.N, d.M, nil)
+	h.MatrixFree = p
+	if h.Col, err = d.TimesT(transport.Ones(d.N)); err != nil {
 		return nil, nil, err
 	}
 	s := make([]float64, d.M) // β/ε, the difference of c/ε and −log T but for a constant of each row
@@ -36,14 +36,14 @@ func systemOn(d *transport.DevicePlan) (h *hessian, rhs []float64, err error) {
 		return nil, nil, err
 	}
 	for j := range rhs {
-		rhs[j] = cols[j]/p.Eps - h.col[j]*s[j] - rhs[j]
+		rhs[j] = cols[j]/p.Eps - h.Col[j]*s[j] - rhs[j]
 	}
 	return h, rhs, nil
 }
 
-// pointsOn is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
+// PointsOn is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
 // regularised losses, else β/ε + v.
-func pointsOn(d *transport.DevicePlan, s []float64, transposed bool) (*mat.Dense, error) {
+func PointsOn(d *transport.DevicePlan, s []float64, transposed bool) (*mat.Dense, error) {
 	r, linear := transport.Ones(d.N), s == nil
 	if linear {
 		s = make([]float64, d.M)
@@ -61,16 +61,16 @@ func pointsOn(d *transport.DevicePlan, s []float64, transposed bool) (*mat.Dense
 }
 
 // pointsOnDevice is points, where the device can compute it.
-func (g *lossGradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
-	if o, here := g.p.Costs.(*ondevice.Geometry); !here || !o.MatrixFree() {
+func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
+	if o, here := g.Plan.Costs.(*ondevice.Geometry); !here || !o.MatrixFree() {
 		return nil, nil, false
 	}
-	ok = g.p.OnDevice("a gradient", g.ad != nil, func(d *transport.DevicePlan) (err error) {
+	ok = g.Plan.OnDevice("a gradient", g.Adjoint != nil, func(d *transport.DevicePlan) (err error) {
 		if wantX {
-			dx, err = pointsOn(d, g.slopes(g.p.Beta), false)
+			dx, err = PointsOn(d, g.Slopes(g.Plan.Beta), false)
 		}
 		if wantY && err == nil {
-			dy, err = pointsOn(d, g.slopes(g.p.Beta), true)
+			dy, err = PointsOn(d, g.Slopes(g.Plan.Beta), true)
 		}
 		return err
 	})
@@ -78,8 +78,8 @@ func (g *lossGradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok 
 }
 
 // sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
-func (g *lossGradient) sourcesOnDevice(da []float64) bool {
-	p, s := g.p, g.slopes(g.p.Own)
+func (g *Gradient) sourcesOnDevice(da []float64) bool {
+	p, s := g.Plan, g.Slopes(g.Plan.Own)
 	kern.Scale(s, 1/p.Eps, s)
 	return p.OnDevice("a gradient", true, func(d *transport.DevicePlan) error {
 		d.Conditional()
@@ -95,25 +95,25 @@ func (g *lossGradient) sourcesOnDevice(da []float64) bool {
 	})
 }
 
-// entropy solves the system of the sharp loss. On a device other than the host it uses products
+// Entropy solves the system of the sharp loss. On a device other than the host it uses products
 // alone; the host makes a list of the entries that are not negligible, in the time of a few
 // products.
-func (b settings) entropy(ctx context.Context, p *transport.Plan) (*adjoint, error) {
+func (b Settings) Entropy(ctx context.Context, p *transport.Plan) (*Adjoint, error) {
 	n, m := p.Dims()
 	o, ok := p.Costs.(*ondevice.Geometry)
 	large := min(n, m) > maxEliminate || n > maxDirect/m
-	if ok && (b.method == cg || b.method == automatic && large) && (o.Remote() || n > semidual.MaxList(p.Geometry)/m) {
-		var h *hessian
+	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.Remote() || n > semidual.MaxList(p.Geometry)/m) {
+		var h *Hessian
 		var rhs []float64
 		if p.OnDevice("a gradient", true, func(d *transport.DevicePlan) (err error) {
-			h, rhs, err = systemOn(d)
+			h, rhs, err = SystemOn(d)
 			return err
 		}) {
 			out, err := b.iterateOn(ctx, p, h, rhs, 0)
-			if err != nil || out.converged || b.method == cg || min(n, m) > maxCholesky {
+			if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky {
 				return out, err
 			}
 		}
 	}
-	return b.solve(ctx, p, entropyField, 0)
+	return b.solve(ctx, p, EntropyField, 0)
 }

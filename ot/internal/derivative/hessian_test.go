@@ -1,4 +1,4 @@
-package ot
+package derivative
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 	"coupling/ot/internal/laplacian"
 )
 
-// Conjugate gradients solve what Cholesky does.
+// conjugate gradients solve what Cholesky does.
 func TestConjugate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n, m = 12, 9
-	h := newHessian(n, m, nil)
+	h := NewHessian(n, m, nil)
 	T, mass := make([]float64, n*m), make([]float64, n)
 	for i := range n {
 		for j := range m {
 			x := rng.ExpFloat64() / (n * m)
 			T[i*m+j] = x
 			h.rows[i].Idx, h.rows[i].Val = append(h.rows[i].Idx, int32(j)), append(h.rows[i].Val, x)
-			h.col[j] += x
+			h.Col[j] += x
 			h.rows[i].Sum += x
 			mass[i] += x
 		}
@@ -49,9 +49,9 @@ func TestConjugate(t *testing.T) {
 }
 
 // conjugate solves D s = rhs to the residual tol, relative to rhs or to scale where that is larger.
-func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64, most int) ([]float64, float64, error) {
+func (h *Hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64, most int) ([]float64, float64, error) {
 	s := make([]float64, len(rhs))
-	cg := laplacian.CG{Mul: h.mul, Diag: h.col}
+	cg := laplacian.CG{Mul: h.Mul, Diag: h.Col}
 	_, residual, err := cg.Solve(ctx, s, rhs, tol, scale, most)
 	return s, residual, err
 }

@@ -1,4 +1,4 @@
-package ot
+package derivative
 
 import (
 	"coupling/ot/internal/rows"
@@ -13,12 +13,12 @@ const negligible = 1e-18
 // maxListShare is the share of entries above which products with all of T are faster than with a list of entries.
 const maxListShare = 0.1
 
-// system returns D of the plan and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1). T is held as a
+// System returns D of the plan and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1). T is held as a
 // matrix, or as a list if few entries are not negligible; if both would exceed most entries, every
 // product computes T again.
-func system(p *transport.Plan, v field, most int) (*hessian, []float64) {
+func System(p *transport.Plan, v Field, most int) (*Hessian, []float64) {
 	n, m := p.Dims()
-	h := newHessian(n, m, p.Memory)
+	h := NewHessian(n, m, p.Memory)
 	h.sw = p.Sweep()
 	list := listShare(p, h.sw.Scratch[0]) < maxListShare
 	if !list && n <= most/m {
@@ -52,9 +52,9 @@ func system(p *transport.Plan, v field, most int) (*hessian, []float64) {
 			kern.Axpy(sum[:m], 1, t)
 		}
 	})
-	copy(h.col, sums[:m])
+	copy(h.Col, sums[:m])
 	if !list && h.full == nil || list && !h.take(most) {
-		h.matrixFree = p
+		h.MatrixFree = p
 	}
 	return h, sums[m:]
 }
@@ -84,7 +84,7 @@ func (a *entries) significant(t, b []float64, mass float64, cols []float64, most
 }
 
 // take sets the rows to the spans' lists and reports whether they have at most most entries.
-func (h *hessian) take(most int) bool {
+func (h *Hessian) take(most int) bool {
 	for k, r := range h.sw.Spans {
 		l, at := &h.lists[k], 0
 		if most -= len(l.idx); most < 0 {

@@ -1,4 +1,4 @@
-package ot
+package derivative
 
 import (
 	"context"
@@ -16,38 +16,38 @@ import (
 // (Steihaug 1983) bounds the relative move of blocks of atoms that hardly exchange mass.
 const newtonRadius = 3
 
-// hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
+// Hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
 // graph Laplacian whichever entries are left out.
-type hessian struct {
-	dense       bool            // solve by elimination
+type Hessian struct {
+	Dense       bool            // solve by elimination
 	full        []float64       // the plan itself, n×m, where its entries are not listed
 	sw          *semidual.Sweep // of its rows
-	matrixFree  *transport.Plan // products take passes over this plan, since its entries are too many to hold; nil where they are held
+	MatrixFree  *transport.Plan // products take passes over this plan, since its entries are too many to hold; nil where they are held
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
 	lists       []entries // of the rows of system
 	logFraction []float64 // min(0, log max(T/a, T/b)): the entry's share of its row or column
-	col         []float64
+	Col         []float64
 	own         []float64 // the sums of the entries by column; col is that or more
 	u, tx       []float64 // n: T v/T1 for the last product and for the solution
 	rhs         []float64 // m, scratch
 	cg          laplacian.CG
 }
 
-func newHessian(n, m int, mem *semidual.Memory) *hessian {
+func NewHessian(n, m int, mem *semidual.Memory) *Hessian {
 	v := func(k int) []float64 { return make([]float64, k) }
-	h := semidual.Keep(mem, func() *hessian {
-		return &hessian{rows: make([]laplacian.Row, n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
+	h := semidual.Keep(mem, func() *Hessian {
+		return &Hessian{rows: make([]laplacian.Row, n), Col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
 	})
-	h.dense, h.full, h.matrixFree = false, nil, nil
+	h.Dense, h.full, h.MatrixFree = false, nil, nil
 	return h
 }
 
-// assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the list.
-func (h *hessian) assemble(s *semidual.Function, cut float64) {
+// Assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the list.
+func (h *Hessian) Assemble(s *semidual.Function, cut float64) {
 	h.idx, h.val, h.logFraction = h.idx[:0], h.val[:0], h.logFraction[:0]
-	clear(h.col)
+	clear(h.Col)
 	ends := make([]int, s.N)
 	s.List().EachRow(s, func(i int, idx []int32, val []float64, u float64, v []float64) {
 		var sum float64
@@ -55,7 +55,7 @@ func (h *hessian) assemble(s *semidual.Function, cut float64) {
 			t := u * val[l] * v[j]
 			if t >= cut*s.A[i] || t >= cut*s.B[j] {
 				h.idx, h.val = append(h.idx, j), append(h.val, t)
-				h.col[j] += t
+				h.Col[j] += t
 				h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.A[i], t/s.B[j]))))
 				sum += t
 			}
@@ -68,25 +68,25 @@ func (h *hessian) assemble(s *semidual.Function, cut float64) {
 	}
 	// A column far short of its mass has hardly any curvature, and the Newton step is unbounded
 	// there. The curvature at its full mass is a bound that tends to D as the columns converge.
-	copy(h.own, h.col)
+	copy(h.own, h.Col)
 	for j, b := range s.B {
-		if h.col[j] < b && s.Col[j] < b {
-			h.col[j] += b - s.Col[j]
+		if h.Col[j] < b && s.Col[j] < b {
+			h.Col[j] += b - s.Col[j]
 		}
 	}
 }
 
-// mul writes D v.
-func (h *hessian) mul(dst, v []float64) {
+// Mul writes D v.
+func (h *Hessian) Mul(dst, v []float64) {
 	switch {
-	case h.matrixFree != nil:
-		h.matrixFree.Laplacian(dst, v, h.col)
+	case h.MatrixFree != nil:
+		h.MatrixFree.Laplacian(dst, v, h.Col)
 		return
 	case h.full != nil:
 		h.products(dst, v)
 		return
 	}
-	for j, c := range h.col {
+	for j, c := range h.Col {
 		dst[j] = c * v[j]
 	}
 	for i := range h.rows {
@@ -98,7 +98,7 @@ func (h *hessian) mul(dst, v []float64) {
 }
 
 // products is mul with the plan held as a matrix, four rows at a time: they stay in cache from one product to the other.
-func (h *hessian) products(dst, v []float64) {
+func (h *Hessian) products(dst, v []float64) {
 	m := len(v)
 	h.sw.Columns(dst, func(_ *semidual.Worker, _ int, r rows.Span, sum []float64) {
 		var four [4]float64
@@ -114,13 +114,13 @@ func (h *hessian) products(dst, v []float64) {
 			kern.GemvT(sum, rows, m, w)
 		}
 	})
-	for j, c := range h.col {
+	for j, c := range h.Col {
 		dst[j] = c*v[j] - dst[j]
 	}
 }
 
 // maxLogIncrease returns how far log T rises, as newtonRadius counts, when β moves by x and α follows; a fall counts a fifth.
-func (h *hessian) maxLogIncrease(x []float64, eps float64) float64 {
+func (h *Hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	var most float64
 	l := 0
 	for i, t := range h.tx {
@@ -138,15 +138,15 @@ func (h *hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	return most
 }
 
-// solve writes dst = −ε D⁺ g to the relative precision given, or to an L1 error of tol/4, by
+// Solve writes dst = −ε D⁺ g to the relative precision given, or to an L1 error of tol/4, by
 // conjugate gradients with the column sums for a preconditioner, or to newtonRadius. (The residual
 // is in the norm of the preconditioner, which bounds the L1 norm since columns sum to at most 1.) D is singular along the constants, which
 // conjugate gradients started from 0 never enter, and nearly singular where leaving out entries
 // cuts the graph.
-func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision, tol float64) error {
+func (h *Hessian) Solve(ctx context.Context, dst, g []float64, eps, precision, tol float64) error {
 	clear(h.tx)
 	clear(h.u)
-	h.cg.Mul, h.cg.Diag = h.mul, h.col
+	h.cg.Mul, h.cg.Diag = h.Mul, h.Col
 	h.cg.Stop = func(it int, step float64, x []float64) bool {
 		kern.Axpy(h.tx, step, h.u)
 		return (it < 4 || it%8 == 0) && h.maxLogIncrease(x, eps) > newtonRadius
@@ -154,7 +154,7 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision, t
 	kern.Scale(h.rhs, -eps, g)
 	steps, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, eps*tol/4/precision, 1000)
 	if steps == 0 { // no curvature to go by: the preconditioned gradient
-		for j, c := range h.col {
+		for j, c := range h.Col {
 			if c > 0 {
 				dst[j] = h.rhs[j] / c
 			}
@@ -163,10 +163,10 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision, t
 	return err
 }
 
-// solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the smallest of a few μ that
+// SolveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the smallest of a few μ that
 // keeps the rise of log T within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the
 // solution.
-func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual.Function) error {
+func (h *Hessian) SolveDense(ctx context.Context, dst, g []float64, s *semidual.Function) error {
 	m := len(dst)
 	w := h.conductances(m)
 	// The net current is rounding. It would flow to ground through conductances that may be 1e-40,
@@ -181,7 +181,7 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual.
 				net.R[j] = 0
 			}
 			// As in assemble: the curvature of a column at its full mass.
-			net.Ground[j] += max(0, h.col[j]-h.own[j])
+			net.Ground[j] += max(0, h.Col[j]-h.own[j])
 		}
 		x, err := net.Eliminate(ctx)
 		if err != nil {
@@ -200,7 +200,7 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual.
 }
 
 // conductances returns the upper triangle of W over the entries.
-func (h *hessian) conductances(m int) []float64 {
+func (h *Hessian) conductances(m int) []float64 {
 	w := make([]float64, m*m)
 	laplacian.Conductances(w, m, len(h.rows), func(i int) laplacian.Row {
 		r := h.rows[i]
@@ -213,7 +213,7 @@ func (h *hessian) conductances(m int) []float64 {
 }
 
 // sourceStep sets tx to T x / T1.
-func (h *hessian) sourceStep(x []float64) {
+func (h *Hessian) sourceStep(x []float64) {
 	for i := range h.rows {
 		h.tx[i] = 0
 		if r := &h.rows[i]; r.Sum > 0 {

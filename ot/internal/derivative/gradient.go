@@ -1,4 +1,4 @@
-package ot
+package derivative
 
 import (
 	"math"
@@ -11,35 +11,35 @@ import (
 	"coupling/ot/internal/transport"
 )
 
-// entropyField is −log T, which is c/ε less potentials.
-func entropyField(_ int, dst, _, logT []float64) {
+// EntropyField is −log T, which is c/ε less potentials.
+func EntropyField(_ int, dst, _, logT []float64) {
 	kern.Scale(dst, -1, logT)
 }
 
-// lossGradient is the gradient of a loss at a plan, whose linear system has been solved.
-type lossGradient struct {
-	p  *transport.Plan
-	ad *adjoint // of the field −ε log T; nil for the regularised losses
+// Gradient is the gradient of a loss at a plan, whose linear system has been solved.
+type Gradient struct {
+	Plan    *transport.Plan
+	Adjoint *Adjoint // of the field −ε log T; nil for the regularised losses
 }
 
 // lossRows computes rows of ∂loss/∂c: for the sharp loss T∘(1 + w), where w is (β + εv − c − ref)/ε
 // less its mean under T.
 type lossRows struct {
-	g     *lossGradient
+	g     *Gradient
 	slope []float64 // β + εv, 0 where the weight is 0; nil for the regularised losses
 }
 
-func (g *lossGradient) rows() lossRows { return lossRows{g, g.slopes(g.p.Own)} }
+func (g *Gradient) rows() lossRows { return lossRows{g, g.Slopes(g.Plan.Own)} }
 
-// slopes is β + εv, 0 where the weight is 0, and nil for the regularised losses.
-func (g *lossGradient) slopes(beta []float64) []float64 {
-	if g.ad == nil {
+// Slopes is β + εv, 0 where the weight is 0, and nil for the regularised losses.
+func (g *Gradient) Slopes(beta []float64) []float64 {
+	if g.Adjoint == nil {
 		return nil
 	}
-	s := g.p.Memory.Zeros(len(beta))
-	for j, b := range g.p.B {
+	s := g.Plan.Memory.Zeros(len(beta))
+	for j, b := range g.Plan.B {
 		if b > 0 {
-			s[j] = beta[j] + g.p.Eps*g.ad.v[j]
+			s[j] = beta[j] + g.Plan.Eps*g.Adjoint.v[j]
 		}
 	}
 	return s
@@ -47,7 +47,7 @@ func (g *lossGradient) slopes(beta []float64) []float64 {
 
 // row writes row i of ∂loss/∂c to dst.
 func (r lossRows) row(i int, dst []float64, w *semidual.Worker) {
-	p := r.g.p
+	p := r.g.Plan
 	if r.slope == nil {
 		p.Row(i, dst, w.Cost)
 		return
@@ -71,12 +71,12 @@ func (r lossRows) row(i int, dst []float64, w *semidual.Worker) {
 	kern.Axpy(dst, 1, w.Exp)
 }
 
-// matrix returns ∂loss/∂c, n×m.
-func (g *lossGradient) matrix() *mat.Dense {
-	n, m := g.p.Dims()
+// Matrix returns ∂loss/∂c, n×m.
+func (g *Gradient) Matrix() *mat.Dense {
+	n, m := g.Plan.Dims()
 	out := mat.NewDense(n, m, nil)
 	of := g.rows()
-	g.p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+	g.Plan.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
 			of.row(i, out.RawRowView(i), w)
 		}
@@ -87,27 +87,27 @@ func (g *lossGradient) matrix() *mat.Dense {
 // maxGradientSpans bounds the number of m×d partial sums of the gradient by targets.
 const maxGradientSpans = 16
 
-// points returns the gradients with respect to the points asked for, by the chain rule.
-func (g *lossGradient) points(wantX, wantY bool) (dx, dy *mat.Dense) {
+// Points returns the gradients with respect to the points asked for, by the chain rule.
+func (g *Gradient) Points(wantX, wantY bool) (dx, dy *mat.Dense) {
 	if dx, dy, ok := g.pointsOnDevice(wantX, wantY); ok {
 		return dx, dy
 	}
-	pc := g.p.Points()
-	n, m := g.p.Dims()
+	pc := g.Plan.Points()
+	n, m := g.Plan.Dims()
 	_, d := pc.X().Dims()
-	sw := g.p.Sweep()
+	sw := g.Plan.Sweep()
 	if wantX {
-		dx = g.p.Memory.Dense(n, d)
+		dx = g.Plan.Memory.Dense(n, d)
 	}
 	parts := make([]*mat.Dense, len(sw.Spans))
 	if wantY {
 		sw = &semidual.Sweep{Spans: rows.Merge(sw.Spans, maxGradientSpans), Scratch: sw.Scratch}
 		for k := range sw.Spans {
-			parts[k] = g.p.Memory.Dense(m, d)
+			parts[k] = g.Plan.Memory.Dense(m, d)
 		}
 	}
-	chain, rows := cost.NewChain(pc, g.p.Memory.Floats), g.rows()
-	g.p.Blocks(sw, func(w *semidual.Worker, k, lo, hi int) {
+	chain, rows := cost.NewChain(pc, g.Plan.Memory.Floats), g.rows()
+	g.Plan.Blocks(sw, func(w *semidual.Worker, k, lo, hi int) {
 		block := w.Block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
 			rows.row(i, block[(i-lo)*m:(i-lo+1)*m], w)
@@ -124,9 +124,9 @@ func (g *lossGradient) points(wantX, wantY bool) (dx, dy *mat.Dense) {
 	return dx, dy
 }
 
-// weights returns ∂loss/∂a and ∂loss/∂b of the sharp loss.
-func (g *lossGradient) weights() (da, db []float64) {
-	p := g.p
+// Weights returns ∂loss/∂a and ∂loss/∂b of the sharp loss.
+func (g *Gradient) Weights() (da, db []float64) {
+	p := g.Plan
 	n, m := p.Dims()
 	da, db = p.Memory.Floats(n), p.Memory.Floats(m)
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
@@ -148,7 +148,7 @@ func (g *lossGradient) weights() (da, db []float64) {
 	}
 	for j, b := range p.B {
 		if b > 0 {
-			db[j] = p.Own[j] + p.Eps*g.ad.v[j]
+			db[j] = p.Own[j] + p.Eps*g.Adjoint.v[j]
 		} else {
 			db[j] = g.emptyColumn(j, da)
 		}
@@ -161,8 +161,8 @@ func (g *lossGradient) weights() (da, db []float64) {
 }
 
 // emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: the one-sided derivative there.
-func (g *lossGradient) emptyColumn(j int, da []float64) float64 {
-	p := g.p
+func (g *Gradient) emptyColumn(j int, da []float64) float64 {
+	p := g.Plan
 	_, m := p.Dims()
 	buf := make([]float64, m)
 	mx, sum, mean := math.Inf(-1), 0.0, 0.0
