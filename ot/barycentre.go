@@ -54,11 +54,11 @@ func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) 
 	if err != nil {
 		return nil, err
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Workers: o.Workers}
+	c := Control{MaxIter: o.MaxIter, Workers: o.Workers}
 	bregman := &projections{w: w, runs: make([]*run, len(problems))}
 	stages := []float64{o.Eps}
 	for k, p := range problems {
-		r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A})
+		r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A}, o.Eps, o.Tol)
 		if err != nil {
 			return nil, fmt.Errorf("%w (measure %d)", err, k)
 		}

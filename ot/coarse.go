@@ -19,7 +19,7 @@ func (r *run) coarseStart() error {
 	if last < 0 {
 		return nil
 	}
-	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Anneal: r.Anneal, Workers: r.Workers}
+	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Control: Control{Anneal: r.Anneal, Workers: r.Workers}}
 	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Points(l.X, l.Y, l.Kind), A: l.A, B: l.B})
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func TestLaunches(t *testing.T) {
 	const n = 4096
 	g := PointsOn(dev, mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), SqEuclidean)
 	defer g.Close()
-	r, err := controls{Eps: .1}.begin(t.Context(), Problem{Geometry: g})
+	r, err := Control{}.begin(t.Context(), Problem{Geometry: g}, .1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

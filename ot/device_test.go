@@ -81,9 +81,11 @@ func TestLawsOnDevice(t *testing.T) {
 	}
 	fewer(t, checks)
 	for name, s := range map[string]ottest.New{
-		"lbfgs":    func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
-		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300} },
-		"newton":   func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
+		"lbfgs": func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
+		"sinkhorn": func(eps, tol float64) ot.Solver {
+			return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}}
+		},
+		"newton": func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := &inDevice{dev: d}
@@ -130,7 +132,7 @@ func TestHonestOnDevice(t *testing.T) {
 				t.Fatal(err, want.Status)
 			}
 			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
-				got, err := ot.LBFGS{Eps: eps, Tol: tol, MaxIter: 500}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+				got, err := ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -244,9 +246,11 @@ func TestFailuresOnDevice(t *testing.T) {
 		"closed": func(d *device.Device) { _ = d.Close() }, // which says that there are arrays
 	} {
 		for solver, s := range map[string]func(trace func(ot.Step) error) ot.Solver{
-			"lbfgs":      func(f func(ot.Step) error) ot.Solver { return ot.LBFGS{Eps: 0.05, Trace: f} },
-			"sinkhorn":   func(f func(ot.Step) error) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Trace: f} },
-			"unbalanced": func(f func(ot.Step) error) ot.Solver { return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Trace: f} },
+			"lbfgs":    func(f func(ot.Step) error) ot.Solver { return ot.LBFGS{Eps: 0.05, Control: ot.Control{Trace: f}} },
+			"sinkhorn": func(f func(ot.Step) error) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Control: ot.Control{Trace: f}} },
+			"unbalanced": func(f func(ot.Step) error) ot.Solver {
+				return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Control: ot.Control{Trace: f}}
+			},
 		} {
 			d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
 			if err != nil {

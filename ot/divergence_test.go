@@ -195,7 +195,7 @@ func TestStepsReuseMemory(t *testing.T) {
 		x, y := cloud(rng, size.n, size.d, 1, 0), cloud(rng, size.n, size.d, 1, 0.5)
 		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, size.c))) / float64(size.n*size.n)
 		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
-			of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-6, Workers: 2}, Loss: loss}
+			of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-6, Control: ot.Control{Workers: 2}}, Loss: loss}
 			least := uint64(math.MaxUint64) // a goroutine that had nothing to do in earlier steps makes its memory in a later one
 			for range 5 {
 				var before, after runtime.MemStats

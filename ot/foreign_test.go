@@ -57,7 +57,7 @@ func BenchmarkWrapped(b *testing.B) {
 	dense := ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean)))
 	solve := func(g ot.Geometry) func() error {
 		return func() error {
-			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Workers: 1}.Solve(ctx, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
+			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: 1}}.Solve(ctx, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func TestHardProblems(t *testing.T) {
 			})
 		}
 		t.Run(name+"/sinkhorn", func(t *testing.T) {
-			plan, err := ot.Sinkhorn{Eps: eps, Tol: 1e-9, MaxIter: 300}.Solve(ctx, p)
+			plan, err := ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}.Solve(ctx, p)
 			if err != nil {
 				t.Fatal(err)
 			}

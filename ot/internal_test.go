@@ -30,7 +30,7 @@ func TestSingleThenDouble(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(13, 1)), 120, 100)
 	for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 		var single, double bool
-		r, err := LBFGS{Eps: 0.01, Tol: tol, Workers: 1}.begin(context.Background(), p)
+		r, err := LBFGS{Eps: 0.01, Tol: tol, Control: Control{Workers: 1}}.begin(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, SqEuclidean)
 		var one []float64
 		for _, workers := range []int{1, 2, 5} {
-			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Workers: workers}.begin(t.Context(), p)
+			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Control: Control{Workers: workers}}.begin(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,13 +187,13 @@ func TestSorted(t *testing.T) {
 	}{{1100, 1000, 2, SqEuclidean, 1e-9}, {1000, 1100, 3, SqEuclideanL1(0.5), 1e-6}, {1040, 1040, 1, L1, 1e-6}, {1030, 1030, 2, SqEuclidean, 1e-12}} {
 		t.Run(fmt.Sprintf("%d×%d/d=%d/%v/%g", c.n, c.m, c.d, c.kind, c.tol), func(t *testing.T) {
 			p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, c.d, c.kind)
-			got, err := LBFGS{Eps: eps, Tol: c.tol, Workers: 1}.Solve(ctx, p)
+			got, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 1}}.Solve(ctx, p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all := p
 			all.Geometry = Dense(Cost(p.Geometry))
-			want, err := LBFGS{Eps: eps, Tol: c.tol, Workers: 1}.Solve(ctx, all)
+			want, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 1}}.Solve(ctx, all)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func TestSorted(t *testing.T) {
 			if d := math.Abs(got.RegKL() - want.RegKL()); d > 1e2*c.tol*eps+1e-13*want.RegKL() {
 				t.Errorf("values differ by %g", d)
 			}
-			three, err := LBFGS{Eps: eps, Tol: c.tol, Workers: 3}.Solve(ctx, p)
+			three, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 3}}.Solve(ctx, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,19 +24,9 @@ type LBFGS struct {
 	Eps float64
 	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
 	Tol float64
-	// MaxIter is the largest number of iterations; 0 is 100,000.
-	MaxIter int
 	// Memory is the number of past steps from which the Hessian is estimated; 0 is 20.
 	Memory int
-	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
-	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
-	Anneal float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
-	Start []float64
-	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
-	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
-	Trace func(Step) error
+	Control
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -63,8 +53,7 @@ func (o LBFGS) begin(ctx context.Context, p Problem) (*quasiNewton, error) {
 	if o.Memory < 0 {
 		return nil, bad(ErrParameter, "Memory = %d: must be ≥ 0 (0 is 20)", o.Memory)
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.begin(ctx, p)
+	r, err := o.Control.begin(ctx, p, o.Eps, o.Tol)
 	if err != nil {
 		return nil, err
 	}

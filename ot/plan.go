@@ -55,7 +55,14 @@ type Plan struct {
 // solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
 // of its columns from B. The solver fills Status, Solver and Iterations. Cost: two passes.
 func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
-	r, err := controls{Eps: eps, Anneal: 1, Start: g}.begin(context.Background(), p)
+	if err := Check(p.Geometry); err != nil {
+		return nil, err
+	}
+	_, m := p.Geometry.Dims()
+	if err := checkStart("g", g, m); err != nil {
+		return nil, err
+	}
+	r, err := Control{Anneal: 1, Start: g}.begin(context.Background(), p, eps, 0)
 	if err != nil {
 		return nil, err
 	}

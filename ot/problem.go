@@ -64,25 +64,3 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	}
 	return a, b, sa, sb, err
 }
-
-// epsMin and epsMax keep 1/ε and ε log w finite.
-const epsMin, epsMax = 1e-300, 1e300
-
-// checkEps reports an ε that no solver can use.
-func checkEps(eps float64) error {
-	switch {
-	case !(eps > 0) || math.IsInf(eps, 0):
-		return bad(ErrParameter, "Eps = %g: must be > 0 and finite", eps)
-	case eps < epsMin || eps > epsMax:
-		return bad(ErrParameter, "Eps = %g: must be from %g to %g", eps, epsMin, epsMax)
-	}
-	return nil
-}
-
-// checkTol reports a tolerance out of range.
-func checkTol(tol float64) error {
-	if math.IsNaN(tol) || tol < 0 || math.IsInf(tol, 0) {
-		return bad(ErrParameter, "Tol = %g: must be finite and ≥ 0 (0 is %g)", tol, defaultTol)
-	}
-	return nil
-}

@@ -43,7 +43,7 @@ func TestReferences(t *testing.T) {
 func TestReferencesSinkhorn(t *testing.T) {
 	slow := 0
 	for _, c := range ottest.References(t) {
-		p, err := ot.Sinkhorn{Eps: c.Eps, Tol: 1e-10, MaxIter: 3000}.Solve(ctx, c.Problem())
+		p, err := ot.Sinkhorn{Eps: c.Eps, Tol: 1e-10, Control: ot.Control{MaxIter: 3000}}.Solve(ctx, c.Problem())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestReferencesSinkhorn(t *testing.T) {
 func TestReferencesScaling(t *testing.T) {
 	slow := 0
 	for _, c := range ottest.References(t) {
-		p, err := ot.Scaling{Eps: c.Eps, Tol: 1e-10, MaxIter: 3000}.Solve(ctx, c.Problem())
+		p, err := ot.Scaling{Eps: c.Eps, Tol: 1e-10, Control: ot.Control{MaxIter: 3000}}.Solve(ctx, c.Problem())
 		if span := spanOf(c.M); span > 300*c.Eps {
 			if !errors.Is(err, ot.ErrUnderflow) {
 				t.Errorf("%s: costs span %g ε: err = %v, want ErrUnderflow", c.Name, span/c.Eps, err)

@@ -18,14 +18,12 @@ const kernelSpan = 300
 //
 // The zero value with Eps set works. Memory: n·m float64 besides the costs, at most 1 GiB.
 type Scaling struct {
-	// Eps to Trace are the fields of LBFGS.
+	// Eps is the ε > 0 of the problem, in units of cost, and Tol stops when the L1 error of the marginals is at most Tol;
+	// 0 is 1e-9.
 	Eps, Tol float64
-	MaxIter  int
-	Start    []float64
-	Workers  int
-	Trace    func(Step) error
 	// Relax in [1, 2) is the over-relaxation; 1 is plain scaling, and 0 chooses it from the observed rate.
 	Relax float64
+	Control
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -39,8 +37,11 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err := checkRelax(o.Relax); err != nil {
 		return nil, err
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: 1, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.begin(ctx, p)
+	if o.Anneal != 0 && o.Anneal != 1 {
+		return nil, bad(ErrParameter, "Scaling: Anneal = %g: must be 0 or 1, there is no annealing", o.Anneal)
+	}
+	o.Anneal = 1
+	r, err := o.Control.begin(ctx, p, o.Eps, o.Tol)
 	if err != nil {
 		return nil, err
 	}

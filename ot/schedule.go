@@ -64,13 +64,13 @@ func (r *run) schedule() []float64 {
 	factor := r.Anneal
 	if factor == 0 {
 		factor = 0.25
-		if r.Eps >= annealBelow*r.s.Cost.Spread() {
+		if r.eps >= annealBelow*r.s.Cost.Spread() {
 			factor = 1
 		}
 	}
 	var up []float64
 	if factor < 1 && !r.s.Self { // a measure's potentials with itself are near 0 at every ε
-		for e := r.Eps / factor; e < r.s.Cost.Spread(); e /= factor {
+		for e := r.eps / factor; e < r.s.Cost.Spread(); e /= factor {
 			up = append(up, e)
 		}
 	}
@@ -78,5 +78,5 @@ func (r *run) schedule() []float64 {
 	for k := len(up) - 1; k >= 0; k-- {
 		stages = append(stages, up[k])
 	}
-	return append(stages, r.Eps)
+	return append(stages, r.eps)
 }

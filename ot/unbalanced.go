@@ -25,11 +25,7 @@ type Unbalanced struct {
 	RhoA, RhoB float64
 	// Tol stops when MarginalL1 is at most Tol times the mass of b; 0 is 1e-9.
 	Tol float64
-	// The rest are fields of LBFGS.
-	MaxIter int
-	Start   []float64
-	Workers int
-	Trace   func(Step) error
+	Control
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -52,8 +48,7 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)})
+	r, err := o.Control.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)}, o.Eps, o.Tol)
 	if err != nil {
 		return nil, err
 	}

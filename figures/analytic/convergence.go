@@ -103,22 +103,22 @@ const manyIterations = 1 << 30
 var timedSolvers = []timedSolver{
 	{name: "kernel scaling, textbook", series: 2},
 	{name: "kernel scaling, over-relaxed", series: 1, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Scaling{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+		return ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 	{name: "log-domain Sinkhorn", series: 3, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Anneal: 1, Relax: 1, Workers: 1, Trace: t}
+		return ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1, Control: ot.Control{MaxIter: manyIterations, Anneal: 1, Workers: 1, Trace: t}}
 	}},
 	{name: "log-domain, annealed, over-relaxed", series: 4, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+		return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 	{name: "L-BFGS", with: lbfgs},
 	{name: "Newton", series: 5, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Newton{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+		return ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 }
 
 func lbfgs(eps, tol float64, t func(ot.Step) error) ot.Solver {
-	return ot.LBFGS{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+	return ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 }
 
 // solversOn are the timedSolvers and, unless the key is empty, L-BFGS with the costs of n points on a device. free is called

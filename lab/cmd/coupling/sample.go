@@ -103,7 +103,14 @@ func (c sampleCmd) Run(a *app) error {
 	makeOut(c.Out)
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
-	fit := scones.Fit{Lambda: *cmp.Or(c.Lambda, new(float64)), Bandwidth: *cmp.Or(c.Bandwidth, new(float64)), Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
+	fit := scones.Fit{
+		Lambda:    *cmp.Or(c.Lambda, new(float64)),
+		Bandwidth: *cmp.Or(c.Bandwidth, new(float64)),
+		Mean:      x.images != nil,
+		MaxAtoms:  c.Most,
+		Steps:     c.Steps,
+		Solver:    ot.LBFGS{Control: ot.Control{Trace: trace}},
+	}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
 	lab.Check(blameSample(err))

@@ -178,13 +178,13 @@ func (c solveCmd) geometry() ot.Geometry {
 func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
-	eps, tol := *c.Eps, c.Tol
+	eps, tol, control := *c.Eps, c.Tol, ot.Control{MaxIter: c.MaxIter, Trace: trace}
 	solvers := map[string]ot.Solver{
-		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
-		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
-		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
-		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
-		"newton":  ot.Newton{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
+		"auto":    ot.LBFGS{Eps: eps, Tol: tol, Control: control},
+		"scaling": ot.Scaling{Eps: eps, Tol: tol, Control: control},
+		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, Control: control},
+		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, Control: control},
+		"newton":  ot.Newton{Eps: eps, Tol: tol, Control: control},
 	}
 	began := time.Now()
 	plan, stopped := solvers[c.Solver].Solve(a.run.ctx, p)

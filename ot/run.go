@@ -13,33 +13,16 @@ import (
 	"coupling/ot/internal/transport"
 )
 
-const (
-	// defaultTol is the L1 marginal error that solvers stop at where Tol is 0.
-	defaultTol = 1e-9
-	// defaultMaxIter is the largest number of steps where MaxIter is 0.
-	defaultMaxIter = 100_000
-)
-
-// controls are the fields that solvers share.
-type controls struct {
-	Eps, Tol float64
-	MaxIter  int
-	Anneal   float64
-	Start    []float64
-	Workers  int
-	Trace    func(Step) error
-}
-
 // run is the state of a solve.
 type run struct {
-	controls
+	Control
 	ctx               context.Context
 	s                 *semidual.Function
 	dev               *devicepass.Passes // nil where the geometry is not on a device
 	geometry          Geometry           // the user's
 	beta              []float64
+	eps, tol          float64   // of the problem
 	stages            []float64 // the values of ε, the problem's last
-	tol               float64
 	iter              int
 	status            Status
 	err               float64 // L1 error of the last eval
@@ -50,15 +33,15 @@ type run struct {
 
 // begin checks the input and sets up the first ε. It centres the costs, which does not change the
 // plan of a balanced problem.
-func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
-	r, err := c.beginAsIs(ctx, p)
+func (c Control) begin(ctx context.Context, p Problem, eps, tol float64) (*run, error) {
+	r, err := c.beginAsIs(ctx, p, eps, tol)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.feasible(); err != nil {
 		return nil, err
 	}
-	if c.Eps < annealBelow*r.s.Cost.Spread() {
+	if eps < annealBelow*r.s.Cost.Spread() {
 		r.beta = r.s.Sort(r.beta)
 	}
 	if by := r.s.CentreCosts(); c.Start != nil {
@@ -68,38 +51,25 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 }
 
 // beginAsIs is begin with the costs as they are.
-func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
+func (c Control) beginAsIs(ctx context.Context, p Problem, eps, tol float64) (*run, error) {
 	began := time.Now()
-	if err := checkEps(c.Eps); err != nil {
+	if err := c.check(eps, tol); err != nil {
 		return nil, err
-	}
-	if err := checkTol(c.Tol); err != nil {
-		return nil, err
-	}
-	if c.MaxIter < 0 {
-		return nil, bad(ErrParameter, "MaxIter = %d: must be ≥ 0 (0 is %d)", c.MaxIter, defaultMaxIter)
-	}
-	if math.IsNaN(c.Anneal) || c.Anneal < 0 || c.Anneal > 1 {
-		return nil, bad(ErrParameter, "Anneal = %g: must be in (0, 1], or 0 for ¼", c.Anneal)
 	}
 	in, err := p.check(c.Workers)
 	if err != nil {
 		return nil, err
 	}
-	if span := (in.Cost.Max - in.Cost.Min) / c.Eps; span > maxSpan {
-		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: use exact transport", c.Eps, span, maxSpan)
+	if span := (in.Cost.Max - in.Cost.Min) / eps; span > maxSpan {
+		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: use exact transport", eps, span, maxSpan)
 	}
-	if c.Start != nil {
-		if len(c.Start) != in.M {
-			return nil, bad(ErrShape, "Start has %d potentials for %d targets", len(c.Start), in.M)
-		}
-		for j, v := range c.Start {
-			if v-v != 0 {
-				return nil, bad(ErrParameter, "Start[%d] = %g: must be finite", j, v)
-			}
-		}
+	if err := checkStart("Start", c.Start, in.M); err != nil {
+		return nil, err
 	}
-	r := &run{controls: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers), geometry: p.Geometry, tol: cmp.Or(c.Tol, defaultTol)}
+	r := &run{
+		Control: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers), geometry: p.Geometry,
+		eps: eps, tol: cmp.Or(tol, defaultTol),
+	}
 	if o, ok := in.G.(*ondevice.Geometry); ok {
 		r.dev = devicepass.New(o)
 		r.s.SetDevice(r.dev)
@@ -196,48 +166,7 @@ func (r *run) plan(solver string) *Plan {
 
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.
 func (r *run) evalOnce() {
-	r.s.SetEps(r.beta, r.Eps)
+	r.s.SetEps(r.beta, r.eps)
 	defer r.s.LastEvaluation()()
 	r.err = r.s.Eval(r.beta, 1)
-}
-
-// stagnation detects an error that has stopped falling.
-type stagnation struct {
-	// monotone marks methods that make progress while the error is above rounding: every Sinkhorn
-	// step raises the dual by at least half of ε times the squared error. They may be slow, but do
-	// not stall.
-	monotone bool
-	since    int
-	best     float64
-	seen     bool
-}
-
-const (
-	// patience is how many steps may pass without a new best error: L-BFGS on weakly coupled atoms
-	// may need hundreds.
-	patience = 1000
-	// noisePatience is the same where the error is of the order of rounding.
-	noisePatience = 60
-	// nearNoise is the ratio of error to rounding up to which an error is of the order of rounding.
-	nearNoise = 100
-	// monotoneNoise is the ratio of error to rounding up to which a monotone method may be called
-	// stalled.
-	monotoneNoise = 1e4
-)
-
-// stalled records err and reports whether the best error has stood for too long; noise is the order
-// of rounding.
-func (t *stagnation) stalled(err, noise float64) bool {
-	if !t.seen || err < t.best {
-		t.best, t.since, t.seen = err, 0, true
-		return false
-	}
-	t.since++
-	switch {
-	case t.best < nearNoise*noise:
-		return t.since >= noisePatience
-	case t.monotone && t.best > monotoneNoise*noise:
-		return false
-	}
-	return t.since >= patience
 }
