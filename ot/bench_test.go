@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
@@ -63,7 +64,7 @@ func BenchmarkTiming(b *testing.B) {
 // BenchmarkMatrixFree compares costs held with costs made on the way.
 func BenchmarkMatrixFree(b *testing.B) {
 	tm := loadTiming(b, 2048, 2)
-	for name, g := range map[string]ot.Geometry{
+	for name, g := range map[string]cost.Geometry{
 		"held": ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), "free": ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean),
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -383,7 +384,7 @@ func BenchmarkSmallEps(b *testing.B) {
 	for _, n := range []int{4096, 16384} {
 		rng := rand.New(rand.NewPCG(7, uint64(n)))
 		points := ot.Points(cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 0.5), ot.SqEuclidean)
-		ways := map[string]ot.Geometry{"trees": points}
+		ways := map[string]cost.Geometry{"trees": points}
 		if n == 4096 {
 			ways["matrix"] = ot.Dense(ot.Cost(points))
 		}

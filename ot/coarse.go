@@ -1,6 +1,6 @@
 package ot
 
-import "coupling/ot/cost"
+import "coupling/ot/internal/geometry"
 
 // coarseStart solves the stages of large ε for the means of the leaves of trees, as long as ε is above the
 // size of a leaf, and leaves the later ones.
@@ -20,7 +20,7 @@ func (r *run) coarseStart() error {
 		return nil
 	}
 	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Control: Control{Anneal: r.Anneal, Workers: r.Workers}}
-	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Points(l.X, l.Y, l.Kind), A: l.A, B: l.B})
+	coarse, err := solver.Solve(r.ctx, Problem{Geometry: geometry.Points(l.X, l.Y, l.Kind), A: l.A, B: l.B})
 	if err != nil {
 		return err
 	}

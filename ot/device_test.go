@@ -18,6 +18,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
@@ -53,7 +54,7 @@ func (s onDevice) Solve(ctx context.Context, p ot.Problem) (*ot.Plan, error) {
 	s.in.Lock()
 	defer s.in.Unlock()
 	var g *ot.OnDevice
-	if c, ok := p.Geometry.(*ot.PointCloud); ok {
+	if c, ok := p.Geometry.(*cost.Cloud); ok {
 		g = ot.PointsOn(s.in.dev, c.X(), c.Y(), c.Kind)
 	} else {
 		g = ot.DenseOn(s.in.dev, ot.Cost(p.Geometry))
@@ -123,7 +124,7 @@ func TestHonestOnDevice(t *testing.T) {
 	free := ot.MatrixFree(x, y, ot.SqEuclidean)
 	c := ot.Cost(free)
 	for name, g := range map[string]*ot.OnDevice{
-		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c), "held": ot.PointsOn(d, x, y, ot.Power(2)),
+		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c), "held": ot.PointsOn(d, x, y, cost.Power(2)),
 	} {
 		defer g.Close()
 		for _, eps := range []float64{1, 0.05, 0.002} {
@@ -209,7 +210,7 @@ func TestRefusalsOnDevice(t *testing.T) {
 	closed.Close()
 	closed.Close()
 	for name, c := range map[string]struct {
-		g    ot.Geometry
+		g    cost.Geometry
 		want error
 	}{
 		"no cost":  {ot.DenseOn(d, nil), ot.ErrShape},
@@ -426,9 +427,9 @@ func TestFakeOnDevice(t *testing.T) {
 	}
 	t.Run("references", func(t *testing.T) { referencesOn(t, d, ottest.Embedded(t)) })
 	t.Run("plan", func(t *testing.T) {
-		planOn(t, d, 3, ot.SqEuclideanL1(0.5))
+		planOn(t, d, 3, cost.SqEuclideanL1(0.5))
 		planOn(t, d, 17, ot.SqEuclidean)
-		planOn(t, d, 2, ot.Power(1.5))
+		planOn(t, d, 2, cost.Power(1.5))
 	})
 	t.Run("no memory", func(t *testing.T) { noMemory(t, d) })
 	if err := d.Close(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/semidual"
 )
 
@@ -39,7 +40,7 @@ type Objective struct {
 	Warm bool
 
 	start  []float64
-	cloud  *cost.Cloud
+	cloud  *geometry.Cloud
 	memory semidual.Memory
 }
 
@@ -70,7 +71,7 @@ type Term struct {
 // Eval returns the loss between the clouds x (n×d) and y (m×d) with weights a and b (nil: uniform),
 // and its derivatives by what is asked for. Where y is x itself and b is a itself, the solver uses
 // the symmetry of the problem.
-func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c PointCost, by Derivative) (*Term, error) {
+func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost, by Derivative) (*Term, error) {
 	if o.Solver == nil {
 		return nil, bad(ErrParameter, "Objective.Solver is nil")
 	}
@@ -78,7 +79,7 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 		return nil, bad(ErrParameter, "Objective.Loss = Loss(%d): unknown", int(o.Loss))
 	}
 	if o.cloud == nil {
-		o.cloud = new(cost.Cloud)
+		o.cloud = new(geometry.Cloud)
 	}
 	o.memory.Reset(o.cloud.Reset(x, y, c).Dims())
 	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: o.cloud, A: a, B: b, memory: &o.memory})
@@ -152,7 +153,7 @@ type Divergences struct {
 // Eval returns the divergence between the clouds x (n×d) and y (m×d) with weights a and b (nil:
 // uniform), and its derivatives by what is asked for. The terms of a cloud with itself are
 // symmetric problems, which take a dozen passes and one gradient for both sides.
-func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c PointCost, by Derivative) (*Divergences, error) {
+func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost, by Derivative) (*Divergences, error) {
 	for k := range d.self {
 		s := &d.self[k]
 		s.Solver, s.Loss, s.Backward, s.Warm = d.Of.Solver, d.Of.Loss, d.Of.Backward, d.Of.Warm

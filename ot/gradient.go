@@ -6,8 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/transport"
 )
 
@@ -155,7 +157,11 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if f, ok := pc.Kind.(CostFunc); ok && f.Gradient == nil {
+	kind := pc.Kind
+	if r, ok := kind.(geometry.Reverse); ok {
+		kind = r.Of
+	}
+	if f, ok := kind.(cost.CostFunc); ok && f.Gradient == nil {
 		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
 	}
 	dx, dy = g.of.Points(wantX, wantY)
@@ -163,7 +169,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 }
 
 // cloud returns the points of the plan's geometry.
-func (p *Plan) cloud() (*PointCloud, error) {
+func (p *Plan) cloud() (*geometry.Cloud, error) {
 	if c := p.t.Points(); c != nil {
 		return c, nil
 	}

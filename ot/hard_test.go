@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
-func meanOf(g ot.Geometry) float64 {
+func meanOf(g cost.Geometry) float64 {
 	c := ot.Cost(g)
 	n, m := c.Dims()
 	return mat.Sum(c) / float64(n*m)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 	"coupling/ot/gaussian"
 )
@@ -56,10 +57,10 @@ func TestBadInput(t *testing.T) {
 		{"points nil", ot.Problem{Geometry: ot.Points(nil, y, ot.L1)}, 1, ot.ErrShape, "x is empty"},
 		{"points NaN", ot.Problem{Geometry: ot.Points(bent, y, ot.L1)}, 1, ot.ErrCost, "x[1,0] = NaN"},
 		{"cost nil", ot.Problem{Geometry: ot.Points(x, y, nil)}, 1, ot.ErrParameter, "cost is nil"},
-		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, ot.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
-		{"power 0", ot.Problem{Geometry: ot.Points(x, y, ot.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
-		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclideanL1(nan))}, 1, ot.ErrParameter, "SqEuclideanL1"},
-		{"func nil", ot.Problem{Geometry: ot.Points(x, y, ot.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
+		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, cost.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
+		{"power 0", ot.Problem{Geometry: ot.Points(x, y, cost.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
+		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, cost.SqEuclideanL1(nan))}, 1, ot.ErrParameter, "SqEuclideanL1"},
+		{"func nil", ot.Problem{Geometry: ot.Points(x, y, cost.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
 		{"overflow", ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil), ot.SqEuclidean)}, 1, ot.ErrCost, "cost[0,0] = +Inf"},
 	} {
 		for name, s := range allSolvers(tc.eps) {
@@ -182,8 +183,8 @@ func TestSlowIsNotStuck(t *testing.T) {
 
 // A nil geometry is an error, of every type and by every way in.
 func TestNilGeometry(t *testing.T) {
-	for name, g := range map[string]ot.Geometry{
-		"nil": nil, "points": (*ot.PointCloud)(nil), "matrix": (*ot.CostMatrix)(nil),
+	for name, g := range map[string]cost.Geometry{
+		"nil": nil, "points": (*cost.Cloud)(nil), "matrix": (*cost.Matrix)(nil),
 	} {
 		p := ot.Problem{Geometry: g}
 		for solver, s := range allSolvers(0.1) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/semidual"
@@ -138,7 +139,7 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 
 // smallEps returns a problem that is sorted at the ε returned: clouds of n and m points with some
 // repeated, some far from the rest, and weights of which some are 0.
-func smallEps(rng *rand.Rand, n, m, d int, kind PointCost) (Problem, float64) {
+func smallEps(rng *rand.Rand, n, m, d int, kind cost.PointCost) (Problem, float64) {
 	cloud := func(n int) (*mat.Dense, []float64) {
 		x, w := mat.NewDense(n, d, nil), make([]float64, n)
 		for i := range n {
@@ -182,9 +183,9 @@ func TestSorted(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		n, m, d int
-		kind    PointCost
+		kind    cost.PointCost
 		tol     float64
-	}{{1100, 1000, 2, SqEuclidean, 1e-9}, {1000, 1100, 3, SqEuclideanL1(0.5), 1e-6}, {1040, 1040, 1, L1, 1e-6}, {1030, 1030, 2, SqEuclidean, 1e-12}} {
+	}{{1100, 1000, 2, SqEuclidean, 1e-9}, {1000, 1100, 3, cost.SqEuclideanL1(0.5), 1e-6}, {1040, 1040, 1, L1, 1e-6}, {1030, 1030, 2, SqEuclidean, 1e-12}} {
 		t.Run(fmt.Sprintf("%d×%d/d=%d/%v/%g", c.n, c.m, c.d, c.kind, c.tol), func(t *testing.T) {
 			p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, c.d, c.kind)
 			got, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 1}}.Solve(ctx, p)

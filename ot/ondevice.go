@@ -4,6 +4,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/ondevice"
 )
 
@@ -50,11 +52,11 @@ type OnDevice struct {
 // ErrClosed marks the use of an OnDevice after Close.
 var ErrClosed = ondevice.ErrClosed
 
-// PointsOn is Points on a device. |x−y|², L1 and SqEuclideanL1 are never held: memory is that of
+// PointsOn is Points on a device. |x−y|², L1 and cost.SqEuclideanL1 are never held: memory is that of
 // the points and of vectors of n and m. Other costs are computed on the host once, and held on
 // both.
-func PointsOn(dev *device.Device, x, y *mat.Dense, c PointCost) *OnDevice {
-	p := MatrixFree(x, y, c)
+func PointsOn(dev *device.Device, x, y *mat.Dense, c cost.PointCost) *OnDevice {
+	p := geometry.MatrixFree(x, y, c)
 	return newOnDevice(dev, p, p.Validate())
 }
 
@@ -64,7 +66,7 @@ func DenseOn(dev *device.Device, cost mat.Matrix) *OnDevice {
 	return newOnDevice(dev, c, c.Validate())
 }
 
-func newOnDevice(dev *device.Device, g Geometry, invalid error) *OnDevice {
+func newOnDevice(dev *device.Device, g cost.Geometry, invalid error) *OnDevice {
 	if invalid == nil && dev == nil {
 		invalid = bad(ErrParameter, "PointsOn, DenseOn: dev is nil")
 	}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/transport"
 )
@@ -25,7 +26,7 @@ import (
 // not changed by its methods and is safe for concurrent use.
 type Plan struct {
 	// Geometry and the normalised weights that were solved.
-	Geometry Geometry
+	Geometry cost.Geometry
 	A, B     []float64
 	// Eps is the ε of the plan, in units of cost.
 	Eps float64
@@ -88,10 +89,10 @@ func (p *Plan) AtTargets(z *mat.Dense) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.extend(MatrixFree(z, c.X(), cost.Reversed(c.Kind)), p.A, p.F)
+	return p.extend(MatrixFree(z, c.X(), geometry.Reversed(c.Kind)), p.A, p.F)
 }
 
-func (p *Plan) extend(g *PointCloud, b, potential []float64) (*Plan, error) {
+func (p *Plan) extend(g *cost.Cloud, b, potential []float64) (*Plan, error) {
 	if p.penalties != nil {
 		return nil, bad(ErrUnsupported, "extension of an unbalanced plan: only balanced plans are extended")
 	}

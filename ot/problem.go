@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
@@ -18,7 +19,7 @@ type Problem struct {
 	// plan needs such pairs, solvers return ErrInfeasible; with n·m above 1e6 they detect it only
 	// for an atom without any allowed pair, and otherwise the Status says that the solve did not
 	// converge.
-	Geometry Geometry
+	Geometry cost.Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
 
@@ -45,17 +46,22 @@ func (p Problem) check(workers int) (*semidual.Instance, error) {
 	return in, in.Scan(workers)
 }
 
-// within is the geometry as the engine knows it.
-func within(g Geometry) Geometry {
-	if o, ok := g.(*OnDevice); ok {
-		return o.g
+// within is the geometry as the engine knows it. What embeds a geometry may have rows of its own, and is left as it is.
+func within(g cost.Geometry) cost.Geometry {
+	switch g := g.(type) {
+	case *OnDevice:
+		if g != nil {
+			return g.g
+		}
+	case *cost.Cloud:
+		return g.Points()
 	}
 	return g
 }
 
 // weights returns both weights divided by their totals, and the totals.
 func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
-	if err := cost.Check("Problem.Geometry", p.Geometry); err != nil {
+	if err := geometry.Check("Problem.Geometry", p.Geometry); err != nil {
 		return nil, nil, 0, 0, err
 	}
 	n, m := p.Geometry.Dims()

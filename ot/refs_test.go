@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
@@ -240,7 +241,7 @@ func TestReferenceSemiDebiased(t *testing.T) {
 		if v.K > 0 {
 			fresh = ottest.Dense(c.Fresh[:v.K])
 		}
-		got := evalSemiDebiased(t, &loss, ottest.Dense(c.X), fresh, ottest.Dense(c.Y), ot.SqEuclideanL1(c.Mix))
+		got := evalSemiDebiased(t, &loss, ottest.Dense(c.X), fresh, ottest.Dense(c.Y), cost.SqEuclideanL1(c.Mix))
 		if math.Abs(got.XY-v.XY) > 1e-13 || math.Abs(got.XZ-v.XZ) > 1e-13 || math.Abs(got.Value-v.Value) > 1e-13 {
 			t.Errorf("k=%d: 2·%v − %v = %v, want 2·%v − %v = %v", v.K, got.XY, got.XZ, got.Value, v.XY, v.XZ, v.Value)
 		}

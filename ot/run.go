@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/devicepass"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
@@ -19,7 +20,7 @@ type run struct {
 	ctx               context.Context
 	s                 *semidual.Function
 	dev               *devicepass.Passes // nil where the geometry is not on a device
-	geometry          Geometry           // the user's
+	geometry          cost.Geometry      // the user's
 	beta              []float64
 	eps, tol          float64   // of the problem
 	stages            []float64 // the values of ε, the problem's last

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 )
 
 // kernelSpan is the range of the costs in units of ε up to which Scaling works. Scalings then lie within e^±300 of each
@@ -45,7 +45,7 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, m := r.s.N, r.s.M; n > cost.MaxHeld/m {
+	if n, m := r.s.N, r.s.M; n > geometry.MaxHeld/m {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
 	if r.s.Cost.Max-r.s.Cost.Min > kernelSpan*r.s.Eps {

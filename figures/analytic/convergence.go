@@ -14,6 +14,7 @@ import (
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/mat"
@@ -129,7 +130,7 @@ func solversOn(c *lab.Cell, key string, n int) (all []timedSolver, free func()) 
 	}
 	dev := lab.Must(c.Device(key))
 	var costs *ot.OnDevice
-	p := cloudsBy(c.Rand("clouds"), n, func(x, y *mat.Dense) ot.Geometry {
+	p := cloudsBy(c.Rand("clouds"), n, func(x, y *mat.Dense) cost.Geometry {
 		costs = ot.PointsOn(dev, x, y, ot.SqEuclidean)
 		return costs
 	})

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 )
 
@@ -74,7 +75,7 @@ func BenchmarkSimplex(b *testing.B) {
 	}
 }
 
-func benchmark(b *testing.B, wa, wb []float64, cost ot.Geometry) {
+func benchmark(b *testing.B, wa, wb []float64, cost cost.Geometry) {
 	var sol *exact.Solution
 	for b.Loop() {
 		var err error

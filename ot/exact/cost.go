@@ -6,13 +6,14 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 )
 
 // checkCost reads the whole cost once and returns it with a large number for +Inf. Potentials are sums of up to n+m costs and must
 // not overflow.
 func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	none := finite{c, math.Inf(1)}
-	if err := cost.Check("cost", c); err != nil {
+	if err := geometry.Check("cost", c); err != nil {
 		return none, err
 	}
 	n, m := c.Dims()

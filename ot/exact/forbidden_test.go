@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 )
 
@@ -54,7 +55,7 @@ func TestForbiddenPairs(t *testing.T) {
 func TestInfeasible(t *testing.T) {
 	inf := math.Inf(1)
 	crowded := ot.Dense(mat.NewDense(3, 3, []float64{1, inf, inf, 1, inf, inf, 1, 1, 1}))
-	for name, c := range map[string]ot.Geometry{
+	for name, c := range map[string]cost.Geometry{
 		"all": ot.Dense(mat.NewDense(1, 1, []float64{inf})), "a row": ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "too little": crowded,
 	} {
 		if sol, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, c); !errors.Is(err, exact.ErrInfeasible) {

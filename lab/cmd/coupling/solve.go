@@ -9,6 +9,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/mat"
@@ -147,7 +148,7 @@ func (c solveCmd) problem() (p ot.Problem) {
 	return p
 }
 
-func (c solveCmd) geometry() ot.Geometry {
+func (c solveCmd) geometry() cost.Geometry {
 	var in []*mat.Dense // the costs, or two clouds
 	for _, path := range []string{c.CostMatrix, c.X, c.Y} {
 		if path != "" {
@@ -158,9 +159,9 @@ func (c solveCmd) geometry() ot.Geometry {
 	if c.Device != "" {
 		dev = orUsage(device.Open(c.Device))
 	}
-	cost := map[string]ot.PointCost{
+	cost := map[string]cost.PointCost{
 		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
-		"l2sq+l1": ot.SqEuclideanL1(c.Mix),
+		"l2sq+l1": cost.SqEuclideanL1(c.Mix),
 	}[c.Cost]
 	switch {
 	case len(in) == 1 && dev != nil:

@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 	"coupling/ot/internal/transport"
@@ -106,7 +106,7 @@ func (g *Gradient) Points(wantX, wantY bool) (dx, dy *mat.Dense) {
 			parts[k] = g.Plan.Memory.Dense(m, d)
 		}
 	}
-	chain, rows := cost.NewChain(pc, g.Plan.Memory.Floats), g.rows()
+	chain, rows := geometry.NewChain(pc, g.Plan.Memory.Floats), g.rows()
 	g.Plan.Blocks(sw, func(w *semidual.Worker, k, lo, hi int) {
 		block := w.Block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {

@@ -9,6 +9,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 )
 
 // kern is the set of vector kernels in use.
@@ -34,7 +35,7 @@ func (o *Geometry) makeArrays() *Arrays {
 	n, m := o.Dims()
 	r := &Arrays{Device: o.dev, typ: *o.Type, N: n, M: m}
 	if o.MatrixFree() {
-		r.points(o.Cloud())
+		r.points(o.Points())
 	} else {
 		r.hold(o.OnHost())
 	}
@@ -48,7 +49,7 @@ func (r *Arrays) Own(a *device.Array) *device.Array {
 
 // points uploads points less the middle of the targets. That changes no cost, and it keeps the
 // precision of float32 and of matrix products where clouds lie far from the origin.
-func (r *Arrays) points(p *cost.Cloud) {
+func (r *Arrays) points(p *geometry.Cloud) {
 	c, _ := p.Vector()
 	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
 	x, y, reach := p.Centred()

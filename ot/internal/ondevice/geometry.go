@@ -12,6 +12,7 @@ import (
 	"coupling/lab/device"
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/geometry"
 )
 
 // Geometry is a geometry whose passes run on a device. Its arrays are made at the first use and live until Close.
@@ -68,9 +69,9 @@ func (o *Geometry) OnHost() cost.Geometry {
 		switch {
 		case o.MatrixFree():
 		case *o.Type == device.Float32:
-			o.host = cost.Dense(rounded(cost.All(o.of)))
-		case o.Cloud() != nil:
-			o.host = cost.Dense(cost.All(o.of))
+			o.host = cost.Dense(rounded(geometry.All(o.of)))
+		case o.Points() != nil:
+			o.host = cost.Dense(geometry.All(o.of))
 		}
 	})
 	return o.host
@@ -85,15 +86,15 @@ func rounded(c *mat.Dense) *mat.Dense {
 	return c
 }
 
-// Cloud returns the points, nil where there are none.
-func (o *Geometry) Cloud() *cost.Cloud {
-	p, _ := o.of.(*cost.Cloud)
+// Points returns the points, nil where there are none.
+func (o *Geometry) Points() *geometry.Cloud {
+	p, _ := o.of.(*geometry.Cloud)
 	return p
 }
 
 // MatrixFree reports whether the device makes costs from points.
 func (o *Geometry) MatrixFree() bool {
-	p := o.Cloud()
+	p := o.Points()
 	if p == nil {
 		return false
 	}

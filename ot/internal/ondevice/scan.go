@@ -4,24 +4,24 @@ import (
 	"math"
 
 	"coupling/lab/device"
-	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
-// ScanCosts is cost.Scan on the device, and reports whether it was possible: if costs may be so large
+// ScanCosts is geometry.Scan on the device, and reports whether it was possible: if costs may be so large
 // that their products overflow, the host must scan them.
 //
 // The mean is that of the element type. The least and the largest are soft, log Σ exp(∓κc)/κ with κ
 // = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
 // Neither the plan's error nor its status depends on them.
-func (o *Geometry) ScanCosts(a, b []float64) (c cost.Stats, done bool, err error) {
+func (o *Geometry) ScanCosts(a, b []float64) (c geometry.Stats, done bool, err error) {
 	err = o.Use("the scan of the costs", func(r *Arrays) error {
 		o.extent = r.reach
 		if done = r.reach < math.MaxFloat32; !done {
 			return nil
 		}
 		if r.reach == 0 {
-			c = cost.Stats{Mass: 1}
+			c = geometry.Stats{Mass: 1}
 			return nil
 		}
 		t := r.typ
@@ -51,7 +51,7 @@ func (o *Geometry) ScanCosts(a, b []float64) (c cost.Stats, done bool, err error
 		if err != nil {
 			return err
 		}
-		c = cost.Stats{Min: math.Inf(1), Max: math.Inf(-1), Mass: 1}
+		c = geometry.Stats{Min: math.Inf(1), Max: math.Inf(-1), Mass: 1}
 		for i, w := range a {
 			if w > 0 {
 				c.Min, c.Max = min(c.Min, -low[i]/sharpness), max(c.Max, high[i]/sharpness)

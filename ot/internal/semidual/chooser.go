@@ -1,6 +1,9 @@
 package semidual
 
-import "coupling/ot/cost"
+import (
+	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
+)
 
 // A pass is one way to evaluate the semi-dual. Passes differ in the pairs that they read and in
 // their rounding.
@@ -82,7 +85,7 @@ func (s *Function) DeviceFailure() error {
 // setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
 func (c *chooser) setNarrow(g cost.Geometry) {
 	c.narrow = nil
-	if p, ok := g.(interface{ Float32() *cost.Rounded }); ok && p.Float32() != nil {
+	if p, ok := g.(interface{ Float32() *geometry.Rounded }); ok && p.Float32() != nil {
 		c.narrow = &float32Pass{costs: p.Float32()}
 		return
 	}
@@ -249,9 +252,9 @@ func (s *Function) mayStore() bool {
 	case s.store:
 		return true
 	case !frugal && (s.single || !isQuick(s.G)):
-		most = cost.MaxHeld
+		most = geometry.MaxHeld
 	case s.single:
-		most = cost.MaxStored
+		most = geometry.MaxStored
 	}
 	return s.N <= most/s.M
 }

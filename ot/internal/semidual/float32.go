@@ -3,7 +3,7 @@ package semidual
 import (
 	"math"
 
-	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // float32Pass makes exponentials in float32 and their sums in float64.
 type float32Pass struct {
-	costs *cost.Rounded
+	costs *geometry.Rounded
 	h     []float32 // m, scratch: (β−middle)/ε
 	hMax  float64   // max |h|
 }

@@ -3,6 +3,7 @@ package semidual
 import (
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/geometry"
 )
 
 // Instance is a checked problem: normalised weights, and statistics of one scan of the costs.
@@ -10,7 +11,7 @@ type Instance struct {
 	G    cost.Geometry
 	N, M int
 	A, B []float64
-	Cost cost.Stats
+	Cost geometry.Stats
 
 	Self   bool // the transport of a measure to itself
 	Memory *Memory
@@ -18,7 +19,7 @@ type Instance struct {
 
 // scanner is a geometry that scans its costs itself, and reports whether it could.
 type scanner interface {
-	ScanCosts(a, b []float64) (c cost.Stats, done bool, err error)
+	ScanCosts(a, b []float64) (c geometry.Stats, done bool, err error)
 }
 
 // Scan reads every cost once.
@@ -31,6 +32,6 @@ func (in *Instance) Scan(workers int) (err error) {
 		}
 	}
 	scratch := func(w *Worker) (costs, spare []float64) { return w.Cost, w.Exp }
-	in.Cost, err = cost.Scan(in.G, in.A, in.B, NewSweep(in.G, workers, in.Memory), scratch, fault.OT)
+	in.Cost, err = geometry.Scan(in.G, in.A, in.B, NewSweep(in.G, workers, in.Memory), scratch, fault.OT)
 	return err
 }

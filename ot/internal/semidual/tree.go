@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
-	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
@@ -106,7 +106,7 @@ type pattern struct {
 type search struct {
 	*pattern
 	rows, cols *tree
-	cloud      *cost.Cloud // in the order of the trees
+	cloud      *geometry.Cloud // in the order of the trees
 	form       cpu.Cost[float64]
 	alpha      []float64
 	cut        float64 // less than 0

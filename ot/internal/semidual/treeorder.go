@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
@@ -19,7 +20,7 @@ import (
 type treeOrder struct {
 	of         *Instance // in the user's order
 	rows, cols *tree
-	cloud      *cost.Cloud
+	cloud      *geometry.Cloud
 	pattern    *pattern
 	beta       []float64 // β at the last evaluation
 	exactAt    float64   // the ε for which its α was exact, or 0
@@ -38,7 +39,7 @@ const (
 
 // Sort puts the atoms in the order of trees if that helps at a small ε, and returns beta in it.
 func (s *Function) Sort(beta []float64) []float64 {
-	g, ok := s.G.(*cost.Cloud)
+	g, ok := s.G.(*geometry.Cloud)
 	if !ok || s.N < minSorted/s.M || min(s.N, s.M) < 8*leafSize {
 		return beta
 	}
@@ -151,7 +152,7 @@ func (s *Function) newPattern(beta []float64, slack float64) *pattern {
 // nearTargets are the targets of a block of rows, with the sums of their columns.
 type nearTargets struct {
 	targets
-	cloud cost.Cloud
+	cloud geometry.Cloud
 	col   []float64
 }
 

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 )
 
 // A pattern leaves out less than its cut allows, also where the potentials have moved by its slack.
@@ -33,7 +34,7 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 	for i := range a {
 		a[i] = rng.Float64() * float64(min(i%50, 1))
 	}
-	s := newTest(t, cost.Points(x, y, cost.SqEuclideanL1(mix)), a, nil)
+	s := newTest(t, geometry.Points(x, y, cost.SqEuclideanL1(mix)), a, nil)
 	s.Eps, s.Tol = 3e-4*s.Cost.Mean, 1e-6
 	beta := s.Sort(s.Start(nil))
 	s.StartStage(1e-6)

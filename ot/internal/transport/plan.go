@@ -8,6 +8,7 @@ import (
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/cpu/dense"
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
@@ -29,7 +30,7 @@ type Plan struct {
 	lse         []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil where T1 is not a
 	Mass        []float64 // T1
 	zeroB       []int     // where b is 0
-	Cost        cost.Stats
+	Cost        geometry.Stats
 	MarginalL1  float64
 	Memory      *semidual.Memory
 }
@@ -118,9 +119,9 @@ func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
 func (p *Plan) Sweep() *semidual.Sweep { return semidual.NewSweep(p.Costs, 0, p.Memory) }
 
 // Points returns the geometry if it is one of points, else nil.
-func (p *Plan) Points() *cost.Cloud {
-	if g, ok := p.Geometry.(cost.Pointed); ok {
-		return g.Cloud()
+func (p *Plan) Points() *geometry.Cloud {
+	if g, ok := p.Geometry.(geometry.Pointed); ok {
+		return g.Points()
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
-package cost
+package geometry
 
 import "math"
 
-// A Form is a cost that has vector kernels:
+// Form is a cost that has vector kernels:
 //
 //	Square·|x−y|² + Abs·|x−y|₁,   or |x−y|^Power where Power > 0,   or 1 − x·y/(|x||y|) where Angle is true.
 type Form struct {
@@ -16,25 +16,6 @@ type KernelCost interface {
 	PointCost
 	Form() Form
 }
-
-// Form returns the form of the cost.
-func (c Metric) Form() Form {
-	switch c {
-	case L1:
-		return Form{Abs: 1}
-	case Euclidean:
-		return Form{Power: 1}
-	case Cosine:
-		return Form{Angle: true}
-	}
-	return Form{Square: 1}
-}
-
-// Form returns the form of the cost.
-func (c SqEuclideanL1) Form() Form { return Form{Square: 1, Abs: float64(c)} }
-
-// Form returns the form of the cost.
-func (c Power) Form() Form { return Form{Power: float64(c)} }
 
 // Cost returns the cost between two points.
 func (f Form) Cost(x, y []float64) float64 {
@@ -124,3 +105,20 @@ func sign(v float64) float64 {
 	}
 	return 0
 }
+
+// Reversed returns the cost c(y, x).
+func Reversed(c PointCost) PointCost {
+	if _, symmetric := c.(KernelCost); symmetric {
+		return c
+	}
+	return Reverse{c}
+}
+
+// Reverse is the cost c(y, x).
+type Reverse struct{ Of PointCost }
+
+// Cost returns c(y, x).
+func (r Reverse) Cost(x, y []float64) float64 { return r.Of.Cost(y, x) }
+
+// Grad adds the gradients of c(y, x).
+func (r Reverse) Grad(dx, dy []float64, w float64, x, y []float64) { r.Of.Grad(dy, dx, w, y, x) }

@@ -1,4 +1,4 @@
-package cost
+package geometry
 
 import (
 	"math"
@@ -22,7 +22,7 @@ func (s Stats) Spread() float64 { return s.Mean - s.Min }
 
 // mayForbid reports whether a cost of +Inf means a forbidden pair.
 func mayForbid(g Geometry) bool {
-	f, ok := g.(Finite)
+	f, ok := g.(interface{ Finite() bool })
 	return !ok || !f.Finite()
 }
 
@@ -89,7 +89,7 @@ func join(g Geometry, a, b []float64, parts []part, bad newError) (Stats, error)
 	}
 	s.Mean /= s.Mass
 	if math.IsInf(s.Max-s.Min, 0) || math.IsInf(s.Mean, 0) {
-		return s, bad(fault.ErrCost, "costs from %g to %g: their range must be finite", s.Min, s.Max)
+		return s, fault.OT(fault.ErrCost, "costs from %g to %g: their range must be finite", s.Min, s.Max)
 	}
 	return s, nil
 }
@@ -98,10 +98,10 @@ func join(g Geometry, a, b []float64, parts []part, bad newError) (Stats, error)
 func faultOf(g Geometry, i, m int, bad newError) error {
 	for j, v := range g.Row(i, make([]float64, m)) {
 		if v-v != 0 && !(math.IsInf(v, 1) && mayForbid(g)) {
-			return bad(fault.ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
+			return fault.OT(fault.ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
 		}
 	}
-	return bad(fault.ErrCost, "costs of source %d: their mean must be finite", i)
+	return fault.OT(fault.ErrCost, "costs of source %d: their mean must be finite", i)
 }
 
 // allowed copies costs to dst with the least finite one for those that are +Inf, and returns them
@@ -139,12 +139,12 @@ func partners(g Geometry, a, b []float64, bad newError) error {
 			}
 		}
 		if !paired {
-			return bad(fault.ErrInfeasible, "every pair of source %d is forbidden", i)
+			return fault.OT(fault.ErrInfeasible, "every pair of source %d is forbidden", i)
 		}
 	}
 	for j, w := range b {
 		if w > 0 && !partner[j] {
-			return bad(fault.ErrInfeasible, "every pair of target %d is forbidden", j)
+			return fault.OT(fault.ErrInfeasible, "every pair of target %d is forbidden", j)
 		}
 	}
 	return nil
