@@ -58,7 +58,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-func zip(t testing.TB, b []byte) []byte {
+func gzipped(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -145,7 +145,7 @@ func tinyCIFAR(t testing.TB, names ...string) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return zip(t, out.Bytes())
+	return gzipped(t, out.Bytes())
 }
 
 func cifarRecords(labels ...byte) []byte {

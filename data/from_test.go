@@ -51,7 +51,7 @@ func sameFile(t *testing.T, a, b string) bool {
 func packedFiles(t *testing.T, set string, files map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, b := range files {
-		out[set+"/"+name+".gz"] = zip(t, b)
+		out[set+"/"+name+".gz"] = gzipped(t, b)
 	}
 	return out
 }
@@ -93,7 +93,7 @@ func TestDownloadFails(t *testing.T) {
 	root := alone(t)
 	_, files := tinyMNIST()
 	wrong := packedFiles(t, "tiny", files)
-	wrong["tiny/train-labels.gz"] = zip(t, bytes.Repeat([]byte{1}, 11))
+	wrong["tiny/train-labels.gz"] = gzipped(t, bytes.Repeat([]byte{1}, 11))
 	bad, _ := serveFiles(t, wrong)
 	good, _ := serveFiles(t, packedFiles(t, "tiny", files))
 	official, _ := serveFiles(t, nil)

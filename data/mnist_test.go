@@ -20,7 +20,7 @@ func TestIDXSetFromFolder(t *testing.T) {
 			dir := t.TempDir()
 			for file, b := range files {
 				if pack {
-					put(t, filepath.Join(dir, "tiny", file+".gz"), zip(t, b))
+					put(t, filepath.Join(dir, "tiny", file+".gz"), gzipped(t, b))
 				} else {
 					put(t, filepath.Join(dir, "tiny", file), b)
 				}
@@ -46,7 +46,7 @@ func TestIDXSetRefuses(t *testing.T) {
 	flipped[500] ^= 1
 	other := bytes.Clone(good)
 	other[7]++
-	damaged := zip(t, good)
+	damaged := gzipped(t, good)
 	damaged[len(damaged)-6] ^= 1
 	for name, test := range map[string]struct {
 		file []byte
@@ -54,22 +54,22 @@ func TestIDXSetRefuses(t *testing.T) {
 	}{
 		"empty":              {nil, "truncated"},
 		"truncated":          {good[:1000], "truncated"},
-		"truncated gzip":     {zip(t, good)[:30], "gzip: truncated"},
+		"truncated gzip":     {gzipped(t, good)[:30], "gzip: truncated"},
 		"damaged gzip":       {damaged, "gzip: damaged"},
 		"trailing":           {append(bytes.Clone(good), 0), "more than expected"},
-		"trailing packed":    {append(zip(t, good), "garbage at the end"...), "gzip"},
+		"trailing packed":    {append(gzipped(t, good), "garbage at the end"...), "gzip"},
 		"one bit flipped":    {flipped, "SHA-256"},
 		"labels as images":   {files["train-labels"], "SHA-256"},
 		"other size":         {other, "limit"},
 		"web page":           {[]byte("<!DOCTYPE html><html>"), "magic number"},
-		"gzip bomb of zeros": {zip(t, make([]byte, 1<<24)), "magic number"},
+		"gzip bomb of zeros": {gzipped(t, make([]byte, 1<<24)), "magic number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t)
 			dir := t.TempDir()
 			path := filepath.Join(dir, "train-images.gz")
 			put(t, path, test.file)
-			put(t, filepath.Join(dir, "train-labels.gz"), zip(t, files["train-labels"]))
+			put(t, filepath.Join(dir, "train-labels.gz"), gzipped(t, files["train-labels"]))
 			m, err := set.load(t.Context(), From{Dir: dir}, Train)
 			if !errors.Is(err, ErrCorrupt) || m != nil {
 				t.Errorf("error %v: want ErrCorrupt and no images", err)

@@ -1,10 +1,16 @@
 package data
 
 import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/data/format"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -24,9 +30,30 @@ func TestReadPoints(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "x.npz")
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	w, err := z.Create("x.npy")
+	if err := errors.Join(err, format.WriteNPY(w, []int{2, 2}, []float64{1, 2, 3, 4}), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, archive.Bytes())
+	sum := sha256.Sum256(archive.Bytes())
+	if p, err := LoadPoints(path + ":x"); err != nil || !mat.Equal(p.X, want) || p.SHA256 != hex.EncodeToString(sum[:]) {
+		t.Errorf("a member: %v, %v", p, err)
+	}
+	for name, names := range map[string]string{
+		path: "name a member as in FILE.npz:NAME; it has x", path + ":y": `no member "y" in the archive; it has x`,
+	} {
+		_, err := ReadPoints(name)
+		wantError(t, err, path, names)
+	}
 	put(t, path, []byte("PK\x03\x04"))
-	_, err := ReadPoints(path)
-	wantError(t, err, path, "unzip")
+	_, err = ReadPoints(path + ":x")
+	wantError(t, err, path, "NPZ archive: zip: not a valid zip file")
+	put(t, path, []byte("u,v\n1,2\n"))
+	if p, err := LoadPoints(path); err != nil || p.String() != "1 × 2 numbers (header: u, v)" {
+		t.Errorf("%v, %v", p, err)
+	}
 	put(t, path, []byte("1,2\n3,x\n"))
 	if _, err = ReadPoints(path); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v: want ErrCorrupt", err)

@@ -13,7 +13,7 @@ func TestUSPSFile(t *testing.T) {
 	f, content := tinyUSPS()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "usps", "zip.tiny.gz")
-	put(t, path, zip(t, content))
+	put(t, path, gzipped(t, content))
 	m, err := f.load(t.Context(), From{Dir: dir}, "usps/tiny")
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestUSPSFile(t *testing.T) {
 		"truncated": content[:3000], "other value": append([]byte("8"), content[1:]...),
 		"trailing": append([]byte(nil), append(content, content...)...), "web page": []byte("<html>"),
 	} {
-		put(t, path, zip(t, bad))
+		put(t, path, gzipped(t, bad))
 		m, err := f.load(t.Context(), From{Dir: dir}, "usps/tiny")
 		if !errors.Is(err, ErrCorrupt) || m != nil {
 			t.Errorf("%s: error %v: want ErrCorrupt and no images", name, err)

@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // ErrUnreachable marks a budget that no value of the parameter meets.
@@ -66,7 +67,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	value := math.Exp(x)
 	if c.whole {
 		value = math.Round(value)
-		x = math.Log(value)
+		x = logspace.Log(value)
 	}
 	p := probe{x: x}
 	if c.last != nil && math.Abs(c.last.x-x) < 0.2 {
@@ -86,9 +87,9 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	case eps == 0:
 		p.excess = math.Inf(-1)
 	case eps <= c.Epsilon:
-		p.excess = min(0, math.Log(eps/c.Epsilon))
+		p.excess = min(0, logspace.Log(eps/c.Epsilon))
 	default:
-		p.excess = max(math.SmallestNonzeroFloat64, math.Log(eps/c.Epsilon))
+		p.excess = max(math.SmallestNonzeroFloat64, logspace.Log(eps/c.Epsilon))
 	}
 	p.relWidth = min(1, (p.g.Epsilon-p.g.Lower)/p.g.Epsilon)
 	return p, nil
@@ -204,7 +205,7 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 	}
 	a, b := math.Round(math.Exp(good.x)), math.Round(math.Exp(bad.x))
 	n := min(max(math.Round(math.Exp(x)), min(a, b)+1), max(a, b)-1)
-	return math.Log(n), math.Abs(a-b) > 1
+	return logspace.Log(n), math.Abs(a-b) > 1
 }
 
 // MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event
@@ -221,8 +222,8 @@ func MaxRate(ctx context.Context, b Budget, event func(rate float64) Event) (flo
 }
 
 func (b Budget) search(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (float64, Guarantee, error) {
-	h := calibration{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
-	t, err := h.run(ctx, math.Log(start))
+	h := calibration{Budget: b, event: event, safe: logspace.Log(safe), unsafe: logspace.Log(unsafe)}
+	t, err := h.run(ctx, logspace.Log(start))
 	if errors.Is(err, ErrUnreachable) {
 		err = fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, err)
 	}
@@ -239,7 +240,7 @@ const maxSteps = 1_000_000_000_000
 // one step does. Where the accountant's ε is not exact, T is the largest up to the equivalent of a
 // third of its uncertainty.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
-	h := calibration{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: math.Log(maxSteps), whole: true}
+	h := calibration{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: logspace.Log(maxSteps), whole: true}
 	t, err := h.run(ctx, 0)
 	if errors.Is(err, ErrUnreachable) {
 		return 0, nil

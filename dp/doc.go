@@ -18,7 +18,8 @@
 // and [NormNoise]; a mechanism known only by its guarantee is [Pure], [Approximate] or [ZCDP], and
 // one known by its dominating pair is [FromPair]. A user's own [Mechanism] can be sampled, grouped
 // and composed like these. [Poisson], [WithoutReplacement] and [WithReplacement] sample a batch;
-// [Repeat] and [Compose] run several on the same data, adaptively.
+// [Repeat] and [Compose] run several on the same data; what they compute may depend on earlier
+// results, their noise and their rates may not.
 //
 // # From event to number
 //

@@ -52,13 +52,16 @@ type WithReplacement struct {
 	Event       Event
 }
 
-// Repeat runs Event Times times on the same data with fresh randomness; later runs may depend on earlier results.
+// Repeat runs Event Times times on the same data with fresh randomness; later runs may depend on
+// earlier results.
 type Repeat struct {
 	Times int
 	Event Event
 }
 
-// Compose runs several events on the same data.
+// Compose runs several events on the same data. What they compute may depend on earlier results, but
+// the events themselves must be fixed beforehand: where noise is chosen by results, an (ε, δ) that
+// every such composition meets can be exceeded. Package query has a filter for that.
 type Compose []Event
 
 // SGD is DP-SGD: steps of the Gaussian mechanism on Poisson batches.

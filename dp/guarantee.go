@@ -10,6 +10,7 @@ import (
 
 	"coupling/dp/best"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // Kind says whether a number is exact or a bound.
@@ -90,7 +91,7 @@ func (g Guarantee) Sentence(unit string) string {
 func factorUp(eps float64) string {
 	factor, digits := math.Exp(eps), 4
 	if over := math.Expm1(eps); over > 0 && over < .01 {
-		digits = min(2-int(math.Floor(math.Log10(over))), 12)
+		digits = min(2-int(math.Floor(logspace.Log(over)/math.Ln10)), 12)
 		factor *= 1 + 2e-13 // more than FormatUp forgives, which would be a part of so small an ε
 	}
 	return FormatUp(factor, digits)

@@ -89,6 +89,7 @@ type npyKind struct {
 var npyKinds = map[string]npyKind{
 	"f8": {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
 	"f4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	"f2": {2, func(o binary.ByteOrder, b []byte) float64 { return float16(o.Uint16(b)) }},
 	"i8": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
 	"i4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
 	"i2": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
@@ -100,7 +101,27 @@ var npyKinds = map[string]npyKind{
 	"b1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(min(b[0], 1)) }},
 }
 
-// ReadNPYMatrix reads an NPY file of real numbers or truth values, of either
+// float16 returns the number of IEEE 754's half precision with these bits.
+func float16(bits uint16) float64 {
+	v, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
+	switch exponent {
+	case 0:
+		v = math.Ldexp(v, -24)
+	case 0x1f:
+		v = math.Inf(1)
+		if bits&0x3ff != 0 {
+			v = math.NaN()
+		}
+	default:
+		v = math.Ldexp(v+0x400, exponent-25)
+	}
+	if bits&0x8000 != 0 {
+		return -v
+	}
+	return v
+}
+
+// ReadNPYMatrix reads an NPY file of real numbers of at most 64 bits or truth values, of either
 // byte order and in C or Fortran order, as a matrix in row-major order. A vector
 // is one column. Integers beyond 2^53 are rounded. It refuses other types and
 // shapes, no values, more than limit, and a file that does not end where its
@@ -108,7 +129,7 @@ var npyKinds = map[string]npyKind{
 func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err error) {
 	h, raw, err := readNPY(r, limit, func(h npyHead) error {
 		if h.kind().size == 0 {
-			return badf("NPY values have the type %s: want float32, float64, an integer or bool", clip(h.descr))
+			return badf("NPY values have the type %s: want float16, float32, float64, an integer or bool", clip(h.descr))
 		}
 		if len(h.shape) < 1 || len(h.shape) > 2 || slices.Contains(h.shape, 0) {
 			return badf("NPY shape %v: want a vector or a matrix that is not empty", h.shape)

@@ -6,15 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// ReadTable reads a table of numbers, one row a line, as a matrix in row-major order. Fields are separated by commas,
-// semicolons, tabs or blanks, whichever of them the first line has, in this order. The first line may be a header, which
-// it is where no field of it is a number: a line with one bad number is an error and not a header. Skipped are a byte
-// order mark, empty lines, and lines that begin with #. The error names line and column.
-func ReadTable(b []byte) (rows, cols int, x []float64, err error) {
+// A Table is a matrix of numbers in row-major order, under the names of its columns if the text has them.
+type Table struct {
+	Header     []string // nil: the first line has numbers
+	Rows, Cols int
+	Values     []float64
+}
+
+// ReadTable reads a table of numbers, one row a line. Fields are separated by commas, semicolons, tabs or blanks,
+// whichever of them the first line has, in this order. The first line is a header if it is all words: none of its fields
+// is empty, a number or begins as one, and not all are marks of missing values such as NA. Skipped are a byte order mark,
+// empty lines, and lines that begin with #. The error names line and column, and how to write the table instead.
+func ReadTable(b []byte) (Table, error) {
+	if err := checkText(b); err != nil {
+		return Table{}, err
+	}
 	lines := bytes.Split(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), []byte("\n"))
 	comma := separator(lines)
 	if comma == ' ' {
@@ -25,29 +37,64 @@ func ReadTable(b []byte) (rows, cols int, x []float64, err error) {
 	}
 	r := csv.NewReader(bytes.NewReader(bytes.Join(lines, []byte("\n"))))
 	r.Comma, r.Comment, r.TrimLeadingSpace, r.ReuseRecord = comma, '#', comma != '\t', true
+	var t Table
 	for first := true; ; first = false {
 		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return 0, 0, nil, badf("%w", err)
-		}
-		row, numbers, err := parseRow(record)
-		if first && numbers == 0 {
+		switch {
+		case errors.Is(err, io.EOF) && t.Rows == 0:
+			return Table{}, badf("no numbers")
+		case errors.Is(err, io.EOF):
+			return t, nil
+		case errors.Is(err, csv.ErrFieldCount):
+			line, _ := r.FieldPos(0)
+			return Table{}, badf("line %d: wrong number of fields: %d, the first line has %d", line, len(record), r.FieldsPerRecord)
+		case err != nil:
+			return Table{}, badf("%w", err)
+		case first && isHeader(record):
+			t.Header = slices.Clone(record)
 			continue
 		}
+		row, err := parseRow(record, first)
 		if err != nil {
 			line, _ := r.FieldPos(0)
-			return 0, 0, nil, badf("line %d: %w", line, err)
+			return Table{}, badf("line %d: %w", line, err)
 		}
-		cols = len(row)
-		rows++
-		x = append(x, row...)
+		t.Rows, t.Cols, t.Values = t.Rows+1, len(row), append(t.Values, row...)
 	}
-	if rows == 0 {
-		return 0, 0, nil, badf("no numbers")
+}
+
+// checkText returns an error if the bytes are not text in an encoding that has ASCII in it.
+func checkText(b []byte) error {
+	switch head := b[:min(len(b), 1<<10)]; {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return badf("the text is UTF-16: fix: save it as UTF-8")
+	case bytes.ContainsRune(head, 0):
+		return badf("no text, which has no zero bytes, and no NPY file (UTF-16 must be saved as UTF-8)")
 	}
-	return rows, cols, x, nil
+	return nil
+}
+
+var (
+	beginsAsNumber = regexp.MustCompile(`^[-+−–]?[.,]?[0-9]`)
+	isMissing      = regexp.MustCompile(`(?i)^(n/?a|#n/a|null|none|nil|missing|\?|-+)$`)
+	decimalComma   = regexp.MustCompile(`^[-+]?[0-9]+,[0-9]+$|^[-+]?[0-9]+[;\t ][-+]?[0-9]+$`)
+)
+
+// isHeader reports whether a first line is names of columns. An empty name is none: pandas and R write one over row
+// numbers, which are no coordinate.
+func isHeader(record []string) bool {
+	missing := 0
+	for _, field := range record {
+		field = strings.TrimSpace(field)
+		_, err := strconv.ParseFloat(field, 64)
+		if err == nil || field == "" || beginsAsNumber.MatchString(field) {
+			return false
+		}
+		if isMissing.MatchString(field) {
+			missing++
+		}
+	}
+	return missing < len(record)
 }
 
 // separator returns what is between the fields of the first line that is neither empty nor a comment.
@@ -67,18 +114,23 @@ func separator(lines [][]byte) rune {
 	return ','
 }
 
-// parseRow returns the numbers of a line and how many of its fields are numbers; the error names the first that is not.
-func parseRow(record []string) (row []float64, numbers int, err error) {
-	row = make([]float64, len(record))
+// parseRow returns the numbers of a line; the error names the first field that is not one.
+func parseRow(record []string, first bool) ([]float64, error) {
+	row := make([]float64, len(record))
 	for i, field := range record {
-		v, bad := strconv.ParseFloat(strings.TrimSpace(field), 64)
-		if bad != nil && err == nil {
-			err = fmt.Errorf("column %d: %s is not a number", i+1, clip(field))
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err == nil {
+			row[i] = v
+			continue
 		}
-		if bad == nil {
-			numbers++
+		remedy := ""
+		switch {
+		case field == "" && first:
+			remedy = ": a header names each column; pandas names that of its row numbers \"\": fix: to_csv(…, index=False)"
+		case decimalComma.MatchString(strings.TrimSpace(field)):
+			remedy = ": fix: write decimal points, and commas only between numbers"
 		}
-		row[i] = v
+		return nil, fmt.Errorf("column %d: %s is not a number%s", i+1, clip(field), remedy)
 	}
-	return row, numbers, err
+	return row, nil
 }

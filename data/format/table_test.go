@@ -9,11 +9,11 @@ import (
 
 // readTable is ReadTable as a matrix.
 func readTable(b []byte) (*mat.Dense, error) {
-	rows, cols, x, err := ReadTable(b)
+	t, err := ReadTable(b)
 	if err != nil {
 		return nil, err
 	}
-	return mat.NewDense(rows, cols, x), nil
+	return mat.NewDense(t.Rows, t.Cols, t.Values), nil
 }
 
 func TestReadTable(t *testing.T) {
@@ -41,14 +41,25 @@ func TestReadTable(t *testing.T) {
 	}
 	for _, c := range []struct{ name, in, names string }{
 		{"slip in the first line", "1,x\n3,4\n", `line 1: column 2: "x"`},
+		{"only slips in it", "1.o,2.o\n3,4\n", `line 1: column 1: "1.o"`},
+		{"only missing values in it", "NA,n/a\n3,4\n", `line 1: column 1: "NA"`},
+		{"only other minus signs in it", "−1,−2\n3,4\n", `line 1: column 1: "−1"`},
+		{"row numbers of pandas", ",u,v\n0,1,2\n", `line 1: column 1: "" is not a number: a header names`},
+		{"row numbers of R", "\"\",\"u\"\n\"1\",2\n", `index=False`},
+		{"row numbers over numbers", ",0,1\n0,1,2\n", `index=False`},
+		{"decimal commas", "1,5;2,0\n", `line 1: column 2: "5;2" is not a number: fix: write decimal points`},
+		{"decimal commas below a header", "u;v\n1,5;2,0\n", `line 2: column 1: "1,5" is not a number: fix: write decimal points`},
+		{"decimal commas between tabs", "1,5\t2,0\n", `fix: write decimal points`},
+		{"UTF-16", "\xff\xfe1\x00\n\x00", "UTF-16"},
+		{"UTF-16 without a mark", "1\x00\n\x00", "UTF-16"},
 		{"after a mark", "\xef\xbb\xbf1,2o\n3,4\n", `line 1: column 2: "2o"`},
 		{"two headers", "x,y\nm,s\n1,2\n", `line 2: column 1: "m"`},
-		{"ragged header", "x\n1,2\n", "wrong number of fields"},
+		{"ragged header", "x\n1,2\n", "line 2: wrong number of fields: 2, the first line has 1"},
 		{"only a header", "x,y\n", "no numbers"},
 		{"empty", "", "no numbers"},
 		{"hole between tabs", "1\t2\n3\t\n", `line 2: column 2: ""`},
 		{"slip between blanks", "1 2\n\n3 4o\n", `line 3: column 2: "4o"`},
-		{"ragged blanks", "1 2\n3\n", "wrong number of fields"},
+		{"ragged blanks", "1 2\n3\n", "line 2: wrong number of fields: 1, the first line has 2"},
 		{"hole", "1,2\n3,\n", `line 2: column 2: ""`},
 	} {
 		_, err := readTable([]byte(c.in))

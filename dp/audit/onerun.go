@@ -10,6 +10,7 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/dp/internal/root"
+	"coupling/lab/logspace"
 )
 
 // OneRun audits a mechanism with one run on a data set with canaries: Canaries records, each
@@ -120,7 +121,7 @@ func steepest(r, v int, eps float64) float64 {
 			break
 		}
 		k := v - i
-		log += math.Log(float64(k)/float64(r-k+1)) - eps // mass of k − 1 from that of k; −Inf after k = 0
+		log += logspace.Log(float64(k)/float64(r-k+1)) - eps // mass of k − 1 from that of k; −Inf after k = 0
 	}
 	return best
 }

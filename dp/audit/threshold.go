@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"coupling/lab/logspace"
 )
 
 // Test is a set of outputs, by their score: those above Threshold, or those at most Threshold.
@@ -50,7 +52,7 @@ func choose(zero, one []float64, delta, confidence float64) Test {
 			}
 			lo, _ := wilson(hits[more], n[more], z)
 			_, hi := wilson(hits[less], n[less], z)
-			if v := math.Log(max(lo-delta, 0) / hi); v > value {
+			if v := logspace.Log(max(lo-delta, 0) / hi); v > value {
 				best, value = t, v
 			}
 		}
@@ -76,5 +78,5 @@ func normalQuantile(confidence float64) float64 { return math.Sqrt2 * math.Erfin
 
 // ratio returns log((more − δ)/less), at least 0.
 func ratio(more, less, delta float64) float64 {
-	return math.Log(max(more-delta, less) / less)
+	return logspace.Log(max(more-delta, less) / less)
 }

@@ -19,7 +19,7 @@ func BaseProfile(mechanism dp.Event) (GroupProfile, error) {
 	}
 	return func(k int, eps float64) float64 {
 		if k == 0 {
-			return math.Log(max(0, -math.Expm1(eps)))
+			return logspace.Log(max(0, -math.Expm1(eps)))
 		}
 		p, err := removed(mechanism, k)
 		if err != nil {
@@ -74,7 +74,7 @@ func unamplify(eps, logP float64) float64 {
 		}
 	}
 	if eps < 1e-5 {
-		return math.Log(math.Expm1(eps)) - logP // the ratio overflows
+		return logspace.Log(math.Expm1(eps)) - logP // the ratio overflows
 	}
 	return eps + math.Log1p(math.Expm1(logP)*math.Exp(-eps)) - logP
 }
@@ -102,7 +102,7 @@ func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 	if err := check.All(in.Subset(n, size), in.Order(float64(alpha))); err != nil {
 		return 0, err
 	}
-	logGamma := math.Log(float64(n)) - math.Log(float64(size))
+	logGamma := logspace.Log(float64(n)) - logspace.Log(float64(size))
 	pure := base.Support().Max
 	sum := 0.0 // log(1 + …)
 	for j := 2; j <= alpha; j++ {
@@ -110,14 +110,14 @@ func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 		zeta := k + e + math.Min(math.Ln2, float64(j)*logspace.Expm1(pure))
 		switch {
 		case j == 2:
-			chi2 := math.Log(math.Expm1(k + e)) // E_Q(p/q−1)² = e^{ρ(2)} − 1
-			zeta = min(zeta, math.Log(4)+chi2)
+			chi2 := logspace.Log(math.Expm1(k + e)) // E_Q(p/q−1)² = e^{ρ(2)} − 1
+			zeta = min(zeta, logspace.Log(4)+chi2)
 		case v == Refined:
 			vajda, err := logVajda(base, float64(j))
 			if err != nil {
 				return 0, err
 			}
-			zeta = math.Log(4) + vajda
+			zeta = logspace.Log(4) + vajda
 		}
 		sum = logspace.Add(sum, pair.LogBinomial(alpha, j)+float64(j)*logGamma+zeta)
 	}
@@ -133,7 +133,7 @@ func logVajda(p pair.Pair, j float64) (float64, error) {
 	sum := math.Inf(-1)
 	for _, x := range a.Points() {
 		if x.Q > 0 {
-			sum = logspace.Add(sum, math.Log(x.Q)+j*math.Log(math.Abs(math.Expm1(x.Loss))))
+			sum = logspace.Add(sum, logspace.Log(x.Q)+j*logspace.Log(math.Abs(math.Expm1(x.Loss))))
 		} else if x.P > 0 {
 			return math.Inf(1), nil
 		}
@@ -161,7 +161,7 @@ func AgnosticGroupRDP(mechanism dp.Event, rate float64, group int, alpha float64
 		if err != nil {
 			return 0, err
 		}
-		w := weights[k] - math.Log(hit)
+		w := weights[k] - logspace.Log(hit)
 		a, ea := p.LogMoment(alpha)
 		b, eb := p.Swap().LogMoment(alpha)
 		out, back = logspace.Add(out, w+a+ea), logspace.Add(back, w+b+eb)

@@ -11,6 +11,7 @@ import (
 
 	"coupling/dp/internal/root"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // Accountant is the accountant of closed forms. It is stateless and safe for concurrent use.
@@ -41,8 +42,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	case err != nil:
 	case q.Delta:
 		// The curve is evaluated at an ε with a rounding error.
-		out.Lower = expRounded(lo.LogDelta(q.At*(1+1e-15)), -lo.RelErr())
-		out.Upper = min(1, expRounded(hi.LogDelta(q.At*(1-1e-15)), hi.RelErr()))
+		out.Interval = pair.DeltaWithin(lo.LogDelta(q.At*(1+1e-15))-lo.RelErr(), hi.LogDelta(q.At*(1-1e-15))+hi.RelErr())
 	default:
 		out.Interval, err = inverse(lo, hi, q.At)
 	}
@@ -51,7 +51,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 
 // inverse bounds the least ε at which δ is reached.
 func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
-	logDelta := math.Log(delta)
+	logDelta := logspace.Log(delta)
 	upper, ok := invert(hi, logDelta-2e-16*(1+math.Abs(logDelta)), hi.RelErr())
 	if !ok {
 		upper, ok = largestFinite(hi, delta)
@@ -65,9 +65,9 @@ func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
 
 // largestFinite returns the largest finite loss if infinite loss has mass delta at most, as that of
 // (ε, delta)-differential privacy has exactly: a comparison, without the room for sums. It is
-// rounded up by the error of the logs that a loss consists of.
+// rounded up by the error of losses.
 func largestFinite(p deltaCurve, delta float64) (float64, bool) {
-	d, ok := p.(*pair.Discrete)
+	d, ok := p.(product)
 	if !ok {
 		return 0, false
 	}
@@ -77,7 +77,7 @@ func largestFinite(p deltaCurve, delta float64) (float64, bool) {
 		return 0, false
 	}
 	a := points[last-1]
-	return max(0, a.Loss+1e-15*(1-math.Log(a.P)+math.Abs(math.Log(a.Q)))), !math.IsInf(a.Loss, -1)
+	return max(0, a.Loss+d.LossErr()), !math.IsInf(a.Loss, -1)
 }
 
 // refused names the composition that has no closed form.
@@ -91,28 +91,16 @@ type deltaCurve interface {
 	RelErr() float64
 }
 
-// expRounded returns e^(x + room), moved further in the direction of room by the rounding of x. Only e^−∞ is 0 when rounding up.
-func expRounded(x, room float64) float64 {
-	if math.IsInf(x, -1) {
-		return 0
-	}
-	v := math.Exp(x + room + math.Copysign(4e-16*math.Abs(x), room))
-	if room > 0 {
-		return max(v, math.SmallestNonzeroFloat64)
-	}
-	return v
-}
-
 // curves returns two privacy curves that enclose that of the composition.
 func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	steps = dropTrivial(steps)
+	if lo, hi, ok := asProduct(steps); ok {
+		return lo, hi, nil
+	}
 	if len(steps) == 1 && steps[0].Times == 1 && steps[0].Pair.RelErr() < 1 {
 		return steps[0].Pair, steps[0].Pair, nil
 	}
-	if r, ok := asRepeated(steps); ok {
-		return r, r, nil
-	}
-	if lo, hi, ok := asProduct(steps); ok {
+	if lo, hi, ok := asRepeated(steps); ok {
 		return lo, hi, nil
 	}
 	sum := 0.0

@@ -7,7 +7,7 @@ import (
 )
 
 // product is the composition of a few pairs on few points, point by point, at ε + shift to allow
-// for the rounding of losses.
+// for the error of losses.
 type product struct {
 	*pair.Discrete
 	shift float64
@@ -18,31 +18,26 @@ const maxProduct = 1 << 13
 
 // asProduct recognises such a composition, and returns two profiles that enclose its own.
 func asProduct(steps []pair.Step) (lo, hi product, ok bool) {
-	points, size := 1.0, 0.0
+	points := 1.0
 	var all *pair.Discrete
 	for _, s := range steps {
 		d, is := s.Pair.(*pair.Discrete)
 		if !is {
 			return lo, hi, false
 		}
-		if points *= math.Pow(float64(len(d.Points())), float64(s.Times)); !(points <= maxProduct) {
+		points *= math.Pow(float64(len(d.Points())), float64(s.Times))
+		if !(points <= maxProduct) && (len(steps) > 1 || s.Times > 1) {
 			return lo, hi, false
-		}
-		for _, a := range d.Points() {
-			if l := math.Abs(a.Loss); !math.IsInf(l, 0) {
-				size = max(size, l)
-			}
 		}
 		for range s.Times {
 			if all == nil {
 				all = d
-			} else if all, is = pair.Product(all, d); !is {
-				return lo, hi, false
+			} else {
+				all = pair.Product(all, d)
 			}
 		}
 	}
-	steep := 1e-15 * size * math.Log2(points+1) // a step that is no certainty has two points at least
-	return product{all, steep}, product{all, -steep}, true
+	return product{all, all.LossErr()}, product{all, -all.LossErr()}, true
 }
 
 // LogDelta is that of the points. At ε = 0 it uses their differences, not their losses.

@@ -4,48 +4,55 @@ import (
 	"math"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // repeated is the composition of one pair on two points with itself, such as randomised response: the number k of outcomes with the larger
 // loss is binomial, and
 //
-//	δ(ε) = Σ_k C(T,k) p^k (1−p)^(T−k) max(0, 1 − e^(ε−L_k)),   L_k = k·high + (T−k)·low.
+//	δ(ε) = Σ_k C(T,k) p^k (1−p)^(T−k) max(0, 1 − e^(ε−L_k)),   L_k = k·high + (T−k)·low,
+//
+// at ε + shift to allow for the rounding of L_k.
 type repeated struct {
 	times     int
 	high, low pair.Atom
+	shift     float64
 }
 
 // maxRepeated keeps the sums, of some 100·√T terms, short.
 const maxRepeated = 1_000_000_000
 
-// asRepeated recognises such a composition, which may be written in several steps.
-func asRepeated(steps []pair.Step) (repeated, bool) {
+// asRepeated recognises such a composition, which may be written in several steps, and returns two profiles that enclose its own.
+func asRepeated(steps []pair.Step) (lo, hi repeated, ok bool) {
 	first, ok := steps[0].Pair.(*pair.Discrete)
 	if !ok {
-		return repeated{}, false
+		return lo, hi, false
 	}
 	times := 0
 	for _, s := range steps {
 		if s.Pair != pair.Pair(first) || s.Times > maxRepeated-times {
-			return repeated{}, false
+			return lo, hi, false
 		}
 		times += s.Times
 	}
+	const least = 1e-290 // below which probabilities have fewer digits
 	pts := first.Points()
-	if len(pts) != 2 || math.IsInf(pts[0].Loss, 0) || math.IsInf(pts[1].Loss, 0) || pts[0].P <= 0 || pts[1].P <= 0 {
-		return repeated{}, false
+	if len(pts) != 2 || math.IsInf(pts[0].Loss, 0) || math.IsInf(pts[1].Loss, 0) || pts[0].P < least || pts[1].P < least {
+		return lo, hi, false
 	}
-	return repeated{times, pts[1], pts[0]}, true
+	shift := 1e-15 * float64(times) * max(math.Abs(pts[0].Loss), math.Abs(pts[1].Loss))
+	return repeated{times, pts[1], pts[0], shift}, repeated{times, pts[1], pts[0], -shift}, true
 }
 
-// RelErr is that of the binomial probability of the first term and of the sum, and of the losses: an error of 1e-16·T·gap of L_k is
-// 1e-16·√(T/pq) standard deviations, of which up to 40 matter.
+// RelErr is that of the binomial probability of the first term and of the sum: the error of p is 1e-16·√(Tp/(1−p)) standard deviations
+// of k, or less, of which up to 40 matter.
 func (r repeated) RelErr() float64 {
-	return 4e-12 + 1e-14*math.Sqrt(float64(r.times)/(r.high.P*r.low.P))
+	return 4e-12 + 1e-14*math.Sqrt(float64(r.times))
 }
 
 // LogDelta sums upwards from the first k whose loss exceeds ε, or from where the probabilities below are less than e^−800.
 func (r repeated) LogDelta(eps float64) float64 {
+	eps = max(0, eps+r.shift)
 	n := float64(r.times)
 	gap := r.high.Loss - r.low.Loss
 	first := max(0, math.Floor((eps-n*r.low.Loss)/gap)) // one term too early is 0
@@ -66,15 +73,15 @@ func (r repeated) LogDelta(eps float64) float64 {
 			break
 		}
 		if sum > 1e250 { // the first term may be far below the mode
-			logP += math.Log(1e200)
+			logP += logspace.Log(1e200)
 			term, sum = term*1e-200, sum*1e-200
 		}
 		if term > 1e280 {
-			logP += math.Log(1e200)
+			logP += logspace.Log(1e200)
 			term, sum = term*1e-200, sum*1e-200
 		}
 	}
-	return min(0, logP+math.Log(sum))
+	return min(0, logP+logspace.Log(sum))
 }
 
 // logBinomialPMF returns log Bin(k | n, p), q = 1 − p, by Loader's formula, which has no large terms that cancel (Loader 2000, "Fast and
@@ -87,14 +94,14 @@ func logBinomialPMF(k, n, p, q float64) float64 {
 		return n * math.Log1p(-q)
 	}
 	return stirlingError(n) - stirlingError(k) - stirlingError(n-k) -
-		deviance(k, n*p) - deviance(n-k, n*q) + 0.5*math.Log(n/(2*math.Pi*k*(n-k)))
+		deviance(k, n*p) - deviance(n-k, n*q) + 0.5*logspace.Log(n/(2*math.Pi*k*(n-k)))
 }
 
 // stirlingError is log n! minus Stirling's approximation of it.
 func stirlingError(n float64) float64 {
 	if n < 16 {
 		l, _ := math.Lgamma(n + 1)
-		return l - (n+0.5)*math.Log(n) + n - 0.5*math.Log(2*math.Pi)
+		return l - (n+0.5)*logspace.Log(n) + n - 0.5*logspace.Log(2*math.Pi)
 	}
 	w := 1 / (n * n)
 	return (1./12 - w*(1./360-w*(1./1260-w*(1./1680-w/1188)))) / n
@@ -104,7 +111,7 @@ func stirlingError(n float64) float64 {
 func deviance(x, m float64) float64 {
 	d := (x - m) / (x + m)
 	if math.Abs(d) > 0.1 {
-		return x*math.Log(x/m) + m - x
+		return x*logspace.Log(x/m) + m - x
 	}
 	// x log((1+d)/(1−d)) − (x−m) = (x−m)d + 2x Σ_{j≥1} d^(2j+1)/(2j+1).
 	sum, power := (x-m)*d, 2*x*d

@@ -84,16 +84,14 @@ func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Quest
 	leave, left := trimAt(steps, q.At), 0.0
 	if q.Against > 0 { // what is left out need only be little of what δ is compared with
 		slack := max(trimSlack, min(1e-3, a.tol()/10))
-		leave, left = pair.TrimTo(steps, math.Log(q.Against), slack, q.At), slack*q.Against
+		leave, left = pair.TrimTo(steps, logspace.Log(q.Against), slack, q.At), slack*q.Against
 	}
 	lo, hi, order, err := a.logDelta(ctx, steps, leave, q.At, q.Like.Order)
 	if err != nil {
 		return v, 0, err
 	}
-	return pair.Interval{
-		Lower: max(0, min(1, math.Exp(lo)*(1-4*ulp))-left),
-		Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)+left)),
-	}, order, nil
+	v = pair.DeltaWithin(lo, hi)
+	return pair.Interval{Lower: max(0, v.Lower-left), Upper: min(1, v.Upper+left)}, order, nil
 }
 
 // logDelta leaves out negligible components, searches the saddle point from the order start, if
@@ -127,7 +125,7 @@ func checkBounds(lo, hi float64) error {
 
 // epsilonAt leaves out negligible components, unless ε turns out so large that they are not.
 func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
-	want := math.Log(q.At)
+	want := logspace.Log(q.At)
 	parts, err := a.parts(steps, pair.TrimTo(steps, want, trimSlack, mostTrimmed))
 	if err != nil {
 		return v, 0, err
@@ -168,7 +166,7 @@ func (a Accountant) parts(steps []pair.Step, cut pair.Trim) ([]part, error) {
 	}
 	for i := range parts {
 		parts[i].pair.ratios = float64(a.work())
-		parts[i].digits = a.digits() + math.Log(parts[i].times)
+		parts[i].digits = a.digits() + logspace.Log(parts[i].times)
 	}
 	return parts, check.All(failed...)
 }
@@ -176,7 +174,7 @@ func (a Accountant) parts(steps []pair.Step, cut pair.Trim) ([]part, error) {
 // digits is the accuracy (−log) that ΣT·K needs; that of the quadrature is counted in the bounds.
 func (a Accountant) digits() float64 {
 	if a.Tol >= 1e-4 {
-		return 11 - math.Log(a.Tol)
+		return 11 - logspace.Log(a.Tol)
 	}
 	return 36
 }

@@ -1,6 +1,10 @@
 package contour
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 // A decay bounds |φ(y)|, φ(y) = M(s+iy)/M(s), the characteristic function of the loss under the
 // tilted law p^{s+1}q^{−s}/M(s), for every y of an interval, up to infinity. With it the contour
@@ -224,7 +228,7 @@ func (t *tail) beyond(y, goal float64) (float64, error) {
 	for y < 1e200 && sum < 1e6 {
 		next := y * t.ratio
 		inner, outer := 0.0, 0.0
-		enough := math.Log(goal*y) - 12
+		enough := logspace.Log(goal*y) - 12
 		for i, d := range t.decays {
 			times := t.c.parts[i].times
 			far := d.beyond(y)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+
+	"coupling/lab/logspace"
 )
 
 // A line evaluates K(z) = log ∫ p^{z+1} q^{−z} of one loss on the vertical line Re z = s, |Im z| ≤ reach, by the
@@ -64,7 +66,7 @@ func planLine(pair *scaled, s, reach, digits float64, fewest int) (l *line, lo f
 	if pair.gaussian() {
 		return l, 0, 0, nil
 	}
-	digits += math.Log(3 + s + reach)
+	digits += logspace.Log(3 + s + reach)
 	margin := math.Sqrt(2*digits) + 2
 	lo = pair.q.min - margin
 	hi := pair.upper(s, margin)
@@ -120,7 +122,7 @@ func (l *line) growth(b, y float64) float64 {
 // cosines bounds the loss of |q| against its value on the real axis, to the power −s.
 func (l *line) cosines(b float64) float64 {
 	if sq := l.pair.q.span(); sq > 0 && l.s > 0 {
-		return -l.s * math.Log(math.Cos(b*sq/2))
+		return -l.s * logspace.Log(math.Cos(b*sq/2))
 	}
 	return 0
 }
@@ -144,7 +146,7 @@ func (l *line) nodes(lo float64, n int) {
 	first := int(math.Floor(lo / l.h))
 	l.x0 = float64(first) * l.h
 	l.rows = l.pair.at(l.h, first, n)
-	logh := math.Log(l.h)
+	logh := logspace.Log(l.h)
 	weight := make([]float64, n) // bound of the relative error of p
 	l.base = math.Inf(-1)
 	for j, r := range l.rows {
@@ -164,10 +166,10 @@ func (l *line) nodes(lo float64, n int) {
 	for j := range n {
 		sum += math.Exp(l.tilt[j] - l.base)
 	}
-	if l.near = l.base+math.Log(sum) < 1; l.near {
+	if l.near = l.base+logspace.Log(sum) < 1; l.near {
 		l.base = 0
 	} else {
-		l.base += math.Log(sum)
+		l.base += logspace.Log(sum)
 	}
 	for j := range n {
 		l.tilt[j] = math.Exp(l.tilt[j] - l.base)
@@ -229,13 +231,13 @@ func (l *line) at(z complex128) (k complex128, e, top float64) {
 		e = l.flat + r*l.phase + l.strip(y) + l.edgeTilt
 		lm := cmplx.Log(m)
 		round := 2 * ulp * math.Abs(l.base)
-		return complex(l.base, 0) + lm, e/a + round, l.base + math.Log(a+e) + round + 4*ulp
+		return complex(l.base, 0) + lm, e/a + round, l.base + logspace.Log(a+e) + round + 4*ulp
 	}
 	m := l.centred(z)
 	e = r*r*l.quad + r*l.lin + l.strip(y)*3 + l.edgeTilt + (1+r)*l.edgeP + r*l.edgeQ
 	k = log1p(m)
 	a, round := cmplx.Abs(1+m), 8*ulp*cmplx.Abs(m)
-	return k, e/a + round, math.Log(a+e) + round + 4*ulp
+	return k, e/a + round, logspace.Log(a+e) + round + 4*ulp
 }
 
 // gauss is K of two single normals at distance reach.

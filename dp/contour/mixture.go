@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // A side is one of the two mixtures, in units of the standard deviation and measured from the reference mean 0.
@@ -72,7 +73,7 @@ func newSide(comps []pair.Component, origin, scale float64) side {
 		if c.Mean == origin {
 			continue
 		}
-		lw := c.LogWeight - math.Log(total)
+		lw := c.LogWeight - logspace.Log(total)
 		s.lw = append(s.lw, lw)
 		s.w = append(s.w, math.Exp(lw))
 		s.m = append(s.m, m)
@@ -110,7 +111,7 @@ func (a *side) ratio(x float64) (l, err, mean float64) {
 		first += e * m
 		slack += e * (4 + 3*math.Abs(a.lw[i]) + 6*math.Abs(m)*(math.Abs(x)+math.Abs(m)) + math.Abs(top))
 	}
-	l = top + math.Log(sum)
+	l = top + logspace.Log(sum)
 	n := float64(len(a.w))
 	return l, ulp * (slack/sum + n + 2*math.Abs(l) + 2), first / sum
 }

@@ -1,6 +1,10 @@
 package contour
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 // worthPhaseBound is the number of nodes above which a line computes its turn.
 const worthPhaseBound = 400
@@ -35,7 +39,7 @@ func newPhaseBound(pair *scaled, s, lo, hi float64) *phaseBound {
 	t := &phaseBound{pair: pair, s: s}
 	floor := 0.0
 	add := func(mass, p, q float64) {
-		t.log = append(t.log, math.Log(mass))
+		t.log = append(t.log, logspace.Log(mass))
 		t.ep = append(t.ep, max(0, p-pair.p.min)*(1+1e-9))
 		t.eq = append(t.eq, max(0, pair.q.max-q)*(1+1e-9))
 	}
@@ -50,7 +54,7 @@ func newPhaseBound(pair *scaled, s, lo, hi float64) *phaseBound {
 	add(math.Exp(lm[0]-top)/((s+1)*pair.p.min-s*pair.q.max-lo), rows[0].pMean, pair.q.min)
 	add(math.Exp(lm[n]-top)/(hi-pair.pull(s, hi)), pair.p.max, rows[n].qMean)
 	for j := range t.log {
-		t.log[j] += 1e-9 - math.Log(floor)
+		t.log[j] += 1e-9 - logspace.Log(floor)
 	}
 	return t
 }
@@ -59,7 +63,7 @@ func newPhaseBound(pair *scaled, s, lo, hi float64) *phaseBound {
 func (t *phaseBound) growth(b, y float64) float64 {
 	sp, sq := t.pair.p.span(), t.pair.q.span()
 	y = math.Abs(y)
-	sum, top, cosine := 0.0, math.Inf(-1), math.Log(math.Cos(b*sq/2))
+	sum, top, cosine := 0.0, math.Inf(-1), logspace.Log(math.Cos(b*sq/2))
 	if t.scratch == nil {
 		t.scratch = make([]float64, len(t.log))
 	}
@@ -76,7 +80,7 @@ func (t *phaseBound) growth(b, y float64) float64 {
 			sum += math.Exp(g - top)
 		}
 	}
-	return top + math.Log(sum) + 1e-9
+	return top + logspace.Log(sum) + 1e-9
 }
 
 // phase bounds the argument of Σ π e^{ibm}, 0 ≤ m ≤ span, Σ π m ≤ mean.

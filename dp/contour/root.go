@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // saddle returns the s > 0 that minimises e^{ΣT·K(s) − sε}/(s(s+1)), where the contour crosses the real axis. The
@@ -28,7 +29,7 @@ func (a Accountant) saddle(parts []part, eps, start float64) (float64, error) {
 func bracketRoot(start float64, f func(s float64) (float64, error), tol float64) (float64, error) {
 	a, b := math.Inf(-1), math.Inf(1) // logarithms of a bracket
 	fa, fb := 0.0, 0.0
-	t, stride := math.Log(start), 1.0
+	t, stride := logspace.Log(start), 1.0
 	if start != 1 {
 		stride = 0.3 // not far
 	}
@@ -129,7 +130,7 @@ func estimate(parts []part, want float64) (eps, s float64, err error) {
 		}
 		eps = mean - 1/s - 1/(s+1)
 		second := variance + 1/(s*s) + 1/((s+1)*(s+1))
-		return eps, k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi*second), nil
+		return eps, k - s*eps - logspace.Log(s) - math.Log1p(s) - 0.5*logspace.Log(2*math.Pi*second), nil
 	}
 	s, err = bracketRoot(1, func(s float64) (float64, error) {
 		_, ld, err := at(s)

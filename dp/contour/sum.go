@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+
+	"coupling/lab/logspace"
 )
 
 // A part is one loss of a composition, how often it is composed, and the accuracy (−log) its log-moments need for that.
@@ -87,7 +89,7 @@ func newContour(ctx context.Context, parts []part, s, eps, tol float64, work int
 		return nil, err
 	}
 	scale := math.Sqrt(variance + 1/(s*s) + 1/((s+1)*(s+1)))
-	goal := k - s*eps + math.Log(tol) - math.Log(s) - math.Log1p(s) - math.Log(scale)
+	goal := k - s*eps + logspace.Log(tol) - logspace.Log(s) - math.Log1p(s) - logspace.Log(scale)
 	p, err := chooseContour(parts, alias{s, k}, eps, goal, scale)
 	if err != nil {
 		return nil, err
@@ -253,5 +255,5 @@ func (c *contour) log(eps float64) (lo, hi float64) {
 	sum, wrong = sum*c.h/math.Pi, (wrong*c.h+c.tail)/math.Pi*(1+1e-12)
 	base := c.k0 - c.s*eps
 	slack := c.e0 + leftOut(c.parts) + 4*ulp*(c.size+c.s*math.Abs(eps)+math.Abs(base)+4)
-	return base - slack + math.Log(max(0, sum-wrong-aliases)), base + slack + math.Log(max(0, sum+wrong))
+	return base - slack + logspace.Log(max(0, sum-wrong-aliases)), base + slack + logspace.Log(max(0, sum+wrong))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // answer is a composition with an exact δ at ε, or an exact ε at δ.
@@ -82,14 +83,14 @@ func gaussianDelta(d, eps float64) float64 {
 // responseDelta sums over the number of true answers k: P has truth^k (1−truth)^(T−k), Q the mirror image.
 func responseDelta(truth float64, times int, eps float64) float64 {
 	sum, logChoose := 0.0, 0.0
-	a, b := math.Log(truth), math.Log1p(-truth)
+	a, b := logspace.Log(truth), math.Log1p(-truth)
 	for k := 0; k <= times; k++ {
 		p := logChoose + float64(k)*a + float64(times-k)*b
 		loss := float64(2*k-times) * (a - b)
 		if loss > eps {
 			sum += math.Exp(p) * -math.Expm1(eps-loss)
 		}
-		logChoose += math.Log(float64(times-k)) - math.Log(float64(k+1))
+		logChoose += logspace.Log(float64(times-k)) - logspace.Log(float64(k+1))
 	}
 	return sum
 }

@@ -9,6 +9,8 @@ import (
 	"coupling/dp/pair"
 
 	"pgregory.net/rapid"
+
+	"coupling/lab/logspace"
 )
 
 // drawSteps draws a composition of one to three parts with moderate parameters.
@@ -81,7 +83,7 @@ func (s Subject) extreme(t *testing.T, sigma, rate float64, times int, delta flo
 
 // leastEpsilon inverts the profile of one step.
 func leastEpsilon(p pair.Pair, delta float64) float64 {
-	holds := func(eps float64) bool { return p.LogDelta(eps) <= math.Log(delta) }
+	holds := func(eps float64) bool { return p.LogDelta(eps) <= logspace.Log(delta) }
 	if holds(0) {
 		return 0
 	}

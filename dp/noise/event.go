@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/lab/logspace"
 )
 
 // Query is what is known about the values that noise is added to.
@@ -112,7 +113,7 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 		return dp.DiscreteGaussian{Sigma: s, Sensitivity: int(shift)}, nil
 	}
 	ratio := shift / s
-	r2 := (math.Log(4.001*float64(q.Dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
+	r2 := (logspace.Log(4.001*float64(q.Dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
 	if !(r2 <= s*s/2) {
 		if math.IsInf(ratio*ratio, 1) {
 			return nil, bad("Sensitivity = %v: must be less than 1e150 times Sigma = %v", q.Sensitivity, m.Sigma)

@@ -25,7 +25,7 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	a, b, da, db := there.Epsilon, back.Epsilon, there.Delta, back.Delta
 	if a+b == 0 {
 		d := min(da, db) // the total variation, seen from either side
-		return discrete([]point{{p: d, diff: d}, {p: 1 - d, q: 1 - d}, {q: d, diff: -d}}), nil
+		return discrete([]point{pointOf(d, 0, d), pointOf(1-d, 1-d, 0), pointOf(0, d, -d)}, 0), nil
 	}
 	// δ falls, and so does that of the other direction.
 	da = min(da, -math.Expm1(-b)+math.Exp(-b)*db)
@@ -34,11 +34,11 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	p := max(0, -math.Expm1(-b)-da+math.Exp(-b)*db) / all
 	q := max(0, -math.Expm1(-a)-db+math.Exp(-a)*da) / all
 	return discrete([]point{
-		{p: da, diff: da},
-		{p: p, q: p * math.Exp(-a), diff: p * -math.Expm1(-a)},
-		{p: q * math.Exp(-b), q: q, diff: q * math.Expm1(-b)},
-		{q: db, diff: -db},
-	}), nil
+		pointOf(da, 0, da),
+		{p: wideOf(p), q: wideExp(-a, 0).scaled(p), diff: wideOf(p * -math.Expm1(-a))},
+		{p: wideExp(-b, 0).scaled(q), q: wideOf(q), diff: wideOf(q * math.Expm1(-b))},
+		pointOf(0, db, -db),
+	}, 0), nil
 }
 
 // Indistinguishable returns the pair of a mechanism known only by its (ε, δ) for one record. Its
@@ -78,6 +78,9 @@ func groupDelta(eps, delta float64, d int) float64 {
 	case eps == 0 || d == 1: // exact for one
 		return delta * float64(d)
 	}
+	if all := eps * float64(d); all > 700 {
+		return math.Exp(logspace.Log(delta)+all+logspace.OneMinusExp(-all)-logspace.Expm1(eps)) * (1 + 1e-12) // may be infinite
+	}
 	return delta * math.Expm1(eps*float64(d)) / math.Expm1(eps) * (1 + 1e-14)
 }
 
@@ -88,10 +91,10 @@ func sampledLoss(logW, logV []float64, eps, delta float64) Loss {
 		return out
 	}
 	for i, l := range logW {
-		out.Delta += math.Exp(l) * groupDelta(eps, delta, i)
+		out.Delta += math.Exp(l + logspace.Log(groupDelta(eps, delta, i)))
 	}
 	for j, l := range logV {
-		out.Delta += math.Exp(out.Epsilon+l-eps*float64(j)) * groupDelta(eps, delta, j)
+		out.Delta += math.Exp(out.Epsilon + l - eps*float64(j) + logspace.Log(groupDelta(eps, delta, j)))
 	}
 	out.Delta *= 1 + 1e-12
 	return out
@@ -170,13 +173,13 @@ func SampledMoment(k func(order float64) float64, rate float64, alpha int, c flo
 	if rate == 1 {
 		return k(float64(alpha))
 	}
-	stay, hit := math.Log1p(-rate), math.Log(rate)
+	stay, hit := math.Log1p(-rate), logspace.Log(rate)
 	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{k(j)} − 1)): no cancellation for small rates.
 	sum := logspace.Zero()
 	for j := 2; j <= alpha; j++ {
 		v := k(float64(j))
 		if j > 2 {
-			v += math.Log(c)
+			v += logspace.Log(c)
 		}
 		sum.Add(LogBinomial(alpha, j) + float64(alpha-j)*stay + float64(j)*hit + logspace.Expm1(v))
 	}
@@ -186,7 +189,7 @@ func SampledMoment(k func(order float64) float64, rate float64, alpha int, c flo
 // LogBinomial returns log C(n, k).
 func LogBinomial(n, k int) float64 {
 	if k == 2 {
-		return math.Log(float64(n)) + math.Log(float64(n-1)) - math.Ln2
+		return logspace.Log(float64(n)) + logspace.Log(float64(n-1)) - math.Ln2
 	}
 	a, _ := math.Lgamma(float64(n) + 1)
 	b, _ := math.Lgamma(float64(k) + 1)

@@ -19,7 +19,7 @@ func (m *Mixture) LogDelta(eps float64) float64 {
 	case eps >= m.max:
 		return math.Inf(-1)
 	case eps <= m.min:
-		return math.Log(-math.Expm1(eps)) // p ≥ e^ε q everywhere
+		return logspace.Log(-math.Expm1(eps)) // p ≥ e^ε q everywhere
 	case eps < 0:
 		return reflectDelta(eps, m.other.LogDelta(-eps))
 	}

@@ -5,21 +5,31 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"coupling/lab/logspace"
 )
 
-// Discrete is a pair of distributions on finitely many points.
+// Discrete is a pair of distributions on finitely many points. Its probabilities have no least size: those below the
+// range of float64 have their loss too.
 type Discrete struct {
-	points []point // by increasing loss
+	points  []point // by increasing loss
+	lossErr float64 // bounds the absolute error of the losses
 }
 
-// point is an atom with the difference of its probabilities, which p − q in float64 may not give
-// accurately.
+// point is an atom with the difference of its probabilities, which p − q may not give accurately, and what lies at
+// its loss l and above:
+//
+//	δ(l) = Σ_{L>l} (p − e^l q),   z = Σ_{L≥l} e^l q,   P(L ≥ l),   Q(L ≥ l).
 type point struct {
-	p, q, diff float64 // diff = p − q
+	p, q, diff wide // diff = p − q
 	loss       float64
+
+	delta, z, tailP, tailQ wide
 }
+
+// pointOf is the atom with probabilities p and q.
+func pointOf(p, q, diff float64) point { return point{p: wideOf(p), q: wideOf(q), diff: wideOf(diff)} }
 
 // NewDiscrete returns the pair with probabilities p[i], q[i] on point i. They must be nonnegative and sum to one within
 // 1e-9. Points of equal loss are merged.
@@ -35,36 +45,34 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 		}
 		sumP += p[i]
 		sumQ += q[i]
-		pts = append(pts, point{p: p[i], q: q[i], diff: p[i] - q[i]})
+		pts = append(pts, pointOf(p[i], q[i], p[i]-q[i]))
 	}
 	if !(math.Abs(sumP-1) <= 1e-9) || !(math.Abs(sumQ-1) <= 1e-9) {
 		return nil, bad("probabilities sum to %v (P) and %v (Q): must sum to 1", sumP, sumQ)
 	}
-	return discrete(pts), nil
+	return discrete(pts, 0), nil
 }
 
-// Product returns the composition of two finite pairs, with a point for every pair of their points,
-// or false if a probability leaves the range of float64.
-func Product(a, b *Discrete) (*Discrete, bool) {
-	const least = 1e-290
+// Product returns the composition of two finite pairs, with a point for every pair of their points.
+func Product(a, b *Discrete) *Discrete {
 	pts := make([]point, 0, len(a.points)*len(b.points))
 	for _, x := range a.points {
 		for _, y := range b.points {
-			z := point{p: x.p * y.p, q: x.q * y.q, diff: x.p*y.diff + x.diff*y.q}
-			if z.p < least && x.p > 0 && y.p > 0 || z.q < least && x.q > 0 && y.q > 0 {
-				return nil, false
-			}
-			pts = append(pts, z)
+			pts = append(pts, point{
+				p:    x.p.times(y.p),
+				q:    x.q.times(y.q),
+				diff: x.p.times(y.diff).plus(x.diff.times(y.q)),
+			})
 		}
 	}
-	return discrete(pts), true
+	return discrete(pts, a.lossErr+b.lossErr)
 }
 
-// discrete fills in losses, sorts and merges.
-func discrete(pts []point) *Discrete {
+// discrete fills in losses, sorts, merges and sums. The relative errors of p and of q, together, are at most relErr.
+func discrete(pts []point, relErr float64) *Discrete {
 	d := &Discrete{}
 	for _, a := range pts {
-		if a.p == 0 && a.q == 0 {
+		if a.p.frac == 0 && a.q.frac == 0 {
 			continue
 		}
 		a.loss = lossOf(a)
@@ -74,36 +82,58 @@ func discrete(pts []point) *Discrete {
 	merged := d.points[:0]
 	for _, a := range d.points {
 		if n := len(merged); n > 0 && merged[n-1].loss == a.loss {
-			if merged[n-1].p += a.p; math.IsInf(a.loss, 1) { // is compared with δ: never below the sum
-				merged[n-1].p = math.Nextafter(merged[n-1].p, 2)
+			b := &merged[n-1]
+			if b.p = b.p.plus(a.p); math.IsInf(a.loss, 1) { // is compared with δ: never below the sum
+				b.p = b.p.scaled(math.Nextafter(1, 2))
 			}
-			merged[n-1].q += a.q
-			merged[n-1].diff += a.diff
+			b.q, b.diff = b.q.plus(a.q), b.diff.plus(a.diff)
 			continue
 		}
 		merged = append(merged, a)
 	}
 	d.points = merged
+	d.sum()
+	for _, a := range merged {
+		if l := math.Abs(a.loss); !math.IsInf(l, 1) {
+			d.lossErr = max(d.lossErr, relErr+1e-15*(1+l))
+		}
+	}
 	return d
 }
 
-func lossOf(a point) float64 {
-	switch {
-	case a.q == 0:
-		return math.Inf(1)
-	case a.p == 0:
-		return math.Inf(-1)
-	case math.Abs(a.diff) < a.q/2:
-		return math.Log1p(a.diff / a.q)
+// sum fills in what lies above each point. All terms are positive.
+func (d *Discrete) sum() {
+	var next point // above the last lies nothing
+	for i, a := range slices.Backward(d.points) {
+		a.tailP, a.tailQ = next.tailP.plus(a.p), next.tailQ.plus(a.q)
+		gap := next.loss - a.loss // +Inf below the point of infinite loss, and above that of −Inf
+		if a.delta, a.z = next.delta, a.p; next.z.frac != 0 {
+			a.delta = a.delta.plus(next.z.scaled(-math.Expm1(-gap)))
+			a.z = a.z.plus(next.z.times(wideExp(-gap, 0)))
+		}
+		d.points[i], next = a, a
 	}
-	return math.Log(a.p) - math.Log(a.q)
+}
+
+func lossOf(a point) float64 {
+	switch ratio := a.p.over(a.q); {
+	case a.q.frac == 0:
+		return math.Inf(1)
+	case a.p.frac == 0:
+		return math.Inf(-1)
+	case math.Abs(a.diff.over(a.q)) < 0.5:
+		return math.Log1p(a.diff.over(a.q))
+	case ratio > 1e-300 && ratio < 1e300:
+		return logspace.Log(ratio)
+	}
+	return a.p.log() - a.q.log()
 }
 
 // Points lists the atoms by increasing loss.
 func (d *Discrete) Points() []Atom {
 	out := make([]Atom, len(d.points))
 	for i, a := range d.points {
-		out[i] = Atom{Loss: a.loss, P: a.p, Q: a.q}
+		out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
 	}
 	return out
 }
@@ -116,9 +146,9 @@ func (d *Discrete) Finite() (*Discrete, float64) {
 	}
 	pts := make([]point, len(d.points)-1)
 	for i, a := range d.points[:len(pts)] {
-		pts[i] = point{p: a.p / (1 - lost), q: a.q, diff: (a.diff + lost*a.q) / (1 - lost)}
+		pts[i] = point{p: a.p.scaled(1 / (1 - lost)), q: a.q, diff: a.diff.plus(a.q.scaled(lost)).scaled(1 / (1 - lost))}
 	}
-	return discrete(pts), lost
+	return discrete(pts, d.lossErr), lost
 }
 
 // String shows the number of points and the range of the loss.
@@ -126,39 +156,32 @@ func (d *Discrete) String() string {
 	return fmt.Sprintf("discrete: %d points, losses %.4g to %.4g", len(d.points), d.points[0].loss, d.points[len(d.points)-1].loss)
 }
 
+// from returns the index of the first point with a loss above ε.
+func (d *Discrete) from(eps float64) int {
+	return sort.Search(len(d.points), func(i int) bool { return d.points[i].loss > eps })
+}
+
 // LogDelta returns log Σ max(p − e^ε q, 0).
 func (d *Discrete) LogDelta(eps float64) float64 {
-	switch {
-	case math.IsNaN(eps):
+	if math.IsNaN(eps) {
 		return math.NaN()
-	case eps < 0:
-		return reflectDelta(eps, d.Swap().LogDelta(-eps))
 	}
-	sum, grow := 0.0, math.Expm1(eps)
-	for i := len(d.points) - 1; i >= 0 && d.points[i].loss > eps; i-- {
-		a := d.points[i]
-		if a.q == 0 {
-			sum += a.p
-			continue
-		}
-		// p − e^ε q = (p − q) − (e^ε − 1)q, or by logs where e^ε is large.
-		if grow < 1 {
-			sum += max(0, a.diff-grow*a.q)
-		} else {
-			sum += a.p * -math.Expm1(eps-a.loss)
-		}
+	eps = min(eps, math.MaxFloat64) // below an infinite loss
+	i := d.from(eps)
+	if i == len(d.points) {
+		return math.Inf(-1)
 	}
-	return min(0, math.Log(sum))
+	a := d.points[i]
+	return min(0, a.delta.plus(a.z.scaled(-math.Expm1(eps-a.loss))).log())
 }
 
 // LogTails returns log P(L > ε) and log Q(L > ε).
 func (d *Discrete) LogTails(eps float64) (logP, logQ float64) {
-	p, q := 0.0, 0.0
-	for i := len(d.points) - 1; i >= 0 && d.points[i].loss > eps; i-- {
-		p += d.points[i].p
-		q += d.points[i].q
+	i := d.from(eps)
+	if i == len(d.points) {
+		return math.Inf(-1), math.Inf(-1)
 	}
-	return min(0, math.Log(p)), min(0, math.Log(q))
+	return min(0, d.points[i].tailP.log()), min(0, d.points[i].tailQ.log())
 }
 
 // LogMoment returns log Σ p^α q^(1−α) with a bound on its rounding.
@@ -166,18 +189,20 @@ func (d *Discrete) LogMoment(alpha float64) (k, errBound float64) {
 	if k, known := trivialMoment(alpha); known {
 		return k, 0
 	}
-	s := logspace.Zero()
+	s, relErr := logspace.Zero(), 1e-13
 	for _, a := range d.points {
+		logQ := a.q.log()
 		switch {
-		case a.q == 0:
+		case a.q.frac == 0:
 			return math.Inf(1), 0
-		case a.p == 0:
-			s.Add(math.Log(a.q) + math.Log(alpha-1)) // h(−∞) = α − 1
+		case a.p.frac == 0:
+			s.Add(logQ + logspace.Log(alpha-1)) // h(−∞) = α − 1
 		default:
-			s.Add(math.Log(a.q) + logExcess(alpha-1, a.loss))
+			s.Add(logQ + logExcess(alpha-1, a.loss))
 		}
+		relErr = max(relErr, -1e-15*logQ)
 	}
-	return momentFromExcess(s.Log(), 1e-13)
+	return momentFromExcess(s.Log(), relErr)
 }
 
 // Support returns the range of the loss; all mass is in atoms.
@@ -188,11 +213,15 @@ func (d *Discrete) Support() Support {
 // RelErr is that of a sum.
 func (d *Discrete) RelErr() float64 { return 1e-14 * float64(len(d.points)) }
 
+// LossErr bounds the absolute error of the losses.
+func (d *Discrete) LossErr() float64 { return d.lossErr }
+
 // Swap returns (Q, P).
 func (d *Discrete) Swap() Pair {
-	s := &Discrete{points: make([]point, len(d.points))}
+	s := &Discrete{points: make([]point, len(d.points)), lossErr: d.lossErr}
 	for i, a := range d.points {
-		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: -a.diff, loss: -a.loss}
+		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: a.diff.scaled(-1), loss: -a.loss}
 	}
+	s.sum()
 	return s
 }

@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 const (
 	logSqrt2Pi = 0.91893853320467274178032973640562
@@ -13,9 +17,9 @@ func logNormalTail(t float64) float64 {
 	case t < -1:
 		return math.Log1p(-math.Erfc(-t/math.Sqrt2) / 2)
 	case t < 1:
-		return math.Log(math.Erfc(t/math.Sqrt2) / 2)
+		return logspace.Log(math.Erfc(t/math.Sqrt2) / 2)
 	}
-	return -t*t/2 - logSqrt2Pi + math.Log(mills(t))
+	return -t*t/2 - logSqrt2Pi + logspace.Log(mills(t))
 }
 
 // mills returns the Mills ratio R(t) = Φ̄(t)/φ(t) for t > −30 or so; it overflows below −38.
@@ -66,5 +70,5 @@ func logMillsDiff(t, d float64) (float64, bool) {
 	for i, x := range gauss16.x {
 		sum += gauss16.w[i] * millsGap(t-d*(1-x)/2)
 	}
-	return math.Log(d / 2 * sum), true
+	return logspace.Log(d / 2 * sum), true
 }

@@ -283,9 +283,9 @@ func (m *Mixture) loss(x float64) float64 {
 // logNoise returns the log density of the noise at t scales from its mean.
 func (m *Mixture) logNoise(t float64) float64 {
 	if m.noise == Gaussian {
-		return -t*t/2 - logSqrt2Pi - math.Log(m.scale)
+		return -t*t/2 - logSqrt2Pi - logspace.Log(m.scale)
 	}
-	return -math.Abs(t) - math.Ln2 - math.Log(m.scale)
+	return -math.Abs(t) - math.Ln2 - logspace.Log(m.scale)
 }
 
 // Support returns the range of the loss. Laplace mixtures have an atom at each end.
@@ -293,20 +293,17 @@ func (m *Mixture) Support() Support {
 	s := Support{Min: m.min, Max: m.max}
 	switch {
 	case len(m.pOut) == 0 && len(m.qOut) == 0:
-		return Support{Atoms: []Atom{{P: 1, Q: 1}}, Discrete: true}
+		return Support{Atoms: []Atom{atomOf(0, 0, 0)}, Discrete: true}
 	case m.noise == Laplace:
-		pl, ql := m.mass(m.left, -1)
-		pr, qr := m.mass(m.right, 1)
-		s.Atoms = []Atom{{Loss: m.min, P: pl, Q: ql}, {Loss: m.max, P: pr, Q: qr}}
+		s.Atoms = []Atom{
+			atomOf(m.min, m.logMass(m.p, m.left, -1), m.logMass(m.q, m.left, -1)),
+			atomOf(m.max, m.logMass(m.p, m.right, 1), m.logMass(m.q, m.right, 1)),
+		}
 	}
 	return s
 }
 
-// mass returns P and Q of the part right (side 1) or left (side −1) of x.
-func (m *Mixture) mass(x, side float64) (p, q float64) {
-	return math.Exp(m.logMass(m.p, x, side)), math.Exp(m.logMass(m.q, x, side))
-}
-
+// logMass returns the log of the part of c right (side 1) or left (side −1) of x.
 func (m *Mixture) logMass(c []Component, x, side float64) float64 {
 	s := logspace.Zero()
 	for _, c := range c {

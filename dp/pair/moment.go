@@ -15,9 +15,9 @@ func logExcess(beta, loss float64) float64 {
 	case loss > 0 && beta*loss > 40+math.Log1p(beta):
 		return (beta + 1) * loss // the rest is below e^−40 of it
 	case loss > 0:
-		return loss + math.Log(math.Expm1(beta*loss)+beta*math.Expm1(-loss))
+		return loss + logspace.Log(math.Expm1(beta*loss)+beta*math.Expm1(-loss))
 	}
-	return math.Log(math.Exp(loss)*math.Expm1(beta*loss) - beta*math.Expm1(loss))
+	return logspace.Log(math.Exp(loss)*math.Expm1(beta*loss) - beta*math.Expm1(loss))
 }
 
 // logExcessSeries sums Σ_{n≥2} (αⁿ − α) Lⁿ/n! = α Σ (αⁿ⁻¹ − 1) Lⁿ/n!, for |αL| < 1/4, where 16
@@ -36,7 +36,7 @@ func logExcessSeries(beta, loss float64) float64 {
 	if sum <= 0 {
 		return math.Inf(-1)
 	}
-	return math.Log(sum) + logAlpha
+	return logspace.Log(sum) + logAlpha
 }
 
 // momentFromExcess turns log of E_Q[h] with its relative error into K = log(1 + E_Q[h]) with an absolute one.
@@ -77,8 +77,8 @@ func (m *Mixture) furthest(alpha float64) float64 {
 	// Laplace (Mironov 2017, Proposition 6), arranged to keep relative accuracy for small d:
 	// E = α/(2α−1)·e^((α−1)d) + (α−1)/(2α−1)·e^(−αd).
 	if alpha*d > 1 {
-		a := math.Log(alpha/(2*alpha-1)) + (alpha-1)*d
-		b := math.Log((alpha-1)/(2*alpha-1)) - alpha*d
+		a := logspace.Log(alpha/(2*alpha-1)) + (alpha-1)*d
+		b := logspace.Log((alpha-1)/(2*alpha-1)) - alpha*d
 		return logspace.Add(a, b)
 	}
 	return math.Log1p(alpha * (alpha - 1) / (2*alpha - 1) * laplaceSeries(alpha, d))

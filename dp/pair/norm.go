@@ -55,7 +55,7 @@ func NewNorm(zeta float64, dim int, shift, rate float64) (Pair, error) {
 
 // bernoulli returns the mixture (1−w) at 0 and w at mean.
 func bernoulli(w, mean float64) []Component {
-	return []Component{{math.Log1p(-w), 0}, {math.Log(w), mean}}
+	return []Component{{math.Log1p(-w), 0}, {logspace.Log(w), mean}}
 }
 
 // besselRatio returns K_{d/2}(z)/K_{d/2−1}(z), by the upward recurrence from closed forms (odd d) or from K₁/K₀ (even d).
@@ -98,9 +98,9 @@ func (n *Norm) baseLogQ(theta float64) float64 {
 func (n *Norm) logQ(sin, cos float64) float64 {
 	power := 0.0
 	if n.dim > 2 {
-		power = float64(n.dim-2) * math.Log(cos)
+		power = float64(n.dim-2) * logspace.Log(cos)
 	}
-	return -n.kappa*sin/2 + power + math.Log(n.rho+cos*cos) - n.logZ
+	return -n.kappa*sin/2 + power + logspace.Log(n.rho+cos*cos) - n.logZ
 }
 
 // rounding bounds the effect on log q of the rounding of θ, which the cosine magnifies near ±π/2.
@@ -136,9 +136,9 @@ func (n *Norm) baseBound(a, b float64) float64 {
 	c := max(0, math.Cos(near))
 	power := 0.0
 	if n.dim > 2 {
-		power = float64(n.dim-2) * math.Log(c)
+		power = float64(n.dim-2) * logspace.Log(c)
 	}
-	return -n.kappa*math.Sin(a)/2 + power + math.Log(n.rho+c*c) - n.logZ
+	return -n.kappa*math.Sin(a)/2 + power + logspace.Log(n.rho+c*c) - n.logZ
 }
 
 // baseLogDelta is the profile of the plain shift, which is symmetric.
@@ -147,7 +147,7 @@ func (n *Norm) baseLogDelta(eps float64) float64 {
 	case eps >= n.kappa:
 		return math.Inf(-1)
 	case eps <= -n.kappa:
-		return math.Log(-math.Expm1(eps))
+		return logspace.Log(-math.Expm1(eps))
 	case eps < 0:
 		return reflectDelta(eps, n.baseLogDelta(-eps))
 	}

@@ -53,8 +53,14 @@ type Line interface {
 
 // Atom is a point of positive probability of the privacy loss.
 type Atom struct {
-	Loss float64 // log P/Q; ±Inf where Q or P vanishes
-	P, Q float64 // its probability under P and Q
+	Loss       float64 // log P/Q; ±Inf where Q or P vanishes
+	P, Q       float64 // its probability under P and Q, which may underflow
+	LogP, LogQ float64 // their logs, which do not
+}
+
+// atomOf returns the atom with probabilities of the given logs.
+func atomOf(loss, logP, logQ float64) Atom {
+	return Atom{Loss: loss, P: math.Exp(logP), Q: math.Exp(logQ), LogP: logP, LogQ: logQ}
 }
 
 // Support is the range of the privacy loss.
@@ -76,7 +82,7 @@ func (s Support) Infinite() float64 {
 func (s Support) swapped() Support {
 	out := Support{Min: -s.Max, Max: -s.Min, Discrete: s.Discrete}
 	for _, a := range slices.Backward(s.Atoms) {
-		out.Atoms = append(out.Atoms, Atom{Loss: -a.Loss, P: a.Q, Q: a.P})
+		out.Atoms = append(out.Atoms, Atom{Loss: -a.Loss, P: a.Q, Q: a.P, LogP: a.LogQ, LogQ: a.LogP})
 	}
 	return out
 }
@@ -104,5 +110,5 @@ func trivialMoment(alpha float64) (k float64, known bool) {
 
 // reflectDelta turns log δ of (Q, P) at −ε into log δ of (P, Q) at ε < 0: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
 func reflectDelta(eps, logOther float64) float64 {
-	return min(0, logspace.Add(math.Log(-math.Expm1(eps)), eps+logOther))
+	return min(0, logspace.Add(logspace.Log(-math.Expm1(eps)), eps+logOther))
 }

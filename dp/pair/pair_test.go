@@ -205,7 +205,7 @@ func TestResponseEither(t *testing.T) {
 		}
 		p, q := 0.0, 0.0
 		for _, a := range m.points {
-			p, q = p+a.p, q+a.q
+			p, q = p+a.p.float(), q+a.q.float()
 		}
 		if math.Abs(p-1) > 1e-14 || math.Abs(q-1) > 1e-14 {
 			t.Fatalf("P sums to %v, Q to %v", p, q)

@@ -40,7 +40,7 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 	var queue []cell // by bound
 	push := func(a, b float64) {
 		if b > a {
-			c := cell{a, b, f.bound(a, b) + math.Log(b-a)}
+			c := cell{a, b, f.bound(a, b) + logspace.Log(b-a)}
 			at, _ := slices.BinarySearchFunc(queue, c, func(x, y cell) int { return cmp.Compare(x.bound, y.bound) })
 			queue = slices.Insert(queue, at, c)
 		}
@@ -55,7 +55,7 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 		}
 		c := queue[len(queue)-1]
 		// The remaining cells together are below the tolerance.
-		if c.bound+math.Log(float64(len(queue))) < total.Log()+math.Log(quadratureTol/4) {
+		if c.bound+logspace.Log(float64(len(queue))) < total.Log()+logspace.Log(quadratureTol/4) {
 			break
 		}
 		queue = queue[:len(queue)-1]
@@ -67,8 +67,8 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 				rounding += f.noise(mid)
 			}
 			diff := math.Abs(math.Expm1(gauss12.logIntegral(f.log, c.a, c.b)-fine)) + rounding
-			small := fine + math.Log(diff)
-			done := diff < quadratureTol+2*rounding || small < total.Log()+math.Log(quadratureTol)-3
+			small := fine + logspace.Log(diff)
+			done := diff < quadratureTol+2*rounding || small < total.Log()+logspace.Log(quadratureTol)-3
 			hidden := c.bound-fine > f.slack && c.b-c.a > f.peak
 			if mid <= c.a || mid >= c.b || !hidden && (done || math.IsInf(fine, -1)) {
 				total.Add(fine)
@@ -113,7 +113,7 @@ func (r rule) logIntegral(f func(float64) float64, a, b float64) float64 {
 	s := logspace.Zero()
 	mid, half := a+(b-a)/2, (b-a)/2
 	for i, x := range r.x {
-		s.Add(math.Log(r.w[i]) + f(mid+half*x))
+		s.Add(logspace.Log(r.w[i]) + f(mid+half*x))
 	}
-	return s.Log() + math.Log(half)
+	return s.Log() + logspace.Log(half)
 }

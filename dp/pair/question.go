@@ -54,6 +54,21 @@ type Interval struct{ Lower, Upper float64 }
 // Within reports whether the interval is at most width wide, relative to its upper end.
 func (v Interval) Within(width float64) bool { return v.Upper-v.Lower <= width*v.Upper }
 
+// DeltaWithin returns δ from bounds of its log, rounded outwards also where it is subnormal. A log of −Inf is that of 0.
+func DeltaWithin(logLower, logUpper float64) Interval {
+	v := Interval{
+		Lower: math.Exp(logLower - 4e-16*math.Abs(max(logLower, -1e3))),
+		Upper: math.Exp(logUpper + 4e-16*math.Abs(max(logUpper, -1e3))),
+	}
+	if v.Lower < 0x1p-1022 {
+		v.Lower = max(0, math.Nextafter(v.Lower, -1))
+	}
+	if v.Upper < 0x1p-1022 && !math.IsInf(logUpper, -1) {
+		v.Upper = math.Nextafter(v.Upper, 1)
+	}
+	return Interval{Lower: min(1, v.Lower), Upper: min(1, v.Upper)}
+}
+
 // SumOfLargest encloses the sum of the largest losses, which is the ε of a composition at δ = 0; +Inf where a loss is unbounded.
 func SumOfLargest(steps []Step) Interval {
 	sum := 0.0

@@ -12,7 +12,7 @@ func RandomizedResponse(truth, flipP, flipQ float64) (*Discrete, error) {
 	p1, p0 := flipped(truth, flipP)
 	q1, q0 := flipped(truth, flipQ)
 	diff := (flipQ - flipP) * gain
-	return discrete([]point{{p: p1, q: q1, diff: diff}, {p: p0, q: q0, diff: -diff}}), nil
+	return discrete([]point{pointOf(p1, q1, diff), pointOf(p0, q0, -diff)}, 0), nil
 }
 
 // ResponseEither returns the pair whose profile is, at every ε, the larger of those of (f(flipP),
@@ -34,10 +34,10 @@ func ResponseEither(truth, flipP, flipQ float64) (*Discrete, error) {
 	if flipQ == 1 || cross*truth <= -flipP*g {
 		return RandomizedResponse(truth, flipP, 0)
 	}
-	at := func(u, q float64) point { return point{p: q * (1 + u), q: q, diff: q * u} }
-	top := point{p: lie + flipP*g, q: lie, diff: flipP * g} // at u = flipP·g/lie, infinite for truth = 1
-	low := point{p: rest - flipQ*g, q: rest, diff: -flipQ * g}
-	return discrete([]point{top, at(cross, g*(1-flipQ)), low}), nil
+	at := func(u, q float64) point { return pointOf(q*(1+u), q, q*u) }
+	top := pointOf(lie+flipP*g, lie, flipP*g) // at u = flipP·g/lie, infinite for truth = 1
+	low := pointOf(rest-flipQ*g, rest, -flipQ*g)
+	return discrete([]point{top, at(cross, g*(1-flipQ)), low}, 0), nil
 }
 
 func checkResponse(truth, flipP, flipQ float64) error {

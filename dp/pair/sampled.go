@@ -21,15 +21,12 @@ func Sampled(p Pair, rate float64) (Pair, error) {
 	case *Discrete:
 		pts := make([]point, len(p.points))
 		for i, a := range p.points {
-			pts[i] = point{p: a.q + rate*a.diff, q: a.q, diff: rate * a.diff}
-			if rate*a.p > a.q { // of the two forms the one that does not cancel
-				pts[i].p = (1-rate)*a.q + rate*a.p
-			}
+			pts[i] = point{p: a.q.scaled(1 - rate).plus(a.p.scaled(rate)), q: a.q, diff: a.diff.scaled(rate)}
 		}
-		return discrete(pts), nil
+		return discrete(pts, p.lossErr), nil
 	case *Mixture:
 		over, q := p.Components()
-		mixed := scaled(over, math.Log(rate))
+		mixed := scaled(over, logspace.Log(rate))
 		if m, err := NewMixture(p.noise, p.scale, append(mixed, scaled(q, math.Log1p(-rate))...), q); err == nil {
 			return m, nil
 		}
@@ -67,7 +64,7 @@ func sampleLoss(loss, rate float64) float64 {
 		return loss
 	}
 	if loss > 30 {
-		return logspace.Add(loss+math.Log(rate), math.Log1p(-rate))
+		return logspace.Add(loss+logspace.Log(rate), math.Log1p(-rate))
 	}
 	return math.Log1p(rate * math.Expm1(loss))
 }
@@ -78,7 +75,7 @@ func unsampleLoss(eps, rate float64) float64 {
 		return eps
 	}
 	if eps > 30 {
-		return logspace.Sub(eps, math.Log1p(-rate)) - math.Log(rate)
+		return logspace.Sub(eps, math.Log1p(-rate)) - logspace.Log(rate)
 	}
 	return math.Log1p(max(-1, math.Expm1(eps)/rate))
 }
@@ -95,20 +92,20 @@ func sampledDelta(eps, rate float64, swapped bool, base Pair) float64 {
 	case math.IsNaN(eps):
 		return math.NaN()
 	case !swapped && eps <= stay:
-		return math.Log(-math.Expm1(eps))
+		return logspace.Log(-math.Expm1(eps))
 	case !swapped:
-		return min(0, math.Log(rate)+base.LogDelta(unsampleLoss(eps, rate)))
+		return min(0, logspace.Log(rate)+base.LogDelta(unsampleLoss(eps, rate)))
 	case eps >= -stay:
 		return math.Inf(-1)
 	}
 	// q − e^ε((1−r)q + r p) = c(q − e^ε″ p), c = 1 − e^ε(1−r), e^ε″ = e^ε r/c.
 	logC := logspace.OneMinusExp(eps + stay)
-	return min(0, logC+base.Swap().LogDelta(eps+math.Log(rate)-logC))
+	return min(0, logC+base.Swap().LogDelta(eps+logspace.Log(rate)-logC))
 }
 
 // LogTails are those of the pair at a changed ε, mixed.
 func (s *sampled) LogTails(eps float64) (logP, logQ float64) {
-	stay, hit := math.Log1p(-s.rate), math.Log(s.rate)
+	stay, hit := math.Log1p(-s.rate), logspace.Log(s.rate)
 	switch {
 	case math.IsNaN(eps):
 		return math.NaN(), math.NaN()
@@ -159,7 +156,9 @@ func (s *sampled) Support() Support {
 	b := s.base.Support()
 	out := Support{Min: sampleLoss(b.Min, s.rate), Max: sampleLoss(b.Max, s.rate), Discrete: b.Discrete}
 	for _, a := range b.Atoms {
-		out.Atoms = append(out.Atoms, Atom{Loss: sampleLoss(a.Loss, s.rate), P: (1-s.rate)*a.Q + s.rate*a.P, Q: a.Q})
+		logP := logspace.Add(math.Log1p(-s.rate)+a.LogQ, logspace.Log(s.rate)+a.LogP)
+		p := (1-s.rate)*a.Q + s.rate*a.P
+		out.Atoms = append(out.Atoms, Atom{Loss: sampleLoss(a.Loss, s.rate), P: p, Q: a.Q, LogP: logP, LogQ: a.LogQ})
 	}
 	if s.swapped {
 		return out.swapped()

@@ -26,6 +26,9 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 // Shifted returns the pair P = Σ w_i f(x − i), Q = Σ v_j f(x + j) from log w and log v: noise of sensitivity 1 for each record of a
 // batch, with i removed and j inserted ones.
 func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error) {
+	if noise == Gaussian { // others have a largest loss, to which any weight may matter
+		logW, logV = forgetful(logW), forgetful(logV)
+	}
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
 }
 
@@ -38,11 +41,26 @@ func shifted(logW []float64, step float64) []Component {
 	return c
 }
 
-// logForget is the log of the tail mass that is moved to the last value, which is the safe
-// direction.
-const logForget = -1000
+const (
+	// logForget is the log of the tail mass that is moved to the last value, which is the safe
+	// direction.
+	logForget = -1000
+	// mostKept is the number of records up to which Binomial forgets nothing.
+	mostKept = 4096
+)
 
-// Binomial returns log Bin(k | n, r) for k = 0..n, with the tail beyond e^−1000 moved to k = n.
+// forgetful returns weights with the tail beyond e^−1000 moved to the last.
+func forgetful(logW []float64) []float64 {
+	kept, tail, last := slices.Clone(logW), logspace.Zero(), len(logW)-1
+	for k := last; k == last || k >= 0 && logW[k] < logForget; k-- {
+		tail.Add(logW[k])
+		kept[k] = math.Inf(-1)
+	}
+	kept[last] = tail.Log()
+	return kept
+}
+
+// Binomial returns log Bin(k | n, r) for k = 0..n, for n > 4096 with the tail beyond e^−1000 moved to k = n.
 func Binomial(n int, r float64) []float64 {
 	out := slices.Repeat([]float64{math.Inf(-1)}, n+1)
 	switch {
@@ -53,16 +71,19 @@ func Binomial(n int, r float64) []float64 {
 		out[n] = 0
 		return out
 	}
-	odds := math.Log(r) - math.Log1p(-r)
-	w := float64(n) * math.Log1p(-r)
+	w, odds := wideExp(float64(n)*math.Log1p(-r), 0), wideOf(r).scaled(1/(1-r))
+	all, total := make([]wide, 0, n+1), wide{}
 	for k := 0; k <= n; k++ {
-		if w < logForget && float64(k) > float64(n)*r && k < n {
+		if n > mostKept && w.log() < logForget && float64(k) > float64(n)*r && k < n {
 			// The terms from here on fall: their sum is at most n−k+1 times the first.
-			out[n] = w + math.Log(float64(n-k)+1)
+			out[n] = w.log() + logspace.Log(float64(n-k)+1)
 			break
 		}
-		out[k] = w
-		w += math.Log(float64(n-k)/float64(k+1)) + odds
+		all, total = append(all, w), total.plus(w)
+		w = w.scaled(float64(n-k) / float64(k+1)).times(odds)
+	}
+	for k, w := range all { // the error of the first is that of all
+		out[k] = w.times(wide{1 / total.frac, -total.exp}).log()
 	}
 	return out
 }
@@ -78,7 +99,7 @@ func Hypergeometric(size, group, n int) []float64 {
 	for k := first; k <= last; k++ {
 		out[k] = w
 		total.Add(w)
-		w += math.Log(float64(group-k)) + math.Log(float64(n-k)) - math.Log(float64(k+1)) - math.Log(float64(size-group-n+k+1))
+		w += logspace.Log(float64(group-k)) + logspace.Log(float64(n-k)) - logspace.Log(float64(k+1)) - logspace.Log(float64(size-group-n+k+1))
 	}
 	for k := first; k <= last; k++ {
 		out[k] -= total.Log()

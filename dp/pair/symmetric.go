@@ -22,14 +22,14 @@ func NewSymmetric(half Pair) (Pair, error) {
 		var pts []point
 		for _, a := range h.points {
 			if a.loss > 0 {
-				rest -= a.p + a.q
-				pts = append(pts, a, point{p: a.q, q: a.p, diff: -a.diff})
+				rest -= a.p.float() + a.q.float()
+				pts = append(pts, a, point{p: a.q, q: a.p, diff: a.diff.scaled(-1)})
 			}
 		}
 		if rest < -1e-9 {
 			return nil, bad("half = %v: its losses are positive too often for a symmetric pair", h)
 		}
-		return discrete(append(pts, point{p: max(0, rest), q: max(0, rest)})), nil
+		return discrete(append(pts, pointOf(max(0, rest), max(0, rest), 0)), h.lossErr), nil
 	}
 	return nil, bad("half = %T: must be a *Mixture, a *Norm or a *Discrete", half)
 }
@@ -80,7 +80,7 @@ func (s *Symmetric) LogMoment(alpha float64) (k, errBound float64) {
 	logM, relErr, ok := integrateLoss(s.half, beta, breaks, logH)
 	for _, a := range s.half.Support().Atoms {
 		if a.Loss > 0 {
-			logM = logspace.Add(logM, math.Log(a.Q)+logH(a.Loss))
+			logM = logspace.Add(logM, a.LogQ+logH(a.Loss))
 		}
 	}
 	if !ok { // the two halves together
@@ -97,7 +97,7 @@ func (s *Symmetric) Support() Support {
 	h.Atoms = slices.DeleteFunc(slices.Clone(h.Atoms), func(a Atom) bool { return a.Loss <= 0 })
 	lp, lq := s.half.LogTails(0)
 	rest := max(0, 1-math.Exp(lp)-math.Exp(lq))
-	return Support{Min: -h.Max, Max: h.Max, Atoms: slices.Concat(h.swapped().Atoms, []Atom{{P: rest, Q: rest}}, h.Atoms)}
+	return Support{Min: -h.Max, Max: h.Max, Atoms: slices.Concat(h.swapped().Atoms, []Atom{atomOf(0, logspace.Log(rest), logspace.Log(rest))}, h.Atoms)}
 }
 
 // RelErr is that of the half.

@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 // A Trim holds the weights (logs) below which components of the P and Q of mixtures are left out.
 // If τ and τ′ are the masses left out of one step's P and Q, T steps have
@@ -22,7 +26,7 @@ func TrimTo(steps []Step, goal, slack, most float64) Trim {
 			n += float64(max(0, s.Times)) * float64(len(m.p)+len(m.q))
 		}
 	}
-	cut := goal + math.Log(slack/4) - math.Log(n)
+	cut := goal + logspace.Log(slack/4) - logspace.Log(n)
 	return Trim{cut, cut - most}
 }
 

@@ -3,6 +3,8 @@ package pld
 import (
 	"math"
 	"slices"
+
+	"coupling/lab/logspace"
 )
 
 // A measure is a discrete privacy loss: masses under P, at finite losses by increasing loss, and at +∞.
@@ -213,7 +215,7 @@ func (m *measure) logMoment(s float64) (k, mean, variance float64) {
 			}
 		}
 	}
-	return top + math.Log(sum), mean, variance
+	return top + logspace.Log(sum), mean, variance
 }
 
 // moment returns an upper bound of log Σ mass·e^{s·loss}, but for momentError.
@@ -225,7 +227,7 @@ func (m *measure) moment(s float64) float64 {
 			sum += math.Exp(e)
 		}
 	}
-	return top + math.Log(sum+float64(len(l))*leastTerm)
+	return top + logspace.Log(sum+float64(len(l))*leastTerm)
 }
 
 // negligible is the log of leastTerm: terms of a sum that are smaller, relative to the largest, are left out.
@@ -252,7 +254,7 @@ func (m *measure) logMass() []float64 {
 	if m.logs == nil {
 		m.logs = make([]float64, len(m.mass))
 		for i, p := range m.mass {
-			m.logs[i] = math.Log(p)
+			m.logs[i] = logspace.Log(p)
 		}
 	}
 	return m.logs

@@ -50,7 +50,7 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 		err := m.tilted(s, k, l, seq)
 		spectrum = fft.Coefficients(spectrum, seq)
 		// A transform of 2^n positive numbers of sum one, with twiddle factors good to a dozen ulps, in n/2 stages; and the square below.
-		out.multiply(spectrum, times[i], (16*math.Log2(float64(l.bins))+32)*ulp+err)
+		out.multiply(spectrum, times[i], (16/math.Ln2*logspace.Log(float64(l.bins))+32)*ulp+err)
 		d.k += times[i] * k
 		d.kWrong += 4 * ulp * times[i] * math.Abs(k)
 		survive += times[i] * math.Log1p(-min(m.inf, 1))
@@ -59,7 +59,7 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 	total, wrong := out.into(spectrum)
 	n := float64(l.bins)
 	fft.Sequence(seq, spectrum)
-	d.wrong = (wrong*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n
+	d.wrong = (wrong*(1+1e-9) + total*(16/math.Ln2*logspace.Log(n)+24)*ulp) / n
 	d.mass = make([]float64, d.bins)
 	shift := d.index(d.first)
 	for r := range d.mass { // in the order of the losses
@@ -105,10 +105,10 @@ func (m *measure) tilted(s, k float64, l lattice, seq []float64) (err float64) {
 		e := s*m.loss[i] - k
 		w := p * math.Exp(e)
 		if math.Abs(e) > 600 {
-			w = math.Exp(math.Log(p) + e)
+			w = math.Exp(logspace.Log(p) + e)
 		}
 		seq[l.index(m.loss[i])] += w
-		err += w * ulp * (6 + 3*math.Abs(s*m.loss[i]) + 2*math.Abs(k) + 2*math.Abs(math.Log(p)))
+		err += w * ulp * (6 + 3*math.Abs(s*m.loss[i]) + 2*math.Abs(k) + 2*math.Abs(logspace.Log(p)))
 	}
 	return err
 }
@@ -163,13 +163,13 @@ func (d *density) log(eps float64) (lo, hi float64) {
 	wrong := d.wrong*weights + math.Abs(sum)*1e-12 + 1e-300
 	// The position of ε among bins of a large loss is itself rounded.
 	slack := d.kWrong + 8*ulp*(math.Abs(d.k)+(d.s+1)*(math.Abs(eps)+math.Abs(from))+(d.s+1)*math.Abs(d.first)+4)
-	hi = base + slack + math.Log(max(0, sum)+wrong+rest+d.above*peak)
-	lo = base - slack + math.Log(max(0, sum-wrong-(d.above+d.below)*peak))
+	hi = base + slack + logspace.Log(max(0, sum)+wrong+rest+d.above*peak)
+	lo = base - slack + logspace.Log(max(0, sum-wrong-(d.above+d.below)*peak))
 	if eps < d.first { // losses between ε and the first bin count too, and the tilt made them small
 		hi = logspace.Add(hi, d.k-d.s*eps+slack+d.logBelow+excess(d.s))
 	}
 	if d.inf > 0 {
-		i := math.Log(d.inf)
+		i := logspace.Log(d.inf)
 		hi, lo = logspace.Add(hi, i)+4*ulp, logspace.Add(lo, i-4*ulp)
 	}
 	if math.IsNaN(lo) || math.IsNaN(hi) {

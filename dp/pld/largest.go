@@ -1,6 +1,10 @@
 package pld
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 // largest bounds δ(ε) from below by the power of a test: that some step's loss exceeds c. With p and q the probabilities of that under
 // P and Q, of all steps together,
@@ -16,7 +20,7 @@ func largest(parts []*part, q question) (lower float64) {
 	at := func(logC float64) float64 { return testAt(parts, q, math.Exp(logC)) }
 	const tries = 64
 	best, where := 0.0, 0.0
-	first, stride := math.Log(end)-28, 28.0/tries
+	first, stride := logspace.Log(end)-28, 28.0/tries
 	for i := range tries + 1 {
 		c := first + stride*float64(i)
 		if v := at(c); v > best {
@@ -49,7 +53,7 @@ func testAt(parts []*part, q question, c float64) float64 {
 	hitP, hitQ := -math.Expm1(missP)*(1-1e-13), -math.Expm1(missQ)*(1+1e-13)
 	if q.invert {
 		if delta := math.Exp(q.logDelta) * (1 + q.slack + 4*ulp*(1+math.Abs(q.logDelta))); hitP > delta && hitQ > 0 {
-			if e := math.Log((hitP-delta)/hitQ) - 1e-13; e > 0 {
+			if e := logspace.Log((hitP-delta)/hitQ) - 1e-13; e > 0 {
 				return e * (1 - 4*ulp)
 			}
 		}

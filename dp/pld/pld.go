@@ -56,7 +56,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	case !q.Delta && q.At == 0:
 		return out, fmt.Errorf("pld: losses on a grid at delta = 0: %w", pair.ErrNotApplicable)
 	case !q.Delta:
-		at = question{logDelta: math.Log(q.At), invert: true, limit: math.NaN()}
+		at = question{logDelta: logspace.Log(q.At), invert: true, limit: math.NaN()}
 	case q.Against > 0:
 		at.limit = q.Against
 		a.Bins = min(a.bins(), comparedBins)
@@ -265,7 +265,7 @@ func infinite(parts []*part) float64 {
 
 // reachable refuses a δ below the probability of an infinite loss.
 func reachable(parts []*part, q question) error {
-	if inf := infinite(parts); math.Log(inf) >= q.logDelta {
+	if inf := infinite(parts); logspace.Log(inf) >= q.logDelta {
 		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, pair.ErrUnbounded)
 	}
 	return nil
@@ -273,7 +273,7 @@ func reachable(parts []*part, q question) error {
 
 // evaluate divides the losses into about n cells each, composes and reads the answer off.
 func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
-	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
+	goal := -34 - logspace.Log(v.s) - math.Log1p(v.s) - logspace.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
 		return got, nil, fmt.Errorf("pld: composed loss in [%v, %v]: %w", first, last, ErrRange)
@@ -285,7 +285,7 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q quest
 	for bins < most && span/float64(bins) > fine {
 		bins *= 2
 	}
-	l := lattice{width: math.Ldexp(unit, int(math.Ceil(math.Log2(span/float64(bins)/unit)))), bins: bins}
+	l := lattice{width: math.Ldexp(unit, int(math.Ceil(logspace.Log(span/float64(bins)/unit)/math.Ln2))), bins: bins}
 	for _, p := range parts {
 		if unit != 1 && max(p.right, p.left) > 0x1p28*l.width { // multiples of 24-bit numbers beyond would be rounded
 			return got, nil, errUnit
@@ -311,7 +311,7 @@ func read(high, low *density, q question, start, scale float64) pair.Interval {
 	if !q.invert {
 		_, hi := high.log(q.eps)
 		lo, _ := low.log(q.eps)
-		return pair.Interval{Lower: math.Exp(lo) * (1 - 1e-14), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+1e-14)))}
+		return pair.DeltaWithin(lo-1e-14, max(hi+1e-14, -1e3))
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
 	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale, func(eps float64) float64 { _, hi := high.log(eps); return hi })

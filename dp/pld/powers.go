@@ -1,6 +1,10 @@
 package pld
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 // A powers is a product of powers of transforms, coefficient by coefficient, with bounds of the
 // true coefficients.
@@ -25,7 +29,7 @@ const byHand = 1024
 func (p *powers) multiply(transform []complex128, times, eta float64) {
 	const none = -80 // log of a negligible coefficient
 	floor := math.Exp(2 * none / times)
-	under := math.Exp(times*math.Log(math.Exp(none/times)+eta)) * (1 + 1e-9)
+	under := math.Exp(times*logspace.Log(math.Exp(none/times)+eta)) * (1 + 1e-9)
 	hand := times <= byHand
 	slack := 1 + (8+4*times)*ulp
 	for j, z := range transform {
@@ -41,7 +45,7 @@ func (p *powers) multiply(transform []complex128, times, eta float64) {
 			p.worst[j] *= w * slack
 			continue
 		}
-		log, arg := 0.5*math.Log(square), times*math.Atan2(imag(z), real(z))
+		log, arg := 0.5*logspace.Log(square), times*math.Atan2(imag(z), real(z))
 		lw := times * log
 		v := math.Exp(lw)
 		sin, cos := math.Sincos(arg)

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // A profile caches the values of a pair's δ(ε), ε ≥ 0, with bounds of their errors.
@@ -33,7 +34,7 @@ func newProfile(p pair.Pair) *profile {
 			top = max(top, a.Loss)
 		}
 	}
-	return &profile{top: top, flat: sup.Discrete && top == 0, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
+	return &profile{top: top, flat: sup.Discrete && top == 0, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: logspace.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
 }
 
 // costOf estimates the number of evaluations of the noise that a threshold of a pair and the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"coupling/lab/logspace"
 )
 
 // A part is one loss of a composition and how often it is composed, with the cells it is divided into.
@@ -76,11 +78,11 @@ func tiltFor(parts []*part, q question) view {
 		if eps < 0 { // ε = 0 answers
 			return -1
 		}
-		return q.logDelta - (v.k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi) - math.Log(v.scale()))
+		return q.logDelta - (v.k - s*eps - logspace.Log(s) - math.Log1p(s) - 0.5*logspace.Log(2*math.Pi) - logspace.Log(v.scale()))
 	}
 	// Of log s. Beyond the upper end the tilt would separate losses more finely than the grid can.
 	end := largestOf(parts, (*part).rightEnd)
-	lo, hi := -34-math.Log(end), 14-math.Log(end)
+	lo, hi := -34-logspace.Log(end), 14-logspace.Log(end)
 	for hi-lo > 1e-3 {
 		mid := (lo + hi) / 2
 		if v := f(math.Exp(mid)); v > 0 || math.IsNaN(v) {
@@ -132,7 +134,7 @@ func refineTilt(ctx context.Context, parts []*part, q question) (view, error) {
 		next := tiltFor(parts, q)
 		// The spread that counts is that under the kernel of δ, of width 1/s.
 		next.variance = max(next.variance, 1e-3/(next.s*next.s))
-		done := math.Abs(math.Log(next.s/v.s)) < 0.3 && next.variance > v.variance/3
+		done := math.Abs(logspace.Log(next.s/v.s)) < 0.3 && next.variance > v.variance/3
 		v = next
 		if done {
 			break
@@ -214,7 +216,7 @@ func composeSide(ctx context.Context, parts []*part, v view, low bool, l lattice
 
 // prepare finds the ends of both halves of each loss. Beyond the right end lies, with all the repetitions, at most e^-12 of δ.
 func (p *part) prepare(logDelta, unit float64) error {
-	lt := math.Log(p.times)
+	lt := logspace.Log(p.times)
 	var ok bool
 	if p.right, ok = p.loss.right.end(max(logDelta-lt-12, -680), unit); !ok {
 		return fmt.Errorf("pld: %v: losses above 2^60 matter: %w", p.loss.right.pair, ErrRange)

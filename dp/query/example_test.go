@@ -10,8 +10,8 @@ import (
 	"coupling/dp/query"
 )
 
-// What OpenDP writes as make_count() >> then_laplace(scale), and Tumult as a session with a budget: counts by known and by unknown keys, a
-// sum and the most frequent key, within ε = 1 at δ = 1e-6 for one person.
+// What OpenDP writes as make_count() >> then_laplace(scale), and Tumult as a session with a budget:
+// counts by known keys, a sum and the most frequent key, within ε = 1 at δ = 1e-6 for one person.
 func ExampleSession() {
 	city := []string{"Oslo", "Oslo", "Bergen", "Oslo", "Bergen", "Moss"}
 	income := []float64{31, 52, 47, 1200, 38, 29}
@@ -37,12 +37,13 @@ func ExampleSession() {
 	}
 	fmt.Println(len(counts), "counts, a total of", total, "and a most frequent city were released:", most >= 0)
 	fmt.Println(s.Event())
-	fmt.Println(s.Spent(ctx))
+	left, err := s.Left(ctx)
+	fmt.Printf("left: ε = %.4f of the sum, or %.4f at order %.1f, %v\n", left.Epsilon, left.Divergence, left.Order, err)
 	_, err = s.Count(ctx, len(city), query.Noise{Scale: 1})
 	fmt.Println(err)
 	// Output:
 	// 3 counts, a total of 833 and a most frequent city were released: true
 	// (DiscreteLaplace(scale 5, sensitivity 1) + DiscreteLaplace(scale 500, sensitivity 100) + Pure(0.20000000000000023))
-	// ε = 0.599994 at δ = 1e-06 (exact, by closed form, under add/remove) <nil>
-	// query: DiscreteLaplace(scale 1, sensitivity 1): with what was released before it needs ε = 1.6 of 1: take more noise, or a larger budget
+	// left: ε = 0.4000 of the sum, or 0.0196 at order 21.7, <nil>
+	// query: DiscreteLaplace(scale 1, sensitivity 1): with what was released before it needs ε = 1.6 of 1 at δ = 0: take more noise
 }

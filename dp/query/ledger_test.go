@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -14,24 +15,29 @@ import (
 	"coupling/lab/durable"
 )
 
-// A session that is opened again has spent what the one before has, whatever noise failed to come, and goes on from there.
+// A session that is opened again has left what the one before had, whatever noise failed to come, and
+// goes on from there, within the same budget.
 func TestLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ages.ledger")
 	open := func(eps float64) *Session {
-		s, err := Open(path, dp.Budget{Epsilon: eps, Delta: 1e-6}, noise.Seeded(rand.New(rand.NewPCG(1, 2))))
+		s, err := Session{
+			Budget:    dp.Budget{Epsilon: eps, Delta: 1e-6},
+			KeysDelta: 1e-7,
+			Source:    noise.Seeded(rand.New(rand.NewPCG(1, 2))),
+		}.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	spent := func(s *Session) string {
-		g, err := s.Spent(t.Context())
+	left := func(s *Session) string {
+		left, err := s.Left(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return g.String()
+		return fmt.Sprint(left)
 	}
-	s := open(1)
+	s := open(1.2)
 	_, err := s.Histogram(t.Context(), []string{"a", "b", "a"}, []string{"a", "b"}, Noise{Scale: 5})
 	if err == nil {
 		_, err = s.UnknownKeys(t.Context(), []string{"a", "a"}, 10, 1e-7)
@@ -57,17 +63,17 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, link} {
-		if _, err := Open(name, s.Budget, noise.Crypto()); !errors.Is(err, durable.ErrLocked) {
+		if _, err := (Session{Budget: s.Budget, KeysDelta: s.KeysDelta, Source: s.Source}).Open(name); !errors.Is(err, durable.ErrLocked) {
 			t.Errorf("a second session on one ledger, by %s: %v", name, err)
 		}
 	}
-	want, event := spent(s), s.Event().String()
+	want, event := left(s), s.Event().String()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 
-	s = open(1)
-	if got := spent(s); got != want || s.Event().String() != event {
+	s = open(1.2)
+	if got := left(s); got != want || s.Event().String() != event {
 		t.Errorf("opened again, %v is %s; it was %v, %s", s.Event(), got, event, want)
 	}
 	var over *OverBudgetError
@@ -89,16 +95,16 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	write(strings.TrimSuffix(string(whole), "\n")) // as editors leave it: the last release counts
-	s = open(1)
-	if got := spent(s); got != want {
+	s = open(1.2)
+	if got := left(s); got != want {
 		t.Errorf("without the last end of line: %s, and it was %s", got, want)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	write(string(whole) + lines[1][:9]) // killed while it wrote
-	s = open(2)
-	if got := spent(s); got != want {
+	s = open(1.2)
+	if got := left(s); got != want {
 		t.Errorf("with a part of a line: %s, and it was %s", got, want)
 	}
 	if _, err := s.Count(t.Context(), 3, Noise{Scale: 20}); err != nil {
@@ -110,9 +116,17 @@ func TestLedger(t *testing.T) {
 	if now, _ := os.ReadFile(path); string(now) != string(whole)+lines[len(lines)-2] {
 		t.Errorf("after a part of a line and a count the ledger is\n%s", now)
 	}
-	for _, bad := range []string{"something else\n", strings.Replace(string(whole), `"Step":5`, `"Steps":5`, 1), lines[0] + "{}\n" + lines[1], lines[0] + "{\"Epsilon\":-3}\n"} {
+	for _, bad := range []string{
+		"something else\n",
+		strings.Replace(string(whole), `"Step":5`, `"Steps":5`, 1),
+		strings.Replace(string(whole), `"Epsilon":1.2,`, `"Epsilon":2,`, 1), // another budget
+		lines[0] + "{}\n" + lines[1],
+		lines[0] + "{\"Epsilon\":-3}\n",
+		lines[0] + lines[1] + "{\"Declared\":[{\"Epsilon\":1}]}\n", // after a release
+		lines[0] + "{\"Declared\":[{\"Epsilon\":1}]}\n" + lines[1], // a release that was not declared
+	} {
 		write(bad)
-		if _, err := Open(path, s.Budget, noise.Crypto()); err == nil {
+		if _, err := (Session{Budget: s.Budget, KeysDelta: s.KeysDelta, Source: s.Source}).Open(path); err == nil {
 			t.Errorf("a ledger was taken: %q", bad)
 		}
 		if now, _ := os.ReadFile(path); string(now) != bad {

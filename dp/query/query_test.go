@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,16 @@ import (
 )
 
 func session(eps float64) *query.Session {
-	return &query.Session{Budget: dp.Budget{Epsilon: eps, Delta: 1e-6}, Source: noise.Seeded(rand.New(rand.NewPCG(1, 2)))}
+	return &query.Session{
+		Budget:    dp.Budget{Epsilon: eps, Delta: 1e-6},
+		KeysDelta: 1e-7,
+		Source:    noise.Seeded(rand.New(rand.NewPCG(1, 2))),
+	}
+}
+
+// fixedCost is the guarantee of what a session released, had the noise been fixed beforehand.
+func fixedCost(s *query.Session) (dp.Guarantee, error) {
+	return dp.Epsilon(s.Event(), s.Budget.Relation.OfRecords(), s.Budget.Delta)
 }
 
 // Costs add up as the events say, and beyond the budget nothing is released or spent.
@@ -33,16 +43,16 @@ func TestSession(t *testing.T) {
 	if s.Event().String() != want.String() {
 		t.Errorf("event %v, want %v", s.Event(), want)
 	}
-	g, err := s.Spent(ctx)
-	if err != nil || g.Epsilon > .75*(1+1e-9) || g.Epsilon < .7 {
-		t.Errorf("%v, %v", g, err)
+	left, err := s.Left(ctx)
+	if err != nil || math.Abs(left.Epsilon-.25) > 1e-9 || left.Divergence != 0 || left.Delta != 1e-7 {
+		t.Errorf("%+v, %v", left, err)
 	}
 	var over *query.OverBudgetError
 	if _, err := s.Histogram(ctx, nil, []string{"a"}, query.Noise{Scale: 2}); !errors.As(err, &over) {
 		t.Errorf("beyond the budget: %v", err)
 	}
-	if again, err := s.Spent(ctx); err != nil || again.Epsilon != g.Epsilon || again.Kind != g.Kind {
-		t.Errorf("%v after %v, %v", again, g, err)
+	if again, err := s.Left(ctx); err != nil || !reflect.DeepEqual(again, left) {
+		t.Errorf("%v after %v, %v", again, left, err)
 	}
 	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6}, {Epsilon: 1, Delta: math.NaN()}} { // no budget is without limit
 		s := query.Session{Budget: b, Source: noise.Seeded(rand.New(rand.NewPCG(1, 2)))}
@@ -50,16 +60,16 @@ func TestSession(t *testing.T) {
 			t.Errorf("%+v: %v, %v", b, err, s.Event())
 		}
 	}
-	if _, err := session(1).UnknownKeys(ctx, []string{"a"}, 4, 1e-3); !errors.Is(err, dp.ErrParameter) {
-		t.Errorf("a delta above the budget's: %v", err)
+	if _, err := session(1).UnknownKeys(ctx, []string{"a"}, 4, 2e-7); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("a delta above that of keys: %v", err)
 	}
-	if g, err := session(1).Spent(ctx); err != nil || g.Epsilon != 0 {
-		t.Errorf("nothing released: %v, %v", g, err)
+	if left, err := session(1).Left(ctx); err != nil || left.Epsilon != 1 || left.Delta != 1e-7 {
+		t.Errorf("nothing released: %+v, %v", left, err)
 	}
 	unknown := session(1)
 	unknown.Budget.Relation.Kind = 9
-	if g, err := unknown.Spent(ctx); !errors.Is(err, dp.ErrParameter) || g.Kind != dp.None {
-		t.Errorf("nothing released under an unknown relation: %v, %v", g, err)
+	if left, err := unknown.Left(ctx); !errors.Is(err, dp.ErrParameter) || left.Epsilon != 0 {
+		t.Errorf("nothing released under an unknown relation: %+v, %v", left, err)
 	}
 	unknown = session(1)
 	unknown.Budget.Delta = -1e-6
@@ -85,8 +95,8 @@ func TestManySizes(t *testing.T) {
 		t.Errorf("%d questions, %v each", n, took)
 	}
 	t.Log(n, time.Since(start))
-	if g, err := s.Spent(t.Context()); err != nil || g.Epsilon > .5 || g.Epsilon < .48 {
-		t.Errorf("%v, %v", g, err)
+	if left, err := s.Left(t.Context()); err != nil || left.Divergence > .02*left.Order*.01 {
+		t.Errorf("%+v, %v", left, err)
 	}
 }
 
@@ -124,7 +134,7 @@ func TestUnknownKeys(t *testing.T) {
 	src := noise.Seeded(rand.New(rand.NewPCG(5, 8)))
 	rare, often := 0, 0
 	for range trials {
-		s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: .1}, Source: src}
+		s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: .1}, KeysDelta: .1, Source: src}
 		cells, err := s.UnknownKeys(t.Context(), append([]string{"rare"}, many("often", 30)...), scale, delta)
 		if err != nil {
 			t.Fatal(err)
@@ -195,6 +205,10 @@ func TestBadInput(t *testing.T) {
 		"too fine":    func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1e9, 0x1p-30, n); return err },
 		"delta":       func(s *query.Session) error { _, err := s.UnknownKeys(ctx, nil, 1, 0); return err },
 		"no scores":   func(s *query.Session) error { _, err := s.Argmax(ctx, nil, 1, true); return err },
+		"below 0":     func(s *query.Session) error { _, err := s.Count(ctx, -1, n); return err },
+		"too many":    func(s *query.Session) error { _, err := s.Count(ctx, 1<<50+1, n); return err },
+		"no keys":     func(s *query.Session) error { s.KeysDelta = 0; _, err := s.UnknownKeys(ctx, nil, 1, 1e-9); return err },
+		"all keys":    func(s *query.Session) error { s.KeysDelta = 1; _, err := s.Count(ctx, 1, n); return err },
 		"no source":   func(s *query.Session) error { s.Source = nil; _, err := s.Count(ctx, 1, n); return err },
 	} {
 		s := session(100)
@@ -209,14 +223,15 @@ func TestUnknownKeysTakeTheWholeDelta(t *testing.T) {
 	for _, delta := range []float64{1e-6, 1e-9, .01, 1. / 3, .9} {
 		for n := 1; n <= 2; n++ {
 			s := session(3)
-			s.Budget.Delta = delta
+			s.Budget.Delta, s.KeysDelta = delta, delta
 			for range n {
 				if _, err := s.UnknownKeys(t.Context(), []string{"a", "b"}, 1, delta/float64(n)); err != nil {
 					t.Errorf("δ = %v in %d parts: %v", delta, n, err)
 				}
 			}
-			if g, err := s.Spent(t.Context()); err != nil || g.Epsilon > float64(n)*(1+1e-12) {
-				t.Errorf("δ = %v in %d parts: %v, %v", delta, n, g, err)
+			left, err := s.Left(t.Context())
+			if err != nil || math.Abs(left.Epsilon-3+float64(n)) > 1e-12 || left.Order != 0 {
+				t.Errorf("δ = %v in %d parts: %+v, %v", delta, n, left, err)
 			}
 			if _, err := s.UnknownKeys(t.Context(), nil, 1, delta/4); err == nil && delta < .1 {
 				t.Errorf("δ = %v and a quarter of it: within the budget", delta)
@@ -241,13 +256,13 @@ func TestLargeSums(t *testing.T) {
 			s := session(1e6)
 			s.Budget.Relation = dp.Relation{Kind: kind, Group: c.group}
 			if c.n.Scale > 0 {
-				s.Budget.Delta = 0
+				s.Budget.Delta, s.KeysDelta = 0, 0
 			}
 			if _, err := s.Sum(t.Context(), []float64{1, 2, 3}, 0, c.high, c.step, c.n); err != nil {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
-			got, err := s.Spent(t.Context())
+			got, err := fixedCost(s)
 			if err != nil {
 				t.Fatal(err)
 			}

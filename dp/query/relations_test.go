@@ -62,11 +62,11 @@ func TestCostCoversTheWorstPair(t *testing.T) {
 			for k := 1; k <= 2; k++ {
 				relation := dp.Relation{Kind: kind, Group: k}
 				s := session(1e6)
-				s.Budget.Relation, s.Budget.Delta = relation, c.delta
+				s.Budget.Relation, s.Budget.Delta, s.KeysDelta = relation, c.delta, c.delta*.9
 				if err := c.ask(s); err != nil {
 					t.Fatalf("%s, %v: %v", c.name, relation, err)
 				}
-				g, err := s.Spent(t.Context())
+				g, err := fixedCost(s)
 				if err != nil {
 					t.Fatal(err)
 				}

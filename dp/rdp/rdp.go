@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/dp/pair"
+	"coupling/lab/logspace"
 )
 
 // Conversion turns a Rényi divergence into ε at δ.
@@ -94,7 +95,7 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 	if delta == 0 {
 		return pure
 	}
-	logDelta := math.Log(delta) - 1e-15
+	logDelta := logspace.Log(delta) - 1e-15
 	r := a.best(func(beta float64) float64 {
 		k := m.at(1 + beta)
 		num := k + a.Conversion.offset(beta) - logDelta
@@ -117,11 +118,10 @@ func (a Accountant) delta(m moments, eps float64) Result {
 		k := m.at(1 + beta)
 		return k - beta*eps + a.Conversion.offset(beta) + 1e-15*(k+beta*eps+1+beta)
 	})
-	r.Upper = min(1, math.Exp(r.Upper)*(1+1e-15))
 	if math.IsNaN(r.Upper) {
-		r.Upper = 1
+		r.Upper = 0
 	}
-	r.Upper = max(r.Upper, math.SmallestNonzeroFloat64) // δ underflows
+	r.Upper = pair.DeltaWithin(math.Inf(-1), max(r.Upper, -1e3)).Upper
 	return r
 }
 
@@ -155,7 +155,7 @@ func (a Accountant) best(f func(beta float64) float64) Result {
 	if len(a.Orders) > 0 {
 		return bestOf(a.Orders, f)
 	}
-	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, math.Log(8))
+	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, logspace.Log(8))
 	return Result{Upper: v, Order: 1 + math.Exp(t)}
 }
 

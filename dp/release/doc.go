@@ -17,5 +17,10 @@
 // ledger refuses one that differs. So a run whose releases are the same bits each time needs no
 // checkpoint at all.
 //
+// A release may compute anything that earlier ones suggest, and a run may end early. Noise multipliers
+// and sampling rates must be fixed before the first release, as the event has them: each step then
+// has the same dominating pair whatever came before, and such pairs compose. Noise chosen by earlier
+// releases can exceed an (ε, δ) that every fixed sequence meets; package query has a filter for it.
+//
 // Events of mechanisms that release through this package lower their noise multiplier by GridMargin.
 package release

@@ -5,7 +5,7 @@
 //	t := sgd.Training{
 //		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),
 //		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},              // or sgd.Pixels(images), sgd.Regression
-//		Clip:      1, Rate: .1, Steps: 200, Optimiser: train.Adam{Rate: .02}, Dir: "run",
+//		Clip:      1, Rate: .1, Batch: .1 * 2000, Steps: 200, Optimiser: train.Adam{Rate: .02}, Dir: "run",
 //	}
 //	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}}) // two records of one person
 //	err = t.Run(ctx, dev, key)                                                    // resumes where it was killed
@@ -17,8 +17,8 @@
 //
 //	Σ_{i∈B} g_i·min(1, Clip/|g_i|₂) + N(0, σ²),   g_i = ∇_w loss_i(w),   σ = NoiseMultiplier·Clip
 //
-// (slightly more: see Arithmetic). Divided by Rate·N, the expected batch size and not the drawn
-// one, it is the gradient that the optimiser sees. Everything after that is post-processing.
+// (slightly more: see Arithmetic). Divided by Batch, a public number and not the size drawn, it is
+// the gradient that the optimiser sees. Everything after that is post-processing.
 //
 // # Sensitivity and neighbours
 //
@@ -31,7 +31,11 @@
 // dp.SGD(NoiseMultiplier, Rate, Steps). A group of K moves a sum by at most K·Clip, as package dp
 // assumes. Replacing a record is one removal and one insertion.
 //
-// N, the settings and the network are public. Choosing settings by looking at private results
+// The settings and the network are public; N is not used, but as the number of records there are. If
+// Rate or Batch is computed from N, then N is public, and the promise is for a record replaced by an
+// empty one, which has no gradient: N stays, sums differ by one clipped gradient as before, and the
+// event and its ε are the same. For a private N compute them from a noisy count, such as
+// query.Session.Count or synth.Public.Counted. Choosing settings by looking at private results
 // spends budget that is not accounted for here. The running time is not protected.
 //
 // # Arithmetic

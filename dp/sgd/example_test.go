@@ -31,7 +31,7 @@ func ExampleTraining() {
 	t := sgd.Training{
 		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),
 		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},
-		Clip:      1, Rate: .1, Steps: 200, Optimiser: train.Adam{Rate: .02},
+		Clip:      1, Rate: .1, Batch: .1 * 2000, Steps: 200, Optimiser: train.Adam{Rate: .02},
 	}
 	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}})
 	check(err)

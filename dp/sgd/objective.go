@@ -15,7 +15,7 @@ import (
 // Objective is a sum of losses, one for each private record: Classification, Regression, or a
 // user's own type.
 type Objective interface {
-	// Len is the number of records N, which counts as public.
+	// Len is the number of records N.
 	Len() int
 	// Cotangent runs the records of a batch forward through its network, once, on its pass, and
 	// returns the cotangent of the network's output for the *sum* of their losses. Example k of the

@@ -107,6 +107,7 @@ func TestOtherRunsAreRefused(t *testing.T) {
 		"label":      func(tr *Training) { tr.Objective.(Classification).Labels[7] = 0 },
 		"less noise": func(tr *Training) { tr.NoiseMultiplier = .1 },
 		"rate":       func(tr *Training) { tr.Rate = .3 },
+		"batch":      func(tr *Training) { tr.Batch = 9 },
 		"clip":       func(tr *Training) { tr.Clip = 1 },
 		"average":    func(tr *Training) { tr.Average = .5 },
 		"optimiser":  func(tr *Training) { tr.Optimiser = train.SGD{Rate: 1} },

@@ -52,7 +52,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	}
 	on := dev.Info() // without the number of workers, which changes no bit
 	r.out.Settings = map[string]any{
-		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate,
+		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate, "batch": r.Batch,
 		"virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average, "device": []any{on.Kind, on.Name, on.TF32},
 	}
 	if err := r.out.Open(); err != nil {
@@ -96,9 +96,8 @@ func (r *run) step(k int) error {
 	if sum, err = r.release(k, sum); err != nil {
 		return err
 	}
-	size := r.Rate * float64(r.Objective.Len())
 	for i := range sum {
-		sum[i] /= size
+		sum[i] /= r.Batch
 	}
 	setGrads(r.Net.Params(), sum)
 	r.opt.SetFactor(r.Schedule(k))

@@ -62,7 +62,20 @@ func classes(m *data.Images) Classification { return Classification{X: Pixels(m)
 
 // training is a short one.
 func training(t testing.TB, dir string) Training {
-	return Training{Net: small(), Objective: classes(bars(t, 40)), Clip: .5, NoiseMultiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Average: .8, Virtual: 4, Dir: dir, Every: 3}
+	return Training{
+		Net:             small(),
+		Objective:       classes(bars(t, 40)),
+		Clip:            .5,
+		NoiseMultiplier: .7,
+		Rate:            .2,
+		Batch:           8,
+		Steps:           7,
+		Optimiser:       train.Adam{Rate: 1e-2},
+		Average:         .8,
+		Virtual:         4,
+		Dir:             dir,
+		Every:           3,
+	}
 }
 
 // begin initialises the network and changes its weights by a factor.
@@ -336,6 +349,22 @@ func TestNotFiniteAndEmpty(t *testing.T) {
 	}
 }
 
+// The number of records goes into nothing: one more without a gradient leaves the same weights, to
+// the last bit.
+func TestNumberOfRecordsIsNotUsed(t *testing.T) {
+	train := func(n int) []float64 {
+		tr := training(t, "")
+		tr.Rate, tr.Objective = 1, spoilt{classes(bars(t, n)), map[int]bool{40: true}}
+		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
+			t.Fatal(err)
+		}
+		return weights(t, tr.Net)
+	}
+	if forty, more := train(40), train(41); !slices.Equal(forty, more) {
+		t.Errorf("a record without a gradient moved weights by %g", floats.Distance(forty, more, 2))
+	}
+}
+
 // The noise has the standard deviation that Event accounts for, or more by at most a part in 500, and a budget is met.
 func TestNoise(t *testing.T) {
 	tr := training(t, "")
@@ -376,7 +405,7 @@ func TestLearns(t *testing.T) {
 	accuracy := func(multiplier float64) float64 {
 		tr := training(t, "")
 		tr.Objective = classes(bars(t, 400))
-		tr.Net, tr.Steps, tr.Rate, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, multiplier, 0
+		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100, multiplier, 0
 		dev := cpu(t)
 		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
 			t.Fatal(err)
@@ -440,6 +469,7 @@ func TestRefusals(t *testing.T) {
 		"clip":       func(t *Training) { t.Clip = 0 },
 		"multiplier": func(t *Training) { t.NoiseMultiplier = math.NaN() },
 		"rate":       func(t *Training) { t.Rate = 1.1 },
+		"batch":      func(t *Training) { t.Batch = 0 },
 		"steps":      func(t *Training) { t.Steps = -1 },
 		"average":    func(t *Training) { t.Average = 1 },
 		"virtual":    func(t *Training) { t.Virtual = -1 },
@@ -527,7 +557,17 @@ func TestRegression(t *testing.T) {
 		y.Set(i, 0, .7*a-.4*b+.1)
 	}
 	residual := func(typ device.DType, multiplier float64) (mean float64) {
-		tr := Training{Net: nn.Seq(&nn.Dense{In: 2, Out: 1}), Objective: Regression{X: Rows(x), Y: y}, Type: typ, Clip: 1, NoiseMultiplier: multiplier, Rate: .5, Steps: 60, Optimiser: train.SGD{Rate: 1}}
+		tr := Training{
+			Net:             nn.Seq(&nn.Dense{In: 2, Out: 1}),
+			Objective:       Regression{X: Rows(x), Y: y},
+			Type:            typ,
+			Clip:            1,
+			NoiseMultiplier: multiplier,
+			Rate:            .5,
+			Batch:           300,
+			Steps:           60,
+			Optimiser:       train.SGD{Rate: 1},
+		}
 		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
 			t.Fatal(err)
 		}

@@ -29,9 +29,13 @@ type Training struct {
 	// NoiseMultiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
 	NoiseMultiplier float64
 	Rate            float64 // probability of a record to be in a step's batch, in (0, 1]
-	Steps           int
-	Optimiser       Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
-	Schedule        train.Schedule // of the learning rate; nil: constant
+	// Batch is what noisy sums are divided by, > 0: the size of the batch that is expected, Rate times
+	// a public number of records, exact or about. It must not be computed from a number of records
+	// that is private: see Sensitivity and neighbours.
+	Batch     float64
+	Steps     int
+	Optimiser Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
+	Schedule  train.Schedule // of the learning rate; nil: constant
 	// Average is the decay of a moving average of the weights, which become the final ones; 0: the
 	// last weights. It reduces noise at no cost in privacy.
 	Average float64
@@ -114,7 +118,7 @@ func (t Training) check() error {
 	case t.Type != device.Float32 && t.Type != device.Float64:
 		return bad("Type = %v: must be Float32 or Float64", t.Type)
 	}
-	return check.All(in.Positive("Clip", t.Clip), in.Noise(t.NoiseMultiplier), in.Rate(t.Rate))
+	return check.All(in.Positive("Clip", t.Clip), in.Positive("Batch", t.Batch), in.Noise(t.NoiseMultiplier), in.Rate(t.Rate))
 }
 
 // sensitivity is the sensitivity to which noise is scaled.

@@ -10,7 +10,7 @@
 //
 // In a program:
 //
-//	public, err := synth.PublicOf(images)                                           // what is public whatever ε is
+//	public, err := synth.PublicOf(images)                                           // where their number is public
 //	m, g, err := synth.Calibrate(ctx, semidual.Suggested(1, public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
 //	sampler, err := m.Train(ctx, dev, images, synth.Run{Key: key, Dir: dir})        // resumes in dir if it was killed
 //	synthetic, err := sampler.Sample(rng, 60_000)                                   // any number of times: post-processing
@@ -20,8 +20,11 @@
 //
 // # What is public
 //
-// The number of private images, their shape, range and classes (Public); and every setting, with
-// the number of steps. Choosing settings by looking at results on private images spends budget that
+// Shape, range and classes of the private images; and every setting, with the number of steps. Their
+// number is too if settings depend on it (Public.Records), as of MNIST: the promise is then for an
+// image replaced by an empty one, which is in no sum, with the same event and ε. Publication uses a
+// noisy number.
+// Choosing settings by looking at results on private images spends budget that
 // is not accounted for here. Neither the time of a step nor the machine is protected: anyone with
 // the key or the memory can recover the images.
 //

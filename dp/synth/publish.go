@@ -29,8 +29,18 @@ import (
 // then removes its own files. A run that was killed, at any point, resumes there if it is started
 // with the same images, method and budget, and spends nothing twice. For any other run the folder
 // is refused, since the budget spent in it counts.
+//
+// # The number of images
+//
+// Neighbouring data sets differ in one image, and so in their number of images. It is released with
+// noise first, for ε/100 and at most 1 (Public.Counted): at ε = 1 it is off by 140 images or so, and
+// the noise of the training is a hundredth larger. Settings, the bound of δ and the statement go by
+// the noisy number, so that neighbours are not told apart by what is published, nor by whether it is.
+// The rest of ε is for the training, by the sum, since its noise is chosen after the count. Beside
+// shape and classes it is public only that there is an image, and that there are no more than the
+// method can take, if it has such a limit (a million for sums that must be exact).
 type Publication struct {
-	Method Method
+	Method func(p Public) Method // with settings for images of that kind; Records is the noisy number
 	Budget dp.Budget
 	Count  int     // synthetic images, at least 1
 	Seed   *uint64 // of the key, for experiments on public images: NOT private; nil: the operating system's generator
@@ -49,15 +59,7 @@ var ErrOccupied = errors.New("folder is in use")
 // run of other images, another method or another budget was killed.
 func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.Images, progress func(done, of int)) (Statement, error) {
 	public, err := PublicOf(images)
-	if err := check.All(err, p.check(public)); err != nil {
-		return Statement{}, err
-	}
-	m, g, err := Calibrate(ctx, p.Method, public, p.Budget)
-	if err != nil {
-		return Statement{}, err
-	}
-	event, err := m.Event(public) // of what runs
-	if err != nil {
+	if err := check.All(err, p.check()); err != nil {
 		return Statement{}, err
 	}
 	s, err := openState(p.Out)
@@ -70,6 +72,14 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 		return Statement{}, err
 	}
 	defer s.leave()
+	forCount := min(p.Budget.Epsilon*countShare, 1)
+	if public, err = public.Counted(key, forCount); err != nil {
+		return Statement{}, err
+	}
+	m, spent, err := p.calibrate(ctx, public, forCount)
+	if err != nil {
+		return Statement{}, err
+	}
 	sampler, err := m.Train(ctx, dev, images, Run{Key: key, Dir: s.dir, Every: 50, Progress: progress})
 	switch {
 	case errors.Is(err, release.ErrLedger):
@@ -83,21 +93,48 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 	if err := check.All(err, s.renew()); err != nil { // an earlier attempt goes in either case
 		return Statement{}, err
 	}
-	statement := state(m, public, event, g, synthetic.Len(), p.Seed != nil)
+	statement := state(m, public, spent, synthetic.Len(), p.Seed != nil)
 	if err := p.write(s.data(), synthetic, statement); err != nil {
 		return Statement{}, err
 	}
 	return statement, s.publish()
 }
 
-func (p Publication) check(public Public) error {
+// countShare is the part of ε for the number of images.
+const countShare = .01
+
+// spending is what was spent: on the number of images, and on the training, whose event and guarantee
+// these are.
+type spending struct {
+	count    float64
+	event    dp.Event
+	training dp.Guarantee
+}
+
+// calibrate returns the method for images of that kind, with the least noise that the budget allows
+// beside that for the count. Nothing but releases was seen so far, and an error shows no more.
+func (p Publication) calibrate(ctx context.Context, public Public, forCount float64) (m Method, s spending, err error) {
+	budget := p.Budget
+	if most := float64(public.Records) + 3/forCount; budget.Delta*most >= 1 { // more have probability e^−3/2
+		return nil, s, bad("Delta = %g: must be below 1/%.0f, one over the number of images, with noise: else an image may be given away whole", budget.Delta, most)
+	}
+	budget.Epsilon -= forCount * (1 + 1e-15)
+	if m, s.training, err = Calibrate(ctx, p.Method(public), public, budget); err != nil {
+		return nil, s, err
+	}
+	s.count = forCount
+	s.event, err = m.Event(public) // of what runs
+	return m, s, err
+}
+
+func (p Publication) check() error {
 	switch b := p.Budget; {
 	case p.Method == nil:
 		return bad("Method = nil: must be one")
 	case !(b.Epsilon > 0):
 		return bad("Epsilon = %g: must be > 0", b.Epsilon)
-	case !(b.Delta > 0) || b.Delta*float64(public.Records) >= 1:
-		return bad("Delta = %g: must be > 0 and below 1/%d, one over the number of images: else an image may be given away whole", b.Delta, public.Records)
+	case !(b.Delta > 0 && b.Delta < 1):
+		return bad("Delta = %g: must be > 0, and below one over the number of images", b.Delta)
 	case b.Relation.Kind != dp.AddRemove:
 		return bad("Relation = %v: the statement is for images added or removed", b.Relation)
 	case p.Count < 1:

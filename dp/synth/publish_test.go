@@ -29,9 +29,16 @@ import (
 // average is a generator that lives outside of the project: the noisy mean image of each class, with noise about it. One image moves
 // the sums by its own pixels, which are scaled to norm 1 at most.
 type average struct {
-	Sigma float64
-	Steps int            // releases of the same sums, which are averaged
-	stop  func(step int) // a fault, for tests
+	Sigma   float64
+	Records int            // about how many images there are
+	Steps   int            // releases of the same sums, which are averaged
+	stop    func(step int) // a fault, for tests
+}
+
+// suggested is the method for images of any kind.
+func (a average) suggested(p synth.Public) synth.Method {
+	a.Records = p.Records
+	return a
 }
 
 func (average) Describe() (mechanism, settings string) { return "noisy mean images", "none" }
@@ -71,7 +78,7 @@ func (a average) Train(ctx context.Context, dev *device.Device, images *data.Ima
 		}
 		noisy, err := run.Release("mean", k, sums, a.Sigma, 1)
 		for j, v := range noisy {
-			means[j] += v * math.Sqrt(float64(p.Values())) / float64(a.Steps) * float64(len(p.Classes)) / float64(p.Records)
+			means[j] += v * math.Sqrt(float64(p.Values())) / float64(a.Steps) * float64(len(p.Classes)) / float64(a.Records)
 		}
 		r.Step(k+1, a.Steps)
 		return err
@@ -125,7 +132,7 @@ func cpu(t testing.TB) *device.Device {
 // of is a publication of eight releases under a seed, so that runs can be compared.
 func of(out string, eps float64) synth.Publication {
 	seed := uint64(1)
-	return synth.Publication{Method: average{Steps: 8}, Budget: dp.Budget{Epsilon: eps, Delta: 1e-4}, Count: 40, Seed: &seed, Out: out}
+	return synth.Publication{Method: average{Steps: 8}.suggested, Budget: dp.Budget{Epsilon: eps, Delta: 1e-4}, Count: 40, Seed: &seed, Out: out}
 }
 
 func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
@@ -180,7 +187,7 @@ func TestForeignMethod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Epsilon > 2 || s.Epsilon < 1.999 || !s.Private || s.Records != 400 || s.Synthetic != 40 || s.Mechanism != "noisy mean images" {
+	if s.Epsilon > 2 || s.Epsilon < 1.999 || !s.Private || s.Records < 1 || s.Records > 2000 || s.Synthetic != 40 || s.Mechanism != "noisy mean images" {
 		t.Errorf("%+v", s)
 	}
 	m, err := data.Load(filepath.Join(out, "synthetic.npy"))
@@ -278,7 +285,7 @@ func TestPublicationIsChecked(t *testing.T) {
 		"method":  func(p *synth.Publication) { p.Method = nil },
 		"epsilon": func(p *synth.Publication) { p.Budget.Epsilon = 0 },
 		"NaN":     func(p *synth.Publication) { p.Budget.Epsilon = math.NaN() },
-		"delta":   func(p *synth.Publication) { p.Budget.Delta = 1. / 400 },
+		"delta":   func(p *synth.Publication) { p.Budget.Delta = .5 },
 		"kind":    func(p *synth.Publication) { p.Budget.Relation.Kind = dp.Substitution },
 		"count":   func(p *synth.Publication) { p.Count = 0 },
 	} {
@@ -334,13 +341,13 @@ func TestChild(t *testing.T) {
 			if k == 5 {
 				hit()
 			}
-		}}
+		}}.suggested
 	case "release":
 		p.Method = average{Steps: 8, stop: func(k int) {
 			if k == 5 {
 				hit()
 			}
-		}}
+		}}.suggested
 	case "write":
 		p.Picture = func(w io.Writer, _ *data.Images) error {
 			_, _ = io.WriteString(w, "half a pict")
@@ -389,7 +396,7 @@ func TestKilled(t *testing.T) {
 		}
 		before := names(t, filepath.Dir(out))
 		other := of(out, 1)
-		other.Method = average{Steps: 3}
+		other.Method = average{Steps: 3}.suggested
 		for name, p := range map[string]synth.Publication{"another ε": of(out, .1), "another method": other} {
 			if _, err := publish(t, p); !errors.Is(err, release.ErrLedger) {
 				t.Errorf("%s, %s: %v", where, name, err)
@@ -468,11 +475,13 @@ func TestLostLedger(t *testing.T) {
 			if _, err := publish(t, p); !errors.Is(err, synth.ErrParameter) {
 				t.Error(err)
 			}
-			p.Count, p.Method = 10, lookAtKey{p.Method, func(k release.Key) {
-				if bytes.Equal(k[:], before) {
-					t.Error("a key whose ledger is gone is used again")
-				}
-			}}
+			p.Count, p.Method = 10, func(p synth.Public) synth.Method {
+				return lookAtKey{average{Steps: 8}.suggested(p), func(k release.Key) {
+					if bytes.Equal(k[:], before) {
+						t.Error("a key whose ledger is gone is used again")
+					}
+				}}
+			}
 			if _, err := publish(t, p); err != nil {
 				t.Error(err)
 			}

@@ -19,7 +19,7 @@ type Statement struct {
 	Accountant string   `json:"accountant"`
 	Noise      string   `json:"noise"`
 	Private    bool     `json:"private"` // false where others can compute the noise
-	Records    int      `json:"records"`
+	Records    int      `json:"records"` // with noise
 	Classes    []string `json:"classes"`
 	Shape      []int    `json:"shape"` // channels, height, width
 	Synthetic  int      `json:"synthetic"`
@@ -29,30 +29,41 @@ type Statement struct {
 	NotProtected []string `json:"not_protected"`
 }
 
-// state returns the statement for count synthetic images. seeded says that noise comes from a seed.
-func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded bool) Statement {
+// state returns the statement for so many synthetic images. seeded says that noise comes from a seed.
+func state(m Method, p Public, spent spending, synthetic int, seeded bool) Statement {
 	mechanism, settings := m.Describe()
+	g := spent.training
 	s := Statement{
-		Records: p.Records, Classes: p.Classes, Shape: []int{p.Channels, p.Height, p.Width}, Synthetic: synthetic,
-		Mechanism: mechanism, Settings: settings, Event: fmt.Sprint(e), Unit: g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
-		Epsilon: g.Epsilon, Delta: g.Delta, Kind: g.Kind.String(), Accountant: g.Accountant, Private: !seeded,
-		Noise: "discrete Gaussian on a grid, exact sampler, bits of a key from the operating system's cryptographic generator; the key is not kept",
+		Mechanism:  mechanism,
+		Event:      fmt.Sprint(dp.Compose{dp.DiscreteLaplace{Scale: 1 / spent.count, Sensitivity: 1}, spent.event}),
+		Unit:       g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
+		Epsilon:    g.Epsilon + spent.count,
+		Delta:      g.Delta,
+		Kind:       dp.UpperBound.String(),
+		Accountant: fmt.Sprintf("%s, and ε = %g for the number of images", g.Accountant, spent.count),
+		Noise:      "discrete Gaussian on a grid, and discrete Laplace on the number of images; exact samplers, bits of a key from the operating system's cryptographic generator; the key is not kept",
+		Private:    !seeded,
+		Records:    p.Records,
+		Classes:    p.Classes,
+		Shape:      []int{p.Channels, p.Height, p.Width},
+		Synthetic:  synthetic,
+		Settings:   settings,
 		Protected: []string{
-			"whether any one image is among the private ones, at this ε and δ, from anyone who sees the synthetic images and all releases of the training",
+			"whether any one image is among the private ones, at this ε and δ, from anyone who sees this folder and all releases of the training",
 			"what is on it and its label, from anyone who knows that it is there: one removed and another put in its place, at up to twice ε and (1 + exp ε) times δ",
 			"the same after any further use of the synthetic images: it needs no more budget",
 		},
 		NotProtected: []string{
 			"what many images have in common: classes, styles, how often a class occurs roughly",
 			"a person with several images: for k images of one person ε is up to k times as large, at a larger δ",
-			"the number of private images, their size, whether all are grey, and the names of classes, also of empty ones: they count as public",
+			"the size of private images, whether all are grey, and the names of classes, also of empty ones: they count as public",
 			"what other runs on the same images reveal, this command run again among them, finished or not: their ε add up",
 			"what was learnt when settings were chosen by looking at results on these images",
 			"the running time, and this machine while it runs",
 		},
 	}
 	if seeded {
-		s.Noise = "discrete Gaussian on a grid, from a seed: anyone who knows it can remove the noise"
+		s.Noise = "from a seed: anyone who knows it can remove the noise"
 		s.Protected = nil
 		s.NotProtected = append([]string{"anything: noise from a seed is for experiments on public images"}, s.NotProtected...)
 	}
@@ -79,7 +90,7 @@ func (s Statement) Text() string {
 	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise}, {"Settings", s.Settings}} {
 		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
 	}
-	fmt.Fprintf(&b, "Private: %d images of %d classes (%s), %v\nSynthetic: %d images\n", s.Records, len(s.Classes), strings.Join(s.Classes, ", "), s.Shape, s.Synthetic)
+	fmt.Fprintf(&b, "Private: about %d images (their number, with noise) of %d classes (%s), %v\nSynthetic: %d images\n", s.Records, len(s.Classes), strings.Join(s.Classes, ", "), s.Shape, s.Synthetic)
 	for _, l := range []struct {
 		title string
 		lines []string

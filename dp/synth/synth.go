@@ -3,12 +3,14 @@ package synth
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/internal/check"
+	"coupling/dp/noise"
 	"coupling/dp/release"
 	"coupling/dp/sgd"
 	"coupling/lab/device"
@@ -19,7 +21,9 @@ import (
 // ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
 var ErrParameter = dp.ErrParameter
 
-var bad = check.In("synth").Bad
+const in = check.In("synth")
+
+var bad = in.Bad
 
 // Method learns a generator of labelled images from private ones. It is a value of settings; its
 // Event says what training releases.
@@ -32,7 +36,8 @@ type Method interface {
 	// for settings out of range or no noise.
 	Event(p Public) (dp.Event, error)
 	// Train learns from private images. All its releases go through Run.Begin, so that it can be
-	// resumed.
+	// resumed. The number of images must not go into anything but the releases: Records of a Public
+	// that settings were suggested for is the number to use.
 	Train(ctx context.Context, dev *device.Device, images *data.Images, r Run) (Sampler, error)
 }
 
@@ -42,9 +47,11 @@ type Sampler interface {
 	Sample(rng *rand.Rand, n int) (*data.Images, error)
 }
 
-// Public is what a synthetic data set reveals of the private one whatever ε is.
+// Public is what settings of a method, and all that is published, may depend on beside releases.
 type Public struct {
-	Records                 int      // number of private images
+	// Records is about how many private images there are: a number that is public, as that of MNIST,
+	// or a private one with noise (Counted). PublicOf has the exact one.
+	Records                 int
 	Classes                 []string // their names, classes without images included
 	Channels, Height, Width int
 }
@@ -52,7 +59,24 @@ type Public struct {
 // Values is the number of values of an image.
 func (p Public) Values() int { return p.Channels * p.Height * p.Width }
 
-// PublicOf returns the public part of labelled images. The error wraps ErrParameter where there are
+// Counted returns p with noise on the number of records: discrete Laplace noise of scale 1/eps, a
+// function of the key and the number. It is (eps, 0)-differentially private for one image more or
+// less, and to be added to the ε of a training whose settings depend on it: with settings whose event
+// is (ε′, δ′), whichever they are, both together are (eps + ε′, δ′). The least count is 1.
+func (p Public) Counted(key release.Key, eps float64) (Public, error) {
+	if err := in.Positive("eps", eps); err != nil {
+		return p, err
+	}
+	src := key.Source(fmt.Sprintf("count of %d", p.Records), 0) // another number has other noise
+	noisy, err := noise.Laplace{Scale: 1 / eps, Granularity: 1}.Add(src, []float64{float64(p.Records)})
+	if err != nil {
+		return p, err
+	}
+	p.Records = int(max(1, noisy[0]))
+	return p, nil
+}
+
+// PublicOf returns the public part of labelled images, and their exact number. The error wraps ErrParameter where there are
 // none, their classes have no names, a label is out of range, or the range of values is empty.
 func PublicOf(m *data.Images) (Public, error) {
 	switch {

@@ -77,8 +77,16 @@ func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, er
 	l := looks{path: filepath.Join(dir, "looks"), Accuracy: map[int]float64{}}
 	lab.Check(l.load())
 	t := sgd.Training{
-		Net: p.Net.layers(), Objective: sgd.Classification{X: sgd.Pixels(images), Labels: images.Labels}, Clip: p.Clip, NoiseMultiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
-		Steps: slices.Max(p.Steps), Optimiser: train.Adam{Rate: p.Adam}, Dir: dir, Every: 500,
+		Net:             p.Net.layers(),
+		Objective:       sgd.Classification{X: sgd.Pixels(images), Labels: images.Labels},
+		Clip:            p.Clip,
+		NoiseMultiplier: p.Noise,
+		Rate:            float64(p.Batch) / float64(p.Train),
+		Batch:           float64(p.Batch),
+		Steps:           slices.Max(p.Steps),
+		Optimiser:       train.Adam{Rate: p.Adam},
+		Dir:             dir,
+		Every:           500,
 	}
 	t.Trace = func(done int) error {
 		c.Progress(done, t.Steps)

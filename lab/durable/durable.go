@@ -3,7 +3,6 @@
 package durable
 
 import (
-	"bufio"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,12 +44,10 @@ func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	err = errors.Join(fill(w), w.Flush())
+	err = fillFile(f, !direct, fill)
 	if direct {
-		return errors.Join(err, f.Close())
+		return err
 	}
-	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(to, path)
 	}

@@ -32,7 +32,10 @@ func TestWriteReadme(t *testing.T) {
 	var picture bytes.Buffer
 	lab.Check(png.Encode(&picture, image.NewGray(image.Rect(0, 0, 960, 600))))
 	lab.Check(os.MkdirAll(filepath.Join(dir, "thumbs"), 0o777))
-	for path, b := range map[string][]byte{filepath.Join(out, "square.png"): picture.Bytes(), filepath.Join(dir, "thumbs", "old.png"): nil} {
+	for path, b := range map[string][]byte{
+		filepath.Join(out, "square.png"): picture.Bytes(), filepath.Join(dir, "thumbs", "old.png"): nil, filepath.Join(dir, "thumbs", "mine.png"): nil,
+		filepath.Join(dir, "README.md"): []byte(generated + `<img src="thumbs/old.png">`),
+	} {
 		lab.Check(os.WriteFile(path, b, 0o666))
 	}
 	drawn := Page{
@@ -66,6 +69,9 @@ func TestWriteReadme(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "thumbs", "old.png")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the thumbnail of another figure: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "thumbs", "mine.png")); err != nil {
+		t.Errorf("a picture of the user's: %v", err)
 	}
 }
 
@@ -143,7 +149,7 @@ func TestPageAndIndex(t *testing.T) {
 	}
 	failed := Describe(figure(), set)
 	failed.Name, failed.Error = "else/where", "it <broke>"
-	if err := WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}); err != nil {
+	if _, err := WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "index.html"))

@@ -1,11 +1,13 @@
 package gallery
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -41,6 +43,8 @@ type Summary struct {
 	Figures int       `json:"figures"`
 	Drawn   int       `json:"drawn"`
 	Claims  lab.Score `json:"claims"` // of the figures that were drawn
+	// Files is the SHA-256 of each file beside summary.json, by name.
+	Files map[string]string `json:"files"`
 }
 
 // Summarise counts the figures that were drawn, and what came of their claims.
@@ -56,9 +60,6 @@ func Summarise(pages []Page) Summary {
 	out.Claims, _ = Count(claims)
 	return out
 }
-
-// Write writes summary.json into a folder.
-func (s Summary) Write(dir string) error { return writeJSON(filepath.Join(dir, "summary.json"), s) }
 
 // verdict sums up a figure's claims in two words.
 func verdict(p Page) string {
@@ -91,9 +92,37 @@ func failures(chapters []Chapter) (out []string) {
 	return out
 }
 
-// WriteIndex writes dir/index.html, which loads nothing from elsewhere.
-func WriteIndex(dir string, chapters []Chapter) error {
-	return durable.WriteFile(filepath.Join(dir, "index.html"), 0o666, func(w io.Writer) error {
-		return index.Execute(w, chapters)
+// WriteIndex writes dir/index.html, which loads nothing from elsewhere, and dir/summary.json, and returns the
+// summary. The error wraps [durable.ErrForeign] if one of them is there and not of a gallery.
+func WriteIndex(dir string, chapters []Chapter) (Summary, error) {
+	var pages []Page
+	for _, c := range chapters {
+		pages = append(pages, c.Pages...)
+	}
+	return writeSummary(dir, Summarise(pages), func(to *durable.Folder) error {
+		return to.WriteFile("index.html", func(w io.Writer) error { return index.Execute(w, chapters) })
 	})
+}
+
+// writeSummary writes summary.json beside other files.
+func writeSummary(dir string, s Summary, others func(*durable.Folder) error) (Summary, error) {
+	const manifest = "summary.json"
+	to, err := durable.OpenFolder(dir, manifest)
+	if err != nil {
+		return s, err
+	}
+	defer to.Close()
+	to.Keep = true
+	// Older galleries have no list of files.
+	if b, err := os.ReadFile(filepath.Join(dir, manifest)); err == nil && bytes.Contains(b, []byte(`"drawn":`)) {
+		to.Own(manifest)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "index.html")); err == nil && bytes.Contains(b, []byte("<title>Coupling: figures</title>")) {
+		to.Own("index.html")
+	}
+	if err := others(to); err != nil {
+		return s, err
+	}
+	s.Files = to.Files()
+	return s, to.Commit(func(w io.Writer) error { return encode(w, s) })
 }

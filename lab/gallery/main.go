@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 )
 
 // Main is a complete program that makes one figure: it reads the flags -preset, -seed and -out,
@@ -58,5 +59,6 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	for _, c := range page.Claims {
 		fmt.Fprintf(w, "%s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 	}
-	return Summarise([]Page{page}).Write(dir)
+	_, err = writeSummary(dir, Summarise([]Page{page}), func(*durable.Folder) error { return nil })
+	return err
 }

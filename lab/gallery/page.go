@@ -35,6 +35,8 @@ type Page struct {
 	Cells    Cells     `json:"cells"`
 	Error    string    `json:"error,omitzero"` // why there is no figure
 	Thumb    string    `json:"-"`              // the thumbnail beside a README
+	// Files is the SHA-256 of each file beside the page's own, by name.
+	Files map[string]string `json:"files,omitzero"`
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -91,12 +93,21 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page,
 	defer lab.End(&err)
 	page = Describe(fig, set)
 	exhibit := lab.Must(fig.Draw(s, set))
+	to := lab.Must(openFigure(o.Dir, fig.Name))
+	defer to.Close()
+	write := func(file string, fill func(io.Writer) error) { lab.Check(to.WriteFile(path.Base(file), fill)) }
 	for _, p := range exhibit.Pictures {
-		page.Pictures = append(page.Pictures, writePicture(fig.Name, p, o))
+		shown := Picture{Caption: p.Caption}
+		for _, format := range o.Formats {
+			file := join(fig.Name, p.Name) + "." + format
+			write(file, func(w io.Writer) error { return p.Drawing.Save(w, format) })
+			shown.Files = append(shown.Files, file)
+		}
+		page.Pictures = append(page.Pictures, shown)
 	}
 	for _, t := range exhibit.Tables {
 		file := join(fig.Name, t.Name) + ".csv"
-		lab.Check(durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return writeTable(w, t) }))
+		write(file, func(w io.Writer) error { return writeTable(w, t) })
 		page.Tables = append(page.Tables, Table{t, file})
 	}
 	page.Notes = exhibit.Notes
@@ -105,13 +116,35 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page,
 	if slices.Contains(page.Cells.Data, "sample") {
 		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
-	return page, writeJSON(o.path(fig.Name+".json"), page)
+	page.Files = to.Files()
+	return page, to.Commit(func(w io.Writer) error { return encode(w, page) })
 }
 
-func writeJSON(path string, v any) error {
-	return durable.WriteFile(path, 0o666, func(w io.Writer) error {
-		return json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
-	})
+// openFigure opens the folder of a figure, whose manifest is its page. Pictures of formats that are not drawn this time stay.
+func openFigure(dir, figure string) (*durable.Folder, error) {
+	dir, manifest := filepath.Join(dir, path.Dir(figure)), path.Base(figure)+".json"
+	to, err := durable.OpenFolder(dir, manifest)
+	if err != nil {
+		return nil, err
+	}
+	to.Keep = true
+	var old Page // older ones have no list of files
+	if b, err := os.ReadFile(filepath.Join(dir, manifest)); err == nil && json.Unmarshal(b, &old) == nil && old.Name == figure && old.Files == nil {
+		to.Own(manifest)
+		for _, p := range old.Pictures {
+			for _, file := range p.Files {
+				to.Own(path.Base(file))
+			}
+		}
+		for _, t := range old.Tables {
+			to.Own(path.Base(t.File))
+		}
+	}
+	return to, nil
+}
+
+func encode(w io.Writer, v any) error {
+	return json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
 }
 
 // Describe returns the page of a figure that has not been drawn.
@@ -127,23 +160,11 @@ func Describe(fig lab.Figure, set lab.Setting) Page {
 	}
 }
 
-func (o Options) path(file string) string { return filepath.Join(o.Dir, filepath.FromSlash(file)) }
-
 func join(figure, part string) string {
 	if part == "" {
 		return figure
 	}
 	return figure + "-" + part
-}
-
-func writePicture(figure string, p lab.Picture, o Options) Picture {
-	out := Picture{Caption: p.Caption}
-	for _, format := range o.Formats {
-		file := join(figure, p.Name) + "." + format
-		lab.Check(durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return p.Drawing.Save(w, format) }))
-		out.Files = append(out.Files, file)
-	}
-	return out
 }
 
 func writeTable(w io.Writer, t lab.Table) error {

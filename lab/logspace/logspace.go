@@ -6,6 +6,15 @@ import "math"
 // Ulp is the unit round-off of float64.
 const Ulp = 1.0 / (1 << 53)
 
+// Log returns log x, also for x below 2^−1022, where math.Log is wrong on amd64: by 35 at the smallest float64. It is −Inf at 0
+// and NaN below.
+func Log(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
 // Add returns log(e^a + e^b).
 func Add(a, b float64) float64 {
 	if a < b {
@@ -31,7 +40,7 @@ func OneMinusExp(x float64) float64 {
 	case x >= 0:
 		return math.Inf(-1)
 	case x > -math.Ln2:
-		return math.Log(-math.Expm1(x))
+		return Log(-math.Expm1(x))
 	}
 	return math.Log1p(-math.Exp(x))
 }
@@ -49,7 +58,7 @@ func Expm1(x float64) float64 {
 	if x > 36 {
 		return x - math.Exp(-x)
 	}
-	return math.Log(math.Expm1(x))
+	return Log(math.Expm1(x))
 }
 
 // Sum is a running sum. It begins with Zero.
@@ -75,5 +84,5 @@ func (s *Sum) Log() float64 {
 	if s.sum == 0 {
 		return math.Inf(-1)
 	}
-	return s.max + math.Log(s.sum)
+	return s.max + Log(s.sum)
 }

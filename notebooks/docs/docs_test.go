@@ -61,7 +61,7 @@ func fromOpacus(x *mat.Dense, labels []int, dev *device.Device) (dp.Guarantee, e
 	t := sgd.Training{
 		Net:       nn.Seq(&nn.Dense{In: 2, Out: 8}, nn.Tanh(), &nn.Dense{In: 8, Out: 2}),
 		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},
-		Clip:      1, Rate: .1, Steps: 200, Optimiser: train.Adam{Rate: .02},
+		Clip:      1, Rate: .1, Batch: 200, Steps: 200, Optimiser: train.Adam{Rate: .02},
 	}
 	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5})
 	if err != nil {

@@ -94,7 +94,7 @@ func Caveats() []string {
 		"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
 		"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
 		"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
-		"Rounds are accounted for as if their number, η and noise were fixed beforehand, as in one run they are; who chooses the rules of a later run by what earlier ones showed composes adaptively chosen mechanisms, for which only the sum is proved here.",
+		"Rounds of one kind are accounted for as if η and noise were fixed beforehand, as in one run they are; a ledger with releases of several kinds, whose rules may have been chosen by what earlier ones showed, goes by the sum of their ε.",
 		"It is the cost of one run; further runs with the same parameters add to it. A node of its own (Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one process keep none.",
 	}
 }
@@ -143,11 +143,15 @@ type Past struct {
 // one, UnlimitedRounds if it sets no limit. Errors: parameters out of range. Cost: seconds.
 func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
 
-// After is the number of further rounds on degree edges that the budget pays for after the past, by
-// the same compositions of both; 0 if the past alone exceeds it. The compositions hold for
-// mechanisms fixed beforehand. If α or the degree of later releases was chosen by looking at
-// earlier ones, only the sum holds (use Delta = 0 for it), and the numerical composition is not
-// proved. Errors: parameters out of range. Cost: seconds.
+// After is the number of further rounds on degree edges that the budget pays for after the past; 0 if
+// the past alone exceeds it. Where all rounds are of one kind, α and degree, it is by the same
+// compositions. Where kinds differ, a later one may have been chosen by looking at earlier releases,
+// and only the sum of the α is used. Errors: parameters out of range. Cost: seconds.
+//
+// Proof that the two rules may be mixed, whatever rules and budget of rounds are chosen by earlier
+// releases: δ(ε) is the mean of (1 − e^(ε−L))₊ over all releases, L being their loss. Where kinds
+// differ at the end the sum is at most ε, so is L, and nothing is added. The releases of one kind
+// add at most what they would if they went on to the most rounds that Rounds allows, which is δ.
 func (b Budget) After(past []Past, degree int) (int, error) {
 	if err := in.Positive("Alpha", b.Alpha); err != nil {
 		return 0, err
@@ -158,7 +162,7 @@ func (b Budget) After(past []Past, degree int) (int, error) {
 	if err := check.All(in.Epsilon(b.Epsilon), in.Delta(b.Delta)); err != nil {
 		return 0, err
 	}
-	alike, before, spent := 0, dp.Compose{}, 0.0 // of the past: rounds of the same kind, and the others
+	alike, others, spent := 0, false, 0.0 // rounds of the same kind, and the sum of the others
 	for _, p := range past {
 		switch {
 		case !(p.Alpha > 0) || p.Degree < 1 || p.Times < 1:
@@ -166,20 +170,15 @@ func (b Budget) After(past []Past, degree int) (int, error) {
 		case p.Alpha == b.Alpha && p.Degree == degree:
 			alike += p.Times
 		default:
-			spent += p.Alpha * float64(p.Times)
-			before = append(before, dp.Repeat{Times: p.Times, Event: dp.NormNoise{Zeta: p.Alpha, Dim: p.Degree}})
+			spent, others = spent+p.Alpha*float64(p.Times), true
 		}
 	}
-	pays := int(max(0, min(UnlimitedRounds, (b.Epsilon-spent)/b.Alpha*(1+1e-15)))) // basic composition pays for these, alike among them
-	if b.Delta == 0 || pays == UnlimitedRounds {
+	pays := int(max(0, min(UnlimitedRounds, (b.Epsilon-spent)/b.Alpha*(1+1e-15)))) // by the sum, alike among them
+	if b.Delta == 0 || pays == UnlimitedRounds || others {
 		return max(0, pays-alike), nil
 	}
 	event := func(k int) dp.Event {
-		now := dp.Repeat{Times: k, Event: dp.NormNoise{Zeta: b.Alpha, Dim: degree}}
-		if len(before) == 0 {
-			return now
-		}
-		return append(before[:len(before):len(before)], now)
+		return dp.Repeat{Times: k, Event: dp.NormNoise{Zeta: b.Alpha, Dim: degree}}
 	}
 	k, err := dp.MaxSteps(context.Background(), dp.Budget{Epsilon: b.Epsilon, Delta: b.Delta}, event)
 	if err != nil {

@@ -76,29 +76,29 @@ func TestRounds(t *testing.T) {
 }
 
 // What was released before is paid for first, whatever it was: alike, of another ε, of another degree.
+// By the sum, also at δ > 0, unless all of it is alike: the composition of kinds that were chosen by
+// what was released would pay for more.
 func TestAfter(t *testing.T) {
-	b := account.Budget{Alpha: .5, Epsilon: 4, Delta: 1e-3}
-	past := account.Past{Alpha: .9, Degree: 1, Times: 2}
-	k, err := b.After([]account.Past{past, {Alpha: .5, Degree: 2, Times: 1}}, 2)
-	if err != nil || k < 2 {
-		t.Fatalf("%d, %v: want more than the sum pays for", k, err)
-	}
-	k++                                                 // one was released before
-	for more, want := range []bool{0: true, 1: false} { // k are within the budget, k+1 are not
-		event := dp.Compose{dp.Repeat{Times: past.Times, Event: dp.NormNoise{Zeta: .9, Dim: 1}}, dp.Repeat{Times: k + more, Event: dp.NormNoise{Zeta: .5, Dim: 2}}}
-		g, err := dp.Epsilon(event, dp.Relation{}, b.Delta)
-		if err != nil || g.Epsilon <= b.Epsilon != want {
-			t.Errorf("%d rounds after %+v: %v, %v", k+more, past, g, err)
+	other, alike := account.Past{Alpha: .9, Degree: 1, Times: 2}, account.Past{Alpha: .5, Degree: 2, Times: 1}
+	for _, delta := range []float64{0, 1e-3} {
+		b := account.Budget{Alpha: .5, Epsilon: 4, Delta: delta} // 4 − 1.8 pays for four of 0.5
+		most, err := b.Rounds(2)
+		if err != nil || delta > 0 && most <= 8 {
+			t.Fatalf("%d, %v: want more than the sum pays for", most, err)
+		}
+		for _, c := range []struct {
+			past []account.Past
+			want int
+		}{
+			{[]account.Past{other}, 4}, {[]account.Past{alike, other}, 3}, {nil, most}, {[]account.Past{alike}, most - 1},
+			{[]account.Past{{Alpha: .9, Degree: 2, Times: 9}}, 0},
+		} {
+			if got, err := b.After(c.past, 2); got != c.want || err != nil {
+				t.Errorf("δ = %v, after %+v: %d, %v, want %d", delta, c.past, got, err, c.want)
+			}
 		}
 	}
-	b.Delta = 0 // the sum: 4 − 1.8 pays for four of 0.5
-	for want, past := range map[int][]account.Past{
-		4: {past}, 0: {{Alpha: .9, Degree: 2, Times: 9}}, 8: nil, 7: {{Alpha: .5, Degree: 2, Times: 1}}, 3: {{Alpha: .5, Degree: 2, Times: 1}, past},
-	} {
-		if got, err := b.After(past, 2); got != want || err != nil {
-			t.Errorf("after %+v: %d, %v, want %d", past, got, err, want)
-		}
-	}
+	b := account.Budget{Alpha: .5, Epsilon: 4}
 	if _, err := b.After([]account.Past{{Alpha: 1}}, 2); !errors.Is(err, account.ErrParameter) {
 		t.Errorf("past of no rounds: %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"coupling/lab/logspace"
 )
 
 // Load reads a file of reference values from shared/refs/dp beside the module, or the few cases in the package's testdata.
@@ -54,5 +56,5 @@ func Log(t testing.TB, s string) float64 {
 	m := new(big.Float)
 	e := f.MantExp(m)
 	x, _ := m.Float64()
-	return math.Log(x) + float64(e)*math.Ln2
+	return logspace.Log(x) + float64(e)*math.Ln2
 }

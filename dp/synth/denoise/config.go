@@ -17,7 +17,8 @@ const in = check.In("denoise")
 type Config struct {
 	Basis   int        // coefficients of a channel [100]; see semidual.Basis
 	Hidden  int        // width of the two hidden layers [128]
-	Batch   int        // private images of a step that are expected [2048]; at most all of them
+	Records int        // public number of private images, about: Suggested sets it, and there is no other default
+	Batch   int        // private images of a step that are expected [2048]; at most Records
 	Steps   int        // [250]
 	Clip    float64    // bound of an image's gradient [1]
 	Adam    train.Adam // Rate [5e-3], falling to a tenth along a cosine
@@ -41,7 +42,7 @@ func Suggested(eps float64, p synth.Public) Config {
 	case eps < .7:
 		c.Batch, c.Steps, c.Adam.Rate, c.Hidden, c.Basis = 4096, 100, .04, 48, 64
 	}
-	c.Batch = min(c.Batch, p.Records)
+	c.Batch, c.Records = min(c.Batch, p.Records), p.Records
 	return c
 }
 
@@ -51,7 +52,7 @@ func (c Config) withDefaults() (Config, error) {
 		check.Default(in, "Steps", &c.Steps, 250), check.Default(in, "Draw", &c.Draw, 18), check.Default(in, "Clip", &c.Clip, 1),
 		check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3), check.Default(in, "Average", &c.Average, .95), check.Default(in, "Least", &c.Least, .15),
 		check.Default(in, "Most", &c.Most, 6), check.Default(in, "Prior", &c.Prior, 1.6), check.Default(in, "Bend", &c.Bend, 6),
-		in.Noise(c.NoiseMultiplier))
+		in.Noise(c.NoiseMultiplier), in.Positive("Records", float64(c.Records)))
 	if err == nil && !(c.Least < c.Most) {
 		err = in.Bad("Least = %g, Most = %g: must be increasing", c.Least, c.Most)
 	}
@@ -59,7 +60,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // rate is the probability of an image to be in a step's batch.
-func (c Config) rate(records int) float64 { return min(float64(c.Batch)/float64(records), 1) }
+func (c Config) rate() float64 { return min(float64(c.Batch)/float64(c.Records), 1) }
 
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
@@ -73,12 +74,11 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 	return c
 }
 
-// Event is the event of training on that many images, for dp.Epsilon under the relation of one
-// record more or less.
-func (c Config) Event(p synth.Public) (dp.Event, error) {
+// Event is the event of training, for dp.Epsilon under the relation of one record more or less.
+func (c Config) Event(synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
-	if err := check.All(err, in.Noisy(c.NoiseMultiplier), in.Positive("Records", float64(p.Records))); err != nil {
+	if err := check.All(err, in.Noisy(c.NoiseMultiplier)); err != nil {
 		return nil, err
 	}
-	return dp.SGD(c.NoiseMultiplier, c.rate(p.Records), c.Steps), nil
+	return dp.SGD(c.NoiseMultiplier, c.rate(), c.Steps), nil
 }

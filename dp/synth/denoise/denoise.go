@@ -11,6 +11,8 @@ import (
 	"coupling/lab/nn"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/logspace"
 )
 
 // denoiser is D: the network F with its skip and output scaling.
@@ -52,7 +54,7 @@ func (d *denoiser) input(row []float32, noisy []float64, s float64, label int) {
 	}
 	clear(row[k:])
 	row[k+label] = 1
-	t := math.Log(s)
+	t := logspace.Log(s)
 	for j, v := range [times]float64{t / 2, math.Sin(t), math.Cos(t), math.Sin(2 * t), math.Cos(2 * t)} {
 		row[k+len(d.public.Classes)+j] = float32(v)
 	}

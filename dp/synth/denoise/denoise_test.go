@@ -52,7 +52,7 @@ func halves(t testing.TB, n int) *data.Images {
 var eights = synth.Public{Records: 100, Classes: []string{"left", "right"}, Channels: 1, Height: 8, Width: 8}
 
 func small() Config {
-	return Config{Basis: 16, Hidden: 24, Batch: 100, Steps: 150, Bend: 3, Adam: train.Adam{Rate: 1e-2}}
+	return Config{Basis: 16, Hidden: 24, Records: 100, Batch: 100, Steps: 150, Bend: 3, Adam: train.Adam{Rate: 1e-2}}
 }
 
 // brightRight is the share of images that are bright on the side of their label.
@@ -74,7 +74,7 @@ func TestLearns(t *testing.T) {
 	images := halves(t, 400)
 	for _, noise := range []float64{0, 1, 1000} {
 		c := small()
-		c.NoiseMultiplier = noise
+		c.Records, c.NoiseMultiplier = 400, noise
 		g, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(3)})
 		if err != nil {
 			t.Fatal(err)
@@ -206,8 +206,8 @@ func TestCalibrate(t *testing.T) {
 	if err != nil || g.Epsilon > 1 || again.Epsilon > 1+1e-8 || again.Epsilon < .999 {
 		t.Errorf("calibrated to %v, the event has %v, %v", g, again, err)
 	}
-	if c.rate(60_000) != 2048./60_000 || c.rate(100) != 1 {
-		t.Errorf("rates %g and %g", c.rate(60_000), c.rate(100))
+	if few := Suggested(1, eights); c.rate() != 2048./60_000 || few.rate() != 1 {
+		t.Errorf("rates %g and %g", c.rate(), few.rate())
 	}
 }
 
@@ -271,6 +271,7 @@ func TestRefusals(t *testing.T) {
 		"rate":   {func(c *Config) { c.Average = 1 }, images},
 		"label":  {func(*Config) {}, label},
 		"none":   {func(*Config) {}, nil},
+		"number": {func(c *Config) { c.Records = 0 }, images},
 	} {
 		conf := small()
 		c.change(&conf)

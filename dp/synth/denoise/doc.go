@@ -23,8 +23,9 @@
 // # Privacy
 //
 // That of dp/sgd: one image with its label more or less, Poisson batches, event
-// dp.SGD(NoiseMultiplier, Batch/N, Steps). Noise levels and n come from the key, separately for
-// each image and step. The number of images, their shape, range and classes are public.
+// dp.SGD(NoiseMultiplier, Batch/Records, Steps). Noise levels and n come from the key, separately for
+// each image and step. Shape, range and classes of images are public, and Records, which need not be
+// their exact number.
 //
 // Sources: Abadi et al. (2016); Karras, Aittala, Aila, Laine, "Elucidating the design space of diffusion-based generative
 // models" (2022); Dockhorn, Cao, Vahdat, Kreis, "Differentially private diffusion models" (2023), whose networks are much

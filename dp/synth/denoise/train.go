@@ -71,8 +71,16 @@ func (r *records) Cotangent(b sgd.Batch) (*device.Array, error) {
 // training is DP-SGD on private images: what Event accounts for.
 func (d *denoiser) training(r *records) sgd.Training {
 	return sgd.Training{
-		Net: d.net, Objective: r, Clip: d.Clip, NoiseMultiplier: d.NoiseMultiplier, Rate: d.rate(r.Len()), Steps: d.Steps,
-		Optimiser: d.Adam, Schedule: train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)), Average: d.Average,
+		Net:             d.net,
+		Objective:       r,
+		Clip:            d.Clip,
+		NoiseMultiplier: d.NoiseMultiplier,
+		Rate:            d.rate(),
+		Batch:           d.rate() * float64(d.Records),
+		Steps:           d.Steps,
+		Optimiser:       d.Adam,
+		Schedule:        train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)),
+		Average:         d.Average,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/lab/device"
+	"coupling/lab/logspace"
 )
 
 // Loss is the semi-debiased Sinkhorn loss of labelled images (Cao et al. 2021, definition 4.3),
@@ -62,8 +63,8 @@ func (l Loss) fresh(n int) int { return int(l.Fresh * float64(n)) }
 // schedule lists the values of ε, largest first, as GeomLoss has them.
 func (l Loss) schedule() []float64 {
 	out := []float64{l.Diameter}
-	step := math.Log(l.Scaling)
-	for k := range max(0, int(math.Ceil((math.Log(l.Blur)-math.Log(l.Diameter))/step))) {
+	step := logspace.Log(l.Scaling)
+	for k := range max(0, int(math.Ceil((logspace.Log(l.Blur)-logspace.Log(l.Diameter))/step))) {
 		out = append(out, l.Diameter*math.Exp(float64(k)*step))
 	}
 	return append(out, l.Blur)
@@ -213,7 +214,7 @@ func (t *term) grad(x, y, own, other *device.Array) *device.Array {
 	device.Fill(one, 1)
 	device.Fill(zero, 0)
 	device.Scale(u, inv, own)
-	device.Map(u, u, device.AddConst, -math.Log(float64(n)*float64(m)))
+	device.Map(u, u, device.AddConst, -logspace.Log(float64(n)*float64(m)))
 	device.Scale(h, inv, other)
 	out := x.Like()
 	device.PointGrad(out, x, y, u.Reshape(n), h.Reshape(m), one, zero, t.cost, inv, true)

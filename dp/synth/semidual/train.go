@@ -13,6 +13,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/logspace"
 )
 
 // trainer is the state of a training.
@@ -46,6 +48,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err := check.All(err, outOfRange, c.checkRecords(p)); err != nil {
 		return nil, err
 	}
+	p.Records = 0 // a model does not have the exact number
 	out, err := r.Begin(dev, images, c.Releases(), map[string]any{"mechanism": "semi-dual", "settings": c})
 	if err != nil {
 		return nil, err
@@ -205,7 +208,7 @@ func (t *trainer) apply(values []float64, eta float64, late bool) {
 				floats.AddScaled(t.sum[l], 1/fx, move[i*dim:(i+1)*dim])
 			}
 			floats.AddScaled(row, eta/fx/have, move[i*dim:(i+1)*dim])
-			t.v[l][i] += eta * t.Reg * math.Log(want/have)
+			t.v[l][i] += eta * t.Reg * logspace.Log(want/have)
 		}
 		floats.AddConst(-floats.Sum(t.v[l])/float64(n), t.v[l])
 		t.clamp(x)

@@ -67,6 +67,9 @@ func (c admmNewCmd) Run(a *app) error {
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	p := c.problem(rng)
+	to := openOut(c.Out, &inputs{paths: []string{c.Edges, c.Bounds}})
+	defer to.Close()
+	claim(to, "network.json", "nodes")
 	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit}
 	var private *admm.Private
 	if c.Alpha != 0 {
@@ -82,8 +85,14 @@ func (c admmNewCmd) Run(a *app) error {
 	if c.OwnKeys {
 		keys = nil
 	}
-	lab.Check(admmError(files.Write(c.Out, p, rules, private, keys)))
-	lab.Check(writeSummary(c.Out, written{p.Graph.Targets, p.Graph.Sources, len(p.Graph.Edges), rules.Rounds, c.Alpha, c.OwnKeys}))
+	lab.Check(admmError(files.Write(to.Staging(""), p, rules, private, keys)))
+	to.Add("network.json")
+	to.Add("nodes")
+	s := written{
+		Targets: p.Graph.Targets, Sources: p.Graph.Sources, Edges: len(p.Graph.Edges), Rounds: rules.Rounds, Alpha: c.Alpha,
+		OwnKeys: c.OwnKeys, Files: to.Files(),
+	}
+	lab.Check(commit(to, s))
 	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
 	if private != nil && !c.OwnKeys {
 		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")
@@ -99,6 +108,8 @@ type written struct {
 	Rounds  int     `json:"private_rounds"` // 0: not private
 	Alpha   float64 `json:"alpha"`
 	OwnKeys bool    `json:"own_keys"`
+	// Files names what was written, without digests: a node's file is its secret, and could be guessed by its digest.
+	Files map[string]string `json:"files"`
 }
 
 // slopeRange is what --range of a parameter means for slopes, which change by no more than their bound.

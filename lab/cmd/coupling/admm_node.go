@@ -23,6 +23,7 @@ type admmNodeCmd struct {
 
 // Run is one node.
 func (c admmNodeCmd) Run(a *app) error {
+	lab.Check(usage(isOwnInput("out", c.Out, c.File, c.Join, c.Ledger)))
 	lab.Check(admmError(files.DrawKey(c.File)))
 	spec, rules, err := files.ReadNode(c.File)
 	lab.Check(admmError(err))

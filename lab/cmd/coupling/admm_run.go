@@ -26,6 +26,7 @@ type admmRunCmd struct {
 
 // Run coordinates a run.
 func (c admmRunCmd) Run(a *app) error {
+	lab.Check(usage(isNoPart(c.Out, c.Dir)))
 	n := admmMust(files.ReadNetwork(c.Dir))
 	g := admmMust(n.Graph())
 	s, checkpoint := c.serve()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -40,6 +41,7 @@ type admmSummary struct {
 
 // Run plays all nodes and compares with the optimum.
 func (c admmSolveCmd) Run(a *app) error {
+	lab.Check(usage(isNoPart(c.Out, c.Dir)))
 	p, specs, rules, err := files.ReadProblem(c.Dir)
 	lab.Check(admmError(err))
 	r := playAll(a, p, specs, rules)
@@ -128,6 +130,13 @@ func printCaveats(a *app) {
 	for _, s := range account.Caveats() {
 		fmt.Fprintf(a.out, "  - %s\n", s)
 	}
+}
+
+// isNoPart returns an error if the file of a plan is a part of the problem in dir.
+func isNoPart(plan, dir string) error {
+	parts, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	more, bad := filepath.Glob(filepath.Join(dir, "*", "*.json")) // nodes, ledgers
+	return errors.Join(err, bad, isOwnInput("out", plan, append(parts, more...)...))
 }
 
 // writePlan writes a plan in the fewest digits that read back exactly.

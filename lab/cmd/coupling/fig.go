@@ -10,6 +10,7 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 	"coupling/lab/gallery"
 	"coupling/score/eval/inception"
 
@@ -148,7 +149,7 @@ func (c *figAllCmd) Run(a *app) error {
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
-	return errors.Join(err, gallery.WriteReadme(c.Readme, c.Out, chapters(pages)))
+	return errors.Join(err, usageIf(gallery.WriteReadme(c.Readme, c.Out, chapters(pages)), durable.ErrForeign))
 }
 
 // chapters puts pages into the order of the papers, and drops those of figures that are no more.

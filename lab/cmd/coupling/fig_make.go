@@ -12,6 +12,7 @@ import (
 	"coupling/data"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 	"coupling/lab/gallery"
 )
 
@@ -136,12 +137,8 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	defer lab.End(&err)
 	arranged := chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
-	lab.Check(gallery.WriteIndex(f.Out, arranged))
-	var all []gallery.Page
-	for _, c := range arranged {
-		all = append(all, c.Pages...)
-	}
-	lab.Check(gallery.Summarise(all).Write(f.Out))
+	_, err = gallery.WriteIndex(f.Out, arranged)
+	lab.Check(usageIf(err, durable.ErrForeign))
 	_, err = fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
 	return err
 }
@@ -159,7 +156,7 @@ func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting
 			continue // an artifact has changed since it was stored: compute its cell again
 		}
 		if err != nil {
-			return page, err
+			return page, usageIf(err, durable.ErrForeign)
 		}
 		print(a, f.Out, page)
 		return page, nil

@@ -270,3 +270,25 @@ func plural(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// worded is an error in the words of the command line.
+type worded struct {
+	error
+	text string
+}
+
+func (w worded) Error() string { return w.text }
+func (w worded) Unwrap() error { return w.error }
+
+// flagWords are the names of a problem's parts in errors of packages ot and ot/exact, and the flags that they come from.
+var flagWords = strings.NewReplacer("ot/exact: ", "", "ot: ", "", "Problem.A", "--a", "Problem.B", "--b", " Eps = ", " --eps ",
+	"Eps = ", "--eps ", "Tol = ", "--tol ", "MaxIter = ", "--max-iter ", "use LBFGS", "use --solver lbfgs", "use exact transport",
+	"use --solver exact")
+
+// inFlags words an error of a solver for who gave flags; nil stays nil.
+func inFlags(err error) error {
+	if err == nil {
+		return nil
+	}
+	return worded{err, flagWords.Replace(err.Error())}
+}

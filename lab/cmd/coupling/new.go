@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -47,19 +48,20 @@ func (c newCmd) Run(a *app) error {
 	if err != nil {
 		return usage(fmt.Errorf("new %s: %s %q: %w", c.Dir, given, c.Module, err))
 	}
-	if have, err := os.ReadDir(dir); len(have) > 0 {
-		return usage(fmt.Errorf("new %s: the folder is not empty", c.Dir))
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usage(fmt.Errorf("new %s: %w", c.Dir, err))
-	}
 	root := orUsage(checkout(c.From))
+	to, err := durable.OpenFolder(dir, "")
+	lab.Check(usage(prefix("new "+c.Dir, err)))
+	defer to.Close()
+	if have := orUsage(os.ReadDir(dir)); len(have) > 1 { // beside the one in which files wait
+		return usage(fmt.Errorf("new %s: the folder is not empty", c.Dir))
+	}
 	files := c.project()
 	files["go.mod"] = c.goMod(root, dir)
 	files["go.sum"] = lab.Must(os.ReadFile(filepath.Join(root, "go.sum")))
 	for name, b := range files {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		lab.Check(errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b, 0o666)))
+		lab.Check(to.WriteFile(name, func(w io.Writer) error { _, err := w.Write(b); return err }))
 	}
+	lab.Check(to.Commit(nil))
 	_, err = fmt.Fprintf(a.out, "wrote %s: module %s, with Coupling in %s; its README.md says what to do\n", c.Dir, c.Module, root)
 	return err
 }

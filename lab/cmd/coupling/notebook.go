@@ -141,6 +141,11 @@ func (r *notebookRunCmd) Run(a *app) error {
 		return usage(errors.New("--pages: needs --out"))
 	}
 	c, files := installed(a, r.Names...)
+	for _, f := range files {
+		if r.Out != "" {
+			lab.Check(usage(isOwnInput("out", filepath.Join(r.Out, filepath.Base(f)), filepath.Join(c.Root, f))))
+		}
+	}
 	var errs []error
 	var ran []executed
 	a.run.during(func() {
@@ -156,7 +161,8 @@ func (r *notebookRunCmd) Run(a *app) error {
 		}
 	})
 	if r.Out != "" {
-		errs = append(errs, writeSummary(r.Out, ran))
+		write := func(w io.Writer) error { return encodeJSON(w, ran) }
+		errs = append(errs, durable.WriteFile(filepath.Join(r.Out, summaryFile), 0o666, write))
 	}
 	return errors.Join(errs...)
 }

@@ -30,7 +30,7 @@ type privateCmd struct {
 	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
 	Grey   bool    `help:"Make images grey."`
 	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
-	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images."`
+	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images, which is counted with noise."`
 	Method string  `default:"semi-dual" enum:"semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
 	Count  int     `default:"10000" min:"1" help:"Synthetic images to draw."`
 	Steps  int     `min:"0" help:"Steps of refined (of an image), and of training of dp-merf, dp-sgd and dp-sinkhorn; default 20, 3000, 100 to 500 by ε, and 2000."`
@@ -46,6 +46,7 @@ func (c privateCmd) Run(a *app) error {
 	if c.Kind != "any" && c.Method != "semi-dual" && c.Method != "refined" {
 		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method))
 	}
+	lab.Check(usage(isOutside(c.Out, c.Images)))
 	images := orUsage(c.load(ctx, a.err))
 	public := orUsage(synth.PublicOf(images))
 	dev := orUsage(device.Open(c.Device))
@@ -55,7 +56,12 @@ func (c privateCmd) Run(a *app) error {
 	}
 	show, finish := a.progress("learning", 1)
 	statement, err := synth.Publication{
-		Method: c.method(public), Budget: dp.Budget{Epsilon: c.Eps, Delta: c.Delta}, Count: c.Count, Seed: c.Seed, Out: c.Out, Picture: drawGrid,
+		Method:  c.method,
+		Budget:  dp.Budget{Epsilon: c.Eps, Delta: c.Delta},
+		Count:   c.Count,
+		Seed:    c.Seed,
+		Out:     c.Out,
+		Picture: drawGrid,
 	}.Run(ctx, dev, images, func(done, of int) { show(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
 	finish()
 	lab.Check(usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable))
@@ -107,7 +113,8 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 // --method refined; 0: not measured.
 var worth = []struct{ eps, mnist, fashion, cifar, moved float64 }{{.3, 95, 78, 20, 0}, {1, 96, 80, 27, 35}, {10, 97, 82, 36, 44}}
 
-// expectation says before anything is spent what the synthetic images will be worth: noise depends on ε times images a class.
+// expectation says before anything is spent what the synthetic images will be worth: noise depends on ε
+// times images a class. It is for whoever has the images, by their exact number, and is not published.
 func expectation(eps float64, p synth.Public) string {
 	images := "6000 images"
 	like, at, how := eps*float64(p.Records)/float64(6000*len(p.Classes)), 0, "less than"

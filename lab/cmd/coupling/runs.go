@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -148,6 +149,7 @@ func (c runsExportCmd) Run(a *app) error {
 	if c.Output == "" {
 		return errors.Join(write(a.out), errors.Join(bad...))
 	}
+	lab.Check(usage(isOutside(filepath.Dir(c.Output), s.Dir)))
 	return errors.Join(durable.WriteFile(c.Output, 0o666, write), errors.Join(bad...))
 }
 

@@ -46,20 +46,23 @@ type cloud struct {
 	images *data.Images // nil: points
 }
 
-func (c sampleCmd) read(ctx context.Context, path string) cloud {
+func (c sampleCmd) read(ctx context.Context, in *inputs, flag, path string) cloud {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return cloud{x: orUsage(data.ReadPoints(path))}
+		return cloud{x: in.points(flag, path)}
 	}
-	m := orUsage(data.Folder{Dir: path, Size: c.Size, Grey: c.Grey}.Load(ctx))
+	m, err := data.Folder{Dir: path, Size: c.Size, Grey: c.Grey}.Load(ctx)
+	lab.Check(usage(prefix("--"+flag, err)))
+	in.paths = append(in.paths, path)
+	fmt.Fprintf(in.say, "%s: %s\n", flag, m)
 	return cloud{m.Mat(), m}
 }
 
 // clouds reads sources, targets, and what to send.
-func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud) {
-	x, y = c.read(ctx, c.X), c.read(ctx, c.Y)
+func (c sampleCmd) clouds(ctx context.Context, in *inputs) (x, y, of cloud) {
+	x, y = c.read(ctx, in, "x", c.X), c.read(ctx, in, "y", c.Y)
 	of = x
 	if c.Of != "" {
-		of = c.read(ctx, c.Of)
+		of = c.read(ctx, in, "of", c.Of)
 	}
 	lab.Check(usage(c.fits(x, y, of)))
 	return x, y, of
@@ -93,14 +96,20 @@ type sampled struct {
 	Bandwidth  float64 `json:"bandwidth"`
 	Acceptance float64 `json:"acceptance"`
 	PerSecond  float64 `json:"per_second"`
+	// Inputs holds the SHA-256 of each file read, by flag, and Files that of each file written, by name.
+	Inputs map[string]string `json:"inputs"`
+	Files  map[string]string `json:"files"`
 }
 
 // Run fits and samples.
 func (c sampleCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
-	x, y, of := c.clouds(ctx)
-	makeOut(c.Out)
+	in := a.inputs()
+	x, y, of := c.clouds(ctx, in)
+	to := openOut(c.Out, in)
+	defer to.Close()
+	claim(to, c.names(of)...)
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
 	fit := scones.Fit{
@@ -117,10 +126,14 @@ func (c sampleCmd) Run(a *app) error {
 	out, rate := c.sample(ctx, fitted, of.x, rng)
 	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
-	s := sampled{fitted.Plan.Status.String(), c.Seed, n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, rate}
-	c.write(out, of.images)
+	writeMatrix(to, "samples.npy", out)
+	c.draw(to, out, of)
+	s := sampled{
+		Status: fitted.Plan.Status.String(), Seed: c.Seed, Samples: n, Lambda: fitted.Lambda, Bandwidth: fitted.Bandwidth,
+		Acceptance: fitted.Acceptance, PerSecond: rate, Inputs: in.digests(), Files: to.Files(),
+	}
+	lab.Check(commit(to, s))
 	lab.Check(os.Remove(fitted.Path))
-	lab.Check(writeSummary(c.Out, s))
 	if c.JSON {
 		err = writeJSON(a, s)
 	} else {
@@ -161,16 +174,25 @@ func blameSample(err error) error {
 	return blame(usageIf(err, scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter))
 }
 
-// write leaves the samples, and what they show.
-func (c sampleCmd) write(y *mat.Dense, like *data.Images) {
-	lab.Check(writeMatrix(filepath.Join(c.Out, "samples.npy"), y))
-	if like == nil {
+// names are the files of the samples: samples.npy, and a picture each.
+func (c sampleCmd) names(of cloud) []string {
+	out := []string{"samples.npy"}
+	if of.images != nil {
+		for i := range of.images.Len() * c.Each {
+			out = append(out, fmt.Sprintf("%05d-%d.png", i/c.Each, i%c.Each))
+		}
+	}
+	return out
+}
+
+// draw writes what samples show, where they are pictures.
+func (c sampleCmd) draw(to *durable.Folder, y *mat.Dense, like cloud) {
+	if like.images == nil {
 		return
 	}
-	_, channels, h, w := like.Shape()
+	_, channels, h, w := like.images.Shape()
 	m := lab.Must(data.FromMat(y, channels, h, w, 0, 1))
-	for i := range m.Len() {
-		path := filepath.Join(c.Out, fmt.Sprintf("%05d-%d.png", i/c.Each, i%c.Each))
-		lab.Check(durable.WriteFile(path, 0o666, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }))
+	for i, name := range c.names(like)[1:] {
+		lab.Check(to.WriteFile(name, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }))
 	}
 }

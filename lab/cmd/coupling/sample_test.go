@@ -44,7 +44,7 @@ func TestSamplePoints(t *testing.T) {
 			m.Set(i, 0, at*float64(1-2*(i%2))+.1*rng.NormFloat64())
 		}
 		path := filepath.Join(dir, name)
-		if err := writeMatrix(path, m); err != nil {
+		if err := saveMatrix(path, m); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -64,11 +64,11 @@ func TestSamplePoints(t *testing.T) {
 		}
 	}
 	wide := filepath.Join(dir, "wide.npy")
-	if err := writeMatrix(wide, mat.NewDense(5, 2, nil)); err != nil {
+	if err := saveMatrix(wide, mat.NewDense(5, 2, nil)); err != nil {
 		t.Fatal(err)
 	}
 	far := filepath.Join(dir, "far.npy")
-	if err := writeMatrix(far, mat.NewDense(2, 1, []float64{0, 1e200})); err != nil {
+	if err := saveMatrix(far, mat.NewDense(2, 1, []float64{0, 1e200})); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
@@ -99,7 +99,7 @@ func TestSampleKilled(t *testing.T) {
 	points := filepath.Join(dir, "x.npy")
 	m := mat.NewDense(300, 2, nil)
 	m.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, m)
-	if err := writeMatrix(points, m); err != nil {
+	if err := saveMatrix(points, m); err != nil {
 		t.Fatal(err)
 	}
 	args := func(out string, more ...string) []string {
@@ -151,7 +151,7 @@ func TestSampleKilled(t *testing.T) {
 func TestSampleSays(t *testing.T) {
 	dir := t.TempDir()
 	points := filepath.Join(dir, "x.npy")
-	if err := writeMatrix(points, mat.NewDense(2, 1, []float64{1, 2})); err != nil {
+	if err := saveMatrix(points, mat.NewDense(2, 1, []float64{1, 2})); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 	"coupling/ot"
 	"coupling/ot/cost"
 	"coupling/ot/exact"
@@ -28,8 +28,8 @@ type solveCmd struct {
 	Mix        float64  `default:"1" min:">-Inf" max:"<Inf" help:"Weight of the L1 part of l2sq+l1."`
 	Eps        *float64 `min:">0" max:"<Inf" help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
 	Solver     string   `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
-	Tol        float64  `default:"1e-9" min:"0" max:"<Inf" help:"L1 error of the marginals to stop at."`
-	MaxIter    int      `min:"0" help:"Largest number of iterations; default 100,000, for exact no limit."`
+	Tol        float64  `default:"1e-9" min:">0" max:"<Inf" help:"L1 error of the marginals to stop at."`
+	MaxIter    *int     `min:"1" help:"Largest number of iterations; default 100,000, for exact no limit."`
 	Device     string   `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
 	MatrixFree bool     `help:"Never hold the n×m costs."`
 	NoPlan     bool     `help:"Do not write plan.npy, which is n×m."`
@@ -53,8 +53,9 @@ type summary struct {
 	RegKL      float64 `json:"reg_kl"`
 	RegEntropy float64 `json:"reg_entropy"`
 	Gradient   string  `json:"gradient,omitempty"` // the status of its linear system
-	// Inputs holds the SHA-256 of each file read, by flag.
+	// Inputs holds the SHA-256 of each file read, by flag, and Files that of each file written, by name.
 	Inputs map[string]string `json:"inputs"`
+	Files  map[string]string `json:"files"`
 
 	residual float64 // of it
 }
@@ -62,18 +63,21 @@ type summary struct {
 // Run solves a transport problem from files.
 func (c solveCmd) Run(a *app) error {
 	lab.Check(usage(c.check()))
-	prob := c.problem()
+	in := a.inputs()
+	prob := c.problem(in)
 	if g, ok := prob.Geometry.(*ot.OnDevice); ok {
 		defer g.Close()
 	}
-	makeOut(c.Out)
+	out := openOut(c.Out, in)
+	defer out.Close()
+	c.claim(out)
 	c.warn(a, prob)
 	var s summary
 	var err error
 	if c.Solver == "exact" {
-		s, err = c.exact(a.run.ctx, prob)
+		s, err = c.exact(a.run.ctx, prob, out)
 	} else {
-		s, err = c.entropic(a, prob)
+		s, err = c.entropic(a, prob, out)
 	}
 	if err != nil && s.Status == "" {
 		return blame(err)
@@ -83,18 +87,17 @@ func (c solveCmd) Run(a *app) error {
 	if c.Eps != nil {
 		s.Eps = *c.Eps
 	}
-	lab.Check(errors.Join(err, c.writeSummary(&s))) // err: an interrupted solve, the files of which are written
+	s.Inputs, s.Files = in.digests(), out.Files()
+	lab.Check(errors.Join(err, commit(out, s))) // err: an interrupted solve, the files of which are written
 	lab.Check(c.print(a, s))
 	return c.verdict(s)
 }
 
-// makeOut makes the folder of results before the work rather than after it.
-func makeOut(dir string) { lab.Check(usage(prefix("--out "+dir, os.MkdirAll(dir, 0o777)))) }
-
-// blame tells what is wrong with the request from what went wrong with it.
+// blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	return usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
+	marked := usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
 		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
+	return inFlags(marked)
 }
 
 // verdict is the error of a solve or a gradient that did not converge.
@@ -102,7 +105,7 @@ func (c solveCmd) verdict(s summary) error {
 	converged := ot.Converged.String()
 	switch {
 	case s.Status != converged && c.Solver == "exact":
-		return exitError{exitUnconverged, fmt.Errorf("solve: %s: the plan after %d pivots (--max-iter %d) has the marginals, but it is not known to be optimal", s.Status, s.Iterations, c.MaxIter)}
+		return exitError{exitUnconverged, fmt.Errorf("solve: %s: the plan after %d pivots (--max-iter) has the marginals, but it is not known to be optimal", s.Status, s.Iterations)}
 	case s.Status != converged:
 		return exitError{exitUnconverged, fmt.Errorf("solve: %s: marginal error %.3g after %d iterations, wanted %.3g", s.Status, s.MarginalL1, s.Iterations, c.Tol)}
 	case s.Gradient != "" && s.Gradient != converged:
@@ -138,22 +141,57 @@ func (c solveCmd) check() error {
 	return nil
 }
 
+// maxIter is the limit of the solver, whose 0 is its default.
+func (c solveCmd) maxIter() int {
+	if c.MaxIter == nil {
+		return 0
+	}
+	return *c.MaxIter
+}
+
 // problem reads the files.
-func (c solveCmd) problem() (p ot.Problem) {
-	p.Geometry = c.geometry()
-	lab.Check(usage(ot.Check(p.Geometry)))
+func (c solveCmd) problem(in *inputs) (p ot.Problem) {
+	p.Geometry = c.geometry(in)
+	a, b := in.weights("a", c.A), in.weights("b", c.B)
+	lab.Check(usage(c.sizes(in, len(a), len(b))))
+	lab.Check(usage(inFlags(ot.Check(p.Geometry))))
 	var err error
-	p.A, p.B, err = sameMass(orUsage(readVector(c.A)), orUsage(readVector(c.B)))
+	p.A, p.B, err = sameMass(a, b)
 	lab.Check(usage(err))
 	return p
 }
 
-func (c solveCmd) geometry() cost.Geometry {
-	var in []*mat.Dense // the costs, or two clouds
-	for _, path := range []string{c.CostMatrix, c.X, c.Y} {
-		if path != "" {
-			in = append(in, orUsage(readInput(path)))
+// sizes checks that the inputs belong together.
+func (c solveCmd) sizes(in *inputs, a, b int) error {
+	rows, columns := "x", "y"
+	n, m := 0, 0
+	if costs, ok := in.read["cost-matrix"]; ok {
+		rows, columns = "cost-matrix", "cost-matrix"
+		n, m = costs.X.Dims()
+	} else {
+		var d, e int
+		n, d = in.read["x"].X.Dims()
+		if m, e = in.read["y"].X.Dims(); d != e {
+			return fmt.Errorf("--x has points of %s, --y of %d: must be equal", plural(d, "dimension"), e)
 		}
+	}
+	for _, side := range []struct {
+		weights, of, what string
+		have, want        int
+	}{{"a", rows, "source", a, n}, {"b", columns, "target", b, m}} {
+		if side.have != 0 && side.have != side.want {
+			return fmt.Errorf("--%s has %s, --%s %s: must be as many", side.weights, plural(side.have, "weight"), side.of, plural(side.want, side.what))
+		}
+	}
+	return nil
+}
+
+func (c solveCmd) geometry(files *inputs) cost.Geometry {
+	var in []*mat.Dense // the costs, or two clouds
+	if c.CostMatrix != "" {
+		in = append(in, files.matrix("cost-matrix", c.CostMatrix))
+	} else {
+		in = append(in, files.points("x", c.X), files.points("y", c.Y))
 	}
 	var dev *device.Device
 	if c.Device != "" {
@@ -176,10 +214,10 @@ func (c solveCmd) geometry() cost.Geometry {
 	return ot.Points(in[0], in[1], cost)
 }
 
-func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
+func (c solveCmd) entropic(a *app, p ot.Problem, to *durable.Folder) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
-	eps, tol, control := *c.Eps, c.Tol, ot.Control{MaxIter: c.MaxIter, Trace: trace}
+	eps, tol, control := *c.Eps, c.Tol, ot.Control{MaxIter: c.maxIter(), Trace: trace}
 	solvers := map[string]ot.Solver{
 		"auto":    ot.LBFGS{Eps: eps, Tol: tol, Control: control},
 		"scaling": ot.Scaling{Eps: eps, Tol: tol, Control: control},
@@ -203,7 +241,7 @@ func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	if !c.NoPlan {
 		out.plan = plan.Matrix()
 	}
-	c.write(out)
+	out.write(to)
 	if stopped != nil || c.Grad == "" {
 		return s, stopped
 	}
@@ -212,7 +250,7 @@ func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 		return s, err
 	}
 	s.Gradient, s.residual = g.Status.String(), g.Residual
-	c.writeGradient(g)
+	c.writeGradient(to, g)
 	return s, nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/ot"
 	"coupling/ot/exact"
 
@@ -14,13 +14,13 @@ import (
 )
 
 // exact is the limit eps = 0: all three losses are <T,M>, and its gradient with respect to M is T.
-func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
+func (c solveCmd) exact(ctx context.Context, p ot.Problem, to *durable.Folder) (summary, error) {
 	began := time.Now()
 	cost := p.Geometry
 	if !c.MatrixFree {
 		cost = ot.Dense(ot.Cost(cost))
 	}
-	solution, err := exact.Simplex{MaxPivots: c.MaxIter}.Solve(ctx, p.A, p.B, cost)
+	solution, err := exact.Simplex{MaxPivots: c.maxIter()}.Solve(ctx, p.A, p.B, cost)
 	if err != nil {
 		return summary{}, err
 	}
@@ -36,7 +36,7 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
 	out := results{f: solution.F, g: solution.G}
 	out.alpha, out.beta = gauge(p.A, p.B, solution.F, solution.G)
 	if c.NoPlan && c.Grad == "" {
-		c.write(out)
+		out.write(to)
 		return s, nil
 	}
 	plan := solution.Plan.Dense()
@@ -44,10 +44,10 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
 	if !c.NoPlan {
 		out.plan = plan
 	}
-	c.write(out)
+	out.write(to)
 	if c.Grad == "M" {
 		s.Gradient = s.Status
-		lab.Check(writeMatrix(c.file("grad_sharp_M"), plan))
+		writeMatrix(to, c.gradFile(), plan)
 	}
 	return s, nil
 }

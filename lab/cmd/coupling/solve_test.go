@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"coupling/data"
 	"coupling/data/format"
+	"coupling/lab/durable"
 	"coupling/ot/ottest"
 
 	"gonum.org/v1/gonum/mat"
@@ -35,13 +37,19 @@ func solved(t *testing.T, args ...string) (summary, int) {
 	return s, code
 }
 
+// saveMatrix writes an NPY file.
+func saveMatrix(path string, m *mat.Dense) error {
+	r, c := m.Dims()
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, []int{r, c}, m.RawMatrix().Data) })
+}
+
 // caseFiles writes a reference case as the files that solve reads.
 func caseFiles(t *testing.T, c *ottest.Case) []string {
 	t.Helper()
 	dir := t.TempDir()
 	file := func(name string, rows [][]float64) string {
 		path := filepath.Join(dir, name+".npy")
-		if err := writeMatrix(path, ottest.Dense(rows)); err != nil {
+		if err := saveMatrix(path, ottest.Dense(rows)); err != nil {
 			t.Fatal(err)
 		}
 		return path

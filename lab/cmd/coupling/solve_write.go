@@ -1,17 +1,8 @@
 package main
 
 import (
-	"archive/zip"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"coupling/data"
-	"coupling/data/format"
 	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/ot"
@@ -25,41 +16,19 @@ type results struct {
 	alpha, beta, f, g []float64
 }
 
-// resultFiles are all that any solve writes.
-var resultFiles = []string{"plan", "alpha", "beta", "f", "g", "grad_sharp_M", "grad_sharp_x", "grad_sharp_y"}
-
-// file is the path of a result.
-func (c solveCmd) file(name string) string { return filepath.Join(c.Out, name+".npy") }
-
-// files are the paths of all that any solve writes.
-func (c solveCmd) files() []string {
-	out := []string{filepath.Join(c.Out, summaryFile)}
-	for _, name := range resultFiles {
-		out = append(out, c.file(name))
+// claim ends the command if a file is in the way of the results.
+func (c solveCmd) claim(f *durable.Folder) {
+	names := []string{"alpha.npy", "beta.npy", "f.npy", "g.npy"}
+	if !c.NoPlan {
+		names = append(names, "plan.npy")
 	}
-	return out
-}
-
-const summaryFile = "summary.json"
-
-// writeSummary writes the summary with the digests of the inputs.
-func (c solveCmd) writeSummary(s *summary) error {
-	s.Inputs = map[string]string{}
-	for flag, path := range map[string]string{"x": c.X, "y": c.Y, "cost-matrix": c.CostMatrix, "a": c.A, "b": c.B} {
-		if path != "" {
-			archive, _, _ := splitMember(path)
-			digest, _, err := durable.Digest(archive)
-			lab.Check(err)
-			s.Inputs[flag] = digest
-		}
+	if c.Grad != "" {
+		names = append(names, c.gradFile())
 	}
-	return writeSummary(c.Out, s)
+	claim(f, names...)
 }
 
-// writeSummary writes summary.json into a folder of results.
-func writeSummary(dir string, s any) error {
-	return durable.WriteFile(filepath.Join(dir, summaryFile), 0o666, func(w io.Writer) error { return encodeJSON(w, s) })
-}
+func (c solveCmd) gradFile() string { return "grad_sharp_" + c.Grad + ".npy" }
 
 // largePlan is the size of plan.npy from which the command says how large it is before it begins: 1 GiB.
 const largePlan = 1 << 30
@@ -72,66 +41,17 @@ func (c solveCmd) warn(a *app, p ot.Problem) {
 	}
 }
 
-// splitMember splits archive.npz:name.
-func splitMember(path string) (archive, member string, ok bool) {
-	at := strings.LastIndex(strings.ToLower(path), ".npz:")
-	if at < 0 {
-		return path, "", false
-	}
-	return path[:at+4], path[at+5:], true
-}
-
-// maxMember is the largest member of an archive that is read.
-const maxMember = 1 << 36
-
-// readInput reads a matrix from a file that data.ReadPoints reads, or from a member of an NPZ archive.
-func readInput(path string) (m *mat.Dense, err error) {
-	defer lab.End(&err)
-	archive, member, ok := splitMember(path)
-	if !ok {
-		return data.ReadPoints(path)
-	}
-	z, err := zip.OpenReader(archive)
-	lab.Check(prefix(archive, err))
-	defer func() { _ = z.Close() }()
-	var names []string
-	for _, f := range z.File {
-		name := strings.TrimSuffix(f.Name, ".npy")
-		if names = append(names, name); name != member {
-			continue
-		}
-		r, err := f.Open()
-		lab.Check(prefix(path, err))
-		rows, cols, v, err := format.ReadNPYMatrix(r, maxMember)
-		lab.Check(prefix(path, errors.Join(err, r.Close())))
-		return mat.NewDense(rows, cols, v), nil
-	}
-	return nil, fmt.Errorf("%s has no member %q: it has %s", archive, member, strings.Join(names, ", "))
-}
-
-// removeFile removes a file, if there is one.
-func removeFile(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// write writes results in place of those of any earlier solve, all of which it removes first: what is in the folder
-// belongs together.
-func (c solveCmd) write(r results) {
-	for _, path := range c.files() {
-		lab.Check(removeFile(path))
-	}
+// write writes results.
+func (r results) write(f *durable.Folder) {
 	if r.plan != nil {
-		lab.Check(writeMatrix(c.file("plan"), r.plan))
+		writeMatrix(f, "plan.npy", r.plan)
 	}
 	for name, v := range map[string][]float64{"alpha": r.alpha, "beta": r.beta, "f": r.f, "g": r.g} {
-		lab.Check(writeNPY(c.file(name), []int{len(v)}, v))
+		writeNPY(f, name+".npy", []int{len(v)}, v)
 	}
 }
 
-func (c solveCmd) writeGradient(g *ot.Gradient) {
+func (c solveCmd) writeGradient(f *durable.Folder, g *ot.Gradient) {
 	m := (*mat.Dense)(nil)
 	switch c.Grad {
 	case "M":
@@ -141,5 +61,5 @@ func (c solveCmd) writeGradient(g *ot.Gradient) {
 	case "y":
 		m = lab.Must(g.Y())
 	}
-	lab.Check(writeMatrix(c.file("grad_sharp_"+c.Grad), m))
+	writeMatrix(f, c.gradFile(), m)
 }

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coupling/lab"
+)
+
+// writers are the commands that write a folder OUT. foreign is a file that each would write, reads a folder that it reads, and
+// once says that it refuses a folder with an earlier run.
+var writers = []struct {
+	name, args     string
+	foreign, reads string
+	once           bool
+}{
+	{name: "solve", args: "solve --x x.csv --y y.csv --eps 1 --out OUT", foreign: "plan.npy"},
+	{name: "sample", args: "sample --x pictures --y pictures --size 4 --steps 2 --out OUT", foreign: "00000-0.png", reads: "pictures"},
+	{name: "admm", args: "admm new --edges edges.csv --out OUT", foreign: "nodes", once: true},
+	{name: "private", args: "private --images pictures --eps 1 --count 10 --out OUT", foreign: "grid.png", reads: "pictures", once: true},
+	{name: "fig", args: "fig tour/digits --preset smoke --out OUT", foreign: "index.html"},
+	{name: "new", args: "new --from ROOT OUT", foreign: "go.mod", once: true},
+}
+
+// tree returns the files below a folder, by path, with their texts. Files of a run that was killed, which the next one removes,
+// are left out.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if strings.HasPrefix(d.Name(), ".new-") || strings.HasSuffix(d.Name(), ".state") {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[strings.TrimPrefix(path, dir)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fixtures writes what the writers read into a folder and makes it the working directory.
+func fixtures(t *testing.T) {
+	t.Helper()
+	root, err := checkout(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("ROOT", root)
+	t.Setenv("COUPLING_DATA", "sample")
+	t.Setenv("COUPLING_STORE", filepath.Join(t.TempDir(), "store"))
+	err = errors.Join(writePictures("pictures"), os.WriteFile("x.csv", []byte("0,0\n1,0\n"), 0o666),
+		os.WriteFile("y.csv", []byte("0,1\n1,1\n"), 0o666), os.WriteFile("edges.csv", []byte("0,0,1,2\n1,0,2,2\n"), 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is a writer's command line with its folder.
+func command(args, out string) []string {
+	return strings.Fields(strings.NewReplacer("OUT", out, "ROOT", os.Getenv("ROOT")).Replace(args))
+}
+
+// Whatever stands in the way of a write, nothing that was there before is lost or changed, and the error is one line that names
+// what is in the way.
+func TestWritesLoseNothing(t *testing.T) {
+	for _, w := range writers {
+		t.Run(w.name, func(t *testing.T) {
+			fixtures(t)
+			runs := func(what string, code int, names, out string) {
+				t.Helper()
+				var stdout, stderr bytes.Buffer
+				if got := run(append([]string{"-q"}, command(w.args, out)...), &stdout, &stderr); got != code || !strings.Contains(stderr.String(), names) {
+					t.Errorf("%s: exit %d, want %d, naming %q:\n%s", what, got, code, names, &stderr)
+				}
+			}
+			if err := errors.Join(os.MkdirAll("foreign", 0o777), os.WriteFile(filepath.Join("foreign", w.foreign), []byte("mine"), 0o666)); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, ".")
+			unchanged := func(what string) {
+				t.Helper()
+				after := tree(t, ".")
+				maps.DeleteFunc(after, func(name, _ string) bool { _, there := before[name]; return !there })
+				if !maps.Equal(before, after) {
+					t.Errorf("%s: something has changed", what)
+				}
+			}
+			runs("foreign", exitUsage, "foreign", "foreign")
+			unchanged("foreign")
+			if w.reads != "" {
+				runs("inside of an input", exitUsage, "it lies in "+w.reads, w.reads+"/new")
+				unchanged("inside of an input")
+			}
+			runs("beside other files", 0, "", "good")
+			if err := os.WriteFile("good/note", []byte("mine"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if before = tree(t, "."); w.once {
+				runs("again", exitUsage, "good", "good")
+			} else {
+				runs("again", 0, "", "good")
+				before = map[string]string{"good/note": "mine"}
+			}
+			unchanged("again")
+		})
+	}
+}
+
+// fullDisk runs a command with the folder disk/o on a disk with room for three pages, and demands that it fails with one line
+// and changes no file; then with room, which must succeed. A second round begins with the files of the first.
+const fullDisk = `
+mkdir disk && mount -t tmpfs -o size=4m tmpfs disk || exit 9
+list() { [ ! -d disk/o ] || (cd disk/o && find . -type f -not -path './.new-*' | sort | grep -v "$INDEX" | xargs -r sha256sum); }
+for round in $ROUNDS; do
+  dd if=/dev/zero of=disk/fill bs=4k 2>/dev/null; truncate -s -12k disk/fill
+  list >before
+  "$@" 2>error && { echo "round $round: exit 0 on a full disk"; exit 1; }
+  [ "$(wc -l <error)" = 1 ] && grep -q 'no space left' error || { cat error; exit 1; }
+  list | diff before - || exit 1
+  rm disk/fill
+  "$@" || { echo "round $round: with room again"; exit 1; }
+done
+`
+
+// A full disk costs neither the results of an earlier run nor the way back.
+func TestWritesOnAFullDisk(t *testing.T) {
+	if exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /mnt").Run() != nil {
+		t.Skip("no small disk can be mounted here: unshare -rm")
+	}
+	for _, w := range writers {
+		t.Run(w.name, func(t *testing.T) {
+			fixtures(t)
+			t.Setenv("ROUNDS", "1 2")
+			t.Setenv("INDEX", "^$")
+			if w.name == "fig" { // the gallery says that the figure failed, as far as there is room
+				t.Setenv("INDEX", "^./index.html$\\|^./summary.json$")
+			}
+			if w.once {
+				t.Setenv("ROUNDS", "1")
+			}
+			args := append([]string{"-rm", "sh", "-c", fullDisk, "sh", "coupling", "-q"}, command(w.args, "disk/o")...)
+			if out, err := exec.Command("unshare", args...).CombinedOutput(); err != nil {
+				t.Errorf("%v:\n%s", err, out)
+			}
+		})
+	}
+}
+
+// A command that the system kills at any moment leaves each file of an earlier run, and the same command goes on.
+func TestWritesKilled(t *testing.T) {
+	kills := 10
+	if testing.Short() {
+		kills = 2
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, w := range writers {
+		t.Run(w.name, func(t *testing.T) {
+			fixtures(t)
+			did := func(of *exec.Cmd) (time.Duration, error) {
+				began := time.Now()
+				out, err := of.CombinedOutput()
+				return time.Since(began), prefix(string(out), err)
+			}
+			took, err := did(exec.Command("coupling", command(w.args, "o0")...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range kills {
+				out := "o0"
+				if w.once { // the command begins anew
+					out = fmt.Sprintf("o%d", k+1)
+				}
+				before := tree(t, out)
+				cmd := exec.Command("coupling", command(w.args, out)...)
+				kill := time.AfterFunc(time.Duration(rng.Float64()*float64(took)), func() { _ = cmd.Process.Kill() })
+				_, died := did(cmd)
+				kill.Stop()
+				after := tree(t, out)
+				for name := range before {
+					if _, there := after[name]; !there {
+						t.Errorf("kill %d: %s is lost", k, name)
+					}
+				}
+				if died == nil && w.once {
+					continue
+				}
+				if _, err := did(exec.Command("coupling", command(w.args, out)...)); err != nil && len(after) == 0 {
+					t.Errorf("kill %d: the same command again: %v", k, err)
+				}
+			}
+		})
+	}
+}
+
+// The digest of what was read is that of what was parsed, also where it can be read but once; and a second run that takes the
+// plan of the first for its points does not replace it.
+func TestSolveInputs(t *testing.T) {
+	fixtures(t)
+	x := lab.Must(os.ReadFile("x.csv"))
+	solve := func(in string) (string, error) {
+		cmd := exec.Command("coupling", "solve", "--x", in, "--y", "y.csv", "--eps", "1", "--out", "o", "--json")
+		cmd.Stdin = bytes.NewReader(x)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	sum := sha256.Sum256(x)
+	if out, err := solve("-"); err != nil || !strings.Contains(out, hex.EncodeToString(sum[:])) || !strings.Contains(out, "x: 2 points in 2 dimensions") {
+		t.Errorf("%v: %s", err, out)
+	}
+	before := tree(t, "o")
+	if out, err := solve("o/plan.npy"); err == nil || !strings.Contains(out, "o/plan.npy is an input") || !maps.Equal(before, tree(t, "o")) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
