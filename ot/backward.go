@@ -7,14 +7,12 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// Method is a way of solving the linear system of a derivative.
+// Method is a way of solving the linear system of a derivative. The zero value chooses: Eliminate for up to 128 atoms on the
+// smaller side; above, CG, which is usually many times faster, followed by Cholesky, for up to 2048 atoms, if CG has not
+// converged in 1000 iterations.
 type Method int
 
 const (
-	// Automatic is Eliminate for up to 128 atoms on the smaller side. Above, it is CG, which is
-	// usually many times faster, followed by Cholesky, for up to 2048 atoms, if CG has not
-	// converged in 1000 iterations.
-	Automatic = Method(derivative.Automatic)
 	// Eliminate is the subtraction-free elimination: accurate to a few units in the last place whatever the plan.
 	// n·m² + m³/2 multiplications, 2n·m + 2m² memory.
 	Eliminate = Method(derivative.Eliminate)
@@ -49,7 +47,7 @@ func (b Backward) check(p *Plan) error {
 		return bad(ErrUnsupported, "derivative of a plan that no solver made: make plans by NewPlan")
 	case p.penalties != nil:
 		return bad(ErrUnsupported, "derivative of an unbalanced plan: only balanced plans are differentiated")
-	case b.Method < Automatic || b.Method > CG:
+	case b.Method < 0 || b.Method > CG:
 		return bad(ErrParameter, "Backward.Method = %d: unknown", int(b.Method))
 	case math.IsNaN(b.Tol) || b.Tol < 0 || b.Tol >= 1:
 		return bad(ErrParameter, "Backward.Tol = %g: must be in [0, 1)", b.Tol)

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -202,16 +203,16 @@ type FreeBarycentre struct {
 	MaxIter int
 }
 
-// Cloud is a discrete measure: points, as rows, and their weights; nil is uniform.
-type Cloud struct {
-	Points  *mat.Dense
-	Weights []float64
-}
-
-// Solve returns the barycentre of the measures clouds with weights w (nil: equal). It starts from
-// the points of start and keeps the weights of start.
-func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud, w []float64) (*Barycentres, error) {
-	w, err := barycentreWeights(w, len(measures))
+// Solve returns the barycentre of several measures. As for a Barycentre, the sources of problems[k], with weights A, are the
+// k-th measure and the targets, the same in every problem, are the support: the points to start from, with weights B, which
+// stay. Geometries are those of Points with SqEuclidean. w holds the weights of the measures; nil is equal weights. Plans
+// go from the barycentre to each measure.
+func (o FreeBarycentre) Solve(ctx context.Context, problems []Problem, w []float64) (*Barycentres, error) {
+	w, err := barycentreWeights(w, len(problems))
+	if err != nil {
+		return nil, err
+	}
+	clouds, err := squaredClouds(problems)
 	if err != nil {
 		return nil, err
 	}
@@ -220,21 +221,21 @@ func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud
 	}
 	o.Tol = cmp.Or(o.Tol, 1e-6)
 	o.MaxIter = cmp.Or(o.MaxIter, 100)
-	x := start.Points
-	out := &Barycentres{Plans: make([]*Plan, len(measures)), Status: Converged}
+	x := clouds[0].Y()
+	out := &Barycentres{Plans: make([]*Plan, len(problems)), Status: Converged}
 	for {
 		next, solved := &mat.Dense{}, Converged
-		for k, m := range measures {
+		for k, p := range problems {
 			s := o.Solver
 			if warm, ok := s.(WarmStarter); ok && out.Plans[k] != nil {
 				s = warm.From(out.Plans[k].G)
 			}
-			plan, err := s.Solve(ctx, Problem{Geometry: Points(x, m.Points, SqEuclidean), A: start.Weights, B: m.Weights})
+			plan, err := s.Solve(ctx, Problem{Geometry: Points(x, clouds[k].X(), SqEuclidean), A: p.B, B: p.A})
 			if err != nil {
 				return nil, fmt.Errorf("%w (measure %d)", err, k)
 			}
 			out.Plans[k], out.B, solved = plan, plan.A, worse(solved, plan.Status)
-			means := plan.Barycentric(m.Points)
+			means := plan.Barycentric(clouds[k].X())
 			means.Scale(w[k], means)
 			if k == 0 {
 				next = means
@@ -253,6 +254,24 @@ func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud
 		x = next
 		out.Iterations++
 	}
+}
+
+// squaredClouds returns the geometries, which must be those of points and of SqEuclidean, with the same targets.
+func squaredClouds(problems []Problem) ([]*cost.Cloud, error) {
+	clouds := make([]*cost.Cloud, len(problems))
+	for k, p := range problems {
+		if err := cost.Check(p.Geometry); err != nil {
+			return nil, fmt.Errorf("%w (measure %d)", err, k)
+		}
+		c, ok := p.Geometry.(*cost.Cloud)
+		if !ok || c.Kind != cost.PointCost(SqEuclidean) {
+			return nil, bad(ErrUnsupported, "measure %d has a %T: must be Points with SqEuclidean", k, p.Geometry)
+		}
+		if clouds[k] = c; c.Y() != clouds[0].Y() {
+			return nil, bad(ErrParameter, "measure %d has targets of its own: must be those of measure 0", k)
+		}
+	}
+	return clouds, nil
 }
 
 // moved is the largest difference between entries of x and y, divided by the largest distance of an

@@ -220,7 +220,7 @@ func TestRefusalsOnDevice(t *testing.T) {
 		"far":      {ot.PointsOn(d, one, mat.NewDense(1, 1, []float64{1e200}), ot.SqEuclidean), ot.ErrCost},
 		"nil":      {ot.DenseOn(nil, one), ot.ErrParameter},
 		"nil geom": {(*ot.OnDevice)(nil), ot.ErrShape},
-		"closed":   {closed, ot.ErrClosed},
+		"closed":   {closed, ot.ErrUnsupported},
 	} {
 		_, err := ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: c.g})
 		if !errors.Is(err, c.want) {

@@ -32,10 +32,6 @@ func Points(x, y *mat.Dense, c cost.PointCost) *cost.Cloud { return cost.Points(
 // and kernels.
 func MatrixFree(x, y *mat.Dense, c cost.PointCost) *cost.Cloud { return cost.MatrixFree(x, y, c) }
 
-// Check returns an error for a geometry made from bad input: ErrShape, ErrCost or ErrParameter.
-// Solvers call it; code that reads costs itself should call it first.
-func Check(g cost.Geometry) error { return geometry.Check("geometry", g) }
-
 // Cost returns the cost matrix of any geometry as a new n×m matrix. It panics with the error of
-// Check if there is one.
+// cost.Check if there is one.
 func Cost(g cost.Geometry) *mat.Dense { return geometry.All(g) }

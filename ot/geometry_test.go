@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 		"nil cost":      ot.Points(two, two, nil),
 		"empty by hand": &cost.Matrix{},
 	} {
-		err := ot.Check(g)
+		err := cost.Check(g)
 		if !errors.Is(err, ot.ErrShape) && !errors.Is(err, ot.ErrCost) && !errors.Is(err, ot.ErrParameter) {
 			t.Errorf("%s: Check = %v", name, err)
 		}
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 			ot.Cost(g)
 		}()
 	}
-	if err := ot.Check(ot.Points(two, two, ot.L1)); err != nil {
+	if err := cost.Check(ot.Points(two, two, ot.L1)); err != nil {
 		t.Error(err)
 	}
 }

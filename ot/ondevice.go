@@ -49,9 +49,6 @@ type OnDevice struct {
 	g *ondevice.Geometry
 }
 
-// ErrClosed marks the use of an OnDevice after Close.
-var ErrClosed = ondevice.ErrClosed
-
 // PointsOn is Points on a device. |x−y|², L1 and cost.SqEuclideanL1 are never held: memory is that of
 // the points and of vectors of n and m. Other costs are computed on the host once, and held on
 // both.
@@ -90,6 +87,6 @@ func (o *OnDevice) Dims() (n, m int) { return o.g.Dims() }
 // them.
 func (o *OnDevice) Row(i int, buf []float64) []float64 { return o.g.Row(i, buf) }
 
-// Close frees the arrays. Closing twice does no harm; solves afterwards fail with ErrClosed. A plan keeps working, on
+// Close frees the arrays. Closing twice does no harm; solves afterwards fail with ErrUnsupported. A plan keeps working, on
 // the host.
 func (o *OnDevice) Close() { o.g.Close() }

@@ -56,7 +56,7 @@ type Plan struct {
 // solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
 // of its columns from B. The solver fills Status, Solver and Iterations. Cost: two passes.
 func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
-	if err := Check(p.Geometry); err != nil {
+	if err := cost.Check(p.Geometry); err != nil {
 		return nil, err
 	}
 	_, m := p.Geometry.Dims()

@@ -12,7 +12,7 @@ import (
 const kernelSpan = 300
 
 // Scaling solves by kernel scaling (Cuturi 2013): products with exp(−c/ε), no exponentials in the
-// loop, at large ε; LBFGS needs fewer passes there too. If the costs span more than 300 ε it returns ErrUnderflow:
+// loop, at large ε; LBFGS needs fewer passes there too. If the costs span more than 300 ε it returns ErrUnsupported:
 // there plain scaling loses entries of the kernel to underflow, and its result may be wrong. Steps
 // are over-relaxed as Sinkhorn's are, and the plan returned is checked by a pass in the log domain.
 //
@@ -49,7 +49,7 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
 	if r.s.Cost.Max-r.s.Cost.Min > kernelSpan*r.s.Eps {
-		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.Cost.Max-r.s.Cost.Min)/o.Eps, kernelSpan)
+		return nil, bad(ErrUnsupported, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.Cost.Max-r.s.Cost.Min)/o.Eps, kernelSpan)
 	}
 	r.s.AlwaysStore()
 	r.s.StartStage(r.tol)

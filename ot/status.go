@@ -12,8 +12,7 @@ import (
 type Status int
 
 const (
-	// Unsolved is the status of the zero Plan.
-	Unsolved Status = iota
+	unsolved Status = iota // of the zero Plan
 	// Converged means that the L1 error of the marginals is at most Tol, and that no column
 	// deviates from its weight by more than √Tol of it, so that the potentials of small weights are
 	// right too.

@@ -171,7 +171,7 @@ func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps
 	defer stop()
 	plan, err := s.with(eps, tol, trace).Solve(within, p)
 	switch {
-	case errors.Is(err, ot.ErrUnderflow):
+	case errors.Is(err, ot.ErrUnsupported):
 		return refused
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
 		return timeLimit

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/geometry"
 )
 
 // Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. Solvers read
@@ -101,3 +102,7 @@ func (c *Matrix) Validate() error {
 	}
 	return c.invalid
 }
+
+// Check returns an error for a geometry made from bad input: ErrShape, ErrCost or ErrParameter of package ot. Solvers call
+// it; code that reads costs itself should call it first.
+func Check(g Geometry) error { return geometry.Check("geometry", g) }

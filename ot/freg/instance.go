@@ -22,7 +22,7 @@ type instance struct {
 
 // check validates p and drops atoms without weight; one pass over the costs.
 func check(p ot.Problem, workers int) (*instance, error) {
-	if err := ot.Check(p.Geometry); err != nil {
+	if err := cost.Check(p.Geometry); err != nil {
 		return nil, err
 	}
 	n, m := p.Geometry.Dims()

@@ -95,7 +95,7 @@ func (c solveCmd) Run(a *app) error {
 
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	marked := usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
+	marked := usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported,
 		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
 	return inFlags(marked)
 }
@@ -154,7 +154,7 @@ func (c solveCmd) problem(in *inputs) (p ot.Problem) {
 	p.Geometry = c.geometry(in)
 	a, b := in.weights("a", c.A), in.weights("b", c.B)
 	lab.Check(usage(c.sizes(in, len(a), len(b))))
-	lab.Check(usage(inFlags(ot.Check(p.Geometry))))
+	lab.Check(usage(inFlags(cost.Check(p.Geometry))))
 	var err error
 	p.A, p.B, err = sameMass(a, b)
 	lab.Check(usage(err))

@@ -18,6 +18,8 @@ var (
 	ErrParameter = errors.New("parameter out of range")
 	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
 	ErrInfeasible = errors.New("no plan")
+	// ErrUnsupported marks a request that the solver, the geometry or the plan cannot answer.
+	ErrUnsupported = errors.New("not supported")
 )
 
 // Sub returns a kind with its own text that also belongs to another kind.

@@ -32,9 +32,6 @@ type Geometry struct {
 	extent float64 // a bound on |c|
 }
 
-// ErrClosed marks the use after Close.
-var ErrClosed = errors.New("the geometry is closed")
-
 func New(dev *device.Device, g cost.Geometry, typ *device.DType, invalid error) *Geometry {
 	return &Geometry{dev: dev, of: g, Type: typ, invalid: invalid}
 }
@@ -50,7 +47,7 @@ func (o *Geometry) Validate() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return fmt.Errorf("ot: OnDevice: %w", ErrClosed)
+		return fault.OT(fault.ErrUnsupported, "OnDevice: the geometry is closed")
 	}
 	return nil
 }
@@ -157,7 +154,7 @@ func (o *Geometry) Use(call string, f func(r *Arrays) error) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return fmt.Errorf("ot: %s: %w", call, ErrClosed)
+		return fault.OT(fault.ErrUnsupported, "%s: the geometry is closed", call)
 	}
 	o.dev.Lock()
 	defer o.dev.Unlock()
