@@ -44,13 +44,6 @@ type Objective struct {
 	memory semidual.Memory
 }
 
-// WarmStarter is a solver that can start from potentials; every solver of this package is one.
-type WarmStarter interface {
-	Solver
-	// From returns the solver that starts from the KL potentials g of the targets (another plan's G).
-	From(g []float64) Solver
-}
-
 // Term is the value of an Objective. Its vectors, matrices and Plan are memory of the Objective: the
 // next Eval overwrites them, so copy what is to last longer.
 type Term struct {

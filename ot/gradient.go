@@ -8,36 +8,9 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/derivative"
-	"coupling/ot/internal/fault"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/transport"
 )
-
-// Loss is one of the numbers that the literature calls the Sinkhorn loss; see Values.
-type Loss int
-
-const (
-	// Sharp is <T*,c>, which approaches the Wasserstein distance fastest.
-	Sharp Loss = iota
-	// RegKL is min <T,c> + ε KL(T|abᵀ).
-	RegKL
-	// RegEntropy is min <T,c> + ε Σ T log T.
-	RegEntropy
-)
-
-// String returns the name of the loss.
-func (l Loss) String() string { return fault.Name("Loss", int(l), "sharp", "reg_kl", "reg_entropy") }
-
-// Of returns the loss of a plan.
-func (l Loss) Of(p *Plan) float64 {
-	switch l {
-	case RegKL:
-		return p.RegKL()
-	case RegEntropy:
-		return p.RegEntropy()
-	}
-	return p.Sharp()
-}
 
 // Gradient is the gradient of a loss at a plan. Its linear system, if it has one, has been solved;
 // each method takes one pass over the plan.
@@ -166,14 +139,6 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	}
 	dx, dy = g.of.Points(wantX, wantY)
 	return dx, dy, nil
-}
-
-// cloud returns the points of the plan's geometry.
-func (p *Plan) cloud() (*geometry.Cloud, error) {
-	if c := p.t.Points(); c != nil {
-		return c, nil
-	}
-	return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
 }
 
 // Weights returns ∂loss/∂a and ∂loss/∂b, each up to a constant since masses stay equal, shifted so that

@@ -31,7 +31,7 @@ func TestSingleThenDouble(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(13, 1)), 120, 100)
 	for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 		var single, double bool
-		r, err := LBFGS{Eps: 0.01, Tol: tol, Control: Control{Workers: 1}}.begin(context.Background(), p)
+		r, err := LBFGS{Eps: 0.01, Tol: tol, Control: Control{Workers: 1}}.quasiNewton(context.Background(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, SqEuclidean)
 		var one []float64
 		for _, workers := range []int{1, 2, 5} {
-			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Control: Control{Workers: workers}}.begin(t.Context(), p)
+			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Control: Control{Workers: workers}}.quasiNewton(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -80,6 +80,14 @@ func (o *OnDevice) Validate() error {
 	return o.g.Validate()
 }
 
+// engine is the geometry as solvers know it.
+func (o *OnDevice) engine() cost.Geometry {
+	if o == nil {
+		return o
+	}
+	return o.g
+}
+
 // Dims returns the number of sources and of targets.
 func (o *OnDevice) Dims() (n, m int) { return o.g.Dims() }
 

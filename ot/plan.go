@@ -13,9 +13,22 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
-	"coupling/ot/internal/rows"
 	"coupling/ot/internal/transport"
 )
+
+// Solver is anything that solves a Problem; every solver of this package is one. NewPlan makes the
+// plan of a solver outside this package. With an error the plan is nil, unless the context ended or
+// Trace stopped the solve: then it is the plan so far, with Status Interrupted.
+type Solver interface {
+	Solve(ctx context.Context, p Problem) (*Plan, error)
+}
+
+// WarmStarter is a solver that can start from potentials; every solver of this package is one.
+type WarmStarter interface {
+	Solver
+	// From returns the solver that starts from the KL potentials g of the targets (another plan's G).
+	From(g []float64) Solver
+}
 
 // Plan is the entropic transport plan of a problem,
 //
@@ -52,61 +65,26 @@ type Plan struct {
 	values Values
 }
 
-// NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (finite), for
-// solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
-// of its columns from B. The solver fills Status, Solver and Iterations. Cost: two passes.
-func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
-	if err := cost.Check(p.Geometry); err != nil {
-		return nil, err
-	}
-	_, m := p.Geometry.Dims()
-	if err := checkStart("g", g, m); err != nil {
-		return nil, err
-	}
-	r, err := Control{Anneal: 1, Start: g}.begin(context.Background(), p, eps, 0)
-	if err != nil {
-		return nil, err
-	}
-	r.evalOnce()
-	return r.finish("", r.s.DeviceFailure())
+// Values are the numbers of one plan that the literature calls the Sinkhorn loss; h(T) = Σ T(1−log
+// T).
+type Values struct {
+	// Sharp is <T,c>.
+	Sharp float64
+	// RegKL is min <T,c> + ε KL(T|abᵀ): POT solve, OTT kl_reg_cost, GeomLoss.
+	RegKL float64
+	// RegEntropy is min <T,c> + ε Σ T log T: POT reg_type="entropy", OTT ent_reg_cost.
+	RegEntropy float64
+	// RegEntropyMinus1 is min <T,c> − ε h(T) = RegEntropy − ε: papers on L-BFGS for the dual, and
+	// regOT.
+	RegEntropyMinus1 float64
+	// SumPlogP is Σ T log T, and KL is KL(T|abᵀ).
+	SumPlogP, KL float64
+	// Mass is ΣT: 1 but for unbalanced plans.
+	Mass float64
 }
 
-// At returns the plan from new sources, the rows of z (k×d), of equal weights, with the potentials
-// of this plan's targets: its F holds the potentials at z, its Barycentric is where each row of z
-// goes on average, its Matrix is their conditional distributions over k, and Sample draws from
-// them. The geometry must be one of points, and the plan balanced.
-func (p *Plan) At(z *mat.Dense) (*Plan, error) {
-	c, err := p.cloud()
-	if err != nil {
-		return nil, err
-	}
-	return p.extend(MatrixFree(z, c.Y(), c.Kind), p.B, p.G)
-}
-
-// AtTargets is At for new targets: the plan from the rows of z, of equal weights, to this plan's sources.
-func (p *Plan) AtTargets(z *mat.Dense) (*Plan, error) {
-	c, err := p.cloud()
-	if err != nil {
-		return nil, err
-	}
-	return p.extend(MatrixFree(z, c.X(), geometry.Reversed(c.Kind)), p.A, p.F)
-}
-
-func (p *Plan) extend(g *cost.Cloud, b, potential []float64) (*Plan, error) {
-	if p.penalties != nil {
-		return nil, bad(ErrUnsupported, "extension of an unbalanced plan: only balanced plans are extended")
-	}
-	q, err := NewPlan(Problem{Geometry: g, B: b}, p.Eps, potential)
-	if err != nil {
-		return nil, err
-	}
-	j := slices.IndexFunc(q.B, func(b float64) bool { return b > 0 })
-	by := potential[j] - q.G[j] // to the gauge of p
-	rows.Shift(q.G, by)
-	rows.Shift(q.F, -by)
-	q.Solver = p.Solver
-	return q, nil
-}
+// penalties are the ρ of the marginals of an unbalanced plan.
+type penalties struct{ a, b float64 }
 
 // String returns one line that says how the solve ended.
 func (p *Plan) String() string {
@@ -116,6 +94,14 @@ func (p *Plan) String() string {
 
 // Dims returns the number of sources and of targets.
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
+
+// cloud returns the points of the plan's geometry.
+func (p *Plan) cloud() (*geometry.Cloud, error) {
+	if c := p.t.Points(); c != nil {
+		return c, nil
+	}
+	return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
+}
 
 // Matrix returns T, n×m, as a new matrix.
 func (p *Plan) Matrix() *mat.Dense { return p.t.Matrix() }

@@ -49,10 +49,8 @@ func (p Problem) check(workers int) (*semidual.Instance, error) {
 // within is the geometry as the engine knows it. What embeds a geometry may have rows of its own, and is left as it is.
 func within(g cost.Geometry) cost.Geometry {
 	switch g := g.(type) {
-	case *OnDevice:
-		if g != nil {
-			return g.g
-		}
+	case interface{ engine() cost.Geometry }:
+		return g.engine()
 	case *cost.Cloud:
 		return g.Points()
 	}

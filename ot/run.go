@@ -3,10 +3,12 @@ package ot
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"time"
 
 	"coupling/ot/cost"
+	"coupling/ot/exact"
 	"coupling/ot/internal/devicepass"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
@@ -22,6 +24,7 @@ type run struct {
 	dev               *devicepass.Passes // nil where the geometry is not on a device
 	geometry          cost.Geometry      // the user's
 	beta              []float64
+	mass              []float64 // T1 where it is not a
 	eps, tol          float64   // of the problem
 	stages            []float64 // the values of ε, the problem's last
 	iter              int
@@ -150,18 +153,10 @@ func (r *run) plan(solver string) *Plan {
 	s := r.s
 	r.beta = s.Unsort(r.beta)
 	p := &Plan{Status: r.status, Solver: solver, Iterations: r.iter, Evaluations: s.Evals, MarginalL1: r.err * s.Total}
-	u, penalised := s.Marginals.(*unbalanced)
-	if penalised {
-		p.t, p.penalties = transport.New(s, r.beta, u.row, p.MarginalL1), &penalties{u.rhoA, u.rhoB}
-	} else {
-		p.t = transport.New(s, r.beta, nil, p.MarginalL1)
-	}
+	p.t = transport.New(s, r.beta, r.mass, p.MarginalL1)
 	t := p.t
 	p.Geometry, p.A, p.B, p.Eps = r.geometry, t.A, t.B, t.Eps
 	p.Alpha, p.Beta, p.F, p.G = t.Alpha, t.Beta, t.F, t.G
-	if penalised {
-		p.penalisedGauge(u.shift)
-	}
 	return p
 }
 
@@ -170,4 +165,101 @@ func (r *run) evalOnce() {
 	r.s.SetEps(r.beta, r.eps)
 	defer r.s.LastEvaluation()()
 	r.err = r.s.Eval(r.beta, 1)
+}
+
+// maxRestart is the largest n·m for which a stalled solve restarts from the exact potentials: about
+// a second of the network simplex.
+const maxRestart = 1 << 20
+
+// feasible reports a problem that has no plan but by forbidden pairs, by exact transport.
+func (r *run) feasible() error {
+	s := r.s
+	if !s.Cost.Forbidden || s.N > maxRestart/s.M {
+		return nil
+	}
+	if _, err := (exact.Simplex{}).Solve(r.ctx, s.A, s.B, s.G); errors.Is(err, ErrInfeasible) {
+		return err
+	}
+	return nil
+}
+
+// anneal runs stage at each ε of the schedule, with loose tolerances until the last.
+func (r *run) anneal(stage func(tol float64, last bool) error) error {
+	if r.Start != nil && len(r.stages) > 1 {
+		if err := r.tryWarmStart(); err != nil {
+			return err
+		}
+	}
+	last := len(r.stages) - 1
+	for k, eps := range r.stages {
+		tol := max(stageTol, r.tol)
+		if k == last {
+			tol = r.tol
+		}
+		r.s.SetEps(r.beta, eps)
+		if r.warmStartAccepted {
+			r.s.ContinueStage(tol)
+		} else {
+			r.s.StartStage(tol)
+		}
+		if r.s.Evals > 0 { // potentials of a start or of the previous stage
+			r.s.LeaveFloat32(r.err)
+		}
+		if err := stage(tol, k == last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRegion is the L1 error above which a warm start is no better than a cold one.
+const startRegion = 0.5
+
+// tryWarmStart goes straight to the problem's ε if the user's start is good there, and drops the
+// start if not, so that a bad start costs only one evaluation.
+func (r *run) tryWarmStart() error {
+	last := r.stages[len(r.stages)-1]
+	r.s.SetEps(r.beta, last)
+	r.s.StartStage(stageTol)
+	if err := r.eval(r.beta, 1); err != nil {
+		return err
+	}
+	if r.err <= startRegion {
+		r.warmStartAccepted = true
+		r.stages = r.stages[len(r.stages)-1:]
+		return nil
+	}
+	r.s.Eps = r.stages[0]
+	r.beta = r.s.Start(nil)
+	return nil
+}
+
+// stageTol is the L1 error at which annealing goes on to the next ε: potentials need only be near
+// the solution.
+const stageTol = 0.05
+
+// annealBelow is the ratio of ε to the spread of the costs below which annealing pays, unless the
+// user asked for it.
+const annealBelow = 0.04
+
+// schedule lists the values of ε from the spread of the costs down to Eps.
+func (r *run) schedule() []float64 {
+	factor := r.Anneal
+	if factor == 0 {
+		factor = 0.25
+		if r.eps >= annealBelow*r.s.Cost.Spread() {
+			factor = 1
+		}
+	}
+	var up []float64
+	if factor < 1 && !r.s.Self { // a measure's potentials with itself are near 0 at every ε
+		for e := r.eps / factor; e < r.s.Cost.Spread(); e /= factor {
+			up = append(up, e)
+		}
+	}
+	stages := make([]float64, 0, len(up)+1)
+	for k := len(up) - 1; k >= 0; k-- {
+		stages = append(stages, up[k])
+	}
+	return append(stages, r.eps)
 }

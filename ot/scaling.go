@@ -2,7 +2,6 @@ package ot
 
 import (
 	"context"
-	"math"
 
 	"coupling/ot/internal/geometry"
 )
@@ -54,12 +53,4 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	r.s.AlwaysStore()
 	r.s.StartStage(r.tol)
 	return r.finish("scaling", r.sinkhornStage(r.tol, o.Relax, true))
-}
-
-// checkRelax reports an over-relaxation out of range.
-func checkRelax(relax float64) error {
-	if math.IsNaN(relax) || relax != 0 && (relax < 1 || relax >= 2) {
-		return bad(ErrParameter, "Relax = %g: must be in [1, 2), or 0 for the observed rate", relax)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package ot
 
 import (
-	"context"
 	"time"
 
 	"coupling/ot/internal/fault"
@@ -45,16 +44,4 @@ type Step struct {
 	MarginalL1 float64
 	// Elapsed is the time since Solve was called.
 	Elapsed time.Duration
-}
-
-// Solver is anything that solves a Problem; every solver of this package is one. NewPlan makes the
-// plan of a solver outside this package. With an error the plan is nil, unless the context ended or
-// Trace stopped the solve: then it is the plan so far, with Status Interrupted.
-type Solver interface {
-	Solve(ctx context.Context, p Problem) (*Plan, error)
-}
-
-// Solve returns the plan of p at ε by LBFGS, to an L1 marginal error of 1e-9.
-func Solve(ctx context.Context, p Problem, eps float64) (*Plan, error) {
-	return LBFGS{Eps: eps}.Solve(ctx, p)
 }

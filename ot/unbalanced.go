@@ -52,13 +52,19 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, row: make([]float64, r.s.N)}
-	u.begin(massA, massB)
-	return r.finish("unbalanced", r.anneal(u.stage))
+	r.mass = make([]float64, r.s.N)
+	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB}
+	u.setTotals(massA, massB)
+	plan, err := r.finish("unbalanced", r.anneal(u.stage))
+	if plan != nil {
+		plan.penalties = &penalties{o.RhoA, o.RhoB}
+		plan.penalisedGauge(u.shift)
+	}
+	return plan, err
 }
 
-// begin gives the weights their totals.
-func (u *unbalanced) begin(massA, massB float64) {
+// setTotals gives the weights their totals.
+func (u *unbalanced) setTotals(massA, massB float64) {
 	s := u.s
 	s.Marginals, s.Total = u, massB
 	kern.Scale(s.A, massA, s.A)
@@ -98,8 +104,7 @@ func scaled(w []float64, f float64) []float64 {
 type unbalanced struct {
 	*run
 	rhoA, rhoB float64
-	row        []float64 // T1
-	shift      float64   // f = α + shift, g = β − shift, but for ε log a and ε log b
+	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
 }
 
 // damping is ρ/(ρ+ε), the factor of the soft minimum in a potential's step.
@@ -153,19 +158,19 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 func (u *unbalanced) Mass(i int, softmax float64) float64 {
 	s := u.s
 	s.Alpha[i] = s.Eps*math.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
-	u.row[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
-	return u.row[i]
+	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
+	return u.mass[i]
 }
 
 // finishEval makes the plan optimal for any shift, and returns the error of the columns.
 func (u *unbalanced) FinishEval() float64 {
 	s := u.s
 	yield := 1 / (u.rhoA + s.Eps)
-	by := translation(kern.Sum(u.row), u.wanted(nil), u.rhoA, u.rhoB, s.Eps)
+	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.Eps)
 	u.shift += by
 	// All of T by the same factor, since its rows were computed for the old shift.
 	f := math.Exp(-by * yield)
-	kern.Scale(u.row, f, u.row)
+	kern.Scale(u.mass, f, u.mass)
 	kern.Scale(s.Col, f, s.Col)
 	rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
 	want := make([]float64, s.M)
@@ -209,9 +214,6 @@ func (u *unbalanced) step() {
 	}
 	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.Eps))
 }
-
-// penalties are the ρ of the marginals of an unbalanced plan.
-type penalties struct{ a, b float64 }
 
 // penalisedGauge adds the shift to the potentials; those of weight 0 are damped soft minima.
 func (p *Plan) penalisedGauge(by float64) {

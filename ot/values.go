@@ -7,24 +7,6 @@ import (
 	"coupling/ot/internal/transport"
 )
 
-// Values are the numbers of one plan that the literature calls the Sinkhorn loss; h(T) = Σ T(1−log
-// T).
-type Values struct {
-	// Sharp is <T,c>.
-	Sharp float64
-	// RegKL is min <T,c> + ε KL(T|abᵀ): POT solve, OTT kl_reg_cost, GeomLoss.
-	RegKL float64
-	// RegEntropy is min <T,c> + ε Σ T log T: POT reg_type="entropy", OTT ent_reg_cost.
-	RegEntropy float64
-	// RegEntropyMinus1 is min <T,c> − ε h(T) = RegEntropy − ε: papers on L-BFGS for the dual, and
-	// regOT.
-	RegEntropyMinus1 float64
-	// SumPlogP is Σ T log T, and KL is KL(T|abᵀ).
-	SumPlogP, KL float64
-	// Mass is ΣT: 1 but for unbalanced plans.
-	Mass float64
-}
-
 // Value returns every value of the plan; the first call takes one pass.
 //
 // Sharp, SumPlogP and KL are sums over T and err by the order of MarginalL1 (times the range of the
@@ -99,4 +81,15 @@ func marginalPenalty(rho float64, p, q []float64) float64 {
 		s.Add(q[i] - v)
 	}
 	return rho * s.Value()
+}
+
+// Of returns the loss of a plan.
+func (l Loss) Of(p *Plan) float64 {
+	switch l {
+	case RegKL:
+		return p.RegKL()
+	case RegEntropy:
+		return p.RegEntropy()
+	}
+	return p.Sharp()
 }
