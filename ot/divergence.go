@@ -109,14 +109,6 @@ func (o *Objective) solver(y *mat.Dense) Solver {
 	return o.Solver
 }
 
-// worse returns the first status that is not Converged.
-func worse(a, b Status) Status {
-	if a == Converged {
-		return b
-	}
-	return a
-}
-
 // Divergence is the Sinkhorn divergence OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y) (Genevay et al. 2018; Feydy
 // et al. 2019), which is 0 between equal measures. With the loss RegKL it is GeomLoss's, converged;
 // with the sharp loss it is the divergence of sharp losses. Like an Objective it is for one

@@ -45,3 +45,11 @@ type Step struct {
 	// Elapsed is the time since Solve was called.
 	Elapsed time.Duration
 }
+
+// worse returns the first status that is not Converged.
+func worse(a, b Status) Status {
+	if a == Converged {
+		return b
+	}
+	return a
+}

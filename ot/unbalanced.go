@@ -53,7 +53,7 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		return nil, err
 	}
 	r.mass = make([]float64, r.s.N)
-	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB}
+	u := &penalisedRun{run: r, rhoA: o.RhoA, rhoB: o.RhoB}
 	u.setTotals(massA, massB)
 	plan, err := r.finish("unbalanced", r.anneal(u.stage))
 	if plan != nil {
@@ -64,7 +64,7 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 }
 
 // setTotals gives the weights their totals.
-func (u *unbalanced) setTotals(massA, massB float64) {
+func (u *penalisedRun) setTotals(massA, massB float64) {
 	s := u.s
 	s.Marginals, s.Total = u, massB
 	kern.Scale(s.A, massA, s.A)
@@ -98,10 +98,10 @@ func scaled(w []float64, f float64) []float64 {
 	return out
 }
 
-// unbalanced is the state of a solve. Its α and β are shifted by −shift and shift: where totals
+// penalisedRun is the state of a solve. Its α and β are shifted by −shift and shift: where totals
 // differ and penalties are high, the potentials are small differences from a large constant, which
 // would round them away.
-type unbalanced struct {
+type penalisedRun struct {
 	*run
 	rhoA, rhoB float64
 	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
@@ -127,7 +127,7 @@ func translation(p, q, rho, sigma, eps float64) float64 {
 }
 
 // stage iterates at the present ε until the error is at most tol.
-func (u *unbalanced) stage(tol float64, last bool) error {
+func (u *penalisedRun) stage(tol float64, last bool) error {
 	best := stagnation{}
 	for {
 		if err := u.eval(u.beta, 1); err != nil {
@@ -155,7 +155,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 }
 
 // mass makes row i optimal for β and the present shift.
-func (u *unbalanced) Mass(i int, softmax float64) float64 {
+func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
 	s.Alpha[i] = s.Eps*math.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
 	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
@@ -163,7 +163,7 @@ func (u *unbalanced) Mass(i int, softmax float64) float64 {
 }
 
 // finishEval makes the plan optimal for any shift, and returns the error of the columns.
-func (u *unbalanced) FinishEval() float64 {
+func (u *penalisedRun) FinishEval() float64 {
 	s := u.s
 	yield := 1 / (u.rhoA + s.Eps)
 	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.Eps)
@@ -179,7 +179,7 @@ func (u *unbalanced) FinishEval() float64 {
 }
 
 // wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
-func (u *unbalanced) wanted(dst []float64) float64 {
+func (u *penalisedRun) wanted(dst []float64) float64 {
 	var total float64
 	for j, b := range u.s.B {
 		if b > 0 && !math.IsInf(u.rhoB, 1) {
@@ -194,7 +194,7 @@ func (u *unbalanced) wanted(dst []float64) float64 {
 }
 
 // step makes the columns optimal for α and any shift.
-func (u *unbalanced) step() {
+func (u *penalisedRun) step() {
 	s := u.s
 	s.Sinkhorn(u.beta, 1) // columns are exact there
 	keep := damping(u.rhoB, s.Eps)
