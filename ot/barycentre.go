@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
@@ -176,7 +177,7 @@ func (p *projections) finish() (*Barycentres, error) {
 			return nil, r.s.DeviceFailure()
 		}
 		for j, b := range p.b {
-			r.s.LogB[j] = math.Log(b)
+			r.s.LogB[j] = logspace.Log(b)
 		}
 		r.status, r.iter = p.status, p.iter
 		plan, err := r.finish("barycentre", nil)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/lab/device"
+	"coupling/lab/logspace"
 	"coupling/ot/internal/devicepass"
 )
 
@@ -74,7 +75,7 @@ func (r *run) walk(p *devicepass.Resident, enough float64, omega *relaxation, co
 			return nil
 		}
 		omega.observe(r.err, k)
-		left := math.Log(r.err/enough) / max(math.Log(before/r.err)/float64(k), 1e-6)
+		left := logspace.Log(r.err/enough) / max(logspace.Log(before/r.err)/float64(k), 1e-6)
 		k = max(1, min(2*k, most, r.MaxIter-r.iter, int(math.Ceil(left))))
 	}
 	return nil

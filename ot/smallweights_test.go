@@ -165,3 +165,52 @@ func TestGaugeStays(t *testing.T) {
 		}
 	}
 }
+
+// The logarithms of weights below 2^−1022 are those of the weights, not of their exponents' end: potentials of vanishing weights
+// are the same for 1e-310 and 5e-324 as for weights that are normal numbers, and the others differ by ε log of the weights.
+func TestSubnormalWeights(t *testing.T) {
+	x := mat.NewDense(4, 1, []float64{0, 1, .3, 2})
+	y := mat.NewDense(4, 1, []float64{.2, .9, 1.5, -1})
+	problem := func(v, w float64) ot.Problem {
+		return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: []float64{.5, .5, v, w}, B: []float64{w, .5, .5, v}}
+	}
+	const eps = .3
+	for name, s := range map[string]ot.Solver{
+		"lbfgs":      ot.LBFGS{Eps: eps, Tol: 1e-13},
+		"newton":     ot.Newton{Eps: eps, Tol: 1e-13},
+		"sinkhorn":   ot.Sinkhorn{Eps: eps, Tol: 1e-13},
+		"scaling":    ot.Scaling{Eps: eps, Tol: 1e-13},
+		"unbalanced": ot.Unbalanced{Eps: eps, Tol: 1e-13, RhoA: 1, RhoB: 2},
+	} {
+		got, want := mustSolve(t, s, problem(1e-310, 5e-324)), mustSolve(t, s, problem(1e-200, 1e-190))
+		same := func(what string, got, want []float64) {
+			t.Helper()
+			if d := apart(got, want); !(d <= 1e-11) {
+				t.Errorf("%s: %s = %v, want %v", name, what, got, want)
+			}
+		}
+		same("F", got.F, want.F)
+		same("G", got.G, want.G)
+		same("RegKL", []float64{got.RegKL()}, []float64{want.RegKL()})
+		alpha := func(p *ot.Plan) []float64 { return []float64{p.Alpha[2] - p.Alpha[0], p.Alpha[3] - p.Alpha[0]} }
+		beta := func(p *ot.Plan) []float64 { return []float64{p.Beta[3] - p.Beta[1], p.Beta[0] - p.Beta[1]} }
+		const by, last = eps * (-713.8013788281542 + 460.51701859880916), eps * (-744.4400719213812 + 437.4911676688687)
+		for what, p := range map[string]func(*ot.Plan) []float64{"α": alpha, "β": beta} {
+			w := p(want)
+			same(what, p(got), []float64{w[0] + by, w[1] + last})
+		}
+		loss := ot.Sharp
+		if name == "unbalanced" {
+			loss = ot.RegKL
+		}
+		gradient := func(p *ot.Plan) []float64 {
+			g, err := p.Grad(loss)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b := g.Weights()
+			return append(a, b...)
+		}
+		same("∂weights", gradient(got), gradient(want))
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // Unbalanced solves transport with penalised instead of fixed marginals (Chizat et al. 2018):
@@ -70,7 +72,7 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 	kern.Scale(s.A, massA, s.A)
 	kern.Scale(s.B, massB, s.B)
 	for j, b := range s.B {
-		s.LogB[j] = math.Log(b)
+		s.LogB[j] = logspace.Log(b)
 	}
 	if u.Start != nil {
 		u.stages = u.stages[len(u.stages)-1:]
@@ -119,7 +121,7 @@ func damping(rho, eps float64) float64 {
 // function of λ when λ is subtracted from the potentials with penalty σ and those with penalty ρ
 // follow optimally; p is the mass of T, and q the mass that the σ side asks for.
 func translation(p, q, rho, sigma, eps float64) float64 {
-	by := math.Log(p/q) / (1/(rho+eps) + 1/sigma)
+	by := logspace.Log(p/q) / (1/(rho+eps) + 1/sigma)
 	if by-by != 0 { // both marginals exact, or no mass yet
 		return 0
 	}
@@ -157,7 +159,7 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 // mass makes row i optimal for β and the present shift.
 func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
-	s.Alpha[i] = s.Eps*math.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
+	s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
 	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
 	return u.mass[i]
 }
@@ -208,7 +210,7 @@ func (u *penalisedRun) step() {
 	}
 	for i, a := range s.A {
 		if a > 0 && !math.IsInf(u.rhoA, 1) {
-			a *= math.Exp((s.Eps*math.Log(a) - s.Alpha[i] - u.shift) / u.rhoA)
+			a *= math.Exp((s.Eps*logspace.Log(a) - s.Alpha[i] - u.shift) / u.rhoA)
 		}
 		q += a
 	}
@@ -225,8 +227,12 @@ func (p *Plan) penalisedGauge(by float64) {
 	}
 	for j, b := range p.B {
 		p.Beta[j] -= by
-		if p.G[j] -= by; b == 0 {
+		if p.G[j] -= by; b <= semidual.ColumnUnderflow {
 			p.G[j] *= damping(p.penalties.b, p.Eps)
+			if b > 0 {
+				p.Beta[j] = p.G[j] + p.Eps*logspace.Log(b)
+				p.t.Own[j] = p.Beta[j] + by
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package ot
 import (
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/transport"
 )
@@ -53,7 +54,7 @@ func negEntropy(w []float64) float64 {
 	var s rows.Sum
 	for _, v := range w {
 		if v > 0 {
-			s.Add(v * math.Log(v))
+			s.Add(v * logspace.Log(v))
 		}
 	}
 	return s.Value()
@@ -76,7 +77,7 @@ func marginalPenalty(rho float64, p, q []float64) float64 {
 	var s rows.Sum
 	for i, v := range p {
 		if v > 0 {
-			s.Add(v * math.Log(v/q[i]))
+			s.Add(v * logspace.Log(v/q[i]))
 		}
 		s.Add(q[i] - v)
 	}

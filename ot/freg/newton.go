@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"coupling/lab/logspace"
 	"coupling/ot"
 	"coupling/ot/exact"
 	"coupling/ot/internal/linesearch"
@@ -102,7 +103,7 @@ const (
 
 // anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
 func (r *run) anneal() error {
-	stages := int(math.Ceil(math.Log(r.s.cost.Spread()/r.Lambda) / -math.Log(annealing)))
+	stages := int(math.Ceil(logspace.Log(r.s.cost.Spread()/r.Lambda) / -logspace.Log(annealing)))
 	for k := stages; k > 0; k-- {
 		r.s.lambda = r.Lambda * math.Pow(annealing, -float64(k))
 		if err := r.stage(max(stageTol, r.Tol)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/lab/logspace"
 	"coupling/ot"
 	"coupling/ot/cost"
 )
@@ -323,7 +324,7 @@ func (s kit) potentialBound(t *rapid.T) {
 	off := make([]float64, m)
 	for j, b := range plan.B {
 		if b > 0 {
-			off[j] = eps * min(1e-3, math.Abs(math.Log(mat.Sum(T.ColView(j))/b)))
+			off[j] = eps * min(1e-3, math.Abs(logspace.Log(mat.Sum(T.ColView(j))/b)))
 		}
 	}
 	for j := range m {

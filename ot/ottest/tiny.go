@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/lab/logspace"
 	"coupling/ot"
 )
 
@@ -83,7 +84,7 @@ func primal(plan *ot.Plan, c *mat.Dense) float64 {
 	for i, a := range plan.A {
 		for j, b := range plan.B {
 			if x := T.At(i, j); x > 0 {
-				v += x * (c.At(i, j) + plan.Eps*(math.Log(x)-math.Log(a)-math.Log(b)))
+				v += x * (c.At(i, j) + plan.Eps*(logspace.Log(x)-logspace.Log(a)-logspace.Log(b)))
 			}
 		}
 	}

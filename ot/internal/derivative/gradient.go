@@ -147,7 +147,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 		})
 	}
 	for j, b := range p.B {
-		if b > 0 {
+		if b > semidual.ColumnUnderflow {
 			db[j] = p.Own[j] + p.Eps*g.Adjoint.v[j]
 		} else {
 			db[j] = g.emptyColumn(j, da)

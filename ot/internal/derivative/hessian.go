@@ -2,8 +2,8 @@ package derivative
 
 import (
 	"context"
-	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
@@ -56,7 +56,7 @@ func (h *Hessian) Assemble(s *semidual.Function, cut float64) {
 			if t >= cut*s.A[i] || t >= cut*s.B[j] {
 				h.idx, h.val = append(h.idx, j), append(h.val, t)
 				h.Col[j] += t
-				h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.A[i], t/s.B[j]))))
+				h.logFraction = append(h.logFraction, min(0, logspace.Log(max(t/s.A[i], t/s.B[j]))))
 				sum += t
 			}
 		}

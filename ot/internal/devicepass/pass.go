@@ -6,6 +6,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
+	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
@@ -182,7 +183,7 @@ func (d *Passes) soft(s *semidual.Function, t device.DType, beta []float64) {
 				continue
 			}
 			mass[i] = s.SetAlpha(0, i, s.Eps*(lse+mid))
-			u[i] = math.Log(mass[i]) - lse
+			u[i] = logspace.Log(mass[i]) - lse
 		}
 		cols, err = r.LSECols(r.Upload(t, u, s.N), inv).Float64s()
 		return err
@@ -242,7 +243,7 @@ func (d *Passes) differences(s *semidual.Function) (moved float64) {
 				continue
 			}
 			sum += base.rows[i]
-			dw[i] = s.SetAlpha(0, i, s.Eps*math.Log(sum)-base.alpha[i]+mid)/sum - 1
+			dw[i] = s.SetAlpha(0, i, s.Eps*logspace.Log(sum)-base.alpha[i]+mid)/sum - 1
 			moved += s.A[i] * math.Abs(dw[i])
 		}
 		cols, err = r.ApplyT(u, h, r.Upload(device.Float32, dw, s.N, 1), inv).Float64s()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coupling/lab/device"
+	"coupling/lab/logspace"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
@@ -31,7 +32,7 @@ func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*
 	p := &Resident{d: d, mid: (lo + (hi-lo)/2) / s.Eps}
 	logA := make([]float64, s.N)
 	for i, a := range s.A {
-		logA[i] = math.Log(a)
+		logA[i] = logspace.Log(a)
 	}
 	d.Failed = d.On.Use("the potentials", func(r *ondevice.Arrays) error {
 		p.at = r

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/lab/device"
+	"coupling/lab/logspace"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
@@ -73,7 +74,7 @@ func (r *Arrays) means(t device.DType, b []float64) *device.Array {
 	}
 	out, u, h := r.Device.New(t, r.N), r.Device.Zeros(t, r.N), make([]float64, r.M)
 	for j, w := range b {
-		h[j] = math.Log(w)
+		h[j] = logspace.Log(w)
 	}
 	device.PointCost(out, r.x[t], r.y[t], u, r.Upload(t, h, r.M), r.cost, 0)
 	return out

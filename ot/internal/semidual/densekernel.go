@@ -3,6 +3,7 @@ package semidual
 import (
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
 )
 
@@ -116,7 +117,7 @@ func (s *Function) dropIfUnderflowed(k *denseKernel) {
 func (k *denseKernel) put(i int, e []float64, sum, ref float64) {
 	k.ref[i] = ref
 	if k.Single {
-		k.ref[i] += k.Eps * math.Log(sum)
+		k.ref[i] += k.Eps * logspace.Log(sum)
 		mixed.Narrow(k.data32[i*len(e):(i+1)*len(e)], 1/sum, e)
 	}
 }
@@ -159,7 +160,7 @@ func (k *denseKernel) Eval(s *Function, beta []float64) float64 {
 					s.Alpha[i], w[l] = math.Inf(-1), 0
 					continue
 				}
-				w[l] = s.SetAlpha(at, i, k.ref[i]+mid+s.Eps*math.Log(sum)) / sum
+				w[l] = s.SetAlpha(at, i, k.ref[i]+mid+s.Eps*logspace.Log(sum)) / sum
 			}
 			k.add(part, lo, w)
 		}

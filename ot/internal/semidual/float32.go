@@ -3,6 +3,7 @@ package semidual
 import (
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
@@ -78,7 +79,7 @@ func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 				continue
 			}
 			sum, shift := p.row(s, w.exp32, i, mid)
-			mass := s.SetAlpha(k, i, s.Eps*(shift+mid+math.Log(sum)))
+			mass := s.SetAlpha(k, i, s.Eps*(shift+mid+logspace.Log(sum)))
 			mixed.Axpy(part, mass/sum, w.exp32)
 		}
 	})
@@ -96,6 +97,6 @@ func (p *float32Pass) row(s *Function, dst []float32, i int, mid float64) (sum, 
 		at, total = p.costs.ExpRowTop(dst, i, p.h, inv)
 	}
 	sum, shift = float64(total), float64(at)
-	s.shift[i] = mid + shift + math.Log(sum)
+	s.shift[i] = mid + shift + logspace.Log(sum)
 	return sum, shift
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
@@ -68,6 +69,6 @@ func (s *Function) row(w *Worker, dst []float64, i int, t *targets) (sum, ref fl
 		}
 		shift, sum = kern.RowExp(dst, t.h, c, inv)
 	}
-	s.shift[i] = shift + math.Log(sum)
+	s.shift[i] = shift + logspace.Log(sum)
 	return sum, s.Eps * shift
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
 )
 
@@ -60,7 +61,7 @@ func New(in *Instance, workers int) *Function {
 	s.setNarrow(in.G)
 	s.bMin = math.Inf(1)
 	for j, v := range in.B {
-		s.LogB[j] = math.Log(v)
+		s.LogB[j] = logspace.Log(v)
 		if v > 0 {
 			s.bMin = min(s.bMin, v)
 		}
@@ -156,7 +157,7 @@ func (p *allPairs) Eval(s *Function, beta []float64) float64 {
 				e = kernel.data[i*s.M : (i+1)*s.M]
 			}
 			sum, ref := s.row(w, e, i, &all)
-			mass := s.SetAlpha(k, i, ref+s.Eps*math.Log(sum))
+			mass := s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))
 			kern.Axpy(part, mass/sum, e)
 			if kernel != nil {
 				kernel.put(i, e, sum, ref)
@@ -183,7 +184,7 @@ func (s *Function) SetAlpha(k, i int, lse float64) float64 {
 		return s.Marginals.Mass(i, lse)
 	}
 	a := s.A[i]
-	exact := s.Eps*math.Log(a) - lse
+	exact := s.Eps*logspace.Log(a) - lse
 	if s.Relax == 1 {
 		s.Alpha[i] = exact
 		return a
@@ -232,7 +233,7 @@ func (s *Function) Sinkhorn(beta []float64, relax float64) {
 		case c < ColumnUnderflow:
 			lost = append(lost, j)
 		default:
-			beta[j] += relax * s.Eps * (s.LogB[j] - math.Log(c))
+			beta[j] += relax * s.Eps * (s.LogB[j] - logspace.Log(c))
 		}
 	}
 	if lost != nil {
@@ -268,7 +269,7 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 		}
 	}
 	for k := range cols {
-		set(k, -mx[k]-s.Eps*math.Log(sum[k]))
+		set(k, -mx[k]-s.Eps*logspace.Log(sum[k]))
 	}
 }
 
@@ -278,7 +279,7 @@ func (s *Function) MaxColumnLogError() float64 {
 	var worst float64
 	for j, b := range s.B {
 		if b > ColumnUnderflow {
-			worst = max(worst, math.Abs(math.Log(s.Col[j])-s.LogB[j]))
+			worst = max(worst, math.Abs(logspace.Log(s.Col[j])-s.LogB[j]))
 		}
 	}
 	return worst
@@ -316,7 +317,7 @@ func (s *Function) Gradient(dst []float64) {
 func (s *Function) LogColumns(dst, beta []float64) {
 	var lost []int
 	for j, c := range s.Col {
-		if dst[j] = math.Log(c); c < ColumnUnderflow {
+		if dst[j] = logspace.Log(c); c < ColumnUnderflow {
 			lost = append(lost, j)
 		}
 	}

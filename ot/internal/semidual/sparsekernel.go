@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
@@ -197,7 +198,7 @@ func (a *SparseKernel) Eval(s *Function, beta []float64) float64 {
 			}
 			idx, val := sp.idx[p:q], sp.val[p:q]
 			sum := laplacian.Gather(val, v, idx)
-			u := s.SetAlpha(k, i, sp.ref[i-r.Lo]+mid+s.Eps*math.Log(sum)) / sum
+			u := s.SetAlpha(k, i, sp.ref[i-r.Lo]+mid+s.Eps*logspace.Log(sum)) / sum
 			sp.u[i-r.Lo] = u
 			laplacian.Scatter(part, val, u, idx)
 		}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/logspace"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
@@ -65,7 +66,7 @@ func (t *tree) add(x *mat.Dense, weights []float64, r rows.Span) int {
 	}
 	for _, i := range points {
 		if weights[i] > 0 {
-			n.logWeight = min(n.logWeight, math.Log(weights[i]))
+			n.logWeight = min(n.logWeight, logspace.Log(weights[i]))
 		}
 	}
 	at := len(t.nodes)

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
@@ -140,7 +141,7 @@ func (s *Function) newPattern(beta []float64, slack float64) *pattern {
 	p := &pattern{eps: s.Eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
 	find := search{
 		pattern: p, rows: o.rows, cols: o.cols, cloud: o.cloud, alpha: s.Alpha,
-		cut: math.Log(1e-3*s.stageTol/float64(s.N+s.M)) - slack, most: int(patternShare * float64(s.N) * float64(s.M)),
+		cut: logspace.Log(1e-3*s.stageTol/float64(s.N+s.M)) - slack, most: int(patternShare * float64(s.N) * float64(s.M)),
 	}
 	find.form, _ = o.cloud.Vector()
 	if !find.block(0, []int{0}) {
@@ -180,7 +181,7 @@ func (p *pattern) Eval(s *Function, beta []float64) float64 {
 				}
 				e := w.Exp[:len(near.col)]
 				sum, ref := s.row(w, e, i, &near.targets)
-				kern.Axpy(near.col, s.SetAlpha(k, i, ref+s.Eps*math.Log(sum))/sum, e)
+				kern.Axpy(near.col, s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))/sum, e)
 			}
 			at := 0
 			for _, c := range ranges {
@@ -219,7 +220,7 @@ func (s *Function) StartAt(eps float64, f, g []float64) []float64 {
 	s.Eps = eps
 	beta := s.Start(g)
 	for i, v := range f {
-		s.Alpha[i] = v + s.Eps*math.Log(s.A[i])
+		s.Alpha[i] = v + s.Eps*logspace.Log(s.A[i])
 	}
 	s.Trees.beta = append(s.Trees.beta, beta...)
 	return beta

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/lab/logspace"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 )
@@ -132,7 +133,7 @@ func (d *DevicePlan) Values() (Sums, error) {
 	add := func(sums, potential, weight []float64) {
 		for i, r := range sums {
 			if r > 0 {
-				kl.Add(r * (potential[i]/p.Eps - math.Log(weight[i])))
+				kl.Add(r * (potential[i]/p.Eps - logspace.Log(weight[i])))
 			}
 		}
 	}

@@ -1,12 +1,11 @@
 package transport
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/cpu/dense"
+	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
@@ -65,12 +64,12 @@ func (p *Plan) potentials(s *semidual.Function) {
 	p.F, p.G = p.Memory.Zeros(s.N), p.Memory.Zeros(s.M)
 	for i, a := range s.A {
 		if a > 0 {
-			p.F[i] = p.Alpha[i] - s.Eps*math.Log(a)
+			p.F[i] = p.Alpha[i] - s.Eps*logspace.Log(a)
 			continue
 		}
 		w := s.Rows.Scratch[0]
 		mx, sum := rows.Softmax(w.Exp, p.Own, s.G.Row(i, w.Cost), 1/s.Eps)
-		p.F[i] = -mx - s.Eps*math.Log(sum)
+		p.F[i] = -mx - s.Eps*logspace.Log(sum)
 	}
 	var empty []int
 	for j, b := range s.B {
@@ -293,7 +292,7 @@ func (p *Plan) Sums() Sums {
 	g, logB := p.Memory.Zeros(m), p.Memory.Zeros(m)
 	for j, b := range p.B {
 		if b > 0 {
-			logB[j] = math.Log(b)
+			logB[j] = logspace.Log(b)
 			g[j] = p.Own[j] - p.Eps*logB[j]
 		}
 	}
@@ -325,8 +324,8 @@ func (p *Plan) Sums() Sums {
 				rows.SkipForbidden(orig, c)
 				c = orig
 			}
-			logA := math.Log(p.A[i])
-			kl := kern.Dot(w.Exp, rel)/p.Eps + mass*(math.Log(scale)-logA)
+			logA := logspace.Log(p.A[i])
+			kl := kern.Dot(w.Exp, rel)/p.Eps + mass*(logspace.Log(scale)-logA)
 			q.sharp.Add(kern.Dot(w.Exp, c))
 			q.kl.Add(kl)
 			q.tlogt.Add(kl + mass*logA + kern.Dot(w.Exp, logB))
