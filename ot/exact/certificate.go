@@ -7,6 +7,7 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/simplex"
 )
 
 // A Certificate bounds how far a plan T and potentials f, g are from optimal. It is computed from
@@ -36,11 +37,11 @@ func (c Certificate) Bound() float64 { return math.Max(0, c.Gap+c.Infeasibility*
 // costs one pass over the cost.
 func Certify(ctx context.Context, a, b []float64, c cost.Geometry, plan Plan, f, g []float64) (Certificate, error) {
 	n, m := c.Dims()
-	a, err := weights("a", a, n)
+	a, err := simplex.Weights("a", a, n)
 	if err != nil {
 		return Certificate{}, err
 	}
-	if b, err = weights("b", b, m); err != nil {
+	if b, err = simplex.Weights("b", b, m); err != nil {
 		return Certificate{}, err
 	}
 	switch {
@@ -54,10 +55,10 @@ func Certify(ctx context.Context, a, b []float64, c cost.Geometry, plan Plan, f,
 	worst := 0.
 	buf := make([]float64, m)
 	for i := range n {
-		if err := cancelled(ctx, i); err != nil {
+		if err := simplex.Cancelled(ctx, i); err != nil {
 			return Certificate{}, err
 		}
-		worst = max(worst, violation(c.Row(i, buf), f[i], g))
+		worst = max(worst, simplex.Violation(c.Row(i, buf), f[i], g))
 	}
 	var row []float64
 	at := -1
@@ -71,36 +72,24 @@ func Certify(ctx context.Context, a, b []float64, c cost.Geometry, plan Plan, f,
 	return out, nil
 }
 
-// violation returns max_j (f + g_j − row_j).
-func violation(row []float64, f float64, g []float64) float64 {
-	worst := math.Inf(-1)
-	row = row[:len(g)]
-	for j, v := range g {
-		if d := v - row[j]; d > worst {
-			worst = d
-		}
-	}
-	return worst + f
-}
-
 // check fills all of a certificate but Infeasibility, looking at the arcs only.
 func check(a, b []float64, plan Plan, f, g []float64, cost func(i, j int) float64) Certificate {
 	var c Certificate
-	var primal, gap, totalA, totalB wide
+	var primal, gap, totalA, totalB simplex.Wide
 	for _, e := range plan.Arcs {
 		v := cost(e.I, e.J)
 		slack := v - f[e.I] - g[e.J]
-		primal, gap = primal.add(e.Mass*v), gap.add(e.Mass*slack)
+		primal, gap = primal.Add(e.Mass*v), gap.Add(e.Mass*slack)
 		c.Slackness = max(c.Slackness, math.Abs(slack))
 	}
 	for _, w := range a {
-		totalA = totalA.add(w)
+		totalA = totalA.Add(w)
 	}
 	for _, w := range b {
-		totalB = totalB.add(w)
+		totalB = totalB.Add(w)
 	}
-	c.Primal, c.Gap, c.Mass = primal.hi, gap.hi, totalA.hi
-	scale := totalA.hi / totalB.hi
+	c.Primal, c.Gap, c.Mass = primal.Hi, gap.Hi, totalA.Hi
+	scale := totalA.Hi / totalB.Hi
 	c.Dual = rows.Dot(a, f) + scale*rows.Dot(b, g)
 	ta, tb := plan.Marginals()
 	for i, w := range ta {

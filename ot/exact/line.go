@@ -6,6 +6,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"coupling/ot/internal/simplex"
 )
 
 // Line transports between weighted samples on the real line at cost |x−y|^P, P ≥ 1, by sorting. The zero value has P
@@ -33,22 +35,22 @@ func (l Line) Solve(x, a, y, b []float64) (*Solution, error) {
 		Status: Optimal,
 	}
 	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are alternating sums of costs.
-	var f, g wide
-	atI, atJ := none, none
+	var f, g simplex.Wide
+	atI, atJ := simplex.None, simplex.None
 	for s := range q.staircase() {
 		i, j := q.order.x[s.i], q.order.y[s.j]
 		c := q.cost(i, j)
 		switch {
-		case atI == none:
-			g = wide{}.add(c)
+		case atI == simplex.None:
+			g = simplex.Wide{}.Add(c)
 		case i != atI:
-			f = g.neg().add(c)
+			f = g.Neg().Add(c)
 		case j != atJ:
-			g = f.neg().add(c)
+			g = f.Neg().Add(c)
 		}
 		atI, atJ = i, j
-		sol.F[i], sol.G[j] = f.hi, g.hi
-		if w := q.weight(s.flow); w > 0 {
+		sol.F[i], sol.G[j] = f.Hi, g.Hi
+		if w := q.Weight(s.flow); w > 0 {
 			sol.Plan.Arcs = append(sol.Plan.Arcs, Arc{i, j, w})
 		}
 	}
@@ -66,16 +68,16 @@ func (l Line) Value(x, a, y, b []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var sum wide
+	var sum simplex.Wide
 	for s := range q.staircase() {
-		sum = sum.add(q.weight(s.flow) * q.cost(q.order.x[s.i], q.order.y[s.j]))
+		sum = sum.Add(q.Weight(s.flow) * q.cost(q.order.x[s.i], q.order.y[s.j]))
 	}
-	return sum.hi, inRange(Certificate{Primal: sum.hi})
+	return sum.Hi, inRange(Certificate{Primal: sum.Hi})
 }
 
 // A quantile is a prepared problem on the line.
 type quantile struct {
-	supplies
+	simplex.Supplies
 	a, b, x, y []float64
 	p          float64
 	order      struct{ x, y []int }
@@ -93,10 +95,10 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	if q.order.y, err = sorted("y", y); err != nil {
 		return nil, err
 	}
-	if q.a, err = weights("a", a, len(x)); err != nil {
+	if q.a, err = simplex.Weights("a", a, len(x)); err != nil {
 		return nil, err
 	}
-	if q.b, err = weights("b", b, len(y)); err != nil {
+	if q.b, err = simplex.Weights("b", b, len(y)); err != nil {
 		return nil, err
 	}
 	lo := min(x[q.order.x[0]], y[q.order.y[0]])
@@ -104,7 +106,7 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	if c := math.Pow(hi-lo, q.p); !(c <= math.MaxFloat64/8/float64(len(x)+len(y))) {
 		return nil, fmt.Errorf("ot/exact: largest cost |%v − %v|^%v = %v: %w", hi, lo, q.p, c, ErrCost)
 	}
-	q.supplies, err = quantise(q.a, q.b)
+	q.Supplies, err = simplex.Quantise(q.a, q.b)
 	return q, err
 }
 
@@ -140,7 +142,7 @@ func (q *quantile) cost(i, j int) float64 {
 // A stair is an arc between the i-th smallest x and the j-th smallest y.
 type stair struct {
 	i, j int
-	flow mass
+	flow simplex.Mass
 }
 
 // staircase visits the north-west corner coupling of the sorted points: n+m−1 stairs from (0,0) to
@@ -148,19 +150,19 @@ type stair struct {
 func (q *quantile) staircase() iter.Seq[stair] {
 	return func(yield func(stair) bool) {
 		n, m := len(q.x), len(q.y)
-		at := func(i, j int) (a, b mass) { return q.supplies.a[q.order.x[i]], q.supplies.b[q.order.y[j]] }
+		at := func(i, j int) (a, b simplex.Mass) { return q.Supplies.A[q.order.x[i]], q.Supplies.B[q.order.y[j]] }
 		i, j := 0, 0
 		left, right := at(0, 0)
 		for {
 			s := stair{i, j, left}
-			if right.less(left) {
+			if right.Less(left) {
 				s.flow = right
 			}
 			if !yield(s) || i == n-1 && j == m-1 {
 				return
 			}
-			left, right = left.sub(s.flow), right.sub(s.flow)
-			if j == m-1 || i < n-1 && left.isZero() {
+			left, right = left.Sub(s.flow), right.Sub(s.flow)
+			if j == m-1 || i < n-1 && left.IsZero() {
 				i++
 				left, _ = at(i, j)
 			} else {

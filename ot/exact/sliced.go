@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"coupling/ot/internal/simplex"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -31,9 +33,9 @@ func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b
 	m, _ := y.Dims()
 	theta := mat.NewVecDense(d, nil)
 	px, py := mat.NewVecDense(n, nil), mat.NewVecDense(m, nil)
-	var sum wide
+	var sum simplex.Wide
 	for k := range count {
-		if err := cancelled(ctx, 64*k); err != nil {
+		if err := simplex.Cancelled(ctx, 64*k); err != nil {
 			return 0, err
 		}
 		for i := range d {
@@ -46,7 +48,7 @@ func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b
 		if err != nil {
 			return 0, err
 		}
-		sum = sum.add(v)
+		sum = sum.Add(v)
 	}
-	return sum.hi / float64(count), nil
+	return sum.Hi / float64(count), nil
 }

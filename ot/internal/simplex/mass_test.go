@@ -1,14 +1,17 @@
-package exact
+package simplex
 
 import (
 	"math"
 	"math/big"
 	"testing"
 
+	"coupling/ot/cost"
+
+	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
-func (x mass) big() *big.Int {
+func (x Mass) big() *big.Int {
 	v := new(big.Int).SetUint64(x.hi)
 	return v.Lsh(v, 64).Or(v, new(big.Int).SetUint64(x.lo))
 }
@@ -16,16 +19,16 @@ func (x mass) big() *big.Int {
 func TestMassArithmetic(t *testing.T) {
 	word := rapid.Uint64()
 	rapid.Check(t, func(t *rapid.T) {
-		x := mass{word.Draw(t, "hi") >> 1, word.Draw(t, "lo")}
-		y := mass{word.Draw(t, "hi") >> 1, word.Draw(t, "lo")}
+		x := Mass{word.Draw(t, "hi") >> 1, word.Draw(t, "lo")}
+		y := Mass{word.Draw(t, "hi") >> 1, word.Draw(t, "lo")}
 		n := rapid.UintRange(1, 63).Draw(t, "n")
 		if got, want := x.add(y).big(), new(big.Int).Add(x.big(), y.big()); got.Cmp(want) != 0 {
 			t.Fatalf("%v + %v = %v", x, y, got)
 		}
-		if got, want := x.add(y).sub(y), x; got != want {
+		if got, want := x.add(y).Sub(y), x; got != want {
 			t.Fatalf("(%v + %v) − the same = %v", x, y, got)
 		}
-		if got, want := x.less(y), x.big().Cmp(y.big()) < 0; got != want {
+		if got, want := x.Less(y), x.big().Cmp(y.big()) < 0; got != want {
 			t.Fatalf("%v < %v = %v", x, y, got)
 		}
 		if got, want := x.shr(n).big(), new(big.Int).Rsh(x.big(), n); got.Cmp(want) != 0 {
@@ -70,21 +73,21 @@ func TestQuantise(t *testing.T) {
 		for j := range b {
 			b[j] *= sumA / sumB
 		}
-		s, err := quantise(a, b)
+		s, err := Quantise(a, b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var totalA, totalB mass
-		for i, w := range s.a {
+		var totalA, totalB Mass
+		for i, w := range s.A {
 			totalA = totalA.add(w)
-			if d := math.Abs(s.weight(w) - a[i]); d > 0x1p-52*a[i]+1e-28*sumA {
-				t.Fatalf("a[%d] = %v became %v", i, a[i], s.weight(w))
+			if d := math.Abs(s.Weight(w) - a[i]); d > 0x1p-52*a[i]+1e-28*sumA {
+				t.Fatalf("a[%d] = %v became %v", i, a[i], s.Weight(w))
 			}
 		}
-		for j, w := range s.b {
+		for j, w := range s.B {
 			totalB = totalB.add(w)
-			if d := math.Abs(s.weight(w) - b[j]); d > 1e-14*b[j]+1e-28*sumA {
-				t.Fatalf("b[%d] = %v became %v", j, b[j], s.weight(w))
+			if d := math.Abs(s.Weight(w) - b[j]); d > 1e-14*b[j]+1e-28*sumA {
+				t.Fatalf("b[%d] = %v became %v", j, b[j], s.Weight(w))
 			}
 		}
 		if totalA != totalB {
@@ -124,15 +127,13 @@ func pseudoRandom(t *testing.T, n, m int) *simplex {
 	for j := range b {
 		b[j] = 1 / float64(m)
 	}
-	supply, err := quantise(a, b)
+	supply, err := Quantise(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSimplex(t.Context(), Rows{n, m, func(dst []float64, i int) {
-		for j := range dst {
-			dst[j] = math.Mod(math.Sqrt(float64(i*m+j+2))*1e3, 1)
-		}
-	}}, supply)
+	c := mat.NewDense(n, m, nil)
+	c.Apply(func(i, j int, _ float64) float64 { return math.Mod(math.Sqrt(float64(i*m+j+2))*1e3, 1) }, c)
+	return newSimplex(t.Context(), cost.Dense(c), supply)
 }
 
 func consistent(t *testing.T, tr *tree) {
@@ -148,7 +149,7 @@ func consistent(t *testing.T, tr *tree) {
 		}
 		if v != tr.root {
 			depth[v] = depth[tr.node[v].parent] + 1
-			if tr.node[v].flow.isZero() {
+			if tr.node[v].flow.IsZero() {
 				t.Fatalf("degenerate arc at %d", v)
 			}
 		}
@@ -179,7 +180,7 @@ func consistent(t *testing.T, tr *tree) {
 
 // value returns the cost of the basis.
 func (s *simplex) value() float64 {
-	var sum wide
-	s.each(func(i, j int, w, c float64) { sum = sum.add(w * c) })
-	return sum.hi
+	var sum Wide
+	s.each(func(i, j int, w, c float64) { sum = sum.Add(w * c) })
+	return sum.Hi
 }

@@ -1,4 +1,4 @@
-package exact
+package simplex
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ const (
 // estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
 // the coarse problem's f at all targets, or the column minima if the problem is already small.
 func (s *simplex) estimate() []float64 {
-	rows, a := thin(s.supply.a)
-	cols, b := thin(s.supply.b)
+	rows, a := thin(s.supply.A)
+	cols, b := thin(s.supply.B)
 	if len(rows) == s.n && len(cols) == s.m {
 		return s.transform(rows, make([]float64, s.n))
 	}
@@ -33,8 +33,8 @@ func (s *simplex) estimate() []float64 {
 			thinned.Set(k, l, row[j])
 		}
 	}
-	c := newSimplex(s.ctx, cost.Dense(thinned), supplies{a: a, b: b, exp: s.supply.exp, free: s.supply.free})
-	s.err = cmp.Or(s.err, c.run(Simplex{}))
+	c := newSimplex(s.ctx, cost.Dense(thinned), Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free})
+	s.err = cmp.Or(s.err, c.run(0))
 	return s.transform(rows, c.tree.pot[:len(rows)])
 }
 
@@ -56,15 +56,15 @@ func (s *simplex) transform(rows []int, f []float64) []float64 {
 }
 
 // thin groups points in runs of stride and returns the heaviest point of each with the mass of all.
-func thin(w []mass) (at []int, total []mass) {
+func thin(w []Mass) (at []int, total []Mass) {
 	step := stride
 	if len(w) <= coarsest {
 		step = 1
 	}
 	for i := 0; i < len(w); i += step {
-		best, sum := i, mass{}
+		best, sum := i, Mass{}
 		for k := i; k < min(i+step, len(w)); k++ {
-			if sum = sum.add(w[k]); w[best].less(w[k]) {
+			if sum = sum.add(w[k]); w[best].Less(w[k]) {
 				best = k
 			}
 		}

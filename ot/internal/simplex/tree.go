@@ -1,4 +1,4 @@
-package exact
+package simplex
 
 import "math"
 
@@ -22,7 +22,7 @@ type tree struct {
 }
 
 type node struct {
-	flow   mass
+	flow   Mass
 	cost   float64
 	parent int32 // none for the root
 	size   int32 // nodes in the subtree, this one included
@@ -30,7 +30,7 @@ type node struct {
 	last   int32 // the last node of the subtree in preorder
 }
 
-const none = -1
+const None = -1
 
 func newTree(n, m int) *tree {
 	return &tree{n: n, node: make([]node, n+m), thread: make([]int32, n+m), pot: make([]float64, n+m), noise: make([]float64, n+m)}
@@ -83,12 +83,12 @@ func (t *tree) join(u, v int32) int32 {
 // tree, and how much mass that is. On the side of the source the arcs that lose mass are those
 // whose child is a source, on the other side those whose child is a target; sources and targets
 // alternate.
-func (t *tree) bottleneck(in, out, join int32) (theta mass, leaving int32, onSource bool) {
-	theta = mass{^uint64(0), ^uint64(0)}
+func (t *tree) bottleneck(in, out, join int32) (theta Mass, leaving int32, onSource bool) {
+	theta = Mass{^uint64(0), ^uint64(0)}
 	for _, from := range [...]int32{in, out} {
 		for v := from; v != join; {
 			w := &t.node[v]
-			if w.flow.less(theta) {
+			if w.flow.Less(theta) {
 				theta, leaving, onSource = w.flow, v, from == in
 			}
 			if v = w.parent; v == join {
@@ -101,12 +101,12 @@ func (t *tree) bottleneck(in, out, join int32) (theta mass, leaving int32, onSou
 }
 
 // push moves mass theta around the cycle.
-func (t *tree) push(in, out, join int32, theta mass) {
+func (t *tree) push(in, out, join int32, theta Mass) {
 	for _, v := range [2]int32{in, out} {
 		for lose := true; v != join; lose = !lose {
 			w := &t.node[v]
 			if lose {
-				w.flow = w.flow.sub(theta)
+				w.flow = w.flow.Sub(theta)
 			} else {
 				w.flow = w.flow.add(theta)
 			}
@@ -118,10 +118,10 @@ func (t *tree) push(in, out, join int32, theta mass) {
 // reroot cuts the subtree of leaving off its parent, makes moved its root, and attaches it to
 // anchor, as the first child, by an arc of the given flow and cost. The caller updates sizes
 // outside the subtree.
-func (t *tree) reroot(moved, leaving, anchor int32, flow mass, cost float64) {
+func (t *tree) reroot(moved, leaving, anchor int32, flow Mass, cost float64) {
 	oldParent, oldLast := t.node[leaving].parent, t.node[leaving].last
 	left, tail := t.turn(moved, leaving)
-	for v := oldParent; v != none && t.node[v].last == oldLast; v = t.node[v].parent {
+	for v := oldParent; v != None && t.node[v].last == oldLast; v = t.node[v].parent {
 		t.node[v].last = left
 	}
 	next := t.thread[anchor]
@@ -140,7 +140,7 @@ func (t *tree) reroot(moved, leaving, anchor int32, flow mass, cost float64) {
 		}
 		v, parent = up, v
 	}
-	for v := anchor; v != none && t.node[v].last == anchor; v = t.node[v].parent {
+	for v := anchor; v != None && t.node[v].last == anchor; v = t.node[v].parent {
 		t.node[v].last = tail
 	}
 }
@@ -195,7 +195,7 @@ func (t *tree) shiftRest(skip int32, by float64) {
 // is what is left of far larger ones on the way: noise bounds that error.
 func (t *tree) refresh() {
 	const unit = 0x1p-102 // of the larger term of a sum of wide numbers
-	exact := make([]wide, len(t.pot))
+	exact := make([]Wide, len(t.pot))
 	t.pot[t.root] = 0
 	for v := t.thread[t.root]; v != t.root; v = t.thread[v] {
 		w := &t.node[v]
@@ -203,8 +203,8 @@ func (t *tree) refresh() {
 		if int(v) >= t.n {
 			c = -c // −g = f − C, where f = C + (−g)
 		}
-		exact[v] = exact[w.parent].add(c)
-		t.pot[v] = exact[v].hi
+		exact[v] = exact[w.parent].Add(c)
+		t.pot[v] = exact[v].Hi
 		t.noise[v] = t.noise[w.parent] + unit*max(math.Abs(t.pot[w.parent]), math.Abs(c))
 	}
 }

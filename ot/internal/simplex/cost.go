@@ -1,4 +1,4 @@
-package exact
+package simplex
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/fault"
 	"coupling/ot/internal/geometry"
 )
 
@@ -21,19 +22,19 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	lo, hi, forbidden := math.Inf(1), math.Inf(-1), false
 	buf := make([]float64, m)
 	for i := range n {
-		if err := cancelled(ctx, i); err != nil {
+		if err := Cancelled(ctx, i); err != nil {
 			return none, err
 		}
 		row := c.Row(i, buf)
 		if len(row) != m {
-			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, ErrShape)
+			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, fault.ErrShape)
 		}
 		for j, v := range row {
 			switch {
 			case math.IsInf(v, 1):
 				forbidden = true
 			case !(math.Abs(v) <= limit):
-				return none, fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size, or +Inf: %w", i, j, v, limit, ErrCost)
+				return none, fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size, or +Inf: %w", i, j, v, limit, fault.ErrCost)
 			default:
 				lo, hi = min(lo, v), max(hi, v)
 			}
@@ -43,14 +44,14 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	case !forbidden:
 		return none, nil
 	case lo > hi:
-		return none, fmt.Errorf("ot/exact: every pair is forbidden: %w", ErrInfeasible)
+		return none, fmt.Errorf("ot/exact: every pair is forbidden: %w", fault.ErrInfeasible)
 	}
 	large := hi + float64(n+m)*(hi-lo)
 	if large == hi {
 		large += max(math.Abs(hi), 1)
 	}
 	if !(large <= limit) {
-		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, ErrCost)
+		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, fault.ErrCost)
 	}
 	return finite{c, large}, nil
 }
@@ -74,8 +75,8 @@ func (c finite) Row(i int, buf []float64) []float64 {
 	return buf
 }
 
-// cancelled reports the context's error, looking at it for every 64th row only.
-func cancelled(ctx context.Context, row int) error {
+// Cancelled reports the context's error, looking at it for every 64th row only.
+func Cancelled(ctx context.Context, row int) error {
 	if row%64 == 0 && ctx.Err() != nil {
 		return fmt.Errorf("ot/exact: stopped: %w", context.Cause(ctx))
 	}

@@ -1,4 +1,4 @@
-package exact
+package simplex
 
 import (
 	"cmp"
@@ -40,14 +40,14 @@ const starters = 4
 func (s *simplex) start(g []float64) {
 	var candidates []candidate
 	for i := range s.n {
-		if s.a[i].isZero() {
+		if s.a[i].IsZero() {
 			continue
 		}
 		var buf [starters]candidate
 		best := buf[:0]
 		worst := math.Inf(1)
 		for j, c := range s.row(i) {
-			if key := c - g[j]; key < worst && !s.b[j].isZero() {
+			if key := c - g[j]; key < worst && !s.b[j].IsZero() {
 				best = insert(best, candidate{int32(i), int32(j), c, key}, starters)
 				if len(best) == starters {
 					worst = best[starters-1].key
@@ -62,7 +62,7 @@ func (s *simplex) start(g []float64) {
 		f.fill(o)
 	}
 	for i := range s.n {
-		if !f.a[i].isZero() {
+		if !f.a[i].IsZero() {
 			f.fillRow(int32(i), s.row(i), g)
 		}
 	}
@@ -73,7 +73,7 @@ func (s *simplex) start(g []float64) {
 // exhausts either its source or its target, and both only at the very end, so the arcs form a
 // spanning tree.
 type greedy struct {
-	a, b []mass
+	a, b []Mass
 	arcs []arcFlow
 	live []candidate // the targets not yet full, made when first needed, with keys for the present row
 }
@@ -81,19 +81,19 @@ type greedy struct {
 type arcFlow struct {
 	i, j int32
 	cost float64
-	flow mass
+	flow Mass
 }
 
 func (f *greedy) fill(o candidate) {
 	flow := f.a[o.i]
-	if f.b[o.j].less(flow) {
+	if f.b[o.j].Less(flow) {
 		flow = f.b[o.j]
 	}
-	if flow.isZero() {
+	if flow.IsZero() {
 		return
 	}
-	f.a[o.i] = f.a[o.i].sub(flow)
-	f.b[o.j] = f.b[o.j].sub(flow)
+	f.a[o.i] = f.a[o.i].Sub(flow)
+	f.b[o.j] = f.b[o.j].Sub(flow)
 	f.arcs = append(f.arcs, arcFlow{o.i, o.j, o.cost, flow})
 }
 
@@ -104,7 +104,7 @@ func (f *greedy) fillRow(i int32, row, g []float64) {
 			f.live = append(f.live, candidate{j: int32(j)})
 		}
 	}
-	f.live = slices.DeleteFunc(f.live, func(o candidate) bool { return f.b[o.j].isZero() })
+	f.live = slices.DeleteFunc(f.live, func(o candidate) bool { return f.b[o.j].IsZero() })
 	best := 0
 	for k := range f.live {
 		o := &f.live[k]
@@ -114,12 +114,12 @@ func (f *greedy) fillRow(i int32, row, g []float64) {
 		}
 	}
 	f.fill(f.live[best])
-	if f.a[i].isZero() {
+	if f.a[i].IsZero() {
 		return
 	}
 	slices.SortFunc(f.live, compareCandidates)
 	for _, o := range f.live {
-		if f.fill(o); f.a[i].isZero() {
+		if f.fill(o); f.a[i].IsZero() {
 			return
 		}
 	}
@@ -129,8 +129,8 @@ func (f *greedy) fillRow(i int32, row, g []float64) {
 func (s *simplex) buildTree(arcs []arcFlow) {
 	t := s.tree
 	near := adjacency(arcs, s.n, len(t.node))
-	t.root = int32(slices.IndexFunc(s.a, func(x mass) bool { return !x.isZero() }))
-	t.node[t.root].parent = none
+	t.root = int32(slices.IndexFunc(s.a, func(x Mass) bool { return !x.IsZero() }))
+	t.node[t.root].parent = None
 	order := make([]int32, 0, len(arcs)+1)
 	for stack := []int32{t.root}; len(stack) > 0; {
 		v := stack[len(stack)-1]
