@@ -374,8 +374,8 @@ func FuzzSolve(f *testing.F) {
 
 // One set of kinds: errors.Is knows those of ot in the packages beside it.
 func TestOneSetOfErrors(t *testing.T) {
-	_, err := exact.Simplex{}.Solve(ctx, []float64{-1, 2}, nil, ot.Dense(mat.NewDense(2, 2, nil)))
-	_, unequal := exact.Simplex{}.Solve(ctx, []float64{1, 2}, nil, ot.Dense(mat.NewDense(2, 2, nil)))
+	_, err := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)), A: []float64{-1, 2}})
+	_, unequal := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)), A: []float64{1, 2}})
 	_, covariance := gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(1, []float64{-1})}, gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})})
 	if !errors.Is(err, ot.ErrWeights) || !errors.Is(unequal, ot.ErrWeights) || !errors.Is(covariance, ot.ErrParameter) {
 		t.Errorf("%v, %v, %v: want kinds of package ot", err, unequal, covariance)

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 
-	"coupling/ot/exact"
 	"coupling/ot/internal/derivative"
+	"coupling/ot/internal/simplex"
 )
 
 // newtonPhase takes Newton steps until the error is at most tol or they no longer reduce it.
@@ -270,7 +270,7 @@ func (q *quasiNewton) restart() (bool, error) {
 		return false, nil
 	}
 	q.restarted = true
-	sol, err := exact.Simplex{}.Solve(q.ctx, s.A, s.B, s.G)
+	sol, err := simplex.Solve(q.ctx, s.A, s.B, s.G, 0, func(int, int, float64) {})
 	if q.ctx.Err() != nil {
 		return false, q.ctx.Err()
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"coupling/ot/cost"
-	"coupling/ot/exact"
 	"coupling/ot/internal/devicepass"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/simplex"
 	"coupling/ot/internal/transport"
 )
 
@@ -177,7 +177,7 @@ func (r *run) feasible() error {
 	if !s.Cost.Forbidden || s.N > maxRestart/s.M {
 		return nil
 	}
-	if _, err := (exact.Simplex{}).Solve(r.ctx, s.A, s.B, s.G); errors.Is(err, ErrInfeasible) {
+	if _, err := simplex.Solve(r.ctx, s.A, s.B, s.G, 0, func(int, int, float64) {}); errors.Is(err, ErrInfeasible) {
 		return err
 	}
 	return nil

@@ -206,7 +206,7 @@ func runSimplex(ctx context.Context, p ot.Problem, cost *mat.Dense, limit float6
 	within, stop := context.WithTimeout(ctx, seconds(limit))
 	defer stop()
 	began := kit.CPUSeconds()
-	w, err := exact.Simplex{}.Solve(within, p.A, p.B, ot.Dense(cost))
+	w, err := exact.Simplex{}.Solve(within, ot.Problem{Geometry: ot.Dense(cost), A: p.A, B: p.B})
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		return ConvergenceRun{Solver: simplexName, Status: timeLimit}
 	}

@@ -2,11 +2,16 @@ package exact
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/internal/simplex"
 )
 
@@ -23,16 +28,21 @@ type Line struct {
 // Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j δ(y_j); nil weights
 // are uniform. Certificate.Infeasibility is computed in O((n+m) log n) from the monotonicity of the nearest
 // violations.
-func (l Line) Solve(x, a, y, b []float64) (*Solution, error) {
+func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
+	if err := simplex.Cancelled(ctx, 0); err != nil {
+		return nil, err
+	}
 	q, err := l.prepare(x, a, y, b)
 	if err != nil {
 		return nil, err
 	}
-	sol := &Solution{
-		Plan:   Plan{Rows: len(x), Cols: len(y)},
-		F:      make([]float64, len(x)),
-		G:      make([]float64, len(y)),
-		Status: Optimal,
+	sol := &Plan{
+		Geometry: cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p)),
+		A:        q.a,
+		B:        q.b,
+		F:        make([]float64, len(x)),
+		G:        make([]float64, len(y)),
+		Status:   Optimal,
 	}
 	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are alternating sums of costs.
 	var f, g simplex.Wide
@@ -51,12 +61,12 @@ func (l Line) Solve(x, a, y, b []float64) (*Solution, error) {
 		atI, atJ = i, j
 		sol.F[i], sol.G[j] = f.Hi, g.Hi
 		if w := q.Weight(s.flow); w > 0 {
-			sol.Plan.Arcs = append(sol.Plan.Arcs, Arc{i, j, w})
+			sol.Arcs = append(sol.Arcs, Arc{i, j, w})
 		}
 	}
-	sol.Plan.sort()
-	centre(q.a, q.b, sol.F, sol.G)
-	sol.Certificate = check(q.a, q.b, sol.Plan, sol.F, sol.G, q.cost)
+	sortArcs(sol.Arcs)
+	simplex.Centre(q.a, q.b, sol.F, sol.G)
+	sol.Certificate = check(q.a, q.b, sol.Arcs, sol.F, sol.G, q.cost)
 	sol.Certificate.Infeasibility = q.infeasibility(sol.F, sol.G)
 	sol.Value = sol.Certificate.Primal
 	return sol, inRange(sol.Certificate)
@@ -86,7 +96,7 @@ type quantile struct {
 func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	q := &quantile{x: x, y: y, p: cmp.Or(l.P, 2)}
 	if !(q.p >= 1) || math.IsInf(q.p, 1) {
-		return nil, fmt.Errorf("ot/exact: P = %v: must be finite and at least 1: %w", l.P, ErrCost)
+		return nil, fmt.Errorf("ot/exact: P = %v: must be finite and at least 1: %w", l.P, ot.ErrCost)
 	}
 	var err error
 	if q.order.x, err = sorted("x", x); err != nil {
@@ -104,7 +114,7 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	lo := min(x[q.order.x[0]], y[q.order.y[0]])
 	hi := max(x[q.order.x[len(x)-1]], y[q.order.y[len(y)-1]])
 	if c := math.Pow(hi-lo, q.p); !(c <= math.MaxFloat64/8/float64(len(x)+len(y))) {
-		return nil, fmt.Errorf("ot/exact: largest cost |%v − %v|^%v = %v: %w", hi, lo, q.p, c, ErrCost)
+		return nil, fmt.Errorf("ot/exact: largest cost |%v − %v|^%v = %v: %w", hi, lo, q.p, c, ot.ErrCost)
 	}
 	q.Supplies, err = simplex.Quantise(q.a, q.b)
 	return q, err
@@ -113,12 +123,12 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 // sorted returns the order of the points, which must be finite and at least one.
 func sorted(name string, x []float64) ([]int, error) {
 	if len(x) == 0 {
-		return nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ErrShape)
+		return nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ot.ErrShape)
 	}
 	order := make([]int, len(x))
 	for i, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ErrCost)
+			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ot.ErrCost)
 		}
 		order[i] = i
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/ot/cost"
+	"coupling/ot"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/simplex"
 )
@@ -23,7 +23,7 @@ type Simplex struct {
 type Status int
 
 const (
-	// Unsolved is the status of a Solution that no solver made.
+	// Unsolved is the status of the zero Plan.
 	Unsolved Status = iota
 	// Optimal means that no arc has a negative reduced cost beyond the rounding of its terms.
 	Optimal
@@ -36,69 +36,45 @@ func (s Status) String() string {
 	return fault.Name("Status", int(s), "unsolved", "optimal", "pivot limit")
 }
 
-// A Solution is a plan with the potentials that prove it.
-type Solution struct {
-	Plan   Plan
-	Value  float64   // ⟨T, C⟩
-	F, G   []float64 // potentials of sources and targets, ⟨a,F⟩ = ⟨b,G⟩, F_i + G_j ≤ C_ij up to Certificate.Infeasibility
-	Status Status
-	Pivots int // 0 from Line
-
-	Certificate Certificate
-}
-
-// Solve transports a to b (nil for uniform weights) at the given cost, where +Inf forbids a pair. It returns an error that wraps
-// ErrShape, ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, ErrInfeasible where more than 1e-9 of the mass must
-// use forbidden pairs, another error where MaxPivots was reached before that is known, and the context's error when cancelled.
-func (s Simplex) Solve(ctx context.Context, a, b []float64, c cost.Geometry) (*Solution, error) {
-	n, m := c.Dims()
-	sol := &Solution{Plan: Plan{Rows: n, Cols: m}, Status: Optimal}
-	r, err := simplex.Solve(ctx, a, b, c, s.MaxPivots, func(i, j int, w float64) { sol.Plan.Arcs = append(sol.Plan.Arcs, Arc{i, j, w}) })
+// Solve returns an optimal plan of p, where a cost of +Inf forbids a pair. Weights keep their totals, which must agree to 1e-9;
+// nil is uniform of total 1. It returns an error that wraps one of package ot, ErrUnbalanced where totals differ,
+// ot.ErrInfeasible where more than 1e-9 of the mass must use forbidden pairs, another error where MaxPivots was reached before
+// that is known, and the context's error when cancelled.
+func (s Simplex) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
+	out := &Plan{Geometry: p.Geometry, Status: Optimal}
+	r, err := simplex.Solve(ctx, p.A, p.B, p.Geometry, s.MaxPivots, func(i, j int, w float64) {
+		out.Arcs = append(out.Arcs, Arc{i, j, w})
+	})
 	if err != nil {
 		return nil, err
 	}
-	sol.Plan.sort()
-	if sol.F, sol.G, sol.Pivots = r.F, r.G, r.Pivots; r.Limited {
-		sol.Status = PivotLimit
-	}
-	if a, err = simplex.Weights("a", a, n); err != nil {
+	if out.A, out.B, err = weights(p); err != nil {
 		return nil, err
 	}
-	if b, err = simplex.Weights("b", b, m); err != nil {
+	sortArcs(out.Arcs)
+	if out.F, out.G, out.Pivots = r.F, r.G, r.Pivots; r.Limited {
+		out.Status = PivotLimit
+	}
+	if out.Certificate, err = Certify(ctx, p, out.Arcs, out.F, out.G); err != nil {
 		return nil, err
 	}
-	centre(a, b, sol.F, sol.G)
-	if sol.Certificate, err = Certify(ctx, a, b, c, sol.Plan, sol.F, sol.G); err != nil {
-		return nil, err
-	}
-	sol.Value = sol.Certificate.Primal
-	return sol, inRange(sol.Certificate)
+	out.Value = out.Certificate.Primal
+	return out, inRange(out.Certificate)
 }
 
-// centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.
-func centre(a, b, f, g []float64) {
-	shift := (mean(a, f) - mean(b, g)) / 2
-	for i := range f {
-		f[i] -= shift
+// weights returns those of p, uniform ones where they are nil.
+func weights(p ot.Problem) (a, b []float64, err error) {
+	n, m := p.Geometry.Dims()
+	if a, err = simplex.Weights("a", p.A, n); err == nil {
+		b, err = simplex.Weights("b", p.B, m)
 	}
-	for j := range g {
-		g[j] += shift
-	}
-}
-
-// mean returns Σ w_k v_k / Σ w_k.
-func mean(w, v []float64) float64 {
-	var sum, total simplex.Wide
-	for k, x := range w {
-		sum, total = sum.Add(x*v[k]), total.Add(x)
-	}
-	return sum.Hi / total.Hi
+	return a, b, err
 }
 
 // inRange refuses a value that left the range of float64.
 func inRange(c Certificate) error {
 	if v := c.Primal + c.Dual + c.Gap; math.IsInf(v, 0) || math.IsNaN(v) {
-		return fmt.Errorf("ot/exact: value = %v with costs and weights this large: %w", c.Primal, ErrCost)
+		return fmt.Errorf("ot/exact: value = %v with costs and weights this large: %w", c.Primal, ot.ErrCost)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"coupling/ot"
 	"coupling/ot/internal/simplex"
 
 	"gonum.org/v1/gonum/mat"
@@ -23,10 +24,10 @@ type Sliced struct {
 // directions falls with the root of their number. Cost: Directions × (n+m)(d + log(n+m)).
 func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b []float64) (float64, error) {
 	if x == nil || y == nil || x.IsEmpty() || y.IsEmpty() || x.RawMatrix().Cols != y.RawMatrix().Cols {
-		return 0, fmt.Errorf("ot/exact: x and y must have points of the same dimension: %w", ErrShape)
+		return 0, fmt.Errorf("ot/exact: x and y must have points of the same dimension: %w", ot.ErrShape)
 	}
 	if s.Directions < 0 {
-		return 0, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ErrCost)
+		return 0, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ot.ErrCost)
 	}
 	count := cmp.Or(s.Directions, 100)
 	n, d := x.Dims()

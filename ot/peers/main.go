@@ -173,9 +173,9 @@ func (p *problem) gradient(q request, what, loss string) (reply, error) {
 
 // exact solves without regularisation.
 func (p *problem) exact() (reply, error) {
-	var s *exact.Solution
+	var s *exact.Plan
 	r, err := clock(func() (err error) {
-		s, err = exact.Simplex{}.Solve(context.Background(), p.A, p.B, ot.Dense(p.cost))
+		s, err = exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(p.cost), A: p.A, B: p.B})
 		return err
 	})
 	if err != nil {

@@ -96,7 +96,7 @@ func (c solveCmd) Run(a *app) error {
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
 	marked := usageIf(err, ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported,
-		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
+		exact.ErrUnbalanced)
 	return inFlags(marked)
 }
 

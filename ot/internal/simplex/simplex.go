@@ -14,7 +14,7 @@ import (
 
 // Result is a basis at the end of a solve.
 type Result struct {
-	// F and G are potentials: G is the c-transform of F.
+	// F and G are potentials with ⟨a, F⟩ = ⟨b, G⟩ for measures of total 1: G is the c-transform of F.
 	F, G []float64
 	// Pivots counts the steps, and Limited says that their limit was reached.
 	Pivots  int
@@ -50,6 +50,7 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int, 
 	if r.F, r.G = x.potentials(); x.err != nil {
 		return nil, x.err
 	}
+	Centre(a, b, r.F, r.G)
 	return r, nil
 }
 
@@ -238,4 +239,24 @@ func Violation(row []float64, f float64, g []float64) float64 {
 		}
 	}
 	return worst + f
+}
+
+// Centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.
+func Centre(a, b, f, g []float64) {
+	shift := (mean(a, f) - mean(b, g)) / 2
+	for i := range f {
+		f[i] -= shift
+	}
+	for j := range g {
+		g[j] += shift
+	}
+}
+
+// mean returns Σ w_k v_k / Σ w_k.
+func mean(w, v []float64) float64 {
+	var sum, total Wide
+	for k, x := range w {
+		sum, total = sum.Add(x*v[k]), total.Add(x)
+	}
+	return sum.Hi / total.Hi
 }
