@@ -112,7 +112,7 @@ race:
 test-cpu: build
 	@set -e; ran=; for isa in generic avx2 avx512; do \
 	  COUPLING_CPU=$$isa bin/coupling version >/dev/null 2>&1 || { echo "$$isa: not on this machine"; continue; }; \
-	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./ot; \
+	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./ot ./ot/internal/...; \
 	  COUPLING_CPU=$$isa $(GO) test -count=1 -short ./lab/nn/...; ran=yes; \
 	done; test -n "$$ran"
 

@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/logspace"
+	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
 )
 
@@ -54,17 +56,17 @@ func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) 
 	if err != nil {
 		return nil, err
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Workers: o.Workers}
+	c := Control{MaxIter: o.MaxIter, Workers: o.Workers}
 	bregman := &projections{w: w, runs: make([]*run, len(problems))}
 	stages := []float64{o.Eps}
 	for k, p := range problems {
-		r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A})
+		r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A}, o.Eps, o.Tol)
 		if err != nil {
 			return nil, fmt.Errorf("%w (measure %d)", err, k)
 		}
-		r.s.centreCosts()
-		if bregman.runs[k] = r; r.s.m != bregman.runs[0].s.m {
-			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k, r.s.m, bregman.runs[0].s.m)
+		r.s.CentreCosts()
+		if bregman.runs[k] = r; r.s.M != bregman.runs[0].s.M {
+			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k, r.s.M, bregman.runs[0].s.M)
 		}
 		if len(r.stages) > len(stages) {
 			stages = r.stages
@@ -106,18 +108,18 @@ type projections struct {
 
 // share makes the weights of the targets those of all problems.
 func (p *projections) share() {
-	p.b = slices.Clone(p.runs[0].s.b)
+	p.b = slices.Clone(p.runs[0].s.B)
 	p.logQ = make([][]float64, len(p.runs))
 	for k, r := range p.runs {
-		r.s.b, p.logQ[k] = p.b, make([]float64, len(p.b))
+		r.s.B, p.logQ[k] = p.b, make([]float64, len(p.b))
 	}
 }
 
 // stage iterates at ε until the error is at most tol.
 func (p *projections) stage(eps, tol float64) error {
 	for _, r := range p.runs {
-		r.s.eps = eps // and keeps the potentials, whose weighted sum must stay 0
-		r.s.startStage(tol)
+		r.s.Eps = eps // and keeps the potentials, whose weighted sum must stay 0
+		r.s.StartStage(tol)
 	}
 	best := stagnation{monotone: true}
 	for {
@@ -131,14 +133,14 @@ func (p *projections) stage(eps, tol float64) error {
 		case p.iter >= p.runs[0].MaxIter:
 			p.status = IterationLimit
 			return nil
-		case best.stalled(p.err, p.runs[0].s.noise()):
+		case best.stalled(p.err, p.runs[0].s.Noise()):
 			p.status = Stagnated
 			return nil
 		}
 		p.iter++
 		for k, r := range p.runs {
 			for j, q := range p.logQ[k] {
-				r.beta[j] += r.s.eps * (r.s.logB[j] - q)
+				r.beta[j] += r.s.Eps * (r.s.LogB[j] - q)
 			}
 		}
 	}
@@ -152,31 +154,18 @@ func (p *projections) project() error {
 		if err := r.eval(r.beta, 1); err != nil {
 			return err
 		}
-		r.s.logColumns(p.logQ[k], r.beta)
-		axpy(logB, p.logQ[k], p.w[k])
+		r.s.LogColumns(p.logQ[k], r.beta)
+		kern.Axpy(logB, p.w[k], p.logQ[k])
 	}
 	for j, v := range logB {
 		p.b[j] = math.Exp(v)
 	}
 	p.err = 0
 	for k, r := range p.runs {
-		copy(r.s.logB, logB)
-		p.err += p.w[k] * kern.L1Diff(r.s.col, p.b)
+		copy(r.s.LogB, logB)
+		p.err += p.w[k] * kern.L1Diff(r.s.Col, p.b)
 	}
 	return nil
-}
-
-// logColumns writes the logarithms of the column sums of the last evaluation.
-func (s *semidual) logColumns(dst, beta []float64) {
-	var lost []int
-	for j, c := range s.col {
-		if dst[j] = math.Log(c); c < columnUnderflow {
-			lost = append(lost, j)
-		}
-	}
-	if lost != nil {
-		s.softminColumns(lost, func(k int, v float64) { dst[lost[k]] = (beta[lost[k]] - v) / s.eps })
-	}
 }
 
 // finish returns the barycentre and its plans, whose marginal errors are relative to it.
@@ -184,11 +173,11 @@ func (p *projections) finish() (*Barycentres, error) {
 	out := &Barycentres{B: p.b, Status: p.status, Iterations: p.iter, Error: p.err}
 	kern.Scale(p.b, 1/kern.Sum(p.b), p.b)
 	for _, r := range p.runs {
-		if r.evalOnce(); r.s.deviceFailure() != nil {
-			return nil, r.s.deviceFailure()
+		if r.evalOnce(); r.s.DeviceFailure() != nil {
+			return nil, r.s.DeviceFailure()
 		}
 		for j, b := range p.b {
-			r.s.logB[j] = math.Log(b)
+			r.s.LogB[j] = logspace.Log(b)
 		}
 		r.status, r.iter = p.status, p.iter
 		plan, err := r.finish("barycentre", nil)
@@ -215,16 +204,16 @@ type FreeBarycentre struct {
 	MaxIter int
 }
 
-// Cloud is a discrete measure: points, as rows, and their weights; nil is uniform.
-type Cloud struct {
-	Points  *mat.Dense
-	Weights []float64
-}
-
-// Solve returns the barycentre of the measures clouds with weights w (nil: equal). It starts from
-// the points of start and keeps the weights of start.
-func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud, w []float64) (*Barycentres, error) {
-	w, err := barycentreWeights(w, len(measures))
+// Solve returns the barycentre of several measures. As for a Barycentre, the sources of problems[k], with weights A, are the
+// k-th measure and the targets, the same in every problem, are the support: the points to start from, with weights B, which
+// stay. Geometries are those of Points with SqEuclidean. w holds the weights of the measures; nil is equal weights. Plans
+// go from the barycentre to each measure.
+func (o FreeBarycentre) Solve(ctx context.Context, problems []Problem, w []float64) (*Barycentres, error) {
+	w, err := barycentreWeights(w, len(problems))
+	if err != nil {
+		return nil, err
+	}
+	clouds, err := squaredClouds(problems)
 	if err != nil {
 		return nil, err
 	}
@@ -233,21 +222,21 @@ func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud
 	}
 	o.Tol = cmp.Or(o.Tol, 1e-6)
 	o.MaxIter = cmp.Or(o.MaxIter, 100)
-	x := start.Points
-	out := &Barycentres{Plans: make([]*Plan, len(measures)), Status: Converged}
+	x := clouds[0].Y()
+	out := &Barycentres{Plans: make([]*Plan, len(problems)), Status: Converged}
 	for {
 		next, solved := &mat.Dense{}, Converged
-		for k, m := range measures {
+		for k, p := range problems {
 			s := o.Solver
 			if warm, ok := s.(WarmStarter); ok && out.Plans[k] != nil {
 				s = warm.From(out.Plans[k].G)
 			}
-			plan, err := s.Solve(ctx, Problem{Geometry: Points(x, m.Points, SqEuclidean), A: start.Weights, B: m.Weights})
+			plan, err := s.Solve(ctx, Problem{Geometry: Points(x, clouds[k].X(), SqEuclidean), A: p.B, B: p.A})
 			if err != nil {
 				return nil, fmt.Errorf("%w (measure %d)", err, k)
 			}
 			out.Plans[k], out.B, solved = plan, plan.A, worse(solved, plan.Status)
-			means := plan.Barycentric(m.Points)
+			means := plan.Barycentric(clouds[k].X())
 			means.Scale(w[k], means)
 			if k == 0 {
 				next = means
@@ -266,6 +255,24 @@ func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud
 		x = next
 		out.Iterations++
 	}
+}
+
+// squaredClouds returns the geometries, which must be those of points and of SqEuclidean, with the same targets.
+func squaredClouds(problems []Problem) ([]*cost.Cloud, error) {
+	clouds := make([]*cost.Cloud, len(problems))
+	for k, p := range problems {
+		if err := cost.Check(p.Geometry); err != nil {
+			return nil, fmt.Errorf("%w (measure %d)", err, k)
+		}
+		c, ok := p.Geometry.(*cost.Cloud)
+		if !ok || c.Kind != cost.PointCost(SqEuclidean) {
+			return nil, bad(ErrUnsupported, "measure %d has a %T: must be Points with SqEuclidean", k, p.Geometry)
+		}
+		if clouds[k] = c; c.Y() != clouds[0].Y() {
+			return nil, bad(ErrParameter, "measure %d has targets of its own: must be those of measure 0", k)
+		}
+	}
+	return clouds, nil
 }
 
 // moved is the largest difference between entries of x and y, divided by the largest distance of an

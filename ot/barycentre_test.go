@@ -109,29 +109,29 @@ func TestBarycentreOnTheLine(t *testing.T) {
 func TestFreeBarycentre(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	x := cloudOf(rng, 12, 2, 0, 1)
-	move := func(by float64) ot.Cloud {
+	move := func(by float64) *mat.Dense {
 		y := mat.DenseCopyOf(x)
 		y.Apply(func(_, _ int, v float64) float64 { return v + by }, y)
-		return ot.Cloud{Points: y}
+		return y
 	}
 	s := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1e-3}, Tol: 1e-9}
-	out, err := s.Solve(t.Context(), move(.1), []ot.Cloud{move(-1), move(3)}, []float64{1, 3})
+	out, err := s.Solve(t.Context(), between(move(.1), move(-1), move(3)), []float64{1, 3})
 	if err != nil || out.Status != ot.Converged {
 		t.Fatal(out, err)
 	}
-	if want := move(2).Points; !mat.EqualApprox(out.X, want, 1e-6) {
+	if want := move(2); !mat.EqualApprox(out.X, want, 1e-6) {
 		t.Errorf("\n%v, want\n%v", mat.Formatted(out.X), mat.Formatted(want))
 	}
-	point := ot.Cloud{Points: mat.NewDense(1, 2, []float64{9, 9})}
-	out, err = s.Solve(t.Context(), point, []ot.Cloud{move(0), move(4)}, nil)
+	point := mat.NewDense(1, 2, []float64{9, 9})
+	out, err = s.Solve(t.Context(), between(point, move(0), move(4)), nil)
 	if err != nil || !(math.Abs(out.X.At(0, 0)-2-mat.Sum(x.ColView(0))/12) < 1e-12) {
 		t.Error(out, err)
 	}
 	// Steps never raise the objective, and stop when they are told to.
 	last := math.Inf(1)
 	for steps := range 6 {
-		out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(), ot.Cloud{Points: cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1)},
-			[]ot.Cloud{move(0), {Points: cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)}}, nil)
+		out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
+			between(cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1), move(0), cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,6 +141,14 @@ func TestFreeBarycentre(t *testing.T) {
 			last = v
 		}
 	}
+}
+
+// between are the problems of measures and a support to start from.
+func between(start *mat.Dense, measures ...*mat.Dense) (out []ot.Problem) {
+	for _, m := range measures {
+		out = append(out, ot.Problem{Geometry: ot.Points(m, start, ot.SqEuclidean)})
+	}
+	return out
 }
 
 func TestBarycentreRefuses(t *testing.T) {
@@ -163,14 +171,20 @@ func TestBarycentreRefuses(t *testing.T) {
 		}, ot.ErrShape},
 		"cancelled": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil) }, context.Canceled},
 		"no solver": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{}.Solve(t.Context(), ot.Cloud{Points: x}, []ot.Cloud{{Points: x}}, nil)
+			return ot.FreeBarycentre{}.Solve(t.Context(), between(x, x), nil)
 		}, ot.ErrParameter},
 		"no points": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), ot.Cloud{}, []ot.Cloud{{Points: x}}, nil)
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(nil, x), nil)
 		}, ot.ErrShape},
 		"no measure's points": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), ot.Cloud{Points: x}, []ot.Cloud{{}}, nil)
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(x, nil), nil)
 		}, ot.ErrShape},
+		"another cost": {func() (*ot.Barycentres, error) {
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{{Geometry: ot.Points(x, x, ot.L1)}}, nil)
+		}, ot.ErrUnsupported},
+		"two supports": {func() (*ot.Barycentres, error) {
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{p, other}, nil)
+		}, ot.ErrParameter},
 	} {
 		if out, err := test.solve(); !errors.Is(err, test.kind) || out != nil {
 			t.Errorf("%s: %v, %v", name, out, err)
@@ -196,9 +210,12 @@ func ExampleBarycentre() {
 
 // Two points that stand for three pairs of points.
 func ExampleFreeBarycentre() {
-	cloud := func(v ...float64) ot.Cloud { return ot.Cloud{Points: mat.NewDense(2, 1, v)} }
-	out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 0.01}}.Solve(context.Background(), cloud(-1, 1),
-		[]ot.Cloud{cloud(0, 4), cloud(5, 1), cloud(2, 6)}, nil)
+	start := mat.NewDense(2, 1, []float64{-1, 1})
+	var problems []ot.Problem
+	for _, pair := range [][]float64{{0, 4}, {5, 1}, {2, 6}} {
+		problems = append(problems, ot.Problem{Geometry: ot.Points(mat.NewDense(2, 1, pair), start, ot.SqEuclidean)})
+	}
+	out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 0.01}}.Solve(context.Background(), problems, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
@@ -63,7 +64,7 @@ func BenchmarkTiming(b *testing.B) {
 // BenchmarkMatrixFree compares costs held with costs made on the way.
 func BenchmarkMatrixFree(b *testing.B) {
 	tm := loadTiming(b, 2048, 2)
-	for name, g := range map[string]ot.Geometry{
+	for name, g := range map[string]cost.Geometry{
 		"held": ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), "free": ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean),
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -78,7 +79,7 @@ func BenchmarkWorkers(b *testing.B) {
 	g := ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean)
 	for _, w := range []int{1, 2} {
 		b.Run(fmt.Sprint(w), func(b *testing.B) {
-			solveLoop(b, ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-6, Workers: w}, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
+			solveLoop(b, ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: w}}, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
 		})
 	}
 }
@@ -228,7 +229,7 @@ func BenchmarkTraining(b *testing.B) {
 		rng := rand.New(rand.NewPCG(7, uint64(size.n)))
 		x, y := cloud(rng, size.n, size.d, 1, 0), cloud(rng, size.n, size.d, 1, 0.5)
 		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, ot.SqEuclidean))) / float64(size.n*size.n)
-		solver := ot.LBFGS{Eps: eps, Tol: 1e-6, Workers: 1}
+		solver := ot.LBFGS{Eps: eps, Tol: 1e-6, Control: ot.Control{Workers: 1}}
 		runs := map[string]func() error{"solve": func() error {
 			_, err := solver.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 			return err
@@ -261,7 +262,7 @@ func BenchmarkStep(b *testing.B) {
 	x, y := cloud(rng, 1024, 2, 1, 0), cloud(rng, 1024, 2, 1, 0.5)
 	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
 		b.Run(loss.String(), func(b *testing.B) {
-			of := ot.Objective{Solver: ot.LBFGS{Eps: 0.45, Tol: 1e-6, Workers: 1}, Loss: loss}
+			of := ot.Objective{Solver: ot.LBFGS{Eps: 0.45, Tol: 1e-6, Control: ot.Control{Workers: 1}}, Loss: loss}
 			step := func() {
 				if _, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX); err != nil {
 					b.Fatal(err)
@@ -295,8 +296,8 @@ func BenchmarkDefault(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("n=%d/d=%d/ratio=%g/tol=%g", size[0], size[1], ratio, tol), func(b *testing.B) {
 					least := inTurns(b, map[string]func() error{
-						"default": solve(ot.LBFGS{Eps: eps, Tol: tol, Workers: 1}), "newton": solve(ot.Newton{Eps: eps, Tol: tol, Workers: 1}),
-						"scaling": solve(ot.Scaling{Eps: eps, Tol: tol, Workers: 1}),
+						"default": solve(ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}), "newton": solve(ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
+						"scaling": solve(ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
 					})
 					best := slices.Min(slices.Collect(maps.Values(least)))
 					b.ReportMetric(least["default"].Seconds()*1e3, "cpu-ms/op")
@@ -328,7 +329,7 @@ func BenchmarkOffset(b *testing.B) {
 			shifted := mat.DenseCopyOf(costs)
 			shifted.Apply(func(_, _ int, v float64) float64 { return v + offset*span }, costs)
 			runs[fmt.Sprintf("%g", offset)] = func() error {
-				_, err := ot.LBFGS{Eps: ratio * span, Tol: 1e-12, Workers: 1}.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
+				_, err := ot.LBFGS{Eps: ratio * span, Tol: 1e-12, Control: ot.Control{Workers: 1}}.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
 				return err
 			}
 		}
@@ -351,7 +352,7 @@ func BenchmarkStagnated(b *testing.B) {
 		for _, ratio := range []float64{.1, .01, .001} {
 			b.Run(fmt.Sprintf("n=%d/ratio=%g", n, ratio), func(b *testing.B) {
 				solve := func(tol float64, want ot.Status) float64 {
-					plan, err := ot.LBFGS{Eps: ratio * tm.MeanCost, Tol: tol, Workers: 1}.Solve(ctx, p)
+					plan, err := ot.LBFGS{Eps: ratio * tm.MeanCost, Tol: tol, Control: ot.Control{Workers: 1}}.Solve(ctx, p)
 					if err != nil || plan.Status != want {
 						b.Fatal(plan, err)
 					}
@@ -383,14 +384,14 @@ func BenchmarkSmallEps(b *testing.B) {
 	for _, n := range []int{4096, 16384} {
 		rng := rand.New(rand.NewPCG(7, uint64(n)))
 		points := ot.Points(cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 0.5), ot.SqEuclidean)
-		ways := map[string]ot.Geometry{"trees": points}
+		ways := map[string]cost.Geometry{"trees": points}
 		if n == 4096 {
 			ways["matrix"] = ot.Dense(ot.Cost(points))
 		}
 		for name, g := range ways {
 			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
 				began := processor()
-				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Workers: 1}, ot.Problem{Geometry: g})
+				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Control: ot.Control{Workers: 1}}, ot.Problem{Geometry: g})
 				b.ReportMetric((processor()-began).Seconds()/float64(b.N), "cpu-s/op")
 			})
 		}

@@ -12,6 +12,8 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/ot/internal/derivative"
+	"coupling/ot/internal/transport"
 )
 
 // What a device makes of a plan, asked for directly, so that no host stands in for it.
@@ -39,11 +41,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.g = g.onHost()
-		h, rhs := p.system(entropyField, n*m)
-		v := p.sums()
+		p.t.Costs = g.g.OnHost()
+		h, rhs := derivative.System(p.t, derivative.EntropyField, n*m)
+		v := p.t.Sums()
 		var hostX, hostY *mat.Dense
-		if g.matrixFree() {
+		if g.g.MatrixFree() {
 			if hostX, err = grad.X(); err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +53,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.g = g
+		p.t.Costs = g.g
 		same := func(what string, got, want []float64) {
 			t.Helper()
 			for i, w := range want {
@@ -61,35 +63,35 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				}
 			}
 		}
-		if !p.onDevice("test", true, func(d *devicePlan) error {
-			got, err := d.values()
+		if !p.t.OnDevice("test", true, func(d *transport.DevicePlan) error {
+			got, err := d.Values()
 			if err != nil {
 				return err
 			}
 			same("values", []float64{got.Sharp, got.KL, got.SumPlogP, got.Mass}, []float64{v.Sharp, v.KL, v.SumPlogP, v.Mass})
-			free, right, err := d.system()
+			free, right, err := derivative.SystemOn(d)
 			if err != nil {
 				return err
 			}
-			same("diagonal", free.col, h.col)
+			same("diagonal", free.Col, h.Col)
 			same("currents", right, rhs)
 			dst, want, w := make([]float64, m), make([]float64, m), make([]float64, m)
 			for j := range w {
 				w[j] = rng.NormFloat64()
 			}
-			h.mul(want, w)
-			if err := d.laplacian(dst, w, free.col); err != nil {
+			h.Mul(want, w)
+			if err := d.Laplacian(dst, w, free.Col); err != nil {
 				return err
 			}
 			same("Laplacian", dst, want)
-			if !g.matrixFree() {
+			if !g.g.MatrixFree() {
 				return nil
 			}
-			gx, err := d.points(grad.slopes(grad.p.Beta), false)
+			gx, err := derivative.PointsOn(d, grad.of.Slopes(p.Beta), false)
 			if err != nil {
 				return err
 			}
-			gy, err := d.points(grad.slopes(grad.p.Beta), true)
+			gy, err := derivative.PointsOn(d, grad.of.Slopes(p.Beta), true)
 			if err != nil {
 				return err
 			}
@@ -112,19 +114,19 @@ func TestLaunches(t *testing.T) {
 	const n = 4096
 	g := PointsOn(dev, mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), SqEuclidean)
 	defer g.Close()
-	r, err := controls{Eps: .1}.begin(t.Context(), Problem{Geometry: g})
+	r, err := Control{}.begin(t.Context(), Problem{Geometry: g}, .1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.s.dev.reside(r.s, device.Float32, r.beta)
+	p, err := r.dev.Reside(r.s, device.Float32, r.beta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
+	defer p.Close()
 	for step, w := range map[string]float64{"half-step": 1, "half-step, relaxed": 1.5} {
 		asked := func(k int) device.Traffic {
 			before := dev.Traffic()
-			p.steps(r.s, k, w)
+			p.Steps(r.s, k, w)
 			return dev.Traffic().Minus(before)
 		}
 		four, eight := asked(4), asked(8)

@@ -10,6 +10,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 // withZeros sets every seventh weight to 0, and the sum to 1.
@@ -33,9 +34,9 @@ func TestPlanOnDevice(t *testing.T) {
 	d := openDevice(t)
 	for _, c := range []struct {
 		dim  int
-		kind ot.PointCost
+		kind cost.PointCost
 	}{
-		{1, ot.SqEuclidean}, {2, ot.L1}, {3, ot.SqEuclideanL1(0.5)}, {4, ot.Power(1.5)}, {8, ot.SqEuclidean}, {17, ot.SqEuclideanL1(2)},
+		{1, ot.SqEuclidean}, {2, ot.L1}, {3, cost.SqEuclideanL1(0.5)}, {4, cost.Power(1.5)}, {8, ot.SqEuclidean}, {17, cost.SqEuclideanL1(2)},
 		{33, ot.L1}, {64, ot.SqEuclidean}, {70, ot.SqEuclidean},
 	} {
 		t.Run(fmt.Sprintf("%T in %d", c.kind, c.dim), func(t *testing.T) { planOn(t, d, c.dim, c.kind) })
@@ -44,14 +45,14 @@ func TestPlanOnDevice(t *testing.T) {
 
 // planOn compares plans that are solved to 1e-11, so that what is derived from them differs by 1e-8 of its size at the
 // most; costs that are held in float32 are given to the host as they were rounded.
-func planOn(t *testing.T, d *device.Device, dim int, kind ot.PointCost) {
+func planOn(t *testing.T, d *device.Device, dim int, kind cost.PointCost) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(42, uint64(dim)))
 	const n, m = 170, 139
 	x, y := cloud(rng, n, dim, 1, 50), cloud(rng, m, dim, 1, 50.3)
 	g := ot.PointsOn(d, x, y, kind)
-	var host ot.Geometry = ot.MatrixFree(x, y, kind)
-	if _, held := kind.(ot.Power); held {
+	var host cost.Geometry = ot.MatrixFree(x, y, kind)
+	if _, held := kind.(cost.Power); held {
 		p := ot.MatrixFree(x, y, kind)
 		host = roundedCloud{p, rounded(ot.Cost(p))}
 	}
@@ -93,7 +94,7 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 	alike(t, "ApplyT", got.ApplyT(u), want.ApplyT(u))
 	alike(t, "Barycentric", got.Barycentric(y).RawMatrix().Data, want.Barycentric(y).RawMatrix().Data)
 	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
-		for _, method := range []ot.Method{ot.Automatic, ot.CG, ot.Eliminate} {
+		for _, method := range []ot.Method{ot.Method(0), ot.CG, ot.Eliminate} {
 			g, h := gradientOf(t, got, loss, method), gradientOf(t, want, loss, method)
 			name := fmt.Sprintf("%v by %v: ", loss, method)
 			alike(t, name+"Cost", g.Cost().RawMatrix().Data, h.Cost().RawMatrix().Data)
@@ -179,7 +180,7 @@ func TestUnbalancedOnDevice(t *testing.T) {
 
 // roundedCloud is a cloud with its costs rounded to float32.
 type roundedCloud struct {
-	*ot.PointCloud
+	*cost.Cloud
 	cost *mat.Dense
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
@@ -53,7 +54,7 @@ func (s onDevice) Solve(ctx context.Context, p ot.Problem) (*ot.Plan, error) {
 	s.in.Lock()
 	defer s.in.Unlock()
 	var g *ot.OnDevice
-	if c, ok := p.Geometry.(*ot.PointCloud); ok {
+	if c, ok := p.Geometry.(*cost.Cloud); ok {
 		g = ot.PointsOn(s.in.dev, c.X(), c.Y(), c.Kind)
 	} else {
 		g = ot.DenseOn(s.in.dev, ot.Cost(p.Geometry))
@@ -81,9 +82,11 @@ func TestLawsOnDevice(t *testing.T) {
 	}
 	fewer(t, checks)
 	for name, s := range map[string]ottest.New{
-		"lbfgs":    func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
-		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300} },
-		"newton":   func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
+		"lbfgs": func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
+		"sinkhorn": func(eps, tol float64) ot.Solver {
+			return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}}
+		},
+		"newton": func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := &inDevice{dev: d}
@@ -121,7 +124,7 @@ func TestHonestOnDevice(t *testing.T) {
 	free := ot.MatrixFree(x, y, ot.SqEuclidean)
 	c := ot.Cost(free)
 	for name, g := range map[string]*ot.OnDevice{
-		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c), "held": ot.PointsOn(d, x, y, ot.Power(2)),
+		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c), "held": ot.PointsOn(d, x, y, cost.Power(2)),
 	} {
 		defer g.Close()
 		for _, eps := range []float64{1, 0.05, 0.002} {
@@ -130,7 +133,7 @@ func TestHonestOnDevice(t *testing.T) {
 				t.Fatal(err, want.Status)
 			}
 			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
-				got, err := ot.LBFGS{Eps: eps, Tol: tol, MaxIter: 500}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+				got, err := ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -207,7 +210,7 @@ func TestRefusalsOnDevice(t *testing.T) {
 	closed.Close()
 	closed.Close()
 	for name, c := range map[string]struct {
-		g    ot.Geometry
+		g    cost.Geometry
 		want error
 	}{
 		"no cost":  {ot.DenseOn(d, nil), ot.ErrShape},
@@ -217,7 +220,7 @@ func TestRefusalsOnDevice(t *testing.T) {
 		"far":      {ot.PointsOn(d, one, mat.NewDense(1, 1, []float64{1e200}), ot.SqEuclidean), ot.ErrCost},
 		"nil":      {ot.DenseOn(nil, one), ot.ErrParameter},
 		"nil geom": {(*ot.OnDevice)(nil), ot.ErrShape},
-		"closed":   {closed, ot.ErrClosed},
+		"closed":   {closed, ot.ErrUnsupported},
 	} {
 		_, err := ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: c.g})
 		if !errors.Is(err, c.want) {
@@ -244,9 +247,11 @@ func TestFailuresOnDevice(t *testing.T) {
 		"closed": func(d *device.Device) { _ = d.Close() }, // which says that there are arrays
 	} {
 		for solver, s := range map[string]func(trace func(ot.Step) error) ot.Solver{
-			"lbfgs":      func(f func(ot.Step) error) ot.Solver { return ot.LBFGS{Eps: 0.05, Trace: f} },
-			"sinkhorn":   func(f func(ot.Step) error) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Trace: f} },
-			"unbalanced": func(f func(ot.Step) error) ot.Solver { return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Trace: f} },
+			"lbfgs":    func(f func(ot.Step) error) ot.Solver { return ot.LBFGS{Eps: 0.05, Control: ot.Control{Trace: f}} },
+			"sinkhorn": func(f func(ot.Step) error) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Control: ot.Control{Trace: f}} },
+			"unbalanced": func(f func(ot.Step) error) ot.Solver {
+				return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Control: ot.Control{Trace: f}}
+			},
 		} {
 			d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
 			if err != nil {
@@ -422,9 +427,9 @@ func TestEmulatedOnDevice(t *testing.T) {
 	}
 	t.Run("references", func(t *testing.T) { referencesOn(t, d, ottest.Embedded(t)) })
 	t.Run("plan", func(t *testing.T) {
-		planOn(t, d, 3, ot.SqEuclideanL1(0.5))
+		planOn(t, d, 3, cost.SqEuclideanL1(0.5))
 		planOn(t, d, 17, ot.SqEuclidean)
-		planOn(t, d, 2, ot.Power(1.5))
+		planOn(t, d, 2, cost.Power(1.5))
 	})
 	t.Run("no memory", func(t *testing.T) { noMemory(t, d) })
 	if err := d.Close(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/semidual"
 )
 
 // Derivative says what a loss is differentiated by. Values may be added.
@@ -38,15 +40,8 @@ type Objective struct {
 	Warm bool
 
 	start  []float64
-	cloud  *cost.Cloud
-	memory memory
-}
-
-// WarmStarter is a solver that can start from potentials; every solver of this package is one.
-type WarmStarter interface {
-	Solver
-	// From returns the solver that starts from the KL potentials g of the targets (another plan's G).
-	From(g []float64) Solver
+	cloud  *geometry.Cloud
+	memory semidual.Memory
 }
 
 // Term is the value of an Objective. Its vectors, matrices and Plan are memory of the Objective: the
@@ -69,7 +64,7 @@ type Term struct {
 // Eval returns the loss between the clouds x (n×d) and y (m×d) with weights a and b (nil: uniform),
 // and its derivatives by what is asked for. Where y is x itself and b is a itself, the solver uses
 // the symmetry of the problem.
-func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c PointCost, by Derivative) (*Term, error) {
+func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost, by Derivative) (*Term, error) {
 	if o.Solver == nil {
 		return nil, bad(ErrParameter, "Objective.Solver is nil")
 	}
@@ -77,15 +72,15 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 		return nil, bad(ErrParameter, "Objective.Loss = Loss(%d): unknown", int(o.Loss))
 	}
 	if o.cloud == nil {
-		o.cloud = new(cost.Cloud)
+		o.cloud = new(geometry.Cloud)
 	}
-	o.memory.reset(o.cloud.Reset(x, y, c).Dims())
+	o.memory.Reset(o.cloud.Reset(x, y, c).Dims())
 	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: o.cloud, A: a, B: b, memory: &o.memory})
 	if err != nil {
 		return nil, err
 	}
 	o.start = append(o.start[:0], plan.G...)
-	defer func() { plan.memory = nil }() // later calls of its methods may be concurrent
+	defer func() { plan.t.Memory = nil }() // later calls of its methods may be concurrent
 	t := &Term{Value: o.Loss.Of(plan), Status: plan.Status, MarginalL1: plan.MarginalL1, Plan: plan}
 	if by == 0 {
 		return t, nil
@@ -112,14 +107,6 @@ func (o *Objective) solver(y *mat.Dense) Solver {
 		return s.From(o.start)
 	}
 	return o.Solver
-}
-
-// worse returns the first status that is not Converged.
-func worse(a, b Status) Status {
-	if a == Converged {
-		return b
-	}
-	return a
 }
 
 // Divergence is the Sinkhorn divergence OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y) (Genevay et al. 2018; Feydy
@@ -151,7 +138,7 @@ type Divergences struct {
 // Eval returns the divergence between the clouds x (n×d) and y (m×d) with weights a and b (nil:
 // uniform), and its derivatives by what is asked for. The terms of a cloud with itself are
 // symmetric problems, which take a dozen passes and one gradient for both sides.
-func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c PointCost, by Derivative) (*Divergences, error) {
+func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost, by Derivative) (*Divergences, error) {
 	for k := range d.self {
 		s := &d.self[k]
 		s.Solver, s.Loss, s.Backward, s.Warm = d.Of.Solver, d.Of.Loss, d.Of.Backward, d.Of.Warm
@@ -189,7 +176,7 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 		out.Y.Sub(out.Y, out.BB.X)
 	}
 	if by&ByWeights != 0 {
-		out.A, out.B = debiased(d.Of.memory.clone(out.AB.A), out.AA), debiased(d.Of.memory.clone(out.AB.B), out.BB)
+		out.A, out.B = debiased(d.Of.memory.Clone(out.AB.A), out.AA), debiased(d.Of.memory.Clone(out.AB.B), out.BB)
 	}
 	return out, nil
 }
@@ -197,7 +184,7 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 // debiased subtracts half the sum of self's two gradients by weights from w and returns it; self is
 // the transport of a measure to itself.
 func debiased(w []float64, self *Term) []float64 {
-	axpy(w, self.A, -0.5)
-	axpy(w, self.B, -0.5)
+	kern.Axpy(w, -0.5, self.A)
+	kern.Axpy(w, -0.5, self.B)
 	return w
 }

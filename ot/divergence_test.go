@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 // semiDebiased is DP-Sinkhorn's loss 2 OT(X,Y) − OT(X,Z), where Z is X without its first k points followed by k fresh ones,
@@ -20,7 +21,7 @@ type semiDebiased struct {
 	X, Fresh      *mat.Dense
 }
 
-func evalSemiDebiased(t *testing.T, of *ot.Objective, x, fresh, y *mat.Dense, c ot.PointCost) semiDebiased {
+func evalSemiDebiased(t *testing.T, of *ot.Objective, x, fresh, y *mat.Dense, c cost.PointCost) semiDebiased {
 	t.Helper()
 	n, d := x.Dims()
 	z, k := mat.DenseCopyOf(x), 0
@@ -166,7 +167,7 @@ func TestSymmetric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	x := cloud(rng, 60, 3, 1, 0)
 	a := simplex(rng, 60)
-	for _, c := range []ot.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, ot.Power(3)} {
+	for _, c := range []cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.Power(3)} {
 		for _, eps := range []float64{1, 0.1, 0.01} {
 			self, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, c), A: a, B: a})
 			if err != nil {
@@ -189,13 +190,13 @@ func TestSymmetric(t *testing.T) {
 func TestStepsReuseMemory(t *testing.T) {
 	for _, size := range []struct {
 		n, d int
-		c    ot.PointCost
-	}{{100, 40, ot.SqEuclideanL1(0.5)}, {200, 500, ot.Cosine}, {2048, 2, ot.SqEuclidean}} {
+		c    cost.PointCost
+	}{{100, 40, cost.SqEuclideanL1(0.5)}, {200, 500, ot.Cosine}, {2048, 2, ot.SqEuclidean}} {
 		rng := rand.New(rand.NewPCG(3, 4))
 		x, y := cloud(rng, size.n, size.d, 1, 0), cloud(rng, size.n, size.d, 1, 0.5)
 		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, size.c))) / float64(size.n*size.n)
 		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
-			of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-6, Workers: 2}, Loss: loss}
+			of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-6, Control: ot.Control{Workers: 2}}, Loss: loss}
 			least := uint64(math.MaxUint64) // a goroutine that had nothing to do in earlier steps makes its memory in a later one
 			for range 5 {
 				var before, after runtime.MemStats
@@ -219,7 +220,7 @@ func TestReusedMemory(t *testing.T) {
 	var used ot.Objective
 	rng := rand.New(rand.NewPCG(9, 1))
 	for _, size := range [][2]int{{5, 7}, {140, 150}, {40, 30}} {
-		for _, c := range []ot.PointCost{ot.SqEuclidean, ot.SqEuclideanL1(0.5), ot.Cosine} {
+		for _, c := range []cost.PointCost{ot.SqEuclidean, cost.SqEuclideanL1(0.5), ot.Cosine} {
 			x, y := cloud(rng, size[0], 6, 1, 0), cloud(rng, size[1], 6, 1, 1)
 			a, b := append(simplex(rng, size[0]-1), 0), append([]float64{0}, simplex(rng, size[1]-1)...)
 			for _, solver := range []ot.Solver{ot.LBFGS{Eps: 0.5, Tol: 1e-7}, ot.LBFGS{Eps: 0.05, Tol: 1e-7}, ot.Newton{Eps: 0.1, Tol: 1e-11}, ot.Sinkhorn{Eps: 0.5, Tol: 1e-3}} {

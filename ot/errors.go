@@ -19,15 +19,12 @@ var (
 	ErrParameter = fault.ErrParameter
 	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
 	ErrInfeasible = fault.ErrInfeasible
-	// ErrUnderflow marks a problem that kernel scaling cannot represent.
-	ErrUnderflow = errors.New("kernel underflows")
-	// ErrUnsupported marks a request that the plan's geometry cannot answer.
-	ErrUnsupported = errors.New("not supported by this geometry")
+	// ErrUnsupported marks a request that the solver, the geometry or the plan cannot answer: a gradient by points that are not
+	// there, a kernel that would underflow, a device's geometry after Close.
+	ErrUnsupported = fault.ErrUnsupported
 	// ErrUnconverged marks a derivative whose linear system was not solved to its tolerance.
 	ErrUnconverged = errors.New("the linear system did not converge")
 )
 
 // bad builds an error of the given kind; the message gets the package's prefix.
-func bad(kind error, format string, args ...any) error {
-	return fault.New("ot", kind, format, args...)
-}
+func bad(kind error, format string, args ...any) error { return fault.OT(kind, format, args...) }

@@ -124,7 +124,7 @@ func report(plan *ot.Plan, err error) {
 func ExampleLBFGS() {
 	coarse, err := ot.LBFGS{Eps: 0.2}.Solve(context.Background(), line)
 	report(coarse, err)
-	fine, err := ot.LBFGS{Eps: 0.1, Start: coarse.G}.Solve(context.Background(), line)
+	fine, err := ot.LBFGS{Eps: 0.1, Control: ot.Control{Start: coarse.G}}.Solve(context.Background(), line)
 	report(fine, err)
 	// Output:
 	// lbfgs: converged, sharp loss 0.5833

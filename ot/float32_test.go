@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 // float32Problem is one of points in the plane, d apart, with uneven weights.
@@ -34,7 +35,7 @@ func TestFloat32IsHonest(t *testing.T) {
 		}
 		for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
 			for name, s := range map[string]ot.Solver{
-				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol, MaxIter: 2000}, "sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300},
+				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 2000}}, "sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}},
 				"newton": ot.Newton{Eps: eps, Tol: tol},
 			} {
 				got, err := s.Solve(ctx, ot.Problem{Geometry: narrow, A: a, B: b})
@@ -71,14 +72,14 @@ func TestFloat32Points(t *testing.T) {
 	for _, m := range []*mat.Dense{x, y} {
 		m.Apply(func(_, k int, v float64) float64 { return v + 4096*float64(k+1) }, m)
 	}
-	for _, kind := range []ot.PointCost{ot.SqEuclidean, ot.L1, ot.SqEuclideanL1(0.5)} {
+	for _, kind := range []cost.PointCost{ot.SqEuclidean, ot.L1, cost.SqEuclideanL1(0.5)} {
 		g := ot.MatrixFree(x, y, kind)
 		want, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
 		if err != nil || want.Status != ot.Converged {
 			t.Fatal(err, want.Status)
 		}
 		var steps int
-		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12, Trace: func(ot.Step) error { steps++; return nil }}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
+		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12, Control: ot.Control{Trace: func(ot.Step) error { steps++; return nil }}}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
 		if err != nil || got.Status != ot.Converged {
 			t.Fatal(err, got.Status)
 		}
@@ -91,7 +92,7 @@ func TestFloat32Points(t *testing.T) {
 		if off := mat.Max(&d) - mat.Min(&d); !(off < 1e-9) {
 			t.Errorf("%v: the gradient is off by %g", kind, off)
 		}
-		warm, err := ot.LBFGS{Eps: 0.1, Start: want.G}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
+		warm, err := ot.LBFGS{Eps: 0.1, Control: ot.Control{Start: want.G}}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
 		if err != nil || warm.Status != ot.Converged || warm.Evaluations > 6 {
 			t.Errorf("%v: from its own solution %v after %d evaluations, %v", kind, warm.Status, warm.Evaluations, err)
 		}
@@ -106,7 +107,7 @@ func BenchmarkFloat32(b *testing.B) {
 	for _, tol := range []float64{1e-3, 1e-6} {
 		b.Run(fmt.Sprintf("tol=%g", tol), func(b *testing.B) {
 			began := processor()
-			solveLoop(b, ot.LBFGS{Eps: .04, Tol: tol, Workers: 1}, ot.Problem{Geometry: free})
+			solveLoop(b, ot.LBFGS{Eps: .04, Tol: tol, Control: ot.Control{Workers: 1}}, ot.Problem{Geometry: free})
 			b.ReportMetric((processor()-began).Seconds()/float64(b.N), "cpu-s/op")
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -46,7 +47,7 @@ func TestForeignModule(t *testing.T) {
 }
 
 // plain has the two methods of a geometry and nothing else of what it is made from.
-type plain struct{ of ot.Geometry }
+type plain struct{ of cost.Geometry }
 
 func (p plain) Dims() (n, m int)                   { return p.of.Dims() }
 func (p plain) Row(i int, buf []float64) []float64 { return p.of.Row(i, buf) }
@@ -55,9 +56,9 @@ func (p plain) Row(i int, buf []float64) []float64 { return p.of.Row(i, buf) }
 func BenchmarkWrapped(b *testing.B) {
 	tm := loadTiming(b, 4096, 2)
 	dense := ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean)))
-	solve := func(g ot.Geometry) func() error {
+	solve := func(g cost.Geometry) func() error {
 		return func() error {
-			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Workers: 1}.Solve(ctx, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
+			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: 1}}.Solve(ctx, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
 			return err
 		}
 	}
@@ -75,7 +76,7 @@ func TestWrappedGeometry(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What embeds a geometry has its gradients.
-	got, err := ot.Solve(ctx, ot.Problem{Geometry: struct{ *ot.PointCloud }{g}}, 0.5)
+	got, err := ot.Solve(ctx, ot.Problem{Geometry: struct{ *cost.Cloud }{g}}, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,26 +8,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 // Check names what is wrong with a geometry, and Cost panics with that error rather than an index of its own.
 func TestCheck(t *testing.T) {
 	two, three := mat.NewDense(1, 2, nil), mat.NewDense(1, 3, nil)
-	for name, g := range map[string]ot.Geometry{
+	for name, g := range map[string]cost.Geometry{
 		"nil":           nil,
-		"nil points":    (*ot.PointCloud)(nil),
-		"nil matrix":    (*ot.CostMatrix)(nil),
+		"nil points":    (*cost.Cloud)(nil),
+		"nil matrix":    (*cost.Matrix)(nil),
 		"no cost":       ot.Dense(nil),
 		"no matrix":     ot.Dense((*mat.Dense)(nil)),
 		"no points":     ot.Points(nil, two, ot.L1),
 		"columns":       ot.Points(two, three, ot.L1),
 		"point NaN":     ot.Points(mat.NewDense(1, 1, []float64{math.NaN()}), mat.NewDense(1, 1, nil), ot.L1),
-		"mix NaN":       ot.Points(two, two, ot.SqEuclideanL1(math.NaN())),
-		"unknown":       ot.Points(two, two, ot.Metric(99)),
+		"mix NaN":       ot.Points(two, two, cost.SqEuclideanL1(math.NaN())),
+		"unknown":       ot.Points(two, two, cost.Metric(99)),
 		"nil cost":      ot.Points(two, two, nil),
-		"empty by hand": &ot.CostMatrix{},
+		"empty by hand": &cost.Matrix{},
 	} {
-		err := ot.Check(g)
+		err := cost.Check(g)
 		if !errors.Is(err, ot.ErrShape) && !errors.Is(err, ot.ErrCost) && !errors.Is(err, ot.ErrParameter) {
 			t.Errorf("%s: Check = %v", name, err)
 		}
@@ -40,7 +41,7 @@ func TestCheck(t *testing.T) {
 			ot.Cost(g)
 		}()
 	}
-	if err := ot.Check(ot.Points(two, two, ot.L1)); err != nil {
+	if err := cost.Check(ot.Points(two, two, ot.L1)); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 // cloud draws n points of dimension d, normal with the given scale and mean.
@@ -55,15 +56,15 @@ func central(f func(h float64) float64) float64 {
 
 const fdTol = 3e-8
 
-func kinds() map[string]ot.PointCost {
-	return map[string]ot.PointCost{
+func kinds() map[string]cost.PointCost {
+	return map[string]cost.PointCost{
 		"sqeuclidean": ot.SqEuclidean,
 		"l1":          ot.L1,
 		"euclidean":   ot.Euclidean,
 		"cosine":      ot.Cosine,
-		"mixed":       ot.SqEuclideanL1(0.6),
-		"power":       ot.Power(1.7),
-		"func": ot.CostFunc{
+		"mixed":       cost.SqEuclideanL1(0.6),
+		"power":       cost.Power(1.7),
+		"func": cost.CostFunc{
 			Value: func(x, y []float64) float64 { return math.Cosh(x[0]-2*y[0]) + x[1]*y[1] },
 			Gradient: func(dx, dy []float64, w float64, x, y []float64) {
 				s := w * math.Sinh(x[0]-2*y[0])
@@ -335,7 +336,7 @@ func TestGradientRefusals(t *testing.T) {
 	if g, err := dense.GradX(); g != nil || !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("GradX on a cost matrix: err = %v, want ErrUnsupported", err)
 	}
-	f := ot.CostFunc{Value: func(x, y []float64) float64 { return x[0] * y[0] }}
+	f := cost.CostFunc{Value: func(x, y []float64) float64 { return x[0] * y[0] }}
 	noGrad := solveTight(t, ot.Problem{Geometry: ot.Points(x, y, f)}, 0.5)
 	if _, err := noGrad.GradX(); !errors.Is(err, ot.ErrUnsupported) || must(t)(noGrad.GradCost()) == nil {
 		t.Errorf("a cost without gradient: err = %v, want ErrUnsupported of GradX alone", err)

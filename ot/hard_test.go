@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
-func meanOf(g ot.Geometry) float64 {
+func meanOf(g cost.Geometry) float64 {
 	c := ot.Cost(g)
 	n, m := c.Dims()
 	return mat.Sum(c) / float64(n*m)
@@ -107,7 +108,7 @@ func TestHardProblems(t *testing.T) {
 			})
 		}
 		t.Run(name+"/sinkhorn", func(t *testing.T) {
-			plan, err := ot.Sinkhorn{Eps: eps, Tol: 1e-9, MaxIter: 300}.Solve(ctx, p)
+			plan, err := ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}.Solve(ctx, p)
 			if err != nil {
 				t.Fatal(err)
 			}

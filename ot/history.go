@@ -1,6 +1,10 @@
 package ot
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/semidual"
+)
 
 // history holds the last steps and the changes of the gradient over each.
 type history struct {
@@ -11,13 +15,13 @@ type history struct {
 	n, head    int // n pairs held; the next goes to slot head
 }
 
-func newHistory(steps, m int, mem *memory) history {
+func newHistory(steps, m int, mem *semidual.Memory) history {
 	h := history{
 		s: make([][]float64, steps), y: make([][]float64, steps), rho: make([]float64, steps), alpha: make([]float64, steps),
-		metric: mem.zeros(m), scratch: mem.floats(m),
+		metric: mem.Zeros(m), scratch: mem.Floats(m),
 	}
 	for k := range h.s {
-		h.s[k], h.y[k] = mem.floats(m), mem.floats(m)
+		h.s[k], h.y[k] = mem.Floats(m), mem.Floats(m)
 	}
 	return h
 }
@@ -39,8 +43,8 @@ func (h *history) slot() (s, y []float64) { return h.s[h.head], h.y[h.head] }
 // keep takes the pair that was written to slot, if its curvature is positive beyond rounding.
 func (h *history) keep() {
 	s, y := h.slot()
-	sy := dot(s, y)
-	if !(sy > 1e-14*math.Sqrt(dot(s, s)*dot(y, y))) {
+	sy := kern.Dot(s, y)
+	if !(sy > 1e-14*math.Sqrt(kern.Dot(s, s)*kern.Dot(y, y))) {
 		return
 	}
 	h.rho[h.head] = 1 / sy
@@ -59,20 +63,20 @@ func (h *history) direction(dst, g []float64) {
 	k := h.head
 	for range h.n {
 		k = (k - 1 + len(h.s)) % len(h.s)
-		h.alpha[k] = h.rho[k] * dot(h.s[k], dst)
-		axpy(dst, h.y[k], -h.alpha[k])
+		h.alpha[k] = h.rho[k] * kern.Dot(h.s[k], dst)
+		kern.Axpy(dst, -h.alpha[k], h.y[k])
 	}
 	newest := (h.head - 1 + len(h.s)) % len(h.s)
 	kern.Mul(h.scratch, h.metric, h.y[newest])
-	gamma := 1 / (h.rho[newest] * dot(h.scratch, h.y[newest]))
+	gamma := 1 / (h.rho[newest] * kern.Dot(h.scratch, h.y[newest]))
 	if h.n < len(h.s) {
 		gamma = min(gamma, maxScale)
 	}
 	kern.Mul(dst, dst, h.metric)
 	kern.Scale(dst, gamma, dst)
 	for range h.n {
-		beta := h.rho[k] * dot(h.y[k], dst)
-		axpy(dst, h.s[k], h.alpha[k]-beta)
+		beta := h.rho[k] * kern.Dot(h.y[k], dst)
+		kern.Axpy(dst, h.alpha[k]-beta, h.s[k])
 		k = (k + 1) % len(h.s)
 	}
 }

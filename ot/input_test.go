@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 	"coupling/ot/gaussian"
 )
@@ -56,10 +57,10 @@ func TestBadInput(t *testing.T) {
 		{"points nil", ot.Problem{Geometry: ot.Points(nil, y, ot.L1)}, 1, ot.ErrShape, "x is empty"},
 		{"points NaN", ot.Problem{Geometry: ot.Points(bent, y, ot.L1)}, 1, ot.ErrCost, "x[1,0] = NaN"},
 		{"cost nil", ot.Problem{Geometry: ot.Points(x, y, nil)}, 1, ot.ErrParameter, "cost is nil"},
-		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, ot.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
-		{"power 0", ot.Problem{Geometry: ot.Points(x, y, ot.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
-		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclideanL1(nan))}, 1, ot.ErrParameter, "SqEuclideanL1"},
-		{"func nil", ot.Problem{Geometry: ot.Points(x, y, ot.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
+		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, cost.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
+		{"power 0", ot.Problem{Geometry: ot.Points(x, y, cost.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
+		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, cost.SqEuclideanL1(nan))}, 1, ot.ErrParameter, "SqEuclideanL1"},
+		{"func nil", ot.Problem{Geometry: ot.Points(x, y, cost.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
 		{"overflow", ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil), ot.SqEuclidean)}, 1, ot.ErrCost, "cost[0,0] = +Inf"},
 	} {
 		for name, s := range allSolvers(tc.eps) {
@@ -93,13 +94,13 @@ func TestBadParameters(t *testing.T) {
 	}{
 		{ot.Sinkhorn{Eps: 1, Tol: -1}, "Tol = -1"},
 		{ot.Sinkhorn{Eps: 1, Tol: nan}, "Tol = NaN"},
-		{ot.Sinkhorn{Eps: 1, MaxIter: -3}, "MaxIter = -3"},
-		{ot.Sinkhorn{Eps: 1, Anneal: 2}, "Anneal = 2"},
+		{ot.Sinkhorn{Eps: 1, Control: ot.Control{MaxIter: -3}}, "MaxIter = -3"},
+		{ot.Sinkhorn{Eps: 1, Control: ot.Control{Anneal: 2}}, "Anneal = 2"},
 		{ot.Sinkhorn{Eps: 1, Relax: 2}, "Relax = 2"},
 		{ot.Sinkhorn{Eps: 1, Relax: 0.5}, "Relax = 0.5"},
 		{ot.Scaling{Eps: 1, Relax: -1}, "Relax = -1"},
 		{ot.LBFGS{Eps: 1, Memory: -1}, "Memory = -1"},
-		{ot.LBFGS{Eps: 1, Start: []float64{nan, 0}}, "Start[0] = NaN"},
+		{ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}}, "Start[0] = NaN"},
 		{ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1}, "RhoA = 0"},
 		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan}, "RhoB = NaN"},
 	} {
@@ -107,7 +108,7 @@ func TestBadParameters(t *testing.T) {
 			t.Errorf("%+v: err = %v, want a parameter error naming %q", tc.s, err, tc.names)
 		}
 	}
-	if _, err := (ot.LBFGS{Eps: 1, Start: []float64{0}}).Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
+	if _, err := (ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{0}}}).Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("Start of length 1 for 2 targets: err = %v, want ErrShape", err)
 	}
 	if _, err := (ot.Batch{}).Solve(ctx, []ot.Problem{p}); !errors.Is(err, ot.ErrParameter) {
@@ -123,11 +124,11 @@ func TestStatusIsHonest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 20, 20, 1, 0))}
 	for name, s := range map[string]ot.Solver{
-		"sinkhorn":   ot.Sinkhorn{Eps: 0.01, MaxIter: 3},
-		"scaling":    ot.Scaling{Eps: 0.05, MaxIter: 2},
-		"lbfgs":      ot.LBFGS{Eps: 0.01, MaxIter: 3},
-		"newton":     ot.Newton{Eps: 0.01, MaxIter: 3},
-		"unbalanced": ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, MaxIter: 2},
+		"sinkhorn":   ot.Sinkhorn{Eps: 0.01, Control: ot.Control{MaxIter: 3}},
+		"scaling":    ot.Scaling{Eps: 0.05, Control: ot.Control{MaxIter: 2}},
+		"lbfgs":      ot.LBFGS{Eps: 0.01, Control: ot.Control{MaxIter: 3}},
+		"newton":     ot.Newton{Eps: 0.01, Control: ot.Control{MaxIter: 3}},
+		"unbalanced": ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, Control: ot.Control{MaxIter: 2}},
 	} {
 		plan, err := s.Solve(ctx, p)
 		if err != nil {
@@ -171,7 +172,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 		return rng.Float64()
 	}, c)
 	p := ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, 12), B: simplex(rng, 12)}
-	plan, err := ot.Sinkhorn{Eps: 1e-2, Anneal: 1, Relax: 1, MaxIter: 30_000}.Solve(ctx, p)
+	plan, err := ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}.Solve(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,8 +183,8 @@ func TestSlowIsNotStuck(t *testing.T) {
 
 // A nil geometry is an error, of every type and by every way in.
 func TestNilGeometry(t *testing.T) {
-	for name, g := range map[string]ot.Geometry{
-		"nil": nil, "points": (*ot.PointCloud)(nil), "matrix": (*ot.CostMatrix)(nil),
+	for name, g := range map[string]cost.Geometry{
+		"nil": nil, "points": (*cost.Cloud)(nil), "matrix": (*cost.Matrix)(nil),
 	} {
 		p := ot.Problem{Geometry: g}
 		for solver, s := range allSolvers(0.1) {
@@ -202,12 +203,12 @@ func TestCancel(t *testing.T) {
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 30, 1, 0))}
 	stop, cancel := context.WithCancel(ctx)
 	n := 0
-	s := ot.Sinkhorn{Eps: 0.001, Trace: func(ot.Step) error {
+	s := ot.Sinkhorn{Eps: 0.001, Control: ot.Control{Trace: func(ot.Step) error {
 		if n++; n == 5 {
 			cancel()
 		}
 		return nil
-	}}
+	}}}
 	plan, err := s.Solve(stop, p)
 	if !errors.Is(err, context.Canceled) || plan == nil || plan.Status != ot.Interrupted || plan.Eps != 0.001 {
 		t.Fatalf("plan %v, err = %v, want an interrupted plan beside context.Canceled", plan, err)
@@ -224,12 +225,12 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	enough := errors.New("enough")
-	plan, err = ot.LBFGS{Eps: 0.001, Trace: func(s ot.Step) error {
+	plan, err = ot.LBFGS{Eps: 0.001, Control: ot.Control{Trace: func(s ot.Step) error {
 		if s.Evaluation == 7 {
 			return enough
 		}
 		return nil
-	}}.Solve(ctx, p)
+	}}}.Solve(ctx, p)
 	if !errors.Is(err, enough) || plan.Status != ot.Interrupted || math.Abs(l1Error(plan)-plan.MarginalL1) > 1e-12 {
 		t.Errorf("stopped by Trace: %v, err = %v", plan, err)
 	}
@@ -239,7 +240,7 @@ func TestTrace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 25, 1, 0))}
 	var steps []ot.Step
-	plan, err := ot.LBFGS{Eps: 0.01, Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}.Solve(ctx, p)
+	plan, err := ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}}.Solve(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestWarmStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, s := range map[string]ot.Solver{
-			"sinkhorn": ot.Sinkhorn{Eps: eps, Start: cold.G}, "lbfgs": ot.LBFGS{Eps: eps, Start: cold.G}, "newton": ot.Newton{Eps: eps, Start: cold.G},
+			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}}, "lbfgs": ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, "newton": ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
 		} {
 			same, err := s.Solve(ctx, ot.Problem{Geometry: g})
 			if err != nil {
@@ -285,7 +286,7 @@ func TestWarmStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warm, err := ot.LBFGS{Eps: eps, Start: cold.G}.Solve(ctx, ot.Problem{Geometry: near})
+		warm, err := ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}.Solve(ctx, ot.Problem{Geometry: near})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +294,7 @@ func TestWarmStart(t *testing.T) {
 		for j := range wild {
 			wild[j] = 10 * rng.NormFloat64()
 		}
-		lost, err := ot.LBFGS{Eps: eps, Start: wild}.Solve(ctx, ot.Problem{Geometry: near})
+		lost, err := ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}.Solve(ctx, ot.Problem{Geometry: near})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,8 +350,8 @@ func FuzzSolve(f *testing.F) {
 		}
 		p := ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}
 		for name, s := range map[string]ot.Solver{
-			"sinkhorn": ot.Sinkhorn{Eps: eps, MaxIter: 300}, "scaling": ot.Scaling{Eps: eps, MaxIter: 300},
-			"lbfgs": ot.LBFGS{Eps: eps, MaxIter: 1000}, "newton": ot.Newton{Eps: eps, MaxIter: 1000},
+			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{MaxIter: 300}}, "scaling": ot.Scaling{Eps: eps, Control: ot.Control{MaxIter: 300}},
+			"lbfgs": ot.LBFGS{Eps: eps, Control: ot.Control{MaxIter: 1000}}, "newton": ot.Newton{Eps: eps, Control: ot.Control{MaxIter: 1000}},
 		} {
 			plan, err := s.Solve(ctx, p)
 			if err != nil {
@@ -373,8 +374,8 @@ func FuzzSolve(f *testing.F) {
 
 // One set of kinds: errors.Is knows those of ot in the packages beside it.
 func TestOneSetOfErrors(t *testing.T) {
-	_, err := exact.Simplex{}.Solve(ctx, []float64{-1, 2}, nil, ot.Dense(mat.NewDense(2, 2, nil)))
-	_, unequal := exact.Simplex{}.Solve(ctx, []float64{1, 2}, nil, ot.Dense(mat.NewDense(2, 2, nil)))
+	_, err := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)), A: []float64{-1, 2}})
+	_, unequal := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)), A: []float64{1, 2}})
 	_, covariance := gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(1, []float64{-1})}, gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})})
 	if !errors.Is(err, ot.ErrWeights) || !errors.Is(unequal, ot.ErrWeights) || !errors.Is(covariance, ot.ErrParameter) {
 		t.Errorf("%v, %v, %v: want kinds of package ot", err, unequal, covariance)

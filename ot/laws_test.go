@@ -16,13 +16,17 @@ import (
 func TestLaws(t *testing.T) {
 	const few = 3000
 	for name, s := range map[string]ottest.New{
-		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: few} },
-		"plain": func(eps, tol float64) ot.Solver {
-			return ot.Sinkhorn{Eps: eps, Tol: tol, Anneal: 1, Relax: 1, MaxIter: few}
+		"sinkhorn": func(eps, tol float64) ot.Solver {
+			return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: few}}
 		},
-		"scaling": func(eps, tol float64) ot.Solver { return ot.Scaling{Eps: eps, Tol: tol, MaxIter: few} },
-		"lbfgs":   func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
-		"newton":  func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
+		"plain": func(eps, tol float64) ot.Solver {
+			return ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: few}}
+		},
+		"scaling": func(eps, tol float64) ot.Solver {
+			return ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: few}}
+		},
+		"lbfgs":  func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
+		"newton": func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
 	} {
 		t.Run(name, func(t *testing.T) { ottest.Solver(t, s) })
 	}

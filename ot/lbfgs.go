@@ -3,9 +3,8 @@ package ot
 import (
 	"cmp"
 	"context"
-	"math"
 
-	"coupling/ot/internal/linesearch"
+	"coupling/ot/internal/geometry"
 )
 
 // LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic
@@ -24,19 +23,9 @@ type LBFGS struct {
 	Eps float64
 	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
 	Tol float64
-	// MaxIter is the largest number of iterations; 0 is 100,000.
-	MaxIter int
 	// Memory is the number of past steps from which the Hessian is estimated; 0 is 20.
 	Memory int
-	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
-	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
-	Anneal float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
-	Start []float64
-	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
-	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
-	Trace func(Step) error
+	Control
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -48,7 +37,7 @@ func (o LBFGS) From(g []float64) Solver {
 // Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
 // input, and, with the plan so far, for a context that ended.
 func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
-	q, err := o.begin(ctx, p)
+	q, err := o.quasiNewton(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -58,38 +47,23 @@ func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	return q.finish("lbfgs", q.anneal(q.stage))
 }
 
-// begin checks the input and sets up the first ε.
-func (o LBFGS) begin(ctx context.Context, p Problem) (*quasiNewton, error) {
+// quasiNewton checks the input and sets up the first ε.
+func (o LBFGS) quasiNewton(ctx context.Context, p Problem) (*quasiNewton, error) {
 	if o.Memory < 0 {
 		return nil, bad(ErrParameter, "Memory = %d: must be ≥ 0 (0 is 20)", o.Memory)
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.begin(ctx, p)
+	r, err := o.Control.begin(ctx, p, o.Eps, o.Tol)
 	if err != nil {
 		return nil, err
 	}
-	v := func() []float64 { return p.memory.zeros(r.s.m) }
-	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.m, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
-}
-
-// quasiNewton is the L-BFGS state of one run.
-type quasiNewton struct {
-	*run
-	hist          history
-	dir, grad     []float64
-	next, oldGrad []float64
-	least         []float64 // β of the least error of the stage, since the last rescue
-	asymmetric    bool      // symmetric steps did not converge
-	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
-	budget        int       // evaluations after which there are no more rescues; 0 before the first
-	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
-	restarted     bool      // from the exact potentials
+	v := func() []float64 { return p.memory.Zeros(r.s.M) }
+	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.M, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
 }
 
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
-	q.hist.start(q.s.b, q.s.eps)
-	q.s.wantLists(last)
+	q.hist.start(q.s.B, q.s.Eps)
+	q.s.WantLists(last)
 	if err := q.residentSteps(tol, &relaxation{fixed: 1, omega: 1}, contraction); err != nil {
 		return err
 	}
@@ -108,7 +82,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 				return err
 			}
 		}
-		isStalled := best.stalled(q.err, q.s.noise())
+		isStalled := best.stalled(q.err, q.s.Noise())
 		if best.since == 0 {
 			copy(q.least, q.beta)
 		}
@@ -128,7 +102,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 			if !again && isStalled {
 				if q.status = Stagnated; q.err > tol {
 					copy(q.beta, q.least)
-					q.s.uncertify()
+					q.s.Uncertify()
 				}
 				return q.certify()
 			}
@@ -140,44 +114,11 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 			return nil // the next ε may do better
 		}
 		q.iter++
-		q.s.wantLists(last)
+		q.s.WantLists(last)
 		if err := q.step(); err != nil {
 			return err
 		}
 	}
-}
-
-// nearSolution reports an error below which one or two Newton steps by conjugate gradients solve
-// the problem, as a rule. Elimination, for few targets, takes as long as many steps of L-BFGS, and so
-// do the products of conjugate gradients for very many.
-func (q *quasiNewton) nearSolution() bool {
-	return q.err < nearError && q.s.m > denseNewton && q.s.n <= newtonDense/q.s.m
-}
-
-// rescue tries a remedy for stalled steps and reports whether there was one left: Newton steps
-// resolve weakly coupled atoms, which L-BFGS does not; exact potentials leave regions where the
-// slope is negligible; and reduced costs resolve less than the rounding of potentials, the only remedy where the least error
-// so far is of the order of rounding.
-func (q *quasiNewton) rescue(tol, least float64) (bool, error) {
-	defer q.hist.clear()
-	q.budget = cmp.Or(q.budget, rescueFactor*max(q.s.evals, leastRescue))
-	if q.s.evals > q.budget {
-		return false, nil
-	}
-	rounded := least > tol && least < nearNoise*q.s.noise() // the error left is rounding, as a rule
-	if !rounded && q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
-		q.rescues++
-		return true, q.newtonPhase(tol)
-	}
-	if !rounded {
-		if again, err := q.restart(); again || err != nil {
-			return again, err
-		}
-	}
-	if q.refine() {
-		return true, q.eval(q.beta, 1)
-	}
-	return false, nil
 }
 
 // certifyIfConverged polishes the columns and certifies the plan if its L1 error is at most tol; as
@@ -191,181 +132,42 @@ func (q *quasiNewton) certifyIfConverged(tol float64) error {
 	return q.certify()
 }
 
-// contraction is the ratio of errors after and before a Sinkhorn step below which the next step is
-// Sinkhorn's too: atoms are then so closely coupled that L-BFGS with a few pairs is no better.
-const contraction = 0.1
-
-const (
-	// After its first rescue a solve has rescueFactor times the evaluations before it, counted as
-	// at least leastRescue.
-	rescueFactor, leastRescue = 10, 500
-	// rescueRegion is the L1 error below which a slow L-BFGS switches to Newton steps, freeRescues
-	// how often it does so before it restarts from the exact potentials, and maxRescues how often
-	// at most.
-	rescueRegion = 0.1
-	freeRescues  = 2
-	maxRescues   = 10
-	nearError    = 1e-4 // for nearSolution
-)
-
-// pace detects errors that fall too slowly.
-type pace struct {
-	steps      int
-	best, last float64 // the best so far, and that at the last check
-}
-
-// slow notes err and checks now and then whether the best error has fallen enough since the last check: to a half in a
-// hundred steps or, near the solution, where a Newton step may solve the problem, to a tenth in fifty.
-func (p *pace) slow(err float64, near bool) bool {
-	if p.steps == 0 || err < p.best {
-		p.best = err
+// coarseStart solves the stages of large ε for the means of the leaves of trees, as long as ε is above the
+// size of a leaf, and leaves the later ones.
+func (r *run) coarseStart() error {
+	s, last := r.s, len(r.stages)-2
+	if r.Start != nil || s.Self {
+		return nil
 	}
-	p.steps++
-	every, enough := 100, 0.5
-	if near {
-		every, enough = 50, 0.1
+	l := s.Leaves()
+	if l == nil {
+		return nil
 	}
-	if p.steps%every != 0 {
-		return false
+	for last >= 0 && r.stages[last] < l.Size {
+		last--
 	}
-	slow := p.last > 0 && p.best > enough*p.last
-	p.last = p.best
-	return slow
-}
-
-// step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
-func (q *quasiNewton) step() error {
-	s := q.s
-	if s.self && !q.asymmetric {
-		return q.symmetricStep()
+	if last < 0 {
+		return nil
 	}
-	s.gradient(q.grad)
-	if q.hist.empty() || q.far() || q.contracts {
-		return q.sinkhornStep()
-	}
-	q.hist.direction(q.dir, q.grad)
-	slope := dot(q.dir, q.grad)
-	if !(slope < 0) {
-		q.hist.clear()
-		return q.sinkhornStep()
-	}
-	copy(q.oldGrad, q.grad)
-	ok, err := q.search(slope, q.firstStep())
-	if err == nil && !ok {
-		// The point is that of the line search's last trial; a Sinkhorn step ascends from any
-		// point.
-		q.hist.clear()
-	}
-	return err
-}
-
-// symmetricStep is for the transport of a measure to itself, whose potentials are equal: it moves g
-// by ⅔ of f − g, f being the soft minimum of g. Where the kernel exp(−c/ε) is positive definite,
-// the derivative of f by −g has its eigenvalues in [0, 1], so that the distance falls to a third in
-// a step near the solution; if it does not fall, L-BFGS takes over.
-func (q *quasiNewton) symmetricStep() error {
-	s, before := q.s, q.err
-	copy(q.next, q.beta)
-	for j, b := range s.b {
-		if b > 0 {
-			q.beta[j] += 2. / 3 * (s.alpha[j] - q.beta[j]) // ε log a = ε log b
-		}
-	}
-	if err := q.eval(q.beta, 1); err != nil {
+	solver := LBFGS{Eps: r.stages[last], Tol: stageTol, Control: Control{Anneal: r.Anneal, Workers: r.Workers}}
+	coarse, err := solver.Solve(r.ctx, Problem{Geometry: geometry.Points(l.X, l.Y, l.Kind), A: l.A, B: l.B})
+	if err != nil {
 		return err
 	}
-	if q.err > symmetricContraction*before {
-		q.asymmetric = true
-		if q.err > before {
-			copy(q.beta, q.next)
-			return q.eval(q.beta, 1)
-		}
+	f, err := coarse.At(l.AllX)
+	if err != nil {
+		return err
 	}
+	g, err := coarse.AtTargets(l.AllY)
+	if err != nil {
+		return err
+	}
+	r.beta = s.StartAt(r.stages[last], f.F, g.F)
+	r.stages = r.stages[last+1:]
 	return nil
 }
 
-// symmetricContraction is the ratio of successive errors above which symmetric steps stop.
-const symmetricContraction = 0.8
-
-// far reports whether column sums are so wrong that the gradient does not determine a step length.
-func (q *quasiNewton) far() bool { return q.err > 0.5 }
-
-// sinkhornStep takes a Sinkhorn step and records it in the history.
-func (q *quasiNewton) sinkhornStep() error {
-	copy(q.oldGrad, q.grad)
-	copy(q.next, q.beta)
-	before := q.err
-	q.s.sinkhorn(q.beta, 1)
-	if err := q.eval(q.beta, 1); err != nil {
-		return err
-	}
-	q.contracts = q.err < contraction*before
-	q.learn()
-	return nil
-}
-
-// learn records the step from q.next (the old point) to q.beta, with the old gradient in oldGrad.
-func (q *quasiNewton) learn() {
-	q.s.gradient(q.grad)
-	s, y := q.hist.slot()
-	copy(s, q.beta)
-	axpy(s, q.next, -1)
-	copy(y, q.grad)
-	axpy(y, q.oldGrad, -1)
-	for _, j := range q.s.zeroB { // −Inf − −Inf
-		s[j] = 0
-	}
-	q.hist.keep()
-}
-
-// search moves along dir until the slope is at most nine tenths of its first size before the
-// minimum, or half of it beyond: for a convex function that is descent. It reports false if a few
-// trials do not suffice.
-func (q *quasiNewton) search(slope, t float64) (bool, error) {
-	copy(q.next, q.beta)
-	bracket := linesearch.New(slope)
-	for range 8 {
-		copy(q.beta, q.next)
-		axpy(q.beta, q.dir, t)
-		if err := q.eval(q.beta, 1); err != nil {
-			return false, err
-		}
-		q.s.gradient(q.grad)
-		at := dot(q.dir, q.grad)
-		switch {
-		case at > -0.5*slope:
-			bracket.Beyond(t, at)
-		case at < 0.9*slope:
-			bracket.Before(t, at)
-		default:
-			q.learn()
-			return true, nil
-		}
-		t = bracket.Next()
-	}
-	return false, nil
-}
-
-// maxMove is how far, in ε, the first trial of a line search moves a potential at most: beyond it the
-// exponentials make the model unreliable.
-const maxMove = 5
-
-// firstStep is 1, or less where that would move a potential by more than maxMove.
-func (q *quasiNewton) firstStep() float64 {
-	return min(1, maxMove*q.s.eps/largest(q.dir))
-}
-
-// largest returns max |v|.
-func largest(v []float64) float64 {
-	var out float64
-	for _, x := range v {
-		out = max(out, math.Abs(x))
-	}
-	return out
-}
-
-// gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
-func (s *semidual) gradient(dst []float64) {
-	copy(dst, s.col)
-	axpy(dst, s.b, -1)
+// Solve returns the plan of p at ε by LBFGS, to an L1 marginal error of 1e-9.
+func Solve(ctx context.Context, p Problem, eps float64) (*Plan, error) {
+	return LBFGS{Eps: eps}.Solve(ctx, p)
 }

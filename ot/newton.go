@@ -1,6 +1,8 @@
 package ot
 
-import "context"
+import (
+	"context"
+)
 
 // Newton solves by truncated Newton steps on the semi-dual, for small ε, where T is nearly sparse,
 // and for small Tol: the Hessian D/ε, D = Diag(Tᵀ1) − Tᵀ Diag(1/a) T, is formed from the entries of
@@ -17,12 +19,6 @@ type Newton LBFGS
 // newtonRadius cuts most steps above it short, and L-BFGS converges faster there.
 const newtonRegion = 3e-3
 
-// newtonRadius is how far log T may rise in a step above the value at which T is all of its row or
-// column, so that small entries may rise by more; beyond it the quadratic model of the exponentials
-// is unreliable. Conjugate gradients resolve the stiff directions first, so stopping at the radius
-// (Steihaug 1983) bounds the relative move of blocks of atoms that hardly exchange mass.
-const newtonRadius = 3
-
 // From returns the solver that starts from the KL potentials g.
 func (o Newton) From(g []float64) Solver {
 	o.Start = g
@@ -31,7 +27,7 @@ func (o Newton) From(g []float64) Solver {
 
 // Solve returns the plan of p, as LBFGS.Solve does.
 func (o Newton) Solve(ctx context.Context, p Problem) (*Plan, error) {
-	q, err := LBFGS(o).begin(ctx, p)
+	q, err := LBFGS(o).quasiNewton(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -52,88 +48,4 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 	// L-BFGS does the rest: as a rule only the full pass that certifies the plan.
 	q.hist.clear()
 	return q.descend(tol, true)
-}
-
-// newtonPhase takes Newton steps until the error is at most tol or they no longer reduce it.
-func (q *quasiNewton) newtonPhase(tol float64) error {
-	fails := 0
-	done := func() bool { return q.err <= tol || fails == 4 }
-	return q.eachNewton(q.s.m <= denseNewton, done, func(h *hessian) error {
-		before := q.err
-		if err := q.newtonStep(h); err != nil || q.err < 0.9*before {
-			return err
-		}
-		fails++
-		if fails == 4 && !h.dense && q.s.m <= denseRescue {
-			h.dense, fails = true, 0
-		}
-		return nil
-	})
-}
-
-// eachNewton takes steps until done, each with a list of the entries of T that form the Hessian.
-func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
-	s := q.s
-	end, ok := s.listForNewton(s.n <= newtonDense/s.m)
-	if !ok {
-		return nil
-	}
-	defer end()
-	h := newHessian(s.n, s.m, s.memory)
-	h.dense = dense
-	for q.iter < q.MaxIter && !done() {
-		if s.list() == nil {
-			if err := q.eval(q.beta, 1); err != nil {
-				return err
-			}
-			if s.list() == nil {
-				return nil // too many entries
-			}
-		}
-		q.iter++
-		if err := step(h); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const (
-	// newtonDense is the largest n·m for which a plan without negligible entries is held, in 12
-	// bytes an entry.
-	newtonDense = 1 << 24
-	// denseNewton is the number of targets up to which Newton systems are solved by elimination: it
-	// is as fast as conjugate gradients there, and exact however weakly the atoms are coupled.
-	denseNewton = 256
-	// denseRescue is the number of targets up to which elimination is tried where conjugate
-	// gradients stall.
-	denseRescue = 1024
-)
-
-// newtonStep moves along the Newton direction, or by a Sinkhorn step where that does not descend.
-func (q *quasiNewton) newtonStep(h *hessian) error {
-	s := q.s
-	s.gradient(q.grad)
-	if h.dense {
-		h.assemble(s, 0)
-		if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
-			return err
-		}
-	} else {
-		h.assemble(s, min(1e-5, 1e-3*q.err))
-		if err := h.solve(q.ctx, q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)), q.tol); err != nil {
-			return err
-		}
-	}
-	slope := dot(q.dir, q.grad)
-	if !(slope < 0) {
-		return q.sinkhornStep()
-	}
-	copy(q.oldGrad, q.grad)
-	ok, err := q.search(slope, 1)
-	if err == nil && !ok {
-		s.gradient(q.grad)
-		err = q.sinkhornStep()
-	}
-	return err
 }

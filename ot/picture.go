@@ -18,7 +18,7 @@ func (p *Plan) Picture() image.Image {
 	block, top := make([]float64, h*w), 0.
 	row, cost := make([]float64, m), make([]float64, m)
 	for i := range n {
-		p.row(i, row, cost)
+		p.t.Row(i, row, cost)
 		for j, t := range row {
 			at := i*h/n*w + j*w/m
 			block[at] = max(block[at], t)

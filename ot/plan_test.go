@@ -11,11 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
 // byPair is the cost matrix one pair at a time.
-func byPair(x, y *mat.Dense, c ot.PointCost) *mat.Dense {
+func byPair(x, y *mat.Dense, c cost.PointCost) *mat.Dense {
 	n, _ := x.Dims()
 	m, _ := y.Dims()
 	out := mat.NewDense(n, m, nil)
@@ -50,15 +51,15 @@ func TestGeometries(t *testing.T) {
 func TestKnownCosts(t *testing.T) {
 	x, y := []float64{3, 0}, []float64{0, -4}
 	for _, c := range []struct {
-		kind ot.PointCost
+		kind cost.PointCost
 		want float64
 	}{
 		{ot.SqEuclidean, 25},
 		{ot.L1, 7},
 		{ot.Euclidean, 5},
 		{ot.Cosine, 1},
-		{ot.SqEuclideanL1(2), 39},
-		{ot.Power(3), 125},
+		{cost.SqEuclideanL1(2), 39},
+		{cost.Power(3), 125},
 	} {
 		if got := c.kind.Cost(x, y); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v: cost %v, want %v", c.kind, got, c.want)
@@ -134,7 +135,7 @@ func TestPlanProducts(t *testing.T) {
 	x, y := cloud(rng, n, 3, 1, 0), cloud(rng, m, 3, 1, 0)
 	a, b := simplex(rng, n), simplex(rng, m)
 	a[7], b[9] = 0, 0
-	for name, g := range map[string]ot.Geometry{"held": ot.Points(x, y, ot.L1), "free": ot.MatrixFree(x, y, ot.L1)} {
+	for name, g := range map[string]cost.Geometry{"held": ot.Points(x, y, ot.L1), "free": ot.MatrixFree(x, y, ot.L1)} {
 		p, err := ot.LBFGS{Eps: 0.2, Tol: 1e-11}.Solve(ctx, ot.Problem{Geometry: g, A: scaleTo1(a), B: scaleTo1(b)})
 		if err != nil {
 			t.Fatal(err)

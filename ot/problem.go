@@ -4,7 +4,9 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // Problem is a transport problem between the measures Σ aᵢ δ(xᵢ) and Σ bⱼ δ(yⱼ).
@@ -17,11 +19,11 @@ type Problem struct {
 	// plan needs such pairs, solvers return ErrInfeasible; with n·m above 1e6 they detect it only
 	// for an atom without any allowed pair, and otherwise the Status says that the solve did not
 	// converge.
-	Geometry Geometry
+	Geometry cost.Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
 
-	memory *memory // of an Objective; nil for none
+	memory *semidual.Memory // of an Objective; nil for none
 }
 
 // symmetric reports whether the problem couples a measure with itself.
@@ -31,19 +33,8 @@ func (p Problem) symmetric() bool {
 	return ok && same && g.Symmetric()
 }
 
-// instance is a checked problem: normalised weights, and statistics of one scan of the costs.
-type instance struct {
-	g    Geometry
-	n, m int
-	a, b []float64
-	cost cost.Stats
-
-	self   bool // the transport of a measure to itself
-	memory *memory
-}
-
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
-func (p Problem) check(workers int) (*instance, error) {
+func (p Problem) check(workers int) (*semidual.Instance, error) {
 	a, b, sa, sb, err := p.weights()
 	if err != nil {
 		return nil, err
@@ -51,52 +42,29 @@ func (p Problem) check(workers int) (*instance, error) {
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
-	in := &instance{g: p.Geometry, n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}
-	return in, in.scan(workers)
+	in := &semidual.Instance{G: within(p.Geometry), N: len(a), M: len(b), A: a, B: b, Self: p.symmetric(), Memory: p.memory}
+	return in, in.Scan(workers)
+}
+
+// within is the geometry as the engine knows it. What embeds a geometry may have rows of its own, and is left as it is.
+func within(g cost.Geometry) cost.Geometry {
+	switch g := g.(type) {
+	case interface{ engine() cost.Geometry }:
+		return g.engine()
+	case *cost.Cloud:
+		return g.Points()
+	}
+	return g
 }
 
 // weights returns both weights divided by their totals, and the totals.
 func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
-	if err := cost.Check("Problem.Geometry", p.Geometry); err != nil {
+	if err := geometry.Check("Problem.Geometry", p.Geometry); err != nil {
 		return nil, nil, 0, 0, err
 	}
 	n, m := p.Geometry.Dims()
-	if a, sa, err = rows.Weights(p.memory.floats(n), "Problem.A", p.A, "sources", bad); err == nil {
-		b, sb, err = rows.Weights(p.memory.floats(m), "Problem.B", p.B, "targets", bad)
+	if a, sa, err = rows.Weights(p.memory.Floats(n), "Problem.A", p.A, "sources", bad); err == nil {
+		b, sb, err = rows.Weights(p.memory.Floats(m), "Problem.B", p.B, "targets", bad)
 	}
 	return a, b, sa, sb, err
-}
-
-// scan reads every cost once.
-func (in *instance) scan(workers int) (err error) {
-	if o, ok := in.g.(*OnDevice); ok {
-		if done, err := o.scanOnDevice(in); done || err != nil {
-			return err
-		}
-	}
-	scratch := func(w *worker) (costs, spare []float64) { return w.cost, w.exp }
-	in.cost, err = cost.Scan(in.g, in.a, in.b, newSweep(in.g, workers, in.memory), scratch, bad)
-	return err
-}
-
-// epsMin and epsMax keep 1/ε and ε log w finite.
-const epsMin, epsMax = 1e-300, 1e300
-
-// checkEps reports an ε that no solver can use.
-func checkEps(eps float64) error {
-	switch {
-	case !(eps > 0) || math.IsInf(eps, 0):
-		return bad(ErrParameter, "Eps = %g: must be > 0 and finite", eps)
-	case eps < epsMin || eps > epsMax:
-		return bad(ErrParameter, "Eps = %g: must be from %g to %g", eps, epsMin, epsMax)
-	}
-	return nil
-}
-
-// checkTol reports a tolerance out of range.
-func checkTol(tol float64) error {
-	if math.IsNaN(tol) || tol < 0 || math.IsInf(tol, 0) {
-		return bad(ErrParameter, "Tol = %g: must be finite and ≥ 0 (0 is %g)", tol, defaultTol)
-	}
-	return nil
 }

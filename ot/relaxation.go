@@ -40,3 +40,11 @@ func (o *relaxation) observe(err float64, steps int) {
 	}
 	o.theta = ratio
 }
+
+// checkRelax reports an over-relaxation out of range.
+func checkRelax(relax float64) error {
+	if math.IsNaN(relax) || relax != 0 && (relax < 1 || relax >= 2) {
+		return bad(ErrParameter, "Relax = %g: must be in [1, 2), or 0 for the observed rate", relax)
+	}
+	return nil
+}

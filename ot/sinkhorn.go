@@ -10,15 +10,12 @@ import "context"
 // The zero value with Eps set works. LBFGS is faster at small ε. Memory besides the costs is that of LBFGS for
 // a stored kernel.
 type Sinkhorn struct {
-	// Eps to Trace are the fields of LBFGS.
+	// Eps is the ε > 0 of the problem, in units of cost, and Tol stops when the L1 error of the marginals is at most Tol;
+	// 0 is 1e-9.
 	Eps, Tol float64
-	MaxIter  int
-	Anneal   float64
-	Start    []float64
-	Workers  int
-	Trace    func(Step) error
 	// Relax in [1, 2) is the over-relaxation; 1 is plain Sinkhorn, and 0 chooses it from the observed rate.
 	Relax float64
+	Control
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -30,11 +27,10 @@ func (o Sinkhorn) From(g []float64) Solver {
 // Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
 // input, and, with the plan so far, for a context that ended.
 func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
 	if err := checkRelax(o.Relax); err != nil {
 		return nil, err
 	}
-	r, err := c.begin(ctx, p)
+	r, err := o.Control.begin(ctx, p, o.Eps, o.Tol)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +72,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 		case r.iter >= r.MaxIter:
 			r.status = IterationLimit
 			return r.exactRows(w)
-		case best.stalled(r.merit(tol), r.s.noise()):
+		case best.stalled(r.merit(tol), r.s.Noise()):
 			if last && r.refine() {
 				best = stagnation{monotone: true}
 				omega = relaxation{fixed: 1, omega: 1}
@@ -90,7 +86,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			omega = relaxation{fixed: 1, omega: 1} // plain steps from here
 			w = 1
 		}
-		r.s.sinkhorn(r.beta, w)
+		r.s.Sinkhorn(r.beta, w)
 		omega.observe(r.err, 1)
 	}
 }
@@ -99,7 +95,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 // evaluates again, so that the plan has exact rows and the reported error is the plan's.
 func (r *run) exactRows(w float64) error {
 	if w != 1 {
-		r.s.uncertify()
+		r.s.Uncertify()
 	}
 	return r.certify()
 }

@@ -1,7 +1,6 @@
 package ot
 
 import (
-	"context"
 	"time"
 
 	"coupling/ot/internal/fault"
@@ -12,8 +11,7 @@ import (
 type Status int
 
 const (
-	// Unsolved is the status of the zero Plan.
-	Unsolved Status = iota
+	unsolved Status = iota // of the zero Plan
 	// Converged means that the L1 error of the marginals is at most Tol, and that no column
 	// deviates from its weight by more than √Tol of it, so that the potentials of small weights are
 	// right too.
@@ -48,14 +46,10 @@ type Step struct {
 	Elapsed time.Duration
 }
 
-// Solver is anything that solves a Problem; every solver of this package is one. NewPlan makes the
-// plan of a solver outside this package. With an error the plan is nil, unless the context ended or
-// Trace stopped the solve: then it is the plan so far, with Status Interrupted.
-type Solver interface {
-	Solve(ctx context.Context, p Problem) (*Plan, error)
-}
-
-// Solve returns the plan of p at ε by LBFGS, to an L1 marginal error of 1e-9.
-func Solve(ctx context.Context, p Problem, eps float64) (*Plan, error) {
-	return LBFGS{Eps: eps}.Solve(ctx, p)
+// worse returns the first status that is not Converged.
+func worse(a, b Status) Status {
+	if a == Converged {
+		return b
+	}
+	return a
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // Unbalanced solves transport with penalised instead of fixed marginals (Chizat et al. 2018):
@@ -25,11 +27,7 @@ type Unbalanced struct {
 	RhoA, RhoB float64
 	// Tol stops when MarginalL1 is at most Tol times the mass of b; 0 is 1e-9.
 	Tol float64
-	// The rest are fields of LBFGS.
-	MaxIter int
-	Start   []float64
-	Workers int
-	Trace   func(Step) error
+	Control
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -52,30 +50,35 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)})
+	r, err := o.Control.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)}, o.Eps, o.Tol)
 	if err != nil {
 		return nil, err
 	}
-	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, row: make([]float64, r.s.n)}
-	u.begin(massA, massB)
-	return r.finish("unbalanced", r.anneal(u.stage))
+	r.mass = make([]float64, r.s.N)
+	u := &penalisedRun{run: r, rhoA: o.RhoA, rhoB: o.RhoB}
+	u.setTotals(massA, massB)
+	plan, err := r.finish("unbalanced", r.anneal(u.stage))
+	if plan != nil {
+		plan.penalties = &penalties{o.RhoA, o.RhoB}
+		plan.penalisedGauge(u.shift)
+	}
+	return plan, err
 }
 
-// begin gives the weights their totals.
-func (u *unbalanced) begin(massA, massB float64) {
+// setTotals gives the weights their totals.
+func (u *penalisedRun) setTotals(massA, massB float64) {
 	s := u.s
-	s.marginals, s.total = u, massB
-	kern.Scale(s.a, massA, s.a)
-	kern.Scale(s.b, massB, s.b)
-	for j, b := range s.b {
-		s.logB[j] = math.Log(b)
+	s.Marginals, s.Total = u, massB
+	kern.Scale(s.A, massA, s.A)
+	kern.Scale(s.B, massB, s.B)
+	for j, b := range s.B {
+		s.LogB[j] = logspace.Log(b)
 	}
 	if u.Start != nil {
 		u.stages = u.stages[len(u.stages)-1:]
 	}
-	s.eps = u.stages[0]
-	u.beta = s.start(u.Start)
+	s.Eps = u.stages[0]
+	u.beta = s.Start(u.Start)
 }
 
 // masses returns the totals of the weights, which must agree where both marginals are exact.
@@ -97,14 +100,13 @@ func scaled(w []float64, f float64) []float64 {
 	return out
 }
 
-// unbalanced is the state of a solve. Its α and β are shifted by −shift and shift: where totals
+// penalisedRun is the state of a solve. Its α and β are shifted by −shift and shift: where totals
 // differ and penalties are high, the potentials are small differences from a large constant, which
 // would round them away.
-type unbalanced struct {
+type penalisedRun struct {
 	*run
 	rhoA, rhoB float64
-	row        []float64 // T1
-	shift      float64   // f = α + shift, g = β − shift, but for ε log a and ε log b
+	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
 }
 
 // damping is ρ/(ρ+ε), the factor of the soft minimum in a potential's step.
@@ -119,7 +121,7 @@ func damping(rho, eps float64) float64 {
 // function of λ when λ is subtracted from the potentials with penalty σ and those with penalty ρ
 // follow optimally; p is the mass of T, and q the mass that the σ side asks for.
 func translation(p, q, rho, sigma, eps float64) float64 {
-	by := math.Log(p/q) / (1/(rho+eps) + 1/sigma)
+	by := logspace.Log(p/q) / (1/(rho+eps) + 1/sigma)
 	if by-by != 0 { // both marginals exact, or no mass yet
 		return 0
 	}
@@ -127,7 +129,7 @@ func translation(p, q, rho, sigma, eps float64) float64 {
 }
 
 // stage iterates at the present ε until the error is at most tol.
-func (u *unbalanced) stage(tol float64, last bool) error {
+func (u *penalisedRun) stage(tol float64, last bool) error {
 	best := stagnation{}
 	for {
 		if err := u.eval(u.beta, 1); err != nil {
@@ -145,7 +147,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
 			return u.certify()
-		case best.stalled(u.err, u.s.noise()):
+		case best.stalled(u.err, u.s.Noise()):
 			u.status = Stagnated
 			return u.certify()
 		}
@@ -155,35 +157,35 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 }
 
 // mass makes row i optimal for β and the present shift.
-func (u *unbalanced) mass(i int, softmax float64) float64 {
+func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
-	s.alpha[i] = s.eps*math.Log(s.a[i]) - damping(u.rhoA, s.eps)*softmax
-	u.row[i] = s.a[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.eps))
-	return u.row[i]
+	s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
+	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
+	return u.mass[i]
 }
 
 // finishEval makes the plan optimal for any shift, and returns the error of the columns.
-func (u *unbalanced) finishEval() float64 {
+func (u *penalisedRun) FinishEval() float64 {
 	s := u.s
-	yield := 1 / (u.rhoA + s.eps)
-	by := translation(kern.Sum(u.row), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
+	yield := 1 / (u.rhoA + s.Eps)
+	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.Eps)
 	u.shift += by
 	// All of T by the same factor, since its rows were computed for the old shift.
 	f := math.Exp(-by * yield)
-	kern.Scale(u.row, f, u.row)
-	kern.Scale(s.col, f, s.col)
-	shift(s.alpha, -u.shift*s.eps*yield)
-	want := make([]float64, s.m)
+	kern.Scale(u.mass, f, u.mass)
+	kern.Scale(s.Col, f, s.Col)
+	rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
+	want := make([]float64, s.M)
 	u.wanted(want)
-	return kern.L1Diff(s.col, want) / s.total
+	return kern.L1Diff(s.Col, want) / s.Total
 }
 
 // wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
-func (u *unbalanced) wanted(dst []float64) float64 {
+func (u *penalisedRun) wanted(dst []float64) float64 {
 	var total float64
-	for j, b := range u.s.b {
+	for j, b := range u.s.B {
 		if b > 0 && !math.IsInf(u.rhoB, 1) {
-			b *= math.Exp((u.shift - u.beta[j] + u.s.eps*u.s.logB[j]) / u.rhoB)
+			b *= math.Exp((u.shift - u.beta[j] + u.s.Eps*u.s.LogB[j]) / u.rhoB)
 		}
 		if dst != nil {
 			dst[j] = b
@@ -194,44 +196,43 @@ func (u *unbalanced) wanted(dst []float64) float64 {
 }
 
 // step makes the columns optimal for α and any shift.
-func (u *unbalanced) step() {
+func (u *penalisedRun) step() {
 	s := u.s
-	s.sinkhorn(u.beta, 1) // columns are exact there
-	keep := damping(u.rhoB, s.eps)
+	s.Sinkhorn(u.beta, 1) // columns are exact there
+	keep := damping(u.rhoB, s.Eps)
 	var p, q float64 // the masses that the columns and the rows ask for
-	for j, b := range s.b {
+	for j, b := range s.B {
 		if b > 0 {
-			base := s.eps * s.logB[j]
-			p += b * math.Exp((base+u.shift-u.beta[j])/(u.rhoB+s.eps))
+			base := s.Eps * s.LogB[j]
+			p += b * math.Exp((base+u.shift-u.beta[j])/(u.rhoB+s.Eps))
 			u.beta[j] = base + keep*(u.beta[j]-base)
 		}
 	}
-	for i, a := range s.a {
+	for i, a := range s.A {
 		if a > 0 && !math.IsInf(u.rhoA, 1) {
-			a *= math.Exp((s.eps*math.Log(a) - s.alpha[i] - u.shift) / u.rhoA)
+			a *= math.Exp((s.Eps*logspace.Log(a) - s.Alpha[i] - u.shift) / u.rhoA)
 		}
 		q += a
 	}
-	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.eps))
-}
-
-// complete adds the marginals to a plan.
-func (u *unbalanced) complete(p *Plan) {
-	p.mass, p.unbalanced, p.rhoA, p.rhoB, p.shift = u.row, true, u.rhoA, u.rhoB, u.shift
+	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.Eps))
 }
 
 // penalisedGauge adds the shift to the potentials; those of weight 0 are damped soft minima.
-func (p *Plan) penalisedGauge() {
+func (p *Plan) penalisedGauge(by float64) {
 	for i, a := range p.A {
-		p.Alpha[i] += p.shift
-		if p.F[i] += p.shift; a == 0 {
-			p.F[i] *= damping(p.rhoA, p.Eps)
+		p.Alpha[i] += by
+		if p.F[i] += by; a == 0 {
+			p.F[i] *= damping(p.penalties.a, p.Eps)
 		}
 	}
 	for j, b := range p.B {
-		p.Beta[j] -= p.shift
-		if p.G[j] -= p.shift; b == 0 {
-			p.G[j] *= damping(p.rhoB, p.Eps)
+		p.Beta[j] -= by
+		if p.G[j] -= by; b <= semidual.ColumnUnderflow {
+			p.G[j] *= damping(p.penalties.b, p.Eps)
+			if b > 0 {
+				p.Beta[j] = p.G[j] + p.Eps*logspace.Log(b)
+				p.t.Own[j] = p.Beta[j] + by
+			}
 		}
 	}
 }

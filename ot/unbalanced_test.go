@@ -23,7 +23,7 @@ func TestUnbalancedMasses(t *testing.T) {
 				var plans [2]*ot.Plan
 				for k, workers := range []int{1, 3} {
 					var err error
-					s := ot.Unbalanced{Eps: eps, RhoA: 1, RhoB: 0.5, Tol: 1e-8, Workers: workers}
+					s := ot.Unbalanced{Eps: eps, RhoA: 1, RhoB: 0.5, Tol: 1e-8, Control: ot.Control{Workers: workers}}
 					if plans[k], err = s.Solve(context.Background(), ot.Problem{Geometry: g, A: a, B: b}); err != nil {
 						t.Fatal(err)
 					}

@@ -3,26 +3,10 @@ package ot
 import (
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/transport"
 )
-
-// Values are the numbers of one plan that the literature calls the Sinkhorn loss; h(T) = Σ T(1−log
-// T).
-type Values struct {
-	// Sharp is <T,c>.
-	Sharp float64
-	// RegKL is min <T,c> + ε KL(T|abᵀ): POT solve, OTT kl_reg_cost, GeomLoss.
-	RegKL float64
-	// RegEntropy is min <T,c> + ε Σ T log T: POT reg_type="entropy", OTT ent_reg_cost.
-	RegEntropy float64
-	// RegEntropyMinus1 is min <T,c> − ε h(T) = RegEntropy − ε: papers on L-BFGS for the dual, and
-	// regOT.
-	RegEntropyMinus1 float64
-	// SumPlogP is Σ T log T, and KL is KL(T|abᵀ).
-	SumPlogP, KL float64
-	// Mass is ΣT: 1 but for unbalanced plans.
-	Mass float64
-}
 
 // Value returns every value of the plan; the first call takes one pass.
 //
@@ -39,7 +23,7 @@ func (p *Plan) Sharp() float64 { return p.Value().Sharp }
 
 // RegKL returns the value of min <T,c> + ε KL(T|abᵀ), from the potentials alone for a balanced plan.
 func (p *Plan) RegKL() float64 {
-	if p.unbalanced {
+	if p.penalties != nil {
 		return p.Value().RegKL
 	}
 	return rows.Dot(p.A, p.F) + rows.Dot(p.B, p.G)
@@ -47,15 +31,16 @@ func (p *Plan) RegKL() float64 {
 
 // RegEntropy returns the value of min <T,c> + ε Σ T log T, from the potentials alone.
 func (p *Plan) RegEntropy() float64 {
-	if p.unbalanced {
+	if p.penalties != nil {
 		return math.NaN()
 	}
 	return p.RegKL() + p.Eps*(negEntropy(p.A)+negEntropy(p.B))
 }
 
 func (p *Plan) computeValues() {
-	v := p.sums()
-	if p.unbalanced {
+	t := p.t.Sums()
+	v := Values{Sharp: t.Sharp, SumPlogP: t.SumPlogP, KL: t.KL, Mass: t.Mass}
+	if p.penalties != nil {
 		p.unbalancedValues(v)
 		return
 	}
@@ -64,76 +49,12 @@ func (p *Plan) computeValues() {
 	p.values = v
 }
 
-// sums returns the sums over T: Sharp, KL, SumPlogP and Mass.
-func (p *Plan) sums() Values {
-	var v Values
-	if p.onDevice("Value", true, func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
-		return v
-	}
-	_, m := p.Dims()
-	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
-	g, logB := p.memory.zeros(m), p.memory.zeros(m)
-	for j, b := range p.B {
-		if b > 0 {
-			logB[j] = math.Log(b)
-			g[j] = p.beta[j] - p.Eps*logB[j]
-		}
-	}
-	sw := p.sweep()
-	parts := make([]tally, len(sw.Spans))
-	sw.Each(func(w *worker, k int, s span) {
-		scratch := w.room(2 * m)
-		orig, rel := []float64(nil), scratch[:m]
-		if p.g != p.Geometry || p.cost.Forbidden {
-			orig = scratch[m:]
-		}
-		q := &parts[k]
-		for i := s.Lo; i < s.Hi; i++ {
-			mass := p.mass[i]
-			if mass == 0 {
-				continue
-			}
-			c, ref, scale := p.row(i, w.exp, w.cost)
-			kern.RowLogits(rel, g, c, 1)
-			subtract(rel, ref)
-			if p.cost.Forbidden {
-				leaveOut(rel, c)
-			}
-			if orig != nil {
-				c = p.Geometry.Row(i, orig)
-			}
-			if p.cost.Forbidden {
-				copy(orig, c)
-				leaveOut(orig, c)
-				c = orig
-			}
-			logA := math.Log(p.A[i])
-			kl := dot(w.exp, rel)/p.Eps + mass*(math.Log(scale)-logA)
-			q.sharp.Add(dot(w.exp, c))
-			q.kl.Add(kl)
-			q.tlogt.Add(kl + mass*logA + dot(w.exp, logB))
-			q.mass.Add(mass)
-		}
-	})
-	var all tally
-	for _, q := range parts {
-		all.sharp.Join(q.sharp)
-		all.kl.Join(q.kl)
-		all.tlogt.Join(q.tlogt)
-		all.mass.Join(q.mass)
-	}
-	return Values{Sharp: all.sharp.Value(), KL: all.kl.Value(), SumPlogP: all.tlogt.Value(), Mass: all.mass.Value()}
-}
-
-// tally is sums over T.
-type tally struct{ sharp, kl, tlogt, mass rows.Sum }
-
 // negEntropy returns Σ w log w.
 func negEntropy(w []float64) float64 {
 	var s rows.Sum
 	for _, v := range w {
 		if v > 0 {
-			s.Add(v * math.Log(v))
+			s.Add(v * logspace.Log(v))
 		}
 	}
 	return s.Value()
@@ -143,7 +64,7 @@ func negEntropy(w []float64) float64 {
 func (p *Plan) unbalancedValues(v Values) {
 	n, _ := p.Dims()
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.rhoA, p.mass, p.A) + marginalPenalty(p.rhoB, p.ApplyT(ones(n)), p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.penalties.a, p.t.Mass, p.A) + marginalPenalty(p.penalties.b, p.ApplyT(transport.Ones(n)), p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
 }
@@ -156,9 +77,20 @@ func marginalPenalty(rho float64, p, q []float64) float64 {
 	var s rows.Sum
 	for i, v := range p {
 		if v > 0 {
-			s.Add(v * math.Log(v/q[i]))
+			s.Add(v * logspace.Log(v/q[i]))
 		}
 		s.Add(q[i] - v)
 	}
 	return rho * s.Value()
+}
+
+// Of returns the loss of a plan.
+func (l Loss) Of(p *Plan) float64 {
+	switch l {
+	case RegKL:
+		return p.RegKL()
+	case RegEntropy:
+		return p.RegEntropy()
+	}
+	return p.Sharp()
 }

@@ -72,8 +72,8 @@ func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha f
 	cost := func(i, j int) float64 { return math.Exp(logCost(i, j) - scale) }
 	costs := mat.NewDense(len(w), len(w), nil)
 	costs.Apply(func(i, j int, _ float64) float64 { return cost(i, j) }, costs)
-	best := lab.Must(exact.Simplex{}.Solve(ctx, w, w, ot.Dense(costs)))
-	plan := best.Plan.Dense()
+	best := lab.Must(exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(costs), A: w, B: w}))
+	plan := best.Matrix()
 	bound := lab.Must(bounds.CouplingBound(plan, w, w, cost))
 	o.Transport = append(o.Transport, (scale+math.Log(bound))/(alpha-1))
 	o.Gap = max(o.Gap, best.Certificate.Bound()/best.Value)

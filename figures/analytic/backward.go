@@ -86,7 +86,9 @@ func (out *BackwardOut) add(ctx context.Context, c *lab.Cell, p BackwardParams, 
 	cost := ot.Cost(prob.Geometry)
 	eps := p.Ratio * meanCost(cost, prob.A, prob.B)
 	var plan *ot.Plan
-	forward := measure(p.Repeat, func() { plan = lab.Must(ot.LBFGS{Eps: eps, Tol: 1e-13, Workers: 1}.Solve(ctx, prob)) })
+	forward := measure(p.Repeat, func() {
+		plan = lab.Must(ot.LBFGS{Eps: eps, Tol: 1e-13, Control: ot.Control{Workers: 1}}.Solve(ctx, prob))
+	})
 	want := lab.Must(ot.Backward{Method: ot.Eliminate}.Gradient(ctx, plan, ot.Sharp)).Cost()
 	note := func(of BackwardCost, gradient func() *mat.Dense) {
 		var g *mat.Dense

@@ -282,7 +282,7 @@ func (t truth) planOf(ctx context.Context, p ot.Problem, plan *ot.Plan) (*ot.Pla
 	for j, v := range t.beta {
 		g[j] = v - plan.Eps*math.Log(plan.B[j])
 	}
-	out, err := ot.LBFGS{Eps: plan.Eps, Tol: 1e-9, Start: g}.Solve(ctx, p) // converged before its first step
+	out, err := ot.LBFGS{Eps: plan.Eps, Tol: 1e-9, Control: ot.Control{Start: g}}.Solve(ctx, p) // converged before its first step
 	if err == nil && out.Iterations > 0 {
 		err = fmt.Errorf("analytic: the true potentials have a marginal error of %g in float64", out.MarginalL1)
 	}

@@ -13,6 +13,7 @@ import (
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/mat"
@@ -104,22 +105,22 @@ const manyIterations = 1 << 30
 var timedSolvers = []timedSolver{
 	{name: "kernel scaling, textbook", series: 2},
 	{name: "kernel scaling, over-relaxed", series: 1, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Scaling{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+		return ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 	{name: "log-domain Sinkhorn", series: 3, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Anneal: 1, Relax: 1, Workers: 1, Trace: t}
+		return ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1, Control: ot.Control{MaxIter: manyIterations, Anneal: 1, Workers: 1, Trace: t}}
 	}},
 	{name: "log-domain, annealed, over-relaxed", series: 4, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+		return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 	{name: "L-BFGS", with: lbfgs},
 	{name: "Newton", series: 5, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Newton{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+		return ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 }
 
 func lbfgs(eps, tol float64, t func(ot.Step) error) ot.Solver {
-	return ot.LBFGS{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
+	return ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 }
 
 // solversOn are the timedSolvers and, unless the key is empty, L-BFGS with the costs of n points on a device. free is called
@@ -130,7 +131,7 @@ func solversOn(c *lab.Cell, key string, n int) (all []timedSolver, free func()) 
 	}
 	dev := lab.Must(c.Device(key))
 	var costs *ot.OnDevice
-	p := cloudsBy(c.Rand("clouds"), n, func(x, y *mat.Dense) ot.Geometry {
+	p := cloudsBy(c.Rand("clouds"), n, func(x, y *mat.Dense) cost.Geometry {
 		costs = ot.PointsOn(dev, x, y, ot.SqEuclidean)
 		return costs
 	})
@@ -180,7 +181,7 @@ func (s timedSolver) run(
 	}
 	plan, err := s.with(eps, params.Tol, trace).Solve(ctx, p)
 	switch {
-	case errors.Is(err, ot.ErrUnderflow):
+	case errors.Is(err, ot.ErrUnsupported):
 		return refused
 	case errors.Is(err, errPasses):
 		return passLimit
@@ -212,7 +213,7 @@ func (r ConvergenceRun) last() float64 {
 // runSimplex times exact transport.
 func runSimplex(ctx context.Context, p ot.Problem, cost *mat.Dense) ConvergenceRun {
 	began := kit.CPUSeconds()
-	w := lab.Must(exact.Simplex{}.Solve(ctx, p.A, p.B, ot.Dense(cost)))
+	w := lab.Must(exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(cost), A: p.A, B: p.B}))
 	return ConvergenceRun{
 		Solver:  simplexName,
 		Seconds: []float64{kit.CPUSeconds() - began},

@@ -94,7 +94,7 @@ func (p GeneratorParams) step(ctx context.Context, dev *device.Device, net nn.La
 
 // distance is the exact W₂² between as many points.
 func distance(ctx context.Context, x, y *mat.Dense) float64 {
-	w := lab.Must(exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(x, y, ot.SqEuclidean)))
+	w := lab.Must(exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}))
 	return w.Value / w.Certificate.Mass
 }
 

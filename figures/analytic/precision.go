@@ -149,10 +149,14 @@ var precisionSolvers = []precisionSolver{
 	{"scaling32", "kernel scaling, float32", 2, runTextbook(true)},
 	{"scaling64", "kernel scaling, float64", 1, runTextbook(false)},
 	{"log", "log-domain Sinkhorn", 3, runSolver(func(eps float64, k int) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: 1e-12, MaxIter: k, Anneal: 1, Relax: 1}
+		return ot.Sinkhorn{Eps: eps, Tol: 1e-12, Relax: 1, Control: ot.Control{MaxIter: k, Anneal: 1}}
 	})},
-	{"annealed", "log-domain, annealed and over-relaxed", 4, runSolver(func(eps float64, k int) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: 1e-12, MaxIter: k} })},
-	{"lbfgs", "L-BFGS on the semi-dual", 0, runSolver(func(eps float64, k int) ot.Solver { return ot.LBFGS{Eps: eps, Tol: 1e-12, MaxIter: k} })},
+	{"annealed", "log-domain, annealed and over-relaxed", 4, runSolver(func(eps float64, k int) ot.Solver {
+		return ot.Sinkhorn{Eps: eps, Tol: 1e-12, Control: ot.Control{MaxIter: k}}
+	})},
+	{"lbfgs", "L-BFGS on the semi-dual", 0, runSolver(func(eps float64, k int) ot.Solver {
+		return ot.LBFGS{Eps: eps, Tol: 1e-12, Control: ot.Control{MaxIter: k}}
+	})},
 }
 
 type runner = func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64, iterations int) (*mat.Dense, SolverError)

@@ -10,6 +10,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/ot"
+	"coupling/ot/cost"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -39,11 +40,11 @@ func exponential(n, m int) ot.Problem {
 
 // clouds are n points each in the plane, a normal cloud and a ring around it, with random weights.
 func clouds(rng *rand.Rand, n int) ot.Problem {
-	return cloudsBy(rng, n, func(x, y *mat.Dense) ot.Geometry { return ot.Points(x, y, ot.SqEuclidean) })
+	return cloudsBy(rng, n, func(x, y *mat.Dense) cost.Geometry { return ot.Points(x, y, ot.SqEuclidean) })
 }
 
 // cloudsBy are clouds whose costs a geometry has.
-func cloudsBy(rng *rand.Rand, n int, by func(x, y *mat.Dense) ot.Geometry) ot.Problem {
+func cloudsBy(rng *rand.Rand, n int, by func(x, y *mat.Dense) cost.Geometry) ot.Problem {
 	x, y := mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
 	for i := range n {
 		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})

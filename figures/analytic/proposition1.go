@@ -65,9 +65,9 @@ var ratesOf = lab.Experiment[RatesParams, RatesOut]{
 		}
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: weights(rng, n), B: weights(rng, m)}
 		cost := ot.Cost(prob.Geometry)
-		w := lab.Must(exact.Simplex{}.Solve(ctx, prob.A, prob.B, ot.Dense(cost)))
-		out := RatesOut{W: w.Value, Arcs: len(w.Plan.Arcs), Proof: w.Certificate.Bound()}
-		for _, a := range w.Plan.Arcs {
+		w := lab.Must(exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(cost), A: prob.A, B: prob.B}))
+		out := RatesOut{W: w.Value, Arcs: len(w.Arcs), Proof: w.Certificate.Bound()}
+		for _, a := range w.Arcs {
 			out.Entropy += a.Mass * (1 - math.Log(a.Mass))
 		}
 		reduced := reducedCosts(cost, w)
@@ -93,10 +93,10 @@ var ratesOf = lab.Experiment[RatesParams, RatesOut]{
 // reducedCosts are c_ij − f_i − g_j, exactly 0 on the arcs of the optimal plan. The sharp loss of any plan with the
 // right marginals exceeds W by <T, reduced>, a sum of positive terms, so that it is known to full precision however
 // small it is.
-func reducedCosts(cost *mat.Dense, w *exact.Solution) *mat.Dense {
+func reducedCosts(cost *mat.Dense, w *exact.Plan) *mat.Dense {
 	r := mat.DenseCopyOf(cost)
 	r.Apply(func(i, j int, v float64) float64 { return max(0, v-w.F[i]-w.G[j]) }, r)
-	for _, a := range w.Plan.Arcs {
+	for _, a := range w.Arcs {
 		r.Set(a.I, a.J, 0)
 	}
 	return r

@@ -222,7 +222,7 @@ func wasserstein(ctx context.Context, x, y *mat.Dense, weights []float64) float6
 	n, _ := x.Dims()
 	cost := mat.NewDense(n, len(rows), nil)
 	cost.Apply(func(i, k int, _ float64) float64 { return floats.Distance(x.RawRowView(i), y.RawRowView(rows[k]), 2) }, cost)
-	return lab.Must(exact.Simplex{}.Solve(ctx, nil, kept, ot.Dense(cost))).Value
+	return lab.Must(exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(cost), B: kept})).Value
 }
 
 // far is the share of points that are farther than 1 from every atom of the target.

@@ -85,10 +85,10 @@ var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 		x, y := scaled(usps), scaled(mnist) // so that |x−y|² is the mean over pixels
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 		mean := mat.Sum(ot.Cost(prob.Geometry)) / float64(p.N*p.N)
-		plan := lab.Must(ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) error {
+		plan := lab.Must(ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Control: ot.Control{Trace: func(s ot.Step) error {
 			c.Progress(progressOf(s.MarginalL1, p.Tol), 100)
 			return nil
-		}}.Solve(ctx, prob))
+		}}}.Solve(ctx, prob))
 		out := describePlan(plan, u.Labels, m.Labels)
 		out.MeanCost = mean
 		return out, errors.Join(kit.Write(c, "usps.npy", usps), kit.Write(c, "mnist.npy", mnist), kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(mnist)))

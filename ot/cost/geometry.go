@@ -1,22 +1,13 @@
-// Package cost has the costs of moving mass, below every solver: geometries, which give the costs of
-// a problem a row at a time, and costs between points. Package ot has its names too.
+// Package cost has the costs of moving mass: geometries, which give the costs of a problem a row at a time, and costs between
+// points.
 package cost
 
 import (
 	"gonum.org/v1/gonum/mat"
 
-	"coupling/lab/device/cpu"
 	"coupling/ot/internal/fault"
-	"coupling/ot/internal/rows"
+	"coupling/ot/internal/geometry"
 )
-
-// kern is the set of vector kernels in use.
-var kern cpu.Kernels[float64]
-
-// bad builds an error of one of the kinds of package ot.
-func bad(kind error, format string, args ...any) error {
-	return fault.New("ot", kind, format, args...)
-}
 
 // Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. Solvers read
 // costs only row by row, so a geometry may hold its matrix or compute each row when asked; the
@@ -68,13 +59,6 @@ type Checked interface {
 	Validate() error
 }
 
-// Pointed is a Geometry between points, to which gradients can be carried. Cloud is nil where there
-// are none.
-type Pointed interface {
-	Geometry
-	Cloud() *Cloud
-}
-
 // Matrix is a geometry given as a cost matrix.
 type Matrix struct {
 	data    []float64
@@ -87,11 +71,11 @@ type Matrix struct {
 // Costs of either sign are allowed; NaN and infinities are reported by the solver.
 func Dense(cost mat.Matrix) *Matrix {
 	if cost == nil {
-		return &Matrix{invalid: bad(fault.ErrShape, "Dense: cost is nil")}
+		return &Matrix{invalid: fault.OT(fault.ErrShape, "Dense: cost is nil")}
 	}
 	d, ok := cost.(*mat.Dense)
 	if ok && d == nil {
-		return &Matrix{invalid: bad(fault.ErrShape, "Dense: cost is nil")}
+		return &Matrix{invalid: fault.OT(fault.ErrShape, "Dense: cost is nil")}
 	}
 	if !ok {
 		d = mat.DenseCopyOf(cost)
@@ -114,40 +98,11 @@ func (c *Matrix) Row(i int, _ []float64) []float64 {
 // Validate reports a matrix that Dense was not given.
 func (c *Matrix) Validate() error {
 	if c == nil {
-		return bad(fault.ErrShape, "geometry is a nil *CostMatrix")
+		return fault.OT(fault.ErrShape, "geometry is a nil *cost.Matrix")
 	}
 	return c.invalid
 }
 
-// Check returns an error for a geometry made from bad input, with the argument's name: ErrShape,
-// ErrCost or ErrParameter of package ot.
-func Check(name string, g Geometry) error {
-	if g == nil {
-		return bad(fault.ErrShape, "%s is nil", name)
-	}
-	if v, ok := g.(Checked); ok {
-		if err := v.Validate(); err != nil {
-			return err
-		}
-	}
-	if n, m := g.Dims(); n < 1 || m < 1 {
-		return bad(fault.ErrShape, "%s is %d×%d: must have a source and a target", name, n, m)
-	}
-	return nil
-}
-
-// All returns the costs of a geometry as a new n×m matrix. It panics with the error of Check if
-// there is one.
-func All(g Geometry) *mat.Dense {
-	if err := Check("geometry", g); err != nil {
-		panic(err)
-	}
-	n, m := g.Dims()
-	data := make([]float64, n*m)
-	rows.NewSweep(n, m, 0, func() []float64 { return make([]float64, m) }).Each(func(buf []float64, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			copy(data[i*m:(i+1)*m], g.Row(i, buf))
-		}
-	})
-	return mat.NewDense(n, m, data)
-}
+// Check returns an error for a geometry made from bad input: ErrShape, ErrCost or ErrParameter of package ot. Solvers call
+// it; code that reads costs itself should call it first.
+func Check(g Geometry) error { return geometry.Check("geometry", g) }

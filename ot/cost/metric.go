@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/geometry"
 )
 
 // PointCost is a cost between two points of the same dimension, with its gradient.
@@ -40,7 +41,7 @@ func (c Metric) String() string {
 // Validate reports an unknown metric.
 func (c Metric) Validate() error {
 	if c < SqEuclidean || c > Cosine {
-		return bad(fault.ErrParameter, "Points: cost = Metric(%d): unknown", int(c))
+		return fault.OT(fault.ErrParameter, "Points: cost = Metric(%d): unknown", int(c))
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ type SqEuclideanL1 float64
 // Validate reports a mix that is not finite.
 func (c SqEuclideanL1) Validate() error {
 	if math.IsNaN(float64(c)) || math.IsInf(float64(c), 0) {
-		return bad(fault.ErrParameter, "Points: cost = SqEuclideanL1(%g): must be finite", float64(c))
+		return fault.OT(fault.ErrParameter, "Points: cost = SqEuclideanL1(%g): must be finite", float64(c))
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ type Power float64
 // Validate reports a p that is not positive and finite.
 func (c Power) Validate() error {
 	if !(c > 0) || math.IsInf(float64(c), 0) {
-		return bad(fault.ErrParameter, "Points: cost = Power(%g): must be > 0 and finite", float64(c))
+		return fault.OT(fault.ErrParameter, "Points: cost = Power(%g): must be > 0 and finite", float64(c))
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ type CostFunc struct {
 // Validate reports a nil Value.
 func (f CostFunc) Validate() error {
 	if f.Value == nil {
-		return bad(fault.ErrParameter, "Points: cost = CostFunc with a nil Value")
+		return fault.OT(fault.ErrParameter, "Points: cost = CostFunc with a nil Value")
 	}
 	return nil
 }
@@ -108,13 +109,21 @@ func (f CostFunc) Cost(x, y []float64) float64 { return f.Value(x, y) }
 // Grad calls f.Gradient.
 func (f CostFunc) Grad(dx, dy []float64, w float64, x, y []float64) { f.Gradient(dx, dy, w, x, y) }
 
-// Reversed returns the cost c(y, x).
-func Reversed(c PointCost) PointCost {
-	if _, symmetric := c.(KernelCost); symmetric {
-		return c
+// Form returns the cost as solvers know it.
+func (c Metric) Form() geometry.Form {
+	switch c {
+	case L1:
+		return geometry.Form{Abs: 1}
+	case Euclidean:
+		return geometry.Form{Power: 1}
+	case Cosine:
+		return geometry.Form{Angle: true}
 	}
-	return CostFunc{
-		Value:    func(x, y []float64) float64 { return c.Cost(y, x) },
-		Gradient: func(dx, dy []float64, w float64, x, y []float64) { c.Grad(dy, dx, w, y, x) },
-	}
+	return geometry.Form{Square: 1}
 }
+
+// Form returns the cost as solvers know it.
+func (c SqEuclideanL1) Form() geometry.Form { return geometry.Form{Square: 1, Abs: float64(c)} }
+
+// Form returns the cost as solvers know it.
+func (c Power) Form() geometry.Form { return geometry.Form{Power: float64(c)} }

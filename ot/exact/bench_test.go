@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 )
 
@@ -74,11 +75,11 @@ func BenchmarkSimplex(b *testing.B) {
 	}
 }
 
-func benchmark(b *testing.B, wa, wb []float64, cost ot.Geometry) {
-	var sol *exact.Solution
+func benchmark(b *testing.B, wa, wb []float64, cost cost.Geometry) {
+	var sol *exact.Plan
 	for b.Loop() {
 		var err error
-		if sol, err = (exact.Simplex{}).Solve(b.Context(), wa, wb, cost); err != nil {
+		if sol, err = (exact.Simplex{}).Solve(b.Context(), ot.Problem{Geometry: cost, A: wa, B: wb}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -93,9 +94,9 @@ func BenchmarkLine(b *testing.B) {
 			for i := range x {
 				x[i], y[i] = math.Sin(float64(i)), math.Cos(3*float64(i))
 			}
-			var sol *exact.Solution
+			var sol *exact.Plan
 			for b.Loop() {
-				sol, _ = exact.Line{}.Solve(x, nil, y, nil)
+				sol, _ = exact.Line{}.Solve(b.Context(), x, nil, y, nil)
 			}
 			b.ReportMetric(sol.Certificate.Bound()/sol.Value, "relative-gap")
 		})

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
+	"coupling/ot"
 	"coupling/ot/cost"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/simplex"
 )
 
 // A Certificate bounds how far a plan T and potentials f, g are from optimal. It is computed from
@@ -32,36 +35,35 @@ type Certificate struct {
 // bounds the excess.
 func (c Certificate) Bound() float64 { return math.Max(0, c.Gap+c.Infeasibility*c.Mass) }
 
-// Certify checks a plan and potentials for the marginals a and b (nil for uniform) on every entry of the cost. It
-// costs one pass over the cost.
-func Certify(ctx context.Context, a, b []float64, c cost.Geometry, plan Plan, f, g []float64) (Certificate, error) {
-	n, m := c.Dims()
-	a, err := weights("a", a, n)
+// Certify checks a plan, as arcs, and potentials for a problem on every entry of the cost. It costs one pass over the cost.
+func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Certificate, error) {
+	if err := cost.Check(p.Geometry); err != nil {
+		return Certificate{}, err
+	}
+	a, b, err := weights(p)
 	if err != nil {
 		return Certificate{}, err
 	}
-	if b, err = weights("b", b, m); err != nil {
-		return Certificate{}, err
-	}
-	switch {
+	n, m, c := len(a), len(b), p.Geometry
+	switch outside := func(e Arc) bool { return e.I < 0 || e.I >= n || e.J < 0 || e.J >= m }; {
 	case len(f) != n:
-		return Certificate{}, fmt.Errorf("ot/exact: len(f) = %d, want %d: %w", len(f), n, ErrShape)
+		return Certificate{}, fmt.Errorf("ot/exact: len(f) = %d, want %d: %w", len(f), n, ot.ErrShape)
 	case len(g) != m:
-		return Certificate{}, fmt.Errorf("ot/exact: len(g) = %d, want %d: %w", len(g), m, ErrShape)
-	case plan.Rows != n || plan.Cols != m:
-		return Certificate{}, fmt.Errorf("ot/exact: plan is %d×%d, want %d×%d: %w", plan.Rows, plan.Cols, n, m, ErrShape)
+		return Certificate{}, fmt.Errorf("ot/exact: len(g) = %d, want %d: %w", len(g), m, ot.ErrShape)
+	case slices.ContainsFunc(arcs, outside):
+		return Certificate{}, fmt.Errorf("ot/exact: an arc is not one of %d×%d: %w", n, m, ot.ErrShape)
 	}
 	worst := 0.
 	buf := make([]float64, m)
 	for i := range n {
-		if err := cancelled(ctx, i); err != nil {
+		if err := simplex.Cancelled(ctx, i); err != nil {
 			return Certificate{}, err
 		}
-		worst = max(worst, violation(c.Row(i, buf), f[i], g))
+		worst = max(worst, simplex.Violation(c.Row(i, buf), f[i], g))
 	}
 	var row []float64
 	at := -1
-	out := check(a, b, plan, f, g, func(i, j int) float64 {
+	out := check(a, b, arcs, f, g, func(i, j int) float64 {
 		if i != at {
 			row, at = c.Row(i, buf), i
 		}
@@ -71,38 +73,26 @@ func Certify(ctx context.Context, a, b []float64, c cost.Geometry, plan Plan, f,
 	return out, nil
 }
 
-// violation returns max_j (f + g_j − row_j).
-func violation(row []float64, f float64, g []float64) float64 {
-	worst := math.Inf(-1)
-	row = row[:len(g)]
-	for j, v := range g {
-		if d := v - row[j]; d > worst {
-			worst = d
-		}
-	}
-	return worst + f
-}
-
 // check fills all of a certificate but Infeasibility, looking at the arcs only.
-func check(a, b []float64, plan Plan, f, g []float64, cost func(i, j int) float64) Certificate {
+func check(a, b []float64, arcs []Arc, f, g []float64, cost func(i, j int) float64) Certificate {
 	var c Certificate
-	var primal, gap, totalA, totalB wide
-	for _, e := range plan.Arcs {
+	var primal, gap, totalA, totalB simplex.Wide
+	for _, e := range arcs {
 		v := cost(e.I, e.J)
 		slack := v - f[e.I] - g[e.J]
-		primal, gap = primal.add(e.Mass*v), gap.add(e.Mass*slack)
+		primal, gap = primal.Add(e.Mass*v), gap.Add(e.Mass*slack)
 		c.Slackness = max(c.Slackness, math.Abs(slack))
 	}
 	for _, w := range a {
-		totalA = totalA.add(w)
+		totalA = totalA.Add(w)
 	}
 	for _, w := range b {
-		totalB = totalB.add(w)
+		totalB = totalB.Add(w)
 	}
-	c.Primal, c.Gap, c.Mass = primal.hi, gap.hi, totalA.hi
-	scale := totalA.hi / totalB.hi
+	c.Primal, c.Gap, c.Mass = primal.Hi, gap.Hi, totalA.Hi
+	scale := totalA.Hi / totalB.Hi
 	c.Dual = rows.Dot(a, f) + scale*rows.Dot(b, g)
-	ta, tb := plan.Marginals()
+	ta, tb := marginals(arcs, len(a), len(b))
 	for i, w := range ta {
 		c.Marginal += math.Abs(w - a[i])
 	}

@@ -17,12 +17,12 @@ func ExampleSimplex() {
 		2, 3,
 		5, 1,
 	})
-	sol, err := exact.Simplex{}.Solve(context.Background(), []float64{.5, .3, .2}, []float64{.5, .5}, ot.Dense(cost))
+	sol, err := exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(cost), A: []float64{.5, .3, .2}, B: []float64{.5, .5}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, arc := range sol.Plan.Arcs {
+	for _, arc := range sol.Arcs {
 		fmt.Printf("%d → %d: %.2f\n", arc.I, arc.J, arc.Mass)
 	}
 	fmt.Printf("value %.2f, at most %.0e above the optimum\n", sol.Value, sol.Certificate.Bound())
@@ -39,8 +39,8 @@ func ExampleSimplex_assignment() {
 		2, 0, 5,
 		3, 2, 2,
 	})
-	sol, _ := exact.Simplex{}.Solve(context.Background(), nil, nil, ot.Dense(cost))
-	for _, arc := range sol.Plan.Arcs {
+	sol, _ := exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(cost)})
+	for _, arc := range sol.Arcs {
 		fmt.Print(arc.I, " → ", arc.J, "; ")
 	}
 	// Output: 0 → 1; 1 → 0; 2 → 2;
@@ -49,8 +49,8 @@ func ExampleSimplex_assignment() {
 func ExampleLine() {
 	x, y := []float64{0, 1, 3}, []float64{5, 6, 8}
 	w1, _ := exact.Line{P: 1}.Value(x, nil, y, nil)
-	sol, _ := exact.Line{P: 2}.Solve(x, []float64{.5, .25, .25}, y, nil)
-	fmt.Printf("W₁ = %.4f, W₂² = %.4f over %d arcs\n", w1, sol.Value, len(sol.Plan.Arcs))
+	sol, _ := exact.Line{P: 2}.Solve(context.Background(), x, []float64{.5, .25, .25}, y, nil)
+	fmt.Printf("W₁ = %.4f, W₂² = %.4f over %d arcs\n", w1, sol.Value, len(sol.Arcs))
 	// Output: W₁ = 5.0000, W₂² = 28.8333 over 5 arcs
 }
 

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 )
 
@@ -30,11 +31,11 @@ func TestForbiddenPairs(t *testing.T) {
 					}
 				}
 			}
-			got, err := exact.Simplex{}.Solve(t.Context(), nil, nil, ot.Dense(c))
+			got, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := exact.Simplex{}.Solve(t.Context(), nil, nil, ot.Dense(far))
+			want, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(far)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +43,7 @@ func TestForbiddenPairs(t *testing.T) {
 			if math.Abs(got.Value-want.Value) > tol || got.Certificate.Bound() > tol || got.Certificate.Marginal > 1e-12 {
 				t.Errorf("n = %d, scale %g: value %v, want %v; %+v", n, scale, got.Value, want.Value, got.Certificate)
 			}
-			for _, a := range got.Plan.Arcs {
+			for _, a := range got.Arcs {
 				if math.IsInf(c.At(a.I, a.J), 1) {
 					t.Fatalf("n = %d: mass %g goes by the forbidden pair %d, %d", n, a.Mass, a.I, a.J)
 				}
@@ -54,19 +55,19 @@ func TestForbiddenPairs(t *testing.T) {
 func TestInfeasible(t *testing.T) {
 	inf := math.Inf(1)
 	crowded := ot.Dense(mat.NewDense(3, 3, []float64{1, inf, inf, 1, inf, inf, 1, 1, 1}))
-	for name, c := range map[string]ot.Geometry{
+	for name, c := range map[string]cost.Geometry{
 		"all": ot.Dense(mat.NewDense(1, 1, []float64{inf})), "a row": ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "too little": crowded,
 	} {
-		if sol, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, c); !errors.Is(err, exact.ErrInfeasible) {
+		if sol, err := (exact.Simplex{}).Solve(t.Context(), ot.Problem{Geometry: c}); !errors.Is(err, ot.ErrInfeasible) {
 			t.Errorf("%s: %v, error %v", name, sol, err)
 		}
 	}
 	// The same costs with masses that fit; a source without mass needs no partner.
-	sol, err := exact.Simplex{}.Solve(t.Context(), []float64{1, 2, 4}, []float64{4, 2, 1}, crowded)
+	sol, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: crowded, A: []float64{1, 2, 4}, B: []float64{4, 2, 1}})
 	if err != nil || math.Abs(sol.Value-7) > 1e-12 {
 		t.Error(sol, err)
 	}
-	sol, err = exact.Simplex{}.Solve(t.Context(), []float64{0, 1}, nil, ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})))
+	sol, err = exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), A: []float64{0, 1}})
 	if err != nil || sol.Value != 1 || math.IsNaN(sol.F[0]) {
 		t.Error(sol, err)
 	}
@@ -84,12 +85,12 @@ func TestCutShortIsNotInfeasible(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, ot.Dense(c)); err != nil {
+	if _, err := (exact.Simplex{}).Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}); err != nil {
 		t.Fatal(err)
 	}
 	for pivots := range 5 {
-		_, err := exact.Simplex{MaxPivots: pivots + 1}.Solve(t.Context(), nil, nil, ot.Dense(c))
-		if errors.Is(err, exact.ErrInfeasible) {
+		_, err := exact.Simplex{MaxPivots: pivots + 1}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)})
+		if errors.Is(err, ot.ErrInfeasible) {
 			t.Errorf("%d pivots: %v", pivots+1, err)
 		}
 	}

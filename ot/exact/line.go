@@ -2,10 +2,17 @@ package exact
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+	"coupling/ot/cost"
+	"coupling/ot/internal/simplex"
 )
 
 // Line transports between weighted samples on the real line at cost |x−y|^P, P ≥ 1, by sorting. The zero value has P
@@ -21,40 +28,45 @@ type Line struct {
 // Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j δ(y_j); nil weights
 // are uniform. Certificate.Infeasibility is computed in O((n+m) log n) from the monotonicity of the nearest
 // violations.
-func (l Line) Solve(x, a, y, b []float64) (*Solution, error) {
+func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
+	if err := simplex.Cancelled(ctx, 0); err != nil {
+		return nil, err
+	}
 	q, err := l.prepare(x, a, y, b)
 	if err != nil {
 		return nil, err
 	}
-	sol := &Solution{
-		Plan:   Plan{Rows: len(x), Cols: len(y)},
-		F:      make([]float64, len(x)),
-		G:      make([]float64, len(y)),
-		Status: Optimal,
+	sol := &Plan{
+		Geometry: cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p)),
+		A:        q.a,
+		B:        q.b,
+		F:        make([]float64, len(x)),
+		G:        make([]float64, len(y)),
+		Status:   Optimal,
 	}
 	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are alternating sums of costs.
-	var f, g wide
-	atI, atJ := none, none
+	var f, g simplex.Wide
+	atI, atJ := simplex.None, simplex.None
 	for s := range q.staircase() {
 		i, j := q.order.x[s.i], q.order.y[s.j]
 		c := q.cost(i, j)
 		switch {
-		case atI == none:
-			g = wide{}.add(c)
+		case atI == simplex.None:
+			g = simplex.Wide{}.Add(c)
 		case i != atI:
-			f = g.neg().add(c)
+			f = g.Neg().Add(c)
 		case j != atJ:
-			g = f.neg().add(c)
+			g = f.Neg().Add(c)
 		}
 		atI, atJ = i, j
-		sol.F[i], sol.G[j] = f.hi, g.hi
-		if w := q.weight(s.flow); w > 0 {
-			sol.Plan.Arcs = append(sol.Plan.Arcs, Arc{i, j, w})
+		sol.F[i], sol.G[j] = f.Hi, g.Hi
+		if w := q.Weight(s.flow); w > 0 {
+			sol.Arcs = append(sol.Arcs, Arc{i, j, w})
 		}
 	}
-	sol.Plan.sort()
-	centre(q.a, q.b, sol.F, sol.G)
-	sol.Certificate = check(q.a, q.b, sol.Plan, sol.F, sol.G, q.cost)
+	sortArcs(sol.Arcs)
+	simplex.Centre(q.a, q.b, sol.F, sol.G)
+	sol.Certificate = check(q.a, q.b, sol.Arcs, sol.F, sol.G, q.cost)
 	sol.Certificate.Infeasibility = q.infeasibility(sol.F, sol.G)
 	sol.Value = sol.Certificate.Primal
 	return sol, inRange(sol.Certificate)
@@ -66,16 +78,16 @@ func (l Line) Value(x, a, y, b []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var sum wide
+	var sum simplex.Wide
 	for s := range q.staircase() {
-		sum = sum.add(q.weight(s.flow) * q.cost(q.order.x[s.i], q.order.y[s.j]))
+		sum = sum.Add(q.Weight(s.flow) * q.cost(q.order.x[s.i], q.order.y[s.j]))
 	}
-	return sum.hi, inRange(Certificate{Primal: sum.hi})
+	return sum.Hi, inRange(Certificate{Primal: sum.Hi})
 }
 
 // A quantile is a prepared problem on the line.
 type quantile struct {
-	supplies
+	simplex.Supplies
 	a, b, x, y []float64
 	p          float64
 	order      struct{ x, y []int }
@@ -84,7 +96,7 @@ type quantile struct {
 func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	q := &quantile{x: x, y: y, p: cmp.Or(l.P, 2)}
 	if !(q.p >= 1) || math.IsInf(q.p, 1) {
-		return nil, fmt.Errorf("ot/exact: P = %v: must be finite and at least 1: %w", l.P, ErrCost)
+		return nil, fmt.Errorf("ot/exact: P = %v: must be finite and at least 1: %w", l.P, ot.ErrCost)
 	}
 	var err error
 	if q.order.x, err = sorted("x", x); err != nil {
@@ -93,30 +105,30 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	if q.order.y, err = sorted("y", y); err != nil {
 		return nil, err
 	}
-	if q.a, err = weights("a", a, len(x)); err != nil {
+	if q.a, err = simplex.Weights("a", a, len(x)); err != nil {
 		return nil, err
 	}
-	if q.b, err = weights("b", b, len(y)); err != nil {
+	if q.b, err = simplex.Weights("b", b, len(y)); err != nil {
 		return nil, err
 	}
 	lo := min(x[q.order.x[0]], y[q.order.y[0]])
 	hi := max(x[q.order.x[len(x)-1]], y[q.order.y[len(y)-1]])
 	if c := math.Pow(hi-lo, q.p); !(c <= math.MaxFloat64/8/float64(len(x)+len(y))) {
-		return nil, fmt.Errorf("ot/exact: largest cost |%v − %v|^%v = %v: %w", hi, lo, q.p, c, ErrCost)
+		return nil, fmt.Errorf("ot/exact: largest cost |%v − %v|^%v = %v: %w", hi, lo, q.p, c, ot.ErrCost)
 	}
-	q.supplies, err = quantise(q.a, q.b)
+	q.Supplies, err = simplex.Quantise(q.a, q.b)
 	return q, err
 }
 
 // sorted returns the order of the points, which must be finite and at least one.
 func sorted(name string, x []float64) ([]int, error) {
 	if len(x) == 0 {
-		return nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ErrShape)
+		return nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ot.ErrShape)
 	}
 	order := make([]int, len(x))
 	for i, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ErrCost)
+			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ot.ErrCost)
 		}
 		order[i] = i
 	}
@@ -140,7 +152,7 @@ func (q *quantile) cost(i, j int) float64 {
 // A stair is an arc between the i-th smallest x and the j-th smallest y.
 type stair struct {
 	i, j int
-	flow mass
+	flow simplex.Mass
 }
 
 // staircase visits the north-west corner coupling of the sorted points: n+m−1 stairs from (0,0) to
@@ -148,19 +160,19 @@ type stair struct {
 func (q *quantile) staircase() iter.Seq[stair] {
 	return func(yield func(stair) bool) {
 		n, m := len(q.x), len(q.y)
-		at := func(i, j int) (a, b mass) { return q.supplies.a[q.order.x[i]], q.supplies.b[q.order.y[j]] }
+		at := func(i, j int) (a, b simplex.Mass) { return q.Supplies.A[q.order.x[i]], q.Supplies.B[q.order.y[j]] }
 		i, j := 0, 0
 		left, right := at(0, 0)
 		for {
 			s := stair{i, j, left}
-			if right.less(left) {
+			if right.Less(left) {
 				s.flow = right
 			}
 			if !yield(s) || i == n-1 && j == m-1 {
 				return
 			}
-			left, right = left.sub(s.flow), right.sub(s.flow)
-			if j == m-1 || i < n-1 && left.isZero() {
+			left, right = left.Sub(s.flow), right.Sub(s.flow)
+			if j == m-1 || i < n-1 && left.IsZero() {
 				i++
 				left, _ = at(i, j)
 			} else {

@@ -5,7 +5,28 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/cost"
 )
+
+// Plan is an optimal plan, as a list of arcs, with the potentials and the certificate that prove it.
+type Plan struct {
+	// Geometry and the weights that were solved; weights keep their totals.
+	Geometry cost.Geometry
+	A, B     []float64
+	// Arcs carry the mass, sorted by source, then target.
+	Arcs []Arc
+	// Value is ⟨T, C⟩.
+	Value float64
+	// F and G are potentials of sources and targets, ⟨a,F⟩ = ⟨b,G⟩ per unit of mass, F_i + G_j ≤ C_ij up to
+	// Certificate.Infeasibility.
+	F, G []float64
+	// Status says how the solve ended, and Pivots counts its steps: 0 from Line.
+	Status Status
+	Pivots int
+	// Certificate bounds how far the plan and the potentials are from optimal.
+	Certificate Certificate
+}
 
 // An Arc carries Mass > 0 from source I to target J.
 type Arc struct {
@@ -13,31 +34,28 @@ type Arc struct {
 	Mass float64
 }
 
-// A Plan is a sparse coupling of Rows sources and Cols targets. Arcs are sorted by source, then target.
-type Plan struct {
-	Rows, Cols int
-	Arcs       []Arc
-}
+// Dims returns the number of sources and of targets.
+func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
 
-// Dense returns the plan as a Rows×Cols matrix.
-func (p Plan) Dense() *mat.Dense {
-	t := mat.NewDense(p.Rows, p.Cols, nil)
+// Matrix returns T, n×m, as a new matrix.
+func (p *Plan) Matrix() *mat.Dense {
+	t := mat.NewDense(len(p.A), len(p.B), nil)
 	for _, e := range p.Arcs {
 		t.Set(e.I, e.J, t.At(e.I, e.J)+e.Mass)
 	}
 	return t
 }
 
-// Marginals returns the sums over rows, of length Rows, and over columns, of length Cols.
-func (p Plan) Marginals() (a, b []float64) {
-	a, b = make([]float64, p.Rows), make([]float64, p.Cols)
-	for _, e := range p.Arcs {
+// marginals returns the sums of arcs over rows and over columns.
+func marginals(arcs []Arc, n, m int) (a, b []float64) {
+	a, b = make([]float64, n), make([]float64, m)
+	for _, e := range arcs {
 		a[e.I] += e.Mass
 		b[e.J] += e.Mass
 	}
 	return a, b
 }
 
-func (p Plan) sort() {
-	slices.SortFunc(p.Arcs, func(x, y Arc) int { return cmp.Or(cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J)) })
+func sortArcs(arcs []Arc) {
+	slices.SortFunc(arcs, func(x, y Arc) int { return cmp.Or(cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J)) })
 }

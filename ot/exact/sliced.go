@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"coupling/ot"
+	"coupling/ot/internal/simplex"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -21,19 +24,19 @@ type Sliced struct {
 // directions falls with the root of their number. Cost: Directions × (n+m)(d + log(n+m)).
 func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b []float64) (float64, error) {
 	if x == nil || y == nil || x.IsEmpty() || y.IsEmpty() || x.RawMatrix().Cols != y.RawMatrix().Cols {
-		return 0, fmt.Errorf("ot/exact: x and y must have points of the same dimension: %w", ErrShape)
+		return 0, fmt.Errorf("ot/exact: x and y must have points of the same dimension: %w", ot.ErrShape)
 	}
 	if s.Directions < 0 {
-		return 0, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ErrCost)
+		return 0, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ot.ErrCost)
 	}
 	count := cmp.Or(s.Directions, 100)
 	n, d := x.Dims()
 	m, _ := y.Dims()
 	theta := mat.NewVecDense(d, nil)
 	px, py := mat.NewVecDense(n, nil), mat.NewVecDense(m, nil)
-	var sum wide
+	var sum simplex.Wide
 	for k := range count {
-		if err := cancelled(ctx, 64*k); err != nil {
+		if err := simplex.Cancelled(ctx, 64*k); err != nil {
 			return 0, err
 		}
 		for i := range d {
@@ -46,7 +49,7 @@ func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b
 		if err != nil {
 			return 0, err
 		}
-		sum = sum.add(v)
+		sum = sum.Add(v)
 	}
-	return sum.hi / float64(count), nil
+	return sum.Hi / float64(count), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/ot"
 	"coupling/ot/exact"
 )
 
@@ -34,7 +35,7 @@ func TestSliced(t *testing.T) {
 	if got, err := (exact.Sliced{P: 1, Directions: 3}).Value(t.Context(), rng, line, other, nil, nil); err != nil || math.Abs(got-want) > 1e-14 {
 		t.Errorf("in one dimension %v, %v, want %v", got, err, want)
 	}
-	if _, err := (exact.Sliced{}).Value(t.Context(), rng, line, x, nil, nil); !errors.Is(err, exact.ErrShape) {
+	if _, err := (exact.Sliced{}).Value(t.Context(), rng, line, x, nil, nil); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("dimensions 1 and 3: err = %v, want ErrShape", err)
 	}
 }

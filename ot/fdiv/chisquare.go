@@ -1,6 +1,10 @@
 package fdiv
 
-import "math"
+import (
+	"math"
+
+	"coupling/lab/logspace"
+)
 
 var pearson = form{
 	name:  "pearson",
@@ -15,7 +19,7 @@ var pearson = form{
 	},
 	compat:    func(u float64) float64 { return max(u/2+1, 0) },
 	curvature: func(u float64) float64 { return halfFrom(-2, u) },
-	logCompat: func(u float64) float64 { return log(max(u/2+1, 0)) },
+	logCompat: func(u float64) float64 { return logspace.Log(max(u/2+1, 0)) },
 	score:     func(u float64) float64 { return inverseAbove(u + 2) },
 }
 
@@ -30,7 +34,7 @@ var chiSquare = form{
 	},
 	compat:    func(u float64) float64 { return max(u, 0) / 2 },
 	curvature: func(u float64) float64 { return halfFrom(0, u) },
-	logCompat: func(u float64) float64 { return log(max(u, 0) / 2) },
+	logCompat: func(u float64) float64 { return logspace.Log(max(u, 0) / 2) },
 	score:     inverseAbove,
 }
 

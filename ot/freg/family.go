@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/logspace"
 	"coupling/ot/fdiv"
 )
 
@@ -64,7 +65,7 @@ var exponential = &density{
 	name:      "exponential",
 	exps:      true,
 	inverse:   math.Log,
-	inverseOf: func(w float64) float64 { return -math.Log(w) },
+	inverseOf: func(w float64) float64 { return -logspace.Log(w) },
 	weighted:  func(w, v float64) float64 { return w * v },
 	excess: func(v, v0, x float64) float64 {
 		if v0 < tiny || v > far*v0 {
@@ -72,7 +73,7 @@ var exponential = &density{
 		}
 		return v0 * entropic(v/v0-1)
 	},
-	root:   func(r *row, b []float64, _ float64) float64 { return -math.Log(kern.Dot(b, r.e)) },
+	root:   func(r *row, b []float64, _ float64) float64 { return -logspace.Log(kern.Dot(b, r.e)) },
 	values: func(r *row, _ []float64) { kern.Scale(r.v, math.Exp(r.x), r.e) },
 }
 
@@ -85,9 +86,9 @@ var inverse = &density{
 		q := v / v0
 		switch {
 		case q < 1/far:
-			return q - 1 - (math.Log(v) - math.Log(v0)) // the quotient may underflow
+			return q - 1 - (logspace.Log(v) - logspace.Log(v0)) // the quotient may underflow
 		case q < 0.5 || q > 2:
-			return q - 1 - math.Log(q)
+			return q - 1 - logspace.Log(q)
 		}
 		return surplus((v - v0) / v0)
 	},
@@ -221,10 +222,10 @@ func logisticExcess(v, v0, x float64) float64 {
 	}
 	ratio := math.Log1p(k)
 	if v0 > 1 {
-		ratio = math.Log((1 + v) / (1 + v0)) // k may be close to −1
+		ratio = logspace.Log((1 + v) / (1 + v0)) // k may be close to −1
 	}
 	if v < 1 {
-		return v*(xlog(v)-math.Log(v0)-ratio) - ratio // and h
+		return v*(xlog(v)-logspace.Log(v0)-ratio) - ratio // and h
 	}
 	return v*math.Log1p(h) - ratio
 }
@@ -244,7 +245,7 @@ func xlog(v float64) float64 {
 	if v == 0 {
 		return 0
 	}
-	return math.Log(v)
+	return logspace.Log(v)
 }
 
 // entropic returns (1+d) log(1+d) − d ≥ 0 for d ≥ −1, by its series d²/2 − d³/6 + d⁴/12 … near 0.

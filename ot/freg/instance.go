@@ -5,23 +5,24 @@ import (
 
 	"coupling/ot"
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
 // instance is a checked problem without its atoms of weight zero: n×m counts the remaining ones.
 type instance struct {
-	g          ot.Geometry
+	g          cost.Geometry
 	rows, cols []int     // the sources and targets of g that remain
 	packed     bool      // some target was left out
 	a, b       []float64 // normalised, all positive
 	full       struct{ a, b []float64 }
-	cost       cost.Stats
+	cost       geometry.Stats
 	u, v       []float64
 }
 
 // check validates p and drops atoms without weight; one pass over the costs.
 func check(p ot.Problem, workers int) (*instance, error) {
-	if err := ot.Check(p.Geometry); err != nil {
+	if err := cost.Check(p.Geometry); err != nil {
 		return nil, err
 	}
 	n, m := p.Geometry.Dims()
@@ -43,7 +44,7 @@ func check(p ot.Problem, workers int) (*instance, error) {
 	in.packed = len(in.b) < m
 	sw := rows.NewSweep(n, m, workers, func() []float64 { return make([]float64, 2*m) })
 	scratch := func(w []float64) (costs, spare []float64) { return w[:m], w[m:] }
-	if in.cost, err = cost.Scan(p.Geometry, in.full.a, in.full.b, sw, scratch, bad); err != nil {
+	if in.cost, err = geometry.Scan(p.Geometry, in.full.a, in.full.b, sw, scratch, bad); err != nil {
 		return nil, err
 	}
 	if !(in.cost.Max <= largest && in.cost.Min >= -largest) {

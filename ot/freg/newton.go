@@ -6,9 +6,10 @@ import (
 	"math"
 	"time"
 
+	"coupling/lab/logspace"
 	"coupling/ot"
-	"coupling/ot/exact"
 	"coupling/ot/internal/linesearch"
+	"coupling/ot/internal/simplex"
 )
 
 // run is the state of a solve by regularised Newton steps on the semi-dual.
@@ -83,9 +84,9 @@ func (r *run) startFromExact() (bool, error) {
 }
 
 // exact solves without regularisation; nil for what the simplex refuses (weights or costs of extreme range) but where there is no plan.
-func (r *run) exact() (*exact.Solution, error) {
+func (r *run) exact() (*simplex.Result, error) {
 	in := r.s.instance
-	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))})
+	best, err := simplex.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))}, 0, func(int, int, float64) {})
 	if err != nil && !errors.Is(err, ot.ErrInfeasible) {
 		return nil, r.ctx.Err()
 	}
@@ -102,7 +103,7 @@ const (
 
 // anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
 func (r *run) anneal() error {
-	stages := int(math.Ceil(math.Log(r.s.cost.Spread()/r.Lambda) / -math.Log(annealing)))
+	stages := int(math.Ceil(logspace.Log(r.s.cost.Spread()/r.Lambda) / -logspace.Log(annealing)))
 	for k := stages; k > 0; k-- {
 		r.s.lambda = r.Lambda * math.Pow(annealing, -float64(k))
 		if err := r.stage(max(stageTol, r.Tol)); err != nil {

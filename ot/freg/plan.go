@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/fdiv"
 	"coupling/ot/internal/rows"
 )
@@ -16,7 +17,7 @@ import (
 // concurrent use.
 type Plan struct {
 	// Geometry and the normalised weights that were solved.
-	Geometry ot.Geometry
+	Geometry cost.Geometry
 	A, B     []float64
 	// F and Lambda are the divergence and the λ of the plan.
 	F      fdiv.Divergence

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
 )
@@ -62,7 +63,7 @@ func TestVanishingWeight(t *testing.T) {
 // Points between the sources have potentials between; the extension has the gradient that Danskin gives.
 func TestExtend(t *testing.T) {
 	p, mean := clouds(32, 20, 25, 2)
-	pc := p.Geometry.(*ot.PointCloud)
+	pc := p.Geometry.(*cost.Cloud)
 	for _, d := range fdiv.All() {
 		plan := solve(t, freg.Solver{F: d, Lambda: mean / 10, Tol: 1e-12}, p)
 		cost := ot.Cost(pc)

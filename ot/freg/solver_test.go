@@ -278,7 +278,7 @@ func TestSamePlans(t *testing.T) {
 func TestLimits(t *testing.T) {
 	p, mean := clouds(6, 20, 15, 2)
 	c := ot.Cost(p.Geometry)
-	best, err := exact.Simplex{}.Solve(t.Context(), p.A, p.B, ot.Dense(c))
+	best, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
 	if err != nil {
 		t.Fatal(err)
 	}

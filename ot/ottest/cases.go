@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 // Vector is a vector in a reference file, where null stands for −Inf.
@@ -97,12 +98,12 @@ func (c *Case) Points() (ot.Problem, bool) {
 }
 
 // PointCost returns the named cost of the case.
-func (c *Case) PointCost() ot.PointCost {
+func (c *Case) PointCost() cost.PointCost {
 	switch c.Cost {
 	case "l1":
 		return ot.L1
 	case "l2sq_plus_l1":
-		return ot.SqEuclideanL1(c.Mix)
+		return cost.SqEuclideanL1(c.Mix)
 	}
 	return ot.SqEuclidean
 }

@@ -121,15 +121,15 @@ func (p *problem) answer(q request) (reply, error) {
 	var s ot.Solver
 	switch q.Method {
 	case "auto", "lbfgs":
-		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Workers: workers}
+		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
 	case "newton":
-		s = ot.Newton{Eps: eps, Tol: q.Knob, Workers: workers}
+		s = ot.Newton{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
 	case "sinkhorn":
-		s = ot.Sinkhorn{Eps: eps, Tol: q.Knob, Workers: workers}
+		s = ot.Sinkhorn{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
 	case "scaling":
-		s = ot.Scaling{Eps: eps, Tol: q.Knob, Workers: workers}
+		s = ot.Scaling{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
 	case "free":
-		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Workers: workers}
+		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
 		prob.Geometry = ot.MatrixFree(p.X, p.Y, ot.SqEuclidean)
 	default:
 		return reply{}, fmt.Errorf("method = %q: unknown", q.Method)
@@ -150,7 +150,7 @@ func (p *problem) answer(q request) (reply, error) {
 
 // gradient evaluates a loss with its gradient by the sources, as a step of a training loop does.
 func (p *problem) gradient(q request, what, loss string) (reply, error) {
-	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob, Workers: runtime.GOMAXPROCS(0)}, Loss: ot.RegKL}
+	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob, Control: ot.Control{Workers: runtime.GOMAXPROCS(0)}}, Loss: ot.RegKL}
 	if loss == ot.Sharp.String() {
 		of.Loss = ot.Sharp
 	}
@@ -173,9 +173,9 @@ func (p *problem) gradient(q request, what, loss string) (reply, error) {
 
 // exact solves without regularisation.
 func (p *problem) exact() (reply, error) {
-	var s *exact.Solution
+	var s *exact.Plan
 	r, err := clock(func() (err error) {
-		s, err = exact.Simplex{}.Solve(context.Background(), p.A, p.B, ot.Dense(p.cost))
+		s, err = exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(p.cost), A: p.A, B: p.B})
 		return err
 	})
 	if err != nil {

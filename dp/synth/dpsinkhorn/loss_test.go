@@ -7,6 +7,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/ot"
+	"coupling/ot/cost"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -48,7 +49,7 @@ func withOneHot(x *mat.Dense, labels []int, classes int, label float64) *mat.Den
 // and the gradients of that update.
 type geomloss struct {
 	x, y *mat.Dense
-	cost ot.PointCost
+	cost cost.PointCost
 	c    *mat.Dense
 }
 
@@ -112,7 +113,7 @@ func (l geomloss) gradients(blur, scaling, diameter float64) (dx, dy *mat.Dense)
 }
 
 // semiDebiased returns the gradients of 2 OT(X,Y) − OT(X,Z), Z being X without its first rows followed by the fresh ones.
-func semiDebiased(x, fresh, y *mat.Dense, cost ot.PointCost, l Loss) (dx, dFresh *mat.Dense) {
+func semiDebiased(x, fresh, y *mat.Dense, cost cost.PointCost, l Loss) (dx, dFresh *mat.Dense) {
 	n, d := x.Dims()
 	k := 0
 	if fresh != nil {
@@ -168,7 +169,7 @@ func TestGradientAgainstHost(t *testing.T) {
 		if total > c.n {
 			fresh = mat.DenseCopyOf(fx.Slice(c.n, total, 0, d+classes))
 		}
-		var cost ot.PointCost = ot.SqEuclideanL1(c.l.L1)
+		var cost cost.PointCost = cost.SqEuclideanL1(c.l.L1)
 		if c.l.NoSquare {
 			cost = ot.L1
 		}

@@ -117,7 +117,7 @@ func (c sampleCmd) Run(a *app) error {
 		Mean:      x.images != nil,
 		MaxAtoms:  c.Most,
 		Steps:     c.Steps,
-		Solver:    ot.LBFGS{Trace: trace},
+		Solver:    ot.LBFGS{Control: ot.Control{Trace: trace}},
 	}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()

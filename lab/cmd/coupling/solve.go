@@ -9,6 +9,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/durable"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/mat"
@@ -91,8 +92,8 @@ func (c solveCmd) Run(a *app) error {
 
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow,
-		ot.ErrUnsupported, ot.ErrInfeasible, exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced)
+	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported,
+		exact.ErrUnbalanced)
 }
 
 // verdict is the error of a solve or a gradient that did not converge.
@@ -141,7 +142,7 @@ func (c solveCmd) problem(in *inputs) (p ot.Problem) {
 	p.Geometry = c.geometry(in)
 	a, b := in.weights("a", c.A), in.weights("b", c.B)
 	lab.Check(usage(c.sizes(in, len(a), len(b))))
-	lab.Check(usage(inFlags(ot.Check(p.Geometry))))
+	lab.Check(usage(inFlags(cost.Check(p.Geometry))))
 	var err error
 	p.A, p.B, err = sameMass(a, b)
 	lab.Check(usage(err))
@@ -174,7 +175,7 @@ func (c solveCmd) sizes(in *inputs, a, b int) error {
 	return nil
 }
 
-func (c solveCmd) geometry(files *inputs) ot.Geometry {
+func (c solveCmd) geometry(files *inputs) cost.Geometry {
 	var in []*mat.Dense // the costs, or two clouds
 	if c.CostMatrix != "" {
 		in = append(in, files.matrix("cost-matrix", c.CostMatrix))
@@ -185,9 +186,9 @@ func (c solveCmd) geometry(files *inputs) ot.Geometry {
 	if c.Device != "" {
 		dev = orUsage(device.Open(c.Device))
 	}
-	cost := map[string]ot.PointCost{
+	cost := map[string]cost.PointCost{
 		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
-		"l2sq+l1": ot.SqEuclideanL1(c.Mix),
+		"l2sq+l1": cost.SqEuclideanL1(c.Mix),
 	}[c.Cost]
 	switch {
 	case len(in) == 1 && dev != nil:
@@ -205,13 +206,13 @@ func (c solveCmd) geometry(files *inputs) ot.Geometry {
 func (c solveCmd) entropic(a *app, p ot.Problem, to *durable.Folder) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
-	eps, tol := *c.Eps, c.Tol
+	eps, tol, control := *c.Eps, c.Tol, ot.Control{MaxIter: given(c.MaxIter), Trace: trace}
 	solvers := map[string]ot.Solver{
-		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
-		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
-		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
-		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
-		"newton":  ot.Newton{Eps: eps, Tol: tol, MaxIter: given(c.MaxIter), Trace: trace},
+		"auto":    ot.LBFGS{Eps: eps, Tol: tol, Control: control},
+		"scaling": ot.Scaling{Eps: eps, Tol: tol, Control: control},
+		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, Control: control},
+		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, Control: control},
+		"newton":  ot.Newton{Eps: eps, Tol: tol, Control: control},
 	}
 	began := time.Now()
 	plan, stopped := solvers[c.Solver].Solve(a.run.ctx, p)

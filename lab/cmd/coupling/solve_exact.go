@@ -20,7 +20,7 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem, to *durable.Folder) (
 	if !c.MatrixFree {
 		cost = ot.Dense(ot.Cost(cost))
 	}
-	solution, err := exact.Simplex{MaxPivots: given(c.MaxIter)}.Solve(ctx, p.A, p.B, cost)
+	solution, err := exact.Simplex{MaxPivots: given(c.MaxIter)}.Solve(ctx, ot.Problem{Geometry: cost, A: p.A, B: p.B})
 	if err != nil {
 		return summary{}, err
 	}
@@ -39,7 +39,7 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem, to *durable.Folder) (
 		out.write(to)
 		return s, nil
 	}
-	plan := solution.Plan.Dense()
+	plan := solution.Matrix()
 	plan.Scale(1/cert.Mass, plan)
 	if !c.NoPlan {
 		out.plan = plan

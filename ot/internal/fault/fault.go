@@ -18,6 +18,8 @@ var (
 	ErrParameter = errors.New("parameter out of range")
 	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
 	ErrInfeasible = errors.New("no plan")
+	// ErrUnsupported marks a request that the solver, the geometry or the plan cannot answer.
+	ErrUnsupported = errors.New("not supported")
 )
 
 // Sub returns a kind with its own text that also belongs to another kind.
@@ -35,6 +37,9 @@ func (s sub) Unwrap() error { return s.of }
 func New(pkg string, kind error, format string, args ...any) error {
 	return sub{pkg + ": " + fmt.Sprintf(format, args...), kind}
 }
+
+// OT is New for package ot.
+func OT(kind error, format string, args ...any) error { return New("ot", kind, format, args...) }
 
 // Name returns the name of constant v of a type, or type(v) where it has none.
 func Name(typ string, v int, names ...string) string {

@@ -126,6 +126,50 @@ func (s *Sweep[W]) Columns(dst []float64, f func(w W, k int, r Span, sum []float
 	}
 }
 
+// Softmax writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j],
+// and returns mx and the sum of dst, which lies in [1, m]. Differences are taken before dividing by
+// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0.
+func Softmax(dst, beta, c []float64, inv float64) (mx, sum float64) {
+	mx = kern.RowMax(beta, c, 1)
+	return mx, kern.RowExpScaled(dst, beta, c, mx, inv)
+}
+
+// constant is a vector of ones, for Subtract.
+var constant = func() (v [256]float64) {
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}()
+
+// Subtract subtracts by from every element of v.
+func Subtract(v []float64, by float64) {
+	for lo := 0; lo < len(v); lo += len(constant) {
+		w := v[lo:min(lo+len(constant), len(v))]
+		kern.RowLogits(w, w, constant[:len(w)], by)
+	}
+}
+
+// Shift adds by to every element of v.
+func Shift(v []float64, by float64) {
+	for i := range v {
+		v[i] += by
+	}
+}
+
+// SkipForbidden sets v to 0 where the cost is +Inf. Passes need no special case for such pairs, since exponentials of −Inf
+// are 0; code that multiplies T by a logarithm or a cost skips them.
+func SkipForbidden(v, c []float64) {
+	for j, x := range c {
+		if math.IsInf(x, 1) {
+			v[j] = 0
+		}
+	}
+}
+
+// SingleScale bounds ε and the costs, so that both and their quotients are normal float32.
+const SingleScale = 1e15
+
 // Sum is a compensated sum (Neumaier 1974).
 type Sum struct{ hi, lo float64 }
 

@@ -1,0 +1,119 @@
+package derivative
+
+import (
+	"context"
+
+	"coupling/ot/internal/ondevice"
+	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// SystemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
+func SystemOn(d *transport.DevicePlan) (h *Hessian, rhs []float64, err error) {
+	p := d.P
+	h = NewHessian(d.N, d.M, nil)
+	h.MatrixFree = p
+	if h.Col, err = d.TimesT(transport.Ones(d.N)); err != nil {
+		return nil, nil, err
+	}
+	s := make([]float64, d.M) // β/ε, the difference of c/ε and −log T but for a constant of each row
+	for j, b := range p.B {
+		if b > 0 {
+			s[j] = p.Beta[j] / p.Eps
+		}
+	}
+	sharp, cols, err := d.Costs(d.U, d.H, d.Inv)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := d.Rows(s, sharp, p.Mass)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rhs, err = d.TimesT(r); err != nil {
+		return nil, nil, err
+	}
+	for j := range rhs {
+		rhs[j] = cols[j]/p.Eps - h.Col[j]*s[j] - rhs[j]
+	}
+	return h, rhs, nil
+}
+
+// PointsOn is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
+// regularised losses, else β/ε + v.
+func PointsOn(d *transport.DevicePlan, s []float64, transposed bool) (*mat.Dense, error) {
+	r, linear := transport.Ones(d.N), s == nil
+	if linear {
+		s = make([]float64, d.M)
+	} else {
+		kern.Scale(s, d.Inv, s)
+		sharp, _, err := d.Costs(d.U, d.H, d.Inv)
+		if err != nil {
+			return nil, err
+		}
+		if r, err = d.Rows(s, sharp, d.P.Mass); err != nil {
+			return nil, err
+		}
+	}
+	return d.PointGrad(d.U, d.H, d.Inv, r, s, transposed, linear)
+}
+
+// pointsOnDevice is points, where the device can compute it.
+func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
+	if o, here := g.Plan.Costs.(*ondevice.Geometry); !here || !o.MatrixFree() {
+		return nil, nil, false
+	}
+	ok = g.Plan.OnDevice("a gradient", g.Adjoint != nil, func(d *transport.DevicePlan) (err error) {
+		if wantX {
+			dx, err = PointsOn(d, g.Slopes(g.Plan.Beta), false)
+		}
+		if wantY && err == nil {
+			dy, err = PointsOn(d, g.Slopes(g.Plan.Beta), true)
+		}
+		return err
+	})
+	return dx, dy, ok
+}
+
+// sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
+func (g *Gradient) sourcesOnDevice(da []float64) bool {
+	p, s := g.Plan, g.Slopes(g.Plan.Own)
+	kern.Scale(s, 1/p.Eps, s)
+	return p.OnDevice("a gradient", true, func(d *transport.DevicePlan) error {
+		d.Conditional()
+		sharp, _, err := d.Costs(d.U, d.H, d.Inv)
+		if err != nil {
+			return err
+		}
+		r, err := d.Rows(s, sharp, transport.Ones(d.N))
+		if err == nil {
+			kern.Scale(da, p.Eps, r)
+		}
+		return err
+	})
+}
+
+// Entropy solves the system of the sharp loss. On a device other than the host it uses products
+// alone; the host makes a list of the entries that are not negligible, in the time of a few
+// products.
+func (b Settings) Entropy(ctx context.Context, p *transport.Plan) (*Adjoint, error) {
+	n, m := p.Dims()
+	o, ok := p.Costs.(*ondevice.Geometry)
+	large := min(n, m) > maxEliminate || n > maxDirect/m
+	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.Remote() || n > semidual.MaxList(p.Geometry)/m) {
+		var h *Hessian
+		var rhs []float64
+		if p.OnDevice("a gradient", true, func(d *transport.DevicePlan) (err error) {
+			h, rhs, err = SystemOn(d)
+			return err
+		}) {
+			out, err := b.iterateOn(ctx, p, h, rhs, 0)
+			if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky {
+				return out, err
+			}
+		}
+	}
+	return b.solve(ctx, p, EntropyField, 0)
+}

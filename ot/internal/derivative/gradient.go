@@ -1,0 +1,192 @@
+package derivative
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
+)
+
+// EntropyField is −log T, which is c/ε less potentials.
+func EntropyField(_ int, dst, _, logT []float64) {
+	kern.Scale(dst, -1, logT)
+}
+
+// Gradient is the gradient of a loss at a plan, whose linear system has been solved.
+type Gradient struct {
+	Plan    *transport.Plan
+	Adjoint *Adjoint // of the field −ε log T; nil for the regularised losses
+}
+
+// lossRows computes rows of ∂loss/∂c: for the sharp loss T∘(1 + w), where w is (β + εv − c − ref)/ε
+// less its mean under T.
+type lossRows struct {
+	g     *Gradient
+	slope []float64 // β + εv, 0 where the weight is 0; nil for the regularised losses
+}
+
+func (g *Gradient) rows() lossRows { return lossRows{g, g.Slopes(g.Plan.Own)} }
+
+// Slopes is β + εv, 0 where the weight is 0, and nil for the regularised losses.
+func (g *Gradient) Slopes(beta []float64) []float64 {
+	if g.Adjoint == nil {
+		return nil
+	}
+	s := g.Plan.Memory.Zeros(len(beta))
+	for j, b := range g.Plan.B {
+		if b > 0 {
+			s[j] = beta[j] + g.Plan.Eps*g.Adjoint.v[j]
+		}
+	}
+	return s
+}
+
+// row writes row i of ∂loss/∂c to dst.
+func (r lossRows) row(i int, dst []float64, w *semidual.Worker) {
+	p := r.g.Plan
+	if r.slope == nil {
+		p.Row(i, dst, w.Cost)
+		return
+	}
+	mass := p.Mass[i]
+	c, ref, _ := p.Row(i, w.Exp, w.Cost)
+	if mass == 0 {
+		clear(dst)
+		return
+	}
+	kern.RowLogits(dst, r.slope, c, 1)
+	rows.Subtract(dst, ref)
+	if p.Cost.Forbidden {
+		rows.SkipForbidden(dst, c)
+	}
+	for range 2 { // the second mean removes the rounding of the first
+		rows.Subtract(dst, kern.Dot(dst, w.Exp)/mass)
+	}
+	kern.Mul(dst, dst, w.Exp)
+	kern.Scale(dst, 1/p.Eps, dst)
+	kern.Axpy(dst, 1, w.Exp)
+}
+
+// Matrix returns ∂loss/∂c, n×m.
+func (g *Gradient) Matrix() *mat.Dense {
+	n, m := g.Plan.Dims()
+	out := mat.NewDense(n, m, nil)
+	of := g.rows()
+	g.Plan.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			of.row(i, out.RawRowView(i), w)
+		}
+	})
+	return out
+}
+
+// maxGradientSpans bounds the number of m×d partial sums of the gradient by targets.
+const maxGradientSpans = 16
+
+// Points returns the gradients with respect to the points asked for, by the chain rule.
+func (g *Gradient) Points(wantX, wantY bool) (dx, dy *mat.Dense) {
+	if dx, dy, ok := g.pointsOnDevice(wantX, wantY); ok {
+		return dx, dy
+	}
+	pc := g.Plan.Points()
+	n, m := g.Plan.Dims()
+	_, d := pc.X().Dims()
+	sw := g.Plan.Sweep()
+	if wantX {
+		dx = g.Plan.Memory.Dense(n, d)
+	}
+	parts := make([]*mat.Dense, len(sw.Spans))
+	if wantY {
+		sw = &semidual.Sweep{Spans: rows.Merge(sw.Spans, maxGradientSpans), Scratch: sw.Scratch}
+		for k := range sw.Spans {
+			parts[k] = g.Plan.Memory.Dense(m, d)
+		}
+	}
+	chain, rows := geometry.NewChain(pc, g.Plan.Memory.Floats), g.rows()
+	g.Plan.Blocks(sw, func(w *semidual.Worker, k, lo, hi int) {
+		block := w.Block[:(hi-lo)*m]
+		for i := lo; i < hi; i++ {
+			rows.row(i, block[(i-lo)*m:(i-lo+1)*m], w)
+		}
+		chain.Add(&w.Gemm, w.Cost[:m], dx, parts[k], block, lo, hi)
+	})
+	dy = parts[0]
+	for _, q := range parts[1:] {
+		if q != nil {
+			dy.Add(dy, q)
+		}
+	}
+	chain.Finish(dx, dy)
+	return dx, dy
+}
+
+// Weights returns ∂loss/∂a and ∂loss/∂b of the sharp loss.
+func (g *Gradient) Weights() (da, db []float64) {
+	p := g.Plan
+	n, m := p.Dims()
+	da, db = p.Memory.Floats(n), p.Memory.Floats(m)
+	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
+	if !g.sourcesOnDevice(da) {
+		slope := g.rows().slope
+		p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+			rel := w.Room(m)
+			for i := s.Lo; i < s.Hi; i++ {
+				c := p.Costs.Row(i, w.Cost)
+				ref, sum := p.Exponentials(i, w.Exp, c)
+				kern.RowLogits(rel, slope, c, 1)
+				rows.Subtract(rel, ref)
+				if p.Cost.Forbidden {
+					rows.SkipForbidden(rel, c)
+				}
+				da[i] = -ref - kern.Dot(w.Exp, rel)/sum
+			}
+		})
+	}
+	for j, b := range p.B {
+		if b > semidual.ColumnUnderflow {
+			db[j] = p.Own[j] + p.Eps*g.Adjoint.v[j]
+		} else {
+			db[j] = g.emptyColumn(j, da)
+		}
+	}
+	if r, ok := p.Costs.(*semidual.ReducedCosts); ok {
+		r.AddBase(da, db)
+	}
+	transport.Balance(p.A, da, p.B, db)
+	return da, db
+}
+
+// emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: the one-sided derivative there.
+func (g *Gradient) emptyColumn(j int, da []float64) float64 {
+	p := g.Plan
+	_, m := p.Dims()
+	buf := make([]float64, m)
+	mx, sum, mean := math.Inf(-1), 0.0, 0.0
+	alpha := p.Alpha
+	base, rebased := p.Costs.(*semidual.ReducedCosts)
+	for i, a := range p.A {
+		if a == 0 {
+			continue
+		}
+		c, al := p.Costs.Row(i, buf)[j], alpha[i]
+		if rebased {
+			al -= base.Source(i)
+		}
+		v := (al - c) / p.Eps
+		if math.IsInf(v, -1) { // a forbidden pair
+			continue
+		}
+		if v > mx {
+			f := math.Exp(mx - v)
+			sum, mean, mx = sum*f, mean*f, v
+		}
+		e := math.Exp(v - mx)
+		sum += e
+		mean += e * (c - da[i])
+	}
+	return mean / sum
+}

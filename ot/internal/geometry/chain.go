@@ -1,0 +1,249 @@
+package geometry
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
+)
+
+// Chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
+// products where the cost has a form.
+//
+// For |x−y|², Σⱼ G_ij·2(xᵢ−yⱼ) = 2((G1)ᵢ xᵢ − (G y)ᵢ). Points are taken relative to the mean of the
+// targets, so that cancellation depends on the size of the clouds and not on their distance from
+// the origin.
+type Chain struct {
+	cost   PointCost
+	form   Form
+	known  bool
+	x, y   *mat.Dense // centred, or of length 1 for Angle, where the cost has a form
+	nx, ny []float64  // their lengths for Angle
+	xt, yt []float64  // the same, coordinate by coordinate, for Abs
+	reach  float64    // the largest distance from the centre, for Power
+}
+
+// NewChain returns the chain rule of a cloud, whose vectors allocate makes; they need not be zeros.
+func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
+	c := &Chain{cost: p.Kind, x: p.x, y: p.y}
+	k, ok := p.Kind.(KernelCost)
+	if !ok {
+		return c
+	}
+	c.form, c.known = k.Form(), true
+	if c.form.Angle {
+		c.x, c.nx = unit(p.x, allocate)
+		c.y, c.ny = unit(p.y, allocate)
+		return c
+	}
+	mid := allocate(p.d)
+	for k := range mid {
+		mid[k] = kern.Sum(p.yt[k*p.m:(k+1)*p.m]) / float64(p.m)
+	}
+	c.x, c.y = copyOf(p.x, allocate), copyOf(p.y, allocate)
+	centre(c.x, mid)
+	centre(c.y, mid)
+	if c.form.Abs != 0 {
+		c.xt, c.yt = allocate(p.n*p.d), allocate(p.m*p.d)
+		transpose(c.xt, c.x)
+		transpose(c.yt, c.y)
+	}
+	if c.form.Power > 0 {
+		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
+	}
+	return c
+}
+
+// copyOf returns a copy of a.
+func copyOf(a *mat.Dense, allocate func(n int) []float64) *mat.Dense {
+	n, d := a.Dims()
+	out := mat.NewDense(n, d, allocate(n*d))
+	out.Copy(a)
+	return out
+}
+
+// centre subtracts mid from the rows of a.
+func centre(a *mat.Dense, mid []float64) {
+	n, _ := a.Dims()
+	for i := range n {
+		axpy(a.RawRowView(i), mid, -1)
+	}
+}
+
+// unit returns the rows of a divided by their lengths, and the lengths; rows of zeros stay.
+func unit(a *mat.Dense, allocate func(n int) []float64) (*mat.Dense, []float64) {
+	out := copyOf(a, allocate)
+	n, _ := out.Dims()
+	length := allocate(n)
+	for i := range length {
+		row := out.RawRowView(i)
+		if length[i] = math.Sqrt(dot(row, row)); length[i] > 0 {
+			for k, v := range row {
+				row[k] = v / length[i]
+			}
+		}
+	}
+	return out, length
+}
+
+// Add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
+// It may overwrite the rows. The multiplier w and col, of length m, are scratch.
+func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []float64, lo, hi int) {
+	block := cpu.Dense(g, hi-lo, len(g)/(hi-lo))
+	switch {
+	case !c.known:
+		c.eachPair(dx, dy, g, lo, hi)
+	case c.form.Angle:
+		// −Σⱼ G_ij ŷⱼ; Finish subtracts the part along x̂ and divides by the lengths.
+		c.products(w, dx, dy, block, lo, hi, 1)
+	case c.form.Power == 2:
+		c.squares(w, col, dx, dy, block, lo, hi, 2)
+	case c.form.Power > 0:
+		c.powers(dx, dy, g, lo, hi)
+		c.squares(w, col, dx, dy, block, lo, hi, 1)
+	default:
+		if c.form.Abs != 0 {
+			c.signs(col, dx, dy, g, lo, hi)
+		}
+		if c.form.Square != 0 {
+			c.squares(w, col, dx, dy, block, lo, hi, 2*c.form.Square)
+		}
+	}
+}
+
+// products subtracts weight·G y from dx and weight·Gᵀx from dy.
+func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+	if dx != nil {
+		w.Add(dense.View(dx).Slice(lo, hi), -weight, block, dense.View(c.y))
+	}
+	if dy != nil {
+		w.Add(dense.View(dy), -weight, block.T(), dense.View(c.x).Slice(lo, hi))
+	}
+}
+
+// squares is Add for weight·½|x−y|².
+func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+	c.products(w, dx, dy, block, lo, hi, weight)
+	m := block.Cols
+	if dx != nil {
+		for i := lo; i < hi; i++ {
+			axpy(dx.RawRowView(i), c.x.RawRowView(i), weight*kern.Sum(block.Data[(i-lo)*m:(i-lo+1)*m]))
+		}
+	}
+	if dy != nil {
+		clear(col)
+		for i := range hi - lo {
+			axpy(col, block.Data[i*m:(i+1)*m], weight)
+		}
+		for j, s := range col {
+			axpy(dy.RawRowView(j), c.y.RawRowView(j), s)
+		}
+	}
+}
+
+// signs is Add for Abs·|x−y|₁.
+func (c *Chain) signs(col []float64, dx, dy *mat.Dense, g []float64, lo, hi int) {
+	n, d := c.x.Dims()
+	m := len(g) / (hi - lo)
+	if dx != nil {
+		for i := lo; i < hi; i++ {
+			row, x := dx.RawRowView(i), c.x.RawRowView(i)
+			for k := range d {
+				row[k] += c.form.Abs * kern.DotSign(g[(i-lo)*m:(i-lo+1)*m], c.yt[k*m:(k+1)*m], x[k])
+			}
+		}
+	}
+	if dy == nil {
+		return
+	}
+	col = grow(col, hi-lo)
+	for j := range m {
+		for i := range hi - lo {
+			col[i] = g[i*m+j]
+		}
+		row, y := dy.RawRowView(j), c.y.RawRowView(j)
+		for k := range d {
+			row[k] += c.form.Abs * kern.DotSign(col, c.xt[k*n+lo:k*n+hi], y[k])
+		}
+	}
+}
+
+// closePair is a distance between two points, relative to their distance from the centre. Below it
+// the gradient of |x−y|^p is formed from x−y itself, since the matrix products would give it a
+// relative error of 2⁻⁵²/closePair.
+const closePair = 0x1p-12
+
+// powers turns G into G·p|x−y|^(p−2), after which the gradient is that of ½|x−y|², and adds the
+// gradients of close pairs separately.
+func (c *Chain) powers(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	m, p := len(g)/(hi-lo), c.form.Power
+	for i := lo; i < hi; i++ {
+		x := c.x.RawRowView(i)
+		for j, v := range g[(i-lo)*m : (i-lo+1)*m] {
+			if v == 0 {
+				continue
+			}
+			y, at := c.y.RawRowView(j), &g[(i-lo)*m+j]
+			r := distance(x, y)
+			if r > closePair*c.reach {
+				*at = v * p * math.Pow(r, p-2)
+				continue
+			}
+			*at = 0
+			c.cost.Grad(rowOf(dx, i), rowOf(dy, j), v, x, y)
+		}
+	}
+}
+
+// rowOf is row i, nil of nil.
+func rowOf(a *mat.Dense, i int) []float64 {
+	if a == nil {
+		return nil
+	}
+	return a.RawRowView(i)
+}
+
+// eachPair is Add by the cost's own gradient.
+func (c *Chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	m := len(g) / (hi - lo)
+	for i := lo; i < hi; i++ {
+		for j, v := range g[(i-lo)*m : (i-lo+1)*m] {
+			if v != 0 {
+				c.cost.Grad(rowOf(dx, i), rowOf(dy, j), v, c.x.RawRowView(i), c.y.RawRowView(j))
+			}
+		}
+	}
+}
+
+// Finish completes gradients after all rows were added.
+func (c *Chain) Finish(dx, dy *mat.Dense) {
+	if c.form.Angle {
+		project(dx, c.x, c.nx)
+		project(dy, c.y, c.ny)
+	}
+}
+
+// project removes from each row of d the part along the unit vector and divides by the length; the
+// row is 0 where the length is 0.
+func project(d, unit *mat.Dense, length []float64) {
+	if d == nil {
+		return
+	}
+	for i, l := range length {
+		row, u := d.RawRowView(i), unit.RawRowView(i)
+		if l == 0 {
+			clear(row)
+			continue
+		}
+		axpy(row, u, -dot(row, u))
+		for k, v := range row {
+			row[k] = v / l
+		}
+	}
+}
+
+func axpy(dst, x []float64, w float64) { kern.Axpy(dst, w, x) }
+
+func dot(x, y []float64) float64 { return kern.Dot(x, y) }

@@ -1,0 +1,66 @@
+// Package geometry has what solvers know of geometries, which users see in package cost: clouds of points and their vector
+// kernels, the chain rule through a cost, and the scan of the costs.
+package geometry
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
+	"coupling/ot/internal/fault"
+	"coupling/ot/internal/rows"
+)
+
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
+
+// Geometry is cost.Geometry.
+type Geometry interface {
+	Dims() (n, m int)
+	Row(i int, buf []float64) []float64
+}
+
+// PointCost is cost.PointCost.
+type PointCost interface {
+	Cost(x, y []float64) float64
+	Grad(dx, dy []float64, w float64, x, y []float64)
+}
+
+// Pointed is a Geometry between points, to which gradients can be carried. Points is nil where there
+// are none.
+type Pointed interface {
+	Geometry
+	Points() *Cloud
+}
+
+// Check returns an error for a geometry made from bad input, with the argument's name: ErrShape,
+// ErrCost or ErrParameter of package ot.
+func Check(name string, g Geometry) error {
+	if g == nil {
+		return fault.OT(fault.ErrShape, "%s is nil", name)
+	}
+	if v, ok := g.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return err
+		}
+	}
+	if n, m := g.Dims(); n < 1 || m < 1 {
+		return fault.OT(fault.ErrShape, "%s is %d×%d: must have a source and a target", name, n, m)
+	}
+	return nil
+}
+
+// All returns the costs of a geometry as a new n×m matrix. It panics with the error of Check if
+// there is one.
+func All(g Geometry) *mat.Dense {
+	if err := Check("geometry", g); err != nil {
+		panic(err)
+	}
+	n, m := g.Dims()
+	data := make([]float64, n*m)
+	rows.NewSweep(n, m, 0, func() []float64 { return make([]float64, m) }).Each(func(buf []float64, _ int, s rows.Span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			copy(data[i*m:(i+1)*m], g.Row(i, buf))
+		}
+	})
+	return mat.NewDense(n, m, data)
+}

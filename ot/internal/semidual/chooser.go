@@ -1,0 +1,260 @@
+package semidual
+
+import (
+	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
+)
+
+// A pass is one way to evaluate the semi-dual. Passes differ in the pairs that they read and in
+// their rounding.
+type Pass interface {
+	// Eval sets α and the column sums at β and returns the L1 error of the marginals.
+	Eval(s *Function, beta []float64) float64
+	// Certifies reports whether the last eval went over every cost in float64, so that its error is
+	// the plan's.
+	Certifies() bool
+}
+
+// chooser takes the pass of each evaluation: the cheapest that is exact enough. Solvers say what
+// they need by its methods, and nothing else writes its fields or asks for them.
+type chooser struct {
+	arithmetic arithmetic
+	single     bool    // float32 is exact enough for a stored kernel
+	stageTol   float64 // of the stage
+	store      bool    // store kernels whatever mayStore says
+	Final      bool    // the evaluation is usually the last, so a kernel is not worth storing
+	lists      bool    // whether to make lists of the larger entries of T
+	share      float64 // the share of entries that a list may have; 0 is sparseShare
+	newton     bool    // every evaluation over all pairs makes a list, for the Hessian
+
+	refusedAt float64 // the ε at which a list was too long
+
+	last   Pass          // that made the last evaluation; nil where β is no longer its β
+	all    allPairs      // over every cost in float64
+	narrow *float32Pass  // over every cost in float32; nil where they are not made in it
+	Kernel *denseKernel  // products with the kernel of an earlier evaluation
+	sparse *SparseKernel // over the larger entries of T; nil where there is no list
+	reuse  *SparseKernel // memory for the next list
+	Trees  *treeOrder    // over patterns; nil where atoms are in the user's order
+	dev    Remote        // nil where the geometry is not on a device
+}
+
+// arithmetic is a way to compute the rows of T from costs and potentials.
+type arithmetic int
+
+const (
+	// byDifferences takes β−c first and scales by the row's largest: right for any cost and ε.
+	byDifferences arithmetic = iota
+	// byQuotients works with β/ε and c/ε and scales by the row's last sum: one pass instead of
+	// three, and an error of |c|/ε units in the last place.
+	byQuotients
+	// inFloat32 is byQuotients in float32, for clouds of points that are too large for a stored
+	// kernel.
+	inFloat32
+)
+
+// Remote makes passes on a device, in precisions that it chooses itself.
+type Remote interface {
+	Pass
+	// Serves reports whether it can make passes over g.
+	Serves(g cost.Geometry) bool
+	// Failure returns the device's error, which ends a solve.
+	Failure() error
+	// Forget drops the record of the last pass, because the host made a later one.
+	Forget()
+	// SoftminColumns is semidual.softminColumns for the α of its last pass, where it can.
+	SoftminColumns(s *Function, cols []int, set func(k int, v float64)) bool
+}
+
+// SetDevice makes passes on a device where it serves.
+func (c *chooser) SetDevice(d Remote) { c.dev = d }
+
+// OnDevice reports whether the next evaluation runs on the device.
+func (s *Function) OnDevice() bool {
+	return s.dev != nil && s.arithmetic != byDifferences && !s.newton && s.dev.Serves(s.G)
+}
+
+// DeviceFailure is the error of the device, which ends a solve.
+func (s *Function) DeviceFailure() error {
+	if s.dev == nil {
+		return nil
+	}
+	return s.dev.Failure()
+}
+
+// setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
+func (c *chooser) setNarrow(g cost.Geometry) {
+	c.narrow = nil
+	if p, ok := g.(interface{ Float32() *geometry.Rounded }); ok && p.Float32() != nil {
+		c.narrow = &float32Pass{costs: p.Float32()}
+		return
+	}
+	c.limitArithmetic(byQuotients)
+}
+
+// choose returns the pass for β.
+func (s *Function) choose(beta []float64) Pass {
+	if s.OnDevice() {
+		return s.dev
+	}
+	if p := s.findPattern(beta); p != nil {
+		return p
+	}
+	switch {
+	case s.sparse.usable(beta, s.Eps):
+		return s.sparse
+	case s.Kernel.usable(beta, s.Eps) && !s.newton && !(s.listsPossible() && s.Kernel.uses >= 3):
+		return s.Kernel // until steps are short enough for a list
+	case s.arithmetic == inFloat32 && !s.listsPossible():
+		return s.narrow
+	}
+	s.all = allPairs{}
+	switch {
+	case s.wantsSparse(beta):
+		s.all.list = s.newSparse(beta)
+	case s.mayStore():
+		s.all.kernel = s.newKernel(beta)
+	}
+	return &s.all
+}
+
+// record notes the pass that made an evaluation.
+func (s *Function) record(p Pass, beta []float64) {
+	s.last = p
+	if s.dev != nil && (p != Pass(s.dev) || s.Marginals != nil) {
+		s.dev.Forget()
+	}
+	s.Trees.note(s, beta)
+}
+
+// Certified reports whether the last evaluation's error is the plan's.
+func (c *chooser) Certified() bool { return c.last != nil && c.last.Certifies() }
+
+// Uncertify records that β is no longer that of the last evaluation.
+func (c *chooser) Uncertify() { c.last = nil }
+
+// StartStage sets the fastest arithmetic that is exact enough for a stage that ends at tol,
+// beginning with float32.
+func (s *Function) StartStage(tol float64) {
+	s.single, s.stageTol = s.bMin > singleColumn && s.Marginals == nil, tol
+	s.arithmetic = byQuotients
+	switch {
+	case tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
+		s.arithmetic = byDifferences
+	case s.single && s.float32Fits():
+		s.arithmetic = inFloat32
+	}
+}
+
+// ContinueStage is startStage after an evaluation at the same ε, whose arithmetic was needed.
+func (s *Function) ContinueStage(tol float64) {
+	before := s.arithmetic
+	s.StartStage(tol)
+	s.limitArithmetic(before)
+}
+
+// limitArithmetic sets the given arithmetic if the present one is faster.
+func (c *chooser) limitArithmetic(a arithmetic) { c.arithmetic = min(c.arithmetic, a) }
+
+// EvalResolved is eval, repeated with less rounding as long as the error is of its order.
+func (s *Function) EvalResolved(beta []float64, relax float64) float64 {
+	err := s.Eval(beta, relax)
+	s.LeaveFloat32(err)
+	for s.arithmetic != byDifferences && err < 20*s.passNoise() {
+		s.arithmetic--
+		s.Invalidate()
+		err = s.Eval(beta, relax)
+	}
+	return err
+}
+
+// passNoise is the order of the error that rounding causes in the arithmetic in use.
+func (s *Function) passNoise() float64 {
+	if s.arithmetic == inFloat32 {
+		return s.narrow.noise(s)
+	}
+	return s.Noise()
+}
+
+// LeaveFloat32 ends the use of float32 where it cannot resolve the errors of the stage.
+func (s *Function) LeaveFloat32(err float64) {
+	if !s.single || s.stageTol >= SingleTol || err >= 4*SingleTol {
+		return
+	}
+	s.single = false
+	s.limitArithmetic(byQuotients)
+	s.Invalidate()
+	if s.Kernel != nil {
+		s.Kernel.data32 = nil
+	}
+}
+
+// Invalidate drops the list and the kernel of earlier evaluations.
+func (c *chooser) Invalidate() {
+	c.sparse = nil
+	if c.Kernel != nil {
+		c.Kernel.Eps = 0
+	}
+}
+
+// WantLists says whether evaluations may make lists of the entries that are not negligible.
+func (c *chooser) WantLists(on bool) { c.lists = on }
+
+// listsPossible reports whether a list is wanted and may be short enough.
+func (s *Function) listsPossible() bool { return s.lists && s.refusedAt != s.Eps }
+
+// refuseLists stops making lists at this ε.
+func (s *Function) refuseLists() { s.sparse, s.refusedAt = nil, s.Eps }
+
+// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
+// host: a second or so each.
+const maxDeviceNewton = 1 << 28
+
+// ListForNewton makes evaluations leave a list for the Hessian, of all entries if whole, until end
+// is called. It reports false where that would take too long.
+func (s *Function) ListForNewton(whole bool) (end func(), ok bool) {
+	if s.dev != nil && s.N > maxDeviceNewton/s.M {
+		return nil, false
+	}
+	s.sparse, s.lists, s.newton, s.refusedAt = nil, true, true, 0
+	if whole {
+		s.share = 1
+	}
+	return func() { s.share, s.newton = 0, false }, true
+}
+
+// List returns the list for the Hessian, nil where the last evaluation left none.
+func (s *Function) List() *SparseKernel {
+	if s.sparse == nil || s.sparse.eps != s.Eps {
+		return nil
+	}
+	return s.sparse
+}
+
+// AlwaysStore stores kernels of any size.
+func (c *chooser) AlwaysStore() { c.store = true }
+
+// LastEvaluation makes evaluations go over every cost in float64, without storing a kernel, until
+// end is called.
+func (s *Function) LastEvaluation() (end func()) {
+	s.Invalidate()
+	s.limitArithmetic(byQuotients)
+	s.lists, s.Final = false, true
+	return func() { s.Final = false }
+}
+
+// mayStore reports whether a kernel fits into memory and makes passes faster.
+func (s *Function) mayStore() bool {
+	most := storedCached
+	switch frugal := isFrugal(s.G); {
+	case s.Final:
+		return false
+	case s.store:
+		return true
+	case !frugal && (s.single || !isQuick(s.G)):
+		most = geometry.MaxHeld
+	case s.single:
+		most = geometry.MaxStored
+	}
+	return s.N <= most/s.M
+}

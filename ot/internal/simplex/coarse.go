@@ -1,0 +1,74 @@
+package simplex
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/cost"
+)
+
+// A coarse problem keeps one point in stride on each side that has more than coarsest points, with
+// the mass of its neighbours in the order given. Its dual solution is the start for the fine
+// problem.
+const (
+	stride   = 4
+	coarsest = 64
+)
+
+// estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
+// the coarse problem's f at all targets, or the column minima if the problem is already small.
+func (s *simplex) estimate() []float64 {
+	rows, a := thin(s.supply.A)
+	cols, b := thin(s.supply.B)
+	if len(rows) == s.n && len(cols) == s.m {
+		return s.transform(rows, make([]float64, s.n))
+	}
+	thinned := mat.NewDense(len(rows), len(cols), nil)
+	for k, i := range rows {
+		row := s.row(i)
+		for l, j := range cols {
+			thinned.Set(k, l, row[j])
+		}
+	}
+	c := newSimplex(s.ctx, cost.Dense(thinned), Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free})
+	s.err = cmp.Or(s.err, c.run(0))
+	return s.transform(rows, c.tree.pot[:len(rows)])
+}
+
+// transform returns g_j = min_k C(rows_k, j) − f_k.
+func (s *simplex) transform(rows []int, f []float64) []float64 {
+	g := slices.Repeat([]float64{math.Inf(1)}, s.m)
+	for k, i := range rows {
+		if math.IsInf(f[k], -1) { // no mass
+			continue
+		}
+		shift := f[k]
+		for j, c := range s.row(i)[:len(g)] {
+			if c -= shift; c < g[j] {
+				g[j] = c
+			}
+		}
+	}
+	return g
+}
+
+// thin groups points in runs of stride and returns the heaviest point of each with the mass of all.
+func thin(w []Mass) (at []int, total []Mass) {
+	step := stride
+	if len(w) <= coarsest {
+		step = 1
+	}
+	for i := 0; i < len(w); i += step {
+		best, sum := i, Mass{}
+		for k := i; k < min(i+step, len(w)); k++ {
+			if sum = sum.add(w[k]); w[best].Less(w[k]) {
+				best = k
+			}
+		}
+		at, total = append(at, best), append(total, sum)
+	}
+	return at, total
+}

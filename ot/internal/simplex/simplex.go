@@ -1,0 +1,262 @@
+// Package simplex is the network simplex method for the transportation problem; package exact is its face and has its sources.
+package simplex
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"coupling/ot/cost"
+	"coupling/ot/internal/fault"
+	"coupling/ot/internal/rows"
+)
+
+// Result is a basis at the end of a solve.
+type Result struct {
+	// F and G are potentials with ⟨a, F⟩ = ⟨b, G⟩ for measures of total 1: G is the c-transform of F.
+	F, G []float64
+	// Pivots counts the steps, and Limited says that their limit was reached.
+	Pivots  int
+	Limited bool
+}
+
+// Solve transports a to b (nil for uniform weights) by at most maxPivots pivots, 0 for no limit, and visits the arcs that carry
+// mass.
+func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int, visit func(i, j int, w float64)) (*Result, error) {
+	all, err := checkCost(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	n, m := c.Dims()
+	if a, err = Weights("a", a, n); err != nil {
+		return nil, err
+	}
+	if b, err = Weights("b", b, m); err != nil {
+		return nil, err
+	}
+	supply, err := Quantise(a, b)
+	if err != nil {
+		return nil, err
+	}
+	x := newSimplex(ctx, all, supply)
+	if err := x.run(maxPivots); err != nil {
+		return nil, err
+	}
+	if err := x.arcs(all.large, visit); err != nil {
+		return nil, err
+	}
+	r := &Result{Pivots: x.pivots, Limited: x.limited}
+	if r.F, r.G = x.potentials(); x.err != nil {
+		return nil, x.err
+	}
+	Centre(a, b, r.F, r.G)
+	return r, nil
+}
+
+// A simplex is a solve in progress.
+type simplex struct {
+	ctx     context.Context
+	err     error // the context's, once it has ended: the solve goes on to the next point that looks at it
+	cost    cost.Geometry
+	n, m    int
+	supply  Supplies
+	a, b    []Mass // perturbed
+	tree    *tree
+	pivots  int
+	limited bool // by the number of pivots
+
+	buf  []float64 // the row last read
+	last []float64
+	at   int
+
+	queue        []candidate // candidates from the last block, by key
+	bar          float64
+	atRow, atCol int // where the next block starts
+}
+
+func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies) *simplex {
+	n, m := c.Dims()
+	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, tree: newTree(n, m), buf: make([]float64, m), at: None}
+	s.perturb()
+	return s
+}
+
+// perturb adds low bits to all masses and in them one unit to each source, and the sum of these
+// units to the last target.
+func (s *simplex) perturb() {
+	s.a, s.b = make([]Mass, s.n), make([]Mass, s.m)
+	var extra Mass
+	for i, w := range s.supply.A {
+		if w.IsZero() {
+			s.tree.pot[i] = math.Inf(-1)
+			continue
+		}
+		s.a[i] = w.shl(s.supply.free).add(Mass{lo: 1})
+		extra.lo++
+	}
+	last := 0
+	for j, w := range s.supply.B {
+		if w.IsZero() {
+			s.tree.pot[s.n+j] = math.Inf(1)
+			continue
+		}
+		s.b[j], last = w.shl(s.supply.free), j
+	}
+	s.b[last] = s.b[last].add(extra)
+}
+
+// row returns row i of the cost, the one before where the context has ended.
+func (s *simplex) row(i int) []float64 {
+	if i != s.at {
+		if s.err = cmp.Or(s.err, Cancelled(s.ctx, i)); s.err == nil || s.last == nil {
+			s.last, s.at = s.cost.Row(i, s.buf), i
+		}
+	}
+	return s.last
+}
+
+// patience is the number of pivots a node after which drift of the potentials is suspected and they
+// are computed afresh.
+const patience = 1000
+
+// run pivots until no arc can enter. Potentials drift a little as they are shifted. When no arc
+// seems able to enter, or after very many pivots, they are computed afresh, and from then on after
+// every pivot. Then every pivot certainly lowers the perturbed value, so the method ends, and drift
+// can neither hide nor fake an improvement.
+func (s *simplex) run(maxPivots int) error {
+	s.start(s.estimate())
+	for careful := false; ; {
+		o, ok := s.entering()
+		switch {
+		case s.err != nil:
+			return s.err
+		case !ok && careful:
+			return nil
+		case !ok:
+			careful = true
+			s.tree.refresh()
+			continue
+		case maxPivots > 0 && s.pivots >= maxPivots:
+			s.limited = true
+			s.tree.refresh()
+			return nil
+		}
+		s.tree.pivot(o.i, o.j, o.cost)
+		s.pivots++
+		careful = careful || s.pivots > patience*(s.n+s.m)
+		if s.pivots%(s.n+s.m) == 0 {
+			s.err = Cancelled(s.ctx, 0)
+		}
+		if careful || s.pivots%(s.n+s.m) == 0 {
+			s.tree.refresh()
+		}
+	}
+}
+
+// each visits the arcs of the basis that carry mass in the problem as it was before the
+// perturbation, which is less than half of the smallest mass, so that rounding removes it.
+func (s *simplex) each(visit func(i, j int, w, c float64)) {
+	half := Mass{lo: 1}.shl(s.supply.free - 1)
+	for v := range s.tree.node {
+		e := &s.tree.node[v]
+		flow := e.flow.add(half).shr(s.supply.free)
+		if flow.IsZero() {
+			continue
+		}
+		i, j := v, int(e.parent)-s.n
+		if v >= s.n {
+			i, j = int(e.parent), v-s.n
+		}
+		visit(i, j, s.supply.Weight(flow), e.cost)
+	}
+}
+
+// arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry what rounding may make.
+func (s *simplex) arcs(large float64, visit func(i, j int, w float64)) error {
+	var all, lost Wide
+	s.each(func(i, j int, w, c float64) {
+		if all = all.Add(w); c == large {
+			lost = lost.Add(w)
+		} else if w > 0 {
+			visit(i, j, w)
+		}
+	})
+	share := lost.Hi / all.Hi
+	switch {
+	case !(share > massTolerance):
+		return nil
+	case s.limited: // proves nothing
+		return fmt.Errorf("ot/exact: MaxPivots = %d: too few: %.3g of the mass still uses pairs of cost +Inf", s.pivots, share)
+	}
+	return fmt.Errorf("ot/exact: %.3g of the mass must use pairs of cost +Inf: %w", share, fault.ErrInfeasible)
+}
+
+// potentials returns f of the tree and its c-transform g, which differs from the tree's by rounding where the basis is
+// optimal and makes the pair feasible where it is not; sources without mass take the c-transform of g.
+func (s *simplex) potentials() (f, g []float64) {
+	f = s.tree.pot[:s.n]
+	rows := make([]int, s.n)
+	for i := range rows {
+		rows[i] = i
+	}
+	g = s.transform(rows, f)
+	for i := range f {
+		if math.IsInf(f[i], -1) {
+			f[i] = -Violation(s.row(i), 0, g)
+		}
+	}
+	return f, g
+}
+
+// bad builds an error of one of these kinds.
+func bad(kind error, format string, args ...any) error {
+	return fmt.Errorf("ot/exact: %s: %w", fmt.Sprintf(format, args...), kind)
+}
+
+// Weights returns w checked, or uniform weights where w is nil.
+func Weights(name string, w []float64, n int) ([]float64, error) {
+	uniform, total, err := rows.Weights(make([]float64, n), name, w, "atoms", bad)
+	switch {
+	case err != nil || w == nil:
+		return uniform, err
+	case math.IsInf(total, 1):
+		return nil, bad(fault.ErrWeights, "%s sums to %g: must be finite", name, total)
+	}
+	return w, nil
+}
+
+// ErrUnbalanced marks totals that differ.
+var ErrUnbalanced = fault.Sub("total masses must agree to 1e-9", fault.ErrWeights)
+
+// Violation returns max_j (f + g_j − row_j).
+func Violation(row []float64, f float64, g []float64) float64 {
+	worst := math.Inf(-1)
+	row = row[:len(g)]
+	for j, v := range g {
+		if d := v - row[j]; d > worst {
+			worst = d
+		}
+	}
+	return worst + f
+}
+
+// Centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.
+func Centre(a, b, f, g []float64) {
+	shift := (mean(a, f) - mean(b, g)) / 2
+	for i := range f {
+		f[i] -= shift
+	}
+	for j := range g {
+		g[j] += shift
+	}
+}
+
+// mean returns Σ w_k v_k / Σ w_k.
+func mean(w, v []float64) float64 {
+	var sum, total Wide
+	for k, x := range w {
+		sum, total = sum.Add(x*v[k]), total.Add(x)
+	}
+	return sum.Hi / total.Hi
+}

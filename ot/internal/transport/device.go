@@ -1,0 +1,159 @@
+package transport
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device"
+	"coupling/lab/logspace"
+	"coupling/ot/internal/ondevice"
+	"coupling/ot/internal/rows"
+)
+
+// DevicePlan is a plan on its geometry's device during one call: T = exp(u ⊕ h − c/ε) in float64.
+type DevicePlan struct {
+	*ondevice.Arrays
+	P    *Plan
+	U, H *device.Array
+	Inv  float64
+}
+
+// exactEnough is the rounding error up to which products are computed on the device whatever the
+// plan's own error.
+const exactEnough = 1e-12
+
+// OnDevice calls f with the plan on its device and reports whether that succeeded; if not, the host
+// must do the work. It does not try without a device, with potentials of reduced costs, or where
+// the plan is more exact than T computed from potentials and costs. Products by T have the rounding
+// of T; results that also use log T have it times |c|/ε.
+func (p *Plan) OnDevice(call string, logs bool, f func(d *DevicePlan) error) bool {
+	o, ok := p.Costs.(*ondevice.Geometry)
+	if !ok {
+		return false
+	}
+	size := 8 + max(math.Abs(p.Cost.Max), math.Abs(p.Cost.Min))/p.Eps
+	rounding := 0x1p-52 * size
+	if logs {
+		rounding *= size
+	}
+	if rounding > max(exactEnough, p.MarginalL1) {
+		return false
+	}
+	u, h := make([]float64, len(p.A)), make([]float64, len(p.B))
+	mid := p.potentialsOver(u, h)
+	rows.Shift(h, -mid)
+	rows.Shift(u, mid)
+	return o.Use(call, func(r *ondevice.Arrays) error {
+		return f(&DevicePlan{r, p, r.Upload(device.Float64, u, r.N), r.Upload(device.Float64, h, r.M), 1 / p.Eps})
+	}) == nil
+}
+
+// potentialsOver writes α/ε and β/ε and returns the middle of β/ε.
+func (p *Plan) potentialsOver(u, h []float64) (mid float64) {
+	kern.Scale(u, 1/p.Eps, p.Alpha)
+	kern.Scale(h, 1/p.Eps, p.Beta)
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for j, v := range h {
+		if p.B[j] > 0 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return lo + (hi-lo)/2
+}
+
+// column makes a column of float64.
+func (d *DevicePlan) column(v []float64) *device.Array { return d.Upload(device.Float64, v, len(v), 1) }
+
+// Times is T v.
+func (d *DevicePlan) Times(v []float64) ([]float64, error) {
+	return d.Apply(d.U, d.H, d.column(v), d.Inv).Float64s()
+}
+
+// TimesT is Tᵀv.
+func (d *DevicePlan) TimesT(v []float64) ([]float64, error) {
+	return d.ApplyT(d.U, d.H, d.column(v), d.Inv).Float64s()
+}
+
+// Conditional makes every row of T sum to 1, those of weight 0 as well.
+func (d *DevicePlan) Conditional() {
+	rows := d.LSERows(d.H, d.Inv)
+	device.Scale(rows, -1, rows)
+	d.U = rows
+}
+
+// barycentric is T y / T1.
+func (d *DevicePlan) barycentric(y *mat.Dense) (*mat.Dense, error) {
+	d.Conditional()
+	return d.Apply(d.U, d.H, d.Device.FromDense(device.Float64, y), d.Inv).Mat()
+}
+
+// Laplacian writes Diag(col) v − Tᵀ(T v / T1).
+func (d *DevicePlan) Laplacian(dst, v, col []float64) error {
+	t, err := d.Times(v)
+	if err != nil {
+		return err
+	}
+	for i, mass := range d.P.Mass {
+		if mass > 0 {
+			t[i] /= mass
+		}
+	}
+	back, err := d.TimesT(t)
+	if err != nil {
+		return err
+	}
+	kern.Mul(dst, col, v)
+	kern.Axpy(dst, -1, back)
+	return nil
+}
+
+// Values are the sums over T that values are made from, Σ T log T = Σ uᵢ(T1)ᵢ + Σ hⱼ(Tᵀ1)ⱼ − <T,c>/ε.
+func (d *DevicePlan) Values() (Sums, error) {
+	sharp, _, err := d.Costs(d.U, d.H, d.Inv)
+	if err != nil {
+		return Sums{}, err
+	}
+	rowSums, err := d.Times(Ones(d.M))
+	if err != nil {
+		return Sums{}, err
+	}
+	cols, err := d.TimesT(Ones(d.N))
+	if err != nil {
+		return Sums{}, err
+	}
+	var v Sums
+	v.Sharp, v.Mass = rows.Dot(Ones(d.N), sharp), rows.Dot(Ones(d.N), rowSums)
+	p := d.P
+	v.SumPlogP = (rows.Dot(rowSums, p.Alpha) + rows.Dot(cols, p.Beta) - v.Sharp) / p.Eps
+	// T log (T/ab), with KL potentials for logarithms of weights: no term is added and subtracted
+	// again.
+	var kl rows.Sum
+	add := func(sums, potential, weight []float64) {
+		for i, r := range sums {
+			if r > 0 {
+				kl.Add(r * (potential[i]/p.Eps - logspace.Log(weight[i])))
+			}
+		}
+	}
+	add(rowSums, p.Alpha, p.A)
+	add(cols, p.Beta, p.B)
+	v.KL = kl.Value() - v.Sharp/p.Eps
+	return v, nil
+}
+
+func Ones(n int) []float64 {
+	return slices.Repeat([]float64{1}, n)
+}
+
+// Rows is r with Σⱼ T_ij (rᵢ + sⱼ − c_ij/ε) = 0, given Σⱼ T_ij c_ij and the rows' masses.
+func (d *DevicePlan) Rows(s, sharp, mass []float64) ([]float64, error) {
+	r, err := d.Times(s)
+	for i, m := range mass {
+		if err == nil && m > 0 {
+			r[i] = (sharp[i]/d.P.Eps - r[i]) / m
+		}
+	}
+	return r, err
+}

@@ -1,0 +1,346 @@
+package transport
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/cpu/dense"
+	"coupling/lab/logspace"
+	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
+)
+
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
+
+// Plan is a plan as potentials, which makes rows of T and products with it:
+//
+//	T_ij = exp((αᵢ+βⱼ−cᵢⱼ)/ε) = aᵢ bⱼ exp((fᵢ+gⱼ−cᵢⱼ)/ε).
+type Plan struct {
+	Geometry    cost.Geometry // of the problem
+	Costs       cost.Geometry // that own belongs to: the problem's, or its reduced costs
+	A, B        []float64     // normalised weights
+	Eps         float64
+	Alpha, Beta []float64 // −Inf where the weight is 0; those of the last target of positive weight is 0
+	F, G        []float64 // the potentials of the KL form
+	Own         []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	lse         []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil where T1 is not a
+	Mass        []float64 // T1
+	zeroB       []int     // where b is 0
+	Cost        geometry.Stats
+	MarginalL1  float64
+	Memory      *semidual.Memory
+}
+
+// New is the plan of the last eval(beta, 1), with the masses of its rows; nil is a.
+func New(s *semidual.Function, beta, mass []float64, marginalL1 float64) *Plan {
+	p := &Plan{
+		Geometry: semidual.Underneath(s.G), Costs: s.G, A: s.A, B: s.B, Eps: s.Eps, Own: s.Memory.Clone(beta), Mass: mass, zeroB: s.ZeroB, Cost: s.Cost,
+		MarginalL1: marginalL1, Memory: s.Memory,
+	}
+	if mass == nil {
+		p.Mass = p.A
+	}
+	p.potentials(s)
+	if mass == nil {
+		p.lse = p.Memory.Floats(s.N)
+		kern.Scale(p.lse, -1, p.F)
+	}
+	if r, ok := s.G.(*semidual.ReducedCosts); ok {
+		r.AddBase(p.Alpha, p.Beta)
+		r.AddBase(p.F, p.G)
+	}
+	if mass == nil {
+		p.gauge()
+	}
+	return p
+}
+
+// potentials fills those of the costs of s.
+func (p *Plan) potentials(s *semidual.Function) {
+	p.Alpha, p.Beta = p.Memory.Clone(s.Alpha), p.Memory.Clone(p.Own)
+	p.F, p.G = p.Memory.Zeros(s.N), p.Memory.Zeros(s.M)
+	for i, a := range s.A {
+		if a > 0 {
+			p.F[i] = p.Alpha[i] - s.Eps*logspace.Log(a)
+			continue
+		}
+		w := s.Rows.Scratch[0]
+		mx, sum := rows.Softmax(w.Exp, p.Own, s.G.Row(i, w.Cost), 1/s.Eps)
+		p.F[i] = -mx - s.Eps*logspace.Log(sum)
+	}
+	var empty []int
+	for j, b := range s.B {
+		if b > semidual.ColumnUnderflow {
+			p.G[j] = p.Beta[j] - s.Eps*s.LogB[j]
+		} else {
+			empty = append(empty, j)
+		}
+	}
+	if empty != nil {
+		s.SoftminColumns(empty, func(k int, v float64) {
+			j := empty[k]
+			p.G[j] = v
+			if s.B[j] > 0 { // its column is lost to rounding; use the potential that is best for α
+				p.Own[j] = v + s.Eps*s.LogB[j]
+				p.Beta[j] = p.Own[j]
+			}
+		})
+	}
+}
+
+// gauge shifts α and β so that the last β of positive weight is 0, and f and g so that <a,f> = <b,g>.
+func (p *Plan) gauge() {
+	last := 0.0
+	for j, b := range p.B {
+		if b > 0 {
+			last = p.Beta[j]
+		}
+	}
+	rows.Shift(p.Alpha, last)
+	rows.Shift(p.Beta, -last)
+	Balance(p.A, p.F, p.B, p.G)
+}
+
+// Balance shifts u and v oppositely so that <a,u> = <b,v>.
+func Balance(a, u, b, v []float64) {
+	d := (rows.Dot(a, u) - rows.Dot(b, v)) / 2
+	rows.Shift(u, -d)
+	rows.Shift(v, d)
+}
+
+// Dims returns the number of sources and of targets.
+func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
+
+// Sweep prepares a sweep over the rows.
+func (p *Plan) Sweep() *semidual.Sweep { return semidual.NewSweep(p.Costs, 0, p.Memory) }
+
+// Points returns the geometry if it is one of points, else nil.
+func (p *Plan) Points() *geometry.Cloud {
+	if g, ok := p.Geometry.(geometry.Pointed); ok {
+		return g.Points()
+	}
+	return nil
+}
+
+// Exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c, and returns ref and the sum.
+func (p *Plan) Exponentials(i int, dst, c []float64) (ref, sum float64) {
+	if p.lse != nil {
+		ref = p.lse[i]
+		if sum = kern.RowExpScaled(dst, p.Own, c, ref, 1/p.Eps); sum > 0.5 && sum < 2 {
+			return ref, sum
+		}
+	}
+	return rows.Softmax(dst, p.Own, c, 1/p.Eps)
+}
+
+// Row writes row i of T to dst and returns the costs of the row, relative to the plan's base, and ref and scale with
+// T_ij = scale·exp((βⱼ−cᵢⱼ−ref)/ε). cost is scratch.
+func (p *Plan) Row(i int, dst, cost []float64) (c []float64, ref, scale float64) {
+	c = p.Costs.Row(i, cost)
+	if p.Mass[i] == 0 {
+		clear(dst)
+		return c, 0, 0
+	}
+	ref, sum := p.Exponentials(i, dst, c)
+	scale = p.Mass[i] / sum
+	kern.Scale(dst, scale, dst)
+	return c, ref, scale
+}
+
+// LogRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
+func (p *Plan) LogRow(i int, t, logT, cost []float64) {
+	c := p.Costs.Row(i, cost)
+	ref, sum := p.Exponentials(i, t, c)
+	kern.Scale(t, p.Mass[i]/sum, t)
+	kern.RowLogits(logT, p.Own, c, 1)
+	rows.Subtract(logT, ref)
+	kern.Scale(logT, 1/p.Eps, logT)
+	for _, j := range p.zeroB {
+		logT[j] = 0
+	}
+	if p.Cost.Forbidden {
+		rows.SkipForbidden(logT, c)
+	}
+}
+
+// EachLog calls f with every row of T and of log T, from several goroutines.
+func (p *Plan) EachLog(f func(i int, t, logT []float64)) {
+	_, m := p.Dims()
+	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+		logT := w.Room(m)
+		for i := s.Lo; i < s.Hi; i++ {
+			p.LogRow(i, w.Exp, logT, w.Cost)
+			f(i, w.Exp, logT)
+		}
+	})
+}
+
+// Matrix returns T, n×m, as a new matrix.
+func (p *Plan) Matrix() *mat.Dense {
+	n, m := p.Dims()
+	data := make([]float64, n*m)
+	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			p.Row(i, data[i*m:(i+1)*m], w.Cost)
+		}
+	})
+	return mat.NewDense(n, m, data)
+}
+
+// Times returns T v.
+func (p *Plan) Times(v []float64) (out []float64) {
+	if p.OnDevice("Apply", false, func(d *DevicePlan) (err error) { out, err = d.Times(v); return err }) {
+		return out
+	}
+	out = make([]float64, len(p.A))
+	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			p.Row(i, w.Exp, w.Cost)
+			out[i] = kern.Dot(w.Exp, v)
+		}
+	})
+	return out
+}
+
+// TimesT returns Tᵀu.
+func (p *Plan) TimesT(u []float64) (out []float64) {
+	if p.OnDevice("ApplyT", false, func(d *DevicePlan) (err error) { out, err = d.TimesT(u); return err }) {
+		return out
+	}
+	out = make([]float64, len(p.B))
+	p.Sweep().Columns(out, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
+		for i := s.Lo; i < s.Hi; i++ {
+			p.Row(i, w.Exp, w.Cost)
+			kern.Axpy(sum, u[i], w.Exp)
+		}
+	})
+	return out
+}
+
+// Barycentric returns Σⱼ T_ij yⱼ / Σⱼ T_ij, the limit of a vanishing weight where it is 0.
+func (p *Plan) Barycentric(y *mat.Dense) (out *mat.Dense) {
+	if p.OnDevice("Barycentric", false, func(d *DevicePlan) (err error) { out, err = d.barycentric(y); return err }) {
+		return out
+	}
+	n, m := p.Dims()
+	_, d := y.Dims()
+	out = mat.NewDense(n, d, nil)
+	target := dense.View(y)
+	p.Blocks(nil, func(w *semidual.Worker, _, lo, hi int) {
+		t := w.Block[:(hi-lo)*m]
+		for i := lo; i < hi; i++ {
+			row := t[(i-lo)*m : (i-lo+1)*m]
+			_, sum := p.Exponentials(i, row, p.Costs.Row(i, w.Cost))
+			kern.Scale(row, 1/sum, row)
+		}
+		w.Gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
+	})
+	return out
+}
+
+// blockRows is how many rows of T are made for one matrix product.
+const blockRows = 32
+
+// Blocks calls f with every block of at most blockRows rows [lo, hi), from several goroutines, each
+// with room for the block in its worker. The blocks of a span come in order, from one goroutine; a
+// nil sw means a sweep of the plan's own rows.
+func (p *Plan) Blocks(sw *semidual.Sweep, f func(w *semidual.Worker, k, lo, hi int)) {
+	if sw == nil {
+		sw = p.Sweep()
+	}
+	_, m := p.Dims()
+	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
+		w.Room(blockRows * m)
+		for lo := s.Lo; lo < s.Hi; lo += blockRows {
+			f(w, k, lo, min(s.Hi, lo+blockRows))
+		}
+	})
+}
+
+// Laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
+func (p *Plan) Laplacian(dst, v, col []float64) {
+	if p.OnDevice("a product", false, func(d *DevicePlan) error { return d.Laplacian(dst, v, col) }) {
+		return
+	}
+	p.Sweep().Columns(dst, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
+		for i := s.Lo; i < s.Hi; i++ {
+			if p.Mass[i] > 0 {
+				p.Row(i, w.Exp, w.Cost)
+				kern.Axpy(sum, kern.Dot(w.Exp, v)/p.Mass[i], w.Exp)
+			}
+		}
+	})
+	for j, c := range col {
+		dst[j] = c*v[j] - dst[j]
+	}
+}
+
+// Sums are sums over T: <T,c>, Σ T log T, KL(T|abᵀ) and ΣT.
+type Sums struct{ Sharp, SumPlogP, KL, Mass float64 }
+
+// Sums returns the sums over T: Sharp, KL, SumPlogP and Mass.
+func (p *Plan) Sums() Sums {
+	var v Sums
+	if p.OnDevice("Value", true, func(d *DevicePlan) (err error) { v, err = d.Values(); return err }) {
+		return v
+	}
+	_, m := p.Dims()
+	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
+	g, logB := p.Memory.Zeros(m), p.Memory.Zeros(m)
+	for j, b := range p.B {
+		if b > 0 {
+			logB[j] = logspace.Log(b)
+			g[j] = p.Own[j] - p.Eps*logB[j]
+		}
+	}
+	sw := p.Sweep()
+	parts := make([]tally, len(sw.Spans))
+	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
+		scratch := w.Room(2 * m)
+		orig, rel := []float64(nil), scratch[:m]
+		if p.Costs != p.Geometry || p.Cost.Forbidden {
+			orig = scratch[m:]
+		}
+		q := &parts[k]
+		for i := s.Lo; i < s.Hi; i++ {
+			mass := p.Mass[i]
+			if mass == 0 {
+				continue
+			}
+			c, ref, scale := p.Row(i, w.Exp, w.Cost)
+			kern.RowLogits(rel, g, c, 1)
+			rows.Subtract(rel, ref)
+			if p.Cost.Forbidden {
+				rows.SkipForbidden(rel, c)
+			}
+			if orig != nil {
+				c = p.Geometry.Row(i, orig)
+			}
+			if p.Cost.Forbidden {
+				copy(orig, c)
+				rows.SkipForbidden(orig, c)
+				c = orig
+			}
+			logA := logspace.Log(p.A[i])
+			kl := kern.Dot(w.Exp, rel)/p.Eps + mass*(logspace.Log(scale)-logA)
+			q.sharp.Add(kern.Dot(w.Exp, c))
+			q.kl.Add(kl)
+			q.tlogt.Add(kl + mass*logA + kern.Dot(w.Exp, logB))
+			q.mass.Add(mass)
+		}
+	})
+	var all tally
+	for _, q := range parts {
+		all.sharp.Join(q.sharp)
+		all.kl.Join(q.kl)
+		all.tlogt.Join(q.tlogt)
+		all.mass.Join(q.mass)
+	}
+	return Sums{Sharp: all.sharp.Value(), KL: all.kl.Value(), SumPlogP: all.tlogt.Value(), Mass: all.mass.Value()}
+}
+
+// tally is sums over T.
+type tally struct{ sharp, kl, tlogt, mass rows.Sum }

@@ -1,0 +1,156 @@
+package ot
+
+import (
+	"math"
+
+	"coupling/ot/internal/linesearch"
+)
+
+// quasiNewton is the L-BFGS state of one run.
+type quasiNewton struct {
+	*run
+	hist          history
+	dir, grad     []float64
+	next, oldGrad []float64
+	least         []float64 // β of the least error of the stage, since the last rescue
+	asymmetric    bool      // symmetric steps did not converge
+	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
+	budget        int       // evaluations after which there are no more rescues; 0 before the first
+	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
+	restarted     bool      // from the exact potentials
+}
+
+// contraction is the ratio of errors after and before a Sinkhorn step below which the next step is
+// Sinkhorn's too: atoms are then so closely coupled that L-BFGS with a few pairs is no better.
+const contraction = 0.1
+
+// step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
+func (q *quasiNewton) step() error {
+	s := q.s
+	if s.Self && !q.asymmetric {
+		return q.symmetricStep()
+	}
+	s.Gradient(q.grad)
+	if q.hist.empty() || q.far() || q.contracts {
+		return q.sinkhornStep()
+	}
+	q.hist.direction(q.dir, q.grad)
+	slope := kern.Dot(q.dir, q.grad)
+	if !(slope < 0) {
+		q.hist.clear()
+		return q.sinkhornStep()
+	}
+	copy(q.oldGrad, q.grad)
+	ok, err := q.search(slope, q.firstStep())
+	if err == nil && !ok {
+		// The point is that of the line search's last trial; a Sinkhorn step ascends from any
+		// point.
+		q.hist.clear()
+	}
+	return err
+}
+
+// symmetricStep is for the transport of a measure to itself, whose potentials are equal: it moves g
+// by ⅔ of f − g, f being the soft minimum of g. Where the kernel exp(−c/ε) is positive definite,
+// the derivative of f by −g has its eigenvalues in [0, 1], so that the distance falls to a third in
+// a step near the solution; if it does not fall, L-BFGS takes over.
+func (q *quasiNewton) symmetricStep() error {
+	s, before := q.s, q.err
+	copy(q.next, q.beta)
+	for j, b := range s.B {
+		if b > 0 {
+			q.beta[j] += 2. / 3 * (s.Alpha[j] - q.beta[j]) // ε log a = ε log b
+		}
+	}
+	if err := q.eval(q.beta, 1); err != nil {
+		return err
+	}
+	if q.err > symmetricContraction*before {
+		q.asymmetric = true
+		if q.err > before {
+			copy(q.beta, q.next)
+			return q.eval(q.beta, 1)
+		}
+	}
+	return nil
+}
+
+// symmetricContraction is the ratio of successive errors above which symmetric steps stop.
+const symmetricContraction = 0.8
+
+// far reports whether column sums are so wrong that the gradient does not determine a step length.
+func (q *quasiNewton) far() bool { return q.err > 0.5 }
+
+// sinkhornStep takes a Sinkhorn step and records it in the history.
+func (q *quasiNewton) sinkhornStep() error {
+	copy(q.oldGrad, q.grad)
+	copy(q.next, q.beta)
+	before := q.err
+	q.s.Sinkhorn(q.beta, 1)
+	if err := q.eval(q.beta, 1); err != nil {
+		return err
+	}
+	q.contracts = q.err < contraction*before
+	q.learn()
+	return nil
+}
+
+// learn records the step from q.next (the old point) to q.beta, with the old gradient in oldGrad.
+func (q *quasiNewton) learn() {
+	q.s.Gradient(q.grad)
+	s, y := q.hist.slot()
+	copy(s, q.beta)
+	kern.Axpy(s, -1, q.next)
+	copy(y, q.grad)
+	kern.Axpy(y, -1, q.oldGrad)
+	for _, j := range q.s.ZeroB { // −Inf − −Inf
+		s[j] = 0
+	}
+	q.hist.keep()
+}
+
+// search moves along dir until the slope is at most nine tenths of its first size before the
+// minimum, or half of it beyond: for a convex function that is descent. It reports false if a few
+// trials do not suffice.
+func (q *quasiNewton) search(slope, t float64) (bool, error) {
+	copy(q.next, q.beta)
+	bracket := linesearch.New(slope)
+	for range 8 {
+		copy(q.beta, q.next)
+		kern.Axpy(q.beta, t, q.dir)
+		if err := q.eval(q.beta, 1); err != nil {
+			return false, err
+		}
+		q.s.Gradient(q.grad)
+		at := kern.Dot(q.dir, q.grad)
+		switch {
+		case at > -0.5*slope:
+			bracket.Beyond(t, at)
+		case at < 0.9*slope:
+			bracket.Before(t, at)
+		default:
+			q.learn()
+			return true, nil
+		}
+		t = bracket.Next()
+	}
+	return false, nil
+}
+
+// maxMove is how far, in ε, the first trial of a line search moves a potential at most: beyond it the
+// exponentials make the model unreliable.
+const maxMove = 5
+
+// firstStep is 1, or less where that would move a potential by more than maxMove.
+func (q *quasiNewton) firstStep() float64 {
+	return min(1, maxMove*q.s.Eps/largest(q.dir))
+}
+
+// largest returns max |v|.
+func largest(v []float64) float64 {
+	var out float64
+	for _, x := range v {
+		out = max(out, math.Abs(x))
+	}
+	return out
+}
