@@ -1,3 +1,5 @@
+// Package derivative solves the linear systems of a plan: those of its derivatives, for gradients and vector–Jacobian products,
+// and those of Newton steps towards it.
 package derivative
 
 import (

@@ -35,6 +35,7 @@ type Hessian struct {
 	cg          laplacian.CG
 }
 
+// NewHessian returns D of n sources and m targets, in the memory of the one before.
 func NewHessian(n, m int, mem *semidual.Memory) *Hessian {
 	v := func(k int) []float64 { return make([]float64, k) }
 	h := semidual.Keep(mem, func() *Hessian {

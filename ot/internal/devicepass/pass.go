@@ -1,3 +1,4 @@
+// Package devicepass evaluates the semi-dual on a device, in float32 and float64, and takes Sinkhorn's steps there.
 package devicepass
 
 import (
@@ -64,16 +65,20 @@ const (
 	NoiseMargin = 20
 )
 
+// New returns the passes over a geometry whose costs were scanned.
 func New(o *ondevice.Geometry) *Passes {
 	return &Passes{On: o, reach: o.Reach(), noiseScale: 1}
 }
 
+// Serves reports whether it can make passes over g.
 func (d *Passes) Serves(g cost.Geometry) bool {
 	return d.Failed == nil && g == cost.Geometry(d.On)
 }
 
+// Failure returns the device's error.
 func (d *Passes) Failure() error { return d.Failed }
 
+// Certifies reports whether the last pass was in float64.
 func (d *Passes) Certifies() bool { return d.double }
 
 // eval is in float32 as long as the error is above its rounding.
@@ -256,8 +261,10 @@ func (d *Passes) differences(s *semidual.Function) (moved float64) {
 	return moved
 }
 
+// Forget drops the record of the last pass, because the host made a later one.
 func (d *Passes) Forget() { d.logCol, d.LastEps = nil, 0 }
 
+// SoftminColumns is that of Function for the α of the last pass, where its logarithms were kept.
 func (d *Passes) SoftminColumns(s *semidual.Function, cols []int, set func(k int, v float64)) bool {
 	if d.logCol == nil {
 		return false

@@ -15,7 +15,7 @@ import (
 // kern is the set of vector kernels in use.
 var kern cpu.Kernels[float64]
 
-// Arrays holds the arrays of an OnDevice. Its methods are passes over T = exp(u ⊕ h − c/ε) in
+// Arrays holds the arrays of a Geometry. Its methods are passes over T = exp(u ⊕ h − c/ε) in
 // float32 or float64.
 type Arrays struct {
 	Device *device.Device
@@ -42,6 +42,7 @@ func (o *Geometry) makeArrays() *Arrays {
 	return r
 }
 
+// Own frees a with the geometry.
 func (r *Arrays) Own(a *device.Array) *device.Array {
 	r.arrays = append(r.arrays, a)
 	return a

@@ -1,3 +1,4 @@
+// Package ondevice has geometries whose points or costs are on a device, and passes over their arrays.
 package ondevice
 
 import (
@@ -32,6 +33,7 @@ type Geometry struct {
 	extent float64 // a bound on |c|
 }
 
+// New returns g with its passes on dev, in the type that typ points to at the first use, or what reports invalid.
 func New(dev *device.Device, g cost.Geometry, typ *device.DType, invalid error) *Geometry {
 	return &Geometry{dev: dev, of: g, Type: typ, invalid: invalid}
 }

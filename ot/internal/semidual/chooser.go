@@ -62,7 +62,7 @@ type Remote interface {
 	Failure() error
 	// Forget drops the record of the last pass, because the host made a later one.
 	Forget()
-	// SoftminColumns is semidual.softminColumns for the α of its last pass, where it can.
+	// SoftminColumns is Function.SoftminColumns for the α of its last pass, where it can.
 	SoftminColumns(s *Function, cols []int, set func(k int, v float64)) bool
 }
 
@@ -146,7 +146,7 @@ func (s *Function) StartStage(tol float64) {
 	}
 }
 
-// ContinueStage is startStage after an evaluation at the same ε, whose arithmetic was needed.
+// ContinueStage is StartStage after an evaluation at the same ε, whose arithmetic was needed.
 func (s *Function) ContinueStage(tol float64) {
 	before := s.arithmetic
 	s.StartStage(tol)

@@ -46,7 +46,7 @@ func (p *float32Pass) size(s *Function) float64 {
 	return max(p.costs.Reach, math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))
 }
 
-// noise is semidual.noise for float32: the arguments β/ε − c/ε have the rounding of both terms,
+// noise is Function.Noise for float32: the arguments β/ε − c/ε have the rounding of both terms,
 // 2⁻²⁴ of each.
 func (p *float32Pass) noise(s *Function) float64 {
 	return 0x1p-23 * (8 + p.size(s)/s.Eps + p.hMax)

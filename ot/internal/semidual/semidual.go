@@ -1,3 +1,6 @@
+// Package semidual is the engine of the solvers: the semi-dual function of a transport problem, the passes on the host that
+// evaluate it (over all pairs, a stored kernel, a list of entries, patterns of trees, in float32), and the chooser that takes
+// the cheapest pass that is exact enough. A driver is a rule for the next potentials; passes on a device are devicepass.
 package semidual
 
 import (
@@ -42,6 +45,7 @@ type Function struct {
 	chooser
 }
 
+// New returns the function of a problem; Eps, Tol and the first β are the driver's to set.
 func New(in *Instance, workers int) *Function {
 	s := &Function{
 		Instance: in,
@@ -196,6 +200,7 @@ func (s *Function) SetAlpha(k, i int, lse float64) float64 {
 	return mass
 }
 
+// RowError returns Σ|T1−a| of the last evaluation.
 func (s *Function) RowError() float64 {
 	var err float64
 	for _, v := range s.RowL1 {
@@ -219,7 +224,7 @@ func (s *Function) reduce(v []float64) float64 {
 	return kern.L1Diff(s.Col, s.B)
 }
 
-// ColumnUnderflow is the column sum below which exponentials that were cut off at expFloor may not
+// ColumnUnderflow is the column sum below which exponentials that were cut off may not
 // be negligible.
 const ColumnUnderflow = 1e-280
 

@@ -18,14 +18,17 @@ func (x Mass) add(y Mass) Mass {
 	return Mass{hi, lo}
 }
 
+// Sub returns x − y.
 func (x Mass) Sub(y Mass) Mass {
 	lo, borrow := bits.Sub64(x.lo, y.lo, 0)
 	hi, _ := bits.Sub64(x.hi, y.hi, borrow)
 	return Mass{hi, lo}
 }
 
+// Less reports whether x < y.
 func (x Mass) Less(y Mass) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }
 
+// IsZero reports whether there is none.
 func (x Mass) IsZero() bool { return x.hi|x.lo == 0 }
 
 // shr returns x >> n, for 0 < n < 64.

@@ -13,4 +13,5 @@ func (w Wide) Add(x float64) Wide {
 	return Wide{hi, e - (hi - s)}
 }
 
+// Neg returns −w.
 func (w Wide) Neg() Wide { return Wide{-w.Hi, -w.lo} }

@@ -143,6 +143,7 @@ func (d *DevicePlan) Values() (Sums, error) {
 	return v, nil
 }
 
+// Ones returns n ones.
 func Ones(n int) []float64 {
 	return slices.Repeat([]float64{1}, n)
 }

@@ -1,3 +1,5 @@
+// Package transport makes rows of a plan from its potentials, and products, sums and projections with them, on the host or on
+// the geometry's device.
 package transport
 
 import (
