@@ -5,7 +5,7 @@
 # make lint       the linter, which also enforces the import rules
 # make race       the race detector (needs a C compiler)
 # make test-cpu   the kernels on every instruction set that this machine has
-# make test-fake  the same through the whole CUDA path, on a fake driver (needs a C++20 compiler)
+# make test-ptx   the GPU's kernels, executed by an emulator of PTX, through the whole CUDA path (needs a C++20 compiler)
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
 # make notebook   the notebooks in Jupyter, with a kernel of this checkout's own; NOTEBOOK names one
@@ -14,7 +14,7 @@
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
 # make gpu-pack   an archive for a machine with a GPU and without Go: check, rows of PyTorch, figures at the papers' sizes
-# make gpu-rehearse  that archive unpacked, run, killed, run again and brought back, on a fake driver (needs a C++20 compiler); PARTS adds parts
+# make gpu-rehearse  that archive unpacked, run, killed, run again and brought back, on the emulator (needs a C++20 compiler); PARTS adds parts
 # make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS;
 #                 and that the embedded machine code is the PTX's
 # make ptx        the GPU kernels afresh (needs Debian's clang-19 and ptxas)
@@ -34,7 +34,7 @@ export CGO_ENABLED = 0
 # Heaps that may grow to five times what lives save a fifth of the processor time of compiling, and of linking a hundred test programs.
 build test: export GOGC = 400
 
-.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
+.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-ptx fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -91,15 +91,16 @@ test-cpu: build
 	  COUPLING_CPU=$$isa $(GO) test -count=1 -short ./lab/nn/...; ran=yes; \
 	done; test -n "$$ran"
 
-# Layers, networks, training and solvers on the fake GPU, which is the host one thread at a time; lab/device tests it by
-# itself. Products are our own, but for the networks the fake cuBLAS's. Networks learn nothing by heart there.
-test-fake:
-	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
+# The PTX that ships, executed by an emulator (lab/device/internal/cuda/ptxsim) in the setting that finds most: operations, layers,
+# networks, training and solvers. Products are our own, but for the networks the emulator's cuBLAS. Networks learn nothing by heart
+# there. The operations in both types and all sizes, and every call of the driver: make test-long.
+test-ptx:
+	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/ptxsim) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
+	  COUPLING_CUDA_NO_CACHE=1 $(GO) test -count=1 -short -run TestOnDevice/Run ./lab/device; \
 	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./score/eval ./score ./score/dsm ./score/scones/neural; \
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
-	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
-	FAKE_CUDA_FMA=1 $(GO) test -count=1 -run 'Conformance$$|Functions|Points|Gemm|LongSums' ./lab/device/internal/cuda # products and sums fused, as in PTX
+	  COUPLING_DEVICE= $(GO) test -count=1 -run EmulatedOnDevice ./ot
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...
@@ -144,7 +145,7 @@ gpu-folder: gpu-bins build
 
 gpu-rehearse: gpu-folder
 	tar -C bin -cf bin/gpu-pack.tar gpu-pack
-	sh lab/device/gpucheck/rehearse.sh bin/gpu-pack.tar $$($(GO) run ./lab/device/fakedriver) $(PARTS)
+	sh lab/device/gpucheck/rehearse.sh bin/gpu-pack.tar $$($(GO) run ./lab/device/ptxsim) $(PARTS)
 
 gpu-check: gpu-bins
 	bin/gpu/gpucheck -out lab/device/testdata/gpu

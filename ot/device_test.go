@@ -403,18 +403,18 @@ func referencesOn(t *testing.T, d *device.Device, cases []*ottest.Case) {
 	}
 }
 
-// The whole CUDA path without a GPU: the fake driver, whose GPU is the host and slow.
-func TestFakeOnDevice(t *testing.T) {
+// The whole CUDA path without a GPU: the emulator, which is slow.
+func TestEmulatedOnDevice(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the solvers on the fake GPU")
+		t.Skip("the solvers on the emulator")
 	}
 	if os.Getenv("COUPLING_DEVICE") != "" {
 		t.Skip("COUPLING_DEVICE names a device, which the other tests use")
 	}
-	t.Setenv("FAKE_CUDA_MEMORY", "33554432")
-	path, err := exec.Command("go", "run", "coupling/lab/device/fakedriver").Output()
+	t.Setenv("PTXSIM_MEMORY", "33554432")
+	path, err := exec.Command("go", "run", "coupling/lab/device/ptxsim").Output()
 	if err != nil {
-		t.Skipf("the fake driver is built by go and a C++20 compiler: %v", err)
+		t.Skipf("the emulator is built by go and a C++20 compiler: %v", err)
 	}
 	d, err := device.CUDA{Driver: strings.TrimSpace(string(path)), CuBLAS: "none"}.Open()
 	if err != nil {

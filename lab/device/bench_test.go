@@ -93,9 +93,9 @@ func (op timed) run(b *testing.B, d *device.Device) {
 	}
 }
 
-// big is whether the device is a GPU, which the sizes of a processor leave idle. The fake one is a processor.
+// big is whether the device is a GPU, which the sizes of a processor leave idle. The emulator is a processor.
 func big(d *device.Device) bool {
-	return d.Info().Kind == "cuda" && !strings.HasPrefix(d.Info().Name, "Fake")
+	return d.Info().Kind == "cuda" && !strings.HasPrefix(d.Info().Name, "Emulator")
 }
 
 // lengths are in the caches of a core, of a processor, and of none; 50 MB are still in those of a big GPU.

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
-	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/internal/cuda/ptxsim"
 )
 
 // Wrong arguments panic before anything is done, and the message names the operation.
@@ -217,9 +217,9 @@ func TestMatrices(t *testing.T) {
 	}
 }
 
-// Names lead to the GPU where there is a driver. (Operations on the fake one: internal/cuda.)
+// Names lead to the GPU where there is a driver. (Operations on the emulator: internal/cuda.)
 func TestOpenGPU(t *testing.T) {
-	t.Setenv("COUPLING_CUDA_DRIVER", fakecuda.Build(t))
+	t.Setenv("COUPLING_CUDA_DRIVER", ptxsim.Build(t))
 	t.Setenv("COUPLING_CUBLAS", "none")
 	t.Setenv("COUPLING_DEVICE", "")
 	for _, name := range []string{"cuda", "cuda:0", "auto", ""} {

@@ -111,8 +111,7 @@ func (l *InstanceNormPlus) vjp(p *Pass, dy *device.Array, a *Activation) *device
 	dx, dz, sum, along := affineVJP(p, m, x, y, planes(dy), n, c, 1)
 	gammaSum := mul(sum, gamma)
 	if !p.InputsOnly {
-		dgamma := mul(mul(sum, means), alpha)
-		device.Affine{Scale: rstd, Shift: dgamma}.Apply(dgamma, along)
+		dgamma := applied(device.Affine{Scale: rstd, Shift: mul(mul(sum, means), alpha)}, along)
 		l.paramGrads(p, dgamma, mul(gammaSum, means), sum)
 	}
 	dmeans := mul(gammaSum, alpha)

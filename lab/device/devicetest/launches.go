@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
-	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/internal/cuda/ptxsim"
 )
 
 // launches is what steps may ask of a GPU: name, then launches, kernels, waits, uploads and downloads at most, and the model's
@@ -16,16 +16,16 @@ import (
 //go:embed LAUNCHES
 var launches string
 
-// Counting opens a GPU that computes nothing and counts what is asked of it (the fake driver): steps of any size run at
+// Counting opens a GPU that computes nothing and counts what is asked of it (the emulator, idle): steps of any size run at
 // once there. It skips the test where there is no C++ compiler, and in short tests, since the driver is compiled first.
 func Counting(t testing.TB) *device.Device {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("compiles the fake driver")
+		t.Skip("compiles the emulator")
 	}
-	path := fakecuda.Build(t)
-	t.Setenv("FAKE_CUDA_IDLE", "1")
-	t.Setenv("FAKE_CUDA_MEMORY", "80000000000")
+	path := ptxsim.Build(t)
+	t.Setenv("PTXSIM_IDLE", "1")
+	t.Setenv("PTXSIM_MEMORY", "80000000000")
 	d, err := device.CUDA{Driver: path, CuBLAS: path}.Open()
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	out := flags.String("out", ".", "folder for the report")
 	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
 	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
-	short := flags.Bool("short", false, "only what the tests do when they are short, as on the fake driver")
+	short := flags.Bool("short", false, "only what the tests do when they are short, as on the emulator")
 	budget := flags.Duration("budget", 0, "time for everything, after which what is left is reported as not run; 0 is no limit")
 	if err := flags.Parse(args); err != nil {
 		return 1, err

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Rehearses the archive of `make gpu-pack` from beginning to end, where there is neither a GPU nor, in PATH, Go:
 #
-#   rehearse.sh ARCHIVE DRIVER [PART...]    DRIVER is the fake driver: go run ./lab/device/fakedriver
+#   rehearse.sh ARCHIVE DRIVER [PART...]    DRIVER is the emulator: go run ./lab/device/ptxsim
 #
 # It unpacks the archive into an empty folder, calls its script with an empty HOME, ends a figure by SIGKILL between two of its
 # cells, calls it again, and then draws that figure from what came back, without any driver. PARTs are run after it, at preset smoke and
@@ -43,5 +43,5 @@ grep -q "$figure: [1-9][0-9]* cells* recalled, [1-9]" "$top/second" || fail "the
 tar -xzf "$pack/results.tar.gz" -C "$top/back"
 bare "$pack/bin/coupling" --store "$top/back/results/store" fig make "$figure" --preset smoke --device cuda --out "$top/back/page" | tee "$top/drawn"
 grep -q "$figure: [1-9][0-9]* cells recalled, 0 computed" "$top/drawn" || fail "a cell that came back was computed again"
-grep -q "<dd>cuda (Fake" "$top/back/page/index.html" || fail "the page does not name the device"
+grep -q "<dd>cuda (Emulator" "$top/back/page/index.html" || fail "the page does not name the device"
 grep -q "<dt>computed</dt><dd>20" "$top/back/page/index.html" || fail "the page has no date"

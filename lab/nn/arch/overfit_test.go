@@ -17,11 +17,11 @@ func TestOverfitOnDevice(t *testing.T) {
 	dev.Track(true)
 	for _, c := range memories() {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && !nntest.Fake(dev) && c.steps == 100 {
+			if testing.Short() && !nntest.Emulated(dev) && c.steps == 100 {
 				t.Skip("convolutions over images take seconds; their gradients are tested in short too")
 			}
-			if images := len(c.shape) > 2 || c.classes > 0; images && testing.Short() && nntest.Fake(dev) {
-				t.Skip("hundreds of steps with images take the fake GPU minutes")
+			if images := len(c.shape) > 2 || c.classes > 0; images && testing.Short() && nntest.Emulated(dev) {
+				t.Skip("hundreds of steps with images take the emulator minutes")
 			}
 			defer dev.Scope().Close()
 			first, last := c.learn(t, dev)
@@ -139,8 +139,8 @@ func TestClassifiersOverfitOnDevice(t *testing.T) {
 		"logistic regression": arch.Logistic(784, 10), "MLP": arch.Perceptron(784, 32, 10), "CNN": arch.CNN{Width: 8, Rate: .1}.Net(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && (name == "CNN" || nntest.Fake(dev)) {
-				t.Skip("hundreds of steps with images take minutes on the fake GPU")
+			if testing.Short() && (name == "CNN" || nntest.Emulated(dev)) {
+				t.Skip("hundreds of steps with images take minutes on the emulator")
 			}
 			defer dev.Scope().Close()
 			rng := rand.New(rand.NewPCG(1, 2))

@@ -57,11 +57,11 @@ func (c Case) differencesIn(t testing.TB, dev *device.Device, most int) {
 	}
 }
 
-// most is how many groups of arrays there are: one for each array, but fewer in a short test, above all on the fake GPU,
+// most is how many groups of arrays there are: one for each array, but fewer in a short test, above all on an emulator,
 // for which two passes for each of a network's arrays take minutes.
 func most(dev *device.Device) int {
 	switch {
-	case testing.Short() && Fake(dev):
+	case testing.Short() && Emulated(dev):
 		return 6
 	case testing.Short():
 		return 12

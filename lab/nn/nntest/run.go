@@ -36,6 +36,5 @@ func Open(t testing.TB) *device.Device {
 	return dev
 }
 
-// Fake reports whether the device is the fake GPU of tests, which is the host one thread at a time: what takes a GPU
-// milliseconds takes it minutes.
-func Fake(dev *device.Device) bool { return strings.HasPrefix(dev.Info().Name, "Fake") }
+// Emulated reports whether the device is the emulator of a GPU, to which what takes a GPU milliseconds takes minutes.
+func Emulated(dev *device.Device) bool { return strings.HasPrefix(dev.Info().Name, "Emulator") }

@@ -160,9 +160,9 @@ func TestClippedGradsOfSharedLayer(t *testing.T) {
 
 // Under TF32 nothing is clipped, whoever asked for it; float64 is not touched by it.
 func TestClippedGradsUnderTF32(t *testing.T) {
-	path, err := exec.Command("go", "run", "coupling/lab/device/fakedriver").Output()
+	path, err := exec.Command("go", "run", "coupling/lab/device/ptxsim").Output()
 	if err != nil {
-		t.Skipf("the fake driver is built by go and a C++20 compiler: %v", err)
+		t.Skipf("the emulator is built by go and a C++20 compiler: %v", err)
 	}
 	library := strings.TrimSpace(string(path))
 	for _, c := range []struct {

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/backend"
-	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/internal/cuda/ptxsim"
 )
 
 func benchGPU(b *testing.B) *gpu {
 	b.Helper()
-	d, err := Open(Config{Driver: fakecuda.Build(b), CuBLAS: "none"})
+	d, err := Open(Config{Driver: ptxsim.Build(b), CuBLAS: "none"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -17,7 +17,7 @@ func benchGPU(b *testing.B) *gpu {
 	return d.(*gpu)
 }
 
-// BenchmarkCalls is what this side of the driver costs, on the fake one, whose calls do next to nothing: an empty call,
+// BenchmarkCalls is what this side of the driver costs, on the emulator, whose calls do next to nothing: an empty call,
 // making the context current on a pinned thread, and a launch (into a capture, so that nothing runs).
 func BenchmarkCalls(b *testing.B) {
 	g := benchGPU(b)

@@ -6,15 +6,15 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
-	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/internal/cuda/ptxsim"
 	"coupling/lab/device/philox"
 )
 
-// fake opens a GPU of the fake driver, with its cuBLAS or with our own products.
-func fake(cublas bool) func(testing.TB) *device.Device {
+// emulated opens a GPU of the emulator, with its cuBLAS or with our own products.
+func emulated(cublas bool) func(testing.TB) *device.Device {
 	return func(t testing.TB) *device.Device {
 		t.Helper()
-		c := device.CUDA{Driver: fakecuda.Build(t), CuBLAS: "none"}
+		c := device.CUDA{Driver: ptxsim.Build(t), CuBLAS: "none"}
 		if cublas {
 			c.CuBLAS = c.Driver
 		}
@@ -27,33 +27,31 @@ func fake(cublas bool) func(testing.TB) *device.Device {
 }
 
 // TestConformance holds the whole path, kernels included, to the references that all devices are held to. Memory is
-// never reused, so that each array is a block of its own whose ends are checked and whose fresh contents are NaN, and
-// threads start in the reverse order.
+// never reused, so that each array is a block of its own whose ends are checked and whose fresh contents are not to be read.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
-		t.Skip("every operation on the fake GPU; TestConformanceAsUsed runs its behaviour")
+		t.Skip("every operation on the emulator; TestConformanceAsUsed runs its behaviour")
 	}
 	t.Setenv("COUPLING_CUDA_NO_CACHE", "1")
-	t.Setenv("FAKE_CUDA_ORDER", "-1")
-	devicetest.Run(t, fake(false))
+	devicetest.Run(t, emulated(false))
 }
 
 // TestConformanceAsUsed does it as programs do, with memory that is reused and with cuBLAS: what depends on that, or all.
 func TestConformanceAsUsed(t *testing.T) {
 	if os.Getenv("COUPLING_THOROUGH") == "1" {
-		devicetest.Run(t, fake(true))
+		devicetest.Run(t, emulated(true))
 		return
 	}
-	devicetest.Behaviour(t, fake(true))
+	devicetest.Behaviour(t, emulated(true))
 }
 
-// TestConformanceShuffled runs the threads of a block in two more orders, which meets barriers that are missing.
-func TestConformanceShuffled(t *testing.T) {
+// TestConformanceOrders runs warps one after another, and in two more orders.
+func TestConformanceOrders(t *testing.T) {
 	thorough(t)
-	for _, order := range []string{"1", "2"} {
-		t.Run(order, func(t *testing.T) {
-			t.Setenv("FAKE_CUDA_ORDER", order)
-			devicetest.Run(t, fake(false))
+	for _, order := range [][2]string{{"PTXSIM_SCHEDULE", "lowest"}, {"PTXSIM_SEED", "2"}, {"PTXSIM_SEED", "3"}} {
+		t.Run(order[0]+"="+order[1], func(t *testing.T) {
+			t.Setenv(order[0], order[1])
+			devicetest.Run(t, emulated(false))
 		})
 	}
 }
@@ -74,14 +72,14 @@ func TestSameNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	gpu := fake(false)(t)
+	gpu := emulated(false)(t)
 	defer gpu.Close()
 	devicetest.Compare(t, host, gpu)
 }
 
 // TestRandomBits demands the bits of package philox.
 func TestRandomBits(t *testing.T) {
-	d := fake(false)(t)
+	d := emulated(false)(t)
 	defer d.Close()
 	const seed, at, n = 0x123456789abcdef, 0xfffffffe, 1003 // the position carries into its high word
 	s := d.Stream(seed)

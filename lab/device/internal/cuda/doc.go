@@ -24,17 +24,17 @@
 // Memory that was freed while a Graph was recorded is kept for the graph. What was kept for later is returned to the
 // driver before a recording, during which it lets nothing go.
 //
-// COUPLING_CUDA_NO_CACHE=1 gives memory back at once, for compute-sanitizer and the fake driver's checks.
+// COUPLING_CUDA_NO_CACHE=1 gives memory back at once, for compute-sanitizer and the emulator's checks.
 //
 // Matrix products are cuBLAS's where libcublas is found (CUDA 11, 12 or 13), in full float32 unless Config.TF32 is
 // set, and else the kernels of gemm.cu.
 //
 // # Kernels
 //
-// kernels/*.cu are written in a small dialect (kernels/common.h) that Debian's clang-19 compiles to PTX and any C++20
-// compiler to a fake driver (kernels/fake): a library with the driver's entry points whose device is the host, where the
-// threads of a block are fibres, accesses are checked against allocations, work is done when something waits, and
-// failures can be asked for. The tests of this package and of others run on it; see package fakecuda.
+// kernels/*.cu are written in a small dialect (kernels/common.h) that Debian's clang-19 compiles to PTX. Tests of this
+// package and of others execute that PTX, without a GPU, on the emulator of package ptxsim: a library with the driver's
+// entry points, where every access is checked, races are errors, work is done when something waits, and failures can be
+// asked for.
 //
 //	apt-get install clang-19        # and ptxas, of nvidia-cuda-toolkit: see ptx-check in the Makefile
 //	go generate ./lab/device/internal/cuda

@@ -116,7 +116,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestThreads: contexts belong to threads, and every call brings its own. The fake driver refuses calls without.
+// TestThreads: contexts belong to threads, and every call brings its own. The emulator refuses calls without.
 func TestThreads(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	x := r.set(backend.Float64, []float64{0}, 1)

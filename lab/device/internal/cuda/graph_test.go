@@ -152,7 +152,7 @@ func TestTwoGraphs(t *testing.T) {
 
 // TestRecordInFullMemory: what is kept for later is there for a recording, of whatever sizes it is.
 func TestRecordInFullMemory(t *testing.T) {
-	t.Setenv("FAKE_CUDA_MEMORY", "10000000")
+	t.Setenv("PTXSIM_MEMORY", "10000000")
 	r := newCachingRig(t, Config{})
 	m, err := r.g.Alloc(8 << 20)
 	r.ok(err)

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
-	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/internal/cuda/ptxsim"
 )
 
-// rig is a GPU of the fake driver and what tests make on it. Memory is exact: every overrun is a fault.
+// rig is a GPU of the emulator and what tests make on it. Memory is exact: every overrun is a fault.
 type rig struct {
 	*testing.T
 	g *gpu
@@ -23,7 +23,7 @@ func newRig(t *testing.T, c Config) *rig {
 
 func newCachingRig(t *testing.T, c Config) *rig {
 	t.Helper()
-	c.Driver = fakecuda.Build(t)
+	c.Driver = ptxsim.Build(t)
 	if c.CuBLAS == "" {
 		c.CuBLAS = "none"
 	}

@@ -51,9 +51,9 @@ func TestNothingLostWithoutMemory(t *testing.T) {
 			r.ok(err)
 			failed := 0
 			for room := int64(0); ; room = room*5/4 + 64 {
-				t.Setenv("FAKE_CUDA_MEMORY", strconv.FormatInt(total-before+room, 10))
+				t.Setenv("PTXSIM_MEMORY", strconv.FormatInt(total-before+room, 10))
 				err := op()
-				t.Setenv("FAKE_CUDA_MEMORY", "")
+				t.Setenv("PTXSIM_MEMORY", "")
 				r.ok(r.g.Sync())
 				if after, _, infoErr := r.g.MemInfo(); infoErr != nil || after != before {
 					t.Fatalf("room for %d bytes, %v: %d bytes are lost (%v)", room, err, before-after, infoErr)
@@ -74,11 +74,11 @@ func TestNothingLostWithoutMemory(t *testing.T) {
 	} {
 		before, _, err := r.g.MemInfo()
 		r.ok(err)
-		t.Setenv("FAKE_CUDA_FAIL", "launch:"+kernel)
+		t.Setenv("PTXSIM_FAIL", "launch:"+kernel)
 		if err := ops[name](); err == nil {
 			t.Errorf("%s launches no %s", name, kernel)
 		}
-		t.Setenv("FAKE_CUDA_FAIL", "")
+		t.Setenv("PTXSIM_FAIL", "")
 		r.ok(r.g.Sync())
 		if after, _, err := r.g.MemInfo(); err != nil || after != before {
 			t.Errorf("%s without %s: %d bytes are lost (%v)", name, kernel, before-after, err)
@@ -88,7 +88,7 @@ func TestNothingLostWithoutMemory(t *testing.T) {
 
 // TestIndexErrorStaysWhereItBelongs: an allocation that waits for the stream does not report another's bad index.
 func TestIndexErrorStaysWhereItBelongs(t *testing.T) {
-	t.Setenv("FAKE_CUDA_MEMORY", "10000000")
+	t.Setenv("PTXSIM_MEMORY", "10000000")
 	r := newCachingRig(t, Config{})
 	table, row := r.set(backend.Float32, []float64{1, 2}, 2, 1), r.new(backend.Float32, 1, 1)
 	index := r.ints([]int32{5}, 1)

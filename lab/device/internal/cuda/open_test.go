@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/backend"
-	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/internal/cuda/ptxsim"
 )
 
 // wants demands an error that wraps a sentinel and has the words.
@@ -46,14 +46,14 @@ func TestUnfitDevices(t *testing.T) {
 		ordinal    int
 		words      []string
 	}{
-		{"FAKE_CUDA_DEVICES", "0", 0, []string{"no GPU", "cuInit", "CUDA_ERROR_NO_DEVICE"}},
-		{"FAKE_CUDA_DEVICES", "2", 2, []string{"ordinal = 2", "2 GPUs"}},
-		{"FAKE_CUDA_DEVICES", "1", -1, []string{"ordinal = -1"}},
-		{"FAKE_CUDA_VERSION", "11020", 0, []string{"11.2", "too old", "11.4"}},
-		{"FAKE_CUDA_CAPABILITY", "75", 0, []string{"7.5", "too old", "8.0"}},
+		{"PTXSIM_DEVICES", "0", 0, []string{"no GPU", "cuInit", "CUDA_ERROR_NO_DEVICE"}},
+		{"PTXSIM_DEVICES", "2", 2, []string{"ordinal = 2", "2 GPUs"}},
+		{"PTXSIM_DEVICES", "1", -1, []string{"ordinal = -1"}},
+		{"PTXSIM_VERSION", "11020", 0, []string{"11.2", "too old", "11.4"}},
+		{"PTXSIM_CAPABILITY", "75", 0, []string{"7.5", "too old", "8.0"}},
 	} {
 		t.Run(c.env+"="+c.value, func(t *testing.T) {
-			path := fakecuda.Build(t)
+			path := ptxsim.Build(t)
 			t.Setenv(c.env, c.value)
 			_, err := Open(Config{Driver: path, Ordinal: c.ordinal})
 			wants(t, err, backend.ErrNoDevice, append(c.words, path)...)
@@ -64,7 +64,7 @@ func TestUnfitDevices(t *testing.T) {
 func TestInfo(t *testing.T) {
 	r := newRig(t, Config{})
 	i := r.g.Info()
-	if i.Kind != "cuda" || i.Name != "Fake (kernels on the host)" || !strings.Contains(i.Detail, "8.0") || !strings.Contains(i.Detail, "own kernels") ||
+	if i.Kind != "cuda" || i.Name != "Emulator of PTX" || !strings.Contains(i.Detail, "8.0") || !strings.Contains(i.Detail, "own kernels") ||
 		i.Units != 4 || i.ClockMHz != 1500 {
 		t.Errorf("%+v", i)
 	}
@@ -77,7 +77,7 @@ func TestInfo(t *testing.T) {
 
 // TestTF32 is in Info where products round, which cuBLAS may be told by the environment.
 func TestTF32(t *testing.T) {
-	path := fakecuda.Build(t)
+	path := ptxsim.Build(t)
 	for _, c := range []struct {
 		override, cublas string
 		asked, want      bool
@@ -122,7 +122,7 @@ func TestEveryMemoryError(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	b, err := Open(Config{Driver: fakecuda.Build(t)})
+	b, err := Open(Config{Driver: ptxsim.Build(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestClosed(t *testing.T) {
 }
 
 func TestNamedCuBLASMustBeThere(t *testing.T) {
-	path := fakecuda.Build(t)
+	path := ptxsim.Build(t)
 	_, err := Open(Config{Driver: path, CuBLAS: "/nowhere/libcublas.so"})
 	if err == nil || !strings.Contains(err.Error(), "/nowhere/libcublas.so") {
 		t.Error(err)
@@ -150,7 +150,7 @@ func TestNamedCuBLASMustBeThere(t *testing.T) {
 
 // TestNothingLeft: what two devices took of the context that they share is given back, whoever closes first.
 func TestNothingLeft(t *testing.T) {
-	first := newCachingRig(t, Config{CuBLAS: fakecuda.Build(t)})
+	first := newCachingRig(t, Config{CuBLAS: ptxsim.Build(t)})
 	before, _, err := first.g.MemInfo()
 	first.ok(err)
 	second, err := Open(Config{Driver: first.g.lib.path, CuBLAS: first.g.lib.path})
@@ -166,7 +166,7 @@ func TestNothingLeft(t *testing.T) {
 
 // TestAnotherCuBLAS: the library that pip brought beside PyTorch is found, and one that opens and is unfit does not hide the next.
 func TestAnotherCuBLAS(t *testing.T) {
-	path := fakecuda.Build(t)
+	path := ptxsim.Build(t)
 	env := t.TempDir()
 	pip := filepath.Join(env, "lib", "python3.12", "site-packages", "nvidia", "cublas", "lib")
 	if err := os.MkdirAll(pip, 0o777); err != nil {

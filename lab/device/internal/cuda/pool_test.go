@@ -10,7 +10,7 @@ import (
 
 // TestOutOfMemory: the error says what was asked for and what there is; what is kept for later is given up first.
 func TestOutOfMemory(t *testing.T) {
-	t.Setenv("FAKE_CUDA_MEMORY", "10000000")
+	t.Setenv("PTXSIM_MEMORY", "10000000")
 	r := newCachingRig(t, Config{})
 	held, err := r.g.Alloc(6 << 20)
 	r.ok(err)

@@ -65,7 +65,6 @@ DEV void anneal(Out<T> f, Out<T> g, Out<T> last_f, Out<T> last_g, In<T> c, i32 n
   KERNEL BOUNDS(256, sizeof(T) == 4 ? 4 : 2)                                                                                                \
   anneal_##S(Out<T> f, Out<T> g, Out<T> last_f, Out<T> last_g, In<T> c, i32 n, i32 m, Schedule s) {                   \
     anneal<T>(f, g, last_f, last_g, c, n, m, s);                                                                      \
-  }                                                                                                                   \
-  EXPORT(anneal_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

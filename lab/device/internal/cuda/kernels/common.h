@@ -1,7 +1,6 @@
-// What every kernel stands on: the language of the GPU without the CUDA toolkit's headers, and the same words for the
-// host, where fake/host.h gives them a meaning that can be checked.
+// What every kernel stands on: the language of the GPU without the CUDA toolkit's headers.
 //
-//   KERNEL name(...)  a function that is launched; EXPORT(name) after it makes it known to the fake driver.
+//   KERNEL name(...)  a function that is launched.
 //   In<T>             memory that nothing writes while the kernel runs.
 //   Arg<T>            memory that is read and may be the destination too.
 //   Out<T>            memory that is written.
@@ -15,14 +14,11 @@ typedef unsigned u32;
 typedef long long i64;
 typedef unsigned long long u64;
 
-#ifdef __CUDA__
-
 #define DEV static __attribute__((device, always_inline)) inline
 #define DEVICE __attribute__((device))
 #define KERNEL extern "C" __attribute__((global)) void
 #define SHARED(T, name, ...) static __attribute__((shared, aligned(16))) T name __VA_ARGS__
 #define BOUNDS(...) __attribute__((launch_bounds(__VA_ARGS__))) // threads of a block, perhaps blocks a multiprocessor
-#define EXPORT(name)
 #define UNROLL _Pragma("unroll")
 #define NOUNROLL _Pragma("unroll 1")
 #define TABLE static __attribute__((device)) const // in global memory, read through the cache
@@ -64,10 +60,6 @@ DEV u64 mulhi(u64 a, u64 b) { return __nvvm_mulhi_ull(a, b); }
 // kernels use them.
 DEV float ex2_fast(float x) { return __nvvm_ex2_approx_ftz_f(x); }
 
-#else
-#include "fake/host.h"
-#endif
-
 // A grid-stride loop visits first(), first() + stride(), ….
 DEV i64 first() { return (i64)bidx() * threads() + tid(); }
 DEV i64 stride() { return (i64)blocksx() * threads(); }
@@ -88,10 +80,9 @@ DEV double nearest(double x) { return __builtin_rint(x); }
 
 template <class T> DEV T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> DEV T larger(T a, T b) { return a > b ? a : b; }
-#ifdef __CUDA__ // one instruction; of a number and NaN it is the number
+// One instruction; of a number and NaN it is the number.
 DEV float larger(float a, float b) { return __nvvm_fmax_f(a, b); }
 DEV double larger(double a, double b) { return __nvvm_fmax_d(a, b); }
-#endif
 
 // copy_run copies n neighbours from shared memory that is aligned to all of them (16 bytes at most), in one or two loads.
 template <int n, class T> DEV void copy_run(T* to, const T* from) {

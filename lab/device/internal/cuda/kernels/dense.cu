@@ -156,41 +156,32 @@ template <class T, class P> DEV void join_sums(Out<T> out, In<P> parts, i64 n, i
       i64 chunk, double inv) {                                                                                         \
     lse_rows<T, 32>(out, tops, sums, c, h, rows, n, m, chunk, inv);                                                    \
   }                                                                                                                    \
-  EXPORT(lse_rows32_##S)                                                                                               \
   KERNEL BOUNDS(256) lse_rows256_##S(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> h, i64 rows, i64 n, i64 m,   \
       i64 chunk, double inv) {                                                                                         \
     lse_rows<T, 256>(out, tops, sums, c, h, rows, n, m, chunk, inv);                                                   \
   }                                                                                                                    \
-  EXPORT(lse_rows256_##S)                                                                                              \
   KERNEL BOUNDS(128) lse_cols_##S(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> g, i64 batch, i64 n, i64 m,     \
       i64 chunk, double inv) {                                                                                         \
     lse_cols<T>(out, tops, sums, c, g, batch, n, m, chunk, inv);                                                       \
   }                                                                                                                    \
-  EXPORT(lse_cols_##S)                                                                                                 \
   KERNEL BOUNDS(128) lse_join_##S(Out<T> out, In<T> tops, In<T> sums, i64 n, i64 splits) {                             \
     lse_join<T>(out, tops, sums, n, splits);                                                                           \
   }                                                                                                                    \
-  EXPORT(lse_join_##S)                                                                                                 \
   KERNEL BOUNDS(256) weights_##S(Out<T> w, In<T> c, In<T> u, In<T> h, i64 rows, i64 m, double inv) {                   \
     weights<T>(w, c, u, h, rows, m, inv);                                                                              \
   }                                                                                                                    \
-  EXPORT(weights_##S)                                                                                                  \
   KERNEL BOUNDS(256) row_mass_##S(Out<T> out, In<T> c, In<T> u, In<T> h, In<T> v, i64 n, i64 m, double inv) {          \
     row_mass<T>(out, c, u, h, v, n, m, inv);                                                                           \
   }                                                                                                                    \
-  EXPORT(row_mass_##S)                                                                                                 \
   KERNEL BOUNDS(128)                                                                                                   \
   col_mass_##S(Out<double> parts, In<T> c, In<T> u, In<T> h, In<T> v, i64 n, i64 m, i64 chunk, double inv) {           \
     col_mass<T>(parts, c, u, h, v, n, m, chunk, inv);                                                                  \
   }                                                                                                                    \
-  EXPORT(col_mass_##S)                                                                                                 \
   KERNEL BOUNDS(128) join_sums_##S(Out<T> out, In<T> parts, i64 n, i64 splits) {                                       \
     join_sums<T, T>(out, parts, n, splits);                                                                            \
   }                                                                                                                    \
-  EXPORT(join_sums_##S)                                                                                                \
   KERNEL BOUNDS(128) join_wide_##S(Out<T> out, In<double> parts, i64 n, i64 splits) {                                  \
     join_sums<T, double>(out, parts, n, splits);                                                                       \
-  }                                                                                                                    \
-  EXPORT(join_wide_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

@@ -24,18 +24,15 @@ template <class T> DEV T both(i32 f, T a, T b) {
   KERNEL BOUNDS(256) fill_##S(Out<T> y, i64 n, double v) {                                             \
     EACH(i, n) y[i] = (T)v;                                                                            \
   }                                                                                                    \
-  EXPORT(fill_##S)                                                                                     \
   KERNEL BOUNDS(256) map_##S(Out<T> y, Arg<T> x, i64 n, i32 f, double p) {                             \
     EACH(i, n) y[i] = value(f, (T)x[i], (T)p);                                                         \
   }                                                                                                    \
-  EXPORT(map_##S)                                                                                      \
   KERNEL BOUNDS(256) map_vjp_##S(Out<T> dx, Arg<T> x, Arg<T> y, Arg<T> dy, i64 n, i32 f, double p) {   \
     EACH(i, n) {                                                                                       \
       T s = slope(f, (T)x[i], (T)y[i], (T)p);                                                          \
       dx[i] = s == 0 ? 0 : s * (T)dy[i]; /* a closed gate stops Inf and NaN */                         \
     }                                                                                                  \
   }                                                                                                    \
-  EXPORT(map_vjp_##S)                                                                                  \
   KERNEL BOUNDS(256) combine_##S(Out<T> y, Arg<T> a, Arg<T> b, Axes at, i32 f) {                       \
     EACH(i, at.len) {                                                                                  \
       i64 o[2];                                                                                        \
@@ -43,7 +40,6 @@ template <class T> DEV T both(i32 f, T a, T b) {
       y[i] = both(f, (T)a[o[0]], (T)b[o[1]]);                                                          \
     }                                                                                                  \
   }                                                                                                    \
-  EXPORT(combine_##S)                                                                                  \
   KERNEL BOUNDS(256) axpby_##S(Out<T> z, double alpha, Arg<T> x, double beta, Arg<T> y, i64 n) {       \
     T a = (T)alpha, b = (T)beta;                                                                       \
     if (b == 0) {                                                                                      \
@@ -51,20 +47,16 @@ template <class T> DEV T both(i32 f, T a, T b) {
     } else {                                                                                           \
       EACH(i, n) z[i] = mad(a, (T)x[i], b * (T)y[i]);                                                  \
     }                                                                                                  \
-  }                                                                                                    \
-  EXPORT(axpby_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE
 
 KERNEL BOUNDS(256) fill_i32(Out<i32> y, i64 n, double v) {
   EACH(i, n) y[i] = (i32)v;
 }
-EXPORT(fill_i32)
 KERNEL BOUNDS(256) narrow(Out<float> y, In<double> x, i64 n) {
   EACH(i, n) y[i] = (float)x[i];
 }
-EXPORT(narrow)
 KERNEL BOUNDS(256) widen(Out<double> y, In<float> x, i64 n) {
   EACH(i, n) y[i] = (double)x[i];
 }
-EXPORT(widen)

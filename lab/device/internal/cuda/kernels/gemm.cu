@@ -132,23 +132,18 @@ template <class T> DEV void join(Out<T> c, In<T> parts, i64 batch, i64 each, i64
 KERNEL BOUNDS(256, 2) gemm_big_f32(Out<float> c, Arg<float> a, Arg<float> b, Out<float> parts, Product g) {
   gemm<float, 128, 128, 8, 8, 8>(c, a, b, parts, g);
 }
-EXPORT(gemm_big_f32)
 KERNEL BOUNDS(256, 4) gemm_small_f32(Out<float> c, Arg<float> a, Arg<float> b, Out<float> parts, Product g) {
   gemm<float, 64, 64, 8, 4, 4>(c, a, b, parts, g);
 }
-EXPORT(gemm_small_f32)
 KERNEL BOUNDS(256, 2) gemm_big_f64(Out<double> c, Arg<double> a, Arg<double> b, Out<double> parts, Product g) {
   gemm<double, 64, 64, 16, 4, 4>(c, a, b, parts, g);
 }
-EXPORT(gemm_big_f64)
 KERNEL BOUNDS(256, 4) gemm_small_f64(Out<double> c, Arg<double> a, Arg<double> b, Out<double> parts, Product g) {
   gemm<double, 32, 32, 16, 2, 2>(c, a, b, parts, g);
 }
-EXPORT(gemm_small_f64)
 #define MAKE(S, T)                                                                                                    \
   KERNEL BOUNDS(256) gemm_join_##S(Out<T> c, In<T> parts, i64 batch, i64 each, i64 splits, double al, double be) {    \
     join<T>(c, parts, batch, each, splits, al, be);                                                                   \
-  }                                                                                                                   \
-  EXPORT(gemm_join_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

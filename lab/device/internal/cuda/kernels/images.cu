@@ -222,32 +222,22 @@ template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i
 
 #define MAKE(S, T)                                                                                              \
   KERNEL BOUNDS(256) im2col_##S(Out<T> col, In<T> x, Window g, i64 n) { im2col<T>(col, x, g, n); }              \
-  EXPORT(im2col_##S)                                                                                            \
   KERNEL BOUNDS(256) col2im_##S(Out<T> x, In<T> col, Window g, i64 n) { col2im<T>(x, col, g, n); }              \
-  EXPORT(col2im_##S)                                                                                            \
   KERNEL BOUNDS(256) max_pool_##S(Out<T> y, Out<i32> index, In<T> x, Window g, i64 n) {                         \
     max_pool<T>(y, index, x, g, n);                                                                             \
   }                                                                                                             \
-  EXPORT(max_pool_##S)                                                                                          \
   KERNEL BOUNDS(256) max_pool_vjp_##S(Out<T> dx, In<T> dy, In<i32> index, Window g, i64 n) {                    \
     max_pool_vjp<T>(dx, dy, index, g, n);                                                                       \
   }                                                                                                             \
-  EXPORT(max_pool_vjp_##S)                                                                                      \
   KERNEL BOUNDS(256) avg_pool_##S(Out<T> y, In<T> x, Window g, i64 n) { avg_pool<T>(y, x, g, n); }              \
-  EXPORT(avg_pool_##S)                                                                                          \
   KERNEL BOUNDS(256) avg_pool_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n) { avg_pool_vjp<T>(dx, dy, g, n); }  \
-  EXPORT(avg_pool_vjp_##S)                                                                                      \
   KERNEL BOUNDS(256) nearest_##S(Out<T> y, In<T> x, Window g, i64 n) { nearest_<T>(y, x, g, n); }               \
-  EXPORT(nearest_##S)                                                                                           \
   KERNEL BOUNDS(256) nearest_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n) { nearest_vjp<T>(dx, dy, g, n); }    \
-  EXPORT(nearest_vjp_##S)                                                                                       \
   KERNEL BOUNDS(256) bilinear_##S(Out<T> y, In<T> x, Window g, i64 n, i32 align) {                              \
     bilinear<T>(y, x, g, n, align);                                                                             \
   }                                                                                                             \
-  EXPORT(bilinear_##S)                                                                                          \
   KERNEL BOUNDS(256) bilinear_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n, i32 align) {                        \
     bilinear_vjp<T>(dx, dy, g, n, align);                                                                       \
-  }                                                                                                             \
-  EXPORT(bilinear_vjp_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

@@ -1,5 +1,5 @@
-// Package kernels is the sources of the CUDA kernels: what is compiled to what, for the generator of package ptx, the
-// builder of the fake driver and the test that holds both to the sources. Programs import only package ptx.
+// Package kernels is the sources of the CUDA kernels: what is compiled to what, for the generator of package ptx and the
+// test that holds it to the sources. Programs import only package ptx.
 package kernels
 
 import (
@@ -9,12 +9,11 @@ import (
 	"io/fs"
 	"os/exec"
 	"strconv"
-	"strings"
 )
 
-// Sources is the kernels, the headers and the fake driver.
+// Sources is the kernels and their headers.
 //
-//go:embed *.cu *.h fake
+//go:embed *.cu *.h
 var Sources embed.FS
 
 // Compiler is Debian's clang, package clang-19.
@@ -70,25 +69,13 @@ func Sum() (string, error) {
 	for _, m := range Modules() {
 		fmt.Fprintln(h, m.Name, m.Source, m.Flags, Flags, Compiler)
 	}
-	return sum(h, func(name string) bool { return !strings.HasPrefix(name, "fake") })
-}
-
-// HostSum is a checksum of everything that the fake driver is made from.
-func HostSum() (string, error) { return sum(sha256.New(), func(string) bool { return true }) }
-
-func sum(h interface {
-	Write([]byte) (int, error)
-	Sum([]byte) []byte
-}, keep func(string) bool) (string, error) {
 	err := fs.WalkDir(Sources, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !keep(name) {
+		if err != nil || e.IsDir() {
 			return err
 		}
 		text, err := Sources.ReadFile(name)
 		fmt.Fprintln(h, name, len(text))
-		if err == nil {
-			_, err = h.Write(text)
-		}
+		h.Write(text)
 		return err
 	})
 	return fmt.Sprintf("%x", h.Sum(nil)), err

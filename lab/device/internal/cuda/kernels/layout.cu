@@ -12,7 +12,6 @@
       y[i] = x[o[0]];                                                                                               \
     }                                                                                                               \
   }                                                                                                                 \
-  EXPORT(permute_##S)                                                                                               \
   /* paste copies count blocks of len elements, from every sfrom-th on to every sto-th on. */                       \
   KERNEL BOUNDS(256) paste_##S(Out<T> y, In<T> x, i64 count, i64 len, i64 sto, i64 sfrom) {                         \
     if (count * len < 0x7fffffff) {                                                                                 \
@@ -27,8 +26,7 @@
         y[block * sto + in] = x[block * sfrom + in];                                                                \
       }                                                                                                             \
     }                                                                                                               \
-  }                                                                                                                 \
-  EXPORT(paste_##S)
+  }
 MAKE(b32, u32)
 MAKE(b64, u64)
 #undef MAKE
@@ -49,8 +47,7 @@ MAKE(b64, u64)
         if (c0 + k < cols && r0 + tx < rows) y[(b * cols + c0 + k) * rows + r0 + tx] = tile[tx][k]; \
       barrier();                                                                                 \
     }                                                                                         \
-  }                                                                                           \
-  EXPORT(transpose_##S)
+  }
 MAKE(b32, u32)
 MAKE(b64, u64)
 #undef MAKE
@@ -66,26 +63,25 @@ MAKE(b64, u64)
       for (i64 c = tid(); c < d; c += threads()) y[i * d + c] = bad ? (T)0 : table[(i64)k * d + c];     \
     }                                                                                                   \
   }                                                                                                     \
-  EXPORT(gather_##S)                                                                                    \
   /* scatter adds rows in the order of i without atomics: the block of the first i with an index adds all that share */ \
   /* it. Finding out costs n reads of 4 bytes a block, from the cache: fine to n ≈ 1e5. */              \
   KERNEL BOUNDS(128)                                                                                    \
   scatter_##S(Out<T> table, In<T> x, In<i32> index, Out<Fault> fault, i64 n, i64 d, i64 rows) {         \
     SHARED(i32, same, [128]);                                                                           \
-    SHARED(i32, earlier, [1]);                                                                          \
+    SHARED(i32, earlier, [4]);                                                                          \
     for (i64 i = bidx(); i < n; i += blocksx()) {                                                       \
       i32 k = index[i];                                                                                 \
       if (k < 0 || k >= rows) {                                                                         \
         if (tid() == 0) tell(fault, 1, k, i);                                                           \
         continue;                                                                                       \
       }                                                                                                 \
-      barrier();                                                                                           \
-      if (tid() == 0) earlier[0] = 0;                                                                   \
-      barrier();                                                                                           \
-      for (i64 j = tid(); j < i; j += 128)                                                              \
-        if (index[j] == k) earlier[0] = 1;                                                              \
-      barrier();                                                                                           \
-      if (earlier[0]) continue;                                                                         \
+      i32 seen = 0;                                                                                   \
+      for (i64 j = tid(); j < i; j += 128) seen |= index[j] == k;                                     \
+      for (u32 mask = 16; mask > 0; mask /= 2) seen |= swap(seen, mask);                              \
+      barrier();                                                                                      \
+      if (tid() % 32 == 0) earlier[tid() / 32] = seen;                                                \
+      barrier();                                                                                      \
+      if (earlier[0] | earlier[1] | earlier[2] | earlier[3]) continue;                                \
       for (i64 c0 = 0; c0 < d; c0 += 128) {                                                             \
         i64 c = c0 + tid();                                                                             \
         T sum = c < d ? table[(i64)k * d + c] : (T)0;                                                   \
@@ -100,7 +96,6 @@ MAKE(b64, u64)
         if (c < d) table[(i64)k * d + c] = sum;                                                         \
       }                                                                                                 \
     }                                                                                                   \
-  }                                                                                                     \
-  EXPORT(scatter_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

@@ -79,13 +79,11 @@ template <class T> DEV void moments(const Spread<T>& to, Out<Part> parts, Arg<T>
       y[i] = value(f, argument(b, centered(b, (T)x[i], o), o), b.p);                                                      \
     }                                                                                                                     \
   }                                                                                                                       \
-  EXPORT(affine_##S)                                                                                                      \
   KERNEL BOUNDS(256)                                                                                                      \
   affine_vjp_##S(Out<T> sum, Out<T> along, Out<Part> parts, Out<T> dz, Arg<T> x, Arg<T> y, Arg<T> dy, In<T> scale,        \
       In<T> center, In<T> shift, Axes at, i32 f, double p, Job job) {                                                     \
     affine_vjp<T>(sum, along, parts, dz, x, y, dy, Bent<T>{scale, center, shift, f, (T)p}, at, job);                      \
   }                                                                                                                       \
-  EXPORT(affine_vjp_##S)                                                                                                  \
   KERNEL BOUNDS(128) affine_vjp_finish_##S(Out<T> sum, Out<T> along, In<Part> parts, i64 outs, i64 splits) {              \
     finish_parts(parts, outs, splits, Part{0, 0, 0}, [](Part& p, const Part& q) { p.a += q.a, p.b += q.b; },              \
         [&](i64 o, const Part& p) {                                                                                       \
@@ -93,12 +91,10 @@ template <class T> DEV void moments(const Spread<T>& to, Out<Part> parts, Arg<T>
           if (along) along[o] = (T)p.b;                                                                                   \
         });                                                                                                               \
   }                                                                                                                       \
-  EXPORT(affine_vjp_finish_##S)                                                                                           \
   KERNEL BOUNDS(256)                                                                                                      \
   moments_##S(Out<T> mean, Out<T> variance, Out<T> rstd, Out<Part> parts, Arg<T> x, double eps, double lost, Job job) {   \
     moments<T>(Spread<T>{mean, variance, rstd, eps, lost}, parts, x, job);                                                \
   }                                                                                                                       \
-  EXPORT(moments_##S)                                                                                                     \
   KERNEL BOUNDS(128)                                                                                                      \
   moments_finish_##S(Out<T> mean, Out<T> variance, Out<T> rstd, In<Part> parts, i64 outs, i64 splits, double eps,         \
       double lost) {                                                                                                      \
@@ -106,7 +102,6 @@ template <class T> DEV void moments(const Spread<T>& to, Out<Part> parts, Arg<T>
     finish_parts(parts, outs, splits, Part{0, 0, 0}, [](Part& p, const Part& q) { merge(p, q); },                         \
         [&](i64 o, const Part& p) { put(to, o, p); });                                                                    \
   }                                                                                                                       \
-  EXPORT(moments_finish_##S)                                                                                              \
   KERNEL BOUNDS(256)                                                                                                      \
   moments_vjp_##S(Out<T> dx, Arg<T> dz, Arg<T> x, In<T> mean, In<T> rstd, In<T> scale, In<T> sum, In<T> along,            \
       In<T> more, Axes at, double share, double squares) {                                                                \
@@ -117,7 +112,6 @@ template <class T> DEV void moments(const Spread<T>& to, Out<Part> parts, Arg<T>
       T plus = mad(-s * sum[o[0]], (T)share, more ? more[o[0]] : (T)0);                                                   \
       dx[i] = mad(s, (T)dz[i], mad(-by, d, plus));                                                                        \
     }                                                                                                                     \
-  }                                                                                                                       \
-  EXPORT(moments_vjp_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

@@ -1,7 +1,7 @@
 // Elementary functions, since the library that CUDA links for them belongs to its toolkit. The same code for float and
 // double: argument reduction, a Taylor polynomial whose first dropped term is below half an ulp on the reduced
 // interval, reconstruction. Errors against 200-bit references stay below 2 ulp (3 for tanh, log1p and softplus); see
-// numeric_test.go, which runs this file through the fake driver.
+// numeric_test.go.
 #pragma once
 #include "common.h"
 

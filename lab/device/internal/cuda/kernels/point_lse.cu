@@ -117,47 +117,17 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
   }
 }
 
+#define NAMED(D, S) point_lse##D##_##S
 #define LSE(S, T, D, ROWS)                                                                                           \
   KERNEL BOUNDS(BLOCK, D == 3 ? 4 : D == 16 ? 3 : 0)                                                                 \
-  point_lse##D##_##S(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,                         \
+  NAMED(D, S)(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,                         \
       i64 m, i32 d, i64 chunk, Cost c) {                                                                             \
     SHARED(T, held, [tile<D> * pitch<T, D>]);                                                                        \
     if (c.abs == 0) point_lse<T, D, ROWS, false>(out, tops, sums, x, y, h, n, m, d, chunk, c, held);                 \
     else point_lse<T, D, ROWS, true>(out, tops, sums, x, y, h, n, m, d, chunk, c, held);                             \
-  }                                                                                                                  \
-  EXPORT(point_lse##D##_##S)
+  }
 
 // One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are as
 // many as leave registers, since each word from shared memory serves all of them: mirrored by lseRowsOf of the Go side.
-#if !defined(DIM) || DIM == 1
-LSE(f32, float, 1, 4)
-LSE(f64, double, 1, 2)
-#endif
-#if !defined(DIM) || DIM == 2
-LSE(f32, float, 2, 4)
-LSE(f64, double, 2, 2)
-#endif
-#if !defined(DIM) || DIM == 3
-LSE(f32, float, 3, 4)
-LSE(f64, double, 3, 2)
-#endif
-#if !defined(DIM) || DIM == 4
-LSE(f32, float, 4, 2)
-LSE(f64, double, 4, 1)
-#endif
-#if !defined(DIM) || DIM == 8
-LSE(f32, float, 8, 2)
-LSE(f64, double, 8, 1)
-#endif
-#if !defined(DIM) || DIM == 16
-LSE(f32, float, 16, 4)
-LSE(f64, double, 16, 1)
-#endif
-#if !defined(DIM) || DIM == 32
-LSE(f32, float, 32, 2)
-LSE(f64, double, 32, 1)
-#endif
-#if !defined(DIM) || DIM == 64
-LSE(f32, float, 64, 2)
-LSE(f64, double, 64, 1)
-#endif
+LSE(f32, float, DIM, DIM < 4 || DIM == 16 ? 4 : 2)
+LSE(f64, double, DIM, DIM < 4 ? 2 : 1)

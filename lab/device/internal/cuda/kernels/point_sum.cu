@@ -74,64 +74,28 @@ DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T
     if (q < width) out[((i64)bidy() * n + i) * width + q] = K <= 16 ? total[q] : sum[q];
 }
 
+#define NAMED(name, D, S) point_##name##D##_##S
 #define SUM(S, T, D, K, name, MODE)                                                                                  \
-  KERNEL BOUNDS(BLOCK) point_##name##D##_##S(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r,       \
+  KERNEL BOUNDS(BLOCK) NAMED(name, D, S)(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r,           \
       In<T> s, i64 n, i64 m, i32 d, i32 k, i64 chunk, Cost c, i32 linear) {                                          \
     SHARED(T, held, [tile<D, K, MODE> * pitch<T, D, K, MODE>]);                                                      \
     if (c.abs == 0) point_sum<T, D, K, false, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);   \
     else point_sum<T, D, K, true, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);               \
-  }                                                                                                                  \
-  EXPORT(point_##name##D##_##S)
-#define SUMS(S, T, D)              \
-  SUM(S, T, D, 1, mass, APPLY)     \
-  SUM(S, T, D, 1, cost, COST)
-#define WIDE(S, T, D)              \
-  SUM(S, T, D, D, apply, APPLY)    \
-  SUM(S, T, D, D, grad, GRAD)
+  }
 
-#if !defined(DIM) || DIM == 1
-SUMS(f32, float, 1)
-WIDE(f32, float, 1)
-SUMS(f64, double, 1)
-WIDE(f64, double, 1)
+// One module a dimension (DIM). Sums with a row of K ≥ 32 numbers in float64 have no registers, and of one coordinate
+// apply is mass.
+SUM(f32, float, DIM, 1, mass, APPLY)
+SUM(f64, double, DIM, 1, mass, APPLY)
+SUM(f32, float, DIM, 1, cost, COST)
+SUM(f64, double, DIM, 1, cost, COST)
+SUM(f32, float, DIM, DIM, grad, GRAD)
+#if DIM > 1
+SUM(f32, float, DIM, DIM, apply, APPLY)
 #endif
-#if !defined(DIM) || DIM == 2
-SUMS(f32, float, 2)
-WIDE(f32, float, 2)
-SUMS(f64, double, 2)
-WIDE(f64, double, 2)
+#if DIM < 32
+SUM(f64, double, DIM, DIM, grad, GRAD)
 #endif
-#if !defined(DIM) || DIM == 3
-SUMS(f32, float, 3)
-WIDE(f32, float, 3)
-SUMS(f64, double, 3)
-WIDE(f64, double, 3)
-#endif
-#if !defined(DIM) || DIM == 4
-SUMS(f32, float, 4)
-WIDE(f32, float, 4)
-SUMS(f64, double, 4)
-WIDE(f64, double, 4)
-#endif
-#if !defined(DIM) || DIM == 8
-SUMS(f32, float, 8)
-WIDE(f32, float, 8)
-SUMS(f64, double, 8)
-WIDE(f64, double, 8)
-#endif
-#if !defined(DIM) || DIM == 16
-SUMS(f32, float, 16)
-WIDE(f32, float, 16)
-SUMS(f64, double, 16)
-WIDE(f64, double, 16)
-#endif
-#if !defined(DIM) || DIM == 32
-SUMS(f32, float, 32)
-WIDE(f32, float, 32)
-SUMS(f64, double, 32)
-#endif
-#if !defined(DIM) || DIM == 64
-SUMS(f32, float, 64)
-WIDE(f32, float, 64)
-SUMS(f64, double, 64)
+#if DIM > 1 && DIM < 32
+SUM(f64, double, DIM, DIM, apply, APPLY)
 #endif

@@ -106,11 +106,9 @@ template <class T, bool gauss> DEV void draw(Out<T> y, In<i32> state, i64 n, dou
   KERNEL BOUNDS(256) uniform_##S(Out<T> y, In<i32> state, i64 n, double shift, double scale) {             \
     draw<T, false>(y, state, n, shift, scale);                                                             \
   }                                                                                                        \
-  EXPORT(uniform_##S)                                                                                      \
   KERNEL BOUNDS(256) normal_##S(Out<T> y, In<i32> state, i64 n, double shift, double scale) {              \
     draw<T, true>(y, state, n, shift, scale);                                                              \
-  }                                                                                                        \
-  EXPORT(normal_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE
 
@@ -121,4 +119,3 @@ KERNEL BOUNDS(32) advance(Out<i32> state, i64 blocks) {
   state[2] = (i32)(u32)at;
   state[3] = (i32)(u32)(at >> 32);
 }
-EXPORT(advance)

@@ -117,11 +117,9 @@ template <class F, class T> DEV void finish(Out<T> y, In<Part> parts, i64 outs, 
   KERNEL BOUNDS(256) name##_##S(Out<T> y, Out<Part> parts, Arg<T> x, Job job) {                      \
     reduce<F<T>, T, false>(y, parts, x, x, job);                                                     \
   }                                                                                                  \
-  EXPORT(name##_##S)                                                                                 \
   KERNEL BOUNDS(128) name##_finish_##S(Out<T> y, In<Part> parts, i64 outs, i64 splits, i64 count) {  \
     finish<F<T>, T>(y, parts, outs, splits, count);                                                  \
-  }                                                                                                  \
-  EXPORT(name##_finish_##S)
+  }
 #define MAKE(S, T)                                                                                   \
   REDUCTION(sum, Total, S, T)                                                                        \
   REDUCTION(mean, Average, S, T)                                                                     \
@@ -131,7 +129,6 @@ template <class F, class T> DEV void finish(Out<T> y, In<Part> parts, i64 outs, 
   REDUCTION(logsumexp, LogSum, S, T)                                                                 \
   KERNEL BOUNDS(256) dot_##S(Out<T> y, Out<Part> parts, Arg<T> x, Arg<T> x2, Job job) {              \
     reduce<Total<T>, T, true>(y, parts, x, x2, job);                                                 \
-  }                                                                                                  \
-  EXPORT(dot_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE

@@ -127,8 +127,7 @@ DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d
     SHARED(T, sy, [SLICE][16 * PER + 4]);                                                                             \
     if (c.abs == 0) pairs<T, PER, false>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                              \
     else pairs<T, PER, true>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                                          \
-  }                                                                                                                   \
-  EXPORT(name##S)
+  }
 #define MAKE(S, T)                                                                                                    \
   PAIRS(S, T, 4, pairs_)                                                                                              \
   PAIRS(S, T, 1, pairs_small_)                                                                                        \
@@ -138,8 +137,7 @@ DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d
     SHARED(T, sy, [SLICE][PITCH]);                                                                                    \
     if (c.abs == 0) differences<T, false>(grad, w, x, y, n, m, d, c, sw, sy);                                         \
     else differences<T, true>(grad, w, x, y, n, m, d, c, sw, sy);                                                     \
-  }                                                                                                                   \
-  EXPORT(differences_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE
 #undef PAIRS

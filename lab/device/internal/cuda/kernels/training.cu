@@ -109,7 +109,6 @@ tick(Out<i32> t, i32 counts, Out<double> constants, double beta1, double beta2, 
   constants[0] = 1 - p[0];
   constants[1] = 1 - p[1];
 }
-EXPORT(tick)
 
 // Parts is arrays that one launch walks as one, in jobs of so many elements: part k has the jobs first[k] ≤ j <
 // first[k + 1]. Addresses, not pointers, since structs of both worlds look alike. Mirrored by the Go type parts.
@@ -202,23 +201,18 @@ DEV void sgd(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i
   cross_entropy_##S(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<Fault> fault, i64 rows, i64 k) {         \
     cross_entropy<T>(loss, grad, x, labels, fault, rows, k);                                                         \
   }                                                                                                                  \
-  EXPORT(cross_entropy_##S)                                                                                          \
   KERNEL BOUNDS(128) clip_rows_##S(Out<T> y, Arg<T> x, i64 rows, i64 d, double bound) {                              \
     clip_rows<T>(y, x, rows, d, bound);                                                                              \
   }                                                                                                                  \
-  EXPORT(clip_rows_##S)                                                                                              \
   KERNEL BOUNDS(128) update_squares_##S(Parts p, Out<double> sums, i64 at) { update_squares<T>(p, sums, at); }       \
-  EXPORT(update_squares_##S)                                                                                         \
   KERNEL BOUNDS(256)                                                                                                 \
   adam_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double beta1, double beta2,       \
       double eps, double decay, i32 decoupled) {                                                                     \
     adam<T>(p, constants, factor, decays, averages, rate, beta1, beta2, eps, decay, decoupled);                                \
   }                                                                                                                  \
-  EXPORT(adam_##S)                                                                                                   \
   KERNEL BOUNDS(256)                                                                                                 \
   sgd_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double mu, double decay, i32 nesterov) {\
     sgd<T>(p, constants, factor, decays, averages, rate, mu, decay, nesterov);                                                 \
-  }                                                                                                                  \
-  EXPORT(sgd_##S)
+  }
 FLOATS(MAKE)
 #undef MAKE
