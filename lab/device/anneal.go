@@ -25,6 +25,7 @@ func Anneal(f, g, lastF, lastG, c *Array, eps []float64) {
 	k := check("Anneal", f).float(g, lastF, lastG, c).shape("c", c, -1, -1, -1)
 	s := c.t.Shape
 	k.shape("f", f, s[0], s[1]).shape("g", g, s[0], s[2]).shape("lastF", lastF, s[0], s[1]).shape("lastG", lastG, s[0], s[2])
+	k.apart(g, lastF, lastG, c).into(g).apart(lastF, lastG, c).into(lastF).apart(lastG, c).into(lastG).apart(c)
 	if len(eps) == 0 {
 		k.fail("eps is empty")
 	}

@@ -62,6 +62,36 @@ func (c args) here(a *Array) {
 	}
 }
 
+// into is the same for another array that the operation writes.
+func (c args) into(out *Array) args { return args{c.op, out} }
+
+// apart demands that the destination shares no memory with arrays, of which nil are none: devices may read them at any time.
+func (c args) apart(arrays ...*Array) args {
+	for _, a := range arrays {
+		if a != nil && c.first.meets(a) {
+			c.fail("%v%v is written and shares memory with the argument %v%v: give it memory of its own",
+				c.first.t.Type, c.first.t.Shape, a.t.Type, a.t.Shape)
+		}
+	}
+	return c
+}
+
+// over demands it too, but the destination may be one of the arrays, element for element.
+func (c args) over(arrays ...*Array) args {
+	for _, a := range arrays {
+		if a.Owner() != c.first.Owner() || a.t.Offset != c.first.t.Offset || a.Len() != c.first.Len() {
+			c.apart(a)
+		}
+	}
+	return c
+}
+
+// meets reports whether arrays share memory.
+func (a *Array) meets(b *Array) bool {
+	from, to := max(a.t.Offset, b.t.Offset), min(a.t.Offset+a.Len(), b.t.Offset+b.Len())
+	return a.Owner() == b.Owner() && from < to
+}
+
 // like demands the destination's shape.
 func (c args) like(arrays ...*Array) args {
 	for _, a := range arrays {

@@ -41,16 +41,16 @@ func Fill(dst *Array, value float64) {
 
 // Map is dst = f(x) with parameter p; dst may be x. NaN passes through every function but Step, where it may become 0.
 func Map(dst, x *Array, f Unary, p float64) {
-	c := check("Map", dst).float(x).like(x)
+	c := check("Map", dst).float(x).like(x).over(x)
 	if f >= backend.NumUnary {
 		c.fail("f = %d: no such function", f)
 	}
 	c.do(func() error { return dst.ops().Map(dst.t, x.t, f, p) })
 }
 
-// MapVJP is dx = f'(x)·dy, where y = f(x); dx may be dy. At a kink the derivative is the one from the left.
+// MapVJP is dx = f'(x)·dy, where y = f(x); dx may be an argument. At a kink the derivative is the one from the left.
 func MapVJP(dx, x, y, dy *Array, f Unary, p float64) {
-	c := check("MapVJP", dx).float(x, y, dy).like(x, y, dy)
+	c := check("MapVJP", dx).float(x, y, dy).like(x, y, dy).over(x, y, dy)
 	if f >= backend.NumUnary {
 		c.fail("f = %d: no such function", f)
 	}
@@ -77,13 +77,13 @@ func Max(dst, a, b *Array) { combine("Max", dst, a, b, backend.Max) }
 func Min(dst, a, b *Array) { combine("Min", dst, a, b, backend.Min) }
 
 func combine(op string, dst, a, b *Array, f Binary) {
-	c := check(op, dst).float(a, b).spread(dst, a, b)
+	c := check(op, dst).float(a, b).spread(dst, a, b).over(a, b)
 	c.do(func() error { return dst.ops().Combine(dst.t, a.t, b.t, f) })
 }
 
 // Axpby is dst = alpha·x + beta·y; dst may be x or y. With beta = 0 what is in y does not matter.
 func Axpby(dst *Array, alpha float64, x *Array, beta float64, y *Array) {
-	c := check("Axpby", dst).float(x, y).like(x, y)
+	c := check("Axpby", dst).float(x, y).like(x, y).over(x, y)
 	c.do(func() error { return dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })
 }
 

@@ -217,6 +217,81 @@ func TestMatrices(t *testing.T) {
 	}
 }
 
+// What an operation writes shares no memory with what it reads, unless its description says that both may be one array.
+func TestOverlaps(t *testing.T) {
+	d := opener(device.CPU{})(t)
+	defer d.Scope().Close()
+	all := d.Zeros(device.Float32, 64)
+	at := func(from int, shape ...int) *device.Array { // a view of all
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		return all.Rows(from, from+n).Reshape(shape...)
+	}
+	f := func(shape ...int) *device.Array { return d.Zeros(device.Float32, shape...) }
+	i := func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) }
+	v, m, c, one := at(1, 4), at(1, 2, 2), device.Cost{Square: 1}, device.SquareWindow(1, 1, 0)
+	p, own, ownP := at(1, 1, 1, 2, 2), f(2, 2), f(1, 1, 2, 2)
+	for name, call := range map[string]func(){
+		"Map":            func() { device.Map(at(0, 4), v, device.Exp, 0) },
+		"MapVJP":         func() { device.MapVJP(at(2, 4), f(4), f(4), v, device.Exp, 0) },
+		"Add":            func() { device.Add(at(0, 2, 2), own, m) },
+		"its row":        func() { device.Mul(m, own, m.Rows(0, 1)) },
+		"Axpby":          func() { device.Axpby(at(4, 4), 1, v, 1, f(4)) },
+		"Convert":        func() { device.Convert(at(0, 4), v) },
+		"Paste":          func() { device.Paste(m, m, 0, 0) },
+		"Cut":            func() { device.Cut(m.Rows(1, 2), m, 0, 0) },
+		"Gather":         func() { device.Gather(m, m, i(2)) },
+		"Scatter":        func() { device.Scatter(m, m, i(2)) },
+		"Reduce":         func() { device.Reduce(m.Rows(0, 1), m, device.Sum) },
+		"ReduceDot":      func() { device.ReduceDot(m.Rows(0, 1), own, m) },
+		"Gemm":           func() { device.Gemm(m, 1, own.N(), m.N(), 0) },
+		"Affine.Apply":   func() { device.Affine{Shift: m}.Apply(m, own) },
+		"Affine.VJP":     func() { device.Affine{Scale: m}.VJP(f(2, 2), f(2, 2), m, f(2, 2), f(2, 2), f(2, 2)) },
+		"Moments":        func() { device.Moments(f(2, 2), m, f(2, 2), m, 1, 0) },
+		"Normalised.VJP": func() { device.Normalised{own, own, own, own, own, m}.VJP(m, f(2, 2), f(2, 2), 0) },
+		"Conv":           func() { device.Conv(p, p, f(1, 1, 1, 1), one) },
+		"ConvInput":      func() { device.ConvInput(p, p, f(1, 1, 1, 1), one) },
+		"ConvWeight":     func() { device.ConvWeight(at(1, 1, 1, 1, 1), p, ownP, one) },
+		"ConvSquares":    func() { device.ConvSquares(at(1, 1), p, ownP, one) },
+		"MaxPool":        func() { device.MaxPool(p, i(1, 1, 2, 2), p, one) },
+		"MaxPoolVJP":     func() { device.MaxPoolVJP(p, p, i(1, 1, 2, 2), one) },
+		"AvgPool":        func() { device.AvgPool(p, p, one) },
+		"AvgPoolVJP":     func() { device.AvgPoolVJP(p, p, one) },
+		"Nearest":        func() { device.Nearest(p, p) },
+		"NearestVJP":     func() { device.NearestVJP(p, p) },
+		"Bilinear":       func() { device.Bilinear(p, p, true) },
+		"BilinearVJP":    func() { device.BilinearVJP(p, p, true) },
+		"CrossEntropy":   func() { device.CrossEntropy(at(1, 2), f(2, 2), m, i(2)) },
+		"ClipRows":       func() { device.ClipRows(at(2, 2, 2), m, 1) },
+		"StepSGD": func() {
+			device.StepSGD(device.Update{W: []*device.Array{v}, G: []*device.Array{f(4)}, M: []*device.Array{v}, Factor: f(1)}, device.SGD{})
+		},
+		"LSERows":    func() { device.LSERows(at(1, 2), m, f(2), 1) },
+		"LSECols":    func() { device.LSECols(at(1, 2), f(2, 2), at(1, 2), 1) },
+		"PlanRows":   func() { device.PlanRows(m, own, f(2), f(2), m, 1) },
+		"PlanCols":   func() { device.PlanCols(m, own, at(2, 2), f(2), own, 1) },
+		"Costs":      func() { device.Costs(m, m, own, c) },
+		"PointLSE":   func() { device.PointLSE(at(1, 2), own, own, at(1, 2), c, 1) },
+		"PointApply": func() { device.PointApply(m, own, own, f(2), f(2), m, c, 1) },
+		"PointGrad":  func() { device.PointGrad(m, m, own, f(2), f(2), f(2), f(2), c, 1, true) },
+		"PointCost":  func() { device.PointCost(at(1, 2), m, own, f(2), f(2), c, 1) },
+		"Anneal":     func() { device.Anneal(f(1, 2), f(1, 2), f(1, 2), at(1, 1, 2), at(1, 1, 2, 2), []float64{1}) },
+	} {
+		if said := panicOf(call); !strings.Contains(said, "shares memory") {
+			t.Errorf("%s: panic %q: must say that memory is shared", name, said)
+		}
+	}
+	device.Map(v, v, device.Exp, 0) // may be one array
+	device.Axpby(v, 1, v, 1, v)
+	device.Add(m, m, own.Rows(0, 1))
+	device.Map(at(0, 4), at(4, 4), device.Exp, 0) // neighbours
+	if err := d.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Names lead to the GPU where there is a driver. (Operations on the emulator: internal/cuda.)
 func TestOpenGPU(t *testing.T) {
 	t.Setenv("COUPLING_CUDA_DRIVER", ptxsim.Build(t))

@@ -9,19 +9,20 @@ func Convert(dst, x *Array) {
 	if dst.t.Type != x.t.Type && (dst.t.Type == Int32 || x.t.Type == Int32) {
 		c.fail("%v does not become %v", x.t.Type, dst.t.Type)
 	}
+	c.over(x)
 	c.do(func() error { return dst.d.b.Convert(dst.t, x.t) })
 }
 
 // Paste copies x into dst at indices from at of an axis on. With Cut it concatenates and splits.
 func Paste(dst, x *Array, axis, at int) {
-	c := check("Paste", dst).float(x)
+	c := check("Paste", dst).float(x).apart(x)
 	c.part(dst, x, axis, at)
 	c.do(func() error { return dst.d.b.Paste(dst.t, x.t, axis, at) })
 }
 
 // Cut copies the part of x from index at of an axis on that has dst's shape.
 func Cut(dst, x *Array, axis, at int) {
-	c := check("Cut", dst).float(x)
+	c := check("Cut", dst).float(x).apart(x)
 	c.part(x, dst, axis, at)
 	c.do(func() error { return dst.d.b.Cut(dst.t, x.t, axis, at) })
 }
@@ -39,14 +40,14 @@ func (c args) part(big, small *Array, axis, at int) {
 
 // Gather copies rows: dst_i = table_{index_i}, table R×D, index N, dst N×D. An index out of range is ErrIndex.
 func Gather(dst, table, index *Array) {
-	c := check("Gather", dst).float(table).ints(index)
+	c := check("Gather", dst).float(table).ints(index).apart(table)
 	c.rows(table, dst, index)
 	c.do(func() error { return dst.d.b.Gather(dst.t, table.t, index.t) })
 }
 
 // Scatter adds rows in the order of i: table_{index_i} += x_i.
 func Scatter(table, x, index *Array) {
-	c := check("Scatter", table).float(x).ints(index)
+	c := check("Scatter", table).float(x).ints(index).apart(x)
 	c.rows(table, x, index)
 	c.do(func() error { return table.d.b.Scatter(table.t, x.t, index.t) })
 }

@@ -35,7 +35,7 @@ func (c args) optional(big, a *Array) (t backend.Tensor) {
 // Apply writes f(Scale·(x − Center) + Shift) to y, which may be x. The difference comes first: where means are large
 // Scale·x − Scale·Center would lose what float32 has.
 func (a Affine) Apply(y, x *Array) {
-	c := check("Affine.Apply", y).float(x).like(x)
+	c := check("Affine.Apply", y).float(x).like(x).over(x).apart(a.Scale, a.Center, a.Shift)
 	by := a.tensors(c, y)
 	c.do(func() error { return y.ops().Affine(y.t, x.t, by) })
 }
@@ -48,10 +48,15 @@ func (a Affine) Apply(y, x *Array) {
 // be dy.
 func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 	c := check("Affine.VJP", dz).float(sum, x, y, dy).like(x, y, dy).spread(dz, sum)
+	c.over(dy).apart(sum, along, x, y, a.Scale, a.Center, a.Shift)
+	c.into(sum).apart(along, x, y, dy, a.Scale, a.Center, a.Shift)
 	by := a.tensors(c, sum)
 	t := c.optional(sum, along)
 	if along != nil && !equal(along, sum) {
 		c.fail("shapes %v of along and %v of sum: must be equal", along.t.Shape, sum.t.Shape)
+	}
+	if along != nil {
+		c.into(along).apart(x, y, dy, a.Scale, a.Center, a.Shift)
 	}
 	c.do(func() error { return dz.ops().AffineVJP(dz.t, sum.t, t, x.t, y.t, dy.t, by) })
 }
@@ -61,7 +66,8 @@ func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 // large, of deviations from a number near the mean, or of squares of float32, whose rounding loses less than x itself has
 // lost. Parts are joined as by Chan, Golub and LeVeque (1979). Of no elements variance is 0 and the mean is not defined.
 func Moments(mean, variance, rstd, x *Array, eps float64, lost int) {
-	c := check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean)
+	c := check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean).apart(variance, rstd, x)
+	c.into(variance).apart(rstd, x).into(rstd).apart(x)
 	c.do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
 }
 
@@ -77,6 +83,7 @@ type Normalised struct{ Mean, Rstd, Scale, Sum, Along, More *Array }
 // dx may be dz.
 func (n Normalised) VJP(dx, dz, x *Array, lost int) {
 	c := check("Normalised.VJP", dx).float(dz, x, n.Mean, n.Rstd, n.Scale, n.Sum, n.Along).like(dz, x).spread(dx, n.Mean)
+	c.over(dz).apart(x, n.Mean, n.Rstd, n.Scale, n.Sum, n.Along, n.More)
 	for _, a := range []*Array{n.Rstd, n.Scale, n.Sum, n.Along, n.More} {
 		if a != nil && !slices.Equal(a.t.Shape, n.Mean.t.Shape) {
 			c.fail("shapes %v and %v of Mean: must be equal", a.t.Shape, n.Mean.t.Shape)

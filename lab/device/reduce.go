@@ -18,7 +18,7 @@ const (
 // Reduce reduces x over the axes where dst has size 1 and x has not: a row norm is Reduce(norms[n×1], x[n×d], Norm),
 // the gradient of a bias Reduce(db[1×C×1×1], dy[N×C×H×W], Sum). The order of summation depends on shapes alone.
 func Reduce(dst, x *Array, f Reduction) {
-	c := check("Reduce", dst).float(x).spread(x, dst)
+	c := check("Reduce", dst).float(x).spread(x, dst).apart(x)
 	if f >= backend.NumReduction {
 		c.fail("f = %d: no such reduction", f)
 	}
@@ -27,7 +27,7 @@ func Reduce(dst, x *Array, f Reduction) {
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
 func ReduceDot(dst, x, y *Array) {
-	c := check("ReduceDot", dst).float(x, y).spread(x, dst)
+	c := check("ReduceDot", dst).float(x, y).spread(x, dst).apart(x, y)
 	if !equal(x, y) {
 		c.fail("shapes %v and %v: must be equal", x.t.Shape, y.t.Shape)
 	}

@@ -10,12 +10,13 @@ type Adam = backend.Adam
 type SGD = backend.SGD
 
 // CrossEntropy writes the N losses log Σ_k e^{x_ik} − x_{i,label_i} of logits x, N×K, and their gradients
-// softmax − onehot. A label out of range is ErrIndex, as every label is for K = 0; loss and grad then hold nothing that
+// softmax − onehot; grad may be logits. A label out of range is ErrIndex, as every label is for K = 0; loss and grad then hold nothing that
 // is the same on all devices.
 func CrossEntropy(loss, grad, logits, labels *Array) {
 	c := check("CrossEntropy", loss).float(grad, logits).ints(labels)
 	c.shape("logits", logits, -1, -1)
 	n, k := logits.t.Shape[0], logits.t.Shape[1]
+	c.apart(grad, logits).into(grad).over(logits)
 	c.shape("loss", loss, n).shape("grad", grad, n, k).shape("labels", labels, n)
 	c.do(func() error { return loss.ops().CrossEntropy(loss.t, grad.t, logits.t, labels.t) })
 }
@@ -24,7 +25,7 @@ func CrossEntropy(loss, grad, logits, labels *Array) {
 // computed exactly, exceeds bound by no more than a few units in the last place. A row with NaN or an infinity has no
 // norm: NaN is in what it becomes, and nothing larger than bound. dst may be x.
 func ClipRows(dst, x *Array, bound float64) {
-	c := check("ClipRows", dst).float(x).like(x).shape("x", x, -1, -1)
+	c := check("ClipRows", dst).float(x).like(x).over(x).shape("x", x, -1, -1)
 	if !(bound > 0) {
 		c.fail("bound = %v: must be > 0", bound)
 	}
@@ -69,12 +70,18 @@ func (u Update) check(op string, second []*Array) args {
 		c.float(u.Decay).shape("Decay", u.Decay, 1)
 	}
 	for i, w := range u.W {
-		parts := []*Array{w, u.G[i], u.M[i], second[i]}
+		parts := []*Array{w, u.G[i], u.M[i]}
+		if len(u.V) > 0 {
+			parts = append(parts, u.V[i])
+		}
 		if len(u.Average) > 0 {
 			parts = append(parts, u.Average[i])
 		}
 		c.float(parts...)
-		args{c.op, w}.like(parts...)
+		for k, part := range parts {
+			c.into(part).apart(parts[:k]...).apart(u.Factor, u.Decay)
+		}
+		c.into(w).like(parts...)
 	}
 	return c
 }
