@@ -2,6 +2,9 @@ package devicetest
 
 import (
 	"math"
+	"os"
+	"strings"
+	"testing"
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
@@ -9,7 +12,35 @@ import (
 
 // large are calls that no chunk, block, grid or tile holds at once: where pieces are put together.
 func large() []scenario {
-	return []scenario{{"Large maps", largeMaps}, {"Large products", largeProducts}, {"Large problems", largeProblems}}
+	return []scenario{
+		{"Large maps", largeMaps}, {"Large products", largeProducts}, {"Large problems", largeProblems}, {"Larger than grids", huge},
+	}
+}
+
+// huge are sizes from which on blocks of a GPU take several tiles and grids go around: seconds on a processor and minutes on
+// the emulator, which has the same loops for small sizes (internal/cuda, TestConformanceLarge).
+func huge(k *kit) {
+	if emulated := strings.HasPrefix(k.dev.Info().Name, "Emulator"); testing.Short() || emulated && os.Getenv("COUPLING_THOROUGH") != "1" {
+		return
+	}
+	for i, d := range []int{2, 16, 64} {
+		k.point(3, 70_001, d, costKinds[i], 1, 0)
+	}
+	const n, m, d = 1041, 1037, 3 // tiles of 64 pairs
+	x, y, costs := k.normals(n*d, 1), k.normals(m*d, 1), k.dst(n, m)
+	device.Costs(costs, k.put(x, n, d), k.put(y, m, d), costKinds[2])
+	k.near("Costs", costs, 8+sums(d), func() ref.Result {
+		v := ref.Costs(x, y, d, costKinds[2])
+		return ref.Result{Value: v, Scale: v}
+	})
+	k.multiply(product{m: 1537, n: 1409, k: 67, alpha: 1, beta: 1})
+	const batch = 65_637
+	k.multiply(product{batch: batch, batchA: batch, batchB: 1, m: 2, n: 3, k: 2, alpha: 1})
+	k.halfStep(batch, 2, 3, 2, false)
+	const length = 1<<22 + 1031
+	v, dst := k.normals(length, 1), k.dst(length)
+	device.Map(dst, k.put(v, length), device.Square, 0)
+	k.near("Map", dst, 2, func() ref.Result { return mapped(device.Square, v, 0) })
 }
 
 func largeMaps(k *kit) {

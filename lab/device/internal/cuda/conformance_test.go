@@ -6,6 +6,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/device/internal/cuda"
 	"coupling/lab/device/internal/cuda/ptxsim"
 	"coupling/lab/device/philox"
 )
@@ -62,6 +63,16 @@ func thorough(t *testing.T) {
 	if os.Getenv("COUPLING_THOROUGH") != "1" {
 		t.Skip("COUPLING_THOROUGH=1 runs it")
 	}
+}
+
+// TestConformanceLarge runs the loops that only large problems have: second rounds of a grid's stride, several tiles a block.
+func TestConformanceLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every operation on the emulator")
+	}
+	t.Setenv("COUPLING_CUDA_NO_CACHE", "1")
+	cuda.CutEarly(t)
+	devicetest.Run(t, emulated(false))
 }
 
 // TestSameNumbers demands the processor's results: within tolerances, random numbers bit for bit.

@@ -101,7 +101,7 @@ func TestCuts(t *testing.T) {
 		return [][]float64{r.get(col), r.get(back), r.get(conv), r.get(apply), r.get(lse), r.get(cols)}
 	}
 	whole := all()
-	r.g.limits = limits{flat: 5000, chunk: 1}
+	r.g.limits.flat, r.g.limits.chunk = 5000, 1
 	names := []string{"im2col", "col2im", "Conv", "PointApply", "PointLSE", "PlanCols"}
 	for i, got := range all() {
 		rel := 0.0

@@ -71,7 +71,8 @@ func tile(t backend.DType) (big, small int64) {
 // ownGemm takes big tiles where they fill a GPU, small ones else, and splits long products of few tiles along k. What
 // it takes depends on sizes alone.
 func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
-	const fill, shortest = 128, 256 // blocks that fill a GPU; the shortest split
+	const shortest = 256 // split
+	fill := int64(g.limits.fill)
 	side, small := tile(c.Type)
 	name := "gemm_big"
 	count := func(side int64) int64 { return ((p.M + side - 1) / side) * ((p.N + side - 1) / side) * int64(p.Batch) }
@@ -90,12 +91,12 @@ func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
 		bytes = each * int64(p.Batch) * int64(p.Splits) * int64(c.Type.Size())
 	}
 	return g.borrow(bytes, func(parts *memory) error {
-		size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), 65535))}
+		size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), int64(g.limits.rows)))}
 		err := g.launch("gemm", name+suffix(c.Type), size, array(c), a, b, block(parts), record(&p))
 		if err != nil || p.Splits == 1 {
 			return err
 		}
-		blocks := grid{x: int(min((each+255)/256, maxBlocks)), y: int(min(int64(p.Batch), 65535))}
+		blocks := grid{x: min(int((each+255)/256), g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
 		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)), i64(int(each)),
 			i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
 	})

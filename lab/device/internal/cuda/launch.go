@@ -98,9 +98,6 @@ func suffix(t backend.DType) string {
 	return "_f32"
 }
 
-// maxBlocks bounds the blocks of kernels that stride over their grid: enough to fill any GPU several times.
-const maxBlocks = 1 << 14
-
 // each launches a kernel with a thread for each of n elements, or as many as are worth it.
 func (g *gpu) each(module, name string, n int, args ...arg) error {
 	if n == 0 {
@@ -110,7 +107,7 @@ func (g *gpu) each(module, name string, n int, args ...arg) error {
 	if err != nil {
 		return err
 	}
-	return g.start(e, grid{x: min((n-1)/e.block+1, maxBlocks)}, args)
+	return g.start(e, grid{x: min((n-1)/e.block+1, g.limits.blocks)}, args)
 }
 
 // launch launches a kernel. An empty grid launches nothing.

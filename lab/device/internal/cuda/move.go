@@ -145,7 +145,7 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 		if batch, rows, cols, ok := a.transposes(); ok {
 			tiles := batch * ((rows + 31) / 32)
 			if tiles <= math.MaxInt32 {
-				size := grid{x: (cols + 31) / 32, y: min(tiles, 65535)}
+				size := grid{x: (cols + 31) / 32, y: min(tiles, g.limits.rows)}
 				return g.launch("layout", "transpose"+plain(dst.Type), size, array(dst), array(src), i64(batch), i64(rows), i64(cols))
 			}
 		}
@@ -225,7 +225,7 @@ func (g *gpu) rows(op string, to, from, rows, table, index backend.Tensor) error
 			return nil
 		}
 		g.mayFault = true
-		return g.launch("layout", op+suffix(to.Type), grid{x: min(n, maxBlocks)}, array(to), array(from), array(index),
+		return g.launch("layout", op+suffix(to.Type), grid{x: min(n, g.limits.blocks)}, array(to), array(from), array(index),
 			block(g.faults), i64(n), i64(rows.Shape[1]), i64(table.Shape[0]))
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -37,12 +36,6 @@ const (
 
 // streamNonBlocking keeps the stream apart from what others in the process do on the default one.
 const streamNonBlocking = 1
-
-// limits is where work is cut: constants, but for tests.
-type limits struct {
-	flat  int // elements that 31-bit indices count
-	chunk int // bytes that are held of a plan at a time
-}
 
 // gpu is an open GPU.
 type gpu struct {
@@ -77,7 +70,7 @@ func Open(c Config) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gpu{driver: d, cfg: c, modules: map[string]*module{}, slots: newLaunchSlots(), limits: limits{math.MaxInt32, 256 << 20}}
+	g := &gpu{driver: d, cfg: c, modules: map[string]*module{}, slots: newLaunchSlots(), limits: standard}
 	g.pool.exact = os.Getenv("COUPLING_CUDA_NO_CACHE") == "1"
 	if err := g.find(); err != nil {
 		return nil, fmt.Errorf("%w: %w (driver: %s)", backend.ErrNoDevice, err, d.lib.path)

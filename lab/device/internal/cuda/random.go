@@ -20,7 +20,7 @@ func (g *gpu) draw(name string, dst, state backend.Tensor, shift, scale float64)
 		if n == 0 {
 			return nil
 		}
-		size := grid{x: min((blocks+255)/256, maxBlocks)}
+		size := grid{x: min((blocks+255)/256, g.limits.blocks)}
 		err := g.launch("random", name+suffix(dst.Type), size, array(dst), array(state), i64(n), f64(shift), f64(scale))
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ func (g *gpu) CrossEntropy(loss, grad, logits, labels backend.Tensor) error {
 	n, k := logits.Shape[0], logits.Shape[1]
 	return g.do(func() error {
 		g.mayFault = true
-		return g.launch("training", "cross_entropy"+suffix(loss.Type), grid{x: min(n, maxBlocks)},
+		return g.launch("training", "cross_entropy"+suffix(loss.Type), grid{x: min(n, g.limits.blocks)},
 			array(loss), array(grad), array(logits), array(labels), block(g.faults), i64(n), i64(k))
 	})
 }
@@ -16,7 +16,7 @@ func (g *gpu) CrossEntropy(loss, grad, logits, labels backend.Tensor) error {
 func (g *gpu) ClipRows(dst, x backend.Tensor, bound float64) error {
 	n, d := x.Shape[0], x.Shape[1]
 	return g.do(func() error {
-		return g.launch("training", "clip_rows"+suffix(dst.Type), grid{x: min(n, maxBlocks)}, array(dst), array(x), i64(n), i64(d), f64(bound))
+		return g.launch("training", "clip_rows"+suffix(dst.Type), grid{x: min(n, g.limits.blocks)}, array(dst), array(x), i64(n), i64(d), f64(bound))
 	})
 }
 
@@ -66,7 +66,7 @@ func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, b
 	return g.do(func() error {
 		all, jobs := g.partsOf(u)
 		launch := func(kernel string, p *parts, args ...arg) error {
-			return g.launch("training", kernel+suffix(u.Factor.Type), grid{x: min(int(p.First[p.Count]), maxBlocks)}, append([]arg{record(p)}, args...)...)
+			return g.launch("training", kernel+suffix(u.Factor.Type), grid{x: min(int(p.First[p.Count]), g.limits.blocks)}, append([]arg{record(p)}, args...)...)
 		}
 		tick := func(sums arg, n int) error {
 			return g.launch("training", "tick", grid{x: 1}, array(t), flag(t.Mem != nil), block(g.scratch), f64(beta1), f64(beta2), sums, i64(n), f64(u.Clip))

@@ -7,33 +7,6 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// enoughBlocks is how many blocks a launch is split into where its outputs alone give fewer: several for each
-// multiprocessor of any GPU, and a constant, so that sums are taken in the same order on all of them.
-const enoughBlocks = 1024
-
-// splits cuts length into chunks that are multiples of unit, so that blocks times chunks is about enough.
-func splits(blocks, length, unit int) (count, chunk int) {
-	if length == 0 {
-		return 1, unit
-	}
-	most := (length + unit - 1) / unit
-	count = max(1, min(enoughBlocks/max(blocks, 1), most, 65535))
-	chunk = (most + count - 1) / count * unit
-	return (length + chunk - 1) / chunk, chunk
-}
-
-// fewBlocks leaves multiprocessors without work on the largest GPUs.
-const fewBlocks = 256
-
-// pointUnit is the shortest chunk of points that is worth a block of its own: 256, or less, to 32, where blocks are few.
-func pointUnit(blocks, length int) int {
-	unit := 256
-	for unit > 32 && blocks*((length+unit-1)/unit) < fewBlocks {
-		unit /= 2
-	}
-	return unit
-}
-
 // inSplits launches n log-sum-exps in count splits and joins them: launch gets memory for the tops and the sums of the
 // splits, none for a single one, which writes out itself.
 func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums arg) error) error {
@@ -77,7 +50,7 @@ func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
 	}
 	per := 256 / lanes
 	blocks := (rows + per - 1) / per
-	count, chunk := splits(blocks, m, lanes*16)
+	count, chunk := g.limits.splits(blocks, m, lanes*16)
 	return g.inSplits(out, rows, count, func(tops, sums arg) error {
 		return g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
 			array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
@@ -92,9 +65,9 @@ func (g *gpu) LSECols(out, c, h backend.Tensor, inv float64) error {
 			return nil
 		}
 		blocks := (m + 127) / 128
-		count, chunk := splits(blocks*batch, n, 16)
+		count, chunk := g.limits.splits(blocks*batch, n, 16)
 		return g.inSplits(out, batch*m, count, func(tops, sums arg) error {
-			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, 65535)}, array(out), tops, sums,
+			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, g.limits.rows)}, array(out), tops, sums,
 				array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
 		})
 	})
@@ -144,7 +117,7 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 		}
 		per := 128 * lseRowsOf(dim, out.Type)
 		blocks := (n + per - 1) / per
-		count, chunk := splits(blocks, m, pointUnit(blocks, m))
+		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
 		k := &cost{c.Square, c.Abs, inv}
 		at := strconv.Itoa(dim)
 		return g.inSplits(out, n, count, func(tops, sums arg) error {
@@ -174,7 +147,7 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 			return nil
 		}
 		blocks := (n + 127) / 128
-		count, chunk := splits(blocks, m, pointUnit(blocks, m))
+		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
 		if most := 1 << 17; chunk > most && a.dim > 16 { // these are not compensated: chunks stay short
 			count, chunk = (m+most-1)/most, most
 		}
@@ -234,7 +207,7 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, i
 			return err
 		}
 		rows := hi - lo
-		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, 65535)}
+		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, g.limits.rows)}
 		return g.launch("tiles", "differences"+suffix(grad.Type), size, array(rowsOf(grad, lo, hi)), array(w), array(rowsOf(x, lo, hi)), array(y),
 			i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
 	})

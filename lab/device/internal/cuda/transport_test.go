@@ -239,12 +239,12 @@ func TestSmallProblemsFill(t *testing.T) {
 	const n, m = 1000, 1000
 	for name, per := range map[string]int{"PointLSE": 128 * lseRowsOf(2, backend.Float32), "PointGrad": 128} {
 		blocks := (n + per - 1) / per
-		if count, chunk := splits(blocks, m, pointUnit(blocks, m)); blocks*count < 64 || count*chunk < m {
+		if count, chunk := standard.splits(blocks, m, standard.pointUnit(blocks, m)); blocks*count < 64 || count*chunk < m {
 			t.Errorf("%s: %d blocks of %d points", name, blocks*count, chunk)
 		}
 	}
 	for _, blocks := range []int{1, 100, 5000} {
-		if unit := pointUnit(blocks, 1<<20); unit != 256 {
+		if unit := standard.pointUnit(blocks, 1<<20); unit != 256 {
 			t.Errorf("%d blocks: unit %d", blocks, unit)
 		}
 	}

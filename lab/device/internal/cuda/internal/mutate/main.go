@@ -1,0 +1,274 @@
+// Command mutate breaks kernels at random and reports whether tests find it, on the emulator:
+//
+//	go run ./lab/device/internal/cuda/internal/mutate -n 100 [-seed 1] [-kind barrier] [-kernel REGEXP]
+//
+// First it runs every test by itself and notes which lines of PTX it executes. A mutation changes one line of one kernel and
+// runs the tests that execute it, cheapest first, until one fails. Kinds: a barrier is dropped, a bound off by one, a
+// comparison turned, a shuffle takes another lane, an access the word behind. With -n 0 every place of the kind is broken.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"coupling/lab/device/internal/cuda/kernels"
+	"coupling/lab/device/internal/cuda/kernels/ptx"
+)
+
+// tests are broad for what all kernels share, and narrow for what only they launch.
+const tests = `^(TestConformanceLarge|TestConformance|TestPoints|TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
+
+// site is a line that can be broken, counted from its kernel's .entry.
+type site struct {
+	kernel     string
+	line       int // from the .entry
+	at         int // in the module, as traces have it
+	kind       string
+	text, with string
+}
+
+// place is a line of a kernel as traces name it.
+type place struct {
+	kernel string
+	line   int
+}
+
+// trial is a test, what it costs and executes.
+type trial struct {
+	name  string
+	took  time.Duration
+	lines map[place]bool
+}
+
+func main() {
+	log.SetFlags(0)
+	n := flag.Int("n", 100, "mutations, drawn at random; 0 is all")
+	seed := flag.Uint64("seed", 1, "of the draw")
+	kind := flag.String("kind", "", "only this kind: barrier, bound, compare, shuffle or index")
+	kernel := flag.String("kernel", "", "only kernels that match")
+	flag.Parse()
+	which, err := regexp.Compile(*kernel)
+	check(err)
+	sites := slices.DeleteFunc(allSites(), func(s site) bool {
+		return *kind != "" && s.kind != *kind || !which.MatchString(s.kernel)
+	})
+	dir, err := os.MkdirTemp("", "mutate")
+	check(err)
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "cuda.test")
+	out, err := exec.Command("go", "test", "-c", "-o", binary, "./lab/device/internal/cuda").CombinedOutput()
+	if err != nil {
+		log.Fatalf("%v\n%s", err, out)
+	}
+	r := runner{binary, dir}
+	trials := r.baseline()
+	chosen := sites
+	if *n > 0 {
+		chosen = draw(sites, *n, rand.New(rand.NewPCG(*seed, 0)))
+	}
+	found := 0
+	for _, s := range chosen {
+		by, unseen := r.try(s, trials)
+		if unseen == "" {
+			found++
+		}
+		fmt.Printf("%-9s %s:%d  %s  →  %s: %s\n", s.kind, s.kernel, s.line, s.text, s.with, by+unseen)
+	}
+	fmt.Printf("%d of %d found\n", found, len(chosen))
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// draw takes kernels in turn, in a random order, and of each a kind and a place of it.
+func draw(sites []site, n int, rng *rand.Rand) (chosen []site) {
+	by := map[string]map[string][]site{}
+	for _, s := range sites {
+		if by[s.kernel] == nil {
+			by[s.kernel] = map[string][]site{}
+		}
+		by[s.kernel][s.kind] = append(by[s.kernel][s.kind], s)
+	}
+	names := slices.Sorted(maps.Keys(by))
+	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for k := range n {
+		of := by[names[k%len(names)]]
+		kinds := slices.Sorted(maps.Keys(of))
+		places := of[kinds[rng.IntN(len(kinds))]]
+		chosen = append(chosen, places[rng.IntN(len(places))])
+	}
+	return chosen
+}
+
+var (
+	entry    = regexp.MustCompile(`^\.visible \.entry (\w+)\(`)
+	compares = regexp.MustCompile(`^setp\.(\w+)\.([sub]\d+|f\d+)(.*)$`)
+	shuffles = regexp.MustCompile(`^(shfl\.sync\.bfly\.b32.*, )(\d+)(, 31, -1;)$`)
+	accesses = regexp.MustCompile(`^((?:ld|st)\.(?:global|shared)(?:\.nc)?(?:\.v\d)?\.[fusb](\d\d).*\[[%\w]+)(?:\+(-?\d+))?(\].*)$`)
+
+	off  = map[string]string{"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "ltu": "leu", "leu": "ltu", "gtu": "geu", "geu": "gtu"}
+	turn = map[string]string{
+		"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq", "ltu": "ge", "geu": "lt", "gtu": "le", "leu": "gt",
+		"equ": "ne", "neu": "eq", "nan": "num", "num": "nan",
+	}
+)
+
+// allSites lists what can be broken in every kernel.
+func allSites() (all []site) {
+	for _, m := range kernels.Modules() {
+		var kernel string
+		first := 0
+		for i, line := range strings.Split(module(m.Name), "\n") {
+			if m := entry.FindStringSubmatch(line); m != nil {
+				kernel, first = m[1], i
+			}
+			text := strings.TrimSpace(line)
+			for kind, with := range broken(strings.ReplaceAll(text, "\t", " ")) {
+				all = append(all, site{kernel, i - first, i + 1, kind, text, with})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b site) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return all
+}
+
+// broken returns what a line can become, by kind.
+func broken(text string) map[string]string {
+	kinds := map[string]string{}
+	if text == "bar.sync 0;" {
+		kinds["barrier"] = ".pragma;"
+	}
+	if m := compares.FindStringSubmatch(text); m != nil {
+		if with := off[m[1]]; with != "" && m[2][0] != 'f' {
+			kinds["bound"] = "setp." + with + "." + m[2] + m[3]
+		}
+		if with := turn[m[1]]; with != "" {
+			kinds["compare"] = "setp." + with + "." + m[2] + m[3]
+		}
+	}
+	if m := shuffles.FindStringSubmatch(text); m != nil {
+		kinds["shuffle"] = m[1] + map[string]string{"1": "2", "2": "4", "4": "8", "8": "16", "16": "1"}[m[2]] + m[3]
+	}
+	if m := accesses.FindStringSubmatch(text); m != nil {
+		at := 0
+		fmt.Sscan(m[3], &at)
+		kinds["index"] = fmt.Sprintf("%s+%d%s", m[1], at+map[string]int{"32": 4, "64": 8}[m[2]], m[4])
+	}
+	return kinds
+}
+
+func module(name string) string {
+	packed, err := ptx.Files.ReadFile(name + ".ptx.gz")
+	check(err)
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	check(err)
+	text, err := io.ReadAll(z)
+	check(err)
+	return string(text)
+}
+
+// runner runs tests of the package cuda.
+type runner struct{ binary, dir string }
+
+// run runs the tests that match and returns what they said. More than a limit is a failure: a loop that does not end.
+func (r runner) run(pattern string, limit time.Duration, env ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.binary, "-test.v", "-test.run", pattern)
+	cmd.Dir, cmd.Env = "lab/device/internal/cuda", append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// baseline runs every test once to learn their names, and then each by itself.
+func (r runner) baseline() (all []trial) {
+	said, err := r.run(tests, time.Hour, "PTXSIM_IDLE=")
+	if err != nil {
+		log.Fatalf("the tests fail without a mutation:\n%s", said)
+	}
+	var names []string
+	for line := range strings.Lines(said) {
+		if name, ok := strings.CutPrefix(line, "=== RUN   "); ok {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	for i, name := range names {
+		parent := i+1 < len(names) && strings.HasPrefix(names[i+1], name+"/")
+		if parent || strings.Contains(name, "/Again") {
+			continue
+		}
+		trace := filepath.Join(r.dir, "trace")
+		begun := time.Now()
+		if _, err := r.run(exactly(name), time.Hour, "PTXSIM_TRACE="+trace); err != nil {
+			continue // needs another before it
+		}
+		t := trial{name, time.Since(begun), map[place]bool{}}
+		f, err := os.Open(trace)
+		if err != nil {
+			continue // launches nothing
+		}
+		for d := json.NewDecoder(f); ; {
+			var launch struct {
+				Kernel string
+				Lines  []int
+			}
+			if d.Decode(&launch) != nil {
+				break
+			}
+			for _, line := range launch.Lines {
+				t.lines[place{launch.Kernel, line}] = true
+			}
+		}
+		f.Close()
+		os.Remove(trace)
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b trial) int { return int(a.took - b.took) })
+	return all
+}
+
+// exactly is the pattern of one test.
+func exactly(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// try runs the tests that execute a line with it broken: which finds it, or why none does.
+func (r runner) try(s site, trials []trial) (by, unseen string) {
+	ran := 0
+	for _, t := range trials {
+		if !t.lines[place{s.kernel, s.at}] {
+			continue
+		}
+		ran++
+		patch := fmt.Sprintf("PTXSIM_PATCH=%s:%d:%s", s.kernel, s.line, s.with)
+		if _, err := r.run(exactly(t.name), 20*t.took+time.Minute, patch); err != nil {
+			return t.name, ""
+		}
+	}
+	if ran == 0 {
+		return "", "NOT FOUND, no test executes it"
+	}
+	return "", fmt.Sprintf("NOT FOUND by %d tests that execute it", ran)
+}
