@@ -17,10 +17,12 @@ func large() []scenario {
 	}
 }
 
-// huge are sizes from which on blocks of a GPU take several tiles and grids go around: seconds on a processor and minutes on
-// the emulator, which has the same loops for small sizes (internal/cuda, TestConformanceLarge).
+// huge are sizes from which on blocks of a GPU take several tiles and grids go around. Processors have no such seam, and the
+// emulator takes the same loops for small sizes (internal/cuda, TestConformanceLarge): they do this if COUPLING_THOROUGH is 1.
 func huge(k *kit) {
-	if emulated := strings.HasPrefix(k.dev.Info().Name, "Emulator"); testing.Short() || emulated && os.Getenv("COUPLING_THOROUGH") != "1" {
+	info := k.dev.Info()
+	gpu := info.Kind == "cuda" && !strings.HasPrefix(info.Name, "Emulator")
+	if testing.Short() || !gpu && os.Getenv("COUPLING_THOROUGH") != "1" {
 		return
 	}
 	for i, d := range []int{2, 16, 64} {
