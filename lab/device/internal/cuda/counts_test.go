@@ -103,7 +103,7 @@ func counteds(r *rig) (all []counted) {
 		counted{"log-sum-exp of held rows of 1024", size, func() error { return r.g.LSERows(of(u, 64), of(x, 64, 1024), of(h, 1024), 1) }},
 		counted{"join of 64 splits", 64 * 512, func() error {
 			return r.g.do(func() error {
-				return r.g.each("dense", "lse_join_f32", 512, array(u), array(x), array(ones), i64(512), i64(64))
+				return r.g.each("dense", "lse_join_f32", 32*512, array(u), array(x), array(ones), i64(512), i64(64))
 			})
 		}},
 		counted{"anneal, an update of a pair", 6 * 64 * 50 * 50, func() error {

@@ -17,7 +17,7 @@ func (g *gpu) Fill(t backend.Tensor, value float64) error {
 func (g *gpu) Map(dst, x backend.Tensor, f backend.Unary, p float64) error {
 	n := dst.Len()
 	return g.do(func() error {
-		return g.each("elementwise", "map"+suffix(dst.Type), n, array(dst), array(x), i64(n), i32(int(f)), f64(p))
+		return g.each("elementwise", "map"+suffix(dst.Type), (n+3)/4, array(dst), array(x), i64(n), i32(int(f)), f64(p))
 	})
 }
 

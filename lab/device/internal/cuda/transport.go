@@ -19,7 +19,7 @@ func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums 
 			if err := launch(block(tops), block(sums)); err != nil {
 				return err
 			}
-			return g.each("dense", "lse_join"+suffix(out.Type), n, array(out), block(tops), block(sums), i64(n), i64(count))
+			return g.each("dense", "lse_join"+suffix(out.Type), 32*n, array(out), block(tops), block(sums), i64(n), i64(count))
 		})
 	})
 }

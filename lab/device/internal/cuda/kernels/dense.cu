@@ -89,17 +89,18 @@ DEV void lse_cols(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> g, i64 ba
   }
 }
 
-// lse_join joins the splits of n log-sum-exps, first to last.
+// lse_join joins the splits of n log-sum-exps, a warp a row: every lane takes each 32nd split. Of an empty split the sum is 0.
 template <class T> DEV void lse_join(Out<T> out, In<T> tops, In<T> sums, i64 n, i64 splits) {
-  EACH(i, n) {
+  u32 lane = tid() % 32;
+  for (i64 i = first() / 32; i < n; i += stride() / 32) {
     T top = -Real<T>::most;
-    for (i64 s = 0; s < splits; s++) top = larger(top, tops[s * n + i]);
+    for (i64 s = lane; s < splits; s += 32) top = larger(top, tops[s * n + i]);
+    for (u32 mask = 16; mask > 0; mask /= 2) top = larger(top, swap(top, mask));
     double sum = 0;
-    for (i64 s = 0; s < splits; s++) {
-      T part = sums[s * n + i];
-      if (part != 0) sum += (double)part * exp2_((double)tops[s * n + i] - (double)top);
-    }
-    out[i] = (T)((double)top * ln2 + log_(sum));
+    for (i64 s = lane; s < splits; s += 32)
+      sum += (double)sums[s * n + i] * exp2_((double)tops[s * n + i] - (double)top);
+    for (u32 mask = 16; mask > 0; mask /= 2) sum += swap(sum, mask);
+    if (lane == 0) out[i] = (T)((double)top * ln2 + log_(sum));
   }
 }
 

@@ -1,6 +1,5 @@
-// Maps, their derivatives, and what broadcasts. All of it is bound by memory: the floor of each kernel is the bytes it
-// reads and writes over the memory's bandwidth, two to four elements an output, since even sin costs under 40
-// operations an element.
+// Maps, their derivatives, and what broadcasts. The floor of each kernel is the bytes it reads and writes over the
+// memory's bandwidth, two to four elements an output; instructions an element: GPU.md.
 #include "axes.h"
 #include "unary.h"
 
@@ -25,7 +24,12 @@ template <class T> DEV T both(i32 f, T a, T b) {
     EACH(i, n) y[i] = (T)v;                                                                            \
   }                                                                                                    \
   KERNEL BOUNDS(256) map_##S(Out<T> y, Arg<T> x, i64 n, i32 f, double p) {                             \
-    EACH(i, n) y[i] = value(f, (T)x[i], (T)p);                                                         \
+    for (i64 i = first(), step = stride(); i < n; i += 4 * step) { /* four elements for one switch */  \
+      T v[4] = {};                                                                                     \
+      UNROLL for (int k = 0; k < 4; k++) if (i + k * step < n) v[k] = x[i + k * step];                 \
+      values(f, v, (T)p);                                                                              \
+      UNROLL for (int k = 0; k < 4; k++) if (i + k * step < n) y[i + k * step] = v[k];                 \
+    }                                                                                                  \
   }                                                                                                    \
   KERNEL BOUNDS(256) map_vjp_##S(Out<T> dx, Arg<T> x, Arg<T> y, Arg<T> dy, i64 n, i32 f, double p) {   \
     EACH(i, n) {                                                                                       \

@@ -96,9 +96,18 @@ template <class T, bool gauss> DEV void draw(Out<T> y, In<i32> state, i64 n, dou
       UNROLL
       for (int k = 0; k < 4; k++) v[k] = uniform(r.w[k]);
     }
+    constexpr int lanes = 16 / sizeof(T); // of one store, where the array begins at a multiple of it
+    typedef T Run __attribute__((vector_size(16), may_alias));
+    bool whole = 4 * block + 4 <= n && (u64)y % 16 == 0;
     UNROLL
-    for (int k = 0; k < 4; k++)
-      if (4 * block + k < n) y[4 * block + k] = (T)(a + b * v[k]);
+    for (int k = 0; k < 4; k++) {
+      if (!whole && 4 * block + k < n) y[4 * block + k] = (T)(a + b * v[k]);
+      if (!whole || k % lanes != 0) continue;
+      Run run;
+      UNROLL
+      for (int j = 0; j < lanes; j++) run[j] = (T)(a + b * v[k + j]);
+      *(Run*)(y + 4 * block + k) = run;
+    }
   }
 }
 

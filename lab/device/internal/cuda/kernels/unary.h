@@ -8,31 +8,47 @@ enum Unary {
   SiLU, AddConst, Clamp, Step
 };
 
-template <class T> DEV T value(i32 f, T x, T p) {
+// values is f of N numbers, for one choice among the functions.
+template <int N, class T> DEV void values(i32 f, T (&v)[N], T p) {
+#define OF(name, result)              \
+  case name:                          \
+    UNROLL for (int k = 0; k < N; k++) { \
+      T x = v[k];                     \
+      v[k] = result;                  \
+    }                                 \
+    return;
   switch (f) {
-    case Identity: return x;
-    case Neg: return -x;
-    case Abs: return absolute(x);
-    case Square: return x * x;
-    case Sqrt: return root(x);
-    case Rsqrt: return 1 / root(x);
-    case Recip: return 1 / x;
-    case Exp: return exp_(x);
-    case Log: return log_(x);
-    case Sin: return sin_(x);
-    case Cos: return cos_(x);
-    case ReLU: return x <= 0 ? 0 : x; // NaN passes
-    case LeakyReLU: return x > 0 ? x : p * x;
-    case ELU: return x > 0 ? x : p * expm1_(x);
-    case Softplus: return softplus_(x);
-    case Tanh: return tanh_(x);
-    case Sigmoid: return sigmoid_(x);
-    case SiLU: return x == -Real<T>::inf ? 0 : x * sigmoid_(x);
-    case AddConst: return x + p;
-    case Clamp: return x < -p ? -p : (x > p ? p : x);
-    case Step: return x >= p ? 1 : (x < p ? 0 : x);
+    OF(Identity, x)
+    OF(Neg, -x)
+    OF(Abs, absolute(x))
+    OF(Square, x * x)
+    OF(Sqrt, root(x))
+    OF(Rsqrt, 1 / root(x))
+    OF(Recip, 1 / x)
+    OF(Exp, exp_(x))
+    OF(Log, log_(x))
+    OF(Sin, sin_(x))
+    OF(Cos, cos_(x))
+    OF(ReLU, x <= 0 ? 0 : x) // NaN passes
+    OF(LeakyReLU, x > 0 ? x : p * x)
+    OF(ELU, x > 0 ? x : p * expm1_(x))
+    OF(Softplus, softplus_(x))
+    OF(Tanh, tanh_(x))
+    OF(Sigmoid, sigmoid_(x))
+    OF(SiLU, x == -Real<T>::inf ? 0 : x * sigmoid_(x))
+    OF(AddConst, x + p)
+    OF(Clamp, x < -p ? -p : (x > p ? p : x))
+    OF(Step, x >= p ? 1 : (x < p ? 0 : x))
   }
-  return Real<T>::nan;
+#undef OF
+  UNROLL
+  for (int k = 0; k < N; k++) v[k] = Real<T>::nan;
+}
+
+template <class T> DEV T value(i32 f, T x, T p) {
+  T v[1] = {x};
+  values(f, v, p);
+  return v[0];
 }
 
 // slope is the derivative at x, the one from the left at a kink; y is the value.
