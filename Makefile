@@ -6,6 +6,7 @@
 # make race       the race detector (needs a C compiler)
 # make test-cpu   the kernels on every instruction set that this machine has
 # make test-ptx   the GPU's kernels, executed by an emulator of PTX, through the whole CUDA path (needs a C++20 compiler)
+# make mutate-ptx  MUTATIONS of the GPU's kernels, drawn at random, and which the tests find (100: an hour of one core)
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
 # make notebook   the notebooks in Jupyter, with a kernel of this checkout's own; NOTEBOOK names one
@@ -34,7 +35,7 @@ export CGO_ENABLED = 0
 # Heaps that may grow to five times what lives save a fifth of the processor time of compiling, and of linking a hundred test programs.
 build test: export GOGC = 400
 
-.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-ptx fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
+.PHONY: build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-ptx mutate-ptx fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -101,6 +102,10 @@ test-ptx:
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run EmulatedOnDevice ./ot
+
+# Outside of CI. MUTATE='-n 0 -kind barrier' drops every barrier.
+mutate-ptx:
+	$(GO) run ./lab/device/internal/cuda/internal/mutate -n $(or $(MUTATIONS),100) $(MUTATE)
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...

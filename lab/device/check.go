@@ -65,7 +65,8 @@ func (c args) here(a *Array) {
 // into is the same for another array that the operation writes.
 func (c args) into(out *Array) args { return args{c.op, out} }
 
-// apart demands that the destination shares no memory with arrays, of which nil are none: devices may read them at any time.
+// apart demands that the destination shares no memory with arrays, of which nil are none: devices may read them at any
+// time.
 func (c args) apart(arrays ...*Array) args {
 	for _, a := range arrays {
 		if a != nil && c.first.meets(a) {

@@ -13,12 +13,14 @@ import (
 // large are calls that no chunk, block, grid or tile holds at once: where pieces are put together.
 func large() []scenario {
 	return []scenario{
-		{"Large maps", largeMaps}, {"Large products", largeProducts}, {"Large problems", largeProblems}, {"Larger than grids", huge},
+		{"Large maps", largeMaps}, {"Large products", largeProducts}, {"Large problems", largeProblems},
+		{"Larger than grids", huge},
 	}
 }
 
-// huge are sizes from which on blocks of a GPU take several tiles and grids go around. Processors have no such seam, and the
-// emulator takes the same loops for small sizes (internal/cuda, TestConformanceLarge): they do this if COUPLING_THOROUGH is 1.
+// huge are sizes from which on blocks of a GPU take several tiles and grids go around. Processors have no such seam, and
+// the emulator takes the same loops for small sizes (internal/cuda, TestConformanceLarge): they do this if
+// COUPLING_THOROUGH is 1.
 func huge(k *kit) {
 	info := k.dev.Info()
 	gpu := info.Kind == "cuda" && !strings.HasPrefix(info.Name, "Emulator")

@@ -26,7 +26,8 @@ const (
 	sharedRate = clocks       // wavefronts of shared memory
 )
 
-// class is what a class of instructions did: executions by warps and lanes, bytes, sectors or wavefronts.
+// class is what a class of instructions did: executions by warps and lanes, bytes, sectors or
+// wavefronts.
 type class [4]float64
 
 // work is what launches executed, by class.
@@ -60,8 +61,8 @@ type counted struct {
 	do   func() error
 }
 
-// counteds are half-steps, masses and gradients between points, whose elements are pairs, and operations that are
-// bound by memory or should be.
+// counteds are half-steps, masses and gradients between points, whose elements are pairs, and
+// operations that are bound by memory or should be.
 func counteds(r *rig) (all []counted) {
 	const n, m = 512, 2048 // one split: many tiles of points a block, as in large problems
 	f, square := backend.Float32, backend.Cost{Square: 1}
@@ -70,37 +71,44 @@ func counteds(r *rig) (all []counted) {
 		r.ok(r.g.Fill(t, 0))
 		return t
 	}
-	u, h, v := zeros(n), zeros(m), zeros(m, 1)
+	u, h, v, mass := zeros(n), zeros(m), zeros(m, 1), zeros(n, 1)
 	for _, d := range dims {
 		x, y := zeros(n, d), zeros(m, d)
 		name := fmt.Sprintf("d = %d, ", d)
 		all = append(all,
 			counted{name + "log-sum-exp", n * m, func() error { return r.g.PointLSE(u, x, y, h, square, 1) }},
-			counted{name + "mass", n * m, func() error { return r.g.PointApply(zeros(n, 1), x, y, u, h, v, square, 1) }},
-			counted{name + "gradient", n * m, func() error { return r.g.PointGrad(zeros(n, d), x, y, u, h, u, h, square, 1, false) }})
+			counted{name + "mass", n * m, func() error { return r.g.PointApply(mass, x, y, u, h, v, square, 1) }},
+			counted{name + "gradient", n * m, func() error {
+				return r.g.PointGrad(zeros(n, d), x, y, u, h, u, h, square, 1, false)
+			}})
 	}
 	const size = 1 << 16
 	x, y, state := zeros(size), zeros(size), r.ints([]int32{1, 0, 0, 0}, 4)
 	for i, f := range []backend.Unary{backend.ReLU, backend.Exp, backend.Tanh, backend.SiLU} {
-		all = append(all, counted{"map " + []string{"ReLU", "Exp", "Tanh", "SiLU"}[i], size, func() error { return r.g.Map(y, x, f, 0) }})
+		name := []string{"ReLU", "Exp", "Tanh", "SiLU"}[i]
+		all = append(all, counted{"map " + name, size, func() error { return r.g.Map(y, x, f, 0) }})
 	}
-	rows, image, big := zeros(1024, 64), zeros(16, 8, 16, 16), zeros(16, 8, 32, 32)
-	moments := [3]backend.Tensor{zeros(64, 1), zeros(64, 1), zeros(64, 1)}
+	of := func(t backend.Tensor, shape ...int) backend.Tensor { t.Shape = shape; return t }
+	rows, image, big, columns := zeros(1024, 64), zeros(16, 8, 16, 16), zeros(16, 8, 32, 32), zeros(16, 8*16, 8*8)
+	long, sums := of(x, 64, 1024), zeros(64, 1)
 	index := r.new(backend.Int32, 1024)
 	r.ok(r.g.Fill(index, 3))
 	window := backend.Window{Kernel: [2]int{4, 4}, Stride: [2]int{2, 2}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}}
 	cost, ones := zeros(64, 50, 50), zeros(size)
 	r.ok(r.g.Fill(ones, 1))
-	of := func(t backend.Tensor, shape ...int) backend.Tensor { t.Shape = shape; return t }
 	return append(all,
 		counted{"normal", size, func() error { return r.g.Normal(x, state, 0, 1) }},
 		counted{"uniform", size, func() error { return r.g.Uniform(x, state, 0, 1) }},
 		counted{"gather, rows of 64", size, func() error { return r.g.Gather(of(y, 1024, 64), rows, index) }},
-		counted{"bilinear, twice the size", 4 * 32768, func() error { return r.g.Bilinear(big, image, false) }},
-		counted{"im2col, 4×4 by 2", 16 * 8 * 16 * 64, func() error { return r.g.im2col(zeros(16, 8*16, 8*8), image, window) }},
-		counted{"moments, rows of 1024", size, func() error { return r.g.Moments(moments[0], moments[1], moments[2], of(x, 64, 1024), 1, 0) }},
-		counted{"sum, rows of 1024", size, func() error { return r.g.Reduce(moments[0], of(x, 64, 1024), backend.Sum) }},
-		counted{"log-sum-exp of held rows of 1024", size, func() error { return r.g.LSERows(of(u, 64), of(x, 64, 1024), of(h, 1024), 1) }},
+		counted{"bilinear, twice the size", big.Len(), func() error { return r.g.Bilinear(big, image, false) }},
+		counted{"im2col, 4×4 by 2", columns.Len(), func() error { return r.g.im2col(columns, image, window) }},
+		counted{"moments, rows of 1024", size, func() error {
+			return r.g.Moments(sums, zeros(64, 1), zeros(64, 1), long, 1, 0)
+		}},
+		counted{"sum, rows of 1024", size, func() error { return r.g.Reduce(sums, long, backend.Sum) }},
+		counted{"log-sum-exp of held rows of 1024", size, func() error {
+			return r.g.LSERows(of(u, 64), long, of(h, 1024), 1)
+		}},
 		counted{"join of 64 splits", 64 * 512, func() error {
 			return r.g.do(func() error {
 				return r.g.each("dense", "lse_join_f32", 32*512, array(u), array(x), array(ones), i64(512), i64(64))
@@ -124,15 +132,15 @@ func TestCounts(t *testing.T) {
 	r := newRig(t, Config{})
 	r.g.limits.split, r.g.limits.fill = 1, 1
 	var table strings.Builder
-	table.WriteString("| operation, float32 | instructions | of float64 | special functions | shared wavefronts | sectors | at most, 10⁹/s | by |\n" +
-		"| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	table.WriteString("| operation, float32 | instructions | of float64 | special functions | shared wavefronts " +
+		"| sectors | at most, 10⁹/s | by |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range counteds(r) {
 		r.ok(errors.Join(r.g.Sync(), os.Truncate(trace, 0)))
 		r.ok(errors.Join(c.do(), r.g.Sync()))
 		w := r.executed(trace, c.per)
 		seconds, by := w.limit()
-		fmt.Fprintf(&table, "| %s | %.4g | %.3g | %.3g | %.3g | %.3g | %.3g | %s |\n", c.name, w.total(), w["f64"][1], w["sfu"][1],
-			w["lds"][3]+w["sts"][3], w["ldg"][3]+w["stg"][3], 1e-9/seconds, by)
+		fmt.Fprintf(&table, "| %s | %.4g | %.3g | %.3g | %.3g | %.3g | %.3g | %s |\n", c.name, w.total(), w["f64"][1],
+			w["sfu"][1], w["lds"][3]+w["sts"][3], w["ldg"][3]+w["stg"][3], 1e-9/seconds, by)
 	}
 	const page, begin, end = "../../GPU.md", "<!-- counts -->\n", "<!-- end of counts -->\n"
 	text, err := os.ReadFile(page)
@@ -145,7 +153,7 @@ func TestCounts(t *testing.T) {
 	if updateCounts {
 		r.ok(os.WriteFile(page, []byte(before+begin+table.String()+end+after), 0o644))
 	} else if had != table.String() {
-		t.Errorf("GPU.md's table is not of these kernels: COUPLING_UPDATE_COUNTS=1 go test -run TestCounts writes\n%s", table.String())
+		t.Errorf("GPU.md's table is not of these kernels, COUPLING_UPDATE_COUNTS=1 writes it anew:\n%s", table.String())
 	}
 }
 

@@ -2,7 +2,8 @@ package cuda
 
 import "math"
 
-// limits is where work is cut: constants, but for tests, in which small problems take the loops of large ones.
+// limits is where work is cut: constants, but for tests, in which small problems take the loops of
+// large ones.
 type limits struct {
 	flat   int // elements that 31-bit indices count
 	chunk  int // bytes that are held of a plan at a time
@@ -14,9 +15,18 @@ type limits struct {
 }
 
 // Sums are taken in the same order on all GPUs, since these are constants.
-var standard = limits{flat: math.MaxInt32, chunk: 256 << 20, blocks: 1 << 14, rows: 65535, split: 1024, few: 256, fill: 128}
+var standard = limits{
+	flat:   math.MaxInt32,
+	chunk:  256 << 20,
+	blocks: 1 << 14,
+	rows:   65535,
+	split:  1024,
+	few:    256,
+	fill:   128,
+}
 
-// splits cuts length into chunks that are multiples of unit, so that blocks times chunks is about enough.
+// splits cuts length into chunks that are multiples of unit, so that blocks times chunks is about
+// enough.
 func (l limits) splits(blocks, length, unit int) (count, chunk int) {
 	if length == 0 {
 		return 1, unit
@@ -27,7 +37,8 @@ func (l limits) splits(blocks, length, unit int) (count, chunk int) {
 	return (length + chunk - 1) / chunk, chunk
 }
 
-// pointUnit is the shortest chunk of points that is worth a block of its own: 256, or less, to 32, where blocks are few.
+// pointUnit is the shortest chunk of points that is worth a block of its own: 256, or less, to 32,
+// where blocks are few.
 func (l limits) pointUnit(blocks, length int) int {
 	unit := 256
 	for unit > 32 && blocks*((length+unit-1)/unit) < l.few {

@@ -8,8 +8,9 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// prologue and what follows it are a kernel of 64 threads with two pointers, whose threads have the addresses of their words
-// in a (%rd4), b (%rd5) and shared memory (%rd7), the latter also of their neighbours' (%rd8).
+// prologue and what follows it are a kernel of 64 threads with two pointers, whose threads have the
+// addresses of their words in a (%rd4), b (%rd5) and shared memory (%rd7), the latter also of their
+// neighbours' (%rd8).
 const prologue = `.version 7.0
 .target sm_80
 .address_size 64
@@ -39,19 +40,22 @@ const prologue = `.version 7.0
 	setp.lt.u32 %p1, %r1, 5;
 `
 
-// TestEmulator: each check of the emulator fires, and what is right passes. a has 64 words that are written, b 64.
+// TestEmulator: each check of the emulator fires, and what is right passes. a has 64 words that are
+// written, b 64.
 func TestEmulator(t *testing.T) {
 	for name, c := range map[string]struct {
 		body  string
 		error string // none where it is empty
 	}{
-		"exchange": {"ld.global.u32 %r2, [%rd5]; st.shared.u32 [%rd7], %r2; bar.sync 0; ld.shared.u32 %r4, [%rd8]; st.global.u32 [%rd4], %r4", ""},
-		"shuffle":  {"ld.global.u32 %r2, [%rd5]; shfl.sync.bfly.b32 %r4, %r2, 1, 31, -1; st.global.u32 [%rd4], %r4", ""},
+		"exchange": {"ld.global.u32 %r2, [%rd5]; st.shared.u32 [%rd7], %r2; bar.sync 0; " +
+			"ld.shared.u32 %r4, [%rd8]; st.global.u32 [%rd4], %r4", ""},
+		"shuffle": {"ld.global.u32 %r2, [%rd5]; shfl.sync.bfly.b32 %r4, %r2, 1, 31, -1; st.global.u32 [%rd4], %r4", ""},
 		"rejoined": {"@%p1 bra $A; mov.u32 %r2, 0; bra.uni $B; $A: mov.u32 %r2, 0; $B: ld.global.u32 %r4, [%rd5]; " +
 			"add.s32 %r2, %r2, %r4; shfl.sync.bfly.b32 %r4, %r2, 1, 31, -1; st.global.u32 [%rd4], %r4", ""},
 
-		"read after write":      {"st.shared.u32 [%rd7], %r1; ld.shared.u32 %r4, [%rd8]", "race"},
-		"write after read":      {"st.shared.u32 [%rd7], %r1; bar.sync 0; ld.shared.u32 %r4, [%rd8]; st.shared.u32 [%rd7], %r4", "race"},
+		"read after write": {"st.shared.u32 [%rd7], %r1; ld.shared.u32 %r4, [%rd8]", "race"},
+		"write after read": {"st.shared.u32 [%rd7], %r1; bar.sync 0; ld.shared.u32 %r4, [%rd8]; " +
+			"st.shared.u32 [%rd7], %r4", "race"},
 		"write after write":     {"st.shared.u32 [%rd6], %r1", "race"},
 		"equal writes":          {"mov.u32 %r2, 7; st.shared.u32 [%rd6], %r2", "race"},
 		"global":                {"st.global.u32 [%rd4], %r1; ld.global.u32 %r4, [%rd9]", "race: reads what thread"},
@@ -70,7 +74,7 @@ func TestEmulator(t *testing.T) {
 		"another's":      {"ld.global.u32 %r2, [%rd4+16384]", "which no argument points into"},
 		"misaligned":     {"ld.global.u64 %rd9, [%rd5]", "not aligned"},
 		"divided by 0":   {"div.u32 %r3, %r1, %r1", "division by 0"},
-		"barriers":       {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: bar.sync 0; $B:", "barrier: threads wait at different ones"},
+		"barriers":       {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: bar.sync 0; $B:", "threads wait at different ones"},
 		"barrier missed": {"@%p1 bra $A; bar.sync 0; $A:", "barrier: lanes 0x1f of the warp have ended"},
 		"shuffle missed": {"@%p1 bra $A; shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; $A:", "shuffle: lanes"},
 		"deadlock":       {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; $B:", "barrier"},
@@ -79,7 +83,8 @@ func TestEmulator(t *testing.T) {
 			t.Run(name+"/"+schedule, func(t *testing.T) {
 				t.Setenv("PTXSIM_SCHEDULE", schedule)
 				said := probe(newRig(t, Config{}), c.body)
-				if c.error == "" && said != nil || c.error != "" && (said == nil || !strings.Contains(said.Error(), c.error)) {
+				wrong := c.error == "" && said != nil || c.error != "" && said == nil
+				if wrong || said != nil && !strings.Contains(said.Error(), c.error) {
 					t.Errorf("%v: must say %q", said, c.error)
 				}
 			})
@@ -87,8 +92,8 @@ func TestEmulator(t *testing.T) {
 	}
 }
 
-// probe runs a kernel, in two blocks if it names its block, whose statements end with semicolons. Without an error it must have
-// exchanged the numbers of neighbours.
+// probe runs a kernel, in two blocks if it names its block. Without an error it must have exchanged
+// the numbers of neighbours.
 func probe(r *rig, body string) error {
 	text := []byte(prologue + strings.ReplaceAll(strings.ReplaceAll(body, ": ", ":\n"), "; ", ";\n"))
 	if !strings.HasSuffix(body, ":") {

@@ -1,19 +1,22 @@
-// Package ptxsim builds an emulator of GPUs: a libcuda whose device executes PTX, all threads of it, for tests of the
-// whole CUDA path and of the kernels that ship, on machines without a GPU. It needs a C++20 compiler ($CXX, g++ or clang++).
+// Package ptxsim builds an emulator of GPUs: a libcuda whose device executes PTX, all threads of
+// it, for tests of the whole CUDA path and of the kernels that ship, on machines without a GPU. It
+// needs a C++20 compiler ($CXX, g++ or clang++).
 //
 //	path := ptxsim.Build(t)   // skips where there is no compiler
 //	dev, err := device.CUDA{Driver: path, CuBLAS: "none"}.Open()
 //
-// Threads run in warps of 32 lanes, with divergence, barriers and shuffles, in an order drawn at random; ex2.approx is off
-// by its bound, and products and sums are fused where ptxas may. What hardware leaves undefined is an error, which names the
-// kernel, the line of its PTX and the thread: races, accesses out of bounds, ld.global.nc of what is written, reads of
-// memory and registers that nothing wrote, lanes that miss a barrier or a shuffle. What it knows are the instructions that
-// the kernels have; another makes the load fail, and is added to src/arithmetic.cpp.
+// Threads run in warps of 32 lanes, with divergence, barriers and shuffles, in an order drawn at
+// random; ex2.approx is off by its bound, and products and sums are fused where ptxas may. What
+// hardware leaves undefined is an error, which names the kernel, the line of its PTX and the
+// thread: races, accesses out of bounds, ld.global.nc of what is written, reads of memory and
+// registers that nothing wrote, lanes that miss a barrier or a shuffle. What it knows are the
+// instructions that the kernels have; another makes the load fail, and is added to
+// src/arithmetic.cpp.
 //
 // It does not run machine code, has no clock, and no model of memory beyond these races.
 //
-// The library also has the entry points of cuBLAS that matrix products need: CuBLAS: path tests that way. Other settings,
-// and how it is told to fail: src/options.h.
+// The library also has the entry points of cuBLAS that matrix products need: CuBLAS: path tests
+// that way. Other settings, and how it is told to fail: src/options.h.
 package ptxsim
 
 import (
@@ -36,8 +39,8 @@ var sources embed.FS
 // ErrNoCompiler is a machine without a C++ compiler.
 var ErrNoCompiler = errors.New("no C++ compiler")
 
-// Build returns the path of the library, building it unless that was done before for the same sources. It skips the
-// test where there is no compiler.
+// Build returns the path of the library, building it unless that was done before for the same
+// sources. It skips the test where there is no compiler.
 func Build(tb testing.TB) string {
 	tb.Helper()
 	path, err := Path()
@@ -78,7 +81,8 @@ func Path() (string, error) {
 	return lib, build(cxx, lib)
 }
 
-// digest is of the sources, and of the compiler and this processor by what they define: a cache may serve several machines.
+// digest is of the sources, and of compiler and processor by what they define: a cache may serve
+// several machines.
 func digest(cxx string) (string, error) {
 	defined, err := exec.Command(cxx, append(flags, "-dM", "-E", "-x", "c++", os.DevNull)...).Output()
 	if err != nil {
@@ -110,7 +114,8 @@ func compiler() (string, error) {
 	return "", fmt.Errorf("%w: looked for %s", ErrNoCompiler, strings.Join(names, ", "))
 }
 
-// build compiles the sources at once and links them. Other processes may do the same: the library appears by a rename.
+// build compiles the sources at once and links them. Other processes may do the same: the library
+// appears by a rename.
 func build(cxx, lib string) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(lib), "build")
 	if err != nil {

@@ -2,12 +2,14 @@
 //
 //	go run ./lab/device/internal/cuda/internal/mutate -n 100 [-seed 1] [-kind barrier] [-kernel REGEXP]
 //
-// First it runs every test by itself and notes which lines of PTX it executes. A mutation changes one line of one kernel and
-// runs the tests that execute it, cheapest first, until one fails. Kinds: a barrier is dropped, a bound off by one, a
-// comparison turned, a shuffle takes another lane, an access the word behind. With -n 0 every place of the kind is broken.
+// First it runs the tests and notes which lines of PTX each executes. A mutation changes one line
+// of one kernel and runs the tests that execute it, cheapest first, until one fails. Kinds: a
+// barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another lane, an
+// access the word behind. With -n 0 every place of the kind is broken.
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -30,8 +32,12 @@ import (
 	"coupling/lab/device/internal/cuda/kernels/ptx"
 )
 
-// tests are broad for what all kernels share, and narrow for what only they launch.
-const tests = `^(TestConformanceLarge|TestConformance|TestPoints|TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
+// tests launch every kernel, most of them with the loops of large problems; left are those that
+// repeat others.
+const (
+	tests = `^(TestConformanceLarge|TestPoints|TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
+	left  = `TestConformanceLarge/(Properties|Memory|Graph|Errors)|TestConformanceLarge/Operations/Again`
+)
 
 // site is a line that can be broken, counted from its kernel's .entry.
 type site struct {
@@ -122,12 +128,13 @@ var (
 	entry    = regexp.MustCompile(`^\.visible \.entry (\w+)\(`)
 	compares = regexp.MustCompile(`^setp\.(\w+)\.([sub]\d+|f\d+)(.*)$`)
 	shuffles = regexp.MustCompile(`^(shfl\.sync\.bfly\.b32.*, )(\d+)(, 31, -1;)$`)
-	accesses = regexp.MustCompile(`^((?:ld|st)\.(?:global|shared)(?:\.nc)?(?:\.v\d)?\.[fusb](\d\d).*\[[%\w]+)(?:\+(-?\d+))?(\].*)$`)
+	accesses = regexp.MustCompile(`^((?:ld|st)\.(?:global|shared)(?:\.nc)?(?:\.v\d)?\.[fusb](\d\d).*\[[%\w]+)` +
+		`(?:\+(-?\d+))?(\].*)$`)
 
-	off  = map[string]string{"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "ltu": "leu", "leu": "ltu", "gtu": "geu", "geu": "gtu"}
+	off  = map[string]string{"lt": "le", "le": "lt", "gt": "ge", "ge": "gt"}
 	turn = map[string]string{
-		"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq", "ltu": "ge", "geu": "lt", "gtu": "le", "leu": "gt",
-		"equ": "ne", "neu": "eq", "nan": "num", "num": "nan",
+		"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq", "nan": "num", "num": "nan",
+		"ltu": "ge", "geu": "lt", "gtu": "le", "leu": "gt", "equ": "ne", "neu": "eq",
 	}
 )
 
@@ -188,57 +195,75 @@ func module(name string) string {
 // runner runs tests of the package cuda.
 type runner struct{ binary, dir string }
 
-// run runs the tests that match and returns what they said. More than a limit is a failure: a loop that does not end.
-func (r runner) run(pattern string, limit time.Duration, env ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, r.binary, "-test.v", "-test.run", pattern)
+// command is a run of tests.
+func (r runner) command(ctx context.Context, pattern string, env ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, r.binary, "-test.v", "-test.timeout", "0", "-test.run", pattern, "-test.skip", left)
 	cmd.Dir, cmd.Env = "lab/device/internal/cuda", append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
-// baseline runs every test once to learn their names, and then each by itself.
+// fails reports whether a test fails, or runs longer than a limit: in a loop that does not end.
+func (r runner) fails(test string, limit time.Duration, patch string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return r.command(ctx, exactly(test), "PTXSIM_PATCH="+patch).Run() != nil
+}
+
+// baseline runs all tests with a trace. What stands in it when the next test begins is of the last
+// one, or of few before it.
 func (r runner) baseline() (all []trial) {
-	said, err := r.run(tests, time.Hour, "PTXSIM_IDLE=")
-	if err != nil {
-		log.Fatalf("the tests fail without a mutation:\n%s", said)
+	trace := filepath.Join(r.dir, "trace")
+	cmd := r.command(context.Background(), tests, "PTXSIM_TRACE="+trace)
+	out, err := cmd.StdoutPipe()
+	check(err)
+	check(cmd.Start())
+	type start struct {
+		name string
+		at   int64 // bytes of the trace
+		when time.Time
 	}
-	var names []string
-	for line := range strings.Lines(said) {
-		if name, ok := strings.CutPrefix(line, "=== RUN   "); ok {
-			names = append(names, strings.TrimSpace(name))
+	var starts []start
+	mark := func(name string) {
+		size := int64(0)
+		if info, err := os.Stat(trace); err == nil {
+			size = info.Size()
+		}
+		starts = append(starts, start{name, size, time.Now()})
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "=== RUN   "); ok {
+			mark(strings.TrimSpace(name))
 		}
 	}
-	for i, name := range names {
-		parent := i+1 < len(names) && strings.HasPrefix(names[i+1], name+"/")
-		if parent || strings.Contains(name, "/Again") {
-			continue
+	mark("")
+	if err := cmd.Wait(); err != nil {
+		log.Fatalf("the tests fail without a mutation: %v", err)
+	}
+	f, err := os.Open(trace)
+	check(err)
+	defer f.Close()
+	for i, s := range starts[:len(starts)-1] {
+		next := starts[i+1]
+		if strings.HasPrefix(next.name, s.name+"/") {
+			continue // its subtests stand for it
 		}
-		trace := filepath.Join(r.dir, "trace")
-		begun := time.Now()
-		if _, err := r.run(exactly(name), time.Hour, "PTXSIM_TRACE="+trace); err != nil {
-			continue // needs another before it
-		}
-		t := trial{name, time.Since(begun), map[place]bool{}}
-		f, err := os.Open(trace)
-		if err != nil {
-			continue // launches nothing
-		}
-		for d := json.NewDecoder(f); ; {
+		const before = 1 << 14
+		from := max(0, s.at-before)
+		t := trial{s.name, next.when.Sub(s.when), map[place]bool{}}
+		for lines := bufio.NewReader(io.NewSectionReader(f, from, next.at-from)); ; {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				break
+			}
 			var launch struct {
 				Kernel string
 				Lines  []int
 			}
-			if d.Decode(&launch) != nil {
-				break
-			}
+			_ = json.Unmarshal(line, &launch) // the first one is cut
 			for _, line := range launch.Lines {
 				t.lines[place{launch.Kernel, line}] = true
 			}
 		}
-		f.Close()
-		os.Remove(trace)
 		all = append(all, t)
 	}
 	slices.SortFunc(all, func(a, b trial) int { return int(a.took - b.took) })
@@ -262,8 +287,7 @@ func (r runner) try(s site, trials []trial) (by, unseen string) {
 			continue
 		}
 		ran++
-		patch := fmt.Sprintf("PTXSIM_PATCH=%s:%d:%s", s.kernel, s.line, s.with)
-		if _, err := r.run(exactly(t.name), 20*t.took+time.Minute, patch); err != nil {
+		if r.fails(t.name, 20*t.took+time.Minute, fmt.Sprintf("%s:%d:%s", s.kernel, s.line, s.with)) {
 			return t.name, ""
 		}
 	}
