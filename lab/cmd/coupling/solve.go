@@ -92,7 +92,7 @@ func (c solveCmd) Run(a *app) error {
 
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported,
+	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported, ot.ErrInfeasible,
 		exact.ErrUnbalanced)
 }
 

@@ -223,11 +223,11 @@ func costs(k *kit) {
 func points(k *kit) {
 	for i, d := range dimensions {
 		for j, cost := range costKinds {
-			s := [][2]int{{33, 67}, {129, 31}, {1, 257}, {7, 1}, {5, 3}, {64, 127}}[(i+2*j)%6]
+			s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6] // tiles are of 128 at most
 			k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
 		}
 	}
-	for _, s := range [][2]int{{0, 3}, {3, 0}, {257, 251}, {2, 1025}} {
+	for _, s := range [][2]int{{0, 3}, {3, 0}, {257, 251}, {2, 1025}, {129, 31}, {7, 1}, {64, 127}} {
 		k.point(s[0], s[1], 2, costKinds[0], 10, 0)
 	}
 	k.point(33, 129, 3, costKinds[0], 1e6, 0) // costs of a million ε

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func main() {
 	})
 	dir, err := os.MkdirTemp("", "mutate")
 	check(err)
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, "cuda.test")
 	out, err := exec.Command("go", "test", "-c", "-o", binary, "./lab/device/internal/cuda").CombinedOutput()
 	if err != nil {
@@ -93,9 +94,9 @@ func main() {
 		if unseen == "" {
 			found++
 		}
-		fmt.Printf("%-9s %s:%d  %s  →  %s: %s\n", s.kind, s.kernel, s.line, s.text, s.with, by+unseen)
+		fmt.Fprintf(os.Stdout, "%-9s %s:%d  %s  →  %s: %s\n", s.kind, s.kernel, s.line, s.text, s.with, by+unseen)
 	}
-	fmt.Printf("%d of %d found\n", found, len(chosen))
+	fmt.Fprintf(os.Stdout, "%d of %d found\n", found, len(chosen))
 }
 
 func check(err error) {
@@ -175,8 +176,7 @@ func broken(text string) map[string]string {
 		kinds["shuffle"] = m[1] + map[string]string{"1": "2", "2": "4", "4": "8", "8": "16", "16": "1"}[m[2]] + m[3]
 	}
 	if m := accesses.FindStringSubmatch(text); m != nil {
-		at := 0
-		fmt.Sscan(m[3], &at)
+		at, _ := strconv.Atoi(m[3]) // none: 0
 		kinds["index"] = fmt.Sprintf("%s+%d%s", m[1], at+map[string]int{"32": 4, "64": 8}[m[2]], m[4])
 	}
 	return kinds
