@@ -22,9 +22,10 @@
 //
 // # Use
 //
-// A Problem is a Geometry (a cost matrix by Dense, or two clouds of points and a cost by Points) and two weight
-// vectors; a cost of +Inf forbids a pair. A solver is a struct literal; its Solve returns a Plan, which holds the potentials,
-// says in Status whether it converged, and computes values, products, samples and gradients when asked:
+// A Problem is a geometry (a cost matrix by Dense, or two clouds of points and a cost by Points) and two weight
+// vectors; a cost of +Inf forbids a pair. Package cost has the types of geometries and costs, and costs with parameters.
+// A solver is a struct literal of Eps, Tol and a Control; its Solve returns a Plan, which holds the potentials, says in
+// Status whether it converged, and computes values, products, samples and gradients when asked:
 //
 //	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 //	plan, err := ot.LBFGS{Eps: 0.01}.Solve(ctx, prob)

@@ -11,7 +11,7 @@ import (
 type Status int
 
 const (
-	unsolved Status = iota // of the zero Plan
+	_ Status = iota // of the zero Plan, "unsolved"
 	// Converged means that the L1 error of the marginals is at most Tol, and that no column
 	// deviates from its weight by more than √Tol of it, so that the potentials of small weights are
 	// right too.

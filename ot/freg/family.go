@@ -64,7 +64,7 @@ func (f *density) slope(v float64) float64 { return f.weighted(1, v) }
 var exponential = &density{
 	name:      "exponential",
 	exps:      true,
-	inverse:   math.Log,
+	inverse:   logspace.Log,
 	inverseOf: func(w float64) float64 { return -logspace.Log(w) },
 	weighted:  func(w, v float64) float64 { return w * v },
 	excess: func(v, v0, x float64) float64 {

@@ -81,7 +81,7 @@ func (d *Passes) Failure() error { return d.Failed }
 // Certifies reports whether the last pass was in float64.
 func (d *Passes) Certifies() bool { return d.double }
 
-// eval is in float32 as long as the error is above its rounding.
+// Eval is in float32 as long as the error is above its rounding.
 func (d *Passes) Eval(s *semidual.Function, beta []float64) float64 {
 	var before []float64
 	if s.Relax != 1 { // a second pass must step from the same point as the first

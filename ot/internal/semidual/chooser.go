@@ -5,7 +5,7 @@ import (
 	"coupling/ot/internal/geometry"
 )
 
-// A pass is one way to evaluate the semi-dual. Passes differ in the pairs that they read and in
+// A Pass is one way to evaluate the semi-dual. Passes differ in the pairs that they read and in
 // their rounding.
 type Pass interface {
 	// Eval sets α and the column sums at β and returns the L1 error of the marginals.

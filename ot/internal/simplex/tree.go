@@ -30,6 +30,7 @@ type node struct {
 	last   int32 // the last node of the subtree in preorder
 }
 
+// None stands for no node, row or column.
 const None = -1
 
 func newTree(n, m int) *tree {

@@ -1,6 +1,6 @@
 package simplex
 
-// A wide is the unevaluated sum of two float64, some 106 bits, so that sums along a tree are right
+// A Wide is the unevaluated sum of two float64, some 106 bits, so that sums along a tree are right
 // to the last bit.
 type Wide struct{ Hi, lo float64 }
 
