@@ -35,6 +35,14 @@ func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error)
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
 }
 
+// Bare returns the pair of a value released without noise, from log w and log v: P and Q agree where the batch holds none of the
+// records that differ, and are told apart elsewhere.
+func Bare(logW, logV []float64) (*Discrete, error) {
+	w, v := math.Exp(logW[0]), math.Exp(logV[0])
+	restW, restV := -math.Expm1(logW[0]), -math.Expm1(logV[0])
+	return discrete([]point{pointOf(w, v, restV-restW), pointOf(restW, 0, restW), pointOf(0, restV, -restV)}, 0), nil
+}
+
 // shifted puts weight k at mean step·k.
 func shifted(logW []float64, step float64) []Component {
 	c := make([]Component, len(logW))

@@ -24,7 +24,7 @@ import (
 type privacyFlags struct {
 	Noise      *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
 	Rate       float64  `default:"1" help:"Sampling rate of poisson."`
-	Steps      int      `default:"1" min:"1" help:"Number of steps."`
+	Steps      int      `default:"1" min:"0" help:"Number of steps."`
 	Mechanism  string   `default:"gaussian" enum:"rr,${mechanisms}" help:"One of ${enum}; rr is randomised response."`
 	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
 	Sampling   string   `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
