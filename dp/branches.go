@@ -38,8 +38,17 @@ func Branches(e Event, r Relation) ([]Branch, error) {
 func branch(e Event, r Relation, s span) (b Branch, directed bool, err error) {
 	w := walker{span: s, exchange: r.Kind == Exchange, times: map[part]int{}}
 	err = w.walk(e, 1, sampling{})
+	if err == nil && len(w.steps) == 0 {
+		w.steps, err = nothingRead()
+	}
 	b = Branch{Inserted: s.total - s.most, Removed: s.most, Steps: w.steps}
 	return b, w.directed, err
+}
+
+// nothingRead is the step of an event that reads no data: one of no runs, or of empty batches only.
+func nothingRead() ([]pair.Step, error) {
+	same, err := pair.NewDiscrete([]float64{1}, []float64{1})
+	return []pair.Step{{Pair: same, Times: 1}}, err
 }
 
 // walker collects the steps of an event for one span; equal parts are counted together.
@@ -57,6 +66,7 @@ type part struct {
 	sampling  sampling
 }
 
+// walk adds an event that is run so many times; for 0 it only checks it.
 func (w *walker) walk(e Event, times int, s sampling) error {
 	switch e := e.(type) {
 	case nil:
@@ -77,6 +87,9 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 		}
 		return nil
 	case Poisson:
+		if e.Rate == 0 { // the batch is empty
+			e.Rate, times = 1, 0
+		}
 		if err := in.Rate(e.Rate); err != nil {
 			return err
 		}
@@ -98,10 +111,10 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 }
 
 func (w *walker) repeat(e Repeat, times int, s sampling) error {
-	if e.Times < 1 {
-		return bad("times = %d: must be at least 1", e.Times)
+	if e.Times < 0 {
+		return bad("times = %d: must be at least 0", e.Times)
 	}
-	if e.Times > math.MaxInt/times {
+	if e.Times > math.MaxInt/max(1, times) {
 		return bad("times = %d × %d: too many", times, e.Times)
 	}
 	if e.Times > 1 && s.kind != everything {
@@ -147,6 +160,9 @@ func (w *walker) mechanism(m Mechanism, times int, s sampling) error {
 	}
 	if v := reflect.ValueOf(p); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return bad("%v: Pair returned nil", m)
+	}
+	if times == 0 {
+		return nil
 	}
 	if comparable {
 		w.times[key] = len(w.steps)

@@ -43,6 +43,7 @@ type probe struct {
 	relWidth float64 // relative uncertainty of ε
 	g        Guarantee
 	first    pair.Answer
+	refused  error // no accountant has an answer there, as where an exact pair has too many points
 }
 
 func (p probe) ok() bool { return p.excess <= 0 }
@@ -76,6 +77,9 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	var err error
 	p.g, p.first, err = guarantee(ctx, c.accountant(), c.event(value), c.Relation, q)
 	switch {
+	case errors.Is(err, ErrNotApplicable):
+		p.refused = err
+		fallthrough
 	case errors.Is(err, ErrUnbounded):
 		p.excess = math.Inf(1)
 		return p, nil
@@ -119,7 +123,8 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 }
 
 // stage returns the last value that meets the budget; with ErrUnreachable there is none, and it
-// returns the safe end.
+// returns the safe end. A value without an answer counts as one that does not meet it. Where the
+// search for a first one that does ends there, it looks nearer.
 func (c *calibration) stage(ctx context.Context, q pair.Question, start, share float64) (probe, error) {
 	var good, bad *probe
 	stride := math.Ln2
@@ -130,14 +135,18 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, share f
 			return p, err
 		}
 		c.learn(good, bad, p)
-		if p.ok() {
+		switch far := bad != nil && math.Abs(p.x-bad.x) > 1e-2; {
+		case p.ok():
 			good = &p
-		} else {
+		case p.refused != nil && good == nil && far:
+			start, stride = (p.x+bad.x)/2, math.Abs(p.x-bad.x)/4
+			continue
+		default:
 			bad = &p
 		}
 		switch {
 		case good == nil && bad.x == c.safe:
-			return *bad, ErrUnreachable
+			return *bad, cmp.Or(bad.refused, ErrUnreachable)
 		case good != nil && (-good.excess <= good.stopTol(share) || good.x == c.unsafe):
 			return *good, nil
 		case good == nil || bad == nil:
@@ -168,15 +177,15 @@ func (c *calibration) learn(good, bad *probe, p probe) {
 }
 
 // extrapolate returns the next value to try when only one side is known: the one at which, by the
-// slope, all but rest of the budget is spent, or a stride away.
+// slope, all but rest of the budget is spent, farther the longer the stride has become, or a stride away.
 func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
 	end := c.unsafe
 	if !p.ok() {
 		end = c.safe
 	}
 	step := stride
-	if c.slope != 0 && stride < 4 && !math.IsInf(p.excess, 0) {
-		step = min(step, math.Abs((p.excess+rest)/c.slope)+1e-10)
+	if c.slope != 0 && !math.IsInf(p.excess, 0) {
+		step = min(step, stride/math.Ln2*(math.Abs((p.excess+rest)/c.slope)+1e-10))
 	}
 	if c.whole { // to the next integer at least
 		if end > p.x {

@@ -56,9 +56,9 @@
 // deviation σC is Gaussian{NoiseMultiplier: σ} on a Poisson sample and Gaussian{NoiseMultiplier:
 // σ/2} on a batch of fixed size ([FixedSGD]). Using σ there would under-report ε.
 //
-// ε is in natural units and never negative: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are
-// rounded to the safe side, upwards for ε and δ. Published amplification bounds, for comparison,
-// are in package dp/bounds.
+// ε is in natural units; the least ε at a δ is never negative: a mechanism with δ(0) ≤ δ has ε = 0. δ can be asked for at ε < 0
+// too. Rate 0, no steps and δ = 1 cost nothing; noise 0 has a δ, and an ε only above it ([ErrUnbounded]). Numbers are rounded to the
+// safe side, upwards for ε and δ. Published amplification bounds, for comparison, are in package dp/bounds.
 //
 // # Sources
 //

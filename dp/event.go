@@ -24,7 +24,7 @@ type Mechanism interface {
 	Pair(b Batch) (pair.Pair, error)
 }
 
-// Poisson runs Event on a batch that holds every record with probability Rate, independently.
+// Poisson runs Event on a batch that holds every record with probability Rate in [0, 1], independently.
 type Poisson struct {
 	Rate  float64
 	Event Event
@@ -52,8 +52,8 @@ type WithReplacement struct {
 	Event       Event
 }
 
-// Repeat runs Event Times times on the same data with fresh randomness; later runs may depend on
-// earlier results.
+// Repeat runs Event Times ≥ 0 times on the same data with fresh randomness; later runs may depend
+// on earlier results.
 type Repeat struct {
 	Times int
 	Event Event

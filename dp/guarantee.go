@@ -97,14 +97,13 @@ func factorUp(eps float64) string {
 	return FormatUp(factor, digits)
 }
 
-// FormatUp prints v ≥ 0 with the given number of significant digits, from 1 to 17, rounded upwards,
-// so that the printed (ε, δ) holds. A value that exceeds a short number by less than 1e-13 of
-// itself counts as that number: accountants round up by as little, and 1 would be printed as
-// 1.0000001.
+// FormatUp prints v with the given number of significant digits, from 1 to 17, rounded upwards, so
+// that the printed (ε, δ) holds. A value that exceeds a short number by less than 1e-13 of itself
+// counts as that number: accountants round up by as little, and 1 would be printed as 1.0000001.
 func FormatUp(v float64, digits int) string {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	shown, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(shown < v*(1-1e-13)) || math.IsInf(v, 0) {
+	if err != nil || !(shown < v-1e-13*math.Abs(v)) || math.IsInf(v, 0) {
 		return text
 	}
 	// The last digit goes up by one, in the text, so that nothing is rounded again.
@@ -147,16 +146,17 @@ type Accountant = pair.Accountant
 type Best = best.Accountant
 
 // Epsilon returns the least ε ≥ 0 at which an event is (ε, delta)-differentially private under a
-// relation, by the best accountant that applies, for delta in [0, 1). At delta = 0 it is the sum of
-// the largest losses. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded. Cost: milliseconds where
+// relation, by the best accountant that applies, for delta in [0, 1]. At delta = 0 it is the sum of
+// the largest losses, at 1 it is 0. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded. Cost: milliseconds where
 // the contour integral applies to the worst branch, some seconds at most where privacy-loss
 // distributions are needed. EpsilonBy takes a context, which can cancel it.
 func Epsilon(e Event, r Relation, delta float64) (Guarantee, error) {
 	return EpsilonBy(context.Background(), Best{}, e, r, delta)
 }
 
-// Delta returns the least δ at which an event is (eps, δ)-differentially private under a relation, for finite eps ≥ 0. Errors and cost
-// are those of Epsilon.
+// Delta returns the least δ at which an event is (eps, δ)-differentially private under a relation, for any finite eps. Below 0, where δ is
+// at least 1 − e^eps, it is that of ε = −eps for the reversed relation: δ(eps) = 1 − e^eps + e^eps δ′(−eps). Errors and cost are those of
+// Epsilon.
 func Delta(e Event, r Relation, eps float64) (Guarantee, error) {
 	return DeltaBy(context.Background(), Best{}, e, r, eps)
 }
@@ -169,8 +169,38 @@ func EpsilonBy(ctx context.Context, a Accountant, e Event, r Relation, delta flo
 
 // DeltaBy is Delta with a given accountant; nil is Best{}. It returns the error of ctx when that is done.
 func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64) (Guarantee, error) {
+	if eps < 0 && !math.IsInf(eps, -1) {
+		g, err := DeltaBy(ctx, a, e, r.reversed(), -eps)
+		if err != nil {
+			return g, err
+		}
+		return g.reflected(r), nil
+	}
 	g, _, err := guarantee(ctx, a, e, r, pair.DeltaAt(eps))
 	return g, err
+}
+
+// reflected turns δ at −ε under the reversed relation into that at ε < 0 under r. A test of M(x) against M(x′) that accepts where the
+// other rejects has, with p = P(M(x) ∈ S) and q = P(M(x′) ∈ S), p − e^ε q = 1 − e^ε + e^ε·((1−q) − e^(−ε)(1−p)).
+func (g Guarantee) reflected(r Relation) Guarantee {
+	subject := *g.about
+	subject.relation = r
+	g.about, g.Relation = &subject, r
+	g.Inserted, g.Removed = g.Removed, g.Inserted
+	g.Epsilon = -g.Epsilon
+	gap, scale := -math.Expm1(g.Epsilon), math.Exp(g.Epsilon)
+	g.Lower = (gap + scale*g.Lower) * (1 - 1e-15)
+	g.Delta = min(1, (gap+scale*g.Delta)*(1+1e-15))
+	g.Kind = kindOf(g.Lower, g.Delta)
+	return g
+}
+
+// kindOf is the kind of an enclosure.
+func kindOf(lower, upper float64) Kind {
+	if upper-lower <= exactWidth*upper {
+		return Exact
+	}
+	return UpperBound
 }
 
 // guarantee answers the question for the worst branch. It also returns the answer for the first
@@ -184,10 +214,7 @@ func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Qu
 		return nothing(), pair.Answer{}, err
 	}
 	g := s.g
-	g.Relation, g.Kind, g.about = r, UpperBound, &subject{a, e, r}
-	if s.v-g.Lower <= exactWidth*s.v {
-		g.Kind = Exact
-	}
+	g.Relation, g.Kind, g.about = r, kindOf(g.Lower, s.v), &subject{a, e, r}
 	g.Epsilon, g.Delta = s.v, q.At
 	if q.Delta {
 		g.Epsilon, g.Delta = q.At, s.v

@@ -8,10 +8,10 @@ import (
 )
 
 // Gaussian adds normal noise to a vector. NoiseMultiplier is its standard deviation in units of the
-// L2 sensitivity: see Conventions for the change that the sensitivity refers to.
+// L2 sensitivity, 0 for none: see Conventions for the change that the sensitivity refers to.
 type Gaussian struct{ NoiseMultiplier float64 }
 
-// Laplace adds Laplace noise of scale Scale, in units of the L1 sensitivity, to every coordinate.
+// Laplace adds Laplace noise of scale Scale, in units of the L1 sensitivity, to every coordinate; 0 adds none.
 type Laplace struct{ Scale float64 }
 
 // RandomizedResponse reports a bit truthfully with probability Truth in [1/2, 1], else its
@@ -73,7 +73,7 @@ func (e ZCDP) String() string { return fmt.Sprintf("ZCDP(%g)", e.Rho) }
 
 // Pair returns a dominating pair.
 func (e Gaussian) Pair(b Batch) (pair.Pair, error) {
-	if err := in.Positive("noise multiplier", e.NoiseMultiplier); err != nil {
+	if err := in.NotNegative("noise multiplier", e.NoiseMultiplier); err != nil {
 		return nil, err
 	}
 	return b.Additive(e, pair.Gaussian, e.NoiseMultiplier)
@@ -81,7 +81,7 @@ func (e Gaussian) Pair(b Batch) (pair.Pair, error) {
 
 // Pair returns a dominating pair.
 func (e Laplace) Pair(b Batch) (pair.Pair, error) {
-	if err := in.Positive("scale", e.Scale); err != nil {
+	if err := in.NotNegative("scale", e.Scale); err != nil {
 		return nil, err
 	}
 	return b.Additive(e, pair.Laplace, e.Scale)
@@ -208,6 +208,9 @@ func (e DiscreteLaplace) Pair(b Batch) (pair.Pair, error) {
 		return nil, bad("sensitivity = %d: must be at least 0", e.Sensitivity)
 	}
 	return b.Symmetric(e, func(w, v []float64) (pair.Pair, error) {
+		if e.Scale == 0 {
+			return pair.Bare(w, v)
+		}
 		return pair.DiscreteLaplace(e.Scale, max(1, e.Sensitivity), w, v)
 	})
 }
@@ -218,6 +221,9 @@ func (e DiscreteGaussian) Pair(b Batch) (pair.Pair, error) {
 		return nil, bad("sensitivity = %d, values = %d: must be at least 0", e.Sensitivity, e.Values)
 	}
 	return b.Symmetric(e, func(w, v []float64) (pair.Pair, error) {
+		if e.Sigma == 0 {
+			return pair.Bare(w, v)
+		}
 		return pair.DiscreteGaussian(e.Sigma, max(1, e.Values), max(1, e.Sensitivity), w, v)
 	})
 }

@@ -46,6 +46,17 @@ func (r Relation) OfRecords() Relation {
 	return r
 }
 
+// reversed is the relation of x′ and x.
+func (r Relation) reversed() Relation {
+	switch r.Kind {
+	case Insertion:
+		r.Kind = Removal
+	case Removal:
+		r.Kind = Insertion
+	}
+	return r
+}
+
 // String names the relation.
 func (r Relation) String() string {
 	if r.size() == 1 {
@@ -293,9 +304,15 @@ func named(m Mechanism, p pair.Pair, err error) (pair.Pair, error) {
 	return p, nil
 }
 
-// Additive returns the pair of noise added to a value that each record moves by one unit.
+// Additive returns the pair of noise added to a value that each record moves by one unit. Without noise, at scale 0, a batch is
+// told apart from any other.
 func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair, error) {
-	return b.Symmetric(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Shifted(noise, scale, logW, logV) })
+	return b.Symmetric(m, func(logW, logV []float64) (pair.Pair, error) {
+		if scale == 0 {
+			return pair.Bare(logW, logV)
+		}
+		return pair.Shifted(noise, scale, logW, logV)
+	})
 }
 
 // OneRecord returns the pair of a mechanism known only by its dominating pair p: p dominates the

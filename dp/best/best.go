@@ -106,7 +106,7 @@ func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 }
 
 // Bound tries the accountants in turn and takes the least upper bound. It skips those that refused
-// a similar question.
+// a similar question, but not the closed form, which may know that δ is 0 and is quick to refuse.
 func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
 	if !(a.Width >= 0 && a.Width < 1) {
 		return pair.Answer{}, bad("Width = %v: must be in [0, 1)", a.Width)
@@ -116,7 +116,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	var errs []error
 	for _, s := range list {
 		name := s.by.Name()
-		if slices.Contains(q.Like.Refused, name) {
+		if s.by != (closed.Accountant{}) && slices.Contains(q.Like.Refused, name) {
 			if !slices.Contains(best.Refused, name) {
 				best.Refused = append(best.Refused, name)
 			}

@@ -39,6 +39,8 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		return out, nil
 	}
 	switch most := distance(steps); {
+	case q.Delta && q.At >= pair.LargestLoss(steps):
+		return out, nil
 	case !q.Delta && most <= q.At: // ε = 0
 		return out, nil
 	case q.Delta && most <= q.Against:

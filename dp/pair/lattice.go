@@ -37,6 +37,7 @@ func DiscreteLaplace(scale float64, step int, logW, logV []float64) (*Discrete, 
 	if err := in.Positive("scale", scale); err != nil {
 		return nil, err
 	}
+	logW, logV = relevant(logW, float64(step)/scale), relevant(logV, float64(step)/scale)
 	top := -math.Expm1(-1/scale) / (1 + math.Exp(-1/scale))
 	return lattice{[]wide{wideOf(top)}, -1 / scale}.shifted(step, logW, logV)
 }

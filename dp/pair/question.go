@@ -81,6 +81,15 @@ func SumOfLargest(steps []Step) Interval {
 	return Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}
 }
 
+// LargestLoss is the upper end of SumOfLargest, rounded up by the error of the pairs too: from that ε on, δ is 0.
+func LargestLoss(steps []Step) float64 {
+	relErr := 0.0
+	for _, s := range steps {
+		relErr = max(relErr, s.Pair.RelErr())
+	}
+	return SumOfLargest(steps).Upper * (1 + relErr)
+}
+
 // Answer is an enclosure of the number asked for.
 type Answer struct {
 	Interval

@@ -26,10 +26,21 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 // Shifted returns the pair P = Σ w_i f(x − i), Q = Σ v_j f(x + j) from log w and log v: noise of sensitivity 1 for each record of a
 // batch, with i removed and j inserted ones.
 func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error) {
-	if noise == Gaussian { // others have a largest loss, to which any weight may matter
+	switch noise {
+	case Gaussian: // at δ = 0 it has no bound anyway
 		logW, logV = forgetful(logW), forgetful(logV)
+	case Laplace:
+		logW, logV = relevant(logW, 1/scale), relevant(logV, 1/scale)
 	}
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
+}
+
+// Bare returns the pair of a value released without noise, from log w and log v: P and Q agree where the batch holds none of the
+// records that differ, and are told apart elsewhere.
+func Bare(logW, logV []float64) (*Discrete, error) {
+	w, v := math.Exp(logW[0]), math.Exp(logV[0])
+	restW, restV := -math.Expm1(logW[0]), -math.Expm1(logV[0])
+	return discrete([]point{pointOf(w, v, restV-restW), pointOf(restW, 0, restW), pointOf(0, restV, -restV)}, 0), nil
 }
 
 // shifted puts weight k at mean step·k.
@@ -41,13 +52,9 @@ func shifted(logW []float64, step float64) []Component {
 	return c
 }
 
-const (
-	// logForget is the log of the tail mass that is moved to the last value, which is the safe
-	// direction.
-	logForget = -1000
-	// mostKept is the number of records up to which Binomial forgets nothing.
-	mostKept = 4096
-)
+// logForget is the log of a tail mass that is moved to the last value, which is the safe direction, or dropped where no loss
+// is changed by more than that of itself.
+const logForget = -1000
 
 // forgetful returns weights with the tail beyond e^−1000 moved to the last.
 func forgetful(logW []float64) []float64 {
@@ -60,7 +67,19 @@ func forgetful(logW []float64) []float64 {
 	return kept
 }
 
-// Binomial returns log Bin(k | n, r) for k = 0..n, for n > 4096 with the tail beyond e^−1000 moved to k = n.
+// relevant returns weights without the tail that is e^−1000 of the others wherever the noise is: one record moves the log of
+// a density by most at most, so that for every output weights k and j compare at most as w_k e^(most·k) and w_j e^(most·j).
+func relevant(logW []float64, most float64) []float64 {
+	peak, last := math.Inf(-1), len(logW)-1
+	for k, w := range logW {
+		peak = max(peak, w+most*float64(k))
+	}
+	for ; logW[last]+most*float64(last) < peak+logForget; last-- {
+	}
+	return logW[:last+1]
+}
+
+// Binomial returns log Bin(k | n, r) for k = 0..n.
 func Binomial(n int, r float64) []float64 {
 	out := slices.Repeat([]float64{math.Inf(-1)}, n+1)
 	switch {
@@ -74,11 +93,6 @@ func Binomial(n int, r float64) []float64 {
 	w, odds := wideExp(float64(n)*math.Log1p(-r), 0), wideOf(r).scaled(1/(1-r))
 	all, total := make([]wide, 0, n+1), wide{}
 	for k := 0; k <= n; k++ {
-		if n > mostKept && w.log() < logForget && float64(k) > float64(n)*r && k < n {
-			// The terms from here on fall: their sum is at most n−k+1 times the first.
-			out[n] = w.log() + logspace.Log(float64(n-k)+1)
-			break
-		}
 		all, total = append(all, w), total.plus(w)
 		w = w.scaled(float64(n-k) / float64(k+1)).times(odds)
 	}

@@ -91,7 +91,7 @@ func finite(steps []pair.Step) (m moments, lost float64) {
 
 // epsilon minimises ε(α), which at δ = 0 is the sum of the largest losses.
 func (a Accountant) epsilon(m moments, delta float64) Result {
-	pure := Result{Upper: m.largest(), Order: math.Inf(1)}
+	pure := Result{Upper: pair.LargestLoss(m), Order: math.Inf(1)}
 	if delta == 0 {
 		return pure
 	}
@@ -111,7 +111,7 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 
 // delta minimises δ(α): log δ(α) = K − βε + c(α) is convex in α.
 func (a Accountant) delta(m moments, eps float64) Result {
-	if a.Orders == nil && m.largest() <= eps {
+	if a.Orders == nil && pair.LargestLoss(m) <= eps {
 		return Result{Order: math.Inf(1)}
 	}
 	r := a.best(func(beta float64) float64 {
@@ -139,15 +139,6 @@ func (m moments) at(alpha float64) float64 {
 		sum += float64(s.Times) * (k + bound)
 	}
 	return sum * (1 + 4e-16*float64(len(m)+1))
-}
-
-// largest is the sum of the largest losses, rounded up, by the error of the pairs too.
-func (m moments) largest() float64 {
-	room := 0.0
-	for _, s := range m {
-		room = max(room, s.Pair.RelErr())
-	}
-	return pair.SumOfLargest(m).Upper * (1 + room)
 }
 
 // best minimises a quasi-convex objective of β = α − 1, over the given orders or over all. The value is left in Upper.

@@ -24,7 +24,7 @@ import (
 type privacyFlags struct {
 	Noise      *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
 	Rate       float64  `default:"1" help:"Sampling rate of poisson."`
-	Steps      int      `default:"1" min:"1" help:"Number of steps."`
+	Steps      int      `default:"1" min:"0" help:"Number of steps."`
 	Mechanism  string   `default:"gaussian" enum:"rr,${mechanisms}" help:"One of ${enum}; rr is randomised response."`
 	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
 	Sampling   string   `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
@@ -35,6 +35,8 @@ type privacyFlags struct {
 	Relation   string   `default:"auto" enum:"auto,${relations}" help:"Neighbouring data sets: add-remove; insertion or removal, one direction of it alone; substitution; or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record). auto is add-remove for poisson, else substitution."`
 	Accountant string   `default:"auto" enum:"${accountants}" help:"One of ${enum}; auto takes the sharpest that applies."`
 	JSON       bool     `help:"Print the result as JSON."`
+
+	curve []tested // if asked for
 }
 
 // event is one run of steps of the mechanism, whose flags were checked.
@@ -107,14 +109,28 @@ func (f privacyFlags) check() error {
 // answer is what --json prints.
 type answer struct {
 	spending
-	Lower    float64 `json:"lower"` // what ε, or δ, is at least; 0 if that is not known
-	Event    string  `json:"event"` // with steps and rate
-	Relation string  `json:"relation"`
-	Unit     string  `json:"unit"` // what the noise is in units of
+	Lower    float64  `json:"lower"` // what ε, or δ, is at least; 0 if that is not known
+	Event    string   `json:"event"` // with steps and rate
+	Relation string   `json:"relation"`
+	Unit     string   `json:"unit"` // what the noise is in units of
+	Curve    []tested `json:"curve,omitempty"`
+}
+
+// tested is what a test for a record errs by: β at least, at α.
+type tested struct {
+	TypeI  float64 `json:"type_1"`
+	TypeII float64 `json:"type_2"`
 }
 
 func (f privacyFlags) answer(e dp.Event, g dp.Guarantee) answer {
-	return answer{spent(g), g.Lower, fmt.Sprint(e), g.Relation.String(), f.unit()}
+	return answer{
+		spending: spent(g),
+		Lower:    g.Lower,
+		Event:    fmt.Sprint(e),
+		Relation: g.Relation.String(),
+		Unit:     f.unit(),
+		Curve:    f.curve,
+	}
 }
 
 // unit says in a word what moves the value by at most one.
@@ -135,7 +151,21 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 		return writeJSON(a, f.answer(e, g))
 	}
 	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8), dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
-	return err
+	if err != nil || f.curve == nil {
+		return err
+	}
+	return printCurve(a, f.curve)
+}
+
+// printCurve prints the errors of tests as a table, those of the second kind rounded down.
+func printCurve(a *app, curve []tested) error {
+	fmt.Fprint(a.out, "\nA test that tells such data sets apart with a type I error of α has a type II error of at least β:\n\n     α       β\n")
+	for _, c := range curve {
+		if _, err := fmt.Fprintf(a.out, "%6.3f  %6.4f\n", c.TypeI, math.Floor(c.TypeII*1e4)/1e4); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func kindInWords(g dp.Guarantee) string {
@@ -199,24 +229,32 @@ func privacyError(err error) error {
 	return usageIf(inFlags(err), dp.ErrParameter)
 }
 
-// ask has the accountant answer and prints what it says.
-func (f privacyFlags) ask(a *app, by func(context.Context, dp.Accountant, dp.Event, dp.Relation, float64) (dp.Guarantee, error), at float64) error {
+// ask has the accountant answer and prints what it says, with the trade-off curve if that is wanted.
+func (f privacyFlags) ask(a *app, curve bool, by func(context.Context, dp.Accountant, dp.Event, dp.Relation, float64) (dp.Guarantee, error), at float64) error {
 	lab.Check(usage(f.check()))
 	e := f.event()
 	ctx, stop := interruptible(a)
 	defer stop()
 	g, err := by(ctx, accountants[f.Accountant], e, f.relation(), at)
 	lab.Check(privacyError(err))
+	if curve {
+		c, err := g.TradeOff(ctx, 101)
+		lab.Check(privacyError(err))
+		for _, alpha := range []float64{.001, .01, .02, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9} {
+			f.curve = append(f.curve, tested{alpha, c.At(alpha)})
+		}
+	}
 	return f.print(a, e, g)
 }
 
 type epsilonCmd struct {
 	Delta float64 `required:"" help:"δ."`
+	Curve bool    `help:"Print, too, how well a test can tell such data sets apart at most: its type II error at a type I error."`
 	privacyFlags
 }
 
 // Run prints the ε of a mechanism at a δ.
-func (c epsilonCmd) Run(a *app) error { return c.ask(a, dp.EpsilonBy, c.Delta) }
+func (c epsilonCmd) Run(a *app) error { return c.ask(a, c.Curve, dp.EpsilonBy, c.Delta) }
 
 type deltaCmd struct {
 	Eps float64 `required:"" help:"ε."`
@@ -224,7 +262,7 @@ type deltaCmd struct {
 }
 
 // Run prints the δ of a mechanism at an ε.
-func (c deltaCmd) Run(a *app) error { return c.ask(a, dp.DeltaBy, c.Eps) }
+func (c deltaCmd) Run(a *app) error { return c.ask(a, false, dp.DeltaBy, c.Eps) }
 
 type calibrateCmd struct {
 	Find  string  `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps that meet the budget; the other two are given."`
