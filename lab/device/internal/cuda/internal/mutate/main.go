@@ -148,8 +148,8 @@ func allSites() (all []site) {
 			if m := entry.FindStringSubmatch(line); m != nil {
 				kernel, first = m[1], i
 			}
-			text := strings.TrimSpace(line)
-			for kind, with := range broken(strings.ReplaceAll(text, "\t", " ")) {
+			text := strings.Join(strings.Fields(line), " ")
+			for kind, with := range broken(text) {
 				all = append(all, site{kernel, i - first, i + 1, kind, text, with})
 			}
 		}
