@@ -80,8 +80,9 @@ func (t TradeOff) GDP(alpha float64) (float64, error) {
 	return mu * (1 + 1e-12), nil
 }
 
-// gdpAt is the least μ with G_μ(alpha) ≤ At(alpha).
+// gdpAt is the least μ with G_μ(alpha) ≤ At(alpha), with room for the rounding of 2p − 1 in the quantiles, which their slope magnifies.
 func (t TradeOff) gdpAt(alpha float64) float64 {
 	quantile := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
-	return quantile(1-alpha) - quantile(t.At(alpha)) + 1e-12
+	from, to := quantile(1-alpha), quantile(t.At(alpha))
+	return from - to + 4e-15*(math.Exp(from*from/2)+math.Exp(to*to/2))
 }
