@@ -87,11 +87,11 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 		}
 		return nil
 	case Poisson:
+		if !(e.Rate >= 0 && e.Rate <= 1) {
+			return bad("rate = %v: must be in [0, 1]", e.Rate)
+		}
 		if e.Rate == 0 { // the batch is empty
 			e.Rate, times = 1, 0
-		}
-		if err := in.Rate(e.Rate); err != nil {
-			return err
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: poisson, rate: e.Rate})
 	case WithoutReplacement:

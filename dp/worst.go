@@ -50,12 +50,13 @@ func (s *search) worst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := in.Delta // an invalid question is the first error
-	if s.q.Delta {
-		asked = in.Epsilon
+	switch { // an invalid question is the first error
+	case s.q.Delta:
+		err = in.Epsilon(s.q.At)
+	case !(s.q.At >= 0 && s.q.At <= 1):
+		err = bad("delta = %v: must be in [0, 1]", s.q.At)
 	}
-	free := !s.q.Delta && s.q.At == 1 // every event has (0, 1)
-	if err := asked(s.q.At); err != nil && !free {
+	if err != nil {
 		return err
 	}
 	one := span{all.total, all.most, all.most}
@@ -65,7 +66,7 @@ func (s *search) worst(ctx context.Context) error {
 	}
 	s.share = 1 / float64(all.most-all.least+1)
 	s.v = -1
-	if free {
+	if !s.q.Delta && s.q.At == 1 { // every event has (0, 1)
 		s.v, s.g.Accountant = 0, closed.Accountant{}.Name()
 		return nil
 	}

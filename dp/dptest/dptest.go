@@ -33,6 +33,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("KnownAnswers", func(t *testing.T) { s.knownAnswers(t) })
 	t.Run("Laws", func(t *testing.T) { s.laws(t) })
 	t.Run("Swap", func(t *testing.T) { s.swap(t) })
+	t.Run("TradeOff", func(t *testing.T) { s.tradeOff(t) })
 	t.Run("BadInput", func(t *testing.T) { s.badInput(t) })
 	t.Run("Extremes", func(t *testing.T) { s.extremes(t) })
 }
@@ -191,6 +192,36 @@ func (s Subject) swap(t *testing.T) {
 		}
 		if far(a.Upper, b.Upper, s.tol()) {
 			t.Errorf("%v: ε %v, swapped %v", steps, a, b)
+		}
+	}
+}
+
+// tradeOff: the trade-off function by this accountant is below the known one, convex, and falls from at most 1 − α.
+func (s Subject) tradeOff(t *testing.T) {
+	for _, c := range []struct {
+		event dp.Event
+		known func(alpha float64) float64
+	}{
+		{dp.Gaussian{NoiseMultiplier: 1}, func(a float64) float64 { return math.Erfc((math.Erfinv(2*a-1)*math.Sqrt2+1)/math.Sqrt2) / 2 }},
+		{dp.RandomizedResponse{Truth: .75}, func(a float64) float64 { return max(1-3*a, (1-a)/3) }},
+	} {
+		g, err := dp.EpsilonBy(t.Context(), s.Accountant, c.event, dp.Relation{}, .3)
+		var curve dp.TradeOff
+		if err == nil {
+			curve, err = g.TradeOff(t.Context(), 21)
+		}
+		if err != nil {
+			if !errors.Is(err, dp.ErrNotApplicable) && !errors.Is(err, dp.ErrUnbounded) {
+				t.Errorf("%v: %v", c.event, err)
+			}
+			continue
+		}
+		const step = 1. / 32
+		for a := step; a < 1; a += step {
+			before, at, after := curve.At(a-step), curve.At(a), curve.At(a+step)
+			if at > c.known(a)+1e-12 || at > before || 2*at > before+after+1e-12 || at > 1-a {
+				t.Errorf("%v: type II error %v, %v, %v about α = %v, known %v", c.event, before, at, after, a, c.known(a))
+			}
 		}
 	}
 }

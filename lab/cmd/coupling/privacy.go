@@ -184,8 +184,11 @@ func kindInWords(g dp.Guarantee) string {
 
 // meaning says what (ε, δ) promises, and what it takes for granted.
 func (f privacyFlags) meaning(g dp.Guarantee) string {
-	if math.IsInf(math.Exp(g.Epsilon), 0) {
+	switch {
+	case math.IsInf(math.Exp(g.Epsilon), 0):
 		return "An ε of this size protects nothing."
+	case g.Delta >= 1:
+		return "A δ of 1 promises nothing."
 	}
 	return fmt.Sprintf("%s\nIt holds for every data set and for an observer of all steps, provided that the sampling and the noise are as said,\n"+
 		"that %s,\nand that nothing else about the data is released.%s",
