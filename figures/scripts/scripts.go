@@ -92,10 +92,7 @@ func (e *entry) spell(f lab.Figure) {
 	pkg, name, _ := strings.Cut(path.Base(f.Constructor), ".")
 	e.Constructor = pkg + "." + name
 	e.Grid, e.Imports = grid(gridOn("official", f), gridOn("sample", f))
-	e.Imports = append(e.Imports, path.Dir(f.Constructor)+"/"+pkg)
-	if e.Grid != "" {
-		e.Imports = append(e.Imports, "coupling/lab")
-	}
+	e.Imports = append(e.Imports, path.Dir(f.Constructor)+"/"+pkg, "coupling/lab") // lab.StudyOf
 	slices.Sort(e.Imports)
 	e.Imports = slices.Compact(e.Imports)
 }

@@ -11,6 +11,7 @@ package main
 
 import (
 	"coupling/figures/amplification"
+	"coupling/lab"
 	"coupling/lab/gallery"
 )
 
