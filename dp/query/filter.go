@@ -48,7 +48,7 @@ const slack = 1e-12
 // Rogers and Wu 2023 and the conversion of Canonne, Kamath, Steinke 2020.
 type Left struct {
 	Epsilon    float64    // of Budget.Epsilon, by the sum
-	Divergence float64    // of B; 0 if Budget.Delta = KeysDelta
+	Divergence float64    // of B, and at most Budget.Epsilon; 0 if Budget.Delta = KeysDelta
 	Order      float64    // α; 0 if Budget.Delta = KeysDelta
 	Delta      float64    // of KeysDelta
 	Declared   []Question // after Declare those not asked yet, beside which nothing else is left

@@ -456,14 +456,12 @@ func (s *Session) release(ctx context.Context, values []float64, q Question) ([]
 
 // Sum returns the sum of values that are cut to [low, high] and rounded to multiples of step, a power
 // of two; NaN counts as 0 cut to [low, high]. One record moves it by at most max(|low|, |high|). The
-// noise is in units of step: ε = max(|low|, |high|)/(step·Scale).
+// noise is in units of step: ε = max(|low|, |high|)/(step·Scale). Sums beyond 2^50 steps are cut to
+// that on the way, which one record moves by no more.
 func (s *Session) Sum(ctx context.Context, values []float64, low, high, step float64, n Noise) (float64, error) {
 	q, err := Summing(low, high, step, n)
 	if err != nil {
 		return 0, err
-	}
-	if float64(q.Step)*float64(len(values)) > 1<<52 {
-		return 0, bad("step = %v: is too fine for %d values up to %v", step, len(values), max(-low, high))
 	}
 	cut := make([]float64, len(values))
 	for i, v := range values {
@@ -478,7 +476,8 @@ func (s *Session) Sum(ctx context.Context, values []float64, low, high, step flo
 	}
 	sum := 0.0
 	for _, v := range rounded {
-		sum += v / step // integers: exact
+		// Integers below 2^52: exact. No cut moves neighbours apart, and none depends on how many records there are.
+		sum = min(mostSteps, max(-mostSteps, sum+v/step))
 	}
 	out, err := s.release(ctx, []float64{sum}, q)
 	if err != nil {
@@ -486,6 +485,9 @@ func (s *Session) Sum(ctx context.Context, values []float64, low, high, step flo
 	}
 	return float64(out[0]) * step, nil
 }
+
+// mostSteps is the largest sum in units of its step.
+const mostSteps = 1 << 50
 
 // Cell is a key with its count.
 type Cell struct {

@@ -284,3 +284,23 @@ func TestLargeSums(t *testing.T) {
 		}
 	}
 }
+
+// A sum is refused by its price, whatever the number of records: a limit on that number would give it
+// away for nothing. Sums that are too large are cut.
+func TestSumsDoNotTellHowManyRecords(t *testing.T) {
+	values := make([]float64, 1<<22+1)
+	var over *query.OverBudgetError
+	for _, few := range []int{1, len(values)} {
+		s := query.Session{Budget: dp.Budget{Epsilon: 1e-9}, Source: noise.Crypto()}
+		if _, err := s.Sum(ctx, values[:few], 0, 1<<30, 1, query.Noise{Scale: 1}); !errors.As(err, &over) {
+			t.Errorf("%d records: %v", few, err)
+		}
+	}
+	for i := range values {
+		values[i] = 1 << 30
+	}
+	s := query.Session{Budget: dp.Budget{Epsilon: 1}, Source: noise.Crypto()}
+	if got, err := s.Sum(ctx, values, 0, 1<<30, 1, query.Noise{Scale: 1 << 31}); err != nil || math.Abs(got/(1<<50)-1) > 1e-3 {
+		t.Errorf("a sum of 2^52 is %v, %v, want 2^50", got, err)
+	}
+}

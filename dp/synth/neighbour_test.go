@@ -3,7 +3,9 @@
 package synth_test
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,6 +24,7 @@ import (
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
+	"coupling/lab/device"
 )
 
 // released returns the files of a folder, by name. Pixels are noisy values: of those files it returns
@@ -137,5 +140,61 @@ func TestCounted(t *testing.T) {
 		if other := two[count]; times > 500 && math.Abs(math.Log(times/other)) > eps+.2 {
 			t.Errorf("%d is counted %g times on 20 images, %g on 21", count, times, other)
 		}
+	}
+}
+
+// limited is a method whose sums are exact for so many images.
+type limited struct {
+	average
+	most int
+}
+
+func (l limited) WithNoise(sigma float64) synth.Method {
+	l.Sigma = sigma
+	return l
+}
+
+func (l limited) Event(p synth.Public) (dp.Event, error) {
+	if p.Records > l.most {
+		return nil, fmt.Errorf("%d images: must be at most %d: %w", p.Records, l.most, synth.ErrParameter)
+	}
+	return l.average.Event(p)
+}
+
+func (l limited) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+	if images.Len() > l.most {
+		return nil, fmt.Errorf("%d images: must be at most %d", images.Len(), l.most)
+	}
+	return l.average.Train(ctx, dev, images, r)
+}
+
+// A data set that a method may not take is refused by the number with noise alone: where the limit is
+// far from the noise, on both sides of it, and where it is not, by that number and a margin.
+func TestLimitsGoByTheNoisyNumber(t *testing.T) {
+	const most, delta = 60, 1e-4
+	margin := int(math.Ceil(-math.Log(.001 * delta))) // at ε = 1 for the count
+	taken := 0
+	for seed := range uint64(30) {
+		for _, n := range []int{40, 43, 46} {
+			p, err := synth.Public{Records: n}.Counted(release.SeededKey(seed), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = synth.Publication{
+				Method: func(p synth.Public) synth.Method { return limited{average{Steps: 1, Records: p.Records}, most} },
+				Budget: dp.Budget{Epsilon: 100, Delta: delta},
+				Count:  2,
+				Seed:   &seed,
+				Out:    filepath.Join(t.TempDir(), "out"),
+			}.Run(t.Context(), cpu(t), halves(t, n), nil)
+			if fits := p.Records+margin <= most; fits != (err == nil) || err != nil && !errors.Is(err, synth.ErrParameter) {
+				t.Errorf("%d images, counted as %d: %v", n, p.Records, err)
+			} else if fits {
+				taken++
+			}
+		}
+	}
+	if taken < 10 || taken > 80 {
+		t.Errorf("%d of 90 are taken", taken)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 
 	"coupling/data"
@@ -14,6 +15,7 @@ import (
 	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/durable"
+	"coupling/lab/logspace"
 )
 
 // Publication makes a synthetic data set of private images in a folder that can be published. The
@@ -37,8 +39,11 @@ import (
 // the noise of the training is a hundredth larger. Settings, the bound of δ and the statement go by
 // the noisy number, so that neighbours are not told apart by what is published, nor by whether it is.
 // The rest of ε is for the training, by the sum, since its noise is chosen after the count. Beside
-// shape and classes it is public only that there is an image, and that there are no more than the
-// method can take, if it has such a limit (a million for sums that must be exact).
+// shape and classes it is public only that there is an image.
+//
+// A method may have a largest number of images, since its sums must be exact. It must take k images
+// more than the noisy number, where P(noise ≤ −k) is a thousandth of δ: that much of δ is for the
+// case that there are more than it takes, which Train refuses.
 type Publication struct {
 	Method func(p Public) Method // with settings for images of that kind; Records is the noisy number
 	Budget dp.Budget
@@ -78,7 +83,7 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 	}
 	m, spent, err := p.calibrate(ctx, public, forCount)
 	if err != nil {
-		return Statement{}, err
+		return Statement{}, fmt.Errorf("%w (counting the images spent ε = %g, which adds up with other runs)", err, forCount)
 	}
 	sampler, err := m.Train(ctx, dev, images, Run{Key: key, Dir: s.dir, Every: 50, Progress: progress})
 	switch {
@@ -100,13 +105,16 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 	return statement, s.publish()
 }
 
-// countShare is the part of ε for the number of images.
-const countShare = .01
+const (
+	countShare = .01  // of ε: for the number of images
+	limitShare = .001 // of δ: for the case that there are more images than the method takes
+)
 
-// spending is what was spent: on the number of images, and on the training, whose event and guarantee
-// these are.
+// spending is what was spent: ε on the number of images, δ in all, and the training's event and
+// guarantee.
 type spending struct {
 	count    float64
+	delta    float64
 	event    dp.Event
 	training dp.Guarantee
 }
@@ -119,11 +127,17 @@ func (p Publication) calibrate(ctx context.Context, public Public, forCount floa
 		return nil, s, bad("Delta = %g: must be below 1/%.0f, one over the number of images, with noise: else an image may be given away whole", budget.Delta, most)
 	}
 	budget.Epsilon -= forCount * (1 + 1e-15)
+	budget.Delta *= 1 - limitShare
 	if m, s.training, err = Calibrate(ctx, p.Method(public), public, budget); err != nil {
 		return nil, s, err
 	}
-	s.count = forCount
-	s.event, err = m.Event(public) // of what runs
+	s.count, s.delta = forCount, p.Budget.Delta
+	if s.event, err = m.Event(public); err != nil { // of what runs
+		return nil, s, err
+	}
+	many := public
+	many.Records += int(math.Ceil(-logspace.Log(limitShare*p.Budget.Delta) / forCount))
+	_, err = m.Event(many)
 	return m, s, err
 }
 

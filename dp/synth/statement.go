@@ -11,7 +11,7 @@ import (
 // data set.
 type Statement struct {
 	Mechanism  string   `json:"mechanism"`
-	Event      string   `json:"event"` // as package dp accounts for it
+	Event      string   `json:"event"` // of the count and of the training; their ε are added
 	Unit       string   `json:"unit"`
 	Epsilon    float64  `json:"epsilon"`
 	Delta      float64  `json:"delta"`
@@ -35,10 +35,10 @@ func state(m Method, p Public, spent spending, synthetic int, seeded bool) State
 	g := spent.training
 	s := Statement{
 		Mechanism:  mechanism,
-		Event:      fmt.Sprint(dp.Compose{dp.DiscreteLaplace{Scale: 1 / spent.count, Sensitivity: 1}, spent.event}),
+		Event:      fmt.Sprintf("%v for the number of images, and, as its noise was chosen by that, by the sum of their ε: %v", dp.DiscreteLaplace{Scale: 1 / spent.count, Sensitivity: 1}, spent.event),
 		Unit:       g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
 		Epsilon:    g.Epsilon + spent.count,
-		Delta:      g.Delta,
+		Delta:      spent.delta,
 		Kind:       dp.UpperBound.String(),
 		Accountant: fmt.Sprintf("%s, and ε = %g for the number of images", g.Accountant, spent.count),
 		Noise:      "discrete Gaussian on a grid, and discrete Laplace on the number of images; exact samplers, bits of a key from the operating system's cryptographic generator; the key is not kept",
@@ -56,7 +56,7 @@ func state(m Method, p Public, spent spending, synthetic int, seeded bool) State
 		NotProtected: []string{
 			"what many images have in common: classes, styles, how often a class occurs roughly",
 			"a person with several images: for k images of one person ε is up to k times as large, at a larger δ",
-			"the size of private images, whether all are grey, and the names of classes, also of empty ones: they count as public",
+			"that there is an image, the size of private images, whether all are grey, and the names of classes, also of empty ones: they count as public",
 			"what other runs on the same images reveal, this command run again among them, finished or not: their ε add up",
 			"what was learnt when settings were chosen by looking at results on these images",
 			"the running time, and this machine while it runs",

@@ -9,12 +9,12 @@ import (
 
 // The text says neither a smaller ε nor a smaller δ, and says what a seed is.
 func TestStatement(t *testing.T) {
-	spent := spending{count: .5, event: dp.Gaussian{NoiseMultiplier: 1}}
-	spent.training = dp.Guarantee{Epsilon: 1.2345641, Delta: 1.2349e-5, Kind: dp.Exact, Accountant: "profile"}
+	spent := spending{count: .5, delta: 1.2349e-5, event: dp.Gaussian{NoiseMultiplier: 1}}
+	spent.training = dp.Guarantee{Epsilon: 1.2345641, Delta: 1.234e-5, Kind: dp.Exact, Accountant: "profile"}
 	text := state(silent{}, Public{}, spent, 1, false).Text()
 	for _, want := range []string{
 		"ε = 1.73457 at δ = 1.2349e-05 (upper bound, by profile, and ε = 0.5 for the number of images)", "up to twice ε",
-		"(DiscreteLaplace(scale 2, sensitivity 1) + Gaussian(noise multiplier 1))", "the key is not kept", "whether all are grey",
+		"DiscreteLaplace(scale 2, sensitivity 1) for the number of images,", "by the sum of their ε: Gaussian(noise multiplier 1)", "the key is not kept", "whether all are grey",
 		"Unit: one labelled image added or removed",
 	} {
 		if !strings.Contains(text, want) {

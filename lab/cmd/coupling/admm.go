@@ -69,7 +69,8 @@ func (c admmNewCmd) Run(a *app) error {
 	p := c.problem(rng)
 	to := openOut(c.Out, &inputs{paths: []string{c.Edges, c.Bounds}})
 	defer to.Close()
-	claim(to, "network.json", "nodes")
+	claim(to, "network.json")
+	to.Keep = true // nodes of an earlier problem, and their ledgers
 	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit}
 	var private *admm.Private
 	if c.Alpha != nil {
@@ -90,7 +91,9 @@ func (c admmNewCmd) Run(a *app) error {
 	}
 	lab.Check(admmError(files.Write(to.Staging(""), p, rules, private, keys)))
 	to.Add("network.json")
-	to.Add("nodes")
+	for _, node := range lab.Must(filepath.Glob(to.Staging("nodes/*.json"))) {
+		to.Add("nodes/" + filepath.Base(node))
+	}
 	s := written{
 		Targets: p.Graph.Targets,
 		Sources: p.Graph.Sources,

@@ -55,7 +55,7 @@ func (c newCmd) Run(a *app) error {
 	to, err := durable.OpenFolder(dir, "")
 	lab.Check(usage(prefix("new "+c.Dir, err)))
 	defer to.Close()
-	if have := orUsage(os.ReadDir(dir)); len(have) > 1 { // beside the one in which files wait
+	if orUsage(hasFiles(dir)) {
 		return usage(fmt.Errorf("new %s: the folder is not empty", c.Dir))
 	}
 	files := c.project()
@@ -128,4 +128,22 @@ func checkout(dir string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no checkout of Coupling at or above %s: name it with --from DIR", strings.Join(places, " and "))
+}
+
+// hasFiles reports whether there is a file in dir or below it. Folders alone may be left of a new that
+// was killed, and so may the one in which files wait.
+func hasFiles(dir string) (found bool, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && filepath.Dir(path) == dir && strings.HasPrefix(d.Name(), ".new-"):
+			return fs.SkipDir
+		case !d.IsDir():
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found, err
 }
