@@ -292,7 +292,7 @@ func TestSumsDoNotTellHowManyRecords(t *testing.T) {
 	var over *query.OverBudgetError
 	for _, few := range []int{1, len(values)} {
 		s := query.Session{Budget: dp.Budget{Epsilon: 1e-9}, Source: noise.Crypto()}
-		if _, err := s.Sum(ctx, values[:few], 0, 1<<30, 1, query.Noise{Scale: 1}); !errors.As(err, &over) {
+		if _, err := s.Sum(t.Context(), values[:few], 0, 1<<30, 1, query.Noise{Scale: 1}); !errors.As(err, &over) {
 			t.Errorf("%d records: %v", few, err)
 		}
 	}
@@ -300,7 +300,7 @@ func TestSumsDoNotTellHowManyRecords(t *testing.T) {
 		values[i] = 1 << 30
 	}
 	s := query.Session{Budget: dp.Budget{Epsilon: 1}, Source: noise.Crypto()}
-	if got, err := s.Sum(ctx, values, 0, 1<<30, 1, query.Noise{Scale: 1 << 31}); err != nil || math.Abs(got/(1<<50)-1) > 1e-3 {
+	if got, err := s.Sum(t.Context(), values, 0, 1<<30, 1, query.Noise{Scale: 1 << 31}); err != nil || math.Abs(got/(1<<50)-1) > 1e-3 {
 		t.Errorf("a sum of 2^52 is %v, %v, want 2^50", got, err)
 	}
 }
