@@ -30,7 +30,7 @@ function named(r) {
     const [group, rest] = name.split(/\.(.*)/s);
     if (group === "param") r.params[rest || "param"] = v;
     else if (group === "value") r.values[rest || "value"] = v;
-    else r[rest || group] = name === "seed" ? String(v) : v;
+    else if (name !== "key") r[rest || group] = name === "seed" ? String(v) : v; // r.key has the code, too
   }
   return r;
 }
