@@ -104,7 +104,8 @@ lint: bin/golangci-lint-$(LINTER)
 
 # The race detector needs a C compiler; the packages with goroutines of their own.
 race:
-	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./data/internal/fetch ./figures ./dp/admm/...
+	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./data/internal/fetch ./dp/admm/...
+	CGO_ENABLED=1 $(GO) test -race -short ./figures
 	CGO_ENABLED=1 $(GO) test -race -short -run Workers ./lab/device
 	CGO_ENABLED=1 $(GO) test -race -short ./lab/nn ./lab/nn/train
 	CGO_ENABLED=1 $(GO) test -race -short -run 'Workers|Batch|OnDevice' ./ot
