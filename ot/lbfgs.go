@@ -10,7 +10,7 @@ import (
 // LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic
 // differentiation of the Sinkhorn loss": the m target potentials are the variables, the source
 // potentials follow exactly, and one evaluation is one fused pass over the costs. It is fast
-// because of the metric ε/b, in which the first step is Sinkhorn's; ε-annealing with a loose inner
+// because of the metric ε/max(b, Tᵀ1), in which the first step is near Sinkhorn's; ε-annealing with a loose inner
 // tolerance; a line search on slopes alone, which suffices for a convex function and has no noise
 // floor above that of the gradient; Sinkhorn steps, which ascend from any point, wherever a step
 // fails; and a few Newton steps where atoms are so weakly coupled that L-BFGS would need thousands
@@ -62,7 +62,7 @@ func (o LBFGS) quasiNewton(ctx context.Context, p Problem) (*quasiNewton, error)
 
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
-	q.hist.start(q.s.B, q.s.Eps)
+	q.hist.clear()
 	q.s.WantLists(last)
 	if err := q.residentSteps(tol, &relaxation{fixed: 1, omega: 1}, contraction); err != nil {
 		return err
