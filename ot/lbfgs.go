@@ -56,8 +56,14 @@ func (o LBFGS) quasiNewton(ctx context.Context, p Problem) (*quasiNewton, error)
 	if err != nil {
 		return nil, err
 	}
-	v := func() []float64 { return p.memory.Zeros(r.s.M) }
-	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.M, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
+	return r.quasiNewton(o.Memory), nil
+}
+
+// quasiNewton returns the L-BFGS state of a run, of so many steps; 0 is 20.
+func (r *run) quasiNewton(memory int) *quasiNewton {
+	v := func() []float64 { return r.s.Memory.Zeros(r.s.M) }
+	hist := newHistory(cmp.Or(memory, 20), r.s.M, r.s.Memory)
+	return &quasiNewton{run: r, hist: hist, dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}
 }
 
 // stage minimises at the present ε until the error is at most tol.

@@ -15,6 +15,7 @@ type quasiNewton struct {
 	least         []float64 // β of the least error of the stage, since the last rescue
 	asymmetric    bool      // symmetric steps did not converge
 	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
+	fixedPoint    func()    // what takes the place of Sinkhorn's step; nil for that
 	evened        bool      // the last step was Sinkhorn's because a column was off by more than columnRegion
 	budget        int       // evaluations after which there are no more rescues; 0 before the first
 	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
@@ -91,7 +92,11 @@ func (q *quasiNewton) sinkhornStep() error {
 	copy(q.oldGrad, q.grad)
 	copy(q.next, q.beta)
 	before := q.err
-	q.s.Sinkhorn(q.beta, 1)
+	if q.fixedPoint != nil {
+		q.fixedPoint()
+	} else {
+		q.s.Sinkhorn(q.beta, 1)
+	}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
