@@ -137,6 +137,9 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	if f, ok := kind.(cost.CostFunc); ok && f.Gradient == nil {
 		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
 	}
+	if k, ok := kind.(geometry.KernelCost); ok && !k.Form().Differentiable() {
+		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: %T.Slope is nil", kind)
+	}
 	dx, dy = g.of.Points(wantX, wantY)
 	return dx, dy, nil
 }

@@ -56,6 +56,15 @@ func central(f func(h float64) float64) float64 {
 
 const fdTol = 3e-8
 
+// each applies f to every element.
+func each(f func(float64) float64) func(v []float64) {
+	return func(v []float64) {
+		for j, x := range v {
+			v[j] = f(x)
+		}
+	}
+}
+
 func kinds() map[string]cost.PointCost {
 	return map[string]cost.PointCost{
 		"sqeuclidean": ot.SqEuclidean,
@@ -64,6 +73,11 @@ func kinds() map[string]cost.PointCost {
 		"cosine":      ot.Cosine,
 		"mixed":       cost.SqEuclideanL1(0.6),
 		"power":       cost.Power(1.7),
+		"radial": cost.Radial{
+			Value: each(func(s float64) float64 { return math.Log1p(s) }), Slope: each(func(s float64) float64 { return 1 / (1 + s) }),
+		},
+		"inner":     cost.Inner{Value: each(math.Exp), Slope: each(math.Exp)},
+		"separable": cost.Separable{Value: each(math.Expm1), Slope: each(math.Exp)}, // not symmetric
 		"func": cost.CostFunc{
 			Value: func(x, y []float64) float64 { return math.Cosh(x[0]-2*y[0]) + x[1]*y[1] },
 			Gradient: func(dx, dy []float64, w float64, x, y []float64) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
@@ -31,9 +32,9 @@ func (c Cut) Shift() (most, rounding float64) {
 		// The root y = eˣ of Out·y² − net·y − In, without cancellation.
 		root := math.Hypot(net, 2*math.Sqrt(c.Out)*math.Sqrt(c.In))
 		if net > 0 {
-			x[k] = math.Log((net + root) / (2 * c.Out))
+			x[k] = logspace.Log((net + root) / (2 * c.Out))
 		} else {
-			x[k] = math.Log(2 * c.In / (root - net))
+			x[k] = logspace.Log(2 * c.In / (root - net))
 		}
 	}
 	return max(math.Abs(x[0]), math.Abs(x[1])), (x[1] - x[0]) / 2
