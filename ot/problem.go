@@ -26,7 +26,8 @@ type Problem struct {
 	memory *semidual.Memory // of an Objective; nil for none
 }
 
-// Weights returns the weights as solvers use them, divided by their sums, uniform for nil, or the error that solvers return.
+// Weights returns the weights as solvers use them, divided by their sums, uniform for nil, or the
+// error that solvers return.
 func (p Problem) Weights() (a, b []float64, err error) {
 	a, b, sa, sb, err := p.weights()
 	if err != nil {
@@ -38,7 +39,8 @@ func (p Problem) Weights() (a, b []float64, err error) {
 // balanced reports totals that differ.
 func (p Problem) balanced(sa, sb float64) error {
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
-		return bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
+		return bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal "+
+			"(unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ const tol = 1e-10
 // and ε from 0.05 to 10 times the mean cost.
 func Solver(t *testing.T, s New) { kit{New: s}.run(t) }
 
-// Basic is Solver for those that do not see to small weights: weights are of one order, or 0, and potentials of atoms that hardly
-// count in the marginal error are not asked for.
+// Basic is Solver for those that do not see to small weights: weights are of one order, or 0, and
+// potentials of atoms that hardly count in the marginal error are not asked for.
 func Basic(t *testing.T, s New) { kit{New: s, basic: true}.run(t) }
 
 // Float32Solver is Solver for solvers that round costs to float32: plans may differ by the effect
@@ -128,7 +128,8 @@ func points(t *rapid.T, name string, n, d int) *mat.Dense {
 	return x
 }
 
-// weights draws weights, some of them 0, that sum to 1 before rounding; or weights over twelve decades, unless the kit is basic; or nil.
+// weights draws weights, some of them 0, that sum to 1 before rounding; or weights over twelve
+// decades, unless the kit is basic; or nil.
 func (s kit) weights(t *rapid.T, name string, n int) []float64 {
 	kinds := []string{"uniform", "some zero", "tiny"}
 	if s.basic {

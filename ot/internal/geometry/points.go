@@ -73,7 +73,10 @@ func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
 
 // set makes p the geometry MatrixFree(x, y, c).
 func (p *Cloud) set(x, y *mat.Dense, c PointCost) *Cloud {
-	*p = Cloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true, yt: p.yt, lengths: p.lengths, held: p.held, gemms: p.gemms}
+	*p = Cloud{
+		Kind: c, x: x, y: y, matrixFree: true, frugal: true,
+		yt: p.yt, lengths: p.lengths, held: p.held, gemms: p.gemms,
+	}
 	p.invalid = p.build()
 	return p
 }
