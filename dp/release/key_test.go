@@ -14,18 +14,27 @@ import (
 
 // Batches hold each index with the probability that is asked for.
 func TestPoisson(t *testing.T) {
-	const n, rate, trials = 200, .3, 400
-	total := 0
-	for k := range trials {
-		got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
-		if err != nil {
-			t.Fatal(err)
+	const n, trials = 205, 2000
+	for _, rate := range []float64{.002, .3, .6} { // words that are skipped or not, bytes that decide or not
+		counts := [n]float64{}
+		for k := range trials {
+			got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range got {
+				counts[i]++
+			}
 		}
-		total += len(got)
-	}
-	mean, sd := n*rate*trials, math.Sqrt(n*rate*(1-rate)*trials)
-	if math.Abs(float64(total)-mean) > 5*sd {
-		t.Errorf("%d drawn, want %g ± %g", total, mean, sd)
+		all, sd := 0., math.Sqrt(rate*(1-rate)*trials)
+		for i, c := range counts {
+			if all += c; math.Abs(c-rate*trials) > 5*sd+1 {
+				t.Errorf("rate %g: %d is drawn %g times, want %g ± %g", rate, i, c, rate*trials, sd)
+			}
+		}
+		if sd *= math.Sqrt(n); math.Abs(all-n*rate*trials) > 4*sd {
+			t.Errorf("rate %g: %g drawn, want %g ± %g", rate, all, n*rate*trials, sd)
+		}
 	}
 	if _, err := Poisson(SeededKey(5).Source("batch", 0), n, 1.5); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("rate 1.5: %v", err)
