@@ -14,18 +14,27 @@ import (
 
 // Batches hold each index with the probability that is asked for.
 func TestPoisson(t *testing.T) {
-	const n, rate, trials = 200, .3, 400
-	total := 0
-	for k := range trials {
-		got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
-		if err != nil {
-			t.Fatal(err)
+	const n, trials = 205, 2000
+	for _, rate := range []float64{.002, .3, .6} { // words that are skipped or not, bytes that decide or not
+		counts := [n]float64{}
+		for k := range trials {
+			got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range got {
+				counts[i]++
+			}
 		}
-		total += len(got)
-	}
-	mean, sd := n*rate*trials, math.Sqrt(n*rate*(1-rate)*trials)
-	if math.Abs(float64(total)-mean) > 5*sd {
-		t.Errorf("%d drawn, want %g ± %g", total, mean, sd)
+		all, sd := 0., math.Sqrt(rate*(1-rate)*trials)
+		for i, c := range counts {
+			if all += c; math.Abs(c-rate*trials) > 5*sd+1 {
+				t.Errorf("rate %g: %d is drawn %g times, want %g ± %g", rate, i, c, rate*trials, sd)
+			}
+		}
+		if sd *= math.Sqrt(n); math.Abs(all-n*rate*trials) > 4*sd {
+			t.Errorf("rate %g: %g drawn, want %g ± %g", rate, all, n*rate*trials, sd)
+		}
 	}
 	if _, err := Poisson(SeededKey(5).Source("batch", 0), n, 1.5); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("rate 1.5: %v", err)
@@ -93,12 +102,12 @@ func TestMark(t *testing.T) {
 // A mark stands for the noise that comes of it: where this fails the noise of a mark has changed, and scheme must be raised with
 // the numbers here, which are what it gave when they were written.
 func TestScheme(t *testing.T) {
-	key, values := SeededKey(8), make([]float64, 3)
+	key, values := SeededKey(8), make([]float64, 128) // as many as for which strips are made
 	out, err := key.Noisy([32]byte{1}, values, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []float64{1.4865016397088766, 0.11037730984389782, -0.19610227458178997}; scheme != "noise of release 3\n" || !slices.Equal(out, want) {
-		t.Errorf("%q gives %v, want %v", scheme, out, want)
+	if want := []float64{-0.7751320330426097, 2.0931009389460087, 1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
+		t.Errorf("%q gives %v, want %v", scheme, out[:3], want)
 	}
 }
