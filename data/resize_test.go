@@ -9,16 +9,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"coupling/lab/must"
 )
 
 // picture is a grey image of bytes whose pixel i is 37i² + 101i + 13 modulo 256,
 // seen as numbers from 0 to 255.
 func picture(t testing.TB, h, w int) *Images {
 	t.Helper()
-	m, err := New(1, 1, h, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(1, 1, h, w))
 	m.Hi = 255
 	for i := range m.pixels {
 		m.pixels[i] = float32((37*i*i + 101*i + 13) % 256)
@@ -50,10 +49,7 @@ func TestResizeAsPillow(t *testing.T) {
 		{Bilinear, 5, 7, 3, 4, []float32{118.292519, 112.405716, 189.217148, 161.557831, 158.534393, 120.493332, 173.693344, 144.777771, 80.2925186, 153.697144, 110.142853, 81.1088486}},
 		{Bilinear, 5, 7, 8, 9, []float32{13, 105, 131.444443, 113.666664, 137, 217.888885, 197.666672, 161.666672, 159, 107.5, 126.583328, 117.736115, 102, 127.375, 210.305557, 192.125, 158.166672, 157.25, 229.125, 154.708328, 100.777779, 87.9583359, 116.25, 202.097229, 186.833328, 155.791672, 157.375, 230.375, 158.458328, 107.444443, 97.5416718, 128.75, 217.513901, 205.166656, 177.041672, 181.125, 164.75, 148.666656, 127.236115, 120.25, 154.375, 183.833344, 156.625, 131.416672, 138, 32.25, 125.333336, 160.152771, 156.083344, 193.125, 101.055557, 41.2083321, 18.916666, 28, 67.375, 77.625, 136.694443, 183.541672, 111.5, 121.902779, 93.4166641, 74.0416641, 85.625, 105, 42.3333321, 115.888885, 202.111115, 45, 144.555557, 143, 125.666664, 139}},
 	} {
-		got, err := picture(t, test.h, test.w).Resize(test.toH, test.toW, test.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(picture(t, test.h, test.w).Resize(test.toH, test.toW, test.filter))
 		tolerance := 0.0
 		if test.filter == Bilinear {
 			tolerance = 0x1p-16
@@ -84,10 +80,7 @@ func TestResizeAsPillowAtScale(t *testing.T) {
 		{Nearest, 32, 32, 64, 64, 0xeba361c6},
 		{Nearest, 178, 218, 61, 97, 0x1171f324},
 	} {
-		got, err := picture(t, test.h, test.w).Resize(test.toH, test.toW, test.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(picture(t, test.h, test.w).Resize(test.toH, test.toW, test.filter))
 		bytes := make([]byte, len(got.pixels))
 		for i, v := range got.pixels {
 			bytes[i] = byte(v)
@@ -176,15 +169,9 @@ func mirrored(m *Images) *Images {
 func TestResizeIsDeterministic(t *testing.T) {
 	m := numbered(t, 300, 1, 9, 7, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	alone, err := m.Resize(4, 5, Bilinear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := must.Get(m.Resize(4, 5, Bilinear))
 	runtime.GOMAXPROCS(4)
-	shared, err := m.Resize(4, 5, Bilinear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := must.Get(m.Resize(4, 5, Bilinear))
 	if !slices.Equal(alone.pixels, shared.pixels) {
 		t.Error("one and four processors gave different values")
 	}
@@ -220,16 +207,11 @@ func TestBytes(t *testing.T) {
 }
 
 func BenchmarkResize(b *testing.B) {
-	m, err := New(1000, 1, 28, 28)
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := must.Get(New(1000, 1, 28, 28))
 	for _, filter := range []Filter{Bilinear, Bilinear8, Nearest} {
 		b.Run(filter.String(), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := m.Resize(16, 16, filter); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(m.Resize(16, 16, filter))
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/image")
 		})

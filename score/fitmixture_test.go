@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/must"
 )
 
 // Two clusters along a line in R³ with thin noise across: weights, means and variances come out, and the field agrees with the
@@ -35,32 +37,21 @@ func TestFitMixture(t *testing.T) {
 			}
 			cov.SetSym(a, a, cov.At(a, a)+across*across)
 		}
-		g, err := NewGaussian(mean, cov)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(NewGaussian(mean, cov))
 		parts = append(parts, g)
 	}
-	truth, err := NewMixture([]float64{.75, .25}, parts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := must.Get(NewMixture([]float64{.75, .25}, parts...))
 	previous := math.Inf(-1)
-	got, err := FitMixture{Parts: 2, Axes: 1, Steps: 20, Shrink: 1e-9, Trace: func(_ int, l float64) {
+	got := must.Get(FitMixture{Parts: 2, Axes: 1, Steps: 20, Shrink: 1e-9, Trace: func(_ int, l float64) {
 		if l < previous-1e-9 {
 			t.Errorf("the likelihood falls from %g to %g", previous, l)
 		}
 		previous = l
-	}}.Run(t.Context(), rng, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Run(t.Context(), rng, y))
 	for _, sigma := range []float64{0, .3, 2} {
 		a, b := mat.NewDense(n, 3, nil), mat.NewDense(n, 3, nil)
 		p, q := make([]float64, n), make([]float64, n)
-		if err := errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma), truth.LogDensity(q, y, sigma)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma), truth.LogDensity(q, y, sigma)))
 		mean := 0.
 		for i := range p {
 			mean += (p[i] - q[i]) / n
@@ -80,14 +71,9 @@ func TestSubspaceGradient(t *testing.T) {
 	y := mat.NewDense(200, 4, nil)
 	y.Apply(func(i, j int, _ float64) float64 { return rng.NormFloat64()*float64(j+1) + float64(i%2*3) }, y)
 	for _, axes := range []int{2, 4} {
-		f, err := FitMixture{Parts: 3, Axes: axes}.Run(t.Context(), rng, y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(FitMixture{Parts: 3, Axes: axes}.Run(t.Context(), rng, y))
 		x, s := mat.DenseCopyOf(y.Slice(0, 5, 0, 4)), mat.NewDense(5, 4, nil)
-		if err := f.Score(s, x, .7); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(f.Score(s, x, .7))
 		const h = 1e-5
 		for j := range 4 {
 			up, down := mat.DenseCopyOf(x), mat.DenseCopyOf(x)
@@ -96,9 +82,7 @@ func TestSubspaceGradient(t *testing.T) {
 				down.Set(i, j, x.At(i, j)-h)
 			}
 			a, b := make([]float64, 5), make([]float64, 5)
-			if err := errors.Join(f.LogDensity(a, up, .7), f.LogDensity(b, down, .7)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(errors.Join(f.LogDensity(a, up, .7), f.LogDensity(b, down, .7)))
 			for i := range 5 {
 				if want := (a[i] - b[i]) / (2 * h); math.Abs(s.At(i, j)-want) > 1e-6*(1+math.Abs(want)) {
 					t.Errorf("%d axes: derivative %d at %d: %g, want %g", axes, j, i, s.At(i, j), want)

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 const attributes = "2\nMale Smiling Young \n000001.jpg -1  1 -1\n000002.jpg  1 -1  1\n"
 
 func TestReadCelebAAttributes(t *testing.T) {
-	got, err := ReadCelebAAttributes(strings.NewReader(attributes), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadCelebAAttributes(strings.NewReader(attributes), 2))
 	if diff := cmp.Diff([]string{"Male", "Smiling", "Young"}, got.Names); diff != "" {
 		t.Error(diff)
 	}
@@ -52,10 +51,7 @@ func TestReadCelebAAttributesRefuses(t *testing.T) {
 }
 
 func TestReadCelebAPartition(t *testing.T) {
-	got, err := ReadCelebAPartition(strings.NewReader("000001.jpg 0\n000002.jpg 2\n"), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadCelebAPartition(strings.NewReader("000001.jpg 0\n000002.jpg 2\n"), 2))
 	if diff := cmp.Diff(&CelebAList{Files: []string{"000001.jpg", "000002.jpg"}, Values: [][]uint8{{0}, {2}}}, got); diff != "" {
 		t.Error(diff)
 	}

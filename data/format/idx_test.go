@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 var idx2x3 = []byte{0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6}
 
 func TestReadIDX(t *testing.T) {
-	got, err := ReadIDX(bytes.NewReader(idx2x3), 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadIDX(bytes.NewReader(idx2x3), 6))
 	want := &IDX{Dims: []int{2, 3}, Data: []byte{1, 2, 3, 4, 5, 6}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -10,19 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"coupling/lab/must"
 )
 
 func roundTrip[T Element](t *testing.T, data []T) {
 	t.Helper()
 	for _, shape := range [][]int{{len(data)}, {1, len(data), 1}} {
 		var file bytes.Buffer
-		if err := WriteNPY(&file, shape, data); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadNPY[T](&file, int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, shape, data))
+		got := must.Get(ReadNPY[T](&file, int64(len(data))))
 		if diff := cmp.Diff(&NPY[T]{Shape: shape, Data: data}, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
@@ -126,9 +123,7 @@ func TestReadNPYRefuses(t *testing.T) {
 func FuzzReadNPY(f *testing.F) {
 	for _, shape := range [][]int{{2}, {1, 2}, {}} {
 		var file bytes.Buffer
-		if err := WriteNPY(&file, shape, []float32{1, 2}[:max(2*len(shape), 1)/max(len(shape), 1)]); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, shape, []float32{1, 2}[:max(2*len(shape), 1)/max(len(shape), 1)]))
 		f.Add(file.Bytes())
 	}
 	f.Add([]byte(npyHeader([]int{1 << 31, 1 << 20}, "<f4")))
@@ -139,13 +134,8 @@ func FuzzReadNPY(f *testing.F) {
 			return
 		}
 		var file bytes.Buffer
-		if err := WriteNPY(&file, got.Shape, got.Data); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadNPY[float32](&file, 1<<50)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, got.Shape, got.Data))
+		again := must.Get(ReadNPY[float32](&file, 1<<50))
 		if diff := cmp.Diff(got, again, cmpopts.EquateNaNs()); diff != "" {
 			t.Error(diff)
 		}

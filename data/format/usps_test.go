@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // digit is a line of a USPS file: a label and 256 grey values that all equal v.
@@ -14,10 +16,7 @@ func digit(label, v string) string {
 
 func TestReadUSPS(t *testing.T) {
 	in := digit("6.0000", "-1.0000") + digit("9", "0.25") + strings.TrimSuffix(digit("0", "1e-1"), " \n")
-	got, err := ReadUSPS(strings.NewReader(in), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadUSPS(strings.NewReader(in), 3))
 	if fmt.Sprint(got.Labels) != "[6 9 0]" {
 		t.Errorf("labels %v: want [6 9 0]", got.Labels)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 func TestClopperPearsonKnown(t *testing.T) {
@@ -58,10 +59,7 @@ func TestClopperPearsonIsMonotone(t *testing.T) {
 func TestFindingsAreMonotone(t *testing.T) {
 	last := math.Inf(1)
 	for _, c := range []struct{ delta, confidence float64 }{{0, 0.5}, {0, 0.95}, {0.01, 0.95}, {0.1, 0.95}, {0.1, 0.999}, {0.6, 0.999}} {
-		found, err := answers(0.75, 1, 5000, c.confidence).Epsilon(context.Background(), rand.New(rand.NewPCG(1, 1)), c.delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(answers(0.75, 1, 5000, c.confidence).Epsilon(context.Background(), rand.New(rand.NewPCG(1, 1)), c.delta))
 		if found.Epsilon > last {
 			t.Errorf("%+v: %v after %v", c, found, last)
 		}
@@ -73,10 +71,7 @@ func TestFindingsAreMonotone(t *testing.T) {
 }
 
 func mustPoisson(t *testing.T, sigma float64) pair.Pair {
-	p, err := pair.Poisson(pair.Gaussian, sigma, 1, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1))
 	return p
 }
 
@@ -86,10 +81,7 @@ func TestWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 7} {
 		g := answers(0.8, 3, 3000, 0.9)
 		g.Workers = workers
-		got, err := g.Epsilon(context.Background(), rand.New(rand.NewPCG(1, 9)), 0.001)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(g.Epsilon(context.Background(), rand.New(rand.NewPCG(1, 9)), 0.001))
 		if workers == 1 {
 			want = got
 		}
@@ -101,10 +93,7 @@ func TestWorkers(t *testing.T) {
 
 // The loss is that of the densities: for Gaussian noise (2x − 1)/2σ² an output.
 func TestLoss(t *testing.T) {
-	score, err := Loss([]pair.Step{{Pair: mustPoisson(t, 2), Times: 2}, {Pair: mustPoisson(t, 1), Times: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	score := must.Get(Loss([]pair.Step{{Pair: mustPoisson(t, 2), Times: 2}, {Pair: mustPoisson(t, 1), Times: 1}}))
 	want := (2*3.0-1)/8 + (2*-1.0-1)/8 + (2*0.25-1)/2
 	if got := score([]float64{3, -1, 0.25}); math.Abs(got-want) > 1e-14 {
 		t.Errorf("%v, want %v", got, want)
@@ -112,10 +101,7 @@ func TestLoss(t *testing.T) {
 	if got := score([]float64{1}); !math.IsNaN(got) {
 		t.Errorf("one output of three scores %v", got)
 	}
-	d, err := pair.RandomizedResponse(0.75, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(pair.RandomizedResponse(0.75, 1, 0))
 	if _, err := Loss([]pair.Step{{Pair: d, Times: 1}}); !errors.Is(err, dp.ErrNotApplicable) {
 		t.Errorf("discrete pair: %v", err)
 	}
@@ -171,10 +157,7 @@ func BenchmarkTwoWorlds(b *testing.B) {
 	g := answers(0.75, 1, 20_000, 0.95)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for b.Loop() {
-		found, err := g.Epsilon(context.Background(), rng, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		found := must.Get(g.Epsilon(context.Background(), rng, 0))
 		b.ReportMetric(math.Log(3)-found.Epsilon, "gap")
 	}
 }

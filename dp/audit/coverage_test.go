@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // mostAlarms is a bound on the false alarms of n audits at level alpha: 4 standard deviations more than expected.
@@ -20,10 +21,7 @@ func TestFalseAlarmsTwoWorlds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	alarms, mean := 0.0, 0.0
 	for range audits {
-		found, err := answers(0.75, 1, 400, confidence).Epsilon(context.Background(), rng, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(answers(0.75, 1, 400, confidence).Epsilon(context.Background(), rng, 0))
 		if found.Refutes(math.Log(3)) {
 			alarms++
 		}

@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp"
 
+	"coupling/lab/must"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -17,10 +18,7 @@ func TestPoisson(t *testing.T) {
 	const n, rate, trials = 200, .3, 400
 	total := 0
 	for k := range trials {
-		got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Poisson(SeededKey(5).Source("batch", k), n, rate))
 		total += len(got)
 	}
 	mean, sd := n*rate*trials, math.Sqrt(n*rate*(1-rate)*trials)
@@ -41,10 +39,7 @@ func TestNoisy(t *testing.T) {
 	key := SeededKey(6)
 	draw := func(workers int) []float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		out, err := key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1))
 		return out
 	}
 	one, three := draw(1), draw(3)
@@ -94,10 +89,7 @@ func TestMark(t *testing.T) {
 // the numbers here, which are what it gave when they were written.
 func TestScheme(t *testing.T) {
 	key, values := SeededKey(8), make([]float64, 3)
-	out, err := key.Noisy([32]byte{1}, values, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(key.Noisy([32]byte{1}, values, 1, 1))
 	if want := []float64{1.4865016397088766, 0.11037730984389782, -0.19610227458178997}; scheme != "noise of release 3\n" || !slices.Equal(out, want) {
 		t.Errorf("%q gives %v, want %v", scheme, out, want)
 	}

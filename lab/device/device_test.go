@@ -10,16 +10,14 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 )
 
 // opener opens a CPU.
 func opener(c device.CPU) func(testing.TB) *device.Device {
 	return func(t testing.TB) *device.Device {
 		t.Helper()
-		d, err := c.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(c.Open())
 		return d
 	}
 }
@@ -101,10 +99,7 @@ func TestOnDevice(t *testing.T) {
 		name = "cuda:0"
 	}
 	open := func(t testing.TB) *device.Device {
-		d, err := device.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(device.Open(name))
 		t.Logf("%v: %s", d, d.Info().Detail)
 		return d
 	}
@@ -112,10 +107,7 @@ func TestOnDevice(t *testing.T) {
 	if n, ok := ordinal(name); ok {
 		t.Run("Own products", func(t *testing.T) {
 			devicetest.Run(t, func(t testing.TB) *device.Device {
-				d, err := device.CUDA{Ordinal: n, CuBLAS: "none"}.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := must.Get(device.CUDA{Ordinal: n, CuBLAS: "none"}.Open())
 				return d
 			})
 		})
@@ -143,10 +135,7 @@ func ordinal(name string) (n int, ok bool) {
 
 // FuzzOperations lets the fuzzer choose operations and sizes.
 func FuzzOperations(f *testing.F) {
-	d, err := device.Open(os.Getenv("COUPLING_DEVICE"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	d := must.Get(device.Open(os.Getenv("COUPLING_DEVICE")))
 	f.Cleanup(func() { d.Close() })
 	devicetest.Fuzz(f, d)
 }

@@ -11,6 +11,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/internal/cuda/ptxsim"
+	"coupling/lab/must"
 )
 
 // Wrong arguments panic before anything is done, and the message names the operation.
@@ -172,20 +173,14 @@ func TestOpen(t *testing.T) {
 	}
 	t.Setenv("COUPLING_DEVICE", "cpu")
 	for _, name := range []string{"cpu", ""} {
-		d, err := device.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(device.Open(name))
 		if d.Info().Kind != "cpu" || d.Note() != "" || !strings.HasPrefix(d.String(), "cpu (") {
 			t.Errorf("%q: %v, note %q", name, d, d.Note())
 		}
 		d.Close()
 	}
 	t.Setenv("COUPLING_DEVICE", "")
-	d, err := device.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.Open(""))
 	defer d.Close()
 	if cpu := d.Info().Kind == "cpu"; cpu != strings.Contains(d.Note(), "auto took the cpu") {
 		t.Errorf("auto gave %v, note %q: must say so where it is the cpu", d, d.Note())
@@ -316,10 +311,7 @@ func TestOpenGPU(t *testing.T) {
 	if d, err := device.Open("cuda"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "libcuda.so.1") {
 		t.Errorf("without a driver: %v, %v: must be ErrNoDevice and name what was looked for", d, err)
 	}
-	d, err := device.Open("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.Open("auto"))
 	defer d.Close()
 	if d.Info().Kind != "cpu" || !strings.Contains(d.Note(), "libcuda.so.1") {
 		t.Errorf("auto without a driver: %v, note %q: must be the cpu and say why", d, d.Note())

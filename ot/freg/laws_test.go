@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
@@ -21,11 +22,8 @@ func drawn(t *rapid.T) (ot.Problem, freg.Solver) {
 	return p, freg.Solver{F: rapid.SampledFrom(fdiv.All()).Draw(t, "f"), Lambda: eps, Tol: 1e-11}
 }
 
-func must(t *rapid.T, s freg.Solver, p ot.Problem) *freg.Plan {
-	plan, err := s.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+func solved(t *rapid.T, s freg.Solver, p ot.Problem) *freg.Plan {
+	plan := must.Get(s.Solve(t.Context(), p))
 	if plan.Status != ot.Converged {
 		t.Fatalf("%v, λ = %g: %v at %g", s.F, s.Lambda, plan.Status, plan.MarginalL1)
 	}
@@ -52,7 +50,7 @@ func samePlan(t *rapid.T, what string, got, want mat.Matrix) {
 func TestLawCertificate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		plan := must(t, s, p)
+		plan := solved(t, s, p)
 		if plan.MarginalL1 > s.Tol || !(plan.Gap >= 0) {
 			t.Fatalf("marginal error %g, gap %g", plan.MarginalL1, plan.Gap)
 		}
@@ -87,7 +85,7 @@ func TestLawCertificate(t *testing.T) {
 func TestLawAffine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		want := must(t, s, p)
+		want := solved(t, s, p)
 		c := ot.Cost(p.Geometry)
 		n, m := c.Dims()
 		gen := rapid.Float64Range(-2, 2)
@@ -96,7 +94,7 @@ func TestLawAffine(t *testing.T) {
 		c.Apply(func(i, j int, v float64) float64 { return scale * (v + r[i] + q[j]) }, c)
 		moved := s
 		moved.Lambda *= scale
-		got := must(t, moved, ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
+		got := solved(t, moved, ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
 		samePlan(t, "shift and scale", got.Matrix(), want.Matrix())
 		value := scale * (want.Dual + rows.Dot(want.A, r) + rows.Dot(want.B, q))
 		if z := scale * (size(p, s.Lambda) + 4); math.Abs(got.Dual-value) > 1e-9*z {
@@ -109,7 +107,7 @@ func TestLawAffine(t *testing.T) {
 func TestLawPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		want := must(t, s, p)
+		want := solved(t, s, p)
 		c := ot.Cost(p.Geometry)
 		n, m := c.Dims()
 		id := func(k int) []int {
@@ -131,7 +129,7 @@ func TestLawPermutation(t *testing.T) {
 				expected.Set(j, i, tm.At(rows[i], cols[j]))
 			}
 		}
-		got := must(t, s, ot.Problem{Geometry: ot.Dense(flipped), A: b, B: a})
+		got := solved(t, s, ot.Problem{Geometry: ot.Dense(flipped), A: b, B: a})
 		samePlan(t, "permutation and exchange", got.Matrix(), expected)
 	})
 }
@@ -140,7 +138,7 @@ func TestLawPermutation(t *testing.T) {
 func TestLawExtension(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		plan := must(t, s, p)
+		plan := solved(t, s, p)
 		z := size(p, s.Lambda)
 		c := ot.Cost(p.Geometry)
 		for i := range plan.A {
@@ -166,12 +164,12 @@ func TestLawExtension(t *testing.T) {
 func TestLawConcave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		mid := must(t, s, p)
+		mid := solved(t, s, p)
 		slope := (mid.Primal - mid.Sharp) / s.Lambda
 		for _, k := range []float64{0.5, 0.9, 1.1, 2} {
 			o := s
 			o.Lambda *= k
-			if got := must(t, o, p); got.Dual > mid.Primal+slope*(o.Lambda-s.Lambda)+1e-11*size(p, o.Lambda) {
+			if got := solved(t, o, p); got.Dual > mid.Primal+slope*(o.Lambda-s.Lambda)+1e-11*size(p, o.Lambda) {
 				t.Fatalf("value %g at %g λ is above the tangent %g", got.Dual, k, mid.Primal+slope*(o.Lambda-s.Lambda))
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/exact"
 	"coupling/ot/fdiv"
@@ -223,10 +224,7 @@ func TestKLIsEntropic(t *testing.T) {
 	p.A = scaled(p.A, 1/sum(p.A))
 	for _, rel := range []float64{10, 1, 0.1, 0.02} {
 		eps := rel * mean
-		want, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), p))
 		got := solve(t, freg.Solver{Lambda: eps, Tol: 1e-12}, p)
 		var d mat.Dense
 		d.Sub(got.Matrix(), want.Matrix())
@@ -278,10 +276,7 @@ func TestSamePlans(t *testing.T) {
 func TestLimits(t *testing.T) {
 	p, mean := clouds(6, 20, 15, 2)
 	c := ot.Cost(p.Geometry)
-	best, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must.Get(exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B}))
 	for _, d := range fdiv.All() {
 		plan := solve(t, freg.Solver{F: d, Lambda: 1e6 * mean}, p)
 		tm := plan.Matrix()
@@ -334,12 +329,9 @@ func TestBruteForce(t *testing.T) {
 				x := []float64{a[0] * b[0], a[0] * b[1]}
 				best := objective(x)
 				for range 4 { // restarts: the simplex of Nelder and Mead collapses
-					r, err := optimize.Minimize(optimize.Problem{Func: objective}, x, &optimize.Settings{
+					r := must.Get(optimize.Minimize(optimize.Problem{Func: objective}, x, &optimize.Settings{
 						Converger: &optimize.FunctionConverge{Absolute: 1e-15, Iterations: 300},
-					}, &optimize.NelderMead{SimplexSize: 0.01})
-					if err != nil {
-						t.Fatal(err)
-					}
+					}, &optimize.NelderMead{SimplexSize: 0.01}))
 					x, best = r.X, r.F
 				}
 				plan := solve(t, freg.Solver{F: d, Lambda: lambda, Tol: 1e-12}, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
@@ -393,10 +385,7 @@ func TestWarmStartAndTrace(t *testing.T) {
 func TestUnconverged(t *testing.T) {
 	p, mean := clouds(11, 40, 40, 2)
 	for _, d := range fdiv.All() {
-		plan, err := freg.Solver{F: d, Lambda: mean / 100, MaxIter: 2}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(freg.Solver{F: d, Lambda: mean / 100, MaxIter: 2}.Solve(t.Context(), p))
 		if plan.Status != ot.IterationLimit || plan.Iterations != 2 || plan.MarginalL1 <= 1e-9 {
 			t.Errorf("%v: %v after %d steps at %g", d, plan.Status, plan.Iterations, plan.MarginalL1)
 		}
@@ -405,10 +394,7 @@ func TestUnconverged(t *testing.T) {
 		if full.Dual < plan.Dual || full.Primal > plan.Primal || plan.Gap < full.Primal-plan.Dual-1e-13 {
 			t.Errorf("%v: value in [%g, %g] is outside of [%g, %g]", d, full.Dual, full.Primal, plan.Dual, plan.Primal)
 		}
-		plan, err = freg.Solver{F: d, Lambda: mean / 100, Tol: 1e-25}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan = must.Get(freg.Solver{F: d, Lambda: mean / 100, Tol: 1e-25}.Solve(t.Context(), p))
 		if plan.Status != ot.Stagnated && plan.MarginalL1 > 1e-25 || plan.MarginalL1 > 1e-12 {
 			t.Errorf("%v: %v at %g", d, plan.Status, plan.MarginalL1)
 		}
@@ -428,10 +414,7 @@ func TestCoarsePotentials(t *testing.T) {
 		return math.Round(1024*rng.Float64())/1024 + math.Round(u[i]) + math.Round(v[j])
 	}, c)
 	for _, d := range fdiv.All() {
-		plan, err := freg.Solver{F: d, Lambda: 0.1, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(freg.Solver{F: d, Lambda: 0.1, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}))
 		if plan.Status != ot.Converged {
 			t.Errorf("%v: %v at %g", d, plan.Status, plan.MarginalL1)
 		}

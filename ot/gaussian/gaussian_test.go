@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot/gaussian"
 )
 
@@ -49,10 +50,7 @@ func distance(a, b mat.Matrix) float64 {
 }
 
 func solve(t interface{ Fatal(...any) }, e gaussian.Entropic, p, q gaussian.Normal) *gaussian.Plan {
-	plan, err := e.Solve(p, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(e.Solve(p, q))
 	return plan
 }
 
@@ -194,15 +192,11 @@ func TestFixedPoint(t *testing.T) {
 // regress returns (2/λ)(S⁻¹ + (2/λ) K)⁻¹.
 func regress(s *mat.SymDense, k *mat.Dense, lambda float64) *mat.Dense {
 	var r mat.Dense
-	if err := r.Inverse(s); err != nil {
-		panic(err)
-	}
+	must.Do(r.Inverse(s))
 	var scaled mat.Dense
 	scaled.Scale(2/lambda, k)
 	r.Add(&r, &scaled)
-	if err := r.Inverse(&r); err != nil {
-		panic(err)
-	}
+	must.Do(r.Inverse(&r))
 	r.Scale(2/lambda, &r)
 	return &r
 }
@@ -252,10 +246,7 @@ func TestLaws(t *testing.T) {
 		d := rapid.IntRange(1, 6).Draw(t, "d")
 		p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, rapid.IntRange(1, d+1).Draw(t, "rank a"), 0)}
 		q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, rapid.IntRange(1, d+1).Draw(t, "rank b"), 0)}
-		w, err := gaussian.Wasserstein(p, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(gaussian.Wasserstein(p, q))
 		tol := 1e-12 * (1 + mat.Trace(p.Cov) + mat.Trace(q.Cov))
 		last, lastKL := w, math.Inf(1)
 		for _, eps := range []float64{1e-6, 1e-3, .1, 1, 10, 1e4} {
@@ -297,10 +288,7 @@ func TestMap(t *testing.T) {
 	for _, d := range []int{1, 3, 8} {
 		p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, d, .1)}
 		q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, max(d-1, 1), 0)} // singular target
-		m, err := gaussian.Map(p, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(gaussian.Map(p, q))
 		if e := distance(mul(mul(m.Linear, p.Cov), m.Linear), q.Cov); e > 1e-12*mat.Trace(q.Cov) {
 			t.Errorf("d = %d: TAT differs from B by %v", d, e)
 		}
@@ -354,9 +342,7 @@ func logDensity(p gaussian.Normal, x []float64) float64 {
 	for i := range d {
 		diff.SetVec(i, x[i]-p.Mean[i])
 	}
-	if err := chol.SolveVecTo(z, diff); err != nil {
-		panic(err)
-	}
+	must.Do(chol.SolveVecTo(z, diff))
 	return -(mat.Dot(diff, z) + chol.LogDet() + float64(d)*math.Log(2*math.Pi)) / 2
 }
 
@@ -367,14 +353,8 @@ func TestSample(t *testing.T) {
 	q := gaussian.Normal{Mean: []float64{0, 3}, Cov: wishart(rng, 2, 1, 0)} // singular
 	plan := solve(t, gaussian.Entropic{Eps: 1}, p, q)
 	const n = 20000
-	pairs, err := plan.Joint().Sample(rng, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := gaussian.Empirical(pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pairs := must.Get(plan.Joint().Sample(rng, n))
+	got := must.Get(gaussian.Empirical(pairs))
 	want := plan.Joint()
 	for i := range 4 {
 		for j := range i + 1 {

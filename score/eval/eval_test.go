@@ -12,16 +12,14 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn/nntest"
 	"coupling/score/eval"
 )
 
 func open(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {
 			t.Error(err)
@@ -35,10 +33,7 @@ func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 // bars are images of side×side with a bright bar of three rows at a height that tells the class, one of three, in noise.
 func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Images {
 	t.Helper()
-	m, err := data.New(n, 1, side, side)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, side, side))
 	m.Labels = make([]int, n)
 	for i := range n {
 		m.Labels[i] = rng.IntN(3)
@@ -50,9 +45,7 @@ func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Image
 			}
 		}
 	}
-	if m, err = m.Scale(lo, hi); err != nil {
-		t.Fatal(err)
-	}
+	m = must.Get(m.Scale(lo, hi))
 	return m
 }
 
@@ -80,10 +73,7 @@ func TestEveryProtocolLearns(t *testing.T) {
 			case k == eval.CNN || k == eval.Example:
 				c.Width, want = 8, .9
 			}
-			r, err := c.Evaluate(t.Context(), dev, fit, real, seed(3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(c.Evaluate(t.Context(), dev, fit, real, seed(3)))
 			t.Logf("%v, %v: %v %+v", p, k, &r.Score, r.Run)
 			if r.Accuracy < want || math.IsNaN(r.Run.Loss) || r.Run.Best == 0 {
 				t.Errorf("%v, %v: %v, want %v at least", p, k, &r.Score, want)
@@ -106,14 +96,8 @@ func TestEvaluateOnDevice(t *testing.T) {
 	for _, c := range []eval.Classifier{
 		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2}, {Protocol: eval.Paper},
 	} {
-		a, err := c.Evaluate(t.Context(), dev, images, images, seed(2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := c.Evaluate(t.Context(), processor, images, images, seed(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(c.Evaluate(t.Context(), dev, images, images, seed(2)))
+		b := must.Get(c.Evaluate(t.Context(), processor, images, images, seed(2)))
 		if math.Abs(a.Run.Loss-b.Run.Loss) > 1e-3*b.Run.Loss || a.Run.Complete != b.Run.Complete {
 			t.Errorf("%v, %v: %+v, on the processor %+v", c.Protocol, c.Kind, a.Run, b.Run)
 		}
@@ -125,15 +109,9 @@ func TestSeedsAndContext(t *testing.T) {
 	dev := open(t)
 	fit := bars(t, seed(1), 120, 18, 0, 1)
 	digest := func(s uint64) string {
-		m, err := eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s)))
 		defer m.Free()
-		d, err := m.Name()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(m.Name())
 		return d
 	}
 	if a, b, c := digest(1), digest(1), digest(2); a != b || a == c {
@@ -164,21 +142,12 @@ func (c *countdown) Err() error {
 // b = 0, and a solves 4·σ(−2a) = 2a, that is the derivative of 4 log(1 + e^{−2a}) + a², halved.
 func TestPaperLogisticOptimum(t *testing.T) {
 	dev := open(t)
-	m, err := data.New(4, 1, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(4, 1, 1, 1))
 	copy(m.Pixels(), []float32{0, 0, 1, 1})
 	m.Labels = []int{0, 0, 1, 1}
-	fit, err := eval.Classifier{Protocol: eval.Paper}.Fit(t.Context(), dev, m, seed(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(eval.Classifier{Protocol: eval.Paper}.Fit(t.Context(), dev, m, seed(1)))
 	defer fit.Free()
-	w, err := fit.Params()[0].Value.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(fit.Params()[0].Value.Float64s())
 	a := .5
 	for range 100 {
 		a = .5*a + .5*4/(1+math.Exp(2*a))
@@ -191,10 +160,7 @@ func TestPaperLogisticOptimum(t *testing.T) {
 
 // What the code does to synthetic images, and that the originals stay.
 func TestPrepare(t *testing.T) {
-	m, err := data.New(1, 1, 1, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(1, 1, 1, 4))
 	m.Lo, m.Hi = -1, 1
 	copy(m.Pixels(), []float32{-.5, -1e-6, 0, .5})
 	if diff := cmp.Diff([]float32{-1, -1, 0, .5}, eval.Code.Prepare(m).Pixels()); diff != "" {
@@ -248,19 +214,10 @@ func TestMNIST(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains on 2,000 images")
 	}
-	fit, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
-	if err != nil {
-		t.Fatal(err)
-	}
-	real, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
+	real := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Test))
 	fit, real = fit.Slice(0, 2000), real.Slice(0, 2000)
-	r, err := eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), open(t), fit, real, seed(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), open(t), fit, real, seed(1)))
 	t.Logf("CNN: %v %+v", &r.Score, r.Run)
 	if r.Accuracy < .92 {
 		t.Errorf("CNN on 2,000 digits: %v, want 92%% at least", &r.Score)

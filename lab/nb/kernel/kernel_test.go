@@ -5,13 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 func TestFind(t *testing.T) {
-	c, err := Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Find(""))
 	if _, err := os.Stat(filepath.Join(c.Root, "lab", "nb", "kernel")); err != nil {
 		t.Error(err)
 	}
@@ -31,12 +30,8 @@ func TestCheck(t *testing.T) {
 	}
 	put := func(path, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(os.WriteFile(path, []byte(text), 0o777))
 	}
 	wants("not installed")
 	put(c.Spec(), "{")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
@@ -115,10 +116,7 @@ func (m memory) targets(dev *device.Device, rng *rand.Rand, p *nn.Pass, x *devic
 }
 
 func get(t *testing.T, a *device.Array) float64 {
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(a.Float64s())
 	return v[0]
 }
 
@@ -175,10 +173,7 @@ func TestClassifiersOverfitOnDevice(t *testing.T) {
 }
 
 func correct(t *testing.T, logits *device.Array, labels []int32) int {
-	v, err := logits.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(logits.Float64s())
 	right, k := 0, logits.Dim(1)
 	for i, label := range labels {
 		best := 0

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
@@ -26,10 +27,7 @@ func open(t testing.TB) *device.Device {
 
 func floats(t testing.TB, a *device.Array) []float64 {
 	t.Helper()
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(a.Float64s())
 	return v
 }
 

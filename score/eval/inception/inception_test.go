@@ -13,6 +13,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/safetensors"
 	"coupling/score/eval/distance"
 )
@@ -21,10 +22,7 @@ var _ distance.Features = (*Network)(nil)
 
 func open(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {
 			t.Error(err)
@@ -35,10 +33,7 @@ func open(t testing.TB) *device.Device {
 
 // random is the weights of Random.
 func random(divide int) map[string]safetensors.Tensor {
-	w, err := safetensors.Decode(Random(divide))
-	if err != nil {
-		panic(err)
-	}
+	w := must.Get(safetensors.Decode(Random(divide)))
 	return w
 }
 
@@ -83,10 +78,7 @@ func TestPools(t *testing.T) {
 	dev := open(t)
 	defer dev.Scope().Close()
 	x := dev.From64([]float64{1, 2, 3, 4, 5, 6}, 1, 1, 2, 3)
-	got, err := borderMean(x).Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(borderMean(x).Float64s())
 	for i, want := range []float64{3, 3.5, 4, 3, 3.5, 4} {
 		if math.Abs(got[i]-want) > 1e-14 {
 			t.Errorf("mean %d = %v, want %v", i, got[i], want)
@@ -100,30 +92,15 @@ func TestNetwork(t *testing.T) {
 	dev := open(t)
 	n := newBuilder(8).build(dev, random(8))
 	defer n.Free()
-	images, err := data.New(2, 1, 28, 28)
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(data.New(2, 1, 28, 28))
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range images.Pixels() {
 		images.Pixels()[i] = rng.Float32()
 	}
-	all, err := n.Of(t.Context(), images)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := images.Slice(1, 2).Scale(-1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	colour, err := signed.RGB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := n.Of(t.Context(), colour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(n.Of(t.Context(), images))
+	signed := must.Get(images.Slice(1, 2).Scale(-1, 1))
+	colour := must.Get(signed.RGB())
+	one := must.Get(n.Of(t.Context(), colour))
 	rows, cols := all.Dims()
 	if rows != 2 || cols != 256 {
 		t.Fatalf("%d×%d features", rows, cols)
@@ -183,9 +160,7 @@ func TestRefusals(t *testing.T) {
 func save(t *testing.T, weights map[string]safetensors.Tensor) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "w.safetensors")
-	if err := os.WriteFile(path, safetensors.Encode(weights), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, safetensors.Encode(weights), 0o600))
 	return path
 }
 
@@ -194,14 +169,9 @@ func BenchmarkInception(b *testing.B) {
 	dev := open(b)
 	n := newBuilder(1).build(dev, random(1))
 	defer n.Free()
-	images, err := data.New(16, 3, 32, 32)
-	if err != nil {
-		b.Fatal(err)
-	}
+	images := must.Get(data.New(16, 3, 32, 32))
 	for b.Loop() {
-		if _, err := n.Of(b.Context(), images); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(n.Of(b.Context(), images))
 	}
 	b.ReportMetric(16*float64(b.N)/b.Elapsed().Seconds(), "images/s")
 }
