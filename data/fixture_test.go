@@ -35,8 +35,7 @@ func alone(t *testing.T) string {
 	work := filepath.Join(dir, "work", "deep")
 	must.Do(os.MkdirAll(work, 0o777))
 	t.Chdir(work)
-	root := must.Get(cache())
-	return root
+	return must.Get(cache())
 }
 
 func put(t testing.TB, path string, b []byte) {

@@ -2,7 +2,6 @@ package score
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -13,7 +12,7 @@ import (
 // A step of a thousand chains: field, noise and update.
 func BenchmarkLangevin(b *testing.B) {
 	for _, d := range []int{2, 64, 256} {
-		rng := rand.New(rand.NewPCG(1, 1))
+		rng := seeded(1)
 		g := must.Get(NewGaussian(nil, covariance(rng, d, 1)))
 		e := must.Get(NewEmpirical(normals(rng, 1000, d), nil, .5))
 		for name, f := range map[string]Field{"gaussian": g, "empirical": e} {

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,13 @@ import (
 
 	"coupling/lab/must"
 )
+
+func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, k)) }
+
+// onLine is N(mean, variance).
+func onLine(mean, variance float64) *Gaussian {
+	return must.Get(NewGaussian([]float64{mean}, mat.NewSymDense(1, []float64{variance})))
+}
 
 func normals(rng *rand.Rand, n, d int) *mat.Dense {
 	x := mat.NewDense(n, d, nil)
@@ -42,13 +50,14 @@ func randomFields(rng *rand.Rand, d int) map[string]Density {
 		"gaussian":  a,
 		"mixture":   must.Get(NewMixture([]float64{1, 3}, a, b)),
 		"empirical": must.Get(NewEmpirical(normals(rng, 5, d), []float64{1, 2, 3, 4, 0}, .7)),
+		"fitted":    must.Get(FitMixture{Parts: 2, Axes: (d + 1) / 2}.Run(context.Background(), rng, normals(rng, 60, d))),
 	}
 }
 
 // Scores are the gradients of log densities: central differences, whose error at h = 1e-4 is some 1e-8.
 func TestScoresAreGradients(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		rng := seeded(rapid.Uint64().Draw(t, "seed"))
 		d := rapid.IntRange(1, 12).Draw(t, "d")
 		sigma := rapid.SampledFrom([]float64{0, .3, 5}).Draw(t, "sigma")
 		x := normals(rng, 3, d)
@@ -85,7 +94,7 @@ func TestScoresAreGradients(t *testing.T) {
 
 // Smoothing adds σ² to the variances: the same density by two fields.
 func TestEmpiricalIsAMixture(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := seeded(1)
 	for _, d := range []int{2, 11} {
 		y, w := normals(rng, 4, d), []float64{1, 2, 3, 4}
 		var parts []*Gaussian
@@ -113,7 +122,7 @@ type bare struct{ Field }
 
 // The integral of the score is the difference of log densities: exact for Gaussians, close for mixtures on short ways.
 func TestLogRatio(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := seeded(3)
 	x := normals(rng, 20, 3)
 	y := mat.DenseCopyOf(x)
 	y.Apply(func(_, _ int, v float64) float64 { return v + .3*rng.NormFloat64() }, y)
@@ -190,7 +199,7 @@ func TestEmpiricalFarAway(t *testing.T) {
 }
 
 func TestDensityRefusals(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := seeded(1)
 	x := normals(rng, 3, 2)
 	for name, f := range randomFields(rng, 2) {
 		for _, n := range []int{2, 4} {

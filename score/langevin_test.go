@@ -46,7 +46,7 @@ func TestStationaryLaw(t *testing.T) {
 		n = 4000
 	}
 	for k, l := range []Langevin{{Steps: 80, Step: .1}, {Steps: 80, Step: .2, Convention: Halved}} {
-		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(n, 2, nil))
+		c := Start(seeded(1), mat.NewDense(n, 2, nil))
 		must.Do(l.Run(t.Context(), g, c))
 		got[k] = c.X
 	}
@@ -62,17 +62,16 @@ func TestStationaryLaw(t *testing.T) {
 
 // Annealing finds both parts of a mixture in their shares, which plain Langevin from one side does not.
 func TestAnnealedMixture(t *testing.T) {
-	narrow := mat.NewSymDense(1, []float64{.04})
-	f := must.Get(NewMixture([]float64{.3, .7}, must.Get(NewGaussian([]float64{-3}, narrow)), must.Get(NewGaussian([]float64{3}, narrow))))
+	f := must.Get(NewMixture([]float64{.3, .7}, onLine(-3, .04), onLine(3, .04)))
 	levels := must.Get(Geometric(6, .05, 12))
 	n, tol := 4000, .04
 	if testing.Short() {
 		n, tol = 1000, .06
 	}
-	start := normals(rand.New(rand.NewPCG(2, 2)), n, 1)
+	start := normals(seeded(2), n, 1)
 	start.Apply(func(_, _ int, v float64) float64 { return 6*v + 1.2 }, start) // as wide as the first level
 	share := func(l Langevin) float64 {
-		c := Start(rand.New(rand.NewPCG(3, 3)), start)
+		c := Start(seeded(3), start)
 		must.Do(l.Run(t.Context(), f, c))
 		right := 0.
 		for i := range n {
@@ -104,16 +103,16 @@ func TestAnnealedMixture(t *testing.T) {
 // denoising step takes a Gaussian to the posterior mean, with variance v²/(v + σ²) exactly.
 func TestPredictorAndDenoising(t *testing.T) {
 	const v = .5
-	g := must.Get(NewGaussian(nil, mat.NewSymDense(1, []float64{v})))
+	g := onLine(0, v)
 	n := 30000
 	if testing.Short() {
 		n = 10000
 	}
-	x := normals(rand.New(rand.NewPCG(4, 4)), n, 1)
+	x := normals(seeded(4), n, 1)
 	from := func(variance float64) *Chain {
 		y := mat.NewDense(n, 1, nil)
 		y.Scale(math.Sqrt(variance), x)
-		return Start(rand.New(rand.NewPCG(5, 5)), y)
+		return Start(seeded(5), y)
 	}
 	c := from(v + 4)
 	must.Do((Langevin{Levels: must.Get(Geometric(2, .01, 400)), Step: 1, Predict: true}).Run(t.Context(), g, c))
@@ -127,17 +126,17 @@ func TestPredictorAndDenoising(t *testing.T) {
 
 // A run that is stopped, stored and begun again is the run that was not, on any number of processors.
 func TestResume(t *testing.T) {
-	f := must.Get(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
+	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
+	x := normals(seeded(7), 150, 3)
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
-	whole := Start(rand.New(rand.NewPCG(8, 8)), x)
+	whole := Start(seeded(8), x)
 	must.Do(l.Run(t.Context(), f, whole))
 	if whole.Done != l.Total() || l.Total() != 24 {
 		t.Fatalf("%d steps of %d", whole.Done, l.Total())
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for cut := range l.Total() {
-		part := Start(rand.New(rand.NewPCG(8, 8)), x)
+		part := Start(seeded(8), x)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := l
 		stopped.Trace = func(p Progress) {
@@ -180,15 +179,15 @@ func TestSchedule(t *testing.T) {
 }
 
 func TestDivergence(t *testing.T) {
-	g := must.Get(NewGaussian(nil, mat.NewSymDense(1, []float64{1})))
-	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(1, 1, nil)))
+	g := onLine(0, 1)
+	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(seeded(1), mat.NewDense(1, 1, nil)))
 	if !errors.Is(err, ErrDiverged) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func FuzzChain(f *testing.F) {
-	c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(2, 2, []float64{1, 2, 3, 4}))
+	c := Start(seeded(1), mat.NewDense(2, 2, []float64{1, 2, 3, 4}))
 	f.Add(must.Get(c.MarshalBinary()))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {

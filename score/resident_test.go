@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -40,8 +39,8 @@ func TestResidentOnDevice(t *testing.T) {
 	defer dev.Close()
 	live, _, _ := dev.Live()
 	f := residing{must.Get(NewGaussian(nil, mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}))), dev}
-	x := normals(rand.New(rand.NewPCG(7, 7)), 5, 3)
-	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
+	x := normals(seeded(7), 5, 3)
+	start := func() *Chain { return Start(seeded(8), x) }
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Predict: true, Denoise: true}
 
 	want := start()
@@ -103,7 +102,7 @@ func TestEmpiricalOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	live, _, _ := dev.Live()
-	rng := rand.New(rand.NewPCG(9, 9))
+	rng := seeded(9)
 	for _, d := range []int{2, 20, 70} {
 		e := must.Get(NewEmpirical(normals(rng, 40, d), append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
 		f := e.On(dev)

@@ -3,7 +3,6 @@ package score
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,9 +51,9 @@ func killed(t *testing.T, path string, done int, run func(ctx context.Context, t
 // A run that was killed and is begun again from its beginning by another process, on another number of processors, gives the
 // same bits, and is not the longer for it.
 func TestStoredLangevin(t *testing.T) {
-	f := must.Get(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
-	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
+	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
+	x := normals(seeded(7), 150, 3)
+	start := func() *Chain { return Start(seeded(8), x) }
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
 	whole := start()
 	must.Do(l.Run(t.Context(), f, whole))
@@ -79,9 +78,9 @@ func TestStoredLangevin(t *testing.T) {
 
 // The same with a Metropolis test, whose mean acceptance counts all steps.
 func TestStoredMALA(t *testing.T) {
-	f := must.Get(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 70, 3)
-	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
+	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
+	x := normals(seeded(7), 70, 3)
+	start := func() *Chain { return Start(seeded(8), x) }
 	m := MALA{Steps: 20, Step: .2}
 	whole := start()
 	want := must.Get(m.Run(t.Context(), f, whole))
@@ -112,10 +111,10 @@ func TestStoredMALA(t *testing.T) {
 
 // A chain that was interrupted goes on in the same process too.
 func TestInterruptedGoesOn(t *testing.T) {
-	f := must.Get(NewGaussian(nil, mat.NewSymDense(1, []float64{2})))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 9, 1)
+	f := onLine(0, 2)
+	x := normals(seeded(7), 9, 1)
 	l := Langevin{Steps: 20, Step: .1}
-	whole, part := Start(rand.New(rand.NewPCG(8, 8)), x), Start(rand.New(rand.NewPCG(8, 8)), x)
+	whole, part := Start(seeded(8), x), Start(seeded(8), x)
 	must.Do(l.Run(t.Context(), f, whole))
 	l.Path = filepath.Join(t.TempDir(), "chains.ckpt")
 	for _, at := range []int{5, 9} {
@@ -125,7 +124,7 @@ func TestInterruptedGoesOn(t *testing.T) {
 			t.Fatalf("%d steps: %v", part.Done, err)
 		}
 	}
-	other := Start(rand.New(rand.NewPCG(8, 8)), x) // as another process would
+	other := Start(seeded(8), x) // as another process would
 	for _, c := range []*Chain{part, other} {
 		if err := l.Run(t.Context(), f, c); err != nil || !mat.Equal(c.X, whole.X) {
 			t.Errorf("other numbers: %v", err)
@@ -135,10 +134,10 @@ func TestInterruptedGoesOn(t *testing.T) {
 
 // What is stored of another run is refused, and left as it is.
 func TestStoredIsRefused(t *testing.T) {
-	f := must.Get(NewGaussian(nil, mat.NewSymDense(1, []float64{2})))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 9, 1)
+	f := onLine(0, 2)
+	x := normals(seeded(7), 9, 1)
 	l := Langevin{Steps: 5, Step: .1, Path: filepath.Join(t.TempDir(), "chains.ckpt")}
-	start := func(seed uint64) *Chain { return Start(rand.New(rand.NewPCG(seed, 8)), x) }
+	start := func(seed uint64) *Chain { return Start(seeded(seed), x) }
 	must.Do(l.Run(t.Context(), f, start(1)))
 	stored := must.Get(os.ReadFile(l.Path))
 	moved := start(1)
@@ -150,7 +149,7 @@ func TestStoredIsRefused(t *testing.T) {
 		"points": l.Run(t.Context(), f, moved),
 		"step":   steps.Run(t.Context(), f, start(1)),
 		"levels": levels.Run(t.Context(), f, start(1)),
-		"field":  l.Run(t.Context(), must.Get(NewGaussian(nil, mat.NewSymDense(1, []float64{3}))), start(1)),
+		"field":  l.Run(t.Context(), onLine(0, 3), start(1)),
 	} {
 		if !errors.Is(err, train.ErrMismatch) {
 			t.Errorf("another %s: %v", name, err)

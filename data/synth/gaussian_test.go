@@ -123,8 +123,7 @@ func TestRandomCovariance(t *testing.T) {
 
 func TestDeterminism(t *testing.T) {
 	draw := func() *mat.SymDense {
-		cov := must.Get(RandomCovariance(newRand(6), 70, 1, 10))
-		return cov
+		return must.Get(RandomCovariance(newRand(6), 70, 1, 10))
 	}
 	if !mat.Equal(draw(), draw()) {
 		t.Error("the same seeds gave different covariances")

@@ -71,8 +71,7 @@ func TestFindingsAreMonotone(t *testing.T) {
 }
 
 func mustPoisson(t *testing.T, sigma float64) pair.Pair {
-	p := must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1))
-	return p
+	return must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1))
 }
 
 // The finding does not depend on the number of workers.

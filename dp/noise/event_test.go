@@ -262,6 +262,5 @@ func TestOtherEvents(t *testing.T) {
 }
 
 func mustResponse(t *testing.T) pair.Pair {
-	p := must.Get(pair.RandomizedResponse(0.75, 1, 0))
-	return p
+	return must.Get(pair.RandomizedResponse(0.75, 1, 0))
 }

@@ -39,8 +39,7 @@ func TestNoisy(t *testing.T) {
 	key := SeededKey(6)
 	draw := func(workers int) []float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		out := must.Get(key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1))
-		return out
+		return must.Get(key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1))
 	}
 	one, three := draw(1), draw(3)
 	if !slices.Equal(one, three) {

@@ -84,8 +84,6 @@ func TestKillAnywhere(t *testing.T) {
 				t.Errorf("%s, and again %s: %v", line, again, err)
 			}
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(r.Close())
 	}
 }

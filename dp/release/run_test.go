@@ -56,9 +56,7 @@ func summing(t *testing.T, dir string, steps, stop int, change func(*Run, *Loop)
 		return 0, nil, err
 	}
 	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(r.Close())
 	}()
 	err = r.Loop(t.Context(), l)
 	return s.Sum, played, err

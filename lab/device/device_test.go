@@ -17,8 +17,7 @@ import (
 func opener(c device.CPU) func(testing.TB) *device.Device {
 	return func(t testing.TB) *device.Device {
 		t.Helper()
-		d := must.Get(c.Open())
-		return d
+		return must.Get(c.Open())
 	}
 }
 
@@ -65,9 +64,7 @@ func TestWorkers(t *testing.T) {
 				}
 			})
 		}
-		if err := one.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(one.Close())
 	}
 }
 
@@ -80,9 +77,7 @@ func TestInstructionSetsAgree(t *testing.T) {
 	a, b := opener(device.CPU{ISA: sets[0]})(t), opener(device.CPU{ISA: sets[len(sets)-1]})(t)
 	devicetest.Compare(t, a, b)
 	for _, d := range []*device.Device{a, b} {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(d.Close())
 	}
 }
 
@@ -107,8 +102,7 @@ func TestOnDevice(t *testing.T) {
 	if n, ok := ordinal(name); ok {
 		t.Run("Own products", func(t *testing.T) {
 			devicetest.Run(t, func(t testing.TB) *device.Device {
-				d := must.Get(device.CUDA{Ordinal: n, CuBLAS: "none"}.Open())
-				return d
+				return must.Get(device.CUDA{Ordinal: n, CuBLAS: "none"}.Open())
 			})
 		})
 	}
@@ -116,9 +110,7 @@ func TestOnDevice(t *testing.T) {
 		a, b := open(t), opener(device.CPU{})(t)
 		devicetest.Compare(t, a, b)
 		for _, d := range []*device.Device{a, b} {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(d.Close())
 		}
 	})
 }

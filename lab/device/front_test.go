@@ -282,9 +282,7 @@ func TestOverlaps(t *testing.T) {
 	device.Axpby(v, 1, v, 1, v)
 	device.Add(m, m, own.Rows(0, 1))
 	device.Map(at(0, 4), at(4, 4), device.Exp, 0) // neighbours
-	if err := d.Err(); err != nil {
-		t.Error(err)
-	}
+	must.Do(d.Err())
 }
 
 // Names lead to the GPU where there is a driver. (Operations on the emulator: internal/cuda.)
@@ -300,9 +298,7 @@ func TestOpenGPU(t *testing.T) {
 		if d.Info().Kind != "cuda" || d.Note() != "" {
 			t.Errorf("%q: %v, note %q: must be a GPU", name, d, d.Note())
 		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(d.Close())
 	}
 	if d, err := device.Open("cuda:9"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "cuda:9") {
 		t.Errorf("cuda:9: %v, %v: must be ErrNoDevice", d, err)

@@ -80,6 +80,5 @@ func linked(t *testing.T, path string) []string {
 	t.Helper()
 	f := must.Get(elf.Open(path))
 	defer func() { _ = f.Close() }()
-	libraries := must.Get(f.ImportedLibraries())
-	return libraries
+	return must.Get(f.ImportedLibraries())
 }

@@ -86,9 +86,7 @@ func TestRecordedOperations(t *testing.T) {
 	}
 	stream.Free()
 	scope.Close()
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(d.Close())
 }
 
 // zeros and places are arrays that the scope of the operation frees, the latter for the indices of a pool.
@@ -98,8 +96,7 @@ func places(d *device.Device) *device.Array       { return d.New(device.Int32, 2
 func numbers(t *testing.T, a *device.Array) []float64 {
 	t.Helper()
 	if a.Type() != device.Int32 {
-		v := must.Get(a.Float64s())
-		return v
+		return must.Get(a.Float64s())
 	}
 	v := must.Get(a.GetInts())
 	x := make([]float64, len(v))

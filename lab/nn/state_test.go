@@ -13,8 +13,7 @@ import (
 
 func values(t *testing.T, a *device.Array) []float64 {
 	t.Helper()
-	v := must.Get(a.Float64s())
-	return v
+	return must.Get(a.Float64s())
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {

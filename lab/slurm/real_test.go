@@ -274,8 +274,7 @@ func TestTimeLimitOnARealCluster(t *testing.T) {
 
 func openStore(t *testing.T) *lab.Store {
 	t.Helper()
-	s := must.Get(lab.OpenStore(t.TempDir()))
-	return s
+	return must.Get(lab.OpenStore(t.TempDir()))
 }
 
 func waitFor(t *testing.T, what string, done func() bool) {

@@ -50,8 +50,7 @@ func distance(a, b mat.Matrix) float64 {
 }
 
 func solve(t interface{ Fatal(...any) }, e gaussian.Entropic, p, q gaussian.Normal) *gaussian.Plan {
-	plan := must.Get(e.Solve(p, q))
-	return plan
+	return must.Get(e.Solve(p, q))
 }
 
 // TestGrid compares the plan, its value and its potentials with log-domain Sinkhorn on a fine grid. For smooth decaying

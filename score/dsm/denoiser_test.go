@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
@@ -45,7 +46,7 @@ func (zero) Forward(_ *nn.Pass, x *device.Array) *device.Array {
 
 // Without its body a Denoiser is the score of a Gaussian.
 func TestDenoiserOfNothing(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	mean, sigmas := []float64{1, -2}, []float64{2, .5}
 	net := &Denoiser{Sigmas: sigmas, Mean: mean, Spread: 1.5, Body: zero{}}
 	net.Init(dev, device.Float32, nil)
@@ -63,7 +64,7 @@ func TestDenoiserOfNothing(t *testing.T) {
 
 // A DenoisingMLP learns the mixture too, better than MLP in as many steps.
 func TestDenoiserLearns(t *testing.T) {
-	dev, f := open(t), mixture(t)
+	dev, f := devicetest.CPU(t), mixture(t)
 	levels := must.Get(score.Geometric(3, .1, 8))
 	off := func(net nn.Layer) float64 {
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -87,7 +88,7 @@ func TestDenoiserLearns(t *testing.T) {
 }
 
 func TestRefusesWhatIsNotFinite(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels := []float64{1, .5}
 	nan := mat.NewDense(2, 2, []float64{0, 0, 0, math.NaN()})

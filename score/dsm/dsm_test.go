@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
@@ -17,20 +18,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func open(t *testing.T) *device.Device {
-	t.Helper()
-	dev := must.Get(device.Open("cpu"))
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // mixture is two Gaussians in the plane, of weights .3 and .7.
 func mixture(t *testing.T) *score.Mixture {
 	t.Helper()
 	a := must.Get(score.NewGaussian([]float64{-1.5, 0}, mat.NewSymDense(2, []float64{.2, .1, .1, .2})))
 	b := must.Get(score.NewGaussian([]float64{1.5, 1}, mat.NewSymDense(2, []float64{.1, 0, 0, .3})))
-	f := must.Get(score.NewMixture([]float64{.3, .7}, a, b))
-	return f
+	return must.Get(score.NewMixture([]float64{.3, .7}, a, b))
 }
 
 func sample(rng *rand.Rand, n int) *mat.Dense {
@@ -48,7 +41,7 @@ func sample(rng *rand.Rand, n int) *mat.Dense {
 
 // A network that was prepared gives the same scores at every call, level and number of rows, and frees what it kept.
 func TestPrepare(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 9))
 	net := &nn.Dense{In: 2, Out: 2}
 	net.Init(dev, device.Float32, rng)
@@ -110,7 +103,7 @@ func TestLearnsMixture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network")
 	}
-	dev, f := open(t), mixture(t)
+	dev, f := devicetest.CPU(t), mixture(t)
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels := must.Get(score.Geometric(3, .1, 8))
 	net := MLP(2, levels, 64, 64)
@@ -155,7 +148,7 @@ func TestLearnsMixture(t *testing.T) {
 
 // A run that is killed and resumed from its checkpoint ends with the same bits.
 func TestResumesBitForBit(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	levels := []float64{1, .3}
 	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
 	fit := func(ctx context.Context, path string, stop func(int)) (*mat.Dense, error) {
@@ -204,7 +197,7 @@ func TestResumesBitForBit(t *testing.T) {
 
 // The average of a run much shorter than 1/(1 − Decay) steps is of the weights that it reached, not of those at which it began.
 func TestAverageOfAShortRun(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
 	scores := func(steps int, decay float64) *mat.Dense {
 		net := MLP(2, []float64{1, .3}, 8)
@@ -223,7 +216,7 @@ func TestAverageOfAShortRun(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	x := mat.NewDense(3, 2, nil)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, tr := range map[string]Training{
@@ -245,7 +238,7 @@ func TestRefusals(t *testing.T) {
 // the truth at every trained level and the base alone above them. A base that enters with another sign or without its σ leaves
 // errors of order one.
 func TestLearnsOnABase(t *testing.T) {
-	dev, truth := open(t), mixture(t)
+	dev, truth := devicetest.CPU(t), mixture(t)
 	rng := rand.New(rand.NewPCG(5, 1))
 	base := must.Get(score.NewGaussian([]float64{.6, .7}, mat.NewSymDense(2, []float64{2, .6, .6, .5})))
 	levels := []float64{.5, .25}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/score/eval"
 )
@@ -19,7 +20,7 @@ func BenchmarkMNIST(b *testing.B) {
 	if err != nil {
 		b.Skip(err)
 	}
-	dev := open(b)
+	dev := devicetest.CPU(b)
 	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example} {
 		b.Run(k.String(), func(b *testing.B) {
 			for b.Loop() {

@@ -11,22 +11,11 @@ import (
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/nn/nntest"
 	"coupling/score/eval"
 )
-
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dev
-}
 
 func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
@@ -51,7 +40,7 @@ func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Image
 
 // Classes that a ruler separates are learnt by every kind in every protocol, whatever the range of the test images.
 func TestEveryProtocolLearns(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
 		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example} {
@@ -87,11 +76,9 @@ func TestEveryProtocolLearns(t *testing.T) {
 func TestEvaluateOnDevice(t *testing.T) {
 	dev := nntest.Open(t)
 	defer func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}()
-	processor := open(t)
+	processor := devicetest.CPU(t)
 	images := bars(t, seed(1), 60, 18, 0, 1)
 	for _, c := range []eval.Classifier{
 		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2}, {Protocol: eval.Paper},
@@ -106,13 +93,12 @@ func TestEvaluateOnDevice(t *testing.T) {
 
 // The same seed gives the same bits, another seed others; a cancelled training returns no model and leaks nothing.
 func TestSeedsAndContext(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	fit := bars(t, seed(1), 120, 18, 0, 1)
 	digest := func(s uint64) string {
 		m := must.Get(eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s)))
 		defer m.Free()
-		d := must.Get(m.Name())
-		return d
+		return must.Get(m.Name())
 	}
 	if a, b, c := digest(1), digest(1), digest(2); a != b || a == c {
 		t.Errorf("weights %s and %s of one seed, %s of another", a, b, c)
@@ -141,7 +127,7 @@ func (c *countdown) Err() error {
 // With two images per class at ±1 in one pixel the optimum of scikit-learn's objective is known: by symmetry W = (−a, a),
 // b = 0, and a solves 4·σ(−2a) = 2a, that is the derivative of 4 log(1 + e^{−2a}) + a², halved.
 func TestPaperLogisticOptimum(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	m := must.Get(data.New(4, 1, 1, 1))
 	copy(m.Pixels(), []float32{0, 0, 1, 1})
 	m.Labels = []int{0, 0, 1, 1}
@@ -185,7 +171,7 @@ func TestWilson(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	good, real := bars(t, seed(1), 30, 18, 0, 1), bars(t, seed(2), 30, 9, 0, 1)
 	none, flat := *good, *good
 	none.Labels, flat.Hi = nil, 0
@@ -217,7 +203,7 @@ func TestMNIST(t *testing.T) {
 	fit := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
 	real := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Test))
 	fit, real = fit.Slice(0, 2000), real.Slice(0, 2000)
-	r := must.Get(eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), open(t), fit, real, seed(1)))
+	r := must.Get(eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), devicetest.CPU(t), fit, real, seed(1)))
 	t.Logf("CNN: %v %+v", &r.Score, r.Run)
 	if r.Accuracy < .92 {
 		t.Errorf("CNN on 2,000 digits: %v, want 92%% at least", &r.Score)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"coupling/data/synth"
 	"coupling/lab/must"
 	"coupling/ot/fdiv"
 	"coupling/score"
@@ -16,13 +15,13 @@ import (
 // What is no problem is refused by the argument's name, whichever door it comes through.
 func TestBadInputIsRefused(t *testing.T) {
 	rng := seeded(1)
-	x, line, empty := must.Get(synth.Normal(rng, 6, 2)), must.Get(synth.Normal(rng, 6, 1)), &mat.Dense{}
+	x, line, empty := normal(rng, 6, 2), normal(rng, 6, 1), &mat.Dense{}
 	nan := mat.DenseCopyOf(x)
 	nan.Set(3, 1, math.NaN())
 	far := mat.DenseCopyOf(x) // finite, but no cost from there is
 	far.Set(2, 0, 1e200)
 	phi, psi := Potentials(pair(rng, 2, 3))
-	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 3}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
+	c := Coupling{Compatibility: Compatibility{Lambda: 3}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
 	chi := c
 	chi.F = fdiv.ChiSquare
 	capped := c

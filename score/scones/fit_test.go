@@ -22,9 +22,9 @@ func TestFit(t *testing.T) {
 		t.Skip("trains potentials")
 	}
 	rng := seeded(1)
-	x, y := must.Get(synth.Normal(rng, 400, 2)), must.Get(synth.Moons(rng, 400, .05))
+	x, y := normal(rng, 400, 2), must.Get(synth.Moons(rng, 400, .05))
 	fitted := must.Get(Fit{Lambda: .5}.Run(t.Context(), rng, x, y))
-	sources := must.Get(synth.Normal(rng, 100, 2))
+	sources := normal(rng, 100, 2)
 	const k = 30
 	out := must.Get(fitted.Sample(t.Context(), rng, sources, k))
 	if fitted.Acceptance < .3 {
@@ -60,7 +60,7 @@ func TestFit(t *testing.T) {
 
 func TestFitRefuses(t *testing.T) {
 	rng := seeded(2)
-	x, nan := must.Get(synth.Normal(rng, 5, 2)), mat.NewDense(1, 2, []float64{0, math.NaN()})
+	x, nan := normal(rng, 5, 2), mat.NewDense(1, 2, []float64{0, math.NaN()})
 	same := mat.NewDense(3, 2, nil)
 	for name, err := range map[string]error{
 		"nan":       second(Fit{}.Run(t.Context(), rng, x, nan)),
@@ -100,7 +100,7 @@ func ExampleFit() {
 // A cloud that is moved as a whole leaves λ and the plan as they are, and moves the samples with it.
 func TestFitOfMovedClouds(t *testing.T) {
 	rng := seeded(3)
-	x, y := must.Get(synth.Normal(rng, 60, 2)), must.Get(synth.Moons(rng, 80, .05))
+	x, y := normal(rng, 60, 2), must.Get(synth.Moons(rng, 80, .05))
 	const by = 37.
 	far := mat.DenseCopyOf(y)
 	far.Apply(func(_, _ int, v float64) float64 { return v + by }, y)

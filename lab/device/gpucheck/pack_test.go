@@ -68,8 +68,6 @@ func TestPackFigures(t *testing.T) {
 		t.Fatalf("figures: %q", names)
 	}
 	for _, name := range names {
-		if _, err := os.Stat(filepath.Join("../../../figures/scripts", name+".go")); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Stat(filepath.Join("../../../figures/scripts", name+".go")))
 	}
 }

@@ -11,9 +11,7 @@ import (
 
 func TestFind(t *testing.T) {
 	c := must.Get(Find(""))
-	if _, err := os.Stat(filepath.Join(c.Root, "lab", "nb", "kernel")); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(filepath.Join(c.Root, "lab", "nb", "kernel")))
 	if _, err := Find(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no checkout") {
 		t.Error(err)
 	}
@@ -43,9 +41,7 @@ func TestCheck(t *testing.T) {
 	put(c.GoNB(), "")
 	wants("goimports is not built")
 	put(filepath.Join(c.Bin(), "goimports"), "")
-	if err := c.Check(); err != nil {
-		t.Error(err)
-	}
+	must.Do(c.Check())
 }
 
 func TestFlags(t *testing.T) {

@@ -31,9 +31,7 @@ func TestOverfitOnDevice(t *testing.T) {
 			}
 		})
 	}
-	if err := dev.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(dev.Close())
 }
 
 // memory is a network and what it is to remember: targets of its output's shape, as random as outputs can be.
@@ -167,9 +165,7 @@ func TestClassifiersOverfitOnDevice(t *testing.T) {
 			}
 		})
 	}
-	if err := dev.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(dev.Close())
 }
 
 func correct(t *testing.T, logits *device.Array, labels []int32) int {

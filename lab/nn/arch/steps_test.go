@@ -36,9 +36,7 @@ func TestRecordedStepsOnDevice(t *testing.T) {
 	if !slices.Equal(direct, recorded) {
 		t.Error("a recorded run differs from one that was not")
 	}
-	if err := dev.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(dev.Close())
 }
 
 // steps is all parameters of a generator after three steps, the last two replayed where asked for.

@@ -76,9 +76,7 @@ func TestManySavers(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for k := range 5 {
-				if err := save(path, 8*k+i); err != nil {
-					t.Error(err)
-				}
+				must.Do(save(path, 8*k+i))
 			}
 		})
 	}

@@ -105,14 +105,10 @@ func killed(t *testing.T, path string, after time.Duration) (said int) {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if said, err = strconv.Atoi(lines.Text()); err != nil {
-			t.Error(err)
-		}
+		said = must.Get(strconv.Atoi(lines.Text()))
 		if said == 2 {
 			time.Sleep(after)
-			if err := c.Process.Kill(); err != nil {
-				t.Error(err)
-			}
+			must.Do(c.Process.Kill())
 		}
 	}
 	_ = c.Wait() // killed

@@ -18,17 +18,14 @@ func open(t testing.TB) *device.Device {
 	dev := nntest.Open(t)
 	dev.Track(true)
 	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	})
 	return dev
 }
 
 func floats(t testing.TB, a *device.Array) []float64 {
 	t.Helper()
-	v := must.Get(a.Float64s())
-	return v
+	return must.Get(a.Float64s())
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {

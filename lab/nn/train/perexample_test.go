@@ -182,9 +182,7 @@ func TestClippedGradsUnderTF32(t *testing.T) {
 				}
 			}()
 		}
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}
 }
 

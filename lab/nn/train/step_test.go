@@ -130,8 +130,6 @@ func TestRecordedTraining(t *testing.T) {
 		}
 		c.step.Close()
 		scope.Close()
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}
 }

@@ -24,9 +24,7 @@ func TestFDLeNet(t *testing.T) {
 	digits := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
 	dev := must.Get(device.CPU{}.Open())
 	defer func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}()
 	rng := rand.New(rand.NewPCG(1, 2))
 	lenet := must.Get(eval.Classifier{Kind: eval.LeNet, Epochs: 3}.Fit(t.Context(), dev, digits.Slice(0, 3000), rng))

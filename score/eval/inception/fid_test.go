@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"coupling/data"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/safetensors"
 	"coupling/score/eval/distance"
@@ -184,7 +185,7 @@ func TestFID(t *testing.T) {
 	if Distance(name) != "FD-Inception/16" || Distance("Inception-1a2b3c4d") != "FID" || Distance("") != "FD-LeNet" {
 		t.Errorf("%q is called %q", name, Distance(name))
 	}
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	n := must.Get(OpenChosen(dev, name))
 	defer n.Free()
 	if _, err := OpenChosen(dev, "Inception-00000000"); !errors.Is(err, ErrWeights) {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"coupling/data"
-	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/safetensors"
 	"coupling/score/eval/distance"
@@ -20,21 +20,9 @@ import (
 
 var _ distance.Features = (*Network)(nil)
 
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dev
-}
-
 // random is the weights of Random.
 func random(divide int) map[string]safetensors.Tensor {
-	w := must.Get(safetensors.Decode(Random(divide)))
-	return w
+	return must.Get(safetensors.Decode(Random(divide)))
 }
 
 // Torchvision counts 23,834,568 parameters without the auxiliary classifier, of which 2,049,000 are those of fc; and
@@ -52,7 +40,7 @@ func TestParameters(t *testing.T) {
 
 // The folded convolution is convolution, batch normalisation by running statistics and ReLU.
 func TestFold(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	defer dev.Scope().Close()
 	const name = "Conv2d_1a_3x3"
 	weights := random(8)
@@ -75,7 +63,7 @@ func TestFold(t *testing.T) {
 
 // Means over what lies in the image, by hand.
 func TestPools(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	defer dev.Scope().Close()
 	x := dev.From64([]float64{1, 2, 3, 4, 5, 6}, 1, 1, 2, 3)
 	got := must.Get(borderMean(x).Float64s())
@@ -89,7 +77,7 @@ func TestPools(t *testing.T) {
 // The whole network at an eighth of its width, from a file and back: features do not depend on the batch that an image
 // is in, nor on its range; and grey images are those of three equal channels.
 func TestNetwork(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	n := newBuilder(8).build(dev, random(8))
 	defer n.Free()
 	images := must.Get(data.New(2, 1, 28, 28))
@@ -120,7 +108,7 @@ func TestNetwork(t *testing.T) {
 
 // A file that is not the right one is refused, and says what is wrong.
 func TestRefusals(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	good := random(8)
 	for name, change := range map[string]func(w map[string]safetensors.Tensor){
 		"missing":     func(w map[string]safetensors.Tensor) { delete(w, "Mixed_7c.branch_pool.bn.bias") },
@@ -166,7 +154,7 @@ func save(t *testing.T, weights map[string]safetensors.Tensor) string {
 
 // One image through the network at its full width, with random weights.
 func BenchmarkInception(b *testing.B) {
-	dev := open(b)
+	dev := devicetest.CPU(b)
 	n := newBuilder(1).build(dev, random(1))
 	defer n.Free()
 	images := must.Get(data.New(16, 3, 32, 32))

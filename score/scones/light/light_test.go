@@ -43,7 +43,7 @@ func TestLightGradient(t *testing.T) {
 	}
 	l.unpack(w)
 	_, g, err := l.gradient(x, y)
-	must.Get(0, err)
+	must.Do(err)
 	for k := range w {
 		const h = 1e-5
 		at := func(d float64) float64 {

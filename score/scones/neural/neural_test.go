@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"coupling/data/synth"
-	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
@@ -24,13 +24,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
-
-func open(t *testing.T) *device.Device {
-	t.Helper()
-	dev := must.Get(device.Open("cpu"))
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
 
@@ -47,10 +40,10 @@ func TestNetworksLearnGaussians(t *testing.T) {
 		t.Skip("2100 steps")
 	}
 	x, y, plan := problem()
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	mean, n := 0., 0.
 	const steps = 1500
-	a := scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: steps,
+	a := scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: steps,
 		Schedule: func(k int) float64 { return 1 - float64(k)/steps }, Trace: func(k int, dual float64) {
 			if k > steps-300 {
 				mean, n = mean+dual, n+1
@@ -64,7 +57,7 @@ func TestNetworksLearnGaussians(t *testing.T) {
 	_, psi := scones.Potentials(plan)
 	at := must.Get(y(seeded(2), 400))
 	got, want := mat.NewDense(400, 2, nil), mat.NewDense(400, 2, nil)
-	must.Get(0, errors.Join(p.Psi.Eval(nil, got, at), psi.Eval(nil, want, at)))
+	must.Do(errors.Join(p.Psi.Eval(nil, got, at), psi.Eval(nil, want, at)))
 	size := mat.Norm(want, 2)
 	got.Sub(got, want)
 	if off := mat.Norm(got, 2) / size; off > .35 { // zero gradients have 1
@@ -87,11 +80,11 @@ func TestNetworksLearnGaussians(t *testing.T) {
 // The gradient of a network by its input is that of its values; float32 allows differences of 1e-2 with an error of 1e-3.
 func TestInputGradient(t *testing.T) {
 	x, y, _ := problem()
-	p := must.Get(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: 5}, Hidden: []int{16, 16}}.
-		Run(t.Context(), seeded(1), open(t), 2, x, y))
+	p := must.Get(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 5}, Hidden: []int{16, 16}}.
+		Run(t.Context(), seeded(1), devicetest.CPU(t), 2, x, y))
 	at := must.Get(y(seeded(2), 50))
 	g := mat.NewDense(50, 2, nil)
-	must.Get(0, p.Psi.Eval(nil, g, at))
+	must.Do(p.Psi.Eval(nil, g, at))
 	for k := range 2 {
 		const h = 1e-2
 		up, down := mat.DenseCopyOf(at), mat.DenseCopyOf(at)
@@ -100,7 +93,7 @@ func TestInputGradient(t *testing.T) {
 			down.Set(i, k, at.At(i, k)-h)
 		}
 		a, b := make([]float64, 50), make([]float64, 50)
-		must.Get(0, errors.Join(p.Psi.Eval(a, nil, up), p.Psi.Eval(b, nil, down)))
+		must.Do(errors.Join(p.Psi.Eval(a, nil, up), p.Psi.Eval(b, nil, down)))
 		wrong := 0
 		for i := range 50 {
 			if math.Abs((a[i]-b[i])/(2*h)-g.At(i, k)) > 2e-3*(1+math.Abs(g.At(i, k))) {
@@ -116,7 +109,7 @@ func TestInputGradient(t *testing.T) {
 // Every divergence trains, on full and on paired batches, without leaving its domain: the mean density comes near one.
 func TestDivergences(t *testing.T) {
 	x, y, _ := problem()
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	for _, f := range fdiv.All() {
 		for _, paired := range []bool{false, true} {
 			if testing.Short() && (paired == (f%2 == 0) || f > 1) {
@@ -137,10 +130,10 @@ func TestDivergences(t *testing.T) {
 
 func TestResumesBitForBit(t *testing.T) {
 	x, y, _ := problem()
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	at := must.Get(y(seeded(2), 20))
 	values := func(ctx context.Context, path string, trace func(int)) ([]float64, error) {
-		p, err := Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: 30, Batch: 32,
+		p, err := Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 30, Batch: 32,
 			Trace: func(k int, _ float64) { trace(k) }}, Hidden: []int{8, 8}, Path: path, Every: 10}.Run(ctx, seeded(3), dev, 2, x, y)
 		if err != nil {
 			return nil, err
@@ -180,7 +173,7 @@ func TestEverythingLearnt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three trainings")
 	}
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	rng := seeded(1)
 	x := must.Get(synth.Normal(rng, 2000, 2))
 	y := must.Get(synth.Normal(rng, 2000, 2))
@@ -193,7 +186,7 @@ func TestEverythingLearnt(t *testing.T) {
 	}
 	levels := must.Get(score.Geometric(2.1, 2.1/50, 12))
 	draw := must.Get(parts{
-		potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 2}, Steps: 600, Batch: 128,
+		potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}, Steps: 600, Batch: 128,
 			Schedule: train.Linear(600, 0)}, Hidden: []int{64, 64, 64}},
 		score:      dsm.Training{Sigmas: levels, Steps: 1500, Rate: 2e-3, Decay: .99},
 		width:      128,
@@ -219,17 +212,17 @@ func TestEverythingLearnt(t *testing.T) {
 
 // A folder with the trainings of other points, or a projection of potentials that have moved on, is refused by name.
 func TestTrainingsOfOtherArguments(t *testing.T) {
-	dev, dir := open(t), t.TempDir()
+	dev, dir := devicetest.CPU(t), t.TempDir()
 	x, y := must.Get(synth.Normal(seeded(1), 40, 2)), must.Get(synth.Normal(seeded(2), 50, 2))
 	run := func(x, y *mat.Dense, steps int) error {
 		_, err := parts{
-			potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 2}, Steps: steps, Batch: 16}, Hidden: []int{8}},
+			potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}, Steps: steps, Batch: 16}, Hidden: []int{8}},
 			score:      dsm.Training{Sigmas: []float64{1, .3}, Steps: 10, Batch: 16}, width: 8, projection: Projection{Steps: 10, Batch: 16}, dir: dir,
 		}.run(t.Context(), seeded(3), dev, x, y)
 		return err
 	}
-	must.Get(0, run(x, y, 10))
-	must.Get(0, run(x, y, 10))
+	must.Do(run(x, y, 10))
+	must.Do(run(x, y, 10))
 	moved := mat.DenseCopyOf(x)
 	moved.Set(0, 0, 9)
 	if err := run(moved, y, 10); !errors.Is(err, train.ErrMismatch) || !strings.Contains(err.Error(), "potentials") {
@@ -241,15 +234,15 @@ func TestTrainingsOfOtherArguments(t *testing.T) {
 	if err := run(x, y, 20); !errors.Is(err, train.ErrMismatch) || !strings.Contains(err.Error(), "projection") {
 		t.Errorf("potentials trained further: error %v", err)
 	}
-	must.Get(0, os.Remove(filepath.Join(dir, "projection.ckpt")))
-	must.Get(0, run(x, y, 20))
+	must.Do(os.Remove(filepath.Join(dir, "projection.ckpt")))
+	must.Do(run(x, y, 20))
 }
 
 // Weights that a last step threw away are neither stored nor returned.
 func TestBrokenWeightsAreNotStored(t *testing.T) {
 	x, y, plan := problem()
-	dev := open(t)
-	k := scones.Compatibility{F: fdiv.KL, Lambda: 4}
+	dev := devicetest.CPU(t)
+	k := scones.Compatibility{Lambda: 4}
 	phi, psi := scones.Potentials(plan)
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "run")} {
 		_, err := Training{Ascent: scones.Ascent{Compatibility: k, Steps: 1, Batch: 16}, Hidden: []int{8}, Rate: 1e30, Path: path}.Run(t.Context(), seeded(1), dev, 2, x, y)

@@ -10,7 +10,6 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
-	"coupling/ot/fdiv"
 	"coupling/score"
 	"coupling/score/dsm"
 	"coupling/score/scones"
@@ -50,7 +49,7 @@ func TestConditionalOnDevice(t *testing.T) {
 		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 		y.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 	}
-	c := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: .7}, Psi: NewNet(net, dev, 2, 3, opt), Target: residing{g, dev}, Mean: true}
+	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: .7}, Psi: NewNet(net, dev, 2, 3, opt), Target: residing{g, dev}, Mean: true}
 	f := must.Get(c.Given(x))
 	must.Do(f.Score(want, y, 0))
 	live, _, _ := dev.Live()
@@ -85,7 +84,7 @@ func TestLaunches(t *testing.T) {
 	defer nn.Free(net.Params())
 	opt := train.Adam{Rate: .001}.For(net.Params())
 	defer opt.Free()
-	c := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 1}, Psi: NewNet(net, dev, 256, 1, opt),
+	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: 1}, Psi: NewNet(net, dev, 256, 1, opt),
 		Target: &dsm.Network{Net: target, Device: dev, Shape: []int{256}, Sigmas: levels}}
 	var at []device.Traffic
 	l := score.Langevin{Levels: levels, Steps: 4, Step: 1e-4, Trace: func(score.Progress) { at = append(at, dev.Traffic()) }}

@@ -20,8 +20,7 @@ func emulated(cublas bool) func(testing.TB) *device.Device {
 		if cublas {
 			c.CuBLAS = c.Driver
 		}
-		d := must.Get(c.Open())
-		return d
+		return must.Get(c.Open())
 	}
 }
 

@@ -34,9 +34,7 @@ func newCachingRig(t *testing.T, c Config) *rig {
 		if r.g.closed {
 			return // by the test
 		}
-		if err := r.g.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(r.g.Close())
 	})
 	return r
 }

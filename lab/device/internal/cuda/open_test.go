@@ -91,9 +91,7 @@ func TestTF32(t *testing.T) {
 		if i := b.Info(); i.TF32 != c.want || strings.Contains(i.Detail, "in TF32") != c.want {
 			t.Errorf("%+v: %+v", c, i)
 		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(b.Close())
 	}
 }
 
@@ -176,7 +174,5 @@ func TestAnotherCuBLAS(t *testing.T) {
 	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") || !strings.Contains(said, "libcublas.so.13: ") {
 		t.Error(said)
 	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(b.Close())
 }
