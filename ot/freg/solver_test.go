@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,7 +61,23 @@ func dot(x, y []float64) (s float64) {
 	return s
 }
 
-func solve(t testing.TB, s freg.Solver, p ot.Problem) *freg.Plan {
+// tester is a testing.TB or a rapid.T.
+type tester interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// reweighted is the problem with weights changed by edit, and scaled to sum to 1 again.
+func reweighted(p ot.Problem, edit func(a, b []float64)) ot.Problem {
+	p.A, p.B = slices.Clone(p.A), slices.Clone(p.B)
+	edit(p.A, p.B)
+	p.A, p.B = scaled(p.A, 1/sum(p.A)), scaled(p.B, 1/sum(p.B))
+	return p
+}
+
+func solve(t tester, s freg.Solver, p ot.Problem) *freg.Plan {
 	t.Helper()
 	plan, err := s.Solve(t.Context(), p)
 	if err != nil {
@@ -73,7 +90,7 @@ func solve(t testing.TB, s freg.Solver, p ot.Problem) *freg.Plan {
 }
 
 // certify holds a plan to everything that is true of every converged plan, from outside.
-func certify(t testing.TB, p *freg.Plan) {
+func certify(t tester, p *freg.Plan) {
 	t.Helper()
 	name := fmt.Sprintf("%v, λ = %g", p.F, p.Lambda)
 	n, m := p.Dims()
@@ -185,14 +202,8 @@ func TestCertificates(t *testing.T) {
 	base, mean := clouds(3, 25, 18, 2)
 	outlier := ot.Cost(base.Geometry)
 	outlier.Set(3, 4, 1e6)
-	zeros := base
-	zeros.A, zeros.B = append([]float64(nil), base.A...), append([]float64(nil), base.B...)
-	zeros.A[0], zeros.A[7], zeros.B[17] = 0, 0, 0
-	zeros.A, zeros.B = scaled(zeros.A, 1/sum(zeros.A)), scaled(zeros.B, 1/sum(zeros.B))
-	light := base
-	light.B = append([]float64(nil), base.B...)
-	light.B[2], light.B[5] = 1e-11, 1e-5
-	light.B = scaled(light.B, 1/sum(light.B))
+	zeros := reweighted(base, func(a, b []float64) { a[0], a[7], b[17] = 0, 0, 0 })
+	light := reweighted(base, func(_, b []float64) { b[2], b[5] = 1e-11, 1e-5 })
 	negative := ot.Cost(base.Geometry)
 	negative.Apply(func(_, _ int, v float64) float64 { return -v }, negative)
 	blocks := mat.NewDense(20, 20, nil)
@@ -220,8 +231,7 @@ func TestCertificates(t *testing.T) {
 // KL is package ot's plan and RegKL, with φ = f + λ/2.
 func TestKLIsEntropic(t *testing.T) {
 	p, mean := clouds(4, 30, 40, 3)
-	p.A[3] = 0
-	p.A = scaled(p.A, 1/sum(p.A))
+	p = reweighted(p, func(a, _ []float64) { a[3] = 0 })
 	for _, rel := range []float64{10, 1, 0.1, 0.02} {
 		eps := rel * mean
 		want := must.Get(ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), p))

@@ -50,6 +50,7 @@ func TestDenoiserOfNothing(t *testing.T) {
 	mean, sigmas := []float64{1, -2}, []float64{2, .5}
 	net := &Denoiser{Sigmas: sigmas, Mean: mean, Spread: 1.5, Body: zero{}}
 	net.Init(dev, device.Float32, nil)
+	defer nn.Free(net.Params())
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: sigmas}
 	want := must.Get(score.NewGaussian(mean, mat.NewSymDense(2, []float64{2.25, 0, 0, 2.25})))
 	x := sample(rand.New(rand.NewPCG(1, 1)), 20)
@@ -69,6 +70,7 @@ func TestDenoiserLearns(t *testing.T) {
 	off := func(net nn.Layer) float64 {
 		rng := rand.New(rand.NewPCG(1, 1))
 		s := must.Get(Training{Sigmas: levels, Steps: 500, Batch: 128, Rate: 4e-3, Decay: .99}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
+		defer nn.Free(net.Params())
 		worst := 0.
 		for _, sigma := range levels {
 			y := sample(rng, 500)
@@ -88,7 +90,8 @@ func TestDenoiserLearns(t *testing.T) {
 }
 
 func TestRefusesWhatIsNotFinite(t *testing.T) {
-	dev := devicetest.CPU(t)
+	dev := must.Get(device.Open("cpu"))
+	defer dev.Close() // the networks of trainings that are refused are not freed
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels := []float64{1, .5}
 	nan := mat.NewDense(2, 2, []float64{0, 0, 0, math.NaN()})

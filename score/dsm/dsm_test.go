@@ -119,6 +119,7 @@ func TestLearnsMixture(t *testing.T) {
 	if !(last < .9*first) {
 		t.Errorf("loss %.3f at first, %.3f at last", first, last)
 	}
+	defer nn.Free(net.Params())
 	x := sample(rng, 500)
 	for _, sigma := range levels {
 		y := mat.DenseCopyOf(x)
@@ -246,6 +247,7 @@ func TestLearnsOnABase(t *testing.T) {
 	net.OnBase = true
 	training := Training{Sigmas: levels, Base: base, Steps: 400, Batch: 128, Rate: 3e-3, Decay: .99}
 	f := must.Get(training.Run(t.Context(), rng, dev, net, sample(rng, 2000), nil))
+	defer nn.Free(net.Params())
 	x := sample(rng, 500)
 	for _, sigma := range []float64{1, .5, .25} {
 		got, want, alone := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"coupling/data/synth"
-	"coupling/lab/device/devicetest"
+	"coupling/lab/device"
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
@@ -24,6 +24,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
+
+// open opens the processor; networks that a test trains are not freed.
+func open(t *testing.T) *device.Device {
+	dev := must.Get(device.Open("cpu"))
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
 
 func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
 
@@ -40,7 +47,7 @@ func TestNetworksLearnGaussians(t *testing.T) {
 		t.Skip("2100 steps")
 	}
 	x, y, plan := problem()
-	dev := devicetest.CPU(t)
+	dev := open(t)
 	mean, n := 0., 0.
 	const steps = 1500
 	a := scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: steps,
@@ -81,7 +88,7 @@ func TestNetworksLearnGaussians(t *testing.T) {
 func TestInputGradient(t *testing.T) {
 	x, y, _ := problem()
 	p := must.Get(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 5}, Hidden: []int{16, 16}}.
-		Run(t.Context(), seeded(1), devicetest.CPU(t), 2, x, y))
+		Run(t.Context(), seeded(1), open(t), 2, x, y))
 	at := must.Get(y(seeded(2), 50))
 	g := mat.NewDense(50, 2, nil)
 	must.Do(p.Psi.Eval(nil, g, at))
@@ -109,7 +116,7 @@ func TestInputGradient(t *testing.T) {
 // Every divergence trains, on full and on paired batches, without leaving its domain: the mean density comes near one.
 func TestDivergences(t *testing.T) {
 	x, y, _ := problem()
-	dev := devicetest.CPU(t)
+	dev := open(t)
 	for _, f := range fdiv.All() {
 		for _, paired := range []bool{false, true} {
 			if testing.Short() && (paired == (f%2 == 0) || f > 1) {
@@ -130,7 +137,7 @@ func TestDivergences(t *testing.T) {
 
 func TestResumesBitForBit(t *testing.T) {
 	x, y, _ := problem()
-	dev := devicetest.CPU(t)
+	dev := open(t)
 	at := must.Get(y(seeded(2), 20))
 	values := func(ctx context.Context, path string, trace func(int)) ([]float64, error) {
 		p, err := Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 30, Batch: 32,
@@ -173,7 +180,7 @@ func TestEverythingLearnt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three trainings")
 	}
-	dev := devicetest.CPU(t)
+	dev := open(t)
 	rng := seeded(1)
 	x := must.Get(synth.Normal(rng, 2000, 2))
 	y := must.Get(synth.Normal(rng, 2000, 2))
@@ -212,7 +219,7 @@ func TestEverythingLearnt(t *testing.T) {
 
 // A folder with the trainings of other points, or a projection of potentials that have moved on, is refused by name.
 func TestTrainingsOfOtherArguments(t *testing.T) {
-	dev, dir := devicetest.CPU(t), t.TempDir()
+	dev, dir := open(t), t.TempDir()
 	x, y := must.Get(synth.Normal(seeded(1), 40, 2)), must.Get(synth.Normal(seeded(2), 50, 2))
 	run := func(x, y *mat.Dense, steps int) error {
 		_, err := parts{
@@ -241,7 +248,7 @@ func TestTrainingsOfOtherArguments(t *testing.T) {
 // Weights that a last step threw away are neither stored nor returned.
 func TestBrokenWeightsAreNotStored(t *testing.T) {
 	x, y, plan := problem()
-	dev := devicetest.CPU(t)
+	dev := open(t)
 	k := scones.Compatibility{Lambda: 4}
 	phi, psi := scones.Potentials(plan)
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "run")} {
