@@ -62,26 +62,6 @@ func TestSaveRefuses(t *testing.T) {
 	wantError(t, m.Save("x.npy"), "3 labels for 4 images")
 }
 
-// A failed write leaves the old file and nothing temporary.
-func TestWriteFileIsAtomic(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x")
-	must.Do(os.WriteFile(path, []byte("old"), 0o666))
-	full := errors.New("disk full")
-	err := durable.WriteFile(path, 0o666, func(w io.Writer) error {
-		if _, err := io.WriteString(w, strings.Repeat("new", 1<<20)); err != nil {
-			return err
-		}
-		return full
-	})
-	if !errors.Is(err, full) {
-		t.Errorf("error %v: want the writer's", err)
-	}
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-	if got, _ := os.ReadFile(path); string(got) != "old" || len(files) != 1 {
-		t.Errorf("the folder holds %q, and the file begins with %.10q", files, got)
-	}
-}
-
 // What a crash between two of Save's renames leaves is refused, as is any
 // damage to any of the three files.
 func TestLoadRefuses(t *testing.T) {

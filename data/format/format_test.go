@@ -36,6 +36,25 @@ func wantBad(t *testing.T, err error, texts ...string) {
 	}
 }
 
+// bad are the bytes of a file that is refused, and what the error mentions.
+type bad[B string | []byte] struct {
+	in   B
+	text string
+}
+
+// refuse checks that files by their names are refused, and give no values.
+func refuse[T any, B string | []byte](t *testing.T, read func(io.Reader) (*T, error), files map[string]bad[B]) {
+	for name, f := range files {
+		t.Run(name, func(t *testing.T) {
+			got, err := read(strings.NewReader(string(f.in)))
+			wantBad(t, err, f.text)
+			if got != nil {
+				t.Error("a refused file gave values")
+			}
+		})
+	}
+}
+
 func TestGunzip(t *testing.T) {
 	content := bytes.Repeat([]byte("coupling "), 1000)
 	packed := zip(t, content)

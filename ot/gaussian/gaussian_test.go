@@ -129,7 +129,7 @@ func TestKnown(t *testing.T) {
 			r := math.Sqrt(a[i]) - math.Sqrt(b[i])
 			bures += r*r + far
 		}
-		if math.Abs(plan.Transport-transport) > 1e-12*(1+transport) || math.Abs(plan.KL-kl) > 1e-9*(1+kl) || plan.Value != plan.Transport+lambda*plan.KL {
+		if math.Abs(plan.Transport-transport) > 1e-12*(1+transport) || math.Abs(plan.KL-kl) > 1e-9*(1+kl) || math.Abs(plan.Value-plan.Transport-lambda*plan.KL) > 1e-12*(1+plan.Value) {
 			t.Fatalf("transport %v, want %v; KL %v, want %v; value %v", plan.Transport, transport, plan.KL, kl, plan.Value)
 		}
 		got, err := gaussian.Wasserstein(p, q)
