@@ -13,16 +13,14 @@ import (
 	"coupling/dp/admm/account"
 	"coupling/dp/audit"
 
+	"coupling/lab/must"
 	"gonum.org/v1/gonum/floats"
 )
 
 // lone returns a node of 4 edges and a question with a history: prices and amounts as if rounds had gone by.
 func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand, secret *admm.Secret) (*admm.Node, admm.Question) {
 	t.Helper()
-	n, err := admm.NewNode(admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: us, Bounds: b, Secret: secret}, admm.ADMM{Eta: eta, Rounds: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(admm.NewNode(admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: us, Bounds: b, Secret: secret}, admm.ADMM{Eta: eta, Rounds: 1000}))
 	q := admm.Question{Round: 1, Eta: eta}
 	for range 4 {
 		q.Plan, q.Price = append(q.Plan, 3*history.NormFloat64()), append(q.Price, 4*history.NormFloat64())
@@ -58,9 +56,7 @@ func TestDensityRatio(t *testing.T) {
 		c, _ := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
 		x, errX := a.Answer(q)
 		y, errY := c.Answer(q)
-		if err := errors.Join(errX, errY); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(errX, errY))
 		moved := floats.Distance(x, y, 2)
 		if moved > slope/eta*(1+1e-9) {
 			t.Fatalf("%v to %v, η = %v: the decision moves by %v, more than ρ/η = %v", us, changed, eta, moved, slope/eta)
@@ -107,10 +103,7 @@ func TestRangeOfParameters(t *testing.T) {
 						floats.Scale(.01, q.Plan)
 						floats.Scale(.01, q.Price)
 					}
-					x, err := n.Answer(q)
-					if err != nil {
-						t.Fatal(err)
-					}
+					x := must.Get(n.Answer(q))
 					out[world] = slices.Clone(x)
 				}
 				moved := eta * floats.Distance(out[0], out[1], 2)
@@ -175,10 +168,7 @@ func TestAudit(t *testing.T) {
 			if testing.Short() && c.rounds > 1 {
 				t.Skip("one round shows it in short")
 			}
-			claimed, err := account.Spend(.5, 4, c.rounds, c.delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			claimed := must.Get(account.Spend(.5, 4, c.rounds, c.delta))
 			game := audit.TwoWorlds[float64]{
 				Run: func(rng *rand.Rand, world bool) (float64, error) {
 					theta := 0.0
@@ -194,10 +184,7 @@ func TestAudit(t *testing.T) {
 				},
 				Score: func(loss float64) float64 { return loss }, Trials: 60_000 / (2 + c.rounds) * 3,
 			}
-			found, err := game.Epsilon(context.Background(), rand.New(rand.NewPCG(1, 2)), c.delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(game.Epsilon(context.Background(), rand.New(rand.NewPCG(1, 2)), c.delta))
 			t.Logf("%v, claimed %.4g", found, claimed.Best().Epsilon)
 			if found.Refutes(claimed.Best().Epsilon) != c.broken {
 				t.Errorf("%v, claimed %v; noise is broken: %v", found, claimed.Best(), c.broken)
@@ -218,10 +205,7 @@ func TestNoise(t *testing.T) {
 		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{byte(i), byte(i >> 8)}}
 		private, q := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
 		plain, _ := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
-		x, err := private.Answer(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(private.Answer(q))
 		x = append([]float64(nil), x...)
 		again, _ := private.Answer(q)
 		if floats.Distance(x, again, 2) != 0 {
@@ -249,13 +233,8 @@ func TestNoiseIsOfAll(t *testing.T) {
 		var out [2][]float64
 		for i, secret := range []*admm.Secret{spec.Secret, nil} {
 			spec.Secret = secret
-			n, err := admm.NewNode(spec, admm.ADMM{Rounds: 1000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if out[i], err = n.Answer(state); err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 1000}))
+			out[i] = must.Get(n.Answer(state))
 		}
 		floats.Sub(out[0], out[1])
 		return out[0]
@@ -320,10 +299,7 @@ func TestLedgerIsAskedFirst(t *testing.T) {
 	us := []admm.Utility{admm.Linear{A: 1}, admm.Linear{A: 2}, admm.Linear{A: 3}, admm.Linear{A: 4}}
 	secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Ledger: b}
 	spec := admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: us, Bounds: admm.Bounds{Max: 9}, Secret: secret}
-	n, err := admm.NewNode(spec, admm.ADMM{Rounds: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 3}))
 	full := errors.New("the disk is full")
 	b.err = full
 	q := admm.Question{Round: 1, Eta: 1, Plan: make([]float64, 4), Price: make([]float64, 4)}
@@ -333,9 +309,7 @@ func TestLedgerIsAskedFirst(t *testing.T) {
 	b.err = nil
 	for ; q.Round <= 3; q.Round++ {
 		for range 2 {
-			if _, err := n.Answer(q); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(n.Answer(q))
 		}
 	}
 	for i, r := range b.releases {
@@ -356,10 +330,7 @@ func TestNoReleaseAfterTheRounds(t *testing.T) {
 			secret.Ledger = ledger
 		}
 		spec := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 1}}, Bounds: admm.Bounds{Max: 9}, Secret: secret}
-		n, err := admm.NewNode(spec, admm.ADMM{Rounds: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 3}))
 		for round := 1; round <= 6; round++ {
 			_, err := n.Answer(admm.Question{Round: round, Eta: 1, Plan: []float64{1}, Price: []float64{0}})
 			if (round > 3) != errors.Is(err, admm.ErrBudget) {
@@ -379,19 +350,11 @@ func TestNoReleaseOfWhatIsRounded(t *testing.T) {
 		for world, theta := range []float64{3.9, 4.1} {
 			b := &book{left: 9, known: map[[32]byte]bool{}}
 			spec := admm.Spec{ID: admm.ID{Side: admm.Source}, Neighbours: []int{0, 1}, Utilities: []admm.Utility{admm.Linear{A: theta}, admm.Linear{A: 3}}, Bounds: admm.Bounds{Max: 40}}
-			plain, err := admm.NewNode(spec, admm.ADMM{Rounds: 9})
-			if err != nil {
-				t.Fatal(err)
-			}
+			plain := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 9}))
 			spec.Secret = &admm.Secret{Alpha: 1, Sensitivity: 5, Ledger: b}
-			private, err := admm.NewNode(spec, admm.ADMM{Rounds: 9})
-			if err != nil {
-				t.Fatal(err)
-			}
+			private := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 9}))
 			q := admm.Question{Round: 2, Eta: 1, Plan: []float64{huge / 2, huge / 2}, Price: []float64{huge / 2, huge / 2}} // a target shared huge
-			if out[world], err = plain.Answer(q); err != nil {
-				t.Fatal(err)
-			}
+			out[world] = must.Get(plain.Answer(q))
 			if shared, err := private.Answer(q); !errors.Is(err, admm.ErrParameter) || shared != nil || len(b.releases) != 0 {
 				t.Errorf("huge = %v: %v, %v, %d releases: want a refusal before it is paid for", huge, shared, err, len(b.releases))
 			}
@@ -441,16 +404,10 @@ func TestPrivateRefuses(t *testing.T) {
 // The plan after private rounds is feasible, near the optimum with little noise, and the same for every number of workers.
 func TestPrivatePlan(t *testing.T) {
 	p := draw(rand.New(rand.NewPCG(9, 9)), kind{Network: "complete", Utility: "quadratic"})
-	plain, err := admm.ADMM{}.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(admm.ADMM{}.Solve(t.Context(), p))
 	var plans [][]float64
 	for _, workers := range []int{1, 4} {
-		r, err := admm.ADMM{Rounds: 400, Workers: workers}.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 1e5}, Slope: 5}, rand.New(rand.NewPCG(1, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(admm.ADMM{Rounds: 400, Workers: workers}.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 1e5}, Slope: 5}, rand.New(rand.NewPCG(1, 1))))
 		if v := p.Violation(r.Plan); v > 1e-6 || r.Status != admm.Converged {
 			t.Errorf("misses a bound by %v, %v", v, r.Status)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp"
 
+	"coupling/lab/must"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -18,11 +19,7 @@ func TestPoisson(t *testing.T) {
 	for _, rate := range []float64{.002, .3, .6} { // words that are skipped or not, bytes that decide or not
 		counts := [n]float64{}
 		for k := range trials {
-			got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, i := range got {
+			for _, i := range must.Get(Poisson(SeededKey(5).Source("batch", k), n, rate)) {
 				counts[i]++
 			}
 		}
@@ -50,11 +47,7 @@ func TestNoisy(t *testing.T) {
 	key := SeededKey(6)
 	draw := func(workers int) []float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		out, err := key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
+		return must.Get(key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1))
 	}
 	one, three := draw(1), draw(3)
 	if !slices.Equal(one, three) {
@@ -103,10 +96,7 @@ func TestMark(t *testing.T) {
 // the numbers here, which are what it gave when they were written.
 func TestScheme(t *testing.T) {
 	key, values := SeededKey(8), make([]float64, 128) // as many as for which strips are made
-	out, err := key.Noisy([32]byte{1}, values, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(key.Noisy([32]byte{1}, values, 1, 1))
 	if want := []float64{-0.7751320330426097, 2.0931009389460087, 1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
 		t.Errorf("%q gives %v, want %v", scheme, out[:3], want)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"coupling/lab"
 
+	"coupling/lab/must"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"pgregory.net/rapid"
@@ -23,10 +24,7 @@ import (
 
 // One store for all tests, as a cell has.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "nb")
-	if err != nil {
-		panic(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "nb"))
 	os.Setenv("COUPLING_STORE", dir)
 	code := m.Run()
 	os.RemoveAll(dir)

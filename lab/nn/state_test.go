@@ -6,17 +6,14 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 )
 
 func values(t *testing.T, a *device.Array) []float64 {
 	t.Helper()
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(a.Float64s())
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {

@@ -14,6 +14,7 @@ import (
 
 	"coupling/lab"
 
+	"coupling/lab/must"
 	"github.com/chromedp/chromedp"
 )
 
@@ -61,9 +62,7 @@ func landed(n int) []lab.Change {
 func text(t *testing.T, ctx context.Context, script string) string {
 	t.Helper()
 	var out string
-	if err := chromedp.Run(ctx, chromedp.Evaluate("String("+script+")", &out)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(chromedp.Run(ctx, chromedp.Evaluate("String("+script+")", &out)))
 	return out
 }
 
@@ -77,9 +76,7 @@ func await(t *testing.T, ctx context.Context, script string) {
 
 func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
 	t.Helper()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(chromedp.Run(ctx, actions...))
 }
 
 // picture is written where RUNS_PICTURES says, for people to look at.
@@ -90,9 +87,7 @@ func picture(t *testing.T, ctx context.Context, name string) {
 	}
 	var b []byte
 	run(t, ctx, chromedp.CaptureScreenshot(&b))
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Join(dir, name+".png"), b, 0o666))
 }
 
 const painted = `(id => { const c = document.querySelector(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })`
@@ -139,9 +134,7 @@ func TestPageInABrowser(t *testing.T) {
 	want := 0
 	for _, c := range landed(10_000) {
 		var p params
-		if err := json.Unmarshal(c.Record.Params, &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(json.Unmarshal(c.Record.Params, &p))
 		if p.Solver == "newton" && p.Eps < .01 && p.N >= 500 {
 			want++
 		}
@@ -197,13 +190,9 @@ func TestFiguresInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	page := `{"name":"tour/line","title":"A line","shows":"","preset":"quick","size":"","seed":1,"device":"cpu","command":"","pictures":[{"caption":"","files":["tour/line.svg"]}],"tables":null,"notes":null,"claims":[{"what":"","source":"","expected":"","tolerance":"","got":"","verdict":"holds","why":""}],"cells":{"count":0,"versions":null,"seconds":0,"first":"2024-01-01T00:00:00Z","last":"2024-01-01T00:00:00Z","commits":null,"devices":null,"cpus":null,"go":null}}`
 	svg := `<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><path d="M0 100L200 0" stroke="teal"/></svg>`
-	if err := os.MkdirAll(filepath.Join(dir, "tour"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(filepath.Join(dir, "tour"), 0o777))
 	for name, text := range map[string]string{"tour/line.json": page, "tour/line.svg": svg} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	_, v, web, _ := serve(t, dir)
 	run(t, ctx, chromedp.Navigate(web.URL+v.Path()), chromedp.Click(`button[data-tab=figures]`))

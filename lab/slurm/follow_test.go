@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 )
 
 func TestSweepLands(t *testing.T) {
@@ -51,9 +52,7 @@ func TestDeadTasksAreSubmittedAgain(t *testing.T) {
 			if n == 1 && task%3 == 0 {
 				return state
 			}
-			if err := do(); err != nil {
-				t.Error(err)
-			}
+			must.Do(do())
 			return "COMPLETED"
 		}
 		c.run()
@@ -71,9 +70,7 @@ func TestRetriesAreLimited(t *testing.T) {
 			if task == 0 && c.ran.Load() != 2 { // line 0 is alone in later arrays
 				return state
 			}
-			if err := do(); err != nil {
-				t.Error(err)
-			}
+			must.Do(do())
 			return "COMPLETED"
 		}
 		c.run()
@@ -99,9 +96,7 @@ func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
 				if deadly[j.Record().Key] {
 					return state
 				}
-				if err := j.Do(t.Context(), c.store); err != nil {
-					t.Error(err)
-				}
+				must.Do(j.Do(t.Context(), c.store))
 			}
 			return "COMPLETED"
 		}
@@ -212,9 +207,7 @@ func TestControllerMayGoAway(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := do(); err != nil {
-			t.Error(err)
-		}
+		must.Do(do())
 		return "COMPLETED"
 	}
 	c.run()
@@ -275,9 +268,7 @@ func TestCancelAndDrain(t *testing.T) {
 				b, _ = os.ReadFile(filepath.Join(d.dir, "cancelled"))
 			}
 		}
-		if err := do(); err != nil {
-			t.Error(err)
-		}
+		must.Do(do())
 		return "COMPLETED"
 	}
 	d.run()

@@ -17,6 +17,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/jobfile"
+	"coupling/lab/must"
 )
 
 // The test binary is also the program that the tasks of a cluster run:
@@ -142,10 +143,7 @@ var scripts = map[string]string{
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir()}
-	var err error
-	if c.store, err = lab.OpenStore(t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
+	c.store = must.Get(lab.OpenStore(t.TempDir()))
 	for name, text := range scripts {
 		c.put(name, "#!/bin/sh\n"+text+"\n")
 	}

@@ -19,6 +19,7 @@ import (
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/network"
 
+	"coupling/lab/must"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -49,14 +50,8 @@ func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Resu
 	t.Helper()
 	p := problem(3, .5, linear)
 	private := admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}
-	specs, err := private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(5, 6)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs()))
+	want := must.Get(a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(5, 6))))
 	return p, specs, want
 }
 
@@ -121,22 +116,15 @@ func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network
 func TestSameBits(t *testing.T) {
 	for _, p := range []admm.Problem{problem(0, .5, linear, logarithm, quadratic), problem(1, 1, quadratic)} {
 		a := admm.ADMM{Tol: 1e-3, Adapt: true, Relax: 1.2}
-		want, err := a.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(a.Solve(t.Context(), p))
 		got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), nil)
-		if err = errors.Join(append(errs, err)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(append(errs, err)...))
 		equal(t, p, want, got, parts)
 	}
 	a := admm.ADMM{Rounds: 20, Tol: 1e-4}
 	p, specs, want := protected(t, a)
 	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil)
-	if err = errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(append(errs, err)...))
 	equal(t, p, want, got, parts)
 }
 
@@ -188,9 +176,7 @@ func TestFaultyLine(t *testing.T) {
 	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, func(_ int, n *network.Node) {
 		n.Transport, n.Retry = line, time.Millisecond
 	})
-	if err = errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(append(errs, err)...))
 	equal(t, p, want, got, parts)
 }
 
@@ -251,9 +237,7 @@ func TestAllDie(t *testing.T) {
 		}
 		if saved != nil {
 			c.Resume = new(network.Checkpoint)
-			if err := json.Unmarshal(saved, c.Resume); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(json.Unmarshal(saved, c.Resume))
 		}
 		r, _, err := s.Run(life, c)
 		if dead := life.Err() != nil; !dead && err != nil {
@@ -267,9 +251,7 @@ func TestAllDie(t *testing.T) {
 		die()
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(errs...))
 	equal(t, p, want, got, nil)
 }
 
@@ -306,10 +288,7 @@ func TestCoordinatorForgets(t *testing.T) {
 func TestOddRequests(t *testing.T) {
 	p := problem(1, 1, linear)
 	a := admm.ADMM{Tol: 1e-4}
-	want, err := a.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(a.Solve(t.Context(), p))
 	var odd []string
 	for _, id := range []string{`{"side":0,"index":99}`, `{"side":7,"index":0}`, `{"side":-1,"index":-1}`} {
 		odd = append(odd, fmt.Sprintf(`{"node":%s,"rules":%q}`, id, a.Digest()), fmt.Sprintf(`{"node":%s,"fail":"no"}`, id))
@@ -338,9 +317,7 @@ func TestOddRequests(t *testing.T) {
 			return http.DefaultTransport.RoundTrip(r)
 		})
 	})
-	if err = errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(append(errs, err)...))
 	equal(t, p, want, got, parts)
 }
 
@@ -366,10 +343,7 @@ func TestSharesThatCannotBe(t *testing.T) {
 		}
 	}
 	spec := p.Specs()[0]
-	n, err := admm.NewNode(spec, admm.ADMM{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(admm.NewNode(spec, admm.ADMM{}))
 	d := make([]float64, len(spec.Neighbours))
 	for i, q := range []admm.Question{
 		{}, {Round: 1, Eta: 1}, {Round: 1, Eta: 1, Plan: d}, {Round: 0, Eta: 1, Plan: d, Price: d}, {Round: 1, Plan: d, Price: d}, {Round: 1, Eta: math.NaN(), Plan: d, Price: d},
@@ -384,10 +358,7 @@ func TestSharesThatCannotBe(t *testing.T) {
 // A budget that does not pay for the rounds, and a node by other rules, end the run before its first round; an error in a node ends it with the reason.
 func TestNodesThatCannot(t *testing.T) {
 	p := problem(2, 1, linear)
-	specs, err := admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs())
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs()))
 	rounds := 0
 	a := admm.ADMM{Rounds: 6, Trace: func(admm.Step) { rounds++ }}
 	if _, _, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil); !errors.Is(err, admm.ErrBudget) || rounds > 0 || errs[0] == nil || !strings.Contains(errors.Join(errs...).Error(), "budget is spent") {
@@ -421,10 +392,7 @@ func (broken) Rounds() int                 { return 1000 }
 
 // Nodes without edges take part; what float64 cannot hold ends a run with the reason.
 func TestEdges(t *testing.T) {
-	g, err := admm.Edges(2, 1, []admm.Edge{{Target: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(admm.Edges(2, 1, []admm.Edge{{Target: 1}}))
 	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}}}
 	r, _, _, err := play(t, network.Coordinator{Graph: g}, p.Specs(), nil)
 	if err != nil || r.Status != admm.Converged || math.Abs(r.Plan[0]-2) > 1e-6 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
@@ -24,15 +25,11 @@ func TestResumeExactlyOnDevice(t *testing.T) {
 
 	first := newRun(dev, 1, 8)
 	first.steps(4)
-	if err := first.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(first.Save(path))
 	first.steps(1) // what was done after the save does not matter
 	second := newRun(dev, 2, 8)
 	second.steps(2)
-	if err := second.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(second.Load(path))
 	if second.Step != 4 {
 		t.Fatalf("step %d, want 4", second.Step)
 	}
@@ -43,9 +40,7 @@ func TestResumeExactlyOnDevice(t *testing.T) {
 	if err := second.Save(path); err != nil { // over the old one
 		t.Fatal(err)
 	}
-	if err := first.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(first.Load(path))
 	if !slices.Equal(first.numbers(t), whole.numbers(t)) {
 		t.Error("the second save differs")
 	}
@@ -62,13 +57,8 @@ func TestBadCheckpointsChangeNothing(t *testing.T) {
 	path := filepath.Join(dir, "run.ckpt")
 	r := newRun(dev, 1, 8)
 	r.steps(2)
-	if err := r.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(r.Save(path))
+	good := must.Get(os.ReadFile(path))
 	edit := func(f func(b []byte) []byte) []byte { return f(slices.Clone(good)) }
 	bad := map[string][]byte{
 		"empty":         {},
@@ -83,9 +73,7 @@ func TestBadCheckpointsChangeNothing(t *testing.T) {
 	other.steps(1)
 	before := other.numbers(t)
 	for name, b := range bad {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, b, 0o600))
 		if err := other.Load(path); !errors.Is(err, train.ErrCorrupt) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want ErrCorrupt with the path", name, err)
 		}
@@ -107,9 +95,7 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 	dev := open(t)
 	defer dev.Scope().Close()
 	path := filepath.Join(t.TempDir(), "run.ckpt")
-	if err := newRun(dev, 1, 8).Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(newRun(dev, 1, 8).Save(path))
 	for _, c := range []struct {
 		name   string
 		change func(r *run)
@@ -172,13 +158,9 @@ func TestElementTypes(t *testing.T) {
 	a.SetFloats([]float64{-0.1, 1e38})
 	b.SetFloats([]float64{1e-310, -1, 3e300})
 	c.SetInts([]int32{-7})
-	if err := from.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(from.Save(path))
 	a2, b2, c2, to := state()
-	if err := to.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(to.Load(path))
 	k, _ := c2.GetInts()
 	if !slices.Equal(floats(t, a), floats(t, a2)) || !slices.Equal(floats(t, b), floats(t, b2)) || k[0] != -7 {
 		t.Error("values differ")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
@@ -17,20 +18,14 @@ func open(t testing.TB) *device.Device {
 	dev := nntest.Open(t)
 	dev.Track(true)
 	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	})
 	return dev
 }
 
 func floats(t testing.TB, a *device.Array) []float64 {
 	t.Helper()
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(a.Float64s())
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
@@ -98,9 +99,7 @@ func unrecorded(t *testing.T, steps int) []float64 {
 	var b pictures
 	for k := range steps {
 		c.prepare(k, &b)
-		if err := c.do(k, &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(c.do(k, &b))
 	}
 	return c.numbers(t)
 }
@@ -113,19 +112,14 @@ func TestRecordedTraining(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		dev := open(t)
 		if dev.Info().Kind == "cpu" {
-			var err error
-			if dev, err = (device.CPU{Workers: workers}).Open(); err != nil {
-				t.Fatal(err)
-			}
+			dev = must.Get((device.CPU{Workers: workers}).Open())
 		}
 		scope := dev.Scope()
 		c := newClassify(dev)
 		b := &pictures{}
 		for k := range steps {
 			c.prepare(k, b)
-			if err := c.do(k, b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(c.do(k, b))
 		}
 		if got := c.numbers(t); !slices.Equal(got, want) {
 			t.Errorf("%d workers: other parameters than without a recording", workers)
@@ -136,8 +130,6 @@ func TestRecordedTraining(t *testing.T) {
 		}
 		c.step.Close()
 		scope.Close()
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}
 }
