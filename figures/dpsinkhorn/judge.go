@@ -26,7 +26,7 @@ type Judgement struct {
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
 	Example  float64 `json:"example"` // of the CNN of PyTorch's example
-	FD       float64 `json:"fd"`                // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
+	FD       float64 `json:"fd"`      // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
 	KID      float64 `json:"kid"`     // in the features of Inception
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`

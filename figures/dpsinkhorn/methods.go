@@ -53,7 +53,7 @@ type Method struct {
 	Recipe  Recipe  `json:"recipe"` // of the whole batch
 }
 
-// Out is what came of it. Artifact: images.npy, the first rows of digits, the classes in turn, or two lines of colourShown
+// Out is what came of it. Artifact: images.npy, the first rows of digits, the classes in turn, or colourShown
 // pictures of each class.
 type Out struct {
 	Name       string    `json:"name"` // of the data
@@ -251,6 +251,12 @@ func (p Params) work(dev *device.Device) lab.Work {
 		net = arch.DCGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden, Channels: 3, Size: colourSide}.Net()
 	case colourBigGAN:
 		net = arch.BigGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden}.Net()
+	case colourFree, colourRows:
+		if r := m.Recipe; r.Side == 0 {
+			net = arch.DCGAN{Latent: 12, Classes: 2, Embed: 4, Hidden: r.Hidden, Channels: 3, Size: colourSide}.Net()
+			return generatorWork(dev, net, 12, r.Steps, r.Images, r.P, p.Synthetic)
+		}
+		return m.Recipe.work(dev, p.Synthetic)
 	default:
 		return m.Recipe.work(dev, p.Synthetic)
 	}
