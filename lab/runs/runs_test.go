@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 type params struct {
@@ -61,7 +62,7 @@ func descend(noise float64, p params) result {
 }
 
 // serve starts a server over a store, and a client that has its cookie.
-func serve(t *testing.T, gallery string) (*lab.Store, *Server, *httptest.Server, *http.Client) {
+func serve(t *testing.T, gallery string) (*store.Store, *Server, *httptest.Server, *http.Client) {
 	t.Helper()
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
