@@ -88,8 +88,7 @@ func (f *follower) recall(ctx context.Context, jobs []store.Job) {
 			continue
 		}
 		seen[id.Key] = true
-		store.
-			Report(ctx, id, store.Event{Kind: store.Recalled})
+		store.Report(ctx, id, store.Event{Kind: store.Recalled})
 		if !f.yield(j, nil) {
 			return
 		}
@@ -244,8 +243,7 @@ func (f *follower) land(ctx context.Context, l *line) bool {
 	if err != nil {
 		return false
 	}
-	store.
-		Report(ctx, r, store.Event{Kind: store.Stored, Seconds: r.Manifest.Seconds})
+	store.Report(ctx, r, store.Event{Kind: store.Stored, Seconds: r.Manifest.Seconds})
 	delete(f.open, r.Key)
 	l.sub.progressed[l.task] = true
 	f.yield(l.job, nil)
@@ -265,8 +263,7 @@ func (f *follower) fail(ctx context.Context, l *line) bool {
 
 func (f *follower) giveUp(ctx context.Context, l *line, err error) {
 	id := l.job.Record()
-	store.
-		Report(ctx, id, store.Event{Kind: store.Failed, Err: err})
+	store.Report(ctx, id, store.Event{Kind: store.Failed, Err: err})
 	delete(f.open, id.Key)
 	if !f.broken {
 		f.yield(l.job, id.CellError(err))

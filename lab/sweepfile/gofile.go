@@ -181,14 +181,12 @@ func (p *Program) try(id store.Record, line string) func(context.Context, *store
 		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitBusy:
 			return false, store.ErrBusy
 		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitRecalled:
-			store.
-				Report(ctx, id, store.Event{Kind: store.Recalled})
+			store.Report(ctx, id, store.Event{Kind: store.Recalled})
 			return true, nil
 		case err != nil:
 			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(last.end))
 		}
-		store.
-			Report(ctx, id, store.Event{Kind: store.Stored})
+		store.Report(ctx, id, store.Event{Kind: store.Stored})
 		return false, nil
 	}
 }
