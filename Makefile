@@ -63,7 +63,7 @@ build test: export GOGC = 400
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
 build:
-	$(GO) build -buildvcs=auto -ldflags "-s -w -X main.version=$(VERSION) -X coupling/lab.codes=$$($(GO) run ./lab/cmd/codes figures)" \
+	$(GO) build -buildvcs=auto -ldflags "-s -w -X main.version=$(VERSION) -X coupling/lab/store.codes=$$($(GO) run ./lab/cmd/codes figures)" \
 	  -o bin/coupling ./lab/cmd/coupling
 
 help:
@@ -110,7 +110,7 @@ size:
 
 # The race detector needs a C compiler; the packages with goroutines of their own.
 race:
-	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./data/internal/fetch ./dp/admm/...
+	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/store ./lab/gallery ./data/internal/fetch ./dp/admm/...
 	CGO_ENABLED=1 $(GO) test -race -short ./figures
 	CGO_ENABLED=1 $(GO) test -race -short -run Workers ./lab/device
 	CGO_ENABLED=1 $(GO) test -race -short ./lab/nn ./lab/nn/train

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+
+	"coupling/lab/store"
 )
 
 // A Study is one figure or table: an experiment, the cells that each preset
@@ -61,8 +63,8 @@ type Study[P, R any] struct {
 
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
 type Cells interface {
-	jobs(Setting) []Job
-	decoder() Decoder
+	jobs(Setting) []store.Job
+	decoder() store.Decoder
 	load(Source)
 }
 
@@ -92,7 +94,7 @@ func (p Part[P, R]) seeds(set Setting) []uint64 {
 }
 
 // jobs lists the cells: those of one seed after those of another.
-func (p Part[P, R]) jobs(set Setting) (jobs []Job) {
+func (p Part[P, R]) jobs(set Setting) (jobs []store.Job) {
 	grid := p.Grid(set)
 	for _, seed := range p.seeds(set) {
 		jobs = append(jobs, p.Experiment.Jobs(seed, grid...)...)
@@ -100,17 +102,17 @@ func (p Part[P, R]) jobs(set Setting) (jobs []Job) {
 	return jobs
 }
 
-func (p Part[P, R]) decoder() Decoder { return p.Experiment.Decoder() }
+func (p Part[P, R]) decoder() store.Decoder { return p.Experiment.Decoder() }
 
 // differs reports whether another part has other cells.
 func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
-	return !slices.EqualFunc(p.jobs(set), other.jobs(set), func(a, b Job) bool { return a.id.Key == b.id.Key })
+	return !slices.EqualFunc(p.jobs(set), other.jobs(set), func(a, b store.Job) bool { return a.Record().Key == b.Record().Key })
 }
 
 // A Source provides finished cells: a store and a setting.
 type Source struct {
 	Setting
-	store  *Store
+	store  *store.Store
 	ours   bool // no paper has the figure
 	edited bool // the cells are not those of the preset
 	null   []Spoiler
@@ -196,7 +198,7 @@ func (v View[P, R]) At(p P) Result[P, R] {
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
 		name := v.experiment.Name
-		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", name, p, ErrMissing))
+		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", name, p, store.ErrMissing))
 	}
 	return v.Cells[i]
 }
@@ -270,18 +272,18 @@ func (s Study[P, R]) Figure() Figure {
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
 		Constructor: s.constructor, File: s.file,
-		Jobs: func(set Setting) (jobs []Job) {
+		Jobs: func(set Setting) (jobs []store.Job) {
 			for _, p := range parts {
 				jobs = append(jobs, p.jobs(set)...)
 			}
 			return jobs
 		},
-		Draw: func(store *Store, set Setting) (out Exhibit, err error) {
+		Draw: func(store *store.Store, set Setting) (out Exhibit, err error) {
 			defer End(&err)
 			return s.Draw(s.view(s.source(store, set)))
 		},
-		Claims: func(store *Store, set Setting) ([]Claim, error) { return s.claims(s.source(store, set)) },
-		AsIf: func(store *Store, set Setting, change func(params any)) (out Exhibit, claims []Claim, err error) {
+		Claims: func(store *store.Store, set Setting) ([]Claim, error) { return s.claims(s.source(store, set)) },
+		AsIf: func(store *store.Store, set Setting, change func(params any)) (out Exhibit, claims []Claim, err error) {
 			defer End(&err)
 			source := s.source(store, set)
 			source.edited, source.change = true, change
@@ -305,7 +307,7 @@ func (s Study[P, R]) edited(set Setting) bool {
 	return s.presets != nil && s.main().differs(*s.presets, set)
 }
 
-func (s Study[P, R]) source(store *Store, set Setting) Source {
+func (s Study[P, R]) source(store *store.Store, set Setting) Source {
 	return Source{Setting: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
 }
 
@@ -329,7 +331,7 @@ func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
 	if !source.edited {
 		return out, err
 	}
-	if errors.Is(err, ErrMissing) {
+	if errors.Is(err, store.ErrMissing) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(out, func(c Claim) bool { return !c.Law }), err
@@ -341,7 +343,7 @@ func (s Study[P, R]) claimsOf(source Source) (out []Claim, err error) {
 }
 
 // claimsOnNulls checks each claim on its null.
-func (s Study[P, R]) claimsOnNulls(store *Store, set Setting) (out []Claim, err error) {
+func (s Study[P, R]) claimsOnNulls(store *store.Store, set Setting) (out []Claim, err error) {
 	source := s.source(store, set)
 	asked, err := s.claims(source)
 	done := map[string]bool{}

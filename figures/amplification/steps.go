@@ -11,6 +11,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+	"coupling/lab/store"
 
 	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/plot"
@@ -147,7 +148,7 @@ func stepsPanels(v composedView) (out []stepsPanel) {
 		}
 	}
 	if len(out) == 0 {
-		lab.Check(fmt.Errorf("no group of several records has all cells of its baselines: %w", lab.ErrMissing))
+		lab.Check(fmt.Errorf("no group of several records has all cells of its baselines: %w", store.ErrMissing))
 	}
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/store"
 )
 
 // privateCmd makes a synthetic data set from a private one.
@@ -63,7 +64,7 @@ func (c privateCmd) Run(a *app) error {
 		Seed:    c.Seed,
 		Out:     c.Out,
 		Picture: drawGrid,
-	}.Run(ctx, dev, images, func(done, of int) { show(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
+	}.Run(ctx, dev, images, func(done, of int) { show(store.Event{Kind: store.Advanced, Key: "private", Done: done, Total: of}) })
 	finish()
 	lab.Check(usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable))
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"), len(public.Classes), statement.Text())
@@ -185,7 +186,7 @@ func named(ctx context.Context, name string) (learn, test *data.Images, err erro
 		return nil, nil, errors.New("--images DIR, or --data NAME: must be given")
 	}
 	if known := data.Names(); !slices.Contains(known, set) {
-		return nil, nil, fmt.Errorf("--data %q: there is none%s", name, lab.DidYouMean(set, known))
+		return nil, nil, fmt.Errorf("--data %q: there is none%s", name, store.DidYouMean(set, known))
 	}
 	origin := data.Official
 	if small {
