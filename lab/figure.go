@@ -72,8 +72,9 @@ type Figure struct {
 	Draw func(*store.Store, Setting) (Exhibit, error)
 	// Claims compares the cells' results with the expected ones.
 	Claims func(*store.Store, Setting) ([]Claim, error)
-	// ClaimsOnNulls checks each claim on its null.
-	ClaimsOnNulls func(*store.Store, Setting) ([]Claim, error)
+	// Sabotaged compares as Claims does, after spoilers have changed what was recalled, in their
+	// order, and with the claims that the preset asked asks.
+	Sabotaged func(store *store.Store, set Setting, asked Preset, by ...Spoiler) ([]Claim, error)
 	// AsIf draws the figure, and returns its claims, as if its cells had been computed with other
 	// parameters: change is called with a pointer to those of each cell. A test looks for texts
 	// that keep the old ones.

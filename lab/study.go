@@ -112,6 +112,7 @@ func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
 // A Source provides finished cells: a store and a setting.
 type Source struct {
 	Setting
+	made   Setting // whose cells these are; its preset is another where [Figure.Sabotaged] asks the claims of another
 	store  *store.Store
 	ours   bool // no paper has the figure
 	edited bool // the cells are not those of the preset
@@ -159,12 +160,21 @@ type View[P, R any] struct {
 // load recalls the cells of the part for [Part.View].
 func (p Part[P, R]) load(s Source) {
 	var cells []Result[P, R]
-	for _, seed := range p.seeds(s.Setting) {
-		cells = append(cells, Must(RecallAll(s.store, p.Experiment, seed, p.Grid(s.Setting)))...)
+	for _, seed := range p.seeds(s.made) {
+		cells = append(cells, Must(RecallAll(s.store, p.Experiment, seed, p.Grid(s.made)))...)
 	}
 	for _, n := range s.null {
-		if spoil, ok := n.spoil.(func([]Result[P, R])); ok && n.experiment == p.Experiment.Name {
-			spoil(cells)
+		switch spoil := n.spoil.(type) {
+		case func([]Result[P, R]):
+			if n.experiment == p.Experiment.Name {
+				spoil(cells)
+			}
+		case func(params, values []any):
+			var params, values []any
+			for i := range cells {
+				params, values = append(params, cells[i].Params), append(values, &cells[i].Value)
+			}
+			spoil(params, values)
 		}
 	}
 	for i := range cells {
@@ -177,7 +187,7 @@ func (p Part[P, R]) load(s Source) {
 }
 
 func (p Part[P, R]) id(s Source) string {
-	return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting), p.seeds(s.Setting))
+	return fmt.Sprint(p.Experiment.Name, p.Grid(s.made), p.seeds(s.made))
 }
 
 // View returns the cells of the part, which the study must list in Also: otherwise the study's Draw
@@ -263,6 +273,10 @@ func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
 	return Spoiler{e.Name, spoil}
 }
 
+// SpoilAll returns the spoiler of the cells of every experiment. Its function gets their parameters
+// and pointers to their values, and tells experiments apart by these types.
+func SpoilAll(spoil func(params, values []any)) Spoiler { return Spoiler{spoil: spoil} }
+
 // numbered are the names of a paper's own figures and tables.
 var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)
 
@@ -291,9 +305,13 @@ func (s Study[P, R]) Figure() Figure {
 			claims, err = s.claims(source)
 			return out, claims, err
 		},
-		ClaimsOnNulls: s.claimsOnNulls,
-		Grid:          func(set Setting) any { return s.Grid(set) },
-		Edited:        s.edited,
+		Sabotaged: func(store *store.Store, set Setting, asked Preset, by ...Spoiler) ([]Claim, error) {
+			source := s.source(store, set)
+			source.Preset, source.null = asked, by
+			return s.claims(source)
+		},
+		Grid:   func(set Setting) any { return s.Grid(set) },
+		Edited: s.edited,
 	}
 	for _, p := range parts {
 		f.Decoders = append(f.Decoders, p.decoder())
@@ -308,7 +326,7 @@ func (s Study[P, R]) edited(set Setting) bool {
 }
 
 func (s Study[P, R]) source(store *store.Store, set Setting) Source {
-	return Source{Setting: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
+	return Source{Setting: set, made: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
 }
 
 // view recalls the cells of the study and of its parts.
@@ -340,26 +358,6 @@ func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
 func (s Study[P, R]) claimsOf(source Source) (out []Claim, err error) {
 	defer End(&err)
 	return s.Claims(s.view(source))
-}
-
-// claimsOnNulls checks each claim on its null.
-func (s Study[P, R]) claimsOnNulls(store *store.Store, set Setting) (out []Claim, err error) {
-	source := s.source(store, set)
-	asked, err := s.claims(source)
-	done := map[string]bool{}
-	for _, c := range asked {
-		if done[c.Null.Name] {
-			continue
-		}
-		done[c.Null.Name] = true
-		source.null = c.Null.Spoil
-		spoiled, err := s.claims(source)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, slices.DeleteFunc(spoiled, func(s Claim) bool { return s.Null.Name != c.Null.Name })...)
-	}
-	return out, err
 }
 
 // StudyOf returns the study that construct makes, and remembers its cells: if a program then
