@@ -83,7 +83,8 @@ func (c Config) filled(p synth.Public) (Config, error) {
 	switch {
 	case err != nil:
 	case p.Height%cell != 0 || p.Width%cell != 0 || p.Height < 16 || p.Width < 16:
-		err = in.Bad("images of %d×%d: sides must be multiples of %d from 16", p.Height, p.Width, cell)
+		err = in.Bad("images of %d×%d: sides must be multiples of %d from 16: resize them, to 32×32 for instance",
+			p.Height, p.Width, cell)
 	case p.Records > mostRecords:
 		err = in.Bad("%d images: sums are exact for at most %d", p.Records, mostRecords)
 	}
