@@ -19,7 +19,7 @@ func BenchmarkMNIST(b *testing.B) {
 		b.Skip(err)
 	}
 	dev := open(b)
-	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example} {
+	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example, eval.Oriented} {
 		b.Run(k.String(), func(b *testing.B) {
 			for b.Loop() {
 				r, err := eval.Classifier{Kind: k}.Evaluate(b.Context(), dev, fit, real, seed(1))

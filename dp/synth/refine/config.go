@@ -56,10 +56,10 @@ func Handwriting(eps float64, p synth.Public) Config {
 	return c
 }
 
-// Textured is c with the prior knowledge of semidual.Config.Textured, and its factors, on images that were moved.
-func (c Config) Textured() synth.Jittered {
-	c.Base = c.Base.Textured().Method.(semidual.Config)
-	return synth.Jittered{Method: c, Jitter: synth.Jitter{Texture: .3}}
+// Textured is c with the prior knowledge of semidual.Config.Textured.
+func (c Config) Textured() Config {
+	c.Base = c.Base.Textured()
+	return c
 }
 
 func (c Config) withDefaults() (Config, error) {

@@ -23,7 +23,7 @@ import (
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
 	pictures
-	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing), handwriting (bright strokes on black, whose position, size and slant do not matter) or textured (things with fine patterns, such as clothes; makes samples grainy, and classifiers better); for semi-dual and refined."`
+	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing), handwriting (bright strokes on black, whose position, size and slant do not matter) or textured (things with fine patterns, such as clothes; matters where the budget is small); for semi-dual and refined."`
 	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images, which is counted with noise."`
 	Method string  `default:"semi-dual" enum:"semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
