@@ -69,9 +69,12 @@ func (c Classifier) Fit(ctx context.Context, dev *device.Device, images *data.Im
 		return nil, err
 	}
 	r := c.Protocol.recipe(c.Kind)
-	if r.lbfgs {
+	switch {
+	case c.Kind == Oriented:
+		err = m.ridge(ctx, images)
+	case r.lbfgs:
 		err = m.minimise(ctx, images, r)
-	} else {
+	default:
 		err = m.descend(ctx, images, r, rng)
 	}
 	if err != nil {

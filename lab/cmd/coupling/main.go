@@ -82,7 +82,7 @@ type cli struct {
 	ADMM        admmCmd        `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
 	New         newCmd         `cmd:"" help:"Write a project of your own beside Coupling."`
 	Notebook    notebookCmd    `cmd:"" help:"Open the notebooks, or execute them without a browser."`
-	Private     privateCmd     `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
+	Private     privateCmd     `cmd:"" help:"Synthetic images from private labelled ones, with a privacy statement. Pictures only, no tables."`
 	Judge       judgeCmd       `cmd:"" help:"Measure what synthetic images are worth: classifiers are trained on them and tested on real ones."`
 	Doctor      doctorCmd      `cmd:"" help:"List what this machine has, and how to install what is missing."`
 	Completion  completionCmd  `cmd:"" help:"Print the script by which a shell completes commands: bash, zsh or fish."`
