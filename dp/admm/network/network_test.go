@@ -55,15 +55,19 @@ func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Resu
 	return p, specs, want
 }
 
-func serve(t *testing.T, addr, token string) *network.Server {
+func serve(t *testing.T) *network.Server { return again(t, network.Access{URL: "127.0.0.1:0"}) }
+
+// again serves at the address of a server that is gone.
+func again(t *testing.T, at network.Access) *network.Server {
 	t.Helper()
-	s, err := network.Serve(addr, token)
+	addr := strings.TrimPrefix(at.URL, "http://")
+	s, err := network.Serve(addr, at.Token)
 	for range 10_000 { // a node that connects to a port that is free may get it for itself
 		if err == nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
-		s, err = network.Serve(addr, token)
+		s, err = network.Serve(addr, at.Token)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +79,7 @@ func serve(t *testing.T, addr, token string) *network.Server {
 // play runs a problem over HTTP, with what change makes of a node, and returns the errors of the nodes too.
 func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i int, n *network.Node)) (*admm.Result, []network.Amounts, []error, error) {
 	t.Helper()
-	s := serve(t, "127.0.0.1:0", "")
+	s := serve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	parts, errs := make([]network.Amounts, len(specs)), make([]error, len(specs))
@@ -97,6 +101,14 @@ func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i 
 	return r, parts, errs, err
 }
 
+// same plays a problem over HTTP, which must give what it gives in this process.
+func same(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, want *admm.Result, change func(i int, n *network.Node)) {
+	t.Helper()
+	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, change)
+	must.Do(errors.Join(append(errs, err)...))
+	equal(t, p, want, got, parts)
+}
+
 // equal compares a run with one in this process, and what its nodes were told.
 func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network.Amounts) {
 	t.Helper()
@@ -116,16 +128,11 @@ func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network
 func TestSameBits(t *testing.T) {
 	for _, p := range []admm.Problem{problem(0, .5, linear, logarithm, quadratic), problem(1, 1, quadratic)} {
 		a := admm.ADMM{Tol: 1e-3, Adapt: true, Relax: 1.2}
-		want := must.Get(a.Solve(t.Context(), p))
-		got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), nil)
-		must.Do(errors.Join(append(errs, err)...))
-		equal(t, p, want, got, parts)
+		same(t, a, p, p.Specs(), must.Get(a.Solve(t.Context(), p)), nil)
 	}
 	a := admm.ADMM{Rounds: 20, Tol: 1e-4}
 	p, specs, want := protected(t, a)
-	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil)
-	must.Do(errors.Join(append(errs, err)...))
-	equal(t, p, want, got, parts)
+	same(t, a, p, specs, want, nil)
 }
 
 // faulty is a line on which requests, or their answers, are lost or come twice.
@@ -173,11 +180,9 @@ func TestFaultyLine(t *testing.T) {
 	a := admm.ADMM{Rounds: 12, Tol: 1e-2}
 	p, specs, want := protected(t, a)
 	line := &faulty{rng: rand.New(rand.NewPCG(1, 1))}
-	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, func(_ int, n *network.Node) {
+	same(t, a, p, specs, want, func(_ int, n *network.Node) {
 		n.Transport, n.Retry = line, time.Millisecond
 	})
-	must.Do(errors.Join(append(errs, err)...))
-	equal(t, p, want, got, parts)
 }
 
 // mortal is a node that dies at some of its requests and is started again, with nothing but its spec.
@@ -209,7 +214,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestAllDie(t *testing.T) {
 	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
 	p, specs, want := protected(t, a)
-	s := serve(t, "127.0.0.1:0", "")
+	s := serve(t)
 	access := s.Access()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -246,7 +251,7 @@ func TestAllDie(t *testing.T) {
 			got = r
 		} else {
 			s.Close()
-			s = serve(t, strings.TrimPrefix(access.URL, "http://"), access.Token)
+			s = again(t, access)
 		}
 		die()
 	}
@@ -258,7 +263,7 @@ func TestAllDie(t *testing.T) {
 // A coordinator that begins a new run at the old address is not joined by nodes of the old one.
 func TestCoordinatorForgets(t *testing.T) {
 	p := problem(1, 1, logarithm)
-	s := serve(t, "127.0.0.1:0", "")
+	s := serve(t)
 	access := s.Access()
 	errs := make(chan error)
 	for _, spec := range p.Specs() {
@@ -273,7 +278,7 @@ func TestCoordinatorForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	s = serve(t, strings.TrimPrefix(access.URL, "http://"), access.Token)
+	s = again(t, access)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _, _ = s.Run(ctx, network.Coordinator{Graph: p.Graph}) }() // which nobody joins
 	for range p.Specs() {
@@ -310,15 +315,13 @@ func TestOddRequests(t *testing.T) {
 			answer.Body.Close()
 		}
 	}
-	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), func(i int, n *network.Node) {
+	same(t, a, p, p.Specs(), want, func(i int, n *network.Node) {
 		access := n.Access
 		n.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			post(access, odd[rand.IntN(len(odd))])
 			return http.DefaultTransport.RoundTrip(r)
 		})
 	})
-	must.Do(errors.Join(append(errs, err)...))
-	equal(t, p, want, got, parts)
 }
 
 // A share of another length ends the run with the reason, and so does a question that cannot be.
@@ -409,13 +412,13 @@ func TestEdges(t *testing.T) {
 func TestResumeAndWaiting(t *testing.T) {
 	p := problem(1, 1, linear)
 	for _, m := range []network.Checkpoint{{}, {Rules: admm.ADMM{}.Digest()}, {Rules: admm.ADMM{Eta: 2}.Digest(), State: admm.State{Plan: make([]float64, len(p.Graph.Edges))}}} {
-		if _, _, err := serve(t, "127.0.0.1:0", "").Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
+		if _, _, err := serve(t).Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	missing := 0
-	_, _, err := serve(t, "127.0.0.1:0", "").Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond, Waiting: func(_ int, ids []admm.ID) {
+	_, _, err := serve(t).Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond, Waiting: func(_ int, ids []admm.ID) {
 		missing = len(ids)
 		cancel()
 	}})
@@ -426,7 +429,7 @@ func TestResumeAndWaiting(t *testing.T) {
 
 // Nobody joins without the token, the server listens on loopback addresses only, and one that is gone is an error after a while.
 func TestAccess(t *testing.T) {
-	s, other := serve(t, "127.0.0.1:0", ""), serve(t, "127.0.0.1:0", "")
+	s, other := serve(t), serve(t)
 	spec := problem(1, 1, linear).Specs()[0]
 	for _, token := range []string{"", other.Access().Token} {
 		if _, err := (network.Node{Access: network.Access{URL: s.Access().URL, Token: token}, Spec: spec}).Run(t.Context()); !errors.Is(err, network.ErrAccess) {

@@ -12,6 +12,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -27,7 +28,7 @@ func small() nn.Layer {
 // ClippedGrads is the sum of clipped gradients taken one example at a time, in float64 to rounding and in float32 to
 // its own; and no clipped gradient is longer than the bound.
 func TestClippedGradsOnDevice(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	const n, bound = 5, .7
 	for _, dtype := range []device.DType{device.Float32, device.Float64} {
 		t.Run(dtype.String(), func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestClippedGradsOnDevice(t *testing.T) {
 
 // One example's contribution stays within the bound, whatever the size of its gradient: what sensitivity rests on.
 func TestClippedGradsBound(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	for _, scale := range []float64{1e-20, 1e-3, 1, 1e3, 1e12} {
 		func() {
 			defer dev.Scope().Close()
@@ -94,7 +95,7 @@ func TestClippedGradsBound(t *testing.T) {
 // An example without a finite norm, from its input, its cotangent or an overflow, is reported, and leaves gradients as
 // they were; the pass without it is the sum with that example's contribution zero.
 func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	const n, width, bound = 4, 3, .7
 	for name, spoil := range map[string]func(x, dy []float64){
 		"NaN in the input":              func(x, _ []float64) { x[2*width] = math.NaN() },
@@ -136,8 +137,7 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 
 // A layer that stands in two places adds both parts of its gradient up, and |g₁+g₂|² is not |g₁|² + |g₂|².
 func TestClippedGradsOfSharedLayer(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	l := &nn.Dense{In: 3, Out: 3}
 	net := nn.Seq(l, nn.Tanh(), l)
 	net.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 1)))

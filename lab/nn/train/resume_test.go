@@ -9,6 +9,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -36,8 +37,7 @@ func (s *simple) step() {
 
 // A factor that was set once, long before, is in force after a resume; and a factor set meanwhile is not.
 func TestFactorIsResumedOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	plain, slow := newSimple(dev), newSimple(dev)
 	slow.opt.SetFactor(.1)
@@ -61,8 +61,7 @@ func TestFactorIsResumedOnDevice(t *testing.T) {
 
 // A run stored while its averages are in the network knows so when it comes back.
 func TestSwapIsResumedOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	first, second := newSimple(dev), newSimple(dev)
 	first.step()
@@ -86,8 +85,7 @@ func TestSwapIsResumedOnDevice(t *testing.T) {
 
 // Loading onto a device that has failed says so and changes nothing, on the host either; recovered, it loads.
 func TestLoadOnFailedDeviceOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	from, to := newRun(dev, 1, 8), newRun(dev, 2, 8)
 	from.steps(3)
