@@ -10,8 +10,8 @@ import (
 // never occurs.
 const tries = 1 << 16
 
-// uniform returns a uniform integer of [0, n), n > 0 (Lemire 2019).
-func uniform(src Source, n uint64) (uint64, error) {
+// Uniform returns a uniform integer of [0, n), n > 0, without rounding (Lemire 2019).
+func Uniform(src Source, n uint64) (uint64, error) {
 	for range tries {
 		u, err := src.Uint64()
 		if err != nil {
@@ -148,6 +148,6 @@ func Index(src Source, n int) (int, error) {
 	if src == nil {
 		return 0, failed("src = nil")
 	}
-	i, err := uniform(src, uint64(n))
+	i, err := Uniform(src, uint64(n))
 	return int(i), err
 }

@@ -161,7 +161,7 @@ func (e *envelope) tail(src Source) (halvings uint, k uint64, err error) {
 		}
 		halvings += uint(bits.TrailingZeros64(u))
 	}
-	place, err := uniform(src, tailStrips<<e.bits)
+	place, err := Uniform(src, tailStrips<<e.bits)
 	return halvings, min((strips-1+tailStrips*uint64(halvings))<<e.bits+place, endless), err
 }
 

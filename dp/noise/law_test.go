@@ -77,7 +77,7 @@ func TestGaussianLaw(t *testing.T) {
 
 func TestUniformLaw(t *testing.T) {
 	src := seed(3)
-	draw := func() (int64, error) { u, err := uniform(src, 11); return int64(u), err }
+	draw := func() (int64, error) { u, err := Uniform(src, 11); return int64(u), err }
 	chiSquare(t, draw, func(k int64) float64 {
 		if k >= 0 && k < 11 {
 			return 1

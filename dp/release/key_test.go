@@ -3,6 +3,7 @@ package release
 import (
 	"errors"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"testing"
@@ -99,5 +100,35 @@ func TestScheme(t *testing.T) {
 	out := must.Get(key.Noisy([32]byte{1}, values, 1, 1))
 	if want := []float64{-0.7751320330426097, 2.0931009389460087, 1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
 		t.Errorf("%q gives %v, want %v", scheme, out[:3], want)
+	}
+}
+
+// Each record is in exactly three of seven batches, and all 35 choices are equally likely, within five standard deviations.
+func TestAllocate(t *testing.T) {
+	const n = 35_000
+	batches, err := Allocate(SeededKey(4).Source("epoch", 0), n, 7, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := make([]uint, n)
+	for k, batch := range batches {
+		for _, i := range batch {
+			of[i] |= 1 << k
+		}
+	}
+	count := map[uint]int{}
+	for _, set := range of {
+		count[set]++
+	}
+	for set, c := range count {
+		if bits.OnesCount(set) != 3 || math.Abs(float64(c)-1000) > 5*math.Sqrt(1000) {
+			t.Errorf("batches %b: %d records, want some 1000", set, c)
+		}
+	}
+	if len(count) != 35 {
+		t.Errorf("%d different choices, want 35", len(count))
+	}
+	if _, err := Allocate(SeededKey(4).Source("epoch", 0), n, 3, 4); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("four of three: %v", err)
 	}
 }
