@@ -337,7 +337,7 @@ func settingsTable(v view) lab.Table {
 	}
 	schedule := "constant"
 	if sound.Fall {
-		schedule = "to 0 along half a cosine"
+		schedule = "rising in the first tenth, then to 0 along half a cosine"
 	}
 	both := func(of func(Recipe) string) string {
 		if of(sound) == of(printed) || printed.Steps == 0 {
