@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -188,7 +189,7 @@ func drawAblation(v view, of rowOf, rows string) (out lab.Exhibit, err error) {
 	out.Tables = []lab.Table{ablationTable(runs, printed)}
 	x := style.Axis{Label: rows, Names: kit.Each(printed, func(p printedRow) string { return p.name })}
 	out.Pictures = kit.Wide(style.Panels{Columns: 1, Items: []style.Drawer{accuracyPoints(x, runs, printed), distancePoints(x, runs, printed)}, Letters: true}, recipeBadge(v),
-		fmt.Sprintf("Accuracy on real test images, and Fréchet distance to them: means of %d trainings with their standard errors; beside them, paler, the paper's accuracies and FID, at its own ε. Both distances are over that of the table's row of p = 0.4, "+
+		fmt.Sprintf("Accuracy on real test images, and Fréchet distance to them: means of %d trainings with their standard errors; beside them, in squares, the paper's accuracies and FID, at its own ε. Both distances are over that of the table's row of p = 0.4, "+
 			"or its last one with p = 0.4: of FD-LeNet and FID the orders alone can be compared.", len(runs[0]))+nearChance(v.Cells))
 	out.Notes = []string{signalNote, distanceNote,
 		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is " + dpsinkhorn.NotJustified + ".",
@@ -262,15 +263,17 @@ var classifiers = [3]string{"logistic regression", "MLP", "CNN"}
 func whiskers(name string, series int, x []float64, of []score) (items []plot.Plotter) {
 	points := style.Points{Name: name, Series: series, X: x, Radius: 2.4}
 	for i, s := range of {
-		points.Y = append(points.Y, s.mean)
+		if points.Y = append(points.Y, s.mean); math.IsNaN(s.err) {
+			continue
+		}
 		items = append(items, style.Line{Series: series, Solid: true, X: []float64{x[i], x[i]}, Y: []float64{s.mean - s.err, s.mean + s.err}})
 	}
 	return append(items, points)
 }
 
-// accuracyPoints draws the accuracies of a table's rows with their errors, and the paper's paler. What was not measured has no point.
+// accuracyPoints draws the accuracies of a table's rows with their errors, and the paper's beside them. What was not measured has no point.
 func accuracyPoints(x style.Axis, runs [][]cell, rows []printedRow) style.Plot {
-	items := []plot.Plotter{style.Rule{At: 10, Label: "chance", Start: true}}
+	items := []plot.Plotter{style.Rule{At: 10, Label: "chance"}}
 	var theirs style.Points
 	for k, name := range classifiers {
 		at, scores := make([]float64, len(runs)), make([]score, len(runs))
@@ -286,7 +289,7 @@ func accuracyPoints(x style.Axis, runs [][]cell, rows []printedRow) style.Plot {
 		}
 	}
 	if len(theirs.X) > 0 {
-		theirs.Name, theirs.Series, theirs.Opacity = "the paper's, at an ε that does not hold", 3, .6
+		theirs.Name, theirs.Series, theirs.Color = "the paper's, at an ε that does not hold", 3, color.Gray{Y: 90}
 		items = append(items, theirs)
 	}
 	return style.Plot{X: x, Y: style.Axis{Label: "accuracy", Unit: "%", Min: 0, Max: 100}, Items: items, Aspect: .3}
@@ -301,16 +304,16 @@ func distancePoints(x style.Axis, runs [][]cell, rows []printedRow) style.Plot {
 		}
 	}
 	distance := func(j Judgement) float64 { return j.FD }
-	over := scoreOf(runs[best], distance).mean
-	at, scores, theirs := make([]float64, len(runs)), make([]score, len(runs)), style.Points{Name: "the paper's FID, at an ε that does not hold", Series: 3, Opacity: .6}
+	over := spreadOf(runs[best], distance).mean
+	at, scores, theirs := make([]float64, len(runs)), make([]score, len(runs)), style.Points{Name: "the paper's FID, at an ε that does not hold", Series: 3, Color: color.Gray{Y: 90}}
 	for i, run := range runs {
-		s := scoreOf(run, distance)
+		s := spreadOf(run, distance)
 		at[i], scores[i] = float64(i), score{s.mean / over, s.err / over}
 		if rows[i].fid > 0 && rows[best].fid > 0 {
 			theirs.X, theirs.Y = append(theirs.X, at[i]+.08), append(theirs.Y, rows[i].fid/rows[best].fid)
 		}
 	}
-	items := whiskers(runs[0][0].Params.Judge.distance(), 4, at, scores)
+	items := whiskers(runs[0][0].Params.Judge.distance(), 5, at, scores)
 	if len(theirs.X) > 0 {
 		items = append(items, theirs)
 	}

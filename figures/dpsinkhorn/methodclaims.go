@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"coupling/data/sample"
@@ -58,23 +59,25 @@ const loneDeviation = .03
 // score is a mean with its standard error.
 type score struct{ mean, err float64 }
 
-// scoreOf is that of a number of several trainings, the error of the trainings and, of an accuracy, of the tested images.
-func scoreOf(run []cell, of func(Judgement) float64) score {
-	var values []float64
-	tested := 1
-	for _, c := range run {
-		if v := of(c.Value.Judged); !math.IsNaN(v) {
-			values, tested = append(values, v), max(c.Value.Tested, 1)
-		}
-	}
+// spreadOf is the score of a number that several trainings measured, by how they differ; its error is NaN for one training.
+func spreadOf(run []cell, of func(Judgement) float64) score {
+	values := kit.Each(run, func(c cell) float64 { return of(c.Value.Judged) })
+	values = slices.DeleteFunc(values, math.IsNaN)
 	mean, deviation := stat.MeanStdDev(values, nil)
-	if len(values) == 1 {
-		deviation = loneDeviation
-		if run[0].Params.Method.isReal() { // nothing was trained
-			deviation = 0
-		}
+	return score{mean, deviation / math.Sqrt(float64(len(values)))}
+}
+
+// scoreOf is the score of an accuracy: its error is of the trainings and of the tested images.
+func scoreOf(run []cell, accuracy func(Judgement) float64) score {
+	s, c := spreadOf(run, accuracy), run[0]
+	switch {
+	case c.Params.Method.isReal(): // nothing was trained
+		s.err = 0
+	case math.IsNaN(s.err):
+		s.err = loneDeviation
 	}
-	return score{mean, math.Sqrt(max(mean*(1-mean), 0)/float64(tested) + deviation*deviation/float64(len(values)))}
+	s.err = math.Hypot(s.err, math.Sqrt(max(s.mean*(1-s.mean), 0)/float64(max(c.Value.Tested, 1))))
+	return s
 }
 
 // above is by how many standard errors a score is above another one.

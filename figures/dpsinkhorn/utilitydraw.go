@@ -292,7 +292,7 @@ func overEpsilon(name string, series int, runs [][]cell, k int) []plot.Plotter {
 	l := style.Line{Name: name, Series: series, Marks: true}
 	var bars []plot.Plotter
 	for _, run := range runs {
-		x, s := run[0].Params.Method.Epsilon, scoreOf(run, func(j Judgement) float64 { return j.curve(k) })
+		x, s := run[0].Params.Method.Epsilon, spreadOf(run, func(j Judgement) float64 { return j.curve(k) })
 		l.X, l.Y = append(l.X, x), append(l.Y, s.mean)
 		if len(run) > 1 {
 			bars = append(bars, style.Line{Series: series, Solid: true, X: []float64{x, x}, Y: []float64{s.mean - s.err, s.mean + s.err}})
@@ -337,7 +337,7 @@ func settingsTable(v view) lab.Table {
 	}
 	schedule := "constant"
 	if sound.Fall {
-		schedule = "to 0 along half a cosine"
+		schedule = "rising in the first tenth, then to 0 along half a cosine"
 	}
 	both := func(of func(Recipe) string) string {
 		if of(sound) == of(printed) || printed.Steps == 0 {
