@@ -64,7 +64,7 @@ type Study[P, R any] struct {
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
 type Cells interface {
 	jobs(Setting) []store.Job
-	decoder() store.Decoder
+	decoder() *store.Decoder
 	load(Source)
 }
 
@@ -102,7 +102,7 @@ func (p Part[P, R]) jobs(set Setting) (jobs []store.Job) {
 	return jobs
 }
 
-func (p Part[P, R]) decoder() store.Decoder { return p.Experiment.Decoder() }
+func (p Part[P, R]) decoder() *store.Decoder { return p.Experiment.Decoder() }
 
 // differs reports whether another part has other cells.
 func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {

@@ -79,14 +79,14 @@ func (s *Store) Failure(id Record) (Record, error) {
 // ClearFailure removes the records of a cell's failures, so that a later one is of a later attempt.
 // It also removes a finished record that cannot be trusted.
 func (s *Store) ClearFailure(j Job) (err error) {
-	for _, r := range s.variants(j.id, failureSuffix) {
+	for _, r := range s.variants(j.Record(), failureSuffix) {
 		err = errors.Join(err, os.RemoveAll(s.paths(r).failure))
 	}
 	if _, recalled := j.recall(s); errors.Is(recalled, ErrCorrupt) {
-		err = errors.Join(err, os.RemoveAll(s.paths(j.id).record))
+		err = errors.Join(err, os.RemoveAll(s.paths(j.Record()).record))
 	}
 	if err != nil {
-		return fmt.Errorf("lab: failure of %s: %w", j.id.Key, err)
+		return fmt.Errorf("lab: failure of %s: %w", j.key, err)
 	}
 	return nil
 }
