@@ -79,6 +79,8 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 // stale are entries of README.md that were drawn before their study changed, and which take long:
 // drawing one again removes it here. Their entries say so.
 var stale = map[string]string{
+	"amplification/fig12": "to be drawn",
+	"analytic/plans":      "to be drawn",
 	"admm/fig2a":          "to be drawn",
 	"admm/fig2b":          "to be drawn",
 	"amplification/fig6":  "to be drawn",
