@@ -169,12 +169,12 @@ func (p Part[P, R]) load(s Source) {
 			if n.experiment == p.Experiment.Name {
 				spoil(cells)
 			}
-		case func(params, values []any):
+		case func(experiment string, params, values []any):
 			var params, values []any
 			for i := range cells {
 				params, values = append(params, cells[i].Params), append(values, &cells[i].Value)
 			}
-			spoil(params, values)
+			spoil(p.Experiment.Name, params, values)
 		}
 	}
 	for i := range cells {
@@ -274,8 +274,10 @@ func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
 }
 
 // SpoilAll returns the spoiler of the cells of every experiment. Its function gets their parameters
-// and pointers to their values, and tells experiments apart by these types.
-func SpoilAll(spoil func(params, values []any)) Spoiler { return Spoiler{spoil: spoil} }
+// and pointers to their values.
+func SpoilAll(spoil func(experiment string, params, values []any)) Spoiler {
+	return Spoiler{spoil: spoil}
+}
 
 // numbered are the names of a paper's own figures and tables.
 var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)

@@ -24,7 +24,7 @@ type Run struct {
 	Epochs  int     // done, or iterations
 	Best    int     // whose weights are kept
 	Loss    float64 // mean cross-entropy, with L-BFGS the objective over the number of images, in the last epoch
-	HeldOut float64 // accuracy of the kept weights on the held-out images, 0 if there were none
+	HeldOut float64 // accuracy of the kept weights on the held-out images, NaN if there were none
 	// Complete says that the protocol's own criterion ended the training: its number of epochs, its patience, or the
 	// tolerances of L-BFGS; and not Epochs, its largest number, or a line search that found no lower value.
 	Complete bool
