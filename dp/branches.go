@@ -110,6 +110,8 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 			return err
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: with, batch: e.Batch, size: e.Size})
+	case RepeatAndSelect:
+		return w.selection(e, times, s)
 	case TruncatedPoisson:
 		return w.truncated(e, times, s)
 	case Allocation:
