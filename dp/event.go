@@ -35,8 +35,8 @@ type Poisson struct {
 //
 // The pair, of one inserted or removed record, is an upper bound. Given the sample A of the other records, which is
 // the same for both data sets: if |A| < Cap the record comes with probability Rate and moves the value by one unit. Else it comes with
-// probability Rate·Cap/(|A| + 1) in the place of another, which is two units; this is at most Rate·Cap/(Cap + 1). The
-// pair reveals which of the two it is; the second has probability P(Bin(Size − 1, Rate) ≥ Cap). Other relations and groups are refused.
+// probability Rate·Cap/(|A| + 1) in the place of one of the others, the last of the batch, which is two units: that one and the rest of the
+// batch have the same law for both data sets. The pair reveals |A|, in groups. Other relations and groups are refused.
 type TruncatedPoisson struct {
 	Rate      float64
 	Cap, Size int

@@ -33,24 +33,42 @@ func (w *walker) truncated(e TruncatedPoisson, times int, s sampling) error {
 	})
 }
 
-// removal returns the pair of the removal of one record.
+// removal returns the pair of the removal of one record. Samples of other records that fill the batch are grouped by size; a group has
+// the rate of its least size. As δ falls with the rate, the mass beyond a size is rounded up for the first group and down for others.
 func (e TruncatedPoisson) removal(m Mechanism) (pair.Pair, error) {
 	alone, err := pairAt(m, sampling{kind: poisson, rate: e.Rate}, span{1, 1, 1})
 	if err != nil {
 		return nil, err
 	}
-	full := binomialTail(e.Size-1, e.Rate, e.Cap)
+	full, wrong := binomialTail(e.Size-1, e.Rate, e.Cap)
 	if full == 0 {
 		return alone, nil
 	}
-	instead, err := pairAt(m, sampling{}, span{2, 1, 1})
-	if err == nil {
-		instead, err = pair.Sampled(instead, e.Rate*(float64(e.Cap)/float64(e.Cap+1)))
-	}
+	two, err := pairAt(m, sampling{}, span{2, 1, 1})
 	if err != nil {
 		return nil, err
 	}
-	return pair.NewUnion([]float64{1 - full, full}, alone, instead)
+	parts := []pair.Pair{alone}
+	rest := min(1, full*(1+wrong))
+	weights := []float64{1 - rest}
+	for from := e.Cap; rest > 0; {
+		to, beyond := from, rest
+		for beyond == rest || rest-beyond < 1e-14*full && beyond > 0 { // sizes that hardly occur join the group before
+			if beyond == rest { // none so far
+				from = to
+			}
+			to += 1 + to/32
+			beyond, wrong = binomialTail(e.Size-1, e.Rate, to)
+			beyond = min(beyond*(1-wrong), rest)
+		}
+		inside, err := pair.Sampled(two, e.Rate*(float64(e.Cap)/float64(from+1)))
+		if err != nil {
+			return nil, err
+		}
+		parts, weights = append(parts, inside), append(weights, rest-beyond)
+		from, rest = to, beyond
+	}
+	return pair.NewUnion(weights, parts...)
 }
 
 // pairAt is a mechanism's pair at a split.
@@ -63,13 +81,16 @@ func pairAt(m Mechanism, s sampling, k span) (pair.Pair, error) {
 	return pairOf(m, b)
 }
 
-// binomialTail returns P(Bin(n, rate) ≥ k), rounded up. Beyond the mean its terms fall, by ratios that fall.
-func binomialTail(n int, rate float64, k int) float64 {
+// binomialTail returns P(Bin(n, rate) ≥ k) and a bound of its relative error. Beyond the mean its terms fall, by ratios that fall.
+func binomialTail(n int, rate float64, k int) (tail, wrong float64) {
 	switch {
 	case k > n:
-		return 0
-	case rate == 1 || float64(k) <= float64(n)*rate:
-		return 1
+		return 0, 0
+	case rate == 1 || k <= 0:
+		return 1, 0
+	case float64(k) <= float64(n)*rate:
+		rest, wrong := binomialTail(n, 1-rate, n-k+1)
+		return 1 - rest, min(1, (wrong+1e-15)*rest/(1-rest)+1e-15)
 	}
 	logFirst := pair.LogBinomial(n, k) + float64(k)*logspace.Log(rate) + float64(n-k)*math.Log1p(-rate)
 	sum, term := 0.0, 1.0
@@ -78,6 +99,5 @@ func binomialTail(n int, rate float64, k int) float64 {
 		term *= float64(n-j) / float64(j+1) * rate / (1 - rate)
 	}
 	// The first term comes from logs of factorials, with a relative error of some ulps of their sizes.
-	rounding := 1e-15 * (10 + float64(n)*math.Log(float64(n)+1))
-	return min(1, math.Exp(logFirst+rounding)*sum*(1+1e-9))
+	return min(1, math.Exp(logFirst)*sum), 1e-9 + 1e-15*float64(n)*math.Log(float64(n)+1)
 }

@@ -55,6 +55,16 @@ func TestTruncatedPoisson(t *testing.T) {
 		}
 		last = g.Epsilon
 	}
+	// If all records are always drawn, a record comes in the place of another at the rate of the batch in the data; sizes are grouped to 3 %.
+	always := dp.TruncatedPoisson{Rate: 1, Cap: 100, Size: 1000, Event: dp.Gaussian{NoiseMultiplier: 1}}
+	if a, b := epsilonOf(t, always, 1e-6), epsilonOf(t, dp.Poisson{Rate: .1, Event: dp.Gaussian{NoiseMultiplier: .5}}, 1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.01*b.Epsilon {
+		t.Errorf("always full: %v; %v", a, b)
+	}
+	// A batch that is nearly always full is not charged as one that is hardly ever.
+	always.Rate = .5
+	if a, b := epsilonOf(t, always, 1e-6), epsilonOf(t, dp.Poisson{Rate: .1, Event: dp.Gaussian{NoiseMultiplier: .5}}, 1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.1*b.Epsilon {
+		t.Errorf("nearly always full: %v; %v", a, b)
+	}
 	for _, r := range []dp.Relation{{Group: 2}, {Kind: dp.Substitution}} {
 		if _, err := dp.Epsilon(step, r, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 			t.Errorf("%v: %v", r, err)
