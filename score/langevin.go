@@ -67,7 +67,7 @@ type Langevin struct {
 	// refused with train.ErrMismatch. Cost: one evaluation of the field.
 	Path  string
 	Every int // steps between stores; 0 stores every ten seconds
-	// Trace is called after every step. Chains on a GPU (see Resident) are in the Chain only when Run returns.
+	// Trace is called after every step. Chains on a GPU (see DeviceField) are in the Chain only when Run returns.
 	Trace func(Progress)
 }
 
@@ -170,9 +170,9 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		return nil
 	}
 	n, _ := c.X.Dims()
-	resident, noise := Reside(f, n), resume.Stamp("")
-	if resident != nil {
-		defer resident.Close()
+	there, noise := OnDevice(f, n), resume.Stamp("")
+	if there != nil {
+		defer there.Close()
 		noise = ", noise of the device"
 	}
 	checkpoints, err := newCheckpointer(l.Path, l.Every, l.stamp()+noise, f, l.at(c.Done).sigma, c, new(tally))
@@ -180,8 +180,8 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		return err
 	}
 	var m mover
-	if resident != nil {
-		m = newOnDevice(resident, c)
+	if there != nil {
+		m = newOnDevice(there, c)
 	} else {
 		m = newOnHost(f, c)
 	}
