@@ -86,18 +86,22 @@ func afterFree(t *testing.T, d *device.Device) {
 	panics(t, "view", view.Free)
 	a.Free()
 	panics(t, "after Free", a.Free)
-	panics(t, "after Free", func() { device.Add(b, b, a) })
-	panics(t, "after Free", func() { device.Fill(a, 0) })
-	panics(t, "after Free", func() { device.Fill(view, 0) })
-	panics(t, "after Free", func() { _, _ = view.Get32() })
-	panics(t, "after Free", func() { a.Set32(make([]float32, 9)) })
-	panics(t, "after Free", func() { a.Reshape(9) })
-	panics(t, "after Free", func() { view.Rows(0, 1) })
-	panics(t, "after Free", func() { device.Gemm(b, 1, a.N(), b.T(), 0) })
-	panics(t, "after Free", func() { a.Clone() })
 	s := d.Stream(1)
 	s.Free()
-	panics(t, "after Free", func() { s.Uniform(b, 0, 1) })
+	for _, f := range []func(){
+		func() { device.Add(b, b, a) },
+		func() { device.Fill(a, 0) },
+		func() { device.Fill(view, 0) },
+		func() { _, _ = view.Get32() },
+		func() { a.Set32(make([]float32, 9)) },
+		func() { a.Reshape(9) },
+		func() { view.Rows(0, 1) },
+		func() { device.Gemm(b, 1, a.N(), b.T(), 0) },
+		func() { a.Clone() },
+		func() { s.Uniform(b, 0, 1) },
+	} {
+		panics(t, "after Free", f)
+	}
 	b.Free()
 	if err := d.Err(); err != nil {
 		t.Errorf("mistakes of the program are no errors of the device: %v", err)
