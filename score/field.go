@@ -44,7 +44,7 @@ func Prepare(f Field, n int) (Field, func()) {
 	return f, func() {}
 }
 
-// A Density is a Field that knows log p_σ too, up to a constant for each row.
+// A Density is a Field with log p_σ too, up to a constant for each row.
 type Density interface {
 	Field
 	// LogDensity writes log p_σ(x_i) to dst, of length N. Its error wraps ErrNoDensity if the

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Convention says what a step length means; see the package documentation.
+// A Convention is the meaning of a step length; see the package documentation.
 type Convention int
 
 // The conventions in use.
@@ -71,7 +71,7 @@ type Langevin struct {
 	Trace func(Progress)
 }
 
-// Progress is what a sampler passes to its Trace after a step.
+// Progress is the argument of Trace after a step.
 type Progress struct {
 	Done, Total int
 	Sigma       float64

@@ -113,7 +113,7 @@ func (m *onDevice) step(u update) error {
 	return m.Device.Err()
 }
 
-// update is what a step does on the device; it is recorded.
+// update makes a step on the device; it is recorded.
 func (m *onDevice) update() {
 	defer m.Device.Scope().Close()
 	s := m.Score(m.x)

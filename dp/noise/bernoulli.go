@@ -28,7 +28,7 @@ func uniform(src Source, n uint64) (uint64, error) {
 // stuck is the error of a loop that did not end.
 func stuck() error { return failed("%d rejections in a row", tries) }
 
-// verdict says whether a uniform number is below another one, or that its first 64 bits do not
+// verdict is the result of comparing a uniform number with another one: below, not below, or its first 64 bits do not
 // decide it.
 type verdict int
 
@@ -38,7 +38,7 @@ const (
 	above
 )
 
-// margin is how far, in units of 2^-64, the first bits must be from p to decide: 2^-40. It must be
+// margin is the least distance, in units of 2^-64, of the first bits from p that decides: 2^-40. It must be
 // above the error of p, some 2^-50 for the callers here, and that of the conversions, 2^-53.
 const margin = 1 << 24
 

@@ -29,7 +29,7 @@ type Network struct {
 	Base score.Field
 }
 
-// String says in a line what was trained.
+// String describes the training in a line.
 func (f *Network) String() string {
 	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()), len(f.Sigmas), f.Shape)
 }

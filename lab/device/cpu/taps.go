@@ -38,7 +38,7 @@ func (o Offsets) Slice(from, to int) Offsets {
 	return Offsets{at: o.at[from:to], steps: o.steps[from:to], most: o.most}
 }
 
-// Strips cuts channels into strips whose width the kernels have. The last one may be wider than what is left.
+// Strips cuts channels into strips whose width the kernels have. The last one may be wider than the rest.
 func (k Kernels[T]) Strips(channels int) (widths []int) {
 	lanes, wide := k.tapLanes()
 	for channels > 0 {
@@ -79,7 +79,7 @@ func (k Kernels[T]) tapLanes() (lanes, wide int) {
 	}
 }
 
-// TapGroups is how many groups SumTaps does at once for strips of a width: acc has room for a multiple of them.
+// TapGroups returns the number of groups that SumTaps does at once for strips of a width: acc has room for a multiple of them.
 func (k Kernels[T]) TapGroups(width int) int {
 	k.ISA = k.tapISA(width)
 	lanes, _ := k.tapLanes()

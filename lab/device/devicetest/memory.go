@@ -8,7 +8,7 @@ import (
 	"coupling/lab/device"
 )
 
-// memory is who owns what, and what using it too late does.
+// memory tests ownership and use after free.
 func memory(t *testing.T, open func(testing.TB) *device.Device) {
 	d := open(t)
 	defer closed(t, d)
@@ -39,7 +39,7 @@ func live(t *testing.T, d *device.Device) {
 	}
 }
 
-// scopes free what was made in them but what was kept, or freed before.
+// scopes free arrays that were made in them, unless they were kept or freed before.
 func scopes(t *testing.T, d *device.Device) {
 	count := func(want int) {
 		t.Helper()
@@ -183,7 +183,7 @@ func outOfMemory(t *testing.T, d *device.Device) {
 	}
 }
 
-// leak: Close says what was not freed, with Track where it was made, and frees it.
+// leak: Close reports arrays that were not freed, with Track where they were made, and frees them.
 func leak(t *testing.T, d *device.Device) {
 	d.Track(true)
 	a := d.Zeros(device.Float32, 3, 7)

@@ -155,7 +155,7 @@ func (g *gpu) trim() error {
 	return g.releaseAll()
 }
 
-// releaseAll returns what is kept, in order of size and age, so that runs do not differ.
+// releaseAll returns cached memory, in order of size and age, so that runs do not differ.
 func (g *gpu) releaseAll() error {
 	var classes []int64
 	for class := range g.pool.free {

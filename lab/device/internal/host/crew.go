@@ -42,7 +42,7 @@ func (c *crew) each(n, size int, work func(lo, hi int)) {
 	c.share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
 }
 
-// share is each on up to team goroutines, the caller's among them, which work is told the number of.
+// share is each on up to team goroutines, the caller's among them; work gets the number of its goroutine.
 func (c *crew) share(team, n, size int, work func(worker, lo, hi int)) {
 	size = max(size, 1)
 	_ = c.do(launch{team: min(team, (n+size-1)/size), n: n, size: size, work: work})
@@ -94,5 +94,5 @@ func (c *crew) part(worker int) {
 	}
 }
 
-// per is how many items of a size make a chunk.
+// per is the number of items of a size in a chunk.
 func per(size int) int { return max(1, grain/max(size, 1)) }
