@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// tries bounds loops that end with probability at least 1 − 1/e a round: a probability of e^-65536
+// maxRejections bounds loops that end with probability at least 1 − 1/e a round: a probability of e^-65536
 // never occurs.
-const tries = 1 << 16
+const maxRejections = 1 << 16
 
 // uniform returns a uniform integer of [0, n), n > 0 (Lemire 2019).
 func uniform(src Source, n uint64) (uint64, error) {
-	for range tries {
+	for range maxRejections {
 		u, err := src.Uint64()
 		if err != nil {
 			return 0, err
@@ -22,11 +22,11 @@ func uniform(src Source, n uint64) (uint64, error) {
 			return hi, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
-// stuck is the error of a loop that did not end.
-func stuck() error { return failed("%d rejections in a row", tries) }
+// tooManyRejections is the error of a loop that did not end.
+func tooManyRejections() error { return failed("%d rejections in a row", maxRejections) }
 
 // verdict is the result of comparing a uniform number with another one: below, not below, or its first 64 bits do not
 // decide it.
@@ -70,10 +70,10 @@ func against(u uint64, low, high float64) verdict {
 	return unsure
 }
 
-// settle decides what compare could not: whether the uniform number that begins with u is below e^-x. It is exact.
-func settle(src Source, u uint64, x *big.Rat) (bool, error) {
+// decideExactly decides what compare could not: whether the uniform number that begins with u is below e^-x. It is exact.
+func decideExactly(src Source, u uint64, x *big.Rat) (bool, error) {
 	first := new(big.Int).SetUint64(u) // the number is in [first, first+1)·2^-n
-	for n := uint(64); n < tries; n += 64 {
+	for n := uint(64); n < maxRejections; n += 64 {
 		lo, hi := expNeg(x, n)
 		if first.Cmp(lo) < 0 {
 			return true, nil
@@ -87,7 +87,7 @@ func settle(src Source, u uint64, x *big.Rat) (bool, error) {
 		}
 		first.Lsh(first, 64).Or(first, new(big.Int).SetUint64(more))
 	}
-	return false, stuck()
+	return false, tooManyRejections()
 }
 
 // expCoin is true with probability e^-x, given x so well that e^-x is off by at most 2^-41. exact returns x as a fraction, and is
@@ -97,7 +97,7 @@ func expCoin(src Source, x float64, exact func() *big.Rat) (bool, error) {
 	if err != nil || v != unsure {
 		return v == below, err
 	}
-	return settle(src, first, exact())
+	return decideExactly(src, first, exact())
 }
 
 // bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
@@ -109,7 +109,7 @@ func bernoulliExp(src Source, u, t uint64) (bool, error) {
 
 // geometric counts successes of probability 1/e before the first failure.
 func geometric(src Source) (uint64, error) {
-	for k := range uint64(tries) {
+	for k := range uint64(maxRejections) {
 		again, err := expCoin(src, 1, func() *big.Rat { return big.NewRat(1, 1) })
 		if err != nil {
 			return 0, err
@@ -118,7 +118,7 @@ func geometric(src Source) (uint64, error) {
 			return k, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // Keep is true with probability e^(−k/scale), exactly, for k ≥ 0: the coin of exponential mechanisms on integer scores.

@@ -103,7 +103,7 @@ const tapDepth = 256
 //	acc[4g+r, j] += Σ_k image[groups[g] + r·step + offset_k] · b[k·width + j],
 //
 // in blocks of 256 taps in their order. width is one of Strips. len(acc) is that of a multiple of TapGroups groups;
-// what it holds beyond len(groups) of them is of no account. b has a row for each offset.
+// elements beyond len(groups) of them are ignored. b has a row for each offset.
 func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width int, isNew bool) {
 	team := k.TapGroups(width)
 	k.checkTaps(acc, image, groups, step, offsets, b, width, team)

@@ -18,7 +18,7 @@ type crew struct {
 	runs   []func() // of the workers from the second on
 }
 
-// launch is work over 0…n−1 in chunks of a size, on up to team goroutines; or, where alone is set, that.
+// launch is work over 0…n−1 in chunks of a size, on up to team goroutines; only alone if that is set.
 type launch struct {
 	team, n, size int
 	work          func(worker, lo, hi int)
