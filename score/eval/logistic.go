@@ -21,7 +21,7 @@ const (
 	valueTolerance    = 2.2e-9
 )
 
-// minimiseBatch is how many images are on the device beside their logits at a time.
+// minimiseBatch is the number of images that are on the device beside their logits at a time.
 const minimiseBatch = 4096
 
 // objective is (Σ_i cross-entropy_i + ½|W|²)/n of multinomial logistic regression and its gradient;
