@@ -52,7 +52,8 @@ func (c privateCmd) Run(a *app) error {
 	}
 	lab.Check(usage(isOutside(c.Out, c.Images)))
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
-	images := orUsage(c.load(ctx, a))
+	images, _, err := c.parts(ctx, a)
+	lab.Check(usage(err))
 	public := orUsage(synth.PublicOf(images))
 	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
