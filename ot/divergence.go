@@ -54,7 +54,8 @@ type Term struct {
 	// A and B are the gradients with respect to the weights, each up to a constant, since masses stay equal; nil where not
 	// asked for.
 	A, B []float64
-	// Status is the worse of the solve's and the gradient's; MarginalL1 says how well the transport problem was solved.
+	// Status is the worse of the solve's and the gradient's, Undetermined where A and B are arbitrary between the sides of
+	// Plan.Coupling; MarginalL1 says how well the transport problem was solved.
 	Status     Status
 	MarginalL1 float64
 	// Plan is the plan.
@@ -96,7 +97,9 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 		}
 	}
 	if by&ByWeights != 0 {
-		t.A, t.B = g.Weights()
+		if t.A, t.B, err = g.Weights(); err != nil {
+			t.Status = worse(t.Status, Undetermined)
+		}
 	}
 	return t, nil
 }

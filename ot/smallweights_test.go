@@ -46,7 +46,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantA, wantB := grad.Weights()
+		wantA, wantB, _ := grad.Weights()
 		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
 			got, err := s.Solve(ctx, p)
 			if err != nil {
@@ -62,7 +62,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotA, gotB := grad.Weights()
+			gotA, gotB, _ := grad.Weights()
 			for _, v := range []struct {
 				name      string
 				got, want []float64
@@ -208,7 +208,7 @@ func TestSubnormalWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, b := g.Weights()
+			a, b, _ := g.Weights()
 			return append(a, b...)
 		}
 		same("∂weights", gradient(got), gradient(want))

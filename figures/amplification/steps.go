@@ -11,6 +11,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+	"coupling/lab/store"
 
 	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/plot"
@@ -147,7 +148,7 @@ func stepsPanels(v composedView) (out []stepsPanel) {
 		}
 	}
 	if len(out) == 0 {
-		lab.Check(fmt.Errorf("no group of several records has all cells of its baselines: %w", lab.ErrMissing))
+		lab.Check(fmt.Errorf("no group of several records has all cells of its baselines: %w", store.ErrMissing))
 	}
 	return out
 }
@@ -321,6 +322,17 @@ var trivialBound = kit.Null("δ = 1 for every group", composedOf, func(p Compose
 	}
 })
 
+// oneForAll is the null of an accountant that knows no groups.
+var oneForAll = lab.Null{Name: "one record in place of a group", Spoil: []lab.Spoiler{lab.Spoil(composedOf, func(cells []lab.Result[ComposedParams, ComposedOut]) {
+	for i, c := range cells {
+		for _, one := range cells {
+			if p := one.Params; p.Group == 1 && p.Setting == c.Params.Setting && p.Eps == c.Params.Eps {
+				cells[i].Value = one.Value
+			}
+		}
+	}
+})}}
+
 // nothingDrawn is the null of curves that all lie below the floor.
 var nothingDrawn = kit.Null("curves below the floor", composedOf, func(_ ComposedParams, v *ComposedOut) { v.Upper = slices.Repeat([]float64{floor}, len(v.Upper)) })
 
@@ -463,7 +475,7 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 
 // laws compares the curves.
 func (f stepsFigure) laws(v composedView) []lab.Claim {
-	above, defect, width := math.Inf(-1), 0.0, 0.0
+	above, defect, width, more := math.Inf(-1), 0.0, 0.0, math.Inf(1)
 	for _, p := range stepsPanels(v) {
 		for _, k := range p.groups(v) {
 			_, specific := p.line(v, direct, k)
@@ -477,10 +489,16 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 					defect = d
 				}
 			}
+			_, single := p.line(v, direct, 1)
+			for i := range single {
+				if d := specific[i] - single[i]; k > 1 && single[i] < math.Log(.1) && d < more {
+					more = d
+				}
+			}
 			got := p.find(v, direct, k)[0]
 			for i, u := range got.Value.Upper {
 				if u > 1e-12 {
-					width = max(width, math.Log(u/got.Value.Lower[i]))
+					width = max(width, math.Abs(math.Log(u/got.Value.Lower[i])))
 				}
 			}
 		}
@@ -488,6 +506,8 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 	return []lab.Claim{
 		{What: "log of specific over corrected post-hoc δ, the largest", Source: "the specific bound is tight", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 0.1, Why: "the upper ends of enclosures at most 10% wide", Null: trivialBound, Law: true},
 		{What: "published over corrected post-hoc δ, the largest in decades, at least", Source: "group privacy paid for twice", Got: defect / math.Ln10, Relation: lab.AtLeast, Want: 1, Why: "a decade can be seen", Null: nothingDrawn},
+		{What: "δ of a group over that of one record, the least where that is below 0.1", Source: "a batch that holds several moves farther", Got: math.Exp(more), Relation: lab.AtLeast, Want: 1.5, Why: "twice as many records at least, of which batches hold twice as many",
+			SkipReason: lab.Pick(v.Preset, "three numbers of steps", "", "", ""), Null: oneForAll},
 		{What: "width of the enclosures behind specific lines, the largest log ratio", Source: "“exact as drawn”", Got: width, Relation: lab.AtMost, Want: 0.12, Why: "a line of 1.2 points is a tenth of a decade wide, 0.23", Null: trivialBound},
 	}
 }

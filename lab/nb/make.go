@@ -10,6 +10,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/gallery"
+	"coupling/lab/store"
 )
 
 // Make computes the missing cells of a figure at this notebook's [Setting], under a bar, and shows
@@ -46,7 +47,7 @@ func heading(fig lab.Figure, set lab.Setting) string {
 }
 
 // compute computes the missing cells of a figure.
-func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting) error {
+func compute(ctx context.Context, s *store.Store, fig lab.Figure, set lab.Setting) error {
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)
 	}
@@ -55,7 +56,7 @@ func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting)
 	ctx, done := Progress(ctx, fig.Name, len(todo))
 	defer done()
 	var errs []error
-	for _, err := range (lab.Local{}).Run(ctx, s, todo) {
+	for _, err := range (store.Local{}).Run(ctx, s, todo) {
 		if err != nil && ctx.Err() == nil {
 			errs = append(errs, err)
 		}

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // EstimateTime says what computing jobs will take, if they are like the stored cells of the same experiments: "12 to
 // compute: about 3m20s of computing if they are like the 30 that are stored, which took 2s to 40s".
-func EstimateTime(s *lab.Store, jobs []lab.Job) string {
+func EstimateTime(s *store.Store, jobs []store.Job) string {
 	var past []float64 // seconds, on the machines that computed them
 	sum, seen := 0., map[string]bool{}
 	for _, j := range jobs {

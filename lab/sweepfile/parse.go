@@ -9,8 +9,8 @@ import (
 	"math"
 	"strings"
 
-	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/store"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -19,7 +19,7 @@ import (
 type Sweep struct {
 	// Jobs are the cells, the seeds of one set of parameters beside each other. A cell that two
 	// steps produce is listed once.
-	Jobs []lab.Job
+	Jobs []store.Job
 	// Halving is nil unless the file asks for early stopping; Jobs are then those
 	// of the smallest budget.
 	Halving *Halving
@@ -32,7 +32,7 @@ const MostCells = 1_000_000
 const mostBytes = 1 << 20
 
 // Read reads a YAML file; see [Parse].
-func Read(path string, ds []lab.Decoder) (*Sweep, error) {
+func Read(path string, ds []store.Decoder) (*Sweep, error) {
 	b, err := durable.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
@@ -42,7 +42,7 @@ func Read(path string, ds []lab.Decoder) (*Sweep, error) {
 
 // Parse reads a sweep for one of the experiments of ds. Errors in the file are
 // of type [*Error] and have a line.
-func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
+func Parse(file string, b []byte, ds []store.Decoder) (*Sweep, error) {
 	if len(b) > mostBytes {
 		return nil, located(file, fmt.Errorf("it has %d bytes: want at most %d", len(b), mostBytes))
 	}
@@ -74,7 +74,7 @@ type document struct {
 	Halving    *Halving
 
 	line    map[string]int // of the keys
-	decoder lab.Decoder
+	decoder store.Decoder
 }
 
 // UnmarshalYAML reads the file.
@@ -89,7 +89,7 @@ func (h *Halving) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
-func (d *document) sweep(ds []lab.Decoder) (*Sweep, error) {
+func (d *document) sweep(ds []store.Decoder) (*Sweep, error) {
 	if err := d.check(ds); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (d *document) sweep(ds []lab.Decoder) (*Sweep, error) {
 		}
 	}
 	out := &Sweep{Halving: d.Halving}
-	seen := map[lab.Key]bool{}
+	seen := map[store.Key]bool{}
 	for _, c := range cells {
 		if d.Halving != nil {
 			c = c.with(d.Halving.Budget, value{v: d.Halving.Min, line: d.line["halving"]})
@@ -121,9 +121,9 @@ func (d *document) sweep(ds []lab.Decoder) (*Sweep, error) {
 }
 
 // check finds the experiment and refuses invalid combinations of fields.
-func (d *document) check(ds []lab.Decoder) error {
+func (d *document) check(ds []store.Decoder) error {
 	var err error
-	d.decoder, err = lab.DecoderOf(d.Experiment, ds)
+	d.decoder, err = store.DecoderOf(d.Experiment, ds)
 	switch {
 	case d.Experiment == "":
 		return errors.New("no experiment: coupling experiments lists them")
@@ -147,20 +147,20 @@ func (d *document) check(ds []lab.Decoder) error {
 	case h.Factor == 0:
 		h.Factor = 3
 	}
-	h.at = func(j lab.Job, budget int) (lab.Job, error) { return rebudget(d.decoder, j, h.Budget, budget) }
+	h.at = func(j store.Job, budget int) (store.Job, error) { return rebudget(d.decoder, j, h.Budget, budget) }
 	return nil
 }
 
 // job makes a cell; errors of the experiment's parameters get the line that set them. A cell whose
 // values are refused, but that has a key, is returned with the error.
-func (d *document) job(seed uint64, c values) (lab.Job, error) {
+func (d *document) job(seed uint64, c values) (store.Job, error) {
 	params, err := c.nested()
 	if err != nil {
-		return lab.Job{}, err
+		return store.Job{}, err
 	}
 	b, err := json.Marshal(params)
 	if err != nil {
-		return lab.Job{}, fmt.Errorf("params: %w", err)
+		return store.Job{}, fmt.Errorf("params: %w", err)
 	}
 	j, err := d.decoder.Make(seed, b)
 	if err != nil {
@@ -171,8 +171,8 @@ func (d *document) job(seed uint64, c values) (lab.Job, error) {
 
 // blamed returns the parameter that an error is about.
 func blamed(err error) string {
-	var unknown *lab.UnknownParamError
-	var refused *lab.ParamError
+	var unknown *store.UnknownParamError
+	var refused *store.ParamError
 	pointer := ""
 	switch {
 	case errors.As(err, &refused):

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
@@ -46,7 +47,7 @@ var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1, Run: func
 	return result{Loss: p.Eps * float64(p.N)}, nil
 }}
 
-var decoders = []lab.Decoder{toy.Decoder()}
+var decoders = []store.Decoder{toy.Decoder()}
 
 func cells(t *testing.T, text string) (out []string) {
 	t.Helper()
@@ -133,8 +134,8 @@ design:
 			if err != nil {
 				t.Fatal(err)
 			}
-			eps, _ := lab.Number(row["param.eps"])
-			n, _ := lab.Number(row["param.n"])
+			eps, _ := store.Number(row["param.eps"])
+			n, _ := store.Number(row["param.n"])
 			if eps < .001 || eps > 10 || n < -2 || n > 2 {
 				t.Errorf("%s: %s", kind, j.Record().Params)
 			}
@@ -307,7 +308,7 @@ func spread(t *rapid.T, x []float64) {
 
 func TestEstimate(t *testing.T) {
 	s := openStore(t)
-	make := func(ns ...int) (jobs []lab.Job) {
+	make := func(ns ...int) (jobs []store.Job) {
 		for _, n := range ns {
 			jobs = append(jobs, toy.Jobs(1, params{N: n, Eps: 1})...)
 		}
@@ -335,7 +336,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-func openStore(t *testing.T) *lab.Store {
+func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
@@ -379,7 +380,7 @@ func TestGoFile(t *testing.T) {
 		t.Fatalf("%d jobs, %d missing", len(p.Jobs), len(s.Missing(p.Jobs)))
 	}
 	failed := 0
-	for j, err := range (lab.Local{Workers: 2}).Run(t.Context(), s, p.Jobs) {
+	for j, err := range (store.Local{Workers: 2}).Run(t.Context(), s, p.Jobs) {
 		if err != nil && strings.Contains(err.Error(), "three") {
 			failed++
 			continue
@@ -389,8 +390,8 @@ func TestGoFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		row, _ := r.Flatten()
-		n, _ := lab.Number(row["param.n"])
-		if v, _ := lab.Number(row["value.cube"]); v != n*n*n {
+		n, _ := store.Number(row["param.n"])
+		if v, _ := store.Number(row["value.cube"]); v != n*n*n {
 			t.Errorf("%s: %s", r.Params, r.Value)
 		}
 	}

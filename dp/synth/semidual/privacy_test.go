@@ -245,8 +245,7 @@ func TestSumsAreExact(t *testing.T) {
 // One run of the whole pipeline, steps and covariances, on 24,000 classes of three records, each with a canary by the flip of a
 // coin. The attack sees every release and knows everything but the coins. It does not refute the claim; it does where
 // sensitivity is off by 1.5, which is noise of two thirds. A record is in its own class's part of each release alone
-// (TestSensitivity), so the classes are independent, and the bound for two worlds holds for one run. (audit.OneRun, which does not
-// assume this, finds half of the ε of Gaussian noise, too little to see a factor of 1.5.)
+// (TestSensitivity), so the classes are independent, and the bound for two worlds holds for one run.
 func TestAuditWholePipeline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("eight CPU seconds")

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // tally is what became of a list of jobs.
@@ -50,7 +50,7 @@ func failures(errs []error) error {
 	cells := map[string]string{} // by reason
 	for _, err := range errs {
 		reason, cell := err.Error(), ""
-		var ce *lab.CellError
+		var ce *store.CellError
 		if errors.As(err, &ce) {
 			reason = ce.Err.Error()
 			cell = fmt.Sprintf("\n  in %s %s seed %d %s", ce.Experiment, ce.Key.Short(), ce.Seed, ce.Params)
@@ -66,7 +66,7 @@ func failures(errs []error) error {
 
 // compute has ex compute the jobs whose cells are missing, under a progress
 // bar. A failed job does not stop the others.
-func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job) tally {
+func (a *app) compute(s *store.Store, ex store.Executor, what string, jobs []store.Job) tally {
 	began := time.Now()
 	todo, other := s.Survey(jobs)
 	if len(todo) > 0 {
@@ -76,11 +76,11 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 	}
 	show, finish := a.progress(what, len(todo))
 	var computed, recalled atomic.Int64
-	ctx := lab.WithSink(a.run.ctx, func(e lab.Event) {
+	ctx := store.WithSink(a.run.ctx, func(e store.Event) {
 		switch e.Kind {
-		case lab.Stored:
+		case store.Stored:
 			computed.Add(1)
-		case lab.Recalled: // another process was quicker
+		case store.Recalled: // another process was quicker
 			recalled.Add(1)
 		}
 		show(e)

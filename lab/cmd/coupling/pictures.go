@@ -11,6 +11,7 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // pictures are the flags that name images: a user's own, or a known data set.
@@ -110,7 +111,7 @@ func named(ctx context.Context, name string) (learn, test *data.Images, err erro
 		return nil, nil, errors.New("--images DIR, or --data NAME: must be given")
 	}
 	if known := data.Names(); !slices.Contains(known, set) {
-		return nil, nil, fmt.Errorf("--data %q: there is none%s", name, lab.DidYouMean(set, known))
+		return nil, nil, fmt.Errorf("--data %q: there is none%s", name, store.DidYouMean(set, known))
 	}
 	origin := data.Official
 	if small {

@@ -9,6 +9,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/jobfile"
 	"coupling/lab/slurm"
+	"coupling/lab/store"
 	"coupling/lab/sweepfile"
 )
 
@@ -41,7 +42,7 @@ func (c sweepCmd) Run(a *app) error {
 	case c.DryRun:
 		return dryRun(a, s, src)
 	}
-	var ex lab.Executor = lab.Local{Workers: c.Workers, Drain: a.run.drain}
+	var ex store.Executor = store.Local{Workers: c.Workers, Drain: a.run.drain}
 	if c.On == "slurm" {
 		ex = slurm.Executor{Command: src.command, Env: src.env, Request: c.Cluster, Drain: a.run.drain, Log: func(s string) {
 			if !a.quiet {
@@ -61,7 +62,7 @@ func (c sweepCmd) Run(a *app) error {
 	return t.err()
 }
 
-func dryRun(a *app, s *lab.Store, src source) error {
+func dryRun(a *app, s *store.Store, src source) error {
 	missing := s.Missing(src.jobs)
 	fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(len(src.jobs), "cell"), len(src.jobs)-len(missing), len(missing))
 	if len(missing) > 0 {
@@ -88,7 +89,7 @@ func (c jobCmd) Run(a *app) error {
 	jobs := orUsage(jobfile.Jobs(c.File, c.Line, c.Stride, figures.Decoders()))
 	s := lab.Must(a.store())
 	orUsage(chooseDevice(c.Device))
-	t := a.compute(s, lab.Local{Workers: 1, Drain: a.run.drain}, "job", jobs)
+	t := a.compute(s, store.Local{Workers: 1, Drain: a.run.drain}, "job", jobs)
 	if len(jobs) == 1 {
 		fmt.Fprintf(a.out, "%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)
 	}

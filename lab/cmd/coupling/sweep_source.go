@@ -10,6 +10,7 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/store"
 	"coupling/lab/sweepfile"
 	"coupling/score/eval/inception"
 )
@@ -17,7 +18,7 @@ import (
 // source is what a sweep computes, and the program that does a line of it
 // somewhere else.
 type source struct {
-	jobs    []lab.Job
+	jobs    []store.Job
 	halving *sweepfile.Halving
 	command []string
 	env     []string
@@ -27,7 +28,7 @@ type source struct {
 var decoders = figures.Decoders
 
 // source reads figures or one sweep file.
-func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
+func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) {
 	own := source{command: []string{lab.Must(os.Executable()), "--store", s.Dir, "job"}}
 	for _, name := range []string{"COUPLING_DEVICE", "COUPLING_RECALL", inception.Variable} {
 		own.env = append(own.env, name+"="+os.Getenv(name))
@@ -59,7 +60,7 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
 		}
 		sweep, err := sweepfile.Read(name, decoders())
-		if errors.Is(err, lab.ErrNoExperiment) {
+		if errors.Is(err, store.ErrNoExperiment) {
 			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err, filepath.Join(filepath.Dir(name), "main.go"))
 		}
 		lab.Check(usage(err))
@@ -94,14 +95,14 @@ func (c sweepCmd) device() (kind string, err error) {
 }
 
 // halve runs a sweep with early stopping and says what was best.
-func halve(a *app, s *lab.Store, ex lab.Executor, src source) error {
+func halve(a *app, s *store.Store, ex store.Executor, src source) error {
 	h := src.halving
 	planned := 0
 	for k := range h.Budgets() {
 		planned += int(float64(len(src.jobs)) / math.Pow(float64(h.Factor), float64(k)))
 	}
 	show, finish := a.progress("halving", planned)
-	ctx := lab.WithSink(a.run.ctx, show)
+	ctx := store.WithSink(a.run.ctx, show)
 	var t tally
 	a.run.during(func() {
 		for _, err := range h.Run(ctx, s, ex, src.jobs) {

@@ -26,7 +26,21 @@ func Counting(t testing.TB) *device.Device {
 	path := ptxsim.Build(t)
 	t.Setenv("PTXSIM_IDLE", "1")
 	t.Setenv("PTXSIM_MEMORY", "80000000000")
-	d, err := device.CUDA{Driver: path, CuBLAS: path}.Open()
+	return opened(t, device.CUDA{Driver: path, CuBLAS: path})
+}
+
+// CPU opens the processor, and closes it when the test ends.
+func CPU(t testing.TB) *device.Device {
+	t.Helper()
+	return opened(t, device.CPU{})
+}
+
+func opened(t testing.TB, kind interface {
+	Open() (*device.Device, error)
+},
+) *device.Device {
+	t.Helper()
+	d, err := kind.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

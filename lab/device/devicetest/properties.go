@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -84,16 +83,7 @@ func broadcastProperty(k *kit, d draw) {
 
 func reduceProperty(k *kit, d draw) {
 	shape := d.sizes()
-	to := squash(shape, d(0, 1<<len(shape)-1))
-	f := device.Reduction(d(0, len(reductionNames)-1))
-	count := ref.Len(shape) / max(1, ref.Len(to))
-	if f == device.Mean && count == 0 {
-		return // 0/0 is not promised
-	}
-	x, dst := k.normals(ref.Len(shape), 2), k.dst(to...)
-	device.Reduce(dst, k.put(x, shape...), f)
-	k.near(fmt.Sprintf("%s %v to %v", reductionNames[f], shape, to), dst, 2*k.sumsOf(count),
-		func() ref.Result { return ref.Reduce(to, shape, x, f) })
+	k.reduced(squash(shape, d(0, 1<<len(shape)-1)), shape, device.Reduction(d(0, len(reductionNames)-1)))
 }
 
 func gemmProperty(k *kit, d draw) {

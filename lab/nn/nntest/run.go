@@ -36,5 +36,21 @@ func Open(t testing.TB) *device.Device {
 	return dev
 }
 
+// InScope is Open with a scope, and closes both when the test ends: an array that is made outside of the scope and not freed fails
+// the test.
+func InScope(t testing.TB) *device.Device {
+	t.Helper()
+	dev := Open(t)
+	dev.Track(true)
+	scope := dev.Scope()
+	t.Cleanup(func() {
+		scope.Close()
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
 // Emulated reports whether the device is the emulator of a GPU, to which what takes a GPU milliseconds takes minutes.
 func Emulated(dev *device.Device) bool { return strings.HasPrefix(dev.Info().Name, "Emulator") }

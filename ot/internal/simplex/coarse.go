@@ -34,8 +34,9 @@ func (s *simplex) estimate() []float64 {
 		}
 	}
 	c := newSimplex(s.ctx, cost.Dense(thinned), Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free})
-	s.err = cmp.Or(s.err, c.run(0))
-	return s.transform(rows, c.tree.pot[:len(rows)])
+	c.solve(0)
+	s.err = cmp.Or(s.err, c.err)
+	return s.transform(rows, c.f())
 }
 
 // transform returns g_j = min_k C(rows_k, j) − f_k.

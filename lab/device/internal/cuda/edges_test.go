@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // TestDiv holds division by a product to division.
@@ -134,10 +135,7 @@ func TestThreads(t *testing.T) {
 
 // FuzzParsePTX: whatever stands in PTX, reading it ends, and kernels have names and block sizes.
 func FuzzParsePTX(f *testing.F) {
-	text, err := readFile("dense.ptx.gz")
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(readFile("dense.ptx.gz"))
 	f.Add(text[:3000])
 	f.Add([]byte(".visible .entry f(\n.param .u64 f_param_0\n)\n.maxntid 256, 1, 1\n{\n}\n"))
 	f.Add([]byte(".visible .entry f(\n.param .align 8 .b8 f_param_0[208]\n)\n"))

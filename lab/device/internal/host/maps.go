@@ -5,6 +5,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/logspace"
 )
 
 // Map is dst = f(x).
@@ -105,7 +106,7 @@ func costly[T cpu.Float](d, x []T, f backend.Unary, p float64) {
 func scalar(f backend.Unary, p float64) func(x float64) float64 {
 	switch f {
 	case backend.Log:
-		return logOf
+		return logspace.Log
 	case backend.Sin:
 		return math.Sin
 	case backend.Cos:
@@ -264,12 +265,4 @@ func choose(x, a, b float64) float64 {
 	bits := int64(math.Float64bits(x))
 	no := uint64((bits - 1 | bits) >> 63) // all ones for −x, −0 and 0
 	return math.Float64frombits(math.Float64bits(a)&^no | math.Float64bits(b)&no)
-}
-
-// logOf is log x; math.Log errs for denormal numbers on amd64.
-func logOf(x float64) float64 {
-	if x > 0 && x < 0x1p-1022 {
-		return math.Log(x*0x1p54) - 54*math.Ln2
-	}
-	return math.Log(x)
 }

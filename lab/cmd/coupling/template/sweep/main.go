@@ -6,8 +6,8 @@ import (
 	_ "embed"
 	"log"
 
-	"coupling/lab"
 	"coupling/lab/cmd/coupling/template/bias"
+	"coupling/lab/store"
 	"coupling/lab/sweepfile"
 )
 
@@ -16,7 +16,7 @@ var design []byte
 
 func main() {
 	own := bias.Bias.Decoder()
-	sweep, err := sweepfile.Parse("sweep.yaml", design, []lab.Decoder{own})
+	sweep, err := sweepfile.Parse("sweep.yaml", design, []store.Decoder{own})
 	if err != nil {
 		log.Fatal(err)
 	}
