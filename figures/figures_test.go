@@ -92,6 +92,7 @@ var stale = map[string]string{
 	"amplification/fig22": "to be drawn",
 	"amplification/fig23": "to be drawn",
 	"analytic/flow":       "to be drawn",
+	"dpsinkhorn/frontier": "to be drawn",
 	"analytic/generator":  "to be drawn",
 	"scones/fig1":         "to be drawn",
 	"scones/fig2":         "to be drawn",
