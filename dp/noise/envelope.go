@@ -178,8 +178,7 @@ func (e *envelope) keep(src Source, j uint8, k uint64, halvings uint) (bool, err
 	case y-margin > p*0x1p64:
 		return false, nil
 	}
-	s := new(big.Rat).SetFloat64(e.s)
-	x := new(big.Rat).Quo(new(big.Rat).SetInt(new(big.Int).SetUint64(k)), s)
-	x.Mul(x, x).Mul(x, big.NewRat(1, 2))
+	x := new(big.Rat).SetInt(new(big.Int).SetUint64(k))
+	x.Quo(x, new(big.Rat).SetFloat64(e.s)).Mul(x, x).Mul(x, big.NewRat(1, 2))
 	return settle(src, u, e.height[j], unitBits+halvings, x)
 }

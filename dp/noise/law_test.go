@@ -130,27 +130,6 @@ func TestFineGridMoments(t *testing.T) {
 	}
 }
 
-// Signs are those of a fair coin.
-func TestSymmetry(t *testing.T) {
-	src, n := seed(5), 100_000
-	balance := 0.0
-	for range n {
-		k, err := gaussianSteps(src, 1.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case k > 0:
-			balance++
-		case k < 0:
-			balance--
-		}
-	}
-	if math.Abs(balance) > 4*math.Sqrt(float64(n)) { // 4 standard deviations of a sum of signs
-		t.Errorf("positive minus negative: %v of %d", balance, n)
-	}
-}
-
 func TestResponseLaw(t *testing.T) {
 	for _, truth := range []float64{0.5, 0.75, 0.9, 1} {
 		in := make([]bool, 100_000)

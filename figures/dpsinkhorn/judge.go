@@ -31,7 +31,6 @@ type Judgement struct {
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
-	Density   float64 `json:"density"`
 	Coverage  float64 `json:"coverage"`
 	AUC       float64 `json:"auc"`       // of a membership attack: ½ is none
 	AUCError  float64 `json:"auc_error"` // its standard error
@@ -52,7 +51,7 @@ func unmeasured() (j Judgement) {
 // numbers are all of them.
 func (j *Judgement) numbers() []*float64 {
 	out := []*float64{
-		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Density, &j.Coverage,
+		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Coverage,
 		&j.AUC, &j.AUCError, &j.Dark,
 	}
 	for i := range j.By {
@@ -184,7 +183,7 @@ func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement
 		f = lenet
 	}
 	r := lab.Must(distance.Between(ctx, f, synthetic, test))
-	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
+	out.FD, out.Precision, out.Recall, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Coverage
 	if j.Inception != "" {
 		out.KID, out.Dark = r.KID.Value, lab.Must(distance.Between(ctx, f, eval.Code.Prepare(synthetic), test)).Frechet
 	}

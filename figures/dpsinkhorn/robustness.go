@@ -6,8 +6,6 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-
-	"gonum.org/v1/plot"
 )
 
 // Fig4a is Figure 4(a): optimisers and learning rates.
@@ -69,23 +67,9 @@ func drawRobustness(v view) (lab.Exhibit, error) {
 	table := lab.Table{Name: "errors", Caption: "Error in percent on real MNIST digits", Header: []string{"optimiser", "rate", "ε", "logistic regression"}}
 	panels := style.Panels{ShareY: true}
 	for _, kind := range []func(Method) bool{Method.private, Method.free} {
-		var items []plot.Plotter
-		for k, sgd := range []bool{false, true} {
-			is := func(m Method) bool { return kind(m) && m.Recipe.SGD == sgd }
-			for _, item := range overRecipe(v.Cells, "method.recipe.rate", func(o Out) float64 { return 100 * (1 - o.Judged.Logistic) }, is) {
-				switch l := item.(type) {
-				case style.Line:
-					if l.Series = k; l.Name != "" {
-						l.Name = optimiserName(sgd)
-					}
-					item = l
-				case style.Points:
-					l.Series = k
-					item = l
-				}
-				items = append(items, item)
-			}
-		}
+		items := overRecipe(v.Cells, "method.recipe.rate", func(o Out) float64 { return 100 * (1 - o.Judged.Logistic) },
+			lineOf{optimiserName(false), func(m Method) bool { return kind(m) && !m.Recipe.SGD }},
+			lineOf{optimiserName(true), func(m Method) bool { return kind(m) && m.Recipe.SGD }})
 		title := epsilonLabel(v.Where(func(p Params) bool { return kind(p.Method) })[0].Params)
 		panels.Items = append(panels.Items, style.Plot{Title: title, X: style.Axis{Label: "learning rate", Log: true}, Y: style.Axis{Label: "error", Unit: "%", Min: 0, Max: 100}, Items: items})
 	}
