@@ -9,7 +9,8 @@ import (
 
 // envelope is a step function that is nowhere below e^(−k²/2s²), k = 0, 1, …: strips of equal length and, from the last
 // one on, a tail whose height halves after each tailStrips strips. A number that is drawn under it, and kept with
-// probability e^(−k²/2s²) over the step's height, is a discrete Gaussian one, exactly: all heights are integers, in units
+// probability e^(−k²/2s²) over the step's height, is a discrete Gaussian one, exactly: all heights are integers, in
+// units
 // of 2^-unitBits. It takes two words a number where the general algorithm takes ten, once the strips are known, which
 // takes as long as a hundred numbers.
 type envelope struct {

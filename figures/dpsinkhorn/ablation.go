@@ -70,7 +70,8 @@ func searchStudy(fashion bool) lab.Study[Params, Out] {
 	return s
 }
 
-// partsGrid is Table 2, the best row with rows clipped as printed, the rows with and without debiasing without noise, and real images.
+// partsGrid is Table 2, the best row with rows clipped as printed, the rows with and without debiasing without noise,
+// and real images.
 func partsGrid(set lab.Setting) (out []Params) {
 	add := func(c Params, change func(*Recipe)) {
 		if change(&c.Method.Recipe); !slices.Contains(out, c) {
@@ -88,7 +89,8 @@ func partsGrid(set lab.Setting) (out []Params) {
 	return append(out, beside[1])
 }
 
-// searchGrid is Table 4 or 5, with steps in proportion to those of a row's σ, and its references. At quick, rows that differ in Δ alone
+// searchGrid is Table 4 or 5, with steps in proportion to those of a row's σ, and its references. At quick, rows that
+// differ in Δ alone
 // stand once.
 func searchGrid(set lab.Setting, fashion bool) (out []Params) {
 	rows := searchRows[fashion]
@@ -140,11 +142,11 @@ func partsRow(_ view, m Method) (out printedRow) {
 		out = printedRow{m.kind(), p.fid, p.acc}
 		out.acc[0] = 0 // Table 2 has none
 		if m.free() {
-			out.name += ", semi"
+			out.name = "free, semi"
 		}
 		return out
 	case m.free():
-		return printedRow{name: "no noise, none"}
+		return printedRow{name: "free, none"}
 	case r.Rows > 0:
 		return printedRow{name: fmt.Sprintf("rows, σ = %g", r.Rows)}
 	}
@@ -192,7 +194,7 @@ func drawAblation(v view, of rowOf, rows string) (out lab.Exhibit, err error) {
 		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the chance of trainings."}
 	if size := smallSizes(v.Preset); size != "" {
 		out.Notes = append(out.Notes, chosenNote, "What ran here is "+size+" and enlarged afterwards, which is ours; classes come in turn and the learning rate falls to 0. "+
-			"“Rows” is algorithm 1 as printed, each row clipped and noised alone; its ε in the table is the one that holds.")
+			"“Rows” is algorithm 1 as printed, each row clipped and noised alone; its ε in the table is the one that holds. “Free” is without noise.")
 	}
 	return out, nil
 }
@@ -240,7 +242,8 @@ func whisker(series int, x float64, s score) style.Line {
 // percentOf is a score in percent.
 func percentOf(s score) score { return score{100 * s.mean, 100 * s.err} }
 
-// accuracyPoints draws the accuracies of a table's rows with their errors, and the paper's beside them. What was not measured has no point.
+// accuracyPoints draws the accuracies of a table's rows with their errors, and the paper's beside them. What was not
+// measured has no point.
 func accuracyPoints(x style.Axis, runs [][]cell, rows []printedRow) style.Plot {
 	items := []plot.Plotter{style.Rule{At: 10, Label: "chance"}}
 	var theirs style.Points
@@ -270,7 +273,8 @@ func claimsPrinted(v view, row printedRow, of Judge, j Judgement) (out []lab.Cla
 	for k, a := range row.acc {
 		if a > 0 {
 			out = append(out, lab.Claim{
-				What: row.name + ": " + classifiers[k], Source: source, Got: j.accuracies()[k], Relation: lab.AtLeast, Want: a / 100, AbsTol: .03,
+				What: row.name + ": " + classifiers[k], Source: source, Got: j.accuracies()[k], Relation: lab.AtLeast,
+				Want: a / 100, AbsTol: .03,
 				Why: deltaWhy, SkipReason: tooShort(v.Preset), Null: guessing,
 			})
 		}
@@ -285,7 +289,8 @@ func claimsPrinted(v view, row printedRow, of Judge, j Judgement) (out []lab.Cla
 // deltaWhy is the reason of a tolerance of 3 points.
 const deltaWhy = "rows of Table 4 that differ in Δ alone differ by up to 3 points"
 
-// claimParts asks what the method is worth, whether debiasing helps, and at the paper's size for the paper's margins between its rows.
+// claimParts asks what the method is worth, whether debiasing helps, and at the paper's size for the paper's margins
+// between its rows.
 func claimParts(v view) ([]lab.Claim, error) {
 	out := append([]lab.Claim{soundness(v.Cells)}, claimMethod(v)...)
 	runs := repeats(v.Cells)
@@ -305,15 +310,18 @@ func claimParts(v view) ([]lab.Claim, error) {
 		j, _ := meanDeviation(run)
 		if gap := (best.acc[2] - row.acc[2]) / 100; gap > .06 {
 			out = append(out, lab.Claim{
-				What: row.name + ": what a CNN loses on the best row", Source: "Table 2", Got: of.CNN - j.CNN, Relation: lab.AtLeast, Want: gap, AbsTol: .06,
-				Why: "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ alone differ", SkipReason: tooShort(v.Preset), Null: alike,
+				What: row.name + ": what a CNN loses on the best row", Source: "Table 2", Got: of.CNN - j.CNN,
+				Relation: lab.AtLeast, Want: gap, AbsTol: .06,
+				Why:        "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ alone differ",
+				SkipReason: tooShort(v.Preset), Null: alike,
 			})
 		}
 	}
 	return out, nil
 }
 
-// withShare are the trainings at each share of fresh images that differ from the recipe in nothing else, at an ε or (0) without noise.
+// withShare are the trainings at each share of fresh images that differ from the recipe in nothing else, at an ε or
+// (0) without noise.
 func withShare(runs [][]cell, fashion bool, eps float64) map[float64][]cell {
 	out := map[float64][]cell{}
 	for _, run := range runs {
@@ -338,12 +346,16 @@ func claimDebiasing(v view, shares map[float64][]cell, k int) []lab.Claim {
 	}
 	return []lab.Claim{{
 		What:   setLabel(c) + ", " + epsilonLabel(c.Params) + ": " + classifiers[k] + " at p = 0.4, less that at p = 0, in standard errors",
-		Source: "Table 2, L1 + L2: a CNN has 83.2 and 77.6 %", Got: scoreOf(with, accuracy(k)).above(scoreOf(without, accuracy(k))), Relation: lab.AtLeast, Want: 3,
-		Why: errorsWhy, SkipReason: lab.Pick(v.Preset, "3 steps", "one training each, of few steps", unasked(v, c.Params), ""), Null: alike,
+		Source: "Table 2, L1 + L2: a CNN has 83.2 and 77.6 %",
+		Got:    scoreOf(with, accuracy(k)).above(scoreOf(without, accuracy(k))), Relation: lab.AtLeast, Want: 3,
+		Why:        errorsWhy,
+		SkipReason: lab.Pick(v.Preset, "3 steps", "one training each, of few steps", unasked(v, c.Params), ""),
+		Null:       alike,
 	}}
 }
 
-// claimGoals is what the recipe is worth on two cores: the paper has 89 % without privacy and 82.8 % at an ε of 10 that does not hold.
+// claimGoals is what the recipe is worth on two cores: the paper has 89 % without privacy and 82.8 % at an ε of 10
+// that does not hold.
 func claimGoals(v view, private, free []cell) (out []lab.Claim) {
 	for _, g := range []struct {
 		run  []cell
@@ -351,8 +363,10 @@ func claimGoals(v view, private, free []cell) (out []lab.Claim) {
 	}{{private, .75}, {free, .85}} {
 		c := g.run[0]
 		out = append(out, lab.Claim{
-			What: setLabel(c) + ", " + epsilonLabel(c.Params) + ": logistic regression at p = 0.4", Source: "what two cores should reach", Got: scoreOf(g.run, accuracy(0)).mean,
-			Relation: lab.AtLeast, Want: g.want, Why: "a goal", SkipReason: lab.Pick(v.Preset, "3 steps", "few steps", unasked(v, c.Params), ""), Null: guessing,
+			What:   setLabel(c) + ", " + epsilonLabel(c.Params) + ": logistic regression at p = 0.4",
+			Source: "what two cores should reach", Got: scoreOf(g.run, accuracy(0)).mean,
+			Relation: lab.AtLeast, Want: g.want, Why: "a goal",
+			SkipReason: lab.Pick(v.Preset, "3 steps", "few steps", unasked(v, c.Params), ""), Null: guessing,
 		})
 	}
 	return out

@@ -21,7 +21,8 @@ func Fig3() lab.Study[Params, Out] {
 	return s
 }
 
-// Fig6 is Figure 6: pictures by two generators. Below the paper preset they learn nothing, and claims are about the small generator.
+// Fig6 is Figure 6: pictures by two generators. Below the paper preset they learn nothing, and claims are about the
+// small generator.
 func Fig6() lab.Study[Params, Out] {
 	s := colourStudy("fig6", "Figure 6: private pictures by DCGAN and BigGAN generators", colourDCGAN, colourBigGAN, colourSmall, colourFree, realPictures)
 	s.Draw, s.Claims = drawColourPictures, claimGenerators
@@ -193,7 +194,8 @@ func colourNotes(set lab.Setting) []string {
 		"The published generators run for "+lab.Pick(set.Preset, "2", "20", "60", "")+" steps here, of 1.7 million, and learn nothing in them. What two cores can train is ours: dense layers that make pictures of 8 × 8, classes in turn, with the same clip and the settings that were chosen on held-out digits.")
 }
 
-// claimColour asks what the paper's method is worth, and compares rows with a table of the paper, of CelebA: accuracies of MLP and CNN,
+// claimColour asks what the paper's method is worth, and compares rows with a table of the paper, of CelebA:
+// accuracies of MLP and CNN,
 // and FID.
 func claimColour(table string, printed map[string][3]float64) func(view) ([]lab.Claim, error) {
 	return func(v view) ([]lab.Claim, error) {
@@ -208,8 +210,10 @@ func claimColour(table string, printed map[string][3]float64) func(view) ([]lab.
 			out = append(out, claimFID(v.Preset, c.Params.Judge, name, table, j.FD, want[2], guessing)...)
 			for k, a := range []float64{j.MLP, j.CNN} {
 				out = append(out, lab.Claim{
-					What: name + ": " + classifiers[1+k], Source: table + ", at an ε that does not hold", Got: a, Want: want[k], AbsTol: .03,
-					Why: "another clip, another protocol and a tenth of the steps", SkipReason: lab.Pick(v.Preset, other, other, other, ""), Null: guessing,
+					What: name + ": " + classifiers[1+k], Source: table + ", at an ε that does not hold", Got: a,
+					Want: want[k], AbsTol: .03,
+					Why:        "another clip, another protocol and a tenth of the steps",
+					SkipReason: lab.Pick(v.Preset, other, other, other, ""), Null: guessing,
 				})
 			}
 		}

@@ -62,7 +62,8 @@ func (j *Judgement) numbers() []*float64 {
 	return out
 }
 
-// meanDeviation returns, for each number, the mean over the trainings that measured it and their standard deviation: NaN of
+// meanDeviation returns, for each number, the mean over the trainings that measured it and their standard deviation:
+// NaN of
 // none, and 0 for the deviation of one.
 func meanDeviation(of []cell) (mean, deviation Judgement) {
 	for k := range mean.numbers() {
@@ -105,7 +106,8 @@ type Judge struct {
 // distance is how tables call the distances: FID, or FD-LeNet, which is another scale.
 func (j Judge) distance() string { return inception.Distance(j.Inception) }
 
-// claimFID compares a FID with the one that the paper prints. Where distances are not in the features of Inception there is
+// claimFID compares a FID with the one that the paper prints. Where distances are not in the features of Inception
+// there is
 // none, and nothing to compare.
 func claimFID(preset lab.Preset, j Judge, what, source string, got, printed float64, null lab.Null) []lab.Claim {
 	if j.distance() != "FID" {

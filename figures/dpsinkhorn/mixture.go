@@ -83,7 +83,8 @@ type lineOf struct {
 	is   func(Method) bool
 }
 
-// overRecipe draws a number over a parameter of the recipe: means, their errors and the trainings of each kind of method.
+// overRecipe draws a number over a parameter of the recipe: means, their errors and the trainings of each kind of
+// method.
 func overRecipe(cells []cell, param string, of func(Out) float64, kinds ...lineOf) (out []plot.Plotter) {
 	for k, kind := range kinds {
 		same := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !kind.is(c.Params.Method) })
@@ -114,6 +115,7 @@ func claimMixture(v view) ([]lab.Claim, error) {
 		lab.Claim{
 			What: "MNIST: error at p = 0.4 over that at p = 1", Source: "Table 2: 17.3 and 31.3 % by an MLP",
 			Got: (1 - mean[.4].Logistic) / (1 - mean[1].Logistic), Relation: lab.AtMost, Want: .78,
-			Why: "half of the paper's fall, for this is logistic regression", SkipReason: tooShort(v.Preset), Null: alike,
+			Why: "half of the paper's fall, for this is logistic regression", SkipReason: tooShort(v.Preset),
+			Null: alike,
 		}), nil
 }

@@ -27,7 +27,8 @@ func Fig4a() lab.Study[Params, Out] {
 	}
 }
 
-// robustnessGrid has, for each optimiser, the private cells and then those without noise, and real digits. Gradient descent moves by the
+// robustnessGrid has, for each optimiser, the private cells and then those without noise, and real digits. Gradient
+// descent moves by the
 // clipped gradient's length, Adam by its rate alone, so that they need different rates.
 func robustnessGrid(set lab.Setting) (out []Params) {
 	p := set.Preset
@@ -99,8 +100,10 @@ func claimRobustness(v view) ([]lab.Claim, error) {
 		a, b := scoreOf(adam, accuracy(0)).mean, scoreOf(sgd, accuracy(0)).mean
 		out = append(out, lab.Claim{
 			What:   epsilonLabel(adam[0].Params) + ": what the worse optimiser gains on chance, over what the better does",
-			Source: "§5.2: not sensitive to the choice of optimiser", Got: max(min(a, b)-.1, 0) / (max(a, b) - .1), Relation: lab.AtLeast, Want: .86,
-			Why: "a tenth in error, of the .73 by which Table 1's logistic regression is better than chance", SkipReason: tooShort(v.Preset), Null: guessing,
+			Source: "§5.2: not sensitive to the choice of optimiser", Got: max(min(a, b)-.1, 0) / (max(a, b) - .1),
+			Relation: lab.AtLeast, Want: .86,
+			Why:        "a tenth in error, of the .73 by which Table 1's logistic regression is better than chance",
+			SkipReason: tooShort(v.Preset), Null: guessing,
 		})
 	}
 	return out, nil

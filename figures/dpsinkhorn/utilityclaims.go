@@ -40,15 +40,18 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 			return p.Method.Name == refinedHand && p.Method.Epsilon == c.Params.Method.Epsilon
 		}) {
 			out = append(out, lab.Claim{
-				What: r.Params.what() + c.Params.Judge.distance() + " over that of samples that are not moved", Source: "half of it is the goal, at the same ε",
-				Got: r.Value.Judged.FD / c.Value.Judged.FD, Relation: lab.AtMost, Want: .5, Why: "a comparison", SkipReason: fewer(v), Null: worthless,
+				What:   r.Params.what() + c.Params.Judge.distance() + " over that of samples that are not moved",
+				Source: "half of it is the goal, at the same ε",
+				Got:    r.Value.Judged.FD / c.Value.Judged.FD, Relation: lab.AtMost, Want: .5, Why: "a comparison",
+				SkipReason: fewer(v), Null: worthless,
 			})
 		}
 	}
 	first, last := cells[0], cells[len(cells)-1]
 	return append(out, lab.Claim{
 		What:   fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon, last.Params.Method.Epsilon),
-		Source: "utility rises with ε", Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .01,
+		Source: "utility rises with ε", Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic,
+		Relation: lab.AtLeast, Want: .01,
 		Why:        "more than the 95 % interval of the test set; five trainings have a deviation of .002",
 		SkipReason: lab.Pick(v.Preset, "1500 digits and one ε", "", "", ""), Null: fallingWorth,
 	}), nil
@@ -71,13 +74,15 @@ func claimPrinted(v view) (out []lab.Claim) {
 		out = append(out, claimFID(v.Preset, c.Params.Judge, what, source, j.Dark, row.fid, guessing)...)
 		for k, a := range row.acc {
 			out = append(out, lab.Claim{
-				What: what + ": " + classifiers[k] + " by the paper's protocol", Source: source, Got: j.By[0][k], Want: a / 100, AbsTol: .03,
+				What: what + ": " + classifiers[k] + " by the paper's protocol", Source: source, Got: j.By[0][k],
+				Want: a / 100, AbsTol: .03,
 				Why: deltaWhy, SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: guessing,
 			})
 		}
 		if m.Name == asPrinted {
 			out = append(out, lab.Claim{
-				What: what + ": ε that holds (" + c.Value.Kind + ") over the one as published", Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published,
+				What:   what + ": ε that holds (" + c.Value.Kind + ") over the one as published",
+				Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published,
 				Relation: lab.AtLeast, Want: 2, Null: asClaimed,
 				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more; less than √n is asked, since the two are bounded in different ways",
 			})
@@ -109,8 +114,10 @@ func againstOthers(v view, c cell) (out []lab.Claim) {
 		what, name, their := c.Params.what(), other.Params.Method.Name, other.Value.Judged
 		out = append(out,
 			lab.Claim{
-				What: what + "CNN, less that of " + name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN, Relation: lab.AtLeast, Want: .006,
-				Why: "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits", SkipReason: fewer(v), Null: worthless,
+				What: what + "CNN, less that of " + name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN,
+				Relation: lab.AtLeast, Want: .006,
+				Why:        "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits",
+				SkipReason: fewer(v), Null: worthless,
 			})
 	}
 	return out
@@ -124,7 +131,8 @@ func claimOverEps(v view) ([]lab.Claim, error) {
 	one := "one ε"
 	out = append(out, lab.Claim{
 		What:   fmt.Sprintf("logistic regression at ε = %g, less that at ε = %g, in standard errors", first[0].Params.Method.Epsilon, last[0].Params.Method.Epsilon),
-		Source: "Figure 4(b): utility rises with ε", Got: scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))), Relation: lab.AtLeast, Want: 3,
+		Source: "Figure 4(b): utility rises with ε",
+		Got:    scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))), Relation: lab.AtLeast, Want: 3,
 		Why: errorsWhy, SkipReason: lab.Pick(v.Preset, one, one, unasked(v, first[0].Params), ""), Null: guessing,
 	})
 	return out, nil

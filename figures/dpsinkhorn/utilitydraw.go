@@ -77,7 +77,8 @@ func drawImages(v view) (out lab.Exhibit, err error) {
 			name, at = "without", "no ε that holds was asked for"
 		}
 		out.Pictures = append(out.Pictures, lab.Picture{
-			Name: name, Caption: fmt.Sprintf("One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
+			Name:    name,
+			Caption: fmt.Sprintf("One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
 			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(first.sizes(), sample.Note(first.Data, "mnist"))},
 		})
 	}
@@ -104,7 +105,8 @@ func drawAccuracy(keep func(Method) bool) func(view) (lab.Exhibit, error) {
 			p, name := cells[0].Params, strings.ToLower(setName(fashion))
 			some := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) })
 			out.Pictures = append(out.Pictures, lab.Picture{
-				Name: name, Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
+				Name:    name,
+				Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
 				Drawing: style.Figure{Body: utilityCurves(some, fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))},
 			})
 		})
@@ -244,7 +246,8 @@ func publishedOf(fashion bool, m Method) publishedRow {
 	return publishedRow{}
 }
 
-// utilityCurves is accuracy against ε, a panel for each classifier and a line for each method, with a bar at the means of several trainings.
+// utilityCurves is accuracy against ε, a panel for each classifier and a line for each method, with a bar at the
+// means of several trainings.
 func utilityCurves(cells []cell, fashion bool) style.Panels {
 	out := style.Panels{Columns: 3}
 	eps := kit.Each(cells, func(c cell) float64 { return c.Params.Method.Epsilon })
