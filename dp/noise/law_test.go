@@ -76,6 +76,28 @@ func TestGaussianLaw(t *testing.T) {
 	}
 }
 
+// Heights are not below the density, what is kept unseen is not above it, and columns draw strips in proportion to their heights.
+func TestEnvelope(t *testing.T) {
+	for _, s := range []float64{16, 100.1, 1 << 30} {
+		e := newEnvelope(s)
+		var drawn [strips]uint64
+		for j, c := range e.columns {
+			drawn[j] += c.share
+			drawn[c.other] += e.total - c.share
+			low, end := math.Exp(-e.exponent(uint64(j)<<e.bits)), math.Exp(-e.exponent(uint64(j+1)<<e.bits))
+			if h := float64(e.height[j]) / (1 << unitBits); h < low || float64(e.accept[j])*0x1p-64*h > end {
+				t.Errorf("s = %g, strip %d: height %g of %g, kept %d", s, j, h, low, e.accept[j])
+			}
+		}
+		e.height[strips-1] *= 2 * tailStrips
+		for j, h := range e.height {
+			if drawn[j] != strips*h {
+				t.Errorf("s = %g: strip %d has %d of %d", s, j, drawn[j], strips*h)
+			}
+		}
+	}
+}
+
 func TestUniformLaw(t *testing.T) {
 	src := seed(3)
 	draw := func() (int64, error) { u, err := uniform(src, 11); return int64(u), err }
