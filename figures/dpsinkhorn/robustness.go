@@ -35,7 +35,7 @@ func robustnessGrid(set lab.Setting) (out []Params) {
 	for _, sgd := range []bool{false, true} {
 		rates := lab.Pick(p, []float64{3e-3}, []float64{3e-3, 1e-2}, []float64{3e-4, 1.7e-3, 1e-2}, []float64{1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2})
 		if sgd {
-			rates = lab.Pick(p, []float64{1e-2}, []float64{3e-4, 3e-3, 3e-2}, []float64{3e-4, 3e-3, 3e-2}, []float64{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1})
+			rates = lab.Pick(p, []float64{1e-2}, []float64{3e-5, 3e-4, 3e-3}, []float64{3e-5, 3e-4, 3e-3}, []float64{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1})
 		}
 		for _, eps := range []float64{10, 0} {
 			c := recipeParams(set, false, eps)
