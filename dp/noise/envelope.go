@@ -9,7 +9,8 @@ import (
 
 // envelope is a step function that is nowhere below e^(−k²/2s²), k = 0, 1, …: strips of equal length and, from the last
 // one on, a tail whose height halves after each tailStrips strips. A number that is drawn under it, and kept with
-// probability e^(−k²/2s²) over the step's height, is a discrete Gaussian one, exactly: all heights are integers, in units
+// probability e^(−k²/2s²) over the step's height, is a discrete Gaussian one, exactly: all heights are integers, in
+// units
 // of 2^-unitBits. It takes two words a number where the general algorithm takes ten, once the strips are known, which
 // takes as long as a hundred numbers.
 type envelope struct {
@@ -178,8 +179,7 @@ func (e *envelope) keep(src Source, j uint8, k uint64, halvings uint) (bool, err
 	case y-margin > p*0x1p64:
 		return false, nil
 	}
-	s := new(big.Rat).SetFloat64(e.s)
-	x := new(big.Rat).Quo(new(big.Rat).SetInt(new(big.Int).SetUint64(k)), s)
-	x.Mul(x, x).Mul(x, big.NewRat(1, 2))
+	x := new(big.Rat).SetInt(new(big.Int).SetUint64(k))
+	x.Quo(x, new(big.Rat).SetFloat64(e.s)).Mul(x, x).Mul(x, big.NewRat(1, 2))
 	return decideExactly(src, u, e.height[j], unitBits+halvings, x)
 }
