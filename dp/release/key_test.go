@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"coupling/dp"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/stat"
 )
 

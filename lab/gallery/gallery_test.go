@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"coupling/lab"
-
 	"coupling/lab/must"
+
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"coupling/lab"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"pgregory.net/rapid"

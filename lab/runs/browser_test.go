@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"coupling/lab"
-
 	"coupling/lab/must"
+
 	"github.com/chromedp/chromedp"
 )
 
