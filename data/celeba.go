@@ -129,7 +129,8 @@ func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*P
 		return nil, err
 	}
 	size := cmp.Or(c.Size, 64)
-	faces := &Pictures{Name: "celeba/" + c.Split.String(), c: 3, h: size, w: size, read: c.face}
+	faces := &Pictures{Name: "celeba/" + c.Split.String(), c: 3, h: size, w: size}
+	faces.read = func(row []float32, k int) error { return c.face(row, faces.Files[k]) }
 	if len(attributes.Files) != celebaImages {
 		faces.Name = "celeba-subset/" + c.Split.String()
 	}

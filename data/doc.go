@@ -3,7 +3,7 @@
 //
 //	MNIST, FashionMNIST, USPS, CIFAR10   found or downloaded, checked, loaded
 //	CelebA                               read from a folder, chosen by split and attribute
-//	Folder                               a user's own pictures, PNG and JPEG
+//	Folder                               a user's own pictures, of any common format
 //	ReadPoints                           a matrix from CSV, other text or NPY
 //	Images                               N×C×H×W float32 with labels; rows and a matrix for package ot
 //	Resize, Scale, CenterCrop, Grey …    new images, with the range and labels kept

@@ -10,8 +10,8 @@ import (
 // never occurs.
 const maxRejections = 1 << 16
 
-// uniform returns a uniform integer of [0, n), n > 0 (Lemire 2019).
-func uniform(src Source, n uint64) (uint64, error) {
+// Uniform returns a uniform integer of [0, n), n > 0, without rounding (Lemire 2019).
+func Uniform(src Source, n uint64) (uint64, error) {
 	for range maxRejections {
 		u, err := src.Uint64()
 		if err != nil {
@@ -70,16 +70,18 @@ func against(u uint64, low, high float64) verdict {
 	return unsure
 }
 
-// decideExactly decides what compare could not: whether the uniform number that begins with u is below e^-x. It is exact.
-func decideExactly(src Source, u uint64, x *big.Rat) (bool, error) {
-	first := new(big.Int).SetUint64(u) // the number is in [first, first+1)·2^-n
-	for n := uint(64); n < maxRejections; n += 64 {
-		lo, hi := expNeg(x, n)
-		if first.Cmp(lo) < 0 {
-			return true, nil
-		}
-		if first.Cmp(hi) >= 0 {
+// decideExactly decides what compare could not: whether height/2^shift times the uniform number that begins with u is below
+// e^-x. It is exact.
+func decideExactly(src Source, u, height uint64, shift uint, x *big.Rat) (bool, error) {
+	first, scale := new(big.Int).SetUint64(u), new(big.Int).SetUint64(height)
+	for n := uint(64); n < maxRejections; n += 64 { // the number is in [first, first+1)·2^-n
+		lo, hi := expNeg(x, n+shift)
+		low := new(big.Int).Mul(first, scale)
+		if low.Cmp(hi) >= 0 {
 			return false, nil
+		}
+		if low.Add(low, scale).Cmp(lo) <= 0 {
+			return true, nil
 		}
 		more, err := src.Uint64()
 		if err != nil {
@@ -97,7 +99,7 @@ func expCoin(src Source, x float64, exact func() *big.Rat) (bool, error) {
 	if err != nil || v != unsure {
 		return v == below, err
 	}
-	return decideExactly(src, first, exact())
+	return decideExactly(src, first, 1, 0, exact())
 }
 
 // bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
@@ -146,6 +148,6 @@ func Index(src Source, n int) (int, error) {
 	if src == nil {
 		return 0, failed("src = nil")
 	}
-	i, err := uniform(src, uint64(n))
+	i, err := Uniform(src, uint64(n))
 	return int(i), err
 }

@@ -75,7 +75,7 @@ func TestCompareAgreesWithSettle(t *testing.T) {
 			}
 			u := uint64(at)
 			v, _ := must.Get2(compare(&words{u}, f))
-			exact, err := decideExactly(&words{0, 0, 0}, u, x)
+			exact, err := decideExactly(&words{0, 0, 0}, u, 1, 0, x)
 			if err != nil && v != unsure {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestSettleUsesFurtherBits(t *testing.T) {
 	rest, _ := new(big.Float).Quo(new(big.Float).SetInt(new(big.Int).Sub(lo, new(big.Int).Lsh(first, 64))), big.NewFloat(0x1p64)).Float64()
 	src, hits, n := seed(1), 0.0, 20_000
 	for range n {
-		ok := must.Get(decideExactly(src, first.Uint64(), x))
+		ok := must.Get(decideExactly(src, first.Uint64(), 1, 0, x))
 		if ok {
 			hits++
 		}
@@ -108,7 +108,7 @@ func TestSettleUsesFurtherBits(t *testing.T) {
 }
 
 func TestSettleEndsOnAStuckSource(t *testing.T) {
-	if _, err := decideExactly(&words{}, 0, big.NewRat(1<<40, 1)); !errors.Is(err, ErrSource) {
+	if _, err := decideExactly(&words{}, 0, 1, 0, big.NewRat(1<<40, 1)); !errors.Is(err, ErrSource) {
 		t.Errorf("no bits left: %v, want ErrSource", err)
 	}
 }

@@ -44,7 +44,7 @@ func fraction(b float64) (t uint64, shift uint) {
 // the law ∝ e^(−·/t) on the nonnegative integers, and so has its quotient by 2^shift with t/2^shift.
 func laplaceSteps(src Source, t uint64, shift uint) (int64, error) {
 	for range maxRejections {
-		u, err := uniform(src, t)
+		u, err := Uniform(src, t)
 		if err != nil {
 			return 0, err
 		}

@@ -63,15 +63,21 @@ func TestGaussianLaw(t *testing.T) {
 	for i, s := range []float64{0.3, 0.999, 1, 2.7, 20, 64.5} {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			src := seed(uint64(i))
-			draw := func() (int64, error) { return gaussianSteps(src, s) }
-			chiSquare(t, draw, func(k int64) float64 { return math.Exp(-float64(k*k) / (2 * s * s)) }, int64(12*s)+3, 200_000)
+			draws := []func() (int64, error){func() (int64, error) { return gaussianSteps(src, s) }}
+			if s >= 16 {
+				e := newEnvelope(s)
+				draws = append(draws, func() (int64, error) { return e.draw(src) })
+			}
+			for _, draw := range draws {
+				chiSquare(t, draw, func(k int64) float64 { return math.Exp(-float64(k*k) / (2 * s * s)) }, int64(12*s)+3, 200_000)
+			}
 		})
 	}
 }
 
 func TestUniformLaw(t *testing.T) {
 	src := seed(3)
-	draw := func() (int64, error) { u, err := uniform(src, 11); return int64(u), err }
+	draw := func() (int64, error) { u, err := Uniform(src, 11); return int64(u), err }
 	chiSquare(t, draw, func(k int64) float64 {
 		if k >= 0 && k < 11 {
 			return 1

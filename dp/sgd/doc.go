@@ -20,6 +20,10 @@
 // (slightly more: see Arithmetic). Divided by Batch, a public number and not the size drawn, it is
 // the gradient that the optimiser sees. Everything after that is post-processing.
 //
+// With Epoch the batches are those of a random allocation instead: each record is in Selected of the Epoch steps
+// of every epoch, drawn for each record by itself. Event is then dp.Allocation's, for one record that is added or removed. Batches cut
+// from a shuffled data set, as most data loaders draw them, are not offered: they have no known amplification.
+//
 // # Sensitivity and neighbours
 //
 // Data sets are neighbours if one has one record more, or K records more or fewer for a group:

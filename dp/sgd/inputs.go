@@ -98,7 +98,15 @@ func (p pixels) Batch(dev *device.Device, t device.DType, records []int) (*devic
 // Digest writes shape, range, pixels and the images' labels.
 func (p pixels) Digest(w io.Writer) error {
 	n, c, h, wide := p.Shape()
-	return writeAll(w, []int64{int64(n), int64(c), int64(h), int64(wide)}, []float32{p.Lo, p.Hi}, p.Images.Pixels(), integers(p.Labels))
+	if err := writeAll(w, []int64{int64(n), int64(c), int64(h), int64(wide)}, []float32{p.Lo, p.Hi}); err != nil {
+		return err
+	}
+	for i := range n { // not all at once, of which writing makes a copy
+		if err := writeAll(w, p.Row(i)); err != nil {
+			return err
+		}
+	}
+	return writeAll(w, integers(p.Labels))
 }
 
 func integers(labels []int) []int64 {

@@ -3,6 +3,7 @@ package sgd
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -458,6 +459,47 @@ func TestAverage(t *testing.T) {
 	}
 }
 
+// A random allocation trains: every record is in exactly two of five steps of each epoch, the epochs differ, a resumed run draws the same, and
+// the event is what was drawn.
+func TestAllocation(t *testing.T) {
+	tr := training(t, t.TempDir())
+	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
+	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	r := &run{Training: tr, out: release.Run{Key: release.SeededKey(1)}}
+	var epochs [2]map[int][]int
+	for k := range tr.Steps {
+		batch, err := r.batch(k)
+		again, err2 := (&run{Training: tr, out: r.out}).batch(k)
+		if err != nil || err2 != nil || !slices.Equal(batch, again) || !slices.IsSorted(batch) {
+			t.Fatalf("step %d: %v, %v; again %v, %v", k, batch, err, again, err2)
+		}
+		if k%5 == 0 {
+			epochs[k/5] = map[int][]int{}
+		}
+		for _, i := range batch {
+			epochs[k/5][i] = append(epochs[k/5][i], k%5)
+		}
+	}
+	same := 0
+	for i := range tr.Objective.Len() {
+		if len(epochs[0][i]) != 2 || len(epochs[1][i]) != 2 {
+			t.Errorf("record %d is in steps %v and %v of two epochs, want two of each", i, epochs[0][i], epochs[1][i])
+		}
+		if slices.Equal(epochs[0][i], epochs[1][i]) {
+			same++
+		}
+	}
+	if same > 20 { // of 40, each with probability 1/10
+		t.Errorf("%d of 40 records have the same steps in both epochs", same)
+	}
+	e, err := tr.Event()
+	if want := "2 × Allocation(2 of 5 steps, Gaussian(noise multiplier 0.7))"; err != nil || fmt.Sprint(e) != want {
+		t.Errorf("event %v, %v; want %s", e, err, want)
+	}
+}
+
 // Parameters out of range are refused by name.
 func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(*Training){
@@ -469,6 +511,9 @@ func TestRefusals(t *testing.T) {
 		"clip":       func(t *Training) { t.Clip = 0 },
 		"multiplier": func(t *Training) { t.NoiseMultiplier = math.NaN() },
 		"rate":       func(t *Training) { t.Rate = 1.1 },
+		"both":       func(t *Training) { t.Epoch = 7 },
+		"unfinished": func(t *Training) { t.Rate, t.Epoch = 0, 5 },
+		"selected":   func(t *Training) { t.Rate, t.Epoch, t.Selected = 0, 7, 8 },
 		"batch":      func(t *Training) { t.Batch = 0 },
 		"steps":      func(t *Training) { t.Steps = -1 },
 		"average":    func(t *Training) { t.Average = 1 },

@@ -16,6 +16,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/must"
+	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -93,9 +94,9 @@ var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2, Ru
 func figure() lab.Figure {
 	return lab.Figure{
 		Name: "tour/square", Title: "A <square>", Shows: "What a square is.",
-		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []lab.Decoder{squares.Decoder()},
-		Jobs: func(set lab.Setting) []lab.Job { return squares.Jobs(set.Seed, square{3}) },
-		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []*store.Decoder{squares.Decoder()},
+		Jobs: func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
+		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return lab.Exhibit{
 				Pictures: []lab.Picture{{Name: "a", Caption: "The square", Drawing: drawing(fmt.Sprint(r.Value.X))}},
@@ -103,7 +104,7 @@ func figure() lab.Figure {
 				Notes:    []string{"A note."},
 			}, err
 		},
-		Claims: func(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+		Claims: func(s *store.Store, set lab.Setting) ([]lab.Claim, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return []lab.Claim{
 				{What: "3²", Source: "arithmetic", Got: r.Value.X, Want: 9, Why: "exact"},
@@ -118,7 +119,7 @@ func TestPageAndIndex(t *testing.T) {
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}
 	opts := Options{Dir: dir, Formats: []string{"png", "svg"}}
-	if _, err := Write(s, figure(), set, opts); !errors.Is(err, lab.ErrMissing) {
+	if _, err := Write(s, figure(), set, opts); !errors.Is(err, store.ErrMissing) {
 		t.Fatalf("drew from nothing: %v", err)
 	}
 	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))

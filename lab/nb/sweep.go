@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"coupling/lab"
+	"coupling/lab/store"
 
 	"github.com/janpfeifer/gonb/gonbui"
 )
@@ -32,7 +33,7 @@ func SweepAsLanded[P, R any](
 }
 
 type sweeper[P, R any] = func(
-	context.Context, *lab.Store, lab.Experiment[P, R], int, uint64, []P, ...uint64,
+	context.Context, *store.Store, lab.Experiment[P, R], int, uint64, []P, ...uint64,
 ) iter.Seq2[lab.Result[P, R], error]
 
 // under runs a sweep under a bar with a Stop button.

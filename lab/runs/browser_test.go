@@ -14,6 +14,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/must"
+	"coupling/lab/store"
 
 	"github.com/chromedp/chromedp"
 )
@@ -45,15 +46,15 @@ func browser(t *testing.T) context.Context {
 }
 
 // landed makes n stored cells without a disk.
-func landed(n int) []lab.Change {
+func landed(n int) []store.Change {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	out := make([]lab.Change, n)
+	out := make([]store.Change, n)
 	for i := range out {
 		p := params{Eps: 1e-3 * float64(int(1)<<rnd.IntN(10)), N: 100 * (1 + i%10), Solver: []string{"lbfgs", "newton", "sinkhorn"}[i%3], Tol: 1e-9}
 		r := descent.Jobs(uint64(i/30), p)[0].Record()
 		r.Value, _ = json.Marshal(descend(rnd.NormFloat64(), p))
-		r.Manifest = lab.Manifest{Start: time.Date(2024, 5, 1, 0, 0, i, 0, time.UTC), Seconds: rnd.ExpFloat64() * float64(p.N) / 100, Device: "cpu", Host: "node1"}
-		out[i] = lab.Change{Name: r.Name(), Experiment: r.Experiment, Status: lab.Status{Stored: true}, Record: r}
+		r.Manifest = store.Manifest{Start: time.Date(2024, 5, 1, 0, 0, i, 0, time.UTC), Seconds: rnd.ExpFloat64() * float64(p.N) / 100, Device: "cpu", Host: "node1"}
+		out[i] = store.Change{Name: r.Name(), Experiment: r.Experiment, Status: store.Status{Stored: true}, Record: r}
 	}
 	return out
 }

@@ -10,5 +10,5 @@
 // pages in the same browser cannot read the data. The page loads nothing from other servers.
 //
 // An open page asks once a second for changes; the [Server] then scans the store
-// ([lab.Scanner]).
+// ([store.Scanner]).
 package runs

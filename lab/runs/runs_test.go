@@ -20,6 +20,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 type params struct {
@@ -62,7 +63,7 @@ func descend(noise float64, p params) result {
 }
 
 // serve starts a server over a store, and a client that has its cookie.
-func serve(t *testing.T, gallery string) (*lab.Store, *Server, *httptest.Server, *http.Client) {
+func serve(t *testing.T, gallery string) (*store.Store, *Server, *httptest.Server, *http.Client) {
 	t.Helper()
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	v := must.Get(New(s, gallery))

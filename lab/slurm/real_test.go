@@ -20,6 +20,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 // A Slurm of one node on 127.0.0.1, as Debian's slurm-wlm and munge are
@@ -133,7 +134,7 @@ func daemon(t *testing.T, dir, name string, args ...string) {
 
 const realCells = 40
 
-func realJobs() []lab.Job { return walks(realCells, 20, 75) }
+func realJobs() []store.Job { return walks(realCells, 20, 75) }
 
 // realExecutor has the test binary as the program of its tasks.
 func realExecutor(store, journal string, log func(string)) Executor {
@@ -169,7 +170,7 @@ func TestSweepOnARealCluster(t *testing.T) {
 	startSlurm(t)
 	local, remote := openStore(t), openStore(t)
 	journal := filepath.Join(t.TempDir(), "journal")
-	for _, err := range (lab.Local{Workers: 40}).Run(t.Context(), local, realJobs()) {
+	for _, err := range (store.Local{Workers: 40}).Run(t.Context(), local, realJobs()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +273,7 @@ func TestTimeLimitOnARealCluster(t *testing.T) {
 	}
 }
 
-func openStore(t *testing.T) *lab.Store {
+func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	return must.Get(lab.OpenStore(t.TempDir()))
 }
@@ -288,7 +289,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	t.Fatalf("%s: not within five minutes", what)
 }
 
-func count(t *testing.T, s *lab.Store) (n int) {
+func count(t *testing.T, s *store.Store) (n int) {
 	for _, err := range s.Records("") {
 		if err != nil {
 			t.Fatal(err)
@@ -323,7 +324,7 @@ func killTasks(t *testing.T) (n int) {
 	return int(killed.Load())
 }
 
-func sameResults(t *testing.T, a, b *lab.Store) {
+func sameResults(t *testing.T, a, b *store.Store) {
 	t.Helper()
 	for _, j := range realJobs() {
 		ra, erra := j.Recall(a)

@@ -21,7 +21,7 @@ func BenchmarkMNIST(b *testing.B) {
 		b.Skip(err)
 	}
 	dev := devicetest.CPU(b)
-	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example} {
+	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example, eval.Oriented} {
 		b.Run(k.String(), func(b *testing.B) {
 			for b.Loop() {
 				r := must.Get(eval.Classifier{Kind: k}.Evaluate(b.Context(), dev, fit, real, seed(1)))

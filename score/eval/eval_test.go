@@ -43,7 +43,7 @@ func TestEveryProtocolLearns(t *testing.T) {
 	dev := devicetest.CPU(t)
 	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
-		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example} {
+		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example, eval.Oriented} {
 			if testing.Short() && p != eval.Quick && k != eval.Logistic {
 				continue
 			}

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -71,7 +72,7 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 	put(m.Params(), found.X)
 	done := found.Stats.MajorIterations
 	converged := found.Status == optimize.GradientThreshold || found.Status == optimize.FunctionConvergence
-	m.Run = Run{Epochs: done, Best: done, Loss: found.F, Complete: err == nil && converged} // an error is that of a line search
+	m.Run = Run{Epochs: done, Best: done, Loss: found.F, HeldOut: math.NaN(), Complete: err == nil && converged} // an error is that of a line search
 	return m.dev.Sync()
 }
 

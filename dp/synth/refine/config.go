@@ -56,10 +56,10 @@ func Handwriting(eps float64, p synth.Public) Config {
 	return c
 }
 
-// Textured is c with the prior knowledge of semidual.Config.Textured, and its factors, on images that were moved.
-func (c Config) Textured() synth.Jittered {
-	c.Base = c.Base.Textured().Method.(semidual.Config)
-	return synth.Jittered{Method: c, Jitter: synth.Jitter{Texture: .3}}
+// Textured is c with the prior knowledge of semidual.Config.Textured.
+func (c Config) Textured() Config {
+	c.Base = c.Base.Textured()
+	return c
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -83,7 +83,8 @@ func (c Config) filled(p synth.Public) (Config, error) {
 	switch {
 	case err != nil:
 	case p.Height%cell != 0 || p.Width%cell != 0 || p.Height < 16 || p.Width < 16:
-		err = in.Bad("images of %d×%d: sides must be multiples of %d from 16", p.Height, p.Width, cell)
+		err = in.Bad("images of %d×%d: sides must be multiples of %d from 16: resize them, to 32×32 for instance",
+			p.Height, p.Width, cell)
 	case p.Records > mostRecords:
 		err = in.Bad("%d images: sums are exact for at most %d", p.Records, mostRecords)
 	}

@@ -108,28 +108,6 @@ func TestOneRecordMovesTheSumByAtMostOne(t *testing.T) {
 	}
 }
 
-// Rows of the bank tell edges and lines of every direction apart, and none answers to even brightness but the blurred channel.
-func TestFilters(t *testing.T) {
-	const all = edges + 2*lines + 1
-	w := make([]float64, all*kernel*kernel)
-	filters(nil, w, []int{all, 1, kernel, kernel})
-	at := func(f int) []float64 { return w[f*kernel*kernel:][:kernel*kernel] }
-	for f := range all {
-		want := 0.
-		if f == all-1 {
-			want = 1
-		}
-		if sum := floats.Sum(at(f)); math.Abs(sum-want) > 1e-12 {
-			t.Errorf("filter %d sums to %g, want %g", f, sum, want)
-		}
-		for g := range f {
-			if floats.Distance(at(f), at(g), math.Inf(1)) < .01 {
-				t.Errorf("filters %d and %d are alike", f, g)
-			}
-		}
-	}
-}
-
 // The moments have their share of Σ 1/σ², and the whole is one Gaussian mechanism of that precision.
 func TestEvent(t *testing.T) {
 	p := synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 16, Width: 16}

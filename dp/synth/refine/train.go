@@ -24,6 +24,7 @@ type Sampler struct {
 	teacher *teacher          // nil: there is none
 	steps   int
 	rate    float64
+	drawn   func(done, of int) // nil: it is not called
 }
 
 // Train trains the semi-dual and releases moments of the private images; it returns a *Sampler. All randomness comes from the key. A
@@ -61,7 +62,7 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 		return nil, err
 	}
 	maps, err := f.transport(m, c.noise())
-	s := &Sampler{features: f, base: base, maps: maps, steps: c.Steps, rate: c.Rate}
+	s := &Sampler{features: f, base: base, maps: maps, steps: c.Steps, rate: c.Rate, drawn: r.Drawn}
 	if err != nil || c.TeacherShare == 0 {
 		return s, err
 	}
@@ -97,6 +98,9 @@ func (s *Sampler) moved(rng *rand.Rand, n int) (*data.Images, error) {
 	m.Name = "refined " + m.Name
 	const together = 50
 	for from := 0; from < n; from += together {
+		if s.drawn != nil {
+			s.drawn(from, n)
+		}
 		if err := s.move(m.Slice(from, min(from+together, n))); err != nil {
 			return nil, err
 		}

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
+	"runtime/debug"
+	"time"
 
 	"coupling/data"
-	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/synth"
 	"coupling/dp/synth/denoise"
@@ -25,11 +22,8 @@ import (
 
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
-	Images string  `help:"Folder of private images: a subfolder for each class with PNG or JPEG files." placeholder:"DIR" xor:"source"`
-	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images), the small sample of one, mnist-sample and so on, or five sixths of its training images, mnist-fit, to choose settings by the sixth that coupling judge takes." placeholder:"NAME" xor:"source"`
-	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing), handwriting (bright strokes on black, whose position, size and slant do not matter) or textured (things with fine patterns, such as clothes; makes samples grainy, and classifiers better); for semi-dual and refined."`
-	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
-	Grey   bool    `help:"Make images grey."`
+	pictures
+	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing), handwriting (bright strokes on black, whose position, size and slant do not matter) or textured (things with fine patterns, such as clothes; matters where the budget is small); for semi-dual and refined."`
 	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images, which is counted with noise."`
 	Method string  `default:"semi-dual" enum:"semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
@@ -40,6 +34,10 @@ type privateCmd struct {
 	Out    string  `required:"" help:"New folder for synthetic.npy, grid.png and the privacy statement." placeholder:"DIR"`
 }
 
+// garbage is how much memory may be garbage, in percent of what is in use. Pixels and tables are most of it, in which
+// the collector looks for nothing.
+const garbage = 4
+
 // Run learns, draws and states.
 func (c privateCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
@@ -48,14 +46,15 @@ func (c privateCmd) Run(a *app) error {
 		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method))
 	}
 	lab.Check(usage(isOutside(c.Out, c.Images)))
-	images := orUsage(c.load(ctx, a.err))
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	images := orUsage(c.load(ctx, a))
 	public := orUsage(synth.PublicOf(images))
 	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }()                                                       // frees what lives
 	if used, _ := os.ReadDir(c.Out); c.Method == "semi-dual" && !a.quiet && len(used) == 0 { // else it is refused below
 		fmt.Fprintln(a.err, expectation(c.Eps, public))
 	}
-	show, finish := a.progress("learning", 1)
+	status := a.status(10 * time.Second)
 	statement, err := synth.Publication{
 		Method:  c.method,
 		Budget:  dp.Budget{Epsilon: c.Eps, Delta: c.Delta},
@@ -63,8 +62,8 @@ func (c privateCmd) Run(a *app) error {
 		Seed:    c.Seed,
 		Out:     c.Out,
 		Picture: drawGrid,
-	}.Run(ctx, dev, images, func(done, of int) { show(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
-	finish()
+	}.Run(ctx, dev, images, func(what string, done, of int) { status.say(fmt.Sprintf("%s: %d of %d", what, done, of)) })
+	status.clear()
 	lab.Check(usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable))
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"), len(public.Classes), statement.Text())
 	return nil
@@ -135,71 +134,6 @@ func expectation(eps float64, p synth.Public) string {
 		}
 	}
 	return fmt.Sprintf("expect what ε = %.2g makes of %s a class: networks trained on synthetic images alone then read %s %s", like, images, how, of)
-}
-
-// load returns the private images, in [0, 1], with class names. Whether all are grey is public; that some are is worth a warning.
-func (c privateCmd) load(ctx context.Context, warn io.Writer) (_ *data.Images, err error) {
-	defer lab.End(&err)
-	if c.Images == "" {
-		m, _, err := named(ctx, c.Data)
-		lab.Check(err)
-		if _, channels, _, _ := m.Shape(); c.Grey && channels == 3 {
-			m = lab.Must(m.Grey())
-		}
-		if c.Size != 0 {
-			m = lab.Must(m.Resize(c.Size, c.Size, data.Bilinear))
-		}
-		return m.Scale(0, 1)
-	}
-	m, err := data.Folder{Dir: c.Images, Size: c.Size, Grey: c.Grey, Empty: true}.Load(ctx)
-	if err == nil && len(m.Classes) == 0 {
-		err = fmt.Errorf("folder %q: there are no subfolders: each class of images must lie in one of its own, "+
-			"as in CLASS/1.png", c.Images)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--images: %w", err)
-	}
-	if c.Grey {
-		return m, nil
-	}
-	grey := 0
-	for i := range m.Len() {
-		if plane := m.Dim() / 3; slices.Equal(m.Row(i)[:plane], m.Row(i)[plane:2*plane]) && slices.Equal(m.Row(i)[:plane], m.Row(i)[2*plane:]) {
-			grey++
-		}
-	}
-	if grey == m.Len() {
-		return m.Grey()
-	}
-	if grey > 0 {
-		fmt.Fprintf(warn, "coupling: %s: %d of %d images are grey, and the others make all of them RGB, which is no secret: give --grey, unless colour matters\n", c.Images, grey, m.Len())
-	}
-	return m, nil
-}
-
-// named is a known data set: the images to learn from, and those to test on.
-func named(ctx context.Context, name string) (learn, test *data.Images, err error) {
-	set, small := strings.CutSuffix(name, "-sample")
-	set, fit := strings.CutSuffix(set, "-fit")
-	if name == "" {
-		return nil, nil, errors.New("--images DIR, or --data NAME: must be given")
-	}
-	if known := data.Names(); !slices.Contains(known, set) {
-		return nil, nil, fmt.Errorf("--data %q: there is none%s", name, lab.DidYouMean(set, known))
-	}
-	origin := data.Official
-	if small {
-		origin = data.Sample
-	}
-	if learn, err = data.LoadNamed(ctx, sample.From(origin), set, data.Train); err != nil {
-		return nil, nil, err
-	}
-	if fit {
-		n := learn.Len() * 5 / 6
-		return learn.Slice(0, n), learn.Slice(n, learn.Len()), nil
-	}
-	test, err = data.LoadNamed(ctx, sample.From(origin), set, data.Test)
-	return learn, test, err
 }
 
 // drawGrid draws ten images of each class, a class a row.

@@ -23,7 +23,7 @@ import (
 type judgeCmd struct {
 	Synthetic   string   `arg:"" help:"Folder that coupling private wrote, or real: the real training images, for comparison."`
 	Data        string   `required:"" help:"The real data set: mnist, fashion-mnist, usps, cifar10, mnist-sample and so on (its test images), or mnist-fit (the last sixth of its training images)." placeholder:"NAME"`
-	Classifiers []string `default:"cnn" enum:"logistic,mlp,lenet,cnn,example" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels) or example (the CNN of PyTorch's MNIST example), or several."`
+	Classifiers []string `default:"cnn,oriented" enum:"logistic,mlp,lenet,cnn,example,oriented" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels), example (the CNN of PyTorch's MNIST example) or oriented (oriented gradients, random features and ridge regression: no network), or several."`
 	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package score/eval."`
 	Epochs      *int     `min:"1" help:"Epochs at most; default: the protocol's."`
 	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets."`
@@ -48,7 +48,7 @@ func (c judgeCmd) Run(a *app) error {
 	defer func() { _ = dev.Close() }() // frees what lives
 	for _, name := range c.Classifiers {
 		of := eval.Classifier{
-			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet", "example"}, name)),
+			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet", "example", "oriented"}, name)),
 			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: given(c.Epochs),
 		}
 		for seed := range c.Seeds {

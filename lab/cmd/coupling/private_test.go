@@ -7,7 +7,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -64,7 +63,8 @@ func TestPrivateLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	var warned bytes.Buffer
-	grey, err := privateCmd{Images: dir}.load(t.Context(), &warned)
+	a := &app{err: &warned}
+	grey, err := pictures{Images: dir}.load(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,10 +82,10 @@ func TestPrivateLoad(t *testing.T) {
 	if err := errors.Join(png.Encode(f, red), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (privateCmd{Images: dir}).load(t.Context(), io.Discard); err == nil {
+	if _, err := (pictures{Images: dir}).load(t.Context(), a); err == nil {
 		t.Error("12×12 beside 8×8 was taken")
 	}
-	m, err := privateCmd{Images: dir, Size: 4}.load(t.Context(), &warned)
+	m, err := pictures{Images: dir, Size: 4}.load(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestPrivateLoad(t *testing.T) {
 	if _, c, h, w := m.Shape(); c != 3 || h != 4 || w != 4 || m.Labels[80] != 2 || last[0] < .999 || last[16] != 0 || !strings.Contains(warned.String(), "80 of 81 images are grey") {
 		t.Errorf("%d×%d×%d, label %d, red %g, green %g, warned %q", c, h, w, m.Labels[80], last[0], last[16], &warned)
 	}
-	if m, err = (privateCmd{Images: dir, Size: 4, Grey: true}).load(t.Context(), io.Discard); err != nil || m.Dim() != 16 {
+	if m, err = (pictures{Images: dir, Size: 4, Grey: true}).load(t.Context(), a); err != nil || m.Dim() != 16 {
 		t.Errorf("grey: %v", err)
 	}
 }
