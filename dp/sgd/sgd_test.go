@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -649,6 +650,8 @@ func TestDigest(t *testing.T) {
 	for i, o := range []Objective{
 		classes(bars(t, 4)), classes(pixel), classes(label), classes(bars(t, 3)), Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
 		Regression{Rows(x), targets}, Regression{Rows(moved), targets}, Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
+		Regression{Rows32(bars(t, 4).Pixels(), 36), targets}, Regression{Rows32(pixel.Pixels(), 36), targets},
+		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {
 		var b bytes.Buffer
 		if err := o.Digest(&b); err != nil {
@@ -659,4 +662,55 @@ func TestDigest(t *testing.T) {
 		}
 		seen[b.String()] = i
 	}
+}
+
+// Rows of a file are those of the images in it, in either type; features are a network's outputs of norm 1.
+func TestRows32(t *testing.T) {
+	m := bars(t, 5)
+	path := filepath.Join(t.TempDir(), "m.npy")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadRows(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 3})
+	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
+	fixed, err1 := Features(net, Pixels(m))
+	want, err2 := Predict(net, Pixels(m))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	for _, dtype := range []device.DType{device.Float32, device.Float64} {
+		got, other := batch(t, dev, read, dtype), batch(t, dev, Rows(m.Mat()), dtype)
+		if !mat.Equal(got, other) {
+			t.Errorf("%v: rows of the file are %v, want %v", dtype, got, other)
+		}
+	}
+	got := batch(t, dev, fixed, device.Float64)
+	for k, i := range []int{4, 0, 4} {
+		want := mat.VecDenseCopyOf(want.RowView(i))
+		want.ScaleVec(1/mat.Norm(want, 2), want)
+		if !mat.EqualApprox(got.RowView(k), want, 1e-6) { // float32
+			t.Errorf("features %v, want %v", mat.Formatted(got.RowView(k).T()), mat.Formatted(want.T()))
+		}
+	}
+	if _, err := ReadRows(path + "x"); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+// batch are records 4, 0 and 4.
+func batch(t *testing.T, dev *device.Device, x Inputs, dtype device.DType) *mat.Dense {
+	t.Helper()
+	a, err := x.Batch(dev, dtype, []int{4, 0, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.Mat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

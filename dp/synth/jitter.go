@@ -117,8 +117,11 @@ func (j Jittered) Train(ctx context.Context, dev *device.Device, images *data.Im
 	if err != nil {
 		return nil, err
 	}
-	return jittered{s, j.Jitter}, nil
+	return Moved(s, j.Jitter), nil
 }
+
+// Moved is a sampler whose images are moved by a Jitter.
+func Moved(s Sampler, by Jitter) Sampler { return jittered{s, by} }
 
 type jittered struct {
 	Sampler

@@ -151,8 +151,11 @@ func sameDerivatives(t *testing.T, p, q *ot.Plan, scale float64) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		pa, pb := gp.Weights()
-		qa, qb := gq.Weights()
+		pa, pb, errP := gp.Weights()
+		qa, qb, errQ := gq.Weights()
+		if errors.Is(errP, ot.ErrUndetermined) || errors.Is(errQ, ot.ErrUndetermined) {
+			continue
+		}
 		near(t, "derivative by a", row(pa), row(qa), 1e-5*scale)
 		near(t, "derivative by b", row(pb), row(qb), 1e-5*scale)
 	}

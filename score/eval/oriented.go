@@ -14,7 +14,10 @@ import (
 // oriented is a layer on random features of oriented gradients.
 func oriented(s Shape, width int) *nn.Sequential {
 	seen := (16 + s.Channels) * (s.Height / arch.GradientCell) * (s.Width / arch.GradientCell)
-	return nn.Seq(&nn.Affine{By: .5, Plus: .5}, arch.Gradients(s.Channels), &nn.Dense{In: seen, Out: width}, nn.ReLU(), &nn.Dense{In: width, Out: s.Classes})
+	return nn.Seq(
+		&nn.Affine{By: .5, Plus: .5}, // from black at −1 to black at 0, as beyond the borders
+		arch.Gradients(s.Channels), &nn.Dense{In: seen, Out: width}, nn.ReLU(), &nn.Dense{In: width, Out: s.Classes},
+	)
 }
 
 // ridged is the share of the ridge in the mean square of a feature; it was chosen on real training images.

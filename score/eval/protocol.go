@@ -15,7 +15,7 @@ const (
 	CNN                  // convolutions of 32 and 64 channels, in Code and Quick a third of 128
 	LeNet                // LeNet-5 with maxima and ReLU; 84 features before the last layer
 	Example              // the CNN of PyTorch's MNIST example: convolutions of 32 and 64 channels, maxima of 2×2, dense 128
-	Oriented             // ridge regression on random features of oriented gradients, by every protocol: a judge that is no network
+	Oriented             // ridge regression on random features of oriented gradients, in every protocol: no network
 )
 
 func (k Kind) String() string {

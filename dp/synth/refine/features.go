@@ -34,10 +34,16 @@ const (
 
 // newFeatures is the bank of filters on principal axes of samples.
 func newFeatures(dev *device.Device, pool *data.Images, axes int) (*features, error) {
-	_, channels, _, _ := pool.Shape()
+	f := newBank(dev, pool)
+	return f, f.frame(pool.Slice(0, min(pool.Len(), framing)), axes)
+}
+
+// newBank is the bank of filters for images of that shape, without axes.
+func newBank(dev *device.Device, m *data.Images) *features {
+	_, channels, _, _ := m.Shape()
 	f := &features{dev: dev, net: arch.Gradients(channels)}
 	f.net.Init(dev, device.Float32, nil)
-	return f, f.frame(pool.Slice(0, min(pool.Len(), framing)), axes)
+	return f
 }
 
 // each calls see with the features of each image in turn, on the axes if there are any.
@@ -63,15 +69,20 @@ func (f *features) back(p *nn.Pass, du *device.Array) *device.Array {
 	return f.net.VJP(p, dy)
 }
 
-// frame chooses axes, means and scales from samples.
-func (f *features) frame(m *data.Images, axes int) error {
-	var x *mat.Dense
-	err := f.each(m, func(i int, row []float64) {
+// rows are the features of all images.
+func (f *features) rows(m *data.Images) (x *mat.Dense, err error) {
+	err = f.each(m, func(i int, row []float64) {
 		if x == nil {
 			x = mat.NewDense(m.Len(), len(row), nil)
 		}
 		x.SetRow(i, row)
 	})
+	return x, err
+}
+
+// frame chooses axes, means and scales from samples.
+func (f *features) frame(m *data.Images, axes int) error {
+	x, err := f.rows(m)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 // train is Train within a run that is open.
 func (c Config) train(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, run *release.Run) (*Sampler, error) {
 	base, err := c.base(ctx, dev, images, p, r.Within(run))
+	if err == nil && c.ChoiceShare > 0 {
+		base, err = c.choose(dev, base, images, r, run)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,9 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 func (c Config) base(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run) (synth.Sampler, error) {
 	if c.Shapes {
 		return shapes{p}, check.All(in.Noise(c.Base.NoiseMultiplier), ctx.Err())
+	}
+	if c.ChoiceShare > 0 { // it is for choose
+		return c.Base.Train(ctx, dev, images, r)
 	}
 	return synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Train(ctx, dev, images, r)
 }

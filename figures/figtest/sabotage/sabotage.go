@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // Presets are the sizes whose claims are asked. At smoke most claims are not.
@@ -58,7 +59,7 @@ type Row struct {
 }
 
 // Rows spoils the cells of a figure, which a store holds, by each fault. The error names a fault that changes nothing for no reason.
-func Rows(store *lab.Store, set lab.Setting, f lab.Figure) (rows []Row, err error) {
+func Rows(store *store.Store, set lab.Setting, f lab.Figure) (rows []Row, err error) {
 	defer lab.End(&err)
 	var sound [3][]lab.Claim
 	for k, preset := range Presets {

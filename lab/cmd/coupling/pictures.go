@@ -16,25 +16,37 @@ import (
 
 // pictures are the flags that name images: a user's own, or a known data set.
 type pictures struct {
-	Images string `help:"Folder of a user's own images, PNG, JPEG, GIF, WebP, BMP or TIFF: a subfolder for each class, or a file labels.csv with lines file,class. What is transparent becomes black." placeholder:"DIR" xor:"source"`
-	Split  string `help:"Subfolder of --images to read, such as train, where there are several with subfolders for classes." placeholder:"NAME"`
-	Data   string `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images to learn from, its test images to judge by), the small sample of one, mnist-sample and so on, or mnist-fit, five sixths of the training images to learn from and one to judge by: to choose settings." placeholder:"NAME" xor:"source"`
-	Size   int    `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
-	Grey   bool   `help:"Make images grey."`
+	Images string  `help:"Folder of a user's own images, PNG, JPEG, GIF, WebP, BMP or TIFF: a subfolder for each class, or a file labels.csv with lines file,class. What is transparent becomes black." placeholder:"DIR" xor:"source"`
+	Split  string  `help:"Subfolder of --images to read, such as train, where there are several with subfolders for classes." placeholder:"NAME"`
+	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images to learn from, its test images to judge by), the small sample of one, mnist-sample and so on, or mnist-fit, five sixths of the training images to learn from and one to judge by: to choose settings." placeholder:"NAME" xor:"source"`
+	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
+	Grey   bool    `help:"Make images grey."`
+	Keep   float64 `min:"0" max:"0.9" help:"Share of the images, such as 0.1, that is not learnt from and not released, for coupling judge with the same flags. On which side an image falls depends on that image alone."`
 }
 
 // pictureWords are names of data.Folder's fields, and flags.
 var pictureWords = strings.NewReplacer("Size = ", "--size ", "Split = ", "--split ", "data: ", "")
 
-// load returns the images, in [0, 1], with class names. Whether all are grey is public; that some are is worth a
-// warning.
-func (p pictures) load(ctx context.Context, a *app) (_ *data.Images, err error) {
+// parts returns the images to learn from and those to test on: those kept aside, or a known set's.
+func (p pictures) parts(ctx context.Context, a *app) (learn, test *data.Images, err error) {
 	defer lab.End(&err)
 	if p.Images == "" {
-		m, _, err := named(ctx, p.Data)
+		learn, test, err = named(ctx, p.Data)
 		lab.Check(err)
-		return p.shaped(m)
+		learn, test = lab.Must(p.shaped(learn)), lab.Must(p.shaped(test))
+	} else {
+		learn = lab.Must(p.load(ctx, a))
 	}
+	if p.Keep > 0 {
+		learn, test = learn.Apart(p.Keep)
+	}
+	return learn, test, nil
+}
+
+// load returns a user's own images, in [0, 1], with class names. Whether all are grey is public; that some are is
+// worth a warning.
+func (p pictures) load(ctx context.Context, a *app) (_ *data.Images, err error) {
+	defer lab.End(&err)
 	status, notes := a.status(10*time.Second), []string(nil)
 	m, err := data.Folder{
 		Dir: p.Images, Split: p.Split, Size: p.Size, Grey: p.Grey, Empty: true,
