@@ -81,8 +81,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 // drawing one again removes it here. Their entries say so.
 var stale = map[string]string{
 	"amplification/fig24": "two minutes at full",
-	"scones/fig1":         "5 to 10 CPU minutes at full; copies were not counted",
-	"scones/fig2":         "5 to 10 CPU minutes at full; copies were not counted",
 	"scones/tab1":         "5 to 10 CPU minutes at full; copies were not counted",
 	"dpsinkhorn/frontier": "90 CPU minutes at full; judged by one kind of judge",
 	"dpsinkhorn/fig2":     "20 CPU minutes at full; without the moved samples, and as fig4a",
