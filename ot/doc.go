@@ -47,9 +47,9 @@
 // the plan even where the system is singular.
 //
 // Where two sets of atoms exchange less than rounding, as in an assignment at small ε, nothing in
-// float64 determines the potentials of one relative to those of the other, and so the derivatives by weights. Plan.Coupling
-// names such sets and the error that remains, Gradient.Weights returns ErrUndetermined, and
-// terms of an Objective have the Status Undetermined.
+// float64 determines the potentials of one relative to those of the other, and so the derivatives
+// by weights. Plan.Coupling names such sets and the error that remains, Gradient.Weights returns
+// ErrUndetermined, and terms of an Objective have the Status Undetermined.
 //
 // Costs, points and results are float64. Two kinds of early passes are float32: those with a stored
 // kernel, until the error is about 1e-6, where the rounding of float32 would show, and the first

@@ -65,7 +65,8 @@ func (c Control) beginAsIs(ctx context.Context, p Problem, eps, tol float64) (*r
 		return nil, err
 	}
 	if span := (in.Cost.Max - in.Cost.Min) / eps; span > maxSpan {
-		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: forbid pairs by a cost of +Inf, or use exact transport", eps, span, maxSpan)
+		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: "+
+			"forbid pairs by a cost of +Inf, or use exact transport", eps, span, maxSpan)
 	}
 	if err := checkStart("Start", c.Start, in.M); err != nil {
 		return nil, err
