@@ -123,7 +123,7 @@ func (r *run) certify() error {
 // refine moves to reduced costs, once, if costs are so large against ε that the rounding of
 // potentials may limit the error. It reports whether it did.
 func (r *run) refine() bool {
-	if r.s.Rebased() {
+	if r.s.Rebased() || semidual.Separate(r.s.G) != nil {
 		return false
 	}
 	if c := r.s.Cost; max(math.Abs(c.Max), math.Abs(c.Min), c.Max-c.Min) < 100*r.s.Eps {
