@@ -55,7 +55,7 @@ func Allocated(p pair.Pair, t int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := sum.power(one, t)
+	all := sum.power(one, t, fineLaw)
 	kappa := 4 * ulp * float64(16+max(len(one.over.x), fineLaw+16))
 	levels := 2 * float64(bits.Len(uint(t)))
 	rel := 2 * float64(t) * (wrong + kappa)

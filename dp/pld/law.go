@@ -58,13 +58,13 @@ func (o operation) combine(a, b bracket, n int) bracket {
 	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
 }
 
-// power combines a ratio with itself, times ≥ 1 in all.
-func (o operation) power(one bracket, times int) bracket {
+// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells.
+func (o operation) power(one bracket, times, n int) bracket {
 	all := one
 	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
-		all = o.combine(all, all, fineLaw)
+		all = o.combine(all, all, n)
 		if times&bit != 0 {
-			all = o.combine(one, all, fineLaw)
+			all = o.combine(one, all, n)
 		}
 	}
 	return all
