@@ -109,8 +109,8 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 				}
 				alike(t, name+what, gx.RawMatrix().Data, hx.RawMatrix().Data)
 			}
-			da, db := g.Weights()
-			ha, hb := h.Weights()
+			da, db, _ := g.Weights()
+			ha, hb, _ := h.Weights()
 			alike(t, name+"∂a", da, ha)
 			alike(t, name+"∂b", db, hb)
 		}

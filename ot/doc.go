@@ -43,8 +43,13 @@
 // ε. Where costs are so large against ε that the rounding of float64 potentials limits the
 // marginals, the solve moves to reduced costs c − u − v, subtracted without loss, and the plan
 // keeps both parts. Gradients of the sharp loss are formed from log T, and their linear system is
-// solved by an elimination without subtractions, so that they are as exact as the plan even where
-// the system is singular.
+// solved by an elimination without subtractions, so that those by costs and points are as exact as
+// the plan even where the system is singular.
+//
+// Where two sets of atoms exchange less than rounding, as in an assignment at small ε, nothing in
+// float64 determines the potentials of one relative to those of the other, and so the derivatives by weights. Plan.Coupling
+// names such sets and the error that remains, Gradient.Weights returns ErrUndetermined, and
+// terms of an Objective have the Status Undetermined.
 //
 // Costs, points and results are float64. Two kinds of early passes are float32: those with a stored
 // kernel, until the error is about 1e-6, where the rounding of float32 would show, and the first
@@ -60,7 +65,7 @@
 //
 // An L1 error hardly depends on an atom that weighs less than the error itself. Converged therefore
 // requires also that each column is within √Tol of its weight (relatively), so that potentials and
-// derivatives by weights are right for small atoms too; LBFGS and Newton end with steps that
+// derivatives by weights are right for small atoms too, where they are coupled; LBFGS and Newton end with steps that
 // achieve it. Where costs span very many ε and weights many powers of ten, both may stagnate; they
 // then restart, once and only up to n·m = 1e6, from the potentials of ot/exact. PEERS.md says how
 // often that suffices.

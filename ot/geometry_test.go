@@ -3,30 +3,36 @@ package ot_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
 	"coupling/ot/cost"
+	"coupling/ot/ottest"
 )
 
 // Check names what is wrong with a geometry, and Cost panics with that error rather than an index of its own.
 func TestCheck(t *testing.T) {
 	two, three := mat.NewDense(1, 2, nil), mat.NewDense(1, 3, nil)
 	for name, g := range map[string]cost.Geometry{
-		"nil":           nil,
-		"nil points":    (*cost.Cloud)(nil),
-		"nil matrix":    (*cost.Matrix)(nil),
-		"no cost":       ot.Dense(nil),
-		"no matrix":     ot.Dense((*mat.Dense)(nil)),
-		"no points":     ot.Points(nil, two, ot.L1),
-		"columns":       ot.Points(two, three, ot.L1),
-		"point NaN":     ot.Points(mat.NewDense(1, 1, []float64{math.NaN()}), mat.NewDense(1, 1, nil), ot.L1),
-		"mix NaN":       ot.Points(two, two, cost.SqEuclideanL1(math.NaN())),
-		"unknown":       ot.Points(two, two, cost.Metric(99)),
-		"nil cost":      ot.Points(two, two, nil),
-		"empty by hand": &cost.Matrix{},
+		"nil":              nil,
+		"nil points":       (*cost.Cloud)(nil),
+		"nil matrix":       (*cost.Matrix)(nil),
+		"no cost":          ot.Dense(nil),
+		"no matrix":        ot.Dense((*mat.Dense)(nil)),
+		"no points":        ot.Points(nil, two, ot.L1),
+		"columns":          ot.Points(two, three, ot.L1),
+		"point NaN":        ot.Points(mat.NewDense(1, 1, []float64{math.NaN()}), mat.NewDense(1, 1, nil), ot.L1),
+		"mix NaN":          ot.Points(two, two, cost.SqEuclideanL1(math.NaN())),
+		"unknown":          ot.Points(two, two, cost.Metric(99)),
+		"nil cost":         ot.Points(two, two, nil),
+		"empty by hand":    &cost.Matrix{},
+		"nil graph":        (*cost.Graph)(nil),
+		"a start falls":    cost.Sparse(2, []int{0, 2, 1, 2}, []int{0, 1}, []float64{1, 1}),
+		"a target twice":   cost.Sparse(2, []int{0, 2}, []int{1, 1}, []float64{1, 1}),
+		"a target too far": cost.Sparse(2, []int{0, 2}, []int{0, 2}, []float64{1, 1}),
 	} {
 		err := cost.Check(g)
 		if !errors.Is(err, ot.ErrShape) && !errors.Is(err, ot.ErrCost) && !errors.Is(err, ot.ErrParameter) {
@@ -43,5 +49,31 @@ func TestCheck(t *testing.T) {
 	}
 	if err := cost.Check(ot.Points(two, two, ot.L1)); err != nil {
 		t.Error(err)
+	}
+}
+
+// sparse returns a geometry that lists pairs at random, a permutation among them, and its matrix.
+func sparse(rng *rand.Rand, n int, share, offset float64) (*cost.Graph, *mat.Dense) {
+	c := mat.NewDense(n, n, nil)
+	starts, targets, costs := []int{0}, []int{}, []float64{}
+	for i, keep := range rng.Perm(n) {
+		for j := range n {
+			if c.Set(i, j, math.Inf(1)); j == keep || rng.Float64() < share {
+				v := offset + rng.NormFloat64()
+				c.Set(i, j, v)
+				targets, costs = append(targets, j), append(costs, v)
+			}
+		}
+		starts = append(starts, len(targets))
+	}
+	return cost.Sparse(n, starts, targets, costs), c
+}
+
+// Far costs are centred, and need reduced costs; half of the pairs keep problems with weights of 0 feasible.
+func TestSparse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, offset := range []float64{0, 1e5} {
+		g, c := sparse(rng, 20, 0.5, offset)
+		ottest.Geometry(t, g, c)
 	}
 }

@@ -143,8 +143,15 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 
 // Weights returns ∂loss/∂a and ∂loss/∂b, each up to a constant since masses stay equal, shifted so that
 // <a,∂a> = <b,∂b>. For the regularised losses these are the potentials F, G and Alpha, Beta. Where a weight is 0 it is
-// the one-sided derivative.
-func (g *Gradient) Weights() (da, db []float64) {
+// the one-sided derivative. The error is ErrUndetermined where atoms are coupled so weakly that these numbers, which are
+// returned all the same, are arbitrary between the sides of Plan.Coupling. Where costs range over more than 8 ε, the first
+// call looks for that: one pass as a rule, a few where some coupling is weak.
+func (g *Gradient) Weights() (da, db []float64, err error) {
+	da, db = g.weights()
+	return da, db, g.p.determined("gradient by weights")
+}
+
+func (g *Gradient) weights() (da, db []float64) {
 	p := g.p
 	switch {
 	case p.penalties != nil:

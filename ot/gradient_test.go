@@ -180,7 +180,7 @@ func TestWeightGradients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		da, db := g.Weights()
+		da, db, _ := g.Weights()
 		for _, v := range []struct {
 			name string
 			w, d []float64
@@ -460,7 +460,7 @@ func TestUnbalancedGradient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		da, db := g.Weights()
+		da, db, _ := g.Weights()
 		for _, c := range []struct {
 			name  string
 			at, d []float64

@@ -63,6 +63,9 @@ type Plan struct {
 
 	once   sync.Once
 	values Values
+
+	coupledOnce sync.Once
+	coupled     Coupling
 }
 
 // Values are the numbers of one plan that the literature calls the Sinkhorn loss; h(T) = Σ T(1−log

@@ -46,7 +46,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantA, wantB := grad.Weights()
+		wantA, wantB, _ := grad.Weights()
 		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
 			got, err := s.Solve(ctx, p)
 			if err != nil {
@@ -62,7 +62,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotA, gotB := grad.Weights()
+			gotA, gotB, _ := grad.Weights()
 			for _, v := range []struct {
 				name      string
 				got, want []float64
@@ -208,9 +208,29 @@ func TestSubnormalWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, b := g.Weights()
+			a, b, _ := g.Weights()
 			return append(a, b...)
 		}
 		same("∂weights", gradient(got), gradient(want))
+	}
+}
+
+// Weights over eight decades take at most three times the evaluations of equal ones. Eight times as many is what a line search
+// takes that the lightest atom throttles.
+func TestWeightsOverDecades(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	n, m := 600, 500
+	g := ot.Points(cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 0.5), ot.SqEuclidean)
+	var evals []int
+	for _, decades := range []float64{0, 8} {
+		a, b := spreadWeights(rng, n, decades), spreadWeights(rng, m, decades)
+		p, err := ot.LBFGS{Eps: .001 * mat.Sum(ot.Cost(g)) / float64(n*m), Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+		if err != nil || p.Status != ot.Converged {
+			t.Fatal(p, err)
+		}
+		evals = append(evals, p.Evaluations)
+	}
+	if evals[1] > 3*evals[0] {
+		t.Errorf("%d evaluations for weights over eight decades, %d for equal ones", evals[1], evals[0])
 	}
 }

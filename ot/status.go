@@ -13,25 +13,29 @@ type Status int
 const (
 	_ Status = iota // of the zero Plan, "unsolved"
 	// Converged means that the L1 error of the marginals is at most Tol, and that no column
-	// deviates from its weight by more than √Tol of it, so that the potentials of small weights are
-	// right too.
+	// deviates from its weight by more than √Tol of it. The plan and its values are then right to
+	// that error. So are potentials and derivatives by weights, those of small weights too, as far as
+	// Plan.Coupling says that the plan determines them.
 	Converged
 	// IterationLimit means that MaxIter was reached first; MarginalL1 says how far it got.
 	IterationLimit
 	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule
 	// float64 cannot reach Tol on this problem; L-BFGS and Newton steps may also stall where atoms
-	// are hardly coupled. With MarginalL1 ≤ Tol, everything but the potentials of very small
-	// weights is right. Sinkhorn and Scaling may be slow but do not stagnate above rounding: they
+	// are hardly coupled. With MarginalL1 ≤ Tol, the plan and its values are as good as those of a
+	// converged solve; potentials of very small weights may not be. Sinkhorn and Scaling may be slow but do not stagnate above rounding: they
 	// end with IterationLimit.
 	Stagnated
 	// Interrupted means that the context ended or Trace returned an error. Solve returns the plan
 	// so far and that error.
 	Interrupted
+	// Undetermined is the status of a derivative by weights, not of a solve: atoms are coupled so weakly that float64 does not
+	// determine it. Plan.Coupling names them.
+	Undetermined
 )
 
 // String returns the name of the status.
 func (s Status) String() string {
-	return fault.Name("Status", int(s), "unsolved", "converged", "iteration limit", "stagnated", "interrupted")
+	return fault.Name("Status", int(s), "unsolved", "converged", "iteration limit", "stagnated", "interrupted", "undetermined")
 }
 
 // Step is what a solver passes to its Trace after each evaluation.

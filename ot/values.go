@@ -11,8 +11,10 @@ import (
 // Value returns every value of the plan; the first call takes one pass.
 //
 // Sharp, SumPlogP and KL are sums over T and err by the order of MarginalL1 (times the range of the
-// cost for Sharp). The regularised values are those of the dual; for a converged plan they err by
-// the order of ε·MarginalL1·√Tol or less, since every column is near its weight.
+// cost for Sharp). The regularised values are those of the dual: never above the optimum, and below
+// it by at most ½·MarginalL1·δ, where δ is the range of the error of G. For a converged plan that is
+// well coupled, δ is of the order of ε√Tol; it is never more than twice the range of the costs and
+// 2ε√Tol, however weakly atoms are coupled.
 func (p *Plan) Value() Values {
 	p.once.Do(p.computeValues)
 	return p.values

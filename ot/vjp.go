@@ -12,7 +12,8 @@ type VJP struct {
 	Cost *mat.Dense
 	// A and B are ∂ℓ/∂a and ∂ℓ/∂b, each up to a constant (mass stays 1); <A,a> = <B,b>.
 	A, B []float64
-	// Method is the method that solved the system; Status and Residual (of CG) say how well.
+	// Method is the method that solved the system; Status and Residual (of CG) say how well. Status is Undetermined where A
+	// and B are arbitrary between the sides of Plan.Coupling; Cost is not affected.
 	Method   Method
 	Status   Status
 	Residual float64
@@ -39,7 +40,11 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &VJP{Cost: cost, A: da, B: db, Method: Method(ad.Method), Status: systemStatus(ad), Residual: ad.Residual}, nil
+	out := &VJP{Cost: cost, A: da, B: db, Method: Method(ad.Method), Status: systemStatus(ad), Residual: ad.Residual}
+	if p.determined("VJP by weights") != nil {
+		out.Status = worse(out.Status, Undetermined)
+	}
+	return out, nil
 }
 
 // wantField reports a matrix that is not n×m and finite.

@@ -106,7 +106,7 @@ func (e *envelope) exponent(k uint64) float64 {
 
 // draw returns an integer with probability ∝ e^(−k²/2s²), cut off at ±endless.
 func (e *envelope) draw(src Source) (int64, error) {
-	for range tries {
+	for range maxRejections {
 		j, k, negative, err := e.propose(src)
 		if err != nil {
 			return 0, err
@@ -128,12 +128,12 @@ func (e *envelope) draw(src Source) (int64, error) {
 			return int64(k), nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // propose draws a strip in proportion to its weight, a place in it and a sign, from disjoint bits of one word.
 func (e *envelope) propose(src Source) (j uint8, k uint64, negative bool, err error) {
-	for range tries {
+	for range maxRejections {
 		u, err := src.Uint64()
 		if err != nil {
 			return 0, 0, false, err
@@ -150,19 +150,19 @@ func (e *envelope) propose(src Source) (j uint8, k uint64, negative bool, err er
 		}
 		return j, uint64(j)<<e.bits + k, negative, nil
 	}
-	return 0, 0, false, stuck()
+	return 0, 0, false, tooManyRejections()
 }
 
 // tail draws a place in the tail, at the given number of halvings of its height.
 func (e *envelope) tail(src Source) (halvings uint, k uint64, err error) {
 	u := uint64(0)
-	for u == 0 && halvings < tries {
+	for u == 0 && halvings < maxRejections {
 		if u, err = src.Uint64(); err != nil {
 			return 0, 0, err
 		}
 		halvings += uint(bits.TrailingZeros64(u))
 	}
-	place, err := uniform(src, tailStrips<<e.bits)
+	place, err := Uniform(src, tailStrips<<e.bits)
 	return halvings, min((strips-1+tailStrips*uint64(halvings))<<e.bits+place, endless), err
 }
 
@@ -181,5 +181,5 @@ func (e *envelope) keep(src Source, j uint8, k uint64, halvings uint) (bool, err
 	}
 	x := new(big.Rat).SetInt(new(big.Int).SetUint64(k))
 	x.Quo(x, new(big.Rat).SetFloat64(e.s)).Mul(x, x).Mul(x, big.NewRat(1, 2))
-	return settle(src, u, e.height[j], unitBits+halvings, x)
+	return decideExactly(src, u, e.height[j], unitBits+halvings, x)
 }

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"coupling/lab/must"
 )
 
 // rare is the p-value below which a test of a law fails. Seeds are fixed: it fails always or never.
@@ -22,10 +24,7 @@ func chiSquare(t *testing.T, draw func() (int64, error), w func(k int64) float64
 	}
 	counts := map[int64]float64{}
 	for range n {
-		k, err := draw()
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(draw())
 		counts[k]++
 	}
 	stat, cells, restWant, restGot := 0.0, 0, 0.0, float64(n)
@@ -100,7 +99,7 @@ func TestEnvelope(t *testing.T) {
 
 func TestUniformLaw(t *testing.T) {
 	src := seed(3)
-	draw := func() (int64, error) { u, err := uniform(src, 11); return int64(u), err }
+	draw := func() (int64, error) { u, err := Uniform(src, 11); return int64(u), err }
 	chiSquare(t, draw, func(k int64) float64 {
 		if k >= 0 && k < 11 {
 			return 1
@@ -126,10 +125,7 @@ func TestFineGridMoments(t *testing.T) {
 		for i := range in {
 			in[i] = 0.5
 		}
-		out, err := c.add(src, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(c.add(src, in))
 		mean, variance := stat.MeanVariance(out, nil)
 		if se := math.Sqrt(c.variance / float64(n)); math.Abs(mean-0.5) > 4*se {
 			t.Errorf("%s: mean %v, want 0.5 ± %v", c.name, mean, se)
@@ -158,10 +154,7 @@ func TestResponseLaw(t *testing.T) {
 		for i := range in {
 			in[i] = i%2 == 0
 		}
-		out, err := Response{Truth: truth}.Tell(seed(2), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(Response{Truth: truth}.Tell(seed(2), in))
 		honest := 0.0
 		for i := range in {
 			if in[i] == out[i] {
@@ -190,10 +183,7 @@ func TestNormLaw(t *testing.T) {
 	radius := make([]float64, n)
 	var sum, square [d]float64
 	for i := range n {
-		v, err := Norm{Zeta: zeta}.Add(rng, make([]float64, d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Norm{Zeta: zeta}.Add(rng, make([]float64, d)))
 		for j, x := range v {
 			sum[j] += x
 			square[j] += x * x

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 
 	"coupling/dp/internal/check"
 	"coupling/dp/noise"
@@ -172,6 +173,31 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 		}
 	}
 	return out, nil
+}
+
+// Allocate returns the batches of an epoch of so many steps in which each of n records takes part in selected steps, drawn for each
+// record by itself, all choices equally likely (Floyd's sample, without rounding): the sampling of dp.Allocation. Indices ascend.
+func Allocate(src noise.Source, n, steps, selected int) ([][]int, error) {
+	if err := in.Subset(selected, steps); err != nil {
+		return nil, err
+	}
+	batches, taken := make([][]int, steps), make([]int, 0, selected)
+	for i := range n {
+		taken = taken[:0]
+		for last := steps - selected; last < steps; last++ {
+			u, err := noise.Uniform(src, uint64(last)+1)
+			if err != nil {
+				return nil, err
+			}
+			k := int(u)
+			if slices.Contains(taken, k) {
+				k = last
+			}
+			taken = append(taken, k)
+			batches[k] = append(batches[k], i)
+		}
+	}
+	return batches, nil
 }
 
 // GridMargin is the relative amount by which the events of this package and its users understate

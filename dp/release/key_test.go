@@ -3,12 +3,14 @@ package release
 import (
 	"errors"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"testing"
 
 	"coupling/dp"
 
+	"coupling/lab/must"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -18,11 +20,7 @@ func TestPoisson(t *testing.T) {
 	for _, rate := range []float64{.002, .3, .6} { // words that are skipped or not, bytes that decide or not
 		counts := [n]float64{}
 		for k := range trials {
-			got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, i := range got {
+			for _, i := range must.Get(Poisson(SeededKey(5).Source("batch", k), n, rate)) {
 				counts[i]++
 			}
 		}
@@ -50,11 +48,7 @@ func TestNoisy(t *testing.T) {
 	key := SeededKey(6)
 	draw := func(workers int) []float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		out, err := key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
+		return must.Get(key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1))
 	}
 	one, three := draw(1), draw(3)
 	if !slices.Equal(one, three) {
@@ -103,11 +97,38 @@ func TestMark(t *testing.T) {
 // the numbers here, which are what it gave when they were written.
 func TestScheme(t *testing.T) {
 	key, values := SeededKey(8), make([]float64, 128) // as many as for which strips are made
-	out, err := key.Noisy([32]byte{1}, values, 1, 1)
+	out := must.Get(key.Noisy([32]byte{1}, values, 1, 1))
+	if want := []float64{-0.7751320330426097, 2.0931009389460087, 1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
+		t.Errorf("%q gives %v, want %v", scheme, out[:3], want)
+	}
+}
+
+// Each record is in exactly three of seven batches, and all 35 choices are equally likely, within five standard deviations.
+func TestAllocate(t *testing.T) {
+	const n = 35_000
+	batches, err := Allocate(SeededKey(4).Source("epoch", 0), n, 7, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []float64{-0.7751320330426097, 2.0931009389460087, 1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
-		t.Errorf("%q gives %v, want %v", scheme, out[:3], want)
+	of := make([]uint, n)
+	for k, batch := range batches {
+		for _, i := range batch {
+			of[i] |= 1 << k
+		}
+	}
+	count := map[uint]int{}
+	for _, set := range of {
+		count[set]++
+	}
+	for set, c := range count {
+		if bits.OnesCount(set) != 3 || math.Abs(float64(c)-1000) > 5*math.Sqrt(1000) {
+			t.Errorf("batches %b: %d records, want some 1000", set, c)
+		}
+	}
+	if len(count) != 35 {
+		t.Errorf("%d different choices, want 35", len(count))
+	}
+	if _, err := Allocate(SeededKey(4).Source("epoch", 0), n, 3, 4); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("four of three: %v", err)
 	}
 }

@@ -25,9 +25,10 @@ type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
-	Example  float64 `json:"example"` // of the CNN of PyTorch's example
-	FD       float64 `json:"fd"`      // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
-	KID      float64 `json:"kid"`     // in the features of Inception
+	Example  float64 `json:"example"`  // of the CNN of PyTorch's example
+	Oriented float64 `json:"oriented"` // of ridge regression on oriented gradients
+	FD       float64 `json:"fd"`       // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
+	KID      float64 `json:"kid"`      // in the features of Inception
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
@@ -51,7 +52,7 @@ func unmeasured() (j Judgement) {
 // numbers are all of them.
 func (j *Judgement) numbers() []*float64 {
 	out := []*float64{
-		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Coverage,
+		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.Oriented, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Coverage,
 		&j.AUC, &j.AUCError, &j.Dark,
 	}
 	for i := range j.By {
@@ -100,6 +101,7 @@ type Judge struct {
 	Inception string `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's"`
 	Protocols int    `json:"protocols,omitempty" min:"0" doc:"synthetic images from which classifiers learn by the protocols of DP-Sinkhorn's paper and code; 0: they don't"`
 	Example   bool   `json:"example,omitempty" doc:"also trains the CNN of PyTorch's MNIST example"`
+	Oriented  bool   `json:"oriented,omitempty" doc:"also fits oriented gradients, a judge that is no network"`
 	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
 }
 
@@ -128,6 +130,9 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
 	if j.Example && !j.Quick {
 		out.Example = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Example, Width: j.Width, Epochs: j.Epochs}, synthetic, test, rng)
+	}
+	if j.Oriented && !j.Quick {
+		out.Oriented = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Oriented}, synthetic, test, rng)
 	}
 	if j.Protocols > 0 {
 		some := synthetic.Slice(0, min(j.Protocols, synthetic.Len()))

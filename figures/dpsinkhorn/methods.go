@@ -83,9 +83,9 @@ const (
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
 	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
-	textured     = "semi-dual, texture assumed" // values are multiplied
-	refinedWoven = textured + ", refined"
-	wholeBatch   = "DP-Sinkhorn" // with the whole-batch clip
+	textured     = "semi-dual, texture assumed" // one Gaussian a class where noise is large
+	chosen       = refined + ", kind chosen"    // handwriting or not, by a private count
+	wholeBatch   = "DP-Sinkhorn"                // with the whole-batch clip
 	wholeBatch3  = "DP-Sinkhorn, m = 3"
 	dpMERF       = "DP-MERF"
 	dpSGD        = "DP-SGD"
@@ -200,16 +200,16 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		return semidual.Suggested(m.Epsilon, public)
 	case handwritten:
 		return semidual.Handwriting(m.Epsilon, public)
-	case refined, refinedHand, refinedWoven:
+	case refined, refinedHand, chosen:
 		c := refine.Suggested(m.Epsilon, public)
-		if m.Name == refinedHand {
+		switch m.Name {
+		case refinedHand:
 			c = refine.Handwriting(m.Epsilon, public)
+		case chosen:
+			c = refine.Chosen(m.Epsilon, public)
 		}
 		if m.Steps > 0 {
 			c.Steps = m.Steps
-		}
-		if m.Name == refinedWoven {
-			return c.Textured()
 		}
 		return c
 	case textured:

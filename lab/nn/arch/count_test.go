@@ -78,3 +78,34 @@ func TestFLOP(t *testing.T) {
 		}
 	}
 }
+
+// The filters of Gradients tell edges and lines of every direction apart, and none answers to even brightness but the
+// blurred channel.
+func TestGradients(t *testing.T) {
+	dev := nntest.Open(t)
+	defer dev.Close()
+	net := arch.Gradients(1)
+	net.Init(dev, device.Float32, nil)
+	w, err := net.Params()[0].Value.Get32()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range 17 {
+		sum := 0.
+		for _, v := range w[f*25:][:25] {
+			sum += float64(v)
+		}
+		if want := float64(f / 16); math.Abs(sum-want) > 1e-6 { // float32
+			t.Errorf("filter %d sums to %g, want %g", f, sum, want)
+		}
+		for g := range f {
+			far := 0.
+			for k := range 25 {
+				far = max(far, math.Abs(float64(w[f*25+k]-w[g*25+k])))
+			}
+			if far < .01 {
+				t.Errorf("filters %d and %d are alike", f, g)
+			}
+		}
+	}
+}

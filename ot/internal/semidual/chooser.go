@@ -30,6 +30,7 @@ type chooser struct {
 	refusedAt float64 // the ε at which a list was too long
 
 	last   Pass          // that made the last evaluation; nil where β is no longer its β
+	listed listedPass    // over the pairs that a geometry lists; of nil where it does not
 	all    allPairs      // over every cost in float64
 	narrow *float32Pass  // over every cost in float32; nil where they are not made in it
 	Kernel *denseKernel  // products with the kernel of an earlier evaluation
@@ -84,7 +85,7 @@ func (s *Function) DeviceFailure() error {
 
 // setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
 func (c *chooser) setNarrow(g cost.Geometry) {
-	c.narrow = nil
+	c.narrow, c.listed.Listed = nil, Listing(g)
 	if p, ok := g.(interface{ Float32() *geometry.Rounded }); ok && p.Float32() != nil {
 		c.narrow = &float32Pass{costs: p.Float32()}
 		return
@@ -96,6 +97,13 @@ func (c *chooser) setNarrow(g cost.Geometry) {
 func (s *Function) choose(beta []float64) Pass {
 	if s.OnDevice() {
 		return s.dev
+	}
+	if s.listed.Listed != nil {
+		s.listed.list = nil
+		if s.newton {
+			s.listed.list = s.newSparse(beta)
+		}
+		return &s.listed
 	}
 	if p := s.findPattern(beta); p != nil {
 		return p
@@ -139,7 +147,7 @@ func (s *Function) StartStage(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn && s.Marginals == nil, tol
 	s.arithmetic = byQuotients
 	switch {
-	case tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
+	case s.listed.Listed != nil || tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
 		s.arithmetic = byDifferences
 	case s.single && s.float32Fits():
 		s.arithmetic = inFloat32

@@ -28,7 +28,16 @@ func NewSweep(g cost.Geometry, workers int, mem *Memory) *Sweep {
 			}
 		}
 	}
-	s := rows.NewSweep(n, m, workers, func() *Worker {
+	width := m
+	if l := Listing(g); l != nil { // a span has room for the column sums of m targets: no more room in all than the pairs have
+		pairs := 0
+		for i := range n {
+			to, _ := l.Arcs(i)
+			pairs += len(to)
+		}
+		width = pairs / n
+	}
+	s := rows.NewSweep(n, width, workers, func() *Worker {
 		return &Worker{Cost: make([]float64, m), Exp: make([]float64, m)}
 	})
 	if mem != nil {
