@@ -47,7 +47,6 @@ func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[
 	}
 }
 
-
 // searchStudy is a table of hyperparameters.
 func searchStudy(fashion bool) lab.Study[Params, Out] {
 	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds", "MNIST, over the noise, the clip and p", 5, 3, 3)
