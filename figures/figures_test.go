@@ -82,7 +82,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 var stale = map[string]string{
 	"amplification/fig24": "two minutes at full",
 	"scones/tab1":         "5 to 10 CPU minutes at full; copies were not counted",
-	"dpsinkhorn/frontier": "90 CPU minutes at full; judged by one kind of judge",
 	"dpsinkhorn/fig2":     "20 CPU minutes at full; without the moved samples, and as fig4a",
 	"dpsinkhorn/fig3":     "as fig4a",
 	"dpsinkhorn/fig4a":    "DP-Sinkhorn debiased four classes of ten; its recipes were chosen again",

@@ -21,7 +21,7 @@ func Fig4a() lab.Study[Params, Out] {
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 450},
 		Experiment: imagesOf,
 		Grid:       robustnessGrid,
-		Seeds:      trainings,
+		Seeds:      lab.Replicates(1, 1, 3, 3),
 		Draw:       drawRobustness,
 		Claims:     claimRobustness,
 	}
