@@ -3,7 +3,7 @@
 # make figures    every figure at PRESET (smoke, quick, full, paper), gallery in OUT/index.html
 # make test       vet and the short tests
 # make test-long  the tests at length
-# make lint       the linter, which also enforces the import rules
+# make lint       the linter, which also enforces the import rules, and that .ci/size is of this tree
 #
 # Deeper tests
 # make race       the race detector (needs a C compiler)
@@ -33,6 +33,7 @@
 # make workflows  check .github/workflows by actionlint
 # make vuln       known vulnerabilities in what is linked, by govulncheck (needs the network)
 # make api        exported names that differ from those of BASE, a commit or tag, by apidiff
+# make size       tokens of code, tests, kits and generators by folder, in .ci/size, which make lint compares
 # make module     the checkout under another module path, to publish it: MODULE=host/owner/name
 # make clean      remove bin and out
 
@@ -57,12 +58,12 @@ export CGO_ENABLED = 0
 # Heaps that may grow to five times what lives save a fifth of the processor time of compiling, and of linking a hundred test programs.
 build test: export GOGC = 400
 
-.PHONY: help workflows vuln api module build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-ptx mutate-ptx fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
+.PHONY: help size workflows vuln api module build figures notebook docs pages test test-long test-notebooks lint race test-cpu test-ptx mutate-ptx fmt fuzz bench generate gpu-bins gpu-folder gpu-pack gpu-rehearse gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
 build:
-	$(GO) build -buildvcs=auto -ldflags "-s -w -X main.version=$(VERSION) -X coupling/lab.codes=$$($(GO) run ./lab/cmd/codes figures)" \
+	$(GO) build -buildvcs=auto -ldflags "-s -w -X main.version=$(VERSION) -X coupling/lab/store.codes=$$($(GO) run ./lab/cmd/codes figures)" \
 	  -o bin/coupling ./lab/cmd/coupling
 
 help:
@@ -101,10 +102,15 @@ bin/golangci-lint-$(LINTER):
 
 lint: bin/golangci-lint-$(LINTER)
 	$< run ./...
+	git ls-files | $(GO) run ./lab/cmd/size | diff .ci/size - || { echo "sizes changed; fix: make size, and commit .ci/size"; exit 1; }
+
+size:
+	git ls-files | $(GO) run ./lab/cmd/size > .ci/size
+	cat .ci/size
 
 # The race detector needs a C compiler; the packages with goroutines of their own.
 race:
-	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./data/internal/fetch ./dp/admm/...
+	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/store ./lab/gallery ./data/internal/fetch ./dp/admm/...
 	CGO_ENABLED=1 $(GO) test -race -short ./figures
 	CGO_ENABLED=1 $(GO) test -race -short -run Workers ./lab/device
 	CGO_ENABLED=1 $(GO) test -race -short ./lab/nn ./lab/nn/train

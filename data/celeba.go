@@ -16,7 +16,7 @@ import (
 	"coupling/data/format"
 )
 
-// CelebA says which faces to read and how to prepare them. The zero value
+// CelebA selects faces and how they are prepared. The zero value
 // prepares the training images as SCONES does: the central 140×140 pixels,
 // resized to 64×64 with Pillow's bilinear filter on bytes, as the papers' code
 // does; the SCONES paper's text says nearest neighbour. SCONES' even faces are
@@ -129,7 +129,8 @@ func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*P
 		return nil, err
 	}
 	size := cmp.Or(c.Size, 64)
-	faces := &Pictures{Name: "celeba/" + c.Split.String(), c: 3, h: size, w: size, read: c.face}
+	faces := &Pictures{Name: "celeba/" + c.Split.String(), c: 3, h: size, w: size}
+	faces.read = func(row []float32, k int) error { return c.face(row, faces.Files[k]) }
 	if len(attributes.Files) != celebaImages {
 		faces.Name = "celeba-subset/" + c.Split.String()
 	}

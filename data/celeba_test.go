@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 // tinyCelebA lays out eight faces in CelebA's way: five training, one
@@ -51,25 +53,18 @@ func faceJPEG(t testing.TB, i, w, h int) []byte {
 		}
 	}
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, picture, &jpeg.Options{Quality: 95}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(jpeg.Encode(&out, picture, &jpeg.Options{Quality: 95}))
 	return out.Bytes()
 }
 
 // numbers are those in the names of the files that a selection holds.
 func numbers(t *testing.T, c CelebA) []int {
 	t.Helper()
-	faces, err := c.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	faces := must.Get(c.Open())
 	var out []int
 	for _, path := range faces.Files {
 		var n int
-		if _, err := fmt.Sscanf(filepath.Base(path), "%d.jpg", &n); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(filepath.Base(path), "%d.jpg", &n))
 		out = append(out, n)
 	}
 	return out
@@ -99,14 +94,8 @@ func TestCelebASelection(t *testing.T) {
 
 func TestCelebALoad(t *testing.T) {
 	dir := tinyCelebA(t)
-	faces, err := CelebA{From: From{Dir: dir}, Label: "Male"}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := faces.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	faces := must.Get(CelebA{From: From{Dir: dir}, Label: "Male"}.Open())
+	m := must.Get(faces.Load(t.Context()))
 	if n, c, h, w := m.Shape(); n != 5 || c != 3 || h != 64 || w != 64 || m.Name != "celeba-subset/train" {
 		t.Errorf("%s: shape %d×%d×%d×%d", m.Name, n, c, h, w)
 	}
@@ -132,10 +121,7 @@ func TestCelebALoad(t *testing.T) {
 // Preparation is crop and resize: the transformations one by one.
 func TestCelebAPreparation(t *testing.T) {
 	dir := tinyCelebA(t)
-	whole, err := readPicture(filepath.Join(dir, "celeba", celebaFolder, "000003.jpg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(readPicture(filepath.Join(dir, "celeba", celebaFolder, "000003.jpg")))
 	m := fromPicture(whole, whole.Bounds())
 	steps := func(crop, size int) []float32 {
 		t.Helper()
@@ -160,14 +146,8 @@ func TestCelebAPreparation(t *testing.T) {
 		{CelebA{Whole: true, Size: 32}, steps(0, 32)},
 	} {
 		test.c.From.Dir = dir
-		faces, err := test.c.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := faces.Take(t.Context(), []int{2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		faces := must.Get(test.c.Open())
+		got := must.Get(faces.Take(t.Context(), []int{2}))
 		if !slices.Equal(got.pixels, test.want) {
 			t.Errorf("%+v differs from its steps", test.c)
 		}
@@ -249,18 +229,13 @@ func TestCelebAOfficialList(t *testing.T) {
 }
 
 func BenchmarkCelebA(b *testing.B) {
-	faces, err := CelebA{From: From{Dir: tinyCelebA(b)}}.Open()
-	if err != nil {
-		b.Fatal(err)
-	}
+	faces := must.Get(CelebA{From: From{Dir: tinyCelebA(b)}}.Open())
 	indices := make([]int, 100)
 	for i := range indices {
 		indices[i] = i % faces.Len()
 	}
 	for b.Loop() {
-		if _, err := faces.Take(b.Context(), indices); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(faces.Take(b.Context(), indices))
 	}
 	b.ReportMetric(100*float64(b.N)/b.Elapsed().Seconds(), "faces/s")
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 func TestCIFARArchive(t *testing.T) {
@@ -16,10 +18,7 @@ func TestCIFARArchive(t *testing.T) {
 	names := []string{"data_batch_2.bin", "data_batch_1.bin", "test_batch.bin"}
 	b := tinyCIFAR(t, names...)
 	put(t, path, b)
-	m, err := readCIFARArchive(t.Context(), path, sum(b), "cifar10/train", Train)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(readCIFARArchive(t.Context(), path, sum(b), "cifar10/train", Train))
 	// The batches come in the order of their numbers, not of the archive.
 	if fmt.Sprint(m.Labels) != "[1 2 0 1]" || m.Classes[9] != "truck" || m.Row(1)[3071] != float32(2)/255 {
 		t.Errorf("labels %v, classes %v, value %v", m.Labels, m.Classes, m.Row(1)[3071])
@@ -27,11 +26,11 @@ func TestCIFARArchive(t *testing.T) {
 	if n, c, h, w := m.Shape(); n != 4 || c != 3 || h != 32 || w != 32 {
 		t.Errorf("shape %d×%d×%d×%d", n, c, h, w)
 	}
-	if m, err = readCIFARArchive(t.Context(), path, "", "x", Test); err != nil || fmt.Sprint(m.Labels) != "[2 3]" {
+	if m, err := readCIFARArchive(t.Context(), path, "", "x", Test); err != nil || fmt.Sprint(m.Labels) != "[2 3]" {
 		t.Errorf("test labels %v, error %v", m.Labels, err)
 	}
 
-	_, err = readCIFARArchive(t.Context(), path, sum([]byte("official")), "x", Train)
+	_, err := readCIFARArchive(t.Context(), path, sum([]byte("official")), "x", Train)
 	wantError(t, err, path, "SHA-256")
 	put(t, path, b[:len(b)-200])
 	_, err = readCIFARArchive(t.Context(), path, "", "x", Train)

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"coupling/data/format"
+	"coupling/lab/must"
 )
 
 // alone makes a test see no data but what it makes: an empty cache folder, no
@@ -32,25 +33,15 @@ func alone(t *testing.T) string {
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	t.Setenv("LocalAppData", filepath.Join(dir, "cache"))
 	work := filepath.Join(dir, "work", "deep")
-	if err := os.MkdirAll(work, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(work, 0o777))
 	t.Chdir(work)
-	root, err := cache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return root
+	return must.Get(cache())
 }
 
 func put(t testing.TB, path string, b []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(os.WriteFile(path, b, 0o666))
 }
 
 func sum(b []byte) string {
@@ -62,12 +53,8 @@ func gzipped(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(b))
+	must.Do(w.Close())
 	return out.Bytes()
 }
 
@@ -131,20 +118,14 @@ func tinyCIFAR(t testing.TB, names ...string) []byte {
 	add := func(name string, b []byte) {
 		t.Helper()
 		header := &tar.Header{Name: "cifar-10-batches-bin/" + name, Mode: 0o644, Size: int64(len(b))}
-		if err := w.WriteHeader(header); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(w.WriteHeader(header))
+		must.Get(w.Write(b))
 	}
 	add("batches.meta.txt", []byte("airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n"))
 	for k, name := range names {
 		add(name, cifarRecords(byte(k), byte(k+1)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(w.Close())
 	return gzipped(t, out.Bytes())
 }
 

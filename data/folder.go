@@ -1,31 +1,45 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// Folder is a user's own pictures: PNG and JPEG files in a folder, or in folders of it whose names are then the classes.
-// Other files and hidden ones are skipped. Pictures are in the order of their names.
+// Folder is a user's own pictures: PNG, JPEG, GIF, WebP, BMP and TIFF files, in the order of their names.
+//
+//	DIR/CLASS/1.png     folders named as the classes; with Split: DIR/SPLIT/CLASS/1.png
+//	DIR/labels.csv      a line "file,class" for each picture; pictures are in DIR or in folders of it
+//	DIR/1.png           neither: pictures without classes
+//
+// A picture is turned as its EXIF orientation has it. What is transparent lies on black. Of several pictures in a
+// file the first is read.
 type Folder struct {
-	Dir  string
-	Size int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size
-	Grey bool // one channel, else red, green and blue
+	Dir   string
+	Split string // folder of Dir to read; "": Dir itself
+	Size  int    // side to resize the central square of a picture to; 0: pictures as they are, of one size
+	Grey  bool   // one channel, else red, green and blue
 	// Empty makes classes also of folders without pictures: if the classes are public, they must
-	// not depend on a single picture.
+	// not depend on a single picture. A line ",class" of labels.csv does the same.
 	Empty bool
+
+	Note     func(line string)  // called with what was left out, and what became black; may be nil
+	Progress func(done, of int) // called with the number of pictures read; may be nil
 }
 
 const folderMaxSide = 1 << 12 // of the images returned
 
-// Load reads all pictures, in [0, 1]. The error wraps ErrMissing where there is no folder or no picture in it, ErrCorrupt
-// where a picture is damaged, too large, or of another size than the first while Size is 0.
+// Load reads all pictures, in [0, 1]. The error wraps ErrMissing where there is no folder or no picture in it,
+// ErrCorrupt where pictures are damaged, too large, or of another size than the first while Size is 0; it names all
+// of them.
 func (f Folder) Load(ctx context.Context) (*Images, error) {
 	if f.Size < 0 || f.Size > folderMaxSide {
 		return nil, fmt.Errorf("data: folder: Size = %d: must be in [0, %d]", f.Size, folderMaxSide)
@@ -34,96 +48,183 @@ func (f Folder) Load(ctx context.Context) (*Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := readPicture(p.Files[0])
-	if err != nil {
-		return nil, err
-	}
-	p.c, p.h, p.w = 3, f.Size, f.Size
-	if f.Size == 0 {
-		p.h, p.w = first.Bounds().Dy(), first.Bounds().Dx()
+	p.c, p.h, p.w = 3, cmp.Or(f.Size, 1), cmp.Or(f.Size, 1)
+	for _, file := range p.Files { // the first that can be read
+		if first, err := readPicture(file); f.Size == 0 && err == nil {
+			p.w, p.h = first.size()
+			break
+		}
 	}
 	if f.Grey {
 		p.c = 1
 	}
-	p.read = func(row []float32, path string) error { return f.prepare(row, path, p.h, p.w) }
-	return p.Load(ctx)
+	clear := make([]bool, len(p.Files))
+	p.progress = f.Progress
+	p.read = func(row []float32, k int) (err error) {
+		clear[k], err = f.prepare(row, p.Files[k], p.h, p.w)
+		return err
+	}
+	m, err := p.Load(ctx)
+	if some := slices.Index(clear, true); some >= 0 {
+		f.note("%d pictures are transparent in places, which become black, %s first", count(clear), p.Files[some])
+	}
+	return m, err
+}
+
+func count(all []bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+func (f Folder) note(line string, args ...any) {
+	if f.Note != nil {
+		f.Note(fmt.Sprintf(line, args...))
+	}
 }
 
 // list returns the pictures and their classes.
 func (f Folder) list() (*Pictures, error) {
-	here, folders, err := entries(f.Dir)
+	t, err := walk(filepath.Join(f.Dir, f.Split))
 	if err != nil {
 		return nil, err
 	}
-	p := &Pictures{Name: f.Dir}
-	for _, name := range here {
-		p.Files = append(p.Files, filepath.Join(f.Dir, name))
+	for _, kind := range slices.Sorted(maps.Keys(t.others)) {
+		f.note("left out: %d %s, %s first", len(t.others[kind]), kind, t.others[kind][0])
 	}
-	for _, name := range folders {
-		inside, _, err := entries(filepath.Join(f.Dir, name))
-		if err != nil {
-			return nil, err
-		}
-		if len(inside) == 0 && !f.Empty {
-			continue
-		}
-		for _, file := range inside {
-			p.Files, p.Labels = append(p.Files, filepath.Join(f.Dir, name, file)), append(p.Labels, len(p.Classes))
-		}
-		p.Classes = append(p.Classes, name)
+	if t.table {
+		return f.labelled(t)
 	}
-	if len(p.Files) == 0 {
-		return nil, fmt.Errorf("data: folder %q: %w: no PNG or JPEG pictures in it", f.Dir, ErrMissing)
+	p := &Pictures{Name: t.dir}
+	var deep []string
+	inside := map[string][]string{}
+	for _, file := range t.pictures {
+		switch at := strings.Split(file, string(filepath.Separator)); len(at) {
+		case 1:
+			p.Files = append(p.Files, filepath.Join(t.dir, file))
+		case 2:
+			inside[at[0]] = append(inside[at[0]], filepath.Join(t.dir, file))
+		default:
+			deep = append(deep, file)
+		}
 	}
-	if len(here) > 0 && p.Classes != nil {
-		return nil, fmt.Errorf("data: folder %q: pictures both in it and in folders of it, %q first: want one or the other", f.Dir, p.Classes[0])
+	switch {
+	case len(t.pictures) == 0:
+		return nil, missing(t.dir, "no PNG, JPEG, GIF, WebP, BMP or TIFF pictures in it")
+	case len(deep) == len(t.pictures):
+		split, _, _ := strings.Cut(deep[0], string(filepath.Separator))
+		return nil, missing(t.dir, "pictures lie two levels down, as %s: Split = %s takes those of it", deep[0], split)
+	case len(deep) > 0:
+		f.note("left out: %d pictures in folders of classes' folders, %s first", len(deep), deep[0])
+	}
+	for _, name := range t.folders {
+		if len(inside[name]) > 0 || f.Empty {
+			p.Files = append(p.Files, inside[name]...)
+			p.Labels = append(p.Labels, slices.Repeat([]int{len(p.Classes)}, len(inside[name]))...)
+			p.Classes = append(p.Classes, name)
+		}
+	}
+	if len(p.Labels) != len(p.Files) && p.Classes != nil {
+		return nil, fmt.Errorf("data: folder %q: pictures both in it and in folders of it, %q first: want either",
+			t.dir, p.Classes[0])
 	}
 	return p, nil
 }
 
-// entries returns the pictures and the folders in a folder, sorted.
-func entries(dir string) (pictures, folders []string, err error) {
-	all, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("data: folder: %w: %w", ErrMissing, err)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("data: folder: %w", err)
-	}
-	for _, e := range all {
-		kind := strings.ToLower(filepath.Ext(e.Name()))
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir():
-			folders = append(folders, e.Name())
-		case slices.Contains([]string{".png", ".jpg", ".jpeg"}, kind):
-			pictures = append(pictures, e.Name())
-		}
-	}
-	return pictures, folders, nil
+// missing returns an ErrMissing that names the folder.
+func missing(dir, text string, args ...any) error {
+	return fmt.Errorf("data: folder %q: %w: "+text, append([]any{dir, ErrMissing}, args...)...)
 }
 
-// prepare reads a picture into row, h×w.
-func (f Folder) prepare(row []float32, path string, h, w int) error {
+// tree is what lies in a folder. Names are paths within it.
+type tree struct {
+	dir      string
+	pictures []string
+	folders  []string            // directly in it
+	others   map[string][]string // other files by their kind
+	table    bool                // there is a labels.csv
+}
+
+const labelsFile = "labels.csv"
+
+// walk lists a folder down to three levels, without hidden files. It follows links to files, not those to folders.
+func walk(dir string) (tree, error) {
+	t := tree{dir: dir, others: map[string][]string{}}
+	real, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, fmt.Errorf("data: folder: %w: %w", ErrMissing, err)
+	}
+	if err != nil {
+		return t, fmt.Errorf("data: folder: %w", err)
+	}
+	err = filepath.WalkDir(real, func(path string, e fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(real, path)
+		level := strings.Count(name, string(filepath.Separator))
+		switch hidden := strings.HasPrefix(e.Name(), ".") && name != "."; {
+		case err != nil:
+			return err
+		case e.IsDir() && (hidden || level == 3):
+			return fs.SkipDir
+		case hidden || name == ".":
+		case e.IsDir() && level == 0:
+			t.folders = append(t.folders, name)
+		case e.IsDir():
+		case name == labelsFile:
+			t.table = true
+		case isPictureName(name) && !isFolder(path):
+			t.pictures = append(t.pictures, name)
+		default:
+			kind := cmp.Or(strings.ToLower(filepath.Ext(name)), "nameless") + " files"
+			if isFolder(path) {
+				kind = "links to folders"
+			}
+			t.others[kind] = append(t.others[kind], name)
+		}
+		return nil
+	})
+	if err == nil && !isFolder(real) {
+		err = errors.New("it is a file")
+	}
+	if err != nil {
+		return t, fmt.Errorf("data: folder %s: %w", dir, err)
+	}
+	return t, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// prepare reads a picture into row, h×w, and reports whether it is transparent in places.
+func (f Folder) prepare(row []float32, path string, h, w int) (transparent bool, err error) {
 	p, err := readPicture(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	b := p.Bounds()
 	if f.Size > 0 {
 		b = centre(b, min(b.Dx(), b.Dy()))
-	} else if b.Dy() != h || b.Dx() != w {
-		return corrupt(path, "it has %d×%d pixels, the first picture %d×%d: want one size, or set Size", b.Dx(), b.Dy(), w, h)
+	} else if wide, high := p.size(); high != h || wide != w {
+		return false, fmt.Errorf("data: %s: %w", path, offSize{image.Pt(wide, high), image.Pt(w, h)})
 	}
 	m := fromPicture(p, b)
 	if f.Grey {
 		if m, err = m.Grey(); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if m, err = m.Resize(h, w, Bilinear); err != nil {
-		return err
+	if p.turn > 4 { // before it is turned
+		h, w = w, h
 	}
-	copy(row, m.pixels)
-	return nil
+	if m.h != h || m.w != w {
+		if m, err = m.Resize(h, w, Bilinear); err != nil {
+			return false, err
+		}
+	}
+	m.turned(row, p.turn)
+	return p.transparent(), nil
 }

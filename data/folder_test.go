@@ -3,15 +3,18 @@ package data
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
+	"image/gif"
 	"image/jpeg"
 	"image/png"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,9 +29,13 @@ func paint(t *testing.T, path string, w, h int, r uint8) {
 	}
 	var b bytes.Buffer
 	err := png.Encode(&b, p)
-	if filepath.Ext(path) == ".jpg" {
+	switch filepath.Ext(path) {
+	case ".jpg":
 		b.Reset()
 		err = jpeg.Encode(&b, p, &jpeg.Options{Quality: 100})
+	case ".gif":
+		b.Reset()
+		err = gif.Encode(&b, p, nil)
 	}
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o777)
@@ -41,86 +48,149 @@ func paint(t *testing.T, path string, w, h int, r uint8) {
 	}
 }
 
+// A 8×8 JPEG file of four channels, cyan, and 1×1 WebP files: light grey, and transparent.
+const (
+	cyan = "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwAICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI" +
+		"CAgICAgICAgICAgI/8AAFAgACAAIBAERAAIRAAMRAAQRAP/EABUAAAIAAAAAAAAAAAAAAAAAAAAH/8QAFBABAAAAAAAAAAAAAAAA" +
+		"AAAAAP/aAA4EAQACAAMABAAAPwBAH+f5/v/Z"
+	grey = "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAwA0JaQAA3AA/vuUAAA="
+	none = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
+)
+
+// Folders as people have them. A case lists files: content after "=", of base64 after "b=", else a red picture of
+// 3×3, or of the size after a space; and what Load returns of them: classes, labels and red of the first pixels;
+// notes; or its error.
 func TestFolder(t *testing.T) {
-	dir := t.TempDir()
-	paint(t, filepath.Join(dir, "b.png"), 4, 2, 255)
-	paint(t, filepath.Join(dir, "c.jpg"), 4, 2, 0)
-	for _, other := range []string{"notes.txt", ".hidden.png"} {
-		if err := os.WriteFile(filepath.Join(dir, other), []byte("no picture"), 0o666); err != nil {
-			t.Fatal(err)
+	for name, c := range map[string]struct {
+		files  []string
+		folder Folder
+		want   string // images, their notes, or the error's parts between " … "
+	}{
+		"plain": {[]string{"b.png 1×1", "a.jpg 1×1", ".hidden.png=", "notes.txt=x"}, Folder{},
+			"[] [] [1 1]; left out: 1 .txt files, notes.txt first"},
+		"formats": {[]string{"a/1.GIF.gif", "a/2.PNG", "a/3.webp b=" + grey, "b/4.jpg b=" + cyan}, Folder{Size: 2},
+			"[a b] [0 0 0 1] [0.98 1 0.92 0]"},
+		"transparent": {[]string{"a/1.webp b=" + none, "a/2.png"}, Folder{Size: 1},
+			"[a] [0 0] [0 1]; 1 pictures are transparent in places, which become black, DIR/a/1.webp first"},
+		"kinds": {[]string{"a/1.png", "a/2.heic=", "a/3.heic=", "README="}, Folder{},
+			"[a] [0] [1]; left out: 2 .heic files, a/2.heic first; left out: 1 nameless files, README first"},
+		"classes": {[]string{"dogs/1.png", "cats/1.png", "cats/2.png", "empty/.keep="}, Folder{},
+			"[cats dogs] [0 0 1] [1 1 1]"},
+		"empty class": {[]string{"dogs/1.png", "empty/.keep="}, Folder{Empty: true}, "[dogs empty] [0] [1]"},
+		"deep": {[]string{"dogs/1.png", "dogs/old/2.png"}, Folder{},
+			"[dogs] [0] [1]; left out: 1 pictures in folders of classes' folders, dogs/old/2.png first"},
+		"split": {[]string{"train/cat/1.png", "test/cat/1.png", "test/cat/2.png"}, Folder{Split: "test"},
+			"[cat] [0 0] [1 1]"},
+		"labels": {[]string{"images/1.png", "images/2.png", "b/3.png", "4.png",
+			"labels.csv=file,class\n2.png,dog\nimages/1.png,cat\n3.png, cat\n,ox\n"}, Folder{},
+			"[cat dog ox] [0 0 1] [1 1 1]; left out: 1 pictures that labels.csv does not name"},
+
+		"no split":   {[]string{"train/cat/1.png", "test/cat/1.png"}, Folder{}, "two levels down … Split = test"},
+		"nowhere":    {nil, Folder{Dir: "no"}, "data set not found … no such file"},
+		"a file":     {[]string{"a.png"}, Folder{Dir: "a.png"}, "it is a file"},
+		"nothing":    {[]string{"a.txt="}, Folder{}, "data set not found … no PNG, JPEG, GIF"},
+		"two levels": {[]string{"a.png", "cats/a.png"}, Folder{}, "both in it and in folders of it"},
+		"negative":   {[]string{"a.png"}, Folder{Size: -1}, "Size = -1"},
+		"all bad ones": {[]string{"a/0.png=no", "a/1.png", "a/2.jpg=\xff\xd8", "b/3.gif=GIF89a", "b/4.webp=RIFF"},
+			Folder{},
+			"0.png: … 2.jpg: … 3.gif: … 4.webp: "},
+		"sizes": {[]string{"a.png", "b.png 30×50", "c.png 30×50", "d.png 9×9"}, Folder{},
+			"2 in all have 30×50 pixels … b.png: it has 30×50 … d.png: … want one size, or Size = 3"},
+		"huge": {[]string{"a/1.gif=GIF89a\xff\xff\xff\xff\x00\x00\x00"}, Folder{}, "65535×65535 pixels"},
+		"unknown labels": {[]string{"a.png", "labels.csv=b.png,cat\nc.png,cat\n../a.png,cat"}, Folder{},
+			"no such picture, or several of that name: b.png, c.png, ../a.png"},
+		"label twice": {[]string{"x/a.png", "labels.csv=a.png,cat\nx/a.png,dog"}, Folder{}, "in two lines: x/a.png"},
+		"same names": {[]string{"x/a.png", "y/a.png", "labels.csv=a.png,cat"}, Folder{},
+			"several of that name: a.png"},
+		"no table": {[]string{"a.png", "labels.csv=a.png;cat"}, Folder{}, "want lines \"file,class\""},
+		"no class": {[]string{"a.png", "labels.csv=a.png,"}, Folder{}, "has no class"},
+	} {
+		dir := t.TempDir()
+		for _, file := range c.files {
+			place(t, dir, file)
+		}
+		f, got := c.folder, ""
+		f.Dir = filepath.Join(dir, f.Dir)
+		f.Note = func(line string) { got += "; " + line }
+		if m, err := f.Load(t.Context()); err != nil {
+			got = err.Error()
+		} else {
+			var red []float64
+			for i := range m.Len() {
+				red = append(red, math.Round(100*float64(m.Row(i)[0]))/100)
+			}
+			got = fmt.Sprint(m.Classes, " ", m.Labels, " ", red) + got
+		}
+		got = strings.ReplaceAll(got, dir, "DIR")
+		for _, part := range strings.Split(c.want, " … ") {
+			if !strings.Contains(got, part) || strings.HasPrefix(c.want, "[") && got != c.want {
+				t.Errorf("%s: %s: want %s", name, got, c.want)
+				break
+			}
 		}
 	}
-	m, err := Folder{Dir: dir}.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
+}
+
+// place makes a file of a case.
+func place(t *testing.T, dir, file string) {
+	t.Helper()
+	if name, coded, is := strings.Cut(file, " b="); is {
+		content, err := base64.StdEncoding.DecodeString(coded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = name + "=" + string(content)
 	}
-	if n, c, h, w := m.Shape(); n != 2 || c != 3 || h != 2 || w != 4 || m.Labels != nil || m.Lo != 0 || m.Hi != 1 {
-		t.Errorf("%d×%d×%d×%d in [%v, %v], labels %v", n, c, h, w, m.Lo, m.Hi, m.Labels)
+	name, content, is := strings.Cut(file, "=")
+	if is {
+		put(t, filepath.Join(dir, name), []byte(content))
+		return
 	}
-	if red := m.Row(0)[0]; red != 1 {
-		t.Errorf("red of b.png = %v", red)
+	w, h := 3, 3
+	name, size, _ := strings.Cut(name, " ")
+	_, _ = fmt.Sscanf(size, "%d×%d", &w, &h)
+	paint(t, filepath.Join(dir, name), w, h, 255)
+}
+
+// A picture of 3×2 values is turned as the EXIF standard has it, by its JPEG or TIFF tag, in either byte order;
+// broken tags turn nothing.
+func TestOrientation(t *testing.T) {
+	m := &Images{pixels: []float32{1, 2, 3, 4, 5, 6}, n: 1, c: 1, h: 2, w: 3}
+	for i, want := range []string{"123456", "321654", "654321", "456123", "142536", "415263", "635241", "362514"} {
+		turn, tag := i+1, string(rune(i+1))
+		row := make([]float32, 6)
+		if m.turned(row, turn); strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ""), "[]") != want {
+			t.Errorf("%d: %v, want %s", turn, row, want)
+		}
+		little := []byte("II*\x00\b\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + tag + "\x00\x00\x00")
+		big := []byte("MM\x00*\x00\x00\x00\b\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + tag + "\x00\x00")
+		jpeg := append([]byte("\xff\xd8\xff\xe0\x00\x04AB\xff\xe1\x00\x1eExif\x00\x00"), big...)
+		if a, b, c := orientation(little), orientation(big), orientation(jpeg); a != turn || b != turn || c != turn {
+			t.Errorf("%d: read as %d, %d, %d", turn, a, b, c)
+		}
+		for n := range jpeg { // no prefix is out of range
+			_ = orientation(jpeg[:n])
+		}
 	}
-	if red := m.Row(1)[0]; red > .05 { // JPEG
-		t.Errorf("red of c.jpg = %v", red)
-	}
+}
+
+// The central square of a picture is taken and resized; grey values are those of its colours.
+func TestFolderResizes(t *testing.T) {
+	dir := t.TempDir()
+	paint(t, filepath.Join(dir, "b.png"), 4, 2, 255)
 	square, err := Folder{Dir: dir, Size: 2, Grey: true}.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, c, h, w := square.Shape(); n != 2 || c != 1 || h != 2 || w != 2 {
-		t.Errorf("%d×%d×%d×%d", n, c, h, w)
-	}
-	// The central columns are green 85/255 and 170/255, 0.587 of which and 0.299 of red are their grey value, up to rounding.
+	// The central columns are green 85/255 and 170/255, 0.587 of which and 0.299 of red are their grey value, up to
+	// rounding.
 	for x, want := range []float64{.299 + .587*85/255, .299 + .587*170/255} {
-		if got := square.Row(0)[x]; math.Abs(float64(got)-want) > .003 {
+		if got := square.Row(0)[x]; square.Dim() != 4 || math.Abs(float64(got)-want) > .003 {
 			t.Errorf("grey value %d = %v, want %.3f", x, got, want)
 		}
 	}
-}
-
-func TestFolderOfClasses(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"dogs/1.png", "cats/1.png", "cats/2.png", "empty/none.txt"} {
-		paint(t, filepath.Join(dir, name), 3, 3, 9)
-	}
-	m, err := Folder{Dir: dir, Size: 3}.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(m.Classes, []string{"cats", "dogs"}) || !slices.Equal(m.Labels, []int{0, 0, 1}) {
-		t.Errorf("classes %v, labels %v", m.Classes, m.Labels)
-	}
-}
-
-func TestFolderRefuses(t *testing.T) {
-	sizes, damaged, both := t.TempDir(), t.TempDir(), t.TempDir()
-	paint(t, filepath.Join(sizes, "a.png"), 3, 3, 9)
-	paint(t, filepath.Join(sizes, "b.png"), 3, 4, 9)
-	paint(t, filepath.Join(damaged, "a.png"), 30, 30, 9)
-	whole, err := os.ReadFile(filepath.Join(damaged, "a.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(damaged, "a.png"), whole[:len(whole)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	paint(t, filepath.Join(both, "a.png"), 3, 3, 9)
-	paint(t, filepath.Join(both, "cats", "a.png"), 3, 3, 9)
 	stopped, cancel := context.WithCancel(t.Context())
-	cancel()
-	load := func(ctx context.Context, f Folder) error { _, err := f.Load(ctx); return err }
-	for name, c := range map[string]struct{ got, want error }{
-		"nowhere":   {load(t.Context(), Folder{Dir: filepath.Join(sizes, "no")}), ErrMissing},
-		"empty":     {load(t.Context(), Folder{Dir: t.TempDir()}), ErrMissing},
-		"sizes":     {load(t.Context(), Folder{Dir: sizes}), ErrCorrupt},
-		"damaged":   {load(t.Context(), Folder{Dir: damaged}), ErrCorrupt},
-		"cancelled": {load(stopped, Folder{Dir: sizes, Size: 3}), context.Canceled},
-	} {
-		if !errors.Is(c.got, c.want) {
-			t.Errorf("%s: error %v", name, c.got)
-		}
-	}
-	if load(t.Context(), Folder{Dir: both}) == nil || load(t.Context(), Folder{Dir: sizes, Size: -1}) == nil {
-		t.Error("pictures at two levels, or a negative size, were taken")
+	if cancel(); !errors.Is(func() error { _, err := Folder{Dir: dir}.Load(stopped); return err }(), context.Canceled) {
+		t.Error("loaded after it was cancelled")
 	}
 }

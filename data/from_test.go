@@ -13,16 +13,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 // Each folder in turn, the last choice first: putting a file into an earlier
 // one hides the later.
 func TestSearchOrder(t *testing.T) {
 	root := alone(t)
-	work, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	work := must.Get(os.Getwd())
 	env, dir := t.TempDir(), t.TempDir()
 	t.Setenv("COUPLING_DATA", env)
 	shared := filepath.Join(filepath.Dir(filepath.Dir(work)), "shared", "data")

@@ -246,3 +246,28 @@ func TestPartition(t *testing.T) {
 	_, err = m.Partition(newRand(3), 6, 5)
 	wantError(t, err, "numbered", "sizes = [6 5]")
 }
+
+// About the share is kept apart; one image less takes only itself away, from either part, where a split by place
+// moves others.
+func TestApart(t *testing.T) {
+	m, err := New(400, 1, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Pixels() {
+		m.Pixels()[i] = float32(i)
+	}
+	less := m.Slice(1, m.Len())
+	most, kept := m.Apart(.25)
+	most1, kept1 := less.Apart(.25)
+	gone := 0
+	for _, part := range [][2]*Images{{most, most1}, {kept, kept1}} {
+		n := part[0].Len() - part[1].Len()
+		if gone += n; !slices.Equal(part[0].Pixels()[4*n:], part[1].Pixels()) {
+			t.Error("one image less moves others to the other part")
+		}
+	}
+	if gone != 1 || kept.Len() < 60 || kept.Len() > 140 { // 400 at a quarter: 4.6 standard deviations
+		t.Errorf("%d of 400 are kept, and %d are gone", kept.Len(), gone)
+	}
+}

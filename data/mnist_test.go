@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 func TestIDXSetFromFolder(t *testing.T) {
@@ -138,8 +140,6 @@ func TestRealMNIST(t *testing.T) {
 func BenchmarkMNIST(b *testing.B) {
 	realData(b, MNIST, Test)
 	for b.Loop() {
-		if _, err := MNIST(b.Context(), From{Offline: true}, Train); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(MNIST(b.Context(), From{Offline: true}, Train))
 	}
 }

@@ -2,15 +2,27 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
-	"image/jpeg"
-	"image/png"
+	"image/draw"
+	_ "image/gif" // formats of pictures that image.Decode knows
+	_ "image/jpeg"
+	_ "image/png"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
 
+	_ "golang.org/x/image/bmp" // and more of them
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -20,35 +32,128 @@ const (
 	pictureMaxPixels = 1 << 26
 )
 
-// readPicture reads a PNG or JPEG file, whatever its name. It refuses a picture
+// decoded is a picture file in memory.
+type decoded struct {
+	image.Image
+	turn int // EXIF orientation, 1 to 8
+}
+
+// size is that of the picture after it is turned.
+func (p decoded) size() (w, h int) {
+	if w, h = p.Bounds().Dx(), p.Bounds().Dy(); p.turn > 4 {
+		w, h = h, w
+	}
+	return w, h
+}
+
+// transparent reports whether any pixel is.
+func (p decoded) transparent() bool {
+	o, ok := p.Image.(interface{ Opaque() bool })
+	return ok && !o.Opaque()
+}
+
+// readPicture reads a file of any format that is imported here, whatever its name. It refuses a picture
 // that is too large before it allocates memory for it.
-func readPicture(path string) (image.Image, error) {
-	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	} else if info.Size() > pictureMaxFile {
-		return nil, corrupt(path, "%d bytes: want at most %d", info.Size(), pictureMaxFile)
+func readPicture(path string) (p decoded, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("data: %w", err)
+	case !info.Mode().IsRegular():
+		return p, corrupt(path, "not a file with content")
+	case info.Size() > pictureMaxFile:
+		return p, corrupt(path, "%d bytes: want at most %d", info.Size(), pictureMaxFile)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return p, fmt.Errorf("data: %w", err)
 	}
-	config, decode := jpeg.DecodeConfig, jpeg.Decode
-	if bytes.HasPrefix(content, []byte("\x89PNG")) {
-		config, decode = png.DecodeConfig, png.Decode
-	}
-	header, err := config(bytes.NewReader(content))
+	header, _, err := image.DecodeConfig(bytes.NewReader(content))
 	if err != nil {
-		return nil, corrupt(path, "%v", err)
+		return p, corrupt(path, "%v", err)
 	}
-	if header.Width < 1 || header.Height < 1 || header.Width > pictureMaxPixels/header.Height || header.ColorModel == color.CMYKModel {
-		return nil, corrupt(path, "%d×%d pixels in %v: want RGB or grey values and at most %d pixels",
-			header.Width, header.Height, header.ColorModel, pictureMaxPixels)
+	if header.Width < 1 || header.Height < 1 || header.Width > pictureMaxPixels/header.Height {
+		return p, corrupt(path, "%d×%d pixels: want 1 to %d of them", header.Width, header.Height, pictureMaxPixels)
 	}
-	picture, err := decode(bytes.NewReader(content))
-	if err != nil {
-		return nil, corrupt(path, "%v", err)
+	p.turn = orientation(content)
+	if p.Image, _, err = image.Decode(bytes.NewReader(content)); err != nil {
+		return p, corrupt(path, "%v", err)
 	}
-	return picture, nil
+	// The first picture of a GIF may be smaller than the GIF.
+	if whole := image.Rect(0, 0, header.Width, header.Height); p.Bounds() != whole {
+		canvas := image.NewNRGBA(whole)
+		draw.Draw(canvas, p.Bounds(), p.Image, p.Bounds().Min, draw.Src)
+		p.Image = canvas
+	}
+	return p, nil
+}
+
+// isPictureName reports whether a file is taken for a picture.
+func isPictureName(name string) bool {
+	kinds := []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff"}
+	return slices.Contains(kinds, strings.ToLower(filepath.Ext(name)))
+}
+
+// orientation returns the EXIF orientation of a JPEG or TIFF file, from 1 to 8; 1, upright, where it has none.
+func orientation(content []byte) int {
+	if !bytes.HasPrefix(content, []byte("\xff\xd8")) {
+		return tiffOrientation(content)
+	}
+	for b := content[2:]; len(b) >= 4 && b[0] == 0xff; { // segments: marker, length, content
+		size := 2 + int(binary.BigEndian.Uint16(b[2:]))
+		if size < 4 || size > len(b) {
+			break
+		}
+		if exif, is := bytes.CutPrefix(b[4:size], []byte("Exif\x00\x00")); is && b[1] == 0xe1 {
+			return tiffOrientation(exif)
+		}
+		b = b[size:]
+	}
+	return 1
+}
+
+// tiffOrientation looks for tag 0x112 in the first directory of a TIFF file.
+func tiffOrientation(b []byte) int {
+	var order binary.ByteOrder = binary.LittleEndian
+	if bytes.HasPrefix(b, []byte("MM\x00*")) {
+		order = binary.BigEndian
+	} else if !bytes.HasPrefix(b, []byte("II*\x00")) {
+		return 1
+	}
+	if len(b) < 8 || int64(order.Uint32(b[4:]))+2 > int64(len(b)) {
+		return 1
+	}
+	b = b[order.Uint32(b[4:]):]
+	for n, e := order.Uint16(b), b[2:]; n > 0 && len(e) >= 12; n, e = n-1, e[12:] {
+		if turn := order.Uint16(e[8:]); order.Uint16(e) == 0x112 && turn >= 1 && turn <= 8 {
+			return int(turn)
+		}
+	}
+	return 1
+}
+
+// turned writes an image to row, turned and mirrored as the EXIF orientation has it: 1 is upright, 6 a quarter turn
+// clockwise.
+func (m *Images) turned(row []float32, turn int) {
+	high, wide := m.h, m.w
+	if turn > 4 {
+		high, wide = wide, high
+	}
+	for k := range row {
+		c, y, x := k/(m.h*m.w), k/wide%high, k%wide
+		if turn > 4 {
+			y, x = x, y
+		}
+		switch turn {
+		case 2, 8:
+			x = m.w - 1 - x
+		case 3, 7:
+			y, x = m.h-1-y, m.w-1-x
+		case 4, 6:
+			y = m.h - 1 - y
+		}
+		row[k] = m.pixels[(c*m.h+y)*m.w+x]
+	}
 }
 
 // Pictures is a list of picture files, which are read when needed.
@@ -58,16 +163,17 @@ type Pictures struct {
 	Labels  []int    // as Images.Labels
 	Classes []string
 
-	c, h, w int // of the images
-	read    func(row []float32, path string) error
+	c, h, w  int // of the images
+	read     func(row []float32, k int) error
+	progress func(done, of int) // nil: it is not called
 }
 
 // Len returns the number of pictures.
 func (p *Pictures) Len() int { return len(p.Files) }
 
 // Take reads the pictures with the given indices. It panics when an index is
-// out of range. The error wraps [ErrCorrupt] when a picture is damaged. Pictures
-// are decoded in parallel; a thousand faces take a second or two.
+// out of range. The error wraps [ErrCorrupt] when pictures are damaged, and names
+// them all, up to a hundred. Pictures are decoded in parallel; a thousand faces take a second or two.
 func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 	m, err := New(len(indices), p.c, p.h, p.w)
 	if err != nil {
@@ -77,6 +183,8 @@ func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 	if p.Labels != nil {
 		m.Labels = make([]int, len(indices))
 	}
+	errs := make([]error, len(indices))
+	var done atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for k, i := range indices {
@@ -87,13 +195,56 @@ func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return p.read(m.Row(k), p.Files[i])
+			errs[k] = p.read(m.Row(k), i)
+			if n := int(done.Add(1)); p.progress != nil {
+				p.progress(n, len(indices))
+			}
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return m, refused(errs)
+}
+
+// offSize is the error of a picture whose size is not that of the first.
+type offSize struct{ size, first image.Point }
+
+func (e offSize) Error() string {
+	return fmt.Sprintf("it has %d×%d pixels, the first picture %d×%d: want one size, or Size = %d",
+		e.size.X, e.size.Y, e.first.X, e.first.Y, min(e.first.X, e.first.Y))
+}
+
+func (e offSize) Unwrap() error { return ErrCorrupt }
+
+// refused is an error that names all pictures that cannot be used, of each size the first one.
+func refused(errs []error) error {
+	var names []string
+	var first error
+	sizes := map[image.Point]int{}
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		first = cmp.Or(first, err)
+		if off := (offSize{}); errors.As(err, &off) {
+			if sizes[off.size]++; sizes[off.size] > 1 {
+				continue
+			}
+		}
+		names = append(names, strings.TrimPrefix(err.Error(), "data: "))
+	}
+	for size, n := range sizes {
+		if n > 1 {
+			names = append(names, fmt.Sprintf("%d in all have %d×%d pixels", n, size.X, size.Y))
+		}
+	}
+	if len(names) < 2 {
+		return first
+	}
+	slices.Sort(names)
+	return fmt.Errorf("data: %w: %s", ErrCorrupt, some("", names))
 }
 
 // Load reads all pictures: faces take 48 KiB each at 64×64, 8 GB for the training split.
@@ -112,13 +263,13 @@ func centre(b image.Rectangle, side int) image.Rectangle {
 }
 
 // fromPicture returns a part of a picture as one RGB image in [0, 1].
-func fromPicture(picture image.Image, part image.Rectangle) *Images {
+func fromPicture(picture decoded, part image.Rectangle) *Images {
 	size := part.Dx() * part.Dy()
 	bytes := make([]uint8, 3*size)
 	at := 0
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {
-			bytes[at], bytes[size+at], bytes[2*size+at] = rgb(picture, x, y)
+			bytes[at], bytes[size+at], bytes[2*size+at] = rgb(picture.Image, x, y)
 			at++
 		}
 	}

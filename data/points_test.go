@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"coupling/data/format"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -34,9 +35,7 @@ func TestReadPoints(t *testing.T) {
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	w, err := z.Create("x.npy")
-	if err := errors.Join(err, format.WriteNPY(w, []int{2, 2}, []float64{1, 2, 3, 4}), z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(err, format.WriteNPY(w, []int{2, 2}, []float64{1, 2, 3, 4}), z.Close()))
 	put(t, path, archive.Bytes())
 	sum := sha256.Sum256(archive.Bytes())
 	p, err := LoadPoints(path + ":x")

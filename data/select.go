@@ -1,6 +1,8 @@
 package data
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
@@ -85,4 +87,23 @@ func (m *Images) Partition(rng *rand.Rand, sizes ...int) ([]*Images, error) {
 		out[i] = m.Take(indices)
 	}
 	return out, nil
+}
+
+// Apart returns about the given share of the images in kept, and the others in most. On which side an image falls is
+// a function of its own values and label: one image more or less moves no other, and equal ones stay together.
+func (m *Images) Apart(share float64) (most, kept *Images) {
+	var at [2][]int
+	for i := range m.n {
+		h := sha256.New()
+		_ = binary.Write(h, binary.LittleEndian, m.Row(i)) // a hash never fails
+		if m.Labels != nil {
+			_ = binary.Write(h, binary.LittleEndian, int64(m.Labels[i]))
+		}
+		side := 0
+		if float64(binary.BigEndian.Uint64(h.Sum(nil))) < share*0x1p64 {
+			side = 1
+		}
+		at[side] = append(at[side], i)
+	}
+	return m.Take(at[0]), m.Take(at[1])
 }

@@ -7,21 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"coupling/lab/must"
 )
 
 func TestScale(t *testing.T) {
 	m := &Images{pixels: []float32{-1, 0, 0.5, 1}, n: 1, c: 1, h: 2, w: 2, Lo: -1, Hi: 1}
-	unit, err := m.Scale(0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit := must.Get(m.Scale(0, 1))
 	if diff := cmp.Diff([]float32{0, 0.5, 0.75, 1}, unit.pixels); diff != "" || unit.Lo != 0 || unit.Hi != 1 {
 		t.Errorf("in [0, 1]: %v, range [%v, %v]", unit.pixels, unit.Lo, unit.Hi)
 	}
-	back, err := unit.Scale(-1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(unit.Scale(-1, 1))
 	if diff := cmp.Diff(m.pixels, back.pixels); diff != "" {
 		t.Error(diff)
 	}
@@ -31,33 +27,24 @@ func TestScale(t *testing.T) {
 		}
 	}
 	m.Hi = m.Lo
-	_, err = m.Scale(0, 1)
+	_, err := m.Scale(0, 1)
 	wantError(t, err, "range [-1, -1]")
 }
 
 func TestCropAndPad(t *testing.T) {
 	m := numbered(t, 1, 1, 4, 5, 1)
-	crop, err := m.CenterCrop(2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	crop := must.Get(m.CenterCrop(2, 3))
 	if diff := cmp.Diff([]float32{6, 7, 8, 11, 12, 13}, crop.pixels); diff != "" {
 		t.Error(diff)
 	}
 	// Margins ½ and 1½: torchvision's round() goes to 0 and 2.
-	crop, err = m.CenterCrop(3, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	crop = must.Get(m.CenterCrop(3, 2))
 	if diff := cmp.Diff([]float32{2, 3, 7, 8, 12, 13}, crop.pixels); diff != "" {
 		t.Error(diff)
 	}
 	m = numbered(t, 2, 1, 1, 2, 1)
 	m.Lo = -5
-	pad, err := m.Pad(1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pad := must.Get(m.Pad(1, 2))
 	want := []float32{
 		-5, -5, -5, -5, -5, -5,
 		-5, -5, 0, 1, -5, -5,
@@ -84,7 +71,7 @@ func TestCropAndPad(t *testing.T) {
 			rt.Fatalf("padded and cropped: %v, want %v", back.pixels, m.pixels)
 		}
 	})
-	_, err = m.CenterCrop(2, 2)
+	_, err := m.CenterCrop(2, 2)
 	wantError(t, err, "h = 2, w = 2", "1 to 1 and 1 to 2")
 	_, err = m.Pad(-1, 0)
 	wantError(t, err, "dy = -1")
@@ -92,17 +79,11 @@ func TestCropAndPad(t *testing.T) {
 
 func TestColours(t *testing.T) {
 	m := &Images{pixels: []float32{1, 0, 0, 1, 0, 0}, n: 1, c: 3, h: 1, w: 2, Hi: 1, Labels: []int{4}}
-	grey, err := m.Grey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	grey := must.Get(m.Grey())
 	if diff := cmp.Diff([]float32{0.299, 0.587}, grey.pixels); diff != "" || grey.Labels[0] != 4 {
 		t.Errorf("grey %v, labels %v", grey.pixels, grey.Labels)
 	}
-	rgb, err := grey.RGB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rgb := must.Get(grey.RGB())
 	if diff := cmp.Diff([]float32{0.299, 0.587, 0.299, 0.587, 0.299, 0.587}, rgb.pixels); diff != "" {
 		t.Error(diff)
 	}

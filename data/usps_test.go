@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 func TestUSPSFile(t *testing.T) {
@@ -14,10 +16,7 @@ func TestUSPSFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "usps", "zip.tiny.gz")
 	put(t, path, gzipped(t, content))
-	m, err := f.load(t.Context(), From{Dir: dir}, "usps/tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(f.load(t.Context(), From{Dir: dir}, "usps/tiny"))
 	if fmt.Sprint(m.Labels) != "[7 3]" || m.Row(0)[9] != 0.25 || m.Row(1)[255] != -1 || m.Lo != -1 || m.Hi != 1 {
 		t.Errorf("labels %v, values %v and %v in [%v, %v]", m.Labels, m.Row(0)[9], m.Row(1)[255], m.Lo, m.Hi)
 	}
@@ -32,7 +31,7 @@ func TestUSPSFile(t *testing.T) {
 		}
 		wantError(t, err, path)
 	}
-	_, err = USPS(t.Context(), From{Dir: dir}, Valid)
+	_, err := USPS(t.Context(), From{Dir: dir}, Valid)
 	wantError(t, err, "usps: split = valid")
 }
 
@@ -55,19 +54,10 @@ func TestRealUSPS(t *testing.T) {
 // What a figure of MNIST beside USPS needs: one size, one range.
 func TestRealMNISTBesideUSPS(t *testing.T) {
 	mnist, usps := realData(t, MNIST, Test), realData(t, USPS, Test)
-	small, err := mnist.Resize(16, 16, Bilinear)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unit, err := usps.Scale(0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := must.Get(mnist.Resize(16, 16, Bilinear))
+	unit := must.Get(usps.Scale(0, 1))
 	for _, m := range []*Images{small, unit} {
-		picked, err := m.Pick(newRand(1), 500)
-		if err != nil {
-			t.Fatal(err)
-		}
+		picked := must.Get(m.Pick(newRand(1), 500))
 		x := picked.Mat()
 		if n, d := x.Dims(); n != 500 || d != 256 {
 			t.Errorf("%s: %d×%d points: want 500×256", m.Name, n, d)

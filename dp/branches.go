@@ -12,6 +12,8 @@ import (
 type Branch struct {
 	Inserted, Removed int
 	Steps             []pair.Step
+	// Loose says that the pairs are known to dominate more than the event: no lower bound of theirs is one of its own.
+	Loose bool
 }
 
 // Branches returns the dominating pairs of an event under a relation, the branch with all records
@@ -41,7 +43,7 @@ func branch(e Event, r Relation, s span) (b Branch, directed bool, err error) {
 	if err == nil && len(w.steps) == 0 {
 		w.steps, err = nothingRead()
 	}
-	b = Branch{Inserted: s.total - s.most, Removed: s.most, Steps: w.steps}
+	b = Branch{Inserted: s.total - s.most, Removed: s.most, Steps: w.steps, Loose: w.loose}
 	return b, w.directed, err
 }
 
@@ -56,14 +58,18 @@ type walker struct {
 	span     span
 	exchange bool // removed and inserted records are one unit apart
 	directed bool // a mechanism asked which records are removed and which inserted
+	loose    bool
 	steps    []pair.Step
 	times    map[part]int // index in steps
 }
 
-// part is a mechanism with its sampling.
+// part is a mechanism with its sampling; or in one of so many steps, if not 0, to which a record is allocated; or on a sample of at most so
+// many records, if not 0.
 type part struct {
 	mechanism Mechanism
 	sampling  sampling
+	steps     int
+	most      int
 }
 
 // walk adds an event that is run so many times; for 0 it only checks it.
@@ -104,6 +110,12 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 			return err
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: with, batch: e.Batch, size: e.Size})
+	case RepeatAndSelect:
+		return w.selection(e, times, s)
+	case TruncatedPoisson:
+		return w.truncated(e, times, s)
+	case Allocation:
+		return w.allocation(e, times, s)
 	case Mechanism:
 		return w.mechanism(e, times, s)
 	}
@@ -139,8 +151,27 @@ func (w *walker) sampled(e, inner Event, times int, outer, s sampling) error {
 
 // mechanism adds a leaf.
 func (w *walker) mechanism(m Mechanism, times int, s sampling) error {
-	key := part{m, s}
-	comparable := reflect.ValueOf(m).Comparable() // mechanisms of other packages need not be
+	return w.leaf(part{mechanism: m, sampling: s}, times, func() (pair.Pair, error) {
+		b, err := newBatch(s, w.span, w.exchange, &w.directed)
+		if err != nil {
+			return nil, err
+		}
+		return pairOf(m, b)
+	})
+}
+
+// pairOf is the mechanism's pair, which must not be nil.
+func pairOf(m Mechanism, b Batch) (pair.Pair, error) {
+	p, err := m.Pair(b)
+	if v := reflect.ValueOf(p); err == nil && (!v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()) {
+		return nil, bad("%v: Pair returned nil", m)
+	}
+	return p, err
+}
+
+// leaf adds a pair, or counts it with an equal one.
+func (w *walker) leaf(key part, times int, make func() (pair.Pair, error)) error {
+	comparable := reflect.ValueOf(key.mechanism).Comparable() // mechanisms of other packages need not be
 	if comparable {
 		if i, ok := w.times[key]; ok {
 			if w.steps[i].Times > math.MaxInt-times {
@@ -150,19 +181,9 @@ func (w *walker) mechanism(m Mechanism, times int, s sampling) error {
 			return nil
 		}
 	}
-	b, err := newBatch(s, w.span, w.exchange, &w.directed)
-	if err != nil {
+	p, err := make()
+	if err != nil || times == 0 {
 		return err
-	}
-	p, err := m.Pair(b)
-	if err != nil {
-		return err
-	}
-	if v := reflect.ValueOf(p); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return bad("%v: Pair returned nil", m)
-	}
-	if times == 0 {
-		return nil
 	}
 	if comparable {
 		w.times[key] = len(w.steps)

@@ -111,6 +111,9 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 	if err != nil {
 		return fmt.Errorf("dp: %v inserted, %v removed: %w", b.Inserted, b.Removed, err)
 	}
+	if b.Loose {
+		in.Lower = 0
+	}
 	if s.v < 0 { // the first
 		s.first = in
 	}

@@ -18,6 +18,7 @@ import (
 	"coupling/figures/scones"
 	"coupling/figures/tour"
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // A Paper is a source of figures.
@@ -76,7 +77,7 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 				known = append(known, p.Name)
 			}
 			return nil, fmt.Errorf("figure %q: there is none%s (coupling fig list shows all)",
-				name, lab.DidYouMean(name, known))
+				name, store.DidYouMean(name, known))
 		}
 	}
 	return out, nil
@@ -92,8 +93,8 @@ func namesOf(figs []lab.Figure) []string {
 
 // Decoders returns the decoders of every experiment behind any figure, each
 // experiment once.
-func Decoders() []lab.Decoder {
-	var out []lab.Decoder
+func Decoders() []*store.Decoder {
+	var out []*store.Decoder
 	seen := map[string]bool{}
 	for _, f := range All() {
 		for _, d := range f.Decoders {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 type params struct {
@@ -28,7 +29,7 @@ var Mean = lab.Experiment[params, out]{Name: "example/mean", Version: 1, Run: fu
 	return out{sum / float64(p.N)}, nil
 }}
 
-func exampleStore() *lab.Store {
+func exampleStore() *store.Store {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {
 		log.Fatal(err)

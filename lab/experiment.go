@@ -2,14 +2,11 @@ package lab
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"reflect"
-	"regexp"
+	"runtime"
 
 	"coupling/lab/device"
+	"coupling/lab/store"
 )
 
 // An Experiment is a named pure function of a parameter struct P. Its result R may depend only on
@@ -51,57 +48,51 @@ type Work struct {
 // Plus is the sum.
 func (w Work) Plus(v Work) Work { return Work{w.FLOP + v.FLOP, w.Steps + v.Steps} }
 
-// Key identifies a cell: 32 hexadecimal digits.
-type Key string
-
-const keyDigits = 32
-
-// Short returns the first eight digits of k, enough for a person to tell cells apart.
-func (k Key) Short() string { return string(k[:min(8, len(k))]) }
-
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)*$`)
-
 // Key returns the identity of the cell at (seed, p): the first 128 bits of
 // SHA-256 over name, version, seed, parameters and the shape of R. It fails
 // when the name is not a path of lower-case words or p has no JSON form.
-func (e Experiment[P, R]) Key(seed uint64, p P) (Key, error) {
-	id, err := e.identify(seed, p)
-	return id.Key, err
+func (e Experiment[P, R]) Key(seed uint64, p P) (store.Key, error) {
+	j, err := e.Decoder().Job(seed, p)
+	if j.HasKey() {
+		return j.Record().Key, nil
+	}
+	return "", err
 }
 
-// identify fills the part of a record that is known before the cell has run.
-func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
-	if !namePattern.MatchString(e.Name) {
-		return Record{}, fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", e.Name)
+// Decoder returns the experiment with its types erased, for tools.
+func (e Experiment[P, R]) Decoder() *store.Decoder {
+	d := &store.Decoder{
+		Experiment: e.Name, Version: e.Version, Inputs: e.Inputs,
+		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](),
 	}
-	_, err := shape(reflect.TypeFor[P]())
-	form, errR := shape(reflect.TypeFor[R]())
-	if err := errors.Join(err, errR); err != nil {
-		return Record{}, fmt.Errorf("lab: types of %s: %w", e.Name, err)
+	if e.Run != nil {
+		d.Func = runtime.FuncForPC(reflect.ValueOf(e.Run).Pointer()).Name()
+		d.Run = func(ctx context.Context, a *store.Attempt, p any) (result any, err error) {
+			c := &Cell{Key: a.Key, Seed: a.Seed, attempt: a}
+			defer c.closeDevices(&err)
+			defer End(&err)
+			return e.Run(ctx, c, p.(P))
+		}
 	}
-	params, err := marshal(p)
-	if err == nil {
-		params, err = canonical(params)
+	if e.Work != nil {
+		d.Work = func(p any, dev *device.Device) (flop, steps float64) {
+			w := e.Work(p.(P), dev)
+			return w.FLOP, w.Steps
+		}
 	}
-	if err != nil {
-		return Record{}, fmt.Errorf("lab: parameters of %s: %w", e.Name, err)
-	}
-	r := Record{
-		Experiment: e.Name,
-		Version:    e.Version,
-		Shape:      form,
-		Seed:       seed,
-		Params:     params,
-	}
-	r.Key = r.key()
-	return r, nil
+	return d
 }
 
-// key hashes what identifies a record. Lengths make the encoding injective.
-func (r Record) key() Key {
-	h := sha256.New()
-	for _, part := range []string{r.Experiment, fmt.Sprint(r.Version), r.Shape, fmt.Sprint(r.Seed), string(r.Params)} {
-		fmt.Fprintf(h, "%d:%s;", len(part), part)
+// Jobs returns the cells at ps as jobs. It panics if a key cannot be formed, because the experiment
+// is declared wrongly: a bad name, or parameters without a JSON form. A job whose parameters are
+// refused fails when it is done.
+func (e Experiment[P, R]) Jobs(seed uint64, ps ...P) []store.Job {
+	d, jobs := e.Decoder(), make([]store.Job, len(ps))
+	for i, p := range ps {
+		var err error
+		if jobs[i], err = d.Job(seed, p); err != nil && !jobs[i].HasKey() {
+			panic(err)
+		}
 	}
-	return Key(hex.EncodeToString(h.Sum(nil)[:16]))
+	return jobs
 }

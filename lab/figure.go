@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"coupling/lab/store"
 )
 
 // A Preset is the size at which a figure is made.
@@ -63,19 +65,20 @@ type Figure struct {
 	// Seconds is as in [Study].
 	Seconds map[Preset]float64
 	// Decoders are the experiments behind the figure.
-	Decoders []Decoder
+	Decoders []*store.Decoder
 	// Jobs lists the cells. It panics if their keys cannot be formed; see [Experiment.Jobs].
-	Jobs func(Setting) []Job
+	Jobs func(Setting) []store.Job
 	// Draw makes the figure from finished cells.
-	Draw func(*Store, Setting) (Exhibit, error)
+	Draw func(*store.Store, Setting) (Exhibit, error)
 	// Claims compares the cells' results with the expected ones.
-	Claims func(*Store, Setting) ([]Claim, error)
-	// ClaimsOnNulls checks each claim on its null.
-	ClaimsOnNulls func(*Store, Setting) ([]Claim, error)
+	Claims func(*store.Store, Setting) ([]Claim, error)
+	// Sabotaged compares as Claims does, after spoilers have changed what was recalled, in their
+	// order, and with the claims that the preset asked asks.
+	Sabotaged func(store *store.Store, set Setting, asked Preset, by ...Spoiler) ([]Claim, error)
 	// AsIf draws the figure, and returns its claims, as if its cells had been computed with other
 	// parameters: change is called with a pointer to those of each cell. A test looks for texts
 	// that keep the old ones.
-	AsIf func(store *Store, set Setting, change func(params any)) (Exhibit, []Claim, error)
+	AsIf func(store *store.Store, set Setting, change func(params any)) (Exhibit, []Claim, error)
 	// Grid returns the parameters of the study's own cells: a []P.
 	Grid func(Setting) any
 	// Edited reports whether a program has changed the cells of the study; see [StudyOf].

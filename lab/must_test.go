@@ -31,8 +31,8 @@ func TestMustEndsDrawAndClaims(t *testing.T) {
 	if _, err := f.Claims(store, set); !errors.Is(err, missing) {
 		t.Errorf("Claims: %v", err)
 	}
-	if _, err := f.ClaimsOnNulls(store, set); !errors.Is(err, missing) {
-		t.Errorf("ClaimsOnNulls: %v", err)
+	if _, err := f.Sabotaged(store, set, lab.Quick); !errors.Is(err, missing) {
+		t.Errorf("Sabotaged: %v", err)
 	}
 }
 

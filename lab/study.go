@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+
+	"coupling/lab/store"
 )
 
 // A Study is one figure or table: an experiment, the cells that each preset
@@ -61,8 +63,8 @@ type Study[P, R any] struct {
 
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
 type Cells interface {
-	jobs(Setting) []Job
-	decoder() Decoder
+	jobs(Setting) []store.Job
+	decoder() *store.Decoder
 	load(Source)
 }
 
@@ -92,7 +94,7 @@ func (p Part[P, R]) seeds(set Setting) []uint64 {
 }
 
 // jobs lists the cells: those of one seed after those of another.
-func (p Part[P, R]) jobs(set Setting) (jobs []Job) {
+func (p Part[P, R]) jobs(set Setting) (jobs []store.Job) {
 	grid := p.Grid(set)
 	for _, seed := range p.seeds(set) {
 		jobs = append(jobs, p.Experiment.Jobs(seed, grid...)...)
@@ -100,17 +102,18 @@ func (p Part[P, R]) jobs(set Setting) (jobs []Job) {
 	return jobs
 }
 
-func (p Part[P, R]) decoder() Decoder { return p.Experiment.Decoder() }
+func (p Part[P, R]) decoder() *store.Decoder { return p.Experiment.Decoder() }
 
 // differs reports whether another part has other cells.
 func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
-	return !slices.EqualFunc(p.jobs(set), other.jobs(set), func(a, b Job) bool { return a.id.Key == b.id.Key })
+	return !slices.EqualFunc(p.jobs(set), other.jobs(set), func(a, b store.Job) bool { return a.Record().Key == b.Record().Key })
 }
 
 // A Source provides finished cells: a store and a setting.
 type Source struct {
 	Setting
-	store  *Store
+	made   Setting // whose cells these are; its preset is another where [Figure.Sabotaged] asks the claims of another
+	store  *store.Store
 	ours   bool // no paper has the figure
 	edited bool // the cells are not those of the preset
 	null   []Spoiler
@@ -157,12 +160,21 @@ type View[P, R any] struct {
 // load recalls the cells of the part for [Part.View].
 func (p Part[P, R]) load(s Source) {
 	var cells []Result[P, R]
-	for _, seed := range p.seeds(s.Setting) {
-		cells = append(cells, Must(RecallAll(s.store, p.Experiment, seed, p.Grid(s.Setting)))...)
+	for _, seed := range p.seeds(s.made) {
+		cells = append(cells, Must(RecallAll(s.store, p.Experiment, seed, p.Grid(s.made)))...)
 	}
 	for _, n := range s.null {
-		if spoil, ok := n.spoil.(func([]Result[P, R])); ok && n.experiment == p.Experiment.Name {
-			spoil(cells)
+		switch spoil := n.spoil.(type) {
+		case func([]Result[P, R]):
+			if n.experiment == p.Experiment.Name {
+				spoil(cells)
+			}
+		case func(experiment string, params, values []any):
+			var params, values []any
+			for i := range cells {
+				params, values = append(params, cells[i].Params), append(values, &cells[i].Value)
+			}
+			spoil(p.Experiment.Name, params, values)
 		}
 	}
 	for i := range cells {
@@ -175,7 +187,7 @@ func (p Part[P, R]) load(s Source) {
 }
 
 func (p Part[P, R]) id(s Source) string {
-	return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting), p.seeds(s.Setting))
+	return fmt.Sprint(p.Experiment.Name, p.Grid(s.made), p.seeds(s.made))
 }
 
 // View returns the cells of the part, which the study must list in Also: otherwise the study's Draw
@@ -196,7 +208,7 @@ func (v View[P, R]) At(p P) Result[P, R] {
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
 		name := v.experiment.Name
-		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", name, p, ErrMissing))
+		Check(fmt.Errorf("lab: the grid of %s has no cell %+v, which the figure needs: %w", name, p, store.ErrMissing))
 	}
 	return v.Cells[i]
 }
@@ -261,6 +273,12 @@ func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
 	return Spoiler{e.Name, spoil}
 }
 
+// SpoilAll returns the spoiler of the cells of every experiment. Its function gets their parameters
+// and pointers to their values.
+func SpoilAll(spoil func(experiment string, params, values []any)) Spoiler {
+	return Spoiler{spoil: spoil}
+}
+
 // numbered are the names of a paper's own figures and tables.
 var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)
 
@@ -270,18 +288,18 @@ func (s Study[P, R]) Figure() Figure {
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
 		Constructor: s.constructor, File: s.file,
-		Jobs: func(set Setting) (jobs []Job) {
+		Jobs: func(set Setting) (jobs []store.Job) {
 			for _, p := range parts {
 				jobs = append(jobs, p.jobs(set)...)
 			}
 			return jobs
 		},
-		Draw: func(store *Store, set Setting) (out Exhibit, err error) {
+		Draw: func(store *store.Store, set Setting) (out Exhibit, err error) {
 			defer End(&err)
 			return s.Draw(s.view(s.source(store, set)))
 		},
-		Claims: func(store *Store, set Setting) ([]Claim, error) { return s.claims(s.source(store, set)) },
-		AsIf: func(store *Store, set Setting, change func(params any)) (out Exhibit, claims []Claim, err error) {
+		Claims: func(store *store.Store, set Setting) ([]Claim, error) { return s.claims(s.source(store, set)) },
+		AsIf: func(store *store.Store, set Setting, change func(params any)) (out Exhibit, claims []Claim, err error) {
 			defer End(&err)
 			source := s.source(store, set)
 			source.edited, source.change = true, change
@@ -289,9 +307,13 @@ func (s Study[P, R]) Figure() Figure {
 			claims, err = s.claims(source)
 			return out, claims, err
 		},
-		ClaimsOnNulls: s.claimsOnNulls,
-		Grid:          func(set Setting) any { return s.Grid(set) },
-		Edited:        s.edited,
+		Sabotaged: func(store *store.Store, set Setting, asked Preset, by ...Spoiler) ([]Claim, error) {
+			source := s.source(store, set)
+			source.Preset, source.null = asked, by
+			return s.claims(source)
+		},
+		Grid:   func(set Setting) any { return s.Grid(set) },
+		Edited: s.edited,
 	}
 	for _, p := range parts {
 		f.Decoders = append(f.Decoders, p.decoder())
@@ -305,8 +327,8 @@ func (s Study[P, R]) edited(set Setting) bool {
 	return s.presets != nil && s.main().differs(*s.presets, set)
 }
 
-func (s Study[P, R]) source(store *Store, set Setting) Source {
-	return Source{Setting: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
+func (s Study[P, R]) source(store *store.Store, set Setting) Source {
+	return Source{Setting: set, made: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
 }
 
 // view recalls the cells of the study and of its parts.
@@ -329,7 +351,7 @@ func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
 	if !source.edited {
 		return out, err
 	}
-	if errors.Is(err, ErrMissing) {
+	if errors.Is(err, store.ErrMissing) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(out, func(c Claim) bool { return !c.Law }), err
@@ -338,26 +360,6 @@ func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
 func (s Study[P, R]) claimsOf(source Source) (out []Claim, err error) {
 	defer End(&err)
 	return s.Claims(s.view(source))
-}
-
-// claimsOnNulls checks each claim on its null.
-func (s Study[P, R]) claimsOnNulls(store *Store, set Setting) (out []Claim, err error) {
-	source := s.source(store, set)
-	asked, err := s.claims(source)
-	done := map[string]bool{}
-	for _, c := range asked {
-		if done[c.Null.Name] {
-			continue
-		}
-		done[c.Null.Name] = true
-		source.null = c.Null.Spoil
-		spoiled, err := s.claims(source)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, slices.DeleteFunc(spoiled, func(s Claim) bool { return s.Null.Name != c.Null.Name })...)
-	}
-	return out, err
 }
 
 // StudyOf returns the study that construct makes, and remembers its cells: if a program then

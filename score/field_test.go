@@ -1,6 +1,7 @@
 package score
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -8,7 +9,16 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"coupling/lab/must"
 )
+
+func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, k)) }
+
+// onLine is N(mean, variance).
+func onLine(mean, variance float64) *Gaussian {
+	return must.Get(NewGaussian([]float64{mean}, mat.NewSymDense(1, []float64{variance})))
+}
 
 func normals(rng *rand.Rand, n, d int) *mat.Dense {
 	x := mat.NewDense(n, d, nil)
@@ -33,27 +43,21 @@ func covariance(rng *rand.Rand, d int, floor float64) *mat.SymDense {
 	return s
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func randomFields(rng *rand.Rand, d int) map[string]Density {
-	a := must(NewGaussian(normals(rng, 1, d).RawRowView(0), covariance(rng, d, .2)))
-	b := must(NewGaussian(nil, covariance(rng, d, .5)))
+	a := must.Get(NewGaussian(normals(rng, 1, d).RawRowView(0), covariance(rng, d, .2)))
+	b := must.Get(NewGaussian(nil, covariance(rng, d, .5)))
 	return map[string]Density{
 		"gaussian":  a,
-		"mixture":   must(NewMixture([]float64{1, 3}, a, b)),
-		"empirical": must(NewEmpirical(normals(rng, 5, d), []float64{1, 2, 3, 4, 0}, .7)),
+		"mixture":   must.Get(NewMixture([]float64{1, 3}, a, b)),
+		"empirical": must.Get(NewEmpirical(normals(rng, 5, d), []float64{1, 2, 3, 4, 0}, .7)),
+		"fitted":    must.Get(FitMixture{Parts: 2, Axes: (d + 1) / 2}.Run(context.Background(), rng, normals(rng, 60, d))),
 	}
 }
 
 // Scores are the gradients of log densities: central differences, whose error at h = 1e-4 is some 1e-8.
 func TestScoresAreGradients(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		rng := seeded(rapid.Uint64().Draw(t, "seed"))
 		d := rapid.IntRange(1, 12).Draw(t, "d")
 		sigma := rapid.SampledFrom([]float64{0, .3, 5}).Draw(t, "sigma")
 		x := normals(rng, 3, d)
@@ -90,7 +94,7 @@ func TestScoresAreGradients(t *testing.T) {
 
 // Smoothing adds σ² to the variances: the same density by two fields.
 func TestEmpiricalIsAMixture(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := seeded(1)
 	for _, d := range []int{2, 11} {
 		y, w := normals(rng, 4, d), []float64{1, 2, 3, 4}
 		var parts []*Gaussian
@@ -99,14 +103,12 @@ func TestEmpiricalIsAMixture(t *testing.T) {
 			for k := range d {
 				c.SetSym(k, k, .25)
 			}
-			parts = append(parts, must(NewGaussian(y.RawRowView(j), c)))
+			parts = append(parts, must.Get(NewGaussian(y.RawRowView(j), c)))
 		}
-		a, b := must(NewEmpirical(y, w, .3)), must(NewMixture(w, parts...))
+		a, b := must.Get(NewEmpirical(y, w, .3)), must.Get(NewMixture(w, parts...))
 		x := normals(rng, 40, d)
 		la, lb := make([]float64, 40), make([]float64, 40)
-		if err := errors.Join(a.LogDensity(la, x, .4), b.LogDensity(lb, x, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(a.LogDensity(la, x, .4), b.LogDensity(lb, x, 0)))
 		for i := range la {
 			if math.Abs(la[i]-lb[i]) > 1e-11*(1+math.Abs(lb[i])) { // some 100 roundings
 				t.Errorf("d = %d: log densities %g and %g", d, la[i], lb[i])
@@ -120,15 +122,13 @@ type bare struct{ Field }
 
 // The integral of the score is the difference of log densities: exact for Gaussians, close for mixtures on short ways.
 func TestLogRatio(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := seeded(3)
 	x := normals(rng, 20, 3)
 	y := mat.DenseCopyOf(x)
 	y.Apply(func(_, _ int, v float64) float64 { return v + .3*rng.NormFloat64() }, y)
 	for name, f := range randomFields(rng, 3) {
 		a, b := make([]float64, 20), make([]float64, 20)
-		if err := errors.Join(LogRatio(a, f, x, y, .5), LogRatio(b, bare{f}, x, y, .5)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(LogRatio(a, f, x, y, .5), LogRatio(b, bare{f}, x, y, .5)))
 		tol := 1e-4 // five nodes on a smooth function over some .5 of its scale
 		if name == "gaussian" {
 			tol = 1e-12
@@ -143,7 +143,7 @@ func TestLogRatio(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	one := mat.NewSymDense(1, []float64{1})
-	g := must(NewGaussian(nil, one))
+	g := must.Get(NewGaussian(nil, one))
 	x := mat.NewDense(2, 1, nil)
 	at := func(c *Chain) *Chain { return c }
 	nan := mat.NewDense(1, 1, []float64{math.NaN()})
@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 		"bandwidth":         second(NewEmpirical(x, nil, -1)),
 		"sigma":             g.Score(mat.NewDense(2, 1, nil), x, -1),
 		"dst":               g.Score(mat.NewDense(1, 1, nil), x, 0),
-		"no bandwidth":      must(NewEmpirical(x, nil, 0)).Score(mat.NewDense(2, 1, nil), x, 0),
+		"no bandwidth":      must.Get(NewEmpirical(x, nil, 0)).Score(mat.NewDense(2, 1, nil), x, 0),
 		"step":              Langevin{Steps: 1}.Run(t.Context(), g, at(&Chain{X: x})),
 		"levels rise":       Langevin{Step: 1, Steps: 1, Levels: []float64{1, 2}}.Run(t.Context(), g, at(&Chain{X: x})),
 		"start":             Langevin{Step: 1, Steps: 1}.Run(t.Context(), g, at(&Chain{X: nan})),
@@ -180,21 +180,17 @@ func TestEmpiricalFarAway(t *testing.T) {
 			y.Set(i, 0, points.At(i, 0))
 			y.Set(i, 1, points.At(i, 1))
 		}
-		e := must(NewEmpirical(y, []float64{1, 2, 6}, 1))
+		e := must.Get(NewEmpirical(y, []float64{1, 2, 6}, 1))
 		x, s := mat.NewDense(3, d, nil), mat.NewDense(3, d, nil)
 		x.Set(0, 0, 1e200)                                              // nearest: the second
 		x.Set(1, 0, -1e200)                                             // the first and the third are as far to all digits, the first by less than one
 		x.SetRow(2, append([]float64{.4, .1}, make([]float64, d-2)...)) // near all
-		if err := e.Score(s, x, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(e.Score(s, x, 0))
 		if a, b := s.At(0, 0), s.At(1, 0); a != -1e200 || b != 1e200 {
 			t.Errorf("d = %d: scores %g and %g", d, a, b)
 		}
-		sharp := must(NewEmpirical(y, nil, 1e-140))
-		if err := sharp.Score(s, x, 0); err != nil {
-			t.Fatal(err)
-		}
+		sharp := must.Get(NewEmpirical(y, nil, 1e-140))
+		must.Do(sharp.Score(s, x, 0))
 		// The nearest point of (.4, .1) is the origin.
 		if got := s.At(2, 0) * 1e-280; math.Abs(got+.4) > 1e-12 {
 			t.Errorf("d = %d: goes by %g, want -0.4", d, got)
@@ -203,7 +199,7 @@ func TestEmpiricalFarAway(t *testing.T) {
 }
 
 func TestDensityRefusals(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := seeded(1)
 	x := normals(rng, 3, 2)
 	for name, f := range randomFields(rng, 2) {
 		for _, n := range []int{2, 4} {
@@ -215,7 +211,7 @@ func TestDensityRefusals(t *testing.T) {
 	if _, err := NewGaussian([]float64{math.Inf(1)}, mat.NewSymDense(1, []float64{1})); !errors.Is(err, ErrParameter) {
 		t.Errorf("infinite mean: error %v", err)
 	}
-	if err := must(NewEmpirical(x, nil, 1e-170)).Score(mat.NewDense(3, 2, nil), x, 0); !errors.Is(err, ErrParameter) {
+	if err := must.Get(NewEmpirical(x, nil, 1e-170)).Score(mat.NewDense(3, 2, nil), x, 0); !errors.Is(err, ErrParameter) {
 		t.Errorf("a variance that underflows: error %v", err)
 	}
 }

@@ -3,16 +3,17 @@ package score
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/must"
 )
 
 // Two clusters along a line in R³ with thin noise across: weights, means and variances come out, and the field agrees with the
 // mixture they were drawn from.
 func TestFitMixture(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := seeded(1)
 	const n, across = 4000, .05
 	axis := []float64{.6, .8, 0}
 	y, parts := mat.NewDense(n, 3, nil), []*Gaussian{}
@@ -35,32 +36,20 @@ func TestFitMixture(t *testing.T) {
 			}
 			cov.SetSym(a, a, cov.At(a, a)+across*across)
 		}
-		g, err := NewGaussian(mean, cov)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, g)
+		parts = append(parts, must.Get(NewGaussian(mean, cov)))
 	}
-	truth, err := NewMixture([]float64{.75, .25}, parts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := must.Get(NewMixture([]float64{.75, .25}, parts...))
 	previous := math.Inf(-1)
-	got, err := FitMixture{Parts: 2, Axes: 1, Steps: 20, Shrink: 1e-9, Trace: func(_ int, l float64) {
+	got := must.Get(FitMixture{Parts: 2, Axes: 1, Steps: 20, Shrink: 1e-9, Trace: func(_ int, l float64) {
 		if l < previous-1e-9 {
 			t.Errorf("the likelihood falls from %g to %g", previous, l)
 		}
 		previous = l
-	}}.Run(t.Context(), rng, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Run(t.Context(), rng, y))
 	for _, sigma := range []float64{0, .3, 2} {
 		a, b := mat.NewDense(n, 3, nil), mat.NewDense(n, 3, nil)
 		p, q := make([]float64, n), make([]float64, n)
-		if err := errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma), truth.LogDensity(q, y, sigma)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma), truth.LogDensity(q, y, sigma)))
 		mean := 0.
 		for i := range p {
 			mean += (p[i] - q[i]) / n
@@ -74,40 +63,9 @@ func TestFitMixture(t *testing.T) {
 	}
 }
 
-// The score is the gradient of the log-density, with and without other axes.
-func TestSubspaceGradient(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 2))
-	y := mat.NewDense(200, 4, nil)
-	y.Apply(func(i, j int, _ float64) float64 { return rng.NormFloat64()*float64(j+1) + float64(i%2*3) }, y)
-	for _, axes := range []int{2, 4} {
-		f, err := FitMixture{Parts: 3, Axes: axes}.Run(t.Context(), rng, y)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, s := mat.DenseCopyOf(y.Slice(0, 5, 0, 4)), mat.NewDense(5, 4, nil)
-		if err := f.Score(s, x, .7); err != nil {
-			t.Fatal(err)
-		}
-		const h = 1e-5
-		for j := range 4 {
-			up, down := mat.DenseCopyOf(x), mat.DenseCopyOf(x)
-			for i := range 5 {
-				up.Set(i, j, x.At(i, j)+h)
-				down.Set(i, j, x.At(i, j)-h)
-			}
-			a, b := make([]float64, 5), make([]float64, 5)
-			if err := errors.Join(f.LogDensity(a, up, .7), f.LogDensity(b, down, .7)); err != nil {
-				t.Fatal(err)
-			}
-			for i := range 5 {
-				if want := (a[i] - b[i]) / (2 * h); math.Abs(s.At(i, j)-want) > 1e-6*(1+math.Abs(want)) {
-					t.Errorf("%d axes: derivative %d at %d: %g, want %g", axes, j, i, s.At(i, j), want)
-				}
-			}
-		}
-	}
+func TestFitMixtureRefusals(t *testing.T) {
 	for name, f := range map[string]FitMixture{"parts": {Parts: 201}, "axes": {Axes: 5}, "shrink": {Shrink: math.NaN()}} {
-		if _, err := f.Run(t.Context(), rng, y); !errors.Is(err, ErrParameter) {
+		if _, err := f.Run(t.Context(), seeded(2), mat.NewDense(200, 4, nil)); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -2,7 +2,6 @@ package score
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -103,7 +102,7 @@ func FuzzLangevin(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(2, 1, []float64{x, -x}))
+		c := Start(seeded(1), mat.NewDense(2, 1, []float64{x, -x}))
 		l := Langevin{Levels: levels, Steps: 3, Step: step, Predict: predict, Denoise: true}
 		if err := l.Run(t.Context(), g, c); err != nil {
 			return

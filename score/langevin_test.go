@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"coupling/lab/must"
 )
 
 func column(x *mat.Dense, j int) []float64 { return mat.Col(nil, j, x) }
@@ -37,17 +39,15 @@ func varianceWithin(t *testing.T, what string, x []float64, want float64) {
 
 // Langevin with step a on N(m, v) is an autoregression with the stationary variance v/(1 − a/2v), whichever the convention.
 func TestStationaryLaw(t *testing.T) {
-	g := must(NewGaussian([]float64{3, -1}, mat.NewSymDense(2, []float64{1, 0, 0, .25})))
+	g := must.Get(NewGaussian([]float64{3, -1}, mat.NewSymDense(2, []float64{1, 0, 0, .25})))
 	var got [2]*mat.Dense
 	n := 20000
 	if testing.Short() {
 		n = 4000
 	}
 	for k, l := range []Langevin{{Steps: 80, Step: .1}, {Steps: 80, Step: .2, Convention: Halved}} {
-		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(n, 2, nil))
-		if err := l.Run(t.Context(), g, c); err != nil {
-			t.Fatal(err)
-		}
+		c := Start(seeded(1), mat.NewDense(n, 2, nil))
+		must.Do(l.Run(t.Context(), g, c))
 		got[k] = c.X
 	}
 	if !mat.Equal(got[0], got[1]) {
@@ -62,20 +62,17 @@ func TestStationaryLaw(t *testing.T) {
 
 // Annealing finds both parts of a mixture in their shares, which plain Langevin from one side does not.
 func TestAnnealedMixture(t *testing.T) {
-	narrow := mat.NewSymDense(1, []float64{.04})
-	f := must(NewMixture([]float64{.3, .7}, must(NewGaussian([]float64{-3}, narrow)), must(NewGaussian([]float64{3}, narrow))))
-	levels := must(Geometric(6, .05, 12))
+	f := must.Get(NewMixture([]float64{.3, .7}, onLine(-3, .04), onLine(3, .04)))
+	levels := must.Get(Geometric(6, .05, 12))
 	n, tol := 4000, .04
 	if testing.Short() {
 		n, tol = 1000, .06
 	}
-	start := normals(rand.New(rand.NewPCG(2, 2)), n, 1)
+	start := normals(seeded(2), n, 1)
 	start.Apply(func(_, _ int, v float64) float64 { return 6*v + 1.2 }, start) // as wide as the first level
 	share := func(l Langevin) float64 {
-		c := Start(rand.New(rand.NewPCG(3, 3)), start)
-		if err := l.Run(t.Context(), f, c); err != nil {
-			t.Fatal(err)
-		}
+		c := Start(seeded(3), start)
+		must.Do(l.Run(t.Context(), f, c))
 		right := 0.
 		for i := range n {
 			if c.X.At(i, 0) > 0 {
@@ -88,7 +85,7 @@ func TestAnnealedMixture(t *testing.T) {
 	for name, l := range map[string]Langevin{
 		"annealed":            {Levels: levels, Steps: 40, Step: 5e-4},
 		"annealed, halved":    {Levels: levels, Steps: 40, Step: 1e-3, Convention: Halved},
-		"predictor-corrector": {Levels: must(Geometric(6, .05, 60)), Steps: 4, Step: 2e-4, Predict: true},
+		"predictor-corrector": {Levels: must.Get(Geometric(6, .05, 60)), Steps: 4, Step: 2e-4, Predict: true},
 	} {
 		if testing.Short() && name != "annealed" {
 			continue
@@ -106,46 +103,40 @@ func TestAnnealedMixture(t *testing.T) {
 // denoising step takes a Gaussian to the posterior mean, with variance v²/(v + σ²) exactly.
 func TestPredictorAndDenoising(t *testing.T) {
 	const v = .5
-	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{v})))
+	g := onLine(0, v)
 	n := 30000
 	if testing.Short() {
 		n = 10000
 	}
-	x := normals(rand.New(rand.NewPCG(4, 4)), n, 1)
+	x := normals(seeded(4), n, 1)
 	from := func(variance float64) *Chain {
 		y := mat.NewDense(n, 1, nil)
 		y.Scale(math.Sqrt(variance), x)
-		return Start(rand.New(rand.NewPCG(5, 5)), y)
+		return Start(seeded(5), y)
 	}
 	c := from(v + 4)
-	if err := (Langevin{Levels: must(Geometric(2, .01, 400)), Step: 1, Predict: true}).Run(t.Context(), g, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do((Langevin{Levels: must.Get(Geometric(2, .01, 400)), Step: 1, Predict: true}).Run(t.Context(), g, c))
 	if got := stat.Variance(column(c.X, 0), nil); math.Abs(got-v) > .02 {
 		t.Errorf("variance after predictors %.4f, want %g", got, v)
 	}
 	c = from(v + .25)
-	if err := (Langevin{Levels: []float64{.5}, Step: 1, Denoise: true}).Run(t.Context(), g, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do((Langevin{Levels: []float64{.5}, Step: 1, Denoise: true}).Run(t.Context(), g, c))
 	varianceWithin(t, "denoised", column(c.X, 0), v*v/(v+.25))
 }
 
 // A run that is stopped, stored and begun again is the run that was not, on any number of processors.
 func TestResume(t *testing.T) {
-	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
+	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
+	x := normals(seeded(7), 150, 3)
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
-	whole := Start(rand.New(rand.NewPCG(8, 8)), x)
-	if err := l.Run(t.Context(), f, whole); err != nil {
-		t.Fatal(err)
-	}
+	whole := Start(seeded(8), x)
+	must.Do(l.Run(t.Context(), f, whole))
 	if whole.Done != l.Total() || l.Total() != 24 {
 		t.Fatalf("%d steps of %d", whole.Done, l.Total())
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for cut := range l.Total() {
-		part := Start(rand.New(rand.NewPCG(8, 8)), x)
+		part := Start(seeded(8), x)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := l
 		stopped.Trace = func(p Progress) {
@@ -159,17 +150,10 @@ func TestResume(t *testing.T) {
 		if err := stopped.Run(ctx, f, part); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		stored, err := part.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must.Get(part.MarshalBinary())
 		var again Chain
-		if err := again.UnmarshalBinary(stored); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Run(t.Context(), f, &again); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(again.UnmarshalBinary(stored))
+		must.Do(l.Run(t.Context(), f, &again))
 		if !mat.Equal(again.X, whole.X) {
 			t.Errorf("stopped after %d steps: other numbers", cut)
 		}
@@ -195,16 +179,16 @@ func TestSchedule(t *testing.T) {
 }
 
 func TestDivergence(t *testing.T) {
-	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{1})))
-	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(1, 1, nil)))
+	g := onLine(0, 1)
+	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(seeded(1), mat.NewDense(1, 1, nil)))
 	if !errors.Is(err, ErrDiverged) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func FuzzChain(f *testing.F) {
-	c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(2, 2, []float64{1, 2, 3, 4}))
-	f.Add(must(c.MarshalBinary()))
+	c := Start(seeded(1), mat.NewDense(2, 2, []float64{1, 2, 3, 4}))
+	f.Add(must.Get(c.MarshalBinary()))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var c Chain
@@ -214,7 +198,7 @@ func FuzzChain(f *testing.F) {
 			}
 			return
 		}
-		if again := must(c.MarshalBinary()); !cmp.Equal(again, b) {
+		if again := must.Get(c.MarshalBinary()); !cmp.Equal(again, b) {
 			t.Error("what was read is not what is written")
 		}
 	})
@@ -244,4 +228,17 @@ func Example() {
 	fmt.Printf("right: %.1f of all, mean %.1f, variance %.1f\n", float64(n)/1000, stat.Mean(side, nil), stat.Variance(side, nil))
 	// Output:
 	// right: 0.5 of all, mean 2.0, variance 0.5
+}
+
+// The score of points smoothed by N(0, ½²) leads to those nearby.
+func ExampleEmpirical() {
+	f, err := NewEmpirical(mat.NewDense(2, 1, []float64{-1, 1}), nil, .5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := mat.NewDense(1, 1, nil)
+	err = f.Score(s, mat.NewDense(1, 1, []float64{.5}), 0)
+	fmt.Printf("%.2f %v\n", s.At(0, 0), err)
+	// Output: 1.86 <nil>
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/philox"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -24,8 +24,8 @@ type residing struct {
 
 func (f residing) Score(dst, x *mat.Dense, _ float64) error { return f.Gaussian.Score(dst, x, 0) }
 
-func (f residing) Reside(int) *Residence {
-	return &Residence{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(x *device.Array) *device.Array {
+func (f residing) OnDevice(int) *DeviceField {
+	return &DeviceField{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(x *device.Array) *device.Array {
 		s := x.Like()
 		device.Scale(s, -1, x)
 		return s
@@ -35,12 +35,12 @@ func (f residing) Reside(int) *Residence {
 // Chains on a device are those of the host with the device's noise: a wrong factor, a draw that is made twice or left out, or
 // points that are not those of the last step change them.
 func TestResidentOnDevice(t *testing.T) {
-	dev := must(device.Open(""))
+	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	live, _, _ := dev.Live()
-	f := residing{must(NewGaussian(nil, mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}))), dev}
-	x := normals(rand.New(rand.NewPCG(7, 7)), 5, 3)
-	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
+	f := residing{must.Get(NewGaussian(nil, mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}))), dev}
+	x := normals(seeded(7), 5, 3)
+	start := func() *Chain { return Start(seeded(8), x) }
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Predict: true, Denoise: true}
 
 	want := start()
@@ -51,9 +51,7 @@ func TestResidentOnDevice(t *testing.T) {
 			sizes++
 		}
 	}
-	if err := l.Run(t.Context(), f, whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(l.Run(t.Context(), f, whole))
 	if !mat.EqualApprox(whole.X, want.X, 1e-12) || whole.Done != l.Total() || steps != l.Total() || sizes < 2 || sizes > steps/2 {
 		t.Errorf("%d steps, %d told, %d with scores, at\n%v, want\n%v", whole.Done, steps, sizes, mat.Formatted(whole.X), mat.Formatted(want.X))
 	}
@@ -88,9 +86,7 @@ func withNoiseOfDevice(t *testing.T, l Langevin, f Field, c *Chain) {
 	s, to := mat.NewDense(n, d, nil), c.X.RawMatrix().Data
 	for k := range l.Total() {
 		u := l.at(k)
-		if err := f.Score(s, c.X, u.sigma); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(f.Score(s, c.X, u.sigma))
 		for i := range to {
 			w := philox.At(c.Seed, uint64(k*((n*d+3)/4)+i/4)) // four numbers a block
 			pair := i % 4 / 2
@@ -103,14 +99,14 @@ func withNoiseOfDevice(t *testing.T, l Langevin, f Field, c *Chain) {
 // Chains of smoothed points on a device are those of the host with the device's noise, at every level: of dimensions with kernels of
 // their own and without, and with points of weight 0. A scaling of another level, which a recording could keep, changes them.
 func TestEmpiricalOnDevice(t *testing.T) {
-	dev := must(device.Open(""))
+	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	live, _, _ := dev.Live()
-	rng := rand.New(rand.NewPCG(9, 9))
+	rng := seeded(9)
 	for _, d := range []int{2, 20, 70} {
-		e := must(NewEmpirical(normals(rng, 40, d), append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
+		e := must.Get(NewEmpirical(normals(rng, 40, d), append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
 		f := e.On(dev)
-		if r := f.Reside(9); dev.Key() == "cpu" {
+		if r := OnDevice(f, 9); dev.Key() == "cpu" {
 			if r != nil {
 				t.Error("a processor has chains of its own")
 			}
@@ -123,13 +119,11 @@ func TestEmpiricalOnDevice(t *testing.T) {
 		got := Start(rng, x)
 		want := got.Clone()
 		withNoiseOfDevice(t, l, e, want)
-		if err := l.Run(t.Context(), f, got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Run(t.Context(), f, got))
 		if !mat.EqualApprox(got.X, want.X, 1e-10) {
 			t.Errorf("dimension %d: chains end at\n%v, want\n%v", d, mat.Formatted(got.X), mat.Formatted(want.X))
 		}
-		if err := (Langevin{Steps: 1, Step: 1}).Run(t.Context(), must(NewEmpirical(x, nil, 0)).On(dev), Start(rng, x)); !errors.Is(err, ErrParameter) {
+		if err := (Langevin{Steps: 1, Step: 1}).Run(t.Context(), must.Get(NewEmpirical(x, nil, 0)).On(dev), Start(rng, x)); !errors.Is(err, ErrParameter) {
 			t.Errorf("without noise or bandwidth: %v", err)
 		}
 	}

@@ -3,12 +3,12 @@ package score
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/mat"
@@ -51,14 +51,12 @@ func killed(t *testing.T, path string, done int, run func(ctx context.Context, t
 // A run that was killed and is begun again from its beginning by another process, on another number of processors, gives the
 // same bits, and is not the longer for it.
 func TestStoredLangevin(t *testing.T) {
-	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
-	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
+	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
+	x := normals(seeded(7), 150, 3)
+	start := func() *Chain { return Start(seeded(8), x) }
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
 	whole := start()
-	if err := l.Run(t.Context(), f, whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(l.Run(t.Context(), f, whole))
 	l.Path, l.Every = filepath.Join(t.TempDir(), "chains.ckpt"), 3
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for cut := 1; cut < l.Total(); cut += 4 {
@@ -70,29 +68,22 @@ func TestStoredLangevin(t *testing.T) {
 		again, steps := start(), 0
 		going := l
 		going.Trace = func(Progress) { steps++ }
-		if err := going.Run(t.Context(), f, again); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(going.Run(t.Context(), f, again))
 		if want := l.Total() - (cut-1)/3*3; !mat.Equal(again.X, whole.X) || steps != want {
 			t.Errorf("killed after %d steps: other numbers, or %d steps where %d were left", cut, steps, want)
 		}
-		if err := os.Remove(l.Path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.Remove(l.Path))
 	}
 }
 
 // The same with a Metropolis test, whose mean acceptance counts all steps.
 func TestStoredMALA(t *testing.T) {
-	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 70, 3)
-	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
+	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
+	x := normals(seeded(7), 70, 3)
+	start := func() *Chain { return Start(seeded(8), x) }
 	m := MALA{Steps: 20, Step: .2}
 	whole := start()
-	want, err := m.Run(t.Context(), f, whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(m.Run(t.Context(), f, whole))
 	m.Path, m.Every = filepath.Join(t.TempDir(), "chains.ckpt"), 4
 	killed(t, m.Path, 11, func(ctx context.Context, trace func(Progress)) error {
 		m := m
@@ -102,10 +93,7 @@ func TestStoredMALA(t *testing.T) {
 	})
 	for range 2 { // what has ended is read alone
 		again := start()
-		got, err := m.Run(t.Context(), f, again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(m.Run(t.Context(), f, again))
 		if !mat.Equal(again.X, whole.X) || got != want {
 			t.Errorf("other numbers, or an acceptance of %v, want %v", got, want)
 		}
@@ -123,13 +111,11 @@ func TestStoredMALA(t *testing.T) {
 
 // A chain that was interrupted goes on in the same process too.
 func TestInterruptedGoesOn(t *testing.T) {
-	f := must(NewGaussian(nil, mat.NewSymDense(1, []float64{2})))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 9, 1)
+	f := onLine(0, 2)
+	x := normals(seeded(7), 9, 1)
 	l := Langevin{Steps: 20, Step: .1}
-	whole, part := Start(rand.New(rand.NewPCG(8, 8)), x), Start(rand.New(rand.NewPCG(8, 8)), x)
-	if err := l.Run(t.Context(), f, whole); err != nil {
-		t.Fatal(err)
-	}
+	whole, part := Start(seeded(8), x), Start(seeded(8), x)
+	must.Do(l.Run(t.Context(), f, whole))
 	l.Path = filepath.Join(t.TempDir(), "chains.ckpt")
 	for _, at := range []int{5, 9} {
 		var ctx context.Context
@@ -138,7 +124,7 @@ func TestInterruptedGoesOn(t *testing.T) {
 			t.Fatalf("%d steps: %v", part.Done, err)
 		}
 	}
-	other := Start(rand.New(rand.NewPCG(8, 8)), x) // as another process would
+	other := Start(seeded(8), x) // as another process would
 	for _, c := range []*Chain{part, other} {
 		if err := l.Run(t.Context(), f, c); err != nil || !mat.Equal(c.X, whole.X) {
 			t.Errorf("other numbers: %v", err)
@@ -148,17 +134,12 @@ func TestInterruptedGoesOn(t *testing.T) {
 
 // What is stored of another run is refused, and left as it is.
 func TestStoredIsRefused(t *testing.T) {
-	f := must(NewGaussian(nil, mat.NewSymDense(1, []float64{2})))
-	x := normals(rand.New(rand.NewPCG(7, 7)), 9, 1)
+	f := onLine(0, 2)
+	x := normals(seeded(7), 9, 1)
 	l := Langevin{Steps: 5, Step: .1, Path: filepath.Join(t.TempDir(), "chains.ckpt")}
-	start := func(seed uint64) *Chain { return Start(rand.New(rand.NewPCG(seed, 8)), x) }
-	if err := l.Run(t.Context(), f, start(1)); err != nil {
-		t.Fatal(err)
-	}
-	stored, err := os.ReadFile(l.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := func(seed uint64) *Chain { return Start(seeded(seed), x) }
+	must.Do(l.Run(t.Context(), f, start(1)))
+	stored := must.Get(os.ReadFile(l.Path))
 	moved := start(1)
 	moved.X.Set(0, 0, 3)
 	steps, levels := l, l
@@ -168,7 +149,7 @@ func TestStoredIsRefused(t *testing.T) {
 		"points": l.Run(t.Context(), f, moved),
 		"step":   steps.Run(t.Context(), f, start(1)),
 		"levels": levels.Run(t.Context(), f, start(1)),
-		"field":  l.Run(t.Context(), must(NewGaussian(nil, mat.NewSymDense(1, []float64{3}))), start(1)),
+		"field":  l.Run(t.Context(), onLine(0, 3), start(1)),
 	} {
 		if !errors.Is(err, train.ErrMismatch) {
 			t.Errorf("another %s: %v", name, err)
@@ -177,9 +158,7 @@ func TestStoredIsRefused(t *testing.T) {
 	if now, err := os.ReadFile(l.Path); err != nil || string(now) != string(stored) {
 		t.Errorf("the file was changed: %v", err)
 	}
-	if err := os.WriteFile(l.Path, stored[:len(stored)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(l.Path, stored[:len(stored)/2], 0o666))
 	if err := l.Run(t.Context(), f, start(1)); !errors.Is(err, train.ErrCorrupt) {
 		t.Errorf("half a file: %v", err)
 	}

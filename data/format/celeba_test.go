@@ -2,19 +2,19 @@ package format
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 const attributes = "2\nMale Smiling Young \n000001.jpg -1  1 -1\n000002.jpg  1 -1  1\n"
 
 func TestReadCelebAAttributes(t *testing.T) {
-	got, err := ReadCelebAAttributes(strings.NewReader(attributes), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadCelebAAttributes(strings.NewReader(attributes), 2))
 	if diff := cmp.Diff([]string{"Male", "Smiling", "Young"}, got.Names); diff != "" {
 		t.Error(diff)
 	}
@@ -27,56 +27,37 @@ func TestReadCelebAAttributes(t *testing.T) {
 }
 
 func TestReadCelebAAttributesRefuses(t *testing.T) {
-	for _, test := range []struct{ name, in, text string }{
-		{"empty", "", "line 1"},
-		{"no count", "Male\n", "line 1"},
-		{"count 0", "0\nMale\n", "line 1"},
-		{"above the limit", "3\nMale\n", "1 to 2"},
-		{"no names", "1\n\n000001.jpg\n", "names no attributes"},
-		{"cut", strings.TrimSuffix(attributes, "000002.jpg  1 -1  1\n"), "1 rows, line 1 says 2"},
-		{"cut in a row", strings.TrimSuffix(attributes, "  1\n"), "line 4: 3 columns"},
-		{"row more", attributes + "000003.jpg 1 1 1\n", "more than 2 images"},
-		{"value 0", strings.Replace(attributes, "-1", "0", 1), "line 3, column 2"},
-		{"column more", strings.Replace(attributes, "  1\n", "  1 1\n", 1), "5 columns, want 1+3"},
-		{"path", strings.Replace(attributes, "000002", "../../etc/passwd", 1), "not a plain file name"},
-		{"hidden", strings.Replace(attributes, "000002", ".x", 1), "not a plain file name"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := ReadCelebAAttributes(strings.NewReader(test.in), 2)
-			wantBad(t, err, test.text)
-			if got != nil {
-				t.Error("a refused file gave values")
-			}
-		})
-	}
+	refuse(t, func(r io.Reader) (*CelebAList, error) { return ReadCelebAAttributes(r, 2) }, map[string]bad[string]{
+		"empty":           {"", "line 1"},
+		"no count":        {"Male\n", "line 1"},
+		"count 0":         {"0\nMale\n", "line 1"},
+		"above the limit": {"3\nMale\n", "1 to 2"},
+		"no names":        {"1\n\n000001.jpg\n", "names no attributes"},
+		"cut":             {strings.TrimSuffix(attributes, "000002.jpg  1 -1  1\n"), "1 rows, line 1 says 2"},
+		"cut in a row":    {strings.TrimSuffix(attributes, "  1\n"), "line 4: 3 columns"},
+		"row more":        {attributes + "000003.jpg 1 1 1\n", "more than 2 images"},
+		"value 0":         {strings.Replace(attributes, "-1", "0", 1), "line 3, column 2"},
+		"column more":     {strings.Replace(attributes, "  1\n", "  1 1\n", 1), "5 columns, want 1+3"},
+		"path":            {strings.Replace(attributes, "000002", "../../etc/passwd", 1), "not a plain file name"},
+		"hidden":          {strings.Replace(attributes, "000002", ".x", 1), "not a plain file name"},
+	})
 }
 
 func TestReadCelebAPartition(t *testing.T) {
-	got, err := ReadCelebAPartition(strings.NewReader("000001.jpg 0\n000002.jpg 2\n"), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadCelebAPartition(strings.NewReader("000001.jpg 0\n000002.jpg 2\n"), 2))
 	if diff := cmp.Diff(&CelebAList{Files: []string{"000001.jpg", "000002.jpg"}, Values: [][]uint8{{0}, {2}}}, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, test := range []struct{ name, in, text string }{
-		{"empty", "", "no lines"},
-		{"cut", "000001.jpg 0\n000002", "line 2"},
-		{"part 3", "000001.jpg 3\n", "line 1"},
-		{"part 00", "000001.jpg 00\n", "line 1"},
-		{"comma", "000001.jpg,0\n", "line 1"},
-		{"column more", "000001.jpg 0 0\n", "line 1"},
-		{"path", "a/b.jpg 0\n", "line 1"},
-		{"too many", "1.jpg 0\n2.jpg 0\n3.jpg 0\n", "more than 2 images"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := ReadCelebAPartition(strings.NewReader(test.in), 2)
-			wantBad(t, err, test.text)
-			if got != nil {
-				t.Error("a refused file gave values")
-			}
-		})
-	}
+	refuse(t, func(r io.Reader) (*CelebAList, error) { return ReadCelebAPartition(r, 2) }, map[string]bad[string]{
+		"empty":       {"", "no lines"},
+		"cut":         {"000001.jpg 0\n000002", "line 2"},
+		"part 3":      {"000001.jpg 3\n", "line 1"},
+		"part 00":     {"000001.jpg 00\n", "line 1"},
+		"comma":       {"000001.jpg,0\n", "line 1"},
+		"column more": {"000001.jpg 0 0\n", "line 1"},
+		"path":        {"a/b.jpg 0\n", "line 1"},
+		"too many":    {"1.jpg 0\n2.jpg 0\n3.jpg 0\n", "more than 2 images"},
+	})
 }
 
 func FuzzReadCelebAAttributes(f *testing.F) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/lab/must"
 )
 
 // records makes CIFAR-10 records with the given labels; record i has pixels i.
@@ -31,16 +33,10 @@ func archive(t testing.TB, files ...entry) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(f.content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.content))}))
+		must.Get(w.Write(f.content))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(w.Close())
 	return out.Bytes()
 }
 
@@ -52,38 +48,24 @@ const (
 )
 
 func TestReadCIFAR(t *testing.T) {
-	got, err := ReadCIFAR(bytes.NewReader(records(3, 9)), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadCIFAR(bytes.NewReader(records(3, 9)), 2))
 	if fmt.Sprint(got.Labels) != "[3 9]" || len(got.Pixels) != 2*CIFARPixels || got.Pixels[CIFARPixels] != 1 {
 		t.Errorf("labels %v, %d pixels", got.Labels, len(got.Pixels))
 	}
-	for name, test := range map[string]struct {
-		in   []byte
-		text string
-	}{
+	refuse(t, func(r io.Reader) (*CIFAR, error) { return ReadCIFAR(r, 2) }, map[string]bad[[]byte]{
 		"empty":     {nil, "truncated: 0 bytes of record 0"},
 		"truncated": {records(1, 2)[:cifarRecord+7], "truncated: 7 bytes of record 1, want 3073"},
 		"trailing":  {append(records(1, 2), 1), "truncated: 1 bytes of record 2"},
 		"label 10":  {records(1, 10), "record 1: label 10"},
 		"too many":  {records(1, 2, 3), "more than 2 records"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := ReadCIFAR(bytes.NewReader(test.in), 2)
-			wantBad(t, err, test.text)
-		})
-	}
+	})
 }
 
 func TestReadCIFARArchive(t *testing.T) {
 	names := []byte("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n")
 	in := archive(t, entry{meta, names}, entry{two, records(1)}, entry{"./" + test, records(2, 3)},
 		entry{"cifar-10-batches-bin/readme.html", []byte("<html>")}, entry{"elsewhere/data_batch_1.bin", []byte("no batch")})
-	got, err := ReadCIFARArchive(bytes.NewReader(in))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadCIFARArchive(bytes.NewReader(in)))
 	if test := got.Batches["test_batch.bin"]; len(got.Batches) != 2 || got.Batches["data_batch_2.bin"] == nil || test == nil || len(test.Labels) != 2 {
 		t.Errorf("batches %+v", got)
 	}
@@ -98,13 +80,8 @@ func TestReadCIFARArchiveRefuses(t *testing.T) {
 	header[150] ^= 0x10 // in the header's checksum
 	var link bytes.Buffer
 	w := tar.NewWriter(&link)
-	if err := w.WriteHeader(&tar.Header{Name: one, Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}); err != nil {
-		t.Fatal(err)
-	}
-	for name, test := range map[string]struct {
-		in   []byte
-		text string
-	}{
+	must.Do(w.WriteHeader(&tar.Header{Name: one, Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}))
+	refuse(t, ReadCIFARArchive, map[string]bad[[]byte]{
 		"empty":          {nil, "no batches"},
 		"no batches":     {archive(t, entry{"readme", nil}), "no batches"},
 		"twice":          {archive(t, entry{one, records(1)}, entry{one, records(1)}), "twice"},
@@ -116,15 +93,7 @@ func TestReadCIFARArchiveRefuses(t *testing.T) {
 		"cut batch":      {archive(t, entry{one, records(1)[:99]}), "truncated: 99 bytes"},
 		"nine names":     {archive(t, entry{meta, []byte("a b c d e f g h i")}), "9 classes"},
 		"not a tar file": {bytes.Repeat([]byte("<html>"), 400), "tar: damaged"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := ReadCIFARArchive(bytes.NewReader(test.in))
-			wantBad(t, err, test.text)
-			if got != nil {
-				t.Error("a refused file gave values")
-			}
-		})
-	}
+	})
 }
 
 func FuzzReadCIFAR(f *testing.F) {

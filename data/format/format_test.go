@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"coupling/lab/must"
 )
 
 // zip packs b as gzip does.
@@ -16,12 +18,8 @@ func zip(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(b))
+	must.Do(w.Close())
 	return out.Bytes()
 }
 
@@ -35,6 +33,25 @@ func wantBad(t *testing.T, err error, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("error = %q: want it to mention %q", err, text)
 		}
+	}
+}
+
+// bad are the bytes of a file that is refused, and what the error mentions.
+type bad[B string | []byte] struct {
+	in   B
+	text string
+}
+
+// refuse checks that files by their names are refused, and give no values.
+func refuse[T any, B string | []byte](t *testing.T, read func(io.Reader) (*T, error), files map[string]bad[B]) {
+	for name, f := range files {
+		t.Run(name, func(t *testing.T) {
+			got, err := read(strings.NewReader(string(f.in)))
+			wantBad(t, err, f.text)
+			if got != nil {
+				t.Error("a refused file gave values")
+			}
+		})
 	}
 }
 

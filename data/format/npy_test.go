@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -10,19 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"coupling/lab/must"
 )
 
 func roundTrip[T Element](t *testing.T, data []T) {
 	t.Helper()
 	for _, shape := range [][]int{{len(data)}, {1, len(data), 1}} {
 		var file bytes.Buffer
-		if err := WriteNPY(&file, shape, data); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadNPY[T](&file, int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, shape, data))
+		got := must.Get(ReadNPY[T](&file, int64(len(data))))
 		if diff := cmp.Diff(&NPY[T]{Shape: shape, Data: data}, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
@@ -85,39 +83,31 @@ func TestReadNPYRefuses(t *testing.T) {
 	}
 	good := "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
 	swap := func(old, new string) string { return file(strings.Replace(good, old, new, 1), "12345678") }
-	for _, test := range []struct{ name, in, text string }{
-		{"empty", "", "truncated"},
-		{"magic", "PK\x03\x04........", "magic"},
-		{"version 4", "\x93NUMPY\x04\x00..", "version"},
-		{"long header", "\x93NUMPY\x02\x00\xff\xff\xff\xff", "header of 4294967295 bytes"},
-		{"cut header", "\x93NUMPY\x01\x00\xff\x00{", "truncated"},
-		{"float64", swap("<f4", "<f8"), `"<f8": want "<f4"`},
-		{"big-endian", swap("<f4", ">f4"), `">f4": want "<f4"`},
-		{"objects", swap("'<f4'", "'|O'"), `"|O"`},
-		{"structure", swap("'<f4'", "[('a', '<f4')]"), "dictionary"},
-		{"Fortran", swap("False", "True"), "want False"},
-		{"expression", swap("False", "exit()"), "dictionary"},
-		{"negative", swap("(2,)", "(-2,)"), "dictionary"},
-		{"overflow", swap("(2,)", "(4294967296, 4294967296, 4)"), "limit"},
-		{"too big to parse", swap("(2,)", "(99999999999999999999,)"), "dictionary"},
-		{"no shape", swap("'shape': (2,), ", ""), "dictionary"},
-		{"key twice", swap("'shape': (2,)", "'descr': '<f4'"), "dictionary"},
-		{"unknown key", swap("'shape'", "'size'"), "dictionary"},
-		{"text after", swap("}", "} 1"), "dictionary"},
-		{"unclosed", swap(", }", ""), "dictionary"},
-		{"33 dimensions", swap("(2,)", "("+strings.Repeat("1,", 33)+")"), "dictionary"},
-		{"cut values", file(good, "1234567"), "truncated: 7 bytes of NPY values, want 8"},
-		{"trailing", file(good, "123456789"), "trailing"},
-		{"above the limit", swap("(2,)", "(3,)"), "limit of 2"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := ReadNPY[float32](strings.NewReader(test.in), 2)
-			wantBad(t, err, test.text)
-			if got != nil {
-				t.Error("a refused file gave values")
-			}
-		})
-	}
+	refuse(t, func(r io.Reader) (*NPY[float32], error) { return ReadNPY[float32](r, 2) }, map[string]bad[string]{
+		"empty":            {"", "truncated"},
+		"magic":            {"PK\x03\x04........", "magic"},
+		"version 4":        {"\x93NUMPY\x04\x00..", "version"},
+		"long header":      {"\x93NUMPY\x02\x00\xff\xff\xff\xff", "header of 4294967295 bytes"},
+		"cut header":       {"\x93NUMPY\x01\x00\xff\x00{", "truncated"},
+		"float64":          {swap("<f4", "<f8"), `"<f8": want "<f4"`},
+		"big-endian":       {swap("<f4", ">f4"), `">f4": want "<f4"`},
+		"objects":          {swap("'<f4'", "'|O'"), `"|O"`},
+		"structure":        {swap("'<f4'", "[('a', '<f4')]"), "dictionary"},
+		"Fortran":          {swap("False", "True"), "want False"},
+		"expression":       {swap("False", "exit()"), "dictionary"},
+		"negative":         {swap("(2,)", "(-2,)"), "dictionary"},
+		"overflow":         {swap("(2,)", "(4294967296, 4294967296, 4)"), "limit"},
+		"too big to parse": {swap("(2,)", "(99999999999999999999,)"), "dictionary"},
+		"no shape":         {swap("'shape': (2,), ", ""), "dictionary"},
+		"key twice":        {swap("'shape': (2,)", "'descr': '<f4'"), "dictionary"},
+		"unknown key":      {swap("'shape'", "'size'"), "dictionary"},
+		"text after":       {swap("}", "} 1"), "dictionary"},
+		"unclosed":         {swap(", }", ""), "dictionary"},
+		"33 dimensions":    {swap("(2,)", "("+strings.Repeat("1,", 33)+")"), "dictionary"},
+		"cut values":       {file(good, "1234567"), "truncated: 7 bytes of NPY values, want 8"},
+		"trailing":         {file(good, "123456789"), "trailing"},
+		"above the limit":  {swap("(2,)", "(3,)"), "limit of 2"},
+	})
 	if err := WriteNPY(&bytes.Buffer{}, []int{2, 2}, []uint8{1, 2, 3}); err == nil {
 		t.Error("WriteNPY accepted 3 values for a shape of 4")
 	}
@@ -126,9 +116,7 @@ func TestReadNPYRefuses(t *testing.T) {
 func FuzzReadNPY(f *testing.F) {
 	for _, shape := range [][]int{{2}, {1, 2}, {}} {
 		var file bytes.Buffer
-		if err := WriteNPY(&file, shape, []float32{1, 2}[:max(2*len(shape), 1)/max(len(shape), 1)]); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, shape, []float32{1, 2}[:max(2*len(shape), 1)/max(len(shape), 1)]))
 		f.Add(file.Bytes())
 	}
 	f.Add([]byte(npyHeader([]int{1 << 31, 1 << 20}, "<f4")))
@@ -139,13 +127,8 @@ func FuzzReadNPY(f *testing.F) {
 			return
 		}
 		var file bytes.Buffer
-		if err := WriteNPY(&file, got.Shape, got.Data); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadNPY[float32](&file, 1<<50)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, got.Shape, got.Data))
+		again := must.Get(ReadNPY[float32](&file, 1<<50))
 		if diff := cmp.Diff(got, again, cmpopts.EquateNaNs()); diff != "" {
 			t.Error(diff)
 		}

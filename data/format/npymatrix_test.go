@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/must"
 )
 
 // npy is a file of the values, as numpy.save writes it (version 1, padded to 64 bytes).
@@ -18,11 +20,7 @@ func npy(t testing.TB, descr, fortran, shape string, order binary.ByteOrder, val
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, fortran, shape)
 	dict += strings.Repeat(" ", 117-len(dict)) + "\n"
 	b := append([]byte("\x93NUMPY\x01\x00v\x00"), dict...)
-	b, err := binary.Append(b, order, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(binary.Append(b, order, values))
 }
 
 // readMatrix is ReadNPYMatrix of bytes.
@@ -130,13 +128,8 @@ func FuzzReadNPYMatrix(f *testing.F) {
 		}
 		r, c := m.Dims()
 		var file bytes.Buffer
-		if err := WriteNPY(&file, []int{r, c}, m.RawMatrix().Data); err != nil {
-			t.Fatal(err)
-		}
-		again, err := readMatrix(file.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(WriteNPY(&file, []int{r, c}, m.RawMatrix().Data))
+		again := must.Get(readMatrix(file.Bytes()))
 		for k, v := range m.RawMatrix().Data {
 			if math.Float64bits(v) != math.Float64bits(again.RawMatrix().Data[k]) {
 				t.Fatalf("number %d: %g, then %g", k, v, again.RawMatrix().Data[k])

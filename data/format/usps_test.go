@@ -3,8 +3,11 @@ package format
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // digit is a line of a USPS file: a label and 256 grey values that all equal v.
@@ -14,10 +17,7 @@ func digit(label, v string) string {
 
 func TestReadUSPS(t *testing.T) {
 	in := digit("6.0000", "-1.0000") + digit("9", "0.25") + strings.TrimSuffix(digit("0", "1e-1"), " \n")
-	got, err := ReadUSPS(strings.NewReader(in), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadUSPS(strings.NewReader(in), 3))
 	if fmt.Sprint(got.Labels) != "[6 9 0]" {
 		t.Errorf("labels %v: want [6 9 0]", got.Labels)
 	}
@@ -32,33 +32,22 @@ func TestReadUSPS(t *testing.T) {
 
 func TestReadUSPSRefuses(t *testing.T) {
 	good := digit("6.0000", "-1.0000")
-	for _, test := range []struct {
-		name, in string
-		texts    []string
-	}{
-		{"empty", "", []string{"no lines"}},
-		{"truncated", good + good[:len(good)-20], []string{"line 2", "columns"}},
-		{"blank line", good + "\n", []string{"line 2", "0 columns"}},
-		{"column too many", strings.Replace(good, " \n", " 0.5\n", 1), []string{"line 1", "258 columns, want 1+256"}},
-		{"label 10", digit("10", "0"), []string{"label 10"}},
-		{"label 2.5", digit("2.5", "0"), []string{"label 2.5"}},
-		{"grey 2", digit("3", "2"), []string{"value 2 outside"}},
-		{"infinite", digit("3", "inf"), []string{"not a number"}},
-		{"NaN", digit("3", "nan"), []string{"not a number"}},
-		{"huge", digit("3", "1e999"), []string{"not a number"}},
-		{"hexadecimal", digit("3", "0x1p-2"), []string{"not a number"}},
-		{"HTML", "<!DOCTYPE html>\n", []string{"line 1", "columns"}},
-		{"one endless line", strings.Repeat("1 ", 1<<15), []string{"line 1 is too long"}},
-		{"too many lines", good + good + good, []string{"more than 2 lines"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := ReadUSPS(strings.NewReader(test.in), 2)
-			wantBad(t, err, test.texts...)
-			if got != nil {
-				t.Error("a refused file gave values")
-			}
-		})
-	}
+	refuse(t, func(r io.Reader) (*USPS, error) { return ReadUSPS(r, 2) }, map[string]bad[string]{
+		"empty":            {"", "no lines"},
+		"truncated":        {good + good[:len(good)-20], "line 2: 25"},
+		"blank line":       {good + "\n", "line 2: 0 columns"},
+		"column too many":  {strings.Replace(good, " \n", " 0.5\n", 1), "line 1: 258 columns, want 1+256"},
+		"label 10":         {digit("10", "0"), "label 10"},
+		"label 2.5":        {digit("2.5", "0"), "label 2.5"},
+		"grey 2":           {digit("3", "2"), "value 2 outside"},
+		"infinite":         {digit("3", "inf"), "not a number"},
+		"NaN":              {digit("3", "nan"), "not a number"},
+		"huge":             {digit("3", "1e999"), "not a number"},
+		"hexadecimal":      {digit("3", "0x1p-2"), "not a number"},
+		"HTML":             {"<!DOCTYPE html>\n", "line 1: 2 columns"},
+		"one endless line": {strings.Repeat("1 ", 1<<15), "line 1 is too long"},
+		"too many lines":   {good + good + good, "more than 2 lines"},
+	})
 }
 
 func FuzzReadUSPS(f *testing.F) {

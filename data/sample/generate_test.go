@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/lab/must"
 )
 
 var update = flag.Bool("update", false, "make the files from the official ones, and CIFAR-10's from the folder cifar10-subset")
@@ -25,9 +26,7 @@ func TestGenerate(t *testing.T) {
 	if !*update {
 		t.Skip("with -update only")
 	}
-	if err := generate(t.Context(), "."); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(generate(t.Context(), "."))
 }
 
 // indices is the rule by which samples are made: the positions, ascending, of the first n/10 images of each of ten

@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"coupling/data"
+	"coupling/lab/must"
 )
 
 // The images are those of the official files, bit by bit, where these are here.
@@ -25,15 +26,9 @@ func TestOfficialFiles(t *testing.T) {
 				} else if err != nil {
 					t.Fatal(err)
 				}
-				chosen, err := indices(all.Labels, n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				chosen := must.Get(indices(all.Labels, n))
 				want := all.Take(chosen)
-				got, err := data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Split(split))
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Split(split)))
 				if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Pixels(), want.Pixels()) || got.Lo != want.Lo || got.Hi != want.Hi {
 					t.Error("the sample is not what the rule takes from the official file")
 				}
@@ -48,10 +43,7 @@ func TestOfficialFiles(t *testing.T) {
 // Every class has as many images, on any machine.
 func TestBalanced(t *testing.T) {
 	for _, s := range sets() {
-		m, err := data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Train)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Train))
 		for k, members := range m.ByClass() {
 			if len(members) != s.Train/10 {
 				t.Errorf("%s: %d images of class %d: want %d", s.Name, len(members), k, s.Train/10)
@@ -69,17 +61,14 @@ func TestBalanced(t *testing.T) {
 // A file with one bit flipped is refused by name.
 func TestFlippedBit(t *testing.T) {
 	damaged := fstest.MapFS{}
-	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+	must.Do(fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := files.ReadFile(path)
 		damaged[path] = &fstest.MapFile{Data: b}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for path := range damaged {
 		set, file, ok := strings.Cut(path, "/")
 		if !ok {

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"coupling/lab/must"
 )
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
@@ -64,16 +66,10 @@ func TestGaussianRefuses(t *testing.T) {
 func TestHaar(t *testing.T) {
 	const d, draws = 6, 8000
 	rng := newRand(4)
-	v, err := Haar(newRand(99), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(Haar(newRand(99), d))
 	var entries, turned, trace2, trace4, traces, determinants []float64
 	for range draws {
-		q, err := Haar(rng, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(Haar(rng, d))
 		var gram, vq mat.Dense
 		gram.Mul(q.T(), q)
 		if !mat.EqualApprox(&gram, eye(d), 1e-13) {
@@ -108,10 +104,7 @@ func TestRandomCovariance(t *testing.T) {
 	for range draws {
 		product := 1.
 		for range 2 {
-			cov, err := RandomCovariance(rng, d, 1, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cov := must.Get(RandomCovariance(rng, d, 1, 10))
 			var eigen mat.EigenSym
 			if !eigen.Factorize(cov, false) {
 				t.Fatal("no eigenvalues")
@@ -130,11 +123,7 @@ func TestRandomCovariance(t *testing.T) {
 
 func TestDeterminism(t *testing.T) {
 	draw := func() *mat.SymDense {
-		cov, err := RandomCovariance(newRand(6), 70, 1, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return cov
+		return must.Get(RandomCovariance(newRand(6), 70, 1, 10))
 	}
 	if !mat.Equal(draw(), draw()) {
 		t.Error("the same seeds gave different covariances")
@@ -144,8 +133,6 @@ func TestDeterminism(t *testing.T) {
 func BenchmarkRandomCovariance(b *testing.B) {
 	rng := newRand(1)
 	for b.Loop() {
-		if _, err := RandomCovariance(rng, 256, 1, 10); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(RandomCovariance(rng, 256, 1, 10))
 	}
 }

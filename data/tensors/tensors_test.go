@@ -9,13 +9,11 @@ import (
 
 	"coupling/data"
 	"coupling/data/tensors"
+	"coupling/lab/must"
 )
 
 func TestViewsShareMemory(t *testing.T) {
-	m, err := data.New(3, 2, 2, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(3, 2, 2, 5))
 	m.Row(1)[3] = -7
 	if at, err := tensors.Of(m).At(1, 0, 0, 3); err != nil || at.(float32) != -7 {
 		t.Errorf("Of(m)[1, 0, 0, 3] = %v, %v: want -7", at, err)
@@ -33,17 +31,12 @@ func TestViewsShareMemory(t *testing.T) {
 
 func TestImages(t *testing.T) {
 	backing := []float32{1, 2, 3, 4, 5, 6}
-	m, err := tensors.Images(tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(backing)), -1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tensors.Images(tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(backing)), -1, 1))
 	if backing[5] = 60; m.Row(0)[5] != 60 || m.Lo != -1 {
 		t.Error("the images do not share the tensor's memory")
 	}
 	turned := tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(slices.Clone(backing)))
-	if err := turned.T(0, 1, 3, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(turned.T(0, 1, 3, 2))
 	for name, bad := range map[string]*tensor.Dense{
 		"rank 2":     tensor.New(tensor.WithShape(2, 3), tensor.WithBacking(backing)),
 		"float64":    tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.Of(tensor.Float64)),

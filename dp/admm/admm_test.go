@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/central"
+	"coupling/lab/must"
 )
 
 // Over 100 random networks of every kind, with and without over-relaxation and adaptive η, the distributed optimum is the central one to 1e-6.
@@ -45,10 +46,7 @@ func TestOptimum(t *testing.T) {
 
 // A node without edges takes part, and does not hold the others up.
 func TestNodeWithoutEdges(t *testing.T) {
-	g, err := admm.Edges(2, 2, []admm.Edge{{Target: 1, Source: 0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(admm.Edges(2, 2, []admm.Edge{{Target: 1, Source: 0}}))
 	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}, {Max: 2}}}
 	r, err := admm.ADMM{}.Solve(t.Context(), p)
 	if err != nil || math.Abs(r.Plan[0]-2) > 1e-6 {
@@ -73,14 +71,8 @@ func TestWorkers(t *testing.T) {
 	for i := range p.SourceBounds {
 		p.SourceBounds[i].Max = 10 + 5*rng.Float64()
 	}
-	one, err := admm.ADMM{Workers: 1, MaxRounds: 30}.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	many, err := admm.ADMM{Workers: 7, MaxRounds: 30}.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(admm.ADMM{Workers: 1, MaxRounds: 30}.Solve(t.Context(), p))
+	many := must.Get(admm.ADMM{Workers: 7, MaxRounds: 30}.Solve(t.Context(), p))
 	for e := range one.Plan {
 		if one.Plan[e] != many.Plan[e] {
 			t.Fatalf("edge %d: %v and %v", e, one.Plan[e], many.Plan[e])

@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/central"
+	"coupling/lab/must"
 )
 
 // network is a complete problem of ten targets a source, with linear utilities of slope 1..5.
@@ -40,9 +41,7 @@ func BenchmarkRound(b *testing.B) {
 				runtime.GC()
 				runtime.ReadMemStats(&before)
 				a := admm.ADMM{Tol: 1e-300, MaxRounds: rounds, Workers: 1}
-				if _, err := a.Solve(b.Context(), p); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(a.Solve(b.Context(), p))
 				runtime.ReadMemStats(&after)
 				most = max(most, after.TotalAlloc-before.TotalAlloc)
 			}
@@ -56,16 +55,11 @@ func BenchmarkRound(b *testing.B) {
 func BenchmarkToFourDigits(b *testing.B) {
 	for _, sources := range []int{3, 10, 32} {
 		p := network(sources)
-		best, err := central.Solve(b.Context(), p)
-		if err != nil {
-			b.Fatal(err)
-		}
+		best := must.Get(central.Solve(b.Context(), p))
 		b.Run(fmt.Sprintf("edges=%d", len(p.Graph.Edges)), func(b *testing.B) {
 			var r *admm.Result
 			for b.Loop() {
-				if r, err = (admm.ADMM{Tol: 1e-4, Workers: 1}).Solve(b.Context(), p); err != nil {
-					b.Fatal(err)
-				}
+				r = must.Get((admm.ADMM{Tol: 1e-4, Workers: 1}).Solve(b.Context(), p))
 			}
 			b.ReportMetric(float64(r.Rounds), "rounds")
 			b.ReportMetric((best.Value-p.Utility(p.Repair(r.Plan)))/best.Value, "relerr")

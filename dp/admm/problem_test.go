@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -17,10 +18,7 @@ import (
 // small is a random network with integer bounds, feasible or not.
 func small(t *rapid.T) admm.Problem {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-	g, err := admm.Random(rng, 1+rng.IntN(4), 1+rng.IntN(4), .4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(admm.Random(rng, 1+rng.IntN(4), 1+rng.IntN(4), .4))
 	p := admm.Problem{Graph: g}
 	bounds := func() admm.Bounds {
 		low := float64(rng.IntN(4))
@@ -107,10 +105,7 @@ func TestFeasibilityOrCut(t *testing.T) {
 
 // A violated cut is found and named beside one of far larger sums with which it has nothing to do.
 func TestCutBesideLargeSums(t *testing.T) {
-	g, err := admm.Edges(2, 2, []admm.Edge{{Target: 0, Source: 0}, {Target: 1, Source: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(admm.Edges(2, 2, []admm.Edge{{Target: 0, Source: 0}, {Target: 1, Source: 1}}))
 	for _, excess := range []float64{0, 1} { // of target 1, which may hide in the rounding of the other's
 		p := admm.Problem{
 			Graph:        g,
@@ -165,10 +160,7 @@ func TestGraphs(t *testing.T) {
 		t.Errorf("nearest: %v, %v", g.Edges, err)
 	}
 	for range 50 {
-		g, err := admm.Random(rng, 9, 7, .1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(admm.Random(rng, 9, 7, .1))
 		seen := map[admm.ID]bool{}
 		for _, e := range g.Edges {
 			seen[admm.ID{Side: admm.Target, Index: e.Target}], seen[admm.ID{Side: admm.Source, Index: e.Source}] = true, true

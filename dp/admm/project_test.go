@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
+	"coupling/lab/must"
 
 	"pgregory.net/rapid"
 )
@@ -158,10 +159,7 @@ func TestWaterFilling(t *testing.T) {
 		{own{f: math.Atan, d: func(v float64) float64 { return 1 / (1 + v*v) }}, admm.Linear{A: .2}, admm.Log{A: 1, B: 2}},
 	} {
 		p := admm.Problem{Graph: admm.Complete(1, 3), TargetUtility: us, TargetBounds: []admm.Bounds{{Max: 3}}}
-		r, err := admm.ADMM{Tol: 1e-10}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(admm.ADMM{Tol: 1e-10}.Solve(t.Context(), p))
 		price := 0.0
 		for i, v := range r.Plan {
 			if v > 1e-6 {

@@ -1,12 +1,9 @@
 package audit
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/mathext"
 
 	"coupling/dp/internal/root"
-	"coupling/dp/pair"
 )
 
 // ClopperPearson returns the interval of success probabilities that hits of trials do not refute: each end is wrong with
@@ -38,18 +35,4 @@ func upper(k, n int, tail float64) float64 {
 // atMost returns P(Bin(n, p) ≤ k) for k < n.
 func atMost(k, n int, p float64) float64 {
 	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
-}
-
-// atLeast returns P(Bin(n, p) ≥ k).
-func atLeast(k, n int, p float64) float64 {
-	if k <= 0 {
-		return 1
-	}
-	return mathext.RegIncBeta(float64(k), float64(n-k+1), p)
-}
-
-// logMass returns log P(Bin(n, 1/(1+e^−ε)) = k).
-func logMass(k, n int, eps float64) float64 {
-	// log q = −log(1+e^−ε), log(1−q) = −ε + log q
-	return pair.LogBinomial(n, k) - float64(n)*math.Log1p(math.Exp(-eps)) - float64(n-k)*eps
 }

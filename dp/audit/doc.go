@@ -22,11 +22,6 @@
 //	}
 //	found, err := game.Epsilon(ctx, rng, 0.01) // found.Epsilon > 2.318: this is not the Gaussian of σ = 1
 //
-// OneRun needs a single run, such as one training of a network, on a data set with many canaries,
-// each included by a coin flip; the attack guesses the coins. It is weaker: its theorem is sharp
-// for randomised response, but for Gaussian noise with σ = 1 and δ = 1e-5 it finds about half of
-// the true ε.
-//
 // # Findings
 //
 // For every score: if the mechanism is (ε, δ)-differentially private, a finding is above ε with
@@ -40,5 +35,4 @@
 // # Sources
 //
 // Clopper, Pearson 1934. Jagielski, Ullman, Oprea, "Auditing differentially private machine learning" (NeurIPS 2020).
-// Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run" (NeurIPS 2023), cited as SNJ.
 package audit

@@ -15,7 +15,7 @@ var bad = in.Bad
 // usualConfidence is the confidence where none is given.
 const usualConfidence = 0.95
 
-// confident checks what all audits are asked with, and fills in the default confidence.
+// confident checks rng, delta and confidence, and returns the confidence, the default for 0.
 func confident(rng *rand.Rand, delta, confidence float64) (float64, error) {
 	confidence = cmp.Or(confidence, usualConfidence)
 	switch {

@@ -8,6 +8,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/noise"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // The mechanisms of dp as they would be run: a data set of values in [0, 1], of which one is 1 and there or not, its sum
@@ -108,11 +109,7 @@ func draws(rng *rand.Rand, world bool, batch, size int) float64 {
 
 // coarse is the event of integer noise.
 var coarse = func() dp.Event {
-	e, err := noise.Gaussian{Sigma: 1.5, Granularity: 1}.Event(noise.Query{Sensitivity: 1, OnGrid: true})
-	if err != nil {
-		panic(err)
-	}
-	return e
+	return must.Get(noise.Gaussian{Sigma: 1.5, Granularity: 1}.Event(noise.Query{Sensitivity: 1, OnGrid: true}))
 }()
 
 // sure is the confidence of these tests: with 0.95 one in a few dozen sound mechanisms may be accused, and is.
@@ -121,29 +118,18 @@ const sure = 0.999
 // play audits a game whose noise is real times what it should be, with the likelihood ratio of the claim.
 func play(t *testing.T, g game, real float64) (found Distinguished, claim float64) {
 	t.Helper()
-	branches, err := dp.Branches(g.event, g.under)
-	if err != nil {
-		t.Fatal(err)
-	}
+	branches := must.Get(dp.Branches(g.event, g.under))
 	score := func(out []float64) float64 { return out[0] } // a monotone loss
 	if _, ok := branches[0].Steps[0].Pair.(pair.Line); ok {
-		if score, err = Loss(branches[0].Steps); err != nil {
-			t.Fatal(err)
-		}
+		score = must.Get(Loss(branches[0].Steps))
 	}
 	w := TwoWorlds[[]float64]{
 		Run:    func(rng *rand.Rand, world bool) ([]float64, error) { return g.run(rng, world, real) },
 		Score:  score,
 		Trials: 30_000, Confidence: sure,
 	}
-	found, err = w.Epsilon(context.Background(), rand.New(rand.NewPCG(20, 24)), g.delta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bound, err := dp.Epsilon(g.event, g.under, g.delta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found = must.Get(w.Epsilon(context.Background(), rand.New(rand.NewPCG(20, 24)), g.delta))
+	bound := must.Get(dp.Epsilon(g.event, g.under, g.delta))
 	return found, bound.Epsilon
 }
 
@@ -187,14 +173,8 @@ func TestBrokenMechanismsAreCaught(t *testing.T) {
 		t.Errorf("no sampling: claimed ε = %v, found %v", claim, found)
 	}
 	for truth, caught := range map[float64]bool{0.75: false, 0.8: true} {
-		found, err := answers(truth, 4, 20_000, sure).Epsilon(context.Background(), rand.New(rand.NewPCG(3, 1)), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bound, err := dp.Epsilon(dp.Repeat{Times: 4, Event: dp.RandomizedResponse{Truth: 0.75}}, dp.Relation{}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(answers(truth, 4, 20_000, sure).Epsilon(context.Background(), rand.New(rand.NewPCG(3, 1)), 0))
+		bound := must.Get(dp.Epsilon(dp.Repeat{Times: 4, Event: dp.RandomizedResponse{Truth: 0.75}}, dp.Relation{}, 0))
 		t.Logf("truth %v: claimed %.4f, found %v", truth, bound.Epsilon, found)
 		if found.Refutes(bound.Epsilon) != caught {
 			t.Errorf("truth %v: claimed ε = %v, found %v, want caught: %v", truth, bound.Epsilon, found, caught)

@@ -112,6 +112,9 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		return pair.Answer{}, bad("Width = %v: must be in [0, 1)", a.Width)
 	}
 	list, enough := a.stages(q)
+	if slices.ContainsFunc(steps, func(s pair.Step) bool { _, enclosed := pair.Under(s.Pair); return enclosed }) {
+		enough = 1 // no accountant is sharper than the enclosure
+	}
 	best := pair.Answer{Interval: pair.Interval{Upper: math.Inf(1)}}
 	var errs []error
 	for _, s := range list {

@@ -132,7 +132,8 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 		return lo, hi, nil
 	}
 	if len(steps) == 1 && steps[0].Times == 1 && steps[0].Pair.RelErr() < 1 {
-		return steps[0].Pair, steps[0].Pair, nil
+		under, _ := pair.Under(steps[0].Pair)
+		return under, steps[0].Pair, nil
 	}
 	if lo, hi, ok := asRepeated(steps); ok {
 		return lo, hi, nil

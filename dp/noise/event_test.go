@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -62,10 +63,7 @@ func epsilons() (out []float64) {
 // δ is dp.Delta's for ε ≥ 0, and follows by symmetry below.
 func claimed(t *testing.T, e dp.Event, eps float64) float64 {
 	t.Helper()
-	g, err := dp.Delta(e, dp.Relation{}, math.Abs(eps))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(dp.Delta(e, dp.Relation{}, math.Abs(eps)))
 	if eps < 0 {
 		return -math.Expm1(eps) + math.Exp(eps)*g.Delta
 	}
@@ -92,10 +90,7 @@ func TestGaussianEventDominates(t *testing.T) {
 		}
 		norm = math.Sqrt(norm)
 		q := Query{Sensitivity: norm, Dim: len(c.shift), OnGrid: true}
-		e, err := Gaussian{Sigma: c.s, Granularity: 1}.Event(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Gaussian{Sigma: c.s, Granularity: 1}.Event(q))
 		_, continuous := e.(dp.Gaussian)
 		if exact := c.s < fine && (len(c.shift) == 1 || norm < 1.4); exact == continuous {
 			t.Errorf("s = %v, shift %v: event %v", c.s, c.shift, e)
@@ -121,10 +116,7 @@ func TestGaussianEventDominates(t *testing.T) {
 // At the default granularity the correction and the rounding of values cost nothing that matters.
 func TestGaussianEventIsTight(t *testing.T) {
 	for _, d := range []int{1, 1000, 1_000_000} {
-		e, err := Gaussian{Sigma: 2.2}.Event(Query{Sensitivity: 2, Dim: d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Gaussian{Sigma: 2.2}.Event(Query{Sensitivity: 2, Dim: d}))
 		noise := e.(dp.Gaussian).NoiseMultiplier
 		// Granularity ≤ σ·2^-30: √d steps are √d·2^-30·σ/Δ of the sensitivity.
 		if least := 1.1 * (1 - 1.2*math.Sqrt(float64(d))*0x1p-30); noise > 1.1 || noise < least {
@@ -140,14 +132,8 @@ func TestCoarseEventsAreExact(t *testing.T) {
 				continue
 			}
 			q := Query{Sensitivity: float64(shift), OnGrid: true}
-			g, err := Gaussian{Sigma: s, Granularity: 1}.Event(q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := Laplace{Scale: s, Granularity: 1}.Event(q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(Gaussian{Sigma: s, Granularity: 1}.Event(q))
+			l := must.Get(Laplace{Scale: s, Granularity: 1}.Event(q))
 			for _, eps := range epsilons() {
 				for name, c := range map[string]struct {
 					e    dp.Event
@@ -165,10 +151,7 @@ func TestCoarseEventsAreExact(t *testing.T) {
 		}
 	}
 	// Pure ε of integer Laplace noise is shift/scale.
-	e, err := Laplace{Scale: 2, Granularity: 1}.Event(Query{Sensitivity: 3, OnGrid: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Laplace{Scale: 2, Granularity: 1}.Event(Query{Sensitivity: 3, OnGrid: true}))
 	got, err := dp.Epsilon(e, dp.Relation{}, 0)
 	if err != nil || math.Abs(got.Epsilon-1.5) > 1e-12 { // rounding of exp and log
 		t.Errorf("ε = %v (%v), want 1.5", got.Epsilon, err)
@@ -190,10 +173,7 @@ func TestLaplaceEventDominates(t *testing.T) {
 		for _, v := range c.shift {
 			sum += max(v, -v)
 		}
-		e, err := Laplace{Scale: c.b, Granularity: 1}.Event(Query{Sensitivity: float64(sum), Dim: len(c.shift), OnGrid: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Laplace{Scale: c.b, Granularity: 1}.Event(Query{Sensitivity: float64(sum), Dim: len(c.shift), OnGrid: true}))
 		if _, continuous := e.(dp.Laplace); continuous == (c.b < fine) {
 			t.Errorf("b = %v: event %v", c.b, e)
 		}
@@ -215,10 +195,7 @@ func TestLaplaceEventDominates(t *testing.T) {
 // With sampling too: the mixture with a discrete law against the sampled event.
 func TestSampledEventDominates(t *testing.T) {
 	const s, v, rate = 64, 40, 0.1
-	e, err := Gaussian{Sigma: s, Granularity: 1}.Event(Query{Sensitivity: v, OnGrid: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Gaussian{Sigma: s, Granularity: 1}.Event(Query{Sensitivity: v, OnGrid: true}))
 	total := 0.0
 	for k := -700; k <= 700; k++ {
 		total += gauss(s)(k)
@@ -240,10 +217,7 @@ func TestSampledEventDominates(t *testing.T) {
 // Where there is neither an exact pair nor a continuous law that dominates, Rényi divergences do.
 func TestEventsOfLittleNoise(t *testing.T) {
 	for _, q := range []Query{{Sensitivity: 1, Dim: 2}, {Sensitivity: 2, Dim: 2, OnGrid: true}} {
-		e, err := Gaussian{Sigma: 1, Granularity: 1}.Event(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Gaussian{Sigma: 1, Granularity: 1}.Event(q))
 		if _, ok := e.(dp.ZCDP); !ok {
 			t.Errorf("%+v: event %v", q, e)
 		}
@@ -288,9 +262,5 @@ func TestOtherEvents(t *testing.T) {
 }
 
 func mustResponse(t *testing.T) pair.Pair {
-	p, err := pair.RandomizedResponse(0.75, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(pair.RandomizedResponse(0.75, 1, 0))
 }

@@ -23,20 +23,25 @@ func (m Gaussian) Grid() (Grid, error) {
 
 // Add rounds values to the grid (Grid.Round) and adds independent noise to each. It returns new values, on the grid,
 // or an error and nothing: parameters out of range, values that are not finite, or a source that fails. Cost: some 10
-// random words and four exponentials a value.
+// random words and four exponentials a value, or two words of each of many values.
 func (m Gaussian) Add(src Source, values []float64) ([]float64, error) {
 	g, s, err := gridFor("Sigma", m.Sigma, m.Granularity)
 	if err != nil {
 		return nil, err
 	}
-	return release(src, g, values, func() (int64, error) { return gaussianSteps(src, s) })
+	draw := func() (int64, error) { return gaussianSteps(src, s) }
+	if s >= leastEnvelope && s < mostEnvelope && len(values) >= strips {
+		e := envelopeOf(s)
+		draw = func() (int64, error) { return e.draw(src) }
+	}
+	return release(src, g, values, draw)
 }
 
 // gaussianSteps draws an integer with probability ∝ e^(−k²/2s²), cut off at ±endless (CKS, Algorithm 3): a discrete Laplace
 // number y of scale t = ⌊s⌋ + 1 is kept with probability e^-x, x = (|y| − s²/t)²/2s².
 func gaussianSteps(src Source, s float64) (int64, error) {
 	t := uint64(s) + 1
-	for range tries {
+	for range maxRejections {
 		y, err := laplaceSteps(src, t, 0)
 		if err != nil {
 			return 0, err
@@ -49,7 +54,7 @@ func gaussianSteps(src Source, s float64) (int64, error) {
 			return y, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // excess is the x of gaussianSteps. With c = s²/t < s, the difference is off by at most 2^-51(|d| + 2c), hence

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/dp"
+	"coupling/lab/must"
 )
 
 type adder interface {
@@ -32,15 +33,9 @@ func TestOutputsLieOnTheGrid(t *testing.T) {
 		if rapid.Bool().Draw(t, "laplace") {
 			m = Laplace{Scale: scale, Granularity: step}
 		}
-		g, err := m.Grid()
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(m.Grid())
 		in := rapid.SliceOfN(rapid.Float64(), 1, 8).Draw(t, "values")
-		out, err := m.Add(seed(rapid.Uint64().Draw(t, "seed")), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(m.Add(seed(rapid.Uint64().Draw(t, "seed")), in))
 		for i, v := range out {
 			if k := v / g.Step; k != math.Trunc(k) || math.Abs(k) > outputSteps || k*g.Step != v {
 				t.Fatalf("out[%d] = %v is %v steps of %v", i, v, k, g.Step)
@@ -75,10 +70,7 @@ func TestNoOutputTellsTheInput(t *testing.T) {
 			for i := range in {
 				in[i] = x
 			}
-			values, err := m.Add(seed(s), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			values := must.Get(m.Add(seed(s), in))
 			out := map[float64]bool{}
 			for _, v := range values {
 				if v >= -1 && v <= 1.5 { // at most 3 scales from either input: the rarest is seen 100 times on average
@@ -123,20 +115,14 @@ func TestNoiseIsIndependentOfValues(t *testing.T) {
 // Rounding: shifts by a step commute with it, and neighbours stay within ⌈x⌉ steps.
 func TestRound(t *testing.T) {
 	g := Grid{Step: 0.25}
-	got, err := g.Round([]float64{0, 0.1, 0.125, -0.125, -0.126, 0.375, 1e300, -1e300, 5e-324})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(g.Round([]float64{0, 0.1, 0.125, -0.125, -0.126, 0.375, 1e300, -1e300, 5e-324}))
 	want := []float64{0, 0, 0.25, 0, -0.25, 0.5, 0x1p50, -0x1p50, 0}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		x, y := rapid.Float64Range(-1e6, 1e6).Draw(t, "x"), rapid.Float64Range(-1e6, 1e6).Draw(t, "y")
-		r, err := g.Round([]float64{x, y})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(g.Round([]float64{x, y}))
 		if math.Abs(r[0]-x) > 0.125 || math.Abs(r[0]-r[1]) > 0.25*math.Ceil(math.Abs(x-y)/0.25*(1+1e-12)) {
 			t.Fatalf("%v, %v rounded to %v", x, y, r)
 		}
@@ -260,10 +246,7 @@ func TestReaderReadsInOrder(t *testing.T) {
 	rand.NewChaCha8([32]byte{1}).Read(raw)
 	src := Reader(bytes.NewReader(raw)).(*reader)
 	for i := range len(raw) / 8 {
-		got, err := src.Uint64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(src.Uint64())
 		want := uint64(0)
 		for j := 7; j >= 0; j-- {
 			want = want<<8 | uint64(raw[8*i+j])
@@ -289,10 +272,7 @@ func TestCrypto(t *testing.T) {
 		t.Error("two releases have the same noise")
 	}
 	sum, n := 0.0, 20_000
-	out, err := m.Add(Crypto(), make([]float64, n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(m.Add(Crypto(), make([]float64, n)))
 	for _, v := range out {
 		sum += v * v
 	}

@@ -34,7 +34,8 @@ func TrimTo(steps []Step, goal, slack, most float64) Trim {
 func MostPrivate(steps []Step, eps float64) float64 {
 	least := math.Inf(-1)
 	for _, s := range steps {
-		least = max(least, s.Pair.LogDelta(eps)-s.Pair.RelErr())
+		under, _ := Under(s.Pair)
+		least = max(least, under.LogDelta(eps)-under.RelErr())
 	}
 	return least
 }

@@ -36,8 +36,9 @@
 // the test that some step's loss exceeds a threshold (largest.go), which is nearly exact where
 // single steps decide. Upper is not affected.
 //
-// Where a single large loss decides a tiny δ (at a rate of 1e-6 a δ below 1e-10) no tilt has much of its mass at the answer: the
-// interval stays wide, and ε may be up to twice the exact one.
+// Where a single large loss decides a tiny δ (at a rate of 1e-6) no tilt has much of its mass at the answer and the interval stays wide.
+// Then, and if the work allows it, the answer comes from products of laws on grids of their own (direct.go, law.go), which take
+// about a second. Sums of such laws are random allocations: Allocated.
 //
 // Bins and cells are refined until the interval is as narrow as asked for or no bins are left. An
 // error means that nothing was certified.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/dp/pair"
 	"coupling/lab/logspace"
 )
 
@@ -15,9 +16,19 @@ type measure struct {
 }
 
 // A loss holds the profiles of a pair: right is its profile for ε ≥ 0, left that of the swapped
-// pair.
+// pair. Where the pair is enclosed, under is the loss below it, and else the loss itself.
 type loss struct {
 	right, left *profile
+	under       *loss
+}
+
+func lossOf(p pair.Pair) loss {
+	l := loss{newProfile(p), newProfile(p.Swap()), nil}
+	l.under = &l
+	if q, enclosed := pair.Under(p); enclosed {
+		l.under = &loss{newProfile(q), newProfile(q.Swap()), nil}
+	}
+	return l
 }
 
 // connectDots connects the dots (Doroshenko et al. 2022): the returned pessimistic measure has as its profile the chords, as a
@@ -36,7 +47,7 @@ func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measur
 	pessimistic = join(right, left, a, b, 1+4*k, 1+k, inf*(1+4*k))
 	pessimistic.center(+8 * ulp)
 
-	lo, llo := l.right.tangents(right), l.left.tangents(left)
+	lo, llo := l.under.right.tangents(right), l.under.left.tangents(left)
 	d := min(lo[0], llo[0])
 	lower := func(at float64) (m measure, lack float64) {
 		lo[0], llo[0] = at, at

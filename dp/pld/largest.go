@@ -42,7 +42,7 @@ func testAt(parts []*part, q question, c float64) float64 {
 	missP := 0.0            // log of the probability that no step's loss exceeds c
 	hitQ := logspace.Zero() // the sum of the steps' probabilities that it does
 	for _, p := range parts {
-		f := p.loss.right
+		f := p.loss.under.right
 		lp, lq := f.pair.LogTails(c)
 		slack := f.rel + 8*ulp*(2+math.Abs(lp)) // LogTails is accurate to rel
 		if math.IsInf(lp, -1) {

@@ -133,8 +133,8 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		return pair.Interval{}, nil
 	}
 	if !q.invert {
-		if inf := infinite(parts); flat || q.eps >= best.Upper {
-			return pair.Interval{Lower: inf * (1 - 1e-12), Upper: inf * (1 + 1e-12)}, nil
+		if inf := infinite(parts, false); flat || q.eps >= best.Upper {
+			return pair.Interval{Lower: infinite(parts, true) * (1 - 1e-12), Upper: inf * (1 + 1e-12)}, nil
 		}
 		best.Upper = 1
 	}
@@ -145,11 +145,27 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 	if err != nil {
 		return pair.Interval{}, err
 	}
-	best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
+	best = within(best, got)
+	for n := fineLaw / 4; n <= fineLaw && best.Upper-best.Lower > max(directWidth, a.width())*best.Upper; n *= 4 {
+		if q.limit >= 0 || a.work() < directWork {
+			break
+		}
+		if got, err = direct(ctx, parts, q, n); err == nil {
+			best = within(best, got)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return pair.Interval{}, err
+	}
 	if math.IsNaN(best.Upper) || math.IsInf(best.Upper, 0) || best.Lower > best.Upper {
 		return pair.Interval{}, fmt.Errorf("pld: no answer on %d bins: %w", a.bins(), ErrRange)
 	}
 	return best, nil
+}
+
+// within is what two intervals have in common.
+func within(a, b pair.Interval) pair.Interval {
+	return pair.Interval{Lower: max(a.Lower, b.Lower), Upper: min(a.Upper, b.Upper)}
 }
 
 // refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer is as narrow as wanted.
@@ -180,7 +196,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 			return pair.Interval{}, err
 		}
 		binned += high.bins
-		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
+		best = within(best, got)
 		// Comparisons with NaN are false.
 		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
@@ -194,7 +210,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		}
 		left, next := float64(limit-work), finer*float64(work-before)
 		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
-		if high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells || left < next && n > 400 || left < 0 {
+		if !gained && best.Upper-best.Lower < 10*wide*best.Upper && slices.ContainsFunc(parts, (*part).enclosed) || high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells || left < next && n > 400 || left < 0 {
 			return best, nil
 		}
 		bins *= 4
@@ -240,6 +256,9 @@ func largestOf[T int | float64](parts []*part, of func(p *part) T) (largest T) {
 	return largest
 }
 
+// enclosed reports whether the pair is known to lie between two others, so that the interval is not narrower than they are.
+func (p *part) enclosed() bool { return p.loss.right != p.loss.under.right }
+
 func (p *part) rightEnd() float64 { return p.right }
 
 // knotCost is the larger cost of a knot of the two halves.
@@ -254,18 +273,22 @@ func (p *part) cells() int { return len(p.high.mass) }
 // errUnit asks for bins that are powers of two.
 var errUnit = errors.New("losses are too many bins apart")
 
-// infinite returns the probability of an infinite loss.
-func infinite(parts []*part) float64 {
+// infinite returns the probability of an infinite loss of one side.
+func infinite(parts []*part, low bool) float64 {
 	survive := 0.0
 	for _, p := range parts {
-		survive += p.times * math.Log1p(-min(1, p.loss.right.inf))
+		f := p.loss.right
+		if low {
+			f = p.loss.under.right
+		}
+		survive += p.times * math.Log1p(-min(1, f.inf))
 	}
 	return -math.Expm1(survive) + 0 // no −0
 }
 
 // reachable refuses a δ below the probability of an infinite loss.
 func reachable(parts []*part, q question) error {
-	if inf := infinite(parts); logspace.Log(inf) >= q.logDelta {
+	if inf := infinite(parts, false); logspace.Log(inf) >= q.logDelta {
 		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, pair.ErrUnbounded)
 	}
 	return nil
@@ -391,7 +414,7 @@ func (a Accountant) parts(steps []pair.Step) ([]*part, error) {
 			known.times += float64(s.Times)
 			continue
 		}
-		parts = append(parts, &part{loss: loss{newProfile(s.Pair), newProfile(s.Pair.Swap())}, times: float64(s.Times)})
+		parts = append(parts, &part{loss: lossOf(s.Pair), times: float64(s.Times)})
 	}
 	return parts, nil
 }

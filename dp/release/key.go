@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 
 	"coupling/dp/internal/check"
 	"coupling/dp/noise"
@@ -73,7 +74,7 @@ func (k Key) derive(stream string, step int) [32]byte {
 
 // scheme is the version of the map from marks to noise. Raise it with every change to that map, here or in package noise: a ledger
 // of the old scheme then refuses to repeat a step, which would release it with other noise.
-const scheme = "noise of release 3\n"
+const scheme = "noise of release 4\n"
 
 // Mark is an HMAC-SHA-256 of the values that a release hides (of the SHA-256 of each chunk of them) and of the noise on them. It
 // reveals nothing without the key, and two marks are equal if the releases are. The ledger stores it.
@@ -115,7 +116,7 @@ func inChunks(n int, do func(i, from, to int) error) error {
 
 // Noisy adds noise of standard deviation sigma, derived from the key and the release's Mark, to
 // values that one record moves by at most sensitivity in L2 norm. It returns new values. Cost: some
-// 160 ns a value on one core.
+// 35 ns a value on one core.
 func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
 		return nil, err
@@ -132,26 +133,71 @@ func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) 
 }
 
 // Poisson returns the indices below n, ascending, each present with probability rate and
-// independently of the others: a comparison of 64 fair bits for each, exact to 2^-64. Rate 1
-// selects every index and draws no bits.
+// independently of the others: a comparison of 64 fair bits for each, exact to 2^-64, of which the
+// first eight nearly always decide and no more are then drawn. Rate 1 selects every index and draws
+// no bits. Cost: half a nanosecond an index of a small rate, and what src takes for n/8 words.
 func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 	if err := in.Rate(rate); err != nil {
 		return nil, err
 	}
 	out := make([]int, 0, int(rate*float64(n))+1)
-	below, bits := uint64(rate*(1<<63)*2), uint64(0)
-	for i := range n {
-		if rate < 1 {
-			var err error
-			if bits, err = src.Uint64(); err != nil {
-				return nil, err
-			}
-		}
-		if rate == 1 || bits < below {
+	if rate == 1 {
+		for i := range n {
 			out = append(out, i)
+		}
+		return out, nil
+	}
+	threshold := uint64(rate * (1 << 63) * 2)
+	first, rest := uint8(threshold>>56), threshold<<8
+	const ones = 0x0101010101010101
+	for from := 0; from < n; from += 8 {
+		word, err := src.Uint64()
+		if err != nil {
+			return nil, err
+		}
+		if first < 127 && (word-ones*uint64(first+1))&^word&(ones<<7) == 0 {
+			continue // no byte is below first + 1
+		}
+		for i := from; i < min(from+8, n); i, word = i+1, word>>8 {
+			present := uint8(word) < first
+			if uint8(word) == first {
+				more, err := src.Uint64()
+				if err != nil {
+					return nil, err
+				}
+				present = more < rest
+			}
+			if present {
+				out = append(out, i)
+			}
 		}
 	}
 	return out, nil
+}
+
+// Allocate returns the batches of an epoch of so many steps in which each of n records takes part in selected steps, drawn for each
+// record by itself, all choices equally likely (Floyd's sample, without rounding): the sampling of dp.Allocation. Indices ascend.
+func Allocate(src noise.Source, n, steps, selected int) ([][]int, error) {
+	if err := in.Subset(selected, steps); err != nil {
+		return nil, err
+	}
+	batches, taken := make([][]int, steps), make([]int, 0, selected)
+	for i := range n {
+		taken = taken[:0]
+		for last := steps - selected; last < steps; last++ {
+			u, err := noise.Uniform(src, uint64(last)+1)
+			if err != nil {
+				return nil, err
+			}
+			k := int(u)
+			if slices.Contains(taken, k) {
+				k = last
+			}
+			taken = append(taken, k)
+			batches[k] = append(batches[k], i)
+		}
+	}
+	return batches, nil
 }
 
 // GridMargin is the relative amount by which the events of this package and its users understate

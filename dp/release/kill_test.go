@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 const (
@@ -21,9 +23,7 @@ const (
 func drawn(t *testing.T, dir string) (r *Run, step func(k int, first float64) ([]float64, error)) {
 	t.Helper()
 	r = &Run{Key: SeededKey(11), Releases: killedRelease, Dir: dir, Records: func(io.Writer) error { return nil }}
-	if err := r.Open(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(r.Open())
 	return r, func(k int, first float64) ([]float64, error) {
 		values := make([]float64, 3*chunk)
 		values[0] = first
@@ -39,10 +39,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 	_, step := drawn(t, dir)
 	for k := range killedRelease {
-		v, err := step(k, float64(k))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(step(k, float64(k)))
 		fmt.Printf("released %d %x %x\n", k, v[0], v[len(v)-1])
 	}
 }
@@ -87,8 +84,6 @@ func TestKillAnywhere(t *testing.T) {
 				t.Errorf("%s, and again %s: %v", line, again, err)
 			}
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(r.Close())
 	}
 }

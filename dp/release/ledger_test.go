@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // A line that was cut short is of a step that had not begun; one that lacks only its end counts.
@@ -14,9 +16,7 @@ func TestLedgerCutShort(t *testing.T) {
 	mark := [][32]byte{{1}, {2}, {3}}
 	whole := "run\n" + written(0, mark[0]) + written(1, mark[1])
 	for cut := range len(whole) {
-		if err := os.WriteFile(path, []byte(whole[:cut]), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, []byte(whole[:cut]), 0o666))
 		l, err := OpenLedger(path, "run")
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
@@ -25,12 +25,8 @@ func TestLedgerCutShort(t *testing.T) {
 		if l.Steps() != want {
 			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
 		}
-		if err := l.Spend(want, mark[want]); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Spend(want, mark[want]))
+		must.Do(l.Close())
 		b, _ := os.ReadFile(path)
 		if !strings.HasSuffix(string(b), "\n"+written(want, mark[want])) {
 			t.Errorf("cut at %d: %q", cut, b)
@@ -46,9 +42,7 @@ func FuzzLedger(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "ledger")
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, content, 0o666))
 		l, err := OpenLedger(path, "run")
 		if err != nil {
 			if !errors.Is(err, ErrLedger) {
@@ -57,16 +51,9 @@ func FuzzLedger(f *testing.F) {
 			return
 		}
 		k := l.Steps()
-		if err := l.Spend(k, [32]byte{9}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		again, err := OpenLedger(path, "run")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Spend(k, [32]byte{9}))
+		must.Do(l.Close())
+		again := must.Get(OpenLedger(path, "run"))
 		defer func() { _ = again.Close() }()
 		if again.Steps() != k+1 {
 			t.Errorf("%q: %d steps, and after one more %d", content, k, again.Steps())
@@ -77,26 +64,16 @@ func FuzzLedger(f *testing.F) {
 // Two processes, or two runs of one, never write to one ledger at once.
 func TestLedgerIsOnes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
-	one, err := OpenLedger(path, "run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(OpenLedger(path, "run"))
 	if _, err := OpenLedger(path, "run"); !errors.Is(err, ErrBusy) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if err := errors.Join(one.Spend(0, [32]byte{1}), one.Close()); err != nil {
-		t.Fatal(err)
-	}
-	two, err := OpenLedger(path, "run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(one.Spend(0, [32]byte{1}), one.Close()))
+	two := must.Get(OpenLedger(path, "run"))
 	if err := two.Spend(0, [32]byte{2}); !errors.Is(err, ErrLedger) {
 		t.Errorf("another release in its place: %v", err)
 	}
-	if err := two.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(two.Close())
 }
 
 // A run goes on where the ledger has all steps of its checkpoint, and no more than it accounts for.

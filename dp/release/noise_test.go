@@ -7,17 +7,15 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/noise"
+	"coupling/lab/must"
 )
 
 // The margin covers what package noise itself says of the mechanism on the grid, for every number of values that is let through.
 func TestGridMargin(t *testing.T) {
 	for _, d := range []int{1, 100, 40_000, 1_000_000} {
 		for _, sigma := range []float64{.1, 1, 10, 80, 1000} {
-			e, err := (noise.Gaussian{Sigma: sigma}).Event(noise.Query{Sensitivity: 1, Dim: d})
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = checkGrid(d, sigma, 1)
+			e := must.Get((noise.Gaussian{Sigma: sigma}).Event(noise.Query{Sensitivity: 1, Dim: d}))
+			err := checkGrid(d, sigma, 1)
 			if math.Sqrt(float64(d))*sigma > .9*GridMargin*(1<<30) {
 				if !errors.Is(err, dp.ErrParameter) {
 					t.Errorf("d = %d, σ = %g: %v", d, sigma, err)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // total is a training whose state is the sum of what it released.
@@ -54,9 +56,7 @@ func summing(t *testing.T, dir string, steps, stop int, change func(*Run, *Loop)
 		return 0, nil, err
 	}
 	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(r.Close())
 	}()
 	err = r.Loop(t.Context(), l)
 	return s.Sum, played, err
@@ -67,10 +67,7 @@ var errStop = errors.New("stopped")
 // A run that was stopped between checkpoints ends as one that never was, spends each step once, and with no State plays all
 // of them again.
 func TestRunGoesOn(t *testing.T) {
-	want, _, err := summing(t, "", 7, -1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(summing(t, "", 7, -1, nil))
 	for name, change := range map[string]func(*Run, *Loop){"checkpoint": nil, "none": func(_ *Run, l *Loop) { l.State, l.Done = nil, nil }} {
 		dir := filepath.Join(t.TempDir(), "new")
 		if _, _, err := summing(t, dir, 7, 5, change); !errors.Is(err, errStop) {
@@ -92,9 +89,7 @@ func TestRunIsInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	var s total
 	r := Run{Key: SeededKey(3), Releases: 9, Dir: dir, Records: func(io.Writer) error { return nil }}
-	if err := r.Open(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(r.Open())
 	ctx, stop := context.WithCancel(t.Context())
 	err := r.Loop(ctx, Loop{Steps: 9, State: &s, Done: &s.Step, Step: func(k int) error {
 		if k == 4 {
@@ -148,9 +143,7 @@ func TestReleaseIsSpentFirst(t *testing.T) {
 	dir := t.TempDir()
 	open := func(releases int) *Run {
 		r := &Run{Key: SeededKey(5), Releases: releases, Dir: dir, Records: func(io.Writer) error { return nil }}
-		if err := r.Open(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(r.Open())
 		return r
 	}
 	r := open(2)
@@ -160,9 +153,7 @@ func TestReleaseIsSpentFirst(t *testing.T) {
 	}
 	r = open(2)
 	one, err := r.Release("x", 0, []float64{1, 2}, 1, 1)
-	if err := errors.Join(err, r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(err, r.Close()))
 	r = open(2)
 	two, err := r.Release("x", 0, []float64{1, 2}, 1, 1)
 	if err != nil || !slices.Equal(one, two) {

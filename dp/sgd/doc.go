@@ -11,6 +11,9 @@
 //	err = t.Run(ctx, dev, key)                                                    // resumes where it was killed
 //	logits, err := sgd.Predict(t.Net, sgd.Rows(new))
 //
+// A linear layer on fixed features of images is Features(net, Pixels(images)), with net such as nn.Seq(&nn.Affine{By:
+// .5, Plus: .5}, arch.Gradients(1)) after Init, in place of Rows.
+//
 // # The mechanism
 //
 // Step k draws a batch B that holds each of N records with probability Rate, independently, and releases
@@ -19,6 +22,10 @@
 //
 // (slightly more: see Arithmetic). Divided by Batch, a public number and not the size drawn, it is
 // the gradient that the optimiser sees. Everything after that is post-processing.
+//
+// With Epoch the batches are those of a random allocation instead: each record is in Selected of the Epoch steps
+// of every epoch, drawn for each record by itself. Event is then dp.Allocation's, for one record that is added or removed. Batches cut
+// from a shuffled data set, as most data loaders draw them, are not offered: they have no known amplification.
 //
 // # Sensitivity and neighbours
 //

@@ -2,6 +2,7 @@ package sgd
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,26 +17,63 @@ import (
 // Predict returns the output of a trained network for each record, N×K: logits for Classification, values for Regression. Layers
 // work as they do outside training. Records go some hundred at a time through the device that the network was trained on.
 func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
+	var values []float64
+	if err := outputs(net, x, func(y []float64) { values = append(values, y...) }); err != nil {
+		return nil, err
+	}
+	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
+}
+
+// Features returns what a fixed network, which is public, makes of each record, scaled to norm 1, as Rows32 for
+// another network to learn from: linear layers on good features, such as those of arch.Gradients, learn more under
+// privacy than networks from pixels. A row is a function of its own record.
+//
+// Source: F. Tramèr, D. Boneh, "Differentially private learning needs better features (or much more data)" (2021).
+func Features(net nn.Layer, x Inputs) (Inputs, error) {
+	var values []float32
+	err := outputs(net, x, func(y []float64) {
+		for _, v := range y {
+			values = append(values, float32(v))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := rows32{values, len(values) / x.Len()}
+	for i := range x.Len() {
+		norm := 0.
+		for _, v := range rows.row(i) {
+			norm += float64(v) * float64(v)
+		}
+		for j := range rows.row(i) {
+			rows.row(i)[j] /= float32(math.Sqrt(max(norm, math.SmallestNonzeroFloat32)))
+		}
+	}
+	return rows, nil
+}
+
+// outputs calls see with the outputs for some records after the other.
+func outputs(net nn.Layer, x Inputs, see func(y []float64)) (err error) {
 	defer shapes(&err)
 	if net == nil {
-		return nil, bad("Predict: net = nil: must be a trained network")
+		return bad("Predict: net = nil: must be a trained network")
 	}
 	var w *device.Array
 	for _, p := range net.Params() {
 		w = p.Value
 	}
 	if w == nil || length(x) == 0 {
-		return nil, bad("Predict: a network of %d parameters, %d records: must be trained, and at least 1", len(net.Params()), length(x))
+		return bad("Predict: a network of %d parameters, %d records: must be trained, and at least 1",
+			len(net.Params()), length(x))
 	}
-	var values []float64
 	for some := range slices.Chunk(everybody(x.Len()), 500) {
 		y, err := Batch{Net: net, Pass: &nn.Pass{ForwardOnly: true}, Dev: w.Device(), Type: w.Type(), Records: some}.output(x)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		values = append(values, y...)
+		see(y)
 	}
-	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
+	return nil
 }
 
 // output is forward on the host.

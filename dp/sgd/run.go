@@ -19,6 +19,9 @@ type run struct {
 	out  release.Run
 	opt  *train.Optimiser
 	mean *train.EMA // nil: none
+
+	epoch [][]int // batches of the epoch drawn last, for a random allocation
+	drawn int
 }
 
 // Run initialises the network on the device and trains it; it resumes an earlier run in Dir.
@@ -55,6 +58,9 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate, "batch": r.Batch,
 		"virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average, "device": []any{on.Kind, on.Name, on.TF32},
 	}
+	if r.Epoch > 0 {
+		r.out.Settings.(map[string]any)["epoch"] = []int{r.Epoch, r.selected()}
+	}
 	if err := r.out.Open(); err != nil {
 		return err
 	}
@@ -82,10 +88,24 @@ func Fingerprint(params []*nn.Param) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 }
 
+// batch draws the batch of step k.
+func (r *run) batch(k int) (_ []int, err error) {
+	if r.Epoch == 0 {
+		return release.Poisson(r.out.Key.Source("batch", k), r.Objective.Len(), r.Rate)
+	}
+	if epoch := k / r.Epoch; r.epoch == nil || epoch != r.drawn {
+		r.drawn = epoch
+		if r.epoch, err = release.Allocate(r.out.Key.Source("epoch", epoch), r.Objective.Len(), r.Epoch, r.selected()); err != nil {
+			return nil, err
+		}
+	}
+	return r.epoch[k%r.Epoch], nil
+}
+
 // step makes step k.
 func (r *run) step(k int) error {
 	defer r.dev.Scope().Close()
-	batch, err := release.Poisson(r.out.Key.Source("batch", k), r.Objective.Len(), r.Rate)
+	batch, err := r.batch(k)
 	if err != nil {
 		return err
 	}

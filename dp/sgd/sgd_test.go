@@ -3,8 +3,10 @@ package sgd
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -458,6 +460,47 @@ func TestAverage(t *testing.T) {
 	}
 }
 
+// A random allocation trains: every record is in exactly two of five steps of each epoch, the epochs differ, a resumed run draws the same, and
+// the event is what was drawn.
+func TestAllocation(t *testing.T) {
+	tr := training(t, t.TempDir())
+	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
+	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	r := &run{Training: tr, out: release.Run{Key: release.SeededKey(1)}}
+	var epochs [2]map[int][]int
+	for k := range tr.Steps {
+		batch, err := r.batch(k)
+		again, err2 := (&run{Training: tr, out: r.out}).batch(k)
+		if err != nil || err2 != nil || !slices.Equal(batch, again) || !slices.IsSorted(batch) {
+			t.Fatalf("step %d: %v, %v; again %v, %v", k, batch, err, again, err2)
+		}
+		if k%5 == 0 {
+			epochs[k/5] = map[int][]int{}
+		}
+		for _, i := range batch {
+			epochs[k/5][i] = append(epochs[k/5][i], k%5)
+		}
+	}
+	same := 0
+	for i := range tr.Objective.Len() {
+		if len(epochs[0][i]) != 2 || len(epochs[1][i]) != 2 {
+			t.Errorf("record %d is in steps %v and %v of two epochs, want two of each", i, epochs[0][i], epochs[1][i])
+		}
+		if slices.Equal(epochs[0][i], epochs[1][i]) {
+			same++
+		}
+	}
+	if same > 20 { // of 40, each with probability 1/10
+		t.Errorf("%d of 40 records have the same steps in both epochs", same)
+	}
+	e, err := tr.Event()
+	if want := "2 × Allocation(2 of 5 steps, Gaussian(noise multiplier 0.7))"; err != nil || fmt.Sprint(e) != want {
+		t.Errorf("event %v, %v; want %s", e, err, want)
+	}
+}
+
 // Parameters out of range are refused by name.
 func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(*Training){
@@ -469,6 +512,9 @@ func TestRefusals(t *testing.T) {
 		"clip":       func(t *Training) { t.Clip = 0 },
 		"multiplier": func(t *Training) { t.NoiseMultiplier = math.NaN() },
 		"rate":       func(t *Training) { t.Rate = 1.1 },
+		"both":       func(t *Training) { t.Epoch = 7 },
+		"unfinished": func(t *Training) { t.Rate, t.Epoch = 0, 5 },
+		"selected":   func(t *Training) { t.Rate, t.Epoch, t.Selected = 0, 7, 8 },
 		"batch":      func(t *Training) { t.Batch = 0 },
 		"steps":      func(t *Training) { t.Steps = -1 },
 		"average":    func(t *Training) { t.Average = 1 },
@@ -604,6 +650,8 @@ func TestDigest(t *testing.T) {
 	for i, o := range []Objective{
 		classes(bars(t, 4)), classes(pixel), classes(label), classes(bars(t, 3)), Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
 		Regression{Rows(x), targets}, Regression{Rows(moved), targets}, Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
+		Regression{Rows32(bars(t, 4).Pixels(), 36), targets}, Regression{Rows32(pixel.Pixels(), 36), targets},
+		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {
 		var b bytes.Buffer
 		if err := o.Digest(&b); err != nil {
@@ -614,4 +662,55 @@ func TestDigest(t *testing.T) {
 		}
 		seen[b.String()] = i
 	}
+}
+
+// Rows of a file are those of the images in it, in either type; features are a network's outputs of norm 1.
+func TestRows32(t *testing.T) {
+	m := bars(t, 5)
+	path := filepath.Join(t.TempDir(), "m.npy")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadRows(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 3})
+	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
+	fixed, err1 := Features(net, Pixels(m))
+	want, err2 := Predict(net, Pixels(m))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	for _, dtype := range []device.DType{device.Float32, device.Float64} {
+		got, other := batch(t, dev, read, dtype), batch(t, dev, Rows(m.Mat()), dtype)
+		if !mat.Equal(got, other) {
+			t.Errorf("%v: rows of the file are %v, want %v", dtype, got, other)
+		}
+	}
+	got := batch(t, dev, fixed, device.Float64)
+	for k, i := range []int{4, 0, 4} {
+		want := mat.VecDenseCopyOf(want.RowView(i))
+		want.ScaleVec(1/mat.Norm(want, 2), want)
+		if !mat.EqualApprox(got.RowView(k), want, 1e-6) { // float32
+			t.Errorf("features %v, want %v", mat.Formatted(got.RowView(k).T()), mat.Formatted(want.T()))
+		}
+	}
+	if _, err := ReadRows(path + "x"); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+// batch are records 4, 0 and 4.
+func batch(t *testing.T, dev *device.Device, x Inputs, dtype device.DType) *mat.Dense {
+	t.Helper()
+	a, err := x.Batch(dev, dtype, []int{4, 0, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.Mat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

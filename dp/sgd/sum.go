@@ -18,7 +18,7 @@ import (
 // are expected.
 func (r *run) sum(k int, batch []int) ([]float64, error) {
 	total := make([]float64, nn.Count(r.Net.Params()))
-	stretch := max(int(math.Ceil(float64(r.virtual())/r.Rate)), 1)
+	stretch := max(int(math.Ceil(float64(r.virtual())/r.rate())), 1)
 	for len(batch) > 0 {
 		end := (batch[0]/stretch + 1) * stretch
 		n, _ := slices.BinarySearch(batch, end)

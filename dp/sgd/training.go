@@ -28,7 +28,10 @@ type Training struct {
 	Clip      float64 // bound of a record's gradient in L2, > 0
 	// NoiseMultiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
 	NoiseMultiplier float64
-	Rate            float64 // probability of a record to be in a step's batch, in (0, 1]
+	Rate            float64 // probability of a record to be in a step's batch, in (0, 1]; 0 where Epoch is given
+	// Epoch, if not 0, is the number of steps in an epoch of random allocation, in place of Poisson batches: each record is in Selected
+	// (0: 1) steps of every epoch, drawn for each record by itself. See dp.Allocation for what that costs. Steps must be whole epochs.
+	Epoch, Selected int
 	// Batch is what noisy sums are divided by, > 0: the size of the batch that is expected, Rate times
 	// a public number of records, exact or about. It must not be computed from a number of records
 	// that is private: see Sensitivity and neighbours.
@@ -52,7 +55,11 @@ type Training struct {
 
 // String says in a line what is trained; Calibrate or an accountant says at what ε.
 func (t Training) String() string {
-	return fmt.Sprintf("DP-SGD: %d steps at rate %g, clip %g, noise multiplier %.4g", t.Steps, t.Rate, t.Clip, t.NoiseMultiplier)
+	batches := fmt.Sprintf("at rate %g", t.Rate)
+	if t.Epoch > 0 {
+		batches = fmt.Sprintf("in epochs of %d, %d for each record", t.Epoch, t.selected())
+	}
+	return fmt.Sprintf("DP-SGD: %d steps %s, clip %g, noise multiplier %.4g", t.Steps, batches, t.Clip, t.NoiseMultiplier)
 }
 
 // Optimiser is a value of package train that moves parameters.
@@ -75,7 +82,26 @@ func (t Training) Event() (dp.Event, error) {
 	if err := in.Noisy(t.NoiseMultiplier); err != nil {
 		return nil, err
 	}
-	return dp.SGD(t.NoiseMultiplier, t.Rate, t.Steps), nil
+	return t.event(t.NoiseMultiplier), nil
+}
+
+func (t Training) event(sigma float64) dp.Event {
+	if t.Epoch == 0 {
+		return dp.SGD(sigma, t.Rate, t.Steps)
+	}
+	epoch := dp.Allocation{Steps: t.Epoch, Selected: t.selected(), Event: dp.Gaussian{NoiseMultiplier: sigma}}
+	return dp.Repeat{Times: t.Steps / t.Epoch, Event: epoch}
+}
+
+// selected is the number of steps of an epoch in which each record is.
+func (t Training) selected() int { return cmp.Or(t.Selected, 1) }
+
+// rate is the probability of a record to be in a step's batch.
+func (t Training) rate() float64 {
+	if t.Epoch > 0 {
+		return float64(t.selected()) / float64(t.Epoch)
+	}
+	return t.Rate
 }
 
 // Calibrate returns the training with the least noise that meets the budget, for Run. It tries the
@@ -93,7 +119,7 @@ func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guar
 		t.NoiseMultiplier = math.NaN()
 		return t, dp.Guarantee{Epsilon: math.NaN(), Delta: math.NaN()}, err
 	}
-	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event { return dp.SGD(sigma, t.Rate, t.Steps) })
+	sigma, g, err := dp.MinNoise(ctx, b, t.event)
 	t.NoiseMultiplier = sigma
 	return t, g, err
 }
@@ -115,10 +141,14 @@ func (t Training) check() error {
 		return bad("Virtual = %d, Every = %d: must not be negative", t.Virtual, t.Every)
 	case t.Virtual > usualVirtual && t.Type == device.Float32:
 		return bad("Virtual = %d: must be at most %d with Float32: sums of more records round by more than Slack allows for", t.Virtual, usualVirtual)
+	case t.Epoch < 0 || t.Selected < 0 || t.selected() > max(t.Epoch, 1):
+		return bad("Epoch = %d, Selected = %d: must not be negative, and Selected at most Epoch", t.Epoch, t.Selected)
+	case t.Epoch > 0 && (t.Rate != 0 || t.Steps%t.Epoch != 0):
+		return bad("Epoch = %d with Rate = %g, Steps = %d: Rate must be 0, and Steps whole epochs", t.Epoch, t.Rate, t.Steps)
 	case t.Type != device.Float32 && t.Type != device.Float64:
 		return bad("Type = %v: must be Float32 or Float64", t.Type)
 	}
-	return check.All(in.Positive("Clip", t.Clip), in.Positive("Batch", t.Batch), in.Noise(t.NoiseMultiplier), in.Rate(t.Rate))
+	return check.All(in.Positive("Clip", t.Clip), in.Positive("Batch", t.Batch), in.Noise(t.NoiseMultiplier), in.Rate(t.rate()))
 }
 
 // sensitivity is the sensitivity to which noise is scaled.

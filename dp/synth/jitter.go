@@ -10,12 +10,11 @@ import (
 	"coupling/lab/device"
 )
 
-// Jitter changes each synthetic image by a random map, and its values by a random texture, that are
-// assumed to keep it plausible and in its class: a slightly rotated digit is the same digit. Images
-// are changed after all releases, so this costs no budget. The assumption is not learnt from the
-// images; it is knowledge of their kind. Maps are for handwriting: clothes, photographed upright and
-// with shoes pointing one way, give worse classifiers with them. Textures are for clothes, and make
-// digits worse. The zero value changes nothing.
+// Jitter changes each synthetic image by a random map that is assumed to keep it plausible and in its
+// class: a slightly rotated digit is the same digit. Images are changed after all releases, so this
+// costs no budget. The assumption is not learnt from the images; it is knowledge of their kind. It is
+// for handwriting: clothes, photographed upright and with shoes pointing one way, give worse
+// classifiers with it. The zero value changes nothing.
 //
 // The map is x → A(x − c) + c + shift + bend(x) about the centre c, with A a rotation, a shear and two scales; each number is Gaussian.
 type Jitter struct {
@@ -25,11 +24,10 @@ type Jitter struct {
 	Shift   float64 // of shifts in both directions, as a share of the image's side
 	Elastic float64 // of the displacements at 4×4 points, linear between them, as a share of the image's side
 	Mirror  bool    // exchange left and right of every second image
-	Texture float64 // of the factor, of mean 1, of each value: fine patterns, which generators of low frequencies omit
 }
 
 func (j Jitter) check() error {
-	for _, v := range []float64{j.Rotate, j.Shear, j.Scale, j.Shift, j.Elastic, j.Texture} {
+	for _, v := range []float64{j.Rotate, j.Shear, j.Scale, j.Shift, j.Elastic} {
 		if !(v >= 0 && v <= 1) {
 			return bad("Jitter = %+v: numbers must be in [0, 1]", j)
 		}
@@ -50,11 +48,6 @@ func (j Jitter) Apply(rng *rand.Rand, m *data.Images) (*data.Images, error) {
 	out.Name, out.Labels, out.Classes, out.Lo, out.Hi = m.Name, m.Labels, m.Classes, m.Lo, m.Hi
 	for i := range n {
 		warp(out.Row(i), m.Row(i), c, h, w, j.draw(rng, h, w))
-		if j.Texture > 0 {
-			for k, v := range out.Row(i) {
-				out.Row(i)[k] = min(max(v*float32(1+j.Texture*rng.NormFloat64()), m.Lo), m.Hi)
-			}
-		}
 	}
 	return out, nil
 }
@@ -124,8 +117,11 @@ func (j Jittered) Train(ctx context.Context, dev *device.Device, images *data.Im
 	if err != nil {
 		return nil, err
 	}
-	return jittered{s, j.Jitter}, nil
+	return Moved(s, j.Jitter), nil
 }
+
+// Moved is a sampler whose images are moved by a Jitter.
+func Moved(s Sampler, by Jitter) Sampler { return jittered{s, by} }
 
 type jittered struct {
 	Sampler

@@ -58,13 +58,19 @@ type Publication struct {
 // changed.
 var ErrOccupied = errors.New("folder is in use")
 
-// Run trains on the images, samples, writes the statement and publishes. progress may be nil. The
+// Run trains on the images, samples, writes the statement and publishes. progress may be nil; it is called with what
+// is done, training steps or images drawn. The
 // error wraps ErrOccupied; ErrParameter and dp.ErrUnreachable for settings out of range, before
 // anything is spent; release.ErrBusy where another process uses Out; and release.ErrLedger where a
 // run of other images, another method or another budget was killed.
-func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.Images, progress func(done, of int)) (Statement, error) {
+func (p Publication) Run(
+	ctx context.Context, dev *device.Device, images *data.Images, progress func(what string, done, of int),
+) (Statement, error) {
 	public, err := PublicOf(images)
 	if err := check.All(err, p.check()); err != nil {
+		return Statement{}, err
+	}
+	if err := p.checkShape(public); err != nil {
 		return Statement{}, err
 	}
 	s, err := openState(p.Out)
@@ -85,7 +91,12 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 	if err != nil {
 		return Statement{}, fmt.Errorf("%w (counting the images spent ε = %g, which adds up with other runs)", err, forCount)
 	}
-	sampler, err := m.Train(ctx, dev, images, Run{Key: key, Dir: s.dir, Every: 50, Progress: progress})
+	r := Run{Key: key, Dir: s.dir, Every: 50}
+	if progress != nil {
+		r.Progress = func(done, of int) { progress("learning, steps", done, of) }
+		r.Drawn = func(done, of int) { progress("drawing images", done, of) }
+	}
+	sampler, err := m.Train(ctx, dev, images, r)
 	switch {
 	case errors.Is(err, release.ErrLedger):
 		return Statement{}, fmt.Errorf("%s holds an unfinished run that is not this one: finish it with its own images, method and budget, or take another folder; what it spent counts: %w", s.dir, err)
@@ -155,6 +166,17 @@ func (p Publication) check() error {
 		return bad("Count = %d: must be at least 1", p.Count)
 	}
 	return nil
+}
+
+// checkShape refuses, before anything is released, images of a shape that the method does not take, be there one or
+// ten thousand of them: their number is private.
+func (p Publication) checkShape(public Public) (err error) {
+	for _, public.Records = range []int{1, 10_000} {
+		if _, err = p.Method(public).WithNoise(1).Event(public); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // write fills the folder of the unfinished data set.

@@ -168,6 +168,7 @@ type Run struct {
 	Dir      string             // folder of the ledger and a checkpoint; empty: neither
 	Every    int                // steps between checkpoints; 0: 100
 	Progress func(done, of int) // may be nil
+	Drawn    func(done, of int) // called by samplers that take minutes with the images drawn; may be nil
 
 	open *release.Run // nil: Begin opens one
 }

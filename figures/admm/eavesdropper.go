@@ -13,6 +13,7 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // Eavesdropper is what the noise buys: the error of estimated utility parameters against the privacy parameter.
@@ -189,7 +190,7 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 		at[x.alpha] = x
 	}
 	if at[1].repeats*at[1000].repeats == 0 {
-		return nil, fmt.Errorf("claims are about α_p of 1 and 1000: %w", lab.ErrMissing)
+		return nil, fmt.Errorf("claims are about α_p of 1 and 1000: %w", store.ErrMissing)
 	}
 	return []lab.Claim{
 		{What: "parameters found without noise, of all", Source: "section III-A: the adversary can infer the parameters", Got: points[0].right[last], Relation: lab.AtLeast, Want: .5,

@@ -34,10 +34,10 @@ func planGrid(set lab.Setting) []RunParams {
 	return []RunParams{grid[0], grid[len(grid)-1]}
 }
 
-// freeNoise is the null of noise that takes nothing from targets.
+// freeNoise is the null of noise that takes nothing from targets and moves no utility.
 var freeNoise = lab.Null{Name: "noise without effect", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
 	for i := range cells {
-		cells[i].Value.Served = cells[0].Value.Served
+		cells[i].Value.Served, cells[i].Value.Social = cells[0].Value.Served, cells[0].Value.Social
 	}
 })}}
 

@@ -86,6 +86,22 @@ func (o RunOut) within(part float64) float64 {
 	return at
 }
 
+// wobble is the root mean square of the utility about the optimum over the last half of the rounds.
+func (o RunOut) wobble() float64 {
+	sum, tail := 0., o.Social[len(o.Social)/2:]
+	for _, u := range tail {
+		sum += (u - o.Optimum) * (u - o.Optimum)
+	}
+	return math.Sqrt(sum / float64(len(tail)))
+}
+
+// wobble is that which the noise of one round makes: the noise of a node with d edges has E‖ξ‖² = d(d+1)/ζ², an edge's amount
+// is the mean of its two ends, and the two slopes of an edge, uniform on 1, …, 5, have a sum whose square is 40 in the mean.
+func (p RunParams) wobble() float64 {
+	zeta := p.Eta * p.Alpha / slope
+	return math.Sqrt(targets*sources*40*(sources+1+targets+1)/4.) / zeta
+}
+
 // nothingCarried is the null of a run whose plans are empty, with a certificate that certifies nothing.
 var nothingCarried = kit.Null("nothing is carried", runOf, func(_ RunParams, v *RunOut) {
 	v.Gap, v.Last, v.Feasible = v.Optimum, 0, 0

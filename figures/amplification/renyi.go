@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/bounds"
+	"coupling/dp/pair"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -91,6 +92,38 @@ func renyiPairs(p RenyiParams, base against) []RenyiParams {
 		lab.Vary(func(p *RenyiParams, b string) { p.Bound = b }, "specific", string(base)))
 }
 
+// atTwo is ρ(2) for a group whose records are all removed: log Σ_ij w_i w_j e^{ij/σ²}, w = Bin(K, r), for the Gaussian mechanism,
+// and for randomised response the larger of both directions. No split of the group has more here.
+func (s Mechanism) atTwo(group int) float64 {
+	if s.Kind == "response" {
+		t, hit := s.Scale, -math.Expm1(float64(group)*math.Log1p(-s.Rate))
+		f := t + hit*(1-2*t)
+		return math.Log(max(f*f/t+(1-f)*(1-f)/(1-t), t*t/f+(1-t)*(1-t)/(1-f)))
+	}
+	moment := 0.
+	for i, wi := range exps(pair.Binomial(group, s.Rate)) {
+		for j, wj := range exps(pair.Binomial(group, s.Rate)) {
+			moment += wi * wj * math.Exp(float64(i*j)/(s.Scale*s.Scale))
+		}
+	}
+	return math.Log(moment)
+}
+
+// claimAtTwo compares the specific curves with closed forms.
+func claimAtTwo(v lab.View[RenyiParams, RenyiOut]) lab.Claim {
+	off := lab.Most(v.Where(func(p RenyiParams) bool { return p.Bound == "specific" }), func(c lab.Result[RenyiParams, RenyiOut]) float64 {
+		order, rho := c.Value.Order, c.Value.Rho
+		i := slices.IndexFunc(order[1:], func(a float64) bool { return a >= 2 })
+		if i < 0 {
+			return math.NaN()
+		}
+		share := -math.Log(order[i]-1) / math.Log((order[i+1]-1)/(order[i]-1))
+		return math.Abs((1-share)*math.Log(rho[i]) + share*math.Log(rho[i+1]) - math.Log(c.Params.Setting.atTwo(c.Params.Group)))
+	})
+	return lab.Claim{What: "specific ρ(2) against its closed form, the largest |log ratio|", Source: "Σ_ij w_i w_j e^{ij/σ²}, w = Bin(K, r), all of the group removed; randomised response: SSKG, appendix M", Got: off,
+		Relation: lab.AtMost, Want: .1, Why: "a straight line between two orders, on logarithmic axes", Null: largeOrders}
+}
+
 // renyiGroups are the groups of the first panel, each a pair of cells.
 func renyiGroups(cells []lab.Result[RenyiParams, RenyiOut]) (out []int) {
 	for pair := range slices.Chunk(kit.Runs(cells, settingOf)[0], 2) {
@@ -170,6 +203,7 @@ func claimRenyi(v lab.View[RenyiParams, RenyiOut], base against) []lab.Claim {
 		{What: string(base) + " over specific ρ(α), the largest, at least", Source: "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2", Got: gain, Relation: lab.AtLeast, Want: 2,
 			Why: "a gap that can be seen on a logarithmic axis; the paper gives no number", Null: allTheSame},
 	}
+	claims = append(claims, claimAtTwo(v))
 	if base == postHoc {
 		claims = append(claims, lab.Claim{What: "post-hoc over specific ρ(α) at σ = 5, r = 0.001, 2 ≤ α ≤ 30, the largest", Source: "SSKG, section 4: “increasingly tight upper bounds” for private mechanisms and small rates",
 			Got: private, Relation: lab.AtMost, Want: 2, Why: "the lines lie on each other in a figure of twelve decades; at some order above 30 both rise steeply, at slightly different places", Null: tenfold})
@@ -296,6 +330,7 @@ func claimSpent(v lab.View[RenyiParams, RenyiOut]) ([]lab.Claim, error) {
 		{What: "ε of specific over post-hoc, the largest", Source: "SSKG, Theorem 3.8 is tight", Got: above, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "quadrature adds its error bound to both; same orders for both", Null: slightlyOff, Law: true},
 		{What: "ε of post-hoc over specific, the largest, at least", Source: "SSKG, appendix B.2.4: post-hoc is looser", Got: gain, Relation: lab.AtLeast, Want: 1.5,
 			Why: "a gap that can be seen; the paper gives no number", Null: allTheSame},
+		claimAtTwo(v),
 		{What: "numbers whose best order is an end of the grid", Source: "a search that stops at its edge reports a number that is too large", Got: edge, Want: 0,
 			Why: "a count; at order 1e9 a bounded loss is at its maximum, and ε is t times that within 2e-8", Null: largeOrders},
 	}, nil

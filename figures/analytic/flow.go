@@ -154,7 +154,7 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	ends := style.Panels{Columns: 3}
 	distance := style.Panels{Letters: true, ShareY: true}
 	for i, c := range cells {
-		points := flowPoints(c.Open)
+		points := flowPoints(c.Open, [4]float64{-1.8, 1.8, -1.1, 1.1})
 		points.Title = fmt.Sprintf("%s, ε = %g × mean cost", c.Params.Loss, c.Params.Ratio)
 		ends.Items = append(ends.Items, points)
 		if i%3 == 0 {
@@ -174,13 +174,13 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	}, nil
 }
 
-// flowPoints draws the data and the points at the end.
-func flowPoints(open func(string) (*os.File, error)) style.Plot {
+// flowPoints draws the data and the points at the end, between the ends of x and of y.
+func flowPoints(open func(string) (*os.File, error), ends [4]float64) style.Plot {
 	y, x := style.Cloud("data", kit.Matrix(open, "data.npy"), 0), style.Cloud("generated", kit.Matrix(open, "end.npy"), 1)
 	y.Color, y.Radius, y.Opacity = style.DarkGrey, 1.4, 0.35
 	x.Radius, x.Opacity = 1.4, 0.8
 	return style.Plot{
-		X: style.Axis{Bare: true, Min: -1.8, Max: 1.8}, Y: style.Axis{Bare: true, Min: -1.1, Max: 1.1},
+		X: style.Axis{Bare: true, Min: ends[0], Max: ends[1]}, Y: style.Axis{Bare: true, Min: ends[2], Max: ends[3]},
 		Items: []plot.Plotter{y, x}, Square: true, NoGrid: true,
 	}
 }
@@ -224,6 +224,8 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 			Why: "steps are finite", SkipReason: tooShort, Null: standingStill},
 		{What: "distance left by the divergence over that left by the regularised loss, large ε", Source: "debiasing", Got: last(div) / last(reg), Relation: lab.AtMost, Want: 0.5,
 			Why: "half; what is left to the divergence is the noise of its finite steps, to the other its bias", SkipReason: tooShort, Null: standingStill},
+		{What: "distance left by the sharp loss over that left by the regularised one, large ε", Source: "section 2: the derivative of the sharp loss is not its plan",
+			Got: last(sharp) / last(reg), Relation: lab.AtMost, Want: 0.6, Why: "by the plan alone both are one flow; the sharp loss has the smaller bias", SkipReason: tooShort, Null: standingStill},
 		{What: "distance left by the sharp loss at the small ε over that at the large one", Source: "Proposition 1: S approaches W", Got: last(cells[4]) / last(sharp), Relation: lab.AtMost, Want: 0.5,
 			Why: "half; the bias of the sharp loss falls exponentially in 1/ε", SkipReason: tooShort, Null: standingStill},
 	}, nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"coupling/figures/internal/kit"
-	"coupling/lab"
+	"coupling/lab/store"
 	"coupling/ot"
 	"coupling/ot/cost"
 
@@ -71,7 +71,7 @@ func meanCost(c *mat.Dense, a, b []float64) float64 {
 }
 
 // onMachine says in a caption where times come from: those of a device, if the key names one, are by the clock.
-func onMachine(m lab.Manifest, device string) string {
+func onMachine(m store.Manifest, device string) string {
 	gpu := ""
 	if device != "" {
 		gpu = ", on the GPU by the clock: " + m.Device

@@ -8,6 +8,6 @@ import "coupling/lab"
 func Figures() []lab.Figure {
 	return []lab.Figure{
 		lab.FigureOf(Fig2), lab.FigureOf(Fig3), lab.FigureOf(Fig4a), lab.FigureOf(Fig4b), lab.FigureOf(Fig4c), lab.FigureOf(Fig5), lab.FigureOf(Fig6), lab.FigureOf(Fig7),
-		lab.FigureOf(Tab1), lab.FigureOf(Tab2), lab.FigureOf(Tab3), lab.FigureOf(Tab4), lab.FigureOf(Tab5), lab.FigureOf(Tab6), lab.FigureOf(Accounting), lab.FigureOf(Frontier),
+		lab.FigureOf(Tab1), lab.FigureOf(Tab2), lab.FigureOf(Tab3), lab.FigureOf(Tab4), lab.FigureOf(Tab5), lab.FigureOf(Tab6), lab.FigureOf(Accounting), lab.FigureOf(Mechanisms), lab.FigureOf(Frontier),
 	}
 }

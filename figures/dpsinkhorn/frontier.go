@@ -21,7 +21,8 @@ type task struct {
 	method          string
 	minutes         string  // the method at full and paper, where it may take minutes, from an ε on; "": method
 	from            float64 // that ε
-	// goal is the accuracy of a CNN in percent that the project asks of itself at each ε of frontierEps, best that of DP-FETA in
+	// goal is the accuracy in percent that the project asks of itself at each ε of frontierEps, by the worse of the
+	// CNN and oriented gradients, in colour by the CNN, best that of DP-FETA in
 	// DPImageBench, the best there without public images; 0: there is none.
 	goal, best [3]float64
 	tested     int // test images, at least
@@ -30,9 +31,18 @@ type task struct {
 var frontierEps = [3]float64{10, 1, .3}
 
 var tasks = []task{
-	{name: "MNIST", cnn: eval.CNN, method: handwritten, minutes: refinedHand, from: 1, goal: [3]float64{98.2, 97.5, 96}, best: [3]float64{98.1, 95.6}, tested: 10_000},
-	{name: "Fashion-MNIST", fashion: true, cnn: eval.Example, method: textured, minutes: refinedWoven, from: 1, goal: [3]float64{87.5, 83, 80}, best: [3]float64{87.3, 81.7}, tested: 10_000},
-	{name: "CIFAR-10", colour: true, cnn: eval.CNN, method: semiDual, minutes: refined, from: 1, goal: [3]float64{40, 33}, best: [3]float64{43.3, 35.1}, tested: 2000},
+	{
+		name: "MNIST", cnn: eval.CNN, method: handwritten, minutes: chosen, from: .3,
+		goal: [3]float64{98.2, 97.5, 96.5}, best: [3]float64{98.1, 95.6}, tested: 10_000,
+	},
+	{
+		name: "Fashion-MNIST", fashion: true, cnn: eval.Example, method: textured, minutes: chosen, from: .3,
+		goal: [3]float64{87.5, 84.5, 81}, best: [3]float64{87.3, 81.7}, tested: 10_000,
+	},
+	{
+		name: "CIFAR-10", colour: true, cnn: eval.CNN, method: semiDual, minutes: refined, from: 1,
+		goal: [3]float64{45, 36}, best: [3]float64{43.3, 35.1}, tested: 2000,
+	},
 }
 
 // Frontier is what the semi-dual's images are worth on three data sets, beside goals and the best published numbers.
@@ -44,7 +54,7 @@ func Frontier() lab.Study[Params, Out] {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST at ε = 10 and 0.3, and Fashion-MNIST at 10; 1500 images each, 300 synthetic ones",
 			lab.Quick: "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic images, CNNs of a quarter of the width; one training each, also of DP-MERF and of real images",
-			lab.Full:  "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), 60,000 synthetic digits and 30,000 of the others' images, those at ε ≥ 1 moved (package refine; those of CIFAR-10 at ε = 1 start as random shapes), CNNs of full width that see a digit twice and another image four times; three trainings each, one of DP-MERF and of real images",
+			lab.Full:  "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), 60,000 synthetic digits and 30,000 of the others' images, moved (package refine; whether they are handwriting is chosen privately; those of CIFAR-10 at ε = 1 start as random shapes, at 0.3 they are not moved), CNNs of full width that see a digit twice and another image four times; three trainings each, one of DP-MERF and of real images",
 			lab.Paper: "the same of 60,000 synthetic images each, which CNNs see five times; DP-MERF of 10,000 features",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 10_000},
@@ -66,7 +76,7 @@ func frontierGrid(set lab.Setting) (out []Params) {
 			break
 		}
 		c := base
-		c.Judge.Example = t.cnn == eval.Example
+		c.Judge.Example, c.Judge.Oriented = t.cnn == eval.Example, !t.colour
 		if set.Preset == lab.Full && i > 0 { // the example CNN and colour take longer: half as many images, each seen twice as often
 			c.Synthetic, c.Judge.Epochs = c.Synthetic/2, 2*c.Judge.Epochs
 		}
@@ -108,8 +118,11 @@ func taskOf(p Params) (t task, at int) {
 }
 
 func drawFrontier(v view) (lab.Exhibit, error) {
-	table := lab.Table{Name: "frontier", Caption: "Accuracy in percent on real test images of classifiers trained on synthetic ones. A goal is for the CNN, on Fashion-MNIST for the example CNN; DP-FETA's accuracies are of DPImageBench's networks",
-		Header: append([]string{"data", "goal", "met", "DP-FETA"}, slices.Insert(utilityHeader(v.Cells[0].Params.Judge), besideCNN, "example CNN")...)}
+	table := lab.Table{Name: "frontier", Caption: "Accuracy in percent on real test images of classifiers trained on synthetic ones. " +
+		"A goal is for the worse of two judges: the CNN, on Fashion-MNIST the example CNN, and oriented gradients with ridge regression; " +
+		"in colour for the CNN. DP-FETA's accuracies are of DPImageBench's networks",
+		Header: append([]string{"data", "goal", "met", "DP-FETA"},
+			slices.Insert(utilityHeader(v.Cells[0].Params.Judge), besideCNN, "example CNN", "oriented gradients")...)}
 	panels := style.Panels{Columns: 1}
 	var grid *style.ImageGrid
 	for _, run := range repeats(v.Cells) {
@@ -134,31 +147,43 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 		Tables:   []lab.Table{table},
 		Notes: []string{distanceNote,
 			"DP-FETA's accuracies are of DPImageBench's own networks (WideResNet, ResNet, ResNeXt), on all 50,000 pictures of CIFAR-10 and at δ = 1/(N log N). Settings were not chosen on test images.",
+			"Settings were chosen by both judges, on training images held out. Nothing is put on samples for a judge's sake: " +
+				"augmentation is of a judge's own protocol, and these have none.",
 			"Goals were set for DP-Sinkhorn's CNN, by which earlier runs missed those of Fashion-MNIST. There they are now for the CNN of PyTorch's MNIST example, which learns more from real images of it; the column of DP-Sinkhorn's stands beside. DPImageBench takes the best of three networks.",
 			"Classifiers see a real image as often as a synthetic one, so that they take fewer steps where there are fewer real images: those of CIFAR-10.",
 		},
 	}, nil
 }
 
-// accuracy is that of the CNN of which the goal is.
-func (t task) accuracy(j Judgement) float64 {
-	if t.cnn == eval.Example {
-		return j.Example
+// accuracies are those of which the goal is: of the CNN and, but in colour, of oriented gradients.
+func (t task) accuracies(j Judgement) []float64 {
+	switch {
+	case t.colour:
+		return []float64{j.CNN}
+	case t.cnn == eval.Example:
+		return []float64{j.Example, j.Oriented}
 	}
-	return j.CNN
+	return []float64{j.CNN, j.Oriented}
 }
+
+// accuracy is that of the worse judge.
+func (t task) accuracy(j Judgement) float64 { return slices.Min(t.accuracies(j)) }
 
 // besideCNN is the column of the example CNN among those of utilityHeader.
 const besideCNN = 5
 
-// frontierRow is utilityRow with the accuracy of the example CNN, nothing where it was not trained.
+// frontierRow is utilityRow with the accuracies of the example CNN and of oriented gradients, nothing where it was
+// not trained.
 func frontierRow(run []cell) []string {
 	mean, off := meanDeviation(run)
-	example := ""
+	example, oriented := "", ""
 	if mean.Example > 0 {
 		example = plusMinus(mean.Example, off.Example)
 	}
-	return slices.Insert(utilityRow(run), besideCNN, example)
+	if mean.Oriented > 0 {
+		oriented = plusMinus(mean.Oriented, off.Oriented)
+	}
+	return slices.Insert(utilityRow(run), besideCNN, example, oriented)
 }
 
 // met says whether the mean accuracy of the CNN reaches the goal.
@@ -205,7 +230,7 @@ func claimFrontier(v view) (out []lab.Claim, err error) {
 // proportions, and of the trainings, which are taken to spread alike.
 func (t task) aboveBy(run []cell, other float64) float64 {
 	mean, off := meanDeviation(run)
-	mine, spread := t.accuracy(mean), t.accuracy(off)
+	mine, spread := t.accuracy(mean), slices.Max(t.accuracies(off))
 	variance := (mine*(1-mine)+other*(1-other))/float64(t.tested) + spread*spread*(1+1/float64(len(run)))
 	return (mine - other) / math.Sqrt(max(variance, 1e-9))
 }

@@ -53,16 +53,19 @@ type Method struct {
 	Recipe  Recipe  `json:"recipe"` // of the whole batch
 }
 
-// Out is what came of it. Artifact: images.npy, the first rows of digits, the classes in turn, or two lines of colourShown
+// Out is what came of it. Artifact: images.npy, the first rows of digits, the classes in turn, or colourShown
 // pictures of each class.
 type Out struct {
 	Name       string    `json:"name"` // of the data
 	Classes    []string  `json:"classes"`
 	Guess      float64   `json:"guess,omitempty"` // of pictures in colour, the share of the larger class among those of the test
+	Tested     int       `json:"tested"`          // real images that accuracies are on
 	Judged     Judgement `json:"judged"`
 	Epsilon    float64   `json:"epsilon"`             // that holds; 0: there is none
 	Published  float64   `json:"published,omitempty"` // by an accounting that is not justified
 	Multiplier float64   `json:"multiplier"`          // of a recipe's noise
+	Released   float64   `json:"released"`            // mean square of released numbers over the variance of their noise, over some steps; NaN: no noise
+	Values     int       `json:"values"`              // how many of them
 	Kind       string    `json:"kind"`
 	Accountant string    `json:"accountant"`
 }
@@ -72,7 +75,7 @@ type (
 	view = lab.View[Params, Out]
 )
 
-var imagesOf = lab.Experiment[Params, Out]{Name: "dpsinkhorn/images", Version: 1, Run: runImages, Work: Params.work}
+var imagesOf = lab.Experiment[Params, Out]{Name: "dpsinkhorn/images", Version: 2, Run: runImages, Work: Params.work}
 
 // The methods, by their names in tables.
 const (
@@ -80,19 +83,21 @@ const (
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
 	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
-	textured     = "semi-dual, texture assumed" // values are multiplied
-	refinedWoven = textured + ", refined"
-	wholeBatch   = "whole-batch clip"
-	wholeBatch3  = "whole-batch clip, m = 3"
+	textured     = "semi-dual, texture assumed" // one Gaussian a class where noise is large
+	chosen       = refined + ", kind chosen"    // handwriting or not, by a private count
+	wholeBatch   = "DP-Sinkhorn"                // with the whole-batch clip
+	wholeBatch3  = "DP-Sinkhorn, m = 3"
 	dpMERF       = "DP-MERF"
 	dpSGD        = "DP-SGD"
-	asPrinted    = "DP-Sinkhorn as printed"
-	nonPrivate1  = "no privacy, m = 1"
-	nonPrivate3  = "no privacy, m = 3"
+	asPrinted    = "DP-Sinkhorn, rows as printed"
+	nonPrivate1  = "Sinkhorn without privacy"
+	nonPrivate3  = "Sinkhorn without privacy, m = 3"
 	realData     = "real images"
-	colourSmall  = "whole batch, small pictures"
-	colourDCGAN  = "whole batch, DCGAN"
-	colourBigGAN = "whole batch, BigGAN"
+	colourSmall  = "DP-Sinkhorn, small pictures"
+	colourDCGAN  = "DP-Sinkhorn, DCGAN"
+	colourBigGAN = "DP-Sinkhorn, BigGAN"
+	colourFree   = "Sinkhorn without privacy"
+	colourRows   = "DP-Sinkhorn, rows as printed"
 	realPictures = "as many real pictures"
 )
 
@@ -116,7 +121,13 @@ func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) 
 	train, test := p.images(ctx)
 	dev := lab.Must(c.Device(p.Device))
 	draw, spent := p.train(ctx, dev, train, synth.Run{Key: release.SeededKey(c.Seed + uint64(p.Repeat)<<32), Dir: lab.Must(c.Scratch()), Every: 200, Progress: c.Progress})
-	out = Out{Name: train.Name, Classes: train.Classes, Epsilon: spent.Epsilon, Published: spent.published, Multiplier: spent.sigma, Kind: spent.Kind.String(), Accountant: spent.Accountant}
+	seen := spent.released
+	out = Out{
+		Name: train.Name, Classes: train.Classes, Tested: test.Len(), Epsilon: spent.Epsilon,
+		Published: spent.published, Multiplier: spent.sigma,
+		Released: seen.sum / float64(seen.values), Values: seen.values, Kind: spent.Kind.String(),
+		Accountant: spent.Accountant,
+	}
 	synthetic := lab.Must(draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic))
 	shown := synthetic.Slice(0, min(keptImages, synthetic.Len()))
 	if len(train.Classes) == 2 {
@@ -129,7 +140,29 @@ func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) 
 	return out, nil
 }
 
-func (m Method) isReal() bool { return m.Name == realData || m.Name == realPictures }
+// kind names a method of the figures about the recipe by what it does to gradients.
+func (m Method) kind() string {
+	switch {
+	case m.isReal():
+		return m.Name
+	case m.Recipe.Rows > 0:
+		return fmt.Sprintf("rows as printed, σ = %g", m.Recipe.Rows)
+	case m.Recipe.Epsilon == 0:
+		return "no noise"
+	}
+	return "whole batch"
+}
+
+// published is the name in published of a method of the figures about the recipe.
+func (m Method) published() Method {
+	switch {
+	case m.isReal():
+		return Method{Name: realData}
+	case m.free():
+		return Method{Name: nonPrivate1}
+	}
+	return Method{Name: asPrinted}
+}
 
 // sampler draws images.
 type sampler func(rng *rand.Rand, n int) (*data.Images, error)
@@ -145,7 +178,13 @@ func (p Params) train(ctx context.Context, dev *device.Device, images *data.Imag
 	public := lab.Must(synth.PublicOf(images))
 	m, g, err := synth.Calibrate(ctx, p.method(public, images), public, dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
 	lab.Check(err)
-	return lab.Must(m.Train(ctx, dev, images, r)).Sample, cost{Guarantee: g}
+	watched := new(released)
+	if t, ok := m.(dpsinkhorn.Training); ok {
+		watched.watch(&t)
+		m = t
+	}
+	made := lab.Must(m.Train(ctx, dev, images, r))
+	return made.Sample, cost{Guarantee: g, released: *watched}
 }
 
 // method is what makes the images, where that is not the recipe. DP-Sinkhorn's DCGAN and BigGAN are trained by algorithm 1 with the
@@ -161,16 +200,16 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		return semidual.Suggested(m.Epsilon, public)
 	case handwritten:
 		return semidual.Handwriting(m.Epsilon, public)
-	case refined, refinedHand, refinedWoven:
+	case refined, refinedHand, chosen:
 		c := refine.Suggested(m.Epsilon, public)
-		if m.Name == refinedHand {
+		switch m.Name {
+		case refinedHand:
 			c = refine.Handwriting(m.Epsilon, public)
+		case chosen:
+			c = refine.Chosen(m.Epsilon, public)
 		}
 		if m.Steps > 0 {
 			c.Steps = m.Steps
-		}
-		if m.Name == refinedWoven {
-			return c.Textured()
 		}
 		return c
 	case textured:
@@ -214,6 +253,12 @@ func (p Params) work(dev *device.Device) lab.Work {
 		net = arch.DCGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden, Channels: 3, Size: colourSide}.Net()
 	case colourBigGAN:
 		net = arch.BigGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden}.Net()
+	case colourFree, colourRows:
+		if r := m.Recipe; r.Side == 0 {
+			net = arch.DCGAN{Latent: 12, Classes: 2, Embed: 4, Hidden: r.Hidden, Channels: 3, Size: colourSide}.Net()
+			return generatorWork(dev, net, 12, r.Steps, r.Images, r.P, p.Synthetic)
+		}
+		return m.Recipe.work(dev, p.Synthetic)
 	default:
 		return m.Recipe.work(dev, p.Synthetic)
 	}
@@ -254,13 +299,6 @@ func (p Params) split(ctx context.Context, split data.Split) *data.Images {
 	}
 	return lab.Must(data.MNIST(ctx, from, split))
 }
-
-// guessing is the null in which all images say nothing of their class.
-var guessing = kit.Null("classes at random", imagesOf, func(_ Params, v *Out) {
-	at := max(v.Guess, .1)
-	v.Judged = Judgement{Logistic: at, MLP: at, CNN: at, Example: at, FD: 1000, Dark: 1000}
-	v.Judged.By[0], v.Judged.By[1] = v.Judged.accuracies(), v.Judged.accuracies()
-})
 
 // vehicles makes two classes of CIFAR-10's ten.
 func vehicles(m *data.Images) *data.Images {

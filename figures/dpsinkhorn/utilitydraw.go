@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// A publishedRow is a row of the paper's Table 1, or of DPImageBench: FID, and accuracy in percent of logistic regression, MLP and CNN; 0:
+// A publishedRow is a row of the paper's Table 1: FID, and accuracy in percent of logistic regression, MLP and CNN; 0:
 // not given. of is our method of the same mechanism, if there is one.
 type publishedRow struct {
 	name string
@@ -37,12 +37,6 @@ var published = map[bool][]publishedRow{
 		{"DataLens, paper, ε = 10", "", 173.5, [3]float64{0, 0, 80.66}},
 		{"DP-MERF, paper, ε = 10", dpMERF, 116.3, [3]float64{79.4, 78.3, 82.1}},
 		{"GS-WGAN, paper (the same accounting)", "", 61.3, [3]float64{79, 79, 80}},
-		// Gong et al., DPImageBench (CCS 2025), its two best methods without public images: its own classifiers (WideResNet, ResNet,
-		// ResNeXt), trained on 60,000 synthetic images, δ = 1/(N log N).
-		{"DPDM, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 89.2}},
-		{"DPDM, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 97.7}},
-		{"DP-FETA, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 95.6}},
-		{"DP-FETA, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 98.1}},
 	},
 	true: {
 		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 128.3, [3]float64{75.1, 74.6, 71.1}},
@@ -54,29 +48,7 @@ var published = map[bool][]publishedRow{
 		{"DataLens, paper, ε = 10", "", 167.7, [3]float64{0, 0, 70.61}},
 		{"DP-MERF, paper, ε = 10", dpMERF, 132.6, [3]float64{75.5, 74.5, 75.4}},
 		{"GS-WGAN, paper (the same accounting)", "", 131.3, [3]float64{68, 65, 65}},
-		{"DPDM, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 76.4}},
-		{"DPDM, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 85.6}},
-		{"DP-FETA, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 81.7}},
-		{"DP-FETA, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 87.3}},
 	},
-}
-
-// means takes the place of several trainings by their mean; pictures are of the first.
-func means(cells []cell) (out []cell) {
-	for _, run := range repeats(cells) {
-		c := run[0]
-		c.Value.Judged, _ = meanDeviation(run)
-		out = append(out, c)
-	}
-	return out
-}
-
-// repeats are the cells that differ in Repeat alone, together.
-func repeats(cells []cell) [][]cell {
-	return kit.Runs(cells, func(c cell) Params {
-		c.Params.Repeat, c.Params.Judge.Protocols = 0, 0
-		return c.Params
-	})
 }
 
 // bySet calls draw with the cells of each data set.
@@ -88,26 +60,59 @@ func bySet(v view, draw func(cells []cell, fashion bool)) {
 	}
 }
 
-// drawSets is a picture of each data set.
-func drawSets(v view, caption string, body func(cells []cell, fashion bool) style.Panels) (out lab.Exhibit, err error) {
-	bySet(v, func(cells []cell, fashion bool) {
-		p, name := cells[0].Params, strings.ToLower(setName(fashion))
-		out.Pictures = append(out.Pictures, lab.Picture{Name: name, Caption: caption,
-			Drawing: style.Figure{Body: body(means(cells), fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))}})
-	})
-	out.Notes = utilityNotes(v)
-	return out, err
-}
-
 // shownImages is two of each class.
 const shownImages = 20
 
-func drawImages(v view) (lab.Exhibit, error) {
-	return drawSets(v, "Two of each class, as they were drawn. No real image is shown.", utilityImages)
+// drawImages is a picture of each ε, the largest first, with both data sets side by side.
+func drawImages(v view) (out lab.Exhibit, err error) {
+	first := v.Cells[0].Params
+	for _, eps := range epsilons(v.Cells) {
+		panels := style.Panels{Columns: 1}
+		bySet(v, func(cells []cell, fashion bool) {
+			panels.Columns = len(panels.Items) + 1
+			panels.Items = append(panels.Items, utilityImages(means(cells), fashion, eps))
+		})
+		name, at := fmt.Sprintf("epsilon-%g", eps), fmt.Sprintf("ε = %g", eps)
+		if eps == 0 {
+			name, at = "without", "no ε that holds was asked for"
+		}
+		out.Pictures = append(out.Pictures, lab.Picture{
+			Name:    name,
+			Caption: fmt.Sprintf("One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(first.sizes(), sample.Note(first.Data, "mnist"))},
+		})
+	}
+	out.Notes = utilityNotes(v)
+	return out, nil
 }
 
-func drawAccuracy(v view) (lab.Exhibit, error) {
-	return drawSets(v, "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is "+dpsinkhorn.NotJustified+".", utilityCurves)
+// epsilons are those of cells, the largest first, and 0 for those without.
+func epsilons(cells []cell) (out []float64) {
+	for _, c := range cells {
+		if m := c.Params.Method; !m.isReal() && !slices.Contains(out, m.Epsilon) {
+			out = append(out, m.Epsilon)
+		}
+	}
+	slices.Sort(out)
+	slices.Reverse(out)
+	return out
+}
+
+// drawAccuracy draws the methods that keep takes over ε, a picture of each data set.
+func drawAccuracy(keep func(Method) bool) func(view) (lab.Exhibit, error) {
+	return func(v view) (out lab.Exhibit, err error) {
+		bySet(v, func(cells []cell, fashion bool) {
+			p, name := cells[0].Params, strings.ToLower(setName(fashion))
+			some := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) })
+			out.Pictures = append(out.Pictures, lab.Picture{
+				Name:    name,
+				Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
+				Drawing: style.Figure{Body: utilityCurves(some, fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))},
+			})
+		})
+		out.Notes = utilityNotes(v)
+		return out, nil
+	}
 }
 
 func drawTab1(v view) (out lab.Exhibit, err error) {
@@ -124,7 +129,7 @@ func drawTab1(v view) (out lab.Exhibit, err error) {
 
 func utilityNotes(v view) (out []string) {
 	if v.Preset != lab.Paper {
-		out = append(out, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+smallSizes(v.Preset)+", which is ours. "+signalNote, chosenNote)
+		out = append(out, "The recipe of DP-Sinkhorn is for seconds of two cores, not the paper's: "+smallSizes(v.Preset)+", which is ours. "+signalNote, chosenNote)
 	}
 	return append(out,
 		"ε is for one image more or less, label included, of the mechanism that ran; the table says whether it is exact. Settings of the semi-dual were found on these data sets, those of DP-SGD on MNIST, which no ε counts.",
@@ -143,25 +148,15 @@ func setName(fashion bool) string {
 	return "MNIST"
 }
 
-// utilityImages is a grid for each ε, the largest first, and one for methods whose ε does not hold or that have none, a row for each method.
-func utilityImages(cells []cell, _ bool) (out style.Panels) {
-	out.Columns = 1
-	var grid *style.ImageGrid
-	for _, c := range slices.SortedStableFunc(slices.Values(cells), func(x, y cell) int { return cmp.Compare(y.Params.Method.Epsilon, x.Params.Method.Epsilon) }) {
-		if c.Params.Method.Name == realData {
-			continue
+// utilityImages is a row for each method at an ε.
+func utilityImages(cells []cell, fashion bool, eps float64) *style.ImageGrid {
+	grid := &style.ImageGrid{C: 1, H: 28, W: 28, Columns: 10, Title: setName(fashion), Invert: true}
+	for _, c := range cells {
+		if m := c.Params.Method; !m.isReal() && m.Epsilon == eps {
+			grid.Images, grid.RowLabels = append(grid.Images, style.Rows(kit.Matrix(c.Open, "images.npy"))[:10]...), append(grid.RowLabels, m.Name)
 		}
-		title := "no ε that holds was asked for"
-		if eps := c.Params.Method.Epsilon; eps > 0 {
-			title = fmt.Sprintf("ε = %g", eps)
-		}
-		if grid == nil || grid.Title != title {
-			grid = &style.ImageGrid{C: 1, H: 28, W: 28, Columns: shownImages, Title: title, Invert: true}
-			out.Items = append(out.Items, grid)
-		}
-		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(kit.Matrix(c.Open, "images.npy"))[:shownImages]...), append(grid.RowLabels, c.Params.Method.Name)
 	}
-	return out
+	return grid
 }
 
 func utilityTable(cells []cell, fashion bool) lab.Table {
@@ -188,8 +183,10 @@ func utilityHeader(j Judge) []string {
 // utilityRow is what several trainings of a method are worth.
 func utilityRow(run []cell) []string {
 	j, off := meanDeviation(run)
-	return []string{run[0].Params.Method.Name, run[0].Value.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100), j.kid(),
-		fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC)}
+	return []string{
+		run[0].Params.Method.Name, run[0].Value.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100),
+		printed("%.1f", 1000*j.KID), printed("%.2f", j.Precision), printed("%.2f", j.Recall), printed("%.2f", j.Coverage), printed("%.3f", j.AUC),
+	}
 }
 
 // privacy says what a row spent.
@@ -231,14 +228,10 @@ func protocolTable(cells []cell, fashion bool) lab.Table {
 		row := []string{c.Params.Method.Name, c.Value.privacy()}
 		for _, by := range c.Value.Judged.By {
 			for k, a := range by {
-				row = append(row, besides(a, publishedOf(fashion, c.Params.Method).acc[k]))
+				row = append(row, besides(percent(a), publishedOf(fashion, c.Params.Method).acc[k]))
 			}
 		}
-		dark := "–"
-		if c.Value.Judged.Dark > 0 {
-			dark = fmt.Sprintf("%.1f", c.Value.Judged.Dark)
-		}
-		out.Rows = append(out.Rows, append(row, dark))
+		out.Rows = append(out.Rows, append(row, printed("%.1f", c.Value.Judged.Dark)))
 	}
 	return out
 }
@@ -253,47 +246,36 @@ func publishedOf(fashion bool, m Method) publishedRow {
 	return publishedRow{}
 }
 
-// utilityCurves is accuracy against ε, a panel for each classifier and a line for each method.
+// utilityCurves is accuracy against ε, a panel for each classifier and a line for each method, with a bar at the
+// means of several trainings.
 func utilityCurves(cells []cell, fashion bool) style.Panels {
-	out := style.Panels{Columns: 2}
-	distance := cells[0].Params.Judge.distance()
-	for k, title := range []string{"logistic regression", "MLP", "CNN", distance} {
-		private := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.Epsilon == 0 })
+	out := style.Panels{Columns: 3}
+	eps := kit.Each(cells, func(c cell) float64 { return c.Params.Method.Epsilon })
+	runs := repeats(cells)
+	for k, title := range classifiers {
+		var lines []style.Line
 		var items []plot.Plotter
-		var names []string
-		for _, c := range private {
-			if name := c.Params.Method.Name; !slices.Contains(names, name) {
-				names = append(names, name)
-				same := slices.DeleteFunc(slices.Clone(private), func(c cell) bool { return c.Params.Method.Name != name })
-				items = append(items, kit.Line(style.Line{Name: name, Series: len(items), Marks: true}, same, func(c cell) (x, y float64) { return c.Params.Method.Epsilon, c.Value.Judged.curve(k) }))
+		for _, run := range runs {
+			name, x := run[0].Params.Method.Name, run[0].Params.Method.Epsilon
+			i := slices.IndexFunc(lines, func(l style.Line) bool { return l.Name == name })
+			if i < 0 {
+				i, lines = len(lines), append(lines, style.Line{Name: name, Series: len(lines), Marks: true})
 			}
+			s := percentOf(spreadOf(run, accuracy(k)))
+			lines[i].X, lines[i].Y = append(lines[i].X, x), append(lines[i].Y, s.mean)
+			items = append(items, whisker(i, x, s))
 		}
-		at := append(published[fashion][0].acc[:], published[fashion][0].fid)[k]
-		y := style.Axis{Label: "accuracy", Unit: "%"}
-		if k == 3 {
-			y = style.Axis{Label: distance, Log: true}
+		at := published[fashion][0].acc[k]
+		lines = append(lines, style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(lines), X: []float64{slices.Min(eps), slices.Max(eps)}, Y: []float64{at, at}})
+		for _, l := range lines {
+			items = append(items, l)
 		}
-		if k < 3 || distance == "FID" {
-			eps := kit.Each(private, func(c cell) float64 { return c.Params.Method.Epsilon })
-			items = append(items, style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(items), X: []float64{slices.Min(eps), slices.Max(eps)}, Y: []float64{at, at}})
-		}
-		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: y, Items: items})
+		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "accuracy", Unit: "%"}, Items: items})
 	}
 	return out
 }
 
-// publishedAt is the paper's accuracy of DP-Sinkhorn.
-func publishedAt(fashion bool, k int) float64 { return published[fashion][0].acc[k] }
-
-// curve is what panel k of Figure 4(b) shows: accuracies in percent and the distance.
-func (j Judgement) curve(k int) float64 {
-	if k == 3 {
-		return j.FD
-	}
-	return 100 * j.accuracies()[k]
-}
-
-func percent(v float64) string { return fmt.Sprintf("%.1f", 100*v) }
+func percent(v float64) string { return printed("%.1f", 100*v) }
 
 // settingsTable is the paper's appendix D beside what its code does and what ran, so that no difference is silent.
 func settingsTable(v view) lab.Table {
@@ -321,7 +303,7 @@ func settingsTable(v view) lab.Table {
 	}
 	schedule := "constant"
 	if sound.Fall {
-		schedule = "to 0 along half a cosine"
+		schedule = "rising in the first tenth, then to 0 along half a cosine"
 	}
 	both := func(of func(Recipe) string) string {
 		if of(sound) == of(printed) || printed.Steps == 0 {

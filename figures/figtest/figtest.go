@@ -7,6 +7,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // Setting is the smallest size, on the processor.
@@ -14,7 +15,7 @@ var Setting = lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cpu"}
 
 // Store is an empty store that goes with the test. Figures of the test draw on the samples of
 // package data/sample, so that it sees the same images on every machine.
-func Store(t *testing.T) *lab.Store {
+func Store(t *testing.T) *store.Store {
 	t.Helper()
 	t.Setenv("COUPLING_DATA", string(data.Sample))
 	s, err := lab.OpenStore(t.TempDir())
@@ -38,35 +39,41 @@ func Smoke(t *testing.T, figures []lab.Figure) {
 			Compute(t, store, f)
 			Draw(t, store, f)
 			Texts(t, store, f)
-			for _, c := range Claims(t, store, f) {
+			claims := Claims(t, store, f)
+			for _, c := range claims {
 				if v := c.Verdict(); v != lab.Holds && v != lab.Skipped {
 					t.Errorf("%s: %s: got %g, expected %s", v, c.What, c.Got, c.Expected())
 				}
 			}
-			if f.ClaimsOnNulls != nil {
-				nulls(t, store, f)
-			}
+			nulls(t, store, f, claims)
 		})
 	}
 }
 
 // nulls demands that each claim of a computed figure has a null and fails on it, be it asked at
 // that size or not.
-func nulls(t *testing.T, store *lab.Store, f lab.Figure) {
+func nulls(t *testing.T, store *store.Store, f lab.Figure, claims []lab.Claim) {
 	t.Helper()
-	claims, err := f.ClaimsOnNulls(store, Setting)
-	if err != nil || len(claims) == 0 {
-		t.Fatalf("%d claims on their nulls, %v", len(claims), err)
-	}
+	done := map[string]bool{}
 	for _, c := range claims {
-		if c.Null.Name == "" || c.Holds() {
-			t.Errorf("%s holds for garbage (%q): got %g, expected %s", c.What, c.Null.Name, c.Got, c.Expected())
+		if done[c.Null.Name] {
+			continue
+		}
+		done[c.Null.Name] = true
+		spoiled, err := f.Sabotaged(store, Setting, Setting.Preset, c.Null.Spoil...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range spoiled {
+			if s.Null.Name == c.Null.Name && (s.Null.Name == "" || s.Holds()) {
+				t.Errorf("%s holds for garbage (%q): got %g, expected %s", s.What, s.Null.Name, s.Got, s.Expected())
+			}
 		}
 	}
 }
 
 // Compute does the cells of a figure and returns them.
-func Compute(t *testing.T, store *lab.Store, f lab.Figure) []lab.Job {
+func Compute(t *testing.T, store *store.Store, f lab.Figure) []store.Job {
 	t.Helper()
 	jobs := f.Jobs(Setting)
 	for _, j := range jobs {
@@ -78,7 +85,7 @@ func Compute(t *testing.T, store *lab.Store, f lab.Figure) []lab.Job {
 }
 
 // Draw draws all pictures of a figure, and throws them away.
-func Draw(t *testing.T, store *lab.Store, f lab.Figure) {
+func Draw(t *testing.T, store *store.Store, f lab.Figure) {
 	t.Helper()
 	exhibit, err := f.Draw(store, Setting)
 	if err != nil {
@@ -95,7 +102,7 @@ func Draw(t *testing.T, store *lab.Store, f lab.Figure) {
 }
 
 // Claims returns the claims of a figure, of which there must be some.
-func Claims(t *testing.T, store *lab.Store, f lab.Figure) []lab.Claim {
+func Claims(t *testing.T, store *store.Store, f lab.Figure) []lab.Claim {
 	t.Helper()
 	claims, err := f.Claims(store, Setting)
 	if err != nil || len(claims) == 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // Texts multiplies each numeric parameter of a computed figure's own cells by a factor, draws it
@@ -17,7 +18,7 @@ import (
 // still gives the old value: in "σ = 1", or anywhere in a caption or badge if the value is not 1 or
 // 2, which captions have for many reasons. A value that another parameter has too must change with
 // one of them.
-func Texts(t *testing.T, store *lab.Store, f lab.Figure) {
+func Texts(t *testing.T, store *store.Store, f lab.Figure) {
 	t.Helper()
 	kind := reflect.TypeOf(f.Grid(Setting)).Elem()
 	type place struct {
@@ -145,7 +146,7 @@ func typed(text string, all bool) (out []float64) {
 
 // textsAsIf returns the texts of a figure drawn as if change had made its parameters, but for the
 // rows of its tables.
-func textsAsIf(t *testing.T, store *lab.Store, f lab.Figure, change func(params any)) map[string]int {
+func textsAsIf(t *testing.T, st *store.Store, f lab.Figure, change func(params any)) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	defer func() {
@@ -153,8 +154,8 @@ func textsAsIf(t *testing.T, store *lab.Store, f lab.Figure, change func(params 
 			t.Logf("results and parameters do not fit each other: %v", r) // such as the sides of a picture
 		}
 	}()
-	exhibit, claims, err := f.AsIf(store, Setting, change)
-	if errors.Is(err, lab.ErrMissing) {
+	exhibit, claims, err := f.AsIf(st, Setting, change)
+	if errors.Is(err, store.ErrMissing) {
 		return out // it names the cell that it needs
 	}
 	if err != nil {

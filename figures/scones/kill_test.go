@@ -18,6 +18,7 @@ import (
 
 	"coupling/figures/figtest"
 	"coupling/lab"
+	"coupling/lab/store"
 	"coupling/ot/fdiv"
 )
 
@@ -37,13 +38,13 @@ func TestMain(m *testing.M) {
 
 // compute does the cell of that name, kills the process once it has heard of so many steps, if any, and else prints what came out.
 func compute(dir, name string, after int) error {
-	store, err := lab.OpenStore(dir)
+	st, err := lab.OpenStore(dir)
 	if err != nil {
 		return err
 	}
 	heard := 0
-	ctx := lab.WithSink(context.Background(), func(e lab.Event) {
-		if e.Kind != lab.Advanced {
+	ctx := store.WithSink(context.Background(), func(e store.Event) {
+		if e.Kind != store.Advanced {
 			return
 		}
 		if heard++; heard == after {
@@ -51,7 +52,7 @@ func compute(dir, name string, after int) error {
 			select {}
 		}
 	})
-	out, err := killable[name](ctx, store)
+	out, err := killable[name](ctx, st)
 	if err == nil {
 		fmt.Println("heard", heard)
 		fmt.Println("out", out)
@@ -60,26 +61,26 @@ func compute(dir, name string, after int) error {
 }
 
 // killable are cells as at paper, but for their sizes: networks of a few steps, stored every third: potentials, scores, projections and chains, of points and of pictures.
-var killable = map[string]func(context.Context, *lab.Store) (string, error){
-	"gaussians": func(ctx context.Context, s *lab.Store) (string, error) {
+var killable = map[string]func(context.Context, *store.Store) (string, error){
+	"gaussians": func(ctx context.Context, s *store.Store) (string, error) {
 		p := networks.Grid(figtest.Setting)[0]
 		p.Problem.Samples = 50
 		r, err := lab.Do(ctx, s, networksOf, 1, p)
 		return fmt.Sprint(r.Value.UVP, r.Value.Projection), err
 	},
-	"roll": func(ctx context.Context, s *lab.Store) (string, error) {
+	"roll": func(ctx context.Context, s *store.Store) (string, error) {
 		p := rollNets.Grid(figtest.Setting)[0]
 		p.Problem.Steps = 5
 		r, err := lab.Do(ctx, s, rollNetsOf, 1, p)
 		return fmt.Sprint(r.Value.FarBP, r.Value.FarS, r.Value.WS, files(r)), err
 	},
-	"digits": func(ctx context.Context, s *lab.Store) (string, error) {
+	"digits": func(ctx context.Context, s *store.Store) (string, error) {
 		p := digitsGrid(figtest.Setting)[0]
 		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8
 		r, err := lab.Do(ctx, s, digitsOf, 1, p)
 		return fmt.Sprint(r.Value, files(r)), err
 	},
-	"faces": func(ctx context.Context, s *lab.Store) (string, error) {
+	"faces": func(ctx context.Context, s *store.Store) (string, error) {
 		p := facesGrid(fdiv.KL)(figtest.Setting)[0]
 		p.Lambdas = p.Lambdas[:1]
 		r, err := lab.Do(ctx, s, facesOf, 1, p)
@@ -96,20 +97,20 @@ func TestCancelledCells(t *testing.T) {
 	for name, cell := range killable {
 		t.Run(name, func(t *testing.T) {
 			for _, cut := range []int{1, 12, 24} {
-				store, err := lab.OpenStore(t.TempDir())
+				st, err := lab.OpenStore(t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				heard := 0
-				_, err = cell(lab.WithSink(ctx, func(e lab.Event) {
-					if e.Kind != lab.Advanced {
+				_, err = cell(store.WithSink(ctx, func(e store.Event) {
+					if e.Kind != store.Advanced {
 						return
 					}
 					if heard++; heard == cut {
 						cancel()
 					}
-				}), store)
+				}), st)
 				cancel()
 				if !errors.Is(err, context.Canceled) || heard != cut {
 					t.Errorf("its context ended at step %d: it made %d, %v", cut, heard, err)

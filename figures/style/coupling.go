@@ -14,8 +14,9 @@ import (
 	"coupling/figures/style/raster"
 )
 
-// Coupling draws a line between each source and target that a plan joins, the darker the more mass it carries: the heaviest
-// 4·(n+m) of those with at least a fiftieth of the largest mass. Draw the points themselves over it with [Cloud].
+// Coupling draws the mass of a plan as lines between sources and targets, each of which stands for the same share of it, 1 over
+// [Coupling.Lines]: a source has as many as it has mass, and a pair that carries several shares is the darker. Draw the points
+// themselves over it with [Cloud].
 type Coupling struct {
 	// Source is n×2, Target m×2.
 	Source, Target mat.Matrix
@@ -53,34 +54,43 @@ func (k Coupling) ranges(x, y Axis) (ex, ey extent) {
 	return spans(x, s.X, t.X), spans(y, s.Y, t.Y)
 }
 
-// link is an entry of the plan.
-type link struct {
-	i, j int
-	mass float64
+// Lines is the number of lines, 4·(n+m).
+func (k Coupling) Lines() int {
+	n, m := k.Plan.Dims()
+	return 4 * (n + m)
 }
 
-// links are the heaviest entries in the order of their mass, and the largest mass.
-func (k Coupling) links() (out []link, top float64) {
+// link is an entry of the plan and the lines that it is worth.
+type link struct{ i, j, lines int }
+
+// links are the entries at which a row's mass, added up, passes a whole number of lines; those of most lines last. Rows begin at other
+// shares of a line, by the golden ratio, so that like rows do not all take the same targets. Entries that are not positive and finite
+// have none.
+func (k Coupling) links() (out []link) {
 	n, m := k.Plan.Dims()
-	buf := make([]float64, m)
-	for i := range n {
-		for _, v := range raster.Row(k.Plan, i, buf) {
-			if !math.IsInf(v, 0) {
-				top = max(top, v)
-			}
-		}
-	}
-	for i := range n {
+	buf, total := make([]float64, m), 0.
+	each := func(i int, of func(j int, v float64)) {
 		for j, v := range raster.Row(k.Plan, i, buf) {
-			if v > 0 && v >= 0.02*top && !math.IsInf(v, 0) {
-				out = append(out, link{i, j, v})
+			if v > 0 && !math.IsInf(v, 0) {
+				of(j, v)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b link) int { return cmp.Compare(b.mass, a.mass) })
-	out = out[:min(len(out), 4*(n+m))]
-	slices.Reverse(out) // the heaviest are drawn last
-	return out, top
+	for i := range n {
+		each(i, func(_ int, v float64) { total += v })
+	}
+	for i := range n {
+		_, sum := math.Modf(float64(i) * math.Phi)
+		passed := 0
+		each(i, func(j int, v float64) {
+			sum += v / total * float64(k.Lines())
+			if lines := int(sum) - passed; lines > 0 {
+				out, passed = append(out, link{i, j, lines}), passed+lines
+			}
+		})
+	}
+	slices.SortStableFunc(out, func(a, b link) int { return cmp.Compare(a.lines, b.lines) })
+	return out
 }
 
 // Plot draws the lines.
@@ -89,12 +99,11 @@ func (k Coupling) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	x, y := transforms(c, p)
-	links, top := k.links()
-	for _, l := range links {
+	for _, l := range k.links() {
 		a := vg.Point{X: x(k.Source.At(l.i, 0)), Y: y(k.Source.At(l.i, 1))}
 		b := vg.Point{X: x(k.Target.At(l.j, 0)), Y: y(k.Target.At(l.j, 1))}
 		if finite(a) && finite(b) {
-			sty := draw.LineStyle{Color: Fade(DarkGrey, 0.08+0.72*l.mass/top), Width: 0.6}
+			sty := draw.LineStyle{Color: Fade(DarkGrey, 1-math.Pow(.82, float64(l.lines))), Width: 0.6}
 			c.StrokeLines(sty, c.ClipLinesXY([]vg.Point{a, b})...)
 		}
 	}

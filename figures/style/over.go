@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // Over draws a number of cells over one of their parameters, which it names as JSON does: a line
@@ -20,8 +21,8 @@ import (
 // that differ. Cells of one seed are a line with marks. If there is no such number among the
 // parameters, the Draw that calls Over ends with an error that says so.
 func Over[P, R any](cells []lab.Result[P, R], param string, of func(R) float64) (items []plot.Plotter) {
-	params := lab.Params(reflect.TypeFor[P]())
-	at := slices.IndexFunc(params, func(p lab.Param) bool { return p.Name == param })
+	params := store.Params(reflect.TypeFor[P]())
+	at := slices.IndexFunc(params, func(p store.Param) bool { return p.Name == param })
 	if at < 0 || !params[at].Of(reflect.ValueOf(*new(P))).CanConvert(reflect.TypeFor[float64]()) {
 		lab.Check(fmt.Errorf("style: Over: parameter %q: want a number of %T", param, *new(P)))
 	}
@@ -64,9 +65,9 @@ type alike[P, R any] struct {
 }
 
 // byOthers groups cells by the values of params, in the order of the cells.
-func byOthers[P, R any](cells []lab.Result[P, R], params []lab.Param) (groups []alike[P, R]) {
-	value := func(c lab.Result[P, R], p lab.Param) any { return p.Of(reflect.ValueOf(c.Params)).Interface() }
-	differ := slices.DeleteFunc(params, func(p lab.Param) bool {
+func byOthers[P, R any](cells []lab.Result[P, R], params []store.Param) (groups []alike[P, R]) {
+	value := func(c lab.Result[P, R], p store.Param) any { return p.Of(reflect.ValueOf(c.Params)).Interface() }
+	differ := slices.DeleteFunc(params, func(p store.Param) bool {
 		return !slices.ContainsFunc(cells, func(c lab.Result[P, R]) bool {
 			return !reflect.DeepEqual(value(c, p), value(cells[0], p))
 		})

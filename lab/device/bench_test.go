@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 // BenchmarkOpsOnDevice times operations on the device that COUPLING_DEVICE names: bytes that must move, multiplications
 // and additions, or exponentials, a second. Operations are given in rounds, as programs do, and each round waits for the
 // device.
 func BenchmarkOpsOnDevice(b *testing.B) {
-	d, err := device.Open("")
-	if err != nil {
-		b.Fatal(err)
-	}
+	d := must.Get(device.Open(""))
 	defer d.Close()
 	b.Logf("%v: %s", d, d.Info().Detail)
 	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, productOps, imageOps, randomOps, trainingOps, transportOps} {
@@ -71,18 +69,14 @@ func (op timed) run(b *testing.B, d *device.Device) {
 	call := op.setup()
 	const round = 8
 	call() // first launches load kernels and grow pools
-	if err := d.Sync(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(d.Sync())
 	for b.Loop() {
 		for range round {
 			call()
 		}
 		d.Sync()
 	}
-	if err := d.Err(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(d.Err())
 	seconds := b.Elapsed().Seconds() / float64(b.N*round)
 	b.ReportMetric(op.count/seconds/1e9, op.unit)
 	b.ReportMetric(seconds*1e9, "ns/call")

@@ -77,6 +77,9 @@ func (c args) apart(arrays ...*Array) args {
 	return c
 }
 
+// reads is float and apart.
+func (c args) reads(arrays ...*Array) args { return c.float(arrays...).apart(arrays...) }
+
 // over demands it too, but the destination may be one of the arrays, element for element.
 func (c args) over(arrays ...*Array) args {
 	for _, a := range arrays {

@@ -10,17 +10,14 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 )
 
 // opener opens a CPU.
 func opener(c device.CPU) func(testing.TB) *device.Device {
 	return func(t testing.TB) *device.Device {
 		t.Helper()
-		d, err := c.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return must.Get(c.Open())
 	}
 }
 
@@ -62,14 +59,10 @@ func TestWorkers(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%d", isa, workers), func(t *testing.T) {
 				many := opener(device.CPU{ISA: isa, Workers: workers})(t)
 				devicetest.Same(t, one, many)
-				if err := many.Close(); err != nil {
-					t.Error(err)
-				}
+				must.Do(many.Close())
 			})
 		}
-		if err := one.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(one.Close())
 	}
 }
 
@@ -82,9 +75,7 @@ func TestInstructionSetsAgree(t *testing.T) {
 	a, b := opener(device.CPU{ISA: sets[0]})(t), opener(device.CPU{ISA: sets[len(sets)-1]})(t)
 	devicetest.Compare(t, a, b)
 	for _, d := range []*device.Device{a, b} {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(d.Close())
 	}
 }
 
@@ -101,10 +92,7 @@ func TestOnDevice(t *testing.T) {
 		name = "cuda:0"
 	}
 	open := func(t testing.TB) *device.Device {
-		d, err := device.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(device.Open(name))
 		t.Logf("%v: %s", d, d.Info().Detail)
 		return d
 	}
@@ -112,11 +100,7 @@ func TestOnDevice(t *testing.T) {
 	if n, ok := ordinal(name); ok {
 		t.Run("Own products", func(t *testing.T) {
 			devicetest.Run(t, func(t testing.TB) *device.Device {
-				d, err := device.CUDA{Ordinal: n, CuBLAS: "none"}.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
-				return d
+				return must.Get(device.CUDA{Ordinal: n, CuBLAS: "none"}.Open())
 			})
 		})
 	}
@@ -124,9 +108,7 @@ func TestOnDevice(t *testing.T) {
 		a, b := open(t), opener(device.CPU{})(t)
 		devicetest.Compare(t, a, b)
 		for _, d := range []*device.Device{a, b} {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(d.Close())
 		}
 	})
 }
@@ -143,10 +125,7 @@ func ordinal(name string) (n int, ok bool) {
 
 // FuzzOperations lets the fuzzer choose operations and sizes.
 func FuzzOperations(f *testing.F) {
-	d, err := device.Open(os.Getenv("COUPLING_DEVICE"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	d := must.Get(device.Open(os.Getenv("COUPLING_DEVICE")))
 	f.Cleanup(func() { d.Close() })
 	devicetest.Fuzz(f, d)
 }

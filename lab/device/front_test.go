@@ -11,6 +11,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/internal/cuda/ptxsim"
+	"coupling/lab/must"
 )
 
 // Wrong arguments panic before anything is done, and the message names the operation.
@@ -172,20 +173,14 @@ func TestOpen(t *testing.T) {
 	}
 	t.Setenv("COUPLING_DEVICE", "cpu")
 	for _, name := range []string{"cpu", ""} {
-		d, err := device.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(device.Open(name))
 		if d.Info().Kind != "cpu" || d.Note() != "" || !strings.HasPrefix(d.String(), "cpu (") {
 			t.Errorf("%q: %v, note %q", name, d, d.Note())
 		}
 		d.Close()
 	}
 	t.Setenv("COUPLING_DEVICE", "")
-	d, err := device.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.Open(""))
 	defer d.Close()
 	if cpu := d.Info().Kind == "cpu"; cpu != strings.Contains(d.Note(), "auto took the cpu") {
 		t.Errorf("auto gave %v, note %q: must say so where it is the cpu", d, d.Note())
@@ -287,9 +282,7 @@ func TestOverlaps(t *testing.T) {
 	device.Axpby(v, 1, v, 1, v)
 	device.Add(m, m, own.Rows(0, 1))
 	device.Map(at(0, 4), at(4, 4), device.Exp, 0) // neighbours
-	if err := d.Err(); err != nil {
-		t.Error(err)
-	}
+	must.Do(d.Err())
 }
 
 // Names lead to the GPU where there is a driver. (Operations on the emulator: internal/cuda.)
@@ -305,9 +298,7 @@ func TestOpenGPU(t *testing.T) {
 		if d.Info().Kind != "cuda" || d.Note() != "" {
 			t.Errorf("%q: %v, note %q: must be a GPU", name, d, d.Note())
 		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(d.Close())
 	}
 	if d, err := device.Open("cuda:9"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "cuda:9") {
 		t.Errorf("cuda:9: %v, %v: must be ErrNoDevice", d, err)
@@ -316,10 +307,7 @@ func TestOpenGPU(t *testing.T) {
 	if d, err := device.Open("cuda"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "libcuda.so.1") {
 		t.Errorf("without a driver: %v, %v: must be ErrNoDevice and name what was looked for", d, err)
 	}
-	d, err := device.Open("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.Open("auto"))
 	defer d.Close()
 	if d.Info().Kind != "cpu" || !strings.Contains(d.Note(), "libcuda.so.1") {
 		t.Errorf("auto without a driver: %v, note %q: must be the cpu and say why", d, d.Note())

@@ -15,14 +15,14 @@ func Convert(dst, x *Array) {
 
 // Paste copies x into dst at indices from at of an axis on. With Cut it concatenates and splits.
 func Paste(dst, x *Array, axis, at int) {
-	c := check("Paste", dst).float(x).apart(x)
+	c := check("Paste", dst).reads(x)
 	c.part(dst, x, axis, at)
 	c.do(func() error { return dst.d.b.Paste(dst.t, x.t, axis, at) })
 }
 
 // Cut copies the part of x from index at of an axis on that has dst's shape.
 func Cut(dst, x *Array, axis, at int) {
-	c := check("Cut", dst).float(x).apart(x)
+	c := check("Cut", dst).reads(x)
 	c.part(x, dst, axis, at)
 	c.do(func() error { return dst.d.b.Cut(dst.t, x.t, axis, at) })
 }

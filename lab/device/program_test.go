@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // program uses a solver and opens whatever device there is.
@@ -47,9 +49,7 @@ func TestProgram(t *testing.T) {
 	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(source, []byte(program), 0o600))
 	for _, tag := range []string{"", "nocuda"} {
 		binary := filepath.Join(dir, "program"+tag)
 		build := exec.Command("go", "build", "-tags", tag, "-o", binary, source)
@@ -78,14 +78,7 @@ func TestProgram(t *testing.T) {
 // linked is the libraries that a program wants to start.
 func linked(t *testing.T, path string) []string {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))
 	defer func() { _ = f.Close() }()
-	libraries, err := f.ImportedLibraries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return libraries
+	return must.Get(f.ImportedLibraries())
 }

@@ -5,15 +5,13 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 // A launch reads what arrays hold then: each operation, recorded on one input and launched on another, gives the bits
 // that it gives on that one unrecorded. Sizes reach sums in chunks.
 func TestRecordedOperations(t *testing.T) {
-	d, err := device.CPU{Workers: 2}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.CPU{Workers: 2}.Open())
 	scope := d.Scope()
 	const n, m = 300, 200
 	x, y, row, column := d.New(device.Float32, n, m), d.New(device.Float32, n, m), d.New(device.Float32, 1, m), d.New(device.Float32, n, 1)
@@ -88,9 +86,7 @@ func TestRecordedOperations(t *testing.T) {
 	}
 	stream.Free()
 	scope.Close()
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(d.Close())
 }
 
 // zeros and places are arrays that the scope of the operation frees, the latter for the indices of a pool.
@@ -100,16 +96,9 @@ func places(d *device.Device) *device.Array       { return d.New(device.Int32, 2
 func numbers(t *testing.T, a *device.Array) []float64 {
 	t.Helper()
 	if a.Type() != device.Int32 {
-		v, err := a.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		return must.Get(a.Float64s())
 	}
-	v, err := a.GetInts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(a.GetInts())
 	x := make([]float64, len(v))
 	for i, k := range v {
 		x[i] = float64(k)

@@ -6,7 +6,7 @@ import "coupling/lab/device/internal/backend"
 type Cost = backend.Cost
 
 // A plan is P_ij = exp(u_i + h_j − c_ij·inv) with inv = 1/ε. Arguments of −Inf in u or h have weight zero. Those of +Inf
-// have no meaning, and devices differ in what they make of them: log-sum-exps are NaN on a CPU and +Inf on a GPU.
+// have no meaning, and devices differ in their result: log-sum-exps are NaN on a CPU and +Inf on a GPU.
 //
 // Log-sum-exps with c held are batched. Plans are not, neither held nor between points: many small problems take their
 // gradients one after the other.
@@ -14,7 +14,7 @@ type Cost = backend.Cost
 // LSERows is out_i = log Σ_j exp(h_j − c_ij·inv): half a step of Sinkhorn. With c B×n×m, h B×m and
 // out B×n it solves B problems at once. A row of −Inf gives −Inf.
 func LSERows(out, c, h *Array, inv float64) {
-	k := check("LSERows", out).float(c, h).apart(c, h)
+	k := check("LSERows", out).reads(c, h)
 	s := c.t.Shape
 	if len(s) == 3 {
 		k.shape("out", out, s[0], s[1]).shape("h", h, s[0], s[2])
@@ -26,7 +26,7 @@ func LSERows(out, c, h *Array, inv float64) {
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), the other half; batched like LSERows.
 func LSECols(out, c, g *Array, inv float64) {
-	k := check("LSECols", out).float(c, g).apart(c, g)
+	k := check("LSECols", out).reads(c, g)
 	s := c.t.Shape
 	if len(s) == 3 {
 		k.shape("out", out, s[0], s[2]).shape("g", g, s[0], s[1])
@@ -38,21 +38,21 @@ func LSECols(out, c, g *Array, inv float64) {
 
 // PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.
 func PlanRows(out, c, u, h, v *Array, inv float64) {
-	k := check("PlanRows", out).float(c, u, h, v).apart(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[1], -1)
+	k := check("PlanRows", out).reads(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[1], -1)
 	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[0], v.t.Shape[1])
 	k.do(func() error { return out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // PlanCols is out_j = Σ_i P_ij v_i with c held, v n×k, out m×k.
 func PlanCols(out, c, u, h, v *Array, inv float64) {
-	k := check("PlanCols", out).float(c, u, h, v).apart(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[0], -1)
+	k := check("PlanCols", out).reads(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[0], -1)
 	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[1], v.t.Shape[1])
 	k.do(func() error { return out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // Costs writes the n×m costs between points x, n×d, and y, m×d.
 func Costs(c, x, y *Array, cost Cost) {
-	k := check("Costs", c).float(x, y).apart(x, y)
+	k := check("Costs", c).reads(x, y)
 	k.points(x, y).shape("c", c, x.t.Shape[0], y.t.Shape[0])
 	k.do(func() error { return c.ops().Costs(c.t, x.t, y.t, cost) })
 }
@@ -60,14 +60,14 @@ func Costs(c, x, y *Array, cost Cost) {
 // PointLSE is LSERows with costs computed from points and never held: n·m exponentials, memory n +
 // m.
 func PointLSE(out, x, y, h *Array, cost Cost, inv float64) {
-	k := check("PointLSE", out).float(x, y, h).apart(x, y, h)
+	k := check("PointLSE", out).reads(x, y, h)
 	k.points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0])
 	k.do(func() error { return out.ops().PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
 }
 
 // PointApply is out_i = Σ_j P_ij v_j with v m×k: the mass of a row with v = 1, its barycentre with v = y.
 func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
-	k := check("PointApply", out).float(x, y, u, h, v).apart(x, y, u, h, v)
+	k := check("PointApply", out).reads(x, y, u, h, v)
 	k.points(x, y).plan(x, y, u, h).shape("v", v, y.t.Shape[0], -1).shape("out", out, x.t.Shape[0], v.t.Shape[1])
 	k.do(func() error { return out.ops().PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
 }
@@ -76,14 +76,14 @@ func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
 // Σ_j P_ij·(r_i + s_j)·∂c/∂x_i: with the right r and s the gradient of every loss of the plan. The derivative of
 // |x−y|₁ at 0 is 0.
 func PointGrad(grad, x, y, u, h, r, s *Array, cost Cost, inv float64, linear bool) {
-	k := check("PointGrad", grad).float(x, y, u, h, r, s).apart(x, y, u, h, r, s).like(x)
+	k := check("PointGrad", grad).reads(x, y, u, h, r, s).like(x)
 	k.points(x, y).plan(x, y, u, h).plan(x, y, r, s)
 	k.do(func() error { return grad.ops().PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
 func PointCost(out, x, y, u, h *Array, cost Cost, inv float64) {
-	k := check("PointCost", out).float(x, y, u, h).apart(x, y, u, h)
+	k := check("PointCost", out).reads(x, y, u, h)
 	k.points(x, y).plan(x, y, u, h).shape("out", out, x.t.Shape[0])
 	k.do(func() error { return out.ops().PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
 }

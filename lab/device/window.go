@@ -53,7 +53,7 @@ func (w Window) full() backend.Window {
 //
 // x being 0 outside. y is N×Out×OH×OW. Cost: 2·N·OH·OW·Out·In·kh·kw.
 func Conv(y, x, weight *Array, w Window) {
-	c := check("Conv", y).float(x, weight).apart(x, weight)
+	c := check("Conv", y).reads(x, weight)
 	c.conv(y, x, weight, w)
 	c.do(func() error { return y.ops().Conv(y.t, x.t, weight.t, w.full()) })
 }
@@ -61,21 +61,21 @@ func Conv(y, x, weight *Array, w Window) {
 // ConvInput is dx = Wᵀ dy, the transpose of Conv in x, which is the transposed convolution from Out to In. dx is
 // overwritten.
 func ConvInput(dx, dy, weight *Array, w Window) {
-	c := check("ConvInput", dx).float(dy, weight).apart(dy, weight)
+	c := check("ConvInput", dx).reads(dy, weight)
 	c.conv(dy, dx, weight, w)
 	c.do(func() error { return dx.ops().ConvInput(dx.t, dy.t, weight.t, w.full()) })
 }
 
 // ConvWeight is dw += Σ_n dy_n ⋆ x_n, the transpose of Conv in the weight.
 func ConvWeight(dw, x, dy *Array, w Window) {
-	c := check("ConvWeight", dw).float(x, dy).apart(x, dy)
+	c := check("ConvWeight", dw).reads(x, dy)
 	c.conv(dy, x, dw, w)
 	c.do(func() error { return dw.ops().ConvWeight(dw.t, x.t, dy.t, w.full()) })
 }
 
 // ConvSquares is squares_n += |dy_n ⋆ x_n|², the squared norm of each example's part of ConvWeight. squares is N.
 func ConvSquares(squares, x, dy *Array, w Window) {
-	c := check("ConvSquares", squares).float(x, dy).apart(x, dy).shape("squares", squares, x.t.Shape[0])
+	c := check("ConvSquares", squares).reads(x, dy).shape("squares", squares, x.t.Shape[0])
 	c.shape("x", x, -1, -1, -1, -1).shape("dy", dy, -1, -1, -1, -1)
 	c.slides(dy, x, w)
 	c.do(func() error { return squares.ops().ConvSquares(squares.t, x.t, dy.t, w.full()) })
@@ -97,7 +97,7 @@ func (c args) slides(y, x *Array, w Window) {
 // MaxPool is the largest element in each window, and its flat index in the plane. Padding never wins; of equals the
 // first does. Windows wholly in the padding are refused.
 func MaxPool(y, index, x *Array, w Window) {
-	c := check("MaxPool", y).float(x).apart(x).ints(index).like(index)
+	c := check("MaxPool", y).reads(x).ints(index).like(index)
 	c.pool(y, x, w)
 	c.inside(y, x, w.full())
 	c.do(func() error { return y.ops().MaxPool(y.t, index.t, x.t, w.full()) })
@@ -105,21 +105,21 @@ func MaxPool(y, index, x *Array, w Window) {
 
 // MaxPoolVJP adds each dy to the element that won. dx is overwritten.
 func MaxPoolVJP(dx, dy, index *Array, w Window) {
-	c := check("MaxPoolVJP", dx).float(dy).apart(dy).ints(index)
+	c := check("MaxPoolVJP", dx).reads(dy).ints(index)
 	c.pool(dy, dx, w)
 	c.do(func() error { return dx.ops().MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
 }
 
 // AvgPool is the mean of each window, padding counted as zeros.
 func AvgPool(y, x *Array, w Window) {
-	c := check("AvgPool", y).float(x).apart(x)
+	c := check("AvgPool", y).reads(x)
 	c.pool(y, x, w)
 	c.do(func() error { return y.ops().AvgPool(y.t, x.t, w.full()) })
 }
 
 // AvgPoolVJP spreads each dy evenly. dx is overwritten.
 func AvgPoolVJP(dx, dy *Array, w Window) {
-	c := check("AvgPoolVJP", dx).float(dy).apart(dy)
+	c := check("AvgPoolVJP", dx).reads(dy)
 	c.pool(dy, dx, w)
 	c.do(func() error { return dx.ops().AvgPoolVJP(dx.t, dy.t, w.full()) })
 }
@@ -159,14 +159,14 @@ func (c args) inside(y, x *Array, f backend.Window) {
 
 // Nearest resamples x, N×C×H×W, to the size of y: y[oy, ox] = x[⌊oy·H/OH⌋, ⌊ox·W/OW⌋].
 func Nearest(y, x *Array) {
-	c := check("Nearest", y).float(x).apart(x)
+	c := check("Nearest", y).reads(x)
 	c.planes(y, x)
 	c.do(func() error { return y.ops().Nearest(y.t, x.t) })
 }
 
 // NearestVJP is the transpose of Nearest. dx is overwritten.
 func NearestVJP(dx, dy *Array) {
-	c := check("NearestVJP", dx).float(dy).apart(dy)
+	c := check("NearestVJP", dx).reads(dy)
 	c.planes(dy, dx)
 	c.do(func() error { return dx.ops().NearestVJP(dx.t, dy.t) })
 }
@@ -174,14 +174,14 @@ func NearestVJP(dx, dy *Array) {
 // Bilinear resamples with linear interpolation; align puts corners on corners, else pixels are areas (half-pixel
 // centres, clamped at the border).
 func Bilinear(y, x *Array, align bool) {
-	c := check("Bilinear", y).float(x).apart(x)
+	c := check("Bilinear", y).reads(x)
 	c.planes(y, x)
 	c.do(func() error { return y.ops().Bilinear(y.t, x.t, align) })
 }
 
 // BilinearVJP is the transpose of Bilinear. dx is overwritten.
 func BilinearVJP(dx, dy *Array, align bool) {
-	c := check("BilinearVJP", dx).float(dy).apart(dy)
+	c := check("BilinearVJP", dx).reads(dy)
 	c.planes(dy, dx)
 	c.do(func() error { return dx.ops().BilinearVJP(dx.t, dy.t, align) })
 }

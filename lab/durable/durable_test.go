@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // A file is the old one until the new one is whole; a failure leaves nothing beside it.
@@ -21,10 +23,7 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	err := errors.Join(WriteFile(path, 0o600, text("one")), WriteFile(path, 0o600, text("two")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(WriteFile(path, 0o600, text("one")), WriteFile(path, 0o600, text("two"))))
 	if err := WriteFile(path, 0o600, func(w io.Writer) error { _ = text("thr")(w); return broken }); !errors.Is(err, broken) {
 		t.Errorf("a failure: %v", err)
 	}
@@ -43,20 +42,13 @@ func TestWriteFile(t *testing.T) {
 // One at a time, and a new file in the place of a removed one is another lock.
 func TestTryLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	one, err := TryLock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(TryLock(path))
 	if _, err := TryLock(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("locked twice: %v", err)
 	}
-	if err := errors.Join(one.Close(), os.Remove(path)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(one.Close(), os.Remove(path)))
 	two, err := TryLock(path)
-	if err := errors.Join(err, two.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(err, two.Close()))
 }
 
 // A lock file becomes the file that it guards, held until it is closed; another takes its place if it was removed.
@@ -64,16 +56,11 @@ func TestBecome(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		dir := t.TempDir()
 		path, guarded := filepath.Join(dir, "lock"), filepath.Join(dir, "record")
-		l, err := TryLock(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(TryLock(path))
 		if removed {
-			err = os.Remove(path)
+			must.Do(os.Remove(path))
 		}
-		if err := errors.Join(err, l.Become(guarded, []byte("whole"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Become(guarded, []byte("whole")))
 		if b, err := os.ReadFile(guarded); string(b) != "whole" || err != nil {
 			t.Errorf("%q, %v", b, err)
 		}

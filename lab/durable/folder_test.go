@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // put writes the files of a run, and stops before the commit if the text of one is "full".
@@ -37,7 +39,7 @@ func put(dir string, files map[string]string, inputs ...string) (err error) {
 func held(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == "summary.json" {
 			return err
 		}
@@ -45,10 +47,7 @@ func held(t *testing.T, dir string) map[string]string {
 		name, _ := filepath.Rel(dir, path)
 		out[filepath.ToSlash(name)] = string(b)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -65,9 +64,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	mine := filepath.Join(dir, "mine")
-	if err := os.WriteFile(mine, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(mine, []byte("mine"), 0o666))
 	first := map[string]string{"mine": "mine", "a": "1", "sub/b": "1"}
 	check("first", put(dir, map[string]string{"a": "1", "sub/b": "1"}), false, first)
 	check("full disk", put(dir, map[string]string{"a": "2", "c": "full"}), true, first)
@@ -75,9 +72,7 @@ func TestFolder(t *testing.T) {
 	check("input", put(dir, map[string]string{"c": "2"}, filepath.Join(dir, "a")), true, first)
 	second := map[string]string{"mine": "mine", "a": "2", "c": "2"}
 	check("second", put(dir, map[string]string{"a": "2", "c": "2"}, mine), false, second)
-	if err := os.WriteFile(filepath.Join(dir, "summary.json"), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Join(dir, "summary.json"), []byte("{}"), 0o666))
 	check("foreign summary", put(dir, map[string]string{"d": "3"}), true, second)
 }
 
@@ -86,29 +81,24 @@ func TestFolder(t *testing.T) {
 func TestFolderKilled(t *testing.T) {
 	for moves := range 3 {
 		dir := t.TempDir()
-		if err := put(dir, map[string]string{"a": "1", "old": "1"}); err != nil {
-			t.Fatal(err)
-		}
-		f, err := OpenFolder(dir, "summary.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(put(dir, map[string]string{"a": "1", "old": "1"}))
+		f := must.Get(OpenFolder(dir, "summary.json"))
 		if _, err := OpenFolder(dir, "summary.json"); !errors.Is(err, ErrLocked) {
 			t.Errorf("two at once: %v", err)
 		}
 		for _, name := range []string{"a", "new"} {
-			err = errors.Join(err, f.WriteFile(name, func(w io.Writer) error {
+			must.Do(f.WriteFile(name, func(w io.Writer) error {
 				_, err := io.WriteString(w, "2")
 				return err
 			}))
 		}
-		err = errors.Join(err, f.WriteFile("summary.json", func(w io.Writer) error {
+		must.Do(f.WriteFile("summary.json", func(w io.Writer) error {
 			return json.NewEncoder(w).Encode(map[string]any{"files": f.Files()})
 		}))
 		for _, name := range []string{"a", "new"}[:moves] {
-			err = errors.Join(err, f.move(name))
+			must.Do(f.move(name))
 		}
-		if err := errors.Join(err, f.lock.Close()); err != nil { // as the system does
+		if err := f.lock.Close(); err != nil { // as the system does
 			t.Fatal(err)
 		}
 		if err := put(dir, map[string]string{"new": "3"}); err != nil {

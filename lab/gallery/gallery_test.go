@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
+	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -54,14 +56,10 @@ func TestWriteReadme(t *testing.T) {
 		Claims: []Claim{{What: "a|b", Source: "sums", Verdict: lab.Holds, Expected: "9", Got: "9"}},
 	}
 	failed := Page{Name: "tour/circle", Title: "The circle", Shows: "None.", Error: "no cells"}
-	if err := WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, failed}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, failed}}}))
 	// One alone is written again: the other's entry stays.
 	drawn.Size = "n = 4"
-	if err := WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, {Name: failed.Name}}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, {Name: failed.Name}}}}))
 	b := lab.Must(os.ReadFile(filepath.Join(dir, "README.md")))
 	for _, want := range []string{
 		"\n## A Tour\n\n### `tour/square`\n\n**The square x1.** It is A.\n\n<img src=\"thumbs/tour-square.png\" width=\"480\" alt=\"The square x1\">\n\nsmoke: n = 4. `coupling fig tour/square` <!-- source " + digest + " -->\n",
@@ -71,10 +69,7 @@ func TestWriteReadme(t *testing.T) {
 			t.Errorf("README.md lacks %q:\n%s", want, b)
 		}
 	}
-	f, err := os.Open(filepath.Join(dir, "thumbs", "tour-square.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, "thumbs", "tour-square.png")))
 	defer f.Close()
 	if c, err := png.DecodeConfig(f); err != nil || c.Width != 480 || c.Height != 300 {
 		t.Errorf("thumbnail of %d×%d, %v", c.Width, c.Height, err)
@@ -99,9 +94,9 @@ var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2, Ru
 func figure() lab.Figure {
 	return lab.Figure{
 		Name: "tour/square", Title: "A <square>", Shows: "What a square is.",
-		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []lab.Decoder{squares.Decoder()},
-		Jobs: func(set lab.Setting) []lab.Job { return squares.Jobs(set.Seed, square{3}) },
-		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []*store.Decoder{squares.Decoder()},
+		Jobs: func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
+		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return lab.Exhibit{
 				Pictures: []lab.Picture{{Name: "a", Caption: "The square", Drawing: drawing(fmt.Sprint(r.Value.X))}},
@@ -109,7 +104,7 @@ func figure() lab.Figure {
 				Notes:    []string{"A note."},
 			}, err
 		},
-		Claims: func(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+		Claims: func(s *store.Store, set lab.Setting) ([]lab.Claim, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return []lab.Claim{
 				{What: "3²", Source: "arithmetic", Got: r.Value.X, Want: 9, Why: "exact"},
@@ -121,22 +116,14 @@ func figure() lab.Figure {
 }
 
 func TestPageAndIndex(t *testing.T) {
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(t.TempDir()))
 	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}
 	opts := Options{Dir: dir, Formats: []string{"png", "svg"}}
-	if _, err := Write(s, figure(), set, opts); !errors.Is(err, lab.ErrMissing) {
+	if _, err := Write(s, figure(), set, opts); !errors.Is(err, store.ErrMissing) {
 		t.Fatalf("drew from nothing: %v", err)
 	}
-	if _, err := lab.Do(t.Context(), s, squares, 7, square{3}); err != nil {
-		t.Fatal(err)
-	}
-	page, err := Write(s, figure(), set, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
+	page := must.Get(Write(s, figure(), set, opts))
 	var verdicts []lab.Verdict
 	for _, c := range page.Claims {
 		verdicts = append(verdicts, c.Verdict)
@@ -161,13 +148,8 @@ func TestPageAndIndex(t *testing.T) {
 	}
 	failed := Describe(figure(), set)
 	failed.Name, failed.Error = "else/where", "it <broke>"
-	if _, err := WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}))
+	b := must.Get(os.ReadFile(filepath.Join(dir, "index.html")))
 	html := string(b)
 	for _, want := range []string{`src="tour/square-a.png"`, `href="tour/square-a.svg"`, "A &lt;square&gt;", "it &lt;broke&gt;", "a misprint", `<td class="differs"`, `<td class="not-asked"`, "x is too small", "coupling fig tour/square --preset smoke --seed 7", "test/square@2", "Other figures"} {
 		if !strings.Contains(html, want) {

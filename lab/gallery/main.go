@@ -9,10 +9,12 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/internal/interrupt"
+	"coupling/lab/store"
 )
 
 // Main is a complete program that makes one figure: it reads the flags -preset, -seed and -out,
@@ -37,20 +39,21 @@ func Main(fig lab.Figure) {
 
 func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir string) (err error) {
 	defer lab.End(&err)
-	store := lab.Must(lab.OpenStore(""))
-	missing, other := store.Survey(fig.Jobs(set))
-	if len(other) > 0 {
-		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", len(other))
+	st := lab.Must(lab.OpenStore(""))
+	var missing []store.Job
+	n := st.Survey(slices.Values(fig.Jobs(set)), func(j store.Job) { missing = append(missing, j) })
+	if n.OtherCode > 0 {
+		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", n.OtherCode)
 	}
 	var errs []error
-	for job, err := range (lab.Local{}).Run(ctx, store, missing) {
+	for job, err := range (store.Local{}).Run(ctx, st, missing) {
 		errs = append(errs, err)
 		if err == nil {
 			fmt.Fprintln(w, "computed", job.Record().Experiment, job.Record().Key.Short())
 		}
 	}
 	lab.Check(errors.Join(errs...))
-	page := lab.Must(Write(store, fig, set, Options{Dir: dir, Formats: []string{"png", "pdf"}}))
+	page := lab.Must(Write(st, fig, set, Options{Dir: dir, Formats: []string{"png", "pdf"}}))
 	for _, p := range page.Pictures {
 		for _, file := range p.Files {
 			fmt.Fprintln(w, "wrote", filepath.Join(dir, file))

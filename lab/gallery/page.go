@@ -13,6 +13,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/store"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,7 +88,7 @@ type Options struct {
 // Write draws fig from finished cells, checks its claims, and writes all of it
 // below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
-func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (page Page, err error) {
+func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Page, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", fig.Name, err)
@@ -183,7 +184,7 @@ func writeTable(w io.Writer, t lab.Table) error {
 	return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
 }
 
-func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (c Cells) {
+func cells(s *store.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 	for _, j := range fig.Jobs(set) {
 		r := lab.Must(j.Recall(s))
 		m := r.Manifest

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -28,7 +29,11 @@ func Claims(list []lab.Claim) (out []Claim) {
 		if c.Verdict() == lab.Skipped {
 			why = c.SkipReason
 		}
-		out = append(out, Claim{c.What, c.Source, c.Expected(), fmt.Sprintf("%.4g", c.Got), c.Verdict(), why, c.Null.Name})
+		got := fmt.Sprintf("%.4g", c.Got)
+		if c.Verdict() == lab.Skipped && math.IsNaN(c.Got) {
+			got = "–" // nothing was measured
+		}
+		out = append(out, Claim{c.What, c.Source, c.Expected(), got, c.Verdict(), why, c.Null.Name})
 	}
 	return out
 }

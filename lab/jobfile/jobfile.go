@@ -19,19 +19,19 @@ import (
 	"os"
 	"strings"
 
-	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/store"
 )
 
 // Write writes the jobs to a file, a line each.
-func Write(path string, jobs []lab.Job) error {
+func Write(path string, jobs []store.Job) error {
 	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return Encode(w, jobs) })
 }
 
 // Encode writes the jobs, a line each.
-func Encode(w io.Writer, jobs []lab.Job) error {
+func Encode(w io.Writer, jobs []store.Job) error {
 	for _, j := range jobs {
-		line, err := lab.EncodeJob(j)
+		line, err := store.EncodeJob(j)
 		if err == nil {
 			_, err = w.Write(append(line, '\n'))
 		}
@@ -43,14 +43,14 @@ func Encode(w io.Writer, jobs []lab.Job) error {
 }
 
 // Read returns the identities of the cells in a file, by line.
-func Read(path string) ([]lab.Record, error) {
+func Read(path string) ([]store.Record, error) {
 	lines, err := split(path)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]lab.Record, len(lines))
+	out := make([]store.Record, len(lines))
 	for i, l := range lines {
-		if out[i], err = lab.ParseJob(l); err != nil {
+		if out[i], err = store.ParseJob(l); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, i, err)
 		}
 	}
@@ -59,7 +59,7 @@ func Read(path string) ([]lab.Record, error) {
 
 // Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
 // means line first alone.
-func Jobs(path string, first, stride int, ds []lab.Decoder) ([]lab.Job, error) {
+func Jobs(path string, first, stride int, ds []*store.Decoder) ([]store.Job, error) {
 	lines, err := split(path)
 	if err != nil {
 		return nil, err
@@ -73,9 +73,9 @@ func Jobs(path string, first, stride int, ds []lab.Decoder) ([]lab.Job, error) {
 	if stride == 0 {
 		stride = len(lines)
 	}
-	var out []lab.Job
+	var out []store.Job
 	for n := first; n < len(lines); n += stride {
-		j, err := lab.DecodeJob(lines[n], ds)
+		j, err := store.DecodeJob(lines[n], ds)
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
 		}
@@ -87,13 +87,13 @@ func Jobs(path string, first, stride int, ds []lab.Decoder) ([]lab.Job, error) {
 // Do runs the lines first, first+stride, … of a file one after the other, which is the work of a
 // task. It ends early when ctx does; the cell then stores its checkpoint and releases its lock. A
 // cell that fails does not stop the others.
-func Do(ctx context.Context, s *lab.Store, path string, first, stride int, ds []lab.Decoder) error {
+func Do(ctx context.Context, s *store.Store, path string, first, stride int, ds []*store.Decoder) error {
 	jobs, err := Jobs(path, first, stride, ds)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, err := range (lab.Local{Workers: 1, Drain: ctx.Done()}).Run(ctx, s, jobs) {
+	for _, err := range (store.Local{Workers: 1, Drain: ctx.Done()}).Run(ctx, s, jobs) {
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, context.Cause(ctx))...)

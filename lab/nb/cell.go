@@ -11,6 +11,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/internal/interrupt"
+	"coupling/lab/store"
 )
 
 // Context returns the context of this cell, which ends when the cell is interrupted.
@@ -21,7 +22,7 @@ var Context = sync.OnceValue(func() context.Context {
 
 // Store returns the store that the notebooks, scripts and commands of a checkout
 // share; see [lab.OpenStore].
-var Store = sync.OnceValue(func() *lab.Store { return Must(lab.OpenStore("")) })
+var Store = sync.OnceValue(func() *store.Store { return Must(lab.OpenStore("")) })
 
 // Setting is the size, seed and device of this notebook's figures: $COUPLING_PRESET (smoke, quick,
 // full or paper; default quick), $COUPLING_SEED (default 1) and $COUPLING_DEVICE (default cpu). In

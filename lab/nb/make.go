@@ -10,6 +10,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/gallery"
+	"coupling/lab/store"
 )
 
 // Make computes the missing cells of a figure at this notebook's [Setting], under a bar, and shows
@@ -46,16 +47,17 @@ func heading(fig lab.Figure, set lab.Setting) string {
 }
 
 // compute computes the missing cells of a figure.
-func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting) error {
+func compute(ctx context.Context, s *store.Store, fig lab.Figure, set lab.Setting) error {
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)
 	}
-	todo, other := s.Survey(fig.Jobs(set))
-	defer sayOtherCode(len(other))
+	var todo []store.Job
+	n := s.Survey(slices.Values(fig.Jobs(set)), func(j store.Job) { todo = append(todo, j) })
+	defer sayOtherCode(n.OtherCode)
 	ctx, done := Progress(ctx, fig.Name, len(todo))
 	defer done()
 	var errs []error
-	for _, err := range (lab.Local{}).Run(ctx, s, todo) {
+	for _, err := range (store.Local{}).Run(ctx, s, todo) {
 		if err != nil && ctx.Err() == nil {
 			errs = append(errs, err)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
+	"coupling/lab/store"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -23,10 +25,7 @@ import (
 
 // One store for all tests, as a cell has.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "nb")
-	if err != nil {
-		panic(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "nb"))
 	os.Setenv("COUPLING_STORE", dir)
 	code := m.Run()
 	os.RemoveAll(dir)
@@ -347,13 +346,13 @@ func (failing) Save(io.Writer, string) error { return errors.New("cannot") }
 
 func TestProgress(t *testing.T) {
 	p := open(t, nil)
-	b := &bar{id: "b", total: 4, meter: lab.NewMeter("w <", 4)}
-	b.event(lab.Event{Kind: lab.Started, Key: "k"})
+	b := &bar{id: "b", total: 4, meter: store.NewMeter("w <", 4)}
+	b.event(store.Event{Kind: store.Started, Key: "k"})
 	b.quiet = time.Time{}
-	b.event(lab.Event{Kind: lab.Stored, Key: "j"})
+	b.event(store.Event{Kind: store.Stored, Key: "j"})
 	b.quiet = time.Time{}
-	b.event(lab.Event{Kind: lab.Advanced, Key: "k", Done: 1, Total: 2})
-	b.event(lab.Event{Kind: lab.Failed, Key: "k"}) // too soon to be shown
+	b.event(store.Event{Kind: store.Advanced, Key: "k", Done: 1, Total: 2})
+	b.event(store.Event{Kind: store.Failed, Key: "k"}) // too soon to be shown
 	b.remove()
 	if len(p.puts) != 4 {
 		t.Fatalf("%d outputs", len(p.puts))
@@ -364,7 +363,7 @@ func TestProgress(t *testing.T) {
 	if p.puts[3].html != "" {
 		t.Error("the bar stays")
 	}
-	b.event(lab.Event{Kind: lab.Stored})
+	b.event(store.Event{Kind: store.Stored})
 	if len(p.puts) != 4 {
 		t.Error("the bar comes back")
 	}
@@ -469,12 +468,12 @@ func TestMake(t *testing.T) {
 	t.Setenv("COUPLING_PRESET", "smoke")
 	fig := lab.Figure{
 		Name: "test/fig", Title: "T", Sizes: map[lab.Preset]string{lab.Smoke: "3 cells"},
-		Jobs: func(set lab.Setting) []lab.Job { return squares.Jobs(set.Seed, spot{A: 1}, spot{A: 2}) },
-		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+		Jobs: func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, spot{A: 1}, spot{A: 2}) },
+		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, spot{A: 2})
 			return lab.Exhibit{Tables: []lab.Table{{Name: "one", Header: []string{fmt.Sprint(r.Value)}}, {Name: "two"}}}, err
 		},
-		Claims: func(*lab.Store, lab.Setting) ([]lab.Claim, error) {
+		Claims: func(*store.Store, lab.Setting) ([]lab.Claim, error) {
 			return []lab.Claim{{Got: 1, Want: 1}, {What: "a < b", Got: 1, Want: 2}, {Got: 1, Want: 2, SkipReason: "small"}}, nil
 		},
 	}

@@ -7,20 +7,20 @@ import (
 	"sync"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Progress returns a context under which the lab's cells (see [lab.WithSink])
+// Progress returns a context under which the lab's cells (see [store.WithSink])
 // move a bar below the notebook's cell, and a function that removes the bar. total is the number of
 // cells that are asked for.
 func Progress(ctx context.Context, what string, total int) (context.Context, func()) {
-	b := &bar{id: "nb-progress-" + gonbui.UniqueId(), total: total, meter: lab.NewMeter(what, total), quiet: time.Now().Add(200 * time.Millisecond)}
+	b := &bar{id: "nb-progress-" + gonbui.UniqueId(), total: total, meter: store.NewMeter(what, total), quiet: time.Now().Add(200 * time.Millisecond)}
 	if total > 0 {
 		screen.put(b.id, view{}) // its place, above what is shown meanwhile
 	}
-	return lab.WithSink(ctx, b.event), b.remove
+	return store.WithSink(ctx, b.event), b.remove
 }
 
 // bar is a progress bar. It is updated at most ten times a second, since a browser cannot keep up
@@ -29,13 +29,13 @@ type bar struct {
 	mu    sync.Mutex
 	id    string
 	total int
-	meter *lab.Meter
+	meter *store.Meter
 	quiet time.Time // until then
 	shown bool
 	gone  bool
 }
 
-func (b *bar) event(e lab.Event) {
+func (b *bar) event(e store.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	done, line := b.meter.Add(e)

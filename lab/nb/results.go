@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/store"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -18,13 +19,13 @@ import (
 )
 
 // rowsOf are the rows of a []lab.Result; nil for other types.
-func rowsOf(x any) (rows []lab.Row, err error) {
+func rowsOf(x any) (rows []store.Row, err error) {
 	v := reflect.ValueOf(x)
 	if v.Kind() != reflect.Slice {
 		return nil, nil
 	}
 	for i := range v.Len() {
-		r, ok := v.Index(i).Interface().(interface{ Row() (lab.Row, error) })
+		r, ok := v.Index(i).Interface().(interface{ Row() (store.Row, error) })
 		if !ok {
 			return nil, nil
 		}
@@ -39,9 +40,9 @@ func rowsOf(x any) (rows []lab.Row, err error) {
 
 // results shows a sweep: a table, and a plot of its first number over the parameter with the most
 // values, with a line for each choice of the others, averaged over seeds.
-func results(rows []lab.Row) []view {
+func results(rows []store.Row) []view {
 	var vary, values []string
-	for _, c := range lab.Columns(rows) {
+	for _, c := range store.Columns(rows) {
 		switch n := len(distinct(rows, c)); {
 		case c == "seed" && n > 1, strings.HasPrefix(c, "param.") && n > 1:
 			vary = append(vary, c)
@@ -56,12 +57,12 @@ func results(rows []lab.Row) []view {
 	for _, r := range rows {
 		var line []string
 		for _, c := range append(vary, values...) {
-			line = append(line, lab.FormatCell(r[c]))
+			line = append(line, store.FormatCell(r[c]))
 		}
 		t.Rows = append(t.Rows, line)
 	}
 	out := []view{{html: table(t)}}
-	isNumber := func(c string) bool { _, ok := lab.Number(rows[0][c]); return ok && c != "seed" }
+	isNumber := func(c string) bool { _, ok := store.Number(rows[0][c]); return ok && c != "seed" }
 	over := slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(vary), func(c string) bool { return !isNumber(c) })),
 		func(a, b string) int { return cmp.Compare(len(distinct(rows, b)), len(distinct(rows, a))) })
 	if y := slices.IndexFunc(values, isNumber); y >= 0 && len(over) > 0 {
@@ -73,10 +74,10 @@ func results(rows []lab.Row) []view {
 	return out
 }
 
-func distinct(rows []lab.Row, column string) map[string]bool {
+func distinct(rows []store.Row, column string) map[string]bool {
 	set := map[string]bool{}
 	for _, r := range rows {
-		set[lab.FormatCell(r[column])] = true
+		set[store.FormatCell(r[column])] = true
 	}
 	return set
 }
@@ -88,20 +89,20 @@ type series struct {
 }
 
 // means are the means of column y over x, one series for each choice of the others.
-func means(rows []lab.Row, x, y string, others []string) (out []series) {
+func means(rows []store.Row, x, y string, others []string) (out []series) {
 	count := map[string]map[float64]float64{}
 	for _, r := range rows {
 		var names []string
 		for _, c := range others {
-			names = append(names, strings.TrimPrefix(c, "param.")+" "+lab.FormatCell(r[c]))
+			names = append(names, strings.TrimPrefix(c, "param.")+" "+store.FormatCell(r[c]))
 		}
 		name := strings.Join(names, ", ")
 		if count[name] == nil {
 			count[name], out = map[float64]float64{}, append(out, series{name: name})
 		}
 		s := &out[slices.IndexFunc(out, func(s series) bool { return s.name == name })]
-		at, _ := lab.Number(r[x])
-		v, _ := lab.Number(r[y])
+		at, _ := store.Number(r[x])
+		v, _ := store.Number(r[y])
 		i, found := slices.BinarySearchFunc(s.points, at, func(p plotter.XY, at float64) int { return cmp.Compare(p.X, at) })
 		if !found {
 			s.points = slices.Insert(s.points, i, plotter.XY{X: at})

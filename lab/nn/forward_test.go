@@ -20,9 +20,7 @@ func set(layer nn.Layer, values ...[]float64) {
 
 // Small outputs by hand.
 func TestForwardByHand(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	dense := func(in, out int) nn.Layer { return &nn.Dense{In: in, Out: out} }
 	for _, c := range []struct {
 		name   string
@@ -61,9 +59,7 @@ func TestForwardByHand(t *testing.T) {
 // Batch normalisation by running statistics keeps its digits at a mean of 10,000 deviations, where scale·x + (beta −
 // scale·mean) would err by 1e-3 in float32.
 func TestBatchNormFarFromZero(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	b := &nn.BatchNorm{Channels: 1}
 	b.Init(dev, device.Float32, nil)
 	set(b, []float64{3}, []float64{.5}, []float64{1e4}, []float64{2})
@@ -74,9 +70,7 @@ func TestBatchNormFarFromZero(t *testing.T) {
 
 // Parameters are named after their places, each name once.
 func TestNames(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	net := nn.Seq(&nn.Dense{In: 1, Out: 1}, &nn.Residual{Body: nn.Seq(nn.ReLU(), &nn.Dense{In: 1, Out: 1, Spectral: &nn.Spectral{}}, &nn.BatchNorm{Channels: 1})})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	var names []string

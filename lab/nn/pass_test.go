@@ -26,9 +26,7 @@ func panics(t *testing.T, f func()) (message string) {
 
 // Mistakes of the program are panics that name the layer and what is wrong.
 func TestMistakes(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	dense, relu := &nn.Dense{In: 3, Out: 2}, nn.ReLU()
 	dense.Init(dev, device.Float64, rng)

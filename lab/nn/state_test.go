@@ -6,17 +6,14 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 )
 
 func values(t *testing.T, a *device.Array) []float64 {
 	t.Helper()
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(a.Float64s())
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {
@@ -33,9 +30,7 @@ func near(t *testing.T, what string, got, want []float64, tol float64) {
 
 // The numbers are by hand: channel 0 has 1, 3 (mean 2, variance 1 or by n − 1 2), channel 1 has 0, 10.
 func TestBatchNormStatistics(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	b := &nn.BatchNorm{Channels: 2, Momentum: .5}
 	b.Init(dev, device.Float64, nil)
 	x := dev.From64([]float64{1, 0, 3, 10}, 2, 2)
@@ -53,9 +48,7 @@ func TestBatchNormStatistics(t *testing.T) {
 // Large means are no harm in float32: deviations are squared after the mean was taken off. E x² − (E x)² of 1000 ± 0.01
 // would have an error of 1000²·2^−24 = 0.06 in a variance of 1e-4.
 func TestBatchNormLargeMean(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	b := &nn.BatchNorm{Channels: 1, Batch: true, NoAffine: true, Eps: 1e-12}
 	b.Init(dev, device.Float32, nil)
 	up, down := float32(1000+1./128), float32(1000-1./128) // exact in float32
@@ -66,9 +59,7 @@ func TestBatchNormLargeMean(t *testing.T) {
 // InstanceNorm++ by hand: two channels of two pixels, means 2 and 6, standardised over channels with n − 1 = 1:
 // (−2, 2)/√8.
 func TestInstanceNormPlusByHand(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	l := &nn.InstanceNormPlus{Channels: 2}
 	l.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 2)))
 	l.Gamma.Value.SetFloats([]float64{2, 3})
@@ -84,9 +75,7 @@ func TestInstanceNormPlusByHand(t *testing.T) {
 
 // Power iteration over training passes finds the largest singular value; passes at inference leave the vector alone.
 func TestSpectralConverges(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	d := &nn.Dense{In: 2, Out: 2, NoBias: true, Spectral: &nn.Spectral{}}
 	d.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 2)))
 	d.W.Value.SetFloats([]float64{3, 0, 0, 1})
@@ -103,9 +92,7 @@ func TestSpectralConverges(t *testing.T) {
 
 // Dropout keeps the mean, drops its share, and whole channels where asked to. 5 standard errors of 20000 coins.
 func TestDropoutShare(t *testing.T) {
-	dev := nntest.Open(t)
-	defer dev.Close()
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	const n = 20000
 	x := dev.New(device.Float32, 2, n/10, 5, 1)
 	device.Fill(x, 1)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
+	"coupling/lab/store"
 
 	"github.com/chromedp/chromedp"
 )
@@ -44,15 +46,15 @@ func browser(t *testing.T) context.Context {
 }
 
 // landed makes n stored cells without a disk.
-func landed(n int) []lab.Change {
+func landed(n int) []store.Change {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	out := make([]lab.Change, n)
+	out := make([]store.Change, n)
 	for i := range out {
 		p := params{Eps: 1e-3 * float64(int(1)<<rnd.IntN(10)), N: 100 * (1 + i%10), Solver: []string{"lbfgs", "newton", "sinkhorn"}[i%3], Tol: 1e-9}
 		r := descent.Jobs(uint64(i/30), p)[0].Record()
 		r.Value, _ = json.Marshal(descend(rnd.NormFloat64(), p))
-		r.Manifest = lab.Manifest{Start: time.Date(2024, 5, 1, 0, 0, i, 0, time.UTC), Seconds: rnd.ExpFloat64() * float64(p.N) / 100, Device: "cpu", Host: "node1"}
-		out[i] = lab.Change{Name: r.Name(), Experiment: r.Experiment, Status: lab.Status{Stored: true}, Record: r}
+		r.Manifest = store.Manifest{Start: time.Date(2024, 5, 1, 0, 0, i, 0, time.UTC), Seconds: rnd.ExpFloat64() * float64(p.N) / 100, Device: "cpu", Host: "node1"}
+		out[i] = store.Change{Name: r.Name(), Experiment: r.Experiment, Status: store.Status{Stored: true}, Record: r}
 	}
 	return out
 }
@@ -61,9 +63,7 @@ func landed(n int) []lab.Change {
 func text(t *testing.T, ctx context.Context, script string) string {
 	t.Helper()
 	var out string
-	if err := chromedp.Run(ctx, chromedp.Evaluate("String("+script+")", &out)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(chromedp.Run(ctx, chromedp.Evaluate("String("+script+")", &out)))
 	return out
 }
 
@@ -77,9 +77,7 @@ func await(t *testing.T, ctx context.Context, script string) {
 
 func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
 	t.Helper()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(chromedp.Run(ctx, actions...))
 }
 
 // picture is written where RUNS_PICTURES says, for people to look at.
@@ -90,9 +88,7 @@ func picture(t *testing.T, ctx context.Context, name string) {
 	}
 	var b []byte
 	run(t, ctx, chromedp.CaptureScreenshot(&b))
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Join(dir, name+".png"), b, 0o666))
 }
 
 const painted = `(id => { const c = document.querySelector(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })`
@@ -139,9 +135,7 @@ func TestPageInABrowser(t *testing.T) {
 	want := 0
 	for _, c := range landed(10_000) {
 		var p params
-		if err := json.Unmarshal(c.Record.Params, &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(json.Unmarshal(c.Record.Params, &p))
 		if p.Solver == "newton" && p.Eps < .01 && p.N >= 500 {
 			want++
 		}
@@ -197,13 +191,9 @@ func TestFiguresInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	page := `{"name":"tour/line","title":"A line","shows":"","preset":"quick","size":"","seed":1,"device":"cpu","command":"","pictures":[{"caption":"","files":["tour/line.svg"]}],"tables":null,"notes":null,"claims":[{"what":"","source":"","expected":"","tolerance":"","got":"","verdict":"holds","why":""}],"cells":{"count":0,"versions":null,"seconds":0,"first":"2024-01-01T00:00:00Z","last":"2024-01-01T00:00:00Z","commits":null,"devices":null,"cpus":null,"go":null}}`
 	svg := `<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><path d="M0 100L200 0" stroke="teal"/></svg>`
-	if err := os.MkdirAll(filepath.Join(dir, "tour"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(filepath.Join(dir, "tour"), 0o777))
 	for name, text := range map[string]string{"tour/line.json": page, "tour/line.svg": svg} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	_, v, web, _ := serve(t, dir)
 	run(t, ctx, chromedp.Navigate(web.URL+v.Path()), chromedp.Click(`button[data-tab=figures]`))

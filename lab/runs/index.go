@@ -8,24 +8,24 @@ import (
 	"sync"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // row is a cell in the form sent to the page.
 type row struct {
-	Key        string         `json:"key"` // KEY.CODE; see lab.Change
-	Experiment string         `json:"experiment"`
-	State      string         `json:"state"`             // of lab.Status
-	Columns    map[string]any `json:"columns,omitempty"` // see lab.Row
-	Host       string         `json:"host,omitempty"`
-	Error      string         `json:"error,omitempty"`
-	Artifacts  []lab.Artifact `json:"artifacts,omitempty"`
+	Key        string           `json:"key"` // KEY.CODE; see store.Change
+	Experiment string           `json:"experiment"`
+	State      string           `json:"state"`             // of store.Status
+	Columns    map[string]any   `json:"columns,omitempty"` // see store.Row
+	Host       string           `json:"host,omitempty"`
+	Error      string           `json:"error,omitempty"`
+	Artifacts  []store.Artifact `json:"artifacts,omitempty"`
 }
 
 // index is the known content of the store. Changes are numbered from 1.
 type index struct {
 	mu      sync.Mutex
-	scanner *lab.Scanner
+	scanner *store.Scanner
 	rows    map[string]numbered
 	changes int
 }
@@ -34,14 +34,14 @@ type index struct {
 type numbered struct {
 	row
 	change int
-	record lab.Record
+	record store.Record
 }
 
-func newIndex(s *lab.Store) *index {
+func newIndex(s *store.Store) *index {
 	return &index{scanner: s.Scan(), rows: map[string]numbered{}}
 }
 
-// update is what happened after some change.
+// update is the list of events after some change.
 type update struct {
 	Epoch  string `json:"epoch"` // of the server that numbered the changes
 	Change int    `json:"change"`
@@ -75,7 +75,7 @@ func (x *index) since(n int) (u update) {
 	return u
 }
 
-func (x *index) add(c lab.Change) {
+func (x *index) add(c store.Change) {
 	x.changes++
 	n := numbered{row: toRow(c), change: x.changes}
 	if c.Status.Stored && c.Err == nil {
@@ -84,14 +84,14 @@ func (x *index) add(c lab.Change) {
 	x.rows[c.Name] = n
 }
 
-func (x *index) record(key string) (lab.Record, bool) {
+func (x *index) record(key string) (store.Record, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r := x.rows[key].record
 	return r, r.Key != ""
 }
 
-func toRow(c lab.Change) row {
+func toRow(c store.Change) row {
 	r := c.Record
 	out := row{Key: c.Name, Experiment: c.Experiment, State: c.Status.String(), Host: r.Manifest.Host, Error: r.Error, Artifacts: r.Artifacts}
 	if c.Err == nil && r.Key == "" { // it runs, or is gone
@@ -122,7 +122,7 @@ func plain(v any) any {
 			return v.String()
 		}
 	case []any:
-		return plain(lab.FormatCell(v))
+		return plain(store.FormatCell(v))
 	case string:
 		if r := []rune(v); len(r) > 80 {
 			return string(r[:79]) + "…"

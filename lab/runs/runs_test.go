@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 type params struct {
@@ -61,24 +63,15 @@ func descend(noise float64, p params) result {
 }
 
 // serve starts a server over a store, and a client that has its cookie.
-func serve(t *testing.T, gallery string) (*lab.Store, *Server, *httptest.Server, *http.Client) {
+func serve(t *testing.T, gallery string) (*store.Store, *Server, *httptest.Server, *http.Client) {
 	t.Helper()
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := New(s, gallery)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(t.TempDir()))
+	v := must.Get(New(s, gallery))
 	web := httptest.NewServer(v)
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	jar, _ := cookiejar.New(nil)
 	client := &http.Client{Jar: jar}
-	resp, err := client.Get(web.URL + v.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(client.Get(web.URL + v.Path()))
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || strings.Contains(resp.Request.URL.String(), "token") {
 		t.Fatalf("%s at %s", resp.Status, resp.Request.URL)
@@ -88,15 +81,9 @@ func serve(t *testing.T, gallery string) (*lab.Store, *Server, *httptest.Server,
 
 func body(t *testing.T, client *http.Client, url string) (int, string) {
 	t.Helper()
-	resp, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(client.Get(url))
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(io.ReadAll(resp.Body))
 	return resp.StatusCode, string(b)
 }
 
@@ -109,18 +96,12 @@ func TestStrangersAreKeptOut(t *testing.T) {
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", web.URL+v.Path(), nil)
 	req.Host = "evil.example"
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(client.Do(req))
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another host's name: %s", resp.Status)
 	}
-	resp, err = client.Get(web.URL + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp = must.Get(client.Get(web.URL + "/"))
 	defer resp.Body.Close()
 	if csp := resp.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") {
 		t.Errorf("policy %q", csp)
@@ -200,10 +181,7 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 	s, _, web, client := serve(t, "")
 	var keys []string
 	for _, p := range []params{{Eps: .5, N: 3, Solver: "lbfgs"}, {Eps: .25, N: 3, Solver: "newton"}} {
-		r, err := lab.Do(t.Context(), s, descent, 1, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(lab.Do(t.Context(), s, descent, 1, p))
 		keys = append(keys, lab.Must(s.Find(string(r.Key))).Name())
 	}
 	changes(t, client, web.URL, update{})
@@ -224,10 +202,7 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 	}
 	post := func(ask any) (int, []byte) {
 		b, _ := json.Marshal(ask)
-		resp, err := client.Post(web.URL+"/export", "application/json", bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(client.Post(web.URL+"/export", "application/json", bytes.NewReader(b)))
 		defer resp.Body.Close()
 		out, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, out

@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"coupling/lab"
 	"coupling/lab/gallery"
+	"coupling/lab/store"
 )
 
 //go:embed page
@@ -23,7 +23,7 @@ var page embed.FS
 
 // A Server is the page of one store. It is an [http.Handler].
 type Server struct {
-	store   *lab.Store
+	store   *store.Store
 	gallery string
 	token   string
 	epoch   string // distinguishes this server's changes from those of an earlier one
@@ -33,7 +33,7 @@ type Server struct {
 
 // New returns the page of a store. gallery is the folder of figures that coupling fig has written;
 // it may be empty.
-func New(s *lab.Store, gallery string) (*Server, error) {
+func New(s *store.Store, gallery string) (*Server, error) {
 	static, err := fs.Sub(page, "page")
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
@@ -123,7 +123,7 @@ func (v *Server) about(*http.Request) (any, error) {
 func reply(w http.ResponseWriter, x any, err error) {
 	if err != nil {
 		code := http.StatusInternalServerError
-		if errors.Is(err, lab.ErrMissing) {
+		if errors.Is(err, store.ErrMissing) {
 			code = http.StatusNotFound
 		}
 		http.Error(w, err.Error(), code)
@@ -134,10 +134,10 @@ func reply(w http.ResponseWriter, x any, err error) {
 }
 
 // lookup returns a finished or failed cell.
-func (v *Server) lookup(key string) (lab.Record, error) {
+func (v *Server) lookup(key string) (store.Record, error) {
 	r, ok := v.index.record(key)
 	if !ok {
-		return r, fmt.Errorf("cell %q: %w", key, lab.ErrMissing)
+		return r, fmt.Errorf("cell %q: %w", key, store.ErrMissing)
 	}
 	return r, nil
 }
@@ -157,7 +157,7 @@ func (v *Server) diff(r *http.Request) (any, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	return lab.Diff(a, b)
+	return store.Diff(a, b)
 }
 
 // artifact sends a file of a cell; anything but a picture is a download.
@@ -189,7 +189,7 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	rows := []lab.Row{}
+	rows := []store.Row{}
 	for _, key := range ask.Keys {
 		rec, err := v.lookup(key)
 		if err != nil {
@@ -200,7 +200,7 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	if err := lab.WriteCSV(w, rows); err != nil {
+	if err := store.WriteCSV(w, rows); err != nil {
 		panic(http.ErrAbortHandler) // so that the download fails, too
 	}
 }

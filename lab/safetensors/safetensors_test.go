@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"coupling/lab/must"
 	"coupling/lab/safetensors"
 )
 
@@ -106,28 +107,20 @@ func TestPythonReadsIt(t *testing.T) {
 		var data bytes.Buffer
 		for _, v := range a.Values {
 			typed := map[string]any{"F32": float32(v), "F64": v, "I32": int32(v), "I64": int64(v)}[a.Type]
-			if err := binary.Write(&data, binary.LittleEndian, typed); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(binary.Write(&data, binary.LittleEndian, typed))
 		}
 		arrays = append(arrays, safetensors.Array{Name: name, Type: a.Type, Shape: a.Shape, Data: data.Bytes()})
 	}
 	var file bytes.Buffer
-	if err := safetensors.Write(&file, arrays, map[string]string{"made by": "coupling, ε"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(safetensors.Write(&file, arrays, map[string]string{"made by": "coupling, ε"}))
 	path := filepath.Join(t.TempDir(), "net.safetensors")
-	if err := os.WriteFile(path, file.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, file.Bytes(), 0o666))
 	out, err := exec.CommandContext(t.Context(), python, "-c", reader, path).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var read map[string]json.RawMessage
-	if err := json.Unmarshal(out, &read); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(json.Unmarshal(out, &read))
 	var metadata map[string]string
 	if err := json.Unmarshal(read["__metadata__"], &metadata); err != nil || metadata["made by"] != "coupling, ε" {
 		t.Errorf("metadata %v, %v", metadata, err)
@@ -136,9 +129,7 @@ func TestPythonReadsIt(t *testing.T) {
 	got := map[string]array{}
 	for name, text := range read {
 		var a array
-		if err := json.Unmarshal(text, &a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(json.Unmarshal(text, &a))
 		got[name] = a
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,19 +12,19 @@ import (
 	"strings"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // follower is one run of an [Executor].
 type follower struct {
 	Executor
-	store    *lab.Store
-	yield    func(lab.Job, error) bool
+	store    *store.Store
+	yield    func(store.Job, error) bool
 	broken   bool  // the loop over Run ended early
 	draining bool  // nothing is submitted any more
 	cause    error // of draining, if ctx ended
 	order    []*line
-	open     map[lab.Key]*line // neither finished nor given up
+	open     map[store.Key]*line // neither finished nor given up
 	subs     []*submission
 	most     int // tasks an array may have
 	silent   string
@@ -32,7 +32,7 @@ type follower struct {
 
 // A line is a submitted job.
 type line struct {
-	job   lab.Job
+	job   store.Job
 	sub   *submission
 	task  int
 	place int // in the job file: a task runs its lines in this order
@@ -41,7 +41,7 @@ type line struct {
 	state string
 }
 
-func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
+func (f *follower) run(ctx context.Context, jobs []store.Job) error {
 	var q map[string]tasks
 	var err error
 	if len(f.store.Missing(jobs)) > 0 {
@@ -75,20 +75,20 @@ func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
 }
 
 // recall yields the stored cells and opens the others.
-func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
+func (f *follower) recall(ctx context.Context, jobs []store.Job) {
 	for _, j := range f.store.Missing(jobs) {
 		l := &line{job: j}
 		f.order = append(f.order, l)
 		f.open[j.Record().Key] = l
 	}
-	seen := map[lab.Key]bool{}
+	seen := map[store.Key]bool{}
 	for _, j := range jobs {
 		id := j.Record()
 		if f.open[id.Key] != nil || seen[id.Key] {
 			continue
 		}
 		seen[id.Key] = true
-		lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
+		store.Report(ctx, id, store.Event{Kind: store.Recalled})
 		if !f.yield(j, nil) {
 			return
 		}
@@ -138,7 +138,7 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 	if f.most == 0 {
 		f.most = maxArray(ctx)
 	}
-	jobs := make([]lab.Job, len(lines))
+	jobs := make([]store.Job, len(lines))
 	for i, l := range lines {
 		jobs[i] = l.job
 		if err := f.store.ClearFailure(l.job); err != nil { // so that a later failure record is a new one
@@ -229,8 +229,8 @@ func (f *follower) look(ctx context.Context) []*line {
 	return f.again(ctx, dead)
 }
 
-func (f *follower) ids() []lab.Record {
-	out := make([]lab.Record, 0, len(f.open))
+func (f *follower) ids() []store.Record {
+	out := make([]store.Record, 0, len(f.open))
 	for _, l := range f.open {
 		out = append(out, l.job.Record())
 	}
@@ -243,7 +243,7 @@ func (f *follower) land(ctx context.Context, l *line) bool {
 	if err != nil {
 		return false
 	}
-	lab.Report(ctx, r, lab.Event{Kind: lab.Stored, Seconds: r.Manifest.Seconds})
+	store.Report(ctx, r, store.Event{Kind: store.Stored, Seconds: r.Manifest.Seconds})
 	delete(f.open, r.Key)
 	l.sub.progressed[l.task] = true
 	f.yield(l.job, nil)
@@ -263,7 +263,7 @@ func (f *follower) fail(ctx context.Context, l *line) bool {
 
 func (f *follower) giveUp(ctx context.Context, l *line, err error) {
 	id := l.job.Record()
-	lab.Report(ctx, id, lab.Event{Kind: lab.Failed, Err: err})
+	store.Report(ctx, id, store.Event{Kind: store.Failed, Err: err})
 	delete(f.open, id.Key)
 	if !f.broken {
 		f.yield(l.job, id.CellError(err))
@@ -320,7 +320,7 @@ func (f *follower) tidy() {
 			continue
 		}
 		landed, err := f.store.Statuses(lines)
-		if err == nil && !slices.ContainsFunc(lines, func(id lab.Record) bool { return !landed[id.Key].Stored }) {
+		if err == nil && !slices.ContainsFunc(lines, func(id store.Record) bool { return !landed[id.Key].Stored }) {
 			_ = os.RemoveAll(sub.dir) // a task that is just ending may still hold its log
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 func TestSweepLands(t *testing.T) {
@@ -51,9 +52,7 @@ func TestDeadTasksAreSubmittedAgain(t *testing.T) {
 			if n == 1 && task%3 == 0 {
 				return state
 			}
-			if err := do(); err != nil {
-				t.Error(err)
-			}
+			must.Do(do())
 			return "COMPLETED"
 		}
 		c.run()
@@ -71,9 +70,7 @@ func TestRetriesAreLimited(t *testing.T) {
 			if task == 0 && c.ran.Load() != 2 { // line 0 is alone in later arrays
 				return state
 			}
-			if err := do(); err != nil {
-				t.Error(err)
-			}
+			must.Do(do())
 			return "COMPLETED"
 		}
 		c.run()
@@ -93,15 +90,13 @@ func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
 		c := newCluster(t)
 		c.put("max", "3")
 		jobs := walks(12, 1, 0)
-		deadly := map[lab.Key]bool{jobs[0].Record().Key: true, jobs[4].Record().Key: true} // at a task's begin, and in the middle
-		c.shares = func(lines []lab.Job) string {
+		deadly := map[store.Key]bool{jobs[0].Record().Key: true, jobs[4].Record().Key: true} // at a task's begin, and in the middle
+		c.shares = func(lines []store.Job) string {
 			for _, j := range lines {
 				if deadly[j.Record().Key] {
 					return state
 				}
-				if err := j.Do(t.Context(), c.store); err != nil {
-					t.Error(err)
-				}
+				must.Do(j.Do(t.Context(), c.store))
 			}
 			return "COMPLETED"
 		}
@@ -118,7 +113,7 @@ func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
 		}
 		for _, err := range errs {
 			var task *Error
-			var ce *lab.CellError
+			var ce *store.CellError
 			if !errors.As(err, &task) || task.Tries != want || task.State != state || !errors.As(err, &ce) || !deadly[ce.Key] {
 				t.Errorf("%s: %v, want that of a deadly cell after %d tries", state, err, want)
 			}
@@ -149,7 +144,7 @@ func TestFailedCellIsNotPickedUp(t *testing.T) {
 
 func TestStoreThatSbatchWouldMisread(t *testing.T) {
 	for _, name := range []string{`a"b`, `a\b`, "a\nb"} {
-		s := &lab.Store{Dir: filepath.Join(t.TempDir(), name)}
+		s := &store.Store{Dir: filepath.Join(t.TempDir(), name)}
 		if _, err := (Executor{}).write(s, walks(1, 1, 0), 1); err == nil || !strings.Contains(err.Error(), "have no place") {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -163,7 +158,7 @@ func TestFailedCellIsReported(t *testing.T) {
 	jobs := append(walks(2, 1, 0), walk.Jobs(3, steps{N: -1})...)
 	for range 2 { // the failure that the first run left does not count for the second
 		landed, errs := outcome(t, t.Context(), c.executor(), c.store, jobs)
-		var ce *lab.CellError
+		var ce *store.CellError
 		if landed != 2 || len(errs) != 1 || !errors.As(errs[0], &ce) || !strings.Contains(ce.Err.Error(), "a negative walk") {
 			t.Errorf("%d landed, %v", landed, errs)
 		}
@@ -208,13 +203,9 @@ func TestControllerMayGoAway(t *testing.T) {
 		if task == 3 {
 			c.put("down", "")
 			time.Sleep(50 * time.Millisecond)
-			if err := os.Remove(filepath.Join(c.dir, "down")); err != nil {
-				t.Error(err)
-			}
+			must.Do(os.Remove(filepath.Join(c.dir, "down")))
 		}
-		if err := do(); err != nil {
-			t.Error(err)
-		}
+		must.Do(do())
 		return "COMPLETED"
 	}
 	c.run()
@@ -275,9 +266,7 @@ func TestCancelAndDrain(t *testing.T) {
 				b, _ = os.ReadFile(filepath.Join(d.dir, "cancelled"))
 			}
 		}
-		if err := do(); err != nil {
-			t.Error(err)
-		}
+		must.Do(do())
 		return "COMPLETED"
 	}
 	d.run()

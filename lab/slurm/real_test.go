@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 // A Slurm of one node on 127.0.0.1, as Debian's slurm-wlm and munge are
@@ -74,18 +76,14 @@ func startSlurm(t *testing.T) {
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
 	var conf bytes.Buffer
-	if err := configuration.Execute(&conf, map[string]any{"Dir": dir, "Host": host, "Port1": freePort(t), "Port2": freePort(t)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(configuration.Execute(&conf, map[string]any{"Dir": dir, "Host": host, "Port1": freePort(t), "Port2": freePort(t)}))
 	key := make([]byte, 1024)
 	_, _ = rand.Read(key)
-	if err := errors.Join(
+	must.Do(errors.Join(
 		os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "state"), 0o700), os.Mkdir(filepath.Join(dir, "spool"), 0o755),
 		os.WriteFile(filepath.Join(dir, "slurm.conf"), conf.Bytes(), 0o644),
 		os.WriteFile(filepath.Join(dir, "munge.key"), key, 0o400),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	t.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf"))
 	t.Setenv("HOME", t.TempDir()) // tasks are login shells: a killed one must not stop halfway through the profile of who runs the test
 	daemon(t, dir, "munged", "--foreground", "--force", "--key-file="+dir+"/munge.key", "--socket="+dir+"/munge.sock",
@@ -113,10 +111,7 @@ func startSlurm(t *testing.T) {
 }
 
 func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -125,14 +120,9 @@ func freePort(t *testing.T) int {
 func daemon(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	out, err := os.Create(filepath.Join(dir, name+".out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.Create(filepath.Join(dir, name+".out")))
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
@@ -144,14 +134,11 @@ func daemon(t *testing.T, dir, name string, args ...string) {
 
 const realCells = 40
 
-func realJobs() []lab.Job { return walks(realCells, 20, 75) }
+func realJobs() []store.Job { return walks(realCells, 20, 75) }
 
 // realExecutor has the test binary as the program of its tasks.
 func realExecutor(store, journal string, log func(string)) Executor {
-	exe, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
+	exe := must.Get(os.Executable())
 	return Executor{
 		Command: []string{exe, store, "job"}, Env: []string{"SLURM_TEST_WORKER=1", "SLURM_TEST_JOURNAL=" + journal},
 		Poll: 200 * time.Millisecond, Request: Request{ArrayLimit: 8, Time: "5", Retries: 3}, Log: log,
@@ -183,7 +170,7 @@ func TestSweepOnARealCluster(t *testing.T) {
 	startSlurm(t)
 	local, remote := openStore(t), openStore(t)
 	journal := filepath.Join(t.TempDir(), "journal")
-	for _, err := range (lab.Local{Workers: 40}).Run(t.Context(), local, realJobs()) {
+	for _, err := range (store.Local{Workers: 40}).Run(t.Context(), local, realJobs()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,9 +181,7 @@ func TestSweepOnARealCluster(t *testing.T) {
 	first.Env = append(os.Environ(), "SLURM_TEST_WORKER=1")
 	var said bytes.Buffer
 	first.Stderr = &said
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(first.Start())
 	t.Cleanup(func() { _ = first.Process.Kill() })
 	waitFor(t, "six cells", func() bool { return count(t, remote) >= 6 })
 	_ = first.Process.Kill()
@@ -251,10 +236,7 @@ func TestCancelOnARealCluster(t *testing.T) {
 	if len(errs) != 20 || !errors.Is(errs[0], context.Canceled) || time.Since(began) > 5*time.Minute {
 		t.Errorf("%d errors after %v: %v", len(errs), time.Since(began), errs)
 	}
-	q, err := queue(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(queue(t.Context()))
 	for name, tasks := range q {
 		if tasks.anyLive() {
 			t.Errorf("%s is still in the queue: %v", name, tasks)
@@ -291,13 +273,9 @@ func TestTimeLimitOnARealCluster(t *testing.T) {
 	}
 }
 
-func openStore(t *testing.T) *lab.Store {
+func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(lab.OpenStore(t.TempDir()))
 }
 
 func waitFor(t *testing.T, what string, done func() bool) {
@@ -311,7 +289,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	t.Fatalf("%s: not within five minutes", what)
 }
 
-func count(t *testing.T, s *lab.Store) (n int) {
+func count(t *testing.T, s *store.Store) (n int) {
 	for _, err := range s.Records("") {
 		if err != nil {
 			t.Fatal(err)
@@ -324,10 +302,7 @@ func count(t *testing.T, s *lab.Store) (n int) {
 // killTasks kills the tasks that run, one with SIGTERM and the others without a
 // chance to clean up. scancel takes a while, so all at once.
 func killTasks(t *testing.T) (n int) {
-	q, err := queue(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(queue(t.Context()))
 	var wg sync.WaitGroup
 	var killed atomic.Int64
 	sig := "TERM"
@@ -349,7 +324,7 @@ func killTasks(t *testing.T) (n int) {
 	return int(killed.Load())
 }
 
-func sameResults(t *testing.T, a, b *lab.Store) {
+func sameResults(t *testing.T, a, b *store.Store) {
 	t.Helper()
 	for _, j := range realJobs() {
 		ra, erra := j.Recall(a)
@@ -365,10 +340,7 @@ func sameResults(t *testing.T, a, b *lab.Store) {
 // storedOnce reads the journal in which every task notes what it stored.
 func storedOnce(t *testing.T, journal string) {
 	t.Helper()
-	b, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(journal))
 	times := map[string]int{}
 	for _, key := range strings.Fields(string(b)) {
 		if times[key]++; times[key] > 1 {

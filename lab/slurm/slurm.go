@@ -37,14 +37,14 @@ import (
 	"strings"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // ErrLeave is the cause of a context's end after which [Executor.Run] returns without cancelling its
 // arrays; any other cause cancels them.
 var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
 
-// Request is what tasks ask of the cluster; the tags are those of a command line's flags.
+// Request is the resources of a task; the tags are those of a command line's flags.
 type Request struct {
 	Partition  string   `help:"Slurm partition." placeholder:"NAME"`
 	Time       string   `help:"Limit of a task: 30 (minutes), 2:00:00, 1-12 (days-hours)." placeholder:"T"`
@@ -58,7 +58,7 @@ type Request struct {
 	Detach     bool     `help:"Submit, and do not wait."`
 }
 
-// Executor implements [lab.Executor] by job arrays.
+// Executor implements [store.Executor] by job arrays.
 type Executor struct {
 	// Command runs a line of a job file; FILE INDEX --stride N are appended. The program and its
 	// paths must be the same on every node.
@@ -99,14 +99,14 @@ var hints = map[string]string{
 	failedByUsage:   "the command refused it, or crashed",
 }
 
-// Run implements [lab.Executor]. Jobs whose cells are in the store are yielded first. It returns
+// Run implements [store.Executor]. Jobs whose cells are in the store are yielded first. It returns
 // when no task of these jobs is left in the queue. The end of ctx cancels them, but see [ErrLeave].
-func (e Executor) Run(ctx context.Context, s *lab.Store, jobs []lab.Job) iter.Seq2[lab.Job, error] {
-	return func(yield func(lab.Job, error) bool) {
+func (e Executor) Run(ctx context.Context, s *store.Store, jobs []store.Job) iter.Seq2[store.Job, error] {
+	return func(yield func(store.Job, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		f := &follower{Executor: e, store: s, open: map[lab.Key]*line{}}
-		f.yield = func(j lab.Job, err error) bool {
+		f := &follower{Executor: e, store: s, open: map[store.Key]*line{}}
+		f.yield = func(j store.Job, err error) bool {
 			if f.broken = f.broken || !yield(j, err); f.broken {
 				cancel()
 			}

@@ -17,6 +17,8 @@ import (
 	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/jobfile"
+	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 // The test binary is also the program that the tasks of a cluster run:
@@ -46,14 +48,14 @@ func worker(args []string) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	ctx = lab.WithSink(ctx, func(e lab.Event) {
+	ctx = store.WithSink(ctx, func(e store.Event) {
 		f, err := os.OpenFile(os.Getenv("SLURM_TEST_JOURNAL"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err == nil && e.Kind == lab.Stored {
+		if err == nil && e.Kind == store.Stored {
 			fmt.Fprintln(f, e.Key)
 		}
 		f.Close()
 	})
-	return jobfile.Do(ctx, s, args[2], first, stride, []lab.Decoder{walk.Decoder()})
+	return jobfile.Do(ctx, s, args[2], first, stride, []*store.Decoder{walk.Decoder()})
 }
 
 type steps struct {
@@ -99,8 +101,8 @@ var walk = lab.Experiment[steps, end]{Name: "test/walk", Version: 1, Run: func(c
 	return end{x}, nil
 }}
 
-func walks(n, steps0, pause int) []lab.Job {
-	var jobs []lab.Job
+func walks(n, steps0, pause int) []store.Job {
+	var jobs []store.Job
 	for i := range n {
 		jobs = append(jobs, walk.Jobs(3, steps{N: i, Steps: steps0, Pause: pause})...)
 	}
@@ -112,14 +114,14 @@ func walks(n, steps0, pause int) []lab.Job {
 type cluster struct {
 	t     *testing.T
 	dir   string
-	store *lab.Store
+	store *store.Store
 	tasks []fakeTask
 	seen  int
 	// does carries out a task of the n-th array, and returns its state; "" for one
 	// that the queue forgets.
 	does func(n, task int, do func() error) string
 	// shares, if set, is told the lines of a task instead.
-	shares func([]lab.Job) string
+	shares func([]store.Job) string
 	ran    atomic.Int64
 	hold   atomic.Bool // tasks wait, until a client has asked for the queue where the file "late" is there
 }
@@ -142,10 +144,7 @@ var scripts = map[string]string{
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir()}
-	var err error
-	if c.store, err = lab.OpenStore(t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
+	c.store = must.Get(lab.OpenStore(t.TempDir()))
 	for name, text := range scripts {
 		c.put(name, "#!/bin/sh\n"+text+"\n")
 	}
@@ -211,7 +210,7 @@ func (c *cluster) step() {
 		c.ran.Add(1)
 		changed = true
 		if c.shares != nil {
-			jobs, err := jobfile.Jobs(t.file, t.task, t.stride, []lab.Decoder{walk.Decoder()})
+			jobs, err := jobfile.Jobs(t.file, t.task, t.stride, []*store.Decoder{walk.Decoder()})
 			if err != nil {
 				c.t.Error(err)
 			}
@@ -219,7 +218,7 @@ func (c *cluster) step() {
 			break
 		}
 		t.state = c.does(t.array, t.task, func() error {
-			return jobfile.Do(context.Background(), c.store, t.file, t.task, t.stride, []lab.Decoder{walk.Decoder()})
+			return jobfile.Do(context.Background(), c.store, t.file, t.task, t.stride, []*store.Decoder{walk.Decoder()})
 		})
 		break
 	}
@@ -272,7 +271,7 @@ func (c *cluster) executor() Executor {
 }
 
 // outcome runs the executor and returns how many jobs landed, and the errors.
-func outcome(t *testing.T, ctx context.Context, e Executor, s *lab.Store, jobs []lab.Job) (landed int, errs []error) {
+func outcome(t *testing.T, ctx context.Context, e Executor, s *store.Store, jobs []store.Job) (landed int, errs []error) {
 	t.Helper()
 	for j, err := range e.Run(ctx, s, jobs) {
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/jobfile"
+	"coupling/lab/store"
 )
 
 // A submission is one array:
@@ -35,10 +35,10 @@ const (
 	linesFile  = "lines.jsonl"
 )
 
-func root(s *lab.Store) string { return filepath.Join(s.Dir, "slurm") }
+func root(s *store.Store) string { return filepath.Join(s.Dir, "slurm") }
 
 // write makes the submission's folder for jobs.
-func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, error) {
+func (e Executor) write(s *store.Store, jobs []store.Job, most int) (*submission, error) {
 	tasks := min(len(jobs), most)
 	if e.Tasks > 0 {
 		tasks = min(tasks, e.Tasks)
@@ -61,7 +61,7 @@ func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, er
 	return sub, nil
 }
 
-// script is what sbatch runs on the node for each task.
+// script is the program that sbatch runs on the node for each task.
 func (e Executor) script(sub *submission) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/bash -l\n")
@@ -123,7 +123,7 @@ func (sub *submission) cancel(ctx context.Context, pendingOnly bool) error {
 	return err
 }
 
-func (sub *submission) read() ([]lab.Record, error) {
+func (sub *submission) read() ([]store.Record, error) {
 	return jobfile.Read(filepath.Join(sub.dir, linesFile))
 }
 

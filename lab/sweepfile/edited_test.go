@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // What is edited is computed, what is undone is recalled, whatever built the program and wherever
@@ -37,7 +38,7 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 	file := filepath.Join(dir, "main.go")
 	for _, way := range []struct {
 		name    string
-		run     func(t *testing.T, s *lab.Store)
+		run     func(t *testing.T, s *store.Store)
 		results [4]int // of a cell, after each edit
 	}{
 		{"swept", sweptFile(file), [4]int{1, 1, 2, 2}},
@@ -80,27 +81,27 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 	}
 }
 
-func sweptFile(file string) func(*testing.T, *lab.Store) {
-	return func(t *testing.T, s *lab.Store) {
+func sweptFile(file string) func(*testing.T, *store.Store) {
+	return func(t *testing.T, s *store.Store) {
 		p, err := Build(context.Background(), file, filepath.Join(s.Dir, "bin"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range (lab.Local{}).Run(t.Context(), s, s.Missing(p.Jobs)) { // the cell 3 fails
+		for range (store.Local{}).Run(t.Context(), s, s.Missing(p.Jobs)) { // the cell 3 fails
 		}
 	}
 }
 
-func runFile(file string) func(*testing.T, *lab.Store) {
-	return func(_ *testing.T, s *lab.Store) {
+func runFile(file string) func(*testing.T, *store.Store) {
+	return func(_ *testing.T, s *store.Store) {
 		run := exec.Command("go", "run", filepath.Base(file))
 		run.Dir, run.Env = filepath.Dir(file), append(os.Environ(), "COUPLING_STORE="+s.Dir)
 		_ = run.Run() // the cell 3 fails
 	}
 }
 
-func builtFile(file string, trim bool, at string, env ...string) func(*testing.T, *lab.Store) {
-	return func(t *testing.T, s *lab.Store) {
+func builtFile(file string, trim bool, at string, env ...string) func(*testing.T, *store.Store) {
+	return func(t *testing.T, s *store.Store) {
 		program := filepath.Join(t.TempDir(), "program")
 		build := exec.Command("go", "build", fmt.Sprintf("-trimpath=%v", trim), "-o", program, file)
 		if out, err := build.CombinedOutput(); err != nil {
@@ -123,18 +124,18 @@ func TestSweepsOfAFileShareIt(t *testing.T) {
 	}
 	p := cubes(t)
 	var stored, recalled, failed atomic.Int64
-	ctx := lab.WithSink(t.Context(), func(e lab.Event) {
+	ctx := store.WithSink(t.Context(), func(e store.Event) {
 		switch e.Kind {
-		case lab.Stored:
+		case store.Stored:
 			stored.Add(1)
-		case lab.Recalled:
+		case store.Recalled:
 			recalled.Add(1)
 		}
 	})
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			for _, err := range (lab.Local{Workers: 1}).Run(ctx, s, p.Jobs) {
+			for _, err := range (store.Local{Workers: 1}).Run(ctx, s, p.Jobs) {
 				if err != nil {
 					failed.Add(1) // the cell 3
 				}
@@ -164,7 +165,7 @@ func TestStubbornProgram(t *testing.T) {
 		if strings.HasPrefix(want, "exit") {
 			ctx = t.Context()
 		}
-		_, err := (&Program{Path: file}).try(lab.Record{}, "")(ctx, &lab.Store{Dir: t.TempDir()})
+		_, err := (&Program{Path: file}).try(store.Record{}, "")(ctx, &store.Store{Dir: t.TempDir()})
 		cancel()
 		if err == nil || !strings.HasPrefix(err.Error(), want) || len(err.Error()) > tailSize+100 {
 			t.Errorf("%.100v, want %s", err, want)

@@ -19,6 +19,7 @@ import (
 	"coupling/lab/durable"
 	"coupling/lab/internal/interrupt"
 	"coupling/lab/jobfile"
+	"coupling/lab/store"
 )
 
 // Main is the main function of a Go file that declares an experiment and the cells of a sweep;
@@ -34,11 +35,11 @@ import (
 //	PROGRAM list                         prints the jobs, a line each
 //	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
 //	PROGRAM try LINE                     does one job unless another process does; the exit code says so, and whether it was stored
-func Main(jobs []lab.Job, ds ...lab.Decoder) {
+func Main(jobs []store.Job, ds ...*store.Decoder) {
 	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := program(ctx, os.Stdout, os.Args[1:], jobs, ds); err != nil {
-		if !errors.Is(err, errRecalled) && !errors.Is(err, lab.ErrBusy) {
+		if !errors.Is(err, errRecalled) && !errors.Is(err, store.ErrBusy) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		code := 1
@@ -47,7 +48,7 @@ func Main(jobs []lab.Job, ds ...lab.Decoder) {
 			code = 130
 		case errors.Is(err, errUsage):
 			code = 2
-		case errors.Is(err, lab.ErrBusy):
+		case errors.Is(err, store.ErrBusy):
 			code = exitBusy
 		case errors.Is(err, errRecalled):
 			code = exitRecalled
@@ -65,7 +66,7 @@ const (
 	exitRecalled = 79 // none of them
 )
 
-func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, ds []lab.Decoder) error {
+func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job, ds []*store.Decoder) error {
 	if len(args) == 1 && args[0] == "list" {
 		return jobfile.Encode(out, jobs)
 	}
@@ -76,7 +77,7 @@ func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, 
 	switch {
 	case len(args) == 0:
 		var errs []error
-		for _, err := range (lab.Local{Drain: ctx.Done()}).Run(ctx, s, s.Missing(jobs)) {
+		for _, err := range (store.Local{Drain: ctx.Done()}).Run(ctx, s, s.Missing(jobs)) {
 			errs = append(errs, err)
 		}
 		return errors.Join(errs...)
@@ -93,8 +94,8 @@ func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, 
 	return fmt.Errorf("%q: %w", args, errUsage)
 }
 
-func tryLine(ctx context.Context, s *lab.Store, line string, ds []lab.Decoder) error {
-	j, err := lab.DecodeJob([]byte(line), ds)
+func tryLine(ctx context.Context, s *store.Store, line string, ds []*store.Decoder) error {
+	j, err := store.DecodeJob([]byte(line), ds)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func tryLine(ctx context.Context, s *lab.Store, line string, ds []lab.Decoder) e
 // A Program is a Go file that was built.
 type Program struct {
 	Path string // of the executable
-	Jobs []lab.Job
+	Jobs []store.Job
 }
 
 // Build builds a Go file of [Main] into dir, which must be visible wherever its jobs run, and asks
@@ -123,13 +124,13 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	path := filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	tmp := path + "." + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
-	codes, _ := lab.EncodeCodes(file) // go build reports faults of the file better
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X coupling/lab.codes="+codes, "-o", tmp, file)
+	codes, _ := store.EncodeCodes(file) // go build reports faults of the file better
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X coupling/lab/store.codes="+codes, "-o", tmp, file)
 	build.Dir = filepath.Dir(file)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("sweep: go build %s: %w\n%s", file, err, bytes.TrimSpace(out))
 	}
-	if again, _ := lab.EncodeCodes(file); again != codes {
+	if again, _ := store.EncodeCodes(file); again != codes {
 		return nil, fmt.Errorf("sweep: %s or what it imports changed while it was compiled: sweep it again", file)
 	}
 	digest, _, err := durable.Digest(tmp)
@@ -148,11 +149,11 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	}
 	p := &Program{Path: path}
 	for line := range bytes.Lines(out) {
-		id, err := lab.ParseJob(line)
+		id, err := store.ParseJob(line)
 		if err != nil {
 			return nil, fmt.Errorf("sweep: %s list: does its main call sweepfile.Main? %w", path, err)
 		}
-		p.Jobs = append(p.Jobs, lab.ExternalJob(id, p.try(id, string(bytes.TrimSpace(line)))))
+		p.Jobs = append(p.Jobs, store.ExternalJob(id, p.try(id, string(bytes.TrimSpace(line)))))
 	}
 	return p, nil
 }
@@ -165,27 +166,27 @@ var patience = 10 * time.Second
 
 // try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it
 // does not outlive this process. What it prints goes to standard error.
-func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Store) (bool, error) {
-	return func(ctx context.Context, s *lab.Store) (bool, error) {
+func (p *Program) try(id store.Record, line string) func(context.Context, *store.Store) (bool, error) {
+	return func(ctx context.Context, s *store.Store) (bool, error) {
 		cmd := exec.CommandContext(ctx, p.Path, "try", line)
 		cmd.Env = append(os.Environ(), "COUPLING_STORE="+s.Dir)
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = patience
 		var last tail
-		cmd.Stdout, cmd.Stderr = os.Stderr, &last
+		cmd.Stdout, cmd.Stderr = os.Stderr, io.MultiWriter(os.Stderr, &last)
 		err := run(cmd)
 		switch {
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitBusy:
-			return false, lab.ErrBusy
+			return false, store.ErrBusy
 		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitRecalled:
-			lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
+			store.Report(ctx, id, store.Event{Kind: store.Recalled})
 			return true, nil
 		case err != nil:
 			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(last.end))
 		}
-		lab.Report(ctx, id, lab.Event{Kind: lab.Stored})
+		store.Report(ctx, id, store.Event{Kind: store.Stored})
 		return false, nil
 	}
 }

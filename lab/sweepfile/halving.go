@@ -11,7 +11,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // Halving stops sweeps early: all configurations run with a small budget (a parameter such as the
@@ -34,11 +34,11 @@ type Halving struct {
 	Goal       string // of the metric: "min" unless given, or "max"
 	Checkpoint string // artifact; may be empty
 
-	at func(j lab.Job, budget int) (lab.Job, error) // a configuration at another budget
+	at func(j store.Job, budget int) (store.Job, error) // a configuration at another budget
 }
 
 // rebudget returns a job with another budget.
-func rebudget(d lab.Decoder, j lab.Job, name string, budget int) (lab.Job, error) {
+func rebudget(d *store.Decoder, j store.Job, name string, budget int) (store.Job, error) {
 	id := j.Record()
 	params := map[string]any{}
 	exact := json.NewDecoder(bytes.NewReader(id.Params))
@@ -49,7 +49,7 @@ func rebudget(d lab.Decoder, j lab.Job, name string, budget int) (lab.Job, error
 	}
 	b, errJSON := json.Marshal(params)
 	if err := errors.Join(err, errJSON); err != nil {
-		return lab.Job{}, fmt.Errorf("sweep: budget %q: %w", name, err)
+		return store.Job{}, fmt.Errorf("sweep: budget %q: %w", name, err)
 	}
 	return d.Make(id.Seed, b)
 }
@@ -68,8 +68,8 @@ func (h Halving) Budgets() []int {
 
 // Run computes the sweep and yields every cell when it finishes or fails; a failed configuration is
 // not promoted.
-func (h Halving) Run(ctx context.Context, s *lab.Store, ex lab.Executor, jobs []lab.Job) iter.Seq2[lab.Job, error] {
-	return func(yield func(lab.Job, error) bool) {
+func (h Halving) Run(ctx context.Context, s *store.Store, ex store.Executor, jobs []store.Job) iter.Seq2[store.Job, error] {
+	return func(yield func(store.Job, error) bool) {
 		for _, next := range append(h.Budgets()[1:], 0) {
 			ended := 0
 			for j, err := range ex.Run(ctx, s, jobs) {
@@ -82,7 +82,7 @@ func (h Halving) Run(ctx context.Context, s *lab.Store, ex lab.Executor, jobs []
 			}
 			var err error
 			if jobs, err = h.promote(s, jobs, next); err != nil {
-				yield(lab.Job{}, err)
+				yield(store.Job{}, err)
 				return
 			}
 		}
@@ -90,14 +90,14 @@ func (h Halving) Run(ctx context.Context, s *lab.Store, ex lab.Executor, jobs []
 }
 
 // promote returns the best ⌊k/Factor⌋ of a rung's k finished cells at the next budget.
-func (h Halving) promote(s *lab.Store, jobs []lab.Job, budget int) (next []lab.Job, err error) {
+func (h Halving) promote(s *store.Store, jobs []store.Job, budget int) (next []store.Job, err error) {
 	ranked, err := h.rank(s, jobs)
 	for _, from := range ranked[:len(ranked)/h.Factor] {
 		to, err := h.at(from.job, budget)
 		if err == nil && h.Checkpoint != "" {
 			err = s.WarmStart(to.Record(), from.Record, h.Checkpoint)
 		}
-		if err != nil && !errors.Is(err, lab.ErrMissing) { // without a checkpoint the cell starts from the beginning
+		if err != nil && !errors.Is(err, store.ErrMissing) { // without a checkpoint the cell starts from the beginning
 			return nil, err
 		}
 		next = append(next, to)
@@ -107,16 +107,16 @@ func (h Halving) promote(s *lab.Store, jobs []lab.Job, budget int) (next []lab.J
 
 // A Ranked is a configuration and its metric at some budget.
 type Ranked struct {
-	Record lab.Record
+	Record store.Record
 	Metric float64 // as the experiment gave it
-	job    lab.Job
+	job    store.Job
 }
 
 // rank returns the finished cells of jobs, the best first; NaN, which is a run that diverged, is last.
-func (h Halving) rank(s *lab.Store, jobs []lab.Job) (out []Ranked, err error) {
+func (h Halving) rank(s *store.Store, jobs []store.Job) (out []Ranked, err error) {
 	for _, j := range jobs {
 		r, err := j.Recall(s)
-		if errors.Is(err, lab.ErrMissing) { // it failed
+		if errors.Is(err, store.ErrMissing) { // it failed
 			continue
 		}
 		var m float64
@@ -142,9 +142,9 @@ func (h Halving) rank(s *lab.Store, jobs []lab.Job) (out []Ranked, err error) {
 }
 
 // Best returns the n best configurations of the last rung that has any.
-func (h Halving) Best(s *lab.Store, jobs []lab.Job, n int) ([]Ranked, error) {
+func (h Halving) Best(s *store.Store, jobs []store.Job, n int) ([]Ranked, error) {
 	for _, budget := range slices.Backward(h.Budgets()) {
-		rung := make([]lab.Job, len(jobs))
+		rung := make([]store.Job, len(jobs))
 		for i, j := range jobs {
 			var err error
 			if rung[i], err = h.at(j, budget); err != nil {
@@ -165,7 +165,7 @@ func metric(value []byte, path string) (float64, error) {
 		return 0, err
 	}
 	v = get(v, path)
-	x, ok := lab.Number(v)
+	x, ok := store.Number(v)
 	if !ok {
 		return 0, fmt.Errorf("want a number, have %v", v)
 	}

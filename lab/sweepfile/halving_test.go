@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // descent "trains": after n steps its loss is floor + exp(−rate·n), so that the
@@ -48,7 +49,7 @@ design:
 - latin: {count: 27, seed: 2, over: {eps: {from: 0.01, to: 1, scale: log}, noise.sigma: {from: 0, to: 0.1}}}
 - list: [{n: 0}, {n: 1}]
 halving: {budget: steps, min: 1, max: 27, factor: 3, metric: loss, checkpoint: checkpoint}
-`), []lab.Decoder{e.Decoder()})
+`), []*store.Decoder{e.Decoder()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,26 +68,27 @@ func TestHalving(t *testing.T) {
 			t.Errorf("%+v: budgets %v", h, got)
 		}
 	}
-	full := float64(len(sweep.Jobs) * 27)
+	jobs := lab.Must(sweep.All())
+	full := float64(len(jobs) * 27)
 	var winners []string
 	for _, workers := range []int{1, 4} {
 		s := openStore(t)
 		steps.Store(0)
 		run := func() {
-			for _, err := range sweep.Halving.Run(t.Context(), s, lab.Local{Workers: workers}, sweep.Jobs) {
+			for _, err := range sweep.Halving.Run(t.Context(), s, store.Local{Workers: workers}, jobs) {
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		run()
-		rungs := map[int][]lab.Record{}
+		rungs := map[int][]store.Record{}
 		for r, err := range s.Records("") {
 			if err != nil {
 				t.Fatal(err)
 			}
 			row, _ := r.Flatten()
-			n, _ := lab.Number(row["param.steps"])
+			n, _ := store.Number(row["param.steps"])
 			rungs[int(n)] = append(rungs[int(n)], r)
 		}
 		t.Logf("%d workers: %d, %d, %d, %d cells; %d steps of %g", workers, len(rungs[1]), len(rungs[3]), len(rungs[9]), len(rungs[27]), steps.Load(), full)
@@ -97,7 +99,7 @@ func TestHalving(t *testing.T) {
 		if steps.Load() != 54+36+36+36 {
 			t.Errorf("%d steps, want 162", steps.Load())
 		}
-		best, err := sweep.Halving.Best(s, sweep.Jobs, 1)
+		best, err := sweep.Halving.Best(s, jobs, 1)
 		if err != nil || len(best) != 1 {
 			t.Fatalf("%v, %v", best, err)
 		}
@@ -139,12 +141,12 @@ func TestRebudgetKeepsIntegers(t *testing.T) {
 	}
 }
 
-func loss(t *testing.T, r lab.Record) float64 {
+func loss(t *testing.T, r store.Record) float64 {
 	row, err := r.Flatten()
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, _ := lab.Number(row["value.loss"])
+	v, _ := store.Number(row["value.loss"])
 	return v
 }
 
@@ -174,7 +176,7 @@ func TestPrimedCellIsTheSame(t *testing.T) {
 	if err != nil || b.Value != c.Value || b.Artifacts[0] != c.Artifacts[0] {
 		t.Errorf("%v and %v: %v", b, c, err)
 	}
-	if err := s.WarmStart(e.Jobs(2, long)[0].Record(), from, "../x"); !errors.Is(err, lab.ErrMissing) {
+	if err := s.WarmStart(e.Jobs(2, long)[0].Record(), from, "../x"); !errors.Is(err, store.ErrMissing) {
 		t.Error(err)
 	}
 }

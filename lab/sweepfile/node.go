@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -79,7 +79,7 @@ func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error)
 		name, line, value := content[i].Value, content[i].Line, content[i+1]
 		f, ok := known[name]
 		if !ok {
-			return nil, errorf(line, "%s: unknown key %q%s", what, name, lab.DidYouMean(name, names))
+			return nil, errorf(line, "%s: unknown key %q%s", what, name, store.DidYouMean(name, names))
 		}
 		lines[name] = line
 		if f.Type.Kind() == reflect.Int && value.ShortTag() != "!!int" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
@@ -46,7 +47,7 @@ var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1, Run: func
 	return result{Loss: p.Eps * float64(p.N)}, nil
 }}
 
-var decoders = []lab.Decoder{toy.Decoder()}
+var decoders = []*store.Decoder{toy.Decoder()}
 
 func cells(t *testing.T, text string) (out []string) {
 	t.Helper()
@@ -54,7 +55,7 @@ func cells(t *testing.T, text string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, j := range s.Jobs {
+	for _, j := range lab.Must(s.All()) {
 		r := j.Record()
 		out = append(out, fmt.Sprintf("%d %s", r.Seed, r.Params))
 	}
@@ -128,21 +129,21 @@ design:
 			t.Fatal(err)
 		}
 		seen := map[any]int{}
-		for _, j := range s.Jobs {
+		for _, j := range lab.Must(s.All()) {
 			row, err := j.Record().Flatten()
 			if err != nil {
 				t.Fatal(err)
 			}
-			eps, _ := lab.Number(row["param.eps"])
-			n, _ := lab.Number(row["param.n"])
+			eps, _ := store.Number(row["param.eps"])
+			n, _ := store.Number(row["param.n"])
 			if eps < .001 || eps > 10 || n < -2 || n > 2 {
 				t.Errorf("%s: %s", kind, j.Record().Params)
 			}
 			seen[row["param.solver"]]++
-			seen[n]++
+			seen[n], seen[nil] = seen[n]+1, seen[nil]+1
 		}
-		if len(s.Jobs) != 50 || len(seen) != 8 || kind != "random" && seen["a"] < 15 {
-			t.Errorf("%s: %d cells, %v", kind, len(s.Jobs), seen)
+		if seen[nil] != 50 || len(seen) != 9 || kind != "random" && seen["a"] < 15 {
+			t.Errorf("%s: %v", kind, seen)
 		}
 	}
 }
@@ -251,7 +252,10 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":                                                                       "s.yaml:2: lab: test/toy has no parameter stepz",
 		"#" + strings.Repeat("x", mostBytes):                                                                                                                   "s.yaml:1: it has 1048577 bytes",
 	} {
-		_, err := Parse("s.yaml", []byte(text), decoders)
+		s, err := Parse("s.yaml", []byte(text), decoders)
+		if err == nil {
+			_, err = s.All()
+		}
 		var at *Error
 		if err == nil || !strings.HasPrefix(err.Error(), want) || !errors.As(err, &at) {
 			t.Errorf("%q\n gives %v\n want  %s", text, err, want)
@@ -307,21 +311,15 @@ func spread(t *rapid.T, x []float64) {
 
 func TestEstimate(t *testing.T) {
 	s := openStore(t)
-	make := func(ns ...int) (jobs []lab.Job) {
-		for _, n := range ns {
-			jobs = append(jobs, toy.Jobs(1, params{N: n, Eps: 1})...)
-		}
-		return jobs
-	}
-	if e := EstimateTime(s, make(1)); !strings.Contains(e, "nothing like them") {
+	if e := EstimateTime(s, map[string]int{toy.Name: 1}); !strings.Contains(e, "nothing like them") {
 		t.Error(e)
 	}
-	for _, j := range make(13, 1000, 1001) { // 13 takes 30 ms
-		if err := j.Do(t.Context(), s); err != nil {
+	for _, n := range []int{13, 1000, 1001} { // 13 takes 30 ms
+		if err := toy.Jobs(1, params{N: n, Eps: 1})[0].Do(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e := EstimateTime(s, make(12, 14, 15, 16, 17, 18))
+	e := EstimateTime(s, map[string]int{toy.Name: 6})
 	var about, least, most time.Duration
 	text := regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)`).FindAllString(e, -1)
 	if len(text) != 3 || !strings.HasPrefix(e, "6 to compute: about ") || !strings.Contains(e, "the 3 that") {
@@ -335,7 +333,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-func openStore(t *testing.T) *lab.Store {
+func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
@@ -379,7 +377,7 @@ func TestGoFile(t *testing.T) {
 		t.Fatalf("%d jobs, %d missing", len(p.Jobs), len(s.Missing(p.Jobs)))
 	}
 	failed := 0
-	for j, err := range (lab.Local{Workers: 2}).Run(t.Context(), s, p.Jobs) {
+	for j, err := range (store.Local{Workers: 2}).Run(t.Context(), s, p.Jobs) {
 		if err != nil && strings.Contains(err.Error(), "three") {
 			failed++
 			continue
@@ -389,8 +387,8 @@ func TestGoFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		row, _ := r.Flatten()
-		n, _ := lab.Number(row["param.n"])
-		if v, _ := lab.Number(row["value.cube"]); v != n*n*n {
+		n, _ := store.Number(row["param.n"])
+		if v, _ := store.Number(row["value.cube"]); v != n*n*n {
 			t.Errorf("%s: %s", r.Params, r.Value)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
+	"coupling/lab/store"
 	"coupling/notebooks/internal/packages"
 	"coupling/ot"
 
@@ -98,7 +99,7 @@ var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(
 	return out{plan.Sharp()}, nil
 }}
 
-func fromHydra(store *lab.Store) error {
+func fromHydra(store *store.Store) error {
 	grid := lab.Grid(params{N: 50}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))
 	for _, seed := range []uint64{1, 2, 3} {
 		for r, err := range lab.Sweep(ctx, store, bias, 0, seed, grid) {

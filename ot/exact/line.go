@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -48,8 +47,8 @@ func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 	var f, g simplex.Wide
 	atI, atJ := simplex.None, simplex.None
 	for s := range q.staircase() {
-		i, j := q.order.x[s.i], q.order.y[s.j]
-		c := q.cost(i, j)
+		i, j := q.orderX[s.i], q.orderY[s.j]
+		c := q.cost(s.i, s.j)
 		switch {
 		case atI == simplex.None:
 			g = simplex.Wide{}.Add(c)
@@ -66,7 +65,7 @@ func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 	}
 	sortArcs(sol.Arcs)
 	simplex.Centre(q.a, q.b, sol.F, sol.G)
-	sol.Certificate = check(q.a, q.b, sol.Arcs, sol.F, sol.G, q.cost)
+	sol.Certificate = check(q.a, q.b, sol.Arcs, sol.F, sol.G, func(i, j int) float64 { return power(x[i]-y[j], q.p) })
 	sol.Certificate.Infeasibility = q.infeasibility(sol.F, sol.G)
 	sol.Value = sol.Certificate.Primal
 	return sol, inRange(sol.Certificate)
@@ -79,8 +78,15 @@ func (l Line) Value(x, a, y, b []float64) (float64, error) {
 		return 0, err
 	}
 	var sum simplex.Wide
+	if q.IsEven() {
+		w := q.Weight(q.Supplies.A[0])
+		for k := range q.x {
+			sum = sum.Add(w * q.cost(k, k))
+		}
+		return sum.Hi, inRange(Certificate{Primal: sum.Hi})
+	}
 	for s := range q.staircase() {
-		sum = sum.Add(q.Weight(s.flow) * q.cost(q.order.x[s.i], q.order.y[s.j]))
+		sum = sum.Add(q.Weight(s.flow) * q.cost(s.i, s.j))
 	}
 	return sum.Hi, inRange(Certificate{Primal: sum.Hi})
 }
@@ -88,21 +94,22 @@ func (l Line) Value(x, a, y, b []float64) (float64, error) {
 // A quantile is a prepared problem on the line.
 type quantile struct {
 	simplex.Supplies
-	a, b, x, y []float64
-	p          float64
-	order      struct{ x, y []int }
+	a, b           []float64
+	x, y           []float64 // in increasing order
+	orderX, orderY []int     // the user's index of each
+	p              float64
 }
 
 func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
-	q := &quantile{x: x, y: y, p: cmp.Or(l.P, 2)}
+	q := &quantile{p: cmp.Or(l.P, 2)}
 	if !(q.p >= 1) || math.IsInf(q.p, 1) {
 		return nil, fmt.Errorf("ot/exact: P = %v: must be finite and at least 1: %w", l.P, ot.ErrCost)
 	}
 	var err error
-	if q.order.x, err = sorted("x", x); err != nil {
+	if q.x, q.orderX, err = sorted("x", x); err != nil {
 		return nil, err
 	}
-	if q.order.y, err = sorted("y", y); err != nil {
+	if q.y, q.orderY, err = sorted("y", y); err != nil {
 		return nil, err
 	}
 	if q.a, err = simplex.Weights("a", a, len(x)); err != nil {
@@ -111,8 +118,7 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	if q.b, err = simplex.Weights("b", b, len(y)); err != nil {
 		return nil, err
 	}
-	lo := min(x[q.order.x[0]], y[q.order.y[0]])
-	hi := max(x[q.order.x[len(x)-1]], y[q.order.y[len(y)-1]])
+	lo, hi := min(q.x[0], q.y[0]), max(q.x[len(x)-1], q.y[len(y)-1])
 	if c := math.Pow(hi-lo, q.p); !(c <= math.MaxFloat64/8/float64(len(x)+len(y))) {
 		return nil, fmt.Errorf("ot/exact: largest cost |%v − %v|^%v = %v: %w", hi, lo, q.p, c, ot.ErrCost)
 	}
@@ -120,32 +126,63 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	return q, err
 }
 
-// sorted returns the order of the points, which must be finite and at least one.
-func sorted(name string, x []float64) ([]int, error) {
+// digit is the number of bits that sorted looks at a time.
+const digit = 11
+
+// sorted returns the points in increasing order and the index of each. They must be finite and at least one. It is a radix sort,
+// the lowest digit first, so that equal points stay in order.
+func sorted(name string, x []float64) (values []float64, order []int, err error) {
+	type key struct {
+		bits uint64 // in the order of the floats
+		i    int
+	}
 	if len(x) == 0 {
-		return nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ot.ErrShape)
+		return nil, nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ot.ErrShape)
 	}
-	order := make([]int, len(x))
+	keys, next := make([]key, len(x)), make([]key, len(x))
 	for i, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ot.ErrCost)
+		if v-v != 0 {
+			return nil, nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ot.ErrCost)
 		}
-		order[i] = i
+		b := math.Float64bits(v + 0) // −0 is 0
+		keys[i] = key{b ^ (uint64(int64(b)>>63) | 1<<63), i}
 	}
-	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(x[i], x[k]) })
-	return order, nil
+	for shift := 0; shift < 64; shift += digit {
+		var start [1 << digit]int // of the keys of each digit
+		at := func(k key) *int { return &start[k.bits>>shift%(1<<digit)] }
+		for _, k := range keys {
+			*at(k)++
+		}
+		sum := 0
+		for d, count := range start {
+			start[d], sum = sum, sum+count
+		}
+		for _, k := range keys {
+			p := at(k)
+			next[*p] = k
+			*p++
+		}
+		keys, next = next, keys
+	}
+	values, order = make([]float64, len(x)), make([]int, len(x))
+	for k, o := range keys {
+		values[k], order[k] = x[o.i], o.i
+	}
+	return values, order, nil
 }
 
 // cost returns |x_i − y_j|^p.
-func (q *quantile) cost(i, j int) float64 {
-	d := math.Abs(q.x[i] - q.y[j])
-	switch q.p {
+func (q *quantile) cost(i, j int) float64 { return power(q.x[i]-q.y[j], q.p) }
+
+// power returns |d|^p.
+func power(d, p float64) float64 {
+	switch p {
 	case 1:
-		return d
+		return math.Abs(d)
 	case 2:
 		return d * d
 	default:
-		return math.Pow(d, q.p)
+		return math.Pow(math.Abs(d), p)
 	}
 }
 
@@ -160,7 +197,7 @@ type stair struct {
 func (q *quantile) staircase() iter.Seq[stair] {
 	return func(yield func(stair) bool) {
 		n, m := len(q.x), len(q.y)
-		at := func(i, j int) (a, b simplex.Mass) { return q.Supplies.A[q.order.x[i]], q.Supplies.B[q.order.y[j]] }
+		at := func(i, j int) (a, b simplex.Mass) { return q.Supplies.A[q.orderX[i]], q.Supplies.B[q.orderY[j]] }
 		i, j := 0, 0
 		left, right := at(0, 0)
 		for {
@@ -194,11 +231,9 @@ func (q *quantile) infeasibility(f, g []float64) float64 {
 			return
 		}
 		mid := (top + bottom) / 2
-		i := q.order.x[mid]
 		at, best := left, math.Inf(-1)
 		for k := left; k <= right; k++ {
-			j := q.order.y[k]
-			if v := f[i] + g[j] - q.cost(i, j); v > best {
+			if v := f[q.orderX[mid]] + g[q.orderY[k]] - q.cost(mid, k); v > best {
 				at, best = k, v
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot/fdiv"
 )
 
@@ -293,9 +294,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error %q, want %q", k.err, k.text)
 		}
 	}
-	if err := fdiv.JensenShannon.Check(); err != nil {
-		t.Error(err)
-	}
+	must.Do(fdiv.JensenShannon.Check())
 }
 
 func TestText(t *testing.T) {

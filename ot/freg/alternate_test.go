@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 )
@@ -55,10 +56,7 @@ func twoClouds(n int) (ot.Problem, float64) {
 // Two methods that share the row equation and nothing else find the same potentials.
 func TestAlternateAgrees(t *testing.T) {
 	p, mean := twoClouds(40)
-	in, err := check(p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(check(p, 1))
 	for _, d := range fdiv.All() {
 		f, _ := familyOf(d)
 		lambda := mean / 4
@@ -66,10 +64,7 @@ func TestAlternateAgrees(t *testing.T) {
 		if off > 1e-12 {
 			t.Fatalf("%v: alternation is at %g", d, off)
 		}
-		plan, err := Solver{F: d, Lambda: lambda, Tol: 1e-12}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(Solver{F: d, Lambda: lambda, Tol: 1e-12}.Solve(t.Context(), p))
 		shift := plan.Psi[0] - psi[0]
 		for j, v := range psi {
 			if math.Abs(plan.Psi[j]-v-shift) > 1e-9*mean {
@@ -82,10 +77,7 @@ func TestAlternateAgrees(t *testing.T) {
 // Alternation, for comparison with BenchmarkSolve: at most 1000 iterations.
 func BenchmarkAlternate(b *testing.B) {
 	p, mean := twoClouds(200)
-	in, err := check(p, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	in := must.Get(check(p, 1))
 	for _, d := range []fdiv.Divergence{fdiv.KL, fdiv.ReverseKL, fdiv.ChiSquare, fdiv.Hellinger, fdiv.JensenShannon} {
 		for _, rel := range []float64{1, 0.1, 0.01} {
 			b.Run(fmt.Sprintf("%v/rel=%g", d, rel), func(b *testing.B) {

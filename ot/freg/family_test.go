@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot/fdiv"
 	"coupling/ot/internal/rows"
 )
@@ -107,10 +108,7 @@ func TestRowEquation(t *testing.T) {
 			c[j] = scale * rapid.Float64Range(-1, 1).Draw(t, "c")
 			psi[j] = scale * rapid.Float64Range(-1, 1).Draw(t, "psi")
 		}
-		b, _, err := weights("b", raw, m, "targets")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b, _ := must.Get2(weights("b", raw, m, "targets"))
 		r := newRow(m, 0)
 		r.load(f, 1, psi, c)
 		r.solve(f, b, rapid.Float64Range(-3, 5).Draw(t, "guess"))

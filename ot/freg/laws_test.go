@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
@@ -19,17 +18,6 @@ import (
 func drawn(t *rapid.T) (ot.Problem, freg.Solver) {
 	p, eps := ottest.Problem(t)
 	return p, freg.Solver{F: rapid.SampledFrom(fdiv.All()).Draw(t, "f"), Lambda: eps, Tol: 1e-11}
-}
-
-func must(t *rapid.T, s freg.Solver, p ot.Problem) *freg.Plan {
-	plan, err := s.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if plan.Status != ot.Converged {
-		t.Fatalf("%v, λ = %g: %v at %g", s.F, s.Lambda, plan.Status, plan.MarginalL1)
-	}
-	return plan
 }
 
 // size is the scale of the costs and λ.
@@ -52,13 +40,14 @@ func samePlan(t *rapid.T, what string, got, want mat.Matrix) {
 func TestLawCertificate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		plan := must(t, s, p)
+		plan := solve(t, s, p)
 		if plan.MarginalL1 > s.Tol || !(plan.Gap >= 0) {
 			t.Fatalf("marginal error %g, gap %g", plan.MarginalL1, plan.Gap)
 		}
+		certify(t, plan)
 		z := size(p, s.Lambda)
-		if plan.Gap > 1e-8*z || math.Abs(plan.Primal-plan.Dual-plan.Gap) > 1e-12*z {
-			t.Fatalf("primal %g, dual %g, gap %g", plan.Primal, plan.Dual, plan.Gap)
+		if plan.Gap > 1e-8*z {
+			t.Fatalf("gap %g", plan.Gap)
 		}
 		// The product plan is feasible: nobody is worse.
 		c := ot.Cost(p.Geometry)
@@ -69,17 +58,6 @@ func TestLawCertificate(t *testing.T) {
 		if product += s.Lambda * s.F.F(1); plan.Dual > product+1e-12*z {
 			t.Fatalf("value %g above that of a⊗b, %g", plan.Dual, product)
 		}
-		tm := plan.Matrix()
-		for i, v := range rowSums(plan.Matrix()) {
-			if math.Abs(v-plan.A[i]) > s.Tol || math.Abs(v-sum(tm.RawRowView(i))) > 1e-14 {
-				t.Fatalf("T1[%d] = %g, want %g", i, v, plan.A[i])
-			}
-		}
-		for j, v := range rowSums(plan.Matrix().T()) {
-			if math.Abs(v-plan.B[j]) > s.Tol || math.Abs(v-mat.Sum(tm.ColView(j))) > 1e-14 {
-				t.Fatalf("Tᵀ1[%d] = %g, want %g", j, v, plan.B[j])
-			}
-		}
 	})
 }
 
@@ -87,7 +65,7 @@ func TestLawCertificate(t *testing.T) {
 func TestLawAffine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		want := must(t, s, p)
+		want := solve(t, s, p)
 		c := ot.Cost(p.Geometry)
 		n, m := c.Dims()
 		gen := rapid.Float64Range(-2, 2)
@@ -96,7 +74,7 @@ func TestLawAffine(t *testing.T) {
 		c.Apply(func(i, j int, v float64) float64 { return scale * (v + r[i] + q[j]) }, c)
 		moved := s
 		moved.Lambda *= scale
-		got := must(t, moved, ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
+		got := solve(t, moved, ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
 		samePlan(t, "shift and scale", got.Matrix(), want.Matrix())
 		value := scale * (want.Dual + rows.Dot(want.A, r) + rows.Dot(want.B, q))
 		if z := scale * (size(p, s.Lambda) + 4); math.Abs(got.Dual-value) > 1e-9*z {
@@ -109,7 +87,7 @@ func TestLawAffine(t *testing.T) {
 func TestLawPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		want := must(t, s, p)
+		want := solve(t, s, p)
 		c := ot.Cost(p.Geometry)
 		n, m := c.Dims()
 		id := func(k int) []int {
@@ -131,7 +109,7 @@ func TestLawPermutation(t *testing.T) {
 				expected.Set(j, i, tm.At(rows[i], cols[j]))
 			}
 		}
-		got := must(t, s, ot.Problem{Geometry: ot.Dense(flipped), A: b, B: a})
+		got := solve(t, s, ot.Problem{Geometry: ot.Dense(flipped), A: b, B: a})
 		samePlan(t, "permutation and exchange", got.Matrix(), expected)
 	})
 }
@@ -140,7 +118,7 @@ func TestLawPermutation(t *testing.T) {
 func TestLawExtension(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		plan := must(t, s, p)
+		plan := solve(t, s, p)
 		z := size(p, s.Lambda)
 		c := ot.Cost(p.Geometry)
 		for i := range plan.A {
@@ -166,23 +144,14 @@ func TestLawExtension(t *testing.T) {
 func TestLawConcave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s := drawn(t)
-		mid := must(t, s, p)
+		mid := solve(t, s, p)
 		slope := (mid.Primal - mid.Sharp) / s.Lambda
 		for _, k := range []float64{0.5, 0.9, 1.1, 2} {
 			o := s
 			o.Lambda *= k
-			if got := must(t, o, p); got.Dual > mid.Primal+slope*(o.Lambda-s.Lambda)+1e-11*size(p, o.Lambda) {
+			if got := solve(t, o, p); got.Dual > mid.Primal+slope*(o.Lambda-s.Lambda)+1e-11*size(p, o.Lambda) {
 				t.Fatalf("value %g at %g λ is above the tangent %g", got.Dual, k, mid.Primal+slope*(o.Lambda-s.Lambda))
 			}
 		}
 	})
-}
-
-func rowSums(t mat.Matrix) []float64 {
-	n, _ := t.Dims()
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = floats.Sum(mat.Row(nil, i, t))
-	}
-	return out
 }

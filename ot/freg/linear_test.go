@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/internal/rows"
 
@@ -16,10 +17,7 @@ func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian,
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(m)))
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
-	in, err := check(ot.Problem{Geometry: ot.Dense(c)}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(check(ot.Problem{Geometry: ot.Dense(c)}, 1))
 	s := newSemidual(in, f, 2)
 	s.lambda = lambda
 	psi := make([]float64, m)
@@ -65,13 +63,9 @@ func TestLinearSystems(t *testing.T) {
 				t.Fatalf("family %s: the matrix is not definite", f.name)
 			}
 			var x mat.VecDense
-			if err := chol.SolveVecTo(&x, mat.NewVecDense(len(g), g)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(chol.SolveVecTo(&x, mat.NewVecDense(len(g), g)))
 			direct, iterated := make([]float64, len(g)), make([]float64, len(g))
-			if err := h.eliminate(t.Context(), direct, g); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(h.eliminate(t.Context(), direct, g))
 			if ok, err := h.conjugate(t.Context(), iterated, g, 1e-13, 2000); !ok || err != nil {
 				t.Errorf("family %s, λ = %g: conjugate gradients did not converge", f.name, lambda)
 			}

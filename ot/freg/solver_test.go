@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/exact"
 	"coupling/ot/fdiv"
@@ -59,7 +61,23 @@ func dot(x, y []float64) (s float64) {
 	return s
 }
 
-func solve(t testing.TB, s freg.Solver, p ot.Problem) *freg.Plan {
+// tester is a testing.TB or a rapid.T.
+type tester interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// reweighted is the problem with weights changed by edit, and scaled to sum to 1 again.
+func reweighted(p ot.Problem, edit func(a, b []float64)) ot.Problem {
+	p.A, p.B = slices.Clone(p.A), slices.Clone(p.B)
+	edit(p.A, p.B)
+	p.A, p.B = scaled(p.A, 1/sum(p.A)), scaled(p.B, 1/sum(p.B))
+	return p
+}
+
+func solve(t tester, s freg.Solver, p ot.Problem) *freg.Plan {
 	t.Helper()
 	plan, err := s.Solve(t.Context(), p)
 	if err != nil {
@@ -72,7 +90,7 @@ func solve(t testing.TB, s freg.Solver, p ot.Problem) *freg.Plan {
 }
 
 // certify holds a plan to everything that is true of every converged plan, from outside.
-func certify(t testing.TB, p *freg.Plan) {
+func certify(t tester, p *freg.Plan) {
 	t.Helper()
 	name := fmt.Sprintf("%v, λ = %g", p.F, p.Lambda)
 	n, m := p.Dims()
@@ -184,14 +202,8 @@ func TestCertificates(t *testing.T) {
 	base, mean := clouds(3, 25, 18, 2)
 	outlier := ot.Cost(base.Geometry)
 	outlier.Set(3, 4, 1e6)
-	zeros := base
-	zeros.A, zeros.B = append([]float64(nil), base.A...), append([]float64(nil), base.B...)
-	zeros.A[0], zeros.A[7], zeros.B[17] = 0, 0, 0
-	zeros.A, zeros.B = scaled(zeros.A, 1/sum(zeros.A)), scaled(zeros.B, 1/sum(zeros.B))
-	light := base
-	light.B = append([]float64(nil), base.B...)
-	light.B[2], light.B[5] = 1e-11, 1e-5
-	light.B = scaled(light.B, 1/sum(light.B))
+	zeros := reweighted(base, func(a, b []float64) { a[0], a[7], b[17] = 0, 0, 0 })
+	light := reweighted(base, func(_, b []float64) { b[2], b[5] = 1e-11, 1e-5 })
 	negative := ot.Cost(base.Geometry)
 	negative.Apply(func(_, _ int, v float64) float64 { return -v }, negative)
 	blocks := mat.NewDense(20, 20, nil)
@@ -219,14 +231,10 @@ func TestCertificates(t *testing.T) {
 // KL is package ot's plan and RegKL, with φ = f + λ/2.
 func TestKLIsEntropic(t *testing.T) {
 	p, mean := clouds(4, 30, 40, 3)
-	p.A[3] = 0
-	p.A = scaled(p.A, 1/sum(p.A))
+	p = reweighted(p, func(a, _ []float64) { a[3] = 0 })
 	for _, rel := range []float64{10, 1, 0.1, 0.02} {
 		eps := rel * mean
-		want, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), p))
 		got := solve(t, freg.Solver{Lambda: eps, Tol: 1e-12}, p)
 		var d mat.Dense
 		d.Sub(got.Matrix(), want.Matrix())
@@ -278,10 +286,7 @@ func TestSamePlans(t *testing.T) {
 func TestLimits(t *testing.T) {
 	p, mean := clouds(6, 20, 15, 2)
 	c := ot.Cost(p.Geometry)
-	best, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must.Get(exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B}))
 	for _, d := range fdiv.All() {
 		plan := solve(t, freg.Solver{F: d, Lambda: 1e6 * mean}, p)
 		tm := plan.Matrix()
@@ -334,12 +339,9 @@ func TestBruteForce(t *testing.T) {
 				x := []float64{a[0] * b[0], a[0] * b[1]}
 				best := objective(x)
 				for range 4 { // restarts: the simplex of Nelder and Mead collapses
-					r, err := optimize.Minimize(optimize.Problem{Func: objective}, x, &optimize.Settings{
+					r := must.Get(optimize.Minimize(optimize.Problem{Func: objective}, x, &optimize.Settings{
 						Converger: &optimize.FunctionConverge{Absolute: 1e-15, Iterations: 300},
-					}, &optimize.NelderMead{SimplexSize: 0.01})
-					if err != nil {
-						t.Fatal(err)
-					}
+					}, &optimize.NelderMead{SimplexSize: 0.01}))
 					x, best = r.X, r.F
 				}
 				plan := solve(t, freg.Solver{F: d, Lambda: lambda, Tol: 1e-12}, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
@@ -393,10 +395,7 @@ func TestWarmStartAndTrace(t *testing.T) {
 func TestUnconverged(t *testing.T) {
 	p, mean := clouds(11, 40, 40, 2)
 	for _, d := range fdiv.All() {
-		plan, err := freg.Solver{F: d, Lambda: mean / 100, MaxIter: 2}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(freg.Solver{F: d, Lambda: mean / 100, MaxIter: 2}.Solve(t.Context(), p))
 		if plan.Status != ot.IterationLimit || plan.Iterations != 2 || plan.MarginalL1 <= 1e-9 {
 			t.Errorf("%v: %v after %d steps at %g", d, plan.Status, plan.Iterations, plan.MarginalL1)
 		}
@@ -405,10 +404,7 @@ func TestUnconverged(t *testing.T) {
 		if full.Dual < plan.Dual || full.Primal > plan.Primal || plan.Gap < full.Primal-plan.Dual-1e-13 {
 			t.Errorf("%v: value in [%g, %g] is outside of [%g, %g]", d, full.Dual, full.Primal, plan.Dual, plan.Primal)
 		}
-		plan, err = freg.Solver{F: d, Lambda: mean / 100, Tol: 1e-25}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan = must.Get(freg.Solver{F: d, Lambda: mean / 100, Tol: 1e-25}.Solve(t.Context(), p))
 		if plan.Status != ot.Stagnated && plan.MarginalL1 > 1e-25 || plan.MarginalL1 > 1e-12 {
 			t.Errorf("%v: %v at %g", d, plan.Status, plan.MarginalL1)
 		}
@@ -428,10 +424,7 @@ func TestCoarsePotentials(t *testing.T) {
 		return math.Round(1024*rng.Float64())/1024 + math.Round(u[i]) + math.Round(v[j])
 	}, c)
 	for _, d := range fdiv.All() {
-		plan, err := freg.Solver{F: d, Lambda: 0.1, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(freg.Solver{F: d, Lambda: 0.1, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}))
 		if plan.Status != ot.Converged {
 			t.Errorf("%v: %v at %g", d, plan.Status, plan.MarginalL1)
 		}

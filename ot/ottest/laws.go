@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,27 +83,89 @@ func (s kit) cost(cs ...*mat.Dense) float64 {
 // cost returns δ.
 func (s kit) entry(eps float64, cs ...*mat.Dense) float64 { return 2 * s.cost(cs...) / eps }
 
-// Geometry checks that a geometry has the costs of want (n×m), and that solves with it give the
-// plans of these costs.
+// Geometry checks that a geometry has the costs of want (n×m, +Inf where a pair is forbidden), and that solves with it, for
+// weights of which some are 0, give the plans of these costs with their products, values and derivatives by the weights.
 func Geometry(t *testing.T, g cost.Geometry, want *mat.Dense) {
 	t.Helper()
 	n, m := want.Dims()
 	if gn, gm := g.Dims(); gn != n || gm != m {
 		t.Fatalf("Dims = %d, %d, want %d, %d", gn, gm, n, m)
 	}
-	scale := max(mat.Max(want), -mat.Min(want), 1e-300)
+	scale := 1e-300
+	for _, v := range want.RawMatrix().Data {
+		if !math.IsInf(v, 1) {
+			scale = max(scale, math.Abs(v))
+		}
+	}
 	buf := make([]float64, m)
 	for i := range n {
 		for j, v := range g.Row(i, buf) {
 			// A cost of points is a sum of d terms; 1e-13 leaves room for d of hundreds in any order.
-			if w := want.At(i, j); !(math.Abs(v-w) <= 1e-13*scale) {
+			if w := want.At(i, j); v != w && !(math.Abs(v-w) <= 1e-13*scale) {
 				t.Fatalf("cost[%d,%d] = %v, want %v", i, j, v, w)
 			}
 		}
 	}
-	s := ot.LBFGS{Eps: 0.1*scale + 1e-300, Tol: tol}
-	p, q := solve(t, s, ot.Problem{Geometry: g}), solve(t, s, ot.Problem{Geometry: ot.Dense(want)})
+	zero := func(n int) []float64 {
+		w := slices.Repeat([]float64{1 / float64(max(1, n-1))}, n)
+		if n > 1 {
+			w[n/2] = 0
+		}
+		return w
+	}
+	for _, w := range [][2][]float64{{nil, nil}, {zero(n), zero(m)}} {
+		for _, ratio := range []float64{0.3, 0.01} {
+			s := ot.LBFGS{Eps: ratio*scale + 1e-300, Tol: tol}
+			p := solve(t, s, ot.Problem{Geometry: g, A: w[0], B: w[1]})
+			q := solve(t, s, ot.Problem{Geometry: ot.Dense(want), A: w[0], B: w[1]})
+			sameResults(t, p, q, scale)
+			if ratio > 0.1 { // below, atoms may be coupled too weakly to determine these
+				sameDerivatives(t, p, q, scale)
+			}
+		}
+	}
+}
+
+// sameResults fails unless two plans of the same costs, up to scale, agree in their products and values.
+func sameResults(t *testing.T, p, q *ot.Plan, scale float64) {
+	t.Helper()
 	near(t, "plan on the geometry and on its matrix", p.Matrix(), q.Matrix(), 10*tol)
+	n, m := q.Dims()
+	row := func(v []float64) *mat.Dense { return mat.NewDense(1, len(v), v) }
+	ones, sines := slices.Repeat([]float64{1}, n), make([]float64, m)
+	for j := range sines {
+		sines[j] = math.Sin(float64(3 * j))
+	}
+	near(t, "Apply", row(p.Apply(sines)), row(q.Apply(sines)), 10*tol)
+	near(t, "ApplyT", row(p.ApplyT(ones)), row(q.ApplyT(ones)), 10*tol)
+	values := func(p *ot.Plan) *mat.Dense {
+		v := p.Value()
+		return row([]float64{v.Sharp / scale, v.RegKL / scale, v.KL * p.Eps / scale, v.SumPlogP * p.Eps / scale, v.Mass})
+	}
+	near(t, "values", values(p), values(q), 100*tol)
+}
+
+// sameDerivatives fails unless the derivatives by weights agree.
+func sameDerivatives(t *testing.T, p, q *ot.Plan, scale float64) {
+	t.Helper()
+	row := func(v []float64) *mat.Dense { return mat.NewDense(1, len(v), v) }
+	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
+		gp, err := p.Grad(loss)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		gq, err := q.Grad(loss)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		pa, pb, errP := gp.Weights()
+		qa, qb, errQ := gq.Weights()
+		if errors.Is(errP, ot.ErrUndetermined) || errors.Is(errQ, ot.ErrUndetermined) {
+			continue
+		}
+		near(t, "derivative by a", row(pa), row(qa), 1e-5*scale)
+		near(t, "derivative by b", row(pb), row(qb), 1e-5*scale)
+	}
 }
 
 // Problem draws a small problem with points and an ε for it.

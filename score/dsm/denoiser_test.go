@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 	"coupling/score"
@@ -44,21 +46,17 @@ func (zero) Forward(_ *nn.Pass, x *device.Array) *device.Array {
 
 // Without its body a Denoiser is the score of a Gaussian.
 func TestDenoiserOfNothing(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	mean, sigmas := []float64{1, -2}, []float64{2, .5}
 	net := &Denoiser{Sigmas: sigmas, Mean: mean, Spread: 1.5, Body: zero{}}
 	net.Init(dev, device.Float32, nil)
+	defer nn.Free(net.Params())
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: sigmas}
-	want, err := score.NewGaussian(mean, mat.NewSymDense(2, []float64{2.25, 0, 0, 2.25}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(score.NewGaussian(mean, mat.NewSymDense(2, []float64{2.25, 0, 0, 2.25})))
 	x := sample(rand.New(rand.NewPCG(1, 1)), 20)
 	a, b := mat.NewDense(20, 2, nil), mat.NewDense(20, 2, nil)
 	for _, sigma := range sigmas {
-		if err := errors.Join(f.Score(a, x, sigma), want.Score(b, x, sigma)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(f.Score(a, x, sigma), want.Score(b, x, sigma)))
 		if !mat.EqualApprox(a, b, 1e-5) {
 			t.Errorf("sigma = %g: score\n%v, want\n%v", sigma, mat.Formatted(a), mat.Formatted(b))
 		}
@@ -67,25 +65,18 @@ func TestDenoiserOfNothing(t *testing.T) {
 
 // A DenoisingMLP learns the mixture too, better than MLP in as many steps.
 func TestDenoiserLearns(t *testing.T) {
-	dev, f := open(t), mixture(t)
-	levels, err := score.Geometric(3, .1, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev, f := devicetest.CPU(t), mixture(t)
+	levels := must.Get(score.Geometric(3, .1, 8))
 	off := func(net nn.Layer) float64 {
 		rng := rand.New(rand.NewPCG(1, 1))
-		s, err := Training{Sigmas: levels, Steps: 500, Batch: 128, Rate: 4e-3, Decay: .99}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Training{Sigmas: levels, Steps: 500, Batch: 128, Rate: 4e-3, Decay: .99}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
+		defer nn.Free(net.Params())
 		worst := 0.
 		for _, sigma := range levels {
 			y := sample(rng, 500)
 			y.Apply(func(_, _ int, v float64) float64 { return v + sigma*rng.NormFloat64() }, y)
 			got, want := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)
-			if err := errors.Join(s.Score(got, y, sigma), f.Score(want, y, sigma)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(errors.Join(s.Score(got, y, sigma), f.Score(want, y, sigma)))
 			got.Sub(got, want)
 			worst = max(worst, mat.Norm(got, 2)/mat.Norm(want, 2))
 		}
@@ -99,7 +90,8 @@ func TestDenoiserLearns(t *testing.T) {
 }
 
 func TestRefusesWhatIsNotFinite(t *testing.T) {
-	dev := open(t)
+	dev := must.Get(device.Open("cpu"))
+	defer dev.Close() // the networks of trainings that are refused are not freed
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels := []float64{1, .5}
 	nan := mat.NewDense(2, 2, []float64{0, 0, 0, math.NaN()})

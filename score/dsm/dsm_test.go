@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/score"
@@ -16,32 +18,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func open(t *testing.T) *device.Device {
-	t.Helper()
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // mixture is two Gaussians in the plane, of weights .3 and .7.
 func mixture(t *testing.T) *score.Mixture {
 	t.Helper()
-	a, err := score.NewGaussian([]float64{-1.5, 0}, mat.NewSymDense(2, []float64{.2, .1, .1, .2}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := score.NewGaussian([]float64{1.5, 1}, mat.NewSymDense(2, []float64{.1, 0, 0, .3}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := score.NewMixture([]float64{.3, .7}, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	a := must.Get(score.NewGaussian([]float64{-1.5, 0}, mat.NewSymDense(2, []float64{.2, .1, .1, .2})))
+	b := must.Get(score.NewGaussian([]float64{1.5, 1}, mat.NewSymDense(2, []float64{.1, 0, 0, .3})))
+	return must.Get(score.NewMixture([]float64{.3, .7}, a, b))
 }
 
 func sample(rng *rand.Rand, n int) *mat.Dense {
@@ -59,7 +41,7 @@ func sample(rng *rand.Rand, n int) *mat.Dense {
 
 // A network that was prepared gives the same scores at every call, level and number of rows, and frees what it kept.
 func TestPrepare(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 9))
 	net := &nn.Dense{In: 2, Out: 2}
 	net.Init(dev, device.Float32, rng)
@@ -85,10 +67,7 @@ func TestPrepare(t *testing.T) {
 
 // Scores at points that lie on a GPU are those of points that come from the host; a CPU has no other memory, so chains stay there.
 func TestResideOnDevice(t *testing.T) {
-	dev, err := device.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	rng := rand.New(rand.NewPCG(1, 9))
 	net := MLP(2, []float64{1, .1}, 16)
@@ -96,10 +75,10 @@ func TestResideOnDevice(t *testing.T) {
 	defer nn.Free(net.Params())
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
 	based := *f
-	if based.Base = mixture(t); based.Reside(7) != nil {
+	if based.Base = mixture(t); based.OnDevice(7) != nil {
 		t.Error("a network on a base resides on the device without its base")
 	}
-	r := f.Reside(7)
+	r := f.OnDevice(7)
 	if on := dev.Key() != "cpu"; r == nil || !on {
 		if r != nil || on {
 			t.Errorf("on a %s: %v", dev.Key(), r)
@@ -124,36 +103,29 @@ func TestLearnsMixture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network")
 	}
-	dev, f := open(t), mixture(t)
+	dev, f := devicetest.CPU(t), mixture(t)
 	rng := rand.New(rand.NewPCG(1, 1))
-	levels, err := score.Geometric(3, .1, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	levels := must.Get(score.Geometric(3, .1, 8))
 	net := MLP(2, levels, 64, 64)
 	var first, last float64
-	s, err := Training{Sigmas: levels, Steps: 2500, Batch: 256, Rate: 2e-3, Decay: .99, Trace: func(k int, loss float64) {
+	s := must.Get(Training{Sigmas: levels, Steps: 2500, Batch: 256, Rate: 2e-3, Decay: .99, Trace: func(k int, loss float64) {
 		if k <= 50 {
 			first += loss / 50
 		}
 		if k > 2450 {
 			last += loss / 50
 		}
-	}}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
 	if !(last < .9*first) {
 		t.Errorf("loss %.3f at first, %.3f at last", first, last)
 	}
+	defer nn.Free(net.Params())
 	x := sample(rng, 500)
 	for _, sigma := range levels {
 		y := mat.DenseCopyOf(x)
 		y.Apply(func(_, _ int, v float64) float64 { return v + sigma*rng.NormFloat64() }, y)
 		got, want := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)
-		if err := errors.Join(s.Score(got, y, sigma), f.Score(want, y, sigma)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(s.Score(got, y, sigma), f.Score(want, y, sigma)))
 		size := mat.Norm(want, 2)
 		got.Sub(got, want)
 		// A network of this size and time comes to .1 to .2; one that ignores its level, or has the sign wrong, to > .5.
@@ -163,9 +135,7 @@ func TestLearnsMixture(t *testing.T) {
 	}
 	c := score.Start(rng, mat.NewDense(1000, 2, nil))
 	c.Jitter(3)
-	if err := (score.Langevin{Levels: levels, Steps: 60, Step: .002, Denoise: true}).Run(t.Context(), s, c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do((score.Langevin{Levels: levels, Steps: 60, Step: .002, Denoise: true}).Run(t.Context(), s, c))
 	right := 0
 	for i := range 1000 {
 		if c.X.At(i, 0) > 0 {
@@ -179,7 +149,7 @@ func TestLearnsMixture(t *testing.T) {
 
 // A run that is killed and resumed from its checkpoint ends with the same bits.
 func TestResumesBitForBit(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	levels := []float64{1, .3}
 	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
 	fit := func(ctx context.Context, path string, stop func(int)) (*mat.Dense, error) {
@@ -193,10 +163,7 @@ func TestResumesBitForBit(t *testing.T) {
 		s := mat.NewDense(100, 2, nil)
 		return s, f.Score(s, x, .3)
 	}
-	whole, err := fit(t.Context(), "", func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(fit(t.Context(), "", func(int) {}))
 	path := filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := fit(ctx, path, func(k int) {
@@ -206,14 +173,11 @@ func TestResumesBitForBit(t *testing.T) {
 	}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	resumed, err := fit(t.Context(), path, func(k int) {
+	resumed := must.Get(fit(t.Context(), path, func(k int) {
 		if k <= 20 {
 			t.Errorf("step %d again", k)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if !mat.Equal(whole, resumed) {
 		t.Error("other numbers after a resume")
 	}
@@ -234,19 +198,14 @@ func TestResumesBitForBit(t *testing.T) {
 
 // The average of a run much shorter than 1/(1 − Decay) steps is of the weights that it reached, not of those at which it began.
 func TestAverageOfAShortRun(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
 	scores := func(steps int, decay float64) *mat.Dense {
 		net := MLP(2, []float64{1, .3}, 8)
 		defer func() { nn.Free(net.Params()) }()
-		f, err := Training{Sigmas: []float64{1, .3}, Steps: steps, Batch: 16, Rate: 1e-2, Decay: decay}.Run(t.Context(), rand.New(rand.NewPCG(3, 3)), dev, net, x, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Training{Sigmas: []float64{1, .3}, Steps: steps, Batch: 16, Rate: 1e-2, Decay: decay}.Run(t.Context(), rand.New(rand.NewPCG(3, 3)), dev, net, x, nil))
 		s := mat.NewDense(100, 2, nil)
-		if err := f.Score(s, x, .3); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(f.Score(s, x, .3))
 		return s
 	}
 	first, last, average := scores(0, 0), scores(60, -1), scores(60, 0)
@@ -258,7 +217,7 @@ func TestAverageOfAShortRun(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	x := mat.NewDense(3, 2, nil)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, tr := range map[string]Training{
@@ -280,26 +239,19 @@ func TestRefusals(t *testing.T) {
 // the truth at every trained level and the base alone above them. A base that enters with another sign or without its σ leaves
 // errors of order one.
 func TestLearnsOnABase(t *testing.T) {
-	dev, truth := open(t), mixture(t)
+	dev, truth := devicetest.CPU(t), mixture(t)
 	rng := rand.New(rand.NewPCG(5, 1))
-	base, err := score.NewGaussian([]float64{.6, .7}, mat.NewSymDense(2, []float64{2, .6, .6, .5}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(score.NewGaussian([]float64{.6, .7}, mat.NewSymDense(2, []float64{2, .6, .6, .5})))
 	levels := []float64{.5, .25}
 	net := DenoisingMLP([]float64{.6, .7}, 1, levels, 32, 1)
 	net.OnBase = true
 	training := Training{Sigmas: levels, Base: base, Steps: 400, Batch: 128, Rate: 3e-3, Decay: .99}
-	f, err := training.Run(t.Context(), rng, dev, net, sample(rng, 2000), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(training.Run(t.Context(), rng, dev, net, sample(rng, 2000), nil))
+	defer nn.Free(net.Params())
 	x := sample(rng, 500)
 	for _, sigma := range []float64{1, .5, .25} {
 		got, want, alone := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)
-		if err := errors.Join(f.Score(got, x, sigma), truth.Score(want, x, sigma), base.Score(alone, x, sigma)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(f.Score(got, x, sigma), truth.Score(want, x, sigma), base.Score(alone, x, sigma)))
 		if sigma == 1 {
 			if !mat.Equal(got, alone) {
 				t.Error("above the trained levels the score is not the base's")

@@ -6,6 +6,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -18,27 +19,19 @@ import (
 func TestLaunches(t *testing.T) {
 	dev := devicetest.Counting(t)
 	var at []device.Traffic
-	sigmas, err := score.Geometric(1, .01, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sigmas := must.Get(score.Geometric(1, .01, 10))
 	tr := Training{Sigmas: sigmas, Steps: 4, Schedule: train.Schedule(func(int) float64 {
 		at = append(at, dev.Traffic())
 		return 1
 	})}
 	net := arch.NCSN{Channels: 1, Features: 64, Levels: 10}.Net()
-	f, err := tr.Run(t.Context(), rand.New(rand.NewPCG(1, 1)), dev, net, mat.NewDense(200, 256, nil), []int{1, 16, 16})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(tr.Run(t.Context(), rand.New(rand.NewPCG(1, 1)), dev, net, mat.NewDense(200, 256, nil), []int{1, 16, 16}))
 	defer nn.Free(net.Params())
 	devicetest.Hold(t, "NCSN", at[3].Minus(at[2]))
 
 	at = nil
 	chain := score.Start(rand.New(rand.NewPCG(1, 2)), mat.NewDense(100, 256, nil))
 	l := score.Langevin{Levels: f.Sigmas, Steps: 4, Step: 1e-4, Trace: func(score.Progress) { at = append(at, dev.Traffic()) }}
-	if err := l.Run(t.Context(), f, chain); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(l.Run(t.Context(), f, chain))
 	devicetest.Hold(t, "Langevin", at[3].Minus(at[2]))
 }

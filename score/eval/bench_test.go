@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/score/eval"
 )
 
@@ -18,14 +20,11 @@ func BenchmarkMNIST(b *testing.B) {
 	if err != nil {
 		b.Skip(err)
 	}
-	dev := open(b)
-	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example} {
+	dev := devicetest.CPU(b)
+	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN, eval.Example, eval.Oriented} {
 		b.Run(k.String(), func(b *testing.B) {
 			for b.Loop() {
-				r, err := eval.Classifier{Kind: k}.Evaluate(b.Context(), dev, fit, real, seed(1))
-				if err != nil {
-					b.Fatal(err)
-				}
+				r := must.Get(eval.Classifier{Kind: k}.Evaluate(b.Context(), dev, fit, real, seed(1)))
 				b.ReportMetric(100*r.Accuracy, "%")
 			}
 		})

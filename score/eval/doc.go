@@ -1,6 +1,6 @@
 // Package eval measures the quality of a generated data set.
 //
-//	Classifier  trained on synthetic images, tested on real ones: logistic regression, MLP, CNNs, LeNet
+//	Classifier  trained on synthetic images, tested on real ones: networks, and oriented gradients with ridge regression
 //	distance    Fréchet distance, KID, precision and recall, density and coverage, in features of a LeNet trained here
 //	inception   or of Inception-v3, from a file that the user names
 //	membership  an attack: can one tell whom the generator was trained on?
@@ -25,7 +25,7 @@
 //
 // Papers differ in how they train these classifiers, and numbers of different protocols cannot be
 // compared. Code is the protocol of DP-Sinkhorn's published code, Paper that of its text, and Quick
-// is ours, for two cores. A Run says whether its criterion ended it. Intervals cover only the test set; repeat the
+// is ours, for two cores. A Run reports whether its criterion ended it. Intervals cover only the test set; repeat the
 // experiment (five times in the paper) to see the spread between generators and trainings.
 //
 // # Conventions

@@ -11,34 +11,18 @@ import (
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/nn/nntest"
 	"coupling/score/eval"
 )
-
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dev
-}
 
 func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
 // bars are images of side×side with a bright bar of three rows at a height that tells the class, one of three, in noise.
 func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Images {
 	t.Helper()
-	m, err := data.New(n, 1, side, side)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, side, side))
 	m.Labels = make([]int, n)
 	for i := range n {
 		m.Labels[i] = rng.IntN(3)
@@ -50,18 +34,16 @@ func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Image
 			}
 		}
 	}
-	if m, err = m.Scale(lo, hi); err != nil {
-		t.Fatal(err)
-	}
+	m = must.Get(m.Scale(lo, hi))
 	return m
 }
 
 // Classes that a ruler separates are learnt by every kind in every protocol, whatever the range of the test images.
 func TestEveryProtocolLearns(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
-		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example} {
+		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example, eval.Oriented} {
 			if testing.Short() && p != eval.Quick && k != eval.Logistic {
 				continue
 			}
@@ -80,10 +62,7 @@ func TestEveryProtocolLearns(t *testing.T) {
 			case k == eval.CNN || k == eval.Example:
 				c.Width, want = 8, .9
 			}
-			r, err := c.Evaluate(t.Context(), dev, fit, real, seed(3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(c.Evaluate(t.Context(), dev, fit, real, seed(3)))
 			t.Logf("%v, %v: %v %+v", p, k, &r.Score, r.Run)
 			if r.Accuracy < want || math.IsNaN(r.Run.Loss) || r.Run.Best == 0 {
 				t.Errorf("%v, %v: %v, want %v at least", p, k, &r.Score, want)
@@ -97,23 +76,15 @@ func TestEveryProtocolLearns(t *testing.T) {
 func TestEvaluateOnDevice(t *testing.T) {
 	dev := nntest.Open(t)
 	defer func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}()
-	processor := open(t)
+	processor := devicetest.CPU(t)
 	images := bars(t, seed(1), 60, 18, 0, 1)
 	for _, c := range []eval.Classifier{
 		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2}, {Protocol: eval.Paper},
 	} {
-		a, err := c.Evaluate(t.Context(), dev, images, images, seed(2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := c.Evaluate(t.Context(), processor, images, images, seed(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(c.Evaluate(t.Context(), dev, images, images, seed(2)))
+		b := must.Get(c.Evaluate(t.Context(), processor, images, images, seed(2)))
 		if math.Abs(a.Run.Loss-b.Run.Loss) > 1e-3*b.Run.Loss || a.Run.Complete != b.Run.Complete {
 			t.Errorf("%v, %v: %+v, on the processor %+v", c.Protocol, c.Kind, a.Run, b.Run)
 		}
@@ -122,19 +93,12 @@ func TestEvaluateOnDevice(t *testing.T) {
 
 // The same seed gives the same bits, another seed others; a cancelled training returns no model and leaks nothing.
 func TestSeedsAndContext(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	fit := bars(t, seed(1), 120, 18, 0, 1)
 	digest := func(s uint64) string {
-		m, err := eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s)))
 		defer m.Free()
-		d, err := m.Name()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return must.Get(m.Name())
 	}
 	if a, b, c := digest(1), digest(1), digest(2); a != b || a == c {
 		t.Errorf("weights %s and %s of one seed, %s of another", a, b, c)
@@ -163,22 +127,13 @@ func (c *countdown) Err() error {
 // With two images per class at ±1 in one pixel the optimum of scikit-learn's objective is known: by symmetry W = (−a, a),
 // b = 0, and a solves 4·σ(−2a) = 2a, that is the derivative of 4 log(1 + e^{−2a}) + a², halved.
 func TestPaperLogisticOptimum(t *testing.T) {
-	dev := open(t)
-	m, err := data.New(4, 1, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
+	m := must.Get(data.New(4, 1, 1, 1))
 	copy(m.Pixels(), []float32{0, 0, 1, 1})
 	m.Labels = []int{0, 0, 1, 1}
-	fit, err := eval.Classifier{Protocol: eval.Paper}.Fit(t.Context(), dev, m, seed(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(eval.Classifier{Protocol: eval.Paper}.Fit(t.Context(), dev, m, seed(1)))
 	defer fit.Free()
-	w, err := fit.Params()[0].Value.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(fit.Params()[0].Value.Float64s())
 	a := .5
 	for range 100 {
 		a = .5*a + .5*4/(1+math.Exp(2*a))
@@ -191,10 +146,7 @@ func TestPaperLogisticOptimum(t *testing.T) {
 
 // What the code does to synthetic images, and that the originals stay.
 func TestPrepare(t *testing.T) {
-	m, err := data.New(1, 1, 1, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(1, 1, 1, 4))
 	m.Lo, m.Hi = -1, 1
 	copy(m.Pixels(), []float32{-.5, -1e-6, 0, .5})
 	if diff := cmp.Diff([]float32{-1, -1, 0, .5}, eval.Code.Prepare(m).Pixels()); diff != "" {
@@ -219,7 +171,7 @@ func TestWilson(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	good, real := bars(t, seed(1), 30, 18, 0, 1), bars(t, seed(2), 30, 9, 0, 1)
 	none, flat := *good, *good
 	none.Labels, flat.Hi = nil, 0
@@ -248,19 +200,10 @@ func TestMNIST(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains on 2,000 images")
 	}
-	fit, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
-	if err != nil {
-		t.Fatal(err)
-	}
-	real, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
+	real := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Test))
 	fit, real = fit.Slice(0, 2000), real.Slice(0, 2000)
-	r, err := eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), open(t), fit, real, seed(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), devicetest.CPU(t), fit, real, seed(1)))
 	t.Logf("CNN: %v %+v", &r.Score, r.Run)
 	if r.Accuracy < .92 {
 		t.Errorf("CNN on 2,000 digits: %v, want 92%% at least", &r.Score)

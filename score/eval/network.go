@@ -23,8 +23,11 @@ func (s Shape) check(k Kind) error {
 	case s.Channels < 1 || s.Height < 1 || s.Width < 1 || s.Classes < 2:
 		return fmt.Errorf("eval: images of %d×%d×%d in %d classes: must be positive, with two classes or more: %w",
 			s.Channels, s.Height, s.Width, s.Classes, ErrArgument)
-	case k == Logistic || k == MLP:
+	case k == Logistic || k == MLP || k == Oriented && min(s.Height, s.Width) >= arch.GradientCell:
 		return nil
+	case k == Oriented:
+		return fmt.Errorf("eval: images of %d×%d for %v: must be %d or larger: %w",
+			s.Height, s.Width, k, arch.GradientCell, ErrArgument)
 	case k != CNN && k != LeNet && k != Example:
 		return fmt.Errorf("eval: Kind = %d: unknown: %w", int(k), ErrArgument)
 	case s.Height != s.Width || s.Height < 18:
@@ -38,6 +41,8 @@ func (c Classifier) network(s Shape) *nn.Sequential {
 	switch {
 	case c.Kind == MLP:
 		return arch.Perceptron(s.pixels(), cmp.Or(c.Width, 100), s.Classes)
+	case c.Kind == Oriented:
+		return oriented(s, cmp.Or(c.Width, 2000))
 	case c.Kind == LeNet:
 		return lenet(s, cmp.Or(c.Width, 6))
 	case c.Kind == Example:

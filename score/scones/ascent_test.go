@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
@@ -39,11 +39,11 @@ func all(x *mat.Dense) Source {
 // Full batches climb to the optimum of the discrete problem, for every divergence; freg knows it with a certificate.
 func TestAscentReachesTheOptimum(t *testing.T) {
 	rng := seeded(1)
-	x, y := must(synth.Normal(rng, 8, 2)), must(synth.Normal(rng, 6, 2))
+	x, y := normal(rng, 8, 2), normal(rng, 6, 2)
 	const lambda = 2.
 	for _, f := range fdiv.All() {
 		best, err := freg.Solver{F: f, Lambda: lambda}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
-		must(0, err)
+		must.Do(err)
 		phi, psi := &table{w: make([]float64, 8), opt: adam.Adam{Rate: .05}}, &table{w: make([]float64, 6), opt: adam.Adam{Rate: .05}}
 		for i := range phi.w {
 			phi.w[i] = -2 * lambda // inside of every domain
@@ -51,7 +51,7 @@ func TestAscentReachesTheOptimum(t *testing.T) {
 		var dual float64
 		a := Ascent{Compatibility: Compatibility{F: f, Lambda: lambda}, Steps: 4000, Schedule: func(k int) float64 { return 1 - float64(k)/4000 },
 			Trace: func(_ int, d float64) { dual = d }}
-		must(0, a.Run(t.Context(), phi, psi, all(x), all(y), 1, 0))
+		must.Do(a.Run(t.Context(), phi, psi, all(x), all(y), 1, 0))
 		if math.Abs(dual-best.Dual) > 1e-4*(1+math.Abs(best.Dual)) { // Adam with a falling rate; freg's gap is below 1e-8
 			t.Errorf("%v: dual %.6f, optimum %.6f", f, dual, best.Dual)
 		}
@@ -61,8 +61,8 @@ func TestAscentReachesTheOptimum(t *testing.T) {
 // The derivatives of a batch's dual are those of its value, paired and full.
 func TestBatchGradients(t *testing.T) {
 	rng := seeded(2)
-	x, y := must(synth.Normal(rng, 5, 3)), must(synth.Normal(rng, 5, 3))
-	f, g := must(synth.Normal(rng, 1, 5)).RawRowView(0), must(synth.Normal(rng, 1, 5)).RawRowView(0)
+	x, y := normal(rng, 5, 3), normal(rng, 5, 3)
+	f, g := normal(rng, 1, 5).RawRowView(0), normal(rng, 1, 5).RawRowView(0)
 	for _, k := range fdiv.All() {
 		for _, paired := range []bool{false, true} {
 			a := Ascent{Compatibility: Compatibility{F: k, Lambda: 9, Cap: 3}, Paired: paired, Mean: paired}
@@ -95,9 +95,9 @@ func TestQuadraticAscent(t *testing.T) {
 	}
 	plan := pair(seeded(3), 3, 6)
 	x, y := gaussians(plan)
-	phi, psi := must(NewQuadraticModel(3, plan.P.Mean, 6, .02)), must(NewQuadraticModel(3, plan.Q.Mean, 6, .02))
+	phi, psi := must.Get(NewQuadraticModel(3, plan.P.Mean, 6, .02)), must.Get(NewQuadraticModel(3, plan.Q.Mean, 6, .02))
 	const steps = 2500
-	must(0, Ascent{Compatibility: Compatibility{Lambda: 6}, Steps: steps, Schedule: func(k int) float64 { return 1 - float64(k)/steps }}.
+	must.Do(Ascent{Compatibility: Compatibility{Lambda: 6}, Steps: steps, Schedule: func(k int) float64 { return 1 - float64(k)/steps }}.
 		Run(t.Context(), phi, psi, x, y, 1, 0))
 	_, exact := Potentials(plan)
 	var off mat.Dense
@@ -110,17 +110,17 @@ func TestQuadraticAscent(t *testing.T) {
 
 // The gradient of a quadratic model is that of its values: one plain step up must raise Σ w φ by rate·|gradient|².
 func TestQuadraticModelGradient(t *testing.T) {
-	q := must(NewQuadraticModel(2, []float64{1, -1}, 3, 1))
-	x := must(synth.Normal(seeded(4), 6, 2))
+	q := must.Get(NewQuadraticModel(2, []float64{1, -1}, 3, 1))
+	x := normal(seeded(4), 6, 2)
 	w := []float64{1, -2, .5, 0, 3, -1}
 	sum := func() (s float64) {
-		for i, v := range must(q.Values(x)) {
+		for i, v := range must.Get(q.Values(x)) {
 			s += w[i] * v
 		}
 		return s
 	}
 	sum()
-	must(0, q.Ascend(w, 1)) // Adam's first step is ±1 by sign
+	must.Do(q.Ascend(w, 1)) // Adam's first step is ±1 by sign
 	step := append([]float64(nil), q.w...)
 	for k := range q.w {
 		clear(q.w)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot/fdiv"
 	"coupling/score"
 
@@ -15,20 +15,20 @@ import (
 // What is no problem is refused by the argument's name, whichever door it comes through.
 func TestBadInputIsRefused(t *testing.T) {
 	rng := seeded(1)
-	x, line, empty := must(synth.Normal(rng, 6, 2)), must(synth.Normal(rng, 6, 1)), &mat.Dense{}
+	x, line, empty := normal(rng, 6, 2), normal(rng, 6, 1), &mat.Dense{}
 	nan := mat.DenseCopyOf(x)
 	nan.Set(3, 1, math.NaN())
 	far := mat.DenseCopyOf(x) // finite, but no cost from there is
 	far.Set(2, 0, 1e200)
 	phi, psi := Potentials(pair(rng, 2, 3))
-	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 3}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
+	c := Coupling{Compatibility: Compatibility{Lambda: 3}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
 	chi := c
 	chi.F = fdiv.ChiSquare
 	capped := c
 	capped.Phi, capped.Cap = nil, 50
 	ascend := func(a Ascent, x, y Source) error {
 		a.Compatibility, a.Steps = c.Compatibility, 1
-		p, q := must(NewQuadraticModel(2, nil, 3, .1)), must(NewQuadraticModel(2, nil, 3, .1))
+		p, q := must.Get(NewQuadraticModel(2, nil, 3, .1)), must.Get(NewQuadraticModel(2, nil, 3, .1))
 		return a.Run(t.Context(), p, q, x, y, 1, 0)
 	}
 	for name, err := range map[string]error{
@@ -72,8 +72,8 @@ func TestBadInputIsRefused(t *testing.T) {
 // One source and one target, λ and a width given, for which two places have no scale: everything goes there.
 func TestOnePoint(t *testing.T) {
 	one, there := mat.NewDense(1, 2, nil), mat.NewDense(1, 2, []float64{3, 4})
-	f := must(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), seeded(1), one, there))
-	y := must(f.Sample(t.Context(), seeded(2), one, 50))
+	f := must.Get(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), seeded(1), one, there))
+	y := must.Get(f.Sample(t.Context(), seeded(2), one, 50))
 	for i := range 50 {
 		if d := math.Hypot(y.At(i, 0)-3, y.At(i, 1)-4); d > .6 {
 			t.Errorf("sample at %v", y.RawRowView(i))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coupling/data/synth"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,11 +22,11 @@ func TestFit(t *testing.T) {
 		t.Skip("trains potentials")
 	}
 	rng := seeded(1)
-	x, y := must(synth.Normal(rng, 400, 2)), must(synth.Moons(rng, 400, .05))
-	fitted := must(Fit{Lambda: .5}.Run(t.Context(), rng, x, y))
-	sources := must(synth.Normal(rng, 100, 2))
+	x, y := normal(rng, 400, 2), must.Get(synth.Moons(rng, 400, .05))
+	fitted := must.Get(Fit{Lambda: .5}.Run(t.Context(), rng, x, y))
+	sources := normal(rng, 100, 2)
 	const k = 30
-	out := must(fitted.Sample(t.Context(), rng, sources, k))
+	out := must.Get(fitted.Sample(t.Context(), rng, sources, k))
 	if fitted.Acceptance < .3 {
 		t.Errorf("acceptance %.2f", fitted.Acceptance)
 	}
@@ -59,7 +60,7 @@ func TestFit(t *testing.T) {
 
 func TestFitRefuses(t *testing.T) {
 	rng := seeded(2)
-	x, nan := must(synth.Normal(rng, 5, 2)), mat.NewDense(1, 2, []float64{0, math.NaN()})
+	x, nan := normal(rng, 5, 2), mat.NewDense(1, 2, []float64{0, math.NaN()})
 	same := mat.NewDense(3, 2, nil)
 	for name, err := range map[string]error{
 		"nan":       second(Fit{}.Run(t.Context(), rng, x, nan)),
@@ -99,11 +100,11 @@ func ExampleFit() {
 // A cloud that is moved as a whole leaves λ and the plan as they are, and moves the samples with it.
 func TestFitOfMovedClouds(t *testing.T) {
 	rng := seeded(3)
-	x, y := must(synth.Normal(rng, 60, 2)), must(synth.Moons(rng, 80, .05))
+	x, y := normal(rng, 60, 2), must.Get(synth.Moons(rng, 80, .05))
 	const by = 37.
 	far := mat.DenseCopyOf(y)
 	far.Apply(func(_, _ int, v float64) float64 { return v + by }, y)
-	a, b := must(Fit{Steps: 5}.Run(t.Context(), rng, x, y)), must(Fit{Steps: 5}.Run(t.Context(), rng, x, far))
+	a, b := must.Get(Fit{Steps: 5}.Run(t.Context(), rng, x, y)), must.Get(Fit{Steps: 5}.Run(t.Context(), rng, x, far))
 	if math.Abs(a.Lambda/b.Lambda-1) > 1e-12 {
 		t.Errorf("lambda = %g, and %g after a translation", a.Lambda, b.Lambda)
 	}
@@ -112,7 +113,7 @@ func TestFitOfMovedClouds(t *testing.T) {
 	if off := mat.Norm(u, math.Inf(1)); off > 1e-3 { // two solves to the tolerance of the solver
 		t.Errorf("conditional laws differ by %g in total", off)
 	}
-	if whole := must(Fit{Mean: true, Steps: 5}.Run(t.Context(), rng, x, y)).Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
+	if whole := must.Get(Fit{Mean: true, Steps: 5}.Run(t.Context(), rng, x, y)).Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
 		t.Errorf("lambda = %g of the mean of two squares, %g of their sum", whole, a.Lambda)
 	}
 	// Both at one place, however far: there is no scale to take λ from.

@@ -11,14 +11,13 @@ import (
 	"path/filepath"
 
 	"coupling/data"
+	"coupling/lab/must"
 	"coupling/score/scones"
 )
 
 // paint fills a folder with pictures of noisy stripes of a colour, and stands for a user's own.
 func paint(rng *rand.Rand, dir string, c color.RGBA) string {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		panic(err)
-	}
+	must.Do(os.MkdirAll(dir, 0o777))
 	for k := range 30 {
 		p := image.NewRGBA(image.Rect(0, 0, 12, 12))
 		for i := range 144 {
@@ -26,13 +25,8 @@ func paint(rng *rand.Rand, dir string, c color.RGBA) string {
 				p.SetRGBA(i%12, i/12, color.RGBA{c.R + uint8(rng.IntN(40)), c.G + uint8(rng.IntN(40)), c.B, 255})
 			}
 		}
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%02d.png", k)))
-		if err != nil {
-			panic(err)
-		}
-		if err := png.Encode(f, p); err != nil {
-			panic(err)
-		}
+		f := must.Get(os.Create(filepath.Join(dir, fmt.Sprintf("%02d.png", k))))
+		must.Do(png.Encode(f, p))
 		f.Close()
 	}
 	return dir

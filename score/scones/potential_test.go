@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
@@ -18,30 +19,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
+
+func normal(rng *rand.Rand, n, d int) *mat.Dense { return must.Get(synth.Normal(rng, n, d)) }
 
 // pair is a Gaussian problem with means, and its plan at λ.
 func pair(rng *rand.Rand, d int, lambda float64) *gaussian.Plan {
-	normal := func() gaussian.Normal {
+	one := func() gaussian.Normal {
 		m := make([]float64, d)
 		for i := range m {
 			m[i] = rng.NormFloat64()
 		}
-		return gaussian.Normal{Mean: m, Cov: must(synth.RandomCovariance(rng, d, .5, 3))}
+		return gaussian.Normal{Mean: m, Cov: must.Get(synth.RandomCovariance(rng, d, .5, 3))}
 	}
-	return must(gaussian.Entropic{Eps: lambda}.Solve(normal(), normal()))
+	return must.Get(gaussian.Entropic{Eps: lambda}.Solve(one(), one()))
 }
 
 // clouds is a discrete problem and its Sinkhorn plan.
 func clouds(t testing.TB, rng *rand.Rand, n, m, d int, lambda float64) (x, y *mat.Dense, plan *ot.Plan) {
-	x, y = must(synth.Normal(rng, n, d)), must(synth.Normal(rng, m, d))
+	x, y = normal(rng, n, d), normal(rng, m, d)
 	y.Apply(func(_, _ int, v float64) float64 { return 2*v + 1 }, y)
 	plan, err := ot.LBFGS{Eps: lambda, Tol: 1e-11}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 	if err != nil || plan.Status != ot.Converged {
@@ -55,7 +51,7 @@ func gradientsAreRight(t interface{ Fatalf(string, ...any) }, name string, p Pot
 	const h = 1e-4
 	n, d := y.Dims()
 	grad := mat.NewDense(n, d, nil)
-	must(0, p.Eval(nil, grad, y))
+	must.Do(p.Eval(nil, grad, y))
 	up, down := make([]float64, n), make([]float64, n)
 	for k := range d {
 		a, b := mat.DenseCopyOf(y), mat.DenseCopyOf(y)
@@ -63,8 +59,8 @@ func gradientsAreRight(t interface{ Fatalf(string, ...any) }, name string, p Pot
 			a.Set(i, k, a.At(i, k)+h)
 			b.Set(i, k, b.At(i, k)-h)
 		}
-		must(0, p.Eval(up, nil, a))
-		must(0, p.Eval(down, nil, b))
+		must.Do(p.Eval(up, nil, a))
+		must.Do(p.Eval(down, nil, b))
 		for i := range n {
 			want := (up[i] - down[i]) / (2 * h)
 			if got := grad.At(i, k); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
@@ -79,10 +75,10 @@ func TestGradients(t *testing.T) {
 		rng := seeded(rapid.Uint64().Draw(rt, "seed"))
 		d := rapid.IntRange(1, 10).Draw(rt, "d")
 		phi, psi := Potentials(pair(rng, d, rapid.Float64Range(.5, 5).Draw(rt, "lambda")))
-		y := must(synth.Normal(rng, 3, d))
+		y := normal(rng, 3, d)
 		gradientsAreRight(rt, "phi", phi, y)
 		gradientsAreRight(rt, "psi", psi, y)
-		gradientsAreRight(rt, "discrete", must(NewDiscrete(must(synth.Normal(rng, 6, d)), nil, must(synth.Normal(rng, 1, 6)).RawRowView(0), .7, d%2 == 0)), y)
+		gradientsAreRight(rt, "discrete", must.Get(NewDiscrete(normal(rng, 6, d), nil, normal(rng, 1, 6).RawRowView(0), .7, d%2 == 0)), y)
 	})
 }
 
@@ -90,10 +86,10 @@ func TestGradients(t *testing.T) {
 func TestGaussianPotentials(t *testing.T) {
 	plan := pair(seeded(1), 3, 2)
 	phi, psi := Potentials(plan)
-	y := must(synth.Normal(seeded(2), 5, 3))
+	y := normal(seeded(2), 5, 3)
 	f, g := make([]float64, 5), make([]float64, 5)
-	must(0, phi.Eval(f, nil, y))
-	must(0, psi.Eval(g, nil, y))
+	must.Do(phi.Eval(f, nil, y))
+	must.Do(psi.Eval(g, nil, y))
 	for i := range 5 {
 		row := y.RawRowView(i)
 		if a, b := plan.F(row)+1, plan.G(row)+1; math.Abs(f[i]-a) > 1e-11 || math.Abs(g[i]-b) > 1e-11 {
@@ -106,10 +102,10 @@ func TestGaussianPotentials(t *testing.T) {
 func TestDiscreteExtends(t *testing.T) {
 	x, y, plan := clouds(t, seeded(3), 30, 20, 3, .8)
 	phi, psi, err := FromPlan(plan, x, y, false)
-	must(0, err)
+	must.Do(err)
 	f, g := make([]float64, 30), make([]float64, 20)
-	must(0, phi.Eval(f, nil, x))
-	must(0, psi.Eval(g, nil, y))
+	must.Do(phi.Eval(f, nil, x))
+	must.Do(psi.Eval(g, nil, y))
 	for i := range f {
 		if math.Abs(f[i]-plan.F[i]-.4) > 1e-8 {
 			t.Errorf("φ(x_%d) = %g, the plan's is %g", i, f[i], plan.F[i]+.4)
@@ -146,12 +142,12 @@ func TestSinkhornFactorIsLogConcave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := seeded(rapid.Uint64().Draw(t, "seed"))
 		lambda := rapid.Float64Range(.1, 5).Draw(t, "lambda")
-		p := must(NewDiscrete(must(synth.Normal(rng, 7, 2)), nil, must(synth.Normal(rng, 1, 7)).RawRowView(0), lambda, false))
-		y := must(synth.Normal(rng, 1, 2))
+		p := must.Get(NewDiscrete(normal(rng, 7, 2), nil, normal(rng, 1, 7).RawRowView(0), lambda, false))
+		y := normal(rng, 1, 2)
 		const h = 1e-4
 		at := func(dx, dy float64) []float64 {
 			g := mat.NewDense(1, 2, nil)
-			must(0, p.Eval(nil, g, mat.NewDense(1, 2, []float64{y.At(0, 0) + dx, y.At(0, 1) + dy})))
+			must.Do(p.Eval(nil, g, mat.NewDense(1, 2, []float64{y.At(0, 0) + dx, y.At(0, 1) + dy})))
 			return []float64{g.At(0, 0) - 2*(y.At(0, 0)+dx), g.At(0, 1) - 2*(y.At(0, 1)+dy)}
 		}
 		a, b, c, e := at(h, 0), at(-h, 0), at(0, h), at(0, -h)
@@ -176,16 +172,16 @@ func TestSinkhornFactorIsLogConcave(t *testing.T) {
 
 // Langevin dynamics of y given x has the moments of the closed form.
 func TestConditionalSampling(t *testing.T) {
-	plan := must(gaussian.Entropic{Eps: 4}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
+	plan := must.Get(gaussian.Entropic{Eps: 4}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
 		gaussian.Normal{Mean: []float64{3, 0}, Cov: mat.NewSymDense(2, []float64{4, 0, 0, 1})}))
 	phi, psi := Potentials(plan)
-	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 4}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(plan.Q.Mean, plan.Q.Cov))}
+	c := Coupling{Compatibility: Compatibility{Lambda: 4}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(plan.Q.Mean, plan.Q.Cov))}
 	x := mat.NewDense(2, 2, []float64{1, -1, 0, 2})
 	k := 4000
 	if testing.Short() {
 		k = 1600
 	}
-	y := must(c.Sample(t.Context(), seeded(5), x, k, score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil))
+	y := must.Get(c.Sample(t.Context(), seeded(5), x, k, score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil))
 	for i := range 2 {
 		want := plan.Conditional(x.RawRowView(i))
 		for j := range 2 {
@@ -205,13 +201,13 @@ func TestConditionalSampling(t *testing.T) {
 // Sources of σ beside what is drawn for each are pairs of the plan: both marginals, and what they have in common, which a wrong
 // order of the rows would lose. Given the draws, the closed form's way back leads to σ again.
 func TestSampledPairs(t *testing.T) {
-	plan := must(gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
+	plan := must.Get(gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
 		gaussian.Normal{Cov: mat.NewSymDense(2, []float64{4, 0, 0, 1})}))
 	phi, psi := Potentials(plan)
-	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 1}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, plan.Q.Cov))}
+	c := Coupling{Compatibility: Compatibility{Lambda: 1}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, plan.Q.Cov))}
 	const n, k = 2000, 2
-	x := must(plan.P.Sample(seeded(7), n))
-	y := must(c.Sample(t.Context(), seeded(8), x, k, score.Langevin{Step: .01, Steps: 800}, nil))
+	x := must.Get(plan.P.Sample(seeded(7), n))
+	y := must.Get(c.Sample(t.Context(), seeded(8), x, k, score.Langevin{Step: .01, Steps: 800}, nil))
 	pairs, got, want := new(mat.Dense), new(mat.SymDense), mat.DenseCopyOf(plan.Joint().Cov)
 	pairs.Augment(score.RepeatRows(x, k), y)
 	stat.CovarianceMatrix(got, pairs, nil)
@@ -229,7 +225,7 @@ func TestSampledPairs(t *testing.T) {
 	}
 	// x = B y + noise with B = Σ_xy Σ_yy⁻¹: B cov(y) Bᵀ + Σ_xx − B Σ_yx is Σ_xx where y has the law of the target.
 	var inverse, b, back, rest mat.Dense
-	must(0, inverse.Inverse(want.Slice(2, 4, 2, 4)))
+	must.Do(inverse.Inverse(want.Slice(2, 4, 2, 4)))
 	b.Mul(want.Slice(0, 2, 2, 4), &inverse)
 	back.Product(&b, got.SliceSym(2, 4), b.T())
 	rest.Mul(&b, want.Slice(2, 4, 0, 2))
@@ -245,8 +241,8 @@ func TestSampledPairs(t *testing.T) {
 func TestConditionalScores(t *testing.T) {
 	rng := seeded(6)
 	phi, psi := Potentials(pair(rng, 2, 3))
-	target := must(score.NewGaussian(nil, mat.NewSymDense(2, []float64{2, 0, 0, 1})))
-	x, y := must(synth.Normal(rng, 4, 2)), must(synth.Normal(rng, 4, 2))
+	target := must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{2, 0, 0, 1})))
+	x, y := normal(rng, 4, 2), normal(rng, 4, 2)
 	for _, k := range []Compatibility{
 		{F: fdiv.KL, Lambda: 3}, {F: fdiv.KL, Lambda: 3, Cap: .5}, {F: fdiv.ChiSquare, Lambda: 3, Beta: 10}, {F: fdiv.ChiSquare, Lambda: 3, Beta: 1},
 		{F: fdiv.Pearson, Lambda: 3, Beta: 2}, {F: fdiv.Hellinger, Lambda: 30}, {F: fdiv.JensenShannon, Lambda: 30}, {F: fdiv.ReverseKL, Lambda: 30},
@@ -257,7 +253,7 @@ func TestConditionalScores(t *testing.T) {
 				phi.C -= 60 // V must be negative
 			}
 			f, err := Coupling{Compatibility: k, Phi: &phi, Psi: psi, Target: target, Mean: mean}.Given(x)
-			must(0, err)
+			must.Do(err)
 			gradientsAreRight(t, fmt.Sprintf("%+v", k), densityOf{f}, y)
 		}
 	}
@@ -268,10 +264,10 @@ type densityOf struct{ *Conditional }
 
 func (d densityOf) Eval(value []float64, grad, y *mat.Dense) error {
 	if grad != nil {
-		must(0, d.Score(grad, y, .5))
+		must.Do(d.Score(grad, y, .5))
 	}
 	if value != nil {
-		must(0, d.LogDensity(value, y, .5))
+		must.Do(d.LogDensity(value, y, .5))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/score"
@@ -16,7 +16,7 @@ import (
 // On the atoms the extension is the potential of the plan, and its conditional law the plan's row, for every divergence.
 func TestExtendedIsThePlan(t *testing.T) {
 	rng := seeded(3)
-	x, y := must(synth.Normal(rng, 30, 3)), must(synth.Normal(rng, 20, 3))
+	x, y := normal(rng, 30, 3), normal(rng, 20, 3)
 	for _, f := range fdiv.All() {
 		for _, mean := range []bool{false, true} {
 			plan, phi, psi, err := FitRegularised(t.Context(), Compatibility{F: f, Lambda: 1.5}, x, y, mean)
@@ -24,8 +24,8 @@ func TestExtendedIsThePlan(t *testing.T) {
 				t.Fatal(f, err)
 			}
 			a, b := make([]float64, 30), make([]float64, 20)
-			must(0, phi.Eval(a, nil, x))
-			must(0, psi.Eval(b, nil, y))
+			must.Do(phi.Eval(a, nil, x))
+			must.Do(psi.Eval(b, nil, y))
 			for i, v := range a { // the solver's marginals are right to 1e-9
 				if math.Abs(v-plan.Phi[i]) > 1e-6 {
 					t.Errorf("%v: φ(x_%d) = %g, the plan's is %g", f, i, v, plan.Phi[i])
@@ -46,7 +46,7 @@ func TestExtendedIsThePlan(t *testing.T) {
 			if !mat.EqualApprox(phi.Barycentric(x), means, 1e-6) {
 				t.Errorf("%v: barycentric projections differ", f)
 			}
-			gradientsAreRight(t, f.String(), psi, must(synth.Normal(seeded(4), 5, 3))) // no kink of ψ lies between the differences
+			gradientsAreRight(t, f.String(), psi, normal(seeded(4), 5, 3)) // no kink of ψ lies between the differences
 		}
 	}
 }
@@ -55,10 +55,10 @@ func TestExtendedIsThePlan(t *testing.T) {
 func TestExtendedUnderKL(t *testing.T) {
 	x, y, plan := clouds(t, seeded(5), 12, 9, 2, .8)
 	want, _, err := FromPlan(plan, x, y, false)
-	must(0, err)
-	_, phi, _, err := FitRegularised(t.Context(), Compatibility{F: fdiv.KL, Lambda: .8}, x, y, false)
-	must(0, err)
-	at := must(synth.Normal(seeded(6), 7, 2))
+	must.Do(err)
+	_, phi, _, err := FitRegularised(t.Context(), Compatibility{Lambda: .8}, x, y, false)
+	must.Do(err)
+	at := normal(seeded(6), 7, 2)
 	if got, want := phi.Conditional(at), want.Conditional(at); !mat.EqualApprox(got, want, 1e-7) {
 		t.Errorf("conditional laws\n%v, want\n%v", mat.Formatted(got), mat.Formatted(want))
 	}
@@ -67,9 +67,9 @@ func TestExtendedUnderKL(t *testing.T) {
 // 4000 draws: counts within 4.5 standard errors, and none of an atom that the source is not linked with.
 func TestExtendedDraws(t *testing.T) {
 	rng := seeded(7)
-	x, y := must(synth.Normal(rng, 15, 2)), must(synth.Normal(rng, 10, 2))
+	x, y := normal(rng, 15, 2), normal(rng, 10, 2)
 	_, phi, _, err := FitRegularised(t.Context(), Compatibility{F: fdiv.ChiSquare, Lambda: .3}, x, y, false)
-	must(0, err)
+	must.Do(err)
 	source := x.Slice(0, 1, 0, 2).(*mat.Dense)
 	law, count := phi.Conditional(source).RawRowView(0), make([]float64, 10)
 	drawn := phi.DrawPoints(seeded(8), score.RepeatRows(source, 4000))
@@ -97,24 +97,24 @@ func TestExtendedDraws(t *testing.T) {
 // Samples under χ² with a sharp soft-plus have the conditional law of the plan: exact on a grid of the line.
 func TestExtendedIsSampled(t *testing.T) {
 	rng := seeded(9)
-	x, y := must(synth.Normal(rng, 20, 1)), must(synth.Normal(rng, 20, 1))
+	x, y := normal(rng, 20, 1), normal(rng, 20, 1)
 	k := Compatibility{F: fdiv.ChiSquare, Lambda: 2}
 	_, phi, psi, err := FitRegularised(t.Context(), k, x, y, false)
-	must(0, err)
+	must.Do(err)
 	k.Beta = 20
-	c := Coupling{Compatibility: k, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, mat.NewSymDense(1, []float64{1})))}
+	c := Coupling{Compatibility: k, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, mat.NewSymDense(1, []float64{1})))}
 	const n = 1500
 	source := mat.NewDense(1, 1, []float64{1})
 	xs := score.RepeatRows(source, n)
-	field := must(c.Given(xs))
+	field := must.Get(c.Given(xs))
 	chain := score.Start(seeded(10), xs)
 	_, err = score.MALA{Steps: 60, Step: .3}.Run(t.Context(), field, chain)
-	must(0, err)
+	must.Do(err)
 	var mass, mean, square float64
-	one := must(c.Given(source))
+	one := must.Get(c.Given(source))
 	for at := -5.; at < 5; at += .01 {
 		v := make([]float64, 1)
-		must(0, one.LogDensity(v, mat.NewDense(1, 1, []float64{at}), 0))
+		must.Do(one.LogDensity(v, mat.NewDense(1, 1, []float64{at}), 0))
 		w := math.Exp(v[0])
 		mass, mean, square = mass+w, mean+w*at, square+w*at*at
 	}
@@ -126,16 +126,16 @@ func TestExtendedIsSampled(t *testing.T) {
 }
 
 func TestFitRegularisedRefuses(t *testing.T) {
-	x := must(synth.Normal(seeded(1), 4, 2))
+	x := normal(seeded(1), 4, 2)
 	if _, _, _, err := FitRegularised(t.Context(), Compatibility{F: fdiv.ChiSquare}, x, x, false); !errors.Is(err, ErrParameter) {
 		t.Errorf("λ = 0: %v", err)
 	}
-	if _, _, _, err := FitRegularised(t.Context(), Compatibility{Lambda: 1}, x, must(synth.Normal(seeded(1), 4, 3)), false); !errors.Is(err, ErrShape) {
+	if _, _, _, err := FitRegularised(t.Context(), Compatibility{Lambda: 1}, x, normal(seeded(1), 4, 3), false); !errors.Is(err, ErrShape) {
 		t.Errorf("another dimension: %v", err)
 	}
 	plan, phi, _, err := FitRegularised(t.Context(), Compatibility{Lambda: 1}, x, x, false)
-	must(0, err)
-	if _, _, err := FromRegularised(plan, x, must(synth.Normal(seeded(1), 5, 2)), false); !errors.Is(err, ErrShape) {
+	must.Do(err)
+	if _, _, err := FromRegularised(plan, x, normal(seeded(1), 5, 2), false); !errors.Is(err, ErrShape) {
 		t.Errorf("points of another plan: %v", err)
 	}
 	if err := phi.Eval(nil, nil, mat.NewDense(1, 3, nil)); !errors.Is(err, ErrShape) {

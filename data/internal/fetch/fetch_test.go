@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"coupling/lab/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -118,10 +120,7 @@ func target(t *testing.T, urls ...string) File {
 // wantFile checks that the file is there and that nothing else is left over.
 func wantFile(t *testing.T, f File) {
 	t.Helper()
-	got, err := os.ReadFile(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(f.Path))
 	if !bytes.Equal(got, content) {
 		t.Fatalf("%d bytes that are not the content", len(got))
 	}
@@ -130,10 +129,7 @@ func wantFile(t *testing.T, f File) {
 
 func wantFolder(t *testing.T, f File, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Dir(f.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(filepath.Dir(f.Path)))
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -169,16 +165,12 @@ func TestGet(t *testing.T) {
 		}
 		reports = append(reports, done)
 	}
-	if err := client.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(client.Get(t.Context(), f))
 	wantFile(t, f)
 	if !slices.IsSorted(reports) || reports[0] != 0 || reports[len(reports)-1] != int64(len(content)) {
 		t.Errorf("progress %v: want it to rise from 0 to %d", reports, len(content))
 	}
-	if err := client.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(client.Get(t.Context(), f))
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests: want 1, the file was there", n)
 	}
@@ -232,9 +224,7 @@ func TestNextServer(t *testing.T) {
 				t.Errorf("%d requests: want %d", n, test.tries)
 			}
 			f.URLs = []string{refused.URL, bad.URL, "no scheme://", good.URL}
-			if err := quick.Get(t.Context(), f); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(quick.Get(t.Context(), f))
 			wantFile(t, f)
 		})
 	}
@@ -258,9 +248,7 @@ func TestServerRecovers(t *testing.T) {
 		whole(content)(w, r)
 	})
 	f := target(t, s.URL)
-	if err := quick.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(quick.Get(t.Context(), f))
 	wantFile(t, f)
 }
 
@@ -312,9 +300,7 @@ func TestCancel(t *testing.T) {
 
 	good := serve(t, whole(content))
 	f.URLs = []string{good.URL}
-	if err := quick.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(quick.Get(t.Context(), f))
 	wantFile(t, f)
 }
 
@@ -329,9 +315,7 @@ func TestCut(t *testing.T) {
 		whole(content)(w, r)
 	})
 	f := target(t, s.URL)
-	if err := quick.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(quick.Get(t.Context(), f))
 	wantFile(t, f)
 }
 
@@ -340,9 +324,7 @@ func TestDisk(t *testing.T) {
 	s := serve(t, whole(content))
 	f := target(t, s.URL)
 	f.Path = filepath.Join(t.TempDir(), "file", "file.bin")
-	if err := os.WriteFile(filepath.Dir(f.Path), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Dir(f.Path), nil, 0o666))
 	wantError(t, quick.Get(t.Context(), f), nil, filepath.Dir(f.Path))
 	if len(s.requests()) != 0 {
 		t.Error("a server was asked")
@@ -361,9 +343,7 @@ func TestConcurrent(t *testing.T) {
 		group.Go(func() { errs[i] = quick.Get(t.Context(), f) })
 	}
 	group.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(errs...))
 	wantFile(t, f)
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests by %d callers: want 1", n, len(errs))
@@ -373,12 +353,8 @@ func TestConcurrent(t *testing.T) {
 func TestExistingWrongFile(t *testing.T) {
 	s := serve(t, whole(content))
 	f := target(t, s.URL)
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(f.Path, []byte("precious"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(filepath.Dir(f.Path), 0o777))
+	must.Do(os.WriteFile(f.Path, []byte("precious"), 0o666))
 	wantError(t, quick.Get(t.Context(), f), errWrong)
 	if got, _ := os.ReadFile(f.Path); string(got) != "precious" || len(s.requests()) != 0 {
 		t.Error("a file that was there was touched")

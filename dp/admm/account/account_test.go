@@ -8,14 +8,12 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/admm/account"
+	"coupling/lab/must"
 )
 
 // The case of the notes to the paper: 2.23, 4.78 and 10.
 func TestNotes(t *testing.T) {
-	a, err := account.Spend(.1, 4, 100, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(account.Spend(.1, 4, 100, 1e-6))
 	for name, x := range map[string][2]float64{"basic": {a.Basic.Epsilon, 10}, "optimal": {a.Optimal.Epsilon, 4.78}, "numerical": {a.Numerical.Epsilon, 2.23}} {
 		if math.Abs(x[0]-x[1]) > .01 {
 			t.Errorf("%s: %v, want %v", name, x[0], x[1])
@@ -35,10 +33,7 @@ func TestOrder(t *testing.T) {
 	for _, alpha := range alphas {
 		for _, k := range []int{1, 200} {
 			for _, d := range []int{1, 30} {
-				a, err := account.Spend(alpha, d, k, 1e-5)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must.Get(account.Spend(alpha, d, k, 1e-5))
 				// Exact numbers are within 1e-8 of the truth, distributions within 1e-3.
 				if a.Numerical.Epsilon > a.Optimal.Epsilon*(1+1e-3) || a.Optimal.Epsilon > a.Basic.Epsilon || a.Best().Epsilon > alpha*float64(k)*(1+1e-15) {
 					t.Errorf("α = %v, d = %d, K = %d: %v, %v, %v", alpha, d, k, a.Numerical.Epsilon, a.Optimal.Epsilon, a.Basic.Epsilon)
@@ -55,10 +50,7 @@ func TestOrder(t *testing.T) {
 // A budget pays for the rounds that it says and for no more.
 func TestRounds(t *testing.T) {
 	for _, b := range []account.Budget{{Alpha: .1, Epsilon: 1, Delta: 1e-6}, {Alpha: .5, Epsilon: 2}, {Alpha: 1, Epsilon: .5}} {
-		k, err := b.Rounds(4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(b.Rounds(4))
 		if k > 0 {
 			if a, _ := account.Spend(b.Alpha, 4, k, b.Delta); a.Best().Epsilon > b.Epsilon*(1+1e-15) {
 				t.Errorf("%+v pays for %d rounds, which cost %v", b, k, a.Best())

@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/central"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize/convex/lp"
@@ -45,10 +46,7 @@ func gonum(t *testing.T, p admm.Problem) float64 {
 func linear(t *testing.T, seed uint64) admm.Problem {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 4))
-	g, err := admm.Random(rng, 2+rng.IntN(8), 2+rng.IntN(4), .5+.5*float64(seed%2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(admm.Random(rng, 2+rng.IntN(8), 2+rng.IntN(4), .5+.5*float64(seed%2)))
 	p := admm.Problem{Graph: g}
 	value := func() float64 {
 		if seed%3 == 0 {
@@ -74,10 +72,7 @@ func TestLinear(t *testing.T) {
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			p := linear(t, seed)
-			got, err := central.Solve(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(central.Solve(t.Context(), p))
 			if v := p.Violation(got.Plan); v > 1e-11 { // rounding of totals up to 8
 				t.Errorf("the plan misses a bound by %g", v)
 			}
@@ -101,10 +96,7 @@ func TestConcaveByHand(t *testing.T) {
 		TargetUtility: []admm.Utility{admm.Log{A: 1, B: 1}, admm.Log{A: 2, B: 1}},
 		TargetBounds:  []admm.Bounds{{Max: 3}},
 	}
-	got, err := central.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(central.Solve(t.Context(), p))
 	if math.Abs(got.Plan[0]-2./3) > 1e-6 || math.Abs(got.Value-math.Log(5./3)-2*math.Log(10./3)) > 1e-9 {
 		t.Errorf("%v, want 2/3 and 7/3", got.Plan)
 	}

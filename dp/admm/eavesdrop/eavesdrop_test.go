@@ -11,6 +11,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/eavesdrop"
+	"coupling/lab/must"
 )
 
 // clinic is a problem whose sums stay below their bounds at first, so that the first messages say everything.
@@ -48,10 +49,7 @@ func rmse(t *testing.T, p admm.Problem, alpha float64, known bool) float64 {
 	if known {
 		zeta = alpha / 5
 	}
-	target, source, err := eavesdrop.Attack{Lo: 1, Hi: 5, Zeta: zeta}.All(r.First(40))
-	if err != nil {
-		t.Fatal(err)
-	}
+	target, source := must.Get2(eavesdrop.Attack{Lo: 1, Hi: 5, Zeta: zeta}.All(r.First(40)))
 	sum := 0.0
 	for e := range target {
 		dt, ds := target[e]-p.TargetUtility[e].Slope(0), source[e]-p.SourceUtility[e].Slope(0)
@@ -90,15 +88,10 @@ func TestOwnNoise(t *testing.T) {
 	p := clinic(rand.New(rand.NewPCG(1, 6)), 3, 2)
 	r := &eavesdrop.Record{Problem: p}
 	a := admm.ADMM{Rounds: 20, Trace: r.Listen}
-	if _, err := a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}, rand.New(rand.NewPCG(1, 2))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}, rand.New(rand.NewPCG(1, 2))))
 	own := eavesdrop.Attack{Lo: 1, Hi: 5, Zetas: map[admm.ID]float64{{}: 4}}
 	for id, zeta := range map[admm.ID]float64{{}: 4, {Index: 1}: 0} {
-		got, err := own.Node(r, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(own.Node(r, id))
 		want, err := eavesdrop.Attack{Lo: 1, Hi: 5, Zeta: zeta}.Node(r, id)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v (%v)", id, got, want, err)

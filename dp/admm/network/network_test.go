@@ -18,6 +18,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/network"
+	"coupling/lab/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -49,26 +50,24 @@ func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Resu
 	t.Helper()
 	p := problem(3, .5, linear)
 	private := admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}
-	specs, err := private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(5, 6)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs()))
+	want := must.Get(a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(5, 6))))
 	return p, specs, want
 }
 
-func serve(t *testing.T, addr, token string) *network.Server {
+func serve(t *testing.T) *network.Server { return again(t, network.Access{URL: "127.0.0.1:0"}) }
+
+// again serves at the address of a server that is gone.
+func again(t *testing.T, at network.Access) *network.Server {
 	t.Helper()
-	s, err := network.Serve(addr, token)
+	addr := strings.TrimPrefix(at.URL, "http://")
+	s, err := network.Serve(addr, at.Token)
 	for range 10_000 { // a node that connects to a port that is free may get it for itself
 		if err == nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
-		s, err = network.Serve(addr, token)
+		s, err = network.Serve(addr, at.Token)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +79,7 @@ func serve(t *testing.T, addr, token string) *network.Server {
 // play runs a problem over HTTP, with what change makes of a node, and returns the errors of the nodes too.
 func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i int, n *network.Node)) (*admm.Result, []network.Amounts, []error, error) {
 	t.Helper()
-	s := serve(t, "127.0.0.1:0", "")
+	s := serve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	parts, errs := make([]network.Amounts, len(specs)), make([]error, len(specs))
@@ -102,6 +101,14 @@ func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i 
 	return r, parts, errs, err
 }
 
+// same plays a problem over HTTP, which must give what it gives in this process.
+func same(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, want *admm.Result, change func(i int, n *network.Node)) {
+	t.Helper()
+	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, change)
+	must.Do(errors.Join(append(errs, err)...))
+	equal(t, p, want, got, parts)
+}
+
 // equal compares a run with one in this process, and what its nodes were told.
 func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network.Amounts) {
 	t.Helper()
@@ -121,23 +128,11 @@ func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network
 func TestSameBits(t *testing.T) {
 	for _, p := range []admm.Problem{problem(0, .5, linear, logarithm, quadratic), problem(1, 1, quadratic)} {
 		a := admm.ADMM{Tol: 1e-3, Adapt: true, Relax: 1.2}
-		want, err := a.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), nil)
-		if err = errors.Join(append(errs, err)...); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, p, want, got, parts)
+		same(t, a, p, p.Specs(), must.Get(a.Solve(t.Context(), p)), nil)
 	}
 	a := admm.ADMM{Rounds: 20, Tol: 1e-4}
 	p, specs, want := protected(t, a)
-	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil)
-	if err = errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
-	equal(t, p, want, got, parts)
+	same(t, a, p, specs, want, nil)
 }
 
 // faulty is a line on which requests, or their answers, are lost or come twice.
@@ -185,13 +180,9 @@ func TestFaultyLine(t *testing.T) {
 	a := admm.ADMM{Rounds: 12, Tol: 1e-2}
 	p, specs, want := protected(t, a)
 	line := &faulty{rng: rand.New(rand.NewPCG(1, 1))}
-	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, func(_ int, n *network.Node) {
+	same(t, a, p, specs, want, func(_ int, n *network.Node) {
 		n.Transport, n.Retry = line, time.Millisecond
 	})
-	if err = errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
-	equal(t, p, want, got, parts)
 }
 
 // mortal is a node that dies at some of its requests and is started again, with nothing but its spec.
@@ -223,7 +214,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestAllDie(t *testing.T) {
 	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
 	p, specs, want := protected(t, a)
-	s := serve(t, "127.0.0.1:0", "")
+	s := serve(t)
 	access := s.Access()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -251,9 +242,7 @@ func TestAllDie(t *testing.T) {
 		}
 		if saved != nil {
 			c.Resume = new(network.Checkpoint)
-			if err := json.Unmarshal(saved, c.Resume); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(json.Unmarshal(saved, c.Resume))
 		}
 		r, _, err := s.Run(life, c)
 		if dead := life.Err() != nil; !dead && err != nil {
@@ -262,21 +251,19 @@ func TestAllDie(t *testing.T) {
 			got = r
 		} else {
 			s.Close()
-			s = serve(t, strings.TrimPrefix(access.URL, "http://"), access.Token)
+			s = again(t, access)
 		}
 		die()
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(errs...))
 	equal(t, p, want, got, nil)
 }
 
 // A coordinator that begins a new run at the old address is not joined by nodes of the old one.
 func TestCoordinatorForgets(t *testing.T) {
 	p := problem(1, 1, logarithm)
-	s := serve(t, "127.0.0.1:0", "")
+	s := serve(t)
 	access := s.Access()
 	errs := make(chan error)
 	for _, spec := range p.Specs() {
@@ -291,7 +278,7 @@ func TestCoordinatorForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	s = serve(t, strings.TrimPrefix(access.URL, "http://"), access.Token)
+	s = again(t, access)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _, _ = s.Run(ctx, network.Coordinator{Graph: p.Graph}) }() // which nobody joins
 	for range p.Specs() {
@@ -306,10 +293,7 @@ func TestCoordinatorForgets(t *testing.T) {
 func TestOddRequests(t *testing.T) {
 	p := problem(1, 1, linear)
 	a := admm.ADMM{Tol: 1e-4}
-	want, err := a.Solve(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(a.Solve(t.Context(), p))
 	var odd []string
 	for _, id := range []string{`{"side":0,"index":99}`, `{"side":7,"index":0}`, `{"side":-1,"index":-1}`} {
 		odd = append(odd, fmt.Sprintf(`{"node":%s,"rules":%q}`, id, a.Digest()), fmt.Sprintf(`{"node":%s,"fail":"no"}`, id))
@@ -331,17 +315,13 @@ func TestOddRequests(t *testing.T) {
 			answer.Body.Close()
 		}
 	}
-	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), func(i int, n *network.Node) {
+	same(t, a, p, p.Specs(), want, func(i int, n *network.Node) {
 		access := n.Access
 		n.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			post(access, odd[rand.IntN(len(odd))])
 			return http.DefaultTransport.RoundTrip(r)
 		})
 	})
-	if err = errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
-	equal(t, p, want, got, parts)
 }
 
 // A share of another length ends the run with the reason, and so does a question that cannot be.
@@ -366,10 +346,7 @@ func TestSharesThatCannotBe(t *testing.T) {
 		}
 	}
 	spec := p.Specs()[0]
-	n, err := admm.NewNode(spec, admm.ADMM{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(admm.NewNode(spec, admm.ADMM{}))
 	d := make([]float64, len(spec.Neighbours))
 	for i, q := range []admm.Question{
 		{}, {Round: 1, Eta: 1}, {Round: 1, Eta: 1, Plan: d}, {Round: 0, Eta: 1, Plan: d, Price: d}, {Round: 1, Plan: d, Price: d}, {Round: 1, Eta: math.NaN(), Plan: d, Price: d},
@@ -384,10 +361,7 @@ func TestSharesThatCannotBe(t *testing.T) {
 // A budget that does not pay for the rounds, and a node by other rules, end the run before its first round; an error in a node ends it with the reason.
 func TestNodesThatCannot(t *testing.T) {
 	p := problem(2, 1, linear)
-	specs, err := admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs())
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := must.Get(admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs()))
 	rounds := 0
 	a := admm.ADMM{Rounds: 6, Trace: func(admm.Step) { rounds++ }}
 	if _, _, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil); !errors.Is(err, admm.ErrBudget) || rounds > 0 || errs[0] == nil || !strings.Contains(errors.Join(errs...).Error(), "budget is spent") {
@@ -421,10 +395,7 @@ func (broken) Rounds() int                 { return 1000 }
 
 // Nodes without edges take part; what float64 cannot hold ends a run with the reason.
 func TestEdges(t *testing.T) {
-	g, err := admm.Edges(2, 1, []admm.Edge{{Target: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(admm.Edges(2, 1, []admm.Edge{{Target: 1}}))
 	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}}}
 	r, _, _, err := play(t, network.Coordinator{Graph: g}, p.Specs(), nil)
 	if err != nil || r.Status != admm.Converged || math.Abs(r.Plan[0]-2) > 1e-6 {
@@ -441,13 +412,13 @@ func TestEdges(t *testing.T) {
 func TestResumeAndWaiting(t *testing.T) {
 	p := problem(1, 1, linear)
 	for _, m := range []network.Checkpoint{{}, {Rules: admm.ADMM{}.Digest()}, {Rules: admm.ADMM{Eta: 2}.Digest(), State: admm.State{Plan: make([]float64, len(p.Graph.Edges))}}} {
-		if _, _, err := serve(t, "127.0.0.1:0", "").Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
+		if _, _, err := serve(t).Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	missing := 0
-	_, _, err := serve(t, "127.0.0.1:0", "").Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond, Waiting: func(_ int, ids []admm.ID) {
+	_, _, err := serve(t).Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond, Waiting: func(_ int, ids []admm.ID) {
 		missing = len(ids)
 		cancel()
 	}})
@@ -458,7 +429,7 @@ func TestResumeAndWaiting(t *testing.T) {
 
 // Nobody joins without the token, the server listens on loopback addresses only, and one that is gone is an error after a while.
 func TestAccess(t *testing.T) {
-	s, other := serve(t, "127.0.0.1:0", ""), serve(t, "127.0.0.1:0", "")
+	s, other := serve(t), serve(t)
 	spec := problem(1, 1, linear).Specs()[0]
 	for _, token := range []string{"", other.Access().Token} {
 		if _, err := (network.Node{Access: network.Access{URL: s.Access().URL, Token: token}, Spec: spec}).Run(t.Context()); !errors.Is(err, network.ErrAccess) {

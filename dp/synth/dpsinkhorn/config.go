@@ -12,6 +12,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/initial"
 	"coupling/lab/nn/train"
 )
 
@@ -51,12 +52,19 @@ type Net struct {
 type MLP struct {
 	Latent, Embed int
 	Hidden        []int // widths of the layers between
+	// Output is the standard deviation of the last layer's first weights; 0: PyTorch's law. From small ones images
+	// begin grey, and no pixel
+	// is left at the wrong end of tanh by the first steps, from where no gradient leads back.
+	Output float64
 }
 
 func (g MLP) net(p synth.Public) nn.Layer {
 	sizes := append(append([]int{g.Latent + g.Embed}, g.Hidden...), p.Values())
 	layers := []nn.Layer{&nn.AppendClass{Embedding: nn.Embedding{Classes: len(p.Classes), Width: g.Embed}}}
 	layers = append(layers, arch.MLP{Sizes: sizes, BatchNorm: true}.Net().Layers...)
+	if g.Output > 0 {
+		layers[len(layers)-1].(*nn.Dense).Weights = initial.Normal(0, g.Output)
+	}
 	return nn.Seq(append(layers, nn.Tanh(), &nn.Reshape{Shape: []int{p.Channels, p.Height, p.Width}})...)
 }
 

@@ -2,14 +2,13 @@ package refine
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"coupling/data"
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
-	"coupling/lab/nn/initial"
+	"coupling/lab/nn/arch"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -26,68 +25,25 @@ type features struct {
 }
 
 const (
-	kernel  = 5
-	edges   = 8    // directions in which an edge is the rise of brightness
-	lines   = 4    // directions of bright lines, and of dark ones
-	cell    = 4    // side of a cell
+	cell    = arch.GradientCell
 	inside  = .95  // share of samples that are not clipped
 	beyond  = 1.5  // norm up to which records are not clipped, over that of these samples: records have sharper edges
 	floor   = 1e-3 // of variances, over the largest
 	framing = 5000 // samples from which axes are taken
 )
 
-// filters are Gaussian first derivatives in the directions of edges, second derivatives in those of lines and their negatives, of the
-// mean of all channels; and the blurred channels.
-func filters(_ *rand.Rand, w []float64, shape []int) {
-	channels := shape[1]
-	at := func(f, channel int) []float64 {
-		size := kernel * kernel
-		return w[(f*channels+channel)*size:][:size]
-	}
-	for f := range edges + 2*lines {
-		values := at(f, 0)
-		angle := 2 * math.Pi * float64(f) / edges
-		draw(values, func(x, y float64) float64 {
-			along := x*math.Cos(angle) + y*math.Sin(angle)
-			if f < edges {
-				return along
-			}
-			return along*along - 1
-		})
-		if f >= edges+lines {
-			floats.Scale(-1, values)
-		}
-		floats.AddConst(-floats.Sum(values)/float64(len(values)), values)
-		floats.Scale(2/floats.Norm(values, 1)/float64(channels), values)
-		for c := range channels {
-			copy(at(f, c), values)
-		}
-	}
-	for c := range channels {
-		values := at(edges+2*lines+c, c)
-		draw(values, func(_, _ float64) float64 { return 1 })
-		floats.Scale(1/floats.Sum(values), values)
-	}
-}
-
-// draw writes a function times a Gaussian of variance 1 to a kernel.
-func draw(values []float64, f func(x, y float64) float64) {
-	for i := range values {
-		x, y := float64(i%kernel-kernel/2), float64(i/kernel-kernel/2)
-		values[i] = f(x, y) * math.Exp(-(x*x+y*y)/2)
-	}
-}
-
-// newFeatures is the bank of filters: the square root of the mean of each filter's positive part in each cell, on principal axes of
-// samples.
+// newFeatures is the bank of filters on principal axes of samples.
 func newFeatures(dev *device.Device, pool *data.Images, axes int) (*features, error) {
-	_, channels, _, _ := pool.Shape()
-	f := &features{dev: dev, net: nn.Seq(
-		&nn.Conv2D{In: channels, Out: edges + 2*lines + channels, Window: device.SquareWindow(kernel, 1, kernel/2), NoBias: true, Weights: initial.Law(filters)},
-		nn.ReLU(), &nn.AvgPool{Window: device.SquareWindow(cell, cell, 0)}, &nn.Affine{By: 1, Plus: 1e-3}, &nn.Activation{Func: device.Sqrt}, nn.Flatten(),
-	)}
-	f.net.Init(dev, device.Float32, nil)
+	f := newBank(dev, pool)
 	return f, f.frame(pool.Slice(0, min(pool.Len(), framing)), axes)
+}
+
+// newBank is the bank of filters for images of that shape, without axes.
+func newBank(dev *device.Device, m *data.Images) *features {
+	_, channels, _, _ := m.Shape()
+	f := &features{dev: dev, net: arch.Gradients(channels)}
+	f.net.Init(dev, device.Float32, nil)
+	return f
 }
 
 // each calls see with the features of each image in turn, on the axes if there are any.
@@ -113,15 +69,20 @@ func (f *features) back(p *nn.Pass, du *device.Array) *device.Array {
 	return f.net.VJP(p, dy)
 }
 
-// frame chooses axes, means and scales from samples.
-func (f *features) frame(m *data.Images, axes int) error {
-	var x *mat.Dense
-	err := f.each(m, func(i int, row []float64) {
+// rows are the features of all images.
+func (f *features) rows(m *data.Images) (x *mat.Dense, err error) {
+	err = f.each(m, func(i int, row []float64) {
 		if x == nil {
 			x = mat.NewDense(m.Len(), len(row), nil)
 		}
 		x.SetRow(i, row)
 	})
+	return x, err
+}
+
+// frame chooses axes, means and scales from samples.
+func (f *features) frame(m *data.Images, axes int) error {
+	x, err := f.rows(m)
 	if err != nil {
 		return err
 	}

@@ -108,33 +108,11 @@ func TestOneRecordMovesTheSumByAtMostOne(t *testing.T) {
 	}
 }
 
-// Rows of the bank tell edges and lines of every direction apart, and none answers to even brightness but the blurred channel.
-func TestFilters(t *testing.T) {
-	const all = edges + 2*lines + 1
-	w := make([]float64, all*kernel*kernel)
-	filters(nil, w, []int{all, 1, kernel, kernel})
-	at := func(f int) []float64 { return w[f*kernel*kernel:][:kernel*kernel] }
-	for f := range all {
-		want := 0.
-		if f == all-1 {
-			want = 1
-		}
-		if sum := floats.Sum(at(f)); math.Abs(sum-want) > 1e-12 {
-			t.Errorf("filter %d sums to %g, want %g", f, sum, want)
-		}
-		for g := range f {
-			if floats.Distance(at(f), at(g), math.Inf(1)) < .01 {
-				t.Errorf("filters %d and %d are alike", f, g)
-			}
-		}
-	}
-}
-
 // The moments have their share of Σ 1/σ², and the whole is one Gaussian mechanism of that precision.
 func TestEvent(t *testing.T) {
 	p := synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 16, Width: 16}
 	c := small()
-	c.Share = .4
+	c.Share, c.Jitter, c.ChoiceShare = .4, synth.Jitter{Shift: .1}, .05
 	c = c.WithNoise(20).(Config)
 	e, err := c.Event(p)
 	if err != nil {
@@ -144,7 +122,11 @@ func TestEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	precision := 4/(20*20.)/(1-.3) + 1/(c.noise()*c.noise())
+	choice := 1 / math.Pow(c.noiseOf(.05), 2)
+	precision := 4/(20*20.)/(1-.3) + 1/(c.noise()*c.noise()) + choice
+	if share := choice / precision; math.Abs(share-.05) > 1e-12 {
+		t.Errorf("the choice has %g of the budget, want .05", share)
+	}
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.4) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .4", share)
 	}
@@ -404,17 +386,21 @@ func releasesOfTheEvent(t *testing.T, shapes bool) {
 		t.Fatal(err)
 	}
 	c := small()
-	c.TeacherShare, c.Shapes = .3, shapes
+	if c.TeacherShare, c.Shapes = .3, shapes; !shapes {
+		c.Jitter, c.ChoiceShare = synth.Jitter{Shift: .05}, .01
+	}
 	c, err = c.WithNoise(5).(Config).filled(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var moments, gradients [][]float64
-	others := 0
+	others, choice := 0, math.NaN()
 	run := &release.Run{Key: release.SeededKey(8), Releases: c.releases(), Trace: func(stream string, values []float64) {
 		switch stream {
 		case "moments":
 			moments = append(moments, slices.Clone(values))
+		case "choose":
+			choice = values[0]
 		case "teacher":
 			gradients = append(gradients, slices.Clone(values))
 		default:
@@ -428,7 +414,7 @@ func releasesOfTheEvent(t *testing.T, shapes bool) {
 	if len(moments) != 1 || len(gradients) != lessons {
 		t.Fatalf("%d releases of moments, %d of gradients", len(moments), len(gradients))
 	}
-	if want := c.releases() - 1 - lessons; others != want || (want == 0) != shapes {
+	if want := c.releases() - 1 - lessons - c.choices(); others != want || (want == 0) != shapes {
 		t.Errorf("%d releases of the base, want %d", others, want)
 	}
 	noisy := func(what string, noise []float64, sigma float64) {
@@ -448,6 +434,13 @@ func releasesOfTheEvent(t *testing.T, shapes bool) {
 		k--
 	})
 	noisy("moments", noise, c.noise())
+	if e, err := c.Event(p); err != nil || len(e.(dp.Compose)) != 2+2*c.choices() {
+		t.Errorf("the event is %v, %v", e, err)
+	}
+	// Five standard deviations: once in a million runs.
+	if !shapes && !(math.Abs(choice) < float64(images.Len())+5*c.noiseOf(c.ChoiceShare)) {
+		t.Errorf("a choice by %g votes of %d images", choice, images.Len())
+	}
 	pool, err := s.base.Sample(run.Key.Rand("refine", 0), framing)
 	if err != nil {
 		t.Fatal(err)
@@ -610,4 +603,53 @@ func BenchmarkMove(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/imagestep")
+}
+
+// One record moves the votes by its own, −1, 0 or 1, whatever others there are, and some by 1. A sum whose
+// classifiers learnt from the private images too does not pass: there a record moves what is said of others.
+func TestOneRecordMovesTheVotesByAtMostOne(t *testing.T) {
+	images, plain := confused(t, 1, 30), bars(t, 2, 40)
+	moved, err := synth.Jitter{Rotate: .7, Shift: .2}.Apply(rand.New(rand.NewPCG(1, 1)), plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newBank(cpu(t), images)
+	moves := func(sum func(m *data.Images) (float64, error)) (most float64, whole bool) {
+		all, err := sum(images)
+		for i := range images.Len() {
+			keep := slices.Delete(upTo(images.Len()), i, i+1)
+			rest, err1 := sum(images.Take(keep))
+			own, err2 := sum(images.Take([]int{i}))
+			if errors.Join(err, err1, err2) != nil {
+				t.Fatal(err, err1, err2)
+			}
+			most, whole = max(most, math.Abs(all-rest)), whole || all-rest != own
+		}
+		return most, whole
+	}
+	most, others := moves(func(m *data.Images) (float64, error) { return preference(f, plain, moved, m) })
+	if most != 1 || others {
+		t.Errorf("a record moves votes by up to %g; it moves what is said of others: %v", most, others)
+	}
+	if _, others := moves(func(m *data.Images) (float64, error) { return preference(f, plain, m, m) }); !others {
+		t.Error("classifiers that learn from private images pass this test")
+	}
+}
+
+// All votes are for samples that have the classes right and against those that have them wrong; none are between
+// equal ones.
+func TestVotes(t *testing.T) {
+	private, wrong, good := bars(t, 2, 100), bars(t, 1, 100), bars(t, 1, 100)
+	for i, l := range wrong.Labels {
+		wrong.Labels[i] = 1 - l
+	}
+	f := newBank(cpu(t), private)
+	for _, c := range []struct {
+		plain, moved *data.Images
+		want         float64
+	}{{wrong, good, 100}, {good, wrong, -100}, {good, good, 0}} {
+		if votes, err := preference(f, c.plain, c.moved, private); err != nil || votes != c.want {
+			t.Errorf("%g votes, want %g: %v", votes, c.want, err)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type Sampler struct {
 	teacher *teacher          // nil: there is none
 	steps   int
 	rate    float64
+	drawn   func(done, of int) // nil: it is not called
 }
 
 // Train trains the semi-dual and releases moments of the private images; it returns a *Sampler. All randomness comes from the key. A
@@ -45,6 +46,9 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 // train is Train within a run that is open.
 func (c Config) train(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, run *release.Run) (*Sampler, error) {
 	base, err := c.base(ctx, dev, images, p, r.Within(run))
+	if err == nil && c.ChoiceShare > 0 {
+		base, err = c.choose(dev, base, images, r, run)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 		return nil, err
 	}
 	maps, err := f.transport(m, c.noise())
-	s := &Sampler{features: f, base: base, maps: maps, steps: c.Steps, rate: c.Rate}
+	s := &Sampler{features: f, base: base, maps: maps, steps: c.Steps, rate: c.Rate, drawn: r.Drawn}
 	if err != nil || c.TeacherShare == 0 {
 		return s, err
 	}
@@ -75,6 +79,9 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 func (c Config) base(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run) (synth.Sampler, error) {
 	if c.Shapes {
 		return shapes{p}, check.All(in.Noise(c.Base.NoiseMultiplier), ctx.Err())
+	}
+	if c.ChoiceShare > 0 { // it is for choose
+		return c.Base.Train(ctx, dev, images, r)
 	}
 	return synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Train(ctx, dev, images, r)
 }
@@ -97,6 +104,9 @@ func (s *Sampler) moved(rng *rand.Rand, n int) (*data.Images, error) {
 	m.Name = "refined " + m.Name
 	const together = 50
 	for from := 0; from < n; from += together {
+		if s.drawn != nil {
+			s.drawn(from, n)
+		}
 		if err := s.move(m.Slice(from, min(from+together, n))); err != nil {
 			return nil, err
 		}

@@ -178,15 +178,12 @@ func Handwriting(eps float64, p synth.Public) synth.Jittered {
 	return synth.Jittered{Method: c, Jitter: synth.Jitter{Rotate: .12, Shear: .15, Scale: .08, Shift: .036, Elastic: .036}}
 }
 
-// Textured is c with prior knowledge of things with a fine pattern, such as clothes: values of samples are multiplied by factors of mean 1, drawn
-// for each pixel. Samples have no high frequencies, and a network whose filters are small learns that no image has them. The size was
-// chosen on a sixth of Fashion-MNIST's training images that the model had not seen.
-//
-// Where the budget affords at most five atoms a class, a class is one Gaussian, and most of the budget is for its covariance: that of
-// clothes says more than a few atoms do, and noise hides it first. That was measured on 6000 images a class at ε = 0.3.
-func (c Config) Textured() synth.Jittered {
+// Textured is c with prior knowledge of things such as clothes: where the budget affords at most five atoms a class,
+// a class is one Gaussian, and most of the budget is for its covariance, which says more of clothes than a few atoms
+// do, and which noise hides first. That was measured on 6000 images a class at ε = 0.3.
+func (c Config) Textured() Config {
 	if c.PerClass > 0 && c.PerClass <= 5 {
 		c.PerClass, c.Steps, c.LocalShare, c.Bend = 1, 4, .8, 3
 	}
-	return synth.Jittered{Method: c, Jitter: synth.Jitter{Texture: .3}}
+	return c
 }

@@ -60,7 +60,7 @@ func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, 
 func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 	var out []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
+		v, err := t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		for j := range images.Pixels() {
 			images.Pixels()[j] = rng.Float32()
 		}
-		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b).y[0].RawRowView(0)
+		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b).table(0).RawRowView(0)
 		d := [2]float64{}
 		for i := range d {
 			for j, u := range y {
@@ -245,8 +245,7 @@ func TestSumsAreExact(t *testing.T) {
 // One run of the whole pipeline, steps and covariances, on 24,000 classes of three records, each with a canary by the flip of a
 // coin. The attack sees every release and knows everything but the coins. It does not refute the claim; it does where
 // sensitivity is off by 1.5, which is noise of two thirds. A record is in its own class's part of each release alone
-// (TestSensitivity), so the classes are independent, and the bound for two worlds holds for one run. (audit.OneRun, which does not
-// assume this, finds half of the ε of Gaussian noise, too little to see a factor of 1.5.)
+// (TestSensitivity), so the classes are independent, and the bound for two worlds holds for one run.
 func TestAuditWholePipeline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("eight CPU seconds")

@@ -83,16 +83,16 @@ type visitor func(y, d []float64)
 // in float32 would break this: a device chooses its algorithm by the number of records, so one
 // record could change the rounding of all distances. In float64, products of multiples of grain are
 // exact, on every device and in any order.
-func (r *records) visit(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, begin func() (visitor, func())) error {
-	y := r.y[l]
-	if y == nil {
+func (r *records) visit(dev *device.Device, l int, in []bool, c *cloud, begin func() (visitor, func())) error {
+	n := len(r.at[l])
+	if n == 0 {
 		return nil
 	}
-	n, _ := y.Dims()
 	k, _ := c.x.Dims()
+	y := r.table(l)
 	scope := dev.Scope()
 	dots := dev.New(device.Float64, n, k)
-	device.Gemm(dots, 1, table.N(), dev.FromDense(device.Float64, c.x).T(), 0)
+	device.Gemm(dots, 1, dev.FromDense(device.Float64, y).N(), dev.FromDense(device.Float64, c.x).T(), 0)
 	host, err := dots.Get64()
 	scope.Close()
 	if err != nil {
@@ -127,10 +127,12 @@ func workers() int { return runtime.GOMAXPROCS(0) }
 
 // transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l: mass[i] = Σ_y w_i(y), row i of move is
 // Σ_y s_i(y)(y − x_i).
-func (r *records) transport(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, clip float64) (mass []float64, move *mat.Dense, err error) {
+func (r *records) transport(
+	dev *device.Device, l int, in []bool, c *cloud, clip float64,
+) (mass []float64, move *mat.Dense, err error) {
 	n, dim := c.x.Dims()
 	mass, move = make([]float64, n), mat.NewDense(n, dim, nil)
-	err = r.visit(dev, table, l, in, c, func() (visitor, func()) {
+	err = r.visit(dev, l, in, c, func() (visitor, func()) {
 		held, pulled, w, s, moved := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), mat.NewDense(n, dim, nil)
 		return func(y, d []float64) {
 				c.weights(w, d)
@@ -159,10 +161,12 @@ func triangle(d int) int { return d * (d + 1) / 2 }
 // scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their likeliest atom j, over
 // the coefficients keep, each of Frobenius norm at most clip, as the upper triangle with √2 off the diagonal, whose
 // Euclidean norm is the Frobenius norm. With scale, factors of the coefficients, products are rounded towards 0 to the grain again.
-func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, scale []float64, clip float64) ([]float64, error) {
+func (r *records) scatter(
+	dev *device.Device, l int, in []bool, c *cloud, keep []int, scale []float64, clip float64,
+) ([]float64, error) {
 	dim := len(keep)
 	sum := mat.NewSymDense(dim, nil)
-	err := r.visit(dev, table, l, in, c, func() (visitor, func()) {
+	err := r.visit(dev, l, in, c, func() (visitor, func()) {
 		part, a, z := mat.NewSymDense(dim, nil), make([]float64, dim), make([]float64, len(c.v))
 		return func(y, d []float64) {
 			floats.SubTo(z, c.v, d)

@@ -5,7 +5,6 @@ import (
 
 	"coupling/data"
 	"coupling/dp/synth"
-	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -32,46 +31,50 @@ func mostRecords(h, w int, clip float64) int {
 // basis, rounded, by class.
 type records struct {
 	n     int
-	y     []*mat.Dense // of each class; nil where it has none
+	dim   int
+	y     [][]float32 // rows of each class, of which float32 loses nothing: multiples of grain below 2¹⁴
 	norm2 [][]float64
 	at    [][]int // place of each record in the data set, so that a batch is a set of records
 }
 
+// encoded is the number of images that are brought into the basis at once.
+const encoded = 500
+
 // newRecords encodes images. Each row is a function of its own image alone.
 func newRecords(images *data.Images, classes int, b *Basis) *records {
-	r := &records{n: images.Len(), y: make([]*mat.Dense, classes), norm2: make([][]float64, classes), at: make([][]int, classes)}
-	m := b.matrix()
+	r := &records{
+		n: images.Len(), dim: len(b.lowest(len(b.Frequencies()))),
+		y: make([][]float32, classes), norm2: make([][]float64, classes), at: make([][]int, classes),
+	}
+	m, rows := b.matrix(), mat.NewDense(encoded, images.Dim(), nil)
 	for i, l := range images.Labels {
 		r.at[l] = append(r.at[l], i)
 	}
 	for l, at := range r.at {
-		if len(at) == 0 {
-			continue
-		}
-		rows := mat.NewDense(len(at), images.Dim(), nil)
-		for k, i := range at {
-			synth.Unit(rows.RawRowView(k), images, i)
-		}
-		r.y[l] = b.apply(rows, m)
-		r.norm2[l] = make([]float64, len(at))
-		for k := range at {
-			for j, v := range r.y[l].RawRowView(k) {
-				v = roundTo(v, grain)
-				r.y[l].RawRowView(k)[j] = v
-				r.norm2[l][k] += v * v
+		r.y[l], r.norm2[l] = make([]float32, 0, len(at)*r.dim), make([]float64, len(at))
+		for from := 0; from < len(at); from += encoded {
+			some := at[from:min(from+encoded, len(at))]
+			for k, i := range some {
+				synth.Unit(rows.RawRowView(k), images, i)
+			}
+			y := b.apply(rows, m)
+			for k := range some {
+				for _, v := range y.RawRowView(k) {
+					v = roundTo(v, grain)
+					r.y[l] = append(r.y[l], float32(v))
+					r.norm2[l][from+k] += v * v
+				}
 			}
 		}
 	}
 	return r
 }
 
-// table puts the records of each class on a device.
-func (r *records) table(dev *device.Device) []*device.Array {
-	out := make([]*device.Array, len(r.y))
-	for l, y := range r.y {
-		if y != nil {
-			out[l] = dev.FromDense(device.Float64, y)
-		}
+// table returns the rows of a class that has any.
+func (r *records) table(l int) *mat.Dense {
+	y := mat.NewDense(len(r.at[l]), r.dim, nil)
+	for i, v := range r.y[l] {
+		y.RawMatrix().Data[i] = float64(v)
 	}
-	return out
+	return y
 }

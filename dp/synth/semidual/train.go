@@ -24,7 +24,6 @@ type trainer struct {
 	out     *release.Run
 	rec     *records
 	dev     *device.Device
-	table   []*device.Array
 	basis   *Basis
 	public  *rand.Rand
 	x       []*mat.Dense // atoms by class
@@ -63,7 +62,6 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 	b := &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}
 	t := &trainer{Config: c, Run: r, out: out, dev: dev, basis: b, public: r.Key.Rand("public", 0), rec: newRecords(images, classes, b),
 		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), sum: make([][]float64, classes), count: make([]float64, classes)}
-	t.table = t.rec.table(dev)
 	if t.Local > 0 {
 		t.keep = t.basis.lowest(t.Local)
 		t.scale = t.basis.scale(t.keep, t.Bend)
@@ -170,7 +168,7 @@ func (t *trainer) answer(in []bool) (values []float64, err error) {
 	fm, fx := t.factors()
 	for l := range t.x {
 		c := newCloud(t.x[l], t.v[l], t.Reg)
-		mass, move, err := t.rec.transport(t.dev, t.table[l], l, in, c, t.Clip)
+		mass, move, err := t.rec.transport(t.dev, l, in, c, t.Clip)
 		if err != nil {
 			return nil, err
 		}
@@ -253,7 +251,7 @@ func (t *trainer) clamp(x *mat.Dense) {
 func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
 	var values []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
+		v, err := t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
 		if err != nil {
 			return nil, err
 		}

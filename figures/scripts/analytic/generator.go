@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes analytic/generator: A generator trained by the sharp loss.
+// This program makes analytic/generator: The authors' generator, trained by four losses.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
@@ -18,16 +18,10 @@ import (
 func main() {
 	study := lab.StudyOf(analytic.Generator)
 	study.Grid = func(lab.Setting) []analytic.GeneratorParams {
-		return []analytic.GeneratorParams{
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Ratio: 0.2, Loss: "regularised", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Draw: 1, Ratio: 0.2, Loss: "regularised", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Ratio: 0.2, Loss: "sharp", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Draw: 1, Ratio: 0.2, Loss: "sharp", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Ratio: 0.01, Loss: "regularised", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Draw: 1, Ratio: 0.01, Loss: "regularised", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Ratio: 0.01, Loss: "sharp", Device: "cpu"},
-			{Batch: 128, Hidden: 64, Steps: 500, Rate: 0.003, Draw: 1, Ratio: 0.01, Loss: "sharp", Device: "cpu"},
-		}
+		return lab.Grid(analytic.GeneratorParams{Points: 100, Steps: 500, Rate: 0.001, Eps: 0.5, Iterations: 10, Device: "cpu"},
+			lab.Vary(func(p *analytic.GeneratorParams, v string) { p.Data = v }, "grid9", "grid25", "circle8", "moons"),
+			lab.Vary(func(p *analytic.GeneratorParams, v string) { p.Loss = v }, "analytic", "unrolled", "divergence", "plan"),
+		)
 	}
 	gallery.Main(study.Figure())
 }

@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes dpsinkhorn/fig7: Figure 7: images of the recipe at its best sound setting.
+// This program makes dpsinkhorn/fig7: Figure 7: images of the recipe, with and without noise.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //

@@ -1,14 +1,14 @@
 // Command codes prints the digests of the experiments below a folder, for the
 // linker: make build writes them into the command.
 //
-//	go build -ldflags "-X coupling/lab.codes=$(go run ./lab/cmd/codes figures)" ./lab/cmd/coupling
+//	go build -ldflags "-X coupling/lab/store.codes=$(go run ./lab/cmd/codes figures)" ./lab/cmd/coupling
 package main
 
 import (
 	"fmt"
 	"os"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 func main() {
@@ -16,7 +16,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "codes: want one folder")
 		os.Exit(2)
 	}
-	table, err := lab.EncodeCodes(os.Args[1])
+	table, err := store.EncodeCodes(os.Args[1])
 	if err == nil {
 		_, err = os.Stdout.WriteString(table)
 	}

@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 )
 
 // tally is what became of a list of jobs.
@@ -50,7 +51,7 @@ func failures(errs []error) error {
 	cells := map[string]string{} // by reason
 	for _, err := range errs {
 		reason, cell := err.Error(), ""
-		var ce *lab.CellError
+		var ce *store.CellError
 		if errors.As(err, &ce) {
 			reason = ce.Err.Error()
 			cell = fmt.Sprintf("\n  in %s %s seed %d %s", ce.Experiment, ce.Key.Short(), ce.Seed, ce.Params)
@@ -66,21 +67,22 @@ func failures(errs []error) error {
 
 // compute has ex compute the jobs whose cells are missing, under a progress
 // bar. A failed job does not stop the others.
-func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job) tally {
+func (a *app) compute(s *store.Store, ex store.Executor, what string, jobs iter.Seq[store.Job]) tally {
 	began := time.Now()
-	todo, other := s.Survey(jobs)
+	var todo []store.Job
+	all := s.Survey(jobs, func(j store.Job) { todo = append(todo, j) })
 	if len(todo) > 0 {
 		if err := s.Writable(); err != nil { // once, and not for every cell
-			return tally{recalled: len(jobs) - len(todo), left: len(todo) - 1, failed: []error{err}}
+			return tally{recalled: all.Recalled, left: len(todo) - 1, failed: []error{err}}
 		}
 	}
 	show, finish := a.progress(what, len(todo))
 	var computed, recalled atomic.Int64
-	ctx := lab.WithSink(a.run.ctx, func(e lab.Event) {
+	ctx := store.WithSink(a.run.ctx, func(e store.Event) {
 		switch e.Kind {
-		case lab.Stored:
+		case store.Stored:
 			computed.Add(1)
-		case lab.Recalled: // another process was quicker
+		case store.Recalled: // another process was quicker
 			recalled.Add(1)
 		}
 		show(e)
@@ -95,9 +97,9 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 	})
 	finish()
 	t.computed = int(computed.Load())
-	t.recalled = len(jobs) - len(todo) + int(recalled.Load())
-	t.left = len(jobs) - t.recalled - t.computed - len(t.failed)
-	t.otherCode = len(other)
+	t.recalled = all.Recalled + int(recalled.Load())
+	t.left = len(todo) - int(recalled.Load()) - t.computed - len(t.failed)
+	t.otherCode = all.OtherCode
 	t.seconds = time.Since(began).Seconds()
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"coupling/figures"
 	"coupling/lab"
+	"coupling/lab/store"
 )
 
 type experimentsCmd struct {
@@ -25,7 +26,7 @@ func (c experimentsCmd) Run(a *app) error {
 	fmt.Fprintln(w, "NAME\tPARAMETERS")
 	for _, d := range ds {
 		var params []string
-		for _, p := range lab.Params(d.Params) {
+		for _, p := range store.Params(d.Params) {
 			params = append(params, p.Name)
 		}
 		fmt.Fprintf(w, "%s\t%s\n", d.Experiment, clip(strings.Join(params, ", "), 90))
@@ -33,16 +34,16 @@ func (c experimentsCmd) Run(a *app) error {
 	return w.Flush()
 }
 
-func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
-	d := orUsage(lab.DecoderOf(c.Name, ds))
+func (c experimentsCmd) one(out io.Writer, ds []*store.Decoder) error {
+	d := orUsage(store.DecoderOf(c.Name, ds))
 	used := usedValues(c.Name)
 	w := table(out)
 	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")
-	for _, p := range lab.Params(d.Params) {
+	for _, p := range store.Params(d.Params) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(), clip(strings.Join(used[p.Name], ", "), 40), p.Doc)
 	}
 	lab.Check(w.Flush())
-	return example(out, c.Name, lab.Params(d.Params), used)
+	return example(out, c.Name, store.Params(d.Params), used)
 }
 
 // usedValues returns what the quick figures ask of each parameter of an
@@ -55,7 +56,7 @@ func usedValues(experiment string) map[string][]string {
 				continue
 			}
 			for column, v := range lab.Must(j.Record().Flatten()) {
-				text := lab.FormatCell(v)
+				text := store.FormatCell(v)
 				if s, ok := v.(string); ok {
 					text = strconv.Quote(s)
 				}
@@ -70,7 +71,7 @@ func usedValues(experiment string) map[string][]string {
 
 // example prints a sweep file: one cell of the figures', with a grid over a
 // parameter that they vary.
-func example(out io.Writer, experiment string, params []lab.Param, used map[string][]string) error {
+func example(out io.Writer, experiment string, params []store.Param, used map[string][]string) error {
 	vary := ""
 	text := ""
 	for _, p := range params {

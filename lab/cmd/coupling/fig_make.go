@@ -14,28 +14,29 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/durable"
 	"coupling/lab/gallery"
+	"coupling/lab/store"
 )
 
 // A plan says what making figures will compute.
 type plan struct {
-	figs    []lab.Figure         // the cheapest first
-	todo    map[string][]lab.Job // missing cells by figure, those that figures share with the first that was named
+	figs    []lab.Figure           // the cheapest first
+	todo    map[string][]store.Job // missing cells by figure, those that figures share with the first that was named
 	cells   int
 	missing int
 	seconds float64 // CPU seconds, estimated
 }
 
 // planFigures counts the cells that figs lack, each once, and puts the cheapest figures first.
-func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
-	p := plan{figs: slices.Clone(figs), todo: map[string][]lab.Job{}}
+func planFigures(s *store.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
+	p := plan{figs: slices.Clone(figs), todo: map[string][]store.Job{}}
 	cost := map[string]float64{}
-	seen := map[lab.Key]bool{}
+	seen := map[store.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
 			return p, usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset))
 		}
 		jobs := f.Jobs(set)
-		var fresh []lab.Job // cells that no earlier figure has
+		var fresh []store.Job // cells that no earlier figure has
 		for _, j := range jobs {
 			if key := j.Record().Key; !seen[key] {
 				seen[key] = true
@@ -149,16 +150,16 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	return err
 }
 
-func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {
+func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {
 	jobs := fig.Jobs(set)
 	for again := false; ; again = true {
-		t := a.compute(s, lab.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
+		t := a.compute(s, store.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, slices.Values(jobs))
 		fmt.Fprintf(a.out, "%s: %s\n", fig.Name, t)
 		if err := t.err(); err != nil {
 			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
 		}
 		page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
-		if errors.Is(err, lab.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
+		if errors.Is(err, store.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
 			continue // an artifact has changed since it was stored: compute its cell again
 		}
 		if err != nil {
@@ -170,13 +171,13 @@ func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting
 }
 
 // dropCorrupt removes the cells whose artifacts do not have their checksums.
-func dropCorrupt(a *app, s *lab.Store, jobs []lab.Job) (dropped bool) {
+func dropCorrupt(a *app, s *store.Store, jobs []store.Job) (dropped bool) {
 	for _, j := range jobs {
 		r, err := j.Recall(s)
 		if err == nil {
 			err = s.Verify(r)
 		}
-		if errors.Is(err, lab.ErrCorrupt) {
+		if errors.Is(err, store.ErrCorrupt) {
 			fmt.Fprintf(a.err, "coupling: %v; computing it again\n", err)
 			dropped = s.Remove(j.Record()) == nil || dropped
 		}

@@ -39,7 +39,8 @@ func printWork(a *app, p plan, set lab.Setting) (err error) {
 	for _, f := range p.figs {
 		var of lab.Work
 		for _, j := range p.todo[f.Name] {
-			of = of.Plus(j.Work(cpu))
+			flop, steps := j.Work(cpu)
+			of = of.Plus(lab.Work{FLOP: flop, Steps: steps})
 		}
 		if of.FLOP > 0 {
 			row(f.Name, of, f.Sizes[set.Preset])

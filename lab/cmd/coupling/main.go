@@ -26,6 +26,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/device/cpu"
+	"coupling/lab/store"
 
 	"github.com/alecthomas/kong"
 )
@@ -81,7 +82,7 @@ type cli struct {
 	ADMM        admmCmd        `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
 	New         newCmd         `cmd:"" help:"Write a project of your own beside Coupling."`
 	Notebook    notebookCmd    `cmd:"" help:"Open the notebooks, or execute them without a browser."`
-	Private     privateCmd     `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
+	Private     privateCmd     `cmd:"" help:"Synthetic images from private labelled ones, with a privacy statement. Pictures only, no tables."`
 	Judge       judgeCmd       `cmd:"" help:"Measure what synthetic images are worth: classifiers are trained on them and tested on real ones."`
 	Doctor      doctorCmd      `cmd:"" help:"List what this machine has, and how to install what is missing."`
 	Completion  completionCmd  `cmd:"" help:"Print the script by which a shell completes commands: bash, zsh or fish."`
@@ -91,7 +92,7 @@ type cli struct {
 // app is what the commands share.
 type app struct {
 	out, err io.Writer
-	store    func() (*lab.Store, error)
+	store    func() (*store.Store, error)
 	run      *interrupts
 	quiet    bool
 }
@@ -173,7 +174,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout}
 	a := &app{
 		out: out, err: stderr, quiet: c.Quiet, run: newInterrupts(stderr),
-		store: func() (*lab.Store, error) {
+		store: func() (*store.Store, error) {
 			if err := os.Setenv("COUPLING_RECALL", c.Recall); err != nil { // for the programs that this one starts
 				return nil, err
 			}
@@ -227,7 +228,7 @@ func realNumber(ctx *kong.DecodeContext, to reflect.Value) error {
 // checkNumbers checks numbers of the command line against their tags min and max, as those of parameters are.
 func checkNumbers(ctx *kong.Context) error {
 	for _, f := range ctx.Flags() {
-		number := lab.Param{Name: "--" + f.Name, Min: f.Tag.Get("min"), Max: f.Tag.Get("max")}
+		number := store.Param{Name: "--" + f.Name, Min: f.Tag.Get("min"), Max: f.Tag.Get("max")}
 		if v := reflect.Indirect(f.Target); v.IsValid() { // it is not where a flag without a default was not given
 			if err := number.Check(v); err != nil {
 				return err

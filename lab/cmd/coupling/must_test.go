@@ -9,6 +9,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/store"
 )
 
 // A command ends by lab.Must with its exit code and one line, not with a panic.
@@ -51,7 +52,7 @@ func TestPrintWorkTellsOfClose(t *testing.T) {
 		},
 	}
 	fig := lab.Figure{Name: "test/leaky", Sizes: map[lab.Preset]string{lab.Smoke: "one"}}
-	p := plan{figs: []lab.Figure{fig}, todo: map[string][]lab.Job{fig.Name: leaky.Jobs(1, 1)}}
+	p := plan{figs: []lab.Figure{fig}, todo: map[string][]store.Job{fig.Name: leaky.Jobs(1, 1)}}
 	broken := errors.New("broken pipe")
 	err := printWork(&app{out: &checkedWriter{w: full{broken}}}, p, lab.Setting{Preset: lab.Smoke})
 	if !errors.Is(err, broken) || !errors.Is(err, device.ErrLeak) {

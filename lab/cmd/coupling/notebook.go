@@ -18,6 +18,7 @@ import (
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/jupyter"
 	"coupling/lab/nb/kernel"
+	"coupling/lab/store"
 )
 
 type notebookCmd struct {
@@ -119,7 +120,7 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 			for _, f := range all {
 				have = append(have, strings.TrimSuffix(filepath.Base(f), ".ipynb"))
 			}
-			return nil, usage(fmt.Errorf("notebook %q: there is none%s", name, lab.DidYouMean(name, have)))
+			return nil, usage(fmt.Errorf("notebook %q: there is none%s", name, store.DidYouMean(name, have)))
 		}
 		out = append(out, rel)
 	}

@@ -27,7 +27,10 @@ type privacyFlags struct {
 	Steps      int      `default:"1" min:"0" help:"Number of steps."`
 	Mechanism  string   `default:"gaussian" enum:"rr,${mechanisms}" help:"One of ${enum}; rr is randomised response."`
 	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
-	Sampling   string   `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
+	Sampling   string   `default:"poisson" enum:"poisson,allocation,without-replacement,with-replacement,shuffle" help:"How each step draws its batch: poisson (--rate); allocation, each record in --selected of the --steps-per-epoch, drawn for each record by itself; without-replacement or with-replacement (both take --batch and --size). shuffle, batches cut from a permutation, has no known amplification."`
+	PerEpoch   int      `name:"steps-per-epoch" help:"Steps of an epoch, for allocation." placeholder:"T"`
+	Selected   int      `default:"1" min:"1" help:"Steps of an epoch that each record takes part in, for allocation."`
+	Epochs     int      `default:"1" min:"0" help:"Number of epochs, for allocation."`
 	Batch      int      `help:"Records in a batch of fixed size."`
 	Size       int      `help:"Records in the data set, for batches of fixed size."`
 	Exchange   float64  `default:"1" min:">0" max:"<Inf" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
@@ -50,15 +53,22 @@ func (f privacyFlags) event() dp.Event {
 		e = dp.WithoutReplacement{Batch: f.Batch, Size: f.Size, Event: e}
 	case f.Sampling == "with-replacement":
 		e = dp.WithReplacement{Batch: f.Batch, Size: f.Size, Event: e}
+	case f.Sampling == "allocation":
+		return dp.Repeat{Times: f.Epochs, Event: dp.Allocation{Steps: f.PerEpoch, Selected: f.Selected, Event: e}}
 	case f.Rate != 1:
 		e = dp.Poisson{Rate: f.Rate, Event: e}
 	}
 	return dp.Repeat{Times: f.Steps, Event: e}
 }
 
+// fixed reports whether batches have a fixed size.
+func (f privacyFlags) fixed() bool {
+	return f.Sampling == "without-replacement" || f.Sampling == "with-replacement"
+}
+
 func (f privacyFlags) relation() dp.Relation {
 	r := dp.Relation{Kind: relations[f.Relation], Group: f.Group}
-	if f.Relation == "auto" && f.Sampling != "poisson" {
+	if f.Relation == "auto" && f.fixed() {
 		r.Kind = dp.Substitution
 	}
 	return r
@@ -94,14 +104,30 @@ func (f privacyFlags) check() error {
 		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *f.Noise)
 	case f.Mechanism != "rr" && f.Truth != 0.75:
 		return fmt.Errorf("--truth %g: it is used only with --mechanism rr", f.Truth)
-	case f.Sampling == "poisson" && f.Exchange != 1:
-		return fmt.Errorf("--exchange %v: for batches of fixed size; in a poisson sample a record comes and goes without another", f.Exchange)
+	case f.Sampling == "shuffle":
+		return errors.New("--sampling shuffle: batches cut from a permutation have no known amplification by sampling; " +
+			"each record is in one batch an epoch: give --steps EPOCHS and no rate, or draw batches by allocation")
+	case !f.fixed() && f.Exchange != 1:
+		return fmt.Errorf("--exchange %v: for batches of fixed size; in a sample by %s a record comes and goes without another", f.Exchange, f.Sampling)
 	case f.Sampling != "poisson" && f.Rate != 1:
-		return fmt.Errorf("--rate %v: it is used only with --sampling poisson; %s takes --batch and --size", f.Rate, f.Sampling)
-	case f.Sampling == "poisson" && (f.Batch != 0 || f.Size != 0):
+		return fmt.Errorf("--rate %v: it is used only with --sampling poisson; without-replacement and with-replacement take --batch and --size, "+
+			"allocation --steps-per-epoch", f.Rate)
+	case !f.fixed() && (f.Batch != 0 || f.Size != 0):
 		return errors.New("--batch and --size: they are used only with --sampling without-replacement and with-replacement; poisson takes --rate")
-	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
+	case f.fixed() && (f.Batch <= 0 || f.Size <= 0):
 		return fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
+	}
+	return f.checkAllocation()
+}
+
+func (f privacyFlags) checkAllocation() error {
+	switch allocation := f.Sampling == "allocation"; {
+	case !allocation && (f.PerEpoch != 0 || f.Selected != 1 || f.Epochs != 1):
+		return errors.New("--steps-per-epoch, --selected and --epochs: they are used only with --sampling allocation")
+	case allocation && f.Steps != 1:
+		return fmt.Errorf("--steps %d: allocation takes --epochs, whole ones, and --steps-per-epoch", f.Steps)
+	case allocation && f.PerEpoch < f.Selected:
+		return fmt.Errorf("--steps-per-epoch %d: must be given, and at least --selected %d", f.PerEpoch, f.Selected)
 	}
 	return nil
 }
@@ -138,7 +164,7 @@ func (f privacyFlags) unit() string {
 	switch {
 	case f.Mechanism == "rr":
 		return "bit"
-	case f.Sampling == "poisson" && f.Relation != "exchange":
+	case !f.fixed() && f.Relation != "exchange":
 		return "record"
 	case f.Exchange != 1:
 		return fmt.Sprintf("exchange/%g", f.Exchange)
@@ -212,7 +238,7 @@ func (f privacyFlags) sensitivity(g dp.Guarantee) string {
 
 // caution tells users of clipped sums, where the unit of fixed batches is easily mistaken.
 func (f privacyFlags) caution() string {
-	if f.unit() != "exchange" || f.Sampling == "poisson" {
+	if f.unit() != "exchange" || !f.fixed() {
 		return ""
 	}
 	return "\nA sum of records clipped to norm 1 moves by 2 when one is exchanged: for such a sum say --exchange 2."
@@ -268,7 +294,7 @@ type deltaCmd struct {
 func (c deltaCmd) Run(a *app) error { return c.ask(a, false, dp.DeltaBy, c.Eps) }
 
 type calibrateCmd struct {
-	Find  string  `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps that meet the budget; the other two are given."`
+	Find  string  `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps (for allocation: epochs) that meet the budget; the other two are given."`
 	Eps   float64 `required:"" help:"ε of the budget."`
 	Delta float64 `required:"" help:"δ of the budget."`
 	privacyFlags
@@ -318,7 +344,9 @@ func (c calibrateCmd) search(a *app) (value float64, e dp.Event, g dp.Guarantee,
 		case "rate":
 			f.Rate = x
 		default:
-			f.Steps = int(x)
+			if f.Steps = int(x); f.Sampling == "allocation" {
+				f.Steps, f.Epochs = 1, int(x)
+			}
 		}
 		return f.event()
 	}

@@ -21,12 +21,12 @@ import (
 
 // judgeCmd trains classifiers on synthetic images and tests them on real ones.
 type judgeCmd struct {
-	Synthetic   string   `arg:"" help:"Folder that coupling private wrote, or real: the real training images, for comparison."`
-	Data        string   `required:"" help:"The real data set: mnist, fashion-mnist, usps, cifar10, mnist-sample and so on (its test images), or mnist-fit (the last sixth of its training images)." placeholder:"NAME"`
-	Classifiers []string `default:"cnn" enum:"logistic,mlp,lenet,cnn,example" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels) or example (the CNN of PyTorch's MNIST example), or several."`
+	Synthetic string `arg:"" help:"Folder that coupling private wrote, or real: the real training images, for comparison."`
+	pictures
+	Classifiers []string `default:"cnn,oriented" enum:"logistic,mlp,lenet,cnn,example,oriented" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels), example (the CNN of PyTorch's MNIST example) or oriented (oriented gradients, random features and ridge regression: no network), or several."`
 	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package score/eval."`
 	Epochs      *int     `min:"1" help:"Epochs at most; default: the protocol's."`
-	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets."`
+	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets; and look for copies."`
 	Seeds       int      `default:"1" min:"1" help:"Trainings of each, from seeds 1, 2, …"`
 	Device      string   `default:"" help:"cpu, cuda or auto."`
 }
@@ -35,20 +35,24 @@ type judgeCmd struct {
 func (c judgeCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
-	learn, test, err := named(ctx, c.Data)
+	learn, test, err := c.parts(ctx, a)
+	if err == nil && test == nil {
+		err = fmt.Errorf("--images %s: no images are kept aside to judge by: give --keep, as to coupling private", c.Images)
+	}
 	images := learn
 	if err == nil && c.Synthetic != "real" {
 		images, err = data.Load(filepath.Join(c.Synthetic, "synthetic.npy"))
 	}
 	lab.Check(usage(err))
 	if images.Dim() != test.Dim() {
-		return usage(fmt.Errorf("%s has %d values an image, %s %d: must be equal", c.Synthetic, images.Dim(), c.Data, test.Dim()))
+		return usage(fmt.Errorf("%s has %d values an image, %s %d: must be equal",
+			c.Synthetic, images.Dim(), c.Images+c.Data, test.Dim()))
 	}
 	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	for _, name := range c.Classifiers {
 		of := eval.Classifier{
-			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet", "example"}, name)),
+			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet", "example", "oriented"}, name)),
 			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: given(c.Epochs),
 		}
 		for seed := range c.Seeds {
@@ -80,6 +84,9 @@ func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.
 		advantage = max(advantage, p.TPR-p.FPR)
 	}
 	bound := math.Tanh(spent.Epsilon/2) + 2*spent.Delta/(math.Exp(spent.Epsilon)+1)
+	copies := lab.Must(membership.Copies(ctx, images.Slice(0, min(n, images.Len())), members, others))
+	fmt.Fprintf(a.out, "copies: %.3f of synthetic images are nearer to one of %d images that were learnt from than to any of as "+
+		"many others; 0.5 is none\n", copies, n)
 	fmt.Fprintf(a.out, "membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n, n, r, advantage, bound, spent.Epsilon)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"coupling/lab"
+	"coupling/lab/store"
 
 	"golang.org/x/term"
 )
@@ -63,14 +63,14 @@ func (l *statusLine) clear() {
 
 // progress returns a sink that shows how far a list of jobs is, and what removes
 // the display.
-func (a *app) progress(what string, total int) (event func(lab.Event), finish func()) {
+func (a *app) progress(what string, total int) (event func(store.Event), finish func()) {
 	if total == 0 {
-		return func(lab.Event) {}, func() {}
+		return func(store.Event) {}, func() {}
 	}
-	status, meter := a.status(10*time.Second), lab.NewMeter(what, total)
-	return func(e lab.Event) {
+	status, meter := a.status(10*time.Second), store.NewMeter(what, total)
+	return func(e store.Event) {
 		_, line := meter.Add(e)
-		if e.Kind == lab.Waiting {
+		if e.Kind == store.Waiting {
 			status.clear()
 			fmt.Fprintf(status.w, "waiting for %s, which computes %s %s\n", e.Note, e.Experiment, e.Key.Short())
 		}

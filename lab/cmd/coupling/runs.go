@@ -13,6 +13,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/store"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -81,7 +82,7 @@ type codes struct {
 	last    map[string]time.Time
 }
 
-func newCodes(s *lab.Store) codes {
+func newCodes(s *store.Store) codes {
 	c := codes{map[string]string{}, map[string]time.Time{}}
 	for _, d := range decoders() {
 		c.current[d.Experiment] = d.Code()
@@ -91,7 +92,7 @@ func newCodes(s *lab.Store) codes {
 		return err == nil
 	})
 	if ok && !s.OnlyOf(c.current) {
-		own, _ := lab.CodesOf(root) // without Go, or with errors, the last counts
+		own, _ := store.CodesOf(root) // without Go, or with errors, the last counts
 		for name, code := range own {
 			if _, known := c.current[name]; !known {
 				c.current[name] = code
@@ -101,7 +102,7 @@ func newCodes(s *lab.Store) codes {
 	return c
 }
 
-func (c codes) add(r lab.Record) {
+func (c codes) add(r store.Record) {
 	last, seen := c.last[r.Experiment]
 	if _, own := c.current[r.Experiment]; (!own || seen) && !r.Manifest.Start.Before(last) {
 		c.current[r.Experiment], c.last[r.Experiment] = r.Code, r.Manifest.Start
@@ -114,9 +115,9 @@ func (c codes) mark(experiment, code string) string {
 		return "-"
 	}
 	if c.current[experiment] == code {
-		return lab.ShortCode(code) + " *"
+		return store.ShortCode(code) + " *"
 	}
-	return lab.ShortCode(code)
+	return store.ShortCode(code)
 }
 
 // clip shortens s to n runes or so.
@@ -138,7 +139,7 @@ func (c runsShowCmd) Run(a *app) error {
 }
 
 // existing returns the store, which must be there already.
-func (a *app) existing() (*lab.Store, error) {
+func (a *app) existing() (*store.Store, error) {
 	s := lab.Must(a.store())
 	if _, err := os.Stat(s.Dir); err != nil {
 		return nil, usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir))
@@ -147,7 +148,7 @@ func (a *app) existing() (*lab.Store, error) {
 }
 
 // find returns the cell whose key begins with prefix, failed ones included.
-func (a *app) find(prefix string) (*lab.Store, lab.Record) {
+func (a *app) find(prefix string) (*store.Store, store.Record) {
 	s := lab.Must(a.existing())
 	return s, orUsage(s.Find(prefix))
 }
@@ -172,7 +173,7 @@ type runsDiffCmd struct {
 }
 
 // cells returns the two to compare.
-func (c runsDiffCmd) cells(a *app) (lab.Record, lab.Record) {
+func (c runsDiffCmd) cells(a *app) (store.Record, store.Record) {
 	if c.B != "" {
 		_, ra := a.find(c.A)
 		_, rb := a.find(c.B)
@@ -183,17 +184,17 @@ func (c runsDiffCmd) cells(a *app) (lab.Record, lab.Record) {
 		lab.Check(usage(fmt.Errorf("%s: %s in the store, want two codes of one cell, or name two cells, KEY.CODE each",
 			c.A, plural(len(found), "result"))))
 	}
-	slices.SortFunc(found, func(x, y lab.Record) int { return x.Manifest.Start.Compare(y.Manifest.Start) })
+	slices.SortFunc(found, func(x, y store.Record) int { return x.Manifest.Start.Compare(y.Manifest.Start) })
 	return found[0], found[1]
 }
 
 // Run compares two cells.
 func (c runsDiffCmd) Run(a *app) error {
 	ra, rb := c.cells(a)
-	d := lab.Must(lab.Diff(ra, rb))
+	d := lab.Must(store.Diff(ra, rb))
 	w := table(a.out)
 	fmt.Fprintf(w, "\t%s\t%s\n", ra.Key.Short(), rb.Key.Short())
-	for i, group := range [][]lab.Difference{d.Params, d.Metrics, d.Context} {
+	for i, group := range [][]store.Difference{d.Params, d.Metrics, d.Context} {
 		if len(group) > 0 {
 			fmt.Fprintln(w, [...]string{"parameters that differ", "metrics", "context that differs"}[i])
 		}
@@ -223,15 +224,15 @@ func (c runsExportCmd) Run(a *app) error {
 }
 
 // exportRecords writes the records that can be read; bad are the errors of the others.
-func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, error], bad *[]error) (err error) {
+func exportRecords(w io.Writer, format string, records iter.Seq2[store.Record, error], bad *[]error) (err error) {
 	defer lab.End(&err)
-	var rows []lab.Row
+	var rows []store.Row
 	for r, err := range records {
 		if err == nil && format == "json" {
 			lab.Must(w.Write(lab.Must(r.JSON())))
 			continue
 		}
-		var row lab.Row
+		var row store.Row
 		if err == nil {
 			row, err = r.Flatten()
 		}
@@ -242,7 +243,7 @@ func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, err
 		rows = append(rows, row)
 	}
 	if format == "csv" {
-		return lab.WriteCSV(w, rows)
+		return store.WriteCSV(w, rows)
 	}
 	return nil
 }
@@ -262,7 +263,7 @@ func (c runsGCCmd) Run(a *app) error {
 		verb = "would remove"
 	}
 	for _, r := range gc.Cells {
-		fmt.Fprintf(a.out, "%s %s %s v%d %s\n", verb, r.Key.Short(), r.Experiment, r.Version, lab.ShortCode(r.Code))
+		fmt.Fprintf(a.out, "%s %s %s v%d %s\n", verb, r.Key.Short(), r.Experiment, r.Version, store.ShortCode(r.Code))
 	}
 	slices.Sort(gc.Leftover)
 	for _, f := range gc.Leftover {

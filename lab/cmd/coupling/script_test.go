@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"coupling/figures"
-	"coupling/lab"
+	"coupling/lab/store"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"coupling": main, "coupling-naps": func() {
-		decoders = func() []lab.Decoder { return append(figures.Decoders(), napping.Decoder()) }
+		decoders = func() []*store.Decoder { return append(figures.Decoders(), napping.Decoder()) }
 		main()
 	}})
 }

@@ -19,16 +19,16 @@ import (
 
 func TestRename(t *testing.T) {
 	for before, want := range map[string]string{
-		`import "coupling/ot"`:                            `import "a.b/c/ot"`,
-		"module coupling\n":                               "module a.b/c\n",
-		`{pkg: coupling/lab$, desc: x}`:                   `{pkg: a.b/c/lab$, desc: x}`,
-		`-X coupling/lab.codes=1 ./lab/cmd/coupling`:      `-X a.b/c/lab.codes=1 ./lab/cmd/coupling`,
-		`"\"coupling/lab\"" "coupling/"`:                  `"\"a.b/c/lab\"" "a.b/c/"`,
-		`[coupling/lab/durable.ErrLocked]`:                `[a.b/c/lab/durable.ErrLocked]`,
-		`-require coupling@v0 -replace coupling=../x`:     `-require a.b/c@v0 -replace a.b/c=../x`,
-		`bin/coupling out ../coupling/data .coupling/lab`: `bin/coupling out ../coupling/data .coupling/lab`,
-		`"releases of coupling/dp/query, 1"`:              `"releases of coupling/dp/query, 1"`,
-		"coupling solve: a coupling, couplings/ot":        "coupling solve: a coupling, couplings/ot",
+		`import "coupling/ot"`:                             `import "a.b/c/ot"`,
+		"module coupling\n":                                "module a.b/c\n",
+		`{pkg: coupling/lab$, desc: x}`:                    `{pkg: a.b/c/lab$, desc: x}`,
+		`-X coupling/lab/store.codes=1 ./lab/cmd/coupling`: `-X a.b/c/lab/store.codes=1 ./lab/cmd/coupling`,
+		`"\"coupling/lab\"" "coupling/"`:                   `"\"a.b/c/lab\"" "a.b/c/"`,
+		`[coupling/lab/durable.ErrLocked]`:                 `[a.b/c/lab/durable.ErrLocked]`,
+		`-require coupling@v0 -replace coupling=../x`:      `-require a.b/c@v0 -replace a.b/c=../x`,
+		`bin/coupling out ../coupling/data .coupling/lab`:  `bin/coupling out ../coupling/data .coupling/lab`,
+		`"releases of coupling/dp/query, 1"`:               `"releases of coupling/dp/query, 1"`,
+		"coupling solve: a coupling, couplings/ot":         "coupling solve: a coupling, couplings/ot",
 	} {
 		if got := rename([]byte(before), "coupling", "a.b/c"); string(got) != want {
 			t.Errorf("%s: %s, want %s", before, got, want)

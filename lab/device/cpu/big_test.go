@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // expTwo returns e^x as the sum of two float64, good to about 1e-30 relative:
@@ -31,10 +33,7 @@ func expTwo(x float64) (head, tail float64) {
 
 // ln2Big is ln 2 to 50 digits (OEIS A002162).
 var ln2Big = func() *big.Float {
-	f, _, err := big.ParseFloat("0.69314718055994530941723212145817656807550013436025525412068", 10, 160, big.ToNearestEven)
-	if err != nil {
-		panic(err)
-	}
+	f, _ := must.Get2(big.ParseFloat("0.69314718055994530941723212145817656807550013436025525412068", 10, 160, big.ToNearestEven))
 	return f
 }()
 

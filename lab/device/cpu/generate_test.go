@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // TestAVX2Assembly demands that AVX2 routines use nothing that came with
@@ -21,10 +23,7 @@ func TestAVX2Assembly(t *testing.T) {
 	beyond := regexp.MustCompile(`\b([XY](1[6-9]|2[0-9]|3[01])|Z[0-9]+|K[0-7])\b|AVX512`)
 	routines := 0
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))
 		for _, routine := range strings.Split(string(text), "\n// func ")[1:] {
 			title, body, _ := strings.Cut(routine, "(")
 			if !strings.HasSuffix(title, "AVX2") {
@@ -55,22 +54,13 @@ func TestGenerated(t *testing.T) {
 		t.Fatalf("the generator wrote %d files, %v", len(files), err)
 	}
 	for _, f := range files {
-		fresh, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept, err := os.ReadFile(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must.Get(os.ReadFile(filepath.Join(dir, f.Name())))
+		kept := must.Get(os.ReadFile(f.Name()))
 		if !bytes.Equal(fresh, kept) {
 			t.Errorf("%s is not what the generator writes: run go generate", f.Name())
 		}
 	}
-	stale, err := filepath.Glob("*_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stale := must.Get(filepath.Glob("*_amd64.s"))
 	for _, name := range stale {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("%s is no longer written by the generator", name)

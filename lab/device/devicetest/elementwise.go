@@ -21,7 +21,7 @@ func elementwise() []scenario {
 	}
 }
 
-// unaryNames are the functions that Map knows, by number.
+// unaryNames are the functions of Map, by number.
 var unaryNames = [...]string{
 	device.Identity: "Identity", device.Neg: "Neg", device.Abs: "Abs", device.Square: "Square", device.Sqrt: "Sqrt",
 	device.Rsqrt: "Rsqrt", device.Recip: "Recip", device.Exp: "Exp", device.Log: "Log", device.Sin: "Sin",
@@ -88,12 +88,8 @@ func maps(k *kit) {
 			x = slices.DeleteFunc(x, math.IsNaN)
 		}
 		want := func() ref.Result {
-			r := ref.NewResult(len(x))
+			r := mapped(f, x, p)
 			for i, v := range x {
-				r.Value[i] = ref.Unary(f, v, p)
-				if r.Scale[i] = math.Abs(r.Value[i]); math.IsNaN(v) || math.IsInf(r.Value[i], 0) {
-					r.Scale[i] = 0
-				}
 				if (f == device.Sin || f == device.Cos) && math.Abs(v) > 1e5 && !math.IsInf(v, 0) {
 					r.Scale[i] = 1 // next to a multiple of π that large, the library's own digits run out
 				}
@@ -126,6 +122,16 @@ func mapped(f device.Unary, x []float64, p float64) ref.Result {
 	return r
 }
 
+// sloped is f'(x)·dy.
+func sloped(f device.Unary, x []float64, p float64, dy []float64) ref.Result {
+	r := ref.NewResult(len(x))
+	for i, v := range x {
+		slope, scale := ref.Slope(f, v, p)
+		r.Value[i], r.Scale[i] = slope*dy[i], scale*math.Abs(dy[i])
+	}
+	return r
+}
+
 // domain is arguments at which f and its derivative are finite numbers, kinks among them.
 func (k *kit) domain(f device.Unary, p float64, n int) []float64 {
 	x := k.normals(n, 3)
@@ -154,14 +160,7 @@ func mapVJPs(k *kit) {
 		n := len(x)
 		y := k.rounded(mapped(f, x, p).Value)
 		dy := k.normals(n, 1)
-		want := func() ref.Result {
-			r := ref.NewResult(n)
-			for i, v := range x {
-				slope, scale := ref.Slope(f, v, p)
-				r.Value[i], r.Scale[i] = slope*dy[i], scale*math.Abs(dy[i])
-			}
-			return r
-		}
+		want := func() ref.Result { return sloped(f, x, p, dy) }
 		dx, ax, ay, ady := k.dst(n), k.put(x, n), k.put(y, n), k.put(dy, n)
 		device.MapVJP(dx, ax, ay, ady, f, p)
 		k.near(what, dx, 12, want)
@@ -342,11 +341,5 @@ func axpby(k *kit) {
 	x := []float64{k.least(), -k.normal(), k.most(), math.Inf(-1), math.NaN(), 3}
 	dst := k.dst(len(x))
 	device.Scale(dst, -0.5, k.put(x, len(x)))
-	k.exact("Scale", dst, func() []float64 {
-		var want []float64
-		for _, v := range x {
-			want = append(want, -0.5*v)
-		}
-		return want
-	})
+	k.exact("Scale", dst, func() []float64 { return []float64{-0.5 * x[0], -0.5 * x[1], -0.5 * x[2], -0.5 * x[3], x[4], -1.5} })
 }

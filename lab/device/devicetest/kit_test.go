@@ -9,6 +9,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
+	"coupling/lab/must"
 )
 
 // record keeps failures instead of reporting them.
@@ -23,10 +24,7 @@ func (r *record) Fatalf(format string, args ...any) { r.Errorf(format, args...) 
 // rig is a kit on the CPU whose failures are kept.
 func rig(t *testing.T, dtype device.DType) (*kit, *record) {
 	t.Helper()
-	d, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() { closed(t, d) })
 	r := &record{}
 	return &kit{reporter: r, dev: d, dtype: dtype, judge: true, rng: rand.New(rand.NewPCG(1, 2))}, r

@@ -30,13 +30,7 @@ func huge(k *kit) {
 	for i, d := range []int{2, 16, 64} {
 		k.point(3, 70_001, d, costKinds[i], 1, 0)
 	}
-	const n, m, d = 1041, 1037, 3 // tiles of 64 pairs
-	x, y, costs := k.normals(n*d, 1), k.normals(m*d, 1), k.dst(n, m)
-	device.Costs(costs, k.put(x, n, d), k.put(y, m, d), costKinds[2])
-	k.near("Costs", costs, 8+sums(d), func() ref.Result {
-		v := ref.Costs(x, y, d, costKinds[2])
-		return ref.Result{Value: v, Scale: v}
-	})
+	k.costs(1041, 1037, 3, costKinds[2]) // tiles of 64 pairs
 	k.multiply(product{m: 1537, n: 1409, k: 67, alpha: 1, beta: 1})
 	const batch = 65_637
 	k.multiply(product{batch: batch, batchA: batch, batchB: 1, m: 2, n: 3, k: 2, alpha: 1})
@@ -105,34 +99,8 @@ func largeProblems(k *kit) {
 	k.point(131, 1201, 2, costKinds[0], 5, 0)
 	k.point(611, 67, 33, costKinds[2], 0.3, 0)
 
-	const n, m, width = 131, 1201, 5
-	p := &ref.Plan{N: n, M: m, Costs: k.uniforms(n*m, 0, 2), H: k.weights(m, false), Inv: 3}
-	p.U = k.balanced(p)
-	v, w := k.normals(m*width, 1), k.normals(n*width, 1)
-	ac, au, ah := k.put(p.Costs, n, m), k.put(p.U, n), k.put(p.H, m)
-	rows, cols := k.dst(n, width), k.dst(m, width)
-	device.PlanRows(rows, ac, au, ah, k.put(v, m, width), p.Inv)
-	k.near("PlanRows", rows, exponents(m), func() ref.Result { return p.Apply(v, width) })
-	device.PlanCols(cols, ac, au, ah, k.put(w, n, width), p.Inv)
-	k.near("PlanCols", cols, exponents(n), func() ref.Result { return p.Flip().Apply(w, width) })
-	for _, none := range []*device.Array{k.dst(n, 0), k.dst(m, 0)} { // nothing to weigh
-		if none.Dim(0) == n {
-			device.PlanRows(none, ac, au, ah, k.dst(m, 0), p.Inv)
-		} else {
-			device.PlanCols(none, ac, au, ah, k.dst(n, 0), p.Inv)
-		}
-	}
-
-	logits, labels := k.normals(3001*10, 3), make([]int32, 3001)
-	for i := range labels {
-		labels[i] = int32(k.rng.IntN(10))
-	}
-	loss, grad := k.dst(3001), k.dst(3001, 10)
-	device.CrossEntropy(loss, grad, k.put(logits, 3001, 10), k.ints(labels, 3001))
-	k.near("CrossEntropy", grad, 8+sums(10), func() ref.Result { _, g := ref.CrossEntropy(logits, 10, labels); return g })
-	clip := k.dst(71, 3001)
-	x := k.normals(71*3001, 1)
-	device.ClipRows(clip, k.put(x, 71, 3001), math.Sqrt(3001))
-	k.near("ClipRows", clip, 16, func() ref.Result { return clipped(x, 3001, math.Sqrt(3001)) })
-	k.bounded("ClipRows", clip, x, math.Sqrt(3001))
+	k.plan(131, 1201, 5, false, 3)
+	k.plan(131, 1201, 0, false, 3) // nothing to weigh
+	k.crossEntropy(3001, 10, 3)
+	k.clip(k.normals(71*3001, 1), 3001, math.Sqrt(3001))
 }

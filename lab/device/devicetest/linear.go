@@ -85,30 +85,33 @@ func (k *kit) multiply(p product) {
 	k.near(fmt.Sprintf("Gemm %+v", p), dc.Array, 3+sums(p.k), func() ref.Result { return ref.Gemm(p.alpha, a, b, p.beta, c) })
 }
 
-// gemmExtremes: NaN and infinities stay in their row of a and their column of b, whatever pads a tile.
+// gemmExtremes: NaN and infinities stay in their row of a and their column of b, whatever pads a tile; large numbers swallow small ones.
 func gemmExtremes(k *kit) {
 	const m, n, inner = 33, 35, 19
 	a, b := k.normals(m*inner, 1), k.normals(inner*n, 1)
 	a[7*inner+3], a[32*inner+18], b[5*n+34] = math.NaN(), math.Inf(1), math.NaN()
-	dst := k.dst(m, n)
-	device.Gemm(dst, 1, k.put(a, m, inner).N(), k.put(b, inner, n).N(), 0)
-	k.near("NaN", dst, 3+sums(inner), func() ref.Result {
-		r := ref.Gemm(1, ref.Matrix{Batch: 1, Rows: m, Cols: inner, Data: a}, ref.Matrix{Batch: 1, Rows: inner, Cols: n, Data: b},
-			0, ref.Matrix{Batch: 1, Rows: m, Cols: n, Data: make([]float64, m*n)})
-		for i, v := range r.Value {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				r.Scale[i] = 0
-			}
-		}
-		return r
-	})
+	k.times("NaN", ref.Matrix{Rows: m, Cols: inner, Data: a}, ref.Matrix{Rows: inner, Cols: n, Data: b})
 	big, small := k.pick(1e18, 1e150), k.pick(1e-18, 1e-150)
-	x, y := repeated(k.round(big), 9), repeated(k.round(big), 9)
-	x[4], y[4] = k.round(small), k.round(small)
-	huge := k.dst(3, 3)
-	device.Gemm(huge, 1, k.put(x, 3, 3).N(), k.put(y, 3, 3).T(), 0)
-	k.near("large", huge, 3+sums(3), func() ref.Result {
-		return ref.Gemm(1, ref.Matrix{Batch: 1, Rows: 3, Cols: 3, Data: x}, ref.Matrix{Batch: 1, Rows: 3, Cols: 3, T: true, Data: y},
-			0, ref.Matrix{Batch: 1, Rows: 3, Cols: 3, Data: make([]float64, 9)})
-	})
+	x := repeated(k.round(big), 9)
+	x[4] = k.round(small)
+	k.times("large", ref.Matrix{Rows: 3, Cols: 3, Data: x}, ref.Matrix{Rows: 3, Cols: 3, T: true, Data: x})
+}
+
+// times compares a·b, of matrices that are not batched.
+func (k *kit) times(what string, a, b ref.Matrix) {
+	factor := func(m *ref.Matrix) device.Factor {
+		m.Batch = 1
+		return device.Factor{Array: k.put(m.Data, m.Rows, m.Cols), Transpose: m.T}
+	}
+	rows, inner, cols := a.Rows, a.Cols, b.Cols
+	if a.T {
+		rows, inner = inner, rows
+	}
+	if b.T {
+		cols = b.Rows
+	}
+	dst := k.dst(rows, cols)
+	device.Gemm(dst, 1, factor(&a), factor(&b), 0)
+	c := ref.Matrix{Batch: 1, Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	k.near(what, dst, 3+sums(inner), func() ref.Result { return ref.Gemm(1, a, b, 0, c) })
 }

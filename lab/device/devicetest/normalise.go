@@ -12,7 +12,7 @@ func normalisations() []scenario {
 	return []scenario{{"Affine", affine}, {"Moments", moments}, {"Moments VJP", momentsVJP}}
 }
 
-// norms are what is normalised in networks: batch, instance, layer, group, and one for all; and longer than a chunk.
+// norms are the normalisations of networks: batch, instance, layer, group, and one for all; and longer than a chunk.
 var norms = [...][2][]int{
 	{{3, 5, 4, 7}, {1, 5, 1, 1}},
 	{{3, 5, 4, 7}, {3, 5, 1, 1}},
@@ -86,14 +86,7 @@ func (k *kit) affine(shape, small []int, parts int, f device.Unary, p float64) {
 		z[i] = ws[i]*(v-wc[i]) + wb[i]
 	}
 	value := mapped(f, z, p)
-	slopes := func() ref.Result {
-		r := ref.NewResult(n)
-		for i, v := range z {
-			slope, size := ref.Slope(f, v, p)
-			r.Value[i], r.Scale[i] = slope*dy[i], size*math.Abs(dy[i])
-		}
-		return r
-	}
+	slopes := func() ref.Result { return sloped(f, z, p, dy) }
 	what := fmt.Sprintf("Affine %v by %v, function %d, parts %d", shape, small, f, parts)
 	y, ax, ady := k.dst(shape...), k.put(x, shape...), k.put(dy, shape...)
 	a.Apply(y, ax)

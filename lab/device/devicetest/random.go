@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
 	"coupling/lab/device/philox"
 )
@@ -16,50 +17,40 @@ func random() []scenario {
 // seeds have both halves, and their signs as int32.
 var seeds = [...]uint64{0, 1, 0xdeadbeefcafef00d, math.MaxUint64}
 
-// uniform is equal bit for bit to package philox, and to the definition within the rounding to float32: of u, of hi − lo
-// and of the sum.
+// uniform is equal to the definition within the rounding to float32: of u, of hi − lo and of the sum.
 func uniform(k *kit) {
-	for _, seed := range seeds {
-		s := k.dev.Stream(seed)
-		for i, n := range []int{1, 2, 3, 4, 5, 33, 1021, 4099} {
-			lo, hi := []float64{0, -1, 0.1}[i%3], []float64{1, 1, 7.3}[i%3]
-			_, at, _ := s.State()
-			dst := k.dst(n)
-			s.Uniform(dst, lo, hi)
-			what := fmt.Sprintf("%d from seed %x", n, seed)
-			k.exact(what, dst, func() []float64 { return drawn(seed, at, n, philoxUniform, lo, hi-lo) })
-			if !k.judge {
-				continue
-			}
-			got, _ := k.take(what, dst)
-			for i, u := range ref.Uniforms(seed, at, n) {
-				if want := lo + (hi-lo)*u; math.Abs(got[i]-want) > 4*0x1p-24*(math.Abs(lo)+math.Abs(hi)) {
-					k.Fatalf("%s: [%d] = %v: must be %v", what, i, got[i], want)
-				}
-			}
-		}
-		s.Free()
-	}
+	draw := func(s *device.Stream, dst *device.Array, lo, width float64) { s.Uniform(dst, lo, lo+width) }
+	k.draws(philoxUniform, [3]float64{0, -1, 0.1}, [3]float64{1, 2, 7.2}, 4, draw, func(seed, at uint64, n int) ref.Result {
+		return ref.Result{Value: ref.Uniforms(seed, at, n), Scale: repeated(1, n)}
+	})
 }
 
 // normal likewise. Package philox promises 4 units in the last place of radius·1 = 8 roundings, and Affine has two more.
 func normal(k *kit) {
+	k.draws(philoxNormal, [3]float64{0, -1, 3}, [3]float64{1, 0.1, 2.5}, 10, (*device.Stream).Normal, ref.Normals)
+}
+
+// draws compares shift + scale·z as draw draws it with package philox bit for bit, and with the definition of z to some roundings of
+// its terms.
+func (k *kit) draws(of func([4]uint32) [4]float32, shifts, scales [3]float64, roundings float64,
+	draw func(s *device.Stream, dst *device.Array, shift, scale float64), definition func(seed, at uint64, n int) ref.Result,
+) {
 	for _, seed := range seeds {
 		s := k.dev.Stream(seed)
-		for i, n := range []int{1, 2, 3, 4, 6, 7, 33, 1021, 4099} {
-			mean, sigma := []float64{0, -1, 3}[i%3], []float64{1, 0.1, 2.5}[i%3]
+		for i, n := range []int{1, 2, 3, 4, 5, 6, 7, 33, 1021, 4099} {
+			shift, scale := shifts[i%3], scales[i%3]
 			_, at, _ := s.State()
 			dst := k.dst(n)
-			s.Normal(dst, mean, sigma)
+			draw(s, dst, shift, scale)
 			what := fmt.Sprintf("%d from seed %x", n, seed)
-			k.exact(what, dst, func() []float64 { return drawn(seed, at, n, philoxNormal, mean, sigma) })
+			k.exact(what, dst, func() []float64 { return drawn(seed, at, n, of, shift, scale) })
 			if !k.judge {
 				continue
 			}
 			got, _ := k.take(what, dst)
-			want := ref.Normals(seed, at, n)
+			want := definition(seed, at, n)
 			for i, z := range want.Value {
-				if w := mean + sigma*z; math.Abs(got[i]-w) > 10*0x1p-24*(math.Abs(mean)+sigma*want.Scale[i]) {
+				if w := shift + scale*z; math.Abs(got[i]-w) > roundings*0x1p-24*(math.Abs(shift)+math.Abs(scale)*want.Scale[i]) {
 					k.Fatalf("%s: [%d] = %v: must be %v", what, i, got[i], w)
 				}
 			}

@@ -13,34 +13,37 @@ func training() []scenario {
 	return []scenario{{"CrossEntropy", crossEntropy}, {"ClipRows", clipRows}, {"Adam", adam}, {"SGD", sgd}}
 }
 
-// crossEntropy: softmax is e^(x−max) over a sum; neither may lose digits to the size of the logits.
 func crossEntropy(k *kit) {
 	for _, s := range [][2]int{{0, 3}, {1, 1}, {3, 2}, {33, 10}, {7, 31}, {129, 5}, {2, 1021}} {
 		for _, sigma := range []float64{1, 30, 1e4} {
-			n, classes := s[0], s[1]
-			x := k.normals(n*classes, sigma)
-			if sigma == 30 {
-				for i := range x { // masked classes; the labels are spared below
-					if k.rng.IntN(4) == 0 {
-						x[i] = math.Inf(-1)
-					}
-				}
-			}
-			labels := make([]int32, n)
-			for i := range labels {
-				labels[i] = int32(k.rng.IntN(classes))
-				if at := i*classes + int(labels[i]); math.IsInf(x[at], -1) {
-					x[at] = 1
-				}
-			}
-			what := fmt.Sprintf("%d×%d logits of size %v", n, classes, sigma)
-			loss, grad := k.dst(n), k.dst(n, classes)
-			device.CrossEntropy(loss, grad, k.put(x, n, classes), k.ints(labels, n))
-			c := 8 + sums(classes)
-			k.near(what+", loss", loss, c, func() ref.Result { l, _ := ref.CrossEntropy(x, classes, labels); return l })
-			k.near(what+", gradient", grad, c, func() ref.Result { _, g := ref.CrossEntropy(x, classes, labels); return g })
+			k.crossEntropy(s[0], s[1], sigma)
 		}
 	}
+}
+
+// crossEntropy: softmax is e^(x−max) over a sum; neither may lose digits to the size of the logits.
+func (k *kit) crossEntropy(n, classes int, sigma float64) {
+	x := k.normals(n*classes, sigma)
+	if sigma == 30 {
+		for i := range x { // masked classes; the labels are spared below
+			if k.rng.IntN(4) == 0 {
+				x[i] = math.Inf(-1)
+			}
+		}
+	}
+	labels := make([]int32, n)
+	for i := range labels {
+		labels[i] = int32(k.rng.IntN(classes))
+		if at := i*classes + int(labels[i]); math.IsInf(x[at], -1) {
+			x[at] = 1
+		}
+	}
+	what := fmt.Sprintf("%d×%d logits of size %v", n, classes, sigma)
+	loss, grad := k.dst(n), k.dst(n, classes)
+	device.CrossEntropy(loss, grad, k.put(x, n, classes), k.ints(labels, n))
+	c := 8 + sums(classes)
+	k.near(what+", loss", loss, c, func() ref.Result { l, _ := ref.CrossEntropy(x, classes, labels); return l })
+	k.near(what+", gradient", grad, c, func() ref.Result { _, g := ref.CrossEntropy(x, classes, labels); return g })
 }
 
 // clipRows: rows within the bound stay as they are, others keep their direction, and the norm of none, taken exactly,
@@ -58,19 +61,24 @@ func clipRows(k *kit) {
 			x = append(x, k.rounded(r)...)
 		}
 		for _, bound := range []float64{1, 1e-3, math.Sqrt(float64(d)), k.round(small * 3)} {
-			what := fmt.Sprintf("rows of %d to %v", d, bound)
-			dst, ax := k.dst(len(rows), d), k.put(x, len(rows), d)
-			device.ClipRows(dst, ax, bound)
-			k.near(what, dst, 16, func() ref.Result { return clipped(x, d, bound) })
-			k.bounded(what, dst, x, bound)
-			device.ClipRows(ax, ax, bound)
-			k.near(what+" in place", ax, 16, func() ref.Result { return clipped(x, d, bound) })
+			k.clip(x, d, bound)
 		}
 	}
 	k.clipNonsense()
-	none := k.dst(0, 5)
-	device.ClipRows(none, k.put(nil, 0, 5), 1)
-	k.exact("no rows", none, func() []float64 { return nil })
+	k.clip(nil, 5, 1)
+}
+
+// clip clips the rows of x, d each, in place too.
+func (k *kit) clip(x []float64, d int, bound float64) {
+	rows := len(x) / d
+	what := fmt.Sprintf("%d rows of %d to %v", rows, d, bound)
+	dst, ax := k.dst(rows, d), k.put(x, rows, d)
+	want := func() ref.Result { return clipped(x, d, bound) }
+	device.ClipRows(dst, ax, bound)
+	k.near(what, dst, 16, want)
+	k.bounded(what, dst, x, bound)
+	device.ClipRows(ax, ax, bound)
+	k.near(what+" in place", ax, 16, want)
 }
 
 // clipNonsense: rows without a norm must show it, and release nothing beyond the bound.

@@ -16,7 +16,6 @@ func transport() []scenario {
 		{"PlanRows and PlanCols", plans},
 		{"Costs", costs},
 		{"Points", points},
-		{"Points and costs agree", pointsAndCosts},
 	}
 }
 
@@ -86,8 +85,8 @@ func (k *kit) halfStep(batch, n, m int, inv float64, none bool) {
 	}))
 }
 
-// wideCosts range over a million ε: nearly all terms vanish, and what is left must not overflow, be it far above or far
-// below zero. The scale knows what float32 loses of c·inv.
+// wideCosts range over a million ε: nearly all terms vanish, and the others must not overflow, be it far above or far
+// below zero. The scale includes the rounding of c·inv in float32.
 func wideCosts(k *kit) {
 	for _, inv := range []float64{1, 1e3, 1e6} {
 		for _, shift := range []float64{0, -1e4, 1e4} {
@@ -178,22 +177,25 @@ func annealed(c []float64, n, m int, eps []float64) (out [4][]float64) {
 
 func plans(k *kit) {
 	for i, s := range problemSizes {
-		n, m := s[0], s[1]
-		width := []int{1, 2, 3, 17}[i%4]
-		p := &ref.Plan{N: n, M: m, Costs: k.uniforms(n*m, 0, 2), H: k.weights(m, i == 4), Inv: k.scaled(0.1, 20)}
-		p.U = k.balanced(p)
-		if n > 2 {
-			p.U[1] = math.Inf(-1)
-		}
-		what := fmt.Sprintf(" %d×%d by %d", n, m, width)
-		v, w := k.normals(m*width, 1), k.normals(n*width, 1)
-		ac, au, ah := k.put(p.Costs, n, m), k.put(p.U, n), k.put(p.H, m)
-		rows, cols := k.dst(n, width), k.dst(m, width)
-		device.PlanRows(rows, ac, au, ah, k.put(v, m, width), p.Inv)
-		k.near("PlanRows"+what, rows, exponents(m), func() ref.Result { return p.Apply(v, width) })
-		device.PlanCols(cols, ac, au, ah, k.put(w, n, width), p.Inv)
-		k.near("PlanCols"+what, cols, exponents(n), func() ref.Result { return p.Flip().Apply(w, width) })
+		k.plan(s[0], s[1], []int{1, 2, 3, 17}[i%4], i == 4, k.scaled(0.1, 20))
 	}
+}
+
+// plan weighs width columns by a plan whose rows sum to one, but for one that has no weight.
+func (k *kit) plan(n, m, width int, none bool, inv float64) {
+	p := &ref.Plan{N: n, M: m, Costs: k.uniforms(n*m, 0, 2), H: k.weights(m, none), Inv: inv}
+	p.U = k.balanced(p)
+	if n > 2 {
+		p.U[1] = math.Inf(-1)
+	}
+	what := fmt.Sprintf(" %d×%d by %d", n, m, width)
+	v, w := k.normals(m*width, 1), k.normals(n*width, 1)
+	ac, au, ah := k.put(p.Costs, n, m), k.put(p.U, n), k.put(p.H, m)
+	rows, cols := k.dst(n, width), k.dst(m, width)
+	device.PlanRows(rows, ac, au, ah, k.put(v, m, width), inv)
+	k.near("PlanRows"+what, rows, exponents(m), func() ref.Result { return p.Apply(v, width) })
+	device.PlanCols(cols, ac, au, ah, k.put(w, n, width), inv)
+	k.near("PlanCols"+what, cols, exponents(n), func() ref.Result { return p.Flip().Apply(w, width) })
 }
 
 // dimensions have kernels of their own, or none.
@@ -202,21 +204,24 @@ var dimensions = [...]int{1, 2, 3, 5, 8, 17, 64, 100}
 // costKinds are |x−y|², |x−y|₁ and a mixture.
 var costKinds = [...]device.Cost{{Square: 1}, {Abs: 1}, {Square: 0.5, Abs: 1.25}}
 
-// costs: differences, products, a sum over coordinates.
 func costs(k *kit) {
 	for _, d := range dimensions {
 		for _, cost := range costKinds {
-			n, m := k.size(1, 67), k.size(1, 129)
-			x, y := k.normals(n*d, 1), k.normals(m*d, 1)
-			copy(y, x[:min(len(x), len(y), d)]) // one pair at distance 0
-			out := k.dst(n, m)
-			device.Costs(out, k.put(x, n, d), k.put(y, m, d), cost)
-			k.near(fmt.Sprintf("Costs %d×%d, d = %d, %+v", n, m, d, cost), out, 8+sums(d), func() ref.Result {
-				v := ref.Costs(x, y, d, cost)
-				return ref.Result{Value: v, Scale: v}
-			})
+			k.costs(k.size(1, 67), k.size(1, 129), d, cost)
 		}
 	}
+}
+
+// costs: differences, products, a sum over coordinates.
+func (k *kit) costs(n, m, d int, cost device.Cost) {
+	x, y := k.normals(n*d, 1), k.normals(m*d, 1)
+	copy(y, x[:min(len(x), len(y), d)]) // one pair at distance 0
+	out := k.dst(n, m)
+	device.Costs(out, k.put(x, n, d), k.put(y, m, d), cost)
+	k.near(fmt.Sprintf("Costs %d×%d, d = %d, %+v", n, m, d, cost), out, 8+sums(d), func() ref.Result {
+		v := ref.Costs(x, y, d, cost)
+		return ref.Result{Value: v, Scale: v}
+	})
 }
 
 // points takes every matrix-free kernel in every kind of dimension.
@@ -238,11 +243,10 @@ func points(k *kit) {
 // point compares all kernels on one pair of clouds, shift from the origin.
 func (k *kit) point(n, m, d int, cost device.Cost, inv, shift float64) {
 	x, y := k.normals(n*d, 1), k.normals(m*d, 1)
-	for i := range x {
-		x[i] = k.round(x[i]/math.Sqrt(float64(d)) + shift)
-	}
-	for i := range y {
-		y[i] = k.round(y[i]/math.Sqrt(float64(d)) + shift)
+	for _, v := range [][]float64{x, y} {
+		for i := range v {
+			v[i] = k.round(v[i]/math.Sqrt(float64(d)) + shift)
+		}
 	}
 	if len(y) >= d && len(x) >= d {
 		copy(y, x[:d]) // |x−y|₁ has its kink
@@ -280,38 +284,5 @@ func (k *kit) point(n, m, d int, cost device.Cost, inv, shift float64) {
 		device.PointGrad(grad, ax, ay, au, ah, ar, as, cost, inv, linear)
 		k.near(fmt.Sprintf("PointGrad%s, linear %v", what, linear), grad, c+2*p.Slack,
 			func() ref.Result { return p.Grad(x, y, d, cost, r, s, linear) })
-	}
-}
-
-// pointsAndCosts: kernels that make costs and kernels that read them give the same, on one device.
-func pointsAndCosts(k *kit) {
-	for _, d := range dimensions {
-		const n, m = 35, 61
-		x, y, h := k.normals(n*d, 1), k.normals(m*d, 1), k.weights(m, false)
-		cost, inv := costKinds[d%len(costKinds)], 1/float64(d)
-		ax, ay, ah, c := k.put(x, n, d), k.put(y, m, d), k.put(h, m), k.dst(n, m)
-		device.Costs(c, ax, ay, cost)
-		dense, free := k.dst(n), k.dst(n)
-		device.LSERows(dense, c, ah, inv)
-		device.PointLSE(free, ax, ay, ah, cost, inv)
-		want, _ := values(dense)
-		k.near(fmt.Sprintf("PointLSE and LSERows, d = %d", d), free, 2*exponents(m), func() ref.Result {
-			p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), H: h, Inv: inv, Slack: 1 + math.Sqrt(float64(d))}
-			return ref.Result{Value: want, Scale: p.LSE().Scale}
-		})
-		v, u := k.normals(m*3, 1), k.normals(n, 0.1)
-		for i := range u {
-			u[i] = k.round(u[i] - want[i])
-		}
-		au, av := k.put(u, n), k.put(v, m, 3)
-		rows, apply := k.dst(n, 3), k.dst(n, 3)
-		device.PlanRows(rows, c, au, ah, av, inv)
-		device.PointApply(apply, ax, ay, au, ah, av, cost, inv)
-		held, _ := values(rows)
-		k.near(fmt.Sprintf("PointApply and PlanRows, d = %d", d), apply, 2*exponents(m), func() ref.Result {
-			p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), U: u, H: h, Inv: inv, Slack: 1 + math.Sqrt(float64(d)),
-				Vanish: math.Sqrt2 * k.normal() / k.unit()}
-			return ref.Result{Value: held, Scale: p.Apply(v, 3).Scale}
-		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 const printed = `=== RUN   TestOnDevice
@@ -53,13 +54,8 @@ func TestReport(t *testing.T) {
 	s.read(strings.NewReader(printed))
 	r.Suites = append(r.Suites, s)
 	dir := t.TempDir()
-	if err := r.write(dir); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "2026-01-02-030400-nvidia-test-1.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(r.write(dir))
+	page := must.Get(os.ReadFile(filepath.Join(dir, "2026-01-02-030400-nvidia-test-1.md")))
 	for _, want := range []string{"## Failed: TestOnDevice/Gemm", "| 9.5ms | 226 GFLOP/s |  |", "0.0 of 1.0 GiB free"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
@@ -76,9 +72,7 @@ func binary(t *testing.T, dir, name, script string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("scripts stand for test binaries")
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".test"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Join(dir, name+".test"), []byte("#!/bin/sh\n"+script), 0o755))
 }
 
 // scripted is a check of suites that scripts in bin stand for.
@@ -130,9 +124,7 @@ func TestCutOff(t *testing.T) {
 	if r := <-early; r.Suites[0].Passed != 1 {
 		t.Errorf("while the second suite ran: %+v", r.Suites)
 	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(<-done)
 	r := written(t, c.out)
 	if s := r.Suites[1]; s.Passed != 1 || len(s.Failed) == 0 || !strings.Contains(s.Failed[0].Output, "cut off: the machine is wanted back\nat work") {
 		t.Errorf("the suite that was cut off: %+v", s)
@@ -151,9 +143,7 @@ func TestBenchmarksAfterFailures(t *testing.T) {
 	bench := `case "$1" in '-test.run=^$') echo 'BenchmarkOnDevice/Copy-4 10 100 ns/op'; exit 0;; esac` + "\n"
 	binary(t, c.bin, "first", note+bench+"echo wrong; echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
 	binary(t, c.bin, "second", note+bench+"echo '--- PASS: TestOnDevice (0.1s)'; echo 'panic: late'; exit 2")
-	if err := c.all(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(c.all(t.Context()))
 	r := written(t, c.out)
 	for _, s := range r.Suites {
 		if len(s.Failed) != 1 || len(s.Benchmarks) != 1 {
@@ -170,9 +160,7 @@ func TestBenchmarksAfterFailures(t *testing.T) {
 	c = scripted(t, "first")
 	c.device = "cuda:999"
 	binary(t, c.bin, "first", bench+"echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
-	if err := c.all(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(c.all(t.Context()))
 	if s := written(t, c.out).Suites[0]; len(s.Benchmarks) != 0 || len(s.Failed) != 2 || !strings.Contains(s.Failed[1].Output, "device is lost") {
 		t.Errorf("without its device: %+v", s)
 	}

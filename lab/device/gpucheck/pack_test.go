@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // The archive's script, with scripts in place of its programs and no Go in the PATH: what is done is not done again, what is cut
@@ -17,19 +19,12 @@ func TestPack(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	script, err := os.ReadFile("pack/run.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("pack/run.sh"))
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(os.WriteFile(path, []byte(text), 0o755))
 	}
 	write("run.sh", string(script))
 	write("bin/gpucheck", "#!/bin/sh\necho gpucheck \"$@\" >>said\n")
@@ -65,10 +60,7 @@ func TestPack(t *testing.T) {
 
 // Every part that draws a figure has a figure to draw, for which a script is generated.
 func TestPackFigures(t *testing.T) {
-	script, err := os.ReadFile("pack/run.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("pack/run.sh"))
 	_, list, _ := strings.Cut(string(script), "figures=\"")
 	list, _, _ = strings.Cut(list, "\"")
 	names := strings.Fields(list)
@@ -76,8 +68,6 @@ func TestPackFigures(t *testing.T) {
 		t.Fatalf("figures: %q", names)
 	}
 	for _, name := range names {
-		if _, err := os.Stat(filepath.Join("../../../figures/scripts", name+".go")); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Stat(filepath.Join("../../../figures/scripts", name+".go")))
 	}
 }

@@ -8,7 +8,7 @@
 // that assign it; a function without a body the package's assembly; a file with import "C" all that
 // cgo compiles; a variable that a go:embed comment fills the package's embedded files. Of other
 // modules the version counts, with those of the modules that they use; of the standard library
-// nothing, and nothing of package lab, which calls experiments and computes no number.
+// nothing, and nothing of packages lab and lab/store, which call experiments and compute no number.
 //
 // A digest depends on the experiment's package and what it imports, so it is the same in every
 // program. Experiments that cannot be resolved have none: those whose Name is no constant, whose
@@ -32,6 +32,9 @@ const Assembly = "+asm"
 // labPath is the package that calls experiments.
 const labPath = "coupling/lab"
 
+// isLab reports whether a package is that, or the one with the store.
+func isLab(path string) bool { return path == labPath || path == labPath+"/store" }
+
 // Of returns the digests of the experiments that the packages in dir that match pattern declare, or
 // packages of the same modules that they import, by name. The pattern is that of go list: a file, a
 // folder, an import path, ./….
@@ -49,7 +52,7 @@ func (t *tree) experiments() (map[string]string, error) {
 	closures := map[string]*closure{}
 	for _, path := range slices.Sorted(maps.Keys(t.packages)) {
 		p := t.packages[path]
-		if !p.own() || path == labPath {
+		if !p.own() || isLab(path) {
 			continue
 		}
 		s, err := t.summary(p)
@@ -108,7 +111,7 @@ func (c *closure) digest() string {
 func (c *closure) visit(r ref) {
 	path, name := r.split()
 	p := c.tree.packages[path]
-	if p == nil || p.Standard || path == labPath || c.err != nil {
+	if p == nil || p.Standard || isLab(path) || c.err != nil {
 		return
 	}
 	if !p.own() {
@@ -181,7 +184,7 @@ func (c *closure) enter(p *pkg) {
 // imported returns a package and those with source that it imports, directly or not, without lab.
 func (t *tree) imported(path string) []string {
 	if _, ok := t.closed[path]; !ok {
-		t.closed[path] = t.reach(path, func(p *pkg) bool { return p.own() && p.ImportPath != labPath })
+		t.closed[path] = t.reach(path, func(p *pkg) bool { return p.own() && !isLab(p.ImportPath) })
 	}
 	return t.closed[path]
 }

@@ -251,7 +251,7 @@ func (r *reader) calls(e ast.Expr) (found bool) {
 		ast.Inspect(call.Fun, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok && r.info.Uses[id] != nil && r.info.Uses[id].Pkg() != nil {
 				p := r.tree.packages[r.info.Uses[id].Pkg().Path()]
-				found = found || p != nil && !p.Standard && p.ImportPath != labPath
+				found = found || p != nil && !p.Standard && !isLab(p.ImportPath)
 			}
 			return true
 		})

@@ -12,16 +12,14 @@ import (
 
 	"github.com/go-zeromq/zmq4"
 
+	"coupling/lab/must"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/kernel"
 )
 
 func TestWire(t *testing.T) {
 	w := &wire{key: []byte("k"), session: "s"}
-	id, m, err := w.encode("execute_request", map[string]any{"name": "1", "transient": map[string]any{"display_id": "d"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id, m := must.Get2(w.encode("execute_request", map[string]any{"name": "1", "transient": map[string]any{"display_id": "d"}}))
 	withIdentity := zmq4.NewMsgFrom(append([][]byte{[]byte("peer")}, m.Frames...)...)
 	back, err := w.decode(withIdentity)
 	if err != nil || back.id != id || back.kind != "execute_request" || back.content.Name != "1" || back.content.Transient.Display != "d" {
@@ -31,7 +29,7 @@ func TestWire(t *testing.T) {
 		t.Error("two messages have one id")
 	}
 	for name, bad := range map[string]zmq4.Msg{
-		"another key": must((&wire{key: []byte("other"), session: "s"}).encode("x", nil)),
+		"another key": encoded((&wire{key: []byte("other"), session: "s"}).encode("x", nil)),
 		"cut short":   zmq4.NewMsgFrom(m.Frames[:4]...),
 		"empty":       {},
 	} {
@@ -41,7 +39,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-func must(_ string, m zmq4.Msg, _ error) zmq4.Msg { return m }
+func encoded(_ string, m zmq4.Msg, _ error) zmq4.Msg { return m }
 
 func TestTranscript(t *testing.T) {
 	tr := transcript{at: map[string]int{}}
@@ -78,17 +76,11 @@ func start(t *testing.T) *Session {
 	if os.Getenv("COUPLING_TEST_NOTEBOOKS") == "" {
 		t.Skip("needs the kernel: make test-notebooks, or COUPLING_TEST_NOTEBOOKS=1")
 	}
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
 	if err := c.Build(t.Context()); err != nil {
 		t.Skipf("the kernel cannot be built here: %v", err)
 	}
-	s, err := Start(t.Context(), c, Options{Env: []string{"GOPROXY=off"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Start(t.Context(), c, Options{Env: []string{"GOPROXY=off"}}))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -96,15 +88,10 @@ func start(t *testing.T) *Session {
 // How long a kernel takes to start, and a cell that imports the style and draws, the first and the second time.
 func TestTimes(t *testing.T) {
 	s := start(t)
-	if _, err := s.Execute(t.Context(), "%noautoget\nimport (\n\"coupling/figures/style\"\n\"coupling/lab/nb\"\n\"gonum.org/v1/gonum/mat\"\n)"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Execute(t.Context(), "%noautoget\nimport (\n\"coupling/figures/style\"\n\"coupling/lab/nb\"\n\"gonum.org/v1/gonum/mat\"\n)"))
 	for range 3 {
 		began := time.Now()
-		out, err := s.Execute(t.Context(), "%%\nnb.Show(style.Plan(mat.NewDense(2, 2, []float64{.4, .1, .1, .4})))")
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(s.Execute(t.Context(), "%%\nnb.Show(style.Plan(mat.NewDense(2, 2, []float64{.4, .1, .1, .4})))"))
 		if len(out) != 1 || out[0].Text("image/png") == "" {
 			t.Fatalf("no picture: %v", out)
 		}
@@ -149,10 +136,7 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 	s := start(t)
 	execute := func(code string) string {
 		t.Helper()
-		out, err := s.Execute(t.Context(), code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(s.Execute(t.Context(), code))
 		text := ""
 		for _, o := range out {
 			text += o.Text("text/plain")

@@ -12,16 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"coupling/lab/must"
 )
 
 const source = "# A title\n\nText with `code`.\n\n```sh\nmake\n```\n\nMore.\n\n```go\n%noautoget\nimport \"fmt\"\n```\n" +
 	"```go\n%%\nfmt.Println(1 < 2)\n```\n\n## Plans, ε → 0\n\nEnd.\n\n### Deeper\n\nStill the same cell.\n"
 
 func TestFromMarkdown(t *testing.T) {
-	nb, err := FromMarkdown(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nb := must.Get(FromMarkdown(source))
 	want := []Cell{
 		{ID: "a-title-1", Type: Markdown, Source: "# A title\n\nText with `code`.\n\n```sh\nmake\n```\n\nMore."},
 		{ID: "a-title-2", Type: Code, Source: "%noautoget\nimport \"fmt\""},
@@ -50,10 +49,7 @@ func TestIDs(t *testing.T) {
 			return heading.Draw(t, "heading") + "\n\ntext\n\n" + strings.Repeat("```go\nx\n```\n", rapid.IntRange(0, 3).Draw(t, "cells"))
 		})
 		sections := rapid.SliceOfN(section, 1, 5).Draw(t, "sections")
-		nb, err := FromMarkdown(strings.Join(sections, "\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		nb := must.Get(FromMarkdown(strings.Join(sections, "\n")))
 		seen := map[string]bool{}
 		for _, c := range nb.Cells {
 			if !valid.MatchString(c.ID) || seen[c.ID] {
@@ -65,21 +61,12 @@ func TestIDs(t *testing.T) {
 }
 
 func TestEncodeDecode(t *testing.T) {
-	nb, err := FromMarkdown(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := nb.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	nb := must.Get(FromMarkdown(source))
+	b := must.Get(nb.Encode())
 	if !strings.Contains(string(b), "1 < 2") || !strings.Contains(string(b), `"outputs": []`) || !strings.Contains(string(b), `"execution_count": null`) {
 		t.Errorf("not as Jupyter writes it:\n%s", b)
 	}
-	back, err := Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(Decode(b))
 	for i := range back.Cells {
 		if len(back.Cells[i].Outputs) == 0 {
 			back.Cells[i].Outputs = nil
@@ -94,20 +81,14 @@ func TestOutputs(t *testing.T) {
 	nb := &Notebook{Cells: []Cell{{ID: "a", Type: Code, Source: "x", Count: 3, Outputs: []Output{
 		Stream("stdout", "one\ntwo\n"), Display(map[string]any{"text/html": "<b>"}, nil), Error("E", "v", []string{"t"}),
 	}}}}
-	b, err := nb.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(nb.Encode())
+	back := must.Get(Decode(b))
 	c := back.Cells[0]
 	if c.Count != 3 || c.Outputs[0].Text("text/plain") != "one\ntwo\n" || c.Outputs[1].Text("text/html") != "<b>" || c.Outputs[2].Kind() != "error" {
 		t.Errorf("%+v", c)
 	}
 	listed := `{"nbformat":4,"cells":[{"id":"a","cell_type":"code","source":["a\n","b"],"outputs":[{"output_type":"stream","name":"stdout","text":["1\n","2"]}]}]}`
-	if back, err = Decode([]byte(listed)); err != nil || back.Cells[0].Source != "a\nb" || back.Cells[0].Outputs[0].Text("text/plain") != "1\n2" {
+	if back, err := Decode([]byte(listed)); err != nil || back.Cells[0].Source != "a\nb" || back.Cells[0].Outputs[0].Text("text/plain") != "1\n2" {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if _, err := Decode([]byte(`{"nbformat":3}`)); err == nil {
@@ -122,14 +103,8 @@ func TestOutputs(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	nb, err := FromMarkdown(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := FromMarkdown(nb.Markdown())
-	if err != nil {
-		t.Fatal(err)
-	}
+	nb := must.Get(FromMarkdown(source))
+	back := must.Get(FromMarkdown(nb.Markdown()))
 	if d := cmp.Diff(nb, back); d != "" {
 		t.Error(d)
 	}
@@ -137,18 +112,10 @@ func TestMarkdown(t *testing.T) {
 
 // A page shows what its cells have shown, and without that is its notebook again.
 func TestPage(t *testing.T) {
-	nb, err := FromMarkdown(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, err := nb.Page("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	nb := must.Get(FromMarkdown(source))
+	before, _ := must.Get2(nb.Page("a"))
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 900, 3))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(png.Encode(&b, image.NewGray(image.Rect(0, 0, 900, 3))))
 	dot := base64.StdEncoding.EncodeToString(b.Bytes())
 	frames := `<div id="x" class="nb-film"><label>ε <input><output>1</output></label>`
 	for _, v := range []string{"1", "2", "3", "4", "5"} {
@@ -161,10 +128,7 @@ func TestPage(t *testing.T) {
 
 </td></tr></table>`}, nil),
 	}
-	page, pictures, err := nb.Page("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page, pictures := must.Get2(nb.Page("a"))
 	if PageSource(page) != before || len(pictures) != 4 || len(PagePictures(page)) != 4 {
 		t.Errorf("%d pictures\n%s", len(pictures), page)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"coupling/lab/must"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/kernel"
 )
@@ -96,10 +97,7 @@ func openBrowser(t *testing.T, source string) *browser {
 	if err != nil {
 		t.Skip("no chromium on PATH: sudo apt-get install -y --no-install-recommends chromium")
 	}
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
 	if err := c.Install(t.Context()); err != nil {
 		t.Skipf("the kernel cannot be built here: %v", err)
 	}
@@ -130,31 +128,19 @@ func preset() string {
 
 // place writes the notebook into the checkout, where Jupyter serves it.
 func place(t *testing.T, c kernel.Checkout, source string) string {
-	nb, err := ipynb.FromMarkdown(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := nb.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	nb := must.Get(ipynb.FromMarkdown(source))
+	b := must.Get(nb.Encode())
 	// Within the checkout, and not hidden, or Jupyter does not serve it.
 	dir := filepath.Join(c.Root, "notebooks", "browser-"+strings.ToLower(rand.Text()))
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Mkdir(dir, 0o777))
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.WriteFile(filepath.Join(dir, "test.ipynb"), b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Join(dir, "test.ipynb"), b, 0o666))
 	return filepath.Join("notebooks", filepath.Base(dir), "test.ipynb")
 }
 
 func (b *browser) do(actions ...chromedp.Action) {
 	b.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(chromedp.Run(b.ctx, actions...))
 }
 
 // js runs a statement in the page.
@@ -210,10 +196,7 @@ func (b *browser) idle() time.Duration {
 	b.Helper()
 	began := time.Now()
 	for time.Since(began) < 60*time.Second {
-		resp, err := b.server.get(b.ctx, "/api/kernels")
-		if err != nil {
-			b.Fatal(err)
-		}
+		resp := must.Get(b.server.get(b.ctx, "/api/kernels"))
 		list, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil {
@@ -288,19 +271,14 @@ func TestInABrowser(t *testing.T) {
 	}
 	b.js(`window.saved = false; Jupyter.notebook.save_notebook().then(() => { window.saved = true })`)
 	b.until(`window.saved`)
-	html, err := b.server.export(t.Context(), b.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	html := must.Get(b.server.export(t.Context(), b.path))
 	for _, want := range []string{"nb-film", `type="range"`, "after the slider", "data:image/png;base64,"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("exported HTML has no %q", want)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "exported.html")
-	if err := os.WriteFile(file, []byte(html), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(file, []byte(html), 0o666))
 	b.do(chromedp.Navigate("file://" + file))
 	b.js(`const f = document.querySelector(".nb-film input"); f.value = 1; f.dispatchEvent(new Event("input"))`)
 	if got := b.text(`[...document.querySelectorAll(".nb-frame")].map(f => f.style.display)`); got != "none,block,none" {

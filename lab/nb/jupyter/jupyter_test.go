@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/lab/nb/kernel"
 )
 
@@ -30,14 +31,8 @@ func TestStart(t *testing.T) {
 	if _, err := Find(t.Context()); errors.Is(err, ErrAbsent) {
 		t.Skip(err)
 	}
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	taken := l.Addr().(*net.TCPAddr).Port
 	go func() { // it hangs up on whoever comes
 		for {
@@ -53,10 +48,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("on a port that is taken: %v\n%s", err, log)
 	}
 	_ = l.Close()
-	s, err := Start(t.Context(), c, Options{IP: "127.0.0.2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Start(t.Context(), c, Options{IP: "127.0.0.2"}))
 	if !strings.HasPrefix(s.URL(), "http://127.0.0.2:") {
 		t.Error(s.URL())
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // The one address that a person sees is the one that works.
@@ -16,9 +18,7 @@ func TestServerLog(t *testing.T) {
 		" file in a browser:\n        file:///root/x.html\n",
 		"    Or copy and paste one of these URLs:\n        http://127.0.0.1:8888/tree?token=...\n",
 	} {
-		if _, err := io.WriteString(l, part); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(l, part))
 	}
 	if want := "[I] kernel started\n[C]\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)

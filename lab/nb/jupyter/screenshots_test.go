@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"coupling/lab/must"
 	"coupling/lab/nb/kernel"
 )
 
@@ -53,14 +54,8 @@ func TestScreenshots(t *testing.T) {
 
 // source is a notebook of the project.
 func source(t *testing.T, name string) string {
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	md, err := os.ReadFile(filepath.Join(c.Root, "notebooks", name+".md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
+	md := must.Get(os.ReadFile(filepath.Join(c.Root, "notebooks", name+".md")))
 	return string(md)
 }
 

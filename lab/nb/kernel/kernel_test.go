@@ -5,16 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 func TestFind(t *testing.T) {
-	c, err := Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(c.Root, "lab", "nb", "kernel")); err != nil {
-		t.Error(err)
-	}
+	c := must.Get(Find(""))
+	must.Get(os.Stat(filepath.Join(c.Root, "lab", "nb", "kernel")))
 	if _, err := Find(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no checkout") {
 		t.Error(err)
 	}
@@ -31,12 +28,8 @@ func TestCheck(t *testing.T) {
 	}
 	put := func(path, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(os.WriteFile(path, []byte(text), 0o777))
 	}
 	wants("not installed")
 	put(c.Spec(), "{")
@@ -48,9 +41,7 @@ func TestCheck(t *testing.T) {
 	put(c.GoNB(), "")
 	wants("goimports is not built")
 	put(filepath.Join(c.Bin(), "goimports"), "")
-	if err := c.Check(); err != nil {
-		t.Error(err)
-	}
+	must.Do(c.Check())
 }
 
 func TestFlags(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
@@ -58,9 +59,7 @@ func record(b *testing.B, dev *device.Device, step func(), flop float64) {
 	graph := dev.Record(step)
 	defer graph.Close()
 	sync := func() {
-		if err := dev.Sync(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(dev.Sync())
 	}
 	sync()
 	for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
@@ -75,6 +76,34 @@ func TestFLOP(t *testing.T) {
 	} {
 		if got := nn.FLOP(dev, c.net, c.shape...) / 2e6; math.Abs(got/c.millions-1) > .01 {
 			t.Errorf("%s: %.4g million multiplications, want %.4g", c.name, got, c.millions)
+		}
+	}
+}
+
+// The filters of Gradients tell edges and lines of every direction apart, and none answers to even brightness but the
+// blurred channel.
+func TestGradients(t *testing.T) {
+	dev := nntest.Open(t)
+	defer dev.Close()
+	net := arch.Gradients(1)
+	net.Init(dev, device.Float32, nil)
+	w := must.Get(net.Params()[0].Value.Get32())
+	for f := range 17 {
+		sum := 0.
+		for _, v := range w[f*25:][:25] {
+			sum += float64(v)
+		}
+		if want := float64(f / 16); math.Abs(sum-want) > 1e-6 { // float32
+			t.Errorf("filter %d sums to %g, want %g", f, sum, want)
+		}
+		for g := range f {
+			far := 0.
+			for k := range 25 {
+				far = max(far, math.Abs(float64(w[f*25+k]-w[g*25+k])))
+			}
+			if far < .01 {
+				t.Errorf("filters %d and %d are alike", f, g)
+			}
 		}
 	}
 }

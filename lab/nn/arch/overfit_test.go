@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
@@ -30,9 +31,7 @@ func TestOverfitOnDevice(t *testing.T) {
 			}
 		})
 	}
-	if err := dev.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(dev.Close())
 }
 
 // memory is a network and what it is to remember: targets of its output's shape, as random as outputs can be.
@@ -115,10 +114,7 @@ func (m memory) targets(dev *device.Device, rng *rand.Rand, p *nn.Pass, x *devic
 }
 
 func get(t *testing.T, a *device.Array) float64 {
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(a.Float64s())
 	return v[0]
 }
 
@@ -169,16 +165,11 @@ func TestClassifiersOverfitOnDevice(t *testing.T) {
 			}
 		})
 	}
-	if err := dev.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(dev.Close())
 }
 
 func correct(t *testing.T, logits *device.Array, labels []int32) int {
-	v, err := logits.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(logits.Float64s())
 	right, k := 0, logits.Dim(1)
 	for i, label := range labels {
 		best := 0

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
@@ -16,14 +17,9 @@ import (
 func TestWorkersDoNotMatter(t *testing.T) {
 	var want []float64
 	for _, workers := range []int{1, 2, 3, 7} {
-		dev, err := device.CPU{Workers: workers}.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dev := must.Get(device.CPU{Workers: workers}.Open())
 		got := steps(t, dev, false)
-		if err := dev.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(dev.Close())
 		if want == nil {
 			want = got
 		}
@@ -40,9 +36,7 @@ func TestRecordedStepsOnDevice(t *testing.T) {
 	if !slices.Equal(direct, recorded) {
 		t.Error("a recorded run differs from one that was not")
 	}
-	if err := dev.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(dev.Close())
 }
 
 // steps is all parameters of a generator after three steps, the last two replayed where asked for.
@@ -74,10 +68,7 @@ func steps(t *testing.T, dev *device.Device, recorded bool) (all []float64) {
 		step()
 	}
 	for _, p := range g.Params() {
-		v, err := p.Value.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(p.Value.Float64s())
 		all = append(all, v...)
 	}
 	return all

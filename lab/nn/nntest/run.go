@@ -14,7 +14,7 @@ func Run(t *testing.T, open func(testing.TB) *device.Device) {
 	RunCases(t, open, Layers())
 }
 
-// RunCases checks these.
+// RunCases checks cases on a device.
 func RunCases(t *testing.T, open func(testing.TB) *device.Device, cases []Case) {
 	dev := open(t)
 	dev.Track(true)
@@ -36,5 +36,21 @@ func Open(t testing.TB) *device.Device {
 	return dev
 }
 
-// Emulated reports whether the device is the emulator of a GPU, to which what takes a GPU milliseconds takes minutes.
+// InScope is Open with a scope, and closes both when the test ends: an array that is made outside of the scope and not freed fails
+// the test.
+func InScope(t testing.TB) *device.Device {
+	t.Helper()
+	dev := Open(t)
+	dev.Track(true)
+	scope := dev.Scope()
+	t.Cleanup(func() {
+		scope.Close()
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+// Emulated reports whether the device is the emulator of a GPU, which is many thousand times slower than a GPU.
 func Emulated(dev *device.Device) bool { return strings.HasPrefix(dev.Info().Name, "Emulator") }

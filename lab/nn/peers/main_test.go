@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // Each kind of request is answered with a time, and a wrong one with a note.
@@ -16,15 +18,11 @@ func TestServe(t *testing.T) {
 {"kind": "step", "net": "nobody", "n": 2}
 `)
 	var out strings.Builder
-	if err := serve(in, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(serve(in, &out))
 	replies := json.NewDecoder(strings.NewReader(out.String()))
 	for i := range 4 {
 		var r reply
-		if err := replies.Decode(&r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(replies.Decode(&r))
 		if wrong := i == 3; wrong != (r.Note != "") || wrong != (r.CPU == 0) {
 			t.Errorf("request %d: %+v", i, r)
 		}

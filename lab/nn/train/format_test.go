@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/lab/safetensors"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,9 +23,7 @@ import (
 func stored(t testing.TB, s *snapshot) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := encode(&b, s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(encode(&b, s))
 	return b.Bytes()
 }
 
@@ -48,10 +47,7 @@ func example() *snapshot {
 
 func TestRoundTrip(t *testing.T) {
 	want := example()
-	got, err := decode(stored(t, want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(decode(stored(t, want)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -91,9 +87,7 @@ func TestAnyBit(t *testing.T) {
 // Headers that lie are refused though the checksum is right: sizes that are negative, overflow, or do not fit the data.
 func TestHeadersThatLie(t *testing.T) {
 	const good = `{"version":2}`
-	if _, err := decode(seal(`,"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`, good, 1, 2, 3, 4)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(decode(seal(`,"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`, good, 1, 2, 3, 4)))
 	for _, b := range [][]byte{
 		seal(``, `{`), seal(`,"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, good, 1, 2, 3, 4),
 		seal(`,"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}`, good),
@@ -150,10 +144,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		again, err := decode(stored(t, s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(decode(stored(t, s)))
 		byName := cmpopts.SortSlices(func(a, b safetensors.Array) bool { return a.Name < b.Name })
 		if diff := cmp.Diff(s, again, byName, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coupling/lab/must"
 )
 
 // This test binary, told so, is a process that saves for ever or on a full disk.
@@ -63,9 +65,7 @@ func child(kind, path string) *exec.Cmd {
 // A disk that fills up is an error, the old file stays, and the new one's beginning goes.
 func TestFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.ckpt")
-	if err := save(path, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(save(path, 1))
 	if out, err := child("full", path).Output(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -89,9 +89,7 @@ func TestKilledWhileSaving(t *testing.T) {
 			t.Errorf("%d files are left", len(files))
 		}
 	}
-	if err := save(path, 7); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(save(path, 7))
 	whole(t, path)
 	alone(t, path)
 }
@@ -107,14 +105,10 @@ func killed(t *testing.T, path string, after time.Duration) (said int) {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if said, err = strconv.Atoi(lines.Text()); err != nil {
-			t.Error(err)
-		}
+		said = must.Get(strconv.Atoi(lines.Text()))
 		if said == 2 {
 			time.Sleep(after)
-			if err := c.Process.Kill(); err != nil {
-				t.Error(err)
-			}
+			must.Do(c.Process.Kill())
 		}
 	}
 	_ = c.Wait() // killed
@@ -134,10 +128,7 @@ func TestMode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(os.Stat(path))
 		if got, want := at.Mode().Perm(), os.FileMode(0o666&^umask); got != want {
 			t.Errorf("mode %v at umask %03o, want %v", got, umask, want)
 		}

@@ -7,30 +7,15 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev := nntest.Open(t)
-	dev.Track(true)
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dev
-}
-
 func floats(t testing.TB, a *device.Array) []float64 {
 	t.Helper()
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(a.Float64s())
 }
 
 func near(t *testing.T, what string, got, want []float64, tol float64) {
@@ -86,7 +71,7 @@ func (r *reference) sgd(s train.SGD, g, factor float64) {
 
 // Both ways through a step, with and without a schedule, follow the formulas.
 func TestOptimisersFollowTheirFormulas(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	type maker struct {
 		name string
 		opt  func([]*nn.Param) *train.Optimiser
@@ -137,7 +122,7 @@ func TestOptimisersFollowTheirFormulas(t *testing.T) {
 
 // A step that was recorded moves as one that was not.
 func TestRecordedStep(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	run := func(recorded bool) []float64 {
 		defer dev.Scope().Close()
 		p := param(dev, device.Float32, "w", []float64{1, 2, 3})
@@ -163,8 +148,7 @@ func TestRecordedStep(t *testing.T) {
 }
 
 func TestEMA(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	p := param(dev, device.Float64, "w", []float64{1, 2})
 	e := train.NewEMA(.9, []*nn.Param{p})
 	opt := train.SGD{Rate: 1}.For([]*nn.Param{p})
@@ -182,8 +166,7 @@ func TestEMA(t *testing.T) {
 
 // Gradients are shortened to a norm that is that of all parameters together.
 func TestClip(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	for _, c := range []struct{ clip, by float64 }{{0, 1}, {8, 1}, {1, 1. / 7}} {
 		a, b := param(dev, device.Float64, "a", []float64{0}), param(dev, device.Float64, "b", []float64{0, 0})
 		a.Grad.SetFloats([]float64{2})

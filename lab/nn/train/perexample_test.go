@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -26,7 +28,7 @@ func small() nn.Layer {
 // ClippedGrads is the sum of clipped gradients taken one example at a time, in float64 to rounding and in float32 to
 // its own; and no clipped gradient is longer than the bound.
 func TestClippedGradsOnDevice(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	const n, bound = 5, .7
 	for _, dtype := range []device.DType{device.Float32, device.Float64} {
 		t.Run(dtype.String(), func(t *testing.T) {
@@ -38,10 +40,7 @@ func TestClippedGradsOnDevice(t *testing.T) {
 			p := &nn.Pass{Class: dev.FromInts([]int32{0, 1, 2, 1, 1}, n)}
 			net.Forward(p, x)
 			device.Scale(dy.Rows(2, 3), .01, dy.Rows(2, 3)) // an example that is not clipped
-			all, err := train.ClippedGrads(p, net, dy, bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(train.ClippedGrads(p, net, dy, bound))
 			norms := floats(t, all)
 			got := grads(t, net)
 
@@ -74,7 +73,7 @@ func TestClippedGradsOnDevice(t *testing.T) {
 
 // One example's contribution stays within the bound, whatever the size of its gradient: what sensitivity rests on.
 func TestClippedGradsBound(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	for _, scale := range []float64{1e-20, 1e-3, 1, 1e3, 1e12} {
 		func() {
 			defer dev.Scope().Close()
@@ -85,9 +84,7 @@ func TestClippedGradsBound(t *testing.T) {
 			net.Forward(p, normal(dev, rng, device.Float32, 1, 1, 4, 4))
 			dy := normal(dev, rng, device.Float32, 1, 2)
 			device.Scale(dy, scale, dy)
-			if _, err := train.ClippedGrads(p, net, dy, .5); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(train.ClippedGrads(p, net, dy, .5))
 			if got := norm(grads(t, net)); got > .5 || scale >= 1 && got < .499 {
 				t.Errorf("cotangent times %v: the clipped gradient has norm %v, bound .5", scale, got)
 			}
@@ -98,7 +95,7 @@ func TestClippedGradsBound(t *testing.T) {
 // An example without a finite norm, from its input, its cotangent or an overflow, is reported, and leaves gradients as
 // they were; the pass without it is the sum with that example's contribution zero.
 func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
-	dev := open(t)
+	dev := nntest.InScope(t)
 	const n, width, bound = 4, 3, .7
 	for name, spoil := range map[string]func(x, dy []float64){
 		"NaN in the input":              func(x, _ []float64) { x[2*width] = math.NaN() },
@@ -122,9 +119,7 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 				return floats(t, norms), err
 			}
 			without := func(v []float64, width int) []float64 { return slices.Delete(slices.Clone(v), 2*width, 3*width) }
-			if _, err := clip(without(x, width), without(dy, 2)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(clip(without(x, width), without(dy, 2)))
 			want := grads(t, net)
 
 			spoil(x, dy)
@@ -142,8 +137,7 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 
 // A layer that stands in two places adds both parts of its gradient up, and |g₁+g₂|² is not |g₁|² + |g₂|².
 func TestClippedGradsOfSharedLayer(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	l := &nn.Dense{In: 3, Out: 3}
 	net := nn.Seq(l, nn.Tanh(), l)
 	net.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 1)))
@@ -171,10 +165,7 @@ func TestClippedGradsUnderTF32(t *testing.T) {
 		want     error
 	}{{"", false, nil}, {"", true, train.ErrTF32}, {"1", false, train.ErrTF32}, {"0", true, nil}} {
 		t.Setenv("NVIDIA_TF32_OVERRIDE", c.override)
-		dev, err := device.CUDA{Driver: library, CuBLAS: library, TF32: c.asked}.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dev := must.Get(device.CUDA{Driver: library, CuBLAS: library, TF32: c.asked}.Open())
 		for _, dtype := range []device.DType{device.Float32, device.Float64} {
 			func() {
 				defer dev.Scope().Close()
@@ -191,18 +182,13 @@ func TestClippedGradsUnderTF32(t *testing.T) {
 				}
 			}()
 		}
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}
 }
 
 // A device that fails says so, and not that gradients were clipped.
 func TestClippedGradsOnFailedDevice(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.Open("cpu"))
 	net := &nn.Dense{In: 2, Out: 2}
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
 	p, x, dy := &nn.Pass{}, dev.Zeros(device.Float32, 3, 2), dev.Zeros(device.Float32, 3, 2)

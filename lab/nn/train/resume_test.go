@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -35,8 +37,7 @@ func (s *simple) step() {
 
 // A factor that was set once, long before, is in force after a resume; and a factor set meanwhile is not.
 func TestFactorIsResumedOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	plain, slow := newSimple(dev), newSimple(dev)
 	slow.opt.SetFactor(.1)
@@ -49,12 +50,8 @@ func TestFactorIsResumedOnDevice(t *testing.T) {
 		{"plain", plain, slow, []float64{-1, -4}},
 	} {
 		c.from.step()
-		if err := c.from.check.Save(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.to.check.Load(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(c.from.check.Save(path))
+		must.Do(c.to.check.Load(path))
 		c.from.step()
 		c.to.step()
 		near(t, c.name+", continued", floats(t, c.from.p.Value), c.want, 1e-15)
@@ -64,19 +61,14 @@ func TestFactorIsResumedOnDevice(t *testing.T) {
 
 // A run stored while its averages are in the network knows so when it comes back.
 func TestSwapIsResumedOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	first, second := newSimple(dev), newSimple(dev)
 	first.step()
 	trained := floats(t, first.p.Value)
 	first.ema.Swap()
-	if err := first.check.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.check.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(first.check.Save(path))
+	must.Do(second.check.Load(path))
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -93,14 +85,11 @@ func TestSwapIsResumedOnDevice(t *testing.T) {
 
 // Loading onto a device that has failed says so and changes nothing, on the host either; recovered, it loads.
 func TestLoadOnFailedDeviceOnDevice(t *testing.T) {
-	dev := open(t)
-	defer dev.Scope().Close()
+	dev := nntest.InScope(t)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	from, to := newRun(dev, 1, 8), newRun(dev, 2, 8)
 	from.steps(3)
-	if err := from.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(from.Save(path))
 	to.steps(1)
 	before := to.numbers(t)
 	device.Gather(dev.New(device.Float32, 1, 3), dev.Zeros(device.Float32, 2, 3), dev.FromInts([]int32{9}, 1))
@@ -113,9 +102,7 @@ func TestLoadOnFailedDeviceOnDevice(t *testing.T) {
 	if !slices.Equal(to.numbers(t), before) {
 		t.Error("the run changed")
 	}
-	if err := to.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(to.Load(path))
 	if !slices.Equal(to.numbers(t), from.numbers(t)) {
 		t.Error("after Recover another run was loaded")
 	}

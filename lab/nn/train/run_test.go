@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
@@ -90,19 +91,13 @@ func (r *run) numbers(t *testing.T) (all []float64) {
 				all = append(all, floats(t, p.Value)...)
 				continue
 			}
-			v, err := p.Value.GetInts()
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(p.Value.GetInts())
 			for _, k := range v {
 				all = append(all, float64(k))
 			}
 		}
 	}
-	_, position, err := r.stream.State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, position := must.Get2(r.stream.State())
 	state, _ := r.pcg.MarshalBinary()
 	for _, b := range state {
 		all = append(all, float64(b))

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -17,13 +19,10 @@ type classify struct {
 	opt       *train.Optimiser
 	mean      *train.EMA
 	x, labels *device.Array
+	pixels    []float32
+	classes   []int32
 	plain     bool
 	step      *device.Graph
-}
-
-type pictures struct {
-	pixels []float32
-	labels []int32
 }
 
 func newClassify(dev *device.Device) *classify {
@@ -39,6 +38,7 @@ func newClassify(dev *device.Device) *classify {
 	c.opt, c.mean = train.Adam{Rate: .01, Clip: 1}.For(c.net.Params()), train.NewEMA(.9, c.net.Params())
 	c.opt.Average(c.mean)
 	c.x, c.labels = dev.New(device.Float32, n, 1, 16, 16), dev.New(device.Int32, n)
+	c.pixels, c.classes = make([]float32, n*16*16), make([]int32, n)
 	return c
 }
 
@@ -54,21 +54,15 @@ func (c *classify) pass() {
 	c.opt.Step()
 }
 
-func (c *classify) prepare(step int, b *pictures) {
-	if b.pixels == nil {
-		b.pixels, b.labels = make([]float32, c.x.Len()), make([]int32, c.labels.Len())
+func (c *classify) do(step int) error {
+	for i := range c.pixels {
+		c.pixels[i] = float32((i*i+step)%7) / 7
 	}
-	for i := range b.pixels {
-		b.pixels[i] = float32((i*i+step)%7) / 7
+	for i := range c.classes {
+		c.classes[i] = int32(i+step) % 3
 	}
-	for i := range b.labels {
-		b.labels[i] = int32(i+step) % 3
-	}
-}
-
-func (c *classify) do(step int, b *pictures) error {
-	c.x.Set32(b.pixels)
-	c.labels.SetInts(b.labels)
+	c.x.Set32(c.pixels)
+	c.labels.SetInts(c.classes)
 	c.opt.SetFactor(1 / float64(1+step))
 	c.mean.SetDecay(min(.9, float64(1+step)/float64(10+step)))
 	switch {
@@ -89,55 +83,36 @@ func (c *classify) numbers(t *testing.T) (all []float64) {
 	return all
 }
 
-// unrecorded is the numbers after some steps, one after the other.
-func unrecorded(t *testing.T, steps int) []float64 {
-	dev := open(t)
-	defer dev.Scope().Close()
+// trained is a training after some steps.
+func trained(dev *device.Device, steps int, plain bool) *classify {
 	c := newClassify(dev)
-	c.plain = true
-	var b pictures
+	c.plain = plain
 	for k := range steps {
-		c.prepare(k, &b)
-		if err := c.do(k, &b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(c.do(k))
 	}
-	return c.numbers(t)
+	return c
 }
 
 // A training that records its step gives the bits of one that does not, and allocates nothing after its first steps, with
 // one worker or several.
 func TestRecordedTraining(t *testing.T) {
 	const steps = 12
-	want := unrecorded(t, steps)
+	want := trained(nntest.InScope(t), steps, true).numbers(t)
 	for _, workers := range []int{1, 3} {
-		dev := open(t)
+		dev := nntest.InScope(t)
 		if dev.Info().Kind == "cpu" {
-			var err error
-			if dev, err = (device.CPU{Workers: workers}).Open(); err != nil {
-				t.Fatal(err)
-			}
+			dev = must.Get((device.CPU{Workers: workers}).Open())
 		}
 		scope := dev.Scope()
-		c := newClassify(dev)
-		b := &pictures{}
-		for k := range steps {
-			c.prepare(k, b)
-			if err := c.do(k, b); err != nil {
-				t.Fatal(err)
-			}
-		}
+		c := trained(dev, steps, false)
 		if got := c.numbers(t); !slices.Equal(got, want) {
 			t.Errorf("%d workers: other parameters than without a recording", workers)
 		}
-		c.prepare(steps, b)
-		if per := testing.AllocsPerRun(5, func() { _ = c.do(steps, b) }); per > 0 && dev.Info().Kind == "cpu" {
+		if per := testing.AllocsPerRun(5, func() { _ = c.do(steps) }); per > 0 && dev.Info().Kind == "cpu" {
 			t.Errorf("%d workers: %v allocations a step", workers, per)
 		}
 		c.step.Close()
 		scope.Close()
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}
 }

@@ -32,6 +32,12 @@ type Pointed interface {
 	Points() *Cloud
 }
 
+// Listed is a Geometry that lists the allowed pairs of each source, the targets in increasing order, and forbids the others.
+type Listed interface {
+	Geometry
+	Arcs(i int) (targets []int32, costs []float64)
+}
+
 // Check returns an error for a geometry made from bad input, with the argument's name: ErrShape,
 // ErrCost or ErrParameter of package ot.
 func Check(name string, g Geometry) error {

@@ -5,6 +5,7 @@ package semidual
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"coupling/lab/logspace"
@@ -220,6 +221,11 @@ func (s *Function) reduce(v []float64) float64 {
 	if v != nil {
 		kern.Mul(s.Col, s.Col, v)
 	}
+	return s.columnError()
+}
+
+// columnError clears the columns of weight 0 and returns Σ|col−b|.
+func (s *Function) columnError() float64 {
 	for _, j := range s.ZeroB {
 		s.Col[j] = 0
 	}
@@ -254,25 +260,41 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 	if s.OnDevice() && s.dev.SoftminColumns(s, cols, set) {
 		return
 	}
+	if s.grid.Separable != nil {
+		s.grid.softmin(s, cols, set)
+		return
+	}
 	mx := make([]float64, len(cols))
 	sum := make([]float64, len(cols))
 	for k := range mx {
 		mx[k] = math.Inf(-1)
 	}
 	buf := s.Rows.Scratch[0].Cost
+	add := func(k int, v float64) {
+		switch {
+		case v > mx[k]:
+			sum[k] = sum[k]*math.Exp((mx[k]-v)/s.Eps) + 1
+			mx[k] = v
+		case !math.IsInf(v, -1): // a forbidden pair
+			sum[k] += math.Exp((v - mx[k]) / s.Eps)
+		}
+	}
 	for i := range s.N {
 		if s.A[i] == 0 {
 			continue
 		}
+		if s.listed.Listed != nil {
+			to, c := s.listed.Arcs(i)
+			for l, j := range to {
+				if k, ok := slices.BinarySearch(cols, int(j)); ok {
+					add(k, s.Alpha[i]-c[l])
+				}
+			}
+			continue
+		}
 		c := s.G.Row(i, buf)
 		for k, j := range cols {
-			switch v := s.Alpha[i] - c[j]; {
-			case v > mx[k]:
-				sum[k] = sum[k]*math.Exp((mx[k]-v)/s.Eps) + 1
-				mx[k] = v
-			case !math.IsInf(v, -1): // a forbidden pair
-				sum[k] += math.Exp((v - mx[k]) / s.Eps)
-			}
+			add(k, s.Alpha[i]-c[j])
 		}
 	}
 	for k := range cols {

@@ -19,29 +19,30 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	}
 	n, m := c.Dims()
 	limit := math.MaxFloat64 / 8 / float64(n+m)
-	lo, hi, forbidden := math.Inf(1), math.Inf(-1), false
-	buf := make([]float64, m)
+	lo, hi, allowed := math.Inf(1), math.Inf(-1), 0
+	buf, zero := make([]float64, m), make([]float64, m)
+	list, listed := c.(geometry.Listed)
 	for i := range n {
 		if err := Cancelled(ctx, i); err != nil {
 			return none, err
 		}
-		row := c.Row(i, buf)
-		if len(row) != m {
+		var row []float64
+		if listed {
+			_, row = list.Arcs(i)
+		} else if row = c.Row(i, buf); len(row) != m {
 			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, fault.ErrShape)
 		}
-		for j, v := range row {
-			switch {
-			case math.IsInf(v, 1):
-				forbidden = true
-			case !(math.Abs(v) <= limit):
-				return none, fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size, or +Inf: %w", i, j, v, limit, fault.ErrCost)
-			default:
-				lo, hi = min(lo, v), max(hi, v)
+		least, most, count := -kern.RowMax(zero[:len(row)], row, 1), kern.RowMax(zero[:len(row)], row, -1), len(row)
+		if sum := kern.Sum(row); sum-sum != 0 || max(-least, most) > limit {
+			if least, most, count = finiteRange(row, limit); count < 0 {
+				j := -count - 1
+				return none, fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size, or +Inf: %w", i, j, row[j], limit, fault.ErrCost)
 			}
 		}
+		lo, hi, allowed = min(lo, least), max(hi, most), allowed+count
 	}
 	switch {
-	case !forbidden:
+	case allowed == n*m:
 		return none, nil
 	case lo > hi:
 		return none, fmt.Errorf("ot/exact: every pair is forbidden: %w", fault.ErrInfeasible)
@@ -54,6 +55,22 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, fault.ErrCost)
 	}
 	return finite{c, large}, nil
+}
+
+// finiteRange returns the least and the largest of the costs that are not +Inf and their number, −1 − j where cost j is out of
+// range.
+func finiteRange(row []float64, limit float64) (lo, hi float64, count int) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for j, v := range row {
+		switch {
+		case math.IsInf(v, 1):
+		case !(math.Abs(v) <= limit):
+			return lo, hi, -1 - j
+		default:
+			lo, hi, count = min(lo, v), max(hi, v), count+1
+		}
+	}
+	return lo, hi, count
 }
 
 // finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum to along a cycle, so that an

@@ -37,7 +37,7 @@ func (x Mass) shr(n uint) Mass { return Mass{x.hi >> n, x.lo>>n | x.hi<<(64-n)} 
 // shl returns x << n, for n < 64.
 func (x Mass) shl(n uint) Mass { return Mass{x.hi<<n | x.lo>>(64-n), x.lo << n} }
 
-func (x Mass) float() float64 { return math.Ldexp(float64(x.hi), 64) + float64(x.lo) }
+func (x Mass) float() float64 { return 0x1p64*float64(x.hi) + float64(x.lo) }
 
 // toMass returns the integer nearest to w·2^exp, for w ≥ 0 and a result below 2^127.
 func toMass(w float64, exp int) Mass {
@@ -62,8 +62,9 @@ func toMass(w float64, exp int) Mass {
 // Supplies are two balanced measures in integer units.
 type Supplies struct {
 	A, B []Mass
-	exp  int  // a weight w is w·2^exp units
-	free uint // high bits of a mass left free for the perturbation, 2^free > 2 len(a)
+	exp  int     // a weight w is w·2^exp units
+	unit float64 // 2^−exp, where float64 has it
+	free uint    // high bits of a mass left free for the perturbation, 2^free > 2 len(a)
 }
 
 // massTolerance is the relative difference of total masses, or share of the mass without a way, above which a problem is refused.
@@ -75,6 +76,7 @@ func Quantise(a, b []float64) (Supplies, error) {
 	s := Supplies{free: uint(bits.Len(uint(len(a)))) + 1}
 	_, e := math.Frexp(max(slices.Max(a), slices.Max(b)))
 	s.exp = 125 - int(s.free) - e - bits.Len(uint(max(len(a), len(b))))
+	s.unit = math.Ldexp(1, -s.exp)
 	var totalA, totalB Mass
 	s.A, totalA = integers(a, s.exp)
 	s.B, totalB = integers(b, s.exp)
@@ -86,13 +88,28 @@ func Quantise(a, b []float64) (Supplies, error) {
 	return s, nil
 }
 
+// IsEven reports whether there are as many sources as targets, all of the same mass, so that some assignment is optimal.
+func (s Supplies) IsEven() bool {
+	other := func(w Mass) bool { return w != s.A[0] }
+	return len(s.A) == len(s.B) && !slices.ContainsFunc(s.A, other) && !slices.ContainsFunc(s.B, other)
+}
+
 // Weight converts a mass to float64.
-func (s Supplies) Weight(x Mass) float64 { return math.Ldexp(x.float(), -s.exp) }
+func (s Supplies) Weight(x Mass) float64 {
+	if s.unit > 0 && s.unit < math.Inf(1) {
+		return x.float() * s.unit
+	}
+	return math.Ldexp(x.float(), -s.exp)
+}
 
 func integers(w []float64, exp int) (m []Mass, total Mass) {
 	m = make([]Mass, len(w))
 	for i, v := range w {
-		m[i] = toMass(v, exp)
+		if i > 0 && v == w[i-1] { // uniform weights, as a rule
+			m[i] = m[i-1]
+		} else {
+			m[i] = toMass(v, exp)
+		}
 		total = total.add(m[i])
 	}
 	return m, total

@@ -18,30 +18,23 @@ func roundoff(c, p, q float64) float64 {
 }
 
 // entering returns an arc whose reduced cost is negative beyond rounding, or ok = false if there is
-// none. It scans blocks of √(nm) arcs in turn and takes the best arc (block search), but first the
-// remaining good candidates of the last block.
+// none. It scans the lists of some sources in turn and takes the best arc (block search), but first the
+// remaining good candidates of the last block. Where no list has such an arc it looks at all.
 func (s *simplex) entering() (o candidate, ok bool) {
 	if o, ok = s.queued(); ok {
 		return o, true
 	}
-	block := max(int(math.Sqrt(float64(s.n)*float64(s.m))), 10)
 	s.queue = s.queue[:0]
-	left := block
-	for seen := 0; seen < s.n*s.m && s.err == nil; {
-		end := min(s.m, s.atCol+left)
-		s.scan(s.row(s.atRow), s.atRow, s.atCol, end)
-		left -= end - s.atCol
-		seen += end - s.atCol
-		if s.atCol = end; end == s.m {
-			s.atCol = 0
-			s.atRow = (s.atRow + 1) % s.n
+	for seen, left := 0, s.block; seen < s.n && (left > 0 || len(s.queue) == 0); seen++ {
+		l := &s.list[s.atRow]
+		s.scan(l, s.atRow)
+		if left -= len(l.to); left <= 0 && len(s.queue) == 0 {
+			left = s.block
 		}
-		if left == 0 {
-			if len(s.queue) > 0 {
-				break
-			}
-			left = block
-		}
+		s.atRow = (s.atRow + 1) % s.n
+	}
+	if len(s.queue) == 0 && s.listed == nil {
+		s.lengthen()
 	}
 	if len(s.queue) == 0 {
 		return o, false
@@ -50,6 +43,28 @@ func (s *simplex) entering() (o candidate, ok bool) {
 	s.bar = queueCut * o.key
 	s.queue = s.queue[:copy(s.queue, s.queue[1:])]
 	return o, true
+}
+
+// lengthen adds the arcs of negative reduced cost that lists lack, the best few of each source, and inserts them into the queue.
+func (s *simplex) lengthen() {
+	g := make([]float64, s.m)
+	kern.Scale(g, -1, s.tree.pot[s.n:])
+	for i := range s.n {
+		p := s.tree.pot[i]
+		if row := s.row(i); -kern.RowMax(g, row, 1) < p && s.err == nil {
+			s.found = s.found[:0]
+			for j, c := range row {
+				if o := (candidate{int32(i), int32(j), c, c - g[j] - p}); o.key < 0 && s.negative(o) {
+					s.found = insert(s.found, o, shortlistSize)
+				}
+			}
+			l := &s.list[i]
+			for _, o := range s.found {
+				l.to, l.cost = append(l.to, o.j), append(l.cost, o.cost)
+				s.queue = insert(s.queue, o, queueLen)
+			}
+		}
+	}
 }
 
 // queued takes the best of the queue at the present potentials, if it is good enough.
@@ -76,19 +91,18 @@ func (s *simplex) negative(o candidate) bool {
 	return o.key < -roundoff(o.cost, s.tree.pot[i], s.tree.pot[j])-s.tree.noise[i]-s.tree.noise[j]
 }
 
-// scan inserts the arcs from source i to targets from … end−1 into the queue.
-func (s *simplex) scan(row []float64, i, from, end int) {
+// scan inserts the arcs of source i's list into the queue.
+func (s *simplex) scan(l *shortlist, i int) {
 	p := s.tree.pot[i]
 	limit := p
 	if len(s.queue) == queueLen {
 		limit += s.queue[queueLen-1].key
 	}
-	pot := s.tree.pot[s.n+from : s.n+end]
-	row = row[from:end]
-	row = row[:len(pot)]
-	for j, q := range pot {
-		if d := row[j] + q; d < limit {
-			o := candidate{int32(i), int32(from + j), row[j], d - p}
+	pot := s.tree.pot[s.n:]
+	cost := l.cost[:len(l.to)]
+	for k, j := range l.to {
+		if d := cost[k] + pot[j]; d < limit {
+			o := candidate{int32(i), j, cost[k], d - p}
 			if !s.negative(o) {
 				continue
 			}

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
@@ -40,10 +42,12 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int, 
 		return nil, err
 	}
 	x := newSimplex(ctx, all, supply)
-	if err := x.run(maxPivots); err != nil {
-		return nil, err
+	x.listed, _ = c.(geometry.Listed)
+	x.large = all.large
+	if x.solve(maxPivots); x.err != nil {
+		return nil, x.err
 	}
-	if err := x.arcs(all.large, visit); err != nil {
+	if err := x.arcs(visit); err != nil {
 		return nil, err
 	}
 	r := &Result{Pivots: x.pivots, Limited: x.limited}
@@ -63,8 +67,15 @@ type simplex struct {
 	supply  Supplies
 	a, b    []Mass // perturbed
 	tree    *tree
+	matched *assignment // the solution, where weights are equal and no pivot was needed
 	pivots  int
 	limited bool // by the number of pivots
+
+	listed geometry.Listed // the cost, where it lists its arcs
+	large  float64         // the cost of others, +Inf where there are none
+	all    []int32         // every target
+	tops   []float64       // scratch of shortlist
+	found  []candidate
 
 	buf  []float64 // the row last read
 	last []float64
@@ -72,12 +83,17 @@ type simplex struct {
 
 	queue        []candidate // candidates from the last block, by key
 	bar          float64
-	atRow, atCol int // where the next block starts
+	list         []shortlist // the arcs that are priced
+	atRow, block int         // where the next block starts, and its arcs
 }
 
 func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies) *simplex {
 	n, m := c.Dims()
 	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, tree: newTree(n, m), buf: make([]float64, m), at: None}
+	s.all = make([]int32, m)
+	for j := range s.all {
+		s.all[j] = int32(j)
+	}
 	s.perturb()
 	return s
 }
@@ -120,19 +136,30 @@ func (s *simplex) row(i int) []float64 {
 // are computed afresh.
 const patience = 1000
 
+// solve finds an optimal basis, or one after maxPivots pivots.
+func (s *simplex) solve(maxPivots int) {
+	g := s.estimate()
+	if maxPivots == 0 && s.supply.IsEven() {
+		if a := s.assign(g); a != nil && a.isOptimal() {
+			s.matched = a
+			return
+		}
+		s.pivots = 0
+	}
+	s.run(g, maxPivots)
+}
+
 // run pivots until no arc can enter. Potentials drift a little as they are shifted. When no arc
 // seems able to enter, or after very many pivots, they are computed afresh, and from then on after
 // every pivot. Then every pivot certainly lowers the perturbed value, so the method ends, and drift
 // can neither hide nor fake an improvement.
-func (s *simplex) run(maxPivots int) error {
-	s.start(s.estimate())
+func (s *simplex) run(g []float64, maxPivots int) {
+	s.start(g)
 	for careful := false; ; {
 		o, ok := s.entering()
 		switch {
-		case s.err != nil:
-			return s.err
-		case !ok && careful:
-			return nil
+		case s.err != nil || !ok && careful:
+			return
 		case !ok:
 			careful = true
 			s.tree.refresh()
@@ -140,7 +167,7 @@ func (s *simplex) run(maxPivots int) error {
 		case maxPivots > 0 && s.pivots >= maxPivots:
 			s.limited = true
 			s.tree.refresh()
-			return nil
+			return
 		}
 		s.tree.pivot(o.i, o.j, o.cost)
 		s.pivots++
@@ -157,6 +184,12 @@ func (s *simplex) run(maxPivots int) error {
 // each visits the arcs of the basis that carry mass in the problem as it was before the
 // perturbation, which is less than half of the smallest mass, so that rounding removes it.
 func (s *simplex) each(visit func(i, j int, w, c float64)) {
+	if a := s.matched; a != nil {
+		for i, j := range a.to {
+			visit(i, int(j), s.supply.Weight(s.supply.A[i]), a.paid[i])
+		}
+		return
+	}
 	half := Mass{lo: 1}.shl(s.supply.free - 1)
 	for v := range s.tree.node {
 		e := &s.tree.node[v]
@@ -173,10 +206,12 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 }
 
 // arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry what rounding may make.
-func (s *simplex) arcs(large float64, visit func(i, j int, w float64)) error {
+func (s *simplex) arcs(visit func(i, j int, w float64)) error {
 	var all, lost Wide
+	stuck := 0
 	s.each(func(i, j int, w, c float64) {
-		if all = all.Add(w); c == large {
+		if all = all.Add(w); c == s.large {
+			stuck = i
 			lost = lost.Add(w)
 		} else if w > 0 {
 			visit(i, j, w)
@@ -189,24 +224,32 @@ func (s *simplex) arcs(large float64, visit func(i, j int, w float64)) error {
 	case s.limited: // proves nothing
 		return fmt.Errorf("ot/exact: MaxPivots = %d: too few: %.3g of the mass still uses pairs of cost +Inf", s.pivots, share)
 	}
-	return fmt.Errorf("ot/exact: %.3g of the mass must use pairs of cost +Inf: %w", share, fault.ErrInfeasible)
+	return s.cut(stuck)
 }
 
 // potentials returns f of the tree and its c-transform g, which differs from the tree's by rounding where the basis is
 // optimal and makes the pair feasible where it is not; sources without mass take the c-transform of g.
 func (s *simplex) potentials() (f, g []float64) {
-	f = s.tree.pot[:s.n]
-	rows := make([]int, s.n)
-	for i := range rows {
-		rows[i] = i
+	f = s.f()
+	if s.matched != nil {
+		return f, s.matched.g
 	}
-	g = s.transform(rows, f)
+	g = s.transform(f)
+	other := s.large - slices.Max(g)
 	for i := range f {
 		if math.IsInf(f[i], -1) {
-			f[i] = -Violation(s.row(i), 0, g)
+			f[i] = min(s.least(i, g), other)
 		}
 	}
 	return f, g
+}
+
+// f returns the potentials of the sources, −Inf for those without mass.
+func (s *simplex) f() []float64 {
+	if s.matched != nil {
+		return s.matched.f
+	}
+	return s.tree.pot[:s.n]
 }
 
 // bad builds an error of one of these kinds.
@@ -231,14 +274,7 @@ var ErrUnbalanced = fault.Sub("total masses must agree to 1e-9", fault.ErrWeight
 
 // Violation returns max_j (f + g_j − row_j).
 func Violation(row []float64, f float64, g []float64) float64 {
-	worst := math.Inf(-1)
-	row = row[:len(g)]
-	for j, v := range g {
-		if d := v - row[j]; d > worst {
-			worst = d
-		}
-	}
-	return worst + f
+	return kern.RowMax(g, row[:len(g)], 1) + f
 }
 
 // Centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.

@@ -31,51 +31,71 @@ func insert(list []candidate, o candidate, size int) []candidate {
 	return list
 }
 
-// starters is the number of arcs that a source contributes to the first pass of the greedy start;
-// the remaining mass is filled row by row.
-const starters = 4
+const (
+	// starters is the number of arcs that a source contributes to the first pass of the greedy start;
+	// the remaining mass is filled source by source.
+	starters = 4
+	// blockShare is the number of arcs of a block over the root of their number. It was chosen on the timing problems.
+	blockShare = 3
+)
 
-// start builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled
+// start makes the lists and builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled
 // greedily. Any g is valid; a better one needs fewer pivots afterwards.
 func (s *simplex) start(g []float64) {
-	var candidates []candidate
-	for i := range s.n {
-		if s.a[i].IsZero() {
-			continue
+	for j := range s.b {
+		if s.b[j].IsZero() {
+			g[j] = math.Inf(-1)
 		}
-		var buf [starters]candidate
-		best := buf[:0]
-		worst := math.Inf(1)
-		for j, c := range s.row(i) {
-			if key := c - g[j]; key < worst && !s.b[j].IsZero() {
-				best = insert(best, candidate{int32(i), int32(j), c, key}, starters)
-				if len(best) == starters {
-					worst = best[starters-1].key
-				}
-			}
-		}
-		candidates = append(candidates, best...)
 	}
+	if s.list == nil {
+		s.makeLists(g)
+	}
+	var candidates []candidate
+	arcs := 0
+	for i := range s.n {
+		arcs += len(s.list[i].to)
+		candidates = append(candidates, s.best(i, g, starters)...)
+	}
+	s.block = max(int(blockShare*math.Sqrt(float64(arcs))), 10)
 	slices.SortFunc(candidates, compareCandidates)
-	f := greedy{a: slices.Clone(s.a), b: slices.Clone(s.b)}
+	f := greedy{simplex: s, a: slices.Clone(s.a), b: slices.Clone(s.b)}
 	for _, o := range candidates {
 		f.fill(o)
 	}
 	for i := range s.n {
 		if !f.a[i].IsZero() {
-			f.fillRow(int32(i), s.row(i), g)
+			f.fillSource(int32(i), g)
 		}
 	}
 	s.buildTree(f.arcs)
+}
+
+// best returns the arcs of least C_ij − g_j of the list of source i, at most most of them, in order.
+func (s *simplex) best(i int, g []float64, most int) []candidate {
+	s.found = s.found[:0]
+	for k, j := range s.list[i].to {
+		if o := (candidate{int32(i), j, s.list[i].cost[k], s.list[i].cost[k] - g[j]}); !math.IsInf(o.key, 1) {
+			if most < len(s.list[i].to) {
+				s.found = insert(s.found, o, most)
+			} else {
+				s.found = append(s.found, o)
+			}
+		}
+	}
+	if most >= len(s.list[i].to) {
+		slices.SortFunc(s.found, compareCandidates)
+	}
+	return s.found
 }
 
 // A greedy fills arcs as far as supply and demand allow. Because of the perturbation an arc
 // exhausts either its source or its target, and both only at the very end, so the arcs form a
 // spanning tree.
 type greedy struct {
+	*simplex
 	a, b []Mass
 	arcs []arcFlow
-	live []candidate // the targets not yet full, made when first needed, with keys for the present row
+	live []int32 // the targets not yet full, made when first needed
 }
 
 type arcFlow struct {
@@ -97,30 +117,38 @@ func (f *greedy) fill(o candidate) {
 	f.arcs = append(f.arcs, arcFlow{o.i, o.j, o.cost, flow})
 }
 
-// fillRow sends the remaining mass of source i to the cheapest targets that are not full.
-func (f *greedy) fillRow(i int32, row, g []float64) {
-	if f.live == nil {
-		for j := range f.b {
-			f.live = append(f.live, candidate{j: int32(j)})
-		}
+// fillSource sends the remaining mass of source i to the cheapest targets that are not full: those of its list, then others.
+func (f *greedy) fillSource(i int32, g []float64) {
+	for _, o := range f.best(int(i), g, len(f.list[i].to)) {
+		f.fill(o)
 	}
-	f.live = slices.DeleteFunc(f.live, func(o candidate) bool { return f.b[o.j].IsZero() })
-	best := 0
-	for k := range f.live {
-		o := &f.live[k]
-		o.i, o.cost, o.key = i, row[o.j], row[o.j]-g[o.j]
-		if o.key < f.live[best].key {
-			best = k
-		}
-	}
-	f.fill(f.live[best])
 	if f.a[i].IsZero() {
 		return
 	}
-	slices.SortFunc(f.live, compareCandidates)
-	for _, o := range f.live {
-		if f.fill(o); f.a[i].IsZero() {
-			return
+	if f.live == nil {
+		f.live = slices.Clone(f.all)
+	}
+	if f.listed != nil {
+		f.fillAny(i)
+		return
+	}
+	f.live = slices.DeleteFunc(f.live, func(j int32) bool { return f.b[j].IsZero() })
+	var others queue
+	row := f.row(int(i))
+	for _, j := range f.live {
+		others.push(candidate{i, j, row[j], row[j] - g[j]})
+	}
+	for !f.a[i].IsZero() {
+		f.fill(others.pop())
+	}
+}
+
+// fillAny sends it to any targets that are not full, at the cost of forbidden pairs.
+func (f *greedy) fillAny(i int32) {
+	for !f.a[i].IsZero() {
+		last := len(f.live) - 1
+		if f.fill(candidate{i, f.live[last], f.large, 0}); f.b[f.live[last]].IsZero() {
+			f.live = f.live[:last]
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/data"
+	"coupling/lab/must"
 	"coupling/ot/gaussian"
 	"coupling/score/eval/distance"
 )
@@ -51,10 +52,7 @@ func ExampleNeighbours_Coverage() {
 func TestFrechetOfGaussians(t *testing.T) {
 	const n, d = 20000, 3
 	x, y := normal(seed(1), n, d, 0, 1), normal(seed(2), n, d, .5, 2)
-	got, err := distance.Frechet(x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(distance.Frechet(x, y))
 	// Standard deviation: of the means' part 2·.5·√(5/n) in each of d, of the scales' part 2·1·√(5/2n): .039 in all.
 	if want := d * (.25 + 1.); math.Abs(got-want) > 4*.039 {
 		t.Errorf("Frechet = %v, want %v", got, want)
@@ -64,7 +62,7 @@ func TestFrechetOfGaussians(t *testing.T) {
 	var k mat.Dense
 	k.Scale(3, h)
 	// variances 4/3 and 9·4/3: (√12 − √(4/3))² = 16/3 in both dimensions
-	if got, err = distance.Frechet(h, &k); err != nil || math.Abs(got-32./3) > 1e-12 {
+	if got, err := distance.Frechet(h, &k); err != nil || math.Abs(got-32./3) > 1e-12 {
 		t.Errorf("Frechet = %v, %v, want 32/3", got, err)
 	}
 }
@@ -78,9 +76,7 @@ func TestFrechetIsWasserstein(t *testing.T) {
 		q, err2 := gaussian.Empirical(y)
 		want, err3 := gaussian.Wasserstein(p, q)
 		got, err4 := distance.Frechet(x, y)
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(err1, err2, err3, err4))
 		tol := 1e-12
 		if n <= 10 {
 			tol = 1e-6
@@ -160,10 +156,7 @@ func TestKIDUnbiased(t *testing.T) {
 	for _, c := range []struct{ shift, lo, hi float64 }{{0, .86, 1.42 * 1.14}, {.8, .86, 1.14}} {
 		values, squares := make([]float64, rounds), 0.
 		for i := range rounds {
-			k, err := distance.KID(t.Context(), normal(seed(uint64(2*i)), 50, 4, 0, 1), normal(seed(uint64(2*i+1)), 60, 4, c.shift, 1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must.Get(distance.KID(t.Context(), normal(seed(uint64(2*i)), 50, 4, 0, 1), normal(seed(uint64(2*i+1)), 60, 4, c.shift, 1)))
 			values[i] = k.Value
 			squares += k.StdError * k.StdError / float64(rounds)
 		}
@@ -195,9 +188,7 @@ func TestInvariance(t *testing.T) {
 		k2, err4 := distance.KID(ctx, shuffled, y)
 		c1, err5 := distance.Neighbours{K: 2}.Coverage(ctx, x, y)
 		c2, err6 := distance.Neighbours{K: 2}.Coverage(ctx, shuffled, y)
-		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(err1, err2, err3, err4, err5, err6))
 		near := cmpopts.EquateApprox(1e-9, 1e-11)
 		if diff := cmp.Diff([]any{f1, k1, c1}, []any{f2, k2, c2}, near); diff != "" {
 			t.Fatal(diff)
@@ -237,10 +228,7 @@ func TestCoverageOfConstructedSets(t *testing.T) {
 		}
 	}
 	// Independent samples of one distribution: density 1 and coverage 1 − 2^−K nearly, here K = 5 of 1,000 each.
-	got, err := distance.Neighbours{K: 5}.Coverage(ctx, normal(seed(4), 1000, 3, 0, 1), normal(seed(5), 1000, 3, 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(distance.Neighbours{K: 5}.Coverage(ctx, normal(seed(4), 1000, 3, 0, 1), normal(seed(5), 1000, 3, 0, 1)))
 	want := 1.
 	for i := 1.; i <= 5; i++ {
 		want *= (1000 - i) / (2000 - i)
@@ -265,22 +253,13 @@ func (pixels) Of(_ context.Context, m *data.Images) (*mat.Dense, error) {
 }
 
 func TestBetween(t *testing.T) {
-	m, err := data.New(40, 1, 2, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(40, 1, 2, 2))
 	rng := seed(1)
 	for i := range m.Pixels() {
 		m.Pixels()[i] = rng.Float32()
 	}
-	signed, err := m.Scale(-1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := distance.Between(t.Context(), pixels{}, signed, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := must.Get(m.Scale(-1, 1))
+	r := must.Get(distance.Between(t.Context(), pixels{}, signed, m))
 	// the same images in two ranges are the same to float32
 	if r.Features != "pixels" || r.Frechet > 1e-6 || r.Coverage.Precision != 1 || r.Coverage.Recall != 1 || r.KID.Value > 0 {
 		t.Errorf("%+v", r)
@@ -310,25 +289,18 @@ func BenchmarkDistances(b *testing.B) {
 	x, y := normal(seed(1), n, d, 0, 1), normal(seed(2), n, d, .1, 1)
 	b.Run("frechet", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := distance.Frechet(x, y); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(distance.Frechet(x, y))
 		}
 	})
 	b.Run("kid", func(b *testing.B) {
 		for b.Loop() {
-			k, err := distance.KID(b.Context(), x, y)
-			if err != nil {
-				b.Fatal(err)
-			}
+			k := must.Get(distance.KID(b.Context(), x, y))
 			b.ReportMetric(k.StdError, "stderr")
 		}
 	})
 	b.Run("coverage", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := (distance.Neighbours{}).Coverage(b.Context(), x, y); err != nil {
-				b.Fatal(err)
-			}
+			must.Get((distance.Neighbours{}).Coverage(b.Context(), x, y))
 		}
 	})
 }

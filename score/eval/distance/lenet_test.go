@@ -8,6 +8,7 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/score/eval"
 	"coupling/score/eval/distance"
 )
@@ -20,32 +21,19 @@ func TestFDLeNet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network")
 	}
-	digits, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	digits := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
+	dev := must.Get(device.CPU{}.Open())
 	defer func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(dev.Close())
 	}()
 	rng := rand.New(rand.NewPCG(1, 2))
-	lenet, err := eval.Classifier{Kind: eval.LeNet, Epochs: 3}.Fit(t.Context(), dev, digits.Slice(0, 3000), rng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lenet := must.Get(eval.Classifier{Kind: eval.LeNet, Epochs: 3}.Fit(t.Context(), dev, digits.Slice(0, 3000), rng))
 	defer lenet.Free()
 	real, others := digits.Slice(3000, 4000), digits.Slice(4000, 5000)
 	noisy, noise, ones := mixed(rng, others, .4), mixed(rng, others, 1), others.Take(others.ByClass()[1])
 	reports := make(map[string]*distance.Report)
 	for name, m := range map[string]*data.Images{"others": others, "noisy": noisy, "noise": noise, "ones": ones} {
-		if reports[name], err = distance.Between(t.Context(), lenet, m, real); err != nil {
-			t.Fatal(err)
-		}
+		reports[name] = must.Get(distance.Between(t.Context(), lenet, m, real))
 		t.Logf("%s: %+v", name, *reports[name])
 	}
 	good := reports["others"]

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"coupling/data"
+	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/safetensors"
 	"coupling/score/eval/distance"
 )
@@ -183,21 +185,15 @@ func TestFID(t *testing.T) {
 	if Distance(name) != "FD-Inception/16" || Distance("Inception-1a2b3c4d") != "FID" || Distance("") != "FD-LeNet" {
 		t.Errorf("%q is called %q", name, Distance(name))
 	}
-	dev := open(t)
-	n, err := OpenChosen(dev, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
+	n := must.Get(OpenChosen(dev, name))
 	defer n.Free()
 	if _, err := OpenChosen(dev, "Inception-00000000"); !errors.Is(err, ErrWeights) {
 		t.Error(err)
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	draw := func(count int, brightness float32) (*data.Images, *mat.Dense) {
-		m, err := data.New(count, 1, 28, 28)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(data.New(count, 1, 28, 28))
 		for i := range m.Pixels() {
 			m.Pixels()[i] = brightness * rng.Float32()
 		}
@@ -209,10 +205,7 @@ func TestFID(t *testing.T) {
 	}
 	real, x := draw(4, 1)
 	generated, y := draw(5, .6)
-	got, err := distance.Between(t.Context(), n, generated, real)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(distance.Between(t.Context(), n, generated, real))
 	// float32 through 20 layers, of features whose squared spread the distance is
 	if want := plainFrechet(t, x, y); math.Abs(got.Frechet-want) > 1e-3*want || !(want > 0) {
 		t.Errorf("distance %v, independently %v", got.Frechet, want)

@@ -12,34 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"coupling/data"
-	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/safetensors"
 	"coupling/score/eval/distance"
 )
 
 var _ distance.Features = (*Network)(nil)
 
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dev
-}
-
 // random is the weights of Random.
 func random(divide int) map[string]safetensors.Tensor {
-	w, err := safetensors.Decode(Random(divide))
-	if err != nil {
-		panic(err)
-	}
-	return w
+	return must.Get(safetensors.Decode(Random(divide)))
 }
 
 // Torchvision counts 23,834,568 parameters without the auxiliary classifier, of which 2,049,000 are those of fc; and
@@ -57,7 +40,7 @@ func TestParameters(t *testing.T) {
 
 // The folded convolution is convolution, batch normalisation by running statistics and ReLU.
 func TestFold(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	defer dev.Scope().Close()
 	const name = "Conv2d_1a_3x3"
 	weights := random(8)
@@ -80,13 +63,10 @@ func TestFold(t *testing.T) {
 
 // Means over what lies in the image, by hand.
 func TestPools(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	defer dev.Scope().Close()
 	x := dev.From64([]float64{1, 2, 3, 4, 5, 6}, 1, 1, 2, 3)
-	got, err := borderMean(x).Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(borderMean(x).Float64s())
 	for i, want := range []float64{3, 3.5, 4, 3, 3.5, 4} {
 		if math.Abs(got[i]-want) > 1e-14 {
 			t.Errorf("mean %d = %v, want %v", i, got[i], want)
@@ -97,33 +77,18 @@ func TestPools(t *testing.T) {
 // The whole network at an eighth of its width, from a file and back: features do not depend on the batch that an image
 // is in, nor on its range; and grey images are those of three equal channels.
 func TestNetwork(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	n := newBuilder(8).build(dev, random(8))
 	defer n.Free()
-	images, err := data.New(2, 1, 28, 28)
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(data.New(2, 1, 28, 28))
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range images.Pixels() {
 		images.Pixels()[i] = rng.Float32()
 	}
-	all, err := n.Of(t.Context(), images)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := images.Slice(1, 2).Scale(-1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	colour, err := signed.RGB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := n.Of(t.Context(), colour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(n.Of(t.Context(), images))
+	signed := must.Get(images.Slice(1, 2).Scale(-1, 1))
+	colour := must.Get(signed.RGB())
+	one := must.Get(n.Of(t.Context(), colour))
 	rows, cols := all.Dims()
 	if rows != 2 || cols != 256 {
 		t.Fatalf("%d×%d features", rows, cols)
@@ -143,7 +108,7 @@ func TestNetwork(t *testing.T) {
 
 // A file that is not the right one is refused, and says what is wrong.
 func TestRefusals(t *testing.T) {
-	dev := open(t)
+	dev := devicetest.CPU(t)
 	good := random(8)
 	for name, change := range map[string]func(w map[string]safetensors.Tensor){
 		"missing":     func(w map[string]safetensors.Tensor) { delete(w, "Mixed_7c.branch_pool.bn.bias") },
@@ -183,25 +148,18 @@ func TestRefusals(t *testing.T) {
 func save(t *testing.T, weights map[string]safetensors.Tensor) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "w.safetensors")
-	if err := os.WriteFile(path, safetensors.Encode(weights), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, safetensors.Encode(weights), 0o600))
 	return path
 }
 
 // One image through the network at its full width, with random weights.
 func BenchmarkInception(b *testing.B) {
-	dev := open(b)
+	dev := devicetest.CPU(b)
 	n := newBuilder(1).build(dev, random(1))
 	defer n.Free()
-	images, err := data.New(16, 3, 32, 32)
-	if err != nil {
-		b.Fatal(err)
-	}
+	images := must.Get(data.New(16, 3, 32, 32))
 	for b.Loop() {
-		if _, err := n.Of(b.Context(), images); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(n.Of(b.Context(), images))
 	}
 	b.ReportMetric(16*float64(b.N)/b.Elapsed().Seconds(), "images/s")
 }

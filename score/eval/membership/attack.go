@@ -44,6 +44,22 @@ func scores(ctx context.Context, generated, images *data.Images) ([]float64, err
 	return out, nil
 }
 
+// Copies returns the share of generated images that are nearer to a member than to any of the others: about ½ where
+// there are as many others as members and nothing was copied, 1 where members are handed out.
+func Copies(ctx context.Context, generated, members, others *data.Images) (share float64, err error) {
+	to, err := scores(ctx, members, generated)
+	if err != nil {
+		return 0, err
+	}
+	from, err := scores(ctx, others, generated)
+	for i, s := range from {
+		if s < to[i] {
+			share += 1 / float64(len(from))
+		}
+	}
+	return share, err
+}
+
 func rows(images *data.Images) cpu.Matrix[float32] {
 	return cpu.Dense(images.Pixels(), images.Len(), images.Dim())
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/data"
+	"coupling/lab/must"
 	"coupling/score/eval/membership"
 )
 
@@ -26,10 +27,7 @@ func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 13)) }
 // a member.
 func clouds(t testing.TB, rng *rand.Rand, n int) *data.Images {
 	t.Helper()
-	m, err := data.New(n, 1, 4, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 4, 4))
 	for i := range n {
 		centre := rng.IntN(4)
 		for j := range m.Row(i) {
@@ -42,10 +40,7 @@ func clouds(t testing.TB, rng *rand.Rand, n int) *data.Images {
 // A generator that remembers is found out: exactly when it copies, nearly always when it adds a little noise.
 func TestMemorising(t *testing.T) {
 	members, others := clouds(t, seed(1), 300), clouds(t, seed(2), 400)
-	noisy, err := members.Scale(members.Lo, members.Hi)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noisy := must.Get(members.Scale(members.Lo, members.Hi))
 	rng := seed(4)
 	for i := range noisy.Pixels() {
 		noisy.Pixels()[i] += .01 * float32(rng.NormFloat64())
@@ -57,10 +52,7 @@ func TestMemorising(t *testing.T) {
 		"copies": {members, 1},
 		"noise":  {noisy, .85},
 	} {
-		r, err := membership.Run(t.Context(), c.generated, members, others)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(membership.Run(t.Context(), c.generated, members, others))
 		t.Logf("%s: %v", name, r)
 		if r.AUC < c.auc || r.Lo < c.auc-.05 || r.Hi < r.AUC {
 			t.Errorf("%s: %v, want an AUC of %v or more", name, r, c.auc)
@@ -80,10 +72,7 @@ func TestIndependent(t *testing.T) {
 	inside, sum := 0, 0.
 	for i := range rounds {
 		rng := seed(uint64(100 + i))
-		r, err := membership.Run(t.Context(), clouds(t, rng, 60), clouds(t, rng, 80), clouds(t, rng, 100))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(membership.Run(t.Context(), clouds(t, rng, 60), clouds(t, rng, 80), clouds(t, rng, 100)))
 		if r.Lo <= .5 && .5 <= r.Hi {
 			inside++
 		}
@@ -100,10 +89,7 @@ func TestROC(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scores := rapid.SliceOfN(rapid.Map(rapid.IntRange(-3, 3), func(i int) float64 { return float64(i) }), 1, 12)
 		in, out := scores.Draw(t, "members"), scores.Draw(t, "others")
-		r, err := membership.Measure(in, out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(membership.Measure(in, out))
 		pairs := 0.
 		for _, a := range in {
 			for _, b := range out {
@@ -144,10 +130,7 @@ func TestAt(t *testing.T) {
 	for i := range 200 {
 		out = append(out, float64(i))
 	}
-	r, err := membership.Measure(in, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(membership.Measure(in, out))
 	got := r.At(.01)
 	got.Lo, got.Hi = math.Round(1000*got.Lo)/1000, math.Round(1000*got.Hi)/1000
 	if diff := cmp.Diff(membership.Rate{Bound: .01, TPR: .5, Lo: .272, Hi: .728}, got); diff != "" {
@@ -160,10 +143,7 @@ func TestAt(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	m := clouds(t, seed(1), 5)
-	signed, err := m.Scale(-1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := must.Get(m.Scale(-1, 1))
 	for name, f := range map[string]func() error{
 		"range":   func() error { _, err := membership.Run(t.Context(), signed, m, m); return err },
 		"nothing": func() error { _, err := membership.Run(t.Context(), m.Slice(0, 0), m, m); return err },
@@ -192,10 +172,7 @@ func FuzzMeasure(f *testing.F) {
 func BenchmarkAttack(b *testing.B) {
 	generated, members := clouds(b, seed(1), 4000), clouds(b, seed(2), 1000)
 	for b.Loop() {
-		r, err := membership.Run(b.Context(), generated, members, clouds(b, seed(3), 1000))
-		if err != nil {
-			b.Fatal(err)
-		}
+		r := must.Get(membership.Run(b.Context(), generated, members, clouds(b, seed(3), 1000)))
 		b.ReportMetric(math.Abs(r.AUC-.5), "|AUC-½|")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/must"
 	"coupling/score/eval/neighbour"
 )
 
@@ -42,18 +43,12 @@ func TestAgainstSorting(t *testing.T) {
 			return cpu.Dense(f, n, d)
 		}
 		x, y := draw("x", n), draw("y", m)
-		found, err := neighbour.Search[float32]{K: k}.Find(t.Context(), x, y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(neighbour.Search[float32]{K: k}.Find(t.Context(), x, y))
 		radii := make([]float32, m)
 		for j := range radii {
 			radii[j] = float32(j)
 		}
-		counts, err := neighbour.Cover(t.Context(), x, y, radii)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := must.Get(neighbour.Cover(t.Context(), x, y, radii))
 		for i := range n {
 			order, count := make([]int32, m), 0
 			for j := range order {
@@ -94,10 +89,7 @@ func TestCopiesAtZero(t *testing.T) {
 	for i, j := range order {
 		copy(y[j*d:(j+1)*d], x[i*d:])
 	}
-	found, err := neighbour.Search[float32]{}.Find(t.Context(), cpu.Dense(x, n, d), cpu.Dense(y, n, d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(neighbour.Search[float32]{}.Find(t.Context(), cpu.Dense(x, n, d), cpu.Dense(y, n, d)))
 	for i, j := range order {
 		if int(found.Index[i]) != j || found.Square[i] != 0 {
 			t.Fatalf("row %d: found %d at %v, want %d at 0", i, found.Index[i], found.Square[i], j)
@@ -144,9 +136,7 @@ func BenchmarkFind(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				if _, err := (neighbour.Search[float32]{K: 3}).Find(b.Context(), cpu.Dense(x, s.n, s.d), cpu.Dense(y, s.m, s.d)); err != nil {
-					b.Fatal(err)
-				}
+				must.Get((neighbour.Search[float32]{K: 3}).Find(b.Context(), cpu.Dense(x, s.n, s.d), cpu.Dense(y, s.m, s.d)))
 			}
 			b.ReportMetric(3*float64(s.n)*float64(s.m)*float64(s.d)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 		})

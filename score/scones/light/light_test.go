@@ -7,19 +7,13 @@ import (
 	"testing"
 
 	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot/gaussian"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
 
@@ -30,18 +24,18 @@ func pair(rng *rand.Rand, d int, lambda float64) (*gaussian.Plan, scones.Source,
 		for i := range m {
 			m[i] = rng.NormFloat64()
 		}
-		p := gaussian.Normal{Mean: m, Cov: must(synth.RandomCovariance(rng, d, .5, 3))}
+		p := gaussian.Normal{Mean: m, Cov: must.Get(synth.RandomCovariance(rng, d, .5, 3))}
 		return p, p.Sample
 	}
 	p, x := one()
 	q, y := one()
-	return must(gaussian.Entropic{Eps: lambda}.Solve(p, q)), x, y
+	return must.Get(gaussian.Entropic{Eps: lambda}.Solve(p, q)), x, y
 }
 
 // The gradient of LightSB's loss, by central differences.
 func TestLightGradient(t *testing.T) {
 	rng := seeded(5)
-	x, y := must(synth.Normal(rng, 7, 2)), must(synth.Normal(rng, 9, 2))
+	x, y := must.Get(synth.Normal(rng, 7, 2)), must.Get(synth.Normal(rng, 9, 2))
 	l := Fit{Lambda: 1.5, Components: 3}.first(x, y)
 	w := l.pack()
 	for i := range w {
@@ -49,7 +43,7 @@ func TestLightGradient(t *testing.T) {
 	}
 	l.unpack(w)
 	_, g, err := l.gradient(x, y)
-	must(0, err)
+	must.Do(err)
 	for k := range w {
 		const h = 1e-5
 		at := func(d float64) float64 {
@@ -57,7 +51,7 @@ func TestLightGradient(t *testing.T) {
 			v[k] += d
 			l.unpack(v)
 			loss, _, err := l.gradient(x, y)
-			return must(loss, err)
+			return must.Get(loss, err)
 		}
 		if want := (at(h) - at(-h)) / (2 * h); math.Abs(g[k]-want) > 1e-7*(1+math.Abs(want)) {
 			t.Errorf("parameter %d: %g, difference quotient %g", k, g[k], want)
@@ -67,13 +61,13 @@ func TestLightGradient(t *testing.T) {
 
 // What cannot be fitted is refused, and a fit never returns a plan that is not finite.
 func TestLightRefuses(t *testing.T) {
-	x := scones.Cloud(must(synth.Normal(seeded(1), 50, 2)))
+	x := scones.Cloud(must.Get(synth.Normal(seeded(1), 50, 2)))
 	far := func(rng *rand.Rand, n int) (*mat.Dense, error) {
 		m, err := synth.Normal(rng, n, 2)
 		m.Set(0, 0, math.NaN())
 		return m, err
 	}
-	line := scones.Cloud(must(synth.Normal(seeded(1), 50, 1)))
+	line := scones.Cloud(must.Get(synth.Normal(seeded(1), 50, 1)))
 	for name, c := range map[string]struct {
 		f Fit
 		y scones.Source
@@ -93,14 +87,14 @@ func TestLightRefuses(t *testing.T) {
 // One component is exact between Gaussians: fitted from samples, its plan is the closed form's up to some per mille.
 func TestLightBetweenGaussians(t *testing.T) {
 	plan, x, y := pair(seeded(6), 3, 4)
-	l := must(Fit{Lambda: 4, Steps: 1500}.Run(t.Context(), seeded(7), x, y))
+	l := must.Get(Fit{Lambda: 4, Steps: 1500}.Run(t.Context(), seeded(7), x, y))
 	const n = 40000
-	xs := must(x(seeded(8), n))
+	xs := must.Get(x(seeded(8), n))
 	ys := l.Sample(seeded(9), xs)
 	joint, cov := mat.NewDense(n, 6, nil), new(mat.SymDense)
 	joint.Augment(xs, ys)
 	stat.CovarianceMatrix(cov, joint, nil)
-	if got := must(gaussian.UVP(cov, plan.Joint().Cov)); got > .3 {
+	if got := must.Get(gaussian.UVP(cov, plan.Joint().Cov)); got > .3 {
 		t.Errorf("BW-UVP %.3f %%", got)
 	}
 	one := mat.NewDense(1, 3, []float64{1, 0, -1})

@@ -17,7 +17,7 @@ import (
 
 	"coupling/data/synth"
 	"coupling/lab/device"
-	"coupling/ot/fdiv"
+	"coupling/lab/must"
 	"coupling/score"
 	"coupling/score/dsm"
 	"coupling/score/scones"
@@ -56,7 +56,7 @@ func fits(dir string) error {
 	}
 	say := func(part string) func(int, float64) { return func(step int, _ float64) { fmt.Println(part, step) } }
 	draw, err := parts{
-		potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 1}, Steps: 40, Batch: 16,
+		potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 1}, Steps: 40, Batch: 16,
 			Trace: say("potentials")}, Hidden: []int{8, 8}, Every: 7},
 		score:      dsm.Training{Sigmas: levels, Steps: 50, Batch: 16, Every: 9, Trace: say("score")},
 		width:      128,
@@ -104,9 +104,7 @@ func child(t *testing.T, dir string, most int, env ...string) (drew string, line
 		if line := read.Text(); strings.HasPrefix(line, "drew") {
 			drew = line
 		} else if lines = append(lines, line); len(lines) == most {
-			if err := c.Process.Kill(); err != nil {
-				t.Error(err)
-			}
+			must.Do(c.Process.Kill())
 		}
 	}
 	if err := c.Wait(); err != nil && most < 0 && env == nil {

@@ -6,10 +6,10 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
-	"coupling/ot/fdiv"
 	"coupling/score"
 	"coupling/score/dsm"
 	"coupling/score/scones"
@@ -23,8 +23,8 @@ type residing struct {
 	dev *device.Device
 }
 
-func (f residing) Reside(int) *score.Residence {
-	return &score.Residence{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(y *device.Array) *device.Array {
+func (f residing) OnDevice(int) *score.DeviceField {
+	return &score.DeviceField{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(y *device.Array) *device.Array {
 		s := y.Like()
 		device.Scale(s, -1, y)
 		return s
@@ -34,10 +34,7 @@ func (f residing) Reside(int) *score.Residence {
 // The score of a conditional law on the device is the host's: target, gradient of ψ and pull to the source, each in its place. What
 // the device cannot compute stays with the host.
 func TestConditionalOnDevice(t *testing.T) {
-	dev, err := device.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	rng := rand.New(rand.NewPCG(1, 1))
 	net := arch.MLP{Sizes: []int{2, 16, 1}}.Net()
@@ -45,26 +42,18 @@ func TestConditionalOnDevice(t *testing.T) {
 	defer nn.Free(net.Params())
 	opt := train.Adam{Rate: .001}.For(net.Params())
 	defer opt.Free()
-	g, err := score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))
 	const n = 1500 // more than go through the network at once
 	x, y, want := mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
 	for i := range n {
 		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 		y.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 	}
-	c := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: .7}, Psi: NewNet(net, dev, 2, 3, opt), Target: residing{g, dev}, Mean: true}
-	f, err := c.Given(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Score(want, y, 0); err != nil {
-		t.Fatal(err)
-	}
+	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: .7}, Psi: NewNet(net, dev, 2, 3, opt), Target: residing{g, dev}, Mean: true}
+	f := must.Get(c.Given(x))
+	must.Do(f.Score(want, y, 0))
 	live, _, _ := dev.Live()
-	r := f.Reside(n)
+	r := f.OnDevice(n)
 	scope := dev.Scope()
 	got, err := r.Score(dev.FromDense(device.Float64, y)).Mat()
 	scope.Close()
@@ -76,7 +65,7 @@ func TestConditionalOnDevice(t *testing.T) {
 		t.Errorf("%d arrays before, %d after", live, now)
 	}
 	c.Target = g
-	if f, err = c.Given(x); err != nil || f.Reside(n) != nil {
+	if f, err = c.Given(x); err != nil || f.OnDevice(n) != nil {
 		t.Errorf("a target of the host resides on a device: %v", err)
 	}
 }
@@ -95,12 +84,10 @@ func TestLaunches(t *testing.T) {
 	defer nn.Free(net.Params())
 	opt := train.Adam{Rate: .001}.For(net.Params())
 	defer opt.Free()
-	c := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 1}, Psi: NewNet(net, dev, 256, 1, opt),
+	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: 1}, Psi: NewNet(net, dev, 256, 1, opt),
 		Target: &dsm.Network{Net: target, Device: dev, Shape: []int{256}, Sigmas: levels}}
 	var at []device.Traffic
 	l := score.Langevin{Levels: levels, Steps: 4, Step: 1e-4, Trace: func(score.Progress) { at = append(at, dev.Traffic()) }}
-	if _, err := c.Sample(t.Context(), rng, mat.NewDense(1000, 256, nil), 1, l, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Sample(t.Context(), rng, mat.NewDense(1000, 256, nil), 1, l, nil))
 	devicetest.Hold(t, "SCONES", at[3].Minus(at[2]))
 }

@@ -5,14 +5,12 @@ import (
 
 	"coupling/lab/device/internal/backend"
 	"coupling/lab/device/internal/cuda/ptxsim"
+	"coupling/lab/must"
 )
 
 func benchGPU(b *testing.B) *gpu {
 	b.Helper()
-	d, err := Open(Config{Driver: ptxsim.Build(b), CuBLAS: "none"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	d := must.Get(Open(Config{Driver: ptxsim.Build(b), CuBLAS: "none"}))
 	b.Cleanup(func() { d.Close() })
 	return d.(*gpu)
 }
@@ -36,22 +34,16 @@ func BenchmarkCalls(b *testing.B) {
 	})
 	b.Run("launch", func(b *testing.B) {
 		b.ReportAllocs()
-		m, err := g.Alloc(400)
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := must.Get(g.Alloc(400))
 		t := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
-		rec, err := g.Record(func() error {
+		rec := must.Get(g.Record(func() error {
 			for b.Loop() {
 				if err := g.Map(t, t, backend.Exp, 0); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}))
 		rec.Close()
 		g.Free(m)
 	})

@@ -9,6 +9,7 @@ import (
 	"coupling/lab/device/internal/cuda"
 	"coupling/lab/device/internal/cuda/ptxsim"
 	"coupling/lab/device/philox"
+	"coupling/lab/must"
 )
 
 // emulated opens a GPU of the emulator, with its cuBLAS or with our own products.
@@ -19,11 +20,7 @@ func emulated(cublas bool) func(testing.TB) *device.Device {
 		if cublas {
 			c.CuBLAS = c.Driver
 		}
-		d, err := c.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return must.Get(c.Open())
 	}
 }
 
@@ -78,10 +75,7 @@ func TestConformanceLarge(t *testing.T) {
 // TestSameNumbers demands the processor's results: within tolerances, random numbers bit for bit.
 func TestSameNumbers(t *testing.T) {
 	thorough(t)
-	host, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(device.CPU{}.Open())
 	defer host.Close()
 	gpu := emulated(false)(t)
 	defer gpu.Close()
@@ -99,15 +93,9 @@ func TestRandomBits(t *testing.T) {
 	defer x.Free()
 	s.Seek(seed, at)
 	s.Normal(x, 1, 2)
-	normal, err := x.Get32()
-	if err != nil {
-		t.Fatal(err)
-	}
+	normal := must.Get(x.Get32())
 	s.Uniform(x, -1, 3)
-	uniform, err := x.Get32()
-	if err != nil {
-		t.Fatal(err)
-	}
+	uniform := must.Get(x.Get32())
 	for i := range n {
 		w := philox.At(seed, at+uint64(i/4))
 		pair := i % 4 / 2 * 2

@@ -7,6 +7,7 @@ import (
 
 	"coupling/lab/device/internal/backend"
 	"coupling/lab/device/internal/cuda/ptxsim"
+	"coupling/lab/must"
 )
 
 // rig is a GPU of the emulator and what tests make on it. Memory is exact: every overrun is a fault.
@@ -27,18 +28,13 @@ func newCachingRig(t *testing.T, c Config) *rig {
 	if c.CuBLAS == "" {
 		c.CuBLAS = "none"
 	}
-	b, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Open(c))
 	r := &rig{t, b.(*gpu)}
 	t.Cleanup(func() {
 		if r.g.closed {
 			return // by the test
 		}
-		if err := r.g.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(r.g.Close())
 	})
 	return r
 }

@@ -20,8 +20,13 @@ func planesOf(h, w, oh, ow int) window {
 	}
 }
 
-func windowOf(h, w, oh, ow int, b backend.Window) window {
-	g := planesOf(h, w, oh, ow)
+// between is planesOf the images x and y.
+func between(x, y backend.Tensor) window {
+	return planesOf(x.Shape[2], x.Shape[3], y.Shape[2], y.Shape[3])
+}
+
+// slides adds the kernel that slides over the planes.
+func (g window) slides(b backend.Window) window {
 	g.KH, g.KW = int32(b.Kernel[0]), int32(b.Kernel[1])
 	g.SH, g.SW = int32(b.Stride[0]), int32(b.Stride[1])
 	g.PH, g.PW = int32(b.Pad[0]), int32(b.Pad[1])
@@ -32,16 +37,16 @@ func windowOf(h, w, oh, ow int, b backend.Window) window {
 }
 
 // resample is the window of nearest neighbours, which keeps its divisors where others have the kernel's and stride's.
-func resample(h, w, oh, ow int) window {
-	g := planesOf(h, w, oh, ow)
-	g.ByKW, g.ByK, g.BySH, g.BySW = divBy(oh), divBy(h), divBy(ow), divBy(w)
+func resample(x, y backend.Tensor) window {
+	g := between(x, y)
+	g.ByKW, g.ByK = divBy(y.Shape[2]), divBy(x.Shape[2])
+	g.BySH, g.BySW = divBy(y.Shape[3]), divBy(x.Shape[3])
 	return g
 }
 
-// planewise launches a kernel over planes: first is the destination, with each elements a plane, and others what goes
-// with it. Batches are cut so that flat indices have 31 bits.
-func (g *gpu) planewise(name string, w window, planes int, dst backend.Tensor, each int, others []part, extra ...arg) error {
-	largest := each
+// planewise launches a kernel over the planes of dst, with others. Batches are cut so that flat indices have 31 bits.
+func (g *gpu) planewise(name string, w window, dst part, others []part, extra ...arg) error {
+	largest := dst.each
 	for _, o := range others {
 		largest = max(largest, o.each)
 	}
@@ -49,18 +54,18 @@ func (g *gpu) planewise(name string, w window, planes int, dst backend.Tensor, e
 		return fmt.Errorf("cuda: %s: a plane has %d elements, more than 2^31", name, largest)
 	}
 	return g.do(func() error {
-		if each == 0 || planes == 0 {
+		if dst.t.Len() == 0 {
 			return nil
 		}
-		step := min(planes, g.limits.flat/largest)
+		planes, step := dst.t.Len()/dst.each, g.limits.flat/largest
 		for at := 0; at < planes; at += step {
-			n := min(step, planes-at) * each
-			args := []arg{array(shift(dst, at*each))}
+			n := min(step, planes-at) * dst.each
+			args := []arg{array(shift(dst.t, at*dst.each))}
 			for _, o := range others {
 				args = append(args, array(shift(o.t, at*o.each)))
 			}
 			args = append(append(args, record(&w), i64(n)), extra...)
-			if err := g.each("images", name+suffix(dst.Type), n, args...); err != nil {
+			if err := g.each("images", name+suffix(dst.t.Type), n, args...); err != nil {
 				return err
 			}
 		}
@@ -74,88 +79,70 @@ type part struct {
 	each int
 }
 
+// images is a tensor N×C×H×W as a part.
+func images(t backend.Tensor) part { return part{t, t.Shape[2] * t.Shape[3]} }
+
 func shift(t backend.Tensor, by int) backend.Tensor {
 	t.Offset += by
 	return t
 }
 
-// convolution is the window and sizes between images and patches.
-func convolution(col, x backend.Tensor, b backend.Window) (w window, planes, pixels, patches int) {
+// patches is the window from images x to their patches col, and col by planes of x.
+func patches(col, x backend.Tensor, b backend.Window) (window, part) {
 	s := x.Shape
 	oh := (s[2]+2*b.Pad[0]-b.Dilation[0]*(b.Kernel[0]-1)-1)/b.Stride[0] + 1
 	ow := (s[3]+2*b.Pad[1]-b.Dilation[1]*(b.Kernel[1]-1)-1)/b.Stride[1] + 1
-	return windowOf(s[2], s[3], oh, ow, b), s[0] * s[1], s[2] * s[3], b.Kernel[0] * b.Kernel[1] * oh * ow
+	return planesOf(s[2], s[3], oh, ow).slides(b), part{col, b.Kernel[0] * b.Kernel[1] * oh * ow}
 }
 
 // im2col writes patches: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d], 0 outside.
 func (g *gpu) im2col(col, x backend.Tensor, b backend.Window) error {
-	w, planes, pixels, patches := convolution(col, x, b)
-	return g.planewise("im2col", w, planes, col, patches, []part{{x, pixels}})
+	w, to := patches(col, x, b)
+	return g.planewise("im2col", w, to, []part{images(x)})
 }
 
 // col2im adds patches up.
 func (g *gpu) col2im(x, col backend.Tensor, b backend.Window) error {
-	w, planes, pixels, patches := convolution(col, x, b)
-	return g.planewise("col2im", w, planes, x, pixels, []part{{col, patches}})
-}
-
-// sizes is the planes of two images and their sizes.
-func sizes(x, y backend.Tensor) (planes, in, out int) {
-	return x.Shape[0] * x.Shape[1], x.Shape[2] * x.Shape[3], y.Shape[2] * y.Shape[3]
+	w, from := patches(col, x, b)
+	return g.planewise("col2im", w, images(x), []part{from})
 }
 
 // MaxPool is maxima and where they are.
 func (g *gpu) MaxPool(y, index, x backend.Tensor, b backend.Window) error {
-	planes, in, out := sizes(x, y)
-	w := windowOf(x.Shape[2], x.Shape[3], y.Shape[2], y.Shape[3], b)
-	return g.planewise("max_pool", w, planes, y, out, []part{{index, out}, {x, in}})
+	return g.planewise("max_pool", between(x, y).slides(b), images(y), []part{images(index), images(x)})
 }
 
 // MaxPoolVJP adds gradients where the maxima were.
 func (g *gpu) MaxPoolVJP(dx, dy, index backend.Tensor, b backend.Window) error {
-	planes, in, out := sizes(dx, dy)
-	w := windowOf(dx.Shape[2], dx.Shape[3], dy.Shape[2], dy.Shape[3], b)
-	return g.planewise("max_pool_vjp", w, planes, dx, in, []part{{dy, out}, {index, out}})
+	return g.planewise("max_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy), images(index)})
 }
 
 // AvgPool is means of windows.
 func (g *gpu) AvgPool(y, x backend.Tensor, b backend.Window) error {
-	planes, in, out := sizes(x, y)
-	w := windowOf(x.Shape[2], x.Shape[3], y.Shape[2], y.Shape[3], b)
-	return g.planewise("avg_pool", w, planes, y, out, []part{{x, in}})
+	return g.planewise("avg_pool", between(x, y).slides(b), images(y), []part{images(x)})
 }
 
 // AvgPoolVJP spreads gradients over windows.
 func (g *gpu) AvgPoolVJP(dx, dy backend.Tensor, b backend.Window) error {
-	planes, in, out := sizes(dx, dy)
-	w := windowOf(dx.Shape[2], dx.Shape[3], dy.Shape[2], dy.Shape[3], b)
-	return g.planewise("avg_pool_vjp", w, planes, dx, in, []part{{dy, out}})
+	return g.planewise("avg_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy)})
 }
 
 // Nearest resamples.
 func (g *gpu) Nearest(y, x backend.Tensor) error {
-	planes, in, out := sizes(x, y)
-	w := resample(x.Shape[2], x.Shape[3], y.Shape[2], y.Shape[3])
-	return g.planewise("nearest", w, planes, y, out, []part{{x, in}})
+	return g.planewise("nearest", resample(x, y), images(y), []part{images(x)})
 }
 
 // NearestVJP is its transpose.
 func (g *gpu) NearestVJP(dx, dy backend.Tensor) error {
-	planes, in, out := sizes(dx, dy)
-	w := resample(dx.Shape[2], dx.Shape[3], dy.Shape[2], dy.Shape[3])
-	return g.planewise("nearest_vjp", w, planes, dx, in, []part{{dy, out}})
+	return g.planewise("nearest_vjp", resample(dx, dy), images(dx), []part{images(dy)})
 }
 
 // Bilinear resamples with linear interpolation.
 func (g *gpu) Bilinear(y, x backend.Tensor, align bool) error {
-	planes, in, out := sizes(x, y)
-	w := planesOf(x.Shape[2], x.Shape[3], y.Shape[2], y.Shape[3])
-	return g.planewise("bilinear", w, planes, y, out, []part{{x, in}}, flag(align))
+	return g.planewise("bilinear", between(x, y), images(y), []part{images(x)}, flag(align))
 }
 
 // BilinearVJP is its transpose.
 func (g *gpu) BilinearVJP(dx, dy backend.Tensor, align bool) error {
-	planes, in, out := sizes(dx, dy)
-	w := planesOf(dx.Shape[2], dx.Shape[3], dy.Shape[2], dy.Shape[3])
-	return g.planewise("bilinear_vjp", w, planes, dx, in, []part{{dy, out}}, flag(align))
+	return g.planewise("bilinear_vjp", between(dx, dy), images(dx), []part{images(dy)}, flag(align))
 }

@@ -8,28 +8,21 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // TestFunctions holds the elementary functions to values of 200 bits (testdata/functions.py, mpmath): in units in the
 // last place of the result, arguments over all magnitudes.
 func TestFunctions(t *testing.T) {
-	f, err := os.Open("testdata/functions.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("testdata/functions.csv"))
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(f).ReadAll())
 	type point struct{ x, hi, lo float64 }
 	points := map[string][]point{}
 	for _, row := range rows {
 		var v [3]float64
 		for i := range v {
-			if v[i], err = strconv.ParseFloat(row[i+1], 64); err != nil {
-				t.Fatal(err)
-			}
+			v[i] = must.Get(strconv.ParseFloat(row[i+1], 64))
 		}
 		points[row[0]] = append(points[row[0]], point{v[0], v[1], v[2]})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"coupling/lab/device/internal/backend"
 	"coupling/lab/device/internal/cuda/ptxsim"
+	"coupling/lab/must"
 )
 
 // wants demands an error that wraps a sentinel and has the words.
@@ -86,16 +87,11 @@ func TestTF32(t *testing.T) {
 		{"1", "none", true, false},
 	} {
 		t.Setenv("NVIDIA_TF32_OVERRIDE", c.override)
-		b, err := Open(Config{Driver: path, CuBLAS: c.cublas, TF32: c.asked})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(Open(Config{Driver: path, CuBLAS: c.cublas, TF32: c.asked}))
 		if i := b.Info(); i.TF32 != c.want || strings.Contains(i.Detail, "in TF32") != c.want {
 			t.Errorf("%+v: %+v", c, i)
 		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(b.Close())
 	}
 }
 
@@ -122,13 +118,8 @@ func TestEveryMemoryError(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	b, err := Open(Config{Driver: ptxsim.Build(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Open(Config{Driver: ptxsim.Build(t)}))
+	must.Do(b.Close())
 	for _, err := range []error{b.Sync(), b.Close()} {
 		if err == nil || !strings.Contains(err.Error(), "closed") {
 			t.Error(err)
@@ -169,28 +160,19 @@ func TestAnotherCuBLAS(t *testing.T) {
 	path := ptxsim.Build(t)
 	env := t.TempDir()
 	pip := filepath.Join(env, "lib", "python3.12", "site-packages", "nvidia", "cublas", "lib")
-	if err := os.MkdirAll(pip, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(pip, 0o777))
 	unfit, err := filepath.Glob("/lib*/*/libc.so.6")
 	if err != nil || len(unfit) == 0 {
 		t.Skipf("no libc to take for cuBLAS: %v", err)
 	}
 	for name, to := range map[string]string{"libcublas.so.13": unfit[0], "libcublas.so.12": path} {
-		if err := os.Symlink(to, filepath.Join(pip, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.Symlink(to, filepath.Join(pip, name)))
 	}
 	t.Setenv("VIRTUAL_ENV", env)
 	t.Setenv("COUPLING_CUBLAS", "")
-	b, err := Open(Config{Driver: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Open(Config{Driver: path}))
 	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") || !strings.Contains(said, "libcublas.so.13: ") {
 		t.Error(said)
 	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(b.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // TestOutOfMemory: the error says what was asked for and what there is; what is kept for later is given up first.
@@ -74,18 +75,13 @@ func TestPool(t *testing.T) {
 			if len(live) > 0 && rapid.Bool().Draw(t, "free") {
 				for m := range live {
 					delete(live, m)
-					if err := r.g.Free(m); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(r.g.Free(m))
 					break
 				}
 				continue
 			}
 			n := rapid.Int64Range(0, 4<<20).Draw(t, "bytes")
-			b, err := r.g.Alloc(n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(r.g.Alloc(n))
 			m := b.(*memory)
 			for o, size := range live {
 				if m.addr < o.addr+uint64(size) && o.addr < m.addr+uint64(n) {
@@ -95,9 +91,7 @@ func TestPool(t *testing.T) {
 			live[m] = n
 		}
 		for m := range live {
-			if err := r.g.Free(m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(r.g.Free(m))
 		}
 	})
 	var idle int64

@@ -13,18 +13,13 @@ import (
 	"coupling/lab/device/internal/backend"
 	"coupling/lab/device/internal/cuda/kernels"
 	"coupling/lab/device/internal/cuda/kernels/ptx"
+	"coupling/lab/must"
 )
 
 // TestSources: the PTX was made from these sources.
 func TestSources(t *testing.T) {
-	want, err := kernels.Sum()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := ptx.Files.ReadFile("SOURCES")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(kernels.Sum())
+	got := must.Get(ptx.Files.ReadFile("SOURCES"))
 	if strings.TrimSpace(string(got)) != want {
 		t.Error("the kernels changed since their PTX was made: go generate ./lab/device/internal/cuda")
 	}
@@ -43,10 +38,7 @@ func TestReproducible(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, m := range kernels.Modules() {
-		want, err := ptx.Files.ReadFile(m.Name + ".ptx.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(ptx.Files.ReadFile(m.Name + ".ptx.gz"))
 		if got, err := os.ReadFile(filepath.Join(dir, m.Name+".ptx.gz")); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s differs: %v", m.Name, err)
 		}
@@ -103,10 +95,7 @@ func TestPTX(t *testing.T) {
 	// or once a row.
 	divide := regexp.MustCompile(`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
 	for _, m := range kernels.Modules() {
-		text, err := readFile(m.Name + ".ptx.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(readFile(m.Name + ".ptx.gz"))
 		if !bytes.Contains(text, []byte(".version 7.0\n.target sm_80\n")) {
 			t.Errorf("%s: another version or target", m.Name)
 		}
@@ -142,10 +131,7 @@ var declared = regexp.MustCompile(`(?m)^\s*\.shared \.align \d+ \.(?:b8 [\w$]+\[
 func TestSharedMemory(t *testing.T) {
 	found := 0
 	for _, m := range kernels.Modules() {
-		text, err := readFile(m.Name + ".ptx.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(readFile(m.Name + ".ptx.gz"))
 		if n := len(declared.FindAll(text, -1)); n != bytes.Count(text, []byte(".shared .align")) {
 			t.Errorf("%s: some declarations look otherwise", m.Name)
 		}
@@ -155,9 +141,7 @@ func TestSharedMemory(t *testing.T) {
 			for _, d := range arrays {
 				size := 4 // of one number
 				if d[1] != "" {
-					if size, err = strconv.Atoi(d[1]); err != nil {
-						t.Fatal(err)
-					}
+					size = must.Get(strconv.Atoi(d[1]))
 				}
 				sum += size
 			}

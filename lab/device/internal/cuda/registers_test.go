@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/cuda/kernels"
+	"coupling/lab/must"
 )
 
 // COUPLING_UPDATE_REGISTERS=1 writes testdata/REGISTERS anew.
@@ -57,14 +58,8 @@ func TestRegisters(t *testing.T) {
 	if err != nil {
 		t.Skip(noPtxas)
 	}
-	help, err := exec.Command(ptxas, "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := exec.Command(ptxas, "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	help := must.Get(exec.Command(ptxas, "--help").Output())
+	version := must.Get(exec.Command(ptxas, "--version").Output())
 	committed := bytes.Contains(version, []byte(kernels.Assembler))
 	if !committed {
 		t.Logf("the embedded machine code is of another release (%s) and is not compared: %s", kernels.Assembler, version)
@@ -96,9 +91,7 @@ func TestRegisters(t *testing.T) {
 		}
 	}
 	if updateRegisters {
-		if err := os.WriteFile("testdata/REGISTERS", []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile("testdata/REGISTERS", []byte(table.String()), 0o644))
 		return
 	}
 	for key := range want {
@@ -116,19 +109,11 @@ var saidBy = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stor
 // assemble returns what the kernels of a module use. Code for sm_90 must be what is embedded, if that is of this assembler.
 func assemble(t *testing.T, arch, module string, committed bool) (all []assembled) {
 	t.Helper()
-	text, err := readFile(module + ".ptx.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := parsePTX(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(readFile(module + ".ptx.gz"))
+	entries := must.Get(parsePTX(text))
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, module+".ptx"), filepath.Join(dir, module+".cubin")
-	if err := os.WriteFile(in, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(in, text, 0o644))
 	said, err := kernels.Assemble(arch, in, out).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ptxas %s %s: %v\n%s", arch, module, err, said)

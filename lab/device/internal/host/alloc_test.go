@@ -11,6 +11,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // TestClass: classes hold what was asked for, waste at most an eighth beyond the least class, and are their own class.
@@ -29,7 +30,7 @@ func TestBlocks(t *testing.T) {
 	seen := map[backend.Memory]bool{}
 	for _, n := range []int64{0, 1, 63, 1000, 1001, 1 << 20} {
 		m, err := h.Alloc(n)
-		must(t, err)
+		must.Do(err)
 		if b := m.(*block); uintptr(b.at)%alignment != 0 || b.size < n {
 			t.Errorf("Alloc(%d) = %+v: must be aligned and large enough", n, b)
 		}
@@ -39,14 +40,14 @@ func TestBlocks(t *testing.T) {
 		seen[m] = true
 	}
 	for m := range seen {
-		must(t, h.Free(m))
+		must.Do(h.Free(m))
 	}
 	again, err := h.Alloc(1 << 20)
-	must(t, err)
+	must.Do(err)
 	if !seen[again] {
 		t.Error("a freed block was not used again")
 	}
-	must(t, h.Free(again))
+	must.Do(h.Free(again))
 	if h.trim(); h.spare != 0 || len(h.kept) != 0 {
 		t.Errorf("trim keeps %d bytes", h.spare)
 	}
@@ -57,8 +58,8 @@ func TestKeptIsBounded(t *testing.T) {
 	var h heap
 	for n := int64(1 << 20); n < 64<<20; n += 1 << 20 {
 		m, err := h.Alloc(n)
-		must(t, err)
-		must(t, h.Free(m))
+		must.Do(err)
+		must.Do(h.Free(m))
 	}
 	if h.used != 0 || h.spare > 2*h.peak+slack {
 		t.Errorf("%d bytes in use and %d kept of a peak of %d", h.used, h.spare, h.peak)
@@ -71,7 +72,7 @@ func TestOutOfMemory(t *testing.T) {
 	if errors.Is(err, errUnknown) {
 		t.Skip(err)
 	}
-	must(t, err)
+	must.Do(err)
 	if free <= 0 || total < free {
 		t.Fatalf("MemInfo: %d free of %d", free, total)
 	}
@@ -81,8 +82,8 @@ func TestOutOfMemory(t *testing.T) {
 		}
 	}
 	m, err := h.Alloc(1 << 20) // life goes on
-	must(t, err)
-	must(t, h.Free(m))
+	must.Do(err)
+	must.Do(h.Free(m))
 	if after, _, err := h.MemInfo(); err != nil || after < 1<<20 {
 		t.Errorf("MemInfo: %d free, %v: kept memory counts as free", after, err)
 	}
@@ -96,8 +97,8 @@ func TestMachine(t *testing.T) {
 	}
 	root := t.TempDir()
 	write := func(name, text string) {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
-		must(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+		must.Do(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		must.Do(os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
 	}
 	write("a/memory.max", "1000\n")
 	write("a/memory.current", "700\n")

@@ -7,6 +7,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // BenchmarkGemm reports GFLOP/s, beside those of cpu.Gemm on one core in turn with it: matrices by matrices, and of the
@@ -48,7 +49,7 @@ func BenchmarkGemm(b *testing.B) {
 					}
 					raw += time.Since(start)
 					start = time.Now()
-					must(b, h.Of(c.Type).Gemm(c, 1, a, s.ta, x, s.tb, 0))
+					must.Do(h.Of(c.Type).Gemm(c, 1, a, s.ta, x, s.tb, 0))
 					own += time.Since(start)
 				}
 				flops := 2e-9 * float64(s.batch*s.m*s.n*s.k) * float64(b.N)
@@ -101,10 +102,10 @@ func BenchmarkMemory(b *testing.B) {
 			var own, floor time.Duration
 			for b.Loop() {
 				start := time.Now()
-				must(b, s.do())
+				must.Do(s.do())
 				own += time.Since(start)
 				start = time.Now()
-				must(b, h.Convert(o, x))
+				must.Do(h.Convert(o, x))
 				floor += time.Since(start)
 			}
 			bytes := 4e-9 * float64(size) * float64(b.N)
@@ -136,7 +137,7 @@ func BenchmarkTransport(b *testing.B) {
 	} {
 		b.Run(s.name, func(b *testing.B) {
 			for b.Loop() {
-				must(b, s.do())
+				must.Do(s.do())
 			}
 			b.ReportMetric(1e-9*n*n*float64(b.N)/b.Elapsed().Seconds(), "G/s")
 		})

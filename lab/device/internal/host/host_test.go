@@ -8,24 +8,15 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // open returns a device that is closed when the test ends.
 func open(t testing.TB, isa cpu.ISA, workers int) *Host {
 	t.Helper()
-	b, err := Open(isa, workers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := must.Get(Open(isa, workers))
+	t.Cleanup(func() { must.Do(b.Close()) })
 	return b.(*Host)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // array returns a tensor of the type of T with the given elements.
@@ -42,9 +33,9 @@ func array[T float32 | float64 | int32](t testing.TB, h *Host, x []T, shape ...i
 		t.Fatalf("%d elements for %v", len(x), shape)
 	}
 	m, err := h.Alloc(int64(len(x)) * int64(typ.Size()))
-	must(t, err)
+	must.Do(err)
 	out := tensor{Mem: m, Type: typ, Shape: shape}
-	must(t, h.Upload(out, unsafe.Pointer(unsafe.SliceData(x))))
+	must.Do(h.Upload(out, unsafe.Pointer(unsafe.SliceData(x))))
 	return out
 }
 
@@ -85,9 +76,9 @@ func TestReduceShapes(t *testing.T) {
 			out := array(t, h, make([]float32, product(small)), small...)
 			for f := backend.Reduction(0); f <= backend.NumReduction; f++ {
 				if f == backend.NumReduction {
-					must(t, h.Of(out.Type).ReduceDot(out, xt, xt))
+					must.Do(h.Of(out.Type).ReduceDot(out, xt, xt))
 				} else {
-					must(t, h.Of(out.Type).Reduce(out, xt, f))
+					must.Do(h.Of(out.Type).Reduce(out, xt, f))
 				}
 				near(t, "reduce", view[float32](out), slowReduce(x, shape, small, f), 1e-5)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 func TestOpen(t *testing.T) {
@@ -114,7 +115,7 @@ func TestGemmWays(t *testing.T) {
 			for _, workers := range counts {
 				h := open(t, cpu.Auto, workers)
 				c := array(t, h, slices.Repeat([]float32{float32(math.NaN())}, s.batch*s.m*s.n), s.batch, s.m, s.n)
-				must(t, h.Of(c.Type).Gemm(c, 0.5, array(t, h, a, as...), ta, array(t, h, b, bs...), tb, 0))
+				must.Do(h.Of(c.Type).Gemm(c, 0.5, array(t, h, a, as...), ta, array(t, h, b, bs...), tb, 0))
 				got := view[float32](c)
 				if first == nil {
 					first = got
@@ -200,8 +201,8 @@ func TestSteadyState(t *testing.T) {
 			return errors.Join(err, h.Free(m))
 		},
 	} {
-		must(t, f())
-		if n := testing.AllocsPerRun(20, func() { must(t, f()) }); n > 24 {
+		must.Do(f())
+		if n := testing.AllocsPerRun(20, func() { must.Do(f()) }); n > 24 {
 			t.Errorf("%s: %v allocations a call", name, n)
 		}
 	}
@@ -225,9 +226,9 @@ func TestTallColumns(t *testing.T) {
 			h := open(t, cpu.Auto, workers)
 			ct, gt := array(t, h, c, n, m), array(t, h, g, n)
 			out, sums := array(t, h, make([]float32, m), m), array(t, h, make([]float32, m), m, 1)
-			must(t, h.Of(out.Type).LSECols(out, ct, gt, 0.5))
+			must.Do(h.Of(out.Type).LSECols(out, ct, gt, 0.5))
 			near(t, "LSECols", view[float32](out), want, 2e-6) // 2 units in the last place of float32 arguments
-			must(t, h.Of(sums.Type).PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m), array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
+			must.Do(h.Of(sums.Type).PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m), array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
 			near(t, "PlanCols", view[float32](sums), mass, 2e-6)
 			got := slices.Concat(view[float32](out), view[float32](sums))
 			if first == nil {

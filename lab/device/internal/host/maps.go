@@ -5,6 +5,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/logspace"
 )
 
 // Map is dst = f(x).
@@ -28,7 +29,7 @@ func (e *engine[T]) apply(d, x []T, f backend.Unary, p float64) {
 	}
 }
 
-// cheap does the functions that are arithmetic, and tells whether f is one.
+// cheap computes functions that are arithmetic, and reports whether f is one.
 func cheap[T cpu.Float](d, x []T, f backend.Unary, p T) bool {
 	d = d[:len(x)]
 	switch f {
@@ -105,7 +106,7 @@ func costly[T cpu.Float](d, x []T, f backend.Unary, p float64) {
 func scalar(f backend.Unary, p float64) func(x float64) float64 {
 	switch f {
 	case backend.Log:
-		return logOf
+		return logspace.Log
 	case backend.Sin:
 		return math.Sin
 	case backend.Cos:
@@ -153,7 +154,7 @@ func (e *engine[T]) slopes(d, x, y, g []T, f backend.Unary, p float64) {
 	}
 }
 
-// slopeOfX multiplies by derivatives that are arithmetic of x, and tells whether f's is.
+// slopeOfX multiplies by derivatives that are arithmetic of x, and reports whether that of f is.
 func slopeOfX[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 	d, g = d[:len(x)], g[:len(x)]
 	switch f {
@@ -204,7 +205,7 @@ func slopeOfBent[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 	return true
 }
 
-// slopeOfY multiplies by derivatives that are arithmetic of y, and tells whether f's is.
+// slopeOfY multiplies by derivatives that are arithmetic of y, and reports whether that of f is.
 func slopeOfY[T cpu.Float](d, x, y, g []T, f backend.Unary, p T) bool {
 	d, y, g = d[:len(x)], y[:len(x)], g[:len(x)]
 	switch f {
@@ -264,12 +265,4 @@ func choose(x, a, b float64) float64 {
 	bits := int64(math.Float64bits(x))
 	no := uint64((bits - 1 | bits) >> 63) // all ones for −x, −0 and 0
 	return math.Float64frombits(math.Float64bits(a)&^no | math.Float64bits(b)&no)
-}
-
-// logOf is log x; math.Log errs for denormal numbers on amd64.
-func logOf(x float64) float64 {
-	if x > 0 && x < 0x1p-1022 {
-		return math.Log(x*0x1p54) - 54*math.Ln2
-	}
-	return math.Log(x)
 }

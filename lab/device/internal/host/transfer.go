@@ -58,61 +58,41 @@ func convert[D, S float32 | float64 | int32](c *crew, dst []D, src []S) {
 
 // Paste copies src into a part of dst.
 func (d *Host) Paste(dst, src tensor, axis, at int) error {
-	if dst.Type == backend.Float64 {
-		part(&d.crew, view[float64](dst), view[float64](src), dst.Shape, src.Shape, axis, at, false)
-	} else {
-		part(&d.crew, view[int32](dst), view[int32](src), dst.Shape, src.Shape, axis, at, false)
-	}
+	d.part(dst, src, axis, at, func(big, small []byte) { copy(big, small) })
 	return nil
 }
 
 // Cut copies a part of src.
 func (d *Host) Cut(dst, src tensor, axis, at int) error {
-	if dst.Type == backend.Float64 {
-		part(&d.crew, view[float64](src), view[float64](dst), src.Shape, dst.Shape, axis, at, true)
-	} else {
-		part(&d.crew, view[int32](src), view[int32](dst), src.Shape, dst.Shape, axis, at, true)
-	}
+	d.part(src, dst, axis, at, func(big, small []byte) { copy(small, big) })
 	return nil
 }
 
-// part copies between big and its part from index at of an axis on, run by run; cut is out of big.
-func part[T float64 | int32](c *crew, big, small []T, shape, smallShape []int, axis, at int, cut bool) {
-	outer, inner := product(shape[:axis]), product(shape[axis+1:])
-	run, pitch := smallShape[axis]*inner, shape[axis]*inner
-	c.each(outer, per(run), func(lo, hi int) {
+// part calls move with runs of big's part from index at of an axis on and of small, which has the part's shape.
+func (d *Host) part(big, small tensor, axis, at int, move func(big, small []byte)) {
+	outer, inner := product(big.Shape[:axis]), product(big.Shape[axis+1:])*big.Type.Size()
+	run, pitch := small.Shape[axis]*inner, big.Shape[axis]*inner
+	from, to := memory(big), memory(small)
+	d.each(outer, per(run/big.Type.Size()), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			b, s := big[i*pitch+at*inner:][:run], small[i*run:][:run]
-			if cut {
-				copy(s, b)
-			} else {
-				copy(b, s)
-			}
+			move(from[i*pitch+at*inner:][:run], to[i*run:][:run])
 		}
 	})
 }
 
 // Gather copies the rows that index names.
 func (d *Host) Gather(dst, table, index tensor) error {
-	rows, width := table.Shape[0], table.Shape[1]
-	at := view[int32](index)
+	rows, width := table.Shape[0], table.Shape[1]*table.Type.Size()
+	to, from, at := memory(dst), memory(table), view[int32](index)
 	if err := d.once(func() error { return inRange("index", at, rows) }); err != nil {
 		return err
 	}
-	if dst.Type == backend.Float64 {
-		gather(&d.crew, view[float64](dst), view[float64](table), at, width)
-	} else {
-		gather(&d.crew, view[int32](dst), view[int32](table), at, width)
-	}
-	return nil
-}
-
-func gather[T float64 | int32](c *crew, dst, table []T, index []int32, width int) {
-	c.each(len(index), per(width), func(lo, hi int) {
+	d.each(len(at), per(table.Shape[1]), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			copy(dst[i*width:(i+1)*width], table[int(index[i])*width:][:width])
+			copy(to[i*width:(i+1)*width], from[int(at[i])*width:][:width])
 		}
 	})
+	return nil
 }
 
 // Scatter adds rows in their order; workers share the columns.

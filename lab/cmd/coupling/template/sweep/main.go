@@ -6,8 +6,8 @@ import (
 	_ "embed"
 	"log"
 
-	"coupling/lab"
 	"coupling/lab/cmd/coupling/template/bias"
+	"coupling/lab/store"
 	"coupling/lab/sweepfile"
 )
 
@@ -16,9 +16,13 @@ var design []byte
 
 func main() {
 	own := bias.Bias.Decoder()
-	sweep, err := sweepfile.Parse("sweep.yaml", design, []lab.Decoder{own})
+	sweep, err := sweepfile.Parse("sweep.yaml", design, []*store.Decoder{own})
 	if err != nil {
 		log.Fatal(err)
 	}
-	sweepfile.Main(sweep.Jobs, own)
+	jobs, err := sweep.All()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sweepfile.Main(jobs, own)
 }

@@ -1,0 +1,363 @@
+package pld
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"coupling/lab/logspace"
+)
+
+// A law is the distribution under Q of a likelihood ratio M = dP/dQ ≥ 0, or of a sum of such ratios, with the
+// probability q[i] at x[i], increasing. far is the part of the mean at +∞, which is mass of P where Q has none.
+//
+// Laws are compared in convex order: if E f(M) ≤ E f(M′) for all convex f, the pair of M′ dominates that of M in
+// both directions (Blackwell). Sums and products of independent ratios keep the order.
+type law struct {
+	x, q        []float64
+	far         float64
+	least, most float64 // no value lies outside of these, which may be 0 and +Inf
+}
+
+// An operation combines two independent ratios.
+type operation int
+
+const (
+	sum operation = iota
+	product
+)
+
+// of returns slope and offset: x combined with y is slope·y + offset.
+func (o operation) of(x float64) (slope, offset float64) {
+	if o == product {
+		return x, 0
+	}
+	return 1, x
+}
+
+func (o operation) on(x, y float64) float64 {
+	slope, offset := o.of(x)
+	return slope*y + offset
+}
+
+// A bracket is an upper and a lower law of one ratio, in convex order.
+type bracket struct{ over, under law }
+
+// combine returns the bracket of the two ratios combined, on a grid of n cells; a and b may be the same. In each cell
+// of the grid the upper law moves all mass to the two ends and the lower law moves it to the barycentre, and both keep
+// the mean: Jensen's inequality in both directions. Widths fall with the square of n.
+//
+// Rounding. Let κ = 2(|a| + |b| + 16) ulp, with |a|, |b| the numbers of points. All numbers that are added are positive: fill
+// sums at most |b| terms for each of |a| rows. So the upper law is exactly that of masses off by a factor
+// in 1 ± κ at positions off by 1 ± 2 ulp, and the lower law that of positions off by 1 ± 2κ.
+func (o operation) combine(a, b bracket, n int) bracket {
+	nodes := o.nodes(a.over, b.over, n)
+	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
+}
+
+// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells.
+func (o operation) power(one bracket, times, n int) bracket {
+	all := one
+	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
+		all = o.combine(all, all, n)
+		if times&bit != 0 {
+			all = o.combine(one, all, n)
+		}
+	}
+	return all
+}
+
+// A filling holds for each cell of a grid the sums of mass·(z − low) and of mass·(high − z) over the values z in it, and in
+// the last cell, if it has no end, those of mass·(z − low) and of mass.
+type filling struct {
+	nodes      []float64
+	above, gap []float64
+	far        float64
+}
+
+// fill sorts all combinations of values into cells. The first node is not above any, the last not below.
+func (o operation) fill(nodes []float64, a, b law) filling {
+	f := filling{nodes: nodes, above: make([]float64, len(nodes)-1), gap: make([]float64, len(nodes)-1)}
+	f.far = a.far + b.far
+	if o == product { // of means 1
+		f.far -= a.far * b.far
+	}
+	if len(a.x) > len(b.x) {
+		a, b = b, a
+	}
+	square := &a.x[0] == &b.x[0]
+	first := 0
+	for i, x := range a.x {
+		slope, offset := o.of(x)
+		r := row{slope, offset, a.q[i]}
+		if !square {
+			first = f.cell(first, o.on(x, b.x[0]))
+			f.row(first, b.x, b.q, r)
+			continue
+		}
+		first = f.cell(first, o.on(x, x)) // each combination once, twice its mass, but with itself
+		f.row(first, b.x[i:i+1], b.q[i:i+1], r)
+		r.weight *= 2
+		f.row(first, b.x[i+1:], b.q[i+1:], r)
+	}
+	return f
+}
+
+// cell returns the cell of z, which is not before c.
+func (f *filling) cell(c int, z float64) int {
+	for c+2 < len(f.nodes) && z >= f.nodes[c+1] {
+		c++
+	}
+	return c
+}
+
+// A row is slope·y + offset with the mass weight times that of y.
+type row struct{ slope, offset, weight float64 }
+
+// row adds a row, whose first value is in cell c. Arithmetic is monotone, so that no value leaves the range of the nodes.
+func (f *filling) row(c int, ys, qs []float64, r row) {
+	qs = qs[:len(ys)]
+	var above, gap float64
+	for j := 0; j < len(ys); c++ {
+		c = f.cell(c, r.slope*ys[j]+r.offset)
+		low, high := f.nodes[c], f.nodes[c+1]
+		if math.IsInf(high, 1) {
+			above, gap, j = f.tail(low, ys, qs, r, j)
+		} else {
+			end := high
+			if c+2 == len(f.nodes) {
+				end = math.Inf(1)
+			}
+			above, gap = 0, 0
+			for ; j < len(ys); j++ {
+				z := r.slope*ys[j] + r.offset
+				if z >= end {
+					break
+				}
+				above += qs[j] * (z - low)
+				gap += qs[j] * (high - z)
+			}
+		}
+		f.above[c] += r.weight * above
+		f.gap[c] += r.weight * gap
+	}
+}
+
+// tail sums over a cell without an end.
+func (f *filling) tail(low float64, ys, qs []float64, r row, j int) (above, mass float64, end int) {
+	for ; j < len(ys); j++ {
+		above += qs[j] * (r.slope*ys[j] + r.offset - low)
+		mass += qs[j]
+	}
+	return above, mass, j
+}
+
+// law returns the law without points.
+func (f filling) law() law {
+	last := len(f.nodes) - 1
+	return law{far: f.far, least: f.nodes[0], most: f.nodes[last]}
+}
+
+// forgottenMass is a mass that is left out, so that nothing is subnormal. As logs of ratios are at most largestLog, what
+// 1e8 combinations leave out is less than leftOut of either P or Q.
+const (
+	forgottenMass = 1e-250
+	leftOut       = 1e-100
+)
+
+func (l *law) add(x, q float64) {
+	if n := len(l.x); n > 0 && l.x[n-1] == x {
+		l.q[n-1] += q
+	} else if q > forgottenMass {
+		l.x, l.q = append(l.x, x), append(l.q, q)
+	}
+}
+
+// ends moves all mass to the ends of cells.
+func (f filling) ends() law {
+	out := f.law()
+	for c, above := range f.above {
+		low, high := f.nodes[c], f.nodes[c+1]
+		if math.IsInf(high, 1) {
+			out.add(low, f.gap[c])
+			out.far += above
+			continue
+		}
+		out.add(low, f.gap[c]/(high-low))
+		out.add(high, above/(high-low))
+	}
+	return out
+}
+
+// barycentres moves the mass of each cell to its mean.
+func (f filling) barycentres() law {
+	out := f.law()
+	for c, above := range f.above {
+		low, high, gap := f.nodes[c], f.nodes[c+1], f.gap[c]
+		switch {
+		case above+gap == 0:
+		case math.IsInf(high, 1):
+			out.add(low+above/gap, gap)
+		default:
+			at := (low*gap + high*above) / (above + gap)
+			out.add(min(max(at, low), high), (above+gap)/(high-low))
+		}
+	}
+	return out
+}
+
+const (
+	// negligibleMass is the mass of Q below the grid, and that of P above it, as a share of each.
+	negligibleMass = 1e-19
+	// sketched is the number of points by which nodes shape a grid.
+	sketched = 256
+	slots    = 1 << 10
+)
+
+// nodes places about n cells where the combined mass is, from a sketch of it: partly log-uniformly, and partly by mass and width². The
+// variance added to M would be least with the cube root of the mass; small powers serve its tails, which decide small δ.
+func (o operation) nodes(a, b law, n int) []float64 {
+	s := o.sketch(a, b)
+	nodes := []float64{o.on(a.least, b.least)}
+	add := func(x float64) {
+		if x > nodes[len(nodes)-1]*(1+8*ulp) {
+			nodes = append(nodes, x)
+		}
+	}
+	end := o.on(a.most, b.most)
+	share, k := 0.0, 0
+	for i, w := range s.weight {
+		for ; float64(k) <= (share+w)*float64(n) && w > 0; k++ {
+			at := (float64(k)/float64(n) - share) / w
+			if x := math.Exp(s.from(float64(i) + min(1, max(0, at)))); x < end*(1-8*ulp) {
+				add(x)
+			}
+		}
+		share += w
+	}
+	if len(nodes) > 1 {
+		add(end)
+	}
+	if len(nodes) == 1 { // the ratio is constant
+		nodes = append(nodes, math.Nextafter(nodes[0], math.Inf(1)))
+	}
+	return nodes
+}
+
+// A sketch divides the range of log z into slots, fine near the centre and coarse far from it.
+type sketch struct {
+	centre, scale float64
+	first, step   float64 // of asinh((log z − centre)/scale)
+	weight        []float64
+}
+
+// slot returns the position of a log among the slots, and from the log at a position.
+func (s sketch) slot(log float64) float64 {
+	return (math.Asinh((log-s.centre)/s.scale) - s.first) / s.step
+}
+
+func (s sketch) from(slot float64) float64 { return s.centre + s.scale*math.Sinh(s.first+s.step*slot) }
+
+func (o operation) sketch(a, b law) sketch {
+	low, high := o.reach(a, b)
+	points, mean := o.points(a.grouped(sketched, middle), b.grouped(sketched, middle))
+	s := sketch{centre: logspace.Log(mean), weight: make([]float64, slots), step: 1}
+	for _, p := range points {
+		s.scale += p.q * math.Abs(p.log-s.centre)
+	}
+	s.scale = max(s.scale, 1e-14, 1e-12*(high-low))
+	s.first = s.slot(low)
+	s.step = max(1e-12, s.slot(high)/slots)
+	var mass [slots]float64
+	for _, p := range points {
+		mass[min(slots-1, max(0, int(s.slot(p.log))))] += p.q + p.p/mean
+	}
+	s.weigh(mass)
+	return s
+}
+
+// weigh shares the cells out to the slots.
+func (s sketch) weigh(mass [slots]float64) {
+	all, total := s.from(slots)-s.from(0), 0.0
+	var worth [slots]float64
+	for k := range worth {
+		near := 0.0
+		for j := max(0, k-2); j <= min(slots-1, k+2); j++ {
+			near += mass[j]
+		}
+		worth[k] = math.Pow(near, .1) * math.Pow(s.from(float64(k+1))-s.from(float64(k)), 2./3)
+		total += worth[k]
+	}
+	for k := range worth {
+		width := s.from(float64(k+1)) - s.from(float64(k))
+		s.weight[k] = .1/slots + .3*width/all + .6*worth[k]/total
+	}
+}
+
+// A combined is a positive value of a combination of points, with its masses.
+type combined struct{ log, q, p float64 }
+
+// points lists all combinations of points, and the mean.
+func (o operation) points(a, b law) (out []combined, mean float64) {
+	out = make([]combined, 0, len(a.x)*len(b.x))
+	for i, x := range a.x {
+		for j, y := range b.x {
+			z, m := o.on(x, y), a.q[i]*b.q[j]
+			mean += z * m
+			if z > 0 {
+				out = append(out, combined{logspace.Log(z), m, z * m})
+			}
+		}
+	}
+	return out, mean
+}
+
+// reach returns the logs below which there is negligible mass of Q, and above which there is negligible mass of P. It rounds outwards:
+// what is left out moves far.
+func (o operation) reach(a, b law) (low, high float64) {
+	const edges = 64
+	byLog := func(x, y combined) int { return cmp.Compare(x.log, y.log) }
+	below, mean := o.points(a.grouped(edges, lowest), b.grouped(edges, lowest))
+	slices.SortFunc(below, byLog)
+	sum, i := 0.0, 0
+	for ; i < len(below)-1 && sum+below[i].q < negligibleMass; i++ {
+		sum += below[i].q
+	}
+	above, _ := o.points(a.grouped(edges, highest), b.grouped(edges, highest))
+	slices.SortFunc(above, byLog)
+	sum, j := 0.0, len(above)-1
+	for ; j > 0 && sum+above[j].p < negligibleMass*mean; j-- {
+		sum += above[j].p
+	}
+	return below[i].log, max(above[j].log, below[i].log)
+}
+
+// grouped merges points into at most n, each at a value between those merged.
+func (l law) grouped(n int, value func(x, q []float64) float64) law {
+	out := law{}
+	size := (len(l.x) + n - 1) / n
+	for i := 0; i < len(l.x); i += size {
+		end := min(i+size, len(l.x))
+		total := 0.0
+		for _, q := range l.q[i:end] {
+			total += q
+		}
+		out.add(value(l.x[i:end], l.q[i:end]), total)
+	}
+	return out
+}
+
+// The values of groups: the lowest that is positive, the highest, and the mean.
+func lowest(x, _ []float64) float64 {
+	if x[0] == 0 && len(x) > 1 {
+		return x[1]
+	}
+	return x[0]
+}
+
+func highest(x, _ []float64) float64 { return x[len(x)-1] }
+
+func middle(x, q []float64) float64 { return min(max(stat.Mean(x, q), x[0]), x[len(x)-1]) }

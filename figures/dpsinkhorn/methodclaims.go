@@ -1,0 +1,258 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"coupling/data/sample"
+	"coupling/figures/internal/kit"
+	"coupling/lab"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// private, free and isReal tell apart what claims compare: the paper's method with noise whose ε holds, the same
+// without noise, and
+// real images.
+func (m Method) private() bool {
+	return m.Recipe.Epsilon > 0 || m.Name == colourDCGAN || m.Name == colourBigGAN
+}
+
+func (m Method) free() bool {
+	return m.Name == colourFree || m.Recipe.Steps > 0 && m.Recipe.Epsilon == 0 && m.Recipe.Rows == 0
+}
+
+// epsilon is what was asked for; 0: nothing.
+func (m Method) epsilon() float64 { return max(m.Epsilon, m.Recipe.Epsilon) }
+
+func (m Method) isReal() bool { return m.Name == realData || m.Name == realPictures }
+
+// repeats are the cells that differ in their randomness alone, together.
+func repeats(cells []cell) (out [][]cell) {
+	at := map[Params]int{}
+	for _, c := range cells {
+		p := c.Params
+		p.Repeat, p.Judge.Protocols = 0, 0
+		i, known := at[p]
+		if !known {
+			i, at[p], out = len(out), len(out), append(out, nil)
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
+}
+
+// means takes the place of several trainings by their mean; pictures are of the first.
+func means(cells []cell) (out []cell) {
+	for _, run := range repeats(cells) {
+		c := run[0]
+		c.Value.Judged, _ = meanDeviation(run)
+		out = append(out, c)
+	}
+	return out
+}
+
+// loneDeviation is what one training is taken to vary by: rows of the paper's Table 4 that differ in Δ alone differ
+// by so much.
+const loneDeviation = .03
+
+// score is a mean with its standard error.
+type score struct{ mean, err float64 }
+
+// spreadOf is the score of a number that several trainings measured, by how they differ; its error is NaN for one
+// training.
+func spreadOf(run []cell, of func(Judgement) float64) score {
+	values := kit.Each(run, func(c cell) float64 { return of(c.Value.Judged) })
+	values = slices.DeleteFunc(values, math.IsNaN)
+	mean, deviation := stat.MeanStdDev(values, nil)
+	return score{mean, deviation / math.Sqrt(float64(len(values)))}
+}
+
+// scoreOf is the score of an accuracy: its error is of the trainings and of the tested images.
+func scoreOf(run []cell, accuracy func(Judgement) float64) score {
+	s, c := spreadOf(run, accuracy), run[0]
+	switch {
+	case c.Params.Method.isReal(): // nothing was trained
+		s.err = 0
+	case math.IsNaN(s.err):
+		s.err = loneDeviation
+	}
+	s.err = math.Hypot(s.err, math.Sqrt(max(s.mean*(1-s.mean), 0)/float64(max(c.Value.Tested, 1))))
+	return s
+}
+
+// above is by how many standard errors a score is above another one.
+func (s score) above(other score) float64 {
+	return (s.mean - other.mean) / math.Hypot(s.err, other.err)
+}
+
+// chanceOf is the score of a guess of one class.
+func chanceOf(c cell) score {
+	at := max(c.Value.Guess, .1)
+	return score{at, math.Sqrt(at * (1 - at) / float64(max(c.Value.Tested, 1)))}
+}
+
+// accuracy is the getter of the k-th of classifiers.
+func accuracy(k int) func(Judgement) float64 {
+	return func(j Judgement) float64 { return j.accuracies()[k] }
+}
+
+// best are the trainings of the highest mean accuracy of logistic regression among those that keep takes; none where
+// it takes none.
+func best(runs [][]cell, keep func(Method) bool) (out []cell) {
+	highest := math.Inf(-1)
+	for _, run := range runs {
+		if !keep(run[0].Params.Method) {
+			continue
+		}
+		if at := scoreOf(run, accuracy(0)).mean; out == nil || at > highest {
+			out, highest = run, at
+		}
+	}
+	return out
+}
+
+// errorsWhy is the reason of claims about standard errors.
+const errorsWhy = "three standard errors, of the test images and of the trainings (one alone is taken to vary by 3 points): chance does this once in 700"
+
+// unasked says why a preset is not asked what the method learns.
+func unasked(v view, p Params) string {
+	name := strings.ToLower(setName(p.Fashion))
+	if p.Colour != "" {
+		name = "cifar10"
+	}
+	few := sample.Note(p.Data, name)
+	if few != "" && v.Preset != lab.Paper {
+		few = "the recipe learns on whole data sets, not here: " + few
+	}
+	return lab.Pick(v.Preset, "3 steps", few, few, "")
+}
+
+// claimMethod is what every item asks of the paper's method on each data set: more than chance, no more than as many
+// real images, no
+// less without noise, no leak that an attack sees, and noise as it was accounted for.
+func claimMethod(v view) (out []lab.Claim) {
+	bySet(v, func(cells []cell, fashion bool) {
+		runs := repeats(cells)
+		private, free := best(runs, Method.private), best(runs, Method.free)
+		actual := best(runs, Method.isReal)
+		for _, run := range [][]cell{private, free} {
+			if run != nil {
+				out = append(out, claimLearns(v, run))
+			}
+		}
+		if private != nil && free != nil {
+			out = append(out, lab.Claim{
+				What:   setLabel(cells[0]) + ": logistic regression without noise, less that at " + epsilonLabel(private[0].Params) + ", in standard errors",
+				Source: "Table 1: privacy costs",
+				Got:    scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))), Relation: lab.AtLeast, Want: -3,
+				Why:        errorsWhy,
+				SkipReason: unasked(v, cells[0].Params), Null: noiseHelps,
+			})
+		}
+		if private != nil && actual != nil {
+			out = append(out, claimNoCopies(v, private, actual))
+		}
+	})
+	return append(out, claimReleases(v)...)
+}
+
+// claimLearns is that a method teaches classes.
+func claimLearns(v view, run []cell) lab.Claim {
+	c := run[0]
+	return lab.Claim{
+		What:   setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) + ": logistic regression above chance, in standard errors",
+		Source: fmt.Sprintf("chance is %.3g", chanceOf(c).mean), Got: scoreOf(run, accuracy(0)).above(chanceOf(c)),
+		Relation: lab.AtLeast, Want: 3,
+		Why: errorsWhy, SkipReason: unasked(v, c.Params), Null: guessing,
+	}
+}
+
+// claimNoCopies is that private images teach less than as many real ones: those who return training images do not.
+func claimNoCopies(v view, private, actual []cell) lab.Claim {
+	least := math.Inf(1)
+	for k := range 3 {
+		if z := scoreOf(actual, accuracy(k)).above(scoreOf(private, accuracy(k))); !math.IsNaN(z) {
+			least = min(least, z)
+		}
+	}
+	c := private[0]
+	return lab.Claim{
+		What:   setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) + ": accuracy below that of as many real images, in standard errors, least over classifiers",
+		Source: "private images are no copies", Got: least, Relation: lab.AtLeast, Want: 3, Why: errorsWhy,
+		SkipReason: unasked(v, c.Params), Null: copies,
+	}
+}
+
+// claimReleases is that no attack tells members, where it was run, and that releases vary as their noise was
+// accounted for.
+func claimReleases(v view) (out []lab.Claim) {
+	attacked, off := math.Inf(-1), math.Inf(-1)
+	for _, c := range v.Cells {
+		if j := c.Value.Judged; c.Params.Method.epsilon() > 0 && !math.IsNaN(j.AUC) {
+			attacked = max(attacked, (j.AUC-.5)/j.AUCError)
+		}
+		if n := c.Value.Values; n > 0 {
+			off = max(off, math.Abs(c.Value.Released-1)/math.Sqrt(2/float64(n)))
+		}
+	}
+	if !math.IsInf(attacked, 0) {
+		out = append(out, lab.Claim{
+			What: "largest AUC of an attack on members over ½, in standard errors", Source: "privacy", Got: attacked,
+			Relation: lab.AtMost, Want: 4,
+			Why: "the largest of a few dozen cells, whose training and test images may differ a little", Null: copies,
+		})
+	}
+	return append(out, lab.Claim{
+		What:   "mean square of what was released over the variance that was accounted for, less 1, in standard errors, largest",
+		Source: "algorithm 1, with the noise that was calibrated",
+		Got:    off, Relation: lab.AtMost, Want: 5,
+		Why: "the largest of some dozens; the clipped gradient adds less than one", Null: overspent,
+	})
+}
+
+// setLabel names the data of a cell.
+func setLabel(c cell) string {
+	if c.Params.Colour != "" {
+		return c.Value.Name
+	}
+	return setName(c.Params.Fashion)
+}
+
+// epsilonLabel names the ε that was asked for.
+func epsilonLabel(p Params) string { return privacyName(p.Method.epsilon()) }
+
+// guessing is the null in which all images say nothing of their class.
+var guessing = kit.Null("classes at random", imagesOf, func(_ Params, v *Out) { v.Judged = atChance(*v) })
+
+// atChance is the Judgement of images that say nothing of their class.
+func atChance(o Out) Judgement {
+	j, at := unmeasured(), max(o.Guess, .1)
+	j.Logistic, j.MLP, j.CNN, j.Example, j.Oriented, j.FD, j.Dark = at, at, at, at, at, 1000, 1000
+	j.By[0], j.By[1] = j.accuracies(), j.accuracies()
+	return j
+}
+
+// noiseHelps is the null in which only noise teaches.
+var noiseHelps = kit.Null("without noise at chance", imagesOf, func(p Params, v *Out) {
+	if v.Judged = atChance(*v); p.Method.private() {
+		v.Judged.Logistic, v.Judged.MLP, v.Judged.CNN = .9, .9, .9
+	}
+})
+
+// copies is the null in which private images are training images.
+var copies = lab.Null{Name: "training images as samples", Spoil: []lab.Spoiler{lab.Spoil(imagesOf, func(cells []cell) {
+	for i := range cells {
+		if cells[i].Params.Method.epsilon() == 0 {
+			continue
+		}
+		for _, other := range cells {
+			if other.Params.Method.isReal() && other.Params.Fashion == cells[i].Params.Fashion {
+				cells[i].Value.Judged = other.Value.Judged
+			}
+		}
+		cells[i].Value.Judged.AUC, cells[i].Value.Judged.AUCError = .99, .01
+	}
+})}}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/internal/code"
+)
+
+// The code of an experiment is a digest of the declarations that its Run reaches, followed by the
+// instruction set if assembly is among them; see package lab/internal/code. The Makefile writes the
+// digests of all figures into the command, and sweeps of a Go file those of the file. Other
+// programs compute them from their source, if it is at hand and is what they were built of.
+// Otherwise the code is not known, and the program itself stands for it.
+
+// codes is set by the linker: NAME=DIGEST, separated by commas.
+var codes string
+
+// EncodeCodes returns the digests of the experiments that a Go file, or the packages of a folder
+// and its subfolders, declare or import, for the linker's -X coupling/lab/store.codes=….
+func EncodeCodes(path string) (string, error) {
+	table, err := digestsOf(path)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		out = append(out, name+"="+table[name])
+	}
+	return strings.Join(out, ","), nil
+}
+
+// CodesOf returns the codes, on this machine, of the experiments that the packages of a folder and
+// its subfolders declare or import, by name: what [Record] would have as the code.
+func CodesOf(folder string) (map[string]string, error) {
+	table, err := digestsOf(folder)
+	for name, digest := range table {
+		digest, set := splitSet(digest)
+		table[name] = digest + set
+	}
+	return table, err
+}
+
+func digestsOf(path string) (map[string]string, error) {
+	dir, pattern := path, "./..."
+	if filepath.Ext(path) == ".go" {
+		dir, pattern = filepath.Dir(path), filepath.Base(path)
+	}
+	table, err := code.Of(dir, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("lab: code of %s: %w", path, err)
+	}
+	return table, nil
+}
+
+// splitSet splits a digest from the instruction set that its code depends on.
+func splitSet(digest string) (plain, set string) {
+	plain, ok := strings.CutSuffix(digest, code.Assembly)
+	if ok {
+		set = "+" + cpu.Name()
+	}
+	return plain, set
+}
+
+// knownCodes are the digests in codes, or else those of the source. The error says why there is
+// none.
+var knownCodes = sync.OnceValues(func() (map[string]string, error) {
+	if codes == "" {
+		return code.Program()
+	}
+	out := map[string]string{}
+	for entry := range strings.SplitSeq(codes, ",") {
+		name, digest, _ := strings.Cut(entry, "=")
+		out[name] = digest
+	}
+	return out, nil
+})
+
+// wholeProgram begins the code of a program that stands for code that is not known.
+const wholeProgram = "x"
+
+// codeOf returns the code of an experiment that runs a function, and whether a person may be editing it now: in a
+// notebook's cell, or in their own program or module.
+func codeOf(name, inputs, function string) (digest string, interactive bool) {
+	if function == "" {
+		return "", false
+	}
+	table, _ := knownCodes()
+	digest, ok := table[name]
+	if !ok {
+		digest = wholeProgram + executable() + code.Assembly
+	}
+	digest, set := splitSet(digest)
+	if inputs != "" {
+		sum := sha256.Sum256([]byte(digest + " " + inputs))
+		digest = digest[:len(digest)-codeDigits] + hex.EncodeToString(sum[:codeDigits/2])
+	}
+	return digest + set, !strings.HasPrefix(function, "coupling/")
+}
+
+var executable = sync.OnceValue(code.Executable)
+
+// codeDigits is the length of a digest.
+const codeDigits = 16
+
+// isCode reports whether s has the form of a code: it is a part of file names.
+func isCode(s string) bool {
+	s, set, _ := strings.Cut(strings.TrimPrefix(s, wholeProgram), "+")
+	return len(s) == codeDigits && isHex(s) && strings.Trim(set, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// ShortCode returns as much of a record's code as a person needs to tell it from others.
+func ShortCode(s string) string {
+	digest, set, _ := strings.Cut(s, "+")
+	return strings.TrimSuffix(digest[:min(len(digest), 8)]+"+"+set, "+")
+}
+
+// sayUnknown writes once why the code of this program's experiments is not known, when a cell of
+// other code is met.
+func (j Job) sayUnknown() {
+	if strings.HasPrefix(j.id.Code, wholeProgram) {
+		onceUnknown.Do(func() {
+			_, err := knownCodes()
+			why := "its digest cannot be resolved, see go doc coupling/lab.Experiment"
+			if err != nil {
+				why = strings.ReplaceAll(err.Error(), "\n", "; ")
+			}
+			fmt.Fprintf(os.Stderr, "coupling: the code of %s is not known (%s): "+
+				"what other programs computed counts as other code. It is known with go run in its module, and with coupling sweep FILE.go\n", j.id.Experiment, why)
+		})
+	}
+}
+
+var onceUnknown sync.Once

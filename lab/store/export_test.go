@@ -1,0 +1,30 @@
+package store
+
+// What the tests of package store_test see, which need experiments.
+
+var DecodeRecord = decodeRecord
+
+// Paths are files of a cell.
+type Paths struct{ Dir, Base, Record, Scratch, Lock string }
+
+func (s *Store) Paths(r Record) Paths {
+	p := s.paths(r)
+	return Paths{p.dir, p.base, p.record, p.scratch, p.lock}
+}
+
+// Hold locks a cell, as another process would.
+func (s *Store) Hold(r Record) (release func(), err error) {
+	p := s.paths(r)
+	if err := s.create(p); err != nil {
+		return nil, err
+	}
+	l, err := p.tryLock(r)
+	return l.release, err
+}
+
+// Pretend makes this a program whose codes are those of table.
+func Pretend(table func() (map[string]string, error)) (undo func()) {
+	before := knownCodes
+	knownCodes = table
+	return func() { knownCodes = before }
+}

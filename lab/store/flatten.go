@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Row is a record flattened for tables: columns by dotted name. The cells are
+// string, float64, bool, json.Number (integers), nil or []any (as JSON has it).
+type Row map[string]any
+
+// columnGroups are what the names of columns begin with, in the order of a table.
+var columnGroups = []string{"key", "experiment", "version", "code", "seed", "param", "value", "error", "manifest"}
+
+// Flatten returns the record as a row: key, experiment, version, code, seed, then
+// param.NAME and value.NAME with dots into nested objects, and the manifest's
+// start, seconds and device. A list stays one column.
+func (r Record) Flatten() (Row, error) {
+	row := Row{
+		"key": string(r.Key), "experiment": r.Experiment,
+		"version": json.Number(fmt.Sprint(r.Version)), "seed": json.Number(fmt.Sprint(r.Seed)),
+		"manifest.start":   r.Manifest.Start.Format("2006-01-02T15:04:05.000Z07:00"),
+		"manifest.seconds": r.Manifest.Seconds, "manifest.device": r.Manifest.Device,
+		"manifest.commit": r.Manifest.Commit,
+	}
+	if r.Code != "" {
+		row["code"] = r.Code
+	}
+	if r.Error != "" {
+		row["error"] = r.Error
+	}
+	for prefix, raw := range map[string]json.RawMessage{"param": r.Params, "value": r.Value} {
+		if len(raw) == 0 {
+			continue
+		}
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		var v any
+		if err := dec.Decode(&v); err != nil {
+			return nil, fmt.Errorf("lab: %s of %s: %w", prefix, r.Key, err)
+		}
+		row.add(prefix, v)
+	}
+	return row, nil
+}
+
+func (row Row) add(name string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			row.add(name+"."+k, e)
+		}
+	case json.Number:
+		row[name] = number(v)
+	case string: // see codec.go
+		if f, ok := Number(v); ok {
+			row[name] = f
+		} else {
+			row[name] = v
+		}
+	default:
+		row[name] = v
+	}
+}
+
+// number is the float64 that n is, or n itself if it is an integer.
+func number(n json.Number) any {
+	if strings.ContainsAny(string(n), ".eE") {
+		if f, err := n.Float64(); err == nil {
+			return f
+		}
+	}
+	return n
+}
+
+// Columns returns the columns of all rows: those of the record, then parameters,
+// values and manifest, each group in alphabetical order.
+func Columns(rows []Row) []string {
+	set := map[string]bool{}
+	for _, r := range rows {
+		for c := range r {
+			set[c] = true
+		}
+	}
+	group := func(c string) int {
+		return slices.IndexFunc(columnGroups, func(g string) bool { return strings.HasPrefix(c, g) })
+	}
+	return slices.SortedFunc(maps.Keys(set), func(a, b string) int {
+		return cmp.Or(group(a)-group(b), strings.Compare(a, b))
+	})
+}
+
+// WriteCSV writes rows under a header of [Columns]. A cell that a row lacks is
+// empty; NaN, +Inf and -Inf are written so.
+func WriteCSV(w io.Writer, rows []Row) error {
+	lines := [][]string{Columns(rows)}
+	for _, r := range rows {
+		var line []string
+		for _, c := range lines[0] {
+			line = append(line, FormatCell(r[c]))
+		}
+		lines = append(lines, line)
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}

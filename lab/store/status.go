@@ -1,0 +1,287 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Status says what the store holds for a cell, as far as file names tell.
+type Status struct {
+	Stored bool // it has a record; [Job.Recall] checks whether it is whole
+	Failed bool // its last attempt failed
+	Locked bool // a process computes it, or died while it did
+}
+
+// String is stored, running, failed or gone: the first that applies.
+func (s Status) String() string {
+	switch {
+	case s.Stored:
+		return "stored"
+	case s.Locked:
+		return "running"
+	case s.Failed:
+		return "failed"
+	}
+	return "gone"
+}
+
+// with adds the status that a file implies, given the rest of its name after the key.
+func (s Status) with(suffix string) Status {
+	s.Stored = s.Stored || suffix == recordSuffix
+	s.Failed = s.Failed || suffix == failureSuffix
+	s.Locked = s.Locked || suffix == lockSuffix
+	return s
+}
+
+// Statuses returns the status of each cell, whatever its code. Cells without any file are not in
+// the map. It reads directories, at most 256 for each experiment, instead of looking for each cell:
+// opening a directory makes the client of a network file system ask the server, while for a single
+// missing file it may trust its cache for a minute.
+func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
+	asked, shards := make(map[Key]bool, len(ids)), map[shard]bool{}
+	for _, id := range ids {
+		asked[id.Key] = true
+		shards[shard{path: s.paths(id).dir}] = true
+	}
+	out := map[Key]Status{}
+	for sh := range shards {
+		entries, err := sh.list()
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if name, suffix, ok := cut(e.Name()); ok && asked[Key(name[:keyDigits])] {
+				out[Key(name[:keyDigits])] = out[Key(name[:keyDigits])].with(suffix)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Failure returns the record of the cell's last attempt, by any code, if that failed, or
+// [ErrMissing].
+func (s *Store) Failure(id Record) (Record, error) {
+	for _, r := range s.variants(id, failureSuffix) {
+		return r, nil
+	}
+	return Record{}, ErrMissing
+}
+
+// ClearFailure removes the records of a cell's failures, so that a later one is of a later attempt.
+// It also removes a finished record that cannot be trusted.
+func (s *Store) ClearFailure(j Job) (err error) {
+	for _, r := range s.variants(j.Record(), failureSuffix) {
+		err = errors.Join(err, os.RemoveAll(s.paths(r).failure))
+	}
+	if _, recalled := j.recall(s); errors.Is(recalled, ErrCorrupt) {
+		err = errors.Join(err, os.RemoveAll(s.paths(j.Record()).record))
+	}
+	if err != nil {
+		return fmt.Errorf("lab: failure of %s: %w", j.key, err)
+	}
+	return nil
+}
+
+// A Change is a cell whose status differs from that at the previous look.
+type Change struct {
+	Name       string // KEY.CODE, or KEY in older stores
+	Experiment string
+	Status     Status // zero: the cell is gone
+	Record     Record // of a stored cell, or of a failed one
+	Err        error  // why a file cannot be trusted
+}
+
+// A Scanner follows a store: each look costs one stat a directory, and reads only
+// what is new. It is not safe for concurrent use.
+type Scanner struct {
+	store *Store
+	seen  map[string]*scanned // by path of the shard
+}
+
+// scanned is a shard as it was last read.
+type scanned struct {
+	changed time.Time               // of the directory
+	read    time.Time               // our clock
+	cells   map[string]observedCell // by name
+}
+
+type observedCell struct {
+	status Status
+	time   time.Time // of its newest record
+}
+
+// Scan returns a new scanner.
+func (s *Store) Scan() *Scanner { return &Scanner{s, map[string]*scanned{}} }
+
+// Look yields the changes since the previous look; the first look yields every cell. If the loop is
+// left early, the next look continues from there.
+func (c *Scanner) Look() iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for sh, err := range c.store.shards("") {
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			if !c.look(sh, yield) {
+				return
+			}
+		}
+	}
+}
+
+// look yields the changes in one shard.
+func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
+	fi, err := os.Stat(sh.path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || yield(Change{}, err)
+	}
+	old := c.seen[sh.path]
+	if old == nil {
+		old = &scanned{cells: map[string]observedCell{}}
+		c.seen[sh.path] = old
+	}
+	// File times are coarse, so a directory that changed just before it was read is read again.
+	if fi.ModTime().Equal(old.changed) && old.read.Sub(old.changed) > 3*time.Second {
+		return true
+	}
+	now := time.Now()
+	entries, err := sh.list()
+	if err != nil {
+		return yield(Change{}, err)
+	}
+	cells := observe(entries)
+	for name, cell := range cells {
+		before := old.cells[name]
+		if before.status.String() == cell.status.String() && before.time.Equal(cell.time) {
+			continue
+		}
+		if !yield(c.change(sh, name, cell.status), nil) {
+			return false
+		}
+		old.cells[name] = cell
+	}
+	for name := range old.cells {
+		if _, ok := cells[name]; !ok {
+			delete(old.cells, name)
+			if !yield(Change{Name: name, Experiment: sh.experiment}, nil) {
+				return false
+			}
+		}
+	}
+	old.changed, old.read = fi.ModTime(), now
+	return true
+}
+
+func observe(entries []fs.DirEntry) map[string]observedCell {
+	out := map[string]observedCell{}
+	for _, e := range entries {
+		name, suffix, ok := cut(e.Name())
+		if !ok {
+			continue
+		}
+		cell := out[name]
+		if cell.status = cell.status.with(suffix); cell.status == (Status{}) {
+			continue
+		}
+		if suffix == recordSuffix || suffix == failureSuffix {
+			if fi, err := e.Info(); err == nil && fi.ModTime().After(cell.time) {
+				cell.time = fi.ModTime()
+			}
+		}
+		out[name] = cell
+	}
+	return out
+}
+
+// change reads the record of a stored or failed status.
+func (c *Scanner) change(sh shard, name string, status Status) Change {
+	out, p := Change{Name: name, Experiment: sh.experiment, Status: status}, sh.paths(name)
+	switch {
+	case status.Stored:
+		out.Record, out.Err = c.store.read(p.record)
+	case status.Failed && !status.Locked:
+		out.Record, out.Err = c.store.read(p.failure)
+	}
+	if errors.Is(out.Err, ErrMissing) {
+		out.Status, out.Err = Status{}, nil
+	}
+	return out
+}
+
+// walk yields the records in the files with a suffix whose keys begin with key, in the order of
+// their paths.
+func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var paths []string
+		read := func() bool {
+			records, errs := make([]Record, len(paths)), make([]error, len(paths))
+			parallel(len(paths), func(i int) { records[i], errs[i] = s.read(paths[i]) })
+			paths = paths[:0]
+			for i, r := range records {
+				if !errors.Is(errs[i], ErrMissing) && !yield(r, errs[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		for sh, err := range s.shards(prefix) {
+			var entries []fs.DirEntry
+			var here []string
+			digits := filepath.Base(sh.path)
+			if err == nil && (strings.HasPrefix(key, digits) || strings.HasPrefix(digits, key)) {
+				entries, err = sh.list()
+			}
+			stored := map[string]bool{} // keys, by any code
+			failed := map[string]bool{} // names
+			for _, e := range entries {
+				name, have, ok := cut(e.Name())
+				if !ok || !strings.HasPrefix(name, key) {
+					continue
+				}
+				stored[name[:keyDigits]] = stored[name[:keyDigits]] || have == recordSuffix
+				failed[name] = failed[name] || have == failureSuffix
+				if have == suffix || have == lockSuffix && suffix == failureSuffix {
+					here = append(here, filepath.Join(sh.path, e.Name()))
+				}
+			}
+			if suffix == failureSuffix {
+				here = slices.DeleteFunc(here, func(path string) bool {
+					name, have, _ := cut(filepath.Base(path))
+					isLock := have == lockSuffix && (failed[name] || !s.isDead(sh.paths(name)))
+					return isLock || stored[name[:keyDigits]] // what has succeeded since is no failure
+				})
+			}
+			paths = append(paths, here...)
+			if len(paths) > 8*readAhead && !read() || err != nil && !yield(Record{}, err) {
+				return
+			}
+		}
+		read()
+	}
+}
+
+// readAhead is the number of records read at once; over a network most of a read is waiting.
+const readAhead = 32
+
+// parallel calls f(0) to f(n−1), several at once.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(readAhead, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,247 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coupling/lab/durable"
+)
+
+// A Store is a directory of finished cells, safe to share between goroutines,
+// processes and, over a network file system, machines.
+type Store struct {
+	Dir string
+	// SameCode recalls only cells that were computed by this program's code; others are computed
+	// too, and kept beside. Experiments in notebook cells, main packages and other modules always
+	// behave so. If the code is not known, only what this very program computed is the same.
+	SameCode bool
+}
+
+// create makes the directories for a cell.
+func (s *Store) create(p cellPaths) error {
+	if s.Dir == "" {
+		return errors.New("lab: store: Dir is empty; lab.OpenStore finds one")
+	}
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return fmt.Errorf("lab: store: %w; $COUPLING_STORE may name another folder", err)
+	}
+	ignore := filepath.Join(s.Dir, ".gitignore") // results are not source
+	if _, err := os.Stat(ignore); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.WriteFile(ignore, []byte("*\n"), 0o666); err != nil {
+		return fmt.Errorf("lab: store: %w", err)
+	}
+	return nil
+}
+
+// Writable tries to write and returns an error if cells cannot be stored: the store is read-only,
+// or the disk is full. It leaves no files.
+func (s *Store) Writable() error {
+	dir := s.Dir
+	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, "*"+tmpSuffix)
+	if err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("lab: store %s cannot be written: %w; --store or $COUPLING_STORE names another folder", s.Dir, err)
+	}
+	return nil
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// read returns the finished record at path. The error is [ErrMissing], [ErrCorrupt], or that of the
+// file system.
+func (s *Store) read(path string) (Record, error) {
+	b, err := durable.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, ErrMissing
+	} else if err != nil {
+		return Record{}, fmt.Errorf("lab: %w", err)
+	}
+	r, err := decodeRecord(b)
+	if err != nil {
+		return Record{}, fmt.Errorf("lab: %s: %w", path, err)
+	}
+	name, _, _ := cut(filepath.Base(path))
+	r.keyOnly = name == string(r.Key)
+	if r.Name() != name {
+		return Record{}, fmt.Errorf("lab: %s: %w: it holds the cell %s", path, ErrCorrupt, r.Name())
+	}
+	for _, a := range r.Artifacts {
+		name := filepath.Join(s.Files(r), filepath.FromSlash(a.Name))
+		if fi, err := os.Stat(name); err != nil || fi.Size() != a.Size {
+			return Record{}, fmt.Errorf("lab: %s: %w: want %d bytes", name, ErrCorrupt, a.Size)
+		}
+	}
+	return r, nil
+}
+
+// store hands the file that holds r to write, which stores it durably and atomically.
+func (r Record) store(write func([]byte) error) error {
+	b, err := r.JSON()
+	if err != nil {
+		return fmt.Errorf("lab: cannot store %s %s: %w", r.Experiment, r.Key, err)
+	}
+	return write(b)
+}
+
+// variants returns the records of a cell of any code, or of its failures, the newest first.
+func (s *Store) variants(id Record, suffix string) (out []Record) {
+	sh := s.shard(id)
+	entries, _ := sh.list() // what cannot be read is not there
+	for _, e := range entries {
+		name, have, ok := cut(e.Name())
+		if ok && have == suffix && strings.HasPrefix(name, string(id.Key)) {
+			if r, err := s.read(filepath.Join(sh.path, e.Name())); err == nil {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Record) int { return b.Manifest.Start.Compare(a.Manifest.Start) })
+	return out
+}
+
+// Records yields every finished cell of the experiments whose names begin with
+// prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
+// as an error and does not end the walk.
+func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
+	return s.walk(prefix, recordSuffix, "")
+}
+
+// Failures yields the last failure of every cell that failed and has not succeeded since: also of
+// those whose process died and could not say so.
+func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
+	return s.walk(prefix, failureSuffix, "")
+}
+
+// Find returns the finished cell whose key, or KEY.CODE, begins with prefix, or else the failed
+// one. It fails when there is none, or more than one. KEY and CODE may both be cut short.
+func (s *Store) Find(prefix string) (Record, error) {
+	found, err := s.FindAll(prefix)
+	switch {
+	case err != nil:
+		return Record{}, err
+	case len(found) > 1:
+		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s",
+			prefix, len(found), found[0].Name(), found[1].Name())
+	}
+	return found[0], nil
+}
+
+// FindAll returns the finished cells that [Find] would choose from, or else the failed ones. The
+// error is [ErrMissing] if there is none.
+func (s *Store) FindAll(prefix string) ([]Record, error) {
+	key, code, _ := strings.Cut(prefix, ".")
+	for _, suffix := range []string{recordSuffix, failureSuffix} {
+		var found []Record
+		for r, err := range s.walk("", suffix, key) {
+			if err == nil && strings.HasPrefix(r.Code, code) {
+				found = append(found, r)
+			} else if err != nil && !errors.Is(err, ErrCorrupt) {
+				return nil, err
+			}
+		}
+		if key != "" && len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("lab: cell %q: %w", prefix, ErrMissing)
+}
+
+// Remove removes what one code computed of a cell: its record first, then its other files.
+func (s *Store) Remove(r Record) error {
+	p := s.paths(r)
+	errs := []error{os.RemoveAll(p.record)} // no error if there is none
+	beside, err := s.shard(r).list()
+	errs = append(errs, err)
+	for _, e := range beside {
+		if name, _, ok := cut(e.Name()); ok && name == r.Name() {
+			errs = append(errs, os.RemoveAll(filepath.Join(p.dir, e.Name())))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("lab: remove %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+// Files returns the folder of a cell's artifacts.
+func (s *Store) Files(r Record) string { return s.paths(r).files(r.Attempt) }
+
+// OpenArtifact opens an artifact of r after checking its checksum.
+func (s *Store) OpenArtifact(r Record, name string) (*os.File, error) {
+	return OpenArtifact(s.Files(r), r.Artifacts, name)
+}
+
+// OpenArtifact opens an artifact of a list, whose files are in dir, after checking its checksum.
+func OpenArtifact(dir string, list []Artifact, name string) (*os.File, error) {
+	for _, a := range list {
+		if a.Name != name {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		got, err := describeFile(path, name)
+		if err != nil {
+			return nil, err
+		}
+		if got != a {
+			return nil, fmt.Errorf("lab: %s: %w: SHA-256 %.8s, want %.8s", path, ErrCorrupt, got.SHA256, a.SHA256)
+		}
+		return os.Open(path)
+	}
+	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
+}
+
+// WarmStart copies an artifact of one finished cell into the scratch of another cell that
+// has not started, under the same name: a checkpoint from which a longer run of the same
+// configuration continues. It does nothing if that cell is finished or already has scratch. The
+// error is [ErrMissing] if from has no such artifact.
+//
+// Scratch is not in the key, so the experiment must give the same result with and without it.
+func (s *Store) WarmStart(id, from Record, artifact string) error {
+	p := s.paths(id)
+	if exists(p.record) || exists(p.scratch) {
+		return nil
+	}
+	f, err := s.OpenArtifact(from, artifact)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fill := func(w io.Writer) error { _, err := io.Copy(w, f); return err }
+	return durable.WriteFile(filepath.Join(p.scratch, filepath.FromSlash(artifact)), 0o666, fill)
+}
+
+// Verify reads the artifacts of r and compares their checksums, which recalling
+// a cell does not. Its error is [ErrCorrupt] and names the file.
+func (s *Store) Verify(r Record) error {
+	for _, a := range r.Artifacts {
+		f, err := s.OpenArtifact(r, a.Name)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
+func describeFile(path, name string) (Artifact, error) {
+	sum, size, err := durable.Digest(path)
+	if err != nil {
+		return Artifact{}, fmt.Errorf("lab: artifact: %w", err)
+	}
+	return Artifact{Name: name, Size: size, SHA256: sum}, nil
+}

@@ -1,0 +1,165 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"coupling/lab"
+	"coupling/lab/store"
+)
+
+// sleepy takes a time that differs from cell to cell.
+func sleepy(name string, nap func(point) time.Duration, runs *atomic.Int64) lab.Experiment[point, point] {
+	return lab.Experiment[point, point]{Name: name, Run: func(ctx context.Context, _ *lab.Cell, p point) (point, error) {
+		runs.Add(1)
+		select {
+		case <-time.After(nap(p)):
+		case <-ctx.Done():
+			return p, ctx.Err()
+		}
+		return p, nil
+	}}
+}
+
+func points(n int) []point {
+	out := make([]point, n)
+	for i := range out {
+		out[i].N = i
+	}
+	return out
+}
+
+func TestSweepYieldsInOrder(t *testing.T) {
+	var runs atomic.Int64
+	s := testStore(t)
+	e := sleepy("test/order", func(point) time.Duration { return time.Duration(rand.IntN(20)) * time.Millisecond }, &runs)
+	ps := points(24)
+	for _, p := range []point{ps[7], ps[20], ps[3]} {
+		if _, err := lab.Do(t.Context(), s, e, 0, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int
+	for r, err := range lab.Sweep(t.Context(), s, e, 6, 0, append(ps, ps[2])) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r.Params.N)
+	}
+	if len(got) != 24 || !slices.IsSorted(got) {
+		t.Errorf("a fresh sweep yields %v", got)
+	}
+	var first []int
+	_ = s.Remove(e.Jobs(0, ps[0])[0].Record())
+	for r := range lab.SweepAsLanded(t.Context(), s, e, 6, 0, ps) {
+		first = append(first, r.Params.N)
+	}
+	if len(first) != 24 || first[0] != 1 || first[23] != 0 {
+		t.Errorf("as landed: %v, want the missing one last", first)
+	}
+}
+
+// Cells that another process computes are left for the end.
+func TestBusyCellsComeLast(t *testing.T) {
+	var runs atomic.Int64
+	s := testStore(t)
+	e := sleepy("test/busy", func(point) time.Duration { return 0 }, &runs)
+	jobs := e.Jobs(0, points(5)...)
+	var others []func()
+	for _, j := range jobs[:2] {
+		other, err := s.Hold(j.Record())
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, other)
+	}
+	var mu sync.Mutex
+	var began, waited []store.Key
+	ctx := store.WithSink(t.Context(), func(e store.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e.Kind {
+		case store.Started:
+			began = append(began, e.Key)
+		case store.Waiting: // the other process dies when nothing else is left
+			waited = append(waited, e.Key)
+			if len(waited) == 1 {
+				for _, other := range others {
+					other()
+				}
+			}
+		}
+	})
+	n := 0
+	for _, err := range (store.Local{Workers: 1}).Run(ctx, s, jobs) {
+		if err != nil {
+			t.Error(err)
+		}
+		n++
+	}
+	var want []store.Key
+	for _, i := range []int{2, 3, 4, 0, 1} {
+		want = append(want, jobs[i].Record().Key)
+	}
+	if n != 5 || !slices.Equal(began, want) || len(waited) == 0 {
+		t.Errorf("%d landed; began %v, want %v; waited for %v", n, began, want, waited)
+	}
+}
+
+// Cells that sleep show how work is shared whatever else the machine does:
+// processes differ from goroutines with stores of their own in nothing that a lock knows.
+func TestProcessesShareASweep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sleeps for seconds")
+	}
+	const cells, nap = 60, 100 * time.Millisecond
+	sweep := func(processes int) (peak int64, computed []int) {
+		var runs, running, most atomic.Int64
+		e, dir := sleepy("test/share", func(point) time.Duration {
+			now := running.Add(1)
+			time.AfterFunc(nap, func() { running.Add(-1) })
+			for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+			}
+			return nap
+		}, &runs), t.TempDir()
+		computed = make([]int, processes)
+		var wg sync.WaitGroup
+		for i := range processes {
+			wg.Go(func() {
+				landed := 0
+				for r, err := range lab.Sweep(t.Context(), &store.Store{Dir: dir}, e, 1, 0, points(cells)) {
+					if err != nil {
+						t.Error(err)
+					}
+					landed++
+					if !r.Recalled {
+						computed[i]++
+					}
+				}
+				if landed != cells {
+					t.Errorf("%d cells landed, want %d", landed, cells)
+				}
+			})
+		}
+		wg.Wait()
+		if sum := int(runs.Load()); sum != cells {
+			t.Errorf("%d processes ran %d cells, want %d", processes, sum, cells)
+		}
+		return most.Load(), computed
+	}
+	for processes, most := range map[int]float64{2: .6, 4: .35} {
+		peak, computed := sweep(processes)
+		sum := 0
+		for _, n := range computed {
+			sum += n
+		}
+		if share := float64(slices.Max(computed)) / cells; share > most || sum != cells || peak < int64(processes) {
+			t.Errorf("%d processes say that they computed %v, at most %d at a time: want at most %g of %d each, and %d at a time", processes, computed, peak, most, cells, processes)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package simplex
+
+import (
+	"math"
+	"slices"
+
+	"coupling/ot/internal/rows"
+)
+
+// An assignment is the state of a problem of equal weights and as many targets as sources, solved by shortest augmenting paths
+// (Jonker and Volgenant 1987). Potentials g of targets only fall, so that a list of arcs stays a bound for the others: full rows
+// are read where a path may need them, which is seldom.
+type assignment struct {
+	*simplex
+	f, g []float64
+	to   []int32   // the target of each source, or None
+	of   []int32   // the source of each target, or None
+	paid []float64 // the cost of each source's arc
+
+	dist    []float64 // the length of the shortest path to each target, +Inf where none was found
+	before  []int32   // the source before each target on it
+	arc     []float64 // the cost of the arc between them
+	near    queue     // targets, and sources (j = None) whose rest may be near
+	reached []int32   // targets of finite dist
+	settled []int32   // those whose dist is final
+	steps   int       // arcs read by all paths
+}
+
+// assign solves the problem from any potentials g of the targets, nil where there is no plan by allowed pairs.
+func (s *simplex) assign(g []float64) *assignment {
+	a := &assignment{
+		simplex: s, g: g, paid: make([]float64, s.n),
+		to: slices.Repeat([]int32{None}, s.n), of: slices.Repeat([]int32{None}, s.m),
+		dist: slices.Repeat([]float64{math.Inf(1)}, s.m), before: make([]int32, s.m), arc: make([]float64, s.m),
+	}
+	s.makeLists(g)
+	if left := a.bid(); left > s.n/contended {
+		return nil
+	}
+	for i, j := range a.to {
+		if j == None && (s.err != nil || a.isSlow() || !a.augment(int32(i))) {
+			return nil
+		}
+	}
+	return a
+}
+
+// isOptimal centres g, sets f to its c-transform and reports whether every arc costs f_i + g_j, but for rounding.
+func (a *assignment) isOptimal() bool {
+	a.f = make([]float64, a.n)
+	rows.Shift(a.g, (kern.Sum(a.paid)/2-kern.Sum(a.g))/float64(a.n))
+	for k := 0; k < maxPolish && !a.tight(func(i int) float64 { return a.list[i].least(a.g) }, 0.25); k++ {
+	}
+	return a.tight(func(i int) float64 { return a.least(i, a.g) }, 1)
+}
+
+// maxPolish is the most sweeps that remove the rounding of paths from potentials.
+const maxPolish = 50
+
+// tight sets f and reports whether every arc costs f_i + g_j but for the given multiple of rounding. It raises g where not.
+func (a *assignment) tight(least func(i int) float64, roundings float64) bool {
+	ok := true
+	for i, j := range a.to {
+		c := a.paid[i]
+		a.f[i] = min(least(i), c-a.g[j])
+		if d := c - a.f[i] - a.g[j]; d > roundings*roundoff(c, a.f[i], a.g[j]) {
+			a.g[j] += d
+			ok = false
+		}
+	}
+	return ok
+}
+
+const (
+	// contended is the share, as 1 over it, of sources left by bids above which pivots are faster than paths, as a rule between
+	// points of few dimensions.
+	contended = 4
+	// rowsPerPath bounds the rows that paths read, beside one for each source.
+	rowsPerPath = 16
+)
+
+// isSlow reports whether paths read so many arcs that pivots are faster.
+func (a *assignment) isSlow() bool { return a.steps > a.m*(a.n+rowsPerPath*a.pivots) }
+
+// bids is the number of bids a source after which the rest are left to paths.
+const bids = 8
+
+// bid gives every source in turn its best target at the price at which the second best is as good (augmenting row reduction).
+// A source that loses its target bids again. It returns the number of sources left without one.
+func (a *assignment) bid() (left int) {
+	rest := bids * a.n
+	for first := range a.to {
+		for i := int32(first); i != None && rest > 0; rest-- {
+			best, second, at := math.Inf(1), math.Inf(1), None
+			l := &a.list[i]
+			for k, j := range l.to {
+				switch key := l.cost[k] - a.g[j]; {
+				case key < best:
+					best, second, at = key, best, k
+				case key == best:
+					if second = best; a.of[j] == None {
+						at = k
+					}
+				case key < second:
+					second = key
+				}
+			}
+			second = min(second, l.rest)
+			if at == None || best > l.rest {
+				break // left to a path, which looks at all arcs
+			}
+			j := l.to[at]
+			last := a.of[j]
+			if last != None && (second == best || math.IsInf(second, 1)) {
+				break
+			}
+			if second < math.Inf(1) {
+				a.g[j] -= second - best
+			}
+			a.match(i, j, l.cost[at])
+			if i = last; i != None {
+				a.to[i] = None
+			}
+		}
+	}
+	for _, j := range a.to {
+		if j == None {
+			left++
+		}
+	}
+	return left
+}
+
+func (a *assignment) match(i, j int32, cost float64) { a.to[i], a.of[j], a.paid[i] = j, i, cost }
+
+// augment matches source i by a shortest path to a free target, and reports whether there is a path.
+func (a *assignment) augment(i int32) bool {
+	a.near, a.reached, a.settled = a.near[:0], a.reached[:0], a.settled[:0]
+	far := a.relax(i, a.list[i], math.Inf(1))
+	for len(a.near) > 0 {
+		o := a.near.pop()
+		switch {
+		case o.j == None: // the list of source o.i may lack the next arc
+			far = a.relax(o.i, a.longer(o.i), far)
+		case o.key > a.dist[o.j]: // since reached by a shorter path
+		case a.of[o.j] != None:
+			a.settled = append(a.settled, o.j)
+			i := a.of[o.j]
+			far = a.relax(i, a.list[i], far)
+		default:
+			a.flip(o.j)
+			return true
+		}
+	}
+	return false
+}
+
+// longer makes the list of source i afresh if it is old, and returns it, else all arcs.
+func (a *assignment) longer(i int32) shortlist {
+	if a.list[i].made == a.pivots {
+		return a.allArcs(int(i))
+	}
+	a.list[i] = a.shortlist(int(i), a.g, shortlistSize)
+	a.steps += a.m
+	return a.list[i]
+}
+
+// relax looks for shorter paths by the arcs l of source i, and returns the length of the shortest to a free target, so far far.
+func (a *assignment) relax(i int32, l shortlist, far float64) float64 {
+	now, base := math.Inf(-1), 0.
+	if j := a.to[i]; j != None {
+		now = a.dist[j]
+		base = now - (a.paid[i] - a.g[j])
+	}
+	a.steps += len(l.to)
+	for k, j := range l.to {
+		d := l.cost[k] - a.g[j] + base
+		if d >= far || max(d, now) >= a.dist[j] { // d < now is rounding
+			continue
+		}
+		d = max(d, now)
+		if math.IsInf(a.dist[j], 1) {
+			a.reached = append(a.reached, j)
+		}
+		a.dist[j], a.before[j], a.arc[j] = d, i, l.cost[k]
+		a.near.push(candidate{i: i, j: j, key: d})
+		if a.of[j] == None {
+			far = d
+		}
+	}
+	if rest := l.rest + base; rest < far {
+		a.near.push(candidate{i: i, j: None, key: math.Nextafter(rest, math.Inf(1))}) // after targets as near
+	}
+	return far
+}
+
+// flip lowers the potentials of the targets settled on the way to j and matches the sources on the path to it.
+func (a *assignment) flip(j int32) {
+	a.pivots++
+	for _, k := range a.settled {
+		a.g[k] -= a.dist[j] - a.dist[k]
+	}
+	for j != None {
+		i := a.before[j]
+		next := a.to[i]
+		a.match(i, j, a.arc[j])
+		j = next
+	}
+	for _, k := range a.reached {
+		a.dist[k] = math.Inf(1)
+	}
+}
