@@ -24,10 +24,12 @@ import (
 // Methods that auto chooses from.
 const auto, semiDual, refined = "auto", "semi-dual", "refined"
 
+const handwriting = "handwriting" // a kind
+
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
 	pictures
-	Kind   string  `default:"any" enum:"any,handwriting,textured" help:"What is known of the images without looking: any (nothing; refined decides by a private count, for a hundredth of the budget, whether grey images are handwriting), handwriting (bright strokes on black, whose position, size and slant do not matter) or textured (things with fine patterns, such as clothes; matters where the budget is small); for semi-dual and refined."`
+	Kind   string  `default:"any" enum:"any,handwriting" help:"What is known of the images without looking: any (nothing; refined decides by a private count, for a hundredth of the budget, whether grey images are handwriting) or handwriting (bright strokes on black, whose position, size and slant do not matter); for semi-dual and refined."`
 	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images, which is counted with noise."`
 	Method string  `default:"auto" enum:"auto,semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"auto (refined where it is best, else semi-dual), semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
@@ -86,11 +88,8 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 	switch c.best(p) {
 	case refined:
 		m := refine.Chosen(c.Eps, p)
-		switch c.Kind {
-		case "handwriting":
+		if c.Kind == handwriting {
 			m = refine.Handwriting(c.Eps, p)
-		case "textured":
-			m = refine.Suggested(c.Eps, p).Textured()
 		}
 		steps(&m.Steps)
 		return m
@@ -105,11 +104,8 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 		steps(&m.Steps)
 		return m
 	}
-	switch c.Kind {
-	case "handwriting":
+	if c.Kind == handwriting {
 		return semidual.Handwriting(c.Eps, p)
-	case "textured":
-		return semidual.Suggested(c.Eps, p).Textured()
 	}
 	return semidual.Suggested(c.Eps, p)
 }
