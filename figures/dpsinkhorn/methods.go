@@ -83,8 +83,8 @@ const (
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
 	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
-	chosen       = refined + ", kind chosen"    // handwriting or not, by a private count
-	wholeBatch   = "DP-Sinkhorn"                // with the whole-batch clip
+	chosen       = refined + ", kind chosen" // handwriting or not, by a private count
+	wholeBatch   = "DP-Sinkhorn"             // with the whole-batch clip
 	wholeBatch3  = "DP-Sinkhorn, m = 3"
 	dpMERF       = "DP-MERF"
 	dpSGD        = "DP-SGD"
