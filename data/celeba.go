@@ -16,7 +16,7 @@ import (
 	"coupling/data/format"
 )
 
-// CelebA says which faces to read and how to prepare them. The zero value
+// CelebA selects faces and how they are prepared. The zero value
 // prepares the training images as SCONES does: the central 140×140 pixels,
 // resized to 64×64 with Pillow's bilinear filter on bytes, as the papers' code
 // does; the SCONES paper's text says nearest neighbour. SCONES' even faces are

@@ -10,7 +10,7 @@
 //	Pick, Partition, Slice …             parts of a set, drawn by an explicit *rand.Rand
 //	Save, Load                           NPY files that are refused unless they were written together
 //	Status                               where each data set is, and the line that gets it
-//	Choose                               official files or samples, for what may use either
+//	Choose                               official files or samples, for programs that may use either
 //
 // Packages below it can be imported alone: format (file formats), batch (indices
 // of training batches), synth (synthetic distributions), tensors (Images as
@@ -35,7 +35,7 @@
 //
 // A file is used only when all of it has been read and its SHA-256 is the published one; otherwise
 // the error wraps [ErrCorrupt] and names the file. For a data set that is not found and cannot be
-// downloaded, the error wraps [ErrMissing], lists the places that were searched, and says what to
+// downloaded, the error wraps [ErrMissing], lists the places that were searched, and names what to
 // do. No loader returns fewer images than asked for: see [Origin].
 //
 // Sources: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten

@@ -13,7 +13,7 @@ import (
 	"coupling/data/internal/fetch"
 )
 
-// From says where data sets are looked for. The zero value looks, in this
+// From lists the places where data sets are looked for. The zero value looks, in this
 // order, in
 //
 //  1. the folder that the environment variable COUPLING_DATA names,
@@ -21,7 +21,7 @@ import (
 //  3. ../shared/data, seen from the working directory or the nearest folder
 //     above it that has it,
 //
-// and downloads what is in none of them, to COUPLING_DATA where that is set and
+// and downloads files that are in none of them, to COUPLING_DATA where that is set and
 // to the cache otherwise. Each data set has its own folder there, e.g. mnist/.
 // COUPLING_DATA=sample names no folder, see [Choose].
 type From struct {
@@ -30,7 +30,7 @@ type From struct {
 	Dir string
 	// Offline forbids downloads.
 	Offline bool
-	// Origin says which images are read: the official files, or fewer only if asked for.
+	// Origin selects the images: the official files, or fewer only if asked for.
 	Origin Origin
 	// Samples reads the images of Origin Sample. Set it by sample.From of package data/sample,
 	// which embeds the files.
@@ -222,7 +222,7 @@ func (r remote) check(ctx context.Context, path string) error {
 	return err
 }
 
-// missing says in one line where r was looked for, why it was not downloaded, and what to do.
+// missing returns an error of one line: where r was looked for, why it was not downloaded, and what to do.
 func (f From) missing(r remote, reason error) error {
 	switch {
 	case reason != nil:

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Origin says which images of a data set are read. It changes results, so an experiment keeps it among its parameters,
+// Origin selects the images of a data set: official, subset or sample. It changes results, so an experiment keeps it among its parameters,
 // as `json:"data,omitzero"`.
 type Origin string
 

@@ -8,7 +8,7 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// Filter says how images are resized. In all of them pixels are squares whose
+// Filter selects the method of resizing. In all of them pixels are squares whose
 // centres lie at half-integers, so that output pixel i of n looks at input
 // position (i + ½)·N/n, and the outer edges of both images coincide
 // ("align_corners = False").

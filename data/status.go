@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Presence says which files of a data set were found, and where.
+// Presence lists the files of a data set that were found, and where.
 type Presence struct {
 	Name    string   // "mnist", "fashion-mnist", "usps", "cifar10", "celeba"
 	Found   []string // files and folders found

@@ -61,12 +61,7 @@ func (w *walker) allocated(e Allocation, m Mechanism, steps, times int) error {
 
 // removal returns the pair of the removal of one record that takes part in one of the steps.
 func removal(m Mechanism, steps int) (pair.Pair, error) {
-	directed := false
-	b, err := newBatch(sampling{}, span{1, 1, 1}, false, &directed)
-	if err != nil {
-		return nil, err
-	}
-	p, err := pairOf(m, b)
+	p, err := pairAt(m, sampling{}, span{1, 1, 1})
 	if err != nil {
 		return nil, err
 	}

@@ -63,11 +63,13 @@ type walker struct {
 	times    map[part]int // index in steps
 }
 
-// part is a mechanism with its sampling, or in one of so many steps, if not 0, to which a record is allocated.
+// part is a mechanism with its sampling; or in one of so many steps, if not 0, to which a record is allocated; or on a sample of at most so
+// many records, if not 0.
 type part struct {
 	mechanism Mechanism
 	sampling  sampling
 	steps     int
+	most      int
 }
 
 // walk adds an event that is run so many times; for 0 it only checks it.
@@ -108,6 +110,10 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 			return err
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: with, batch: e.Batch, size: e.Size})
+	case RepeatAndSelect:
+		return w.selection(e, times, s)
+	case TruncatedPoisson:
+		return w.truncated(e, times, s)
 	case Allocation:
 		return w.allocation(e, times, s)
 	case Mechanism:

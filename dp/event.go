@@ -30,6 +30,19 @@ type Poisson struct {
 	Event Event
 }
 
+// TruncatedPoisson runs Event, a mechanism, on a Poisson sample at Rate of at most Size records, of which Cap are kept where there
+// are more, all choices equally likely: batches of loaders with a largest size.
+//
+// The pair, of one inserted or removed record, is an upper bound. Given the sample A of the other records, which is
+// the same for both data sets: if |A| < Cap the record comes with probability Rate and moves the value by one unit. Else it comes with
+// probability Rate·Cap/(|A| + 1) in the place of one of the others, the last of the batch, which is two units: that one and the rest of the
+// batch have the same law for both data sets. The pair reveals |A|, in groups. Other relations and groups are refused.
+type TruncatedPoisson struct {
+	Rate      float64
+	Cap, Size int
+	Event     Event
+}
+
 // WithoutReplacement runs Event on Batch of the Size records, all subsets equally likely. When records are inserted or
 // removed Size is the number of the larger data set.
 //
@@ -100,6 +113,11 @@ func FixedSGD(noiseMultiplier float64, batch, size, steps int) Event {
 
 // String shows the event.
 func (e Poisson) String() string { return fmt.Sprintf("Poisson(rate %g, %v)", e.Rate, e.Event) }
+
+// String shows the event.
+func (e TruncatedPoisson) String() string {
+	return fmt.Sprintf("TruncatedPoisson(rate %g, at most %d of %d, %v)", e.Rate, e.Cap, e.Size, e.Event)
+}
 
 // String shows the event.
 func (e WithoutReplacement) String() string {

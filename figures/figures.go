@@ -93,8 +93,8 @@ func namesOf(figs []lab.Figure) []string {
 
 // Decoders returns the decoders of every experiment behind any figure, each
 // experiment once.
-func Decoders() []store.Decoder {
-	var out []store.Decoder
+func Decoders() []*store.Decoder {
+	var out []*store.Decoder
 	seen := map[string]bool{}
 	for _, f := range All() {
 		for _, d := range f.Decoders {

@@ -52,13 +52,16 @@ func (w Work) Plus(v Work) Work { return Work{w.FLOP + v.FLOP, w.Steps + v.Steps
 // SHA-256 over name, version, seed, parameters and the shape of R. It fails
 // when the name is not a path of lower-case words or p has no JSON form.
 func (e Experiment[P, R]) Key(seed uint64, p P) (store.Key, error) {
-	id, err := e.Decoder().Identify(seed, p)
-	return id.Key, err
+	j, err := e.Decoder().Job(seed, p)
+	if j.HasKey() {
+		return j.Record().Key, nil
+	}
+	return "", err
 }
 
 // Decoder returns the experiment with its types erased, for tools.
-func (e Experiment[P, R]) Decoder() store.Decoder {
-	d := store.Decoder{
+func (e Experiment[P, R]) Decoder() *store.Decoder {
+	d := &store.Decoder{
 		Experiment: e.Name, Version: e.Version, Inputs: e.Inputs,
 		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](),
 	}
@@ -87,7 +90,7 @@ func (e Experiment[P, R]) Jobs(seed uint64, ps ...P) []store.Job {
 	d, jobs := e.Decoder(), make([]store.Job, len(ps))
 	for i, p := range ps {
 		var err error
-		if jobs[i], err = d.Job(seed, p); err != nil && jobs[i].Record().Key == "" {
+		if jobs[i], err = d.Job(seed, p); err != nil && !jobs[i].HasKey() {
 			panic(err)
 		}
 	}

@@ -65,7 +65,7 @@ type Figure struct {
 	// Seconds is as in [Study].
 	Seconds map[Preset]float64
 	// Decoders are the experiments behind the figure.
-	Decoders []store.Decoder
+	Decoders []*store.Decoder
 	// Jobs lists the cells. It panics if their keys cannot be formed; see [Experiment.Jobs].
 	Jobs func(Setting) []store.Job
 	// Draw makes the figure from finished cells.

@@ -43,10 +43,10 @@ func (r Result[P, R]) String() string {
 	return fmt.Sprintf("%s, seed %d, %+v: %+v", r.Key.Short(), r.Seed, r.Params, r.Value)
 }
 
-// typed gives the outcome of a job its types; p are its parameters.
-func typed[P, R any](s *store.Store, l store.Landed, p P) (Result[P, R], error) {
+// typed gives the outcome of a job its types.
+func typed[P, R any](s *store.Store, l store.Landed) (Result[P, R], error) {
 	id, r := l.Job.Record(), l.Record
-	out := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: p}
+	out := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: l.Job.Params().(P)}
 	if l.Err != nil {
 		return out, l.Err
 	}
@@ -64,7 +64,7 @@ func Recall[P, R any](s *store.Store, e Experiment[P, R], seed uint64, p P) (Res
 		return Result[P, R]{Params: p}, err
 	}
 	r, err := j.Recall(s)
-	return typed[P, R](s, store.Landed{Job: j, Record: r, Recalled: true, Err: err}, p)
+	return typed[P, R](s, store.Landed{Job: j, Record: r, Recalled: true, Err: err})
 }
 
 // RecallAll returns the cells at ps in their order. Its error names the first

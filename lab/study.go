@@ -64,7 +64,7 @@ type Study[P, R any] struct {
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
 type Cells interface {
 	jobs(Setting) []store.Job
-	decoder() store.Decoder
+	decoder() *store.Decoder
 	load(Source)
 }
 
@@ -102,7 +102,7 @@ func (p Part[P, R]) jobs(set Setting) (jobs []store.Job) {
 	return jobs
 }
 
-func (p Part[P, R]) decoder() store.Decoder { return p.Experiment.Decoder() }
+func (p Part[P, R]) decoder() *store.Decoder { return p.Experiment.Decoder() }
 
 // differs reports whether another part has other cells.
 func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
@@ -169,12 +169,12 @@ func (p Part[P, R]) load(s Source) {
 			if n.experiment == p.Experiment.Name {
 				spoil(cells)
 			}
-		case func(params, values []any):
+		case func(experiment string, params, values []any):
 			var params, values []any
 			for i := range cells {
 				params, values = append(params, cells[i].Params), append(values, &cells[i].Value)
 			}
-			spoil(params, values)
+			spoil(p.Experiment.Name, params, values)
 		}
 	}
 	for i := range cells {
@@ -274,8 +274,10 @@ func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
 }
 
 // SpoilAll returns the spoiler of the cells of every experiment. Its function gets their parameters
-// and pointers to their values, and tells experiments apart by these types.
-func SpoilAll(spoil func(params, values []any)) Spoiler { return Spoiler{spoil: spoil} }
+// and pointers to their values.
+func SpoilAll(spoil func(experiment string, params, values []any)) Spoiler {
+	return Spoiler{spoil: spoil}
+}
 
 // numbered are the names of a paper's own figures and tables.
 var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)

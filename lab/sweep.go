@@ -54,19 +54,17 @@ func sweep[P, R any](
 	ctx context.Context, s *store.Store, e Experiment[P, R], workers int, seeds []uint64, ps []P,
 ) iter.Seq2[int, func() (Result[P, R], error)] {
 	return func(yield func(int, func() (Result[P, R], error)) bool) {
-		var jobs []store.Job
-		var params []P
-		d, seen := e.Decoder(), map[store.Key]bool{}
-		for i := range len(seeds) * len(ps) {
-			seed, p := seeds[i/len(ps)], ps[i%len(ps)]
-			j, _ := d.Job(seed, p) // an error comes with the outcome
-			if key := j.Record().Key; key == "" || !seen[key] {
-				seen[key] = true
-				jobs, params = append(jobs, j), append(params, p)
+		d := e.Decoder()
+		jobs := store.Distinct(func(yield func(store.Job) bool) {
+			for i := range len(seeds) * len(ps) {
+				j, _ := d.Job(seeds[i/len(ps)], ps[i%len(ps)]) // an error comes with the outcome
+				if !yield(j) {
+					return
+				}
 			}
-		}
+		})
 		for l := range (store.Local{Workers: workers}).Land(ctx, s, jobs) {
-			if !yield(l.Place, func() (Result[P, R], error) { return typed[P, R](s, l, params[l.Place]) }) {
+			if !yield(l.Place, func() (Result[P, R], error) { return typed[P, R](s, l) }) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
 
@@ -54,8 +55,9 @@ type Term struct {
 	// A and B are the gradients with respect to the weights, each up to a constant, since masses stay equal; nil where not
 	// asked for.
 	A, B []float64
-	// Status is the worse of the solve's and the gradient's, Undetermined where A and B are arbitrary between the sides of
-	// Plan.Coupling; MarginalL1 says how well the transport problem was solved.
+	// Status is the worse of the solve's and the gradient's, Undetermined where A and B are
+	// arbitrary between the sides of Plan.Coupling; MarginalL1 says how well the transport problem
+	// was solved.
 	Status     Status
 	MarginalL1 float64
 	// Plan is the plan.
@@ -114,8 +116,9 @@ func (o *Objective) solver(y *mat.Dense) Solver {
 
 // Divergence is the Sinkhorn divergence OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y) (Genevay et al. 2018; Feydy
 // et al. 2019), which is 0 between equal measures. With the loss RegKL it is GeomLoss's, converged;
-// with the sharp loss it is the divergence of sharp losses. Like an Objective it is for one
-// goroutine at a time and reuses its memory.
+// with the sharp loss it is the divergence of sharp losses. With the Solver Unbalanced, whose loss is RegKL, it is the
+// divergence of unbalanced transport (Séjourné et al. 2019), which adds ε/2·(Σa − Σb)², and takes measures of any mass.
+// Like an Objective it is for one goroutine at a time and reuses its memory.
 type Divergence struct {
 	// Of is the transport loss OT.
 	Of Objective
@@ -180,6 +183,12 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 	}
 	if by&ByWeights != 0 {
 		out.A, out.B = debiased(d.Of.memory.Clone(out.AB.A), out.AA), debiased(d.Of.memory.Clone(out.AB.B), out.BB)
+	}
+	if p := out.AB.Plan; p.penalties != nil {
+		more := kern.Sum(p.A) - kern.Sum(p.B)
+		out.Value += p.Eps / 2 * more * more
+		rows.Shift(out.A, p.Eps*more)
+		rows.Shift(out.B, -p.Eps*more)
 	}
 	return out, nil
 }

@@ -3,30 +3,36 @@ package ot_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
 	"coupling/ot/cost"
+	"coupling/ot/ottest"
 )
 
 // Check names what is wrong with a geometry, and Cost panics with that error rather than an index of its own.
 func TestCheck(t *testing.T) {
 	two, three := mat.NewDense(1, 2, nil), mat.NewDense(1, 3, nil)
 	for name, g := range map[string]cost.Geometry{
-		"nil":           nil,
-		"nil points":    (*cost.Cloud)(nil),
-		"nil matrix":    (*cost.Matrix)(nil),
-		"no cost":       ot.Dense(nil),
-		"no matrix":     ot.Dense((*mat.Dense)(nil)),
-		"no points":     ot.Points(nil, two, ot.L1),
-		"columns":       ot.Points(two, three, ot.L1),
-		"point NaN":     ot.Points(mat.NewDense(1, 1, []float64{math.NaN()}), mat.NewDense(1, 1, nil), ot.L1),
-		"mix NaN":       ot.Points(two, two, cost.SqEuclideanL1(math.NaN())),
-		"unknown":       ot.Points(two, two, cost.Metric(99)),
-		"nil cost":      ot.Points(two, two, nil),
-		"empty by hand": &cost.Matrix{},
+		"nil":              nil,
+		"nil points":       (*cost.Cloud)(nil),
+		"nil matrix":       (*cost.Matrix)(nil),
+		"no cost":          ot.Dense(nil),
+		"no matrix":        ot.Dense((*mat.Dense)(nil)),
+		"no points":        ot.Points(nil, two, ot.L1),
+		"columns":          ot.Points(two, three, ot.L1),
+		"point NaN":        ot.Points(mat.NewDense(1, 1, []float64{math.NaN()}), mat.NewDense(1, 1, nil), ot.L1),
+		"mix NaN":          ot.Points(two, two, cost.SqEuclideanL1(math.NaN())),
+		"unknown":          ot.Points(two, two, cost.Metric(99)),
+		"nil cost":         ot.Points(two, two, nil),
+		"empty by hand":    &cost.Matrix{},
+		"nil graph":        (*cost.Graph)(nil),
+		"a start falls":    cost.Sparse(2, []int{0, 2, 1, 2}, []int{0, 1}, []float64{1, 1}),
+		"a target twice":   cost.Sparse(2, []int{0, 2}, []int{1, 1}, []float64{1, 1}),
+		"a target too far": cost.Sparse(2, []int{0, 2}, []int{0, 2}, []float64{1, 1}),
 	} {
 		err := cost.Check(g)
 		if !errors.Is(err, ot.ErrShape) && !errors.Is(err, ot.ErrCost) && !errors.Is(err, ot.ErrParameter) {
@@ -43,5 +49,63 @@ func TestCheck(t *testing.T) {
 	}
 	if err := cost.Check(ot.Points(two, two, ot.L1)); err != nil {
 		t.Error(err)
+	}
+}
+
+// sparse returns a geometry that lists pairs at random, a permutation among them, and its matrix.
+func sparse(rng *rand.Rand, n int, share, offset float64) (*cost.Graph, *mat.Dense) {
+	c := mat.NewDense(n, n, nil)
+	starts, targets, costs := []int{0}, []int{}, []float64{}
+	for i, keep := range rng.Perm(n) {
+		for j := range n {
+			if c.Set(i, j, math.Inf(1)); j == keep || rng.Float64() < share {
+				v := offset + rng.NormFloat64()
+				c.Set(i, j, v)
+				targets, costs = append(targets, j), append(costs, v)
+			}
+		}
+		starts = append(starts, len(targets))
+	}
+	return cost.Sparse(n, starts, targets, costs), c
+}
+
+// Far costs are centred, and need reduced costs; half of the pairs keep problems with weights of 0 feasible.
+func TestSparse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, offset := range []float64{0, 1e5} {
+		g, c := sparse(rng, 20, 0.5, offset)
+		ottest.Geometry(t, g, c)
+	}
+}
+
+// Grids of one to three axes, with costs that are convex and that are not.
+func TestGrid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, shape := range [][][2]int{{{7, 5}}, {{3, 4}, {5, 2}}, {{2, 2}, {3, 1}, {2, 3}}, {{6, 6}, {6, 6}}, {{20, 18}, {16, 17}}} { // the last begins with half of the grid
+		for _, convex := range []bool{true, false} {
+			var axes []*mat.Dense
+			for _, d := range shape {
+				c := mat.NewDense(d[0], d[1], nil)
+				c.Apply(func(i, j int, _ float64) float64 {
+					if !convex {
+						return rng.NormFloat64()
+					}
+					return float64((i - j) * (i - j))
+				}, c)
+				axes = append(axes, c)
+			}
+			g := cost.Grid(axes...)
+			n, m := g.Dims()
+			want := mat.NewDense(n, m, nil)
+			want.Apply(func(i, j int, _ float64) (v float64) {
+				for k := len(axes) - 1; k >= 0; k-- {
+					rows, cols := axes[k].Dims()
+					v += axes[k].At(i%rows, j%cols)
+					i, j = i/rows, j/cols
+				}
+				return v
+			}, want)
+			ottest.Geometry(t, g, want)
+		}
 	}
 }

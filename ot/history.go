@@ -10,7 +10,7 @@ import (
 type history struct {
 	s, y       [][]float64
 	rho, alpha []float64
-	metric     []float64 // ε/b, 0 where b is 0
+	metric     []float64 // ε/max(b, Tᵀ1), 0 where b is 0
 	scratch    []float64
 	n, head    int // n pairs held; the next goes to slot head
 }
@@ -24,16 +24,6 @@ func newHistory(steps, m int, mem *semidual.Memory) history {
 		h.s[k], h.y[k] = mem.Floats(m), mem.Floats(m)
 	}
 	return h
-}
-
-// start clears the history and sets the metric of another ε.
-func (h *history) start(b []float64, eps float64) {
-	h.clear()
-	for j, w := range b {
-		if w > 0 {
-			h.metric[j] = eps / w
-		}
-	}
 }
 
 func (h *history) clear()                 { h.n, h.head = 0, 0 }
@@ -57,8 +47,14 @@ func (h *history) keep() {
 // pair, overshoots in the directions that no pair knows.
 const maxScale = 1.5
 
-// direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/b).
-func (h *history) direction(dst, g []float64) {
+// direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/max(b, Tᵀ1)): at
+// the solution ε/b, and elsewhere no entry moves by more than γ ε for its own column.
+func (h *history) direction(dst, g []float64, s *semidual.Function) {
+	for j, b := range s.Wanted() {
+		if s.B[j] > 0 {
+			h.metric[j] = s.Eps / max(b, s.Col[j])
+		}
+	}
 	kern.Scale(dst, -1, g)
 	k := h.head
 	for range h.n {

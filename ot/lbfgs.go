@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"context"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/semidual"
 )
 
 // LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic
 // differentiation of the Sinkhorn loss": the m target potentials are the variables, the source
 // potentials follow exactly, and one evaluation is one fused pass over the costs. It is fast
-// because of the metric ε/b, in which the first step is Sinkhorn's; ε-annealing with a loose inner
+// because of the metric ε/max(b, Tᵀ1), in which the first step is near Sinkhorn's; ε-annealing with a loose inner
 // tolerance; a line search on slopes alone, which suffices for a convex function and has no noise
 // floor above that of the gradient; Sinkhorn steps, which ascend from any point, wherever a step
 // fails; and a few Newton steps where atoms are so weakly coupled that L-BFGS would need thousands
@@ -56,13 +58,19 @@ func (o LBFGS) quasiNewton(ctx context.Context, p Problem) (*quasiNewton, error)
 	if err != nil {
 		return nil, err
 	}
-	v := func() []float64 { return p.memory.Zeros(r.s.M) }
-	return &quasiNewton{run: r, hist: newHistory(cmp.Or(o.Memory, 20), r.s.M, p.memory), dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}, nil
+	return r.quasiNewton(o.Memory), nil
+}
+
+// quasiNewton returns the L-BFGS state of a run, of so many steps; 0 is 20.
+func (r *run) quasiNewton(memory int) *quasiNewton {
+	v := func() []float64 { return r.s.Memory.Zeros(r.s.M) }
+	hist := newHistory(cmp.Or(memory, 20), r.s.M, r.s.Memory)
+	return &quasiNewton{run: r, hist: hist, dir: v(), grad: v(), next: v(), oldGrad: v(), least: v()}
 }
 
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
-	q.hist.start(q.s.B, q.s.Eps)
+	q.hist.clear()
 	q.s.WantLists(last)
 	if err := q.residentSteps(tol, &relaxation{fixed: 1, omega: 1}, contraction); err != nil {
 		return err
@@ -136,8 +144,11 @@ func (q *quasiNewton) certifyIfConverged(tol float64) error {
 // size of a leaf, and leaves the later ones.
 func (r *run) coarseStart() error {
 	s, last := r.s, len(r.stages)-2
-	if r.Start != nil || s.Self {
+	if r.Start != nil || s.Self || last < 0 {
 		return nil
+	}
+	if h := s.Halved(r.stages[last]); h != nil {
+		return r.halfStart(h, last)
 	}
 	l := s.Leaves()
 	if l == nil {
@@ -166,6 +177,22 @@ func (r *run) coarseStart() error {
 	r.stages = r.stages[last+1:]
 	return nil
 }
+
+// halfStart solves all stages but the last for grids of half the length, which do the same.
+func (r *run) halfStart(h *semidual.Halved, last int) error {
+	solver := LBFGS{Eps: r.stages[last], Tol: halvedTol, Control: Control{Anneal: r.Anneal, Workers: r.Workers}}
+	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Grid(h.Axes...), A: h.A, B: h.B})
+	if err != nil {
+		return err
+	}
+	r.s.Eps = r.stages[last]
+	r.beta = h.Extend(r.s, coarse.F)
+	r.stages = r.stages[last+1:]
+	return nil
+}
+
+// halvedTol is the tolerance of halved problems: what is smooth is cheaper to correct there.
+const halvedTol = 1e-3
 
 // Solve returns the plan of p at ε by LBFGS, to an L1 marginal error of 1e-9.
 func Solve(ctx context.Context, p Problem, eps float64) (*Plan, error) {

@@ -15,6 +15,8 @@ type quasiNewton struct {
 	least         []float64 // β of the least error of the stage, since the last rescue
 	asymmetric    bool      // symmetric steps did not converge
 	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
+	fixedPoint    func()    // what takes the place of Sinkhorn's step; nil for that
+	evened        bool      // the last step was Sinkhorn's because a column was off by more than columnRegion
 	budget        int       // evaluations after which there are no more rescues; 0 before the first
 	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
 	restarted     bool      // from the exact potentials
@@ -34,7 +36,11 @@ func (q *quasiNewton) step() error {
 	if q.hist.empty() || q.far() || q.contracts {
 		return q.sinkhornStep()
 	}
-	q.hist.direction(q.dir, q.grad)
+	if q.evened = !q.evened && s.MaxColumnLogError() > columnRegion; q.evened {
+		return q.sinkhornStep()
+	}
+	q.hist.direction(q.dir, q.grad, s)
+	q.clipLight()
 	slope := kern.Dot(q.dir, q.grad)
 	if !(slope < 0) {
 		q.hist.clear()
@@ -86,7 +92,11 @@ func (q *quasiNewton) sinkhornStep() error {
 	copy(q.oldGrad, q.grad)
 	copy(q.next, q.beta)
 	before := q.err
-	q.s.Sinkhorn(q.beta, 1)
+	if q.fixedPoint != nil {
+		q.fixedPoint()
+	} else {
+		q.s.Sinkhorn(q.beta, 1)
+	}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
@@ -140,6 +150,36 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 // maxMove is how far, in ε, the first trial of a line search moves a potential at most: beyond it the
 // exponentials make the model unreliable.
 const maxMove = 5
+
+// Slopes, and so L-BFGS, hardly depend on light atoms, but the first trial of a line search is as
+// short as the atom that moves most requires. So light atoms do not decide it: they move by
+// lightMove at most, and every other step is Sinkhorn's, which treats each column for itself, as
+// long as one is off by more than columnRegion. Without that, weights over eight decades took eight
+// times as many evaluations as equal ones; with it, less than twice as many.
+const (
+	// lightAtom is the part of the mean weight below which an atom is light.
+	lightAtom = 0.1
+	// lightMove is how far, in ε, a light atom moves in the first trial, maxMove being how far others do.
+	lightMove = 2
+	// columnRegion is the |log (Tᵀ1)ⱼ/bⱼ| above which a Sinkhorn step comes first.
+	columnRegion = 3
+)
+
+// clipLight bounds the moves of light atoms relative to those of the others.
+func (q *quasiNewton) clipLight() {
+	light, others := lightAtom/float64(q.s.M)*q.s.Total, 0.0
+	for j, v := range q.dir {
+		if q.s.B[j] >= light {
+			others = max(others, math.Abs(v))
+		}
+	}
+	limit := lightMove * max(q.s.Eps, others/maxMove)
+	for j, v := range q.dir {
+		if q.s.B[j] < light {
+			q.dir[j] = max(-limit, min(limit, v))
+		}
+	}
+}
 
 // firstStep is 1, or less where that would move a potential by more than maxMove.
 func (q *quasiNewton) firstStep() float64 {

@@ -13,9 +13,10 @@ import (
 //
 //	min over T ≥ 0 of  <T,c> + ε KL(T|abᵀ) + ρa KL(T1|a) + ρb KL(Tᵀ1|b),   KL(p|q) = Σ p log(p/q) − p + q,
 //
-// by damped log-domain Sinkhorn steps with ε-annealing, each followed by the best constant to add
-// to one potential and subtract from the other (Séjourné, Vialard and Peyré 2022); without it,
-// steps are too short by ε/ρ. Weights are taken as they are, not normalised, and their totals may
+// by L-BFGS on the dual as a function of the target potentials alone: those of the sources, and the
+// best constant to add to one side and subtract from the other (Séjourné, Vialard and Peyré 2022),
+// follow from them exactly. It anneals ε as LBFGS does, and takes damped log-domain Sinkhorn steps
+// where L-BFGS has no history. Weights are taken as they are, not normalised, and their totals may
 // differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the
 // optimum; Value().RegKL is the whole objective, and the entropy-form values are NaN. Only RegKL
 // has gradients; those by weights are exact, not up to a constant.
@@ -25,7 +26,8 @@ type Unbalanced struct {
 	// RhoA and RhoB > 0 are the marginal penalties, in units of cost; +Inf keeps the marginal exact. At most
 	// one of them may be +Inf unless the totals of A and B agree.
 	RhoA, RhoB float64
-	// Tol stops when MarginalL1 is at most Tol times the mass of b; 0 is 1e-9.
+	// Tol stops when MarginalL1 is at most Tol times the mass of b, and every column is within √Tol
+	// of what it is to be, relatively; 0 is 1e-9.
 	Tol float64
 	Control
 }
@@ -55,7 +57,8 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		return nil, err
 	}
 	r.mass = make([]float64, r.s.N)
-	u := &penalisedRun{run: r, rhoA: o.RhoA, rhoB: o.RhoB}
+	u := &penalisedRun{quasiNewton: r.quasiNewton(0), rhoA: o.RhoA, rhoB: o.RhoB, want: make([]float64, r.s.M)}
+	u.fixedPoint, u.asymmetric = u.scale, true
 	u.setTotals(massA, massB)
 	plan, err := r.finish("unbalanced", r.anneal(u.stage))
 	if plan != nil {
@@ -104,8 +107,9 @@ func scaled(w []float64, f float64) []float64 {
 // differ and penalties are high, the potentials are small differences from a large constant, which
 // would round them away.
 type penalisedRun struct {
-	*run
+	*quasiNewton
 	rhoA, rhoB float64
+	want       []float64
 	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
 }
 
@@ -130,29 +134,36 @@ func translation(p, q, rho, sigma, eps float64) float64 {
 
 // stage iterates at the present ε until the error is at most tol.
 func (u *penalisedRun) stage(tol float64, last bool) error {
+	u.hist.clear()
+	u.s.WantLists(last)
+	if err := u.eval(u.beta, 1); err != nil {
+		return err
+	}
 	best := stagnation{}
 	for {
-		if err := u.eval(u.beta, 1); err != nil {
-			return err
-		}
 		if last && u.err <= tol {
 			if err := u.certify(); err != nil {
 				return err
 			}
 		}
 		switch {
-		case u.err <= tol:
+		case u.err <= tol && (!last || u.columnsConverged(tol)):
 			u.status = Converged
 			return nil
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
 			return u.certify()
-		case best.stalled(u.err, u.s.Noise()):
+		case best.stalled(u.merit(tol), u.s.Noise()):
 			u.status = Stagnated
 			return u.certify()
 		}
 		u.iter++
-		u.step()
+		if u.err <= tol { // each column for itself
+			u.hist.clear()
+		}
+		if err := u.step(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -175,10 +186,12 @@ func (u *penalisedRun) FinishEval() float64 {
 	kern.Scale(u.mass, f, u.mass)
 	kern.Scale(s.Col, f, s.Col)
 	rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
-	want := make([]float64, s.M)
-	u.wanted(want)
-	return kern.L1Diff(s.Col, want) / s.Total
+	u.wanted(u.want)
+	return kern.L1Diff(s.Col, u.want) / s.Total
 }
+
+// Wanted returns the column sums of T at the optimum for the potentials of the last evaluation.
+func (u *penalisedRun) Wanted() []float64 { return u.want }
 
 // wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
 func (u *penalisedRun) wanted(dst []float64) float64 {
@@ -195,8 +208,8 @@ func (u *penalisedRun) wanted(dst []float64) float64 {
 	return total
 }
 
-// step makes the columns optimal for α and any shift.
-func (u *penalisedRun) step() {
+// scale makes the columns optimal for α and any shift.
+func (u *penalisedRun) scale() {
 	s := u.s
 	s.Sinkhorn(u.beta, 1) // columns are exact there
 	keep := damping(u.rhoB, s.Eps)

@@ -2,7 +2,7 @@
 //
 //	Field       ∇ log p_σ, the score of a density convolved with N(0, σ²I), for a batch of points
 //	Gaussian, Mixture, Empirical   exact fields; package score/dsm learns one by denoising score matching
-//	            Empirical.On and networks compute where chains lie on a GPU (Resident)
+//	            Empirical.On and networks compute where chains lie on a GPU (DeviceField)
 //	Langevin    Langevin dynamics at one noise level or annealed over many, predictor and denoising step
 //	MALA        the same with a Metropolis test: exact, whatever the step
 //

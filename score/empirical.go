@@ -115,22 +115,22 @@ func (e *Empirical) LogDensity(dst []float64, x *mat.Dense, sigma float64) error
 	return nil
 }
 
-// On returns the field as one that is Resident on dev, which holds the points from the begin of a run to its end. Where dev
+// On returns the field as one with a DeviceField on dev, which holds the points from the begin of a run to its end. Where dev
 // is no GPU, Score is the way. Scores there are float64; those of points so far away that their squares overflow are NaN.
-func (e *Empirical) On(dev *device.Device) Resident { return empiricalOn{e, dev} }
+func (e *Empirical) On(dev *device.Device) Field { return empiricalOn{e, dev} }
 
 type empiricalOn struct {
 	*Empirical
 	dev *device.Device
 }
 
-// Reside implements Resident. Memory m·d, and as much as x twice.
-func (e empiricalOn) Reside(int) *Residence {
+// OnDevice returns the field on a GPU, for OnDevice. Memory m·d, and as much as x twice.
+func (e empiricalOn) OnDevice(int) *DeviceField {
 	if e.dev.Key() == "cpu" {
 		return nil
 	}
 	points, inverse := e.points.Reside(e.dev), e.dev.New(device.Float64, 1, 1)
-	return &Residence{
+	return &DeviceField{
 		Device: e.dev,
 		Level: func(sigma float64) error {
 			v, err := e.variance(sigma)

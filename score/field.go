@@ -31,22 +31,20 @@ type Field interface {
 	Score(dst, x *mat.Dense, sigma float64) error
 }
 
-// A Preparer is a field that is faster when it is told that it will be asked for the score of n points many times, as a
-// network, which then records its pass. Prepare returns the field to ask, of the same values bit for bit, and what ends it.
-type Preparer interface {
-	Field
-	Prepare(n int) (Field, func())
-}
-
-// Prepare prepares a field that is a Preparer; another one it returns as it is. Samplers call it.
+// Prepare returns the field to ask for the scores of n points many times, of the values of f bit for bit, and what ends its
+// use. It is f itself, but for fields with a method
+//
+//	Prepare(n int) (Field, func())
+//
+// such as networks, which record their pass. Samplers call it.
 func Prepare(f Field, n int) (Field, func()) {
-	if p, ok := f.(Preparer); ok {
+	if p, ok := f.(interface{ Prepare(n int) (Field, func()) }); ok {
 		return p.Prepare(n)
 	}
 	return f, func() {}
 }
 
-// A Density is a Field that knows log p_σ too, up to a constant for each row.
+// A Density is a Field with log p_σ too, up to a constant for each row.
 type Density interface {
 	Field
 	// LogDensity writes log p_σ(x_i) to dst, of length N. Its error wraps ErrNoDensity if the

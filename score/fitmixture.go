@@ -211,7 +211,7 @@ type Subspace struct {
 	inside *Mixture
 }
 
-// String says in a line what was fitted.
+// String describes the fit in a line.
 func (s *Subspace) String() string {
 	return fmt.Sprintf("mixture of %d Gaussians along %d axes of R^%d, normal along the others", s.Parts(), s.Axes(), s.Dim())
 }

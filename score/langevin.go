@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Convention says what a step length means; see the package documentation.
+// A Convention is the meaning of a step length; see the package documentation.
 type Convention int
 
 // The conventions in use.
@@ -67,11 +67,11 @@ type Langevin struct {
 	// refused with train.ErrMismatch. Cost: one evaluation of the field.
 	Path  string
 	Every int // steps between stores; 0 stores every ten seconds
-	// Trace is called after every step. Chains on a GPU (see Resident) are in the Chain only when Run returns.
+	// Trace is called after every step. Chains on a GPU (see DeviceField) are in the Chain only when Run returns.
 	Trace func(Progress)
 }
 
-// Progress is what a sampler passes to its Trace after a step.
+// Progress is the argument of Trace after a step.
 type Progress struct {
 	Done, Total int
 	Sigma       float64
@@ -170,9 +170,9 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		return nil
 	}
 	n, _ := c.X.Dims()
-	resident, noise := Reside(f, n), resume.Stamp("")
-	if resident != nil {
-		defer resident.Close()
+	there, noise := OnDevice(f, n), resume.Stamp("")
+	if there != nil {
+		defer there.Close()
 		noise = ", noise of the device"
 	}
 	checkpoints, err := newCheckpointer(l.Path, l.Every, l.stamp()+noise, f, l.at(c.Done).sigma, c, new(tally))
@@ -180,8 +180,8 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		return err
 	}
 	var m mover
-	if resident != nil {
-		m = newOnDevice(resident, c)
+	if there != nil {
+		m = newOnDevice(there, c)
 	} else {
 		m = newOnHost(f, c)
 	}

@@ -229,3 +229,16 @@ func Example() {
 	// Output:
 	// right: 0.5 of all, mean 2.0, variance 0.5
 }
+
+// The score of points smoothed by N(0, ½²) leads to those nearby.
+func ExampleEmpirical() {
+	f, err := NewEmpirical(mat.NewDense(2, 1, []float64{-1, 1}), nil, .5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := mat.NewDense(1, 1, nil)
+	err = f.Score(s, mat.NewDense(1, 1, []float64{.5}), 0)
+	fmt.Printf("%.2f %v\n", s.At(0, 0), err)
+	// Output: 1.86 <nil>
+}

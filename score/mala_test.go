@@ -87,7 +87,7 @@ func TestMALAMixture(t *testing.T) {
 	varianceWithin(t, "variance", column(c.X, 0), .25*.4+.75*.6+.25*.75*9)
 }
 
-// A chain remembers at most maxTrace of its steps, evenly spaced: the acceptance of MALA, the score's size of Langevin dynamics.
+// A chain remembers at most 1024 of its steps, evenly spaced: the acceptance of MALA, the score's size of Langevin dynamics.
 func TestTrace(t *testing.T) {
 	g := onLine(0, 1)
 	c := Start(seeded(1), mat.NewDense(4, 1, []float64{1, 1, 1, 1}))
@@ -95,7 +95,7 @@ func TestTrace(t *testing.T) {
 	if what, step, value := c.Trace(); what != "root mean square score" || len(step) != 1 || step[0] != 1 || value[0] != 1 {
 		t.Errorf("%s: %v, %v", what, step, value)
 	}
-	steps := 3*maxTrace + 5
+	steps := 3*1024 + 5
 	c = Start(seeded(1), c.X)
 	must.Get((MALA{Steps: steps, Step: .1}).Run(t.Context(), g, c))
 	what, step, value := c.Trace()

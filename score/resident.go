@@ -8,17 +8,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Resident is a field that also computes where points lie on a device. Langevin keeps chains there then: a step copies
-// nothing to or from the host, and from the third on it is one launch. Its noise is the device's, so that a seed gives other
-// chains than on the host.
-type Resident interface {
-	Field
-	// Reside prepares for n points. It returns nil if Score is the way, as on a CPU.
-	Reside(n int) *Residence
-}
-
-// A Residence is a Resident that was prepared.
-type Residence struct {
+// A DeviceField is the score of a Field at points that lie on a device, prepared for a number of points. A field has one
+// where it has a method
+//
+//	OnDevice(n int) *DeviceField
+//
+// which returns nil if Score on the host is the better way, as on a CPU. Langevin keeps chains on the device then: a step
+// copies nothing to or from the host, and from the third on it is one launch. Its noise is the device's, so that a seed gives
+// other chains than on the host.
+type DeviceField struct {
 	Device *device.Device
 	// Level copies to the device what the noise level σ changes. It is called before Score, and not recorded. Its error is
 	// that of Score at this σ on the host.
@@ -28,10 +26,10 @@ type Residence struct {
 	Close func()
 }
 
-// Reside prepares a field that is Resident for n points, and returns nil for others.
-func Reside(f Field, n int) *Residence {
-	if r, ok := f.(Resident); ok {
-		return r.Reside(n)
+// OnDevice returns f at n points on a device, and nil for a field without a DeviceField.
+func OnDevice(f Field, n int) *DeviceField {
+	if r, ok := f.(interface{ OnDevice(n int) *DeviceField }); ok {
+		return r.OnDevice(n)
 	}
 	return nil
 }
@@ -77,7 +75,7 @@ func (h *onHost) close()        { h.done() }
 // onDevice moves a copy of the chain's points on a device, in float64. The noise of a step is drawn there, by Philox, at
 // the place of the stream that the step has.
 type onDevice struct {
-	*Residence
+	*DeviceField
 	c        *Chain
 	x, z     *device.Array // points and noise
 	norm     *device.Array // of the latest scores
@@ -89,10 +87,10 @@ type onDevice struct {
 	lastSize float64
 }
 
-func newOnDevice(r *Residence, c *Chain) *onDevice {
+func newOnDevice(r *DeviceField, c *Chain) *onDevice {
 	x := r.Device.FromDense(device.Float64, c.X)
 	m := &onDevice{
-		Residence: r, c: c, x: x, z: x.Like(), norm: r.Device.New(device.Float64, 1, 1), factors: r.Device.New(device.Float64, 2, 1),
+		DeviceField: r, c: c, x: x, z: x.Like(), norm: r.Device.New(device.Float64, 1, 1), factors: r.Device.New(device.Float64, 2, 1),
 		noise: r.Device.Stream(c.Seed), now: update{sigma: math.NaN()},
 	}
 	m.noise.Seek(c.Seed, uint64(c.Done)*uint64((x.Len()+3)/4)) // four numbers a block
@@ -115,7 +113,7 @@ func (m *onDevice) step(u update) error {
 	return m.Device.Err()
 }
 
-// update is what a step does on the device; it is recorded.
+// update makes a step on the device; it is recorded.
 func (m *onDevice) update() {
 	defer m.Device.Scope().Close()
 	s := m.Score(m.x)

@@ -11,8 +11,8 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/philox"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -24,8 +24,8 @@ type residing struct {
 
 func (f residing) Score(dst, x *mat.Dense, _ float64) error { return f.Gaussian.Score(dst, x, 0) }
 
-func (f residing) Reside(int) *Residence {
-	return &Residence{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(x *device.Array) *device.Array {
+func (f residing) OnDevice(int) *DeviceField {
+	return &DeviceField{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(x *device.Array) *device.Array {
 		s := x.Like()
 		device.Scale(s, -1, x)
 		return s
@@ -106,7 +106,7 @@ func TestEmpiricalOnDevice(t *testing.T) {
 	for _, d := range []int{2, 20, 70} {
 		e := must.Get(NewEmpirical(normals(rng, 40, d), append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
 		f := e.On(dev)
-		if r := f.Reside(9); dev.Key() == "cpu" {
+		if r := OnDevice(f, 9); dev.Key() == "cpu" {
 			if r != nil {
 				t.Error("a processor has chains of its own")
 			}

@@ -8,7 +8,7 @@ import (
 
 // Epochs returns (epoch, indices): in every epoch each of n examples occurs in
 // exactly one batch, in a fresh random order. Batches have the given size but
-// for the last of an epoch, which holds what is left. It returns an error when
+// for the last of an epoch, which holds the rest. It returns an error when
 // n or size is not positive.
 func Epochs(rng *rand.Rand, n, size int) (iter.Seq2[int, []int], error) {
 	if n <= 0 {

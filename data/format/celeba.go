@@ -87,7 +87,7 @@ func (a *CelebAList) add(line string, number, limit, columns int, allowed ...str
 	return nil
 }
 
-// plainName says whether a name from a list may be joined to a folder: letters, digits, points, dashes and underscores, not
+// plainName reports whether a name from a list may be joined to a folder: letters, digits, points, dashes and underscores, not
 // starting with a point.
 func plainName(name string) bool {
 	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"

@@ -1,5 +1,5 @@
 // Package format reads the files in which image data sets are published, and
-// reads and writes NPY arrays. It knows bytes and text, not data sets: the
+// reads and writes NPY arrays. It handles bytes and text, not data sets: the
 // names, places and checksums of files belong to package data.
 //
 //	IDX                  MNIST and Fashion-MNIST: big-endian header, then bytes
@@ -15,7 +15,7 @@
 // 10000 labels, then the 10000 labels themselves and nothing more. [ReadIDX]
 // returns Dims [10000] and the bytes. Had the file ended early, held one byte
 // more, or claimed two dimensions of 2^31, ReadIDX would have returned an
-// error that wraps [ErrFormat] and says what was expected.
+// error that wraps [ErrFormat] and names what was expected.
 //
 // # Conventions
 //

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// ErrFormat is wrapped by every error which says that a file does not hold
+// ErrFormat is wrapped by every error about a file that does not hold
 // what its format promises: wrong magic number, truncated, trailing bytes, a
 // value out of range.
 var ErrFormat = errors.New("bad file")
@@ -46,7 +46,7 @@ func (g gunzipper) Read(p []byte) (int, error) {
 	return n, gzipError(err)
 }
 
-// gzipError marks what is wrong with the stream itself; errors of the reader
+// gzipError marks errors of the stream itself; errors of the reader
 // underneath and io.EOF pass unchanged.
 func gzipError(err error) error {
 	var corrupt flate.CorruptInputError
@@ -81,7 +81,7 @@ func readN(r io.Reader, n int64, what string) ([]byte, error) {
 	return buf, nil
 }
 
-// short turns an early end into an ErrFormat that says how much was missing.
+// short turns an early end into an ErrFormat with the number of bytes that are missing.
 func short(err error, what string, got, want int64) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return badf("truncated: %d bytes of %s, want %d", got, what, want)

@@ -157,7 +157,7 @@ func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err e
 	return rows, cols, x, nil
 }
 
-// npyHead is what the header of a file says.
+// npyHead is the header of a file.
 type npyHead struct {
 	descr   string
 	fortran bool

@@ -99,7 +99,7 @@ func isHeader(record []string) bool {
 	return missing < len(record)
 }
 
-// separator returns what is between the fields of the first line that is neither empty nor a comment.
+// separator returns the separator of the fields of the first line that is neither empty nor a comment.
 func separator(lines [][]byte) rune {
 	for _, line := range lines {
 		line = bytes.TrimSpace(line)

@@ -6,7 +6,7 @@
 //	usps           2,000 and 1,000                         1×16×16
 //	cifar10        1,200 and 300                           3×32×32
 //
-// A program that imports this package grows by 6.6 MB. Package data does not import it: whoever wants samples passes
+// A program that imports this package grows by 6.6 MB. Package data does not import it: a program that wants samples passes
 // [From] to [data.MNIST] and its like. Figures let [data.Choose] decide, keep the [data.Origin] among a cell's
 // parameters, and show [Note] on the picture:
 //

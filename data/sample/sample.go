@@ -57,7 +57,7 @@ func find(name string) (set, bool) {
 	return all[i], true
 }
 
-// Note says how small the sample of a set is that a picture was drawn from, for example "sample of 6,000 digits". It is
+// Note returns the size of the sample of a set, for a picture that was drawn from it, for example "sample of 6,000 digits". It is
 // empty for other origins. Figures show it as part of their badge.
 func Note(o data.Origin, set string) string {
 	s, ok := find(set)

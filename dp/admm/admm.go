@@ -53,7 +53,7 @@ type ADMM struct {
 	Trace func(Step) `json:"-"`
 }
 
-// Status says how a run ended.
+// Status is the end of a run: converged, or out of rounds.
 type Status int
 
 const (

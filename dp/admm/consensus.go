@@ -6,7 +6,7 @@ import (
 )
 
 // Consensus is the public part of a run: from the shared messages it computes the next amounts and
-// prices, and decides when to stop. It knows no utilities and no bounds.
+// prices, and decides when to stop. It has no access to utilities and bounds.
 type Consensus struct {
 	State
 	rules     ADMM
@@ -41,7 +41,7 @@ const (
 	Projecting
 )
 
-// Question is what a node is asked in a round. Its answer depends only on the Question and its
+// Question is the request to a node in a round. Its answer depends only on the Question and its
 // Spec; the Question is not secret.
 type Question struct {
 	Round int       `json:"round"`

@@ -21,7 +21,7 @@ type Ledger interface {
 	Rounds() int
 }
 
-// Release is what a node shares in one private round.
+// Release is the message of a node in one private round.
 type Release struct {
 	// ID is equal for equal messages, noise included, and differs otherwise. Without the key it
 	// reveals nothing about either.

@@ -11,7 +11,7 @@ import (
 	"coupling/dp/noise"
 )
 
-// Spec is all that a node knows: its own utilities and bounds, and its neighbours.
+// Spec is the data of one node: its own utilities and bounds, and its neighbours.
 type Spec struct {
 	ID         ID
 	Neighbours []int // indices on the other side, increasing, one for each edge

@@ -13,7 +13,7 @@ import (
 	"coupling/dp/internal/check"
 )
 
-// Private says how Algorithm 2 protects the utility parameters of nodes.
+// Private holds the parameters of Algorithm 2, which protects the utility parameters of nodes.
 type Private struct {
 	Budget account.Budget // of every node
 	// Slope is ρ: the largest slope of any utility that a node might have, u′(v) in [0, ρ]

@@ -9,7 +9,7 @@ import (
 	"coupling/dp/internal/root"
 )
 
-// Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and
+// Utility is the gain of a node from an amount v ≥ 0 on one edge: concave, increasing and
 // continuously differentiable (Assumption 1 of the paper). The types of this file are the built-in
 // utilities.
 type Utility interface {

@@ -12,7 +12,7 @@ import (
 // Test is a set of outputs, by their score: those above Threshold, or those at most Threshold.
 type Test struct {
 	Threshold float64
-	// Above says on which side of the threshold the set is.
+	// Above selects the side of the threshold.
 	Above bool
 	// World is the world in which the set is more likely.
 	World bool

@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// tries bounds loops that end with probability at least 1 − 1/e a round: a probability of e^-65536
+// maxRejections bounds loops that end with probability at least 1 − 1/e a round: a probability of e^-65536
 // never occurs.
-const tries = 1 << 16
+const maxRejections = 1 << 16
 
 // Uniform returns a uniform integer of [0, n), n > 0, without rounding (Lemire 2019).
 func Uniform(src Source, n uint64) (uint64, error) {
-	for range tries {
+	for range maxRejections {
 		u, err := src.Uint64()
 		if err != nil {
 			return 0, err
@@ -22,13 +22,13 @@ func Uniform(src Source, n uint64) (uint64, error) {
 			return hi, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
-// stuck is the error of a loop that did not end.
-func stuck() error { return failed("%d rejections in a row", tries) }
+// tooManyRejections is the error of a loop that did not end.
+func tooManyRejections() error { return failed("%d rejections in a row", maxRejections) }
 
-// verdict says whether a uniform number is below another one, or that its first 64 bits do not
+// verdict is the result of comparing a uniform number with another one: below, not below, or its first 64 bits do not
 // decide it.
 type verdict int
 
@@ -38,7 +38,7 @@ const (
 	above
 )
 
-// margin is how far, in units of 2^-64, the first bits must be from p to decide: 2^-40. It must be
+// margin is the least distance, in units of 2^-64, of the first bits from p that decides: 2^-40. It must be
 // above the error of p, some 2^-50 for the callers here, and that of the conversions, 2^-53.
 const margin = 1 << 24
 
@@ -70,11 +70,11 @@ func against(u uint64, low, high float64) verdict {
 	return unsure
 }
 
-// settle decides what compare could not: whether height/2^shift times the uniform number that begins with u is below
+// decideExactly decides what compare could not: whether height/2^shift times the uniform number that begins with u is below
 // e^-x. It is exact.
-func settle(src Source, u, height uint64, shift uint, x *big.Rat) (bool, error) {
+func decideExactly(src Source, u, height uint64, shift uint, x *big.Rat) (bool, error) {
 	first, scale := new(big.Int).SetUint64(u), new(big.Int).SetUint64(height)
-	for n := uint(64); n < tries; n += 64 { // the number is in [first, first+1)·2^-n
+	for n := uint(64); n < maxRejections; n += 64 { // the number is in [first, first+1)·2^-n
 		lo, hi := expNeg(x, n+shift)
 		low := new(big.Int).Mul(first, scale)
 		if low.Cmp(hi) >= 0 {
@@ -89,7 +89,7 @@ func settle(src Source, u, height uint64, shift uint, x *big.Rat) (bool, error) 
 		}
 		first.Lsh(first, 64).Or(first, new(big.Int).SetUint64(more))
 	}
-	return false, stuck()
+	return false, tooManyRejections()
 }
 
 // expCoin is true with probability e^-x, given x so well that e^-x is off by at most 2^-41. exact returns x as a fraction, and is
@@ -99,7 +99,7 @@ func expCoin(src Source, x float64, exact func() *big.Rat) (bool, error) {
 	if err != nil || v != unsure {
 		return v == below, err
 	}
-	return settle(src, first, 1, 0, exact())
+	return decideExactly(src, first, 1, 0, exact())
 }
 
 // bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
@@ -111,7 +111,7 @@ func bernoulliExp(src Source, u, t uint64) (bool, error) {
 
 // geometric counts successes of probability 1/e before the first failure.
 func geometric(src Source) (uint64, error) {
-	for k := range uint64(tries) {
+	for k := range uint64(maxRejections) {
 		again, err := expCoin(src, 1, func() *big.Rat { return big.NewRat(1, 1) })
 		if err != nil {
 			return 0, err
@@ -120,7 +120,7 @@ func geometric(src Source) (uint64, error) {
 			return k, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // Keep is true with probability e^(−k/scale), exactly, for k ≥ 0: the coin of exponential mechanisms on integer scores.

@@ -9,7 +9,8 @@ import (
 
 // envelope is a step function that is nowhere below e^(−k²/2s²), k = 0, 1, …: strips of equal length and, from the last
 // one on, a tail whose height halves after each tailStrips strips. A number that is drawn under it, and kept with
-// probability e^(−k²/2s²) over the step's height, is a discrete Gaussian one, exactly: all heights are integers, in units
+// probability e^(−k²/2s²) over the step's height, is a discrete Gaussian one, exactly: all heights are integers, in
+// units
 // of 2^-unitBits. It takes two words a number where the general algorithm takes ten, once the strips are known, which
 // takes as long as a hundred numbers.
 type envelope struct {
@@ -105,7 +106,7 @@ func (e *envelope) exponent(k uint64) float64 {
 
 // draw returns an integer with probability ∝ e^(−k²/2s²), cut off at ±endless.
 func (e *envelope) draw(src Source) (int64, error) {
-	for range tries {
+	for range maxRejections {
 		j, k, negative, err := e.propose(src)
 		if err != nil {
 			return 0, err
@@ -127,12 +128,12 @@ func (e *envelope) draw(src Source) (int64, error) {
 			return int64(k), nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // propose draws a strip in proportion to its weight, a place in it and a sign, from disjoint bits of one word.
 func (e *envelope) propose(src Source) (j uint8, k uint64, negative bool, err error) {
-	for range tries {
+	for range maxRejections {
 		u, err := src.Uint64()
 		if err != nil {
 			return 0, 0, false, err
@@ -149,13 +150,13 @@ func (e *envelope) propose(src Source) (j uint8, k uint64, negative bool, err er
 		}
 		return j, uint64(j)<<e.bits + k, negative, nil
 	}
-	return 0, 0, false, stuck()
+	return 0, 0, false, tooManyRejections()
 }
 
 // tail draws a place in the tail, at the given number of halvings of its height.
 func (e *envelope) tail(src Source) (halvings uint, k uint64, err error) {
 	u := uint64(0)
-	for u == 0 && halvings < tries {
+	for u == 0 && halvings < maxRejections {
 		if u, err = src.Uint64(); err != nil {
 			return 0, 0, err
 		}
@@ -178,8 +179,7 @@ func (e *envelope) keep(src Source, j uint8, k uint64, halvings uint) (bool, err
 	case y-margin > p*0x1p64:
 		return false, nil
 	}
-	s := new(big.Rat).SetFloat64(e.s)
-	x := new(big.Rat).Quo(new(big.Rat).SetInt(new(big.Int).SetUint64(k)), s)
-	x.Mul(x, x).Mul(x, big.NewRat(1, 2))
-	return settle(src, u, e.height[j], unitBits+halvings, x)
+	x := new(big.Rat).SetInt(new(big.Int).SetUint64(k))
+	x.Quo(x, new(big.Rat).SetFloat64(e.s)).Mul(x, x).Mul(x, big.NewRat(1, 2))
+	return decideExactly(src, u, e.height[j], unitBits+halvings, x)
 }

@@ -7,7 +7,7 @@ import (
 	"coupling/dp/pair"
 )
 
-// Query is what is known about the values that noise is added to.
+// Query is the sensitivity and the number of the values that noise is added to.
 type Query struct {
 	// Sensitivity is the most that inserting or removing one record moves the values as computed,
 	// in their units: in L2 norm for Gaussian and Norm, in L1 norm for Laplace. For an event inside
@@ -16,7 +16,7 @@ type Query struct {
 	Sensitivity float64
 	// Dim is the number of values; 0 means 1.
 	Dim int
-	// OnGrid says that the values already are multiples of the granularity (counts, sums of rounded
+	// OnGrid promises that the values already are multiples of the granularity (counts, sums of rounded
 	// values), so that rounding does not move them apart.
 	OnGrid bool
 }

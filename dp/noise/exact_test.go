@@ -75,7 +75,7 @@ func TestCompareAgreesWithSettle(t *testing.T) {
 			}
 			u := uint64(at)
 			v, _ := must.Get2(compare(&words{u}, f))
-			exact, err := settle(&words{0, 0, 0}, u, 1, 0, x)
+			exact, err := decideExactly(&words{0, 0, 0}, u, 1, 0, x)
 			if err != nil && v != unsure {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestSettleUsesFurtherBits(t *testing.T) {
 	rest, _ := new(big.Float).Quo(new(big.Float).SetInt(new(big.Int).Sub(lo, new(big.Int).Lsh(first, 64))), big.NewFloat(0x1p64)).Float64()
 	src, hits, n := seed(1), 0.0, 20_000
 	for range n {
-		ok := must.Get(settle(src, first.Uint64(), 1, 0, x))
+		ok := must.Get(decideExactly(src, first.Uint64(), 1, 0, x))
 		if ok {
 			hits++
 		}
@@ -108,7 +108,7 @@ func TestSettleUsesFurtherBits(t *testing.T) {
 }
 
 func TestSettleEndsOnAStuckSource(t *testing.T) {
-	if _, err := settle(&words{}, 0, 1, 0, big.NewRat(1<<40, 1)); !errors.Is(err, ErrSource) {
+	if _, err := decideExactly(&words{}, 0, 1, 0, big.NewRat(1<<40, 1)); !errors.Is(err, ErrSource) {
 		t.Errorf("no bits left: %v, want ErrSource", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestQuotientIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Uint64Range(1, 1<<53).Draw(t, "t")
 		u := rapid.Uint64Range(0, n-1).Draw(t, "u")
-		v := rapid.Uint64Range(0, tries).Draw(t, "v")
+		v := rapid.Uint64Range(0, 1<<16).Draw(t, "v")
 		shift := rapid.UintRange(0, 63).Draw(t, "shift")
 		want := new(big.Int).Mul(new(big.Int).SetUint64(n), new(big.Int).SetUint64(v))
 		want.Rsh(want.Add(want, new(big.Int).SetUint64(u)), shift)
@@ -163,26 +163,4 @@ func TestAcceptanceGivesGaussian(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzExpNeg(f *testing.F) {
-	f.Add(uint64(1), uint64(1), uint8(1))
-	f.Add(uint64(0), uint64(5), uint8(2))
-	f.Add(uint64(1<<63), uint64(1), uint8(3))
-	f.Add(uint64(1), uint64(1<<63), uint8(3))
-	f.Fuzz(func(t *testing.T, num, den uint64, n uint8) {
-		if den == 0 || n == 0 {
-			t.Skip()
-		}
-		x := new(big.Rat).SetFrac(new(big.Int).SetUint64(num), new(big.Int).SetUint64(den))
-		lo, hi := expNeg(x, uint(n))
-		f, _ := x.Float64()
-		want := math.Exp(-f) * math.Exp2(float64(n))
-		slack := want*1e-12*(1+f) + 1e-300 // of math.Exp at a rounded x
-		a, _ := new(big.Float).SetInt(lo).Float64()
-		b, _ := new(big.Float).SetInt(hi).Float64()
-		if a > want+slack || b < want-slack || b-a > 3+slack {
-			t.Errorf("x = %v, n = %d: [%v, %v] around %v", x, n, a, b, want)
-		}
-	})
 }

@@ -41,7 +41,7 @@ func (m Gaussian) Add(src Source, values []float64) ([]float64, error) {
 // number y of scale t = ⌊s⌋ + 1 is kept with probability e^-x, x = (|y| − s²/t)²/2s².
 func gaussianSteps(src Source, s float64) (int64, error) {
 	t := uint64(s) + 1
-	for range tries {
+	for range maxRejections {
 		y, err := laplaceSteps(src, t, 0)
 		if err != nil {
 			return 0, err
@@ -54,7 +54,7 @@ func gaussianSteps(src Source, s float64) (int64, error) {
 			return y, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // excess is the x of gaussianSteps. With c = s²/t < s, the difference is off by at most 2^-51(|d| + 2c), hence

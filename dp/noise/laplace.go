@@ -43,7 +43,7 @@ func fraction(b float64) (t uint64, shift uint) {
 // laplaceSteps draws an integer with probability ∝ e^(−|k|·2^shift/t), cut off at ±endless (CKS, Algorithm 2). u + t·v has
 // the law ∝ e^(−·/t) on the nonnegative integers, and so has its quotient by 2^shift with t/2^shift.
 func laplaceSteps(src Source, t uint64, shift uint) (int64, error) {
-	for range tries {
+	for range maxRejections {
 		u, err := Uniform(src, t)
 		if err != nil {
 			return 0, err
@@ -71,7 +71,7 @@ func laplaceSteps(src Source, t uint64, shift uint) (int64, error) {
 			return -size, nil
 		}
 	}
-	return 0, stuck()
+	return 0, tooManyRejections()
 }
 
 // quotient returns ⌊(u + t·v)/2^shift⌋, at most endless, for shift < 64.

@@ -75,6 +75,28 @@ func TestGaussianLaw(t *testing.T) {
 	}
 }
 
+// Heights are not below the density, what is kept unseen is not above it, and columns draw strips in proportion to their heights.
+func TestEnvelope(t *testing.T) {
+	for _, s := range []float64{16, 100.1, 1 << 30} {
+		e := newEnvelope(s)
+		var drawn [strips]uint64
+		for j, c := range e.columns {
+			drawn[j] += c.share
+			drawn[c.other] += e.total - c.share
+			low, end := math.Exp(-e.exponent(uint64(j)<<e.bits)), math.Exp(-e.exponent(uint64(j+1)<<e.bits))
+			if h := float64(e.height[j]) / (1 << unitBits); h < low || float64(e.accept[j])*0x1p-64*h > end {
+				t.Errorf("s = %g, strip %d: height %g of %g, kept %d", s, j, h, low, e.accept[j])
+			}
+		}
+		e.height[strips-1] *= 2 * tailStrips
+		for j, h := range e.height {
+			if drawn[j] != strips*h {
+				t.Errorf("s = %g: strip %d has %d of %d", s, j, drawn[j], strips*h)
+			}
+		}
+	}
+}
+
 func TestUniformLaw(t *testing.T) {
 	src := seed(3)
 	draw := func() (int64, error) { u, err := Uniform(src, 11); return int64(u), err }
@@ -123,24 +145,6 @@ func TestFineGridMoments(t *testing.T) {
 				t.Errorf("%s: %v of %d are at most %v, want %v ± %v", c.name, hits, n, x, p*float64(n), se)
 			}
 		}
-	}
-}
-
-// Signs are those of a fair coin.
-func TestSymmetry(t *testing.T) {
-	src, n := seed(5), 100_000
-	balance := 0.0
-	for range n {
-		k := must.Get(gaussianSteps(src, 1.5))
-		switch {
-		case k > 0:
-			balance++
-		case k < 0:
-			balance--
-		}
-	}
-	if math.Abs(balance) > 4*math.Sqrt(float64(n)) { // 4 standard deviations of a sum of signs
-		t.Errorf("positive minus negative: %v of %d", balance, n)
 	}
 }
 

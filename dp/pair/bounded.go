@@ -126,6 +126,9 @@ type Moments struct {
 	k    func(alpha float64) float64 // log ∫ p^α q^(1−α), an upper bound
 }
 
+// NewMoments returns the pair of which k bounds log ∫ p^α q^(1−α), α > 1, in both directions.
+func NewMoments(name string, k func(alpha float64) float64) *Moments { return &Moments{name, k} }
+
 // Concentrated returns the pair of ρ-zero-concentrated differential privacy: D_α ≤ ρα (Bun, Steinke 2016).
 func Concentrated(rho float64) (*Moments, error) {
 	if err := in.NotNegative("rho", rho); err != nil {

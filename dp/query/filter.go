@@ -130,6 +130,42 @@ func (s *Session) cost(ctx context.Context, asked []Question) (c cost, err error
 	return c, err
 }
 
+// price is what one question adds at most: to the sum of ε, to that of divergences, and to the δ of keys.
+type price struct{ epsilon, divergence, keys float64 }
+
+// price charges a question alone.
+func (s *Session) price(ctx context.Context, q Question) (price, error) {
+	c, err := s.cost(ctx, []Question{q})
+	return price{c.sum.Epsilon, c.renyi.Epsilon - s.conversion(), c.keys}, err
+}
+
+// conversion is what turns a sum of divergences into ε: see Left.
+func (s *Session) conversion() float64 {
+	order := s.order()
+	if order == 0 {
+		return 0
+	}
+	return math.Log1p(-1/order) - (logspace.Log(s.Budget.Delta-s.KeysDelta)+logspace.Log(order))/(order-1)
+}
+
+// affordable reports whether running sums of prices, which are upper bounds, show that the budget pays for another question. So a
+// question costs as little after a thousand different ones.
+func (s *Session) affordable(ctx context.Context, q Question) (bool, error) {
+	for len(s.prices) < len(s.asked) {
+		p, err := s.price(ctx, s.asked[len(s.prices)])
+		if err != nil {
+			return false, err
+		}
+		s.prices = append(s.prices, p)
+	}
+	total, err := s.price(ctx, q)
+	for _, p := range s.prices {
+		total.epsilon, total.divergence, total.keys = total.epsilon+p.epsilon, total.divergence+p.divergence, total.keys+p.keys
+	}
+	least := min(total.epsilon, total.divergence+s.conversion())
+	return err == nil && total.keys <= s.KeysDelta && least*(1+slack/2) <= s.Budget.Epsilon, err
+}
+
 // unless is err, or nil if it is the other.
 func unless(err, other error) error {
 	if errors.Is(err, other) {
@@ -158,6 +194,9 @@ func (s *Session) events(asked []Question) (all, keys dp.Compose, err error) {
 
 // filter refuses a question that the budget does not pay for after all that was asked.
 func (s *Session) filter(ctx context.Context, q Question) error {
+	if ok, err := s.affordable(ctx, q); ok || err != nil {
+		return err
+	}
 	c, err := s.cost(ctx, append(s.asked[:len(s.asked):len(s.asked)], q))
 	if err != nil {
 		return err

@@ -76,6 +76,7 @@ type Session struct {
 	began    *terms // at the first question; nil before
 	declared []Question
 	asked    []Question
+	prices   []price          // of the first of these
 	ledger   *journal.Journal // nil if the session is in memory alone
 }
 

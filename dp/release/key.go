@@ -149,13 +149,14 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 	}
 	threshold := uint64(rate * (1 << 63) * 2)
 	first, rest := uint8(threshold>>56), threshold<<8
+	const ones = 0x0101010101010101
 	for from := 0; from < n; from += 8 {
 		word, err := src.Uint64()
 		if err != nil {
 			return nil, err
 		}
-		if first < 127 && !hasByteBelow(word, first+1) {
-			continue
+		if first < 127 && (word-ones*uint64(first+1))&^word&(ones<<7) == 0 {
+			continue // no byte is below first + 1
 		}
 		for i := from; i < min(from+8, n); i, word = i+1, word>>8 {
 			present := uint8(word) < first
@@ -172,12 +173,6 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 		}
 	}
 	return out, nil
-}
-
-// hasByteBelow reports whether one of the eight bytes of word is less than n ≤ 128: the highest bit of (b−n) &^ b.
-func hasByteBelow(word uint64, n uint8) bool {
-	const ones = 0x0101010101010101
-	return (word-ones*uint64(n))&^word&(ones<<7) != 0
 }
 
 // Allocate returns the batches of an epoch of so many steps in which each of n records takes part in selected steps, drawn for each

@@ -84,7 +84,7 @@ func markOf(line string, k int) (mark [32]byte, ok bool) {
 	return mark, line == stepLine(k, mark)
 }
 
-// Steps is how many steps have been spent.
+// Steps returns the number of steps that have been spent.
 func (l *Ledger) Steps() int { return len(l.marks) }
 
 // CanResume checks that a run may resume from a checkpoint after done releases, if its event

@@ -130,7 +130,7 @@ func (r *Run) Release(stream string, step int, values []float64, sigma, sensitiv
 	return values, nil
 }
 
-// State is what a training needs to resume; *train.Checkpoint of lab/nn/train is one.
+// State is the part of a training that is stored to resume it; *train.Checkpoint of lab/nn/train is one.
 type State interface {
 	Save(path string) error
 	Load(path string) error // an error that wraps fs.ErrNotExist where nothing was saved

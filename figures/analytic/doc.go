@@ -1,6 +1,7 @@
 // Package analytic holds the figures of "Efficient, stable, and analytic
-// differentiation of the Sinkhorn loss". The tables of that paper are not to be
-// had, so each figure is one of its claims, measured here: plain Sinkhorn loses
+// differentiation of the Sinkhorn loss". Of that paper
+// abstract, introduction and method are at hand; its tables are not. So each figure is one of its claims, measured here, and
+// generator is the experiment of the authors' public rebuttal repository: plain Sinkhorn loses
 // precision in simple settings, log-domain Sinkhorn converges slowly, L-BFGS on
 // the semi-dual is accurate and fast, the analytic backward pass is cheaper than
 // unrolling, and the sharp loss is close to the Wasserstein distance.

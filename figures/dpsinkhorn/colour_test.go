@@ -49,14 +49,3 @@ func TestVehicles(t *testing.T) {
 		t.Errorf("the larger class has a share of %g", share)
 	}
 }
-
-// The paper's numbers are of faces: nothing else is compared with them.
-func TestFacesAlone(t *testing.T) {
-	for _, name := range []string{colourFree, realPictures} {
-		for set, want := range map[string]int{"cifar10": 0, "celeba": 2} {
-			if got := facesColour(Params{Colour: set, Method: Method{Name: name}}, Out{}); len(got) != want {
-				t.Errorf("%s, %s: %d claims, want %d", name, set, len(got), want)
-			}
-		}
-	}
-}

@@ -190,7 +190,8 @@ func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err e
 			lab.Claim{What: what + "largest rise of the bias from one p to the next, over the bias at p = 0", Source: "§5: as p rises, bias falls", Got: rises / v.Bias[0], Relation: lab.AtMost, AbsTol: .1,
 				Why: "half of a step of a line from p = 0 to 1: what is above is no noise of means over tens of batches", SkipReason: few, Null: reversedShares},
 			lab.Claim{What: what + "variance at p = 1 over that at p = 0", Source: "§5: as p rises, variance rises", Got: v.Variance[len(v.P)-1], Relation: lab.AtLeast, Want: 1.05,
-				Why: "more than the sampling error of a variance over hundreds of parameters and tens of batches", SkipReason: narrow, Null: reversedShares},
+				Why:        "more than the sampling error of a variance over hundreds of parameters and tens of batches",
+				SkipReason: narrow, Null: reversedShares},
 			lab.Claim{What: what + "what real images add to the mean gradient, relative", Source: "definition 4.3: 2W(X, Y) pulls towards data", Got: v.Data, Relation: lab.AtLeast, Want: .2,
 				Why: "without their term it is 0 but for the noise of means over batches", SkipReason: few, Null: noData})
 	}

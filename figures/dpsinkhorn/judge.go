@@ -32,7 +32,6 @@ type Judgement struct {
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
-	Density   float64 `json:"density"`
 	Coverage  float64 `json:"coverage"`
 	AUC       float64 `json:"auc"`       // of a membership attack: ½ is none
 	AUCError  float64 `json:"auc_error"` // its standard error
@@ -53,7 +52,7 @@ func unmeasured() (j Judgement) {
 // numbers are all of them.
 func (j *Judgement) numbers() []*float64 {
 	out := []*float64{
-		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.Oriented, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Density, &j.Coverage,
+		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.Oriented, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Coverage,
 		&j.AUC, &j.AUCError, &j.Dark,
 	}
 	for i := range j.By {
@@ -64,7 +63,8 @@ func (j *Judgement) numbers() []*float64 {
 	return out
 }
 
-// meanDeviation returns, for each number, the mean over the trainings that measured it and their standard deviation: NaN of
+// meanDeviation returns, for each number, the mean over the trainings that measured it and their standard deviation:
+// NaN of
 // none, and 0 for the deviation of one.
 func meanDeviation(of []cell) (mean, deviation Judgement) {
 	for k := range mean.numbers() {
@@ -108,7 +108,8 @@ type Judge struct {
 // distance is how tables call the distances: FID, or FD-LeNet, which is another scale.
 func (j Judge) distance() string { return inception.Distance(j.Inception) }
 
-// claimFID compares a FID with the one that the paper prints. Where distances are not in the features of Inception there is
+// claimFID compares a FID with the one that the paper prints. Where distances are not in the features of Inception
+// there is
 // none, and nothing to compare.
 func claimFID(preset lab.Preset, j Judge, what, source string, got, printed float64, null lab.Null) []lab.Claim {
 	if j.distance() != "FID" {
@@ -189,7 +190,7 @@ func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement
 		f = lenet
 	}
 	r := lab.Must(distance.Between(ctx, f, synthetic, test))
-	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
+	out.FD, out.Precision, out.Recall, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Coverage
 	if j.Inception != "" {
 		out.KID, out.Dark = r.KID.Value, lab.Must(distance.Between(ctx, f, eval.Code.Prepare(synthetic), test)).Frechet
 	}

@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// private, free and isReal tell apart what claims compare: the paper's method with noise whose ε holds, the same without noise, and
+// private, free and isReal tell apart what claims compare: the paper's method with noise whose ε holds, the same
+// without noise, and
 // real images.
 func (m Method) private() bool {
 	return m.Recipe.Epsilon > 0 || m.Name == colourDCGAN || m.Name == colourBigGAN
@@ -53,13 +54,15 @@ func means(cells []cell) (out []cell) {
 	return out
 }
 
-// loneDeviation is what one training is taken to vary by: rows of the paper's Table 4 that differ in Δ alone differ by so much.
+// loneDeviation is what one training is taken to vary by: rows of the paper's Table 4 that differ in Δ alone differ
+// by so much.
 const loneDeviation = .03
 
 // score is a mean with its standard error.
 type score struct{ mean, err float64 }
 
-// spreadOf is the score of a number that several trainings measured, by how they differ; its error is NaN for one training.
+// spreadOf is the score of a number that several trainings measured, by how they differ; its error is NaN for one
+// training.
 func spreadOf(run []cell, of func(Judgement) float64) score {
 	values := kit.Each(run, func(c cell) float64 { return of(c.Value.Judged) })
 	values = slices.DeleteFunc(values, math.IsNaN)
@@ -96,7 +99,8 @@ func accuracy(k int) func(Judgement) float64 {
 	return func(j Judgement) float64 { return j.accuracies()[k] }
 }
 
-// best are the trainings of the highest mean accuracy of logistic regression among those that keep takes; none where it takes none.
+// best are the trainings of the highest mean accuracy of logistic regression among those that keep takes; none where
+// it takes none.
 func best(runs [][]cell, keep func(Method) bool) (out []cell) {
 	highest := math.Inf(-1)
 	for _, run := range runs {
@@ -126,7 +130,8 @@ func unasked(v view, p Params) string {
 	return lab.Pick(v.Preset, "3 steps", few, few, "")
 }
 
-// claimMethod is what every item asks of the paper's method on each data set: more than chance, no more than as many real images, no
+// claimMethod is what every item asks of the paper's method on each data set: more than chance, no more than as many
+// real images, no
 // less without noise, no leak that an attack sees, and noise as it was accounted for.
 func claimMethod(v view) (out []lab.Claim) {
 	bySet(v, func(cells []cell, fashion bool) {
@@ -140,8 +145,10 @@ func claimMethod(v view) (out []lab.Claim) {
 		}
 		if private != nil && free != nil {
 			out = append(out, lab.Claim{
-				What: setLabel(cells[0]) + ": logistic regression without noise, less that at " + epsilonLabel(private[0].Params) + ", in standard errors", Source: "Table 1: privacy costs",
-				Got: scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))), Relation: lab.AtLeast, Want: -3, Why: errorsWhy,
+				What:   setLabel(cells[0]) + ": logistic regression without noise, less that at " + epsilonLabel(private[0].Params) + ", in standard errors",
+				Source: "Table 1: privacy costs",
+				Got:    scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))), Relation: lab.AtLeast, Want: -3,
+				Why:        errorsWhy,
 				SkipReason: unasked(v, cells[0].Params), Null: noiseHelps,
 			})
 		}
@@ -157,7 +164,8 @@ func claimLearns(v view, run []cell) lab.Claim {
 	c := run[0]
 	return lab.Claim{
 		What:   setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) + ": logistic regression above chance, in standard errors",
-		Source: fmt.Sprintf("chance is %.3g", chanceOf(c).mean), Got: scoreOf(run, accuracy(0)).above(chanceOf(c)), Relation: lab.AtLeast, Want: 3,
+		Source: fmt.Sprintf("chance is %.3g", chanceOf(c).mean), Got: scoreOf(run, accuracy(0)).above(chanceOf(c)),
+		Relation: lab.AtLeast, Want: 3,
 		Why: errorsWhy, SkipReason: unasked(v, c.Params), Null: guessing,
 	}
 }
@@ -173,11 +181,13 @@ func claimNoCopies(v view, private, actual []cell) lab.Claim {
 	c := private[0]
 	return lab.Claim{
 		What:   setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) + ": accuracy below that of as many real images, in standard errors, least over classifiers",
-		Source: "private images are no copies", Got: least, Relation: lab.AtLeast, Want: 3, Why: errorsWhy, SkipReason: unasked(v, c.Params), Null: copies,
+		Source: "private images are no copies", Got: least, Relation: lab.AtLeast, Want: 3, Why: errorsWhy,
+		SkipReason: unasked(v, c.Params), Null: copies,
 	}
 }
 
-// claimReleases is that no attack tells members, where it was run, and that releases vary as their noise was accounted for.
+// claimReleases is that no attack tells members, where it was run, and that releases vary as their noise was
+// accounted for.
 func claimReleases(v view) (out []lab.Claim) {
 	attacked, off := math.Inf(-1), math.Inf(-1)
 	for _, c := range v.Cells {
@@ -190,13 +200,16 @@ func claimReleases(v view) (out []lab.Claim) {
 	}
 	if !math.IsInf(attacked, 0) {
 		out = append(out, lab.Claim{
-			What: "largest AUC of an attack on members over ½, in standard errors", Source: "privacy", Got: attacked, Relation: lab.AtMost, Want: 4,
+			What: "largest AUC of an attack on members over ½, in standard errors", Source: "privacy", Got: attacked,
+			Relation: lab.AtMost, Want: 4,
 			Why: "the largest of a few dozen cells, whose training and test images may differ a little", Null: copies,
 		})
 	}
 	return append(out, lab.Claim{
-		What: "mean square of what was released over the variance that was accounted for, less 1, in standard errors, largest", Source: "algorithm 1, with the noise that was calibrated",
-		Got: off, Relation: lab.AtMost, Want: 5, Why: "the largest of some dozens; the clipped gradient adds less than one", Null: overspent,
+		What:   "mean square of what was released over the variance that was accounted for, less 1, in standard errors, largest",
+		Source: "algorithm 1, with the noise that was calibrated",
+		Got:    off, Relation: lab.AtMost, Want: 5,
+		Why: "the largest of some dozens; the clipped gradient adds less than one", Null: overspent,
 	})
 }
 

@@ -122,8 +122,10 @@ func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) 
 	draw, spent := p.train(ctx, dev, train, synth.Run{Key: release.SeededKey(c.Seed + uint64(p.Repeat)<<32), Dir: lab.Must(c.Scratch()), Every: 200, Progress: c.Progress})
 	seen := spent.released
 	out = Out{
-		Name: train.Name, Classes: train.Classes, Tested: test.Len(), Epsilon: spent.Epsilon, Published: spent.published, Multiplier: spent.sigma,
-		Released: seen.sum / float64(seen.values), Values: seen.values, Kind: spent.Kind.String(), Accountant: spent.Accountant,
+		Name: train.Name, Classes: train.Classes, Tested: test.Len(), Epsilon: spent.Epsilon,
+		Published: spent.published, Multiplier: spent.sigma,
+		Released: seen.sum / float64(seen.values), Values: seen.values, Kind: spent.Kind.String(),
+		Accountant: spent.Accountant,
 	}
 	synthetic := lab.Must(draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic))
 	shown := synthetic.Slice(0, min(keptImages, synthetic.Len()))

@@ -157,8 +157,10 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 	}, spent
 }
 
-// recipeFor is the paper's method on a data set: with the clip that holds at ε, or for ε = 0 without noise, which the paper does by
-// batches of 500. At the smaller presets it is what two cores can learn something with. Settings there were chosen on 10,000
+// recipeFor is the paper's method on a data set: with the clip that holds at ε, or for ε = 0 without noise, which the
+// paper does by
+// batches of 500. At the smaller presets it is what two cores can learn something with. Settings there were chosen on
+// 10,000
 // training digits that the trainings, some 50 of one key each, had not seen: no test image chose one.
 func recipeFor(set lab.Setting, fashion bool, eps float64) Recipe {
 	p := set.Preset

@@ -22,14 +22,11 @@ func (p Params) what() string {
 // claimTable asks what the paper's method is worth, and compares its rows with what the paper prints.
 func claimTable(v view) ([]lab.Claim, error) {
 	out := claimMethod(v)
-	digits := repeats(v.Where(func(p Params) bool { return !p.Fashion }))
-	private := best(digits, func(m Method) bool { return m.Name == wholeBatch && m.Epsilon == 10 })
-	out = append(out, claimGoals(v, private, best(digits, func(m Method) bool { return m.Name == nonPrivate1 }))...)
 	v.Cells = means(v.Cells)
 	return append(out, claimPrinted(v)...), nil
 }
 
-// claimMechanisms asks what the semi-dual's digits are worth, whose are nearer to real ones and more diverse, and who wins at the same ε.
+// claimMechanisms asks what the semi-dual's digits are worth, and who wins at the same ε.
 func claimMechanisms(v view) (out []lab.Claim, err error) {
 	digits := v.Where(func(p Params) bool { return !p.Fashion })
 	runs := repeats(digits)
@@ -43,15 +40,18 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 			return p.Method.Name == refinedHand && p.Method.Epsilon == c.Params.Method.Epsilon
 		}) {
 			out = append(out, lab.Claim{
-				What: r.Params.what() + c.Params.Judge.distance() + " over that of samples that are not moved", Source: "half of it is the goal, at the same ε",
-				Got: r.Value.Judged.FD / c.Value.Judged.FD, Relation: lab.AtMost, Want: .5, Why: "a comparison", SkipReason: fewer(v), Null: worthless,
+				What:   r.Params.what() + c.Params.Judge.distance() + " over that of samples that are not moved",
+				Source: "half of it is the goal, at the same ε",
+				Got:    r.Value.Judged.FD / c.Value.Judged.FD, Relation: lab.AtMost, Want: .5, Why: "a comparison",
+				SkipReason: fewer(v), Null: worthless,
 			})
 		}
 	}
 	first, last := cells[0], cells[len(cells)-1]
 	return append(out, lab.Claim{
 		What:   fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon, last.Params.Method.Epsilon),
-		Source: "utility rises with ε", Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .01,
+		Source: "utility rises with ε", Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic,
+		Relation: lab.AtLeast, Want: .01,
 		Why:        "more than the 95 % interval of the test set; five trainings have a deviation of .002",
 		SkipReason: lab.Pick(v.Preset, "1500 digits and one ε", "", "", ""), Null: fallingWorth,
 	}), nil
@@ -74,13 +74,15 @@ func claimPrinted(v view) (out []lab.Claim) {
 		out = append(out, claimFID(v.Preset, c.Params.Judge, what, source, j.Dark, row.fid, guessing)...)
 		for k, a := range row.acc {
 			out = append(out, lab.Claim{
-				What: what + ": " + classifiers[k] + " by the paper's protocol", Source: source, Got: j.By[0][k], Want: a / 100, AbsTol: .03,
-				Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: guessing,
+				What: what + ": " + classifiers[k] + " by the paper's protocol", Source: source, Got: j.By[0][k],
+				Want: a / 100, AbsTol: .03,
+				Why: deltaWhy, SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: guessing,
 			})
 		}
 		if m.Name == asPrinted {
 			out = append(out, lab.Claim{
-				What: what + ": ε that holds (" + c.Value.Kind + ") over the one as published", Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published,
+				What:   what + ": ε that holds (" + c.Value.Kind + ") over the one as published",
+				Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published,
 				Relation: lab.AtLeast, Want: 2, Null: asClaimed,
 				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more; less than √n is asked, since the two are bounded in different ways",
 			})
@@ -112,16 +114,10 @@ func againstOthers(v view, c cell) (out []lab.Claim) {
 		what, name, their := c.Params.what(), other.Params.Method.Name, other.Value.Judged
 		out = append(out,
 			lab.Claim{
-				What: what + "CNN, less that of " + name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN, Relation: lab.AtLeast, Want: .006,
-				Why: "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits", SkipReason: fewer(v), Null: worthless,
-			},
-			lab.Claim{
-				What: what + "recall, less that of " + name, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall,
-				Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewer(v), Null: worthless,
-			},
-			lab.Claim{
-				What: what + c.Params.Judge.distance() + " over that of " + name, Source: "who is nearer at the same ε", Got: mine.FD / their.FD,
-				Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewer(v), Null: worthless,
+				What: what + "CNN, less that of " + name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN,
+				Relation: lab.AtLeast, Want: .006,
+				Why:        "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits",
+				SkipReason: fewer(v), Null: worthless,
 			})
 	}
 	return out
@@ -135,12 +131,9 @@ func claimOverEps(v view) ([]lab.Claim, error) {
 	one := "one ε"
 	out = append(out, lab.Claim{
 		What:   fmt.Sprintf("logistic regression at ε = %g, less that at ε = %g, in standard errors", first[0].Params.Method.Epsilon, last[0].Params.Method.Epsilon),
-		Source: "Figure 4(b): utility rises with ε", Got: scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))), Relation: lab.AtLeast, Want: 3,
+		Source: "Figure 4(b): utility rises with ε",
+		Got:    scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))), Relation: lab.AtLeast, Want: 3,
 		Why: errorsWhy, SkipReason: lab.Pick(v.Preset, one, one, unasked(v, first[0].Params), ""), Null: guessing,
 	})
-	return append(out, lab.Claim{
-		What: first[0].Params.what() + "logistic regression", Source: "Figure 4(b): 82.8 % at ε = 10, which does not hold",
-		Got: scoreOf(first, accuracy(0)).mean, Relation: lab.AtLeast, Want: .828, AbsTol: .03, Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points",
-		SkipReason: tooShort(v.Preset), Null: guessing,
-	}), nil
+	return out, nil
 }

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// A publishedRow is a row of the paper's Table 1, or of DPImageBench: FID, and accuracy in percent of logistic regression, MLP and CNN; 0:
+// A publishedRow is a row of the paper's Table 1: FID, and accuracy in percent of logistic regression, MLP and CNN; 0:
 // not given. of is our method of the same mechanism, if there is one.
 type publishedRow struct {
 	name string
@@ -37,12 +37,6 @@ var published = map[bool][]publishedRow{
 		{"DataLens, paper, ε = 10", "", 173.5, [3]float64{0, 0, 80.66}},
 		{"DP-MERF, paper, ε = 10", dpMERF, 116.3, [3]float64{79.4, 78.3, 82.1}},
 		{"GS-WGAN, paper (the same accounting)", "", 61.3, [3]float64{79, 79, 80}},
-		// Gong et al., DPImageBench (CCS 2025), its two best methods without public images: its own classifiers (WideResNet, ResNet,
-		// ResNeXt), trained on 60,000 synthetic images, δ = 1/(N log N).
-		{"DPDM, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 89.2}},
-		{"DPDM, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 97.7}},
-		{"DP-FETA, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 95.6}},
-		{"DP-FETA, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 98.1}},
 	},
 	true: {
 		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 128.3, [3]float64{75.1, 74.6, 71.1}},
@@ -54,10 +48,6 @@ var published = map[bool][]publishedRow{
 		{"DataLens, paper, ε = 10", "", 167.7, [3]float64{0, 0, 70.61}},
 		{"DP-MERF, paper, ε = 10", dpMERF, 132.6, [3]float64{75.5, 74.5, 75.4}},
 		{"GS-WGAN, paper (the same accounting)", "", 131.3, [3]float64{68, 65, 65}},
-		{"DPDM, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 76.4}},
-		{"DPDM, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 85.6}},
-		{"DP-FETA, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 81.7}},
-		{"DP-FETA, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 87.3}},
 	},
 }
 
@@ -68,17 +58,6 @@ func bySet(v view, draw func(cells []cell, fashion bool)) {
 			draw(cells, fashion)
 		}
 	}
-}
-
-// drawSets is a picture of each data set.
-func drawSets(v view, caption string, body func(cells []cell, fashion bool) style.Panels) (out lab.Exhibit, err error) {
-	bySet(v, func(cells []cell, fashion bool) {
-		p, name := cells[0].Params, strings.ToLower(setName(fashion))
-		out.Pictures = append(out.Pictures, lab.Picture{Name: name, Caption: caption,
-			Drawing: style.Figure{Body: body(cells, fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))}})
-	})
-	out.Notes = utilityNotes(v)
-	return out, err
 }
 
 // shownImages is two of each class.
@@ -98,7 +77,8 @@ func drawImages(v view) (out lab.Exhibit, err error) {
 			name, at = "without", "no ε that holds was asked for"
 		}
 		out.Pictures = append(out.Pictures, lab.Picture{
-			Name: name, Caption: fmt.Sprintf("One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
+			Name:    name,
+			Caption: fmt.Sprintf("One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
 			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(first.sizes(), sample.Note(first.Data, "mnist"))},
 		})
 	}
@@ -118,13 +98,20 @@ func epsilons(cells []cell) (out []float64) {
 	return out
 }
 
-// drawAccuracy draws the methods that keep takes over ε.
+// drawAccuracy draws the methods that keep takes over ε, a picture of each data set.
 func drawAccuracy(keep func(Method) bool) func(view) (lab.Exhibit, error) {
-	return func(v view) (lab.Exhibit, error) {
-		caption := "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + "."
-		return drawSets(v, caption, func(cells []cell, fashion bool) style.Panels {
-			return utilityCurves(slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) }), fashion)
+	return func(v view) (out lab.Exhibit, err error) {
+		bySet(v, func(cells []cell, fashion bool) {
+			p, name := cells[0].Params, strings.ToLower(setName(fashion))
+			some := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) })
+			out.Pictures = append(out.Pictures, lab.Picture{
+				Name:    name,
+				Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
+				Drawing: style.Figure{Body: utilityCurves(some, fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))},
+			})
 		})
+		out.Notes = utilityNotes(v)
+		return out, nil
 	}
 }
 
@@ -241,7 +228,7 @@ func protocolTable(cells []cell, fashion bool) lab.Table {
 		row := []string{c.Params.Method.Name, c.Value.privacy()}
 		for _, by := range c.Value.Judged.By {
 			for k, a := range by {
-				row = append(row, besides(a, publishedOf(fashion, c.Params.Method).acc[k]))
+				row = append(row, besides(percent(a), publishedOf(fashion, c.Params.Method).acc[k]))
 			}
 		}
 		out.Rows = append(out.Rows, append(row, printed("%.1f", c.Value.Judged.Dark)))
@@ -259,54 +246,33 @@ func publishedOf(fashion bool, m Method) publishedRow {
 	return publishedRow{}
 }
 
-// utilityCurves is accuracy against ε, a panel for each classifier and a line for each method.
+// utilityCurves is accuracy against ε, a panel for each classifier and a line for each method, with a bar at the
+// means of several trainings.
 func utilityCurves(cells []cell, fashion bool) style.Panels {
-	out := style.Panels{Columns: 2}
-	distance := cells[0].Params.Judge.distance()
-	for k, title := range []string{"logistic regression", "MLP", "CNN", distance} {
+	out := style.Panels{Columns: 3}
+	eps := kit.Each(cells, func(c cell) float64 { return c.Params.Method.Epsilon })
+	runs := repeats(cells)
+	for k, title := range classifiers {
+		var lines []style.Line
 		var items []plot.Plotter
-		var names []string
-		for _, run := range repeats(cells) {
-			if name := run[0].Params.Method.Name; !slices.Contains(names, name) {
-				names = append(names, name)
-				same := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.Name != name })
-				items = append(items, overEpsilon(name, len(names)-1, repeats(same), k)...)
+		for _, run := range runs {
+			name, x := run[0].Params.Method.Name, run[0].Params.Method.Epsilon
+			i := slices.IndexFunc(lines, func(l style.Line) bool { return l.Name == name })
+			if i < 0 {
+				i, lines = len(lines), append(lines, style.Line{Name: name, Series: len(lines), Marks: true})
 			}
+			s := percentOf(spreadOf(run, accuracy(k)))
+			lines[i].X, lines[i].Y = append(lines[i].X, x), append(lines[i].Y, s.mean)
+			items = append(items, whisker(i, x, s))
 		}
-		at := append(published[fashion][0].acc[:], published[fashion][0].fid)[k]
-		y := style.Axis{Label: "accuracy", Unit: "%"}
-		if k == 3 {
-			y = style.Axis{Label: distance, Log: true}
+		at := published[fashion][0].acc[k]
+		lines = append(lines, style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(lines), X: []float64{slices.Min(eps), slices.Max(eps)}, Y: []float64{at, at}})
+		for _, l := range lines {
+			items = append(items, l)
 		}
-		if k < 3 || distance == "FID" {
-			eps := kit.Each(cells, func(c cell) float64 { return c.Params.Method.Epsilon })
-			items = append(items, style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(names), X: []float64{slices.Min(eps), slices.Max(eps)}, Y: []float64{at, at}})
-		}
-		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: y, Items: items})
+		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "accuracy", Unit: "%"}, Items: items})
 	}
 	return out
-}
-
-// overEpsilon is a line through the means of a method's trainings in panel k, with a bar at those of several.
-func overEpsilon(name string, series int, runs [][]cell, k int) []plot.Plotter {
-	l := style.Line{Name: name, Series: series, Marks: true}
-	var bars []plot.Plotter
-	for _, run := range runs {
-		x, s := run[0].Params.Method.Epsilon, spreadOf(run, func(j Judgement) float64 { return j.curve(k) })
-		l.X, l.Y = append(l.X, x), append(l.Y, s.mean)
-		if len(run) > 1 {
-			bars = append(bars, style.Line{Series: series, Solid: true, X: []float64{x, x}, Y: []float64{s.mean - s.err, s.mean + s.err}})
-		}
-	}
-	return append(bars, l)
-}
-
-// curve is what panel k of Figure 4(b) shows: accuracies in percent and the distance.
-func (j Judgement) curve(k int) float64 {
-	if k == 3 {
-		return j.FD
-	}
-	return 100 * j.accuracies()[k]
 }
 
 func percent(v float64) string { return printed("%.1f", 100*v) }

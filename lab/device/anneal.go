@@ -18,7 +18,7 @@ type annealer interface {
 //
 //	f_i ← ½ f_i − ½ ε (log Σ_j exp((g_j − c_ij)/ε) − log m),   g_j ← ½ g_j − ½ ε (log Σ_i exp((f_i − c_ij)/ε) − log n),
 //
-// both from what they held before. lastF and lastG are the soft minima of the result at the last ε, without the mean. Work:
+// both from their values before. lastF and lastG are the soft minima of the result at the last ε, without the mean. Work:
 // 2nm exponentials an update and problem. A GPU takes a block a problem, where n and m are at most 1024, and one launch for 128
 // updates of thousands of problems.
 func Anneal(f, g, lastF, lastG, c *Array, eps []float64) {

@@ -18,7 +18,7 @@ import (
 // Info describes a device.
 type Info = backend.Info
 
-// Traffic is what was asked of a GPU.
+// Traffic counts the calls of a GPU.
 type Traffic = backend.Traffic
 
 // Device is an open device and its arrays. Only one goroutine at a time may run operations on the
@@ -83,7 +83,7 @@ func newDevice(b backend.Backend) *Device {
 
 // Open opens a device by name: "cpu", "cuda" or "cuda:N", either followed by ",tf32" (see
 // CUDA.TF32), or "auto", which is the first GPU if there is a driver and the processor otherwise;
-// Note then says why. The empty name is the environment variable COUPLING_DEVICE, or "auto" where
+// Note then returns the reason. The empty name is the environment variable COUPLING_DEVICE, or "auto" where
 // that is not set.
 func Open(name string) (*Device, error) {
 	if name == "" {
@@ -201,7 +201,7 @@ func (d *Device) Note() string { return d.note }
 // Memory returns the free and the total bytes of the device's memory.
 func (d *Device) Memory() (free, total int64, err error) { return d.b.MemInfo() }
 
-// Traffic is what was asked of the device since it was opened: launches, waits and copies are what bounds small steps on a
+// Traffic returns the calls of the device since it was opened: launches, waits and copies bound the time of small steps on a
 // GPU. It is zero on a processor.
 func (d *Device) Traffic() Traffic { return d.b.Traffic() }
 

@@ -40,6 +40,6 @@
 // it is static like other programs without cgo, and opening a GPU returns ErrNoDevice. With package
 // ot either has less than 8 MB.
 //
-// Package devicetest compares every device with a float64 reference. GPU.md has what is known of a GPU without one, and what to run
+// Package devicetest compares every device with a float64 reference. GPU.md collects facts about GPUs that need none, and what to run
 // where there is one.
 package device

@@ -81,7 +81,7 @@ func combine(op string, dst, a, b *Array, f Binary) {
 	c.do(func() error { return dst.ops().Combine(dst.t, a.t, b.t, f) })
 }
 
-// Axpby is dst = alpha·x + beta·y; dst may be x or y. With beta = 0 what is in y does not matter.
+// Axpby is dst = alpha·x + beta·y; dst may be x or y. With beta = 0 the contents of y do not matter.
 func Axpby(dst *Array, alpha float64, x *Array, beta float64, y *Array) {
 	c := check("Axpby", dst).float(x, y).like(x, y).over(x, y)
 	c.do(func() error { return dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })

@@ -26,7 +26,7 @@ type Graph struct {
 // recorded. What Record cannot see is what f does to variables of the program: numbers that change from launch to launch
 // are in arrays.
 //
-// A recording starts by waiting for what was asked before, and with all free memory; a step that also runs unrecorded
+// A recording starts by waiting for earlier operations, and with all free memory; a step that also runs unrecorded
 // runs so first, as Replay does.
 func (d *Device) Record(f func()) (g *Graph) {
 	d.doOutside("Record", func() error {
@@ -74,7 +74,7 @@ type recording struct {
 	first uint64 // number of the first array that it makes
 }
 
-// errRecording is what a recording cannot hold.
+// errRecording reports a call that cannot be recorded.
 var errRecording = errors.New("not within a recording")
 
 // doOutside runs an operation that cannot be recorded.

@@ -15,7 +15,7 @@ func (a *Array) N() Factor { return Factor{Array: a} }
 func (a *Array) T() Factor { return Factor{Array: a, Transpose: true} }
 
 // Gemm is c = alpha·a·b + beta·c for matrices; with rank 3 it is one product for each first index, and a or b may
-// have first size 1 for a factor that they share. With beta = 0 what was in c does not matter. Cost: 2·m·n·k.
+// have first size 1 for a factor that they share. With beta = 0 the contents of c do not matter. Cost: 2·m·n·k.
 func Gemm(c *Array, alpha float64, a, b Factor, beta float64) {
 	k := check("Gemm", c).reads(a.Array, b.Array)
 	sc, sa, sb := c.t.Shape, a.shape(), b.shape()

@@ -15,7 +15,7 @@ type Affine struct {
 	P                    float64
 }
 
-// tensors checks what is there of a against c's destination, and that it broadcasts to big.
+// tensors checks the parts of a that are not nil against c's destination, and that they broadcast to big.
 func (a Affine) tensors(c args, big *Array) backend.Affine {
 	if a.Func >= backend.NumUnary {
 		c.fail("Func = %d: no such function", a.Func)
@@ -71,7 +71,7 @@ func Moments(mean, variance, rstd, x *Array, eps float64, lost int) {
 	c.do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
 }
 
-// Normalised is what the derivative through the moments of x knows: mean and rstd from Moments; Scale, rstd times the
+// Normalised are the arguments of the derivative through the moments of x: mean and rstd from Moments; Scale, rstd times the
 // factor gamma that came after; and Sum = Σ dz and Along = Σ dz·(x − Mean) from Affine.VJP. More, unless nil, is a part of
 // the cotangent that came another way. All have the shape of Mean.
 type Normalised struct{ Mean, Rstd, Scale, Sum, Along, More *Array }

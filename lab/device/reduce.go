@@ -2,7 +2,7 @@ package device
 
 import "coupling/lab/device/internal/backend"
 
-// Reduction says how elements become one.
+// Reduction selects how elements are combined to one.
 type Reduction = backend.Reduction
 
 // The reductions.

@@ -38,8 +38,8 @@ func (s *Scope) Keep(a *Array) *Array {
 // Owns reports whether Close would free a, or the array that it views.
 func (s *Scope) Owns(a *Array) bool { return slices.Contains(s.arrays, a.Owner()) }
 
-// Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening; one that a panic left
-// open inside goes with it.
+// Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening; nested
+// scopes that a panic left open are closed too.
 func (s *Scope) Close() {
 	at := slices.Index(s.d.scopes, s)
 	if at < 0 {

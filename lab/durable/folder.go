@@ -180,7 +180,7 @@ func (f *Folder) Files() map[string]string {
 
 // Commit writes the manifest, moves what waits into its place, removes the files of earlier Folders that
 // were not written again, and moves the manifest, in this order. An error before the first move leaves the
-// folder as it was. A process that is killed between two moves leaves files that the next Folder knows.
+// folder as it was. A process that is killed between two moves leaves files that the next Folder recognises.
 func (f *Folder) Commit(manifest func(w io.Writer) error) error {
 	names := f.names
 	if f.manifest != "" {

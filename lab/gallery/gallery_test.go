@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
-	"coupling/lab/must"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -94,7 +94,7 @@ var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2, Ru
 func figure() lab.Figure {
 	return lab.Figure{
 		Name: "tour/square", Title: "A <square>", Shows: "What a square is.",
-		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []store.Decoder{squares.Decoder()},
+		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []*store.Decoder{squares.Decoder()},
 		Jobs: func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
 		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})

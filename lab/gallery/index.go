@@ -39,7 +39,7 @@ type Chapter struct {
 	Pages       []Page
 }
 
-// A Summary is what summary.json says of a folder of figures; PAPER/FIGURE.json has each figure's claims.
+// A Summary is the content of summary.json in a folder of figures; PAPER/FIGURE.json has each figure's claims.
 type Summary struct {
 	Figures int       `json:"figures"`
 	Drawn   int       `json:"drawn"`

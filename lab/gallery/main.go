@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"coupling/lab"
 	"coupling/lab/durable"
@@ -39,9 +40,10 @@ func Main(fig lab.Figure) {
 func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir string) (err error) {
 	defer lab.End(&err)
 	st := lab.Must(lab.OpenStore(""))
-	missing, other := st.Survey(fig.Jobs(set))
-	if len(other) > 0 {
-		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", len(other))
+	var missing []store.Job
+	n := st.Survey(slices.Values(fig.Jobs(set)), func(j store.Job) { missing = append(missing, j) })
+	if n.OtherCode > 0 {
+		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", n.OtherCode)
 	}
 	var errs []error
 	for job, err := range (store.Local{}).Run(ctx, st, missing) {

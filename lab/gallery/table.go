@@ -30,8 +30,8 @@ func Claims(list []lab.Claim) (out []Claim) {
 			why = c.SkipReason
 		}
 		got := fmt.Sprintf("%.4g", c.Got)
-		if math.IsNaN(c.Got) && c.Verdict() == lab.Skipped {
-			got = "–" // was not measured at this size
+		if c.Verdict() == lab.Skipped && math.IsNaN(c.Got) {
+			got = "–" // nothing was measured
 		}
 		out = append(out, Claim{c.What, c.Source, c.Expected(), got, c.Verdict(), why, c.Null.Name})
 	}

@@ -59,7 +59,7 @@ func Read(path string) ([]store.Record, error) {
 
 // Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
 // means line first alone.
-func Jobs(path string, first, stride int, ds []store.Decoder) ([]store.Job, error) {
+func Jobs(path string, first, stride int, ds []*store.Decoder) ([]store.Job, error) {
 	lines, err := split(path)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func Jobs(path string, first, stride int, ds []store.Decoder) ([]store.Job, erro
 // Do runs the lines first, first+stride, … of a file one after the other, which is the work of a
 // task. It ends early when ctx does; the cell then stores its checkpoint and releases its lock. A
 // cell that fails does not stop the others.
-func Do(ctx context.Context, s *store.Store, path string, first, stride int, ds []store.Decoder) error {
+func Do(ctx context.Context, s *store.Store, path string, first, stride int, ds []*store.Decoder) error {
 	jobs, err := Jobs(path, first, stride, ds)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func TestTasksShareLines(t *testing.T) {
 		tasks := rapid.IntRange(1, 23).Draw(t, "tasks")
 		var got []string
 		for i := range tasks {
-			share, err := Jobs(path, i, tasks, []store.Decoder{square.Decoder()})
+			share, err := Jobs(path, i, tasks, []*store.Decoder{square.Decoder()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestTasksShareLines(t *testing.T) {
 			t.Fatal(d)
 		}
 	})
-	if one, err := Jobs(path, 7, 0, []store.Decoder{square.Decoder()}); err != nil || len(one) != 1 || string(one[0].Record().Params) != `{"n":7}` {
+	if one, err := Jobs(path, 7, 0, []*store.Decoder{square.Decoder()}); err != nil || len(one) != 1 || string(one[0].Record().Params) != `{"n":7}` {
 		t.Errorf("line 7 alone: %v, %v", one, err)
 	}
 }
@@ -97,13 +97,13 @@ func TestDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Do(t.Context(), s, path, 1, 4, []store.Decoder{square.Decoder()}) // 1 5 9 13 17
+	err = Do(t.Context(), s, path, 1, 4, []*store.Decoder{square.Decoder()}) // 1 5 9 13 17
 	if err == nil || !strings.Contains(err.Error(), "bad luck") || len(list(t, s)) != 4 {
 		t.Errorf("%d cells stored, want 4: %v", len(list(t, s)), err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Do(ctx, s, path, 0, 2, []store.Decoder{square.Decoder()}); !errors.Is(err, context.Canceled) || len(list(t, s)) != 4 {
+	if err := Do(ctx, s, path, 0, 2, []*store.Decoder{square.Decoder()}); !errors.Is(err, context.Canceled) || len(list(t, s)) != 4 {
 		t.Errorf("ended, and yet: %v, %d cells", err, len(list(t, s)))
 	}
 }

@@ -22,5 +22,5 @@
 // # Interruption
 //
 // Jupyter's stop button sends the cell an interrupt and kills it five seconds
-// later. [Context] ends with the interrupt; what was stored by then stays.
+// later. [Context] ends with the interrupt; cells that were stored by then stay.
 package nb

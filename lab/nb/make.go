@@ -51,8 +51,9 @@ func compute(ctx context.Context, s *store.Store, fig lab.Figure, set lab.Settin
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)
 	}
-	todo, other := s.Survey(fig.Jobs(set))
-	defer sayOtherCode(len(other))
+	var todo []store.Job
+	n := s.Survey(slices.Values(fig.Jobs(set)), func(j store.Job) { todo = append(todo, j) })
+	defer sayOtherCode(n.OtherCode)
 	ctx, done := Progress(ctx, fig.Name, len(todo))
 	defer done()
 	var errs []error

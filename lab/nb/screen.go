@@ -11,7 +11,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// frontend is what the package needs from a notebook.
+// frontend is the part of a notebook that the package uses.
 type frontend interface {
 	// put shows v; a later put with the same id, unless empty, replaces it.
 	put(id string, v view)

@@ -16,7 +16,7 @@ import (
 
 // Sweep is [lab.Sweep] in this notebook's store, one cell on each core, under a bar with a Stop
 // button. It yields in the order of ps. It ends early, without an error, when the button is pressed
-// or the notebook's cell is interrupted: Context().Err() tells the latter. What was stored stays,
+// or the notebook's cell is interrupted: Context().Err() is not nil in the latter case. Stored cells stay,
 // so the same sweep goes on from there.
 func Sweep[P, R any](
 	e lab.Experiment[P, R], seed uint64, ps []P, more ...uint64,

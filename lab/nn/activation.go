@@ -53,7 +53,7 @@ func (a *Activation) Forward(p *Pass, x *device.Array) *device.Array {
 	return y
 }
 
-// ofOutput says that the derivative on every device is a function of the output: of its value, or of its sign, which is
+// ofOutput reports whether the derivative on every device is a function of the output: of its value, or of its sign, which is
 // the input's. A GPU takes those of ELU, tanh and sigmoid from the input.
 func (a *Activation) ofOutput() bool {
 	switch a.Func {

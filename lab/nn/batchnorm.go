@@ -69,7 +69,7 @@ func (b *BatchNorm) statistics(p *Pass, x *device.Array) (mean, rstd *device.Arr
 	return mean, rstd
 }
 
-// batch says whether statistics come from the batch.
+// batch reports whether statistics come from the batch.
 func (b *BatchNorm) batch(p *Pass) bool { return p.Training || b.Batch }
 
 // remember moves the running statistics, the variance as if by count − 1, as PyTorch does.

@@ -74,7 +74,7 @@ func (c *Conv2D) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
 	return dx
 }
 
-// shaped is a weight, or its gradient, in its own shape: spectral normalisation knows matrices.
+// shaped is a weight, or its gradient, in its own shape: spectral normalisation works on matrices.
 func (c *Conv2D) shaped(w *device.Array) *device.Array {
 	return w.Reshape(c.Out, c.In, c.Window.Kernel[0], c.Window.Kernel[1])
 }

@@ -57,7 +57,7 @@ func (p *Pass) into(x *device.Array) *device.Array {
 	return x.Like()
 }
 
-// lend lets l, if it is a leaf, overwrite a where spare says so.
+// lend lets l, if it is a leaf, overwrite a where spare is set.
 func (p *Pass) lend(l Layer, a *device.Array, spare bool) {
 	p.spare = nil
 	if _, ok := l.(leaf); ok && spare {
@@ -65,7 +65,7 @@ func (p *Pass) lend(l Layer, a *device.Array, spare bool) {
 	}
 }
 
-// frame holds what one layer kept: arrays, or only a shape.
+// frame holds the arrays that one layer kept, or only a shape.
 type frame struct {
 	layer any
 	saved []*device.Array
@@ -169,10 +169,10 @@ func (p *Pass) Rewind() {
 // Depth is the number of layers whose VJP is still to come: 0 after a complete VJP.
 func (p *Pass) Depth() int { return p.next }
 
-// params says whether VJP adds to the gradients of parameters.
+// params reports whether VJP adds to the gradients of parameters.
 func (p *Pass) params() bool { return !p.InputsOnly && p.Squares == nil }
 
-// squares says whether VJP adds squared norms of examples' gradients.
+// squares reports whether VJP adds squared norms of examples' gradients.
 func (p *Pass) squares() bool { return !p.InputsOnly && p.Squares != nil }
 
 // noSquares is for layers in which an example has no gradient of its own.

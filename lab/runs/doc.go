@@ -9,6 +9,6 @@
 // A request needs the token of this server and must name this machine as its host, so that other
 // pages in the same browser cannot read the data. The page loads nothing from other servers.
 //
-// An open page asks once a second for what has changed; the [Server] then scans the store
+// An open page asks once a second for changes; the [Server] then scans the store
 // ([store.Scanner]).
 package runs

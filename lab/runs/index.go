@@ -41,7 +41,7 @@ func newIndex(s *store.Store) *index {
 	return &index{scanner: s.Scan(), rows: map[string]numbered{}}
 }
 
-// update is what happened after some change.
+// update is the list of events after some change.
 type update struct {
 	Epoch  string `json:"epoch"` // of the server that numbered the changes
 	Change int    `json:"change"`

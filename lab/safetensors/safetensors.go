@@ -53,7 +53,7 @@ var widths = map[string]int64{"F32": 4, "F64": 8, "I32": 4, "I64": 8}
 // maxHeader is the longest header that the format allows.
 const maxHeader = 100_000_000
 
-// entry is what the header says of an array.
+// entry is an array in the header.
 type entry struct {
 	Type    string   `json:"dtype"`
 	Shape   []int    `json:"shape"`

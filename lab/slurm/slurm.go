@@ -44,7 +44,7 @@ import (
 // arrays; any other cause cancels them.
 var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
 
-// Request is what tasks ask of the cluster; the tags are those of a command line's flags.
+// Request is the resources of a task; the tags are those of a command line's flags.
 type Request struct {
 	Partition  string   `help:"Slurm partition." placeholder:"NAME"`
 	Time       string   `help:"Limit of a task: 30 (minutes), 2:00:00, 1-12 (days-hours)." placeholder:"T"`

@@ -55,7 +55,7 @@ func worker(args []string) error {
 		}
 		f.Close()
 	})
-	return jobfile.Do(ctx, s, args[2], first, stride, []store.Decoder{walk.Decoder()})
+	return jobfile.Do(ctx, s, args[2], first, stride, []*store.Decoder{walk.Decoder()})
 }
 
 type steps struct {
@@ -210,7 +210,7 @@ func (c *cluster) step() {
 		c.ran.Add(1)
 		changed = true
 		if c.shares != nil {
-			jobs, err := jobfile.Jobs(t.file, t.task, t.stride, []store.Decoder{walk.Decoder()})
+			jobs, err := jobfile.Jobs(t.file, t.task, t.stride, []*store.Decoder{walk.Decoder()})
 			if err != nil {
 				c.t.Error(err)
 			}
@@ -218,7 +218,7 @@ func (c *cluster) step() {
 			break
 		}
 		t.state = c.does(t.array, t.task, func() error {
-			return jobfile.Do(context.Background(), c.store, t.file, t.task, t.stride, []store.Decoder{walk.Decoder()})
+			return jobfile.Do(context.Background(), c.store, t.file, t.task, t.stride, []*store.Decoder{walk.Decoder()})
 		})
 		break
 	}

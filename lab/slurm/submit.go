@@ -61,7 +61,7 @@ func (e Executor) write(s *store.Store, jobs []store.Job, most int) (*submission
 	return sub, nil
 }
 
-// script is what sbatch runs on the node for each task.
+// script is the program that sbatch runs on the node for each task.
 func (e Executor) script(sub *submission) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/bash -l\n")

@@ -63,14 +63,14 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 		e.Inputs, s.SameCode = step.inputs, step.same
 		var told bool
 		ctx := store.WithSink(t.Context(), func(e store.Event) { told = told || e.OtherCode })
-		missing, other := s.Survey(e.Jobs(0, point{}))
+		n := s.Survey(slices.Values(e.Jobs(0, point{})), func(store.Job) {})
 		_, missed := lab.Recall(s, e, 0, point{})
 		r, err := lab.Do(ctx, s, e, 0, point{})
 		if err != nil || r.Value.N != step.value || r.Recalled != step.recalled || r.OtherCode != step.other || told != step.other {
 			t.Errorf("step %d: %+v, told %v, %v", i, r, told, err)
 		}
-		if (len(missing) == 0) != step.recalled || (len(other) == 1) != step.other || errors.Is(missed, store.ErrOtherCode) != (!step.recalled && i > 0) {
-			t.Errorf("step %d: %d missing, %d of other code, %v", i, len(missing), len(other), missed)
+		if (n.Missing == 0) != step.recalled || (n.OtherCode == 1) != step.other || errors.Is(missed, store.ErrOtherCode) != (!step.recalled && i > 0) {
+			t.Errorf("step %d: %d missing, %d of other code, %v", i, n.Missing, n.OtherCode, missed)
 		}
 	}
 	if found, err := s.FindAll(string(lab.Must(e.Key(0, point{})))); err != nil || len(found) != 4 {
@@ -147,8 +147,8 @@ func TestAnotherInstructionSetIsTold(t *testing.T) {
 	if err != nil || !r.Recalled || !r.OtherCode || r.Manifest.ISA != cpu.Generic.String() {
 		t.Errorf("%+v, %v: want a recalled cell of other code", r, err)
 	}
-	if _, other := s.Survey(e.Jobs(0, point{})); len(other) != 1 {
-		t.Errorf("%d cells of other code, want 1", len(other))
+	if n := s.Survey(slices.Values(e.Jobs(0, point{})), nil); n.OtherCode != 1 {
+		t.Errorf("%d cells of other code, want 1", n.OtherCode)
 	}
 	s.SameCode = true
 	if _, err := lab.Recall(s, e, 0, point{}); !errors.Is(err, store.ErrOtherCode) {

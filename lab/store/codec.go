@@ -13,15 +13,19 @@ import (
 // JSON has no NaN and no infinities, but results may be NaN or infinite. The store writes them as
 // the strings "NaN", "+Inf" and "-Inf" wherever the Go type is a float, and reads them back.
 
+// Both remember what they learn about a type.
+var (
+	writeFloats = json.WithMarshalers(json.MarshalToFunc(marshalFloat))
+	readFloats  = json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalFloat))
+)
+
 // Marshal returns the JSON form in which the store keeps v.
 func Marshal(v any) ([]byte, error) {
-	return json.Marshal(v, json.Deterministic(true),
-		json.WithMarshalers(json.MarshalToFunc(marshalFloat)))
+	return json.Marshal(v, json.Deterministic(true), writeFloats)
 }
 
 func unmarshal(b []byte, v any, options ...json.Options) error {
-	return json.Unmarshal(b, v, append(options,
-		json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalFloat)))...)
+	return json.Unmarshal(b, v, append(options, readFloats)...)
 }
 
 // canonical orders the members of every object of b by name, so that the order

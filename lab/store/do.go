@@ -41,15 +41,15 @@ func (r Record) CellError(err error) error {
 // [ErrMissing], [ErrCorrupt] or [ErrFormat] with the file's name, or [ErrOtherCode].
 func (j Job) Recall(s *Store) (Record, error) {
 	r, err := j.recall(s)
-	return r, j.id.CellError(err)
+	return r, j.fail(err)
 }
 
 // recall is Recall with plain errors.
 func (j Job) recall(s *Store) (Record, error) {
 	if j.invalid != nil {
-		return j.id, j.invalid
+		return j.Record(), j.invalid
 	}
-	r, err := s.read(s.paths(j.id).record)
+	r, err := s.read(s.paths(j.Record()).record)
 	if errors.Is(err, ErrMissing) {
 		r, err = j.recallOther(s)
 	}
@@ -64,7 +64,7 @@ func (j Job) recall(s *Store) (Record, error) {
 // recallOther returns the cell as other code computed it last, if that may be recalled, or as an
 // older store holds it.
 func (j Job) recallOther(s *Store) (Record, error) {
-	others := s.variants(j.id, recordSuffix)
+	others := s.variants(j.Record(), recordSuffix)
 	for _, r := range others {
 		if !j.OtherCode(r) {
 			return r, nil
@@ -92,9 +92,9 @@ func canCompute(err error) bool {
 // computes it.
 func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err error) {
 	if ctx.Err() != nil {
-		return j.id, false, context.Cause(ctx)
+		return j.Record(), false, context.Cause(ctx)
 	}
-	watch := watcher(ctx, j.id)
+	watch := watcher(ctx, j.Record())
 	found := func() bool {
 		r, err = j.recall(s)
 		if err == nil {
@@ -105,23 +105,23 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 	if found() {
 		return r, true, err
 	}
-	paths := s.paths(j.id)
+	paths := s.paths(j.Record())
 	if err := s.create(paths); err != nil {
-		return j.id, false, err
+		return j.Record(), false, err
 	}
 	if j.elsewhere != nil {
 		if paths.busy() {
-			return j.id, false, ErrBusy
+			return j.Record(), false, ErrBusy
 		}
 		recalled, err = j.elsewhere(ctx, s)
 		if err != nil && !errors.Is(err, ErrBusy) && ctx.Err() == nil {
 			err = j.failElsewhere(s, err, watch)
 		}
-		return j.id, recalled, err
+		return j.Record(), recalled, err
 	}
-	lock, err := paths.tryLock()
+	lock, err := paths.tryLock(j.Record())
 	if err != nil {
-		return j.id, false, err
+		return j.Record(), false, err
 	}
 	defer lock.release()
 	if found() { // it was stored before we had the lock
@@ -146,7 +146,7 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 		cause = s.fail(done, cause, watch)
 	}
 	_ = os.RemoveAll(paths.files(lock.attempt)) // scratch stays for the next attempt
-	return j.id, false, cause
+	return j.Record(), false, cause
 }
 
 // fail leaves a record of the failure, which it returns.
@@ -159,11 +159,11 @@ func (s *Store) fail(r Record, cause error, watch func(Event)) error {
 
 // failElsewhere leaves a record of the failure if the other process did not live to do so.
 func (j Job) failElsewhere(s *Store, cause error, watch func(Event)) error {
-	if r, err := s.read(s.paths(j.id).failure); err == nil && strings.Contains(cause.Error(), r.Error) {
+	if r, err := s.read(s.paths(j.Record()).failure); err == nil && strings.Contains(cause.Error(), r.Error) {
 		watch(Event{Kind: Failed, Err: cause})
 		return cause
 	}
-	died := j.id
+	died := j.Record()
 	died.Manifest = newManifest()
 	return s.fail(died, cause, watch)
 }
@@ -171,7 +171,7 @@ func (j Job) failElsewhere(s *Store, cause error, watch func(Event)) error {
 // compute runs the cell. It decodes the value from its stored form, so that a computed and a
 // recalled result are the same.
 func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Record, error) {
-	r := j.id
+	r := j.Record()
 	r.Manifest = newManifest()
 	a := &Attempt{
 		Key: r.Key, Seed: r.Seed, Scratch: lock.paths.scratch, Files: lock.paths.files(lock.attempt), Device: "cpu",
@@ -211,7 +211,7 @@ func (j Job) call(ctx context.Context, a *Attempt) (value any, err error) {
 				err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
 			}
 		}()
-		value, err = j.of.Run(ctx, a, j.params)
+		value, err = j.of.Run(ctx, a, j.value)
 	}()
 	<-done
 	return value, err

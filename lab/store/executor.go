@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -27,7 +28,7 @@ type Local struct {
 // Run implements [Executor].
 func (l Local) Run(ctx context.Context, s *Store, jobs []Job) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
-		for l := range l.Land(ctx, s, jobs) {
+		for l := range l.Land(ctx, s, slices.Values(jobs)) {
 			if !yield(l.Job, l.Err) {
 				return
 			}
@@ -69,7 +70,8 @@ func (q *queue) next(ctx context.Context, s *Store, drain <-chan struct{}) *turn
 	}
 	if !t.told {
 		t.told = true
-		watcher(ctx, t.job.id)(Event{Kind: Waiting, Note: s.paths(t.job.id).holder()})
+		id := t.job.Record()
+		watcher(ctx, id)(Event{Kind: Waiting, Note: s.paths(id).holder()})
 	}
 	select {
 	case <-time.After(time.Until(t.after)):
@@ -92,31 +94,33 @@ func (q *queue) putBack(t *turn) {
 // Landed is the outcome of a job.
 type Landed struct {
 	Job      Job
-	Place    int // in the list of jobs
+	Place    int // among the jobs
 	Record   Record
 	Recalled bool // it was in the store, or another process computed it
 	Err      error
 }
 
 // Land yields the jobs whose cells are stored, in order, computes the others, and yields each when it has finished
-// or failed. All goroutines end with the loop.
-func (l Local) Land(ctx context.Context, s *Store, jobs []Job) iter.Seq[Landed] {
+// or failed. All goroutines end with the loop. Of the jobs, it keeps those that are to be computed.
+func (l Local) Land(ctx context.Context, s *Store, jobs iter.Seq[Job]) iter.Seq[Landed] {
 	return func(yield func(Landed) bool) {
 		workers := l.Workers
 		if workers <= 0 {
 			workers = runtime.GOMAXPROCS(0)
 		}
 		q, out := &queue{}, make(chan Landed)
-		for i, j := range jobs {
+		i := -1
+		for j := range jobs {
+			i++
 			r, err := j.recall(s)
 			if canCompute(err) {
 				q.turns = append(q.turns, &turn{job: j, place: i})
 				continue
 			}
 			if err == nil {
-				watcher(ctx, j.id)(Event{Kind: Recalled, OtherCode: j.OtherCode(r)})
+				watcher(ctx, j.Record())(Event{Kind: Recalled, OtherCode: j.OtherCode(r)})
 			}
-			if !yield(Landed{j, i, r, true, j.id.CellError(err)}) {
+			if !yield(Landed{j, i, r, true, j.fail(err)}) {
 				return
 			}
 		}
@@ -130,7 +134,7 @@ func (l Local) Land(ctx context.Context, s *Store, jobs []Job) iter.Seq[Landed] 
 						q.putBack(t)
 						continue
 					}
-					out <- Landed{t.job, t.place, r, recalled, t.job.id.CellError(err)}
+					out <- Landed{t.job, t.place, r, recalled, t.job.fail(err)}
 				}
 			})
 		}

@@ -22,7 +22,7 @@ type GC struct {
 // experiments with an older version than the newest in the store, and what old code computed of a
 // cell: all but the newest result and that of the current code, which codes has by experiment. It
 // keeps cells that a process is computing. If dry, it removes nothing.
-func (s *Store) GC(ds []Decoder, codes map[string]string, leftover, old time.Duration, dry bool) (GC, error) {
+func (s *Store) GC(ds []*Decoder, codes map[string]string, leftover, old time.Duration, dry bool) (GC, error) {
 	var out GC
 	c, err := s.census(ds)
 	if err != nil {
@@ -52,14 +52,14 @@ func (s *Store) GC(ds []Decoder, codes map[string]string, leftover, old time.Dur
 
 // A census is what a store holds, and what is the newest of it.
 type census struct {
-	decoders map[string]Decoder
+	decoders map[string]*Decoder
 	records  []Record       // without values
 	version  map[string]int // by experiment
 	newest   map[Key]Record // that did not fail
 }
 
-func (s *Store) census(ds []Decoder) (census, error) {
-	c := census{decoders: map[string]Decoder{}, version: map[string]int{}, newest: map[Key]Record{}}
+func (s *Store) census(ds []*Decoder) (census, error) {
+	c := census{decoders: map[string]*Decoder{}, version: map[string]int{}, newest: map[Key]Record{}}
 	for _, d := range ds {
 		c.decoders[d.Experiment] = d
 	}

@@ -2,29 +2,57 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 
 	"coupling/lab/device"
 
 	"github.com/go-json-experiment/json"
 )
 
-// A Job is a cell that can be computed; figures list jobs and executors run them.
+// A Job is a cell that can be computed; figures list jobs and executors run them. It takes some 300
+// bytes.
 type Job struct {
-	id        Record
-	of        *Decoder // nil: only another program knows the experiment
-	params    any
+	*family
+	key       Key
+	seed      uint64
+	params    []byte // as JSON
+	value     any    // the parameters, of their Go type
+	invalid   error
 	elsewhere func(ctx context.Context, s *Store) (recalled bool, err error)
-
-	invalid     error // why it must not be computed
-	interactive bool  // a person may be editing its code: recall only what this code computed
 }
 
+// A family is what the jobs of one experiment share.
+type family struct {
+	of          *Decoder // nil: only another program knows the experiment
+	id          Record   // without key, seed and parameters
+	bounded     []Param  // parameters that have bounds
+	err         error    // why no cell has a key
+	interactive bool     // a person may be editing its code: recall only what this code computed
+}
+
+// HasKey reports whether the cell has a key, though its parameters may be out of bounds.
+func (j Job) HasKey() bool { return j.key != "" }
+
 // Record returns the cell's identity: a record without its value.
-func (j Job) Record() Record { return j.id }
+func (j Job) Record() Record {
+	r := j.id
+	r.Key, r.Seed, r.Params = j.key, j.seed, j.params
+	return r
+}
+
+// Params returns the parameters, of their Go type; nil if only another program knows the experiment.
+func (j Job) Params() any { return j.value }
+
+// fail is an error of the cell, or nil.
+func (j Job) fail(err error) error { return j.Record().CellError(err) }
 
 // Work returns what the networks of the cell compute on dev: multiplications and additions, and
 // steps that wait for one another; see [Decoder].
@@ -32,12 +60,12 @@ func (j Job) Work(dev *device.Device) (flop, steps float64) {
 	if j.of == nil || j.of.Work == nil {
 		return 0, 0
 	}
-	return j.of.Work(j.params, dev)
+	return j.of.Work(j.value, dev)
 }
 
 // Do recalls the cell or computes and stores it. If another process computes it, Do waits.
 func (j Job) Do(ctx context.Context, s *Store) error {
-	for l := range (Local{Workers: 1}).Land(ctx, s, []Job{j}) {
+	for l := range (Local{Workers: 1}).Land(ctx, s, slices.Values([]Job{j})) {
 		return l.Err
 	}
 	return context.Cause(ctx)
@@ -47,7 +75,7 @@ func (j Job) Do(ctx context.Context, s *Store) error {
 // reports whether the store held the cell.
 func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
 	_, recalled, err = j.try(ctx, s)
-	return recalled, j.id.CellError(err)
+	return recalled, j.fail(err)
 }
 
 // check checks that the values of a record have the types of the experiment.
@@ -69,52 +97,68 @@ type Decoder struct {
 	Func       string // the full name of the function that Run calls; empty if there is none
 	Run        func(ctx context.Context, a *Attempt, params any) (result any, err error)
 	Work       func(params any, dev *device.Device) (flop, steps float64) // nil: there are no networks
+
+	once   sync.Once
+	shared family
 }
 
 // Code returns the code by which this program computes the experiment; see [Record].
-func (d Decoder) Code() string { code, _ := codeOf(d.Experiment, d.Inputs, d.Func); return code }
+func (d *Decoder) Code() string { return d.family().id.Code }
 
 // shape returns the fingerprint of the result type, or "" if it has none.
-func (d Decoder) shape() string { form, _ := shapeOf(d.Result); return form }
+func (d *Decoder) shape() string { return d.family().id.Shape }
 
-// Identify fills the part of a record that is known before the cell has run. It fails if the name is
-// not a path of lower-case words, or a type has no faithful JSON form.
-func (d Decoder) Identify(seed uint64, params any) (Record, error) {
-	r := Record{Experiment: d.Experiment, Version: d.Version, Seed: seed}
-	if !namePattern.MatchString(d.Experiment) {
-		return r, fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", d.Experiment)
-	}
-	_, err := shapeOf(d.Params)
-	form, errR := shapeOf(d.Result)
-	if err := errors.Join(err, errR); err != nil {
-		return r, fmt.Errorf("lab: types of %s: %w", d.Experiment, err)
-	}
-	text, err := Marshal(params)
-	if err == nil {
-		text, err = canonical(text)
-	}
-	if err != nil {
-		return r, fmt.Errorf("lab: parameters of %s: %w", d.Experiment, err)
-	}
-	r.Shape, r.Params = form, text
-	r.Key = r.key()
-	return r, nil
+// family returns what all jobs of d share, found once.
+func (d *Decoder) family() *family {
+	d.once.Do(func() {
+		_, err := shape(d.Params)
+		form, errR := shape(d.Result)
+		d.shared = family{of: d, id: Record{Experiment: d.Experiment, Version: d.Version, Shape: form}}
+		if !namePattern.MatchString(d.Experiment) {
+			d.shared.err = fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", d.Experiment)
+		} else if err := errors.Join(err, errR); err != nil {
+			d.shared.err = fmt.Errorf("lab: types of %s: %w", d.Experiment, err)
+		}
+		for _, p := range Params(d.Params) {
+			if p.Range() != "" {
+				d.shared.bounded = append(d.shared.bounded, p)
+			}
+		}
+		d.shared.id.Code, d.shared.interactive = codeOf(d.Experiment, d.Inputs, d.Func)
+	})
+	return &d.shared
 }
 
 // Job returns the cell at (seed, params); params are of the type d.Params. With an error, which
-// doing the job gives too, its record has a key only if the parameters are out of bounds.
-func (d Decoder) Job(seed uint64, params any) (Job, error) {
-	j := Job{of: &d, params: params}
-	j.id, j.invalid = d.Identify(seed, params)
-	j.id.Code, j.interactive = codeOf(d.Experiment, d.Inputs, d.Func)
+// doing the job gives too, it has a key only if the parameters are out of bounds: the name of the
+// experiment may be wrong, or a type have no faithful JSON form.
+func (d *Decoder) Job(seed uint64, params any) (Job, error) {
+	j := Job{family: d.family(), seed: seed, value: params}
+	if j.invalid = j.family.err; j.invalid == nil {
+		j.invalid = j.identify()
+	}
 	if j.invalid == nil {
-		j.invalid = checkParams(d.Experiment, params)
+		j.invalid = j.checkParams(params)
 	}
 	return j, j.invalid
 }
 
+// identify sets the parameters' text and the key.
+func (j *Job) identify() error {
+	text, err := Marshal(j.value)
+	if err == nil {
+		text, err = canonical(text)
+	}
+	if err != nil {
+		return fmt.Errorf("lab: parameters of %s: %w", j.id.Experiment, err)
+	}
+	j.params = text
+	j.key = j.Record().key()
+	return nil
+}
+
 // decode returns the job whose parameters are JSON.
-func (d Decoder) decode(seed uint64, params []byte, options ...json.Options) (Job, error) {
+func (d *Decoder) decode(seed uint64, params []byte, options ...json.Options) (Job, error) {
 	p := reflect.New(d.Params)
 	if err := unmarshal(params, p.Interface(), options...); err != nil {
 		return Job{}, err
@@ -136,7 +180,7 @@ func (e *UnknownParamError) Error() string {
 
 // Make returns the job with a seed and parameters that a person wrote: a
 // member that the parameter type does not have is an [*UnknownParamError].
-func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
+func (d *Decoder) Make(seed uint64, params []byte) (Job, error) {
 	j, err := d.decode(seed, params, json.RejectUnknownMembers(true))
 	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
 		if errors.Is(err, json.ErrUnknownName) {
@@ -152,11 +196,11 @@ func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
 }
 
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
-func EncodeJob(j Job) ([]byte, error) { return Marshal(j.id) }
+func EncodeJob(j Job) ([]byte, error) { return Marshal(j.Record()) }
 
 // DecodeJob returns the job that line describes. The error names the experiment
 // if none of ds knows it, or if this program would give the cell another key.
-func DecodeJob(line []byte, ds []Decoder) (Job, error) {
+func DecodeJob(line []byte, ds []*Decoder) (Job, error) {
 	id, err := ParseJob(line)
 	if err != nil {
 		return Job{}, err
@@ -166,17 +210,17 @@ func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 		return Job{}, fmt.Errorf("lab: job: %w", err)
 	}
 	j, err := d.decode(id.Seed, id.Params)
-	if err != nil && j.id.Key == "" {
+	if err != nil && j.key == "" {
 		return Job{}, fmt.Errorf("lab: job of %s: parameters %s: %w", d.Experiment, id.Params, err)
 	}
-	if j.id.Key != id.Key {
-		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.Experiment, id.Key, j.id.Key, d.Version)
+	if j.key != id.Key {
+		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.Experiment, id.Key, j.key, d.Version)
 	}
 	return j, nil
 }
 
 // DecoderOf returns the decoder of the experiment called name.
-func DecoderOf(name string, ds []Decoder) (Decoder, error) {
+func DecoderOf(name string, ds []*Decoder) (*Decoder, error) {
 	var names []string
 	for _, d := range ds {
 		if d.Experiment == name {
@@ -184,7 +228,7 @@ func DecoderOf(name string, ds []Decoder) (Decoder, error) {
 		}
 		names = append(names, d.Experiment)
 	}
-	return Decoder{}, fmt.Errorf("experiment %q: %w%s", name, ErrNoExperiment, DidYouMean(name, names))
+	return nil, fmt.Errorf("experiment %q: %w%s", name, ErrNoExperiment, DidYouMean(name, names))
 }
 
 // ParseJob returns the identity in a line of [EncodeJob], without knowing the experiment: which
@@ -206,50 +250,118 @@ func ParseJob(line []byte) (Record, error) {
 // program compute it, unless the store holds it or another process computes it ([ErrBusy]), and
 // reports which.
 func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled bool, err error)) Job {
-	return Job{id: id, elsewhere: do, interactive: true}
+	j := Job{family: &family{id: id, interactive: true}, key: id.Key, seed: id.Seed, params: id.Params, elsewhere: do}
+	return j
 }
 
 // Missing returns the jobs whose cells must be computed, each cell once; see
 // [Store.Survey].
-func (s *Store) Missing(jobs []Job) []Job {
-	missing, _ := s.Survey(jobs)
+func (s *Store) Missing(jobs []Job) (missing []Job) {
+	s.Survey(slices.Values(jobs), func(j Job) { missing = append(missing, j) })
 	return missing
 }
 
-// Survey returns the jobs whose cells must be computed, each once, and those whose cells are
-// recalled though only other code computed them. Existing records are read, many at once, to check
-// them.
-func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
-	var once []Job
-	seen := make(map[Key]bool, len(jobs))
-	for _, j := range jobs {
-		if !seen[j.id.Key] {
-			seen[j.id.Key] = true
-			once = append(once, j)
+// A Survey counts cells, each once.
+type Survey struct {
+	Missing   int // must be computed
+	Recalled  int
+	OtherCode int // of Recalled: only other code computed them
+}
+
+// Survey calls missing, in the order of jobs, for each cell that must be computed. Existing records
+// are read, many at once, to check them. It keeps no job.
+func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
+	stored := s.stored()
+	errs, other := [8 * readAhead]error{}, [8 * readAhead]bool{}
+	for some := range chunks(Distinct(jobs), len(errs)) {
+		var there []int // among some; less work than to open every cell
+		for i, j := range some {
+			if errs[i] = ErrMissing; stored(j) {
+				there = append(there, i)
+			}
+		}
+		parallel(len(there), func(k int) {
+			var r Record
+			i := there[k]
+			r, errs[i] = some[i].recall(s)
+			other[i] = some[i].OtherCode(r)
+		})
+		for i, j := range some {
+			switch {
+			case errs[i] != nil:
+				out.Missing++
+				missing(j)
+				continue
+			case other[i]:
+				out.OtherCode++
+			}
+			out.Recalled++
 		}
 	}
-	ids := make([]Record, len(once))
-	for i, j := range once {
-		ids[i] = j.id
+	return out
+}
+
+// stored returns a function that reports whether a cell may be in the store, as far as file names
+// tell. It reads each folder once.
+func (s *Store) stored() func(Job) bool {
+	type place struct{ experiment, digits string }
+	type folder struct {
+		keys map[Key]bool
+		err  error
 	}
-	there, unknown := s.Statuses(ids) // less work than to open every cell
-	errs, other := make([]error, len(once)), make([]bool, len(once))
-	parallel(len(once), func(i int) {
-		if unknown == nil && !there[once[i].id.Key].Stored {
-			errs[i] = ErrMissing
-			return
+	folders := map[place]folder{}
+	return func(j Job) bool {
+		if j.key == "" {
+			return true // recall says what is wrong
 		}
-		var r Record
-		r, errs[i] = once[i].recall(s)
-		other[i] = once[i].OtherCode(r)
-	})
-	for i, j := range once {
-		switch {
-		case errs[i] != nil:
-			missing = append(missing, j)
-		case other[i]:
-			otherCode = append(otherCode, j)
+		at := place{j.id.Experiment, string(j.key[:2])}
+		f, ok := folders[at]
+		if !ok {
+			var entries []fs.DirEntry
+			f.keys = map[Key]bool{}
+			entries, f.err = s.shard(j.Record()).list()
+			for _, e := range entries {
+				if name, suffix, ok := cut(e.Name()); ok && suffix == recordSuffix {
+					f.keys[Key(name[:keyDigits])] = true
+				}
+			}
+			folders[at] = f
+		}
+		return f.keys[j.key] || f.err != nil
+	}
+}
+
+// Distinct yields each cell once, and every job without a key.
+func Distinct(jobs iter.Seq[Job]) iter.Seq[Job] {
+	return func(yield func(Job) bool) {
+		seen := map[[keyDigits / 2]byte]bool{}
+		for j := range jobs {
+			var k [keyDigits / 2]byte
+			if _, err := hex.Decode(k[:], []byte(j.key)); err == nil && j.key != "" && seen[k] {
+				continue
+			}
+			seen[k] = true
+			if !yield(j) {
+				return
+			}
 		}
 	}
-	return missing, otherCode
+}
+
+// chunks yields up to n jobs at a time.
+func chunks(jobs iter.Seq[Job], n int) iter.Seq[[]Job] {
+	return func(yield func([]Job) bool) {
+		some := make([]Job, 0, n)
+		for j := range jobs {
+			if some = append(some, j); len(some) == n {
+				if !yield(some) {
+					return
+				}
+				some = some[:0]
+			}
+		}
+		if len(some) > 0 {
+			yield(some)
+		}
+	}
 }

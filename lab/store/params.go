@@ -29,16 +29,16 @@ func (e *ParamError) Error() string {
 func (e *ParamError) Unwrap() error { return e.Err }
 
 // checkParams checks the bounds of p's fields and calls its Check.
-func checkParams(experiment string, p any) error {
-	for _, f := range Params(reflect.TypeOf(p)) {
-		if err := f.Check(f.Of(reflect.ValueOf(p))); err != nil {
-			return &ParamError{experiment, f.Name, err}
+func (f *family) checkParams(p any) error {
+	for _, param := range f.bounded {
+		if err := param.Check(param.Of(reflect.ValueOf(p))); err != nil {
+			return &ParamError{f.id.Experiment, param.Name, err}
 		}
 	}
 	if c, ok := p.(Checker); ok {
 		if err := c.Check(); err != nil {
 			name, _, _ := strings.Cut(err.Error(), " ")
-			return &ParamError{experiment, name, err}
+			return &ParamError{f.id.Experiment, name, err}
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (p Param) Range() string {
 // Check returns an error if v, or an entry of it, is outside the range of the tags. A list with
 // bounds must not be empty.
 func (p Param) Check(v reflect.Value) error {
-	if p.Range() == "" {
+	if p.Min+p.Max+p.Enum == "" {
 		return nil
 	}
 	if k := v.Kind(); k == reflect.Slice || k == reflect.Array {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -70,11 +71,13 @@ type Artifact struct {
 
 // key hashes what identifies a record. Lengths make the encoding injective.
 func (r Record) key() Key {
-	h := sha256.New()
-	for _, part := range []string{r.Experiment, fmt.Sprint(r.Version), r.Shape, fmt.Sprint(r.Seed), string(r.Params)} {
-		fmt.Fprintf(h, "%d:%s;", len(part), part)
+	var b []byte
+	version, seed := strconv.Itoa(r.Version), strconv.FormatUint(r.Seed, 10)
+	for _, part := range []string{r.Experiment, version, r.Shape, seed, string(r.Params)} {
+		b = append(append(append(strconv.AppendInt(b, int64(len(part)), 10), ':'), part...), ';')
 	}
-	return Key(hex.EncodeToString(h.Sum(nil)[:16]))
+	sum := sha256.Sum256(b)
+	return Key(hex.EncodeToString(sum[:keyDigits/2]))
 }
 
 func (r Record) sum() string {

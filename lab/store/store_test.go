@@ -399,7 +399,7 @@ func TestJobsTravel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := store.DecodeJob(line, []store.Decoder{e.Decoder()})
+	j, err := store.DecodeJob(line, []*store.Decoder{e.Decoder()})
 	if err != nil || j.Record().Key != jobs[0].Record().Key {
 		t.Fatalf("%v", err)
 	}
@@ -411,7 +411,7 @@ func TestJobsTravel(t *testing.T) {
 	}
 	newer := e
 	newer.Version++
-	if _, err := store.DecodeJob(line, []store.Decoder{newer.Decoder()}); err == nil {
+	if _, err := store.DecodeJob(line, []*store.Decoder{newer.Decoder()}); err == nil {
 		t.Error("a job of an older version was decoded")
 	}
 	if _, err := store.DecodeJob(line, nil); err == nil || !strings.Contains(err.Error(), "test/sampler") {
@@ -510,7 +510,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
-		gc, err := s.GC([]store.Decoder{now.Decoder()}, nil, 0, time.Hour, dry)
+		gc, err := s.GC([]*store.Decoder{now.Decoder()}, nil, 0, time.Hour, dry)
 		if err != nil || len(gc.Cells) != 1 || gc.Cells[0].Version != 1 || len(gc.Leftover) != 1 {
 			t.Fatalf("dry %t: %+v %v", dry, gc, err)
 		}
@@ -518,7 +518,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 	if _, err := lab.Recall(s, now, 1, point{1, 2}); err != nil {
 		t.Errorf("the current version went too: %v", err)
 	}
-	if gc, err := s.GC([]store.Decoder{now.Decoder()}, nil, 0, time.Hour, false); err != nil || len(gc.Cells)+len(gc.Leftover) != 0 {
+	if gc, err := s.GC([]*store.Decoder{now.Decoder()}, nil, 0, time.Hour, false); err != nil || len(gc.Cells)+len(gc.Leftover) != 0 {
 		t.Errorf("something is left: %+v %v", gc, err)
 	}
 }
@@ -551,10 +551,11 @@ func TestRoundTripOfAnyFloat(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	var runs atomic.Int64
-	id, err := sampler(&runs).Decoder().Identify(1, point{1, 2})
+	j, err := sampler(&runs).Decoder().Job(1, point{1, 2})
 	if err != nil {
 		f.Fatal(err)
 	}
+	id := j.Record()
 	id.Value = []byte(`{"mean":1}`)
 	b, err := id.JSON()
 	if err != nil {

@@ -9,30 +9,12 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Parameters and results are stored as JSON, which drops or confuses some types: two cells that
 // differ in an unexported field would share a key, and a recalled result could differ from the
 // computed one. So types are checked before anything runs.
-
-// shapeOf is shape, once for each type.
-func shapeOf(t reflect.Type) (string, error) {
-	form, ok := shapes.Load(t)
-	if !ok {
-		text, err := shape(t)
-		form, _ = shapes.LoadOrStore(t, shaped{text, err})
-	}
-	return form.(shaped).text, form.(shaped).err
-}
-
-type shaped struct {
-	text string
-	err  error
-}
-
-var shapes sync.Map // of shaped, by reflect.Type
 
 // shape returns a fingerprint of the JSON form of t, or an error that names the first part of t
 // without a faithful one. It is part of the key, so that a cell that was stored before a field was

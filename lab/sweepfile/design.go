@@ -26,11 +26,7 @@ type value struct {
 // values are the parameters of a cell while a design is expanded, by dotted name.
 type values map[string]value
 
-func (s values) with(name string, v value) values {
-	return s.merged(values{name: v})
-}
-
-func (s values) merged(more values) values {
+func (s values) with(more values) values {
 	out := values{}
 	maps.Copy(out, s)
 	maps.Copy(out, more)
@@ -152,34 +148,36 @@ func (s *step) UnmarshalYAML(n *yaml.Node) error {
 	}
 }
 
-// apply expands the cells that match the step's condition.
-func (d *document) apply(s step, in []values) (out []values, err error) {
-	for _, name := range slices.Sorted(maps.Keys(s.when)) {
-		w := s.when[name]
-		for _, want := range w.list() {
-			if j, err := d.job(d.Seed, d.Params.with(name, value{v: want, line: w.line})); j.Record().Key == "" {
-				return nil, err
+// expand calls yield for the parameters of each cell that steps make of cell. They are valid during the call.
+func (d *document) expand(steps []step, cell values, yield func(values) error) error {
+	if len(steps) == 0 {
+		return yield(cell)
+	}
+	matches, err := d.matches(steps[0].when, cell)
+	next := func(cell values) error { return d.expand(steps[1:], cell, yield) }
+	switch {
+	case err != nil:
+		return err
+	case !matches:
+		return next(cell)
+	}
+	return steps[0].expand(cell, next)
+}
+
+// checkConditions refuses conditions on parameters that the experiment does not have.
+func (d *document) checkConditions() error {
+	for _, s := range d.Design {
+		for _, name := range slices.Sorted(maps.Keys(s.when)) {
+			w := s.when[name]
+			for _, want := range w.list() {
+				cell := d.Params.with(values{name: {v: want, line: w.line}})
+				if j, err := d.job(d.Seed, cell); !j.HasKey() {
+					return err
+				}
 			}
 		}
 	}
-	for _, v := range in {
-		matches, err := d.matches(s.when, v)
-		if err != nil {
-			return nil, err
-		}
-		if !matches {
-			out = append(out, v)
-			continue
-		}
-		more, err := s.expand(v)
-		if out = append(out, more...); err != nil {
-			return nil, err
-		}
-		if len(out) > MostCells/d.Replicates {
-			return nil, fmt.Errorf("more than %d cells", MostCells)
-		}
-	}
-	return out, nil
+	return nil
 }
 
 // matches compares a condition with the parameters of a cell, the experiment's defaults included.
@@ -188,7 +186,7 @@ func (d *document) matches(when, cell values) (bool, error) {
 		return true, nil
 	}
 	j, err := d.job(d.Seed, cell)
-	if j.Record().Key == "" {
+	if !j.HasKey() {
 		return false, err
 	}
 	var params any
@@ -219,39 +217,48 @@ func same(have, want any) bool {
 	return string(a) == string(b) || have == nil && slices.Contains([]string{"0", `""`, "false"}, string(b))
 }
 
-func (s step) expand(v values) (out []values, err error) {
+func (s step) expand(cell values, yield func(values) error) error {
 	for _, set := range s.list {
-		out = append(out, v.merged(set))
+		if err := yield(cell.with(set)); err != nil {
+			return err
+		}
 	}
 	if s.list != nil {
-		return out, nil
+		return nil
 	}
 	if s.at == nil {
-		out = []values{v}
-		for _, a := range s.axes {
-			var next []values
-			for _, c := range out {
-				for _, x := range a.all() {
-					next = append(next, c.with(a.name, value{v: x, line: a.line}))
-				}
-			}
-			out = next
-		}
-		return out, nil
+		return s.axes.expand(cell, yield)
 	}
 	for _, a := range s.axes {
-		if v[a.name].drawn {
-			return nil, errorf(a.line, "%s: line %d has drawn it already", a.name, v[a.name].line)
+		if cell[a.name].drawn {
+			return errorf(a.line, "%s: line %d has drawn it already", a.name, cell[a.name].line)
 		}
 	}
-	out = make([]values, s.at.RawMatrix().Rows)
-	for i := range out {
-		out[i] = v
+	cell = cell.with(nil)
+	for i := range s.at.RawMatrix().Rows {
 		for k, a := range s.axes {
-			out[i] = out[i].with(a.name, value{a.sample(s.at.At(i, k)), a.line, true})
+			cell[a.name] = value{a.sample(s.at.At(i, k)), a.line, true}
+		}
+		if err := yield(cell); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// expand calls yield for each point of a grid.
+func (as axes) expand(cell values, yield func(values) error) error {
+	if len(as) == 0 {
+		return yield(cell)
+	}
+	cell = cell.with(nil)
+	for _, x := range as[0].list {
+		cell[as[0].name] = value{v: x, line: as[0].line}
+		if err := as[1:].expand(cell, yield); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxDimensions is the largest dimension of a Halton sequence.
@@ -335,14 +342,15 @@ func (as *axes) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
-// checkGrid refuses a grid that is too large.
+// checkGrid lists the values of a grid, and refuses one that is too large.
 func (as axes) checkGrid(line int) error {
 	size := 1
-	for _, a := range as {
+	for i, a := range as {
 		if a.list == nil && a.Count == 0 {
 			return errorf(a.line, "%s: a range in a grid needs a count", a.name)
 		}
-		if size *= len(a.all()); size > MostCells {
+		as[i].list = a.all()
+		if size *= len(as[i].list); size > MostCells {
 			return errorf(a.line, "grid: more than %d cells", MostCells)
 		}
 	}

@@ -35,7 +35,7 @@ import (
 //	PROGRAM list                         prints the jobs, a line each
 //	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
 //	PROGRAM try LINE                     does one job unless another process does; the exit code says so, and whether it was stored
-func Main(jobs []store.Job, ds ...store.Decoder) {
+func Main(jobs []store.Job, ds ...*store.Decoder) {
 	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := program(ctx, os.Stdout, os.Args[1:], jobs, ds); err != nil {
@@ -66,7 +66,7 @@ const (
 	exitRecalled = 79 // none of them
 )
 
-func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job, ds []store.Decoder) error {
+func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job, ds []*store.Decoder) error {
 	if len(args) == 1 && args[0] == "list" {
 		return jobfile.Encode(out, jobs)
 	}
@@ -94,7 +94,7 @@ func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job
 	return fmt.Errorf("%q: %w", args, errUsage)
 }
 
-func tryLine(ctx context.Context, s *store.Store, line string, ds []store.Decoder) error {
+func tryLine(ctx context.Context, s *store.Store, line string, ds []*store.Decoder) error {
 	j, err := store.DecodeJob([]byte(line), ds)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (p *Program) try(id store.Record, line string) func(context.Context, *store
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = patience
 		var last tail
-		cmd.Stdout, cmd.Stderr = os.Stderr, &last
+		cmd.Stdout, cmd.Stderr = os.Stderr, io.MultiWriter(os.Stderr, &last)
 		err := run(cmd)
 		switch {
 		case ctx.Err() != nil:

@@ -38,7 +38,7 @@ type Halving struct {
 }
 
 // rebudget returns a job with another budget.
-func rebudget(d store.Decoder, j store.Job, name string, budget int) (store.Job, error) {
+func rebudget(d *store.Decoder, j store.Job, name string, budget int) (store.Job, error) {
 	id := j.Record()
 	params := map[string]any{}
 	exact := json.NewDecoder(bytes.NewReader(id.Params))

@@ -49,7 +49,7 @@ design:
 - latin: {count: 27, seed: 2, over: {eps: {from: 0.01, to: 1, scale: log}, noise.sigma: {from: 0, to: 0.1}}}
 - list: [{n: 0}, {n: 1}]
 halving: {budget: steps, min: 1, max: 27, factor: 3, metric: loss, checkpoint: checkpoint}
-`), []store.Decoder{e.Decoder()})
+`), []*store.Decoder{e.Decoder()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +68,14 @@ func TestHalving(t *testing.T) {
 			t.Errorf("%+v: budgets %v", h, got)
 		}
 	}
-	full := float64(len(sweep.Jobs) * 27)
+	jobs := lab.Must(sweep.All())
+	full := float64(len(jobs) * 27)
 	var winners []string
 	for _, workers := range []int{1, 4} {
 		s := openStore(t)
 		steps.Store(0)
 		run := func() {
-			for _, err := range sweep.Halving.Run(t.Context(), s, store.Local{Workers: workers}, sweep.Jobs) {
+			for _, err := range sweep.Halving.Run(t.Context(), s, store.Local{Workers: workers}, jobs) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +99,7 @@ func TestHalving(t *testing.T) {
 		if steps.Load() != 54+36+36+36 {
 			t.Errorf("%d steps, want 162", steps.Load())
 		}
-		best, err := sweep.Halving.Best(s, sweep.Jobs, 1)
+		best, err := sweep.Halving.Best(s, jobs, 1)
 		if err != nil || len(best) != 1 {
 			t.Fatalf("%v, %v", best, err)
 		}

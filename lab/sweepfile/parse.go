@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"strings"
 
@@ -17,12 +18,12 @@ import (
 
 // A Sweep is the content of a file: its jobs, or a halving of them.
 type Sweep struct {
-	// Jobs are the cells, the seeds of one set of parameters beside each other. A cell that two
-	// steps produce is listed once.
-	Jobs []store.Job
-	// Halving is nil unless the file asks for early stopping; Jobs are then those
+	// Halving is nil unless the file asks for early stopping; the jobs are then those
 	// of the smallest budget.
 	Halving *Halving
+
+	file string
+	jobs func(yield func(store.Job) bool) error
 }
 
 // MostCells is the number of cells of the largest design that is expanded.
@@ -32,7 +33,7 @@ const MostCells = 1_000_000
 const mostBytes = 1 << 20
 
 // Read reads a YAML file; see [Parse].
-func Read(path string, ds []store.Decoder) (*Sweep, error) {
+func Read(path string, ds []*store.Decoder) (*Sweep, error) {
 	b, err := durable.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
@@ -42,7 +43,7 @@ func Read(path string, ds []store.Decoder) (*Sweep, error) {
 
 // Parse reads a sweep for one of the experiments of ds. Errors in the file are
 // of type [*Error] and have a line.
-func Parse(file string, b []byte, ds []store.Decoder) (*Sweep, error) {
+func Parse(file string, b []byte, ds []*store.Decoder) (*Sweep, error) {
 	if len(b) > mostBytes {
 		return nil, located(file, fmt.Errorf("it has %d bytes: want at most %d", len(b), mostBytes))
 	}
@@ -56,7 +57,7 @@ func Parse(file string, b []byte, ds []store.Decoder) (*Sweep, error) {
 	}
 	var sweep *Sweep
 	if err == nil {
-		sweep, err = d.sweep(ds)
+		sweep, err = d.sweep(file, ds)
 	}
 	if err != nil {
 		return nil, located(file, err)
@@ -74,7 +75,7 @@ type document struct {
 	Halving    *Halving
 
 	line    map[string]int // of the keys
-	decoder store.Decoder
+	decoder *store.Decoder
 }
 
 // UnmarshalYAML reads the file.
@@ -89,39 +90,73 @@ func (h *Halving) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
-func (d *document) sweep(ds []store.Decoder) (*Sweep, error) {
+func (d *document) sweep(file string, ds []*store.Decoder) (*Sweep, error) {
 	if err := d.check(ds); err != nil {
 		return nil, err
 	}
-	cells := []values{d.Params}
-	for _, s := range d.Design {
+	out := &Sweep{Halving: d.Halving, file: file}
+	cells := 0
+	err := d.expand(d.Design, d.Params.with(nil), func(values) error {
+		if cells += d.Replicates; cells > MostCells {
+			return fmt.Errorf("more than %d cells", MostCells)
+		}
+		return nil
+	})
+	out.jobs = d.each
+	return out, err
+}
+
+// Jobs yields the cells, of which not all must be in memory at a time: the seeds of one set of parameters
+// beside each other. A cell that two steps produce comes once. An error in the parameters of a cell, an
+// [*Error], is the last.
+func (s *Sweep) Jobs() iter.Seq2[store.Job, error] {
+	return func(yield func(store.Job, error) bool) {
 		var err error
-		if cells, err = d.apply(s, cells); err != nil {
-			return nil, err
+		for j := range store.Distinct(func(yield func(store.Job) bool) { err = s.jobs(yield) }) {
+			if !yield(j, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(store.Job{}, located(s.file, err))
 		}
 	}
-	out := &Sweep{Halving: d.Halving}
-	seen := map[store.Key]bool{}
-	for _, c := range cells {
+}
+
+// All returns the cells.
+func (s *Sweep) All() (all []store.Job, err error) {
+	for j, err := range s.Jobs() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+var errStop = errors.New("the loop over the jobs was left")
+
+// each calls yield for the jobs of all cells, until it returns false.
+func (d *document) each(yield func(store.Job) bool) error {
+	return d.expand(d.Design, d.Params.with(nil), func(c values) error {
 		if d.Halving != nil {
-			c = c.with(d.Halving.Budget, value{v: d.Halving.Min, line: d.line["halving"]})
+			c[d.Halving.Budget] = value{v: d.Halving.Min, line: d.line["halving"]}
 		}
 		for i := range d.Replicates {
 			j, err := d.job(d.Seed+uint64(i), c)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if key := j.Record().Key; !seen[key] {
-				seen[key] = true
-				out.Jobs = append(out.Jobs, j)
+			if !yield(j) {
+				return errStop
 			}
 		}
-	}
-	return out, nil
+		return nil
+	})
 }
 
 // check finds the experiment and refuses invalid combinations of fields.
-func (d *document) check(ds []store.Decoder) error {
+func (d *document) check(ds []*store.Decoder) error {
 	var err error
 	d.decoder, err = store.DecoderOf(d.Experiment, ds)
 	switch {
@@ -139,7 +174,7 @@ func (d *document) check(ds []store.Decoder) error {
 	h, line := d.Halving, d.line["halving"]
 	switch {
 	case h == nil:
-		return nil
+		return d.checkConditions()
 	case h.Budget == "" || h.Metric == "" || h.Min == 0 || h.Max < h.Min:
 		return errorf(line, "halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget, h.Min, h.Max, h.Metric)
 	case h.Goal != "" && h.Goal != "min" && h.Goal != "max":
@@ -148,7 +183,7 @@ func (d *document) check(ds []store.Decoder) error {
 		h.Factor = 3
 	}
 	h.at = func(j store.Job, budget int) (store.Job, error) { return rebudget(d.decoder, j, h.Budget, budget) }
-	return nil
+	return d.checkConditions()
 }
 
 // job makes a cell; errors of the experiment's parameters get the line that set them. A cell whose

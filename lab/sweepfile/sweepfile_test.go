@@ -47,7 +47,7 @@ var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1, Run: func
 	return result{Loss: p.Eps * float64(p.N)}, nil
 }}
 
-var decoders = []store.Decoder{toy.Decoder()}
+var decoders = []*store.Decoder{toy.Decoder()}
 
 func cells(t *testing.T, text string) (out []string) {
 	t.Helper()
@@ -55,7 +55,7 @@ func cells(t *testing.T, text string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, j := range s.Jobs {
+	for _, j := range lab.Must(s.All()) {
 		r := j.Record()
 		out = append(out, fmt.Sprintf("%d %s", r.Seed, r.Params))
 	}
@@ -129,7 +129,7 @@ design:
 			t.Fatal(err)
 		}
 		seen := map[any]int{}
-		for _, j := range s.Jobs {
+		for _, j := range lab.Must(s.All()) {
 			row, err := j.Record().Flatten()
 			if err != nil {
 				t.Fatal(err)
@@ -140,10 +140,10 @@ design:
 				t.Errorf("%s: %s", kind, j.Record().Params)
 			}
 			seen[row["param.solver"]]++
-			seen[n]++
+			seen[n], seen[nil] = seen[n]+1, seen[nil]+1
 		}
-		if len(s.Jobs) != 50 || len(seen) != 8 || kind != "random" && seen["a"] < 15 {
-			t.Errorf("%s: %d cells, %v", kind, len(s.Jobs), seen)
+		if seen[nil] != 50 || len(seen) != 9 || kind != "random" && seen["a"] < 15 {
+			t.Errorf("%s: %v", kind, seen)
 		}
 	}
 }
@@ -252,7 +252,10 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":                                                                       "s.yaml:2: lab: test/toy has no parameter stepz",
 		"#" + strings.Repeat("x", mostBytes):                                                                                                                   "s.yaml:1: it has 1048577 bytes",
 	} {
-		_, err := Parse("s.yaml", []byte(text), decoders)
+		s, err := Parse("s.yaml", []byte(text), decoders)
+		if err == nil {
+			_, err = s.All()
+		}
 		var at *Error
 		if err == nil || !strings.HasPrefix(err.Error(), want) || !errors.As(err, &at) {
 			t.Errorf("%q\n gives %v\n want  %s", text, err, want)
@@ -308,21 +311,15 @@ func spread(t *rapid.T, x []float64) {
 
 func TestEstimate(t *testing.T) {
 	s := openStore(t)
-	make := func(ns ...int) (jobs []store.Job) {
-		for _, n := range ns {
-			jobs = append(jobs, toy.Jobs(1, params{N: n, Eps: 1})...)
-		}
-		return jobs
-	}
-	if e := EstimateTime(s, make(1)); !strings.Contains(e, "nothing like them") {
+	if e := EstimateTime(s, map[string]int{toy.Name: 1}); !strings.Contains(e, "nothing like them") {
 		t.Error(e)
 	}
-	for _, j := range make(13, 1000, 1001) { // 13 takes 30 ms
-		if err := j.Do(t.Context(), s); err != nil {
+	for _, n := range []int{13, 1000, 1001} { // 13 takes 30 ms
+		if err := toy.Jobs(1, params{N: n, Eps: 1})[0].Do(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e := EstimateTime(s, make(12, 14, 15, 16, 17, 18))
+	e := EstimateTime(s, map[string]int{toy.Name: 6})
 	var about, least, most time.Duration
 	text := regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)`).FindAllString(e, -1)
 	if len(text) != 3 || !strings.HasPrefix(e, "6 to compute: about ") || !strings.Contains(e, "the 3 that") {

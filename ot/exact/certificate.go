@@ -55,15 +55,27 @@ func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Cer
 	}
 	worst := 0.
 	buf := make([]float64, m)
+	listed, _ := c.(cost.Listed)
 	for i := range n {
 		if err := simplex.Cancelled(ctx, i); err != nil {
 			return Certificate{}, err
 		}
-		worst = max(worst, simplex.Violation(c.Row(i, buf), f[i], g))
+		if listed != nil {
+			worst = max(worst, f[i]-simplex.Least(listed, i, g))
+		} else {
+			worst = max(worst, simplex.Violation(c.Row(i, buf), f[i], g))
+		}
 	}
 	var row []float64
 	at := -1
 	out := check(a, b, arcs, f, g, func(i, j int) float64 {
+		if listed != nil {
+			to, costs := listed.Arcs(i)
+			if k, ok := slices.BinarySearch(to, int32(j)); ok {
+				return costs[k]
+			}
+			return math.Inf(1)
+		}
 		if i != at {
 			row, at = c.Row(i, buf), i
 		}

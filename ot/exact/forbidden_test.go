@@ -39,6 +39,10 @@ func TestForbiddenPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			listed, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: list(c)})
+			if err != nil || math.Abs(listed.Value-got.Value) > 1e-14*scale || listed.Certificate.Bound() > 1e-14*scale || listed.Certificate.Marginal > 1e-15 {
+				t.Errorf("n = %d, scale %g: %v from a list, %v from a matrix, %v", n, scale, listed, got.Value, err)
+			}
 			tol := 1e-10 * scale // potentials may hold sums of the large cost
 			if math.Abs(got.Value-want.Value) > tol || got.Certificate.Bound() > tol || got.Certificate.Marginal > 1e-12 {
 				t.Errorf("n = %d, scale %g: value %v, want %v; %+v", n, scale, got.Value, want.Value, got.Certificate)
@@ -52,13 +56,22 @@ func TestForbiddenPairs(t *testing.T) {
 	}
 }
 
+// An infeasible problem is named by sources that have more mass than the targets they may send to have room for, whether the costs
+// are listed or a matrix.
 func TestInfeasible(t *testing.T) {
 	inf := math.Inf(1)
 	crowded := ot.Dense(mat.NewDense(3, 3, []float64{1, inf, inf, 1, inf, inf, 1, 1, 1}))
-	for name, c := range map[string]cost.Geometry{
-		"all": ot.Dense(mat.NewDense(1, 1, []float64{inf})), "a row": ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "too little": crowded,
+	two := "ot/exact: sources 0, 1 have mass 0.666667 in all, and the allowed targets (1) room for 0.333333: no plan"
+	for name, k := range map[string]struct {
+		c    cost.Geometry
+		text string
+	}{
+		"all":                  {ot.Dense(mat.NewDense(1, 1, []float64{inf})), "ot/exact: every pair is forbidden: no plan"},
+		"a row":                {ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "ot/exact: source 0 has mass 0.5 in all, and the allowed targets (0) room for 0: no plan"},
+		"too little":           {crowded, two},
+		"too little in a list": {cost.Sparse(3, []int{0, 1, 2, 5}, []int{0, 0, 0, 1, 2}, []float64{1, 1, 1, 1, 1}), two},
 	} {
-		if sol, err := (exact.Simplex{}).Solve(t.Context(), ot.Problem{Geometry: c}); !errors.Is(err, ot.ErrInfeasible) {
+		if sol, err := (exact.Simplex{}).Solve(t.Context(), ot.Problem{Geometry: k.c}); !errors.Is(err, ot.ErrInfeasible) || err.Error() != k.text {
 			t.Errorf("%s: %v, error %v", name, sol, err)
 		}
 	}
@@ -71,6 +84,21 @@ func TestInfeasible(t *testing.T) {
 	if err != nil || sol.Value != 1 || math.IsNaN(sol.F[0]) {
 		t.Error(sol, err)
 	}
+}
+
+// list is the geometry that lists the finite costs.
+func list(c *mat.Dense) *cost.Graph {
+	n, m := c.Dims()
+	starts, targets, costs := []int{0}, []int{}, []float64{}
+	for i := range n {
+		for j, v := range c.RawRowView(i) {
+			if !math.IsInf(v, 1) {
+				targets, costs = append(targets, j), append(costs, v)
+			}
+		}
+		starts = append(starts, len(targets))
+	}
+	return cost.Sparse(m, starts, targets, costs)
 }
 
 // A solve that was cut short has not proved that there is no plan.

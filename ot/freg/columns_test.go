@@ -43,7 +43,7 @@ func TestMend(t *testing.T) {
 		far := make([]bool, m)
 		any := false
 		for j, b := range s.b {
-			far[j] = s.col[j] > farColumn*b || s.col[j] < b/farColumn
+			far[j] = s.col[j] > 2*b || s.col[j] < b/2
 			any = any || far[j]
 		}
 		phi := make([]float64, n)

@@ -75,10 +75,10 @@ func TestResideOnDevice(t *testing.T) {
 	defer nn.Free(net.Params())
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
 	based := *f
-	if based.Base = mixture(t); based.Reside(7) != nil {
+	if based.Base = mixture(t); based.OnDevice(7) != nil {
 		t.Error("a network on a base resides on the device without its base")
 	}
-	r := f.Reside(7)
+	r := f.OnDevice(7)
 	if on := dev.Key() != "cpu"; r == nil || !on {
 		if r != nil || on {
 			t.Errorf("on a %s: %v", dev.Key(), r)

@@ -29,7 +29,7 @@ type Network struct {
 	Base score.Field
 }
 
-// String says in a line what was trained.
+// String describes the training in a line.
 func (f *Network) String() string {
 	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()), len(f.Sigmas), f.Shape)
 }
@@ -109,13 +109,13 @@ func (f *Network) forward(x, class *device.Array) *device.Array {
 	return s.Keep(out).Reshape(x.Shape()...)
 }
 
-// Reside implements score.Resident, on a GPU. With a Base the way is Score, as the sum is made on the host.
-func (f *Network) Reside(n int) *score.Residence {
+// OnDevice returns the scores on a GPU, for score.OnDevice. It is nil on a CPU, and with a Base, since the sum is made on the host.
+func (f *Network) OnDevice(n int) *score.DeviceField {
 	if f.Device.Key() == "cpu" || len(f.Sigmas) == 0 || f.Batch < 0 || f.Base != nil {
 		return nil
 	}
 	class, batch := f.Device.New(device.Int32, n), f.batch(n)
-	return &score.Residence{
+	return &score.DeviceField{
 		Device: f.Device,
 		Level: func(sigma float64) error {
 			class.SetInts(slices.Repeat([]int32{int32(f.Level(sigma))}, n))
@@ -149,7 +149,7 @@ type recorded struct {
 	pass          device.Replay
 }
 
-// Prepare implements score.Preparer. The memory of a pass is kept until done is called.
+// Prepare records a pass, for score.Prepare. Its memory is kept until done is called.
 func (f *Network) Prepare(n int) (prepared score.Field, done func()) {
 	n = f.batch(n)
 	r := &recorded{Network: f, x: f.Device.New(f.Type, n, f.Dim()), class: f.Device.New(device.Int32, n), level: -1}

@@ -11,7 +11,7 @@ import (
 	"coupling/lab/device"
 )
 
-// Classifier says what is trained and how. The zero value is logistic regression by the Quick protocol.
+// Classifier is a classifier and its training. The zero value is logistic regression by the Quick protocol.
 type Classifier struct {
 	Kind     Kind
 	Protocol Protocol
@@ -24,8 +24,8 @@ type Run struct {
 	Epochs  int     // done, or iterations
 	Best    int     // whose weights are kept
 	Loss    float64 // mean cross-entropy, with L-BFGS the objective over the number of images, in the last epoch
-	HeldOut float64 // accuracy of the kept weights on the held-out images, 0 if there were none
-	// Complete says that the protocol's own criterion ended the training: its number of epochs, its patience, or the
+	HeldOut float64 // accuracy of the kept weights on the held-out images, NaN if there were none
+	// Complete reports that the protocol's own criterion ended the training: its number of epochs, its patience, or the
 	// tolerances of L-BFGS; and not Epochs, its largest number, or a line search that found no lower value.
 	Complete bool
 }

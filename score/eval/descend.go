@@ -41,7 +41,7 @@ func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng 
 	if err != nil {
 		return err
 	}
-	m.Run = Run{Complete: r.patience == 0}
+	m.Run = Run{Complete: r.patience == 0, HeldOut: math.NaN()}
 	heldOut := images.Take(held)
 	perEpoch := (len(fit) + r.batch - 1) / r.batch
 	schedule, step, sum := train.Cosine(epochs*perEpoch, 0), 0, 0.

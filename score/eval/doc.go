@@ -25,7 +25,7 @@
 //
 // Papers differ in how they train these classifiers, and numbers of different protocols cannot be
 // compared. Code is the protocol of DP-Sinkhorn's published code, Paper that of its text, and Quick
-// is ours, for two cores. A Run says whether its criterion ended it. Intervals cover only the test set; repeat the
+// is ours, for two cores. A Run reports whether its criterion ended it. Intervals cover only the test set; repeat the
 // experiment (five times in the paper) to see the spread between generators and trainings.
 //
 // # Conventions

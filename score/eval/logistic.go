@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -20,7 +21,7 @@ const (
 	valueTolerance    = 2.2e-9
 )
 
-// minimiseBatch is how many images are on the device beside their logits at a time.
+// minimiseBatch is the number of images that are on the device beside their logits at a time.
 const minimiseBatch = 4096
 
 // objective is (Σ_i cross-entropy_i + ½|W|²)/n of multinomial logistic regression and its gradient;
@@ -71,7 +72,7 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 	put(m.Params(), found.X)
 	done := found.Stats.MajorIterations
 	converged := found.Status == optimize.GradientThreshold || found.Status == optimize.FunctionConvergence
-	m.Run = Run{Epochs: done, Best: done, Loss: found.F, Complete: err == nil && converged} // an error is that of a line search
+	m.Run = Run{Epochs: done, Best: done, Loss: found.F, HeldOut: math.NaN(), Complete: err == nil && converged} // an error is that of a line search
 	return m.dev.Sync()
 }
 

@@ -26,7 +26,7 @@ type Model struct {
 	net *nn.Sequential
 }
 
-// forwardBatch is how many images are classified at a time.
+// forwardBatch is the number of images that are classified at a time.
 const forwardBatch = 500
 
 // build returns an untrained model, or an error for a shape that the kind of network does not take.

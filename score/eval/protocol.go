@@ -22,7 +22,7 @@ func (k Kind) String() string {
 	return [...]string{"logistic regression", "MLP", "CNN", "LeNet", "example CNN", "oriented gradients"}[k]
 }
 
-// Protocol is how classifiers are trained. Each takes images scaled to [−1, 1].
+// Protocol is a way to train classifiers. Each takes images scaled to [−1, 1].
 type Protocol int
 
 const (
@@ -37,7 +37,7 @@ const (
 	//     weights best on it are kept. LeNet and Example, which that code does not have, are trained like
 	//     the MLP. Evaluate makes the dark half of synthetic images black, as the code does.
 	Code
-	// Paper is what its appendix D.2 says. Logistic regression: scikit-learn's, that is L-BFGS, at most 5,000
+	// Paper follows its appendix D.2. Logistic regression: scikit-learn's, that is L-BFGS, at most 5,000
 	// iterations, on Σ cross-entropy + ½|W|² of all images, in float64. MLP and CNN: Adam with default parameters, a random tenth
 	// held out, patience 30. The CNN has two convolutions, of 32 and 64 channels, and dropout ½ after each. What the
 	// text leaves open is as in Code: batches of 512, kernels of 3×3, maxima of 2×2, at most 500 epochs. LeNet and Example are

@@ -9,14 +9,14 @@ import (
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
 
-// Score is how many examples of a test set were given their class.
+// Score is the number of examples of a test set that were given their class.
 type Score struct {
 	N, Correct int
 	Accuracy   float64 // Correct/N
 	Lo, Hi     float64 // 95% interval of the accuracy on further examples, see Wilson
 }
 
-// newScore compares classes with what was predicted. It returns an error for no examples.
+// newScore compares classes with predictions. It returns an error for no examples.
 func newScore(truth, predicted []int) (*Score, error) {
 	if len(truth) == 0 || len(truth) != len(predicted) {
 		return nil, fmt.Errorf("eval: %d classes, %d predictions: must be equal and > 0: %w", len(truth), len(predicted), ErrArgument)

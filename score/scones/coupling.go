@@ -63,7 +63,7 @@ type Conditional struct {
 // Dim implements score.Field.
 func (f *Conditional) Dim() int { return f.c.Target.Dim() }
 
-// Prepare implements score.Preparer.
+// Prepare prepares the target, for score.Prepare.
 func (f *Conditional) Prepare(n int) (score.Field, func()) {
 	p := *f
 	target, done := score.Prepare(f.c.Target, n)
@@ -71,13 +71,13 @@ func (f *Conditional) Prepare(n int) (score.Field, func()) {
 	return &p, done
 }
 
-// Reside implements score.Resident where target and ψ are resident on one device and laws do not depend on the values of ψ.
-func (f *Conditional) Reside(n int) *score.Residence {
-	psi, ok := f.c.Psi.(ResidentPotential)
+// OnDevice returns the score on the device of target and ψ, if both are on one and laws do not depend on the values of ψ.
+func (f *Conditional) OnDevice(n int) *score.DeviceField {
+	psi, ok := f.c.Psi.(DevicePotential)
 	if rows, _ := f.x.Dims(); !ok || n != rows || f.c.F != fdiv.KL || f.c.Cap > 0 {
 		return nil
 	}
-	target := score.Reside(f.c.Target, n)
+	target := score.OnDevice(f.c.Target, n)
 	if target == nil {
 		return nil
 	}

@@ -54,7 +54,7 @@ type Fitted struct {
 	Acceptance float64
 }
 
-// String says in a line how the fit ended.
+// String describes the end of the fit in a line.
 func (f *Fitted) String() string {
 	return fmt.Sprintf("%v; λ %.4g, bandwidth %.3g, acceptance %.2f in the last sample", f.Plan, f.Lambda, f.Bandwidth, f.Acceptance)
 }

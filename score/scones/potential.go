@@ -18,8 +18,8 @@ type Potential interface {
 	Eval(value []float64, grad, y *mat.Dense) error
 }
 
-// A ResidentPotential also computes where points lie on a device.
-type ResidentPotential interface {
+// A DevicePotential also computes where points lie on a device.
+type DevicePotential interface {
 	Potential
 	Device() *device.Device
 	// Gradient returns the gradients at the points y, float64 N×d, in a new array of their type. Its work may be recorded.

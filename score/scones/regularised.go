@@ -77,7 +77,7 @@ func (p rooted) weigh(row, mean []float64, v float64, g func(float64) float64) {
 
 // FitRegularised solves the discrete problem between the rows of x and y under the divergence of k
 // and the cost |x−y|² or its mean, and returns both potentials off their points. It is the
-// counterpart of Fit for divergences other than KL; the plan's Status says whether the solve
+// counterpart of Fit for divergences other than KL; the plan's Status reports whether the solve
 // converged.
 func FitRegularised(ctx context.Context, k Compatibility, x, y *mat.Dense, mean bool) (plan *freg.Plan, phi, psi *Discrete, err error) {
 	if err := CheckClouds(x, y); err != nil {

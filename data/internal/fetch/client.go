@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// File says what to download and where to put it.
+// File is a download: its URLs, its path and its limits.
 type File struct {
 	Path     string                  // where the file shall lie
 	URLs     []string                // servers that hold it, tried in turn

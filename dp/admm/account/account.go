@@ -19,7 +19,7 @@ const in = check.In("account")
 
 var bad = in.Bad
 
-// Account is what a node has spent after some rounds, by three compositions of the same rounds.
+// Account is the budget that a node has spent after some rounds, by three compositions of the same rounds.
 type Account struct {
 	// Alpha is the ε of each round, Degree the node's edges, Rounds their number, Delta the δ that ε is asked at.
 	Alpha  float64
@@ -88,7 +88,7 @@ func (a Account) Best() dp.Guarantee {
 	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic}, func(x, y dp.Guarantee) int { return cmp.Compare(x.Epsilon, y.Epsilon) })
 }
 
-// Caveats returns what must be said beside every ε of this package.
+// Caveats returns the conditions to state beside every ε of this package.
 func Caveats() []string {
 	return []string{
 		"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
@@ -123,7 +123,7 @@ func (a Account) String() string {
 // UnlimitedRounds is the number of rounds of a budget without a limit, more than any run has.
 const UnlimitedRounds = 1 << 20
 
-// Budget is what a node may spend.
+// Budget is the privacy loss that a node may spend.
 type Budget struct {
 	// Alpha is the ε of each round, α_p > 0.
 	Alpha float64 `json:"alpha"`

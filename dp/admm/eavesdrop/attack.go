@@ -106,7 +106,7 @@ func newFit(a Attack, r *Record, id admm.ID) *fit {
 	return f
 }
 
-// residual is what the node shared in round k less the prediction for θ.
+// residual is the message of the node in round k less the prediction for θ.
 func (f *fit) residual(k int, theta []float64) (res, guess []float64) {
 	guess = make([]float64, len(theta))
 	for i, c := range f.centre[k] {
@@ -212,7 +212,7 @@ type Record struct {
 	plan, price []float64
 }
 
-// round holds what was shared, and the amounts and prices that everyone could compute before it.
+// round holds the shared messages, and the amounts and prices that everyone could compute before it.
 type round struct {
 	eta         float64
 	shared      [2][]float64

@@ -10,7 +10,7 @@ import (
 	"coupling/dp/admm"
 )
 
-// Coordinator waits for the nodes, asks them round by round, and decides when to stop. It knows who takes part and what they share, and no
+// Coordinator waits for the nodes, asks them round by round, and decides when to stop. It sees the nodes' names and shares, and no
 // utility and no bound.
 type Coordinator struct {
 	Rules admm.ADMM // whose Trace is called after every round
@@ -24,7 +24,7 @@ type Coordinator struct {
 	Patience time.Duration
 }
 
-// Checkpoint is what a coordinator must remember between rounds.
+// Checkpoint is the state of a coordinator between rounds.
 type Checkpoint struct {
 	Run   string     `json:"run"`   // tells this run from others
 	Rules string     `json:"rules"` // digest
@@ -140,7 +140,7 @@ func (r *run) absent() (out []admm.ID) {
 	return out
 }
 
-// take takes a request: the answer, nil if it has to wait, and whether others that wait may now have one. What comes twice changes nothing.
+// take takes a request: the answer, nil if it has to wait, and whether others that wait may now have one. A request that comes twice changes nothing.
 func (r *run) take(ask request) (out *answer, news bool) {
 	i, known := r.place[ask.Node]
 	switch {

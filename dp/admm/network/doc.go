@@ -11,7 +11,7 @@
 // all nodes have shared. So a node needs one outgoing connection, whatever its number of neighbours, and no address of its own; and the
 // result has the same bits as that of admm.ADMM.Solve and SolvePrivate.
 //
-// The paper's nodes tell their neighbours what they share, and both ends of an edge compute the same amount and price from it. Here the
+// The paper's nodes send their shares to their neighbours, and both ends of an edge compute the same amount and price from it. Here the
 // coordinator does, from the same messages: every message passed through its process before, when it kept a mailbox for each node. What a
 // coordinator learns, or makes up, is what the paper's eavesdropper learns and a dishonest neighbour makes up; a private node's ledger and
 // noise hold for any question.
@@ -23,7 +23,7 @@
 //
 //	ssh -N -L 4222:127.0.0.1:4222 coordinator.example.org
 //
-// Who has the token is trusted as a party is in the paper: it can read every message on the server, which is the eavesdropper against whom
+// Anyone with the token is trusted as a party is in the paper: it can read every message on the server, which is the eavesdropper against whom
 // private rounds protect, and could disturb the run.
 //
 // # Faults

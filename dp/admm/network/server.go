@@ -19,7 +19,7 @@ import (
 // ErrAccess marks an address that is not allowed, or a token that is not the server's.
 var ErrAccess = errors.New("no access")
 
-// Access is what a node needs in order to join. The token is secret.
+// Access is the address and the token with which a node joins. The token is secret.
 type Access struct {
 	URL   string `json:"url"` // http://host:port
 	Token string `json:"token"`
@@ -42,7 +42,7 @@ const (
 	maxWait = 30 * time.Second
 )
 
-// request is what a node says of itself and its share of the round that it was asked about last.
+// request names a node and carries its share of the round that it was asked about last.
 type request struct {
 	Node   admm.ID   `json:"node"`
 	Run    string    `json:"run,omitempty"` // that it takes part in, empty before its first question
@@ -53,7 +53,7 @@ type request struct {
 	Fail   string    `json:"fail,omitempty"` // why it cannot go on
 }
 
-// answer is what comes next for the node; nothing if that is not known yet.
+// answer is the next question for the node, empty while there is none.
 type answer struct {
 	Run      string         `json:"run,omitempty"`
 	Question *admm.Question `json:"question,omitempty"`
@@ -89,7 +89,7 @@ func Serve(addr, token string) (*Server, error) {
 	return s, nil
 }
 
-// Access is what nodes need.
+// Access returns the address and the token for nodes.
 func (s *Server) Access() Access { return s.access }
 
 // Close ends the server when it has given the answers that are ready.

@@ -52,7 +52,8 @@ type Net struct {
 type MLP struct {
 	Latent, Embed int
 	Hidden        []int // widths of the layers between
-	// Output is the standard deviation of the last layer's first weights; 0: PyTorch's law. From small ones images begin grey, and no pixel
+	// Output is the standard deviation of the last layer's first weights; 0: PyTorch's law. From small ones images
+	// begin grey, and no pixel
 	// is left at the wrong end of tanh by the first steps, from where no gradient leads back.
 	Output float64
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -66,12 +67,13 @@ func failures(errs []error) error {
 
 // compute has ex compute the jobs whose cells are missing, under a progress
 // bar. A failed job does not stop the others.
-func (a *app) compute(s *store.Store, ex store.Executor, what string, jobs []store.Job) tally {
+func (a *app) compute(s *store.Store, ex store.Executor, what string, jobs iter.Seq[store.Job]) tally {
 	began := time.Now()
-	todo, other := s.Survey(jobs)
+	var todo []store.Job
+	all := s.Survey(jobs, func(j store.Job) { todo = append(todo, j) })
 	if len(todo) > 0 {
 		if err := s.Writable(); err != nil { // once, and not for every cell
-			return tally{recalled: len(jobs) - len(todo), left: len(todo) - 1, failed: []error{err}}
+			return tally{recalled: all.Recalled, left: len(todo) - 1, failed: []error{err}}
 		}
 	}
 	show, finish := a.progress(what, len(todo))
@@ -95,9 +97,9 @@ func (a *app) compute(s *store.Store, ex store.Executor, what string, jobs []sto
 	})
 	finish()
 	t.computed = int(computed.Load())
-	t.recalled = len(jobs) - len(todo) + int(recalled.Load())
-	t.left = len(jobs) - t.recalled - t.computed - len(t.failed)
-	t.otherCode = len(other)
+	t.recalled = all.Recalled + int(recalled.Load())
+	t.left = len(todo) - int(recalled.Load()) - t.computed - len(t.failed)
+	t.otherCode = all.OtherCode
 	t.seconds = time.Since(began).Seconds()
 	return t
 }

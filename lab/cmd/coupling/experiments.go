@@ -34,7 +34,7 @@ func (c experimentsCmd) Run(a *app) error {
 	return w.Flush()
 }
 
-func (c experimentsCmd) one(out io.Writer, ds []store.Decoder) error {
+func (c experimentsCmd) one(out io.Writer, ds []*store.Decoder) error {
 	d := orUsage(store.DecoderOf(c.Name, ds))
 	used := usedValues(c.Name)
 	w := table(out)

@@ -153,7 +153,7 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {
 	jobs := fig.Jobs(set)
 	for again := false; ; again = true {
-		t := a.compute(s, store.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
+		t := a.compute(s, store.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, slices.Values(jobs))
 		fmt.Fprintf(a.out, "%s: %s\n", fig.Name, t)
 		if err := t.err(); err != nil {
 			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"coupling": main, "coupling-naps": func() {
-		decoders = func() []store.Decoder { return append(figures.Decoders(), napping.Decoder()) }
+		decoders = func() []*store.Decoder { return append(figures.Decoders(), napping.Decoder()) }
 		main()
 	}})
 }

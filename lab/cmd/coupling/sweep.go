@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"coupling/figures"
 	"coupling/lab"
@@ -35,7 +36,8 @@ func (c sweepCmd) Run(a *app) error {
 	src := lab.Must(c.source(a, s, orUsage(c.device())))
 	switch {
 	case c.Jobs != "":
-		missing := s.Missing(src.jobs)
+		var missing []store.Job
+		s.Survey(src.jobs, func(j store.Job) { missing = append(missing, j) })
 		lab.Check(jobfile.Write(c.Jobs, missing))
 		_, err := fmt.Fprintf(a.out, "%s written to %s\n", plural(len(missing), "job"), c.Jobs)
 		return err
@@ -63,12 +65,18 @@ func (c sweepCmd) Run(a *app) error {
 }
 
 func dryRun(a *app, s *store.Store, src source) error {
-	missing := s.Missing(src.jobs)
-	fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(len(src.jobs), "cell"), len(src.jobs)-len(missing), len(missing))
-	if len(missing) > 0 {
-		fmt.Fprintln(a.out, sweepfile.EstimateTime(s, missing))
-		id := missing[0].Record()
-		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", id.Experiment, id.Seed, id.Params)
+	var first store.Record
+	experiments := map[string]int{} // missing cells
+	n := s.Survey(src.jobs, func(j store.Job) {
+		id := j.Record()
+		if experiments[id.Experiment]++; first.Key == "" {
+			first = id
+		}
+	})
+	fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(n.Recalled+n.Missing, "cell"), n.Recalled, n.Missing)
+	if n.Missing > 0 {
+		fmt.Fprintln(a.out, sweepfile.EstimateTime(s, experiments))
+		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", first.Experiment, first.Seed, first.Params)
 	}
 	if src.halving != nil {
 		fmt.Fprintf(a.out, "and then the best 1/%d with %s of %v\n", src.halving.Factor, src.halving.Budget, src.halving.Budgets()[1:])
@@ -89,7 +97,7 @@ func (c jobCmd) Run(a *app) error {
 	jobs := orUsage(jobfile.Jobs(c.File, c.Line, c.Stride, figures.Decoders()))
 	s := lab.Must(a.store())
 	orUsage(chooseDevice(c.Device))
-	t := a.compute(s, store.Local{Workers: 1, Drain: a.run.drain}, "job", jobs)
+	t := a.compute(s, store.Local{Workers: 1, Drain: a.run.drain}, "job", slices.Values(jobs))
 	if len(jobs) == 1 {
 		fmt.Fprintf(a.out, "%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)
 	}

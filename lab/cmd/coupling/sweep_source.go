@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"coupling/figures"
 	"coupling/lab"
@@ -18,7 +20,7 @@ import (
 // source is what a sweep computes, and the program that does a line of it
 // somewhere else.
 type source struct {
-	jobs    []store.Job
+	jobs    iter.Seq[store.Job]
 	halving *sweepfile.Halving
 	command []string
 	env     []string
@@ -57,19 +59,28 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) 
 			if len(p.Jobs) == 0 {
 				return own, usage(fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name))
 			}
-			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
+			return source{jobs: slices.Values(p.Jobs), command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
 		}
 		sweep, err := sweepfile.Read(name, decoders())
 		if errors.Is(err, store.ErrNoExperiment) {
 			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err, filepath.Join(filepath.Dir(name), "main.go"))
 		}
 		lab.Check(usage(err))
-		own.jobs, own.halving = sweep.Jobs, sweep.Halving
+		own.halving = sweep.Halving
+		own.jobs = func(yield func(store.Job) bool) {
+			for j, err := range sweep.Jobs() {
+				if lab.Check(usage(err)); !yield(j) {
+					return
+				}
+			}
+		}
 		return own, nil
 	}
+	var jobs []store.Job
 	for _, f := range orUsage(figures.Select(c.Names...)) {
-		own.jobs = append(own.jobs, f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})...)
+		jobs = append(jobs, f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})...)
 	}
+	own.jobs = slices.Values(jobs)
 	return own, nil
 }
 
@@ -96,16 +107,16 @@ func (c sweepCmd) device() (kind string, err error) {
 
 // halve runs a sweep with early stopping and says what was best.
 func halve(a *app, s *store.Store, ex store.Executor, src source) error {
-	h := src.halving
+	h, jobs := src.halving, slices.Collect(src.jobs)
 	planned := 0
 	for k := range h.Budgets() {
-		planned += int(float64(len(src.jobs)) / math.Pow(float64(h.Factor), float64(k)))
+		planned += int(float64(len(jobs)) / math.Pow(float64(h.Factor), float64(k)))
 	}
 	show, finish := a.progress("halving", planned)
 	ctx := store.WithSink(a.run.ctx, show)
 	var t tally
 	a.run.during(func() {
-		for _, err := range h.Run(ctx, s, ex, src.jobs) {
+		for _, err := range h.Run(ctx, s, ex, jobs) {
 			switch {
 			case err == nil:
 				t.computed++
@@ -116,7 +127,7 @@ func halve(a *app, s *store.Store, ex store.Executor, src source) error {
 	})
 	finish()
 	fmt.Fprintf(a.out, "%s landed, %d failed\n", plural(t.computed, "cell"), len(t.failed))
-	best, err := h.Best(s, src.jobs, 5)
+	best, err := h.Best(s, jobs, 5)
 	for _, b := range best {
 		fmt.Fprintf(a.out, "%s %.6g  %s  %s\n", h.Metric, b.Metric, b.Record.Key.Short(), b.Record.Params)
 	}

@@ -24,7 +24,7 @@ func (m Matrix[T]) Slice(lo, hi int) Matrix[T] {
 	return Matrix[T]{Data: m.Data[min(lo*m.RowStride, len(m.Data)):], Rows: hi - lo, Cols: m.Cols, RowStride: m.RowStride, ColStride: m.ColStride}
 }
 
-// holds tells whether Data has every element.
+// holds reports whether Data has every element.
 func (m Matrix[T]) holds() bool {
 	if m.Rows < 0 || m.Cols < 0 || m.RowStride < 0 || m.ColStride < 0 {
 		return false
@@ -47,7 +47,7 @@ type Gemm[T Float] struct {
 // gemmCols is the columns of B packed at once. How deep blocks are, and how many rows of A are packed at once, is a tile's.
 const gemmCols = 1024
 
-// An operation says what a Gemm sums over k.
+// An operation is the term that a Gemm sums over k.
 type operation int
 
 const (

@@ -76,7 +76,7 @@ func choose(value string, best ISA) (ISA, error) {
 }
 
 // Active returns the instruction set that Kernels with a zero ISA use, or an
-// error, wrapping ErrISA, that tells what is wrong with COUPLING_CPU. Programs
+// error, wrapping ErrISA, that names the mistake in COUPLING_CPU. Programs
 // call it once before the first kernel; kernels themselves panic with the same
 // error.
 func Active() (ISA, error) { return active, errActive }

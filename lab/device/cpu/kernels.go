@@ -78,5 +78,5 @@ func at[T Float](x []T) ptr { return ptr(unsafe.SliceData(x)) }
 
 func minusInf[T Float]() T { return T(math.Inf(-1)) }
 
-// is64 tells float64 from float32; the compiler knows the answer.
+// is64 reports whether T is float64, a constant when compiled.
 func is64[T Float]() bool { return unsafe.Sizeof(T(0)) == 8 }

@@ -2,7 +2,7 @@ package cpu
 
 // Mixed is the set of kernels on rows that are held in float32 while vectors,
 // arithmetic and sums are float64: half the memory to wait for, and no other
-// rounding than that of what is held. The zero value uses the instruction set
+// rounding than that of the stored rows. The zero value uses the instruction set
 // that Active reports. What holds for the methods of Kernels holds for these.
 type Mixed struct {
 	ISA ISA
@@ -14,7 +14,7 @@ func (k Mixed) form() form { return Kernels[float64](k).form() }
 const leastNormal32 = 0x1p-126
 
 // Narrow writes alpha·x, each product rounded to float64 and then to float32,
-// to dst, and 0 where it is less than 2^−126: what is held is never denormal,
+// to dst, and 0 where it is less than 2^−126: a stored number is never denormal,
 // and never negative.
 func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
 	same("Narrow", "dst", len(dst), "x", len(x))

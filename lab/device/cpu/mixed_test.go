@@ -56,7 +56,7 @@ func mixedVectors(t *testing.T, k Mixed, n int) {
 	k.Narrow(held, 0x1p-10, y)
 	for j, v := range y {
 		want := float32(0x1p-10 * v)
-		if want < leastNormal32 {
+		if want < 0x1p-126 {
 			want = 0
 		}
 		near(t, label("Narrow %d of %d", j, n), held[j], float64(want), 0)

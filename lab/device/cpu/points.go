@@ -11,8 +11,8 @@ type Cost[T Float] struct {
 
 // The kernels on points take x, the d coordinates of one point, and y, the m
 // other points coordinate after coordinate: y[k·m+j] is coordinate k of point
-// j. They compute the costs c_j = c(x, y_j) in registers; beside that they do
-// what their namesakes on dense rows do. h has length m, y length d·m.
+// j. They compute the costs c_j = c(x, y_j) in registers, and are otherwise
+// like the functions of the same name on dense rows. h has length m, y length d·m.
 
 // PointCosts writes the m = len(dst) costs c(x, y_j) to dst.
 func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {

@@ -38,7 +38,7 @@ func (o Offsets) Slice(from, to int) Offsets {
 	return Offsets{at: o.at[from:to], steps: o.steps[from:to], most: o.most}
 }
 
-// Strips cuts channels into strips whose width the kernels have. The last one may be wider than what is left.
+// Strips cuts channels into strips whose width the kernels have. The last one may be wider than the rest.
 func (k Kernels[T]) Strips(channels int) (widths []int) {
 	lanes, wide := k.tapLanes()
 	for channels > 0 {
@@ -79,7 +79,7 @@ func (k Kernels[T]) tapLanes() (lanes, wide int) {
 	}
 }
 
-// TapGroups is how many groups SumTaps does at once for strips of a width: acc has room for a multiple of them.
+// TapGroups returns the number of groups that SumTaps does at once for strips of a width: acc has room for a multiple of them.
 func (k Kernels[T]) TapGroups(width int) int {
 	k.ISA = k.tapISA(width)
 	lanes, _ := k.tapLanes()
@@ -103,7 +103,7 @@ const tapDepth = 256
 //	acc[4g+r, j] += Σ_k image[groups[g] + r·step + offset_k] · b[k·width + j],
 //
 // in blocks of 256 taps in their order. width is one of Strips. len(acc) is that of a multiple of TapGroups groups;
-// what it holds beyond len(groups) of them is of no account. b has a row for each offset.
+// elements beyond len(groups) of them are ignored. b has a row for each offset.
 func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width int, isNew bool) {
 	team := k.TapGroups(width)
 	k.checkTaps(acc, image, groups, step, offsets, b, width, team)

@@ -21,7 +21,7 @@ func elementwise() []scenario {
 	}
 }
 
-// unaryNames are the functions that Map knows, by number.
+// unaryNames are the functions of Map, by number.
 var unaryNames = [...]string{
 	device.Identity: "Identity", device.Neg: "Neg", device.Abs: "Abs", device.Square: "Square", device.Sqrt: "Sqrt",
 	device.Rsqrt: "Rsqrt", device.Recip: "Recip", device.Exp: "Exp", device.Log: "Log", device.Sin: "Sin",

@@ -48,7 +48,7 @@ func badIndices(t *testing.T, d *device.Device) {
 	}
 }
 
-// firstError: the first is kept, what follows is not done, and every way out of the device tells.
+// firstError: the first is kept, what follows is not done, and every call that returns data reports it.
 func firstError(t *testing.T, d *device.Device) {
 	defer d.Scope().Close()
 	a, table := d.From32([]float32{1, 2, 3}, 3), d.Zeros(device.Float32, 2, 3)

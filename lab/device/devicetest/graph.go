@@ -66,27 +66,11 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 		g.Launch()
 	}
 	for _, pair := range [][2]*device.Array{{plain.w, recorded.w}, {plain.m, recorded.m}, {plain.x, recorded.x}, {plain.t, recorded.t}} {
-		x, err := values(pair[0])
-		y, err2 := values(pair[1])
-		if err := errors.Join(err, err2); err != nil {
-			t.Fatal(err)
-		}
-		if at := differ(x, y); at >= 0 {
-			t.Errorf("after %d steps [%d] = %v, with the graph %v", 1+again, at, x[at], y[at])
-		}
+		alike(t, "all steps", pair[0], pair[1])
 	}
 	plain.step() // other work between launches, in memory that the graph gave back
 	g.Launch()
-	x, _ := plain.w.Get32()
-	y, err := recorded.w.Get32()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			t.Fatalf("after other work [%d] = %v, with the graph %v", i, x[i], y[i])
-		}
-	}
+	alike(t, "after other work", plain.w, recorded.w)
 	g.Close()
 	g.Close()
 	panics(t, "graph is closed", g.Launch)
@@ -101,6 +85,25 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 	keptByRecord(t, d)
 	notRecorded(t, d)
 	replayed(t, d)
+}
+
+// holds demands an array of one number.
+func holds(t *testing.T, what string, a *device.Array, want float64) {
+	t.Helper()
+	x, err := values(a)
+	if at := differ(x, repeated(want, a.Len())); err != nil || at >= 0 {
+		t.Errorf("%s: %v, %v: must be %v", what, x, err, want)
+	}
+}
+
+// alike demands the same bits of two arrays.
+func alike(t *testing.T, what string, a, b *device.Array) {
+	t.Helper()
+	x, err := values(a)
+	y, err2 := values(b)
+	if at := differ(x, y); at >= 0 || err != nil || err2 != nil {
+		t.Errorf("%s: plain %v, with the graph %v, %v, %v", what, x, y, err, err2)
+	}
 }
 
 // replayed: what a Replay's function leaves holds the results of the latest call, for another Replay and for the host.
@@ -157,9 +160,7 @@ func failedRecord(t *testing.T, d *device.Device) {
 		t.Errorf("closing a graph changed the error: %v", err)
 	}
 	device.Fill(a, 2)
-	if x, err := a.Get32(); err != nil || x[0] != 2 {
-		t.Errorf("after a failed recording: %v, %v", x, err)
-	}
+	holds(t, "after a failed recording", a, 2)
 }
 
 // keptByRecord: a recording that frees what it did not make could not be launched again; it panics, and the device goes on.
@@ -187,9 +188,7 @@ func keptByRecord(t *testing.T, d *device.Device) {
 	if d.Info().Kind != "cpu" && after != before { // the host's free memory is everybody's
 		t.Errorf("a recording that panicked keeps %d bytes", before-after)
 	}
-	if x, err := a.Get32(); err != nil || x[0] != 2 {
-		t.Errorf("the array that was not freed: %v, %v", x, err)
-	}
+	holds(t, "the array that was not freed", a, 2)
 	g := d.Record(func() { // one made and freed without a scope is in order
 		b := a.Clone()
 		device.Add(a, a, b)
@@ -198,9 +197,7 @@ func keptByRecord(t *testing.T, d *device.Device) {
 	for range 3 {
 		g.Launch()
 	}
-	if x, err := a.Get32(); err != nil || x[0] != 32 {
-		t.Errorf("doubled four times: %v, %v", x, err)
-	}
+	holds(t, "doubled four times", a, 32)
 	g.Close()
 }
 
@@ -226,8 +223,6 @@ func notRecorded(t *testing.T, d *device.Device) {
 	}
 	device.Fill(a, 1)
 	other.Launch()
-	if x, err := a.Get32(); err != nil || x[0] != 5 {
-		t.Errorf("a graph after them: %v, %v", x, err)
-	}
+	holds(t, "a graph after them", a, 5)
 	other.Close()
 }

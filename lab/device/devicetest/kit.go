@@ -20,14 +20,14 @@ type scenario struct {
 // floats are the types that every scenario is played in.
 var floats = [...]device.DType{device.Float32, device.Float64}
 
-// reporter is what testing and rapid have in common.
+// reporter is the common part of testing and rapid.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// kit is what a scenario works with.
+// kit is the device, the random numbers and the results of a scenario.
 type kit struct {
 	reporter
 	dev   *device.Device
@@ -150,16 +150,16 @@ func (k *kit) shape(rank, most int) []int {
 	return s
 }
 
-// fence is what lies around a view.
+// fence is the memory around a view.
 type fence struct {
 	around    *device.Array
 	lead, len int
 }
 
-// sentinel is what borders of views and unwritten destinations hold; no scenario makes it.
+// sentinel fills borders of views and unwritten destinations; no scenario produces it.
 const sentinel = -12345.5
 
-// dst is an array that holds nothing that could pass for a result: of its own, or a view at an odd offset.
+// dst returns an array filled with the sentinel: of its own, or a view at an odd offset.
 func (k *kit) dst(shape ...int) *device.Array { return k.place(k.dtype, shape) }
 
 func (k *kit) place(t device.DType, shape []int) *device.Array {
@@ -264,7 +264,7 @@ func (k *kit) close(v, want, tol float64) bool {
 // roundings are as random as the data (Higham and Mary 2019), and two for the end.
 func sums(n int) float64 { return 2 + 3*math.Sqrt(float64(n)) }
 
-// accurateSums is what Reduce promises: an error that does not grow with n, or as in pairwise summation.
+// accurateSums is the promise of Reduce: an error that does not grow with n, or as in pairwise summation.
 func accurateSums(n int) float64 { return 4 + math.Log2(float64(n+2)) }
 
 // exact demands the very numbers of the reference, after rounding to the element type.

@@ -10,13 +10,13 @@ import (
 	"coupling/lab/device/internal/cuda/ptxsim"
 )
 
-// launches is what steps may ask of a GPU: name, then launches, kernels, waits, uploads and downloads at most, and the model's
+// launches are the limits of steps on a GPU: name, then launches, kernels, waits, uploads and downloads at most, and the model's
 // milliseconds at most.
 //
 //go:embed LAUNCHES
 var launches string
 
-// Counting opens a GPU that computes nothing and counts what is asked of it (the emulator, idle): steps of any size run at
+// Counting opens a GPU that computes nothing and counts its calls (the emulator, idle): steps of any size run at
 // once there. It skips the test where there is no C++ compiler, and in short tests, since the driver is compiled first.
 func Counting(t testing.TB) *device.Device {
 	t.Helper()
@@ -60,7 +60,7 @@ const (
 	memoryRate, productRate        = 4.3e12, 52e12
 )
 
-// Hold holds what a step asked of a GPU to the table LAUNCHES, and logs it with a model of its time on an H200: the longer of
+// Hold compares the calls of a step with the table LAUNCHES, and logs them with a model of its time on an H200: the longer of
 // what the host needs to ask for it and what the GPU needs to do it, and the waits. Never measured on a GPU.
 func Hold(t testing.TB, step string, had device.Traffic) {
 	t.Helper()

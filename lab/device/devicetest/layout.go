@@ -116,7 +116,7 @@ func gatherScatter(k *kit) {
 	}
 }
 
-// views read and write what they view, in any chain of Rows and Reshape.
+// views read and write the array that they view, in any chain of Rows and Reshape.
 func views(k *kit) {
 	x := k.normals(7*33*3, 1)
 	a := k.put(x, 7, 33, 3)

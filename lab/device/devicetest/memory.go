@@ -8,7 +8,7 @@ import (
 	"coupling/lab/device"
 )
 
-// memory is who owns what, and what using it too late does.
+// memory tests ownership and use after free.
 func memory(t *testing.T, open func(testing.TB) *device.Device) {
 	d := open(t)
 	defer closed(t, d)
@@ -39,7 +39,7 @@ func live(t *testing.T, d *device.Device) {
 	}
 }
 
-// scopes free what was made in them but what was kept, or freed before.
+// scopes free arrays that were made in them, unless they were kept or freed before.
 func scopes(t *testing.T, d *device.Device) {
 	count := func(want int) {
 		t.Helper()
@@ -86,18 +86,22 @@ func afterFree(t *testing.T, d *device.Device) {
 	panics(t, "view", view.Free)
 	a.Free()
 	panics(t, "after Free", a.Free)
-	panics(t, "after Free", func() { device.Add(b, b, a) })
-	panics(t, "after Free", func() { device.Fill(a, 0) })
-	panics(t, "after Free", func() { device.Fill(view, 0) })
-	panics(t, "after Free", func() { _, _ = view.Get32() })
-	panics(t, "after Free", func() { a.Set32(make([]float32, 9)) })
-	panics(t, "after Free", func() { a.Reshape(9) })
-	panics(t, "after Free", func() { view.Rows(0, 1) })
-	panics(t, "after Free", func() { device.Gemm(b, 1, a.N(), b.T(), 0) })
-	panics(t, "after Free", func() { a.Clone() })
 	s := d.Stream(1)
 	s.Free()
-	panics(t, "after Free", func() { s.Uniform(b, 0, 1) })
+	for _, f := range []func(){
+		func() { device.Add(b, b, a) },
+		func() { device.Fill(a, 0) },
+		func() { device.Fill(view, 0) },
+		func() { _, _ = view.Get32() },
+		func() { a.Set32(make([]float32, 9)) },
+		func() { a.Reshape(9) },
+		func() { view.Rows(0, 1) },
+		func() { device.Gemm(b, 1, a.N(), b.T(), 0) },
+		func() { a.Clone() },
+		func() { s.Uniform(b, 0, 1) },
+	} {
+		panics(t, "after Free", f)
+	}
 	b.Free()
 	if err := d.Err(); err != nil {
 		t.Errorf("mistakes of the program are no errors of the device: %v", err)
@@ -179,7 +183,7 @@ func outOfMemory(t *testing.T, d *device.Device) {
 	}
 }
 
-// leak: Close says what was not freed, with Track where it was made, and frees it.
+// leak: Close reports arrays that were not freed, with Track where they were made, and frees them.
 func leak(t *testing.T, d *device.Device) {
 	d.Track(true)
 	a := d.Zeros(device.Float32, 3, 7)

@@ -12,7 +12,7 @@ func normalisations() []scenario {
 	return []scenario{{"Affine", affine}, {"Moments", moments}, {"Moments VJP", momentsVJP}}
 }
 
-// norms are what is normalised in networks: batch, instance, layer, group, and one for all; and longer than a chunk.
+// norms are the normalisations of networks: batch, instance, layer, group, and one for all; and longer than a chunk.
 var norms = [...][2][]int{
 	{{3, 5, 4, 7}, {1, 5, 1, 1}},
 	{{3, 5, 4, 7}, {3, 5, 1, 1}},

@@ -125,9 +125,17 @@ func resampleProperty(k *kit, d draw) {
 
 func transportProperty(k *kit, d draw) {
 	n, m := d(0, 70), d(0, 70)
-	if d(0, 1) == 0 {
+	cost, dim := costKinds[d(0, len(costKinds)-1)], dimensions[d(0, len(dimensions)-1)]
+	switch d(0, 4) {
+	case 0:
 		k.halfStep(d(0, 3), n, m, k.scaled(0.1, 30), false)
-		return
+	case 1:
+		k.plan(n, m, d(0, 3), false, k.scaled(0.1, 20))
+	case 2:
+		k.costs(n, m, dim, cost)
+	case 3: // few rows of many columns, which are split
+		k.point(n/20, 10*m, dim, cost, 1/k.scaled(0.05, 1), 0)
+	default:
+		k.point(n, m, dim, cost, 1/k.scaled(0.05, 1), 0)
 	}
-	k.point(n, m, d(1, 40), costKinds[d(0, len(costKinds)-1)], 1/k.scaled(0.05, 1), 0)
 }

@@ -69,7 +69,7 @@ func (k *kit) sumsOf(n int) float64 {
 	return sums(n)
 }
 
-// reduceExtremes has a row for each trap; what is in one row must not reach another.
+// reduceExtremes has a row for each trap; numbers of one row must not reach another.
 func reduceExtremes(k *kit) {
 	const n = 37
 	inf, nan := math.Inf(1), math.NaN()

@@ -85,8 +85,8 @@ func (k *kit) halfStep(batch, n, m int, inv float64, none bool) {
 	}))
 }
 
-// wideCosts range over a million ε: nearly all terms vanish, and what is left must not overflow, be it far above or far
-// below zero. The scale knows what float32 loses of c·inv.
+// wideCosts range over a million ε: nearly all terms vanish, and the others must not overflow, be it far above or far
+// below zero. The scale includes the rounding of c·inv in float32.
 func wideCosts(k *kit) {
 	for _, inv := range []float64{1, 1e3, 1e6} {
 		for _, shift := range []float64{0, -1e4, 1e4} {

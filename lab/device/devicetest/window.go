@@ -85,7 +85,7 @@ func convolutions(k *kit) {
 	k.convolution(plane{9, 7, 5, 9, device.SquareWindow(7, 1, 3)}, 20)
 }
 
-// convolution holds Conv and its transposes to the definition. The gradient of the weight adds to what is there.
+// convolution holds Conv and its transposes to the definition. The gradient of the weight is added.
 func (k *kit) convolution(p plane, out int) {
 	k.Helper()
 	x := k.images(p.n, p.c, p.h, p.w)

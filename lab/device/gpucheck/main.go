@@ -13,7 +13,7 @@
 // pages name device and date.
 //
 // The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each against its float64
-// reference, then what is trained on top of them, and after all tests the benchmarks. The report is NAME.json and
+// reference, then the trainings on top of them, and after all tests the benchmarks. The report is NAME.json and
 // NAME.md, NAME being date and device; it is written anew after each suite, so that a check that is cut off, by a signal
 // or by -budget, has said what it knew. Products are those of cuBLAS, at COUPLING_CUBLAS or where it usually is; a report
 // without it says so at its head. Exit status: 0 all passed, 1 something failed or was cut off, 2 there is no GPU.
@@ -127,7 +127,7 @@ func (c *check) all(ctx context.Context) error {
 	return nil
 }
 
-// warnings is what makes the report less than it seems.
+// warnings lists reasons to trust the report less.
 func warnings(a About) (all []string) {
 	if strings.Contains(a.Detail, "products by own kernels") {
 		all = append(all, "cuBLAS was not found or not wanted: every product below is by our own kernels. COUPLING_CUBLAS names its path.")

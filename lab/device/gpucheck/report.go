@@ -15,7 +15,7 @@ import (
 	"coupling/lab/device"
 )
 
-// Report is what gpucheck writes.
+// Report is the file that gpucheck writes.
 type Report struct {
 	Date     time.Time `json:"date"`
 	Device   About     `json:"device"`
@@ -41,7 +41,7 @@ func about(i device.Info, free, total int64) About {
 	}
 }
 
-// commit is what Go noted when it built the program.
+// commit is the revision that Go recorded when it built the program.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// peaks is what the device reaches at best, in giga-units a second, 0 where that is not known: bandwidth and products
+// peaks are the highest rates of the device, in giga-units a second, 0 where that is not known: bandwidth and products
 // as measured by the benchmarks named Peak, and float32 exponentials by what its special-function units can do.
 type peaks struct {
 	bytes, flop32, flop64, exps32 float64
 	device                        About
 }
 
-// specialFunctions is what a multiprocessor starts a cycle, on every compute capability from 8.0 on.
+// specialFunctions is the number that a multiprocessor starts in a cycle, on every compute capability from 8.0 on.
 const specialFunctions = 16
 
 func (r Report) peaks() peaks {
@@ -74,7 +74,7 @@ func (m Benchmark) rates() Benchmark {
 	return Benchmark{Name: m.Name, Metrics: work}
 }
 
-// String says what shares are of.
+// String names the peaks that shares refer to.
 func (p peaks) String() string {
 	if p.bytes == 0 {
 		return ""

@@ -43,7 +43,7 @@ type Benchmark struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// suites is what is run. Tests that want a device are named so and take it from COUPLING_DEVICE.
+// suites are the test binaries. Tests that want a device are named so and take it from COUPLING_DEVICE.
 var suites = []Suite{
 	{Name: "device", Package: "lab/device", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "nn", Package: "lab/nn", Tests: "OnDevice", Bench: "OnDevice"},
@@ -97,7 +97,7 @@ const (
 	grace   = 5 * time.Second
 )
 
-// limit is how long a test binary may take, and 0 for not at all.
+// limit is the longest time of a test binary, 0 for one that is skipped.
 func limit(ctx context.Context) time.Duration {
 	end, limited := ctx.Deadline()
 	switch {
@@ -109,8 +109,8 @@ func limit(ctx context.Context) time.Duration {
 	return longest
 }
 
-// exec runs the binary in its package's folder, shows what it prints and keeps what it says. A binary whose time is
-// over says itself what it was at; one that is cut off keeps what it has printed.
+// exec runs the binary in its package's folder, shows its output and keeps it. A binary whose time is
+// over reports the running test; one that is cut off keeps what it has printed.
 func (s *Suite) exec(ctx context.Context, c *check, args ...string) error {
 	time := limit(ctx)
 	if time == 0 {
@@ -142,10 +142,10 @@ func (s *Suite) exec(ctx context.Context, c *check, args ...string) error {
 	return err
 }
 
-// tail is how much of a failed test's output the report keeps.
+// tail is the number of bytes of a failed test's output that the report keeps.
 const tail = 4000
 
-// read takes results from what a test binary prints with -test.v, and benchmarks. It returns the end of what was printed
+// read takes results from the output of a test binary with -test.v, and benchmarks. It returns the end of what was printed
 // after the last of them.
 func (s *Suite) read(r io.Reader) string {
 	var recent strings.Builder

@@ -18,7 +18,7 @@ type CellError struct {
 	Output string // what the cell wrote to stderr
 }
 
-// Error is what the cell wrote, which GoNB mostly ends with Value itself.
+// Error is the text that the cell wrote, which GoNB mostly ends with Value itself.
 func (e *CellError) Error() string {
 	text := e.Output
 	if !strings.Contains(text, e.Value) {
@@ -111,13 +111,13 @@ func (t *transcript) failure(reply message) error {
 	return &CellError{Name: reply.content.Error, Value: reply.content.Value, Output: t.stderr.String()}
 }
 
-// Timing is how long a cell took.
+// Timing is the time that a cell took.
 type Timing struct {
 	ID      string
 	Elapsed time.Duration
 }
 
-// Notebook executes the code cells of nb in order, puts what they show into them, and stops at the
+// Notebook executes the code cells of nb in order, puts their outputs into them, and stops at the
 // first that fails. Displays that were cleared (progress bars) are left out.
 func (s *Session) Notebook(ctx context.Context, nb *ipynb.Notebook) (times []Timing, err error) {
 	count := 0

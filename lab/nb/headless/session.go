@@ -92,7 +92,7 @@ func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn
 	if err != nil {
 		return err
 	}
-	// A name unlike Jupyter's kernel-ID.json tells GoNB that there is no browser.
+	// GoNB takes a name unlike Jupyter's kernel-ID.json as a sign that there is no browser.
 	file := filepath.Join(s.dir, "connection.json")
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		return err

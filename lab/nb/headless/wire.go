@@ -18,7 +18,7 @@ type message struct {
 	content          content
 }
 
-// content holds what messages of any kind have.
+// content holds the fields of messages of any kind.
 type content struct {
 	Name, Text     string // of a stream
 	Data, Metadata map[string]any

@@ -50,7 +50,7 @@ func Display(data, metadata map[string]any) Output {
 	return Output{"output_type": "display_data", "data": data, "metadata": metadata}
 }
 
-// Error is what a failed cell leaves.
+// Error returns the output of a failed cell.
 func Error(name, value string, traceback []string) Output {
 	return Output{"output_type": "error", "ename": name, "evalue": value, "traceback": traceback}
 }

@@ -25,7 +25,7 @@ import (
 // Remedy is the line that installs Jupyter on Debian and Ubuntu.
 const Remedy = "sudo apt-get install -y --no-install-recommends jupyter-notebook"
 
-// ErrAbsent says that no Jupyter is installed; its text contains the [Remedy].
+// ErrAbsent reports that no Jupyter is installed; its text contains the [Remedy].
 var ErrAbsent = errors.New("no jupyter-notebook and no jupyter-lab on PATH: " + Remedy)
 
 // An Installation is a Jupyter that can be started.
@@ -195,7 +195,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return fmt.Errorf("jupyter: no answer from %s within a minute", s.Base)
 }
 
-// host is how a server that listens on ip is reached from this machine.
+// host is the address by which this machine reaches a server that listens on ip.
 func host(ip string) string {
 	switch at := net.ParseIP(ip); {
 	case ip == "*", at.Equal(net.IPv4zero):

@@ -25,7 +25,7 @@ import (
 	"coupling/lab/durable"
 )
 
-// Name is how notebooks call the kernel, and how GoNB installs itself elsewhere.
+// Name is the name of the kernel in notebooks, and of GoNB where it is installed elsewhere.
 const Name = "gonb"
 
 // Tools are the programs that notebooks need: GoNB and what it calls.
@@ -54,7 +54,7 @@ func Find(dir string) (Checkout, error) {
 // Bin is the folder of built tools.
 func (c Checkout) Bin() string { return filepath.Join(c.Root, "bin") }
 
-// Command is what a user types to run the command there.
+// Command is the command line that runs the command there.
 func (c Checkout) Command() string {
 	if _, err := os.Stat(filepath.Join(c.Bin(), "coupling")); err != nil {
 		return "go tool coupling" // a module of the user's own
@@ -160,7 +160,7 @@ func (c Checkout) Register(ctx context.Context, share string) (file, display str
 	return "", "", fmt.Errorf("kernel: %s is another project's: remove it, or give another folder with --prefix", file)
 }
 
-// unnamed is what the name of a kernel must not have.
+// unnamed matches characters that the name of a kernel must not have.
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // mark is in a kernel.json of this checkout.

@@ -40,7 +40,7 @@ func (c CNN) Net() *nn.Sequential {
 }
 
 // stages are two unpadded 3×3 convolutions to w and 2w channels, each with maxima of 2×2, ReLU and dropout of whole channels, and the side
-// of what they make of images.
+// of their view of images.
 func stages(channels, size, w int, rate float64) (layers []nn.Layer, side int) {
 	for _, out := range []int{w, 2 * w} {
 		layers = append(layers, &nn.Conv2D{In: channels, Out: out, Window: device.SquareWindow(3, 1, 0)},

@@ -12,7 +12,7 @@
 //	score.Init(dev, device.Float32, rng)
 //	s := score.Forward(&nn.Pass{Class: levels}, y) // ∇ log p of y at the noise levels
 //
-// Where a paper and its published code differ, the code is what is built, since it is what was measured, and the
+// Where a paper and its published code differ, the code is built, since it was measured, and the
 // comment says in what the paper differs (TwoConvolutions is of the paper). Numbers of parameters are tested against those of the originals.
 //
 // Sources: Cao et al. (2021) and nv-tlabs/DP-Sinkhorn_code; Daniels et al. (2021) and mdnls/scones; Radford et al.

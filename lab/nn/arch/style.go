@@ -5,7 +5,7 @@ import (
 	"coupling/lab/nn"
 )
 
-// style is what the two score networks differ in.
+// style is the difference between the two score networks.
 type style struct {
 	levels int  // rows of the conditional normalisations; 0: unconditional
 	inRCU  bool // normalise inside the refinement blocks too

@@ -13,7 +13,7 @@ import (
 // in×out×kh×kw for ConvTranspose2D.
 type Law func(rng *rand.Rand, w []float64, shape []int)
 
-// fanIn is what PyTorch calls fan-in: the size of the second axis times the kernel, also for ConvTranspose2D, whose weight
+// fanIn is PyTorch's fan-in: the size of the second axis times the kernel, also for ConvTranspose2D, whose weight
 // has the axes the other way round.
 func fanIn(shape []int) int {
 	in := shape[1]

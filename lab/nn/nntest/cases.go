@@ -18,6 +18,17 @@ func Layers() []Case {
 	return all
 }
 
+// fresh returns a function that makes copies of a layer that was not initialised.
+func fresh[L any, P interface {
+	*L
+	nn.Layer
+}](l L) func() nn.Layer {
+	return func() nn.Layer {
+		c := l
+		return P(&c)
+	}
+}
+
 // Dominated is a law of weights with one large singular value, for layers with spectral normalisation: power iteration
 // finds it in few rounds, and where the largest is not alone, as it is not in orthogonal weights, there is no gradient.
 func Dominated(rng *rand.Rand, w []float64, shape []int) {
@@ -30,14 +41,11 @@ func Dominated(rng *rand.Rand, w []float64, shape []int) {
 }
 
 func dense() []Case {
-	layer := func(d nn.Dense) func() nn.Layer { return func() nn.Layer { l := d; return &l } }
 	return []Case{
-		{Name: "Dense", Layer: layer(nn.Dense{In: 5, Out: 3}), Shape: []int{4, 5}},
-		{Name: "Dense one example", Layer: layer(nn.Dense{In: 17, Out: 33}), Shape: []int{1, 17}},
-		{Name: "Dense no bias", Layer: layer(nn.Dense{In: 1, Out: 7, NoBias: true}), Shape: []int{3, 1}},
-		{Name: "Dense spectral", Mixes: true, Shape: []int{4, 6}, Layer: func() nn.Layer {
-			return &nn.Dense{In: 6, Out: 5, Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}}
-		}},
+		{Name: "Dense", Layer: fresh(nn.Dense{In: 5, Out: 3}), Shape: []int{4, 5}},
+		{Name: "Dense one example", Layer: fresh(nn.Dense{In: 17, Out: 33}), Shape: []int{1, 17}},
+		{Name: "Dense no bias", Layer: fresh(nn.Dense{In: 1, Out: 7, NoBias: true}), Shape: []int{3, 1}},
+		{Name: "Dense spectral", Mixes: true, Shape: []int{4, 6}, Layer: fresh(nn.Dense{In: 6, Out: 5, Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}})},
 	}
 }
 
@@ -65,19 +73,9 @@ func name(layer string, w device.Window) string {
 func convolutions() []Case {
 	var all []Case
 	for i, w := range windows() {
-		all = append(all, Case{Name: name("Conv2D", w), Shape: []int{3, 2, 7, 6}, Layer: func() nn.Layer {
-			return &nn.Conv2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1}
-		}}, Case{Name: name("Conv2D narrowing", w), Shape: []int{3, 5, 7, 6}, Layer: func() nn.Layer {
-			return &nn.Conv2D{In: 5, Out: 2, Window: w}
-		}})
+		all = append(all, Case{Name: name("Conv2D", w), Shape: []int{3, 2, 7, 6}, Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1})}, Case{Name: name("Conv2D narrowing", w), Shape: []int{3, 5, 7, 6}, Layer: fresh(nn.Conv2D{In: 5, Out: 2, Window: w})})
 	}
-	return append(all, Case{Name: "Conv2D of the whole image", Shape: []int{3, 2, 5, 4}, Layer: func() nn.Layer {
-		return &nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}}
-	}}, Case{Name: "Conv2D of ever the same pixel", Shape: []int{3, 2, 1, 1}, Layer: func() nn.Layer {
-		return &nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}}
-	}}, Case{Name: "Conv2D spectral", Mixes: true, Shape: []int{2, 2, 5, 4}, Layer: func() nn.Layer {
-		return &nn.Conv2D{In: 2, Out: 3, Window: device.SquareWindow(3, 1, 1), Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}}
-	}})
+	return append(all, Case{Name: "Conv2D of the whole image", Shape: []int{3, 2, 5, 4}, Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}})}, Case{Name: "Conv2D of ever the same pixel", Shape: []int{3, 2, 1, 1}, Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}})}, Case{Name: "Conv2D spectral", Mixes: true, Shape: []int{2, 2, 5, 4}, Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.SquareWindow(3, 1, 1), Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}})})
 }
 
 func transposed() []Case {
@@ -87,51 +85,32 @@ func transposed() []Case {
 		for k := range more {
 			more[k] = max(0, min(1, w.Stride[k]-1))
 		}
-		all = append(all, Case{Name: name("ConvTranspose2D", w), Shape: []int{3, 2, 4, 3}, Layer: func() nn.Layer {
-			return &nn.ConvTranspose2D{In: 2, Out: 3, Window: w, OutputPad: more, NoBias: i%2 == 1}
-		}}, Case{Name: name("ConvTranspose2D widening", w), Shape: []int{3, 2, 4, 3}, Layer: func() nn.Layer {
-			return &nn.ConvTranspose2D{In: 2, Out: 5, Window: w, OutputPad: more}
-		}})
+		all = append(all, Case{Name: name("ConvTranspose2D", w), Shape: []int{3, 2, 4, 3}, Layer: fresh(nn.ConvTranspose2D{In: 2, Out: 3, Window: w, OutputPad: more, NoBias: i%2 == 1})}, Case{Name: name("ConvTranspose2D widening", w), Shape: []int{3, 2, 4, 3}, Layer: fresh(nn.ConvTranspose2D{In: 2, Out: 5, Window: w, OutputPad: more})})
 	}
 	return append(all,
-		Case{Name: "ConvTranspose2D of a pixel", Shape: []int{3, 5, 1, 1}, Layer: func() nn.Layer {
-			return &nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(7, 1, 0)}
-		}},
-		Case{Name: "ConvTranspose2D of a padded pixel", Shape: []int{3, 5, 1, 1}, Layer: func() nn.Layer {
-			return &nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(4, 2, 1)}
-		}})
+		Case{Name: "ConvTranspose2D of a pixel", Shape: []int{3, 5, 1, 1}, Layer: fresh(nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(7, 1, 0)})},
+		Case{Name: "ConvTranspose2D of a padded pixel", Shape: []int{3, 5, 1, 1}, Layer: fresh(nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(4, 2, 1)})})
 }
 
 func norms() []Case {
-	batch := func(b nn.BatchNorm) func() nn.Layer { return func() nn.Layer { l := b; return &l } }
 	image, rows := []int{3, 4, 3, 5}, []int{6, 4}
 	return []Case{
-		{Name: "BatchNorm", Layer: batch(nn.BatchNorm{Channels: 4}), Shape: image, Training: true, Mixes: true},
-		{Name: "BatchNorm rows", Layer: batch(nn.BatchNorm{Channels: 4, Batch: true}), Shape: rows, Mixes: true},
-		{Name: "BatchNorm plain", Layer: batch(nn.BatchNorm{Channels: 4, Batch: true, NoAffine: true}), Shape: image, Mixes: true},
-		{Name: "BatchNorm running", Layer: batch(nn.BatchNorm{Channels: 4}), Shape: image},
-		{Name: "InstanceNormPlus", Shape: image, Layer: func() nn.Layer { return &nn.InstanceNormPlus{Channels: 4} }},
+		{Name: "BatchNorm", Layer: fresh(nn.BatchNorm{Channels: 4}), Shape: image, Training: true, Mixes: true},
+		{Name: "BatchNorm rows", Layer: fresh(nn.BatchNorm{Channels: 4, Batch: true}), Shape: rows, Mixes: true},
+		{Name: "BatchNorm plain", Layer: fresh(nn.BatchNorm{Channels: 4, Batch: true, NoAffine: true}), Shape: image, Mixes: true},
+		{Name: "BatchNorm running", Layer: fresh(nn.BatchNorm{Channels: 4}), Shape: image},
+		{Name: "InstanceNormPlus", Shape: image, Layer: fresh(nn.InstanceNormPlus{Channels: 4})},
 	}
 }
 
 func conditional() []Case {
 	image := []int{4, 3, 3, 2}
 	return []Case{
-		{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3, Layer: func() nn.Layer {
-			return &nn.InstanceNormPlus{Channels: 3, Classes: 3}
-		}},
-		{Name: "ConditionalBatchNorm", Shape: image, Width: 5, Training: true, Mixes: true, Layer: func() nn.Layer {
-			return &nn.ConditionalBatchNorm{Channels: 3, Width: 5}
-		}},
-		{Name: "ConditionalBatchNorm running", Shape: image, Width: 5, Layer: func() nn.Layer {
-			return &nn.ConditionalBatchNorm{Channels: 3, Width: 5}
-		}},
-		{Name: "ConditionalBatchNorm spectral", Shape: image, Width: 5, Mixes: true, Layer: func() nn.Layer {
-			return &nn.ConditionalBatchNorm{Channels: 3, Width: 5, Batch: true, Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}}
-		}},
-		{Name: "AppendClass", Shape: []int{5, 3}, Classes: 4, Layer: func() nn.Layer {
-			return &nn.AppendClass{Embedding: nn.Embedding{Classes: 4, Width: 2}}
-		}},
+		{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3, Layer: fresh(nn.InstanceNormPlus{Channels: 3, Classes: 3})},
+		{Name: "ConditionalBatchNorm", Shape: image, Width: 5, Training: true, Mixes: true, Layer: fresh(nn.ConditionalBatchNorm{Channels: 3, Width: 5})},
+		{Name: "ConditionalBatchNorm running", Shape: image, Width: 5, Layer: fresh(nn.ConditionalBatchNorm{Channels: 3, Width: 5})},
+		{Name: "ConditionalBatchNorm spectral", Shape: image, Width: 5, Mixes: true, Layer: fresh(nn.ConditionalBatchNorm{Channels: 3, Width: 5, Batch: true, Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}})},
+		{Name: "AppendClass", Shape: []int{5, 3}, Classes: 4, Layer: fresh(nn.AppendClass{Embedding: nn.Embedding{Classes: 4, Width: 2}})},
 		{Name: "Conditioned", Shape: image, Classes: 3, Layer: func() nn.Layer {
 			return &nn.Conditioned{
 				Embedding: nn.Embedding{Classes: 3, Width: 2, Weights: initial.Orthogonal()},
@@ -150,12 +129,10 @@ func elementwise() []Case {
 		all = append(all, Case{Name: name, Shape: []int{3, 7}, Layer: func() nn.Layer { return a() }})
 	}
 	return append(all,
-		Case{Name: "Affine", Shape: []int{3, 2, 2, 2}, Layer: func() nn.Layer { return &nn.Affine{By: 2, Plus: -1} }},
-		Case{Name: "Dropout", Shape: []int{4, 9}, Training: true, Layer: func() nn.Layer { return &nn.Dropout{Rate: .3} }},
-		Case{Name: "Dropout of channels", Shape: []int{4, 5, 3, 2}, Training: true, Layer: func() nn.Layer {
-			return &nn.Dropout{Rate: .5, Channels: true}
-		}},
-		Case{Name: "Dropout at inference", Shape: []int{4, 9}, Layer: func() nn.Layer { return &nn.Dropout{Rate: .3} }},
+		Case{Name: "Affine", Shape: []int{3, 2, 2, 2}, Layer: fresh(nn.Affine{By: 2, Plus: -1})},
+		Case{Name: "Dropout", Shape: []int{4, 9}, Training: true, Layer: fresh(nn.Dropout{Rate: .3})},
+		Case{Name: "Dropout of channels", Shape: []int{4, 5, 3, 2}, Training: true, Layer: fresh(nn.Dropout{Rate: .5, Channels: true})},
+		Case{Name: "Dropout at inference", Shape: []int{4, 9}, Layer: fresh(nn.Dropout{Rate: .3})},
 	)
 }
 
@@ -170,20 +147,14 @@ func activated() []Case {
 			c.Layer = func() nn.Layer { return nn.Seq(layer(), act()) }
 			all = append(all, c)
 		}
-		add(Case{Name: "Dense", Shape: []int{4, 5}}, func() nn.Layer { return &nn.Dense{In: 5, Out: 3} })
-		add(Case{Name: "Conv2D", Shape: image}, func() nn.Layer { return &nn.Conv2D{In: 4, Out: 3, Window: device.SquareWindow(3, 1, 1)} })
-		add(Case{Name: "Conv2D no bias", Shape: image}, func() nn.Layer {
-			return &nn.Conv2D{In: 4, Out: 3, NoBias: true, Window: device.SquareWindow(3, 1, 1)}
-		})
-		add(Case{Name: "ConvTranspose2D", Shape: image}, func() nn.Layer {
-			return &nn.ConvTranspose2D{In: 4, Out: 3, Window: device.SquareWindow(4, 2, 1)}
-		})
-		add(Case{Name: "BatchNorm", Shape: image, Training: true, Mixes: true}, func() nn.Layer { return &nn.BatchNorm{Channels: 4} })
-		add(Case{Name: "BatchNorm running", Shape: image}, func() nn.Layer { return &nn.BatchNorm{Channels: 4} })
-		add(Case{Name: "InstanceNormPlus", Shape: image}, func() nn.Layer { return &nn.InstanceNormPlus{Channels: 4} })
-		add(Case{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3}, func() nn.Layer {
-			return &nn.InstanceNormPlus{Channels: 4, Classes: 3}
-		})
+		add(Case{Name: "Dense", Shape: []int{4, 5}}, fresh(nn.Dense{In: 5, Out: 3}))
+		add(Case{Name: "Conv2D", Shape: image}, fresh(nn.Conv2D{In: 4, Out: 3, Window: device.SquareWindow(3, 1, 1)}))
+		add(Case{Name: "Conv2D no bias", Shape: image}, fresh(nn.Conv2D{In: 4, Out: 3, NoBias: true, Window: device.SquareWindow(3, 1, 1)}))
+		add(Case{Name: "ConvTranspose2D", Shape: image}, fresh(nn.ConvTranspose2D{In: 4, Out: 3, Window: device.SquareWindow(4, 2, 1)}))
+		add(Case{Name: "BatchNorm", Shape: image, Training: true, Mixes: true}, fresh(nn.BatchNorm{Channels: 4}))
+		add(Case{Name: "BatchNorm running", Shape: image}, fresh(nn.BatchNorm{Channels: 4}))
+		add(Case{Name: "InstanceNormPlus", Shape: image}, fresh(nn.InstanceNormPlus{Channels: 4}))
+		add(Case{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3}, fresh(nn.InstanceNormPlus{Channels: 4, Classes: 3}))
 	}
 	return all
 }
@@ -193,14 +164,14 @@ func shapes() []Case {
 	var all []Case
 	for _, w := range []device.Window{device.SquareWindow(2, 2, 0), device.SquareWindow(5, 1, 2), device.SquareWindow(3, 2, 1)} {
 		all = append(all,
-			Case{Name: name("AvgPool", w), Shape: image, Layer: func() nn.Layer { return &nn.AvgPool{Window: w} }},
-			Case{Name: name("MaxPool", w), Shape: image, Layer: func() nn.Layer { return &nn.MaxPool{Window: w} }})
+			Case{Name: name("AvgPool", w), Shape: image, Layer: fresh(nn.AvgPool{Window: w})},
+			Case{Name: name("MaxPool", w), Shape: image, Layer: fresh(nn.MaxPool{Window: w})})
 	}
 	for _, u := range []nn.Upsample{{Factor: 2}, {Factor: 3, Bilinear: true}, {Height: 7, Width: 11, Bilinear: true, Align: true}, {Height: 5, Width: 9}} {
-		all = append(all, Case{Name: fmt.Sprintf("Upsample %+v", u), Shape: image, Layer: func() nn.Layer { l := u; return &l }})
+		all = append(all, Case{Name: fmt.Sprintf("Upsample %+v", u), Shape: image, Layer: fresh(u)})
 	}
 	return append(all,
-		Case{Name: "Reshape", Shape: image, Layer: func() nn.Layer { return &nn.Reshape{Shape: []int{5, -1}} }},
+		Case{Name: "Reshape", Shape: image, Layer: fresh(nn.Reshape{Shape: []int{5, -1}})},
 		Case{Name: "Flatten", Shape: image, Layer: func() nn.Layer { return nn.Flatten() }})
 }
 

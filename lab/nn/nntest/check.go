@@ -134,7 +134,7 @@ func (b *bench) vjp(cot []float64) (y, dx, dc []float64) {
 	return floats(b.t, out), dx, dc
 }
 
-// round is what the device makes of v.
+// round returns v on the device, rounded to its type.
 func round(b *bench, v []float64, shape []int) *device.Array {
 	a := b.dev.New(b.dim, shape...)
 	a.SetFloats(v)

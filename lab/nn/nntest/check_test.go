@@ -95,8 +95,7 @@ func (b *broken) parameters(p *nn.Pass, x, dy *device.Array) {
 
 // Each check finds what it is for, and nothing in a layer that is right.
 func TestChecksFindMistakes(t *testing.T) {
-	dev := Open(t)
-	defer dev.Close()
+	dev := InScope(t)
 	type check func(Case, testing.TB, *device.Device)
 	differences, precision, accumulation, examples := check(Case.differences), check(Case.precision), check(Case.accumulation), check(Case.examples)
 	joined := func(c Case, t testing.TB, dev *device.Device) { c.differencesIn(t, dev, 1) }

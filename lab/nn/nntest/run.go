@@ -14,7 +14,7 @@ func Run(t *testing.T, open func(testing.TB) *device.Device) {
 	RunCases(t, open, Layers())
 }
 
-// RunCases checks these.
+// RunCases checks cases on a device.
 func RunCases(t *testing.T, open func(testing.TB) *device.Device, cases []Case) {
 	dev := open(t)
 	dev.Track(true)
@@ -52,5 +52,5 @@ func InScope(t testing.TB) *device.Device {
 	return dev
 }
 
-// Emulated reports whether the device is the emulator of a GPU, to which what takes a GPU milliseconds takes minutes.
+// Emulated reports whether the device is the emulator of a GPU, which is many thousand times slower than a GPU.
 func Emulated(dev *device.Device) bool { return strings.HasPrefix(dev.Info().Name, "Emulator") }

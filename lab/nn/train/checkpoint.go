@@ -33,7 +33,7 @@ type Source interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Checkpoint says what a run consists of. Saved, and loaded into the same run in a new process, it goes on as if nothing
+// Checkpoint lists the parts of a run. Saved, and loaded into the same run in a new process, it goes on as if nothing
 // had happened, bit for bit on the same device.
 //
 //	c := train.Checkpoint{
@@ -142,7 +142,7 @@ func (c *Checkpoint) failed() error {
 	return err
 }
 
-// upload sets what is on devices.
+// upload sets the arrays on devices.
 func (c *Checkpoint) upload(s *snapshot, stored map[string]safetensors.Array) error {
 	_ = c.arrays(func(name string, p *nn.Param) error {
 		upload(p.Value, stored[name].Data)
@@ -162,7 +162,7 @@ func (c *Checkpoint) upload(s *snapshot, stored map[string]safetensors.Array) er
 	})
 }
 
-// compare says what is missing, too much or of another shape: the first few of it.
+// compare lists arrays that are missing, too many or of another shape: the first few.
 func (c *Checkpoint) compare(s *snapshot, stored map[string]safetensors.Array) error {
 	var wrong []error
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }

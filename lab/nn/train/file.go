@@ -61,7 +61,7 @@ func temporary(path string) (*os.File, error) {
 	return f, err
 }
 
-// named says that f is the plain file called name: between opening and locking, another process may have given it
+// named reports whether f is the plain file called name: between opening and locking, another process may have given it
 // another name, that of the checkpoint.
 func named(f *os.File, name string) bool {
 	at, err := os.Lstat(name)

@@ -71,7 +71,7 @@ func start(params []*nn.Param, moments string, clip float64) *Optimiser {
 	return o
 }
 
-// State is what a checkpoint stores beside the parameters: the factor of the rate, moments and
+// State returns the arrays that a checkpoint stores beside the parameters: the factor of the rate, moments and
 // counts.
 func (o *Optimiser) State() []*nn.Param { return o.state }
 

@@ -149,3 +149,38 @@ func partners(g Geometry, a, b []float64, bad newError) error {
 	}
 	return nil
 }
+
+// ScanListed is Scan over the pairs that a geometry lists.
+func ScanListed(g Listed, a, b []float64, bad newError) (Stats, error) {
+	s, partner := Stats{Min: math.Inf(1), Max: math.Inf(-1)}, make([]bool, len(b))
+	allowed := 0
+	for i, w := range a {
+		paired := w == 0
+		to, costs := g.Arcs(i)
+		for k, j := range to {
+			switch c := costs[k]; {
+			case math.IsInf(c, 1):
+			case c-c != 0:
+				return s, bad(fault.ErrCost, "cost[%d,%d] = %g: must be finite", i, j, c)
+			default:
+				if allowed++; w > 0 && b[j] > 0 {
+					paired, partner[j] = true, true
+					s.Min, s.Max, s.Mean, s.Mass = min(s.Min, c), max(s.Max, c), s.Mean+w*b[j]*c, s.Mass+w*b[j]
+				}
+			}
+		}
+		if !paired {
+			return s, bad(fault.ErrInfeasible, "every pair of source %d is forbidden", i)
+		}
+	}
+	for j, w := range b {
+		if w > 0 && !partner[j] {
+			return s, bad(fault.ErrInfeasible, "every pair of target %d is forbidden", j)
+		}
+	}
+	s.Forbidden, s.Mean = allowed < len(a)*len(b), s.Mean/s.Mass
+	if math.IsInf(s.Max-s.Min, 0) || math.IsInf(s.Mean, 0) {
+		return s, bad(fault.ErrCost, "costs from %g to %g: their range must be finite", s.Min, s.Max)
+	}
+	return s, nil
+}

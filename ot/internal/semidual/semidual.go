@@ -5,6 +5,7 @@ package semidual
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"coupling/lab/logspace"
@@ -74,12 +75,14 @@ func New(in *Instance, workers int) *Function {
 	return s
 }
 
-// Marginals are those of a problem in which T1 is not a.
+// Marginals are those of a problem in which T1 is not a, nor Tᵀ1 to be b.
 type Marginals interface {
 	// Mass sets αᵢ from the row's soft maximum and returns (T1)ᵢ.
 	Mass(i int, softmax float64) float64
 	// FinishEval completes an evaluation after every mass and column sum, and returns its error.
 	FinishEval() float64
+	// Wanted returns what the column sums of the last evaluation are to be.
+	Wanted() []float64
 }
 
 // listZeros notes the targets of weight 0.
@@ -218,6 +221,11 @@ func (s *Function) reduce(v []float64) float64 {
 	if v != nil {
 		kern.Mul(s.Col, s.Col, v)
 	}
+	return s.columnError()
+}
+
+// columnError clears the columns of weight 0 and returns Σ|col−b|.
+func (s *Function) columnError() float64 {
 	for _, j := range s.ZeroB {
 		s.Col[j] = 0
 	}
@@ -252,25 +260,41 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 	if s.OnDevice() && s.dev.SoftminColumns(s, cols, set) {
 		return
 	}
+	if s.grid.Separable != nil {
+		s.grid.softmin(s, cols, set)
+		return
+	}
 	mx := make([]float64, len(cols))
 	sum := make([]float64, len(cols))
 	for k := range mx {
 		mx[k] = math.Inf(-1)
 	}
 	buf := s.Rows.Scratch[0].Cost
+	add := func(k int, v float64) {
+		switch {
+		case v > mx[k]:
+			sum[k] = sum[k]*math.Exp((mx[k]-v)/s.Eps) + 1
+			mx[k] = v
+		case !math.IsInf(v, -1): // a forbidden pair
+			sum[k] += math.Exp((v - mx[k]) / s.Eps)
+		}
+	}
 	for i := range s.N {
 		if s.A[i] == 0 {
 			continue
 		}
+		if s.listed.Listed != nil {
+			to, c := s.listed.Arcs(i)
+			for l, j := range to {
+				if k, ok := slices.BinarySearch(cols, int(j)); ok {
+					add(k, s.Alpha[i]-c[l])
+				}
+			}
+			continue
+		}
 		c := s.G.Row(i, buf)
 		for k, j := range cols {
-			switch v := s.Alpha[i] - c[j]; {
-			case v > mx[k]:
-				sum[k] = sum[k]*math.Exp((mx[k]-v)/s.Eps) + 1
-				mx[k] = v
-			case !math.IsInf(v, -1): // a forbidden pair
-				sum[k] += math.Exp((v - mx[k]) / s.Eps)
-			}
+			add(k, s.Alpha[i]-c[j])
 		}
 	}
 	for k := range cols {
@@ -282,12 +306,28 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 // they get the potentials of a vanishing weight.
 func (s *Function) MaxColumnLogError() float64 {
 	var worst float64
+	if s.Marginals != nil {
+		for j, b := range s.Wanted() {
+			if b > ColumnUnderflow {
+				worst = max(worst, math.Abs(logspace.Log(s.Col[j]/b)))
+			}
+		}
+		return worst
+	}
 	for j, b := range s.B {
 		if b > ColumnUnderflow {
 			worst = max(worst, math.Abs(logspace.Log(s.Col[j])-s.LogB[j]))
 		}
 	}
 	return worst
+}
+
+// Wanted returns what the column sums are to be: b, where marginals are not penalised.
+func (s *Function) Wanted() []float64 {
+	if s.Marginals != nil {
+		return s.Marginals.Wanted()
+	}
+	return s.B
 }
 
 // Start returns the first β for ε = s.eps from KL-form potentials g (nil: 0), −Inf where b is 0.
@@ -312,10 +352,10 @@ func (s *Function) SetEps(beta []float64, eps float64) {
 	s.Eps = eps
 }
 
-// Gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
+// Gradient writes Tᵀ1 less the column sums wanted, the gradient of the negated semi-dual.
 func (s *Function) Gradient(dst []float64) {
 	copy(dst, s.Col)
-	kern.Axpy(dst, -1, s.B)
+	kern.Axpy(dst, -1, s.Wanted())
 }
 
 // LogColumns writes the logarithms of the column sums of the last evaluation.

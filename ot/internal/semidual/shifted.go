@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 )
 
@@ -13,8 +14,9 @@ import (
 // geometry, and its potentials are small too.
 type ReducedCosts struct {
 	of   cost.Geometry
-	u, v []float64 // nil where only by is subtracted
-	by   float64   // a constant whose difference from every cost is exact
+	u, v []float64       // nil where only by is subtracted
+	by   float64         // a constant whose difference from every cost is exact
+	list geometry.Listed // the costs of the pairs that of lists; nil where it does not
 }
 
 // CentreCosts subtracts the least cost from all where costs are a constant with small differences: the plan is the same, and
@@ -22,10 +24,12 @@ type ReducedCosts struct {
 func (s *Function) CentreCosts() float64 {
 	c := &s.Cost
 	by := c.Min
-	if s.dev != nil || math.Abs(by) <= 2*(c.Max-by) {
+	if s.dev != nil || s.grid.Separable != nil || math.Abs(by) <= 2*(c.Max-by) {
 		return 0
 	}
-	s.G = &ReducedCosts{of: s.G, by: by}
+	r := &ReducedCosts{of: s.G, by: by}
+	r.relist()
+	s.G = r
 	s.setNarrow(s.G)
 	c.Min, c.Max, c.Mean = 0, c.Max-by, c.Mean-by
 	return by
@@ -76,6 +80,7 @@ func (s *Function) Rebase(beta []float64) {
 			beta[j] = 0
 		}
 	}
+	next.relist()
 	s.G = next
 	s.setNarrow(s.G)
 	s.Invalidate()

@@ -28,7 +28,19 @@ func NewSweep(g cost.Geometry, workers int, mem *Memory) *Sweep {
 			}
 		}
 	}
-	s := rows.NewSweep(n, m, workers, func() *Worker {
+	width := m // of a row: each span has room for the column sums of m targets, so few where passes take no time
+	if Separate(g) != nil {
+		width = 1
+	}
+	if l := Listing(g); l != nil {
+		pairs := 0
+		for i := range n {
+			to, _ := l.Arcs(i)
+			pairs += len(to)
+		}
+		width = pairs / n
+	}
+	s := rows.NewSweep(n, width, workers, func() *Worker {
 		return &Worker{Cost: make([]float64, m), Exp: make([]float64, m)}
 	})
 	if mem != nil {

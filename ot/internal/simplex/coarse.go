@@ -21,10 +21,13 @@ const (
 // estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
 // the coarse problem's f at all targets, or the column minima if the problem is already small.
 func (s *simplex) estimate() []float64 {
+	if s.listed != nil { // thinned, sources might have no pair
+		return s.transform(make([]float64, s.n))
+	}
 	rows, a := thin(s.supply.A)
 	cols, b := thin(s.supply.B)
 	if len(rows) == s.n && len(cols) == s.m {
-		return s.transform(rows, make([]float64, s.n))
+		return s.transform(make([]float64, s.n))
 	}
 	thinned := mat.NewDense(len(rows), len(cols), nil)
 	for k, i := range rows {
@@ -34,21 +37,26 @@ func (s *simplex) estimate() []float64 {
 		}
 	}
 	c := newSimplex(s.ctx, cost.Dense(thinned), Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free})
+	c.large = s.large
 	c.solve(0)
 	s.err = cmp.Or(s.err, c.err)
-	return s.transform(rows, c.f())
+	return s.transform(c.f(), rows...)
 }
 
-// transform returns g_j = min_k C(rows_k, j) − f_k.
-func (s *simplex) transform(rows []int, f []float64) []float64 {
-	g := slices.Repeat([]float64{math.Inf(1)}, s.m)
-	for k, i := range rows {
-		if math.IsInf(f[k], -1) { // no mass
+// transform returns g_j = min_k C(rows_k, j) − f_k, over all rows if none are given.
+func (s *simplex) transform(f []float64, rows ...int) []float64 {
+	most := slices.Max(f)
+	g := slices.Repeat([]float64{s.large - most}, s.m)
+	for i, shift := range f {
+		if math.IsInf(shift, -1) { // no mass
 			continue
 		}
-		shift := f[k]
-		for j, c := range s.row(i)[:len(g)] {
-			if c -= shift; c < g[j] {
+		if rows != nil {
+			i = rows[i]
+		}
+		l := s.allArcs(i)
+		for k, j := range l.to {
+			if c := l.cost[k] - shift; c < g[j] {
 				g[j] = c
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coupling/lab/device/cpu"
+	"coupling/ot/internal/geometry"
 )
 
 // kern is the set of vector kernels in use.
@@ -30,10 +31,12 @@ const (
 // least keys of blocks as a bound. Of equal keys it takes those that follow column i, so that sources whose costs are alike do not
 // all list the same targets.
 func (s *simplex) shortlist(i int, g []float64, size int) shortlist {
+	if s.listed != nil {
+		return s.allArcs(i)
+	}
 	row := s.row(i)[:s.m]
-	if l := s.allArcs(i); s.listed != nil || size*blocksPerArc >= s.m {
-		l.cost = slices.Clone(l.cost)
-		return l
+	if size*blocksPerArc >= s.m {
+		return shortlist{to: s.all, cost: slices.Clone(row), rest: math.Inf(1)}
 	}
 	width := (s.m + size*blocksPerArc - 1) / (size * blocksPerArc)
 	tops := s.tops[:0]
@@ -100,10 +103,16 @@ func (l shortlist) least(g []float64) float64 {
 	return least
 }
 
+// Least returns min_j C_ij − g_j over the pairs that c lists.
+func Least(c geometry.Listed, i int, g []float64) float64 {
+	to, cost := c.Arcs(i)
+	return shortlist{to: to, cost: cost}.least(g)
+}
+
 // least returns min_j C_ij − g_j.
 func (s *simplex) least(i int, g []float64) float64 {
 	if s.listed != nil {
-		return s.allArcs(i).least(g)
+		return Least(s.listed, i, g)
 	}
 	return -kern.RowMax(g, s.row(i)[:s.m], 1)
 }

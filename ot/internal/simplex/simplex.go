@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
@@ -41,10 +42,12 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int, 
 		return nil, err
 	}
 	x := newSimplex(ctx, all, supply)
+	x.listed, _ = c.(geometry.Listed)
+	x.large = all.large
 	if x.solve(maxPivots); x.err != nil {
 		return nil, x.err
 	}
-	if err := x.arcs(all.large, visit); err != nil {
+	if err := x.arcs(visit); err != nil {
 		return nil, err
 	}
 	r := &Result{Pivots: x.pivots, Limited: x.limited}
@@ -69,6 +72,7 @@ type simplex struct {
 	limited bool // by the number of pivots
 
 	listed geometry.Listed // the cost, where it lists its arcs
+	large  float64         // the cost of others, +Inf where there are none
 	all    []int32         // every target
 	tops   []float64       // scratch of shortlist
 	found  []candidate
@@ -202,10 +206,12 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 }
 
 // arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry what rounding may make.
-func (s *simplex) arcs(large float64, visit func(i, j int, w float64)) error {
+func (s *simplex) arcs(visit func(i, j int, w float64)) error {
 	var all, lost Wide
+	stuck := 0
 	s.each(func(i, j int, w, c float64) {
-		if all = all.Add(w); c == large {
+		if all = all.Add(w); c == s.large {
+			stuck = i
 			lost = lost.Add(w)
 		} else if w > 0 {
 			visit(i, j, w)
@@ -218,7 +224,7 @@ func (s *simplex) arcs(large float64, visit func(i, j int, w float64)) error {
 	case s.limited: // proves nothing
 		return fmt.Errorf("ot/exact: MaxPivots = %d: too few: %.3g of the mass still uses pairs of cost +Inf", s.pivots, share)
 	}
-	return fmt.Errorf("ot/exact: %.3g of the mass must use pairs of cost +Inf: %w", share, fault.ErrInfeasible)
+	return s.cut(stuck)
 }
 
 // potentials returns f of the tree and its c-transform g, which differs from the tree's by rounding where the basis is
@@ -228,14 +234,11 @@ func (s *simplex) potentials() (f, g []float64) {
 	if s.matched != nil {
 		return f, s.matched.g
 	}
-	rows := make([]int, s.n)
-	for i := range rows {
-		rows[i] = i
-	}
-	g = s.transform(rows, f)
+	g = s.transform(f)
+	other := s.large - slices.Max(g)
 	for i := range f {
 		if math.IsInf(f[i], -1) {
-			f[i] = -Violation(s.row(i), 0, g)
+			f[i] = min(s.least(i, g), other)
 		}
 	}
 	return f, g

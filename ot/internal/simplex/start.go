@@ -128,6 +128,10 @@ func (f *greedy) fillSource(i int32, g []float64) {
 	if f.live == nil {
 		f.live = slices.Clone(f.all)
 	}
+	if f.listed != nil {
+		f.fillAny(i)
+		return
+	}
 	f.live = slices.DeleteFunc(f.live, func(j int32) bool { return f.b[j].IsZero() })
 	var others queue
 	row := f.row(int(i))
@@ -136,6 +140,16 @@ func (f *greedy) fillSource(i int32, g []float64) {
 	}
 	for !f.a[i].IsZero() {
 		f.fill(others.pop())
+	}
+}
+
+// fillAny sends it to any targets that are not full, at the cost of forbidden pairs.
+func (f *greedy) fillAny(i int32) {
+	for !f.a[i].IsZero() {
+		last := len(f.live) - 1
+		if f.fill(candidate{i, f.live[last], f.large, 0}); f.b[f.live[last]].IsZero() {
+			f.live = f.live[:last]
+		}
 	}
 }
 

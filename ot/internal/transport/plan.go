@@ -10,6 +10,7 @@ import (
 	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
@@ -152,6 +153,23 @@ func (p *Plan) Row(i int, dst, cost []float64) (c []float64, ref, scale float64)
 	return c, ref, scale
 }
 
+// entries returns row i of T, at the listed pairs where the geometry lists them.
+func (p *Plan) entries(w *semidual.Worker, i int) laplacian.Row {
+	l := semidual.Listing(p.Costs)
+	if l == nil {
+		p.Row(i, w.Exp, w.Cost)
+		return laplacian.Row{Val: w.Exp}
+	}
+	to, c := l.Arcs(i)
+	own, t := w.Cost[:len(to)], w.Exp[:len(to)]
+	for k, j := range to {
+		own[k] = p.Own[j]
+	}
+	_, sum := rows.Softmax(t, own, c, 1/p.Eps)
+	kern.Scale(t, p.Mass[i]/sum, t)
+	return laplacian.Row{Idx: to, Val: t}
+}
+
 // LogRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
 func (p *Plan) LogRow(i int, t, logT, cost []float64) {
 	c := p.Costs.Row(i, cost)
@@ -197,11 +215,16 @@ func (p *Plan) Times(v []float64) (out []float64) {
 	if p.OnDevice("Apply", false, func(d *DevicePlan) (err error) { out, err = d.Times(v); return err }) {
 		return out
 	}
+	if semidual.Separate(p.Geometry) != nil {
+		return weighted(p.Mass, p.expect(v, false, false))
+	}
 	out = make([]float64, len(p.A))
 	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
-			p.Row(i, w.Exp, w.Cost)
-			out[i] = kern.Dot(w.Exp, v)
+			if p.Mass[i] > 0 {
+				row := p.entries(w, i)
+				out[i] = row.Dot(v)
+			}
 		}
 	})
 	return out
@@ -212,11 +235,16 @@ func (p *Plan) TimesT(u []float64) (out []float64) {
 	if p.OnDevice("ApplyT", false, func(d *DevicePlan) (err error) { out, err = d.TimesT(u); return err }) {
 		return out
 	}
+	if semidual.Separate(p.Geometry) != nil {
+		return weighted(p.columns(), p.expect(u, true, false))
+	}
 	out = make([]float64, len(p.B))
 	p.Sweep().Columns(out, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
-			p.Row(i, w.Exp, w.Cost)
-			kern.Axpy(sum, u[i], w.Exp)
+			if p.Mass[i] > 0 {
+				row := p.entries(w, i)
+				row.Axpy(sum, u[i])
+			}
 		}
 	})
 	return out
@@ -264,14 +292,21 @@ func (p *Plan) Blocks(sw *semidual.Sweep, f func(w *semidual.Worker, k, lo, hi i
 
 // Laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
 func (p *Plan) Laplacian(dst, v, col []float64) {
+	if semidual.Separate(p.Geometry) != nil {
+		back := p.expect(p.expect(v, false, false), true, false)
+		for j, c := range p.columns() {
+			dst[j] = col[j]*v[j] - c*back[j]
+		}
+		return
+	}
 	if p.OnDevice("a product", false, func(d *DevicePlan) error { return d.Laplacian(dst, v, col) }) {
 		return
 	}
 	p.Sweep().Columns(dst, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.Mass[i] > 0 {
-				p.Row(i, w.Exp, w.Cost)
-				kern.Axpy(sum, kern.Dot(w.Exp, v)/p.Mass[i], w.Exp)
+				row := p.entries(w, i)
+				row.Axpy(sum, row.Dot(v)/p.Mass[i])
 			}
 		}
 	})
@@ -288,6 +323,12 @@ func (p *Plan) Sums() Sums {
 	var v Sums
 	if p.OnDevice("Value", true, func(d *DevicePlan) (err error) { v, err = d.Values(); return err }) {
 		return v
+	}
+	if l, ok := p.Geometry.(geometry.Listed); ok {
+		return p.listedSums(l)
+	}
+	if semidual.Separate(p.Geometry) != nil {
+		return p.gridSums()
 	}
 	_, m := p.Dims()
 	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
@@ -334,6 +375,37 @@ func (p *Plan) Sums() Sums {
 			q.mass.Add(mass)
 		}
 	})
+	return total(parts)
+}
+
+// listedSums is Sums over the pairs that the geometry lists.
+func (p *Plan) listedSums(l geometry.Listed) Sums {
+	sw := p.Sweep()
+	parts := make([]tally, len(sw.Spans))
+	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
+		q := &parts[k]
+		for i := s.Lo; i < s.Hi; i++ {
+			if p.Mass[i] == 0 {
+				continue
+			}
+			q.mass.Add(p.Mass[i])
+			_, c := l.Arcs(i)
+			row := p.entries(w, i)
+			for k, t := range row.Val {
+				if t > 0 {
+					log := logspace.Log(t)
+					q.sharp.Add(t * c[k])
+					q.tlogt.Add(t * log)
+					q.kl.Add(t * (log - logspace.Log(p.A[i]*p.B[row.Idx[k]])))
+				}
+			}
+		}
+	})
+	return total(parts)
+}
+
+// total adds up the tallies of spans.
+func total(parts []tally) Sums {
 	var all tally
 	for _, q := range parts {
 		all.sharp.Join(q.sharp)

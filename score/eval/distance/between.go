@@ -10,13 +10,13 @@ import (
 
 // Features maps images to vectors: eval.Model, what the last layer of a classifier sees, and inception.Network.
 type Features interface {
-	// Name tells features apart: equal names are equal maps.
+	// Name identifies features: equal names are equal maps.
 	Name() (string, error)
 	// Of returns the vectors of images, a row each.
 	Of(ctx context.Context, images *data.Images) (*mat.Dense, error)
 }
 
-// Report is how generated images compare with real ones in some features.
+// Report compares generated images with real ones in some features.
 type Report struct {
 	Features string // their name; the distance is called FD-Features
 	Frechet  float64

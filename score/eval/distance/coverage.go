@@ -10,7 +10,7 @@ import (
 	"coupling/score/eval/neighbour"
 )
 
-// Coverage says which parts of one distribution the other reaches. With B(x) the closed ball around a row that reaches
+// Coverage measures the parts of one distribution that the other reaches. With B(x) the closed ball around a row that reaches
 // its K-th neighbour in its own sample, for N real rows x_i and M generated rows y_j,
 //
 //	Precision = |{j : y_j ∈ ∪_i B(x_i)}|/M      generated rows that lie among real ones
@@ -27,7 +27,7 @@ type Coverage struct {
 	Density, Coverage float64
 }
 
-// Neighbours says which neighbour the balls reach. The zero value takes the third, as Kynkäänniemi et al.; Naeem et al.
+// Neighbours selects the neighbour that the balls reach. The zero value takes the third, as Kynkäänniemi et al.; Naeem et al.
 // take the fifth.
 type Neighbours struct {
 	K int // 0: 3
@@ -83,7 +83,7 @@ func (k Neighbours) Coverage(ctx context.Context, real, generated *mat.Dense) (C
 	}, nil
 }
 
-// positive is how many counts are.
+// positive returns the number of positive counts.
 func positive(counts []int) (n float64) {
 	for _, c := range counts {
 		if c > 0 {

@@ -17,7 +17,7 @@ var ErrArgument = errors.New("bad argument")
 //
 //	|m_x − m_y|² + tr A + tr B − 2 tr (A^½ B A^½)^½,
 //
-// in the features of Inception what is called FID. It is gaussian.Wasserstein of gaussian.Empirical, without the
+// in the features of Inception the FID. It is gaussian.Wasserstein of gaussian.Empirical, without the
 // covariances: with any F and G for which FᵀF = A and GᵀG = B, the last trace is the sum of the singular values of FGᵀ,
 // and centred rows over √(n−1) are such an F, or the triangle of their QR decomposition where rows are more than columns.
 // So nothing is squared, covariances may be singular, and nothing is added to a diagonal. Its accuracy is 1e-15 of

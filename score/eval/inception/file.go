@@ -20,7 +20,7 @@ import (
 // ErrWeights is wrapped by every error about the content of a file of weights.
 var ErrWeights = errors.New("not the weights of the Inception-v3 of FIDs")
 
-// classes is how many the weights of 2015-12-05 tell apart.
+// classes is the number of classes of the weights of 2015-12-05.
 const classes = 1008
 
 // Open reads the file of weights at path, checks them and puts the network on a device. Errors wrap ErrWeights where the
@@ -33,7 +33,7 @@ func Open(path string, dev *device.Device) (*Network, error) {
 	return b.build(dev, weights), nil
 }
 
-// Name is what [Network.Name] of the opened file says, without a device. It checks the file as Open does.
+// Name returns [Network.Name] of the opened file, without a device. It checks the file as Open does.
 func Name(path string) (string, error) {
 	b, weights, err := read(path)
 	if err != nil {

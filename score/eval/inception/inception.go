@@ -20,7 +20,7 @@ type Network struct {
 	name string
 }
 
-// side is what images are resampled to, batch how many go through at a time.
+// side is the size that images are resampled to, batch the number that go through at a time.
 const (
 	side  = 299
 	batch = 16

@@ -13,7 +13,7 @@ import (
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
 
-// Result is how well scores tell members from others.
+// Result measures how well scores separate members from others.
 type Result struct {
 	Members, Others int
 	AUC             float64 // probability that a member scores higher than another example, ties counted half
@@ -21,7 +21,7 @@ type Result struct {
 	ROC             []Point // from (0, 0) to (1, 1), one for each threshold that changes a rate
 }
 
-// Point is what calling everybody with a score of at least some threshold a member gives.
+// Point is a point of the curve: the rates if everybody with a score of at least some threshold is called a member.
 type Point struct {
 	FPR, TPR float64 // rates of false and of true positives
 }

@@ -7,7 +7,7 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// Search says how many neighbours are wanted. The zero value finds the nearest one.
+// Search finds nearest neighbours. The zero value finds the nearest one.
 type Search[T cpu.Float] struct {
 	K    int  // 0: 1
 	Self bool // query i is point i, which is not its own neighbour; copies of it are

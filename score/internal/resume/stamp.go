@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Stamp says in words what a run is. It is a train.Source of a checkpoint: stored with it, and refused where another is
+// Stamp describes a run in words. It is a train.Source of a checkpoint: stored with it, and refused where another is
 // stored.
 type Stamp string
 

@@ -2,7 +2,7 @@ package soft
 
 import "math"
 
-// far is what a row's weights are where the kernels overflow: every point so far away, or inv so large, that no
+// far computes a row's weights where the kernels overflow: every point so far away, or inv so large, that no
 // exp(h_j − inv·|x−y_j|²) is left, or that squares are infinite. It takes differences of exponents from the nearest point's,
 // with distances scaled by the largest coordinate difference. Points that share the largest exponent share the weight.
 // It returns the logarithm of the sum, which may be −Inf.
@@ -41,7 +41,7 @@ func (p *Points) far(t []float64, x []float64, inv float64) (lse float64) {
 	return top - product(near, inv, scale) + math.Log(sum)
 }
 
-// less says whether point j has a larger exponent than point i.
+// less reports whether point j has a larger exponent than point i.
 func (p *Points) less(t []float64, i, j int, inv, scale float64) bool {
 	return p.h[j]-p.h[i] > product(t[j]-t[i], inv, scale)
 }

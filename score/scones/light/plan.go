@@ -25,7 +25,7 @@ type Plan struct {
 	Root   []*mat.TriDense // lower L_k, S_k = L_k L_kᵀ
 }
 
-// String says in a line what was fitted.
+// String describes the fit in a line.
 func (l *Plan) String() string {
 	k, d := l.Dims()
 	return fmt.Sprintf("light plan of %d components on R^%d, λ %.4g", k, d, l.Lambda)

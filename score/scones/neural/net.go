@@ -97,10 +97,10 @@ func (p *Net) gradient(pass *nn.Pass, out *device.Array) *device.Array {
 	return p.net.VJP(pass, dy)
 }
 
-// Device implements scones.ResidentPotential.
+// Device implements scones.DevicePotential.
 func (p *Net) Device() *device.Device { return p.dev }
 
-// Gradient implements scones.ResidentPotential.
+// Gradient implements scones.DevicePotential.
 func (p *Net) Gradient(y *device.Array) *device.Array {
 	g, n := y.Like(), y.Dim(0)
 	for lo := 0; lo < n; lo += rows {

@@ -162,7 +162,7 @@ type Map struct {
 	Dim    int // of a point
 }
 
-// String says in a line what was trained.
+// String describes the training in a line.
 func (m *Map) String() string {
 	return fmt.Sprintf("map of R^%d by a network of %d parameters", m.Dim, nn.Count(m.Net.Params()))
 }

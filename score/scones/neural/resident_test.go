@@ -23,8 +23,8 @@ type residing struct {
 	dev *device.Device
 }
 
-func (f residing) Reside(int) *score.Residence {
-	return &score.Residence{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(y *device.Array) *device.Array {
+func (f residing) OnDevice(int) *score.DeviceField {
+	return &score.DeviceField{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(y *device.Array) *device.Array {
 		s := y.Like()
 		device.Scale(s, -1, y)
 		return s
@@ -53,7 +53,7 @@ func TestConditionalOnDevice(t *testing.T) {
 	f := must.Get(c.Given(x))
 	must.Do(f.Score(want, y, 0))
 	live, _, _ := dev.Live()
-	r := f.Reside(n)
+	r := f.OnDevice(n)
 	scope := dev.Scope()
 	got, err := r.Score(dev.FromDense(device.Float64, y)).Mat()
 	scope.Close()
@@ -65,7 +65,7 @@ func TestConditionalOnDevice(t *testing.T) {
 		t.Errorf("%d arrays before, %d after", live, now)
 	}
 	c.Target = g
-	if f, err = c.Given(x); err != nil || f.Reside(n) != nil {
+	if f, err = c.Given(x); err != nil || f.OnDevice(n) != nil {
 		t.Errorf("a target of the host resides on a device: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func (t DType) String() string {
 	return "DType(" + strconv.Itoa(int(t)) + ")"
 }
 
-// Memory is a block of a device's memory, as its backend knows it.
+// Memory is a block of a device's memory, of a type of its backend.
 type Memory any
 
 // Tensor is a contiguous row-major array in device memory, Offset elements from its start.
@@ -76,7 +76,7 @@ type Info struct {
 	ClockMHz int `json:",omitempty"`
 }
 
-// Traffic is what was asked of a GPU since it was opened.
+// Traffic counts the calls of a GPU since it was opened.
 type Traffic struct {
 	Launches           int64 // calls that give it work: kernels, products, copies on the device; a graph is one
 	Kernels            int64 // what it runs for them: those in graphs one by one
@@ -86,7 +86,7 @@ type Traffic struct {
 	FLOP               float64 // of matrix products, and of costs between points
 }
 
-// Minus is what came after u.
+// Minus returns the calls after u.
 func (t Traffic) Minus(u Traffic) Traffic {
 	return Traffic{t.Launches - u.Launches, t.Kernels - u.Kernels, t.Waits - u.Waits, t.Uploads - u.Uploads, t.Downloads - u.Downloads,
 		t.Bytes - u.Bytes, t.FLOP - u.FLOP}
@@ -141,7 +141,7 @@ const (
 	NumBinary               // the number of functions above
 )
 
-// Reduction says how elements become one.
+// Reduction selects how elements are combined to one.
 type Reduction uint8
 
 // The reductions. An empty sum is 0, an empty maximum or log-sum-exp −Inf.
@@ -155,14 +155,14 @@ const (
 	NumReduction                  // the number of reductions above
 )
 
-// Affine is what Operations.Affine does to its argument. Tensors without memory are absent.
+// Affine is the map of Operations.Affine. Tensors without memory are absent.
 type Affine struct {
 	Scale, Center, Shift Tensor
 	Func                 Unary
 	P                    float64 // of Func
 }
 
-// Moments is what MomentsVJP knows of a normalisation.
+// Moments are the arguments of MomentsVJP: a normalisation and the sums of its derivative.
 type Moments struct{ Mean, Rstd, Scale, Sum, Along, More Tensor }
 
 // Window is the geometry of a convolution or pooling over the last two axes.
@@ -180,7 +180,7 @@ type Adam struct {
 	Decoupled               bool
 }
 
-// Update is the parameters that a step of an optimiser moves together. All lists have one length, and what has one index
+// Update is the parameters that a step of an optimiser moves together. All lists have one length, and entries of one index
 // has one shape.
 type Update struct {
 	W, G, M []Tensor // parameters, gradients, and first moments or momentum
@@ -213,7 +213,7 @@ type Backend interface {
 	Of(t DType) Operations
 }
 
-// Operations is what is done with floats, all tensors of a call having one float type but where it says otherwise.
+// Operations computes with floats. All tensors of a call have one float type unless a comment names another.
 type Operations interface {
 	elementwise
 	linear
@@ -273,7 +273,7 @@ type elementwise interface {
 // linear is matrix products.
 type linear interface {
 	// Gemm is c = alpha·op(a)·op(b) + beta·c for rank 2, and for rank 3 one product for each first index, where a or b
-	// may have first size 1. With beta = 0 what was in c does not matter, NaN included.
+	// may have first size 1. With beta = 0 the contents of c do not matter, NaN included.
 	Gemm(c Tensor, alpha float64, a Tensor, transA bool, b Tensor, transB bool, beta float64) error
 }
 

@@ -14,7 +14,7 @@ type schedule struct {
 	Eps                   [annealSteps]float64
 }
 
-// Anneals says whether a block has memory for a problem.
+// Anneals reports whether a block has memory for a problem.
 func (g *gpu) Anneals(n, m int) bool { return 0 < min(n, m) && max(n, m) <= mostAnnealed }
 
 // Anneal makes the updates of device.Anneal.

@@ -64,7 +64,7 @@ func newAxes(shape []int, steps ...[]int) axes {
 	return a
 }
 
-// merges says whether axis k continues the last one in every tensor.
+// merges reports whether axis k continues the last one in every tensor.
 func (a *axes) merges(last, size, k int, steps [][]int) bool {
 	for t := range steps {
 		if a.Step[t][last] != int64(size)*int64(steps[t][k]) {
@@ -74,7 +74,7 @@ func (a *axes) merges(last, size, k int, steps [][]int) bool {
 	return true
 }
 
-// transposes says whether the axes are those of a batch of matrices that are turned around, and their sizes before.
+// transposes reports whether the axes are those of a batch of matrices that are turned around, and their sizes before.
 func (a *axes) transposes() (batch, rows, cols int, ok bool) {
 	r := int(a.Rank)
 	if r < 2 || r > 3 {

@@ -24,12 +24,12 @@ func (g *gpu) measure(x, y backend.Tensor, w backend.Window) geometry {
 // taps is the number of weights for a pair of channels.
 func (s geometry) taps() int { return s.w.Kernel[0] * s.w.Kernel[1] }
 
-// whole says that the window is the image: the patch is x itself.
+// whole reports whether the window is the image: the patch is x itself.
 func (s geometry) whole() bool {
 	return s.after == 1 && s.before*s.in == s.patch && s.w.Pad == [2]int{} && s.w.Dilation == [2]int{1, 1}
 }
 
-// pointwise says that patches are pixels.
+// pointwise reports whether patches are pixels.
 func (s geometry) pointwise() bool {
 	return s.w.Kernel == [2]int{1, 1} && s.w.Pad == [2]int{} && s.w.Stride == [2]int{1, 1}
 }

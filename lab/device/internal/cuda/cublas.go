@@ -55,7 +55,7 @@ const (
 	cublasTF32Math    = 3
 )
 
-// workspace is what NVIDIA recommends for Hopper; smaller GPUs do with it.
+// workspace is the size that NVIDIA recommends for Hopper; smaller GPUs do with it.
 const workspace = 32 << 20
 
 // openBLAS opens the library that the configuration names, or COUPLING_CUBLAS, or the first there is. Only a library
@@ -169,7 +169,7 @@ func (b *cublas) tf32() bool {
 	return true
 }
 
-// String says who multiplies.
+// String names the library that multiplies.
 func (b *cublas) String() string {
 	if b == nil {
 		return "own kernels"
@@ -181,10 +181,10 @@ func (b *cublas) String() string {
 	return fmt.Sprintf("cuBLAS %d%s (%s)", b.version, tf32, b.lib.path)
 }
 
-// takes says whether the library can do a product.
+// takes reports whether the library can do a product.
 func (b *cublas) takes(p *product) bool { return b != nil && p.fits() }
 
-// gemm hands a product to the library, which counts columns first: what is row-major is the transpose there, so that
+// gemm hands a product to the library, which counts columns first: a row-major matrix is the transpose there, so that
 // cᵀ = op(b)ᵀ·op(a)ᵀ is asked for.
 func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 	to := array(c)

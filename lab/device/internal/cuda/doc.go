@@ -21,7 +21,7 @@
 // Contexts belong to OS threads, goroutines do not: each operation pins its thread and makes the context current.
 //
 // Memory is kept by size for the next array of that size (see pool), which makes repeated steps use the same addresses.
-// Memory that was freed while a Graph was recorded is kept for the graph. What was kept for later is returned to the
+// Memory that was freed while a Graph was recorded is kept for the graph. Cached memory is returned to the
 // driver before a recording, during which it lets nothing go.
 //
 // COUPLING_CUDA_NO_CACHE=1 gives memory back at once, for compute-sanitizer and the emulator's checks.

@@ -95,7 +95,7 @@ func loadDriver(path string) (*driver, error) {
 	return d, nil
 }
 
-// why is what the linker said of libraries that it found and could not open; that others are absent says enough.
+// why holds the linker's messages about libraries that it found and could not open; absent ones need none.
 func why(err error) string {
 	var said strings.Builder
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -113,7 +113,7 @@ const (
 	cudaErrorNoDevice = 100
 )
 
-// driverError is what a call of the driver returned.
+// driverError is the result code of a call of the driver.
 type driverError struct {
 	call string // the function, and what it was called for
 	code int32

@@ -80,25 +80,31 @@ func TestWide(t *testing.T) {
 func TestCuts(t *testing.T) {
 	r := newRig(t, Config{})
 	rng := rand.New(rand.NewPCG(5, 6))
-	p := newProblem(rng, backend.Float32, 300, 40, 70, 3, backend.Cost{Square: 1})
-	x, y := r.set(backend.Float32, p.x, p.n, p.d), r.set(backend.Float32, p.y, p.m, p.d)
-	u, h, v := r.set(backend.Float32, p.u, p.n), r.set(backend.Float32, p.h, p.m), r.set(backend.Float32, p.v, p.m, p.k)
-	image, cost := r.set(backend.Float32, p.x, 10, 3, 20, 35), r.new(backend.Float32, p.n, p.m)
-	r.ok(r.g.Costs(cost, x, y, p.cost))
-	w := r.set(backend.Float32, p.x[:600], p.n, 2)
+	const n, m, d, k, inv = 300, 40, 70, 3, 3
+	pixels := make([]float64, n*d)
+	for i := range pixels {
+		pixels[i] = rng.NormFloat64() / 8
+	}
+	set := func(shape ...int) backend.Tensor {
+		t := backend.Tensor{Shape: shape}
+		return r.set(backend.Float32, pixels[:t.Len()], shape...)
+	}
+	x, y, u, h, v, w, square := set(n, d), set(m, d), set(n), set(m), set(m, k), set(n, 2), backend.Cost{Square: 1}
+	image, cost := set(10, 3, 20, 35), r.new(backend.Float32, n, m)
+	r.ok(r.g.Costs(cost, x, y, square))
 	all := func() (results [][]float64) {
 		win := backend.Window{Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Pad: [2]int{1, 0}, Dilation: [2]int{1, 1}}
 		col, back := r.new(backend.Float32, 10, 3*6, 10*34), r.new(backend.Float32, 10, 3, 20, 35)
 		r.ok(r.g.im2col(col, image, win))
 		r.ok(r.g.col2im(back, col, win))
 		conv := r.new(backend.Float32, 10, 4, 10, 34)
-		r.ok(r.g.Conv(conv, image, r.set(backend.Float32, p.x[:72], 4, 3, 3, 2), win))
-		apply, grad, lse := r.new(backend.Float32, p.n, p.k), r.new(backend.Float32, p.n, p.d), r.new(backend.Float32, p.n)
-		r.ok(r.g.PointApply(apply, x, y, u, h, v, p.cost, p.inv))
-		r.ok(r.g.PointGrad(grad, x, y, u, h, u, h, p.cost, p.inv, true))
-		r.ok(r.g.PointLSE(lse, x, y, h, p.cost, p.inv))
-		cols := r.new(backend.Float32, p.m, 2)
-		r.ok(r.g.PlanCols(cols, cost, u, h, w, p.inv))
+		r.ok(r.g.Conv(conv, image, set(4, 3, 3, 2), win))
+		apply, grad, lse := r.new(backend.Float32, n, k), r.new(backend.Float32, n, d), r.new(backend.Float32, n)
+		r.ok(r.g.PointApply(apply, x, y, u, h, v, square, inv))
+		r.ok(r.g.PointGrad(grad, x, y, u, h, u, h, square, inv, true))
+		r.ok(r.g.PointLSE(lse, x, y, h, square, inv))
+		cols := r.new(backend.Float32, m, 2)
+		r.ok(r.g.PlanCols(cols, cost, u, h, w, inv))
 		return [][]float64{r.get(col), r.get(back), r.get(conv), r.get(apply), r.get(lse), r.get(cols)}
 	}
 	whole := all()

@@ -8,7 +8,7 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// fault is what a kernel says about an index out of range; the struct Fault of the kernels.
+// fault is the record of an index out of range that a kernel writes; the struct Fault of the kernels.
 type fault struct {
 	set, op, index, _ int32
 	at                int64
@@ -31,7 +31,7 @@ func (g *gpu) askFault() (*fault, error) {
 	return f, g.check("cuMemcpyDtoHAsync", code)
 }
 
-// tell returns what a copied fault says, and clears it on the GPU.
+// tell returns the error of a copied fault, and clears it on the GPU.
 func (g *gpu) tell(f *fault) error {
 	runtime.KeepAlive(f)
 	if f == nil || f.set == 0 {

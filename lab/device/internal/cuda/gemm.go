@@ -107,7 +107,7 @@ func (p *product) flop() float64 {
 	return 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
 }
 
-// fits says whether every number can be a C int.
+// fits reports whether every number can be a C int.
 func (p *product) fits() bool {
 	for _, v := range []int64{p.M, p.N, p.K, p.LDA, p.LDB, p.LDC} {
 		if v > math.MaxInt32 {

@@ -90,3 +90,14 @@ func gemmCase(r *rig, rng *rand.Rand, dt backend.DType, batch, m, n, k int, ta, 
 	}
 	r.within("Gemm", r.get(dc), want, size, float64(k+4)*eps(dt)) // Higham 2002, (3.13)
 }
+
+// within compares with a bound a term of each sum.
+func (r *rig) within(what string, got, want, size []float64, rel float64) {
+	r.Helper()
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > rel*size[i]+1e-300 {
+			r.Errorf("%s: element %d is %v, want %v: off by %.3g of its terms, allowed %.3g", what, i, got[i], want[i], math.Abs(got[i]-want[i])/size[i], rel)
+			return
+		}
+	}
+}

@@ -23,7 +23,7 @@ type graph struct {
 // touches the stream.
 const captureRelaxed = 2
 
-// errRecording is what waits cannot do.
+// errRecording reports a wait within a recording.
 var errRecording = errors.New("cuda: copies to and from the host cannot be recorded")
 
 // Record captures what f launches, and launches it once. Memory that is kept for later is returned to the driver first:
@@ -101,7 +101,7 @@ func (r *graph) Launch() error {
 	})
 }
 
-// Close ends the graph, after what was launched of it, and gives back the memory that it kept.
+// Close ends the graph, after its launches, and gives back the memory that it kept.
 func (r *graph) Close() error {
 	g := r.g
 	return g.do(func() error {

@@ -87,7 +87,7 @@ func (s *launchSlots) fill(e *entry, args []arg) error {
 	return nil
 }
 
-// suffix is how kernels of a type are named.
+// suffix is the end of the names of kernels of a type.
 func suffix(t backend.DType) string {
 	switch t {
 	case backend.Float64:

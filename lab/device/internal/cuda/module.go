@@ -108,7 +108,7 @@ func (g *gpu) load(m *module, name string, image []byte) error {
 	return nil
 }
 
-// readFile is what an embedded file holds, decompressed.
+// readFile returns the content of an embedded file, decompressed.
 func readFile(name string) ([]byte, error) {
 	f, err := ptx.Files.Open(name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func bytesOf(t backend.Tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
 
 // stage is page-locked memory that small uploads are copied to first, one after the other, so that the host need not wait for
-// the GPU to fetch them. What is in it is fetched when the stream was waited for.
+// the GPU to fetch them. Its contents are fetched when the stream was waited for.
 type stage struct {
 	memory []byte
 	used   int
@@ -119,7 +119,7 @@ func (g *gpu) copy(dst, src backend.Tensor) error {
 	return g.check("cuMemcpyDtoDAsync", call(g.cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream))
 }
 
-// plain is how kernels that only move elements are named.
+// plain is the end of the names of kernels that only move elements.
 func plain(t backend.DType) string {
 	if t.Size() == 8 {
 		return "_b64"

@@ -12,7 +12,7 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// Config says which GPU and which libraries.
+// Config selects the GPU and its libraries.
 type Config struct {
 	Ordinal        int    // which GPU
 	Driver, CuBLAS string // paths; see package device
@@ -34,7 +34,7 @@ const (
 	attributeMinor           = 76
 )
 
-// streamNonBlocking keeps the stream apart from what others in the process do on the default one.
+// streamNonBlocking keeps the stream apart from the default one, which others in the process use.
 const streamNonBlocking = 1
 
 // gpu is an open GPU.
@@ -64,7 +64,7 @@ type gpu struct {
 	closed   bool
 }
 
-// Open returns the GPU, or an error that wraps ErrNoDevice and names what was looked for.
+// Open returns the GPU, or an error that wraps ErrNoDevice and names the files that were searched.
 func Open(c Config) (backend.Backend, error) {
 	d, err := loadDriver(c.Driver)
 	if err != nil {
@@ -198,7 +198,7 @@ func (g *gpu) memInfo() (free, total int64, err error) {
 	return free, total, err
 }
 
-// Traffic is what was asked.
+// Traffic returns the calls so far.
 func (g *gpu) Traffic() backend.Traffic {
 	g.mu.Lock()
 	defer g.mu.Unlock()

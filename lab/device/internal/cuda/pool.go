@@ -130,7 +130,7 @@ func (g *gpu) release(m *memory) error {
 	return nil
 }
 
-// borrow calls f with a block of scratch memory, which goes back whatever f returns. Of 0 bytes it is no block.
+// borrow calls f with a block of scratch memory, which goes back whatever f returns. For 0 bytes the block is nil.
 func (g *gpu) borrow(bytes int64, f func(*memory) error) error {
 	m, err := g.alloc(bytes)
 	if err != nil {
@@ -146,8 +146,8 @@ func (g *gpu) give(m *memory) error {
 	return err
 }
 
-// trim returns everything that is kept to the driver, which waits for the stream first. A bad index that is met on the
-// way is left to be told by who asks for results.
+// trim returns the cache to the driver, which waits for the stream first. A pending index error is reported by the next
+// read.
 func (g *gpu) trim() error {
 	if err := g.drain(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (g *gpu) trim() error {
 	return g.releaseAll()
 }
 
-// releaseAll returns what is kept, in order of size and age, so that runs do not differ.
+// releaseAll returns cached memory, in order of size and age, so that runs do not differ.
 func (g *gpu) releaseAll() error {
 	var classes []int64
 	for class := range g.pool.free {

@@ -5,7 +5,7 @@ import "coupling/lab/device/internal/backend"
 // Where channels become fewer, at stride 1, y is a sum of shifted images W_i·x. Shifts by i·d − p gather; col2im
 // scatters by o + i'·d − p': the same with the kernel turned round, i' = k − 1 − i, and p' = d(k−1) − p.
 
-// narrows says that multiplying first holds less than half of what unfolding first does, and can be done.
+// narrowsOf reports whether multiplying first holds less than half of what unfolding first does, and can be done.
 func (s geometry) narrowsOf() bool {
 	w := s.turned()
 	return 2*s.out*s.before <= s.in*s.after && !s.pointwise() && s.w.Stride == [2]int{1, 1} && min(w.Pad[0], w.Pad[1]) >= 0

@@ -33,7 +33,7 @@ const (
 	partJob  = 2048
 )
 
-// partsOf cuts an update into what one launch takes each.
+// partsOf cuts an update into parts for one launch each.
 func (g *gpu) partsOf(u backend.Update) (all []*parts, jobs int) {
 	for i, w := range u.W {
 		if i%maxParts == 0 {
@@ -61,7 +61,7 @@ func (g *gpu) partsOf(u backend.Update) (all []*parts, jobs int) {
 	return all, jobs
 }
 
-// update makes a step: one kernel counts it and says by how much gradients are shortened, the next ones use that.
+// update makes a step: one kernel counts it and computes the factor that shortens gradients, the next ones use that.
 func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, beta2 float64, constants ...arg) error {
 	return g.do(func() error {
 		all, jobs := g.partsOf(u)

@@ -87,7 +87,7 @@ func dimFor(d int) int {
 	return 0
 }
 
-// lseRowsOf is how many rows a thread of point_lse takes, as point_lse.cu has it.
+// lseRowsOf is the number of rows that a thread of point_lse takes, as point_lse.cu has it.
 func lseRowsOf(dim int, t backend.DType) int {
 	rows := map[int]int{1: 4, 2: 4, 3: 4, 4: 2, 8: 2, 16: 4, 32: 2, 64: 2}[dim]
 	switch {
@@ -169,7 +169,7 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 	})
 }
 
-// wideDim says whether a dimension has kernels whose sums are as wide as points.
+// wideDim reports whether a dimension has kernels whose sums are as wide as points.
 func wideDim(dim int, t backend.DType) bool { return dim > 0 && (t == backend.Float32 || dim <= 16) }
 
 // PointApply is out_i = Σ_j P_ij v_j.

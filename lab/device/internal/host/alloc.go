@@ -40,7 +40,7 @@ func (p *pool) put(size int64, b *block) {
 	p.spare += size
 }
 
-// slack is what may be kept beyond half of what was ever needed at once.
+// slack is the limit of the cache beyond half of the peak.
 const slack = 64 << 20
 
 func (h *heap) use(size int64) {
@@ -80,7 +80,7 @@ func (h *heap) Alloc(n int64) (backend.Memory, error) {
 	return &block{at: unsafe.Add(at, skip), size: size}, nil
 }
 
-// room is nil if the machine can give a number of bytes. What is kept is given up for it.
+// room is nil if the machine can give a number of bytes. The cache is given up for it.
 func (h *heap) room(size int64) error {
 	if size < small {
 		return nil
@@ -108,10 +108,10 @@ func (h *heap) Free(m backend.Memory) error {
 	return nil
 }
 
-// trim lets go of what is kept.
+// trim releases the cache.
 func (h *heap) trim() { h.pool = pool{} }
 
-// MemInfo is what can be allocated, and the memory of the machine or, where it is less, of the process's control group.
+// MemInfo returns the bytes that can be allocated, and the memory of the machine or, where it is less, of the process's control group.
 func (h *heap) MemInfo() (free, total int64, err error) {
 	free, total, err = available()
 	return min(free+h.spare, total), total, err

@@ -75,7 +75,7 @@ type padding struct {
 // plane is the elements of a padded plane.
 func (p padding) plane() int { return p.rows.size * p.cols.size }
 
-// none tells whether the source is its own copy.
+// none reports whether the source is its own copy.
 func (p padding) none() bool {
 	return p.rows.zeros == 0 && p.cols.zeros == 0 && p.rows.size == p.h && p.cols.size == p.w
 }
@@ -97,12 +97,12 @@ func startsOf(n int) []int {
 	return starts
 }
 
-// whole says that the window is the image, with one result.
+// whole reports whether the window is the image, with one result.
 func whole(x, y tensor, w backend.Window) bool {
 	return y.Shape[2]*y.Shape[3] == 1 && w.Pad == [2]int{} && w.Kernel == [2]int{x.Shape[2], x.Shape[3]} && w.Dilation == [2]int{1, 1}
 }
 
-// matrix is a tensor as rows by what is left.
+// matrix is a tensor as rows by the product of the other axes.
 func matrix(t tensor, rows int) tensor {
 	t.Shape = []int{rows, t.Len() / max(1, rows)}
 	return t

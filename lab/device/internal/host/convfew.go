@@ -11,13 +11,13 @@ const (
 	fewPixels   = 64 // the least results, that pay for the sums over taps
 )
 
-// makesFew tells whether the channels are few and the window is one that this way knows. It depends on the shapes of one
+// makesFew reports whether the channels are few and the window is one that this way takes. It depends on the shapes of one
 // example alone, as interleave does.
 func (g *gathering[T]) makesFew() bool {
 	return g.out <= fewChannels && g.in >= fewInputs && g.h*g.w >= fewPixels && g.pad.isPlain(g.weights.area)
 }
 
-// isPlain tells whether windows of area taps lie side by side and no tap reads zeros alone.
+// isPlain reports whether windows of area taps lie side by side and no tap reads zeros alone.
 func (p padding) isPlain(area int) bool {
 	r, c := p.rows.phases, p.cols.phases
 	return len(r) == 1 && len(c) == 1 && r[0].stride == 1 && c[0].stride == 1 && len(r[0].taps)*len(c[0].taps) == area

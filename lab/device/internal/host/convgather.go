@@ -21,7 +21,7 @@ type gathering[T cpu.Float] struct {
 	quads  int // groups of four of them where they are interleaved, else 0
 }
 
-// gatherPhase is what all images of a batch need of one phase.
+// gatherPhase is the part of one phase that all images of a batch share.
 type gatherPhase[T cpu.Float] struct {
 	rows, cols phase
 	offsets    cpu.Offsets

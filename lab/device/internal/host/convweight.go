@@ -20,7 +20,7 @@ type correlation[T cpu.Float] struct {
 	turned     bool  // x and dy have changed places
 }
 
-// correlatePositions is how many positions' cotangents are turned at a time: they stay in the first-level cache.
+// correlatePositions is the number of positions whose cotangents are turned at a time: they stay in the first-level cache.
 const correlatePositions = 256
 
 func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) correlation[T] {

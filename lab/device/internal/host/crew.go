@@ -18,7 +18,7 @@ type crew struct {
 	runs   []func() // of the workers from the second on
 }
 
-// launch is work over 0…n−1 in chunks of a size, on up to team goroutines; or, where alone is set, that.
+// launch is work over 0…n−1 in chunks of a size, on up to team goroutines; only alone if that is set.
 type launch struct {
 	team, n, size int
 	work          func(worker, lo, hi int)
@@ -42,7 +42,7 @@ func (c *crew) each(n, size int, work func(lo, hi int)) {
 	c.share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
 }
 
-// share is each on up to team goroutines, the caller's among them, which work is told the number of.
+// share is each on up to team goroutines, the caller's among them; work gets the number of its goroutine.
 func (c *crew) share(team, n, size int, work func(worker, lo, hi int)) {
 	size = max(size, 1)
 	_ = c.do(launch{team: min(team, (n+size-1)/size), n: n, size: size, work: work})
@@ -94,5 +94,5 @@ func (c *crew) part(worker int) {
 	}
 }
 
-// per is how many items of a size make a chunk.
+// per is the number of items of a size in a chunk.
 func per(size int) int { return max(1, grain/max(size, 1)) }

@@ -54,7 +54,7 @@ func (p *pad[T]) zeros(i, n int) []T {
 	return b
 }
 
-// is64 tells float64 from float32; the compiler knows the answer.
+// is64 reports whether T is float64, a constant when compiled.
 func is64[T cpu.Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
 // Of is the engine of a type.

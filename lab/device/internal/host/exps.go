@@ -10,7 +10,7 @@ import (
 // Float32 functions made of an exponential take it in float64: differences such as eˣ − 1 then lose nothing that
 // float32 could hold, and the vector exponential is fast enough in either type.
 
-// usesExp tells whether f is one of them.
+// usesExp reports whether f is one of them.
 func usesExp(f backend.Unary) bool {
 	switch f {
 	case backend.ELU, backend.Softplus, backend.Tanh, backend.Sigmoid:
@@ -19,7 +19,7 @@ func usesExp(f backend.Unary) bool {
 	return false
 }
 
-// strip is how many elements take their exponentials together; three strips stay in the first-level cache.
+// strip is the number of elements whose exponentials are taken together; three strips stay in the first-level cache.
 const strip = 512
 
 // mapExp is d = f(x) for a run of elements, or with dy given d = f'(x)·dy.
@@ -39,7 +39,7 @@ func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
 	}
 }
 
-// exponents is what is exponentiated: min(x, 0) for ELU, −2|x| for tanh, −|x| for softplus, else −x.
+// exponents writes the arguments of the exponential: min(x, 0) for ELU, −2|x| for tanh, −|x| for softplus, else −x.
 func exponents[T cpu.Float](t []float64, x []T, f backend.Unary, slope bool) {
 	t = t[:len(x)]
 	switch {

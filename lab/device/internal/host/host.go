@@ -18,7 +18,7 @@ type Host struct {
 	f64   engine[float64]
 }
 
-// Open returns the processor with an instruction set, cpu.Auto for what COUPLING_CPU or the machine says, and with a
+// Open returns the processor with an instruction set, cpu.Auto for that of COUPLING_CPU or the best of the machine, and with a
 // number of workers, 0 for GOMAXPROCS at the time of each operation. It fails where the machine lacks the set.
 func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 	if workers < 0 {

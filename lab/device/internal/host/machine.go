@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What the machine says of itself, in the files of Linux; elsewhere it is not known.
+// Facts about the machine, from the files of Linux; elsewhere they are unknown.
 
 var errUnknown = errors.New("this system does not say how much memory there is")
 
@@ -113,7 +113,7 @@ func number(file string) int64 {
 	return n
 }
 
-// modelName is what the maker calls the processor.
+// modelName is the processor's name by its maker.
 func modelName() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

@@ -29,7 +29,7 @@ func (e *engine[T]) apply(d, x []T, f backend.Unary, p float64) {
 	}
 }
 
-// cheap does the functions that are arithmetic, and tells whether f is one.
+// cheap computes functions that are arithmetic, and reports whether f is one.
 func cheap[T cpu.Float](d, x []T, f backend.Unary, p T) bool {
 	d = d[:len(x)]
 	switch f {
@@ -154,7 +154,7 @@ func (e *engine[T]) slopes(d, x, y, g []T, f backend.Unary, p float64) {
 	}
 }
 
-// slopeOfX multiplies by derivatives that are arithmetic of x, and tells whether f's is.
+// slopeOfX multiplies by derivatives that are arithmetic of x, and reports whether that of f is.
 func slopeOfX[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 	d, g = d[:len(x)], g[:len(x)]
 	switch f {
@@ -205,7 +205,7 @@ func slopeOfBent[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 	return true
 }
 
-// slopeOfY multiplies by derivatives that are arithmetic of y, and tells whether f's is.
+// slopeOfY multiplies by derivatives that are arithmetic of y, and reports whether that of f is.
 func slopeOfY[T cpu.Float](d, x, y, g []T, f backend.Unary, p T) bool {
 	d, y, g = d[:len(x)], y[:len(x)], g[:len(x)]
 	switch f {

@@ -58,7 +58,7 @@ func (e *engine[T]) Affine(y, x tensor, by backend.Affine) error {
 	return nil
 }
 
-// derivative is what AffineVJP reads and writes beside x.
+// derivative are the arguments of AffineVJP beside x.
 type derivative[T cpu.Float] struct {
 	by         backend.Affine
 	a          affine[T]

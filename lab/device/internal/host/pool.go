@@ -111,7 +111,7 @@ func (p pooling) windows() [][]int {
 	return all
 }
 
-// covers says that all taps of output o read inside.
+// covers reports whether all taps of output o read inside.
 func (a axis) covers(o int) bool {
 	return !slices.ContainsFunc(a.taps, func(t tap) bool { return o < t.lo || o >= t.hi })
 }

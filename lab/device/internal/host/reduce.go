@@ -7,7 +7,7 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// What is reduced beside the reductions of the interface: ReduceDot, the sums of AffineVJP, and moments.
+// Reductions beside those of the interface: ReduceDot, the sums of AffineVJP, and moments.
 const (
 	dot = backend.NumReduction + iota
 	slopes

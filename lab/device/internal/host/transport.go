@@ -21,7 +21,7 @@ func (e *engine[T]) LSERows(out, c, h tensor, inv float64) error {
 	return nil
 }
 
-// band is the columns that are done together; what they accumulate stays in the first-level cache.
+// band is the columns that are done together; their sums stay in the first-level cache.
 const band = 512
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), for each first index of a batch: a band of columns and a chunk of

@@ -16,9 +16,13 @@ var design []byte
 
 func main() {
 	own := bias.Bias.Decoder()
-	sweep, err := sweepfile.Parse("sweep.yaml", design, []store.Decoder{own})
+	sweep, err := sweepfile.Parse("sweep.yaml", design, []*store.Decoder{own})
 	if err != nil {
 		log.Fatal(err)
 	}
-	sweepfile.Main(sweep.Jobs, own)
+	jobs, err := sweep.All()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sweepfile.Main(jobs, own)
 }

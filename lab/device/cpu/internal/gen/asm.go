@@ -77,7 +77,7 @@ func (t target) emit(f *file, k kernel) error {
 // maxUnroll is the most vectors that a kernel computes at once.
 const maxUnroll = 4
 
-// try compiles kernel k apart and tells what keeps it from running on t.
+// try compiles kernel k apart and returns the reason why it cannot run on t.
 func (t target) try(k kernel, unroll int) error {
 	f := newFile()
 	t.write(f, k, unroll)

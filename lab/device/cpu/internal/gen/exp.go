@@ -244,7 +244,7 @@ func (e *exponential) applyWide(xs []vec) {
 	}
 }
 
-// pickZ is pick for instructions that clear what is not in a mask.
+// pickZ is pick for instructions that clear lanes outside a mask.
 func (a *asm) pickZ(pd, ps func(x, y, k, dst operand.Op)) func(x, y, k, dst operand.Op) {
 	if a.double {
 		return pd

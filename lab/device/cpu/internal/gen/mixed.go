@@ -6,7 +6,7 @@ import (
 )
 
 // Rows held in float32, arithmetic in float64: half the memory to wait for, and
-// no other rounding than that of what is held. Emitted for float64 alone.
+// no other rounding than that of the stored rows. Emitted for float64 alone.
 func mixedKernels() []kernel {
 	return []kernel{
 		{
@@ -142,7 +142,7 @@ func (a *asm) halfMask(mask reg.Register) reg.Register {
 	return high
 }
 
-// clearBelow replaces what is less than least by 0; NaN stays.
+// clearBelow replaces numbers below least by 0; NaN stays.
 func (a *asm) clearBelow(v, least vec) {
 	const notLess = 0x15 // true for NaN, quiet
 	if a.wide {

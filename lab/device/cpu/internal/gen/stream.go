@@ -14,7 +14,7 @@ type span struct {
 }
 
 // stream walks n elements: spans of unroll vectors, then single vectors, then
-// one masked vector for what is left. Nothing is read or written past n.
+// one masked vector for the rest. Nothing is read or written past n.
 func (a *asm) stream(n reg.GPVirtual, unroll int, body func(s span)) {
 	i := a.GP64()
 	a.XORQ(i, i)

@@ -8,7 +8,7 @@ type share struct {
 	weight float64
 }
 
-// Sampler says which inputs, of n along an axis, make output o of out.
+// Sampler returns the inputs, of n along an axis, that make output o of out, and their weights.
 type Sampler func(o, out, n int) []share
 
 // Nearest takes input ⌊o·n/out⌋.

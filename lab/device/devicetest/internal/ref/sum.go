@@ -40,7 +40,7 @@ func (a *Sum) Value() float64 { return a.s + a.c }
 // Size is Σ|terms|.
 func (a *Sum) Size() float64 { return a.size }
 
-// Result is what an operation should give: values and how large the terms were that each was made of.
+// Result is the reference of an operation: values, and the size of the terms of each.
 type Result struct{ Value, Scale []float64 }
 
 // NewResult returns a result of n zeros.

@@ -1,4 +1,4 @@
-// Package kernels is the sources of the CUDA kernels: what is compiled to what, for the generator of package ptx and the
+// Package kernels is the sources of the CUDA kernels and their modules, for the generator of package ptx and the
 // test that holds it to the sources. Programs import only package ptx.
 package kernels
 

@@ -1,0 +1,137 @@
+package dp
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp/pair"
+	"coupling/lab/logspace"
+)
+
+// RepeatAndSelect runs Event a random number K of times and releases the result of the best run alone, by any score of results: the
+// choice of settings for a training, which each run draws at random. Only the number of runs is hidden; K must be drawn afresh, and
+// independently of the data, from
+//
+//   - Poisson: mean Poisson > 0; nothing may be released where K = 0;
+//   - else the truncated negative binomial distribution on 1, 2, … with Shape η > −1 and Gamma γ in (0, 1): η = 1 is geometric and η = 0
+//     logarithmic; its mean is Mean. The smaller η, the smaller ε for a mean.
+//
+// Its Rényi divergence of order λ is at most (Papernot, Steinke 2022, Theorems 2 and 6)
+//
+//	D_λ + (1+η)(1 − 1/λ′)D_λ′ + (1+η) log(1/γ)/λ′ + log(E K)/(λ−1)   for each λ′ ≥ 1,
+//	D_λ + E K·δ(log(1 + 1/(λ−1))) + log(E K)/(λ−1)                    for Poisson,
+//
+// with D and δ the larger of both directions of Event, so that it is accounted for by package rdp, as an upper bound. Event may be any
+// whose divergences are finite: not one that fails with a probability, or a random allocation.
+type RepeatAndSelect struct {
+	Event        Event
+	Shape, Gamma float64
+	Poisson      float64
+}
+
+// String shows the event.
+func (e RepeatAndSelect) String() string {
+	if e.Poisson > 0 {
+		return fmt.Sprintf("RepeatAndSelect(Poisson of mean %g, %v)", e.Poisson, e.Event)
+	}
+	return fmt.Sprintf("RepeatAndSelect(shape %g, gamma %g, %v)", e.Shape, e.Gamma, e.Event)
+}
+
+// Mean returns E K.
+func (e RepeatAndSelect) Mean() float64 {
+	switch {
+	case e.Poisson > 0:
+		return e.Poisson
+	case e.Shape == 0:
+		return (1/e.Gamma - 1) / logspace.Log(1/e.Gamma)
+	}
+	return e.Shape * (1 - e.Gamma) / (e.Gamma * -math.Expm1(e.Shape*logspace.Log(e.Gamma)))
+}
+
+func (e RepeatAndSelect) check() error {
+	if e.Poisson == 0 {
+		if !(e.Shape > -1) || math.IsInf(e.Shape, 0) || !(e.Gamma > 0 && e.Gamma < 1) {
+			return bad("RepeatAndSelect: shape = %v, gamma = %v: must be above −1, and in (0, 1)", e.Shape, e.Gamma)
+		}
+		return nil
+	}
+	if e.Shape != 0 || e.Gamma != 0 {
+		return bad("RepeatAndSelect: Poisson = %v with shape = %v, gamma = %v: give one distribution", e.Poisson, e.Shape, e.Gamma)
+	}
+	return in.Positive("Poisson", e.Poisson)
+}
+
+// selection adds runs of which the best is released.
+func (w *walker) selection(e RepeatAndSelect, times int, s sampling) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if s.kind != everything {
+		return noPair(e, "a sample of which several runs select")
+	}
+	run := walker{span: w.span, exchange: w.exchange, times: map[part]int{}}
+	if err := run.walk(e.Event, 1, sampling{}); err != nil {
+		return err
+	}
+	w.directed, w.loose = w.directed || run.directed, true
+	if times == 0 || len(run.steps) == 0 { // the best of runs that read nothing
+		return nil
+	}
+	w.steps = append(w.steps, pair.Step{Pair: pair.NewMoments(e.String(), e.moments(run.steps)), Times: times})
+	return nil
+}
+
+// order is a Rényi divergence D_λ of one run, the larger of both directions.
+type order struct{ lambda, divergence float64 }
+
+// moments returns the bound of (λ−1)·D_λ of the best run.
+func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
+	var known []order
+	for k := -24; k <= 48; k++ { // any of these orders gives a bound
+		lambda := 1 + math.Exp2(float64(k)/4)
+		known = append(known, order{lambda, divergence(run, lambda)})
+	}
+	logMean := logspace.Log(e.Mean())
+	return func(lambda float64) float64 {
+		extra := e.shapeCost(known)
+		if e.Poisson > 0 {
+			extra = e.Poisson * deltaAt(known, math.Log1p(1/(lambda-1)))
+		}
+		return max(0, (lambda-1)*(divergence(run, lambda)+extra)+logMean) * (1 + 1e-12)
+	}
+}
+
+// shapeCost is the least (1+η)((1 − 1/λ′)D_λ′ + log(1/γ)/λ′); λ′ = 1 is one of the choices.
+func (e RepeatAndSelect) shapeCost(known []order) float64 {
+	least, cost := logspace.Log(1/e.Gamma), 0.0
+	for _, o := range known {
+		cost = (1-1/o.lambda)*o.divergence + logspace.Log(1/e.Gamma)/o.lambda
+		least = min(least, cost)
+	}
+	return (1 + e.Shape) * least
+}
+
+// deltaAt bounds δ(ε) of a run by its divergences (Canonne, Kamath, Steinke 2020).
+func deltaAt(known []order, eps float64) float64 {
+	least := 1.0
+	for _, o := range known {
+		above := o.lambda - 1
+		least = min(least, math.Exp(above*(o.divergence-eps)+above*math.Log1p(-1/o.lambda)-logspace.Log(o.lambda)))
+	}
+	return least * (1 + 1e-12)
+}
+
+// divergence bounds D_λ of a composition in both directions.
+func divergence(steps []pair.Step, lambda float64) float64 {
+	there, back := 0.0, 0.0
+	for _, s := range steps {
+		a, wrongA := s.Pair.LogMoment(lambda)
+		b, wrongB := s.Pair.Swap().LogMoment(lambda)
+		there, back = there+float64(s.Times)*(a+wrongA), back+float64(s.Times)*(b+wrongB)
+	}
+	d := max(there, back) / (lambda - 1) * (1 + 1e-14*float64(len(steps)+1))
+	if math.IsNaN(there+back) || math.IsNaN(d) {
+		return math.Inf(1)
+	}
+	return d
+}

@@ -1,0 +1,106 @@
+package semidual
+
+import (
+	"math"
+
+	"coupling/lab/logspace"
+	"coupling/ot/cost"
+	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/laplacian"
+	"coupling/ot/internal/rows"
+)
+
+// Listing returns the geometry if it lists its allowed pairs, else nil.
+func Listing(g cost.Geometry) geometry.Listed {
+	if r, ok := g.(*ReducedCosts); ok {
+		return r.list
+	}
+	l, _ := g.(geometry.Listed)
+	return l
+}
+
+// reducedList is the list of of with other costs.
+type reducedList struct {
+	geometry.Listed
+	costs [][]float64
+}
+
+// Arcs returns the targets of source i and their costs.
+func (l *reducedList) Arcs(i int) ([]int32, []float64) {
+	to, _ := l.Listed.Arcs(i)
+	return to, l.costs[i]
+}
+
+// AtNoCost returns the listed pairs at the cost 0.
+func AtNoCost(g geometry.Listed) geometry.Listed {
+	n, _ := g.Dims()
+	l := &reducedList{g, make([][]float64, n)}
+	for i := range l.costs {
+		to, _ := g.Arcs(i)
+		l.costs[i] = make([]float64, len(to))
+	}
+	return l
+}
+
+// relist computes the costs of the listed pairs.
+func (r *ReducedCosts) relist() {
+	of := Listing(r.of)
+	if of == nil {
+		return
+	}
+	n, _ := r.Dims()
+	l := &reducedList{of, make([][]float64, n)}
+	for i := range l.costs {
+		to, c := of.Arcs(i)
+		v := make([]float64, len(to))
+		if r.v != nil {
+			for k, j := range to {
+				v[k] = r.v[j]
+			}
+		}
+		rows.Reduce(v, c, r.Source(i), v)
+		l.costs[i] = v
+	}
+	r.list = l
+}
+
+// listedPass goes over the allowed pairs of a geometry that lists them, in float64. On its way it fills a list of the entries of
+// T for Newton steps; nil for none.
+type listedPass struct {
+	geometry.Listed
+	list *SparseKernel
+}
+
+func (*listedPass) Certifies() bool { return true }
+
+func (p *listedPass) Eval(s *Function, beta []float64) float64 {
+	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
+		for i := r.Lo; i < r.Hi; i++ {
+			if s.A[i] == 0 {
+				s.Alpha[i] = math.Inf(-1)
+				if p.list != nil {
+					p.list.spans[k].skip()
+				}
+				continue
+			}
+			to, c := p.Arcs(i)
+			e, b := w.Exp[:len(to)], w.Cost[:len(to)]
+			for l, j := range to {
+				b[l] = beta[j]
+			}
+			ref, sum := rows.Softmax(e, b, c, 1/s.Eps)
+			mass := s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))
+			laplacian.Scatter(part, e, mass/sum, to)
+			if p.list != nil {
+				a := &p.list.spans[k]
+				a.u[len(a.ptr)-1], a.ref[len(a.ptr)-1] = mass/sum, ref
+				a.idx, a.val = append(a.idx, to...), append(a.val, e...)
+				a.ptr = append(a.ptr, len(a.idx))
+			}
+		}
+	})
+	if p.list != nil {
+		s.sparse = p.list
+	}
+	return s.RowError() + s.reduce(nil)
+}
