@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"coupling/data/format"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 )
 

@@ -179,15 +179,3 @@ func TestAllocationRefusals(t *testing.T) {
 		}
 	}
 }
-
-// The least noise for a budget meets it, and no mechanism's answer ends the search.
-func TestAllocationCalibrated(t *testing.T) {
-	b := dp.Budget{Epsilon: 1, Delta: 1e-5}
-	at := func(sigma float64) dp.Event {
-		return dp.Repeat{Times: 5, Event: dp.Allocation{Steps: 4, Selected: 1, Event: dp.Gaussian{NoiseMultiplier: sigma}}}
-	}
-	sigma, g, err := dp.MinNoise(t.Context(), b, at)
-	if err != nil || g.Epsilon > 1 || g.Epsilon < .999 || epsilonOf(t, at(sigma), 1e-5).Epsilon > 1 {
-		t.Errorf("σ = %v: %v, %v", sigma, g, err)
-	}
-}

@@ -17,9 +17,11 @@
 // Mechanisms are [Gaussian], [Laplace], [DiscreteGaussian], [DiscreteLaplace], [RandomizedResponse]
 // and [NormNoise]; a mechanism known only by its guarantee is [Pure], [Approximate] or [ZCDP], and
 // one known by its dominating pair is [FromPair]. A user's own [Mechanism] can be sampled, grouped
-// and composed like these. [Poisson], [WithoutReplacement] and [WithReplacement] sample a batch;
-// [Repeat] and [Compose] run several on the same data; what they compute may depend on earlier
-// results, their noise and their rates may not.
+// and composed like these. [Poisson], [TruncatedPoisson], [Allocation], [WithoutReplacement] and
+// [WithReplacement] draw a batch; [Repeat] and [Compose] run several on the same data; what they
+// compute may depend on earlier results, their noise and their rates may not. [RepeatAndSelect] is
+// the best of several runs. Noise that is correlated between steps (matrix factorisation, DP-FTRL)
+// is missing.
 //
 // # From event to number
 //

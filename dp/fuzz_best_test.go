@@ -135,6 +135,8 @@ func FuzzBest(f *testing.F) { fuzzQuestions(f, Best{}) }
 
 func FuzzPLD(f *testing.F) { fuzzQuestions(f, pld.Accountant{}) }
 
+func FuzzRDP(f *testing.F) { fuzzQuestions(f, rdp.Accountant{}) }
+
 // The same, over parameters that make sense, so that they go deep: two, or a hundredth of -questions. Large groups, which take longest,
 // are fuzzed.
 func TestAnyQuestion(t *testing.T) {

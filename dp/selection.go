@@ -43,9 +43,9 @@ func (e RepeatAndSelect) Mean() float64 {
 	case e.Poisson > 0:
 		return e.Poisson
 	case e.Shape == 0:
-		return (1/e.Gamma - 1) / math.Log(1/e.Gamma)
+		return (1/e.Gamma - 1) / logspace.Log(1/e.Gamma)
 	}
-	return e.Shape * (1 - e.Gamma) / (e.Gamma * -math.Expm1(e.Shape*math.Log(e.Gamma)))
+	return e.Shape * (1 - e.Gamma) / (e.Gamma * -math.Expm1(e.Shape*logspace.Log(e.Gamma)))
 }
 
 func (e RepeatAndSelect) check() error {
@@ -103,9 +103,9 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 
 // shapeCost is the least (1+η)((1 − 1/λ′)D_λ′ + log(1/γ)/λ′); λ′ = 1 is one of the choices.
 func (e RepeatAndSelect) shapeCost(known []order) float64 {
-	least, cost := math.Log(1/e.Gamma), 0.0
+	least, cost := logspace.Log(1/e.Gamma), 0.0
 	for _, o := range known {
-		cost = (1-1/o.lambda)*o.divergence + math.Log(1/e.Gamma)/o.lambda
+		cost = (1-1/o.lambda)*o.divergence + logspace.Log(1/e.Gamma)/o.lambda
 		least = min(least, cost)
 	}
 	return (1 + e.Shape) * least
@@ -116,7 +116,7 @@ func deltaAt(known []order, eps float64) float64 {
 	least := 1.0
 	for _, o := range known {
 		above := o.lambda - 1
-		least = min(least, math.Exp(above*(o.divergence-eps)+above*math.Log1p(-1/o.lambda)-math.Log(o.lambda)))
+		least = min(least, math.Exp(above*(o.divergence-eps)+above*math.Log1p(-1/o.lambda)-logspace.Log(o.lambda)))
 	}
 	return least * (1 + 1e-12)
 }

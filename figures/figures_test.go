@@ -81,8 +81,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 // drawing one again removes it here. Their entries say so.
 var stale = map[string]string{
 	"amplification/fig24": "two minutes at full",
-	"scones/fig1":         "5 to 10 CPU minutes at full; copies were not counted",
-	"scones/fig2":         "5 to 10 CPU minutes at full; copies were not counted",
 	"scones/tab1":         "5 to 10 CPU minutes at full; copies were not counted",
 	"dpsinkhorn/fig3":     "as fig4a",
 	"dpsinkhorn/fig4a":    "DP-Sinkhorn debiased four classes of ten; its recipes were chosen again",

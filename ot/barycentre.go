@@ -21,6 +21,9 @@ import (
 // the entropic barycentre of the measures a_k, by iterative Bregman projections (Benamou, Carlier,
 // Cuturi, Nenna and Peyré 2015) with ε-annealing. An iteration is one pass over the costs of each
 // measure. The zero value with Eps set works.
+//
+// Debiased minimises the sum of Sinkhorn divergences instead (Janati, Cuturi and Gramfort 2020), which does not blur: the
+// barycentre of copies of a measure is that measure. One more pass an iteration.
 type Barycentre struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
@@ -30,6 +33,8 @@ type Barycentre struct {
 	MaxIter int
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
+	// Debiased removes the blur. The first geometry must be symmetric: every measure on the support itself.
+	Debiased bool
 }
 
 // Barycentres is the result of a Barycentre or a FreeBarycentre.
@@ -73,6 +78,11 @@ func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) 
 		}
 	}
 	bregman.share()
+	if o.Debiased {
+		if err := bregman.debias(ctx, problems[0].Geometry, c, o.Eps); err != nil {
+			return nil, err
+		}
+	}
 	first := bregman.runs[0]
 	for _, eps := range stages {
 		tol := max(stageTol, first.tol)
@@ -101,6 +111,7 @@ type projections struct {
 	runs   []*run
 	b      []float64 // of all runs
 	logQ   [][]float64
+	self   *run // the transport of the support to itself where debiased, else nil
 	iter   int
 	status Status
 	err    float64
@@ -120,6 +131,10 @@ func (p *projections) stage(eps, tol float64) error {
 	for _, r := range p.runs {
 		r.s.Eps = eps // and keeps the potentials, whose weighted sum must stay 0
 		r.s.StartStage(tol)
+	}
+	if p.self != nil {
+		p.self.s.Eps = eps
+		p.self.s.StartStage(tol)
 	}
 	best := stagnation{monotone: true}
 	for {
@@ -157,6 +172,11 @@ func (p *projections) project() error {
 		r.s.LogColumns(p.logQ[k], r.beta)
 		kern.Axpy(logB, p.w[k], p.logQ[k])
 	}
+	if p.self != nil {
+		if err := p.unblur(logB); err != nil {
+			return err
+		}
+	}
 	for j, v := range logB {
 		p.b[j] = math.Exp(v)
 	}
@@ -164,6 +184,32 @@ func (p *projections) project() error {
 	for k, r := range p.runs {
 		copy(r.s.LogB, logB)
 		p.err += p.w[k] * kern.L1Diff(r.s.Col, p.b)
+	}
+	return nil
+}
+
+// debias sets up the transport of the support to itself.
+func (p *projections) debias(ctx context.Context, g cost.Geometry, c Control, eps float64) (err error) {
+	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() {
+		return bad(ErrUnsupported, "Debiased: the geometry of measure 0 is a %T that is not symmetric: its sources must be the support", g)
+	}
+	p.self, err = c.beginAsIs(ctx, Problem{Geometry: g}, eps, 0)
+	return err
+}
+
+// unblur moves D to √(D B/(K D)), K = exp(−c/ε), and B with it. D is the weighted product of the targets' e^(β/ε).
+func (p *projections) unblur(logB []float64) error {
+	s, beta := p.self.s, p.self.beta
+	clear(beta)
+	for k, r := range p.runs {
+		kern.Axpy(beta, p.w[k], r.beta)
+	}
+	if err := p.self.eval(beta, 1); err != nil {
+		return err
+	}
+	for j, b := range beta {
+		logKD := logspace.Log(s.A[j]) - s.Alpha[j]/s.Eps
+		logB[j] += (logB[j] - logKD - b/s.Eps) / 2
 	}
 	return nil
 }

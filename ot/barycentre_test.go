@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 func cloudOf(rng *rand.Rand, n, d int, at, scale float64) *mat.Dense {
@@ -223,4 +224,39 @@ func ExampleFreeBarycentre() {
 	fmt.Printf("%v: %.3f\n", out.Status, out.X.RawMatrix().Data)
 	// Output:
 	// converged: [1.000 5.000]
+}
+
+// The debiased barycentre of copies of an image is that image, where the entropic one is blurred; on a grid and on its matrix both
+// are the same.
+func TestBarycentreOfImages(t *testing.T) {
+	const side = 9
+	axis := mat.NewDense(side, side, nil)
+	axis.Apply(func(i, j int, _ float64) float64 { return float64((i - j) * (i - j)) }, axis)
+	grid := cost.Grid(axis, axis)
+	image, other := make([]float64, side*side), make([]float64, side*side)
+	for i := range image {
+		image[i], other[i] = 0.1+float64(i*i%7), 0.1+float64(i*i*i%5)
+	}
+	floats.Scale(1/floats.Sum(image), image)
+	blurred := func(debiased bool, g cost.Geometry, images ...[]float64) []float64 {
+		var problems []ot.Problem
+		for _, a := range images {
+			problems = append(problems, ot.Problem{Geometry: g, A: a})
+		}
+		out, err := ot.Barycentre{Eps: 0.5, Tol: 1e-8, Debiased: debiased}.Solve(ctx, problems, nil)
+		if err != nil || out.Status != ot.Converged {
+			t.Fatal(out, err)
+		}
+		return out.B
+	}
+	if d := floats.Distance(blurred(true, grid, image, image), image, 1); d > 1e-6 { // a hundred times Tol: blur is slow to remove
+		t.Errorf("the debiased barycentre of two copies differs by %g", d)
+	}
+	if d := floats.Distance(blurred(false, grid, image, image), image, 1); d < 0.01 {
+		t.Errorf("the entropic barycentre of two copies differs by %g only", d)
+	}
+	one := blurred(false, grid, image, other)
+	if d := floats.Distance(one, blurred(false, ot.Dense(ot.Cost(grid)), image, other), 1); d > 1e-7 {
+		t.Errorf("the barycentre on the grid differs from that on its matrix by %g", d)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/optimize"
 
 	"coupling/ot"
 	"coupling/ot/cost"
@@ -71,91 +69,6 @@ func BenchmarkMatrixFree(b *testing.B) {
 			solveLoop(b, ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-6}, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
 		})
 	}
-}
-
-// BenchmarkWorkers compares one goroutine with two.
-func BenchmarkWorkers(b *testing.B) {
-	tm := loadTiming(b, 2048, 2)
-	g := ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean)
-	for _, w := range []int{1, 2} {
-		b.Run(fmt.Sprint(w), func(b *testing.B) {
-			solveLoop(b, ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: w}}, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
-		})
-	}
-}
-
-// BenchmarkGonumLBFGS is why the package has its own L-BFGS: gonum's on the same function, from the same start. It has
-// no metric of the problem's and no annealing, needs function values (which stop it at their rounding), and allocates.
-func BenchmarkGonumLBFGS(b *testing.B) {
-	tm := loadTiming(b, 256, 2)
-	c := ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))
-	for _, ratio := range []float64{.1, .01} {
-		eps := ratio * tm.MeanCost
-		b.Run(fmt.Sprintf("ours/ratio=%g", ratio), func(b *testing.B) {
-			solveLoop(b, ot.LBFGS{Eps: eps, Tol: 1e-6}, ot.Problem{Geometry: ot.Dense(c), A: tm.A, B: tm.B})
-		})
-		b.Run(fmt.Sprintf("gonum/ratio=%g", ratio), func(b *testing.B) {
-			var evals int
-			var l1 float64
-			for b.Loop() {
-				evals, l1 = gonumLBFGS(b, c, tm.A, tm.B, eps, 1e-6)
-			}
-			b.ReportMetric(float64(evals), "evals")
-			b.ReportMetric(l1*1e6, "L1err/1e-6")
-		})
-	}
-}
-
-// gonumLBFGS minimises the negated semi-dual with gonum/optimize until the L1 norm of the gradient is at most tol.
-func gonumLBFGS(b *testing.B, c *mat.Dense, a, w []float64, eps, tol float64) (evals int, l1 float64) {
-	b.Helper()
-	n, m := c.Dims()
-	e := make([]float64, m)
-	eval := func(grad, beta []float64) float64 {
-		evals++
-		var f float64
-		for j := range m {
-			f -= w[j] * beta[j]
-			if grad != nil {
-				grad[j] = -w[j]
-			}
-		}
-		for i := range n {
-			row := c.RawRowView(i)
-			mx := math.Inf(-1)
-			for j, v := range row {
-				e[j] = beta[j] - v
-				mx = max(mx, e[j])
-			}
-			var sum float64
-			for j := range e {
-				e[j] = math.Exp((e[j] - mx) / eps)
-				sum += e[j]
-			}
-			f -= a[i] * (eps*math.Log(a[i]/sum) - mx)
-			if grad != nil {
-				for j, v := range e {
-					grad[j] += a[i] / sum * v
-				}
-			}
-		}
-		return f
-	}
-	p := optimize.Problem{
-		Func: func(x []float64) float64 { return eval(nil, x) },
-		Grad: func(g, x []float64) { eval(g, x) },
-	}
-	start := make([]float64, m)
-	r, err := optimize.Minimize(p, start, &optimize.Settings{GradientThreshold: tol / float64(m), FuncEvaluations: 5000, Converger: optimize.NeverTerminate{}}, &optimize.LBFGS{Store: 20})
-	if r == nil {
-		b.Fatal(err)
-	}
-	g := make([]float64, m)
-	eval(g, r.X)
-	for _, v := range g {
-		l1 += math.Abs(v)
-	}
-	return evals, l1
 }
 
 // BenchmarkGradient times the backward pass by method.
@@ -315,57 +228,6 @@ func processor() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// BenchmarkOffset adds a constant to the costs, which changes nothing but the last digits of potentials, in multiples of the time
-// without.
-func BenchmarkOffset(b *testing.B) {
-	rng := rand.New(rand.NewPCG(3, 3))
-	costs := ot.Cost(ot.Points(cloud(rng, 185, 2, 1, 0), cloud(rng, 185, 2, 1, 0.5), ot.SqEuclidean))
-	span := mat.Max(costs) - mat.Min(costs)
-	for _, ratio := range []float64{0.1, 0.01} {
-		runs := map[string]func() error{}
-		for _, offset := range []float64{0, 1e4, -1e4, 1e7, -1e7} {
-			shifted := mat.DenseCopyOf(costs)
-			shifted.Apply(func(_, _ int, v float64) float64 { return v + offset*span }, costs)
-			runs[fmt.Sprintf("%g", offset)] = func() error {
-				_, err := ot.LBFGS{Eps: ratio * span, Tol: 1e-12, Control: ot.Control{Workers: 1}}.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
-				return err
-			}
-		}
-		b.Run(fmt.Sprintf("ratio=%g", ratio), func(b *testing.B) {
-			least := inTurns(b, runs)
-			b.ReportMetric(least["0"].Seconds()*1e3, "cpu-ms/op")
-			for name, t := range least {
-				b.ReportMetric(float64(t)/float64(least["0"]), name+"/plain")
-			}
-		})
-	}
-}
-
-// BenchmarkStagnated asks for an error that float64 cannot reach, and counts evaluations in multiples of those that a
-// solve to 1e-12 takes.
-func BenchmarkStagnated(b *testing.B) {
-	for _, n := range []int{256, 1024} {
-		tm := loadTiming(b, n, 2)
-		p := ot.Problem{Geometry: ot.Points(tm.X, tm.Y, ot.SqEuclidean), A: tm.A, B: tm.B}
-		for _, ratio := range []float64{.1, .01, .001} {
-			b.Run(fmt.Sprintf("n=%d/ratio=%g", n, ratio), func(b *testing.B) {
-				solve := func(tol float64, want ot.Status) float64 {
-					plan, err := ot.LBFGS{Eps: ratio * tm.MeanCost, Tol: tol, Control: ot.Control{Workers: 1}}.Solve(ctx, p)
-					if err != nil || plan.Status != want {
-						b.Fatal(plan, err)
-					}
-					return float64(plan.Evaluations)
-				}
-				converged, stagnated := solve(1e-12, ot.Converged), 0.0
-				for b.Loop() {
-					stagnated = solve(1e-18, ot.Stagnated)
-				}
-				b.ReportMetric(stagnated/converged, "×converged")
-			})
-		}
-	}
 }
 
 // loadTiming reads a timing problem from the shared folder; it skips the test if that is absent.

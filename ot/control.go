@@ -32,7 +32,7 @@ type Control struct {
 
 // check reports settings out of range.
 func (c Control) check(eps, tol float64) error {
-	if err := checkEps(eps); err != nil {
+	if err := checkEps("Eps", eps); err != nil {
 		return err
 	}
 	switch {
@@ -63,12 +63,12 @@ func checkStart(name string, g []float64, m int) error {
 const epsMin, epsMax = 1e-300, 1e300
 
 // checkEps reports an ε that no solver can use.
-func checkEps(eps float64) error {
+func checkEps(name string, eps float64) error {
 	switch {
 	case !(eps > 0) || math.IsInf(eps, 0):
-		return bad(ErrParameter, "Eps = %g: must be > 0 and finite", eps)
+		return bad(ErrParameter, "%s = %g: must be > 0 and finite", name, eps)
 	case eps < epsMin || eps > epsMax:
-		return bad(ErrParameter, "Eps = %g: must be from %g to %g", eps, epsMin, epsMax)
+		return bad(ErrParameter, "%s = %g: must be from %g to %g", name, eps, epsMin, epsMax)
 	}
 	return nil
 }

@@ -2,16 +2,17 @@ package ot
 
 import "fmt"
 
-// Coupling is the weakest link of a plan: a cut of the atoms in two sides that exchange almost no mass. Potentials of one side
-// are determined relative to those of the other by that mass alone.
+// Coupling is the weakest link of a plan: a cut of the atoms in two sides that exchange almost no
+// mass. Potentials of one side are determined relative to those of the other by that mass alone.
 type Coupling struct {
 	// Sources and Targets are the atoms of the lighter side.
 	Sources, Targets []int
 	// Mass is what the sides exchange, and Of is the weight of the lighter side, Σ aᵢ + Σ bⱼ over its atoms.
 	Mass, Of float64
-	// Error is how far the potentials of one side may be off against those of the other: ε|x| for the x by which the side must
-	// move so that what leaves and what enters it, T(I,Jᶜ)eˣ − T(Iᶜ,J)e⁻ˣ, differ by Σ aᵢ − Σ bⱼ, which is known to its
-	// rounding, 2⁻⁵²·Of. It is +Inf where nothing crosses.
+	// Error is how far the potentials of one side may be off against those of the other: ε|x| for
+	// the x by which the side must move so that what leaves and what enters it, T(I,Jᶜ)eˣ −
+	// T(Iᶜ,J)e⁻ˣ, differ by Σ aᵢ − Σ bⱼ, which is known to its rounding, 2⁻⁵²·Of. It is +Inf where
+	// nothing crosses.
 	Error float64
 
 	eps, rounding float64
@@ -20,21 +21,24 @@ type Coupling struct {
 const (
 	// undetermined is how far, in ε, rounding may leave potentials open.
 	undetermined = 1e-3
-	// wellCoupled is the range of the costs, in ε, up to which no cut is weak: with cᵢⱼ − min c ≤ r ε every entry of T is at
-	// least aᵢbⱼ e^(−2r), so that every cut exchanges at least e^(−2r)/2 = 1e-8 of its lighter side.
+	// wellCoupled is the range of the costs, in ε, up to which no cut is weak: with cᵢⱼ − min c ≤ r
+	// ε every entry of T is at least aᵢbⱼ e^(−2r), so that every cut exchanges at least e^(−2r)/2 =
+	// 5e-8 of its lighter side.
 	wellCoupled = 8
 	// strongLink is an entry of T against which rounding of sides of weight 1, 2⁻⁵², is less than undetermined.
 	strongLink = 1e-12
 )
 
-// Undetermined reports whether rounding alone lets the potentials of the sides move by more than a thousandth of ε. F, G, Alpha,
-// Beta and derivatives by weights are then arbitrary between them; the plan, its values, and gradients by costs and points are
-// as right as MarginalL1 says. Where only Error is large, a lower Tol reduces it.
+// Undetermined reports whether rounding alone lets the potentials of the sides move by more than a
+// thousandth of ε. F, G, Alpha, Beta and derivatives by weights are then arbitrary between them;
+// the plan, its values, and gradients by costs and points are as right as MarginalL1 says. Where
+// only Error is large, a lower Tol reduces it.
 func (c Coupling) Undetermined() bool { return c.rounding > undetermined }
 
 // String names the lighter side, what crosses, and what follows.
 func (c Coupling) String() string {
-	return fmt.Sprintf("%s and %s exchange %.3g of their weight %.3g with the others, so that potentials and derivatives by weights are determined to %.2g ε between them",
+	return fmt.Sprintf("%s and %s exchange %.3g of their weight %.3g with the others, "+
+		"so that potentials and derivatives by weights are determined to %.2g ε between them",
 		some("source", c.Sources), some("target", c.Targets), c.Mass, c.Of, c.Error/c.eps)
 }
 
@@ -47,9 +51,10 @@ func some(what string, atoms []int) string {
 	return fmt.Sprintf("%ss %v", what, atoms)
 }
 
-// Coupling returns the weakest coupling of the plan. Of the cuts by one link of the maximum spanning tree of T it is that whose
-// link, the largest entry that crosses, is the smallest part of the weight of the lighter side. The first call takes a few
-// passes. With one atom on each side there is no cut, and Error is 0.
+// Coupling returns the weakest coupling of the plan. Of the cuts by one link of the maximum
+// spanning tree of T it is that whose link, the largest entry that crosses, is the smallest part of
+// the weight of the lighter side. The first call takes a few passes. Without
+// atoms on both sides of any cut, Error is 0.
 func (p *Plan) Coupling() Coupling {
 	p.coupledOnce.Do(func() {
 		cut := p.t.WeakestCut()
@@ -59,7 +64,8 @@ func (p *Plan) Coupling() Coupling {
 	return p.coupled
 }
 
-// determined returns an error where derivatives by weights are arbitrary. It takes no pass where the costs exclude that.
+// determined returns an error where derivatives by weights are arbitrary. It takes no pass where
+// the costs exclude that.
 func (p *Plan) determined(what string) error {
 	if s := p.t.Cost; p.penalties != nil || !s.Forbidden && s.Max-s.Min <= wellCoupled*p.Eps {
 		return nil

@@ -13,8 +13,9 @@ import (
 	"coupling/ot/ottest"
 )
 
-// Two atoms a side with c = (0 u; v 0) have T₁₂ = T₂₁ = t, hence β₂ − β₁ = (u−v)/2 at every ε, while t falls as e^(−(u+v)/2ε)
-// below rounding. A Coupling that overstated the mass, or left out rounding, would have an Error below what is measured.
+// Two atoms a side with c = (0 u; v 0) have T₁₂ = T₂₁ = t, hence β₂ − β₁ = (u−v)/2 at every ε,
+// while t falls as e^(−(u+v)/2ε) below rounding. A Coupling that overstated the mass, or left out
+// rounding, would have an Error below what is measured.
 func TestWeakCouplingIsFlagged(t *testing.T) {
 	const u, v = 3, 1
 	for _, span := range []float64{2, 20, 40, 60, 80, 120, 400, 2000} {
@@ -56,9 +57,10 @@ func TestWeakCouplingIsFlagged(t *testing.T) {
 	}
 }
 
-// No cut is much weaker: entries of T above a threshold leave components, each a cut whose strongest link is at most that. Its
-// part of the lighter side is at least that of the cut found, but for the number of links by which the tree leaves the
-// component. A search that stopped early, or took the wrong tree, would find stronger ones. Mass and Of are the matrix's.
+// No cut is much weaker: entries of T above a threshold leave components, each a cut whose
+// strongest link is at most that. Its part of the lighter side is at least that of the cut found,
+// but for the number of links by which the tree leaves the component. A search that stopped early,
+// or took the wrong tree, would find stronger ones. Mass and Of are the matrix's.
 func TestCouplingIsTheWeakestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, eps := ottest.Problem(t)
@@ -120,39 +122,32 @@ func TestCouplingIsTheWeakestCut(t *testing.T) {
 	})
 }
 
-// The value is below the optimum by at most ½·MarginalL1·(2·range of c + 2ε·columns), as values.go states, for atoms that
-// hardly couple, where ε·MarginalL1·√Tol is no bound. Values made from unconverged rows would be above the optimum.
+// The value is below the optimum by at most ½·MarginalL1·(2·range of c + 2ε·columns), as values.go
+// states, for atoms that hardly couple, where ε·MarginalL1·√Tol is no bound. Values made from
+// unconverged rows would be above the optimum.
 func TestValueBound(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 0, .2, .1, .9, .7, .5, 1})
 	c := ot.Cost(ot.Points(x, x, ot.SqEuclidean))
 	for _, eps := range []float64{.3, .03, .01, .003} {
-		exact, err := ot.Newton{Eps: eps, Tol: 1e-14}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, ot.Problem{Geometry: ot.Dense(c)})
 		for _, tol := range []float64{1e-3, 1e-6, 1e-9} {
-			for _, s := range []ot.Solver{ot.LBFGS{Eps: eps, Tol: tol}, ot.Newton{Eps: eps, Tol: tol}, ot.Sinkhorn{Eps: eps, Tol: tol}} {
-				p, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(c)})
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, s := range solvers(eps, tol) {
+				p := solved(t, s, ot.Problem{Geometry: ot.Dense(c)})
 				// The reference's own L1 error, 1e-14, and rounding of values of the order of 1.
 				gap, bound := exact.RegKL()-p.RegKL(), p.MarginalL1*(floats.Max(c.RawMatrix().Data)+eps*math.Sqrt(tol))
 				if !(gap <= bound+2e-14 && gap >= -2e-14) {
-					t.Errorf("%s, ε = %g, Tol = %g: below the optimum by %g, at most %g stated", p.Solver, eps, tol, gap, bound)
+					t.Errorf("%s, ε = %g, Tol = %g: below the optimum by %g, not %g", p.Solver, eps, tol, gap, bound)
 				}
 			}
 		}
 	}
 }
 
-// What a plan computes at the first call it computes once, whichever goroutine calls: a race detector fails without the locks.
+// What a plan computes at the first call it computes once, whichever goroutine calls: a race
+// detector fails without the locks.
 func TestPlanIsShared(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 0, .2, .1, .9, .7, .5, 1})
-	p, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, .01)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := solved(t, ot.LBFGS{Eps: .01}, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)})
 	want, values := p.Coupling().String(), make(chan ot.Values)
 	for range 4 {
 		go func() {

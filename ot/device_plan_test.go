@@ -67,11 +67,21 @@ func planOn(t *testing.T, d *device.Device, dim int, kind cost.PointCost) {
 	}
 }
 
-func mustSolve(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
+// solved returns the plan of a solve without an error, mustSolve one that converged.
+func solved(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
 	t.Helper()
 	plan, err := s.Solve(ctx, p)
-	if err != nil || plan.Status != ot.Converged {
-		t.Fatalf("%v: %v", err, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func mustSolve(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
+	t.Helper()
+	plan := solved(t, s, p)
+	if plan.Status != ot.Converged {
+		t.Fatal(plan)
 	}
 	return plan
 }

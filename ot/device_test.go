@@ -133,10 +133,7 @@ func TestHonestOnDevice(t *testing.T) {
 				t.Fatal(err, want.Status)
 			}
 			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
-				got, err := ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := solved(t, ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}}, ot.Problem{Geometry: g, A: a, B: b})
 				l1 := l1Error(got)
 				// A float64 pass errs by |c|/ε units in the last place, here up to 2e4.
 				if math.Abs(l1-got.MarginalL1) > 0x1p-52*(8+mat.Max(c)/eps)+1e-9*l1 {

@@ -55,8 +55,9 @@ type Term struct {
 	// A and B are the gradients with respect to the weights, each up to a constant, since masses stay equal; nil where not
 	// asked for.
 	A, B []float64
-	// Status is the worse of the solve's and the gradient's, Undetermined where A and B are arbitrary between the sides of
-	// Plan.Coupling; MarginalL1 says how well the transport problem was solved.
+	// Status is the worse of the solve's and the gradient's, Undetermined where A and B are
+	// arbitrary between the sides of Plan.Coupling; MarginalL1 says how well the transport problem
+	// was solved.
 	Status     Status
 	MarginalL1 float64
 	// Plan is the plan.

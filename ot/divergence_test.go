@@ -81,28 +81,11 @@ func TestDivergenceGradients(t *testing.T) {
 		if loss == ot.RegKL && d.Value < 0 || d.Status == ot.IterationLimit {
 			t.Errorf("%v: divergence %v, %v", loss, d.Value, d.Status)
 		}
-		for _, c := range []struct {
-			name  string
-			at, d *mat.Dense
-			value func() float64
-		}{
-			{"divergence by x", x, d.X, func() float64 { return div().Value }},
-			{"divergence by y", y, d.Y, func() float64 { return div().Value }},
-			{"semi-debiased by x", x, s.X, func() float64 { return semi().Value }},
-			{"semi-debiased by fresh", fresh, s.Fresh, func() float64 { return semi().Value }},
-		} {
-			n, dim := c.at.Dims()
-			for i := range n {
-				for k := range dim {
-					v := c.at.At(i, k)
-					fd := central(func(h float64) float64 { c.at.Set(i, k, v+h); return c.value() })
-					c.at.Set(i, k, v)
-					if math.Abs(c.d.At(i, k)-fd) > fdTol {
-						t.Errorf("%v, %s[%d,%d]: %v, finite differences say %v", loss, c.name, i, k, c.d.At(i, k), fd)
-					}
-				}
-			}
-		}
+		value, semiValue := func() float64 { return div().Value }, func() float64 { return semi().Value }
+		differences(t, "x of the divergence", x.RawMatrix().Data, d.X.RawMatrix().Data, 1, value)
+		differences(t, "y of the divergence", y.RawMatrix().Data, d.Y.RawMatrix().Data, 1, value)
+		differences(t, "x, semi-debiased", x.RawMatrix().Data, s.X.RawMatrix().Data, 1, semiValue)
+		differences(t, "fresh, semi-debiased", fresh.RawMatrix().Data, s.Fresh.RawMatrix().Data, 1, semiValue)
 	}
 	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL, ot.RegEntropy} {
 		of := ot.Divergence{Of: ot.Objective{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}}
@@ -169,14 +152,8 @@ func TestSymmetric(t *testing.T) {
 	a := simplex(rng, 60)
 	for _, c := range []cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.Power(3)} {
 		for _, eps := range []float64{1, 0.1, 0.01} {
-			self, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, c), A: a, B: a})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, mat.DenseCopyOf(x), c), A: a, B: a})
-			if err != nil {
-				t.Fatal(err)
-			}
+			self := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: ot.Points(x, x, c), A: a, B: a})
+			want := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: ot.Points(x, mat.DenseCopyOf(x), c), A: a, B: a})
 			if self.Status != ot.Converged || !mat.EqualApprox(self.Matrix(), want.Matrix(), 1e-12) {
 				t.Errorf("%v at ε = %g: %v, or not the same plan", c, eps, self.Status)
 			}

@@ -23,7 +23,8 @@
 // # Use
 //
 // A Problem is a geometry (a cost matrix by Dense, or two clouds of points and a cost by Points) and two weight
-// vectors; a cost of +Inf forbids a pair. Package cost has the types of geometries and costs, and costs with parameters.
+// vectors; a cost of +Inf forbids a pair. Package cost has the types of geometries and costs, and costs with parameters; there,
+// Sparse lists few allowed pairs and Grid is for images and histograms, at the cost of pairs and of pixels times axes.
 // A solver is a struct literal of Eps, Tol and a Control; its Solve returns a Plan, which holds the potentials, says in
 // Status whether it converged, and computes values, products, samples and gradients when asked:
 //
@@ -47,9 +48,9 @@
 // the plan even where the system is singular.
 //
 // Where two sets of atoms exchange less than rounding, as in an assignment at small ε, nothing in
-// float64 determines the potentials of one relative to those of the other, and so the derivatives by weights. Plan.Coupling
-// names such sets and the error that remains, Gradient.Weights returns ErrUndetermined, and
-// terms of an Objective have the Status Undetermined.
+// float64 determines the potentials of one relative to those of the other, and so the derivatives
+// by weights. Plan.Coupling names such sets and the error that remains, Gradient.Weights returns
+// ErrUndetermined, and terms of an Objective have the Status Undetermined.
 //
 // Costs, points and results are float64. Two kinds of early passes are float32: those with a stored
 // kernel, until the error is about 1e-6, where the rounding of float32 would show, and the first

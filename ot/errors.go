@@ -22,8 +22,8 @@ var (
 	// ErrUnsupported marks a request that the solver, the geometry or the plan cannot answer: a gradient by points that are not
 	// there, a kernel that would underflow, a device's geometry after Close.
 	ErrUnsupported = fault.ErrUnsupported
-	// ErrUndetermined marks derivatives by weights that float64 does not determine, because atoms are coupled too weakly; see
-	// Plan.Coupling.
+	// ErrUndetermined marks derivatives by weights that float64 does not determine, because atoms
+	// are coupled too weakly; see Plan.Coupling.
 	ErrUndetermined = errors.New("not determined in float64")
 	// ErrUnconverged marks a derivative whose linear system was not solved to its tolerance.
 	ErrUnconverged = errors.New("the linear system did not converge")

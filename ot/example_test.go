@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/cost"
 )
 
 func Example() {
@@ -153,6 +154,17 @@ func ExampleScaling() {
 }
 
 // Marginals may be missed at a price: the target at 2.5 asks its one neighbour for more than a third.
+// Two images of 3×3 pixels: all mass in one corner goes to the opposite one.
+func ExampleSolve_grid() {
+	line := mat.NewDense(3, 1, []float64{0, 1, 2})
+	axis := ot.Cost(ot.Points(line, line, ot.SqEuclidean))
+	from := []float64{1, 0, 0, 0, 0, 0, 0, 0, 0}
+	to := []float64{0, 0, 0, 0, 0, 0, 0, 0, 1}
+	plan, err := ot.Solve(context.Background(), ot.Problem{Geometry: cost.Grid(axis, axis), A: from, B: to}, 0.5)
+	fmt.Println(plan.Sharp(), err)
+	// Output: 8 <nil>
+}
+
 func ExampleUnbalanced() {
 	plan, err := ot.Unbalanced{Eps: 0.1, RhoA: 1, RhoB: 1}.Solve(context.Background(), line)
 	if err != nil {

@@ -38,10 +38,7 @@ func TestFloat32IsHonest(t *testing.T) {
 				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 2000}}, "sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}},
 				"newton": ot.Newton{Eps: eps, Tol: tol},
 			} {
-				got, err := s.Solve(ctx, ot.Problem{Geometry: narrow, A: a, B: b})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := solved(t, s, ot.Problem{Geometry: narrow, A: a, B: b})
 				l1 := l1Error(got)
 				if math.Abs(l1-got.MarginalL1) > 1e-12+1e-9*l1 {
 					t.Errorf("%s, ε = %g, Tol = %g: reports an error of %g, has %g", name, eps, tol, got.MarginalL1, l1)

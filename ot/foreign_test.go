@@ -71,15 +71,9 @@ func BenchmarkWrapped(b *testing.B) {
 func TestWrappedGeometry(t *testing.T) {
 	x, y := mat.NewDense(4, 1, []float64{0, 1, 2, 3}), mat.NewDense(3, 1, []float64{0, 2, 4})
 	g := ot.Points(x, y, ot.SqEuclidean)
-	want, err := ot.Solve(ctx, ot.Problem{Geometry: g}, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: g})
 	// What embeds a geometry has its gradients.
-	got, err := ot.Solve(ctx, ot.Problem{Geometry: struct{ *cost.Cloud }{g}}, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: struct{ *cost.Cloud }{g}})
 	if !mat.Equal(must(t)(got.GradX()), must(t)(want.GradX())) {
 		t.Error("the gradient of an embedded geometry is not that of the geometry")
 	}

@@ -77,3 +77,35 @@ func TestSparse(t *testing.T) {
 		ottest.Geometry(t, g, c)
 	}
 }
+
+// Grids of one to three axes, with costs that are convex and that are not.
+func TestGrid(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, shape := range [][][2]int{{{7, 5}}, {{3, 4}, {5, 2}}, {{2, 2}, {3, 1}, {2, 3}}, {{6, 6}, {6, 6}}, {{20, 18}, {16, 17}}} { // the last begins with half of the grid
+		for _, convex := range []bool{true, false} {
+			var axes []*mat.Dense
+			for _, d := range shape {
+				c := mat.NewDense(d[0], d[1], nil)
+				c.Apply(func(i, j int, _ float64) float64 {
+					if !convex {
+						return rng.NormFloat64()
+					}
+					return float64((i - j) * (i - j))
+				}, c)
+				axes = append(axes, c)
+			}
+			g := cost.Grid(axes...)
+			n, m := g.Dims()
+			want := mat.NewDense(n, m, nil)
+			want.Apply(func(i, j int, _ float64) (v float64) {
+				for k := len(axes) - 1; k >= 0; k-- {
+					rows, cols := axes[k].Dims()
+					v += axes[k].At(i%rows, j%cols)
+					i, j = i/rows, j/cols
+				}
+				return v
+			}, want)
+			ottest.Geometry(t, g, want)
+		}
+	}
+}

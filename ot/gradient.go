@@ -137,15 +137,19 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	if f, ok := kind.(cost.CostFunc); ok && f.Gradient == nil {
 		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
 	}
+	if k, ok := kind.(geometry.KernelCost); ok && !k.Form().Differentiable() {
+		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: %T.Slope is nil", kind)
+	}
 	dx, dy = g.of.Points(wantX, wantY)
 	return dx, dy, nil
 }
 
-// Weights returns ∂loss/∂a and ∂loss/∂b, each up to a constant since masses stay equal, shifted so that
-// <a,∂a> = <b,∂b>. For the regularised losses these are the potentials F, G and Alpha, Beta. Where a weight is 0 it is
-// the one-sided derivative. The error is ErrUndetermined where atoms are coupled so weakly that these numbers, which are
-// returned all the same, are arbitrary between the sides of Plan.Coupling. Where costs range over more than 8 ε, the first
-// call looks for that: one pass as a rule, a few where some coupling is weak.
+// Weights returns ∂loss/∂a and ∂loss/∂b, each up to a constant since masses stay equal, shifted so
+// that <a,∂a> = <b,∂b>. For the regularised losses these are the potentials F, G and Alpha, Beta.
+// Where a weight is 0 it is the one-sided derivative. The error is ErrUndetermined where atoms are
+// coupled so weakly that these numbers, which are returned all the same, are arbitrary between the
+// sides of Plan.Coupling. Where costs range over more than 8 ε, the first call looks for that: one
+// pass as a rule, a few where some coupling is weak.
 func (g *Gradient) Weights() (da, db []float64, err error) {
 	da, db = g.weights()
 	return da, db, g.p.determined("gradient by weights")

@@ -38,10 +38,7 @@ func simplex(rng *rand.Rand, n int) []float64 {
 // solveTight solves to rounding, so that finite differences see only their own error.
 func solveTight(t *testing.T, p ot.Problem, eps float64) *ot.Plan {
 	t.Helper()
-	plan, err := ot.Newton{Eps: eps, Tol: 1e-14}.Solve(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, p)
 	if plan.MarginalL1 > 1e-13 {
 		t.Fatalf("%v at L1 error %g", plan.Status, plan.MarginalL1)
 	}
@@ -56,6 +53,26 @@ func central(f func(h float64) float64) float64 {
 
 const fdTol = 3e-8
 
+// differences compares d with finite differences of value by each number of at, in steps of scale·h.
+func differences(t *testing.T, what string, at, d []float64, scale float64, value func() float64) {
+	t.Helper()
+	for i, v := range at {
+		fd := central(func(h float64) float64 { at[i] = v + scale*h; return value() }) / scale
+		if at[i] = v; math.Abs(d[i]-fd) > fdTol/scale {
+			t.Errorf("∂/∂%s[%d] = %v, finite differences say %v", what, i, d[i], fd)
+		}
+	}
+}
+
+// each applies f to every element.
+func each(f func(float64) float64) func(v []float64) {
+	return func(v []float64) {
+		for j, x := range v {
+			v[j] = f(x)
+		}
+	}
+}
+
 func kinds() map[string]cost.PointCost {
 	return map[string]cost.PointCost{
 		"sqeuclidean": ot.SqEuclidean,
@@ -64,6 +81,11 @@ func kinds() map[string]cost.PointCost {
 		"cosine":      ot.Cosine,
 		"mixed":       cost.SqEuclideanL1(0.6),
 		"power":       cost.Power(1.7),
+		"radial": cost.Radial{
+			Value: each(math.Log1p), Slope: each(func(s float64) float64 { return 1 / (1 + s) }),
+		},
+		"inner":     cost.Inner{Value: each(math.Exp), Slope: each(math.Exp)},
+		"separable": cost.Separable{Value: each(math.Expm1), Slope: each(math.Exp)}, // not symmetric
 		"func": cost.CostFunc{
 			Value: func(x, y []float64) float64 { return math.Cosh(x[0]-2*y[0]) + x[1]*y[1] },
 			Gradient: func(dx, dy []float64, w float64, x, y []float64) {
@@ -95,29 +117,12 @@ func TestPointGradients(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				dx, err := g.X()
+				dx, dy, err := g.XY()
 				if err != nil {
 					t.Fatal(err)
 				}
-				dy, err := g.Y()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, c := range []struct {
-					name  string
-					at, d *mat.Dense
-				}{{"x", x, dx}, {"y", y, dy}} {
-					for _, i := range []int{0, 3} {
-						for k := range 2 {
-							v := c.at.At(i, k)
-							want := central(func(h float64) float64 { c.at.Set(i, k, v+h); return value() })
-							c.at.Set(i, k, v)
-							if got := c.d.At(i, k); math.Abs(got-want) > fdTol {
-								t.Errorf("∂/∂%s[%d,%d] = %v, finite differences say %v", c.name, i, k, got, want)
-							}
-						}
-					}
-				}
+				differences(t, "x", x.RawMatrix().Data, dx.RawMatrix().Data, 1, value)
+				differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, 1, value)
 			})
 		}
 	}
@@ -141,17 +146,8 @@ func TestCostGradient(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := g.Cost()
-				for i := range dims[0] {
-					for j := range dims[1] {
-						v := c.At(i, j)
-						want := central(func(h float64) float64 { c.Set(i, j, v+h); return solveTight(t, p, 0.4).Sharp() })
-						c.Set(i, j, v)
-						if math.Abs(got.At(i, j)-want) > fdTol {
-							t.Errorf("∂/∂c[%d,%d] = %v, finite differences say %v", i, j, got.At(i, j), want)
-						}
-					}
-				}
+				value := func() float64 { return solveTight(t, p, 0.4).Sharp() }
+				differences(t, "c", c.RawMatrix().Data, g.Cost().RawMatrix().Data, 1, value)
 			})
 		}
 	}
@@ -446,10 +442,7 @@ func TestUnbalancedGradient(t *testing.T) {
 	a, b := []float64{.3, .2, .5, .1, .4, .2}, []float64{.2, .6, .1, .3, .4}
 	for _, rho := range [][2]float64{{0.7, 1.3}, {0.5, math.Inf(1)}} {
 		value := func() *ot.Plan {
-			p, err := ot.Unbalanced{Eps: 0.3, RhoA: rho[0], RhoB: rho[1], Tol: 1e-14}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := solved(t, ot.Unbalanced{Eps: 0.3, RhoA: rho[0], RhoB: rho[1], Tol: 1e-14}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
 			return p
 		}
 		g, err := value().Grad(ot.RegKL)
@@ -461,17 +454,10 @@ func TestUnbalancedGradient(t *testing.T) {
 			t.Fatal(err)
 		}
 		da, db, _ := g.Weights()
-		for _, c := range []struct {
-			name  string
-			at, d []float64
-		}{{"x", x.RawMatrix().Data, dx.RawMatrix().Data}, {"y", y.RawMatrix().Data, dy.RawMatrix().Data}, {"a", a, da}, {"b", b, db}} {
-			for i, v := range c.at {
-				fd := central(func(h float64) float64 { c.at[i] = v + 0.1*h; return value().RegKL() }) / 0.1
-				c.at[i] = v
-				if math.Abs(c.d[i]-fd) > 10*fdTol {
-					t.Errorf("ρ = %v, ∂/∂%s[%d] = %v, finite differences say %v", rho, c.name, i, c.d[i], fd)
-				}
-			}
-		}
+		sum := func() float64 { return value().RegKL() }
+		differences(t, "x", x.RawMatrix().Data, dx.RawMatrix().Data, .1, sum)
+		differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, sum)
+		differences(t, "a", a, da, .1, sum)
+		differences(t, "b", b, db, .1, sum)
 	}
 }

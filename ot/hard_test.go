@@ -95,10 +95,7 @@ func TestHardProblems(t *testing.T) {
 		p, eps := problem()
 		for sv, s := range solvers(eps, 1e-12) {
 			t.Run(name+"/"+sv, func(t *testing.T) {
-				plan, err := s.Solve(ctx, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				plan := solved(t, s, p)
 				if got := l1Error(plan); plan.Status != ot.Converged || got > 1.1e-12 {
 					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, got)
 				}
@@ -108,10 +105,7 @@ func TestHardProblems(t *testing.T) {
 			})
 		}
 		t.Run(name+"/sinkhorn", func(t *testing.T) {
-			plan, err := ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}.Solve(ctx, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := solved(t, ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}, p)
 			got := l1Error(plan)
 			if math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got || (plan.Status == ot.Converged) != (plan.MarginalL1 <= 1e-9) {
 				t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, got)
@@ -171,10 +165,7 @@ func TestHugeCostsExactPlan(t *testing.T) {
 	a, b := simplex(rng, n), simplex(rng, m)
 	want := solveTight(t, ot.Problem{Geometry: ot.Dense(small), A: a, B: b}, eps)
 	for name, s := range solvers(eps, 1e-13) {
-		p, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(huge), A: a, B: b})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := solved(t, s, ot.Problem{Geometry: ot.Dense(huge), A: a, B: b})
 		if p.Status != ot.Converged {
 			t.Errorf("%s: %v at L1 error %g", name, p.Status, p.MarginalL1)
 		}
@@ -198,17 +189,11 @@ func TestOffset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	c := cloud(rng, 60, 50, 1, 0)
 	s := ot.LBFGS{Eps: 0.05, Tol: 1e-12}
-	want, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(c)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := solved(t, s, ot.Problem{Geometry: ot.Dense(c)})
 	for _, by := range []float64{1 << 14, -1 << 14, 1 << 24, -1 << 24} {
 		shifted := mat.DenseCopyOf(c)
 		shifted.Apply(func(_, _ int, v float64) float64 { return v + by }, c)
-		p, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := solved(t, s, ot.Problem{Geometry: ot.Dense(shifted)})
 		// Costs themselves are rounded to 2⁻⁵³ of the offset.
 		tol := 1e-12 + math.Abs(by)*0x1p-52/0.05
 		if p.Status != ot.Converged || p.Evaluations > want.Evaluations+2 || !mat.EqualApprox(p.Matrix(), want.Matrix(), tol) {
@@ -220,10 +205,7 @@ func TestOffset(t *testing.T) {
 	}
 	shifted := mat.DenseCopyOf(c)
 	shifted.Apply(func(_, _ int, v float64) float64 { return v + 100 }, c)
-	u, err := ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := solved(t, ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}, ot.Problem{Geometry: ot.Dense(shifted)})
 	T := u.Matrix()
 	for i, f := range u.F {
 		for j, g := range u.G {

@@ -47,8 +47,8 @@ func (h *history) keep() {
 // pair, overshoots in the directions that no pair knows.
 const maxScale = 1.5
 
-// direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/max(b, Tᵀ1)): at the solution ε/b, and
-// elsewhere no entry moves by more than γ ε for its own column.
+// direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/max(b, Tᵀ1)): at
+// the solution ε/b, and elsewhere no entry moves by more than γ ε for its own column.
 func (h *history) direction(dst, g []float64, s *semidual.Function) {
 	for j, b := range s.Wanted() {
 		if s.B[j] > 0 {

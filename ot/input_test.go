@@ -145,10 +145,7 @@ func TestStatusIsHonest(t *testing.T) {
 	}
 	// Below what float64 can do: stagnated, and the plan is as good as it gets.
 	for name, s := range solvers(0.05, 1e-18) {
-		plan, err := s.Solve(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := solved(t, s, p)
 		if plan.Status == ot.Converged && plan.MarginalL1 > 1e-18 {
 			t.Errorf("%s: converged at L1 error %g to tolerance 1e-18", name, plan.MarginalL1)
 		}
@@ -172,10 +169,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 		return rng.Float64()
 	}, c)
 	p := ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, 12), B: simplex(rng, 12)}
-	plan, err := ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}.Solve(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := solved(t, ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}, p)
 	if plan.Status == ot.Stagnated {
 		t.Errorf("stagnated at L1 error %g after %d iterations", plan.MarginalL1, plan.Iterations)
 	}
@@ -240,10 +234,7 @@ func TestTrace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 25, 1, 0))}
 	var steps []ot.Step
-	plan, err := ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}}.Solve(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := solved(t, ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}}, p)
 	last := steps[len(steps)-1]
 	if last.MarginalL1 != plan.MarginalL1 || last.Evaluation != plan.Evaluations || last.Eps != 0.01 || last.Iteration != plan.Iterations {
 		t.Errorf("last step %+v, plan %d iterations, %d evaluations, L1 error %g", last, plan.Iterations, plan.Evaluations, plan.MarginalL1)
@@ -267,37 +258,22 @@ func TestWarmStart(t *testing.T) {
 	near.Y().Apply(func(j, k int, _ float64) float64 { return g.Y().At(j, k) + 1e-4*rng.NormFloat64() }, near.Y())
 	near = ot.Points(g.X(), near.Y(), ot.SqEuclidean)
 	for _, eps := range []float64{0.05, 0.5} {
-		cold, err := ot.LBFGS{Eps: eps}.Solve(ctx, ot.Problem{Geometry: g})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cold := solved(t, ot.LBFGS{Eps: eps}, ot.Problem{Geometry: g})
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}}, "lbfgs": ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, "newton": ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
 		} {
-			same, err := s.Solve(ctx, ot.Problem{Geometry: g})
-			if err != nil {
-				t.Fatal(err)
-			}
+			same := solved(t, s, ot.Problem{Geometry: g})
 			if same.Evaluations > 4 || same.Status != ot.Converged {
 				t.Errorf("%s from its own solution: %v after %d evaluations", name, same.Status, same.Evaluations)
 			}
 		}
-		fresh, err := ot.LBFGS{Eps: eps}.Solve(ctx, ot.Problem{Geometry: near})
-		if err != nil {
-			t.Fatal(err)
-		}
-		warm, err := ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}.Solve(ctx, ot.Problem{Geometry: near})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := solved(t, ot.LBFGS{Eps: eps}, ot.Problem{Geometry: near})
+		warm := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, ot.Problem{Geometry: near})
 		wild := make([]float64, 30)
 		for j := range wild {
 			wild[j] = 10 * rng.NormFloat64()
 		}
-		lost, err := ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}.Solve(ctx, ot.Problem{Geometry: near})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lost := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, ot.Problem{Geometry: near})
 		if lost.Status != ot.Converged || lost.Evaluations > fresh.Evaluations+1 {
 			t.Errorf("ε=%g: a start from nowhere took %d evaluations (%v), cold %d", eps, lost.Evaluations, lost.Status, fresh.Evaluations)
 		}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 
+	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/semidual"
 )
 
 // LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic
@@ -142,8 +144,11 @@ func (q *quasiNewton) certifyIfConverged(tol float64) error {
 // size of a leaf, and leaves the later ones.
 func (r *run) coarseStart() error {
 	s, last := r.s, len(r.stages)-2
-	if r.Start != nil || s.Self {
+	if r.Start != nil || s.Self || last < 0 {
 		return nil
+	}
+	if h := s.Halved(r.stages[last]); h != nil {
+		return r.halfStart(h, last)
 	}
 	l := s.Leaves()
 	if l == nil {
@@ -172,6 +177,22 @@ func (r *run) coarseStart() error {
 	r.stages = r.stages[last+1:]
 	return nil
 }
+
+// halfStart solves all stages but the last for grids of half the length, which do the same.
+func (r *run) halfStart(h *semidual.Halved, last int) error {
+	solver := LBFGS{Eps: r.stages[last], Tol: halvedTol, Control: Control{Anneal: r.Anneal, Workers: r.Workers}}
+	coarse, err := solver.Solve(r.ctx, Problem{Geometry: cost.Grid(h.Axes...), A: h.A, B: h.B})
+	if err != nil {
+		return err
+	}
+	r.s.Eps = r.stages[last]
+	r.beta = h.Extend(r.s, coarse.F)
+	r.stages = r.stages[last+1:]
+	return nil
+}
+
+// halvedTol is the tolerance of halved problems: what is smooth is cheaper to correct there.
+const halvedTol = 1e-3
 
 // Solve returns the plan of p at ε by LBFGS, to an L1 marginal error of 1e-9.
 func Solve(ctx context.Context, p Problem, eps float64) (*Plan, error) {

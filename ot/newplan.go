@@ -18,6 +18,9 @@ func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
 	if err := cost.Check(p.Geometry); err != nil {
 		return nil, err
 	}
+	if err := checkEps("eps", eps); err != nil {
+		return nil, err
+	}
 	_, m := p.Geometry.Dims()
 	if err := checkStart("g", g, m); err != nil {
 		return nil, err

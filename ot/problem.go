@@ -26,6 +26,25 @@ type Problem struct {
 	memory *semidual.Memory // of an Objective; nil for none
 }
 
+// Weights returns the weights as solvers use them, divided by their sums, uniform for nil, or the
+// error that solvers return.
+func (p Problem) Weights() (a, b []float64, err error) {
+	a, b, sa, sb, err := p.weights()
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, b, p.balanced(sa, sb)
+}
+
+// balanced reports totals that differ.
+func (p Problem) balanced(sa, sb float64) error {
+	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
+		return bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal "+
+			"(unbalanced transport: ot.Unbalanced)", sb, sa)
+	}
+	return nil
+}
+
 // symmetric reports whether the problem couples a measure with itself.
 func (p Problem) symmetric() bool {
 	g, ok := p.Geometry.(cost.Symmetric)
@@ -39,8 +58,8 @@ func (p Problem) check(workers int) (*semidual.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
-		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
+	if err := p.balanced(sa, sb); err != nil {
+		return nil, err
 	}
 	in := &semidual.Instance{G: within(p.Geometry), N: len(a), M: len(b), A: a, B: b, Self: p.symmetric(), Memory: p.memory}
 	return in, in.Scan(workers)

@@ -151,10 +151,11 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 // exponentials make the model unreliable.
 const maxMove = 5
 
-// Slopes, and so L-BFGS, hardly depend on light atoms, but the first trial of a line search is as short as the atom that
-// moves most requires. So light atoms do not decide it: they move by lightMove at most, and every other step is
-// Sinkhorn's, which treats each column for itself, as long as one is off by more than columnRegion. Without that, weights
-// over eight decades took eight times as many evaluations as equal ones; with it, less than twice as many.
+// Slopes, and so L-BFGS, hardly depend on light atoms, but the first trial of a line search is as
+// short as the atom that moves most requires. So light atoms do not decide it: they move by
+// lightMove at most, and every other step is Sinkhorn's, which treats each column for itself, as
+// long as one is off by more than columnRegion. Without that, weights over eight decades took eight
+// times as many evaluations as equal ones; with it, less than twice as many.
 const (
 	// lightAtom is the part of the mean weight below which an atom is light.
 	lightAtom = 0.1

@@ -30,10 +30,7 @@ func TestReferences(t *testing.T) {
 	for _, c := range ottest.References(t) {
 		for name, s := range solvers(c.Eps, 1e-12) {
 			t.Run(c.Name+"/"+name, func(t *testing.T) {
-				p, err := s.Solve(ctx, c.Problem())
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := solved(t, s, c.Problem())
 				ottest.Check(t, c, p)
 			})
 		}
@@ -44,10 +41,7 @@ func TestReferences(t *testing.T) {
 func TestReferencesSinkhorn(t *testing.T) {
 	slow := 0
 	for _, c := range ottest.References(t) {
-		p, err := ot.Sinkhorn{Eps: c.Eps, Tol: 1e-10, Control: ot.Control{MaxIter: 3000}}.Solve(ctx, c.Problem())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := solved(t, ot.Sinkhorn{Eps: c.Eps, Tol: 1e-10, Control: ot.Control{MaxIter: 3000}}, c.Problem())
 		if p.Status == ot.IterationLimit && p.MarginalL1 > 1e-10 {
 			slow++
 			continue
@@ -121,10 +115,7 @@ func TestReferenceGradients(t *testing.T) {
 		if !points {
 			prob = c.Problem()
 		}
-		p, err := ot.Newton{Eps: c.Eps, Tol: 1e-14}.Solve(ctx, prob)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := solved(t, ot.Newton{Eps: c.Eps, Tol: 1e-14}, prob)
 		for _, method := range []ot.Method{ot.Method(0), ot.Eliminate, ot.Cholesky, ot.CG} {
 			t.Run(c.Name+"/"+method.String(), func(t *testing.T) {
 				g, err := ot.Backward{Method: method}.Gradient(ctx, p, ot.Sharp)

@@ -65,7 +65,8 @@ func (c Control) beginAsIs(ctx context.Context, p Problem, eps, tol float64) (*r
 		return nil, err
 	}
 	if span := (in.Cost.Max - in.Cost.Min) / eps; span > maxSpan {
-		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: forbid pairs by a cost of +Inf, or use exact transport", eps, span, maxSpan)
+		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: "+
+			"forbid pairs by a cost of +Inf, or use exact transport", eps, span, maxSpan)
 	}
 	if err := checkStart("Start", c.Start, in.M); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (r *run) certify() error {
 // refine moves to reduced costs, once, if costs are so large against ε that the rounding of
 // potentials may limit the error. It reports whether it did.
 func (r *run) refine() bool {
-	if r.s.Rebased() {
+	if r.s.Rebased() || semidual.Separate(r.s.G) != nil {
 		return false
 	}
 	if c := r.s.Cost; max(math.Abs(c.Max), math.Abs(c.Min), c.Max-c.Min) < 100*r.s.Eps {

@@ -38,20 +38,14 @@ func dustyProblem(seed uint64, n int) (ot.Problem, float64) {
 func TestPotentialsOfSmallWeights(t *testing.T) {
 	for seed := range uint64(60) {
 		p, eps := dustyProblem(seed, 20)
-		want, err := ot.Newton{Eps: eps, Tol: 1e-14}.Solve(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, p)
 		grad, err := want.Grad(ot.Sharp)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantA, wantB, _ := grad.Weights()
 		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
-			got, err := s.Solve(ctx, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := solved(t, s, p)
 			if got.Status != ot.Converged {
 				t.Errorf("seed %d, ε %.1e, %s: %v at L1 error %g", seed, eps, name, got.Status, got.MarginalL1)
 			}
@@ -87,10 +81,7 @@ func apart(u, v []float64) float64 {
 // More targets than Newton systems are solved by elimination for, and a plan that is not sparse: Sinkhorn steps alone.
 func TestClosingOfManyTargets(t *testing.T) {
 	p, _ := dustyProblem(1, 1200)
-	plan, err := ot.LBFGS{Eps: 0.02, Tol: 1e-6}.Solve(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := solved(t, ot.LBFGS{Eps: 0.02, Tol: 1e-6}, p)
 	ones := make([]float64, 1200)
 	for i := range ones {
 		ones[i] = 1
@@ -120,10 +111,7 @@ func TestWideRangeOfWeights(t *testing.T) {
 		p := ot.Problem{Geometry: ot.Dense(c), A: spreadWeights(rng, n, 12), B: spreadWeights(rng, m, 12)}
 		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
-				plan, err := s.Solve(ctx, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				plan := solved(t, s, p)
 				if plan.Status != ot.Converged || l1Error(plan) > 1.1e-9 {
 					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, l1Error(plan))
 				}
@@ -153,10 +141,7 @@ func TestGaugeStays(t *testing.T) {
 		}, c)
 		eps := mat.Sum(c) / float64(n*m) * math.Pow(10, -5*rng.Float64())
 		p := ot.Problem{Geometry: ot.Dense(c), A: spreadWeights(rng, n, 40), B: spreadWeights(rng, m, 40)}
-		plan, err := ot.Newton{Eps: eps}.Solve(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := solved(t, ot.Newton{Eps: eps}, p)
 		if plan.Status != ot.Converged {
 			continue // it says so
 		}
@@ -215,8 +200,8 @@ func TestSubnormalWeights(t *testing.T) {
 	}
 }
 
-// Weights over eight decades take at most three times the evaluations of equal ones. Eight times as many is what a line search
-// takes that the lightest atom throttles.
+// Weights over eight decades take at most three times the evaluations of equal ones. Eight times as
+// many is what a line search takes that the lightest atom throttles.
 func TestWeightsOverDecades(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	n, m := 600, 500
@@ -224,10 +209,8 @@ func TestWeightsOverDecades(t *testing.T) {
 	var evals []int
 	for _, decades := range []float64{0, 8} {
 		a, b := spreadWeights(rng, n, decades), spreadWeights(rng, m, decades)
-		p, err := ot.LBFGS{Eps: .001 * mat.Sum(ot.Cost(g)) / float64(n*m), Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
-		if err != nil || p.Status != ot.Converged {
-			t.Fatal(p, err)
-		}
+		eps := .001 * mat.Sum(ot.Cost(g)) / float64(n*m)
+		p := mustSolve(t, ot.LBFGS{Eps: eps, Tol: 1e-8}, ot.Problem{Geometry: g, A: a, B: b})
 		evals = append(evals, p.Evaluations)
 	}
 	if evals[1] > 3*evals[0] {

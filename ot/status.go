@@ -22,20 +22,21 @@ const (
 	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule
 	// float64 cannot reach Tol on this problem; L-BFGS and Newton steps may also stall where atoms
 	// are hardly coupled. With MarginalL1 ≤ Tol, the plan and its values are as good as those of a
-	// converged solve; potentials of very small weights may not be. Sinkhorn and Scaling may be slow but do not stagnate above rounding: they
-	// end with IterationLimit.
+	// converged solve; potentials of very small weights may not be. Sinkhorn and Scaling may be
+	// slow but do not stagnate above rounding: they end with IterationLimit.
 	Stagnated
 	// Interrupted means that the context ended or Trace returned an error. Solve returns the plan
 	// so far and that error.
 	Interrupted
-	// Undetermined is the status of a derivative by weights, not of a solve: atoms are coupled so weakly that float64 does not
-	// determine it. Plan.Coupling names them.
+	// Undetermined is the status of a derivative by weights, not of a solve: atoms are coupled so
+	// weakly that float64 does not determine it. Plan.Coupling names them.
 	Undetermined
 )
 
 // String returns the name of the status.
 func (s Status) String() string {
-	return fault.Name("Status", int(s), "unsolved", "converged", "iteration limit", "stagnated", "interrupted", "undetermined")
+	return fault.Name("Status", int(s),
+		"unsolved", "converged", "iteration limit", "stagnated", "interrupted", "undetermined")
 }
 
 // Step is what a solver passes to its Trace after each evaluation.

@@ -14,8 +14,9 @@ import (
 //	min over T ≥ 0 of  <T,c> + ε KL(T|abᵀ) + ρa KL(T1|a) + ρb KL(Tᵀ1|b),   KL(p|q) = Σ p log(p/q) − p + q,
 //
 // by L-BFGS on the dual as a function of the target potentials alone: those of the sources, and the
-// best constant to add to one side and subtract from the other (Séjourné, Vialard and Peyré 2022), follow
-// from them exactly. It anneals ε as LBFGS does, and takes damped log-domain Sinkhorn steps where L-BFGS has no history. Weights are taken as they are, not normalised, and their totals may
+// best constant to add to one side and subtract from the other (Séjourné, Vialard and Peyré 2022),
+// follow from them exactly. It anneals ε as LBFGS does, and takes damped log-domain Sinkhorn steps
+// where L-BFGS has no history. Weights are taken as they are, not normalised, and their totals may
 // differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the
 // optimum; Value().RegKL is the whole objective, and the entropy-form values are NaN. Only RegKL
 // has gradients; those by weights are exact, not up to a constant.
@@ -25,8 +26,8 @@ type Unbalanced struct {
 	// RhoA and RhoB > 0 are the marginal penalties, in units of cost; +Inf keeps the marginal exact. At most
 	// one of them may be +Inf unless the totals of A and B agree.
 	RhoA, RhoB float64
-	// Tol stops when MarginalL1 is at most Tol times the mass of b, and every column is within √Tol of what it is to be,
-	// relatively; 0 is 1e-9.
+	// Tol stops when MarginalL1 is at most Tol times the mass of b, and every column is within √Tol
+	// of what it is to be, relatively; 0 is 1e-9.
 	Tol float64
 	Control
 }

@@ -12,8 +12,9 @@ type VJP struct {
 	Cost *mat.Dense
 	// A and B are ∂ℓ/∂a and ∂ℓ/∂b, each up to a constant (mass stays 1); <A,a> = <B,b>.
 	A, B []float64
-	// Method is the method that solved the system; Status and Residual (of CG) say how well. Status is Undetermined where A
-	// and B are arbitrary between the sides of Plan.Coupling; Cost is not affected.
+	// Method is the method that solved the system; Status and Residual (of CG) say how well. Status
+	// is Undetermined where A and B are arbitrary between the sides of Plan.Coupling; Cost is not
+	// affected.
 	Method   Method
 	Status   Status
 	Residual float64

@@ -11,8 +11,8 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/philox"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 )
 

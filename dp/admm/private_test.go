@@ -12,8 +12,8 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/audit"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/floats"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )

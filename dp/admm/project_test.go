@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
-
 	"coupling/lab/must"
+
 	"pgregory.net/rapid"
 )
 

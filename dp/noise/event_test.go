@@ -7,8 +7,8 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/floats"
 )
 

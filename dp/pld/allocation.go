@@ -3,6 +3,7 @@ package pld
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"coupling/dp/internal/root"
@@ -54,9 +55,9 @@ func Allocated(p pair.Pair, t int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := sum.power(one, t)
+	all := sum.power(one, t, fineLaw)
 	kappa := 4 * ulp * float64(16+max(len(one.over.x), fineLaw+16))
-	levels := 2 * math.Ceil(math.Log2(float64(t)))
+	levels := 2 * float64(bits.Len(uint(t)))
 	rel := 2 * float64(t) * (wrong + kappa)
 	return pair.Enclose(spread(all.over.mean(t), one.over.least, one.over.most), all.under.mean(t), p.Support(), pair.Rounding{Mass: rel, Ratio: 1e-13 + 4*kappa*levels})
 }

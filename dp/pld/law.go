@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"coupling/lab/logspace"
 )
 
@@ -56,13 +58,13 @@ func (o operation) combine(a, b bracket, n int) bracket {
 	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
 }
 
-// power combines a ratio with itself, times ≥ 1 in all.
-func (o operation) power(one bracket, times int) bracket {
+// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells.
+func (o operation) power(one bracket, times, n int) bracket {
 	all := one
 	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
-		all = o.combine(all, all, fineLaw)
+		all = o.combine(all, all, n)
 		if times&bit != 0 {
-			all = o.combine(one, all, fineLaw)
+			all = o.combine(one, all, n)
 		}
 	}
 	return all
@@ -261,7 +263,7 @@ func (s sketch) from(slot float64) float64 { return s.centre + s.scale*math.Sinh
 
 func (o operation) sketch(a, b law) sketch {
 	low, high := o.reach(a, b)
-	points, mean := o.points(a.thin(sketched), b.thin(sketched))
+	points, mean := o.points(a.grouped(sketched, middle), b.grouped(sketched, middle))
 	s := sketch{centre: logspace.Log(mean), weight: make([]float64, slots), step: 1}
 	for _, p := range points {
 		s.scale += p.q * math.Abs(p.log-s.centre)
@@ -318,13 +320,13 @@ func (o operation) points(a, b law) (out []combined, mean float64) {
 func (o operation) reach(a, b law) (low, high float64) {
 	const edges = 64
 	byLog := func(x, y combined) int { return cmp.Compare(x.log, y.log) }
-	below, mean := o.points(a.grouped(edges, true), b.grouped(edges, true))
+	below, mean := o.points(a.grouped(edges, lowest), b.grouped(edges, lowest))
 	slices.SortFunc(below, byLog)
 	sum, i := 0.0, 0
 	for ; i < len(below)-1 && sum+below[i].q < negligibleMass; i++ {
 		sum += below[i].q
 	}
-	above, _ := o.points(a.grouped(edges, false), b.grouped(edges, false))
+	above, _ := o.points(a.grouped(edges, highest), b.grouped(edges, highest))
 	slices.SortFunc(above, byLog)
 	sum, j := 0.0, len(above)-1
 	for ; j > 0 && sum+above[j].p < negligibleMass*mean; j-- {
@@ -333,41 +335,29 @@ func (o operation) reach(a, b law) (low, high float64) {
 	return below[i].log, max(above[j].log, below[i].log)
 }
 
-// grouped merges points into at most n, each at its lowest positive value or at its highest.
-func (l law) grouped(n int, low bool) law {
+// grouped merges points into at most n, each at a value between those merged.
+func (l law) grouped(n int, value func(x, q []float64) float64) law {
 	out := law{}
 	size := (len(l.x) + n - 1) / n
 	for i := 0; i < len(l.x); i += size {
 		end := min(i+size, len(l.x))
-		at, q := l.x[end-1], 0.0
-		if low && l.x[i] > 0 {
-			at = l.x[i]
-		} else if low && i+1 < end {
-			at = l.x[i+1]
+		total := 0.0
+		for _, q := range l.q[i:end] {
+			total += q
 		}
-		for _, m := range l.q[i:end] {
-			q += m
-		}
-		out.add(at, q)
+		out.add(value(l.x[i:end], l.q[i:end]), total)
 	}
 	return out
 }
 
-// thin merges points until there are about n.
-func (l law) thin(n int) law {
-	if len(l.x) <= n {
-		return l
+// The values of groups: the lowest that is positive, the highest, and the mean.
+func lowest(x, _ []float64) float64 {
+	if x[0] == 0 && len(x) > 1 {
+		return x[1]
 	}
-	out := law{least: l.least, most: l.most}
-	group := (len(l.x) + n - 1) / n
-	for i := 0; i < len(l.x); i += group {
-		x, q := 0.0, 0.0
-		for j := i; j < min(i+group, len(l.x)); j++ {
-			x, q = x+l.x[j]*l.q[j], q+l.q[j]
-		}
-		if q > 0 {
-			out.add(min(max(x/q, l.x[i]), l.x[min(i+group, len(l.x))-1]), q)
-		}
-	}
-	return out
+	return x[0]
 }
+
+func highest(x, _ []float64) float64 { return x[len(x)-1] }
+
+func middle(x, q []float64) float64 { return min(max(stat.Mean(x, q), x[0]), x[len(x)-1]) }

@@ -146,14 +146,16 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		return pair.Interval{}, err
 	}
 	best = within(best, got)
-	if wide := best.Upper-best.Lower > max(directWidth, a.width())*best.Upper; wide && !(q.limit >= 0) && a.work() >= directWork {
-		if err := ctx.Err(); err != nil {
-			return pair.Interval{}, err
+	for n := fineLaw / 4; n <= fineLaw && best.Upper-best.Lower > max(directWidth, a.width())*best.Upper; n *= 4 {
+		if q.limit >= 0 || a.work() < directWork {
+			break
 		}
-		got, err = direct(ctx, parts, q)
-		if err == nil {
+		if got, err = direct(ctx, parts, q, n); err == nil {
 			best = within(best, got)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return pair.Interval{}, err
 	}
 	if math.IsNaN(best.Upper) || math.IsInf(best.Upper, 0) || best.Lower > best.Upper {
 		return pair.Interval{}, fmt.Errorf("pld: no answer on %d bins: %w", a.bins(), ErrRange)

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"coupling/dp"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -106,10 +106,7 @@ func TestScheme(t *testing.T) {
 // Each record is in exactly three of seven batches, and all 35 choices are equally likely, within five standard deviations.
 func TestAllocate(t *testing.T) {
 	const n = 35_000
-	batches, err := Allocate(SeededKey(4).Source("epoch", 0), n, 7, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	batches := must.Get(Allocate(SeededKey(4).Source("epoch", 0), n, 7, 3))
 	of := make([]uint, n)
 	for k, batch := range batches {
 		for _, i := range batch {

@@ -63,28 +63,32 @@ func (k Coupling) Lines() int {
 // link is an entry of the plan and the lines that it is worth.
 type link struct{ i, j, lines int }
 
-// links are the entries at which the mass, added up row by row, passes a half, one and a half, … of a line's share; those of most
-// lines last. Entries that are not positive and finite have none.
+// links are the entries at which a row's mass, added up, passes a whole number of lines; those of most lines last. Rows begin at other
+// shares of a line, by the golden ratio, so that like rows do not all take the same targets. Entries that are not positive and finite
+// have none.
 func (k Coupling) links() (out []link) {
 	n, m := k.Plan.Dims()
-	buf, total, sum := make([]float64, m), 0., 0.
-	each := func(of func(i, j int, v float64)) {
-		for i := range n {
-			for j, v := range raster.Row(k.Plan, i, buf) {
-				if v > 0 && !math.IsInf(v, 0) {
-					of(i, j, v)
-				}
+	buf, total := make([]float64, m), 0.
+	each := func(i int, of func(j int, v float64)) {
+		for j, v := range raster.Row(k.Plan, i, buf) {
+			if v > 0 && !math.IsInf(v, 0) {
+				of(j, v)
 			}
 		}
 	}
-	each(func(_, _ int, v float64) { total += v })
-	passed := 0
-	each(func(i, j int, v float64) {
-		sum += v
-		if lines := int(sum/total*float64(k.Lines())+.5) - passed; lines > 0 {
-			out, passed = append(out, link{i, j, lines}), passed+lines
-		}
-	})
+	for i := range n {
+		each(i, func(_ int, v float64) { total += v })
+	}
+	for i := range n {
+		_, sum := math.Modf(float64(i) * math.Phi)
+		passed := 0
+		each(i, func(j int, v float64) {
+			sum += v / total * float64(k.Lines())
+			if lines := int(sum) - passed; lines > 0 {
+				out, passed = append(out, link{i, j, lines}), passed+lines
+			}
+		})
+	}
 	slices.SortStableFunc(out, func(a, b link) int { return cmp.Compare(a.lines, b.lines) })
 	return out
 }

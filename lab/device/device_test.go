@@ -59,9 +59,7 @@ func TestWorkers(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%d", isa, workers), func(t *testing.T) {
 				many := opener(device.CPU{ISA: isa, Workers: workers})(t)
 				devicetest.Same(t, one, many)
-				if err := many.Close(); err != nil {
-					t.Error(err)
-				}
+				must.Do(many.Close())
 			})
 		}
 		must.Do(one.Close())

@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
-	"coupling/lab/must"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
-	"coupling/lab/must"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"pgregory.net/rapid"

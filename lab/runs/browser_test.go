@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
-	"coupling/lab/must"
 	"github.com/chromedp/chromedp"
 )
 

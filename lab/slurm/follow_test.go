@@ -203,9 +203,7 @@ func TestControllerMayGoAway(t *testing.T) {
 		if task == 3 {
 			c.put("down", "")
 			time.Sleep(50 * time.Millisecond)
-			if err := os.Remove(filepath.Join(c.dir, "down")); err != nil {
-				t.Error(err)
-			}
+			must.Do(os.Remove(filepath.Join(c.dir, "down")))
 		}
 		must.Do(do())
 		return "COMPLETED"

@@ -119,7 +119,7 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 		}
 		return j.Record(), recalled, err
 	}
-	lock, err := paths.tryLock()
+	lock, err := paths.tryLock(j.Record())
 	if err != nil {
 		return j.Record(), false, err
 	}

@@ -18,7 +18,7 @@ func (s *Store) Hold(r Record) (release func(), err error) {
 	if err := s.create(p); err != nil {
 		return nil, err
 	}
-	l, err := p.tryLock()
+	l, err := p.tryLock(r)
 	return l.release, err
 }
 

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -136,10 +138,19 @@ func TestLinksAndPipes(t *testing.T) {
 	}
 }
 
-// A process that dies without a word leaves a failure all the same.
-func TestDeathElsewhere(t *testing.T) {
+// A process that dies without a word leaves a failure all the same: that of a child, and our own,
+// here by a goroutine's panic. Once the cell is computed it is none.
+func TestDeath(t *testing.T) {
 	s, e := testStore(t), withArtifact()
 	id := e.Jobs(5, killGrid()[0])[0].Record()
+	if dir := os.Getenv("TEST_DEATH_STORE"); dir != "" {
+		s.Dir = dir
+		e.Run = func(context.Context, *lab.Cell, point) (stats, error) {
+			go panic("stray")
+			select {}
+		}
+		lab.Must(lab.Do(t.Context(), s, e, 5, killGrid()[1]))
+	}
 	j := store.ExternalJob(id, func(context.Context, *store.Store) (bool, error) {
 		return false, errors.New("exit status 3: out of memory")
 	})
@@ -148,6 +159,24 @@ func TestDeathElsewhere(t *testing.T) {
 	}
 	if r, err := s.Failure(id); err != nil || r.Error != "exit status 3: out of memory" || r.Manifest.Host == "" {
 		t.Errorf("%+v, %v", r, err)
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestDeath$")
+	child.Env = append(os.Environ(), "TEST_DEATH_STORE="+s.Dir)
+	if out, err := child.CombinedOutput(); err == nil || !strings.Contains(string(out), "stray") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	failures := func() (all string) {
+		for r, err := range s.Failures("") {
+			all += fmt.Sprintf("%s %s: %s, %v; ", r.Params, r.Manifest.Host, r.Error, err)
+		}
+		return all
+	}
+	if all := failures(); strings.Count(all, "; ") != 2 || !strings.Contains(all, "died while it computed the cell") {
+		t.Errorf("failures: %s", all)
+	}
+	lab.Must(lab.Do(t.Context(), s, e, 5, killGrid()[1]))
+	if all := failures(); strings.Count(all, "; ") != 1 {
+		t.Errorf("failures once it is computed: %s", all)
 	}
 }
 

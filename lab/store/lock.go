@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +14,8 @@ import (
 
 // The lock of a cell is the file KEY.lock, locked by the system (flock) while the cell is computed.
 // The system releases it when the process ends, in whatever way; a network file system has the lock
-// on its server, which releases it when a machine is lost.
+// on its server, which releases it when a machine is lost. The file holds the failure of the cell, in
+// case that the process dies: exit, a panic of another goroutine, out of memory, a signal.
 //
 // A lock saves work; results are safe without it. If a file system has no locks, or only within a
 // machine, two processes may compute one cell. Both store the same result of the same pure
@@ -27,8 +29,8 @@ type cellLock struct {
 	stored  bool          // the lock file has become the record
 }
 
-// tryLock takes the cell's lock. The error is [ErrBusy] if another process holds it.
-func (p cellPaths) tryLock() (*cellLock, error) {
+// tryLock takes the lock of the cell id. The error is [ErrBusy] if another process holds it.
+func (p cellPaths) tryLock(id Record) (*cellLock, error) {
 	l := &cellLock{paths: p, attempt: rand.Text()}
 	f, err := durable.TryLock(p.lock)
 	switch {
@@ -41,7 +43,8 @@ func (p cellPaths) tryLock() (*cellLock, error) {
 	}
 	l.file = f
 	host, _ := os.Hostname()
-	_ = os.WriteFile(p.lock, fmt.Appendf(nil, "process %d on %s\n", os.Getpid(), host), 0o666) // for people
+	id.Manifest, id.Error = newManifest(), fmt.Sprintf("process %d on %s%s", os.Getpid(), host, died)
+	_ = id.store(func(b []byte) error { return os.WriteFile(p.lock, b, 0o666) })
 	return l, nil
 }
 
@@ -66,12 +69,23 @@ func (l *cellLock) release() {
 	}
 }
 
+// died ends the failure in a lock file.
+const died = " died while it computed the cell"
+
 // holder names the process that computes the cell, if the lock file can be read.
 func (p cellPaths) holder() string {
-	if b, err := os.ReadFile(p.lock); err == nil && strings.HasPrefix(string(b), "process") {
-		return strings.TrimSpace(string(b))
+	var r Record
+	b, err := os.ReadFile(p.lock)
+	if err == nil && json.Unmarshal(b, &r) == nil && r.Error != "" {
+		return strings.TrimSuffix(r.Error, died)
 	}
 	return "another process"
+}
+
+// isDead reports whether the lock file is what a process left that died while it computed the cell.
+func (s *Store) isDead(p cellPaths) bool {
+	r, err := s.read(p.lock)
+	return err == nil && r.Error != "" && !p.busy()
 }
 
 // busy reports whether a process computes the cell.

@@ -22,7 +22,7 @@ func TestLockExcludes(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for turns := 0; turns < 5; time.Sleep(time.Millisecond) {
-				l, err := p.tryLock()
+				l, err := p.tryLock(Record{Params: []byte("{}")})
 				if errors.Is(err, ErrBusy) {
 					continue
 				} else if err != nil {
@@ -55,7 +55,7 @@ func TestLockFileOfTheDead(t *testing.T) {
 	if p.busy() {
 		t.Error("it looks busy")
 	}
-	l, err := p.tryLock()
+	l, err := p.tryLock(Record{Params: []byte("{}")})
 	if err != nil || !strings.Contains(p.holder(), "process ") || strings.Contains(p.holder(), "elsewhere") {
 		t.Fatalf("%q, %v", p.holder(), err)
 	}

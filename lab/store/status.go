@@ -235,24 +235,32 @@ func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 		}
 		for sh, err := range s.shards(prefix) {
 			var entries []fs.DirEntry
+			var here []string
 			digits := filepath.Base(sh.path)
 			if err == nil && (strings.HasPrefix(key, digits) || strings.HasPrefix(digits, key)) {
 				entries, err = sh.list()
 			}
 			stored := map[string]bool{} // keys, by any code
+			failed := map[string]bool{} // names
 			for _, e := range entries {
 				name, have, ok := cut(e.Name())
 				if !ok || !strings.HasPrefix(name, key) {
 					continue
 				}
 				stored[name[:keyDigits]] = stored[name[:keyDigits]] || have == recordSuffix
-				if have == suffix {
-					paths = append(paths, filepath.Join(sh.path, e.Name()))
+				failed[name] = failed[name] || have == failureSuffix
+				if have == suffix || have == lockSuffix && suffix == failureSuffix {
+					here = append(here, filepath.Join(sh.path, e.Name()))
 				}
 			}
-			if suffix == failureSuffix { // what has succeeded since is no failure
-				paths = slices.DeleteFunc(paths, func(path string) bool { return stored[filepath.Base(path)[:keyDigits]] })
+			if suffix == failureSuffix {
+				here = slices.DeleteFunc(here, func(path string) bool {
+					name, have, _ := cut(filepath.Base(path))
+					isLock := have == lockSuffix && (failed[name] || !s.isDead(sh.paths(name)))
+					return isLock || stored[name[:keyDigits]] // what has succeeded since is no failure
+				})
 			}
+			paths = append(paths, here...)
 			if len(paths) > 8*readAhead && !read() || err != nil && !yield(Record{}, err) {
 				return
 			}

@@ -121,8 +121,8 @@ func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
 	return s.walk(prefix, recordSuffix, "")
 }
 
-// Failures yields the last failure of every cell that failed and has not
-// succeeded since.
+// Failures yields the last failure of every cell that failed and has not succeeded since: also of
+// those whose process died and could not say so.
 func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
 	return s.walk(prefix, failureSuffix, "")
 }

@@ -173,7 +173,7 @@ func (p *Program) try(id store.Record, line string) func(context.Context, *store
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = patience
 		var last tail
-		cmd.Stdout, cmd.Stderr = os.Stderr, &last
+		cmd.Stdout, cmd.Stderr = os.Stderr, io.MultiWriter(os.Stderr, &last)
 		err := run(cmd)
 		switch {
 		case ctx.Err() != nil:

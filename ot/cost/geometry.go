@@ -13,7 +13,7 @@ import (
 // costs only row by row, so a geometry may hold its matrix or compute each row when asked; the
 // speed of a solve depends on it.
 //
-// Dense, Points, MatrixFree and Sparse make geometries; any other type with these two methods works with
+// Dense, Points, MatrixFree, Sparse and Grid make geometries; any other type with these two methods works with
 // every solver, as fast as Dense if its Row is as fast. A geometry may also implement the optional
 // Fused, Listed, Frugal, Finite, Symmetric and Checked. A type that embeds a geometry of this package inherits its methods and its
 // gradients with respect to points.

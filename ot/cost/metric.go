@@ -11,7 +11,10 @@ import (
 //
 // A cost may also have a method Validate() error, which Points calls.
 //
-// SqEuclidean, L1, Euclidean, Cosine, SqEuclideanL1(mix), Power(p) and CostFunc are the ones of this package.
+// SqEuclidean, L1, Euclidean, Cosine, SqEuclideanL1(mix) and Power(p) are the ones of this package.
+// A cost of the user's own is a Radial, an Inner or a Separable where it is a function of |x−y|²,
+// of x·y or of the coordinates' differences, which costs little more than a built-in, or else a
+// CostFunc, which is called for every pair.
 type PointCost interface {
 	// Cost returns c(x, y).
 	Cost(x, y []float64) float64
@@ -127,3 +130,66 @@ func (c SqEuclideanL1) Form() geometry.Form { return geometry.Form{Square: 1, Ab
 
 // Form returns the cost as solvers know it.
 func (c Power) Form() geometry.Form { return geometry.Form{Power: float64(c)} }
+
+// Radial is the cost φ(|x−y|²) of a user's function φ. It is symmetric. Value and Slope replace
+// every element s of v, a row of squared distances, by φ(s) and by φ′(s); Slope may be nil if no
+// gradient with respect to points is asked for. They are called from several goroutines.
+// Differences and their products with plans are vector kernels, as for SqEuclidean.
+//
+//	cauchy := cost.Radial{Value: func(v []float64) {
+//		for j, s := range v {
+//			v[j] = math.Log1p(s)
+//		}
+//	}}
+type Radial struct{ Value, Slope func(v []float64) }
+
+// Inner is Radial for the cost φ(x·y).
+type Inner struct{ Value, Slope func(v []float64) }
+
+// Separable is the cost Σₖ h(xₖ−yₖ) of a user's function h, such as Huber's. Value and Slope
+// replace every element t of v, the differences of one coordinate, by h(t) and by h′(t), as for
+// Radial.
+type Separable struct{ Value, Slope func(v []float64) }
+
+// Form returns the cost as solvers know it.
+func (f Radial) Form() geometry.Form { return geometry.Form{Radial: (*geometry.Function)(&f)} }
+
+// Form returns the cost as solvers know it.
+func (f Inner) Form() geometry.Form { return geometry.Form{Inner: (*geometry.Function)(&f)} }
+
+// Form returns the cost as solvers know it.
+func (f Separable) Form() geometry.Form { return geometry.Form{Separable: (*geometry.Function)(&f)} }
+
+// Cost returns φ(|x−y|²).
+func (f Radial) Cost(x, y []float64) float64 { return f.Form().Cost(x, y) }
+
+// Cost returns φ(x·y).
+func (f Inner) Cost(x, y []float64) float64 { return f.Form().Cost(x, y) }
+
+// Cost returns Σₖ h(xₖ−yₖ).
+func (f Separable) Cost(x, y []float64) float64 { return f.Form().Cost(x, y) }
+
+// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy.
+func (f Radial) Grad(dx, dy []float64, w float64, x, y []float64) { f.Form().Grad(dx, dy, w, x, y) }
+
+// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy.
+func (f Inner) Grad(dx, dy []float64, w float64, x, y []float64) { f.Form().Grad(dx, dy, w, x, y) }
+
+// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy.
+func (f Separable) Grad(dx, dy []float64, w float64, x, y []float64) { f.Form().Grad(dx, dy, w, x, y) }
+
+// Validate reports a nil Value.
+func (f Radial) Validate() error { return hasValue("Radial", f.Value) }
+
+// Validate reports a nil Value.
+func (f Inner) Validate() error { return hasValue("Inner", f.Value) }
+
+// Validate reports a nil Value.
+func (f Separable) Validate() error { return hasValue("Separable", f.Value) }
+
+func hasValue(name string, value func([]float64)) error {
+	if value == nil {
+		return fault.OT(fault.ErrParameter, "Points: cost = %s with a nil Value", name)
+	}
+	return nil
+}

@@ -4,5 +4,5 @@
 //
 //	func TestMySolver(t *testing.T) { ottest.Solver(t, func(eps, tol float64) ot.Solver { return My{Eps: eps, Tol: tol} }) }
 //
-// which checks all of them.
+// which checks all of them. Basic leaves out weights down to 1e-12.
 package ottest

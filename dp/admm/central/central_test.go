@@ -9,8 +9,8 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/central"
-
 	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize/convex/lp"
 )

@@ -18,8 +18,8 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/network"
-
 	"coupling/lab/must"
+
 	"github.com/google/go-cmp/cmp"
 )
 

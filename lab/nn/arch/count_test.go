@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
@@ -86,10 +87,7 @@ func TestGradients(t *testing.T) {
 	defer dev.Close()
 	net := arch.Gradients(1)
 	net.Init(dev, device.Float32, nil)
-	w, err := net.Params()[0].Value.Get32()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(net.Params()[0].Value.Get32())
 	for f := range 17 {
 		sum := 0.
 		for _, v := range w[f*25:][:25] {

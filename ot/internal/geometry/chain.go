@@ -22,7 +22,7 @@ type Chain struct {
 	x, y   *mat.Dense // centred, or of length 1 for Angle, where the cost has a form
 	nx, ny []float64  // their lengths for Angle
 	xt, yt []float64  // the same, coordinate by coordinate, for Abs
-	reach  float64    // the largest distance from the centre, for Power
+	reach  float64    // the largest distance from the centre, for Radial
 }
 
 // NewChain returns the chain rule of a cloud, whose vectors allocate makes; they need not be zeros.
@@ -33,6 +33,9 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 		return c
 	}
 	c.form, c.known = k.Form(), true
+	if p := c.form.Power; p > 0 && p != 2 {
+		c.form.Radial = powerOfSquare(p)
+	}
 	if c.form.Angle {
 		c.x, c.nx = unit(p.x, allocate)
 		c.y, c.ny = unit(p.y, allocate)
@@ -40,17 +43,25 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	}
 	mid := allocate(p.d)
 	for k := range mid {
+		if c.form.Inner != nil { // x·y depends on the origin
+			mid[k] = 0
+			continue
+		}
 		mid[k] = kern.Sum(p.yt[k*p.m:(k+1)*p.m]) / float64(p.m)
 	}
 	c.x, c.y = copyOf(p.x, allocate), copyOf(p.y, allocate)
 	centre(c.x, mid)
 	centre(c.y, mid)
+	if c.form.users() != nil {
+		c.yt = allocate(p.m * p.d)
+		transpose(c.yt, c.y)
+	}
 	if c.form.Abs != 0 {
 		c.xt, c.yt = allocate(p.n*p.d), allocate(p.m*p.d)
 		transpose(c.xt, c.x)
 		transpose(c.yt, c.y)
 	}
-	if c.form.Power > 0 {
+	if c.form.Radial != nil {
 		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
 	}
 	return c
@@ -98,17 +109,80 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 	case c.form.Angle:
 		// −Σⱼ G_ij ŷⱼ; Finish subtracts the part along x̂ and divides by the lengths.
 		c.products(w, dx, dy, block, lo, hi, 1)
+	case c.form.Inner != nil:
+		c.slopes(dx, dy, g, lo, hi)
+		c.products(w, dx, dy, block, lo, hi, -1)
+	case c.form.Radial != nil:
+		c.slopes(dx, dy, g, lo, hi)
+		c.squares(w, col, dx, dy, block, lo, hi, 2)
+	case c.form.Separable != nil:
+		c.separable(dx, dy, g, lo, hi)
 	case c.form.Power == 2:
 		c.squares(w, col, dx, dy, block, lo, hi, 2)
-	case c.form.Power > 0:
-		c.powers(dx, dy, g, lo, hi)
-		c.squares(w, col, dx, dy, block, lo, hi, 1)
 	default:
 		if c.form.Abs != 0 {
 			c.signs(col, dx, dy, g, lo, hi)
 		}
 		if c.form.Square != 0 {
 			c.squares(w, col, dx, dy, block, lo, hi, 2*c.form.Square)
+		}
+	}
+}
+
+// powerOfSquare is |x−y|ᵖ as a function of |x−y|².
+func powerOfSquare(p float64) *Function {
+	return &Function{Slope: func(v []float64) {
+		for j, s := range v {
+			if p == 1 {
+				v[j] = 0.5 / math.Sqrt(s)
+			} else {
+				v[j] = p / 2 * math.Pow(s, p/2-1)
+			}
+		}
+	}}
+}
+
+// slopes multiplies G by a derivative, of |x−y|² for Radial and of x·y for Inner.
+func (c *Chain) slopes(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	m := len(g) / (hi - lo)
+	buf := make([]float64, m)
+	for i := lo; i < hi; i++ {
+		x, row := c.x.RawRowView(i), g[(i-lo)*m:(i-lo+1)*m]
+		if c.form.Inner != nil {
+			Form{Inner: &Function{Value: c.form.Inner.Slope}}.fill(buf, x, c.yt, nil)
+			kern.Mul(row, row, buf)
+			continue
+		}
+		kern.PointCosts(buf, x, c.yt, cpu.Cost[float64]{Square: 1})
+		for j, s := range buf {
+			if limit := closePair * c.reach; s <= limit*limit {
+				c.cost.Grad(rowOf(dx, i), rowOf(dy, j), row[j], x, c.y.RawRowView(j))
+				row[j], buf[j] = 0, 1
+			}
+		}
+		c.form.Radial.Slope(buf)
+		kern.Mul(row, row, buf)
+	}
+}
+
+// separable is Add for a function of the differences of coordinates.
+func (c *Chain) separable(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	m := len(g) / (hi - lo)
+	buf := make([]float64, m)
+	for i := lo; i < hi; i++ {
+		row := g[(i-lo)*m : (i-lo+1)*m]
+		for k, x := range c.x.RawRowView(i) {
+			c.form.differences(buf, x, c.yt[k*m:(k+1)*m], c.form.Separable.Slope)
+			kern.Mul(buf, buf, row)
+			if dx != nil {
+				dx.RawRowView(i)[k] += kern.Sum(buf)
+			}
+			if dy != nil {
+				d, data := dy.RawMatrix().Stride, dy.RawMatrix().Data
+				for j, v := range buf {
+					data[j*d+k] -= v
+				}
+			}
 		}
 	}
 }
@@ -171,31 +245,9 @@ func (c *Chain) signs(col []float64, dx, dy *mat.Dense, g []float64, lo, hi int)
 }
 
 // closePair is a distance between two points, relative to their distance from the centre. Below it
-// the gradient of |x−y|^p is formed from x−y itself, since the matrix products would give it a
+// the gradient of a Radial is formed from x−y itself, since the matrix products would give it a
 // relative error of 2⁻⁵²/closePair.
 const closePair = 0x1p-12
-
-// powers turns G into G·p|x−y|^(p−2), after which the gradient is that of ½|x−y|², and adds the
-// gradients of close pairs separately.
-func (c *Chain) powers(dx, dy *mat.Dense, g []float64, lo, hi int) {
-	m, p := len(g)/(hi-lo), c.form.Power
-	for i := lo; i < hi; i++ {
-		x := c.x.RawRowView(i)
-		for j, v := range g[(i-lo)*m : (i-lo+1)*m] {
-			if v == 0 {
-				continue
-			}
-			y, at := c.y.RawRowView(j), &g[(i-lo)*m+j]
-			r := distance(x, y)
-			if r > closePair*c.reach {
-				*at = v * p * math.Pow(r, p-2)
-				continue
-			}
-			*at = 0
-			c.cost.Grad(rowOf(dx, i), rowOf(dy, j), v, x, y)
-		}
-	}
-}
 
 // rowOf is row i, nil of nil.
 func rowOf(a *mat.Dense, i int) []float64 {

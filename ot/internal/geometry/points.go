@@ -20,6 +20,7 @@ type Cloud struct {
 
 	x, y       *mat.Dense
 	n, m, d    int
+	lengths    []float64 // 1/|y|, 0 for 0, of an Angle
 	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
 	matrixFree bool      // costs are computed for each row when asked
 	frugal     bool      // solvers keep memory of the order of n + m
@@ -72,7 +73,10 @@ func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
 
 // set makes p the geometry MatrixFree(x, y, c).
 func (p *Cloud) set(x, y *mat.Dense, c PointCost) *Cloud {
-	*p = Cloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true, yt: p.yt, held: p.held, gemms: p.gemms}
+	*p = Cloud{
+		Kind: c, x: x, y: y, matrixFree: true, frugal: true,
+		yt: p.yt, lengths: p.lengths, held: p.held, gemms: p.gemms,
+	}
 	p.invalid = p.build()
 	return p
 }
@@ -113,6 +117,15 @@ func (p *Cloud) build() error {
 	p.n, p.m, p.d = n, m, d
 	p.yt = grow(p.yt, d*m)
 	transpose(p.yt, p.y)
+	if k, ok := p.Kind.(KernelCost); ok && k.Form().Angle {
+		p.lengths = grow(p.lengths, m)
+		for j := range p.lengths {
+			y := p.y.RawRowView(j)
+			if p.lengths[j] = 0; dot(y, y) > 0 {
+				p.lengths[j] = 1 / math.Sqrt(dot(y, y))
+			}
+		}
+	}
 	return nil
 }
 
@@ -142,8 +155,8 @@ func (p *Cloud) Quick() bool {
 
 // Finite reports whether a cost of +Inf is one that overflowed: for the costs of this package.
 func (p *Cloud) Finite() bool {
-	_, known := p.Kind.(KernelCost)
-	return known
+	k, known := p.Kind.(KernelCost)
+	return known && k.Form().users() == nil
 }
 
 // Points returns p.
@@ -208,20 +221,80 @@ func (p *Cloud) fill(dst []float64, i int) {
 		kern.PointCosts(dst, x, p.yt, c)
 		return
 	}
-	if k, ok := p.Kind.(KernelCost); ok && k.Form().Power > 0 {
-		kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
-		for j, v := range dst {
-			if power := k.Form().Power; power == 1 {
-				dst[j] = math.Sqrt(v)
-			} else {
-				dst[j] = math.Pow(v, power/2)
-			}
-		}
+	if k, ok := p.Kind.(KernelCost); ok {
+		k.Form().fill(dst, x, p.yt, p.lengths)
 		return
 	}
 	for j := range dst {
 		dst[j] = p.Kind.Cost(x, p.y.RawRowView(j))
 	}
+}
+
+// fill writes the costs from x to the targets, given by coordinates, d×m, and for Angle the inverses of their lengths.
+func (f Form) fill(dst, x, yt, inverse []float64) {
+	switch {
+	case f.Separable != nil:
+		f.fillSeparable(dst, x, yt)
+	case f.Inner != nil || f.Angle:
+		clear(dst)
+		kern.GemvT(dst, yt, len(dst), x)
+		if f.Inner != nil {
+			f.Inner.Value(dst)
+			return
+		}
+		f.angles(dst, math.Sqrt(dot(x, x)), inverse)
+	default:
+		kern.PointCosts(dst, x, yt, cpu.Cost[float64]{Square: 1})
+		switch {
+		case f.Radial != nil:
+			f.Radial.Value(dst)
+		case f.Power == 1:
+			for j, v := range dst {
+				dst[j] = math.Sqrt(v)
+			}
+		default:
+			for j, v := range dst {
+				dst[j] = math.Pow(v, f.Power/2)
+			}
+		}
+	}
+}
+
+// angles turns products with a point of length norm into 1 − the cosines, 1 where a length is 0.
+func (f Form) angles(dst []float64, norm float64, inverse []float64) {
+	if norm == 0 {
+		norm = math.Inf(1)
+	}
+	kern.Mul(dst, dst, inverse)
+	for j, v := range dst {
+		dst[j] = 1 - max(-1, min(1, v/norm)) // rounding may carry the cosine of parallel vectors past 1
+	}
+}
+
+// separableBlock is how many differences a separable cost is called for at a time: they stay in cache.
+const separableBlock = 512
+
+// fillSeparable adds the costs of the coordinates.
+func (f Form) fillSeparable(dst, x, yt []float64) {
+	var buf [separableBlock]float64
+	m := len(dst)
+	clear(dst)
+	for lo := 0; lo < m; lo += len(buf) {
+		hi := min(lo+len(buf), m)
+		t := buf[:hi-lo]
+		for k, v := range x {
+			f.differences(t, v, yt[k*m+lo:k*m+hi], f.Separable.Value)
+			axpy(dst[lo:hi], t, 1)
+		}
+	}
+}
+
+// differences writes a function of x less the elements of y.
+func (f Form) differences(dst []float64, x float64, y []float64, of func(v []float64)) {
+	for j, v := range y {
+		dst[j] = x - v
+	}
+	of(dst)
 }
 
 // Vector returns the cost as the vector kernels know it.

@@ -31,6 +31,7 @@ type chooser struct {
 
 	last   Pass          // that made the last evaluation; nil where β is no longer its β
 	listed listedPass    // over the pairs that a geometry lists; of nil where it does not
+	grid   gridPass      // along the axes of a separable geometry; of nil where it is not
 	all    allPairs      // over every cost in float64
 	narrow *float32Pass  // over every cost in float32; nil where they are not made in it
 	Kernel *denseKernel  // products with the kernel of an earlier evaluation
@@ -85,7 +86,7 @@ func (s *Function) DeviceFailure() error {
 
 // setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
 func (c *chooser) setNarrow(g cost.Geometry) {
-	c.narrow, c.listed.Listed = nil, Listing(g)
+	c.narrow, c.listed.Listed, c.grid.Separable = nil, Listing(g), Separate(g)
 	if p, ok := g.(interface{ Float32() *geometry.Rounded }); ok && p.Float32() != nil {
 		c.narrow = &float32Pass{costs: p.Float32()}
 		return
@@ -104,6 +105,9 @@ func (s *Function) choose(beta []float64) Pass {
 			s.listed.list = s.newSparse(beta)
 		}
 		return &s.listed
+	}
+	if s.grid.Separable != nil && !s.newton {
+		return s.grid
 	}
 	if p := s.findPattern(beta); p != nil {
 		return p
@@ -147,7 +151,7 @@ func (s *Function) StartStage(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn && s.Marginals == nil, tol
 	s.arithmetic = byQuotients
 	switch {
-	case s.listed.Listed != nil || tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
+	case s.listed.Listed != nil || s.grid.Separable != nil || tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
 		s.arithmetic = byDifferences
 	case s.single && s.float32Fits():
 		s.arithmetic = inFloat32
@@ -215,13 +219,13 @@ func (s *Function) listsPossible() bool { return s.lists && s.refusedAt != s.Eps
 func (s *Function) refuseLists() { s.sparse, s.refusedAt = nil, s.Eps }
 
 // maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
-// host: a second or so each.
-const maxDeviceNewton = 1 << 28
+// host: a second or so each; maxGridNewton is that of a separable geometry, whose lists take far longer than its passes.
+const maxDeviceNewton, maxGridNewton = 1 << 28, 1 << 20
 
 // ListForNewton makes evaluations leave a list for the Hessian, of all entries if whole, until end
 // is called. It reports false where that would take too long.
 func (s *Function) ListForNewton(whole bool) (end func(), ok bool) {
-	if s.dev != nil && s.N > maxDeviceNewton/s.M {
+	if s.dev != nil && s.N > maxDeviceNewton/s.M || s.grid.Separable != nil && s.N > maxGridNewton/s.M {
 		return nil, false
 	}
 	s.sparse, s.lists, s.newton, s.refusedAt = nil, true, true, 0

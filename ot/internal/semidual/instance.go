@@ -31,6 +31,10 @@ func (in *Instance) Scan(workers int) (err error) {
 			return err
 		}
 	}
+	if x := Separate(in.G); x != nil {
+		in.Cost, err = geometry.ScanSeparable(x, in.A, in.B, fault.OT)
+		return err
+	}
 	if l := Listing(in.G); l != nil {
 		in.Cost, err = geometry.ScanListed(l, in.A, in.B, fault.OT)
 		return err

@@ -221,6 +221,11 @@ func (s *Function) reduce(v []float64) float64 {
 	if v != nil {
 		kern.Mul(s.Col, s.Col, v)
 	}
+	return s.columnError()
+}
+
+// columnError clears the columns of weight 0 and returns Σ|col−b|.
+func (s *Function) columnError() float64 {
 	for _, j := range s.ZeroB {
 		s.Col[j] = 0
 	}
@@ -253,6 +258,10 @@ func (s *Function) Sinkhorn(beta []float64, relax float64) {
 // in the log domain, for columns whose sums underflow in the fused pass.
 func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 	if s.OnDevice() && s.dev.SoftminColumns(s, cols, set) {
+		return
+	}
+	if s.grid.Separable != nil {
+		s.grid.softmin(s, cols, set)
 		return
 	}
 	mx := make([]float64, len(cols))

@@ -24,7 +24,7 @@ type ReducedCosts struct {
 func (s *Function) CentreCosts() float64 {
 	c := &s.Cost
 	by := c.Min
-	if s.dev != nil || math.Abs(by) <= 2*(c.Max-by) {
+	if s.dev != nil || s.grid.Separable != nil || math.Abs(by) <= 2*(c.Max-by) {
 		return 0
 	}
 	r := &ReducedCosts{of: s.G, by: by}

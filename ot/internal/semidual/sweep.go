@@ -28,8 +28,11 @@ func NewSweep(g cost.Geometry, workers int, mem *Memory) *Sweep {
 			}
 		}
 	}
-	width := m
-	if l := Listing(g); l != nil { // a span has room for the column sums of m targets: no more room in all than the pairs have
+	width := m // of a row: each span has room for the column sums of m targets, so few where passes take no time
+	if Separate(g) != nil {
+		width = 1
+	}
+	if l := Listing(g); l != nil {
 		pairs := 0
 		for i := range n {
 			to, _ := l.Arcs(i)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 )
@@ -19,9 +20,10 @@ type Cut struct {
 	Of, Net float64
 }
 
-// Shift returns how far, in ε, the potentials of the side are off against the others: the |x| for which Out·eˣ − In·e⁻ˣ is
-// Net. As Net is known to its rounding, 2⁻⁵²·Of, x lies between two numbers: most is the larger |x|, and rounding is half their
-// distance. They are +Inf where nothing bounds x.
+// Shift returns how far, in ε, the potentials of the side are off against the others: the |x| for
+// which Out·eˣ − In·e⁻ˣ is Net. As Net is known to its rounding, 2⁻⁵²·Of, x lies between two
+// numbers: most is the larger |x|, and rounding is half their distance. They are +Inf where nothing
+// bounds x.
 func (c Cut) Shift() (most, rounding float64) {
 	if c.Of == 0 {
 		return 0, 0
@@ -31,9 +33,9 @@ func (c Cut) Shift() (most, rounding float64) {
 		// The root y = eˣ of Out·y² − net·y − In, without cancellation.
 		root := math.Hypot(net, 2*math.Sqrt(c.Out)*math.Sqrt(c.In))
 		if net > 0 {
-			x[k] = math.Log((net + root) / (2 * c.Out))
+			x[k] = logspace.Log((net + root) / (2 * c.Out))
 		} else {
-			x[k] = math.Log(2 * c.In / (root - net))
+			x[k] = logspace.Log(2 * c.In / (root - net))
 		}
 	}
 	return max(math.Abs(x[0]), math.Abs(x[1])), (x[1] - x[0]) / 2
@@ -86,8 +88,9 @@ func (p *Plan) Connected(mass float64) bool {
 	return left == 0
 }
 
-// WeakestCut returns the cut by a link of the maximum spanning tree of T whose entry, the largest that crosses, is the smallest
-// part of its lighter side. Cost: a few passes, since the number of components at least halves in each (Borůvka 1926).
+// WeakestCut returns the cut by a link of the maximum spanning tree of T whose entry, the largest
+// that crosses, is the smallest part of its lighter side. Cost: a few passes, since the number of
+// components at least halves in each (Borůvka 1926).
 func (p *Plan) WeakestCut() Cut {
 	n, m := p.Dims()
 	forest := newComponents(n + m)
@@ -257,8 +260,8 @@ func (c *components) walk(root int) (order, up []int) {
 	return order, up
 }
 
-// weakestSide returns the lighter side of the weakest branch of a tree of all atoms of positive weight, for its weight, or
-// the heaviest tree where there are several.
+// weakestSide returns the lighter side of the weakest branch of a tree of all atoms of positive
+// weight, for its weight, or the heaviest tree where there are several.
 func (c *components) weakestSide(weight []float64) []bool {
 	root := slices.Index(weight, slices.Max(weight)) // its own weight keeps the other side's from cancellation
 	order, up := c.walk(root)

@@ -125,7 +125,11 @@ func (d *DevicePlan) Values() (Sums, error) {
 	}
 	var v Sums
 	v.Sharp, v.Mass = rows.Dot(Ones(d.N), sharp), rows.Dot(Ones(d.N), rowSums)
-	p := d.P
+	return d.P.logSums(v, rowSums, cols), nil
+}
+
+// logSums completes v, which has Sharp, by the marginals of T.
+func (p *Plan) logSums(v Sums, rowSums, cols []float64) Sums {
 	v.SumPlogP = (rows.Dot(rowSums, p.Alpha) + rows.Dot(cols, p.Beta) - v.Sharp) / p.Eps
 	// T log (T/ab), with KL potentials for logarithms of weights: no term is added and subtracted
 	// again.
@@ -140,7 +144,7 @@ func (d *DevicePlan) Values() (Sums, error) {
 	add(rowSums, p.Alpha, p.A)
 	add(cols, p.Beta, p.B)
 	v.KL = kl.Value() - v.Sharp/p.Eps
-	return v, nil
+	return v
 }
 
 // Ones returns n ones.

@@ -215,6 +215,9 @@ func (p *Plan) Times(v []float64) (out []float64) {
 	if p.OnDevice("Apply", false, func(d *DevicePlan) (err error) { out, err = d.Times(v); return err }) {
 		return out
 	}
+	if semidual.Separate(p.Geometry) != nil {
+		return weighted(p.Mass, p.expect(v, false, false))
+	}
 	out = make([]float64, len(p.A))
 	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
@@ -231,6 +234,9 @@ func (p *Plan) Times(v []float64) (out []float64) {
 func (p *Plan) TimesT(u []float64) (out []float64) {
 	if p.OnDevice("ApplyT", false, func(d *DevicePlan) (err error) { out, err = d.TimesT(u); return err }) {
 		return out
+	}
+	if semidual.Separate(p.Geometry) != nil {
+		return weighted(p.columns(), p.expect(u, true, false))
 	}
 	out = make([]float64, len(p.B))
 	p.Sweep().Columns(out, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
@@ -286,6 +292,13 @@ func (p *Plan) Blocks(sw *semidual.Sweep, f func(w *semidual.Worker, k, lo, hi i
 
 // Laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
 func (p *Plan) Laplacian(dst, v, col []float64) {
+	if semidual.Separate(p.Geometry) != nil {
+		back := p.expect(p.expect(v, false, false), true, false)
+		for j, c := range p.columns() {
+			dst[j] = col[j]*v[j] - c*back[j]
+		}
+		return
+	}
 	if p.OnDevice("a product", false, func(d *DevicePlan) error { return d.Laplacian(dst, v, col) }) {
 		return
 	}
@@ -313,6 +326,9 @@ func (p *Plan) Sums() Sums {
 	}
 	if l, ok := p.Geometry.(geometry.Listed); ok {
 		return p.listedSums(l)
+	}
+	if semidual.Separate(p.Geometry) != nil {
+		return p.gridSums()
 	}
 	_, m := p.Dims()
 	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
