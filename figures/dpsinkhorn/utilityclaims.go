@@ -30,7 +30,9 @@ func claimTable(v view) ([]lab.Claim, error) {
 func claimMechanisms(v view) (out []lab.Claim, err error) {
 	digits := v.Where(func(p Params) bool { return !p.Fashion })
 	runs := repeats(digits)
-	out = append(claimReleases(v), claimNoCopies(v, best(runs, func(m Method) bool { return m.Name == semiDual }), best(runs, Method.isReal)))
+	own := claimNoCopies(v, best(runs, func(m Method) bool { return m.Name == semiDual }), best(runs, Method.isReal))
+	own.SkipReason = fewer(v)
+	out = append(claimReleases(v), own)
 	v.Cells = means(digits)
 	cells := v.Where(func(p Params) bool { return p.Method.Name == semiDual }) // the largest ε first
 	for _, c := range cells {
