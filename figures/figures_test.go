@@ -80,7 +80,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 // drawing one again removes it here. Their entries say so.
 var stale = map[string]string{
 	"amplification/fig24": "two minutes at full",
-	"scones/tab1":         "5 to 10 CPU minutes at full; copies were not counted",
 	"dpsinkhorn/fig2":     "20 CPU minutes at full; without the moved samples, and as fig4a",
 	"dpsinkhorn/fig3":     "as fig4a",
 	"dpsinkhorn/fig4a":    "DP-Sinkhorn debiased four classes of ten; its recipes are to be chosen again",
