@@ -81,7 +81,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 // drawing one again removes it here. Their entries say so.
 var stale = map[string]string{
 	"amplification/fig24": "two minutes at full",
-	"scones/tab1":         "5 to 10 CPU minutes at full; copies were not counted",
 	"dpsinkhorn/fig3":     "DP-Sinkhorn debiased four classes of ten; its recipes were chosen again",
 	"dpsinkhorn/fig4c":    "without the claim that the gradient sees real images",
 	"dpsinkhorn/fig6":     "as fig3",
