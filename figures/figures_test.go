@@ -82,11 +82,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 var stale = map[string]string{
 	"amplification/fig24": "two minutes at full",
 	"scones/tab1":         "5 to 10 CPU minutes at full; copies were not counted",
-	"dpsinkhorn/fig3":     "DP-Sinkhorn debiased four classes of ten; its recipes were chosen again",
-	"dpsinkhorn/fig4c":    "without the claim that the gradient sees real images",
-	"dpsinkhorn/fig6":     "as fig3",
-	"dpsinkhorn/tab3":     "as fig3",
-	"dpsinkhorn/tab6":     "as fig3",
 }
 
 // The gallery in README.md shows every figure as it is, in the order of the list: its title, its
