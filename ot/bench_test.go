@@ -59,18 +59,6 @@ func BenchmarkTiming(b *testing.B) {
 	}
 }
 
-// BenchmarkMatrixFree compares costs held with costs made on the way.
-func BenchmarkMatrixFree(b *testing.B) {
-	tm := loadTiming(b, 2048, 2)
-	for name, g := range map[string]cost.Geometry{
-		"held": ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), "free": ot.MatrixFree(tm.X, tm.Y, ot.SqEuclidean),
-	} {
-		b.Run(name, func(b *testing.B) {
-			solveLoop(b, ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-6}, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
-		})
-	}
-}
-
 // BenchmarkGradient times the backward pass by method.
 func BenchmarkGradient(b *testing.B) {
 	for _, n := range []int{256, 1024} {

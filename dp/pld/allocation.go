@@ -15,7 +15,7 @@ const (
 	// fineLaw is the number of cells of a law's grid.
 	fineLaw = 4000
 	// largestLog bounds the logs of ratios that a law holds.
-	largestLog = 300
+	largestLog = 150
 	// mostSummed bounds the number of ratios.
 	mostSummed = 100_000_000
 )
@@ -32,7 +32,7 @@ const (
 // The order passes through sums by induction. ∎ (Choquette-Choo et al. 2024, Chua et al. 2024, Feldman and Shenfeld 2025.)
 //
 // The sum is computed by doubling, in convex order from above and from below: see operation.combine. Errors:
-// pair.ErrNotApplicable for a pair that is known by its moments, or of losses beyond 300; pair.ErrParameter.
+// pair.ErrNotApplicable for a pair that is known by its moments, or of losses beyond 150; pair.ErrParameter.
 // Cost: a tenth of a second for a hundred steps, half a second for a million.
 //
 // Rounding. By combine's argument each of t − 1 sums multiplies masses by 1 ± κ and each of 2·log₂ t levels values by
@@ -55,7 +55,10 @@ func Allocated(p pair.Pair, t int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := sum.power(one, t, fineLaw)
+	all, err := sum.power(one, t, fineLaw)
+	if err != nil {
+		return nil, err
+	}
 	kappa := 4 * ulp * float64(16+max(len(one.over.x), fineLaw+16))
 	levels := 2 * float64(bits.Len(uint(t)))
 	rel := 2 * float64(t) * (wrong + kappa)

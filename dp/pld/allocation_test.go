@@ -49,3 +49,13 @@ func TestRareSamples(t *testing.T) {
 		t.Errorf("%v, %v", g, err)
 	}
 }
+
+// Losses of thousands leave the range of products of laws, which are then refused: the answer is that of the grid.
+func TestLargeLosses(t *testing.T) {
+	for _, sigma := range []float64{.0256, .1, .25} {
+		g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, sigma, .04, 0, 1), 2250), pair.EpsilonAt(1e-5))
+		if err != nil || !(g.Upper < 2250*(9/sigma+1/(2*sigma*sigma))) || !(g.Lower <= g.Upper) {
+			t.Errorf("σ = %v: %v, %v", sigma, g, err)
+		}
+	}
+}

@@ -36,11 +36,19 @@ func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interva
 		if times += p.times + 2; times > mostDirect {
 			return pair.Interval{}, fmt.Errorf("pld: %g losses: %w", times, ErrRange)
 		}
-		power := product.power(bracket{p.high.rising(), p.low.rising()}.coarse(n), int(p.times), n)
-		if i == 0 {
-			all = power
-		} else {
-			all = product.combine(all, power, n)
+		one := bracket{p.high.rising(), p.low.rising()}
+		if !(max(p.right, p.left) <= largestLog) || !one.inRange() {
+			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
+		}
+		power, err := product.power(one.coarse(n), int(p.times), n)
+		if err != nil {
+			return pair.Interval{}, err
+		}
+		if i > 0 {
+			power = product.combine(all, power, n)
+		}
+		if all = power; !all.inRange() {
+			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
 		}
 	}
 	mass, ratio := 2*times*kappa, 4*times*(kappa+4*ulp)

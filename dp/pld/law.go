@@ -2,6 +2,7 @@ package pld
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -58,16 +59,29 @@ func (o operation) combine(a, b bracket, n int) bracket {
 	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
 }
 
-// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells.
-func (o operation) power(one bracket, times, n int) bracket {
+// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells. The error is ErrRange where ratios are too large.
+func (o operation) power(one bracket, times, n int) (bracket, error) {
 	all := one
 	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
 		all = o.combine(all, all, n)
-		if times&bit != 0 {
+		if times&bit != 0 && all.inRange() {
 			all = o.combine(one, all, n)
 		}
+		if !all.inRange() {
+			return all, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
+		}
 	}
-	return all
+	return all, nil
+}
+
+// inRange reports whether the ratios, of up to mostSummed that are summed, leave what is said of leftOut right.
+func (b bracket) inRange() bool {
+	for _, l := range [...]law{b.over, b.under} {
+		if n := len(l.x); n == 0 || !(l.x[n-1] < math.Exp(largestLog+30)) {
+			return false
+		}
+	}
+	return true
 }
 
 // A filling holds for each cell of a grid the sums of mass·(z − low) and of mass·(high − z) over the values z in it, and in
@@ -161,8 +175,8 @@ func (f filling) law() law {
 	return law{far: f.far, least: f.nodes[0], most: f.nodes[last]}
 }
 
-// forgottenMass is a mass that is left out, so that nothing is subnormal. As logs of ratios are at most largestLog, what
-// 1e8 combinations leave out is less than leftOut of either P or Q.
+// forgottenMass is a mass that is left out, so that nothing is subnormal. As logs of ratios are at most largestLog + 30, and of
+// combinations twice that, 1e-250 and products below 1e-308 of 1e8 combinations are less than leftOut of P and of Q.
 const (
 	forgottenMass = 1e-250
 	leftOut       = 1e-100

@@ -11,6 +11,7 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -24,33 +25,31 @@ func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
 }
 
-// Features returns what a fixed network, which is public, makes of each record, scaled to norm 1, as Rows32 for
-// another network to learn from: linear layers on good features, such as those of arch.Gradients, learn more under
-// privacy than networks from pixels. A row is a function of its own record.
+// Features returns what a fixed network, which is public, makes of each record, less its mean and scaled to norm 1, as Rows32 for
+// another network to learn from: linear layers on good features, such as those of arch.Gradients, learn more under privacy than
+// networks from pixels. A row is a function of its own record.
 //
 // Source: F. Tramèr, D. Boneh, "Differentially private learning needs better features (or much more data)" (2021).
 func Features(net nn.Layer, x Inputs) (Inputs, error) {
-	var values []float32
+	r := rows32{width: 1}
 	err := outputs(net, x, func(y []float64) {
-		for _, v := range y {
-			values = append(values, float32(v))
+		if r.x == nil {
+			r.width = len(y) / min(x.Len(), together)
+			r.x = make([]float32, 0, x.Len()*r.width)
+		}
+		for row := range slices.Chunk(y, r.width) {
+			floats.AddConst(-floats.Sum(row)/float64(len(row)), row)
+			norm := max(floats.Norm(row, 2), math.SmallestNonzeroFloat32)
+			for _, v := range row {
+				r.x = append(r.x, float32(v/norm))
+			}
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	rows := rows32{values, len(values) / x.Len()}
-	for i := range x.Len() {
-		norm := 0.
-		for _, v := range rows.row(i) {
-			norm += float64(v) * float64(v)
-		}
-		for j := range rows.row(i) {
-			rows.row(i)[j] /= float32(math.Sqrt(max(norm, math.SmallestNonzeroFloat32)))
-		}
-	}
-	return rows, nil
+	return r, err
 }
+
+// together is the number of records whose outputs are computed at once.
+const together = 500
 
 // outputs calls see with the outputs for some records after the other.
 func outputs(net nn.Layer, x Inputs, see func(y []float64)) (err error) {
@@ -66,7 +65,7 @@ func outputs(net nn.Layer, x Inputs, see func(y []float64)) (err error) {
 		return bad("Predict: a network of %d parameters, %d records: must be trained, and at least 1",
 			len(net.Params()), length(x))
 	}
-	for some := range slices.Chunk(everybody(x.Len()), 500) {
+	for some := range slices.Chunk(everybody(x.Len()), together) {
 		y, err := Batch{Net: net, Pass: &nn.Pass{ForwardOnly: true}, Dev: w.Device(), Type: w.Type(), Records: some}.output(x)
 		if err != nil {
 			return err

@@ -121,8 +121,13 @@ func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 	violation := lab.Most(view.Cells, func(c lab.Result[RunParams, RunOut]) float64 { return c.Value.Violation })
 	return []lab.Claim{
 		{What: "root mean square of utility about the optimum at α_p = 100, last half of the rounds, over that of the noise of one round", Source: "Theorem 1: density ∝ exp(−ζ‖ξ‖), ζ = ηα_p/ρ",
-			Got: view.Cells[2].Value.wobble() / view.Cells[2].Params.wobble(), Want: 1, AbsTol: .5, Why: "prices carry a part of the noise into the next rounds: 1.1 to 1.3 here", Null: freeNoise},
-		{What: "most by which a feasible plan misses a bound", Source: "post-processing", Got: violation, Relation: lab.AtMost, Want: 1e-6, Why: "residual 1e-8 of the projection, over plans of size 100", Null: unprojected},
+			Got: view.Cells[2].Value.wobble() / view.Cells[2].Params.wobble(), Want: 1, AbsTol: .5, Why: "prices carry a part " +
+				"of the noise into the next rounds: 1.1 to 1.3 here", Null: freeNoise},
+		{
+			What: "most by which a feasible plan misses a bound", Source: "post-processing", Got: violation,
+			Relation: lab.AtMost, Want: 1e-6, Why: "residual 1e-8 of the projection, over plans of size 100",
+			Null: unprojected,
+		},
 		{What: "utility of Algorithm 1 over the optimum of the linear program", Source: "section II-B: ADMM converges to the solution of (1)", Got: plain.Feasible / plain.Optimum, Want: 1, AbsTol: 1e-6,
 			Why: "residuals are asked to be 1e-8", Null: null},
 		{What: "what the optimum of the linear program may be wrong by, relative", Source: "duality", Got: plain.Gap / plain.Optimum, Relation: lab.AtMost, Want: 1e-9, Why: "a certificate in float64", Null: null, Law: true},

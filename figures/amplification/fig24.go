@@ -285,7 +285,9 @@ func drawMNIST(v lab.View[MNISTParams, MNISTOut]) (ex lab.Exhibit, err error) {
 func mnistGap(trainings []lab.Result[MNISTParams, MNISTOut]) string {
 	first, early := accuracyAt(trainings, mnistStop)
 	last, late := accuracyAt(trainings, mnistEpochs)
-	return fmt.Sprintf("Between steps %s and %s accuracy rises by %.0f points here, by 11.6 in the paper. A network of %s parameters learns in its first steps what this noise lets it; only the paper's own network, of which preset paper trains three, can be compared.",
+	return fmt.Sprintf("Between steps %s and %s accuracy rises by %.0f points here, by 11.6 in the paper. A "+
+		"network of %s parameters learns in its first steps what this noise lets it; only the paper's own "+
+		"network, of which preset paper trains three, can be compared.",
 		grouped(first), grouped(last), 100*(late-early), grouped(trainings[0].Value.Parameters))
 }
 
@@ -341,7 +343,15 @@ func claimMNIST(v lab.View[MNISTParams, MNISTOut]) ([]lab.Claim, error) {
 		{What: "steps, post-hoc corrected over specific", Source: "the specific bound is tight", Got: float64(stops[corrected]) / float64(stops[direct]), Relation: lab.AtMost, Want: 1, Why: "a comparison of bounds", Null: cheapCorrection},
 		{What: "accuracy after 6880 steps", Source: "SSKG, B.2.5: 91.2 % specific", Got: late, Want: .912, AbsTol: .03, Why: "another seed, framework and initial weights", SkipReason: smaller, Null: learntNothing},
 		{What: "accuracy after 283 steps", Source: "SSKG, B.2.5: 79.6 % post-hoc as published", Got: early, Want: .796, AbsTol: .05, Why: "another seed, framework and initial weights; it still rises fast there", SkipReason: smaller, Null: learntNothing},
-		{What: "accuracy after 6880 steps less that after 283", Source: "SSKG, B.2.5: 11.6 points", Got: late - early, Want: .116, AbsTol: .06, Why: "the sum of the tolerances of both, in squares", SkipReason: smaller, Null: learntNothing},
-		{What: "accuracy after 6880 steps less that after 283, at least", Source: "SSKG, B.2.5: 11.6 points", Got: late - early, Relation: lab.AtLeast, Want: .05, Why: "half of the paper's gap", SkipReason: barely, Null: learntNothing},
+		{
+			What: "accuracy after 6880 steps less that after 283", Source: "SSKG, B.2.5: 11.6 points",
+			Got: late - early, Want: .116, AbsTol: .06, Why: "the sum of the tolerances of both, in squares",
+			SkipReason: smaller, Null: learntNothing,
+		},
+		{
+			What: "accuracy after 6880 steps less that after 283, at least", Source: "SSKG, B.2.5: 11.6 points",
+			Got: late - early, Relation: lab.AtLeast, Want: .05, Why: "half of the paper's gap", SkipReason: barely,
+			Null: learntNothing,
+		},
 	}, nil
 }

@@ -160,7 +160,11 @@ func claimTransport(v lab.View[TransportParams, TransportOut]) ([]lab.Claim, err
 		{What: "duality gap of the optimal couplings relative to their cost, the largest", Source: "strong duality", Got: gap, Relation: lab.AtMost, Want: 1e-3,
 			Why: "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding of costs alone leaves 1e-4; the next claim shows the coupling itself", Null: looseCoupling},
 		{What: "mass off the diagonal of the optimal couplings, the largest", Source: "max(i, j) is at least i, so the diagonal is optimal for equal marginals", Got: off, Relation: lab.AtMost, Want: 1e-12, Why: "rounding of weights", Null: looseCoupling},
-		{What: "no conditioning, ρ(2) of a group over that of the next smaller one, the least", Source: "a batch that holds several moves farther", Got: more, Relation: lab.AtLeast, Want: 1.5, Why: "twice as many records", Null: looseCoupling},
+		{
+			What:   "no conditioning, ρ(2) of a group over that of the next smaller one, the least",
+			Source: "a batch that holds several moves farther", Got: more, Relation: lab.AtLeast, Want: 1.5,
+			Why: "twice as many records", Null: looseCoupling,
+		},
 		{What: "no conditioning over post-hoc ρ(2), the largest, at least", Source: "SSKG, section 3: “much weaker than those from prior work”", Got: gain, Relation: lab.AtLeast, Want: 10, Why: "a decade; the paper gives no number", Null: looseCoupling},
 	}, nil
 }

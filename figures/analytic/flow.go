@@ -225,7 +225,8 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 		{What: "distance left by the divergence over that left by the regularised loss, large ε", Source: "debiasing", Got: last(div) / last(reg), Relation: lab.AtMost, Want: 0.5,
 			Why: "half; what is left to the divergence is the noise of its finite steps, to the other its bias", SkipReason: tooShort, Null: standingStill},
 		{What: "distance left by the sharp loss over that left by the regularised one, large ε", Source: "section 2: the derivative of the sharp loss is not its plan",
-			Got: last(sharp) / last(reg), Relation: lab.AtMost, Want: 0.6, Why: "by the plan alone both are one flow; the sharp loss has the smaller bias", SkipReason: tooShort, Null: standingStill},
+			Got: last(sharp) / last(reg), Relation: lab.AtMost, Want: 0.6, Why: "by the plan alone both are one " +
+				"flow; the sharp loss has the smaller bias", SkipReason: tooShort, Null: standingStill},
 		{What: "distance left by the sharp loss at the small ε over that at the large one", Source: "Proposition 1: S approaches W", Got: last(cells[4]) / last(sharp), Relation: lab.AtMost, Want: 0.5,
 			Why: "half; the bias of the sharp loss falls exponentially in 1/ε", SkipReason: tooShort, Null: standingStill},
 	}, nil

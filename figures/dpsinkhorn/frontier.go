@@ -36,7 +36,7 @@ var tasks = []task{
 		goal: [3]float64{98.2, 97.5, 96.5}, best: [3]float64{98.1, 95.6}, tested: 10_000,
 	},
 	{
-		name: "Fashion-MNIST", fashion: true, cnn: eval.Example, method: textured, minutes: chosen, from: .3,
+		name: "Fashion-MNIST", fashion: true, cnn: eval.Example, method: semiDual, minutes: chosen, from: .3,
 		goal: [3]float64{87.5, 84.5, 81}, best: [3]float64{87.3, 81.7}, tested: 10_000,
 	},
 	{

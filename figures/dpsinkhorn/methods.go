@@ -83,9 +83,8 @@ const (
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
 	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
-	textured     = "semi-dual, texture assumed" // one Gaussian a class where noise is large
-	chosen       = refined + ", kind chosen"    // handwriting or not, by a private count
-	wholeBatch   = "DP-Sinkhorn"                // with the whole-batch clip
+	chosen       = refined + ", kind chosen" // handwriting or not, by a private count
+	wholeBatch   = "DP-Sinkhorn"             // with the whole-batch clip
 	wholeBatch3  = "DP-Sinkhorn, m = 3"
 	dpMERF       = "DP-MERF"
 	dpSGD        = "DP-SGD"
@@ -212,8 +211,6 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 			c.Steps = m.Steps
 		}
 		return c
-	case textured:
-		return semidual.Suggested(m.Epsilon, public).Textured()
 	case dpMERF:
 		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 		if p.Colour != "" { // √105 for MNIST's values: distances grow as the square root of their number

@@ -351,11 +351,13 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 			for _, m := range p.Methods {
 				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name, number3(m.Frechet), number3(m.KID), number3(m.Cost), percent(m.Own), percent(m.Copies)})
 			}
-			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), "plan of atoms, and training pictures of the target", number3(c.Value.Floor), "–", number3(p.Cost), "–", percent(c.Value.Close)})
+			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), "plan of atoms, and " +
+				"training pictures of the target", number3(c.Value.Floor), "–", number3(p.Cost), "–", percent(c.Value.Close)})
 		}
 	}
 	for _, w := range wasserstein2 {
-		all.Rows = append(all.Rows, []string{"none", w.task, "0", w.name + ", as printed: FID on CelebA, not trained here", w.fid, "–", "–", "–", "–"})
+		all.Rows = append(all.Rows, []string{"none", w.task, "0", w.name + ", as printed: FID on CelebA, not " +
+			"trained here", w.fid, "–", "–", "–", "–"})
 	}
 	for _, name := range names {
 		picture.Rows = append(picture.Rows, append([]string{name}, rows[name]...))

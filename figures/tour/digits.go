@@ -296,7 +296,12 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs", Null: unsolved},
 		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved, Law: true},
 		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved, Law: true},
-		{What: "mass that stays in its class at the smallest ε, over chance", Source: "more than the independent coupling's", Got: first.Value.SameClass / first.Value.Chance, Relation: lab.AtLeast, Want: 2, Why: "twice chance, which is some .11: pixels tell digits apart", Null: independentPairs},
+		{
+			What:   "mass that stays in its class at the smallest ε, over chance",
+			Source: "more than the independent coupling's", Got: first.Value.SameClass / first.Value.Chance,
+			Relation: lab.AtLeast, Want: 2, Why: "twice chance, which is some .11: pixels tell digits apart",
+			Null: independentPairs,
+		},
 	}, nil
 }
 

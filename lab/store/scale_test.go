@@ -20,13 +20,7 @@ var trivial = lab.Experiment[point, stats]{Name: "test/trivial", Version: 1, Run
 	return stats{Mean: float64(p.N)}, nil
 }}
 
-func trivialJobs(n int) []store.Job {
-	jobs := make([]store.Job, n)
-	for i := range jobs {
-		jobs[i] = trivial.Jobs(1, point{N: i})[0]
-	}
-	return jobs
-}
+func trivialJobs(n int) []store.Job { return trivial.Jobs(1, points(n)...) }
 
 // scale is the number of cells of the large store: LAB_SCALE, or 2,000 so that the
 // benchmarks run anywhere. A store of LAB_SCALE_DIR is kept between runs.
@@ -126,30 +120,6 @@ func BenchmarkList(b *testing.B) {
 		}
 		if n < len(jobs) {
 			b.Fatalf("%d of %d", n, len(jobs))
-		}
-	}
-	perCell(b, len(jobs))
-}
-
-// Rows that match a condition.
-func BenchmarkFilter(b *testing.B) {
-	s, jobs := scale(b)
-	for b.Loop() {
-		n := 0
-		for r, err := range s.Records("test/trivial") {
-			if err != nil {
-				b.Fatal(err)
-			}
-			row, err := r.Flatten()
-			if err != nil {
-				b.Fatal(err)
-			}
-			if x, ok := store.Number(row["param.n"]); ok && x < 10 {
-				n++
-			}
-		}
-		if n != 10 {
-			b.Fatalf("%d rows match, want 10", n)
 		}
 	}
 	perCell(b, len(jobs))

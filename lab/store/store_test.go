@@ -367,29 +367,6 @@ func TestTornRecordsAreNeverRecalled(t *testing.T) {
 	}
 }
 
-func TestOneOfManyComputes(t *testing.T) {
-	var runs atomic.Int64
-	e := sampler(&runs)
-	slow := e
-	slow.Run = func(ctx context.Context, c *lab.Cell, p point) (stats, error) {
-		time.Sleep(50 * time.Millisecond)
-		return e.Run(ctx, c, p)
-	}
-	s := testStore(t)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if _, err := lab.Do(t.Context(), s, slow, 1, point{1, 2}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if runs.Load() != 1 {
-		t.Errorf("computed %d times", runs.Load())
-	}
-}
-
 func TestJobsTravel(t *testing.T) {
 	var runs atomic.Int64
 	e := sampler(&runs)

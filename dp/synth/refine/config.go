@@ -69,12 +69,6 @@ func Chosen(eps float64, p synth.Public) Config {
 	return c
 }
 
-// Textured is c with the prior knowledge of semidual.Config.Textured.
-func (c Config) Textured() Config {
-	c.Base = c.Base.Textured()
-	return c
-}
-
 func (c Config) withDefaults() (Config, error) {
 	err := check.All(check.Default(in, "Share", &c.Share, .4), check.Default(in, "Axes", &c.Axes, 300),
 		check.Default(in, "Steps", &c.Steps, 20), check.Default(in, "Rate", &c.Rate, .04))

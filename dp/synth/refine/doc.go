@@ -47,8 +47,7 @@
 // # What it is worth
 //
 // dpsinkhorn/frontier measures the accuracy of classifiers on real test images, dpsinkhorn/tab1 distances: moves are worth most where ε times
-// images a class is large, and bring handwriting at least twice as near. One Gaussian a class (Textured at a small budget) gains nothing
-// from moves. The teacher is worth it in colour alone, at a large budget or from Shapes; it holds a table of records, 2.4 kB each at 300
+// images a class is large, and bring handwriting at least twice as near. The teacher is worth it in colour alone, at a large budget or from Shapes; it holds a table of records, 2.4 kB each at 300
 // coordinates, and takes some 15 s for 60,000. Settings were chosen on held-out training images. A U-Net for all samples, fitted to the
 // same moments, and one covariance for each class were worth less.
 //

@@ -138,7 +138,7 @@ func (c Config) checkRecords(p synth.Public) error {
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind: with more
 // images in a class, or a larger ε, more atoms are affordable. They were found on MNIST (6,000
-// images a class: 50 atoms a class at ε = 10, 10 at 1, 5 at 0.3) and scale with eps times images a
+// images a class: 50 atoms a class at ε = 10, 10 at 1, one Gaussian at 0.3) and scale with eps times images a
 // class over channels, lengths with the values of an image, C·H·W; in colour fewer coefficients have covariances, as a held-out part of
 // CIFAR-10 has it. Contrast makes up for frequencies that are
 // left out where noise is small; where it is not, some of the variance released is noise, and it is
@@ -153,8 +153,8 @@ func Suggested(eps float64, p synth.Public) Config {
 		c.PerClass, c.Steps, c.Contrast = 20, 20, 1.2
 	case strength >= .6:
 		c.PerClass, c.Steps, c.Basis, c.Local = 10, 15, 100, 100
-	case strength >= .15:
-		c.PerClass, c.Steps = 5, 8
+	case strength >= .15: // the covariance of a class says more than a few atoms, and noise hides it first
+		c.PerClass, c.Steps, c.LocalShare, c.Bend = 1, 4, .8, 3
 	default:
 		c.PerClass, c.Steps, c.Basis, c.Local = 1, 3, 64, 36
 	}
@@ -176,14 +176,4 @@ func Handwriting(eps float64, p synth.Public) synth.Jittered {
 		c.Contrast = 1.4
 	}
 	return synth.Jittered{Method: c, Jitter: synth.Jitter{Rotate: .12, Shear: .15, Scale: .08, Shift: .036, Elastic: .036}}
-}
-
-// Textured is c with prior knowledge of things such as clothes: where the budget affords at most five atoms a class,
-// a class is one Gaussian, and most of the budget is for its covariance, which says more of clothes than a few atoms
-// do, and which noise hides first. That was measured on 6000 images a class at ε = 0.3.
-func (c Config) Textured() Config {
-	if c.PerClass > 0 && c.PerClass <= 5 {
-		c.PerClass, c.Steps, c.LocalShare, c.Bend = 1, 4, .8, 3
-	}
-	return c
 }

@@ -51,9 +51,9 @@
 // means of its known spectrum. Samples then get the contrast of images (Tone); the figure
 // dpsinkhorn/tab1 measures the accuracy of classifiers trained on samples.
 //
-// Textured makes a class one Gaussian with Bend at a small budget; dpsinkhorn/frontier measures what classifiers
-// learn from it. Values of samples are no longer multiplied by noise: it was worth 1.3 points to CNNs on clothes, and
-// cost 3.1 by oriented gradients. Whoever trains a CNN on samples may add noise to them then.
+// Where the budget affords few atoms, a class is one Gaussian with Bend: on held-out images of MNIST and Fashion-MNIST at ε = 0.3 that
+// was worth 1 to 2.4 points by both judges of dpsinkhorn/frontier. Values of samples are not multiplied by noise any more: it was worth
+// 1.3 points to CNNs on clothes, and cost 3.1 by oriented gradients. Whoever trains a CNN on samples may add noise to them then.
 //
 // What was tried and does not pay at equal ε, by CNNs on held-out training images: a vote of the records for their nearest
 // samples, by which samples are drawn again; and half of the budget for a linear classifier on oriented gradients, by which

@@ -51,7 +51,9 @@ func (r rule) apply(experiment string, params, values []any) (touched bool) {
 		before := fmt.Sprint(v)
 		if !slices.ContainsFunc(r.conditions, func(c []string) bool { return !meets(params[i], c) }) {
 			for _, a := range r.actions {
-				walk(v, a[0], nil, func(at reflect.Value, around []reflect.Value) { act(at, around, a, i, params, values) })
+				walk(v, a[0], nil, func(at reflect.Value, around []reflect.Value) {
+					act(at, around, a, i, params, values)
+				})
 			}
 		}
 		touched = touched || fmt.Sprint(v) != before
@@ -94,7 +96,8 @@ func walk(v reflect.Value, path string, around []reflect.Value, do func(at refle
 			v.SetMapIndex(reflect.ValueOf(name), item)
 		}
 	case reflect.Struct:
-		i := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return tag(f) == name })
+		fields := reflect.VisibleFields(v.Type())
+		i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return tag(f) == name })
 		switch {
 		case i < 0:
 		case m[4] < 0:
@@ -176,7 +179,8 @@ func atof(s string) float64 {
 	return f
 }
 
-// find returns what a second path leads to, around what the first led to or in the cell after @; invalid where there is none.
+// find returns what a second path leads to, around what the first led to or in the cell after @; invalid where there is
+// none.
 func find(around []reflect.Value, path string, i int, params, values []any) (out reflect.Value) {
 	path, cell, other := strings.Cut(path, " @ ")
 	if other {

@@ -1,4 +1,5 @@
-// Package sabotage spoils finished cells of figures by faults that the figures do not choose, and asks which of their claims fails.
+// Package sabotage spoils finished cells of figures by faults that the figures do not choose, and asks which of their
+// claims fails.
 package sabotage
 
 import (
@@ -49,8 +50,8 @@ func parse() (out []fault, err error) {
 	return out, nil
 }
 
-// A Row is what a fault does to a figure: at each of Presets a claim that fails and how many of those that are asked do, or why
-// there is no such fault.
+// A Row is what a fault does to a figure: at each of Presets a claim that fails and how many of those that are
+// asked do, or why there is no such fault.
 type Row struct {
 	Fault, Figure string
 	Caught        [3]string
@@ -58,7 +59,8 @@ type Row struct {
 	Spared        string
 }
 
-// Rows spoils the cells of a figure, which a store holds, by each fault. The error names a fault that changes nothing for no reason.
+// Rows spoils the cells of a figure, which a store holds, by each fault. The error names a fault that changes
+// nothing for no reason.
 func Rows(store *store.Store, set lab.Setting, f lab.Figure) (rows []Row, err error) {
 	defer lab.End(&err)
 	var sound [3][]lab.Claim
@@ -67,13 +69,13 @@ func Rows(store *store.Store, set lab.Setting, f lab.Figure) (rows []Row, err er
 	}
 	for _, fault := range lab.Must(parse()) {
 		row, touched := Row{Fault: fault.name, Figure: f.Name}, false
+		spoil := lab.SpoilAll(func(experiment string, params, values []any) {
+			for _, r := range fault.rules {
+				touched = r.apply(experiment, params, values) || touched
+			}
+		})
 		for k, preset := range Presets {
-			spoiled := lab.Must(f.Sabotaged(store, set, preset, lab.SpoilAll(func(experiment string, params, values []any) {
-				for _, r := range fault.rules {
-					touched = r.apply(experiment, params, values) || touched
-				}
-			})))
-			row.note(k, sound[k], spoiled)
+			row.note(k, sound[k], lab.Must(f.Sabotaged(store, set, preset, spoil)))
 		}
 		i := slices.IndexFunc(fault.spared, func(s [2]string) bool { ok, _ := path.Match(s[0], f.Name); return ok })
 		if !touched && i < 0 {
@@ -119,7 +121,8 @@ func off(c lab.Claim) float64 {
 func Markdown(rows []Row) string {
 	var out strings.Builder
 	for _, f := range lab.Must(parse()) {
-		fmt.Fprintf(&out, "\n## %s\n\n| figure | a claim that fails, at quick | at full | at paper | of those asked |\n| --- | --- | --- | --- | --- |\n", f.name)
+		const head = "| figure | a claim that fails, at quick | at full | at paper | of those asked |\n"
+		fmt.Fprintf(&out, "\n## %s\n\n%s| --- | --- | --- | --- | --- |\n", f.name, head)
 		for _, r := range rows {
 			if r.Fault != f.name || r.Spared != "" {
 				continue

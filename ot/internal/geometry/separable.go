@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/rows"
 )
@@ -131,7 +132,7 @@ func (p *axisPass) finish(w []float64, r, i, at int, x, c []float64, top float64
 	}
 	e := w[len(w)/2:][:len(x)]
 	sum := kern.ExpAt(e, x, top)
-	p.out[to] = top + math.Log(sum)
+	p.out[to] = top + logspace.Log(sum)
 	if p.field == nil {
 		return
 	}

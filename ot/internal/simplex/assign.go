@@ -86,7 +86,8 @@ func (a *assignment) isSlow() bool { return a.steps > a.m*(a.n+rowsPerPath*a.piv
 const bids = 8
 
 // bid gives every source in turn its best target at the price at which the second best is as good (augmenting row reduction).
-// A source that loses its target bids again. It returns the number of sources left without one.
+// A source that loses its target bids again. It returns the number of sources left without one, less those with several best
+// targets, to which paths are short.
 func (a *assignment) bid() (left int) {
 	rest := bids * a.n
 	for first := range a.to {
@@ -112,6 +113,7 @@ func (a *assignment) bid() (left int) {
 			j := l.to[at]
 			last := a.of[j]
 			if last != None && (second == best || math.IsInf(second, 1)) {
+				left--
 				break
 			}
 			if second < math.Inf(1) {
