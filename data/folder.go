@@ -209,7 +209,7 @@ func (f Folder) prepare(row []float32, path string, h, w int) (transparent bool,
 	if f.Size > 0 {
 		b = centre(b, min(b.Dx(), b.Dy()))
 	} else if wide, high := p.size(); high != h || wide != w {
-		return false, fmt.Errorf("data: %s: %w", path, offSize{image.Pt(wide, high), image.Pt(w, h)})
+		return false, fmt.Errorf("data: %s: %w", path, sizeError{image.Pt(wide, high), image.Pt(w, h)})
 	}
 	m := fromPicture(p, b)
 	if f.Grey {

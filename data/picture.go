@@ -208,15 +208,15 @@ func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 	return m, refused(errs)
 }
 
-// offSize is the error of a picture whose size is not that of the first.
-type offSize struct{ size, first image.Point }
+// sizeError is the error of a picture whose size is not that of the first.
+type sizeError struct{ size, first image.Point }
 
-func (e offSize) Error() string {
+func (e sizeError) Error() string {
 	return fmt.Sprintf("it has %d×%d pixels, the first picture %d×%d: want one size, or Size = %d",
 		e.size.X, e.size.Y, e.first.X, e.first.Y, min(e.first.X, e.first.Y))
 }
 
-func (e offSize) Unwrap() error { return ErrCorrupt }
+func (e sizeError) Unwrap() error { return ErrCorrupt }
 
 // refused is an error that names all pictures that cannot be used, of each size the first one.
 func refused(errs []error) error {
@@ -228,7 +228,7 @@ func refused(errs []error) error {
 			continue
 		}
 		first = cmp.Or(first, err)
-		if off := (offSize{}); errors.As(err, &off) {
+		if off := (sizeError{}); errors.As(err, &off) {
 			if sizes[off.size]++; sizes[off.size] > 1 {
 				continue
 			}

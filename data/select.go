@@ -1,9 +1,9 @@
 package data
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"

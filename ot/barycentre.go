@@ -22,8 +22,8 @@ import (
 // Cuturi, Nenna and Peyré 2015) with ε-annealing. An iteration is one pass over the costs of each
 // measure. The zero value with Eps set works.
 //
-// Debiased minimises the sum of Sinkhorn divergences instead (Janati, Cuturi and Gramfort 2020), which does not blur: the
-// barycentre of copies of a measure is that measure. One more pass an iteration.
+// Debiased minimises the sum of Sinkhorn divergences instead (Janati, Cuturi and Gramfort 2020), which does not
+// blur: the barycentre of copies of a measure is that measure. One more pass an iteration.
 type Barycentre struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
@@ -191,7 +191,7 @@ func (p *projections) project() error {
 // debias sets up the transport of the support to itself.
 func (p *projections) debias(ctx context.Context, g cost.Geometry, c Control, eps float64) (err error) {
 	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() {
-		return bad(ErrUnsupported, "Debiased: the geometry of measure 0 is a %T that is not symmetric: its sources must be the support", g)
+		return bad(ErrUnsupported, "Debiased: geometry 0, a %T, is not symmetric: its sources must be the support", g)
 	}
 	p.self, err = c.beginAsIs(ctx, Problem{Geometry: g}, eps, 0)
 	return err

@@ -226,8 +226,8 @@ func ExampleFreeBarycentre() {
 	// converged: [1.000 5.000]
 }
 
-// The debiased barycentre of copies of an image is that image, where the entropic one is blurred; on a grid and on its matrix both
-// are the same.
+// The debiased barycentre of copies of an image is that image, where the entropic one is blurred; on a grid and
+// on its matrix both are the same.
 func TestBarycentreOfImages(t *testing.T) {
 	const side = 9
 	axis := mat.NewDense(side, side, nil)
@@ -249,7 +249,8 @@ func TestBarycentreOfImages(t *testing.T) {
 		}
 		return out.B
 	}
-	if d := floats.Distance(blurred(true, grid, image, image), image, 1); d > 1e-6 { // a hundred times Tol: blur is slow to remove
+	// A hundred times Tol, since blur is slow to remove.
+	if d := floats.Distance(blurred(true, grid, image, image), image, 1); d > 1e-6 {
 		t.Errorf("the debiased barycentre of two copies differs by %g", d)
 	}
 	if d := floats.Distance(blurred(false, grid, image, image), image, 1); d < 0.01 {

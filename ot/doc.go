@@ -23,10 +23,11 @@
 // # Use
 //
 // A Problem is a geometry (a cost matrix by Dense, or two clouds of points and a cost by Points) and two weight
-// vectors; a cost of +Inf forbids a pair. Package cost has the types of geometries and costs, and costs with parameters; there,
-// Sparse lists few allowed pairs and Grid is for images and histograms, at the cost of pairs and of pixels times axes.
-// A solver is a struct literal of Eps, Tol and a Control; its Solve returns a Plan, which holds the potentials, says in
-// Status whether it converged, and computes values, products, samples and gradients when asked:
+// vectors; a cost of +Inf forbids a pair. Package cost has the types of geometries and costs, and costs with
+// parameters; there, Sparse lists few allowed pairs and Grid is for images and histograms, at the cost of pairs
+// and of pixels times axes. A solver is a struct literal of Eps, Tol and a Control; its Solve returns a Plan,
+// which holds the potentials, says in Status whether it converged, and computes values, products, samples and
+// gradients when asked:
 //
 //	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 //	plan, err := ot.LBFGS{Eps: 0.01}.Solve(ctx, prob)

@@ -81,7 +81,10 @@ func TestSparse(t *testing.T) {
 // Grids of one to three axes, with costs that are convex and that are not.
 func TestGrid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, shape := range [][][2]int{{{7, 5}}, {{3, 4}, {5, 2}}, {{2, 2}, {3, 1}, {2, 3}}, {{6, 6}, {6, 6}}, {{20, 18}, {16, 17}}} { // the last begins with half of the grid
+	for _, shape := range [][][2]int{
+		{{7, 5}}, {{3, 4}, {5, 2}}, {{2, 2}, {3, 1}, {2, 3}}, {{6, 6}, {6, 6}},
+		{{20, 18}, {16, 17}}, // begins with half of the grid
+	} {
 		for _, convex := range []bool{true, false} {
 			var axes []*mat.Dense
 			for _, d := range shape {

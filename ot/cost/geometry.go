@@ -14,9 +14,9 @@ import (
 // speed of a solve depends on it.
 //
 // Dense, Points, MatrixFree, Sparse and Grid make geometries; any other type with these two methods works with
-// every solver, as fast as Dense if its Row is as fast. A geometry may also implement the optional
-// Fused, Listed, Frugal, Finite, Symmetric and Checked. A type that embeds a geometry of this package inherits its methods and its
-// gradients with respect to points.
+// every solver, as fast as Dense if its Row is as fast. A geometry may also implement the optional Fused,
+// Listed, Frugal, Finite, Symmetric and Checked. A type that embeds a geometry of this package inherits its
+// methods and its gradients with respect to points.
 type Geometry interface {
 	// Dims returns the number of sources n and of targets m.
 	Dims() (n, m int)

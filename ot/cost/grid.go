@@ -18,10 +18,11 @@ type Lattice struct {
 	invalid          error
 }
 
-// Grid is the geometry between the points of two grids, in row-major order, with the cost c(i, j) = Σ_k axes[k](i_k, j_k): that of
-// |x−y|² and L1, or of any other for each coordinate. The matrix of axis k has a row for each coordinate of the sources and a
-// column for each of the targets; it is read, not copied. Solves take n·Σ_k m_k for a pass, not n·m, less at small ε where
-// costs are convex, in memory of n and m. For 28×28 pixels of side 1:
+// Grid is the geometry between the points of two grids, in row-major order, with the cost c(i, j) = Σ_k
+// axes[k](i_k, j_k): that of |x−y|² and L1, or of any other for each coordinate. The matrix of axis k has a row
+// for each coordinate of the sources and a column for each of the targets; it is read, not copied. Solves take
+// n·Σ_k m_k for a pass, not n·m, less at small ε where costs are convex, in memory of n and m. For 28×28 pixels
+// of side 1:
 //
 //	line := mat.NewDense(28, 1, coordinates)
 //	axis := ot.Cost(ot.Points(line, line, ot.SqEuclidean))

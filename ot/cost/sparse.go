@@ -6,8 +6,8 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// Listed is a Geometry that lists the allowed pairs of each source and forbids all others. Exact solves, entropic solves and
-// products with their plans cost the pairs, not n·m, in time and in memory.
+// Listed is a Geometry that lists the allowed pairs of each source and forbids all others. Exact solves,
+// entropic solves and products with their plans cost the pairs, not n·m, in time and in memory.
 type Listed interface {
 	Geometry
 	// Arcs returns the targets of source i, in increasing order, and their costs, which the caller does not change.
@@ -23,18 +23,19 @@ type Graph struct {
 	invalid error
 }
 
-// Sparse is the geometry of n sources and m targets in which only the listed pairs are allowed, in compressed sparse rows: source i
-// has the targets targets[starts[i]:starts[i+1]], in increasing order, at the costs at the same places. Costs are read, not
-// copied.
+// Sparse is the geometry of n sources and m targets in which only the listed pairs are allowed, in compressed
+// sparse rows: source i has the targets targets[starts[i]:starts[i+1]], in increasing order, at the costs at
+// the same places. Costs are read, not copied.
 func Sparse(m int, starts, targets []int, costs []float64) *Graph {
 	g := &Graph{m: m, starts: starts, targets: make([]int32, len(targets)), costs: costs}
 	if len(starts) < 2 || m < 1 {
-		g.invalid = fault.OT(fault.ErrShape, "Sparse: %d starts and m = %d: must have a source and a target", len(starts), m)
+		g.invalid = fault.OT(fault.ErrShape, "Sparse: %d starts, m = %d: must have a source and a target",
+			len(starts), m)
 		return g
 	}
 	last := len(starts) - 1
 	if starts[0] != 0 || starts[last] != len(targets) || len(targets) != len(costs) {
-		g.invalid = fault.OT(fault.ErrShape, "Sparse: starts from %d to %d for %d targets and %d costs: must go from 0 to their number",
+		g.invalid = fault.OT(fault.ErrShape, "Sparse: starts from %d to %d, %d targets, %d costs: must go from 0 to their number",
 			starts[0], starts[last], len(targets), len(costs))
 		return g
 	}
@@ -46,7 +47,8 @@ func Sparse(m int, starts, targets []int, costs []float64) *Graph {
 		before := -1
 		for k := lo; k < starts[i+1]; k++ {
 			if j := targets[k]; j <= before || j >= m {
-				g.invalid = fault.OT(fault.ErrShape, "Sparse: target %d of source %d after %d: must rise, below m = %d", j, i, before, m)
+				g.invalid = fault.OT(fault.ErrShape, "Sparse: target %d of source %d after %d: must rise, below %d",
+					j, i, before, m)
 				return g
 			}
 			before = targets[k]

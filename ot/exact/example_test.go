@@ -47,18 +47,19 @@ func ExampleSimplex_assignment() {
 	// Output: 0 → 1; 1 → 0; 2 → 2;
 }
 
-// Three workers, who can each do some of three jobs.
+// Three workers, who can each do some of three jobs; two of them can do only one.
 func ExampleSimplex_sparse() {
+	crowded := cost.Sparse(3, []int{0, 1, 2, 5}, []int{0, 0, 0, 1, 2}, []float64{1, 1, 1, 1, 1})
+	_, err := exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: crowded})
+	fmt.Println(err)
 	jobs := cost.Sparse(3, []int{0, 2, 4, 5}, []int{0, 1, 1, 2, 1}, []float64{4, 1, 2, 3, 2})
 	sol, _ := exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: jobs})
 	for _, arc := range sol.Arcs {
 		fmt.Print(arc.I, " → ", arc.J, "; ")
 	}
-	crowded := cost.Sparse(3, []int{0, 1, 2, 5}, []int{0, 0, 0, 1, 2}, []float64{1, 1, 1, 1, 1})
-	_, err := exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: crowded})
-	fmt.Println(err)
 	// Output:
-	// 0 → 0; 1 → 2; 2 → 1; ot/exact: sources 0, 1 have mass 0.666667 in all, and the allowed targets (1) room for 0.333333: no plan
+	// ot/exact: sources 0, 1 have mass 0.666667 in all, and the allowed targets (1) room for 0.333333: no plan
+	// 0 → 0; 1 → 2; 2 → 1;
 }
 
 func ExampleLine() {

@@ -129,8 +129,8 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 // digit is the number of bits that sorted looks at a time.
 const digit = 11
 
-// sorted returns the points in increasing order and the index of each. They must be finite and at least one. It is a radix sort,
-// the lowest digit first, so that equal points stay in order.
+// sorted returns the points in increasing order and the index of each. They must be finite and at least one. It
+// is a radix sort, the lowest digit first, so that equal points stay in order.
 func sorted(name string, x []float64) (values []float64, order []int, err error) {
 	type key struct {
 		bits uint64 // in the order of the floats

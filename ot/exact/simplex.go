@@ -10,10 +10,11 @@ import (
 	"coupling/ot/internal/simplex"
 )
 
-// Simplex solves the transportation problem by the network simplex method, or an assignment by shortest augmenting paths. The zero
-// value works.
+// Simplex solves the transportation problem by the network simplex method, or an assignment by shortest
+// augmenting paths. The zero value works.
 //
-// Time is some n² for n = m in practice, a few passes over the costs and n^2.2 pivots; memory is O(n + m) beside the cost.
+// Time is some n² for n = m in practice, a few passes over the costs and n^2.2 pivots; memory is O(n + m)
+// beside the cost.
 type Simplex struct {
 	// MaxPivots stops early with a feasible plan, feasible potentials and Status PivotLimit; 0
 	// means no limit. The method ends without a limit, since no basis occurs twice.

@@ -83,8 +83,9 @@ func (s kit) cost(cs ...*mat.Dense) float64 {
 // cost returns δ.
 func (s kit) entry(eps float64, cs ...*mat.Dense) float64 { return 2 * s.cost(cs...) / eps }
 
-// Geometry checks that a geometry has the costs of want (n×m, +Inf where a pair is forbidden), and that solves with it, for
-// weights of which some are 0, give the plans of these costs with their products, values and derivatives by the weights.
+// Geometry checks that a geometry has the costs of want (n×m, +Inf where a pair is forbidden), and that solves
+// with it, for weights of which some are 0, give the plans of these costs with their products, values and
+// derivatives by the weights.
 func Geometry(t *testing.T, g cost.Geometry, want *mat.Dense) {
 	t.Helper()
 	n, m := want.Dims()
@@ -140,7 +141,8 @@ func sameResults(t *testing.T, p, q *ot.Plan, scale float64) {
 	near(t, "ApplyT", row(p.ApplyT(ones)), row(q.ApplyT(ones)), 10*tol)
 	values := func(p *ot.Plan) *mat.Dense {
 		v := p.Value()
-		return row([]float64{v.Sharp / scale, v.RegKL / scale, v.KL * p.Eps / scale, v.SumPlogP * p.Eps / scale, v.Mass})
+		unit := scale / p.Eps // of logarithms
+		return row([]float64{v.Sharp / scale, v.RegKL / scale, v.KL / unit, v.SumPlogP / unit, v.Mass})
 	}
 	near(t, "values", values(p), values(q), 100*tol)
 }

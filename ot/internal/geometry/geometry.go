@@ -32,7 +32,8 @@ type Pointed interface {
 	Points() *Cloud
 }
 
-// Listed is a Geometry that lists the allowed pairs of each source, the targets in increasing order, and forbids the others.
+// Listed is a Geometry that lists the allowed pairs of each source, the targets in increasing order, and
+// forbids the others.
 type Listed interface {
 	Geometry
 	Arcs(i int) (targets []int32, costs []float64)

@@ -10,8 +10,9 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// Separable is a Geometry between the points of two grids whose cost is a sum of one cost for each axis. Points are in row-major
-// order. Axes(false) has the costs of each axis, sources by targets, and Axes(true) their transposes.
+// Separable is a Geometry between the points of two grids whose cost is a sum of one cost for each axis. Points
+// are in row-major order. Axes(false) has the costs of each axis, sources by targets, and Axes(true) their
+// transposes.
 type Separable interface {
 	Geometry
 	Axes(transposed bool) []*Axis
@@ -41,8 +42,9 @@ func (x *Axis) Curve() (sum float64) {
 	return sum / float64(max(1, (n-1)*(m-1)))
 }
 
-// isMonge reports whether c_ij + c_(i+1)(j+1) ≤ c_i(j+1) + c_(i+1)j everywhere, as convex functions of the difference of two
-// rising coordinates do: then a row of exp(h−c) has more of its sum at larger j than the row before.
+// isMonge reports whether c_ij + c_(i+1)(j+1) ≤ c_i(j+1) + c_(i+1)j everywhere, as convex functions of the
+// difference of two rising coordinates do: then a row of exp(h−c) has more of its sum at larger j than the row
+// before.
 func isMonge(c *mat.Dense) bool {
 	n, m := c.Dims()
 	for i := range n - 1 {
@@ -60,9 +62,9 @@ func isMonge(c *mat.Dense) bool {
 // negligible is the logarithm, against the largest, of entries whose sum is below rounding.
 const negligible = 45
 
-// Expect returns log Σⱼ exp(h_j − c_ij/ε) for every source i, with inv = 1/ε, by a pass along each axis, and the mean under these
-// weights of a field over the targets, if not nil, plus that of the cost where withCost is set. Time is n times the sum of the
-// axes' lengths, less where ε is small and costs are convex.
+// Expect returns log Σⱼ exp(h_j − c_ij/ε) for every source i, with inv = 1/ε, by a pass along each axis, and
+// the mean under these weights of a field over the targets, if not nil, plus that of the cost where withCost is
+// set. Time is n times the sum of the axes' lengths, less where ε is small and costs are convex.
 func Expect(axes []*Axis, h, field []float64, inv float64, withCost bool, workers int) (lse, mean []float64) {
 	for k := len(axes) - 1; k >= 0; k-- {
 		x := axes[k]
@@ -94,8 +96,9 @@ type axisPass struct {
 	rest        int // the number of rows of h
 }
 
-// rows computes rows [lo, hi) of the axis for row r of h, whose entries outside [from, to) are negligible there. The middle row
-// bounds the others where the cost is Monge: what is negligible there at small j is so below, and at large j above.
+// rows computes rows [lo, hi) of the axis for row r of h, whose entries outside [from, to) are negligible
+// there. The middle row bounds the others where the cost is Monge: what is negligible there at small j is so
+// below, and at large j above.
 func (p *axisPass) rows(w []float64, r, lo, hi, from, to int) {
 	if lo >= hi {
 		return

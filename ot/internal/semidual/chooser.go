@@ -151,7 +151,9 @@ func (s *Function) StartStage(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn && s.Marginals == nil, tol
 	s.arithmetic = byQuotients
 	switch {
-	case s.listed.Listed != nil || s.grid.Separable != nil || tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
+	case s.listed.Listed != nil || s.grid.Separable != nil: // one pass, in one precision
+		s.arithmetic = byDifferences
+	case tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
 		s.arithmetic = byDifferences
 	case s.single && s.float32Fits():
 		s.arithmetic = inFloat32
@@ -218,8 +220,9 @@ func (s *Function) listsPossible() bool { return s.lists && s.refusedAt != s.Eps
 // refuseLists stops making lists at this ε.
 func (s *Function) refuseLists() { s.sparse, s.refusedAt = nil, s.Eps }
 
-// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
-// host: a second or so each; maxGridNewton is that of a separable geometry, whose lists take far longer than its passes.
+// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on
+// the host: a second or so each; maxGridNewton is that of a separable geometry, whose lists take far longer
+// than its passes.
 const maxDeviceNewton, maxGridNewton = 1 << 28, 1 << 20
 
 // ListForNewton makes evaluations leave a list for the Hessian, of all entries if whole, until end

@@ -50,7 +50,8 @@ func (p gridPass) softmin(s *Function, cols []int, set func(k int, v float64)) {
 	}
 }
 
-// Halved is a separable problem with every two neighbours along each axis joined, and what potentials of it say of the whole.
+// Halved is a separable problem with every two neighbours along each axis joined, and what potentials of it say
+// of the whole.
 type Halved struct {
 	Axes []*mat.Dense
 	A, B []float64
@@ -58,8 +59,8 @@ type Halved struct {
 	mixed []*geometry.Axis // targets of the whole by sources of the halves
 }
 
-// Halved returns the halved problem, nil where the cost is not separable, grids are small, or costs curve so much within two
-// neighbours that the potentials at eps would not be near.
+// Halved returns the halved problem, nil where the cost is not separable, grids are small, or costs curve so
+// much within two neighbours that the potentials at eps would not be near.
 func (s *Function) Halved(eps float64) *Halved {
 	if s.grid.Separable == nil {
 		return nil
@@ -74,7 +75,8 @@ func (s *Function) Halved(eps float64) *Halved {
 		half := averaged(x.Cost())
 		whole := averaged(mat.DenseCopyOf(half.T()))
 		curve += x.Curve()
-		h.Axes, h.mixed = append(h.Axes, mat.DenseCopyOf(whole.T())), append(h.mixed, geometry.NewAxis(mat.DenseCopyOf(half.T())))
+		h.Axes = append(h.Axes, mat.DenseCopyOf(whole.T()))
+		h.mixed = append(h.mixed, geometry.NewAxis(mat.DenseCopyOf(half.T())))
 		n, m = n/rows, m/cols
 		h.A, h.B = joined(h.A, n, rows), joined(h.B, m, cols)
 		n, m = n*((rows+1)/2), m*((cols+1)/2)

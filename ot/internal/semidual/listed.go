@@ -64,8 +64,8 @@ func (r *ReducedCosts) relist() {
 	r.list = l
 }
 
-// listedPass goes over the allowed pairs of a geometry that lists them, in float64. On its way it fills a list of the entries of
-// T for Newton steps; nil for none.
+// listedPass goes over the allowed pairs of a geometry that lists them, in float64. On its way it fills a list
+// of the entries of T for Newton steps; nil for none.
 type listedPass struct {
 	geometry.Listed
 	list *SparseKernel

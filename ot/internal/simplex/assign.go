@@ -7,9 +7,9 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// An assignment is the state of a problem of equal weights and as many targets as sources, solved by shortest augmenting paths
-// (Jonker and Volgenant 1987). Potentials g of targets only fall, so that a list of arcs stays a bound for the others: full rows
-// are read where a path may need them, which is seldom.
+// An assignment is the state of a problem of equal weights and as many targets as sources, solved by shortest
+// augmenting paths (Jonker and Volgenant 1987). Potentials g of targets only fall, so that a list of arcs stays
+// a bound for the others: full rows are read where a path may need them, which is seldom.
 type assignment struct {
 	*simplex
 	f, g []float64
@@ -57,7 +57,8 @@ func (a *assignment) isOptimal() bool {
 // maxPolish is the most sweeps that remove the rounding of paths from potentials.
 const maxPolish = 50
 
-// tight sets f and reports whether every arc costs f_i + g_j but for the given multiple of rounding. It raises g where not.
+// tight sets f and reports whether every arc costs f_i + g_j but for the given multiple of rounding. It raises
+// g where not.
 func (a *assignment) tight(least func(i int) float64, roundings float64) bool {
 	ok := true
 	for i, j := range a.to {
@@ -72,8 +73,8 @@ func (a *assignment) tight(least func(i int) float64, roundings float64) bool {
 }
 
 const (
-	// contended is the share, as 1 over it, of sources left by bids above which pivots are faster than paths, as a rule between
-	// points of few dimensions.
+	// contended is the share, as 1 over it, of sources left by bids above which pivots are faster than paths,
+	// as a rule between points of few dimensions.
 	contended = 4
 	// rowsPerPath bounds the rows that paths read, beside one for each source.
 	rowsPerPath = 16
@@ -85,9 +86,9 @@ func (a *assignment) isSlow() bool { return a.steps > a.m*(a.n+rowsPerPath*a.piv
 // bids is the number of bids a source after which the rest are left to paths.
 const bids = 8
 
-// bid gives every source in turn its best target at the price at which the second best is as good (augmenting row reduction).
-// A source that loses its target bids again. It returns the number of sources left without one, less those with several best
-// targets, to which paths are short.
+// bid gives every source in turn its best target at the price at which the second best is as good (augmenting
+// row reduction). A source that loses its target bids again. It returns the number of sources left without one,
+// less those with several best targets, to which paths are short.
 func (a *assignment) bid() (left int) {
 	rest := bids * a.n
 	for first := range a.to {
@@ -167,7 +168,8 @@ func (a *assignment) longer(i int32) shortlist {
 	return a.list[i]
 }
 
-// relax looks for shorter paths by the arcs l of source i, and returns the length of the shortest to a free target, so far far.
+// relax looks for shorter paths by the arcs l of source i, and returns the length of the shortest to a free
+// target, so far far.
 func (a *assignment) relax(i int32, l shortlist, far float64) float64 {
 	now, base := math.Inf(-1), 0.
 	if j := a.to[i]; j != None {

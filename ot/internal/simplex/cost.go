@@ -36,7 +36,7 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 		if sum := kern.Sum(row); sum-sum != 0 || max(-least, most) > limit {
 			if least, most, count = finiteRange(row, limit); count < 0 {
 				j := -count - 1
-				return none, fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size, or +Inf: %w", i, j, row[j], limit, fault.ErrCost)
+				return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j, row[j], limit)
 			}
 		}
 		lo, hi, allowed = min(lo, least), max(hi, most), allowed+count
@@ -57,8 +57,8 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	return finite{c, large}, nil
 }
 
-// finiteRange returns the least and the largest of the costs that are not +Inf and their number, −1 − j where cost j is out of
-// range.
+// finiteRange returns the least and the largest of the costs that are not +Inf and their number, −1 − j where
+// cost j is out of range.
 func finiteRange(row []float64, limit float64) (lo, hi float64, count int) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for j, v := range row {

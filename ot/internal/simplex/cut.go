@@ -8,8 +8,9 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// cut returns the error of an optimal basis in which source first must use forbidden pairs. It names the sources that share the
-// targets of first: by optimality they alone fill all targets that they may send to, which is too little room (Hall 1935).
+// cut returns the error of an optimal basis in which source first must use forbidden pairs. It names the
+// sources that share the targets of first: by optimality they alone fill all targets that they may send to,
+// which is too little room (Hall 1935).
 func (s *simplex) cut(first int) error {
 	senders := make([][]int, s.m)
 	s.each(func(i, j int, w, c float64) {

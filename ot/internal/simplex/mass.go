@@ -88,7 +88,8 @@ func Quantise(a, b []float64) (Supplies, error) {
 	return s, nil
 }
 
-// IsEven reports whether there are as many sources as targets, all of the same mass, so that some assignment is optimal.
+// IsEven reports whether there are as many sources as targets, all of the same mass, so that some assignment is
+// optimal.
 func (s Supplies) IsEven() bool {
 	other := func(w Mass) bool { return w != s.A[0] }
 	return len(s.A) == len(s.B) && !slices.ContainsFunc(s.A, other) && !slices.ContainsFunc(s.B, other)

@@ -45,7 +45,8 @@ func (s *simplex) entering() (o candidate, ok bool) {
 	return o, true
 }
 
-// lengthen adds the arcs of negative reduced cost that lists lack, the best few of each source, and inserts them into the queue.
+// lengthen adds the arcs of negative reduced cost that lists lack, the best few of each source, and inserts
+// them into the queue.
 func (s *simplex) lengthen() {
 	g := make([]float64, s.m)
 	kern.Scale(g, -1, s.tree.pot[s.n:])

@@ -11,8 +11,9 @@ import (
 // kern is the set of vector kernels in use.
 var kern cpu.Kernels[float64]
 
-// A shortlist has the arcs of a source that are worth a look: those of least C_ij − g_j for some g, or every allowed pair of a
-// geometry that lists them. Other targets had at least C_ij − g_j = rest, +Inf where there are none.
+// A shortlist has the arcs of a source that are worth a look: those of least C_ij − g_j for some g, or every
+// allowed pair of a geometry that lists them. Other targets had at least C_ij − g_j = rest, +Inf where there
+// are none.
 type shortlist struct {
 	to   []int32
 	cost []float64
@@ -27,9 +28,9 @@ const (
 	blocksPerArc = 2
 )
 
-// shortlist returns the arcs of source i of least C_ij − g_j, size of them or a few more. It takes the size-th least of the
-// least keys of blocks as a bound. Of equal keys it takes those that follow column i, so that sources whose costs are alike do not
-// all list the same targets.
+// shortlist returns the arcs of source i of least C_ij − g_j, size of them or a few more. It takes the size-th
+// least of the least keys of blocks as a bound. Of equal keys it takes those that follow column i, so that
+// sources whose costs are alike do not all list the same targets.
 func (s *simplex) shortlist(i int, g []float64, size int) shortlist {
 	if s.listed != nil {
 		return s.allArcs(i)

@@ -117,7 +117,8 @@ func (f *greedy) fill(o candidate) {
 	f.arcs = append(f.arcs, arcFlow{o.i, o.j, o.cost, flow})
 }
 
-// fillSource sends the remaining mass of source i to the cheapest targets that are not full: those of its list, then others.
+// fillSource sends the remaining mass of source i to the cheapest targets that are not full: those of its list,
+// then others.
 func (f *greedy) fillSource(i int32, g []float64) {
 	for _, o := range f.best(int(i), g, len(f.list[i].to)) {
 		f.fill(o)

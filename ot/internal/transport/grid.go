@@ -8,7 +8,8 @@ import (
 	"coupling/ot/internal/semidual"
 )
 
-// expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where transposed, c left out unless withCost.
+// expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where transposed, c left
+// out unless withCost.
 func (p *Plan) expect(v []float64, transposed, withCost bool) []float64 {
 	from := p.Beta
 	if transposed {
