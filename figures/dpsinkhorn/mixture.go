@@ -106,7 +106,7 @@ func overRecipe(cells []cell, param string, of func(Out) float64, kinds ...lineO
 func claimMixture(v view) ([]lab.Claim, error) {
 	out := append([]lab.Claim{soundness(v.Cells)}, claimMethod(v)...)
 	runs := repeats(v.Cells)
-	out = append(out, claimDebiasing(v, withShare(runs, false, 0), 0)...)
+	out = append(out, claimDebiasing(v, withShare(runs, false, 0), false)...)
 	mean := map[float64]Judgement{}
 	for share, run := range withShare(runs, false, 10) {
 		mean[share], _ = meanDeviation(run)

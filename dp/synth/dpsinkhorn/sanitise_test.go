@@ -141,7 +141,7 @@ func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[floa
 	way, norm := difference(t, s, dev, n, g)
 	trials := 16_000
 	if testing.Short() {
-		trials = 10_000
+		trials = 12_000
 	}
 	t.Logf("%v: moved by %g of %g", s, norm, s.Sensitivity(n))
 	return audit.TwoWorlds[float64]{
