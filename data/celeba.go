@@ -93,12 +93,14 @@ func (c CelebA) check() error {
 }
 
 func fixCelebA(from From) string {
-	return fmt.Sprintf("from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html get img_align_celeba.zip (unpacked), %s and %s into %s",
+	return fmt.Sprintf(
+		"from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html get img_align_celeba.zip (unpacked), %s and %s into %s",
 		celebaAttrFile, celebaPartFile, filepath.Join(from.home(), "celeba"))
 }
 
 // readList reads a list and compares the MD5 of one of official length.
-func readList(from From, path, sum string, parse func(io.Reader, int) (*format.CelebAList, error)) (*format.CelebAList, error) {
+func readList(from From, path, sum string, parse func(io.Reader,
+	int) (*format.CelebAList, error)) (*format.CelebAList, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data: celeba: %w: %w; fix: %s", ErrMissing, err, fixCelebA(from))
@@ -163,7 +165,8 @@ func attributeIndices(attributes *format.CelebAList, field string, names ...stri
 	indices := make([]int, len(names))
 	for i, name := range names {
 		if indices[i] = slices.Index(attributes.Names, name); indices[i] < 0 {
-			return nil, fmt.Errorf("data: celeba: %s = %q: want one of %s", field, name, strings.Join(attributes.Names, " "))
+			return nil, fmt.Errorf("data: celeba: %s = %q: want one of %s", field, name,
+				strings.Join(attributes.Names, " "))
 		}
 	}
 	return indices, nil
@@ -182,7 +185,8 @@ func (c CelebA) face(row []float32, path string) error {
 	bounds := picture.Bounds()
 	if !c.Whole {
 		if bounds.Dx() < celebaCrop || bounds.Dy() < celebaCrop {
-			return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), celebaCrop, celebaCrop)
+			return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), celebaCrop,
+				celebaCrop)
 		}
 		bounds = centre(bounds, celebaCrop)
 	}

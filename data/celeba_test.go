@@ -113,7 +113,8 @@ func TestCelebALoad(t *testing.T) {
 		}
 	}
 	picked, err := faces.Take(t.Context(), []int{4, 0, 4})
-	if err != nil || !slices.Equal(picked.Row(0), m.Row(4)) || !slices.Equal(picked.Row(1), m.Row(0)) || !slices.Equal(picked.Labels, []int{0, 1, 0}) {
+	if err != nil || !slices.Equal(picked.Row(0), m.Row(4)) || !slices.Equal(picked.Row(1), m.Row(0)) ||
+		!slices.Equal(picked.Labels, []int{0, 1, 0}) {
 		t.Errorf("faces 4, 0, 4: labels %v, error %v", picked.Labels, err)
 	}
 }
@@ -163,15 +164,20 @@ func TestCelebARefuses(t *testing.T) {
 		is    error
 		texts []string
 	}{
-		{"no folder", func(t *testing.T, celeba string) { os.RemoveAll(celeba) }, CelebA{}, ErrMissing, []string{"mmlab.ie.cuhk.edu.hk", celebaAttrFile}},
-		{"no attributes", func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaAttrFile)) }, CelebA{}, ErrMissing, []string{celebaAttrFile}},
+		{"no folder", func(t *testing.T, celeba string) { os.RemoveAll(celeba) }, CelebA{}, ErrMissing,
+			[]string{"mmlab.ie.cuhk.edu.hk", celebaAttrFile}},
+		{"no attributes", func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaAttrFile)) },
+			CelebA{}, ErrMissing, []string{celebaAttrFile}},
 		{"cut attributes", func(t *testing.T, celeba string) {
 			edit(t, filepath.Join(celeba, celebaAttrFile), func(s string) string { return s[:len(s)-30] })
 		}, CelebA{}, ErrCorrupt, []string{celebaAttrFile, "line 9: 1 columns"}},
 		{"cut partition", func(t *testing.T, celeba string) {
-			edit(t, filepath.Join(celeba, celebaPartFile), func(s string) string { return strings.Replace(s, "000008.jpg 2\n", "", 1) })
+			edit(t, filepath.Join(celeba, celebaPartFile),
+				func(s string) string { return strings.Replace(s, "000008.jpg 2\n", "", 1) })
 		}, CelebA{}, ErrCorrupt, []string{"different images"}},
-		{"missing image", func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaFolder, "000002.jpg")) }, CelebA{}, nil, []string{"000002.jpg", "no such file"}},
+		{"missing image",
+			func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaFolder, "000002.jpg")) },
+			CelebA{}, nil, []string{"000002.jpg", "no such file"}},
 		{"cut image", func(t *testing.T, celeba string) {
 			edit(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), func(s string) string { return s[:len(s)/2] })
 		}, CelebA{}, ErrCorrupt, []string{"000002.jpg"}},

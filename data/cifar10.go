@@ -64,7 +64,8 @@ func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 	if from.Origin == Subset {
 		path := from.find("cifar10-subset", cifarSubset)
 		if path == "" {
-			return nil, fmt.Errorf("data: cifar10: %w: no %s in %s", ErrMissing, filepath.Join("cifar10-subset", cifarSubset), strings.Join(from.roots(), ", "))
+			return nil, fmt.Errorf("data: cifar10: %w: no %s in %s", ErrMissing,
+				filepath.Join("cifar10-subset", cifarSubset), strings.Join(from.roots(), ", "))
 		}
 		return readCIFARArchive(ctx, path, "", "cifar10-subset/"+split.String(), split)
 	}
@@ -108,7 +109,8 @@ func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name
 	var batches []*format.CIFAR
 	for _, f := range files {
 		of := remote{size: cifarBatch * (1 + format.CIFARPixels), content: f.sha256}
-		batch, err := parse(ctx, filepath.Join(folder, f.name), of, func(r io.Reader) (*format.CIFAR, error) { return format.ReadCIFAR(r, cifarBatch) })
+		batch, err := parse(ctx, filepath.Join(folder, f.name), of,
+			func(r io.Reader) (*format.CIFAR, error) { return format.ReadCIFAR(r, cifarBatch) })
 		if err != nil {
 			return nil, err
 		}

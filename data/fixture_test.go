@@ -81,7 +81,8 @@ func tinyMNIST(bases ...string) (idxSet, map[string][]byte) {
 			files[name] = idx(dims, values)
 			return packed("tiny", name, bases, sum(files[name]), int64(len(files[name])))
 		}
-		set.parts[split] = idxPart{len(labels), file("-images", []int{len(labels), 28, 28}, pixels), file("-labels", []int{len(labels)}, labels)}
+		set.parts[split] = idxPart{len(labels), file("-images", []int{len(labels), 28, 28}, pixels),
+			file("-labels", []int{len(labels)}, labels)}
 	}
 	return set, files
 }

@@ -167,7 +167,15 @@ type remote struct {
 // packed describes a file that servers hold packed by gzip, by one packing or another.
 func packed(set, name string, bases []string, content string, size int64) remote {
 	const overhead = 1 << 16 // of gzip, for content that does not compress
-	return remote{set: set, name: name + ".gz", unpacked: name, bases: bases, content: content, maxBytes: size + overhead, size: size}
+	return remote{
+		set:      set,
+		name:     name + ".gz",
+		unpacked: name,
+		bases:    bases,
+		content:  content,
+		maxBytes: size + overhead,
+		size:     size,
+	}
 }
 
 func (r remote) names() []string { return []string{r.name, r.unpacked} }

@@ -118,7 +118,8 @@ func TestNoDownload(t *testing.T) {
 	if !errors.Is(err, ErrMissing) {
 		t.Errorf("error %v: want ErrMissing", err)
 	}
-	wantError(t, err, root, "Offline", "curl -fL --create-dirs -o '"+filepath.Join(root, "tiny", "train-labels.gz")+"' http://localhost:1/train-labels.gz")
+	wantError(t, err, root, "Offline", "curl -fL --create-dirs -o '"+filepath.Join(root, "tiny",
+		"train-labels.gz")+"' http://localhost:1/train-labels.gz")
 	dir := t.TempDir()
 	_, err = set.load(t.Context(), From{Mirrors: []string{url}, Dir: dir}, Train)
 	if !errors.Is(err, ErrMissing) || strings.Contains(err.Error(), root) {
@@ -133,7 +134,8 @@ func TestNoDownload(t *testing.T) {
 func TestDownloadIsCancelled(t *testing.T) {
 	alone(t)
 	set, _ := tinyMNIST()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewServer(http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
@@ -150,7 +152,8 @@ func TestRemotes(t *testing.T) {
 		remotes = append(remotes, s.files...)
 	}
 	for _, r := range remotes {
-		if len(r.sha256)+len(r.content) != 64 || r.maxBytes <= 0 || r.size <= 0 || len(r.bases) < 2 || r.unpacked == "" {
+		if len(r.sha256)+len(r.content) != 64 || r.maxBytes <= 0 || r.size <= 0 || len(r.bases) < 2 ||
+			r.unpacked == "" {
 			t.Errorf("%s/%s: %+v", r.set, r.name, r)
 		}
 		for _, base := range r.bases {
@@ -193,7 +196,8 @@ func TestStatus(t *testing.T) {
 		t.Errorf("mnist %+v: want %s to be missing", p, lacks)
 	}
 	for _, i := range []int{2, 3, 4} {
-		if p := all[i]; p.Complete() != (p.Name != "cifar10") || (p.Fix == "") != p.Complete() || p.Subset == p.Complete() {
+		if p := all[i]; p.Complete() != (p.Name != "cifar10") || (p.Fix == "") != p.Complete() ||
+			p.Subset == p.Complete() {
 			t.Errorf("%+v: want it complete, or CIFAR-10's subset", p)
 		}
 	}

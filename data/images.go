@@ -36,7 +36,8 @@ func checkShape(n, c, h, w int) error {
 	product := max(n, 1)
 	for _, d := range []int{c, h, w} {
 		if n < 0 || d < 1 || product > math.MaxInt/4/d {
-			return fmt.Errorf("data: shape %d×%d×%d×%d: want n ≥ 0, other sizes ≥ 1, and a product that fits in memory", n, c, h, w)
+			return fmt.Errorf("data: shape %d×%d×%d×%d: want n ≥ 0, other sizes ≥ 1, and a product that fits in memory",
+				n, c, h, w)
 		}
 		product *= d
 	}

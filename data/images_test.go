@@ -123,7 +123,8 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, s := range [][4]int{{-1, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, -1, 1}, {math.MaxInt / 8, 3, 1, 1}, {0, math.MaxInt, 2, 1}} {
+	for _, s := range [][4]int{{-1, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, -1, 1}, {math.MaxInt / 8, 3, 1, 1},
+		{0, math.MaxInt, 2, 1}} {
 		if _, err := New(s[0], s[1], s[2], s[3]); err == nil {
 			t.Errorf("shape %v was accepted", s)
 		}
@@ -170,7 +171,8 @@ func TestByClass(t *testing.T) {
 		t.Error(diff)
 	}
 	sorted := m.SortByClass()
-	if !slices.Equal(sorted.Labels, []int{0, 0, 0, 1, 1, 2, 2}) || !slices.Equal(sorted.pixels, []float32{0, 3, 6, 1, 4, 2, 5}) {
+	if !slices.Equal(sorted.Labels, []int{0, 0, 0, 1, 1, 2, 2}) ||
+		!slices.Equal(sorted.pixels, []float32{0, 3, 6, 1, 4, 2, 5}) {
 		t.Errorf("sorted: labels %v, values %v", sorted.Labels, sorted.pixels)
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 // String describes the set in a line.
 func (m *Images) String() string {
-	return fmt.Sprintf("%s: %d images %d×%d×%d in %d classes, black %g, white %g", m.Name, m.n, m.c, m.h, m.w, len(m.Classes), m.Lo, m.Hi)
+	return fmt.Sprintf("%s: %d images %d×%d×%d in %d classes, black %g, white %g", m.Name, m.n, m.c, m.h, m.w,
+		len(m.Classes), m.Lo, m.Hi)
 }
 
 // Image is image i. Values outside [Lo, Hi] are clamped; of two channels, or more than three, only

@@ -31,7 +31,8 @@ func TestIDXSetFromFolder(t *testing.T) {
 			checkTinyMNIST(t, m, err)
 			m, err = set.load(t.Context(), From{Dir: filepath.Join(dir, "tiny")}, Train)
 			checkTinyMNIST(t, m, err)
-			if m, err = set.load(t.Context(), From{Dir: dir}, Test); err != nil || m.Len() != 1 || m.Name != "tiny/test" {
+			if m, err = set.load(t.Context(), From{Dir: dir}, Test); err != nil || m.Len() != 1 ||
+				m.Name != "tiny/test" {
 				t.Errorf("test split: %v", err)
 			}
 			_, err = set.load(t.Context(), From{Dir: dir}, Valid)
@@ -108,10 +109,13 @@ func TestRealMNIST(t *testing.T) {
 		counts    []int
 		mean, std float64
 	}{
-		{"mnist/train", MNIST, Train, []int{5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949}, 0.1307, 0.3081},
+		{"mnist/train", MNIST, Train, []int{5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949},
+			0.1307, 0.3081},
 		{"mnist/test", MNIST, Test, []int{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}, 0, 0},
-		{"fashion-mnist/train", FashionMNIST, Train, []int{6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000}, 0.2860, 0.3530},
-		{"fashion-mnist/test", FashionMNIST, Test, []int{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}, 0, 0},
+		{"fashion-mnist/train", FashionMNIST, Train, []int{6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000},
+			0.2860, 0.3530},
+		{"fashion-mnist/test", FashionMNIST, Test,
+			[]int{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if testing.Short() && test.split == Train {

@@ -7,15 +7,16 @@ import (
 	"sync"
 )
 
-// Origin selects the images of a data set: official, subset or sample. It changes results, so an experiment keeps it among its parameters,
-// as `json:"data,omitzero"`.
+// Origin selects the images of a data set: official, subset or sample. It changes results, so an
+// experiment keeps it among its parameters, as `json:"data,omitzero"`.
 type Origin string
 
 // The origins.
 const (
-	Official Origin = ""       // the complete official files
-	Subset   Origin = "subset" // of CIFAR-10: the 12,000 images of folder cifar10-subset; of other sets: the official files
-	Sample   Origin = "sample" // the few thousand images of package data/sample
+	Official Origin = "" // the complete official files
+	// of CIFAR-10: the 12,000 images of folder cifar10-subset; of other sets: the official files.
+	Subset Origin = "subset"
+	Sample Origin = "sample" // the few thousand images of package data/sample
 )
 
 func (o Origin) check(set string) error {
@@ -23,13 +24,15 @@ func (o Origin) check(set string) error {
 	case Official, Subset, Sample:
 		return nil
 	}
-	return fmt.Errorf("data: %s: origin = %q: must be %q or %q, or empty for the official files", set, o, Subset, Sample)
+	return fmt.Errorf("data: %s: origin = %q: must be %q or %q, or empty for the official files", set, o,
+		Subset, Sample)
 }
 
-// Choose returns the origin for work that may use less than the official files, such as a figure. It is Official where
-// each of the named sets lies in a folder that [From] describes, or can be downloaded; Subset where only CIFAR-10's
-// subset is there; otherwise Sample. COUPLING_DATA=sample asks for Sample, and COUPLING_DATA=official for Official wherever
-// the files are, so that programs which only list cells list the same on every machine.
+// Choose returns the origin for work that may use less than the official files, such as a figure.
+// It is Official where each of the named sets lies in a folder that [From] describes, or can be
+// downloaded; Subset where only CIFAR-10's subset is there; otherwise Sample. COUPLING_DATA=sample
+// asks for Sample, and COUPLING_DATA=official for Official wherever the files are, so that programs
+// which only list cells list the same on every machine.
 //
 // The sets are "mnist", "fashion-mnist", "usps" and "cifar10". At its first call that finds a set missing, Choose asks
 // the servers whether they answer; this takes at most two seconds, once in a process.
@@ -80,7 +83,8 @@ func (f From) sample(set string, split Split, classes []string) (*Images, error)
 		return nil, err
 	}
 	if f.Samples == nil {
-		return nil, fmt.Errorf("data: %s: From.Origin = %q needs From.Samples: use sample.From of package data/sample", set, f.Origin)
+		return nil, fmt.Errorf("data: %s: From.Origin = %q needs From.Samples: use sample.From of package data/sample",
+			set, f.Origin)
 	}
 	m, err := f.Samples(set, split)
 	if err != nil {

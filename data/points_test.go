@@ -23,7 +23,8 @@ func TestReadPoints(t *testing.T) {
 	const header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }"
 	for name, b := range map[string]string{
 		"a.csv": "x,y\n1,2\n3,4\n", "a.tsv": "1\t2\n3\t4\n", "a.txt": "1 2\n3 4\n",
-		"npy without a name": "\x93NUMPY\x01\x00v\x00" + header + strings.Repeat(" ", 117-len(header)) + "\n\x01\x03\x02\x04",
+		"npy without a name": "\x93NUMPY\x01\x00v\x00" + header + strings.Repeat(" ", 117-len(header)) +
+			"\n\x01\x03\x02\x04",
 	} {
 		path := filepath.Join(dir, name)
 		put(t, path, []byte(b))

@@ -120,7 +120,8 @@ func triangle(centre, reach float64, in int) (first int, taps []float64) {
 func (k kernel) identity() bool { return k.in == len(k.first) }
 
 // resample filters along the lines, then along the columns, with sums that begin at half and are rounded to pixels.
-func resample[P float32 | uint8, W float64 | int32](from []P, h, w int, across, down kernel, taps func(kernel) [][]W, half W, round func(W) P) []P {
+func resample[P float32 | uint8, W float64 | int32](from []P, h, w int, across, down kernel, taps func(kernel) [][]W,
+	half W, round func(W) P) []P {
 	width := len(across.first)
 	if weights := taps(across); !across.identity() {
 		middle := make([]P, h*width)
@@ -154,12 +155,14 @@ func resample[P float32 | uint8, W float64 | int32](from []P, h, w int, across, 
 
 // resize filters in floating point.
 func resize(from []float32, h, w int, across, down kernel) []float32 {
-	return resample(from, h, w, across, down, func(k kernel) [][]float64 { return k.taps }, 0, func(s float64) float32 { return float32(s) })
+	return resample(from, h, w, across, down, func(k kernel) [][]float64 { return k.taps }, 0,
+		func(s float64) float32 { return float32(s) })
 }
 
 // resize8 filters bytes in Pillow's fixed-point arithmetic.
 func resize8(from []uint8, h, w int, across, down kernel) []uint8 {
-	return resample(from, h, w, across, down, func(k kernel) [][]int32 { return k.taps8 }, 1<<21, func(s int32) uint8 { return uint8(min(max(s>>22, 0), 255)) })
+	return resample(from, h, w, across, down, func(k kernel) [][]int32 { return k.taps8 }, 1<<21,
+		func(s int32) uint8 { return uint8(min(max(s>>22, 0), 255)) })
 }
 
 // toBytes rounds values to 256 levels between Lo and Hi.

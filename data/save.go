@@ -60,7 +60,8 @@ func (m *Images) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("data: save %s: %w", m.Name, err)
 	}
-	err = durable.WriteFile(stem+".json", 0o666, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+	err = durable.WriteFile(stem+".json", 0o666,
+		func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
 	if err == nil && m.Labels != nil {
 		err = durable.WriteFile(stem+".labels.npy", 0o666, writeLabels)
 	}

@@ -74,11 +74,16 @@ func TestLoadRefuses(t *testing.T) {
 		text  string
 	}{
 		{"second's note", func(t *testing.T, x, y string) { move(t, y+".json", x+".json") }, "x.npy"},
-		{"second's labels", func(t *testing.T, x, y string) { move(t, y+".labels.npy", x+".labels.npy") }, "x.labels.npy"},
+		{"second's labels", func(t *testing.T, x, y string) { move(t, y+".labels.npy", x+".labels.npy") },
+			"x.labels.npy"},
 		{"second's pixels", func(t *testing.T, x, y string) { move(t, y+".npy", x+".npy") }, "x.npy"},
-		{"truncated", func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b[:len(b)-3] }) }, "truncated"},
-		{"trailing", func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b + "x" }) }, "trailing"},
-		{"half a note", func(t *testing.T, x, _ string) { edit(t, x+".json", func(b string) string { return b[:20] }) }, "x.json"},
+		{"truncated",
+			func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b[:len(b)-3] }) },
+			"truncated"},
+		{"trailing", func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b + "x" }) },
+			"trailing"},
+		{"half a note", func(t *testing.T, x, _ string) { edit(t, x+".json", func(b string) string { return b[:20] }) },
+			"x.json"},
 		{"a mad range", func(t *testing.T, x, _ string) {
 			edit(t, x+".json", func(b string) string { return strings.Replace(b, `"hi": 16`, `"hi": -3`, 1) })
 		}, "range [0, -3]"},
@@ -124,7 +129,8 @@ func TestLoadBare(t *testing.T) {
 	path := filepath.Join(dir, "bare.npy")
 	array := func(name string, shape []int, values []float32) {
 		t.Helper()
-		must.Do(durable.WriteFile(filepath.Join(dir, name), 0o666, func(w io.Writer) error { return format.WriteNPY(w, shape, values) }))
+		must.Do(durable.WriteFile(filepath.Join(dir, name), 0o666,
+			func(w io.Writer) error { return format.WriteNPY(w, shape, values) }))
 	}
 	array("bare.npy", []int{2, 1, 2}, []float32{-3, 0, 4, 5})
 	m := must.Get(Load(path))

@@ -42,7 +42,8 @@ func (f uspsFile) load(ctx context.Context, from From, name string) (*Images, er
 	if err != nil {
 		return nil, err
 	}
-	content, err := parse(ctx, path, f.remote, func(r io.Reader) (*format.USPS, error) { return format.ReadUSPS(r, f.n) })
+	content, err := parse(ctx, path, f.remote,
+		func(r io.Reader) (*format.USPS, error) { return format.ReadUSPS(r, f.n) })
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ func TestRealUSPS(t *testing.T) {
 		if diff := cmp.Diff(want, counts(m)); diff != "" {
 			t.Error(diff)
 		}
-		if n, c, h, w := m.Shape(); n != len(m.Labels) || c != 1 || h != 16 || w != 16 || m.Name != "usps/"+split.String() {
+		if n, c, h, w := m.Shape(); n != len(m.Labels) || c != 1 || h != 16 || w != 16 ||
+			m.Name != "usps/"+split.String() {
 			t.Errorf("%s: shape %d×%d×%d×%d", m.Name, n, c, h, w)
 		}
 	}

@@ -11,16 +11,17 @@ import (
 	"coupling/dp/pair"
 )
 
-// A game is two data sets of few records, and the integer functions of their batches that one record moves by at most one unit: records
-// 0 to removed−1 are in x only, the next inserted ones in x′ only, and the others in both.
+// A game is two data sets of few records, and the integer functions of their batches that one
+// record moves by at most one unit: records 0 to removed−1 are in x only, the next inserted ones in
+// x′ only, and the others in both.
 type game struct {
 	removed, inserted, common int
 	fixed                     bool // batches of one size: the unit is the exchange of a record of a batch
 	apart                     int  // units between a removed and an inserted record of such batches
 }
 
-// batches lists the batches of the records in data, as sorted lists, with their probabilities, for a Poisson sample, or n records without
-// or with replacement.
+// batches lists the batches of the records in data, as sorted lists, with their probabilities, for
+// a Poisson sample, or n records without or with replacement.
 func batches(data []int, kind string, rate float64, n int) (list [][]int, chance []float64) {
 	switch kind {
 	case "poisson", "without":
@@ -116,8 +117,9 @@ func law(list [][]int, chance []float64, f func(b []int) int, noise []float64) [
 	return out
 }
 
-// Integer noise on batches of every kind: no function of the batches, of thousands that one record moves by at most a unit, has a δ above
-// the one that is claimed, and where a pair is tight, one comes near. A pair that were too small would be found out.
+// Integer noise on batches of every kind: no function of the batches, of thousands that one record
+// moves by at most a unit, has a δ above the one that is claimed, and where a pair is tight, one
+// comes near. A pair that were too small would be found out.
 func TestNoFunctionOfBatchesBeatsTheClaim(t *testing.T) {
 	const scale, sigma, rate, reach = 1.3, 1.1, .35, 60
 	laplace, gaussian := make([]float64, 2*reach+1), make([]float64, 2*reach+1)
@@ -226,7 +228,8 @@ func TestNoFunctionOfBatchesBeatsTheClaim(t *testing.T) {
 			}
 			for eps, claim := range claims {
 				if most[eps] > claim*(1+1e-9)+1e-13 {
-					t.Errorf("%v under %v: δ(%v) = %v is claimed, and a function of %+v has %v", e, c.r, eps, claim, c.g, most[eps])
+					t.Errorf("%v under %v: δ(%v) = %v is claimed, and a function of %+v has %v", e, c.r, eps, claim,
+						c.g, most[eps])
 				}
 			}
 			t.Logf("%v under %v: %.5f of the claim at 0", e, c.r, most[0]/claims[0])

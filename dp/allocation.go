@@ -22,13 +22,16 @@ func (w *walker) allocation(e Allocation, times int, s sampling) error {
 	m, ok := e.Event.(Mechanism)
 	switch {
 	case !ok:
-		return noPair(e, "an allocation to steps that are not one mechanism each: samples and compositions must be outside")
+		return noPair(e,
+			"an allocation to steps that are not one mechanism each: samples and compositions must be outside")
 	case e.Selected > math.MaxInt/max(1, times) || e.Steps > math.MaxInt/max(1, times):
 		return bad("times = %d × %d: too many", times, e.Steps)
 	case e.Selected == e.Steps:
 		return w.mechanism(m, times*e.Steps, s)
 	case w.span.total != 1 || w.exchange:
-		return noPair(e, "an allocation where more than one record is inserted or removed, or one is replaced; ask for add/remove and one record")
+		return noPair(e,
+			"an allocation where more than one record is inserted or removed, or one is replaced; ask for "+
+				"add/remove and one record")
 	}
 	w.directed, w.loose = true, w.loose || e.Selected > 1
 	length := e.Steps / e.Selected

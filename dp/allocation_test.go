@@ -15,8 +15,8 @@ import (
 // directions are removal and insertion.
 var directions = [...]dp.Relation{{Kind: dp.Removal}, {Kind: dp.Insertion}}
 
-// Brackets made by another program (allocation.md): ours is never below their lower end and within a thousandth of the upper one, and
-// our lower end not above it. Short tests take the cheap laws.
+// Brackets made by another program (allocation.md): ours is never below their lower end and within
+// a thousandth of the upper one, and our lower end not above it. Short tests take the cheap laws.
 func TestAllocationBrackets(t *testing.T) {
 	var file struct {
 		Cases []struct {
@@ -39,7 +39,8 @@ func TestAllocationBrackets(t *testing.T) {
 		for i, want := range [...][2]float64{c.Remove, c.Add} {
 			g, err := dp.Epsilon(e, directions[i], c.Delta)
 			if err != nil || g.Epsilon < want[0] || g.Epsilon > 1.001*want[1] || g.Lower > want[1] {
-				t.Errorf("%v, %v, δ = %g: [%v, %v], %v; want in %v", e, directions[i], c.Delta, g.Lower, g.Epsilon, err, want)
+				t.Errorf("%v, %v, δ = %g: [%v, %v], %v; want in %v", e, directions[i], c.Delta, g.Lower,
+					g.Epsilon, err, want)
 			}
 			if c.Selected > 1 && (g.Lower != 0 || g.Kind != dp.UpperBound) {
 				t.Errorf("%v: lower bound %v of kind %v for a decomposition, which is not tight", e, g.Lower, g.Kind)
@@ -62,7 +63,8 @@ func TestAllocationOfTwo(t *testing.T) {
 			e := dp.Allocation{Steps: 2, Selected: 1, Event: dp.Gaussian{NoiseMultiplier: c.sigma}}
 			g, err := dp.Epsilon(e, directions[i], c.delta)
 			if err != nil || g.Lower > want*(1+1e-12) || g.Epsilon < want*(1-1e-12) || g.Epsilon-g.Lower > 1e-4*want {
-				t.Errorf("%v, δ = %g, %v: [%v, %v], %v; want %v", e, c.delta, directions[i], g.Lower, g.Epsilon, err, want)
+				t.Errorf("%v, δ = %g, %v: [%v, %v], %v; want %v", e, c.delta, directions[i], g.Lower,
+					g.Epsilon, err, want)
 			}
 		}
 	}
@@ -77,13 +79,15 @@ func epsilonOf(t *testing.T, e dp.Event, delta float64) dp.Guarantee {
 	return g
 }
 
-// A record in every step is not sampled; ε falls with the steps and rises with the epochs. The relation's ε is the worse direction's: for
-// Laplace noise that is insertion, whose ε exceeds that of a Poisson sample, so that the smaller of the two must not be taken.
+// A record in every step is not sampled; ε falls with the steps and rises with the epochs. The
+// relation's ε is the worse direction's: for Laplace noise that is insertion, whose ε exceeds that
+// of a Poisson sample, so that the smaller of the two must not be taken.
 func TestAllocationLaws(t *testing.T) {
 	gauss, laplace := dp.Gaussian{NoiseMultiplier: 1}, dp.Laplace{Scale: .5}
 	for _, steps := range []int{1, 7} {
 		a := epsilonOf(t, dp.Repeat{Times: 3, Event: dp.Allocation{Steps: steps, Selected: steps, Event: gauss}}, 1e-5)
-		if b := epsilonOf(t, dp.Repeat{Times: 3 * steps, Event: gauss}, 1e-5); a.Epsilon != b.Epsilon || a.Lower != b.Lower {
+		if b := epsilonOf(t, dp.Repeat{Times: 3 * steps, Event: gauss}, 1e-5); a.Epsilon != b.Epsilon ||
+			a.Lower != b.Lower {
 			t.Errorf("all of %d steps: %v, plain %v", steps, a, b)
 		}
 	}
@@ -96,12 +100,14 @@ func TestAllocationLaws(t *testing.T) {
 		last = g.Lower
 	}
 	if a, b := epsilonOf(t, dp.Allocation{Steps: 8, Selected: 1, Event: gauss}, 1e-5),
-		epsilonOf(t, dp.Repeat{Times: 5, Event: dp.Allocation{Steps: 8, Selected: 1, Event: gauss}}, 1e-5); b.Lower <= a.Epsilon {
+		epsilonOf(t, dp.Repeat{Times: 5, Event: dp.Allocation{Steps: 8, Selected: 1, Event: gauss}},
+			1e-5); b.Lower <= a.Epsilon {
 		t.Errorf("one epoch %v, five %v", a, b)
 	}
 	a := dp.Allocation{Steps: 100, Selected: 1, Event: laplace}
 	g := epsilonOf(t, a, 1e-5)
-	if p := epsilonOf(t, dp.Repeat{Times: 100, Event: dp.Poisson{Rate: .01, Event: laplace}}, 1e-5); g.Lower <= p.Epsilon || g.Inserted != 1 {
+	if p := epsilonOf(t, dp.Repeat{Times: 100, Event: dp.Poisson{Rate: .01, Event: laplace}},
+		1e-5); g.Lower <= p.Epsilon || g.Inserted != 1 {
 		t.Errorf("%v; Poisson sample %v", g, p)
 	}
 	// Pure differential privacy inside bounds ε at every δ, and at 0.
@@ -111,13 +117,15 @@ func TestAllocationLaws(t *testing.T) {
 		}
 	}
 	// ε is 0 at a δ above the total variation.
-	if g := epsilonOf(t, dp.Allocation{Steps: 1000, Selected: 1, Event: dp.Gaussian{NoiseMultiplier: 5}}, .01); g.Epsilon != 0 {
+	if g := epsilonOf(t, dp.Allocation{Steps: 1000, Selected: 1, Event: dp.Gaussian{NoiseMultiplier: 5}},
+		.01); g.Epsilon != 0 {
 		t.Errorf("δ above the total variation: %v", g)
 	}
 }
 
-// For k > 1 the pair of the mechanism is P = the mean over k-subsets S of N(e_S, σ²), Q = N(0, σ²): M = e_k(W)/C(t,k). Monte Carlo of its δ, from
-// draws of P, lies below the bound; and the bound is not a different quantity.
+// For k > 1 the pair of the mechanism is P = the mean over k-subsets S of N(e_S, σ²), Q = N(0, σ²):
+// M = e_k(W)/C(t,k). Monte Carlo of its δ, from draws of P, lies below the bound; and the bound is
+// not a different quantity.
 func TestAllocationOfManyByMonteCarlo(t *testing.T) {
 	const steps, selected, draws = 10, 4, 200_000
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -141,7 +149,8 @@ func TestAllocationOfManyByMonteCarlo(t *testing.T) {
 		}
 		mean := sum / draws
 		spread := math.Sqrt((square/draws - mean*mean) / draws)
-		g, err := dp.Delta(dp.Allocation{Steps: steps, Selected: selected, Event: dp.Gaussian{NoiseMultiplier: 1}}, dp.Relation{Kind: dp.Removal}, eps)
+		g, err := dp.Delta(dp.Allocation{Steps: steps, Selected: selected, Event: dp.Gaussian{NoiseMultiplier: 1}},
+			dp.Relation{Kind: dp.Removal}, eps)
 		if err != nil || g.Delta < mean+3*spread || g.Delta > 2*mean || g.Lower != 0 {
 			t.Errorf("δ(%v): %v, %v; Monte Carlo %v ± %v", eps, g, err, mean, spread)
 		}

@@ -8,7 +8,8 @@ import (
 	"coupling/dp/rdp"
 )
 
-// The cases that dp_accounting's PLD accountant needs 0.1 s for, and none in two minutes (85 million steps), and a group of 16.
+// The cases that dp_accounting's PLD accountant needs 0.1 s for, and none in two minutes (85
+// million steps), and a group of 16.
 func BenchmarkEpsilon(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -62,7 +63,8 @@ func BenchmarkEpsilonRDP(b *testing.B) {
 	for _, k := range []int{1, 16} {
 		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := EpsilonBy(context.Background(), rdp.Accountant{}, SGD(5, 0.001, 1000), Relation{Group: k}, 1e-6); err != nil {
+				if _, err := EpsilonBy(context.Background(), rdp.Accountant{}, SGD(5, 0.001, 1000), Relation{Group: k},
+					1e-6); err != nil {
 					b.Fatal(err)
 				}
 			}

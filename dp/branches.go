@@ -63,8 +63,8 @@ type walker struct {
 	times    map[part]int // index in steps
 }
 
-// part is a mechanism with its sampling; or in one of so many steps, if not 0, to which a record is allocated; or on a sample of at most so
-// many records, if not 0.
+// part is a mechanism with its sampling; or in one of so many steps, if not 0, to which a record is
+// allocated; or on a sample of at most so many records, if not 0.
 type part struct {
 	mechanism Mechanism
 	sampling  sampling

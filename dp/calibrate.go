@@ -225,12 +225,14 @@ func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (f
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
 }
 
-// MaxRate returns the largest sampling rate in [1e-15, 1] such that event(rate) meets the budget, rounded down as MinNoise rounds up.
+// MaxRate returns the largest sampling rate in [1e-15, 1] such that event(rate) meets the budget,
+// rounded down as MinNoise rounds up.
 func MaxRate(ctx context.Context, b Budget, event func(rate float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "rate", 0.01, 1e-15, 1)
 }
 
-func (b Budget) search(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (float64, Guarantee, error) {
+func (b Budget) search(ctx context.Context, event func(float64) Event, name string,
+	start, safe, unsafe float64) (float64, Guarantee, error) {
 	h := calibration{Budget: b, event: event, safe: logspace.Log(safe), unsafe: logspace.Log(unsafe)}
 	t, err := h.run(ctx, logspace.Log(start))
 	if errors.Is(err, ErrUnreachable) {
@@ -249,7 +251,12 @@ const maxSteps = 1_000_000_000_000
 // one step does. Where the accountant's ε is not exact, T is the largest up to the equivalent of a
 // third of its uncertainty.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
-	h := calibration{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: logspace.Log(maxSteps), whole: true}
+	h := calibration{
+		Budget: b,
+		event:  func(x float64) Event { return event(int(x)) },
+		unsafe: logspace.Log(maxSteps),
+		whole:  true,
+	}
 	t, err := h.run(ctx, 0)
 	if errors.Is(err, ErrUnreachable) {
 		return 0, nil

@@ -37,8 +37,8 @@ func (c composedCase) pair(t *testing.T) pair.Pair {
 	return p
 }
 
-// Every accountant must enclose the exact ε of compositions; what calls itself exact must agree to the references' 1e-9.
-// Entries whose error estimate says nothing are left out.
+// Every accountant must enclose the exact ε of compositions; what calls itself exact must agree to
+// the references' 1e-9. Entries whose error estimate says nothing are left out.
 func TestReferenceCompositions(t *testing.T) {
 	for _, file := range []string{"composed_A.json", "composed_A2.json", "composed_B.json"} {
 		var ref struct{ Cases []composedCase }
@@ -76,7 +76,8 @@ func checkComposed(t *testing.T, c composedCase) {
 				continue
 			}
 			if got.Upper < want*(1-tol) || got.Lower > want*(1+tol) {
-				t.Errorf("%s %s δ=%s by %s: [%.12g, %.12g] does not hold %.12g", c.ID, e.Dir, e.Delta, a.Name(), got.Lower, got.Upper, want)
+				t.Errorf("%s %s δ=%s by %s: [%.12g, %.12g] does not hold %.12g", c.ID, e.Dir, e.Delta, a.Name(),
+					got.Lower, got.Upper, want)
 			}
 			if got.Within(exactWidth) && math.Abs(got.Upper-want) > tol*want+2*(got.Upper-got.Lower) {
 				t.Errorf("%s %s δ=%s by %s: %.12g, want %.12g", c.ID, e.Dir, e.Delta, a.Name(), got.Upper, want)

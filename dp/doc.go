@@ -3,8 +3,8 @@
 //
 // # Example
 //
-// DP-SGD with noise multiplier 1.1, Poisson sampling at rate 0.01 and 10,000 steps is an event. A relation says which data
-// sets are neighbours; the zero value is one record added or removed:
+// DP-SGD with noise multiplier 1.1, Poisson sampling at rate 0.01 and 10,000 steps is an event. A
+// relation says which data sets are neighbours; the zero value is one record added or removed:
 //
 //	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{NoiseMultiplier: 1.1}}}
 //	g, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
@@ -47,7 +47,8 @@
 // Noise is in units of the sensitivity (L2 for Gaussian and NormNoise, L1 for Laplace). The unit
 // depends on the batch:
 //
-//   - all of the data, or a Poisson sample: the most that inserting or removing one record of the batch moves the value. A substitution
+//   - all of the data, or a Poisson sample: the most that inserting or removing one record of the
+//     batch moves the value. A substitution
 //     is one removal and one insertion: two units.
 //   - a batch of fixed size, [WithoutReplacement] or [WithReplacement]: the most that exchanging
 //     one record of the batch for any other moves the value. No record enters without another
@@ -58,9 +59,10 @@
 // deviation σC is Gaussian{NoiseMultiplier: σ} on a Poisson sample and Gaussian{NoiseMultiplier:
 // σ/2} on a batch of fixed size ([FixedSGD]). Using σ there would under-report ε.
 //
-// ε is in natural units; the least ε at a δ is never negative: a mechanism with δ(0) ≤ δ has ε = 0. δ can be asked for at ε < 0
-// too. Rate 0, no steps and δ = 1 cost nothing; noise 0 has a δ, and an ε only above it ([ErrUnbounded]). Numbers are rounded to the
-// safe side, upwards for ε and δ. Published amplification bounds, for comparison, are in package dp/bounds.
+// ε is in natural units; the least ε at a δ is never negative: a mechanism with δ(0) ≤ δ has ε = 0.
+// δ can be asked for at ε < 0 too. Rate 0, no steps and δ = 1 cost nothing; noise 0 has a δ, and an
+// ε only above it ([ErrUnbounded]). Numbers are rounded to the safe side, upwards for ε and δ.
+// Published amplification bounds, for comparison, are in package dp/bounds.
 //
 // # Sources
 //

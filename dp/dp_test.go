@@ -52,12 +52,14 @@ func TestBadParameters(t *testing.T) {
 		}
 	}
 	for _, delta := range []float64{-1, 1.1, nan} {
-		if _, err := Epsilon(Gaussian{1}, Relation{}, delta); !errors.Is(err, ErrParameter) || !strings.Contains(err.Error(), "delta = ") {
+		if _, err := Epsilon(Gaussian{1}, Relation{}, delta); !errors.Is(err, ErrParameter) ||
+			!strings.Contains(err.Error(), "delta = ") {
 			t.Errorf("delta %v: %v", delta, err)
 		}
 	}
 	for _, eps := range []float64{math.Inf(-1), math.Inf(1), nan} {
-		if _, err := Delta(Gaussian{1}, Relation{}, eps); !errors.Is(err, ErrParameter) || !strings.Contains(err.Error(), "eps = ") {
+		if _, err := Delta(Gaussian{1}, Relation{}, eps); !errors.Is(err, ErrParameter) ||
+			!strings.Contains(err.Error(), "eps = ") {
 			t.Errorf("eps %v: %v", eps, err)
 		}
 	}
@@ -141,12 +143,14 @@ func (c sgd) worse() map[string]sgd {
 	noise.noise /= 1.1
 	all.rate = 1
 	delta.delta /= 10
-	return map[string]sgd{"more steps": steps, "higher rate": rate, "larger group": group, "less noise": noise, "no sampling": all, "smaller δ": delta}
+	return map[string]sgd{"more steps": steps, "higher rate": rate, "larger group": group, "less noise": noise,
+		"no sampling": all, "smaller δ": delta}
 }
 
 // checkMonotone compares with what must be worse. Upper bounds by the same accountant are ordered too.
 func checkMonotone(t interface{ Fatalf(string, ...any) }, what string, base, worse Guarantee) {
-	if base.Lower > worse.Epsilon || base.Accountant == worse.Accountant && base.Epsilon > worse.Epsilon*(1+1e-7)+1e-12 {
+	if base.Lower > worse.Epsilon || base.Accountant == worse.Accountant &&
+		base.Epsilon > worse.Epsilon*(1+1e-7)+1e-12 {
 		t.Fatalf("%v; %s: %v", base, what, worse)
 	}
 }
@@ -162,7 +166,8 @@ func TestMonotoneRDP(t *testing.T) {
 		}
 		worse := c.worse()
 		what := rapid.SampledFrom(slices.Sorted(maps.Keys(worse))).Draw(t, "what is worse")
-		checkMonotone(t, what, c.epsilon(t, rdp.Accountant{}, Relation{}), worse[what].epsilon(t, rdp.Accountant{}, Relation{}))
+		checkMonotone(t, what, c.epsilon(t, rdp.Accountant{}, Relation{}),
+			worse[what].epsilon(t, rdp.Accountant{}, Relation{}))
 	})
 }
 
@@ -181,12 +186,13 @@ func TestMonotoneBest(t *testing.T) {
 	}
 }
 
-// Every mechanism and sampling has a guarantee in every relation that the package says it has: one step by its profile, several by
-// moments; and what Delta says at that ε agrees.
+// Every mechanism and sampling has a guarantee in every relation that the package says it has: one
+// step by its profile, several by moments; and what Delta says at that ε agrees.
 func TestEveryEvent(t *testing.T) {
 	for _, m := range []Event{Gaussian{2}, Laplace{2}, RandomizedResponse{0.7}, NormNoise{0.5, 5}} {
 		for _, e := range []Event{m, Poisson{0.2, m}, WithoutReplacement{20, 100, m}, WithReplacement{20, 100, m}} {
-			for _, r := range []Relation{{}, {Group: 3}, {Kind: Substitution}, {Kind: Substitution, Group: 2}, {Kind: Insertion}, {Kind: Removal}} {
+			for _, r := range []Relation{{}, {Group: 3}, {Kind: Substitution}, {Kind: Substitution, Group: 2},
+				{Kind: Insertion}, {Kind: Removal}} {
 				if testing.Short() && (r.Kind == Insertion || r.Kind == Removal) {
 					continue // the zero relation is the worse of the two
 				}
@@ -246,22 +252,26 @@ func TestCalibration(t *testing.T) {
 	if err != nil || none != 0 {
 		t.Errorf("%d steps left after too many, %v", none, err)
 	}
-	if _, _, err := MinNoise(ctx, Budget{Epsilon: 0, Delta: 0}, func(x float64) Event { return Laplace{x} }); !errors.Is(err, ErrUnreachable) {
+	if _, _, err := MinNoise(ctx, Budget{Epsilon: 0, Delta: 0},
+		func(x float64) Event { return Laplace{x} }); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("ε = 0 at δ = 0: %v", err)
 	}
 	// ε = 0 is within reach at a positive δ: total variation at most δ.
-	if noise, g, err := MinNoise(ctx, Budget{Epsilon: 0, Delta: 0.1}, func(x float64) Event { return Gaussian{x} }); err != nil || g.Epsilon != 0 || math.Abs(math.Erf(0.5/noise/math.Sqrt2)-0.1) > 1e-8 {
+	if noise, g, err := MinNoise(ctx, Budget{Epsilon: 0, Delta: 0.1},
+		func(x float64) Event { return Gaussian{x} }); err != nil || g.Epsilon !=
+		0 || math.Abs(math.Erf(0.5/noise/math.Sqrt2)-0.1) > 1e-8 {
 		t.Errorf("ε = 0 at δ = 0.1: noise %v, %v, %v", noise, g, err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := MaxSteps(cancelled, b, func(n int) Event { return SGD(1, 0.01, n) }); !errors.Is(err, context.Canceled) {
+	if _, err := MaxSteps(cancelled, b, func(n int) Event { return SGD(1, 0.01, n) }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
-// δ of a composition of (ε, δ) is spent by the events' own exactly, and ε is then the sum of theirs; a δ above the sum of the
-// distances needs no ε.
+// δ of a composition of (ε, δ) is spent by the events' own exactly, and ε is then the sum of
+// theirs; a δ above the sum of the distances needs no ε.
 func TestSpentDelta(t *testing.T) {
 	both := Compose{Approximate{1, .1}, Approximate{2, .2}}
 	if g := epsilon(t, both, Relation{}, .28); math.Abs(g.Epsilon-3) > 1e-12 || g.Epsilon < 3 {

@@ -8,8 +8,9 @@ import (
 	"coupling/dp/pair"
 )
 
-// Event is a part of a computation on private data: a Mechanism, a mechanism on a sampled batch (Poisson, WithoutReplacement,
-// WithReplacement, Allocation), or several of these (Repeat, Compose).
+// Event is a part of a computation on private data: a Mechanism, a mechanism on a sampled batch
+// (Poisson, WithoutReplacement, WithReplacement, Allocation), or several of these (Repeat,
+// Compose).
 type Event interface{ String() string }
 
 // Mechanism is an event that reads data and releases something. This package has Gaussian, Laplace,
@@ -30,13 +31,16 @@ type Poisson struct {
 	Event Event
 }
 
-// TruncatedPoisson runs Event, a mechanism, on a Poisson sample at Rate of at most Size records, of which Cap are kept where there
-// are more, all choices equally likely: batches of loaders with a largest size.
+// TruncatedPoisson runs Event, a mechanism, on a Poisson sample at Rate of at most Size records, of
+// which Cap are kept where there are more, all choices equally likely: batches of loaders with a
+// largest size.
 //
-// The pair, of one inserted or removed record, is an upper bound. Given the sample A of the other records, which is
-// the same for both data sets: if |A| < Cap the record comes with probability Rate and moves the value by one unit. Else it comes with
-// probability Rate·Cap/(|A| + 1) in the place of one of the others, the last of the batch, which is two units: that one and the rest of the
-// batch have the same law for both data sets. The pair reveals |A|, in groups. Other relations and groups are refused.
+// The pair, of one inserted or removed record, is an upper bound. Given the sample A of the other
+// records, which is the same for both data sets: if |A| < Cap the record comes with probability
+// Rate and moves the value by one unit. Else it comes with probability Rate·Cap/(|A| + 1) in the
+// place of one of the others, the last of the batch, which is two units: that one and the rest of
+// the batch have the same law for both data sets. The pair reveals |A|, in groups. Other relations
+// and groups are refused.
 type TruncatedPoisson struct {
 	Rate      float64
 	Cap, Size int
@@ -58,30 +62,32 @@ type WithoutReplacement struct {
 	Event       Event
 }
 
-// WithReplacement runs Event on Batch independent draws from Size records; a record that is drawn k times counts k times. The
-// unit of the noise is an exchange, as for WithoutReplacement.
+// WithReplacement runs Event on Batch independent draws from Size records; a record that is drawn k
+// times counts k times. The unit of the noise is an exchange, as for WithoutReplacement.
 type WithReplacement struct {
 	Batch, Size int
 	Event       Event
 }
 
-// Allocation runs Event, a mechanism, in Steps steps of an epoch, on batches to which records are allocated at random: each
-// record takes part in exactly Selected steps, all choices equally likely, independently of all other records. A
-// training that shuffles the data set and cuts it into batches of a fixed size, as torch's shuffle=True does, is not
-// this: there the other records fill the places that one leaves. It has hardly any amplification; its event is
-// Repeat{epochs, mechanism}, each record being in one batch an epoch.
+// Allocation runs Event, a mechanism, in Steps steps of an epoch, on batches to which records are
+// allocated at random: each record takes part in exactly Selected steps, all choices equally
+// likely, independently of all other records. A training that shuffles the data set and cuts it
+// into batches of a fixed size, as torch's shuffle=True does, is not this: there the other records
+// fill the places that one leaves. It has hardly any amplification; its event is Repeat{epochs,
+// mechanism}, each record being in one batch an epoch.
 //
 // The number of steps is public and fixed; the sizes of batches are random and must not be released, or divided by.
 // Epochs with fresh allocations are Repeat{epochs, Allocation{…}}. If an epoch is not finished, charge all of it.
 //
-// For Selected = 1 the pair is tight for the Gaussian sum, and its ε is enclosed to about 1e-4: see pld.Allocated. For more it is an
-// upper bound (Feldman, Shenfeld 2025): with m = ⌊Steps/Selected⌋ and r = Steps − m·Selected, drawing a random partition of the steps
-// into Selected − r blocks of m and r blocks of m + 1, and then a step of each block, is the same as drawing the
-// steps; given the partition the blocks are independent allocations of one step. Either can exceed the ε of a Poisson sample
-// at rate Selected/Steps. Selected = Steps is no sampling at all.
+// For Selected = 1 the pair is tight for the Gaussian sum, and its ε is enclosed to about 1e-4: see
+// pld.Allocated. For more it is an upper bound (Feldman, Shenfeld 2025): with m = ⌊Steps/Selected⌋
+// and r = Steps − m·Selected, drawing a random partition of the steps into Selected − r blocks of m
+// and r blocks of m + 1, and then a step of each block, is the same as drawing the steps; given the
+// partition the blocks are independent allocations of one step. Either can exceed the ε of a
+// Poisson sample at rate Selected/Steps. Selected = Steps is no sampling at all.
 //
-// One inserted or removed record is covered, in both directions. Other relations and groups, samples inside or outside, and several
-// mechanisms on one batch are refused.
+// One inserted or removed record is covered, in both directions. Other relations and groups,
+// samples inside or outside, and several mechanisms on one batch are refused.
 type Allocation struct {
 	Steps, Selected int
 	Event           Event
@@ -104,11 +110,13 @@ func SGD(noiseMultiplier, rate float64, steps int) Event {
 	return Repeat{Times: steps, Event: Poisson{Rate: rate, Event: Gaussian{noiseMultiplier}}}
 }
 
-// FixedSGD is DP-SGD on batches of fixed size without replacement: steps of the Gaussian mechanism, whose standard deviation is
-// noiseMultiplier times the norm that gradients are clipped to, on a sum of batch of the size records. An exchange moves such a sum by
-// twice that norm, and so the noise counts half.
+// FixedSGD is DP-SGD on batches of fixed size without replacement: steps of the Gaussian mechanism,
+// whose standard deviation is noiseMultiplier times the norm that gradients are clipped to, on a
+// sum of batch of the size records. An exchange moves such a sum by twice that norm, and so the
+// noise counts half.
 func FixedSGD(noiseMultiplier float64, batch, size, steps int) Event {
-	return Repeat{Times: steps, Event: WithoutReplacement{Batch: batch, Size: size, Event: Gaussian{noiseMultiplier / 2}}}
+	return Repeat{Times: steps, Event: WithoutReplacement{Batch: batch, Size: size,
+		Event: Gaussian{noiseMultiplier / 2}}}
 }
 
 // String shows the event.

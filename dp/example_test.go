@@ -32,7 +32,8 @@ func ExampleRelation() {
 // The least noise that keeps 1,000 steps within (2, 1e-6).
 func ExampleMinNoise() {
 	budget := dp.Budget{Epsilon: 2, Delta: 1e-6}
-	noise, g, err := dp.MinNoise(context.Background(), budget, func(x float64) dp.Event { return dp.SGD(x, 0.01, 1000) })
+	noise, g, err := dp.MinNoise(context.Background(), budget,
+		func(x float64) dp.Event { return dp.SGD(x, 0.01, 1000) })
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,7 +44,9 @@ func ExampleMinNoise() {
 
 // A step of one mechanism cannot be sampled as a whole when it is itself a composition: the error names the part.
 func ExampleBranches() {
-	_, err := dp.Branches(dp.Poisson{Rate: 0.1, Event: dp.Repeat{Times: 3, Event: dp.Gaussian{NoiseMultiplier: 1}}}, dp.Relation{})
+	_, err := dp.Branches(dp.Poisson{Rate: 0.1, Event: dp.Repeat{Times: 3, Event: dp.Gaussian{NoiseMultiplier: 1}}},
+		dp.Relation{})
 	fmt.Println(err)
-	// Output: dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch; sample inside Repeat: no dominating pair is known
+	// Output: dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch; sample
+	// inside Repeat: no dominating pair is known
 }

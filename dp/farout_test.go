@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// The privacy of integer mechanisms, of (ε, δ) and of one Gaussian by the definition, in 320 bits with exponents that do
-// not underflow: losses of thousands, groups of a thousand, δ down to the least float64. No code of dp is used.
+// The privacy of integer mechanisms, of (ε, δ) and of one Gaussian by the definition, in 320 bits
+// with exponents that do not underflow: losses of thousands, groups of a thousand, δ down to the
+// least float64. No code of dp is used.
 
 const bits = 320
 
@@ -22,7 +23,8 @@ func scaleBy(x *big.Float, e int) *big.Float { return new(big.Float).SetMantExp(
 
 func sub(a, b *big.Float) *big.Float { return add(a, new(big.Float).Neg(b)) }
 
-// add is a + b, or the larger where the other is far below its last digit: big.Float would write out the digits between.
+// add is a + b, or the larger where the other is far below its last digit: big.Float would write
+// out the digits between.
 func add(a, b *big.Float) *big.Float {
 	if a.MantExp(nil) < b.MantExp(nil) {
 		a, b = b, a
@@ -166,7 +168,8 @@ func (c farOut) weights() []*big.Float {
 	return w
 }
 
-// law returns the mechanism, its curve, and by how much, relative to each record's loss and to δ, its pair may be above it.
+// law returns the mechanism, its curve, and by how much, relative to each record's loss and to δ,
+// its pair may be above it.
 func (c farOut) law() (e Event, curve truth, slack float64) {
 	k, loss := float64(c.group), num(c.loss)
 	sampled := func(m Event) Event {
@@ -188,7 +191,8 @@ func (c farOut) law() (e Event, curve truth, slack float64) {
 		up, lost := bigExp(loss), num(c.x/4)
 		q := quo(sub(num(1), lost), add(num(1), up))
 		p := mul(up, q)
-		return Approximate{c.loss, c.x / 4}, points([2]*big.Float{lost, num(0)}, [2]*big.Float{p, q}, [2]*big.Float{q, p}), 0
+		return Approximate{c.loss, c.x / 4}, points([2]*big.Float{lost, num(0)}, [2]*big.Float{p, q},
+			[2]*big.Float{q, p}), 0
 	case 2:
 		scale := 1 / c.loss
 		fall := bigExp(quo(num(-1), num(scale)))
@@ -238,11 +242,12 @@ func (c farOut) inRange() bool {
 		span *= 1e4
 	}
 	return c.loss >= 1e-3 && c.loss <= 1e4 && span <= 1e7 && c.rate > 1e-12 && c.rate <= 1 && c.x >= 0 && c.x < 1 &&
-		c.group >= 1 && c.group <= 1000 && (c.rate == 1 || c.group <= 30) && c.times >= 1 && c.times <= 5 && c.eps >= 0 && c.eps <= 1e7
+		c.group >= 1 && c.group <= 1000 && (c.rate == 1 || c.group <= 30) && c.times >= 1 && c.times <= 5 &&
+		c.eps >= 0 && c.eps <= 1e7
 }
 
-// check asks for ε and for δ: the curve lies between the bounds. It returns how many of the two were answered by a number
-// other than 0.
+// check asks for ε and for δ: the curve lies between the bounds. It returns how many of the two
+// were answered by a number other than 0.
 func (c farOut) check(t interface{ Errorf(string, ...any) }) (answered int) {
 	e, curve, slack := c.law()
 	above := func(eps float64) *big.Float { // the curve of the pair
@@ -324,7 +329,8 @@ func TestFarOut(t *testing.T) {
 func TestSubnormal(t *testing.T) {
 	for _, loss := range []float64{600, 708, 709, 744, 745.2, 746, 5000} {
 		for _, x := range []float64{0, 5e-324, 1e-310, 1e-5, .05} {
-			for _, c := range []farOut{{kind: 0}, {kind: 0, times: 3}, {kind: 0, rate: .1}, {kind: 1}, {kind: 2}, {kind: 2, rate: .1}, {kind: 3}} {
+			for _, c := range []farOut{{kind: 0}, {kind: 0, times: 3}, {kind: 0, rate: .1}, {kind: 1}, {kind: 2},
+				{kind: 2, rate: .1}, {kind: 3}} {
 				c.loss, c.x, c.group, c.eps = loss, x, 1, loss-3
 				c.rate, c.times = cmp.Or(c.rate, 1), cmp.Or(c.times, 1)
 				if c.check(t) < 2 && c.kind < 3 {

@@ -18,8 +18,8 @@ import (
 	"coupling/dp/rdp"
 )
 
-// perCall is the processor time that one question may take before it counts as a hang. Wall time, of which a busy machine takes more,
-// only ends those that do not end.
+// perCall is the processor time that one question may take before it counts as a hang. Wall time,
+// of which a busy machine takes more, only ends those that do not end.
 const perCall, never = 10 * time.Second, 5 * time.Minute
 
 // limited returns a context for the accountings of one question, and a function that checks how long they took.
@@ -71,7 +71,8 @@ func (q question) relation() Relation {
 	return Relation{Kind: RelationKind(q.kind % 5), Group: q.group}
 }
 
-// ask asks for ε and for δ, and checks what is certain: numbers, in time, and not below what a single step is known to leak.
+// ask asks for ε and for δ, and checks what is certain: numbers, in time, and not below what a
+// single step is known to leak.
 func (q question) ask(t interface {
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
@@ -100,10 +101,12 @@ func (q question) ask(t interface {
 	}
 	for _, b := range branches {
 		one := []pair.Step{{Pair: b.Steps[0].Pair, Times: 1}}
-		if v, err4 := (closed.Accountant{}).Bound(context.Background(), one, pair.EpsilonAt(max(q.x, math.SmallestNonzeroFloat64))); err == nil && err4 == nil && v.Lower > g.Epsilon {
+		if v, err4 := (closed.Accountant{}).Bound(context.Background(), one,
+			pair.EpsilonAt(max(q.x, math.SmallestNonzeroFloat64))); err == nil && err4 == nil && v.Lower > g.Epsilon {
 			t.Errorf("%s: %v under %v at δ = %v: %v, but one step has %v", a.Name(), e, r, q.x, g, v)
 		}
-		if v, err4 := (closed.Accountant{}).Bound(context.Background(), one, pair.DeltaAt(q.x)); err2 == nil && err4 == nil && v.Lower > d.Delta {
+		if v, err4 := (closed.Accountant{}).Bound(context.Background(), one, pair.DeltaAt(q.x)); err2 == nil &&
+			err4 == nil && v.Lower > d.Delta {
 			t.Errorf("%s: %v under %v at ε = %v: δ = %v, but one step has %v", a.Name(), e, r, q.x, d.Delta, v)
 		}
 	}
@@ -122,7 +125,8 @@ func fuzzQuestions(f *testing.F, accountant Accountant) {
 		}
 		f.Add(q.mechanism, q.sampling, q.kind, q.noise, q.rate, q.batch, q.size, q.steps, q.group, q.x)
 	}
-	f.Fuzz(func(t *testing.T, mechanism, sampling, kind uint8, noise, rate float64, batch, size, steps, group int, x float64) {
+	f.Fuzz(func(t *testing.T, mechanism, sampling, kind uint8, noise, rate float64, batch, size, steps, group int,
+		x float64) {
 		if group > 64 || batch > 100_000 || steps > 1_000_000_000 {
 			return // beyond what is promised in the time
 		}
@@ -137,8 +141,8 @@ func FuzzPLD(f *testing.F) { fuzzQuestions(f, pld.Accountant{}) }
 
 func FuzzRDP(f *testing.F) { fuzzQuestions(f, rdp.Accountant{}) }
 
-// The same, over parameters that make sense, so that they go deep: two, or a hundredth of -questions. Large groups, which take longest,
-// are fuzzed.
+// The same, over parameters that make sense, so that they go deep: two, or a hundredth of
+// -questions. Large groups, which take longest, are fuzzed.
 func TestAnyQuestion(t *testing.T) {
 	r := rand.New(rand.NewPCG(4+*firstSeed, 17))
 	within := func(lo, hi float64) float64 { return math.Exp(math.Log(lo) + r.Float64()*math.Log(hi/lo)) }
@@ -153,7 +157,8 @@ func TestAnyQuestion(t *testing.T) {
 	}
 }
 
-// Post-processing: an observer who cannot tell some outcomes apart learns no more. δ of merged atoms is never larger, in any composition.
+// Post-processing: an observer who cannot tell some outcomes apart learns no more. δ of merged
+// atoms is never larger, in any composition.
 func TestPostProcessing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 8).Draw(t, "atoms")

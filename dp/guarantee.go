@@ -38,8 +38,9 @@ func (k Kind) String() string {
 // exactWidth is the relative width up to which an enclosure counts as exact.
 const exactWidth = 1e-8
 
-// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero value promises nothing. It remembers
-// what it was computed from, for Profile: compare fields, not values with ==.
+// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero
+// value promises nothing. It remembers what it was computed from, for Profile: compare fields, not
+// values with ==.
 type Guarantee struct {
 	Epsilon, Delta float64 // NaN beside an error
 	// Lower is a certified lower bound of the number asked for, for the dominating pairs; 0 if
@@ -69,7 +70,8 @@ func (g Guarantee) String() string {
 	if g.Kind == None {
 		return "no guarantee"
 	}
-	return fmt.Sprintf("ε = %s at δ = %g (%v, by %s, under %v)", FormatUp(g.Epsilon, 6), g.Delta, g.Kind, g.Accountant, g.Relation)
+	return fmt.Sprintf("ε = %s at δ = %g (%v, by %s, under %v)", FormatUp(g.Epsilon, 6), g.Delta, g.Kind, g.Accountant,
+		g.Relation)
 }
 
 // Sentence says in a sentence what the guarantee promises. unit names one record, such as "record"
@@ -114,9 +116,10 @@ func FormatUp(v float64, digits int) string {
 	return strconv.FormatFloat(up, 'g', digits, 64)
 }
 
-// Profile returns the privacy profile of the event that g was computed for: upper bounds of δ at an odd number of values of ε,
-// from 0 to twice g's, of which asked is the index. They are within a hundredth where the accountant allows it, so that
-// each takes milliseconds. A guarantee that was put together by hand has no event: ErrParameter.
+// Profile returns the privacy profile of the event that g was computed for: upper bounds of δ at an
+// odd number of values of ε, from 0 to twice g's, of which asked is the index. They are within a
+// hundredth where the accountant allows it, so that each takes milliseconds. A guarantee that was
+// put together by hand has no event: ErrParameter.
 func (g Guarantee) Profile(ctx context.Context, points int) (eps, delta []float64, asked int, err error) {
 	if g.about == nil || points < 3 || points%2 == 0 {
 		return nil, nil, 0, bad("profile of %d points: must be odd and ≥ 3, of a guarantee that was computed", points)
@@ -154,9 +157,9 @@ func Epsilon(e Event, r Relation, delta float64) (Guarantee, error) {
 	return EpsilonBy(context.Background(), Best{}, e, r, delta)
 }
 
-// Delta returns the least δ at which an event is (eps, δ)-differentially private under a relation, for any finite eps. Below 0, where δ is
-// at least 1 − e^eps, it is that of ε = −eps for the reversed relation: δ(eps) = 1 − e^eps + e^eps δ′(−eps). Errors and cost are those of
-// Epsilon.
+// Delta returns the least δ at which an event is (eps, δ)-differentially private under a relation,
+// for any finite eps. Below 0, where δ is at least 1 − e^eps, it is that of ε = −eps for the
+// reversed relation: δ(eps) = 1 − e^eps + e^eps δ′(−eps). Errors and cost are those of Epsilon.
 func Delta(e Event, r Relation, eps float64) (Guarantee, error) {
 	return DeltaBy(context.Background(), Best{}, e, r, eps)
 }
@@ -180,8 +183,9 @@ func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64
 	return g, err
 }
 
-// reflected turns δ at −ε under the reversed relation into that at ε < 0 under r. A test of M(x) against M(x′) that accepts where the
-// other rejects has, with p = P(M(x) ∈ S) and q = P(M(x′) ∈ S), p − e^ε q = 1 − e^ε + e^ε·((1−q) − e^(−ε)(1−p)).
+// reflected turns δ at −ε under the reversed relation into that at ε < 0 under r. A test of M(x)
+// against M(x′) that accepts where the other rejects has, with p = P(M(x) ∈ S) and q = P(M(x′) ∈
+// S), p − e^ε q = 1 − e^ε + e^ε·((1−q) − e^(−ε)(1−p)).
 func (g Guarantee) reflected(r Relation) Guarantee {
 	subject := *g.about
 	subject.relation = r
@@ -205,7 +209,8 @@ func kindOf(lower, upper float64) Kind {
 
 // guarantee answers the question for the worst branch. It also returns the answer for the first
 // branch.
-func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Question) (Guarantee, pair.Answer, error) {
+func guarantee(ctx context.Context, a Accountant, e Event, r Relation,
+	q pair.Question) (Guarantee, pair.Answer, error) {
 	if a == nil {
 		a = Best{}
 	}

@@ -12,7 +12,8 @@ import (
 // What is printed is less than the number by no more than 1e-13 of it, and no more than one in the last digit above it.
 func TestFormatUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
-	values := []float64{0, 1, 2, 1.9999996, 1.234564, 9.999994, 999999.4, 1e-7, .1, 123456.4, math.Nextafter(2, 3), math.Inf(1), math.MaxFloat64, 5e-324, 1e-310, 9.9999e-5}
+	values := []float64{0, 1, 2, 1.9999996, 1.234564, 9.999994, 999999.4, 1e-7, .1, 123456.4, math.Nextafter(2, 3),
+		math.Inf(1), math.MaxFloat64, 5e-324, 1e-310, 9.9999e-5}
 	for range 2000 {
 		values = append(values, math.Exp(30*rng.NormFloat64()))
 	}
@@ -34,7 +35,8 @@ func TestFormatUp(t *testing.T) {
 	if text := FormatUp(1+1e-14, 8); text != "1" {
 		t.Errorf("1 and a rounding error is printed as %s", text)
 	}
-	if g := (Guarantee{Epsilon: 1.2345641, Delta: 1e-5, Kind: Exact}).String(); !strings.HasPrefix(g, "ε = 1.23457 at δ = 1e-05 ") {
+	if g := (Guarantee{Epsilon: 1.2345641, Delta: 1e-5, Kind: Exact}).
+		String(); !strings.HasPrefix(g, "ε = 1.23457 at δ = 1e-05 ") {
 		t.Error(g)
 	}
 }
@@ -52,20 +54,24 @@ func TestSentence(t *testing.T) {
 		{Relation{Kind: Exchange}, "one image exchanged for any other)", "up to 3 images exchanged for any others)"},
 	} {
 		g := Guarantee{Epsilon: 1, Delta: 1e-5, Kind: Exact, Relation: c.relation}
-		if got, want := g.Sentence("image"), "For every set S of outputs: P(S | data) ≤ 2.719 · P(S | data with "+c.one+" + 1e-05."; got != want {
+		if got, want := g.Sentence("image"),
+			"For every set S of outputs: P(S | data) ≤ 2.719 · P(S | data with "+c.one+" + 1e-05."; got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", c.relation, got, want)
 		}
 		g.Relation.Group, g.Delta = 3, 0
-		if got, want := g.Sentence("image"), "For every set S of outputs: P(S | data) ≤ 2.719 · P(S | data with "+c.many+"."; got != want {
+		if got, want := g.Sentence("image"),
+			"For every set S of outputs: P(S | data) ≤ 2.719 · P(S | data with "+c.many+"."; got != want {
 			t.Errorf("%v:\n%s\nwant\n%s", c.relation, got, want)
 		}
 	}
-	for eps, want := range map[float64]string{0: "≤ 1 ·", .001: "≤ 1.0011 ·", 1.05e-12: "≤ 1.00000000001 ·", 1e-300: "≤ 1.00000000001 ·", .5: "≤ 1.649 ·"} {
+	for eps, want := range map[float64]string{0: "≤ 1 ·", .001: "≤ 1.0011 ·", 1.05e-12: "≤ 1.00000000001 ·",
+		1e-300: "≤ 1.00000000001 ·", .5: "≤ 1.649 ·"} {
 		if s := (Guarantee{Kind: Exact, Epsilon: eps}).Sentence("image"); !strings.Contains(s, want) {
 			t.Errorf("ε = %g: %s, want %s", eps, s, want)
 		}
 	}
-	if s := (Guarantee{Kind: Exact, Relation: Relation{Kind: 9}}).Sentence("image"); !strings.Contains(s, "unknown kind") {
+	if s := (Guarantee{Kind: Exact, Relation: Relation{Kind: 9}}).
+		Sentence("image"); !strings.Contains(s, "unknown kind") {
 		t.Error(s)
 	}
 }
@@ -81,15 +87,17 @@ func TestNoGuarantee(t *testing.T) {
 			t.Errorf("%+v is printed as %q, %q", g, g, g.Sentence("record"))
 		}
 	}
-	if _, g, err := MinNoise(t.Context(), Budget{Epsilon: 1, Delta: 2}, nil); err == nil || g.Kind != None || !math.IsNaN(g.Epsilon) {
+	if _, g, err := MinNoise(t.Context(), Budget{Epsilon: 1, Delta: 2}, nil); err == nil || g.Kind != None ||
+		!math.IsNaN(g.Epsilon) {
 		t.Errorf("%+v, %v", g, err)
 	}
 }
 
-// The profile of a guarantee falls, passes through the point that was asked for, and is an upper bound of δ there; one that was put
-// together by hand has none.
+// The profile of a guarantee falls, passes through the point that was asked for, and is an upper
+// bound of δ there; one that was put together by hand has none.
 func TestProfile(t *testing.T) {
-	for _, e := range []Event{Laplace{Scale: 1}, Repeat{Times: 1000, Event: Poisson{Rate: .01, Event: Gaussian{NoiseMultiplier: 1}}}} {
+	for _, e := range []Event{Laplace{Scale: 1}, Repeat{Times: 1000,
+		Event: Poisson{Rate: .01, Event: Gaussian{NoiseMultiplier: 1}}}} {
 		for _, delta := range []float64{0, 1e-6, .9999} {
 			g, err := Epsilon(e, Relation{}, delta)
 			if err != nil { // a Gaussian at δ = 0

@@ -31,8 +31,8 @@ func TestApproximateAtItsOwnDelta(t *testing.T) {
 	}
 }
 
-// Removing n records of a Poisson sample from noise whose loss is at most 1 a record costs n·log(1 + r(e−1)) at δ = 0, also
-// where most weights of the binomial underflow.
+// Removing n records of a Poisson sample from noise whose loss is at most 1 a record costs n·log(1
+// + r(e−1)) at δ = 0, also where most weights of the binomial underflow.
 func TestLargestLossOfALargeGroup(t *testing.T) {
 	for _, e := range []Event{Laplace{1}, DiscreteLaplace{Scale: 1}, Pure{1}} {
 		for _, n := range []int{4000, 5000, 100_000} {
@@ -55,7 +55,8 @@ func TestEndsOfTheRange(t *testing.T) {
 	for _, e := range free {
 		for _, by := range []Accountant{Best{}, closed.Accountant{}, pld.Accountant{}, rdp.Accountant{}} {
 			for _, delta := range []float64{1e-5, 1} {
-				if g, err := EpsilonBy(t.Context(), by, e, Relation{Group: 2}, delta); err != nil || g.Epsilon != 0 || g.Kind != Exact {
+				if g, err := EpsilonBy(t.Context(), by, e, Relation{Group: 2}, delta); err != nil || g.Epsilon != 0 ||
+					g.Kind != Exact {
 					t.Errorf("%v by %s at δ = %v: %v, %v", e, by.Name(), delta, g, err)
 				}
 			}
@@ -63,7 +64,8 @@ func TestEndsOfTheRange(t *testing.T) {
 				t.Errorf("%v by %s: δ = %v, %v", e, by.Name(), g.Delta, err)
 			}
 		}
-		if g, err := Epsilon(Compose{e, Gaussian{3}}, Relation{}, 1e-5); err != nil || g.Epsilon != must(Epsilon(Gaussian{3}, Relation{}, 1e-5)).Epsilon {
+		if g, err := Epsilon(Compose{e, Gaussian{3}}, Relation{}, 1e-5); err != nil ||
+			g.Epsilon != must(Epsilon(Gaussian{3}, Relation{}, 1e-5)).Epsilon {
 			t.Errorf("%v and one more: %v, %v", e, g, err)
 		}
 	}
@@ -72,7 +74,8 @@ func TestEndsOfTheRange(t *testing.T) {
 			t.Errorf("%v: %v, %v", m, g, err)
 		}
 		want := 1 - math.Pow(.9, 9) // that the record was ever in a batch
-		if g, err := Delta(Repeat{9, Poisson{.1, m}}, Relation{}, 2); err != nil || math.Abs(g.Delta-want) > 1e-12 || g.Delta < g.Lower {
+		if g, err := Delta(Repeat{9, Poisson{.1, m}}, Relation{}, 2); err != nil || math.Abs(g.Delta-want) > 1e-12 ||
+			g.Delta < g.Lower {
 			t.Errorf("%v: %v, %v; want δ = %v", m, g, err, want)
 		}
 		if g, err := Epsilon(m, Relation{}, 1); err != nil || g.Epsilon != 0 {
@@ -88,19 +91,22 @@ func must(g Guarantee, err error) Guarantee {
 	return g
 }
 
-// δ at ε < 0: a Gaussian's by its closed form, that of one sampled step by its pair's own profile in either direction, and that of
-// repeated randomised response by enumeration; by every accountant, on the safe side.
+// δ at ε < 0: a Gaussian's by its closed form, that of one sampled step by its pair's own profile
+// in either direction, and that of repeated randomised response by enumeration; by every
+// accountant, on the safe side.
 func TestDeltaBelowZero(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	sampled, err := pair.Poisson(pair.Gaussian, .8, .2, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways := []Accountant{Best{}, pld.Accountant{}, rdp.Accountant{}, best.FirstOf{closed.Accountant{}, pld.Accountant{}}}
+	ways := []Accountant{Best{}, pld.Accountant{}, rdp.Accountant{},
+		best.FirstOf{closed.Accountant{}, pld.Accountant{}}}
 	for _, eps := range []float64{-1e-9, -.1, -.7, -2, -40} {
 		response := 0.0 // three answers, true with probability ¾
 		for k, n := range []float64{1, 3, 3, 1} {
-			response += n * max(0, math.Pow(.75, float64(k))*math.Pow(.25, float64(3-k))-math.Exp(eps)*math.Pow(.25, float64(k))*math.Pow(.75, float64(3-k)))
+			response += n * max(0, math.Pow(.75, float64(k))*math.Pow(.25, float64(3-k))-math.Exp(eps)*math.Pow(.25,
+				float64(k))*math.Pow(.75, float64(3-k)))
 		}
 		insertion, removal := pair.Delta(sampled.Swap(), eps), pair.Delta(sampled, eps)
 		for _, c := range []struct {
@@ -116,8 +122,10 @@ func TestDeltaBelowZero(t *testing.T) {
 		} {
 			for _, by := range ways {
 				g, err := DeltaBy(context.Background(), by, c.event, Relation{Kind: c.kind}, eps)
-				if err != nil || g.Delta < c.want*(1-1e-12) || g.Lower > c.want*(1+1e-12) || by == ways[0] && g.Delta > c.want*(1+1e-6) {
-					t.Errorf("%v, %v, at ε = %v by %s: [%v, %v], want %v: %v", c.event, c.kind, eps, by.Name(), g.Lower, g.Delta, c.want, err)
+				if err != nil || g.Delta < c.want*(1-1e-12) || g.Lower > c.want*(1+1e-12) ||
+					by == ways[0] && g.Delta > c.want*(1+1e-6) {
+					t.Errorf("%v, %v, at ε = %v by %s: [%v, %v], want %v: %v", c.event, c.kind, eps, by.Name(), g.Lower,
+						g.Delta, c.want, err)
 				}
 				if g.Epsilon != eps || g.Relation.Kind != c.kind {
 					t.Errorf("asked at %v under %v: %v", eps, c.kind, g)

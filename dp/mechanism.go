@@ -30,11 +30,12 @@ type NormNoise struct {
 // exchange of one record for any other. Larger groups are refused.
 type FromPair struct{ Removal pair.Pair }
 
-// Pure is any ε-differentially private mechanism, such as the exponential mechanism or the noisy maximum. Each record that differs costs
-// Epsilon.
+// Pure is any ε-differentially private mechanism, such as the exponential mechanism or the noisy
+// maximum. Each record that differs costs Epsilon.
 type Pure struct{ Epsilon float64 }
 
-// Approximate is any (ε, δ)-differentially private mechanism. k records that differ cost kε and δ·(1 + e^ε + … + e^((k−1)ε)).
+// Approximate is any (ε, δ)-differentially private mechanism. k records that differ cost kε and
+// δ·(1 + e^ε + … + e^((k−1)ε)).
 type Approximate struct{ Epsilon, Delta float64 }
 
 // ZCDP is any ρ-zero-concentrated differentially private mechanism: its Rényi divergences are at
@@ -158,7 +159,8 @@ func (e Approximate) Pair(b Batch) (pair.Pair, error) {
 
 // indistinguishable is pair.Indistinguishable for the records of a batch.
 func indistinguishable(m Mechanism, b Batch, eps, delta float64) (pair.Pair, error) {
-	return b.Symmetric(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Indistinguishable(eps, delta, logW, logV) })
+	return b.Symmetric(m,
+		func(logW, logV []float64) (pair.Pair, error) { return pair.Indistinguishable(eps, delta, logW, logV) })
 }
 
 // Pair returns a pair known by its moments alone.
@@ -170,7 +172,8 @@ func (e ZCDP) Pair(b Batch) (pair.Pair, error) {
 	case !b.Sampled():
 		return pair.Concentrated(e.Rho * d * d)
 	case b.sampling.kind != poisson || b.total != 1:
-		return nil, b.Refuse(e, "a sample of a mechanism known by its moments, but a Poisson sample of which one record differs")
+		return nil, b.Refuse(e,
+			"a sample of a mechanism known by its moments, but a Poisson sample of which one record differs")
 	}
 	return pair.SampledMoments(p, b.sampling.rate)
 }
@@ -199,7 +202,8 @@ func (e DiscreteLaplace) String() string {
 
 // String shows the event.
 func (e DiscreteGaussian) String() string {
-	return fmt.Sprintf("DiscreteGaussian(sigma %g, sensitivity %d, values %d)", e.Sigma, max(1, e.Sensitivity), max(1, e.Values))
+	return fmt.Sprintf("DiscreteGaussian(sigma %g, sensitivity %d, values %d)", e.Sigma, max(1, e.Sensitivity),
+		max(1, e.Values))
 }
 
 // Pair is exact: see pair.DiscreteLaplace.

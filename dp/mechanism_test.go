@@ -38,7 +38,8 @@ func sampled(m dp.Event) []dp.Event {
 	}
 }
 
-var relations = []dp.Relation{{}, {Group: 4}, {Kind: dp.Substitution}, {Kind: dp.Substitution, Group: 3}, {Kind: dp.Insertion, Group: 2}, {Kind: dp.Removal, Group: 2}}
+var relations = []dp.Relation{{}, {Group: 4}, {Kind: dp.Substitution}, {Kind: dp.Substitution, Group: 3},
+	{Kind: dp.Insertion, Group: 2}, {Kind: dp.Removal, Group: 2}}
 
 // dominates compares δ(ε) of two events at every split, for ε of both signs.
 func dominates(t *testing.T, above, below dp.Event, r dp.Relation, tol float64) {
@@ -59,8 +60,11 @@ func TestBlackBoxesDominate(t *testing.T) {
 	delta := pair.Delta(pairs(t, dp.Gaussian{NoiseMultiplier: sigma}, dp.Relation{})[0], eps)
 	truth := math.Exp(eps) / (1 + math.Exp(eps))
 	for _, r := range relations {
-		own, others := sampled(dp.Pure{Epsilon: eps}), [][]dp.Event{sampled(dp.DiscreteLaplace{Scale: 1 / eps}), sampled(dp.Laplace{Scale: 1 / eps}), sampled(dp.RandomizedResponse{Truth: truth})}
-		approximate, gaussian := sampled(dp.Approximate{Epsilon: eps, Delta: delta}), sampled(dp.Gaussian{NoiseMultiplier: sigma})
+		own, others := sampled(dp.Pure{Epsilon: eps}),
+			[][]dp.Event{sampled(dp.DiscreteLaplace{Scale: 1 / eps}), sampled(dp.Laplace{Scale: 1 / eps}),
+				sampled(dp.RandomizedResponse{Truth: truth})}
+		approximate, gaussian := sampled(dp.Approximate{Epsilon: eps, Delta: delta}),
+			sampled(dp.Gaussian{NoiseMultiplier: sigma})
 		for i := range own {
 			for _, o := range others {
 				dominates(t, own[i], o[i], r, 1e-12)
@@ -75,18 +79,22 @@ func TestBlackBoxesDominate(t *testing.T) {
 		t.Errorf("three times ε = 0.3 for three records: %v, %v", g, err)
 	}
 	e := dp.WithoutReplacement{Batch: 5, Size: 50, Event: dp.Pure{Epsilon: 1}}
-	if g, err := dp.Epsilon(e, dp.Relation{Kind: dp.Exchange}, 0); err != nil || math.Abs(g.Epsilon-math.Log1p(.1*math.Expm1(1))) > 1e-11 {
+	if g, err := dp.Epsilon(e, dp.Relation{Kind: dp.Exchange}, 0); err != nil ||
+		math.Abs(g.Epsilon-math.Log1p(.1*math.Expm1(1))) > 1e-11 {
 		t.Errorf("one of 50 exchanged: %v, %v", g, err)
 	}
-	if _, err := dp.Epsilon(dp.Approximate{Epsilon: 1, Delta: .2}, dp.Relation{Group: 9}, 1e-5); !errors.Is(err, dp.ErrUnbounded) {
+	if _, err := dp.Epsilon(dp.Approximate{Epsilon: 1, Delta: .2}, dp.Relation{Group: 9}, 1e-5); !errors.Is(err,
+		dp.ErrUnbounded) {
 		t.Errorf("δ of a group above 1: %v", err)
 	}
-	if g, err := dp.Epsilon(dp.Approximate{Epsilon: 1, Delta: 1e-6}, dp.Relation{}, 1e-6*(1+1e-9)); err != nil || math.Abs(g.Epsilon-1) > 1e-6 {
+	if g, err := dp.Epsilon(dp.Approximate{Epsilon: 1, Delta: 1e-6}, dp.Relation{}, 1e-6*(1+1e-9)); err != nil ||
+		math.Abs(g.Epsilon-1) > 1e-6 {
 		t.Errorf("(1, 1e-6): %v, %v", g, err)
 	}
 }
 
-// Concentrated mechanisms are accounted for as the Gaussian of the same divergences, and their samples as a bound of its.
+// Concentrated mechanisms are accounted for as the Gaussian of the same divergences, and their
+// samples as a bound of its.
 func TestConcentrated(t *testing.T) {
 	const sigma = 2.
 	for _, c := range []struct {
@@ -96,18 +104,21 @@ func TestConcentrated(t *testing.T) {
 	}{
 		{dp.ZCDP{Rho: 1 / (2 * sigma * sigma)}, dp.Gaussian{NoiseMultiplier: sigma}, dp.Relation{}, 1e-9},
 		{dp.ZCDP{Rho: 1 / (2 * sigma * sigma)}, dp.Gaussian{NoiseMultiplier: sigma}, dp.Relation{Group: 3}, 1e-9},
-		{dp.Poisson{Rate: .01, Event: dp.ZCDP{Rho: 1 / (2 * sigma * sigma)}}, dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: sigma}}, dp.Relation{}, 2},
+		{dp.Poisson{Rate: .01, Event: dp.ZCDP{Rho: 1 / (2 * sigma * sigma)}},
+			dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: sigma}}, dp.Relation{}, 2},
 	} {
 		a, err := dp.Epsilon(dp.Repeat{Times: 40, Event: c.own}, c.r, 1e-6)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, dp.Repeat{Times: 40, Event: c.gaussian}, c.r, 1e-6)
-		if err != nil || a.Epsilon < b.Epsilon*(1-1e-9) || a.Epsilon > b.Epsilon*(1+c.room) || a.Kind != dp.UpperBound || a.Accountant != "rdp" {
+		if err != nil || a.Epsilon < b.Epsilon*(1-1e-9) || a.Epsilon > b.Epsilon*(1+c.room) ||
+			a.Kind != dp.UpperBound || a.Accountant != "rdp" {
 			t.Errorf("%v: %v, the Gaussian's %v, %v", c.own, a, b, err)
 		}
 	}
-	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.ZCDP{Rho: 1}}, dp.Relation{Group: 2}, 1e-5); !errors.Is(err, dp.ErrNoPair) {
+	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.ZCDP{Rho: 1}}, dp.Relation{Group: 2}, 1e-5); !errors.Is(err,
+		dp.ErrNoPair) {
 		t.Errorf("a group of a sample: %v", err)
 	}
 }
@@ -115,7 +126,8 @@ func TestConcentrated(t *testing.T) {
 // One record of a mechanism known by its pair is sampled as the mechanism is.
 func TestFromPairSampled(t *testing.T) {
 	r := dp.Relation{}
-	for _, m := range []dp.Event{dp.Gaussian{NoiseMultiplier: 1.3}, dp.NormNoise{Zeta: 2, Dim: 5}, dp.DiscreteLaplace{Scale: 2}, dp.DiscreteGaussian{Sigma: 1, Values: 2}} {
+	for _, m := range []dp.Event{dp.Gaussian{NoiseMultiplier: 1.3}, dp.NormNoise{Zeta: 2, Dim: 5},
+		dp.DiscreteLaplace{Scale: 2}, dp.DiscreteGaussian{Sigma: 1, Values: 2}} {
 		own := dp.FromPair{Removal: pairs(t, m, dp.Relation{Kind: dp.Removal})[0]}
 		for _, rate := range []float64{.3, 1e-4} {
 			a, b := pairs(t, dp.Poisson{Rate: rate, Event: own}, r), pairs(t, dp.Poisson{Rate: rate, Event: m}, r)
@@ -172,8 +184,9 @@ func TestTinyNoise(t *testing.T) {
 	}
 }
 
-// Integer noise by enumeration in two dimensions: whatever records add to the sum of a Poisson sample, δ is at most the claim, and where all
-// records move one coordinate the same way it is attained.
+// Integer noise by enumeration in two dimensions: whatever records add to the sum of a Poisson
+// sample, δ is at most the claim, and where all records move one coordinate the same way it is
+// attained.
 func TestDiscreteLaplaceByEnumeration(t *testing.T) {
 	const scale, rate, reach = 1.4, .4, 40
 	rng := rand.New(rand.NewPCG(2, 6))
@@ -199,7 +212,8 @@ func TestDiscreteLaplaceByEnumeration(t *testing.T) {
 		if trial == 0 {
 			in, out = [][2]int{{-1, 0}, {-1, 0}}, [][2]int{{1, 0}, {1, 0}}
 		}
-		claim := pairs(t, dp.Poisson{Rate: rate, Event: dp.DiscreteLaplace{Scale: scale}}, dp.Relation{Kind: dp.Substitution, Group: 2})[0]
+		claim := pairs(t, dp.Poisson{Rate: rate, Event: dp.DiscreteLaplace{Scale: scale}},
+			dp.Relation{Kind: dp.Substitution, Group: 2})[0]
 		for _, eps := range []float64{0, .3, 1} {
 			delta := 0.0
 			p, q := mix(out), mix(in)
@@ -223,8 +237,8 @@ func TestDiscreteLaplaceByEnumeration(t *testing.T) {
 	}
 }
 
-// The discrete Gaussian on several values, each moved, is the product of its coordinates; and what the review of this package measured
-// as true for one value is what it reports.
+// The discrete Gaussian on several values, each moved, is the product of its coordinates; and what
+// the review of this package measured as true for one value is what it reports.
 func TestDiscreteGaussian(t *testing.T) {
 	const sigma = 1.2
 	one := pairs(t, dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 2}, dp.Relation{Kind: dp.Removal})[0]
@@ -245,7 +259,8 @@ func TestDiscreteGaussian(t *testing.T) {
 			t.Errorf("δ(%v) = %v, want %v", eps, got, want)
 		}
 	}
-	for sigma, want := range map[float64]float64{1: 4.4996, 1.5: 3.130, 2: 2.276, 2.5: 1.778, 3: 1.455, 5: .835, 10: .3968} {
+	for sigma, want := range map[float64]float64{1: 4.4996, 1.5: 3.130, 2: 2.276, 2.5: 1.778, 3: 1.455, 5: .835,
+		10: .3968} {
 		g, err := dp.Epsilon(dp.DiscreteGaussian{Sigma: sigma}, dp.Relation{}, 1e-6)
 		if err != nil || math.Abs(g.Epsilon/want-1) > 4e-4 || g.Kind != dp.Exact {
 			t.Errorf("σ = %v: %v, %v; want %v", sigma, g, err, want)
@@ -280,7 +295,8 @@ func TestLargeGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	removal, err := dp.Epsilon(e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
-	if err != nil || g.Kind != dp.Exact || g.Removed != 1000 || g.Epsilon < removal.Epsilon || g.Epsilon > removal.Epsilon*(1+1e-9) {
+	if err != nil || g.Kind != dp.Exact || g.Removed != 1000 || g.Epsilon < removal.Epsilon ||
+		g.Epsilon > removal.Epsilon*(1+1e-9) {
 		t.Errorf("%v, removal alone %v, %v", g, removal, err)
 	}
 	// Where distributions are needed for each split, some splits are bounded together.
@@ -289,7 +305,8 @@ func TestLargeGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	removal, err = dp.Epsilon(e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
-	if err != nil || g.Lower < removal.Lower*(1-1e-9) || g.Epsilon < removal.Epsilon || g.Epsilon > removal.Epsilon*1.15 || g.Kind != dp.UpperBound {
+	if err != nil || g.Lower < removal.Lower*(1-1e-9) || g.Epsilon < removal.Epsilon ||
+		g.Epsilon > removal.Epsilon*1.15 || g.Kind != dp.UpperBound {
 		t.Errorf("%v, removal alone %v, %v", g, removal, err)
 	}
 	if testing.Short() {
@@ -306,8 +323,9 @@ func TestLargeGroup(t *testing.T) {
 	}
 }
 
-// rounded is a mechanism of another package: a value rounded up or down at random, which one record moves by Step: 1 or 0 with
-// probability Step more or less. It is sampled with the helper for one record.
+// rounded is a mechanism of another package: a value rounded up or down at random, which one record
+// moves by Step: 1 or 0 with probability Step more or less. It is sampled with the helper for one
+// record.
 type rounded struct{ Step float64 }
 
 func (m rounded) String() string { return fmt.Sprintf("rounded(%g)", m.Step) }
@@ -323,15 +341,16 @@ func (m rounded) Pair(b dp.Batch) (pair.Pair, error) {
 	return b.OneRecord(m, p)
 }
 
-// bit is a mechanism of another package that is not symmetric: 1 with probability .99 if a special record is in the batch, else with
-// probability 1/2.
+// bit is a mechanism of another package that is not symmetric: 1 with probability .99 if a special
+// record is in the batch, else with probability 1/2.
 type bit struct{}
 
 func (bit) String() string { return "bit" }
 
 func (m bit) Pair(b dp.Batch) (pair.Pair, error) {
 	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) {
-		one := func(log []float64) float64 { return .5 - .49*math.Expm1(log[0]) } // P(1) if all of the records are special
+		// P(1) if all of the records are special
+		one := func(log []float64) float64 { return .5 - .49*math.Expm1(log[0]) }
 		p, q := one(logW), one(logV)
 		if p == .5 || q == .5 {
 			return pair.NewDiscrete([]float64{p, 1 - p}, []float64{q, 1 - q})
@@ -341,7 +360,8 @@ func (m bit) Pair(b dp.Batch) (pair.Pair, error) {
 	})
 }
 
-// bitEpsilon is the ε of n runs of the bit by the definition, in one direction; hit is the probability that the record is in a batch.
+// bitEpsilon is the ε of n runs of the bit by the definition, in one direction; hit is the
+// probability that the record is in a batch.
 func bitEpsilon(inserted bool, hit float64, n int, delta float64) float64 {
 	p, q := .5+.49*hit, .5
 	if inserted {
@@ -353,7 +373,8 @@ func bitEpsilon(inserted bool, hit float64, n int, delta float64) float64 {
 		for k := range n + 1 { // ones
 			ones, zeros := float64(k), float64(n-k)
 			ways := math.Gamma(float64(n+1)) / math.Gamma(ones+1) / math.Gamma(zeros+1)
-			if d := math.Pow(p, ones)*math.Pow(1-p, zeros) - math.Exp(mid)*math.Pow(q, ones)*math.Pow(1-q, zeros); d > 1e-16 {
+			if d := math.Pow(p, ones)*math.Pow(1-p, zeros) -
+				math.Exp(mid)*math.Pow(q, ones)*math.Pow(1-q, zeros); d > 1e-16 {
 				sum += ways * d
 			}
 		}
@@ -366,7 +387,8 @@ func bitEpsilon(inserted bool, hit float64, n int, delta float64) float64 {
 	return hi
 }
 
-// A mechanism of another package that is not symmetric is accounted for in both directions, whether the batch is a sample or all of the data.
+// A mechanism of another package that is not symmetric is accounted for in both directions, whether
+// the batch is a sample or all of the data.
 func TestBothDirections(t *testing.T) {
 	type event struct {
 		dp.Event
@@ -375,9 +397,12 @@ func TestBothDirections(t *testing.T) {
 		single bool // of the relations, only those of one record have this probability
 	}
 	events := []event{
-		{bit{}, 1, 1, false}, {dp.Poisson{Rate: 1, Event: bit{}}, 1, 1, false}, {dp.Repeat{Times: 2, Event: bit{}}, 2, 1, false},
-		{dp.Compose{bit{}, dp.Poisson{Rate: 1, Event: bit{}}, bit{}}, 3, 1, false}, {dp.Poisson{Rate: .75, Event: bit{}}, 1, .75, true},
-		{dp.WithoutReplacement{Batch: 3, Size: 4, Event: bit{}}, 1, .75, true}, {dp.Repeat{Times: 2, Event: dp.WithoutReplacement{Batch: 3, Size: 4, Event: bit{}}}, 2, .75, true},
+		{bit{}, 1, 1, false}, {dp.Poisson{Rate: 1, Event: bit{}}, 1, 1, false},
+		{dp.Repeat{Times: 2, Event: bit{}}, 2, 1, false},
+		{dp.Compose{bit{}, dp.Poisson{Rate: 1, Event: bit{}}, bit{}}, 3, 1, false},
+		{dp.Poisson{Rate: .75, Event: bit{}}, 1, .75, true},
+		{dp.WithoutReplacement{Batch: 3, Size: 4, Event: bit{}}, 1, .75, true},
+		{dp.Repeat{Times: 2, Event: dp.WithoutReplacement{Batch: 3, Size: 4, Event: bit{}}}, 2, .75, true},
 	}
 	for _, e := range events {
 		for kind := dp.AddRemove; kind <= dp.Exchange; kind++ {
@@ -402,7 +427,8 @@ func TestBothDirections(t *testing.T) {
 						continue
 					}
 					// Where records are on both sides a pair covers, at each step, the worse of the two.
-					loose := e.times > 1 && delta > 0 && (kind == dp.Substitution || kind == dp.Exchange || kind == dp.AddRemove && group > 1)
+					loose := e.times > 1 && delta > 0 &&
+						(kind == dp.Substitution || kind == dp.Exchange || kind == dp.AddRemove && group > 1)
 					if err != nil || g.Epsilon < want*(1-1e-12) || !loose && g.Epsilon > want*(1+1e-9) {
 						t.Errorf("%v under %v at δ = %v: %v, %v; truth %v", e, r, delta, g, err, want)
 					}
@@ -437,10 +463,12 @@ func (careful) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (p
 	return out, ctx.Err()
 }
 
-// A mechanism and an accountant from elsewhere are composed, sampled, grouped, calibrated and compared as the package's own.
+// A mechanism and an accountant from elsewhere are composed, sampled, grouped, calibrated and
+// compared as the package's own.
 func TestFromElsewhere(t *testing.T) {
 	t.Run("Accountant", func(t *testing.T) {
-		dptest.Run(t, dptest.Subject{Accountant: careful{}, Answers: func([]pair.Step) bool { return false }, RelTol: 1e-6})
+		dptest.Run(t, dptest.Subject{Accountant: careful{}, Answers: func([]pair.Step) bool { return false },
+			RelTol: 1e-6})
 	})
 	e := dp.Compose{dp.Repeat{Times: 20, Event: dp.Poisson{Rate: .1, Event: rounded{.2}}}, dp.Laplace{Scale: 30}}
 	all, err := dp.Epsilon(e, dp.Relation{}, 1e-6)
@@ -451,26 +479,31 @@ func TestFromElsewhere(t *testing.T) {
 	if err != nil || own.Accountant != "careful" || own.Epsilon < all.Lower || all.Epsilon > own.Epsilon {
 		t.Errorf("best %v, own %v, %v", all, own, err)
 	}
-	for _, by := range []dp.Accountant{careful{}, rdp.Accountant{}, dp.Best{}} { // δ = 0 is asked of the accountant that is given
+	// δ = 0 is asked of the accountant that is given
+	for _, by := range []dp.Accountant{careful{}, rdp.Accountant{}, dp.Best{}} {
 		want := by.Name()
 		if by == (dp.Best{}) {
 			want = "closed form"
 		}
-		if g, err := dp.EpsilonBy(t.Context(), by, rounded{.2}, dp.Relation{}, 0); err != nil || g.Accountant != want || math.Abs(g.Epsilon-math.Log(.5/.3)) > 1e-9 {
+		if g, err := dp.EpsilonBy(t.Context(), by, rounded{.2}, dp.Relation{}, 0); err != nil || g.Accountant != want ||
+			math.Abs(g.Epsilon-math.Log(.5/.3)) > 1e-9 {
 			t.Errorf("%s at δ = 0: %v, %v", want, g, err)
 		}
 	}
-	if g, err := dp.EpsilonBy(t.Context(), pld.Accountant{}, rounded{.2}, dp.Relation{}, 0); !errors.Is(err, dp.ErrNotApplicable) {
+	if g, err := dp.EpsilonBy(t.Context(), pld.Accountant{}, rounded{.2}, dp.Relation{}, 0); !errors.Is(err,
+		dp.ErrNotApplicable) {
 		t.Errorf("distributions at δ = 0: %v, %v", g, err)
 	}
-	n, err := dp.MaxSteps(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-6}, func(n int) dp.Event { return dp.Repeat{Times: n, Event: rounded{.1}} })
+	n, err := dp.MaxSteps(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-6},
+		func(n int) dp.Event { return dp.Repeat{Times: n, Event: rounded{.1}} })
 	if err != nil || n < 1 {
 		t.Errorf("%d steps, %v", n, err)
 	}
 	if _, err := dp.Epsilon(rounded{.2}, dp.Relation{Group: 2}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("two records: %v", err)
 	}
-	if _, err := dp.Epsilon(dp.Poisson{Rate: .5, Event: rounded{.7}}, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrParameter) {
+	if _, err := dp.Epsilon(dp.Poisson{Rate: .5, Event: rounded{.7}}, dp.Relation{}, 1e-6); !errors.Is(err,
+		dp.ErrParameter) {
 		t.Errorf("step 0.7: %v", err)
 	}
 }

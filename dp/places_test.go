@@ -47,7 +47,9 @@ func places(t *testing.T, naming func(n ast.Node) bool, folders ...string) (out 
 	return out
 }
 
-// A mechanism is named in at most four declarations of package dp: its type, its two methods, and one more. An accountant is added in at most three: its package, the list of the best one, and where it is offered.
+// A mechanism is named in at most four declarations of package dp: its type, its two methods, and
+// one more. An accountant is added in at most three: its package, the list of the best one, and
+// where it is offered.
 func TestPlaces(t *testing.T) {
 	methods := map[string]int{} // of each type with a method Pair
 	places(t, func(n ast.Node) bool {
@@ -131,18 +133,30 @@ func overlay(t *testing.T, changes ...change) string {
 	return path
 }
 
-// A mechanism is added to a copy of the sources in four places, and an accountant in three. With these alone the accountants, the best one
-// among them, and the command know them; if a further place becomes necessary, this fails.
+// A mechanism is added to a copy of the sources in four places, and an accountant in three. With
+// these alone the accountants, the best one among them, and the command know them; if a further
+// place becomes necessary, this fails.
 func TestAddInPlaces(t *testing.T) {
 	const command = "lab/cmd/coupling/privacy.go"
 	mechanism := []change{ // a type and its two methods, and a row
 		{file: "dp/vote.go", from: "vote.txt"},
-		{file: command, before: "\t\t\"gaussian\":", insert: "\t\t\"vote\": func(noise float64) dp.Event { return dp.Vote{Choices: 3, Scale: noise} },\n"},
+		{file: command, before: "\t\t\"gaussian\":",
+			insert: "\t\t\"vote\": func(noise float64) dp.Event { return dp.Vote{Choices: 3, Scale: noise} },\n"},
 	}
 	accountant := []change{ // a package and two rows
 		{file: "dp/hoeffding/hoeffding.go", from: "hoeffding.txt"},
-		{file: "dp/best/best.go", before: "\tif by := q.Like.By;", insert: "\tlist = append(list, stage{hoeffding.Accountant{}, q})\n", importing: "coupling/dp/hoeffding"},
-		{file: command, before: "\t\t\"rdp\":", insert: "\t\t\"hoeffding\": hoeffding.Accountant{},\n", importing: "coupling/dp/hoeffding"},
+		{
+			file:      "dp/best/best.go",
+			before:    "\tif by := q.Like.By;",
+			insert:    "\tlist = append(list, stage{hoeffding.Accountant{}, q})\n",
+			importing: "coupling/dp/hoeffding",
+		},
+		{
+			file:      command,
+			before:    "\t\t\"rdp\":",
+			insert:    "\t\t\"hoeffding\": hoeffding.Accountant{},\n",
+			importing: "coupling/dp/hoeffding",
+		},
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("testdata", "places", "vote.txt"), nil, 0)
 	if err != nil {
@@ -151,7 +165,8 @@ func TestAddInPlaces(t *testing.T) {
 	if n := len(f.Decls) - 1 + len(mechanism) - 1; n > 4 || len(accountant) > 3 { // less the import, and the file
 		t.Errorf("a mechanism in %d places, an accountant in %d", n, len(accountant))
 	}
-	path := overlay(t, append(append(mechanism, accountant...), change{file: "dp/dptest/added_test.go", from: "added_test.go"})...)
+	path := overlay(t, append(append(mechanism, accountant...),
+		change{file: "dp/dptest/added_test.go", from: "added_test.go"})...)
 	run := func(name string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir = ".."
@@ -161,7 +176,8 @@ func TestAddInPlaces(t *testing.T) {
 		}
 		return string(out)
 	}
-	if out := run("go", "test", "-vet=off", "-v", "-overlay", path, "-run", "TestAdded", "./dp/dptest"); strings.Count(out, "\n--- PASS: TestAdded") != 2 {
+	if out := run("go", "test", "-vet=off", "-v", "-overlay", path, "-run", "TestAdded",
+		"./dp/dptest"); strings.Count(out, "\n--- PASS: TestAdded") != 2 {
 		t.Errorf("of the two tests of what was added:\n%s", out)
 	}
 	if testing.Short() { // the command takes long to build
@@ -170,9 +186,10 @@ func TestAddInPlaces(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "coupling")
 	run("go", "build", "-overlay", path, "-o", binary, "./lab/cmd/coupling")
 	for args, want := range map[string]string{
-		"epsilon --mechanism vote --noise 2 --steps 3 --delta 0":                                   "ε = 1.5 ",
-		"epsilon --mechanism vote --noise 2 --rate .1 --group 2 --steps 9 --delta 1e-6":            "ε = ",
-		"epsilon --mechanism rr --steps 100 --delta 1e-6 --accountant hoeffding":                   "by the hoeffding accountant",
+		"epsilon --mechanism vote --noise 2 --steps 3 --delta 0":                        "ε = 1.5 ",
+		"epsilon --mechanism vote --noise 2 --rate .1 --group 2 --steps 9 --delta 1e-6": "ε = ",
+		"epsilon --mechanism rr --steps 100 --delta 1e-6 --accountant " +
+			"hoeffding": "by the hoeffding accountant",
 		"calibrate --mechanism vote --rate .1 --steps 9 --eps 1 --delta 1e-6":                      "noise = ",
 		"calibrate --find steps --mechanism vote --noise 99 --eps 1 --delta 1e-6 --accountant rdp": "steps = ",
 	} {

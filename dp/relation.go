@@ -13,8 +13,9 @@ type RelationKind int
 const (
 	// AddRemove means that records are inserted or removed, in any mixture that adds up to the group's size.
 	AddRemove RelationKind = iota
-	// Substitution means that records are replaced by others: as many are removed as are inserted, and a removed record may be two
-	// units from an inserted one. For samples with and without replacement the unit is an exchange, and this is the bound of SSKG.
+	// Substitution means that records are replaced by others: as many are removed as are inserted,
+	// and a removed record may be two units from an inserted one. For samples with and without
+	// replacement the unit is an exchange, and this is the bound of SSKG.
 	Substitution
 	// Insertion means that x′ has the records of x and the group's: one direction only.
 	Insertion
@@ -87,7 +88,8 @@ func (k RelationKind) words() [3]string {
 		Exchange:     {"exchange", "exchanged for any other", "exchanged for any others"},
 	}
 	if k < 0 || int(k) >= len(words) {
-		return [3]string{fmt.Sprintf("RelationKind(%d)", int(k)), "changed in a way of an unknown kind", "changed in an unknown way"}
+		return [3]string{fmt.Sprintf("RelationKind(%d)", int(k)), "changed in a way of an unknown kind",
+			"changed in an unknown way"}
 	}
 	return words[k]
 }
@@ -174,7 +176,14 @@ const (
 
 // newBatch checks that batches of fixed size can be drawn.
 func newBatch(s sampling, k span, exchange bool, directed *bool) (Batch, error) {
-	b := Batch{sampling: s, inserted: k.total - k.least, removed: k.most, total: k.total, exchange: exchange, directed: directed}
+	b := Batch{
+		sampling: s,
+		inserted: k.total - k.least,
+		removed:  k.most,
+		total:    k.total,
+		exchange: exchange,
+		directed: directed,
+	}
 	if s.kind != without && s.kind != with {
 		return b, nil
 	}
@@ -206,10 +215,12 @@ func (b Batch) Distance() int {
 	return b.total
 }
 
-// Exchange reports whether removed records are exchanged for inserted ones at a distance of one unit, and not two: see Relation.
+// Exchange reports whether removed records are exchanged for inserted ones at a distance of one
+// unit, and not two: see Relation.
 func (b Batch) Exchange() bool { return b.exchange }
 
-// Removed returns log P(k of the removed records are in the batch of x) for k = 0, 1, …; a record that is drawn twice counts twice.
+// Removed returns log P(k of the removed records are in the batch of x) for k = 0, 1, …; a record
+// that is drawn twice counts twice.
 func (b Batch) Removed() []float64 { return b.weights(b.removed, b.x) }
 
 // Inserted returns log P(k of the inserted records are in the batch of x′) for k = 0, 1, ….
@@ -228,7 +239,8 @@ func (b Batch) weights(records, size int) []float64 {
 	return pair.Binomial(records, 1)
 }
 
-// Hit returns the probabilities that the batch of x has at least one removed record, and that of x′ at least one inserted one.
+// Hit returns the probabilities that the batch of x has at least one removed record, and that of x′
+// at least one inserted one.
 func (b Batch) Hit() (removed, inserted float64) {
 	*b.directed = true
 	return b.hit(b.removed, b.x), b.hit(b.inserted, b.x2)
@@ -280,18 +292,22 @@ func (b Batch) Symmetric(m Mechanism, build func(logW, logV []float64) (pair.Pai
 	return b.pairOf(m, build, true)
 }
 
-func (b Batch) pairOf(m Mechanism, build func(logW, logV []float64) (pair.Pair, error), symmetric bool) (p pair.Pair, err error) {
+func (b Batch) pairOf(m Mechanism, build func(logW, logV []float64) (pair.Pair, error),
+	symmetric bool) (p pair.Pair, err error) {
 	switch {
 	case symmetric && !b.Sampled():
 		p, err = build(pair.Binomial(b.Distance(), 1), pair.Binomial(0, 1))
 	case !b.exchange || !b.Sampled():
 		p, err = build(b.Removed(), b.Inserted())
 	case symmetric && b.sampling.kind == without && b.removed == 1:
-		if p, err = build(pair.Binomial(1, float64(b.sampling.batch)/float64(b.sampling.size)), pair.Binomial(0, 1)); err == nil {
+		if p, err = build(pair.Binomial(1, float64(b.sampling.batch)/float64(b.sampling.size)),
+			pair.Binomial(0, 1)); err == nil {
 			p, err = pair.NewSymmetric(p)
 		}
 	default:
-		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement of a symmetric mechanism; substitution bounds it")
+		return nil, b.Refuse(m,
+			"exchanges in a sample, but for one record without replacement of a symmetric mechanism; substitution "+
+				"bounds it")
 	}
 	return named(m, p, err)
 }
@@ -304,8 +320,8 @@ func named(m Mechanism, p pair.Pair, err error) (pair.Pair, error) {
 	return p, nil
 }
 
-// Additive returns the pair of noise added to a value that each record moves by one unit. Without noise, at scale 0, a batch is
-// told apart from any other.
+// Additive returns the pair of noise added to a value that each record moves by one unit. Without
+// noise, at scale 0, a batch is told apart from any other.
 func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair, error) {
 	return b.Symmetric(m, func(logW, logV []float64) (pair.Pair, error) {
 		if scale == 0 {

@@ -8,12 +8,14 @@ import (
 	"coupling/lab/logspace"
 )
 
-// RepeatAndSelect runs Event a random number K of times and releases the result of the best run alone, by any score of results: the
-// choice of settings for a training, which each run draws at random. Only the number of runs is hidden; K must be drawn afresh, and
-// independently of the data, from
+// RepeatAndSelect runs Event a random number K of times and releases the result of the best run
+// alone, by any score of results: the choice of settings for a training, which each run draws at
+// random. Only the number of runs is hidden; K must be drawn afresh, and independently of the data,
+// from
 //
 //   - Poisson: mean Poisson > 0; nothing may be released where K = 0;
-//   - else the truncated negative binomial distribution on 1, 2, … with Shape η > −1 and Gamma γ in (0, 1): η = 1 is geometric and η = 0
+//   - else the truncated negative binomial distribution on 1, 2, … with Shape η > −1 and Gamma γ in
+//     (0, 1): η = 1 is geometric and η = 0
 //     logarithmic; its mean is Mean. The smaller η, the smaller ε for a mean.
 //
 // Its Rényi divergence of order λ is at most (Papernot, Steinke 2022, Theorems 2 and 6)
@@ -21,8 +23,9 @@ import (
 //	D_λ + (1+η)(1 − 1/λ′)D_λ′ + (1+η) log(1/γ)/λ′ + log(E K)/(λ−1)   for each λ′ ≥ 1,
 //	D_λ + E K·δ(log(1 + 1/(λ−1))) + log(E K)/(λ−1)                    for Poisson,
 //
-// with D and δ the larger of both directions of Event, so that it is accounted for by package rdp, as an upper bound. Event may be any
-// whose divergences are finite: not one that fails with a probability, or a random allocation.
+// with D and δ the larger of both directions of Event, so that it is accounted for by package rdp,
+// as an upper bound. Event may be any whose divergences are finite: not one that fails with a
+// probability, or a random allocation.
 type RepeatAndSelect struct {
 	Event        Event
 	Shape, Gamma float64
@@ -56,7 +59,8 @@ func (e RepeatAndSelect) check() error {
 		return nil
 	}
 	if e.Shape != 0 || e.Gamma != 0 {
-		return bad("RepeatAndSelect: Poisson = %v with shape = %v, gamma = %v: give one distribution", e.Poisson, e.Shape, e.Gamma)
+		return bad("RepeatAndSelect: Poisson = %v with shape = %v, gamma = %v: give one distribution", e.Poisson,
+			e.Shape, e.Gamma)
 	}
 	return in.Positive("Poisson", e.Poisson)
 }

@@ -8,12 +8,14 @@ import (
 	"coupling/dp"
 )
 
-// The best of K runs of randomised response on three answers: the law of the best is that of the generating function of K at the distribution
-// function of a run. Exact δ, in both directions, lies below what is accounted for, at every ε.
+// The best of K runs of randomised response on three answers: the law of the best is that of the
+// generating function of K at the distribution function of a run. Exact δ, in both directions, lies
+// below what is accounted for, at every ε.
 func TestRepeatAndSelect(t *testing.T) {
 	p, q := []float64{.25, .3, .45}, []float64{.3, .32, .38}
 	const eps = .1824 // above the largest |log p/q|, which is log 1.2
-	for _, e := range []dp.RepeatAndSelect{{Shape: 1, Gamma: .1}, {Shape: 0, Gamma: .05}, {Shape: -.5, Gamma: .01}, {Shape: 3, Gamma: .5}, {Poisson: 5}} {
+	for _, e := range []dp.RepeatAndSelect{{Shape: 1, Gamma: .1}, {Shape: 0, Gamma: .05}, {Shape: -.5, Gamma: .01},
+		{Shape: 3, Gamma: .5}, {Poisson: 5}} {
 		e.Event = dp.Pure{Epsilon: eps}
 		generating := func(x float64) float64 {
 			switch {
@@ -62,7 +64,8 @@ func TestRepeatAndSelect(t *testing.T) {
 			t.Errorf("%v: %v", e, err)
 		}
 	}
-	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.RepeatAndSelect{Event: train, Gamma: .1}}, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
+	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.RepeatAndSelect{Event: train, Gamma: .1}}, dp.Relation{},
+		1e-6); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("a sample of it: %v", err)
 	}
 }

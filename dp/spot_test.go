@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// density returns the densities of P and Q on a fine grid of outcomes, from the definition of the sampling: no loss, threshold or moment of
-// package pair is used.
+// density returns the densities of P and Q on a fine grid of outcomes, from the definition of the
+// sampling: no loss, threshold or moment of package pair is used.
 func density(noise string, scale float64, wp, wq []float64, h float64) (p, q []float64) {
 	reach := 1 + float64(max(len(wp), len(wq)))
 	tail := 8 * scale
@@ -158,9 +158,11 @@ func TestBruteForceResponse(t *testing.T) {
 			}
 			want += max(0, p-math.Exp(eps)*q)
 		}
-		got, err := Delta(Repeat{times, Poisson{rate, RandomizedResponse{truth}}}, Relation{Group: group, Kind: Removal}, eps)
+		got, err := Delta(Repeat{times, Poisson{rate, RandomizedResponse{truth}}},
+			Relation{Group: group, Kind: Removal}, eps)
 		if err != nil || math.Abs(got.Delta-want) > 1e-11*want+1e-15 {
-			t.Errorf("truth %v, rate %v, K = %d, T = %d: δ(%v) = %.15g, %v, by brute force %.15g", truth, rate, group, times, eps, got.Delta, err, want)
+			t.Errorf("truth %v, rate %v, K = %d, T = %d: δ(%v) = %.15g, %v, by brute force %.15g", truth, rate, group,
+				times, eps, got.Delta, err, want)
 		}
 	}
 }

@@ -26,7 +26,8 @@ func (l line) at(alpha float64) float64 { return l.top - l.slope*alpha }
 // forms or contours apply; ErrParameter if g was put together by hand.
 func (g Guarantee) TradeOff(ctx context.Context, points int) (TradeOff, error) {
 	if g.about == nil || points < 3 {
-		return TradeOff{}, bad("trade-off function of %d points: must be at least 3, of a guarantee that was computed", points)
+		return TradeOff{},
+			bad("trade-off function of %d points: must be at least 3, of a guarantee that was computed", points)
 	}
 	s := *g.about
 	if s.by == Accountant(Best{}) {
@@ -72,7 +73,8 @@ func (t TradeOff) GDP(alpha float64) (float64, error) {
 	mu := max(0, t.gdpAt(alpha), t.gdpAt(1-alpha))
 	for i, a := range t.lines {
 		for _, b := range t.lines[:i] {
-			if at := (a.top - b.top) / (a.slope - b.slope); at > alpha && at < 1-alpha && a.at(at) >= t.At(at)*(1-1e-9)-1e-12 {
+			if at := (a.top - b.top) / (a.slope - b.slope); at > alpha && at < 1-alpha &&
+				a.at(at) >= t.At(at)*(1-1e-9)-1e-12 {
 				mu = max(mu, t.gdpAt(at))
 			}
 		}
@@ -80,7 +82,8 @@ func (t TradeOff) GDP(alpha float64) (float64, error) {
 	return mu * (1 + 1e-12), nil
 }
 
-// gdpAt is the least μ with G_μ(alpha) ≤ At(alpha), with room for the rounding of 2p − 1 in the quantiles, which their slope magnifies.
+// gdpAt is the least μ with G_μ(alpha) ≤ At(alpha), with room for the rounding of 2p − 1 in the
+// quantiles, which their slope magnifies.
 func (t TradeOff) gdpAt(alpha float64) float64 {
 	quantile := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 	from, to := quantile(1-alpha), quantile(t.At(alpha))

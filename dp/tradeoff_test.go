@@ -9,8 +9,8 @@ import (
 	"coupling/dp/pair"
 )
 
-// Known trade-off functions bound the certified one from above, and it is close to them: that of the Gaussian, of Laplace noise and of
-// randomised response (Dong, Roth, Su 2022).
+// Known trade-off functions bound the certified one from above, and it is close to them: that of
+// the Gaussian, of Laplace noise and of randomised response (Dong, Roth, Su 2022).
 func TestTradeOffKnown(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	quantile := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
@@ -42,7 +42,8 @@ func TestTradeOffKnown(t *testing.T) {
 	}
 }
 
-// μ of a Gaussian is its own, a little rounded up; and the curve of another event is above that of its μ wherever it was asked for.
+// μ of a Gaussian is its own, a little rounded up; and the curve of another event is above that of
+// its μ wherever it was asked for.
 func TestGDP(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	for _, c := range []struct {
@@ -87,7 +88,8 @@ func (s shy) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pai
 // A search survives values for which an accountant has no answer, on either side of the one that it looks for.
 func TestSearchPassesRefusals(t *testing.T) {
 	find := func(a Accountant) float64 {
-		noise, _, err := MinNoise(t.Context(), Budget{Epsilon: .01, Delta: 1e-6, Accountant: a}, func(x float64) Event { return Gaussian{x} })
+		noise, _, err := MinNoise(t.Context(), Budget{Epsilon: .01, Delta: 1e-6, Accountant: a},
+			func(x float64) Event { return Gaussian{x} })
 		if err != nil {
 			t.Errorf("%+v: %v", a, err)
 		}
@@ -99,7 +101,8 @@ func TestSearchPassesRefusals(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", a, got, want)
 		}
 	}
-	if _, _, err := MinNoise(t.Context(), Budget{Epsilon: .01, Delta: 1e-6, Accountant: shy{high: .5 * want}}, func(x float64) Event { return Gaussian{x} }); err == nil {
+	if _, _, err := MinNoise(t.Context(), Budget{Epsilon: .01, Delta: 1e-6, Accountant: shy{high: .5 * want}},
+		func(x float64) Event { return Gaussian{x} }); err == nil {
 		t.Error("found where there is no answer")
 	}
 }

@@ -33,8 +33,9 @@ func (w *walker) truncated(e TruncatedPoisson, times int, s sampling) error {
 	})
 }
 
-// removal returns the pair of the removal of one record. Samples of other records that fill the batch are grouped by size; a group has
-// the rate of its least size. As δ falls with the rate, the mass beyond a size is rounded up for the first group and down for others.
+// removal returns the pair of the removal of one record. Samples of other records that fill the
+// batch are grouped by size; a group has the rate of its least size. As δ falls with the rate, the
+// mass beyond a size is rounded up for the first group and down for others.
 func (e TruncatedPoisson) removal(m Mechanism) (pair.Pair, error) {
 	alone, err := pairAt(m, sampling{kind: poisson, rate: e.Rate}, span{1, 1, 1})
 	if err != nil {
@@ -81,7 +82,8 @@ func pairAt(m Mechanism, s sampling, k span) (pair.Pair, error) {
 	return pairOf(m, b)
 }
 
-// binomialTail returns P(Bin(n, rate) ≥ k) and a bound of its relative error. Beyond the mean its terms fall, by ratios that fall.
+// binomialTail returns P(Bin(n, rate) ≥ k) and a bound of its relative error. Beyond the mean its
+// terms fall, by ratios that fall.
 func binomialTail(n int, rate float64, k int) (tail, wrong float64) {
 	switch {
 	case k > n:

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Three records of value −1 and one of value 1, batches of at most two: δ of their noisy sum by enumeration of the batches and
-// quadrature lies below the pair's, in both directions.
+// Three records of value −1 and one of value 1, batches of at most two: δ of their noisy sum by
+// enumeration of the batches and quadrature lies below the pair's, in both directions.
 func TestTruncatedPoisson(t *testing.T) {
 	const sigma, rate, most, others = .8, .6, 2, 3
 	// batches returns the law of the sum, over the size of the Poisson sample of the others.
@@ -25,7 +25,8 @@ func TestTruncatedPoisson(t *testing.T) {
 			}
 			q := rate * min(1, float64(most)/float64(size+1))
 			moved := 1 - float64(min(size, most-1))
-			p += weight * q * (distuv.Normal{Mu: moved, Sigma: sigma}.Prob(x) - distuv.Normal{Mu: -float64(kept), Sigma: sigma}.Prob(x))
+			p += weight * q * (distuv.Normal{Mu: moved, Sigma: sigma}.Prob(x) -
+				distuv.Normal{Mu: -float64(kept), Sigma: sigma}.Prob(x))
 		}
 		return p
 	}
@@ -44,10 +45,12 @@ func TestTruncatedPoisson(t *testing.T) {
 			}
 		}
 	}
-	plain := epsilonOf(t, dp.Repeat{Times: 100, Event: dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: 1}}}, 1e-6)
+	plain := epsilonOf(t, dp.Repeat{Times: 100, Event: dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: 1}}},
+		1e-6)
 	step := dp.TruncatedPoisson{Rate: .01, Size: 1000, Event: dp.Gaussian{NoiseMultiplier: 1}}
 	last := math.Inf(1)
-	for _, c := range []int{12, 20, 60, 1000} { // a larger cap is hit less often, and one that is never hit does not matter
+	// a larger cap is hit less often, and one that is never hit does not matter
+	for _, c := range []int{12, 20, 60, 1000} {
 		step.Cap = c
 		g := epsilonOf(t, dp.Repeat{Times: 100, Event: step}, 1e-6)
 		if g.Epsilon > last || g.Epsilon < plain.Epsilon*(1-1e-4) || c >= 60 && g.Epsilon > plain.Epsilon*(1+1e-4) {
@@ -55,14 +58,17 @@ func TestTruncatedPoisson(t *testing.T) {
 		}
 		last = g.Epsilon
 	}
-	// If all records are always drawn, a record comes in the place of another at the rate of the batch in the data; sizes are grouped to 3 %.
+	// If all records are always drawn, a record comes in the place of another at the rate of the
+	// batch in the data; sizes are grouped to 3 %.
 	always := dp.TruncatedPoisson{Rate: 1, Cap: 100, Size: 1000, Event: dp.Gaussian{NoiseMultiplier: 1}}
-	if a, b := epsilonOf(t, always, 1e-6), epsilonOf(t, dp.Poisson{Rate: .1, Event: dp.Gaussian{NoiseMultiplier: .5}}, 1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.01*b.Epsilon {
+	if a, b := epsilonOf(t, always, 1e-6), epsilonOf(t, dp.Poisson{Rate: .1, Event: dp.Gaussian{NoiseMultiplier: .5}},
+		1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.01*b.Epsilon {
 		t.Errorf("always full: %v; %v", a, b)
 	}
 	// A batch that is nearly always full is not charged as one that is hardly ever.
 	always.Rate = .5
-	if a, b := epsilonOf(t, always, 1e-6), epsilonOf(t, dp.Poisson{Rate: .1, Event: dp.Gaussian{NoiseMultiplier: .5}}, 1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.1*b.Epsilon {
+	if a, b := epsilonOf(t, always, 1e-6), epsilonOf(t, dp.Poisson{Rate: .1, Event: dp.Gaussian{NoiseMultiplier: .5}},
+		1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.1*b.Epsilon {
 		t.Errorf("nearly always full: %v; %v", a, b)
 	}
 	for _, r := range []dp.Relation{{Group: 2}, {Kind: dp.Substitution}} {

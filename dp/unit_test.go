@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a batch of 2 of 4 records says, with noise, enumerated: sums of records, one exchanged. The claims in the unit that the
-// conventions state are never below, and that of Exchange is attained.
+// What a batch of 2 of 4 records says, with noise, enumerated: sums of records, one exchanged. The
+// claims in the unit that the conventions state are never below, and that of Exchange is attained.
 func TestUnitOfFixedBatches(t *testing.T) {
 	const noise, eps = 1.3, 0.7
 	for _, c := range []struct {
@@ -29,7 +29,8 @@ func TestUnitOfFixedBatches(t *testing.T) {
 			}
 			for _, a := range c.values {
 				for _, b := range c.values {
-					worst = max(worst, enumerated(append(slices.Clone(rest), a), append(slices.Clone(rest), b), noise, eps))
+					worst = max(worst, enumerated(append(slices.Clone(rest), a), append(slices.Clone(rest), b),
+						noise, eps))
 				}
 			}
 		}
@@ -43,7 +44,8 @@ func TestUnitOfFixedBatches(t *testing.T) {
 	}
 	// FixedSGD is in units of the norm, of which an exchange moves two.
 	got := delta(t, FixedSGD(noise, 2, 4, 1), Relation{Kind: Exchange}, eps).Delta
-	if want := delta(t, WithoutReplacement{2, 4, Gaussian{noise / 2}}, Relation{Kind: Exchange}, eps).Delta; got != want {
+	if want := delta(t, WithoutReplacement{2, 4, Gaussian{noise / 2}}, Relation{Kind: Exchange}, eps).
+		Delta; got != want {
 		t.Errorf("FixedSGD: δ = %v, want %v", got, want)
 	}
 }
@@ -51,7 +53,8 @@ func TestUnitOfFixedBatches(t *testing.T) {
 // Draws with replacement: a record counts as often as it is drawn.
 func TestUnitOfDrawsWithReplacement(t *testing.T) {
 	const noise, eps = 1.3, 0.7
-	claimed := delta(t, WithReplacement{Batch: 2, Size: 3, Event: Gaussian{noise / 2}}, Relation{Kind: Substitution}, eps).Delta
+	claimed := delta(t, WithReplacement{Batch: 2, Size: 3, Event: Gaussian{noise / 2}},
+		Relation{Kind: Substitution}, eps).Delta
 	for _, rest := range tuples([]float64{-1, 0, 1}, 2) {
 		if !slices.IsSorted(rest) {
 			continue // sums do not depend on the order
@@ -79,12 +82,14 @@ func TestExchange(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range []Event{Poisson{.1, Gaussian{1}}, WithReplacement{3, 10, Gaussian{1}}, Poisson{.1, NormNoise{1, 2}}, WithReplacement{3, 10, NormNoise{1, 2}}} {
+	for _, e := range []Event{Poisson{.1, Gaussian{1}}, WithReplacement{3, 10, Gaussian{1}},
+		Poisson{.1, NormNoise{1, 2}}, WithReplacement{3, 10, NormNoise{1, 2}}} {
 		if _, err := Delta(e, r, 0.3); !errors.Is(err, ErrNoPair) {
 			t.Errorf("%v: %v, want ErrNoPair", e, err)
 		}
 	}
-	if _, err := Delta(WithoutReplacement{10, 100, Gaussian{1}}, Relation{Kind: Exchange, Group: 2}, 0.3); !errors.Is(err, ErrNoPair) {
+	if _, err := Delta(WithoutReplacement{10, 100, Gaussian{1}}, Relation{Kind: Exchange, Group: 2},
+		0.3); !errors.Is(err, ErrNoPair) {
 		t.Errorf("groups of 2: %v, want ErrNoPair", err)
 	}
 }
@@ -152,8 +157,9 @@ func hockeyStick(p, q []float64, noise, eps float64) float64 {
 	return sum
 }
 
-// One record exchanged in batches of fixed size, of a mechanism of which only (ε, δ) is known: never below n/N times the δ of its worst
-// case at 1 + (e^ε′−1)·N/n, which Theorem 9 of Balle, Barthe and Gaboardi (2018) says is attained.
+// One record exchanged in batches of fixed size, of a mechanism of which only (ε, δ) is known:
+// never below n/N times the δ of its worst case at 1 + (e^ε′−1)·N/n, which Theorem 9 of Balle,
+// Barthe and Gaboardi (2018) says is attained.
 func TestExchangeOfAKnownLossCoversItsWorstCase(t *testing.T) {
 	const rate, eps, known = .1, 1., 1e-3
 	e := WithoutReplacement{5, 50, Approximate{Epsilon: eps, Delta: known}}

@@ -80,7 +80,8 @@ func (s *search) worst(ctx context.Context) error {
 func (s *search) others(ctx context.Context, rest span) error {
 	live, first, most := []span{rest}, firstSpans, maxSpans
 	if s.first.Order == 0 && s.first.By != (closed.Accountant{}).Name() { // neither a contour nor a closed form
-		if most = maxSpans / 4 * 256 * 256 / (s.relation.size() * s.relation.size()); most < firstSpans { // a larger group takes longer
+		// a larger group takes longer
+		if most = maxSpans / 4 * 256 * 256 / (s.relation.size() * s.relation.size()); most < firstSpans {
 			first = firstSpans / 4
 		}
 	}
@@ -163,7 +164,9 @@ func (s *search) pass(ctx context.Context, live []span, last bool) (left []span,
 			err = s.ask(ctx, k, b)
 		}
 		if err != nil && !k.single() && ctx.Err() == nil {
-			err = fmt.Errorf("dp: group = %d: too many splits to bound all of them; ask for a smaller group, or for Removal and Insertion alone: %w", s.relation.size(), err)
+			err = fmt.Errorf(
+				"dp: group = %d: too many splits to bound all of them; ask for a smaller group, or for Removal and "+
+					"Insertion alone: %w", s.relation.size(), err)
 		}
 		if err != nil {
 			return nil, err
@@ -191,7 +194,8 @@ func (s *search) within(ctx context.Context, k span) bool {
 		q, most = pair.EpsilonAt(0), s.v
 	}
 	v, err := s.by.Bound(ctx, b.Steps, q)
-	if k.single() && q.Like.By != "" && (err != nil || v.Upper > most && v.Lower <= most) { // worth trying every accountant
+	// worth trying every accountant
+	if k.single() && q.Like.By != "" && (err != nil || v.Upper > most && v.Lower <= most) {
 		q.Like.By = ""
 		v, err = s.by.Bound(ctx, b.Steps, q)
 	}

@@ -38,8 +38,10 @@ func TestPassedOverBranchesDoNotMatter(t *testing.T) {
 		group int
 		eps   float64
 	}{
-		{SGD(1, .01, 1000), 5, 2}, {SGD(1, .001, 1000), 4, .5}, {SGD(1, .01, 20), 3, 1}, {SGD(5, .01, 1000), 6, .1}, {SGD(5, .01, 100_000), 3, .5},
-		{Repeat{200, Poisson{.02, Laplace{2}}}, 4, .3}, {Repeat{50, Poisson{.1, RandomizedResponse{.7}}}, 4, .5}, {Poisson{.3, Gaussian{.6}}, 5, 0},
+		{SGD(1, .01, 1000), 5, 2}, {SGD(1, .001, 1000), 4, .5}, {SGD(1, .01, 20), 3, 1}, {SGD(5, .01, 1000), 6, .1},
+		{SGD(5, .01, 100_000), 3, .5},
+		{Repeat{200, Poisson{.02, Laplace{2}}}, 4, .3}, {Repeat{50, Poisson{.1, RandomizedResponse{.7}}}, 4, .5},
+		{Poisson{.3, Gaussian{.6}}, 5, 0},
 		// At ε = 0 both directions are total variation: branches tie.
 		{SGD(2, .02, 500), 4, 0},
 	} {
@@ -70,8 +72,8 @@ func checkSame(t *testing.T, e Event, lower, upper float64, want pair.Interval) 
 	if upper < want.Lower || lower > want.Upper {
 		t.Errorf("%v: [%v, %v], over all branches %v", e, lower, upper, want)
 	}
-	// An upper end may be below that of a branch passed over, by no more than the branch's own width; nor is it above, but for
-	// δ just below 1, which is rounded up.
+	// An upper end may be below that of a branch passed over, by no more than the branch's own
+	// width; nor is it above, but for δ just below 1, which is rounded up.
 	if upper > want.Upper*(1+2e-9) {
 		t.Errorf("%v: at most %v, over all branches %v", e, upper, want)
 	}
@@ -94,16 +96,24 @@ func TestBelow(t *testing.T) {
 		if err != nil || v.Lower < 1e-30 || v.Upper > .7 {
 			continue
 		}
-		for _, like := range []pair.Answer{{}, {By: "contour", Order: v.Order}, {By: "pld"}, {Refused: []string{"contour"}}} {
+		for _, like := range []pair.Answer{{}, {By: "contour", Order: v.Order}, {By: "pld"},
+			{Refused: []string{"contour"}}} {
 			below := func(delta float64) bool {
-				got, err := Best{}.Bound(t.Context(), b.Steps, pair.Question{Delta: true, At: eps, Against: delta, Like: like})
+				got, err := Best{}.Bound(t.Context(), b.Steps, pair.Question{
+					Delta:   true,
+					At:      eps,
+					Against: delta,
+					Like:    like,
+				})
 				return err == nil && got.Upper <= delta
 			}
 			if below(v.Lower * (1 - 1e-9)) {
-				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %v", sigma, rate, v, like)
+				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %v", sigma,
+					rate, v, like)
 			}
 			if !below(v.Upper*1.3) && like.By != "contour" {
-				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %v", sigma, rate, v, v.Upper*1.3, like)
+				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %v", sigma, rate, v,
+					v.Upper*1.3, like)
 			}
 		}
 	}
@@ -150,10 +160,12 @@ func TestDistributionsPassOver(t *testing.T) {
 		eps = pair.Interval{Lower: max(eps.Lower, v.Lower), Upper: max(eps.Upper, v.Upper)}
 		delta = pair.Interval{Lower: max(delta.Lower, d.Lower), Upper: max(delta.Upper, d.Upper)}
 	}
-	if g, err := EpsilonBy(context.Background(), a, e, r, 1e-6); err != nil || g.Epsilon < eps.Lower || g.Epsilon > eps.Upper || g.Accountant != "pld" {
+	if g, err := EpsilonBy(context.Background(), a, e, r, 1e-6); err != nil || g.Epsilon < eps.Lower ||
+		g.Epsilon > eps.Upper || g.Accountant != "pld" {
 		t.Errorf("%v, %v; over all branches ε in %v", g, err, eps)
 	}
-	if g, err := DeltaBy(context.Background(), a, e, r, 1); err != nil || g.Delta < delta.Lower || g.Delta > delta.Upper {
+	if g, err := DeltaBy(context.Background(), a, e, r, 1); err != nil || g.Delta < delta.Lower ||
+		g.Delta > delta.Upper {
 		t.Errorf("%v, %v; over all branches δ in %v", g, err, delta)
 	}
 }
@@ -174,11 +186,13 @@ func TestWidth(t *testing.T) {
 				t.Fatal(err)
 			}
 			if g.Delta < sharp.Lower || g.Lower > sharp.Delta || g.Delta-g.Lower > 2*w*g.Delta {
-				t.Errorf("%v, width %v: δ in [%v, %v], sharply [%v, %v]", e, w, g.Lower, g.Delta, sharp.Lower, sharp.Delta)
+				t.Errorf("%v, width %v: δ in [%v, %v], sharply [%v, %v]", e, w, g.Lower, g.Delta, sharp.Lower,
+					sharp.Delta)
 			}
 		}
 	}
-	if _, err := DeltaBy(context.Background(), Best{Width: -1}, SGD(1, .1, 10), Relation{}, 1); !errors.Is(err, ErrParameter) {
+	if _, err := DeltaBy(context.Background(), Best{Width: -1}, SGD(1, .1, 10), Relation{}, 1); !errors.Is(err,
+		ErrParameter) {
 		t.Errorf("width −1: %v", err)
 	}
 }

@@ -71,7 +71,8 @@ func TestNoClockDecides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("keeps all cores busy")
 	}
-	for _, name := range []string{"analytic/convergence", "analytic/scaling", "analytic/backward", "analytic/generator", "admm/convergence"} {
+	for _, name := range []string{"analytic/convergence", "analytic/scaling", "analytic/backward", "analytic/generator",
+		"admm/convergence"} {
 		t.Run(name, func(t *testing.T) {
 			f := lab.Must(Select(name))[0]
 			idle, idleVerdicts := timeless(t, f)

@@ -41,7 +41,8 @@ func Papers() []Paper {
 
 // All lists the figures in the order of the papers.
 func All() []lab.Figure {
-	return slices.Concat([]lab.Figure{lab.FigureOf(tour.Digits)}, analytic.Figures(), scones.Figures(), dpsinkhorn.Figures(), admm.Figures(), amplification.Figures())
+	return slices.Concat([]lab.Figure{lab.FigureOf(tour.Digits)}, analytic.Figures(), scones.Figures(),
+		dpsinkhorn.Figures(), admm.Figures(), amplification.Figures())
 }
 
 // Of lists the figures of a paper.

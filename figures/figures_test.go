@@ -80,7 +80,6 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 // stale are entries of README.md that were drawn before their study changed, and which take long:
 // drawing one again removes it here. Their entries say so.
 var stale = map[string]string{
-	"amplification/fig24": "two minutes at full",
 	"dpsinkhorn/frontier": "90 CPU minutes at full; judged by one kind of judge",
 }
 

@@ -20,14 +20,15 @@ type out struct {
 }
 
 // Mean is the sample mean of n numbers, uniform in [0, scale).
-var Mean = lab.Experiment[params, out]{Name: "example/mean", Version: 1, Run: func(_ context.Context, c *lab.Cell, p params) (out, error) {
-	rng, sum := c.Rand("sample"), 0.0
-	for i := range p.N {
-		sum += p.Scale * rng.Float64()
-		c.Progress(i+1, p.N)
-	}
-	return out{sum / float64(p.N)}, nil
-}}
+var Mean = lab.Experiment[params, out]{Name: "example/mean", Version: 1,
+	Run: func(_ context.Context, c *lab.Cell, p params) (out, error) {
+		rng, sum := c.Rand("sample"), 0.0
+		for i := range p.N {
+			sum += p.Scale * rng.Float64()
+			c.Progress(i+1, p.N)
+		}
+		return out{sum / float64(p.N)}, nil
+	}}
 
 func exampleStore() *store.Store {
 	dir, err := os.MkdirTemp("", "store")

@@ -50,8 +50,8 @@ func TestEndPassesForeignPanics(t *testing.T) {
 	t.Error("End swallowed a panic")
 }
 
-// Must and Check end the function on whose goroutine they are called, and a program if that has none to end: a goroutine does not
-// call them unless it defers End itself.
+// Must and Check end the function on whose goroutine they are called, and a program if that has
+// none to end: a goroutine does not call them unless it defers End itself.
 func TestMustStaysOnItsGoroutine(t *testing.T) {
 	bad := `package p
 	func f() {
@@ -82,8 +82,8 @@ func TestMustStaysOnItsGoroutine(t *testing.T) {
 	}
 }
 
-// strayMust lists the calls of Must and Check in function literals that a go statement, a method Go or AfterFunc starts, and that do
-// not defer End.
+// strayMust lists the calls of Must and Check in function literals that a go statement, a method Go
+// or AfterFunc starts, and that do not defer End.
 func strayMust(t *testing.T, path string, source any) (at []token.Position) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)

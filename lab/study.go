@@ -106,7 +106,8 @@ func (p Part[P, R]) decoder() *store.Decoder { return p.Experiment.Decoder() }
 
 // differs reports whether another part has other cells.
 func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
-	return !slices.EqualFunc(p.jobs(set), other.jobs(set), func(a, b store.Job) bool { return a.Record().Key == b.Record().Key })
+	return !slices.EqualFunc(p.jobs(set), other.jobs(set),
+		func(a, b store.Job) bool { return a.Record().Key == b.Record().Key })
 }
 
 // A Source provides finished cells: a store and a setting.
@@ -195,7 +196,8 @@ func (p Part[P, R]) id(s Source) string {
 func (p Part[P, R]) View(s Source) View[P, R] {
 	v, ok := s.parts[p.id(s)]
 	if !ok {
-		const missing = "lab: the study needs cells of %s, which are not in its Also: list the part there, with the same grid"
+		const missing = "lab: the study needs cells of %s, which are not in its Also: list the part there, with " +
+			"the same grid"
 		Check(fmt.Errorf(missing, p.Experiment.Name))
 	}
 	return v.(View[P, R])

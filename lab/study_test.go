@@ -11,7 +11,8 @@ import (
 // A drawing or a claim that asks for cells which the study does not list ends with an error that names them.
 func TestMissingCells(t *testing.T) {
 	type P struct{ N int }
-	double := lab.Experiment[P, int]{Name: "double", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p P) (int, error) { return 2 * p.N, nil }}
+	double := lab.Experiment[P, int]{Name: "double", Version: 1,
+		Run: func(_ context.Context, _ *lab.Cell, p P) (int, error) { return 2 * p.N, nil }}
 	shared := lab.Part[P, int]{Experiment: double, Grid: func(lab.Setting) []P { return []P{{7}} }}
 	study := lab.Study[P, int]{
 		Name: "test/double", Experiment: double, Grid: func(lab.Setting) []P { return []P{{1}, {2}} },

@@ -77,7 +77,8 @@ func execute(t *testing.T, c kernel.Checkout, file, store string) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	// No proxy: cells are built from what Go has.
-	s, err := headless.Start(ctx, c, headless.Options{Env: []string{"COUPLING_PRESET=smoke", "COUPLING_STORE=" + store, "GOPROXY=off"}})
+	s, err := headless.Start(ctx, c,
+		headless.Options{Env: []string{"COUPLING_PRESET=smoke", "COUPLING_STORE=" + store, "GOPROXY=off"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +149,14 @@ func TestPagesInStep(t *testing.T) {
 		}
 		page, err := os.ReadFile(filepath.Join("pages", name+".md"))
 		if err != nil || ipynb.PageSource(string(page)) != want {
-			t.Errorf("pages/%s.md is of another notebook: bin/coupling notebook run %s --preset quick --out notebooks/pages --pages (%v)", name, name, err)
+			t.Errorf(
+				"pages/%s.md is of another notebook: bin/coupling notebook run %s --preset quick --out "+
+					"notebooks/pages --pages (%v)", name, name, err)
 		}
 		if strings.Contains(string(page), "computed by other code") {
-			t.Errorf("pages/%s.md shows results of other code: write it with bin/coupling notebook run --pages, which computes them again", name)
+			t.Errorf(
+				"pages/%s.md shows results of other code: write it with bin/coupling notebook run --pages, which "+
+					"computes them again", name)
 		}
 		named[name+".md"] = true
 		for _, picture := range ipynb.PagePictures(string(page)) {

@@ -7,9 +7,9 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// Method is a way of solving the linear system of a derivative. The zero value chooses: Eliminate for up to 128 atoms on the
-// smaller side; above, CG, which is usually many times faster, followed by Cholesky, for up to 2048 atoms, if CG has not
-// converged in 1000 iterations.
+// Method is a way of solving the linear system of a derivative. The zero value chooses: Eliminate
+// for up to 128 atoms on the smaller side; above, CG, which is usually many times faster, followed
+// by Cholesky, for up to 2048 atoms, if CG has not converged in 1000 iterations.
 type Method int
 
 const (

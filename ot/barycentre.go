@@ -71,7 +71,8 @@ func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) 
 		}
 		r.s.CentreCosts()
 		if bregman.runs[k] = r; r.s.M != bregman.runs[0].s.M {
-			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k, r.s.M, bregman.runs[0].s.M)
+			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k,
+				r.s.M, bregman.runs[0].s.M)
 		}
 		if len(r.stages) > len(stages) {
 			stages = r.stages
@@ -250,10 +251,11 @@ type FreeBarycentre struct {
 	MaxIter int
 }
 
-// Solve returns the barycentre of several measures. As for a Barycentre, the sources of problems[k], with weights A, are the
-// k-th measure and the targets, the same in every problem, are the support: the points to start from, with weights B, which
-// stay. Geometries are those of Points with SqEuclidean. w holds the weights of the measures; nil is equal weights. Plans
-// go from the barycentre to each measure.
+// Solve returns the barycentre of several measures. As for a Barycentre, the sources of
+// problems[k], with weights A, are the k-th measure and the targets, the same in every problem, are
+// the support: the points to start from, with weights B, which stay. Geometries are those of Points
+// with SqEuclidean. w holds the weights of the measures; nil is equal weights. Plans go from the
+// barycentre to each measure.
 func (o FreeBarycentre) Solve(ctx context.Context, problems []Problem, w []float64) (*Barycentres, error) {
 	w, err := barycentreWeights(w, len(problems))
 	if err != nil {
@@ -264,7 +266,8 @@ func (o FreeBarycentre) Solve(ctx context.Context, problems []Problem, w []float
 		return nil, err
 	}
 	if o.Solver == nil || math.IsNaN(o.Tol) || o.Tol < 0 || o.MaxIter < 0 {
-		return nil, bad(ErrParameter, "FreeBarycentre: Solver = %v, Tol = %g, MaxIter = %d: must be set, and ≥ 0", o.Solver, o.Tol, o.MaxIter)
+		return nil, bad(ErrParameter, "FreeBarycentre: Solver = %v, Tol = %g, MaxIter = %d: must be set, and ≥ 0",
+			o.Solver, o.Tol, o.MaxIter)
 	}
 	o.Tol = cmp.Or(o.Tol, 1e-6)
 	o.MaxIter = cmp.Or(o.MaxIter, 100)

@@ -23,8 +23,8 @@ func cloudOf(rng *rand.Rand, n, d int, at, scale float64) *mat.Dense {
 	return x
 }
 
-// The conditions of optimality: plans exp((α+β−c)/ε) with the right rows and one common column sum, whose potentials of the
-// support add up to a constant, weighted. They hold at no other weights.
+// The conditions of optimality: plans exp((α+β−c)/ε) with the right rows and one common column sum,
+// whose potentials of the support add up to a constant, weighted. They hold at no other weights.
 func TestBarycentreIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	support := cloudOf(rng, 60, 2, 0, 1.5)
@@ -49,7 +49,8 @@ func TestBarycentreIsOptimal(t *testing.T) {
 						t.Fatalf("plan %d: row %d sums to %g, want %g", k, i, r, plan.A[i])
 					}
 				}
-				if off := floats.Distance(plan.ApplyT(slices.Repeat([]float64{1}, len(plan.A))), out.B, 1); off > 1e-8 || !(math.Abs(off-plan.MarginalL1) < 1e-12) {
+				if off := floats.Distance(plan.ApplyT(slices.Repeat([]float64{1}, len(plan.A))), out.B,
+					1); off > 1e-8 || !(math.Abs(off-plan.MarginalL1) < 1e-12) {
 					t.Errorf("plan %d: columns are off by %g, MarginalL1 is %g", k, off, plan.MarginalL1)
 				}
 				floats.AddScaled(sum, w[k], plan.Beta)
@@ -66,7 +67,8 @@ func TestBarycentreIsOptimal(t *testing.T) {
 	}
 }
 
-// Between two equal bumps on a line lies one in the middle, whatever the grid; of one measure it is its blur, in closed form.
+// Between two equal bumps on a line lies one in the middle, whatever the grid; of one measure it is
+// its blur, in closed form.
 func TestBarycentreOnTheLine(t *testing.T) {
 	const n = 101
 	grid, left, right := mat.NewDense(n, 1, nil), make([]float64, n), make([]float64, n)
@@ -76,7 +78,8 @@ func TestBarycentreOnTheLine(t *testing.T) {
 		left[i], right[i] = math.Exp(-(x-.25)*(x-.25)/2e-3), math.Exp(-(x-.65)*(x-.65)/2e-3)
 	}
 	g := ot.Points(grid, grid, ot.SqEuclidean)
-	out, err := ot.Barycentre{Eps: 2e-3}.Solve(t.Context(), []ot.Problem{{Geometry: g, A: left}, {Geometry: g, A: right}}, []float64{3, 1})
+	out, err := ot.Barycentre{Eps: 2e-3}.Solve(t.Context(),
+		[]ot.Problem{{Geometry: g, A: left}, {Geometry: g, A: right}}, []float64{3, 1})
 	if err != nil || out.Status != ot.Converged {
 		t.Fatal(out, err)
 	}
@@ -106,7 +109,8 @@ func TestBarycentreOnTheLine(t *testing.T) {
 	}
 }
 
-// Of translates of one cloud the free barycentre is the translate between them, found from a poor start too; of points, their mean.
+// Of translates of one cloud the free barycentre is the translate between them, found from a poor
+// start too; of points, their mean.
 func TestFreeBarycentre(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	x := cloudOf(rng, 12, 2, 0, 1)
@@ -132,7 +136,8 @@ func TestFreeBarycentre(t *testing.T) {
 	last := math.Inf(1)
 	for steps := range 6 {
 		out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
-			between(cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1), move(0), cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)), nil)
+			between(cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1), move(0),
+				cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,15 +167,19 @@ func TestBarycentreRefuses(t *testing.T) {
 		solve func() (*ot.Barycentres, error)
 		kind  error
 	}{
-		"none": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(t.Context(), nil, nil) }, ot.ErrShape},
-		"ε":    {func() (*ot.Barycentres, error) { return ot.Barycentre{}.Solve(t.Context(), []ot.Problem{p}, nil) }, ot.ErrParameter},
+		"none": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(t.Context(), nil, nil) },
+			ot.ErrShape},
+		"ε": {func() (*ot.Barycentres, error) { return ot.Barycentre{}.Solve(t.Context(), []ot.Problem{p}, nil) },
+			ot.ErrParameter},
 		"weights": {func() (*ot.Barycentres, error) {
 			return ot.Barycentre{Eps: 1}.Solve(t.Context(), []ot.Problem{p}, []float64{-1})
 		}, ot.ErrWeights},
 		"other support": {func() (*ot.Barycentres, error) {
 			return ot.Barycentre{Eps: 1}.Solve(t.Context(), []ot.Problem{p, other}, nil)
 		}, ot.ErrShape},
-		"cancelled": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil) }, context.Canceled},
+		"cancelled": {func() (*ot.Barycentres, error) {
+			return ot.Barycentre{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil)
+		}, context.Canceled},
 		"no solver": {func() (*ot.Barycentres, error) {
 			return ot.FreeBarycentre{}.Solve(t.Context(), between(x, x), nil)
 		}, ot.ErrParameter},
@@ -181,7 +190,8 @@ func TestBarycentreRefuses(t *testing.T) {
 			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(x, nil), nil)
 		}, ot.ErrShape},
 		"another cost": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{{Geometry: ot.Points(x, x, ot.L1)}}, nil)
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(),
+				[]ot.Problem{{Geometry: ot.Points(x, x, ot.L1)}}, nil)
 		}, ot.ErrUnsupported},
 		"two supports": {func() (*ot.Barycentres, error) {
 			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{p, other}, nil)

@@ -63,7 +63,8 @@ func BenchmarkTiming(b *testing.B) {
 func BenchmarkGradient(b *testing.B) {
 	for _, n := range []int{256, 1024} {
 		tm := loadTiming(b, n, 2)
-		plan, err := ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-10}.Solve(ctx, ot.Problem{Geometry: ot.Points(tm.X, tm.Y, ot.SqEuclidean), A: tm.A, B: tm.B})
+		plan, err := ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-10}.Solve(ctx,
+			ot.Problem{Geometry: ot.Points(tm.X, tm.Y, ot.SqEuclidean), A: tm.A, B: tm.B})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -105,8 +106,8 @@ func BenchmarkBatch(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/16, "µs/problem")
 }
 
-// inTurns runs the functions in turns and returns the least processor time of each, which others on the machine disturb least;
-// none for what fails.
+// inTurns runs the functions in turns and returns the least processor time of each, which others on
+// the machine disturb least; none for what fails.
 func inTurns(b *testing.B, runs map[string]func() error) map[string]time.Duration {
 	least := map[string]time.Duration{}
 	for b.Loop() {
@@ -123,8 +124,9 @@ func inTurns(b *testing.B, runs map[string]func() error) map[string]time.Duratio
 	return least
 }
 
-// BenchmarkTraining times steps of a training loop in multiples of the solve they contain: the loss with its gradient by the
-// sources, and the divergence with its gradient, to 1e-6 at a tenth of the mean cost.
+// BenchmarkTraining times steps of a training loop in multiples of the solve they contain: the loss
+// with its gradient by the sources, and the divergence with its gradient, to 1e-6 at a tenth of the
+// mean cost.
 func BenchmarkTraining(b *testing.B) {
 	for _, size := range []struct{ n, d int }{{256, 64}, {1024, 2}} {
 		rng := rand.New(rand.NewPCG(7, uint64(size.n)))
@@ -197,7 +199,8 @@ func BenchmarkDefault(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("n=%d/d=%d/ratio=%g/tol=%g", size[0], size[1], ratio, tol), func(b *testing.B) {
 					least := inTurns(b, map[string]func() error{
-						"default": solve(ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}), "newton": solve(ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
+						"default": solve(ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
+						"newton":  solve(ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
 						"scaling": solve(ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
 					})
 					best := slices.Min(slices.Collect(maps.Values(least)))
@@ -241,7 +244,8 @@ func BenchmarkSmallEps(b *testing.B) {
 		for name, g := range ways {
 			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
 				began := processor()
-				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Control: ot.Control{Workers: 1}}, ot.Problem{Geometry: g})
+				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Control: ot.Control{Workers: 1}},
+					ot.Problem{Geometry: g})
 				b.ReportMetric((processor()-began).Seconds()/float64(b.N), "cpu-s/op")
 			})
 		}

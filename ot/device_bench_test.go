@@ -9,8 +9,8 @@ import (
 	"coupling/ot"
 )
 
-// BenchmarkOnDevice times half-steps, and whole solves on a device beside the host. Every pass over n·m pairs of a solve
-// is two half-steps, and two exponentials a pair.
+// BenchmarkOnDevice times half-steps, and whole solves on a device beside the host. Every pass over
+// n·m pairs of a solve is two half-steps, and two exponentials a pair.
 func BenchmarkOnDevice(b *testing.B) {
 	d := openDevice(b)
 	b.Logf("%v: %s", d, d.Info().Detail)
@@ -77,7 +77,8 @@ func wholeSolves(b *testing.B, d *device.Device) {
 					}
 					if n <= 4096 {
 						b.Run("host/"+name, func(b *testing.B) {
-							solveLoop(b, ot.LBFGS{Eps: eps, Tol: tol}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+							solveLoop(b, ot.LBFGS{Eps: eps, Tol: tol},
+								ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 						})
 					}
 				}

@@ -32,7 +32,8 @@ func TestDevicePlanOnDevice(t *testing.T) {
 	for i := range a {
 		a[i] = float64(i % 5)
 	}
-	for name, g := range map[string]*OnDevice{"points": PointsOn(dev, x, y, SqEuclidean), "held": PointsOn(dev, x, y, Euclidean)} {
+	for name, g := range map[string]*OnDevice{"points": PointsOn(dev, x, y, SqEuclidean),
+		"held": PointsOn(dev, x, y, Euclidean)} {
 		p, err := Newton{Eps: 0.1, Tol: 1e-12}.Solve(context.Background(), Problem{Geometry: g, A: a})
 		if err != nil || p.Status != Converged {
 			t.Fatal(err, p)
@@ -68,7 +69,8 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			same("values", []float64{got.Sharp, got.KL, got.SumPlogP, got.Mass}, []float64{v.Sharp, v.KL, v.SumPlogP, v.Mass})
+			same("values", []float64{got.Sharp, got.KL, got.SumPlogP, got.Mass},
+				[]float64{v.Sharp, v.KL, v.SumPlogP, v.Mass})
 			free, right, err := derivative.SystemOn(d)
 			if err != nil {
 				return err
@@ -108,7 +110,8 @@ func TestDevicePlanOnDevice(t *testing.T) {
 	}
 }
 
-// What half a step of Sinkhorn asks of a GPU, from calls of four and of eight: nothing crosses; and what a look at the error does.
+// What half a step of Sinkhorn asks of a GPU, from calls of four and of eight: nothing crosses; and
+// what a look at the error does.
 func TestLaunches(t *testing.T) {
 	dev := devicetest.Counting(t)
 	const n = 4096

@@ -36,7 +36,8 @@ func TestPlanOnDevice(t *testing.T) {
 		dim  int
 		kind cost.PointCost
 	}{
-		{1, ot.SqEuclidean}, {2, ot.L1}, {3, cost.SqEuclideanL1(0.5)}, {4, cost.Power(1.5)}, {8, ot.SqEuclidean}, {17, cost.SqEuclideanL1(2)},
+		{1, ot.SqEuclidean}, {2, ot.L1}, {3, cost.SqEuclideanL1(0.5)}, {4, cost.Power(1.5)}, {8, ot.SqEuclidean},
+		{17, cost.SqEuclideanL1(2)},
 		{33, ot.L1}, {64, ot.SqEuclidean}, {70, ot.SqEuclidean},
 	} {
 		t.Run(fmt.Sprintf("%T in %d", c.kind, c.dim), func(t *testing.T) { planOn(t, d, c.dim, c.kind) })
@@ -97,7 +98,8 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 		v[j] = math.Cos(float64(j))
 	}
 	a, b := got.Value(), want.Value()
-	alike(t, "values", []float64{a.Sharp, a.RegKL, a.RegEntropy, a.SumPlogP, a.KL, a.Mass}, []float64{b.Sharp, b.RegKL, b.RegEntropy, b.SumPlogP, b.KL, b.Mass})
+	alike(t, "values", []float64{a.Sharp, a.RegKL, a.RegEntropy, a.SumPlogP, a.KL, a.Mass},
+		[]float64{b.Sharp, b.RegKL, b.RegEntropy, b.SumPlogP, b.KL, b.Mass})
 	alike(t, "F", got.F, want.F)
 	alike(t, "G", got.G, want.G)
 	alike(t, "Apply", got.Apply(v), want.Apply(v))
@@ -108,7 +110,8 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 			g, h := gradientOf(t, got, loss, method), gradientOf(t, want, loss, method)
 			name := fmt.Sprintf("%v by %v: ", loss, method)
 			alike(t, name+"Cost", g.Cost().RawMatrix().Data, h.Cost().RawMatrix().Data)
-			for what, f := range map[string]func(*ot.Gradient) (*mat.Dense, error){"X": (*ot.Gradient).X, "Y": (*ot.Gradient).Y} {
+			for what, f := range map[string]func(*ot.Gradient) (*mat.Dense, error){"X": (*ot.Gradient).X,
+				"Y": (*ot.Gradient).Y} {
 				gx, err := f(g)
 				if err != nil {
 					t.Fatal(err)

@@ -11,8 +11,9 @@ import (
 	"coupling/ot"
 )
 
-// Steps with the potentials on a device come to the plan of the host: relaxed and annealed, between points and with costs held, with
-// weights of 0 and weights that are small. On a GPU most evaluations copy nothing to it.
+// Steps with the potentials on a device come to the plan of the host: relaxed and annealed, between
+// points and with costs held, with weights of 0 and weights that are small. On a GPU most
+// evaluations copy nothing to it.
 func TestResidentOnDevice(t *testing.T) {
 	d := openDevice(t)
 	rng := rand.New(rand.NewPCG(47, 1))
@@ -25,7 +26,8 @@ func TestResidentOnDevice(t *testing.T) {
 		}
 	}
 	free := ot.MatrixFree(x, y, ot.SqEuclidean)
-	for name, g := range map[string]*ot.OnDevice{"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "held": ot.DenseOn(d, ot.Cost(free)), "wide": ot.DenseOn(d, ot.Cost(free))} {
+	for name, g := range map[string]*ot.OnDevice{"points": ot.PointsOn(d, x, y, ot.SqEuclidean),
+		"held": ot.DenseOn(d, ot.Cost(free)), "wide": ot.DenseOn(d, ot.Cost(free))} {
 		defer g.Close()
 		if name == "wide" {
 			g.Type = device.Float64
@@ -34,7 +36,8 @@ func TestResidentOnDevice(t *testing.T) {
 			const tol = 1e-8
 			want := mustSolve(t, ot.Newton{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: free, A: a, B: b})
 			for solver, s := range map[string]ot.Solver{
-				"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol}, "relaxed": ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1.5}, "lbfgs": ot.LBFGS{Eps: eps, Tol: tol},
+				"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol}, "relaxed": ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1.5},
+				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol},
 			} {
 				before := d.Traffic()
 				p, err := s.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
@@ -43,7 +46,8 @@ func TestResidentOnDevice(t *testing.T) {
 				if err != nil || p.Status != ot.Converged || p.MarginalL1 > tol {
 					t.Fatalf("%s: %v, %v", at, p, err)
 				}
-				t.Logf("%s: %d iterations, %d evaluations, %d uploads, %d waits", at, p.Iterations, p.Evaluations, asked.Uploads, asked.Waits)
+				t.Logf("%s: %d iterations, %d evaluations, %d uploads, %d waits", at, p.Iterations, p.Evaluations,
+					asked.Uploads, asked.Waits)
 				if solver == "sinkhorn" && d.Info().Kind != "cpu" && asked.Uploads > 60+int64(p.Evaluations)/2 {
 					t.Errorf("%s: %d uploads in %d evaluations", at, asked.Uploads, p.Evaluations)
 				}

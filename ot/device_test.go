@@ -124,7 +124,8 @@ func TestHonestOnDevice(t *testing.T) {
 	free := ot.MatrixFree(x, y, ot.SqEuclidean)
 	c := ot.Cost(free)
 	for name, g := range map[string]*ot.OnDevice{
-		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c), "held": ot.PointsOn(d, x, y, cost.Power(2)),
+		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c),
+		"held": ot.PointsOn(d, x, y, cost.Power(2)),
 	} {
 		defer g.Close()
 		for _, eps := range []float64{1, 0.05, 0.002} {
@@ -133,13 +134,15 @@ func TestHonestOnDevice(t *testing.T) {
 				t.Fatal(err, want.Status)
 			}
 			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
-				got := solved(t, ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}}, ot.Problem{Geometry: g, A: a, B: b})
+				got := solved(t, ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}},
+					ot.Problem{Geometry: g, A: a, B: b})
 				l1 := l1Error(got)
 				// A float64 pass errs by |c|/ε units in the last place, here up to 2e4.
 				if math.Abs(l1-got.MarginalL1) > 0x1p-52*(8+mat.Max(c)/eps)+1e-9*l1 {
 					t.Errorf("%s, ε = %g, Tol = %g: reports an error of %g, has %g", name, eps, tol, got.MarginalL1, l1)
 				}
-				if (got.Status == ot.Converged) != (got.MarginalL1 <= tol) || tol == 1e-18 && got.Status == ot.Converged {
+				if (got.Status == ot.Converged) != (got.MarginalL1 <= tol) ||
+					tol == 1e-18 && got.Status == ot.Converged {
 					t.Errorf("%s, ε = %g, Tol = %g: %v at %g", name, eps, tol, got.Status, got.MarginalL1)
 				}
 				if tol >= 1e-9 && got.Status != ot.Converged {
@@ -244,8 +247,12 @@ func TestFailuresOnDevice(t *testing.T) {
 		"closed": func(d *device.Device) { _ = d.Close() }, // which says that there are arrays
 	} {
 		for solver, s := range map[string]func(trace func(ot.Step) error) ot.Solver{
-			"lbfgs":    func(f func(ot.Step) error) ot.Solver { return ot.LBFGS{Eps: 0.05, Control: ot.Control{Trace: f}} },
-			"sinkhorn": func(f func(ot.Step) error) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Control: ot.Control{Trace: f}} },
+			"lbfgs": func(f func(ot.Step) error) ot.Solver {
+				return ot.LBFGS{Eps: 0.05, Control: ot.Control{Trace: f}}
+			},
+			"sinkhorn": func(f func(ot.Step) error) ot.Solver {
+				return ot.Sinkhorn{Eps: 0.05, Control: ot.Control{Trace: f}}
+			},
 			"unbalanced": func(f func(ot.Step) error) ot.Solver {
 				return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Control: ot.Control{Trace: f}}
 			},
@@ -309,7 +316,8 @@ func TestSharedOnDevice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, 1))
 	x, y := cloud(rng, 40, 2, 1, 0), cloud(rng, 50, 2, 1, 1)
 	some := func() []*ot.OnDevice {
-		return []*ot.OnDevice{ot.PointsOn(d, x, y, ot.SqEuclidean), ot.DenseOn(d, ot.Cost(ot.Points(x, y, ot.L1))), ot.PointsOn(d, y, x, ot.Euclidean)}
+		return []*ot.OnDevice{ot.PointsOn(d, x, y, ot.SqEuclidean), ot.DenseOn(d, ot.Cost(ot.Points(x, y, ot.L1))),
+			ot.PointsOn(d, y, x, ot.Euclidean)}
 	}
 	solve := func(g *ot.OnDevice) []float64 {
 		defer g.Close()
@@ -374,8 +382,9 @@ func noMemory(t *testing.T, d *device.Device) {
 	g.Close()
 }
 
-// Points lose nothing to float32, nor do costs that are held in float64: the reference cases ask for every digit of both.
-// A machine without the folder of references has those that travel with the package.
+// Points lose nothing to float32, nor do costs that are held in float64: the reference cases ask
+// for every digit of both. A machine without the folder of references has those that travel with
+// the package.
 func TestReferencesOnDevice(t *testing.T) {
 	d := openDevice(t)
 	t.Run("embedded", func(t *testing.T) { referencesOn(t, d, ottest.Embedded(t)) })

@@ -52,8 +52,8 @@ type Term struct {
 	Value float64
 	// X and Y are the gradients with respect to the sources (n×d) and the targets (m×d); nil where not asked for.
 	X, Y *mat.Dense
-	// A and B are the gradients with respect to the weights, each up to a constant, since masses stay equal; nil where not
-	// asked for.
+	// A and B are the gradients with respect to the weights, each up to a constant, since masses
+	// stay equal; nil where not asked for.
 	A, B []float64
 	// Status is the worse of the solve's and the gradient's, Undetermined where A and B are
 	// arbitrary between the sides of Plan.Coupling; MarginalL1 says how well the transport problem
@@ -67,7 +67,8 @@ type Term struct {
 // Eval returns the loss between the clouds x (n×d) and y (m×d) with weights a and b (nil: uniform),
 // and its derivatives by what is asked for. Where y is x itself and b is a itself, the solver uses
 // the symmetry of the problem.
-func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost, by Derivative) (*Term, error) {
+func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost,
+	by Derivative) (*Term, error) {
 	if o.Solver == nil {
 		return nil, bad(ErrParameter, "Objective.Solver is nil")
 	}
@@ -144,7 +145,8 @@ type Divergences struct {
 // Eval returns the divergence between the clouds x (n×d) and y (m×d) with weights a and b (nil:
 // uniform), and its derivatives by what is asked for. The terms of a cloud with itself are
 // symmetric problems, which take a dozen passes and one gradient for both sides.
-func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost, by Derivative) (*Divergences, error) {
+func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost,
+	by Derivative) (*Divergences, error) {
 	for k := range d.self {
 		s := &d.self[k]
 		s.Solver, s.Loss, s.Backward, s.Warm = d.Of.Solver, d.Of.Loss, d.Of.Backward, d.Of.Warm

@@ -14,8 +14,8 @@ import (
 	"coupling/ot/cost"
 )
 
-// semiDebiased is DP-Sinkhorn's loss 2 OT(X,Y) − OT(X,Z), where Z is X without its first k points followed by k fresh ones,
-// with its gradients.
+// semiDebiased is DP-Sinkhorn's loss 2 OT(X,Y) − OT(X,Z), where Z is X without its first k points
+// followed by k fresh ones, with its gradients.
 type semiDebiased struct {
 	Value, XY, XZ float64
 	X, Fresh      *mat.Dense
@@ -94,7 +94,8 @@ func TestDivergenceGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, w := range map[string]struct{ at, grad, dir []float64 }{
-			"divergence by a": {a, slices.Clone(d.A), change(rng, a)}, "divergence by b": {b, slices.Clone(d.B), change(rng, b)},
+			"divergence by a": {a, slices.Clone(d.A), change(rng, a)},
+			"divergence by b": {b, slices.Clone(d.B), change(rng, b)},
 		} {
 			at := append([]float64(nil), w.at...)
 			fd := central(func(h float64) float64 {
@@ -136,11 +137,13 @@ func TestObjectiveAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(got.Value-want.Value) > 1e-11 || !mat.EqualApprox(got.X, want.X, 1e-10) || !mat.EqualApprox(got.Y, want.Y, 1e-10) {
+		if math.Abs(got.Value-want.Value) > 1e-11 || !mat.EqualApprox(got.X, want.X, 1e-10) ||
+			!mat.EqualApprox(got.Y, want.Y, 1e-10) {
 			t.Errorf("step %d: %v, want %v", step, got.Value, want.Value)
 		}
 		if step > 0 && got.AB.Plan.Evaluations > want.AB.Plan.Evaluations {
-			t.Errorf("step %d: a warm start took %d evaluations, a cold one %d", step, got.AB.Plan.Evaluations, want.AB.Plan.Evaluations)
+			t.Errorf("step %d: a warm start took %d evaluations, a cold one %d", step, got.AB.Plan.Evaluations,
+				want.AB.Plan.Evaluations)
 		}
 	}
 }
@@ -153,7 +156,8 @@ func TestSymmetric(t *testing.T) {
 	for _, c := range []cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.Power(3)} {
 		for _, eps := range []float64{1, 0.1, 0.01} {
 			self := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: ot.Points(x, x, c), A: a, B: a})
-			want := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: ot.Points(x, mat.DenseCopyOf(x), c), A: a, B: a})
+			want := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12},
+				ot.Problem{Geometry: ot.Points(x, mat.DenseCopyOf(x), c), A: a, B: a})
 			if self.Status != ot.Converged || !mat.EqualApprox(self.Matrix(), want.Matrix(), 1e-12) {
 				t.Errorf("%v at ε = %g: %v, or not the same plan", c, eps, self.Status)
 			}
@@ -162,8 +166,9 @@ func TestSymmetric(t *testing.T) {
 	}
 }
 
-// A step after the first allocates headers, a few numbers for each span, and what starts goroutines: 8 to 26 kB in all. The
-// least thing that grows with n or d is 16 kB at n = 2048, and 32 kB at n = 100 and d = 40.
+// A step after the first allocates headers, a few numbers for each span, and what starts
+// goroutines: 8 to 26 kB in all. The least thing that grows with n or d is 16 kB at n = 2048, and
+// 32 kB at n = 100 and d = 40.
 func TestStepsReuseMemory(t *testing.T) {
 	for _, size := range []struct {
 		n, d int
@@ -174,7 +179,8 @@ func TestStepsReuseMemory(t *testing.T) {
 		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, size.c))) / float64(size.n*size.n)
 		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
 			of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-6, Control: ot.Control{Workers: 2}}, Loss: loss}
-			least := uint64(math.MaxUint64) // a goroutine that had nothing to do in earlier steps makes its memory in a later one
+			// a goroutine that had nothing to do in earlier steps makes its memory in a later one
+			least := uint64(math.MaxUint64)
 			for range 5 {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
@@ -200,7 +206,8 @@ func TestReusedMemory(t *testing.T) {
 		for _, c := range []cost.PointCost{ot.SqEuclidean, cost.SqEuclideanL1(0.5), ot.Cosine} {
 			x, y := cloud(rng, size[0], 6, 1, 0), cloud(rng, size[1], 6, 1, 1)
 			a, b := append(simplex(rng, size[0]-1), 0), append([]float64{0}, simplex(rng, size[1]-1)...)
-			for _, solver := range []ot.Solver{ot.LBFGS{Eps: 0.5, Tol: 1e-7}, ot.LBFGS{Eps: 0.05, Tol: 1e-7}, ot.Newton{Eps: 0.1, Tol: 1e-11}, ot.Sinkhorn{Eps: 0.5, Tol: 1e-3}} {
+			for _, solver := range []ot.Solver{ot.LBFGS{Eps: 0.5, Tol: 1e-7}, ot.LBFGS{Eps: 0.05, Tol: 1e-7},
+				ot.Newton{Eps: 0.1, Tol: 1e-11}, ot.Sinkhorn{Eps: 0.5, Tol: 1e-3}} {
 				for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
 					used.Solver, used.Loss = solver, loss
 					fresh := ot.Objective{Solver: solver, Loss: loss}
@@ -213,9 +220,11 @@ func TestReusedMemory(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got.Value != want.Value || !mat.Equal(got.X, want.X) || !mat.Equal(got.Y, want.Y) || !slices.Equal(got.A, want.A) ||
+					if got.Value != want.Value || !mat.Equal(got.X, want.X) || !mat.Equal(got.Y, want.Y) ||
+						!slices.Equal(got.A, want.A) ||
 						!slices.Equal(got.B, want.B) || !slices.Equal(got.Plan.Alpha, want.Plan.Alpha) {
-						t.Errorf("%v, %v, %v, %v: %v, with memory of its own %v", size, c, solver, loss, got.Value, want.Value)
+						t.Errorf("%v, %v, %v, %v: %v, with memory of its own %v", size, c, solver, loss, got.Value,
+							want.Value)
 					}
 				}
 			}

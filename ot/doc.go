@@ -8,10 +8,10 @@
 // # Which solver
 //
 // Use LBFGS, as Solve does: on the timing problems no other is faster by more than a tenth.
-// Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are weakly coupled, as in an assignment at
-// small ε; LBFGS takes Newton steps by itself where its own are slow. Unbalanced solves problems
-// whose marginals are penalised. Barycentre and FreeBarycentre find the barycentre of several
-// measures.
+// Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are weakly
+// coupled, as in an assignment at small ε; LBFGS takes Newton steps by itself where its own are
+// slow. Unbalanced solves problems whose marginals are penalised. Barycentre and FreeBarycentre
+// find the barycentre of several measures.
 //
 // Each of them is a rule for the next step on one function, the semi-dual. A pass over it uses a
 // vector kernel for costs and exponentials, products with a stored kernel, or a list of the entries
@@ -99,10 +99,11 @@
 //
 // # Sources
 //
-// Cuturi, "Sinkhorn distances" (2013); "Efficient, stable, and analytic differentiation of the Sinkhorn loss" (the
-// semi-dual by L-BFGS and the analytic gradient); Schmitzer, "Stabilized sparse scaling algorithms for entropy
-// regularized transport problems" (2019), for ε-annealing, absorption and sparse kernels; Grassmann, Taksar and Heyman,
-// "Regenerative analysis and steady state distributions for Markov chains" (1985), for elimination without subtraction;
-// Tang and Qiu, "Safe and sparse Newton method for entropic-regularized optimal transport" (2024); Lehmann, von Renesse,
-// Sambale and Uschmajew, "A note on overrelaxation in the Sinkhorn algorithm" (2022).
+// Cuturi, "Sinkhorn distances" (2013); "Efficient, stable, and analytic differentiation of the
+// Sinkhorn loss" (the semi-dual by L-BFGS and the analytic gradient); Schmitzer, "Stabilized sparse
+// scaling algorithms for entropy regularized transport problems" (2019), for ε-annealing,
+// absorption and sparse kernels; Grassmann, Taksar and Heyman, "Regenerative analysis and steady
+// state distributions for Markov chains" (1985), for elimination without subtraction; Tang and Qiu,
+// "Safe and sparse Newton method for entropic-regularized optimal transport" (2024); Lehmann, von
+// Renesse, Sambale and Uschmajew, "A note on overrelaxation in the Sinkhorn algorithm" (2022).
 package ot

@@ -19,8 +19,9 @@ var (
 	ErrParameter = fault.ErrParameter
 	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
 	ErrInfeasible = fault.ErrInfeasible
-	// ErrUnsupported marks a request that the solver, the geometry or the plan cannot answer: a gradient by points that are not
-	// there, a kernel that would underflow, a device's geometry after Close.
+	// ErrUnsupported marks a request that the solver, the geometry or the plan cannot answer: a
+	// gradient by points that are not there, a kernel that would underflow, a device's geometry
+	// after Close.
 	ErrUnsupported = fault.ErrUnsupported
 	// ErrUndetermined marks derivatives by weights that float64 does not determine, because atoms
 	// are coupled too weakly; see Plan.Coupling.

@@ -71,7 +71,8 @@ func ExampleDivergence() {
 	// ⎣-3.0000⎦
 }
 
-// A training step moves points along the gradient of the divergence; memory and, with Warm, potentials are carried along.
+// A training step moves points along the gradient of the divergence; memory and, with Warm,
+// potentials are carried along.
 func ExampleObjective() {
 	x := mat.NewDense(3, 1, []float64{0, 1, 2})
 	y := mat.NewDense(3, 1, []float64{4, 5, 6})
@@ -110,7 +111,8 @@ func ExamplePlan_At() {
 }
 
 // line is a small problem: three points on a line and two others.
-var line = ot.Problem{Geometry: ot.Points(mat.NewDense(3, 1, []float64{0, 1, 2}), mat.NewDense(2, 1, []float64{0.5, 2.5}), ot.SqEuclidean)}
+var line = ot.Problem{Geometry: ot.Points(mat.NewDense(3, 1, []float64{0, 1, 2}),
+	mat.NewDense(2, 1, []float64{0.5, 2.5}), ot.SqEuclidean)}
 
 // report prints the end of a solve, or why there is none.
 func report(plan *ot.Plan, err error) {
@@ -201,7 +203,8 @@ func (r ring) Row(i int, buf []float64) []float64 {
 }
 
 func ExampleGeometry() {
-	plan, err := ot.Solve(context.Background(), ot.Problem{Geometry: ring(8), A: []float64{1, 0, 0, 0, 0, 0, 0, 0}}, 0.1)
+	plan, err := ot.Solve(context.Background(), ot.Problem{Geometry: ring(8), A: []float64{1, 0, 0, 0, 0, 0, 0, 0}},
+		0.1)
 	report(plan, err)
 	// Output:
 	// lbfgs: converged, sharp loss 0.2500

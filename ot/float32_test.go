@@ -17,8 +17,8 @@ func float32Problem(rng *rand.Rand, n, m int, apart float64) (x, y *mat.Dense, a
 	return cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, apart), simplex(rng, n), simplex(rng, m)
 }
 
-// Whatever Tol, the error that a plan reports is that of its float64 matrix, Converged is not said above Tol, and the plan is
-// that of float64.
+// Whatever Tol, the error that a plan reports is that of its float64 matrix, Converged is not said
+// above Tol, and the plan is that of float64.
 func TestFloat32IsHonest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
 	n, m := 150, 130
@@ -35,8 +35,9 @@ func TestFloat32IsHonest(t *testing.T) {
 		}
 		for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
 			for name, s := range map[string]ot.Solver{
-				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 2000}}, "sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}},
-				"newton": ot.Newton{Eps: eps, Tol: tol},
+				"lbfgs":    ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 2000}},
+				"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}},
+				"newton":   ot.Newton{Eps: eps, Tol: tol},
 			} {
 				got := solved(t, s, ot.Problem{Geometry: narrow, A: a, B: b})
 				l1 := l1Error(got)
@@ -54,7 +55,8 @@ func TestFloat32IsHonest(t *testing.T) {
 				}
 				var d mat.Dense
 				d.Sub(got.Matrix(), want.Matrix())
-				if off := mat.Norm(mat.NewVecDense(n*m, d.RawMatrix().Data), 1); off > 1e-7 { // of the tolerance, at these conditions
+				// of the tolerance, at these conditions
+				if off := mat.Norm(mat.NewVecDense(n*m, d.RawMatrix().Data), 1); off > 1e-7 {
 					t.Errorf("%s, ε = %g: the plan is off by %g in L1", name, eps, off)
 				}
 			}
@@ -76,7 +78,9 @@ func TestFloat32Points(t *testing.T) {
 			t.Fatal(err, want.Status)
 		}
 		var steps int
-		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12, Control: ot.Control{Trace: func(ot.Step) error { steps++; return nil }}}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
+		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12,
+			Control: ot.Control{Trace: func(ot.Step) error { steps++; return nil }}}.Solve(ctx,
+			ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
 		if err != nil || got.Status != ot.Converged {
 			t.Fatal(err, got.Status)
 		}
@@ -89,7 +93,8 @@ func TestFloat32Points(t *testing.T) {
 		if off := mat.Max(&d) - mat.Min(&d); !(off < 1e-9) {
 			t.Errorf("%v: the gradient is off by %g", kind, off)
 		}
-		warm, err := ot.LBFGS{Eps: 0.1, Control: ot.Control{Start: want.G}}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
+		warm, err := ot.LBFGS{Eps: 0.1, Control: ot.Control{Start: want.G}}.Solve(ctx,
+			ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
 		if err != nil || warm.Status != ot.Converged || warm.Evaluations > 6 {
 			t.Errorf("%v: from its own solution %v after %d evaluations, %v", kind, warm.Status, warm.Evaluations, err)
 		}

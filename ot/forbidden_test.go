@@ -18,7 +18,8 @@ var forbidden = math.Inf(1)
 // solversOf are all that take balanced problems.
 func solversOf(eps, tol float64) []ot.Solver {
 	return []ot.Solver{
-		ot.LBFGS{Eps: eps, Tol: tol}, ot.Newton{Eps: eps, Tol: tol}, ot.Sinkhorn{Eps: eps, Tol: tol}, ot.Scaling{Eps: eps, Tol: tol},
+		ot.LBFGS{Eps: eps, Tol: tol}, ot.Newton{Eps: eps, Tol: tol}, ot.Sinkhorn{Eps: eps, Tol: tol},
+		ot.Scaling{Eps: eps, Tol: tol},
 	}
 }
 
@@ -36,7 +37,8 @@ func masked(rng *rand.Rand, n int, share float64) *mat.Dense {
 	return c
 }
 
-// Costs that are large and finite give the same plan, values and gradients, where exp(−c/ε) is 0 and the offset does no harm.
+// Costs that are large and finite give the same plan, values and gradients, where exp(−c/ε) is 0
+// and the offset does no harm.
 func TestForbiddenIsTheLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{7, 40, 300} { // elimination, conjugate gradients, lists
@@ -66,8 +68,10 @@ func TestForbiddenIsTheLimit(t *testing.T) {
 			got, ref := plan.Matrix(), want.Matrix()
 			for i := range n {
 				for j := range n {
-					if math.IsInf(c.At(i, j), 1) && got.At(i, j) != 0 || !(math.Abs(got.At(i, j)-ref.At(i, j)) < 1e-11) {
-						t.Fatalf("%v: T[%d,%d] = %g of cost %g, want %g", plan, i, j, got.At(i, j), c.At(i, j), ref.At(i, j))
+					if math.IsInf(c.At(i, j), 1) && got.At(i, j) != 0 ||
+						!(math.Abs(got.At(i, j)-ref.At(i, j)) < 1e-11) {
+						t.Fatalf("%v: T[%d,%d] = %g of cost %g, want %g", plan, i, j, got.At(i, j), c.At(i, j),
+							ref.At(i, j))
 					}
 				}
 			}
@@ -121,13 +125,15 @@ func TestInfeasible(t *testing.T) {
 	crowded := mat.NewDense(3, 3, []float64{1, forbidden, forbidden, 1, forbidden, forbidden, 1, 1, 1})
 	for _, c := range []*mat.Dense{alone, mat.DenseCopyOf(alone.T()), crowded, mat.DenseCopyOf(crowded.T())} {
 		for _, s := range solversOf(0.1, 0) {
-			if plan, err := s.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}); !errors.Is(err, ot.ErrInfeasible) || plan != nil {
+			if plan, err := s.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}); !errors.Is(err,
+				ot.ErrInfeasible) || plan != nil {
 				t.Errorf("%v: plan %v, error %v", mat.Formatted(c), plan, err)
 			}
 		}
 	}
 	// The same costs with masses that fit.
-	plan, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(crowded), A: []float64{1, 2, 4}, B: []float64{4, 2, 1}}, 0.1)
+	plan, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(crowded), A: []float64{1, 2, 4},
+		B: []float64{4, 2, 1}}, 0.1)
 	if err != nil || plan.Status != ot.Converged || math.Abs(plan.Matrix().At(2, 0)-1./7) > 1e-9 {
 		t.Error(plan, err)
 	}

@@ -33,7 +33,8 @@ func TestForeignModule(t *testing.T) {
 	mod := strings.Replace(read(filepath.Join(root, "go.mod")), "module coupling", "module foreign", 1)
 	mod += "\nrequire coupling v0.0.0\nreplace coupling => " + root + "\n"
 	for name, text := range map[string]string{
-		"go.mod": mod, "go.sum": read(filepath.Join(root, "go.sum")), "foreign_test.go": read("testdata/foreign/foreign_test.go"),
+		"go.mod": mod, "go.sum": read(filepath.Join(root, "go.sum")),
+		"foreign_test.go": read("testdata/foreign/foreign_test.go"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -58,7 +59,8 @@ func BenchmarkWrapped(b *testing.B) {
 	dense := ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean)))
 	solve := func(g cost.Geometry) func() error {
 		return func() error {
-			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: 1}}.Solve(ctx, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
+			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: 1}}.Solve(ctx,
+				ot.Problem{Geometry: g, A: tm.A, B: tm.B})
 			return err
 		}
 	}

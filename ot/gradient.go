@@ -73,8 +73,8 @@ func (p *Plan) GradCost() (*mat.Dense, error) {
 	return g.Cost(), nil
 }
 
-// GradX returns the gradient, n×d, of the sharp loss with respect to the sources of a Points geometry. The error is Grad's or
-// X's, or ErrUnconverged.
+// GradX returns the gradient, n×d, of the sharp loss with respect to the sources of a Points
+// geometry. The error is Grad's or X's, or ErrUnconverged.
 func (p *Plan) GradX() (*mat.Dense, error) {
 	g, err := p.convergedGrad()
 	if err != nil {
@@ -103,7 +103,8 @@ func (p *Plan) convergedGrad() (*Gradient, error) {
 
 // unconverged is the error of conjugate gradients that stopped at a residual.
 func unconverged(what string, residual float64) error {
-	return bad(ErrUnconverged, "%s: conjugate gradients stopped at the relative residual %g: raise Backward.MaxIter or Tol", what, residual)
+	return bad(ErrUnconverged,
+		"%s: conjugate gradients stopped at the relative residual %g: raise Backward.MaxIter or Tol", what, residual)
 }
 
 // Cost returns ∂loss/∂c, n×m.

@@ -194,14 +194,16 @@ func TestWeightGradients(t *testing.T) {
 						const h = 1e-7
 						want := (value(v.w, k, 0, h) - value(v.w, k, 0, 0)) / h
 						if math.Abs(got-want) > 1e-5 {
-							t.Errorf("%v: ∂/∂%s[%d] − ∂/∂%s[0] = %v at weight 0, finite differences say %v", loss, v.name, k, v.name, got, want)
+							t.Errorf("%v: ∂/∂%s[%d] − ∂/∂%s[0] = %v at weight 0, finite differences say %v", loss,
+								v.name, k, v.name, got, want)
 						}
 					}
 					continue
 				}
 				want := central(func(h float64) float64 { return value(v.w, k, 0, h) })
 				if math.Abs(got-want) > fdTol {
-					t.Errorf("%v: ∂/∂%s[%d] − ∂/∂%s[0] = %v, finite differences say %v", loss, v.name, k, v.name, got, want)
+					t.Errorf("%v: ∂/∂%s[%d] − ∂/∂%s[0] = %v, finite differences say %v", loss, v.name, k,
+						v.name, got, want)
 				}
 			}
 		}
@@ -233,7 +235,8 @@ func TestPlanDerivatives(t *testing.T) {
 				moved := func(h float64) *mat.Dense {
 					ch := mat.NewDense(n, m, nil)
 					ch.Apply(func(i, j int, x float64) float64 { return x + h*dc.At(i, j) }, c)
-					return solveTight(t, ot.Problem{Geometry: ot.Dense(ch), A: plus(a, h, da), B: plus(b, h, db)}, 0.4).Matrix()
+					return solveTight(t, ot.Problem{Geometry: ot.Dense(ch), A: plus(a, h, da), B: plus(b, h, db)},
+						0.4).Matrix()
 				}
 				const h = 1e-5
 				up, down := moved(h), moved(-h)
@@ -307,7 +310,8 @@ func TestMethodsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := want.Cost()
-	for name, b := range map[string]ot.Backward{"automatic": {}, "cholesky": {Method: ot.Cholesky}, "cg": {Method: ot.CG}} {
+	for name, b := range map[string]ot.Backward{"automatic": {}, "cholesky": {Method: ot.Cholesky},
+		"cg": {Method: ot.CG}} {
 		g, err := b.Gradient(ctx, plan, ot.Sharp)
 		if err != nil {
 			t.Fatal(err)
@@ -357,7 +361,8 @@ func TestGradientRefusals(t *testing.T) {
 		{ot.Backward{Tol: -1}, zero, ot.ErrParameter, "Backward.Tol = -1"},
 		{ot.Backward{MaxIter: -2}, zero, ot.ErrParameter, "Backward.MaxIter = -2"},
 	} {
-		if _, err := bad.b.VJP(ctx, dense, bad.v); !errors.Is(err, bad.kind) || !strings.Contains(err.Error(), bad.names) {
+		if _, err := bad.b.VJP(ctx, dense, bad.v); !errors.Is(err, bad.kind) ||
+			!strings.Contains(err.Error(), bad.names) {
 			t.Errorf("VJP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
 		}
 	}
@@ -416,7 +421,8 @@ func TestShiftInvariance(t *testing.T) {
 				var d mat.Dense
 				d.Sub(one.Cost, two.Cost)
 				if off := mat.Norm(&d, 2) / mat.Norm(one.Cost, 2); !(off < tol) {
-					t.Errorf("ε = %g, %v: a shift of %g changes the derivative by %.2g of itself", eps, b.Method, size, off)
+					t.Errorf("ε = %g, %v: a shift of %g changes the derivative by %.2g of itself", eps,
+						b.Method, size, off)
 				}
 				// <A,da> + <B,db> for changes of the weights grows by what the shift does.
 				da, db := change(rng, plan.A), change(rng, plan.B)
@@ -428,7 +434,8 @@ func TestShiftInvariance(t *testing.T) {
 					got, want = got+(two.B[j]-one.B[j])*w, want+cols[j]*w
 				}
 				if !(math.Abs(got-want) <= 1e-9*size*float64(n)/float64(m)) {
-					t.Errorf("ε = %g, %v: a shift of %g changes the weights' derivative by %g, want %g", eps, b.Method, size, got, want)
+					t.Errorf("ε = %g, %v: a shift of %g changes the weights' derivative by %g, want %g", eps, b.Method,
+						size, got, want)
 				}
 			}
 		}
@@ -442,7 +449,12 @@ func TestUnbalancedGradient(t *testing.T) {
 	a, b := []float64{.3, .2, .5, .1, .4, .2}, []float64{.2, .6, .1, .3, .4}
 	for _, rho := range [][2]float64{{0.7, 1.3}, {0.5, math.Inf(1)}} {
 		value := func() *ot.Plan {
-			p := solved(t, ot.Unbalanced{Eps: 0.3, RhoA: rho[0], RhoB: rho[1], Tol: 1e-14}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
+			p := solved(t, ot.Unbalanced{
+				Eps:  0.3,
+				RhoA: rho[0],
+				RhoB: rho[1],
+				Tol:  1e-14,
+			}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
 			return p
 		}
 		g, err := value().Grad(ot.RegKL)

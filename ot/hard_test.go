@@ -107,7 +107,8 @@ func TestHardProblems(t *testing.T) {
 		t.Run(name+"/sinkhorn", func(t *testing.T) {
 			plan := solved(t, ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}, p)
 			got := l1Error(plan)
-			if math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got || (plan.Status == ot.Converged) != (plan.MarginalL1 <= 1e-9) {
+			if math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got ||
+				(plan.Status == ot.Converged) != (plan.MarginalL1 <= 1e-9) {
 				t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, got)
 			}
 		})
@@ -184,7 +185,8 @@ func TestHugeCostsExactPlan(t *testing.T) {
 	}
 }
 
-// A constant in the costs takes no digits and no evaluations of a balanced problem, and is no constant of an unbalanced one.
+// A constant in the costs takes no digits and no evaluations of a balanced problem, and is no
+// constant of an unbalanced one.
 func TestOffset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	c := cloud(rng, 60, 50, 1, 0)
@@ -196,7 +198,8 @@ func TestOffset(t *testing.T) {
 		p := solved(t, s, ot.Problem{Geometry: ot.Dense(shifted)})
 		// Costs themselves are rounded to 2⁻⁵³ of the offset.
 		tol := 1e-12 + math.Abs(by)*0x1p-52/0.05
-		if p.Status != ot.Converged || p.Evaluations > want.Evaluations+2 || !mat.EqualApprox(p.Matrix(), want.Matrix(), tol) {
+		if p.Status != ot.Converged || p.Evaluations > want.Evaluations+2 ||
+			!mat.EqualApprox(p.Matrix(), want.Matrix(), tol) {
 			t.Errorf("costs + %g: %v, want %v", by, p, want)
 		}
 		if d := math.Abs(p.Sharp() - want.Sharp() - by); d > 10*math.Abs(by)*0x1p-52 {

@@ -17,8 +17,12 @@ type history struct {
 
 func newHistory(steps, m int, mem *semidual.Memory) history {
 	h := history{
-		s: make([][]float64, steps), y: make([][]float64, steps), rho: make([]float64, steps), alpha: make([]float64, steps),
-		metric: mem.Zeros(m), scratch: mem.Floats(m),
+		s:       make([][]float64, steps),
+		y:       make([][]float64, steps),
+		rho:     make([]float64, steps),
+		alpha:   make([]float64, steps),
+		metric:  mem.Zeros(m),
+		scratch: mem.Floats(m),
 	}
 	for k := range h.s {
 		h.s[k], h.y[k] = mem.Floats(m), mem.Floats(m)

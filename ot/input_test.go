@@ -52,16 +52,21 @@ func TestBadInput(t *testing.T) {
 		{"A Inf", ot.Problem{Geometry: g, A: []float64{inf, 1}}, 1, ot.ErrWeights, "Problem.A[0] = +Inf"},
 		{"B negative", ot.Problem{Geometry: g, B: []float64{1, -1, 1}}, 1, ot.ErrWeights, "Problem.B[1] = -1"},
 		{"B zero", ot.Problem{Geometry: g, B: []float64{0, 0, 0}}, 1, ot.ErrWeights, "Problem.B sums to 0"},
-		{"unequal", ot.Problem{Geometry: g, A: []float64{.5, .5}, B: []float64{.5, .5, .5}}, 1, ot.ErrWeights, "Problem.B sums to 1.5"},
-		{"points differ", ot.Problem{Geometry: ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)}, 1, ot.ErrShape, "y has 1"},
+		{"unequal", ot.Problem{Geometry: g, A: []float64{.5, .5}, B: []float64{.5, .5, .5}}, 1, ot.ErrWeights,
+			"Problem.B sums to 1.5"},
+		{"points differ", ot.Problem{Geometry: ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)}, 1, ot.ErrShape,
+			"y has 1"},
 		{"points nil", ot.Problem{Geometry: ot.Points(nil, y, ot.L1)}, 1, ot.ErrShape, "x is empty"},
 		{"points NaN", ot.Problem{Geometry: ot.Points(bent, y, ot.L1)}, 1, ot.ErrCost, "x[1,0] = NaN"},
 		{"cost nil", ot.Problem{Geometry: ot.Points(x, y, nil)}, 1, ot.ErrParameter, "cost is nil"},
 		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, cost.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
 		{"power 0", ot.Problem{Geometry: ot.Points(x, y, cost.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
-		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, cost.SqEuclideanL1(nan))}, 1, ot.ErrParameter, "SqEuclideanL1"},
+		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, cost.SqEuclideanL1(nan))}, 1, ot.ErrParameter,
+			"SqEuclideanL1"},
 		{"func nil", ot.Problem{Geometry: ot.Points(x, y, cost.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
-		{"overflow", ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil), ot.SqEuclidean)}, 1, ot.ErrCost, "cost[0,0] = +Inf"},
+		{"overflow",
+			ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
+				ot.SqEuclidean)}, 1, ot.ErrCost, "cost[0,0] = +Inf"},
 	} {
 		for name, s := range allSolvers(tc.eps) {
 			t.Run(tc.name+"/"+name, func(t *testing.T) {
@@ -108,13 +113,15 @@ func TestBadParameters(t *testing.T) {
 			t.Errorf("%+v: err = %v, want a parameter error naming %q", tc.s, err, tc.names)
 		}
 	}
-	if _, err := (ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{0}}}).Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
+	if _, err := (ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{0}}}).
+		Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("Start of length 1 for 2 targets: err = %v, want ErrShape", err)
 	}
 	if _, err := (ot.Batch{}).Solve(ctx, []ot.Problem{p}); !errors.Is(err, ot.ErrParameter) {
 		t.Errorf("Batch without a solver: err = %v, want ErrParameter", err)
 	}
-	if _, err := (ot.Batch{Solver: ot.LBFGS{Eps: 1}}).Solve(ctx, []ot.Problem{p, {}}); !errors.Is(err, ot.ErrShape) || !strings.Contains(err.Error(), "problem 1") {
+	if _, err := (ot.Batch{Solver: ot.LBFGS{Eps: 1}}).Solve(ctx, []ot.Problem{p, {}}); !errors.Is(err, ot.ErrShape) ||
+		!strings.Contains(err.Error(), "problem 1") {
 		t.Errorf("Batch with a bad problem: err = %v, want ErrShape naming problem 1", err)
 	}
 }
@@ -135,7 +142,8 @@ func TestStatusIsHonest(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if plan.Status != ot.IterationLimit || plan.MarginalL1 < 1e-6 {
-			t.Errorf("%s after 3 iterations: %v at L1 error %g, want the iteration limit", name, plan.Status, plan.MarginalL1)
+			t.Errorf("%s after 3 iterations: %v at L1 error %g, want the iteration limit", name, plan.Status,
+				plan.MarginalL1)
 		}
 		if name != "unbalanced" {
 			if got := l1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
@@ -158,7 +166,8 @@ func TestStatusIsHonest(t *testing.T) {
 	}
 }
 
-// An L1 error that stays where it is for thousands of steps, while potentials climb the cost of an outlier, is not stuck.
+// An L1 error that stays where it is for thousands of steps, while potentials climb the cost of an
+// outlier, is not stuck.
 func TestSlowIsNotStuck(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 9))
 	c := mat.NewDense(12, 12, nil)
@@ -234,16 +243,21 @@ func TestTrace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 25, 1, 0))}
 	var steps []ot.Step
-	plan := solved(t, ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}}, p)
+	plan := solved(t,
+		ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}},
+		p)
 	last := steps[len(steps)-1]
-	if last.MarginalL1 != plan.MarginalL1 || last.Evaluation != plan.Evaluations || last.Eps != 0.01 || last.Iteration != plan.Iterations {
-		t.Errorf("last step %+v, plan %d iterations, %d evaluations, L1 error %g", last, plan.Iterations, plan.Evaluations, plan.MarginalL1)
+	if last.MarginalL1 != plan.MarginalL1 || last.Evaluation != plan.Evaluations || last.Eps != 0.01 ||
+		last.Iteration != plan.Iterations {
+		t.Errorf("last step %+v, plan %d iterations, %d evaluations, L1 error %g", last, plan.Iterations,
+			plan.Evaluations, plan.MarginalL1)
 	}
 	if steps[0].Eps <= 0.01 {
 		t.Errorf("the first ε is %g: want annealing from above 0.01", steps[0].Eps)
 	}
 	for k := 1; k < len(steps); k++ {
-		if steps[k].Evaluation <= steps[k-1].Evaluation || steps[k].Eps > steps[k-1].Eps || steps[k].Elapsed < steps[k-1].Elapsed {
+		if steps[k].Evaluation <= steps[k-1].Evaluation || steps[k].Eps > steps[k-1].Eps ||
+			steps[k].Elapsed < steps[k-1].Elapsed {
 			t.Errorf("step %d %+v follows %+v", k, steps[k], steps[k-1])
 		}
 	}
@@ -260,7 +274,9 @@ func TestWarmStart(t *testing.T) {
 	for _, eps := range []float64{0.05, 0.5} {
 		cold := solved(t, ot.LBFGS{Eps: eps}, ot.Problem{Geometry: g})
 		for name, s := range map[string]ot.Solver{
-			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}}, "lbfgs": ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, "newton": ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
+			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}},
+			"lbfgs":    ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}},
+			"newton":   ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
 		} {
 			same := solved(t, s, ot.Problem{Geometry: g})
 			if same.Evaluations > 4 || same.Status != ot.Converged {
@@ -275,10 +291,12 @@ func TestWarmStart(t *testing.T) {
 		}
 		lost := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, ot.Problem{Geometry: near})
 		if lost.Status != ot.Converged || lost.Evaluations > fresh.Evaluations+1 {
-			t.Errorf("ε=%g: a start from nowhere took %d evaluations (%v), cold %d", eps, lost.Evaluations, lost.Status, fresh.Evaluations)
+			t.Errorf("ε=%g: a start from nowhere took %d evaluations (%v), cold %d", eps, lost.Evaluations, lost.Status,
+				fresh.Evaluations)
 		}
 		if warm.Status != ot.Converged || warm.Evaluations > fresh.Evaluations {
-			t.Errorf("ε=%g: warm start took %d evaluations (%v), cold %d", eps, warm.Evaluations, warm.Status, fresh.Evaluations)
+			t.Errorf("ε=%g: warm start took %d evaluations (%v), cold %d", eps, warm.Evaluations, warm.Status,
+				fresh.Evaluations)
 		}
 	}
 }
@@ -287,7 +305,8 @@ func TestSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	g := ot.Points(cloud(rng, 30, 2, 1, 0), cloud(rng, 20, 2, 1, 1), ot.SqEuclidean)
 	for _, eps := range []float64{100, 0.05} {
-		if p, err := ot.Solve(ctx, ot.Problem{Geometry: g}, eps); err != nil || p.Status != ot.Converged || p.MarginalL1 > 1e-9 {
+		if p, err := ot.Solve(ctx, ot.Problem{Geometry: g}, eps); err != nil || p.Status != ot.Converged ||
+			p.MarginalL1 > 1e-9 {
 			t.Errorf("Eps %g: %v, %v", eps, p, err)
 		}
 	}
@@ -326,8 +345,10 @@ func FuzzSolve(f *testing.F) {
 		}
 		p := ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}
 		for name, s := range map[string]ot.Solver{
-			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{MaxIter: 300}}, "scaling": ot.Scaling{Eps: eps, Control: ot.Control{MaxIter: 300}},
-			"lbfgs": ot.LBFGS{Eps: eps, Control: ot.Control{MaxIter: 1000}}, "newton": ot.Newton{Eps: eps, Control: ot.Control{MaxIter: 1000}},
+			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{MaxIter: 300}},
+			"scaling":  ot.Scaling{Eps: eps, Control: ot.Control{MaxIter: 300}},
+			"lbfgs":    ot.LBFGS{Eps: eps, Control: ot.Control{MaxIter: 1000}},
+			"newton":   ot.Newton{Eps: eps, Control: ot.Control{MaxIter: 1000}},
 		} {
 			plan, err := s.Solve(ctx, p)
 			if err != nil {
@@ -341,7 +362,8 @@ func FuzzSolve(f *testing.F) {
 			if plan.Status == ot.Converged && got > 1.01e-9+1e-12 {
 				t.Fatalf("%s: converged at L1 error %g", name, got)
 			}
-			if g, err := plan.GradCost(); err == nil && g.At(0, 0) != g.At(0, 0) || err != nil && !errors.Is(err, ot.ErrUnconverged) {
+			if g, err := plan.GradCost(); err == nil && g.At(0, 0) != g.At(0, 0) ||
+				err != nil && !errors.Is(err, ot.ErrUnconverged) {
 				t.Fatalf("%s: gradient %v, %v", name, g, err)
 			}
 		}
@@ -351,8 +373,10 @@ func FuzzSolve(f *testing.F) {
 // One set of kinds: errors.Is knows those of ot in the packages beside it.
 func TestOneSetOfErrors(t *testing.T) {
 	_, err := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)), A: []float64{-1, 2}})
-	_, unequal := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)), A: []float64{1, 2}})
-	_, covariance := gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(1, []float64{-1})}, gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})})
+	_, unequal := exact.Simplex{}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil)),
+		A: []float64{1, 2}})
+	_, covariance := gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(1, []float64{-1})},
+		gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})})
 	if !errors.Is(err, ot.ErrWeights) || !errors.Is(unequal, ot.ErrWeights) || !errors.Is(covariance, ot.ErrParameter) {
 		t.Errorf("%v, %v, %v: want kinds of package ot", err, unequal, covariance)
 	}

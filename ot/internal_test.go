@@ -104,8 +104,8 @@ func TestConjugateMatrixFree(t *testing.T) {
 	}
 }
 
-// A solve whose L-BFGS hands over to Newton steps gives the same bits for any number of workers, by conjugate gradients, by
-// elimination, and in the order of trees.
+// A solve whose L-BFGS hands over to Newton steps gives the same bits for any number of workers, by
+// conjugate gradients, by elimination, and in the order of trees.
 func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 	for _, c := range []struct {
 		n, m  int
@@ -118,7 +118,8 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, SqEuclidean)
 		var one []float64
 		for _, workers := range []int{1, 2, 5} {
-			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Control: Control{Workers: workers}}.quasiNewton(t.Context(), p)
+			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9,
+				Control: Control{Workers: workers}}.quasiNewton(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +127,8 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 				t.Fatal(q.status, err)
 			}
 			if q.rescues == 0 || len(q.s.Rows.Spans) < 2 || (q.s.Trees != nil) != c.trees {
-				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues, len(q.s.Rows.Spans), q.s.Trees != nil)
+				t.Fatalf("n = %d: %d times Newton steps, %d spans, sorted %v: the test tests nothing", c.n, q.rescues,
+					len(q.s.Rows.Spans), q.s.Trees != nil)
 			}
 			if one == nil {
 				one = q.beta
@@ -185,7 +187,8 @@ func TestSorted(t *testing.T) {
 		n, m, d int
 		kind    cost.PointCost
 		tol     float64
-	}{{1100, 1000, 2, SqEuclidean, 1e-9}, {1000, 1100, 3, cost.SqEuclideanL1(0.5), 1e-6}, {1040, 1040, 1, L1, 1e-6}, {1030, 1030, 2, SqEuclidean, 1e-12}} {
+	}{{1100, 1000, 2, SqEuclidean, 1e-9}, {1000, 1100, 3, cost.SqEuclideanL1(0.5), 1e-6}, {1040, 1040, 1, L1, 1e-6},
+		{1030, 1030, 2, SqEuclidean, 1e-12}} {
 		t.Run(fmt.Sprintf("%d×%d/d=%d/%v/%g", c.n, c.m, c.d, c.kind, c.tol), func(t *testing.T) {
 			p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, c.d, c.kind)
 			got, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 1}}.Solve(ctx, p)

@@ -36,8 +36,8 @@ func (o LBFGS) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
-// input, and, with the plan so far, for a context that ended.
+// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that
+// says so; errors are for bad input, and, with the plan so far, for a context that ended.
 func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	q, err := o.quasiNewton(ctx, p)
 	if err != nil {

@@ -197,8 +197,8 @@ func (q *quasiNewton) nearSolution() bool {
 
 // rescue tries a remedy for stalled steps and reports whether there was one left: Newton steps
 // resolve weakly coupled atoms, which L-BFGS does not; exact potentials leave regions where the
-// slope is negligible; and reduced costs resolve less than the rounding of potentials, the only remedy where the least error
-// so far is of the order of rounding.
+// slope is negligible; and reduced costs resolve less than the rounding of potentials, the only
+// remedy where the least error so far is of the order of rounding.
 func (q *quasiNewton) rescue(tol, least float64) (bool, error) {
 	defer q.hist.clear()
 	q.budget = cmp.Or(q.budget, rescueFactor*max(q.s.Evals, leastRescue))

@@ -95,6 +95,6 @@ func (o *OnDevice) Dims() (n, m int) { return o.g.Dims() }
 // them.
 func (o *OnDevice) Row(i int, buf []float64) []float64 { return o.g.Row(i, buf) }
 
-// Close frees the arrays. Closing twice does no harm; solves afterwards fail with ErrUnsupported. A plan keeps working, on
-// the host.
+// Close frees the arrays. Closing twice does no harm; solves afterwards fail with ErrUnsupported. A
+// plan keeps working, on the host.
 func (o *OnDevice) Close() { o.g.Close() }

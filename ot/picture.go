@@ -29,7 +29,9 @@ func (p *Plan) Picture() image.Image {
 	img := image.NewGray(image.Rect(0, 0, scale*w, scale*h))
 	for y := range scale * h {
 		for x := range scale * w {
-			img.SetGray(x, y, color.Gray{Y: 255 - uint8(255*math.Sqrt(block[y/scale*w+x/scale]/max(top, math.SmallestNonzeroFloat64)))})
+			img.SetGray(x, y,
+				color.Gray{Y: 255 -
+					uint8(255*math.Sqrt(block[y/scale*w+x/scale]/max(top, math.SmallestNonzeroFloat64)))})
 		}
 	}
 	return img

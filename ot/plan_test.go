@@ -162,7 +162,8 @@ func TestPlanProducts(t *testing.T) {
 func TestSample(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	c := cloud(rng, 5, 4, 1, 0)
-	p := solved(t, ot.LBFGS{Eps: 0.3}, ot.Problem{Geometry: ot.Dense(c), A: []float64{.1, .2, 0, .3, .4}, B: []float64{0, .5, .2, .3}})
+	p := solved(t, ot.LBFGS{Eps: 0.3}, ot.Problem{Geometry: ot.Dense(c), A: []float64{.1, .2, 0, .3, .4},
+		B: []float64{0, .5, .2, .3}})
 	const k = 100_000
 	is, js := p.Sample(rng, k)
 	count := mat.NewDense(5, 4, nil)
@@ -195,13 +196,15 @@ func TestPassesAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		W := want.Matrix()
-		for name, q := range map[string]ot.Problem{"held": p, "free": {Geometry: ot.MatrixFree(x, y, ot.SqEuclidean), A: p.A, B: p.B}} {
+		for name, q := range map[string]ot.Problem{"held": p,
+			"free": {Geometry: ot.MatrixFree(x, y, ot.SqEuclidean), A: p.A, B: p.B}} {
 			got, err := ot.LBFGS{Eps: eps, Tol: 1e-8}.Solve(ctx, q) // loose: kernels, fused passes, lists
 			if err != nil {
 				t.Fatal(err)
 			}
 			if l1 := l1Error(got); got.Status != ot.Converged || math.Abs(l1-got.MarginalL1) > 1e-12 {
-				t.Errorf("%s, ε = %g: %v says L1 error %g, the matrix says %g", name, eps, got.Status, got.MarginalL1, l1)
+				t.Errorf("%s, ε = %g: %v says L1 error %g, the matrix says %g", name, eps, got.Status,
+					got.MarginalL1, l1)
 			}
 			if !mat.EqualApprox(got.Matrix(), W, 1e-8) {
 				t.Errorf("%s, ε = %g: plans differ by more than the marginals' error", name, eps)
@@ -243,7 +246,12 @@ func TestUnbalanced(t *testing.T) {
 	b[2] = 0
 	const eps = 0.2
 	for _, rho := range [][2]float64{{0.5, 2}, {math.Inf(1), 1}, {100, 0.1}} {
-		p, err := ot.Unbalanced{Eps: eps, RhoA: rho[0], RhoB: rho[1], Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
+		p, err := ot.Unbalanced{
+			Eps:  eps,
+			RhoA: rho[0],
+			RhoB: rho[1],
+			Tol:  1e-12,
+		}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +340,8 @@ func TestUnbalancedHighPrices(t *testing.T) {
 	a, b := simplex(rng, 4), simplex(rng, 5)
 	b[0] *= 2
 	for _, rho := range [][2]float64{{1e3, 1e3}, {1e8, 1e8}, {math.Inf(1), 1e3}, {1, math.Inf(1)}, {1e-3, 1e6}} {
-		p := solved(t, ot.Unbalanced{Eps: 0.1, RhoA: rho[0], RhoB: rho[1]}, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
+		p := solved(t, ot.Unbalanced{Eps: 0.1, RhoA: rho[0], RhoB: rho[1]},
+			ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
 		if p.Status != ot.Converged || p.Iterations > 200 {
 			t.Errorf("ρ = %v: %v after %d iterations, want converged after 200 at most", rho, p.Status, p.Iterations)
 		}
@@ -403,7 +412,8 @@ func TestAt(t *testing.T) {
 			t.Errorf("row %d sums to %v", i, s)
 		}
 	}
-	if _, err := solveTight(t, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil))}, 1).At(z); !errors.Is(err, ot.ErrUnsupported) {
+	if _, err := solveTight(t, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil))}, 1).
+		At(z); !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("a plan without points: err = %v, want ErrUnsupported", err)
 	}
 }
@@ -432,11 +442,13 @@ func TestPlanByHand(t *testing.T) {
 	}
 }
 
-// At large ε LBFGS needs fewer evaluations than Scaling, whose evaluations cost as much: here three fifths to three quarters.
+// At large ε LBFGS needs fewer evaluations than Scaling, whose evaluations cost as much: here three
+// fifths to three quarters.
 func TestLargeEps(t *testing.T) {
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		p := ot.Problem{Geometry: ot.Points(cloud(rng, 500, 2, 1, 0), cloud(rng, 500, 2, 1, 0.5), ot.SqEuclidean), A: simplex(rng, 500), B: simplex(rng, 500)}
+		p := ot.Problem{Geometry: ot.Points(cloud(rng, 500, 2, 1, 0), cloud(rng, 500, 2, 1, 0.5), ot.SqEuclidean),
+			A: simplex(rng, 500), B: simplex(rng, 500)}
 		for _, eps := range []float64{1.4, 0.45} { // .3 and .1 of the mean cost
 			for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 				of := func(s ot.Solver) int { return mustSolve(t, s, p).Evaluations }

@@ -61,7 +61,15 @@ func (p Problem) check(workers int) (*semidual.Instance, error) {
 	if err := p.balanced(sa, sb); err != nil {
 		return nil, err
 	}
-	in := &semidual.Instance{G: within(p.Geometry), N: len(a), M: len(b), A: a, B: b, Self: p.symmetric(), Memory: p.memory}
+	in := &semidual.Instance{
+		G:      within(p.Geometry),
+		N:      len(a),
+		M:      len(b),
+		A:      a,
+		B:      b,
+		Self:   p.symmetric(),
+		Memory: p.memory,
+	}
 	return in, in.Scan(workers)
 }
 

@@ -196,7 +196,8 @@ func TestReferenceDivergences(t *testing.T) {
 			for _, v := range []struct {
 				name      string
 				got, want float64
-			}{{"sharp_value", sharp.Value, want.SharpValue}, {"sharp_aa", sharp.AA.Value, want.SharpAA}, {"sharp_bb", sharp.BB.Value, want.SharpBB}} {
+			}{{"sharp_value", sharp.Value, want.SharpValue}, {"sharp_aa", sharp.AA.Value, want.SharpAA},
+				{"sharp_bb", sharp.BB.Value, want.SharpBB}} {
 				if !(math.Abs(v.got-v.want) <= 4e-13*size) {
 					t.Errorf("%s = %v, want %v", v.name, v.got, v.want)
 				}

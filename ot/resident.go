@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// lookAfter is the number of exponentials in the steps from one look at the error to the next, so that a GPU waits less than it
-	// works; mostSteps is the largest number of those steps.
+	// lookAfter is the number of exponentials in the steps from one look at the error to the next,
+	// so that a GPU waits less than it works; mostSteps is the largest number of those steps.
 	lookAfter, mostSteps = 1 << 28, 32
 	// wideResident is the largest n·m for which steps go on in float64 where float32 ends: above it, differences from a
 	// float64 pass take less time than steps that save copies.
 	wideResident = 1 << 22
 )
 
-// residentSteps takes Sinkhorn's steps on a GPU, if the geometry is on one, until the error is at most tol or near the rounding
-// there, or until it falls by less than the factor contracts between two looks at it; 0 is never. An evaluation must follow.
+// residentSteps takes Sinkhorn's steps on a GPU, if the geometry is on one, until the error is at
+// most tol or near the rounding there, or until it falls by less than the factor contracts between
+// two looks at it; 0 is never. An evaluation must follow.
 func (r *run) residentSteps(tol float64, omega *relaxation, contracts float64) error {
 	s := r.s
 	if s.Self || !s.OnDevice() || !r.dev.On.Remote() {
@@ -37,8 +38,8 @@ func (r *run) residentSteps(tol float64, omega *relaxation, contracts float64) e
 	return r.stepsIn(device.Float64, max(tol, devicepass.NoiseMargin*s.Noise()), omega, contracts)
 }
 
-// stepsIn is residentSteps in a type, until the error is at most enough. It leaves the potentials in r.beta and α, unless they are
-// not finite.
+// stepsIn is residentSteps in a type, until the error is at most enough. It leaves the potentials
+// in r.beta and α, unless they are not finite.
 func (r *run) stepsIn(t device.DType, enough float64, omega *relaxation, contracts float64) error {
 	p, err := r.dev.Reside(r.s, t, r.beta)
 	if err != nil {
@@ -53,7 +54,8 @@ func (r *run) stepsIn(t device.DType, enough float64, omega *relaxation, contrac
 	return cmp.Or(p.Fetch(r.s, r.beta), err)
 }
 
-// walk takes the steps and looks at the error after one, two, four and so on, but no more than the rate of the last leaves.
+// walk takes the steps and looks at the error after one, two, four and so on, but no more than the
+// rate of the last leaves.
 func (r *run) walk(p *devicepass.Resident, enough float64, omega *relaxation, contracts float64) error {
 	s, best := r.s, stagnation{monotone: true}
 	most := max(1, min(mostSteps, lookAfter/2/s.N/s.M))

@@ -107,7 +107,13 @@ func (r *run) eval(beta []float64, relax float64) error {
 
 // trace calls Trace and keeps the error that it returned.
 func (r *run) trace() error {
-	r.halt = r.Trace(Step{Iteration: r.iter, Evaluation: r.s.Evals, Eps: r.s.Eps, MarginalL1: r.err * r.s.Total, Elapsed: time.Since(r.began)})
+	r.halt = r.Trace(Step{
+		Iteration:  r.iter,
+		Evaluation: r.s.Evals,
+		Eps:        r.s.Eps,
+		MarginalL1: r.err * r.s.Total,
+		Elapsed:    time.Since(r.began),
+	})
 	return r.halt
 }
 

@@ -17,8 +17,8 @@ const kernelSpan = 300
 //
 // The zero value with Eps set works. Memory: n·m float64 besides the costs, at most 1 GiB.
 type Scaling struct {
-	// Eps is the ε > 0 of the problem, in units of cost, and Tol stops when the L1 error of the marginals is at most Tol;
-	// 0 is 1e-9.
+	// Eps is the ε > 0 of the problem, in units of cost, and Tol stops when the L1 error of the
+	// marginals is at most Tol; 0 is 1e-9.
 	Eps, Tol float64
 	// Relax in [1, 2) is the over-relaxation; 1 is plain scaling, and 0 chooses it from the observed rate.
 	Relax float64
@@ -31,7 +31,8 @@ func (o Scaling) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. Errors are for bad input, for a kernel that would underflow and for a context that ended.
+// Solve returns the plan of p. Errors are for bad input, for a kernel that would underflow and for
+// a context that ended.
 func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err := checkRelax(o.Relax); err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
 	if r.s.Cost.Max-r.s.Cost.Min > kernelSpan*r.s.Eps {
-		return nil, bad(ErrUnsupported, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.Cost.Max-r.s.Cost.Min)/o.Eps, kernelSpan)
+		return nil, bad(ErrUnsupported, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps,
+			(r.s.Cost.Max-r.s.Cost.Min)/o.Eps, kernelSpan)
 	}
 	r.s.AlwaysStore()
 	r.s.StartStage(r.tol)

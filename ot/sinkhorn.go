@@ -10,8 +10,8 @@ import "context"
 // The zero value with Eps set works. LBFGS is faster at small ε. Memory besides the costs is that of LBFGS for
 // a stored kernel.
 type Sinkhorn struct {
-	// Eps is the ε > 0 of the problem, in units of cost, and Tol stops when the L1 error of the marginals is at most Tol;
-	// 0 is 1e-9.
+	// Eps is the ε > 0 of the problem, in units of cost, and Tol stops when the L1 error of the
+	// marginals is at most Tol; 0 is 1e-9.
 	Eps, Tol float64
 	// Relax in [1, 2) is the over-relaxation; 1 is plain Sinkhorn, and 0 chooses it from the observed rate.
 	Relax float64
@@ -24,8 +24,8 @@ func (o Sinkhorn) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
-// input, and, with the plan so far, for a context that ended.
+// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that
+// says so; errors are for bad input, and, with the plan so far, for a context that ended.
 func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err := checkRelax(o.Relax); err != nil {
 		return nil, err

@@ -29,12 +29,13 @@ func dustyProblem(seed uint64, n int) (ot.Problem, float64) {
 	for i := 0; i < n; i += 4 {
 		a[i], b[(i+3)%n] = 1e-11*rng.Float64(), 1e-11*rng.Float64()
 	}
-	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: scaleTo1(a), B: scaleTo1(b)}, math.Pow(10, -1-3*rng.Float64())
+	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: scaleTo1(a), B: scaleTo1(b)},
+		math.Pow(10, -1-3*rng.Float64())
 }
 
-// What a solve to the default tolerance says of atoms that its L1 error does not see is what one to 1e-14 says. With every
-// column within √1e-9 of its weight, potentials are right to some 3e-5 ε where atoms are well coupled; these are not
-// always, and what was measured is 8e-7 at most.
+// What a solve to the default tolerance says of atoms that its L1 error does not see is what one to
+// 1e-14 says. With every column within √1e-9 of its weight, potentials are right to some 3e-5 ε
+// where atoms are well coupled; these are not always, and what was measured is 8e-7 at most.
 func TestPotentialsOfSmallWeights(t *testing.T) {
 	for seed := range uint64(60) {
 		p, eps := dustyProblem(seed, 20)
@@ -87,7 +88,8 @@ func TestClosingOfManyTargets(t *testing.T) {
 		ones[i] = 1
 	}
 	for j, c := range plan.ApplyT(ones) {
-		if plan.Status != ot.Converged || math.Abs(c/plan.B[j]-1) > 2e-3 { // √Tol, in logarithms, and as much for rounding
+		// √Tol, in logarithms, and as much for rounding
+		if plan.Status != ot.Converged || math.Abs(c/plan.B[j]-1) > 2e-3 {
 			t.Fatalf("%v: column %d has %g of its weight %g", plan.Status, j, c/plan.B[j], plan.B[j])
 		}
 	}
@@ -124,10 +126,11 @@ func TestWideRangeOfWeights(t *testing.T) {
 	}
 }
 
-// Weights over forty decades: the only way to ground of a Newton system may be 1e-40 of the rest, and a current of rounding
-// through it lifts all potentials until their differences are lost. Then rows are no longer what α says, and
-// the dual value is off by anything. What is left is of the order of 1e-7 (seeds 877 and 1087, by the instruction set): a
-// known defect at weights of 1e-40, above the 1e-9 that other weights reach.
+// Weights over forty decades: the only way to ground of a Newton system may be 1e-40 of the rest,
+// and a current of rounding through it lifts all potentials until their differences are lost. Then
+// rows are no longer what α says, and the dual value is off by anything. What is left is of the
+// order of 1e-7 (seeds 877 and 1087, by the instruction set): a known defect at weights of 1e-40,
+// above the 1e-9 that other weights reach.
 func TestGaugeStays(t *testing.T) {
 	for _, seed := range []uint64{877, 1087, 1, 2, 3, 4, 5, 6, 7, 8} {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -151,13 +154,15 @@ func TestGaugeStays(t *testing.T) {
 	}
 }
 
-// The logarithms of weights below 2^−1022 are those of the weights, not of their exponents' end: potentials of vanishing weights
-// are the same for 1e-310 and 5e-324 as for weights that are normal numbers, and the others differ by ε log of the weights.
+// The logarithms of weights below 2^−1022 are those of the weights, not of their exponents' end:
+// potentials of vanishing weights are the same for 1e-310 and 5e-324 as for weights that are normal
+// numbers, and the others differ by ε log of the weights.
 func TestSubnormalWeights(t *testing.T) {
 	x := mat.NewDense(4, 1, []float64{0, 1, .3, 2})
 	y := mat.NewDense(4, 1, []float64{.2, .9, 1.5, -1})
 	problem := func(v, w float64) ot.Problem {
-		return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: []float64{.5, .5, v, w}, B: []float64{w, .5, .5, v}}
+		return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: []float64{.5, .5, v, w},
+			B: []float64{w, .5, .5, v}}
 	}
 	const eps = .3
 	for name, s := range map[string]ot.Solver{

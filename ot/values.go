@@ -66,7 +66,8 @@ func negEntropy(w []float64) float64 {
 func (p *Plan) unbalancedValues(v Values) {
 	n, _ := p.Dims()
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.penalties.a, p.t.Mass, p.A) + marginalPenalty(p.penalties.b, p.ApplyT(transport.Ones(n)), p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.penalties.a, p.t.Mass, p.A) +
+		marginalPenalty(p.penalties.b, p.ApplyT(transport.Ones(n)), p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
 }

@@ -72,8 +72,9 @@ func (c *Chain) note(p Progress, trace func(Progress)) {
 	}
 }
 
-// Trace returns a number for each of at most 1024 evenly spaced steps of each run of this process, and what it measures: of MALA the
-// share of chains that moved, of Langevin dynamics the root mean square of the score's entries.
+// Trace returns a number for each of at most 1024 evenly spaced steps of each run of this process,
+// and what it measures: of MALA the share of chains that moved, of Langevin dynamics the root mean
+// square of the score's entries.
 func (c *Chain) Trace() (what string, step, value []float64) {
 	for _, p := range c.trace {
 		v := p.Score

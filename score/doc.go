@@ -33,8 +33,9 @@
 //
 // # Sources
 //
-// Song and Ermon, "Generative modeling by estimating gradients of the data distribution" (2019) and "Improved techniques
-// for training score-based generative models" (2020); Song et al., "Score-based generative modeling through stochastic
-// differential equations" (2021), for the predictor; Jolicoeur-Martineau et al., "Adversarial score matching and improved
-// sampling for image generation" (2021), for the denoising step; Roberts and Tweedie (1996) for MALA.
+// Song and Ermon, "Generative modeling by estimating gradients of the data distribution" (2019) and
+// "Improved techniques for training score-based generative models" (2020); Song et al.,
+// "Score-based generative modeling through stochastic differential equations" (2021), for the
+// predictor; Jolicoeur-Martineau et al., "Adversarial score matching and improved sampling for
+// image generation" (2021), for the denoising step; Roberts and Tweedie (1996) for MALA.
 package score

@@ -53,7 +53,8 @@ func logWeights(weights []float64, n int) ([]float64, error) {
 	total := floats.Sum(weights)
 	for j, w := range weights {
 		if !(w >= 0) || !(total > 0) || math.IsInf(total, 1) {
-			return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", j, w, total, ErrParameter)
+			return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", j, w,
+				total, ErrParameter)
 		}
 		h[j] = math.Log(w / total)
 	}
@@ -80,7 +81,8 @@ func (e *Empirical) Dim() int { _, d := e.points.Dims(); return d }
 func (e *Empirical) variance(sigma float64) (float64, error) {
 	v := e.bandwidth*e.bandwidth + sigma*sigma
 	if math.IsInf(1/v, 1) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("score: sigma = %g with bandwidth %g: points have no score: %w", sigma, e.bandwidth, ErrParameter)
+		return 0, fmt.Errorf("score: sigma = %g with bandwidth %g: points have no score: %w", sigma, e.bandwidth,
+			ErrParameter)
 	}
 	return v, nil
 }
@@ -115,8 +117,9 @@ func (e *Empirical) LogDensity(dst []float64, x *mat.Dense, sigma float64) error
 	return nil
 }
 
-// On returns the field as one with a DeviceField on dev, which holds the points from the begin of a run to its end. Where dev
-// is no GPU, Score is the way. Scores there are float64; those of points so far away that their squares overflow are NaN.
+// On returns the field as one with a DeviceField on dev, which holds the points from the begin of a
+// run to its end. Where dev is no GPU, Score is the way. Scores there are float64; those of points
+// so far away that their squares overflow are NaN.
 func (e *Empirical) On(dev *device.Device) Field { return empiricalOn{e, dev} }
 
 type empiricalOn struct {

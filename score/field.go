@@ -31,8 +31,8 @@ type Field interface {
 	Score(dst, x *mat.Dense, sigma float64) error
 }
 
-// Prepare returns the field to ask for the scores of n points many times, of the values of f bit for bit, and what ends its
-// use. It is f itself, but for fields with a method
+// Prepare returns the field to ask for the scores of n points many times, of the values of f bit
+// for bit, and what ends its use. It is f itself, but for fields with a method
 //
 //	Prepare(n int) (Field, func())
 //
@@ -91,9 +91,10 @@ var legendre = [5][2]float64{
 	{0.95308992296933200, 0.11846344252809454},
 }
 
-// LogRatio writes log p_σ(y_i) − log p_σ(x_i) to dst: from the field's density where it has one, else as the integral of
-// the score along the segment from x_i to y_i, by Gauss–Legendre quadrature with five points, which is exact for
-// Gaussians. Cost: two evaluations of the density, or five of the score.
+// LogRatio writes log p_σ(y_i) − log p_σ(x_i) to dst: from the field's density where it has one,
+// else as the integral of the score along the segment from x_i to y_i, by Gauss–Legendre quadrature
+// with five points, which is exact for Gaussians. Cost: two evaluations of the density, or five of
+// the score.
 func LogRatio(dst []float64, f Field, x, y *mat.Dense, sigma float64) error {
 	n, d := x.Dims()
 	if len(dst) != n {

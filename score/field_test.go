@@ -50,7 +50,8 @@ func randomFields(rng *rand.Rand, d int) map[string]Density {
 		"gaussian":  a,
 		"mixture":   must.Get(NewMixture([]float64{1, 3}, a, b)),
 		"empirical": must.Get(NewEmpirical(normals(rng, 5, d), []float64{1, 2, 3, 4, 0}, .7)),
-		"fitted":    must.Get(FitMixture{Parts: 2, Axes: (d + 1) / 2}.Run(context.Background(), rng, normals(rng, 60, d))),
+		"fitted": must.Get(FitMixture{Parts: 2, Axes: (d + 1) / 2}.Run(context.Background(), rng,
+			normals(rng, 60, d))),
 	}
 }
 
@@ -171,7 +172,8 @@ func TestRefusals(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Where every square overflows or no exponential is left, the nearest point is all that is seen; ties are shared by weight.
+// Where every square overflows or no exponential is left, the nearest point is all that is seen;
+// ties are shared by weight.
 func TestEmpiricalFarAway(t *testing.T) {
 	points := mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})
 	for _, d := range []int{2, 12} { // both ways to distances
@@ -182,8 +184,9 @@ func TestEmpiricalFarAway(t *testing.T) {
 		}
 		e := must.Get(NewEmpirical(y, []float64{1, 2, 6}, 1))
 		x, s := mat.NewDense(3, d, nil), mat.NewDense(3, d, nil)
-		x.Set(0, 0, 1e200)                                              // nearest: the second
-		x.Set(1, 0, -1e200)                                             // the first and the third are as far to all digits, the first by less than one
+		x.Set(0, 0, 1e200) // nearest: the second
+		// the first and the third are as far to all digits, the first by less than one
+		x.Set(1, 0, -1e200)
 		x.SetRow(2, append([]float64{.4, .1}, make([]float64, d-2)...)) // near all
 		must.Do(e.Score(s, x, 0))
 		if a, b := s.At(0, 0), s.At(1, 0); a != -1e200 || b != 1e200 {
@@ -211,7 +214,8 @@ func TestDensityRefusals(t *testing.T) {
 	if _, err := NewGaussian([]float64{math.Inf(1)}, mat.NewSymDense(1, []float64{1})); !errors.Is(err, ErrParameter) {
 		t.Errorf("infinite mean: error %v", err)
 	}
-	if err := must.Get(NewEmpirical(x, nil, 1e-170)).Score(mat.NewDense(3, 2, nil), x, 0); !errors.Is(err, ErrParameter) {
+	if err := must.Get(NewEmpirical(x, nil, 1e-170)).
+		Score(mat.NewDense(3, 2, nil), x, 0); !errors.Is(err, ErrParameter) {
 		t.Errorf("a variance that underflows: error %v", err)
 	}
 }

@@ -43,7 +43,9 @@ func (f FitMixture) Run(ctx context.Context, rng *rand.Rand, y *mat.Dense) (*Sub
 		return nil, err
 	}
 	if f.Parts < 0 || f.Parts > n || f.Axes < 0 || f.Axes > d || f.Steps < 0 || !(f.Shrink >= 0) {
-		return nil, fmt.Errorf("score: FitMixture: %d parts in %d axes of %d points in %d dimensions, Steps = %d, Shrink = %g: must be ≥ 0, and no more parts than points or axes than dimensions: %w",
+		return nil, fmt.Errorf(
+			"score: FitMixture: %d parts in %d axes of %d points in %d dimensions, Steps = %d, Shrink = %g: must "+
+				"be ≥ 0, and no more parts than points or axes than dimensions: %w",
 			f.Parts, f.Axes, n, d, f.Steps, f.Shrink, ErrParameter)
 	}
 	s, err := f.principal(y)
@@ -201,8 +203,8 @@ func (f FitMixture) maximise(u *mat.Dense, shares [][]float64) (*Mixture, error)
 	return NewMixture(weights, parts...)
 }
 
-// A Subspace is the exact field of points that are a mixture along some axes about their mean and, independently, normal
-// along the others. Immutable and safe for concurrent use.
+// A Subspace is the exact field of points that are a mixture along some axes about their mean and,
+// independently, normal along the others. Immutable and safe for concurrent use.
 type Subspace struct {
 	mean   []float64
 	axes   *mat.Dense // d×q, orthonormal columns
@@ -213,7 +215,8 @@ type Subspace struct {
 
 // String describes the fit in a line.
 func (s *Subspace) String() string {
-	return fmt.Sprintf("mixture of %d Gaussians along %d axes of R^%d, normal along the others", s.Parts(), s.Axes(), s.Dim())
+	return fmt.Sprintf("mixture of %d Gaussians along %d axes of R^%d, normal along the others", s.Parts(),
+		s.Axes(), s.Dim())
 }
 
 // Dim returns d.

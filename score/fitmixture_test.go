@@ -10,8 +10,8 @@ import (
 	"coupling/lab/must"
 )
 
-// Two clusters along a line in R³ with thin noise across: weights, means and variances come out, and the field agrees with the
-// mixture they were drawn from.
+// Two clusters along a line in R³ with thin noise across: weights, means and variances come out,
+// and the field agrees with the mixture they were drawn from.
 func TestFitMixture(t *testing.T) {
 	rng := seeded(1)
 	const n, across = 4000, .05
@@ -49,7 +49,8 @@ func TestFitMixture(t *testing.T) {
 	for _, sigma := range []float64{0, .3, 2} {
 		a, b := mat.NewDense(n, 3, nil), mat.NewDense(n, 3, nil)
 		p, q := make([]float64, n), make([]float64, n)
-		must.Do(errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma), truth.LogDensity(q, y, sigma)))
+		must.Do(errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma),
+			truth.LogDensity(q, y, sigma)))
 		mean := 0.
 		for i := range p {
 			mean += (p[i] - q[i]) / n
@@ -64,7 +65,8 @@ func TestFitMixture(t *testing.T) {
 }
 
 func TestFitMixtureRefusals(t *testing.T) {
-	for name, f := range map[string]FitMixture{"parts": {Parts: 201}, "axes": {Axes: 5}, "shrink": {Shrink: math.NaN()}} {
+	for name, f := range map[string]FitMixture{"parts": {Parts: 201}, "axes": {Axes: 5},
+		"shrink": {Shrink: math.NaN()}} {
 		if _, err := f.Run(t.Context(), seeded(2), mat.NewDense(200, 4, nil)); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}

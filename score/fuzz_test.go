@@ -17,8 +17,8 @@ func usable(most float64, v ...float64) bool {
 	return true
 }
 
-// Tweedie's formula at any distance and any noise: x + (h² + σ²)·score is in the hull of the points, and no input is answered
-// with a NaN.
+// Tweedie's formula at any distance and any noise: x + (h² + σ²)·score is in the hull of the
+// points, and no input is answered with a NaN.
 func FuzzEmpirical(f *testing.F) {
 	f.Add(0., 0., 1., 1., .5, .5)
 	f.Add(1e200, 0., 1., -1., 0., 1.) // squares overflow
@@ -76,8 +76,10 @@ func FuzzMixture(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at, s, sp, sq := mat.NewDense(1, 1, []float64{x}), mat.NewDense(1, 1, nil), mat.NewDense(1, 1, nil), mat.NewDense(1, 1, nil)
-		if m.Score(s, at, sigma) != nil || p.Score(sp, at, sigma) != nil || q.Score(sq, at, sigma) != nil || !usable(1e100, x, a, b) || v < 1e-60 || !usable(1e100, v, sigma) {
+		at, s, sp, sq := mat.NewDense(1, 1, []float64{x}), mat.NewDense(1, 1, nil), mat.NewDense(1, 1, nil),
+			mat.NewDense(1, 1, nil)
+		if m.Score(s, at, sigma) != nil || p.Score(sp, at, sigma) != nil || q.Score(sq, at, sigma) != nil ||
+			!usable(1e100, x, a, b) || v < 1e-60 || !usable(1e100, v, sigma) {
 			return
 		}
 		lo, hi := min(sp.At(0, 0), sq.At(0, 0)), max(sp.At(0, 0), sq.At(0, 0))

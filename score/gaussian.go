@@ -25,15 +25,15 @@ type Gaussian struct {
 	recent    atomic.Pointer[[]noised]
 }
 
-// noised is a precision (S + σ²I)⁻¹. The last eight are kept, since a chain takes many steps at one noise level, and the
-// training of a network on this base asks for a few levels in turn.
+// noised is a precision (S + σ²I)⁻¹. The last eight are kept, since a chain takes many steps at one
+// noise level, and the training of a network on this base asks for a few levels in turn.
 type noised struct {
 	sigma     float64
 	precision *mat.Dense
 }
 
-// NewGaussian returns the field of a normal distribution. A nil mean is zero. The covariance may be singular; the field is
-// then defined for σ > 0 only. Cost O(d³).
+// NewGaussian returns the field of a normal distribution. A nil mean is zero. The covariance may be
+// singular; the field is then defined for σ > 0 only. Cost O(d³).
 func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 	if cov == nil || cov.SymmetricDim() == 0 {
 		return nil, fmt.Errorf("score: the covariance is empty: %w", ErrShape)
@@ -53,7 +53,8 @@ func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 	eig.VectorsTo(g.vectors)
 	least, most := g.values[0], g.values[d-1]
 	if !(most >= 0) || math.IsInf(most, 1) || least < -1e-10*most {
-		return nil, fmt.Errorf("score: the covariance has eigenvalues from %g to %g: must be ≥ 0: %w", least, most, ErrParameter)
+		return nil, fmt.Errorf("score: the covariance has eigenvalues from %g to %g: must be ≥ 0: %w", least, most,
+			ErrParameter)
 	}
 	for i, v := range g.values {
 		g.values[i] = max(v, 0)
@@ -94,7 +95,8 @@ func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 		g.recent.Store(&list)
 		return list[0].precision, nil
 	case g.precision == nil:
-		return nil, fmt.Errorf("score: sigma = 0 with a singular covariance: the score does not exist: %w", ErrParameter)
+		return nil, fmt.Errorf("score: sigma = 0 with a singular covariance: the score does not exist: %w",
+			ErrParameter)
 	}
 	return g.precision, nil
 }

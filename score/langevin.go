@@ -34,7 +34,8 @@ func (c Convention) drift(step float64) float64 {
 // Geometric returns n noise levels from first down to last, each the same fraction of the one before.
 func Geometric(first, last float64, n int) ([]float64, error) {
 	if n < 1 || !(first >= last) || !(last > 0) || math.IsInf(first, 1) || n == 1 && first != last {
-		return nil, fmt.Errorf("score: %d noise levels from %g to %g: must fall and be > 0: %w", n, first, last, ErrParameter)
+		return nil, fmt.Errorf("score: %d noise levels from %g to %g: must fall and be > 0: %w", n, first, last,
+			ErrParameter)
 	}
 	out := make([]float64, n)
 	for i := range out {
@@ -76,9 +77,11 @@ type Progress struct {
 	Done, Total int
 	Sigma       float64
 	Step        float64 // in the sampler's convention; 0 for a predictor or denoising step
-	Score       float64 // root mean square of the entries of the score; NaN for a step on a GPU after which none was read
-	Metropolis  bool    // a step of MALA
-	Accepted    float64 // MALA: share of chains that moved
+	// root mean square of the entries of the score; NaN for a step on a GPU after which none was
+	// read
+	Score      float64
+	Metropolis bool    // a step of MALA
+	Accepted   float64 // MALA: share of chains that moved
 }
 
 // update is one step: x += drift·s_σ(x) + √variance z.
@@ -149,7 +152,8 @@ func (l Langevin) check(f Field, c *Chain) error {
 			return err
 		}
 		if i > 0 && s > levels[i-1] || s == 0 && len(levels) > 1 {
-			return fmt.Errorf("score: levels[%d] = %g after %g: levels fall and are > 0: %w", i, s, levels[max(i-1, 0)], ErrParameter)
+			return fmt.Errorf("score: levels[%d] = %g after %g: levels fall and are > 0: %w", i, s, levels[max(i-1, 0)],
+				ErrParameter)
 		}
 	}
 	return checkFinite("chain", c.X)
@@ -227,7 +231,8 @@ func looks(steps int, took time.Duration) int {
 
 // stamp identifies the dynamics.
 func (l Langevin) stamp() resume.Stamp {
-	return resume.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ", int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
+	return resume.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ",
+		int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
 }
 
 // move adds an update to all chains and reports whether they are finite.

@@ -18,8 +18,8 @@ import (
 
 func column(x *mat.Dense, j int) []float64 { return mat.Col(nil, j, x) }
 
-// meanWithin and varianceWithin hold a sample to a law within k standard errors; the chance of a mistaken alarm at 4.5 is
-// 1 in 150,000.
+// meanWithin and varianceWithin hold a sample to a law within k standard errors; the chance of a
+// mistaken alarm at 4.5 is 1 in 150,000.
 func meanWithin(t *testing.T, what string, x []float64, want float64) {
 	t.Helper()
 	mean, sd := stat.MeanStdDev(x, nil)
@@ -37,7 +37,8 @@ func varianceWithin(t *testing.T, what string, x []float64, want float64) {
 	}
 }
 
-// Langevin with step a on N(m, v) is an autoregression with the stationary variance v/(1 − a/2v), whichever the convention.
+// Langevin with step a on N(m, v) is an autoregression with the stationary variance v/(1 − a/2v),
+// whichever the convention.
 func TestStationaryLaw(t *testing.T) {
 	g := must.Get(NewGaussian([]float64{3, -1}, mat.NewSymDense(2, []float64{1, 0, 0, .25})))
 	var got [2]*mat.Dense
@@ -81,7 +82,8 @@ func TestAnnealedMixture(t *testing.T) {
 		}
 		return right / float64(n)
 	}
-	// The standard error of a share is .0072, .0145 in short; levels are finitely many and steps long, which adds some .01.
+	// The standard error of a share is .0072, .0145 in short; levels are finitely many and steps
+	// long, which adds some .01.
 	for name, l := range map[string]Langevin{
 		"annealed":            {Levels: levels, Steps: 40, Step: 5e-4},
 		"annealed, halved":    {Levels: levels, Steps: 40, Step: 1e-3, Convention: Halved},
@@ -225,7 +227,8 @@ func Example() {
 			n, side = n+1, append(side, v)
 		}
 	}
-	fmt.Printf("right: %.1f of all, mean %.1f, variance %.1f\n", float64(n)/1000, stat.Mean(side, nil), stat.Variance(side, nil))
+	fmt.Printf("right: %.1f of all, mean %.1f, variance %.1f\n", float64(n)/1000, stat.Mean(side, nil),
+		stat.Variance(side, nil))
 	// Output:
 	// right: 0.5 of all, mean 2.0, variance 0.5
 }

@@ -69,7 +69,15 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 		t.sum += mean
 		t.steps++
 		c.Done++
-		c.note(Progress{Done: c.Done, Total: m.Steps, Sigma: m.Sigma, Step: m.Step, Score: rms(s), Metropolis: true, Accepted: moved}, m.Trace)
+		c.note(Progress{
+			Done:       c.Done,
+			Total:      m.Steps,
+			Sigma:      m.Sigma,
+			Step:       m.Step,
+			Score:      rms(s),
+			Metropolis: true,
+			Accepted:   moved,
+		}, m.Trace)
 		if checkpoints.due(c.Done, m.Steps) {
 			if err := checkpoints.save(); err != nil {
 				return t.mean(), err
@@ -91,7 +99,8 @@ func (m MALA) check(f Field, c *Chain) error {
 	return Langevin{Levels: []float64{m.Sigma}, Steps: m.Steps, Step: m.Step, Convention: m.Convention}.check(f, c)
 }
 
-// propose writes Langevin steps from the chain's points to y. It draws the noise of the step first; accept draws after it.
+// propose writes Langevin steps from the chain's points to y. It draws the noise of the step first;
+// accept draws after it.
 func propose(y *mat.Dense, c *Chain, s *mat.Dense, drift float64) {
 	sd := math.Sqrt(2 * drift)
 	c.each(c.Done, func(i int, row []float64, rng *rand.Rand) {

@@ -9,8 +9,8 @@ import (
 	"coupling/lab/must"
 )
 
-// Detailed balance, point by point: log p(x) + log q(x→y) + log α(x, y) is symmetric in x and y. α is what MALA computes,
-// q and p are written out here.
+// Detailed balance, point by point: log p(x) + log q(x→y) + log α(x, y) is symmetric in x and y. α
+// is what MALA computes, q and p are written out here.
 func TestDetailedBalance(t *testing.T) {
 	rng := seeded(1)
 	const n, d, sigma = 50, 3, .2
@@ -42,7 +42,8 @@ func TestDetailedBalance(t *testing.T) {
 			forth, back := flow(x, y), flow(y, x)
 			for i := range forth {
 				if v := forth[i] + back[i]; math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Errorf("%s: flow %g forth, %g back", name, forth[i], back[i]) // which compares equal to itself, or to nothing
+					// which compares equal to itself, or to nothing
+					t.Errorf("%s: flow %g forth, %g back", name, forth[i], back[i])
 				}
 				if math.Abs(forth[i]-back[i]) > 1e-9*(1+math.Abs(back[i])) {
 					t.Errorf("%s: flow %g forth, %g back", name, forth[i], back[i])
@@ -52,7 +53,8 @@ func TestDetailedBalance(t *testing.T) {
 	}
 }
 
-// Steps so long that Langevin's variance is off by a third leave MALA's right, with the density and with the score alone.
+// Steps so long that Langevin's variance is off by a third leave MALA's right, with the density and
+// with the score alone.
 func TestMALAIsExact(t *testing.T) {
 	g := onLine(0, 1)
 	const a, n = .5, 20000
@@ -87,12 +89,14 @@ func TestMALAMixture(t *testing.T) {
 	varianceWithin(t, "variance", column(c.X, 0), .25*.4+.75*.6+.25*.75*9)
 }
 
-// A chain remembers at most 1024 of its steps, evenly spaced: the acceptance of MALA, the score's size of Langevin dynamics.
+// A chain remembers at most 1024 of its steps, evenly spaced: the acceptance of MALA, the score's
+// size of Langevin dynamics.
 func TestTrace(t *testing.T) {
 	g := onLine(0, 1)
 	c := Start(seeded(1), mat.NewDense(4, 1, []float64{1, 1, 1, 1}))
 	must.Do((Langevin{Steps: 1, Step: .1}).Run(t.Context(), g, c))
-	if what, step, value := c.Trace(); what != "root mean square score" || len(step) != 1 || step[0] != 1 || value[0] != 1 {
+	if what, step, value := c.Trace(); what != "root mean square score" || len(step) != 1 || step[0] != 1 ||
+		value[0] != 1 {
 		t.Errorf("%s: %v, %v", what, step, value)
 	}
 	steps := 3*1024 + 5

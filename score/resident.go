@@ -8,18 +8,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A DeviceField is the score of a Field at points that lie on a device, prepared for a number of points. A field has one
-// where it has a method
+// A DeviceField is the score of a Field at points that lie on a device, prepared for a number of
+// points. A field has one where it has a method
 //
 //	OnDevice(n int) *DeviceField
 //
-// which returns nil if Score on the host is the better way, as on a CPU. Langevin keeps chains on the device then: a step
-// copies nothing to or from the host, and from the third on it is one launch. Its noise is the device's, so that a seed gives
-// other chains than on the host.
+// which returns nil if Score on the host is the better way, as on a CPU. Langevin keeps chains on
+// the device then: a step copies nothing to or from the host, and from the third on it is one
+// launch. Its noise is the device's, so that a seed gives other chains than on the host.
 type DeviceField struct {
 	Device *device.Device
-	// Level copies to the device what the noise level σ changes. It is called before Score, and not recorded. Its error is
-	// that of Score at this σ on the host.
+	// Level copies to the device what the noise level σ changes. It is called before Score, and not
+	// recorded. Its error is that of Score at this σ on the host.
 	Level func(sigma float64) error
 	// Score returns the scores at the points x, float64 N×d, in a new array of their type. Its work may be recorded.
 	Score func(x *device.Array) *device.Array
@@ -72,8 +72,8 @@ func (h *onHost) settle() error { return nil }
 func (h *onHost) size() float64 { return rms(h.s) }
 func (h *onHost) close()        { h.done() }
 
-// onDevice moves a copy of the chain's points on a device, in float64. The noise of a step is drawn there, by Philox, at
-// the place of the stream that the step has.
+// onDevice moves a copy of the chain's points on a device, in float64. The noise of a step is drawn
+// there, by Philox, at the place of the stream that the step has.
 type onDevice struct {
 	*DeviceField
 	c        *Chain
@@ -90,8 +90,14 @@ type onDevice struct {
 func newOnDevice(r *DeviceField, c *Chain) *onDevice {
 	x := r.Device.FromDense(device.Float64, c.X)
 	m := &onDevice{
-		DeviceField: r, c: c, x: x, z: x.Like(), norm: r.Device.New(device.Float64, 1, 1), factors: r.Device.New(device.Float64, 2, 1),
-		noise: r.Device.Stream(c.Seed), now: update{sigma: math.NaN()},
+		DeviceField: r,
+		c:           c,
+		x:           x,
+		z:           x.Like(),
+		norm:        r.Device.New(device.Float64, 1, 1),
+		factors:     r.Device.New(device.Float64, 2, 1),
+		noise:       r.Device.Stream(c.Seed),
+		now:         update{sigma: math.NaN()},
 	}
 	m.noise.Seek(c.Seed, uint64(c.Done)*uint64((x.Len()+3)/4)) // four numbers a block
 	return m

@@ -25,15 +25,20 @@ type residing struct {
 func (f residing) Score(dst, x *mat.Dense, _ float64) error { return f.Gaussian.Score(dst, x, 0) }
 
 func (f residing) OnDevice(int) *DeviceField {
-	return &DeviceField{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(x *device.Array) *device.Array {
-		s := x.Like()
-		device.Scale(s, -1, x)
-		return s
-	}}
+	return &DeviceField{
+		Device: f.dev,
+		Level:  func(float64) error { return nil },
+		Close:  func() {},
+		Score: func(x *device.Array) *device.Array {
+			s := x.Like()
+			device.Scale(s, -1, x)
+			return s
+		},
+	}
 }
 
-// Chains on a device are those of the host with the device's noise: a wrong factor, a draw that is made twice or left out, or
-// points that are not those of the last step change them.
+// Chains on a device are those of the host with the device's noise: a wrong factor, a draw that is
+// made twice or left out, or points that are not those of the last step change them.
 func TestResidentOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
@@ -52,8 +57,10 @@ func TestResidentOnDevice(t *testing.T) {
 		}
 	}
 	must.Do(l.Run(t.Context(), f, whole))
-	if !mat.EqualApprox(whole.X, want.X, 1e-12) || whole.Done != l.Total() || steps != l.Total() || sizes < 2 || sizes > steps/2 {
-		t.Errorf("%d steps, %d told, %d with scores, at\n%v, want\n%v", whole.Done, steps, sizes, mat.Formatted(whole.X), mat.Formatted(want.X))
+	if !mat.EqualApprox(whole.X, want.X, 1e-12) || whole.Done != l.Total() || steps != l.Total() || sizes < 2 ||
+		sizes > steps/2 {
+		t.Errorf("%d steps, %d told, %d with scores, at\n%v, want\n%v", whole.Done, steps, sizes,
+			mat.Formatted(whole.X), mat.Formatted(want.X))
 	}
 
 	l.Every = 7
@@ -96,15 +103,17 @@ func withNoiseOfDevice(t *testing.T, l Langevin, f Field, c *Chain) {
 	}
 }
 
-// Chains of smoothed points on a device are those of the host with the device's noise, at every level: of dimensions with kernels of
-// their own and without, and with points of weight 0. A scaling of another level, which a recording could keep, changes them.
+// Chains of smoothed points on a device are those of the host with the device's noise, at every
+// level: of dimensions with kernels of their own and without, and with points of weight 0. A
+// scaling of another level, which a recording could keep, changes them.
 func TestEmpiricalOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	live, _, _ := dev.Live()
 	rng := seeded(9)
 	for _, d := range []int{2, 20, 70} {
-		e := must.Get(NewEmpirical(normals(rng, 40, d), append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
+		e := must.Get(NewEmpirical(normals(rng, 40, d),
+			append(make([]float64, 7), slices.Repeat([]float64{1, 2, 3}, 11)...), .05))
 		f := e.On(dev)
 		if r := OnDevice(f, 9); dev.Key() == "cpu" {
 			if r != nil {
@@ -123,7 +132,8 @@ func TestEmpiricalOnDevice(t *testing.T) {
 		if !mat.EqualApprox(got.X, want.X, 1e-10) {
 			t.Errorf("dimension %d: chains end at\n%v, want\n%v", d, mat.Formatted(got.X), mat.Formatted(want.X))
 		}
-		if err := (Langevin{Steps: 1, Step: 1}).Run(t.Context(), must.Get(NewEmpirical(x, nil, 0)).On(dev), Start(rng, x)); !errors.Is(err, ErrParameter) {
+		if err := (Langevin{Steps: 1, Step: 1}).Run(t.Context(), must.Get(NewEmpirical(x, nil, 0)).On(dev),
+			Start(rng, x)); !errors.Is(err, ErrParameter) {
 			t.Errorf("without noise or bandwidth: %v", err)
 		}
 	}

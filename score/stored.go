@@ -59,7 +59,8 @@ func (k *checkpointer) from(f Field, sigma float64) (string, error) {
 // newCheckpointer makes the checkpointer of a run of c that is about to begin, and moves c to the position of a
 // stored run with the same arguments. The run is identified by what, the name of the sampler, by
 // the seed, the position of c, and the field's score there at sigma.
-func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma float64, c *Chain, t *tally) (*checkpointer, error) {
+func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma float64, c *Chain,
+	t *tally) (*checkpointer, error) {
 	k := &checkpointer{path: path, every: every, chain: c, last: time.Now(), saved: -1}
 	if every < 0 {
 		return nil, fmt.Errorf("score: stored every %d steps: must be ≥ 0: %w", every, ErrParameter)
@@ -83,7 +84,8 @@ func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma f
 
 // due reports whether the run is to be stored after the step done: when it is time, and at the end.
 func (k *checkpointer) due(done, total int) bool {
-	return done == total || k.every > 0 && done%k.every == 0 || k.every == 0 && k.path != "" && time.Since(k.last) > autosave
+	return done == total || k.every > 0 && done%k.every == 0 ||
+		k.every == 0 && k.path != "" && time.Since(k.last) > autosave
 }
 
 // save stores the run.
@@ -138,7 +140,8 @@ func (t *tally) mean() float64 { return t.sum / float64(t.steps) }
 
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (t *tally) MarshalBinary() ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.sum)), uint64(t.steps)), nil
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.sum)),
+		uint64(t.steps)), nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.

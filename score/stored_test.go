@@ -28,8 +28,8 @@ func until(t *testing.T, done int) (context.Context, func(Progress)) {
 	}
 }
 
-// killed returns the file as it is when a process dies after `done` steps: what was stored on the way, without the store that
-// a cancelled run still makes.
+// killed returns the file as it is when a process dies after `done` steps: what was stored on the
+// way, without the store that a cancelled run still makes.
 func killed(t *testing.T, path string, done int, run func(ctx context.Context, trace func(Progress)) error) {
 	t.Helper()
 	ctx, stop := until(t, done)
@@ -48,8 +48,8 @@ func killed(t *testing.T, path string, done int, run func(ctx context.Context, t
 	}
 }
 
-// A run that was killed and is begun again from its beginning by another process, on another number of processors, gives the
-// same bits, and is not the longer for it.
+// A run that was killed and is begun again from its beginning by another process, on another number
+// of processors, gives the same bits, and is not the longer for it.
 func TestStoredLangevin(t *testing.T) {
 	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
 	x := normals(seeded(7), 150, 3)

@@ -79,7 +79,8 @@ func (a *CelebAList) add(line string, number, limit, columns int, allowed ...str
 	for j, field := range fields[1:] {
 		k := slices.Index(allowed, field)
 		if k < 0 {
-			return badf("CelebA: line %d, column %d: %s: want one of %s", number, j+2, clip(field), strings.Join(allowed, ", "))
+			return badf("CelebA: line %d, column %d: %s: want one of %s", number, j+2, clip(field),
+				strings.Join(allowed, ", "))
 		}
 		row[j] = uint8(k)
 	}
@@ -87,8 +88,8 @@ func (a *CelebAList) add(line string, number, limit, columns int, allowed ...str
 	return nil
 }
 
-// plainName reports whether a name from a list may be joined to a folder: letters, digits, points, dashes and underscores, not
-// starting with a point.
+// plainName reports whether a name from a list may be joined to a folder: letters, digits, points,
+// dashes and underscores, not starting with a point.
 func plainName(name string) bool {
 	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 	return name != "" && name[0] != '.' && strings.Trim(name, plain) == ""

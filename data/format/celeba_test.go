@@ -45,7 +45,8 @@ func TestReadCelebAAttributesRefuses(t *testing.T) {
 
 func TestReadCelebAPartition(t *testing.T) {
 	got := must.Get(ReadCelebAPartition(strings.NewReader("000001.jpg 0\n000002.jpg 2\n"), 2))
-	if diff := cmp.Diff(&CelebAList{Files: []string{"000001.jpg", "000002.jpg"}, Values: [][]uint8{{0}, {2}}}, got); diff != "" {
+	if diff := cmp.Diff(&CelebAList{Files: []string{"000001.jpg", "000002.jpg"}, Values: [][]uint8{{0}, {2}}},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	refuse(t, func(r io.Reader) (*CelebAList, error) { return ReadCelebAPartition(r, 2) }, map[string]bad[string]{

@@ -64,9 +64,11 @@ func TestReadCIFAR(t *testing.T) {
 func TestReadCIFARArchive(t *testing.T) {
 	names := []byte("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n")
 	in := archive(t, entry{meta, names}, entry{two, records(1)}, entry{"./" + test, records(2, 3)},
-		entry{"cifar-10-batches-bin/readme.html", []byte("<html>")}, entry{"elsewhere/data_batch_1.bin", []byte("no batch")})
+		entry{"cifar-10-batches-bin/readme.html", []byte("<html>")},
+		entry{"elsewhere/data_batch_1.bin", []byte("no batch")})
 	got := must.Get(ReadCIFARArchive(bytes.NewReader(in)))
-	if test := got.Batches["test_batch.bin"]; len(got.Batches) != 2 || got.Batches["data_batch_2.bin"] == nil || test == nil || len(test.Labels) != 2 {
+	if test := got.Batches["test_batch.bin"]; len(got.Batches) != 2 || got.Batches["data_batch_2.bin"] == nil ||
+		test == nil || len(test.Labels) != 2 {
 		t.Errorf("batches %+v", got)
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, got.Classes); diff != "" {

@@ -196,7 +196,8 @@ func readNPYHeader(r io.Reader) (npyHead, error) {
 }
 
 // npyEntry is one entry of the Python dictionary that a header is.
-var npyEntry = regexp.MustCompile(`['"](descr|fortran_order|shape)['"]\s*:\s*(?:['"]([^'"\\\n]*)['"]|(True|False)|(\([0-9, ]*\)))`)
+var npyEntry = regexp.MustCompile(
+	`['"](descr|fortran_order|shape)['"]\s*:\s*(?:['"]([^'"\\\n]*)['"]|(True|False)|(\([0-9, ]*\)))`)
 
 // parseNPYHeader reads the Python dictionary
 //
@@ -204,7 +205,8 @@ var npyEntry = regexp.MustCompile(`['"](descr|fortran_order|shape)['"]\s*:\s*(?:
 func parseNPYHeader(header string) (npyHead, error) {
 	bad := badf("NPY header %s: want a dictionary of descr, fortran_order and shape", clip(header))
 	entries := npyEntry.FindAllStringSubmatch(header, -1)
-	if rest := strings.Join(strings.Fields(npyEntry.ReplaceAllString(header, "")), ""); rest != "{,,}" && rest != "{,,,}" {
+	if rest := strings.Join(strings.Fields(npyEntry.ReplaceAllString(header, "")), ""); rest != "{,,}" &&
+		rest != "{,,,}" {
 		return npyHead{}, bad
 	}
 	var descr, fortran, shape string

@@ -21,7 +21,8 @@ func roundTrip[T Element](t *testing.T, data []T) {
 		var file bytes.Buffer
 		must.Do(WriteNPY(&file, shape, data))
 		got := must.Get(ReadNPY[T](&file, int64(len(data))))
-		if diff := cmp.Diff(&NPY[T]{Shape: shape, Data: data}, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(&NPY[T]{Shape: shape, Data: data}, got, cmpopts.EquateNaNs(),
+			cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -59,9 +60,10 @@ func TestReadNPYOfNumPy(t *testing.T) {
 	pad := func(dict string, to int) string { return dict + strings.Repeat(" ", to-len(dict)-1) + "\n" }
 	dict := "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }"
 	for name, in := range map[string]string{
-		"version 1":     "\x93NUMPY\x01\x00v\x00" + pad(dict, 118) + "\x01\x02\x03\x04\x05\x06",
-		"version 2":     "\x93NUMPY\x02\x00t\x00\x00\x00" + pad(dict, 116) + "\x01\x02\x03\x04\x05\x06",
-		"double quotes": "\x93NUMPY\x01\x00v\x00" + pad(strings.ReplaceAll(dict, "'", `"`), 118) + "\x01\x02\x03\x04\x05\x06",
+		"version 1": "\x93NUMPY\x01\x00v\x00" + pad(dict, 118) + "\x01\x02\x03\x04\x05\x06",
+		"version 2": "\x93NUMPY\x02\x00t\x00\x00\x00" + pad(dict, 116) + "\x01\x02\x03\x04\x05\x06",
+		"double quotes": "\x93NUMPY\x01\x00v\x00" + pad(strings.ReplaceAll(dict, "'", `"`), 118) +
+			"\x01\x02\x03\x04\x05\x06",
 		"other order": "\x93NUMPY\x01\x00v\x00" +
 			pad("{'shape':(2,3,),'fortran_order':False,'descr':'|u1'}", 118) + "\x01\x02\x03\x04\x05\x06",
 	} {

@@ -48,7 +48,8 @@ func TestReadTable(t *testing.T) {
 		{"row numbers of R", "\"\",\"u\"\n\"1\",2\n", `index=False`},
 		{"row numbers over numbers", ",0,1\n0,1,2\n", `index=False`},
 		{"decimal commas", "1,5;2,0\n", `line 1: column 2: "5;2" is not a number: fix: write decimal points`},
-		{"decimal commas below a header", "u;v\n1,5;2,0\n", `line 2: column 1: "1,5" is not a number: fix: write decimal points`},
+		{"decimal commas below a header", "u;v\n1,5;2,0\n",
+			`line 2: column 1: "1,5" is not a number: fix: write decimal points`},
 		{"decimal commas between tabs", "1,5\t2,0\n", `fix: write decimal points`},
 		{"UTF-16", "\xff\xfe1\x00\n\x00", "UTF-16"},
 		{"UTF-16 without a mark", "1\x00\n\x00", "UTF-16"},
@@ -69,7 +70,8 @@ func TestReadTable(t *testing.T) {
 
 // Whatever the bytes, there is a matrix of the size of its lines or an error.
 func FuzzReadTable(f *testing.F) {
-	for _, s := range []string{"1,2\n3,4\n", "x,y\n1,2\n", "\xef\xbb\xbf1\n", "1,x\n", "#\n\"1\"\n", "nan,-inf\n", "1\t2\n", " 1  2\n3 4", "1;2\n"} {
+	for _, s := range []string{"1,2\n3,4\n", "x,y\n1,2\n", "\xef\xbb\xbf1\n", "1,x\n", "#\n\"1\"\n", "nan,-inf\n",
+		"1\t2\n", " 1  2\n3 4", "1;2\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// eachLine calls f with the lines of a text, without their ends, and their numbers from 1. A line may not be longer than longest
-// bytes.
+// eachLine calls f with the lines of a text, without their ends, and their numbers from 1. A line
+// may not be longer than longest bytes.
 func eachLine(r io.Reader, longest int, f func(number int, line string) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 4096), longest)

@@ -6,9 +6,9 @@
 //	usps           2,000 and 1,000                         1×16×16
 //	cifar10        1,200 and 300                           3×32×32
 //
-// A program that imports this package grows by 6.6 MB. Package data does not import it: a program that wants samples passes
-// [From] to [data.MNIST] and its like. Figures let [data.Choose] decide, keep the [data.Origin] among a cell's
-// parameters, and show [Note] on the picture:
+// A program that imports this package grows by 6.6 MB. Package data does not import it: a program
+// that wants samples passes [From] to [data.MNIST] and its like. Figures let [data.Choose] decide,
+// keep the [data.Origin] among a cell's parameters, and show [Note] on the picture:
 //
 //	params{Data: data.Choose("mnist")}                               // before the cell runs
 //	images, err := data.MNIST(ctx, sample.From(p.Data), data.Train)  // in the cell
@@ -44,7 +44,8 @@
 //
 //   - MNIST: Y. LeCun, C. Cortes, C. Burges; CC BY-SA 3.0.
 //   - Fashion-MNIST: Zalando SE, MIT licence; Copyright © 2017 Zalando SE, https://tech.zalando.com.
-//   - USPS: scans by the U.S. Postal Service and AT&T (LeCun et al. 1989), as distributed with T. Hastie, R. Tibshirani,
+//   - USPS: scans by the U.S. Postal Service and AT&T (LeCun et al. 1989), as distributed with T.
+//     Hastie, R. Tibshirani,
 //     J. Friedman, "The elements of statistical learning", for research.
 //   - CIFAR-10: A. Krizhevsky, V. Nair, G. Hinton, for research; cite A. Krizhevsky, "Learning multiple layers of
 //     features from tiny images" (2009).

@@ -19,7 +19,8 @@ import (
 	"coupling/lab/must"
 )
 
-var update = flag.Bool("update", false, "make the files from the official ones, and CIFAR-10's from the folder cifar10-subset")
+var update = flag.Bool("update", false,
+	"make the files from the official ones, and CIFAR-10's from the folder cifar10-subset")
 
 // The files are made by go generate ./data/sample.
 func TestGenerate(t *testing.T) {

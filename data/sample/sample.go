@@ -17,8 +17,8 @@ import (
 //go:embed SHA256SUMS mnist fashion-mnist usps cifar10
 var files embed.FS
 
-// From returns where to read images of an origin: it gives [data.MNIST] and the others the samples, which they take only
-// where o is [data.Sample].
+// From returns where to read images of an origin: it gives [data.MNIST] and the others the samples,
+// which they take only where o is [data.Sample].
 func From(o data.Origin) data.From {
 	return data.From{Origin: o, Samples: func(set string, split data.Split) (*data.Images, error) {
 		return read(files, set, split)
@@ -41,9 +41,37 @@ type set struct {
 func sets() []set {
 	return []set{
 		{Name: "mnist", Train: 6000, Test: 2000, What: "6,000 digits", Channels: 1, Side: 28, Levels: 256, Sheet: 6000},
-		{Name: "fashion-mnist", Train: 3000, Test: 1000, What: "3,000 pictures of clothing", Channels: 1, Side: 28, Levels: 256, Sheet: 3000},
-		{Name: "usps", Train: 2000, Test: 1000, What: "2,000 digits", Channels: 1, Side: 16, Lo: -1, Levels: 2001, Sheet: 2000},
-		{Name: "cifar10", Train: 1200, Test: 300, What: "1,200 pictures", Channels: 3, Side: 32, Levels: 256, Sheet: 600},
+		{
+			Name:     "fashion-mnist",
+			Train:    3000,
+			Test:     1000,
+			What:     "3,000 pictures of clothing",
+			Channels: 1,
+			Side:     28,
+			Levels:   256,
+			Sheet:    3000,
+		},
+		{
+			Name:     "usps",
+			Train:    2000,
+			Test:     1000,
+			What:     "2,000 digits",
+			Channels: 1,
+			Side:     16,
+			Lo:       -1,
+			Levels:   2001,
+			Sheet:    2000,
+		},
+		{
+			Name:     "cifar10",
+			Train:    1200,
+			Test:     300,
+			What:     "1,200 pictures",
+			Channels: 3,
+			Side:     32,
+			Levels:   256,
+			Sheet:    600,
+		},
 	}
 }
 
@@ -57,8 +85,8 @@ func find(name string) (set, bool) {
 	return all[i], true
 }
 
-// Note returns the size of the sample of a set, for a picture that was drawn from it, for example "sample of 6,000 digits". It is
-// empty for other origins. Figures show it as part of their badge.
+// Note returns the size of the sample of a set, for a picture that was drawn from it, for example
+// "sample of 6,000 digits". It is empty for other origins. Figures show it as part of their badge.
 func Note(o data.Origin, set string) string {
 	s, ok := find(set)
 	if o != data.Sample || !ok {
@@ -75,7 +103,8 @@ func Most(o data.Origin, set string, most int) int {
 	return most
 }
 
-// read returns a sample. The error wraps [data.ErrCorrupt] and names the file that is not as the list of checksums has it.
+// read returns a sample. The error wraps [data.ErrCorrupt] and names the file that is not as the
+// list of checksums has it.
 func read(from fs.FS, name string, split data.Split) (*data.Images, error) {
 	s, ok := find(name)
 	n := map[data.Split]int{data.Train: s.Train, data.Test: s.Test}[split]
@@ -126,7 +155,9 @@ func checked(from fs.FS, path string) ([]byte, error) {
 	got := sha256.Sum256(b)
 	line := hex.EncodeToString(got[:]) + "  " + path
 	if !slices.Contains(strings.Split(string(sums), "\n"), line) {
-		return nil, fmt.Errorf("sample: %s: %w: SHA-256 %x is not the one in SHA256SUMS; fix: git checkout data/sample, and build again", path, data.ErrCorrupt, got)
+		return nil, fmt.Errorf(
+			"sample: %s: %w: SHA-256 %x is not the one in SHA256SUMS; fix: git checkout data/sample, and build again",
+			path, data.ErrCorrupt, got)
 	}
 	return b, nil
 }

@@ -20,7 +20,8 @@ func TestOfficialFiles(t *testing.T) {
 	for _, s := range sets() {
 		for split, n := range []int{data.Train: s.Train, data.Test: s.Test} {
 			t.Run(s.Name+"/"+data.Split(split).String(), func(t *testing.T) {
-				all, err := data.LoadNamed(t.Context(), data.From{Offline: true, Origin: data.Subset}, s.Name, data.Split(split))
+				all, err := data.LoadNamed(t.Context(), data.From{Offline: true, Origin: data.Subset}, s.Name,
+					data.Split(split))
 				if errors.Is(err, data.ErrMissing) {
 					t.Skip(err)
 				} else if err != nil {
@@ -29,10 +30,12 @@ func TestOfficialFiles(t *testing.T) {
 				chosen := must.Get(indices(all.Labels, n))
 				want := all.Take(chosen)
 				got := must.Get(data.LoadNamed(t.Context(), From(data.Sample), s.Name, data.Split(split)))
-				if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Pixels(), want.Pixels()) || got.Lo != want.Lo || got.Hi != want.Hi {
+				if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Pixels(), want.Pixels()) ||
+					got.Lo != want.Lo || got.Hi != want.Hi {
 					t.Error("the sample is not what the rule takes from the official file")
 				}
-				if !slices.Equal(got.Classes, want.Classes) || got.Name != s.Name+"-sample/"+data.Split(split).String() {
+				if !slices.Equal(got.Classes, want.Classes) ||
+					got.Name != s.Name+"-sample/"+data.Split(split).String() {
 					t.Errorf("name %q, classes %q", got.Name, got.Classes)
 				}
 			})
@@ -49,7 +52,8 @@ func TestBalanced(t *testing.T) {
 				t.Errorf("%s: %d images of class %d: want %d", s.Name, len(members), k, s.Train/10)
 			}
 		}
-		if got := Note(data.Sample, s.Name); !strings.HasPrefix(got, "sample of ") || Note(data.Official, s.Name) != "" {
+		if got := Note(data.Sample, s.Name); !strings.HasPrefix(got, "sample of ") ||
+			Note(data.Official, s.Name) != "" {
 			t.Errorf("note %q", got)
 		}
 	}
@@ -80,7 +84,8 @@ func TestFlippedBit(t *testing.T) {
 		}
 		b := damaged[path].Data
 		b[len(b)/2] ^= 1
-		if _, err := read(damaged, set, split); !errors.Is(err, data.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+		if _, err := read(damaged, set, split); !errors.Is(err, data.ErrCorrupt) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s with a flipped bit: error %v", path, err)
 		}
 		b[len(b)/2] ^= 1

@@ -36,7 +36,8 @@ func TestSwissRoll(t *testing.T) {
 	x, y, r2 := sample(t, points, err)
 	for i := range x {
 		s := math.Sqrt(r2[i])
-		if s < 1.5*math.Pi-1e-12 || s > 4.5*math.Pi+1e-12 || math.Hypot(x[i]-s*math.Cos(s), y[i]-s*math.Sin(s)) > 1e-12 {
+		if s < 1.5*math.Pi-1e-12 || s > 4.5*math.Pi+1e-12 ||
+			math.Hypot(x[i]-s*math.Cos(s), y[i]-s*math.Sin(s)) > 1e-12 {
 			t.Fatalf("point (%v, %v) is not on the spiral", x[i], y[i])
 		}
 	}
@@ -156,8 +157,11 @@ func TestSpirals(t *testing.T) {
 func TestPlaneLaws(t *testing.T) {
 	shapes := map[string]func(rng *rand.Rand, n int, noise float64) (*mat.Dense, error){
 		"swiss roll": SwissRoll, "moons": Moons, "spirals": Spirals,
-		"circles":      func(rng *rand.Rand, n int, s float64) (*mat.Dense, error) { return Circles(rng, n, 0.3, s) },
-		"gaussians":    func(rng *rand.Rand, n int, s float64) (*mat.Dense, error) { return EightGaussians(rng, n, 2, s) },
+		"circles": func(rng *rand.Rand, n int, s float64) (*mat.Dense, error) { return Circles(rng, n, 0.3, s) },
+		"gaussians": func(rng *rand.Rand, n int,
+			s float64) (*mat.Dense, error) {
+			return EightGaussians(rng, n, 2, s)
+		},
 		"checkerboard": func(rng *rand.Rand, n int, s float64) (*mat.Dense, error) { return Checkerboard(rng, n) },
 	}
 	rapid.Check(t, func(rt *rapid.T) {

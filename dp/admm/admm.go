@@ -38,8 +38,8 @@ type ADMM struct {
 	// Adapt lets the coordinator double or halve η when one residual lags behind, in the first 300
 	// rounds. It corrects a bad η, and does not improve a good one.
 	Adapt bool `json:"adapt,omitzero"`
-	// Tol stops when both residuals are at most Tol times (√edges + norm), norm being that of the plan for the primal and of the prices for
-	// the dual residual; 0 means 1e-8.
+	// Tol stops when both residuals are at most Tol times (√edges + norm), norm being that of the
+	// plan for the primal and of the prices for the dual residual; 0 means 1e-8.
 	Tol float64 `json:"tol,omitzero"`
 	// MaxRounds limits the rounds of a phase; 0 means 100,000.
 	MaxRounds int `json:"max_rounds,omitzero"`
@@ -83,12 +83,14 @@ type Step struct {
 
 // Result is a plan and how the run ended.
 type Result struct {
-	// Plan is π: amounts on which both ends of each edge agree, feasible up to the residual. Problem.Repair makes it exactly feasible.
+	// Plan is π: amounts on which both ends of each edge agree, feasible up to the residual.
+	// Problem.Repair makes it exactly feasible.
 	Plan []float64
 	// Price is α, the price of a unit that an edge's target pays its source; after private rounds
 	// it is that of the projecting phase.
 	Price []float64
-	// Average is the mean of the shared plans over the last rounds of Algorithm 2, before it was projected; nil for Algorithm 1.
+	// Average is the mean of the shared plans over the last rounds of Algorithm 2, before it was
+	// projected; nil for Algorithm 1.
 	Average      []float64
 	Rounds       int // of both phases
 	Status       Status
@@ -126,13 +128,15 @@ func (a ADMM) Check() error {
 // Trace; nodes and coordinator must agree on it.
 func (a ADMM) Digest() string {
 	a = a.Filled()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", a.Eta, a.Relax, a.Adapt, a.Tol, a.MaxRounds, a.Rounds, a.Tail))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", a.Eta, a.Relax, a.Adapt, a.Tol, a.MaxRounds,
+		a.Rounds, a.Tail))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Solve runs Algorithm 1 in this process, all nodes in step; a.Rounds does not apply. The same problem gives the same bits as a
-// run over a Transport. It checks the problem first (see Problem.Check). Cost: a round is O(edges · log degree); memory some 260 bytes an
-// edge beside the problem.
+// Solve runs Algorithm 1 in this process, all nodes in step; a.Rounds does not apply. The same
+// problem gives the same bits as a run over a Transport. It checks the problem first (see
+// Problem.Check). Cost: a round is O(edges · log degree); memory some 260 bytes an edge beside the
+// problem.
 func (a ADMM) Solve(ctx context.Context, p Problem) (*Result, error) {
 	a.Rounds, a.Tail = 0, 0
 	if err := p.Check(); err != nil {

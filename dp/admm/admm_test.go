@@ -11,7 +11,8 @@ import (
 	"coupling/lab/must"
 )
 
-// Over 100 random networks of every kind, with and without over-relaxation and adaptive η, the distributed optimum is the central one to 1e-6.
+// Over 100 random networks of every kind, with and without over-relaxation and adaptive η, the
+// distributed optimum is the central one to 1e-6.
 func TestOptimum(t *testing.T) {
 	kinds := kinds()
 	rules := []admm.ADMM{{}, {Relax: 1.6}, {Adapt: true}, {Eta: 0.3, Relax: 1.3, Adapt: true}}
@@ -39,7 +40,8 @@ func TestOptimum(t *testing.T) {
 		}
 		u := p.Utility(plan)
 		if got.Status != admm.Converged || math.Abs(u-want.Value) > 1e-6*math.Abs(want.Value) {
-			t.Errorf("%d, %v, %+v: utility %.9f, optimum %.9f, %v after %d rounds", i, kind, a, u, want.Value, got.Status, got.Rounds)
+			t.Errorf("%d, %v, %+v: utility %.9f, optimum %.9f, %v after %d rounds", i, kind, a, u, want.Value,
+				got.Status, got.Rounds)
 		}
 	}
 }
@@ -47,7 +49,8 @@ func TestOptimum(t *testing.T) {
 // A node without edges takes part, and does not hold the others up.
 func TestNodeWithoutEdges(t *testing.T) {
 	g := must.Get(admm.Edges(2, 2, []admm.Edge{{Target: 1, Source: 0}}))
-	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}, {Max: 2}}}
+	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}},
+		SourceBounds: []admm.Bounds{{Max: 2}, {Max: 2}}}
 	r, err := admm.ADMM{}.Solve(t.Context(), p)
 	if err != nil || math.Abs(r.Plan[0]-2) > 1e-6 {
 		t.Errorf("%v, %v", r, err)
@@ -61,7 +64,8 @@ func TestNodeWithoutEdges(t *testing.T) {
 // The number of workers changes no bit, on a network of several spans.
 func TestWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	p := admm.Problem{Graph: admm.Complete(400, 40), SourceBounds: make([]admm.Bounds, 40), TargetBounds: make([]admm.Bounds, 400)}
+	p := admm.Problem{Graph: admm.Complete(400, 40), SourceBounds: make([]admm.Bounds, 40),
+		TargetBounds: make([]admm.Bounds, 400)}
 	for range p.Graph.Edges {
 		p.TargetUtility = append(p.TargetUtility, admm.Linear{A: 5 * rng.Float64()})
 	}
@@ -83,7 +87,12 @@ func TestWorkers(t *testing.T) {
 // What float64 cannot hold is an error and no plan of NaN; a network without edges rests at once.
 func TestOverflowAndNothing(t *testing.T) {
 	huge := []admm.Utility{admm.Linear{A: 1e308}}
-	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: huge, SourceUtility: huge, SourceBounds: []admm.Bounds{{Max: 1}}}
+	p := admm.Problem{
+		Graph:         admm.Complete(1, 1),
+		TargetUtility: huge,
+		SourceUtility: huge,
+		SourceBounds:  []admm.Bounds{{Max: 1}},
+	}
 	if r, err := (admm.ADMM{}).Solve(t.Context(), p); !errors.Is(err, admm.ErrParameter) {
 		t.Errorf("utilities of 1e308: %+v, %v", r, err)
 	}
@@ -93,7 +102,8 @@ func TestOverflowAndNothing(t *testing.T) {
 	}
 }
 
-// Rules have one digest as they are written and as they are filled, and another where anything differs that nodes must agree on.
+// Rules have one digest as they are written and as they are filled, and another where anything
+// differs that nodes must agree on.
 func TestDigest(t *testing.T) {
 	base := admm.ADMM{Rounds: 10}
 	if base.Digest() != base.Filled().Digest() || base.Digest() != (admm.ADMM{Rounds: 10, Workers: 3}).Digest() {
@@ -101,7 +111,8 @@ func TestDigest(t *testing.T) {
 	}
 	seen := map[string]bool{base.Digest(): true}
 	others := []admm.ADMM{
-		{Rounds: 11}, {Rounds: 10, Tail: 6}, {Rounds: 10, Eta: 2}, {Rounds: 10, Relax: 1.5}, {Rounds: 10, Tol: 1e-7}, {Rounds: 10, MaxRounds: 9}, {Rounds: 10, Adapt: true},
+		{Rounds: 11}, {Rounds: 10, Tail: 6}, {Rounds: 10, Eta: 2}, {Rounds: 10, Relax: 1.5}, {Rounds: 10, Tol: 1e-7},
+		{Rounds: 10, MaxRounds: 9}, {Rounds: 10, Adapt: true},
 	}
 	for _, a := range others {
 		seen[a.Digest()] = true

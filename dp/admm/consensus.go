@@ -17,14 +17,15 @@ type Consensus struct {
 
 // State is all that a Consensus keeps between rounds.
 type State struct {
-	Round        int       `json:"round"` // the next round, from 1, over both phases
-	Phase        Phase     `json:"phase"` // of that round
-	Since        int       `json:"since"` // rounds of this phase that have ended
-	Adapted      int       `json:"adapted"`
-	Eta          float64   `json:"eta"`
-	Plan         []float64 `json:"plan"`           // π
-	Price        []float64 `json:"price"`          // α
-	Tail         []float64 `json:"tail,omitempty"` // sum so far of the plans that are averaged, each divided by their number
+	Round   int       `json:"round"` // the next round, from 1, over both phases
+	Phase   Phase     `json:"phase"` // of that round
+	Since   int       `json:"since"` // rounds of this phase that have ended
+	Adapted int       `json:"adapted"`
+	Eta     float64   `json:"eta"`
+	Plan    []float64 `json:"plan"`  // π
+	Price   []float64 `json:"price"` // α
+	// sum so far of the plans that are averaged, each divided by their number
+	Tail         []float64 `json:"tail,omitempty"`
 	Primal, Dual float64   // relative residuals of the last round
 	Done         bool      `json:"done"`
 	Status       Status    `json:"status"`
@@ -36,8 +37,9 @@ type Phase int
 const (
 	// Transporting is Algorithm 1 or 2.
 	Transporting Phase = iota
-	// Projecting follows the rounds of Algorithm 2: the nodes agree, by Algorithm 1 without utilities, on the feasible plan that is
-	// nearest to the average of the shared plans. It uses messages and bounds only, and so costs no privacy.
+	// Projecting follows the rounds of Algorithm 2: the nodes agree, by Algorithm 1 without
+	// utilities, on the feasible plan that is nearest to the average of the shared plans. It uses
+	// messages and bounds only, and so costs no privacy.
 	Projecting
 )
 
@@ -84,7 +86,8 @@ func (c *Consensus) Ask(node int, q *Question) {
 // different nodes at once.
 func (c *Consensus) Take(node int, share []float64) error {
 	if len(share) != len(c.incidence[node]) {
-		return bad("%v shares %d amounts: must be one for each of %d edges", c.graph.node(node), len(share), len(c.incidence[node]))
+		return bad("%v shares %d amounts: must be one for each of %d edges", c.graph.node(node), len(share),
+			len(c.incidence[node]))
 	}
 	to := c.shared[c.graph.node(node).Side]
 	for k, e := range c.incidence[node] {
@@ -117,7 +120,9 @@ func (c *Consensus) Update() error {
 		c.Plan[e], c.Price[e] = v, p
 	}
 	if sum := gap2 + change2 + plan2 + price2; math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return bad("after round %d squares of gaps, changes, amounts and prices sum to %v, %v, %v, %v: utilities, bounds or Eta are too large", c.Round, gap2, change2, plan2, price2)
+		return bad(
+			"after round %d squares of gaps, changes, amounts and prices sum to %v, %v, %v, %v: utilities, bounds "+
+				"or Eta are too large", c.Round, gap2, change2, plan2, price2)
 	}
 	c.Primal, c.Dual = relative(gap2, len(c.Plan), plan2), relative(change2, len(c.Plan), price2)
 	if c.Phase == Transporting && c.Round > c.rules.Rounds-c.rules.Tail {
@@ -126,7 +131,17 @@ func (c *Consensus) Update() error {
 		}
 	}
 	if c.rules.Trace != nil {
-		c.rules.Trace(Step{Round: c.Round, Phase: c.Phase, Eta: c.Eta, FromTarget: c.shared[Target], FromSource: c.shared[Source], Plan: c.Plan, Price: c.Price, Primal: c.Primal, Dual: c.Dual})
+		c.rules.Trace(Step{
+			Round:      c.Round,
+			Phase:      c.Phase,
+			Eta:        c.Eta,
+			FromTarget: c.shared[Target],
+			FromSource: c.shared[Source],
+			Plan:       c.Plan,
+			Price:      c.Price,
+			Primal:     c.Primal,
+			Dual:       c.Dual,
+		})
 	}
 	c.Round++
 	c.Since++
@@ -143,8 +158,9 @@ func relative(residual2 float64, edges int, norm2 float64) float64 {
 }
 
 const (
-	// η changes at most every adaptEvery rounds, by adaptBy, when one residual is adaptAt times the other, and never after
-	// adaptUntil rounds, so that the convergence theory of a fixed η applies from there on.
+	// η changes at most every adaptEvery rounds, by adaptBy, when one residual is adaptAt times the
+	// other, and never after adaptUntil rounds, so that the convergence theory of a fixed η applies
+	// from there on.
 	adaptEvery, adaptUntil = 10, 300
 	adaptBy, adaptAt       = 2, 5
 )
@@ -174,7 +190,15 @@ func (c *Consensus) decide() {
 
 // Result returns the plan agreed on.
 func (c *Consensus) Result() *Result {
-	r := &Result{Plan: slices.Clone(c.Plan), Price: slices.Clone(c.Price), Rounds: c.Round - 1, Status: c.Status, Primal: c.Primal, Dual: c.Dual, Eta: c.Eta}
+	r := &Result{
+		Plan:   slices.Clone(c.Plan),
+		Price:  slices.Clone(c.Price),
+		Rounds: c.Round - 1,
+		Status: c.Status,
+		Primal: c.Primal,
+		Dual:   c.Dual,
+		Eta:    c.Eta,
+	}
 	if c.Phase == Projecting {
 		r.Average = slices.Clone(c.Tail)
 	}

@@ -48,7 +48,8 @@
 //
 // # Sources
 //
-// Hughes, Chen, "Differentially private ADMM-based distributed discrete optimal transport for resource allocation" (2022,
-// arXiv:2211.17070), cited as the paper; Zhang, Zhu, "Consensus-based distributed discrete optimal transport for decentralized
-// resource matching" (2019); Boyd et al. 2011 (ADMM, residuals, over-relaxation, the adaptive penalty).
+// Hughes, Chen, "Differentially private ADMM-based distributed discrete optimal transport for
+// resource allocation" (2022, arXiv:2211.17070), cited as the paper; Zhang, Zhu, "Consensus-based
+// distributed discrete optimal transport for decentralized resource matching" (2019); Boyd et al.
+// 2011 (ADMM, residuals, over-relaxation, the adaptive penalty).
 package admm

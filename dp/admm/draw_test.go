@@ -96,7 +96,8 @@ func utility(rng *rand.Rand, family string) admm.Utility {
 	case "quadratic":
 		return admm.Quadratic{A: a, B: b}
 	case "func": // a v/(b + v)
-		return own{f: func(v float64) float64 { return a * v / (b + v) }, d: func(v float64) float64 { return a * b / ((b + v) * (b + v)) }}
+		return own{f: func(v float64) float64 { return a * v / (b + v) },
+			d: func(v float64) float64 { return a * b / ((b + v) * (b + v)) }}
 	case "mixed":
 		return utility(rng, []string{"linear", "log", "saturating", "quadratic", "func"}[rng.IntN(5)])
 	}

@@ -66,8 +66,9 @@ func Complete(targets, sources int) Graph {
 	return g
 }
 
-// Random joins each pair with probability p, independently, and a node that got no edge to one uniform node of the other side.
-// Errors: no nodes on a side, p not in [0, 1], a nil rng. Cost: targets × sources draws.
+// Random joins each pair with probability p, independently, and a node that got no edge to one
+// uniform node of the other side. Errors: no nodes on a side, p not in [0, 1], a nil rng. Cost:
+// targets × sources draws.
 func Random(rng *rand.Rand, targets, sources int, p float64) (Graph, error) {
 	switch {
 	case targets < 1 || sources < 1:
@@ -101,9 +102,9 @@ func Random(rng *rand.Rand, targets, sources int, p float64) (Graph, error) {
 	return Edges(targets, sources, edges)
 }
 
-// Nearest joins each target, a row of x, to the k sources, rows of y, that are nearest in Euclidean distance, the one of
-// lower index first among equals. Errors: k not in 1..sources, different numbers of columns.
-// Cost: targets × sources distances and their order.
+// Nearest joins each target, a row of x, to the k sources, rows of y, that are nearest in Euclidean
+// distance, the one of lower index first among equals. Errors: k not in 1..sources, different
+// numbers of columns. Cost: targets × sources distances and their order.
 func Nearest(x, y mat.Matrix, k int) (Graph, error) {
 	n, d := x.Dims()
 	m, d2 := y.Dims()
@@ -135,7 +136,8 @@ func Nearest(x, y mat.Matrix, k int) (Graph, error) {
 // edge.
 func Edges(targets, sources int, edges []Edge) (Graph, error) {
 	g := Graph{Targets: targets, Sources: sources, Edges: slices.Clone(edges)}
-	slices.SortFunc(g.Edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Source, b.Source)) })
+	slices.SortFunc(g.Edges,
+		func(a, b Edge) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Source, b.Source)) })
 	return g, g.check()
 }
 
@@ -146,10 +148,12 @@ func (g Graph) check() error {
 	for i, e := range g.Edges {
 		switch {
 		case e.Target < 0 || e.Target >= g.Targets || e.Source < 0 || e.Source >= g.Sources:
-			return bad("Edges[%d] = %v: must join a target in 0..%d and a source in 0..%d", i, e, g.Targets-1, g.Sources-1)
+			return bad("Edges[%d] = %v: must join a target in 0..%d and a source in 0..%d", i, e, g.Targets-1,
+				g.Sources-1)
 		case i > 0 && e == g.Edges[i-1]:
 			return bad("Edges[%d] = %v: is there twice", i, e)
-		case i > 0 && (e.Target < g.Edges[i-1].Target || e.Target == g.Edges[i-1].Target && e.Source < g.Edges[i-1].Source):
+		case i > 0 && (e.Target < g.Edges[i-1].Target ||
+			e.Target == g.Edges[i-1].Target && e.Source < g.Edges[i-1].Source):
 			return bad("Edges[%d] = %v: must be sorted by target and source; the function Edges sorts", i, e)
 		}
 	}
@@ -173,7 +177,8 @@ func (g Graph) node(i int) ID {
 	return ID{Source, i - g.Targets}
 }
 
-// Incidence lists the edges of every node in the order of Nodes, those of one node by increasing index of the other end.
+// Incidence lists the edges of every node in the order of Nodes, those of one node by increasing
+// index of the other end.
 func (g Graph) Incidence() [][]int32 {
 	count := make([]int, g.Targets+g.Sources)
 	for _, e := range g.Edges {

@@ -54,15 +54,23 @@ func (n *Node) mark(use string, q Question, zeta float64) [32]byte {
 func (n *Node) pay(q Question, zeta float64) error {
 	secret, round := n.spec.Secret, q.Round
 	if round > n.rules.Rounds { // whatever the ledger says
-		return fmt.Errorf("admm: %v in round %d: %w: the rules have %d private rounds", n.spec.ID, round, ErrBudget, n.rules.Rounds)
+		return fmt.Errorf("admm: %v in round %d: %w: the rules have %d private rounds", n.spec.ID, round, ErrBudget,
+			n.rules.Rounds)
 	}
 	if secret.Ledger == nil {
 		if round > secret.Rounds {
-			return fmt.Errorf("admm: %v in round %d: %w: it pays for %d rounds", n.spec.ID, round, ErrBudget, secret.Rounds)
+			return fmt.Errorf("admm: %v in round %d: %w: it pays for %d rounds", n.spec.ID, round, ErrBudget,
+				secret.Rounds)
 		}
 		return nil
 	}
-	r := Release{ID: n.mark("release", q, zeta), Round: round, Alpha: secret.Alpha, Sensitivity: secret.Sensitivity, Degree: len(n.out)}
+	r := Release{
+		ID:          n.mark("release", q, zeta),
+		Round:       round,
+		Alpha:       secret.Alpha,
+		Sensitivity: secret.Sensitivity,
+		Degree:      len(n.out),
+	}
 	if err := secret.Ledger.Pay(r, n.rules.Rounds-round+1); err != nil {
 		return fmt.Errorf("admm: %v in round %d: %w", n.spec.ID, round, err)
 	}

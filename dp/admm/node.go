@@ -23,8 +23,9 @@ type Spec struct {
 
 // Secret holds a private node's noise parameters and key.
 type Secret struct {
-	// Alpha is the privacy of each round, α_p; Sensitivity bounds how far a change of the protected parameters moves the node's decision
-	// times η, in L2 norm: ρ for one parameter (see Private.Sensitivity). The noise is ∝ exp(−ζ‖ξ‖), ζ = η·Alpha/Sensitivity.
+	// Alpha is the privacy of each round, α_p; Sensitivity bounds how far a change of the protected
+	// parameters moves the node's decision times η, in L2 norm: ρ for one parameter (see
+	// Private.Sensitivity). The noise is ∝ exp(−ζ‖ξ‖), ζ = η·Alpha/Sensitivity.
 	Alpha, Sensitivity float64
 	// Slope is Private.Slope, the largest slope of the node's utilities; 0 means Sensitivity.
 	Slope float64
@@ -57,7 +58,13 @@ func NewNode(spec Spec, rules ADMM) (*Node, error) {
 		return nil, err
 	}
 	d := len(spec.Neighbours)
-	return &Node{spec: spec, rules: rules, local: newLocal(spec.Utilities, spec.Bounds), out: make([]float64, d), work: make([]float64, d)}, nil
+	return &Node{
+		spec:  spec,
+		rules: rules,
+		local: newLocal(spec.Utilities, spec.Bounds),
+		out:   make([]float64, d),
+		work:  make([]float64, d),
+	}, nil
 }
 
 func (s Spec) check(rules ADMM) error {
@@ -141,7 +148,8 @@ func (n *Node) checkQuestion(q Question) error {
 	}
 	switch {
 	case len(q.Plan) != d || len(q.Price) != d || len(q.Tail) != tail:
-		return bad("%v is asked about %d amounts, %d prices and an average of %d: has %d edges", n.spec.ID, len(q.Plan), len(q.Price), len(q.Tail), d)
+		return bad("%v is asked about %d amounts, %d prices and an average of %d: has %d edges", n.spec.ID, len(q.Plan),
+			len(q.Price), len(q.Tail), d)
 	case q.Round < 1 || !(q.Eta > 0) || math.IsInf(q.Eta, 0):
 		return bad("%v is asked in round %d with Eta = %v: must be positive", n.spec.ID, q.Round, q.Eta)
 	case q.Phase != Transporting && (q.Phase != Projecting || n.rules.Rounds == 0):
@@ -167,8 +175,9 @@ func (n *Node) perturb(q Question) ([]float64, error) {
 // slack is the part of Sensitivity/η by which rounding may move a decision.
 const slack = 1e-6
 
-// checkMagnitude refuses a round in which amounts or prices are so large, as those of a dishonest neighbour may be, that rounding moves the
-// decision by more than slack: the effect of the utilities on it would then not be bounded by Sensitivity/η. Whether it refuses depends on
+// checkMagnitude refuses a round in which amounts or prices are so large, as those of a dishonest
+// neighbour may be, that rounding moves the decision by more than slack: the effect of the
+// utilities on it would then not be bounded by Sensitivity/η. Whether it refuses depends on
 // messages and bounds only. A tight Max is within len(out) times the largest amount.
 func (n *Node) checkMagnitude(q Question) error {
 	secret, eta := n.spec.Secret, q.Eta
@@ -179,7 +188,9 @@ func (n *Node) checkMagnitude(q Question) error {
 	size += cmp.Or(secret.Slope, secret.Sensitivity) / eta
 	off, most := size*float64(len(n.out))*0x1p-50, slack*secret.Sensitivity/eta
 	if !(off <= most) {
-		return bad("%v in round %d: amounts of up to %.3g, rounded by up to %.3g: must be at most %.3g for the noise to hide a parameter", n.spec.ID, q.Round, size, off, most)
+		return bad(
+			"%v in round %d: amounts of up to %.3g, rounded by up to %.3g: must be at most %.3g for the noise to "+
+				"hide a parameter", n.spec.ID, q.Round, size, off, most)
 	}
 	return nil
 }

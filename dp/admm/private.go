@@ -28,9 +28,10 @@ type Private struct {
 	Parameters int
 }
 
-// Sensitivity is η times the most by which a change of the protected parameters moves a node's decision in L2 norm. The objective is
-// η-strongly convex, and its gradient moves by at most Range in each of Parameters coordinates, so that ‖Δv‖ ≤
-// √Parameters·Range/η (Theorem 1 of the paper has Parameters = 1, Range = ρ).
+// Sensitivity is η times the most by which a change of the protected parameters moves a node's
+// decision in L2 norm. The objective is η-strongly convex, and its gradient moves by at most Range
+// in each of Parameters coordinates, so that ‖Δv‖ ≤ √Parameters·Range/η (Theorem 1 of the paper has
+// Parameters = 1, Range = ρ).
 func (p Private) Sensitivity() float64 {
 	return cmp.Or(p.Range, p.Slope) * math.Sqrt(float64(max(p.Parameters, 1)))
 }
@@ -76,7 +77,14 @@ func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 			}
 			rounds[degree] = n
 		}
-		s.Secret = &Secret{Alpha: b.Alpha, Sensitivity: p.Sensitivity(), Slope: p.Slope, Epsilon: b.Epsilon, Delta: b.Delta, Rounds: rounds[degree]}
+		s.Secret = &Secret{
+			Alpha:       b.Alpha,
+			Sensitivity: p.Sensitivity(),
+			Slope:       p.Slope,
+			Epsilon:     b.Epsilon,
+			Delta:       b.Delta,
+			Rounds:      rounds[degree],
+		}
 		id := binary.LittleEndian.AppendUint64(append(seed[:len(seed):len(seed)], byte(s.ID.Side)), uint64(s.ID.Index))
 		s.Secret.Key = sha256.Sum256(id)
 		out[i] = s

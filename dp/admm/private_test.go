@@ -28,7 +28,8 @@ func spec(us []admm.Utility, b admm.Bounds, secret *admm.Secret) admm.Spec {
 }
 
 // lone returns a node of 4 edges and a question with a history: prices and amounts as if rounds had gone by.
-func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand, secret *admm.Secret) (*admm.Node, admm.Question) {
+func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand,
+	secret *admm.Secret) (*admm.Node, admm.Question) {
 	t.Helper()
 	n := must.Get(admm.NewNode(spec(us, b, secret), admm.ADMM{Eta: eta, Rounds: 1000}))
 	q := admm.Question{Round: 1, Eta: eta}
@@ -49,8 +50,9 @@ func neighbours(rng *rand.Rand, family string) (us, changed []admm.Utility, at i
 	return us, changed, at
 }
 
-// Over random utilities, bounds and histories, one changed parameter moves a decision by at most ρ/η. The density of what is shared,
-// ∝ e^(−ζ|· − decision|) with ζ = ηα/ρ, changes by at most e^α then, by the triangle inequality: (21) of the paper.
+// Over random utilities, bounds and histories, one changed parameter moves a decision by at most
+// ρ/η. The density of what is shared, ∝ e^(−ζ|· − decision|) with ζ = ηα/ρ, changes by at most e^α
+// then, by the triangle inequality: (21) of the paper.
 func TestDecisionsMoveByTheSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	const slope = 5.0
@@ -66,7 +68,8 @@ func TestDecisionsMoveByTheSensitivity(t *testing.T) {
 		c, _ := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
 		moved := eta * floats.Distance(must.Get(a.Answer(q)), must.Get(c.Answer(q)), 2)
 		if largest = max(largest, moved); moved > slope*(1+1e-9) {
-			t.Fatalf("%v to %v, η = %v: the decision moves by %v/η, more than ρ/η = %v/η", us, changed, eta, moved, slope)
+			t.Fatalf("%v to %v, η = %v: the decision moves by %v/η, more than ρ/η = %v/η", us, changed, eta,
+				moved, slope)
 		}
 	}
 	if largest < slope/2 {
@@ -74,8 +77,9 @@ func TestDecisionsMoveByTheSensitivity(t *testing.T) {
 	}
 }
 
-// What a change of one parameter A by no more than r does to a decision is within Private.Range = r·Steepness, for B below and above 1, and comes
-// close to it; taking r itself for the range of slopes would promise too much where B < 1.
+// What a change of one parameter A by no more than r does to a decision is within Private.Range =
+// r·Steepness, for B below and above 1, and comes close to it; taking r itself for the range of
+// slopes would promise too much where B < 1.
 func TestRangeOfParameters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 5))
 	for _, b := range []float64{.3, 2} {
@@ -104,7 +108,8 @@ func TestRangeOfParameters(t *testing.T) {
 				}
 				moved := eta * floats.Distance(out[0], out[1], 2)
 				if largest = max(largest, moved); moved > bound*(1+1e-9) {
-					t.Fatalf("%s, B = %v, η = %v: A from %v to %v moves the decision by %v/η, more than %v/η", name, b, eta, a, a+r, moved, bound)
+					t.Fatalf("%s, B = %v, η = %v: A from %v to %v moves the decision by %v/η, more than %v/η", name, b,
+						eta, a, a+r, moved, bound)
 				}
 			}
 			if largest < .5*bound {
@@ -114,8 +119,9 @@ func TestRangeOfParameters(t *testing.T) {
 	}
 }
 
-// shared returns, for each round, how far what a node tells lies towards the world in which its fourth parameter is 5 and not 0: the worst case,
-// in which no bound is tight and the decision moves by all of ρ/η.
+// shared returns, for each round, how far what a node tells lies towards the world in which its
+// fourth parameter is 5 and not 0: the worst case, in which no bound is tight and the decision
+// moves by all of ρ/η.
 func shared(rounds int, theta, zetaScale float64, key [32]byte) ([]float64, error) {
 	const slope = 5
 	secret := &admm.Secret{Alpha: .5 * zetaScale, Sensitivity: slope, Rounds: rounds, Key: key}
@@ -146,8 +152,9 @@ func shared(rounds int, theta, zetaScale float64, key [32]byte) ([]float64, erro
 	return losses, nil
 }
 
-// An audit of the node itself, with the likelihood ratio as its attack, never refutes the account, for one round and for ten, at δ = 0 and
-// beyond; and it does refute a node whose noise is a third of what it should be.
+// An audit of the node itself, with the likelihood ratio as its attack, never refutes the account,
+// for one round and for ten, at δ = 0 and beyond; and it does refute a node whose noise is a third
+// of what it should be.
 func TestAudit(t *testing.T) {
 	for _, c := range []struct {
 		rounds int
@@ -187,7 +194,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Noise has the law that is promised: the radius is Gamma(d, 1/ζ) of mean d/ζ, and repeats in a round that is done again.
+// Noise has the law that is promised: the radius is Gamma(d, 1/ζ) of mean d/ζ, and repeats in a
+// round that is done again.
 func TestNoise(t *testing.T) {
 	us, mean := four(1, 1, 1, 1), 0.0
 	const n = 4000
@@ -210,12 +218,18 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// Noise is drawn afresh where anything differs that a decision comes of, its law included: another α with the same direction would only rescale
-// the noise, and two messages would give the decision away. It repeats where nothing differs.
+// Noise is drawn afresh where anything differs that a decision comes of, its law included: another
+// α with the same direction would only rescale the noise, and two messages would give the decision
+// away. It repeats where nothing differs.
 func TestNoiseIsOfAll(t *testing.T) {
 	noise := func(change func(s *admm.Spec, st *admm.Question)) []float64 {
 		t.Helper()
-		spec := spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{7}})
+		spec := spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{
+			Alpha:       2,
+			Sensitivity: 5,
+			Rounds:      1000,
+			Key:         [32]byte{7},
+		})
 		state := admm.Question{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}}
 		change(&spec, &state)
 		var out [2][]float64
@@ -310,14 +324,20 @@ func TestLedgerIsAskedFirst(t *testing.T) {
 	}
 }
 
-// A coordinator that never says that the private rounds are over gets no more releases than the rules have and the ledger pays for.
+// A coordinator that never says that the private rounds are over gets no more releases than the
+// rules have and the ledger pays for.
 func TestNoReleaseAfterTheRounds(t *testing.T) {
 	for _, ledger := range []*book{nil, newBook(3), newBook(1000)} {
 		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000}
 		if ledger != nil {
 			secret.Ledger = ledger
 		}
-		spec := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 1}}, Bounds: admm.Bounds{Max: 9}, Secret: secret}
+		spec := admm.Spec{
+			Neighbours: []int{0},
+			Utilities:  []admm.Utility{admm.Linear{A: 1}},
+			Bounds:     admm.Bounds{Max: 9},
+			Secret:     secret,
+		}
 		n := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 3}))
 		for round := 1; round <= 6; round++ {
 			_, err := n.Answer(admm.Question{Round: round, Eta: 1, Plan: []float64{1}, Price: []float64{0}})
@@ -331,20 +351,34 @@ func TestNoReleaseAfterTheRounds(t *testing.T) {
 	}
 }
 
-// Neighbours that share huge amounts make decisions that rounding moves further than the noise hides: then nothing is told.
+// Neighbours that share huge amounts make decisions that rounding moves further than the noise
+// hides: then nothing is told.
 func TestNoReleaseOfWhatIsRounded(t *testing.T) {
 	for _, huge := range []float64{.8 * 0x1p56, 1e12, 1e300} {
 		var out [2][]float64
 		for world, theta := range []float64{3.9, 4.1} {
 			b := newBook(9)
-			spec := admm.Spec{ID: admm.ID{Side: admm.Source}, Neighbours: []int{0, 1}, Utilities: []admm.Utility{admm.Linear{A: theta}, admm.Linear{A: 3}}, Bounds: admm.Bounds{Max: 40}}
+			spec := admm.Spec{
+				ID:         admm.ID{Side: admm.Source},
+				Neighbours: []int{0, 1},
+				Utilities:  []admm.Utility{admm.Linear{A: theta}, admm.Linear{A: 3}},
+				Bounds:     admm.Bounds{Max: 40},
+			}
 			plain := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 9}))
 			spec.Secret = &admm.Secret{Alpha: 1, Sensitivity: 5, Ledger: b}
 			private := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 9}))
-			q := admm.Question{Round: 2, Eta: 1, Plan: []float64{huge / 2, huge / 2}, Price: []float64{huge / 2, huge / 2}} // a target shared huge
+			// a target shared huge
+			q := admm.Question{
+				Round: 2,
+				Eta:   1,
+				Plan:  []float64{huge / 2, huge / 2},
+				Price: []float64{huge / 2, huge / 2},
+			}
 			out[world] = must.Get(plain.Answer(q))
-			if shared, err := private.Answer(q); !errors.Is(err, admm.ErrParameter) || shared != nil || len(b.releases) != 0 {
-				t.Errorf("huge = %v: %v, %v, %d releases: want a refusal before it is paid for", huge, shared, err, len(b.releases))
+			if shared, err := private.Answer(q); !errors.Is(err, admm.ErrParameter) || shared != nil ||
+				len(b.releases) != 0 {
+				t.Errorf("huge = %v: %v, %v, %d releases: want a refusal before it is paid for", huge, shared, err,
+					len(b.releases))
 			}
 		}
 		if moved := floats.Distance(out[0], out[1], 2); huge > 1e15 && huge < 1e20 && moved < 5 {
@@ -375,8 +409,10 @@ func TestPrivateRefuses(t *testing.T) {
 			t.Errorf("%d: %v, want %v", i, err, c.is)
 		}
 	}
-	steep := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 100}}, Bounds: admm.Bounds{Max: 9}}
-	for _, secret := range []admm.Secret{{Alpha: 1, Sensitivity: 5}, {Alpha: 1, Sensitivity: 100, Slope: 5}, {Alpha: 1, Sensitivity: 5, Slope: math.NaN()}} {
+	steep := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 100}},
+		Bounds: admm.Bounds{Max: 9}}
+	for _, secret := range []admm.Secret{{Alpha: 1, Sensitivity: 5}, {Alpha: 1, Sensitivity: 100, Slope: 5},
+		{Alpha: 1, Sensitivity: 5, Slope: math.NaN()}} {
 		steep.Secret = &secret
 		if _, err := admm.NewNode(steep, admm.ADMM{Rounds: 10}); !errors.Is(err, admm.ErrParameter) {
 			t.Errorf("slope 100, %+v: %v", secret, err)
@@ -389,13 +425,15 @@ func TestPrivateRefuses(t *testing.T) {
 	}
 }
 
-// The plan after private rounds is feasible, near the optimum with little noise, and the same for every number of workers.
+// The plan after private rounds is feasible, near the optimum with little noise, and the same for
+// every number of workers.
 func TestPrivatePlan(t *testing.T) {
 	p := draw(rand.New(rand.NewPCG(9, 9)), kind{Network: "complete", Utility: "quadratic"})
 	plain := must.Get(admm.ADMM{}.Solve(t.Context(), p))
 	var plans [][]float64
 	for _, workers := range []int{1, 4} {
-		r := must.Get(admm.ADMM{Rounds: 400, Workers: workers}.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 1e5}, Slope: 5}, rand.New(rand.NewPCG(1, 1))))
+		r := must.Get(admm.ADMM{Rounds: 400, Workers: workers}.SolvePrivate(t.Context(), p,
+			admm.Private{Budget: account.Budget{Alpha: 1e5}, Slope: 5}, rand.New(rand.NewPCG(1, 1))))
 		if v := p.Violation(r.Plan); v > 1e-6 || r.Status != admm.Converged {
 			t.Errorf("misses a bound by %v, %v", v, r.Status)
 		}

@@ -13,8 +13,8 @@ import (
 //
 //	maximise Σ t_e(v_e) + s_e(v_e)  subject to  Min ≤ Σ v_e ≤ Max  at every target and every source.
 //
-// Of targets, TargetUtility[e] is t_e; of sources, SourceUtility[e] is s_e, e counting Graph.Edges. Nil utilities are zero,
-// nil bounds 0 and +Inf, but an edge needs a finite Max at one of its ends.
+// Of targets, TargetUtility[e] is t_e; of sources, SourceUtility[e] is s_e, e counting Graph.Edges.
+// Nil utilities are zero, nil bounds 0 and +Inf, but an edge needs a finite Max at one of its ends.
 type Problem struct {
 	Graph                        Graph
 	TargetUtility, SourceUtility []Utility
@@ -35,7 +35,8 @@ func (p Problem) Check() error {
 		}
 		for e, u := range us {
 			if err := checkUtility(u); err != nil {
-				return fmt.Errorf("%v utility of edge %d (target %d, source %d): %w", Side(side), e, p.Graph.Edges[e].Target, p.Graph.Edges[e].Source, err)
+				return fmt.Errorf("%v utility of edge %d (target %d, source %d): %w", Side(side), e,
+					p.Graph.Edges[e].Target, p.Graph.Edges[e].Source, err)
 			}
 		}
 	}
@@ -51,7 +52,8 @@ func (p Problem) Check() error {
 	}
 	for i, e := range p.Graph.Edges {
 		if math.IsInf(p.Bounds(ID{Target, e.Target}).Max, 1) && math.IsInf(p.Bounds(ID{Source, e.Source}).Max, 1) {
-			return bad("edge %d: target %d and source %d both have Max = +Inf: must be finite at one end", i, e.Target, e.Source)
+			return bad("edge %d: target %d and source %d both have Max = +Inf: must be finite at one end", i,
+				e.Target, e.Source)
 		}
 	}
 	return p.feasible()
@@ -120,7 +122,12 @@ func (p Problem) Specs() []Spec {
 	ids, incidence := p.Graph.Nodes(), p.Graph.Incidence()
 	out := make([]Spec, len(ids))
 	for n, id := range ids {
-		s := Spec{ID: id, Bounds: p.Bounds(id), Neighbours: make([]int, len(incidence[n])), Utilities: make([]Utility, len(incidence[n]))}
+		s := Spec{
+			ID:         id,
+			Bounds:     p.Bounds(id),
+			Neighbours: make([]int, len(incidence[n])),
+			Utilities:  make([]Utility, len(incidence[n])),
+		}
 		for k, e := range incidence[n] {
 			s.Neighbours[k] = p.Graph.Edges[e].end(1 - id.Side)
 			s.Utilities[k] = p.utilityOf(id.Side, int(e))
@@ -144,7 +151,8 @@ type InfeasibleError struct {
 func (e *InfeasibleError) Error() string {
 	verb := of(e.Side, "must receive at least", "must give at least")
 	other := of(e.Side, "can give at most", "can receive at most")
-	return fmt.Sprintf("admm: %ss %v %s %.6g, and their neighbours, %ss %v, %s %.6g: %v", e.Side, e.Nodes, verb, e.Need, 1-e.Side, e.Through, other, e.Have, ErrInfeasible)
+	return fmt.Sprintf("admm: %ss %v %s %.6g, and their neighbours, %ss %v, %s %.6g: %v", e.Side, e.Nodes, verb, e.Need,
+		1-e.Side, e.Through, other, e.Have, ErrInfeasible)
 }
 
 // Unwrap returns ErrInfeasible.
@@ -153,9 +161,10 @@ func (e *InfeasibleError) Unwrap() error { return ErrInfeasible }
 // rounding of sums of bounds, relative.
 const rounding = 1e-12
 
-// feasible decides by Hall's condition on each side: there is a plan if and only if every set of targets can be served by its
-// neighbours and every set of sources can unload on its neighbours (Hoffman 1960 for the circulation; its cuts of finite capacity are of
-// these two kinds). The set that fails is the cut of a maximum flow, and is summed once more before it is reported.
+// feasible decides by Hall's condition on each side: there is a plan if and only if every set of
+// targets can be served by its neighbours and every set of sources can unload on its neighbours
+// (Hoffman 1960 for the circulation; its cuts of finite capacity are of these two kinds). The set
+// that fails is the cut of a maximum flow, and is summed once more before it is reported.
 func (p Problem) feasible() error {
 	var errs []error
 	for _, side := range []Side{Target, Source} {
@@ -205,9 +214,10 @@ func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
 	return out
 }
 
-// network is the flow problem of bringing side's nodes to their Min from a plan: flow begins at the nodes that lack something, and ends at
-// nodes of the other side that may have more and at those of side that have more than their Min. nodes are the first of each side, arcs
-// those of the edges, whose reverse is what the plan has there.
+// network is the flow problem of bringing side's nodes to their Min from a plan: flow begins at the
+// nodes that lack something, and ends at nodes of the other side that may have more and at those of
+// side that have more than their Min. nodes are the first of each side, arcs those of the edges,
+// whose reverse is what the plan has there.
 func (p Problem) network(side Side, plan []float64) (f *flow.Flow, nodes [2]int, arcs []int) {
 	nodes = [2]int{2, 2 + p.Graph.Targets}
 	f = flow.New(2+p.Graph.Targets+p.Graph.Sources, 0, 1, len(plan)+p.Graph.Targets+p.Graph.Sources)
@@ -265,8 +275,9 @@ func (p Problem) scaleDown(plan []float64, side Side) {
 	}
 }
 
-// fill brings every node of the side to its Min. A path ends at a node of the other side that may have more, or at one of this side
-// that has more than its Min; along it amounts rise and fall in turn, so that totals change at its ends only.
+// fill brings every node of the side to its Min. A path ends at a node of the other side that may
+// have more, or at one of this side that has more than its Min; along it amounts rise and fall in
+// turn, so that totals change at its ends only.
 func (p Problem) fill(plan []float64, side Side) {
 	lack := 0.0
 	for i, t := range p.totals(plan, side) {

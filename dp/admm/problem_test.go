@@ -66,8 +66,8 @@ func hall(p admm.Problem) bool {
 	return true
 }
 
-// Check finds a plan or a cut: the cut is violated, its Through are the neighbours of its Nodes, and Repair of nothing is a feasible plan
-// whenever there is one.
+// Check finds a plan or a cut: the cut is violated, its Through are the neighbours of its Nodes,
+// and Repair of nothing is a feasible plan whenever there is one.
 func TestFeasibilityOrCut(t *testing.T) {
 	feasible, not := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,7 +117,8 @@ func TestCutBesideLargeSums(t *testing.T) {
 		if excess == 0 && err != nil {
 			t.Errorf("%v: 1 of 1e15 is within rounding", err)
 		}
-		if excess > 0 && (!errors.As(err, &cut) || !slices.Equal(cut.Nodes, []int{1}) || !slices.Equal(cut.Through, []int{1})) {
+		if excess > 0 && (!errors.As(err, &cut) || !slices.Equal(cut.Nodes, []int{1}) ||
+			!slices.Equal(cut.Through, []int{1})) {
 			t.Errorf("%v: want a cut of target 1 alone", err)
 		}
 	}
@@ -155,7 +156,8 @@ func TestGraphs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x, y := mat.NewDense(3, 1, []float64{0, 1, 5}), mat.NewDense(4, 1, []float64{1, 0, 6, 100})
 	g, err := admm.Nearest(x, y, 2)
-	want := []admm.Edge{{Target: 0, Source: 0}, {Target: 0, Source: 1}, {Target: 1, Source: 0}, {Target: 1, Source: 1}, {Target: 2, Source: 0}, {Target: 2, Source: 2}}
+	want := []admm.Edge{{Target: 0, Source: 0}, {Target: 0, Source: 1}, {Target: 1, Source: 0}, {Target: 1, Source: 1},
+		{Target: 2, Source: 0}, {Target: 2, Source: 2}}
 	if err != nil || !slices.Equal(g.Edges, want) {
 		t.Errorf("nearest: %v, %v", g.Edges, err)
 	}
@@ -163,7 +165,8 @@ func TestGraphs(t *testing.T) {
 		g := must.Get(admm.Random(rng, 9, 7, .1))
 		seen := map[admm.ID]bool{}
 		for _, e := range g.Edges {
-			seen[admm.ID{Side: admm.Target, Index: e.Target}], seen[admm.ID{Side: admm.Source, Index: e.Source}] = true, true
+			seen[admm.ID{Side: admm.Target, Index: e.Target}], seen[admm.ID{Side: admm.Source, Index: e.Source}] = true,
+				true
 		}
 		if len(seen) != 16 {
 			t.Errorf("random: %d nodes of 16 have an edge", len(seen))
@@ -179,30 +182,38 @@ func TestCheckNames(t *testing.T) {
 	edge := admm.Complete(1, 1)
 	bound := []admm.Bounds{{Max: 1}}
 	for want, p := range map[string]admm.Problem{
-		"Targets = 0":                 {},
-		"is there twice":              {Graph: admm.Graph{Targets: 1, Sources: 1, Edges: []admm.Edge{{}, {}}}},
-		"must join a target in 0..0":  {Graph: admm.Graph{Targets: 1, Sources: 1, Edges: []admm.Edge{{Target: 1}}}},
-		"2 for 1 edges":               {Graph: edge, TargetUtility: make([]admm.Utility, 2)},
-		"utility = nil":               {Graph: edge, TargetUtility: make([]admm.Utility, 1), TargetBounds: bound},
-		"utility = (*admm.Log)(nil)":  {Graph: edge, TargetUtility: []admm.Utility{(*admm.Log)(nil)}, TargetBounds: bound},
-		"Linear.A = -1":               {Graph: edge, TargetUtility: []admm.Utility{admm.Linear{A: -1}}, TargetBounds: bound},
-		"Log.B = 0":                   {Graph: edge, SourceUtility: []admm.Utility{admm.Log{A: 1}}, TargetBounds: bound},
-		"must be concave":             {Graph: edge, SourceUtility: []admm.Utility{own{f: math.Exp, d: math.Sqrt}}, TargetBounds: bound},
-		"Max = 1: must be at least":   {Graph: edge, TargetBounds: []admm.Bounds{{Min: 2, Max: 1}}},
-		"Min = NaN":                   {Graph: edge, TargetBounds: []admm.Bounds{{Min: math.NaN(), Max: 1}}},
-		"both have Max = +Inf":        {Graph: edge},
-		"1 for 2 nodes":               {Graph: admm.Complete(2, 1), TargetBounds: bound},
-		"must receive at least 3":     {Graph: edge, TargetBounds: []admm.Bounds{{Min: 3, Max: 4}}, SourceBounds: []admm.Bounds{{Max: 2}}},
-		"sources [0] must give at le": {Graph: edge, SourceBounds: []admm.Bounds{{Min: 3, Max: 4}}, TargetBounds: []admm.Bounds{{Max: 2}}},
+		"Targets = 0":                {},
+		"is there twice":             {Graph: admm.Graph{Targets: 1, Sources: 1, Edges: []admm.Edge{{}, {}}}},
+		"must join a target in 0..0": {Graph: admm.Graph{Targets: 1, Sources: 1, Edges: []admm.Edge{{Target: 1}}}},
+		"2 for 1 edges":              {Graph: edge, TargetUtility: make([]admm.Utility, 2)},
+		"utility = nil":              {Graph: edge, TargetUtility: make([]admm.Utility, 1), TargetBounds: bound},
+		"utility = (*admm.Log)(nil)": {Graph: edge, TargetUtility: []admm.Utility{(*admm.Log)(nil)},
+			TargetBounds: bound},
+		"Linear.A = -1": {Graph: edge, TargetUtility: []admm.Utility{admm.Linear{A: -1}},
+			TargetBounds: bound},
+		"Log.B = 0": {Graph: edge, SourceUtility: []admm.Utility{admm.Log{A: 1}},
+			TargetBounds: bound},
+		"must be concave": {Graph: edge, SourceUtility: []admm.Utility{own{f: math.Exp, d: math.Sqrt}},
+			TargetBounds: bound},
+		"Max = 1: must be at least": {Graph: edge, TargetBounds: []admm.Bounds{{Min: 2, Max: 1}}},
+		"Min = NaN":                 {Graph: edge, TargetBounds: []admm.Bounds{{Min: math.NaN(), Max: 1}}},
+		"both have Max = +Inf":      {Graph: edge},
+		"1 for 2 nodes":             {Graph: admm.Complete(2, 1), TargetBounds: bound},
+		"must receive at least 3": {Graph: edge, TargetBounds: []admm.Bounds{{Min: 3, Max: 4}},
+			SourceBounds: []admm.Bounds{{Max: 2}}},
+		"sources [0] must give at le": {Graph: edge, SourceBounds: []admm.Bounds{{Min: 3, Max: 4}},
+			TargetBounds: []admm.Bounds{{Max: 2}}},
 	} {
 		if _, err := (admm.ADMM{}).Solve(t.Context(), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	for want, a := range map[string]admm.ADMM{
-		"Eta = -1": {Eta: -1}, "Relax = 2": {Relax: 2}, "Tol = NaN": {Tol: math.NaN()}, "MaxRounds = -1": {MaxRounds: -1},
+		"Eta = -1": {Eta: -1}, "Relax = 2": {Relax: 2}, "Tol = NaN": {Tol: math.NaN()},
+		"MaxRounds = -1": {MaxRounds: -1},
 	} {
-		if _, err := a.Solve(t.Context(), admm.Problem{Graph: edge, TargetBounds: bound}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := a.Solve(t.Context(), admm.Problem{Graph: edge, TargetBounds: bound}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -14,9 +14,9 @@ func (b Bounds) check() error {
 	return bad("Max = %v: must be at least Min = %v", b.Max, b.Min)
 }
 
-// Project writes to dst the point of {v ≥ 0, Min ≤ Σv ≤ Max} that is nearest to c, v = max(c − τ, 0), in O(d log d): after
-// sorting, the τ at which the sum is right is one division away. Sums are right up to rounding of their own size, however large c is. dst
-// may be c.
+// Project writes to dst the point of {v ≥ 0, Min ≤ Σv ≤ Max} that is nearest to c, v = max(c − τ,
+// 0), in O(d log d): after sorting, the τ at which the sum is right is one division away. Sums are
+// right up to rounding of their own size, however large c is. dst may be c.
 func Project(dst, c []float64, b Bounds) { (&projector{}).project(dst, c, b) }
 
 // projector keeps the memory for sorting.

@@ -67,8 +67,9 @@ func TestProject(t *testing.T) {
 	})
 }
 
-// However large or small the numbers are, and however far apart: amounts are not negative, their sum is right to its own precision, amounts that are
-// positive differ as c does, and nothing that is larger in c is smaller.
+// However large or small the numbers are, and however far apart: amounts are not negative, their
+// sum is right to its own precision, amounts that are positive differ as c does, and nothing that
+// is larger in c is smaller.
 func TestProjectAtExtremes(t *testing.T) {
 	magnitude := rapid.Custom(func(t *rapid.T) float64 {
 		v := math.Ldexp(rapid.Float64Range(.5, 1).Draw(t, "mantissa"), rapid.IntRange(-1000, 1000).Draw(t, "exponent"))
@@ -78,7 +79,9 @@ func TestProjectAtExtremes(t *testing.T) {
 		base, s := magnitude.Draw(t, "base"), math.Abs(magnitude.Draw(t, "sum"))
 		c := []float64{base}
 		for range rapid.IntRange(0, 8).Draw(t, "more") {
-			c = append(c, rapid.SampledFrom([]float64{base, math.Nextafter(base, 0), base / 2, -base, magnitude.Draw(t, "c"), base - s/3}).Draw(t, "like"))
+			c = append(c,
+				rapid.SampledFrom([]float64{base, math.Nextafter(base, 0), base / 2, -base, magnitude.Draw(t, "c"),
+					base - s/3}).Draw(t, "like"))
 		}
 		for _, b := range []admm.Bounds{{Max: s}, {Min: s, Max: s}, {Min: s, Max: math.Inf(1)}} {
 			v := make([]float64, len(c))
@@ -133,7 +136,8 @@ func TestSteepness(t *testing.T) {
 		a, r, b := 5*rng.Float64(), 5*rng.Float64(), .2+3*rng.Float64()
 		for _, us := range [][2]admm.Utility{
 			{admm.Linear{A: a}, admm.Linear{A: a + r}}, {admm.Log{A: a, B: b}, admm.Log{A: a + r, B: b}},
-			{admm.Saturating{A: a, B: b}, admm.Saturating{A: a + r, B: b}}, {admm.Quadratic{A: a, B: b}, admm.Quadratic{A: a + r, B: b}},
+			{admm.Saturating{A: a, B: b}, admm.Saturating{A: a + r, B: b}},
+			{admm.Quadratic{A: a, B: b}, admm.Quadratic{A: a + r, B: b}},
 		} {
 			per, known := admm.Steepness(us[0])
 			largest := 0.0
@@ -150,13 +154,15 @@ func TestSteepness(t *testing.T) {
 	}
 }
 
-// One node alone on a star is one subproblem: after many rounds against sources without bounds or utility the answer maximises its
-// own utility, and slopes at positive amounts are equal (water filling).
+// One node alone on a star is one subproblem: after many rounds against sources without bounds or
+// utility the answer maximises its own utility, and slopes at positive amounts are equal (water
+// filling).
 func TestWaterFilling(t *testing.T) {
 	for _, us := range [][]admm.Utility{
 		{admm.Log{A: 1, B: 1}, admm.Log{A: 2, B: .5}, admm.Log{A: .1, B: 3}},
 		{admm.Saturating{A: 3, B: 1}, admm.Quadratic{A: 2, B: 1}, admm.Log{A: 1, B: 1}},
-		{own{f: math.Atan, d: func(v float64) float64 { return 1 / (1 + v*v) }}, admm.Linear{A: .2}, admm.Log{A: 1, B: 2}},
+		{own{f: math.Atan, d: func(v float64) float64 { return 1 / (1 + v*v) }}, admm.Linear{A: .2},
+			admm.Log{A: 1, B: 2}},
 	} {
 		p := admm.Problem{Graph: admm.Complete(1, 3), TargetUtility: us, TargetBounds: []admm.Bounds{{Max: 3}}}
 		r := must.Get(admm.ADMM{Tol: 1e-10}.Solve(t.Context(), p))
@@ -179,9 +185,12 @@ func TestSlopes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		a, b, v := 5*rng.Float64(), .2+3*rng.Float64(), 4*rng.Float64()
-		for _, u := range []admm.Utility{admm.Linear{A: a}, admm.Log{A: a, B: b}, admm.Saturating{A: a, B: b}, admm.Quadratic{A: a, B: b}} {
+		for _, u := range []admm.Utility{admm.Linear{A: a}, admm.Log{A: a, B: b}, admm.Saturating{A: a, B: b},
+			admm.Quadratic{A: a, B: b}} {
 			const h = 1e-5
-			if d := (u.Value(v+h) - u.Value(max(v-h, 0))) / (v + h - max(v-h, 0)); math.Abs(d-u.Slope(v)) > 1e-4*(1+a/b/b) { // |u‴|h² and, at 0, |u″|h
+			// |u‴|h² and, at 0, |u″|h
+			if d := (u.Value(v+h) - u.Value(max(v-h, 0))) /
+				(v + h - max(v-h, 0)); math.Abs(d-u.Slope(v)) > 1e-4*(1+a/b/b) {
 				t.Errorf("%T%v at %v: slope %v, difference %v", u, u, v, u.Slope(v), d)
 			}
 		}

@@ -58,9 +58,10 @@ func (u Quadratic) Value(v float64) float64 {
 // Slope is max(A − B v, 0).
 func (u Quadratic) Slope(v float64) float64 { return max(0, u.A-u.B*v) }
 
-// Steepness is the most by which the slope of u changes, at any amount, when its parameter A changes by 1 and B stays: 1 for Linear, whose slope is
-// A, and for Quadratic, max(A − Bv, 0); 1/B for Log and Saturating, whose slopes A/(B + v) and A/B e^(−v/B) are in proportion to A
-// and steepest at v = 0. Other utilities have no such parameter.
+// Steepness is the most by which the slope of u changes, at any amount, when its parameter A
+// changes by 1 and B stays: 1 for Linear, whose slope is A, and for Quadratic, max(A − Bv, 0); 1/B
+// for Log and Saturating, whose slopes A/(B + v) and A/B e^(−v/B) are in proportion to A and
+// steepest at v = 0. Other utilities have no such parameter.
 func Steepness(u Utility) (perUnit float64, known bool) {
 	switch u := u.(type) {
 	case Linear, Quadratic:
@@ -140,7 +141,8 @@ func prox(u Utility, c, eta float64) float64 {
 	return decreasingRoot(func(v float64) float64 { return u.Slope(v) - eta*(v-c) }, lo, lo+max(0, u.Slope(lo))/eta)
 }
 
-// decreasingRoot returns the zero of a continuous f that does not increase, in [a, b] with f(a) ≥ 0 ≥ f(b), to the last bits.
+// decreasingRoot returns the zero of a continuous f that does not increase, in [a, b] with f(a) ≥ 0
+// ≥ f(b), to the last bits.
 func decreasingRoot(f func(float64) float64, a, b float64) float64 {
 	switch {
 	case f(a) <= 0:

@@ -27,13 +27,15 @@ func TestClopperPearsonKnown(t *testing.T) {
 		{1, 20, 0.00126509, 0.24873276},
 	} {
 		lo, hi, err := ClopperPearson(c.k, c.n, 0.95)
-		if err != nil || math.Abs(lo-c.lo) > 1e-8 || math.Abs(hi-c.hi) > 1e-8 { // digits of the tables, rounding outwards
+		// digits of the tables, rounding outwards
+		if err != nil || math.Abs(lo-c.lo) > 1e-8 || math.Abs(hi-c.hi) > 1e-8 {
 			t.Errorf("%d of %d: [%v, %v] %v, want [%v, %v]", c.k, c.n, lo, hi, err, c.lo, c.hi)
 		}
 	}
 	// A closed form at a probability of 1e-6.
 	_, hi, err := ClopperPearson(0, 4_000_000, 0.95)
-	if want := -math.Expm1(math.Log(0.025) / 4e6); err != nil || math.Abs(hi/want-1) > 2e-9 { // rounded outwards by 1e-9
+	// rounded outwards by 1e-9
+	if want := -math.Expm1(math.Log(0.025) / 4e6); err != nil || math.Abs(hi/want-1) > 2e-9 {
 		t.Errorf("0 of 4e6: %v, want %v", hi, want)
 	}
 }
@@ -58,8 +60,10 @@ func TestClopperPearsonIsMonotone(t *testing.T) {
 // Findings fall with δ and with the confidence that is asked for.
 func TestFindingsAreMonotone(t *testing.T) {
 	last := math.Inf(1)
-	for _, c := range []struct{ delta, confidence float64 }{{0, 0.5}, {0, 0.95}, {0.01, 0.95}, {0.1, 0.95}, {0.1, 0.999}, {0.6, 0.999}} {
-		found := must.Get(answers(0.75, 1, 5000, c.confidence).Epsilon(context.Background(), rand.New(rand.NewPCG(1, 1)), c.delta))
+	for _, c := range []struct{ delta, confidence float64 }{{0, 0.5}, {0, 0.95}, {0.01, 0.95}, {0.1, 0.95},
+		{0.1, 0.999}, {0.6, 0.999}} {
+		found := must.Get(answers(0.75, 1, 5000, c.confidence).
+			Epsilon(context.Background(), rand.New(rand.NewPCG(1, 1)), c.delta))
 		if found.Epsilon > last {
 			t.Errorf("%+v: %v after %v", c, found, last)
 		}
@@ -126,7 +130,8 @@ func TestParameters(t *testing.T) {
 		"hits = 5":         func() error { _, _, err := ClopperPearson(5, 4, 0.9); return err },
 		"confidence = 0":   func() error { _, _, err := ClopperPearson(1, 4, 0); return err },
 	} {
-		if err := f(); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) || !strings.HasPrefix(err.Error(), "audit: ") {
+		if err := f(); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) ||
+			!strings.HasPrefix(err.Error(), "audit: ") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

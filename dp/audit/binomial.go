@@ -6,9 +6,10 @@ import (
 	"coupling/dp/internal/root"
 )
 
-// ClopperPearson returns the interval of success probabilities that hits of trials do not refute: each end is wrong with
-// probability at most (1−confidence)/2, exactly and for any probability. Errors: hits not in [0, trials], no trials,
-// confidence not in (0, 1). The ends are rounded outwards.
+// ClopperPearson returns the interval of success probabilities that hits of trials do not refute:
+// each end is wrong with probability at most (1−confidence)/2, exactly and for any probability.
+// Errors: hits not in [0, trials], no trials, confidence not in (0, 1). The ends are rounded
+// outwards.
 func ClopperPearson(hits, trials int, confidence float64) (lo, hi float64, err error) {
 	if trials < 1 || hits < 0 || hits > trials {
 		return 0, 0, bad("hits = %d, trials = %d: must be in 0 ≤ hits ≤ trials, trials ≥ 1", hits, trials)

@@ -66,8 +66,9 @@ func TestClopperPearsonCovers(t *testing.T) {
 	}
 }
 
-// Response returns the strongest score for answers of randomised response where the bit is true in world true: the number
-// of true answers minus the number of false ones. It does not depend on the probability of a true answer.
+// Response returns the strongest score for answers of randomised response where the bit is true in
+// world true: the number of true answers minus the number of false ones. It does not depend on the
+// probability of a true answer.
 func Response(answers []bool) float64 {
 	sum := 0.0
 	for _, yes := range answers {

@@ -26,8 +26,8 @@
 //
 // For every score: if the mechanism is (ε, δ)-differentially private, a finding is above ε with
 // probability at most 1 − Confidence, over the runs. The score may be any function chosen
-// beforehand; the best is the privacy loss (Loss; of answers of randomised response, how many are true). Looking at several findings and
-// keeping the largest is not covered.
+// beforehand; the best is the privacy loss (Loss; of answers of randomised response, how many are
+// true). Looking at several findings and keeping the largest is not covered.
 //
 // The caller chooses the worlds, as neighbours in the sense of the claim: one record more or less,
 // or one record exchanged.

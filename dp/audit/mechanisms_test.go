@@ -11,8 +11,9 @@ import (
 	"coupling/lab/must"
 )
 
-// The mechanisms of dp as they would be run: a data set of values in [0, 1], of which one is 1 and there or not, its sum
-// over a batch, and noise from dp/noise. The noise is real times what it should be.
+// The mechanisms of dp as they would be run: a data set of values in [0, 1], of which one is 1 and
+// there or not, its sum over a batch, and noise from dp/noise. The noise is real times what it
+// should be.
 
 type game struct {
 	name  string
@@ -20,8 +21,8 @@ type game struct {
 	under dp.Relation
 	delta float64
 	run   func(rng *rand.Rand, world bool, real float64) ([]float64, error)
-	// least is the share of the claimed ε that an audit of 30,000 runs must find: a little less than the smallest that was
-	// seen with many seeds.
+	// least is the share of the claimed ε that an audit of 30,000 runs must find: a little less
+	// than the smallest that was seen with many seeds.
 	least float64
 }
 
@@ -48,41 +49,52 @@ func released(m interface {
 
 func games() []game {
 	return []game{
-		{"gaussian", dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
-		}, 0.55},
-		{"gaussian at small δ", dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 1e-5, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
-		}, 0.3},
-		{"laplace", dp.Laplace{Scale: 1}, dp.Relation{}, 0, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return released(noise.Laplace{Scale: real}, 1, 1)(rng, world)
-		}, 0.85},
-		{"laplace composed", dp.Repeat{Times: 4, Event: dp.Laplace{Scale: 2}}, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return released(noise.Laplace{Scale: 2 * real}, 1, 4)(rng, world)
-		}, 0.7},
-		{"sgd", dp.SGD(1, 0.2, 20), dp.Relation{}, 1e-3, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return released(noise.Gaussian{Sigma: real}, 0.2, 20)(rng, world)
-		}, 0.4},
-		{"coarse gaussian", coarse, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return released(noise.Gaussian{Sigma: 1.5 * real, Granularity: 1}, 1, 1)(rng, world)
-		}, 0.5},
-		// Fixed batches, in the unit of an exchange: ordinary records are 0, one that is 1 is replaced by one that is −1.
-		{"without replacement", dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 1}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, 0, 1, -1)})
-		}, 0.5},
-		{"with replacement", dp.WithReplacement{Batch: 100, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 2}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return noise.Gaussian{Sigma: 2 * real}.Add(noise.Seeded(rng), []float64{draws(rng, world, 100, 100)})
-		}, 0.5},
+		{"gaussian", dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 1e-2,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
+			}, 0.55},
+		{"gaussian at small δ", dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 1e-5,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
+			}, 0.3},
+		{"laplace", dp.Laplace{Scale: 1}, dp.Relation{}, 0,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return released(noise.Laplace{Scale: real}, 1, 1)(rng, world)
+			}, 0.85},
+		{"laplace composed", dp.Repeat{Times: 4, Event: dp.Laplace{Scale: 2}}, dp.Relation{}, 1e-2,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return released(noise.Laplace{Scale: 2 * real}, 1, 4)(rng, world)
+			}, 0.7},
+		{"sgd", dp.SGD(1, 0.2, 20), dp.Relation{}, 1e-3,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return released(noise.Gaussian{Sigma: real}, 0.2, 20)(rng, world)
+			}, 0.4},
+		{"coarse gaussian", coarse, dp.Relation{}, 1e-2,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return released(noise.Gaussian{Sigma: 1.5 * real, Granularity: 1}, 1, 1)(rng, world)
+			}, 0.5},
+		// Fixed batches, in the unit of an exchange: ordinary records are 0, one that is 1 is
+		// replaced by one that is −1.
+		{"without replacement", dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 1}},
+			exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, 0, 1, -1)})
+			}, 0.5},
+		{"with replacement", dp.WithReplacement{Batch: 100, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 2}},
+			exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return noise.Gaussian{Sigma: 2 * real}.Add(noise.Seeded(rng), []float64{draws(rng, world, 100, 100)})
+			}, 0.5},
 		// A sum of clipped records: ordinary ones are −1, and so is the one that replaces a record of 1.
-		{"clipped sum without replacement", dp.FixedSGD(1, 50, 100, 1), dp.Relation{Kind: dp.Exchange}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
-			return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, -1, 1, -1)})
-		}, 0.5},
+		{"clipped sum without replacement", dp.FixedSGD(1, 50, 100, 1), dp.Relation{Kind: dp.Exchange}, 1e-2,
+			func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+				return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, -1, 1, -1)})
+			}, 0.5},
 	}
 }
 
 var exchanged = dp.Relation{Kind: dp.Substitution}
 
-// special is the sum over 50 of 100 records, less what it is when all are ordinary: one of them is not, and differs between the worlds.
+// special is the sum over 50 of 100 records, less what it is when all are ordinary: one of them is
+// not, and differs between the worlds.
 func special(rng *rand.Rand, world bool, ordinary, yes, no float64) float64 {
 	switch {
 	case rng.Float64() >= 0.5: // not drawn
@@ -93,7 +105,8 @@ func special(rng *rand.Rand, world bool, ordinary, yes, no float64) float64 {
 	return no - ordinary
 }
 
-// draws is the sum of draws with replacement from records that are 0, but for one, which is 1 in one world and −1 in the other.
+// draws is the sum of draws with replacement from records that are 0, but for one, which is 1 in
+// one world and −1 in the other.
 func draws(rng *rand.Rand, world bool, batch, size int) float64 {
 	k := 0.0
 	for range batch {
@@ -162,8 +175,8 @@ func TestHalfTheNoiseIsCaught(t *testing.T) {
 	}
 }
 
-// Other ways to be wrong: a batch that holds everybody where a sampled one was accounted for, and randomised response that
-// tells the truth more often than it says.
+// Other ways to be wrong: a batch that holds everybody where a sampled one was accounted for, and
+// randomised response that tells the truth more often than it says.
 func TestBrokenMechanismsAreCaught(t *testing.T) {
 	g := games()[4]
 	g.run = func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
@@ -191,7 +204,8 @@ func TestTheUnitOfFixedBatchesMatters(t *testing.T) {
 		if g.name != "clipped sum without replacement" {
 			continue
 		}
-		g.event, g.under = dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 1}}, exchanged
+		g.event, g.under = dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 1}},
+			exchanged
 		found, claim := play(t, g, 1)
 		t.Logf("claimed in the wrong unit %.4f, found %v", claim, found)
 		if !found.Refutes(claim) {

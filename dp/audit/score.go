@@ -9,9 +9,10 @@ import (
 	"coupling/dp/pair"
 )
 
-// Loss returns the strongest score for outputs in the coordinates of dominating pairs (pair.Line): the sum of their
-// privacy losses log p/q, by the lemma of Neyman and Pearson. World true is P. Outputs are listed step by step, Times of
-// each; a list of another length scores NaN, which the audit refuses.
+// Loss returns the strongest score for outputs in the coordinates of dominating pairs (pair.Line):
+// the sum of their privacy losses log p/q, by the lemma of Neyman and Pearson. World true is P.
+// Outputs are listed step by step, Times of each; a list of another length scores NaN, which the
+// audit refuses.
 //
 // For the sampled Gaussian on real data: dp.Branches of the event, the first branch, where the
 // record with value 1 is removed from a sum that is 0 without it; a batch of the true world then

@@ -42,14 +42,15 @@ const (
 	chunk       = 256 // runs that share an rng
 )
 
-// Epsilon plays the game. The first half of the outputs choose the test (Test); with h₁ of n hits in the world where the
-// test holds more often and h₀ in the other one,
+// Epsilon plays the game. The first half of the outputs choose the test (Test); with h₁ of n hits
+// in the world where the test holds more often and h₀ in the other one,
 //
 //	ε ≥ log((p̲(h₁) − δ)/p̄(h₀)),
 //
-// p̲ and p̄ being the ends of Clopper-Pearson intervals (Jagielski, Ullman, Oprea 2020). The largest value that n runs
-// can give is about log(n/log(2/(1−Confidence))). Errors: parameters out of range, an error of Run, a score that is NaN,
-// a cancelled context. Cost: 2·Trials runs, and sorting Trials scores.
+// p̲ and p̄ being the ends of Clopper-Pearson intervals (Jagielski, Ullman, Oprea 2020). The
+// largest value that n runs can give is about log(n/log(2/(1−Confidence))). Errors: parameters out
+// of range, an error of Run, a score that is NaN, a cancelled context. Cost: 2·Trials runs, and
+// sorting Trials scores.
 func (g TwoWorlds[O]) Epsilon(ctx context.Context, rng *rand.Rand, delta float64) (Distinguished, error) {
 	confidence, err := g.check(rng, delta)
 	if err != nil {

@@ -42,8 +42,9 @@ func (f FirstOf) Bound(ctx context.Context, steps []pair.Step, q pair.Question) 
 // forms, contours (exact), privacy-loss distributions (an interval) and Rényi divergences (an upper
 // bound).
 type Accountant struct {
-	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had in about a second: 1e-11 from
-	// contours, 1e-6 or so from privacy-loss distributions. Widths of a per cent take some ten milliseconds.
+	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be
+	// had in about a second: 1e-11 from contours, 1e-6 or so from privacy-loss distributions.
+	// Widths of a per cent take some ten milliseconds.
 	Width float64
 }
 
@@ -94,7 +95,8 @@ func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 	default:
 		grid.Width, enough, patient = fineGrid, sharp, true
 	}
-	list = []stage{{closed.Accountant{}, q}, {contour.Accountant{Work: contourWork}, exact}, {pld.Accountant{Work: gridWork}, grid}}
+	list = []stage{{closed.Accountant{}, q}, {contour.Accountant{Work: contourWork}, exact},
+		{pld.Accountant{Work: gridWork}, grid}}
 	if patient {
 		list = append(list, stage{contour.Accountant{Work: patience * contourWork}, exact})
 	}

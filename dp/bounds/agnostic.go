@@ -12,7 +12,8 @@ import (
 // GroupProfile returns log δ_k(ε) of a base mechanism without sampling, for batches that differ in k records.
 type GroupProfile func(k int, eps float64) float64
 
-// BaseProfile returns the group profiles of a mechanism such as dp.Gaussian, dp.Laplace, dp.RandomizedResponse and dp.NormNoise.
+// BaseProfile returns the group profiles of a mechanism such as dp.Gaussian, dp.Laplace,
+// dp.RandomizedResponse and dp.NormNoise.
 func BaseProfile(mechanism dp.Event) (GroupProfile, error) {
 	if _, err := removed(mechanism, 1); err != nil {
 		return nil, err
@@ -38,13 +39,15 @@ func removed(e dp.Event, k int) (pair.Pair, error) {
 	return b[0].Steps[0].Pair, nil
 }
 
-// AgnosticDelta is the mechanism-agnostic bound of Balle, Barthe and Gaboardi (2018), for groups (SSKG, section 3.2): with
-// w_k the probability that k special records are in the batch, p₀ = 1 − w_0 and e^ε = 1 + p₀(e^ε₀ − 1),
+// AgnosticDelta is the mechanism-agnostic bound of Balle, Barthe and Gaboardi (2018), for groups
+// (SSKG, section 3.2): with w_k the probability that k special records are in the batch, p₀ = 1 −
+// w_0 and e^ε = 1 + p₀(e^ε₀ − 1),
 //
 //	δ(ε) ≤ Σ_{k≥1} w_k δ_k(ε₀),   for ε ≥ 0.
 //
-// logW are log w_k: pair.Binomial(K, r) for Poisson sampling of a group of K inserted or removed records, pair.Hypergeometric(N, K, n)
-// without replacement, pair.Binomial(n, 1/N) with replacement. It returns log δ.
+// logW are log w_k: pair.Binomial(K, r) for Poisson sampling of a group of K inserted or removed
+// records, pair.Hypergeometric(N, K, n) without replacement, pair.Binomial(n, 1/N) with
+// replacement. It returns log δ.
 func AgnosticDelta(base GroupProfile, logW []float64, eps float64) (float64, error) {
 	if err := in.Epsilon(eps); err != nil {
 		return 0, err
@@ -89,15 +92,16 @@ const (
 	Refined
 )
 
-// WangRDP is the mechanism-agnostic Rényi bound for n of size records without replacement under substitution (Wang, Balle,
-// Kasiviswanathan 2019, Theorem 9), for integer α ≥ 2, with γ = n/size:
+// WangRDP is the mechanism-agnostic Rényi bound for n of size records without replacement under
+// substitution (Wang, Balle, Kasiviswanathan 2019, Theorem 9), for integer α ≥ 2, with γ = n/size:
 //
 //	ρ(α) ≤ log(1 + Σ_{j=2}^α C(α,j) γ^j ζ_j)/(α−1),
 //	ζ_2 = min(4·E_Q(p/q−1)², e^{ρ(2)} min(2, (e^{ε∞}−1)²)),   ζ_j = e^{(j−1)ρ(j)} min(2, (e^{ε∞}−1)^j).
 //
-// Refined takes ζ_j = 4·E_Q|p/q − 1|^j for j ≥ 3, which is what their proof has before it is bounded by Rényi divergences (the
-// self-consistent version): it is smaller for large α and may be larger for small ones. SSKG draw both in Figures 3 and 7. base is
-// the pair of the unsampled mechanism under substitution, in the worse of its two directions. The result is rounded up.
+// Refined takes ζ_j = 4·E_Q|p/q − 1|^j for j ≥ 3, which is what their proof has before it is
+// bounded by Rényi divergences (the self-consistent version): it is smaller for large α and may be
+// larger for small ones. SSKG draw both in Figures 3 and 7. base is the pair of the unsampled
+// mechanism under substitution, in the worse of its two directions. The result is rounded up.
 func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 	if err := check.All(in.Subset(n, size), in.Order(float64(alpha))); err != nil {
 		return 0, err

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One record of three, dp.Poisson: Theorem 3.4 with an event for each number of special records and the obvious coupling is the exact
-// divergence; Theorem 3.3 with the same coupling is larger.
+// One record of three, dp.Poisson: Theorem 3.4 with an event for each number of special records and
+// the obvious coupling is the exact divergence; Theorem 3.3 with the same coupling is larger.
 func TestPartitionBound(t *testing.T) {
 	const r, sigma, eps = 0.3, 1.0, 0.4
 	delta := func(w []float64, means []float64) float64 {
@@ -62,11 +62,13 @@ func TestPartitionBound(t *testing.T) {
 	}
 	// Neither takes what is not a coupling.
 	gamma.Set(0, 0, 0.9)
-	if _, err := bounds.CouplingBound(gamma, p, rest, func(int, int) float64 { return 0 }); !errors.Is(err, dp.ErrParameter) {
+	if _, err := bounds.CouplingBound(gamma, p, rest, func(int, int) float64 { return 0 }); !errors.Is(err,
+		dp.ErrParameter) {
 		t.Errorf("wrong marginals: %v", err)
 	}
 	tuples[0].X2[0] = 1
-	if _, err := bounds.PartitionBound(x, x2, tuples, func(_, _ []int) (float64, error) { return 0, nil }); !errors.Is(err, dp.ErrParameter) {
+	if _, err := bounds.PartitionBound(x, x2, tuples,
+		func(_, _ []int) (float64, error) { return 0, nil }); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("wrong marginals: %v", err)
 	}
 }
@@ -90,7 +92,8 @@ func TestAgnosticAbove(t *testing.T) {
 				t.Fatalf("Zhu-Wang %v, specific %v", zw, one)
 			}
 		}
-		specific, err := bounds.GroupRenyi(dp.Poisson{Rate: rate, Event: m}, dp.Relation{Kind: dp.Removal, Group: group}, float64(alpha))
+		specific, err := bounds.GroupRenyi(dp.Poisson{Rate: rate, Event: m},
+			dp.Relation{Kind: dp.Removal, Group: group}, float64(alpha))
 		if err != nil {
 			t.Fatal(err)
 		}

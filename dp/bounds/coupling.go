@@ -11,13 +11,15 @@ import (
 // massTol is the largest error of the marginals of a coupling.
 const massTol = 1e-9
 
-// CouplingBound is Theorem 3.3 of SSKG: for any coupling Γ of the batch distributions p (under x) and q (under x′), and a
-// jointly convex divergence Ψ (a hockey-stick divergence, or a Rényi moment ∫ m^α m′^(1−α)),
+// CouplingBound is Theorem 3.3 of SSKG: for any coupling Γ of the batch distributions p (under x)
+// and q (under x′), and a jointly convex divergence Ψ (a hockey-stick divergence, or a Rényi moment
+// ∫ m^α m′^(1−α)),
 //
 //	Ψ(M(x)‖M(x′)) ≤ Σ Γ(i, j)·cost(i, j),   cost(i, j) ≥ Ψ(B(y_i)‖B(y_j)).
 //
-// gamma is len(p)×len(q) with marginals p and q, as exact optimal transport returns it for these costs. Errors: marginals
-// off by more than 1e-9, negative entries or costs. The result is rounded up.
+// gamma is len(p)×len(q) with marginals p and q, as exact optimal transport returns it for these
+// costs. Errors: marginals off by more than 1e-9, negative entries or costs. The result is rounded
+// up.
 func CouplingBound(gamma *mat.Dense, p, q []float64, cost func(i, j int) float64) (float64, error) {
 	if gamma == nil {
 		return 0, bad("gamma = nil: must be a coupling")
@@ -45,8 +47,8 @@ type Partition struct {
 	Given [][]float64
 }
 
-// Tuple is a point of positive probability of a simultaneous coupling: one batch for every event under x, and one for every
-// event under x′.
+// Tuple is a point of positive probability of a simultaneous coupling: one batch for every event
+// under x, and one for every event under x′.
 type Tuple struct {
 	Prob float64
 	X    []int // X[i] is a batch of event i under x
@@ -57,9 +59,10 @@ type Tuple struct {
 //
 //	Ψ(M(x)‖M(x′)) ≤ Σ Γ(y, y′)·cost(y, y′),   cost ≥ Ψ(Σ_i P(A_i) B(y_i) ‖ Σ_j P(E_j) B(y′_j)),
 //
-// with the cost of the mixture, or of the worst mixture with the same pairwise batch distances (Proposition 3.5). Theorem 3.3 is
-// the case of one event each; one event per batch gives equality. Errors: a tuple list that is not a coupling of the conditionals
-// within 1e-9, negative costs, and what cost returns. The result is rounded up.
+// with the cost of the mixture, or of the worst mixture with the same pairwise batch distances
+// (Proposition 3.5). Theorem 3.3 is the case of one event each; one event per batch gives equality.
+// Errors: a tuple list that is not a coupling of the conditionals within 1e-9, negative costs, and
+// what cost returns. The result is rounded up.
 func PartitionBound(x, x2 Partition, coupling []Tuple, cost func(y, y2 []int) (float64, error)) (float64, error) {
 	for k, t := range coupling {
 		if !(t.Prob >= 0) {
@@ -89,8 +92,8 @@ func PartitionBound(x, x2 Partition, coupling []Tuple, cost func(y, y2 []int) (f
 	return sum * (1 + 1e-15*float64(len(coupling)+1)), nil
 }
 
-// check returns an error for a partition that is none, or whose conditionals are not the marginals of the coupling. batches is the part of a
-// tuple that is about p.
+// check returns an error for a partition that is none, or whose conditionals are not the marginals
+// of the coupling. batches is the part of a tuple that is about p.
 func (p Partition) check(name string, coupling []Tuple, batches func(Tuple) []int) error {
 	if len(p.Prob) == 0 || len(p.Prob) != len(p.Given) {
 		return bad("partition %s: %d events with %d conditionals", name, len(p.Prob), len(p.Given))
@@ -126,7 +129,8 @@ func (p Partition) check(name string, coupling []Tuple, batches func(Tuple) []in
 	for i, given := range p.Given {
 		for y, want := range given {
 			if got := marginals[i][y]; !(math.Abs(got-want) <= massTol) {
-				return bad("coupling: marginal of event %d under %s gives batch %d %v: must be %v", i, name, y, got, want)
+				return bad("coupling: marginal of event %d under %s gives batch %d %v: must be %v", i, name,
+					y, got, want)
 			}
 		}
 	}

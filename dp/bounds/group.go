@@ -15,9 +15,10 @@ type Group struct {
 	Inserted, Removed int
 }
 
-// GroupDelta is the mechanism-specific bound of one step for groups, Theorems 3.7 and 3.8 of SSKG (Gaussian), M.2 (Laplace and
-// randomised response), their version for batches without replacement, and L.5 (with replacement): the largest δ(ε) over the
-// splits of the relation. It is tight for Poisson samples. The event must be one step; any real ε is allowed.
+// GroupDelta is the mechanism-specific bound of one step for groups, Theorems 3.7 and 3.8 of SSKG
+// (Gaussian), M.2 (Laplace and randomised response), their version for batches without replacement,
+// and L.5 (with replacement): the largest δ(ε) over the splits of the relation. It is tight for
+// Poisson samples. The event must be one step; any real ε is allowed.
 func GroupDelta(step dp.Event, r dp.Relation, eps float64) (Group, error) {
 	if math.IsNaN(eps) {
 		return Group{}, bad("eps = %v: must be a number", eps)
@@ -47,8 +48,9 @@ func single(step dp.Event, r dp.Relation) ([]dp.Branch, error) {
 	return branches, nil
 }
 
-// GroupRenyi is the Rényi divergence ρ(α) of one step for groups, from the same theorems: the largest over the splits, rounded
-// up. For randomised response without replacement under substitution ResponseWOR is sharper.
+// GroupRenyi is the Rényi divergence ρ(α) of one step for groups, from the same theorems: the
+// largest over the splits, rounded up. For randomised response without replacement under
+// substitution ResponseWOR is sharper.
 func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
 	if err := in.Order(alpha); err != nil {
 		return 0, err

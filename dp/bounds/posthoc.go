@@ -32,8 +32,9 @@ func PostHocDelta(logDelta func(eps float64) float64, group int, eps float64) (f
 	return min(0, logDelta(step)+sum), nil
 }
 
-// PostHocRenyi is group privacy for Rényi divergences applied afterwards (Mironov 2017, Proposition 11; SSKG, C.1.4), for a group of
-// 2^m: ρ_K(α) ≤ (α−½)/(α−1)·ρ_{K/2}(2α) + ρ_{K/2}(2α−1). rho returns ρ₁ for one record. It needs 2^m orders.
+// PostHocRenyi is group privacy for Rényi divergences applied afterwards (Mironov 2017, Proposition
+// 11; SSKG, C.1.4), for a group of 2^m: ρ_K(α) ≤ (α−½)/(α−1)·ρ_{K/2}(2α) + ρ_{K/2}(2α−1). rho
+// returns ρ₁ for one record. It needs 2^m orders.
 func PostHocRenyi(rho func(order float64) float64, group int, alpha float64) (float64, error) {
 	if group < 1 || group&(group-1) != 0 || group > 1<<20 {
 		return 0, bad("group = %d: must be a power of 2 up to 2^20", group)

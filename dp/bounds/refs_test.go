@@ -29,8 +29,9 @@ func (c adpCase) mechanism(t *testing.T) dp.Event {
 	return dp.RandomizedResponse{Truth: refs.Number(t, c.Scale)}
 }
 
-// The references say they are good to 1e-14; this package promises 1e-12 (the tolerance for log δ far below 1e-300 is that of
-// float64 logarithms). Values that the reference gives as 0 or below 1e-35 are zero for bounded losses.
+// The references say they are good to 1e-14; this package promises 1e-12 (the tolerance for log δ
+// far below 1e-300 is that of float64 logarithms). Values that the reference gives as 0 or below
+// 1e-35 are zero for bounded losses.
 func TestReferenceGroups(t *testing.T) {
 	var ref struct{ Cases []adpCase }
 	refs.Load(t, "figures_adp.json", &ref)
@@ -90,7 +91,8 @@ func TestPublishedRenyi(t *testing.T) {
 		var kind string
 		var alphas []int
 		var rho []float64
-		for key, into := range map[string]any{"theta": &theta, "N": &size, "n": &draws, "kind": &kind, "alpha": &alphas, "rho": &rho} {
+		for key, into := range map[string]any{"theta": &theta, "N": &size, "n": &draws, "kind": &kind, "alpha": &alphas,
+			"rho": &rho} {
 			if err := json.Unmarshal(c[key], into); err != nil {
 				t.Fatal(err)
 			}

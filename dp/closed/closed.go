@@ -21,8 +21,8 @@ type Accountant struct{}
 // Name is "closed form".
 func (Accountant) Name() string { return "closed form" }
 
-// Bound evaluates δ(ε), or inverts it. Errors: pair.ErrParameter, pair.ErrUnbounded, pair.ErrNotApplicable. Cost: microseconds, and for
-// repeated mechanisms up to half a second.
+// Bound evaluates δ(ε), or inverts it. Errors: pair.ErrParameter, pair.ErrUnbounded,
+// pair.ErrNotApplicable. Cost: microseconds, and for repeated mechanisms up to half a second.
 func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
 	out := pair.Answer{By: a.Name()}
 	err := q.Check("closed", steps)
@@ -52,7 +52,8 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	case err != nil:
 	case q.Delta:
 		// The curve is evaluated at an ε with a rounding error.
-		out.Interval = pair.DeltaWithin(lo.LogDelta(q.At*(1+1e-15))-lo.RelErr(), hi.LogDelta(q.At*(1-1e-15))+hi.RelErr())
+		out.Interval = pair.DeltaWithin(lo.LogDelta(q.At*(1+1e-15))-lo.RelErr(),
+			hi.LogDelta(q.At*(1-1e-15))+hi.RelErr())
 	default:
 		out.Interval, err = inverse(steps, lo, hi, q.At)
 	}
@@ -186,7 +187,8 @@ func gaussianShift(d float64) (pair.Pair, error) {
 	return m, nil
 }
 
-// invert returns the least ε ≥ 0 with log δ(ε) + room ≤ target, and false when there is none. The condition holds there.
+// invert returns the least ε ≥ 0 with log δ(ε) + room ≤ target, and false when there is none. The
+// condition holds there.
 func invert(p deltaCurve, target, room float64) (float64, bool) {
 	holds := func(eps float64) bool { return p.LogDelta(eps)+room <= target }
 	if holds(0) {

@@ -9,8 +9,9 @@ import (
 	"coupling/dp/pair"
 )
 
-// The product of a few finite pairs has the δ of the definition, Σ max(Πp − e^ε Πq, 0), in 300 bits, between its two profiles; and that of
-// repeated randomised response. Half of the pairs have probabilities whose products underflow.
+// The product of a few finite pairs has the δ of the definition, Σ max(Πp − e^ε Πq, 0), in 300
+// bits, between its two profiles; and that of repeated randomised response. Half of the pairs have
+// probabilities whose products underflow.
 func TestProduct(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	draw := func(n int) (p []float64) {

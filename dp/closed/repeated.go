@@ -7,8 +7,8 @@ import (
 	"coupling/lab/logspace"
 )
 
-// repeated is the composition of one pair on two points with itself, such as randomised response: the number k of outcomes with the larger
-// loss is binomial, and
+// repeated is the composition of one pair on two points with itself, such as randomised response:
+// the number k of outcomes with the larger loss is binomial, and
 //
 //	δ(ε) = Σ_k C(T,k) p^k (1−p)^(T−k) max(0, 1 − e^(ε−L_k)),   L_k = k·high + (T−k)·low,
 //
@@ -22,7 +22,8 @@ type repeated struct {
 // maxRepeated keeps the sums, of some 100·√T terms, short.
 const maxRepeated = 1_000_000_000
 
-// asRepeated recognises such a composition, which may be written in several steps, and returns two profiles that enclose its own.
+// asRepeated recognises such a composition, which may be written in several steps, and returns two
+// profiles that enclose its own.
 func asRepeated(steps []pair.Step) (lo, hi repeated, ok bool) {
 	first, times, ok := same(steps)
 	if !ok || times > maxRepeated {
@@ -30,7 +31,8 @@ func asRepeated(steps []pair.Step) (lo, hi repeated, ok bool) {
 	}
 	const least = 1e-290 // below which probabilities have fewer digits
 	pts := first.Points()
-	if len(pts) != 2 || math.IsInf(pts[0].Loss, 0) || math.IsInf(pts[1].Loss, 0) || pts[0].P < least || pts[1].P < least {
+	if len(pts) != 2 || math.IsInf(pts[0].Loss, 0) || math.IsInf(pts[1].Loss, 0) || pts[0].P < least ||
+		pts[1].P < least {
 		return lo, hi, false
 	}
 	shift := 1e-15 * float64(times) * max(math.Abs(pts[0].Loss), math.Abs(pts[1].Loss))
@@ -47,13 +49,14 @@ func same(steps []pair.Step) (d *pair.Discrete, times int, ok bool) {
 	return d, times, ok
 }
 
-// RelErr is that of the binomial probability of the first term and of the sum: the error of p is 1e-16·√(Tp/(1−p)) standard deviations
-// of k, or less, of which up to 40 matter.
+// RelErr is that of the binomial probability of the first term and of the sum: the error of p is
+// 1e-16·√(Tp/(1−p)) standard deviations of k, or less, of which up to 40 matter.
 func (r repeated) RelErr() float64 {
 	return 4e-12 + 1e-14*math.Sqrt(float64(r.times))
 }
 
-// LogDelta sums upwards from the first k whose loss exceeds ε, or from where the probabilities below are less than e^−800.
+// LogDelta sums upwards from the first k whose loss exceeds ε, or from where the probabilities
+// below are less than e^−800.
 func (r repeated) LogDelta(eps float64) float64 {
 	eps = max(0, eps+r.shift)
 	n := float64(r.times)
@@ -87,8 +90,8 @@ func (r repeated) LogDelta(eps float64) float64 {
 	return min(0, logP+logspace.Log(sum))
 }
 
-// logBinomialPMF returns log Bin(k | n, p), q = 1 − p, by Loader's formula, which has no large terms that cancel (Loader 2000, "Fast and
-// accurate computation of binomial probabilities").
+// logBinomialPMF returns log Bin(k | n, p), q = 1 − p, by Loader's formula, which has no large
+// terms that cancel (Loader 2000, "Fast and accurate computation of binomial probabilities").
 func logBinomialPMF(k, n, p, q float64) float64 {
 	switch k {
 	case 0:

@@ -65,7 +65,8 @@ func TestRepeatedResponse(t *testing.T) {
 	}
 }
 
-// Many repetitions with little noise approach a Gaussian: δ at the centre is between those of slightly different shifts.
+// Many repetitions with little noise approach a Gaussian: δ at the centre is between those of
+// slightly different shifts.
 func TestRepeatedManyTimes(t *testing.T) {
 	const times = 1_000_000
 	p, err := pair.RandomizedResponse(0.5005, 1, 0)

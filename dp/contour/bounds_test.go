@@ -14,7 +14,8 @@ import (
 func drawScaled(t *rapid.T) *scaled {
 	sigma := math.Exp(rapid.Float64Range(-1, 2).Draw(t, "log σ"))
 	rate := math.Exp(rapid.Float64Range(-9, -0.1).Draw(t, "log q"))
-	p, err := pair.Poisson(pair.Gaussian, sigma, rate, rapid.IntRange(0, 3).Draw(t, "K+"), rapid.IntRange(1, 4).Draw(t, "K-"))
+	p, err := pair.Poisson(pair.Gaussian, sigma, rate, rapid.IntRange(0, 3).Draw(t, "K+"),
+		rapid.IntRange(1, 4).Draw(t, "K-"))
 	if err != nil {
 		t.Skip(err)
 	}
@@ -65,7 +66,8 @@ func TestLineErrorBound(t *testing.T) {
 				ea = math.Exp(ta - b.k0)
 			}
 			if !(diff <= (ea+eb)*1.01) {
-				t.Errorf("s=%v y=%v near=%v: K = %v and %v differ by %.3g, claimed %.3g and %.3g (%d and %d nodes)", s, imag(z), a.near, ka, kb, diff, ea, eb, len(a.p), len(b.p))
+				t.Errorf("s=%v y=%v near=%v: K = %v and %v differ by %.3g, claimed %.3g and %.3g (%d and %d nodes)", s,
+					imag(z), a.near, ka, kb, diff, ea, eb, len(a.p), len(b.p))
 			}
 		}
 	})

@@ -47,8 +47,9 @@ const leastWork = 300_000
 // Name is "contour".
 func (Accountant) Name() string { return "contour" }
 
-// Bound returns certified bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for δ > 0, or of δ(ε) = H_{exp(ε)}(P‖Q). The composition is (Upper, δ)-DP
-// in the direction of the pairs, and not (ε, δ)-DP for any 0 ≤ ε < Lower. Where δ underflows, Upper is the smallest positive number.
+// Bound returns certified bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for δ > 0, or of δ(ε) =
+// H_{exp(ε)}(P‖Q). The composition is (Upper, δ)-DP in the direction of the pairs, and not (ε,
+// δ)-DP for any 0 ≤ ε < Lower. Where δ underflows, Upper is the smallest positive number.
 //
 // Errors: pair.ErrParameter, ErrUnsupported, ErrAtoms, ErrDecay, ErrCost; the last four are pair.ErrNotApplicable.
 // Cost: some 50 to 1,000 nodes of the contour, each a sum over 100 to 1,000 nodes in x per distinct step,
@@ -73,14 +74,16 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		tols = []float64{1e-2, 1e-5}
 	}
 	for _, a.Tol = range tols {
-		if out.Interval, out.Order, err = a.deltaAt(ctx, steps, q); err != nil || q.Against > 0 && q.Decides(out.Interval, 0) {
+		if out.Interval, out.Order, err = a.deltaAt(ctx, steps, q); err != nil ||
+			q.Against > 0 && q.Decides(out.Interval, 0) {
 			break
 		}
 	}
 	return out, err
 }
 
-func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
+func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step,
+	q pair.Question) (v pair.Interval, order float64, err error) {
 	leave, left := trimAt(steps, q.At), 0.0
 	if q.Against > 0 { // what is left out need only be little of what δ is compared with
 		slack := max(trimSlack, min(1e-3, a.tol()/10))
@@ -96,7 +99,8 @@ func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Quest
 
 // logDelta leaves out negligible components, searches the saddle point from the order start, if
 // that is not 0, and returns the order it used.
-func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Trim, eps, start float64) (lo, hi, order float64, err error) {
+func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Trim,
+	eps, start float64) (lo, hi, order float64, err error) {
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
 		return 0, 0, 0, bad("eps = %v: must be finite", eps)
 	}
@@ -124,7 +128,8 @@ func checkBounds(lo, hi float64) error {
 }
 
 // epsilonAt leaves out negligible components, unless ε turns out so large that they are not.
-func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
+func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step,
+	q pair.Question) (v pair.Interval, order float64, err error) {
 	want := logspace.Log(q.At)
 	parts, err := a.parts(steps, pair.TrimTo(steps, want, trimSlack, mostTrimmed))
 	if err != nil {

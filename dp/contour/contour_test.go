@@ -58,8 +58,10 @@ func TestGaussianComposition(t *testing.T) {
 				}
 				// ε carries a rounding of its own, which δ feels with slope about ε−mean over variance.
 				tol := one.RelErr() + 4e-16*(math.Abs(eps)+mean)*(1+(math.Abs(z)+1)*eff+1) + 1e-15*mean
-				if got.Lower > want+tol || got.Upper < want-tol || got.Upper-got.Lower > 1e-10+1e-13*(mean+math.Abs(want)) {
-					t.Errorf("σ=%v T=%d ε=%v: log δ in [%v, %v] (width %.2g), want %v", sigma, n, eps, got.Lower, got.Upper, got.Upper-got.Lower, want)
+				if got.Lower > want+tol || got.Upper < want-tol ||
+					got.Upper-got.Lower > 1e-10+1e-13*(mean+math.Abs(want)) {
+					t.Errorf("σ=%v T=%d ε=%v: log δ in [%v, %v] (width %.2g), want %v", sigma, n, eps, got.Lower,
+						got.Upper, got.Upper-got.Lower, want)
 				}
 			}
 		}
@@ -90,7 +92,8 @@ func TestOneStep(t *testing.T) {
 					}
 					certified++
 					if got.Lower > want+1e-11 || got.Upper < want-1e-11 {
-						t.Errorf("σ=%v q=%v ε=%v: log δ in [%v, %v], want %v", sigma, rate, eps, got.Lower, got.Upper, want)
+						t.Errorf("σ=%v q=%v ε=%v: log δ in [%v, %v], want %v", sigma, rate, eps, got.Lower,
+							got.Upper, want)
 					}
 				}
 			}
@@ -132,7 +135,8 @@ func TestInverse(t *testing.T) {
 // Composition does not depend on order, nor on how equal terms are grouped, and more steps are no more private.
 func TestComposition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		a := poisson(t, rapid.Float64Range(0.8, 4).Draw(rt, "σ"), rapid.Float64Range(0.01, 0.3).Draw(rt, "q"), 0, rapid.IntRange(1, 3).Draw(rt, "K"))
+		a := poisson(t, rapid.Float64Range(0.8, 4).Draw(rt, "σ"), rapid.Float64Range(0.01, 0.3).Draw(rt, "q"), 0,
+			rapid.IntRange(1, 3).Draw(rt, "K"))
 		b := gaussian(t, rapid.Float64Range(2, 20).Draw(rt, "τ"))
 		n, m := rapid.IntRange(200, 100_000).Draw(rt, "n"), rapid.IntRange(1, 20).Draw(rt, "m")
 		delta := math.Exp(-rapid.Float64Range(3, 60).Draw(rt, "-log δ"))
@@ -192,14 +196,16 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for _, eps := range []float64{math.NaN(), math.Inf(1)} {
-		if _, err := (contour.Accountant{}).Bound(context.Background(), repeat(g, 1), pair.DeltaAt(eps)); !errors.Is(err, pair.ErrParameter) {
+		if _, err := (contour.Accountant{}).Bound(context.Background(), repeat(g, 1),
+			pair.DeltaAt(eps)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("ε=%v: %v", eps, err)
 		}
 	}
 }
 
-// FuzzSafe tries extreme parameters: an answer must lie between bounds that hold of any composition. From below, T steps
-// reveal at least what one reveals; from above, Chernoff's bound from the log-moments of package pair.
+// FuzzSafe tries extreme parameters: an answer must lie between bounds that hold of any
+// composition. From below, T steps reveal at least what one reveals; from above, Chernoff's bound
+// from the log-moments of package pair.
 func FuzzSafe(f *testing.F) {
 	f.Add(1.5, 1.0/1200, 160_000, 11.5, uint8(0))
 	f.Add(0.4, 1e-3, 1000, 11.5, uint8(0))
@@ -210,7 +216,8 @@ func FuzzSafe(f *testing.F) {
 	f.Add(0.01, 1.0, 1_000_000_000, 460.0, uint8(0))
 	f.Add(5.0, 1e-3, 1000, 14.0, uint8(0xF0))
 	f.Fuzz(func(t *testing.T, sigma, rate float64, times int, logDelta float64, shape uint8) {
-		if !(sigma >= 1e-3 && sigma <= 1e6 && rate >= 1e-12 && rate <= 1 && times >= 1 && times <= 1e9 && logDelta > 0.01 && logDelta < 461) {
+		if !(sigma >= 1e-3 && sigma <= 1e6 && rate >= 1e-12 && rate <= 1 && times >= 1 && times <= 1e9 &&
+			logDelta > 0.01 && logDelta < 461) {
 			t.Skip()
 		}
 		p, err := pair.Poisson(pair.Gaussian, sigma, rate, int(shape>>2)&3, 1+int(shape>>4))
@@ -254,8 +261,10 @@ func ExampleAccountant_Bound() {
 		fmt.Println(err)
 		return
 	}
-	removed, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 160_000}}, pair.EpsilonAt(1e-5))
-	inserted, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p.Swap(), Times: 160_000}}, pair.EpsilonAt(1e-5))
+	removed, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 160_000}},
+		pair.EpsilonAt(1e-5))
+	inserted, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p.Swap(), Times: 160_000}},
+		pair.EpsilonAt(1e-5))
 	fmt.Printf("%.9f %.9f, width below 1e-11: %v\n", removed.Upper, inserted.Upper, removed.Upper-removed.Lower < 1e-11)
 	// Output: 0.927491105 0.919190707, width below 1e-11: true
 }
@@ -298,7 +307,8 @@ func BenchmarkEpsilon(b *testing.B) {
 			var e pair.Answer
 			for b.Loop() {
 				var err error
-				if e, err = (contour.Accountant{}).Bound(context.Background(), c.terms, pair.EpsilonAt(c.delta)); err != nil {
+				if e, err = (contour.Accountant{}).
+					Bound(context.Background(), c.terms, pair.EpsilonAt(c.delta)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -100,7 +100,8 @@ func (d *decay) beyond(a float64) float64 {
 	return math.Log1p(-min(d.smooth(a), 1-1e-12))
 }
 
-// between returns an upper bound of log|φ(y)| over a ≤ y ≤ b, not above best, which holds for y ≥ a. One below enough will do.
+// between returns an upper bound of log|φ(y)| over a ≤ y ≤ b, not above best, which holds for y ≥
+// a. One below enough will do.
 func (d *decay) between(a, b, best, enough float64) float64 {
 	if d.normal > 0 {
 		return best
@@ -149,7 +150,8 @@ func (d *decay) spread(width float64) float64 {
 	return best
 }
 
-// blocks returns a lower bound of Σ P(A)·Var(L|A) over consecutive intervals A on each of which the loss ranges by width.
+// blocks returns a lower bound of Σ P(A)·Var(L|A) over consecutive intervals A on each of which the
+// loss ranges by width.
 func (d *decay) blocks(width float64) float64 {
 	sum := 0.0
 	for i := 0; i < len(d.mass); {

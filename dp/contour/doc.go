@@ -1,5 +1,5 @@
-// Package contour computes δ(ε) and ε(δ) of composed Gaussian mixture mechanisms exactly, in about a millisecond, however
-// often they are composed.
+// Package contour computes δ(ε) and ε(δ) of composed Gaussian mixture mechanisms exactly, in about
+// a millisecond, however often they are composed.
 //
 // # Example
 //

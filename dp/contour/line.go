@@ -80,7 +80,8 @@ func planLine(pair *scaled, s, reach, digits float64, fewest int) (l *line, lo f
 	}
 	count := (hi - lo) / l.h
 	if !(count < maxNodes && count*float64(len(pair.p.m)+len(pair.q.m)) < min(maxRatios, pair.ratios)) {
-		return nil, 0, 0, fmt.Errorf("contour: %.3g quadrature nodes at order %.3g and frequency %.3g: %w", count, s, reach, ErrCost)
+		return nil, 0, 0, fmt.Errorf("contour: %.3g quadrature nodes at order %.3g and frequency %.3g: %w", count, s,
+			reach, ErrCost)
 	}
 	return l, lo, int(count) + 2, nil
 }
@@ -293,7 +294,8 @@ func terms(w float64) int {
 
 // inverseFactorial holds 1/2!, 1/3!, …: the first omitted term is below 2^{−53} of the first at |w| = ½.
 var inverseFactorial = [...]float64{
-	1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800,
+	1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800,
+	1.0 / 39916800,
 	1.0 / 479001600, 1.0 / 6227020800, 1.0 / 87178291200, 1.0 / 1307674368000, 1.0 / 20922789888000,
 }
 

@@ -49,7 +49,8 @@ func newScaled(pr pair.Pair, cut pair.Trim) (*scaled, error) {
 	s.p, s.q = newSide(p, origin, m.Scale()), newSide(q, origin, m.Scale())
 	s.reach = s.p.max - s.q.min
 	if !(s.p.min >= 0) || !(s.reach < 1e100) {
-		return nil, fmt.Errorf("contour: %v: means in [%v, %v] standard deviations: %w", pr, s.q.min, s.p.max, ErrUnsupported)
+		return nil, fmt.Errorf("contour: %v: means in [%v, %v] standard deviations: %w", pr, s.q.min, s.p.max,
+			ErrUnsupported)
 	}
 	if s.gaussian() && s.reach*s.reach < 1e-290 {
 		return nil, fmt.Errorf("contour: %v: loss below the range of float64: %w", pr, ErrUnsupported)
@@ -124,7 +125,8 @@ func (a *side) ratioNearOne(x float64) (l, err, mean float64) {
 		d := math.Expm1(arg)
 		u += a.w[i] * d
 		first += a.w[i] * (1 + d) * m
-		slack += a.w[i] * ((4+float64(len(a.w))+2*math.Abs(a.lw[i]))*math.Abs(d) + 3*(1+d)*math.Abs(m)*(math.Abs(x)+math.Abs(m)))
+		slack += a.w[i] * ((4+float64(len(a.w))+2*math.Abs(a.lw[i]))*math.Abs(d) +
+			3*(1+d)*math.Abs(m)*(math.Abs(x)+math.Abs(m)))
 	}
 	l = math.Log1p(u)
 	return l, ulp * (2*slack/(1+u) + 2*math.Abs(l)), first / (1 + u)

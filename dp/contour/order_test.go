@@ -8,7 +8,8 @@ import (
 	"coupling/dp/pair"
 )
 
-// Where the search for the saddle point begins changes the contour a little, not what is certified: the enclosures overlap.
+// Where the search for the saddle point begins changes the contour a little, not what is certified:
+// the enclosures overlap.
 func TestOrderOnlySavesTime(t *testing.T) {
 	for _, k := range []int{1, 6} {
 		p, err := pair.Poisson(pair.Gaussian, 1.5, .01, 0, k)
@@ -25,8 +26,10 @@ func TestOrderOnlySavesTime(t *testing.T) {
 			if !(s > 0) {
 				t.Fatalf("saddle point at %v", s)
 			}
-			for _, q := range []pair.Question{{Like: pair.Answer{Order: s}}, {Like: pair.Answer{Order: s / 50}}, {Like: pair.Answer{Order: 50 * s}},
-				{Like: pair.Answer{Order: s}, Width: 8e-2}, {Width: 8e-2}, {Against: want.Upper * 1.1}, {Against: want.Lower * .9, Like: pair.Answer{Order: s}}} {
+			for _, q := range []pair.Question{{Like: pair.Answer{Order: s}}, {Like: pair.Answer{Order: s / 50}},
+				{Like: pair.Answer{Order: 50 * s}},
+				{Like: pair.Answer{Order: s}, Width: 8e-2}, {Width: 8e-2}, {Against: want.Upper * 1.1},
+				{Against: want.Lower * .9, Like: pair.Answer{Order: s}}} {
 				q.Delta, q.At = true, eps
 				got, err := Accountant{}.Bound(t.Context(), steps, q)
 				if err != nil {
@@ -53,7 +56,8 @@ func TestRefusesAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := (Accountant{}).Bound(context.Background(), []pair.Step{{Pair: p, Times: 2}}, pair.DeltaAt(.1)); !errors.Is(err, ErrDecay) && !errors.Is(err, ErrCost) {
+	if v, err := (Accountant{}).Bound(context.Background(), []pair.Step{{Pair: p, Times: 2}},
+		pair.DeltaAt(.1)); !errors.Is(err, ErrDecay) && !errors.Is(err, ErrCost) {
 		t.Errorf("two steps: %v, %v", v, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

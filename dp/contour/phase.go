@@ -15,9 +15,11 @@ const worthPhaseBound = 400
 // π e^{ibm}|² ≥ 1 − b²·span·E and |arg| ≤ b·E/(1 − b²·span·E/2). E is monotone in x, so that the
 // bounds at the ends of a cell hold within.
 type phaseBound struct {
-	pair    *scaled
-	s       float64
-	log     []float64 // log of upper bounds of the mass of p^{s+1}q^{−s} in cells of the whole line, over a lower bound of the sum
+	pair *scaled
+	s    float64
+	// log of upper bounds of the mass of p^{s+1}q^{−s} in cells of the whole line, over a lower
+	// bound of the sum
+	log     []float64
 	ep, eq  []float64 // upper bounds of E in the cell, for P and Q
 	scratch []float64
 }

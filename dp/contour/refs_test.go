@@ -79,10 +79,12 @@ func checkRefs(t *testing.T, cases []refCase) {
 		for _, e := range c.Exact {
 			var own float64
 			if json.Unmarshal(e.Err, &own) != nil || string(e.Err) == "null" || own > 1e-12 || e.Eps == "nan" {
-				t.Logf("%s %s δ=%s: the reference (%s) has error estimate %s, not compared", c.ID, e.Dir, e.Delta, e.Eps, e.Err)
+				t.Logf("%s %s δ=%s: the reference (%s) has error estimate %s, not compared", c.ID, e.Dir, e.Delta,
+					e.Eps, e.Err)
 				continue
 			}
-			b, err := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, pair.EpsilonAt(number(t, e.Delta)))
+			b, err := contour.Accountant{}.Bound(context.Background(),
+				[]pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, pair.EpsilonAt(number(t, e.Delta)))
 			if err != nil {
 				t.Errorf("%s %s δ=%s: %v", c.ID, e.Dir, e.Delta, err)
 				continue
@@ -90,7 +92,8 @@ func checkRefs(t *testing.T, cases []refCase) {
 			want := number(t, e.Eps)
 			tol := 1e-9 * want
 			if !(b.Lower <= want+tol && b.Upper >= want-tol && b.Upper-b.Lower <= 2*tol) {
-				t.Errorf("%s %s δ=%s: ε in [%.15g, %.15g] (width %.2g), want %.15g", c.ID, e.Dir, e.Delta, b.Lower, b.Upper, b.Upper-b.Lower, want)
+				t.Errorf("%s %s δ=%s: ε in [%.15g, %.15g] (width %.2g), want %.15g", c.ID, e.Dir, e.Delta, b.Lower,
+					b.Upper, b.Upper-b.Lower, want)
 			}
 		}
 	}

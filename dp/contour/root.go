@@ -24,8 +24,8 @@ func (a Accountant) saddle(parts []part, eps, start float64) (float64, error) {
 	}, a.saddleTol())
 }
 
-// bracketRoot finds s > 0 where an increasing f vanishes within tol, from start, by bracketing and Illinois steps in log s. Where f cannot
-// be evaluated, s was too large.
+// bracketRoot finds s > 0 where an increasing f vanishes within tol, from start, by bracketing and
+// Illinois steps in log s. Where f cannot be evaluated, s was too large.
 func bracketRoot(start float64, f func(s float64) (float64, error), tol float64) (float64, error) {
 	a, b := math.Inf(-1), math.Inf(1) // logarithms of a bracket
 	fa, fb := 0.0, 0.0
@@ -78,7 +78,8 @@ func bracketRoot(start float64, f func(s float64) (float64, error), tol float64)
 }
 
 // epsilon finds the bounds of the least ε ≥ 0 with log δ(ε) ≤ want, and the order of the contour that gave them.
-func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (best pair.Interval, order float64, err error) {
+func (a Accountant) epsilon(ctx context.Context, parts []part,
+	want float64) (best pair.Interval, order float64, err error) {
 	guess, s, err := estimate(parts, want)
 	if err != nil {
 		return best, 0, err

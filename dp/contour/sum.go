@@ -47,7 +47,8 @@ func excess(s float64) float64 {
 	return -s*math.Log1p(1/s) - math.Log1p(s)
 }
 
-// axis evaluates a composition on the real axis: K with the bound of its error added, mean and variance of the tilted loss.
+// axis evaluates a composition on the real axis: K with the bound of its error added, mean and
+// variance of the tilted loss.
 func axis(parts []part, s float64) (k, mean, variance float64, err error) {
 	for _, p := range parts {
 		l, err := newLine(p.pair, s, 0, p.digits, 0)
@@ -122,13 +123,16 @@ func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
 // costly is the number of evaluations that the finer bound of the tail costs, or to foresee how far the work reaches.
 const costly = 100_000
 
-// sample evaluates nodes until the tail is below goal. Where no frequency within the permitted work would do it refuses at once.
+// sample evaluates nodes until the tail is below goal. Where no frequency within the permitted work
+// would do it refuses at once.
 func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work int) error {
 	tails := []tail{{c: c, lines: lines, ratio: 1.4}, {c: c, ratio: 1.1, fewest: 2000}}
 	reach, foreseen := lines[0].reach, false
 	c.tail = math.Inf(1)
 	hopeless := func(y float64) error {
-		return fmt.Errorf("contour: nodes up to frequency %.3g, all that the work allows for, leave a tail above %.2g: %w", y, goal, ErrDecay)
+		return fmt.Errorf(
+			"contour: nodes up to frequency %.3g, all that the work allows for, leave a tail above %.2g: %w", y,
+			goal, ErrDecay)
 	}
 	check, spent := 4, 0
 	for k := 0; ; k++ {
@@ -182,7 +186,8 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 	}
 }
 
-// farthest returns the frequency that the work reaches from y on, where lines are made for twice the frequency each time that has doubled.
+// farthest returns the frequency that the work reaches from y on, where lines are made for twice
+// the frequency each time that has doubled.
 func (c *contour) farthest(y float64, work int) float64 {
 	for left := float64(work); ; y *= 2 {
 		each := 0

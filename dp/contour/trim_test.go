@@ -52,15 +52,16 @@ func TestTrimmed(t *testing.T) {
 				t.Errorf("%+v at ε = %v: log δ in %v, with all components in [%v, %v]", c, eps, got, lo, hi)
 			}
 			want := math.Exp((lo + hi) / 2)
-			if v, err := a.Bound(context.Background(), steps, pair.EpsilonAt(want)); err != nil || v.Lower > eps*(1+1e-9) || v.Upper < eps*(1-1e-9) {
+			if v, err := a.Bound(context.Background(), steps, pair.EpsilonAt(want)); err != nil ||
+				v.Lower > eps*(1+1e-9) || v.Upper < eps*(1-1e-9) {
 				t.Errorf("%+v at δ = %v: ε in %v, want %v: %v", c, want, v, eps, err)
 			}
 		}
 	}
 }
 
-// Draws with replacement have hundreds of components, of which the last holds the forgotten rest, far out: with it the moments are out of
-// range.
+// Draws with replacement have hundreds of components, of which the last holds the forgotten rest,
+// far out: with it the moments are out of range.
 func TestDrawsWithReplacement(t *testing.T) {
 	w := pair.Binomial(5000, 1e-4)
 	pr, err := pair.Shifted(pair.Gaussian, 2, w, w)

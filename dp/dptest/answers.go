@@ -52,15 +52,30 @@ func answers(t *testing.T) []answer {
 		times      int
 	}{{1, 1, 1}, {1, 0.1, 4}, {20, 0.5, 100}, {50, 3, 1000}, {0.5, 8, 1}, {1e3, 0.3, 1000}} {
 		d := math.Sqrt(float64(c.times)) / c.sigma
-		out = append(out, answer{name: "Gaussian", steps: []pair.Step{{Pair: gaussian(t, c.sigma, 1, 0, 1), Times: c.times}},
-			eps: c.eps, delta: gaussianDelta(d, c.eps)})
+		out = append(out, answer{
+			name:  "Gaussian",
+			steps: []pair.Step{{Pair: gaussian(t, c.sigma, 1, 0, 1), Times: c.times}},
+			eps:   c.eps,
+			delta: gaussianDelta(d, c.eps),
+		})
 	}
 	mixed := []pair.Step{{Pair: gaussian(t, 3, 1, 0, 1), Times: 7}, {Pair: gaussian(t, 5, 1, 0, 2), Times: 9}}
-	out = append(out, answer{name: "two Gaussians", steps: mixed, eps: 1, delta: gaussianDelta(math.Sqrt(7./9+4*9./25), 1)})
+	out = append(out, answer{
+		name:  "two Gaussians",
+		steps: mixed,
+		eps:   1,
+		delta: gaussianDelta(math.Sqrt(7./9+4*9./25), 1),
+	})
 	// One step has the profile of its pair.
-	for _, p := range []pair.Pair{gaussian(t, 1, 0.01, 0, 1), gaussian(t, 2, 0.2, 2, 2), poisson(t, pair.Laplace, 1, 0.2, 1, 3), response(t, 0.8, 0.3)} {
+	for _, p := range []pair.Pair{gaussian(t, 1, 0.01, 0, 1), gaussian(t, 2, 0.2, 2, 2),
+		poisson(t, pair.Laplace, 1, 0.2, 1, 3), response(t, 0.8, 0.3)} {
 		for _, eps := range []float64{0, 0.05, 0.7} {
-			out = append(out, answer{name: "one step", steps: []pair.Step{{Pair: p, Times: 1}}, eps: eps, delta: pair.Delta(p, eps)})
+			out = append(out, answer{
+				name:  "one step",
+				steps: []pair.Step{{Pair: p, Times: 1}},
+				eps:   eps,
+				delta: pair.Delta(p, eps),
+			})
 		}
 	}
 	// Randomised response by enumeration.
@@ -68,8 +83,12 @@ func answers(t *testing.T) []answer {
 		truth, eps float64
 		times      int
 	}{{0.75, 1, 5}, {0.6, 1.3, 40}, {0.55, 2, 200}} {
-		out = append(out, answer{name: "randomised response", steps: []pair.Step{{Pair: response(t, c.truth, 1), Times: c.times}},
-			eps: c.eps, delta: responseDelta(c.truth, c.times, c.eps)})
+		out = append(out, answer{
+			name:  "randomised response",
+			steps: []pair.Step{{Pair: response(t, c.truth, 1), Times: c.times}},
+			eps:   c.eps,
+			delta: responseDelta(c.truth, c.times, c.eps),
+		})
 	}
 	return append(out, composed(t)...)
 }
@@ -95,8 +114,9 @@ func responseDelta(truth float64, times int, eps float64) float64 {
 	return sum
 }
 
-// composed lists compositions of sampled Gaussians whose ε is known to 1e-12: contour integrals of the moment generating function in
-// 80-bit arithmetic, checked against 30-digit ones (records removed, then inserted).
+// composed lists compositions of sampled Gaussians whose ε is known to 1e-12: contour integrals of
+// the moment generating function in 80-bit arithmetic, checked against 30-digit ones (records
+// removed, then inserted).
 func composed(t *testing.T) []answer {
 	dir := func(name string, p pair.Pair, times int, delta, removed, inserted float64) []answer {
 		return []answer{
@@ -105,11 +125,16 @@ func composed(t *testing.T) []answer {
 		}
 	}
 	var out []answer
-	out = append(out, dir("σ=1.1 r=0.01 T=10,000", gaussian(t, 1.1, 0.01, 0, 1), 10_000, 1e-5, 5.192583445883157, 4.806500065667172)...)
-	out = append(out, dir("σ=1.5 r=1/1200 T=160,000", gaussian(t, 1.5, 1./1200, 0, 1), 160_000, 1e-5, 0.9274911053553092, 0.9191907073319843)...)
-	out = append(out, dir("σ=2 r=0.2 T=100", gaussian(t, 2, 0.2, 0, 1), 100, 1e-6, 5.66178805771239637, 4.50405135615841049)...)
-	out = append(out, dir("σ=5 r=0.001 T=1,000 K=4", gaussian(t, 5, 0.001, 0, 4), 1000, 1e-6, 0.09343494619374714, 0.09112632237327267)...)
-	out = append(out, dir("σ=1 r=0.01 T=1,000", gaussian(t, 1, 0.01, 0, 1), 1000, 1e-12, 3.914298156037469858, 2.3255533145783894341)...)
+	out = append(out, dir("σ=1.1 r=0.01 T=10,000", gaussian(t, 1.1, 0.01, 0, 1), 10_000, 1e-5, 5.192583445883157,
+		4.806500065667172)...)
+	out = append(out, dir("σ=1.5 r=1/1200 T=160,000", gaussian(t, 1.5, 1./1200, 0, 1), 160_000, 1e-5,
+		0.9274911053553092, 0.9191907073319843)...)
+	out = append(out, dir("σ=2 r=0.2 T=100", gaussian(t, 2, 0.2, 0, 1), 100, 1e-6, 5.66178805771239637,
+		4.50405135615841049)...)
+	out = append(out, dir("σ=5 r=0.001 T=1,000 K=4", gaussian(t, 5, 0.001, 0, 4), 1000, 1e-6, 0.09343494619374714,
+		0.09112632237327267)...)
+	out = append(out, dir("σ=1 r=0.01 T=1,000", gaussian(t, 1, 0.01, 0, 1), 1000, 1e-12, 3.914298156037469858,
+		2.3255533145783894341)...)
 	return out
 }
 

@@ -22,8 +22,9 @@ type Subject struct {
 	Answers func(steps []pair.Step) bool
 	// RelWidth bounds (Upper − Lower)/Upper of ε in the known answers; 0: no promise.
 	RelWidth float64
-	// RelTol is how far from agreeing Epsilon and Delta of the same composition may be, and monotonicity be broken, relative to
-	// log δ and ε; 0 means 1e-9. Accountants that choose a grid by the question need more.
+	// RelTol is how far from agreeing Epsilon and Delta of the same composition may be, and
+	// monotonicity be broken, relative to log δ and ε; 0 means 1e-9. Accountants that choose a grid
+	// by the question need more.
 	RelTol float64
 }
 
@@ -78,7 +79,8 @@ func (s Subject) badInput(t *testing.T) {
 	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
 		refuse(fmt.Sprint("Delta at ", eps), good, pair.DeltaAt(eps))
 	}
-	for _, q := range []pair.Question{{At: .1, Width: 1}, {At: .1, Effort: 2}, {At: .1, Against: .5}, {Delta: true, Against: math.NaN()}, {At: .1, Like: pair.Answer{Order: -1}}} {
+	for _, q := range []pair.Question{{At: .1, Width: 1}, {At: .1, Effort: 2}, {At: .1, Against: .5},
+		{Delta: true, Against: math.NaN()}, {At: .1, Like: pair.Answer{Order: -1}}} {
 		refuse(fmt.Sprintf("%+v", q), good, q)
 	}
 	done, cancel := context.WithCancel(t.Context())
@@ -89,8 +91,8 @@ func (s Subject) badInput(t *testing.T) {
 	s.unbounded(t)
 }
 
-// unbounded: a loss that is infinite with more than δ has no ε; what is not refused as beyond the accountant is refused as that. At δ = 0
-// a loss without bound has none either.
+// unbounded: a loss that is infinite with more than δ has no ε; what is not refused as beyond the
+// accountant is refused as that. At δ = 0 a loss without bound has none either.
 func (s Subject) unbounded(t *testing.T) {
 	leaky, err := pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0})
 	if err != nil {
@@ -103,7 +105,8 @@ func (s Subject) unbounded(t *testing.T) {
 		for _, times := range []int{1, 7} {
 			v, err := s.ask([]pair.Step{{Pair: c.p, Times: times}}, pair.EpsilonAt(c.delta))
 			if !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) {
-				t.Errorf("%d × %v at δ = %v: %v, %v; want dp.ErrUnbounded or dp.ErrNotApplicable", times, c.p, c.delta, v, err)
+				t.Errorf("%d × %v at δ = %v: %v, %v; want dp.ErrUnbounded or dp.ErrNotApplicable", times, c.p,
+					c.delta, v, err)
 			}
 		}
 	}
@@ -179,7 +182,8 @@ func reorder(steps []pair.Step) []pair.Step {
 // swap: a pair that is its own mirror image has the same guarantee both ways.
 func (s Subject) swap(t *testing.T) {
 	for _, steps := range [][]pair.Step{
-		{{Pair: gaussian(t, 2, 0.05, 1, 1), Times: 100}}, {{Pair: gaussian(t, 2, 1, 0, 1), Times: 10}}, {{Pair: response(t, 0.7, 1), Times: 30}},
+		{{Pair: gaussian(t, 2, 0.05, 1, 1), Times: 100}}, {{Pair: gaussian(t, 2, 1, 0, 1), Times: 10}},
+		{{Pair: response(t, 0.7, 1), Times: 30}},
 	} {
 		back := []pair.Step{{Pair: steps[0].Pair.Swap(), Times: steps[0].Times}}
 		a, err := s.ask(steps, pair.EpsilonAt(1e-6))
@@ -202,7 +206,8 @@ func (s Subject) tradeOff(t *testing.T) {
 		event dp.Event
 		known func(alpha float64) float64
 	}{
-		{dp.Gaussian{NoiseMultiplier: 1}, func(a float64) float64 { return math.Erfc((math.Erfinv(2*a-1)*math.Sqrt2+1)/math.Sqrt2) / 2 }},
+		{dp.Gaussian{NoiseMultiplier: 1},
+			func(a float64) float64 { return math.Erfc((math.Erfinv(2*a-1)*math.Sqrt2+1)/math.Sqrt2) / 2 }},
 		{dp.RandomizedResponse{Truth: .75}, func(a float64) float64 { return max(1-3*a, (1-a)/3) }},
 	} {
 		g, err := dp.EpsilonBy(t.Context(), s.Accountant, c.event, dp.Relation{}, .3)
@@ -220,7 +225,8 @@ func (s Subject) tradeOff(t *testing.T) {
 		for a := step; a < 1; a += step {
 			before, at, after := curve.At(a-step), curve.At(a), curve.At(a+step)
 			if at > c.known(a)+1e-12 || at > before || 2*at > before+after+1e-12 || at > 1-a {
-				t.Errorf("%v: type II error %v, %v, %v about α = %v, known %v", c.event, before, at, after, a, c.known(a))
+				t.Errorf("%v: type II error %v, %v, %v about α = %v, known %v", c.event, before, at, after, a,
+					c.known(a))
 			}
 		}
 	}

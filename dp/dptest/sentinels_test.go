@@ -34,7 +34,10 @@ func TestSentinels(t *testing.T) {
 		return err
 	}
 	for name, ask := range map[string]func() error{
-		"dp":      func() error { _, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: -1}, dp.Relation{}, 1e-5); return err },
+		"dp": func() error {
+			_, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: -1}, dp.Relation{}, 1e-5)
+			return err
+		},
 		"pair":    func() error { _, err := pair.NewMixture(pair.Gaussian, -1, nil, nil); return err },
 		"closed":  func() error { return bound(closed.Accountant{}, leaky, 2) },
 		"contour": func() error { return bound(contour.Accountant{}, leaky, 2) },
@@ -50,21 +53,26 @@ func TestSentinels(t *testing.T) {
 		"release": func() error { _, err := release.Poisson(nil, 1, 2); return err },
 		"sgd":     func() error { _, err := sgd.Training{}.Event(); return err },
 	} {
-		if err := ask(); !errors.Is(err, dp.ErrParameter) || !strings.HasPrefix(err.Error(), name+": ") || strings.Contains(err.Error(), "\n") {
+		if err := ask(); !errors.Is(err, dp.ErrParameter) || !strings.HasPrefix(err.Error(), name+": ") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// An infinite loss that is too likely has no finite ε, whoever is asked; what nobody can answer is said once, in one line.
+	// An infinite loss that is too likely has no finite ε, whoever is asked; what nobody can answer
+	// is said once, in one line.
 	for _, a := range []dp.Accountant{closed.Accountant{}, pld.Accountant{}, rdp.Accountant{}, dp.Best{}} {
-		if err := bound(a, leaky, .05); !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) || strings.Contains(err.Error(), "\n") {
+		if err := bound(a, leaky, .05); !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", a.Name(), err)
 		}
 	}
 	// If one accountant has found that there is no bound, only that is said.
-	if err := bound(dp.Best{}, leaky, .05); !errors.Is(err, dp.ErrUnbounded) || !errors.Is(err, dp.ErrNotApplicable) || !strings.HasSuffix(err.Error(), dp.ErrUnbounded.Error()) || strings.Contains(err.Error(), ";") {
+	if err := bound(dp.Best{}, leaky, .05); !errors.Is(err, dp.ErrUnbounded) || !errors.Is(err, dp.ErrNotApplicable) ||
+		!strings.HasSuffix(err.Error(), dp.ErrUnbounded.Error()) || strings.Contains(err.Error(), ";") {
 		t.Errorf("no bound: %v", err)
 	}
-	if _, err := dp.Branches(dp.WithReplacement{Batch: 2, Size: 9, Event: dp.ZCDP{Rho: 1}}, dp.Relation{}); !errors.Is(err, dp.ErrNoPair) || !errors.Is(err, pair.ErrNoPair) {
+	if _, err := dp.Branches(dp.WithReplacement{Batch: 2, Size: 9, Event: dp.ZCDP{Rho: 1}},
+		dp.Relation{}); !errors.Is(err, dp.ErrNoPair) || !errors.Is(err, pair.ErrNoPair) {
 		t.Errorf("no pair: %v", err)
 	}
 	if err := bound(contour.Accountant{}, leaky, .2); !errors.Is(err, dp.ErrNotApplicable) {

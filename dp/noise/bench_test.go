@@ -27,10 +27,12 @@ func BenchmarkAdd(b *testing.B) {
 	for name, src := range map[string]Source{"seeded": seed(1), "crypto": Crypto()} {
 		for _, step := range []float64{0, 0.125} {
 			b.Run(fmt.Sprintf("gaussian/%s/step=%v", name, step), func(b *testing.B) {
-				perSample(b, 1, 3, func(v []float64) ([]float64, error) { return Gaussian{Sigma: 1, Granularity: step}.Add(src, v) })
+				perSample(b, 1, 3,
+					func(v []float64) ([]float64, error) { return Gaussian{Sigma: 1, Granularity: step}.Add(src, v) })
 			})
 			b.Run(fmt.Sprintf("laplace/%s/step=%v", name, step), func(b *testing.B) {
-				perSample(b, 2, 6, func(v []float64) ([]float64, error) { return Laplace{Scale: 1, Granularity: step}.Add(src, v) })
+				perSample(b, 2, 6,
+					func(v []float64) ([]float64, error) { return Laplace{Scale: 1, Granularity: step}.Add(src, v) })
 			})
 		}
 	}

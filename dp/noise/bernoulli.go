@@ -42,8 +42,9 @@ const (
 // above the error of p, some 2^-50 for the callers here, and that of the conversions, 2^-53.
 const margin = 1 << 24
 
-// compare draws 64 bits u of a uniform number and compares them with e^-x, for x ≥ 0 whose e^-x is off by at most 2^-41. Most are
-// decided without an exponential, by 1 − x + x²/2 − x³/6 ≤ e^-x ≤ the same + x⁴/24 for x ≤ 1.
+// compare draws 64 bits u of a uniform number and compares them with e^-x, for x ≥ 0 whose e^-x is
+// off by at most 2^-41. Most are decided without an exponential, by 1 − x + x²/2 − x³/6 ≤ e^-x ≤
+// the same + x⁴/24 for x ≤ 1.
 func compare(src Source, x float64) (v verdict, u uint64, err error) {
 	u, err = src.Uint64()
 	if err != nil {
@@ -70,8 +71,8 @@ func against(u uint64, low, high float64) verdict {
 	return unsure
 }
 
-// decideExactly decides what compare could not: whether height/2^shift times the uniform number that begins with u is below
-// e^-x. It is exact.
+// decideExactly decides what compare could not: whether height/2^shift times the uniform number
+// that begins with u is below e^-x. It is exact.
 func decideExactly(src Source, u, height uint64, shift uint, x *big.Rat) (bool, error) {
 	first, scale := new(big.Int).SetUint64(u), new(big.Int).SetUint64(height)
 	for n := uint(64); n < maxRejections; n += 64 { // the number is in [first, first+1)·2^-n
@@ -92,8 +93,8 @@ func decideExactly(src Source, u, height uint64, shift uint, x *big.Rat) (bool, 
 	return false, tooManyRejections()
 }
 
-// expCoin is true with probability e^-x, given x so well that e^-x is off by at most 2^-41. exact returns x as a fraction, and is
-// called rarely.
+// expCoin is true with probability e^-x, given x so well that e^-x is off by at most 2^-41. exact
+// returns x as a fraction, and is called rarely.
 func expCoin(src Source, x float64, exact func() *big.Rat) (bool, error) {
 	v, first, err := compare(src, x)
 	if err != nil || v != unsure {

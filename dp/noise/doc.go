@@ -47,8 +47,9 @@
 //
 // # Sources
 //
-// Mironov, "On significance of the least significant bits for differential privacy" (CCS 2012). Canonne, Kamath, Steinke,
-// "The discrete Gaussian for differential privacy" (NeurIPS 2020), cited as CKS. Peikert, "An efficient and parallel
-// Gaussian sampler for lattices" (CRYPTO 2010) for the convolution of discrete Gaussians. Lemire, "Fast random
-// integer generation in an interval" (2019).
+// Mironov, "On significance of the least significant bits for differential privacy" (CCS 2012).
+// Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy" (NeurIPS 2020), cited
+// as CKS. Peikert, "An efficient and parallel Gaussian sampler for lattices" (CRYPTO 2010) for the
+// convolution of discrete Gaussians. Lemire, "Fast random integer generation in an interval"
+// (2019).
 package noise

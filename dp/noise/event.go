@@ -56,8 +56,10 @@ func (q Query) l1(g Grid) float64 {
 	return math.Ceil(x) + float64(q.Dim-1)
 }
 
-// steps returns the scale and the sensitivity, in steps of the grid; norm is l1 or l2. It refuses values on the grid that no record can move.
-func (q Query) steps(name string, scale, granularity float64, norm func(Query, Grid) float64) (full Query, inSteps, shift float64, err error) {
+// steps returns the scale and the sensitivity, in steps of the grid; norm is l1 or l2. It refuses
+// values on the grid that no record can move.
+func (q Query) steps(name string, scale, granularity float64,
+	norm func(Query, Grid) float64) (full Query, inSteps, shift float64, err error) {
 	g, inSteps, err := gridFor(name, scale, granularity)
 	if err == nil {
 		q, err = q.check()
@@ -66,7 +68,8 @@ func (q Query) steps(name string, scale, granularity float64, norm func(Query, G
 		return q, 0, 0, err
 	}
 	if shift = norm(q, g); shift < 1 {
-		err = bad("Sensitivity = %v: is less than a step of %v, so that values on the grid do not change", q.Sensitivity, g.Step)
+		err = bad("Sensitivity = %v: is less than a step of %v, so that values on the grid do not change",
+			q.Sensitivity, g.Step)
 	}
 	return q, inSteps, shift, err
 }
@@ -80,9 +83,10 @@ const (
 	rounding = 1e-14
 )
 
-// Event returns an event that dominates the mechanism on values of the query, for every δ, so that no accounting of it is
-// too small. It is dp.Gaussian with the noise σ′/Δ′, where Δ′ is the sensitivity after rounding, in units of the step, and
-// σ′ that of pair.ContinuousSigma, which has the proof.
+// Event returns an event that dominates the mechanism on values of the query, for every δ, so that
+// no accounting of it is too small. It is dp.Gaussian with the noise σ′/Δ′, where Δ′ is the
+// sensitivity after rounding, in units of the step, and σ′ that of pair.ContinuousSigma, which has
+// the proof.
 //
 // Coarser grids than Sigma/64 have dp.DiscreteGaussian, which is exact, for one value, and for
 // several values on the grid where one record moves one value by one step (a Sensitivity below √2

@@ -173,7 +173,8 @@ func TestLaplaceEventDominates(t *testing.T) {
 		for _, v := range c.shift {
 			sum += max(v, -v)
 		}
-		e := must.Get(Laplace{Scale: c.b, Granularity: 1}.Event(Query{Sensitivity: float64(sum), Dim: len(c.shift), OnGrid: true}))
+		e := must.Get(Laplace{Scale: c.b, Granularity: 1}.Event(
+			Query{Sensitivity: float64(sum), Dim: len(c.shift), OnGrid: true}))
 		if _, continuous := e.(dp.Laplace); continuous == (c.b < fine) {
 			t.Errorf("b = %v: event %v", c.b, e)
 		}
@@ -186,8 +187,10 @@ func TestLaplaceEventDominates(t *testing.T) {
 		// The cosh term is needed: without it δ is too small between the breaks of the discrete profile.
 		bare := dp.Laplace{Scale: c.b / float64(sum)}
 		eps := (float64(sum) - 1) / c.b
-		if exact := profile(laplace(c.b), int(33*c.b), c.shift, eps); len(c.shift) == 1 && exact <= claimed(t, bare, eps) {
-			t.Errorf("b = %v, shift %v: continuous Laplace noise has δ = %v already", c.b, c.shift, claimed(t, bare, eps))
+		if exact := profile(laplace(c.b), int(33*c.b), c.shift, eps); len(c.shift) == 1 &&
+			exact <= claimed(t, bare, eps) {
+			t.Errorf("b = %v, shift %v: continuous Laplace noise has δ = %v already", c.b, c.shift,
+				claimed(t, bare, eps))
 		}
 	}
 }

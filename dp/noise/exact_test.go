@@ -29,7 +29,8 @@ func seed(k uint64) Source { return Seeded(rand.New(rand.NewPCG(k, 7))) }
 // The enclosure holds e^-x, and is a few units wide.
 func TestExpNegEncloses(t *testing.T) {
 	// e^-1 to 50 digits (OEIS A068985).
-	want, _ := must.Get2(big.ParseFloat("0.36787944117144232159552377016146086744581113103177", 10, 200, big.ToNearestEven))
+	want, _ := must.Get2(big.ParseFloat("0.36787944117144232159552377016146086744581113103177", 10, 200,
+		big.ToNearestEven))
 	lo, hi := expNeg(big.NewRat(1, 1), 128)
 	scaled, _ := new(big.Float).SetMantExp(want, 128).Int(nil) // rounded down
 	if lo.Cmp(scaled) > 0 || hi.Cmp(new(big.Int).Add(scaled, big.NewInt(1))) < 0 {
@@ -61,7 +62,8 @@ func checkExpNeg(t *rapid.T) {
 
 // The quick comparison and the exact one agree wherever the quick one decides, at the edge of its margin too.
 func TestCompareAgreesWithSettle(t *testing.T) {
-	for _, x := range []*big.Rat{big.NewRat(0, 1), big.NewRat(1, 1), big.NewRat(1, 3), big.NewRat(9, 10), big.NewRat(1, 1<<20), big.NewRat(50, 7), big.NewRat(40, 1), big.NewRat(3000, 1)} {
+	for _, x := range []*big.Rat{big.NewRat(0, 1), big.NewRat(1, 1), big.NewRat(1, 3), big.NewRat(9, 10),
+		big.NewRat(1, 1<<20), big.NewRat(50, 7), big.NewRat(40, 1), big.NewRat(3000, 1)} {
 		f, _ := x.Float64()
 		p, cubic := math.Exp(-f), 1-f+f*f/2-f*f*f/6
 		for k, d := range []float64{-8, -1.001, -0.5, 0.5, 1.001, 8, -8, -1.001, 0, 1.001, 8, -8, -1.001, 0, 1.001, 8} {
@@ -94,7 +96,8 @@ func TestSettleUsesFurtherBits(t *testing.T) {
 	x := big.NewRat(1, 3)
 	lo, _ := expNeg(x, 128)
 	first := new(big.Int).Rsh(lo, 64)
-	rest, _ := new(big.Float).Quo(new(big.Float).SetInt(new(big.Int).Sub(lo, new(big.Int).Lsh(first, 64))), big.NewFloat(0x1p64)).Float64()
+	rest, _ := new(big.Float).Quo(new(big.Float).SetInt(new(big.Int).Sub(lo, new(big.Int).Lsh(first, 64))),
+		big.NewFloat(0x1p64)).Float64()
 	src, hits, n := seed(1), 0.0, 20_000
 	for range n {
 		ok := must.Get(decideExactly(src, first.Uint64(), 1, 0, x))

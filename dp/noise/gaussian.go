@@ -37,8 +37,9 @@ func (m Gaussian) Add(src Source, values []float64) ([]float64, error) {
 	return release(src, g, values, draw)
 }
 
-// gaussianSteps draws an integer with probability ∝ e^(−k²/2s²), cut off at ±endless (CKS, Algorithm 3): a discrete Laplace
-// number y of scale t = ⌊s⌋ + 1 is kept with probability e^-x, x = (|y| − s²/t)²/2s².
+// gaussianSteps draws an integer with probability ∝ e^(−k²/2s²), cut off at ±endless (CKS,
+// Algorithm 3): a discrete Laplace number y of scale t = ⌊s⌋ + 1 is kept with probability e^-x, x =
+// (|y| − s²/t)²/2s².
 func gaussianSteps(src Source, s float64) (int64, error) {
 	t := uint64(s) + 1
 	for range maxRejections {

@@ -15,14 +15,14 @@ const (
 	endless = 1 << 54
 )
 
-// Limit is the largest value that can be released: values are rounded to [−Limit, Limit], outputs to [−2·Limit, 2·Limit].
-// It is 2^52 steps.
+// Limit is the largest value that can be released: values are rounded to [−Limit, Limit], outputs
+// to [−2·Limit, 2·Limit]. It is 2^52 steps.
 func (g Grid) Limit() float64 { return inputSteps * g.Step }
 
-// Round returns the multiples of Step next to values, halves upwards, at most Limit in size. Sums of them are exact as
-// long as they are below 2·Limit. Round moves neighbours apart by less than a step in each coordinate: numbers that differ
-// by x are at most ⌈x/Step⌉ steps apart afterwards. Errors: a step that is not a power of two in [2^-960, 2^960],
-// values that are not finite.
+// Round returns the multiples of Step next to values, halves upwards, at most Limit in size. Sums
+// of them are exact as long as they are below 2·Limit. Round moves neighbours apart by less than a
+// step in each coordinate: numbers that differ by x are at most ⌈x/Step⌉ steps apart afterwards.
+// Errors: a step that is not a power of two in [2^-960, 2^960], values that are not finite.
 func (g Grid) Round(values []float64) ([]float64, error) {
 	return g.add(values, func() (int64, error) { return 0, nil })
 }
@@ -37,7 +37,8 @@ func (g Grid) steps(values []float64) ([]int64, error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, bad("values[%d] = %v: must be finite", i, v)
 		}
-		y := min(max(v/g.Step, -inputSteps), inputSteps) // the division is exact, unless the result underflows or is cut off
+		// the division is exact, unless the result underflows or is cut off
+		y := min(max(v/g.Step, -inputSteps), inputSteps)
 		k := math.Floor(y)
 		if y-k >= 0.5 {
 			k++
@@ -71,7 +72,8 @@ func gridFor(name string, scale, granularity float64) (g Grid, inSteps float64, 
 		g.Step = math.Ldexp(1, exp-usual)
 	}
 	if frac, _ := math.Frexp(g.Step); frac != 0.5 || g.Step < finest*scale || g.Step > coarsest*scale {
-		return g, 0, bad("Granularity = %v: must be a power of two between %s·2^-40 and %s·2^10 (%s = %v), or 0", granularity, name, name, name, scale)
+		return g, 0, bad("Granularity = %v: must be a power of two between %s·2^-40 and %s·2^10 (%s = %v), or 0",
+			granularity, name, name, name, scale)
 	}
 	return g, scale / g.Step, nil
 }

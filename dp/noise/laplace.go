@@ -9,8 +9,8 @@ import (
 type Laplace struct {
 	// Scale is the λ of the continuous law that it stands for, in the units of the values, in [2^-900, 2^900].
 	Scale float64
-	// Granularity is the step of the grid, a power of two from 2^-40 to 2^10 times the scale; 0 takes the largest one of
-	// at most 2^-30 Scale.
+	// Granularity is the step of the grid, a power of two from 2^-40 to 2^10 times the scale; 0
+	// takes the largest one of at most 2^-30 Scale.
 	Granularity float64
 }
 
@@ -40,8 +40,9 @@ func fraction(b float64) (t uint64, shift uint) {
 	return t >> zeros, shift - zeros
 }
 
-// laplaceSteps draws an integer with probability ∝ e^(−|k|·2^shift/t), cut off at ±endless (CKS, Algorithm 2). u + t·v has
-// the law ∝ e^(−·/t) on the nonnegative integers, and so has its quotient by 2^shift with t/2^shift.
+// laplaceSteps draws an integer with probability ∝ e^(−|k|·2^shift/t), cut off at ±endless (CKS,
+// Algorithm 2). u + t·v has the law ∝ e^(−·/t) on the nonnegative integers, and so has its quotient
+// by 2^shift with t/2^shift.
 func laplaceSteps(src Source, t uint64, shift uint) (int64, error) {
 	for range maxRejections {
 		u, err := Uniform(src, t)

@@ -54,7 +54,8 @@ func TestLaplaceLaw(t *testing.T) {
 			src := seed(uint64(i))
 			n, shift := fraction(b)
 			draw := func() (int64, error) { return laplaceSteps(src, n, shift) }
-			chiSquare(t, draw, func(k int64) float64 { return math.Exp(-math.Abs(float64(k)) / b) }, int64(40*b)+2, 200_000)
+			chiSquare(t, draw, func(k int64) float64 { return math.Exp(-math.Abs(float64(k)) / b) },
+				int64(40*b)+2, 200_000)
 		})
 	}
 }
@@ -69,13 +70,15 @@ func TestGaussianLaw(t *testing.T) {
 				draws = append(draws, func() (int64, error) { return e.draw(src) })
 			}
 			for _, draw := range draws {
-				chiSquare(t, draw, func(k int64) float64 { return math.Exp(-float64(k*k) / (2 * s * s)) }, int64(12*s)+3, 200_000)
+				chiSquare(t, draw, func(k int64) float64 { return math.Exp(-float64(k*k) / (2 * s * s)) },
+					int64(12*s)+3, 200_000)
 			}
 		})
 	}
 }
 
-// Heights are not below the density, what is kept unseen is not above it, and columns draw strips in proportion to their heights.
+// Heights are not below the density, what is kept unseen is not above it, and columns draw strips
+// in proportion to their heights.
 func TestEnvelope(t *testing.T) {
 	for _, s := range []float64{16, 100.1, 1 << 30} {
 		e := newEnvelope(s)

@@ -13,7 +13,8 @@ import (
 // It is for experiments only: it is computed in float64, whose low bits leak. It takes a *rand.Rand
 // so that it cannot be used with a cryptographic source. A safe version would need a law on a grid
 // with an exact sampler and the profile of its shifts; this package has none. For a release take
-// Gaussian, whose accounting is tighter but for pure ε. Its event, for values of L2 sensitivity Δ, is dp.NormNoise{Zeta: Δ·Zeta, Dim: d}.
+// Gaussian, whose accounting is tighter but for pure ε. Its event, for values of L2 sensitivity Δ,
+// is dp.NormNoise{Zeta: Δ·Zeta, Dim: d}.
 type Norm struct{ Zeta float64 }
 
 // Add returns values with noise. Errors: Zeta not positive and finite, no values, a nil rng.

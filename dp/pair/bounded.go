@@ -79,7 +79,8 @@ func groupDelta(eps, delta float64, d int) float64 {
 		return delta * float64(d)
 	}
 	if all := eps * float64(d); all > 700 {
-		return math.Exp(logspace.Log(delta)+all+logspace.OneMinusExp(-all)-logspace.Expm1(eps)) * (1 + 1e-12) // may be infinite
+		// may be infinite
+		return math.Exp(logspace.Log(delta)+all+logspace.OneMinusExp(-all)-logspace.Expm1(eps)) * (1 + 1e-12)
 	}
 	return delta * math.Expm1(eps*float64(d)) / math.Expm1(eps) * (1 + 1e-14)
 }
@@ -134,11 +135,13 @@ func Concentrated(rho float64) (*Moments, error) {
 	if err := in.NotNegative("rho", rho); err != nil {
 		return nil, err
 	}
-	return &Moments{fmt.Sprintf("concentrated, ρ = %g", rho), func(alpha float64) float64 { return rho * alpha * (alpha - 1) }}, nil
+	return &Moments{fmt.Sprintf("concentrated, ρ = %g", rho),
+		func(alpha float64) float64 { return rho * alpha * (alpha - 1) }}, nil
 }
 
-// SampledMoments returns the pair of a mechanism on a Poisson sample, one record inserted or removed, by Theorem 5 of Zhu and Wang (2019):
-// see SampledMoment. Orders between integers take the chord, as the log moment is convex.
+// SampledMoments returns the pair of a mechanism on a Poisson sample, one record inserted or
+// removed, by Theorem 5 of Zhu and Wang (2019): see SampledMoment. Orders between integers take the
+// chord, as the log moment is convex.
 func SampledMoments(m *Moments, rate float64) (*Moments, error) {
 	if err := in.Rate(rate); err != nil {
 		return nil, err
@@ -164,11 +167,13 @@ func SampledMoments(m *Moments, rate float64) (*Moments, error) {
 // mostOrders bounds the terms of a moment of a sampled mechanism.
 const mostOrders = 10_000
 
-// SampledMoment bounds the log moment of integer order alpha ≥ 1 of a mechanism on a Poisson sample (Zhu, Wang 2019, Theorem 5),
+// SampledMoment bounds the log moment of integer order alpha ≥ 1 of a mechanism on a Poisson sample
+// (Zhu, Wang 2019, Theorem 5),
 //
 //	log[(1−r)^{α−1}(αr−r+1) + C(α,2) r²(1−r)^{α−2} e^{k(2)} + c Σ_{j≥3} C(α,j)(1−r)^{α−j} r^j e^{k(j)}],
 //
-// with k the log moments of the mechanism and c = 3, or 1 where the odd moments of p/q − 1 are not negative. Rounded up.
+// with k the log moments of the mechanism and c = 3, or 1 where the odd moments of p/q − 1 are not
+// negative. Rounded up.
 func SampledMoment(k func(order float64) float64, rate float64, alpha int, c float64) float64 {
 	if alpha < 2 {
 		return 0
@@ -177,7 +182,8 @@ func SampledMoment(k func(order float64) float64, rate float64, alpha int, c flo
 		return k(float64(alpha))
 	}
 	stay, hit := math.Log1p(-rate), logspace.Log(rate)
-	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{k(j)} − 1)): no cancellation for small rates.
+	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{k(j)} − 1)): no
+	// cancellation for small rates.
 	sum := logspace.Zero()
 	for j := 2; j <= alpha; j++ {
 		v := k(float64(j))

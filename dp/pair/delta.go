@@ -7,7 +7,8 @@ import (
 	"coupling/lab/logspace"
 )
 
-// LogDelta returns log δ(ε). With x* the threshold, c the centre and a, b the exponents of the components relative to it,
+// LogDelta returns log δ(ε). With x* the threshold, c the centre and a, b the exponents of the
+// components relative to it,
 //
 //	p − e^ε q = f_c(x)·{ Σ w (e^a(x) − e^a(x*)) + e^ε Σ v (e^b(x*) − e^b(x)) },
 //

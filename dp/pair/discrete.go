@@ -171,14 +171,16 @@ func (d *Discrete) Finite() (*Discrete, float64) {
 	}
 	pts := make([]point, len(d.points)-1)
 	for i, a := range d.points[:len(pts)] {
-		pts[i] = point{p: a.p.scaled(1 / (1 - lost)), q: a.q, diff: a.diff.plus(a.q.scaled(lost)).scaled(1 / (1 - lost))}
+		pts[i] = point{p: a.p.scaled(1 / (1 - lost)), q: a.q,
+			diff: a.diff.plus(a.q.scaled(lost)).scaled(1 / (1 - lost))}
 	}
 	return discrete(pts, d.lossErr), lost
 }
 
 // String shows the number of points and the range of the loss.
 func (d *Discrete) String() string {
-	return fmt.Sprintf("discrete: %d points, losses %.4g to %.4g", len(d.points), d.points[0].loss, d.points[len(d.points)-1].loss)
+	return fmt.Sprintf("discrete: %d points, losses %.4g to %.4g", len(d.points), d.points[0].loss,
+		d.points[len(d.points)-1].loss)
 }
 
 // from returns the index of the first point with a loss above ε.

@@ -44,8 +44,9 @@
 //
 // # Sources
 //
-// Schuchardt, Stoian, Kosmala, Günnemann, "Unified mechanism-specific amplification by subsampling and group privacy
-// amplification" (NeurIPS 2024), cited as SSKG: Theorem 3.8, M.2, L.5. Zhu, Dong, Wang, "Optimal accounting of differential
-// privacy via characteristic function" (AISTATS 2022) for dominating pairs. Balle, Barthe, Gaboardi, "Privacy
-// amplification by subsampling" (NeurIPS 2018) for advanced joint convexity.
+// Schuchardt, Stoian, Kosmala, Günnemann, "Unified mechanism-specific amplification by subsampling
+// and group privacy amplification" (NeurIPS 2024), cited as SSKG: Theorem 3.8, M.2, L.5. Zhu, Dong,
+// Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022) for
+// dominating pairs. Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018)
+// for advanced joint convexity.
 package pair

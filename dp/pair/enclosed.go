@@ -11,11 +11,13 @@ type Ratios struct {
 	Far  float64
 }
 
-// Rounding bounds what the numbers of a law may be off: masses by a factor in 1 ± Mass, ratios by a factor in 1 ± Ratio.
+// Rounding bounds what the numbers of a law may be off: masses by a factor in 1 ± Mass, ratios by a
+// factor in 1 ± Ratio.
 type Rounding struct{ Mass, Ratio float64 }
 
-// Enclosed is a pair that is not known itself, but by a law that is above that of its ratio in convex order, and one that
-// is below, as that of a random allocation. As a Pair it is the upper one, and Under returns the lower.
+// Enclosed is a pair that is not known itself, but by a law that is above that of its ratio in
+// convex order, and one that is below, as that of a random allocation. As a Pair it is the upper
+// one, and Under returns the lower.
 type Enclosed struct {
 	bound
 	under bound
@@ -59,8 +61,8 @@ type bound struct {
 	within      Support
 }
 
-// newBound moves the ratios of a law up by what they may be off, and down for the other direction, or the other way round for side −1,
-// within the range that is known without rounding.
+// newBound moves the ratios of a law up by what they may be off, and down for the other direction,
+// or the other way round for side −1, within the range that is known without rounding.
 func newBound(l Ratios, within Support, r Rounding, side float64) (b bound, err error) {
 	least, most := math.Exp(within.Min), math.Exp(within.Max)
 	moved := func(by float64) (p, q []float64) {

@@ -47,8 +47,8 @@ func DiscreteLaplace(scale float64, step int, logW, logV []float64) (*Discrete, 
 // DiscreteLaplace for the sum of the moved values, a sufficient statistic: its law is log-concave
 // as a convolution, and each record moves it by values·step.
 //
-// It is exact, a *Discrete, below σ = 64. From there it is the pair of continuous noise, of a σ that is smaller by 0.04 %
-// or less for few values: see ContinuousSigma.
+// It is exact, a *Discrete, below σ = 64. From there it is the pair of continuous noise, of a σ
+// that is smaller by 0.04 % or less for few values: see ContinuousSigma.
 func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pair, error) {
 	if err := in.Positive("sigma", sigma); err != nil {
 		return nil, err
@@ -58,7 +58,8 @@ func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pa
 	}
 	const fine = 64
 	unit := float64(step) * math.Sqrt(float64(values))
-	if below, ok := ContinuousSigma(sigma, values, unit*float64(len(logW)+len(logV)-2)); ok && sigma >= fine && step >= 1 {
+	if below, ok := ContinuousSigma(sigma, values, unit*float64(len(logW)+len(logV)-2)); ok && sigma >= fine &&
+		step >= 1 {
 		return Shifted(Gaussian, below/unit, logW, logV)
 	}
 	return discreteGaussian(sigma, values, step, logW, logV)
@@ -90,14 +91,15 @@ func tooLarge(format string, args ...any) error {
 	return fmt.Errorf("pair: %s: too many points for an exact pair: %w", fmt.Sprintf(format, args...), ErrNotApplicable)
 }
 
-// gaussianSum returns the law of the sum of the values' noises, out to a shift of each beyond 40 of its standard deviations:
-// there lies less than 2e^−800 (the sum is subgaussian), below the smallest float64. It returns false where points are too
-// many.
+// gaussianSum returns the law of the sum of the values' noises, out to a shift of each beyond 40 of
+// its standard deviations: there lies less than 2e^−800 (the sum is subgaussian), below the
+// smallest float64. It returns false where points are too many.
 //
-// The noises k of n values with the sum s have Σk² = s²/n + |x|², where x goes through a translate of the lattice A_{n−1},
-// so that P(s) ∝ e^(−s²/2nσ²)·Θ(s), Θ = Σ e^(−|x|²/2σ²). By Poisson summation Θ varies by at most the sum of
-// e^(−2π²σ²|y|²) over the dual lattice but 0: over y in Zⁿ, less their mean, of median 0, for which |y|² ≥ ½Σy². That is
-// at most (1 + 2q/(1−q))ⁿ − 1 for q = e^(−π²σ²). Below the rounding the law is the discrete Gaussian of σ√n.
+// The noises k of n values with the sum s have Σk² = s²/n + |x|², where x goes through a translate
+// of the lattice A_{n−1}, so that P(s) ∝ e^(−s²/2nσ²)·Θ(s), Θ = Σ e^(−|x|²/2σ²). By Poisson
+// summation Θ varies by at most the sum of e^(−2π²σ²|y|²) over the dual lattice but 0: over y in
+// Zⁿ, less their mean, of median 0, for which |y|² ≥ ½Σy². That is at most (1 + 2q/(1−q))ⁿ − 1 for
+// q = e^(−π²σ²). Below the rounding the law is the discrete Gaussian of σ√n.
 func gaussianSum(sigma float64, n int, shift float64) ([]wide, bool) {
 	reach := math.Ceil(40*sigma) + shift
 	all := math.Ceil(40*sigma*math.Sqrt(float64(n))) + shift*float64(n)
@@ -137,24 +139,26 @@ func gaussianLaw(sigma float64, reach int) []wide {
 	return law
 }
 
-// ContinuousSigma returns σ′ such that Gaussian noise of σ′ on the reals dominates, for every δ, discrete Gaussian noise
-// of σ on vectors of dim integers, of which neighbouring ones are a shift apart (L2); false if the bound is loose:
+// ContinuousSigma returns σ′ such that Gaussian noise of σ′ on the reals dominates, for every δ,
+// discrete Gaussian noise of σ on vectors of dim integers, of which neighbouring ones are a shift
+// apart (L2); false if the bound is loose:
 //
 //	σ′² = σ² − r² ≥ σ²/2,   2π²r² = log 4.001d + 60 + (shift/2σ)².
 //
-// Proof. Let h(x) ∝ φ_σ′(x)·Z(x) on the reals, Z(x) = Σ_k e^(−(k−x)²/2r²), and draw an integer k from x with probability
-// e^(−(k−x)²/2r²)/Z(x). Then k has exactly the discrete Gaussian law of σ, and because Z has period 1 the same kernel
-// takes h(· − v) to the law shifted by v, for every integer v. So the mechanism is h(· − v) after processing. Z varies
-// by a factor e^a at most, a ≤ 4.001·e^(−2π²r²) (Poisson summation), over d coordinates e^(da), hence
+// Proof. Let h(x) ∝ φ_σ′(x)·Z(x) on the reals, Z(x) = Σ_k e^(−(k−x)²/2r²), and draw an integer k
+// from x with probability e^(−(k−x)²/2r²)/Z(x). Then k has exactly the discrete Gaussian law of σ,
+// and because Z has period 1 the same kernel takes h(· − v) to the law shifted by v, for every
+// integer v. So the mechanism is h(· − v) after processing. Z varies by a factor e^a at most, a ≤
+// 4.001·e^(−2π²r²) (Poisson summation), over d coordinates e^(da), hence
 //
 //	δ(ε) ≤ e^(da) δ_μ(ε),   μ = shift/σ′,   ε ≥ 0,
 //
 // with δ_μ the profile of the continuous Gaussian. From ∂δ_μ/∂μ = φ(ε/μ − μ/2) follows ∂log δ_μ/∂log μ ≥
 // e^(−μ²/8), so that a μ larger by the factor 1 + 2da·e^(μ²/8) < 1 + 1e-25 makes up for e^(da). ∎
 //
-// Poisson sampling and composition preserve this for one record. For groups and for batches of fixed size with sampling the
-// same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
-// accountants.
+// Poisson sampling and composition preserve this for one record. For groups and for batches of
+// fixed size with sampling the same proof gives the mixture's δ times e^(da) for each step, less
+// than 1 + 1e-26, which lies below the rounding of all accountants.
 func ContinuousSigma(sigma float64, dim int, shift float64) (float64, bool) {
 	ratio := shift / sigma
 	r2 := (logspace.Log(4.001*float64(dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
@@ -205,7 +209,8 @@ func (l lattice) p(k, j int) (p, diff wide) {
 	return p, p.minus(l.mass(j))
 }
 
-// shifted returns the pair of mixtures of shifted laws. Geometric tails, on which the loss is constant, are one point each.
+// shifted returns the pair of mixtures of shifted laws. Geometric tails, on which the loss is
+// constant, are one point each.
 func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 	if step < 1 {
 		return nil, bad("step = %d: must be at least 1", step)

@@ -110,9 +110,10 @@ type integrable interface {
 	rounding(x float64) float64                     // of log q at x, beyond that of its size
 }
 
-// integrateLoss returns log ∫ q·exp(logH(L)) over the breaks, for a logH that falls for L < 0 and rises for L > 0 (so that
-// on an interval it is largest at an end) and is at most αL for L ≥ 0.
-func integrateLoss(l integrable, beta float64, breaks []float64, logH func(loss float64) float64) (logI, relErr float64, ok bool) {
+// integrateLoss returns log ∫ q·exp(logH(L)) over the breaks, for a logH that falls for L < 0 and
+// rises for L > 0 (so that on an interval it is largest at an end) and is at most αL for L ≥ 0.
+func integrateLoss(l integrable, beta float64, breaks []float64,
+	logH func(loss float64) float64) (logI, relErr float64, ok bool) {
 	width, slack, peak := l.cell(beta)
 	lossAt := func(x float64) float64 { _, loss := l.At(x); return loss }
 	f := positive{
@@ -198,8 +199,9 @@ func (m *Mixture) cell(beta float64) (width, slack, peak float64) {
 	case len(m.qOut) == 0:
 		return width, math.Inf(1), width
 	}
-	// Powers of a mixture in the denominator make peaks that are narrower than the noise: the second derivative of the log
-	// of the integrand is at least −1/σ² − β Var/σ⁴, with Var at most a quarter of the squared span of Q.
+	// Powers of a mixture in the denominator make peaks that are narrower than the noise: the
+	// second derivative of the log of the integrand is at least −1/σ² − β Var/σ⁴, with Var at most
+	// a quarter of the squared span of Q.
 	d := (m.centre - m.left) / m.scale
 	return width, 60, 2 * m.scale / math.Sqrt(1+beta*d*d/4)
 }

@@ -27,8 +27,9 @@ type Norm struct {
 	swapped     bool // the pair is (Q, P), with θ turned
 }
 
-// NewNorm returns the pair of norm noise with inverse scale zeta in dim dimensions, for a shift of the given length which
-// happens with probability rate. In one dimension it is the Laplace mixture of scale 1/ζ.
+// NewNorm returns the pair of norm noise with inverse scale zeta in dim dimensions, for a shift of
+// the given length which happens with probability rate. In one dimension it is the Laplace mixture
+// of scale 1/ζ.
 func NewNorm(zeta float64, dim int, shift, rate float64) (Pair, error) {
 	if err := check.All(in.Positive("zeta", zeta), in.Positive("shift", shift), in.Rate(rate)); err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func bernoulli(w, mean float64) []Component {
 	return []Component{{math.Log1p(-w), 0}, {logspace.Log(w), mean}}
 }
 
-// besselRatio returns K_{d/2}(z)/K_{d/2−1}(z), by the upward recurrence from closed forms (odd d) or from K₁/K₀ (even d).
+// besselRatio returns K_{d/2}(z)/K_{d/2−1}(z), by the upward recurrence from closed forms (odd d)
+// or from K₁/K₀ (even d).
 func besselRatio(dim int, z float64) float64 {
 	r, nu := 1+1/z, 0.5
 	if dim%2 == 0 {
@@ -155,10 +157,12 @@ func (n *Norm) baseLogDelta(eps float64) float64 {
 	end := 2 * math.Asin(math.Sqrt(min(1, (n.kappa-eps)/(2*n.kappa))))
 	logI, _, _ := positive{
 		log: func(phi float64) float64 {
-			return n.logQ(math.Cos(phi), math.Sin(phi)) + logspace.Expm1(2*n.kappa*math.Sin((end-phi)/2)*math.Sin((end+phi)/2))
+			return n.logQ(math.Cos(phi), math.Sin(phi)) +
+				logspace.Expm1(2*n.kappa*math.Sin((end-phi)/2)*math.Sin((end+phi)/2))
 		},
 		bound: func(a, b float64) float64 {
-			return n.logQ(math.Cos(b), math.Sin(min(b, math.Pi/2))) + logspace.Expm1(2*n.kappa*math.Sin((end-a)/2)*math.Sin((end+a)/2)) + 1e-9
+			return n.logQ(math.Cos(b), math.Sin(min(b, math.Pi/2))) +
+				logspace.Expm1(2*n.kappa*math.Sin((end-a)/2)*math.Sin((end+a)/2)) + 1e-9
 		},
 		width: 0.25,
 		slack: 60,
@@ -237,7 +241,8 @@ func (n *Norm) LogMoment(alpha float64) (k, errBound float64) {
 	if math.IsInf(alpha, 1) {
 		return math.Inf(1), 0
 	}
-	logM, relErr, ok := integrateLoss(n, alpha-1, n.span(alpha-1), func(l float64) float64 { return logExcess(alpha-1, l) })
+	logM, relErr, ok := integrateLoss(n, alpha-1, n.span(alpha-1),
+		func(l float64) float64 { return logExcess(alpha-1, l) })
 	if !ok { // D_α ≤ D_∞
 		k = (alpha - 1) * n.Support().Max
 		return k, 4e-15 * k

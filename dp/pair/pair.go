@@ -26,8 +26,8 @@ var bad = in.Bad
 
 // Pair is a dominating pair (P, Q), described by its privacy loss L = log p/q.
 type Pair interface {
-	// LogDelta returns log δ(ε) = log ∫ max(p − e^ε q, 0), for any real ε; −Inf where δ = 0. At ε = +Inf it is the log of
-	// the P-mass on which q = 0, at −Inf it is 0.
+	// LogDelta returns log δ(ε) = log ∫ max(p − e^ε q, 0), for any real ε; −Inf where δ = 0. At ε =
+	// +Inf it is the log of the P-mass on which q = 0, at −Inf it is 0.
 	LogDelta(eps float64) float64
 	// LogTails returns log P(L > ε) and log Q(L > ε).
 	LogTails(eps float64) (logP, logQ float64)
@@ -87,7 +87,8 @@ func (s Support) swapped() Support {
 	return out
 }
 
-// Delta returns the hockey-stick divergence δ(ε) = H(P‖Q) at e^ε, for any real ε. It is 0 where it underflows: use LogDelta.
+// Delta returns the hockey-stick divergence δ(ε) = H(P‖Q) at e^ε, for any real ε. It is 0 where it
+// underflows: use LogDelta.
 func Delta(p Pair, eps float64) float64 { return math.Exp(p.LogDelta(eps)) }
 
 // Renyi returns the Rényi divergence D_α(P‖Q) = log ∫ p^α q^(1−α) / (α−1) of any real order α > 1 with a bound on its

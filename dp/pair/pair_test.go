@@ -129,13 +129,15 @@ func TestMomentBySum(t *testing.T) {
 					a, _ := math.Lgamma(float64(alpha + 1))
 					b, _ := math.Lgamma(float64(k + 1))
 					c, _ := math.Lgamma(float64(alpha - k + 1))
-					s.Add(a - b - c + float64(k)*math.Log(r) + float64(alpha-k)*math.Log1p(-r) + logspace.Expm1(float64(k*(k-1))/(2*sigma*sigma)))
+					s.Add(a - b - c + float64(k)*math.Log(r) + float64(alpha-k)*math.Log1p(-r) +
+						logspace.Expm1(float64(k*(k-1))/(2*sigma*sigma)))
 				}
 				want := logspace.OnePlusExp(s.Log())
 				got, bound := m.LogMoment(float64(alpha))
 				// lgamma and the exponents of the sum have relative errors of a few 1e-16.
 				if math.Abs(got-want) > bound+2e-12*want {
-					t.Errorf("σ=%v r=%v α=%d: %.15g, want %.15g (relative %.2g)", sigma, r, alpha, got, want, got/want-1)
+					t.Errorf("σ=%v r=%v α=%d: %.15g, want %.15g (relative %.2g)", sigma, r, alpha, got, want,
+						got/want-1)
 				}
 			}
 		}
@@ -214,7 +216,8 @@ func TestResponseEither(t *testing.T) {
 }
 
 func TestWeights(t *testing.T) {
-	for _, w := range [][]float64{Binomial(60_000, 1e-5), Binomial(12, 0.3), Hypergeometric(100, 5, 98), Hypergeometric(1_000_000, 16, 500)} {
+	for _, w := range [][]float64{Binomial(60_000, 1e-5), Binomial(12, 0.3), Hypergeometric(100, 5, 98),
+		Hypergeometric(1_000_000, 16, 500)} {
 		s := logspace.Zero()
 		for _, x := range w {
 			s.Add(x)
@@ -236,10 +239,13 @@ func TestWeights(t *testing.T) {
 func TestBadParameters(t *testing.T) {
 	nan := math.NaN()
 	bad := []error{
-		err2(Poisson(Gaussian, -1, 0.1, 0, 1)), err2(Poisson(Gaussian, nan, 0.1, 0, 1)), err2(Poisson(Laplace, 1, 1.5, 0, 1)),
-		err2(Poisson(Gaussian, 1, nan, 0, 1)), err2(Poisson(Gaussian, 1, 0.1, 0, 0)), err2(Poisson(Gaussian, 1, 0.1, -1, 2)),
+		err2(Poisson(Gaussian, -1, 0.1, 0, 1)), err2(Poisson(Gaussian, nan, 0.1, 0, 1)),
+		err2(Poisson(Laplace, 1, 1.5, 0, 1)),
+		err2(Poisson(Gaussian, 1, nan, 0, 1)), err2(Poisson(Gaussian, 1, 0.1, 0, 0)),
+		err2(Poisson(Gaussian, 1, 0.1, -1, 2)),
 		err2(NewNorm(-1, 3, 1, 1)),
-		err2(RandomizedResponse(0.4, 0, 1)), err2(NewDiscrete([]float64{0.5}, []float64{1})), err2(Poisson(Noise(7), 1, 0.1, 0, 1)),
+		err2(RandomizedResponse(0.4, 0, 1)), err2(NewDiscrete([]float64{0.5}, []float64{1})),
+		err2(Poisson(Noise(7), 1, 0.1, 0, 1)),
 		err2(NewMixture(Gaussian, 1, []Component{{math.Log(0.5), 0}, {math.Log(0.5), 1}}, []Component{{0, 0.5}})),
 	}
 	for i, err := range bad {
@@ -269,7 +275,8 @@ func TestSymmetricFarOut(t *testing.T) {
 	}
 }
 
-// The sum of discrete Gaussians is one, to rounding, from the σ at which gaussianSum says so: by convolution of their laws.
+// The sum of discrete Gaussians is one, to rounding, from the σ at which gaussianSum says so: by
+// convolution of their laws.
 func TestGaussianSum(t *testing.T) {
 	for _, c := range []struct {
 		sigma float64

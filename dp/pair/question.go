@@ -19,9 +19,9 @@ type Step struct {
 type Accountant interface {
 	// Name is the accountant's name in guarantees.
 	Name() string
-	// Bound answers a question about the composition of steps, or returns the error of ctx once that is done. Other errors wrap
-	// ErrParameter (the question is out of range), ErrUnbounded (the only certified answer is infinite) or ErrNotApplicable
-	// (another accountant may answer).
+	// Bound answers a question about the composition of steps, or returns the error of ctx once
+	// that is done. Other errors wrap ErrParameter (the question is out of range), ErrUnbounded
+	// (the only certified answer is infinite) or ErrNotApplicable (another accountant may answer).
 	Bound(ctx context.Context, steps []Step, q Question) (Answer, error)
 }
 
@@ -51,12 +51,14 @@ func DeltaAt(eps float64) Question { return Question{Delta: true, At: eps} }
 // Interval encloses a number: Lower ≤ value ≤ Upper. Lower is 0 if no lower bound is known.
 type Interval struct{ Lower, Upper float64 }
 
-// Within reports whether the interval is at most width wide, relative to its upper end, or as narrow as subnormal numbers are.
+// Within reports whether the interval is at most width wide, relative to its upper end, or as
+// narrow as subnormal numbers are.
 func (v Interval) Within(width float64) bool {
 	return v.Upper-v.Lower <= max(width*v.Upper, 4*math.SmallestNonzeroFloat64)
 }
 
-// DeltaWithin returns δ from bounds of its log, rounded outwards also where it is subnormal. A log of −Inf is that of 0.
+// DeltaWithin returns δ from bounds of its log, rounded outwards also where it is subnormal. A log
+// of −Inf is that of 0.
 func DeltaWithin(logLower, logUpper float64) Interval {
 	v := Interval{
 		Lower: math.Exp(logLower - 4e-16*math.Abs(max(logLower, -1e3))),
@@ -71,7 +73,8 @@ func DeltaWithin(logLower, logUpper float64) Interval {
 	return Interval{Lower: min(1, v.Lower), Upper: min(1, v.Upper)}
 }
 
-// SumOfLargest encloses the sum of the largest losses, which is the ε of a composition at δ = 0; +Inf where a loss is unbounded.
+// SumOfLargest encloses the sum of the largest losses, which is the ε of a composition at δ = 0;
+// +Inf where a loss is unbounded.
 func SumOfLargest(steps []Step) Interval {
 	sum := 0.0
 	for _, s := range steps {
@@ -112,7 +115,8 @@ func (q Question) Share(usual, least int) int {
 	return max(min(least, usual), int(q.Effort*float64(usual)))
 }
 
-// Check returns an error that wraps ErrParameter where steps or the question are out of range. by is the accountant's name.
+// Check returns an error that wraps ErrParameter where steps or the question are out of range. by
+// is the accountant's name.
 func (q Question) Check(by string, steps []Step) error {
 	in := check.In(by)
 	err := in.Epsilon(q.At)

@@ -50,7 +50,8 @@ func checkResponse(truth, flipP, flipQ float64) error {
 	return nil
 }
 
-// flipped returns the probabilities of the bit and of its opposite when it is exchanged with probability w before being told.
+// flipped returns the probabilities of the bit and of its opposite when it is exchanged with
+// probability w before being told.
 func flipped(truth, w float64) (one, zero float64) {
 	gain := 2*truth - 1
 	return truth - w*gain, (1 - truth) + w*gain

@@ -7,9 +7,10 @@ import (
 	"coupling/lab/logspace"
 )
 
-// Sampled returns the pair ((1−r)Q + rP, Q), which dominates the removal of one record that is in the batch with probability r, for a
-// pair p = (P, Q) that dominates the removal of a record of the batch (advanced joint convexity: Balle, Barthe, Gaboardi 2018,
-// Theorem 2; Zhu, Dong, Wang 2022). Finite pairs stay finite and mixtures mixtures.
+// Sampled returns the pair ((1−r)Q + rP, Q), which dominates the removal of one record that is in
+// the batch with probability r, for a pair p = (P, Q) that dominates the removal of a record of the
+// batch (advanced joint convexity: Balle, Barthe, Gaboardi 2018, Theorem 2; Zhu, Dong, Wang 2022).
+// Finite pairs stay finite and mixtures mixtures.
 func Sampled(p Pair, rate float64) (Pair, error) {
 	if err := in.Rate(rate); err != nil {
 		return nil, err
@@ -121,8 +122,8 @@ func (s *sampled) LogTails(eps float64) (logP, logQ float64) {
 	return min(0, logspace.Add(stay+q, hit+p)), q
 }
 
-// LogMoment bounds the log moment: removals of integer orders from those of the pair, by the binomial theorem, with chords between; insertions by
-// joint convexity, (1−r) + r·e^K.
+// LogMoment bounds the log moment: removals of integer orders from those of the pair, by the
+// binomial theorem, with chords between; insertions by joint convexity, (1−r) + r·e^K.
 func (s *sampled) LogMoment(alpha float64) (k, errBound float64) {
 	if k, known := trivialMoment(alpha); known {
 		return k, 0

@@ -7,8 +7,9 @@ import (
 	"coupling/lab/logspace"
 )
 
-// Poisson returns the pair of a mechanism with the given noise (sensitivity 1 per record of the batch) on a Poisson
-// sample at the given rate, when inserted records were added to and removed ones taken out of the data set x to make x′:
+// Poisson returns the pair of a mechanism with the given noise (sensitivity 1 per record of the
+// batch) on a Poisson sample at the given rate, when inserted records were added to and removed
+// ones taken out of the data set x to make x′:
 //
 //	P = Σ Bin(i | removed, r) f(x − i),  Q = Σ Bin(j | inserted, r) f(x + j)
 //
@@ -23,8 +24,8 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 	return Shifted(noise, scale, Binomial(removed, rate), Binomial(inserted, rate))
 }
 
-// Shifted returns the pair P = Σ w_i f(x − i), Q = Σ v_j f(x + j) from log w and log v: noise of sensitivity 1 for each record of a
-// batch, with i removed and j inserted ones.
+// Shifted returns the pair P = Σ w_i f(x − i), Q = Σ v_j f(x + j) from log w and log v: noise of
+// sensitivity 1 for each record of a batch, with i removed and j inserted ones.
 func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error) {
 	switch noise {
 	case Gaussian: // at δ = 0 it has no bound anyway
@@ -35,8 +36,8 @@ func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error)
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
 }
 
-// Bare returns the pair of a value released without noise, from log w and log v: P and Q agree where the batch holds none of the
-// records that differ, and are told apart elsewhere.
+// Bare returns the pair of a value released without noise, from log w and log v: P and Q agree
+// where the batch holds none of the records that differ, and are told apart elsewhere.
 func Bare(logW, logV []float64) (*Discrete, error) {
 	w, v := math.Exp(logW[0]), math.Exp(logV[0])
 	restW, restV := -math.Expm1(logW[0]), -math.Expm1(logV[0])
@@ -52,8 +53,8 @@ func shifted(logW []float64, step float64) []Component {
 	return c
 }
 
-// logForget is the log of a tail mass that is moved to the last value, which is the safe direction, or dropped where no loss
-// is changed by more than that of itself.
+// logForget is the log of a tail mass that is moved to the last value, which is the safe direction,
+// or dropped where no loss is changed by more than that of itself.
 const logForget = -1000
 
 // forgetful returns weights with the tail beyond e^−1000 moved to the last.
@@ -67,8 +68,9 @@ func forgetful(logW []float64) []float64 {
 	return kept
 }
 
-// relevant returns weights without the tail that is e^−1000 of the others wherever the noise is: one record moves the log of
-// a density by most at most, so that for every output weights k and j compare at most as w_k e^(most·k) and w_j e^(most·j).
+// relevant returns weights without the tail that is e^−1000 of the others wherever the noise is:
+// one record moves the log of a density by most at most, so that for every output weights k and j
+// compare at most as w_k e^(most·k) and w_j e^(most·j).
 func relevant(logW []float64, most float64) []float64 {
 	peak, last := math.Inf(-1), len(logW)-1
 	for k, w := range logW {
@@ -113,7 +115,8 @@ func Hypergeometric(size, group, n int) []float64 {
 	for k := first; k <= last; k++ {
 		out[k] = w
 		total.Add(w)
-		w += logspace.Log(float64(group-k)) + logspace.Log(float64(n-k)) - logspace.Log(float64(k+1)) - logspace.Log(float64(size-group-n+k+1))
+		w += logspace.Log(float64(group-k)) + logspace.Log(float64(n-k)) - logspace.Log(float64(k+1)) -
+			logspace.Log(float64(size-group-n+k+1))
 	}
 	for k := first; k <= last; k++ {
 		out[k] -= total.Log()

@@ -97,7 +97,8 @@ func (s *Symmetric) Support() Support {
 	h.Atoms = slices.DeleteFunc(slices.Clone(h.Atoms), func(a Atom) bool { return a.Loss <= 0 })
 	lp, lq := s.half.LogTails(0)
 	rest := max(0, 1-math.Exp(lp)-math.Exp(lq))
-	return Support{Min: -h.Max, Max: h.Max, Atoms: slices.Concat(h.swapped().Atoms, []Atom{atomOf(0, logspace.Log(rest), logspace.Log(rest))}, h.Atoms)}
+	return Support{Min: -h.Max, Max: h.Max, Atoms: slices.Concat(h.swapped().Atoms,
+		[]Atom{atomOf(0, logspace.Log(rest), logspace.Log(rest))}, h.Atoms)}
 }
 
 // RelErr is that of the half.

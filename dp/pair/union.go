@@ -9,8 +9,8 @@ import (
 	"coupling/lab/logspace"
 )
 
-// A Union is the pair of a mechanism that draws one of several, with weights that are the same under P and Q, and tells which one
-// it drew. So δ(ε) = Σ w_i δ_i(ε).
+// A Union is the pair of a mechanism that draws one of several, with weights that are the same
+// under P and Q, and tells which one it drew. So δ(ε) = Σ w_i δ_i(ε).
 type Union struct {
 	parts   []Pair
 	logW    []float64
@@ -47,7 +47,8 @@ func (u *Union) merge() {
 		all.Min, all.Max, all.Discrete = min(all.Min, s.Min), max(all.Max, s.Max), all.Discrete && s.Discrete
 		for _, a := range s.Atoms {
 			a = atomOf(a.Loss, a.LogP+u.logW[i], a.LogQ+u.logW[i])
-			at, known := slices.BinarySearchFunc(all.Atoms, a, func(x, y Atom) int { return cmp.Compare(x.Loss, y.Loss) })
+			at, known := slices.BinarySearchFunc(all.Atoms, a,
+				func(x, y Atom) int { return cmp.Compare(x.Loss, y.Loss) })
 			if known {
 				b := all.Atoms[at]
 				all.Atoms[at] = atomOf(a.Loss, logspace.Add(a.LogP, b.LogP), logspace.Add(a.LogQ, b.LogQ))
@@ -79,7 +80,8 @@ func (u *Union) LogTails(eps float64) (logP, logQ float64) {
 	return min(0, logP), min(0, logQ)
 }
 
-// LogMoment returns log ∫ p^α q^(1−α) with a bound on its error, as log(1 + Σ w_i (e^k_i − 1)), without cancellation for small k.
+// LogMoment returns log ∫ p^α q^(1−α) with a bound on its error, as log(1 + Σ w_i (e^k_i − 1)),
+// without cancellation for small k.
 func (u *Union) LogMoment(alpha float64) (k, errBound float64) {
 	if k, known := trivialMoment(alpha); known {
 		return k, 0

@@ -26,21 +26,24 @@ const (
 //
 //	M = (W₁ + … + W_t)/t,   W_i independent.
 //
-// It dominates any mechanism, adaptive or not, and it is tight for the sum of a query with Gaussian noise. Proof. Fix the steps of
-// all other records, which are independent of the record's; δ is jointly convex. Then dP/dQ = (1/t)Σ r_i, where r_i is the
-// ratio of step i, in convex order at most W given the steps before, as p dominates for all real ε in both directions.
-// The order passes through sums by induction. ∎ (Choquette-Choo et al. 2024, Chua et al. 2024, Feldman and Shenfeld 2025.)
+// It dominates any mechanism, adaptive or not, and it is tight for the sum of a query with Gaussian
+// noise. Proof. Fix the steps of all other records, which are independent of the record's; δ is
+// jointly convex. Then dP/dQ = (1/t)Σ r_i, where r_i is the ratio of step i, in convex order at
+// most W given the steps before, as p dominates for all real ε in both directions. The order passes
+// through sums by induction. ∎ (Choquette-Choo et al. 2024, Chua et al. 2024, Feldman and Shenfeld
+// 2025.)
 //
 // The sum is computed by doubling, in convex order from above and from below: see operation.combine. Errors:
 // pair.ErrNotApplicable for a pair that is known by its moments, or of losses beyond 150; pair.ErrParameter.
 // Cost: a tenth of a second for a hundred steps, half a second for a million.
 //
-// Rounding. By combine's argument each of t − 1 sums multiplies masses by 1 ± κ and each of 2·log₂ t levels values by
-// 1 ± 2κ, and both carry through later sums: masses are off by 1 ± tκ, values by 1 ± 4κ log₂ t. The law
-// that connectDots returns for W has the wanted δ for all ε, but total mass and mean only up to some η, so that
-// E f ≥ E f(W) − f(1)η − |f′(1)|η for a convex f ≥ 0. Since E f(W) is at least f(1) and |f′(1)|·E(W − 1)₊, that is a factor of
-// 1 − η(1 + 1/δ_p(0)), for each of t. The returned pair accounts
-// for these factors in its RelErr and in its ratios, once more for the division by the computed mass.
+// Rounding. By combine's argument each of t − 1 sums multiplies masses by 1 ± κ and each of 2·log₂
+// t levels values by 1 ± 2κ, and both carry through later sums: masses are off by 1 ± tκ, values by
+// 1 ± 4κ log₂ t. The law that connectDots returns for W has the wanted δ for all ε, but total mass
+// and mean only up to some η, so that E f ≥ E f(W) − f(1)η − |f′(1)|η for a convex f ≥ 0. Since E
+// f(W) is at least f(1) and |f′(1)|·E(W − 1)₊, that is a factor of 1 − η(1 + 1/δ_p(0)), for each of
+// t. The returned pair accounts for these factors in its RelErr and in its ratios, once more for
+// the division by the computed mass.
 func Allocated(p pair.Pair, t int) (pair.Pair, error) {
 	if t < 1 || t > mostSummed {
 		return nil, bad("steps = %d: must be in 1..100,000,000", t)
@@ -62,7 +65,8 @@ func Allocated(p pair.Pair, t int) (pair.Pair, error) {
 	kappa := 4 * ulp * float64(16+max(len(one.over.x), fineLaw+16))
 	levels := 2 * float64(bits.Len(uint(t)))
 	rel := 2 * float64(t) * (wrong + kappa)
-	return pair.Enclose(spread(all.over.mean(t), one.over.least, one.over.most), all.under.mean(t), p.Support(), pair.Rounding{Mass: rel, Ratio: 1e-13 + 4*kappa*levels})
+	return pair.Enclose(spread(all.over.mean(t), one.over.least, one.over.most), all.under.mean(t), p.Support(),
+		pair.Rounding{Mass: rel, Ratio: 1e-13 + 4*kappa*levels})
 }
 
 // mean is the law of the mean of t ratios whose sum has the law l, with total mass 1.
@@ -90,8 +94,8 @@ func spread(m pair.Ratios, least, most float64) pair.Ratios {
 	return m
 }
 
-// ratios returns an upper and a lower law of dP/dQ under Q, on about n cells, and the share by which later numbers may be off since its
-// mass and mean are not exactly one.
+// ratios returns an upper and a lower law of dP/dQ under Q, on about n cells, and the share by
+// which later numbers may be off since its mass and mean are not exactly one.
 func ratios(p pair.Pair, n int) (bracket, float64, error) {
 	l := lossOf(p)
 	right, ok := l.right.grid(n / 2)
@@ -102,7 +106,8 @@ func ratios(p pair.Pair, n int) (bracket, float64, error) {
 	high, low := l.connectDots(right, left)
 	s := p.Support()
 	least, most := math.Exp(s.Min), math.Exp(s.Max)
-	b := bracket{high.ratios(l.left.above(left[len(left)-1]), least, most), low.ratios(l.under.left.inf*(1-1e-12), least, most)}
+	b := bracket{high.ratios(l.left.above(left[len(left)-1]), least, most),
+		low.ratios(l.under.left.inf*(1-1e-12), least, most)}
 	distance := math.Exp(p.LogDelta(0) - p.RelErr())
 	wrong := 0.0
 	for _, l := range [...]law{b.over, b.under} {
@@ -116,7 +121,8 @@ func ratios(p pair.Pair, n int) (bracket, float64, error) {
 	return b, wrong * (1 + 1/distance), nil
 }
 
-// ratios turns masses under P at losses into those under Q at ratios between least and most; zero is the mass of Q where P has none.
+// ratios turns masses under P at losses into those under Q at ratios between least and most; zero
+// is the mass of Q where P has none.
 func (m measure) ratios(zero, least, most float64) law {
 	l := law{far: m.inf, least: least, most: most}
 	l.add(0, zero)

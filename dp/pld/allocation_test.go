@@ -8,8 +8,8 @@ import (
 	"coupling/dp/pld"
 )
 
-// One of three steps of a mechanism on three points, one of which P alone has, by enumeration: the pair encloses δ at every ε, in both
-// directions, and closely.
+// One of three steps of a mechanism on three points, one of which P alone has, by enumeration: the
+// pair encloses δ at every ε, in both directions, and closely.
 func TestAllocatedByEnumeration(t *testing.T) {
 	p, q := []float64{.5, .3, .19, .01}, []float64{.2, .3, .5, 0}
 	one, err := pair.NewDiscrete(p, q)
@@ -39,12 +39,14 @@ func TestAllocatedByEnumeration(t *testing.T) {
 	}
 }
 
-// A Poisson sample at a rate of 1e-6, where rare large losses decide. The truth lies in [.02661, .02664] (allocation.md).
+// A Poisson sample at a rate of 1e-6, where rare large losses decide. The truth lies in [.02661,
+// .02664] (allocation.md).
 func TestRareSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds")
 	}
-	g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, .5, 1e-6, 0, 1), 1_000_000), pair.EpsilonAt(1e-5))
+	g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, .5, 1e-6, 0, 1), 1_000_000),
+		pair.EpsilonAt(1e-5))
 	if err != nil || g.Upper < .02661 || g.Lower > .02664 || g.Upper-g.Lower > 2e-3*g.Upper {
 		t.Errorf("%v, %v", g, err)
 	}
@@ -53,7 +55,8 @@ func TestRareSamples(t *testing.T) {
 // Losses of thousands leave the range of products of laws, which are then refused: the answer is that of the grid.
 func TestLargeLosses(t *testing.T) {
 	for _, sigma := range []float64{.0256, .1, .25} {
-		g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, sigma, .04, 0, 1), 2250), pair.EpsilonAt(1e-5))
+		g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, sigma, .04, 0, 1), 2250),
+			pair.EpsilonAt(1e-5))
 		if err != nil || !(g.Upper < 2250*(9/sigma+1/(2*sigma*sigma))) || !(g.Lower <= g.Upper) {
 			t.Errorf("σ = %v: %v, %v", sigma, g, err)
 		}

@@ -17,7 +17,8 @@ func (f *profile) cells(end float64, r resolution) []float64 {
 	nodes := []float64{0}
 	var divide func(a, b float64)
 	divide = func(a, b float64) {
-		if w := b - a; w > max(r.floor, b*0x1p-40) && len(nodes) < r.most && (f.weight(a, b, r)*w*w > r.worth || f.steep(a, b)) {
+		if w := b - a; w > max(r.floor, b*0x1p-40) && len(nodes) < r.most &&
+			(f.weight(a, b, r)*w*w > r.worth || f.steep(a, b)) {
 			mid := a + w/2
 			divide(a, mid)
 			divide(mid, b)

@@ -10,19 +10,22 @@ import (
 )
 
 const (
-	// directWidth is the relative width from which direct is tried, again on a finer grid, and directWork the work that must be allowed.
+	// directWidth is the relative width from which direct is tried, again on a finer grid, and
+	// directWork the work that must be allowed.
 	directWidth = 2e-3
 	directWork  = 4_000_000
 	// mostDirect bounds the number of losses composed.
 	mostDirect = 1_000_000_000
 )
 
-// direct composes by products of laws on grids of n cells, for fineLaw in about a second for a million steps. It needs no bins of one width, and so serves where rare
-// large losses decide, as at sampling rates of 1e-6.
+// direct composes by products of laws on grids of n cells, for fineLaw in about a second for a
+// million steps. It needs no bins of one width, and so serves where rare large losses decide, as at
+// sampling rates of 1e-6.
 //
-// Only δ(ε) = E(M − e^ε)₊ is asked for, and each factor of M enters through a convex function f ≥ 0 that rises from f(0) = 0: a
-// mixture of (x − c)₊, c ≥ 0. The measures of connectDots are on the safe side for each of these. The products are so by
-// operation.combine, up to factors in 1 ± Tκ of masses and in 1 ± 4T(κ + ulp) of ratios for T losses, and what laws leave out.
+// Only δ(ε) = E(M − e^ε)₊ is asked for, and each factor of M enters through a convex function f ≥ 0
+// that rises from f(0) = 0: a mixture of (x − c)₊, c ≥ 0. The measures of connectDots are on the
+// safe side for each of these. The products are so by operation.combine, up to factors in 1 ± Tκ of
+// masses and in 1 ± 4T(κ + ulp) of ratios for T losses, and what laws leave out.
 func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interval, error) {
 	v, err := refineTilt(ctx, parts, q)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package pld accounts for any dominating pair by privacy-loss distributions on a grid: an interval for ε or δ whose upper end is
-// pessimistic and whose lower end is optimistic, both certified.
+// Package pld accounts for any dominating pair by privacy-loss distributions on a grid: an interval
+// for ε or δ whose upper end is pessimistic and whose lower end is optimistic, both certified.
 //
 // # Example
 //
@@ -36,22 +36,24 @@
 // the test that some step's loss exceeds a threshold (largest.go), which is nearly exact where
 // single steps decide. Upper is not affected.
 //
-// Where a single large loss decides a tiny δ (at a rate of 1e-6) no tilt has much of its mass at the answer and the interval stays wide.
-// Then, and if the work allows it, the answer comes from products of laws on grids of their own (direct.go, law.go), which take
-// about a second. Sums of such laws are random allocations: Allocated.
+// Where a single large loss decides a tiny δ (at a rate of 1e-6) no tilt has much of its mass at
+// the answer and the interval stays wide. Then, and if the work allows it, the answer comes from
+// products of laws on grids of their own (direct.go, law.go), which take about a second. Sums of
+// such laws are random allocations: Allocated.
 //
 // Bins and cells are refined until the interval is as narrow as asked for or no bins are left. An
 // error means that nothing was certified.
 //
 // # Conventions
 //
-// Natural logarithms; δ and ε in the direction of the pairs, as in package contour. The cost depends on the grid, not on how often a step is
-// repeated.
+// Natural logarithms; δ and ε in the direction of the pairs, as in package contour. The cost
+// depends on the grid, not on how often a step is repeated.
 //
 // # Sources
 //
-// Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete approximations of privacy loss
-// distributions" (PETS 2022). Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT" (AISTATS
-// 2020). Gopi, Lee, Wutschitz, "Numerical composition of differential privacy" (NeurIPS 2021) for what an enclosure
-// should be. Tilting before a convolution: Gerber and Shiu, "Option pricing by Esscher transforms" (1994).
+// Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete approximations
+// of privacy loss distributions" (PETS 2022). Koskela, Jälkö, Honkela, "Computing tight
+// differential privacy guarantees using FFT" (AISTATS 2020). Gopi, Lee, Wutschitz, "Numerical
+// composition of differential privacy" (NeurIPS 2021) for what an enclosure should be. Tilting
+// before a convolution: Gerber and Shiu, "Option pricing by Esscher transforms" (1994).
 package pld

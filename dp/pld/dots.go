@@ -31,10 +31,11 @@ func lossOf(p pair.Pair) loss {
 	return l
 }
 
-// connectDots connects the dots (Doroshenko et al. 2022): the returned pessimistic measure has as its profile the chords, as a
-// function of e^ε, of upper bounds of δ at the nodes, which dominates. Between the nodes, too, the optimistic one
-// stays below the tangents at points within the cells, so that it is dominated. Both halves are built from the outside
-// in, the left one as the right one of the swapped pair: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
+// connectDots connects the dots (Doroshenko et al. 2022): the returned pessimistic measure has as
+// its profile the chords, as a function of e^ε, of upper bounds of δ at the nodes, which dominates.
+// Between the nodes, too, the optimistic one stays below the tangents at points within the cells,
+// so that it is dominated. Both halves are built from the outside in, the left one as the right one
+// of the swapped pair: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
 func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measure) {
 	up, vp := l.right.chords(right), l.left.chords(left)
 	up[0] = max(up[0], vp[0])
@@ -58,7 +59,8 @@ func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measur
 	}
 	// The kink between the halves may come out concave: a lower value there makes it convex.
 	optimistic, lack := lower(d)
-	if tol := 16 * ulp * float64(len(right)+len(left)); !(lack <= tol) { // NaN where cells are too narrow for differences
+	// NaN where cells are too narrow for differences
+	if tol := 16 * ulp * float64(len(right)+len(left)); !(lack <= tol) {
 		bad, good := d, 0.0
 		optimistic = measure{loss: []float64{0}, mass: []float64{1}} // the trivial one, if no other is found
 		for range 40 {
@@ -247,8 +249,8 @@ const (
 	leastTerm  = 1e-26
 )
 
-// momentError bounds the rounding of moment over n losses: of exponents, of which those that count are below 1,000 in size, of the
-// sum, and of k.
+// momentError bounds the rounding of moment over n losses: of exponents, of which those that count
+// are below 1,000 in size, of the sum, and of k.
 func momentError(k float64, n int) float64 { return 1e-13*(2+math.Abs(k)) + float64(n)*ulp }
 
 // peak returns the largest s·loss + log mass.

@@ -32,8 +32,8 @@ type density struct {
 	kWrong   float64   // bound of the rounding of k
 }
 
-// compose convolves the measures, each times over, by raising their transforms to powers. The cost does not depend on times. When ctx is
-// done the density is unfinished.
+// compose convolves the measures, each times over, by raising their transforms to powers. The cost
+// does not depend on times. When ctx is done the density is unfinished.
 func compose(ctx context.Context, ms []*measure, times []float64, s float64, l lattice, first float64) *density {
 	d := &density{lattice: l, s: s, first: math.Round(first/l.width) * l.width}
 	fft, done := transform(l.bins)
@@ -49,7 +49,8 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 		k, _, _ := m.logMoment(s)
 		err := m.tilted(s, k, l, seq)
 		spectrum = fft.Coefficients(spectrum, seq)
-		// A transform of 2^n positive numbers of sum one, with twiddle factors good to a dozen ulps, in n/2 stages; and the square below.
+		// A transform of 2^n positive numbers of sum one, with twiddle factors good to a dozen
+		// ulps, in n/2 stages; and the square below.
 		out.multiply(spectrum, times[i], (16/math.Ln2*logspace.Log(float64(l.bins))+32)*ulp+err)
 		d.k += times[i] * k
 		d.kWrong += 4 * ulp * times[i] * math.Abs(k)

@@ -6,8 +6,8 @@ import (
 	"coupling/lab/logspace"
 )
 
-// largest bounds δ(ε) from below by the power of a test: that some step's loss exceeds c. With p and q the probabilities of that under
-// P and Q, of all steps together,
+// largest bounds δ(ε) from below by the power of a test: that some step's loss exceeds c. With p
+// and q the probabilities of that under P and Q, of all steps together,
 //
 //	δ(ε) ≥ p − e^ε q.
 //

@@ -95,7 +95,8 @@ func TestContext(t *testing.T) {
 	if _, err := (Accountant{}).Bound(ctx, steps, pair.DeltaAt(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Delta: %v", err)
 	}
-	if _, err := (Accountant{}).Bound(ctx, steps, pair.Question{Delta: true, At: 1, Against: 1e-9}); !errors.Is(err, context.Canceled) {
+	if _, err := (Accountant{}).Bound(ctx, steps, pair.Question{Delta: true, At: 1, Against: 1e-9}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("DeltaAgainst: %v", err)
 	}
 }
@@ -125,7 +126,8 @@ func TestDeltaAgainst(t *testing.T) {
 		}
 	}
 	for _, limit := range []float64{-1, 2, math.NaN()} {
-		if _, err := (Accountant{}).Bound(t.Context(), steps, pair.Question{Delta: true, At: 1, Against: limit}); !errors.Is(err, pair.ErrParameter) {
+		if _, err := (Accountant{}).Bound(t.Context(), steps,
+			pair.Question{Delta: true, At: 1, Against: limit}); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("limit %v: %v", limit, err)
 		}
 	}

@@ -51,15 +51,17 @@ type bracket struct{ over, under law }
 // of the grid the upper law moves all mass to the two ends and the lower law moves it to the barycentre, and both keep
 // the mean: Jensen's inequality in both directions. Widths fall with the square of n.
 //
-// Rounding. Let κ = 2(|a| + |b| + 16) ulp, with |a|, |b| the numbers of points. All numbers that are added are positive: fill
-// sums at most |b| terms for each of |a| rows. So the upper law is exactly that of masses off by a factor
-// in 1 ± κ at positions off by 1 ± 2 ulp, and the lower law that of positions off by 1 ± 2κ.
+// Rounding. Let κ = 2(|a| + |b| + 16) ulp, with |a|, |b| the numbers of points. All numbers that
+// are added are positive: fill sums at most |b| terms for each of |a| rows. So the upper law is
+// exactly that of masses off by a factor in 1 ± κ at positions off by 1 ± 2 ulp, and the lower law
+// that of positions off by 1 ± 2κ.
 func (o operation) combine(a, b bracket, n int) bracket {
 	nodes := o.nodes(a.over, b.over, n)
 	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
 }
 
-// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells. The error is ErrRange where ratios are too large.
+// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells. The error is ErrRange
+// where ratios are too large.
 func (o operation) power(one bracket, times, n int) (bracket, error) {
 	all := one
 	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
@@ -84,8 +86,8 @@ func (b bracket) inRange() bool {
 	return true
 }
 
-// A filling holds for each cell of a grid the sums of mass·(z − low) and of mass·(high − z) over the values z in it, and in
-// the last cell, if it has no end, those of mass·(z − low) and of mass.
+// A filling holds for each cell of a grid the sums of mass·(z − low) and of mass·(high − z) over
+// the values z in it, and in the last cell, if it has no end, those of mass·(z − low) and of mass.
 type filling struct {
 	nodes      []float64
 	above, gap []float64
@@ -131,7 +133,8 @@ func (f *filling) cell(c int, z float64) int {
 // A row is slope·y + offset with the mass weight times that of y.
 type row struct{ slope, offset, weight float64 }
 
-// row adds a row, whose first value is in cell c. Arithmetic is monotone, so that no value leaves the range of the nodes.
+// row adds a row, whose first value is in cell c. Arithmetic is monotone, so that no value leaves
+// the range of the nodes.
 func (f *filling) row(c int, ys, qs []float64, r row) {
 	qs = qs[:len(ys)]
 	var above, gap float64
@@ -175,8 +178,9 @@ func (f filling) law() law {
 	return law{far: f.far, least: f.nodes[0], most: f.nodes[last]}
 }
 
-// forgottenMass is a mass that is left out, so that nothing is subnormal. As logs of ratios are at most largestLog + 30, and of
-// combinations twice that, 1e-250 and products below 1e-308 of 1e8 combinations are less than leftOut of P and of Q.
+// forgottenMass is a mass that is left out, so that nothing is subnormal. As logs of ratios are at
+// most largestLog + 30, and of combinations twice that, 1e-250 and products below 1e-308 of 1e8
+// combinations are less than leftOut of P and of Q.
 const (
 	forgottenMass = 1e-250
 	leftOut       = 1e-100
@@ -231,8 +235,9 @@ const (
 	slots    = 1 << 10
 )
 
-// nodes places about n cells where the combined mass is, from a sketch of it: partly log-uniformly, and partly by mass and width². The
-// variance added to M would be least with the cube root of the mass; small powers serve its tails, which decide small δ.
+// nodes places about n cells where the combined mass is, from a sketch of it: partly log-uniformly,
+// and partly by mass and width². The variance added to M would be least with the cube root of the
+// mass; small powers serve its tails, which decide small δ.
 func (o operation) nodes(a, b law, n int) []float64 {
 	s := o.sketch(a, b)
 	nodes := []float64{o.on(a.least, b.least)}
@@ -329,8 +334,8 @@ func (o operation) points(a, b law) (out []combined, mean float64) {
 	return out, mean
 }
 
-// reach returns the logs below which there is negligible mass of Q, and above which there is negligible mass of P. It rounds outwards:
-// what is left out moves far.
+// reach returns the logs below which there is negligible mass of Q, and above which there is
+// negligible mass of P. It rounds outwards: what is left out moves far.
 func (o operation) reach(a, b law) (low, high float64) {
 	const edges = 64
 	byLog := func(x, y combined) int { return cmp.Compare(x.log, y.log) }

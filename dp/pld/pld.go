@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ErrRange marks a composition whose numbers leave the range of float64, or of the grids that are permitted. It is pair.ErrNotApplicable.
+// ErrRange marks a composition whose numbers leave the range of float64, or of the grids that are
+// permitted. It is pair.ErrNotApplicable.
 var ErrRange = fmt.Errorf("out of range: %w", pair.ErrNotApplicable)
 
 var bad = check.In("pld").Bad
@@ -31,17 +32,19 @@ type Accountant struct {
 	Width float64
 	// Bins limits the bins of the grid, 2²⁰ if zero (about a second), rounded down to a power of two.
 	Bins int
-	// Work limits the evaluations of noise densities, and of a grid's bins, after which the interval is what it is, or after twice as many
-	// if it is wider than 1e-4; 2e7 (one or two seconds) if zero. A first, rough grid is always composed.
+	// Work limits the evaluations of noise densities, and of a grid's bins, after which the
+	// interval is what it is, or after twice as many if it is wider than 1e-4; 2e7 (one or two
+	// seconds) if zero. A first, rough grid is always composed.
 	Work int
 }
 
 // Name is "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Bound returns bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for δ > 0, or of δ(ε). Upper is the pessimistic value, Lower the
-// optimistic one; a Lower of 0 may mean that nothing is known. Where δ is to be compared with a value the grid is refined no further
-// than until the interval leaves that out. Errors: pair.ErrParameter, pair.ErrUnbounded, ErrRange, which is pair.ErrNotApplicable.
+// Bound returns bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for δ > 0, or of δ(ε). Upper is the
+// pessimistic value, Lower the optimistic one; a Lower of 0 may mean that nothing is known. Where δ
+// is to be compared with a value the grid is refined no further than until the interval leaves that
+// out. Errors: pair.ErrParameter, pair.ErrUnbounded, ErrRange, which is pair.ErrNotApplicable.
 func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
 	out := pair.Answer{By: a.Name()}
 	if err := q.Check("pld", steps); err != nil {
@@ -168,7 +171,8 @@ func within(a, b pair.Interval) pair.Interval {
 	return pair.Interval{Lower: max(a.Lower, b.Lower), Upper: min(a.Upper, b.Upper)}
 }
 
-// refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer is as narrow as wanted.
+// refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer
+// is as narrow as wanted.
 func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal, unit float64) (pair.Interval, error) {
 	for _, p := range parts {
 		p.high, p.low, p.rough = measure{}, measure{}, [2]measure{}
@@ -210,7 +214,9 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		}
 		left, next := float64(limit-work), finer*float64(work-before)
 		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
-		if !gained && best.Upper-best.Lower < 10*wide*best.Upper && slices.ContainsFunc(parts, (*part).enclosed) || high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells || left < next && n > 400 || left < 0 {
+		if !gained && best.Upper-best.Lower < 10*wide*best.Upper && slices.ContainsFunc(parts, (*part).enclosed) ||
+			high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells ||
+			left < next && n > 400 || left < 0 {
 			return best, nil
 		}
 		bins *= 4
@@ -228,7 +234,8 @@ const (
 // firstBins limits the first look's.
 const firstBins = 1 << 16
 
-// growth is by how much more cells the interval may become as narrow as wanted: its width falls with the square of their number.
+// growth is by how much more cells the interval may become as narrow as wanted: its width falls
+// with the square of their number.
 func (a Accountant) growth(got pair.Interval, q question) float64 {
 	if q.limit >= 0 || math.IsInf(got.Upper, 1) {
 		return 4
@@ -256,7 +263,8 @@ func largestOf[T int | float64](parts []*part, of func(p *part) T) (largest T) {
 	return largest
 }
 
-// enclosed reports whether the pair is known to lie between two others, so that the interval is not narrower than they are.
+// enclosed reports whether the pair is known to lie between two others, so that the interval is not
+// narrower than they are.
 func (p *part) enclosed() bool { return p.loss.right != p.loss.under.right }
 
 func (p *part) rightEnd() float64 { return p.right }
@@ -289,13 +297,15 @@ func infinite(parts []*part, low bool) float64 {
 // reachable refuses a δ below the probability of an infinite loss.
 func reachable(parts []*part, q question) error {
 	if inf := infinite(parts, false); logspace.Log(inf) >= q.logDelta {
-		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, pair.ErrUnbounded)
+		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta),
+			inf, pair.ErrUnbounded)
 	}
 	return nil
 }
 
 // evaluate divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
+func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64,
+	most int) (got pair.Interval, high *density, err error) {
 	goal := -34 - logspace.Log(v.s) - math.Log1p(v.s) - logspace.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
@@ -337,17 +347,20 @@ func read(high, low *density, q question, start, scale float64) pair.Interval {
 		return pair.DeltaWithin(lo-1e-14, max(hi+1e-14, -1e3))
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale, func(eps float64) float64 { _, hi := high.log(eps); return hi })
+	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale,
+		func(eps float64) float64 { _, hi := high.log(eps); return hi })
 	if !ok {
 		return pair.Interval{Upper: math.Inf(1)}
 	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale, func(eps float64) float64 { lo, _ := low.log(eps); return lo })
+	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale,
+		func(eps float64) float64 { lo, _ := low.log(eps); return lo })
 	return pair.Interval{Lower: max(0, lower), Upper: upper}
 }
 
-// crossing finds a < b, close together, with f(a) > want ≥ f(b), of a decreasing f, by doubling steps from start and Illinois
-// steps between. Without an a in sight a is 0; it returns false if no such b is. What it returns it has
-// evaluated: f, being a bound, need not be decreasing far from the tilt.
+// crossing finds a < b, close together, with f(a) > want ≥ f(b), of a decreasing f, by doubling
+// steps from start and Illinois steps between. Without an a in sight a is 0; it returns false if no
+// such b is. What it returns it has evaluated: f, being a bound, need not be decreasing far from
+// the tilt.
 func crossing(want, start, step float64, f func(eps float64) float64) (a, b float64, ok bool) {
 	g := func(x float64) float64 {
 		if v := f(x) - want; !math.IsNaN(v) {
@@ -400,7 +413,8 @@ func crossing(want, start, step float64, f func(eps float64) float64) (a, b floa
 
 func (a Accountant) parts(steps []pair.Step) ([]*part, error) {
 	if !(a.Width >= 0) || a.Width >= 1 || a.Bins < 0 || a.Work < 0 {
-		return nil, bad("Width = %v, Bins = %v, Work = %v: Width must be in [0, 1), Bins and Work at least 0", a.Width, a.Bins, a.Work)
+		return nil, bad("Width = %v, Bins = %v, Work = %v: Width must be in [0, 1), Bins and Work at least 0", a.Width,
+			a.Bins, a.Work)
 	}
 	var parts []*part
 	for i, s := range steps {

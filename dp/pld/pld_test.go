@@ -98,7 +98,8 @@ func TestRandomizedResponse(t *testing.T) {
 				continue
 			}
 			unit := math.Log(theta / (1 - theta))
-			for _, eps := range []float64{0, 0.4 * unit, unit * math.Sqrt(float64(n)), 3.3 * unit * math.Sqrt(float64(n))} {
+			for _, eps := range []float64{0, 0.4 * unit, unit * math.Sqrt(float64(n)),
+				3.3 * unit * math.Sqrt(float64(n))} {
 				want := 0.0
 				lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
 				for k := range n + 1 {
@@ -109,8 +110,10 @@ func TestRandomizedResponse(t *testing.T) {
 				}
 				got, err := pld.Accountant{}.Bound(context.Background(), repeat(rr, n), pair.DeltaAt(eps))
 				// Lgamma is good to some 1e-14 of its size.
-				if err != nil || got.Lower > want*(1+1e-10) || got.Upper < want*(1-1e-10) || got.Upper-got.Lower > 0.02*want+1e-5*theta {
-					t.Errorf("θ=%v T=%d: δ(%v) in [%.12g, %.12g], %v, want %.12g", theta, n, eps, got.Lower, got.Upper, err, want)
+				if err != nil || got.Lower > want*(1+1e-10) || got.Upper < want*(1-1e-10) ||
+					got.Upper-got.Lower > 0.02*want+1e-5*theta {
+					t.Errorf("θ=%v T=%d: δ(%v) in [%.12g, %.12g], %v, want %.12g", theta, n, eps, got.Lower,
+						got.Upper, err, want)
 				}
 			}
 		}
@@ -132,13 +135,16 @@ func TestOneStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []pair.Pair{
-		poisson(t, pair.Gaussian, 0.5, 0.1, 0, 1), poisson(t, pair.Laplace, 0.5, 0.1, 2, 1), poisson(t, pair.Laplace, 1, 1, 0, 1),
+		poisson(t, pair.Gaussian, 0.5, 0.1, 0, 1), poisson(t, pair.Laplace, 0.5, 0.1, 2, 1),
+		poisson(t, pair.Laplace, 1, 1, 0, 1),
 		poisson(t, pair.Gaussian, 0.05, 1, 0, 1), fixed, laplaceFixed, norm,
 	} {
 		for _, eps := range []float64{0, 0.1, 0.5, 2, 10} {
 			want := pair.Delta(p, eps)
-			got, err := pld.Accountant{Width: 1e-2, Bins: 1 << 14}.Bound(context.Background(), repeat(p, 1), pair.DeltaAt(eps))
-			if err != nil || got.Lower > want*(1+1e-11) || got.Upper < want*(1-1e-11) || got.Upper-got.Lower > 0.03*want+1e-12 {
+			got, err := pld.Accountant{Width: 1e-2, Bins: 1 << 14}.Bound(context.Background(), repeat(p, 1),
+				pair.DeltaAt(eps))
+			if err != nil || got.Lower > want*(1+1e-11) || got.Upper < want*(1-1e-11) ||
+				got.Upper-got.Lower > 0.03*want+1e-12 {
 				t.Errorf("%v: δ(%v) in %v, %v; want %v", p, eps, got, err, want)
 			}
 		}
@@ -167,7 +173,8 @@ func TestReferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		var file struct{ Cases []refCase }
-		if err := json.Unmarshal([]byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": null").Replace(string(raw))), &file); err != nil {
+		if err := json.Unmarshal([]byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": null").
+			Replace(string(raw))), &file); err != nil {
 			t.Fatal(f, err)
 		}
 		for i, c := range file.Cases {
@@ -210,7 +217,8 @@ func (c refCase) check(t *testing.T) {
 		if c.T > 10_000_000 {
 			bins = 1 << 18
 		}
-		got, err := pld.Accountant{Width: 1e-3, Bins: bins, Work: 4_000_000}.Bound(context.Background(), repeat(pr, c.T), pair.EpsilonAt(number(e.Delta)))
+		got, err := pld.Accountant{Width: 1e-3, Bins: bins, Work: 4_000_000}.Bound(context.Background(),
+			repeat(pr, c.T), pair.EpsilonAt(number(e.Delta)))
 		want := number(e.Eps)
 		if err != nil || got.Lower > want*(1+1e-9) || got.Upper < want*(1-1e-9) || got.Upper > want*1.1 {
 			t.Errorf("%s %s δ=%s: ε in %v, %v; want %v", c.ID, e.Dir, e.Delta, got, err, want)
@@ -243,18 +251,21 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v, δ=%v: got %v, %v; want %v", c.steps, c.delta, b, err, c.want)
 		}
 	}
-	if b, err := (pld.Accountant{}).Bound(context.Background(), repeat(leaky, 10), pair.EpsilonAt(0.02)); err != nil || b.Upper > 1 {
+	if b, err := (pld.Accountant{}).Bound(context.Background(), repeat(leaky, 10), pair.EpsilonAt(0.02)); err != nil ||
+		b.Upper > 1 {
 		t.Errorf("above the infinite part: %v, %v", b, err)
 	}
 	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := (pld.Accountant{}).Bound(context.Background(), repeat(g, 1), pair.DeltaAt(eps)); !errors.Is(err, pair.ErrParameter) {
+		if _, err := (pld.Accountant{}).Bound(context.Background(), repeat(g, 1), pair.DeltaAt(eps)); !errors.Is(err,
+			pair.ErrParameter) {
 			t.Errorf("ε=%v: %v", eps, err)
 		}
 	}
 }
 
-// FuzzSafe tries extreme parameters: an answer must lie between bounds that hold of any composition. From below, T steps
-// reveal at least what one reveals; from above, Chernoff's bound from the log-moments of the pair.
+// FuzzSafe tries extreme parameters: an answer must lie between bounds that hold of any
+// composition. From below, T steps reveal at least what one reveals; from above, Chernoff's bound
+// from the log-moments of the pair.
 func FuzzSafe(f *testing.F) {
 	f.Add(1.5, 1.0/1200, 160_000, 11.5, uint8(0))
 	f.Add(0.4, 1e-3, 1000, 11.5, uint8(2))
@@ -265,7 +276,8 @@ func FuzzSafe(f *testing.F) {
 	f.Add(0.01, 1.0, 1_000_000_000, 460.0, uint8(0))
 	f.Add(5.0, 1e-3, 1000, 14.0, uint8(0xF0))
 	f.Fuzz(func(t *testing.T, scale, rate float64, times int, logDelta float64, shape uint8) {
-		if !(scale >= 1e-3 && scale <= 1e6 && rate >= 1e-12 && rate <= 1 && times >= 1 && times <= 1e9 && logDelta > 0.01 && logDelta < 461) {
+		if !(scale >= 1e-3 && scale <= 1e6 && rate >= 1e-12 && rate <= 1 && times >= 1 && times <= 1e9 &&
+			logDelta > 0.01 && logDelta < 461) {
 			t.Skip()
 		}
 		p, err := pair.Poisson(pair.Noise(shape>>1&1), scale, rate, int(shape>>2)&3, 1+int(shape>>4))
@@ -276,7 +288,8 @@ func FuzzSafe(f *testing.F) {
 		if shape&1 == 1 {
 			pr = p.Swap()
 		}
-		b, err := pld.Accountant{Bins: 1 << 13}.Bound(context.Background(), repeat(pr, times), pair.EpsilonAt(math.Exp(-logDelta)))
+		b, err := pld.Accountant{Bins: 1 << 13}.Bound(context.Background(), repeat(pr, times),
+			pair.EpsilonAt(math.Exp(-logDelta)))
 		if errors.Is(err, pld.ErrRange) {
 			return
 		}
@@ -306,7 +319,8 @@ func ExampleAccountant_Bound() {
 		fmt.Println(err)
 		return
 	}
-	b, err := pld.Accountant{Width: 1e-3}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 10_000}}, pair.EpsilonAt(1e-6))
+	b, err := pld.Accountant{Width: 1e-3}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 10_000}},
+		pair.EpsilonAt(1e-6))
 	fmt.Printf("ε = %.2f, known to 0.1%%: %v, %v\n", b.Upper, b.Upper-b.Lower < 1e-3*b.Upper, err)
 	// Output: ε = 2.12, known to 0.1%: true, <nil>
 }
@@ -327,7 +341,8 @@ func BenchmarkEpsilon(b *testing.B) {
 			var e pair.Answer
 			for b.Loop() {
 				var err error
-				if e, err = (pld.Accountant{}).Bound(context.Background(), c.steps, pair.EpsilonAt(c.delta)); err != nil {
+				if e, err = (pld.Accountant{}).Bound(context.Background(), c.steps,
+					pair.EpsilonAt(c.delta)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -21,11 +21,12 @@ func newPowers(n int) *powers {
 	return p
 }
 
-// byHand is the largest power that is taken by multiplication: that is faster than by logarithms, and its rounding grows as theirs.
+// byHand is the largest power that is taken by multiplication: that is faster than by logarithms,
+// and its rounding grows as theirs.
 const byHand = 1024
 
-// multiply multiplies by the power of a transform each coefficient of which is off by at most eta. Where true and computed coefficients are
-// z and z + e, |(z + e)^T − z^T| ≤ (|z| + |e|)^T − |z|^T.
+// multiply multiplies by the power of a transform each coefficient of which is off by at most eta.
+// Where true and computed coefficients are z and z + e, |(z + e)^T − z^T| ≤ (|z| + |e|)^T − |z|^T.
 func (p *powers) multiply(transform []complex128, times, eta float64) {
 	const none = -80 // log of a negligible coefficient
 	floor := math.Exp(2 * none / times)
@@ -50,7 +51,8 @@ func (p *powers) multiply(transform []complex128, times, eta float64) {
 		v := math.Exp(lw)
 		sin, cos := math.Sincos(arg)
 		p.value[j] *= complex(v*cos, v*sin)
-		p.worst[j] *= math.Exp(lw+times*eta*math.Exp(-log)) * (1 + ulp*(12+4*math.Abs(lw)+2*math.Abs(arg))) // log(a + η) ≤ log a + η/a
+		// log(a + η) ≤ log a + η/a
+		p.worst[j] *= math.Exp(lw+times*eta*math.Exp(-log)) * (1 + ulp*(12+4*math.Abs(lw)+2*math.Abs(arg)))
 	}
 }
 

@@ -34,7 +34,17 @@ func newProfile(p pair.Pair) *profile {
 			top = max(top, a.Loss)
 		}
 	}
-	return &profile{top: top, flat: sup.Discrete && top == 0, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: logspace.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
+	return &profile{
+		top:    top,
+		flat:   sup.Discrete && top == 0,
+		pair:   p,
+		max:    sup.Max,
+		inf:    sup.Infinite(),
+		logInf: logspace.Log(sup.Infinite()),
+		rel:    p.RelErr(),
+		seen:   map[float64]knot{},
+		cost:   costOf(p),
+	}
 }
 
 // costOf estimates the number of evaluations of the noise that a threshold of a pair and the

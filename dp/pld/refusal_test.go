@@ -8,7 +8,8 @@ import (
 	"coupling/dp/pair"
 )
 
-// A response that is never wrong about one of two points has no optimistic measure but the trivial one, which is no reason to refuse.
+// A response that is never wrong about one of two points has no optimistic measure but the trivial
+// one, which is no reason to refuse.
 func TestTrivialLowerEnd(t *testing.T) {
 	r, err := pair.RandomizedResponse(1, 0, 1e-5)
 	if err != nil {

@@ -78,7 +78,8 @@ func tiltFor(parts []*part, q question) view {
 		if eps < 0 { // ε = 0 answers
 			return -1
 		}
-		return q.logDelta - (v.k - s*eps - logspace.Log(s) - math.Log1p(s) - 0.5*logspace.Log(2*math.Pi) - logspace.Log(v.scale()))
+		return q.logDelta - (v.k - s*eps - logspace.Log(s) - math.Log1p(s) - 0.5*logspace.Log(2*math.Pi) -
+			logspace.Log(v.scale()))
 	}
 	// Of log s. Beyond the upper end the tilt would separate losses more finely than the grid can.
 	end := largestOf(parts, (*part).rightEnd)
@@ -105,7 +106,14 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 		if len(p.high.mass) > 0 {
 			k, _, _ = p.high.logMoment(v.s)
 		}
-		r := resolution{floor: floor, tilt: v.s, shift: k, worth: 64 * v.variance / (n * n * n) / p.times, sign: 1, most: maxNodes}
+		r := resolution{
+			floor: floor,
+			tilt:  v.s,
+			shift: k,
+			worth: 64 * v.variance / (n * n * n) / p.times,
+			sign:  1,
+			most:  maxNodes,
+		}
 		if v.most > 0 {
 			r.most = v.most
 		}
@@ -143,8 +151,8 @@ func refineTilt(ctx context.Context, parts []*part, q question) (view, error) {
 	return v, nil
 }
 
-// window returns the first bin's loss and the width of a window outside which the tilted mass of either measure is about
-// below e^logGoal, as the sketches have it.
+// window returns the first bin's loss and the width of a window outside which the tilted mass of
+// either measure is about below e^logGoal, as the sketches have it.
 func window(parts []*part, v view, logGoal float64) (first, last float64) {
 	first, last = math.Inf(1), math.Inf(-1)
 	for _, low := range [...]bool{false, true} {
@@ -167,8 +175,8 @@ func (v view) total(parts []*part, low, sketch bool, s float64) (k, wrong float6
 	return k, wrong
 }
 
-// chernoff minimises g(ΣT·(K(s+d) − K(s)), d), which falls and then rises, over d in growing steps, of one side of the sketches: side 1
-// for the upper tail, −1 for the lower. It returns the d too.
+// chernoff minimises g(ΣT·(K(s+d) − K(s)), d), which falls and then rises, over d in growing steps,
+// of one side of the sketches: side 1 for the upper tail, −1 for the lower. It returns the d too.
 func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64) float64) (best, at float64) {
 	base, _ := v.total(parts, low, true, v.s)
 	best = math.Inf(1)
@@ -188,8 +196,8 @@ func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64
 	return best, at
 }
 
-// beyond bounds the log of the tilted mass of one side above x, for side 1, or below x, for side −1: by Chernoff's bound at the order that
-// serves the sketch best.
+// beyond bounds the log of the tilted mass of one side above x, for side 1, or below x, for side
+// −1: by Chernoff's bound at the order that serves the sketch best.
 func (v view) beyond(parts []*part, low bool, side, x float64) float64 {
 	_, d := chernoff(parts, v, low, side, func(k, d float64) float64 { return k - d*side*x })
 	if d == 0 {
@@ -214,7 +222,8 @@ func composeSide(ctx context.Context, parts []*part, v view, low bool, l lattice
 	return d
 }
 
-// prepare finds the ends of both halves of each loss. Beyond the right end lies, with all the repetitions, at most e^-12 of δ.
+// prepare finds the ends of both halves of each loss. Beyond the right end lies, with all the
+// repetitions, at most e^-12 of δ.
 func (p *part) prepare(logDelta, unit float64) error {
 	lt := logspace.Log(p.times)
 	var ok bool

@@ -140,7 +140,8 @@ func TestAdversary(t *testing.T) {
 		rounds           int
 		least            float64 // by how much composition of what was asked exceeds δ
 	}{
-		{1, .05, 0, scales(8), 2, 1.37}, {.3, .03, 0, scales(8), 2, 1.14}, {1, 1e-5, 0, scales(10), 2, 1.02}, {1, .05, 0, scales(8, 16), 4, 1.49},
+		{1, .05, 0, scales(8), 2, 1.37}, {.3, .03, 0, scales(8), 2, 1.14}, {1, 1e-5, 0, scales(10), 2, 1.02},
+		{1, .05, 0, scales(8, 16), 4, 1.49},
 		{1, .05, .02, scales(8), 2, 1.46}, // where keys are asked for too, their δ is chosen as noise is
 	} {
 		s := query.Session{Budget: dp.Budget{Epsilon: c.eps, Delta: c.delta}, KeysDelta: c.keys, Source: noise.Crypto()}
@@ -165,7 +166,8 @@ func TestAdversary(t *testing.T) {
 func TestDeclare(t *testing.T) {
 	budget := dp.Budget{Epsilon: 1, Delta: 1e-6}
 	sigma, _, err := dp.MinNoise(t.Context(), budget, func(sigma float64) dp.Event {
-		return dp.Compose{dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 1}, dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}}
+		return dp.Compose{dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 1},
+			dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +183,8 @@ func TestDeclare(t *testing.T) {
 	}
 	s := open()
 	var over *query.OverBudgetError
-	if err := s.Declare(t.Context(), query.Counting(1, count), query.Counting(2, histogram), query.FindingMax(50, true)); !errors.As(err, &over) {
+	if err := s.Declare(t.Context(), query.Counting(1, count), query.Counting(2, histogram),
+		query.FindingMax(50, true)); !errors.As(err, &over) {
 		t.Errorf("more than the budget: %v", err)
 	}
 	if err := s.Declare(t.Context(), query.Counting(1, count), query.Counting(2, histogram)); err != nil {
@@ -202,7 +205,8 @@ func TestDeclare(t *testing.T) {
 		if err := ask(s, false); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("a second time: %v", err)
 		}
-		if left, err := s.Left(t.Context()); err != nil || !slices.Equal(left.Declared, []query.Question{query.Counting(1, count)}) {
+		if left, err := s.Left(t.Context()); err != nil ||
+			!slices.Equal(left.Declared, []query.Question{query.Counting(1, count)}) {
 			t.Errorf("left: %+v, %v", left, err)
 		}
 		if err := s.Declare(t.Context(), query.FindingMax(50, true)); !errors.Is(err, dp.ErrParameter) {
@@ -245,7 +249,8 @@ func TestKeysDeltaIsSetAside(t *testing.T) {
 func TestNoiseInTheWrongUnit(t *testing.T) {
 	s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: 1e-6}, Source: noise.Crypto()}
 	_, err := s.Sum(t.Context(), []float64{1}, -1, 3, 0x1p-7, query.Noise{Scale: 4})
-	if err == nil || !strings.Contains(err.Error(), "needs ε = 96 of 1") || !strings.Contains(err.Error(), "moves by 384 steps of 0.0078125") {
+	if err == nil || !strings.Contains(err.Error(), "needs ε = 96 of 1") ||
+		!strings.Contains(err.Error(), "moves by 384 steps of 0.0078125") {
 		t.Error(err)
 	}
 	if _, err := s.Count(t.Context(), 1, query.Noise{Sigma: 1e-3}); err == nil {

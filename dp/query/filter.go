@@ -148,8 +148,8 @@ func (s *Session) conversion() float64 {
 	return math.Log1p(-1/order) - (logspace.Log(s.Budget.Delta-s.KeysDelta)+logspace.Log(order))/(order-1)
 }
 
-// affordable reports whether running sums of prices, which are upper bounds, show that the budget pays for another question. So a
-// question costs as little after a thousand different ones.
+// affordable reports whether running sums of prices, which are upper bounds, show that the budget
+// pays for another question. So a question costs as little after a thousand different ones.
 func (s *Session) affordable(ctx context.Context, q Question) (bool, error) {
 	for len(s.prices) < len(s.asked) {
 		p, err := s.price(ctx, s.asked[len(s.prices)])
@@ -160,7 +160,8 @@ func (s *Session) affordable(ctx context.Context, q Question) (bool, error) {
 	}
 	total, err := s.price(ctx, q)
 	for _, p := range s.prices {
-		total.epsilon, total.divergence, total.keys = total.epsilon+p.epsilon, total.divergence+p.divergence, total.keys+p.keys
+		total.epsilon, total.divergence, total.keys = total.epsilon+p.epsilon, total.divergence+p.divergence,
+			total.keys+p.keys
 	}
 	least := min(total.epsilon, total.divergence+s.conversion())
 	return err == nil && total.keys <= s.KeysDelta && least*(1+slack/2) <= s.Budget.Epsilon, err
@@ -202,7 +203,8 @@ func (s *Session) filter(ctx context.Context, q Question) error {
 		return err
 	}
 	if q.Delta > 0 && c.keys > s.KeysDelta*(1+slack) {
-		return bad("delta = %v: with earlier keys it is %v: must be at most Session.KeysDelta = %v", q.Delta, c.keys, s.KeysDelta)
+		return bad("delta = %v: with earlier keys it is %v: must be at most Session.KeysDelta = %v", q.Delta, c.keys,
+			s.KeysDelta)
 	}
 	g := c.needs()
 	if g.Epsilon <= s.Budget.Epsilon*(1+slack) {

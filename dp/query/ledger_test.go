@@ -55,7 +55,8 @@ func TestLedger(t *testing.T) {
 	if _, err := s.Count(t.Context(), 3, Noise{Scale: 20}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("a count without random bits: %v", err)
 	}
-	if _, err := s.Count(t.Context(), 3, Noise{Scale: 1e300}); err == nil || strings.Contains(s.Event().String(), "e+300") {
+	if _, err := s.Count(t.Context(), 3, Noise{Scale: 1e300}); err == nil ||
+		strings.Contains(s.Event().String(), "e+300") {
 		t.Errorf("noise that cannot be drawn: %v, %v", err, s.Event())
 	}
 	link := filepath.Join(t.TempDir(), "link")
@@ -63,7 +64,8 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, link} {
-		if _, err := (Session{Budget: s.Budget, KeysDelta: s.KeysDelta, Source: s.Source}).Open(name); !errors.Is(err, durable.ErrLocked) {
+		if _, err := (Session{Budget: s.Budget, KeysDelta: s.KeysDelta, Source: s.Source}).
+			Open(name); !errors.Is(err, durable.ErrLocked) {
 			t.Errorf("a second session on one ledger, by %s: %v", name, err)
 		}
 	}

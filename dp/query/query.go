@@ -403,7 +403,8 @@ type OverBudgetError struct {
 
 // Error names the budget and the cost.
 func (e *OverBudgetError) Error() string {
-	return "query: " + e.Event.String() + ": with what was released before it needs ε = " + dp.FormatUp(e.Needs.Epsilon, 6) +
+	return "query: " + e.Event.String() + ": with what was released before it needs ε = " +
+		dp.FormatUp(e.Needs.Epsilon, 6) +
 		" of " + dp.FormatUp(e.Budget.Epsilon, 6) + " at δ = " + fmt.Sprint(e.Needs.Delta) + ": take more noise"
 }
 
@@ -482,7 +483,8 @@ func (s *Session) Sum(ctx context.Context, values []float64, low, high, step flo
 	}
 	out, err := s.release(ctx, []float64{sum}, q)
 	if err != nil {
-		return 0, fmt.Errorf("%w (of a sum that one record moves by %d steps of %v, which are the unit of its noise)", err, q.Step, step)
+		return 0, fmt.Errorf("%w (of a sum that one record moves by %d steps of %v, which are the unit of its noise)",
+			err, q.Step, step)
 	}
 	return float64(out[0]) * step, nil
 }

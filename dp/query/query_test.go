@@ -33,13 +33,16 @@ func TestSession(t *testing.T) {
 	if _, err := s.Count(ctx, 10, query.Noise{Scale: 4}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Sum(ctx, []float64{1, 2, 300, math.NaN(), math.Inf(1)}, -5, 10, .5, query.Noise{Scale: 80}); err != nil { // 20 steps: 1/4
+	// 20 steps: 1/4
+	if _, err := s.Sum(ctx, []float64{1, 2, 300, math.NaN(), math.Inf(1)}, -5, 10, .5,
+		query.Noise{Scale: 80}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Argmax(ctx, []int{3, 9, 4}, 4, true); err != nil {
 		t.Fatal(err)
 	}
-	want := dp.Compose{dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}, dp.DiscreteLaplace{Scale: 80, Sensitivity: 20}, dp.Pure{Epsilon: .25 * (1 + 1e-15)}}
+	want := dp.Compose{dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}, dp.DiscreteLaplace{Scale: 80, Sensitivity: 20},
+		dp.Pure{Epsilon: .25 * (1 + 1e-15)}}
 	if s.Event().String() != want.String() {
 		t.Errorf("event %v, want %v", s.Event(), want)
 	}
@@ -54,7 +57,9 @@ func TestSession(t *testing.T) {
 	if again, err := s.Left(ctx); err != nil || !reflect.DeepEqual(again, left) {
 		t.Errorf("%v after %v, %v", again, left, err)
 	}
-	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6}, {Epsilon: 1, Delta: math.NaN()}} { // no budget is without limit
+	// no budget is without limit
+	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6},
+		{Epsilon: 1, Delta: math.NaN()}} {
 		s := query.Session{Budget: b, Source: noise.Seeded(rand.New(rand.NewPCG(1, 2)))}
 		if _, err := s.Count(ctx, 1, query.Noise{Scale: 4}); !errors.Is(err, dp.ErrParameter) || s.Event() != nil {
 			t.Errorf("%+v: %v, %v", b, err, s.Event())
@@ -73,7 +78,8 @@ func TestSession(t *testing.T) {
 	}
 	unknown = session(1)
 	unknown.Budget.Delta = -1e-6
-	if _, err := unknown.UnknownKeys(ctx, nil, 4, 1e-7); err == nil || !strings.Contains(err.Error(), "Session.Budget: delta = -1e-06") {
+	if _, err := unknown.UnknownKeys(ctx, nil, 4, 1e-7); err == nil ||
+		!strings.Contains(err.Error(), "Session.Budget: delta = -1e-06") {
 		t.Errorf("a budget with a negative delta: %v", err)
 	}
 }
@@ -194,11 +200,17 @@ func TestArgmax(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	ctx, n := t.Context(), query.Noise{Scale: 1}
 	for name, ask := range map[string]func(s *query.Session) error{
-		"no noise":    func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{}); return err },
-		"two noises":  func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{1, 1}); return err },
-		"negative":    func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{Scale: -1}); return err },
-		"NaN":         func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{Sigma: math.NaN()}); return err },
-		"twice":       func(s *query.Session) error { _, err := s.Histogram(ctx, nil, []string{"a", "a"}, n); return err },
+		"no noise":   func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{}); return err },
+		"two noises": func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{1, 1}); return err },
+		"negative":   func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{Scale: -1}); return err },
+		"NaN": func(s *query.Session) error {
+			_, err := s.Count(ctx, 1, query.Noise{Sigma: math.NaN()})
+			return err
+		},
+		"twice": func(s *query.Session) error {
+			_, err := s.Histogram(ctx, nil, []string{"a", "a"}, n)
+			return err
+		},
 		"order":       func(s *query.Session) error { _, err := s.Sum(ctx, nil, 1, 0, 1, n); return err },
 		"step":        func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1, .3, n); return err },
 		"all rounded": func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1, 8, n); return err },
@@ -207,9 +219,13 @@ func TestBadInput(t *testing.T) {
 		"no scores":   func(s *query.Session) error { _, err := s.Argmax(ctx, nil, 1, true); return err },
 		"below 0":     func(s *query.Session) error { _, err := s.Count(ctx, -1, n); return err },
 		"too many":    func(s *query.Session) error { _, err := s.Count(ctx, 1<<50+1, n); return err },
-		"no keys":     func(s *query.Session) error { s.KeysDelta = 0; _, err := s.UnknownKeys(ctx, nil, 1, 1e-9); return err },
-		"all keys":    func(s *query.Session) error { s.KeysDelta = 1; _, err := s.Count(ctx, 1, n); return err },
-		"no source":   func(s *query.Session) error { s.Source = nil; _, err := s.Count(ctx, 1, n); return err },
+		"no keys": func(s *query.Session) error {
+			s.KeysDelta = 0
+			_, err := s.UnknownKeys(ctx, nil, 1, 1e-9)
+			return err
+		},
+		"all keys":  func(s *query.Session) error { s.KeysDelta = 1; _, err := s.Count(ctx, 1, n); return err },
+		"no source": func(s *query.Session) error { s.Source = nil; _, err := s.Count(ctx, 1, n); return err },
 	} {
 		s := session(100)
 		if err := ask(s); !errors.Is(err, dp.ErrParameter) || s.Event() != nil {
@@ -240,17 +256,19 @@ func TestUnknownKeysTakeTheWholeDelta(t *testing.T) {
 	}
 }
 
-// Ordinary sums whose exact pair is too large have the event of a fine grid, which is never below the closed form of continuous noise and
-// close to it; for Laplace noise that is Δ/b.
+// Ordinary sums whose exact pair is too large have the event of a fine grid, which is never below
+// the closed form of continuous noise and close to it; for Laplace noise that is Δ/b.
 func TestLargeSums(t *testing.T) {
 	for _, c := range []struct {
 		high, step float64
 		n          query.Noise
 		group      int
 	}{
-		{1e5, 1, query.Noise{Sigma: 3e5}, 1}, {2e4, 1, query.Noise{Sigma: 2e4}, 1}, {100, 1. / 64, query.Noise{Sigma: 500 * 64}, 1},
+		{1e5, 1, query.Noise{Sigma: 3e5}, 1}, {2e4, 1, query.Noise{Sigma: 2e4}, 1},
+		{100, 1. / 64, query.Noise{Sigma: 500 * 64}, 1},
 		{100, 1, query.Noise{Sigma: 26_300}, 1}, {100, 1, query.Noise{Sigma: 5000}, 40},
-		{1 << 21, 1, query.Noise{Scale: 1 << 22}, 1}, {1e6, 1. / 4, query.Noise{Scale: 1e7}, 1}, {1000, 1, query.Noise{Scale: 1e5}, 100},
+		{1 << 21, 1, query.Noise{Scale: 1 << 22}, 1}, {1e6, 1. / 4, query.Noise{Scale: 1e7}, 1},
+		{1000, 1, query.Noise{Scale: 1e5}, 100},
 	} {
 		for _, kind := range []dp.RelationKind{dp.AddRemove, dp.Exchange} {
 			s := session(1e6)
@@ -300,7 +318,8 @@ func TestSumsDoNotTellHowManyRecords(t *testing.T) {
 		values[i] = 1 << 30
 	}
 	s := query.Session{Budget: dp.Budget{Epsilon: 1}, Source: noise.Crypto()}
-	if got, err := s.Sum(t.Context(), values, 0, 1<<30, 1, query.Noise{Scale: 1 << 31}); err != nil || math.Abs(got/(1<<50)-1) > 1e-3 {
+	if got, err := s.Sum(t.Context(), values, 0, 1<<30, 1, query.Noise{Scale: 1 << 31}); err != nil ||
+		math.Abs(got/(1<<50)-1) > 1e-3 {
 		t.Errorf("a sum of 2^52 is %v, %v, want 2^50", got, err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"coupling/dp/query"
 )
 
-// For every relation and every release, the (ε, δ) that a session reports covers the worst pair of data sets, which is enumerated; that of
-// a sum is attained, so the comparison is sharp.
+// For every relation and every release, the (ε, δ) that a session reports covers the worst pair of
+// data sets, which is enumerated; that of a sum is attained, so the comparison is sharp.
 func TestCostCoversTheWorstPair(t *testing.T) {
 	releases := []struct {
 		name  string
@@ -18,7 +18,8 @@ func TestCostCoversTheWorstPair(t *testing.T) {
 		ask   func(s *query.Session) error
 		stick func(removed, inserted int, eps float64) float64 // hockey-stick divergence of the worst pair known
 	}{
-		{"count, Laplace", 0, false, func(s *query.Session) error { _, err := s.Count(t.Context(), 9, query.Noise{Scale: 2}); return err },
+		{"count, Laplace", 0, false,
+			func(s *query.Session) error { _, err := s.Count(t.Context(), 9, query.Noise{Scale: 2}); return err },
 			func(r, i int, eps float64) float64 { return hockey(laplace(2), eps, r-i) }},
 		{"sum, Laplace", 0, true, func(s *query.Session) error {
 			_, err := s.Sum(t.Context(), []float64{1, 2}, -10, 10, 1, query.Noise{Scale: 10})
@@ -40,9 +41,11 @@ func TestCostCoversTheWorstPair(t *testing.T) {
 			_, err := s.UnknownKeys(t.Context(), []string{"a"}, 3, 1e-3)
 			return err
 		}, func(r, i int, eps float64) float64 { return shown(3, 1e-3, r, 0, 5, 5+i, eps) }},
-		{"argmax", 0, false, func(s *query.Session) error { _, err := s.Argmax(t.Context(), []int{3, 1}, 2, false); return err },
+		{"argmax", 0, false,
+			func(s *query.Session) error { _, err := s.Argmax(t.Context(), []int{3, 1}, 2, false); return err },
 			func(r, i int, eps float64) float64 { return flipped(2, r+i, -(r + i), eps) }},
-		{"argmax, monotone", 0, false, func(s *query.Session) error { _, err := s.Argmax(t.Context(), []int{3, 1}, 2, true); return err },
+		{"argmax, monotone", 0, false,
+			func(s *query.Session) error { _, err := s.Argmax(t.Context(), []int{3, 1}, 2, true); return err },
 			func(r, i int, eps float64) float64 { return flipped(2, r, -i, eps) }},
 	}
 	splits := map[dp.RelationKind]func(k int) [][2]int{ // removed and inserted records
@@ -98,7 +101,8 @@ func gauss(sigma float64) func(k int) float64 {
 	return func(k int) float64 { return math.Exp(-float64(k*k)/(2*sigma*sigma)) / total }
 }
 
-// hockey is the hockey-stick divergence of noise of a law from the same noise shifted, in one coordinate for each shift.
+// hockey is the hockey-stick divergence of noise of a law from the same noise shifted, in one
+// coordinate for each shift.
 func hockey(law func(k int) float64, eps float64, shifts ...int) float64 {
 	most := 600 / (2*len(shifts) - 1)
 	p, q := []float64{1}, []float64{1}
@@ -131,7 +135,8 @@ func stick(p, q []float64, eps float64) float64 {
 	return max(there, back)
 }
 
-// shown is the divergence of the released cells of two keys, whose counts are a and b in one data set and a2 and b2 in the other.
+// shown is the divergence of the released cells of two keys, whose counts are a and b in one data
+// set and a2 and b2 in the other.
 func shown(scale, delta float64, a, a2, b, b2 int, eps float64) float64 {
 	rho := math.Exp(-1 / scale)
 	least := 1
@@ -157,8 +162,8 @@ func shown(scale, delta float64, a, a2, b, b2 int, eps float64) float64 {
 	return stick(p, q, eps)
 }
 
-// flipped is the divergence of the winner of two scores by permute-and-flip, where the scores (top, top − 20) and others that differ by the
-// moves are compared.
+// flipped is the divergence of the winner of two scores by permute-and-flip, where the scores (top,
+// top − 20) and others that differ by the moves are compared.
 func flipped(scale float64, first, second int, eps float64) float64 {
 	law := func(a, b int) []float64 {
 		low := .5 * math.Exp(-math.Abs(float64(a-b))/scale)

@@ -26,7 +26,8 @@ func (c Conversion) offset(beta float64) float64 {
 	if c == Classical {
 		return 0
 	}
-	// α log(1 − 1/α) − log(α−1) with α = 1 + β, which is β log β − (1+β) log(1+β): without the two large terms that cancel.
+	// α log(1 − 1/α) − log(α−1) with α = 1 + β, which is β log β − (1+β) log(1+β): without the two
+	// large terms that cancel.
 	return -beta*math.Log1p(1/beta) - math.Log1p(beta)
 }
 
@@ -75,8 +76,9 @@ func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Questi
 	return r, nil
 }
 
-// finite returns the steps given that no loss is +Inf, and the probability, rounded up, that one is: all Rényi divergences would be
-// infinite. With that probability P is the mixture of the two, so that δ(ε) exceeds that of these steps by no more.
+// finite returns the steps given that no loss is +Inf, and the probability, rounded up, that one
+// is: all Rényi divergences would be infinite. With that probability P is the mixture of the two,
+// so that δ(ε) exceeds that of these steps by no more.
 func finite(steps []pair.Step) (m moments, lost float64) {
 	m = slices.Clone(steps)
 	survive := 0.0

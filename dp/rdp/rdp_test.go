@@ -26,13 +26,15 @@ func gaussian(t *testing.T, sigma float64, times int) []pair.Step {
 	return []pair.Step{{Pair: p, Times: times}}
 }
 
-// For the unsampled Gaussian ρ(α) = aα with a = T/2σ², and the classical conversion is a + 2√(a log 1/δ) at α = 1 + √(log(1/δ)/a).
+// For the unsampled Gaussian ρ(α) = aα with a = T/2σ², and the classical conversion is a + 2√(a log
+// 1/δ) at α = 1 + √(log(1/δ)/a).
 func TestClassical(t *testing.T) {
 	for _, c := range []struct {
 		sigma, delta float64
 		times        int
 	}{{1, 1e-5, 1}, {50, 1e-9, 1000}, {1e-2, 1e-5, 100}, {1e6, 1e-200, 1}} {
-		r, err := rdp.Accountant{Conversion: rdp.Classical}.Search(context.Background(), gaussian(t, c.sigma, c.times), pair.EpsilonAt(c.delta))
+		r, err := rdp.Accountant{Conversion: rdp.Classical}.Search(context.Background(), gaussian(t, c.sigma, c.times),
+			pair.EpsilonAt(c.delta))
 		a := float64(c.times) / (2 * c.sigma * c.sigma)
 		l := -math.Log(c.delta)
 		want, order := a+2*math.Sqrt(a*l), 1+math.Sqrt(l/a)
@@ -72,7 +74,8 @@ func TestEdge(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := []pair.Step{{Pair: p, Times: 1000}}
-	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(context.Background(), steps, pair.EpsilonAt(1e-6))
+	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(context.Background(), steps,
+		pair.EpsilonAt(1e-6))
 	if err != nil || grid.Order != 64 {
 		t.Errorf("grid: %+v, %v", grid, err)
 	}
@@ -88,15 +91,18 @@ func TestInfinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
+	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}},
+		pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("an infinite loss: %+v, %v", r, err)
 	}
-	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.DeltaAt(1)); err != nil || r.Upper < .1 || r.Upper > .1*(1+1e-9) {
+	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}},
+		pair.DeltaAt(1)); err != nil || r.Upper < .1 || r.Upper > .1*(1+1e-9) {
 		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
 	}
 }
 
-// Orders beyond 1e11, where the conversion's terms are large: near the end of a bounded loss ε is not below the exact one.
+// Orders beyond 1e11, where the conversion's terms are large: near the end of a bounded loss ε is
+// not below the exact one.
 func TestLargeOrders(t *testing.T) {
 	p, err := pair.RandomizedResponse(0.8421532904849478, 0, 2.4451510354634377e-05)
 	if err != nil {
@@ -107,14 +113,16 @@ func TestLargeOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := (rdp.Accountant{}).Search(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)); err != nil || got.Upper < exact.Lower {
+	if got, err := (rdp.Accountant{}).Search(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)); err != nil ||
+		got.Upper < exact.Lower {
 		t.Errorf("%+v, %v; exact %v", got, err, exact)
 	}
 }
 
 func TestBadOrders(t *testing.T) {
 	for _, order := range []float64{1, 0, -2, math.NaN(), math.Inf(1)} {
-		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).Search(context.Background(), gaussian(t, 1, 1), pair.EpsilonAt(1e-5)); !errors.Is(err, pair.ErrParameter) {
+		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).
+			Search(context.Background(), gaussian(t, 1, 1), pair.EpsilonAt(1e-5)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("order %v: %v", order, err)
 		}
 	}
@@ -124,7 +132,8 @@ func TestBadOrders(t *testing.T) {
 func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 	rho, approximate := 1/(2*25.), dp.Approximate{Epsilon: .1, Delta: 1e-9}
 	e := dp.Compose{dp.Repeat{Times: 10, Event: dp.ZCDP{Rho: rho}}, dp.Repeat{Times: 3, Event: approximate}}
-	truth, err := dp.Epsilon(dp.Compose{dp.Repeat{Times: 10, Event: dp.Gaussian{NoiseMultiplier: 5}}, dp.Repeat{Times: 3, Event: approximate}}, dp.Relation{}, 1e-6)
+	truth, err := dp.Epsilon(dp.Compose{dp.Repeat{Times: 10, Event: dp.Gaussian{NoiseMultiplier: 5}},
+		dp.Repeat{Times: 3, Event: approximate}}, dp.Relation{}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +146,12 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}}, pair.DeltaAt(1)); err != nil || got.Upper != 1 {
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}},
+		pair.DeltaAt(1)); err != nil || got.Upper != 1 {
 		t.Errorf("all lost: %v, %v; want 1", got, err)
 	}
-	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}}, pair.EpsilonAt(.5)); !errors.Is(err, pair.ErrUnbounded) {
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}},
+		pair.EpsilonAt(.5)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("all lost: %v, %v; want ErrUnbounded", got, err)
 	}
 	// Two points and an infinite loss, twice, by enumeration.
@@ -161,11 +172,13 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 		if err != nil || got.Upper < want || got.Upper > 3*want+.3 {
 			t.Errorf("δ(%v) = %v, %v; it is %v", eps, got, err, want)
 		}
-		if e, err := (rdp.Accountant{}).Bound(t.Context(), steps, pair.EpsilonAt(got.Upper)); got.Upper < 1 && (err != nil || e.Upper > eps+1e-9) {
+		if e, err := (rdp.Accountant{}).Bound(t.Context(), steps, pair.EpsilonAt(got.Upper)); got.Upper < 1 &&
+			(err != nil || e.Upper > eps+1e-9) {
 			t.Errorf("ε at δ = %v: %v, %v; want %v", got.Upper, e, err, eps)
 		}
 	}
-	if _, err := (rdp.Accountant{}).Bound(t.Context(), steps, pair.EpsilonAt(.0198)); !errors.Is(err, pair.ErrUnbounded) {
+	if _, err := (rdp.Accountant{}).Bound(t.Context(), steps, pair.EpsilonAt(.0198)); !errors.Is(err,
+		pair.ErrUnbounded) {
 		t.Errorf("below the infinite loss's: %v", err)
 	}
 }

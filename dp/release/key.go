@@ -72,12 +72,14 @@ func (k Key) derive(stream string, step int) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// scheme is the version of the map from marks to noise. Raise it with every change to that map, here or in package noise: a ledger
-// of the old scheme then refuses to repeat a step, which would release it with other noise.
+// scheme is the version of the map from marks to noise. Raise it with every change to that map,
+// here or in package noise: a ledger of the old scheme then refuses to repeat a step, which would
+// release it with other noise.
 const scheme = "noise of release 4\n"
 
-// Mark is an HMAC-SHA-256 of the values that a release hides (of the SHA-256 of each chunk of them) and of the noise on them. It
-// reveals nothing without the key, and two marks are equal if the releases are. The ledger stores it.
+// Mark is an HMAC-SHA-256 of the values that a release hides (of the SHA-256 of each chunk of them)
+// and of the noise on them. It reveals nothing without the key, and two marks are equal if the
+// releases are. The ledger stores it.
 func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {
 	digests := make([]byte, chunks(len(values))*sha256.Size)
 	_ = inChunks(len(values), func(i, from, to int) error { // which cannot fail
@@ -98,8 +100,9 @@ func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]
 	return [32]byte(h.Sum(nil))
 }
 
-// chunk is the number of values that draw from one source, so that noise can be drawn on all processors and does not depend on
-// their number: 39,200 values are 77 chunks, of which each of 16 processors does five.
+// chunk is the number of values that draw from one source, so that noise can be drawn on all
+// processors and does not depend on their number: 39,200 values are 77 chunks, of which each of 16
+// processors does five.
 const chunk = 512
 
 func chunks(n int) int { return (n + chunk - 1) / chunk }
@@ -175,8 +178,9 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 	return out, nil
 }
 
-// Allocate returns the batches of an epoch of so many steps in which each of n records takes part in selected steps, drawn for each
-// record by itself, all choices equally likely (Floyd's sample, without rounding): the sampling of dp.Allocation. Indices ascend.
+// Allocate returns the batches of an epoch of so many steps in which each of n records takes part
+// in selected steps, drawn for each record by itself, all choices equally likely (Floyd's sample,
+// without rounding): the sampling of dp.Allocation. Indices ascend.
 func Allocate(src noise.Source, n, steps, selected int) ([][]int, error) {
 	if err := in.Subset(selected, steps); err != nil {
 		return nil, err
@@ -214,7 +218,9 @@ func checkGrid(values int, sigma, sensitivity float64) error {
 		return err
 	}
 	if moved := math.Sqrt(float64(values)) * sigma * 0x1p-30; moved > .9*GridMargin*sensitivity {
-		return bad("%d values with noise %g times their sensitivity: rounding moves them by more than the accounting allows for", values, sigma/sensitivity)
+		return bad(
+			"%d values with noise %g times their sensitivity: rounding moves them by more than the accounting "+
+				"allows for", values, sigma/sensitivity)
 	}
 	return nil
 }

@@ -85,7 +85,8 @@ func TestMark(t *testing.T) {
 	other[1999] = math.Copysign(0, -1)
 	for i, m := range [][32]byte{
 		of(SeededKey(2), "a", 1, values, 1), of(SeededKey(1), "b", 1, values, 1), of(SeededKey(1), "a", 2, values, 1),
-		of(SeededKey(1), "a", 1, other, 1), of(SeededKey(1), "a", 1, values, 2), of(SeededKey(1), "a", 1, values[:1999], 1),
+		of(SeededKey(1), "a", 1, other, 1), of(SeededKey(1), "a", 1, values, 2),
+		of(SeededKey(1), "a", 1, values[:1999], 1),
 	} {
 		if m == same {
 			t.Errorf("change %d is not seen", i)
@@ -93,17 +94,19 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// A mark stands for the noise that comes of it: where this fails the noise of a mark has changed, and scheme must be raised with
-// the numbers here, which are what it gave when they were written.
+// A mark stands for the noise that comes of it: where this fails the noise of a mark has changed,
+// and scheme must be raised with the numbers here, which are what it gave when they were written.
 func TestScheme(t *testing.T) {
 	key, values := SeededKey(8), make([]float64, 128) // as many as for which strips are made
 	out := must.Get(key.Noisy([32]byte{1}, values, 1, 1))
-	if want := []float64{-0.7751320330426097, 2.0931009389460087, 1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
+	if want := []float64{-0.7751320330426097, 2.0931009389460087,
+		1.7196670034900308}; scheme != "noise of release 4\n" || !slices.Equal(out[:3], want) {
 		t.Errorf("%q gives %v, want %v", scheme, out[:3], want)
 	}
 }
 
-// Each record is in exactly three of seven batches, and all 35 choices are equally likely, within five standard deviations.
+// Each record is in exactly three of seven batches, and all 35 choices are equally likely, within
+// five standard deviations.
 func TestAllocate(t *testing.T) {
 	const n = 35_000
 	batches := must.Get(Allocate(SeededKey(4).Source("epoch", 0), n, 7, 3))

@@ -44,8 +44,8 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// A process that is killed at any moment has listed every release that was seen of it. The next one repeats them to the last bit
-// and refuses other values in their place.
+// A process that is killed at any moment has listed every release that was seen of it. The next one
+// repeats them to the last bit and refuses other values in their place.
 func TestKillAnywhere(t *testing.T) {
 	for _, after := range []int{1, 7, 40} {
 		dir := t.TempDir()

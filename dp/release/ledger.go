@@ -48,7 +48,8 @@ func OpenLedger(path, of string) (*Ledger, error) {
 		return nil
 	})
 	if other := new(journal.OtherError); errors.As(err, &other) {
-		return nil, fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(other.Head, of), ErrLedger)
+		return nil, fmt.Errorf("%s: it is of another run, of other %s: %w", path,
+			differences(other.Head, of), ErrLedger)
 	}
 	if err != nil {
 		return nil, err
@@ -94,9 +95,12 @@ func (l *Ledger) Steps() int { return len(l.marks) }
 func (l *Ledger) CanResume(done, releases int) error {
 	switch {
 	case done > l.Steps():
-		return fmt.Errorf("release: a checkpoint after %d releases, and %d in the ledger: %w", done, l.Steps(), ErrLedger)
+		return fmt.Errorf("release: a checkpoint after %d releases, and %d in the ledger: %w", done,
+			l.Steps(), ErrLedger)
 	case l.Steps() > releases:
-		return fmt.Errorf("release: %d releases in the ledger, and a run of %d, which would account for less than was spent: %w", l.Steps(), releases, ErrLedger)
+		return fmt.Errorf(
+			"release: %d releases in the ledger, and a run of %d, which would account for less than was spent: %w",
+			l.Steps(), releases, ErrLedger)
 	}
 	return nil
 }
@@ -106,7 +110,9 @@ func (l *Ledger) CanResume(done, releases int) error {
 func (l *Ledger) Spend(k int, mark [32]byte) error {
 	if k < len(l.marks) {
 		if !hmac.Equal(mark[:], l.marks[k][:]) {
-			return fmt.Errorf("release: step %d would release something other than it did before (other images, settings or rounding): %w", k, ErrLedger)
+			return fmt.Errorf(
+				"release: step %d would release something other than it did before (other images, settings or "+
+					"rounding): %w", k, ErrLedger)
 		}
 		return nil
 	}

@@ -37,7 +37,8 @@ func TestLedgerCutShort(t *testing.T) {
 // Whatever is in the file, a ledger is refused or counts the steps that stand in it in order, and goes on from there.
 func FuzzLedger(f *testing.F) {
 	zero, two := written(0, [32]byte{}), written(2, [32]byte{7})
-	for _, seed := range []string{"", "run", "run\n", "run\n" + zero, "run\n" + zero + two, "run\n" + zero + "st", "walk\n" + zero, "run\nstep 0\n", "run\n" + strings.ToUpper(zero), "run\r\n"} {
+	for _, seed := range []string{"", "run", "run\n", "run\n" + zero, "run\n" + zero + two, "run\n" + zero + "st",
+		"walk\n" + zero, "run\nstep 0\n", "run\n" + strings.ToUpper(zero), "run\r\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

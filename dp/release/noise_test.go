@@ -10,7 +10,8 @@ import (
 	"coupling/lab/must"
 )
 
-// The margin covers what package noise itself says of the mechanism on the grid, for every number of values that is let through.
+// The margin covers what package noise itself says of the mechanism on the grid, for every number
+// of values that is let through.
 func TestGridMargin(t *testing.T) {
 	for _, d := range []int{1, 100, 40_000, 1_000_000} {
 		for _, sigma := range []float64{.1, 1, 10, 80, 1000} {
@@ -34,7 +35,8 @@ func TestGridMargin(t *testing.T) {
 
 // A sensitivity or a noise that is none is refused, before anything is spent: it would pass every comparison.
 func TestReleaseIsChecked(t *testing.T) {
-	for _, c := range [][2]float64{{1, 0}, {1, -1}, {1, math.NaN()}, {1, math.Inf(1)}, {-1, 1}, {math.NaN(), 1}, {math.Inf(1), 1}} {
+	for _, c := range [][2]float64{{1, 0}, {1, -1}, {1, math.NaN()}, {1, math.Inf(1)}, {-1, 1}, {math.NaN(), 1},
+		{math.Inf(1), 1}} {
 		r := Run{Key: SeededKey(1), Releases: 1}
 		if _, err := r.Release("x", 0, []float64{1}, c[0], c[1]); !errors.Is(err, dp.ErrParameter) || r.spent != 0 {
 			t.Errorf("noise %g at sensitivity %g: %v", c[0], c[1], err)

@@ -31,8 +31,8 @@ type Run struct {
 	shared int // calls of Close to come that leave the ledger open
 }
 
-// Open opens the ledger, if there is a Dir. The error wraps ErrLedger where Dir holds another run, or one that made more than
-// Releases, and ErrBusy where another process has it open.
+// Open opens the ledger, if there is a Dir. The error wraps ErrLedger where Dir holds another run,
+// or one that made more than Releases, and ErrBusy where another process has it open.
 func (r *Run) Open() error {
 	if r.Dir == "" {
 		return nil
@@ -53,7 +53,8 @@ func (r *Run) Open() error {
 	return nil
 }
 
-// Share returns the run for a part of the training that closes it at its end: the next Close then leaves the ledger open.
+// Share returns the run for a part of the training that closes it at its end: the next Close then
+// leaves the ledger open.
 func (r *Run) Share() *Run {
 	r.shared++
 	return r
@@ -82,7 +83,8 @@ func (r *Run) identity() (string, error) {
 		return "", err
 	}
 	line, err := json.Marshal(map[string]any{
-		"settings": r.Settings, "records": fmt.Sprintf("%x", code.Sum(nil)[:16]), "key": fmt.Sprintf("%x", fingerprint[:8]),
+		"settings": r.Settings, "records": fmt.Sprintf("%x", code.Sum(nil)[:16]),
+		"key": fmt.Sprintf("%x", fingerprint[:8]),
 	})
 	return string(line), err
 }
@@ -99,7 +101,8 @@ func (r *Run) identity() (string, error) {
 // mark. For the same reason it cannot be drawn before the values are there.
 func (r *Run) Release(stream string, step int, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if r.spent == r.Releases {
-		return nil, fmt.Errorf("release: one more than the %d releases that are accounted for: %w", r.Releases, ErrLedger)
+		return nil, fmt.Errorf("release: one more than the %d releases that are accounted for: %w",
+			r.Releases, ErrLedger)
 	}
 	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
 		return nil, err
@@ -145,8 +148,9 @@ type Loop struct {
 	Every int    // steps between checkpoints; 0: 100
 }
 
-// Loop makes the steps, from where an earlier run in Dir was killed, and saves the State at the end and when ctx ends. The error
-// wraps ErrLedger where the checkpoint is of more steps than the ledger or the Loop has.
+// Loop makes the steps, from where an earlier run in Dir was killed, and saves the State at the end
+// and when ctx ends. The error wraps ErrLedger where the checkpoint is of more steps than the
+// ledger or the Loop has.
 func (r *Run) Loop(ctx context.Context, l Loop) error {
 	if l.Done == nil {
 		l.Done = new(int64)
@@ -181,7 +185,8 @@ func (r *Run) resume(l Loop) error {
 		return err
 	}
 	if int(*l.Done) > l.Steps {
-		return fmt.Errorf("release: %s is of step %d, and the run has %d: %w", r.checkpoint(), *l.Done, l.Steps, ErrLedger)
+		return fmt.Errorf("release: %s is of step %d, and the run has %d: %w", r.checkpoint(), *l.Done,
+			l.Steps, ErrLedger)
 	}
 	r.spent = min(int(*l.Done), r.Releases)
 	return r.ledger.CanResume(r.spent, r.Releases)

@@ -34,9 +34,16 @@ func (s *total) Load(path string) error {
 }
 
 // summing is a run of so many steps that is stopped by an error after stop of them.
-func summing(t *testing.T, dir string, steps, stop int, change func(*Run, *Loop)) (sum float64, played []int, err error) {
+func summing(t *testing.T, dir string, steps, stop int,
+	change func(*Run, *Loop)) (sum float64, played []int, err error) {
 	var s total
-	r := Run{Key: SeededKey(3), Releases: steps, Dir: dir, Settings: "sum", Records: func(w io.Writer) error { _, err := w.Write([]byte("ab")); return err }}
+	r := Run{
+		Key:      SeededKey(3),
+		Releases: steps,
+		Dir:      dir,
+		Settings: "sum",
+		Records:  func(w io.Writer) error { _, err := w.Write([]byte("ab")); return err },
+	}
 	l := Loop{Steps: steps, State: &s, Done: &s.Step, Every: 3}
 	l.Step = func(k int) error {
 		if k == stop {
@@ -64,11 +71,12 @@ func summing(t *testing.T, dir string, steps, stop int, change func(*Run, *Loop)
 
 var errStop = errors.New("stopped")
 
-// A run that was stopped between checkpoints ends as one that never was, spends each step once, and with no State plays all
-// of them again.
+// A run that was stopped between checkpoints ends as one that never was, spends each step once, and
+// with no State plays all of them again.
 func TestRunGoesOn(t *testing.T) {
 	want, _ := must.Get2(summing(t, "", 7, -1, nil))
-	for name, change := range map[string]func(*Run, *Loop){"checkpoint": nil, "none": func(_ *Run, l *Loop) { l.State, l.Done = nil, nil }} {
+	for name, change := range map[string]func(*Run, *Loop){"checkpoint": nil,
+		"none": func(_ *Run, l *Loop) { l.State, l.Done = nil, nil }} {
 		dir := filepath.Join(t.TempDir(), "new")
 		if _, _, err := summing(t, dir, 7, 5, change); !errors.Is(err, errStop) {
 			t.Fatal(err)
@@ -99,7 +107,8 @@ func TestRunIsInterrupted(t *testing.T) {
 		return err
 	}})
 	var again total
-	if err2 := errors.Join(again.Load(filepath.Join(dir, "checkpoint")), r.Close()); !errors.Is(err, context.Canceled) || err2 != nil || again.Step != 5 {
+	if err2 := errors.Join(again.Load(filepath.Join(dir, "checkpoint")), r.Close()); !errors.Is(err,
+		context.Canceled) || err2 != nil || again.Step != 5 {
 		t.Errorf("%v, saved step %d, %v", err, again.Step, err2)
 	}
 }
@@ -138,7 +147,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// A release is in the ledger before there is any noise; with the same values it is the same again, with others the noise is another.
+// A release is in the ledger before there is any noise; with the same values it is the same again,
+// with others the noise is another.
 func TestReleaseIsSpentFirst(t *testing.T) {
 	dir := t.TempDir()
 	open := func(releases int) *Run {

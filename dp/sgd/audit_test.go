@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stepWorlds is a step of a run, batch, sum and noise as they are released, in two worlds that differ in one record, seen
-// along that record's gradient: the strongest direction.
+// stepWorlds is a step of a run, batch, sum and noise as they are released, in two worlds that
+// differ in one record, seen along that record's gradient: the strongest direction.
 func stepWorlds(t *testing.T, rate, multiplier float64) audit.TwoWorlds[float64] {
 	tr := training(t, "")
 	m := bars(t, 4)
@@ -68,7 +68,8 @@ func sumsOfAll(t *testing.T, r *run, n int) (out [][]float64) {
 	return out
 }
 
-// An audit of a step does not refute what Event claims, and refutes a claim of 1.5 times the noise, or of a sensitivity of 1.5 less.
+// An audit of a step does not refute what Event claims, and refutes a claim of 1.5 times the noise,
+// or of a sensitivity of 1.5 less.
 func TestAudit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of runs")
@@ -84,9 +85,11 @@ func TestAudit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("rate %g, multiplier %g: claimed %g, found at least %g", c.rate, multiplier, claimed.Epsilon, found.Epsilon)
+			t.Logf("rate %g, multiplier %g: claimed %g, found at least %g", c.rate, multiplier, claimed.Epsilon,
+				found.Epsilon)
 			if found.Refutes(claimed.Epsilon) != refute {
-				t.Errorf("rate %g, multiplier %g: claimed %g, found %g, refuted %v", c.rate, multiplier, claimed.Epsilon, found.Epsilon, !refute)
+				t.Errorf("rate %g, multiplier %g: claimed %g, found %g, refuted %v", c.rate, multiplier,
+					claimed.Epsilon, found.Epsilon, !refute)
 			}
 		}
 	}

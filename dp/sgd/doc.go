@@ -23,9 +23,10 @@
 // (slightly more: see Arithmetic). Divided by Batch, a public number and not the size drawn, it is
 // the gradient that the optimiser sees. Everything after that is post-processing.
 //
-// With Epoch the batches are those of a random allocation instead: each record is in Selected of the Epoch steps
-// of every epoch, drawn for each record by itself. Event is then dp.Allocation's, for one record that is added or removed. Batches cut
-// from a shuffled data set, as most data loaders draw them, are not offered: they have no known amplification.
+// With Epoch the batches are those of a random allocation instead: each record is in Selected of
+// the Epoch steps of every epoch, drawn for each record by itself. Event is then dp.Allocation's,
+// for one record that is added or removed. Batches cut from a shuffled data set, as most data
+// loaders draw them, are not offered: they have no known amplification.
 //
 // # Sensitivity and neighbours
 //
@@ -70,6 +71,6 @@
 //
 // Two backward passes for each record, and some 250 ns of noise for each parameter and step.
 //
-// Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1. Noise and resuming: package
-// dp/release.
+// Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1. Noise
+// and resuming: package dp/release.
 package sgd

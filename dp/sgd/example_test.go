@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A small network learns, from 2,000 points of a plane, which lie inside a circle: with the least noise that is (2, 1e-5)-differentially
-// private for two points of one person.
+// A small network learns, from 2,000 points of a plane, which lie inside a circle: with the least
+// noise that is (2, 1e-5)-differentially private for two points of one person.
 func ExampleTraining() {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x, labels := mat.NewDense(2000, 2, nil), make([]int, 2000)

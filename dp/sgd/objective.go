@@ -46,7 +46,8 @@ func (b Batch) forward(x Inputs) (*device.Array, error) {
 	}
 	y := b.Net.Forward(b.Pass, in)
 	if shape := y.Shape(); len(shape) != 2 || shape[0] != len(b.Records) {
-		return nil, bad("Net: its output has shape %v for %d records: must be [%d K]", shape, len(b.Records), len(b.Records))
+		return nil, bad("Net: its output has shape %v for %d records: must be [%d K]", shape, len(b.Records),
+			len(b.Records))
 	}
 	return y, nil
 }
@@ -78,7 +79,9 @@ func (c Classification) Cotangent(b Batch) (*device.Array, error) {
 	}
 	for i, l := range c.Labels { // all labels now, not first at the step that draws record i
 		if l < 0 || l >= logits.Dim(1) {
-			return nil, bad("Classification: label %d of record %d: must be in [0, %d), the columns of the network's output", l, i, logits.Dim(1))
+			return nil, bad(
+				"Classification: label %d of record %d: must be in [0, %d), the columns of the network's output", l, i,
+				logits.Dim(1))
 		}
 	}
 	labels := make([]int32, len(b.Records))

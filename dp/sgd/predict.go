@@ -15,8 +15,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Predict returns the output of a trained network for each record, N×K: logits for Classification, values for Regression. Layers
-// work as they do outside training. Records go some hundred at a time through the device that the network was trained on.
+// Predict returns the output of a trained network for each record, N×K: logits for Classification,
+// values for Regression. Layers work as they do outside training. Records go some hundred at a time
+// through the device that the network was trained on.
 func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	var values []float64
 	if err := outputs(net, x, func(y []float64) { values = append(values, y...) }); err != nil {
@@ -25,9 +26,10 @@ func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
 }
 
-// Features returns what a fixed network, which is public, makes of each record, less its mean and scaled to norm 1, as Rows32 for
-// another network to learn from: linear layers on good features, such as those of arch.Gradients, learn more under privacy than
-// networks from pixels. A row is a function of its own record.
+// Features returns what a fixed network, which is public, makes of each record, less its mean and
+// scaled to norm 1, as Rows32 for another network to learn from: linear layers on good features,
+// such as those of arch.Gradients, learn more under privacy than networks from pixels. A row is a
+// function of its own record.
 //
 // Source: F. Tramèr, D. Boneh, "Differentially private learning needs better features (or much more data)" (2021).
 func Features(net nn.Layer, x Inputs) (Inputs, error) {
@@ -66,7 +68,13 @@ func outputs(net nn.Layer, x Inputs, see func(y []float64)) (err error) {
 			len(net.Params()), length(x))
 	}
 	for some := range slices.Chunk(everybody(x.Len()), together) {
-		y, err := Batch{Net: net, Pass: &nn.Pass{ForwardOnly: true}, Dev: w.Device(), Type: w.Type(), Records: some}.output(x)
+		y, err := Batch{
+			Net:     net,
+			Pass:    &nn.Pass{ForwardOnly: true},
+			Dev:     w.Device(),
+			Type:    w.Type(),
+			Records: some,
+		}.output(x)
 		if err != nil {
 			return err
 		}

@@ -42,8 +42,8 @@ func TestKilledProcess(t *testing.T) {
 	fmt.Printf("after end %x\n", weights(t, tr.Net))
 }
 
-// A run that is killed, without warning, after releases that no checkpoint holds, goes on with the same weights to the last
-// bit, and its ledger has every step once.
+// A run that is killed, without warning, after releases that no checkpoint holds, goes on with the
+// same weights to the last bit, and its ledger has every step once.
 func TestKillAndResume(t *testing.T) {
 	dir := t.TempDir()
 	seen, first := map[string]string{}, []string{}
@@ -87,8 +87,8 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// Other records, settings or keys are refused in the folder of a run, and so is a step that would release something else
-// than before, and a ledger that forgot.
+// Other records, settings or keys are refused in the folder of a run, and so is a step that would
+// release something else than before, and a ledger that forgot.
 func TestOtherRunsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	run := func(key uint64, change func(*Training)) error {

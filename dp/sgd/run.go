@@ -35,7 +35,12 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	if err := t.fit(dev); err != nil {
 		return err
 	}
-	r := &run{Training: t, dev: dev, out: release.Run{Key: key, Releases: t.Steps, Dir: t.Dir, Records: t.Objective.Digest}}
+	r := &run{Training: t, dev: dev, out: release.Run{
+		Key:      key,
+		Releases: t.Steps,
+		Dir:      t.Dir,
+		Records:  t.Objective.Digest,
+	}}
 	if r.Schedule == nil {
 		r.Schedule = train.Constant()
 	}
@@ -55,8 +60,10 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	}
 	on := dev.Info() // without the number of workers, which changes no bit
 	r.out.Settings = map[string]any{
-		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate, "batch": r.Batch,
-		"virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average, "device": []any{on.Kind, on.Name, on.TF32},
+		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective),
+		"clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate, "batch": r.Batch,
+		"virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average,
+		"device": []any{on.Kind, on.Name, on.TF32},
 	}
 	if r.Epoch > 0 {
 		r.out.Settings.(map[string]any)["epoch"] = []int{r.Epoch, r.selected()}
@@ -65,7 +72,13 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 		return err
 	}
 	defer func() { _ = r.out.Close() }()
-	if err := r.out.Loop(ctx, release.Loop{Steps: t.Steps, Step: r.step, State: &ck, Done: &ck.Step, Every: t.Every}); err != nil {
+	if err := r.out.Loop(ctx, release.Loop{
+		Steps: t.Steps,
+		Step:  r.step,
+		State: &ck,
+		Done:  &ck.Step,
+		Every: t.Every,
+	}); err != nil {
 		return err
 	}
 	if r.mean != nil {
@@ -95,7 +108,8 @@ func (r *run) batch(k int) (_ []int, err error) {
 	}
 	if epoch := k / r.Epoch; r.epoch == nil || epoch != r.drawn {
 		r.drawn = epoch
-		if r.epoch, err = release.Allocate(r.out.Key.Source("epoch", epoch), r.Objective.Len(), r.Epoch, r.selected()); err != nil {
+		if r.epoch, err = release.Allocate(r.out.Key.Source("epoch", epoch), r.Objective.Len(), r.Epoch,
+			r.selected()); err != nil {
 			return nil, err
 		}
 	}

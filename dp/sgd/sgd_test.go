@@ -56,8 +56,10 @@ func bars(t testing.TB, n int) *data.Images {
 
 // small is a network with convolutions, normalisation of each example and dense layers.
 func small() nn.Layer {
-	return nn.Seq(&nn.Conv2D{In: 1, Out: 3, Window: device.SquareWindow(3, 1, 0)}, &nn.InstanceNormPlus{Channels: 3}, nn.ReLU(),
-		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 12, Out: 5}, nn.Tanh(), &nn.Dense{In: 5, Out: 2})
+	return nn.Seq(&nn.Conv2D{In: 1, Out: 3, Window: device.SquareWindow(3, 1, 0)},
+		&nn.InstanceNormPlus{Channels: 3}, nn.ReLU(),
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 12, Out: 5}, nn.Tanh(),
+		&nn.Dense{In: 5, Out: 2})
 }
 
 func classes(m *data.Images) Classification { return Classification{X: Pixels(m), Labels: m.Labels} }
@@ -193,7 +195,8 @@ func TestSensitivity(t *testing.T) {
 				tr := training(t, "")
 				m := bars(t, size)
 				change(rand.New(rand.NewPCG(1, uint64(trial))), m)
-				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = classes(m), []float64{1e-4, .5}[trial%2], []int{1, 16, size, 64}[trial], 1
+				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = classes(m), []float64{1e-4, .5}[trial%2],
+					[]int{1, 16, size, 64}[trial], 1
 				r := begin(t, tr, scale)
 				all := everybody(m.Len())
 				with := sumOf(t, r, all)
@@ -223,16 +226,20 @@ func TestSensitivity(t *testing.T) {
 var nets = map[string]func() nn.Layer{
 	"small": small,
 	"dense": func() nn.Layer {
-		return nn.Seq(nn.Flatten(), &nn.Dense{In: 36, Out: 301}, nn.ReLU(), &nn.Dense{In: 301, Out: 47}, nn.SiLU(), &nn.Dense{In: 47, Out: 2})
+		return nn.Seq(nn.Flatten(), &nn.Dense{In: 36, Out: 301}, nn.ReLU(), &nn.Dense{In: 301, Out: 47}, nn.SiLU(),
+			&nn.Dense{In: 47, Out: 2})
 	},
 	"convolutions": func() nn.Layer {
-		return nn.Seq(&nn.Conv2D{In: 1, Out: 7, Window: device.SquareWindow(3, 1, 1)}, nn.ReLU(), &nn.Conv2D{In: 7, Out: 13, Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
-			&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 52, Out: 33}, nn.ReLU(), &nn.Dense{In: 33, Out: 2})
+		return nn.Seq(&nn.Conv2D{In: 1, Out: 7, Window: device.SquareWindow(3, 1, 1)}, nn.ReLU(),
+			&nn.Conv2D{In: 7, Out: 13, Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
+			&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 52, Out: 33}, nn.ReLU(),
+			&nn.Dense{In: 33, Out: 2})
 	},
 }
 
-// What a record contributes is the same bits, whoever is in the batch: else at a corner, of a ReLU or between two pixels of a
-// pool, another record's rounding would decide which way this one's gradient goes.
+// What a record contributes is the same bits, whoever is in the batch: else at a corner, of a ReLU
+// or between two pixels of a pool, another record's rounding would decide which way this one's
+// gradient goes.
 func TestRecordsAreOnTheirOwn(t *testing.T) {
 	for name, net := range nets {
 		tr := training(t, "")
@@ -265,8 +272,9 @@ func TestRecordsAreOnTheirOwn(t *testing.T) {
 	}
 }
 
-// What rounding does to the sum of the largest virtual batch in float32, against float64, is below what noise is scaled up for:
-// for records of all kinds, and for gradients that all add up, where it is most.
+// What rounding does to the sum of the largest virtual batch in float32, against float64, is below
+// what noise is scaled up for: for records of all kinds, and for gradients that all add up, where
+// it is most.
 func TestRounding(t *testing.T) {
 	for name, change := range adversaries {
 		var sums [2][]float64
@@ -278,8 +286,8 @@ func TestRounding(t *testing.T) {
 			r := begin(t, tr, 1)
 			sums[k] = sumOf(t, r, everybody(128))
 		}
-		// train.Margin makes 3e-4 of a sum of up to 128 clips, in the direction of the sum; what is left is rounding, in half of
-		// Slack's two worlds.
+		// train.Margin makes 3e-4 of a sum of up to 128 clips, in the direction of the sum; what is
+		// left is rounding, in half of Slack's two worlds.
 		scale := floats.Dot(sums[0], sums[1]) / floats.Dot(sums[1], sums[1])
 		floats.AddScaled(sums[0], -scale, sums[1])
 		d := floats.Norm(sums[0], 2) / .05
@@ -393,7 +401,8 @@ func TestNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	event, _ = tr.Event()
-	if again, err := dp.Epsilon(event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 || again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
+	if again, err := dp.Epsilon(event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
+		again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
 		t.Errorf("calibrated to %v, its event has %v, %v", g, again, err)
 	}
 	tr.NoiseMultiplier = 0
@@ -407,7 +416,8 @@ func TestLearns(t *testing.T) {
 	accuracy := func(multiplier float64) float64 {
 		tr := training(t, "")
 		tr.Objective = classes(bars(t, 400))
-		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100, multiplier, 0
+		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100,
+			multiplier, 0
 		dev := cpu(t)
 		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
 			t.Fatal(err)
@@ -455,13 +465,14 @@ func TestAverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := weights(t, tr.Net)
-	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 { // rounding in float64
+	// rounding in float64
+	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 {
 		t.Errorf("off the average by %g, from the start by %g", d, floats.Distance(got, start, 2))
 	}
 }
 
-// A random allocation trains: every record is in exactly two of five steps of each epoch, the epochs differ, a resumed run draws the same, and
-// the event is what was drawn.
+// A random allocation trains: every record is in exactly two of five steps of each epoch, the
+// epochs differ, a resumed run draws the same, and the event is what was drawn.
 func TestAllocation(t *testing.T) {
 	tr := training(t, t.TempDir())
 	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
@@ -537,7 +548,9 @@ func TestRefusals(t *testing.T) {
 		},
 		"nil layer":     func(t *Training) { t.Net = nn.Seq(nn.Flatten(), nil) },
 		"no parameters": func(t *Training) { t.Net = nn.Seq(nn.Flatten(), nn.Tanh()) },
-		"dropout":       func(t *Training) { t.Net = nn.Seq(nn.Flatten(), &nn.Dropout{Rate: .5}, &nn.Dense{In: 36, Out: 2}) },
+		"dropout": func(t *Training) {
+			t.Net = nn.Seq(nn.Flatten(), &nn.Dropout{Rate: .5}, &nn.Dense{In: 36, Out: 2})
+		},
 	} {
 		tr := training(t, "")
 		change(&tr)
@@ -548,7 +561,8 @@ func TestRefusals(t *testing.T) {
 		if name == "multiplier" { // Calibrate sets it
 			continue
 		}
-		if !errors.Is(err, ErrParameter) || g.Kind != dp.None || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) || !math.IsNaN(after.NoiseMultiplier) {
+		if !errors.Is(err, ErrParameter) || g.Kind != dp.None || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) ||
+			!math.IsNaN(after.NoiseMultiplier) {
 			t.Errorf("%s: calibrated: noise multiplier %v, %v, %v", name, after.NoiseMultiplier, g, err)
 		}
 	}
@@ -566,7 +580,8 @@ func TestRefusals(t *testing.T) {
 	tr, dev := training(t, ""), cpu(t)
 	tr.Net = nn.Seq(&nn.Dense{In: 36, Out: 2})
 	outer := dev.Scope()
-	if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err == nil || !strings.Contains(err.Error(), "Dense: shape of x = [2 1 6 6]: must be [N 36]") {
+	if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err == nil ||
+		!strings.Contains(err.Error(), "Dense: shape of x = [2 1 6 6]: must be [N 36]") {
 		t.Errorf("a dense layer on images: %v", err)
 	}
 	outer.Close()
@@ -648,8 +663,10 @@ func TestDigest(t *testing.T) {
 	moved := mat.DenseCopyOf(x)
 	moved.Set(3, 35, 2)
 	for i, o := range []Objective{
-		classes(bars(t, 4)), classes(pixel), classes(label), classes(bars(t, 3)), Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
-		Regression{Rows(x), targets}, Regression{Rows(moved), targets}, Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
+		classes(bars(t, 4)), classes(pixel), classes(label), classes(bars(t, 3)),
+		Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
+		Regression{Rows(x), targets}, Regression{Rows(moved), targets},
+		Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
 		Regression{Rows32(bars(t, 4).Pixels(), 36), targets}, Regression{Rows32(pixel.Pixels(), 36), targets},
 		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {

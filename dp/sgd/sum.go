@@ -79,7 +79,8 @@ func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error)
 		return nil, err
 	}
 	if dy.Dim(0) != len(records) {
-		return nil, bad("Objective: a cotangent of shape %v for %d records: must have a row for each", dy.Shape(), len(records))
+		return nil, bad("Objective: a cotangent of shape %v for %d records: must have a row for each", dy.Shape(),
+			len(records))
 	}
 	if n < len(records) {
 		device.Fill(dy.Rows(n, len(records)), 0)

@@ -26,11 +26,13 @@ type Training struct {
 	Net       nn.Layer // not initialised; layers that mix examples or drop out are refused
 	Objective Objective
 	Clip      float64 // bound of a record's gradient in L2, > 0
-	// NoiseMultiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
+	// NoiseMultiplier is the noise's standard deviation over Clip. 0: clipped gradients without
+	// noise, and no privacy. Calibrate sets it.
 	NoiseMultiplier float64
 	Rate            float64 // probability of a record to be in a step's batch, in (0, 1]; 0 where Epoch is given
-	// Epoch, if not 0, is the number of steps in an epoch of random allocation, in place of Poisson batches: each record is in Selected
-	// (0: 1) steps of every epoch, drawn for each record by itself. See dp.Allocation for what that costs. Steps must be whole epochs.
+	// Epoch, if not 0, is the number of steps in an epoch of random allocation, in place of Poisson
+	// batches: each record is in Selected (0: 1) steps of every epoch, drawn for each record by
+	// itself. See dp.Allocation for what that costs. Steps must be whole epochs.
 	Epoch, Selected int
 	// Batch is what noisy sums are divided by, > 0: the size of the batch that is expected, Rate times
 	// a public number of records, exact or about. It must not be computed from a number of records
@@ -42,10 +44,12 @@ type Training struct {
 	// Average is the decay of a moving average of the weights, which become the final ones; 0: the
 	// last weights. It reduces noise at no cost in privacy.
 	Average float64
-	Virtual int          // expected records of a virtual batch, half of the maximum; 0: 64, the most with Float32, since rounding grows with it. Memory does too
+	// expected records of a virtual batch, half of the maximum; 0: 64, the most with Float32, since
+	// rounding grows with it. Memory does too
+	Virtual int
 	Type    device.DType // of the network; the zero value is Float32
-	// Dir is a folder for a checkpoint and the ledger: a killed run resumes from there, ends in the same weights, and spends no
-	// step twice. Empty: neither.
+	// Dir is a folder for a checkpoint and the ledger: a killed run resumes from there, ends in the
+	// same weights, and spends no step twice. Empty: neither.
 	Dir   string
 	Every int // steps between checkpoints; 0: 100
 	// Trace is called after each step, repeated ones included, with the number of steps done. An
@@ -59,7 +63,8 @@ func (t Training) String() string {
 	if t.Epoch > 0 {
 		batches = fmt.Sprintf("in epochs of %d, %d for each record", t.Epoch, t.selected())
 	}
-	return fmt.Sprintf("DP-SGD: %d steps %s, clip %g, noise multiplier %.4g", t.Steps, batches, t.Clip, t.NoiseMultiplier)
+	return fmt.Sprintf("DP-SGD: %d steps %s, clip %g, noise multiplier %.4g", t.Steps, batches, t.Clip,
+		t.NoiseMultiplier)
 }
 
 // Optimiser is a value of package train that moves parameters.
@@ -140,15 +145,19 @@ func (t Training) check() error {
 	case t.Virtual < 0 || t.Every < 0:
 		return bad("Virtual = %d, Every = %d: must not be negative", t.Virtual, t.Every)
 	case t.Virtual > usualVirtual && t.Type == device.Float32:
-		return bad("Virtual = %d: must be at most %d with Float32: sums of more records round by more than Slack allows for", t.Virtual, usualVirtual)
+		return bad(
+			"Virtual = %d: must be at most %d with Float32: sums of more records round by more than Slack allows for",
+			t.Virtual, usualVirtual)
 	case t.Epoch < 0 || t.Selected < 0 || t.selected() > max(t.Epoch, 1):
 		return bad("Epoch = %d, Selected = %d: must not be negative, and Selected at most Epoch", t.Epoch, t.Selected)
 	case t.Epoch > 0 && (t.Rate != 0 || t.Steps%t.Epoch != 0):
-		return bad("Epoch = %d with Rate = %g, Steps = %d: Rate must be 0, and Steps whole epochs", t.Epoch, t.Rate, t.Steps)
+		return bad("Epoch = %d with Rate = %g, Steps = %d: Rate must be 0, and Steps whole epochs", t.Epoch,
+			t.Rate, t.Steps)
 	case t.Type != device.Float32 && t.Type != device.Float64:
 		return bad("Type = %v: must be Float32 or Float64", t.Type)
 	}
-	return check.All(in.Positive("Clip", t.Clip), in.Positive("Batch", t.Batch), in.Noise(t.NoiseMultiplier), in.Rate(t.rate()))
+	return check.All(in.Positive("Clip", t.Clip), in.Positive("Batch", t.Batch), in.Noise(t.NoiseMultiplier),
+		in.Rate(t.rate()))
 }
 
 // sensitivity is the sensitivity to which noise is scaled.

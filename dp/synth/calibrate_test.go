@@ -17,21 +17,27 @@ import (
 
 var digits = synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 28, Width: 28}
 
-// For no method an exchange costs less noise than a substitution, which it is for sums of images, and that costs more than one image more
-// or less.
+// For no method an exchange costs less noise than a substitution, which it is for sums of images,
+// and that costs more than one image more or less.
 func TestAnExchangeCostsASubstitution(t *testing.T) {
 	gan := dpsinkhorn.Suggested(digits)
 	gan.Steps = 2
 	for name, m := range map[string]synth.Method{
-		"merf": merf.Config{}, "semidual": semidual.Config{Steps: 2}, "semidual on samples": semidual.Config{Steps: 2, Rate: .3},
-		"denoise": denoise.Config{Records: 1000, Batch: 100, Steps: 2}, "dpsinkhorn": gan,
+		"merf": merf.Config{}, "semidual": semidual.Config{Steps: 2},
+		"semidual on samples": semidual.Config{Steps: 2, Rate: .3},
+		"denoise":             denoise.Config{Records: 1000, Batch: 100, Steps: 2}, "dpsinkhorn": gan,
 	} {
 		if testing.Short() && name != "merf" && name != "dpsinkhorn" {
 			continue // one of one release and one of many steps
 		}
 		noise := func(kind dp.RelationKind) float64 {
 			t.Helper()
-			got, g, err := synth.Calibrate(t.Context(), m, digits, dp.Budget{Epsilon: 1, Delta: 1e-5, Relation: dp.Relation{Kind: kind}, Accountant: dp.Best{Width: 1e-2}})
+			got, g, err := synth.Calibrate(t.Context(), m, digits, dp.Budget{
+				Epsilon:    1,
+				Delta:      1e-5,
+				Relation:   dp.Relation{Kind: kind},
+				Accountant: dp.Best{Width: 1e-2},
+			})
 			if err != nil {
 				t.Fatalf("%s, %v: %v", name, dp.Relation{Kind: kind}, err)
 			}
@@ -51,7 +57,9 @@ func TestAnExchangeCostsASubstitution(t *testing.T) {
 		}
 		one, two, exchange := noise(dp.AddRemove), noise(dp.Substitution), noise(dp.Exchange)
 		if exchange < two*.98 || two < one*.98 {
-			t.Errorf("%s: 1/ε of one image more or less is %v if calibrated for that, %v for substitution, %v for exchange", name, one, two, exchange)
+			t.Errorf(
+				"%s: 1/ε of one image more or less is %v if calibrated for that, %v for substitution, %v for exchange",
+				name, one, two, exchange)
 		}
 	}
 }
@@ -71,7 +79,8 @@ func TestNothingBesideAnError(t *testing.T) {
 		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) || g.Kind != dp.None {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
-		if _, err := m.Train(t.Context(), cpu(t), halves(t, 10), synth.Run{}); !errors.Is(err, dp.ErrParameter) || !math.IsNaN(m.NoiseMultiplier) {
+		if _, err := m.Train(t.Context(), cpu(t), halves(t, 10), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
+			!math.IsNaN(m.NoiseMultiplier) {
 			t.Errorf("%s: noise multiplier %v, training after it: %v", name, m.NoiseMultiplier, err)
 		}
 	}

@@ -30,14 +30,17 @@ func Example() {
 	defer dev.Close()
 	public, err := synth.PublicOf(images)
 	check(err)
-	method, guarantee, err := synth.Calibrate(ctx, semidual.Suggested(2, public), public, dp.Budget{Epsilon: 2, Delta: 1e-5})
+	method, guarantee, err := synth.Calibrate(ctx, semidual.Suggested(2, public), public,
+		dp.Budget{Epsilon: 2, Delta: 1e-5})
 	check(err)
-	sampler, err := method.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(1)}) // release.NewKey() for real data
+	// release.NewKey() for real data
+	sampler, err := method.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(1)})
 	check(err)
 	synthetic, err := sampler.Sample(rand.New(rand.NewPCG(1, 1)), 10)
 	check(err)
 	fmt.Printf("%d images, the first one %s: %.1f above, %.1f below, ε = %.4g at δ = %g\n",
-		synthetic.Len(), synthetic.Classes[synthetic.Labels[0]], synthetic.Row(0)[20], synthetic.Row(0)[52], guarantee.Epsilon, guarantee.Delta)
+		synthetic.Len(), synthetic.Classes[synthetic.Labels[0]], synthetic.Row(0)[20], synthetic.Row(0)[52],
+		guarantee.Epsilon, guarantee.Delta)
 	// Output:
 	// 10 images, the first one upper: 0.9 above, 0.0 below, ε = 2 at δ = 1e-05
 }

@@ -20,7 +20,8 @@ const lockFile = "coupling-private.lock"
 // The files that a run makes: those of a data set, and those of the folder OUT.state. Temporary
 // files begin with the same names.
 var (
-	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt", "summary.json"}
+	dataFiles = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json",
+		"privacy.txt", "summary.json"}
 	stateFiles = []string{"checkpoint", ".checkpoint.partial", "ledger", "ledger.lock", "key", "published", lockFile}
 )
 
@@ -72,7 +73,9 @@ func (s *folder) occupied() error {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(s.out, "privacy.json")); err == nil {
-		return fmt.Errorf("%s: %w: it holds the statement of another run, and a new run spends its own budget: give another folder", s.out, ErrOccupied)
+		return fmt.Errorf(
+			"%s: %w: it holds the statement of another run, and a new run spends its own budget: give another folder",
+			s.out, ErrOccupied)
 	}
 	return fmt.Errorf("%s: %w: it holds %s: give another folder", s.out, ErrOccupied, entries[0].Name())
 }
@@ -92,7 +95,8 @@ func (s *folder) open() error {
 	ours := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == lockFile })
 	for _, e := range entries {
 		if !ours || e.Name() != "data" && !isOwn(e.Name(), stateFiles) {
-			return fmt.Errorf("%s: %w: it holds %s, which no run made: move it, or give another folder", s.dir, ErrOccupied, e.Name())
+			return fmt.Errorf("%s: %w: it holds %s, which no run made: move it, or give another folder", s.dir,
+				ErrOccupied, e.Name())
 		}
 	}
 	if err := os.Chmod(s.dir, 0o700); err != nil {
@@ -111,7 +115,9 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	_, none := os.Lstat(filepath.Join(s.dir, "ledger"))
 	for _, left := range []string{"checkpoint", "data"} {
 		if _, err := os.Lstat(filepath.Join(s.dir, left)); err == nil && none != nil {
-			return key, fmt.Errorf("%s: %w: it has a %s but no ledger, which lists what was spent: move it away to begin another run, which spends anew", s.dir, release.ErrLedger, left)
+			return key, fmt.Errorf(
+				"%s: %w: it has a %s but no ledger, which lists what was spent: move it away to begin another run, "+
+					"which spends anew", s.dir, release.ErrLedger, left)
 		}
 	}
 	if seed != nil {
@@ -123,7 +129,9 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	case err != nil:
 		return key, err
 	case len(b) != len(key):
-		return key, fmt.Errorf("%s: %d bytes, want the %d of a key: the run cannot go on; remove %s to begin another, which spends anew", path, len(b), len(key), s.dir)
+		return key, fmt.Errorf(
+			"%s: %d bytes, want the %d of a key: the run cannot go on; remove %s to begin another, which spends anew",
+			path, len(b), len(key), s.dir)
 	case none == nil: // without a ledger nothing was released with the key, and another is as good
 		return release.Key(b), nil
 	}
@@ -144,7 +152,8 @@ func (s *folder) renew() error {
 // publish renames the data set to Out, which ends the run, and removes its files. The file
 // published marks a whole data set; if the folder data is missing beside it, it has been renamed.
 func (s *folder) publish() error {
-	if err := durable.WriteFile(filepath.Join(s.dir, "published"), 0o600, func(io.Writer) error { return nil }); err != nil {
+	if err := durable.WriteFile(filepath.Join(s.dir, "published"), 0o600,
+		func(io.Writer) error { return nil }); err != nil {
 		return err
 	}
 	err := os.Remove(s.out) // only an empty folder is removed, over which os.Rename cannot move
@@ -196,7 +205,8 @@ func (s *folder) forget() error {
 // isOwn reports whether a file is one of names, or a temporary file of one.
 func isOwn(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(own string) bool {
-		return name == own || strings.HasPrefix(name, own+".") && strings.HasSuffix(name, ".tmp") || own == ".checkpoint.partial" && strings.HasPrefix(name, own)
+		return name == own || strings.HasPrefix(name, own+".") && strings.HasSuffix(name, ".tmp") ||
+			own == ".checkpoint.partial" && strings.HasPrefix(name, own)
 	})
 }
 

@@ -16,7 +16,8 @@ import (
 // for handwriting: clothes, photographed upright and with shoes pointing one way, give worse
 // classifiers with it. The zero value changes nothing.
 //
-// The map is x → A(x − c) + c + shift + bend(x) about the centre c, with A a rotation, a shear and two scales; each number is Gaussian.
+// The map is x → A(x − c) + c + shift + bend(x) about the centre c, with A a rotation, a shear and
+// two scales; each number is Gaussian.
 type Jitter struct {
 	Rotate  float64 // standard deviation of the angle, in radians
 	Shear   float64 // of the shear, in pixels sideways for each pixel down
@@ -59,7 +60,8 @@ const knots = 4
 func (j Jitter) draw(rng *rand.Rand, h, w int) func(x, y float64) (u, v float64) {
 	side := math.Sqrt(float64(h * w))
 	sin, cos := math.Sincos(j.Rotate * rng.NormFloat64())
-	shear, wide, high := j.Shear*rng.NormFloat64(), math.Exp(j.Scale*rng.NormFloat64()), math.Exp(j.Scale*rng.NormFloat64())
+	shear, wide, high := j.Shear*rng.NormFloat64(), math.Exp(j.Scale*rng.NormFloat64()),
+		math.Exp(j.Scale*rng.NormFloat64())
 	cx, cy := float64(w-1)/2, float64(h-1)/2
 	dx, dy := cx+j.Shift*side*rng.NormFloat64(), cy+j.Shift*side*rng.NormFloat64()
 	var bend [knots][knots][2]float64
@@ -79,7 +81,8 @@ func (j Jitter) draw(rng *rand.Rand, h, w int) func(x, y float64) (u, v float64)
 			weight float64
 			by     [2]float64
 		}{
-			{(1 - a) * (1 - b), bend[row][col]}, {a * (1 - b), bend[row][col+1]}, {(1 - a) * b, bend[row+1][col]}, {a * b, bend[row+1][col+1]},
+			{(1 - a) * (1 - b), bend[row][col]}, {a * (1 - b), bend[row][col+1]}, {(1 - a) * b, bend[row+1][col]},
+			{a * b, bend[row+1][col+1]},
 		} {
 			u, v = u+k.weight*k.by[0], v+k.weight*k.by[1]
 		}
@@ -99,7 +102,9 @@ func (j Jittered) Describe() (mechanism, settings string) {
 	if j.Jitter == (Jitter{}) {
 		return mechanism, settings
 	}
-	return mechanism, settings + fmt.Sprintf("; assumed of images of this kind, not learnt from them: a sample may be changed by %+v", j.Jitter)
+	return mechanism,
+		settings + fmt.Sprintf("; assumed of images of this kind, not learnt from them: a sample may be changed by %+v",
+			j.Jitter)
 }
 
 // WithNoise sets the method's noise multiplier.
@@ -162,7 +167,8 @@ func warp(dst, src []float32, c, h, w int, from func(x, y float64) (u, v float64
 					}
 					return one[row*w+column]
 				}
-				dst[k*plane+y*w+x] = (1-b)*((1-a)*at(top, left)+a*at(top, left+1)) + b*((1-a)*at(top+1, left)+a*at(top+1, left+1))
+				dst[k*plane+y*w+x] = (1-b)*((1-a)*at(top, left)+a*at(top, left+1)) +
+					b*((1-a)*at(top+1, left)+a*at(top+1, left+1))
 			}
 		}
 	}

@@ -32,7 +32,8 @@ func TestJitter(t *testing.T) {
 	}
 	all := Jitter{Rotate: .2, Shear: .2, Scale: .1, Shift: .1, Elastic: .05, Mirror: true}
 	a, b := apply(all, 1), apply(all, 1)
-	if !slices.Equal(a.Pixels(), b.Pixels()) || slices.Equal(a.Pixels(), apply(all, 2).Pixels()) || len(a.Labels) != 50 {
+	if !slices.Equal(a.Pixels(), b.Pixels()) || slices.Equal(a.Pixels(), apply(all, 2).Pixels()) ||
+		len(a.Labels) != 50 {
 		t.Error("not a function of the generator")
 	}
 	if slices.Min(a.Pixels()) < 0 || slices.Max(a.Pixels()) > 1 {

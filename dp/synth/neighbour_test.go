@@ -70,14 +70,16 @@ func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []
 	}
 	one, counted := publish(200, 1)
 	for seed := range uint64(100) { // the seed itself is in no file
-		if p, err := (synth.Public{Records: 201}).Counted(release.SeededKey(seed), 1); err != nil || p.Records != counted {
+		if p, err := (synth.Public{Records: 201}).Counted(release.SeededKey(seed), 1); err != nil ||
+			p.Records != counted {
 			continue
 		}
 		two, again := publish(201, seed)
 		if again != counted {
 			t.Fatalf("201 images are counted as %d, want %d by ε/100", again, counted)
 		}
-		return slices.DeleteFunc(slices.Sorted(maps.Keys(two)), func(name string) bool { return one[name] == two[name] })
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(two)),
+			func(name string) bool { return one[name] == two[name] })
 	}
 	t.Fatalf("201 images are never counted as 200 of them, %d", counted)
 	return nil
@@ -134,7 +136,8 @@ func TestCounted(t *testing.T) {
 	}
 	one, two := law(20), law(21)
 	for count, times := range one {
-		if want := seeds * math.Tanh(eps/2) * math.Exp(-eps*math.Abs(float64(count-20))); count > 1 && math.Abs(times-want) > 5*math.Sqrt(want)+5 {
+		if want := seeds * math.Tanh(eps/2) * math.Exp(-eps*math.Abs(float64(count-20))); count > 1 &&
+			math.Abs(times-want) > 5*math.Sqrt(want)+5 {
 			t.Errorf("%d is counted %g times on 20 images, want %g", count, times, want)
 		}
 		if other := two[count]; times > 500 && math.Abs(math.Log(times/other)) > eps+.2 {
@@ -161,7 +164,8 @@ func (l limited) Event(p synth.Public) (dp.Event, error) {
 	return l.average.Event(p)
 }
 
-func (l limited) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+func (l limited) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	if images.Len() > l.most {
 		return nil, fmt.Errorf("%d images: must be at most %d", images.Len(), l.most)
 	}
@@ -181,13 +185,16 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = synth.Publication{
-				Method: func(p synth.Public) synth.Method { return limited{average{Steps: 1, Records: p.Records}, most} },
+				Method: func(p synth.Public) synth.Method {
+					return limited{average{Steps: 1, Records: p.Records}, most}
+				},
 				Budget: dp.Budget{Epsilon: 100, Delta: delta},
 				Count:  2,
 				Seed:   &seed,
 				Out:    filepath.Join(t.TempDir(), "out"),
 			}.Run(t.Context(), cpu(t), halves(t, n), nil)
-			if fits := p.Records+margin <= most; fits != (err == nil) || err != nil && !errors.Is(err, synth.ErrParameter) {
+			if fits := p.Records+margin <= most; fits != (err == nil) ||
+				err != nil && !errors.Is(err, synth.ErrParameter) {
 				t.Errorf("%d images, counted as %d: %v", n, p.Records, err)
 			} else if fits {
 				taken++

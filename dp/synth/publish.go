@@ -89,7 +89,8 @@ func (p Publication) Run(
 	}
 	m, spent, err := p.calibrate(ctx, public, forCount)
 	if err != nil {
-		return Statement{}, fmt.Errorf("%w (counting the images spent ε = %g, which adds up with other runs)", err, forCount)
+		return Statement{}, fmt.Errorf("%w (counting the images spent ε = %g, which adds up with other runs)",
+			err, forCount)
 	}
 	r := Run{Key: key, Dir: s.dir, Every: 50}
 	if progress != nil {
@@ -99,9 +100,13 @@ func (p Publication) Run(
 	sampler, err := m.Train(ctx, dev, images, r)
 	switch {
 	case errors.Is(err, release.ErrLedger):
-		return Statement{}, fmt.Errorf("%s holds an unfinished run that is not this one: finish it with its own images, method and budget, or take another folder; what it spent counts: %w", s.dir, err)
+		return Statement{},
+			fmt.Errorf(
+				"%s holds an unfinished run that is not this one: finish it with its own images, method and "+
+					"budget, or take another folder; what it spent counts: %w", s.dir, err)
 	case errors.Is(err, context.Canceled):
-		return Statement{}, fmt.Errorf("%w: the same request resumes it; protect %s, which has the key, like the images", err, s.dir)
+		return Statement{},
+			fmt.Errorf("%w: the same request resumes it; protect %s, which has the key, like the images", err, s.dir)
 	case err != nil:
 		return Statement{}, err
 	}
@@ -135,7 +140,10 @@ type spending struct {
 func (p Publication) calibrate(ctx context.Context, public Public, forCount float64) (m Method, s spending, err error) {
 	budget := p.Budget
 	if most := float64(public.Records) + 3/forCount; budget.Delta*most >= 1 { // more have probability e^−3/2
-		return nil, s, bad("Delta = %g: must be below 1/%.0f, one over the number of images, with noise: else an image may be given away whole", budget.Delta, most)
+		return nil, s,
+			bad(
+				"Delta = %g: must be below 1/%.0f, one over the number of images, with noise: else an image may be "+
+					"given away whole", budget.Delta, most)
 	}
 	budget.Epsilon -= forCount * (1 + 1e-15)
 	budget.Delta *= 1 - limitShare

@@ -26,8 +26,9 @@ import (
 	"coupling/lab/device"
 )
 
-// average is a generator that lives outside of the project: the noisy mean image of each class, with noise about it. One image moves
-// the sums by its own pixels, which are scaled to norm 1 at most.
+// average is a generator that lives outside of the project: the noisy mean image of each class,
+// with noise about it. One image moves the sums by its own pixels, which are scaled to norm 1 at
+// most.
 type average struct {
 	Sigma   float64
 	Records int            // about how many images there are
@@ -55,7 +56,8 @@ func (a average) Event(p synth.Public) (dp.Event, error) {
 	return dp.Repeat{Times: a.Steps, Event: dp.Gaussian{NoiseMultiplier: a.Sigma * (1 - release.GridMargin)}}, nil
 }
 
-func (a average) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+func (a average) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,8 @@ func (a average) Train(ctx context.Context, dev *device.Device, images *data.Ima
 		}
 		noisy, err := run.Release("mean", k, sums, a.Sigma, 1)
 		for j, v := range noisy {
-			means[j] += v * math.Sqrt(float64(p.Values())) / float64(a.Steps) * float64(len(p.Classes)) / float64(a.Records)
+			means[j] += v * math.Sqrt(float64(p.Values())) / float64(a.Steps) * float64(len(p.Classes)) /
+				float64(a.Records)
 		}
 		r.Step(k+1, a.Steps)
 		return err
@@ -132,7 +135,13 @@ func cpu(t testing.TB) *device.Device {
 // of is a publication of eight releases under a seed, so that runs can be compared.
 func of(out string, eps float64) synth.Publication {
 	seed := uint64(1)
-	return synth.Publication{Method: average{Steps: 8}.suggested, Budget: dp.Budget{Epsilon: eps, Delta: 1e-4}, Count: 40, Seed: &seed, Out: out}
+	return synth.Publication{
+		Method: average{Steps: 8}.suggested,
+		Budget: dp.Budget{Epsilon: eps, Delta: 1e-4},
+		Count:  40,
+		Seed:   &seed,
+		Out:    out,
+	}
 }
 
 func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
@@ -157,7 +166,8 @@ func look(t testing.TB, out string) (pixels []float32, statement string) {
 // put makes a file.
 func put(t testing.TB, path, content string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o666)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+		os.WriteFile(path, []byte(content), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -187,7 +197,8 @@ func TestForeignMethod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Epsilon > 2 || s.Epsilon < 1.999 || !s.Private || s.Records < 1 || s.Records > 2000 || s.Synthetic != 40 || s.Mechanism != "noisy mean images" {
+	if s.Epsilon > 2 || s.Epsilon < 1.999 || !s.Private || s.Records < 1 || s.Records > 2000 || s.Synthetic != 40 ||
+		s.Mechanism != "noisy mean images" {
 		t.Errorf("%+v", s)
 	}
 	m, err := data.Load(filepath.Join(out, "synthetic.npy"))
@@ -204,7 +215,8 @@ func TestForeignMethod(t *testing.T) {
 		}
 	}
 	if got := names(t, filepath.Dir(out)); !slices.Equal(got, []string{
-		"made", "made/grid.png", "made/privacy.json", "made/privacy.txt", "made/summary.json", "made/synthetic.json", "made/synthetic.labels.npy", "made/synthetic.npy",
+		"made", "made/grid.png", "made/privacy.json", "made/privacy.txt", "made/summary.json", "made/synthetic.json",
+		"made/synthetic.labels.npy", "made/synthetic.npy",
 	}) {
 		t.Errorf("the folder holds %v", got)
 	}
@@ -222,8 +234,9 @@ func stat(t testing.TB, path string) os.FileMode {
 	return info.Mode().Perm()
 }
 
-// A folder that holds anything is refused, and nothing in it or beside it is touched: a folder run of the user's, with a statement
-// or without, a file in the place of the folder, and a folder OUT.state that no run made.
+// A folder that holds anything is refused, and nothing in it or beside it is touched: a folder run
+// of the user's, with a statement or without, a file in the place of the folder, and a folder
+// OUT.state that no run made.
 func TestNothingOfOthersIsTouched(t *testing.T) {
 	for name, files := range map[string][]string{
 		"user's run":     {"out/run/results.txt"},
@@ -232,7 +245,8 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 		"user's state":   {"out.state/thesis.txt"},
 		"user's data":    {"out.state/key", "out.state/notes"},
 		"user's key":     {"out.state/key"},
-		"our names":      {"out.state/published", "out.state/lock", "out.state/key.notes.tmp", "out.state/data/synthetic.npy"},
+		"our names": {"out.state/published", "out.state/lock", "out.state/key.notes.tmp",
+			"out.state/data/synthetic.npy"},
 	} {
 		dir := t.TempDir()
 		for _, f := range files {
@@ -303,7 +317,8 @@ func TestPublicationIsChecked(t *testing.T) {
 	} {
 		m := halves(t, 400)
 		change(m)
-		if _, err := of(filepath.Join(dir, "out"), 1).Run(t.Context(), cpu(t), m, nil); !errors.Is(err, synth.ErrParameter) {
+		if _, err := of(filepath.Join(dir, "out"), 1).
+			Run(t.Context(), cpu(t), m, nil); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -380,8 +395,8 @@ func killed(t *testing.T, where, out string) {
 	}
 }
 
-// A run that was killed, at a release or while it wrote, leaves no Out, keeps its ledger against other runs, and goes on to the same
-// data set as one that was never killed.
+// A run that was killed, at a release or while it wrote, leaves no Out, keeps its ledger against
+// other runs, and goes on to the same data set as one that was never killed.
 func TestKilled(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "out")
 	if _, err := publish(t, of(whole, 1)); err != nil {
@@ -414,13 +429,15 @@ func TestKilled(t *testing.T) {
 		if p, s := look(t, out); !slices.Equal(p, pixels) || s != statement {
 			t.Errorf("%s: killed and resumed, it is another data set", where)
 		}
-		if left := names(t, filepath.Dir(out)); slices.Contains(left, "out.state") || slices.ContainsFunc(left, func(n string) bool { return strings.HasSuffix(n, ".tmp") }) {
+		if left := names(t, filepath.Dir(out)); slices.Contains(left, "out.state") ||
+			slices.ContainsFunc(left, func(n string) bool { return strings.HasSuffix(n, ".tmp") }) {
 			t.Errorf("%s: left behind: %v", where, left)
 		}
 	}
 }
 
-// The key is in OUT.state, which only its owner can read, also where the folder was open before; half a key is not taken for one.
+// The key is in OUT.state, which only its owner can read, also where the folder was open before;
+// half a key is not taken for one.
 func TestKeyIsKept(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	if err := os.Mkdir(out+".state", 0o777); err != nil {
@@ -455,7 +472,8 @@ func TestKeyIsKept(t *testing.T) {
 	}
 }
 
-// A run whose ledger is lost does not go on, and no other begins in its folder; a key by itself, with which nothing was released, is not used.
+// A run whose ledger is lost does not go on, and no other begins in its folder; a key by itself,
+// with which nothing was released, is not used.
 func TestLostLedger(t *testing.T) {
 	for _, left := range []string{"checkpoint", "data", "key"} {
 		out := filepath.Join(t.TempDir(), "out")
@@ -465,7 +483,8 @@ func TestLostLedger(t *testing.T) {
 		killed(t, "unseeded", out)
 		key := filepath.Join(out+".state", "key")
 		before, err := os.ReadFile(key)
-		if err := errors.Join(err, os.Remove(filepath.Join(out+".state", "ledger")), os.RemoveAll(filepath.Join(out+".state", "checkpoint"))); err != nil {
+		if err := errors.Join(err, os.Remove(filepath.Join(out+".state", "ledger")),
+			os.RemoveAll(filepath.Join(out+".state", "checkpoint"))); err != nil {
 			t.Fatal(err)
 		}
 		p := of(out, 1)
@@ -509,13 +528,14 @@ func (m lookAtKey) WithNoise(sigma float64) synth.Method {
 	return lookAtKey{m.Method.WithNoise(sigma), m.look}
 }
 
-func (m lookAtKey) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+func (m lookAtKey) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	m.look(r.Key)
 	return m.Method.Train(ctx, dev, images, r)
 }
 
-// While a process is stopped in the middle of writing, no other one publishes in its place, at its ε or another; when it goes on, its
-// statement stands over its own images.
+// While a process is stopped in the middle of writing, no other one publishes in its place, at its
+// ε or another; when it goes on, its statement stands over its own images.
 func TestStopped(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := child(t, "stop write", out)
@@ -548,8 +568,9 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A run that was killed between its last three steps, writing the file published, renaming and removing its files, leaves no key and
-// no half of a data set behind once the folder is asked for again.
+// A run that was killed between its last three steps, writing the file published, renaming and
+// removing its files, leaves no key and no half of a data set behind once the folder is asked for
+// again.
 func TestKilledAtTheEnd(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	killed(t, "write", out)
@@ -561,7 +582,8 @@ func TestKilledAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _ := look(t, out)
-	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} { // renamed, and not yet removed
+	// renamed, and not yet removed
+	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} {
 		put(t, filepath.Join(out+".state", file), "x")
 	}
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, synth.ErrOccupied) {
@@ -575,8 +597,9 @@ func TestKilledAtTheEnd(t *testing.T) {
 	}
 }
 
-// A folder OUT.state with the file published, from which the unfinished data set was taken to be written again, has published nothing
-// as long as there is no data set in Out: its ledger is kept. And the file is gone before the data set is.
+// A folder OUT.state with the file published, from which the unfinished data set was taken to be
+// written again, has published nothing as long as there is no data set in Out: its ledger is kept.
+// And the file is gone before the data set is.
 func TestKilledAfterTheMarker(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	killed(t, "write", out)

@@ -34,30 +34,37 @@ func state(m Method, p Public, spent spending, synthetic int, seeded bool) State
 	mechanism, settings := m.Describe()
 	g := spent.training
 	s := Statement{
-		Mechanism:  mechanism,
-		Event:      fmt.Sprintf("%v for the number of images, and, as its noise was chosen by that, by the sum of their ε: %v", dp.DiscreteLaplace{Scale: 1 / spent.count, Sensitivity: 1}, spent.event),
+		Mechanism: mechanism,
+		Event: fmt.Sprintf(
+			"%v for the number of images, and, as its noise was chosen by that, by the sum of their ε: %v",
+			dp.DiscreteLaplace{Scale: 1 / spent.count, Sensitivity: 1}, spent.event),
 		Unit:       g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
 		Epsilon:    g.Epsilon + spent.count,
 		Delta:      spent.delta,
 		Kind:       dp.UpperBound.String(),
 		Accountant: fmt.Sprintf("%s, and ε = %g for the number of images", g.Accountant, spent.count),
-		Noise:      "discrete Gaussian on a grid, and discrete Laplace on the number of images; exact samplers, bits of a key from the operating system's cryptographic generator; the key is not kept",
-		Private:    !seeded,
-		Records:    p.Records,
-		Classes:    p.Classes,
-		Shape:      []int{p.Channels, p.Height, p.Width},
-		Synthetic:  synthetic,
-		Settings:   settings,
+		Noise: "discrete Gaussian on a grid, and discrete Laplace on the number of images; exact samplers, " +
+			"bits of a key from the operating system's cryptographic generator; the key is not kept",
+		Private:   !seeded,
+		Records:   p.Records,
+		Classes:   p.Classes,
+		Shape:     []int{p.Channels, p.Height, p.Width},
+		Synthetic: synthetic,
+		Settings:  settings,
 		Protected: []string{
-			"whether any one image is among the private ones, at this ε and δ, from anyone who sees this folder and all releases of the training",
-			"what is on it and its label, from anyone who knows that it is there: one removed and another put in its place, at up to twice ε and (1 + exp ε) times δ",
+			"whether any one image is among the private ones, at this ε and δ, from anyone who sees this folder " +
+				"and all releases of the training",
+			"what is on it and its label, from anyone who knows that it is there: one removed and another put in " +
+				"its place, at up to twice ε and (1 + exp ε) times δ",
 			"the same after any further use of the synthetic images: it needs no more budget",
 		},
 		NotProtected: []string{
 			"what many images have in common: classes, styles, how often a class occurs roughly",
 			"a person with several images: for k images of one person ε is up to k times as large, at a larger δ",
-			"that there is an image, the size of private images, whether all are grey, and the names of classes, also of empty ones: they count as public",
-			"what other runs on the same images reveal, this command run again among them, finished or not: their ε add up",
+			"that there is an image, the size of private images, whether all are grey, and the names of classes, " +
+				"also of empty ones: they count as public",
+			"what other runs on the same images reveal, this command run again among them, finished or not: their " +
+				"ε add up",
 			"what was learnt when settings were chosen by looking at results on these images",
 			"the running time, and this machine while it runs",
 		},
@@ -65,7 +72,8 @@ func state(m Method, p Public, spent spending, synthetic int, seeded bool) State
 	if seeded {
 		s.Noise = "from a seed: anyone who knows it can remove the noise"
 		s.Protected = nil
-		s.NotProtected = append([]string{"anything: noise from a seed is for experiments on public images"}, s.NotProtected...)
+		s.NotProtected = append([]string{"anything: noise from a seed is for experiments on public images"},
+			s.NotProtected...)
 	}
 	return s
 }
@@ -76,7 +84,8 @@ func (s Statement) String() string {
 	if !s.Private {
 		return text + ", NOT PRIVATE: the noise comes from a seed"
 	}
-	return fmt.Sprintf("%s, ε = %s at δ = %g (%s, by %s)", text, dp.FormatUp(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
+	return fmt.Sprintf("%s, ε = %s at δ = %g (%s, by %s)", text, dp.FormatUp(s.Epsilon, 6), s.Delta, s.Kind,
+		s.Accountant)
 }
 
 // Text is the statement as text: ε is rounded upwards, δ is not rounded.
@@ -87,10 +96,13 @@ func (s Statement) Text() string {
 		fmt.Fprintf(&b, "NOT PRIVATE: the noise comes from a seed.\n\n")
 	}
 	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", dp.FormatUp(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
-	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise}, {"Settings", s.Settings}} {
+	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise},
+		{"Settings", s.Settings}} {
 		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
 	}
-	fmt.Fprintf(&b, "Private: about %d images (their number, with noise) of %d classes (%s), %v\nSynthetic: %d images\n", s.Records, len(s.Classes), strings.Join(s.Classes, ", "), s.Shape, s.Synthetic)
+	fmt.Fprintf(&b,
+		"Private: about %d images (their number, with noise) of %d classes (%s), %v\nSynthetic: %d images\n", s.Records,
+		len(s.Classes), strings.Join(s.Classes, ", "), s.Shape, s.Synthetic)
 	for _, l := range []struct {
 		title string
 		lines []string

@@ -41,8 +41,8 @@ type Method interface {
 	Train(ctx context.Context, dev *device.Device, images *data.Images, r Run) (Sampler, error)
 }
 
-// Sampler draws labelled images with values in [0, 1], the classes in turn: post-processing of what training released, which costs
-// no budget, however often it is done.
+// Sampler draws labelled images with values in [0, 1], the classes in turn: post-processing of what
+// training released, which costs no budget, however often it is done.
 type Sampler interface {
 	Sample(rng *rand.Rand, n int) (*data.Images, error)
 }
@@ -76,8 +76,9 @@ func (p Public) Counted(key release.Key, eps float64) (Public, error) {
 	return p, nil
 }
 
-// PublicOf returns the public part of labelled images, and their exact number. The error wraps ErrParameter where there are
-// none, their classes have no names, a label is out of range, or the range of values is empty.
+// PublicOf returns the public part of labelled images, and their exact number. The error wraps
+// ErrParameter where there are none, their classes have no names, a label is out of range, or the
+// range of values is empty.
 func PublicOf(m *data.Images) (Public, error) {
 	switch {
 	case m == nil || m.Len() == 0:
@@ -118,7 +119,8 @@ const chunk = 500
 
 // Features calls see with the features of each image in turn: of makes a row of them for each image
 // of an N×C×H×W array with values in [0, 1], as Unit has them.
-func Features(dev *device.Device, m *data.Images, of func(x *device.Array) (*mat.Dense, error), see func(i int, row []float64)) error {
+func Features(dev *device.Device, m *data.Images, of func(x *device.Array) (*mat.Dense, error),
+	see func(i int, row []float64)) error {
 	_, c, h, w := m.Shape()
 	x, unit := make([]float32, chunk*m.Dim()), make([]float64, m.Dim())
 	for from := 0; from < m.Len(); from += chunk {
@@ -173,8 +175,8 @@ type Run struct {
 	open *release.Run // nil: Begin opens one
 }
 
-// Within is the Run of a method that is a part of another: its releases are among those of the run that the other began, in one
-// ledger.
+// Within is the Run of a method that is a part of another: its releases are among those of the run
+// that the other began, in one ledger.
 func (r Run) Within(open *release.Run) Run {
 	r.open = open
 	return r
@@ -188,8 +190,12 @@ func (r Run) Begin(dev *device.Device, images *data.Images, releases int, settin
 	}
 	on := dev.Info() // without the number of workers, which changes no bit
 	run := &release.Run{
-		Key: r.Key, Dir: r.Dir, Releases: releases, Records: sgd.Pixels(images).Digest,
-		Settings: map[string]any{"method": settings, "classes": images.Classes, "device": []any{on.Kind, on.Name, on.TF32}},
+		Key:      r.Key,
+		Dir:      r.Dir,
+		Releases: releases,
+		Records:  sgd.Pixels(images).Digest,
+		Settings: map[string]any{"method": settings, "classes": images.Classes,
+			"device": []any{on.Kind, on.Name, on.TF32}},
 	}
 	return run, run.Open()
 }
@@ -207,7 +213,8 @@ const together = 1000
 // Draw makes n images of the public shape, the classes in turn, for a Sampler. fill gets the labels
 // of batch images at a time (0: any number) and returns their values in order. Values above 1 or
 // below 0 are moved to the nearer end; images beyond n in the last batch are dropped.
-func Draw[F float32 | float64](p Public, name string, n, batch int, fill func(labels []int) ([]F, error)) (*data.Images, error) {
+func Draw[F float32 | float64](p Public, name string, n, batch int,
+	fill func(labels []int) ([]F, error)) (*data.Images, error) {
 	if n < 1 {
 		return nil, bad("n = %d: must be at least 1", n)
 	}

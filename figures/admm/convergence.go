@@ -17,10 +17,12 @@ import (
 // Convergence is the number of rounds against size, density and η, and the time of a round.
 func Convergence() lab.Study[SpeedParams, SpeedOut] {
 	return lab.Study[SpeedParams, SpeedOut]{
-		Name:       "admm/convergence",
-		Title:      "Rounds to converge, over size, density and η",
-		Shows:      "Rounds to residuals of 1e-4 grow slowly with the network, and depend on η within a wide valley; the time of a round is linear in the number of edges.",
-		Sizes:      kit.Sizes("up to %v edges%v", kit.Per{"1,000", "10,000", "100,000", "100,000"}, kit.Per{"", ", 2 draws", ", 3 draws", ", 5 draws"}),
+		Name:  "admm/convergence",
+		Title: "Rounds to converge, over size, density and η",
+		Shows: "Rounds to residuals of 1e-4 grow slowly with the network, and depend on η within a wide " +
+			"valley; the time of a round is linear in the number of edges.",
+		Sizes: kit.Sizes("up to %v edges%v", kit.Per{"1,000", "10,000", "100,000", "100,000"},
+			kit.Per{"", ", 2 draws", ", 3 draws", ", 5 draws"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 5, lab.Full: 200, lab.Paper: 330},
 		Experiment: speedOf,
 		Grid:       func(set lab.Setting) []SpeedParams { return speedGrid(set, "size") },
@@ -31,10 +33,11 @@ func Convergence() lab.Study[SpeedParams, SpeedOut] {
 }
 
 // stoppedEarly is the null of runs that stop early, in rounds that grow with the network.
-var stoppedEarly = kit.Null("runs that stop early, in rounds that grow with the network", speedOf, func(_ SpeedParams, v *SpeedOut) {
-	n := float64(v.Edges)
-	*v = SpeedOut{Edges: v.Edges, Rounds: v.Edges, Status: admm.RoundLimit.String(), Short: 1, Seconds: n * n}
-})
+var stoppedEarly = kit.Null("runs that stop early, in rounds that grow with the network", speedOf,
+	func(_ SpeedParams, v *SpeedOut) {
+		n := float64(v.Edges)
+		*v = SpeedOut{Edges: v.Edges, Rounds: v.Edges, Status: admm.RoundLimit.String(), Short: 1, Seconds: n * n}
+	})
 
 // SpeedParams is one network: Targets = 10·Sources, each pair joined with probability Density.
 type SpeedParams struct {
@@ -94,8 +97,10 @@ func roundSeconds(ctx context.Context, a admm.ADMM, prob admm.Problem) float64 {
 
 // The networks of panels (b) and (c).
 var (
-	byDensity = lab.Part[SpeedParams, SpeedOut]{Experiment: speedOf, Grid: func(set lab.Setting) []SpeedParams { return speedGrid(set, "density") }}
-	byPenalty = lab.Part[SpeedParams, SpeedOut]{Experiment: speedOf, Grid: func(set lab.Setting) []SpeedParams { return speedGrid(set, "penalty") }}
+	byDensity = lab.Part[SpeedParams, SpeedOut]{Experiment: speedOf,
+		Grid: func(set lab.Setting) []SpeedParams { return speedGrid(set, "density") }}
+	byPenalty = lab.Part[SpeedParams, SpeedOut]{Experiment: speedOf,
+		Grid: func(set lab.Setting) []SpeedParams { return speedGrid(set, "penalty") }}
 )
 
 // speedGrid varies the size, the density or the penalty η, and, fastest, the draw.
@@ -107,26 +112,31 @@ func speedGrid(set lab.Setting, what string) []SpeedParams {
 	switch what {
 	case "density":
 		many := []float64{.05, .1, .2, .4, .7, 1}
-		axis = lab.Vary(func(p *SpeedParams, x float64) { p.Density = x }, lab.Pick(p, []float64{.3, 1}, many[1:], many, many)...)
+		axis = lab.Vary(func(p *SpeedParams, x float64) { p.Density = x },
+			lab.Pick(p, []float64{.3, 1}, many[1:], many, many)...)
 	case "penalty":
 		base.Sources = lab.Pick(p, 4, 10, 10, 10)
 		many := []float64{.03, .1, .2, .5, 1, 2, 5, 10, 30}
-		axis = lab.Vary(func(p *SpeedParams, x float64) { p.Eta = x }, lab.Pick(p, []float64{.3, 1, 3}, many, many, many)...)
+		axis = lab.Vary(func(p *SpeedParams, x float64) { p.Eta = x },
+			lab.Pick(p, []float64{.3, 1, 3}, many, many, many)...)
 	}
-	return lab.Grid(base, axis, lab.Vary(func(p *SpeedParams, d int) { p.Draw = d }, kit.Count(lab.Pick(p, 1, 2, 3, 5))...))
+	return lab.Grid(base, axis, lab.Vary(func(p *SpeedParams, d int) { p.Draw = d },
+		kit.Count(lab.Pick(p, 1, 2, 3, 5))...))
 }
 
 // speedLine is the mean over draws of a number, against another.
-func speedLine(cells []lab.Result[SpeedParams, SpeedOut], x func(SpeedParams, SpeedOut) float64, y func(SpeedOut) float64) style.Line {
+func speedLine(cells []lab.Result[SpeedParams, SpeedOut], x func(SpeedParams, SpeedOut) float64,
+	y func(SpeedOut) float64) style.Line {
 	network := func(c lab.Result[SpeedParams, SpeedOut]) SpeedParams {
 		c.Params.Draw = 0
 		return c.Params
 	}
-	return kit.Line(style.Line{Marks: true}, kit.Runs(cells, network), func(same []lab.Result[SpeedParams, SpeedOut]) (mx, my float64) {
-		mx, _ = spread(same, func(o SpeedOut) float64 { return x(same[0].Params, o) })
-		my, _ = spread(same, y)
-		return mx, my
-	})
+	return kit.Line(style.Line{Marks: true}, kit.Runs(cells, network),
+		func(same []lab.Result[SpeedParams, SpeedOut]) (mx, my float64) {
+			mx, _ = spread(same, func(o SpeedOut) float64 { return x(same[0].Params, o) })
+			my, _ = spread(same, y)
+			return mx, my
+		})
 }
 
 // panelCells returns the cells of the panels.
@@ -151,15 +161,25 @@ func drawConvergence(v lab.View[SpeedParams, SpeedOut]) (lab.Exhibit, error) {
 		panel("penalty η", to, speedLine(eta, func(p SpeedParams, _ SpeedOut) float64 { return p.Eta }, rounds)),
 		panel("edges", "time of a round (s)", speedLine(size, edges, func(o SpeedOut) float64 { return o.Seconds })),
 	}}
-	table := lab.Table{Name: "runs", Caption: "Each run: how far the repaired plan is below the optimum of the linear program, relative.", Header: []string{"targets × sources", "density", "η", "edges", "rounds", "below", "µs a round", "status"}}
+	table := lab.Table{Name: "runs",
+		Caption: "Each run: how far the repaired plan is below the optimum of the linear program, relative.",
+		Header:  []string{"targets × sources", "density", "η", "edges", "rounds", "below", "µs a round", "status"}}
 	for _, c := range slices.Concat(size, density, eta) {
 		p, v := c.Params, c.Value
-		table.Rows = append(table.Rows, []string{fmt.Sprintf("%d × %d", 10*p.Sources, p.Sources), fmt.Sprint(p.Density), fmt.Sprint(p.Eta), fmt.Sprint(v.Edges), fmt.Sprint(v.Rounds), fmt.Sprintf("%.2g", v.Short), fmt.Sprintf("%.0f", 1e6*v.Seconds), v.Status})
+		table.Rows = append(table.Rows, []string{fmt.Sprintf("%d × %d", 10*p.Sources, p.Sources), fmt.Sprint(p.Density),
+			fmt.Sprint(p.Eta), fmt.Sprint(v.Edges), fmt.Sprint(v.Rounds), fmt.Sprintf("%.2g", v.Short),
+			fmt.Sprintf("%.0f", 1e6*v.Seconds), v.Status})
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("≤ %d edges, %d draws", size[len(size)-1].Value.Edges, size[len(size)-1].Params.Draw+1)),
-			fmt.Sprintf("Rounds until both residuals are %g, linear utilities of slope 1..5: (a) complete networks of ten targets a source, η = %g; (b) %d × %d nodes, pairs joined at random; (c) complete, %d × %d, over η; (d) time of a round on one thread, without set-up, the fastest of four runs.",
-				tol, size[0].Params.Eta, 10*density[0].Params.Sources, density[0].Params.Sources, 10*eta[0].Params.Sources, eta[0].Params.Sources)),
+		Pictures: kit.Wide(panels,
+			v.Badge(fmt.Sprintf("≤ %d edges, %d draws", size[len(size)-1].Value.Edges,
+				size[len(size)-1].Params.Draw+1)),
+			fmt.Sprintf(
+				"Rounds until both residuals are %g, linear utilities of slope 1..5: (a) complete networks of ten "+
+					"targets a source, η = %g; (b) %d × %d nodes, pairs joined at random; (c) complete, %d × %d, "+
+					"over η; (d) time of a round on one thread, without set-up, the fastest of four runs.",
+				tol, size[0].Params.Eta, 10*density[0].Params.Sources, density[0].Params.Sources,
+				10*eta[0].Params.Sources, eta[0].Params.Sources)),
 		Tables: []lab.Table{table},
 		Notes:  []string{"Times belong to the machine in the manifest and to how busy it was."},
 	}, nil
@@ -177,11 +197,41 @@ func claimConvergence(v lab.View[SpeedParams, SpeedOut]) ([]lab.Claim, error) {
 	first, last := size[0].Value, size[len(size)-1].Value
 	tooShort := lab.Pick(v.Preset, "times of microseconds", "", "", "")
 	return []lab.Claim{
-		{What: "runs that did not converge in 20,000 rounds", Source: "section II-B: the iterations converge", Got: unconverged, Want: 0, Why: "counted", Null: stoppedEarly},
-		{What: "most that a repaired plan is below the optimum, relative", Source: "residuals of 1e-4", Got: short, Relation: lab.AtMost, Want: 2e-3, Why: "amounts that are off by 1e-4 of their size, times slopes that differ by up to 10", Null: stoppedEarly},
-		{What: "rounds at the largest network over those at the smallest", Source: "abstract: “computationally efficient for large-scale”", Got: float64(last.Rounds) / float64(first.Rounds), Relation: lab.AtMost,
-			Want: math.Sqrt(float64(last.Edges) / float64(first.Edges)), Why: "grows more slowly than the root of the number of edges", Null: stoppedEarly},
-		{What: "time of a round over edges, largest over smallest network", Source: "O(d log d) a node", Got: (last.Seconds / float64(last.Edges)) / (first.Seconds / float64(first.Edges)), Relation: lab.AtMost,
-			Want: 4, Why: "linear but for caches, the logarithm and a busy machine", SkipReason: tooShort, Null: stoppedEarly},
+		{
+			What:   "runs that did not converge in 20,000 rounds",
+			Source: "section II-B: the iterations converge",
+			Got:    unconverged,
+			Want:   0,
+			Why:    "counted",
+			Null:   stoppedEarly,
+		},
+		{
+			What:     "most that a repaired plan is below the optimum, relative",
+			Source:   "residuals of 1e-4",
+			Got:      short,
+			Relation: lab.AtMost,
+			Want:     2e-3,
+			Why:      "amounts that are off by 1e-4 of their size, times slopes that differ by up to 10",
+			Null:     stoppedEarly,
+		},
+		{
+			What:     "rounds at the largest network over those at the smallest",
+			Source:   "abstract: “computationally efficient for large-scale”",
+			Got:      float64(last.Rounds) / float64(first.Rounds),
+			Relation: lab.AtMost,
+			Want:     math.Sqrt(float64(last.Edges) / float64(first.Edges)),
+			Why:      "grows more slowly than the root of the number of edges",
+			Null:     stoppedEarly,
+		},
+		{
+			What:       "time of a round over edges, largest over smallest network",
+			Source:     "O(d log d) a node",
+			Got:        (last.Seconds / float64(last.Edges)) / (first.Seconds / float64(first.Edges)),
+			Relation:   lab.AtMost,
+			Want:       4,
+			Why:        "linear but for caches, the logarithm and a busy machine",
+			SkipReason: tooShort,
+			Null:       stoppedEarly,
+		},
 	}, nil
 }

@@ -19,7 +19,8 @@ func Cost() lab.Study[CostParams, CostOut] {
 	return lab.Study[CostParams, CostOut]{
 		Name:  "admm/cost",
 		Title: "What private rounds cost, by three compositions",
-		Shows: "The theorem of the paper is for one round. The sum over rounds holds always; knowing only the ε of a round one can prove less than the sum; knowing the noise, less again, and the less the more edges a " +
+		Shows: "The theorem of the paper is for one round. The sum over rounds holds always; knowing only the ε of " +
+			"a round one can prove less than the sum; knowing the noise, less again, and the less the more edges a " +
 			"node has.",
 		Sizes:      kit.Sizes("nodes of 4 and 30 edges, %v numbers of rounds", kit.Per{2, 10, 16, 16}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10, lab.Full: 16, lab.Paper: 16},
@@ -50,7 +51,8 @@ var costOf = lab.Experiment[CostParams, CostOut]{
 	Name: "admm/cost", Version: 1,
 	Run: func(_ context.Context, _ *lab.Cell, p CostParams) (CostOut, error) {
 		a := lab.Must(account.Spend(p.Alpha, p.Degree, p.Rounds, costDelta))
-		return CostOut{a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon, a.Numerical.Kind.String(), a.Numerical.Accountant}, nil
+		return CostOut{a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon, a.Numerical.Kind.String(),
+			a.Numerical.Accountant}, nil
 	},
 }
 
@@ -63,7 +65,8 @@ func costGrid(set lab.Setting) []CostParams {
 }
 
 // confused is the null in which the compositions stand in each other's places.
-var confused = kit.Null("compositions in each other's places", costOf, func(_ CostParams, v *CostOut) { v.Basic, v.Optimal, v.Numerical = v.Numerical, v.Basic, v.Basic })
+var confused = kit.Null("compositions in each other's places", costOf,
+	func(_ CostParams, v *CostOut) { v.Basic, v.Optimal, v.Numerical = v.Numerical, v.Basic, v.Basic })
 
 func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 	cells := v.Cells
@@ -74,10 +77,12 @@ func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 			return float64(c.Params.Rounds), y(c.Value)
 		})
 	}
-	plot := style.Plot{X: style.Axis{Label: "rounds", Log: true}, Y: style.Axis{Label: "ε of all rounds at δ = 1e-6", Log: true}}
+	plot := style.Plot{X: style.Axis{Label: "rounds", Log: true},
+		Y: style.Axis{Label: "ε of all rounds at δ = 1e-6", Log: true}}
 	plot.Items = append(plot.Items,
 		line(style.Line{Name: "basic: the sum"}, degrees[0], func(o CostOut) float64 { return o.Basic }),
-		line(style.Line{Name: fmt.Sprintf("optimal for ε = %g a round", alpha), Series: 1}, degrees[0], func(o CostOut) float64 { return o.Optimal }))
+		line(style.Line{Name: fmt.Sprintf("optimal for ε = %g a round", alpha), Series: 1}, degrees[0],
+			func(o CostOut) float64 { return o.Optimal }))
 	for i, same := range degrees {
 		l := style.Line{Name: fmt.Sprintf("norm noise, %d edges", same[0].Params.Degree), Series: 2 + i, Marks: true}
 		plot.Items = append(plot.Items, line(l, same, func(o CostOut) float64 { return o.Numerical }))
@@ -88,7 +93,8 @@ func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 	}
 	for _, c := range cells {
 		v := c.Value
-		table.Rows = append(table.Rows, []string{fmt.Sprint(c.Params.Degree), fmt.Sprint(c.Params.Rounds), fmt.Sprintf("%.4g", v.Basic), fmt.Sprintf("%.4g", v.Optimal), fmt.Sprintf("%.4g", v.Numerical),
+		table.Rows = append(table.Rows, []string{fmt.Sprint(c.Params.Degree), fmt.Sprint(c.Params.Rounds),
+			fmt.Sprintf("%.4g", v.Basic), fmt.Sprintf("%.4g", v.Optimal), fmt.Sprintf("%.4g", v.Numerical),
 			v.NumericalKind + ", by " + v.Accountant})
 	}
 	return lab.Exhibit{
@@ -98,8 +104,11 @@ func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 			Drawing: style.Figure{Body: plot, Badge: v.Badge(fmt.Sprintf("%d numbers of rounds", len(degrees[0])))},
 		}},
 		Tables: []lab.Table{table},
-		Notes: []string{"Basic and optimal are upper bounds for this noise; optimal is exact for mechanisms of which no more than α_p is known (Kairouz, Oh, Viswanath 2015). The numerical composition is of the norm noise " +
-			"itself; its dominating pair is proved in every dimension (account.Account.Numerical has the proof), and the table says whether the number for it is exact or an upper bound.", privacyNote},
+		Notes: []string{"Basic and optimal are upper bounds for this noise; optimal is exact for mechanisms of " +
+			"which no more than α_p is known (Kairouz, Oh, Viswanath 2015). The numerical composition is of the " +
+			"norm noise " +
+			"itself; its dominating pair is proved in every dimension (account.Account.Numerical has the proof), " +
+			"and the table says whether the number for it is exact or an upper bound.", privacyNote},
 	}, nil
 }
 
@@ -110,11 +119,44 @@ func claimCost(view lab.View[CostParams, CostOut]) ([]lab.Claim, error) {
 		disorder = max(disorder, v.Numerical/v.Optimal, v.Optimal/v.Basic)
 		if c.Params.Rounds == 100 && c.Params.Degree == sources {
 			out = append(out,
-				lab.Claim{What: "numerical ε of 100 rounds on 4 edges", Source: "notes to the paper", Got: v.Numerical, Want: 2.23, AbsTol: .01, Why: "printed to three digits", Null: confused},
-				lab.Claim{What: "optimal ε of 100 rounds", Source: "notes to the paper", Got: v.Optimal, Want: 4.78, AbsTol: .01, Why: "printed to three digits", Null: confused},
-				lab.Claim{What: "basic ε of 100 rounds", Source: "notes to the paper", Got: v.Basic, Want: 10, RelTol: 1e-12, Why: "a sum", Null: confused})
+				lab.Claim{
+					What:   "numerical ε of 100 rounds on 4 edges",
+					Source: "notes to the paper",
+					Got:    v.Numerical,
+					Want:   2.23,
+					AbsTol: .01,
+					Why:    "printed to three digits",
+					Null:   confused,
+				},
+				lab.Claim{
+					What:   "optimal ε of 100 rounds",
+					Source: "notes to the paper",
+					Got:    v.Optimal,
+					Want:   4.78,
+					AbsTol: .01,
+					Why:    "printed to three digits",
+					Null:   confused,
+				},
+				lab.Claim{
+					What:   "basic ε of 100 rounds",
+					Source: "notes to the paper",
+					Got:    v.Basic,
+					Want:   10,
+					RelTol: 1e-12,
+					Why:    "a sum",
+					Null:   confused,
+				})
 		}
 	}
-	return append(out, lab.Claim{What: "largest of numerical over optimal and optimal over basic", Source: "each knows more than the next", Got: disorder, Relation: lab.AtMost, Want: 1, AbsTol: 1e-3,
-		Why: "upper bounds, rounded up by different accountants", Null: confused, Law: true}), nil
+	return append(out, lab.Claim{
+		What:     "largest of numerical over optimal and optimal over basic",
+		Source:   "each knows more than the next",
+		Got:      disorder,
+		Relation: lab.AtMost,
+		Want:     1,
+		AbsTol:   1e-3,
+		Why:      "upper bounds, rounded up by different accountants",
+		Null:     confused,
+		Law:      true,
+	}), nil
 }

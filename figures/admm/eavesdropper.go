@@ -21,9 +21,13 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 	return lab.Study[SpyParams, SpyOut]{
 		Name:  "admm/eavesdropper",
 		Title: "What an eavesdropper learns",
-		Shows: "Who hears all messages and knows bounds and rules fits the utility parameters to them. Without noise most are found; the rest leave no trace, because their edges carry nothing. Strong noise takes the error to that " +
-			"of guessing, and the more rounds are heard the stronger it must be. Moderate noise can tell more than none: it makes silent edges speak.",
-		Sizes:      kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9}, kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
+		Shows: "Who hears all messages and knows bounds and rules fits the utility parameters to them. Without " +
+			"noise most are found; the rest leave no trace, because their edges carry nothing. Strong noise takes " +
+			"the error to that " +
+			"of guessing, and the more rounds are heard the stronger it must be. Moderate noise can tell more than " +
+			"none: it makes silent edges speak.",
+		Sizes: kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9},
+			kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 11, lab.Full: 70, lab.Paper: 70},
 		Experiment: spyOf,
 		Grid:       spyGrid,
@@ -40,8 +44,9 @@ type SpyParams struct {
 	Repeat int     `json:"repeat" min:"0" doc:"number of the draw of the noise"`
 }
 
-// SpyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest parameters given the noise and the range, and the part of parameters
-// that the latter, rounded, gets right; and the mean squared error of guessing 3.
+// SpyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest
+// parameters given the noise and the range, and the part of parameters that the latter, rounded,
+// gets right; and the mean squared error of guessing 3.
 type SpyOut struct {
 	Squares []float64 `json:"squares"`
 	Likely  []float64 `json:"likely"`
@@ -68,7 +73,8 @@ var spyOf = lab.Experiment[SpyParams, SpyOut]{
 			heard := record.First(heard)
 			squares, _ := attack(prob, heard, 0)
 			likely, right := attack(prob, heard, p.Alpha/slope)
-			out.Squares, out.Likely, out.Right = append(out.Squares, squares), append(out.Likely, likely), append(out.Right, right)
+			out.Squares, out.Likely, out.Right = append(out.Squares, squares), append(out.Likely, likely),
+				append(out.Right, right)
 			c.Progress(i+1, len(p.Heard))
 		}
 		middle := slices.Repeat([]float64{(1 + slope) / 2.0}, len(prob.Graph.Edges))
@@ -105,11 +111,12 @@ var guessing = kit.Null("guessing", spyOf, func(_ SpyParams, v *SpyOut) {
 })
 
 // thinNoise is the null of noise that hides nothing: every run tells what the first tells, which has no noise.
-var thinNoise = lab.Null{Name: "noise that hides nothing", Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {
-	for i := range cells {
-		cells[i].Value = cells[0].Value
-	}
-})}}
+var thinNoise = lab.Null{Name: "noise that hides nothing",
+	Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {
+		for i := range cells {
+			cells[i].Value = cells[0].Value
+		}
+	})}}
 
 // spied is one point: root mean squares over the repeats, for each number of rounds heard.
 type spied struct {
@@ -140,11 +147,14 @@ func spiedPoints(all []lab.Result[SpyParams, SpyOut]) (out []spied) {
 func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
 	points, heard := spiedPoints(v.Cells), v.Cells[0].Params.Heard
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
-	errors := style.Plot{X: axis, Y: style.Axis{Label: "root mean squared error", Min: 0, Max: 1.1 * points[0].guess[0]}, Aspect: 1}
+	errors := style.Plot{X: axis, Y: style.Axis{Label: "root mean squared error", Min: 0,
+		Max: 1.1 * points[0].guess[0]}, Aspect: 1}
 	right := style.Plot{X: axis, Y: style.Axis{Label: "parameters found", Min: 0, Max: 1}, Aspect: 1}
 	errors.Items = append(errors.Items, style.Rule{At: points[0].guess[0], Label: "guessing 3"})
 	right.Items = append(right.Items, style.Rule{At: .2, Label: "guessing"})
-	table := lab.Table{Name: "errors", Caption: "Root mean squared error of the estimated parameters (uniform integers 1..5), and the part that is right when rounded.",
+	table := lab.Table{Name: "errors",
+		Caption: "Root mean squared error of the estimated parameters (uniform integers 1..5), and the part that " +
+			"is right when rounded.",
 		Header: []string{"α_p", "rounds heard", "least squares", "likeliest", "right"}}
 	for h, rounds := range heard {
 		name := map[bool]string{true: "1 round heard", false: fmt.Sprintf("%d rounds", rounds)}[rounds == 1]
@@ -154,7 +164,8 @@ func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
 				e.X, e.Y = append(e.X, x.alpha), append(e.Y, x.likely[h])
 				r.X, r.Y = append(r.X, x.alpha), append(r.Y, x.right[h])
 			}
-			table.Rows = append(table.Rows, []string{alphaText(x.alpha), fmt.Sprint(rounds), fmt.Sprintf("%.3f", x.squares[h]), fmt.Sprintf("%.3f", x.likely[h]), fmt.Sprintf("%.3f", x.right[h])})
+			table.Rows = append(table.Rows, []string{alphaText(x.alpha), fmt.Sprint(rounds),
+				fmt.Sprintf("%.3f", x.squares[h]), fmt.Sprintf("%.3f", x.likely[h]), fmt.Sprintf("%.3f", x.right[h])})
 		}
 		errors.Items, right.Items = append(errors.Items, e), append(right.Items, r)
 	}
@@ -162,11 +173,15 @@ func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
 	errors.Items = append(errors.Items, style.Rule{At: points[0].likely[last], Label: "no noise", Start: true})
 	right.Items = append(right.Items, style.Rule{At: points[0].right[last], Label: "no noise", Start: true})
 	return lab.Exhibit{
-		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, v.Badge(fmt.Sprintf("%d repeats", points[1].repeats)),
-			"An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded; dashed: guessing, and all rounds without noise. η = 1, ρ = 5."+
+		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{errors, right}, Letters: true},
+			v.Badge(fmt.Sprintf("%d repeats", points[1].repeats)),
+			"An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by "+
+				"the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded; "+
+				"dashed: guessing, and all rounds without noise. η = 1, ρ = 5."+
 				louderThanSilence(points, heard[last])),
 		Tables: []lab.Table{table},
-		Notes:  []string{privacyNote, "An attack shows what can be learnt at least, not what cannot: that is the guarantee's part."},
+		Notes: []string{privacyNote,
+			"An attack shows what can be learnt at least, not what cannot: that is the guarantee's part."},
 	}, nil
 }
 
@@ -177,8 +192,12 @@ func louderThanSilence(points []spied, rounds int) string {
 	if best.alpha == 0 || best.likely[last] > .98*points[0].likely[last] {
 		return ""
 	}
-	return fmt.Sprintf(" Moderate noise does not protect, and tells more than none: after %d rounds the error is %.2f at α_p = %g and %.2f without noise. Without noise the run settles: edges that carry nothing keep silent about their "+
-		"parameters, and later rounds repeat what was said. Noise keeps prices and amounts moving, so that each edge carries something now and then and each round says something new, and over many rounds what it hides averages out.",
+	return fmt.Sprintf(
+		" Moderate noise does not protect, and tells more than none: after %d rounds the error is %.2f at α_p = %g "+
+			"and %.2f without noise. Without noise the run settles: edges that carry nothing keep silent about their "+
+			"parameters, and later rounds repeat what was said. Noise keeps prices and amounts moving, so that each "+
+			"edge carries something now and then and each round says something new, and over many rounds what it "+
+			"hides averages out.",
 		rounds, best.likely[last], best.alpha, points[0].likely[last])
 }
 
@@ -193,10 +212,32 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 		return nil, fmt.Errorf("claims are about α_p of 1 and 1000: %w", store.ErrMissing)
 	}
 	return []lab.Claim{
-		{What: "parameters found without noise, of all", Source: "section III-A: the adversary can infer the parameters", Got: points[0].right[last], Relation: lab.AtLeast, Want: .5,
-			Why: "those of edges that never carry anything leave no trace", Null: guessing},
-		{What: "error at α_p = 1 over guessing", Source: "Theorem 1: little noise is not to be told from much", Got: at[1].likely[last] / at[1].guess[last], Want: 1, AbsTol: .2,
-			Why: "within a fifth of guessing", Null: thinNoise},
-		{What: "error at α_p = 1000 over that at α_p = 1", Source: "the noise is 1000 times smaller", Got: at[1000].likely[last] / at[1].likely[last], Relation: lab.AtMost, Want: .8, Why: "an effect that can be seen", Null: guessing},
+		{
+			What:     "parameters found without noise, of all",
+			Source:   "section III-A: the adversary can infer the parameters",
+			Got:      points[0].right[last],
+			Relation: lab.AtLeast,
+			Want:     .5,
+			Why:      "those of edges that never carry anything leave no trace",
+			Null:     guessing,
+		},
+		{
+			What:   "error at α_p = 1 over guessing",
+			Source: "Theorem 1: little noise is not to be told from much",
+			Got:    at[1].likely[last] / at[1].guess[last],
+			Want:   1,
+			AbsTol: .2,
+			Why:    "within a fifth of guessing",
+			Null:   thinNoise,
+		},
+		{
+			What:     "error at α_p = 1000 over that at α_p = 1",
+			Source:   "the noise is 1000 times smaller",
+			Got:      at[1000].likely[last] / at[1].likely[last],
+			Relation: lab.AtMost,
+			Want:     .8,
+			Why:      "an effect that can be seen",
+			Null:     guessing,
+		},
 	}, nil
 }

@@ -17,7 +17,8 @@ func Plan() lab.Study[RunParams, RunOut] {
 	return lab.Study[RunParams, RunOut]{
 		Name:  "admm/fig2b",
 		Title: "What targets receive, with and without privacy",
-		Shows: "Without noise targets get all they ask for, as long as sources last. With noise at α_p = 10 the feasible plan leaves some of what sources have, and targets get less than they ask " +
+		Shows: "Without noise targets get all they ask for, as long as sources last. With noise at α_p = 10 the " +
+			"feasible plan leaves some of what sources have, and targets get less than they ask " +
 			"for, or the same from sources that suit them less.",
 		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .1, lab.Full: .1, lab.Paper: .1},
@@ -35,13 +36,15 @@ func planGrid(set lab.Setting) []RunParams {
 }
 
 // freeNoise is the null of noise that takes nothing from targets and moves no utility.
-var freeNoise = lab.Null{Name: "noise without effect", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
-	for i := range cells {
-		cells[i].Value.Served, cells[i].Value.Social = cells[0].Value.Served, cells[0].Value.Social
-	}
-})}}
+var freeNoise = lab.Null{Name: "noise without effect",
+	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+		for i := range cells {
+			cells[i].Value.Served, cells[i].Value.Social = cells[0].Value.Served, cells[0].Value.Social
+		}
+	})}}
 
-// unprojected is the null of a noisy plan that is handed out as it is: amounts are off by the noise, 1/ζ = ρ/α_p = 0.5 at α_p = 10.
+// unprojected is the null of a noisy plan that is handed out as it is: amounts are off by the
+// noise, 1/ζ = ρ/α_p = 0.5 at α_p = 10.
 var unprojected = kit.Null("a noisy plan that is not projected", runOf, func(p RunParams, v *RunOut) {
 	if a := p.Alpha; a > 0 {
 		v.Violation = slope / a
@@ -65,7 +68,10 @@ func drawPlan(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	panels := style.Panels{ShareY: true, Columns: 2}
 	for k, c := range cells {
 		p := style.Plot{
-			Title: alphaName(c.Params.Alpha), X: style.Axis{Label: "target"}, Y: style.Axis{Min: 0, Max: 5.5}, Aspect: .9,
+			Title:  alphaName(c.Params.Alpha),
+			X:      style.Axis{Label: "target"},
+			Y:      style.Axis{Min: 0, Max: 5.5},
+			Aspect: .9,
 		}
 		if k == 0 {
 			p.Y.Label = "amount"
@@ -91,13 +97,17 @@ func drawPlan(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 		p.Items = append(p.Items, asked)
 		panels.Items = append(panels.Items, p)
 	}
-	table := lab.Table{Name: "targets", Caption: "What each target asks for at most and what it receives.", Header: []string{"target", "asks for", "no noise", alphaText(cells[1].Params.Alpha)}}
+	table := lab.Table{Name: "targets", Caption: "What each target asks for at most and what it receives.",
+		Header: []string{"target", "asks for", "no noise", alphaText(cells[1].Params.Alpha)}}
 	for x := range targets {
-		table.Rows = append(table.Rows, []string{fmt.Sprint(x + 1), fmt.Sprintf("%.3f", plain.Asked[x]), fmt.Sprintf("%.3f", plain.Served[x]), fmt.Sprintf("%.3f", noisy.Served[x])})
+		table.Rows = append(table.Rows, []string{fmt.Sprint(x + 1), fmt.Sprintf("%.3f", plain.Asked[x]),
+			fmt.Sprintf("%.3f", plain.Served[x]), fmt.Sprintf("%.3f", noisy.Served[x])})
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, roundsBadge(v),
-			fmt.Sprintf("Figure 2(b): amounts of the %d targets that lose most by noise, by source, and what they ask for at most (points). Right: projection of the average over the last half of %d private rounds.",
+			fmt.Sprintf(
+				"Figure 2(b): amounts of the %d targets that lose most by noise, by source, and what they ask for "+
+					"at most (points). Right: projection of the average over the last half of %d private rounds.",
 				shownRows, cells[1].Params.Rounds)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
@@ -111,12 +121,42 @@ func claimPlan(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 		least = min(least, noisy.Served[x]/noisy.Asked[x])
 	}
 	return []lab.Claim{
-		{What: "what all targets receive over what they ask for, or what sources have where that is less, without noise", Source: "section IV: “target node 12 can request at most 5 units, and does so when privacy is not added”",
-			Got: floats.Sum(plain.Served) / min(floats.Sum(plain.Asked), plain.Held), Want: 1, AbsTol: 1e-6, Why: "all utilities rise and all are joined, so nothing stays away; residuals 1e-8", Null: nothingCarried},
-		{What: "what all targets receive with noise over what they receive without", Source: "section IV: 4.2 units of 5 where noise is added", Got: floats.Sum(noisy.Served) / floats.Sum(plain.Served), Relation: lab.AtLeast, Want: .5,
-			Why: "the one target that the paper names keeps 84%; half leaves room for an α_p that is lost", Null: nothingCarried},
-		{What: "the least that a target receives over what it asks for, with noise", Source: "section IV: “it only requests and receives 4.2 units” of 5", Got: least, Relation: lab.AtMost, Want: .95,
-			Why: "a loss that can be seen, for some target; the paper's α_p is lost", Null: freeNoise},
-		{What: "most by which the feasible plan with noise misses a bound", Source: "post-processing", Got: noisy.Violation, Relation: lab.AtMost, Want: 1e-6, Why: "residual 1e-8 of the projection, over plans of size 100", Null: unprojected},
+		{
+			What: "what all targets receive over what they ask for, or what sources have where that is less, " +
+				"without noise",
+			Source: "section IV: “target node 12 can request at most 5 units, and does so when privacy is not added”",
+			Got:    floats.Sum(plain.Served) / min(floats.Sum(plain.Asked), plain.Held),
+			Want:   1,
+			AbsTol: 1e-6,
+			Why:    "all utilities rise and all are joined, so nothing stays away; residuals 1e-8",
+			Null:   nothingCarried,
+		},
+		{
+			What:     "what all targets receive with noise over what they receive without",
+			Source:   "section IV: 4.2 units of 5 where noise is added",
+			Got:      floats.Sum(noisy.Served) / floats.Sum(plain.Served),
+			Relation: lab.AtLeast,
+			Want:     .5,
+			Why:      "the one target that the paper names keeps 84%; half leaves room for an α_p that is lost",
+			Null:     nothingCarried,
+		},
+		{
+			What:     "the least that a target receives over what it asks for, with noise",
+			Source:   "section IV: “it only requests and receives 4.2 units” of 5",
+			Got:      least,
+			Relation: lab.AtMost,
+			Want:     .95,
+			Why:      "a loss that can be seen, for some target; the paper's α_p is lost",
+			Null:     freeNoise,
+		},
+		{
+			What:     "most by which the feasible plan with noise misses a bound",
+			Source:   "post-processing",
+			Got:      noisy.Violation,
+			Relation: lab.AtMost,
+			Want:     1e-6,
+			Why:      "residual 1e-8 of the projection, over plans of size 100",
+			Null:     unprojected,
+		},
 	}, nil
 }

@@ -95,8 +95,9 @@ func (o RunOut) wobble() float64 {
 	return math.Sqrt(sum / float64(len(tail)))
 }
 
-// wobble is that which the noise of one round makes: the noise of a node with d edges has E‖ξ‖² = d(d+1)/ζ², an edge's amount
-// is the mean of its two ends, and the two slopes of an edge, uniform on 1, …, 5, have a sum whose square is 40 in the mean.
+// wobble is that which the noise of one round makes: the noise of a node with d edges has E‖ξ‖² =
+// d(d+1)/ζ², an edge's amount is the mean of its two ends, and the two slopes of an edge, uniform
+// on 1, …, 5, have a sum whose square is 40 in the mean.
 func (p RunParams) wobble() float64 {
 	zeta := p.Eta * p.Alpha / slope
 	return math.Sqrt(targets*sources*40*(sources+1+targets+1)/4.) / zeta
@@ -105,7 +106,8 @@ func (p RunParams) wobble() float64 {
 // nothingCarried is the null of a run whose plans are empty, with a certificate that certifies nothing.
 var nothingCarried = kit.Null("nothing is carried", runOf, func(_ RunParams, v *RunOut) {
 	v.Gap, v.Last, v.Feasible = v.Optimum, 0, 0
-	v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)), make([]float64, len(v.Plan))
+	v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)),
+		make([]float64, len(v.Plan))
 })
 
 // spread is the mean and the standard deviation of a number of cells; 0 of one cell.
@@ -126,8 +128,8 @@ const (
 // caseStudy is the paper's.
 func caseStudy(rng *rand.Rand) admm.Problem { return market(rng, admm.Complete(targets, sources)) }
 
-// market draws utilities and bounds for a network. What sources can give grows with what targets ask for, in the proportion of the case
-// study.
+// market draws utilities and bounds for a network. What sources can give grows with what targets
+// ask for, in the proportion of the case study.
 func market(rng *rand.Rand, g admm.Graph) admm.Problem {
 	p := admm.Problem{Graph: g}
 	for range g.Edges {

@@ -15,9 +15,12 @@ func TradeOff() lab.Study[RunParams, RunOut] {
 	return lab.Study[RunParams, RunOut]{
 		Name:  "admm/fig2c",
 		Title: "Social utility against the privacy of a round",
-		Shows: "The less noise the more utility, up to the optimum. The last plan, which the paper shows, scatters about its mean and may lie above the optimum, because it is not feasible; the projected average is " +
-			"feasible, scatters less, and gains at strong privacy. A larger η means less noise for the same α_p, and slower rounds.",
-		Sizes:      kit.Sizes("the paper's network, %v values of α_p, %v η, %v repeats", kit.Per{5, 9, 9, 9}, kit.Per{"one", 3, 3, 3}, kit.Per{4, 20, 100, 100}),
+		Shows: "The less noise the more utility, up to the optimum. The last plan, which the paper shows, scatters " +
+			"about its mean and may lie above the optimum, because it is not feasible; the projected average is " +
+			"feasible, scatters less, and gains at strong privacy. A larger η means less noise for the same α_p, " +
+			"and slower rounds.",
+		Sizes: kit.Sizes("the paper's network, %v values of α_p, %v η, %v repeats", kit.Per{5, 9, 9, 9},
+			kit.Per{"one", 3, 3, 3}, kit.Per{4, 20, 100, 100}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 11, lab.Full: 55, lab.Paper: 55},
 		Experiment: runOf,
 		Grid:       tradeGrid,
@@ -32,21 +35,24 @@ func tradeGrid(set lab.Setting) []RunParams {
 	many := []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000}
 	repeats := kit.Count(lab.Pick(p, 4, 20, 100, 100))
 	return lab.Grid(RunParams{Rounds: roundsOf(p)},
-		lab.Vary(func(p *RunParams, v float64) { p.Eta = v }, lab.Pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}, []float64{1, .3, 3})...),
-		lab.Vary(func(p *RunParams, v float64) { p.Alpha = v }, lab.Pick(p, []float64{1, 10, 100, 1000, 10000}, many, many, many)...),
+		lab.Vary(func(p *RunParams, v float64) { p.Eta = v },
+			lab.Pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}, []float64{1, .3, 3})...),
+		lab.Vary(func(p *RunParams, v float64) { p.Alpha = v },
+			lab.Pick(p, []float64{1, 10, 100, 1000, 10000}, many, many, many)...),
 		lab.Vary(func(p *RunParams, v int) { p.Repeat = v }, repeats...))
 }
 
 // reversed is the null in which utility falls with α_p: the values of the largest α_p stand at the smallest.
-var reversed = lab.Null{Name: "values in reverse order", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
-	alphas := 1
-	for alphas < len(cells) && cells[alphas].Params.Eta == cells[0].Params.Eta {
-		alphas++
-	}
-	for line := range slices.Chunk(cells, alphas) {
-		kit.Reverse(line)
-	}
-})}}
+var reversed = lab.Null{Name: "values in reverse order",
+	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+		alphas := 1
+		for alphas < len(cells) && cells[alphas].Params.Eta == cells[0].Params.Eta {
+			alphas++
+		}
+		for line := range slices.Chunk(cells, alphas) {
+			kit.Reverse(line)
+		}
+	})}}
 
 // beyondBounds is the null of plans that promise a tenth more than there is.
 var beyondBounds = kit.Null("plans beyond their bounds", runOf, func(_ RunParams, v *RunOut) { v.Feasible *= 1.1 })
@@ -60,7 +66,8 @@ type trade struct {
 
 // trades are the points by η and α_p, in the order of the grid.
 func trades(cells []lab.Result[RunParams, RunOut]) (out [][]trade) {
-	for _, same := range kit.Runs(cells, func(c lab.Result[RunParams, RunOut]) [2]float64 { return [2]float64{c.Params.Eta, c.Params.Alpha} }) {
+	for _, same := range kit.Runs(cells,
+		func(c lab.Result[RunParams, RunOut]) [2]float64 { return [2]float64{c.Params.Eta, c.Params.Alpha} }) {
 		p := same[0].Params
 		t := trade{alpha: p.Alpha, eta: p.Eta, repeats: len(same)}
 		t.last, t.lastSD = spread(same, func(o RunOut) float64 { return o.Last / o.Optimum })
@@ -80,14 +87,20 @@ func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .6, Max: 1.02}, Aspect: 1}
 	both.Items = append(both.Items, style.Rule{At: 1})
 	etas.Items = append(etas.Items, style.Rule{At: 1})
-	table := lab.Table{Name: "utility", Caption: "Utility as a part of the optimum, mean ± standard deviation over the noise.", Header: []string{"η", "α_p", "last plan", "feasible plan"}}
+	table := lab.Table{Name: "utility",
+		Caption: "Utility as a part of the optimum, mean ± standard deviation over the noise.",
+		Header:  []string{"η", "α_p", "last plan", "feasible plan"}}
 	for i, line := range lines {
-		last, feasible := style.Line{Name: "last plan (the paper's)", Series: 1}, style.Line{Name: "projected average", Series: 0, Marks: true}
+		last, feasible := style.Line{Name: "last plan (the paper's)", Series: 1},
+			style.Line{Name: "projected average", Series: 0, Marks: true}
 		for _, t := range line {
-			last.X, last.Y, last.Lo, last.Hi = append(last.X, t.alpha), append(last.Y, t.last), append(last.Lo, t.last-t.lastSD), append(last.Hi, t.last+t.lastSD)
+			last.X, last.Y, last.Lo, last.Hi = append(last.X, t.alpha), append(last.Y, t.last),
+				append(last.Lo, t.last-t.lastSD), append(last.Hi, t.last+t.lastSD)
 			feasible.X, feasible.Y = append(feasible.X, t.alpha), append(feasible.Y, t.feasible)
-			feasible.Lo, feasible.Hi = append(feasible.Lo, t.feasible-t.feasibleSD), append(feasible.Hi, t.feasible+t.feasibleSD)
-			table.Rows = append(table.Rows, []string{fmt.Sprint(t.eta), fmt.Sprint(t.alpha), fmt.Sprintf("%.4f ± %.4f", t.last, t.lastSD), fmt.Sprintf("%.4f ± %.4f", t.feasible, t.feasibleSD)})
+			feasible.Lo, feasible.Hi = append(feasible.Lo, t.feasible-t.feasibleSD),
+				append(feasible.Hi, t.feasible+t.feasibleSD)
+			table.Rows = append(table.Rows, []string{fmt.Sprint(t.eta), fmt.Sprint(t.alpha),
+				fmt.Sprintf("%.4f ± %.4f", t.last, t.lastSD), fmt.Sprintf("%.4f ± %.4f", t.feasible, t.feasibleSD)})
 		}
 		if i == 0 {
 			both.Items = append(both.Items, last, feasible)
@@ -96,10 +109,16 @@ func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 		etas.Items = append(etas.Items, feasible)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, kit.Badge(v.Source, fmt.Sprintf("%d repeats", lines[0][0].repeats)),
-			fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = %g, bands are one standard deviation over the noise; "+
-				"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
-				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", v.Cells[0].Params.Rounds, lines[0][0].eta)),
+		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{both, etas}, Letters: true},
+			kit.Badge(v.Source, fmt.Sprintf("%d repeats", lines[0][0].repeats)),
+			fmt.Sprintf(
+				"Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = %g, bands are one "+
+					"standard deviation over the noise; "+
+					"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond "+
+					"bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the "+
+					"feasible plan for several η. The paper's η and ρ are lost; "+
+					"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by "+
+					"a fifth.", v.Cells[0].Params.Rounds, lines[0][0].eta)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil
@@ -121,13 +140,63 @@ func claimTradeOff(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 	}
 	n := math.Sqrt(float64(lines[0][0].repeats))
 	return []lab.Claim{
-		{What: "most by which utility falls from one α_p to the next larger", Source: "Figure 2(c): utility rises with α_p", Got: fall, Relation: lab.AtMost, Want: 0,
-			AbsTol: 4 * max(at[1].feasibleSD, at[10].feasibleSD) / n, Why: "four standard errors of the mean at the strongest noise", Null: reversed},
-		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: close to Algorithm 1", Got: at[1000].feasible, Want: 1, AbsTol: .01, Why: "close is taken as 1%", Null: reversed},
-		{What: "last plan at α_p = 1000 over the optimum", Source: "notes to the paper: 688.4 ± 1.4 of 688", Got: at[1000].last, Want: 1, AbsTol: .01, Why: "a run of the reconstruction on another draw had 0.2%", SkipReason: tooFew(v.Preset), Null: nothingCarried},
-		{What: "utility at α_p = 10 over the optimum, at most", Source: "Figure 2(c): small α_p costs utility; notes: 616 of 688", Got: at[10].feasible, Relation: lab.AtMost, Want: .98,
-			Why: "a loss of at least 2%; a run of the reconstruction lost 10%", Null: reversed},
-		{What: "utility at α_p = 1 over that at 1000, at most", Source: "Figure 2(c)", Got: at[1].feasible / at[1000].feasible, Relation: lab.AtMost, Want: .9, Why: "“useless” in the notes: more than a tenth is lost", Null: reversed},
-		{What: "the largest feasible utility over the optimum", Source: "optimality", Got: over, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding of the repaired plan", Null: beyondBounds, Law: true},
+		{
+			What:     "most by which utility falls from one α_p to the next larger",
+			Source:   "Figure 2(c): utility rises with α_p",
+			Got:      fall,
+			Relation: lab.AtMost,
+			Want:     0,
+			AbsTol:   4 * max(at[1].feasibleSD, at[10].feasibleSD) / n,
+			Why:      "four standard errors of the mean at the strongest noise",
+			Null:     reversed,
+		},
+		{
+			What:   "utility at α_p = 1000 over the optimum",
+			Source: "section IV: close to Algorithm 1",
+			Got:    at[1000].feasible,
+			Want:   1,
+			AbsTol: .01,
+			Why:    "close is taken as 1%",
+			Null:   reversed,
+		},
+		{
+			What:       "last plan at α_p = 1000 over the optimum",
+			Source:     "notes to the paper: 688.4 ± 1.4 of 688",
+			Got:        at[1000].last,
+			Want:       1,
+			AbsTol:     .01,
+			Why:        "a run of the reconstruction on another draw had 0.2%",
+			SkipReason: tooFew(v.Preset),
+			Null:       nothingCarried,
+		},
+		{
+			What:     "utility at α_p = 10 over the optimum, at most",
+			Source:   "Figure 2(c): small α_p costs utility; notes: 616 of 688",
+			Got:      at[10].feasible,
+			Relation: lab.AtMost,
+			Want:     .98,
+			Why:      "a loss of at least 2%; a run of the reconstruction lost 10%",
+			Null:     reversed,
+		},
+		{
+			What:     "utility at α_p = 1 over that at 1000, at most",
+			Source:   "Figure 2(c)",
+			Got:      at[1].feasible / at[1000].feasible,
+			Relation: lab.AtMost,
+			Want:     .9,
+			Why:      "“useless” in the notes: more than a tenth is lost",
+			Null:     reversed,
+		},
+		{
+			What:     "the largest feasible utility over the optimum",
+			Source:   "optimality",
+			Got:      over,
+			Relation: lab.AtMost,
+			Want:     1,
+			AbsTol:   1e-9,
+			Why:      "rounding of the repaired plan",
+			Null:     beyondBounds,
+			Law:      true,
+		},
 	}, nil
 }

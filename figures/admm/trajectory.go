@@ -18,7 +18,8 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 	return lab.Study[RunParams, RunOut]{
 		Name:  "admm/fig2a",
 		Title: "Social utility over rounds, with and without privacy",
-		Shows: "Algorithm 1 settles at the optimum of the linear program. Algorithm 2 oscillates about it, hardly at α_p = 1000 and wildly at α_p = 10; " +
+		Shows: "Algorithm 1 settles at the optimum of the linear program. Algorithm 2 oscillates about it, hardly " +
+			"at α_p = 1000 and wildly at α_p = 10; " +
 			"the average of the last rounds, projected, is a plan that can be carried out.",
 		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: .5, lab.Full: .5, lab.Paper: .5},
@@ -71,12 +72,20 @@ func alphaText(alpha float64) string {
 func drawTrajectory(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	cells := v.Cells
 	optimum := cells[0].Value.Optimum
-	whole := style.Plot{X: style.Axis{Label: "round"}, Y: style.Axis{Label: "social utility", Include: []float64{0}}, Aspect: .8}
-	near := style.Plot{X: style.Axis{Label: "round"}, Y: style.Axis{Label: "social utility", Min: .97 * optimum, Max: 1.03 * optimum}, Aspect: .8}
+	whole := style.Plot{X: style.Axis{Label: "round"}, Y: style.Axis{Label: "social utility", Include: []float64{0}},
+		Aspect: .8}
+	near := style.Plot{X: style.Axis{Label: "round"},
+		Y: style.Axis{Label: "social utility", Min: .97 * optimum, Max: 1.03 * optimum}, Aspect: .8}
 	items := []plot.Plotter{style.Line{
-		Name: "optimum (linear program)", X: []float64{0, float64(cells[0].Params.Rounds)}, Y: []float64{optimum, optimum}, Series: 4, Color: style.DarkGrey,
+		Name:   "optimum (linear program)",
+		X:      []float64{0, float64(cells[0].Params.Rounds)},
+		Y:      []float64{optimum, optimum},
+		Series: 4,
+		Color:  style.DarkGrey,
 	}}
-	table := lab.Table{Name: "ends", Caption: "Where each run ends: the utility of the last plan and of the feasible plan, that is the projection of the average over the last half of the rounds.",
+	table := lab.Table{Name: "ends",
+		Caption: "Where each run ends: the utility of the last plan and of the feasible plan, that is the " +
+			"projection of the average over the last half of the rounds.",
 		Header: []string{"run", "last", "feasible", "optimum", "below %"}}
 	series := []int{0, 1, 4, 5} // colours that are far from each other and from the optimum's
 	order := make([]int, len(cells))
@@ -85,7 +94,12 @@ func drawTrajectory(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	}
 	for _, i := range append(order[1:], 0) {
 		c := cells[i]
-		line := style.Line{Name: alphaName(c.Params.Alpha), Series: series[i%len(series)], Y: slices.Clone(c.Value.Social), Solid: i > 0}
+		line := style.Line{
+			Name:   alphaName(c.Params.Alpha),
+			Series: series[i%len(series)],
+			Y:      slices.Clone(c.Value.Social),
+			Solid:  i > 0,
+		}
 		for len(line.Y) < c.Params.Rounds { // Algorithm 1 has converged, and stays
 			line.Y = append(line.Y, c.Value.Last)
 		}
@@ -99,20 +113,26 @@ func drawTrajectory(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	near.Items = append(near.Items, items[2:]...)
 	for _, c := range cells {
 		v := c.Value
-		table.Rows = append(table.Rows, []string{alphaText(c.Params.Alpha), fmt.Sprintf("%.2f", v.Last), fmt.Sprintf("%.2f", v.Feasible), fmt.Sprintf("%.2f", v.Optimum),
+		table.Rows = append(table.Rows, []string{alphaText(c.Params.Alpha), fmt.Sprintf("%.2f", v.Last),
+			fmt.Sprintf("%.2f", v.Feasible), fmt.Sprintf("%.2f", v.Optimum),
 			fmt.Sprintf("%.3g", 100*(v.Optimum-v.Feasible)/v.Optimum)})
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{whole, near}}, roundsBadge(v),
-			fmt.Sprintf("Figure 2(a): social utility of the plan after each round. Right: the same within 3%% of the optimum, without the strongest noise; "+
-				"η = %g, ρ = %d, %d sources and %d targets. The paper's small α_p is lost; two others stand for it.", cells[0].Params.Eta, slope, sources, targets)),
+			fmt.Sprintf(
+				"Figure 2(a): social utility of the plan after each round. Right: the same within 3%% of the "+
+					"optimum, without the strongest noise; "+
+					"η = %g, ρ = %d, %d sources and %d targets. The paper's small α_p is lost; two others stand "+
+					"for it.",
+				cells[0].Params.Eta, slope, sources, targets)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil
 }
 
 // privacyNote stands wherever an α_p does.
-const privacyNote = "α_p is the ε of one round for one utility parameter of one node. All rounds together cost what the figure admm/cost says, up to the sum; bounds are not protected, several " +
+const privacyNote = "α_p is the ε of one round for one utility parameter of one node. All rounds together cost " +
+	"what the figure admm/cost says, up to the sum; bounds are not protected, several " +
 	"parameters cost more, and an α_p of hundreds protects nothing."
 
 func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
@@ -120,22 +140,68 @@ func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 	null := nothingCarried
 	violation := lab.Most(view.Cells, func(c lab.Result[RunParams, RunOut]) float64 { return c.Value.Violation })
 	return []lab.Claim{
-		{What: "root mean square of utility about the optimum at α_p = 100, last half of the rounds, over that of the noise of one round", Source: "Theorem 1: density ∝ exp(−ζ‖ξ‖), ζ = ηα_p/ρ",
-			Got: view.Cells[2].Value.wobble() / view.Cells[2].Params.wobble(), Want: 1, AbsTol: .5, Why: "prices carry a part " +
-				"of the noise into the next rounds: 1.1 to 1.3 here", Null: freeNoise},
+		{
+			What: "root mean square of utility about the optimum at α_p = 100, last half of the rounds, over " +
+				"that of the noise of one round",
+			Source: "Theorem 1: density ∝ exp(−ζ‖ξ‖), ζ = ηα_p/ρ",
+			Got:    view.Cells[2].Value.wobble() / view.Cells[2].Params.wobble(),
+			Want:   1,
+			AbsTol: .5,
+			Why: "prices carry a part " +
+				"of the noise into the next rounds: 1.1 to 1.3 here",
+			Null: freeNoise,
+		},
 		{
 			What: "most by which a feasible plan misses a bound", Source: "post-processing", Got: violation,
 			Relation: lab.AtMost, Want: 1e-6, Why: "residual 1e-8 of the projection, over plans of size 100",
 			Null: unprojected,
 		},
-		{What: "utility of Algorithm 1 over the optimum of the linear program", Source: "section II-B: ADMM converges to the solution of (1)", Got: plain.Feasible / plain.Optimum, Want: 1, AbsTol: 1e-6,
-			Why: "residuals are asked to be 1e-8", Null: null},
-		{What: "what the optimum of the linear program may be wrong by, relative", Source: "duality", Got: plain.Gap / plain.Optimum, Relation: lab.AtMost, Want: 1e-9, Why: "a certificate in float64", Null: null, Law: true},
-		{What: "round from which on Algorithm 1 stays within 1% of the optimum", Source: "Figure 2(a)", Got: plain.within(.01), Relation: lab.AtMost, Want: 100,
-			Why: "the paper's axis is lost; other draws take from 19 to 64 rounds", Null: null},
-		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: “when α is large, the social utility is close to the one returned by Algorithm 1”", Got: loud.Feasible / loud.Optimum, Want: 1, AbsTol: .01,
-			Why: "close is taken as 1%", Null: null},
-		{What: "utility of the last plan at α_p = 1000 over the optimum", Source: "Figure 2(a): converges approximately", Got: loud.Last / loud.Optimum, Want: 1, AbsTol: .01,
-			Why: "close is taken as 1%", SkipReason: tooFew(view.Preset), Null: null},
+		{
+			What:   "utility of Algorithm 1 over the optimum of the linear program",
+			Source: "section II-B: ADMM converges to the solution of (1)",
+			Got:    plain.Feasible / plain.Optimum,
+			Want:   1,
+			AbsTol: 1e-6,
+			Why:    "residuals are asked to be 1e-8",
+			Null:   null,
+		},
+		{
+			What:     "what the optimum of the linear program may be wrong by, relative",
+			Source:   "duality",
+			Got:      plain.Gap / plain.Optimum,
+			Relation: lab.AtMost,
+			Want:     1e-9,
+			Why:      "a certificate in float64",
+			Null:     null,
+			Law:      true,
+		},
+		{
+			What:     "round from which on Algorithm 1 stays within 1% of the optimum",
+			Source:   "Figure 2(a)",
+			Got:      plain.within(.01),
+			Relation: lab.AtMost,
+			Want:     100,
+			Why:      "the paper's axis is lost; other draws take from 19 to 64 rounds",
+			Null:     null,
+		},
+		{
+			What:   "utility at α_p = 1000 over the optimum",
+			Source: "section IV: “when α is large, the social utility is close to the one returned by Algorithm 1”",
+			Got:    loud.Feasible / loud.Optimum,
+			Want:   1,
+			AbsTol: .01,
+			Why:    "close is taken as 1%",
+			Null:   null,
+		},
+		{
+			What:       "utility of the last plan at α_p = 1000 over the optimum",
+			Source:     "Figure 2(a): converges approximately",
+			Got:        loud.Last / loud.Optimum,
+			Want:       1,
+			AbsTol:     .01,
+			Why:        "close is taken as 1%",
+			SkipReason: tooFew(view.Preset),
+			Null:       null,
+		},
 	}, nil
 }

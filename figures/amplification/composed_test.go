@@ -21,7 +21,13 @@ func gaussianDelta(d, eps float64) float64 {
 func TestComposedGaussian(t *testing.T) {
 	s := figtest.Store(t)
 	for _, k := range []int{1, 4} {
-		p := ComposedParams{Setting: Mechanism{"gaussian", 20, 1}, Group: k, Eps: 1, Width: .1, Steps: []int{1, 10, 100, 1000}}
+		p := ComposedParams{
+			Setting: Mechanism{"gaussian", 20, 1},
+			Group:   k,
+			Eps:     1,
+			Width:   .1,
+			Steps:   []int{1, 10, 100, 1000},
+		}
 		got := do(t, s, composedOf, p)
 		for i, steps := range p.Steps {
 			want := gaussianDelta(math.Sqrt(float64(steps))*float64(k)/20, 1)
@@ -38,7 +44,8 @@ func TestComposedGaussian(t *testing.T) {
 	}
 }
 
-// One step is the profile's; enclosures are no wider than asked; δ rises with steps and group; no split exceeds the worst.
+// One step is the profile's; enclosures are no wider than asked; δ rises with steps and group; no
+// split exceeds the worst.
 func TestComposedLaws(t *testing.T) {
 	s := figtest.Store(t)
 	for _, at := range []Mechanism{{"gaussian", 1, .01}, {"laplace", 1, .01}} {
@@ -75,7 +82,8 @@ func TestComposedLaws(t *testing.T) {
 					t.Fatal(err)
 				}
 				if v.Lower > got.Upper[2] {
-					t.Errorf("%v: %d of %d removed has δ of at least %v, the worst was said to have %v", at, b.Removed, k, v.Lower, got.Upper[2])
+					t.Errorf("%v: %d of %d removed has δ of at least %v, the worst was said to have %v", at, b.Removed,
+						k, v.Lower, got.Upper[2])
 				}
 			}
 		}
@@ -84,7 +92,8 @@ func TestComposedLaws(t *testing.T) {
 
 // What is called negligible has a δ below the bound given for it.
 func TestNegligible(t *testing.T) {
-	branches, err := dp.Branches(dp.Repeat{Times: 300, Event: Mechanism{"gaussian", 5, .001}.event()}, dp.Relation{Group: 4})
+	branches, err := dp.Branches(dp.Repeat{Times: 300, Event: Mechanism{"gaussian", 5, .001}.event()},
+		dp.Relation{Group: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +159,8 @@ func TestAllowed(t *testing.T) {
 		steps int
 		keeps bool
 	}{{got.Steps, true}, {got.Steps + 1, false}} {
-		g, err := dp.EpsilonBy(context.Background(), dp.Best{}, dp.Repeat{Times: c.steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}, b)
+		g, err := dp.EpsilonBy(context.Background(), dp.Best{}, dp.Repeat{Times: c.steps, Event: p.Setting.event()},
+			dp.Relation{Group: p.Group}, b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,14 +25,16 @@ func TestWithoutReplacement(t *testing.T) {
 	}
 	for i, order := range orders {
 		a := float64(order)
-		want := (a*math.Log(3) + math.Log(.25+.75*math.Pow(3, -2*a))) / (a - 1) // log(.75^a .25^(1−a) + .25^a .75^(1−a))
+		// log(.75^a .25^(1−a) + .25^a .75^(1−a))
+		want := (a*math.Log(3) + math.Log(.25+.75*math.Pow(3, -2*a))) / (a - 1)
 		if !(math.Abs(last[i]/want-1) <= 1e-12) {
 			t.Errorf("all records, order %d: ρ = %v, want %v", order, last[i], want)
 		}
 	}
 }
 
-// The optimal coupling of equal batch distributions is diagonal, so that its bound has a closed form; here with binomial coefficients.
+// The optimal coupling of equal batch distributions is diagonal, so that its bound has a closed
+// form; here with binomial coefficients.
 func TestTransportClosedForm(t *testing.T) {
 	s := figtest.Store(t)
 	p := TransportParams{Noise: 5, Batch: 10, Size: 100, Group: 4, Order: []int{2, 5, 20}}
@@ -50,7 +52,8 @@ func TestTransportClosedForm(t *testing.T) {
 			w := choose(p.Group, k) * choose(p.Size-p.Group, p.Batch-k) / choose(p.Size, p.Batch)
 			sum += w * math.Exp(a*(a-1)*float64(k*k)/(2*p.Noise*p.Noise))
 		}
-		if want := math.Log(sum) / (a - 1); !(math.Abs(got.Transport[i]/want-1) <= 1e-9) { // the simplex stops within 1e-9 or so
+		// the simplex stops within 1e-9 or so
+		if want := math.Log(sum) / (a - 1); !(math.Abs(got.Transport[i]/want-1) <= 1e-9) {
 			t.Errorf("order %d: %v, want %v", order, got.Transport[i], want)
 		}
 	}
@@ -82,5 +85,10 @@ func TestWithReplacement(t *testing.T) {
 			t.Errorf("δ rises from ε = %v to %v", eps[i-1], eps[i])
 		}
 	}
-	atMost(t, "fewer draws", exps(do(t, s, replacementOf, ReplacementParams{Noise: 1, Batch: 4, Size: 100, Eps: eps}).Specific), exps(got.Specific), 1e-11)
+	atMost(t, "fewer draws", exps(do(t, s, replacementOf, ReplacementParams{
+		Noise: 1,
+		Batch: 4,
+		Size:  100,
+		Eps:   eps,
+	}).Specific), exps(got.Specific), 1e-11)
 }

@@ -42,9 +42,11 @@ func TestAccuracyAt(t *testing.T) {
 		two = append(two, r)
 	}
 	last := len(p.Steps) - 1
-	for _, c := range []struct{ step, look int }{{mnistEpochs, last}, {26_608, last}, {mnistEpochs - 1, last - 1}, {p.Steps[3], 3}, {p.Steps[3] + 1, 3}, {1, 0}} {
+	for _, c := range []struct{ step, look int }{{mnistEpochs, last}, {26_608, last}, {mnistEpochs - 1, last - 1},
+		{p.Steps[3], 3}, {p.Steps[3] + 1, 3}, {1, 0}} {
 		if at, a := accuracyAt(two, c.step); at != p.Steps[c.look] || a != float64(c.look)+5 {
-			t.Errorf("step %d: look after %d with %g, want %d and %g", c.step, at, a, p.Steps[c.look], float64(c.look)+5)
+			t.Errorf("step %d: look after %d with %g, want %d and %g", c.step, at, a, p.Steps[c.look],
+				float64(c.look)+5)
 		}
 	}
 }

@@ -38,10 +38,12 @@ var profileOf = lab.Experiment[ProfileParams, ProfileOut]{
 		weights := pair.Binomial(p.Group, p.Setting.Rate)
 		for i, eps := range p.Eps {
 			lab.Check(ctx.Err())
-			specific, one := lab.Must(bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)), lab.Must(bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group)))
+			specific, one := lab.Must(bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)),
+				lab.Must(bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group)))
 			out.Specific, out.Removed = append(out.Specific, specific.LogDelta), append(out.Removed, specific.Removed)
 			out.Agnostic = append(out.Agnostic, lab.Must(bounds.AgnosticDelta(base, weights, eps)))
-			out.PostHoc = append(out.PostHoc, lab.Must(bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)))
+			out.PostHoc = append(out.PostHoc,
+				lab.Must(bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)))
 			c.Progress(i+1, len(p.Eps))
 		}
 		return out, nil
@@ -87,11 +89,13 @@ var (
 )
 
 const (
-	gap = "One group record or several in a batch is not the same: the specific bound (full lines) knows it, the mechanism-agnostic bound (dashed) " +
+	gap = "One group record or several in a batch is not the same: the specific bound (full lines) knows it, the " +
+		"mechanism-agnostic bound (dashed) " +
 		"only knows whether there is any. They agree for K = 1 and part for larger groups."
 	noGap = "For randomised response all batches that hold a group record look alike, " +
 		"so the two bounds agree for every K: the dashed lines lie on the full ones."
-	afterwards = "The specific bound (full lines) against group privacy applied to the tight bound for one record (dashed), which is far above it for " +
+	afterwards = "The specific bound (full lines) against group privacy applied to the tight bound for one record " +
+		"(dashed), which is far above it for " +
 		"large groups, and is cut at 1."
 )
 
@@ -103,7 +107,8 @@ func (f profileFigure) grid(set lab.Setting) (out []ProfileParams) {
 	for i, s := range f.settings {
 		eps := append(space(0, f.ends[i], n), .5, 1, 2) // the ε of the references
 		slices.Sort(eps)
-		out = append(out, lab.Grid(ProfileParams{Setting: s, Eps: slices.Compact(eps)}, lab.Vary(func(p *ProfileParams, k int) { p.Group = k }, adpGroups...))...)
+		out = append(out, lab.Grid(ProfileParams{Setting: s, Eps: slices.Compact(eps)},
+			lab.Vary(func(p *ProfileParams, k int) { p.Group = k }, adpGroups...))...)
 	}
 	return out
 }
@@ -111,8 +116,11 @@ func (f profileFigure) grid(set lab.Setting) (out []ProfileParams) {
 func (f profileFigure) study() lab.Study[ProfileParams, ProfileOut] {
 	n := float64(len(f.settings))
 	return lab.Study[ProfileParams, ProfileOut]{
-		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
-		Sizes:      kit.Sizes("%v values of ε a curve, K = 1 to 16", kit.Per{profileSmoke, profileQuick, profilePaper, profilePaper}),
+		Name:  "amplification/" + f.name,
+		Title: f.title,
+		Shows: f.shows,
+		Sizes: kit.Sizes("%v values of ε a curve, K = 1 to 16",
+			kit.Per{profileSmoke, profileQuick, profilePaper, profilePaper}),
 		Seconds:    seconds(.03*n, .08*n, .15*n),
 		Experiment: profileOf,
 		Grid:       f.grid,
@@ -123,12 +131,14 @@ func (f profileFigure) study() lab.Study[ProfileParams, ProfileOut] {
 
 // Fig4 is δ(ε) of one step against the agnostic bound for one Laplace mechanism.
 func Fig4() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig4", "Specific against agnostic: Laplace, one setting", gap, agnostic, laplaces[4:5], laplEps[4:5]}.study()
+	return profileFigure{"fig4", "Specific against agnostic: Laplace, one setting", gap, agnostic, laplaces[4:5],
+		laplEps[4:5]}.study()
 }
 
 // Fig5 is δ(ε) of one step against group privacy for one Gaussian mechanism.
 func Fig5() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig5", "Specific against post-hoc: Gaussian, one setting", afterwards, postHoc, gaussians[4:5], wideEps[4:5]}.study()
+	return profileFigure{"fig5", "Specific against post-hoc: Gaussian, one setting", afterwards, postHoc,
+		gaussians[4:5], wideEps[4:5]}.study()
 }
 
 // Fig8 is δ(ε) of one step against the agnostic bound for Gaussian mechanisms.
@@ -143,12 +153,14 @@ func Fig9() lab.Study[ProfileParams, ProfileOut] {
 
 // Fig10 is δ(ε) of one step against the agnostic bound for randomised response.
 func Fig10() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig10", "Specific against agnostic: randomised response", noGap, agnostic, responses, rrEps}.study()
+	return profileFigure{"fig10", "Specific against agnostic: randomised response", noGap, agnostic, responses,
+		rrEps}.study()
 }
 
 // Fig14 is δ(ε) of one step against group privacy for Gaussian mechanisms.
 func Fig14() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig14", "Specific against post-hoc: Gaussian", afterwards, postHoc, gaussians, wideEps}.study()
+	return profileFigure{"fig14", "Specific against post-hoc: Gaussian", afterwards, postHoc, gaussians,
+		wideEps}.study()
 }
 
 // Fig15 is δ(ε) of one step against group privacy for Laplace mechanisms.
@@ -158,7 +170,8 @@ func Fig15() lab.Study[ProfileParams, ProfileOut] {
 
 // Fig16 is δ(ε) of one step against group privacy for randomised response.
 func Fig16() lab.Study[ProfileParams, ProfileOut] {
-	return profileFigure{"fig16", "Specific against post-hoc: randomised response", afterwards, postHoc, responses, rrPost}.study()
+	return profileFigure{"fig16", "Specific against post-hoc: randomised response", afterwards, postHoc, responses,
+		rrPost}.study()
 }
 
 // slightlyOff is the null of bounds that are too large by a thousandth, and baselines by half of that.
@@ -197,27 +210,39 @@ func scale(list []float64, by float64) []float64 {
 
 func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit, error) {
 	parts := kit.Runs(v.Cells, func(c lab.Result[ProfileParams, ProfileOut]) Mechanism { return c.Params.Setting })
-	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.", Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
+	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.",
+		Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
 	groups := kit.Each(parts[0], func(c lab.Result[ProfileParams, ProfileOut]) int { return c.Params.Group })
-	panels := sheet(style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}, parts, func(cells []lab.Result[ProfileParams, ProfileOut]) style.Plot {
-		at, eps := cells[0].Params.Setting, cells[0].Params.Eps
-		plot := style.Plot{Title: at.String(), X: style.Axis{Label: "ε", Min: 0, Max: slices.Max(eps)}, Y: style.Axis{Label: "δ(ε)", Min: 0, Max: 1}, Aspect: .75}
-		for k, c := range cells {
-			plot.Items = append(plot.Items, curve(k, dashed, c.Params.Eps, exps(c.Value.baseline(f.against))), curve(k, full, c.Params.Eps, exps(c.Value.Specific)))
-			if one := slices.Index(c.Params.Eps, 1); one >= 0 {
-				table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group), fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
-					fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])), fmt.Sprint(c.Value.Removed[one])})
+	panels := sheet(style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}, parts,
+		func(cells []lab.Result[ProfileParams, ProfileOut]) style.Plot {
+			at, eps := cells[0].Params.Setting, cells[0].Params.Eps
+			plot := style.Plot{
+				Title:  at.String(),
+				X:      style.Axis{Label: "ε", Min: 0, Max: slices.Max(eps)},
+				Y:      style.Axis{Label: "δ(ε)", Min: 0, Max: 1},
+				Aspect: .75,
 			}
-		}
-		return plot
-	}, groupKey(groups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
+			for k, c := range cells {
+				plot.Items = append(plot.Items, curve(k, dashed, c.Params.Eps, exps(c.Value.baseline(f.against))),
+					curve(k, full, c.Params.Eps, exps(c.Value.Specific)))
+				if one := slices.Index(c.Params.Eps, 1); one >= 0 {
+					table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group),
+						fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
+						fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])),
+						fmt.Sprint(c.Value.Removed[one])})
+				}
+			}
+			return plot
+		}, groupKey(groups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
 	var tables []lab.Table
 	if len(table.Rows) > 0 {
 		tables = []lab.Table{table}
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Privacy profile of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", f.against),
+			Caption: fmt.Sprintf(
+				"Privacy profile of one step for a group of K records, Poisson sampling: specific (full lines) "+
+					"against %s (dashed).", f.against),
 			Drawing: ofWidth(panels, kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))),
 		}},
 		Tables: tables,
@@ -226,14 +251,21 @@ func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit,
 }
 
 func profileNotes(a against) []string {
-	notes := []string{"Specific: the largest δ(ε) over all splits of the group into inserted and removed records (SSKG, Theorems 3.7, 3.8 and M.2). It is tight; " +
-		"numbers are exact to 1e-12."}
+	notes :=
+		[]string{"Specific: the largest δ(ε) over all splits of the group into inserted and removed records (SSKG, " +
+			"Theorems 3.7, 3.8 and M.2). It is tight; " +
+			"numbers are exact to 1e-12."}
 	if a == postHoc {
-		return append(notes, "Post-hoc: δ_K(ε) = δ₁(ε/K) Σ_{k<K} e^{kε/K} of the exact δ₁ (SSKG, C.1.4), an upper bound, cut at 1. For one step it is computed from one record "+
-			"and so without the defect of the composed baseline in Figures 6 and 18 to 21.")
+		return append(notes,
+			"Post-hoc: δ_K(ε) = δ₁(ε/K) Σ_{k<K} e^{kε/K} of the exact δ₁ (SSKG, C.1.4), an upper bound, cut at 1. "+
+				"For one step it is computed from one record "+
+				"and so without the defect of the composed baseline in Figures 6 and 18 to 21.")
 	}
-	return append(notes, "Agnostic: δ(ε) = Σ_k Bin(k|K, r) δ_k(ε₀), e^ε = 1 + p₀(e^ε₀ − 1), p₀ = 1 − (1 − r)^K, with the exact group profiles δ_k of the mechanism "+
-		"(Balle, Barthe, Gaboardi 2018; SSKG, section 3.2). An upper bound, tight for the worst mechanism with these profiles.")
+	return append(notes,
+		"Agnostic: δ(ε) = Σ_k Bin(k|K, r) δ_k(ε₀), e^ε = 1 + p₀(e^ε₀ − 1), p₀ = 1 − (1 − r)^K, with the exact "+
+			"group profiles δ_k of the mechanism "+
+			"(Balle, Barthe, Gaboardi 2018; SSKG, section 3.2). An upper bound, tight for the worst mechanism with "+
+			"these profiles.")
 }
 
 // reference is a value of ../shared/refs/dp/figures_adp.json, computed there with 40 digits.
@@ -281,18 +313,54 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 		theorem = "SSKG, section 4: the specific bound is tight, the post-hoc one valid"
 	}
 	laws := []lab.Claim{
-		{What: "log of specific over " + string(f.against) + " δ, the largest over all curves", Source: theorem, Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff, Law: true},
-		{What: "K = 1: the largest difference of log δ between the two bounds", Source: "SSKG, section 3.2: identical for K = 1",
-			Got: single, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff, Law: true},
+		{
+			What:     "log of specific over " + string(f.against) + " δ, the largest over all curves",
+			Source:   theorem,
+			Got:      above,
+			Relation: lab.AtMost,
+			Want:     0,
+			AbsTol:   1e-11,
+			Why:      exactly,
+			Null:     slightlyOff,
+			Law:      true,
+		},
+		{
+			What:     "K = 1: the largest difference of log δ between the two bounds",
+			Source:   "SSKG, section 3.2: identical for K = 1",
+			Got:      single,
+			Relation: lab.AtMost,
+			Want:     0,
+			AbsTol:   1e-11,
+			Why:      exactly,
+			Null:     slightlyOff,
+			Law:      true,
+		},
 	}
 	if f.against == agnostic && f.settings[0].Kind == "response" {
 		return slices.Concat(laws, []lab.Claim{
-			{What: "all K: the largest difference of log δ between the two bounds", Source: "../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a group record",
-				Got: equal, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff, Law: true},
+			{
+				What: "all K: the largest difference of log δ between the two bounds",
+				Source: "../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a " +
+					"group record",
+				Got:      equal,
+				Relation: lab.AtMost,
+				Want:     0,
+				AbsTol:   1e-11,
+				Why:      exactly,
+				Null:     slightlyOff,
+				Law:      true,
+			},
 		}, out), nil
 	}
-	laws = append(laws, lab.Claim{What: "K ≥ 2: the largest " + string(f.against) + " δ over specific δ where that is above 1e-3, at least", Source: "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2",
-		Got: gain, Relation: lab.AtLeast, Want: 1.05, Why: "a gap that can be seen in the figure; the paper gives no number", Null: allTheSame})
+	laws = append(laws, lab.Claim{
+		What:     "K ≥ 2: the largest " + string(f.against) + " δ over specific δ where that is above 1e-3, at least",
+		Source:   "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2",
+		Got:      gain,
+		Relation: lab.AtLeast,
+		Want:     1.05,
+		Why:      "a gap that can be seen in the figure; the paper gives no number",
+		Null:     allTheSame,
+	})
 	return slices.Concat(laws, out), nil
 }
 
@@ -310,8 +378,24 @@ func (f profileFigure) referenceClaims(c lab.Result[ProfileParams, ProfileOut]) 
 			want = r.postHoc
 		}
 		out = append(out,
-			lab.Claim{What: "specific " + what, Source: source, Got: math.Exp(c.Value.Specific[i]), Want: r.specific, RelTol: 1e-12, Why: why, Null: slightlyOff},
-			lab.Claim{What: string(f.against) + " " + what, Source: source, Got: math.Exp(c.Value.baseline(f.against)[i]), Want: want, RelTol: 1e-12, Why: why, Null: slightlyOff})
+			lab.Claim{
+				What:   "specific " + what,
+				Source: source,
+				Got:    math.Exp(c.Value.Specific[i]),
+				Want:   r.specific,
+				RelTol: 1e-12,
+				Why:    why,
+				Null:   slightlyOff,
+			},
+			lab.Claim{
+				What:   string(f.against) + " " + what,
+				Source: source,
+				Got:    math.Exp(c.Value.baseline(f.against)[i]),
+				Want:   want,
+				RelTol: 1e-12,
+				Why:    why,
+				Null:   slightlyOff,
+			})
 	}
 	return out
 }

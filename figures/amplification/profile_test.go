@@ -43,7 +43,8 @@ func number(t *testing.T, s string) float64 {
 	return x
 }
 
-// The cells behind Figures 4, 5, 8 to 10 and 14 to 16 agree with all references. Those are good to 1e-14, package dp to 1e-12.
+// The cells behind Figures 4, 5, 8 to 10 and 14 to 16 agree with all references. Those are good to
+// 1e-14, package dp to 1e-12.
 func TestProfileReferences(t *testing.T) {
 	s := figtest.Store(t)
 	kinds := map[string]string{"gauss": "gaussian", "laplace": "laplace", "rr": "response"}
@@ -51,13 +52,15 @@ func TestProfileReferences(t *testing.T) {
 		if testing.Short() && i%3 > 0 {
 			continue
 		}
-		at := ProfileParams{Setting: Mechanism{kinds[c.Mech], number(t, c.Scale), number(t, c.Rate)}, Group: c.K, Eps: []float64{number(t, c.Eps)}}
+		at := ProfileParams{Setting: Mechanism{kinds[c.Mech], number(t, c.Scale), number(t, c.Rate)}, Group: c.K,
+			Eps: []float64{number(t, c.Eps)}}
 		got := do(t, s, profileOf, at)
 		for _, v := range []struct {
 			what string
 			got  float64
 			want string
-		}{{"specific", got.Specific[0], c.Specific}, {"agnostic", got.Agnostic[0], c.Agnostic}, {"post-hoc", got.PostHoc[0], c.Posthoc}} {
+		}{{"specific", got.Specific[0], c.Specific}, {"agnostic", got.Agnostic[0], c.Agnostic},
+			{"post-hoc", got.PostHoc[0], c.Posthoc}} {
 			want := min(1, number(t, v.want))
 			if want < 1e-300 { // zero, or below the range of float64
 				if v.got > math.Log(1e-30) {
@@ -72,7 +75,8 @@ func TestProfileReferences(t *testing.T) {
 	}
 }
 
-// δ falls with ε and rises with the group and the rate; the tight bound is below the others, and equal to them for one record.
+// δ falls with ε and rises with the group and the rate; the tight bound is below the others, and
+// equal to them for one record.
 func TestProfileLaws(t *testing.T) {
 	s := figtest.Store(t)
 	eps := space(.05, 4, 9)
@@ -102,6 +106,7 @@ func TestProfileLaws(t *testing.T) {
 		}
 		more := at
 		more.Rate *= 1.5
-		atMost(t, at.String()+": a smaller rate", exps(do(t, s, profileOf, ProfileParams{at, 4, eps}).Specific), exps(do(t, s, profileOf, ProfileParams{more, 4, eps}).Specific), tol)
+		atMost(t, at.String()+": a smaller rate", exps(do(t, s, profileOf, ProfileParams{at, 4, eps}).Specific),
+			exps(do(t, s, profileOf, ProfileParams{more, 4, eps}).Specific), tol)
 	}
 }

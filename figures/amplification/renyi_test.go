@@ -14,7 +14,14 @@ func TestRenyiWithoutSampling(t *testing.T) {
 	s := figtest.Store(t)
 	for _, k := range rdpGroups {
 		for _, bound := range []string{"specific", "agnostic"} {
-			got := do(t, s, renyiOf, RenyiParams{Setting: Mechanism{"gaussian", 2, 1}, Group: k, Bound: bound, From: .5, To: 30, N: 6})
+			got := do(t, s, renyiOf, RenyiParams{
+				Setting: Mechanism{"gaussian", 2, 1},
+				Group:   k,
+				Bound:   bound,
+				From:    .5,
+				To:      30,
+				N:       6,
+			})
 			for i, alpha := range got.Order {
 				want := alpha * float64(k*k) / 8
 				if !(math.Abs(got.Rho[i]/want-1) <= 1e-10) { // quadrature adds its error bound
@@ -55,7 +62,8 @@ func TestRenyiLaws(t *testing.T) {
 	}
 }
 
-// The ε that Figures 22 and 23 draw, from a grid of orders, is just above that of the order search of dp/rdp, and rises with the steps.
+// The ε that Figures 22 and 23 draw, from a grid of orders, is just above that of the order search
+// of dp/rdp, and rises with the steps.
 func TestSpent(t *testing.T) {
 	s := figtest.Store(t)
 	at := Mechanism{"gaussian", 5, .001}
@@ -63,11 +71,13 @@ func TestSpent(t *testing.T) {
 	last := 0.0
 	for _, steps := range []int{100, 1000, 10_000, 100_000} {
 		got, _ := curve.spent(float64(steps))
-		best, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, dp.Repeat{Times: steps, Event: at.event()}, dp.Relation{Group: 2}, spentDelta)
+		best, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, dp.Repeat{Times: steps, Event: at.event()},
+			dp.Relation{Group: 2}, spentDelta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The worst split may change with the order: the grid takes the larger ρ at each order, dp the larger ε of the splits.
+		// The worst split may change with the order: the grid takes the larger ρ at each order, dp
+		// the larger ε of the splits.
 		if !(got >= best.Epsilon*(1-1e-9) && got <= best.Epsilon*1.02) {
 			t.Errorf("%d steps: ε = %v, by search %v", steps, got, best.Epsilon)
 		}

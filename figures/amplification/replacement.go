@@ -21,8 +21,8 @@ type ReplacementParams struct {
 	Eps   []float64 `json:"eps" min:"0" doc:"ε"`
 }
 
-// ReplacementOut holds log δ at each ε. A draw of the substituted record moves the value by 2 in Agnostic, as in the specific
-// bound, and by 1 in Single.
+// ReplacementOut holds log δ at each ε. A draw of the substituted record moves the value by 2 in
+// Agnostic, as in the specific bound, and by 1 in Single.
 type ReplacementOut struct {
 	Specific []float64 `json:"specific"`
 	Agnostic []float64 `json:"agnostic"`
@@ -37,7 +37,8 @@ var replacementOf = lab.Experiment[ReplacementParams, ReplacementOut]{
 		double := func(k int, eps float64) float64 { return single(2*k, eps) }
 		weights := pair.Binomial(p.Batch, 1/float64(p.Size))
 		for _, eps := range p.Eps {
-			out.Specific = append(out.Specific, lab.Must(bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)).LogDelta)
+			out.Specific = append(out.Specific,
+				lab.Must(bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)).LogDelta)
 			out.Agnostic = append(out.Agnostic, lab.Must(bounds.AgnosticDelta(double, weights, eps)))
 			out.Single = append(out.Single, lab.Must(bounds.AgnosticDelta(single, weights, eps)))
 		}
@@ -50,10 +51,13 @@ const replacementSmoke, replacementQuick, replacementPaper = 11, 61, 121
 // Fig13 is δ(ε) of batches drawn with replacement.
 func Fig13() lab.Study[ReplacementParams, ReplacementOut] {
 	return lab.Study[ReplacementParams, ReplacementOut]{
-		Name: "amplification/fig13", Title: "Sampling with replacement: specific against agnostic",
-		Shows: "Gaussian mechanism, σ = 1, batches of 8 draws with replacement from 100 records, one substituted. The specific bound knows how many of the draws hit the record, " +
+		Name:  "amplification/fig13",
+		Title: "Sampling with replacement: specific against agnostic",
+		Shows: "Gaussian mechanism, σ = 1, batches of 8 draws with replacement from 100 records, one substituted. " +
+			"The specific bound knows how many of the draws hit the record, " +
 			"and is below the agnostic one by orders of magnitude even for a single record.",
-		Sizes:      kit.Sizes("%v values of ε", kit.Per{replacementSmoke, replacementQuick, replacementPaper, replacementPaper}),
+		Sizes: kit.Sizes("%v values of ε", kit.Per{replacementSmoke, replacementQuick, replacementPaper,
+			replacementPaper}),
 		Seconds:    seconds(.1, .1, .2),
 		Experiment: replacementOf,
 		Grid: func(set lab.Setting) []ReplacementParams {
@@ -66,7 +70,8 @@ func Fig13() lab.Study[ReplacementParams, ReplacementOut] {
 }
 
 // agnosticAsSpecific is the null in which the agnostic bound, a percent larger, is taken for the specific one.
-var agnosticAsSpecific = kit.Null("the agnostic bound, a percent larger, as specific", replacementOf, func(_ ReplacementParams, v *ReplacementOut) { v.Specific = shift(v.Agnostic, .01) })
+var agnosticAsSpecific = kit.Null("the agnostic bound, a percent larger, as specific", replacementOf,
+	func(_ ReplacementParams, v *ReplacementOut) { v.Specific = shift(v.Agnostic, .01) })
 
 func drawReplacement(v lab.View[ReplacementParams, ReplacementOut]) (lab.Exhibit, error) {
 	cell := v.Cells[0]
@@ -82,12 +87,17 @@ func drawReplacement(v lab.View[ReplacementParams, ReplacementOut]) (lab.Exhibit
 		line("specific, a draw moves by 2 (exact for its pair)", 0, full, cell.Value.Specific))
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Privacy profile of the Gaussian mechanism (σ = %g) on %d draws with replacement from N = %d records, one substituted.",
+			Caption: fmt.Sprintf(
+				"Privacy profile of the Gaussian mechanism (σ = %g) on %d draws with replacement from N = %d "+
+					"records, one substituted.",
 				cell.Params.Noise, cell.Params.Batch, cell.Params.Size),
-			Drawing: style.Figure{Body: body, Width: style.OneColumn, Badge: kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(cell.Params.Eps)))},
+			Drawing: style.Figure{Body: body, Width: style.OneColumn,
+				Badge: kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(cell.Params.Eps)))},
 		}},
-		Notes: []string{"Specific: the dominating pair of SSKG, Theorem L.5, weights Bin(k|n, 1/N), means +k against −k, so that a draw of the record moves the value by up to 2 (one record out, one in). " +
-			"Agnostic: δ(ε) = Σ_k Bin(k|n, 1/N) δ_k(ε₀) (Balle, Barthe, Gaboardi 2018). The published figure gives the agnostic bound a move of 1 for a draw, and so half the distance that it gives the specific one; " +
+		Notes: []string{"Specific: the dominating pair of SSKG, Theorem L.5, weights Bin(k|n, 1/N), means +k " +
+			"against −k, so that a draw of the record moves the value by up to 2 (one record out, one in). " +
+			"Agnostic: δ(ε) = Σ_k Bin(k|n, 1/N) δ_k(ε₀) (Balle, Barthe, Gaboardi 2018). The published figure gives " +
+			"the agnostic bound a move of 1 for a draw, and so half the distance that it gives the specific one; " +
 			"drawn with equal distances the gap is larger than published."},
 	}, nil
 }
@@ -100,9 +110,35 @@ func claimReplacement(v lab.View[ReplacementParams, ReplacementOut]) ([]lab.Clai
 	}
 	last := len(cell.Value.Specific) - 1
 	return []lab.Claim{
-		{What: "log of specific over agnostic δ at equal distances, the largest", Source: "SSKG, section 4: joint convexity", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: agnosticAsSpecific, Law: true},
-		{What: "log of specific over agnostic δ as published, the largest", Source: "SSKG, Figure 13: the specific line is the lower one", Got: single, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: agnosticAsSpecific},
-		{What: fmt.Sprintf("agnostic δ as published over specific δ at ε = %g, at least", cell.Params.Eps[last]), Source: "SSKG, section 3.5: “much stronger”", Got: math.Exp(cell.Value.Single[last] - cell.Value.Specific[last]), Relation: lab.AtLeast, Want: 100,
-			Why: "two decades; the paper gives no number", Null: agnosticAsSpecific},
+		{
+			What:     "log of specific over agnostic δ at equal distances, the largest",
+			Source:   "SSKG, section 4: joint convexity",
+			Got:      above,
+			Relation: lab.AtMost,
+			Want:     0,
+			AbsTol:   1e-11,
+			Why:      exactly,
+			Null:     agnosticAsSpecific,
+			Law:      true,
+		},
+		{
+			What:     "log of specific over agnostic δ as published, the largest",
+			Source:   "SSKG, Figure 13: the specific line is the lower one",
+			Got:      single,
+			Relation: lab.AtMost,
+			Want:     0,
+			AbsTol:   1e-11,
+			Why:      exactly,
+			Null:     agnosticAsSpecific,
+		},
+		{
+			What:     fmt.Sprintf("agnostic δ as published over specific δ at ε = %g, at least", cell.Params.Eps[last]),
+			Source:   "SSKG, section 3.5: “much stronger”",
+			Got:      math.Exp(cell.Value.Single[last] - cell.Value.Specific[last]),
+			Relation: lab.AtLeast,
+			Want:     100,
+			Why:      "two decades; the paper gives no number",
+			Null:     agnosticAsSpecific,
+		},
 	}, nil
 }

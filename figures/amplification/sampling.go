@@ -67,10 +67,14 @@ const samplingSmoke, samplingQuick, samplingPaper = 3, 7, 13
 // Sampling is ε by the way in which batches are drawn.
 func Sampling() lab.Study[SamplingParams, SamplingOut] {
 	return lab.Study[SamplingParams, SamplingOut]{
-		Name: "amplification/sampling", Title: "How a training draws its batches",
-		Shows: "ε of DP-SGD over epochs at the same noise and the same expected batch. Batches by random allocation, in which each record has one step of the " +
-			"epoch by itself, amplify as Poisson batches do. Batches of a fixed size need twice the noise, and batches cut from a shuffled data set have no useful bound but that of no amplification.",
-		Sizes:      kit.Sizes("%v numbers of epochs", kit.Per{samplingSmoke, samplingQuick, samplingPaper, samplingPaper}),
+		Name:  "amplification/sampling",
+		Title: "How a training draws its batches",
+		Shows: "ε of DP-SGD over epochs at the same noise and the same expected batch. Batches by random " +
+			"allocation, in which each record has one step of the " +
+			"epoch by itself, amplify as Poisson batches do. Batches of a fixed size need twice the noise, and " +
+			"batches cut from a shuffled data set have no useful bound but that of no amplification.",
+		Sizes: kit.Sizes("%v numbers of epochs",
+			kit.Per{samplingSmoke, samplingQuick, samplingPaper, samplingPaper}),
 		Seconds:    seconds(3, 4, 6),
 		Experiment: samplingOf,
 		Grid: func(set lab.Setting) []SamplingParams {
@@ -92,25 +96,30 @@ func Sampling() lab.Study[SamplingParams, SamplingOut] {
 
 func drawSampling(v lab.View[SamplingParams, SamplingOut]) (lab.Exhibit, error) {
 	panels := kit.Runs(v.Cells, func(c lab.Result[SamplingParams, SamplingOut]) float64 { return c.Params.Noise })
-	body := sheet(style.Panels{Columns: len(panels), Letters: true, ShareX: true}, panels, func(cells []lab.Result[SamplingParams, SamplingOut]) style.Plot {
-		p := style.Plot{
-			Title: fmt.Sprintf("σ = %g", cells[0].Params.Noise), Aspect: .8,
-			X: style.Axis{Label: "epochs", Log: true}, Y: style.Axis{Label: "ε", Log: true},
-		}
-		for _, c := range cells {
-			at := wayOf(c.Params)
-			p.Items = append(p.Items, curve(at, [...]int{dotted, dashed, full, full}[at], floats(c.Params.Epochs), c.Value.Upper))
-		}
-		return p
-	}, key(ways[0].name, 0), key(ways[1].name, 1), key(ways[2].name, 2), key(ways[3].name, 3))
+	body := sheet(style.Panels{Columns: len(panels), Letters: true, ShareX: true}, panels,
+		func(cells []lab.Result[SamplingParams, SamplingOut]) style.Plot {
+			p := style.Plot{
+				Title: fmt.Sprintf("σ = %g", cells[0].Params.Noise), Aspect: .8,
+				X: style.Axis{Label: "epochs", Log: true}, Y: style.Axis{Label: "ε", Log: true},
+			}
+			for _, c := range cells {
+				at := wayOf(c.Params)
+				p.Items = append(p.Items, curve(at, [...]int{dotted, dashed, full, full}[at], floats(c.Params.Epochs),
+					c.Value.Upper))
+			}
+			return p
+		}, key(ways[0].name, 0), key(ways[1].name, 1), key(ways[2].name, 2), key(ways[3].name, 3))
 	p := v.Cells[0].Params
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("ε at δ = %g over epochs of %d steps, one record added or removed.", p.Delta, p.Steps),
 			Drawing: ofWidth(body, kit.Badge(v.Source, fmt.Sprintf("%d numbers of epochs", len(p.Epochs)))),
 		}},
-		Notes: []string{"Noise is in units of the norm that gradients are clipped to. In a batch of fixed size a record comes in another's place, so that the sum moves by twice that norm. " +
-			"Random allocation: the pair of the mean of t likelihood ratios (Feldman, Shenfeld 2025; Chua et al. 2024), enclosed to a thousandth. It is below Poisson's here; no theorem says so, and for Laplace noise it is not. " +
+		Notes: []string{"Noise is in units of the norm that gradients are clipped to. In a batch of fixed size a " +
+			"record comes in another's place, so that the sum moves by twice that norm. " +
+			"Random allocation: the pair of the mean of t likelihood ratios (Feldman, Shenfeld 2025; Chua et al. " +
+			"2024), enclosed to a thousandth. It is below Poisson's here; no theorem says so, and for Laplace " +
+			"noise it is not. " +
 			"Shuffled batches: only lower bounds are known beside no amplification (Chua et al. 2024)."},
 	}, nil
 }
@@ -120,23 +129,25 @@ func wayOf(p SamplingParams) int {
 	return slices.IndexFunc(ways, func(w struct{ batches, name string }) bool { return w.batches == p.Batches })
 }
 
-// samplingNull is the null in which what is said of allocations and of fixed batches is exchanged with its size: the first ten times too
-// large, the second ten times too small.
-var samplingNull = kit.Null("ε of allocation ten times too large, of fixed batches ten times too small", samplingOf, func(p SamplingParams, v *SamplingOut) {
-	switch p.Batches {
-	case "allocation":
-		v.Upper, v.Lower = scale(v.Upper, 10), scale(v.Lower, 10)
-	case "without replacement":
-		v.Upper, v.Lower = scale(v.Upper, .1), scale(v.Lower, .1)
-	}
-})
+// samplingNull is the null in which what is said of allocations and of fixed batches is exchanged
+// with its size: the first ten times too large, the second ten times too small.
+var samplingNull = kit.Null("ε of allocation ten times too large, of fixed batches ten times too small", samplingOf,
+	func(p SamplingParams, v *SamplingOut) {
+		switch p.Batches {
+		case "allocation":
+			v.Upper, v.Lower = scale(v.Upper, 10), scale(v.Lower, 10)
+		case "without replacement":
+			v.Upper, v.Lower = scale(v.Upper, .1), scale(v.Lower, .1)
+		}
+	})
 
 func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error) {
 	over := func(a, b string) float64 { // the largest ratio of the upper ends of a to the lower ends of b
 		most := math.Inf(-1)
 		for _, x := range v.Cells {
 			for _, y := range v.Cells {
-				if q := x.Params; x.Params.Batches != a || y.Params.Batches != b || q.Noise != y.Params.Noise || q.Steps != y.Params.Steps {
+				if q := x.Params; x.Params.Batches != a || y.Params.Batches != b || q.Noise != y.Params.Noise ||
+					q.Steps != y.Params.Steps {
 					continue
 				}
 				for i, eps := range x.Value.Upper {
@@ -148,27 +159,51 @@ func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error)
 	}
 	claims := []lab.Claim{
 		{
-			What: "ε of allocation over that without amplification, the largest", Source: "convexity: a mean of ratios is at most one of them in convex order",
-			Got: over("allocation", "none"), Relation: lab.AtMost, Want: 1, RelTol: 1e-3, Why: "the width of the enclosure", Null: samplingNull, Law: true,
+			What:     "ε of allocation over that without amplification, the largest",
+			Source:   "convexity: a mean of ratios is at most one of them in convex order",
+			Got:      over("allocation", "none"),
+			Relation: lab.AtMost,
+			Want:     1,
+			RelTol:   1e-3,
+			Why:      "the width of the enclosure",
+			Null:     samplingNull,
+			Law:      true,
 		},
 		{
-			What: "ε of allocation over that of Poisson batches, the largest", Source: "Feldman, Shenfeld 2025; all Gaussian cases of ../shared/refs/dp/allocation.json",
-			Got: over("allocation", "poisson"), Relation: lab.AtMost, Want: 1, RelTol: 1e-3, Why: "the width of the enclosure", Null: samplingNull,
+			What:     "ε of allocation over that of Poisson batches, the largest",
+			Source:   "Feldman, Shenfeld 2025; all Gaussian cases of ../shared/refs/dp/allocation.json",
+			Got:      over("allocation", "poisson"),
+			Relation: lab.AtMost,
+			Want:     1,
+			RelTol:   1e-3,
+			Why:      "the width of the enclosure",
+			Null:     samplingNull,
 		},
 		{
-			What: "ε of allocation over that of fixed batches, the largest", Source: "FixedSGD: an exchange moves a sum by twice the norm",
-			Got: over("allocation", "without replacement"), Relation: lab.AtMost, Want: .6, Why: "half the noise costs about twice the ε", Null: samplingNull,
+			What:     "ε of allocation over that of fixed batches, the largest",
+			Source:   "FixedSGD: an exchange moves a sum by twice the norm",
+			Got:      over("allocation", "without replacement"),
+			Relation: lab.AtMost,
+			Want:     .6,
+			Why:      "half the noise costs about twice the ε",
+			Null:     samplingNull,
 		},
 	}
 	for _, c := range v.Cells {
 		for _, want := range allocated {
 			i := slices.Index(c.Params.Epochs, want.epochs)
-			if c.Params.Batches != "allocation" || c.Params.Noise != want.noise || c.Params.Steps != 100 || c.Params.Delta != 1e-5 || i < 0 {
+			if c.Params.Batches != "allocation" || c.Params.Noise != want.noise || c.Params.Steps != 100 ||
+				c.Params.Delta != 1e-5 || i < 0 {
 				continue
 			}
 			claims = append(claims, lab.Claim{
-				What: fmt.Sprintf("ε of allocation, σ = %g, %d epochs", want.noise, want.epochs), Source: "../shared/refs/dp/allocation.json: another program's bracket",
-				Got: c.Value.Upper[i], Want: want.eps, RelTol: 1e-3, Why: "the width of the enclosure; the bracket's is 1e-4", Null: samplingNull,
+				What:   fmt.Sprintf("ε of allocation, σ = %g, %d epochs", want.noise, want.epochs),
+				Source: "../shared/refs/dp/allocation.json: another program's bracket",
+				Got:    c.Value.Upper[i],
+				Want:   want.eps,
+				RelTol: 1e-3,
+				Why:    "the width of the enclosure; the bracket's is 1e-4",
+				Null:   samplingNull,
 			})
 		}
 	}

@@ -35,7 +35,8 @@ func (s Mechanism) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.m
 
 // String is the title of a panel.
 func (s Mechanism) String() string {
-	return fmt.Sprintf("%s = %g, r = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[s.Kind], s.Scale, s.Rate)
+	return fmt.Sprintf("%s = %g, r = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[s.Kind],
+		s.Scale, s.Rate)
 }
 
 // name is the mechanism's.

@@ -19,7 +19,8 @@ func do[P, R any](t *testing.T, s *store.Store, e lab.Experiment[P, R], p P) R {
 	return r.Value
 }
 
-// Every figure computes, draws and claims at the smallest size; what it claims there holds, and does not hold for garbage.
+// Every figure computes, draws and claims at the smallest size; what it claims there holds, and
+// does not hold for garbage.
 func TestSmoke(t *testing.T) { figtest.Smoke(t, Figures()) }
 
 // rising fails where a list falls by more than a relative tolerance.

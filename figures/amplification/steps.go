@@ -28,11 +28,15 @@ const (
 type route string
 
 const (
-	direct       route = "specific"
-	corrected    route = "post-hoc, corrected"
-	asPublished  route = "post-hoc, as published"
-	stepsDefect        = "As published, the post-hoc baseline composes the profile of the group of K and then applies group privacy for K once more. Corrected, it composes the profile of one record: δ_K(ε) = δ₁(ε/K) Σ_{k<K} e^{kε/K}. The published line for K therefore lies near the specific one for K²."
-	stepsCertify       = "Specific lines are exact as drawn at the numbers of steps that are computed, with a monotone cubic between them: certified enclosures of the worst split's δ, narrower than the line is wide (contour integrals where they apply, else privacy-loss distributions; upper ends are drawn). " +
+	direct      route = "specific"
+	corrected   route = "post-hoc, corrected"
+	asPublished route = "post-hoc, as published"
+	stepsDefect       = "As published, the post-hoc baseline composes the profile of the group of K and then " +
+		"applies group privacy for K once more. Corrected, it composes the profile of one record: δ_K(ε) = δ₁(ε/K) " +
+		"Σ_{k<K} e^{kε/K}. The published line for K therefore lies near the specific one for K²."
+	stepsCertify = "Specific lines are exact as drawn at the numbers of steps that are computed, with a " +
+		"monotone cubic between them: certified enclosures of the worst split's δ, narrower than the line is wide " +
+		"(contour integrals where they apply, else privacy-loss distributions; upper ends are drawn). " +
 		"Post-hoc lines are upper bounds, from exact profiles. Nothing is drawn below 1e-12."
 )
 
@@ -66,7 +70,8 @@ var allowedOf = lab.Experiment[AllowedParams, AllowedOut]{
 	Name: "amplification/allowed", Version: 1,
 	Run: func(ctx context.Context, _ *lab.Cell, p AllowedParams) (AllowedOut, error) {
 		b := dp.Budget{Epsilon: p.Eps, Delta: math.Exp(p.LogDelta), Relation: dp.Relation{Group: p.Group}}
-		n, err := dp.MaxSteps(ctx, b, func(steps int) dp.Event { return dp.Repeat{Times: steps, Event: p.Setting.event()} })
+		n, err := dp.MaxSteps(ctx, b,
+			func(steps int) dp.Event { return dp.Repeat{Times: steps, Event: p.Setting.event()} })
 		return AllowedOut{n}, err
 	},
 }
@@ -100,7 +105,8 @@ func stepsGroups(p lab.Preset) []int {
 }
 
 func stepsSizes() map[lab.Preset]string {
-	return kit.Sizes("some %v numbers of steps, K = %v", kit.Per{stepsSmoke, stepsQuick, stepsFull, stepsPaper}, kit.Per{"1, 4", "1, 4, 16", "1 to 16", "1 to 16"})
+	return kit.Sizes("some %v numbers of steps, K = %v", kit.Per{stepsSmoke, stepsQuick, stepsFull, stepsPaper},
+		kit.Per{"1, 4", "1, 4, 16", "1 to 16", "1 to 16"})
 }
 
 // cells lists all cells of a panel, each once: for one record all routes are the same cell.
@@ -156,7 +162,8 @@ func stepsPanels(v composedView) (out []stepsPanel) {
 // badge says how many steps and which groups are drawn.
 func (p stepsPanel) badge(v composedView) string {
 	groups := kit.Each(p.groups(v), func(k int) string { return fmt.Sprint(k) })
-	return kit.Badge(v.Source, fmt.Sprintf("%d numbers of steps, K = %s", len(p.find(v, direct, p.groups(v)[0])[0].Params.Steps), strings.Join(groups, ", ")))
+	return kit.Badge(v.Source, fmt.Sprintf("%d numbers of steps, K = %s",
+		len(p.find(v, direct, p.groups(v)[0])[0].Params.Steps), strings.Join(groups, ", ")))
 }
 
 // line returns the steps and log δ of a group by a route, at most 0; NaN below the floor.
@@ -191,13 +198,19 @@ func smooth(steps, logDelta []float64) (x, y []float64) {
 func (p stepsPanel) plot(v composedView, title string, base route) style.Plot {
 	out := style.Plot{
 		Title: title, Aspect: .75,
-		X: style.Axis{Label: "steps t", Log: true, Min: p.from, Max: p.to}, Y: style.Axis{Label: "δ", Log: true, Min: 1e-12, Max: 1},
+		X: style.Axis{
+			Label: "steps t",
+			Log:   true,
+			Min:   p.from,
+			Max:   p.to,
+		}, Y: style.Axis{Label: "δ", Log: true, Min: 1e-12, Max: 1},
 		Items: []plot.Plotter{style.Rule{At: stepsBudget}, style.Rule{At: stepsShown, Vertical: true}},
 	}
 	for _, r := range []route{base, direct} {
 		for _, k := range p.groups(v) {
 			x, y := smooth(p.line(v, r, k))
-			out.Items = append(out.Items, curve(slices.Index(groupsOf(v), k), map[bool]int{true: full, false: dashed}[r == direct], x, exps(y)))
+			out.Items = append(out.Items, curve(slices.Index(groupsOf(v), k),
+				map[bool]int{true: full, false: dashed}[r == direct], x, exps(y)))
 		}
 	}
 	return out
@@ -206,7 +219,8 @@ func (p stepsPanel) plot(v composedView, title string, base route) style.Plot {
 // stepsKey names the groups of which some line is above the floor, and the kinds of lines.
 func stepsKey(v composedView, bases []route, kinds ...plot.Plotter) (out []plot.Plotter) {
 	for i, k := range groupsOf(v) {
-		if slices.ContainsFunc(stepsPanels(v), func(p stepsPanel) bool { return p.shows(v, k, append(bases, direct)) }) {
+		if slices.ContainsFunc(stepsPanels(v),
+			func(p stepsPanel) bool { return p.shows(v, k, append(bases, direct)) }) {
 			out = append(out, key(fmt.Sprintf("K = %d", k), i))
 		}
 	}
@@ -238,8 +252,10 @@ func sixPanels(kind string, scale float64) (out []stepsPanel) {
 	return out
 }
 
-const sixShow = "δ over the number of steps at fixed ε, groups of K. As published, the post-hoc baseline (dashed) is decades above the specific bound; corrected, it follows it closely for private " +
-	"mechanisms and large numbers of steps, and parts from it for strong mechanisms and few steps. Thin lines: the paper's last step and δ = 1e-6."
+const sixShow = "δ over the number of steps at fixed ε, groups of K. As published, the post-hoc baseline (dashed) " +
+	"is decades above the specific bound; corrected, it follows it closely for private " +
+	"mechanisms and large numbers of steps, and parts from it for strong mechanisms and few steps. Thin lines: the " +
+	"paper's last step and δ = 1e-6."
 
 // asked returns the panels whose allowed steps are asked: at the smallest size those of Figure 6 only, since one takes
 // some seconds.
@@ -252,21 +268,24 @@ func (f stepsFigure) asked(set lab.Setting) []stepsPanel {
 
 // allowed are the cells of the steps that the budget allows.
 func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
-	return lab.Part[AllowedParams, AllowedOut]{Experiment: allowedOf, Grid: func(set lab.Setting) (out []AllowedParams) {
-		for _, p := range f.asked(set) {
-			for _, r := range routes {
-				out = append(out, r.allowed(p.setting, 16, p.eps, stepsBudget))
+	return lab.Part[AllowedParams, AllowedOut]{Experiment: allowedOf,
+		Grid: func(set lab.Setting) (out []AllowedParams) {
+			for _, p := range f.asked(set) {
+				for _, r := range routes {
+					out = append(out, r.allowed(p.setting, 16, p.eps, stepsBudget))
+				}
 			}
-		}
-		return out
-	}}
+			return out
+		}}
 }
 
 // Fig6 is the steps that a budget allows, by both forms of the baseline.
 func Fig6() lab.Study[ComposedParams, ComposedOut] {
 	panel := []stepsPanel{{Mechanism{"gaussian", 5, .001}, 2, 10, 1e6, 2}}
 	f := stepsFigure{"fig6", "Steps that a budget allows: the post-hoc baseline as published and corrected",
-		"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look hopeless: some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight bound.",
+		"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look " +
+			"hopeless: some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight " +
+			"bound.",
 		panel, panel}
 	s := f.study(seconds(5, 6, 15))
 	s.Draw = f.drawBoth
@@ -292,7 +311,8 @@ func Fig20() lab.Study[ComposedParams, ComposedOut] {
 
 // Fig21 is δ of many steps, Laplace with λ = 5.
 func Fig21() lab.Study[ComposedParams, ComposedOut] {
-	return stepsFigure{"fig21", "Composition: Laplace, more noise", sixShow, sixPanels("laplace", 5), nil}.study(seconds(2, 25, 60))
+	return stepsFigure{"fig21", "Composition: Laplace, more noise", sixShow, sixPanels("laplace", 5),
+		nil}.study(seconds(2, 25, 60))
 }
 
 func (f stepsFigure) study(cost map[lab.Preset]float64) lab.Study[ComposedParams, ComposedOut] {
@@ -323,17 +343,21 @@ var trivialBound = kit.Null("δ = 1 for every group", composedOf, func(p Compose
 })
 
 // nothingDrawn is the null of curves that all lie below the floor.
-var nothingDrawn = kit.Null("curves below the floor", composedOf, func(_ ComposedParams, v *ComposedOut) { v.Upper = slices.Repeat([]float64{floor}, len(v.Upper)) })
+var nothingDrawn = kit.Null("curves below the floor", composedOf,
+	func(_ ComposedParams, v *ComposedOut) { v.Upper = slices.Repeat([]float64{floor}, len(v.Upper)) })
 
 // anyBudget is the null in which every accountant allows 500 steps.
-var anyBudget = kit.Null("500 steps by every accountant", allowedOf, func(_ AllowedParams, v *AllowedOut) { v.Steps = 500 })
+var anyBudget = kit.Null("500 steps by every accountant", allowedOf,
+	func(_ AllowedParams, v *AllowedOut) { v.Steps = 500 })
 
-// cheapCorrection is the null in which the corrected baseline, which composes one record, allows far more steps than the tight bound.
-var cheapCorrection = kit.Null("the corrected baseline allows a hundred times the steps", allowedOf, func(p AllowedParams, v *AllowedOut) {
-	if p.Group == 1 {
-		v.Steps *= 100
-	}
-})
+// cheapCorrection is the null in which the corrected baseline, which composes one record, allows
+// far more steps than the tight bound.
+var cheapCorrection = kit.Null("the corrected baseline allows a hundred times the steps", allowedOf,
+	func(p AllowedParams, v *AllowedOut) {
+		if p.Group == 1 {
+			v.Steps *= 100
+		}
+	})
 
 // drawBoth is Figure 6: both baselines beside each other, with the steps that the budget allows.
 func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
@@ -347,25 +371,38 @@ func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
 			if at.setting != f.panels[0].setting || at.eps != f.panels[0].eps {
 				break // the budget's cells are not of this panel
 			}
-			marked = "Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the post-hoc bound. "
+			marked =
+				"Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the " +
+					"post-hoc bound. "
 			got := allowed.At(r.allowed(at.setting, 16, at.eps, stepsBudget))
 			marks.X, marks.Y = append(marks.X, float64(got.Value.Steps)), append(marks.Y, stepsBudget)
-			note := style.Note{X: float64(got.Value.Steps), Y: stepsBudget, Text: "specific " + grouped(got.Value.Steps), DX: -3, DY: -8}
+			note := style.Note{
+				X:    float64(got.Value.Steps),
+				Y:    stepsBudget,
+				Text: "specific " + grouped(got.Value.Steps),
+				DX:   -3,
+				DY:   -8,
+			}
 			if r != direct {
-				note.Text, note.DX, note.DY = "post-hoc "+grouped(got.Value.Steps), map[route]vg.Length{corrected: -3, asPublished: 3}[r], 8
+				note.Text, note.DX, note.DY = "post-hoc "+grouped(got.Value.Steps),
+					map[route]vg.Length{corrected: -3, asPublished: 3}[r], 8
 			}
 			p.Items = append(p.Items, note)
 		}
 		p.Items = append(p.Items, marks)
 		if i == 0 {
-			p.Items = append(p.Items, stepsKey(v, []route{asPublished, corrected}, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))...)
+			p.Items = append(p.Items, stepsKey(v, []route{asPublished, corrected}, dashKey("specific (exact)", full),
+				dashKey("post-hoc (upper bound)", dashed))...)
 		}
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, at.badge(v),
-			fmt.Sprintf("δ over the number of steps at ε = %g, %s mechanism with %v: (a) the post-hoc baseline as published, (b) corrected. %s"+
-				"Thin lines: δ = 1e-6, and t = 1000, where the paper's figure ends.", at.eps, at.setting.name(), at.setting, marked)),
+			fmt.Sprintf(
+				"δ over the number of steps at ε = %g, %s mechanism with %v: (a) the post-hoc baseline as "+
+					"published, (b) corrected. %s"+
+					"Thin lines: δ = 1e-6, and t = 1000, where the paper's figure ends.", at.eps, at.setting.name(),
+				at.setting, marked)),
 		Tables: []lab.Table{f.table(allowed)}, Notes: []string{stepsDefect, stepsCertify},
 	}, nil
 }
@@ -385,15 +422,18 @@ func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 		for i, at := range stepsPanels(v) {
 			p := at.plot(v, fmt.Sprintf("r = %g, ε = %g", at.setting.Rate, at.eps), base)
 			if i == 0 {
-				p.Items = append(p.Items, stepsKey(v, []route{base}, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))...)
+				p.Items = append(p.Items, stepsKey(v, []route{base}, dashKey("specific (exact)", full),
+					dashKey("post-hoc (upper bound)", dashed))...)
 			}
 			panels.Items = append(panels.Items, p)
 		}
 		name := map[route]string{corrected: "corrected", asPublished: "published"}[base]
 		ex.Pictures = append(ex.Pictures, lab.Picture{
 			Name: name,
-			Caption: fmt.Sprintf("Composition: %s. δ over the number of steps, specific (full lines) against %s (dashed). Thin lines: δ = 1e-6, and "+
-				"t = 1000, where the paper's panels end.", stepsMechanism(v), base),
+			Caption: fmt.Sprintf(
+				"Composition: %s. δ over the number of steps, specific (full lines) against %s (dashed). Thin "+
+					"lines: δ = 1e-6, and "+
+					"t = 1000, where the paper's panels end.", stepsMechanism(v), base),
 			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: stepsPanels(v)[0].badge(v)},
 		})
 	}
@@ -407,7 +447,8 @@ func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 // stepsMechanism names the mechanism of the cells, and its noise where all have the same.
 func stepsMechanism(v composedView) string {
 	first := v.Cells[0].Params.Setting
-	if slices.ContainsFunc(v.Cells, func(c lab.Result[ComposedParams, ComposedOut]) bool { return c.Params.Setting.Scale != first.Scale }) {
+	if slices.ContainsFunc(v.Cells,
+		func(c lab.Result[ComposedParams, ComposedOut]) bool { return c.Params.Setting.Scale != first.Scale }) {
 		return first.name()
 	}
 	noise, _, _ := strings.Cut(first.String(), ",")
@@ -416,10 +457,12 @@ func stepsMechanism(v composedView) string {
 
 // table lists the steps allowed.
 func (f stepsFigure) table(allowed lab.View[AllowedParams, AllowedOut]) lab.Table {
-	t := lab.Table{Name: "allowed", Caption: "Steps that ε at δ = 1e-6 allows a group of 16, as certified.", Header: []string{"setting", "ε", "specific", "post-hoc, corrected", "post-hoc, as published"}}
+	t := lab.Table{Name: "allowed", Caption: "Steps that ε at δ = 1e-6 allows a group of 16, as certified.",
+		Header: []string{"setting", "ε", "specific", "post-hoc, corrected", "post-hoc, as published"}}
 	for cells := range slices.Chunk(allowed.Cells, len(routes)) {
 		steps := kit.Each(cells, func(c lab.Result[AllowedParams, AllowedOut]) string { return grouped(c.Value.Steps) })
-		t.Rows = append(t.Rows, append([]string{cells[0].Params.Setting.String(), fmt.Sprint(cells[0].Params.Eps)}, steps...))
+		t.Rows = append(t.Rows,
+			append([]string{cells[0].Params.Setting.String(), fmt.Sprint(cells[0].Params.Eps)}, steps...))
 	}
 	return t
 }
@@ -431,8 +474,10 @@ var recomputed = map[Mechanism]struct {
 	why   string
 }{
 	{"gaussian", 5, .001}: {[3]int{19072, 18048, 65}, [3]float64{.01, .05, .02},
-		"found with a pessimistic privacy-loss distribution on a fixed grid, in multiples of 64; a certified enclosure allows a little more, the most where ε is small against the grid"},
-	{"gaussian", 1, .001}: {[3]int{157, 21, 0}, [3]float64{.015, .05, 0}, "a step or two, by the width of the enclosure"},
+		"found with a pessimistic privacy-loss distribution on a fixed grid, in multiples of 64; a certified " +
+			"enclosure allows a little more, the most where ε is small against the grid"},
+	{"gaussian", 1, .001}: {[3]int{157, 21, 0}, [3]float64{.015, .05, 0},
+		"a step or two, by the width of the enclosure"},
 }
 
 func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
@@ -445,17 +490,56 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 		}
 		if p.setting == (Mechanism{"gaussian", 5, .001}) {
 			out = append(out,
-				lab.Claim{What: "steps for K = 16 at δ = 1e-6, post-hoc as published", Source: "SSKG, section 4: “less than 100 iterations”", Got: steps[2], Relation: lab.AtMost, Want: 99, Why: "an integer below 100", Null: anyBudget},
-				lab.Claim{What: "steps for K = 16 at δ = 1e-6, specific", Source: "SSKG, section 4: “over 1000 iterations”", Got: steps[0], Relation: lab.AtLeast, Want: 1001, Why: "an integer above 1000", Null: anyBudget},
-				lab.Claim{What: "steps for K = 16 at δ = 1e-6, post-hoc corrected", Source: "the recomputed baseline allows over 1000 iterations too", Got: steps[1], Relation: lab.AtLeast, Want: 1001, Why: "an integer above 1000", Null: anyBudget})
+				lab.Claim{
+					What:     "steps for K = 16 at δ = 1e-6, post-hoc as published",
+					Source:   "SSKG, section 4: “less than 100 iterations”",
+					Got:      steps[2],
+					Relation: lab.AtMost,
+					Want:     99,
+					Why:      "an integer below 100",
+					Null:     anyBudget,
+				},
+				lab.Claim{
+					What:     "steps for K = 16 at δ = 1e-6, specific",
+					Source:   "SSKG, section 4: “over 1000 iterations”",
+					Got:      steps[0],
+					Relation: lab.AtLeast,
+					Want:     1001,
+					Why:      "an integer above 1000",
+					Null:     anyBudget,
+				},
+				lab.Claim{
+					What:     "steps for K = 16 at δ = 1e-6, post-hoc corrected",
+					Source:   "the recomputed baseline allows over 1000 iterations too",
+					Got:      steps[1],
+					Relation: lab.AtLeast,
+					Want:     1001,
+					Why:      "an integer above 1000",
+					Null:     anyBudget,
+				})
 		}
-		out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting), Source: "the specific bound is tight", Got: steps[1] / steps[0], Relation: lab.AtMost, Want: 1, AbsTol: 1e-3,
-			Why: "the width of the enclosures", Null: cheapCorrection})
+		out = append(out, lab.Claim{
+			What:     fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting),
+			Source:   "the specific bound is tight",
+			Got:      steps[1] / steps[0],
+			Relation: lab.AtMost,
+			Want:     1,
+			AbsTol:   1e-3,
+			Why:      "the width of the enclosures",
+			Null:     cheapCorrection,
+		})
 		want := recomputed[p.setting]
 		for i, n := range want.steps {
 			if n > 0 {
-				out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, %s", p.setting, routes[i]), Source: "recomputed from the authors' settings with Google's dp_accounting",
-					Got: steps[i], Want: float64(n), RelTol: want.room[i], Why: want.why, Null: anyBudget})
+				out = append(out, lab.Claim{
+					What:   fmt.Sprintf("%v: steps allowed, %s", p.setting, routes[i]),
+					Source: "recomputed from the authors' settings with Google's dp_accounting",
+					Got:    steps[i],
+					Want:   float64(n),
+					RelTol: want.room[i],
+					Why:    want.why,
+					Null:   anyBudget,
+				})
 			}
 		}
 	}
@@ -494,10 +578,44 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 		}
 	}
 	return []lab.Claim{
-		{What: "log of specific over corrected post-hoc δ, the largest", Source: "the specific bound is tight", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 0.1, Why: "the upper ends of enclosures at most 10% wide", Null: trivialBound, Law: true},
-		{What: "published over corrected post-hoc δ, the largest in decades, at least", Source: "group privacy paid for twice", Got: defect / math.Ln10, Relation: lab.AtLeast, Want: 1, Why: "a decade can be seen", Null: nothingDrawn},
-		{What: "δ of a group over that of the next smaller one, the least where that is below 0.1", Source: "a batch that holds several moves farther", Got: math.Exp(more), Relation: lab.AtLeast, Want: 1.5, Why: "twice as many records at least, of which batches hold twice as many",
-			SkipReason: lab.Pick(v.Preset, "three numbers of steps", "", "", ""), Null: nothingDrawn},
-		{What: "width of the enclosures behind specific lines, the largest log ratio", Source: "“exact as drawn”", Got: width, Relation: lab.AtMost, Want: 0.12, Why: "a line of 1.2 points is a tenth of a decade wide, 0.23", Null: trivialBound},
+		{
+			What:     "log of specific over corrected post-hoc δ, the largest",
+			Source:   "the specific bound is tight",
+			Got:      above,
+			Relation: lab.AtMost,
+			Want:     0,
+			AbsTol:   0.1,
+			Why:      "the upper ends of enclosures at most 10% wide",
+			Null:     trivialBound,
+			Law:      true,
+		},
+		{
+			What:     "published over corrected post-hoc δ, the largest in decades, at least",
+			Source:   "group privacy paid for twice",
+			Got:      defect / math.Ln10,
+			Relation: lab.AtLeast,
+			Want:     1,
+			Why:      "a decade can be seen",
+			Null:     nothingDrawn,
+		},
+		{
+			What:       "δ of a group over that of the next smaller one, the least where that is below 0.1",
+			Source:     "a batch that holds several moves farther",
+			Got:        math.Exp(more),
+			Relation:   lab.AtLeast,
+			Want:       1.5,
+			Why:        "twice as many records at least, of which batches hold twice as many",
+			SkipReason: lab.Pick(v.Preset, "three numbers of steps", "", "", ""),
+			Null:       nothingDrawn,
+		},
+		{
+			What:     "width of the enclosures behind specific lines, the largest log ratio",
+			Source:   "“exact as drawn”",
+			Got:      width,
+			Relation: lab.AtMost,
+			Want:     0.12,
+			Why:      "a line of 1.2 points is a tenth of a decade wide, 0.23",
+			Null:     trivialBound,
+		},
 	}
 }

@@ -55,9 +55,10 @@ var transportOf = lab.Experiment[TransportParams, TransportOut]{
 	},
 }
 
-// transport adds the bound at one order. Batches fall into classes by how many of the group's records they hold; a batch with i of the
-// old ones and one with j of the new ones are max(i, j) substitutions apart, at a moment of exp(α(α−1) max(i, j)²/2σ²). Costs are
-// divided by the largest term of the sum, which may not fit a float64.
+// transport adds the bound at one order. Batches fall into classes by how many of the group's
+// records they hold; a batch with i of the old ones and one with j of the new ones are max(i, j)
+// substitutions apart, at a moment of exp(α(α−1) max(i, j)²/2σ²). Costs are divided by the largest
+// term of the sum, which may not fit a float64.
 func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha float64) {
 	logW := pair.Hypergeometric(p.Size, p.Group, p.Batch)
 	w := exps(logW)
@@ -87,10 +88,14 @@ const transportSmoke, transportQuick, transportPaper = 13, 61, 121
 // Fig12 is what conditioning is worth.
 func Fig12() lab.Study[TransportParams, TransportOut] {
 	return lab.Study[TransportParams, TransportOut]{
-		Name: "amplification/fig12", Title: "The benefit of conditioning: transport without it",
-		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning (full lines) is far above group privacy applied to the older bound " +
-			"for one substitution (dashed) where the order is small: joint convexity down to single batches loses the amplification of ε.",
-		Sizes:      kit.Sizes("some %v orders up to 10,000, N = 1e3, 1e4, 1e5", kit.Per{transportSmoke, transportQuick, transportPaper, transportPaper}),
+		Name:  "amplification/fig12",
+		Title: "The benefit of conditioning: transport without it",
+		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning " +
+			"(full lines) is far above group privacy applied to the older bound " +
+			"for one substitution (dashed) where the order is small: joint convexity down to single batches loses " +
+			"the amplification of ε.",
+		Sizes: kit.Sizes("some %v orders up to 10,000, N = 1e3, 1e4, 1e5",
+			kit.Per{transportSmoke, transportQuick, transportPaper, transportPaper}),
 		Seconds:    seconds(1, 5, 10),
 		Experiment: transportOf,
 		Grid:       transportGrid,
@@ -110,38 +115,56 @@ func transportGrid(set lab.Setting) (out []TransportParams) {
 }
 
 // looseCoupling is the null of a coupling that is not optimal, of one bound for every group, drawn against itself.
-var looseCoupling = kit.Null("a coupling that is not optimal, one bound for every group, against itself", transportOf, func(_ TransportParams, v *TransportOut) {
-	v.Gap, v.OffDiagonal, v.Transport[0], v.PostHoc = .1, 1e-6, 1, v.Transport
-})
+var looseCoupling = kit.Null("a coupling that is not optimal, one bound for every group, against itself", transportOf,
+	func(_ TransportParams, v *TransportOut) {
+		v.Gap, v.OffDiagonal, v.Transport[0], v.PostHoc = .1, 1e-6, 1, v.Transport
+	})
 
 func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, err error) {
-	for _, all := range kit.Runs(v.Cells, func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Size }) {
+	for _, all := range kit.Runs(v.Cells,
+		func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Size }) {
 		size := all[0].Params.Size
 		parts := kit.Runs(all, func(c lab.Result[TransportParams, TransportOut]) [2]float64 {
 			return [2]float64{c.Params.Noise, float64(c.Params.Batch)}
 		})
 		groups := kit.Each(parts[0], func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Group })
-		panels := sheet(style.Panels{Columns: 3, Letters: true, ShareX: true}, parts, func(got []lab.Result[TransportParams, TransportOut]) style.Plot {
-			at := got[0].Params
-			p := style.Plot{Title: fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Label: "ρ(α)", Log: true}, Aspect: .75}
-			for k, c := range got {
-				x := floats(c.Params.Order)
-				p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc), curve(k, full, x, c.Value.Transport))
-			}
-			return p
-		}, groupKey(groups, dashKey("no conditioning, optimal coupling (upper bound)", full), dashKey("post-hoc of agnostic (upper bound)", dashed))...)
+		panels := sheet(style.Panels{Columns: 3, Letters: true, ShareX: true}, parts,
+			func(got []lab.Result[TransportParams, TransportOut]) style.Plot {
+				at := got[0].Params
+				p := style.Plot{
+					Title:  fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)),
+					X:      style.Axis{Label: "order α", Log: true},
+					Y:      style.Axis{Label: "ρ(α)", Log: true},
+					Aspect: .75,
+				}
+				for k, c := range got {
+					x := floats(c.Params.Order)
+					p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc),
+						curve(k, full, x, c.Value.Transport))
+				}
+				return p
+			}, groupKey(groups, dashKey("no conditioning, optimal coupling (upper bound)", full),
+				dashKey("post-hoc of agnostic (upper bound)", dashed))...)
 		ex.Pictures = append(ex.Pictures, lab.Picture{
-			Name:    fmt.Sprintf("N%d", size),
-			Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (full lines) against post-hoc group privacy (dashed).", size),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: kit.Badge(v.Source, fmt.Sprintf("%d orders", len(all[0].Params.Order)))},
+			Name: fmt.Sprintf("N%d", size),
+			Caption: fmt.Sprintf(
+				"Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport "+
+					"without conditioning (full lines) against post-hoc group privacy (dashed).", size),
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns,
+				Badge: kit.Badge(v.Source, fmt.Sprintf("%d orders", len(all[0].Params.Order)))},
 		})
 	}
 	ex.Notes = []string{
-		"No conditioning: SSKG, Theorem 3.3. Batches are classed by the number of group records in them (hypergeometric), and the coupling of the two batch distributions is the optimal one, " +
-			"found by the network simplex of ot/exact with a certificate. It is diagonal: a batch is coupled with one that holds as many group records.",
-		"Post-hoc: Wang, Balle, Kasiviswanathan 2019, Theorem 9 for one substitution, then group privacy (Mironov 2017, Proposition 11). The paper draws the self-consistent version of that theorem, " +
+		"No conditioning: SSKG, Theorem 3.3. Batches are classed by the number of group records in them " +
+			"(hypergeometric), and the coupling of the two batch distributions is the optimal one, " +
+			"found by the network simplex of ot/exact with a certificate. It is diagonal: a batch is coupled with " +
+			"one that holds as many group records.",
+		"Post-hoc: Wang, Balle, Kasiviswanathan 2019, Theorem 9 for one substitution, then group privacy (Mironov " +
+			"2017, Proposition 11). The paper draws the self-consistent version of that theorem, " +
 			"which is smaller in part of the range; package dp has it for mechanisms with finitely many outputs only.",
-		"The code published with the paper divides the logarithm of the moment without conditioning by α + 1; the Rényi divergence has α − 1, as here. At α = 2 its line is three times too low, and so the paper's gap is smaller than the true one.",
+		"The code published with the paper divides the logarithm of the moment without conditioning by α + 1; the " +
+			"Rényi divergence has α − 1, as here. At α = 2 its line is three times too low, and so the paper's gap " +
+			"is smaller than the true one.",
 	}
 	return ex, nil
 }
@@ -157,14 +180,38 @@ func claimTransport(v lab.View[TransportParams, TransportOut]) ([]lab.Claim, err
 		gain = max(gain, c.Value.Transport[0]/c.Value.PostHoc[0])
 	}
 	return []lab.Claim{
-		{What: "duality gap of the optimal couplings relative to their cost, the largest", Source: "strong duality", Got: gap, Relation: lab.AtMost, Want: 1e-3,
-			Why: "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding of costs alone leaves 1e-4; the next claim shows the coupling itself", Null: looseCoupling},
-		{What: "mass off the diagonal of the optimal couplings, the largest", Source: "max(i, j) is at least i, so the diagonal is optimal for equal marginals", Got: off, Relation: lab.AtMost, Want: 1e-12, Why: "rounding of weights", Null: looseCoupling},
+		{
+			What:     "duality gap of the optimal couplings relative to their cost, the largest",
+			Source:   "strong duality",
+			Got:      gap,
+			Relation: lab.AtMost,
+			Want:     1e-3,
+			Why: "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding of costs alone " +
+				"leaves 1e-4; the next claim shows the coupling itself",
+			Null: looseCoupling,
+		},
+		{
+			What:     "mass off the diagonal of the optimal couplings, the largest",
+			Source:   "max(i, j) is at least i, so the diagonal is optimal for equal marginals",
+			Got:      off,
+			Relation: lab.AtMost,
+			Want:     1e-12,
+			Why:      "rounding of weights",
+			Null:     looseCoupling,
+		},
 		{
 			What:   "no conditioning, ρ(2) of a group over that of the next smaller one, the least",
 			Source: "a batch that holds several moves farther", Got: more, Relation: lab.AtLeast, Want: 1.5,
 			Why: "twice as many records", Null: looseCoupling,
 		},
-		{What: "no conditioning over post-hoc ρ(2), the largest, at least", Source: "SSKG, section 3: “much weaker than those from prior work”", Got: gain, Relation: lab.AtLeast, Want: 10, Why: "a decade; the paper gives no number", Null: looseCoupling},
+		{
+			What:     "no conditioning over post-hoc ρ(2), the largest, at least",
+			Source:   "SSKG, section 3: “much weaker than those from prior work”",
+			Got:      gain,
+			Relation: lab.AtLeast,
+			Want:     10,
+			Why:      "a decade; the paper gives no number",
+			Null:     looseCoupling,
+		},
 	}, nil
 }

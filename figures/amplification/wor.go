@@ -56,7 +56,8 @@ var published = []struct {
 }{
 	{.6, 10, 2, 1.667e-07, 2.917e-07}, {.6, 10, 100, 8.377e-06, 1.505e-05}, {.6, 10, 10000, 0.0004083, 0.0005587},
 	{.75, 10, 100, 6.95e-05, 0.0002455}, {.9, 10, 2, 7.111e-06, 1.622e-05}, {.9, 10, 1000, 0.005673, 0.007053},
-	{.6, 1000, 100, 0.04003, 0.05521}, {.75, 100, 10, 0.0006892, 0.002429}, {.9, 1000, 10, 0.3984, 0.5461}, {.9, 100, 10000, 0.07674, 0.07688},
+	{.6, 1000, 100, 0.04003, 0.05521}, {.75, 100, 10, 0.0006892, 0.002429}, {.9, 1000, 10, 0.3984, 0.5461},
+	{.9, 100, 10000, 0.07674, 0.07688},
 }
 
 // truths are the θ of the figures.
@@ -73,9 +74,12 @@ func Fig7() lab.Study[WORParams, WOROut] { return worStudy("fig7", []int{10, 100
 func worStudy(name string, batches []int) lab.Study[WORParams, WOROut] {
 	n := float64(len(batches))
 	return lab.Study[WORParams, WOROut]{
-		Name: "amplification/" + name, Title: "Randomised response without replacement: specific against agnostic",
-		Shows: "Rényi divergences of randomised response on a batch drawn without replacement, one record substituted. The tight bound (full lines) " +
-			"loses the constants of the mechanism-agnostic bound (dashed and dotted) at small and middle orders; at large orders they meet.",
+		Name:  "amplification/" + name,
+		Title: "Randomised response without replacement: specific against agnostic",
+		Shows: "Rényi divergences of randomised response on a batch drawn without replacement, one record " +
+			"substituted. The tight bound (full lines) " +
+			"loses the constants of the mechanism-agnostic bound (dashed and dotted) at small and middle orders; " +
+			"at large orders they meet.",
 		Sizes:      kit.Sizes("some %v orders up to 10,000", kit.Per{worSmoke, worQuick, worPaper, worPaper}),
 		Seconds:    seconds(.1*n, .3*n, .6*n),
 		Experiment: worOf,
@@ -86,14 +90,17 @@ func worStudy(name string, batches []int) lab.Study[WORParams, WOROut] {
 }
 
 func worGrid(set lab.Setting, batches []int) []WORParams {
-	orders := append(wholes(2, 1e4, lab.Pick(set.Preset, worSmoke, worQuick, worPaper, worPaper)), 2, 3, 4, 10, 100, 1000, 10000) // where the published numbers are
+	// where the published numbers are
+	orders := append(wholes(2, 1e4, lab.Pick(set.Preset, worSmoke, worQuick, worPaper, worPaper)), 2, 3, 4, 10, 100,
+		1000, 10000)
 	slices.Sort(orders)
 	return lab.Grid(WORParams{Size: 10000, Order: slices.Compact(orders)},
-		lab.Vary(func(p *WORParams, v int) { p.Batch = v }, batches...), lab.Vary(func(p *WORParams, v float64) { p.Truth = v }, truths...))
+		lab.Vary(func(p *WORParams, v int) { p.Batch = v }, batches...),
+		lab.Vary(func(p *WORParams, v float64) { p.Truth = v }, truths...))
 }
 
-// agnosticAsTight is the null in which the smaller agnostic bound, a percent larger, is taken for the tight one, and the
-// self-consistent bound is two percent too large.
+// agnosticAsTight is the null in which the smaller agnostic bound, a percent larger, is taken for
+// the tight one, and the self-consistent bound is two percent too large.
 var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight", worOf, func(_ WORParams, v *WOROut) {
 	for k := range v.Specific {
 		v.Specific[k] = 1.01 * min(v.Published[k], v.Refined[k])
@@ -102,24 +109,40 @@ var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight",
 })
 
 func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
-	batches := kit.Runs(v.Cells, func(c lab.Result[WORParams, WOROut]) [2]int { return [2]int{c.Params.Batch, c.Params.Size} })
+	batches := kit.Runs(v.Cells,
+		func(c lab.Result[WORParams, WOROut]) [2]int { return [2]int{c.Params.Batch, c.Params.Size} })
 	var legend []plot.Plotter
 	for k, c := range batches[0] {
 		legend = append(legend, key(fmt.Sprintf("θ = %g", c.Params.Truth), k))
 	}
-	legend = append(legend, dashKey("specific (exact)", full), dashKey("agnostic, self-consistent (upper bound)", dashed), dashKey("agnostic, Theorem 9 (upper bound)", dotted))
-	panels := sheet(style.Panels{Columns: min(3, len(batches)), Letters: len(batches) > 1, ShareX: true}, batches, func(got []lab.Result[WORParams, WOROut]) style.Plot {
-		p := style.Plot{Title: fmt.Sprintf("n / N = %g", float64(got[0].Params.Batch)/float64(got[0].Params.Size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Label: "ρ(α)", Log: true}, Aspect: .75}
-		for k, c := range got {
-			x := floats(c.Params.Order)
-			p.Items = append(p.Items, curve(k, dotted, x, c.Value.Published), curve(k, dashed, x, c.Value.Refined), curve(k, full, x, c.Value.Specific))
-		}
-		return p
-	}, legend...)
+	legend = append(legend, dashKey("specific (exact)", full),
+		dashKey("agnostic, self-consistent (upper bound)", dashed),
+		dashKey("agnostic, Theorem 9 (upper bound)", dotted))
+	panels := sheet(style.Panels{Columns: min(3, len(batches)), Letters: len(batches) > 1, ShareX: true}, batches,
+		func(got []lab.Result[WORParams, WOROut]) style.Plot {
+			p := style.Plot{
+				Title:  fmt.Sprintf("n / N = %g", float64(got[0].Params.Batch)/float64(got[0].Params.Size)),
+				X:      style.Axis{Label: "order α", Log: true},
+				Y:      style.Axis{Label: "ρ(α)", Log: true},
+				Aspect: .75,
+			}
+			for k, c := range got {
+				x := floats(c.Params.Order)
+				p.Items = append(p.Items, curve(k, dotted, x, c.Value.Published), curve(k, dashed, x, c.Value.Refined),
+					curve(k, full, x, c.Value.Specific))
+			}
+			return p
+		}, legend...)
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{Caption: fmt.Sprintf("Rényi divergence of randomised response with n of N = %s records drawn without replacement, one substituted, by the probability θ of a true answer.", grouped(v.Cells[0].Params.Size)), Drawing: ofWidth(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order))))}},
-		Notes: []string{"Specific: SSKG, Theorem I.3, tight. Agnostic: Wang, Balle, Kasiviswanathan 2019, Theorem 9 as stated, and with the moments that its proof has before they are bounded " +
-			"(the self-consistent version, which the paper draws). Upper bounds both; neither is the smaller at all orders."},
+		Pictures: []lab.Picture{{Caption: fmt.Sprintf(
+			"Rényi divergence of randomised response with n of N = %s records drawn without replacement, one "+
+				"substituted, by the probability θ of a true answer.",
+			grouped(v.Cells[0].Params.Size)), Drawing: ofWidth(panels,
+			kit.Badge(v.Source, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order))))}},
+		Notes: []string{"Specific: SSKG, Theorem I.3, tight. Agnostic: Wang, Balle, Kasiviswanathan 2019, Theorem " +
+			"9 as stated, and with the moments that its proof has before they are bounded " +
+			"(the self-consistent version, which the paper draws). Upper bounds both; neither is the smaller at " +
+			"all orders."},
 	}, nil
 }
 
@@ -134,8 +157,26 @@ func claimWOR(v lab.View[WORParams, WOROut]) ([]lab.Claim, error) {
 		out = append(out, publishedClaims(c)...)
 	}
 	return append([]lab.Claim{
-		{What: "specific over the smaller agnostic ρ(α), the largest", Source: "SSKG, Theorem I.3 is tight", Got: above, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding", Null: agnosticAsTight, Law: true},
-		{What: "agnostic over specific ρ(α), the largest, at least", Source: "SSKG, section 4: “eliminates the constant factors”; 0.0002455 / 0.0000695 in the published data", Got: gain, Relation: lab.AtLeast, Want: 3, Why: "published data at θ = 0.75, α = 100: 3.5", Null: agnosticAsTight},
+		{
+			What:     "specific over the smaller agnostic ρ(α), the largest",
+			Source:   "SSKG, Theorem I.3 is tight",
+			Got:      above,
+			Relation: lab.AtMost,
+			Want:     1,
+			AbsTol:   1e-9,
+			Why:      "rounding",
+			Null:     agnosticAsTight,
+			Law:      true,
+		},
+		{
+			What:     "agnostic over specific ρ(α), the largest, at least",
+			Source:   "SSKG, section 4: “eliminates the constant factors”; 0.0002455 / 0.0000695 in the published data",
+			Got:      gain,
+			Relation: lab.AtLeast,
+			Want:     3,
+			Why:      "published data at θ = 0.75, α = 100: 3.5",
+			Null:     agnosticAsTight,
+		},
 	}, out...), nil
 }
 
@@ -148,9 +189,26 @@ func publishedClaims(c lab.Result[WORParams, WOROut]) (out []lab.Claim) {
 			continue
 		}
 		what := fmt.Sprintf("ρ(%d) at θ = %g, n = %d", r.order, r.truth, r.batch)
-		const source, why = "../shared/refs/dp/published_fig3_7.json: the paper's data", "the source states 1e-3, and four digits are given"
-		out = append(out, lab.Claim{What: "specific " + what, Source: source, Got: c.Value.Specific[i], Want: r.specific, RelTol: 1e-3, Why: why, Null: agnosticAsTight},
-			lab.Claim{What: "self-consistent " + what, Source: source, Got: c.Value.Refined[i], Want: r.refined, RelTol: 1e-3, Why: why, Null: agnosticAsTight})
+		const source, why = "../shared/refs/dp/published_fig3_7.json: the paper's data",
+			"the source states 1e-3, and four digits are given"
+		out = append(out, lab.Claim{
+			What:   "specific " + what,
+			Source: source,
+			Got:    c.Value.Specific[i],
+			Want:   r.specific,
+			RelTol: 1e-3,
+			Why:    why,
+			Null:   agnosticAsTight,
+		},
+			lab.Claim{
+				What:   "self-consistent " + what,
+				Source: source,
+				Got:    c.Value.Refined[i],
+				Want:   r.refined,
+				RelTol: 1e-3,
+				Why:    why,
+				Null:   agnosticAsTight,
+			})
 	}
 	return out
 }

@@ -19,9 +19,11 @@ func Backward() lab.Study[BackwardParams, BackwardOut] {
 	return lab.Study[BackwardParams, BackwardOut]{
 		Name:  "analytic/backward",
 		Title: "Time and memory of the backward pass",
-		Shows: "Unrolled differentiation costs more the more iterations are run, and is wrong unless they are hundreds; the analytic gradient " +
+		Shows: "Unrolled differentiation costs more the more iterations are run, and is wrong unless they are " +
+			"hundreds; the analytic gradient " +
 			"costs one linear system once the plan is known, however it was found, and is right.",
-		Sizes:      kit.Sizes("n = %v with up to %v iterations; n up to %v", kit.Per{32, 128, 128, 512}, kit.Per{100, 1000, 3000, 10000}, kit.Per{64, 256, 512, 2048}),
+		Sizes: kit.Sizes("n = %v with up to %v iterations; n up to %v", kit.Per{32, 128, 128, 512},
+			kit.Per{100, 1000, 3000, 10000}, kit.Per{64, 256, 512, 2048}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 10, lab.Full: 30, lab.Paper: 2000},
 		Experiment: backwardOf,
 		Grid:       backwardGrid,
@@ -97,15 +99,18 @@ func (out *BackwardOut) add(ctx context.Context, c *lab.Cell, p BackwardParams, 
 		out.Costs = append(out.Costs, of)
 	}
 	for _, m := range analyticMethods {
-		note(BackwardCost{Method: m.name, Forward: forward.Seconds}, func() *mat.Dense { return m.gradient(ctx, plan, cost) })
+		note(BackwardCost{Method: m.name, Forward: forward.Seconds},
+			func() *mat.Dense { return m.gradient(ctx, plan, cost) })
 	}
 	for _, k := range iterations {
 		const halfSteps, bytes = 2, 8 // automatic differentiation would hold the n×n matrix of each
-		note(BackwardCost{Method: byUnrolling, Iterations: k, Tape: float64(halfSteps * bytes * k * n * n)}, func() *mat.Dense {
-			return lab.Must(logUnrolled{Eps: eps, Iterations: k}.Eval(ctx, prob)).Cost
-		})
+		note(BackwardCost{Method: byUnrolling, Iterations: k, Tape: float64(halfSteps * bytes * k * n * n)},
+			func() *mat.Dense {
+				return lab.Must(logUnrolled{Eps: eps, Iterations: k}.Eval(ctx, prob)).Cost
+			})
 		if !kernelUnderflows(prob, eps) {
-			note(BackwardCost{Method: byScaling, Iterations: k}, func() *mat.Dense { return unrolledScaling(cost, plan.A, plan.B, eps, k) })
+			note(BackwardCost{Method: byScaling, Iterations: k},
+				func() *mat.Dense { return unrolledScaling(cost, plan.A, plan.B, eps, k) })
 		}
 	}
 }
@@ -146,7 +151,8 @@ func backwardGrid(set lab.Setting) []BackwardParams {
 	}}
 }
 
-// freeAndWrong is the null of gradients that are wrong, unrolled in the same time for any number of iterations and without a tape.
+// freeAndWrong is the null of gradients that are wrong, unrolled in the same time for any number of
+// iterations and without a tape.
 var freeAndWrong = kit.Null("wrong gradients that cost nothing", backwardOf, func(_ BackwardParams, v *BackwardOut) {
 	for k := range v.Costs {
 		c := &v.Costs[k]
@@ -158,22 +164,33 @@ func drawBackward(v lab.View[BackwardParams, BackwardOut]) (lab.Exhibit, error) 
 	cell := v.Cells[0]
 	p, out := cell.Params, cell.Value
 	panels := style.Panels{Columns: 2, Letters: true, Items: []style.Drawer{
-		out.overIterations("time of loss and gradient", "s", func(c BackwardCost) float64 { return c.Forward + c.Cost.Seconds }),
+		out.overIterations("time of loss and gradient", "s",
+			func(c BackwardCost) float64 { return c.Forward + c.Cost.Seconds }),
 		out.overIterations("relative error of the gradient", "", func(c BackwardCost) float64 { return c.Error }),
 		out.overN("time of the backward pass", "s", func(c BackwardCost) float64 { return c.Cost.Seconds }),
-		out.overN("memory of the backward pass", "bytes", func(c BackwardCost) float64 { return max(c.Tape, c.Cost.Bytes) }),
+		out.overN("memory of the backward pass", "bytes",
+			func(c BackwardCost) float64 { return max(c.Tape, c.Cost.Bytes) }),
 	}}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1])),
-			fmt.Sprintf("Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient together, and the gradient's error, over the "+
-				"iterations unrolled; the analytic ways solve by L-BFGS to 1e-13 and do not depend on them. (c, d) Over n: time and memory of the backward pass alone, for the unrolled "+
-				"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio, p.N, p.Unroll, onMachine(cell.Manifest, ""))),
+			fmt.Sprintf(
+				"Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient "+
+					"together, and the gradient's error, over the "+
+					"iterations unrolled; the analytic ways solve by L-BFGS to 1e-13 and do not depend on them. "+
+					"(c, d) "+
+					"Over n: time and memory of the backward pass alone, for the unrolled "+
+					"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio,
+				p.N, p.Unroll,
+				onMachine(cell.Manifest, ""))),
 		Tables: []lab.Table{backwardTable(out)},
 		Notes: []string{
-			"Unrolled, kernel, is the best that unrolling can do: products with exp(−c/ε) forward and back, vectors kept instead of matrices; its points are missing where exp(−c/ε) underflows. " +
-				"Unrolled, log domain, is the reference of package ot, plain Go and some times slower a pass than the solvers; its memory is the tape, the n×n matrix of every half-step, which " +
+			"Unrolled, kernel, is the best that unrolling can do: products with exp(−c/ε) forward and back, " +
+				"vectors kept instead of matrices; its points are missing where exp(−c/ε) underflows. " +
+				"Unrolled, log domain, is the reference of package ot, plain Go and some times slower a pass than " +
+				"the solvers; its memory is the tape, the n×n matrix of every half-step, which " +
 				"automatic differentiation would hold. Other memory is what a call allocates.",
-			"Implicit is the vector–Jacobian product of the plan at the cost, by the same Cholesky factor. Errors are against elimination, whose own are in analytic/gradient-error.",
+			"Implicit is the vector–Jacobian product of the plan at the cost, by the same Cholesky factor. Errors " +
+				"are against elimination, whose own are in analytic/gradient-error.",
 		},
 	}, nil
 }
@@ -183,7 +200,8 @@ var unrolledMethods = []analyticMethod{{name: byUnrolling, series: 2}, {name: by
 
 // overIterations draws the unrolled methods over their iterations, and the others as levels.
 func (out BackwardOut) overIterations(label, unit string, of func(BackwardCost) float64) style.Plot {
-	p := style.Plot{X: style.Axis{Label: "iterations unrolled", Log: true}, Y: style.Axis{Label: label, Unit: unit, Log: true}}
+	p := style.Plot{X: style.Axis{Label: "iterations unrolled", Log: true},
+		Y: style.Axis{Label: label, Unit: unit, Log: true}}
 	var reach []float64
 	for _, m := range unrolledMethods {
 		l := out.line(m, "iterations", func(c BackwardCost) float64 { return float64(c.Iterations) }, of)
@@ -192,7 +210,12 @@ func (out BackwardOut) overIterations(label, unit string, of func(BackwardCost) 
 	}
 	for _, m := range analyticMethods {
 		for _, v := range out.line(m, "iterations", func(BackwardCost) float64 { return 0 }, of).Y {
-			p.Items = append(p.Items, style.Line{Name: m.name, Series: m.series, X: []float64{slices.Min(reach), slices.Max(reach)}, Y: []float64{v, v}})
+			p.Items = append(p.Items, style.Line{
+				Name:   m.name,
+				Series: m.series,
+				X:      []float64{slices.Min(reach), slices.Max(reach)},
+				Y:      []float64{v, v},
+			})
 		}
 	}
 	return p
@@ -218,15 +241,20 @@ func (out BackwardOut) line(m analyticMethod, over string, x, y func(BackwardCos
 }
 
 func backwardTable(out BackwardOut) lab.Table {
-	return lab.Table{Name: "costs", Caption: "Each method: seconds forward and back, MB allocated or taped, and the relative error of the gradient.",
+	return lab.Table{
+		Name: "costs",
+		Caption: "Each method: seconds forward and back, MB allocated or taped, and the relative error of the " +
+			"gradient.",
 		Header: []string{"n", "method", "iterations", "forward", "backward", "MB", "error"},
 		Rows: kit.Each(out.Costs, func(c BackwardCost) []string {
 			k, fwd := "–", fmt.Sprintf("%.2e", c.Forward)
 			if c.Iterations > 0 {
 				k, fwd = fmt.Sprint(c.Iterations), "in both"
 			}
-			return []string{fmt.Sprint(c.N), c.Method, k, fwd, fmt.Sprintf("%.2e", c.Cost.Seconds), fmt.Sprintf("%.3g", max(c.Tape, c.Cost.Bytes)/1e6), fmt.Sprintf("%.1e", c.Error)}
-		})}
+			return []string{fmt.Sprint(c.N), c.Method, k, fwd, fmt.Sprintf("%.2e", c.Cost.Seconds),
+				fmt.Sprintf("%.3g", max(c.Tape, c.Cost.Bytes)/1e6), fmt.Sprintf("%.1e", c.Error)}
+		}),
+	}
 }
 
 func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error) {
@@ -255,12 +283,33 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 	}
 	tooShort := lab.Pick(v.Preset, "times of milliseconds, and few iterations", "", "", "")
 	return []lab.Claim{
-		{What: "largest difference between the analytic and implicit methods", Source: "one gradient", Got: agree, Relation: lab.AtMost, Want: 1e-9,
-			Why: "conjugate gradients stop at a residual of 1e-13, times the condition of D", Null: freeAndWrong},
-		{What: "growth of the unrolled time over iterations, log–log", Source: "“costly when the number of iterations [is] large”: introduction",
-			Got: slope(x, y), Relation: lab.AtLeast, Want: .5, Why: "1 but for set-up; half of it holds on a busy machine",
-			SkipReason: tooShort, Null: freeAndWrong},
-		{What: "memory of the tape over that of the Cholesky way, the least over n ≥ 64", Source: "2 n² an iteration against a few n²", Got: memory, Relation: lab.AtLeast,
-			Want: float64(cell.Params.Unroll) / 10, Why: "some ten n×n matrices at most; other cells in the same process can only add to what is Measured", Null: freeAndWrong},
+		{
+			What:     "largest difference between the analytic and implicit methods",
+			Source:   "one gradient",
+			Got:      agree,
+			Relation: lab.AtMost,
+			Want:     1e-9,
+			Why:      "conjugate gradients stop at a residual of 1e-13, times the condition of D",
+			Null:     freeAndWrong,
+		},
+		{
+			What:       "growth of the unrolled time over iterations, log–log",
+			Source:     "“costly when the number of iterations [is] large”: introduction",
+			Got:        slope(x, y),
+			Relation:   lab.AtLeast,
+			Want:       .5,
+			Why:        "1 but for set-up; half of it holds on a busy machine",
+			SkipReason: tooShort,
+			Null:       freeAndWrong,
+		},
+		{
+			What:     "memory of the tape over that of the Cholesky way, the least over n ≥ 64",
+			Source:   "2 n² an iteration against a few n²",
+			Got:      memory,
+			Relation: lab.AtLeast,
+			Want:     float64(cell.Params.Unroll) / 10,
+			Why:      "some ten n×n matrices at most; other cells in the same process can only add to what is Measured",
+			Null:     freeAndWrong,
+		},
 	}, nil
 }

@@ -20,8 +20,8 @@ type truth struct {
 	lambda     float64   // the smallest eigenvalue of D, relative to the largest weight
 }
 
-// bits are what the arithmetic keeps right: D may be as singular as 1e-60 and half of the digits are then still left. It works with
-// some more, which exponentials lose.
+// bits are what the arithmetic keeps right: D may be as singular as 1e-60 and half of the digits
+// are then still left. It works with some more, which exponentials lose.
 const bits, working = 448, 512
 
 // num is a number of many bits. The functions below return new ones.
@@ -96,7 +96,8 @@ func solveBig(ctx context.Context, c *mat.Dense, a, b, beta []float64, eps float
 	return truth{}, fmt.Errorf("analytic: the reference solve did not converge in 400 Newton steps")
 }
 
-// move adds ε·step to β, shortened where that goes further than exponentials can follow, and returns the largest change.
+// move adds ε·step to β, shortened where that goes further than exponentials can follow, and
+// returns the largest change.
 func (s *bigSolve) move(step []num) num {
 	largest := bigOf(0)
 	for _, d := range step {
@@ -274,15 +275,16 @@ func reference(ctx context.Context, p ot.Problem, eps float64) (*ot.Plan, truth,
 	return plan, want, err
 }
 
-// planOf returns the plan of the true potentials, rounded. Where hardly any mass joins two groups of atoms, their offset
-// is lost to a solver of float64, but not to float64: what a backward pass makes of this plan is its own error and no
-// solver's.
+// planOf returns the plan of the true potentials, rounded. Where hardly any mass joins two groups
+// of atoms, their offset is lost to a solver of float64, but not to float64: what a backward pass
+// makes of this plan is its own error and no solver's.
 func (t truth) planOf(ctx context.Context, p ot.Problem, plan *ot.Plan) (*ot.Plan, error) {
 	g := make([]float64, len(t.beta))
 	for j, v := range t.beta {
 		g[j] = v - plan.Eps*math.Log(plan.B[j])
 	}
-	out, err := ot.LBFGS{Eps: plan.Eps, Tol: 1e-9, Control: ot.Control{Start: g}}.Solve(ctx, p) // converged before its first step
+	// converged before its first step
+	out, err := ot.LBFGS{Eps: plan.Eps, Tol: 1e-9, Control: ot.Control{Start: g}}.Solve(ctx, p)
 	if err == nil && out.Iterations > 0 {
 		err = fmt.Errorf("analytic: the true potentials have a marginal error of %g in float64", out.MarginalL1)
 	}

@@ -47,7 +47,8 @@ func TestBigGradientIsTheDerivative(t *testing.T) {
 // The two references, ours and that of the cases of package ottest, agree.
 func TestBigSolveAgreesWithReferenceCases(t *testing.T) {
 	for _, c := range ottest.Embedded(t) {
-		if c.Name == "24_zero_weights_7x8" || testing.Short() && len(c.A)*len(c.B) > 60 { // weights must be positive here
+		// weights must be positive here
+		if c.Name == "24_zero_weights_7x8" || testing.Short() && len(c.A)*len(c.B) > 60 {
 			continue
 		}
 		_, got, err := reference(t.Context(), c.Problem(), c.Eps)

@@ -24,9 +24,11 @@ func Colour() lab.Study[ColourParams, ColourOut] {
 	return lab.Study[ColourParams, ColourOut]{
 		Name:  "analytic/colour",
 		Title: "Colour transfer between photographs",
-		Shows: "Photographs of ships and of frogs exchange their colours: one plan between samples of their pixels, applied to every pixel by the softmin " +
+		Shows: "Photographs of ships and of frogs exchange their colours: one plan between samples of their " +
+			"pixels, applied to every pixel by the softmin " +
 			"that extends its potentials. Large ε washes all colours into one; small ε needs a solver that stands it.",
-		Sizes:      kit.Sizes("%v × %v photographs, %v colours each, 4 values of ε", kit.Per{2, 4, 4, 8}, kit.Per{2, 3, 3, 5}, kit.Per{300, 600, 600, 3000}),
+		Sizes: kit.Sizes("%v × %v photographs, %v colours each, 4 values of ε", kit.Per{2, 4, 4, 8},
+			kit.Per{2, 3, 3, 5}, kit.Per{300, 600, 600, 3000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 3, lab.Full: 3, lab.Paper: 60},
 		Experiment: colourOf,
 		Grid:       colourGrid,
@@ -43,8 +45,8 @@ type ColourParams struct {
 	Ratio   float64 `json:"ratio" min:">0" doc:"ε over the mean cost"`
 }
 
-// ColourOut describes a transfer. Artifacts, a pixel a row in sRGB: a.npy and b.npy, ships and frogs; ab.npy, the first in
-// the colours of the second, and ba.npy.
+// ColourOut describes a transfer. Artifacts, a pixel a row in sRGB: a.npy and b.npy, ships and
+// frogs; ab.npy, the first in the colours of the second, and ba.npy.
 type ColourOut struct {
 	Eps        float64 `json:"eps"`
 	Status     string  `json:"status"`
@@ -97,7 +99,8 @@ func (p ColourParams) mosaic(m *data.Images, class string, rng *rand.Rand) *mat.
 	for i := range out.RawMatrix().Rows {
 		x, y := i%width, i/width
 		photograph, at := m.Row(of[(y/side*p.Across+x/side)%len(of)]), y%side*side+x%side
-		out.SetRow(i, []float64{float64(photograph[at]), float64(photograph[side*side+at]), float64(photograph[2*side*side+at])})
+		out.SetRow(i, []float64{float64(photograph[at]), float64(photograph[side*side+at]),
+			float64(photograph[2*side*side+at])})
 	}
 	return out
 }
@@ -114,7 +117,8 @@ func drawn(rng *rand.Rand, from *mat.Dense, n int) *mat.Dense {
 // inOKLab turns sRGB into Ottosson's OKLab (2020), in which distances are about those that the eye sees: lightness,
 // green–red, blue–yellow.
 func inOKLab(m *mat.Dense) *mat.Dense {
-	return eachColour(m, func(c []float64) (l, a, b float64) { return colorful.Color{R: c[0], G: c[1], B: c[2]}.OkLab() })
+	return eachColour(m,
+		func(c []float64) (l, a, b float64) { return colorful.Color{R: c[0], G: c[1], B: c[2]}.OkLab() })
 }
 
 // inSRGB is the inverse, clipped to what a screen can show.
@@ -149,20 +153,30 @@ func meanDistance(x, y *mat.Dense) float64 {
 
 func colourGrid(set lab.Setting) []ColourParams {
 	p := set.Preset
-	base := ColourParams{Across: lab.Pick(p, 2, 4, 4, 8), Down: lab.Pick(p, 2, 3, 3, 5), Samples: lab.Pick(p, 300, 600, 600, 3000)}
+	base := ColourParams{Across: lab.Pick(p, 2, 4, 4, 8), Down: lab.Pick(p, 2, 3, 3, 5),
+		Samples: lab.Pick(p, 300, 600, 600, 3000)}
 	return lab.Grid(base, lab.Vary(func(p *ColourParams, r float64) { p.Ratio = r }, 0.3, 0.1, 0.03, 0.003))
 }
 
 // sameColours is the null of pictures that keep their colours.
-var sameColours = kit.Null("pictures that keep their colours", colourOf, func(_ ColourParams, v *ColourOut) { v.After, v.MeanShift = v.Before, math.Sqrt(v.Before) })
+var sameColours = kit.Null("pictures that keep their colours", colourOf,
+	func(_ ColourParams, v *ColourOut) { v.After, v.MeanShift = v.Before, math.Sqrt(v.Before) })
 
 // widerColours is the null of colours that spread beyond the target's, the more the larger ε.
-var widerColours = kit.Null("colours that spread with ε", colourOf, func(p ColourParams, v *ColourOut) { v.Spread = 1 + p.Ratio })
+var widerColours = kit.Null("colours that spread with ε", colourOf,
+	func(p ColourParams, v *ColourOut) { v.Spread = 1 + p.Ratio })
 
 func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	cells := v.Cells
 	p := cells[0].Params
-	grid := style.ImageGrid{C: 3, H: 32 * p.Down, W: 32 * p.Across, Columns: len(cells) + 1, Gap: p.Across / 2, ColLabels: []string{"photographs"}}
+	grid := style.ImageGrid{
+		C:         3,
+		H:         32 * p.Down,
+		W:         32 * p.Across,
+		Columns:   len(cells) + 1,
+		Gap:       p.Across / 2,
+		ColLabels: []string{"photographs"},
+	}
 	for row, names := range [][2]string{{"a.npy", "ab.npy"}, {"b.npy", "ba.npy"}} {
 		first := kit.Matrix(cells[0].Open, names[0])
 		grid.Images = append(grid.Images, planes(first))
@@ -177,13 +191,22 @@ func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	sizes := v.Badge(fmt.Sprintf("%d colours each", p.Samples))
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
-			{Name: "pictures", Caption: fmt.Sprintf("Photographs of CIFAR-10 (left) in the colours of the other class, over ε in units of the mean cost. One plan between %d pixels of each serves both ways and all %d pixels.",
-				p.Samples, p.Across*p.Down*32*32), Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: sizes}},
-			{Name: "colours", Caption: fmt.Sprintf("Pixels of the photographs in OKLab, in their own colours, and of the ships after transfer at ε = %g of the mean cost.",
-				cells[len(cells)-1].Params.Ratio), Drawing: style.Figure{Body: colourClouds(cells[len(cells)-1]), Width: style.TwoColumns, Badge: sizes}},
+			{Name: "pictures",
+				Caption: fmt.Sprintf(
+					"Photographs of CIFAR-10 (left) in the colours of the other class, over ε in units of the mean "+
+						"cost. One plan between %d pixels of each serves both ways and all %d pixels.",
+					p.Samples, p.Across*p.Down*32*32), Drawing: style.Figure{Body: grid, Width: style.TwoColumns,
+					Badge: sizes}},
+			{Name: "colours",
+				Caption: fmt.Sprintf(
+					"Pixels of the photographs in OKLab, in their own colours, and of the ships after transfer at "+
+						"ε = %g of the mean cost.",
+					cells[len(cells)-1].Params.Ratio), Drawing: style.Figure{Body: colourClouds(cells[len(cells)-1]),
+					Width: style.TwoColumns, Badge: sizes}},
 		},
 		Tables: []lab.Table{colourTable(cells)},
-		Notes: []string{"Costs are squared distances in OKLab. Distances in the table are between pixels drawn afresh, " +
+		Notes: []string{"Costs are squared distances in OKLab. Distances in the table are between pixels drawn " +
+			"afresh, " +
 			"so that the map is tested on pixels that the plan has not seen."},
 	}, nil
 }
@@ -206,8 +229,10 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
 	for _, f := range [][2]string{{"a.npy", "ships"}, {"ab.npy", "ships, transferred"}, {"b.npy", "frogs"}} {
 		m := kit.Matrix(c.Open, f[0])
 		p := style.Plot{
-			Title: f[1], Aspect: 0.9,
-			X: style.Axis{Label: "blue – yellow, \\i{b}", Min: -0.2, Max: 0.2}, Y: style.Axis{Label: "lightness, \\i{L}", Min: 0, Max: 1},
+			Title:  f[1],
+			Aspect: 0.9,
+			X:      style.Axis{Label: "blue – yellow, \\i{b}", Min: -0.2, Max: 0.2},
+			Y:      style.Axis{Label: "lightness, \\i{L}", Min: 0, Max: 1},
 		}
 		colours := inOKLab(m)
 		n, _ := m.Dims()
@@ -216,7 +241,12 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
 			px, at := m.RawRowView(i), colours.RawRowView(i)
 			p.Items = append(p.Items, style.Points{
 				X: at[2:], Y: at[:1], Radius: 1.6, Series: 0,
-				Color: color.NRGBA{R: byte(255*px[0] + 0.5), G: byte(255*px[1] + 0.5), B: byte(255*px[2] + 0.5), A: 255},
+				Color: color.NRGBA{
+					R: byte(255*px[0] + 0.5),
+					G: byte(255*px[1] + 0.5),
+					B: byte(255*px[2] + 0.5),
+					A: 255,
+				},
 			})
 		}
 		panels.Items = append(panels.Items, p)
@@ -225,12 +255,17 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
 }
 
 func colourTable(cells []lab.Result[ColourParams, ColourOut]) lab.Table {
-	return lab.Table{Name: "distances", Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after transfer, and between two draws from the target; variance over the target's.",
+	return lab.Table{
+		Name: "distances",
+		Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after " +
+			"transfer, and between two draws from the target; variance over the target's.",
 		Header: []string{"ε / mean cost", "before", "after", "two draws", "variance", "iterations", "status"},
 		Rows: kit.Each(cells, func(c lab.Result[ColourParams, ColourOut]) []string {
 			v := c.Value
-			return []string{fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.5f", v.Before), fmt.Sprintf("%.5f", v.After), fmt.Sprintf("%.5f", v.Noise), fmt.Sprintf("%.3f", v.Spread), fmt.Sprint(v.Iterations), v.Status}
-		})}
+			return []string{fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.5f", v.Before), fmt.Sprintf("%.5f", v.After),
+				fmt.Sprintf("%.5f", v.Noise), fmt.Sprintf("%.3f", v.Spread), fmt.Sprint(v.Iterations), v.Status}
+		}),
+	}
 }
 
 func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
@@ -244,11 +279,41 @@ func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 	}
 	last := cells[len(cells)-1].Value
 	return []lab.Claim{
-		{What: "mean of the transferred colours, largest distance from the target's", Source: "Tᵀ1 = b: the barycentric projection keeps the mean", Got: shift, Relation: lab.AtMost, Want: 1e-8,
-			Why: "a marginal error of 1e-9 times colours of size 1, and rounding", Null: sameColours},
-		{What: "variance of the transferred colours over the target's, the largest", Source: "averages are narrower: Jensen", Got: spread, Relation: lab.AtMost, Want: 1, AbsTol: 1e-8, Why: "a law", Null: widerColours},
-		{What: "least growth of that variance as ε falls", Source: "rows of the plan get narrower", Got: narrower, Relation: lab.AtLeast, Why: "the values are far apart", Null: widerColours},
-		{What: "distance to the target's colours after transfer over before, smallest ε", Source: "transport reaches its target", Got: last.After / last.Before, Relation: lab.AtMost, Want: 0.2,
-			Why: "a fifth; two draws of the target differ by the last column but one of the table, which is less", Null: sameColours},
+		{
+			What:     "mean of the transferred colours, largest distance from the target's",
+			Source:   "Tᵀ1 = b: the barycentric projection keeps the mean",
+			Got:      shift,
+			Relation: lab.AtMost,
+			Want:     1e-8,
+			Why:      "a marginal error of 1e-9 times colours of size 1, and rounding",
+			Null:     sameColours,
+		},
+		{
+			What:     "variance of the transferred colours over the target's, the largest",
+			Source:   "averages are narrower: Jensen",
+			Got:      spread,
+			Relation: lab.AtMost,
+			Want:     1,
+			AbsTol:   1e-8,
+			Why:      "a law",
+			Null:     widerColours,
+		},
+		{
+			What:     "least growth of that variance as ε falls",
+			Source:   "rows of the plan get narrower",
+			Got:      narrower,
+			Relation: lab.AtLeast,
+			Why:      "the values are far apart",
+			Null:     widerColours,
+		},
+		{
+			What:     "distance to the target's colours after transfer over before, smallest ε",
+			Source:   "transport reaches its target",
+			Got:      last.After / last.Before,
+			Relation: lab.AtMost,
+			Want:     0.2,
+			Why:      "a fifth; two draws of the target differ by the last column but one of the table, which is less",
+			Null:     sameColours,
+		},
 	}, nil
 }

@@ -24,8 +24,10 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 	return lab.Study[ConvergenceParams, ConvergenceOut]{
 		Name:  "analytic/convergence",
 		Title: "Error against time for every solver",
-		Shows: "Points in the plane, squared cost. At large ε all solvers converge at once; as ε falls, the alternate updates of Sinkhorn's " +
-			"algorithm, by the kernel or in the log domain, crawl, and L-BFGS and Newton's method on the semi-dual hardly notice.",
+		Shows: "Points in the plane, squared cost. At large ε all solvers converge at once; as ε falls, the " +
+			"alternate updates of Sinkhorn's " +
+			"algorithm, by the kernel or in the log domain, crawl, and L-BFGS and Newton's method on the semi-dual " +
+			"hardly notice.",
 		Sizes: kit.Sizes("n = %v, 3 values of ε, at most %v passes a solver",
 			kit.Per{100, 400, 1000, 4000}, kit.Per{5000, 10000, 10000, 10000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
@@ -36,7 +38,8 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 	}
 }
 
-// ConvergenceParams is one run of all solvers, one after the other on one thread, and of exact transport where Exact says so.
+// ConvergenceParams is one run of all solvers, one after the other on one thread, and of exact
+// transport where Exact says so.
 type ConvergenceParams struct {
 	N      int       `json:"n" min:"1" doc:"points of each side"`
 	Ratios []float64 `json:"ratios" min:">0" doc:"ε over the mean cost"`
@@ -52,8 +55,8 @@ type ConvergenceOut struct {
 	Runs []ConvergenceRun `json:"runs"`
 }
 
-// ConvergenceRun is one solver at one ε: the error over time at the problem's own ε, time spent annealing included. Only
-// Seconds depends on a clock.
+// ConvergenceRun is one solver at one ε: the error over time at the problem's own ε, time spent
+// annealing included. Only Seconds depends on a clock.
 type ConvergenceRun struct {
 	Solver  string    `json:"solver"`
 	Ratio   float64   `json:"ratio"`   // 0: exact
@@ -108,11 +111,17 @@ var timedSolvers = []timedSolver{
 		return ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 	}},
 	{name: "log-domain Sinkhorn", series: 3, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1, Control: ot.Control{MaxIter: manyIterations, Anneal: 1, Workers: 1, Trace: t}}
+		return ot.Sinkhorn{
+			Eps:     eps,
+			Tol:     tol,
+			Relax:   1,
+			Control: ot.Control{MaxIter: manyIterations, Anneal: 1, Workers: 1, Trace: t},
+		}
 	}},
-	{name: "log-domain, annealed, over-relaxed", series: 4, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
-	}},
+	{name: "log-domain, annealed, over-relaxed", series: 4,
+		with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
+			return ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
+		}},
 	{name: "L-BFGS", with: lbfgs},
 	{name: "Newton", series: 5, with: func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
@@ -123,8 +132,8 @@ func lbfgs(eps, tol float64, t func(ot.Step) error) ot.Solver {
 	return ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: manyIterations, Workers: 1, Trace: t}}
 }
 
-// solversOn are the timedSolvers and, unless the key is empty, L-BFGS with the costs of n points on a device. free is called
-// at the end.
+// solversOn are the timedSolvers and, unless the key is empty, L-BFGS with the costs of n points on
+// a device. free is called at the end.
 func solversOn(c *lab.Cell, key string, n int) (all []timedSolver, free func()) {
 	if key == "" {
 		return timedSolvers, func() {}
@@ -168,7 +177,12 @@ func (s timedSolver) run(
 		return nil
 	}
 	if s.with == nil {
-		switch r := (textbook{Eps: eps, Tol: params.Tol, MaxIter: manyIterations, Trace: trace}).solve(cost, p.A, p.B); {
+		switch r := (textbook{
+			Eps:     eps,
+			Tol:     params.Tol,
+			MaxIter: manyIterations,
+			Trace:   trace,
+		}).solve(cost, p.A, p.B); {
 		case math.IsNaN(r.MarginalL1):
 			return notNumber
 		case r.MarginalL1 <= params.Tol:
@@ -227,7 +241,8 @@ func runSimplex(ctx context.Context, p ot.Problem, cost *mat.Dense) ConvergenceR
 const simplexName = "network simplex (exact)"
 
 // traceSolver keeps the errors of one solver over time, at the problem's own ε.
-func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ConvergenceParams) (out ConvergenceRun) {
+func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64,
+	params ConvergenceParams) (out ConvergenceRun) {
 	clock := kit.CPUSeconds
 	if s.on != nil { // the device's time is no processor's
 		clock = kit.WallSeconds
@@ -286,7 +301,12 @@ func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit
 			if run.Ratio != r {
 				continue
 			}
-			plot.Items = append(plot.Items, style.Line{Name: run.Solver, Series: seriesOf(run.Solver), X: run.Seconds, Y: run.Error})
+			plot.Items = append(plot.Items, style.Line{
+				Name:   run.Solver,
+				Series: seriesOf(run.Solver),
+				X:      run.Seconds,
+				Y:      run.Error,
+			})
 			if k := len(run.Seconds) - 1; k >= 0 && run.Status == notNumber {
 				ends.X, ends.Y = append(ends.X, run.Seconds[k]), append(ends.Y, run.Error[k])
 			}
@@ -299,10 +319,14 @@ func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n = %d", p.N)),
-			fmt.Sprintf("L1 error of both marginals over time, %d + %d points in the plane, float64, costs in memory. %s A line begins when the solver is done "+
-				"annealing; solvers stop at %g or after %d passes.", p.N, p.N, onMachine(cell.Manifest, p.Device), p.Tol, p.Passes)),
+			fmt.Sprintf(
+				"L1 error of both marginals over time, %d + %d points in the plane, float64, costs in memory. %s A "+
+					"line begins when the solver is done "+
+					"annealing; solvers stop at %g or after %d passes.", p.N, p.N, onMachine(cell.Manifest, p.Device),
+				p.Tol, p.Passes)),
 		Tables: []lab.Table{convergenceTable(cell)},
-		Notes: []string{"Textbook scaling is a product with K = exp(−c/ε) and one with its transpose by gonum's assembly BLAS, and stops when its result is not a number. " +
+		Notes: []string{"Textbook scaling is a product with K = exp(−c/ε) and one with its transpose by gonum's " +
+			"assembly BLAS, and stops when its result is not a number. " +
 			"The over-relaxed one refuses problems in which K would underflow."},
 	}, nil
 }
@@ -364,13 +388,38 @@ func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Clai
 		}
 		return min(r.reached(e), all) / runs["L-BFGS"].reached(e)
 	}
-	why := "a former that never gets there counts with the time of all its passes; 3 is chosen low, so that it holds on a busy machine"
+	why :=
+		"a former that never gets there counts with the time of all its passes; 3 is chosen low, so that it holds " +
+			"on a busy machine"
 	return []lab.Claim{
-		{What: "marginal error that L-BFGS reaches, the largest over ε", Source: "“efficient and stable”: introduction", Got: worst, Relation: lab.AtMost, Want: 1e-10,
-			Why: "asked for 1e-12; the limit of passes leaves it two decades", Null: nobodyArrives},
-		{What: "time of log-domain Sinkhorn over that of L-BFGS, to 1e-6 at the smallest ε, at least", Source: "“slow convergence”: introduction",
-			Got: behind("log-domain Sinkhorn"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives},
-		{What: "time of kernel scaling over that of L-BFGS, to 1e-6 at the smallest ε, at least", Source: "“L-BFGS is a better candidate”: abstract",
-			Got: behind("kernel scaling, textbook"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives},
+		{
+			What:     "marginal error that L-BFGS reaches, the largest over ε",
+			Source:   "“efficient and stable”: introduction",
+			Got:      worst,
+			Relation: lab.AtMost,
+			Want:     1e-10,
+			Why:      "asked for 1e-12; the limit of passes leaves it two decades",
+			Null:     nobodyArrives,
+		},
+		{
+			What:       "time of log-domain Sinkhorn over that of L-BFGS, to 1e-6 at the smallest ε, at least",
+			Source:     "“slow convergence”: introduction",
+			Got:        behind("log-domain Sinkhorn"),
+			Relation:   lab.AtLeast,
+			Want:       3,
+			Why:        why,
+			SkipReason: tooShort,
+			Null:       nobodyArrives,
+		},
+		{
+			What:       "time of kernel scaling over that of L-BFGS, to 1e-6 at the smallest ε, at least",
+			Source:     "“L-BFGS is a better candidate”: abstract",
+			Got:        behind("kernel scaling, textbook"),
+			Relation:   lab.AtLeast,
+			Want:       3,
+			Why:        why,
+			SkipReason: tooShort,
+			Null:       nobodyArrives,
+		},
 	}, nil
 }

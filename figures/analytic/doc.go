@@ -1,10 +1,9 @@
-// Package analytic holds the figures of "Efficient, stable, and analytic
-// differentiation of the Sinkhorn loss". Of that paper
-// abstract, introduction and method are at hand; its tables are not. So each figure is one of its claims, measured here, and
-// generator is the experiment of the authors' public rebuttal repository: plain Sinkhorn loses
-// precision in simple settings, log-domain Sinkhorn converges slowly, L-BFGS on
-// the semi-dual is accurate and fast, the analytic backward pass is cheaper than
-// unrolling, and the sharp loss is close to the Wasserstein distance.
+// Package analytic holds the figures of "Efficient, stable, and analytic differentiation of the
+// Sinkhorn loss". Of that paper abstract, introduction and method are at hand; its tables are not.
+// So each figure is one of its claims, measured here, and generator is the experiment of the
+// authors' public rebuttal repository: plain Sinkhorn loses precision in simple settings,
+// log-domain Sinkhorn converges slowly, L-BFGS on the semi-dual is accurate and fast, the analytic
+// backward pass is cheaper than unrolling, and the sharp loss is close to the Wasserstein distance.
 //
 // In words: gradient-error solves small problems in hundreds of bits, so that
 // the error of each way to differentiate is known; precision and plans compare
@@ -22,7 +21,9 @@ import "coupling/lab"
 // Figures lists the figures of the paper, those that are quick to make first.
 func Figures() []lab.Figure {
 	return []lab.Figure{
-		lab.FigureOf(Proposition1), lab.FigureOf(Plans), lab.FigureOf(Precision), lab.FigureOf(Colour), lab.FigureOf(Backward),
-		lab.FigureOf(GradientError), lab.FigureOf(Flow), lab.FigureOf(Generator), lab.FigureOf(Convergence), lab.FigureOf(Scaling),
+		lab.FigureOf(Proposition1), lab.FigureOf(Plans), lab.FigureOf(Precision), lab.FigureOf(Colour),
+		lab.FigureOf(Backward),
+		lab.FigureOf(GradientError), lab.FigureOf(Flow), lab.FigureOf(Generator), lab.FigureOf(Convergence),
+		lab.FigureOf(Scaling),
 	}
 }

@@ -23,9 +23,11 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 	return lab.Study[FlowParams, FlowOut]{
 		Name:  "analytic/flow",
 		Title: "A generative flow by three transport losses",
-		Shows: "Points move down the gradient of a loss to data, two half-moons. The regularised loss shrinks them, the more the larger ε; the " +
+		Shows: "Points move down the gradient of a loss to data, two half-moons. The regularised loss shrinks " +
+			"them, the more the larger ε; the " +
 			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three come close.",
-		Sizes:      kit.Sizes("%v points, 2 values of ε, %v steps", kit.Per{60, 200, 300, 1000}, kit.Per{20, 40, 60, 150}),
+		Sizes: kit.Sizes("%v points, 2 values of ε, %v steps", kit.Per{60, 200, 300, 1000},
+			kit.Per{20, 40, 60, 150}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 1500},
 		Experiment: flowOf,
 		Grid:       flowGrid,
@@ -135,17 +137,21 @@ func variance(x *mat.Dense) float64 {
 }
 
 func flowGrid(set lab.Setting) []FlowParams {
-	base := FlowParams{N: lab.Pick(set.Preset, 60, 200, 300, 1000), Steps: lab.Pick(set.Preset, 20, 40, 60, 150), Rate: 0.15}
+	base := FlowParams{N: lab.Pick(set.Preset, 60, 200, 300, 1000), Steps: lab.Pick(set.Preset, 20, 40, 60, 150),
+		Rate: 0.15}
 	return lab.Grid(base,
 		lab.Vary(func(p *FlowParams, r float64) { p.Ratio = r }, 0.2, 0.01),
 		lab.Vary(func(p *FlowParams, l string) { p.Loss = l }, flowReg, flowSharp, flowDivergence))
 }
 
-// standingStill is the null of points that stay where they start, a fifth as wide as the data, for plans that did not converge.
-var standingStill = kit.Null("points that do not move", flowOf, func(p FlowParams, v *FlowOut) { v.Unsolved, v.Spread, v.W = p.Steps, .2, v.W[:1] })
+// standingStill is the null of points that stay where they start, a fifth as wide as the data, for
+// plans that did not converge.
+var standingStill = kit.Null("points that do not move", flowOf,
+	func(p FlowParams, v *FlowOut) { v.Unsolved, v.Spread, v.W = p.Steps, .2, v.W[:1] })
 
 // arrived is the null of a regularised loss without a bias.
-var arrived = kit.Null("points as wide as the data by every loss", flowOf, func(_ FlowParams, v *FlowOut) { v.Spread = 1 })
+var arrived = kit.Null("points as wide as the data by every loss", flowOf,
+	func(_ FlowParams, v *FlowOut) { v.Spread = 1 })
 
 func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	cells := v.Cells
@@ -163,20 +169,26 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
-			{Name: "points", Caption: fmt.Sprintf("%d points after %d steps of gradient descent from a narrow normal cloud.", n, cells[0].Params.Steps),
+			{Name: "points",
+				Caption: fmt.Sprintf("%d points after %d steps of gradient descent from a narrow normal cloud.", n,
+					cells[0].Params.Steps),
 				Drawing: style.Figure{Body: ends, Width: style.TwoColumns, Badge: sizes}},
-			{Name: "distance", Caption: "Exact squared Wasserstein distance between the points and the data after each step, by the network simplex.",
+			{Name: "distance",
+				Caption: "Exact squared Wasserstein distance between the points and the data after each step, by " +
+					"the network simplex.",
 				Drawing: style.Figure{Body: distance, Width: style.TwoColumns, Badge: sizes}},
 		},
 		Tables: []lab.Table{flowTable(cells)},
-		Notes: []string{"Every point moves by the same rate times n times its gradient, plans solved to 1e-8 at every step. The divergence is that of the regularised loss, " +
+		Notes: []string{"Every point moves by the same rate times n times its gradient, plans solved to 1e-8 at " +
+			"every step. The divergence is that of the regularised loss, " +
 			"OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y)."},
 	}, nil
 }
 
 // flowPoints draws the data and the points at the end, between the ends of x and of y.
 func flowPoints(open func(string) (*os.File, error), ends [4]float64) style.Plot {
-	y, x := style.Cloud("data", kit.Matrix(open, "data.npy"), 0), style.Cloud("generated", kit.Matrix(open, "end.npy"), 1)
+	y, x := style.Cloud("data", kit.Matrix(open, "data.npy"), 0),
+		style.Cloud("generated", kit.Matrix(open, "end.npy"), 1)
 	y.Color, y.Radius, y.Opacity = style.DarkGrey, 1.4, 0.35
 	x.Radius, x.Opacity = 1.4, 0.8
 	return style.Plot{
@@ -193,18 +205,28 @@ func flowDistance(cells []lab.Result[FlowParams, FlowOut]) style.Plot {
 	}
 	for i, c := range cells {
 		steps := len(c.Value.W)
-		p.Items = append(p.Items, style.Line{Name: c.Params.Loss, Series: []int{1, 0, 3}[i], X: floats.Span(make([]float64, steps), 0, float64(steps-1)), Y: c.Value.W})
+		p.Items = append(p.Items, style.Line{
+			Name:   c.Params.Loss,
+			Series: []int{1, 0, 3}[i],
+			X:      floats.Span(make([]float64, steps), 0, float64(steps-1)),
+			Y:      c.Value.W,
+		})
 	}
 	return p
 }
 
 func flowTable(cells []lab.Result[FlowParams, FlowOut]) lab.Table {
-	return lab.Table{Name: "flows", Caption: "Exact squared Wasserstein distance to the data at the start and at the end, and the variance of the points over that of the data.",
+	return lab.Table{
+		Name: "flows",
+		Caption: "Exact squared Wasserstein distance to the data at the start and at the end, and the variance of " +
+			"the points over that of the data.",
 		Header: []string{"loss", "ε / mean cost", "W₂² at the start", "at the end", "variance", "plans not converged"},
 		Rows: kit.Each(cells, func(c lab.Result[FlowParams, FlowOut]) []string {
 			w := c.Value.W
-			return []string{c.Params.Loss, fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.4f", w[0]), fmt.Sprintf("%.5f", w[len(w)-1]), fmt.Sprintf("%.3f", c.Value.Spread), fmt.Sprint(c.Value.Unsolved)}
-		})}
+			return []string{c.Params.Loss, fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.4f", w[0]),
+				fmt.Sprintf("%.5f", w[len(w)-1]), fmt.Sprintf("%.3f", c.Value.Spread), fmt.Sprint(c.Value.Unsolved)}
+		}),
+	}
 }
 
 func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
@@ -217,17 +239,64 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 	reg, sharp, div := cells[0], cells[1], cells[2]
 	tooShort := lab.Pick(v.Preset, "too few points and steps", "", "", "")
 	return []lab.Claim{
-		{What: "steps whose plan did not converge", Source: "every gradient is that of a solved problem", Got: unsolved, Want: 0, Why: "counted", Null: standingStill},
-		{What: "variance of the points by the regularised loss at the large ε, over the data's", Source: "its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
-			Got: reg.Value.Spread, Relation: lab.AtMost, Want: 0.9, Why: "ε/2 a coordinate against the variance of the data", SkipReason: tooShort, Null: arrived},
-		{What: "variance by the divergence at the large ε, over the data's", Source: "the divergence is 0 only at the data (Feydy et al. 2019)", Got: div.Value.Spread, Want: 1, AbsTol: 0.1,
-			Why: "steps are finite", SkipReason: tooShort, Null: standingStill},
-		{What: "distance left by the divergence over that left by the regularised loss, large ε", Source: "debiasing", Got: last(div) / last(reg), Relation: lab.AtMost, Want: 0.5,
-			Why: "half; what is left to the divergence is the noise of its finite steps, to the other its bias", SkipReason: tooShort, Null: standingStill},
-		{What: "distance left by the sharp loss over that left by the regularised one, large ε", Source: "section 2: the derivative of the sharp loss is not its plan",
-			Got: last(sharp) / last(reg), Relation: lab.AtMost, Want: 0.6, Why: "by the plan alone both are one " +
-				"flow; the sharp loss has the smaller bias", SkipReason: tooShort, Null: standingStill},
-		{What: "distance left by the sharp loss at the small ε over that at the large one", Source: "Proposition 1: S approaches W", Got: last(cells[4]) / last(sharp), Relation: lab.AtMost, Want: 0.5,
-			Why: "half; the bias of the sharp loss falls exponentially in 1/ε", SkipReason: tooShort, Null: standingStill},
+		{
+			What:   "steps whose plan did not converge",
+			Source: "every gradient is that of a solved problem",
+			Got:    unsolved,
+			Want:   0,
+			Why:    "counted",
+			Null:   standingStill,
+		},
+		{
+			What:       "variance of the points by the regularised loss at the large ε, over the data's",
+			Source:     "its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
+			Got:        reg.Value.Spread,
+			Relation:   lab.AtMost,
+			Want:       0.9,
+			Why:        "ε/2 a coordinate against the variance of the data",
+			SkipReason: tooShort,
+			Null:       arrived,
+		},
+		{
+			What:       "variance by the divergence at the large ε, over the data's",
+			Source:     "the divergence is 0 only at the data (Feydy et al. 2019)",
+			Got:        div.Value.Spread,
+			Want:       1,
+			AbsTol:     0.1,
+			Why:        "steps are finite",
+			SkipReason: tooShort,
+			Null:       standingStill,
+		},
+		{
+			What:       "distance left by the divergence over that left by the regularised loss, large ε",
+			Source:     "debiasing",
+			Got:        last(div) / last(reg),
+			Relation:   lab.AtMost,
+			Want:       0.5,
+			Why:        "half; what is left to the divergence is the noise of its finite steps, to the other its bias",
+			SkipReason: tooShort,
+			Null:       standingStill,
+		},
+		{
+			What:     "distance left by the sharp loss over that left by the regularised one, large ε",
+			Source:   "section 2: the derivative of the sharp loss is not its plan",
+			Got:      last(sharp) / last(reg),
+			Relation: lab.AtMost,
+			Want:     0.6,
+			Why: "by the plan alone both are one " +
+				"flow; the sharp loss has the smaller bias",
+			SkipReason: tooShort,
+			Null:       standingStill,
+		},
+		{
+			What:       "distance left by the sharp loss at the small ε over that at the large one",
+			Source:     "Proposition 1: S approaches W",
+			Got:        last(cells[4]) / last(sharp),
+			Relation:   lab.AtMost,
+			Want:       0.5,
+			Why:        "half; the bias of the sharp loss falls exponentially in 1/ε",
+			SkipReason: tooShort,
+			Null:       standingStill,
+		},
 	}, nil
 }

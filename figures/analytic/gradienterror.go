@@ -22,11 +22,15 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 	return lab.Study[FamilyParams, GradientErrors]{
 		Name:  "analytic/gradient-error",
 		Title: "Error of the gradient of the sharp loss",
-		Shows: "Where the paper's own formula breaks: a constant added to all costs, which changes neither plan nor gradient, costs it " +
-			"a digit for each digit of the constant over ε; two clusters that move apart, so that hardly any mass crosses and its " +
-			"matrix D becomes singular, cost it the small entries of the gradient, and now and then all of them. The form without " +
+		Shows: "Where the paper's own formula breaks: a constant added to all costs, which changes neither plan " +
+			"nor gradient, costs it " +
+			"a digit for each digit of the constant over ε; two clusters that move apart, so that hardly any mass " +
+			"crosses and its " +
+			"matrix D becomes singular, cost it the small entries of the gradient, and now and then all of them. " +
+			"The form without " +
 			"subtractions loses nothing.",
-		Sizes:      kit.Sizes("two clusters of %v points, %v distances, %v shifts, %v draws", kit.Per{4, 8, 8, 16}, kit.Per{5, 9, 11, 15}, kit.Per{5, 6, 6, 11}, kit.Per{2, 5, 9, 25}),
+		Sizes: kit.Sizes("two clusters of %v points, %v distances, %v shifts, %v draws", kit.Per{4, 8, 8, 16},
+			kit.Per{5, 9, 11, 15}, kit.Per{5, 6, 6, 11}, kit.Per{2, 5, 9, 25}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1.3, lab.Quick: 13, lab.Full: 30, lab.Paper: 1500},
 		Experiment: gradientFamily,
 		Grid:       apartGrid,
@@ -115,7 +119,8 @@ func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, itera
 	v := lab.Must(ot.Backward{}.VJP(ctx, plan, c)) // by its own choice of a method
 	v.Cost.Add(v.Cost, t)
 	out.Implicit = errorOf(v.Cost, want, t)
-	u := lab.Must(logUnrolled{Eps: plan.Eps, Iterations: iterations}.Eval(ctx, ot.Problem{Geometry: plan.Geometry, A: plan.A, B: plan.B}))
+	u := lab.Must(logUnrolled{Eps: plan.Eps, Iterations: iterations}.Eval(ctx,
+		ot.Problem{Geometry: plan.Geometry, A: plan.A, B: plan.B}))
 	out.Unrolled = errorOf(u.Cost, want, t)
 	return out
 }
@@ -146,20 +151,25 @@ func family(p lab.Preset, base FamilyParams, axis lab.Axis[FamilyParams]) []Fami
 // apartGrid is the clusters over their distance.
 func apartGrid(set lab.Setting) []FamilyParams {
 	distances := floats.Span(make([]float64, lab.Pick(set.Preset, 5, 9, 11, 15)), 1, 8)
-	return family(set.Preset, FamilyParams{}, lab.Vary(func(p *FamilyParams, v float64) { p.Distance = v }, distances...))
+	return family(set.Preset, FamilyParams{}, lab.Vary(func(p *FamilyParams, v float64) { p.Distance = v },
+		distances...))
 }
 
 // shiftedClusters are the clusters at distance 1 over the shift of their costs.
-var shiftedClusters = lab.Part[FamilyParams, GradientErrors]{Experiment: gradientFamily, Grid: func(set lab.Setting) []FamilyParams {
-	shifts := kit.Decades(lab.Pick(set.Preset, 5, 6, 6, 11), 0, 10)
-	return family(set.Preset, FamilyParams{Distance: 1}, lab.Vary(func(p *FamilyParams, v float64) { p.Shift = v }, shifts...))
-}}
+var shiftedClusters = lab.Part[FamilyParams, GradientErrors]{Experiment: gradientFamily,
+	Grid: func(set lab.Setting) []FamilyParams {
+		shifts := kit.Decades(lab.Pick(set.Preset, 5, 6, 6, 11), 0, 10)
+		return family(set.Preset, FamilyParams{Distance: 1},
+			lab.Vary(func(p *FamilyParams, v float64) { p.Shift = v }, shifts...))
+	}}
 
 // paperEverywhere is the null in which the paper's formula stands in every place.
-var paperEverywhere = kit.Null("the paper's formula in every place", gradientFamily, func(_ FamilyParams, e *GradientErrors) { e.Eliminate, e.Cholesky = e.Paper, e.Paper })
+var paperEverywhere = kit.Null("the paper's formula in every place", gradientFamily,
+	func(_ FamilyParams, e *GradientErrors) { e.Eliminate, e.Cholesky = e.Paper, e.Paper })
 
 // stableEverywhere is the null in which the form without subtractions stands in the place of the paper's formula.
-var stableEverywhere = kit.Null("the form without subtractions in every place", gradientFamily, func(_ FamilyParams, e *GradientErrors) { e.Paper = e.Eliminate })
+var stableEverywhere = kit.Null("the form without subtractions in every place", gradientFamily,
+	func(_ FamilyParams, e *GradientErrors) { e.Paper = e.Eliminate })
 
 type familyResult = lab.Result[FamilyParams, GradientErrors]
 
@@ -186,17 +196,28 @@ const floor = 0x1p-54
 func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, error) {
 	shifted := shiftedClusters.View(v.Source)
 	first := v.Cells[0].Params
-	shift := familyPlot(shifted.Cells, func(r familyResult) float64 { return r.Params.Shift / r.Params.Eps }, func(e Deviation) float64 { return e.Max })
-	shift.Title, shift.X.Label, shift.Y.Label = "costs shifted by a constant", "shift / ε", "relative error of the gradient"
-	apart := familyPlot(v.Cells, func(r familyResult) float64 { return r.Value.Lambda }, func(e Deviation) float64 { return e.Entry })
+	shift := familyPlot(shifted.Cells, func(r familyResult) float64 { return r.Params.Shift / r.Params.Eps },
+		func(e Deviation) float64 { return e.Max })
+	shift.Title, shift.X.Label, shift.Y.Label = "costs shifted by a constant", "shift / ε",
+		"relative error of the gradient"
+	apart := familyPlot(v.Cells, func(r familyResult) float64 { return r.Value.Lambda },
+		func(e Deviation) float64 { return e.Entry })
 	apart.Title, apart.X.Label, apart.X.Invert = "clusters moved apart", "smallest eigenvalue of \\i{D}", true
 	apart.Y.Label = "relative error of its worst entry"
 	panels := style.Panels{Items: []style.Drawer{shift, apart}, Letters: true, Columns: 2}
-	caption := fmt.Sprintf("Relative error of ∂⟨T,c⟩/∂c for two clusters of %d points, ε = %g; lines are the median of the draws and bands their range. "+
-		"(a) The largest error over the largest entry, as the costs are shifted. (b) The largest relative error of an entry, as the clusters move apart. Dashed: the precision of float64.", first.N, first.Eps)
+	caption := fmt.Sprintf(
+		"Relative error of ∂⟨T,c⟩/∂c for two clusters of %d points, ε = %g; lines are the median of the draws and "+
+			"bands their range. "+
+			"(a) The largest error over the largest entry, as the costs are shifted. (b) The largest relative "+
+			"error of "+
+			"an entry, as the clusters move apart. Dashed: the precision of float64.", first.N, first.Eps)
 	notes := []string{
-		fmt.Sprintf("The true gradients of (a) and (b) are the experiment's own: the problem is solved again in %d bits of math/big and "+
-			"differentiated there by the paper's formula. All methods but the unrolled one start from the same plan, solved to a marginal error of 1e-14; in (b) from that of the true potentials, rounded, since a solver of float64 cannot see the offset of two clusters that hardly exchange mass.", bits),
+		fmt.Sprintf(
+			"The true gradients of (a) and (b) are the experiment's own: the problem is solved again in %d bits of "+
+				"math/big and "+
+				"differentiated there by the paper's formula. All methods but the unrolled one start from the same "+
+				"plan, solved to a marginal error of 1e-14; in (b) from that of the true potentials, rounded, "+
+				"since a solver of float64 cannot see the offset of two clusters that hardly exchange mass.", bits),
 		lottery(v.Cells),
 	}
 	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n = %d", 2*first.N)),
@@ -215,8 +236,11 @@ func lottery(apart []familyResult) string {
 			}
 		}
 	}
-	return fmt.Sprintf("Where the smallest eigenvalue of D is below 1e-17, the largest entries of the paper's gradient are right or not by chance: "+
-		"a pivot that is nothing but rounding either cancels later or is 0. Here %d of %d such problems came out with a relative error above 1e-6 (at worst %.0e).", lost, singular, worst)
+	return fmt.Sprintf(
+		"Where the smallest eigenvalue of D is below 1e-17, the largest entries of the paper's gradient are right "+
+			"or not by chance: "+
+			"a pivot that is nothing but rounding either cancels later or is 0. Here %d of %d such problems came out "+
+			"with a relative error above 1e-6 (at worst %.0e).", lost, singular, worst)
 }
 
 const errorFloor, errorCeiling = 1e-17, 1e3
@@ -226,7 +250,8 @@ func familyPlot(family []familyResult, at func(familyResult) float64, of func(De
 	p := style.Plot{X: style.Axis{Log: true}, Y: style.Axis{Log: true, Min: errorFloor, Max: errorCeiling}, Aspect: 1}
 	for _, m := range gradientMethods(family[0].Params.Iterations) {
 		l := style.Line{Name: m.name, Series: m.series, Marks: true}
-		for _, group := range kit.Runs(family, func(r familyResult) [2]float64 { return [2]float64{r.Params.Distance, r.Params.Shift} }) {
+		for _, group := range kit.Runs(family,
+			func(r familyResult) [2]float64 { return [2]float64{r.Params.Distance, r.Params.Shift} }) {
 			_, mid, _ := spread(kit.Each(group, at))
 			l.X = append(l.X, mid)
 			lo, mid, hi := spread(kit.Each(group, func(r familyResult) float64 { return of(m.of(r.Value)) }))
@@ -268,16 +293,52 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 		}
 	}
 	return []lab.Claim{
-		{What: "largest error of the form without subtractions", Source: "all its terms add up with one sign", Got: worst, Relation: lab.AtMost, Want: 1e-12,
-			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere, Law: true},
-		{What: "largest relative error of an entry of it", Source: "as above", Got: entry, Relation: lab.AtMost, Want: 1e-12,
-			Why: "as above; entries can be the difference of larger ones", Null: paperEverywhere},
-		{What: "largest error of Cholesky with its fall-back", Source: "pivots below 1e-4 of their diagonal are not trusted", Got: automatic, Relation: lab.AtMost, Want: 1e-10,
-			Why: "2⁻⁵³ over the weakest trusted pivot, times n", Null: paperEverywhere},
-		{What: "digits the paper's formula loses per digit of the shift", Source: "s_u ⊕ s_v − c cancels", Got: slope(x, y), Want: 1, AbsTol: 0.15,
-			Why: "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades", Null: stableEverywhere},
-		{What: "the paper's formula, least error of its worst entry at λ_min(D) < 1e-20", Source: "2⁻⁵³ / λ_min(D) > 1", Got: lost, Relation: lab.AtLeast, Want: 1e-6,
-			Why: "no digit should be left; luck in the rounding may spare a few", Null: stableEverywhere},
+		{
+			What:     "largest error of the form without subtractions",
+			Source:   "all its terms add up with one sign",
+			Got:      worst,
+			Relation: lab.AtMost,
+			Want:     1e-12,
+			Why:      "some n² roundings in a row, and the plan's own error",
+			Null:     paperEverywhere,
+			Law:      true,
+		},
+		{
+			What:     "largest relative error of an entry of it",
+			Source:   "as above",
+			Got:      entry,
+			Relation: lab.AtMost,
+			Want:     1e-12,
+			Why:      "as above; entries can be the difference of larger ones",
+			Null:     paperEverywhere,
+		},
+		{
+			What:     "largest error of Cholesky with its fall-back",
+			Source:   "pivots below 1e-4 of their diagonal are not trusted",
+			Got:      automatic,
+			Relation: lab.AtMost,
+			Want:     1e-10,
+			Why:      "2⁻⁵³ over the weakest trusted pivot, times n",
+			Null:     paperEverywhere,
+		},
+		{
+			What:   "digits the paper's formula loses per digit of the shift",
+			Source: "s_u ⊕ s_v − c cancels",
+			Got:    slope(x, y),
+			Want:   1,
+			AbsTol: 0.15,
+			Why:    "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades",
+			Null:   stableEverywhere,
+		},
+		{
+			What:     "the paper's formula, least error of its worst entry at λ_min(D) < 1e-20",
+			Source:   "2⁻⁵³ / λ_min(D) > 1",
+			Got:      lost,
+			Relation: lab.AtLeast,
+			Want:     1e-6,
+			Why:      "no digit should be left; luck in the rounding may spare a few",
+			Null:     stableEverywhere,
+		},
 	}, nil
 }
 

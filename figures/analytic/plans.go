@@ -16,9 +16,11 @@ func Plans() lab.Study[PrecisionParams, PrecisionOut] {
 	return lab.Study[PrecisionParams, PrecisionOut]{
 		Name:  "analytic/plans",
 		Title: "Transport plans at small ε",
-		Shows: "The same setting as analytic/precision, as pictures: kernel scaling returns nothing, or a plan that looks plausible and is " +
+		Shows: "The same setting as analytic/precision, as pictures: kernel scaling returns nothing, or a plan " +
+			"that looks plausible and is " +
 			"wrong, and so does log-domain Sinkhorn that stops too early; the right plan is a thin monotone curve.",
-		Sizes:      kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000}, kit.Per{50, 160, 160, 800}, kit.Per{3, 4, 4, 4}, kit.Per{300, 1000, 1000, 1000}),
+		Sizes: kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000},
+			kit.Per{50, 160, 160, 800}, kit.Per{3, 4, 4, 4}, kit.Per{300, 1000, 1000, 1000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 2, lab.Full: 2, lab.Paper: 30},
 		Experiment: precisionOf,
 		Grid:       plansGrid,
@@ -29,9 +31,15 @@ func Plans() lab.Study[PrecisionParams, PrecisionOut] {
 
 func plansGrid(set lab.Setting) []PrecisionParams {
 	p := set.Preset
-	base := PrecisionParams{N: lab.Pick(p, 60, 200, 200, 1000), M: lab.Pick(p, 50, 160, 160, 800), Iterations: lab.Pick(p, 300, 1000, 1000, 1000), Plans: true}
+	base := PrecisionParams{
+		N:          lab.Pick(p, 60, 200, 200, 1000),
+		M:          lab.Pick(p, 50, 160, 160, 800),
+		Iterations: lab.Pick(p, 300, 1000, 1000, 1000),
+		Plans:      true,
+	}
 	ratios := []float64{.03, .01, .001, .0003}
-	return lab.Grid(base, lab.Vary(func(p *PrecisionParams, r float64) { p.Ratio = r }, lab.Pick(p, ratios[1:], ratios, ratios, ratios)...))
+	return lab.Grid(base, lab.Vary(func(p *PrecisionParams, r float64) { p.Ratio = r },
+		lab.Pick(p, ratios[1:], ratios, ratios, ratios)...))
 }
 
 // planRows are the rows of the picture: artifacts and their labels.
@@ -46,7 +54,8 @@ func drawPlans(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
 	cells := v.Cells
 	first := cells[0].Params
 	scale := style.Scale{Log: true, Lo: 1e-4, Hi: 1}
-	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass (grey: NaN); off: share of all mass in the wrong place"}, Gap: 6}
+	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale,
+		Label: "share of the source's mass (grey: NaN); off: share of all mass in the wrong place"}, Gap: 6}
 	for i, row := range planRows {
 		for _, c := range cells {
 			t := kit.Matrix(c.Open, row[0]+".npy")
@@ -62,8 +71,10 @@ func drawPlans(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M)),
-			fmt.Sprintf("Plans after at most %d iterations, sources (an exponential density) across, targets (a mixture of two normals) up; grey is not a number (NaN). "+
-				"Above each, the share of the mass that is in the wrong place, ½ Σ|T − T*|.", first.Iterations)),
+			fmt.Sprintf(
+				"Plans after at most %d iterations, sources (an exponential density) across, targets (a mixture of "+
+					"two normals) up; grey is not a number (NaN). "+
+					"Above each, the share of the mass that is in the wrong place, ½ Σ|T − T*|.", first.Iterations)),
 	}, nil
 }
 
@@ -98,11 +109,32 @@ func claimPlans(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) 
 		off = 2
 	}
 	return []lab.Claim{
-		{What: "largest step back of the barycentric projection at the smallest ε", Source: "transport on the line is monotone", Got: last.Value.Solver["lbfgs"].Fall, Relation: lab.AtMost, AbsTol: 1e-5 * float64(last.Params.M),
-			Why: "a law; weights of 1e-9 leave some digits of a plan that is solved to 1e-13", Null: wrongPlans},
-		{What: "mass that kernel scaling puts in the wrong place at the smallest ε", Source: "“can quickly lose precision”: introduction", Got: off / 2, Relation: lab.AtLeast, Want: 0.01,
-			Why: "exp(−c/ε) underflows; not a number counts as all mass", Null: rightPlans},
-		{What: "mass that L-BFGS puts in the wrong place at the smallest ε, log₁₀", Source: "“accurate”: abstract", Got: math.Log10(last.Value.Solver["lbfgs"].Plan / 2), Relation: lab.AtMost, Want: -6,
-			Why: "see analytic/precision", Null: wrongPlans},
+		{
+			What:     "largest step back of the barycentric projection at the smallest ε",
+			Source:   "transport on the line is monotone",
+			Got:      last.Value.Solver["lbfgs"].Fall,
+			Relation: lab.AtMost,
+			AbsTol:   1e-5 * float64(last.Params.M),
+			Why:      "a law; weights of 1e-9 leave some digits of a plan that is solved to 1e-13",
+			Null:     wrongPlans,
+		},
+		{
+			What:     "mass that kernel scaling puts in the wrong place at the smallest ε",
+			Source:   "“can quickly lose precision”: introduction",
+			Got:      off / 2,
+			Relation: lab.AtLeast,
+			Want:     0.01,
+			Why:      "exp(−c/ε) underflows; not a number counts as all mass",
+			Null:     rightPlans,
+		},
+		{
+			What:     "mass that L-BFGS puts in the wrong place at the smallest ε, log₁₀",
+			Source:   "“accurate”: abstract",
+			Got:      math.Log10(last.Value.Solver["lbfgs"].Plan / 2),
+			Relation: lab.AtMost,
+			Want:     -6,
+			Why:      "see analytic/precision",
+			Null:     wrongPlans,
+		},
 	}, nil
 }

@@ -20,10 +20,13 @@ func Precision() lab.Study[PrecisionParams, PrecisionOut] {
 	return lab.Study[PrecisionParams, PrecisionOut]{
 		Name:  "analytic/precision",
 		Title: "Loss of precision of Sinkhorn's algorithm",
-		Shows: "An exponential density against a mixture of two normals. As ε falls, kernel scaling underflows, first in float32 and " +
-			"then in float64, and its plan is wrong or not a number; log-domain Sinkhorn stays finite but has not converged after " +
+		Shows: "An exponential density against a mixture of two normals. As ε falls, kernel scaling underflows, " +
+			"first in float32 and " +
+			"then in float64, and its plan is wrong or not a number; log-domain Sinkhorn stays finite but has not " +
+			"converged after " +
 			"as many iterations; L-BFGS on the semi-dual is right throughout.",
-		Sizes:      kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000}, kit.Per{50, 160, 160, 800}, kit.Per{5, 13, 13, 17}, kit.Per{1000, 1000, 1000, 2000}),
+		Sizes: kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000},
+			kit.Per{50, 160, 160, 800}, kit.Per{5, 13, 13, 17}, kit.Per{1000, 1000, 1000, 2000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 1.5, lab.Full: 1.5, lab.Paper: 100},
 		Experiment: precisionOf,
 		Grid:       precisionGrid,
@@ -91,7 +94,8 @@ func (e *SolverError) compare(t, want, cost *mat.Dense, a, b []float64) {
 	e.MarginalL1, e.Fall = marginalL1(t, a, b), stepBack(t)
 }
 
-// stepBack is the largest step back of where sources go on average: on the line the optimal plan is monotone, and it never falls.
+// stepBack is the largest step back of where sources go on average: on the line the optimal plan is
+// monotone, and it never falls.
 func stepBack(t *mat.Dense) (fall float64) {
 	before := math.Inf(-1)
 	n, m := t.Dims()
@@ -108,10 +112,16 @@ func stepBack(t *mat.Dense) (fall float64) {
 }
 
 // wrongPlans is the null of solvers that put half of the mass in the wrong place, beside an unsolved reference.
-var wrongPlans = lab.Null{Name: "wrong plans", Spoil: []lab.Spoiler{spoilSolvers(SolverError{Plan: 1, Sharp: 1, MarginalL1: 1, Fall: 10}, 1e-3)}}
+var wrongPlans = lab.Null{Name: "wrong plans", Spoil: []lab.Spoiler{spoilSolvers(SolverError{
+	Plan:       1,
+	Sharp:      1,
+	MarginalL1: 1,
+	Fall:       10,
+}, 1e-3)}}
 
 // rightPlans is the null of solvers that are all right.
-var rightPlans = lab.Null{Name: "right plans by every solver", Spoil: []lab.Spoiler{spoilSolvers(SolverError{Plan: 1e-13}, 1e-14)}}
+var rightPlans = lab.Null{Name: "right plans by every solver",
+	Spoil: []lab.Spoiler{spoilSolvers(SolverError{Plan: 1e-13}, 1e-14)}}
 
 func spoilSolvers(e SolverError, reference float64) lab.Spoiler {
 	return kit.Spoil(precisionOf, func(_ PrecisionParams, v *PrecisionOut) {
@@ -159,7 +169,8 @@ var precisionSolvers = []precisionSolver{
 	})},
 }
 
-type runner = func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64, iterations int) (*mat.Dense, SolverError)
+type runner = func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64,
+	iterations int) (*mat.Dense, SolverError)
 
 func runTextbook(single bool) runner {
 	return func(_ context.Context, p ot.Problem, cost *mat.Dense, eps float64, k int) (*mat.Dense, SolverError) {
@@ -178,7 +189,8 @@ func runSolver(with func(eps float64, k int) ot.Solver) runner {
 func precisionGrid(set lab.Setting) []PrecisionParams {
 	p := set.Preset
 	ratios := kit.Decades(lab.Pick(p, 5, 13, 13, 17), 0, -4)
-	base := PrecisionParams{N: lab.Pick(p, 60, 200, 200, 1000), M: lab.Pick(p, 50, 160, 160, 800), Iterations: lab.Pick(p, 1000, 1000, 1000, 2000)}
+	base := PrecisionParams{N: lab.Pick(p, 60, 200, 200, 1000), M: lab.Pick(p, 50, 160, 160, 800),
+		Iterations: lab.Pick(p, 1000, 1000, 1000, 2000)}
 	return lab.Grid(base, lab.Vary(func(p *PrecisionParams, r float64) { p.Ratio = r }, ratios...))
 }
 
@@ -191,15 +203,19 @@ func drawPrecision(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, erro
 	}}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M)),
-			fmt.Sprintf("Error after at most %d iterations, over ε, %d × %d atoms. Marks at the top: the result is not a number.", first.Iterations, first.N, first.M)),
+			fmt.Sprintf(
+				"Error after at most %d iterations, over ε, %d × %d atoms. Marks at the top: the result is not a "+
+					"number.", first.Iterations, first.N, first.M)),
 		Tables: []lab.Table{precisionTable(cells)},
-		Notes: []string{"The right plan T* is by Newton's method; its marginal error, in the table, bounds the error of each of its entries. " +
+		Notes: []string{"The right plan T* is by Newton's method; its marginal error, in the table, bounds the " +
+			"error of each of its entries. " +
 			"A plan cannot be off by more than 2."},
 	}, nil
 }
 
 // precisionPlot draws an error over ε.
-func precisionPlot(cells []lab.Result[PrecisionParams, PrecisionOut], label string, of func(SolverError) float64) style.Plot {
+func precisionPlot(cells []lab.Result[PrecisionParams, PrecisionOut], label string,
+	of func(SolverError) float64) style.Plot {
 	const top = 1e2 // where results that are not numbers are marked
 	p := style.Plot{
 		X: style.Axis{Label: "ε / mean cost", Log: true},
@@ -227,9 +243,10 @@ func precisionPlot(cells []lab.Result[PrecisionParams, PrecisionOut], label stri
 
 func precisionTable(cells []lab.Result[PrecisionParams, PrecisionOut]) lab.Table {
 	t := lab.Table{
-		Name:    "precision",
-		Caption: "Error of the plan, Σ|T − T*|, and the status that the solver reports (kernel scaling checks nothing).",
-		Header:  []string{"ε / mean cost", "reference's marginal error"},
+		Name: "precision",
+		Caption: "Error of the plan, Σ|T − T*|, and the status that the solver reports (kernel scaling checks " +
+			"nothing).",
+		Header: []string{"ε / mean cost", "reference's marginal error"},
 	}
 	for _, s := range precisionSolvers {
 		t.Header = append(t.Header, s.name, "status")
@@ -259,13 +276,43 @@ func claimPrecision(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, err
 		return 2
 	}
 	return []lab.Claim{
-		{What: "marginal error of the reference plans, the largest", Source: "T1 = a, Tᵀ1 = b", Got: reference, Relation: lab.AtMost, Want: 1e-11,
-			Why: "asked for 1e-13; rounding of n + m sums of the matrix", Null: wrongPlans},
-		{What: "error of L-BFGS's plan, the largest over ε", Source: "“accurate”: abstract", Got: worst, Relation: lab.AtMost, Want: 1e-6,
-			Why: "an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along the ridge matter at the smallest ε", Null: wrongPlans},
-		{What: "error of kernel scaling's plan in float64 at the smallest ε", Source: "“can quickly lose precision”: introduction", Got: wrong("scaling64"), Relation: lab.AtLeast, Want: 1e-2,
-			Why: "exp(−c/ε) underflows for c > 745 ε", Null: rightPlans},
-		{What: "error of log-domain Sinkhorn's plan at the smallest ε", Source: "“still suffer from slow convergence”: introduction", Got: wrong("log"), Relation: lab.AtLeast, Want: 1e-2,
-			Why: "its error falls no faster than 1/iterations before the linear phase, which is some c/ε iterations away", Null: rightPlans},
+		{
+			What:     "marginal error of the reference plans, the largest",
+			Source:   "T1 = a, Tᵀ1 = b",
+			Got:      reference,
+			Relation: lab.AtMost,
+			Want:     1e-11,
+			Why:      "asked for 1e-13; rounding of n + m sums of the matrix",
+			Null:     wrongPlans,
+		},
+		{
+			What:     "error of L-BFGS's plan, the largest over ε",
+			Source:   "“accurate”: abstract",
+			Got:      worst,
+			Relation: lab.AtMost,
+			Want:     1e-6,
+			Why: "an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along the " +
+				"ridge matter at the smallest ε",
+			Null: wrongPlans,
+		},
+		{
+			What:     "error of kernel scaling's plan in float64 at the smallest ε",
+			Source:   "“can quickly lose precision”: introduction",
+			Got:      wrong("scaling64"),
+			Relation: lab.AtLeast,
+			Want:     1e-2,
+			Why:      "exp(−c/ε) underflows for c > 745 ε",
+			Null:     rightPlans,
+		},
+		{
+			What:     "error of log-domain Sinkhorn's plan at the smallest ε",
+			Source:   "“still suffer from slow convergence”: introduction",
+			Got:      wrong("log"),
+			Relation: lab.AtLeast,
+			Want:     1e-2,
+			Why: "its error falls no faster than 1/iterations before the linear phase, which is some c/ε " +
+				"iterations away",
+			Null: rightPlans,
+		},
 	}, nil
 }

@@ -76,7 +76,8 @@ func onMachine(m store.Manifest, device string) string {
 	if device != "" {
 		gpu = ", on the GPU by the clock: " + m.Device
 	}
-	return fmt.Sprintf("Times were measured in one run on one thread (%s, %s%s) and hold on no other machine.", m.CPU, m.Go, gpu)
+	return fmt.Sprintf("Times were measured in one run on one thread (%s, %s%s) and hold on no other machine.",
+		m.CPU, m.Go, gpu)
 }
 
 // Measured is what one run of a function took: the least of some runs, since all that disturbs it adds.

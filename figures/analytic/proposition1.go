@@ -21,10 +21,13 @@ func Proposition1() lab.Study[RatesParams, RatesOut] {
 	return lab.Study[RatesParams, RatesOut]{
 		Name:  "analytic/proposition1",
 		Title: "Sharp and regularised loss against the exact distance",
-		Shows: "As λ = 1/ε grows, the regularised loss approaches W like 1/λ, with the entropy of the optimal plan as its constant, and " +
-			"the sharp loss exponentially. The exponent is not 1, as the proposition has it: it is the smallest reduced cost of the exact problem, " +
+		Shows: "As λ = 1/ε grows, the regularised loss approaches W like 1/λ, with the entropy of the optimal plan " +
+			"as its constant, and " +
+			"the sharp loss exponentially. The exponent is not 1, as the proposition has it: it is the smallest " +
+			"reduced cost of the exact problem, " +
 			"which carries the unit of cost that λ lacks.",
-		Sizes:      kit.Sizes("%v problems of %v × %v atoms, %v values of λ", kit.Per{3, 12, 40, 40}, kit.Per{5, 8, 8, 12}, kit.Per{6, 9, 9, 13}, kit.Per{12, 29, 43, 43}),
+		Sizes: kit.Sizes("%v problems of %v × %v atoms, %v values of λ", kit.Per{3, 12, 40, 40},
+			kit.Per{5, 8, 8, 12}, kit.Per{6, 9, 9, 13}, kit.Per{12, 29, 43, 43}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 1, lab.Full: 3, lab.Paper: 20},
 		Experiment: ratesOf,
 		Grid:       ratesGrid,
@@ -106,10 +109,12 @@ func ratesGrid(set lab.Setting) []RatesParams {
 	p := set.Preset
 	scaled := kit.Decades(lab.Pick(p, 12, 29, 43, 43), -2, 2)
 	draws := kit.Count(lab.Pick(p, 3, 12, 40, 40))
-	return lab.Grid(RatesParams{N: lab.Pick(p, 5, 8, 8, 12), Scaled: scaled}, lab.Vary(func(p *RatesParams, d int) { p.Draw = d }, draws...))
+	return lab.Grid(RatesParams{N: lab.Pick(p, 5, 8, 8, 12), Scaled: scaled},
+		lab.Vary(func(p *RatesParams, d int) { p.Draw = d }, draws...))
 }
 
-// slowLosses is the null of a sharp loss that falls like 1/λ, a regularised one with twice its constant, and an uncertified distance.
+// slowLosses is the null of a sharp loss that falls like 1/λ, a regularised one with twice its
+// constant, and an uncertified distance.
 var slowLosses = kit.Null("losses that fall like 1/λ", ratesOf, func(_ RatesParams, v *RatesOut) {
 	v.Proof, v.Sharp, v.Reg = 1e-3*v.W, nil, nil
 	for _, lambda := range v.Lambda {
@@ -153,19 +158,24 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 		l.X, l.Y = first.Params.Scaled, kit.Each(c.Value.Sharp, func(v float64) float64 { return v / at10 })
 		decay.Items = append(decay.Items, l)
 	}
-	rate := kit.Line(style.Line{Name: "exp(−λδ)", Series: 1, Width: 1.6}, first.Params.Scaled, func(s float64) (x, y float64) { return s, math.Exp(10 - s) })
+	rate := kit.Line(style.Line{Name: "exp(−λδ)", Series: 1, Width: 1.6}, first.Params.Scaled,
+		func(s float64) (x, y float64) { return s, math.Exp(10 - s) })
 	decay.Items = append(decay.Items, rate)
 	decay.X.Max = 80
 	panels := style.Panels{Items: []style.Drawer{size, decay}, Letters: true}
 	n := first.Params.N
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", n, n+1)),
-			fmt.Sprintf("%d random problems of %d × %d points of the unit square, λ in units of 1/δ. (a) Median and range over the problems. "+
-				"(b) The sharp loss alone, on a linear axis of λ.", len(cells), n, n+1)),
+			fmt.Sprintf(
+				"%d random problems of %d × %d points of the unit square, λ in units of 1/δ. (a) Median and range "+
+					"over the problems. "+
+					"(b) The sharp loss alone, on a linear axis of λ.", len(cells), n, n+1)),
 		Tables: []lab.Table{ratesTable(cells)},
 		Notes: []string{
-			"δ is the smallest reduced cost c − f − g of an arc that the exact plan does not use, from the network simplex' potentials, which are unique here. " +
-				"Entropic potentials converge to them, so T outside of the exact plan's support, and with it S − W = ⟨T, c − f − g⟩, falls like exp(−λδ). " +
+			"δ is the smallest reduced cost c − f − g of an arc that the exact plan does not use, from the network " +
+				"simplex' potentials, which are unique here. " +
+				"Entropic potentials converge to them, so T outside of the exact plan's support, and with it S − W " +
+				"= ⟨T, c − f − g⟩, falls like exp(−λδ). " +
 				"That sum has no negative term, which is why it can be followed far below 1e-16.",
 			exponentNote(cells),
 		},
@@ -176,7 +186,8 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 func bandOver(cells []lab.Result[RatesParams, RatesOut], of func(RatesOut, int) float64) style.Line {
 	l := style.Line{X: cells[0].Params.Scaled}
 	for k := range l.X {
-		lo, mid, hi := spread(kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) float64 { return of(c.Value, k) }))
+		lo, mid, hi := spread(
+			kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) float64 { return of(c.Value, k) }))
 		l.Y, l.Lo, l.Hi = append(l.Y, mid), append(l.Lo, lo), append(l.Hi, hi)
 	}
 	return l
@@ -199,20 +210,27 @@ func exponentNote(cells []lab.Result[RatesParams, RatesOut]) string {
 			small++
 		}
 	}
-	return fmt.Sprintf("Proposition 1 states |S − W| ≤ C₁ e^{−λ}. Here %d of %d problems have δ < 1, and for these no constant C₁ makes that true for every λ: "+
-		"the statement needs costs in units in which δ ≥ 1.", small, len(cells))
+	return fmt.Sprintf(
+		"Proposition 1 states |S − W| ≤ C₁ e^{−λ}. Here %d of %d problems have δ < 1, and for these no constant C₁ "+
+			"makes that true for every λ: "+
+			"the statement needs costs in units in which δ ≥ 1.", small, len(cells))
 }
 
 func ratesTable(cells []lab.Result[RatesParams, RatesOut]) lab.Table {
-	return lab.Table{Name: "problems",
-		Caption: "Each problem: exact distance and the bound that its certificate proves, the smallest reduced cost δ, the rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
-		Header:  []string{"problem", "W", "certified to", "arcs", "δ", "measured rate / δ", "λ(W − S̃)", "h(P*)"},
+	return lab.Table{
+		Name: "problems",
+		Caption: "Each problem: exact distance and the bound that its certificate proves, the smallest reduced " +
+			"cost δ, the rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
+		Header: []string{"problem", "W", "certified to", "arcs", "δ", "measured rate / δ", "λ(W − S̃)", "h(P*)"},
 		Rows: kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) []string {
 			v := c.Value
 			last := len(v.Reg) - 1
-			return []string{fmt.Sprint(c.Params.Draw), fmt.Sprintf("%.6f", v.W), fmt.Sprintf("%.0e", v.Proof), fmt.Sprint(v.Arcs), fmt.Sprintf("%.2e", v.Gap),
-				fmt.Sprintf("%.4f", rateOf(c)), fmt.Sprintf("%.6f", v.Lambda[last]*v.Reg[last]), fmt.Sprintf("%.6f", v.Entropy)}
-		})}
+			return []string{fmt.Sprint(c.Params.Draw), fmt.Sprintf("%.6f", v.W), fmt.Sprintf("%.0e", v.Proof),
+				fmt.Sprint(v.Arcs), fmt.Sprintf("%.2e", v.Gap),
+				fmt.Sprintf("%.4f", rateOf(c)), fmt.Sprintf("%.6f", v.Lambda[last]*v.Reg[last]),
+				fmt.Sprintf("%.6f", v.Entropy)}
+		}),
+	}
 }
 
 // rateOf is the rate at which S − W falls where λδ is above 40, in units of δ.
@@ -243,13 +261,51 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 	}
 	_, rate, worst := spread(rates)
 	return []lab.Claim{
-		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials", Null: slowLosses, Law: true},
-		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding", Null: exchangedLosses, Law: true},
-		{What: "rate of the sharp loss over δ, the median distance from 1", Source: "Proposition 1, with its exponent made precise", Got: rate, Relation: lab.AtMost, Want: 0.01,
-			Why: "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}", Null: slowLosses},
-		{What: "rate of the sharp loss over δ, the largest distance from 1", Source: "as above", Got: worst, Relation: lab.AtMost, Want: 0.2,
-			Why: "a second reduced cost that is closer to δ still mixes in", Null: slowLosses},
-		{What: "λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100", Source: "Proposition 1, regularised loss", Got: constant, Relation: lab.AtMost, Want: 1e-6,
-			Why: "what is left is exponentially small, and rounding of W times λ", Null: slowLosses},
+		{
+			What:     "exact distances, the largest proved relative error",
+			Source:   "duality",
+			Got:      proof,
+			Relation: lab.AtMost,
+			Want:     1e-13,
+			Why:      "rounding of potentials",
+			Null:     slowLosses,
+			Law:      true,
+		},
+		{
+			What:     "S − W and W − S̃, the most negative",
+			Source:   "S̃ ≤ W ≤ S",
+			Got:      negative,
+			Relation: lab.AtMost,
+			Why:      "a law; the values are far above rounding",
+			Null:     exchangedLosses,
+			Law:      true,
+		},
+		{
+			What:     "rate of the sharp loss over δ, the median distance from 1",
+			Source:   "Proposition 1, with its exponent made precise",
+			Got:      rate,
+			Relation: lab.AtMost,
+			Want:     0.01,
+			Why:      "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}",
+			Null:     slowLosses,
+		},
+		{
+			What:     "rate of the sharp loss over δ, the largest distance from 1",
+			Source:   "as above",
+			Got:      worst,
+			Relation: lab.AtMost,
+			Want:     0.2,
+			Why:      "a second reduced cost that is closer to δ still mixes in",
+			Null:     slowLosses,
+		},
+		{
+			What:     "λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100",
+			Source:   "Proposition 1, regularised loss",
+			Got:      constant,
+			Relation: lab.AtMost,
+			Want:     1e-6,
+			Why:      "what is left is exponentially small, and rounding of W times λ",
+			Null:     slowLosses,
+		},
 	}, nil
 }

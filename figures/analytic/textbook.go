@@ -121,13 +121,15 @@ func (k *textbookKernel) mulT(y, x []float64) { k.product(blas.Trans, y, x) }
 
 func (k *textbookKernel) product(t blas.Transpose, y, x []float64) {
 	if !k.single {
-		blas64.Gemv(t, 1, k.k64, blas64.Vector{N: len(x), Inc: 1, Data: x}, 0, blas64.Vector{N: len(y), Inc: 1, Data: y})
+		blas64.Gemv(t, 1, k.k64, blas64.Vector{N: len(x), Inc: 1, Data: x}, 0,
+			blas64.Vector{N: len(y), Inc: 1, Data: y})
 		return
 	}
 	for i, v := range x {
 		k.x32[i] = float32(v)
 	}
-	blas32.Gemv(t, 1, k.k32, blas32.Vector{N: len(x), Inc: 1, Data: k.x32}, 0, blas32.Vector{N: len(y), Inc: 1, Data: k.y32})
+	blas32.Gemv(t, 1, k.k32, blas32.Vector{N: len(x), Inc: 1, Data: k.x32}, 0,
+		blas32.Vector{N: len(y), Inc: 1, Data: k.y32})
 	for i := range y {
 		y[i] = float64(k.y32[i])
 	}

@@ -94,7 +94,8 @@ type unrolling struct {
 	MarginalL1 float64
 }
 
-// Eval runs the iterations of p, whose weights sum to 1, forward and back. Cost: four exponentials an entry an iteration.
+// Eval runs the iterations of p, whose weights sum to 1, forward and back. Cost: four exponentials
+// an entry an iteration.
 func (o logUnrolled) Eval(ctx context.Context, p ot.Problem) (*unrolling, error) {
 	steps, c := o.Iterations, ot.Cost(p.Geometry)
 	n, m := c.Dims()

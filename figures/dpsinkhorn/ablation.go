@@ -16,7 +16,8 @@ import (
 
 // Tab2 is Table 2: what the parts of the recipe are worth, at an ε that holds.
 func Tab2() lab.Study[Params, Out] {
-	s := ablationStudy("dpsinkhorn/tab2", "Table 2: the parts of the recipe, at an ε that holds", "MNIST, without each part of DP-Sinkhorn", 10, 6, 5)
+	s := ablationStudy("dpsinkhorn/tab2", "Table 2: the parts of the recipe, at an ε that holds",
+		"MNIST, without each part of DP-Sinkhorn", 10, 6, 5)
 	s.Grid = partsGrid
 	s.Draw = func(v view) (lab.Exhibit, error) { return drawAblation(v, partsRow, "cost, debiasing") }
 	s.Claims = claimParts
@@ -33,14 +34,20 @@ func Tab5() lab.Study[Params, Out] { return searchStudy(true) }
 // ablationStudy is what the three tables have in common: rows at quick and smoke, and trainings of a row.
 func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
-		Name: name, Title: title,
-		Shows: "Accuracy on real test images of classifiers trained on synthetic ones, and the Fréchet distance of these: " + what + ". A row takes as many steps as the paper's accounting lets its σ take, or the same " +
-			"share of fewer, and the whole-batch clip has the least noise that is sound at ε = 10 for them. The paper's own numbers are at an ε that is " + dpsinkhorn.NotJustified + ".",
+		Name:  name,
+		Title: title,
+		Shows: "Accuracy on real test images of classifiers trained on synthetic ones, and the Fréchet distance of " +
+			"these: " + what + ". A row takes as many steps as the paper's accounting lets its σ take, or the same " +
+			"share of fewer, and the whole-batch clip has the least noise that is sound at ε = 10 for them. The " +
+			"paper's own numbers are at an ε that is " + dpsinkhorn.NotJustified + ".",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: fmt.Sprintf("1000 images, 3 steps, %d rows", smoke),
 			lab.Quick: fmt.Sprintf("60,000 images, %s, %d rows, one training each", smallSizes(lab.Quick), quick),
-			lab.Full:  fmt.Sprintf("60,000 images, %s, 1000 synthetic images, %d trainings a row", smallSizes(lab.Full), times),
-			lab.Paper: fmt.Sprintf("60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 synthetic images, %d trainings a row", times),
+			lab.Full: fmt.Sprintf("60,000 images, %s, 1000 synthetic images, %d trainings a row",
+				smallSizes(lab.Full), times),
+			lab.Paper: fmt.Sprintf(
+				"60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 synthetic "+
+					"images, %d trainings a row", times),
 		},
 		Experiment: imagesOf,
 		Seeds:      lab.Replicates(1, 1, times, times),
@@ -49,10 +56,12 @@ func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[
 
 // searchStudy is a table of hyperparameters.
 func searchStudy(fashion bool) lab.Study[Params, Out] {
-	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds", "MNIST, over the noise, the clip and p", 5, 3, 3)
+	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds",
+		"MNIST, over the noise, the clip and p", 5, 3, 3)
 	s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 300}
 	if fashion {
-		s = ablationStudy("dpsinkhorn/tab5", "Table 5: hyperparameters on Fashion-MNIST, at an ε that holds", "Fashion-MNIST, over the noise, the clip, p and m", 5, 3, 3)
+		s = ablationStudy("dpsinkhorn/tab5", "Table 5: hyperparameters on Fashion-MNIST, at an ε that holds",
+			"Fashion-MNIST, over the noise, the clip, p and m", 5, 3, 3)
 		s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 330}
 	}
 	costs := lab.Part[AccountingParams, AccountingOut]{Experiment: accountingOf, Grid: publishedCosts}
@@ -114,14 +123,18 @@ func stepsAt(steps int, sigma float64) int {
 
 // publishedCosts are cells of the accounting figure's experiment for the noise scales of Tables 4 and 5.
 func publishedCosts(set lab.Setting) (out []AccountingParams) {
-	for _, sigma := range lab.Pick(set.Preset, []float64{1.5}, []float64{1.1, 1.3, 1.5, 1.9}, []float64{1.1, 1.3, 1.5, 1.9}, []float64{1.1, 1.3, 1.5, 1.9}) {
-		out = append(out, AccountingParams{Multiplier: sigma, Steps: publishedSteps[sigma], Exact: set.Preset == lab.Paper})
+	for _, sigma := range lab.Pick(set.Preset, []float64{1.5}, []float64{1.1, 1.3, 1.5, 1.9},
+		[]float64{1.1, 1.3, 1.5, 1.9}, []float64{1.1, 1.3, 1.5, 1.9}) {
+		out = append(out, AccountingParams{Multiplier: sigma, Steps: publishedSteps[sigma],
+			Exact: set.Preset == lab.Paper})
 	}
 	return out
 }
 
-// swapped is the null in which rows are accounted jointly where the paper counts them alone, and alone where they are joint.
-var swapped = kit.Null("rows alone and joint rows swapped", accountingOf, func(_ AccountingParams, v *AccountingOut) { v.Published, v.Joint = v.Joint, v.Published })
+// swapped is the null in which rows are accounted jointly where the paper counts them alone, and
+// alone where they are joint.
+var swapped = kit.Null("rows alone and joint rows swapped", accountingOf,
+	func(_ AccountingParams, v *AccountingOut) { v.Published, v.Joint = v.Joint, v.Published })
 
 // A printedRow names a cell's row of a table, with the paper's FID and accuracies, 0 where it gives none.
 type printedRow struct {
@@ -168,7 +181,8 @@ func searchRowOf(v view, m Method) printedRow {
 		return printedRow{m.kind(), p.fid, p.acc}
 	}
 	for _, row := range searchRows[fashion] {
-		if row.clip == r.Clip && row.p == r.P && row.l1 == r.L1 && r.Steps == stepsAt(recipeFor(v.Setting, false, 10).Steps, row.sigma) {
+		if row.clip == r.Clip && row.p == r.P && row.l1 == r.L1 &&
+			r.Steps == stepsAt(recipeFor(v.Setting, false, 10).Steps, row.sigma) {
 			return printedRow{fmt.Sprintf("%g · %g · %g · %g", row.sigma, r.Clip, r.P, r.L1), row.fid, row.acc}
 		}
 	}
@@ -184,22 +198,34 @@ func drawAblation(v view, of rowOf, rows string) (out lab.Exhibit, err error) {
 	out.Tables = []lab.Table{ablationTable(runs, printed)}
 	x := style.Axis{Label: rows, Names: kit.Each(printed, func(p printedRow) string { return p.name })}
 	out.Pictures = kit.Wide(accuracyPoints(x, runs, printed), recipeBadge(v),
-		fmt.Sprintf("Accuracy on real test images: means of %d trainings with their standard errors; beside them, in squares, "+
-			"the paper's, at its own ε.", len(runs[0]))+nearChance(v.Cells))
+		fmt.Sprintf(
+			"Accuracy on real test images: means of %d trainings with their standard errors; beside them, in squares, "+
+				"the paper's, at its own ε.", len(runs[0]))+nearChance(v.Cells))
 	out.Notes = []string{signalNote, distanceNote,
-		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is " + dpsinkhorn.NotJustified + ".",
-		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the chance of trainings."}
+		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips " +
+			"rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is " + dpsinkhorn.NotJustified + ".",
+		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so " +
+			"that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the " +
+			"chance of trainings."}
 	if size := smallSizes(v.Preset); size != "" {
-		out.Notes = append(out.Notes, chosenNote, "What ran here is "+size+" and enlarged afterwards, which is ours; classes come in turn and the learning rate falls to 0. "+
-			"“Rows” is algorithm 1 as printed, each row clipped and noised alone; its ε in the table is the one that holds. “Free” is without noise.")
+		out.Notes = append(out.Notes, chosenNote,
+			"What ran here is "+size+" and enlarged afterwards, which is ours; classes come in turn and the "+
+				"learning rate falls to 0. "+
+				"“Rows” is algorithm 1 as printed, each row clipped and noised alone; its ε in the table is the one "+
+				"that holds. “Free” is without noise.")
 	}
 	return out, nil
 }
 
 // costTable says what the paper's rows cost.
 func costTable(known []accountingCell) lab.Table {
-	return lab.Table{Name: "epsilon", Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
-		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release", "ε of the whole-batch clip at that σ", "both are"}, Rows: kit.Each(known, accountingRow)}
+	return lab.Table{
+		Name:    "epsilon",
+		Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
+		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release",
+			"ε of the whole-batch clip at that σ", "both are"},
+		Rows: kit.Each(known, accountingRow),
+	}
 }
 
 // besides prints an accuracy and, where the paper gives one, its.
@@ -211,13 +237,17 @@ func besides(accuracy string, published float64) string {
 }
 
 func ablationTable(runs [][]cell, rows []printedRow) lab.Table {
-	out := lab.Table{Name: "rows", Caption: "Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " + dpsinkhorn.NotJustified + ". A dash is not measured at this size.",
-		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN", runs[0][0].Params.Judge.distance(), "the paper's FID"}}
+	out := lab.Table{Name: "rows",
+		Caption: "Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " +
+			dpsinkhorn.NotJustified + ". A dash is not measured at this size.",
+		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN",
+			runs[0][0].Params.Judge.distance(), "the paper's FID"}}
 	for i, run := range runs {
 		c, r := run[0], run[0].Params.Method.Recipe
 		row := []string{rows[i].name, "–", "–", c.Value.privacy(), "–"}
 		if r.Steps > 0 {
-			row[1], row[2], row[4] = fmt.Sprint(r.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), r.signal(c.Value.Multiplier)
+			row[1], row[2], row[4] = fmt.Sprint(r.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier),
+				r.signal(c.Value.Multiplier)
 		}
 		mean, off := meanDeviation(run)
 		accuracies, deviations := mean.accuracies(), off.accuracies()
@@ -307,10 +337,16 @@ func claimParts(v view) ([]lab.Claim, error) {
 		j, _ := meanDeviation(run)
 		if gap := (best.acc[2] - row.acc[2]) / 100; gap > .06 {
 			out = append(out, lab.Claim{
-				What: row.name + ": what a CNN loses on the best row", Source: "Table 2", Got: of.CNN - j.CNN,
-				Relation: lab.AtLeast, Want: gap, AbsTol: .06,
-				Why:        "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ alone differ",
-				SkipReason: tooShort(v.Preset), Null: alike,
+				What:     row.name + ": what a CNN loses on the best row",
+				Source:   "Table 2",
+				Got:      of.CNN - j.CNN,
+				Relation: lab.AtLeast,
+				Want:     gap,
+				AbsTol:   .06,
+				Why: "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ " +
+					"alone differ",
+				SkipReason: tooShort(v.Preset),
+				Null:       alike,
 			})
 		}
 	}
@@ -324,23 +360,26 @@ func withShare(runs [][]cell, fashion bool, eps float64) map[float64][]cell {
 	for _, run := range runs {
 		p := run[0].Params
 		m := p.Method
-		if plain := !m.Recipe.Parameters && !m.Recipe.NoSquare && m.Recipe.L1 > 0; p.Fashion == fashion && plain && m.Recipe.Epsilon == eps && (m.private() || m.free()) {
+		if plain := !m.Recipe.Parameters && !m.Recipe.NoSquare && m.Recipe.L1 > 0; p.Fashion == fashion && plain &&
+			m.Recipe.Epsilon == eps && (m.private() || m.free()) {
 			out[m.Recipe.P] = run
 		}
 	}
 	return out
 }
 
-// claimDebiasing is that the paper's share of fresh images is worth more than none: in logistic regression without noise, and in the
-// distance to real images. With noise, five trainings told the two apart by their distance alone, at 7 × 7 pixels; what they
-// teach differed by 2 points, some 2 standard errors.
+// claimDebiasing is that the paper's share of fresh images is worth more than none: in logistic
+// regression without noise, and in the distance to real images. With noise, five trainings told the
+// two apart by their distance alone, at 7 × 7 pixels; what they teach differed by 2 points, some 2
+// standard errors.
 func claimDebiasing(v view, shares map[float64][]cell, far bool) []lab.Claim {
 	with, without := shares[.4], shares[0]
 	if with == nil || without == nil {
 		return nil
 	}
 	c := with[0]
-	what, got := classifiers[0]+" at p = 0.4, less that at p = 0", scoreOf(with, accuracy(0)).above(scoreOf(without, accuracy(0)))
+	what, got := classifiers[0]+" at p = 0.4, less that at p = 0",
+		scoreOf(with, accuracy(0)).above(scoreOf(without, accuracy(0)))
 	if far {
 		distance := func(j Judgement) float64 { return j.FD }
 		what = c.Params.Judge.distance() + " at p = 0, less that at p = 0.4"
@@ -375,7 +414,8 @@ func claimGoals(v view, private, free []cell) (out []lab.Claim) {
 	return out
 }
 
-// claimSearch compares rows of Table 4 or 5 with what the paper prints, and what it claims of their privacy with what holds.
+// claimSearch compares rows of Table 4 or 5 with what the paper prints, and what it claims of their
+// privacy with what holds.
 func claimSearch(v view, costs lab.Part[AccountingParams, AccountingOut]) ([]lab.Claim, error) {
 	out := append([]lab.Claim{soundness(v.Cells)}, claimMethod(v)...)
 	for _, c := range means(v.Cells) {
@@ -386,15 +426,32 @@ func claimSearch(v view, costs lab.Part[AccountingParams, AccountingOut]) ([]lab
 	for _, c := range costs.View(v.Source).Cells {
 		at := fmt.Sprintf(" at σ = %g, %d steps", c.Params.Multiplier, c.Params.Steps)
 		out = append(out,
-			lab.Claim{What: "ε as published" + at + ": " + dpsinkhorn.NotJustified, Source: "Table 4: ε = 10", Got: c.Value.Published, Want: 10, RelTol: .1, Why: "a sharper conversion from Rényi divergences than the paper's, 8 % less", Null: swapped},
-			lab.Claim{What: "joint ε of the same release (" + c.Value.Kind + ")" + at, Source: "sensitivity 2Δ√n", Got: c.Value.Joint, Relation: lab.AtLeast, Want: 100, Why: "ten times the claim", Null: swapped})
+			lab.Claim{
+				What:   "ε as published" + at + ": " + dpsinkhorn.NotJustified,
+				Source: "Table 4: ε = 10",
+				Got:    c.Value.Published,
+				Want:   10,
+				RelTol: .1,
+				Why:    "a sharper conversion from Rényi divergences than the paper's, 8 % less",
+				Null:   swapped,
+			},
+			lab.Claim{
+				What:     "joint ε of the same release (" + c.Value.Kind + ")" + at,
+				Source:   "sensitivity 2Δ√n",
+				Got:      c.Value.Joint,
+				Relation: lab.AtLeast,
+				Want:     100,
+				Why:      "ten times the claim",
+				Null:     swapped,
+			})
 	}
 	return out, nil
 }
 
-// publishedSteps is how many steps of 50 rows the paper's own accounting lets a noise scale take to ε = 10 at δ = 1e-5: each row as
-// if it had a Poisson sample of its own, by Rényi divergences and the classical conversion. It is not justified, and stands here
-// because the steps of the paper's experiments follow from it. A test computes the numbers.
+// publishedSteps is how many steps of 50 rows the paper's own accounting lets a noise scale take to
+// ε = 10 at δ = 1e-5: each row as if it had a Poisson sample of its own, by Rényi divergences and
+// the classical conversion. It is not justified, and stands here because the steps of the paper's
+// experiments follow from it. A test computes the numbers.
 var publishedSteps = map[float64]int{1.1: 69_301, 1.3: 110_482, 1.5: 159_420, 1.9: 279_641}
 
 // ablationRow is a row of the paper's Table 2: what differs from the best model of MNIST, and percent of accuracy.
@@ -407,7 +464,8 @@ type ablationRow struct {
 
 // ablationRows are Table 2, in its order.
 var ablationRows = []ablationRow{
-	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7}, func(r *Recipe) { r.Parameters, r.L1, r.P = true, 0, 0 }},
+	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7},
+		func(r *Recipe) { r.Parameters, r.L1, r.P = true, 0, 0 }},
 	{"images", "L2", "none", 124.3, [3]float64{0, 82.0, 80.8}, func(r *Recipe) { r.L1, r.P = 0, 0 }},
 	{"images", "L1", "none", 73.9, [3]float64{0, 68.4, 65.7}, func(r *Recipe) { r.NoSquare, r.P = true, 0 }},
 	{"images", "L1 + L2", "none", 89.1, [3]float64{0, 80.8, 77.6}, func(r *Recipe) { r.P = 0 }},

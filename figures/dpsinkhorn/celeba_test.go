@@ -15,7 +15,8 @@ import (
 	"coupling/figures/style"
 )
 
-// faces lays out CelebA's official folder with two faces a split, an ellipse on a dark ground with a bright frame of 12 pixels.
+// faces lays out CelebA's official folder with two faces a split, an ellipse on a dark ground with
+// a bright frame of 12 pixels.
 func faces(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "celeba")
@@ -49,7 +50,8 @@ func faces(t *testing.T) string {
 		attributes += fmt.Sprintf("%s %d 1\n", name, 2*(i%2)-1)
 		partition += fmt.Sprintf("%s %d\n", name, []int{0, 0, 1, 1, 2, 2}[i])
 	}
-	for name, text := range map[string]string{"list_attr_celeba.txt": attributes, "list_eval_partition.txt": partition} {
+	for name, text := range map[string]string{"list_attr_celeba.txt": attributes,
+		"list_eval_partition.txt": partition} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +59,8 @@ func faces(t *testing.T) string {
 	return filepath.Dir(dir)
 }
 
-// DP-Sinkhorn's faces are whole images, frame and all, resized to a square; SCONES' are the central 140 pixels, without it.
+// DP-Sinkhorn's faces are whole images, frame and all, resized to a square; SCONES' are the central
+// 140 pixels, without it.
 func TestCelebAWhole(t *testing.T) {
 	t.Setenv("COUPLING_DATA", faces(t))
 	train, test := Params{Colour: "celeba"}.images(t.Context())
@@ -73,13 +76,21 @@ func TestCelebAWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, corner := range map[string]struct{ got, lo, hi float32 }{
-		"whole": {train.Row(0)[0], .9, 1}, "whole, the last": {train.Row(0)[colourSide*colourSide-1], .9, 1}, "cropped": {centre.Row(0)[0], 0, .2},
+		"whole": {train.Row(0)[0], .9, 1}, "whole, the last": {train.Row(0)[colourSide*colourSide-1], .9, 1},
+		"cropped": {centre.Row(0)[0], 0, .2},
 	} {
 		if corner.got < corner.lo || corner.got > corner.hi {
 			t.Errorf("%s: red of the corner is %g, want it in [%g, %g]", name, corner.got, corner.lo, corner.hi)
 		}
 	}
-	grid := style.ImageGrid{C: 3, H: colourSide, W: colourSide, Columns: 2, Images: append(style.Rows(train.Mat()), style.Rows(centre.Mat())...), RowLabels: []string{"DP-Sinkhorn", "SCONES"}}
+	grid := style.ImageGrid{
+		C:         3,
+		H:         colourSide,
+		W:         colourSide,
+		Columns:   2,
+		Images:    append(style.Rows(train.Mat()), style.Rows(centre.Mat())...),
+		RowLabels: []string{"DP-Sinkhorn", "SCONES"},
+	}
 	to := io.Discard
 	if path := os.Getenv("COUPLING_TEST_PICTURE"); path != "" {
 		f, err := os.Create(path)

@@ -16,7 +16,8 @@ import (
 
 // Fig3 is Figure 3: private pictures in colour.
 func Fig3() lab.Study[Params, Out] {
-	s := colourStudy("fig3", "Figure 3: private pictures in colour at an ε that holds", semiDual, dpMERF, colourSmall, colourFree, colourRows, colourDCGAN, colourBigGAN, realPictures)
+	s := colourStudy("fig3", "Figure 3: private pictures in colour at an ε that holds", semiDual, dpMERF, colourSmall,
+		colourFree, colourRows, colourDCGAN, colourBigGAN, realPictures)
 	s.Draw, s.Claims = drawColourPictures, func(v view) ([]lab.Claim, error) { return claimMethod(v), nil }
 	return s
 }
@@ -24,23 +25,28 @@ func Fig3() lab.Study[Params, Out] {
 // Fig6 is Figure 6: pictures by two generators. Below the paper preset they learn nothing, and claims are about the
 // small generator.
 func Fig6() lab.Study[Params, Out] {
-	s := colourStudy("fig6", "Figure 6: private pictures by DCGAN and BigGAN generators", colourDCGAN, colourBigGAN, colourSmall, colourFree, realPictures)
+	s := colourStudy("fig6", "Figure 6: private pictures by DCGAN and BigGAN generators", colourDCGAN, colourBigGAN,
+		colourSmall, colourFree, realPictures)
 	s.Draw, s.Claims = drawColourPictures, claimGenerators
 	return s
 }
 
 // Tab3 is Table 3: what private pictures in colour are worth.
 func Tab3() lab.Study[Params, Out] {
-	s := colourStudy("tab3", "Table 3: what private pictures in colour are worth at an ε that holds", semiDual, dpMERF, colourSmall, colourFree, colourRows, colourDCGAN, colourBigGAN, realPictures)
-	s.Draw, s.Claims = func(v view) (lab.Exhibit, error) { return drawColourTable(v, "3") }, claimColour("Table 3", map[string][3]float64{
-		realPictures: {.919, .950, 1.1}, dpMERF: {.648, .65, 274}, colourFree: {.808, .822, 129.5}, colourRows: {.762, .763, 189.5},
-	})
+	s := colourStudy("tab3", "Table 3: what private pictures in colour are worth at an ε that holds", semiDual, dpMERF,
+		colourSmall, colourFree, colourRows, colourDCGAN, colourBigGAN, realPictures)
+	s.Draw, s.Claims = func(v view) (lab.Exhibit, error) { return drawColourTable(v, "3") },
+		claimColour("Table 3", map[string][3]float64{
+			realPictures: {.919, .950, 1.1}, dpMERF: {.648, .65, 274}, colourFree: {.808, .822, 129.5},
+			colourRows: {.762, .763, 189.5},
+		})
 	return s
 }
 
 // Tab6 is Table 6: the same for two generators.
 func Tab6() lab.Study[Params, Out] {
-	s := colourStudy("tab6", "Table 6: what pictures by DCGAN and BigGAN generators are worth", colourDCGAN, colourBigGAN, colourSmall, colourFree, realPictures)
+	s := colourStudy("tab6", "Table 6: what pictures by DCGAN and BigGAN generators are worth", colourDCGAN,
+		colourBigGAN, colourSmall, colourFree, realPictures)
 	s.Draw, s.Claims = func(v view) (lab.Exhibit, error) { return drawColourTable(v, "6") }, claimGenerators
 	return s
 }
@@ -49,19 +55,32 @@ func Tab6() lab.Study[Params, Out] {
 func colourStudy(name, title string, methods ...string) lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
 		Name: "dpsinkhorn/" + name, Title: title,
-		Shows: "Pictures of two classes, 32 × 32 in colour, made with differential privacy by mechanisms of the same (ε = 10, δ = 1e-6): semi-dual transport, DP-MERF, and DP-Sinkhorn with the clip that holds, by DCGAN and by BigGAN generators, or at quick and full by dense layers that make small pictures. " +
-			"Below the paper preset they are CIFAR-10's, animals and vehicles; at paper CelebA's faces, which users bring, by gender. The paper's own ε is not justified: all rows share one batch.",
+		Shows: "Pictures of two classes, 32 × 32 in colour, made with differential privacy by mechanisms of the " +
+			"same (ε = 10, δ = 1e-6): semi-dual transport, DP-MERF, and DP-Sinkhorn with the clip that holds, by " +
+			"DCGAN and by BigGAN generators, or at quick and full by dense layers that make small pictures. " +
+			"Below the paper preset they are CIFAR-10's, animals and vehicles; at paper CelebA's faces, which " +
+			"users bring, by gender. The paper's own ε is not justified: all rows share one batch.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "CIFAR-10, 160 pictures, 60 synthetic ones, a few steps",
-			lab.Quick: "CIFAR-10 in two classes, 1000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, 100 steps; DP-Sinkhorn 3000 steps of 10 pictures of 8 × 8, five trainings; 20 steps of 10 with generators of 16 channels, which learn nothing in them",
-			lab.Full:  "CIFAR-10 (10,000 pictures where the subset is here) in two classes, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 10,000 steps of 10 pictures of 8 × 8, five trainings; 60 steps of 20 with generators of 32 channels, which learn nothing in them",
-			lab.Paper: "CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 features; DP-Sinkhorn 160,000 steps of 50 (the paper: 1.7 million; 500 without privacy) with the paper's generators",
+			lab.Quick: "CIFAR-10 in two classes, 1000 synthetic ones, a CNN of a quarter of the width; DP-MERF " +
+				"1000 features, 100 steps; DP-Sinkhorn 3000 steps of 10 pictures of 8 × 8, five trainings; 20 " +
+				"steps of 10 with generators of 16 channels, which learn nothing in them",
+			lab.Full: "CIFAR-10 (10,000 pictures where the subset is here) in two classes, 3000 synthetic ones, a " +
+				"CNN of a quarter of the width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 10,000 steps of 10 " +
+				"pictures of 8 × 8, five trainings; 60 steps of 20 with generators of 32 channels, which learn " +
+				"nothing in them",
+			lab.Paper: "CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 " +
+				"features; DP-Sinkhorn 160,000 steps of 50 (the paper: 1.7 million; 500 without privacy) with the " +
+				"paper's generators",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10 * float64(len(methods)), lab.Full: 50 * float64(len(methods))},
+		Seconds: map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10 * float64(len(methods)),
+			lab.Full: 50 * float64(len(methods))},
 		Experiment: imagesOf,
 		Grid: func(set lab.Setting) (out []Params) {
 			for _, p := range colourGrid(set) {
-				slow := p.Method.Steps < 100 && strings.Contains(p.Method.Name, "GAN") && slices.Contains(methods, semiDual) // is Figure 6's
+				// is Figure 6's
+				slow := p.Method.Steps < 100 && strings.Contains(p.Method.Name, "GAN") &&
+					slices.Contains(methods, semiDual)
 				if slices.Contains(methods, p.Method.Name) && (!slow || set.Preset == lab.Smoke) {
 					out = append(out, p)
 				}
@@ -74,8 +93,17 @@ func colourStudy(name, title string, methods ...string) lab.Study[Params, Out] {
 func colourGrid(set lab.Setting) []Params {
 	p := set.Preset
 	base := Params{
-		Colour: lab.Pick(p, "cifar10", "cifar10", "cifar10", "celeba"), Most: lab.Pick(p, 160, 0, 0, 0), Synthetic: lab.Pick(p, 60, 1000, 3000, 60000), Device: set.Device,
-		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 60, 1000, 3000, 60000), Images: lab.Pick(p, 60, 500, 1000, 10000)},
+		Colour:    lab.Pick(p, "cifar10", "cifar10", "cifar10", "celeba"),
+		Most:      lab.Pick(p, 160, 0, 0, 0),
+		Synthetic: lab.Pick(p, 60, 1000, 3000, 60000),
+		Device:    set.Device,
+		Judge: Judge{
+			Width:     lab.Pick(p, 4, 8, 8, 32),
+			Epochs:    lab.Pick(p, 1, 0, 0, 0),
+			Inception: inception.Chosen(),
+			LeNet:     lab.Pick(p, 60, 1000, 3000, 60000),
+			Images:    lab.Pick(p, 60, 500, 1000, 10000),
+		},
 	}
 	if p != lab.Paper {
 		base.Data = data.Choose("cifar10")
@@ -86,7 +114,13 @@ func colourGrid(set lab.Setting) []Params {
 	biggan.Name, biggan.Hidden = colourBigGAN, lab.Pick(p, 4, 16, 32, 256)
 	methods := []Method{
 		{Name: semiDual, Epsilon: 10},
-		{Name: dpMERF, Epsilon: 10, Steps: lab.Pick(p, 5, 100, 400, 3000), Batch: 100, Feature: lab.Pick(p, 100, 1000, 2000, 10000)},
+		{
+			Name:    dpMERF,
+			Epsilon: 10,
+			Steps:   lab.Pick(p, 5, 100, 400, 3000),
+			Batch:   100,
+			Feature: lab.Pick(p, 100, 1000, 2000, 10000),
+		},
 		dcgan, biggan,
 	}
 	if p == lab.Paper { // the rows of Table 3 that spend no ε that holds
@@ -116,7 +150,8 @@ func colourGrid(set lab.Setting) []Params {
 // smallTrainings is how many generators of small pictures are trained: what they teach differs by some points.
 const smallTrainings = 5
 
-// colourPublished are rows of Tables 3 and 6, on CelebA: accuracy in percent of MLP and CNN, and FID, which is not our distance.
+// colourPublished are rows of Tables 3 and 6, on CelebA: accuracy in percent of MLP and CNN, and
+// FID, which is not our distance.
 var colourPublished = []struct {
 	table, name string
 	mlp, cnn    string
@@ -136,7 +171,13 @@ const colourShown = 7
 
 func drawColourPictures(v view) (lab.Exhibit, error) {
 	first := v.Cells[0].Value
-	grid := &style.ImageGrid{C: 3, H: colourSide, W: colourSide, Columns: 2 * colourShown, Title: fmt.Sprintf("left: %s, right: %s", first.Classes[0], first.Classes[1])}
+	grid := &style.ImageGrid{
+		C:       3,
+		H:       colourSide,
+		W:       colourSide,
+		Columns: 2 * colourShown,
+		Title:   fmt.Sprintf("left: %s, right: %s", first.Classes[0], first.Classes[1]),
+	}
 	var nothing []string
 	for _, run := range repeats(v.Cells) {
 		c := run[0]
@@ -149,9 +190,11 @@ func drawColourPictures(v view) (lab.Exhibit, error) {
 			nothing = append(nothing, c.Params.Method.Name)
 		}
 	}
-	caption := fmt.Sprintf("Pictures as they were drawn, of %s; small ones were enlarged. No real picture is shown.", first.Name)
+	caption := fmt.Sprintf("Pictures as they were drawn, of %s; small ones were enlarged. No real picture is shown.",
+		first.Name)
 	if len(nothing) > 0 {
-		caption += " Nothing was learnt by " + strings.Join(nothing, " and by ") + ": no classifier of the pictures is better by three points than a guess of the larger class."
+		caption += " Nothing was learnt by " + strings.Join(nothing, " and by ") +
+			": no classifier of the pictures is better by three points than a guess of the larger class."
 	}
 	p := v.Cells[0].Params
 	return lab.Exhibit{
@@ -163,19 +206,27 @@ func drawColourPictures(v view) (lab.Exhibit, error) {
 // drawColourTable is what the pictures are worth, beside the rows of a table of the paper.
 func drawColourTable(v view, number string) (lab.Exhibit, error) {
 	first := v.Cells[0].Value
-	table := lab.Table{Name: "table" + number, Caption: fmt.Sprintf("%s, two classes, ε = %g at δ = 1e-6: accuracy in percent on real test pictures of classifiers trained on synthetic ones",
-		first.Name, lab.Most(v.Cells, func(c cell) float64 { return c.Params.Method.Epsilon })),
-		Header: []string{"method", "ε", "logistic", "MLP", "CNN", v.Cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "FID as printed"}}
+	table := lab.Table{Name: "table" + number,
+		Caption: fmt.Sprintf(
+			"%s, two classes, ε = %g at δ = 1e-6: accuracy in percent on real test pictures of classifiers trained "+
+				"on synthetic ones",
+			first.Name, lab.Most(v.Cells, func(c cell) float64 { return c.Params.Method.Epsilon })),
+		Header: []string{"method", "ε", "logistic", "MLP", "CNN", v.Cells[0].Params.Judge.distance(), "KID",
+			"precision", "recall", "coverage", "attack AUC", "FID as printed"}}
 	for _, c := range means(v.Cells) {
 		m, o, j := c.Params.Method, c.Value, c.Value.Judged
-		table.Rows = append(table.Rows, []string{m.Name, o.privacy(), percent(j.Logistic), percent(j.MLP), percent(j.CNN),
-			printed("%.2f", j.FD), printed("%.1f", 1000*j.KID), printed("%.2f", j.Precision), printed("%.2f", j.Recall), printed("%.2f", j.Coverage), printed("%.3f", j.AUC), ""})
+		table.Rows = append(table.Rows, []string{m.Name, o.privacy(), percent(j.Logistic), percent(j.MLP),
+			percent(j.CNN),
+			printed("%.2f", j.FD), printed("%.1f", 1000*j.KID), printed("%.2f", j.Precision), printed("%.2f", j.Recall),
+			printed("%.2f", j.Coverage), printed("%.3f", j.AUC), ""})
 	}
 	guess := percent(first.Guess)
-	table.Rows = append(table.Rows, []string{"always the larger class", "0", guess, guess, guess, "", "", "", "", "", "", ""})
+	table.Rows = append(table.Rows, []string{"always the larger class", "0", guess, guess, guess, "", "", "", "",
+		"", "", ""})
 	for _, p := range colourPublished {
 		if strings.Contains(p.table, number) {
-			table.Rows = append(table.Rows, []string{p.name, "", "", p.mlp, p.cnn, "", "", "", "", "", "", fmt.Sprint(p.fid)})
+			table.Rows = append(table.Rows, []string{p.name, "", "", p.mlp, p.cnn, "", "", "", "", "", "",
+				fmt.Sprint(p.fid)})
 		}
 	}
 	return lab.Exhibit{Tables: []lab.Table{table}, Notes: colourNotes(v.Setting)}, nil
@@ -184,15 +235,31 @@ func drawColourTable(v view, number string) (lab.Exhibit, error) {
 func colourNotes(set lab.Setting) []string {
 	out := []string{
 		distanceNote,
-		"ε is for one picture more or less, label included, of the mechanism that ran. DP-Sinkhorn runs with the whole-batch clip, whose accounting holds; where it is compared with the paper's rows, those are at an ε that is " + dpsinkhorn.NotJustified + ".",
-		fmt.Sprintf("Accuracies are of one training of one generator, those of small pictures the means of %d; what is shown is the first.", smallTrainings),
-		"The semi-dual's pictures are colours and where they are, which is what classifiers learn from; edges lie in frequencies that it leaves out. DP-MERF has its published generator, which was made for digits, and features whose length grows as distances do; nothing of it was tuned here.",
+		"ε is for one picture more or less, label included, of the mechanism that ran. DP-Sinkhorn runs with the " +
+			"whole-batch clip, whose accounting holds; where it is compared with the paper's rows, those are at an " +
+			"ε that is " + dpsinkhorn.NotJustified + ".",
+		fmt.Sprintf(
+			"Accuracies are of one training of one generator, those of small pictures the means of %d; what is "+
+				"shown is the first.", smallTrainings),
+		"The semi-dual's pictures are colours and where they are, which is what classifiers learn from; edges lie " +
+			"in frequencies that it leaves out. DP-MERF has its published generator, which was made for digits, " +
+			"and features whose length grows as distances do; nothing of it was tuned here.",
 	}
 	if set.Preset == lab.Paper {
-		return append(out, "Settings beside the paper's, on CelebA: 160,000 steps (1.7 million); the whole batch clipped to 0.5, and rows alone in the row as printed (rows), at σ = 1.9 there and else the least for ε = 10 (1.9); |x − y|², λ = 5 by the generators and 0.05 in the rows without privacy and as printed, which are of MNIST's DCGAN with a code of 12 + 4.")
+		return append(out,
+			"Settings beside the paper's, on CelebA: 160,000 steps (1.7 million); the whole batch clipped to 0.5, "+
+				"and rows alone in the row as printed (rows), at σ = 1.9 there and else the least for ε = 10 "+
+				"(1.9); |x − y|², λ = 5 by the generators and 0.05 in the rows without privacy and as printed, "+
+				"which are of MNIST's DCGAN with a code of 12 + 4.")
 	}
-	return append(out, "CIFAR-10 stands for CelebA, which its owners do not let others pass on: animals and vehicles in place of women and men. Ten kinds of pictures of any pose are harder to draw than faces that look ahead, and there are a sixteenth as many: rows of the paper are for orientation alone.",
-		"The published generators run for "+lab.Pick(set.Preset, "2", "20", "60", "")+" steps here, of 1.7 million, and learn nothing in them. What two cores can train is ours: dense layers that make pictures of 8 × 8, classes in turn, with the same clip and settings that were chosen on held-out digits and training pictures.")
+	return append(out,
+		"CIFAR-10 stands for CelebA, which its owners do not let others pass on: animals and vehicles in place of "+
+			"women and men. Ten kinds of pictures of any pose are harder to draw than faces that look ahead, and "+
+			"there are a sixteenth as many: rows of the paper are for orientation alone.",
+		"The published generators run for "+lab.Pick(set.Preset, "2", "20", "60",
+			"")+" steps here, of 1.7 million, and learn nothing in them. What two cores can train is ours: dense "+
+			"layers that make pictures of 8 × 8, classes in turn, with the same clip and settings that were chosen "+
+			"on held-out digits and training pictures.")
 }
 
 // claimColour asks what the paper's method is worth, and compares rows with a table of the paper, of CelebA:
@@ -223,7 +290,8 @@ func claimColour(table string, printed map[string][3]float64) func(view) ([]lab.
 }
 
 // claimGenerators compares both generators with Table 6.
-var claimGenerators = claimColour("Table 6", map[string][3]float64{colourDCGAN: {.7496, .7462, 156.7}, colourBigGAN: {.7618, .7579, 168.4}})
+var claimGenerators = claimColour("Table 6", map[string][3]float64{colourDCGAN: {.7496, .7462, 156.7},
+	colourBigGAN: {.7618, .7579, 168.4}})
 
 const (
 	colourSide   = 32

@@ -27,9 +27,13 @@ func Fig4c() lab.Study[DebiasParams, DebiasOut] {
 	return lab.Study[DebiasParams, DebiasOut]{
 		Name:  "dpsinkhorn/fig4c",
 		Title: "Figure 4(c): bias and variance of the semi-debiased gradient",
-		Shows: "The gradient of the semi-debiased loss with respect to the generator's parameters, over the share p of fresh images in the debiasing batch: how far its mean is from that of p = 1, which is unbiased, and its " +
-			"variance over that of p = 0. A line for each generator, trained without privacy at its own p. Without clipping; the paper does not say which.",
-		Sizes: kit.Sizes("width %v, %v batches of %v, %v generators of %v steps", kit.Per{2, 4, 8, 64}, kit.Per{4, 40, 60, 300}, kit.Per{10, 25, 50, 50},
+		Shows: "The gradient of the semi-debiased loss with respect to the generator's parameters, over the share " +
+			"p of fresh images in the debiasing batch: how far its mean is from that of p = 1, which is unbiased, " +
+			"and its " +
+			"variance over that of p = 0. A line for each generator, trained without privacy at its own p. Without " +
+			"clipping; the paper does not say which.",
+		Sizes: kit.Sizes("width %v, %v batches of %v, %v generators of %v steps", kit.Per{2, 4, 8, 64},
+			kit.Per{4, 40, 60, 300}, kit.Per{10, 25, 50, 50},
 			kit.Per{2, 3, 3, 6}, kit.Per{2, 60, 150, "20,000"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 20, lab.Full: 150},
 		Experiment: debiasOf,
@@ -58,27 +62,40 @@ type DebiasOut struct {
 	Data     float64   `json:"data"`     // |mean G_1 − mean of G_1 without real images|/|mean G_1|
 }
 
-var debiasOf = lab.Experiment[DebiasParams, DebiasOut]{Name: "dpsinkhorn/debias", Version: 3, Run: runDebias, Work: func(p DebiasParams, dev *device.Device) lab.Work {
-	net := arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}.Net()
-	t := kit.Tally{Device: dev, Work: generatorWork(dev, net, 12, p.Steps, p.Images, p.P, 0)}
-	t.Train(net, 7*p.Batches, 2*p.Images, 12) // gradients at six p, and of one without real images
-	return t.Work
-}}
+var debiasOf = lab.Experiment[DebiasParams, DebiasOut]{Name: "dpsinkhorn/debias", Version: 3, Run: runDebias,
+	Work: func(p DebiasParams, dev *device.Device) lab.Work {
+		net := arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}.Net()
+		t := kit.Tally{Device: dev, Work: generatorWork(dev, net, 12, p.Steps, p.Images, p.P, 0)}
+		t.Train(net, 7*p.Batches, 2*p.Images, 12) // gradients at six p, and of one without real images
+		return t.Work
+	}}
 
 func debiasGrid(set lab.Setting) []DebiasParams {
 	p := set.Preset
-	base := DebiasParams{Hidden: lab.Pick(p, 2, 4, 8, 64), Steps: lab.Pick(p, 2, 60, 150, 20_000), Images: lab.Pick(p, 10, 25, 50, 50), Batches: lab.Pick(p, 4, 40, 60, 300), Device: set.Device, Data: data.Choose("mnist")}
-	return lab.Grid(base, lab.Vary(func(p *DebiasParams, v float64) { p.P = v }, lab.Pick(p, []float64{0, 1}, []float64{0, .4, 1}, []float64{0, .4, 1}, []float64{0, .2, .4, .6, .8, 1})...))
+	base := DebiasParams{
+		Hidden:  lab.Pick(p, 2, 4, 8, 64),
+		Steps:   lab.Pick(p, 2, 60, 150, 20_000),
+		Images:  lab.Pick(p, 10, 25, 50, 50),
+		Batches: lab.Pick(p, 4, 40, 60, 300),
+		Device:  set.Device,
+		Data:    data.Choose("mnist"),
+	}
+	return lab.Grid(base, lab.Vary(func(p *DebiasParams, v float64) { p.P = v },
+		lab.Pick(p, []float64{0, 1}, []float64{0, .4, 1}, []float64{0, .4, 1}, []float64{0, .2, .4, .6, .8, 1})...))
 }
 
 func runDebias(ctx context.Context, c *lab.Cell, p DebiasParams) (out DebiasOut, err error) {
 	images, dev := lab.Must(data.MNIST(ctx, sample.From(p.Data), data.Train)), lab.Must(c.Device(p.Device))
 	t := dpsinkhorn.Training{
-		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
-		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,
-		Adam: train.Adam{Rate: rateFor(p.Steps, 1e-4)},
+		Net:    dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
+		Loss:   dpsinkhorn.Loss{L1: 1, Fresh: p.P},
+		Images: p.Images,
+		Rate:   float64(p.Images) / float64(images.Len()),
+		Steps:  p.Steps,
+		Adam:   train.Adam{Rate: rateFor(p.Steps, 1e-4)},
 	}
-	made := lab.Must(t.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(c.Seed), Progress: func(done, _ int) { c.Progress(done, p.Steps+p.Batches) }}))
+	made := lab.Must(t.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(c.Seed),
+		Progress: func(done, _ int) { c.Progress(done, p.Steps+p.Batches) }}))
 	g := made.(*dpsinkhorn.Generator)
 	out.P = []float64{0, .2, .4, .6, .8, 1}
 	losses := make([]dpsinkhorn.Loss, len(out.P))
@@ -173,8 +190,10 @@ func drawDebias(v lab.View[DebiasParams, DebiasOut]) (lab.Exhibit, error) {
 	return lab.Exhibit{Pictures: kit.Wide(style.Panels{Items: []style.Drawer{
 		style.Plot{Title: "bias", X: x, Y: style.Axis{Label: "distance to the mean of p = 1, relative"}, Items: bias},
 		style.Plot{Title: "variance", X: x, Y: style.Axis{Label: "over that of p = 0"}, Items: variance},
-	}}, v.Badge(fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden, cells[0].Params.Batches), sample.Note(cells[0].Params.Data, "mnist")),
-		"Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, so that the bias seen at small p holds some of their noise.")}, nil
+	}}, v.Badge(fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden,
+		cells[0].Params.Batches), sample.Note(cells[0].Params.Data, "mnist")),
+		"Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, "+
+			"so that the bias seen at small p holds some of their noise.")}, nil
 }
 
 func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err error) {
@@ -187,13 +206,38 @@ func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err e
 			rises = max(rises, v.Bias[i]-v.Bias[i-1])
 		}
 		out = append(out,
-			lab.Claim{What: what + "largest rise of the bias from one p to the next, over the bias at p = 0", Source: "§5: as p rises, bias falls", Got: rises / v.Bias[0], Relation: lab.AtMost, AbsTol: .1,
-				Why: "half of a step of a line from p = 0 to 1: what is above is no noise of means over tens of batches", SkipReason: few, Null: reversedShares},
-			lab.Claim{What: what + "variance at p = 1 over that at p = 0", Source: "§5: as p rises, variance rises", Got: v.Variance[len(v.P)-1], Relation: lab.AtLeast, Want: 1.05,
-				Why:        "more than the sampling error of a variance over hundreds of parameters and tens of batches",
-				SkipReason: narrow, Null: reversedShares},
-			lab.Claim{What: what + "what real images add to the mean gradient, relative", Source: "definition 4.3: 2W(X, Y) pulls towards data", Got: v.Data, Relation: lab.AtLeast, Want: .2,
-				Why: "without their term it is 0 but for the noise of means over batches", SkipReason: few, Null: noData})
+			lab.Claim{
+				What:     what + "largest rise of the bias from one p to the next, over the bias at p = 0",
+				Source:   "§5: as p rises, bias falls",
+				Got:      rises / v.Bias[0],
+				Relation: lab.AtMost,
+				AbsTol:   .1,
+				Why: "half of a step of a line from p = 0 to 1: what is above is no noise of means over " +
+					"tens of batches",
+				SkipReason: few,
+				Null:       reversedShares,
+			},
+			lab.Claim{
+				What:     what + "variance at p = 1 over that at p = 0",
+				Source:   "§5: as p rises, variance rises",
+				Got:      v.Variance[len(v.P)-1],
+				Relation: lab.AtLeast,
+				Want:     1.05,
+				Why: "more than the sampling error of a variance over hundreds of parameters and tens of " +
+					"batches",
+				SkipReason: narrow,
+				Null:       reversedShares,
+			},
+			lab.Claim{
+				What:       what + "what real images add to the mean gradient, relative",
+				Source:     "definition 4.3: 2W(X, Y) pulls towards data",
+				Got:        v.Data,
+				Relation:   lab.AtLeast,
+				Want:       .2,
+				Why:        "without their term it is 0 but for the noise of means over batches",
+				SkipReason: few,
+				Null:       noData,
+			})
 	}
 	return out, nil
 }

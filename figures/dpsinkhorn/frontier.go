@@ -48,14 +48,25 @@ var tasks = []task{
 // Frontier is what the semi-dual's images are worth on three data sets, beside goals and the best published numbers.
 func Frontier() lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
-		Name: "dpsinkhorn/frontier", Title: "What private images of the semi-dual are worth on three data sets",
-		Shows: "Accuracy on real test images of a CNN that was trained on synthetic images alone, those of the semi-dual or what package refine makes of them, at ε = 10, 1 and 0.3 and δ = 1e-5: the mean and the standard deviation of several trainings, " +
-			"beside the project's goal and DP-FETA's accuracy in DPImageBench, the best there without public images. The same classifiers also learn from DP-MERF's images and from as many real ones, or all where there are fewer.",
+		Name:  "dpsinkhorn/frontier",
+		Title: "What private images of the semi-dual are worth on three data sets",
+		Shows: "Accuracy on real test images of a CNN that was trained on synthetic images alone, those of the " +
+			"semi-dual or what package refine makes of them, at ε = 10, 1 and 0.3 and δ = 1e-5: the mean and the " +
+			"standard deviation of several trainings, " +
+			"beside the project's goal and DP-FETA's accuracy in DPImageBench, the best there without public " +
+			"images. The same classifiers also learn from DP-MERF's images and from as many real ones, or all " +
+			"where there are fewer.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST at ε = 10 and 0.3, and Fashion-MNIST at 10; 1500 images each, 300 synthetic ones",
-			lab.Quick: "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic images, CNNs of a quarter of the width; one training each, also of DP-MERF and of real images",
-			lab.Full:  "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), 60,000 synthetic digits and 30,000 of the others' images, moved (package refine; whether they are handwriting is chosen privately; those of CIFAR-10 at ε = 1 start as random shapes, at 0.3 they are not moved), CNNs of full width that see a digit twice and another image four times; three trainings each, one of DP-MERF and of real images",
-			lab.Paper: "the same of 60,000 synthetic images each, which CNNs see five times; DP-MERF of 10,000 features",
+			lab.Quick: "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic images, CNNs of a " +
+				"quarter of the width; one training each, also of DP-MERF and of real images",
+			lab.Full: "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), 60,000 " +
+				"synthetic digits and 30,000 of the others' images, moved (package refine; whether they are " +
+				"handwriting is chosen privately; those of CIFAR-10 at ε = 1 start as random shapes, at 0.3 they " +
+				"are not moved), CNNs of full width that see a digit twice and another image four times; three " +
+				"trainings each, one of DP-MERF and of real images",
+			lab.Paper: "the same of 60,000 synthetic images each, which CNNs see five times; DP-MERF of 10,000 " +
+				"features",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 10_000},
 		Experiment: imagesOf,
@@ -77,7 +88,8 @@ func frontierGrid(set lab.Setting) (out []Params) {
 		}
 		c := base
 		c.Judge.Example, c.Judge.Oriented = t.cnn == eval.Example, !t.colour
-		if set.Preset == lab.Full && i > 0 { // the example CNN and colour take longer: half as many images, each seen twice as often
+		// the example CNN and colour take longer: half as many images, each seen twice as often
+		if set.Preset == lab.Full && i > 0 {
 			c.Synthetic, c.Judge.Epochs = c.Synthetic/2, 2*c.Judge.Epochs
 		}
 		if c.about(t.fashion); t.colour {
@@ -86,7 +98,8 @@ func frontierGrid(set lab.Setting) (out []Params) {
 		c.Method = Method{Name: realData}
 		out = append(out, c)
 		for _, eps := range frontierEps {
-			if set.Preset == lab.Smoke && (eps == 1 || i > 0 && eps < 10) || set.Preset == lab.Quick && i > 0 && eps != 1 {
+			if set.Preset == lab.Smoke && (eps == 1 || i > 0 && eps < 10) ||
+				set.Preset == lab.Quick && i > 0 && eps != 1 {
 				continue
 			}
 			c.Method = Method{Name: t.method, Epsilon: eps}
@@ -99,7 +112,8 @@ func frontierGrid(set lab.Setting) (out []Params) {
 			if c.Repeat = 0; t.colour || set.Preset == lab.Smoke {
 				continue
 			}
-			for _, c.Method = range slices.DeleteFunc(utilityMethods(set, t.fashion, eps), func(m Method) bool { return m.Name != dpMERF }) {
+			for _, c.Method = range slices.DeleteFunc(utilityMethods(set, t.fashion, eps),
+				func(m Method) bool { return m.Name != dpMERF }) {
 				out = append(out, c)
 			}
 		}
@@ -107,8 +121,8 @@ func frontierGrid(set lab.Setting) (out []Params) {
 	return out
 }
 
-// isReference reports whether a row is a reference, without a goal: DP-MERF or real images. Table 1 compares with DP-SGD and
-// DP-Sinkhorn, which take minutes.
+// isReference reports whether a row is a reference, without a goal: DP-MERF or real images. Table 1
+// compares with DP-SGD and DP-Sinkhorn, which take minutes.
 func (m Method) isReference() bool { return m.Name == dpMERF || m.isReal() }
 
 // taskOf returns a cell's task and the place of its ε.
@@ -118,9 +132,12 @@ func taskOf(p Params) (t task, at int) {
 }
 
 func drawFrontier(v view) (lab.Exhibit, error) {
-	table := lab.Table{Name: "frontier", Caption: "Accuracy in percent on real test images of classifiers trained on synthetic ones. " +
-		"A goal is for the worse of two judges: the CNN, on Fashion-MNIST the example CNN, and oriented gradients with ridge regression; " +
-		"in colour for the CNN. DP-FETA's accuracies are of DPImageBench's networks",
+	table := lab.Table{Name: "frontier",
+		Caption: "Accuracy in percent on real test images of classifiers trained on synthetic ones. " +
+			"A goal is for the worse of two judges: the CNN, on Fashion-MNIST the example CNN, and oriented " +
+			"gradients " +
+			"with ridge regression; " +
+			"in colour for the CNN. DP-FETA's accuracies are of DPImageBench's networks",
 		Header: append([]string{"data", "goal", "met", "DP-FETA"},
 			slices.Insert(utilityHeader(v.Cells[0].Params.Judge), besideCNN, "example CNN", "oriented gradients")...)}
 	panels := style.Panels{Columns: 1}
@@ -132,7 +149,8 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 			table.Rows = append(table.Rows, append([]string{c.Value.Name, "", "", ""}, frontierRow(run)...))
 			continue
 		}
-		table.Rows = append(table.Rows, append([]string{c.Value.Name, given(t.goal[at]), t.met(run, at), given(t.best[at])}, frontierRow(run)...))
+		table.Rows = append(table.Rows,
+			append([]string{c.Value.Name, given(t.goal[at]), t.met(run, at), given(t.best[at])}, frontierRow(run)...))
 		if grid == nil || grid.Title != t.name {
 			grid = &style.ImageGrid{C: 1, H: 28, W: 28, Columns: shownImages, Title: t.name, Invert: !t.colour}
 			if t.colour {
@@ -140,17 +158,29 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 			}
 			panels.Items = append(panels.Items, grid)
 		}
-		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(kit.Matrix(c.Open, "images.npy"))[:shownImages]...), append(grid.RowLabels, fmt.Sprintf("ε = %g", c.Params.Method.Epsilon))
+		grid.Images, grid.RowLabels = append(grid.Images,
+			style.Rows(kit.Matrix(c.Open, "images.npy"))[:shownImages]...), append(grid.RowLabels,
+			fmt.Sprintf("ε = %g", c.Params.Method.Epsilon))
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d synthetic images of %s", v.Cells[0].Params.Synthetic, tasks[0].name), sample.Note(v.Cells[0].Params.Data, "mnist")), "Two of each class, as they were drawn. No real image is shown. At ε ≤ 1 those of CIFAR-10 show nothing that a person would recognise: a classifier still learns colours and places of large areas from them."),
-		Tables:   []lab.Table{table},
+		Pictures: kit.Wide(panels,
+			v.Badge(fmt.Sprintf("%d synthetic images of %s", v.Cells[0].Params.Synthetic, tasks[0].name),
+				sample.Note(v.Cells[0].Params.Data,
+					"mnist")), "Two of each class, as they were drawn. No real image is shown. At ε ≤ 1 those of "+
+				"CIFAR-10 show nothing that a person would recognise: a classifier still learns colours and places "+
+				"of large areas from them."),
+		Tables: []lab.Table{table},
 		Notes: []string{distanceNote,
-			"DP-FETA's accuracies are of DPImageBench's own networks (WideResNet, ResNet, ResNeXt), on all 50,000 pictures of CIFAR-10 and at δ = 1/(N log N). Settings were not chosen on test images.",
-			"Settings were chosen by both judges, on training images held out. Nothing is put on samples for a judge's sake: " +
+			"DP-FETA's accuracies are of DPImageBench's own networks (WideResNet, ResNet, ResNeXt), on all 50,000 " +
+				"pictures of CIFAR-10 and at δ = 1/(N log N). Settings were not chosen on test images.",
+			"Settings were chosen by both judges, on training images held out. Nothing is put on samples for a " +
+				"judge's sake: " +
 				"augmentation is of a judge's own protocol, and these have none.",
-			"Goals were set for DP-Sinkhorn's CNN, by which earlier runs missed those of Fashion-MNIST. There they are now for the CNN of PyTorch's MNIST example, which learns more from real images of it; the column of DP-Sinkhorn's stands beside. DPImageBench takes the best of three networks.",
-			"Classifiers see a real image as often as a synthetic one, so that they take fewer steps where there are fewer real images: those of CIFAR-10.",
+			"Goals were set for DP-Sinkhorn's CNN, by which earlier runs missed those of Fashion-MNIST. There they " +
+				"are now for the CNN of PyTorch's MNIST example, which learns more from real images of it; the " +
+				"column of DP-Sinkhorn's stands beside. DPImageBench takes the best of three networks.",
+			"Classifiers see a real image as often as a synthetic one, so that they take fewer steps where there " +
+				"are fewer real images: those of CIFAR-10.",
 		},
 	}, nil
 }
@@ -198,8 +228,8 @@ func (t task) met(run []cell, at int) string {
 	return "yes"
 }
 
-// claimFrontier asks that the semi-dual's images are worth more than guessing and than those of other methods at the same ε, and that
-// their worth does not fall with ε.
+// claimFrontier asks that the semi-dual's images are worth more than guessing and than those of
+// other methods at the same ε, and that their worth does not fall with ε.
 func claimFrontier(v view) (out []lab.Claim, err error) {
 	runs := repeats(v.Cells)
 	for _, run := range runs {
@@ -209,25 +239,45 @@ func claimFrontier(v view) (out []lab.Claim, err error) {
 			continue
 		}
 		claim := func(than string, accuracy float64, null lab.Null) {
-			out = append(out, lab.Claim{What: fmt.Sprintf("%s, ε = %g: %v, less that of %s, in standard errors", t.name, p.Method.Epsilon, t.cnn, than), Source: "who wins at the same ε",
-				Got: t.aboveBy(run, accuracy), Relation: lab.AtLeast, Want: 3, Why: "three standard errors of the test images and of the trainings: chance does this once in 700", SkipReason: lab.Pick(v.Preset, "1500 digits and a few steps", "", "", ""), Null: null})
+			out = append(out, lab.Claim{
+				What: fmt.Sprintf("%s, ε = %g: %v, less that of %s, in standard errors", t.name, p.Method.Epsilon,
+					t.cnn, than),
+				Source:   "who wins at the same ε",
+				Got:      t.aboveBy(run, accuracy),
+				Relation: lab.AtLeast,
+				Want:     3,
+				Why: "three standard errors of the test images and of the trainings: chance does this once " +
+					"in 700",
+				SkipReason: lab.Pick(v.Preset, "1500 digits and a few steps", "", "", ""),
+				Null:       null,
+			})
 		}
 		claim("guessing", .1, guessing)
 		for _, other := range runs {
-			if q := other[0].Params; q.Method.Name == dpMERF && q.Method.Epsilon == p.Method.Epsilon && q.Fashion == p.Fashion && p.Colour == "" {
+			if q := other[0].Params; q.Method.Name == dpMERF && q.Method.Epsilon == p.Method.Epsilon &&
+				q.Fashion == p.Fashion && p.Colour == "" {
 				theirs, _ := meanDeviation(other)
 				claim(q.Method.Name, t.accuracy(theirs), worthless)
 			}
 		}
 	}
-	digits := means(v.Where(func(p Params) bool { return !p.Fashion && p.Colour == "" && !p.Method.isReference() })) // the largest ε first
+	// the largest ε first
+	digits := means(v.Where(func(p Params) bool { return !p.Fashion && p.Colour == "" && !p.Method.isReference() }))
 	first, last := digits[0].Value.Judged, digits[len(digits)-1].Value.Judged
-	return append(out, lab.Claim{What: "MNIST: logistic regression at ε = 10, less that at ε = 0.3", Source: "utility does not fall with ε", Got: first.Logistic - last.Logistic,
-		Relation: lab.AtLeast, Why: "a comparison", SkipReason: lab.Pick(v.Preset, "1500 digits", "", "", ""), Null: fallingWorth}), nil
+	return append(out, lab.Claim{
+		What:       "MNIST: logistic regression at ε = 10, less that at ε = 0.3",
+		Source:     "utility does not fall with ε",
+		Got:        first.Logistic - last.Logistic,
+		Relation:   lab.AtLeast,
+		Why:        "a comparison",
+		SkipReason: lab.Pick(v.Preset, "1500 digits", "", "", ""),
+		Null:       fallingWorth,
+	}), nil
 }
 
-// aboveBy is how far the mean accuracy of a run's CNN is above another CNN's on the same number of test images, in standard errors: of both
-// proportions, and of the trainings, which are taken to spread alike.
+// aboveBy is how far the mean accuracy of a run's CNN is above another CNN's on the same number of
+// test images, in standard errors: of both proportions, and of the trainings, which are taken to
+// spread alike.
 func (t task) aboveBy(run []cell, other float64) float64 {
 	mean, off := meanDeviation(run)
 	mine, spread := t.accuracy(mean), slices.Max(t.accuracies(off))

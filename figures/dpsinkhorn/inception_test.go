@@ -14,8 +14,9 @@ import (
 	"coupling/score/eval/inception"
 )
 
-// With a file of weights distances are in the network's features and are called what they are, cells of other features are other
-// cells, and what a narrow network says is asked of no printed FID.
+// With a file of weights distances are in the network's features and are called what they are,
+// cells of other features are other cells, and what a narrow network says is asked of no printed
+// FID.
 func TestInception(t *testing.T) {
 	plain := utilityGrid(figtest.Setting)[0]
 	path := filepath.Join(t.TempDir(), "inception.safetensors")

@@ -19,16 +19,19 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Judgement says what synthetic images are worth: accuracies on real test images of classifiers that saw none, and distances
-// in the features that the Judge names. A number that was not measured is NaN.
+// Judgement says what synthetic images are worth: accuracies on real test images of classifiers
+// that saw none, and distances in the features that the Judge names. A number that was not measured
+// is NaN.
 type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
 	Example  float64 `json:"example"`  // of the CNN of PyTorch's example
 	Oriented float64 `json:"oriented"` // of ridge regression on oriented gradients
-	FD       float64 `json:"fd"`       // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
-	KID      float64 `json:"kid"`      // in the features of Inception
+	// FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real
+	// images here
+	FD  float64 `json:"fd"`
+	KID float64 `json:"kid"` // in the features of Inception
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
@@ -86,8 +89,10 @@ func printed(format string, v float64) string {
 }
 
 // distanceNote says what the distances of tables are.
-const distanceNote = "FID is the Fréchet distance in the features of Inception-v3, whose weights users bring (--inception), of all synthetic images, rounded to bytes, to the test images; KID is times 1000. " +
-	"Without the weights distances are FD-LeNet, in features of a LeNet trained on real images here: comparable within a table only, and not with the FID that the paper prints."
+const distanceNote = "FID is the Fréchet distance in the features of Inception-v3, whose weights users bring " +
+	"(--inception), of all synthetic images, rounded to bytes, to the test images; KID is times 1000. " +
+	"Without the weights distances are FD-LeNet, in features of a LeNet trained on real images here: comparable " +
+	"within a table only, and not with the FID that the paper prints."
 
 // accuracies are those of logistic regression, MLP and CNN.
 func (j Judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP, j.CNN} }
@@ -124,12 +129,14 @@ func claimFID(preset lab.Preset, j Judge, what, source string, got, printed floa
 }
 
 // look judges images made of train by what test says.
-func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement) {
+func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images,
+	rng *rand.Rand) (out Judgement) {
 	out = unmeasured()
 	accuracies := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
 	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
 	if j.Example && !j.Quick {
-		out.Example = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Example, Width: j.Width, Epochs: j.Epochs}, synthetic, test, rng)
+		out.Example = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Example, Width: j.Width, Epochs: j.Epochs},
+			synthetic, test, rng)
 	}
 	if j.Oriented && !j.Quick {
 		out.Oriented = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Oriented}, synthetic, test, rng)
@@ -152,7 +159,8 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 }
 
 // classify has classifiers learn by a protocol. Epochs and Quick are of ours.
-func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protocol, synthetic, test *data.Images, rng *rand.Rand) (out [3]float64) {
+func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protocol, synthetic, test *data.Images,
+	rng *rand.Rand) (out [3]float64) {
 	for k, c := range []eval.Classifier{{Kind: eval.Logistic}, {Kind: eval.MLP}, {Kind: eval.CNN, Width: j.Width}} {
 		if c.Protocol = by; by == eval.Quick {
 			if j.Quick && c.Kind != eval.Logistic {
@@ -167,7 +175,8 @@ func (j Judge) classify(ctx context.Context, dev *device.Device, by eval.Protoco
 }
 
 // accuracy is that of one classifier on real images.
-func (j Judge) accuracy(ctx context.Context, dev *device.Device, c eval.Classifier, synthetic, test *data.Images, rng *rand.Rand) float64 {
+func (j Judge) accuracy(ctx context.Context, dev *device.Device, c eval.Classifier, synthetic, test *data.Images,
+	rng *rand.Rand) float64 {
 	r, err := c.Evaluate(ctx, dev, synthetic, test, rng)
 	if err != nil {
 		lab.Check(fmt.Errorf("%v by protocol %v: %w", c.Kind, c.Protocol, err))
@@ -175,7 +184,8 @@ func (j Judge) accuracy(ctx context.Context, dev *device.Device, c eval.Classifi
 	return r.Accuracy
 }
 
-// distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.
+// distances compares with real test images: a FID with all synthetic ones, as the paper has it,
+// other distances with as many.
 func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement, synthetic, train, test *data.Images) {
 	var f distance.Features
 	if j.Inception != "" {
@@ -185,12 +195,14 @@ func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement
 	} else {
 		n := min(test.Len(), synthetic.Len())
 		synthetic, test = synthetic.Slice(0, n), test.Slice(0, n)
-		lenet := lab.Must(eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1))))
+		lenet := lab.Must(eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev,
+			train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1))))
 		defer lenet.Free()
 		f = lenet
 	}
 	r := lab.Must(distance.Between(ctx, f, synthetic, test))
-	out.FD, out.Precision, out.Recall, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Coverage
+	out.FD, out.Precision, out.Recall, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall,
+		r.Coverage.Coverage
 	if j.Inception != "" {
 		out.KID, out.Dark = r.KID.Value, lab.Must(distance.Between(ctx, f, eval.Code.Prepare(synthetic), test)).Frechet
 	}

@@ -115,7 +115,8 @@ func best(runs [][]cell, keep func(Method) bool) (out []cell) {
 }
 
 // errorsWhy is the reason of claims about standard errors.
-const errorsWhy = "three standard errors, of the test images and of the trainings (one alone is taken to vary by 3 points): chance does this once in 700"
+const errorsWhy = "three standard errors, of the test images and of the trainings (one alone is taken to vary by 3 " +
+	"points): chance does this once in 700"
 
 // unasked says why a preset is not asked what the method learns.
 func unasked(v view, p Params) string {
@@ -145,11 +146,15 @@ func claimMethod(v view) (out []lab.Claim) {
 		}
 		if private != nil && free != nil {
 			out = append(out, lab.Claim{
-				What:   setLabel(cells[0]) + ": logistic regression without noise, less that at " + epsilonLabel(private[0].Params) + ", in standard errors",
-				Source: "Table 1: privacy costs",
-				Got:    scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))), Relation: lab.AtLeast, Want: -3,
+				What: setLabel(cells[0]) + ": logistic regression without noise, less that at " +
+					epsilonLabel(private[0].Params) + ", in standard errors",
+				Source:     "Table 1: privacy costs",
+				Got:        scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))),
+				Relation:   lab.AtLeast,
+				Want:       -3,
 				Why:        errorsWhy,
-				SkipReason: unasked(v, cells[0].Params), Null: noiseHelps,
+				SkipReason: unasked(v, cells[0].Params),
+				Null:       noiseHelps,
 			})
 		}
 		if private != nil && actual != nil {
@@ -163,10 +168,15 @@ func claimMethod(v view) (out []lab.Claim) {
 func claimLearns(v view, run []cell) lab.Claim {
 	c := run[0]
 	return lab.Claim{
-		What:   setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) + ": logistic regression above chance, in standard errors",
-		Source: fmt.Sprintf("chance is %.3g", chanceOf(c).mean), Got: scoreOf(run, accuracy(0)).above(chanceOf(c)),
-		Relation: lab.AtLeast, Want: 3,
-		Why: errorsWhy, SkipReason: unasked(v, c.Params), Null: guessing,
+		What: setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) +
+			": logistic regression above chance, in standard errors",
+		Source:     fmt.Sprintf("chance is %.3g", chanceOf(c).mean),
+		Got:        scoreOf(run, accuracy(0)).above(chanceOf(c)),
+		Relation:   lab.AtLeast,
+		Want:       3,
+		Why:        errorsWhy,
+		SkipReason: unasked(v, c.Params),
+		Null:       guessing,
 	}
 }
 
@@ -180,9 +190,15 @@ func claimNoCopies(v view, private, actual []cell) lab.Claim {
 	}
 	c := private[0]
 	return lab.Claim{
-		What:   setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) + ": accuracy below that of as many real images, in standard errors, least over classifiers",
-		Source: "private images are no copies", Got: least, Relation: lab.AtLeast, Want: 3, Why: errorsWhy,
-		SkipReason: unasked(v, c.Params), Null: copies,
+		What: setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) +
+			": accuracy below that of as many real images, in standard errors, least over classifiers",
+		Source:     "private images are no copies",
+		Got:        least,
+		Relation:   lab.AtLeast,
+		Want:       3,
+		Why:        errorsWhy,
+		SkipReason: unasked(v, c.Params),
+		Null:       copies,
 	}
 }
 
@@ -200,18 +216,26 @@ func claimReleases(v view) (out []lab.Claim) {
 	}
 	if !math.IsInf(attacked, 0) {
 		out = append(out, lab.Claim{
-			What: "largest AUC of an attack on members over ½, in standard errors", Source: "privacy", Got: attacked,
-			Relation: lab.AtMost, Want: 6,
-			Why: "the largest of a few dozen cells: four, and two for what ε = 10 reveals of the thousands of images at " +
+			What:     "largest AUC of an attack on members over ½, in standard errors",
+			Source:   "privacy",
+			Got:      attacked,
+			Relation: lab.AtMost,
+			Want:     6,
+			Why: "the largest of a few dozen cells: four, and two for what ε = 10 reveals of the thousands of " +
+				"images at " +
 				"quick, and for training and test images that differ; the training images themselves are above 25",
 			Null: copies,
 		})
 	}
 	return append(out, lab.Claim{
-		What:   "mean square of what was released over the variance that was accounted for, less 1, in standard errors, largest",
-		Source: "algorithm 1, with the noise that was calibrated",
-		Got:    off, Relation: lab.AtMost, Want: 5,
-		Why: "the largest of some dozens; the clipped gradient adds less than one", Null: overspent,
+		What: "mean square of what was released over the variance that was accounted for, less 1, in standard " +
+			"errors, largest",
+		Source:   "algorithm 1, with the noise that was calibrated",
+		Got:      off,
+		Relation: lab.AtMost,
+		Want:     5,
+		Why:      "the largest of some dozens; the clipped gradient adds less than one",
+		Null:     overspent,
 	})
 }
 

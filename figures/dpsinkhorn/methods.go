@@ -28,8 +28,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Params is a method on a data set, and how its images are judged. All figures but those of the accounting and of the gradient's bias
-// are views of such cells.
+// Params is a method on a data set, and how its images are judged. All figures but those of the
+// accounting and of the gradient's bias are views of such cells.
 type Params struct {
 	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
 	Colour    string      `json:"colour,omitempty" enum:",cifar10,cifar10-classes,celeba" doc:"pictures in colour in place of digits: CIFAR-10's animals and vehicles or its ten classes, or CelebA's faces in two"`
@@ -56,18 +56,21 @@ type Method struct {
 // Out is what came of it. Artifact: images.npy, the first rows of digits, the classes in turn, or colourShown
 // pictures of each class.
 type Out struct {
-	Name       string    `json:"name"` // of the data
-	Classes    []string  `json:"classes"`
-	Guess      float64   `json:"guess,omitempty"` // of pictures in colour, the share of the larger class among those of the test
-	Tested     int       `json:"tested"`          // real images that accuracies are on
+	Name    string   `json:"name"` // of the data
+	Classes []string `json:"classes"`
+	// of pictures in colour, the share of the larger class among those of the test
+	Guess      float64   `json:"guess,omitempty"`
+	Tested     int       `json:"tested"` // real images that accuracies are on
 	Judged     Judgement `json:"judged"`
 	Epsilon    float64   `json:"epsilon"`             // that holds; 0: there is none
 	Published  float64   `json:"published,omitempty"` // by an accounting that is not justified
 	Multiplier float64   `json:"multiplier"`          // of a recipe's noise
-	Released   float64   `json:"released"`            // mean square of released numbers over the variance of their noise, over some steps; NaN: no noise
-	Values     int       `json:"values"`              // how many of them
-	Kind       string    `json:"kind"`
-	Accountant string    `json:"accountant"`
+	// mean square of released numbers over the variance of their noise, over some steps; NaN: no
+	// noise
+	Released   float64 `json:"released"`
+	Values     int     `json:"values"` // how many of them
+	Kind       string  `json:"kind"`
+	Accountant string  `json:"accountant"`
 }
 
 type (
@@ -119,7 +122,12 @@ const keptImages = 100
 func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) {
 	train, test := p.images(ctx)
 	dev := lab.Must(c.Device(p.Device))
-	draw, spent := p.train(ctx, dev, train, synth.Run{Key: release.SeededKey(c.Seed + uint64(p.Repeat)<<32), Dir: lab.Must(c.Scratch()), Every: 200, Progress: c.Progress})
+	draw, spent := p.train(ctx, dev, train, synth.Run{
+		Key:      release.SeededKey(c.Seed + uint64(p.Repeat)<<32),
+		Dir:      lab.Must(c.Scratch()),
+		Every:    200,
+		Progress: c.Progress,
+	})
 	seen := spent.released
 	out = Out{
 		Name: train.Name, Classes: train.Classes, Tested: test.Len(), Epsilon: spent.Epsilon,
@@ -169,13 +177,15 @@ type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 // train makes what draws images, with the least noise that meets the budget.
 func (p Params) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost) {
 	if p.Method.isReal() {
-		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, cost{}
+		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) },
+			cost{}
 	}
 	if p.Method.Recipe.Steps > 0 {
 		return p.Method.Recipe.train(ctx, dev, images, p.delta(), r)
 	}
 	public := lab.Must(synth.PublicOf(images))
-	m, g, err := synth.Calibrate(ctx, p.method(public, images), public, dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
+	m, g, err := synth.Calibrate(ctx, p.method(public, images), public,
+		dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
 	lab.Check(err)
 	watched := new(released)
 	if t, ok := m.(dpsinkhorn.Training); ok {
@@ -186,13 +196,17 @@ func (p Params) train(ctx context.Context, dev *device.Device, images *data.Imag
 	return made.Sample, cost{Guarantee: g, released: *watched}
 }
 
-// method is what makes the images, where that is not the recipe. DP-Sinkhorn's DCGAN and BigGAN are trained by algorithm 1 with the
-// paper's cost for CelebA, |x−y|², its λ = 5 and p, and the clip that holds.
+// method is what makes the images, where that is not the recipe. DP-Sinkhorn's DCGAN and BigGAN are
+// trained by algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the clip
+// that holds.
 func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 	m := p.Method
 	t := dpsinkhorn.Training{
-		Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Images: m.Batch, Rate: min(float64(m.Batch)/float64(images.Len()), 1), Steps: m.Steps,
-		Adam: train.Adam{Rate: rateFor(m.Steps, 1e-5), Decay: 2e-5},
+		Loss:   dpsinkhorn.Loss{Fresh: .4, Blur: 5},
+		Images: m.Batch,
+		Rate:   min(float64(m.Batch)/float64(images.Len()), 1),
+		Steps:  m.Steps,
+		Adam:   train.Adam{Rate: rateFor(m.Steps, 1e-5), Decay: 2e-5},
 	}
 	switch m.Name {
 	case semiDual:
@@ -247,7 +261,14 @@ func (p Params) work(dev *device.Device) lab.Work {
 	var net nn.Layer
 	switch m.Name {
 	case colourDCGAN:
-		net = arch.DCGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden, Channels: 3, Size: colourSide}.Net()
+		net = arch.DCGAN{
+			Latent:   colourLatent,
+			Classes:  2,
+			Embed:    4,
+			Hidden:   m.Hidden,
+			Channels: 3,
+			Size:     colourSide,
+		}.Net()
 	case colourBigGAN:
 		net = arch.BigGAN{Latent: colourLatent, Classes: 2, Embed: 4, Hidden: m.Hidden}.Net()
 	case colourFree, colourRows:
@@ -284,7 +305,12 @@ func (p Params) split(ctx context.Context, split data.Split) *data.Images {
 	from := sample.From(p.Data)
 	switch {
 	case p.Colour == "celeba":
-		return lab.Must(lab.Must(data.CelebA{Split: split, Label: "Male", Whole: true, Size: colourSide}.Open()).Load(ctx))
+		return lab.Must(lab.Must(data.CelebA{
+			Split: split,
+			Label: "Male",
+			Whole: true,
+			Size:  colourSide,
+		}.Open()).Load(ctx))
 	case p.Colour != "":
 		m := lab.Must(data.CIFAR10(ctx, from, split))
 		if p.Colour == cifarClasses {

@@ -16,10 +16,13 @@ func Fig5() lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
 		Name:  "dpsinkhorn/fig5",
 		Title: "Figure 5: quality and utility against p",
-		Shows: "Fréchet distance in features of a LeNet trained here, and error on real test images of a logistic regression trained on synthetic ones, over the share p of fresh images in the debiasing batch, on MNIST and Fashion-MNIST: at ε = 10 by the " +
+		Shows: "Fréchet distance in features of a LeNet trained here, and error on real test images of a logistic " +
+			"regression trained on synthetic ones, over the share p of fresh images in the debiasing batch, on " +
+			"MNIST and Fashion-MNIST: at ε = 10 by the " +
 			"whole-batch clip, and without noise, which is no privacy. The paper's best is p = 0.4.",
 		Sizes: kit.Sizes("%v images, %v, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps,
-			kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"}, kit.Per{"one training each", "three trainings each", "three trainings each", "three trainings each"}),
+			kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"},
+			kit.Per{"one training each", "three trainings each", "three trainings each", "three trainings each"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 45, lab.Full: 400},
 		Experiment: imagesOf,
 		Grid:       mixtureGrid,
@@ -35,7 +38,8 @@ func mixtureGrid(set lab.Setting) (out []Params) {
 	for _, fashion := range lab.Pick(p, []bool{false}, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		for _, eps := range []float64{10, 0} {
 			c := recipeParams(set, fashion, eps)
-			for _, c.Method.Recipe.P = range lab.Pick(p, []float64{.4, 1}, three, three, []float64{0, .2, .4, .6, .8, 1}) {
+			for _, c.Method.Recipe.P = range lab.Pick(p, []float64{.4, 1}, three, three,
+				[]float64{0, .2, .4, .6, .8, 1}) {
 				out = append(out, c)
 			}
 		}
@@ -46,7 +50,8 @@ func mixtureGrid(set lab.Setting) (out []Params) {
 
 func drawMixture(v view) (lab.Exhibit, error) {
 	distance := v.Cells[0].Params.Judge.distance()
-	table := lab.Table{Name: "mixture", Caption: distance + ", and accuracy in percent on real test images", Header: []string{"data", "ε", "p", distance, "logistic regression", "MLP", "CNN", "recall", "coverage"}}
+	table := lab.Table{Name: "mixture", Caption: distance + ", and accuracy in percent on real test images",
+		Header: []string{"data", "ε", "p", distance, "logistic regression", "MLP", "CNN", "recall", "coverage"}}
 	var panels style.Panels
 	for _, run := range repeats(v.Cells) {
 		m, o := run[0].Params.Method, run[0].Value
@@ -55,25 +60,40 @@ func drawMixture(v view) (lab.Exhibit, error) {
 		if m.isReal() {
 			share = m.Name
 		}
-		table.Rows = append(table.Rows, []string{setLabel(run[0]), o.privacy(), share, plusMinus(j.FD/100, off.FD/100), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), printed("%.2f", j.Recall), printed("%.2f", j.Coverage)})
+		table.Rows = append(table.Rows, []string{setLabel(run[0]), o.privacy(), share, plusMinus(j.FD/100, off.FD/100),
+			plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN),
+			printed("%.2f", j.Recall), printed("%.2f", j.Coverage)})
 	}
 	for _, y := range []struct {
 		axis style.Axis
 		of   func(Out) float64
 	}{
 		{style.Axis{Label: distance, Include: []float64{0}}, func(o Out) float64 { return o.Judged.FD }},
-		{style.Axis{Label: "error", Unit: "%", Min: 0, Max: 100}, func(o Out) float64 { return 100 * (1 - o.Judged.Logistic) }},
+		{style.Axis{
+			Label: "error",
+			Unit:  "%",
+			Min:   0,
+			Max:   100,
+		}, func(o Out) float64 { return 100 * (1 - o.Judged.Logistic) }},
 	} {
 		bySet(v, func(cells []cell, fashion bool) {
-			panels.Items = append(panels.Items, style.Plot{Title: setName(fashion), X: style.Axis{Label: "p"}, Y: y.axis, Items: overRecipe(cells, "method.recipe.p", y.of, lineOf{"with noise", Method.private}, lineOf{"without: no privacy", Method.free})})
+			panels.Items = append(panels.Items, style.Plot{
+				Title: setName(fashion),
+				X:     style.Axis{Label: "p"},
+				Y:     y.axis,
+				Items: overRecipe(cells, "method.recipe.p", y.of, lineOf{"with noise", Method.private},
+					lineOf{"without: no privacy", Method.free}),
+			})
 		})
 	}
 	panels.Columns = max(2, len(panels.Items)/2)
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, recipeBadge(v),
-			"Distance to real images, and error of what was learnt from synthetic ones, over p: means over trainings, which are the faint points, and a band of one standard error."+nearChance(v.Cells)),
+			"Distance to real images, and error of what was learnt from synthetic ones, over p: means over "+
+				"trainings, which are the faint points, and a band of one standard error."+nearChance(v.Cells)),
 		Tables: []lab.Table{table},
-		Notes:  []string{distanceNote, "δ is 1e-5, the whole batch is clipped. Lines without noise protect nobody.", chosenNote},
+		Notes: []string{distanceNote, "δ is 1e-5, the whole batch is clipped. Lines without noise protect nobody.",
+			chosenNote},
 	}, nil
 }
 

@@ -16,7 +16,8 @@ func TestPublishedSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for more := range 2 {
-			got, err := rdp.Accountant{Conversion: rdp.Classical}.Bound(t.Context(), []pair.Step{{Pair: p, Times: rows * (steps + more)}}, pair.EpsilonAt(delta))
+			got, err := rdp.Accountant{Conversion: rdp.Classical}.Bound(t.Context(),
+				[]pair.Step{{Pair: p, Times: rows * (steps + more)}}, pair.EpsilonAt(delta))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,8 @@ import (
 	"coupling/score/eval/inception"
 )
 
-// Recipe is algorithm 1 with the clip that holds, or as it is printed. A step makes Images images beside the fresh ones.
+// Recipe is algorithm 1 with the clip that holds, or as it is printed. A step makes Images images
+// beside the fresh ones.
 type Recipe struct {
 	Side       int     `json:"side" min:"0" doc:"pixels of a side of the small images that dense layers make, classes in turn (ours); 0: those of the data, by a DCGAN, classes at random, as published"`
 	Hidden     int     `json:"hidden" min:"0" doc:"width of the DCGAN or of the dense layers"`
@@ -79,8 +80,8 @@ func (r Recipe) work(dev *device.Device, images int) lab.Work {
 	return generatorWork(dev, net, inputs, r.Steps, r.Images, r.P, images)
 }
 
-// generatorWork is that of steps of so many images and a share of fresh ones. Not counted are classifiers, DP-MERF and DP-SGD, which take
-// a fraction of it.
+// generatorWork is that of steps of so many images and a share of fresh ones. Not counted are
+// classifiers, DP-MERF and DP-SGD, which take a fraction of it.
 func generatorWork(dev *device.Device, net nn.Layer, inputs, steps, images int, fresh float64, made int) lab.Work {
 	t := kit.Tally{Device: dev}
 	if steps > 0 {
@@ -126,7 +127,8 @@ func (r *released) watch(t *dpsinkhorn.Training) {
 }
 
 // train makes the generator, with the least noise whose ε at δ is Epsilon or with that of Rows.
-func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, delta float64, run synth.Run) (draw sampler, spent cost) {
+func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, delta float64,
+	run synth.Run) (draw sampler, spent cost) {
 	_, _, h, w := images.Shape()
 	if r.Side > 0 {
 		images = lab.Must(images.Resize(r.Side, r.Side, data.Bilinear))
@@ -136,11 +138,14 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 	case r.Rows > 0:
 		row := t.Sanitiser.(dpsinkhorn.PerRow)
 		spent.sigma = r.Rows
-		spent.Guarantee = lab.Must(dp.EpsilonBy(ctx, rdp.Accountant{}, row.Event(t.Images, t.Rate, t.Steps), dp.Relation{}, delta))
-		spent.published = lab.Must(dp.EpsilonBy(ctx, rdp.Accountant{}, row.Published(t.Images, t.Rate, t.Steps), dp.Relation{}, delta)).Epsilon
+		spent.Guarantee = lab.Must(dp.EpsilonBy(ctx, rdp.Accountant{}, row.Event(t.Images, t.Rate, t.Steps),
+			dp.Relation{}, delta))
+		spent.published = lab.Must(dp.EpsilonBy(ctx, rdp.Accountant{}, row.Published(t.Images, t.Rate, t.Steps),
+			dp.Relation{}, delta)).Epsilon
 	case r.Epsilon > 0:
 		var err error
-		t, spent.Guarantee, err = synth.Calibrate(ctx, t, lab.Must(synth.PublicOf(images)), dp.Budget{Epsilon: r.Epsilon, Delta: delta})
+		t, spent.Guarantee, err = synth.Calibrate(ctx, t, lab.Must(synth.PublicOf(images)),
+			dp.Budget{Epsilon: r.Epsilon, Delta: delta})
 		lab.Check(err)
 		spent.sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).NoiseMultiplier
 	}
@@ -224,12 +229,14 @@ func smallSizes(p lab.Preset) string {
 		return ""
 	}
 	r, free := recipeFor(lab.Setting{Preset: p}, false, 10), recipeFor(lab.Setting{Preset: p}, false, 0)
-	return fmt.Sprintf("%d steps of %d images of %d × %d, dense layers of %d (without noise %d of %d of %d × %d, layers of %d)",
+	return fmt.Sprintf(
+		"%d steps of %d images of %d × %d, dense layers of %d (without noise %d of %d of %d × %d, layers of %d)",
 		r.Steps, r.Images, r.Side, r.Side, r.Hidden, free.Steps, free.Images, free.Side, free.Side, free.Hidden)
 }
 
 // recipeSteps says for each preset what the recipe is.
-var recipeSteps = kit.Per{"3 steps", smallSizes(lab.Quick), smallSizes(lab.Full), "160,000 steps of 50 images, width 64 (Fashion-MNIST 280,000; without noise of 500)"}
+var recipeSteps = kit.Per{"3 steps", smallSizes(lab.Quick), smallSizes(lab.Full),
+	"160,000 steps of 50 images, width 64 (Fashion-MNIST 280,000; without noise of 500)"}
 
 // tooShort says why the paper's numbers are not expected at a preset.
 func tooShort(p lab.Preset) string {
@@ -241,7 +248,15 @@ func tooShort(p lab.Preset) string {
 
 // soundness claims that nobody spent more than was asked for.
 func soundness(cells []cell) lab.Claim {
-	out := lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget", Null: overspent, Law: true}
+	out := lab.Claim{
+		What:     "largest ε of what ran over what was asked for",
+		Source:   "its accounting, δ = 1e-5",
+		Relation: lab.AtMost,
+		Want:     1,
+		Why:      "the budget",
+		Null:     overspent,
+		Law:      true,
+	}
 	out.Got = math.Inf(-1)
 	for _, c := range cells {
 		if c.Params.Method.Recipe.Epsilon > 0 {
@@ -279,7 +294,8 @@ var (
 // recipeBadge says what was trained.
 func recipeBadge(v view) string {
 	p := v.Cells[0].Params
-	return v.Badge(fmt.Sprintf("%d steps of %d images", p.Method.Recipe.Steps, p.Method.Recipe.Images), sample.Note(p.Data, "mnist"))
+	return v.Badge(fmt.Sprintf("%d steps of %d images", p.Method.Recipe.Steps, p.Method.Recipe.Images),
+		sample.Note(p.Data, "mnist"))
 }
 
 // nearChance is the remark on a figure in which little is learnt: logistic regression is right on less than a fifth.
@@ -293,14 +309,17 @@ func nearChance(cells []cell) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" In %d of %d cells logistic regression is right on less than 20 %%, where chance is 10 %%: next to nothing was learnt there.", n, len(cells))
+	return fmt.Sprintf(
+		" In %d of %d cells logistic regression is right on less than 20 %%, where chance is 10 %%: next to "+
+			"nothing was learnt there.", n, len(cells))
 }
 
 // spent prints an ε that holds, rounded upwards, and what it is.
 func spent(eps float64, kind string) string { return dp.FormatUp(eps, 3) + " (" + kind + ")" }
 
-// signal is the most that the sum of all clipped gradients can be over what the noise of their sum is: T·Δ of T steps that all
-// pull one way, over 2Δσ√(T·n·k) in k pixels of each of n images, which is √T/(2σ√(nk)).
+// signal is the most that the sum of all clipped gradients can be over what the noise of their sum
+// is: T·Δ of T steps that all pull one way, over 2Δσ√(T·n·k) in k pixels of each of n images, which
+// is √T/(2σ√(nk)).
 func (r Recipe) signal(sigma float64) string {
 	if sigma == 0 || r.Parameters || r.Rows > 0 {
 		return ""
@@ -313,7 +332,11 @@ func (r Recipe) signal(sigma float64) string {
 }
 
 // chosenNote is for every number of the small recipe.
-const chosenNote = "The small recipe was chosen among some 50 settings by accuracies on 10,000 of MNIST's training images, of one training each on the other 50,000, which no ε counts. There debiasing by the paper’s share was worth eight points by logistic regression and by the CNN without noise, and with noise one point, but four by the CNN: one training and means of two."
+const chosenNote = "The small recipe was chosen among some 50 settings by accuracies on 10,000 of MNIST's training " +
+	"images, of one training each on the other 50,000, which no ε counts. There debiasing by the paper’s share was " +
+	"worth eight points by logistic regression and by the CNN without noise, and with noise one point, but four by " +
+	"the CNN: one training and means of two."
 
-const signalNote = "Signal over noise is √T/(2σ√(nk)) of T steps on k pixels of n images: the length of the sum of all clipped gradients if they all pulled one way, over that of the sum of the noise. " +
+const signalNote = "Signal over noise is √T/(2σ√(nk)) of T steps on k pixels of n images: the length of the sum of " +
+	"all clipped gradients if they all pulled one way, over that of the sum of the noise. " +
 	"Where it is below 1, nothing is learnt but what the network's weights share between images and pixels."

@@ -13,10 +13,13 @@ import (
 // Fig7 is Figure 7: images of the recipe.
 func Fig7() lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
-		Name:       "dpsinkhorn/fig7",
-		Title:      "Figure 7: images of the recipe, with and without noise",
-		Shows:      "Five images of each class of MNIST and Fashion-MNIST, made by DP-Sinkhorn with the whole-batch clip at ε = 10 and δ = 1e-5 that hold, by the same recipe without noise, and by algorithm 1 as printed, whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
-		Sizes:      kit.Sizes("%v, %v", kit.Per{"MNIST, 1000 digits", "60,000 images", "60,000 images", "60,000 images"}, recipeSteps),
+		Name:  "dpsinkhorn/fig7",
+		Title: "Figure 7: images of the recipe, with and without noise",
+		Shows: "Five images of each class of MNIST and Fashion-MNIST, made by DP-Sinkhorn with the " +
+			"whole-batch clip at ε = 10 and δ = 1e-5 that hold, by the same recipe without noise, and by algorithm " +
+			"1 as printed, whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
+		Sizes: kit.Sizes("%v, %v", kit.Per{"MNIST, 1000 digits", "60,000 images", "60,000 images",
+			"60,000 images"}, recipeSteps),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 20, lab.Full: 90},
 		Experiment: imagesOf,
 		Grid:       samplesGrid,
@@ -27,7 +30,8 @@ func Fig7() lab.Study[Params, Out] {
 
 // samplesGrid has, for each data set, the recipe without noise, at ε = 10 and as printed, and real images.
 func samplesGrid(set lab.Setting) (out []Params) {
-	for _, fashion := range lab.Pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true}, []bool{false, true}) {
+	for _, fashion := range lab.Pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true},
+		[]bool{false, true}) {
 		beside := references(set, fashion)
 		printed := recipeParams(set, fashion, 10)
 		printed.Method.Recipe = printedRecipe(set, fashion)
@@ -40,13 +44,16 @@ func samplesGrid(set lab.Setting) (out []Params) {
 const shownRows = 5
 
 func drawSamples(v view) (lab.Exhibit, error) {
-	table := lab.Table{Name: "accuracy", Caption: "Accuracy in percent on real test images; in brackets the paper's, at an ε that is " + dpsinkhorn.NotJustified,
+	table := lab.Table{Name: "accuracy",
+		Caption: "Accuracy in percent on real test images; in brackets the paper's, at an ε that is " +
+			dpsinkhorn.NotJustified,
 		Header: []string{"data", "method", "steps", "σ", "ε", "signal over noise", "logistic", "MLP", "CNN"}}
 	panels := style.Panels{Columns: 2, Items: make([]style.Drawer, 6)}
 	bySet(v, func(cells []cell, fashion bool) {
 		for i, c := range cells {
 			m, j := c.Params.Method, c.Value.Judged
-			row := []string{setName(fashion), m.kind(), fmt.Sprint(m.Recipe.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.privacy(), m.Recipe.signal(c.Value.Multiplier)}
+			row := []string{setName(fashion), m.kind(), fmt.Sprint(m.Recipe.Steps),
+				fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.privacy(), m.Recipe.signal(c.Value.Multiplier)}
 			if m.isReal() {
 				row[2], row[3], row[4] = "–", "–", "–"
 			} else {
@@ -55,7 +62,15 @@ func drawSamples(v view) (lab.Exhibit, error) {
 					at++
 				}
 				rows := kit.Matrix(c.Open, "images.npy")
-				panels.Items[at] = &style.ImageGrid{C: 1, H: 28, W: 28, Columns: 10, Title: samplesTitle(c), Invert: true, Images: style.Rows(rows)[:10*shownRows]}
+				panels.Items[at] = &style.ImageGrid{
+					C:       1,
+					H:       28,
+					W:       28,
+					Columns: 10,
+					Title:   samplesTitle(c),
+					Invert:  true,
+					Images:  style.Rows(rows)[:10*shownRows],
+				}
 			}
 			for k, a := range j.accuracies() {
 				row = append(row, besides(percent(a), publishedOf(fashion, m.published()).acc[k]))
@@ -68,9 +83,10 @@ func drawSamples(v view) (lab.Exhibit, error) {
 		notes = append(notes, chosenNote)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, recipeBadge(v), "A column for each class, in the data sets' order. No real image is shown."+nearChance(v.Cells)),
-		Tables:   []lab.Table{table},
-		Notes:    notes,
+		Pictures: kit.Wide(panels, recipeBadge(v),
+			"A column for each class, in the data sets' order. No real image is shown."+nearChance(v.Cells)),
+		Tables: []lab.Table{table},
+		Notes:  notes,
 	}, nil
 }
 

@@ -9,9 +9,11 @@ import (
 	"coupling/lab"
 )
 
-// fewer says why a preset's numbers are not asked for: too little was made, or the whole data set is not on this machine.
+// fewer says why a preset's numbers are not asked for: too little was made, or the whole data set
+// is not on this machine.
 func fewer(v view) string {
-	return lab.Pick(v.Preset, "1500 digits and a few steps", "3000 synthetic digits and a small CNN", sample.Note(v.Cells[0].Params.Data, "mnist"), "")
+	return lab.Pick(v.Preset, "1500 digits and a few steps", "3000 synthetic digits and a small CNN",
+		sample.Note(v.Cells[0].Params.Data, "mnist"), "")
 }
 
 // what names a cell in claims.
@@ -51,16 +53,20 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 	}
 	first, last := cells[0], cells[len(cells)-1]
 	return append(out, lab.Claim{
-		What:   fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon, last.Params.Method.Epsilon),
-		Source: "utility rises with ε", Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic,
-		Relation: lab.AtLeast, Want: .01,
+		What: fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g",
+			first.Params.Method.Epsilon, last.Params.Method.Epsilon),
+		Source:     "utility rises with ε",
+		Got:        first.Value.Judged.Logistic - last.Value.Judged.Logistic,
+		Relation:   lab.AtLeast,
+		Want:       .01,
 		Why:        "more than the 95 % interval of the test set; five trainings have a deviation of .002",
-		SkipReason: lab.Pick(v.Preset, "1500 digits and one ε", "", "", ""), Null: fallingWorth,
+		SkipReason: lab.Pick(v.Preset, "1500 digits and one ε", "", "", ""),
+		Null:       fallingWorth,
 	}), nil
 }
 
-// claimPrinted compares rows of the paper's mechanisms with what it prints, at its sizes: accuracies by its protocol, distances of images
-// as its code measures them.
+// claimPrinted compares rows of the paper's mechanisms with what it prints, at its sizes:
+// accuracies by its protocol, distances of images as its code measures them.
 func claimPrinted(v view) (out []lab.Claim) {
 	short := "fewer steps and images than the paper's"
 	for _, c := range v.Cells {
@@ -83,10 +89,14 @@ func claimPrinted(v view) (out []lab.Claim) {
 		}
 		if m.Name == asPrinted {
 			out = append(out, lab.Claim{
-				What:   what + ": ε that holds (" + c.Value.Kind + ") over the one as published",
-				Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published,
-				Relation: lab.AtLeast, Want: 2, Null: asClaimed,
-				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more; less than √n is asked, since the two are bounded in different ways",
+				What:     what + ": ε that holds (" + c.Value.Kind + ") over the one as published",
+				Source:   "sensitivity 2Δ√n",
+				Got:      c.Value.Epsilon / c.Value.Published,
+				Relation: lab.AtLeast,
+				Want:     2,
+				Null:     asClaimed,
+				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and " +
+					"more; less than √n is asked, since the two are bounded in different ways",
 			})
 		}
 	}
@@ -100,8 +110,16 @@ func claimWorth(v view, c cell) (out []lab.Claim) {
 	eps, what := c.Params.Method.Epsilon, c.Params.what()
 	for k, a := range c.Value.Judged.accuracies() {
 		if want := worth[eps][k]; want > 0 {
-			out = append(out, lab.Claim{What: what + []string{"logistic regression", "MLP", "CNN"}[k], Source: "plain images as atoms, and what a private set should be worth", Got: a,
-				Relation: lab.AtLeast, Want: want, Why: "a bound", SkipReason: fewer(v), Null: worthless})
+			out = append(out, lab.Claim{
+				What:       what + []string{"logistic regression", "MLP", "CNN"}[k],
+				Source:     "plain images as atoms, and what a private set should be worth",
+				Got:        a,
+				Relation:   lab.AtLeast,
+				Want:       want,
+				Why:        "a bound",
+				SkipReason: fewer(v),
+				Null:       worthless,
+			})
 		}
 	}
 	return out
@@ -128,14 +146,20 @@ func againstOthers(v view, c cell) (out []lab.Claim) {
 // claimOverEps asks that DP-Sinkhorn's digits are worth more the more ε is spent, and what every item asks of it.
 func claimOverEps(v view) ([]lab.Claim, error) {
 	out := claimMethod(v)
-	runs := repeats(v.Where(func(p Params) bool { return p.Method.Name == wholeBatch && !p.Fashion })) // the largest ε first
+	// the largest ε first
+	runs := repeats(v.Where(func(p Params) bool { return p.Method.Name == wholeBatch && !p.Fashion }))
 	first, last := runs[0], runs[len(runs)-1]
 	one := "one ε"
 	out = append(out, lab.Claim{
-		What:   fmt.Sprintf("logistic regression at ε = %g, less that at ε = %g, in standard errors", first[0].Params.Method.Epsilon, last[0].Params.Method.Epsilon),
-		Source: "Figure 4(b): utility rises with ε",
-		Got:    scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))), Relation: lab.AtLeast, Want: 3,
-		Why: errorsWhy, SkipReason: lab.Pick(v.Preset, one, one, unasked(v, first[0].Params), ""), Null: guessing,
+		What: fmt.Sprintf("logistic regression at ε = %g, less that at ε = %g, in standard errors",
+			first[0].Params.Method.Epsilon, last[0].Params.Method.Epsilon),
+		Source:     "Figure 4(b): utility rises with ε",
+		Got:        scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))),
+		Relation:   lab.AtLeast,
+		Want:       3,
+		Why:        errorsWhy,
+		SkipReason: lab.Pick(v.Preset, one, one, unasked(v, first[0].Params), ""),
+		Null:       guessing,
 	})
 	return out, nil
 }

@@ -77,9 +77,11 @@ func drawImages(v view) (out lab.Exhibit, err error) {
 			name, at = "without", "no ε that holds was asked for"
 		}
 		out.Pictures = append(out.Pictures, lab.Picture{
-			Name:    name,
-			Caption: fmt.Sprintf("One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(first.sizes(), sample.Note(first.Data, "mnist"))},
+			Name: name,
+			Caption: fmt.Sprintf(
+				"One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns,
+				Badge: v.Badge(first.sizes(), sample.Note(first.Data, "mnist"))},
 		})
 	}
 	out.Notes = utilityNotes(v)
@@ -103,11 +105,15 @@ func drawAccuracy(keep func(Method) bool) func(view) (lab.Exhibit, error) {
 	return func(v view) (out lab.Exhibit, err error) {
 		bySet(v, func(cells []cell, fashion bool) {
 			p, name := cells[0].Params, strings.ToLower(setName(fashion))
-			some := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) })
+			some := slices.DeleteFunc(slices.Clone(cells),
+				func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) })
 			out.Pictures = append(out.Pictures, lab.Picture{
-				Name:    name,
-				Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
-				Drawing: style.Figure{Body: utilityCurves(some, fashion), Width: style.TwoColumns, Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))},
+				Name: name,
+				Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The " +
+					"level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " +
+					dpsinkhorn.NotJustified + ".",
+				Drawing: style.Figure{Body: utilityCurves(some, fashion), Width: style.TwoColumns,
+					Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))},
 			})
 		})
 		out.Notes = utilityNotes(v)
@@ -129,14 +135,24 @@ func drawTab1(v view) (out lab.Exhibit, err error) {
 
 func utilityNotes(v view) (out []string) {
 	if v.Preset != lab.Paper {
-		out = append(out, "The recipe of DP-Sinkhorn is for seconds of two cores, not the paper's: "+smallSizes(v.Preset)+", which is ours. "+signalNote, chosenNote)
+		out = append(out,
+			"The recipe of DP-Sinkhorn is for seconds of two cores, not the paper's: "+smallSizes(
+				v.Preset)+", which is ours. "+signalNote, chosenNote)
 	}
 	return append(out,
-		"ε is for one image more or less, label included, of the mechanism that ran; the table says whether it is exact. Settings of the semi-dual were found on these data sets, those of DP-SGD on MNIST, which no ε counts.",
-		"DP-SGD trains a class-conditional denoiser of low frequencies on two cores in half a minute; much larger networks, trained for hours on GPUs, do better (Dockhorn et al. 2023).",
-		"The attack guesses members by their distance to the nearest synthetic image: 0.5 is a coin. It knows nothing of training, so that what all methods have in common is how training and test images differ, not a leak.",
+		"ε is for one image more or less, label included, of the mechanism that ran; the table says whether it is "+
+			"exact. Settings of the semi-dual were found on these data sets, those of DP-SGD on MNIST, which no ε "+
+			"counts.",
+		"DP-SGD trains a class-conditional denoiser of low frequencies on two cores in half a minute; much larger "+
+			"networks, trained for hours on GPUs, do better (Dockhorn et al. 2023).",
+		"The attack guesses members by their distance to the nearest synthetic image: 0.5 is a coin. It knows "+
+			"nothing of training, so that what all methods have in common is how training and test images differ, "+
+			"not a leak.",
 		distanceNote,
-		fmt.Sprintf("After ±, where it is given, is the standard deviation of %d trainings; the paper's means are of five. Other numbers are of one training. The 95 %% interval of a test set of 10,000 alone is ±0.6 points at 90 %%.", len(repeats(v.Cells)[0])),
+		fmt.Sprintf(
+			"After ±, where it is given, is the standard deviation of %d trainings; the paper's means are of five. "+
+				"Other numbers are of one training. The 95 %% interval of a test set of 10,000 alone is ±0.6 "+
+				"points at 90 %%.", len(repeats(v.Cells)[0])),
 	)
 }
 
@@ -153,7 +169,8 @@ func utilityImages(cells []cell, fashion bool, eps float64) *style.ImageGrid {
 	grid := &style.ImageGrid{C: 1, H: 28, W: 28, Columns: 10, Title: setName(fashion), Invert: true}
 	for _, c := range cells {
 		if m := c.Params.Method; !m.isReal() && m.Epsilon == eps {
-			grid.Images, grid.RowLabels = append(grid.Images, style.Rows(kit.Matrix(c.Open, "images.npy"))[:10]...), append(grid.RowLabels, m.Name)
+			grid.Images, grid.RowLabels = append(grid.Images, style.Rows(kit.Matrix(c.Open, "images.npy"))[:10]...),
+				append(grid.RowLabels, m.Name)
 		}
 	}
 	return grid
@@ -161,8 +178,9 @@ func utilityImages(cells []cell, fashion bool, eps float64) *style.ImageGrid {
 
 func utilityTable(cells []cell, fashion bool) lab.Table {
 	name := setName(fashion)
-	table := lab.Table{Name: strings.ToLower(name), Caption: name + ": accuracy in percent on real test images of classifiers trained on synthetic ones",
-		Header: append(utilityHeader(cells[0].Params.Judge), "FID as printed")}
+	table := lab.Table{Name: strings.ToLower(name),
+		Caption: name + ": accuracy in percent on real test images of classifiers trained on synthetic ones",
+		Header:  append(utilityHeader(cells[0].Params.Judge), "FID as printed")}
 	for _, run := range repeats(cells) {
 		table.Rows = append(table.Rows, append(utilityRow(run), ""))
 	}
@@ -177,15 +195,18 @@ func utilityTable(cells []cell, fashion bool) lab.Table {
 }
 
 func utilityHeader(j Judge) []string {
-	return []string{"method", "ε", "logistic", "MLP", "CNN", j.distance(), "KID", "precision", "recall", "coverage", "attack AUC"}
+	return []string{"method", "ε", "logistic", "MLP", "CNN", j.distance(), "KID", "precision", "recall", "coverage",
+		"attack AUC"}
 }
 
 // utilityRow is what several trainings of a method are worth.
 func utilityRow(run []cell) []string {
 	j, off := meanDeviation(run)
 	return []string{
-		run[0].Params.Method.Name, run[0].Value.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100),
-		printed("%.1f", 1000*j.KID), printed("%.2f", j.Precision), printed("%.2f", j.Recall), printed("%.2f", j.Coverage), printed("%.3f", j.AUC),
+		run[0].Params.Method.Name, run[0].Value.privacy(), plusMinus(j.Logistic, off.Logistic),
+		plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100),
+		printed("%.1f", 1000*j.KID), printed("%.2f", j.Precision), printed("%.2f", j.Recall),
+		printed("%.2f", j.Coverage), printed("%.3f", j.AUC),
 	}
 }
 
@@ -195,7 +216,8 @@ func (o Out) privacy() string {
 	case o.Epsilon == 0:
 		return "no privacy"
 	case o.Published > 0:
-		return spent(o.Epsilon, o.Kind) + "; as published " + dp.FormatUp(o.Published, 3) + ", " + dpsinkhorn.NotJustified
+		return spent(o.Epsilon, o.Kind) + "; as published " + dp.FormatUp(o.Published, 3) + ", " +
+			dpsinkhorn.NotJustified
 	}
 	return spent(o.Epsilon, o.Kind)
 }
@@ -218,9 +240,15 @@ func given(v float64) string {
 
 // protocolTable has the accuracies by the paper's protocol and by that of its code, which differ.
 func protocolTable(cells []cell, fashion bool) lab.Table {
-	out := lab.Table{Name: strings.ToLower(setName(fashion)) + "-protocols", Caption: fmt.Sprintf("%s: accuracy in percent of classifiers trained on %d synthetic images as the paper says, and as its code does, which makes their dark half black; in brackets what the paper prints. "+
-		"The paper's CNN has two convolutions and Adam, the code's three and plain gradient descent.", setName(fashion), cells[0].Params.Judge.Protocols)}
-	out.Header = []string{"method", "ε", "paper: logistic", "MLP", "CNN", "code: logistic", "MLP", "CNN", "with the dark half black: " + cells[0].Params.Judge.distance()}
+	out := lab.Table{Name: strings.ToLower(setName(fashion)) + "-protocols",
+		Caption: fmt.Sprintf(
+			"%s: accuracy in percent of classifiers trained on %d synthetic images as the paper says, and as its "+
+				"code does, which makes their dark half black; in brackets what the paper prints. "+
+				"The paper's CNN has two convolutions and Adam, the code's three and plain gradient descent.",
+			setName(fashion),
+			cells[0].Params.Judge.Protocols)}
+	out.Header = []string{"method", "ε", "paper: logistic", "MLP", "CNN", "code: logistic", "MLP", "CNN",
+		"with the dark half black: " + cells[0].Params.Judge.distance()}
 	for _, c := range cells {
 		if c.Params.Judge.Protocols == 0 || c.Params.Repeat > 0 {
 			continue
@@ -266,11 +294,21 @@ func utilityCurves(cells []cell, fashion bool) style.Panels {
 			items = append(items, whisker(i, x, s))
 		}
 		at := published[fashion][0].acc[k]
-		lines = append(lines, style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(lines), X: []float64{slices.Min(eps), slices.Max(eps)}, Y: []float64{at, at}})
+		lines = append(lines, style.Line{
+			Name:   "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified,
+			Series: len(lines),
+			X:      []float64{slices.Min(eps), slices.Max(eps)},
+			Y:      []float64{at, at},
+		})
 		for _, l := range lines {
 			items = append(items, l)
 		}
-		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "accuracy", Unit: "%"}, Items: items})
+		out.Items = append(out.Items, style.Plot{
+			Title: title,
+			X:     style.Axis{Label: "ε", Log: true},
+			Y:     style.Axis{Label: "accuracy", Unit: "%"},
+			Items: items,
+		})
 	}
 	return out
 }
@@ -311,31 +349,48 @@ func settingsTable(v view) lab.Table {
 		}
 		return of(sound) + "; as printed: " + of(printed)
 	}
-	return lab.Table{Name: "settings", Caption: "Appendix D of the paper, its code, and what ran here on MNIST: the sound recipe, and the printed one where it differs", Header: []string{"setting", "paper", "its code", "here"}, Rows: [][]string{
-		{"generator", "DCGAN, 256, 128, 64 channels, ReLU", "the same, leaky ReLU 0.2", generator},
-		{"latent code and embedding", "12 + 4", "16 + 8", latent},
-		{"classes of a batch", "at random", "at random", classes},
-		{"cost", "|x − y|² + m|x − y|, m = 1 (Fashion-MNIST 3)", "the same", both(func(r Recipe) string { return fmt.Sprintf("m = %g", r.L1) })},
-		{"weight of classes α, λ", "15, 0.05", "15, 0.05", fmt.Sprintf("%g, %g", cmp.Or(t.Loss.Label, 15), cmp.Or(t.Loss.Blur, .05))},
-		{"updates of the potentials", "GeomLoss, scaling 0.5", "the same, some 13", fmt.Sprintf("the same, scaling %g", cmp.Or(t.Loss.Scaling, .5))},
-		{"fresh images p", "0.4", "0.2", both(func(r Recipe) string { return fmt.Sprint(r.P) })},
-		{"images of a step, private ones expected", "50, 50; without privacy 500", "as many as the private ones, 50", both(func(r Recipe) string { return fmt.Sprintf("%d, %d", r.Images, r.Batch) }) + fmt.Sprintf("; without privacy %d, %d", free.Images, free.Batch)},
-		{"what is clipped", "each row, to 0.5", "the whole batch, to 0.5", both(clipped)},
-		{"noise multiplier σ", "1.5 (Fashion-MNIST 1.9)", "1.1 (0.9)", both(func(r Recipe) string {
-			if r.Rows > 0 {
-				return fmt.Sprint(r.Rows)
-			}
-			return fmt.Sprintf("the least for ε = %g", r.Epsilon)
-		})},
-		{"steps", "160,000 (280,000)", "3,446,400 (1,812,000)", both(func(r Recipe) string { return fmt.Sprint(r.Steps) })},
-		{"optimiser", "Adam, rate 1e-4 (1e-5), decay 2e-5", "Adam, rate 1e-5, decay 1e-5", fmt.Sprintf("Adam, rate %g, %s, decay %g", sound.Rate, schedule, t.Adam.Decay)},
-		{"accounting", "Rényi, n·T rows, each a sample of its own: " + dpsinkhorn.NotJustified, "Rényi, T steps", "exact, T steps"},
-		{"synthetic images", "60,000", "60,000, dark half black", fmt.Sprint(p.Synthetic)},
-		{"logistic regression", "scikit-learn's L-BFGS, 5000 iterations", "Adam 1e-4, 300 epochs, patience 10", p.Judge.how()},
-		{"MLP", "100 units, Adam, patience 30", "the same, Adam 1e-4", p.Judge.how()},
-		{"CNN", "32, 64, dropout 0.5, Adam, patience 30", "32, 64, 128, gradient descent 1e-3, patience 60", fmt.Sprintf("%d channels first; %s", p.Judge.Width, p.Judge.how())},
-		{"means", "of 5 trainings", "–", fmt.Sprintf("of %d", len(repeats(v.Cells)[0]))},
-	}}
+	return lab.Table{
+		Name: "settings",
+		Caption: "Appendix D of the paper, its code, and what ran here on MNIST: the sound recipe, and the printed " +
+			"one where it differs",
+		Header: []string{"setting", "paper", "its code", "here"},
+		Rows: [][]string{
+			{"generator", "DCGAN, 256, 128, 64 channels, ReLU", "the same, leaky ReLU 0.2", generator},
+			{"latent code and embedding", "12 + 4", "16 + 8", latent},
+			{"classes of a batch", "at random", "at random", classes},
+			{"cost", "|x − y|² + m|x − y|, m = 1 (Fashion-MNIST 3)", "the same",
+				both(func(r Recipe) string { return fmt.Sprintf("m = %g", r.L1) })},
+			{"weight of classes α, λ", "15, 0.05", "15, 0.05",
+				fmt.Sprintf("%g, %g", cmp.Or(t.Loss.Label, 15), cmp.Or(t.Loss.Blur, .05))},
+			{"updates of the potentials", "GeomLoss, scaling 0.5", "the same, some 13",
+				fmt.Sprintf("the same, scaling %g", cmp.Or(t.Loss.Scaling, .5))},
+			{"fresh images p", "0.4", "0.2", both(func(r Recipe) string { return fmt.Sprint(r.P) })},
+			{"images of a step, private ones expected", "50, 50; without privacy 500",
+				"as many as the private ones, 50",
+				both(func(r Recipe) string { return fmt.Sprintf("%d, %d", r.Images, r.Batch) }) +
+					fmt.Sprintf("; without privacy %d, %d", free.Images, free.Batch)},
+			{"what is clipped", "each row, to 0.5", "the whole batch, to 0.5", both(clipped)},
+			{"noise multiplier σ", "1.5 (Fashion-MNIST 1.9)", "1.1 (0.9)", both(func(r Recipe) string {
+				if r.Rows > 0 {
+					return fmt.Sprint(r.Rows)
+				}
+				return fmt.Sprintf("the least for ε = %g", r.Epsilon)
+			})},
+			{"steps", "160,000 (280,000)", "3,446,400 (1,812,000)",
+				both(func(r Recipe) string { return fmt.Sprint(r.Steps) })},
+			{"optimiser", "Adam, rate 1e-4 (1e-5), decay 2e-5", "Adam, rate 1e-5, decay 1e-5",
+				fmt.Sprintf("Adam, rate %g, %s, decay %g", sound.Rate, schedule, t.Adam.Decay)},
+			{"accounting", "Rényi, n·T rows, each a sample of its own: " + dpsinkhorn.NotJustified, "Rényi, T steps",
+				"exact, T steps"},
+			{"synthetic images", "60,000", "60,000, dark half black", fmt.Sprint(p.Synthetic)},
+			{"logistic regression", "scikit-learn's L-BFGS, 5000 iterations", "Adam 1e-4, 300 epochs, patience 10",
+				p.Judge.how()},
+			{"MLP", "100 units, Adam, patience 30", "the same, Adam 1e-4", p.Judge.how()},
+			{"CNN", "32, 64, dropout 0.5, Adam, patience 30", "32, 64, 128, gradient descent 1e-3, patience 60",
+				fmt.Sprintf("%d channels first; %s", p.Judge.Width, p.Judge.how())},
+			{"means", "of 5 trainings", "–", fmt.Sprintf("of %d", len(repeats(v.Cells)[0]))},
+		},
+	}
 }
 
 func clipped(r Recipe) string {

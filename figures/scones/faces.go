@@ -28,7 +28,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// FacesParams are the plans of one divergence, for both tasks and several λ of the mean cost. They share data, judge and scores.
+// FacesParams are the plans of one divergence, for both tasks and several λ of the mean cost. They
+// share data, judge and scores.
 type FacesParams struct {
 	CelebA    bool            `json:"celeba" doc:"CelebA, else Fashion-MNIST"`
 	F         fdiv.Divergence `json:"f" enum:"kl,chi2" doc:"divergence that regularises"`
@@ -64,7 +65,8 @@ type FacesMethod struct {
 	KID     float64 `json:"kid"`
 	Cost    float64 `json:"cost"` // mean square of y − x
 	Own     float64 `json:"own"`  // share whose nearest source is their own
-	// Copies is the share that is nearer to a training picture of the target than half of what held out ones are on average.
+	// Copies is the share that is nearer to a training picture of the target than half of what held
+	// out ones are on average.
 	Copies float64 `json:"copies"`
 }
 
@@ -111,8 +113,8 @@ func (p FacesPlan) method(name string) FacesMethod {
 	return FacesMethod{Frechet: math.NaN(), Cost: math.NaN(), Own: math.NaN(), Copies: math.NaN()}
 }
 
-// pair returns the methods that stand for SCONES and for its projection: those of networks where there are, else the mixture's, else
-// the exact score's.
+// pair returns the methods that stand for SCONES and for its projection: those of networks where
+// there are, else the mixture's, else the exact score's.
 func (p FacesPlan) pair() (sampled, projected string) {
 	switch {
 	case p.at(facesNetwork) >= 0:
@@ -123,22 +125,42 @@ func (p FacesPlan) pair() (sampled, projected string) {
 	return facesExact, facesProjection
 }
 
-var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 6, Run: runFaces, Work: FacesParams.work}
+var facesOf = lab.Experiment[FacesParams, FacesOut]{
+	Name:    "scones/faces",
+	Version: 6,
+	Run:     runFaces,
+	Work:    FacesParams.work,
+}
 
 // facesGrid has a cell for each divergence.
 func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {
 	return func(set lab.Setting) (out []FacesParams) {
 		p := set.Preset
 		base := FacesParams{
-			CelebA: p == lab.Paper, Side: lab.Pick(p, 16, 32, 32, 64), Most: lab.Pick(p, 300, 4000, 20000, 0), Sources: lab.Pick(p, 12, 32, 250, 5000), Exact: lab.Pick(p, 100, 600, 2000, 2000),
-			Atoms: lab.Pick(p, 60, 400, 1000, 2000), Parts: lab.Pick(p, 4, 40, 120, 0), Inception: inception.Chosen(), Device: set.Device,
+			CelebA:    p == lab.Paper,
+			Side:      lab.Pick(p, 16, 32, 32, 64),
+			Most:      lab.Pick(p, 300, 4000, 20000, 0),
+			Sources:   lab.Pick(p, 12, 32, 250, 5000),
+			Exact:     lab.Pick(p, 100, 600, 2000, 2000),
+			Atoms:     lab.Pick(p, 60, 400, 1000, 2000),
+			Parts:     lab.Pick(p, 4, 40, 120, 0),
+			Inception: inception.Chosen(),
+			Device:    set.Device,
 		}
 		if !base.CelebA {
 			base.Data = data.Choose("fashion-mnist")
 		}
 		if p == lab.Smoke || p == lab.Paper {
-			base.Nets = FacesNets{Depth: lab.Pick(p, 1, 0, 0, 8), Width: lab.Pick(p, 8, 0, 0, 2048), Features: lab.Pick(p, 2, 0, 0, 128), Levels: lab.Pick(p, 5, 0, 0, 500),
-				Critic: lab.Pick(p, 3, 0, 0, 5000), Score: lab.Pick(p, 3, 0, 0, 30000), Projection: lab.Pick(p, 3, 0, 0, 20000), Batch: lab.Pick(p, 16, 0, 0, 128)}
+			base.Nets = FacesNets{
+				Depth:      lab.Pick(p, 1, 0, 0, 8),
+				Width:      lab.Pick(p, 8, 0, 0, 2048),
+				Features:   lab.Pick(p, 2, 0, 0, 128),
+				Levels:     lab.Pick(p, 5, 0, 0, 500),
+				Critic:     lab.Pick(p, 3, 0, 0, 5000),
+				Score:      lab.Pick(p, 3, 0, 0, 30000),
+				Projection: lab.Pick(p, 3, 0, 0, 20000),
+				Batch:      lab.Pick(p, 16, 0, 0, 128),
+			}
 		}
 		for _, f := range fs {
 			base.F, base.Lambdas = f, []float64{.1, .01, .005}
@@ -158,9 +180,12 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 	return lab.Study[FacesParams, FacesOut]{
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "300 pictures of Fashion-MNIST at 16 × 16, two λ, networks of 3 steps",
-			lab.Quick: "4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, score a mixture of 40 Gaussians, exact score of 600 pictures, no networks",
-			lab.Full:  "20,000 pictures of Fashion-MNIST at 32 × 32, 250 sources; the paper's three λ, 1000 atoms, score a mixture of 120 Gaussians, exact score of 2000 pictures, no networks",
-			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of 128 features a divergence, 30,000 steps with a moving average of weights (the paper: 210,000)",
+			lab.Quick: "4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, " +
+				"score a mixture of 40 Gaussians, exact score of 600 pictures, no networks",
+			lab.Full: "20,000 pictures of Fashion-MNIST at 32 × 32, 250 sources; the paper's three λ, 1000 atoms, " +
+				"score a mixture of 120 Gaussians, exact score of 2000 pictures, no networks",
+			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of " +
+				"128 features a divergence, 30,000 steps with a moving average of weights (the paper: 210,000)",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 42 * seconds, lab.Full: 300 * seconds},
 		Experiment: facesOf,
@@ -185,7 +210,8 @@ var (
 	randomTargets = facesNull("pictures of the target at random", func(m *FacesMethod, p FacesPlan) {
 		m.Cost, m.Own = p.method(facesRandom).Cost, p.method(facesRandom).Own
 	})
-	storedFaces = facesNull("stored pictures of the target", func(m *FacesMethod, p FacesPlan) { m.Copies = p.method(facesDraws).Copies })
+	storedFaces = facesNull("stored pictures of the target",
+		func(m *FacesMethod, p FacesPlan) { m.Copies = p.method(facesDraws).Copies })
 	// planItself has samples of the plan's own cost, which depends on λ.
 	planItself = facesNull("samples of the χ² plan itself", func(m *FacesMethod, p FacesPlan) { m.Cost = p.Cost })
 )
@@ -209,8 +235,13 @@ func facesNull(name string, change func(*FacesMethod, FacesPlan)) lab.Null {
 func Fig1() lab.Study[FacesParams, FacesOut] {
 	s := facesStudy(fdiv.KL)
 	s.Name, s.Title = "scones/fig1", "Figure 1: blurred pictures to sharp ones"
-	s.Shows = "Blurred pictures of one half of a data set, and where the KL plan at the smallest λ sends them in the other half: on average (barycentric projection), and by samples of SCONES, in which the source is to be seen. " +
-		"Below the paper's size the pictures are Fashion-MNIST's and the score is that of a mixture of Gaussians; under the exact score of the noised pictures samples end at pictures of the target's half."
+	s.Shows =
+		"Blurred pictures of one half of a data set, and where the KL plan at the smallest λ sends them in the " +
+			"other half: on average (barycentric projection), and by samples of SCONES, in which the source is to " +
+			"be seen. " +
+			"Below the paper's size the pictures are Fashion-MNIST's and the score is that of a mixture of " +
+			"Gaussians; " +
+			"under the exact score of the noised pictures samples end at pictures of the target's half."
 	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 		c := v.Cells[0]
 		smallest := c.Params.Lambdas[len(c.Params.Lambdas)-1]
@@ -223,10 +254,14 @@ func Fig1() lab.Study[FacesParams, FacesOut] {
 				}
 			}
 		}
-		return facesExhibit(v, c, fmt.Sprintf("Blurred pictures of one half of %s, and what the KL plan at λ = %g times the mean of squares makes of them.", c.Value.Name, smallest), rows)
+		return facesExhibit(v, c,
+			fmt.Sprintf(
+				"Blurred pictures of one half of %s, and what the KL plan at λ = %g times the mean of squares "+
+					"makes of them.", c.Value.Name, smallest), rows)
 	}
 	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
-		return claimFaces(v, func(c FacesParams, p FacesPlan) bool { return p.Super && p.Lambda == c.Lambdas[len(c.Lambdas)-1] }), nil
+		return claimFaces(v,
+			func(c FacesParams, p FacesPlan) bool { return p.Super && p.Lambda == c.Lambdas[len(c.Lambdas)-1] }), nil
 	}
 	return s
 }
@@ -235,7 +270,10 @@ func Fig1() lab.Study[FacesParams, FacesOut] {
 func Fig2() lab.Study[FacesParams, FacesOut] {
 	s := facesStudy(fdiv.KL)
 	s.Name, s.Title = "scones/fig2", "Figure 2: what λ does to samples"
-	s.Shows = "Blurred pictures and samples of SCONES under KL at the paper's three λ, from the same noise. At the smallest the source is to be seen in the sample; at λ = 0.1 the plan is nearly the independent coupling, and it is not."
+	s.Shows =
+		"Blurred pictures and samples of SCONES under KL at the paper's three λ, from the same noise. At the " +
+			"smallest the source is to be seen in the sample; at λ = 0.1 the plan is nearly the independent " +
+			"coupling, and it is not."
 	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 		c := v.Cells[0]
 		rows := []facesRow{{0, facesSource, facesSource}}
@@ -243,20 +281,33 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 		for _, name := range slices.Compact([]string{sampled, facesExact}) {
 			for i, p := range c.Value.Plans {
 				if p.Super {
-					rows = append(rows, facesRow{i, name, fmt.Sprintf("%s, λ = %g: %s own", strings.TrimPrefix(name, "SCONES, "), p.Lambda, percent(p.method(name).Own))})
+					rows = append(rows, facesRow{i, name,
+						fmt.Sprintf("%s, λ = %g: %s own", strings.TrimPrefix(name, "SCONES, "), p.Lambda,
+							percent(p.method(name).Own))})
 				}
 			}
 		}
-		return facesExhibit(v, c, fmt.Sprintf("Blurred pictures of one half of %s and samples of KL plans to the other, the same noise at each λ. “Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
-			c.Value.Name, percent(1/float64(c.Params.Sources))), rows)
+		return facesExhibit(v, c,
+			fmt.Sprintf(
+				"Blurred pictures of one half of %s and samples of KL plans to the other, the same noise at each "+
+					"λ. “Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
+				c.Value.Name, percent(1/float64(c.Params.Sources))), rows)
 	}
 	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
 		out := claimFaces(v, func(_ FacesParams, p FacesPlan) bool { return p.Super })
 		plans := v.Cells[0].Value.Plans
 		first, last := plans[0], plans[len(v.Cells[0].Params.Lambdas)-1]
 		sampled, _ := first.pair()
-		return append(out, lab.Claim{What: "share of samples whose nearest source is their own, the smallest λ over λ = 0.1", Source: "Figure 2", Got: last.method(sampled).Own / max(first.method(sampled).Own, 1/float64(v.Cells[0].Params.Sources)),
-			Relation: lab.AtLeast, Want: 2, Why: "“This effect diminishes at increased regularization”", SkipReason: out[0].SkipReason, Null: randomTargets}), nil
+		return append(out, lab.Claim{
+			What:       "share of samples whose nearest source is their own, the smallest λ over λ = 0.1",
+			Source:     "Figure 2",
+			Got:        last.method(sampled).Own / max(first.method(sampled).Own, 1/float64(v.Cells[0].Params.Sources)),
+			Relation:   lab.AtLeast,
+			Want:       2,
+			Why:        "“This effect diminishes at increased regularization”",
+			SkipReason: out[0].SkipReason,
+			Null:       randomTargets,
+		}), nil
 	}
 	return s
 }
@@ -265,8 +316,13 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 func Tab1() lab.Study[FacesParams, FacesOut] {
 	s := facesStudy(fdiv.KL, fdiv.ChiSquare)
 	s.Name, s.Title = "scones/tab1", "Table 1: distances of samples and projections"
-	s.Shows = "Two tasks, blurred pictures to sharp ones (‘super-res.’) and pictures to pictures (‘identity’), under KL and under χ². Table 1's finding is checked: samples are nearer to the target than projections are, by FID where Inception's weights are there (--inception), else in the features of a classifier of these pictures, which is another scale. " +
-		"At the paper's soft-plus, β = 10, what is sampled of a χ² plan hardly depends on λ, as Table 1's χ² columns hardly do: the soft-plus is wider than the potentials."
+	s.Shows =
+		"Two tasks, blurred pictures to sharp ones (‘super-res.’) and pictures to pictures (‘identity’), under KL " +
+			"and under χ². Table 1's finding is checked: samples are nearer to the target than projections are, by " +
+			"FID where Inception's weights are there (--inception), else in the features of a classifier of these " +
+			"pictures, which is another scale. " +
+			"At the paper's soft-plus, β = 10, what is sampled of a χ² plan hardly depends on λ, as Table 1's χ² " +
+			"columns hardly do: the soft-plus is wider than the potentials."
 	s.Draw = drawTab1
 	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
 		return claimFaces(v, func(FacesParams, FacesPlan) bool { return true }), nil
@@ -281,7 +337,8 @@ type facesRow struct {
 }
 
 // facesExhibit draws rows of pictures.
-func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, FacesOut], caption string, rows []facesRow) (lab.Exhibit, error) {
+func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, FacesOut], caption string,
+	rows []facesRow) (lab.Exhibit, error) {
 	p := c.Params
 	grid := style.ImageGrid{C: p.channels(), H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
 	for _, r := range rows {
@@ -310,7 +367,8 @@ var table1 = map[fdiv.Divergence]map[bool]map[float64][2]float64{
 
 // wasserstein2 are the unregularised methods in the caption of Table 1, whose networks are not among ours.
 var wasserstein2 = []struct{ name, task, fid string }{
-	{"W₂ GAN", task(true), "55.77"}, {"W₂ GAN", task(false), "32.617"}, {"W₂ Gen", task(true), "32.80"}, {"W₂ Gen", task(false), "20.57"},
+	{"W₂ GAN", task(true), "55.77"}, {"W₂ GAN", task(false), "32.617"}, {"W₂ Gen", task(true), "32.80"},
+	{"W₂ Gen", task(false), "20.57"},
 }
 
 func task(super bool) string {
@@ -322,11 +380,13 @@ func task(super bool) string {
 
 func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 	picture := style.Table{Header: []string{""}, Left: []int{0}}
-	distance, features := inception.Distance(v.Cells[0].Params.Inception), "in the 84 features of a LeNet trained on the target's pictures"
+	distance, features := inception.Distance(v.Cells[0].Params.Inception),
+		"in the 84 features of a LeNet trained on the target's pictures"
 	if v.Cells[0].Params.Inception != "" {
 		features = "in the features of Inception-v3"
 	}
-	all := lab.Table{Name: "methods", Caption: "All methods; Fréchet distances " + features + ", of equal numbers", Header: []string{"divergence", "task", "λ", "method", distance, "KID", "mean cost", "own", "copies"}}
+	all := lab.Table{Name: "methods", Caption: "All methods; Fréchet distances " + features + ", of equal numbers",
+		Header: []string{"divergence", "task", "λ", "method", distance, "KID", "mean cost", "own", "copies"}}
 	rows := map[string][]string{}
 	var names []string
 	add := func(name string, value float64) {
@@ -349,10 +409,13 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 				add(short+": the paper's FID", printed[k])
 			}
 			for _, m := range p.Methods {
-				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name, number3(m.Frechet), number3(m.KID), number3(m.Cost), percent(m.Own), percent(m.Copies)})
+				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name,
+					number3(m.Frechet), number3(m.KID), number3(m.Cost), percent(m.Own), percent(m.Copies)})
 			}
-			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), "plan of atoms, and " +
-				"training pictures of the target", number3(c.Value.Floor), "–", number3(p.Cost), "–", percent(c.Value.Close)})
+			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda),
+				"plan of atoms, and " +
+					"training pictures of the target", number3(c.Value.Floor), "–", number3(p.Cost), "–",
+				percent(c.Value.Close)})
 		}
 	}
 	for _, w := range wasserstein2 {
@@ -365,40 +428,61 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 	c := v.Cells[0]
 	return lab.Exhibit{
 		Pictures: kit.Wide(picture, v.Badge(c.Params.badge(c.Value.Name), sample.Note(c.Params.Data, "fashion-mnist")),
-			fmt.Sprintf("Here: Fréchet distances %s (training pictures of the target: %s). The paper: FID on CelebA.", features, number3(c.Value.Floor))),
+			fmt.Sprintf("Here: Fréchet distances %s (training pictures of the target: %s). The paper: FID on CelebA.",
+				features, number3(c.Value.Floor))),
 		Tables: []lab.Table{all, c.Params.settings()},
-		Notes: []string{"Projections here come nearer to the target as λ falls, where the paper's go further away: between hundreds of atoms a plan at small λ has few targets for a source, and their mean is sharp; the paper's projections are networks that average over 80,000 pictures.",
-			"FID needs Inception's weights, which users bring (--inception); without them a LeNet trained here takes its place, whose distances are comparable within this table alone.",
-			"At β = 10 and mean cost |V| is far below 1/β for λ ≤ 0.01, so that log softplus(V) has nearly one slope, 0.72 β, and what is sampled is close to KL at λ = 1/(0.72 β) = 0.14, whatever the χ² plan's λ. β = 1, which the code ran, makes it 1.4: nearly the target alone. β = 1/λ samples the plan."},
+		Notes: []string{"Projections here come nearer to the target as λ falls, where the paper's go further away: " +
+			"between hundreds of atoms a plan at small λ has few targets for a source, and their mean is sharp; " +
+			"the paper's projections are networks that average over 80,000 pictures.",
+			"FID needs Inception's weights, which users bring (--inception); without them a LeNet trained here " +
+				"takes its place, whose distances are comparable within this table alone.",
+			"At β = 10 and mean cost |V| is far below 1/β for λ ≤ 0.01, so that log softplus(V) has nearly one " +
+				"slope, 0.72 β, and what is sampled is close to KL at λ = 1/(0.72 β) = 0.14, whatever the χ² " +
+				"plan's λ. β = 1, which the code ran, makes it 1.4: nearly the target alone. β = 1/λ samples the " +
+				"plan."},
 	}, nil
 }
 
 // settings are the paper's Tables 5 and 6 beside what its code does and what ran.
 func (p FacesParams) settings() lab.Table {
-	network, trained, critics, criticsFor, projection, chains := "none", "–", fmt.Sprintf("of a plan of %d atoms", p.Atoms), "–", "of that plan", "from the width of the factor to 0.129 (mixture) or 0.01 (exact), each level 2/3 of the one before; ε = 5e-5 at 0.01; 6 or 5"
+	network, trained, critics, criticsFor, projection, chains := "none", "–",
+		fmt.Sprintf("of a plan of %d atoms", p.Atoms), "–", "of that plan",
+		"from the width of the factor to 0.129 (mixture) or 0.01 (exact), each level 2/3 of the one before; ε = "+
+			"5e-5 at 0.01; 6 or 5"
 	if n := p.Nets; n.Depth > 0 {
-		network, trained = fmt.Sprintf("NCSNv2, %d features", n.Features), fmt.Sprintf("rate 1e-4, average .999, %d steps, batch %d", n.Score, n.Batch)
-		critics, criticsFor = fmt.Sprintf("%d layers of %d", n.Depth, n.Width), fmt.Sprintf("rate 1e-5, %d steps, batch 1000", n.Critic)
-		projection = fmt.Sprintf("NCSNv2, %d features; rate 1e-6 falling, %d steps, batch %d", max(n.Features*3/8, 2), n.Projection, n.Batch/2)
-		chains = fmt.Sprintf("%d levels from 90 (χ²: 9) to 0.01, those below the width of the factor; 15e-7, 5 (KL at 0.005: 1e-6, 7)", n.Levels)
+		network, trained = fmt.Sprintf("NCSNv2, %d features", n.Features),
+			fmt.Sprintf("rate 1e-4, average .999, %d steps, batch %d", n.Score, n.Batch)
+		critics, criticsFor = fmt.Sprintf("%d layers of %d", n.Depth, n.Width),
+			fmt.Sprintf("rate 1e-5, %d steps, batch 1000", n.Critic)
+		projection = fmt.Sprintf("NCSNv2, %d features; rate 1e-6 falling, %d steps, batch %d", max(n.Features*3/8, 2),
+			n.Projection, n.Batch/2)
+		chains = fmt.Sprintf(
+			"%d levels from 90 (χ²: 9) to 0.01, those below the width of the factor; 15e-7, 5 (KL at 0.005: 1e-6, 7)",
+			n.Levels)
 	}
-	return lab.Table{Name: "settings", Caption: "Tables 5 and 6 of the paper, its code, and what ran", Header: []string{"setting", "paper", "its code", "here"}, Rows: [][]string{
-		{"pictures", "CelebA, centre crop of 140, 64 × 64", "the same", fmt.Sprintf("%d × %d", p.Side, p.Side)},
-		{"resize", "nearest neighbour", "bilinear", "bilinear"},
-		{"halves", "equal", "even and odd numbers", "at random"},
-		{"horizontal flips", "p = 0.5", "p = 0.5", "none"},
-		{"score", "NCSNv2, 128 features", "the same", network},
-		{"its training", "rate 1e-4, average .999, 210,000 steps, batch 128", "the same", trained},
-		{"potentials", "8 layers of 2048", "the same", critics},
-		{"their training", "rate 1e-6, 5000 steps, batch 1000", "rate 1e-5, 5001 steps", criticsFor},
-		{"projection", "NCSNv2; rate 1e-7, 20,000 steps, batch 64", "48 features; rate 1e-6", projection},
-		{"noise levels; ε, steps a level", "KL (90, 0.1), χ² (9, 0.01); 15e-7, 500 levels", "KL (90, 0.01), χ² (9, 0.01), 500 levels; 15e-7, 5 (KL at 0.005: 1e-6, 7)", chains},
-		{"sharpness β of the soft-plus", "10", "1 (10 is read from the wrong place)", "10, and 1 and 1/λ"},
-	}}
+	return lab.Table{
+		Name:    "settings",
+		Caption: "Tables 5 and 6 of the paper, its code, and what ran",
+		Header:  []string{"setting", "paper", "its code", "here"},
+		Rows: [][]string{
+			{"pictures", "CelebA, centre crop of 140, 64 × 64", "the same", fmt.Sprintf("%d × %d", p.Side, p.Side)},
+			{"resize", "nearest neighbour", "bilinear", "bilinear"},
+			{"halves", "equal", "even and odd numbers", "at random"},
+			{"horizontal flips", "p = 0.5", "p = 0.5", "none"},
+			{"score", "NCSNv2, 128 features", "the same", network},
+			{"its training", "rate 1e-4, average .999, 210,000 steps, batch 128", "the same", trained},
+			{"potentials", "8 layers of 2048", "the same", critics},
+			{"their training", "rate 1e-6, 5000 steps, batch 1000", "rate 1e-5, 5001 steps", criticsFor},
+			{"projection", "NCSNv2; rate 1e-7, 20,000 steps, batch 64", "48 features; rate 1e-6", projection},
+			{"noise levels; ε, steps a level", "KL (90, 0.1), χ² (9, 0.01); 15e-7, 500 levels",
+				"KL (90, 0.01), χ² (9, 0.01), 500 levels; 15e-7, 5 (KL at 0.005: 1e-6, 7)", chains},
+			{"sharpness β of the soft-plus", "10", "1 (10 is read from the wrong place)", "10, and 1 and 1/λ"},
+		},
+	}
 }
 
-// claimsFID compares with the FIDs of Table 1, where they can be had: of CelebA, with Inception's weights. Without these no FID was
-// measured.
+// claimsFID compares with the FIDs of Table 1, where they can be had: of CelebA, with Inception's
+// weights. Without these no FID was measured.
 func claimsFID(preset lab.Preset, c FacesParams, at string, p FacesPlan) (out []lab.Claim) {
 	other, weights := "other pictures than the paper's", ""
 	if inception.Distance(c.Inception) != "FID" {
@@ -410,8 +494,16 @@ func claimsFID(preset lab.Preset, c FacesParams, at string, p FacesPlan) (out []
 		if weights != "" {
 			fid = math.NaN()
 		}
-		out = append(out, lab.Claim{What: at + name + ": FID", Source: "Table 1", Got: fid, Want: table1[c.F][p.Super][p.Lambda][k], RelTol: .25,
-			Why: "columns of Table 1 that differ in λ alone differ by up to a quarter", SkipReason: lab.Pick(preset, other, other, other, weights), Null: exchanged})
+		out = append(out, lab.Claim{
+			What:       at + name + ": FID",
+			Source:     "Table 1",
+			Got:        fid,
+			Want:       table1[c.F][p.Super][p.Lambda][k],
+			RelTol:     .25,
+			Why:        "columns of Table 1 that differ in λ alone differ by up to a quarter",
+			SkipReason: lab.Pick(preset, other, other, other, weights),
+			Null:       exchanged,
+		})
 	}
 	return out
 }
@@ -429,24 +521,72 @@ func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesP
 			sampled, projected := p.pair()
 			few := small
 			if kl && p.Lambda < .1 && c.Params.Nets.Depth == 0 {
-				few = "between so few atoms a KL plan at this λ has few targets for a source, and its projection is as sharp as they are"
+				few =
+					"between so few atoms a KL plan at this λ has few targets for a source, and its projection is " +
+						"as sharp as they are"
 			}
-			out = append(out, lab.Claim{What: at + "Fréchet distance of SCONES over the projection's", Source: "Table 1", Got: p.method(sampled).Frechet / p.method(projected).Frechet, Relation: lab.AtMost, Want: .75,
-				Why: "Table 1 has ratios of 0.12 to 0.2, for faces, by its networks", SkipReason: few, Null: averagedFaces})
+			out = append(out, lab.Claim{
+				What:       at + "Fréchet distance of SCONES over the projection's",
+				Source:     "Table 1",
+				Got:        p.method(sampled).Frechet / p.method(projected).Frechet,
+				Relation:   lab.AtMost,
+				Want:       .75,
+				Why:        "Table 1 has ratios of 0.12 to 0.2, for faces, by its networks",
+				SkipReason: few,
+				Null:       averagedFaces,
+			})
 			out = append(out, claimsFID(v.Preset, c.Params, at, p)...)
 			random := p.method(facesRandom)
-			out = append(out, lab.Claim{What: at + "copies of training pictures", Source: "samples, not stored pictures", Got: p.method(sampled).Copies, Relation: lab.AtMost, Want: c.Value.Close, AbsTol: .1,
-				Why: "the share of pictures held out that are as near, and two standard errors of 32", SkipReason: small, Null: storedFaces})
+			out = append(out, lab.Claim{
+				What:       at + "copies of training pictures",
+				Source:     "samples, not stored pictures",
+				Got:        p.method(sampled).Copies,
+				Relation:   lab.AtMost,
+				Want:       c.Value.Close,
+				AbsTol:     .1,
+				Why:        "the share of pictures held out that are as near, and two standard errors of 32",
+				SkipReason: small,
+				Null:       storedFaces,
+			})
 			if p.Lambda < .1 && kl {
 				out = append(out,
-					lab.Claim{What: at + "mean cost of SCONES over the plan's", Source: "Figure 1: samples of the plan, whose projection has a quarter of its cost", Got: p.method(sampled).Cost / p.Cost, Want: 1, AbsTol: .5, Why: "half of the way to the projection, which forgets the spread, and less than that to pairs at random", SkipReason: small, Null: randomTargets},
-					lab.Claim{What: at + "share of samples whose nearest source is their own, over that of pairs at random", Source: "Figure 1", Got: p.method(sampled).Own / max(random.Own, 1/float64(c.Params.Sources)), Relation: lab.AtLeast, Want: 4, Why: "four of the sources by chance have a probability of 2 %", SkipReason: small, Null: randomTargets})
+					lab.Claim{
+						What:   at + "mean cost of SCONES over the plan's",
+						Source: "Figure 1: samples of the plan, whose projection has a quarter of its cost",
+						Got:    p.method(sampled).Cost / p.Cost,
+						Want:   1,
+						AbsTol: .5,
+						Why: "half of the way to the projection, which forgets the spread, and less than " +
+							"that to pairs at random",
+						SkipReason: small,
+						Null:       randomTargets,
+					},
+					lab.Claim{
+						What: at +
+							"share of samples whose nearest source is their own, over that of pairs at random",
+						Source:     "Figure 1",
+						Got:        p.method(sampled).Own / max(random.Own, 1/float64(c.Params.Sources)),
+						Relation:   lab.AtLeast,
+						Want:       4,
+						Why:        "four of the sources by chance have a probability of 2 %",
+						SkipReason: small,
+						Null:       randomTargets,
+					})
 			}
 			if !kl && p.Lambda < c.Params.Lambdas[0] {
 				i := slices.IndexFunc(c.Value.Plans, func(q FacesPlan) bool { return q.Super == p.Super })
 				first := c.Value.Plans[i]
-				out = append(out, lab.Claim{What: at + "mean cost of SCONES at β = 10 over that at λ = 0.1", Source: "Table 1: χ² columns that hardly differ", Got: p.method(sampled).Cost / first.method(sampled).Cost, Want: 1, RelTol: .15,
-					Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does not change; the plans' own costs differ by a third and more", SkipReason: small, Null: planItself})
+				out = append(out, lab.Claim{
+					What:   at + "mean cost of SCONES at β = 10 over that at λ = 0.1",
+					Source: "Table 1: χ² columns that hardly differ",
+					Got:    p.method(sampled).Cost / first.method(sampled).Cost,
+					Want:   1,
+					RelTol: .15,
+					Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does " +
+						"not change; the plans' own costs differ by a third and more",
+					SkipReason: small,
+					Null:       planItself,
+				})
 			}
 		}
 	}
@@ -470,14 +610,16 @@ type faces struct {
 	p               FacesParams
 	c               *lab.Cell
 	dev             *device.Device
-	target          *data.Images           // for training
-	others          *data.Images           // held out
-	source, sources map[bool]*data.Images  // of each task, true for super-res.: for training and held out
-	fresh           float64                // root mean square difference of held out pictures of the target to the nearest training picture, a mean
-	fields          map[string]score.Field // scores of the target
-	levels          []float64              // of the score network
-	judge           *judge
-	out             FacesOut
+	target          *data.Images          // for training
+	others          *data.Images          // held out
+	source, sources map[bool]*data.Images // of each task, true for super-res.: for training and held out
+	// root mean square difference of held out pictures of the target to the nearest training
+	// picture, a mean
+	fresh  float64
+	fields map[string]score.Field // scores of the target
+	levels []float64              // of the score network
+	judge  *judge
+	out    FacesOut
 }
 
 func runFaces(ctx context.Context, c *lab.Cell, p FacesParams) (FacesOut, error) {
@@ -510,8 +652,9 @@ func (f *faces) pictures(ctx context.Context) *data.Images {
 	return m
 }
 
-// load opens the device, deals the pictures into two halves, of which some are held out, blurs the sources of one task, and trains the
-// classifier whose features are looked at, on the target's half.
+// load opens the device, deals the pictures into two halves, of which some are held out, blurs the
+// sources of one task, and trains the classifier whose features are looked at, on the target's
+// half.
 func (f *faces) load(ctx context.Context) {
 	m := f.pictures(ctx)
 	f.dev, f.out.Name = lab.Must(f.c.Device(f.p.Device)), m.Name
@@ -553,8 +696,15 @@ func (f *faces) learnScores(ctx context.Context) {
 	}
 	f.levels = lab.Must(f.p.levels())
 	_, c, h, w := f.target.Shape()
-	f.fields[networkScore] = trainScore(ctx, f.c, f.dev, dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: f.p.Nets.Batch, Rate: 1e-4, Decay: .999},
-		arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.c.Rand("score"), f.target.Mat(), []int{c, h, w})
+	f.fields[networkScore] = trainScore(ctx, f.c, f.dev, dsm.Training{
+		Sigmas: f.levels,
+		Steps:  f.p.Nets.Score,
+		Batch:  f.p.Nets.Batch,
+		Rate:   1e-4,
+		Decay:  .999,
+	},
+		arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.c.Rand("score"),
+		f.target.Mat(), []int{c, h, w})
 }
 
 // facesLast is the last noise level, and facesStep its step.
@@ -567,8 +717,8 @@ type facesPlan struct {
 	Plan FacesPlan
 }
 
-// width is that of the factor exp(−s·c) where s is the steepest slope of log M: 1/λ under KL, β under χ². Steps of σ²/2 there are as
-// long as the factor bears.
+// width is that of the factor exp(−s·c) where s is the steepest slope of log M: 1/λ under KL, β
+// under χ². Steps of σ²/2 there are as long as the factor bears.
 func (p FacesParams) width(k scones.Compatibility) float64 {
 	lambda := k.Lambda
 	if k.Beta > 0 {
@@ -587,8 +737,9 @@ func (p FacesParams) channels() int {
 
 func (p FacesParams) dim() int { return p.channels() * p.Side * p.Side }
 
-// sampler anneals from that width to the last level, each level two thirds of the one before. Under the mixture it ends at σ = 0.129,
-// below which that knows no more of a picture, and the denoising step takes the rest off.
+// sampler anneals from that width to the last level, each level two thirds of the one before. Under
+// the mixture it ends at σ = 0.129, below which that knows no more of a picture, and the denoising
+// step takes the rest off.
 func (f *facesPlan) sampler(k scones.Compatibility, field string) score.Langevin {
 	first, last, steps := f.p.width(k), facesLast, 5
 	if field == mixtureScore {
@@ -604,11 +755,14 @@ func (f *facesPlan) solve(ctx context.Context) (phi *scones.Discrete, psi scones
 	p, lambda, rng := f.p, f.Plan.Lambda, f.c.Rand("atoms")
 	source := f.source[f.Plan.Super]
 	if p.F == fdiv.KL {
-		fitted := lab.Must(scones.Fit{Lambda: lambda, Mean: true, MaxAtoms: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat()))
+		fitted := lab.Must(scones.Fit{Lambda: lambda, Mean: true, MaxAtoms: p.Atoms}.Run(ctx, rng, source.Mat(),
+			f.target.Mat()))
 		return fitted.FromPhi, fitted.Psi, fitted.Plan.Sharp()
 	}
-	from, to := lab.Must(source.Pick(rng, min(p.Atoms, source.Len()))), lab.Must(f.target.Pick(rng, min(p.Atoms, f.target.Len())))
-	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: lambda}, from.Mat(), to.Mat(), true)
+	from, to := lab.Must(source.Pick(rng, min(p.Atoms, source.Len()))),
+		lab.Must(f.target.Pick(rng, min(p.Atoms, f.target.Len())))
+	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: lambda}, from.Mat(),
+		to.Mat(), true)
 	if err == nil && plan.Status != ot.Converged {
 		err = fmt.Errorf("the plan of atoms is %v, of marginal error %g", plan.Status, plan.MarginalL1)
 	}
@@ -641,8 +795,9 @@ type sampling struct {
 	k           scones.Compatibility
 }
 
-// samplings are the plan itself under KL, by each score that is known; under χ² by the mixture's, if there is one, with the soft-plus of
-// the paper, with one as sharp as λ, and with the one that its code ran.
+// samplings are the plan itself under KL, by each score that is known; under χ² by the mixture's,
+// if there is one, with the soft-plus of the paper, with one as sharp as λ, and with the one that
+// its code ran.
 func (f *facesPlan) samplings() (out []sampling) {
 	k, mixture := f.p.compatibility(f.Plan.Lambda), f.fields[mixtureScore] != nil
 	if f.p.F == fdiv.KL || !mixture {
@@ -670,7 +825,8 @@ func (f *facesPlan) sampled(ctx context.Context, name string, c scones.Coupling,
 
 // file names what this plan stores on the way.
 func (f *facesPlan) file(name string) string {
-	return fmt.Sprintf("%s-%g-%s", task(f.Plan.Super), f.Plan.Lambda, strings.NewReplacer("/", " over ", " ", "-").Replace(name))
+	return fmt.Sprintf("%s-%g-%s", task(f.Plan.Super), f.Plan.Lambda,
+		strings.NewReplacer("/", " over ", " ", "-").Replace(name))
 }
 
 // learner are critics and a projection of NCSNv2's architecture, as in the paper.
@@ -680,19 +836,31 @@ func (p FacesParams) learner(lambda float64) learner {
 	return learner{
 		dim: p.dim(),
 		potentials: neural.Training{
-			Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: n.Critic, Batch: 1000},
+			Ascent: scones.Ascent{
+				Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda},
+				Mean:          true,
+				Paired:        true,
+				Steps:         n.Critic,
+				Batch:         1000,
+			},
 			Hidden: slices.Repeat([]int{n.Width}, n.Depth), Rate: 1e-5, Unscaled: true,
 		},
-		beta:       k.Beta,
-		projection: neural.Projection{Steps: n.Projection, Batch: max(n.Batch/2, 1), Rate: 1e-6, Schedule: train.Linear(n.Projection, .1)},
-		net:        nn.Seq(&nn.Reshape{Shape: []int{p.channels(), p.Side, p.Side}}, project, nn.Flatten()),
+		beta: k.Beta,
+		projection: neural.Projection{
+			Steps:    n.Projection,
+			Batch:    max(n.Batch/2, 1),
+			Rate:     1e-6,
+			Schedule: train.Linear(n.Projection, .1),
+		},
+		net: nn.Seq(&nn.Reshape{Shape: []int{p.channels(), p.Side, p.Side}}, project, nn.Flatten()),
 	}
 }
 
 // networks is the paper's method, with the score network of all plans.
 func (f *facesPlan) networks(ctx context.Context) {
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
-	coupling, project := f.p.learner(f.Plan.Lambda).run(ctx, f.c, f.dev, f.file("networks"), f.c.Rand("networks"), from, to)
+	coupling, project := f.p.learner(f.Plan.Lambda).
+		run(ctx, f.c, f.dev, f.file("networks"), f.c.Rand("networks"), from, to)
 	mean := lab.Must(project.Apply(f.x))
 	f.add(ctx, facesNetProjection, mean)
 	coupling.Target = f.fields[networkScore]
@@ -702,7 +870,12 @@ func (f *facesPlan) networks(ctx context.Context) {
 // networkSampler is the paper's, of the levels below the width of the factor.
 func (p FacesParams) networkSampler(k scones.Compatibility, levels []float64) score.Langevin {
 	first := p.width(k)
-	l := score.Langevin{Levels: slices.DeleteFunc(slices.Clone(levels), func(s float64) bool { return s > first && s > facesLast }), Steps: 5, Step: 1.5e-6, Denoise: true}
+	l := score.Langevin{
+		Levels:  slices.DeleteFunc(slices.Clone(levels), func(s float64) bool { return s > first && s > facesLast }),
+		Steps:   5,
+		Step:    1.5e-6,
+		Denoise: true,
+	}
 	if k.F == fdiv.KL && k.Lambda < .01 {
 		l.Steps, l.Step = 7, 1e-6
 	}
@@ -718,7 +891,14 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense) {
 	y = clamped(y)
 	v := f.judge.look(ctx, y, make([]int, n))
 	own := share(neighbours(ctx, y, f.x).Index, func(i int, at int32) bool { return int(at) == i })
-	m := FacesMethod{Name: name, Frechet: v.frechet, KID: v.kid.Value, Cost: moved(y, f.x), Own: own, Copies: f.copies(nearest(ctx, y, f.target.Mat()))}
+	m := FacesMethod{
+		Name:    name,
+		Frechet: v.frechet,
+		KID:     v.kid.Value,
+		Cost:    moved(y, f.x),
+		Own:     own,
+		Copies:  f.copies(nearest(ctx, y, f.target.Mat())),
+	}
 	f.Plan.Methods = append(f.Plan.Methods, m)
 	lab.Check(kit.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), y.Slice(0, min(facesShown, n), 0, d)))
 }

@@ -30,8 +30,8 @@ type judge struct {
 	Floor    float64 // Fréchet distance of as many training images from them
 }
 
-// A verdict is what the judge says of images: the shares that are taken for their labels and that it is sure of, and distances from
-// other images of the target.
+// A verdict is what the judge says of images: the shares that are taken for their labels and that
+// it is sure of, and distances from other images of the target.
 type verdict struct {
 	right, sure, frechet float64
 	kid                  distance.Discrepancy
@@ -45,9 +45,11 @@ func padded(m *data.Images) *data.Images {
 	return lab.Must(m.Pad(2, 2))
 }
 
-// newJudge trains on one set of images for some epochs, and looks at another; distances are in the features of Inception with weights
-// of that name, or without a name of the network that was trained.
-func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images, epochs int, weights string, rng *rand.Rand) *judge {
+// newJudge trains on one set of images for some epochs, and looks at another; distances are in the
+// features of Inception with weights of that name, or without a name of the network that was
+// trained.
+func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images, epochs int, weights string,
+	rng *rand.Rand) *judge {
 	_, c, h, w := train.Shape()
 	j := &judge{shape: [3]int{c, h, w}}
 	big := padded(train)
@@ -97,7 +99,8 @@ func neighbours(ctx context.Context, y, x *mat.Dense) *neighbour.Found[float64] 
 
 // nearest is, of each row of y, the root mean square difference to the nearest row of x.
 func nearest(ctx context.Context, y, x *mat.Dense) []float64 {
-	return kit.Each(neighbours(ctx, y, x).Square, func(square float64) float64 { return math.Sqrt(square / float64(x.RawMatrix().Cols)) })
+	return kit.Each(neighbours(ctx, y, x).Square,
+		func(square float64) float64 { return math.Sqrt(square / float64(x.RawMatrix().Cols)) })
 }
 
 // moved is the mean square of y − x.
@@ -118,8 +121,10 @@ func clamped(y *mat.Dense) *mat.Dense {
 // The scores of a target: of its noised pictures, of a mixture of Gaussians, of a network.
 const exactScore, mixtureScore, networkScore = "exact score", "mixture score", "network score"
 
-// scoresOf are the exact score of so many pictures, for chains on a device too, and that of the mixture, if it has parts.
-func scoresOf(ctx context.Context, dev *device.Device, target *data.Images, exact int, mixture score.FitMixture, rng *rand.Rand) map[string]score.Field {
+// scoresOf are the exact score of so many pictures, for chains on a device too, and that of the
+// mixture, if it has parts.
+func scoresOf(ctx context.Context, dev *device.Device, target *data.Images, exact int, mixture score.FitMixture,
+	rng *rand.Rand) map[string]score.Field {
 	known := lab.Must(target.Pick(rng, pickMost(target.Len(), exact)))
 	fields := map[string]score.Field{exactScore: lab.Must(score.NewEmpirical(known.Mat(), nil, 0)).On(dev)}
 	if mixture.Parts > 0 {

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// compute does the cell of that name, kills the process once it has heard of so many steps, if any, and else prints what came out.
+// compute does the cell of that name, kills the process once it has heard of so many steps, if any,
+// and else prints what came out.
 func compute(dir, name string, after int) error {
 	st, err := lab.OpenStore(dir)
 	if err != nil {
@@ -60,7 +61,8 @@ func compute(dir, name string, after int) error {
 	return err
 }
 
-// killable are cells as at paper, but for their sizes: networks of a few steps, stored every third: potentials, scores, projections and chains, of points and of pictures.
+// killable are cells as at paper, but for their sizes: networks of a few steps, stored every third:
+// potentials, scores, projections and chains, of points and of pictures.
 var killable = map[string]func(context.Context, *store.Store) (string, error){
 	"gaussians": func(ctx context.Context, s *store.Store) (string, error) {
 		p := networks.Grid(figtest.Setting)[0]
@@ -140,10 +142,12 @@ func files[P, R any](r lab.Result[P, R]) string {
 func child(t *testing.T, dir, name string, after int) string {
 	t.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "COUPLING_DATA=sample", "SCONES_TEST_STORE="+dir, "SCONES_TEST_CELL="+name, fmt.Sprint("SCONES_TEST_DIES=", after))
+	c.Env = append(os.Environ(), "COUPLING_DATA=sample", "SCONES_TEST_STORE="+dir, "SCONES_TEST_CELL="+name,
+		fmt.Sprint("SCONES_TEST_DIES=", after))
 	c.Stderr = os.Stderr
 	out, err := c.Output()
-	if status, ok := errors.AsType[*exec.ExitError](err); ok && status.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+	if status, ok := errors.AsType[*exec.ExitError](err); ok &&
+		status.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return ""
 	}
 	if err != nil {
@@ -152,7 +156,8 @@ func child(t *testing.T, dir, name string, after int) string {
 	return string(out)
 }
 
-// Cells of networks and chains that the system kills again and again, each time a third of the way further, end with the same bits.
+// Cells of networks and chains that the system kills again and again, each time a third of the way
+// further, end with the same bits.
 func TestKilledCells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each cell is computed three times")

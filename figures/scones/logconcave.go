@@ -18,10 +18,13 @@ func LogConcave() lab.Study[ConcaveParams, ConcaveOut] {
 	return lab.Study[ConcaveParams, ConcaveOut]{
 		Name:  "scones/logconcave",
 		Title: "Lemma B.4: the Sinkhorn factor is log-concave",
-		Shows: "The larger eigenvalue of λ∇² log h(y), h the factor exp(V(x,y)/λ) of the plan from a Gaussian to the Swiss roll, over the plane: never " +
-			"positive, and equal to that of −(4/λ) Cov(X|y), which is what the proof says. Where it is near zero the factor is flat in some direction " +
+		Shows: "The larger eigenvalue of λ∇² log h(y), h the factor exp(V(x,y)/λ) of the plan from a Gaussian to " +
+			"the Swiss roll, over the plane: never " +
+			"positive, and equal to that of −(4/λ) Cov(X|y), which is what the proof says. Where it is near zero " +
+			"the factor is flat in some direction " +
 			"and does not help a sampler that must cross between the turns; the smaller λ is, the more so.",
-		Sizes:      kit.Sizes("%v atoms, %[2]v × %[2]v points, λ = %[3]v", kit.Per{100, 1000, 1500, 1500}, kit.Per{15, 60, 120, 120}, kit.Per{2, "0.5, 2 and 8", "0.5, 2 and 8", "0.5, 2 and 8"}),
+		Sizes: kit.Sizes("%v atoms, %[2]v × %[2]v points, λ = %[3]v", kit.Per{100, 1000, 1500, 1500},
+			kit.Per{15, 60, 120, 120}, kit.Per{2, "0.5, 2 and 8", "0.5, 2 and 8", "0.5, 2 and 8"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 4, lab.Full: 20, lab.Paper: 20},
 		Experiment: concaveOf,
 		Grid:       concaveGrid,
@@ -48,11 +51,12 @@ var concaveOf = lab.Experiment[ConcaveParams, ConcaveOut]{Name: "scones/logconca
 func concaveGrid(set lab.Setting) []ConcaveParams {
 	p := set.Preset
 	base := ConcaveParams{Atoms: lab.Pick(p, 100, 1000, 1500, 1500), Grid: lab.Pick(p, 15, 60, 120, 120)}
-	return lab.Grid(base, lab.Vary(func(p *ConcaveParams, v float64) { p.Lambda = v }, lab.Pick(p, []float64{2}, []float64{.5, 2, 8}, []float64{.5, 2, 8}, []float64{.5, 2, 8})...))
+	return lab.Grid(base, lab.Vary(func(p *ConcaveParams, v float64) { p.Lambda = v },
+		lab.Pick(p, []float64{2}, []float64{.5, 2, 8}, []float64{.5, 2, 8}, []float64{.5, 2, 8})...))
 }
 
-// turnConcave turns the sign of V. Both eigenvalues change theirs, so that the larger is at least what the larger was below zero, and is
-// compared with its negative.
+// turnConcave turns the sign of V. Both eigenvalues change theirs, so that the larger is at least
+// what the larger was below zero, and is compared with its negative.
 func turnConcave(cells []lab.Result[ConcaveParams, ConcaveOut]) {
 	for i := range cells {
 		most := -mat.Min(kit.Matrix(cells[i].Open, "largest.npy")) // of the larger eigenvalue below zero
@@ -68,7 +72,8 @@ func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveO
 	at := mat.NewDense(p.Grid*p.Grid, 2, nil)
 	for i := range p.Grid {
 		for j := range p.Grid {
-			at.SetRow(i*p.Grid+j, []float64{half * (2*(float64(j)+.5)/float64(p.Grid) - 1), half * (2*(float64(i)+.5)/float64(p.Grid) - 1)})
+			at.SetRow(i*p.Grid+j, []float64{half * (2*(float64(j)+.5)/float64(p.Grid) - 1),
+				half * (2*(float64(i)+.5)/float64(p.Grid) - 1)})
 		}
 	}
 	xx, xy, yy := hessian(w.psi, at)
@@ -133,22 +138,53 @@ func drawConcave(v lab.View[ConcaveParams, ConcaveOut]) (lab.Exhibit, error) {
 	for _, c := range v.Cells {
 		m := kit.Matrix(c.Open, "largest.npy")
 		heat := style.Heat{M: m, X0: -half, X1: half, Y0: -half, Y1: half, Scale: scale}
-		panels.Items = append(panels.Items, style.Plot{Title: fmt.Sprintf("λ = %g, largest %.0e", c.Params.Lambda, c.Value.Largest),
-			X: style.Axis{Label: "y_{1}", Min: -half, Max: half}, Y: style.Axis{Label: "y_{2}", Min: -half, Max: half}, Square: true, NoGrid: true, Aspect: 1, Items: []plotter{heat}})
+		panels.Items = append(panels.Items, style.Plot{
+			Title:  fmt.Sprintf("λ = %g, largest %.0e", c.Params.Lambda, c.Value.Largest),
+			X:      style.Axis{Label: "y_{1}", Min: -half, Max: half},
+			Y:      style.Axis{Label: "y_{2}", Min: -half, Max: half},
+			Square: true,
+			NoGrid: true,
+			Aspect: 1,
+			Items:  []plotter{heat},
+		})
 	}
 	first := v.Cells[0].Params
 	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d atoms", first.Atoms)),
-		"Curvature of the factor exp(V(x,y)/λ) of the plan from N(0, I) to the Swiss roll, in its flattest direction. It does not depend on x. −2 is the curvature that the cost alone has.")}, nil
+		"Curvature of the factor exp(V(x,y)/λ) of the plan from N(0, I) to the Swiss roll, in its flattest "+
+			"direction. It does not depend on x. −2 is the curvature that the cost alone has.")}, nil
 }
 
 func claimConcave(v lab.View[ConcaveParams, ConcaveOut]) (out []lab.Claim, err error) {
 	null := lab.Null{Name: "the factor of −V", Spoil: []lab.Spoiler{lab.Spoil(concaveOf, turnConcave)}}
 	for _, c := range v.Cells {
 		out = append(out,
-			lab.Claim{What: fmt.Sprintf("largest curvature of the factor, λ = %g", c.Params.Lambda), Source: "Lemma B.4", Got: c.Value.Largest, Relation: lab.AtMost, AbsTol: 1e-6, Why: "differences of gradients of size 30 over 2e-4", Null: null},
-			lab.Claim{What: fmt.Sprintf("curvature against −(4/λ) Cov(X|y), λ = %g", c.Params.Lambda), Source: "proof of Lemma B.4", Got: c.Value.Off, Relation: lab.AtMost, AbsTol: 1e-4, Why: "the difference quotient's h²/6 times fourth derivatives, up to λ⁻³ times fourth powers of the atoms' distances", Null: null})
+			lab.Claim{
+				What:     fmt.Sprintf("largest curvature of the factor, λ = %g", c.Params.Lambda),
+				Source:   "Lemma B.4",
+				Got:      c.Value.Largest,
+				Relation: lab.AtMost,
+				AbsTol:   1e-6,
+				Why:      "differences of gradients of size 30 over 2e-4",
+				Null:     null,
+			},
+			lab.Claim{
+				What:     fmt.Sprintf("curvature against −(4/λ) Cov(X|y), λ = %g", c.Params.Lambda),
+				Source:   "proof of Lemma B.4",
+				Got:      c.Value.Off,
+				Relation: lab.AtMost,
+				AbsTol:   1e-4,
+				Why: "the difference quotient's h²/6 times fourth derivatives, up to λ⁻³ times fourth powers " +
+					"of the atoms' distances",
+				Null: null,
+			})
 	}
-	return append(out, lab.Claim{What: "largest curvature of the factor, at the λ where it is least", Source: "proof of Lemma B.4: −(4/λ) Cov(X|y), which is nowhere 0",
-		Got: lab.Least(v.Cells, func(c lab.Result[ConcaveParams, ConcaveOut]) float64 { return c.Value.Largest }), Relation: lab.AtMost, Want: -1e-5,
-		Why: "every y has several x there; ten times what differences of gradients may be wrong by", Null: null}), nil
+	return append(out, lab.Claim{
+		What:     "largest curvature of the factor, at the λ where it is least",
+		Source:   "proof of Lemma B.4: −(4/λ) Cov(X|y), which is nowhere 0",
+		Got:      lab.Least(v.Cells, func(c lab.Result[ConcaveParams, ConcaveOut]) float64 { return c.Value.Largest }),
+		Relation: lab.AtMost,
+		Want:     -1e-5,
+		Why:      "every y has several x there; ten times what differences of gradients may be wrong by",
+		Null:     null,
+	}), nil
 }

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// pair is a problem between two Gaussians in a cell: its plan, fresh points of both, and the sources that all methods share.
-// The target's mean is 0.
+// pair is a problem between two Gaussians in a cell: its plan, fresh points of both, and the
+// sources that all methods share. The target's mean is 0.
 type pair struct {
 	c              *lab.Cell
 	plan           *gaussian.Plan
@@ -96,8 +96,8 @@ func (p *pair) around(mean *mat.Dense, rng *rand.Rand, f func(variance float64) 
 	return y
 }
 
-// after is the variance that steps of l from a point give a coordinate whose stationary variance is v: an autoregression with
-// coefficient 1 − a/v, a = ε/2.
+// after is the variance that steps of l from a point give a coordinate whose stationary variance is
+// v: an autoregression with coefficient 1 − a/v, a = ε/2.
 func after(l score.Langevin, v float64) float64 {
 	a := l.Step / 2
 	rho := 1 - a/v
@@ -115,12 +115,15 @@ func (p *pair) quadratic(ctx context.Context, steps, batch int, rng *rand.Rand) 
 }
 
 // chains are Algorithm 2's with a potential and the exact score of the target.
-func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) *mat.Dense {
+func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense,
+	rng *rand.Rand) *mat.Dense {
 	target := lab.Must(score.NewGaussian(nil, p.plan.Q.Cov))
-	return chains(ctx, p.c, name, scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}, Psi: psi, Target: target}, p.x, 1, l, start, rng)
+	return chains(ctx, p.c, name, scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps},
+		Psi: psi, Target: target}, p.x, 1, l, start, rng)
 }
 
 // sample runs chains and measures them.
-func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) float64 {
+func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense,
+	rng *rand.Rand) float64 {
 	return p.uvp(p.chains(ctx, name, psi, l, start, rng))
 }

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// regression is the law of y given x where target and potential are Gaussian and quadratic: y = shift + slope·x + N(0, cov).
+// regression is the law of y given x where target and potential are Gaussian and quadratic: y =
+// shift + slope·x + N(0, cov).
 type regression struct {
 	shift []float64
 	slope *mat.Dense

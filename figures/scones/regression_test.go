@@ -17,7 +17,8 @@ import (
 func TestRegression(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	cov := func() *mat.SymDense { return lab.Must(synth.RandomCovariance(rng, 3, .5, 3)) }
-	plan := lab.Must(gaussian.Entropic{Eps: 2}.Solve(gaussian.Normal{Mean: []float64{1, -2, .5}, Cov: cov()}, gaussian.Normal{Mean: []float64{0, 1, 3}, Cov: cov()}))
+	plan := lab.Must(gaussian.Entropic{Eps: 2}.Solve(gaussian.Normal{Mean: []float64{1, -2, .5}, Cov: cov()},
+		gaussian.Normal{Mean: []float64{0, 1, 3}, Cov: cov()}))
 	_, psi := scones.Potentials(plan)
 	r := lab.Must(regress(psi, plan.Q, plan.Eps))
 	if !mat.EqualApprox(r.slope, plan.Forward, 1e-11) {

@@ -39,7 +39,8 @@ func TestStability(t *testing.T) {
 	})
 }
 
-// As printed the theorem fails under KL: potentials too large by λ log 2 have twice the plan, and a gap of λ(1 − log 2).
+// As printed the theorem fails under KL: potentials too large by λ log 2 have twice the plan, and a
+// gap of λ(1 − log 2).
 func TestPrintedTheoremFails(t *testing.T) {
 	x, y, plan := solvedClouds(t, rand.New(rand.NewPCG(2, 1)), 10, 10, 1)
 	phi, psi := append([]float64(nil), plan.F...), append([]float64(nil), plan.G...)
@@ -49,7 +50,8 @@ func TestPrintedTheoremFails(t *testing.T) {
 	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 	s := stabilityOf(t.Context(), scones.Compatibility{Lambda: 1}, prob, phi, psi)
 	if math.Abs(s.Raw.Distance-1) > 1e-6 || math.Abs(s.Raw.Gap-(1-math.Ln2)) > 1e-6 || !(s.Raw.Distance > s.Raw.Bound) {
-		t.Errorf("distance %g, gap %g, bound %g: want 1, %g and a bound that is violated", s.Raw.Distance, s.Raw.Gap, s.Raw.Bound, 1-math.Ln2)
+		t.Errorf("distance %g, gap %g, bound %g: want 1, %g and a bound that is violated", s.Raw.Distance, s.Raw.Gap,
+			s.Raw.Bound, 1-math.Ln2)
 	}
 	if s.Distance > 1e-6 || math.Abs(s.Shift-math.Ln2) > 1e-6 {
 		t.Errorf("after a shift of %g: distance %g", s.Shift, s.Distance)
@@ -63,7 +65,8 @@ func solvedClouds(t *testing.T, rng *rand.Rand, n, m int, eps float64) (x, y *ma
 	for _, c := range []*mat.Dense{x, y} {
 		c.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, c)
 	}
-	plan, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+	plan, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(),
+		ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,15 +24,24 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 	return lab.Study[GaussiansParams, GaussiansOut]{
 		Name:  "scones/tab2",
 		Title: "Table 2: sampling entropic plans between Gaussians",
-		Shows: "How far the covariance of sampled pairs is from that of the optimal plan. From d = 16 on exact potentials with the paper's Langevin " +
-			"settings give the paper's row, so that it measures a sampler that did not converge and finite samples, not networks; with longer " +
-			"steps only the floor of finite samples is left. At d = 2 exact potentials are three times better than the paper's networks. At the paper's λ = 2d the independent coupling is better than SCONES from d = 64 on; " +
+		Shows: "How far the covariance of sampled pairs is from that of the optimal plan. From d = 16 on exact " +
+			"potentials with the paper's Langevin " +
+			"settings give the paper's row, so that it measures a sampler that did not converge and finite " +
+			"samples, not networks; with longer " +
+			"steps only the floor of finite samples is left. At d = 2 exact potentials are three times better than " +
+			"the paper's networks. At the paper's λ = 2d the independent coupling is better than SCONES from d = " +
+			"64 on; " +
 			"at a tenth of that λ it is not, and potentials fitted from samples are what counts.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "d = 2 and 4, one pair, 500 samples, networks of 3 × 16",
-			lab.Quick: "three pairs of Gaussians for d = 2 to 64, one for d = 128 and 256 at λ = 2d, 10,000 samples; Langevin dynamics run and potentials fitted for one pair up to d = 16, beyond drawn from its law; networks of 3 × 64 up to d = 16, 3000 samples",
-			lab.Full:  "five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and of 3 × 256 at d = 64",
-			lab.Paper: "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run and fitted, networks of 3 × 4096",
+			lab.Quick: "three pairs of Gaussians for d = 2 to 64, one for d = 128 and 256 at λ = 2d, 10,000 " +
+				"samples; Langevin dynamics run and potentials fitted for one pair up to d = 16, beyond drawn from " +
+				"its law; networks of 3 × 64 up to d = 16, 3000 samples",
+			lab.Full: "five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two " +
+				"pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and of 3 × " +
+				"256 at d = 64",
+			lab.Paper: "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run and fitted, networks of 3 " +
+				"× 4096",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 57, lab.Full: 1000},
 		Experiment: gaussiansOf,
@@ -45,15 +54,21 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 
 // The garbage on which claims fail.
 var (
-	independentPairs = lab.Null{Name: "y drawn whatever x is", Spoil: []lab.Spoiler{kit.Spoil(gaussiansOf, pairsAtRandom), kit.Spoil(networksOf, pairsAtRandomNets)}}
-	meanMaps         = kit.Null("networks that send every x to the mean", networksOf, func(_ NetworksParams, v *NetworksOut) { v.Projection = 50 })
-	halfSamples      = kit.Null("half as many samples", gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Floor *= 2 }) // which goes with 1/n
-	convergedSampler = kit.Null("a sampler that converged, and the projection in place of the independent coupling", gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) {
-		v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric
-	})
+	independentPairs = lab.Null{Name: "y drawn whatever x is",
+		Spoil: []lab.Spoiler{kit.Spoil(gaussiansOf, pairsAtRandom), kit.Spoil(networksOf, pairsAtRandomNets)}}
+	meanMaps = kit.Null("networks that send every x to the mean", networksOf,
+		func(_ NetworksParams, v *NetworksOut) { v.Projection = 50 })
+	// which goes with 1/n.
+	halfSamples = kit.Null("half as many samples", gaussiansOf,
+		func(_ GaussiansParams, v *GaussiansOut) { v.Floor *= 2 })
+	convergedSampler = kit.Null("a sampler that converged, and the projection in place of the independent coupling",
+		gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) {
+			v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric
+		})
 )
 
-// pairsAtRandom has what the independent coupling has; as a map it is the mean, whose BW-UVP is the target's share of the trace, a half.
+// pairsAtRandom has what the independent coupling has; as a map it is the mean, whose BW-UVP is the
+// target's share of the trace, a half.
 func pairsAtRandom(_ GaussiansParams, v *GaussiansOut) {
 	v.Barycentric = 50
 	for _, to := range []*float64{&v.Paper, &v.Law, &v.Better, &v.Ascent, &v.AscentPlan, &v.Light} {
@@ -73,7 +88,8 @@ func pairsAtRandomNets(p NetworksParams, v *NetworksOut) {
 func gaussiansGrid(set lab.Setting) (out []GaussiansParams) {
 	p := set.Preset
 	for _, per := range []float64{2, .2} { // the paper's λ/d, and one where there is more to couple
-		for _, d := range lab.Pick(p, []int{2, 4}, []int{2, 16, 64, 128, 256}, []int{2, 16, 64, 128, 256}, []int{2, 16, 64, 128, 256}) {
+		for _, d := range lab.Pick(p, []int{2, 4}, []int{2, 16, 64, 128, 256}, []int{2, 16, 64, 128, 256},
+			[]int{2, 16, 64, 128, 256}) {
 			pairs := lab.Pick(p, 1, 3, 5, 10)
 			if p == lab.Quick && d > 64 {
 				if pairs = 1; per != 2 {
@@ -86,8 +102,13 @@ func gaussiansGrid(set lab.Setting) (out []GaussiansParams) {
 					fit = 0
 				}
 				out = append(out, GaussiansParams{
-					D: d, Pair: pair, PerDim: per, Samples: lab.Pick(p, 500, 10000, 10000, 10000),
-					Run: runsChains(p, d) && pair < lab.Pick(p, 1, 1, 2, 10) && (per == 2 || d == 2 || p != lab.Quick), Fit: fit,
+					D:       d,
+					Pair:    pair,
+					PerDim:  per,
+					Samples: lab.Pick(p, 500, 10000, 10000, 10000),
+					Run: runsChains(p, d) && pair < lab.Pick(p, 1, 1, 2, 10) &&
+						(per == 2 || d == 2 || p != lab.Quick),
+					Fit: fit,
 				})
 			}
 		}
@@ -130,7 +151,8 @@ var tab2Nets = []struct {
 var printed = struct {
 	d                                []int
 	scones, sconesError, bp, bpError []float64
-}{[]int{2, 16, 64, 128, 256}, []float64{.025, .52, 1.2, 1.4, 2.0}, []float64{.0014, .0086, .014, .066, .047}, []float64{7.1, 35, 42, 41, 41}, []float64{.13, .23, .14, .088, .098}}
+}{[]int{2, 16, 64, 128, 256}, []float64{.025, .52, 1.2, 1.4, 2.0}, []float64{.0014, .0086, .014, .066, .047},
+	[]float64{7.1, 35, 42, 41, 41}, []float64{.13, .23, .14, .088, .098}}
 
 // table2 holds the cells, in the order of their dimensions.
 type table2 struct {
@@ -179,8 +201,8 @@ func meanError(x []float64) (mean, sem float64) {
 	return mean, stat.StdErr(sd, float64(len(x)))
 }
 
-// projected is the mean, over pairs with networks, of the BW-UVP of a network's projection over that of the exact one; NaN where
-// none was trained.
+// projected is the mean, over pairs with networks, of the BW-UVP of a network's projection over
+// that of the exact one; NaN where none was trained.
 func (t table2) projected(d int) float64 {
 	var x []float64
 	for _, net := range t.nets.Cells {
@@ -209,18 +231,26 @@ func drawTab2(v lab.View[GaussiansParams, GaussiansOut]) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d pairs", pairs)),
-			"Bures–Wasserstein unexplained variance of the covariance of (x, y) against that of the optimal plan; lower is better. "+
-				"All methods share their sources. Points: Langevin dynamics that were run. Lines: closed forms, and samples of laws in closed form. Fitted rows know samples only, and the exact score of the target."),
+			"Bures–Wasserstein unexplained variance of the covariance of (x, y) against that of the optimal plan; "+
+				"lower is better. "+
+				"All methods share their sources. Points: Langevin dynamics that were run. Lines: closed forms, "+
+				"and samples of laws in closed form. Fitted rows know samples only, and the exact score of the "+
+				"target."),
 		Tables: tables,
-		Notes: []string{"The paper's text says d = 54 where its table and code say 64. Its stored pairs of covariances are not used: pairs are drawn anew by the same rule.",
-			"The paper's projections are below the exact one's 8.6, 40, 50, 49 and 51 per cent: networks that are trained on noisy y keep some of the noise, and with it variance that the exact mean lacks.",
-			"From d = 64 on no number of this table at λ = 2d tells a trained network from y drawn whatever x is; claims about networks are asked up to d = 16."},
+		Notes: []string{"The paper's text says d = 54 where its table and code say 64. Its stored pairs of " +
+			"covariances are not used: pairs are drawn anew by the same rule.",
+			"The paper's projections are below the exact one's 8.6, 40, 50, 49 and 51 per cent: networks that are " +
+				"trained on noisy y keep some of the noise, and with it variance that the exact mean lacks.",
+			"From d = 64 on no number of this table at λ = 2d tells a trained network from y drawn whatever x is; " +
+				"claims about networks are asked up to d = 16."},
 	}, nil
 }
 
 // panel draws one λ, and writes its table.
 func (t table2) panel(per float64) (style.Plot, lab.Table) {
-	table := lab.Table{Name: fmt.Sprintf("lambda-%gd", per), Caption: fmt.Sprintf("λ = %g d: BW-UVP in percent, means over pairs ± standard errors", per), Header: []string{"BW-UVP, %"}}
+	table := lab.Table{Name: fmt.Sprintf("lambda-%gd", per),
+		Caption: fmt.Sprintf("λ = %g d: BW-UVP in percent, means over pairs ± standard errors", per),
+		Header:  []string{"BW-UVP, %"}}
 	for _, d := range t.dims {
 		table.Header = append(table.Header, fmt.Sprintf("d = %d", d))
 	}
@@ -249,17 +279,29 @@ func (t table2) panel(per float64) (style.Plot, lab.Table) {
 			add(net.name, false, true, func(d int) (float64, float64) { return t.networksAt(d, net.of) })
 		}
 		x := kit.Each(printed.d, func(d int) float64 { return float64(d) })
-		items = append(items, style.Points{Name: "printed: SCONES, projection", X: append(x, x...), Y: slices.Concat(printed.scones, printed.bp), Color: style.Black, Radius: 2})
+		items = append(items, style.Points{
+			Name:   "printed: SCONES, projection",
+			X:      append(x, x...),
+			Y:      slices.Concat(printed.scones, printed.bp),
+			Color:  style.Black,
+			Radius: 2,
+		})
 		for k, rows := range [][2][]float64{{printed.scones, printed.sconesError}, {printed.bp, printed.bpError}} {
-			add("printed: "+[]string{"SCONES", "barycentric projection"}[k], false, false, func(d int) (float64, float64) {
-				if i := slices.Index(printed.d, d); i >= 0 {
-					return rows[0][i], rows[1][i]
-				}
-				return math.NaN(), math.NaN()
-			})
+			add("printed: "+[]string{"SCONES", "barycentric projection"}[k], false, false,
+				func(d int) (float64, float64) {
+					if i := slices.Index(printed.d, d); i >= 0 {
+						return rows[0][i], rows[1][i]
+					}
+					return math.NaN(), math.NaN()
+				})
 		}
 	}
-	return style.Plot{Title: fmt.Sprintf("λ = %g d", per), X: style.Axis{Label: "dimension d", Log: true}, Y: style.Axis{Label: "BW-UVP", Unit: "%", Log: true}, Items: items}, table
+	return style.Plot{
+		Title: fmt.Sprintf("λ = %g d", per),
+		X:     style.Axis{Label: "dimension d", Log: true},
+		Y:     style.Axis{Label: "BW-UVP", Unit: "%", Log: true},
+		Items: items,
+	}, table
 }
 
 // number writes a number of a table and its standard error, where there is one.
@@ -273,10 +315,11 @@ func number(v, sem float64) string {
 	return fmt.Sprintf("%.3g ± %.1g", v, sem)
 }
 
-// predicted are BW-UVPs from closed forms, at λ = 2d and 10,000 samples: of the paper's steps, samples of the plan, the projection and the
-// independent coupling.
+// predicted are BW-UVPs from closed forms, at λ = 2d and 10,000 samples: of the paper's steps,
+// samples of the plan, the projection and the independent coupling.
 var predicted = map[int]struct{ paper, floor, projection, independent float64 }{
-	2: {.0073, .0085, 8.6, 21.5}, 16: {.58, .068, 40.2, 2.71}, 64: {1.19, .285, 49.6, .50}, 128: {1.37, .575, 48.8, .62}, 256: {2.04, 1.13, 51.3, 1.15},
+	2: {.0073, .0085, 8.6, 21.5}, 16: {.58, .068, 40.2, 2.71}, 64: {1.19, .285, 49.6, .50},
+	128: {1.37, .575, 48.8, .62}, 256: {2.04, 1.13, 51.3, 1.15},
 }
 
 func claimTab2(v lab.View[GaussiansParams, GaussiansOut]) (out []lab.Claim, err error) {
@@ -292,14 +335,16 @@ func claimTab2(v lab.View[GaussiansParams, GaussiansOut]) (out []lab.Claim, err 
 
 // claimLaws holds what samples have to closed forms and to the paper's table.
 func (t table2) claimLaws(d int) []lab.Claim {
-	const spread = "pairs of random Gaussians differ by some 10 %; at d = 2 the number is that of three random variances"
+	const spread = "pairs of random Gaussians differ by some 10 %; at d = 2 the number is that of three random " +
+		"variances"
 	at := func(row int) float64 { v, _ := t.estimate(2, d, tab2Rows[row].of); return v }
 	_, sem := t.estimate(2, d, tab2Rows[5].of)
 	if math.IsNaN(sem) {
 		sem = 0
 	}
 	want, small := predicted[d], ""
-	if t.Preset == lab.Smoke { // whose floor is that of 500 samples; at d = 4 nothing is predicted, and d = 16 stands in
+	// whose floor is that of 500 samples; at d = 4 nothing is predicted, and d = 16 stands in
+	if t.Preset == lab.Smoke {
 		small = "500 samples"
 		if d == 4 {
 			want = predicted[16]
@@ -310,20 +355,77 @@ func (t table2) claimLaws(d int) []lab.Claim {
 		low = .006
 	}
 	out := []lab.Claim{
-		{What: fmt.Sprintf("law of the paper's steps, d = %d", d), Source: "closed form", Got: at(1), Want: want.paper, AbsTol: low, RelTol: .15, Why: spread, SkipReason: small, Null: independentPairs},
-		{What: fmt.Sprintf("sample floor, d = %d", d), Source: "closed form", Got: at(3), Want: want.floor, AbsTol: low, RelTol: .15, Why: spread, SkipReason: small, Null: halfSamples},
-		{What: fmt.Sprintf("exact barycentric projection, d = %d", d), Source: "closed form", Got: at(5), Want: want.projection, AbsTol: max(1, 3*sem), RelTol: pickD(d, .5, .15, .06), Why: spread, SkipReason: small, Null: independentPairs},
-		{What: fmt.Sprintf("independent coupling, d = %d", d), Source: "closed form", Got: at(4), Want: want.independent, AbsTol: low, RelTol: pickD(d, .6, .25, .15), Why: spread, SkipReason: small, Null: convergedSampler},
+		{
+			What:       fmt.Sprintf("law of the paper's steps, d = %d", d),
+			Source:     "closed form",
+			Got:        at(1),
+			Want:       want.paper,
+			AbsTol:     low,
+			RelTol:     .15,
+			Why:        spread,
+			SkipReason: small,
+			Null:       independentPairs,
+		},
+		{
+			What:       fmt.Sprintf("sample floor, d = %d", d),
+			Source:     "closed form",
+			Got:        at(3),
+			Want:       want.floor,
+			AbsTol:     low,
+			RelTol:     .15,
+			Why:        spread,
+			SkipReason: small,
+			Null:       halfSamples,
+		},
+		{
+			What:       fmt.Sprintf("exact barycentric projection, d = %d", d),
+			Source:     "closed form",
+			Got:        at(5),
+			Want:       want.projection,
+			AbsTol:     max(1, 3*sem),
+			RelTol:     pickD(d, .5, .15, .06),
+			Why:        spread,
+			SkipReason: small,
+			Null:       independentPairs,
+		},
+		{
+			What:       fmt.Sprintf("independent coupling, d = %d", d),
+			Source:     "closed form",
+			Got:        at(4),
+			Want:       want.independent,
+			AbsTol:     low,
+			RelTol:     pickD(d, .6, .25, .15),
+			Why:        spread,
+			SkipReason: small,
+			Null:       convergedSampler,
+		},
 	}
 	i, chains := slices.Index(printed.d, d), small
 	if !runsChains(t.Preset, d) {
 		chains = "no chains are run in so many dimensions"
 	}
 	if d >= 16 {
-		out = append(out, lab.Claim{What: fmt.Sprintf("SCONES with exact potentials, d = %d", d), Source: "Table 2", Got: at(0), Want: printed.scones[i], RelTol: .2, Why: "two digits are printed, for other pairs", SkipReason: chains, Null: independentPairs})
+		out = append(out, lab.Claim{
+			What:       fmt.Sprintf("SCONES with exact potentials, d = %d", d),
+			Source:     "Table 2",
+			Got:        at(0),
+			Want:       printed.scones[i],
+			RelTol:     .2,
+			Why:        "two digits are printed, for other pairs",
+			SkipReason: chains,
+			Null:       independentPairs,
+		})
 	}
 	if d >= 64 {
-		out = append(out, lab.Claim{What: fmt.Sprintf("independent coupling over the law of the paper's steps, d = %d", d), Source: "λ = 2d is nearly independent", Got: at(4) / at(1), Relation: lab.AtMost, Want: 1, Why: "a comparison; the two differ by two standard errors and more", Null: convergedSampler})
+		out = append(out, lab.Claim{
+			What:     fmt.Sprintf("independent coupling over the law of the paper's steps, d = %d", d),
+			Source:   "λ = 2d is nearly independent",
+			Got:      at(4) / at(1),
+			Relation: lab.AtMost,
+			Want:     1,
+			Why:      "a comparison; the two differ by two standard errors and more",
+			Null:     convergedSampler,
+		})
 	}
 	return out
 }
@@ -337,13 +439,50 @@ func (t table2) claimFitted(d int) []lab.Claim {
 	row := map[int]float64{2: .025, 4: .025, 16: .52}[d] // the paper's, of 10,000 samples
 	more := floor * (10000/float64(t.nets.Cells[0].Params.Problem.Samples) - 1)
 	return []lab.Claim{
-		{What: fmt.Sprintf("longer steps against the floor, d = %d", d), Source: "sample floor", Got: get(tab2Rows[2].of), Relation: lab.AtMost, Want: floor, AbsTol: .006, RelTol: .2,
-			Why: "both are random, by some 30 % at d = 2 and 5 % at d = 16, and a step of 0.1 lengthens the shortest variances by 2.5 %", SkipReason: small, Null: independentPairs},
-		{What: fmt.Sprintf("plan of quadratic potentials by Algorithm 1, d = %d", d), Source: "Table 2, SCONES", Got: get(func(o GaussiansOut) float64 { return o.AscentPlan }), Relation: lab.AtMost,
-			Want: row, Why: "what the paper's networks reach, sampling included", SkipReason: small, Null: independentPairs},
-		{What: fmt.Sprintf("networks, d = %d", d), Source: "Table 2, SCONES", Got: nets, Relation: lab.AtMost, Want: row + more, RelTol: .5, Why: "within 1.5 times of the paper, whose 10,000 samples have the lower floor", SkipReason: small, Null: independentPairs},
-		{What: fmt.Sprintf("barycentric projection by a network over the exact one, d = %d", d), Source: "closed form", Got: t.projected(d), Want: 1, RelTol: pickD(d, .25, .15, .15),
-			Why: "a network that was trained for minutes, of potentials that were", SkipReason: small, Null: meanMaps},
+		{
+			What:     fmt.Sprintf("longer steps against the floor, d = %d", d),
+			Source:   "sample floor",
+			Got:      get(tab2Rows[2].of),
+			Relation: lab.AtMost,
+			Want:     floor,
+			AbsTol:   .006,
+			RelTol:   .2,
+			Why: "both are random, by some 30 % at d = 2 and 5 % at d = 16, and a step of 0.1 lengthens the " +
+				"shortest variances by 2.5 %",
+			SkipReason: small,
+			Null:       independentPairs,
+		},
+		{
+			What:       fmt.Sprintf("plan of quadratic potentials by Algorithm 1, d = %d", d),
+			Source:     "Table 2, SCONES",
+			Got:        get(func(o GaussiansOut) float64 { return o.AscentPlan }),
+			Relation:   lab.AtMost,
+			Want:       row,
+			Why:        "what the paper's networks reach, sampling included",
+			SkipReason: small,
+			Null:       independentPairs,
+		},
+		{
+			What:       fmt.Sprintf("networks, d = %d", d),
+			Source:     "Table 2, SCONES",
+			Got:        nets,
+			Relation:   lab.AtMost,
+			Want:       row + more,
+			RelTol:     .5,
+			Why:        "within 1.5 times of the paper, whose 10,000 samples have the lower floor",
+			SkipReason: small,
+			Null:       independentPairs,
+		},
+		{
+			What:       fmt.Sprintf("barycentric projection by a network over the exact one, d = %d", d),
+			Source:     "closed form",
+			Got:        t.projected(d),
+			Want:       1,
+			RelTol:     pickD(d, .25, .15, .15),
+			Why:        "a network that was trained for minutes, of potentials that were",
+			SkipReason: small,
+			Null:       meanMaps,
+		},
 	}
 }
 
@@ -425,7 +564,12 @@ func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) {
 	r := lab.Must(regress(psi, p.plan.Q, p.plan.Eps))
 	out.AscentPlan = lab.Must(gaussian.UVP(r.joint(p.plan.P.Cov), p.plan.Joint().Cov))
 	out.Ascent = p.sample(ctx, "fitted", psi, betterLangevin, r.mean(p.x), rng)
-	fitted := lab.Must(light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: progress(p.c, of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample))
+	fitted := lab.Must(light.Fit{
+		Lambda: p.plan.Eps,
+		Batch:  500,
+		Steps:  of.Fit,
+		Trace:  progress(p.c, of.Fit),
+	}.Run(ctx, rng, p.source.Sample, p.target.Sample))
 	out.Light = p.uvp(fitted.Sample(rng, p.x))
 }
 
@@ -441,17 +585,21 @@ type NetworksParams struct {
 
 // NetworksOut are BW-UVPs in percent.
 type NetworksOut struct {
-	UVP        float64 `json:"uvp"`
-	Projection float64 `json:"projection"` // of a network that learns the barycentric projection of the trained potentials
+	UVP float64 `json:"uvp"`
+	// of a network that learns the barycentric projection of the trained potentials
+	Projection float64 `json:"projection"`
 }
 
-// networksOf trains critics by Algorithm 1 and samples with the longer steps, from the projection of a network. A run that is killed goes on from its
-// checkpoint.
+// networksOf trains critics by Algorithm 1 and samples with the longer steps, from the projection
+// of a network. A run that is killed goes on from its checkpoint.
 var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
-	Name: "scones/gaussians-networks", Version: 2, Work: NetworksParams.work,
+	Name:    "scones/gaussians-networks",
+	Version: 2,
+	Work:    NetworksParams.work,
 	Run: func(ctx context.Context, c *lab.Cell, p NetworksParams) (out NetworksOut, err error) {
 		w := newProblem(c, p.Problem)
-		coupling, projection := p.learner().run(ctx, c, lab.Must(c.Device(p.Device)), "networks", c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair)), w.source.Sample, w.target.Sample)
+		coupling, projection := p.learner().run(ctx, c, lab.Must(c.Device(p.Device)), "networks",
+			c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair)), w.source.Sample, w.target.Sample)
 		start := lab.Must(projection.Apply(w.x))
 		out.Projection = w.uvp(start)
 		out.UVP = w.sample(ctx, "networks", coupling.Psi, betterLangevin, start, c.Rand("chains"))
@@ -465,21 +613,26 @@ func (p NetworksParams) learner() learner {
 }
 
 // networks are trained on a pair at the paper's λ.
-var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf, Grid: func(set lab.Setting) (out []NetworksParams) {
-	p := set.Preset
-	for _, g := range gaussiansGrid(set) {
-		if g.PerDim != 2 || g.D > lab.Pick(p, 2, 16, 64, 256) || g.Pair > 0 && p != lab.Paper {
-			continue
+var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf,
+	Grid: func(set lab.Setting) (out []NetworksParams) {
+		p := set.Preset
+		for _, g := range gaussiansGrid(set) {
+			if g.PerDim != 2 || g.D > lab.Pick(p, 2, 16, 64, 256) || g.Pair > 0 && p != lab.Paper {
+				continue
+			}
+			g.Run, g.Fit, g.Samples = false, 0, lab.Pick(p, 500, 3000, 10000, 10000)
+			wide := 96
+			if g.D > 16 {
+				wide = 256
+			}
+			out = append(out, NetworksParams{
+				Problem: g,
+				Width:   lab.Pick(p, 16, 64, wide, 4096),
+				Steps:   lab.Pick(p, 20, 2200, 4000, 5000),
+				Batch:   lab.Pick(p, 64, 256, 256, 500),
+				Rate:    lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*float64(g.D)),
+				Device:  set.Device,
+			})
 		}
-		g.Run, g.Fit, g.Samples = false, 0, lab.Pick(p, 500, 3000, 10000, 10000)
-		wide := 96
-		if g.D > 16 {
-			wide = 256
-		}
-		out = append(out, NetworksParams{
-			Problem: g, Width: lab.Pick(p, 16, 64, wide, 4096), Steps: lab.Pick(p, 20, 2200, 4000, 5000), Batch: lab.Pick(p, 64, 256, 256, 500),
-			Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*float64(g.D)), Device: set.Device,
-		})
-	}
-	return out
-}}
+		return out
+	}}

@@ -16,8 +16,10 @@ func Tab3() lab.Study[DivergenceParams, DivergenceOut] {
 	return lab.Study[DivergenceParams, DivergenceOut]{
 		Name:  "scones/tab3",
 		Title: "Table 3: f-divergences and their conjugates, checked",
-		Shows: "Each conjugate is compared with the supremum that defines it, found numerically, and each compatibility function with where that " +
-			"supremum is. The rows as the paper prints them are compared too: Jensen–Shannon has the derivative in the column of the conjugate, and " +
+		Shows: "Each conjugate is compared with the supremum that defines it, found numerically, and each " +
+			"compatibility function with where that " +
+			"supremum is. The rows as the paper prints them are compared too: Jensen–Shannon has the derivative in " +
+			"the column of the conjugate, and " +
 			"Pearson's χ² lacks v ≥ 0.",
 		Sizes:      kit.Sizes("%v arguments of each conjugate", kit.Per{20, 200, 200, 200}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .1, lab.Full: .1, lab.Paper: .1},
@@ -47,7 +49,8 @@ var divergenceOf = lab.Experiment[DivergenceParams, DivergenceOut]{
 	Name: "scones/divergence", Version: 1,
 	Run: func(_ context.Context, _ *lab.Cell, p DivergenceParams) (DivergenceOut, error) {
 		// The second derivative of f far out, by the inverse of that of its conjugate.
-		out := DivergenceOut{PrintedConjugate: math.NaN(), PrintedDerivative: math.NaN(), Convex: 1/p.F.Curvature(p.F.Slope(1e6)) > 1e-3}
+		out := DivergenceOut{PrintedConjugate: math.NaN(), PrintedDerivative: math.NaN(),
+			Convex: 1/p.F.Curvature(p.F.Slope(1e6)) > 1e-3}
 		out.Conjugate, out.Compatibility = p.deviations(tableRow{p.F.Conjugate, p.F.Compatibility})
 		if row, ok := table3[p.F]; ok {
 			out.PrintedConjugate, out.PrintedDerivative = p.deviations(row)
@@ -59,14 +62,16 @@ var divergenceOf = lab.Experiment[DivergenceParams, DivergenceOut]{
 // tableRow is a conjugate and its derivative.
 type tableRow struct{ conjugate, derivative func(v float64) float64 }
 
-// deviations returns how far a row is at most from the supremum that defines the conjugate of p.F, and from where that is.
+// deviations returns how far a row is at most from the supremum that defines the conjugate of p.F,
+// and from where that is.
 func (p DivergenceParams) deviations(row tableRow) (conjugate, derivative float64) {
 	top := min(2, p.F.Bound())
 	off := func(got, want float64) float64 { return math.Abs(got-want) / (1 + math.Abs(want)) }
 	for k := range p.N {
 		u := top - 6*(float64(k)+.5)/float64(p.N)
 		value, at := supremum(p.F, u)
-		conjugate, derivative = max(conjugate, off(row.conjugate(u), value)), max(derivative, off(row.derivative(u), at))
+		conjugate, derivative = max(conjugate, off(row.conjugate(u), value)),
+			max(derivative, off(row.derivative(u), at))
 	}
 	return conjugate, derivative
 }
@@ -76,21 +81,29 @@ func swapRows(cells []lab.Result[DivergenceParams, DivergenceOut]) {
 	for i := range cells {
 		next := cells[(i+1)%len(cells)].Params.F
 		conjugate, derivative := cells[i].Params.deviations(tableRow{next.Conjugate, next.Compatibility})
-		cells[i].Value = DivergenceOut{Conjugate: conjugate, Compatibility: derivative, PrintedConjugate: conjugate, PrintedDerivative: derivative}
+		cells[i].Value = DivergenceOut{
+			Conjugate:         conjugate,
+			Compatibility:     derivative,
+			PrintedConjugate:  conjugate,
+			PrintedDerivative: derivative,
+		}
 	}
 }
 
 // table3 is the paper's Table 3, as printed.
 var table3 = map[fdiv.Divergence]tableRow{
-	fdiv.KL:        {func(v float64) float64 { return math.Exp(v - 1) }, func(v float64) float64 { return math.Exp(v - 1) }},
+	fdiv.KL: {func(v float64) float64 { return math.Exp(v - 1) },
+		func(v float64) float64 { return math.Exp(v - 1) }},
 	fdiv.ReverseKL: {func(v float64) float64 { return math.Log(-1/v) - 1 }, func(v float64) float64 { return -1 / v }},
 	fdiv.Pearson:   {func(v float64) float64 { return v*v/4 + v }, func(v float64) float64 { return v/2 + 1 }},
-	fdiv.Hellinger: {func(v float64) float64 { return v / (1 - v) }, func(v float64) float64 { return 1 / ((1 - v) * (1 - v)) }},
+	fdiv.Hellinger: {func(v float64) float64 { return v / (1 - v) },
+		func(v float64) float64 { return 1 / ((1 - v) * (1 - v)) }},
 	fdiv.JensenShannon: {
 		func(v float64) float64 { return math.Exp(v) / (2 - math.Exp(v)) },
 		func(v float64) float64 { return 2*v/(math.Exp(v)-2) + v - math.Log(2-math.Exp(v)) },
 	},
-	fdiv.GAN: {func(v float64) float64 { return -v - math.Log(math.Exp(-v)-1) }, func(v float64) float64 { return 1 / (math.Exp(-v) - 1) }},
+	fdiv.GAN: {func(v float64) float64 { return -v - math.Log(math.Exp(-v)-1) },
+		func(v float64) float64 { return 1 / (math.Exp(-v) - 1) }},
 }
 
 // supremum maximises u·v − f(v) over v ≥ 0 by golden sections in log v, and looks at v = 0 too. The place has half the
@@ -136,8 +149,9 @@ func drawTab3(v lab.View[DivergenceParams, DivergenceOut]) (lab.Exhibit, error) 
 		fdiv.GAN:           {"GAN", "v log v − (v+1) log(v+1)", "−log(1−e^{u})", "1/(e^{−u}−1)"},
 	}
 	table := style.Table{
-		Header: []string{"f-divergence", "f(v), v ≥ 0", "f*(u)", "f*′(u) = M", "bound of u", "strongly convex", "error of f*, M", "as printed: f*, M"},
-		Left:   []int{0, 1, 2, 3},
+		Header: []string{"f-divergence", "f(v), v ≥ 0", "f*(u)", "f*′(u) = M", "bound of u", "strongly convex",
+			"error of f*, M", "as printed: f*, M"},
+		Left: []int{0, 1, 2, 3},
 	}
 	for _, c := range v.Cells {
 		f, o := c.Params.F, c.Value
@@ -156,12 +170,15 @@ func drawTab3(v lab.View[DivergenceParams, DivergenceOut]) (lab.Exhibit, error) 
 			shown = fmt.Sprintf("%.0e, %.0e", o.PrintedConjugate, o.PrintedDerivative)
 		}
 		t := formulas[f]
-		table.Rows = append(table.Rows, []string{t[0], t[1], t[2], t[3], bound, convex, fmt.Sprintf("%.0e, %.0e", o.Conjugate, o.Compatibility), shown})
+		table.Rows = append(table.Rows, []string{t[0], t[1], t[2], t[3], bound, convex,
+			fmt.Sprintf("%.0e, %.0e", o.Conjugate, o.Compatibility), shown})
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: "f-divergences with corrected conjugates. Errors are the largest deviations, over arguments from the bound down by 6, from the supremum sup_{v≥0} uv − f(v) found numerically; " +
-				"the place of the supremum, which M is, is found to half the digits. The text and code of the paper use v² − 1, which Table 3 has not.",
+			Caption: "f-divergences with corrected conjugates. Errors are the largest deviations, over arguments " +
+				"from the bound down by 6, from the supremum sup_{v≥0} uv − f(v) found numerically; " +
+				"the place of the supremum, which M is, is found to half the digits. The text and code of the " +
+				"paper use v² − 1, which Table 3 has not.",
 			Drawing: style.Figure{Body: table, Width: style.TwoColumns * 1.35, Badge: ""},
 		}},
 	}, nil
@@ -169,19 +186,60 @@ func drawTab3(v lab.View[DivergenceParams, DivergenceOut]) (lab.Exhibit, error) 
 
 func claimTab3(v lab.View[DivergenceParams, DivergenceOut]) (out []lab.Claim, err error) {
 	swapped := lab.Null{Name: "the row of another divergence", Spoil: []lab.Spoiler{lab.Spoil(divergenceOf, swapRows)}}
-	flawless := kit.Null("a table without errata", divergenceOf, func(_ DivergenceParams, v *DivergenceOut) { v.PrintedConjugate, v.PrintedDerivative = 0, 0 })
+	flawless := kit.Null("a table without errata", divergenceOf,
+		func(_ DivergenceParams, v *DivergenceOut) { v.PrintedConjugate, v.PrintedDerivative = 0, 0 })
 	for _, c := range v.Cells {
 		f, o := c.Params.F, c.Value
 		out = append(out,
-			lab.Claim{What: f.String() + ": conjugate", Source: "definition", Got: o.Conjugate, Relation: lab.AtMost, AbsTol: 1e-9, Why: "golden sections to 1e-10 of log v, squared; cancellation", Null: swapped},
-			lab.Claim{What: f.String() + ": compatibility", Source: "definition", Got: o.Compatibility, Relation: lab.AtMost, AbsTol: 1e-5, Why: "the place of a maximum is known to the root of the rounding of its value", Null: swapped})
+			lab.Claim{
+				What:     f.String() + ": conjugate",
+				Source:   "definition",
+				Got:      o.Conjugate,
+				Relation: lab.AtMost,
+				AbsTol:   1e-9,
+				Why:      "golden sections to 1e-10 of log v, squared; cancellation",
+				Null:     swapped,
+			},
+			lab.Claim{
+				What:     f.String() + ": compatibility",
+				Source:   "definition",
+				Got:      o.Compatibility,
+				Relation: lab.AtMost,
+				AbsTol:   1e-5,
+				Why:      "the place of a maximum is known to the root of the rounding of its value",
+				Null:     swapped,
+			})
 		switch f {
 		case fdiv.JensenShannon:
-			out = append(out, lab.Claim{What: "js: the conjugate as printed is off by", Source: "Table 3", Got: o.PrintedConjugate, Relation: lab.AtLeast, Want: .1, Why: "an erratum: the column holds the derivative", Null: flawless})
+			out = append(out, lab.Claim{
+				What:     "js: the conjugate as printed is off by",
+				Source:   "Table 3",
+				Got:      o.PrintedConjugate,
+				Relation: lab.AtLeast,
+				Want:     .1,
+				Why:      "an erratum: the column holds the derivative",
+				Null:     flawless,
+			})
 		case fdiv.Pearson:
-			out = append(out, lab.Claim{What: "pearson: the derivative as printed is off by", Source: "Table 3", Got: o.PrintedDerivative, Relation: lab.AtLeast, Want: .1, Why: "an erratum: it is negative below −2", Null: flawless})
+			out = append(out, lab.Claim{
+				What:     "pearson: the derivative as printed is off by",
+				Source:   "Table 3",
+				Got:      o.PrintedDerivative,
+				Relation: lab.AtLeast,
+				Want:     .1,
+				Why:      "an erratum: it is negative below −2",
+				Null:     flawless,
+			})
 		case fdiv.KL, fdiv.ReverseKL, fdiv.Hellinger, fdiv.GAN:
-			out = append(out, lab.Claim{What: f.String() + ": the row as printed", Source: "Table 3", Got: max(o.PrintedConjugate, o.PrintedDerivative), Relation: lab.AtMost, AbsTol: 1e-5, Why: "as above", Null: swapped})
+			out = append(out, lab.Claim{
+				What:     f.String() + ": the row as printed",
+				Source:   "Table 3",
+				Got:      max(o.PrintedConjugate, o.PrintedDerivative),
+				Relation: lab.AtMost,
+				AbsTol:   1e-5,
+				Why:      "as above",
+				Null:     swapped,
+			})
 		}
 	}
 	return out, nil

@@ -28,17 +28,25 @@ func Tab7() lab.Study[MomentsParams, MomentsOut] {
 	return lab.Study[MomentsParams, MomentsOut]{
 		Name:  "scones/tab7",
 		Title: "Table 7: from the Gaussian with MNIST's moments to the unit Gaussian",
-		Shows: "The paper states this experiment and gives no result. The target's covariance is the identity, so that everything splits along the principal " +
-			"axes of MNIST and is known in closed form, sampler included: how far the covariance of (x, y) is from the optimal plan's after the paper's 1000 steps, " +
-			"for the barycentric projection and for y drawn whatever x is. At the paper's λ, which times 784 is what multiplies KL where the cost is |x − y|², the plan is the " +
-			"independent coupling, to 0.001 per cent: nearer than the sampler is, and BW-UVP would not have seen whether anything was learnt. A coupling is to be learnt where λ is a hundredth of that. " +
-			"Algorithm 1 learns potentials by networks and by quadratic functions, below the paper's size in the leading axes, of which the plan's restriction is known too. Beside them ψ = 0, which knows nothing: " +
+		Shows: "The paper states this experiment and gives no result. The target's covariance is the identity, so " +
+			"that everything splits along the principal " +
+			"axes of MNIST and is known in closed form, sampler included: how far the covariance of (x, y) is from " +
+			"the optimal plan's after the paper's 1000 steps, " +
+			"for the barycentric projection and for y drawn whatever x is. At the paper's λ, which times 784 is " +
+			"what multiplies KL where the cost is |x − y|², the plan is the " +
+			"independent coupling, to 0.001 per cent: nearer than the sampler is, and BW-UVP would not have seen " +
+			"whether anything was learnt. A coupling is to be learnt where λ is a hundredth of that. " +
+			"Algorithm 1 learns potentials by networks and by quadratic functions, below the paper's size in the " +
+			"leading axes, of which the plan's restriction is known too. Beside them ψ = 0, which knows nothing: " +
 			"the error of the score ∇ψ says what was learnt.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "digits of 7 × 7, 16 chains; networks of 10 steps in 4 axes, 100 samples",
-			lab.Quick: "R⁷⁸⁴ in closed form, 16 chains run to check it; in 16 axes quadratic potentials and networks of 4 × 64, 2500 steps, at two λ, 3000 samples",
-			lab.Full:  "R⁷⁸⁴ in closed form, 64 chains run to check it; in 32 axes quadratic potentials and networks of 4 × 256, 8000 steps, at the paper's λ and 0.01, 10,000 samples",
-			lab.Paper: "R⁷⁸⁴ in closed form, 1000 chains run to check it; quadratic potentials and networks of 4 × 2048 at the paper's λ and 0.01, 5000 steps, 10,000 samples",
+			lab.Quick: "R⁷⁸⁴ in closed form, 16 chains run to check it; in 16 axes quadratic potentials and " +
+				"networks of 4 × 64, 2500 steps, at two λ, 3000 samples",
+			lab.Full: "R⁷⁸⁴ in closed form, 64 chains run to check it; in 32 axes quadratic potentials and " +
+				"networks of 4 × 256, 8000 steps, at the paper's λ and 0.01, 10,000 samples",
+			lab.Paper: "R⁷⁸⁴ in closed form, 1000 chains run to check it; quadratic potentials and networks of 4 × " +
+				"2048 at the paper's λ and 0.01, 5000 steps, 10,000 samples",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 32, lab.Full: 1500},
 		Experiment: momentsOf,
@@ -51,12 +59,15 @@ func Tab7() lab.Study[MomentsParams, MomentsOut] {
 
 // The garbage on which claims fail.
 var (
-	untrainedPotentials = kit.Null("potentials that are not trained", momentsNetsOf, func(_ MomentsNetParams, v *MomentsNetOut) { v.Error, v.Quadratic = v.ZeroError, v.ZeroError })
-	shortChains         = kit.Null("chains that did not leave the projection, and the projection in place of the independent coupling", momentsOf, stopChains)
+	untrainedPotentials = kit.Null("potentials that are not trained", momentsNetsOf,
+		func(_ MomentsNetParams, v *MomentsNetOut) { v.Error, v.Quadratic = v.ZeroError, v.ZeroError })
+	shortChains = kit.Null(
+		"chains that did not leave the projection, and the projection in place of the independent coupling", momentsOf,
+		stopChains)
 )
 
-// stopChains leaves |y − E[y|x]|² at 0, which is √n or more standard errors from the law, and gives the sampler and the independent
-// coupling what the projection has.
+// stopChains leaves |y − E[y|x]|² at 0, which is √n or more standard errors from the law, and gives
+// the sampler and the independent coupling what the projection has.
 func stopChains(p MomentsParams, v *MomentsOut) {
 	v.Deviation = -math.Sqrt(float64(p.Chains)) * 2
 	for k := range v.Rows {
@@ -73,8 +84,12 @@ type MomentsParams struct {
 }
 
 func momentsGrid(set lab.Setting) []MomentsParams {
-	return []MomentsParams{{Side: lab.Pick(set.Preset, 7, 28, 28, 28), Lambdas: []float64{1, .5, .25, .1, .03, .01, .003, .001},
-		Chains: lab.Pick(set.Preset, 16, 16, 64, 1000), Data: data.Choose("mnist")}}
+	return []MomentsParams{{
+		Side:    lab.Pick(set.Preset, 7, 28, 28, 28),
+		Lambdas: []float64{1, .5, .25, .1, .03, .01, .003, .001},
+		Chains:  lab.Pick(set.Preset, 16, 16, 64, 1000),
+		Data:    data.Choose("mnist"),
+	}}
 }
 
 // MomentsOut has a row for each λ.
@@ -120,8 +135,8 @@ func (s axis) slope() float64 {
 // variance of y given x.
 func (s axis) variance() float64 { return s.lambda / 2 * s.slope() }
 
-// bures returns the squared Bures–Wasserstein distance of the covariance of (x, kx + noise of variance v) from the plan's:
-// 2×2 matrices, whose fidelity is √(tr ST + 2√(det S det T)).
+// bures returns the squared Bures–Wasserstein distance of the covariance of (x, kx + noise of
+// variance v) from the plan's: 2×2 matrices, whose fidelity is √(tr ST + 2√(det S det T)).
 func (s axis) bures(k, v float64) float64 {
 	k0, v0, a := s.slope(), s.variance(), s.a
 	xy, yy, xy0, yy0 := k*a, k*k*a+v, k0*a, k0*k0*a+v0
@@ -186,7 +201,8 @@ func isotropic(d int, variance float64) *mat.SymDense {
 	return s
 }
 
-// checkLaw is the Deviation of chains from the projection, with the potentials and the score as fields: |y − E[y|x]|² has the mean law.
+// checkLaw is the Deviation of chains from the projection, with the potentials and the score as
+// fields: |y − E[y|x]|² has the mean law.
 func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian.Normal, row MomentsRow) float64 {
 	plan := toUnit(source, row.Lambda*float64(source.Dim()))
 	rng := c.Rand("chains")
@@ -208,12 +224,15 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 	c := v.Cells[0]
 	size := c.Params
 	table := lab.Table{Name: "uvp", Caption: "BW-UVP in percent, of covariances in closed form",
-		Header: []string{"λ of the mean cost", "the paper's 1000 steps", "barycentric projection", "independent coupling", "mutual information, nats"}}
+		Header: []string{"λ of the mean cost", "the paper's 1000 steps", "barycentric projection",
+			"independent coupling", "mutual information, nats"}}
 	for _, v := range c.Value.Rows {
-		table.Rows = append(table.Rows, []string{number3(v.Lambda), number3(v.Sampler), number3(v.Barycentric), number3(v.Independent), number3(v.Information)})
+		table.Rows = append(table.Rows, []string{number3(v.Lambda), number3(v.Sampler), number3(v.Barycentric),
+			number3(v.Independent), number3(v.Information)})
 	}
 	line := func(k int, name string, of func(MomentsRow) float64) style.Line {
-		return kit.Line(style.Line{Name: name, Series: k, Marks: true}, c.Value.Rows, func(r MomentsRow) (x, y float64) { return r.Lambda, of(r) })
+		return kit.Line(style.Line{Name: name, Series: k, Marks: true}, c.Value.Rows,
+			func(r MomentsRow) (x, y float64) { return r.Lambda, of(r) })
 	}
 	items := []plot.Plotter{
 		line(0, "the paper's 1000 steps", func(r MomentsRow) float64 { return r.Sampler }),
@@ -226,28 +245,49 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 	if p.Axes == 0 {
 		where = "all axes"
 	}
-	sampled.Caption = fmt.Sprintf("In %s: error of the score ∇ψ relative to that of the plan's factor, and BW-UVP in percent, of the covariance of %d samples", where, p.Samples)
+	sampled.Caption = fmt.Sprintf(
+		"In %s: error of the score ∇ψ relative to that of the plan's factor, and BW-UVP in percent, of the "+
+			"covariance of %d samples", where, p.Samples)
 	return lab.Exhibit{
 		Pictures: kit.Wide(style.Panels{Letters: true, Items: []style.Drawer{
-			style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "BW-UVP", Unit: "%", Log: true}, Items: items, Aspect: .8},
-			style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "error of the score ∇ψ", Log: true}, Items: bars, Aspect: .8},
+			style.Plot{
+				X:      style.Axis{Label: "λ", Log: true},
+				Y:      style.Axis{Label: "BW-UVP", Unit: "%", Log: true},
+				Items:  items,
+				Aspect: .8,
+			},
+			style.Plot{
+				X:      style.Axis{Label: "λ", Log: true},
+				Y:      style.Axis{Label: "error of the score ∇ψ", Log: true},
+				Items:  bars,
+				Aspect: .8,
+			},
 		}}, v.Badge(fmt.Sprintf("networks of 4 × %d in %s", p.Width, where), sample.Note(p.Data, "mnist")),
-			fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Left: closed forms. Right: what Algorithm 1 learns in %s, by quadratic potentials and by networks, beside ψ = 0.", size.Side, size.Side, where)),
+			fmt.Sprintf(
+				"From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean "+
+					"cost. The paper's λ are 1, ½ and ¼. Left: closed forms. Right: what Algorithm 1 learns in %s, "+
+					"by quadratic potentials and by networks, beside ψ = 0.", size.Side, size.Side, where)),
 		Tables: []lab.Table{table, sampled},
-		Notes: []string{"MNIST's border pixels are always black: the source's covariance is singular, which neither the closed form nor the sampler minds.",
-			"Chains of networks begin at draws of the target and take a hundred steps of ε = 0.1, in place of the paper's thousand of 0.005. " +
-				"That BW-UVP is at the floor of as many samples of the plan does not say that anything was learnt; errors of the score do."},
+		Notes: []string{"MNIST's border pixels are always black: the source's covariance is singular, which " +
+			"neither the closed form nor the sampler minds.",
+			"Chains of networks begin at draws of the target and take a hundred steps of ε = 0.1, in place of the " +
+				"paper's thousand of 0.005. " +
+				"That BW-UVP is at the floor of as many samples of the plan does not say that anything was learnt; " +
+				"errors of the score do."},
 	}, nil
 }
 
 // tab7Learnt is what was learnt, as a table and as points.
 func tab7Learnt(nets []lab.Result[MomentsNetParams, MomentsNetOut]) (lab.Table, []plot.Plotter) {
 	table := lab.Table{Name: "sampled",
-		Header: []string{"λ of the mean cost", "error: networks", "quadratic", "ψ = 0", "BW-UVP: networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form"}}
+		Header: []string{"λ of the mean cost", "error: networks", "quadratic", "ψ = 0", "BW-UVP: networks",
+			"exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form"}}
 	for _, n := range nets {
 		l, v := n.Params.Lambda, n.Value
-		table.Rows = append(table.Rows, []string{number3(l), percent(v.Error), percent(v.Quadratic), percent(v.ZeroError),
-			number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(v.Zero), number3(v.Untrained)})
+		table.Rows = append(table.Rows, []string{number3(l), percent(v.Error), percent(v.Quadratic),
+			percent(v.ZeroError),
+			number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(v.Zero),
+			number3(v.Untrained)})
 	}
 	points := func(k int, name string, of func(MomentsNetOut) float64) style.Points {
 		x, y := kit.Points(nets, func(n lab.Result[MomentsNetParams, MomentsNetOut]) (x, y float64) {
@@ -268,16 +308,68 @@ func claimTab7(view lab.View[MomentsParams, MomentsOut]) (out []lab.Claim, err e
 	for _, n := range nets.Cells {
 		l, v := n.Params.Lambda, n.Value
 		out = append(out,
-			lab.Claim{What: fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l), Source: "potentials are learnt", Got: v.Error / v.ZeroError, Relation: lab.AtMost, Want: .5, Why: "half of what is to be learnt", SkipReason: small, Null: untrainedPotentials},
-			lab.Claim{What: fmt.Sprintf("λ = %g: error of the quadratic potentials' score over that of ψ = 0", l), Source: "exact potentials are quadratic", Got: v.Quadratic / v.ZeroError, Relation: lab.AtMost, Want: .2, Why: "noise of batches", SkipReason: small, Null: untrainedPotentials})
+			lab.Claim{
+				What:       fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l),
+				Source:     "potentials are learnt",
+				Got:        v.Error / v.ZeroError,
+				Relation:   lab.AtMost,
+				Want:       .5,
+				Why:        "half of what is to be learnt",
+				SkipReason: small,
+				Null:       untrainedPotentials,
+			},
+			lab.Claim{
+				What:       fmt.Sprintf("λ = %g: error of the quadratic potentials' score over that of ψ = 0", l),
+				Source:     "exact potentials are quadratic",
+				Got:        v.Quadratic / v.ZeroError,
+				Relation:   lab.AtMost,
+				Want:       .2,
+				Why:        "noise of batches",
+				SkipReason: small,
+				Null:       untrainedPotentials,
+			})
 	}
-	out = append(out, lab.Claim{What: "|y − E[y|x]|² of chains that were run at λ = ¼, less the law's, in standard errors", Source: "law of the sampler", Got: c.Value.Deviation, AbsTol: 6, Why: "a mistaken alarm in 40,000 of 16 chains, by Student's t", Null: shortChains})
+	out = append(out, lab.Claim{
+		What:   "|y − E[y|x]|² of chains that were run at λ = ¼, less the law's, in standard errors",
+		Source: "law of the sampler",
+		Got:    c.Value.Deviation,
+		AbsTol: 6,
+		Why:    "a mistaken alarm in 40,000 of 16 chains, by Student's t",
+		Null:   shortChains,
+	})
 	for _, v := range c.Value.Rows {
 		if v.Lambda >= .25 {
 			out = append(out,
-				lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of the independent coupling, percent", v.Lambda), Source: "Table 7's λ leaves little to couple", Got: v.Independent, Relation: lab.AtMost, Want: .001, Why: "closed form", SkipReason: small, Null: shortChains},
-				lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of the paper's steps, percent", v.Lambda), Source: "law of the sampler", Got: v.Sampler, Relation: lab.AtMost, Want: .1, Why: "nearly converged: (1 − a/v)²⁰⁰⁰ is below a hundredth", SkipReason: small, Null: shortChains},
-				lab.Claim{What: fmt.Sprintf("λ = %g: the first over the second", v.Lambda), Source: "Table 7's λ leaves little to couple", Got: v.Independent / v.Sampler, Relation: lab.AtMost, Want: .5, Why: "closed form: the independent coupling is nearer than the sampler by far", SkipReason: small, Null: shortChains})
+				lab.Claim{
+					What:       fmt.Sprintf("λ = %g: BW-UVP of the independent coupling, percent", v.Lambda),
+					Source:     "Table 7's λ leaves little to couple",
+					Got:        v.Independent,
+					Relation:   lab.AtMost,
+					Want:       .001,
+					Why:        "closed form",
+					SkipReason: small,
+					Null:       shortChains,
+				},
+				lab.Claim{
+					What:       fmt.Sprintf("λ = %g: BW-UVP of the paper's steps, percent", v.Lambda),
+					Source:     "law of the sampler",
+					Got:        v.Sampler,
+					Relation:   lab.AtMost,
+					Want:       .1,
+					Why:        "nearly converged: (1 − a/v)²⁰⁰⁰ is below a hundredth",
+					SkipReason: small,
+					Null:       shortChains,
+				},
+				lab.Claim{
+					What:       fmt.Sprintf("λ = %g: the first over the second", v.Lambda),
+					Source:     "Table 7's λ leaves little to couple",
+					Got:        v.Independent / v.Sampler,
+					Relation:   lab.AtMost,
+					Want:       .5,
+					Why:        "closed form: the independent coupling is nearer than the sampler by far",
+					SkipReason: small,
+					Null:       shortChains,
+				})
 		}
 	}
 	return out, nil
@@ -298,17 +390,30 @@ type MomentsNetParams struct {
 }
 
 // momentsNets are at the paper's λ, one of them at quick, and one where there is a coupling to be learnt.
-var momentsNets = lab.Part[MomentsNetParams, MomentsNetOut]{Experiment: momentsNetsOf, Grid: func(set lab.Setting) []MomentsNetParams {
-	p := set.Preset
-	base := MomentsNetParams{Side: lab.Pick(p, 7, 28, 28, 28), Axes: lab.Pick(p, 4, 16, 32, 0), Width: lab.Pick(p, 16, 64, 256, 2048), Steps: lab.Pick(p, 10, 2500, 8000, 5000), Batch: lab.Pick(p, 64, 256, 512, 1000),
-		Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*784), Samples: lab.Pick(p, 100, 3000, 10000, 10000), Device: set.Device, Data: data.Choose("mnist")}
-	return lab.Grid(base, lab.Vary(func(p *MomentsNetParams, v float64) { p.Lambda = v }, lab.Pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01}, []float64{1, .5, .25, .01})...))
-}}
+var momentsNets = lab.Part[MomentsNetParams, MomentsNetOut]{Experiment: momentsNetsOf,
+	Grid: func(set lab.Setting) []MomentsNetParams {
+		p := set.Preset
+		base := MomentsNetParams{
+			Side:    lab.Pick(p, 7, 28, 28, 28),
+			Axes:    lab.Pick(p, 4, 16, 32, 0),
+			Width:   lab.Pick(p, 16, 64, 256, 2048),
+			Steps:   lab.Pick(p, 10, 2500, 8000, 5000),
+			Batch:   lab.Pick(p, 64, 256, 512, 1000),
+			Rate:    lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*784),
+			Samples: lab.Pick(p, 100, 3000, 10000, 10000),
+			Device:  set.Device,
+			Data:    data.Choose("mnist"),
+		}
+		return lab.Grid(base, lab.Vary(func(p *MomentsNetParams, v float64) { p.Lambda = v },
+			lab.Pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01},
+				[]float64{1, .5, .25, .01})...))
+	}}
 
 // MomentsNetOut has BW-UVPs in percent, all of as many samples.
 type MomentsNetOut struct {
-	// Error is that of the network's score relative to that of the plan's factor: |∇ψ_θ − ∇ψ|/|∇ψ − ∇c|, root mean squares at
-	// independent points. Quadratic is that of a quadratic potential by Algorithm 1, ZeroError that of ψ = 0.
+	// Error is that of the network's score relative to that of the plan's factor: |∇ψ_θ − ∇ψ|/|∇ψ −
+	// ∇c|, root mean squares at independent points. Quadratic is that of a quadratic potential by
+	// Algorithm 1, ZeroError that of ψ = 0.
 	Error       float64 `json:"error"`
 	Quadratic   float64 `json:"quadratic"`
 	ZeroError   float64 `json:"zero_error"`
@@ -320,12 +425,18 @@ type MomentsNetOut struct {
 	Untrained   float64 `json:"untrained"`   // ψ = 0, in closed form
 }
 
-var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scones/mnist-gaussian-networks", Version: 4, Run: runMomentsNets, Work: MomentsNetParams.work}
+var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{
+	Name:    "scones/mnist-gaussian-networks",
+	Version: 4,
+	Run:     runMomentsNets,
+	Work:    MomentsNetParams.work,
+}
 
 // momentsLonger has steps that forget where they began in a hundred, and lengthen no variance by more than 2.6 %.
 var momentsLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
 
-// newMomentsPair is the pair at one λ, restricted to the leading axes of its source, in which its plan is the restriction of the plan.
+// newMomentsPair is the pair at one λ, restricted to the leading axes of its source, in which its
+// plan is the restriction of the plan.
 func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) *pair {
 	normal := momentsSource(ctx, p.Data, p.Side)
 	eps := p.Lambda * float64(normal.Dim())
@@ -343,9 +454,11 @@ func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) *pair 
 // runMomentsNets is Algorithm 1 at one λ, and what chains with its potential give.
 func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out MomentsNetOut, err error) {
 	w := newMomentsPair(ctx, c, p)
-	nets, _ := p.learner().run(ctx, c, lab.Must(c.Device(p.Device)), "networks", c.Rand("networks"), w.source.Sample, w.target.Sample)
+	nets, _ := p.learner().run(ctx, c, lab.Must(c.Device(p.Device)), "networks", c.Rand("networks"), w.source.Sample,
+		w.target.Sample)
 	quadratic := w.quadratic(ctx, p.Steps, p.Batch, c.Rand("quadratic"))
-	out.Error, out.Quadratic, out.ZeroError = w.heldOut(nets.Psi), w.heldOut(quadratic), w.heldOut(nothing(w.plan.P.Dim()))
+	out.Error, out.Quadratic, out.ZeroError = w.heldOut(nets.Psi), w.heldOut(quadratic),
+		w.heldOut(nothing(w.plan.P.Dim()))
 	w.compare(ctx, nets.Psi, &out)
 	return out, nil
 }
@@ -353,7 +466,9 @@ func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out M
 // learner is Algorithm 1 in all axes or the leading ones.
 func (p MomentsNetParams) learner() learner {
 	d := cmp.Or(p.Axes, p.Side*p.Side)
-	return learner{dim: d, potentials: neural.Training{Ascent: algorithm1(p.Lambda*float64(p.Side*p.Side), p.Steps, p.Batch), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate}}
+	return learner{dim: d,
+		potentials: neural.Training{Ascent: algorithm1(p.Lambda*float64(p.Side*p.Side), p.Steps, p.Batch),
+			Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate}}
 }
 
 // compare runs chains from draws of the target, and measures them beside others of as many samples.
@@ -367,8 +482,8 @@ func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNe
 	out.Zero, out.Untrained = p.uvp(p.drawUntrained(rng)), p.untrained()
 }
 
-// pull is how far the law exp(−c/λ)τ(y) of y given x, which ψ = 0 has, draws y to x: its mean is x·pull/(1 + pull), and 1/(1 + pull) its
-// variance in every direction.
+// pull is how far the law exp(−c/λ)τ(y) of y given x, which ψ = 0 has, draws y to x: its mean is
+// x·pull/(1 + pull), and 1/(1 + pull) its variance in every direction.
 func (p *pair) pull() float64 { return 2 / p.plan.Eps }
 
 // untrained is the BW-UVP of that law.

@@ -34,7 +34,8 @@ func TestMNISTRow(t *testing.T) {
 	}{
 		{"barycentric", row.Barycentric, func(s axis) (k, v float64) { return s.slope(), 0 }},
 		{"independent", row.Independent, func(axis) (k, v float64) { return 0, 1 }},
-		{"sampler", row.Sampler, func(s axis) (k, v float64) { return s.slope(), after(momentsLangevin, s.variance()) }},
+		{"sampler", row.Sampler,
+			func(s axis) (k, v float64) { return s.slope(), after(momentsLangevin, s.variance()) }},
 	} {
 		joint := mat.NewSymDense(8, nil)
 		for i, a := range values {

@@ -32,11 +32,16 @@ func Width() lab.Study[WidthParams, WidthOut] {
 	return lab.Study[WidthParams, WidthOut]{
 		Name:  "scones/width",
 		Title: "Theorems 4.2 and 4.3: wide networks reach the optimum, and what its gap is worth",
-		Shows: "Gradient ascent of the dual of a discrete problem by networks of growing width, at a rate that falls with the width as the theorem " +
-			"says: the gap to the optimum, which is known with a certificate. Wide networks go down steadily and alike, as their tangent kernel is " +
-			"hardly trained; narrower ones that do train it may be faster, and the narrowest gets stuck. On the right the L^{1} distance of the pseudo-plan from the optimal plan " +
-			"against the bound √(2·gap/λ) along the same runs: below it where the mass is set to one first. As printed the theorem is false: potentials of twice the mass, which these runs do not meet, break it.",
-		Sizes:      kit.Sizes("%[1]v + %[1]v points, widths %[2]v, %[3]v steps", kit.Per{8, 20, 20, 20}, kit.Per{"8 and 32", "4 to 512", "4 to 1024", "4 to 4096"}, kit.Per{200, 3000, "10,000", "20,000"}),
+		Shows: "Gradient ascent of the dual of a discrete problem by networks of growing width, at a rate that " +
+			"falls with the width as the theorem " +
+			"says: the gap to the optimum, which is known with a certificate. Wide networks go down steadily and " +
+			"alike, as their tangent kernel is " +
+			"hardly trained; narrower ones that do train it may be faster, and the narrowest gets stuck. On the " +
+			"right the L^{1} distance of the pseudo-plan from the optimal plan " +
+			"against the bound √(2·gap/λ) along the same runs: below it where the mass is set to one first. As " +
+			"printed the theorem is false: potentials of twice the mass, which these runs do not meet, break it.",
+		Sizes: kit.Sizes("%[1]v + %[1]v points, widths %[2]v, %[3]v steps", kit.Per{8, 20, 20, 20},
+			kit.Per{"8 and 32", "4 to 512", "4 to 1024", "4 to 4096"}, kit.Per{200, 3000, "10,000", "20,000"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 15, lab.Full: 200, lab.Paper: 6000},
 		Experiment: widthOf,
 		Grid:       widthGrid,
@@ -56,8 +61,14 @@ type WidthParams struct {
 
 func widthGrid(set lab.Setting) []WidthParams {
 	p := set.Preset
-	base := WidthParams{Points: lab.Pick(p, 8, 20, 20, 20), Steps: lab.Pick(p, 200, 3000, 10000, 20000), Lambda: 2, Device: set.Device}
-	return lab.Grid(base, lab.Vary(func(p *WidthParams, v int) { p.Width = v }, lab.Pick(p, []int{8, 32}, []int{4, 32, 128, 512}, []int{4, 32, 256, 1024}, []int{4, 32, 256, 1024, 4096})...))
+	base := WidthParams{
+		Points: lab.Pick(p, 8, 20, 20, 20),
+		Steps:  lab.Pick(p, 200, 3000, 10000, 20000),
+		Lambda: 2,
+		Device: set.Device,
+	}
+	return lab.Grid(base, lab.Vary(func(p *WidthParams, v int) { p.Width = v },
+		lab.Pick(p, []int{8, 32}, []int{4, 32, 128, 512}, []int{4, 32, 256, 1024}, []int{4, 32, 256, 1024, 4096})...))
 }
 
 // standStill leaves the widest network where it began.
@@ -107,7 +118,8 @@ func runWidth(ctx context.Context, c *lab.Cell, p WidthParams) (out WidthOut, er
 }
 
 // look measures the potentials as they are.
-func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Problem, phi, psi *neural.Net, x, y *mat.Dense, step int) {
+func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Problem, phi, psi *neural.Net,
+	x, y *mat.Dense, step int) {
 	n, _ := x.Dims()
 	f, g := make([]float64, n), make([]float64, n)
 	lab.Check(errors.Join(phi.Eval(f, nil, x), psi.Eval(g, nil, y)))
@@ -129,18 +141,37 @@ func drawWidth(v lab.View[WidthParams, WidthOut]) (lab.Exhibit, error) {
 			}
 		}
 	}
-	stable = append(stable, style.Line{Name: "the bound", X: []float64{lo, hi}, Y: []float64{lo, hi}, Color: style.DarkGrey, Series: 1})
+	stable = append(stable, style.Line{
+		Name:   "the bound",
+		X:      []float64{lo, hi},
+		Y:      []float64{lo, hi},
+		Color:  style.DarkGrey,
+		Series: 1,
+	})
 	panels := style.Panels{Letters: true, Items: []style.Drawer{
-		style.Plot{X: style.Axis{Label: "steps", Log: true}, Y: style.Axis{Label: "gap of the dual", Log: true}, Items: gaps, Aspect: .9},
-		style.Plot{X: style.Axis{Label: "√(2·gap/λ)", Log: true}, Y: style.Axis{Label: "|π̂ − π*|_{1}", Log: true}, Items: stable, Aspect: .9},
+		style.Plot{
+			X:      style.Axis{Label: "steps", Log: true},
+			Y:      style.Axis{Label: "gap of the dual", Log: true},
+			Items:  gaps,
+			Aspect: .9,
+		},
+		style.Plot{
+			X:      style.Axis{Label: "√(2·gap/λ)", Log: true},
+			Y:      style.Axis{Label: "|π̂ − π*|_{1}", Log: true},
+			Items:  stable,
+			Aspect: .9,
+		},
 	}}
 	p := v.Cells[0].Params
 	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d steps", p.Steps)),
-		fmt.Sprintf("KL at λ = %g between %d + %d points of the plane; two hidden layers with tanh, full batches, plain gradient steps at rate 2/width.", p.Lambda, p.Points, p.Points))}, nil
+		fmt.Sprintf(
+			"KL at λ = %g between %d + %d points of the plane; two hidden layers with tanh, full batches, plain "+
+				"gradient steps at rate 2/width.", p.Lambda, p.Points, p.Points))}, nil
 }
 
 func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {
-	still := lab.Null{Name: "a widest network that is not trained", Spoil: []lab.Spoiler{lab.Spoil(widthOf, standStill)}}
+	still := lab.Null{Name: "a widest network that is not trained",
+		Spoil: []lab.Spoiler{lab.Spoil(widthOf, standStill)}}
 	anotherStep := kit.Null("the bound of another step", widthOf, func(_ WidthParams, v *WidthOut) {
 		slices.Reverse(v.Bound)
 	})
@@ -156,22 +187,52 @@ func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {
 	widest, next := v.Cells[len(v.Cells)-1].Value, v.Cells[len(v.Cells)-2].Value
 	last := len(widest.Gap) - 1
 	return []lab.Claim{
-		{What: "gap of the widest network at the end, over that at the first step", Source: "Theorem 4.2", Got: widest.Gap[last] / widest.Gap[0], Relation: lab.AtMost, Want: .02, Why: "convergence to the optimum, as 1/steps", SkipReason: small, Null: still},
-		{What: "gap of the widest network at the end over that of the next, |log₂|", Source: "Assumption 4.1: a kernel that does not depend on the width", Got: math.Abs(math.Log2(widest.Gap[last] / next.Gap[last])), Relation: lab.AtMost, Want: 1, Why: "other first weights", SkipReason: small, Null: still},
-		{What: "largest distance over bound, mass set to one", Source: "Theorem 4.3", Got: worst, Relation: lab.AtMost, Want: 1, AbsTol: 1e-3, Why: "a law; the reference has an L1 error of 1e-10", Null: anotherStep, Law: true},
+		{
+			What:       "gap of the widest network at the end, over that at the first step",
+			Source:     "Theorem 4.2",
+			Got:        widest.Gap[last] / widest.Gap[0],
+			Relation:   lab.AtMost,
+			Want:       .02,
+			Why:        "convergence to the optimum, as 1/steps",
+			SkipReason: small,
+			Null:       still,
+		},
+		{
+			What:       "gap of the widest network at the end over that of the next, |log₂|",
+			Source:     "Assumption 4.1: a kernel that does not depend on the width",
+			Got:        math.Abs(math.Log2(widest.Gap[last] / next.Gap[last])),
+			Relation:   lab.AtMost,
+			Want:       1,
+			Why:        "other first weights",
+			SkipReason: small,
+			Null:       still,
+		},
+		{
+			What:     "largest distance over bound, mass set to one",
+			Source:   "Theorem 4.3",
+			Got:      worst,
+			Relation: lab.AtMost,
+			Want:     1,
+			AbsTol:   1e-3,
+			Why:      "a law; the reference has an L1 error of 1e-10",
+			Null:     anotherStep,
+			Law:      true,
+		},
 	}, nil
 }
 
-// stability is Theorem 4.3 held to account on a discrete problem: potentials whose dual value is Gap below the maximum have
-// a pseudo-plan π̂ = M(V) a⊗b with
+// stability is Theorem 4.3 held to account on a discrete problem: potentials whose dual value is
+// Gap below the maximum have a pseudo-plan π̂ = M(V) a⊗b with
 //
 //	|π̂ − π*|₁ ≤ √(2 Gap/s),     s = λα the strong convexity of the primal objective in the L1 norm.
 //
-// α is 1 for KL, by Pinsker's inequality, and 2 for ChiSquare and Pearson. The other divergences have none, and are not asked for.
+// α is 1 for KL, by Pinsker's inequality, and 2 for ChiSquare and Pearson. The other divergences
+// have none, and are not asked for.
 //
-// For χ² this holds for all potentials. For KL it does where π̂ has the mass 1 of a plan, which the paper does not ask for:
-// φ* + λ log 2 has the pseudo-plan 2π*, at L1 distance 1, and a gap of λ(1 − log 2), which would bound it by 0.78. So
-// Shift is taken off φ first, which never lowers the dual.
+// For χ² this holds for all potentials. For KL it does where π̂ has the mass 1 of a plan, which the
+// paper does not ask for: φ* + λ log 2 has the pseudo-plan 2π*, at L1 distance 1, and a gap of λ(1
+// − log 2), which would bound it by 0.78. So Shift is taken off φ first, which never lowers the
+// dual.
 type stability struct {
 	Gap      float64 // after Shift
 	Bound    float64 // √(2 Gap/s)
@@ -181,8 +242,8 @@ type stability struct {
 	Raw struct{ Gap, Bound, Distance float64 }
 }
 
-// stabilityOf compares potentials on the points of a problem with the optimal ones, which freg.Solver finds. Its cost is that
-// of a solve. Beta and Cap are ignored.
+// stabilityOf compares potentials on the points of a problem with the optimal ones, which
+// freg.Solver finds. Its cost is that of a solve. Beta and Cap are ignored.
 func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi, psi []float64) (out stability) {
 	k.Beta, k.Cap = 0, math.Inf(1)
 	alpha := 2.

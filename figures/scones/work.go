@@ -16,7 +16,8 @@ type tally struct {
 	dim    int
 }
 
-// tally is with Algorithm 1's two potentials, so many times over, and the projection, which asks both for all its batches.
+// tally is with Algorithm 1's two potentials, so many times over, and the projection, which asks
+// both for all its batches.
 func (l learner) tally(dev *device.Device, times int) *tally {
 	t := &tally{kit.Tally{Device: dev}, arch.Critic(l.dim, l.potentials.Hidden...), l.dim}
 	t.Train(t.critic, 2*times*l.potentials.Steps, l.potentials.Batch, l.dim)

@@ -175,7 +175,8 @@ func (a Axis) ticker(n int) plot.Ticker {
 	}
 	if a.cells {
 		return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
-			return slices.DeleteFunc(tick.Linear{N: n}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
+			return slices.DeleteFunc(tick.Linear{N: n}.Ticks(lo, hi),
+				func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
 		})
 	}
 	return tick.Linear{N: n}

@@ -18,10 +18,11 @@ import (
 type Scale struct {
 	// Map is the colour map; nil means hue.Viridis.
 	Map hue.Map
-	// Lo and Hi are the values of the map's ends, positive on a logarithmic scale. Where they are equal both come from the data.
+	// Lo and Hi are the values of the map's ends, positive on a logarithmic scale. Where they are
+	// equal both come from the data.
 	Lo, Hi float64
-	// Log makes the scale logarithmic. What is below Lo, or below 10⁻⁴ of the highest value where Lo comes from the data,
-	// is drawn in the colour of the lower end.
+	// Log makes the scale logarithmic. What is below Lo, or below 10⁻⁴ of the highest value where
+	// Lo comes from the data, is drawn in the colour of the lower end.
 	Log bool
 }
 

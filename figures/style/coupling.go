@@ -14,9 +14,9 @@ import (
 	"coupling/figures/style/raster"
 )
 
-// Coupling draws the mass of a plan as lines between sources and targets, each of which stands for the same share of it, 1 over
-// [Coupling.Lines]: a source has as many as it has mass, and a pair that carries several shares is the darker. Draw the points
-// themselves over it with [Cloud].
+// Coupling draws the mass of a plan as lines between sources and targets, each of which stands for
+// the same share of it, 1 over [Coupling.Lines]: a source has as many as it has mass, and a pair
+// that carries several shares is the darker. Draw the points themselves over it with [Cloud].
 type Coupling struct {
 	// Source is n×2, Target m×2.
 	Source, Target mat.Matrix
@@ -63,9 +63,9 @@ func (k Coupling) Lines() int {
 // link is an entry of the plan and the lines that it is worth.
 type link struct{ i, j, lines int }
 
-// links are the entries at which a row's mass, added up, passes a whole number of lines; those of most lines last. Rows begin at other
-// shares of a line, by the golden ratio, so that like rows do not all take the same targets. Entries that are not positive and finite
-// have none.
+// links are the entries at which a row's mass, added up, passes a whole number of lines; those of
+// most lines last. Rows begin at other shares of a line, by the golden ratio, so that like rows do
+// not all take the same targets. Entries that are not positive and finite have none.
 func (k Coupling) links() (out []link) {
 	n, m := k.Plan.Dims()
 	buf, total := make([]float64, m), 0.

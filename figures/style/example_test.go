@@ -22,7 +22,13 @@ func Example() {
 			Y: style.Axis{Label: "marginal error", Unit: "L^{1}", Log: true},
 			Items: []plot.Plotter{
 				style.Rule{At: 1e-3, Label: "tolerance"},
-				style.Line{Name: "Sinkhorn", X: iteration, Y: []float64{1, .5, .25, .12}, Lo: []float64{.8, .4, .2, .1}, Hi: []float64{1.2, .6, .3, .15}},
+				style.Line{
+					Name: "Sinkhorn",
+					X:    iteration,
+					Y:    []float64{1, .5, .25, .12},
+					Lo:   []float64{.8, .4, .2, .1},
+					Hi:   []float64{1.2, .6, .3, .15},
+				},
 				style.Line{Name: "L-BFGS", X: iteration, Y: []float64{1, .1, .01, .001}, Series: 1, Marks: true},
 			},
 		},
@@ -37,8 +43,14 @@ func Example() {
 
 // Panels with letters, one legend for all, and a badge.
 func ExamplePanels() {
-	left := style.Plot{Title: "first", Items: []plot.Plotter{style.Line{Name: "a", X: []float64{0, 1}, Y: []float64{0, 1}}}}
-	right := style.Plot{Title: "second", Items: []plot.Plotter{style.Line{Name: "b", X: []float64{0, 1}, Y: []float64{1, 0}, Series: 1}}}
+	left := style.Plot{Title: "first",
+		Items: []plot.Plotter{style.Line{Name: "a", X: []float64{0, 1}, Y: []float64{0, 1}}}}
+	right := style.Plot{Title: "second", Items: []plot.Plotter{style.Line{
+		Name:   "b",
+		X:      []float64{0, 1},
+		Y:      []float64{1, 0},
+		Series: 1,
+	}}}
 	fig := style.Figure{
 		Width: style.TwoColumns,
 		Body:  style.Panels{Items: []style.Drawer{left, right}, Letters: true, ShareY: true},

@@ -66,7 +66,8 @@ func (f Figure) Save(w io.Writer, format string) error {
 	width, height := f.Size()
 	dpi := cmp.Or(f.DPI, DPI)
 	if dpi < 0 || width <= 0 || height <= 0 {
-		return fmt.Errorf("style: Figure of %.3g × %.3g mm at %d dpi: %w", width/vg.Millimeter, height/vg.Millimeter, dpi, ErrData)
+		return fmt.Errorf("style: Figure of %.3g × %.3g mm at %d dpi: %w", width/vg.Millimeter, height/vg.Millimeter,
+			dpi, ErrData)
 	}
 	c, err := paper.New(width, height, format, dpi)
 	if err != nil {

@@ -136,10 +136,12 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 	p.drawX(d, g)
 	p.drawY(d, g)
 	if p.Title != "" {
-		paper.Write(d, p.Title, textStyle(titleSize, draw.XCenter, draw.YBottom), vg.Point{X: d.Center().X, Y: d.Max.Y + titleGap})
+		paper.Write(d, p.Title, textStyle(titleSize, draw.XCenter, draw.YBottom),
+			vg.Point{X: d.Center().X, Y: d.Max.Y + titleGap})
 	}
 	if p.Bar != nil {
-		at := vg.Rectangle{Min: vg.Point{X: d.Max.X + barGap, Y: d.Min.Y}, Max: vg.Point{X: d.Max.X + barGap + p.Bar.width(), Y: d.Max.Y}}
+		at := vg.Rectangle{Min: vg.Point{X: d.Max.X + barGap, Y: d.Min.Y},
+			Max: vg.Point{X: d.Max.X + barGap + p.Bar.width(), Y: d.Max.Y}}
 		p.Bar.Draw(draw.Canvas{Canvas: c, Rectangle: at})
 	}
 }

@@ -97,7 +97,12 @@ func threePanels() style.Panels {
 		Y:     style.Axis{Label: `\i{W}_{2}^{2}`, Include: []float64{0}},
 		Items: []plot.Plotter{
 			style.Rule{At: 1, Label: "unregularised"},
-			style.Points{Name: "estimate", Series: 5, X: []float64{.01, .03, .1, .3, 1, 3, 10}, Y: []float64{1.02, 1.05, 1.2, 1.6, 2.2, 3.4, 4.1}},
+			style.Points{
+				Name:   "estimate",
+				Series: 5,
+				X:      []float64{.01, .03, .1, .3, 1, 3, 10},
+				Y:      []float64{1.02, 1.05, 1.2, 1.6, 2.2, 3.4, 4.1},
+			},
 			style.Note{X: .3, Y: 1.6, Text: "knee", DX: -18, DY: 16},
 		},
 	}
@@ -119,7 +124,8 @@ func sharedPanels() style.Panels {
 			l := style.Line{Name: name, Series: s, Solid: true}
 			for i := range 100 {
 				t := float64(i) / 10
-				l.X, l.Y = append(l.X, t), append(l.Y, 100*float64(k+1)*math.Exp(-t/float64(2+s))*math.Cos(t*float64(k+1)))
+				l.X, l.Y = append(l.X, t), append(l.Y,
+					100*float64(k+1)*math.Exp(-t/float64(2+s))*math.Cos(t*float64(k+1)))
 			}
 			q.Items = append(q.Items, l)
 		}
@@ -280,7 +286,12 @@ func broken() style.Plot {
 		Title: "NaN, ±Inf and ≤ 0 are left out",
 		X:     style.Axis{Label: "step"}, Y: style.Axis{Label: "loss", Log: true},
 		Items: []plot.Plotter{
-			style.Line{Name: "line", X: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, nan, 10}, Y: []float64{10, 8, nan, 5, 0, 3, inf, 2, 1.5, 1, 0.8}, Marks: true},
+			style.Line{
+				Name:  "line",
+				X:     []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, nan, 10},
+				Y:     []float64{10, 8, nan, 5, 0, 3, inf, 2, 1.5, 1, 0.8},
+				Marks: true,
+			},
 			style.Line{
 				Name: "band", X: []float64{0, 2, 4, 6, 8, 10}, Y: []float64{30, 25, 22, 20, 19, 18},
 				Lo: []float64{20, 10, 0, -5, 10, 10}, Hi: []float64{40, 38, inf, 33, 30, 28}, Series: 1,

@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Heat is a field over the axes of a [Plot]: row i, column j of M is the value in the cell that is the i-th from Y0 and the
-// j-th from X0 of the rectangle from (X0, Y0) to (X1, Y1), which the axes should hold. For a matrix with its first row at the
-// top see [HeatMap].
+// Heat is a field over the axes of a [Plot]: row i, column j of M is the value in the cell that is
+// the i-th from Y0 and the j-th from X0 of the rectangle from (X0, Y0) to (X1, Y1), which the axes
+// should hold. For a matrix with its first row at the top see [HeatMap].
 type Heat struct {
 	M              mat.Matrix
 	X0, X1, Y0, Y1 float64
@@ -25,7 +25,8 @@ type Heat struct {
 
 func (h Heat) check() error {
 	if h.M == nil || !(h.X0 < h.X1) || !(h.Y0 < h.Y1) {
-		return fmt.Errorf("style: Heat: M nil: %t, x %v to %v, y %v to %v: %w", h.M == nil, h.X0, h.X1, h.Y0, h.Y1, ErrData)
+		return fmt.Errorf("style: Heat: M nil: %t, x %v to %v, y %v to %v: %w", h.M == nil, h.X0, h.X1, h.Y0,
+			h.Y1, ErrData)
 	}
 	return nil
 }
@@ -135,7 +136,13 @@ type HeatMap struct {
 
 // Plan is a figure of a transport plan: white where there is no mass, logarithmic down to 10⁻⁴ of the largest entry.
 func Plan(m mat.Matrix) Figure {
-	return Figure{Body: HeatMap{M: m, RowLabel: "source", ColLabel: "target", Bar: "mass", Scale: Scale{Map: hue.Ink, Log: true}}}
+	return Figure{Body: HeatMap{
+		M:        m,
+		RowLabel: "source",
+		ColLabel: "target",
+		Bar:      "mass",
+		Scale:    Scale{Map: hue.Ink, Log: true},
+	}}
 }
 
 func (h HeatMap) dims() (r, c int) {

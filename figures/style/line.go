@@ -71,7 +71,8 @@ func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for _, piece := range pieces(c, p, l.X, l.Y) {
 		if len(piece) == 1 {
-			c.DrawGlyph(draw.GlyphStyle{Color: l.color(), Radius: 1.4, Shape: draw.CircleGlyph{}}, piece[0]) // a lone point would be invisible
+			// a lone point would be invisible
+			c.DrawGlyph(draw.GlyphStyle{Color: l.color(), Radius: 1.4, Shape: draw.CircleGlyph{}}, piece[0])
 			continue
 		}
 		c.StrokeLines(l.stroke(), c.ClipLinesXY(piece)...)

@@ -51,12 +51,13 @@ type Look struct {
 	Glyph  draw.GlyphDrawer
 }
 
-// Series returns the look of the k-th series, k ≥ 0. Colours repeat after 7, dashes after 6 and glyphs after 8, so that no
-// two of the first 168 series look alike.
+// Series returns the look of the k-th series, k ≥ 0. Colours repeat after 7, dashes after 6 and
+// glyphs after 8, so that no two of the first 168 series look alike.
 func Series(k int) Look {
 	dashes := [...][]vg.Length{nil, {5, 2}, {1.2, 1.6}, {6, 1.8, 1.2, 1.8}, {9, 2.5}, {5, 1.6, 1.2, 1.6, 1.2, 1.6}}
 	glyphs := [...]draw.GlyphDrawer{
-		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.SquareGlyph{}, draw.PlusGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{},
+		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.SquareGlyph{}, draw.PlusGlyph{},
+		draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{},
 	}
 	return Look{Color: hue.Categorical(k), Dashes: dashes[k%len(dashes)], Glyph: glyphs[k%len(glyphs)]}
 }

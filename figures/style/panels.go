@@ -170,7 +170,8 @@ func (p Panels) rowHeights(total vg.Point, items []Drawer) []vg.Length {
 	return withInsets(total.Y, p.gap(), inset)
 }
 
-// ownHeights are the heights that rows of images have at the columns' widths, and their sum; 0 where an item is not an image grid.
+// ownHeights are the heights that rows of images have at the columns' widths, and their sum; 0
+// where an item is not an image grid.
 func (p Panels) ownHeights(widths []vg.Length, items []Drawer) (rows []vg.Length, sum vg.Length) {
 	cols, n := p.shape()
 	rows = make([]vg.Length, n)

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Points are separate observations; plotter.YErrorBars of gonum draws error bars at them. Those that cannot be drawn (NaN, ±Inf, not
-// positive on a logarithmic axis) are left out.
+// Points are separate observations; plotter.YErrorBars of gonum draws error bars at them. Those
+// that cannot be drawn (NaN, ±Inf, not positive on a logarithmic axis) are left out.
 type Points struct {
 	// Name stands in the legend.
 	Name string
@@ -110,7 +110,8 @@ func (b Bars) Plot(c draw.Canvas, p *plot.Plot) {
 	width := group / float64(max(b.Of, 1))
 	for i, v := range b.Y {
 		left := float64(i) - group/2 + width*float64(b.At)
-		r := []vg.Point{{X: x(left), Y: base}, {X: x(left + width), Y: base}, {X: x(left + width), Y: y(v)}, {X: x(left), Y: y(v)}}
+		r := []vg.Point{{X: x(left), Y: base}, {X: x(left + width), Y: base}, {X: x(left + width), Y: y(v)},
+			{X: x(left), Y: y(v)}}
 		if !finite(r[0]) || !finite(r[2]) {
 			continue
 		}

@@ -92,12 +92,13 @@ func TestBadData(t *testing.T) {
 	m := mat.NewDense(2, 3, nil)
 	items := func(it ...plot.Plotter) style.Drawer { return style.Plot{Items: it} }
 	for want, body := range map[string]style.Drawer{
-		"2 X and 1 Y":              items(style.Line{X: []float64{1, 2}, Y: []float64{1}}),
-		"1 Lo and 0 Hi":            items(style.Line{X: []float64{1}, Y: []float64{1}, Lo: []float64{1}}),
-		"0 X and 1 Y":              items(style.Points{Y: []float64{1}}),
-		"At = 2 of 2":              items(style.Bars{At: 2, Of: 2}),
-		"x 1 to 0":                 items(style.Heat{M: m, X0: 1, Y1: 1}),
-		"Plan 2×3":                 items(style.Coupling{Source: mat.NewDense(2, 2, nil), Target: mat.NewDense(2, 2, nil), Plan: m}),
+		"2 X and 1 Y":   items(style.Line{X: []float64{1, 2}, Y: []float64{1}}),
+		"1 Lo and 0 Hi": items(style.Line{X: []float64{1}, Y: []float64{1}, Lo: []float64{1}}),
+		"0 X and 1 Y":   items(style.Points{Y: []float64{1}}),
+		"At = 2 of 2":   items(style.Bars{At: 2, Of: 2}),
+		"x 1 to 0":      items(style.Heat{M: m, X0: 1, Y1: 1}),
+		"Plan 2×3": items(style.Coupling{Source: mat.NewDense(2, 2, nil),
+			Target: mat.NewDense(2, 2, nil), Plan: m}),
 		"Source, Target and Plan":  items(style.Coupling{}),
 		"Rows add up to 1 of 2":    style.HeatMap{M: m, Rows: []style.Block{{N: 1}}},
 		"N = -1":                   style.HeatMap{M: m, Cols: []style.Block{{N: -1}, {N: 4}}},
@@ -143,7 +144,8 @@ func TestEmptiness(t *testing.T) {
 		"no points":       style.Plot{Items: []plot.Plotter{style.Points{}, style.Bars{}}},
 		"reversed limits": style.Plot{X: style.Axis{Min: 2, Max: 1}, Items: []plot.Plotter{line(1, 2)}},
 		"no panels":       style.Panels{},
-		"empty panel":     style.Panels{Items: []style.Drawer{nil, style.Plot{}}, Letters: true, Bar: &style.ColorBar{}},
+		"empty panel": style.Panels{Items: []style.Drawer{nil, style.Plot{}}, Letters: true,
+			Bar: &style.ColorBar{}},
 		"no matrix":       style.HeatMap{},
 		"empty matrix":    style.HeatMap{M: &mat.Dense{}},
 		"NaN matrix":      style.HeatMap{M: mat.NewDense(1, 1, []float64{nan})},
@@ -162,7 +164,8 @@ func TestEmptiness(t *testing.T) {
 					p.X.Log, p.Y.Log = log, log
 					body = p
 				}
-				if s := string(save(t, style.Figure{Body: body}, "svg")); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+				if s := string(save(t, style.Figure{Body: body}, "svg")); strings.Contains(s, "NaN") ||
+					strings.Contains(s, "Inf") {
 					t.Error("the picture has NaN or Inf in it")
 				}
 				save(t, style.Figure{Body: body, DPI: 60}, "png")
@@ -175,7 +178,8 @@ func TestEmptiness(t *testing.T) {
 func TestAnyData(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 6).Draw(t, "n")
-		value := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, math.MaxFloat64}))
+		value := rapid.OneOf(rapid.Float64(),
+			rapid.SampledFrom([]float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, math.MaxFloat64}))
 		draw := func(name string) (v []float64) {
 			for range n {
 				v = append(v, value.Draw(t, name))
@@ -214,7 +218,8 @@ func TestCrispPixels(t *testing.T) {
 	for i := range im {
 		im[i] = float32(i+1) / float32(h*w+1)
 	}
-	img := picture(t, style.Figure{Body: style.ImageGrid{Images: [][]float32{im}, H: h, W: w}, Width: 40 * vg.Millimeter})
+	img := picture(t, style.Figure{Body: style.ImageGrid{Images: [][]float32{im}, H: h, W: w},
+		Width: 40 * vg.Millimeter})
 	level := func(i int) color.Gray { return color.Gray{Y: uint8(math.Round(255 * float64(im[i])))} }
 	n := count(img, level(0))
 	side := int(math.Round(math.Sqrt(float64(n))))
@@ -303,7 +308,8 @@ func TestBadge(t *testing.T) {
 		_, y, _ := of.Xyz()
 		return y
 	}
-	if c := (luminance(pale) + .05) / (luminance(color.NRGBA{R: 0x6B, G: 0x52, B: 0x10, A: 255}) + .05); c < 4.5 { // WCAG 2 AA for small text
+	// WCAG 2 AA for small text
+	if c := (luminance(pale) + .05) / (luminance(color.NRGBA{R: 0x6B, G: 0x52, B: 0x10, A: 255}) + .05); c < 4.5 {
 		t.Errorf("the badge's text has contrast %.1f", c)
 	}
 }
@@ -324,7 +330,8 @@ func TestSizes(t *testing.T) {
 func TestSeries(t *testing.T) {
 	seen := map[string]int{}
 	for k := range 168 {
-		key := fmt.Sprintf("%v %v %T%v", style.Series(k).Color, style.Series(k).Dashes, style.Series(k).Glyph, style.Series(k).Glyph)
+		key := fmt.Sprintf("%v %v %T%v", style.Series(k).Color, style.Series(k).Dashes, style.Series(k).Glyph,
+			style.Series(k).Glyph)
 		if j, ok := seen[key]; ok {
 			t.Errorf("series %d looks like series %d", k, j)
 		}

@@ -30,7 +30,8 @@ const (
 func (t Table) check() error {
 	for i, r := range t.Rows {
 		if len(t.Header) > 0 && len(r) > len(t.Header) {
-			return fmt.Errorf("style: Table: row %d has %d cells under %d headings: %w", i, len(r), len(t.Header), ErrData)
+			return fmt.Errorf("style: Table: row %d has %d cells under %d headings: %w", i, len(r),
+				len(t.Header), ErrData)
 		}
 	}
 	return nil

@@ -28,10 +28,14 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 	return lab.Study[PlanParams, PlanOut]{
 		Name:  "tour/digits",
 		Title: "Entropic transport between USPS and MNIST digits",
-		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal transport " +
-			"at the mean squared difference of pixels. At small ε nearly every digit goes to one or two others, half of the mass to its own class; " +
-			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never to couple.",
-		Sizes:      kit.Sizes("%[1]v + %[1]v digits, %[2]v values of ε", kit.Per{100, 500, 1000, 2000}, kit.Per{3, 6, 6, 6}),
+		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal " +
+			"transport " +
+			"at the mean squared difference of pixels. At small ε nearly every digit goes to one or two others, " +
+			"half of the mass to its own class; " +
+			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never " +
+			"to couple.",
+		Sizes: kit.Sizes("%[1]v + %[1]v digits, %[2]v values of ε", kit.Per{100, 500, 1000, 2000},
+			kit.Per{3, 6, 6, 6}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 50},
 		Experiment: digitsPlan,
 		Grid:       digitsGrid,
@@ -58,8 +62,9 @@ type PlanParams struct {
 	Data  data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
-// PlanOut is what is known of one plan between digits that are ordered by class. Artifacts: plan.npy (n×n), and as images in [0, 1]
-// usps.npy, mnist.npy and projection.npy, the barycentric projection of each USPS digit.
+// PlanOut is what is known of one plan between digits that are ordered by class. Artifacts:
+// plan.npy (n×n), and as images in [0, 1] usps.npy, mnist.npy and projection.npy, the barycentric
+// projection of each USPS digit.
 type PlanOut struct {
 	Eps        float64     `json:"eps"`
 	MeanCost   float64     `json:"mean_cost"`
@@ -91,7 +96,8 @@ var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 		}}}.Solve(ctx, prob))
 		out := describePlan(plan, u.Labels, m.Labels)
 		out.MeanCost = mean
-		return out, errors.Join(kit.Write(c, "usps.npy", usps), kit.Write(c, "mnist.npy", mnist), kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(mnist)))
+		return out, errors.Join(kit.Write(c, "usps.npy", usps), kit.Write(c, "mnist.npy", mnist),
+			kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(mnist)))
 	},
 }
 
@@ -112,9 +118,17 @@ func describePlan(plan *ot.Plan, source, target []int) PlanOut {
 	v := plan.Value()
 	primal := v.Sharp + plan.Eps*v.KL
 	out := PlanOut{
-		Eps: plan.Eps, Status: plan.Status.String(), Iterations: plan.Iterations, MarginalL1: plan.MarginalL1,
-		Sharp: v.Sharp, Gap: math.Abs(primal-v.RegKL) / math.Abs(primal),
-		Effective: float64(m) * math.Exp(-v.KL), USPS: source, MNIST: target, ClassMass: make([][]float64, 10), Match: make([]int, n),
+		Eps:        plan.Eps,
+		Status:     plan.Status.String(),
+		Iterations: plan.Iterations,
+		MarginalL1: plan.MarginalL1,
+		Sharp:      v.Sharp,
+		Gap:        math.Abs(primal-v.RegKL) / math.Abs(primal),
+		Effective:  float64(m) * math.Exp(-v.KL),
+		USPS:       source,
+		MNIST:      target,
+		ClassMass:  make([][]float64, 10),
+		Match:      make([]int, n),
 	}
 	for c := range out.ClassMass {
 		out.ClassMass[c] = make([]float64, 10)
@@ -147,15 +161,17 @@ func digitsGrid(set lab.Setting) []PlanParams {
 }
 
 // unsolved is the null of plans with the wrong marginals, in the order of falling ε.
-var unsolved = lab.Null{Name: "unsolved plans in reverse order", Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
-	kit.Reverse(cells)
-	for i := range cells {
-		cells[i].Value.MarginalL1, cells[i].Value.Gap = .1, .1
-	}
-})}}
+var unsolved = lab.Null{Name: "unsolved plans in reverse order",
+	Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
+		kit.Reverse(cells)
+		for i := range cells {
+			cells[i].Value.MarginalL1, cells[i].Value.Gap = .1, .1
+		}
+	})}}
 
 // independentPairs is the null of digits that are coupled at random.
-var independentPairs = kit.Null("independent pairs", digitsPlan, func(_ PlanParams, v *PlanOut) { v.SameClass = v.Chance })
+var independentPairs = kit.Null("independent pairs", digitsPlan,
+	func(_ PlanParams, v *PlanOut) { v.SameClass = v.Chance })
 
 type digitsView = lab.View[PlanParams, PlanOut]
 
@@ -163,16 +179,23 @@ func drawDigits(v digitsView) (lab.Exhibit, error) {
 	first := v.Cells[0].Params
 	badge := v.Badge(fmt.Sprintf("n = %d", first.N), sample.Note(first.Data, "mnist"))
 	picture := func(name, caption string, body style.Drawer) lab.Picture {
-		return lab.Picture{Name: name, Caption: caption, Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}
+		return lab.Picture{Name: name, Caption: caption,
+			Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
 			picture("plans", "Transport plans, sources and targets sorted by class.", drawPlans(v)),
-			picture("pairs", fmt.Sprintf("USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = %g of the mean cost.", first.Ratio), drawPairs(v.Cells[0])),
-			picture("projections", "Barycentric projections: where each USPS digit of the first row goes on average, over ε.", drawProjections(v)),
+			picture("pairs",
+				fmt.Sprintf(
+					"USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = "+
+						"%g of the mean cost.", first.Ratio), drawPairs(v.Cells[0])),
+			picture("projections",
+				"Barycentric projections: where each USPS digit of the first row goes on average, over ε.",
+				drawProjections(v)),
 		},
 		Tables: []lab.Table{summaryTable(v), massTable(v)},
-		Notes: []string{"The two sets hold different shares of each class (USPS has more 0 and 1), and mass must go somewhere: " +
+		Notes: []string{"The two sets hold different shares of each class (USPS has more 0 and 1), and mass must " +
+			"go somewhere: " +
 			"part of what leaves a class does so because its targets are full."},
 	}, nil
 }
@@ -185,7 +208,14 @@ func drawPlans(v digitsView) style.Panels {
 	for i, r := range v.Cells {
 		plan := kit.Matrix(r.Open, "plan.npy")
 		plan.Scale(float64(r.Params.N), plan) // rows sum to one: a row is where its digit goes
-		h := style.HeatMap{M: plan, Title: epsLabel(r.Params.Ratio), Rows: style.Blocks(out.USPS, strconv.Itoa), Cols: style.Blocks(out.MNIST, strconv.Itoa), Scale: scale, NoBar: true}
+		h := style.HeatMap{
+			M:     plan,
+			Title: epsLabel(r.Params.Ratio),
+			Rows:  style.Blocks(out.USPS, strconv.Itoa),
+			Cols:  style.Blocks(out.MNIST, strconv.Itoa),
+			Scale: scale,
+			NoBar: true,
+		}
 		if i%panels.Columns == 0 {
 			h.RowLabel = "USPS"
 		}
@@ -244,14 +274,20 @@ func drawProjections(v digitsView) style.ImageGrid {
 }
 
 func summaryTable(v digitsView) lab.Table {
-	return lab.Table{Name: "summary",
-		Caption: "The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean entropy of a source's targets.",
-		Header:  []string{"ε / mean cost", "⟨T,c⟩ / mean cost", "effective targets", "mass within class", "by chance", "iterations", "marginal error", "status"},
+	return lab.Table{
+		Name: "summary",
+		Caption: "The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean " +
+			"entropy of a source's targets.",
+		Header: []string{"ε / mean cost", "⟨T,c⟩ / mean cost", "effective targets", "mass within class", "by chance",
+			"iterations", "marginal error", "status"},
 		Rows: kit.Each(v.Cells, func(r lab.Result[PlanParams, PlanOut]) []string {
 			v := r.Value
-			return []string{fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost), fmt.Sprintf("%.2f", v.Effective), fmt.Sprintf("%.1f%%", 100*v.SameClass),
-				fmt.Sprintf("%.1f%%", 100*v.Chance), strconv.Itoa(v.Iterations), fmt.Sprintf("%.1e", v.MarginalL1), v.Status}
-		})}
+			return []string{fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost),
+				fmt.Sprintf("%.2f", v.Effective), fmt.Sprintf("%.1f%%", 100*v.SameClass),
+				fmt.Sprintf("%.1f%%", 100*v.Chance), strconv.Itoa(v.Iterations),
+				fmt.Sprintf("%.1e", v.MarginalL1), v.Status}
+		}),
+	}
 }
 
 func massTable(v digitsView) lab.Table {
@@ -292,10 +328,43 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 	}
 	first := plans[0]
 	return []lab.Claim{
-		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance", Null: unsolved, Law: true},
-		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs", Null: unsolved},
-		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved, Law: true},
-		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved, Law: true},
+		{
+			What:     "largest L1 error of the marginals",
+			Source:   "T1 = a, Tᵀ1 = b",
+			Got:      marginal,
+			Relation: lab.AtMost,
+			Want:     first.Params.Tol,
+			Why:      "the solver's tolerance",
+			Null:     unsolved,
+			Law:      true,
+		},
+		{
+			What:     "largest relative duality gap",
+			Source:   "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩",
+			Got:      gap,
+			Relation: lab.AtMost,
+			AbsTol:   1e-7,
+			Why:      "a marginal error of 1e-8 times potentials of some mean costs",
+			Null:     unsolved,
+		},
+		{
+			What:     "least increase of ⟨T,c⟩ from one ε to the next",
+			Source:   "⟨T,c⟩ grows with ε",
+			Got:      sharp,
+			Relation: lab.AtLeast,
+			Why:      "a law",
+			Null:     unsolved,
+			Law:      true,
+		},
+		{
+			What:     "least increase of the effective targets",
+			Source:   "KL(T|abᵀ) falls with ε",
+			Got:      effective,
+			Relation: lab.AtLeast,
+			Why:      "a law",
+			Null:     unsolved,
+			Law:      true,
+		},
 		{
 			What:   "mass that stays in its class at the smallest ε, over chance",
 			Source: "more than the independent coupling's", Got: first.Value.SameClass / first.Value.Chance,

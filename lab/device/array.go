@@ -319,7 +319,8 @@ func (a *Array) bytes() int64 { return int64(a.Len()) * int64(a.t.Type.Size()) }
 func (a *Array) use(op string) {
 	a.alive(op)
 	if a.t.Mem == nil && !slices.Contains(a.t.Shape, 0) && a.d.Err() == nil {
-		panic(fmt.Sprintf("device: %s: %v%v has no memory: the device had failed when it was made", op, a.t.Type, a.t.Shape))
+		panic(fmt.Sprintf("device: %s: %v%v has no memory: the device had failed when it was made", op, a.t.Type,
+			a.t.Shape))
 	}
 }
 

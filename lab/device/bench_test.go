@@ -10,14 +10,15 @@ import (
 	"coupling/lab/must"
 )
 
-// BenchmarkOpsOnDevice times operations on the device that COUPLING_DEVICE names: bytes that must move, multiplications
-// and additions, or exponentials, a second. Operations are given in rounds, as programs do, and each round waits for the
-// device.
+// BenchmarkOpsOnDevice times operations on the device that COUPLING_DEVICE names: bytes that must
+// move, multiplications and additions, or exponentials, a second. Operations are given in rounds,
+// as programs do, and each round waits for the device.
 func BenchmarkOpsOnDevice(b *testing.B) {
 	d := must.Get(device.Open(""))
 	defer d.Close()
 	b.Logf("%v: %s", d, d.Info().Detail)
-	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, productOps, imageOps, randomOps, trainingOps, transportOps} {
+	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, productOps, imageOps,
+		randomOps, trainingOps, transportOps} {
 		for _, op := range group(d) {
 			b.Run(op.name, func(b *testing.B) { op.run(b, d) })
 		}
@@ -80,7 +81,8 @@ func (op timed) run(b *testing.B, d *device.Device) {
 	seconds := b.Elapsed().Seconds() / float64(b.N*round)
 	b.ReportMetric(op.count/seconds/1e9, op.unit)
 	b.ReportMetric(seconds*1e9, "ns/call")
-	for unit, n := range map[string]float64{"bytes/call": op.work.bytes, "flop/call": op.work.flop, "exp/call": op.work.exps} {
+	for unit, n := range map[string]float64{"bytes/call": op.work.bytes, "flop/call": op.work.flop,
+		"exp/call": op.work.exps} {
 		if n > 0 {
 			b.ReportMetric(n, unit)
 		}
@@ -234,7 +236,8 @@ func imageOps(d *device.Device) []timed {
 	const images = 64 * 64 * 32 * 32
 	const multiplies = 2 * 64 * 64 * 64 * 16 * 16 * 16
 	shape := []int{64, 64, 32, 32}
-	x, y, weight := random(d, device.Float32, shape...), random(d, device.Float32, 64, 64, 16, 16), random(d, device.Float32, 64, 64, 4, 4)
+	x, y, weight := random(d, device.Float32, shape...), random(d, device.Float32, 64, 64, 16, 16),
+		random(d, device.Float32, 64, 64, 4, 4)
 	return []timed{
 		op("Conv/4×4", "GFLOP/s", multiplies, func() func() {
 			return func() { device.Conv(y, x, weight, w) }
@@ -246,7 +249,8 @@ func imageOps(d *device.Device) []timed {
 			return func() { device.ConvWeight(weight, x, y, w) }
 		}),
 		op("MaxPool/2×2", "GB/s", 4*1.5*images, func() func() {
-			x, y, i := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16), d.New(device.Int32, 64, 64, 16, 16)
+			x, y, i := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16),
+				d.New(device.Int32, 64, 64, 16, 16)
 			return func() { device.MaxPool(y, i, x, device.SquareWindow(2, 2, 0)) }
 		}),
 		op("AvgPool/2×2", "GB/s", 4*1.25*images, func() func() {
@@ -279,9 +283,21 @@ func trainingOps(d *device.Device) []timed {
 	const n = 1 << 22
 	return []timed{
 		op("StepAdam", "GB/s", 28*n, func() func() {
-			w, g, m, v := random(d, device.Float32, n), random(d, device.Float32, n), d.Zeros(device.Float32, n), d.Zeros(device.Float32, n)
-			t, one, a := d.FromInts([]int32{0}, 1), d.From32([]float32{1}, 1), device.Adam{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-			u := device.Update{W: []*device.Array{w}, G: []*device.Array{g}, M: []*device.Array{m}, V: []*device.Array{v}, Factor: one}
+			w, g, m, v := random(d, device.Float32, n), random(d, device.Float32, n), d.Zeros(device.Float32, n),
+				d.Zeros(device.Float32, n)
+			t, one, a := d.FromInts([]int32{0}, 1), d.From32([]float32{1}, 1), device.Adam{
+				Rate:  1e-3,
+				Beta1: 0.9,
+				Beta2: 0.999,
+				Eps:   1e-8,
+			}
+			u := device.Update{
+				W:      []*device.Array{w},
+				G:      []*device.Array{g},
+				M:      []*device.Array{m},
+				V:      []*device.Array{v},
+				Factor: one,
+			}
 			return func() { device.StepAdam(u, t, a) }
 		}),
 		op("ClipRows/256×16384", "GB/s", 8*n, func() func() {
@@ -313,7 +329,8 @@ func transportOps(d *device.Device) (ops []timed) {
 		}
 	}
 	return append(ops, op("LSERows/1024 of 32×32", "Gexp/s", 1<<20, func() func() {
-		c, h, out := random(d, device.Float32, 1024, 32, 32), random(d, device.Float32, 1024, 32), d.New(device.Float32, 1024, 32)
+		c, h, out := random(d, device.Float32, 1024, 32, 32), random(d, device.Float32, 1024, 32),
+			d.New(device.Float32, 1024, 32)
 		return func() { device.LSERows(out, c, h, 10) }
 	}).beside(4<<20, 0))
 }
@@ -329,13 +346,15 @@ func denseOps(d *device.Device, t device.DType, n int) []timed {
 		}
 	}
 	return []timed{
-		op("LSERows"+size, "Gexp/s", pairs, setup(func(out, c, h *device.Array) { device.LSERows(out, c, h, 10) })).beside(float64(t.Size())*pairs, 0),
-		op("LSECols"+size, "Gexp/s", pairs, setup(func(out, c, h *device.Array) { device.LSECols(out, c, h, 10) })).beside(float64(t.Size())*pairs, 0),
+		op("LSERows"+size, "Gexp/s", pairs, setup(func(out, c, h *device.Array) { device.LSERows(out, c, h, 10) })).
+			beside(float64(t.Size())*pairs, 0),
+		op("LSECols"+size, "Gexp/s", pairs, setup(func(out, c, h *device.Array) { device.LSECols(out, c, h, 10) })).
+			beside(float64(t.Size())*pairs, 0),
 	}
 }
 
-// pointOps read next to nothing: a pair costs a product with sum in each dimension at least (|x|² and |y|² being known),
-// h − c/ε, and one exponential; PointApply a product with sum more.
+// pointOps read next to nothing: a pair costs a product with sum in each dimension at least (|x|²
+// and |y|² being known), h − c/ε, and one exponential; PointApply a product with sum more.
 func pointOps(d *device.Device, t device.DType, n, dim int) []timed {
 	pairs, size, cost := float64(n)*float64(n), fmt.Sprintf("/%d d=%d %v", n, dim, t), device.Cost{Square: 1}
 	setup := func(f func(x, y, u, h, out *device.Array)) func() func() {

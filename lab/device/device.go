@@ -152,7 +152,8 @@ func OpenKey(key string) (*Device, error) {
 	n.ordinal = ordinalFor(n.kind, os.Getenv("COUPLING_DEVICE"))
 	d, err := CUDA{Ordinal: n.ordinal, TF32: n.tf32}.Open()
 	if err == nil && d.Key() != key {
-		err = errors.Join(fmt.Errorf("device: %s was asked for and this is %s: is NVIDIA_TF32_OVERRIDE set?", key, d.Key()), d.Close())
+		err = errors.Join(fmt.Errorf("device: %s was asked for and this is %s: is NVIDIA_TF32_OVERRIDE set?", key,
+			d.Key()), d.Close())
 	}
 	if err != nil {
 		return nil, err
@@ -201,8 +202,8 @@ func (d *Device) Note() string { return d.note }
 // Memory returns the free and the total bytes of the device's memory.
 func (d *Device) Memory() (free, total int64, err error) { return d.b.MemInfo() }
 
-// Traffic returns the calls of the device since it was opened: launches, waits and copies bound the time of small steps on a
-// GPU. It is zero on a processor.
+// Traffic returns the calls of the device since it was opened: launches, waits and copies bound the
+// time of small steps on a GPU. It is zero on a processor.
 func (d *Device) Traffic() Traffic { return d.b.Traffic() }
 
 // Sync waits until all operations are done and returns the first error.

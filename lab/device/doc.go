@@ -13,8 +13,8 @@
 // Operations are functions whose first argument is the destination, which exists already: an
 // operation allocates nothing that can be seen. All arrays are contiguous and row-major; views are
 // other shapes of the same elements or a range of the first axis. Shapes that do not fit, arrays of
-// different devices, arrays that were freed and a destination that shares memory with an argument, unless an operation's
-// description allows it, are mistakes of the program and panic. Errors of a
+// different devices, arrays that were freed and a destination that shares memory with an argument,
+// unless an operation's description allows it, are mistakes of the program and panic. Errors of a
 // correct program (no memory, a failed launch, an index out of range) are kept by the device until
 // it is asked: see Device.
 //
@@ -40,6 +40,6 @@
 // it is static like other programs without cgo, and opening a GPU returns ErrNoDevice. With package
 // ot either has less than 8 MB.
 //
-// Package devicetest compares every device with a float64 reference. GPU.md collects facts about GPUs that need none, and what to run
-// where there is one.
+// Package devicetest compares every device with a float64 reference. GPU.md collects facts about
+// GPUs that need none, and what to run where there is one.
 package device

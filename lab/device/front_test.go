@@ -31,9 +31,11 @@ func TestWrongArguments(t *testing.T) {
 	window := device.SquareWindow(3, 1, 1)
 	seven := []int{1, 1, 1, 1, 1, 1, 1}
 	calls := map[string][]func(){
-		"New":       {func() { d.New(device.Float32, 2, -1) }},
-		"Reshape":   {func() { f(6).Reshape(4) }, func() { f(6).Reshape(-1, 4) }, func() { f(6).Reshape(-1, -1) }, func() { f(0).Reshape(0, -1) }},
-		"Rows":      {func() { f(3).Rows(2, 1) }, func() { f(3).Rows(-1, 1) }, func() { f(3).Rows(0, 4) }, func() { f().Rows(0, 1) }},
+		"New": {func() { d.New(device.Float32, 2, -1) }},
+		"Reshape": {func() { f(6).Reshape(4) }, func() { f(6).Reshape(-1, 4) }, func() { f(6).Reshape(-1, -1) },
+			func() { f(0).Reshape(0, -1) }},
+		"Rows": {func() { f(3).Rows(2, 1) }, func() { f(3).Rows(-1, 1) }, func() { f(3).Rows(0, 4) },
+			func() { f().Rows(0, 1) }},
 		"fill":      {func() { f(3).Set32(make([]float32, 2)) }, func() { f(3).Set64(make([]float64, 3)) }},
 		"read":      {func() { f(3).Get64() }, func() { i(3).Get32() }, func() { f(3).GetInts() }},
 		"Mat":       {func() { f(3).Mat() }, func() { f(0, 3).Mat() }},
@@ -54,8 +56,9 @@ func TestWrongArguments(t *testing.T) {
 		},
 		"Axpby":   {func() { device.Axpby(f(3), 1, f(3), 1, f(1)) }},
 		"Convert": {func() { device.Convert(f(3), i(3)) }, func() { device.Convert(f(3), f(3, 1)) }},
-		"Paste":   {func() { device.Paste(f(3, 2), f(2, 2), 0, 2) }, func() { device.Paste(f(3, 2), f(2, 1), 0, 0) }, func() { device.Paste(f(3), f(1), 1, 0) }},
-		"Cut":     {func() { device.Cut(f(2), f(3), 0, -1) }, func() { device.Cut(f(4), f(3), 0, 0) }},
+		"Paste": {func() { device.Paste(f(3, 2), f(2, 2), 0, 2) }, func() { device.Paste(f(3, 2), f(2, 1), 0, 0) },
+			func() { device.Paste(f(3), f(1), 1, 0) }},
+		"Cut": {func() { device.Cut(f(2), f(3), 0, -1) }, func() { device.Cut(f(4), f(3), 0, 0) }},
 		"Gather": {
 			func() { device.Gather(f(2, 3), f(4, 2), i(2)) }, func() { device.Gather(f(2, 3), f(4, 3), i(3)) },
 			func() { device.Gather(f(2, 3), f(4, 3), f(2)) },
@@ -67,7 +70,8 @@ func TestWrongArguments(t *testing.T) {
 		},
 		"ReduceDot": {func() { device.ReduceDot(f(1), f(3), f(1)) }},
 		"Affine.Apply": {
-			func() { device.Affine{Scale: f(3, 2, 1)}.Apply(f(3, 2), f(3, 2)) }, func() { device.Affine{}.Apply(f(3, 2), f(3)) },
+			func() { device.Affine{Scale: f(3, 2, 1)}.Apply(f(3, 2), f(3, 2)) },
+			func() { device.Affine{}.Apply(f(3, 2), f(3)) },
 			func() { device.Affine{Func: device.Step + 1}.Apply(f(3), f(3)) },
 		},
 		"Affine.VJP": {
@@ -76,17 +80,25 @@ func TestWrongArguments(t *testing.T) {
 		},
 		"Moments": {func() { device.Moments(f(3, 1), f(3, 1), f(1, 2), f(3, 2), 0, 0) }},
 		"Normalised.VJP": {func() {
-			device.Normalised{Mean: f(3, 1), Rstd: f(3, 1), Scale: f(3, 1), Sum: f(3, 1), Along: f(1, 2)}.VJP(f(3, 2), f(3, 2), f(3, 2), 0)
+			device.Normalised{
+				Mean:  f(3, 1),
+				Rstd:  f(3, 1),
+				Scale: f(3, 1),
+				Sum:   f(3, 1),
+				Along: f(1, 2),
+			}.VJP(f(3, 2), f(3, 2), f(3, 2), 0)
 		}},
 		"Gemm": {
-			func() { device.Gemm(f(2, 3), 1, f(2, 4).N(), f(4, 3).T(), 0) }, func() { device.Gemm(f(6), 1, f(6).N(), f(6).N(), 0) },
+			func() { device.Gemm(f(2, 3), 1, f(2, 4).N(), f(4, 3).T(), 0) },
+			func() { device.Gemm(f(6), 1, f(6).N(), f(6).N(), 0) },
 			func() { device.Gemm(f(2, 2, 2), 1, f(3, 2, 2).N(), f(2, 2, 2).N(), 0) },
 			func() { device.Gemm(f(2, 2), 1, f(1, 2, 2).N(), f(2, 2).N(), 0) },
 			func() { device.Gemm(f(2, 2), 1, device.Factor{}, f(2, 2).N(), 0) },
 		},
 		"Conv":       {func() { device.Conv(f(1, 1, 3, 3), f(1, 1, 3, 4), f(1, 1, 3, 3), window) }},
 		"ConvWeight": {func() { device.ConvWeight(f(1, 2, 3, 3), f(1, 1, 3, 3), f(1, 1, 3, 3), window) }},
-		"window":     {func() { device.SquareWindow(4, 1, 0).Out(3, 5) }, func() { device.SquareWindow(2, 1, -1).Out(3, 5) }},
+		"window": {func() { device.SquareWindow(4, 1, 0).Out(3, 5) },
+			func() { device.SquareWindow(2, 1, -1).Out(3, 5) }},
 		"MaxPool": {
 			func() { device.MaxPool(f(1, 1, 3, 3), i(1, 1, 3, 2), f(1, 1, 3, 3), window) },
 			func() { device.MaxPool(f(1, 1, 7, 7), i(1, 1, 7, 7), f(1, 1, 3, 3), device.SquareWindow(3, 1, 3)) },
@@ -95,13 +107,15 @@ func TestWrongArguments(t *testing.T) {
 				device.MaxPool(f(1, 1, 1, 2), i(1, 1, 1, 2), f(1, 1, 2, 2), w)
 			},
 		},
-		"AvgPool":  {func() { device.AvgPool(f(1, 1, 3, 3), f(1, 2, 3, 3), window) }},
-		"Nearest":  {func() { device.Nearest(f(1, 2, 3, 3), f(1, 1, 3, 3)) }, func() { device.Nearest(f(1, 1, 3, 3), f(1, 1, 0, 3)) }},
+		"AvgPool": {func() { device.AvgPool(f(1, 1, 3, 3), f(1, 2, 3, 3), window) }},
+		"Nearest": {func() { device.Nearest(f(1, 2, 3, 3), f(1, 1, 3, 3)) },
+			func() { device.Nearest(f(1, 1, 3, 3), f(1, 1, 0, 3)) }},
 		"Bilinear": {func() { device.Bilinear(f(1, 1, 9), f(1, 1, 3, 3), true) }},
 		"Uniform":  {func() { s.Uniform(i(3), 0, 1) }},
 		"Normal":   {func() { s.Normal(nil, 0, 1) }},
 		"CrossEntropy": {
-			func() { device.CrossEntropy(f(3), f(3, 2), f(3, 2), i(2)) }, func() { device.CrossEntropy(f(3, 1), f(3, 2), f(3, 2), i(3)) },
+			func() { device.CrossEntropy(f(3), f(3, 2), f(3, 2), i(2)) },
+			func() { device.CrossEntropy(f(3, 1), f(3, 2), f(3, 2), i(3)) },
 			func() { device.CrossEntropy(f(3), f(3, 2), f(3, 2), f(3)) },
 		},
 		"ClipRows": {
@@ -110,31 +124,70 @@ func TestWrongArguments(t *testing.T) {
 		},
 		"StepAdam": {
 			func() {
-				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), V: list(3), Factor: f(1)}, i(2), device.Adam{})
+				device.StepAdam(device.Update{
+					W:      list(3),
+					G:      list(3),
+					M:      list(3),
+					V:      list(3),
+					Factor: f(1),
+				}, i(2), device.Adam{})
 			},
 			func() {
-				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(2), V: list(3), Factor: f(1)}, i(1), device.Adam{})
+				device.StepAdam(device.Update{
+					W:      list(3),
+					G:      list(3),
+					M:      list(2),
+					V:      list(3),
+					Factor: f(1),
+				}, i(1), device.Adam{})
 			},
 			func() {
 				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), Factor: f(1)}, i(1), device.Adam{})
 			},
 			func() {
-				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), V: list(3), Factor: f(2)}, i(1), device.Adam{})
+				device.StepAdam(device.Update{
+					W:      list(3),
+					G:      list(3),
+					M:      list(3),
+					V:      list(3),
+					Factor: f(2),
+				}, i(1), device.Adam{})
 			},
 			func() {
-				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), V: list(3), Factor: f(1), Clip: -1}, i(1), device.Adam{})
+				device.StepAdam(device.Update{
+					W:      list(3),
+					G:      list(3),
+					M:      list(3),
+					V:      list(3),
+					Factor: f(1),
+					Clip:   -1,
+				}, i(1), device.Adam{})
 			},
 		},
 		"StepSGD": {
 			func() { device.StepSGD(device.Update{W: list(3), G: list(4), M: list(3), Factor: f(1)}, device.SGD{}) },
 			func() {
-				device.StepSGD(device.Update{W: list(3), G: list(3), M: list(3), Average: list(3), Factor: f(1)}, device.SGD{})
+				device.StepSGD(device.Update{
+					W:       list(3),
+					G:       list(3),
+					M:       list(3),
+					Average: list(3),
+					Factor:  f(1),
+				}, device.SGD{})
 			},
 			func() {
-				device.StepSGD(device.Update{W: list(3), G: list(3), M: list(3), Average: list(3, 3), Decay: f(2), Factor: f(1)}, device.SGD{})
+				device.StepSGD(device.Update{
+					W:       list(3),
+					G:       list(3),
+					M:       list(3),
+					Average: list(3, 3),
+					Decay:   f(2),
+					Factor:  f(1),
+				}, device.SGD{})
 			},
 		},
-		"LSERows":  {func() { device.LSERows(f(2), f(2, 3), f(2), 1) }, func() { device.LSERows(f(2), f(6), f(3), 1) }, func() { device.LSERows(f(2), f(4, 2, 3), f(4, 3), 1) }},
+		"LSERows": {func() { device.LSERows(f(2), f(2, 3), f(2), 1) }, func() { device.LSERows(f(2), f(6), f(3), 1) },
+			func() { device.LSERows(f(2), f(4, 2, 3), f(4, 3), 1) }},
 		"LSECols":  {func() { device.LSECols(f(2), f(2, 3), f(2), 1) }},
 		"PlanRows": {func() { device.PlanRows(f(2, 1), f(2, 3), f(2), f(3), f(2, 1), 1) }},
 		"PlanCols": {func() { device.PlanCols(f(3, 1), f(2, 3), f(2), f(3), f(3, 1), 1) }},
@@ -143,7 +196,9 @@ func TestWrongArguments(t *testing.T) {
 		"PointApply": {
 			func() { device.PointApply(f(2, 1), f(2, 4), f(3, 4), f(2), f(3), f(2, 1), device.Cost{}, 1) },
 		},
-		"PointGrad": {func() { device.PointGrad(f(2, 3), f(2, 4), f(3, 4), f(2), f(3), f(2), f(3), device.Cost{}, 1, true) }},
+		"PointGrad": {func() {
+			device.PointGrad(f(2, 3), f(2, 4), f(3, 4), f(2), f(3), f(2), f(3), device.Cost{}, 1, true)
+		}},
 		"PointCost": {func() { device.PointCost(f(3), f(2, 4), f(3, 4), f(2), f(3), device.Cost{}, 1) }},
 	}
 	for op, wrong := range calls {
@@ -167,7 +222,8 @@ func panicOf(f func()) (message string) {
 
 func TestOpen(t *testing.T) {
 	for _, name := range []string{"gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU", "cpu,tf32", "cuda:1,fp8"} {
-		if d, err := device.Open(name); err == nil || !strings.Contains(err.Error(), "must be auto, cpu, cuda or cuda:N") {
+		if d, err := device.Open(name); err == nil ||
+			!strings.Contains(err.Error(), "must be auto, cpu, cuda or cuda:N") {
 			t.Errorf("%q: %v, %v", name, d, err)
 		}
 	}
@@ -261,7 +317,12 @@ func TestOverlaps(t *testing.T) {
 		"CrossEntropy":   func() { device.CrossEntropy(at(1, 2), f(2, 2), m, i(2)) },
 		"ClipRows":       func() { device.ClipRows(at(2, 2, 2), m, 1) },
 		"StepSGD": func() {
-			device.StepSGD(device.Update{W: []*device.Array{v}, G: []*device.Array{f(4)}, M: []*device.Array{v}, Factor: f(1)}, device.SGD{})
+			device.StepSGD(device.Update{
+				W:      []*device.Array{v},
+				G:      []*device.Array{f(4)},
+				M:      []*device.Array{v},
+				Factor: f(1),
+			}, device.SGD{})
 		},
 		"LSERows":    func() { device.LSERows(at(1, 2), m, f(2), 1) },
 		"LSECols":    func() { device.LSECols(at(1, 2), f(2, 2), at(1, 2), 1) },
@@ -300,11 +361,13 @@ func TestOpenGPU(t *testing.T) {
 		}
 		must.Do(d.Close())
 	}
-	if d, err := device.Open("cuda:9"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "cuda:9") {
+	if d, err := device.Open("cuda:9"); !errors.Is(err, device.ErrNoDevice) ||
+		!strings.Contains(err.Error(), "cuda:9") {
 		t.Errorf("cuda:9: %v, %v: must be ErrNoDevice", d, err)
 	}
 	t.Setenv("COUPLING_CUDA_DRIVER", filepath.Join(t.TempDir(), "libcuda.so.1"))
-	if d, err := device.Open("cuda"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "libcuda.so.1") {
+	if d, err := device.Open("cuda"); !errors.Is(err, device.ErrNoDevice) ||
+		!strings.Contains(err.Error(), "libcuda.so.1") {
 		t.Errorf("without a driver: %v, %v: must be ErrNoDevice and name what was looked for", d, err)
 	}
 	d := must.Get(device.Open("auto"))

@@ -16,14 +16,15 @@ type Graph struct {
 	kept []*Array // made when it was recorded, and not freed
 }
 
-// Record runs f, whose operations it does and records, and returns the recording, or nil when the device fails. The
-// memory that f frees is kept for the graph until Close. Arrays that f makes and leaves are the graph's: they hold what its
-// latest launch wrote, and Close frees them.
+// Record runs f, whose operations it does and records, and returns the recording, or nil when the
+// device fails. The memory that f frees is kept for the graph until Close. Arrays that f makes and
+// leaves are the graph's: they hold what its latest launch wrote, and Close frees them.
 //
-// Launch does what f asked for when it was recorded, and does not call f: on a CPU too, where it allocates nothing, so
-// that a step of a small network costs its arithmetic alone. To free an array that f did not make is a mistake and panics.
-// Copies to or from the host, Sync, and other graphs have no place in a recording; they fail with an error, and nothing is
-// recorded. What Record cannot see is what f does to variables of the program: numbers that change from launch to launch
+// Launch does what f asked for when it was recorded, and does not call f: on a CPU too, where it
+// allocates nothing, so that a step of a small network costs its arithmetic alone. To free an array
+// that f did not make is a mistake and panics. Copies to or from the host, Sync, and other graphs
+// have no place in a recording; they fail with an error, and nothing is recorded. What Record
+// cannot see is what f does to variables of the program: numbers that change from launch to launch
 // are in arrays.
 //
 // A recording starts by waiting for earlier operations, and with all free memory; a step that also runs unrecorded
@@ -49,8 +50,9 @@ type Replay struct {
 	warm  bool
 }
 
-// Do does f, for which the rules of Record hold, the same each time. What the first call makes and leaves belongs to the
-// caller's Scope; what the second leaves is the recording's, and holds the results of every later call.
+// Do does f, for which the rules of Record hold, the same each time. What the first call makes and
+// leaves belongs to the caller's Scope; what the second leaves is the recording's, and holds the
+// results of every later call.
 func (r *Replay) Do(d *Device, f func()) {
 	switch {
 	case !r.warm:

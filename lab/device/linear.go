@@ -23,7 +23,8 @@ func Gemm(c *Array, alpha float64, a, b Factor, beta float64) {
 	if r != 2 && r != 3 || len(sa) != r || len(sb) != r {
 		k.fail("shapes %v = %v·%v: rank must be 2 or 3", sc, sa, sb)
 	}
-	if r == 3 && (sa[0] != 1 && sa[0] != sc[0] || sb[0] != 1 && sb[0] != sc[0]) || sc[r-2] != sa[r-2] || sc[r-1] != sb[r-1] || sa[r-1] != sb[r-2] {
+	if r == 3 && (sa[0] != 1 && sa[0] != sc[0] || sb[0] != 1 && sb[0] != sc[0]) || sc[r-2] != sa[r-2] ||
+		sc[r-1] != sb[r-1] || sa[r-1] != sb[r-2] {
 		k.fail("shapes %v = %v·%v do not fit", sc, sa, sb)
 	}
 	k.do(func() error { return c.ops().Gemm(c.t, alpha, a.Array.t, a.Transpose, b.Array.t, b.Transpose, beta) })

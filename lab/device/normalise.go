@@ -20,7 +20,13 @@ func (a Affine) tensors(c args, big *Array) backend.Affine {
 	if a.Func >= backend.NumUnary {
 		c.fail("Func = %d: no such function", a.Func)
 	}
-	return backend.Affine{Scale: c.optional(big, a.Scale), Center: c.optional(big, a.Center), Shift: c.optional(big, a.Shift), Func: a.Func, P: a.P}
+	return backend.Affine{
+		Scale:  c.optional(big, a.Scale),
+		Center: c.optional(big, a.Center),
+		Shift:  c.optional(big, a.Shift),
+		Func:   a.Func,
+		P:      a.P,
+	}
 }
 
 // optional is the tensor of a, which broadcasts to big, or none for nil.
@@ -44,8 +50,8 @@ func (a Affine) Apply(y, x *Array) {
 //
 //	dz = f'(z)·dy,  sum = Σ dz,  along = Σ dz·(x − Center),
 //
-// summed over the axes where sum has size 1; Scale, Center and Shift broadcast to the shape of sum. along may be nil. dz may
-// be dy.
+// summed over the axes where sum has size 1; Scale, Center and Shift broadcast to the shape of sum.
+// along may be nil. dz may be dy.
 func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 	c := check("Affine.VJP", dz).float(sum, x, y, dy).like(x, y, dy).spread(dz, sum)
 	c.over(dy).apart(sum, along, x, y, a.Scale, a.Center, a.Shift)
@@ -61,19 +67,22 @@ func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 	c.do(func() error { return dz.ops().AffineVJP(dz.t, sum.t, t, x.t, y.t, dy.t, by) })
 }
 
-// Moments writes mean, variance and rstd = 1/√(variance + eps) of x over the axes where they have size 1, in one pass.
-// The variance is Σ (x − mean)²/(count − lost); lost = 1 makes it unbiased. Sums are of float64: digits hold where means are
-// large, of deviations from a number near the mean, or of squares of float32, whose rounding loses less than x itself has
-// lost. Parts are joined as by Chan, Golub and LeVeque (1979). Of no elements variance is 0 and the mean is not defined.
+// Moments writes mean, variance and rstd = 1/√(variance + eps) of x over the axes where they have
+// size 1, in one pass. The variance is Σ (x − mean)²/(count − lost); lost = 1 makes it unbiased.
+// Sums are of float64: digits hold where means are large, of deviations from a number near the
+// mean, or of squares of float32, whose rounding loses less than x itself has lost. Parts are
+// joined as by Chan, Golub and LeVeque (1979). Of no elements variance is 0 and the mean is not
+// defined.
 func Moments(mean, variance, rstd, x *Array, eps float64, lost int) {
 	c := check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean).apart(variance, rstd, x)
 	c.into(variance).apart(rstd, x).into(rstd).apart(x)
 	c.do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
 }
 
-// Normalised are the arguments of the derivative through the moments of x: mean and rstd from Moments; Scale, rstd times the
-// factor gamma that came after; and Sum = Σ dz and Along = Σ dz·(x − Mean) from Affine.VJP. More, unless nil, is a part of
-// the cotangent that came another way. All have the shape of Mean.
+// Normalised are the arguments of the derivative through the moments of x: mean and rstd from
+// Moments; Scale, rstd times the factor gamma that came after; and Sum = Σ dz and Along = Σ dz·(x −
+// Mean) from Affine.VJP. More, unless nil, is a part of the cotangent that came another way. All
+// have the shape of Mean.
 type Normalised struct{ Mean, Rstd, Scale, Sum, Along, More *Array }
 
 // VJP is the cotangent of x for the cotangent dz of gamma·(x − mean)·rstd + beta:
@@ -82,13 +91,21 @@ type Normalised struct{ Mean, Rstd, Scale, Sum, Along, More *Array }
 //
 // dx may be dz.
 func (n Normalised) VJP(dx, dz, x *Array, lost int) {
-	c := check("Normalised.VJP", dx).float(dz, x, n.Mean, n.Rstd, n.Scale, n.Sum, n.Along).like(dz, x).spread(dx, n.Mean)
+	c := check("Normalised.VJP", dx).float(dz, x, n.Mean, n.Rstd, n.Scale, n.Sum, n.Along).like(dz, x).
+		spread(dx, n.Mean)
 	c.over(dz).apart(x, n.Mean, n.Rstd, n.Scale, n.Sum, n.Along, n.More)
 	for _, a := range []*Array{n.Rstd, n.Scale, n.Sum, n.Along, n.More} {
 		if a != nil && !slices.Equal(a.t.Shape, n.Mean.t.Shape) {
 			c.fail("shapes %v and %v of Mean: must be equal", a.t.Shape, n.Mean.t.Shape)
 		}
 	}
-	m := backend.Moments{Mean: n.Mean.t, Rstd: n.Rstd.t, Scale: n.Scale.t, Sum: n.Sum.t, Along: n.Along.t, More: c.optional(dx, n.More)}
+	m := backend.Moments{
+		Mean:  n.Mean.t,
+		Rstd:  n.Rstd.t,
+		Scale: n.Scale.t,
+		Sum:   n.Sum.t,
+		Along: n.Along.t,
+		More:  c.optional(dx, n.More),
+	}
 	c.do(func() error { return dx.ops().MomentsVJP(dx.t, dz.t, x.t, m, lost) })
 }

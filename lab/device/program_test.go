@@ -64,12 +64,14 @@ func TestProgram(t *testing.T) {
 		run := exec.Command(binary)
 		run.Env = append(os.Environ(), "COUPLING_DEVICE=", "COUPLING_CUDA_DRIVER="+filepath.Join(dir, "libcuda.so.1"))
 		out, err := run.CombinedOutput()
-		if text := string(out); err != nil || !strings.HasPrefix(text, "converged <nil> cpu auto took the cpu: ") || !strings.Contains(text, "libcuda") {
+		if text := string(out); err != nil || !strings.HasPrefix(text, "converged <nil> cpu auto took the cpu: ") ||
+			!strings.Contains(text, "libcuda") {
 			t.Errorf("tag %q: %v\n%s", tag, err, out)
 		}
 		libraries := linked(t, binary)
 		t.Logf("tag %q: %d bytes, needs %v", tag, info.Size(), libraries)
-		if tag == "nocuda" && len(libraries) > 0 || slices.ContainsFunc(libraries, func(l string) bool { return strings.Contains(l, "cuda") }) {
+		if tag == "nocuda" && len(libraries) > 0 ||
+			slices.ContainsFunc(libraries, func(l string) bool { return strings.Contains(l, "cuda") }) {
 			t.Errorf("tag %q: needs %v", tag, libraries)
 		}
 	}

@@ -23,7 +23,8 @@ func (s *Stream) State() (seed, position uint64, err error) {
 
 // Seek moves to a position that State gave.
 func (s *Stream) Seek(seed, position uint64) {
-	s.state.SetInts([]int32{int32(uint32(seed)), int32(uint32(seed >> 32)), int32(uint32(position)), int32(uint32(position >> 32))})
+	s.state.SetInts([]int32{int32(uint32(seed)), int32(uint32(seed >> 32)), int32(uint32(position)),
+		int32(uint32(position >> 32))})
 }
 
 // Uniform fills dst with numbers uniform between lo and hi, 24 bits each, and moves the stream on. Rounding may

@@ -14,7 +14,8 @@ func TestRecordedOperations(t *testing.T) {
 	d := must.Get(device.CPU{Workers: 2}.Open())
 	scope := d.Scope()
 	const n, m = 300, 200
-	x, y, row, column := d.New(device.Float32, n, m), d.New(device.Float32, n, m), d.New(device.Float32, 1, m), d.New(device.Float32, n, 1)
+	x, y, row, column := d.New(device.Float32, n, m), d.New(device.Float32, n, m), d.New(device.Float32, 1, m),
+		d.New(device.Float32, n, 1)
 	long, one := d.New(device.Float32, 1, n*m), d.New(device.Float32, 1, 1)
 	index, ints, stream := d.New(device.Int32, n), d.New(device.Int32, n), d.Stream(5)
 	image, weight, window := x.Reshape(2, 3, 100, 100), d.New(device.Float32, 4, 3, 3, 3), device.SquareWindow(3, 1, 1)
@@ -41,24 +42,28 @@ func TestRecordedOperations(t *testing.T) {
 		do  func()
 		out *device.Array
 	}{
-		"sum of rows":     {func() { device.Reduce(column, x, device.Sum) }, column},
-		"sum of columns":  {func() { device.Reduce(row, x, device.Norm) }, row},
-		"sum of all":      {func() { device.Reduce(one, long, device.LogSumExp) }, one},
-		"product of all":  {func() { device.ReduceDot(one, long, long) }, one},
-		"no rows":         {func() { device.Reduce(row, x.Rows(0, 0), device.Sum) }, row},
-		"fill integers":   {func() { device.Fill(ints, 7) }, ints},
-		"gather":          {func() { device.Gather(y, x, index) }, y},
-		"scatter":         {func() { device.Scatter(y, x, index) }, y},
-		"cross-entropy":   {func() { device.CrossEntropy(column.Reshape(n), y, x, index) }, y},
-		"uniform":         {func() { stream.Uniform(y, 0, 1); stream.Uniform(y, 0, 1) }, y},
-		"rows clipped":    {func() { device.ClipRows(y, x, 1) }, y},
-		"convolution":     {func() { device.Conv(result, image, weight, window) }, result},
-		"its input":       {func() { device.ConvInput(y.Reshape(2, 3, 100, 100), result, weight, window) }, y},
-		"its weight":      {func() { device.ConvWeight(dw, image, result, window) }, dw},
-		"squares":         {func() { device.ConvSquares(one.Reshape(1).Rows(0, 1), image.Rows(0, 1), result.Rows(0, 1), window) }, one},
-		"log-sum-exp":     {func() { device.LSECols(row.Reshape(m), x, column.Reshape(n), 1) }, row},
-		"plan":            {func() { device.PlanRows(column, x, zeros(d, n), zeros(d, m), row.Reshape(m, 1), 1) }, column},
-		"points":          {func() { device.PointLSE(column.Reshape(n), x, y, zeros(d, n), device.Cost{Square: 1}, 1) }, column},
+		"sum of rows":    {func() { device.Reduce(column, x, device.Sum) }, column},
+		"sum of columns": {func() { device.Reduce(row, x, device.Norm) }, row},
+		"sum of all":     {func() { device.Reduce(one, long, device.LogSumExp) }, one},
+		"product of all": {func() { device.ReduceDot(one, long, long) }, one},
+		"no rows":        {func() { device.Reduce(row, x.Rows(0, 0), device.Sum) }, row},
+		"fill integers":  {func() { device.Fill(ints, 7) }, ints},
+		"gather":         {func() { device.Gather(y, x, index) }, y},
+		"scatter":        {func() { device.Scatter(y, x, index) }, y},
+		"cross-entropy":  {func() { device.CrossEntropy(column.Reshape(n), y, x, index) }, y},
+		"uniform":        {func() { stream.Uniform(y, 0, 1); stream.Uniform(y, 0, 1) }, y},
+		"rows clipped":   {func() { device.ClipRows(y, x, 1) }, y},
+		"convolution":    {func() { device.Conv(result, image, weight, window) }, result},
+		"its input":      {func() { device.ConvInput(y.Reshape(2, 3, 100, 100), result, weight, window) }, y},
+		"its weight":     {func() { device.ConvWeight(dw, image, result, window) }, dw},
+		"squares": {func() {
+			device.ConvSquares(one.Reshape(1).Rows(0, 1), image.Rows(0, 1), result.Rows(0, 1), window)
+		}, one},
+		"log-sum-exp": {func() { device.LSECols(row.Reshape(m), x, column.Reshape(n), 1) }, row},
+		"plan": {func() { device.PlanRows(column, x, zeros(d, n), zeros(d, m), row.Reshape(m, 1), 1) },
+			column},
+		"points": {func() { device.PointLSE(column.Reshape(n), x, y, zeros(d, n), device.Cost{Square: 1}, 1) },
+			column},
 		"product":         {func() { device.Gemm(y, 1, x.N(), x.Rows(0, m).N(), 0) }, y},
 		"resampled":       {func() { device.Bilinear(y.Reshape(2, 3, 200, 50), image, false) }, y},
 		"pooled":          {func() { device.MaxPool(y.Reshape(2, 3, 100, 100), places(d), image, window) }, y},

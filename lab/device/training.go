@@ -9,9 +9,9 @@ type Adam = backend.Adam
 // SGD holds the constants of a step of gradient descent: m = momentum·m + g, w −= rate·m (PyTorch's convention).
 type SGD = backend.SGD
 
-// CrossEntropy writes the N losses log Σ_k e^{x_ik} − x_{i,label_i} of logits x, N×K, and their gradients
-// softmax − onehot; grad may be logits. A label out of range is ErrIndex, as every label is for K = 0; loss and grad then hold nothing that
-// is the same on all devices.
+// CrossEntropy writes the N losses log Σ_k e^{x_ik} − x_{i,label_i} of logits x, N×K, and their
+// gradients softmax − onehot; grad may be logits. A label out of range is ErrIndex, as every label
+// is for K = 0; loss and grad then hold nothing that is the same on all devices.
 func CrossEntropy(loss, grad, logits, labels *Array) {
 	c := check("CrossEntropy", loss).float(grad, logits).ints(labels)
 	c.shape("logits", logits, -1, -1)
@@ -60,8 +60,10 @@ func StepSGD(u Update, s SGD) {
 // check looks at all arrays; second is V where there must be one.
 func (u Update) check(op string, second []*Array) args {
 	c := check(op, u.Factor).float().shape("Factor", u.Factor, 1)
-	if len(u.G) != len(u.W) || len(u.M) != len(u.W) || len(second) != len(u.W) || len(u.Average) != 0 && len(u.Average) != len(u.W) {
-		c.fail("%d parameters, %d gradients, %d and %d moments, %d averages: must be as many", len(u.W), len(u.G), len(u.M), len(second), len(u.Average))
+	if len(u.G) != len(u.W) || len(u.M) != len(u.W) || len(second) != len(u.W) ||
+		len(u.Average) != 0 && len(u.Average) != len(u.W) {
+		c.fail("%d parameters, %d gradients, %d and %d moments, %d averages: must be as many", len(u.W), len(u.G),
+			len(u.M), len(second), len(u.Average))
 	}
 	if !(u.Clip >= 0) {
 		c.fail("Clip = %v: must be at least 0", u.Clip)
@@ -88,7 +90,13 @@ func (u Update) check(op string, second []*Array) args {
 
 func (u Update) tensors() backend.Update {
 	t := backend.Update{
-		W: tensors(u.W), G: tensors(u.G), M: tensors(u.M), V: tensors(u.V), Average: tensors(u.Average), Factor: u.Factor.t, Clip: u.Clip,
+		W:       tensors(u.W),
+		G:       tensors(u.G),
+		M:       tensors(u.M),
+		V:       tensors(u.V),
+		Average: tensors(u.Average),
+		Factor:  u.Factor.t,
+		Clip:    u.Clip,
 	}
 	if u.Decay != nil {
 		t.Decay = u.Decay.t

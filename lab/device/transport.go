@@ -5,8 +5,9 @@ import "coupling/lab/device/internal/backend"
 // Cost is c(x, y) = Square·|x−y|² + Abs·|x−y|₁ between points.
 type Cost = backend.Cost
 
-// A plan is P_ij = exp(u_i + h_j − c_ij·inv) with inv = 1/ε. Arguments of −Inf in u or h have weight zero. Those of +Inf
-// have no meaning, and devices differ in their result: log-sum-exps are NaN on a CPU and +Inf on a GPU.
+// A plan is P_ij = exp(u_i + h_j − c_ij·inv) with inv = 1/ε. Arguments of −Inf in u or h have
+// weight zero. Those of +Inf have no meaning, and devices differ in their result: log-sum-exps are
+// NaN on a CPU and +Inf on a GPU.
 //
 // Log-sum-exps with c held are batched. Plans are not, neither held nor between points: many small problems take their
 // gradients one after the other.

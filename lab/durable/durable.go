@@ -136,8 +136,9 @@ func TryLock(path string) (*Lock, error) {
 	return l, nil
 }
 
-// Become is [Write], but the lock file itself is filled, synced and renamed to path, which takes half the time of making
-// a second file. A killed process leaves a lock file that nobody holds. If the lock file has been removed, another is made.
+// Become is [Write], but the lock file itself is filled, synced and renamed to path, which takes
+// half the time of making a second file. A killed process leaves a lock file that nobody holds. If
+// the lock file has been removed, another is made.
 func (l *Lock) Become(path string, b []byte) error {
 	if !l.IsNamed() {
 		return Write(path, b)

@@ -24,7 +24,8 @@ func TestWriteFile(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	must.Do(errors.Join(WriteFile(path, 0o600, text("one")), WriteFile(path, 0o600, text("two"))))
-	if err := WriteFile(path, 0o600, func(w io.Writer) error { _ = text("thr")(w); return broken }); !errors.Is(err, broken) {
+	if err := WriteFile(path, 0o600, func(w io.Writer) error { _ = text("thr")(w); return broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("a failure: %v", err)
 	}
 	b, err := os.ReadFile(path)

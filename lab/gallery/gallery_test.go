@@ -51,9 +51,15 @@ func TestWriteReadme(t *testing.T) {
 		t.Errorf("digests %s and, in another layout, %s", digest, layout)
 	}
 	drawn := Page{
-		Name: "tour/square", Title: "The square x_{1}", Shows: "It is A. Then B.", Preset: "smoke", Size: "n = 3", Command: "coupling fig tour/square",
-		Pictures: []Picture{{Files: []string{"square.png"}}}, Source: "tour/square.go",
-		Claims: []Claim{{What: "a|b", Source: "sums", Verdict: lab.Holds, Expected: "9", Got: "9"}},
+		Name:     "tour/square",
+		Title:    "The square x_{1}",
+		Shows:    "It is A. Then B.",
+		Preset:   "smoke",
+		Size:     "n = 3",
+		Command:  "coupling fig tour/square",
+		Pictures: []Picture{{Files: []string{"square.png"}}},
+		Source:   "tour/square.go",
+		Claims:   []Claim{{What: "a|b", Source: "sums", Verdict: lab.Holds, Expected: "9", Got: "9"}},
 	}
 	failed := Page{Name: "tour/circle", Title: "The circle", Shows: "None.", Error: "no cells"}
 	must.Do(WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, failed}}}))
@@ -62,7 +68,9 @@ func TestWriteReadme(t *testing.T) {
 	must.Do(WriteReadme(dir, out, []Chapter{{"tour", "A Tour", []Page{drawn, {Name: failed.Name}}}}))
 	b := lab.Must(os.ReadFile(filepath.Join(dir, "README.md")))
 	for _, want := range []string{
-		"\n## A Tour\n\n### `tour/square`\n\n**The square x1.** It is A.\n\n<img src=\"thumbs/tour-square.png\" width=\"480\" alt=\"The square x1\">\n\nsmoke: n = 4. `coupling fig tour/square` <!-- source " + digest + " -->\n",
+		"\n## A Tour\n\n### `tour/square`\n\n**The square x1.** It is A.\n\n<img src=\"thumbs/tour-square.png\" " +
+			"width=\"480\" alt=\"The square x1\">\n\nsmoke: n = 4. `coupling fig tour/square` <!-- source " +
+			digest + " -->\n",
 		`a\|b (sums) | 9 | 9 |`, "\n**The circle.** None.\n\nNot drawn: no cells\n",
 	} {
 		if !strings.Contains(string(b), want) {
@@ -86,22 +94,27 @@ type square struct {
 	X float64 `json:"x"`
 }
 
-var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2, Run: func(_ context.Context, _ *lab.Cell, p square) (square, error) {
-	return square{p.X * p.X}, nil
-}}
+var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2,
+	Run: func(_ context.Context, _ *lab.Cell, p square) (square, error) {
+		return square{p.X * p.X}, nil
+	}}
 
 // figure draws one picture, one table, and claims that 3² is 9, and 8.
 func figure() lab.Figure {
 	return lab.Figure{
-		Name: "tour/square", Title: "A <square>", Shows: "What a square is.",
-		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []*store.Decoder{squares.Decoder()},
-		Jobs: func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
+		Name:     "tour/square",
+		Title:    "A <square>",
+		Shows:    "What a square is.",
+		Sizes:    map[lab.Preset]string{lab.Smoke: "x = 3"},
+		Decoders: []*store.Decoder{squares.Decoder()},
+		Jobs:     func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
 		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return lab.Exhibit{
 				Pictures: []lab.Picture{{Name: "a", Caption: "The square", Drawing: drawing(fmt.Sprint(r.Value.X))}},
-				Tables:   []lab.Table{{Caption: "Values", Header: []string{"x", "x²"}, Rows: [][]string{{"3", fmt.Sprint(r.Value.X)}}}},
-				Notes:    []string{"A note."},
+				Tables: []lab.Table{{Caption: "Values", Header: []string{"x", "x²"},
+					Rows: [][]string{{"3", fmt.Sprint(r.Value.X)}}}},
+				Notes: []string{"A note."},
 			}, err
 		},
 		Claims: func(s *store.Store, set lab.Setting) ([]lab.Claim, error) {
@@ -109,7 +122,13 @@ func figure() lab.Figure {
 			return []lab.Claim{
 				{What: "3²", Source: "arithmetic", Got: r.Value.X, Want: 9, Why: "exact"},
 				{What: "3² again", Source: "a misprint", Got: r.Value.X, Want: 8},
-				{What: "3² at infinity", Source: "a limit", Got: r.Value.X, Want: math.Inf(1), SkipReason: "x is too small"},
+				{
+					What:       "3² at infinity",
+					Source:     "a limit",
+					Got:        r.Value.X,
+					Want:       math.Inf(1),
+					SkipReason: "x is too small",
+				},
 			}, err
 		},
 	}
@@ -134,7 +153,8 @@ func TestPageAndIndex(t *testing.T) {
 	if d := cmp.Diff([]string{"test/square@2"}, page.Cells.Versions); d != "" || page.Cells.Count != 1 {
 		t.Errorf("%d cells\n%s", page.Cells.Count, d)
 	}
-	for file, want := range map[string]string{"tour/square-a.png": "9 as png", "tour/square-a.svg": "9 as svg", "tour/square.csv": "x,x²\n3,9\n"} {
+	for file, want := range map[string]string{"tour/square-a.png": "9 as png", "tour/square-a.svg": "9 as svg",
+		"tour/square.csv": "x,x²\n3,9\n"} {
 		if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(b) != want {
 			t.Errorf("%s: %q %v", file, b, err)
 		}
@@ -151,7 +171,9 @@ func TestPageAndIndex(t *testing.T) {
 	must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}))
 	b := must.Get(os.ReadFile(filepath.Join(dir, "index.html")))
 	html := string(b)
-	for _, want := range []string{`src="tour/square-a.png"`, `href="tour/square-a.svg"`, "A &lt;square&gt;", "it &lt;broke&gt;", "a misprint", `<td class="differs"`, `<td class="not-asked"`, "x is too small", "coupling fig tour/square --preset smoke --seed 7", "test/square@2", "Other figures"} {
+	for _, want := range []string{`src="tour/square-a.png"`, `href="tour/square-a.svg"`, "A &lt;square&gt;",
+		"it &lt;broke&gt;", "a misprint", `<td class="differs"`, `<td class="not-asked"`, "x is too small",
+		"coupling fig tour/square --preset smoke --seed 7", "test/square@2", "Other figures"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("index.html lacks %q", want)
 		}

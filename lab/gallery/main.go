@@ -43,7 +43,9 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	var missing []store.Job
 	n := st.Survey(slices.Values(fig.Jobs(set)), func(j store.Job) { missing = append(missing, j) })
 	if n.OtherCode > 0 {
-		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", n.OtherCode)
+		fmt.Fprintf(w,
+			"%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes "+
+				"them again\n", n.OtherCode)
 	}
 	var errs []error
 	for job, err := range (store.Local{}).Run(ctx, st, missing) {

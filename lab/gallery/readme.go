@@ -148,7 +148,8 @@ func Thumbnail(r io.Reader, width, limit int) (b []byte, ext string, err error) 
 	small := image.NewRGBA(image.Rect(0, 0, width, max(1, size.Y*width/size.X)))
 	draw.CatmullRom.Scale(small, small.Bounds(), img, img.Bounds(), draw.Src, nil)
 	var buf bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&buf, small); err != nil || buf.Len() <= limit {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&buf, small); err != nil ||
+		buf.Len() <= limit {
 		return buf.Bytes(), ".png", err
 	}
 	for quality := 90; quality > 0; quality -= 10 {

@@ -21,12 +21,13 @@ type point struct {
 	N int `json:"n"`
 }
 
-var square = lab.Experiment[point, int]{Name: "test/square", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p point) (int, error) {
-	if p.N == 13 {
-		return 0, errors.New("bad luck")
-	}
-	return p.N * p.N, nil
-}}
+var square = lab.Experiment[point, int]{Name: "test/square", Version: 1,
+	Run: func(_ context.Context, _ *lab.Cell, p point) (int, error) {
+		if p.N == 13 {
+			return 0, errors.New("bad luck")
+		}
+		return p.N * p.N, nil
+	}}
 
 func file(t *testing.T, n int) (path string, jobs []store.Job) {
 	t.Helper()
@@ -65,7 +66,8 @@ func TestTasksShareLines(t *testing.T) {
 			t.Fatal(d)
 		}
 	})
-	if one, err := Jobs(path, 7, 0, []*store.Decoder{square.Decoder()}); err != nil || len(one) != 1 || string(one[0].Record().Params) != `{"n":7}` {
+	if one, err := Jobs(path, 7, 0, []*store.Decoder{square.Decoder()}); err != nil || len(one) != 1 ||
+		string(one[0].Record().Params) != `{"n":7}` {
 		t.Errorf("line 7 alone: %v, %v", one, err)
 	}
 }
@@ -80,7 +82,8 @@ func TestBadLinesAreRefused(t *testing.T) {
 	if _, err := Jobs(path, 0, 0, nil); err == nil || !strings.Contains(err.Error(), "test/square") {
 		t.Errorf("an unknown experiment: %v", err)
 	}
-	for _, text := range []string{"{", `{"experiment":"test/square","key":""}`, `{"experiment":"../x","key":"0123456789abcdef0123456789abcdef"}`} {
+	for _, text := range []string{"{", `{"experiment":"test/square","key":""}`,
+		`{"experiment":"../x","key":"0123456789abcdef0123456789abcdef"}`} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +106,8 @@ func TestDo(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Do(ctx, s, path, 0, 2, []*store.Decoder{square.Decoder()}); !errors.Is(err, context.Canceled) || len(list(t, s)) != 4 {
+	if err := Do(ctx, s, path, 0, 2, []*store.Decoder{square.Decoder()}); !errors.Is(err, context.Canceled) ||
+		len(list(t, s)) != 4 {
 		t.Errorf("ended, and yet: %v, %d cells", err, len(list(t, s)))
 	}
 }

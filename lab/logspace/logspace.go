@@ -6,8 +6,8 @@ import "math"
 // Ulp is the unit round-off of float64.
 const Ulp = 1.0 / (1 << 53)
 
-// Log returns log x, also for x below 2^−1022, where math.Log is wrong on amd64: by 35 at the smallest float64. It is −Inf at 0
-// and NaN below.
+// Log returns log x, also for x below 2^−1022, where math.Log is wrong on amd64: by 35 at the
+// smallest float64. It is −Inf at 0 and NaN below.
 func Log(x float64) float64 {
 	if x > 0 && x < 0x1p-1022 {
 		return math.Log(x*0x1p54) - 54*math.Ln2

@@ -17,7 +17,8 @@ func TestLog(t *testing.T) {
 			}
 		}
 	}
-	if !math.IsInf(Log(0), -1) || !math.IsInf(Log(math.Inf(1)), 1) || !math.IsNaN(Log(-1)) || !math.IsNaN(Log(math.NaN())) {
+	if !math.IsInf(Log(0), -1) || !math.IsInf(Log(math.Inf(1)), 1) || !math.IsNaN(Log(-1)) ||
+		!math.IsNaN(Log(math.NaN())) {
 		t.Errorf("Log(0, ∞, −1, NaN) = %v, %v, %v, %v", Log(0), Log(math.Inf(1)), Log(-1), Log(math.NaN()))
 	}
 	if got, want := Expm1(5e-324), -744.4400719213812; math.Abs(got-want) > 1e-12 {

@@ -76,7 +76,8 @@ func Check(err error) {
 	os.Exit(1)
 }
 
-// Must returns v, or ends the cell as [Check] does. In an experiment's Run and in [Live.Draw] use lab.Must, which ends only that.
+// Must returns v, or ends the cell as [Check] does. In an experiment's Run and in [Live.Draw] use
+// lab.Must, which ends only that.
 func Must[T any](v T, err error) T {
 	Check(err)
 	return v

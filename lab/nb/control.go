@@ -19,7 +19,12 @@ type Control[P any] struct {
 // Range is a slider over steps; set puts a step into the parameters. It starts
 // in the middle; see [Control.At].
 func Range[P any](label string, steps []float64, set func(*P, float64)) Control[P] {
-	c := Control[P]{label: label, slider: true, start: (len(steps) - 1) / 2, set: func(p *P, i int) { set(p, steps[i]) }}
+	c := Control[P]{
+		label:  label,
+		slider: true,
+		start:  (len(steps) - 1) / 2,
+		set:    func(p *P, i int) { set(p, steps[i]) },
+	}
 	for _, v := range steps {
 		c.names = append(c.names, strconv.FormatFloat(v, 'g', 4, 64))
 	}

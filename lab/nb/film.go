@@ -54,14 +54,17 @@ var filmScript string
 func filmOf(label string, frames []frame) string {
 	id := "nb-film-" + gonbui.UniqueId()
 	var b strings.Builder
-	fmt.Fprintf(&b, `<div id="%s" class="nb-film"><label style="%s">%s <input type="range" min="0" max="%d" value="0" style="%s"> <output style="%s">%s</output></label>`,
-		id, labelStyle, html.EscapeString(label), len(frames)-1, sliderStyle, valueStyle, html.EscapeString(frames[0].value))
+	fmt.Fprintf(&b,
+		`<div id="%s" class="nb-film"><label style="%s">%s <input type="range" min="0" max="%d" value="0" style="%s"> <output style="%s">%s</output></label>`,
+		id, labelStyle, html.EscapeString(label), len(frames)-1, sliderStyle, valueStyle,
+		html.EscapeString(frames[0].value))
 	for i, f := range frames {
 		display := "none"
 		if i == 0 {
 			display = "block"
 		}
-		fmt.Fprintf(&b, `<div class="nb-frame" data-value="%s" style="display:%s">%s</div>`, html.EscapeString(f.value), display, f.view.markup())
+		fmt.Fprintf(&b, `<div class="nb-frame" data-value="%s" style="display:%s">%s</div>`, html.EscapeString(f.value),
+			display, f.view.markup())
 	}
 	fmt.Fprintf(&b, "<script>(%s)(%q)</script></div>", filmScript, id)
 	return b.String()

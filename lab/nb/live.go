@@ -43,7 +43,8 @@ func Slider(label string, steps []float64, draw func(v float64) any) {
 
 // Explore is [Live] over an experiment: each position is a cell of the lab,
 // recalled from the store or computed into it.
-func Explore[P, R any](e lab.Experiment[P, R], seed uint64, base P, draw func(lab.Result[P, R]) (any, error), controls ...Control[P]) {
+func Explore[P, R any](e lab.Experiment[P, R], seed uint64, base P, draw func(lab.Result[P, R]) (any, error),
+	controls ...Control[P]) {
 	Live[P]{Base: base, Controls: controls, Draw: func(ctx context.Context, p P) (any, error) {
 		r, err := lab.Do(ctx, Store(), e, seed, p)
 		if err != nil {
@@ -139,7 +140,8 @@ func (s *session[P]) obey(m string) (why string) {
 	seq, err1 := strconv.Atoi(f[0])
 	control, err2 := strconv.Atoi(f[1])
 	position, err3 := strconv.Atoi(f[2])
-	if errors.Join(err1, err2, err3) != nil || control < 0 || control >= len(s.at) || position < 0 || position >= len(s.live.Controls[control].names) {
+	if errors.Join(err1, err2, err3) != nil || control < 0 || control >= len(s.at) || position < 0 ||
+		position >= len(s.live.Controls[control].names) {
 		return ""
 	}
 	if seq > s.seqs[control] {

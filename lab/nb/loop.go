@@ -29,7 +29,13 @@ type drawing struct {
 
 func (s *session[P]) begin(ctx context.Context, at []int) *drawing {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &drawing{at: slices.Clone(at), ahead: !slices.Equal(at, s.at), began: time.Now(), cancel: cancel, done: make(chan struct{})}
+	d := &drawing{
+		at:     slices.Clone(at),
+		ahead:  !slices.Equal(at, s.at),
+		began:  time.Now(),
+		cancel: cancel,
+		done:   make(chan struct{}),
+	}
 	go func() {
 		defer close(d.done)
 		d.view, d.err = s.draw(ctx, d.at)
@@ -97,7 +103,8 @@ func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view
 	}
 }
 
-// ahead is the position nearest to the reader's, by one control, whose picture is not there; nil if there is none, or if pictures take long.
+// ahead is the position nearest to the reader's, by one control, whose picture is not there; nil if
+// there is none, or if pictures take long.
 func (s *session[P]) ahead() []int {
 	if s.slow {
 		return nil
@@ -121,8 +128,9 @@ func (s *session[P]) ahead() []int {
 	return nil
 }
 
-// finish shows the result of a drawing; one that was drawn ahead is kept until the reader comes there. A cancelled drawing shows nothing; a
-// failed one shows its error and is not tried again until the reader moves.
+// finish shows the result of a drawing; one that was drawn ahead is kept until the reader comes
+// there. A cancelled drawing shows nothing; a failed one shows its error and is not tried again
+// until the reader moves.
 func (s *session[P]) finish(ctx context.Context, d *drawing) {
 	d.cancel()
 	s.slow = s.slow || d.err != nil || time.Since(d.began) > quick
@@ -131,7 +139,8 @@ func (s *session[P]) finish(ctx context.Context, d *drawing) {
 		if !slices.Equal(d.at, s.at) || ctx.Err() != nil {
 			return
 		}
-		v = view{html: `<pre style="color:#a00;white-space:pre-wrap">` + html.EscapeString(d.err.Error()) + `</pre>`, text: d.err.Error()}
+		v = view{html: `<pre style="color:#a00;white-space:pre-wrap">` + html.EscapeString(d.err.Error()) + `</pre>`,
+			text: d.err.Error()}
 		s.show(d.at, v)
 		return
 	}
@@ -151,9 +160,12 @@ func (s *session[P]) show(at []int, v view) {
 	if v.png != nil {
 		src = v.dataURI()
 	}
-	screen.script(fmt.Sprintf("(%s)(%s, %s, %d, %s, %s)", showScript, jsString(s.id), jsString(src), v.width, jsString(markup), jsString(s.words(at))))
+	screen.script(fmt.Sprintf("(%s)(%s, %s, %d, %s, %s)", showScript, jsString(s.id), jsString(src), v.width,
+		jsString(markup), jsString(s.words(at))))
 }
 
 func (s *session[P]) status(text string) {
-	screen.script(fmt.Sprintf(`(() => { const l = document.getElementById(%s); if (l) l.querySelector(".nb-status").textContent = %s; })()`, jsString(s.id), jsString(text)))
+	screen.script(
+		fmt.Sprintf(
+			`(() => { const l = document.getElementById(%s); if (l) l.querySelector(".nb-status").textContent = %s; })()`, jsString(s.id), jsString(text)))
 }

@@ -23,7 +23,8 @@ func Make(fig lab.Figure, names ...string) {
 	Show(HTML(heading(fig, set)))
 	Show(only(e, names))
 	claims := Must(fig.Claims(s, set))
-	Show(HTML(fmt.Sprintf(`<details><summary>%s</summary>%s</details>`, html.EscapeString(verdicts(claims)), claimTable(claims))))
+	Show(HTML(fmt.Sprintf(`<details><summary>%s</summary>%s</details>`, html.EscapeString(verdicts(claims)),
+		claimTable(claims))))
 }
 
 // verdicts sums claims up in a line: how many hold, how many are not checked at this size, and the
@@ -42,7 +43,8 @@ func heading(fig lab.Figure, set lab.Setting) string {
 	if page.Size != "" {
 		size += ": " + page.Size
 	}
-	return fmt.Sprintf(`<p style="max-width:46em"><b>%s</b> <code>%s</code><br><span style="color:#555;font-size:92%%">%s, seed %d</span></p>`,
+	return fmt.Sprintf(
+		`<p style="max-width:46em"><b>%s</b> <code>%s</code><br><span style="color:#555;font-size:92%%">%s, seed %d</span></p>`,
 		html.EscapeString(page.Title), page.Name, html.EscapeString(size), page.Seed)
 }
 
@@ -73,8 +75,10 @@ func only(e lab.Exhibit, names []string) lab.Exhibit {
 	if len(names) == 0 {
 		return e
 	}
-	e.Pictures = slices.DeleteFunc(slices.Clone(e.Pictures), func(p lab.Picture) bool { return !slices.Contains(names, p.Name) })
-	e.Tables = slices.DeleteFunc(slices.Clone(e.Tables), func(t lab.Table) bool { return !slices.Contains(names, t.Name) })
+	e.Pictures = slices.DeleteFunc(slices.Clone(e.Pictures),
+		func(p lab.Picture) bool { return !slices.Contains(names, p.Name) })
+	e.Tables = slices.DeleteFunc(slices.Clone(e.Tables),
+		func(t lab.Table) bool { return !slices.Contains(names, t.Name) })
 	e.Notes = nil
 	return e
 }

@@ -130,7 +130,8 @@ func TestLiveFollowsAndRemembers(t *testing.T) {
 		}
 	}
 	last := p.puts[len(p.puts)-1]
-	if !strings.Contains(last.text, "at 3 20") || !strings.Contains(p.puts[len(p.puts)-2].html, "a = 3, b = 20 (stopped)") {
+	if !strings.Contains(last.text, "at 3 20") || !strings.Contains(p.puts[len(p.puts)-2].html,
+		"a = 3, b = 20 (stopped)") {
 		t.Errorf("left: %q after %q", last.text, p.puts[len(p.puts)-2].html)
 	}
 }
@@ -265,7 +266,8 @@ func TestWithoutABrowserThereIsAFilm(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	Live[spot]{Draw: func(_ context.Context, at spot) (any, error) { return at.B, nil }, Controls: spots(nil).Controls[1:]}.Run()
+	Live[spot]{Draw: func(_ context.Context, at spot) (any, error) { return at.B, nil },
+		Controls: spots(nil).Controls[1:]}.Run()
 	if !strings.Contains(p.puts[1].html, `max="1"`) {
 		t.Error(p.puts[1].html)
 	}
@@ -316,16 +318,19 @@ func TestShow(t *testing.T) {
 	d := &printed{}
 	g := plot.New()
 	g.Title.Text = "x"
-	Show(d, g, image.NewGray(image.Rect(0, 0, 3, 3)), mat.NewDense(9, 2, nil), lab.Table{Header: []string{"a<b"}, Rows: make([][]string, 30)}, HTML("<i>"), 7, "a < b",
+	Show(d, g, image.NewGray(image.Rect(0, 0, 3, 3)), mat.NewDense(9, 2, nil),
+		lab.Table{Header: []string{"a<b"}, Rows: make([][]string, 30)}, HTML("<i>"), 7, "a < b",
 		[]lab.Claim{{What: "one", Got: 1, Want: 1}},
-		lab.Exhibit{Pictures: []lab.Picture{{Drawing: d, Caption: "c"}}, Tables: []lab.Table{{Caption: "t"}}, Notes: []string{"n"}})
+		lab.Exhibit{Pictures: []lab.Picture{{Drawing: d, Caption: "c"}}, Tables: []lab.Table{{Caption: "t"}},
+			Notes: []string{"n"}})
 	if len(p.puts) != 13 {
 		t.Fatalf("%d outputs", len(p.puts))
 	}
 	if d.format != "png" || p.puts[0].width != 120 || p.puts[2].width != 3 || p.puts[1].png == nil {
 		t.Errorf("pictures: %q %d", d.format, p.puts[0].width)
 	}
-	for i, want := range map[int]string{3: "9 × 2", 4: "a&lt;b", 5: "<i>", 6: "7", 7: "a &lt; b", 8: "holds", 10: ">c<", 12: ">n<"} {
+	for i, want := range map[int]string{3: "9 × 2", 4: "a&lt;b", 5: "<i>", 6: "7", 7: "a &lt; b", 8: "holds", 10: ">c<",
+		12: ">n<"} {
 		if !strings.Contains(p.puts[i].html, want) {
 			t.Errorf("output %d: %q has no %q", i, p.puts[i].html, want)
 		}
@@ -357,7 +362,8 @@ func TestProgress(t *testing.T) {
 	if len(p.puts) != 4 {
 		t.Fatalf("%d outputs", len(p.puts))
 	}
-	if got := p.puts[2].html; !strings.Contains(got, `value="1.50"`) || !strings.Contains(got, "w &lt;: 1 of 4 cells, about 0s left") {
+	if got := p.puts[2].html; !strings.Contains(got, `value="1.50"`) ||
+		!strings.Contains(got, "w &lt;: 1 of 4 cells, about 0s left") {
 		t.Error(got)
 	}
 	if p.puts[3].html != "" {
@@ -385,7 +391,8 @@ func TestSetting(t *testing.T) {
 		t.Error(s, err)
 	}
 	for k, v := range map[string]string{"COUPLING_PRESET": "tiny", "COUPLING_SEED": "-1"} {
-		if _, err := settingOf(func(key string) string { return map[string]string{k: v}[key] }); err == nil || !strings.Contains(err.Error(), v) {
+		if _, err := settingOf(func(key string) string { return map[string]string{k: v}[key] }); err == nil ||
+			!strings.Contains(err.Error(), v) {
 			t.Errorf("%s=%s: %v", k, v, err)
 		}
 	}
@@ -414,9 +421,10 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-var squares = lab.Experiment[spot, float64]{Name: "test/squares", Version: 1, Run: func(ctx context.Context, _ *lab.Cell, p spot) (float64, error) {
-	return p.A * p.A, ctx.Err()
-}}
+var squares = lab.Experiment[spot, float64]{Name: "test/squares", Version: 1,
+	Run: func(ctx context.Context, _ *lab.Cell, p spot) (float64, error) {
+		return p.A * p.A, ctx.Err()
+	}}
 
 func TestSweepStops(t *testing.T) {
 	heard, stopped := make(chan string), make(chan struct{})
@@ -467,19 +475,24 @@ func TestMake(t *testing.T) {
 	p := open(t, nil)
 	t.Setenv("COUPLING_PRESET", "smoke")
 	fig := lab.Figure{
-		Name: "test/fig", Title: "T", Sizes: map[lab.Preset]string{lab.Smoke: "3 cells"},
-		Jobs: func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, spot{A: 1}, spot{A: 2}) },
+		Name:  "test/fig",
+		Title: "T",
+		Sizes: map[lab.Preset]string{lab.Smoke: "3 cells"},
+		Jobs:  func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, spot{A: 1}, spot{A: 2}) },
 		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, spot{A: 2})
-			return lab.Exhibit{Tables: []lab.Table{{Name: "one", Header: []string{fmt.Sprint(r.Value)}}, {Name: "two"}}}, err
+			return lab.Exhibit{Tables: []lab.Table{{Name: "one", Header: []string{fmt.Sprint(r.Value)}},
+				{Name: "two"}}}, err
 		},
 		Claims: func(*store.Store, lab.Setting) ([]lab.Claim, error) {
-			return []lab.Claim{{Got: 1, Want: 1}, {What: "a < b", Got: 1, Want: 2}, {Got: 1, Want: 2, SkipReason: "small"}}, nil
+			return []lab.Claim{{Got: 1, Want: 1}, {What: "a < b", Got: 1, Want: 2},
+				{Got: 1, Want: 2, SkipReason: "small"}}, nil
 		},
 	}
 	Make(fig, "one")
 	shown := slices.DeleteFunc(slices.Clone(p.puts), func(v view) bool { return v.html == "" }) // the bar's place
-	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 2 claims hold, 1 differ; 1 not asked at this size: a &lt; b<") {
+	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") ||
+		!strings.Contains(shown[2].html, "1 of 2 claims hold, 1 differ; 1 not asked at this size: a &lt; b<") {
 		t.Errorf("%d outputs: %+v", len(shown), shown)
 	}
 	if err := compute(t.Context(), Store(), fig, lab.Setting{Preset: lab.Paper}); err == nil {
@@ -487,7 +500,8 @@ func TestMake(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := compute(ctx, Store(), fig, lab.Setting{Preset: lab.Smoke}); err == nil || !strings.Contains(err.Error(), "interrupted") {
+	if err := compute(ctx, Store(), fig, lab.Setting{Preset: lab.Smoke}); err == nil ||
+		!strings.Contains(err.Error(), "interrupted") {
 		t.Error(err)
 	}
 }
@@ -512,7 +526,8 @@ func (chains) Trace() (string, []float64, []float64) {
 func (c chains) Samples() *mat.Dense { return mat.NewDense(4/c.dim, c.dim, []float64{1, 2, 3, 4}) }
 func (chains) String() string        { return "some chains" }
 
-// What has a picture shows it with its text, a guarantee its profile, and chains their trace and points; a sweep is a plot of means over seeds, and a table.
+// What has a picture shows it with its text, a guarantee its profile, and chains their trace and
+// points; a sweep is a plot of means over seeds, and a table.
 func TestShowPicturesAndSweeps(t *testing.T) {
 	p := open(t, nil)
 	Show(smiley{})
@@ -538,19 +553,22 @@ func TestShowPicturesAndSweeps(t *testing.T) {
 	for seed := range uint64(2) {
 		for _, n := range []int{10, 20} {
 			for _, eps := range []float64{.01, .1, 1} {
-				sweep = append(sweep, lab.Result[params, float64]{Seed: seed, Params: params{n, eps, "x"}, Value: eps * float64(seed)})
+				sweep = append(sweep, lab.Result[params, float64]{Seed: seed, Params: params{n, eps, "x"},
+					Value: eps * float64(seed)})
 			}
 		}
 	}
 	Show(sweep)
-	if len(p.puts) != 2 || p.puts[0].png == nil || strings.Contains(p.puts[1].html, "fixed") || !strings.Contains(p.puts[1].html, "<th>eps</th><th>n</th><th>value</th>") {
+	if len(p.puts) != 2 || p.puts[0].png == nil || strings.Contains(p.puts[1].html, "fixed") ||
+		!strings.Contains(p.puts[1].html, "<th>eps</th><th>n</th><th>value</th>") {
 		t.Errorf("%d views: %s", len(p.puts), p.puts[len(p.puts)-1].html)
 	}
 	rows, err := rowsOf(sweep)
 	if err != nil || len(rows) != 12 {
 		t.Fatal(len(rows), err)
 	}
-	if got := means(rows, "param.eps", "value", []string{"param.n"}); len(got) != 2 || got[0].name != "n 10" || got[0].points[2].Y != .5 {
+	if got := means(rows, "param.eps", "value", []string{"param.n"}); len(got) != 2 || got[0].name != "n 10" ||
+		got[0].points[2].Y != .5 {
 		t.Errorf("%+v", got)
 	}
 	p.puts = nil

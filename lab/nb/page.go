@@ -33,11 +33,14 @@ var liveScript string
 // are sent, and the last position always.
 func (s *session[P]) page(first view) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<div id="%s" class="nb-live" data-drawn="%s"><div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`, s.id, html.EscapeString(s.words(s.at)))
+	fmt.Fprintf(&b,
+		`<div id="%s" class="nb-live" data-drawn="%s"><div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`, s.id, html.EscapeString(s.words(s.at)))
 	for i, c := range s.live.Controls {
 		if c.slider {
-			fmt.Fprintf(&b, `<label style="%s">%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="%s"> <output style="%s">%s</output></label>`,
-				labelStyle, html.EscapeString(c.label), i, len(c.names)-1, s.at[i], sliderStyle, valueStyle, html.EscapeString(c.names[s.at[i]]))
+			fmt.Fprintf(&b,
+				`<label style="%s">%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="%s"> <output style="%s">%s</output></label>`,
+				labelStyle, html.EscapeString(c.label), i, len(c.names)-1, s.at[i], sliderStyle, valueStyle,
+				html.EscapeString(c.names[s.at[i]]))
 			continue
 		}
 		fmt.Fprintf(&b, `<label style="%s">%s <select data-control="%d">`, labelStyle, html.EscapeString(c.label), i)
@@ -50,7 +53,8 @@ func (s *session[P]) page(first view) string {
 		}
 		b.WriteString(`</select></label>`)
 	}
-	b.WriteString(`<button type="button" class="nb-stop">Stop</button> <span class="nb-status" style="color:#888"></span></div>`)
+	b.WriteString(
+		`<button type="button" class="nb-stop">Stop</button> <span class="nb-status" style="color:#888"></span></div>`)
 	fmt.Fprintf(&b, `<div class="nb-picture">%s</div></div>`, first.markup())
 	names := [][]string{}
 	for _, c := range s.live.Controls {

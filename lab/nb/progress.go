@@ -16,7 +16,12 @@ import (
 // move a bar below the notebook's cell, and a function that removes the bar. total is the number of
 // cells that are asked for.
 func Progress(ctx context.Context, what string, total int) (context.Context, func()) {
-	b := &bar{id: "nb-progress-" + gonbui.UniqueId(), total: total, meter: store.NewMeter(what, total), quiet: time.Now().Add(200 * time.Millisecond)}
+	b := &bar{
+		id:    "nb-progress-" + gonbui.UniqueId(),
+		total: total,
+		meter: store.NewMeter(what, total),
+		quiet: time.Now().Add(200 * time.Millisecond),
+	}
 	if total > 0 {
 		screen.put(b.id, view{}) // its place, above what is shown meanwhile
 	}
@@ -43,8 +48,10 @@ func (b *bar) event(e store.Event) {
 		return
 	}
 	b.quiet, b.shown = time.Now().Add(100*time.Millisecond), true
-	screen.put(b.id, view{html: fmt.Sprintf(`<div style="color:#555"><progress style="vertical-align:middle" max="%d" value="%.2f"></progress> %s</div>`,
-		max(1, b.total), done, html.EscapeString(line))})
+	screen.put(b.id,
+		view{html: fmt.Sprintf(
+			`<div style="color:#555"><progress style="vertical-align:middle" max="%d" value="%.2f"></progress> %s</div>`,
+			max(1, b.total), done, html.EscapeString(line))})
 }
 
 func (b *bar) remove() {

@@ -63,7 +63,8 @@ func results(rows []store.Row) []view {
 	}
 	out := []view{{html: table(t)}}
 	isNumber := func(c string) bool { _, ok := store.Number(rows[0][c]); return ok && c != "seed" }
-	over := slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(vary), func(c string) bool { return !isNumber(c) })),
+	over := slices.SortedStableFunc(slices.Values(
+		slices.DeleteFunc(slices.Clone(vary), func(c string) bool { return !isNumber(c) })),
 		func(a, b string) int { return cmp.Compare(len(distinct(rows, b)), len(distinct(rows, a))) })
 	if y := slices.IndexFunc(values, isNumber); y >= 0 && len(over) > 0 {
 		others := slices.DeleteFunc(vary, func(c string) bool { return c == "seed" || c == over[0] })
@@ -103,7 +104,8 @@ func means(rows []store.Row, x, y string, others []string) (out []series) {
 		s := &out[slices.IndexFunc(out, func(s series) bool { return s.name == name })]
 		at, _ := store.Number(r[x])
 		v, _ := store.Number(r[y])
-		i, found := slices.BinarySearchFunc(s.points, at, func(p plotter.XY, at float64) int { return cmp.Compare(p.X, at) })
+		i, found := slices.BinarySearchFunc(s.points, at,
+			func(p plotter.XY, at float64) int { return cmp.Compare(p.X, at) })
 		if !found {
 			s.points = slices.Insert(s.points, i, plotter.XY{X: at})
 		}
@@ -117,13 +119,15 @@ func means(rows []store.Row, x, y string, others []string) (out []series) {
 const maxDots = 100
 
 // hues are the colours of Okabe and Ito, which readers with any kind of colour vision can tell apart.
-var hues = []color.RGBA{{0, 0x72, 0xB2, 255}, {0xD5, 0x5E, 0, 255}, {0x33, 0x33, 0x33, 255}, {0x56, 0xB4, 0xE9, 255}, {0, 0x9E, 0x73, 255}, {0xCC, 0x79, 0xA7, 255}, {0xE6, 0x9F, 0, 255}}
+var hues = []color.RGBA{{0, 0x72, 0xB2, 255}, {0xD5, 0x5E, 0, 255}, {0x33, 0x33, 0x33, 255}, {0x56, 0xB4, 0xE9, 255},
+	{0, 0x9E, 0x73, 255}, {0xCC, 0x79, 0xA7, 255}, {0xE6, 0x9F, 0, 255}}
 
 // axes returns an empty plot with a grid.
 func axes(x, y string) *plot.Plot {
 	p, grid := plot.New(), plotter.NewGrid()
 	p.X.Label.Text, p.Y.Label.Text = strings.TrimPrefix(x, "param."), strings.TrimPrefix(y, "value.")
-	for _, style := range []*draw.TextStyle{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, style := range []*draw.TextStyle{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label,
+		&p.Y.Tick.Label, &p.Legend.TextStyle} {
 		style.Font.Variant = "Sans"
 	}
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{225}
@@ -186,7 +190,8 @@ type traced interface {
 	Samples() *mat.Dense
 }
 
-// traces draws a number for each step, and beside it the first two coordinates of the points, or the histogram of the only one.
+// traces draws a number for each step, and beside it the first two coordinates of the points, or
+// the histogram of the only one.
 func traces(c traced) ([]view, error) {
 	what, step, value := c.Trace()
 	line, x := series{}, c.Samples()

@@ -69,7 +69,8 @@ func (v view) markup() string {
 		}
 		return v.html
 	}
-	return fmt.Sprintf(`<img alt="figure" width="%d" style="max-width:100%%;height:auto" src="%s">`, v.width, v.dataURI())
+	return fmt.Sprintf(`<img alt="figure" width="%d" style="max-width:100%%;height:auto" src="%s">`, v.width,
+		v.dataURI())
 }
 
 func (v view) dataURI() string {
@@ -165,7 +166,8 @@ func exhibit(e lab.Exhibit) (out []view, err error) {
 func gonumPlot(plots ...*plot.Plot) (view, error) {
 	width := max(14, 9*vg.Length(len(plots))) * vg.Centimeter
 	c := vgimg.New(width, 9*vg.Centimeter)
-	for i, tile := range plot.Align([][]*plot.Plot{plots}, draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Centimeter / 2}, draw.New(c))[0] {
+	for i, tile := range plot.Align([][]*plot.Plot{plots},
+		draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Centimeter / 2}, draw.New(c))[0] {
 		plots[i].Draw(tile)
 	}
 	var b bytes.Buffer

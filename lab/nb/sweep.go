@@ -66,7 +66,9 @@ func under[P, R any](
 // sayOtherCode reports that n recalled cells were computed by other code.
 func sayOtherCode(n int) {
 	if n > 0 {
-		fmt.Fprintf(os.Stdout, "%d of the recalled cells were computed by other code, or by code that is not known; with %%env COUPLING_RECALL=same they are computed again\n", n)
+		fmt.Fprintf(os.Stdout,
+			"%d of the recalled cells were computed by other code, or by code that is not known; with %%env "+
+				"COUPLING_RECALL=same they are computed again\n", n)
 	}
 }
 
@@ -85,7 +87,9 @@ func stopButton(ctx context.Context, label string, stop func()) (remove func()) 
 		}
 		mu.Lock()
 		if ctx.Err() == nil {
-			page.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
+			page.put(id,
+				view{html: fmt.Sprintf(
+					`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
 		}
 		mu.Unlock()
 		for {

@@ -53,8 +53,9 @@ func (a *Activation) Forward(p *Pass, x *device.Array) *device.Array {
 	return y
 }
 
-// ofOutput reports whether the derivative on every device is a function of the output: of its value, or of its sign, which is
-// the input's. A GPU takes those of ELU, tanh and sigmoid from the input.
+// ofOutput reports whether the derivative on every device is a function of the output: of its
+// value, or of its sign, which is the input's. A GPU takes those of ELU, tanh and sigmoid from the
+// input.
 func (a *Activation) ofOutput() bool {
 	switch a.Func {
 	case device.ReLU, device.Exp:

@@ -98,8 +98,8 @@ func (b *BatchNorm) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array 
 	return b.inputVJP(p, dx, dz, x, mean, rstd, scale, sum, along).Reshape(dy.Shape()...)
 }
 
-// inputVJP writes to dx the cotangent of x for dz, that of scale·(x − mean): scale·dz where the statistics were not of this
-// batch.
+// inputVJP writes to dx the cotangent of x for dz, that of scale·(x − mean): scale·dz where the
+// statistics were not of this batch.
 func (b *BatchNorm) inputVJP(p *Pass, dx, dz, x, mean, rstd, scale, sum, along *device.Array) *device.Array {
 	if !b.batch(p) {
 		device.Mul(dx, dz, scale)

@@ -9,8 +9,8 @@ import (
 
 // Sequential applies layers one after the other. When a layer is done, its temporary arrays are
 // freed, except its output and those kept for VJP; a ForwardOnly pass also frees the arrays between
-// layers. Activations overwrite inputs that no other layer will read, and run in one pass with the bias or normalisation
-// before them.
+// layers. Activations overwrite inputs that no other layer will read, and run in one pass with the
+// bias or normalisation before them.
 type Sequential struct {
 	Layers []Layer
 }

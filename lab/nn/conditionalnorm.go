@@ -41,7 +41,8 @@ func (b *ConditionalBatchNorm) Params() []*Param {
 
 // Forward normalises.
 func (b *ConditionalBatchNorm) Forward(p *Pass, x *device.Array) *device.Array {
-	must(p.Condition != nil && p.Condition.Dim(0) == x.Dim(0), b, "Pass.Condition: must be a vector for each of %d examples", x.Dim(0))
+	must(p.Condition != nil && p.Condition.Dim(0) == x.Dim(0), b,
+		"Pass.Condition: must be a vector for each of %d examples", x.Dim(0))
 	p.Push(b) // below Gain and Bias, whose cotangent is the condition's and not that of the network's input
 	gamma := b.Gain.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
 	device.Map(gamma, gamma, device.AddConst, 1)
@@ -63,5 +64,6 @@ func (b *ConditionalBatchNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	p.addCondition(b.Gain.VJP(p, mul(along, rstd).Reshape(n, c)))
 	p.Pop(b)
 	device.Mul(dx, d, gamma)
-	return b.Norm.inputVJP(p, dx, dx, x, mean, rstd, rstd, dot(sum, gamma, 1, c, 1), dot(along, gamma, 1, c, 1)).Reshape(dy.Shape()...)
+	return b.Norm.inputVJP(p, dx, dx, x, mean, rstd, rstd, dot(sum, gamma, 1, c, 1), dot(along, gamma, 1, c, 1)).
+		Reshape(dy.Shape()...)
 }

@@ -22,7 +22,8 @@ type Conv2D struct {
 // Init allocates and draws the parameters.
 func (c *Conv2D) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	k := c.Window.Kernel
-	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0", c.In, c.Out, k)
+	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0",
+		c.In, c.Out, k)
 	shape := []int{c.Out, c.In, k[0], k[1]}
 	c.W = newParam(dev, t, "weight", c.Weights.Draw(rng, shape...), shape...)
 	if !c.NoBias {

@@ -23,10 +23,12 @@ type ConvTranspose2D struct {
 // Init allocates and draws the parameters.
 func (c *ConvTranspose2D) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	k := c.Window.Kernel
-	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0", c.In, c.Out, k)
+	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0",
+		c.In, c.Out, k)
 	for i := range 2 {
 		o := c.OutputPad[i]
-		must(o == 0 || o > 0 && o < c.Window.Stride[i], c, "OutputPad = %v, Stride = %v: must be less", c.OutputPad, c.Window.Stride)
+		must(o == 0 || o > 0 && o < c.Window.Stride[i], c, "OutputPad = %v, Stride = %v: must be less", c.OutputPad,
+			c.Window.Stride)
 	}
 	shape := []int{c.In, c.Out, k[0], k[1]}
 	c.W = newParam(dev, t, "weight", c.Weights.Draw(rng, shape...), shape...)

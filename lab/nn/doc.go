@@ -38,8 +38,8 @@
 // bits on one device. Gradients of single examples, for DP-SGD, come as norms (Pass.Squares) and as clipped sums
 // (train.ClippedGrads). Wrong shapes are mistakes of the program and panic.
 //
-// Seq runs an Activation in one pass over memory with the layer before it, if that is one of this package with a bias or a
-// normalisation. Layers of other packages are never fused.
+// Seq runs an Activation in one pass over memory with the layer before it, if that is one of this
+// package with a bias or a normalisation. Layers of other packages are never fused.
 //
 // Package arch has the networks of the papers; package nntest checks every layer against finite
 // differences.

@@ -53,7 +53,12 @@ func ExamplePass_inputsOnly() {
 	defer dev.Close()
 	defer dev.Scope().Close()
 
-	logp := nn.Seq(&nn.Activation{Func: device.Square}, &nn.Dense{In: 2, Out: 1, NoBias: true, Weights: initial.Constant(-.5)})
+	logp := nn.Seq(&nn.Activation{Func: device.Square}, &nn.Dense{
+		In:      2,
+		Out:     1,
+		NoBias:  true,
+		Weights: initial.Constant(-.5),
+	})
 	logp.Init(dev, device.Float64, nil)
 	p := &nn.Pass{InputsOnly: true}
 	y := logp.Forward(p, dev.From64([]float64{3, -1}, 1, 2))

@@ -31,17 +31,27 @@ func TestForwardByHand(t *testing.T) {
 		want   []float64
 		out    []int
 	}{
-		{"Dense", dense(2, 3), [][]float64{{1, 2, 3, 4, 5, 6}, {.1, .2, .3}}, []float64{1, 10}, []int{1, 2}, []float64{21.1, 43.2, 65.3}, []int{1, 3}},
-		{"AppendClass", &nn.AppendClass{Embedding: nn.Embedding{Classes: 2, Width: 1}}, [][]float64{{7, 8}}, []float64{1, 2}, []int{2, 1}, []float64{1, 8, 2, 7}, []int{2, 2}},
-		{"Concat", &nn.Concat{Branches: []nn.Layer{&nn.Affine{By: 2, Plus: 1}, nil}}, nil, []float64{1, 2}, []int{2, 1}, []float64{3, 1, 5, 2}, []int{2, 2}},
-		{"Residual", &nn.Residual{Body: &nn.Affine{By: 10}, Shortcut: &nn.Affine{By: 1, Plus: .5}}, nil, []float64{1, -2}, []int{1, 2}, []float64{11.5, -21.5}, []int{1, 2}},
-		{"Upsample", &nn.Upsample{Factor: 2}, nil, []float64{1, 2}, []int{1, 1, 1, 2}, []float64{1, 1, 2, 2, 1, 1, 2, 2}, []int{1, 1, 2, 4}},
-		{"MaxPool", &nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nil, []float64{1, 2, 4, 3}, []int{1, 1, 2, 2}, []float64{4}, []int{1, 1, 1, 1}},
-		{"AvgPool", &nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, nil, []float64{1, 2, 4, 3}, []int{1, 1, 2, 2}, []float64{2.5}, []int{1, 1, 1, 1}},
+		{"Dense", dense(2, 3), [][]float64{{1, 2, 3, 4, 5, 6}, {.1, .2, .3}}, []float64{1, 10}, []int{1, 2},
+			[]float64{21.1, 43.2, 65.3}, []int{1, 3}},
+		{"AppendClass", &nn.AppendClass{Embedding: nn.Embedding{Classes: 2, Width: 1}}, [][]float64{{7, 8}},
+			[]float64{1, 2}, []int{2, 1}, []float64{1, 8, 2, 7}, []int{2, 2}},
+		{"Concat", &nn.Concat{Branches: []nn.Layer{&nn.Affine{By: 2, Plus: 1}, nil}}, nil, []float64{1, 2}, []int{2, 1},
+			[]float64{3, 1, 5, 2}, []int{2, 2}},
+		{"Residual", &nn.Residual{Body: &nn.Affine{By: 10}, Shortcut: &nn.Affine{By: 1, Plus: .5}}, nil,
+			[]float64{1, -2}, []int{1, 2}, []float64{11.5, -21.5}, []int{1, 2}},
+		{"Upsample", &nn.Upsample{Factor: 2}, nil, []float64{1, 2}, []int{1, 1, 1, 2},
+			[]float64{1, 1, 2, 2, 1, 1, 2, 2}, []int{1, 1, 2, 4}},
+		{"MaxPool", &nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nil, []float64{1, 2, 4, 3}, []int{1, 1, 2, 2},
+			[]float64{4}, []int{1, 1, 1, 1}},
+		{"AvgPool", &nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, nil, []float64{1, 2, 4, 3}, []int{1, 1, 2, 2},
+			[]float64{2.5}, []int{1, 1, 1, 1}},
 		{"LeakyReLU", nn.LeakyReLU(.2), nil, []float64{-1, 1}, []int{1, 2}, []float64{-.2, 1}, []int{1, 2}},
-		{"Reshape", &nn.Reshape{Shape: []int{2, -1}}, nil, []float64{1, 2, 3, 4}, []int{1, 4}, []float64{1, 2, 3, 4}, []int{1, 2, 2}},
+		{"Reshape", &nn.Reshape{Shape: []int{2, -1}}, nil, []float64{1, 2, 3, 4}, []int{1, 4}, []float64{1, 2, 3, 4},
+			[]int{1, 2, 2}},
 		// The transposed convolution of one pixel, 1, at stride 2 is the kernel itself.
-		{"ConvTranspose2D", &nn.ConvTranspose2D{In: 1, Out: 1, Window: device.SquareWindow(2, 2, 0)}, [][]float64{{1, 2, 3, 4}, {10}}, []float64{1}, []int{1, 1, 1, 1}, []float64{11, 12, 13, 14}, []int{1, 1, 2, 2}},
+		{"ConvTranspose2D", &nn.ConvTranspose2D{In: 1, Out: 1, Window: device.SquareWindow(2, 2, 0)},
+			[][]float64{{1, 2, 3, 4}, {10}}, []float64{1}, []int{1, 1, 1, 1}, []float64{11, 12, 13, 14},
+			[]int{1, 1, 2, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.layer.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 2)))
@@ -71,7 +81,9 @@ func TestBatchNormFarFromZero(t *testing.T) {
 // Parameters are named after their places, each name once.
 func TestNames(t *testing.T) {
 	dev := nntest.InScope(t)
-	net := nn.Seq(&nn.Dense{In: 1, Out: 1}, &nn.Residual{Body: nn.Seq(nn.ReLU(), &nn.Dense{In: 1, Out: 1, Spectral: &nn.Spectral{}}, &nn.BatchNorm{Channels: 1})})
+	net := nn.Seq(&nn.Dense{In: 1, Out: 1},
+		&nn.Residual{Body: nn.Seq(nn.ReLU(), &nn.Dense{In: 1, Out: 1, Spectral: &nn.Spectral{}},
+			&nn.BatchNorm{Channels: 1})})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	var names []string
 	for _, p := range net.Params() {

@@ -2,9 +2,10 @@ package nn
 
 import "coupling/lab/device"
 
-// Normalisations see x as N×C×P, P positions, and take statistics over the axes where a statistic's shape has 1:
-// 1×C×1 over a batch, N×C×1 over an instance, N×G×1 over a group. Forward is one pass for the moments and one for
-// f(scale·(x − mean) + shift), with the activation f that follows; VJP is one for f' with the sums and one for the rest.
+// Normalisations see x as N×C×P, P positions, and take statistics over the axes where a statistic's
+// shape has 1: 1×C×1 over a batch, N×C×1 over an instance, N×G×1 over a group. Forward is one pass
+// for the moments and one for f(scale·(x − mean) + shift), with the activation f that follows; VJP
+// is one for f' with the sums and one for the rest.
 
 // planes is x as N×C×P; x has rank 2 or more.
 func planes(x *device.Array) *device.Array { return x.Reshape(x.Dim(0), x.Dim(1), -1) }
@@ -41,8 +42,8 @@ func applied(a device.Affine, x *device.Array) *device.Array {
 	return y
 }
 
-// affineVJP is the VJP of a, whose sums have a shape. dz is dy itself, which stays as it is, for the identity. dx may be
-// written: it is dz or dy where those are not needed any more.
+// affineVJP is the VJP of a, whose sums have a shape. dz is dy itself, which stays as it is, for
+// the identity. dx may be written: it is dz or dy where those are not needed any more.
 func affineVJP(p *Pass, a device.Affine, x, y, dy *device.Array, shape ...int) (dx, dz, sum, along *device.Array) {
 	dev, t := x.Device(), x.Type()
 	dx, sum, along = p.into(dy), dev.New(t, shape...), dev.New(t, shape...)

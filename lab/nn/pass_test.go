@@ -51,11 +51,14 @@ func TestMistakes(t *testing.T) {
 			p := &nn.Pass{ForwardOnly: true}
 			relu.VJP(p, relu.Forward(p, x))
 		}, []string{"*nn.Activation", "no Forward"}},
-		{"wrong width", func() { dense.Forward(&nn.Pass{}, dev.Zeros(device.Float64, 4, 5)) }, []string{"*nn.Dense", "[4 5]", "[N 3]"}},
+		{"wrong width", func() { dense.Forward(&nn.Pass{}, dev.Zeros(device.Float64, 4, 5)) },
+			[]string{"*nn.Dense", "[4 5]", "[N 3]"}},
 		{"no size", func() { (&nn.Dense{In: 3}).Init(dev, device.Float64, rng) }, []string{"*nn.Dense", "Out = 0"}},
 		{"no class", func() { level.Forward(&nn.Pass{}, image) }, []string{"*nn.InstanceNormPlus", "Pass.Class"}},
-		{"no random stream", func() { (&nn.Dropout{Rate: .5}).Forward(&nn.Pass{Training: true}, x) }, []string{"*nn.Dropout", "Pass.Random"}},
-		{"one channel", func() { (&nn.InstanceNormPlus{Channels: 1}).Init(dev, device.Float64, rng) }, []string{"Channels = 1"}},
+		{"no random stream", func() { (&nn.Dropout{Rate: .5}).Forward(&nn.Pass{Training: true}, x) },
+			[]string{"*nn.Dropout", "Pass.Random"}},
+		{"one channel", func() { (&nn.InstanceNormPlus{Channels: 1}).Init(dev, device.Float64, rng) },
+			[]string{"Channels = 1"}},
 		{"examples of a batch", func() {
 			p := &nn.Pass{Training: true, Squares: dev.Zeros(device.Float64, 4)}
 			norm.VJP(p, norm.Forward(p, x))

@@ -6,8 +6,9 @@ import (
 	"coupling/lab/device"
 )
 
-// AvgPool is the mean of each window of x, N×C×H×W, padding counted as zeros. As in convolutions, windows lie wholly
-// within the padded image (PyTorch's ceil_mode=False, there is no other): rows and columns left over at the end are not pooled.
+// AvgPool is the mean of each window of x, N×C×H×W, padding counted as zeros. As in convolutions,
+// windows lie wholly within the padded image (PyTorch's ceil_mode=False, there is no other): rows
+// and columns left over at the end are not pooled.
 type AvgPool struct {
 	Window device.Window
 }

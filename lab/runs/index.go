@@ -93,7 +93,14 @@ func (x *index) record(key string) (store.Record, bool) {
 
 func toRow(c store.Change) row {
 	r := c.Record
-	out := row{Key: c.Name, Experiment: c.Experiment, State: c.Status.String(), Host: r.Manifest.Host, Error: r.Error, Artifacts: r.Artifacts}
+	out := row{
+		Key:        c.Name,
+		Experiment: c.Experiment,
+		State:      c.Status.String(),
+		Host:       r.Manifest.Host,
+		Error:      r.Error,
+		Artifacts:  r.Artifacts,
+	}
 	if c.Err == nil && r.Key == "" { // it runs, or is gone
 		return out
 	}

@@ -37,29 +37,31 @@ type result struct {
 
 // descent is an experiment whose loss depends on all of its parameters, and is
 // NaN where n is 13. At n of 14 it fails; at 15 it waits.
-var descent = lab.Experiment[params, result]{Name: "test/descent", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (result, error) {
-	switch p.N {
-	case 13:
-		return result{Loss: math.NaN()}, nil
-	case 14:
-		return result{}, errors.New("fourteen is <b>refused</b>")
-	case 15:
-		<-ctx.Done()
-		return result{}, context.Cause(ctx)
-	}
-	path, err := c.Artifact("note.txt")
-	if err != nil {
-		return result{}, err
-	}
-	return descend(c.Rand("x").NormFloat64(), p), os.WriteFile(path, []byte("so it went"), 0o666)
-}}
+var descent = lab.Experiment[params, result]{Name: "test/descent", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p params) (result, error) {
+		switch p.N {
+		case 13:
+			return result{Loss: math.NaN()}, nil
+		case 14:
+			return result{}, errors.New("fourteen is <b>refused</b>")
+		case 15:
+			<-ctx.Done()
+			return result{}, context.Cause(ctx)
+		}
+		path, err := c.Artifact("note.txt")
+		if err != nil {
+			return result{}, err
+		}
+		return descend(c.Rand("x").NormFloat64(), p), os.WriteFile(path, []byte("so it went"), 0o666)
+	}}
 
 func descend(noise float64, p params) result {
 	rate := 1.0
 	if p.Solver == "newton" {
 		rate = 3
 	}
-	return result{Loss: p.Eps*math.Exp(.1*noise) + math.Exp(-rate*float64(p.N)/300), Steps: int(40 / rate / math.Sqrt(p.Eps))}
+	return result{Loss: p.Eps*math.Exp(.1*noise) + math.Exp(-rate*float64(p.N)/300),
+		Steps: int(40 / rate / math.Sqrt(p.Eps))}
 }
 
 // serve starts a server over a store, and a client that has its cookie.
@@ -89,7 +91,8 @@ func body(t *testing.T, client *http.Client, url string) (int, string) {
 
 func TestStrangersAreKeptOut(t *testing.T) {
 	_, v, web, client := serve(t, "")
-	for _, path := range []string{"/", "/app.js", "/changes", "/about", "/?token=wrong", "/about" + strings.TrimPrefix(v.Path(), "/")} {
+	for _, path := range []string{"/", "/app.js", "/changes", "/about", "/?token=wrong",
+		"/about" + strings.TrimPrefix(v.Path(), "/")} {
 		if code, _ := body(t, http.DefaultClient, web.URL+path); code != http.StatusForbidden {
 			t.Errorf("%s without a cookie: %d", path, code)
 		}
@@ -146,7 +149,8 @@ func TestChanges(t *testing.T) {
 	}
 	do(params{Eps: .5, N: 3, Solver: "lbfgs"})
 	x := await(params{Eps: .5, N: 3, Solver: "lbfgs"}, "stored")
-	if x.Columns["param.eps"] != .5 || x.Columns["value.loss"] == nil || x.Columns["seed"] != 1. || len(x.Artifacts) != 1 {
+	if x.Columns["param.eps"] != .5 || x.Columns["value.loss"] == nil || x.Columns["seed"] != 1. ||
+		len(x.Artifacts) != 1 {
 		t.Errorf("%+v", x)
 	}
 	first := last
@@ -186,7 +190,8 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 	}
 	changes(t, client, web.URL, update{})
 	code, text := body(t, client, web.URL+"/diff?"+url.Values{"a": {keys[0]}, "b": {keys[1]}}.Encode())
-	if code != 200 || !strings.Contains(text, `"column":"param.solver","a":"lbfgs","b":"newton"`) || !strings.Contains(text, "(-50.0 %)") {
+	if code != 200 || !strings.Contains(text, `"column":"param.solver","a":"lbfgs","b":"newton"`) ||
+		!strings.Contains(text, "(-50.0 %)") {
 		t.Errorf("diff: %d %s", code, text)
 	}
 	if code, text := body(t, client, web.URL+"/cell/"+keys[0]); code != 200 || !strings.Contains(text, keys[0][:32]) {
@@ -195,7 +200,8 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 	if code, text := body(t, client, web.URL+"/artifact/"+keys[0]+"/note.txt"); code != 200 || text != "so it went" {
 		t.Errorf("artifact: %d %s", code, text)
 	}
-	for _, path := range []string{"/cell/0", "/artifact/" + keys[0] + "/none.txt", "/artifact/" + keys[0] + "/..%2f..%2fx", "/diff?a=1&b=2", "/gallery/x"} {
+	for _, path := range []string{"/cell/0", "/artifact/" + keys[0] + "/none.txt",
+		"/artifact/" + keys[0] + "/..%2f..%2fx", "/diff?a=1&b=2", "/gallery/x"} {
 		if code, _ := body(t, client, web.URL+path); code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, code)
 		}

@@ -38,7 +38,14 @@ func New(s *store.Store, gallery string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
-	v := &Server{store: s, gallery: gallery, token: rand.Text(), epoch: rand.Text()[:8], index: newIndex(s), mux: http.NewServeMux()}
+	v := &Server{
+		store:   s,
+		gallery: gallery,
+		token:   rand.Text(),
+		epoch:   rand.Text()[:8],
+		index:   newIndex(s),
+		mux:     http.NewServeMux(),
+	}
 	v.mux.Handle("GET /", http.FileServerFS(static))
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
 		"GET /changes": v.changes, "GET /about": v.about, "GET /cell/{key}": v.cell, "GET /diff": v.diff,
@@ -64,7 +71,9 @@ const cookie = "coupling-runs"
 // ServeHTTP requires the token, in the address the first time and later in a cookie.
 func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -76,7 +85,13 @@ func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, port, _ := net.SplitHostPort(r.Host)
 	name := cookie + port // browsers share cookies between the ports of a host
 	if given := r.URL.Query().Get("token"); given != "" && r.URL.Path == "/" && v.isToken(given) {
-		http.SetCookie(w, &http.Cookie{Name: name, Value: v.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{
+			Name:     name,
+			Value:    v.token,
+			Path:     "/",
+			HttpOnly: true,
+			SameSite: http.SameSiteStrictMode,
+		})
 		http.Redirect(w, r, "/", http.StatusSeeOther) // out of the address bar
 		return
 	}

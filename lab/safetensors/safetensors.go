@@ -91,7 +91,9 @@ func Read(file []byte) (arrays []Array, metadata map[string]string, err error) {
 			return nil, nil, err
 		}
 		if e.Offsets[0] != at || e.Offsets[1] > int64(len(data)) {
-			return nil, nil, fmt.Errorf("safetensors: arrays leave a hole, overlap or end beyond the file at byte %d of %d: %w", at, len(data), ErrFormat)
+			return nil, nil,
+				fmt.Errorf("safetensors: arrays leave a hole, overlap or end beyond the file at byte %d of %d: %w", at,
+					len(data), ErrFormat)
 		}
 		arrays = append(arrays, Array{name, e.Type, e.Shape, data[at:e.Offsets[1]:e.Offsets[1]]})
 		at = e.Offsets[1]
@@ -109,7 +111,8 @@ func (e entry) check(name string) error {
 		return fmt.Errorf("safetensors: %q: dtype = %q: must be F32, F64, I32 or I64: %w", name, e.Type, ErrFormat)
 	}
 	if size, ok := product(e.Shape, width); !ok || e.Offsets[0] < 0 || e.Offsets[1]-e.Offsets[0] != size {
-		return fmt.Errorf("safetensors: %q: shape = %v of %s in bytes %v: must fit: %w", name, e.Shape, e.Type, e.Offsets, ErrFormat)
+		return fmt.Errorf("safetensors: %q: shape = %v of %s in bytes %v: must fit: %w", name, e.Shape, e.Type,
+			e.Offsets, ErrFormat)
 	}
 	return nil
 }
@@ -128,12 +131,14 @@ func product(shape []int, width int64) (int64, bool) {
 // Write writes a file: the arrays of the widest types first, which keeps each in line with its elements, and else in
 // their order. It returns an error where names are equal, or shapes and types do not fit the data.
 func Write(w io.Writer, arrays []Array, metadata map[string]string) error {
-	arrays = slices.SortedStableFunc(slices.Values(arrays), func(a, b Array) int { return cmp.Compare(widths[b.Type], widths[a.Type]) })
+	arrays = slices.SortedStableFunc(slices.Values(arrays),
+		func(a, b Array) int { return cmp.Compare(widths[b.Type], widths[a.Type]) })
 	h, at := header{metadata, map[string]entry{}}, int64(0)
 	for _, a := range arrays {
 		size, ok := product(a.Shape, widths[a.Type])
 		if _, twice := h.Entries[a.Name]; twice || !ok || widths[a.Type] == 0 || size != int64(len(a.Data)) {
-			return fmt.Errorf("safetensors: %q: %d bytes of %s%v: must fit, and no two arrays be named so", a.Name, len(a.Data), a.Type, a.Shape)
+			return fmt.Errorf("safetensors: %q: %d bytes of %s%v: must fit, and no two arrays be named so", a.Name,
+				len(a.Data), a.Type, a.Shape)
 		}
 		h.Entries[a.Name] = entry{a.Type, a.Shape, [2]int64{at, at + size}}
 		at += size
@@ -174,7 +179,8 @@ func Decode(file []byte) (map[string]Tensor, error) {
 			}
 			out[a.Name] = Tensor{a.Shape, x}
 		case "F64", "I32":
-			return nil, fmt.Errorf("safetensors: %q: dtype = %q: must be F32, or I64, which is left out: %w", a.Name, a.Type, ErrFormat)
+			return nil, fmt.Errorf("safetensors: %q: dtype = %q: must be F32, or I64, which is left out: %w", a.Name,
+				a.Type, ErrFormat)
 		}
 	}
 	return out, nil

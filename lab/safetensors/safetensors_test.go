@@ -35,9 +35,11 @@ func file(header string, data int) []byte {
 }
 
 func TestDecode(t *testing.T) {
-	got, err := safetensors.Decode(file(`{"__metadata__":{"format":"pt"},"n":{"dtype":"I64","shape":[],"data_offsets":[8,16]},
+	got, err := safetensors.Decode(
+		file(`{"__metadata__":{"format":"pt"},"n":{"dtype":"I64","shape":[],"data_offsets":[8,16]},
 		"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"none":{"dtype":"F32","shape":[0,7],"data_offsets":[8,8]}}`, 16))
-	want := map[string]safetensors.Tensor{"a": {Shape: []int{1, 2}, Data: []float32{0, 0}}, "none": {Shape: []int{0, 7}}}
+	want := map[string]safetensors.Tensor{"a": {Shape: []int{1, 2}, Data: []float32{0, 0}},
+		"none": {Shape: []int{0, 7}}}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Error(err, diff)
 	}

@@ -55,7 +55,8 @@ func (f *follower) death(ctx context.Context, left []*line) []*line {
 		}
 	}
 	if len(left) > 0 {
-		f.say("task %d of array %v ended as %s; cells of it that are submitted again: %d", task, sub.ids, state, len(left))
+		f.say("task %d of array %v ended as %s; cells of it that are submitted again: %d", task, sub.ids,
+			state, len(left))
 	}
 	return left
 }

@@ -102,7 +102,12 @@ func (f *follower) pickUp(q map[string]tasks) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
-		sub := &submission{name: name, dir: filepath.Join(root(f.store), name), ids: q[name].ids, progressed: map[int]bool{}}
+		sub := &submission{
+			name:       name,
+			dir:        filepath.Join(root(f.store), name),
+			ids:        q[name].ids,
+			progressed: map[int]bool{},
+		}
 		_, err := fmt.Sscan(name[strings.LastIndexByte(name, '-')+1:], &sub.tasks)
 		if err != nil || sub.tasks < 1 || !q[name].anyLive() {
 			continue
@@ -209,7 +214,8 @@ func (f *follower) cancel(ctx context.Context, pendingOnly bool) {
 
 // look polls once and returns the lines to submit again.
 func (f *follower) look(ctx context.Context) []*line {
-	q, qerr := queue(ctx) // before the store: a task that ends in between is seen as running now and as stored next time
+	// before the store: a task that ends in between is seen as running now and as stored next time
+	q, qerr := queue(ctx)
 	landed, serr := f.store.Statuses(f.ids())
 	f.trouble(ctx, errors.Join(qerr, serr))
 	if serr != nil {

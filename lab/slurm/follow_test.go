@@ -24,7 +24,8 @@ func TestSweepLands(t *testing.T) {
 	if left, _ := os.ReadDir(root(c.store)); len(left) > 0 {
 		t.Errorf("%d folders left of arrays that are done", len(left))
 	}
-	if landed, errs = outcome(t, t.Context(), c.executor(), c.store, jobs); landed != 12 || len(errs) > 0 || c.arrays() != 1 {
+	if landed, errs = outcome(t, t.Context(), c.executor(), c.store, jobs); landed != 12 || len(errs) > 0 ||
+		c.arrays() != 1 {
 		t.Errorf("a second time: %d landed, %d arrays, %v", landed, c.arrays(), errs)
 	}
 }
@@ -90,7 +91,8 @@ func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
 		c := newCluster(t)
 		c.put("max", "3")
 		jobs := walks(12, 1, 0)
-		deadly := map[store.Key]bool{jobs[0].Record().Key: true, jobs[4].Record().Key: true} // at a task's begin, and in the middle
+		// at a task's begin, and in the middle
+		deadly := map[store.Key]bool{jobs[0].Record().Key: true, jobs[4].Record().Key: true}
 		c.shares = func(lines []store.Job) string {
 			for _, j := range lines {
 				if deadly[j.Record().Key] {
@@ -114,7 +116,8 @@ func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
 		for _, err := range errs {
 			var task *Error
 			var ce *store.CellError
-			if !errors.As(err, &task) || task.Tries != want || task.State != state || !errors.As(err, &ce) || !deadly[ce.Key] {
+			if !errors.As(err, &task) || task.Tries != want || task.State != state || !errors.As(err, &ce) ||
+				!deadly[ce.Key] {
 				t.Errorf("%s: %v, want that of a deadly cell after %d tries", state, err, want)
 			}
 		}
@@ -145,7 +148,8 @@ func TestFailedCellIsNotPickedUp(t *testing.T) {
 func TestStoreThatSbatchWouldMisread(t *testing.T) {
 	for _, name := range []string{`a"b`, `a\b`, "a\nb"} {
 		s := &store.Store{Dir: filepath.Join(t.TempDir(), name)}
-		if _, err := (Executor{}).write(s, walks(1, 1, 0), 1); err == nil || !strings.Contains(err.Error(), "have no place") {
+		if _, err := (Executor{}).write(s, walks(1, 1, 0), 1); err == nil ||
+			!strings.Contains(err.Error(), "have no place") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -159,7 +163,8 @@ func TestFailedCellIsReported(t *testing.T) {
 	for range 2 { // the failure that the first run left does not count for the second
 		landed, errs := outcome(t, t.Context(), c.executor(), c.store, jobs)
 		var ce *store.CellError
-		if landed != 2 || len(errs) != 1 || !errors.As(errs[0], &ce) || !strings.Contains(ce.Err.Error(), "a negative walk") {
+		if landed != 2 || len(errs) != 1 || !errors.As(errs[0], &ce) ||
+			!strings.Contains(ce.Err.Error(), "a negative walk") {
 			t.Errorf("%d landed, %v", landed, errs)
 		}
 	}
@@ -183,7 +188,8 @@ func TestEarlierArrayIsPickedUp(t *testing.T) {
 			cancel(ErrLeave)
 		}
 	}
-	if landed, errs := outcome(t, ctx, first, c.store, jobs[:6]); landed != 0 || len(errs) != 6 || !errors.Is(errs[0], ErrLeave) {
+	if landed, errs := outcome(t, ctx, first, c.store, jobs[:6]); landed != 0 || len(errs) != 6 ||
+		!errors.Is(errs[0], ErrLeave) {
 		t.Fatalf("%d landed, %v", landed, errs)
 	}
 	c.put("late", "")
@@ -290,12 +296,14 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	} {
 		e := good
 		change(&e)
-		if _, errs := outcome(t, t.Context(), e, c.store, walks(1, 1, 0)); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
+		if _, errs := outcome(t, t.Context(), e, c.store, walks(1, 1, 0)); len(errs) != 1 ||
+			!strings.Contains(errs[0].Error(), want) {
 			t.Errorf("%s: %v", want, errs)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, errs := outcome(t, t.Context(), good, c.store, walks(1, 1, 0)); len(errs) != 1 || !strings.Contains(errs[0].Error(), "login node") {
+	if _, errs := outcome(t, t.Context(), good, c.store, walks(1, 1, 0)); len(errs) != 1 ||
+		!strings.Contains(errs[0].Error(), "login node") {
 		t.Errorf("no Slurm: %v", errs)
 	}
 }

@@ -76,16 +76,20 @@ func startSlurm(t *testing.T) {
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
 	var conf bytes.Buffer
-	must.Do(configuration.Execute(&conf, map[string]any{"Dir": dir, "Host": host, "Port1": freePort(t), "Port2": freePort(t)}))
+	must.Do(configuration.Execute(&conf, map[string]any{"Dir": dir, "Host": host, "Port1": freePort(t),
+		"Port2": freePort(t)}))
 	key := make([]byte, 1024)
 	_, _ = rand.Read(key)
 	must.Do(errors.Join(
-		os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "state"), 0o700), os.Mkdir(filepath.Join(dir, "spool"), 0o755),
+		os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "state"), 0o700),
+		os.Mkdir(filepath.Join(dir, "spool"), 0o755),
 		os.WriteFile(filepath.Join(dir, "slurm.conf"), conf.Bytes(), 0o644),
 		os.WriteFile(filepath.Join(dir, "munge.key"), key, 0o400),
 	))
 	t.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf"))
-	t.Setenv("HOME", t.TempDir()) // tasks are login shells: a killed one must not stop halfway through the profile of who runs the test
+	// tasks are login shells: a killed one must not stop halfway through the profile of who runs
+	// the test
+	t.Setenv("HOME", t.TempDir())
 	daemon(t, dir, "munged", "--foreground", "--force", "--key-file="+dir+"/munge.key", "--socket="+dir+"/munge.sock",
 		"--pid-file="+dir+"/munged.pid", "--log-file="+dir+"/munged.log", "--seed-file="+dir+"/munged.seed")
 	for range 3000 {
@@ -225,14 +229,16 @@ func TestCancelOnARealCluster(t *testing.T) {
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.scratch", "steps")); len(marks) >= 4 {
+			if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.scratch", "steps")); len(
+				marks) >= 4 {
 				cancel()
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
 	began := time.Now()
-	_, errs := outcome(t, ctx, realExecutor(s.Dir, filepath.Join(t.TempDir(), "journal"), func(s string) { t.Log(s) }), s, walks(20, 100_000, 20))
+	_, errs := outcome(t, ctx, realExecutor(s.Dir, filepath.Join(t.TempDir(), "journal"), func(s string) { t.Log(s) }),
+		s, walks(20, 100_000, 20))
 	if len(errs) != 20 || !errors.Is(errs[0], context.Canceled) || time.Since(began) > 5*time.Minute {
 		t.Errorf("%d errors after %v: %v", len(errs), time.Since(began), errs)
 	}
@@ -245,7 +251,8 @@ func TestCancelOnARealCluster(t *testing.T) {
 	if locks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.lock")); len(locks) > 0 {
 		t.Errorf("locks not released: %q", locks)
 	}
-	if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.scratch", "steps")); len(marks) < 4 {
+	if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.scratch", "steps")); len(
+		marks) < 4 {
 		t.Errorf("%d checkpoints, want at least 4", len(marks))
 	}
 }

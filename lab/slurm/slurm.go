@@ -133,7 +133,8 @@ func (e Executor) check() error {
 			return fmt.Errorf("slurm: module %q: want one name", m)
 		}
 	}
-	for name, n := range map[string]int{"cpus": e.CPUs, "gpus": e.GPUs, "array limit": e.ArrayLimit, "tasks": e.Tasks, "retries": e.Retries} {
+	for name, n := range map[string]int{"cpus": e.CPUs, "gpus": e.GPUs, "array limit": e.ArrayLimit, "tasks": e.Tasks,
+		"retries": e.Retries} {
 		if n < 0 {
 			return fmt.Errorf("slurm: %s %d: must be 0 or more", name, n)
 		}

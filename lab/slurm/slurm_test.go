@@ -70,36 +70,37 @@ type end struct {
 
 // walk sums random numbers and leaves a checkpoint after each step, whether it
 // is told to end or not.
-var walk = lab.Experiment[steps, end]{Name: "test/walk", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p steps) (end, error) {
-	if p.N < 0 {
-		return end{}, errors.New("a negative walk")
-	}
-	dir, err := c.Scratch()
-	if err != nil {
-		return end{}, err
-	}
-	mark := filepath.Join(dir, "steps")
-	done := 0
-	if b, err := os.ReadFile(mark); err == nil {
-		done, _ = strconv.Atoi(string(b))
-	}
-	x, rnd := float64(p.N), c.Rand("walk")
-	for i := range p.Steps {
-		x += rnd.NormFloat64()
-		if i < done {
-			continue
+var walk = lab.Experiment[steps, end]{Name: "test/walk", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p steps) (end, error) {
+		if p.N < 0 {
+			return end{}, errors.New("a negative walk")
 		}
-		select {
-		case <-ctx.Done():
-			return end{}, context.Cause(ctx)
-		case <-time.After(time.Duration(p.Pause) * time.Millisecond):
-		}
-		if err := durable.Write(mark, []byte(strconv.Itoa(i+1))); err != nil {
+		dir, err := c.Scratch()
+		if err != nil {
 			return end{}, err
 		}
-	}
-	return end{x}, nil
-}}
+		mark := filepath.Join(dir, "steps")
+		done := 0
+		if b, err := os.ReadFile(mark); err == nil {
+			done, _ = strconv.Atoi(string(b))
+		}
+		x, rnd := float64(p.N), c.Rand("walk")
+		for i := range p.Steps {
+			x += rnd.NormFloat64()
+			if i < done {
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				return end{}, context.Cause(ctx)
+			case <-time.After(time.Duration(p.Pause) * time.Millisecond):
+			}
+			if err := durable.Write(mark, []byte(strconv.Itoa(i+1))); err != nil {
+				return end{}, err
+			}
+		}
+		return end{x}, nil
+	}}
 
 func walks(n, steps0, pause int) []store.Job {
 	var jobs []store.Job
@@ -135,7 +136,9 @@ type fakeTask struct {
 }
 
 var scripts = map[string]string{
-	"sbatch":   `test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }` + "\n" + `n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"; until test -e "$F/accepted.$n"; do sleep 0.005; done; test -e "$F/mute" && { rm "$F/mute"; exit 1; }; echo "$n;here"`,
+	"sbatch": `test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }` +
+		"\n" +
+		`n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"; until test -e "$F/accepted.$n"; do sleep 0.005; done; test -e "$F/mute" && { rm "$F/mute"; exit 1; }; echo "$n;here"`,
 	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue"; do sleep 0.005; done; fi; cat "$F/queue"`,
 	"scancel":  `echo "$@" >>"$F/cancelled"`,
 	"scontrol": `echo "MaxArraySize            = $(cat "$F/max")"`,
@@ -253,7 +256,8 @@ func (c *cluster) accept(n int, script string) {
 
 func (c *cluster) publish() {
 	var b strings.Builder
-	fmt.Fprintln(&b, "7                   N/A                 RUNNING             0                   a job of another kind")
+	fmt.Fprintln(&b,
+		"7                   N/A                 RUNNING             0                   a job of another kind")
 	for _, t := range c.tasks {
 		exit, state := 0, t.state
 		if state == failedByUsage {
@@ -267,11 +271,17 @@ func (c *cluster) publish() {
 }
 
 func (c *cluster) executor() Executor {
-	return Executor{Command: []string{"/bin/worker"}, Request: Request{Retries: 3}, Poll: 10 * time.Millisecond, Log: func(s string) { c.t.Log(s) }}
+	return Executor{
+		Command: []string{"/bin/worker"},
+		Request: Request{Retries: 3},
+		Poll:    10 * time.Millisecond,
+		Log:     func(s string) { c.t.Log(s) },
+	}
 }
 
 // outcome runs the executor and returns how many jobs landed, and the errors.
-func outcome(t *testing.T, ctx context.Context, e Executor, s *store.Store, jobs []store.Job) (landed int, errs []error) {
+func outcome(t *testing.T, ctx context.Context, e Executor, s *store.Store,
+	jobs []store.Job) (landed int, errs []error) {
 	t.Helper()
 	for j, err := range e.Run(ctx, s, jobs) {
 		if err != nil {

@@ -46,7 +46,8 @@ func (e Executor) write(s *store.Store, jobs []store.Job, most int) (*submission
 	name := fmt.Sprintf("%s%s-%d", namePrefix, strings.ToLower(rand.Text()[:12]), tasks)
 	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: tasks, progressed: map[int]bool{}}
 	if strings.ContainsAny(sub.dir, "\"\\\n") {
-		return nil, fmt.Errorf("slurm: store %q: quotes, backslashes and line ends have no place in an sbatch script", s.Dir)
+		return nil, fmt.Errorf("slurm: store %q: quotes, backslashes and line ends have no place in an sbatch script",
+			s.Dir)
 	}
 	if err := os.MkdirAll(filepath.Join(sub.dir, "log"), 0o777); err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
@@ -76,7 +77,8 @@ func (e Executor) script(sub *submission) string {
 	option("open-mode", "append")
 	b.WriteString("#SBATCH --requeue\n")
 	for _, o := range []struct{ name, value string }{
-		{"partition", e.Partition}, {"time", e.Time}, {"mem", e.Mem}, {"cpus-per-task", fmt.Sprint(e.CPUs)}, {"gpus", fmt.Sprint(e.GPUs)},
+		{"partition", e.Partition}, {"time", e.Time}, {"mem", e.Mem}, {"cpus-per-task", fmt.Sprint(e.CPUs)},
+		{"gpus", fmt.Sprint(e.GPUs)},
 	} {
 		if o.value != "" && o.value != "0" {
 			option(o.name, o.value)

@@ -134,7 +134,8 @@ func (j Job) sayUnknown() {
 				why = strings.ReplaceAll(err.Error(), "\n", "; ")
 			}
 			fmt.Fprintf(os.Stderr, "coupling: the code of %s is not known (%s): "+
-				"what other programs computed counts as other code. It is known with go run in its module, and with coupling sweep FILE.go\n", j.id.Experiment, why)
+				"what other programs computed counts as other code. It is known with go run in its module, and "+
+				"with coupling sweep FILE.go\n", j.id.Experiment, why)
 		})
 	}
 }

@@ -66,10 +66,12 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 		n := s.Survey(slices.Values(e.Jobs(0, point{})), func(store.Job) {})
 		_, missed := lab.Recall(s, e, 0, point{})
 		r, err := lab.Do(ctx, s, e, 0, point{})
-		if err != nil || r.Value.N != step.value || r.Recalled != step.recalled || r.OtherCode != step.other || told != step.other {
+		if err != nil || r.Value.N != step.value || r.Recalled != step.recalled || r.OtherCode != step.other ||
+			told != step.other {
 			t.Errorf("step %d: %+v, told %v, %v", i, r, told, err)
 		}
-		if (n.Missing == 0) != step.recalled || (n.OtherCode == 1) != step.other || errors.Is(missed, store.ErrOtherCode) != (!step.recalled && i > 0) {
+		if (n.Missing == 0) != step.recalled || (n.OtherCode == 1) != step.other ||
+			errors.Is(missed, store.ErrOtherCode) != (!step.recalled && i > 0) {
 			t.Errorf("step %d: %d missing, %d of other code, %v", i, n.Missing, n.OtherCode, missed)
 		}
 	}
@@ -128,7 +130,8 @@ func TestOlderStores(t *testing.T) {
 // again: of code that reaches assembly the digest names the set. The cell is computed by a process
 // of its own, on plain Go.
 func TestAnotherInstructionSetIsTold(t *testing.T) {
-	e := lab.Experiment[point, point]{Name: "test/set", Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) { return p, nil }}
+	e := lab.Experiment[point, point]{Name: "test/set",
+		Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) { return p, nil }}
 	pretend(t, e.Name, codeA+code.Assembly)
 	if dir := os.Getenv("TEST_SET_STORE"); dir != "" {
 		lab.Must(lab.Do(t.Context(), &store.Store{Dir: dir}, e, 0, point{}))

@@ -34,9 +34,10 @@ func csvRows(t *testing.T) []store.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := lab.Experiment[csvParams, csvValue]{Name: "test/export", Version: 3, Run: func(_ context.Context, _ *lab.Cell, p csvParams) (csvValue, error) {
-		return csvValue{Loss: math.Log(p.Eps), Path: []float64{1, p.Eps}, OK: p.Eps > 0}, nil
-	}}
+	e := lab.Experiment[csvParams, csvValue]{Name: "test/export", Version: 3,
+		Run: func(_ context.Context, _ *lab.Cell, p csvParams) (csvValue, error) {
+			return csvValue{Loss: math.Log(p.Eps), Path: []float64{1, p.Eps}, OK: p.Eps > 0}, nil
+		}}
 	var out []store.Row
 	for _, eps := range []float64{-1, 0, 0.5} {
 		p := csvParams{Eps: eps, Name: `a "b", c`}
@@ -74,7 +75,8 @@ func TestCSV(t *testing.T) {
 	}
 	var got [][]string
 	for _, r := range recs[1:] {
-		got = append(got, []string{r[at["seed"]], r[at["param.eps"]], r[at["param.deep.n"]], r[at["param.name"]], r[at["value.loss"]], r[at["value.path"]], r[at["value.ok"]]})
+		got = append(got, []string{r[at["seed"]], r[at["param.eps"]], r[at["param.deep.n"]], r[at["param.name"]],
+			r[at["value.loss"]], r[at["value.path"]], r[at["value.ok"]]})
 	}
 	want := [][]string{
 		{"9223372036854775813", "-1", "7", `a "b", c`, "NaN", "[1,-1]", "false"},

@@ -14,7 +14,9 @@ type Difference struct {
 	A      string `json:"a"` // empty where a side lacks the column
 	B      string `json:"b"`
 	Equal  bool   `json:"equal"`
-	Change string `json:"change"` // "+0.5 (+25.0 %)", B−A and its share of |A|; empty if nothing changed or a side is not a number
+	// "+0.5 (+25.0 %)", B−A and its share of |A|; empty if nothing changed or a side is not a
+	// number
+	Change string `json:"change"`
 }
 
 // A Comparison is two finished cells side by side.

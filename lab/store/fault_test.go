@@ -51,13 +51,14 @@ func sound(t *testing.T, s *store.Store, want int) {
 // is finished whole, and once there is room the sweep goes on.
 func TestFullDisk(t *testing.T) {
 	s := testStore(t)
-	e := lab.Experiment[point, point]{Name: "test/disk/full", Version: 1, Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
-		path, err := c.Artifact("a")
-		if err != nil {
-			return p, err
-		}
-		return p, os.WriteFile(path, bytes.Repeat([]byte("x"), p.N<<20), 0o666)
-	}}
+	e := lab.Experiment[point, point]{Name: "test/disk/full", Version: 1,
+		Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
+			path, err := c.Artifact("a")
+			if err != nil {
+				return p, err
+			}
+			return p, os.WriteFile(path, bytes.Repeat([]byte("x"), p.N<<20), 0o666)
+		}}
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before syscall.Rlimit
@@ -217,7 +218,8 @@ func TestTwoOwners(t *testing.T) {
 	for f := range s.Failures("") {
 		t.Error(f.Error)
 	}
-	if left, _ := filepath.Glob(s.Paths(id).Base + ".*"); len(left) > 3 { // the record, its artifacts, those of the other
+	// the record, its artifacts, those of the other
+	if left, _ := filepath.Glob(s.Paths(id).Base + ".*"); len(left) > 3 {
 		t.Errorf("left: %q", left)
 	}
 }

@@ -130,7 +130,8 @@ func (s *Store) isLeftover(sh shard, file string) bool {
 		return false
 	}
 	p := sh.paths(name)
-	if attempt, ok := strings.CutPrefix(suffix, filesSuffix); ok { // of a commit that was cut short, or of a record that was replaced
+	// of a commit that was cut short, or of a record that was replaced
+	if attempt, ok := strings.CutPrefix(suffix, filesSuffix); ok {
 		r, err := s.read(p.record)
 		return (errors.Is(err, ErrMissing) || err == nil && r.Attempt != attempt) && !p.busy()
 	}

@@ -115,7 +115,8 @@ func (d *Decoder) family() *family {
 		form, errR := shape(d.Result)
 		d.shared = family{of: d, id: Record{Experiment: d.Experiment, Version: d.Version, Shape: form}}
 		if !namePattern.MatchString(d.Experiment) {
-			d.shared.err = fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", d.Experiment)
+			d.shared.err = fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes",
+				d.Experiment)
 		} else if err := errors.Join(err, errR); err != nil {
 			d.shared.err = fmt.Errorf("lab: types of %s: %w", d.Experiment, err)
 		}
@@ -214,7 +215,8 @@ func DecodeJob(line []byte, ds []*Decoder) (Job, error) {
 		return Job{}, fmt.Errorf("lab: job of %s: parameters %s: %w", d.Experiment, id.Params, err)
 	}
 	if j.key != id.Key {
-		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.Experiment, id.Key, j.key, d.Version)
+		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ",
+			d.Experiment, id.Key, j.key, d.Version)
 	}
 	return j, nil
 }

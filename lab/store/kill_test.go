@@ -72,29 +72,30 @@ func killGrid() []point {
 }
 
 func killExperiment(begun func(*lab.Cell)) lab.Experiment[point, stats] {
-	return lab.Experiment[point, stats]{Name: "test/kill", Version: 1, Run: func(_ context.Context, c *lab.Cell, p point) (stats, error) {
-		begun(c)
-		dir, err := c.Scratch()
-		if err != nil {
-			return stats{}, err
-		}
-		sum, rnd := 0.0, c.Rand("x")
-		for i := range 5 { // checkpoint after each step; a resume skips the waiting only
-			sum += rnd.Float64()
-			mark := filepath.Join(dir, strconv.Itoa(i))
-			if _, err := os.Stat(mark); err != nil {
-				time.Sleep(5 * time.Millisecond)
-				if err := os.WriteFile(mark, nil, 0o666); err != nil {
-					return stats{}, err
+	return lab.Experiment[point, stats]{Name: "test/kill", Version: 1,
+		Run: func(_ context.Context, c *lab.Cell, p point) (stats, error) {
+			begun(c)
+			dir, err := c.Scratch()
+			if err != nil {
+				return stats{}, err
+			}
+			sum, rnd := 0.0, c.Rand("x")
+			for i := range 5 { // checkpoint after each step; a resume skips the waiting only
+				sum += rnd.Float64()
+				mark := filepath.Join(dir, strconv.Itoa(i))
+				if _, err := os.Stat(mark); err != nil {
+					time.Sleep(5 * time.Millisecond)
+					if err := os.WriteFile(mark, nil, 0o666); err != nil {
+						return stats{}, err
+					}
 				}
 			}
-		}
-		path, err := c.Artifact("sum.txt")
-		if err != nil {
-			return stats{}, err
-		}
-		return stats{Mean: sum + float64(p.N)}, os.WriteFile(path, []byte(fmt.Sprint(sum)), 0o666)
-	}}
+			path, err := c.Artifact("sum.txt")
+			if err != nil {
+				return stats{}, err
+			}
+			return stats{Mean: sum + float64(p.N)}, os.WriteFile(path, []byte(fmt.Sprint(sum)), 0o666)
+		}}
 }
 
 func TestKilledSweeps(t *testing.T) {

@@ -113,8 +113,9 @@ func (s *Store) below(name, prefix string, yield func(shard, error) bool) bool {
 			}
 		case isShard || !strings.HasPrefix(sub, prefix) && !strings.HasPrefix(prefix, sub):
 		case strings.Count(sub, "/") > mostWords:
-			return yield(shard{}, fmt.Errorf("lab: store: %s: a name of more than %d words, or a link to a folder above it",
-				to, mostWords))
+			return yield(shard{},
+				fmt.Errorf("lab: store: %s: a name of more than %d words, or a link to a folder above it",
+					to, mostWords))
 		case !s.below(sub, prefix, yield):
 			return false
 		}

@@ -56,7 +56,8 @@ func TestTypesThatJSONWouldLoseAreRefused(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"time": keyError[struct{ T time.Time }](), "list": keyError[list](), "embedded": keyError[struct{ point }](),
-		"pointer": keyError[*float64](), "maps": keyError[map[int]map[string][]float32](), "empty": keyError[struct{}](),
+		"pointer": keyError[*float64](), "maps": keyError[map[int]map[string][]float32](),
+		"empty": keyError[struct{}](),
 	} {
 		if name == "embedded" { // an unexported embedded struct is an unexported field
 			continue
@@ -138,11 +139,13 @@ func TestVerifyFindsAFlippedByte(t *testing.T) {
 }
 
 func TestArtifactThatWasNotWrittenIsAnError(t *testing.T) {
-	e := lab.Experiment[point, point]{Name: "test/promise", Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
-		_, err := c.Artifact("promised")
-		return p, err
-	}}
-	if _, err := lab.Do(t.Context(), testStore(t), e, 0, point{}); err == nil || !strings.Contains(err.Error(), "promised") {
+	e := lab.Experiment[point, point]{Name: "test/promise",
+		Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
+			_, err := c.Artifact("promised")
+			return p, err
+		}}
+	if _, err := lab.Do(t.Context(), testStore(t), e, 0, point{}); err == nil ||
+		!strings.Contains(err.Error(), "promised") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -150,20 +153,21 @@ func TestArtifactThatWasNotWrittenIsAnError(t *testing.T) {
 func TestGCLeavesLivingCellsAlone(t *testing.T) {
 	s := testStore(t)
 	started, goOn := make(chan struct{}), make(chan struct{})
-	e := lab.Experiment[point, point]{Name: "test/alive", Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
-		dir, err := c.Scratch()
-		if err != nil {
+	e := lab.Experiment[point, point]{Name: "test/alive",
+		Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
+			dir, err := c.Scratch()
+			if err != nil {
+				return p, err
+			}
+			path, err := c.Artifact("a")
+			if err != nil {
+				return p, err
+			}
+			err = errors.Join(os.WriteFile(path, nil, 0o666), os.WriteFile(filepath.Join(dir, "state"), nil, 0o666))
+			close(started)
+			<-goOn
 			return p, err
-		}
-		path, err := c.Artifact("a")
-		if err != nil {
-			return p, err
-		}
-		err = errors.Join(os.WriteFile(path, nil, 0o666), os.WriteFile(filepath.Join(dir, "state"), nil, 0o666))
-		close(started)
-		<-goOn
-		return p, err
-	}}
+		}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if r, err := lab.Do(t.Context(), s, e, 0, point{}); err != nil || len(r.Artifacts) != 1 {
@@ -197,14 +201,16 @@ func TestComputedAndRecalledAreTheSame(t *testing.T) {
 		M map[string]int
 		P *float64
 	}
-	e := lab.Experiment[point, loose]{Name: "test/loose", Run: func(context.Context, *lab.Cell, point) (loose, error) { return loose{}, nil }}
+	e := lab.Experiment[point, loose]{Name: "test/loose",
+		Run: func(context.Context, *lab.Cell, point) (loose, error) { return loose{}, nil }}
 	s := testStore(t)
 	a, err := lab.Do(t.Context(), s, e, 0, point{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := lab.Do(t.Context(), s, e, 0, point{})
-	if err != nil || (a.Value.S == nil) != (b.Value.S == nil) || (a.Value.M == nil) != (b.Value.M == nil) || a.Value.P != b.Value.P {
+	if err != nil || (a.Value.S == nil) != (b.Value.S == nil) || (a.Value.M == nil) != (b.Value.M == nil) ||
+		a.Value.P != b.Value.P {
 		t.Errorf("%#v and %#v, %v", a.Value, b.Value, err)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DidYouMean returns "; did you mean a, b or c?", to end a message with: at most three names of known, nearest first, that differ
-// from name in at most a third of its letters, rounded up. A path may be matched by its last word, at the price of one letter:
-// "rate" is near "scones/rate". If no name is so near, up to six known ones are listed
-// instead, "; want a, b or c"; more give "".
+// DidYouMean returns "; did you mean a, b or c?", to end a message with: at most three names of
+// known, nearest first, that differ from name in at most a third of its letters, rounded up. A path
+// may be matched by its last word, at the price of one letter: "rate" is near "scones/rate". If no
+// name is so near, up to six known ones are listed instead, "; want a, b or c"; more give "".
 func DidYouMean(name string, known []string) string {
 	name = strings.ToLower(name)
 	distance := func(k string) int {

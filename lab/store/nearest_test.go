@@ -8,7 +8,8 @@ import (
 
 // What is offered is near: at most a third of the name's letters differ.
 func TestDidYouMean(t *testing.T) {
-	known := []string{"tour/bias", "scones/width", "scones/rate", "scones/faces", "admm/fig2a", "admm/fig2b", "admm/fig8"}
+	known := []string{"tour/bias", "scones/width", "scones/rate", "scones/faces", "admm/fig2a", "admm/fig2b",
+		"admm/fig8"}
 	for name, want := range map[string]string{
 		"scones/rat": "; did you mean scones/rate, scones/faces or scones/width?",
 		"rate":       "; did you mean scones/rate?",

@@ -34,10 +34,11 @@ func (b bounded) Check() error {
 
 func TestBadParametersAreNeitherComputedNorStored(t *testing.T) {
 	var runs atomic.Int64
-	e := lab.Experiment[bounded, point]{Name: "test/bounded", Run: func(context.Context, *lab.Cell, bounded) (point, error) {
-		runs.Add(1)
-		return point{}, nil
-	}}
+	e := lab.Experiment[bounded, point]{Name: "test/bounded",
+		Run: func(context.Context, *lab.Cell, bounded) (point, error) {
+			runs.Add(1)
+			return point{}, nil
+		}}
 	good := bounded{Runs: 1, Rates: []float64{.5}, Kind: "plain"}
 	s, nan, crossed, edge, empty, kind := testStore(t), good, good, good, good, good
 	nan.Share = math.NaN()

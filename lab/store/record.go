@@ -25,7 +25,8 @@ var (
 	ErrOtherCode = errors.New("computed by other code")
 	// ErrFormat says that another version of the lab wrote the record. It is
 	// neither read nor computed again.
-	ErrFormat = errors.New("written by a newer version of coupling: use that, or another store (--store, $COUPLING_STORE)")
+	ErrFormat = errors.New(
+		"written by a newer version of coupling: use that, or another store (--store, $COUPLING_STORE)")
 	// ErrNoExperiment says that a program does not have the experiment.
 	ErrNoExperiment = errors.New("there is none")
 	// ErrBusy says that another process computes the cell; see [Job.Try].
@@ -55,9 +56,10 @@ type Record struct {
 	Value      json.RawMessage `json:"value,omitzero"`
 	Artifacts  []Artifact      `json:"artifacts,omitzero"`
 	Attempt    string          `json:"attempt,omitzero"` // names the directory of the artifacts
-	Error      string          `json:"error,omitzero"`   // why the cell failed; a record with an error is never recalled
-	Manifest   Manifest        `json:"manifest,omitzero"`
-	Sum        string          `json:"sum,omitzero"` // SHA-256 over parameters, value and artifacts
+	// why the cell failed; a record with an error is never recalled
+	Error    string   `json:"error,omitzero"`
+	Manifest Manifest `json:"manifest,omitzero"`
+	Sum      string   `json:"sum,omitzero"` // SHA-256 over parameters, value and artifacts
 
 	keyOnly bool // its file is called after the key alone, as in older stores
 }
@@ -115,12 +117,15 @@ func decodeRecord(b []byte) (Record, error) {
 	var r Record
 	err := jsonv2.Unmarshal(b, &r) // the types of a record hold no NaN: parameters and value stay as they are
 	if r.Format > recordFormat {
-		return Record{}, fmt.Errorf("format %d of records, this program knows %d: %w", r.Format, recordFormat, ErrFormat)
+		return Record{}, fmt.Errorf("format %d of records, this program knows %d: %w", r.Format,
+			recordFormat, ErrFormat)
 	} else if err != nil {
 		return Record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if strings.ContainsAny(r.Attempt, `/\.`) || !namePattern.MatchString(r.Experiment) || r.Code != "" && !isCode(r.Code) {
-		return Record{}, fmt.Errorf("%w: attempt %q of experiment %q, code %q", ErrCorrupt, r.Attempt, r.Experiment, r.Code)
+	if strings.ContainsAny(r.Attempt, `/\.`) || !namePattern.MatchString(r.Experiment) ||
+		r.Code != "" && !isCode(r.Code) {
+		return Record{}, fmt.Errorf("%w: attempt %q of experiment %q, code %q", ErrCorrupt, r.Attempt,
+			r.Experiment, r.Code)
 	}
 	if got := r.key(); r.Key != got {
 		return Record{}, fmt.Errorf("%w: key %s, but the content's is %s", ErrCorrupt, r.Key, got)

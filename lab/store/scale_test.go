@@ -16,9 +16,10 @@ import (
 
 // trivial is an experiment that costs nothing, so that what is measured is the
 // store.
-var trivial = lab.Experiment[point, stats]{Name: "test/trivial", Version: 1, Run: func(_ context.Context, c *lab.Cell, p point) (stats, error) {
-	return stats{Mean: float64(p.N)}, nil
-}}
+var trivial = lab.Experiment[point, stats]{Name: "test/trivial", Version: 1,
+	Run: func(_ context.Context, c *lab.Cell, p point) (stats, error) {
+		return stats{Mean: float64(p.N)}, nil
+	}}
 
 func trivialJobs(n int) []store.Job { return trivial.Jobs(1, points(n)...) }
 
@@ -47,7 +48,8 @@ func scale(b *testing.B) (*store.Store, []store.Job) {
 				b.Fatal(err)
 			}
 			if done++; done%portion == 0 || done == len(todo) {
-				b.Logf("%d cells, the last %.0f a second", done, float64((done-1)%portion+1)/time.Since(began).Seconds())
+				b.Logf("%d cells, the last %.0f a second", done,
+					float64((done-1)%portion+1)/time.Since(began).Seconds())
 				began = time.Now()
 			}
 		}

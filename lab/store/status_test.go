@@ -14,12 +14,13 @@ import (
 
 func TestStatuses(t *testing.T) {
 	s := testStore(t)
-	e := lab.Experiment[point, stats]{Name: "test/statuses", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p point) (stats, error) {
-		if p.N == 2 {
-			return stats{}, errors.New("two")
-		}
-		return stats{}, nil
-	}}
+	e := lab.Experiment[point, stats]{Name: "test/statuses", Version: 1,
+		Run: func(_ context.Context, _ *lab.Cell, p point) (stats, error) {
+			if p.N == 2 {
+				return stats{}, errors.New("two")
+			}
+			return stats{}, nil
+		}}
 	jobs := e.Jobs(1, point{N: 1}, point{N: 2}, point{N: 3}, point{N: 4})
 	for _, j := range jobs[:2] {
 		_ = j.Do(t.Context(), s) // the second fails

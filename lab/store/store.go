@@ -55,7 +55,8 @@ func (s *Store) Writable() error {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		return fmt.Errorf("lab: store %s cannot be written: %w; --store or $COUPLING_STORE names another folder", s.Dir, err)
+		return fmt.Errorf("lab: store %s cannot be written: %w; --store or $COUPLING_STORE names another folder",
+			s.Dir, err)
 	}
 	return nil
 }

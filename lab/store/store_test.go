@@ -44,15 +44,17 @@ type stats struct {
 
 // sampler averages n normal numbers around x.
 func sampler(runs *atomic.Int64) lab.Experiment[point, stats] {
-	return lab.Experiment[point, stats]{Name: "test/sampler", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p point) (stats, error) {
-		runs.Add(1)
-		rnd, sum := c.Rand("noise"), 0.0
-		for i := range p.N {
-			sum += p.X + rnd.NormFloat64()
-			c.Progress(i+1, p.N)
-		}
-		return stats{Mean: sum / float64(p.N), Odd: []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}, ByKey: map[string]float32{"a": float32(math.Inf(1))}}, nil
-	}}
+	return lab.Experiment[point, stats]{Name: "test/sampler", Version: 1,
+		Run: func(ctx context.Context, c *lab.Cell, p point) (stats, error) {
+			runs.Add(1)
+			rnd, sum := c.Rand("noise"), 0.0
+			for i := range p.N {
+				sum += p.X + rnd.NormFloat64()
+				c.Progress(i+1, p.N)
+			}
+			return stats{Mean: sum / float64(p.N), Odd: []float64{math.NaN(), math.Inf(1), math.Inf(-1),
+				math.Copysign(0, -1)}, ByKey: map[string]float32{"a": float32(math.Inf(1))}}, nil
+		}}
 }
 
 func testStore(t *testing.T) *store.Store {
@@ -64,7 +66,8 @@ func testStore(t *testing.T) *store.Store {
 	return s
 }
 
-var ignoreDir = cmp.Options{cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(lab.Result[point, stats]{}), cmpopts.EquateEmpty()}
+var ignoreDir = cmp.Options{cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(lab.Result[point, stats]{}),
+	cmpopts.EquateEmpty()}
 
 func TestDoComputesOnceAndRecallsTheSame(t *testing.T) {
 	var runs atomic.Int64
@@ -123,7 +126,8 @@ func TestKeyKnowsWhatMatters(t *testing.T) {
 
 func TestBadDeclarationsAreErrors(t *testing.T) {
 	for _, name := range []string{"", "Upper", "a//b", "../up", "a b", "/a"} {
-		if _, err := (lab.Experiment[point, stats]{Name: name}).Key(1, point{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", name)) {
+		if _, err := (lab.Experiment[point, stats]{Name: name}).Key(1, point{}); err == nil ||
+			!strings.Contains(err.Error(), fmt.Sprintf("%q", name)) {
 			t.Errorf("name %q: error %v does not name it", name, err)
 		}
 	}
@@ -163,15 +167,16 @@ func TestSweepIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 }
 
 func TestSweepListsFailuresAndGoesOn(t *testing.T) {
-	e := lab.Experiment[point, point]{Name: "test/fails", Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) {
-		switch p.N {
-		case 1:
-			return p, errors.New("boom")
-		case 2:
-			panic("bang")
-		}
-		return p, nil
-	}}
+	e := lab.Experiment[point, point]{Name: "test/fails",
+		Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) {
+			switch p.N {
+			case 1:
+				return p, errors.New("boom")
+			case 2:
+				panic("bang")
+			}
+			return p, nil
+		}}
 	s := testStore(t)
 	var failed []string
 	ok := 0
@@ -217,26 +222,29 @@ func TestSweepListsFailuresAndGoesOn(t *testing.T) {
 // Must ends a Run with the error itself, which callers can tell apart, and not as a panic with its stack.
 func TestMustEndsTheRun(t *testing.T) {
 	missing := errors.New("missing")
-	e := lab.Experiment[point, point]{Name: "test/must", Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) {
-		return lab.Must(p, fmt.Errorf("read: %w", missing)), nil
-	}}
+	e := lab.Experiment[point, point]{Name: "test/must",
+		Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) {
+			return lab.Must(p, fmt.Errorf("read: %w", missing)), nil
+		}}
 	var ce *store.CellError
-	if _, err := lab.Do(t.Context(), testStore(t), e, 0, point{N: 1}); !errors.Is(err, missing) || !errors.As(err, &ce) || ce.Err.Error() != "read: missing" {
+	if _, err := lab.Do(t.Context(), testStore(t), e, 0, point{N: 1}); !errors.Is(err, missing) ||
+		!errors.As(err, &ce) || ce.Err.Error() != "read: missing" {
 		t.Errorf("%v: want the error of the cell", err)
 	}
 }
 
 func TestBreakingOutStopsTheSweep(t *testing.T) {
 	var running atomic.Int64
-	e := lab.Experiment[point, point]{Name: "test/slow", Run: func(ctx context.Context, _ *lab.Cell, p point) (point, error) {
-		running.Add(1)
-		defer running.Add(-1)
-		if p.N > 0 {
-			<-ctx.Done()
-			return p, ctx.Err()
-		}
-		return p, nil
-	}}
+	e := lab.Experiment[point, point]{Name: "test/slow",
+		Run: func(ctx context.Context, _ *lab.Cell, p point) (point, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			if p.N > 0 {
+				<-ctx.Done()
+				return p, ctx.Err()
+			}
+			return p, nil
+		}}
 	s := testStore(t)
 	for range lab.Sweep(t.Context(), s, e, 3, 0, []point{{N: 0}, {N: 1}, {N: 2}, {N: 3}, {N: 4}}) {
 		break
@@ -253,19 +261,20 @@ func TestBreakingOutStopsTheSweep(t *testing.T) {
 
 func TestCancelledWorkIsNeverStored(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	e := lab.Experiment[point, point]{Name: "test/cut", Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
-		dir, err := c.Scratch()
-		if err != nil {
-			return p, err
-		}
-		state := filepath.Join(dir, "state")
-		if _, err := os.Stat(state); err == nil {
-			p.X = 1 // resumed
-			return p, nil
-		}
-		cancel()
-		return p, os.WriteFile(state, nil, 0o666) // looks like success, but was cut short
-	}}
+	e := lab.Experiment[point, point]{Name: "test/cut",
+		Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
+			dir, err := c.Scratch()
+			if err != nil {
+				return p, err
+			}
+			state := filepath.Join(dir, "state")
+			if _, err := os.Stat(state); err == nil {
+				p.X = 1 // resumed
+				return p, nil
+			}
+			cancel()
+			return p, os.WriteFile(state, nil, 0o666) // looks like success, but was cut short
+		}}
 	s := testStore(t)
 	if _, err := lab.Do(ctx, s, e, 0, point{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
@@ -286,13 +295,14 @@ func TestCancelledWorkIsNeverStored(t *testing.T) {
 }
 
 func writes(name, text string) lab.Experiment[point, point] {
-	return lab.Experiment[point, point]{Name: "test/writes", Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
-		path, err := c.Artifact(name)
-		if err != nil {
-			return p, err
-		}
-		return p, os.WriteFile(path, []byte(text), 0o666)
-	}}
+	return lab.Experiment[point, point]{Name: "test/writes",
+		Run: func(_ context.Context, c *lab.Cell, p point) (point, error) {
+			path, err := c.Artifact(name)
+			if err != nil {
+				return p, err
+			}
+			return p, os.WriteFile(path, []byte(text), 0o666)
+		}}
 }
 
 func TestArtifactsLiveAndDieWithTheCell(t *testing.T) {
@@ -353,7 +363,8 @@ func TestTornRecordsAreNeverRecalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, torn := range [][]byte{nil, whole[:len(whole)/2], slices.Concat(whole[:len(whole)-2], []byte("x")),
-		[]byte(strings.Replace(string(whole), `"mean":`, `"mean":1`, 1)), []byte(strings.Replace(string(whole), `"x":1`, `"x":2`, 1))} {
+		[]byte(strings.Replace(string(whole), `"mean":`, `"mean":1`, 1)),
+		[]byte(strings.Replace(string(whole), `"x":1`, `"x":2`, 1))} {
 		if err := os.WriteFile(path, torn, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -399,17 +410,19 @@ func TestJobsTravel(t *testing.T) {
 func TestDrainFinishesWhatRuns(t *testing.T) {
 	drain := make(chan struct{})
 	var finished atomic.Int64
-	e := lab.Experiment[point, point]{Name: "test/drain", Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) {
-		if p.N == 0 {
-			close(drain)
-		}
-		time.Sleep(20 * time.Millisecond)
-		finished.Add(1)
-		return p, nil
-	}}
+	e := lab.Experiment[point, point]{Name: "test/drain",
+		Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) {
+			if p.N == 0 {
+				close(drain)
+			}
+			time.Sleep(20 * time.Millisecond)
+			finished.Add(1)
+			return p, nil
+		}}
 	s := testStore(t)
 	landed := 0
-	for _, err := range (store.Local{Workers: 1, Drain: drain}).Run(t.Context(), s, e.Jobs(0, point{N: 0}, point{N: 1}, point{N: 2})) {
+	for _, err := range (store.Local{Workers: 1, Drain: drain}).
+		Run(t.Context(), s, e.Jobs(0, point{N: 0}, point{N: 1}, point{N: 2})) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -435,7 +448,8 @@ func TestEventsTellTheStory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d := cmp.Diff([]store.EventKind{store.Started, store.Advanced, store.Advanced, store.Stored, store.Recalled}, got); d != "" {
+	if d := cmp.Diff([]store.EventKind{store.Started, store.Advanced, store.Advanced, store.Stored, store.Recalled},
+		got); d != "" {
 		t.Error(d)
 	}
 }
@@ -495,7 +509,8 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 	if _, err := lab.Recall(s, now, 1, point{1, 2}); err != nil {
 		t.Errorf("the current version went too: %v", err)
 	}
-	if gc, err := s.GC([]*store.Decoder{now.Decoder()}, nil, 0, time.Hour, false); err != nil || len(gc.Cells)+len(gc.Leftover) != 0 {
+	if gc, err := s.GC([]*store.Decoder{now.Decoder()}, nil, 0, time.Hour, false); err != nil ||
+		len(gc.Cells)+len(gc.Leftover) != 0 {
 		t.Errorf("something is left: %+v %v", gc, err)
 	}
 }
@@ -509,9 +524,11 @@ func TestRoundTripOfAnyFloat(t *testing.T) {
 		F3 float32
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		any64 := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, 5e-324}))
+		any64 := rapid.OneOf(rapid.Float64(),
+			rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, 5e-324}))
 		p := any64.Draw(t, "p")
-		in := value{any64.Draw(t, "f"), rapid.SliceOf(any64).Draw(t, "s"), rapid.MapOf(rapid.String(), any64).Draw(t, "m"), &p, rapid.Float32().Draw(t, "f3")}
+		in := value{any64.Draw(t, "f"), rapid.SliceOf(any64).Draw(t, "s"),
+			rapid.MapOf(rapid.String(), any64).Draw(t, "m"), &p, rapid.Float32().Draw(t, "f3")}
 		b, err := store.Marshal(in)
 		if err != nil {
 			t.Fatal(err)

@@ -15,15 +15,16 @@ import (
 
 // sleepy takes a time that differs from cell to cell.
 func sleepy(name string, nap func(point) time.Duration, runs *atomic.Int64) lab.Experiment[point, point] {
-	return lab.Experiment[point, point]{Name: name, Run: func(ctx context.Context, _ *lab.Cell, p point) (point, error) {
-		runs.Add(1)
-		select {
-		case <-time.After(nap(p)):
-		case <-ctx.Done():
-			return p, ctx.Err()
-		}
-		return p, nil
-	}}
+	return lab.Experiment[point, point]{Name: name,
+		Run: func(ctx context.Context, _ *lab.Cell, p point) (point, error) {
+			runs.Add(1)
+			select {
+			case <-time.After(nap(p)):
+			case <-ctx.Done():
+				return p, ctx.Err()
+			}
+			return p, nil
+		}}
 }
 
 func points(n int) []point {
@@ -37,7 +38,8 @@ func points(n int) []point {
 func TestSweepYieldsInOrder(t *testing.T) {
 	var runs atomic.Int64
 	s := testStore(t)
-	e := sleepy("test/order", func(point) time.Duration { return time.Duration(rand.IntN(20)) * time.Millisecond }, &runs)
+	e := sleepy("test/order", func(point) time.Duration { return time.Duration(rand.IntN(20)) * time.Millisecond },
+		&runs)
 	ps := points(24)
 	for _, p := range []point{ps[7], ps[20], ps[3]} {
 		if _, err := lab.Do(t.Context(), s, e, 0, p); err != nil {

@@ -53,7 +53,8 @@ func describe(b *strings.Builder, t reflect.Type, at string, open map[reflect.Ty
 		return describe(b, t.Elem(), at, open)
 	case reflect.Struct:
 		return describeFields(b, t, at, open)
-	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
+	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer,
+		reflect.Uintptr:
 		return fmt.Errorf("%s: type %s has no faithful JSON form", at, t)
 	}
 	b.WriteString(t.Kind().String())
@@ -87,5 +88,6 @@ func describeFields(b *strings.Builder, t reflect.Type, at string, open map[refl
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[stdjson.Marshaler]()) && p.Implements(reflect.TypeFor[stdjson.Unmarshaler]()) ||
-		p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+		p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) &&
+			p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }

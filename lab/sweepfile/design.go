@@ -379,7 +379,8 @@ func (a *axis) read(n *yaml.Node) error {
 	case a.Count > MostCells:
 		return errorf(a.line, "%s: count %d: at most %d", a.name, a.Count, MostCells)
 	case a.Integer && largest > exact:
-		return errorf(a.line, "%s: from %.0f to %.0f: integers of a range are within ±(2^53 − 1)", a.name, *a.From, *a.To)
+		return errorf(a.line, "%s: from %.0f to %.0f: integers of a range are within ±(2^53 − 1)", a.name,
+			*a.From, *a.To)
 	case a.Scale != "" && a.Scale != "linear" && a.Scale != "log":
 		return errorf(a.line, "%s: scale %q: want linear or log", a.name, a.Scale)
 	case a.Scale == "log" && min(*a.From, *a.To) <= 0:
@@ -432,7 +433,8 @@ func (a axis) all() []any {
 		u := float64(i) / float64(max(a.Count-1, 1))
 		v := a.value(u)
 		if x, ok := v.(float64); ok && u > 0 && u < 1 {
-			if r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 14, 64), 64); err == nil { // not beyond the largest number
+			// not beyond the largest number
+			if r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 14, 64), 64); err == nil {
 				v = r
 			}
 		}

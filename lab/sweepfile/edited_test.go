@@ -59,7 +59,8 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 				{"return result{p.N * p.N * p.N}", "return result{cube(p.N)}"},
 				{},
 			} {
-				now := strings.Replace(string(text), edit[0], edit[1], 1) + "\nfunc cube(n int) int { return n*n*n + 1 }\n"
+				now := strings.Replace(string(text), edit[0], edit[1], 1) +
+					"\nfunc cube(n int) int { return n*n*n + 1 }\n"
 				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
 					t.Fatal(err)
 				}

@@ -9,8 +9,9 @@ import (
 	"coupling/lab/store"
 )
 
-// EstimateTime says what computing numbers of cells, by experiment, will take, if they are like those that are stored: "12 to
-// compute: about 3m20s of computing if they are like the 30 that are stored, which took 2s to 40s".
+// EstimateTime says what computing numbers of cells, by experiment, will take, if they are like
+// those that are stored: "12 to compute: about 3m20s of computing if they are like the 30 that are
+// stored, which took 2s to 40s".
 func EstimateTime(s *store.Store, jobs map[string]int) string {
 	var past []float64 // seconds, on the machines that computed them
 	sum, missing := 0., 0
@@ -27,7 +28,8 @@ func EstimateTime(s *store.Store, jobs map[string]int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d to compute; nothing like them is in the store to tell how long that takes", missing)
 	}
-	return fmt.Sprintf("%d to compute: about %v of computing if they are like the %d that are stored, which took %v to %v",
+	return fmt.Sprintf(
+		"%d to compute: about %v of computing if they are like the %d that are stored, which took %v to %v",
 		missing, rounded(sum*float64(missing)/float64(n)), n, rounded(slices.Min(past)), rounded(slices.Max(past)))
 }
 

@@ -68,7 +68,8 @@ func (h Halving) Budgets() []int {
 
 // Run computes the sweep and yields every cell when it finishes or fails; a failed configuration is
 // not promoted.
-func (h Halving) Run(ctx context.Context, s *store.Store, ex store.Executor, jobs []store.Job) iter.Seq2[store.Job, error] {
+func (h Halving) Run(ctx context.Context, s *store.Store, ex store.Executor,
+	jobs []store.Job) iter.Seq2[store.Job, error] {
 	return func(yield func(store.Job, error) bool) {
 		for _, next := range append(h.Budgets()[1:], 0) {
 			ended := 0

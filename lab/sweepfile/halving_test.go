@@ -19,26 +19,27 @@ import (
 // best rate at a small budget is not the best at a large one. It goes on from a
 // checkpoint if it has one.
 func descent(steps *atomic.Int64) lab.Experiment[params, result] {
-	return lab.Experiment[params, result]{Name: "test/descent", Version: 1, Run: func(_ context.Context, c *lab.Cell, p params) (result, error) {
-		dir, err := c.Scratch()
-		if err != nil {
-			return result{}, err
-		}
-		from := 0
-		if b, err := os.ReadFile(filepath.Join(dir, "checkpoint")); err == nil {
-			from, _ = strconv.Atoi(string(b))
-		}
-		steps.Add(int64(p.Steps - from))
-		file, err := c.Artifact("checkpoint")
-		if err != nil {
-			return result{}, err
-		}
-		loss := p.Noise.Sigma + math.Exp(-p.Eps*float64(p.Steps))
-		if p.N == 1 {
-			loss = math.NaN() // it diverges
-		}
-		return result{Loss: loss}, os.WriteFile(file, []byte(strconv.Itoa(p.Steps)), 0o666)
-	}}
+	return lab.Experiment[params, result]{Name: "test/descent", Version: 1,
+		Run: func(_ context.Context, c *lab.Cell, p params) (result, error) {
+			dir, err := c.Scratch()
+			if err != nil {
+				return result{}, err
+			}
+			from := 0
+			if b, err := os.ReadFile(filepath.Join(dir, "checkpoint")); err == nil {
+				from, _ = strconv.Atoi(string(b))
+			}
+			steps.Add(int64(p.Steps - from))
+			file, err := c.Artifact("checkpoint")
+			if err != nil {
+				return result{}, err
+			}
+			loss := p.Noise.Sigma + math.Exp(-p.Eps*float64(p.Steps))
+			if p.N == 1 {
+				loss = math.NaN() // it diverges
+			}
+			return result{Loss: loss}, os.WriteFile(file, []byte(strconv.Itoa(p.Steps)), 0o666)
+		}}
 }
 
 func halvingSweep(t *testing.T, e lab.Experiment[params, result]) *Sweep {
@@ -64,7 +65,8 @@ func TestHalving(t *testing.T) {
 		t.Fatalf("budgets %v", got)
 	}
 	for _, h := range []Halving{{Min: 2, Max: 2, Factor: 3}, {Min: 1, Max: math.MaxInt, Factor: 2}} {
-		if got := h.Budgets(); got[0] != h.Min || got[len(got)-1] != h.Max || !slices.IsSorted(got) || len(slices.Compact(got)) != len(h.Budgets()) {
+		if got := h.Budgets(); got[0] != h.Min || got[len(got)-1] != h.Max || !slices.IsSorted(got) ||
+			len(slices.Compact(got)) != len(h.Budgets()) {
 			t.Errorf("%+v: budgets %v", h, got)
 		}
 	}
@@ -91,9 +93,11 @@ func TestHalving(t *testing.T) {
 			n, _ := store.Number(row["param.steps"])
 			rungs[int(n)] = append(rungs[int(n)], r)
 		}
-		t.Logf("%d workers: %d, %d, %d, %d cells; %d steps of %g", workers, len(rungs[1]), len(rungs[3]), len(rungs[9]), len(rungs[27]), steps.Load(), full)
+		t.Logf("%d workers: %d, %d, %d, %d cells; %d steps of %g", workers, len(rungs[1]), len(rungs[3]), len(rungs[9]),
+			len(rungs[27]), steps.Load(), full)
 		if len(rungs[1]) != 54 || len(rungs[3]) != 18 || len(rungs[9]) != 6 || len(rungs[27]) != 2 {
-			t.Errorf("%d workers: %d, %d, %d, %d cells", workers, len(rungs[1]), len(rungs[3]), len(rungs[9]), len(rungs[27]))
+			t.Errorf("%d workers: %d, %d, %d, %d cells", workers, len(rungs[1]), len(rungs[3]), len(rungs[9]),
+				len(rungs[27]))
 		}
 		// Checkpoints are handed on: 54 of 1 step, 18 of 2 more, 6 of 6, 2 of 18.
 		if steps.Load() != 54+36+36+36 {
@@ -128,7 +132,8 @@ func TestRebudgetKeepsIntegers(t *testing.T) {
 			Salt  uint64 `json:"salt"`
 		} `json:"inner"`
 	}
-	e := lab.Experiment[wide, result]{Name: "test/wide", Version: 1, Run: func(context.Context, *lab.Cell, wide) (result, error) { return result{}, nil }}
+	e := lab.Experiment[wide, result]{Name: "test/wide", Version: 1,
+		Run: func(context.Context, *lab.Cell, wide) (result, error) { return result{}, nil }}
 	p := wide{ID: math.MaxUint64, Eps: 1e-7}
 	p.Inner.Steps, p.Inner.Salt = 1, 1<<53+1
 	got, err := rebudget(e.Decoder(), e.Jobs(5, p)[0], "inner.steps", 9)

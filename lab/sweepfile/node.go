@@ -62,8 +62,9 @@ func entries(n *yaml.Node) ([]*yaml.Node, error) {
 	return n.Content, n.Decode(&map[string]yaml.Node{})
 }
 
-// fields reads a mapping into the struct that to points to, whose fields have the names of keys in capitals, and
-// refuses other keys. Unlike in the library, a fraction is no int; a tag min bounds one. It returns the lines of the keys.
+// fields reads a mapping into the struct that to points to, whose fields have the names of keys in
+// capitals, and refuses other keys. Unlike in the library, a fraction is no int; a tag min bounds
+// one. It returns the lines of the keys.
 func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error) {
 	v, known := reflect.ValueOf(to).Elem(), map[string]reflect.StructField{}
 	var names []string
@@ -91,7 +92,8 @@ func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error)
 			line, text := reason(err)
 			return nil, errorf(line, "%s: %s", name, text)
 		}
-		if least, err := strconv.ParseInt(f.Tag.Get("min"), 10, 64); err == nil && v.FieldByIndex(f.Index).Int() < least {
+		if least, err := strconv.ParseInt(f.Tag.Get("min"), 10, 64); err == nil &&
+			v.FieldByIndex(f.Index).Int() < least {
 			return nil, errorf(line, "%s: %s, want %d or more", name, value.Value, least)
 		}
 	}
@@ -110,7 +112,8 @@ func plain(n *yaml.Node) (any, error) {
 func jsonValue(line int, v any) (_ any, err error) {
 	switch v := v.(type) {
 	case nil, time.Time, map[any]any, []byte:
-		return nil, errorf(line, "%T is no parameter: want a number, text in quotes, true, false, a list, or a mapping with names", v)
+		return nil, errorf(line,
+			"%T is no parameter: want a number, text in quotes, true, false, a list, or a mapping with names", v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return strings.Replace(fmt.Sprintf("%+v", v), "+NaN", "NaN", 1), nil

@@ -167,7 +167,8 @@ func (d *document) check(ds []*store.Decoder) error {
 	case d.Replicates > MostCells:
 		return errorf(d.line["replicates"], "replicates %d: at most %d", d.Replicates, MostCells)
 	case d.Replicates > 1 && d.Halving != nil:
-		return errorf(d.line["replicates"], "replicates %d: halving judges single cells, and would promote lucky seeds: want 1", d.Replicates)
+		return errorf(d.line["replicates"],
+			"replicates %d: halving judges single cells, and would promote lucky seeds: want 1", d.Replicates)
 	case d.Seed > math.MaxUint64-uint64(d.Replicates-1):
 		return errorf(d.line["seed"], "seed %d: %d replicates go beyond 2^64", d.Seed, d.Replicates)
 	}
@@ -176,7 +177,8 @@ func (d *document) check(ds []*store.Decoder) error {
 	case h == nil:
 		return d.checkConditions()
 	case h.Budget == "" || h.Metric == "" || h.Min == 0 || h.Max < h.Min:
-		return errorf(line, "halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget, h.Min, h.Max, h.Metric)
+		return errorf(line, "halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget,
+			h.Min, h.Max, h.Metric)
 	case h.Goal != "" && h.Goal != "min" && h.Goal != "max":
 		return errorf(line, "halving: goal %q: want min or max", h.Goal)
 	case h.Factor == 0:

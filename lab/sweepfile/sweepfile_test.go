@@ -40,12 +40,13 @@ type result struct {
 	Begun int     `json:"begun"` // steps that this run made itself
 }
 
-var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p params) (result, error) {
-	if p.N == 13 {
-		time.Sleep(30 * time.Millisecond)
-	}
-	return result{Loss: p.Eps * float64(p.N)}, nil
-}}
+var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1,
+	Run: func(_ context.Context, _ *lab.Cell, p params) (result, error) {
+		if p.N == 13 {
+			time.Sleep(30 * time.Millisecond)
+		}
+		return result{Loss: p.Eps * float64(p.N)}, nil
+	}}
 
 var decoders = []*store.Decoder{toy.Decoder()}
 
@@ -79,7 +80,8 @@ design:
 `)
 	var want []string
 	for _, eps := range []string{"0.01", "0.1", "1"} {
-		for _, rest := range []string{`"n":3,"noise":{"sigma":0.5},"solver":"lbfgs"`, `"n":4,"noise":{"sigma":0.5},"solver":"newton"`} {
+		for _, rest := range []string{`"n":3,"noise":{"sigma":0.5},"solver":"lbfgs"`,
+			`"n":4,"noise":{"sigma":0.5},"solver":"newton"`} {
 			if strings.Contains(rest, "newton") {
 				for _, damping := range []string{"0.1", "2"} {
 					for _, seed := range []int{5, 6} {
@@ -152,10 +154,14 @@ design:
 // an object or with dots.
 func TestConditionsOnDefaults(t *testing.T) {
 	for text, want := range map[string][]string{
-		"design:\n- when: {damping: 0, solver: \"\", noise.sigma: [0, 1]}\n  list: [{n: 2}]\n": {`"n":2,"noise":{"sigma":0}`},
-		"design:\n- when: {damping: 1}\n  list: [{n: 2}]\n":                                    {`"n":0,"noise":{"sigma":0}`},
-		"params: {noise: {sigma: 3}}\ndesign:\n- when: {noise.sigma: 3}\n  list: [{n: 2}]\n":   {`"n":2,"noise":{"sigma":3}`},
-		"design:\n- list: [{}, {damping: 1}]\n- when: {damping: 0}\n  list: [{n: 2}]\n":        {`"n":2,"noise":{"sigma":0}`, `{"damping":1,"eps":0,"n":0,`},
+		"design:\n- when: {damping: 0, solver: \"\", noise.sigma: [0, 1]}\n  list: [{n: " +
+			"2}]\n": {`"n":2,"noise":{"sigma":0}`},
+		"design:\n- when: {damping: 1}\n  list: [{n: " +
+			"2}]\n": {`"n":0,"noise":{"sigma":0}`},
+		"params: {noise: {sigma: 3}}\ndesign:\n- when: {noise.sigma: 3}\n  list: [{n: " +
+			"2}]\n": {`"n":2,"noise":{"sigma":3}`},
+		"design:\n- list: [{}, {damping: 1}]\n- when: {damping: 0}\n  list: [{n: 2}]\n": {`"n":2,"noise":{"sigma":0}`,
+			`{"damping":1,"eps":0,"n":0,`},
 	} {
 		got := cells(t, "experiment: test/toy\n"+text)
 		if len(got) != len(want) {
@@ -217,40 +223,69 @@ func TestGridsAreRounded(t *testing.T) {
 
 func TestFaultsHaveLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"experiment: test/toy\nsede: 3\n":                                                           `s.yaml:2: sweep: unknown key "sede"; did you mean seed?`,
-		"experiment: test/toy\nparams:\n  n: 3\n  epz: 4\n":                                         "s.yaml:4: lab: test/toy has no parameter epz",
-		"experiment: test/toy\nparams:\n  n: three\n":                                               "s.yaml:3: lab: parameters of test/toy",
-		"experiment: test/toy\nparams:\n  noise.sigmo: 3\n":                                         "s.yaml:3: lab: test/toy has no parameter noise.sigmo",
-		"experiment: test/boy\n":                                                                    `s.yaml:1: experiment "test/boy": there is none; did you mean test/toy?`,
-		"seed: 1\n":                                                                                 "s.yaml:1: no experiment",
-		"experiment: test/toy\ndesign:\n- gird: {n: [1]}\n":                                         `s.yaml:3: design: unknown key "gird"; did you mean grid?`,
-		"experiment: test/toy\ndesign:\n- grid: {n: [1]}\n  list: [{n: 2}]\n":                       "s.yaml:3: design: 2 kinds in one step",
-		"experiment: test/toy\ndesign:\n- when: {n: 1}\n":                                           "s.yaml:3: design: 0 kinds in one step",
-		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1, count: 3, scale: log}\n": "s.yaml:4: eps: from 0 to 1: a logarithmic range is positive",
-		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1}\n":                       "s.yaml:4: eps: a range in a grid needs a count",
-		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, too: 1}\n":                      `s.yaml:4: eps: unknown key "too"; did you mean to?`,
-		"experiment: test/toy\ndesign:\n- halton: {count: 4}\n":                                     "s.yaml:3: halton: want a count and over",
-		"experiment: test/toy\nreplicates: 0\n":                                                     "s.yaml:2: replicates: 0, want 1 or more",
-		"experiment: test/toy\nreplicates: 1.5\n":                                                   "s.yaml:2: replicates: want a whole number",
-		"experiment: test/toy\nseed: -1\n":                                                          "s.yaml:2: seed: cannot unmarshal !!int `-1` into uint64",
-		"experiment: test/toy\nseed: 1\nseed: 2\n":                                                  "s.yaml:3:",
-		"experiment: test/toy\nparams: {n: }\n":                                                     "s.yaml:2: <nil> is no parameter",
-		"experiment: [\n":                                                                           "s.yaml:1:",
-		"":                                                                                          "s.yaml:1:",
-		"experiment: test/toy\ndesign:\n- random: {count: 3000000, over: {eps: {from: 0, to: 1}}}\n":                                                           "s.yaml:3: random: count 3000000",
-		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 2, count: 9000000000000}}\n":                                                                 "s.yaml:3: n: count 9000000000000: at most",
-		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 1, to: 9000, count: 9000}\n    eps: {from: 1, to: 9000, count: 9000}\n":                         "s.yaml:5: grid: more than",
-		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 9000, count: 9000}}\n- grid: {eps: {from: 1, to: 9, count: 900}}\n":                          "s.yaml:1: more than 1000000 cells",
-		"experiment: test/toy\nreplicates: 9000000\n":                                                                                                          "s.yaml:2: replicates 9000000",
-		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 0, to: 9007199254740993, count: 3, integer: true}\n":                                            "s.yaml:4: n: from 0 to 9007199254740992: integers of a range are within",
-		"experiment: test/toy\ndesign:\n- when: {n: 1, solvr: x}\n  list: [{n: 2}]\n":                                                                          "s.yaml:3: lab: test/toy has no parameter solvr",
-		"experiment: test/toy\ndesign:\n- when:\n    n: one\n  list: [{n: 2}]\n":                                                                               "s.yaml:4: lab: parameters of test/toy",
-		"experiment: test/toy\nreplicates: 2\nhalving: {budget: steps, min: 1, max: 2, metric: loss}\n":                                                        "s.yaml:2: replicates 2: halving judges single cells",
-		"experiment: test/toy\nreplicates: 2\nseed: 18446744073709551615\n":                                                                                    "s.yaml:3: seed 18446744073709551615: 2 replicates go beyond 2^64",
-		"experiment: test/toy\ndesign:\n- random: {count: 3, over: {eps: {from: 0, to: 1}}}\n- latin:\n    count: 3\n    over:\n      eps: {from: 0, to: 1}\n": "s.yaml:7: eps: line 3 has drawn it already",
-		"experiment: test/toy\nhalving: {budget: steps, min: 4, max: 2, metric: loss}\n":                                                                       "s.yaml:2: halving:",
-		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":                                                                       "s.yaml:2: lab: test/toy has no parameter stepz",
-		"#" + strings.Repeat("x", mostBytes):                                                                                                                   "s.yaml:1: it has 1048577 bytes",
+		"experiment: " +
+			"test/toy\nsede: 3\n": `s.yaml:2: sweep: unknown key "sede"; did you mean seed?`,
+		"experiment: test/toy\nparams:\n  n: 3\n  " +
+			"epz: 4\n": "s.yaml:4: lab: test/toy has no parameter epz",
+		"experiment: test/toy\nparams:\n  n: " +
+			"three\n": "s.yaml:3: lab: parameters of test/toy",
+		"experiment: test/toy\nparams:\n  " +
+			"noise.sigmo: 3\n": "s.yaml:3: lab: test/toy has no parameter noise.sigmo",
+		"experiment: test/boy\n": `s.yaml:1: experiment "test/boy": there is none; did you mean test/toy?`,
+		"seed: 1\n":              "s.yaml:1: no experiment",
+		"experiment: test/toy\ndesign:\n- gird: {n: " +
+			"[1]}\n": `s.yaml:3: design: unknown key "gird"; did you mean grid?`,
+		"experiment: test/toy\ndesign:\n- grid: {n: [1]}\n  list: [{n: " +
+			"2}]\n": "s.yaml:3: design: 2 kinds in one step",
+		"experiment: test/toy\ndesign:\n- when: " +
+			"{n: 1}\n": "s.yaml:3: design: 0 kinds in one step",
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1, count: 3, scale: " +
+			"log}\n": "s.yaml:4: eps: from 0 to 1: a logarithmic range is positive",
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, " +
+			"to: 1}\n": "s.yaml:4: eps: a range in a grid needs a count",
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, " +
+			"too: 1}\n": `s.yaml:4: eps: unknown key "too"; did you mean to?`,
+		"experiment: test/toy\ndesign:\n- halton: " +
+			"{count: 4}\n": "s.yaml:3: halton: want a count and over",
+		"experiment: " +
+			"test/toy\nreplicates: 0\n": "s.yaml:2: replicates: 0, want 1 or more",
+		"experiment: test/toy\nreplicates: " +
+			"1.5\n": "s.yaml:2: replicates: want a whole number",
+		"experiment: " +
+			"test/toy\nseed: -1\n": "s.yaml:2: seed: cannot unmarshal !!int `-1` into uint64",
+		"experiment: test/toy\nseed: 1\nseed: 2\n": "s.yaml:3:",
+		"experiment: test/toy\nparams: " +
+			"{n: }\n": "s.yaml:2: <nil> is no parameter",
+		"experiment: [\n": "s.yaml:1:",
+		"":                "s.yaml:1:",
+		"experiment: test/toy\ndesign:\n- random: {count: 3000000, over: {eps: {from: 0, to: " +
+			"1}}}\n": "s.yaml:3: random: count 3000000",
+		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 2, count: " +
+			"9000000000000}}\n": "s.yaml:3: n: count 9000000000000: at most",
+		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 1, to: 9000, count: 9000}\n    eps: {from: 1, to: " +
+			"9000, count: 9000}\n": "s.yaml:5: grid: more than",
+		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 9000, count: 9000}}\n- grid: {eps: {from: 1, to: " +
+			"9, count: 900}}\n": "s.yaml:1: more than 1000000 cells",
+		"experiment: test/toy\nreplicates: " +
+			"9000000\n": "s.yaml:2: replicates 9000000",
+		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 0, to: 9007199254740993, count: 3, integer: " +
+			"true}\n": "s.yaml:4: n: from 0 to 9007199254740992: integers of a range are within",
+		"experiment: test/toy\ndesign:\n- when: {n: 1, solvr: x}\n  list: [{n: " +
+			"2}]\n": "s.yaml:3: lab: test/toy has no parameter solvr",
+		"experiment: test/toy\ndesign:\n- when:\n    n: one\n  list: [{n: " +
+			"2}]\n": "s.yaml:4: lab: parameters of test/toy",
+		"experiment: test/toy\nreplicates: 2\nhalving: {budget: steps, min: 1, max: 2, metric: " +
+			"loss}\n": "s.yaml:2: replicates 2: halving judges single cells",
+		"experiment: test/toy\nreplicates: 2\nseed: " +
+			"18446744073709551615\n": "s.yaml:3: seed 18446744073709551615: 2 replicates go beyond 2^64",
+		"experiment: test/toy\ndesign:\n- random: {count: 3, over: {eps: {from: 0, to: 1}}}\n- latin:\n    count: " +
+			"3\n    over:\n      eps: {from: 0, to: 1}\n": "s.yaml:7: eps: line 3 has drawn it already",
+		"experiment: test/toy\nhalving: {budget: steps, min: 4, max: 2, metric: " +
+			"loss}\n": "s.yaml:2: halving:",
+		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: " +
+			"loss}\n": "s.yaml:2: lab: test/toy has no parameter stepz",
+		"#" + strings.Repeat("x",
+			mostBytes): "s.yaml:1: it has 1048577 bytes",
 	} {
 		s, err := Parse("s.yaml", []byte(text), decoders)
 		if err == nil {
@@ -267,7 +302,9 @@ var digits = regexp.MustCompile(`\d{3}|_|x[0-9a-f]{2}|o\d{2}|b\d{4}|e\+?\d`)
 
 func FuzzParse(f *testing.F) {
 	f.Add("experiment: test/toy\ndesign:\n- grid: {n: [1, 2]}\n- halton: {count: 3, over: {eps: {from: 0, to: 1}}}\n")
-	f.Add("experiment: test/toy\nparams: {n: .inf, noise: {sigma: .nan}}\nhalving: {budget: steps, min: 1, max: 9, metric: loss}")
+	f.Add(
+		"experiment: test/toy\nparams: {n: .inf, noise: {sigma: .nan}}\nhalving: {budget: steps, min: 1, max: 9, " +
+			"metric: loss}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if digits.MatchString(text) || len(text) > 300 { // large designs take long, which is no fault
 			t.Skip()
@@ -278,8 +315,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Along each dimension every interval of length 1/n holds a point of a Latin hypercube; of the first b^k points of a Halton
-// sequence every one of length b^-k, b the prime of the dimension. All draw the same from the same seed.
+// Along each dimension every interval of length 1/n holds a point of a Latin hypercube; of the
+// first b^k points of a Halton sequence every one of length b^-k, b the prime of the dimension. All
+// draw the same from the same seed.
 func TestPointsAreEven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, seed := rapid.IntRange(1, 60).Draw(t, "n"), rapid.Uint64().Draw(t, "seed")
@@ -292,7 +330,8 @@ func TestPointsAreEven(t *testing.T) {
 			}
 		}
 		for _, kind := range []string{"halton", "latin", "random"} {
-			if a, b := points(kind, n, 3, seed), points(kind, n, 3, seed); !mat.Equal(a, b) || mat.Max(a) >= 1 || mat.Min(a) < 0 {
+			if a, b := points(kind, n, 3, seed), points(kind, n, 3, seed); !mat.Equal(a, b) || mat.Max(a) >= 1 ||
+				mat.Min(a) < 0 {
 				t.Fatalf("%s: %v and %v", kind, a, b)
 			}
 		}
@@ -328,7 +367,8 @@ func TestEstimate(t *testing.T) {
 	for i, d := range []*time.Duration{&about, &least, &most} {
 		*d, _ = time.ParseDuration(text[i])
 	}
-	if most < 30*time.Millisecond || least > most || about < 2*most-time.Millisecond || about > 6*most+time.Millisecond {
+	if most < 30*time.Millisecond || least > most || about < 2*most-time.Millisecond ||
+		about > 6*most+time.Millisecond {
 		t.Error(e)
 	}
 }

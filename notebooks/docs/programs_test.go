@@ -26,28 +26,31 @@ import (
 // A sweep of one's own, and its figure.
 func Example_sweepWithFigure() {
 	type params struct{ Eps float64 }
-	spread := lab.Experiment[params, float64]{Name: "docs/spread", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (float64, error) {
-		x, err := synth.Moons(c.Rand("points"), 40, .1)
-		if err != nil {
-			return 0, err
-		}
-		plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, p.Eps)
-		if err != nil {
-			return 0, err
-		}
-		return plan.Sharp(), nil
-	}}
+	spread := lab.Experiment[params, float64]{Name: "docs/spread", Version: 1,
+		Run: func(ctx context.Context, c *lab.Cell, p params) (float64, error) {
+			x, err := synth.Moons(c.Rand("points"), 40, .1)
+			if err != nil {
+				return 0, err
+			}
+			plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, p.Eps)
+			if err != nil {
+				return 0, err
+			}
+			return plan.Sharp(), nil
+		}}
 	dir, _ := os.MkdirTemp("", "own")
 	defer os.RemoveAll(dir)
 	store, _ := lab.OpenStore(filepath.Join(dir, ".coupling")) // "" for the project's
 	line := style.Line{Marks: true}
-	for r, err := range lab.Sweep(ctx, store, spread, 0, 1, lab.Grid(params{}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))) {
+	for r, err := range lab.Sweep(ctx, store, spread, 0, 1,
+		lab.Grid(params{}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))) {
 		if err != nil {
 			log.Fatal(err)
 		}
 		line.X, line.Y = append(line.X, r.Params.Eps), append(line.Y, r.Value)
 	}
-	fig := style.Figure{Body: style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "⟨T, c⟩"}, Items: []plot.Plotter{line}}}
+	fig := style.Figure{Body: style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "⟨T, c⟩"},
+		Items: []plot.Plotter{line}}}
 	var picture bytes.Buffer
 	fmt.Println(fig.Save(&picture, "png"), line.Y[0] < line.Y[2])
 	// Output: <nil> true

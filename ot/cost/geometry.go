@@ -1,5 +1,5 @@
-// Package cost has the costs of moving mass: geometries, which give the costs of a problem a row at a time, and costs between
-// points.
+// Package cost has the costs of moving mass: geometries, which give the costs of a problem a row at
+// a time, and costs between points.
 package cost
 
 import (
@@ -31,7 +31,8 @@ type Fused interface {
 	Geometry
 	// ExpRow writes dst[j] = exp(h[j] − c_ij·inv − shift) and returns the sum. cost is scratch, of length m.
 	ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64
-	// Quick reports whether that is as fast as reading costs from memory, so that storing a kernel in float64 does not pay.
+	// Quick reports whether that is as fast as reading costs from memory, so that storing a kernel
+	// in float64 does not pay.
 	Quick() bool
 }
 
@@ -103,6 +104,6 @@ func (c *Matrix) Validate() error {
 	return c.invalid
 }
 
-// Check returns an error for a geometry made from bad input: ErrShape, ErrCost or ErrParameter of package ot. Solvers call
-// it; code that reads costs itself should call it first.
+// Check returns an error for a geometry made from bad input: ErrShape, ErrCost or ErrParameter of
+// package ot. Solvers call it; code that reads costs itself should call it first.
 func Check(g Geometry) error { return geometry.Check("geometry", g) }

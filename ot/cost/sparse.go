@@ -35,7 +35,8 @@ func Sparse(m int, starts, targets []int, costs []float64) *Graph {
 	}
 	last := len(starts) - 1
 	if starts[0] != 0 || starts[last] != len(targets) || len(targets) != len(costs) {
-		g.invalid = fault.OT(fault.ErrShape, "Sparse: starts from %d to %d, %d targets, %d costs: must go from 0 to their number",
+		g.invalid = fault.OT(fault.ErrShape,
+			"Sparse: starts from %d to %d, %d targets, %d costs: must go from 0 to their number",
 			starts[0], starts[last], len(targets), len(costs))
 		return g
 	}

@@ -35,7 +35,8 @@ type Certificate struct {
 // bounds the excess.
 func (c Certificate) Bound() float64 { return math.Max(0, c.Gap+c.Infeasibility*c.Mass) }
 
-// Certify checks a plan, as arcs, and potentials for a problem on every entry of the cost. It costs one pass over the cost.
+// Certify checks a plan, as arcs, and potentials for a problem on every entry of the cost. It costs
+// one pass over the cost.
 func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Certificate, error) {
 	if err := cost.Check(p.Geometry); err != nil {
 		return Certificate{}, err

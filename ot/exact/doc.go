@@ -3,10 +3,11 @@
 //	W = min ⟨T, C⟩ over T ≥ 0 with T1 = a, Tᵀ1 = b        (primal)
 //	  = max ⟨a, f⟩ + ⟨b, g⟩ over f_i + g_j ≤ C_ij          (dual)
 //
-// [Simplex] takes any n×m cost, dense or computed a row at a time, +Inf for pairs that are forbidden, and returns an optimal
-// vertex: a plan of at most n+m−1 arcs. [Line] takes two weighted samples on the line and a convex cost |x−y|^p, which sorting solves.
-// Both return a [Plan] with its [Certificate]: how far the pair (plan, potentials) can be from optimal, checked on
-// every entry of the cost after the solver is done. [Certify] does the same for a plan from elsewhere.
+// [Simplex] takes any n×m cost, dense or computed a row at a time, +Inf for pairs that are
+// forbidden, and returns an optimal vertex: a plan of at most n+m−1 arcs. [Line] takes two weighted
+// samples on the line and a convex cost |x−y|^p, which sorting solves. Both return a [Plan] with
+// its [Certificate]: how far the pair (plan, potentials) can be from optimal, checked on every
+// entry of the cost after the solver is done. [Certify] does the same for a plan from elsewhere.
 //
 // # An example in words
 //
@@ -17,11 +18,12 @@
 //
 // # Conventions
 //
-// Weights are non-negative with positive sum, nil for uniform of total 1. Totals need not be 1 and must agree to 1e-9;
-// b is rescaled to the total of a. A weight below 2^−70 of the total loses relative precision and one below 2^−110
-// counts as zero. Zero weights are ordinary: their potentials are the c-transforms, finite and feasible. Potentials are
-// shifted so that ⟨a,f⟩ = ⟨b,g⟩. Costs may be negative, and +Inf; other costs and weights must be finite. Equal weights and n = m make
-// the plan a permutation: Arcs[i] goes from i.
+// Weights are non-negative with positive sum, nil for uniform of total 1. Totals need not be 1 and
+// must agree to 1e-9; b is rescaled to the total of a. A weight below 2^−70 of the total loses
+// relative precision and one below 2^−110 counts as zero. Zero weights are ordinary: their
+// potentials are the c-transforms, finite and feasible. Potentials are shifted so that ⟨a,f⟩ =
+// ⟨b,g⟩. Costs may be negative, and +Inf; other costs and weights must be finite. Equal weights and
+// n = m make the plan a permutation: Arcs[i] goes from i.
 //
 // # How
 //

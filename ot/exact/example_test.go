@@ -18,7 +18,8 @@ func ExampleSimplex() {
 		2, 3,
 		5, 1,
 	})
-	sol, err := exact.Simplex{}.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(cost), A: []float64{.5, .3, .2}, B: []float64{.5, .5}})
+	sol, err := exact.Simplex{}.Solve(context.Background(),
+		ot.Problem{Geometry: ot.Dense(cost), A: []float64{.5, .3, .2}, B: []float64{.5, .5}})
 	if err != nil {
 		fmt.Println(err)
 		return

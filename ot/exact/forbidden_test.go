@@ -13,8 +13,8 @@ import (
 	"coupling/ot/exact"
 )
 
-// With some pairs forbidden the plan is that of costs which are large there, and its certificate, which looks at the costs
-// themselves, proves it.
+// With some pairs forbidden the plan is that of costs which are large there, and its certificate,
+// which looks at the costs themselves, proves it.
 func TestForbiddenPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{1, 2, 9, 150} { // the last begins with a coarse problem
@@ -44,7 +44,8 @@ func TestForbiddenPairs(t *testing.T) {
 				t.Errorf("n = %d, scale %g: %v from a list, %v from a matrix, %v", n, scale, listed, got.Value, err)
 			}
 			tol := 1e-10 * scale // potentials may hold sums of the large cost
-			if math.Abs(got.Value-want.Value) > tol || got.Certificate.Bound() > tol || got.Certificate.Marginal > 1e-12 {
+			if math.Abs(got.Value-want.Value) > tol || got.Certificate.Bound() > tol ||
+				got.Certificate.Marginal > 1e-12 {
 				t.Errorf("n = %d, scale %g: value %v, want %v; %+v", n, scale, got.Value, want.Value, got.Certificate)
 			}
 			for _, a := range got.Arcs {
@@ -80,11 +81,13 @@ func TestInfeasible(t *testing.T) {
 		}
 	}
 	// The same costs with masses that fit; a source without mass needs no partner.
-	sol, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: crowded, A: []float64{1, 2, 4}, B: []float64{4, 2, 1}})
+	sol, err := exact.Simplex{}.Solve(t.Context(),
+		ot.Problem{Geometry: crowded, A: []float64{1, 2, 4}, B: []float64{4, 2, 1}})
 	if err != nil || math.Abs(sol.Value-7) > 1e-12 {
 		t.Error(sol, err)
 	}
-	sol, err = exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), A: []float64{0, 1}})
+	sol, err = exact.Simplex{}.Solve(t.Context(),
+		ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), A: []float64{0, 1}})
 	if err != nil || sol.Value != 1 || math.IsNaN(sol.F[0]) {
 		t.Error(sol, err)
 	}

@@ -42,9 +42,11 @@ func TestLineSimplex(t *testing.T) {
 		if c := line.Certificate; c.Bound() > tol || c.Slackness > tol || c.Infeasibility > tol || c.Marginal > 1e-14 {
 			t.Fatalf("%+v", c)
 		}
-		full, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(power(x, y, p)), A: a, B: b}, line.Arcs, line.F, line.G)
+		full, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(power(x, y, p)), A: a, B: b}, line.Arcs,
+			line.F, line.G)
 		if err != nil || math.Abs(full.Infeasibility-line.Certificate.Infeasibility) > tol {
-			t.Fatalf("infeasibility over all pairs %v, by monotonicity %v, error %v", full.Infeasibility, line.Certificate.Infeasibility, err)
+			t.Fatalf("infeasibility over all pairs %v, by monotonicity %v, error %v", full.Infeasibility,
+				line.Certificate.Infeasibility, err)
 		}
 		value, err := exact.Line{P: p}.Value(x, a, y, b)
 		if err != nil || math.Abs(value-line.Value) > tol {
@@ -91,12 +93,17 @@ func TestLineErrors(t *testing.T) {
 		is         error
 		text       string
 	}{
-		{.5, []float64{1}, nil, []float64{2}, nil, ot.ErrCost, "ot/exact: P = 0.5: must be finite and at least 1: cost out of range"},
+		{.5, []float64{1}, nil, []float64{2}, nil, ot.ErrCost,
+			"ot/exact: P = 0.5: must be finite and at least 1: cost out of range"},
 		{1, nil, nil, []float64{2}, nil, ot.ErrShape, "ot/exact: len(x) = 0: sizes do not match"},
-		{1, []float64{1}, nil, []float64{math.NaN()}, nil, ot.ErrCost, "ot/exact: y[0] = NaN: must be finite: cost out of range"},
-		{1, []float64{1}, []float64{1, 2}, []float64{1}, nil, ot.ErrShape, "ot/exact: a has 2 weights for 1 atoms: sizes do not match"},
-		{2, []float64{1e200}, nil, []float64{0}, nil, ot.ErrCost, "ot/exact: largest cost |1e+200 − 0|^2 = +Inf: cost out of range"},
-		{2, []float64{1}, []float64{2}, []float64{0}, nil, exact.ErrUnbalanced, "ot/exact: total mass of a = 2, of b = 1: total masses must agree to 1e-9"},
+		{1, []float64{1}, nil, []float64{math.NaN()}, nil, ot.ErrCost,
+			"ot/exact: y[0] = NaN: must be finite: cost out of range"},
+		{1, []float64{1}, []float64{1, 2}, []float64{1}, nil, ot.ErrShape,
+			"ot/exact: a has 2 weights for 1 atoms: sizes do not match"},
+		{2, []float64{1e200}, nil, []float64{0}, nil, ot.ErrCost,
+			"ot/exact: largest cost |1e+200 − 0|^2 = +Inf: cost out of range"},
+		{2, []float64{1}, []float64{2}, []float64{0}, nil, exact.ErrUnbalanced,
+			"ot/exact: total mass of a = 2, of b = 1: total masses must agree to 1e-9"},
 	} {
 		_, err := exact.Line{P: k.p}.Solve(t.Context(), k.x, k.a, k.y, k.b)
 		if !errors.Is(err, k.is) || err.Error() != k.text {

@@ -38,10 +38,11 @@ func (s Status) String() string {
 	return fault.Name("Status", int(s), "unsolved", "optimal", "pivot limit")
 }
 
-// Solve returns an optimal plan of p, where a cost of +Inf forbids a pair. Weights keep their totals, which must agree to 1e-9;
-// nil is uniform of total 1. It returns an error that wraps one of package ot, ErrUnbalanced where totals differ,
-// ot.ErrInfeasible where more than 1e-9 of the mass must use forbidden pairs, another error where MaxPivots was reached before
-// that is known, and the context's error when cancelled.
+// Solve returns an optimal plan of p, where a cost of +Inf forbids a pair. Weights keep their
+// totals, which must agree to 1e-9; nil is uniform of total 1. It returns an error that wraps one
+// of package ot, ErrUnbalanced where totals differ, ot.ErrInfeasible where more than 1e-9 of the
+// mass must use forbidden pairs, another error where MaxPivots was reached before that is known,
+// and the context's error when cancelled.
 func (s Simplex) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	out := &Plan{Geometry: p.Geometry, Status: Optimal}
 	r, err := simplex.Solve(ctx, p.A, p.B, p.Geometry, s.MaxPivots, func(i, j int, w float64) {

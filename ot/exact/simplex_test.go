@@ -406,13 +406,19 @@ func TestErrors(t *testing.T) {
 		text string
 	}{
 		{[]float64{1}, half, ok, ot.ErrShape, "ot/exact: a has 1 weights for 2 atoms: sizes do not match"},
-		{half, []float64{.5, -.5}, ok, ot.ErrWeights, "ot/exact: b[1] = -0.5: must be finite and ≥ 0: weights are not a measure"},
-		{half, []float64{nan, .5}, ok, ot.ErrWeights, "ot/exact: b[0] = NaN: must be finite and ≥ 0: weights are not a measure"},
-		{[]float64{inf, .5}, half, ok, ot.ErrWeights, "ot/exact: a[0] = +Inf: must be finite and ≥ 0: weights are not a measure"},
+		{half, []float64{.5, -.5}, ok, ot.ErrWeights,
+			"ot/exact: b[1] = -0.5: must be finite and ≥ 0: weights are not a measure"},
+		{half, []float64{nan, .5}, ok, ot.ErrWeights,
+			"ot/exact: b[0] = NaN: must be finite and ≥ 0: weights are not a measure"},
+		{[]float64{inf, .5}, half, ok, ot.ErrWeights,
+			"ot/exact: a[0] = +Inf: must be finite and ≥ 0: weights are not a measure"},
 		{[]float64{0, 0}, half, ok, ot.ErrWeights, "ot/exact: a sums to 0: must be > 0: weights are not a measure"},
-		{half, []float64{.5, .5001}, ok, exact.ErrUnbalanced, "ot/exact: total mass of a = 1, of b = 1.0001: total masses must agree to 1e-9"},
-		{half, half, mat.NewDense(2, 2, []float64{0, nan, 0, 0}), ot.ErrCost, "ot/exact: cost[0][1] = NaN: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
-		{half, half, mat.NewDense(2, 2, []float64{0, 0, -inf, 0}), ot.ErrCost, "ot/exact: cost[1][0] = -Inf: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
+		{half, []float64{.5, .5001}, ok, exact.ErrUnbalanced,
+			"ot/exact: total mass of a = 1, of b = 1.0001: total masses must agree to 1e-9"},
+		{half, half, mat.NewDense(2, 2, []float64{0, nan, 0, 0}), ot.ErrCost,
+			"ot/exact: cost[0][1] = NaN: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
+		{half, half, mat.NewDense(2, 2, []float64{0, 0, -inf, 0}), ot.ErrCost,
+			"ot/exact: cost[1][0] = -Inf: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
 		{nil, nil, &mat.Dense{}, ot.ErrShape, "ot: cost is 0×0: must have a source and a target"},
 	} {
 		_, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(k.c), A: k.a, B: k.b})
@@ -420,7 +426,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error %q, want %q", err, k.text)
 		}
 	}
-	if _, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(ok), A: half, B: half}, []exact.Arc{{2, 0, 1}}, half, half); !errors.Is(err, ot.ErrShape) {
+	if _, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(ok), A: half, B: half},
+		[]exact.Arc{{2, 0, 1}}, half, half); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -430,7 +437,8 @@ func TestCertify(t *testing.T) {
 	c := mat.NewDense(2, 2, []float64{0, 1, 1, 0})
 	w := []float64{.5, .5}
 	swap := []exact.Arc{{0, 1, .5}, {1, 0, .5}}
-	got, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: w, B: w}, swap, []float64{0, 0}, []float64{.25, 0})
+	got, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(c), A: w, B: w}, swap, []float64{0, 0},
+		[]float64{.25, 0})
 	want := exact.Certificate{Primal: 1, Dual: .125, Gap: .875, Infeasibility: .25, Slackness: 1, Mass: 1}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%s %v", d, err)
@@ -446,7 +454,8 @@ func FuzzSimplex(f *testing.F) {
 	f.Add(uint8(7), uint8(1), []byte{0, 255, 3, 9}, uint8(1))
 	f.Add(uint8(5), uint8(5), []byte{1, 1, 2, 2, 200, 100}, uint8(2))
 	f.Add(uint8(9), uint8(8), []byte{1, 7, 2, 2, 251, 100}, uint8(3))
-	f.Add(uint8(31), uint8(38), []byte{56, 48, 243, 243}, uint8(1)) // pivots went in a circle: potentials left over from far larger ones
+	// pivots went in a circle: potentials left over from far larger ones
+	f.Add(uint8(31), uint8(38), []byte{56, 48, 243, 243}, uint8(1))
 	f.Fuzz(func(t *testing.T, n, m uint8, data []byte, kind uint8) {
 		if n == 0 || m == 0 || n > 40 || m > 40 || len(data) == 0 {
 			return

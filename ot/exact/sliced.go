@@ -20,8 +20,9 @@ type Sliced struct {
 	Directions int     // 0 means 100
 }
 
-// Value returns SW_P^P between the rows of x (n×d) and of y (m×d) with weights a and b (nil: uniform). The standard error over
-// directions falls with the root of their number. Cost: Directions × (n+m)(d + log(n+m)).
+// Value returns SW_P^P between the rows of x (n×d) and of y (m×d) with weights a and b (nil:
+// uniform). The standard error over directions falls with the root of their number. Cost:
+// Directions × (n+m)(d + log(n+m)).
 func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b []float64) (float64, error) {
 	if x == nil || y == nil || x.IsEmpty() || y.IsEmpty() || x.RawMatrix().Cols != y.RawMatrix().Cols {
 		return 0, fmt.Errorf("ot/exact: x and y must have points of the same dimension: %w", ot.ErrShape)

@@ -32,7 +32,8 @@ func TestSliced(t *testing.T) {
 	if want, err = (exact.Line{P: 1}).Value(mat.Col(nil, 0, line), nil, mat.Col(nil, 0, other), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := (exact.Sliced{P: 1, Directions: 3}).Value(t.Context(), rng, line, other, nil, nil); err != nil || math.Abs(got-want) > 1e-14 {
+	if got, err := (exact.Sliced{P: 1, Directions: 3}).Value(t.Context(), rng, line, other, nil, nil); err != nil ||
+		math.Abs(got-want) > 1e-14 {
 		t.Errorf("in one dimension %v, %v, want %v", got, err, want)
 	}
 	if _, err := (exact.Sliced{}).Value(t.Context(), rng, line, x, nil, nil); !errors.Is(err, ot.ErrShape) {

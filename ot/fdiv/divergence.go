@@ -45,7 +45,13 @@ type form struct {
 
 // forms has every divergence.
 var forms = [...]*form{
-	KL: &kl, ReverseKL: &reverseKL, Pearson: &pearson, ChiSquare: &chiSquare, Hellinger: &hellinger, JensenShannon: &jensenShannon, GAN: &gan,
+	KL:            &kl,
+	ReverseKL:     &reverseKL,
+	Pearson:       &pearson,
+	ChiSquare:     &chiSquare,
+	Hellinger:     &hellinger,
+	JensenShannon: &jensenShannon,
+	GAN:           &gan,
 }
 
 func (d Divergence) form() *form { return forms[d] }

@@ -181,8 +181,10 @@ func TestExtremes(t *testing.T) {
 		}
 	}
 	for _, v := range []float64{
-		fdiv.Hellinger.Compatibility(1), fdiv.GAN.Curvature(0), fdiv.JensenShannon.Score(1), fdiv.ReverseKL.LogCompatibility(0),
-		fdiv.ReverseKL.Compatibility(inf), fdiv.KL.Slope(-1), fdiv.KL.F(nan), fdiv.GAN.Conjugate(nan), fdiv.Pearson.Score(-3),
+		fdiv.Hellinger.Compatibility(1), fdiv.GAN.Curvature(0), fdiv.JensenShannon.Score(1),
+		fdiv.ReverseKL.LogCompatibility(0),
+		fdiv.ReverseKL.Compatibility(inf), fdiv.KL.Slope(-1), fdiv.KL.F(nan), fdiv.GAN.Conjugate(nan),
+		fdiv.Pearson.Score(-3),
 	} {
 		if !math.IsNaN(v) {
 			t.Errorf("%v outside the domain", v)
@@ -233,7 +235,8 @@ func TestBetween(t *testing.T) {
 		d    fdiv.Divergence
 		want float64
 	}{
-		{fdiv.KL, .25 * math.Ln2}, {fdiv.ReverseKL, .25 * math.Ln2}, {fdiv.Pearson, .25 + .125}, {fdiv.ChiSquare, .25 + .125},
+		{fdiv.KL, .25 * math.Ln2}, {fdiv.ReverseKL, .25 * math.Ln2}, {fdiv.Pearson, .25 + .125},
+		{fdiv.ChiSquare, .25 + .125},
 		{fdiv.Hellinger, hell}, {fdiv.JensenShannon, js}, {fdiv.GAN, js - math.Log(4)},
 	} {
 		if got := between(k.d, p, q); !near(got, k.want, 1e-15) {
@@ -246,7 +249,8 @@ func TestBetween(t *testing.T) {
 		d    fdiv.Divergence
 		want float64
 	}{
-		{fdiv.KL, math.Inf(1)}, {fdiv.ReverseKL, math.Inf(1)}, {fdiv.Pearson, math.Inf(1)}, {fdiv.ChiSquare, math.Inf(1)},
+		{fdiv.KL, math.Inf(1)}, {fdiv.ReverseKL, math.Inf(1)}, {fdiv.Pearson, math.Inf(1)},
+		{fdiv.ChiSquare, math.Inf(1)},
 		{fdiv.Hellinger, 2}, {fdiv.JensenShannon, 2 * math.Ln2}, {fdiv.GAN, 0},
 	} {
 		if got := between(k.d, e1, e2); got != k.want {

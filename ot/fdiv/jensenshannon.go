@@ -30,8 +30,9 @@ var jensenShannon = form{
 // jsGap returns 2 − e^u, exact to the last bits for u near 0 and near log 2 alike.
 func jsGap(u float64) float64 { return 1 - math.Expm1(u) }
 
-// jsF returns v log v − (v+1) logspace.Log((v+1)/2). With x = (v−1)/(v+1) it is ½(1+v) [(1+x) logspace.Log(1+x) + (1−x) logspace.Log(1−x)], whose
-// bracket is Σ x^2k / (k(2k−1)): near v = 1 the logarithms cancel and the series does not.
+// jsF returns v log v − (v+1) logspace.Log((v+1)/2). With x = (v−1)/(v+1) it is ½(1+v) [(1+x)
+// logspace.Log(1+x) + (1−x) logspace.Log(1−x)], whose bracket is Σ x^2k / (k(2k−1)): near v = 1 the
+// logarithms cancel and the series does not.
 func jsF(v float64) float64 {
 	if math.IsInf(v, 1) {
 		return v

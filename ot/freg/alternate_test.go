@@ -13,8 +13,9 @@ import (
 	"coupling/ot/fdiv"
 )
 
-// alternate is generalised Sinkhorn, what Newton's method is there to beat: rows and columns are made right in turn, by
-// the solutions of their equations. It stops at an L1 error of tol and returns the error, the dual's ψ and the iterations.
+// alternate is generalised Sinkhorn, what Newton's method is there to beat: rows and columns are
+// made right in turn, by the solutions of their equations. It stops at an L1 error of tol and
+// returns the error, the dual's ψ and the iterations.
 func alternate(in *instance, f family, lambda, tol float64, iterations int) (float64, []float64, int) {
 	n, m := len(in.a), len(in.b)
 	c, ct := mat.NewDense(n, m, nil), mat.NewDense(m, n, nil)

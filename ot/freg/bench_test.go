@@ -14,7 +14,8 @@ func BenchmarkSolve(b *testing.B) {
 	for _, n := range []int{200, 1000} {
 		p, mean := clouds(1, n, n, 2)
 		p.Geometry = ot.Dense(ot.Cost(p.Geometry))
-		for _, d := range []fdiv.Divergence{fdiv.KL, fdiv.ReverseKL, fdiv.ChiSquare, fdiv.Hellinger, fdiv.JensenShannon} {
+		for _, d := range []fdiv.Divergence{fdiv.KL, fdiv.ReverseKL, fdiv.ChiSquare, fdiv.Hellinger,
+			fdiv.JensenShannon} {
 			for _, rel := range []float64{1, 0.1, 0.01, 0.001} {
 				b.Run(fmt.Sprintf("%v/n=%d/rel=%g", d, n, rel), func(b *testing.B) {
 					var plan *freg.Plan

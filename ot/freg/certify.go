@@ -71,13 +71,15 @@ func newRounding(p *Plan) rounding {
 //	0 ≤ λ Σ a_i b_j [f(v_ij) + f*(u_ij) − u_ij v_ij]
 //	  = λ D_f(T′‖a⊗b) + λ Σ a_i b_j f*(u_ij) − ⟨a,φ⟩ − ⟨b,ψ⟩ + ⟨T′,c⟩ = Primal − Dual.
 //
-// It holds for any feasible T′ and any potentials in the domain, so that Dual ≤ optimal value ≤ Primal and the sum, which
-// is Gap, bounds the suboptimality of T′ and of the potentials. Each term is evaluated without cancellation, see
-// density.excess, and so is the dual: ⟨a,φ⟩ + ⟨b,ψ⟩ = Σ a_i b_j (λu_ij + c_ij) makes it
+// It holds for any feasible T′ and any potentials in the domain, so that Dual ≤ optimal value ≤
+// Primal and the sum, which is Gap, bounds the suboptimality of T′ and of the potentials. Each term
+// is evaluated without cancellation, see density.excess, and so is the dual: ⟨a,φ⟩ + ⟨b,ψ⟩ = Σ a_i
+// b_j (λu_ij + c_ij) makes it
 //
 //	Dual = ⟨a⊗b,c⟩ + λ f(1) − λ Σ a_i b_j [f(1) + f*(u_ij) − u_ij],
 //
-// the value of the product plan less what it is worse by, in which no potential appears but those of forbidden pairs, whose u is −∞.
+// the value of the product plan less what it is worse by, in which no potential appears but those
+// of forbidden pairs, whose u is −∞.
 func (p *Plan) certify() {
 	s, in := p.s, p.s.instance
 	if !in.cost.Forbidden {

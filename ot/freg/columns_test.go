@@ -12,8 +12,8 @@ import (
 	"coupling/ot/fdiv"
 )
 
-// A half step for the columns that are far off does not lower the dual, puts those columns right for the rows' potentials,
-// and leaves the others.
+// A half step for the columns that are far off does not lower the dual, puts those columns right
+// for the rows' potentials, and leaves the others.
 func TestMend(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n, m = 9, 100 // more columns than are read at a time

@@ -12,9 +12,10 @@
 //
 // # Example
 //
-// Two atoms of mass ½ on each side, costs 0 on the diagonal and 1 off it, λ = 1, F = fdiv.ChiSquare. Solver{F:
-// fdiv.ChiSquare, Lambda: 1}.Solve returns a Plan with Phi = Psi = (1.25, 1.25), the matrix (0.3125, 0.1875; 0.1875,
-// 0.3125), Primal and Dual 0.4375, and a Gap that proves both optimal. With λ below ¼ the plan is the diagonal, exactly.
+// Two atoms of mass ½ on each side, costs 0 on the diagonal and 1 off it, λ = 1, F =
+// fdiv.ChiSquare. Solver{F: fdiv.ChiSquare, Lambda: 1}.Solve returns a Plan with Phi = Psi = (1.25,
+// 1.25), the matrix (0.3125, 0.1875; 0.1875, 0.3125), Primal and Dual 0.4375, and a Gap that proves
+// both optimal. With λ below ¼ the plan is the diagonal, exactly.
 //
 // # Conventions
 //
@@ -54,11 +55,12 @@
 //
 // # Sources
 //
-// Daniels, Maunu and Hand, "Score-based generative neural networks for large-scale optimal transport" (2021), for the
-// dual and the divergences. Terjék and González-Sánchez, "Optimal transport with f-divergence regularization and
-// generalized Sinkhorn algorithm" (2022); Di Marino and Gerolin, "Optimal transport losses and Sinkhorn algorithm with
-// general convex regularization" (2020). Blondel, Seguy and Rolet, "Smooth and sparse optimal transport" (2018), for the
-// semi-dual and simplex projections; Lorenz, Manns and Meyer, "Quadratically regularized optimal transport" (2021), for
-// semi-smooth Newton steps. Altschuler, Weed and Rigollet, "Near-linear time approximation algorithms for optimal
-// transport via Sinkhorn iteration" (2017), for rounding.
+// Daniels, Maunu and Hand, "Score-based generative neural networks for large-scale optimal
+// transport" (2021), for the dual and the divergences. Terjék and González-Sánchez, "Optimal
+// transport with f-divergence regularization and generalized Sinkhorn algorithm" (2022); Di Marino
+// and Gerolin, "Optimal transport losses and Sinkhorn algorithm with general convex regularization"
+// (2020). Blondel, Seguy and Rolet, "Smooth and sparse optimal transport" (2018), for the semi-dual
+// and simplex projections; Lorenz, Manns and Meyer, "Quadratically regularized optimal transport"
+// (2021), for semi-smooth Newton steps. Altschuler, Weed and Rigollet, "Near-linear time
+// approximation algorithms for optimal transport via Sinkhorn iteration" (2017), for rounding.
 package freg

@@ -34,12 +34,14 @@ func Example() {
 // Potentials extend to points that were not in the problem.
 func ExamplePlan_PhiAt() {
 	x, y := mat.NewDense(2, 1, []float64{0, 1}), mat.NewDense(2, 1, []float64{1, 2})
-	plan, err := freg.Solver{F: fdiv.Hellinger, Lambda: 1}.Solve(context.Background(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+	plan, err := freg.Solver{F: fdiv.Hellinger, Lambda: 1}.Solve(context.Background(),
+		ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%.4f and between them %.4f\n", plan.Phi, plan.PhiAt([]float64{0.25, 2.25})) // ½ is that far from the targets
+	// ½ is that far from the targets
+	fmt.Printf("%.4f and between them %.4f\n", plan.Phi, plan.PhiAt([]float64{0.25, 2.25}))
 	// Output:
 	// [1.6144 -0.3856] and between them 0.6356
 }

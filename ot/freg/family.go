@@ -208,9 +208,9 @@ func logisticAt(q, z float64) float64 {
 	return q / (1 - q)
 }
 
-// logisticExcess is v log(v/v0) − (1+v) log((1+v)/(1+v0)). Where v is near v0 the terms of first order cancel between the
-// logarithms, and with h = (v−v0)/(v0(1+v)) and k = (v−v0)/(1+v0) it is surplus(k) − v surplus(h) + hk; elsewhere
-// it is v log(1+h) − log(1+k).
+// logisticExcess is v log(v/v0) − (1+v) log((1+v)/(1+v0)). Where v is near v0 the terms of first
+// order cancel between the logarithms, and with h = (v−v0)/(v0(1+v)) and k = (v−v0)/(1+v0) it is
+// surplus(k) − v surplus(h) + hk; elsewhere it is v log(1+h) − log(1+k).
 func logisticExcess(v, v0, x float64) float64 {
 	const near = 8
 	if v0 < tiny {

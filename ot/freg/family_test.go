@@ -149,7 +149,8 @@ func TestExcessFar(t *testing.T) {
 		}
 		// Steps are at most 0.08 long: (0.08)⁴/2880, and the rounding of v − s where v is near v0.
 		tol := 1e-7 + 1e-13/math.Max(math.Abs(lv-lv0), 1e-13)
-		if got := logistic.excess(v, v0, logistic.inverse(v0)); !(got >= 0) || math.Abs(got-want.Value()) > tol*want.Value() {
+		if got := logistic.excess(v, v0, logistic.inverse(v0)); !(got >= 0) ||
+			math.Abs(got-want.Value()) > tol*want.Value() {
 			t.Fatalf("excess(%g, %g) = %g, want %g", v, v0, got, want.Value())
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"coupling/ot/freg"
 )
 
-// With forbidden pairs a plan is optimal where its allowed entries are what the potentials say, the others 0, and the marginals right;
-// under KL it is that of package ot.
+// With forbidden pairs a plan is optimal where its allowed entries are what the potentials say, the
+// others 0, and the marginals right; under KL it is that of package ot.
 func TestForbiddenPairs(t *testing.T) {
 	p, mean := clouds(41, 12, 9, 2)
 	c := ot.Cost(p.Geometry)
@@ -58,8 +58,10 @@ func TestForbiddenPairs(t *testing.T) {
 			}
 			if d == fdiv.KL {
 				want, err := ot.LBFGS{Eps: lambda, Tol: 1e-11}.Solve(t.Context(), p)
-				if err != nil || !mat.EqualApprox(tm, want.Matrix(), 1e-9) || math.Abs(plan.Dual-want.RegKL()) > 1e-8*mean {
-					t.Errorf("λ = %g mean: the plan is not that of ot, or the value %g is not %g: %v", rel, plan.Dual, want.RegKL(), err)
+				if err != nil || !mat.EqualApprox(tm, want.Matrix(), 1e-9) ||
+					math.Abs(plan.Dual-want.RegKL()) > 1e-8*mean {
+					t.Errorf("λ = %g mean: the plan is not that of ot, or the value %g is not %g: %v", rel, plan.Dual,
+						want.RegKL(), err)
 				}
 			}
 		}
@@ -74,7 +76,8 @@ func TestForbiddenWithoutPlan(t *testing.T) {
 		"a target alone":   mat.NewDense(2, 2, []float64{inf, 1, inf, 1}),
 		"too little there": mat.NewDense(3, 2, []float64{1, inf, 1, inf, 1, 1}),
 	} {
-		if plan, err := (freg.Solver{F: fdiv.ChiSquare, Lambda: 0.1}).Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}); !errors.Is(err, ot.ErrInfeasible) {
+		if plan, err := (freg.Solver{F: fdiv.ChiSquare, Lambda: 0.1}).
+			Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}); !errors.Is(err, ot.ErrInfeasible) {
 			t.Errorf("%s: %v, err = %v, want ErrInfeasible", name, plan, err)
 		}
 	}

@@ -62,7 +62,8 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 	copy(h.diag, sums[m:])
 }
 
-// assembleRow writes the row that r holds to e: all of it, or a list of the entries that cut leaves where most are left out.
+// assembleRow writes the row that r holds to e: all of it, or a list of the entries that cut leaves
+// where most are left out.
 func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut float64) {
 	w := r.p // p is no longer needed
 	r.curvatures(w, f, a, b)
@@ -110,7 +111,12 @@ func (h *hessian) conjugate(ctx context.Context, x, g []float64, precision float
 // operations.
 func (h *hessian) eliminate(ctx context.Context, x, g []float64) error {
 	m := len(x)
-	net := laplacian.Network{M: m, W: make([]float64, m*m), R: make([]float64, m), Ground: append([]float64(nil), h.ground...)}
+	net := laplacian.Network{
+		M:      m,
+		W:      make([]float64, m*m),
+		R:      make([]float64, m),
+		Ground: append([]float64(nil), h.ground...),
+	}
 	laplacian.Conductances(net.W, m, len(h.rows), func(i int) laplacian.Row { return h.rows[i] })
 	kern.Scale(net.R, -1, g)
 	s, err := net.Eliminate(ctx)

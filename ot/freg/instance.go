@@ -48,7 +48,8 @@ func check(p ot.Problem, workers int) (*instance, error) {
 		return nil, err
 	}
 	if !(in.cost.Max <= largest && in.cost.Min >= -largest) {
-		return nil, bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.cost.Min, in.cost.Max, largest)
+		return nil, bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.cost.Min,
+			in.cost.Max, largest)
 	}
 	return in, nil
 }

@@ -72,7 +72,8 @@ func TestLinearSystems(t *testing.T) {
 			tol := 1e-9 * mat.Norm(&x, math.Inf(1)) // the condition is at most some 1e4
 			for j := range g {
 				if math.Abs(direct[j]+x.AtVec(j)) > tol || math.Abs(iterated[j]+x.AtVec(j)) > tol {
-					t.Fatalf("family %s, λ = %g: x[%d] = %g by elimination, %g by conjugate gradients, want %g", f.name, lambda, j, direct[j], iterated[j], -x.AtVec(j))
+					t.Fatalf("family %s, λ = %g: x[%d] = %g by elimination, %g by conjugate gradients, want %g", f.name,
+						lambda, j, direct[j], iterated[j], -x.AtVec(j))
 				}
 			}
 		}

@@ -33,7 +33,17 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 	f, _ := familyOf(o.F)
 	m := len(in.b)
 	v := func() []float64 { return make([]float64, m) }
-	r := &run{Solver: o, ctx: ctx, begun: begun, s: newSemidual(in, f, o.Workers), psi: v(), old: v(), best: v(), grad: v(), dir: v()}
+	r := &run{
+		Solver: o,
+		ctx:    ctx,
+		begun:  begun,
+		s:      newSemidual(in, f, o.Workers),
+		psi:    v(),
+		old:    v(),
+		best:   v(),
+		grad:   v(),
+		dir:    v(),
+	}
 	r.h = newHessian(r.s)
 	if o.Start != nil {
 		for l, j := range in.cols {
@@ -83,10 +93,12 @@ func (r *run) startFromExact() (bool, error) {
 	return true, nil
 }
 
-// exact solves without regularisation; nil for what the simplex refuses (weights or costs of extreme range) but where there is no plan.
+// exact solves without regularisation; nil for what the simplex refuses (weights or costs of
+// extreme range) but where there is no plan.
 func (r *run) exact() (*simplex.Result, error) {
 	in := r.s.instance
-	best, err := simplex.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))}, 0, func(int, int, float64) {})
+	best, err := simplex.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))}, 0,
+		func(int, int, float64) {})
 	if err != nil && !errors.Is(err, ot.ErrInfeasible) {
 		return nil, r.ctx.Err()
 	}
@@ -101,7 +113,8 @@ const (
 	roundingError = 1e-9 // an error below may be due to rounding
 )
 
-// anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
+// anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good
+// start, to above Lambda.
 func (r *run) anneal() error {
 	stages := int(math.Ceil(logspace.Log(r.s.cost.Spread()/r.Lambda) / -logspace.Log(annealing)))
 	for k := stages; k > 0; k-- {
@@ -145,7 +158,13 @@ func (r *run) eval() error {
 	}
 	r.s.eval(r.psi)
 	if r.Trace != nil {
-		r.Trace(ot.Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.lambda, MarginalL1: r.s.err, Elapsed: time.Since(r.begun)})
+		r.Trace(ot.Step{
+			Iteration:  r.iter,
+			Evaluation: r.s.evals,
+			Eps:        r.s.lambda,
+			MarginalL1: r.s.err,
+			Elapsed:    time.Since(r.begun),
+		})
 	}
 	return nil
 }

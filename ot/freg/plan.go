@@ -30,9 +30,10 @@ type Plan struct {
 	// Primal is the objective of Feasible, an upper bound of the optimal value, and Sharp its part
 	// ⟨T,c⟩.
 	Primal, Sharp float64
-	// Gap is Primal − Dual, computed as a sum of non-negative terms: neither Dual nor Primal, nor the plan Feasible, is
-	// farther than Gap from optimal. Where costs of +Inf forbid pairs, plans are not rounded: Feasible is Matrix, and Gap is
-	// |Primal − Dual|, of the order of MarginalL1, which proves nothing.
+	// Gap is Primal − Dual, computed as a sum of non-negative terms: neither Dual nor Primal, nor
+	// the plan Feasible, is farther than Gap from optimal. Where costs of +Inf forbid pairs, plans
+	// are not rounded: Feasible is Matrix, and Gap is |Primal − Dual|, of the order of MarginalL1,
+	// which proves nothing.
 	Gap float64
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64

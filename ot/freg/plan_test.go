@@ -46,7 +46,8 @@ func TestVanishingWeight(t *testing.T) {
 		got := must.Get(s.Solve(t.Context(), p))
 		want := must.Get(s.Solve(t.Context(), grain))
 		if math.Abs(got.Phi[5]-want.Phi[5]) > 1e-4*mean || math.Abs(got.Psi[2]-want.Psi[2]) > 1e-4*mean {
-			t.Errorf("%v: φ = %g, ψ = %g without weight, %g, %g with a grain", d, got.Phi[5], got.Psi[2], want.Phi[5], want.Psi[2])
+			t.Errorf("%v: φ = %g, ψ = %g without weight, %g, %g with a grain", d, got.Phi[5], got.Psi[2], want.Phi[5],
+				want.Psi[2])
 		}
 	}
 }
@@ -61,7 +62,8 @@ func TestExtend(t *testing.T) {
 		phi := plan.PhiAt(ot.Cost(ot.MatrixFree(at, pc.Y(), pc.Kind)).RawRowView(0))
 		var s float64
 		for j, b := range plan.B {
-			s += b * plan.F.Compatibility((phi+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0), pc.Y().RawRowView(j)))/plan.Lambda)
+			s += b * plan.F.Compatibility((phi+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0),
+				pc.Y().RawRowView(j)))/plan.Lambda)
 		}
 		if math.Abs(s-1) > 1e-12 {
 			t.Errorf("%v: Σ b M = %g at a new point", d, s)

@@ -45,9 +45,10 @@ func (r *row) load(f family, lambda float64, psi, c []float64) {
 
 // solve finds x, starting from guess if that lies in the bracket, and computes the densities.
 //
-// The root is inside the domain. Σ_j b_j m(x − d_j) increases with x; at x = m⁻¹(1) it is at most 1 because d ≥ 0 and
-// Σ b = 1; and at x = m⁻¹(1/b_k) it is at least 1 for the k with d_k = 0. Both ends lie inside the domain of m (1/b_k is
-// a value of m), the root lies between them, and nothing is evaluated outside of them.
+// The root is inside the domain. Σ_j b_j m(x − d_j) increases with x; at x = m⁻¹(1) it is at most 1
+// because d ≥ 0 and Σ b = 1; and at x = m⁻¹(1/b_k) it is at least 1 for the k with d_k = 0. Both
+// ends lie inside the domain of m (1/b_k is a value of m), the root lies between them, and nothing
+// is evaluated outside of them.
 func (r *row) solve(f family, b []float64, guess float64) {
 	if f.root != nil {
 		r.x = f.root(r, b, guess)
@@ -63,8 +64,9 @@ func (r *row) densities(f family, b []float64) {
 	kern.Mul(r.t, b, r.v)
 }
 
-// solveMean solves Σ b m(x−d) = 1 by Newton's method on m⁻¹(Σ b m(x−d)), a mean of the numbers x − d_j which is close to
-// linear in x (its slope is 1 where the d_j are equal or one density matters), within the bracket.
+// solveMean solves Σ b m(x−d) = 1 by Newton's method on m⁻¹(Σ b m(x−d)), a mean of the numbers x −
+// d_j which is close to linear in x (its slope is 1 where the d_j are equal or one density
+// matters), within the bracket.
 func (r *row) solveMean(f family, b []float64, x float64) float64 {
 	goal := f.inverse(1)
 	lo, hi := goal, goal

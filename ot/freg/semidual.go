@@ -26,7 +26,8 @@ type semidual struct {
 func newSemidual(in *instance, f family, workers int) *semidual {
 	s := &semidual{instance: in, f: f, sw: newSweep(in, workers)}
 	n, m := len(in.a), len(in.b)
-	s.top, s.x, s.col, s.errs = make([]float64, n), make([]float64, n), make([]float64, m), make([]float64, len(s.sw.Spans))
+	s.top, s.x, s.col, s.errs = make([]float64, n), make([]float64, n), make([]float64, m),
+		make([]float64, len(s.sw.Spans))
 	return s
 }
 

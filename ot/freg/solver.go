@@ -44,9 +44,10 @@ const (
 // Solve returns the plan of p. Errors are for bad input, of the kinds of package ot, and for a
 // context that ended; a solve that did not reach Tol returns its plan with a Status that says so.
 //
-// Cost: exact transport once, for a start, where λ is below the spread of the costs; then 3 to 20 Newton steps as a rule.
-// Each is one to three passes over the costs, with a few evaluations of M_f an entry, and a linear system in m unknowns.
-// Memory: the n×m Hessian factor K, its zeros and negligible entries left out, and 16 m² bytes for m ≤ 2048.
+// Cost: exact transport once, for a start, where λ is below the spread of the costs; then 3 to 20
+// Newton steps as a rule. Each is one to three passes over the costs, with a few evaluations of M_f
+// an entry, and a linear system in m unknowns. Memory: the n×m Hessian factor K, its zeros and
+// negligible entries left out, and 16 m² bytes for m ≤ 2048.
 func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	begun := time.Now()
 	in, err := o.check(p)
@@ -85,10 +86,12 @@ func (o Solver) check(p ot.Problem) (*instance, error) {
 		return nil, err
 	}
 	if in.cost.Forbidden && math.IsInf(o.F.F(0), 1) {
-		return nil, bad(ot.ErrInfeasible, "F = %v has f(0) = +Inf: no plan leaves out the pairs that a cost of +Inf forbids", o.F)
+		return nil, bad(ot.ErrInfeasible,
+			"F = %v has f(0) = +Inf: no plan leaves out the pairs that a cost of +Inf forbids", o.F)
 	}
 	if span := (in.cost.Max - in.cost.Min) / o.Lambda; span > maxSpan {
-		return nil, bad(ot.ErrParameter, "Lambda = %g: the costs span %g λ, more than %g: use exact transport", o.Lambda, span, maxSpan)
+		return nil, bad(ot.ErrParameter, "Lambda = %g: the costs span %g λ, more than %g: use exact transport",
+			o.Lambda, span, maxSpan)
 	}
 	if o.Start == nil {
 		return in, nil

@@ -123,7 +123,8 @@ func certify(t tester, p *freg.Plan) {
 			if !(u < p.F.Bound()+1e-12*size/p.Lambda) {
 				t.Fatalf("%s: u[%d,%d] = %g is not below %g", name, i, j, u, p.F.Bound())
 			}
-			// u from the potentials is coarser than what the plan is made of: its rounding, magnified by the slope of M.
+			// u from the potentials is coarser than what the plan is made of: its rounding,
+			// magnified by the slope of M.
 			if v := row[j] / w; u < p.F.Bound() && v > 0 && p.Lambda > 1e-3*size {
 				tol := 1e-14 * (1 + size/p.Lambda) * (1 + p.F.Curvature(u)/math.Max(v, 1e-300))
 				if got := p.F.Compatibility(u); math.Abs(got-v) > tol*(v+1) {
@@ -162,8 +163,8 @@ func certify(t tester, p *freg.Plan) {
 	}
 }
 
-// The two-by-two problem of fdiv's documentation: densities 1 + t on the diagonal and 1 − t off it, where the slopes differ
-// by the cost, f′(1+t) − f′(1−t) = 1/λ.
+// The two-by-two problem of fdiv's documentation: densities 1 + t on the diagonal and 1 − t off it,
+// where the slopes differ by the cost, f′(1+t) − f′(1−t) = 1/λ.
 func TestTwoByTwo(t *testing.T) {
 	p := ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{0, 1, 1, 0}))}
 	for _, d := range fdiv.All() {
@@ -180,7 +181,8 @@ func TestTwoByTwo(t *testing.T) {
 			plan := solve(t, freg.Solver{F: d, Lambda: lambda, Tol: 1e-13}, p)
 			certify(t, plan)
 			got := plan.Matrix()
-			for _, e := range []struct{ got, want float64 }{{got.At(0, 0), (1 + lo) / 4}, {got.At(0, 1), (1 - lo) / 4}} {
+			for _, e := range []struct{ got, want float64 }{{got.At(0, 0), (1 + lo) / 4},
+				{got.At(0, 1), (1 - lo) / 4}} {
 				if math.Abs(e.got-e.want) > 1e-14 {
 					t.Errorf("%v, λ = %g: T = %v, want diagonal %g", d, lambda, mat.Formatted(got), (1+lo)/4)
 				}
@@ -207,7 +209,8 @@ func TestCertificates(t *testing.T) {
 	negative := ot.Cost(base.Geometry)
 	negative.Apply(func(_, _ int, v float64) float64 { return -v }, negative)
 	blocks := mat.NewDense(20, 20, nil)
-	blocks.Apply(func(i, j int, _ float64) float64 { return math.Abs(float64(i-j)) + 1e3*math.Abs(float64(i/10-j/10)) }, blocks)
+	blocks.Apply(func(i, j int, _ float64) float64 { return math.Abs(float64(i-j)) + 1e3*math.Abs(float64(i/10-j/10)) },
+		blocks)
 	for name, p := range map[string]ot.Problem{
 		"clouds": base, "zero weights": zeros, "light weights": light,
 		"outlier":    {Geometry: ot.Dense(outlier), A: base.A, B: base.B},
@@ -242,7 +245,8 @@ func TestKLIsEntropic(t *testing.T) {
 			t.Errorf("λ = %g mean: plans differ by %g", rel, e)
 		}
 		if math.Abs(got.Dual-want.RegKL()) > 1e-12*mean || math.Abs(got.Sharp-want.Sharp()) > 1e-10*mean {
-			t.Errorf("λ = %g mean: value %.15g, sharp %.15g; ot: %.15g, %.15g", rel, got.Dual, got.Sharp, want.RegKL(), want.Sharp())
+			t.Errorf("λ = %g mean: value %.15g, sharp %.15g; ot: %.15g, %.15g", rel, got.Dual, got.Sharp, want.RegKL(),
+				want.Sharp())
 		}
 		for i, f := range want.F {
 			if math.Abs(got.Phi[i]-f-eps/2) > 1e-9*mean {
@@ -344,10 +348,12 @@ func TestBruteForce(t *testing.T) {
 					}, &optimize.NelderMead{SimplexSize: 0.01}))
 					x, best = r.X, r.F
 				}
-				plan := solve(t, freg.Solver{F: d, Lambda: lambda, Tol: 1e-12}, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
+				plan := solve(t, freg.Solver{F: d, Lambda: lambda, Tol: 1e-12},
+					ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
 				certify(t, plan)
 				if plan.Dual > best+1e-13 || plan.Primal < best-1e-8 {
-					t.Errorf("%v, λ = %g: primal %.12g, dual %.12g, brute force %.12g", d, lambda, plan.Primal, plan.Dual, best)
+					t.Errorf("%v, λ = %g: primal %.12g, dual %.12g, brute force %.12g", d, lambda, plan.Primal,
+						plan.Dual, best)
 				}
 				tm := plan.Matrix()
 				if math.Abs(tm.At(0, 0)-x[0])+math.Abs(tm.At(0, 1)-x[1]) > 1e-5 { // the root of the value's precision
@@ -367,7 +373,8 @@ func TestDeterminism(t *testing.T) {
 		if diff := cmp.Diff(one.Psi, four.Psi); diff != "" {
 			t.Errorf("%v: ψ depends on the number of workers:\n%s", d, diff)
 		}
-		if diff := cmp.Diff([]float64{one.Dual, one.Primal, one.Gap, one.MarginalL1}, []float64{four.Dual, four.Primal, four.Gap, four.MarginalL1}); diff != "" {
+		if diff := cmp.Diff([]float64{one.Dual, one.Primal, one.Gap, one.MarginalL1},
+			[]float64{four.Dual, four.Primal, four.Gap, four.MarginalL1}); diff != "" {
 			t.Errorf("%v: values depend on the number of workers:\n%s", d, diff)
 		}
 	}
@@ -381,7 +388,8 @@ func TestWarmStartAndTrace(t *testing.T) {
 		s := freg.Solver{F: d, Lambda: mean / 30, Trace: func(s ot.Step) { steps = append(steps, s) }}
 		cold := solve(t, s, p)
 		last := steps[len(steps)-1]
-		if len(steps) != cold.Evaluations || last.Eps != s.Lambda || last.MarginalL1 != cold.MarginalL1 || last.Iteration != cold.Iterations {
+		if len(steps) != cold.Evaluations || last.Eps != s.Lambda || last.MarginalL1 != cold.MarginalL1 ||
+			last.Iteration != cold.Iterations {
 			t.Errorf("%v: %d steps traced, the last %+v, of %d evaluations", d, len(steps), last, cold.Evaluations)
 		}
 		s.Start, s.Tol = cold.Psi, 1e-8
@@ -424,7 +432,8 @@ func TestCoarsePotentials(t *testing.T) {
 		return math.Round(1024*rng.Float64())/1024 + math.Round(u[i]) + math.Round(v[j])
 	}, c)
 	for _, d := range fdiv.All() {
-		plan := must.Get(freg.Solver{F: d, Lambda: 0.1, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}))
+		plan := must.Get(freg.Solver{F: d, Lambda: 0.1, Tol: 1e-12}.Solve(t.Context(),
+			ot.Problem{Geometry: ot.Dense(c)}))
 		if plan.Status != ot.Converged {
 			t.Errorf("%v: %v at %g", d, plan.Status, plan.MarginalL1)
 		}

@@ -58,7 +58,8 @@ func TestTinyWeights(t *testing.T) {
 				continue
 			}
 			if plan.Gap > 1.1e-6*z {
-				t.Errorf("seed %d, %v, λ = %g: converged with a gap of %g on costs of %g", seed, s.F, s.Lambda, plan.Gap, z)
+				t.Errorf("seed %d, %v, λ = %g: converged with a gap of %g on costs of %g", seed, s.F, s.Lambda,
+					plan.Gap, z)
 			}
 			if bad := marginals(plan.Feasible(), plan.A, plan.B); bad > 1e-13 {
 				t.Errorf("seed %d, %v, λ = %g: the feasible plan's marginals are off by %g", seed, s.F, s.Lambda, bad)

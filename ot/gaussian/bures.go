@@ -21,9 +21,10 @@ func Wasserstein(p, q Normal) (float64, error) {
 	return squareDistance(p, q) + cov, err
 }
 
-// bures returns the squared Bures–Wasserstein distance between two covariances of these names and equal
-// dimensions, tr A + tr B − 2 tr (A^½ B A^½)^½. The last trace is the nuclear norm of A^½ B^½, and of every LᵀM with LLᵀ = A and MMᵀ = B, since A^½ = LQ with an orthogonal Q.
-// Cholesky factors are cheaper than roots.
+// bures returns the squared Bures–Wasserstein distance between two covariances of these names and
+// equal dimensions, tr A + tr B − 2 tr (A^½ B A^½)^½. The last trace is the nuclear norm of A^½
+// B^½, and of every LᵀM with LLᵀ = A and MMᵀ = B, since A^½ = LQ with an orthogonal Q. Cholesky
+// factors are cheaper than roots.
 func bures(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (float64, error) {
 	σ := cholesky(a, b)
 	if σ == nil {
@@ -36,8 +37,9 @@ func bures(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (float6
 	return max(mat.Trace(a)+mat.Trace(b)-2*floats.Sum(σ), 0), nil
 }
 
-// cholesky returns the singular values of A^½ B^½ by Cholesky factors, nil where a condition number κ is above 1e4: the error
-// of a factor's least singular value, √κ·2⁻⁵³ of the largest, would be more than that of the roots.
+// cholesky returns the singular values of A^½ B^½ by Cholesky factors, nil where a condition number
+// κ is above 1e4: the error of a factor's least singular value, √κ·2⁻⁵³ of the largest, would be
+// more than that of the roots.
 func cholesky(a, b *mat.SymDense) []float64 {
 	var fa, fb mat.Cholesky
 	if !fa.Factorize(a) || !fb.Factorize(b) || max(fa.Cond(), fb.Cond()) > 1e4 {
@@ -120,7 +122,8 @@ func transport(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (*m
 		return nil, err
 	}
 	if sa.value[0] == 0 { // at a condition number of 1/(d 2^−52) no digit of an inverse is right
-		return nil, fmt.Errorf("ot/gaussian: %s: no eigenvalue above rounding beside the largest, %v: %w", nameA, sa.value[len(sa.value)-1], ErrSingular)
+		return nil, fmt.Errorf("ot/gaussian: %s: no eigenvalue above rounding beside the largest, %v: %w", nameA,
+			sa.value[len(sa.value)-1], ErrSingular)
 	}
 	r, err := multiply(nameA, a, nameB, b)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance
-// and map, and the entropic plan with its value, potentials, conditionals and samples. They are ground truth for solvers, and baselines for learned plans.
+// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein
+// distance and map, and the entropic plan with its value, potentials, conditionals and samples.
+// They are ground truth for solvers, and baselines for learned plans.
 //
 //	W₂²(p, q) = |m_p − m_q|² + tr A + tr B − 2 tr (A^½ B A^½)^½
 //
@@ -14,16 +15,18 @@
 //
 // # Conventions
 //
-// λ is the coefficient of KL(π‖p⊗q) for the cost |x−y|², not halved: [Entropic] with Eps = λ. The cost |x−y|²/2 with
-// ε, as in the ENOT and EgEOT benchmarks, has the plan of λ = 2ε and half its value and potentials. The ε of Janati et
-// al. is λ and their σ² is λ/2 here. An entropic value with another reference (the entropy of π) differs by the entropies of p and q, which may be
+// λ is the coefficient of KL(π‖p⊗q) for the cost |x−y|², not halved: [Entropic] with Eps = λ. The
+// cost |x−y|²/2 with ε, as in the ENOT and EgEOT benchmarks, has the plan of λ = 2ε and half its
+// value and potentials. The ε of Janati et al. is λ and their σ² is λ/2 here. An entropic value
+// with another reference (the entropy of π) differs by the entropies of p and q, which may be
 // infinite.
 //
 // # Singular and ill-conditioned covariances
 //
 // Covariances may be singular (Diracs included): the formulas above have no inverse of A or B. The
-// map from a singular source alone is not defined, and its error wraps ErrSingular. A covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance), smaller
-// negative ones, and positive ones up to d·2^−52 of the largest, are rounding and count as zero.
+// map from a singular source alone is not defined, and its error wraps ErrSingular. A covariance
+// with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance), smaller negative ones,
+// and positive ones up to d·2^−52 of the largest, are rounding and count as zero.
 //
 // # Sources
 //

@@ -107,7 +107,8 @@ func mul(a, b mat.Matrix) *mat.Dense {
 	return &c
 }
 
-// TestKnown: the one-dimensional forms c = √(ab + (λ/4)²) − λ/4 and |√a − √b|², and products of them, between means of any distance.
+// TestKnown: the one-dimensional forms c = √(ab + (λ/4)²) − λ/4 and |√a − √b|², and products of
+// them, between means of any distance.
 func TestKnown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 5).Draw(t, "d")
@@ -129,8 +130,10 @@ func TestKnown(t *testing.T) {
 			r := math.Sqrt(a[i]) - math.Sqrt(b[i])
 			bures += r*r + far
 		}
-		if math.Abs(plan.Transport-transport) > 1e-12*(1+transport) || math.Abs(plan.KL-kl) > 1e-9*(1+kl) || math.Abs(plan.Value-plan.Transport-lambda*plan.KL) > 1e-12*(1+plan.Value) {
-			t.Fatalf("transport %v, want %v; KL %v, want %v; value %v", plan.Transport, transport, plan.KL, kl, plan.Value)
+		if math.Abs(plan.Transport-transport) > 1e-12*(1+transport) || math.Abs(plan.KL-kl) > 1e-9*(1+kl) ||
+			math.Abs(plan.Value-plan.Transport-lambda*plan.KL) > 1e-12*(1+plan.Value) {
+			t.Fatalf("transport %v, want %v; KL %v, want %v; value %v", plan.Transport, transport, plan.KL, kl,
+				plan.Value)
 		}
 		got, err := gaussian.Wasserstein(p, q)
 		if err != nil || math.Abs(got-bures) > 1e-13*(1+bures)*10 {
@@ -154,7 +157,8 @@ func TestLaws(t *testing.T) {
 			e := gaussian.Entropic{Eps: eps}
 			plan, back := solve(e, p, q), solve(e, q, p)
 			if math.Abs(plan.Value-back.Value) > tol || distance(plan.Cross(), back.Cross().T()) > tol {
-				t.Fatalf("ε = %v: not symmetric: value by %v, covariance by %v", eps, plan.Value-back.Value, distance(plan.Cross(), back.Cross().T()))
+				t.Fatalf("ε = %v: not symmetric: value by %v, covariance by %v", eps, plan.Value-back.Value,
+					distance(plan.Cross(), back.Cross().T()))
 			}
 			if plan.Transport < last-tol || plan.KL > lastKL*(1+1e-12)+tol {
 				t.Fatalf("ε = %v: transport %v after %v, KL %v after %v", eps, plan.Transport, last, plan.KL, lastKL)
@@ -335,16 +339,25 @@ func TestErrors(t *testing.T) {
 		text string
 	}{
 		{solve(ok, gaussian.Normal{}), gaussian.ErrShape, "ot/gaussian: q.Cov is 0×0: sizes do not match"},
-		{solve(ok, gaussian.Normal{Cov: diag(1)}), gaussian.ErrShape, "ot/gaussian: p has dimension 2, q 1: sizes do not match"},
-		{solve(gaussian.Normal{Mean: []float64{1}, Cov: diag(1, 1)}, ok), gaussian.ErrShape, "ot/gaussian: len(p.Mean) = 1, want 2: sizes do not match"},
-		{solve(gaussian.Normal{Mean: []float64{1, math.Inf(1)}, Cov: diag(1, 1)}, ok), gaussian.ErrParameter, "ot/gaussian: p.Mean[1] = +Inf: parameter out of range"},
+		{solve(ok, gaussian.Normal{Cov: diag(1)}), gaussian.ErrShape,
+			"ot/gaussian: p has dimension 2, q 1: sizes do not match"},
+		{solve(gaussian.Normal{Mean: []float64{1}, Cov: diag(1, 1)}, ok), gaussian.ErrShape,
+			"ot/gaussian: len(p.Mean) = 1, want 2: sizes do not match"},
+		{solve(gaussian.Normal{Mean: []float64{1, math.Inf(1)}, Cov: diag(1, 1)}, ok), gaussian.ErrParameter,
+			"ot/gaussian: p.Mean[1] = +Inf: parameter out of range"},
 		{solve(nan, ok), gaussian.ErrCovariance, "ot/gaussian: p.Cov[1][1] = NaN: not a covariance"},
-		{solve(ok, neg), gaussian.ErrCovariance, "ot/gaussian: q.Cov has the eigenvalue -1 (largest 1): not a covariance"},
-		{second(gaussian.Entropic{}.Solve(ok, ok)), gaussian.ErrParameter, "ot/gaussian: Eps = 0: must be positive and finite: parameter out of range"},
-		{second(gaussian.Map(gaussian.Normal{Cov: diag(1, 0)}, ok)), gaussian.ErrSingular, "ot/gaussian: p.Cov: no eigenvalue above rounding beside the largest, 1: singular covariance"},
-		{second(gaussian.UVP(diag(1), diag(0))), gaussian.ErrSingular, "ot/gaussian: reference: trace = 0: singular covariance"},
-		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape, "ot/gaussian: x is 1×2: needs two rows and a column: sizes do not match"},
-		{second(ok.Sample(nil, 0)), gaussian.ErrParameter, "ot/gaussian: n = 0: must be positive: parameter out of range"},
+		{solve(ok, neg), gaussian.ErrCovariance,
+			"ot/gaussian: q.Cov has the eigenvalue -1 (largest 1): not a covariance"},
+		{second(gaussian.Entropic{}.Solve(ok, ok)), gaussian.ErrParameter,
+			"ot/gaussian: Eps = 0: must be positive and finite: parameter out of range"},
+		{second(gaussian.Map(gaussian.Normal{Cov: diag(1, 0)}, ok)), gaussian.ErrSingular,
+			"ot/gaussian: p.Cov: no eigenvalue above rounding beside the largest, 1: singular covariance"},
+		{second(gaussian.UVP(diag(1), diag(0))), gaussian.ErrSingular,
+			"ot/gaussian: reference: trace = 0: singular covariance"},
+		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape,
+			"ot/gaussian: x is 1×2: needs two rows and a column: sizes do not match"},
+		{second(ok.Sample(nil, 0)), gaussian.ErrParameter,
+			"ot/gaussian: n = 0: must be positive: parameter out of range"},
 	} {
 		if !errors.Is(k.err, k.is) || k.err.Error() != k.text {
 			t.Errorf("error %q, want %q", k.err, k.text)
@@ -414,7 +427,8 @@ func ExampleEntropic() {
 		return
 	}
 	y := plan.Conditional([]float64{2})
-	fmt.Printf("K = %.4f, transport %.4f, KL %.4f, value %.4f\n", plan.Forward.At(0, 0), plan.Transport, plan.KL, plan.Value)
+	fmt.Printf("K = %.4f, transport %.4f, KL %.4f, value %.4f\n", plan.Forward.At(0, 0), plan.Transport, plan.KL,
+		plan.Value)
 	fmt.Printf("y given x = 2: N(%.4f, %.4f)\n", y.Mean[0], y.Cov.At(0, 0))
 	// Output:
 	// K = 0.6180, transport 0.7639, KL 0.2406, value 1.2451

@@ -36,7 +36,8 @@ func decompose(name string, a mat.Symmetric) (spectrum, error) {
 	s := spectrum{value: e.Values(nil), vector: new(mat.Dense)}
 	e.VectorsTo(s.vector)
 	if low, high := s.value[0], s.value[d-1]; low < -negligible*math.Abs(high) {
-		return spectrum{}, fmt.Errorf("ot/gaussian: %s has the eigenvalue %v (largest %v): %w", name, low, high, ErrCovariance)
+		return spectrum{}, fmt.Errorf("ot/gaussian: %s has the eigenvalue %v (largest %v): %w", name, low, high,
+			ErrCovariance)
 	}
 	for i, v := range s.value {
 		if v <= float64(d)*0x1p-52*s.value[d-1] {
@@ -81,7 +82,8 @@ func multiply(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (*pr
 	r.Mul(p.rootA, p.rootB)
 	var svd mat.SVD
 	if !svd.Factorize(&r, mat.SVDFull) {
-		return nil, fmt.Errorf("ot/gaussian: singular values of %s^½ %s^½ did not converge: %w", nameA, nameB, ErrCovariance)
+		return nil, fmt.Errorf("ot/gaussian: singular values of %s^½ %s^½ did not converge: %w", nameA, nameB,
+			ErrCovariance)
 	}
 	p.σ = svd.Values(nil)
 	svd.UTo(&p.u)

@@ -176,7 +176,8 @@ func Problem(t *rapid.T) (ot.Problem, float64) { return kit{}.problem(t) }
 func (s kit) problem(t *rapid.T) (ot.Problem, float64) {
 	n, m := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "m")
 	d := rapid.IntRange(1, 3).Draw(t, "d")
-	kind := rapid.SampledFrom([]cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.SqEuclideanL1(0.7), cost.Power(1.5)}).Draw(t, "cost")
+	kind := rapid.SampledFrom([]cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.SqEuclideanL1(0.7),
+		cost.Power(1.5)}).Draw(t, "cost")
 	g := ot.Points(points(t, "x", n, d), points(t, "y", m, d), kind)
 	p := ot.Problem{Geometry: g, A: s.weights(t, "a", n), B: s.weights(t, "b", m)}
 	mean := mat.Sum(ot.Cost(g))/float64(n*m) + 0.01
@@ -236,7 +237,8 @@ func solve(t tester, s ot.Solver, p ot.Problem) *ot.Plan {
 	}
 	// A first-order method may be too slow for a problem, if its Status and MarginalL1 say so.
 	if got := l1Error(plan); plan.Status != ot.IterationLimit || math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got {
-		t.Fatalf("Solve: %v at L1 error %g after %d iterations; the plan's L1 error is %g", plan.Status, plan.MarginalL1, plan.Iterations, got)
+		t.Fatalf("Solve: %v at L1 error %g after %d iterations; the plan's L1 error is %g", plan.Status,
+			plan.MarginalL1, plan.Iterations, got)
 	}
 	t.Skipf("Solve: %v at L1 error %g after %d iterations", plan.Status, plan.MarginalL1, plan.Iterations)
 	return nil
@@ -304,7 +306,8 @@ func (s kit) costShift(t *rapid.T) {
 	n, m := c.Dims()
 	shifted := mat.NewDense(n, m, nil)
 	shifted.Apply(func(i, j int, v float64) float64 { return v + eps*(math.Sin(float64(i))-3*math.Cos(float64(j))) }, c)
-	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Dense(shifted), A: p.A, B: p.B})
+	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(eps, tol),
+		ot.Problem{Geometry: ot.Dense(shifted), A: p.A, B: p.B})
 	near(t, "shifted costs", two.Matrix(), one.Matrix(), 4*tol+s.entry(eps, c, shifted))
 	want := one.RegKL()
 	for i, a := range one.A {
@@ -325,9 +328,11 @@ func (s kit) costScale(t *rapid.T) {
 	f := math.Pow(10, rapid.Float64Range(-6, 6).Draw(t, "log10 factor"))
 	c := ot.Cost(p.Geometry)
 	c.Scale(f, c)
-	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(f*eps, tol), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
+	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(f*eps, tol),
+		ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
 	near(t, "scaled costs", two.Matrix(), one.Matrix(), 4*tol+s.entry(f*eps, c))
-	if got, want := two.Sharp(), f*one.Sharp(); math.Abs(got-want) > 1e-8*mat.Max(c)+1e-12*f+2*s.cost(c)+mat.Max(c)*s.entry(f*eps, c) {
+	if got, want := two.Sharp(),
+		f*one.Sharp(); math.Abs(got-want) > 1e-8*mat.Max(c)+1e-12*f+2*s.cost(c)+mat.Max(c)*s.entry(f*eps, c) {
 		t.Fatalf("scaled sharp loss %v, want %v", got, want)
 	}
 }
@@ -524,7 +529,8 @@ func (c *Case) check(t *testing.T, plan *ot.Plan, rounding float64) {
 	for _, x := range []struct {
 		name      string
 		got, want []float64
-	}{{"Alpha", plan.Alpha, c.Expected.Alpha}, {"Beta", plan.Beta, c.Expected.Beta}, {"F", plan.F, c.Expected.F}, {"G", plan.G, c.Expected.G}} {
+	}{{"Alpha", plan.Alpha, c.Expected.Alpha}, {"Beta", plan.Beta, c.Expected.Beta}, {"F", plan.F, c.Expected.F},
+		{"G", plan.G, c.Expected.G}} {
 		for i, w := range x.want {
 			if g := x.got[i]; g != w && !(math.Abs(g-w) <= pot) {
 				t.Errorf("%s[%d] = %v, want %v within %g", x.name, i, g, w, pot)

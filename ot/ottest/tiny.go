@@ -61,8 +61,8 @@ func (s kit) value(t *rapid.T) {
 			continue // first-order methods may; the other laws ask that their Status says so
 		}
 		c := ot.Cost(g)
-		// With exact rows the two differ by Σ g (Tᵀ1 − b), at most half of 1e-9 times the range of g: that of the costs, for g
-		// is a soft minimum of costs.
+		// With exact rows the two differ by Σ g (Tᵀ1 − b), at most half of 1e-9 times the range of
+		// g: that of the costs, for g is a soft minimum of costs.
 		within := 1e-9*mat.Max(c) + 1e-13*(mat.Max(c)+eps) + s.cost(c)
 		if got, want := plan.RegKL(), primal(plan, c); !(math.Abs(got-want) <= within) {
 			t.Fatalf("ε = %g: RegKL = %v, the plan's value is %v", eps, got, want)

@@ -150,7 +150,8 @@ func (p *problem) answer(q request) (reply, error) {
 
 // gradient evaluates a loss with its gradient by the sources, as a step of a training loop does.
 func (p *problem) gradient(q request, what, loss string) (reply, error) {
-	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob, Control: ot.Control{Workers: runtime.GOMAXPROCS(0)}}, Loss: ot.RegKL}
+	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob,
+		Control: ot.Control{Workers: runtime.GOMAXPROCS(0)}}, Loss: ot.RegKL}
 	if loss == ot.Sharp.String() {
 		of.Loss = ot.Sharp
 	}

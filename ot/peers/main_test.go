@@ -84,7 +84,12 @@ func TestMethodsAgree(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, 4)
-	r := ask(t, dir, request{Method: "magic", N: 4, D: 2, Ratio: 1}, request{Method: "scaling", N: 4, D: 2, Ratio: 1e-9})
+	r := ask(t, dir, request{
+		Method: "magic",
+		N:      4,
+		D:      2,
+		Ratio:  1,
+	}, request{Method: "scaling", N: 4, D: 2, Ratio: 1e-9})
 	for i, want := range []string{`method = "magic"`, "use LBFGS"} {
 		if r[i].L1 >= 0 || !strings.Contains(r[i].Note, want) {
 			t.Errorf("%+v: want a note with %q", r[i], want)

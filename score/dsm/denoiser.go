@@ -28,12 +28,13 @@ type Denoiser struct {
 	in, out, mean *nn.Param // 1/√(v + σ²) and √v/(σ√(v + σ²)), Levels×1; the mean, 1×d
 }
 
-// DenoisingMLP is a Denoiser whose body is dense layers with SiLU on the point and an embedding of its level: the first,
-// then residual blocks of two, then the last.
+// DenoisingMLP is a Denoiser whose body is dense layers with SiLU on the point and an embedding of
+// its level: the first, then residual blocks of two, then the last.
 func DenoisingMLP(mean []float64, spread float64, sigmas []float64, width, blocks int) *Denoiser {
 	const embedded = 16
 	d := len(mean)
-	body := nn.Seq(&nn.AppendClass{Embedding: nn.Embedding{Classes: len(sigmas), Width: embedded}}, &nn.Dense{In: d + embedded, Out: width})
+	body := nn.Seq(&nn.AppendClass{Embedding: nn.Embedding{Classes: len(sigmas), Width: embedded}},
+		&nn.Dense{In: d + embedded, Out: width})
 	for range blocks {
 		block := arch.MLP{Sizes: []int{width, width, width}, Hidden: func() nn.Layer { return nn.SiLU() }}.Net()
 		body.Layers = append(body.Layers, &nn.Residual{Body: nn.Seq(append([]nn.Layer{nn.SiLU()}, block.Layers...)...)})
@@ -45,7 +46,8 @@ func DenoisingMLP(mean []float64, spread float64, sigmas []float64, width, block
 // Init initialises the body and keeps factors and mean on the device.
 func (l *Denoiser) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	if len(l.Sigmas) == 0 || len(l.Mean) == 0 || !(l.Spread > 0) {
-		panic(fmt.Sprintf("dsm: Denoiser: %d levels, a mean of length %d, Spread = %g: must be > 0", len(l.Sigmas), len(l.Mean), l.Spread))
+		panic(fmt.Sprintf("dsm: Denoiser: %d levels, a mean of length %d, Spread = %g: must be > 0", len(l.Sigmas),
+			len(l.Mean), l.Spread))
 	}
 	in, out := make([]float64, len(l.Sigmas)), make([]float64, len(l.Sigmas))
 	for k, s := range l.Sigmas {
@@ -125,9 +127,9 @@ func combine(f, a, u, b *device.Array) *device.Array {
 	return y
 }
 
-// DenoisingUNet is a Denoiser of images of C channels whose sides are multiples of 4, by arch.UNet. As in NCSNv2 (Song and Ermon
-// 2020) the noise level is not an input, since an image of hundreds of pixels shows it. Of width 16 it learns digits in minutes on
-// two cores.
+// DenoisingUNet is a Denoiser of images of C channels whose sides are multiples of 4, by arch.UNet.
+// As in NCSNv2 (Song and Ermon 2020) the noise level is not an input, since an image of hundreds of
+// pixels shows it. Of width 16 it learns digits in minutes on two cores.
 func DenoisingUNet(mean []float64, spread float64, sigmas []float64, channels, width int) *Denoiser {
 	return &Denoiser{Sigmas: sigmas, Mean: mean, Spread: spread, Body: arch.UNet(channels, channels, width)}
 }

@@ -30,7 +30,12 @@ func TestDenoiserOnDevice(t *testing.T) {
 			return DenoisingUNet(make([]float64, 16), .7, []float64{1, .3}, 1, 2)
 		}},
 		{Name: "images", Shape: []int{3, 1, 2, 2}, Classes: 2, Layer: func() nn.Layer {
-			return &Denoiser{Sigmas: []float64{1, .3}, Mean: []float64{.1, -.2, .3, 1}, Spread: .7, Body: &nn.Conv2D{In: 1, Out: 1, Window: device.SquareWindow(3, 1, 1)}}
+			return &Denoiser{
+				Sigmas: []float64{1, .3},
+				Mean:   []float64{.1, -.2, .3, 1},
+				Spread: .7,
+				Body:   &nn.Conv2D{In: 1, Out: 1, Window: device.SquareWindow(3, 1, 1)},
+			}
 		}},
 	})
 }
@@ -69,7 +74,13 @@ func TestDenoiserLearns(t *testing.T) {
 	levels := must.Get(score.Geometric(3, .1, 8))
 	off := func(net nn.Layer) float64 {
 		rng := rand.New(rand.NewPCG(1, 1))
-		s := must.Get(Training{Sigmas: levels, Steps: 500, Batch: 128, Rate: 4e-3, Decay: .99}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
+		s := must.Get(Training{
+			Sigmas: levels,
+			Steps:  500,
+			Batch:  128,
+			Rate:   4e-3,
+			Decay:  .99,
+		}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
 		defer nn.Free(net.Params())
 		worst := 0.
 		for _, sigma := range levels {

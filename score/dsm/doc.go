@@ -10,8 +10,8 @@
 // 1) is a network that learns the difference from a Gaussian with the data's mean and variance; an
 // embedding gives it the noise level. Training{Steps: 2000}.Run fits it. The returned Network is a
 // Field with the moving average of the weights, which score.Langevin{Levels: levels} samples like
-// the exact field. DenoisingUNet is the same for images. With Training.Base, a mixture of score.FitMixture for instance, a
-// network learns only what that field lacks.
+// the exact field. DenoisingUNet is the same for images. With Training.Base, a mixture of
+// score.FitMixture for instance, a network learns only what that field lacks.
 //
 // # Conventions
 //
@@ -21,6 +21,7 @@
 // step, so that a run that was killed and resumed gives the same bits on one device. A checkpoint
 // identifies its run by data, levels, rates and seed; that of another run is refused.
 //
-// Sources: Karras et al., "Elucidating the design space of diffusion-based generative models" (2022); Vincent, "A connection between score matching and denoising autoencoders" (2011); Song and Ermon (2019, 2020);
-// the public code of SCONES for the weights of the loss.
+// Sources: Karras et al., "Elucidating the design space of diffusion-based generative models"
+// (2022); Vincent, "A connection between score matching and denoising autoencoders" (2011); Song
+// and Ermon (2019, 2020); the public code of SCONES for the weights of the loss.
 package dsm

@@ -53,8 +53,10 @@ func TestPrepare(t *testing.T) {
 		for _, n := range []int{7, 3, 2} {
 			x, want, got := sample(rng, n), mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
 			for _, sigma := range []float64{1, .1} {
-				if err := errors.Join(f.Score(want, x, sigma), p.Score(got, x, sigma)); err != nil || !mat.Equal(want, got) {
-					t.Errorf("%d rows at %g: %v, prepared %v, %v", n, sigma, mat.Formatted(want), mat.Formatted(got), err)
+				if err := errors.Join(f.Score(want, x, sigma), p.Score(got, x, sigma)); err != nil ||
+					!mat.Equal(want, got) {
+					t.Errorf("%d rows at %g: %v, prepared %v, %v", n, sigma, mat.Formatted(want),
+						mat.Formatted(got), err)
 				}
 			}
 		}
@@ -65,7 +67,8 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// Scores at points that lie on a GPU are those of points that come from the host; a CPU has no other memory, so chains stay there.
+// Scores at points that lie on a GPU are those of points that come from the host; a CPU has no
+// other memory, so chains stay there.
 func TestResideOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
@@ -97,8 +100,9 @@ func TestResideOnDevice(t *testing.T) {
 	}
 }
 
-// A small network learns the score of a mixture: measured where the data is, in units in which zero scores have error 1,
-// and sampled with annealed Langevin dynamics the shares of the parts come out.
+// A small network learns the score of a mixture: measured where the data is, in units in which zero
+// scores have error 1, and sampled with annealed Langevin dynamics the shares of the parts come
+// out.
 func TestLearnsMixture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network")
@@ -108,14 +112,21 @@ func TestLearnsMixture(t *testing.T) {
 	levels := must.Get(score.Geometric(3, .1, 8))
 	net := MLP(2, levels, 64, 64)
 	var first, last float64
-	s := must.Get(Training{Sigmas: levels, Steps: 2500, Batch: 256, Rate: 2e-3, Decay: .99, Trace: func(k int, loss float64) {
-		if k <= 50 {
-			first += loss / 50
-		}
-		if k > 2450 {
-			last += loss / 50
-		}
-	}}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
+	s := must.Get(Training{
+		Sigmas: levels,
+		Steps:  2500,
+		Batch:  256,
+		Rate:   2e-3,
+		Decay:  .99,
+		Trace: func(k int, loss float64) {
+			if k <= 50 {
+				first += loss / 50
+			}
+			if k > 2450 {
+				last += loss / 50
+			}
+		},
+	}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil))
 	if !(last < .9*first) {
 		t.Errorf("loss %.3f at first, %.3f at last", first, last)
 	}
@@ -128,7 +139,8 @@ func TestLearnsMixture(t *testing.T) {
 		must.Do(errors.Join(s.Score(got, y, sigma), f.Score(want, y, sigma)))
 		size := mat.Norm(want, 2)
 		got.Sub(got, want)
-		// A network of this size and time comes to .1 to .2; one that ignores its level, or has the sign wrong, to > .5.
+		// A network of this size and time comes to .1 to .2; one that ignores its level, or has the
+		// sign wrong, to > .5.
 		if off := mat.Norm(got, 2) / size; off > .35 {
 			t.Errorf("sigma = %.2f: relative error of the score %.2f", sigma, off)
 		}
@@ -154,7 +166,14 @@ func TestResumesBitForBit(t *testing.T) {
 	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
 	fit := func(ctx context.Context, path string, stop func(int)) (*mat.Dense, error) {
 		net := MLP(2, levels, 8)
-		f, err := Training{Sigmas: levels, Steps: 40, Batch: 16, Path: path, Every: 10, Trace: func(k int, _ float64) { stop(k) }}.
+		f, err := Training{
+			Sigmas: levels,
+			Steps:  40,
+			Batch:  16,
+			Path:   path,
+			Every:  10,
+			Trace:  func(k int, _ float64) { stop(k) },
+		}.
 			Run(ctx, rand.New(rand.NewPCG(3, 3)), dev, net, x, nil)
 		defer nn.Free(net.Params())
 		if err != nil {
@@ -196,14 +215,21 @@ func TestResumesBitForBit(t *testing.T) {
 	}
 }
 
-// The average of a run much shorter than 1/(1 − Decay) steps is of the weights that it reached, not of those at which it began.
+// The average of a run much shorter than 1/(1 − Decay) steps is of the weights that it reached, not
+// of those at which it began.
 func TestAverageOfAShortRun(t *testing.T) {
 	dev := devicetest.CPU(t)
 	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
 	scores := func(steps int, decay float64) *mat.Dense {
 		net := MLP(2, []float64{1, .3}, 8)
 		defer func() { nn.Free(net.Params()) }()
-		f := must.Get(Training{Sigmas: []float64{1, .3}, Steps: steps, Batch: 16, Rate: 1e-2, Decay: decay}.Run(t.Context(), rand.New(rand.NewPCG(3, 3)), dev, net, x, nil))
+		f := must.Get(Training{
+			Sigmas: []float64{1, .3},
+			Steps:  steps,
+			Batch:  16,
+			Rate:   1e-2,
+			Decay:  decay,
+		}.Run(t.Context(), rand.New(rand.NewPCG(3, 3)), dev, net, x, nil))
 		s := mat.NewDense(100, 2, nil)
 		must.Do(f.Score(s, x, .3))
 		return s
@@ -230,14 +256,15 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := (Training{Sigmas: []float64{1}}).Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, []int{3}); !errors.Is(err, score.ErrShape) {
+	if _, err := (Training{Sigmas: []float64{1}}).
+		Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, []int{3}); !errors.Is(err, score.ErrShape) {
 		t.Errorf("shape: error %v", err)
 	}
 }
 
-// A network on a base learns what the base lacks, here the score of a mixture beyond that of one Gaussian: the sum is nearer to
-// the truth at every trained level and the base alone above them. A base that enters with another sign or without its σ leaves
-// errors of order one.
+// A network on a base learns what the base lacks, here the score of a mixture beyond that of one
+// Gaussian: the sum is nearer to the truth at every trained level and the base alone above them. A
+// base that enters with another sign or without its σ leaves errors of order one.
 func TestLearnsOnABase(t *testing.T) {
 	dev, truth := devicetest.CPU(t), mixture(t)
 	rng := rand.New(rand.NewPCG(5, 1))

@@ -25,13 +25,19 @@ func TestLaunches(t *testing.T) {
 		return 1
 	})}
 	net := arch.NCSN{Channels: 1, Features: 64, Levels: 10}.Net()
-	f := must.Get(tr.Run(t.Context(), rand.New(rand.NewPCG(1, 1)), dev, net, mat.NewDense(200, 256, nil), []int{1, 16, 16}))
+	f := must.Get(tr.Run(t.Context(), rand.New(rand.NewPCG(1, 1)), dev, net, mat.NewDense(200, 256, nil),
+		[]int{1, 16, 16}))
 	defer nn.Free(net.Params())
 	devicetest.Hold(t, "NCSN", at[3].Minus(at[2]))
 
 	at = nil
 	chain := score.Start(rand.New(rand.NewPCG(1, 2)), mat.NewDense(100, 256, nil))
-	l := score.Langevin{Levels: f.Sigmas, Steps: 4, Step: 1e-4, Trace: func(score.Progress) { at = append(at, dev.Traffic()) }}
+	l := score.Langevin{
+		Levels: f.Sigmas,
+		Steps:  4,
+		Step:   1e-4,
+		Trace:  func(score.Progress) { at = append(at, dev.Traffic()) },
+	}
 	must.Do(l.Run(t.Context(), f, chain))
 	devicetest.Hold(t, "Langevin", at[3].Minus(at[2]))
 }

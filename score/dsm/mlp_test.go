@@ -5,8 +5,8 @@ import (
 	"coupling/lab/nn/arch"
 )
 
-// MLP is a score network for points of R^d: the point beside an embedding of its noise level, dense layers with SiLU, and
-// division by σ, so that what is learnt is of order one at every level.
+// MLP is a score network for points of R^d: the point beside an embedding of its noise level, dense
+// layers with SiLU, and division by σ, so that what is learnt is of order one at every level.
 func MLP(d int, sigmas []float64, hidden ...int) *nn.Sequential {
 	const width = 16
 	sizes := append(append([]int{d + width}, hidden...), d)

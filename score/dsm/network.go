@@ -25,13 +25,15 @@ type Network struct {
 	Shape  []int        // of one example, as the network takes it: [d], or [C H W]
 	Sigmas []float64    // the noise levels, falling
 	Batch  int          // rows at once; 0 means 1024
-	// Base is a field to which the network's output is added, nil is none; at noise above the first level it is the whole score.
+	// Base is a field to which the network's output is added, nil is none; at noise above the first
+	// level it is the whole score.
 	Base score.Field
 }
 
 // String describes the training in a line.
 func (f *Network) String() string {
-	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()), len(f.Sigmas), f.Shape)
+	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()),
+		len(f.Sigmas), f.Shape)
 }
 
 // Dim is the number of elements of an example.
@@ -60,7 +62,8 @@ func (f *Network) Score(dst, x *mat.Dense, sigma float64) error {
 }
 
 // score is Score with block for the rows that go through the network at once.
-func (f *Network) score(dst, x *mat.Dense, sigma float64, block func(x *mat.Dense, level int32) (*mat.Dense, error)) error {
+func (f *Network) score(dst, x *mat.Dense, sigma float64,
+	block func(x *mat.Dense, level int32) (*mat.Dense, error)) error {
 	n, d := x.Dims()
 	if d != f.Dim() {
 		return fmt.Errorf("dsm: x is %d×%d, the network takes %d: %w", n, d, f.Dim(), score.ErrShape)
@@ -69,7 +72,8 @@ func (f *Network) score(dst, x *mat.Dense, sigma float64, block func(x *mat.Dens
 		return fmt.Errorf("dsm: dst is %d×%d, x is %d×%d: %w", a, b, n, d, score.ErrShape)
 	}
 	if !(sigma >= 0) || math.IsInf(sigma, 1) || len(f.Sigmas) == 0 || f.Batch < 0 {
-		return fmt.Errorf("dsm: sigma = %g of %d levels, batch %d: must be finite and ≥ 0: %w", sigma, len(f.Sigmas), f.Batch, ErrParameter)
+		return fmt.Errorf("dsm: sigma = %g of %d levels, batch %d: must be finite and ≥ 0: %w", sigma, len(f.Sigmas),
+			f.Batch, ErrParameter)
 	}
 	if f.Base != nil {
 		if err := f.Base.Score(dst, x, sigma); err != nil || sigma > f.Sigmas[0]*(1+1e-9) {
@@ -109,7 +113,8 @@ func (f *Network) forward(x, class *device.Array) *device.Array {
 	return s.Keep(out).Reshape(x.Shape()...)
 }
 
-// OnDevice returns the scores on a GPU, for score.OnDevice. It is nil on a CPU, and with a Base, since the sum is made on the host.
+// OnDevice returns the scores on a GPU, for score.OnDevice. It is nil on a CPU, and with a Base,
+// since the sum is made on the host.
 func (f *Network) OnDevice(n int) *score.DeviceField {
 	if f.Device.Key() == "cpu" || len(f.Sigmas) == 0 || f.Batch < 0 || f.Base != nil {
 		return nil

@@ -33,16 +33,19 @@ type Training struct {
 	// refused with train.ErrMismatch; Steps may be increased.
 	Path  string
 	Every int
-	// Base is a field to which the network learns the difference, as a mixture of score.FitMixture; the trained field is their
-	// sum (Network.Base). It is asked for the scores of each batch, on the host.
+	// Base is a field to which the network learns the difference, as a mixture of score.FitMixture;
+	// the trained field is their sum (Network.Base). It is asked for the scores of each batch, on
+	// the host.
 	Base score.Field
 	// Trace is called with the loss of each step; it costs a copy from the device.
 	Trace func(step int, loss float64)
 }
 
-// Run draws the network's first weights on dev and trains it on the rows of x, each an example of the given shape; nil is
-// [d]. It returns the field with averaged weights. The parameters live until the caller frees them or the device is closed.
-func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x *mat.Dense, shape []int) (*Network, error) {
+// Run draws the network's first weights on dev and trains it on the rows of x, each an example of
+// the given shape; nil is [d]. It returns the field with averaged weights. The parameters live
+// until the caller frees them or the device is closed.
+func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x *mat.Dense,
+	shape []int) (*Network, error) {
 	n, d := x.Dims()
 	if shape == nil {
 		shape = []int{d}
@@ -56,13 +59,21 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 		return nil, err
 	}
 	net.Init(dev, f.Type, rng)
-	r := &run{Training: t, f: f, seed: rng.Uint64(), data: dev.FromDense(f.Type, x), opt: train.Adam{Rate: t.Rate}.For(net.Params())}
+	r := &run{
+		Training: t,
+		f:        f,
+		seed:     rng.Uint64(),
+		data:     dev.FromDense(f.Type, x),
+		opt:      train.Adam{Rate: t.Rate}.For(net.Params()),
+	}
 	r.sigmas = dev.New(f.Type, len(t.Sigmas), 1)
 	r.sigmas.SetFloats(t.Sigmas)
 	r.noise = dev.Stream(r.seed)
-	r.rows, r.class, r.residual = dev.New(device.Int32, t.Batch), dev.New(device.Int32, t.Batch), dev.New(f.Type, t.Batch, d)
+	r.rows, r.class, r.residual = dev.New(device.Int32, t.Batch), dev.New(device.Int32, t.Batch),
+		dev.New(f.Type, t.Batch, d)
 	r.sigma, r.y, r.target = dev.New(f.Type, t.Batch, 1), r.residual.Like(), r.residual.Like()
-	arguments := []any{"seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate, ", decay ", t.Decay, " warmed up, ", resume.Points(x)}
+	arguments := []any{"seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate, ", decay ",
+		t.Decay, " warmed up, ", resume.Points(x)}
 	if t.Base != nil {
 		at := mat.NewDense(1, d, nil)
 		if err := t.Base.Score(at, x.Slice(0, 1, 0, d).(*mat.Dense), t.Sigmas[0]); err != nil {
@@ -70,10 +81,17 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 		}
 		arguments = append(arguments, ", base ", resume.Points(at))
 	}
-	stored := resume.Training{Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: net.Params(), Checkpoint: train.Checkpoint{
-		Params:  map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
-		Sources: map[string]train.Source{"arguments": resume.Of(arguments...)},
-	}}
+	stored := resume.Training{
+		Steps:   t.Steps,
+		Path:    t.Path,
+		Every:   t.Every,
+		Rate:    t.Rate,
+		Weights: net.Params(),
+		Checkpoint: train.Checkpoint{
+			Params:  map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
+			Sources: map[string]train.Source{"arguments": resume.Of(arguments...)},
+		},
+	}
 	if t.Decay > 0 {
 		r.average = train.NewEMA(t.Decay, net.Params())
 		r.opt.Average(r.average)
@@ -104,7 +122,8 @@ func (t Training) check(f *Network, n, d int) error {
 	case t.Base != nil && t.Base.Dim() != d:
 		return fmt.Errorf("dsm: x is %d×%d, Base has dimension %d: %w", n, d, t.Base.Dim(), score.ErrShape)
 	case len(t.Sigmas) == 0 || t.Steps < 0 || t.Batch < 1 || t.Every < 1:
-		return fmt.Errorf("dsm: %d levels, %d steps, batch %d, stored every %d: %w", len(t.Sigmas), t.Steps, t.Batch, t.Every, ErrParameter)
+		return fmt.Errorf("dsm: %d levels, %d steps, batch %d, stored every %d: %w", len(t.Sigmas), t.Steps, t.Batch,
+			t.Every, ErrParameter)
 	case !(t.Rate > 0) || math.IsInf(t.Rate, 1) || !(t.Decay < 1):
 		return fmt.Errorf("dsm: rate = %g, decay = %g: must be finite, > 0 and < 1: %w", t.Rate, t.Decay, ErrParameter)
 	}
@@ -123,7 +142,8 @@ type run struct {
 	seed         uint64
 	data, sigmas *device.Array
 	rows, class  *device.Array // of the batch: examples and levels
-	// The deviation of the noise of each example, the examples with their noise z, and z + σ·Base, less which σ·Net is zero.
+	// The deviation of the noise of each example, the examples with their noise z, and z + σ·Base,
+	// less which σ·Net is zero.
 	sigma, y, target *device.Array
 	residual         *device.Array // σs + z, with s the sum of Base and Net
 	noise            *device.Stream
@@ -157,8 +177,8 @@ func finite(x *mat.Dense) error {
 	return nil
 }
 
-// step draws a batch by the number of the step and moves the weights once: a GPU is told how in the second step, and from
-// then on only to do it again.
+// step draws a batch by the number of the step and moves the weights once: a GPU is told how in the
+// second step, and from then on only to do it again.
 func (r *run) step(k int) error {
 	if r.Schedule != nil {
 		r.opt.SetFactor(r.Schedule(k))

@@ -40,7 +40,8 @@ type Report struct {
 // Evaluate trains on synthetic images, prepared as the protocol says, and tests on real ones: the utility of the
 // synthetic images. Both have labels; ranges may differ, since each is scaled by its own Lo and Hi. The result is a
 // function of images, seed and kind of device.
-func (c Classifier) Evaluate(ctx context.Context, dev *device.Device, synthetic, real *data.Images, rng *rand.Rand) (*Report, error) {
+func (c Classifier) Evaluate(ctx context.Context, dev *device.Device, synthetic, real *data.Images,
+	rng *rand.Rand) (*Report, error) {
 	m, err := c.Fit(ctx, dev, c.Protocol.Prepare(synthetic), rng)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func shapeOf(images *data.Images) (Shape, error) {
 	n, c, h, w := images.Shape()
 	s := Shape{Channels: c, Height: h, Width: w, Classes: len(images.Classes)}
 	if n == 0 || len(images.Labels) != n {
-		return s, fmt.Errorf("eval: training set %q has %d images, %d labels: must be equal and > 0: %w", images.Name, n, len(images.Labels), ErrArgument)
+		return s, fmt.Errorf("eval: training set %q has %d images, %d labels: must be equal and > 0: %w", images.Name,
+			n, len(images.Labels), ErrArgument)
 	}
 	if least := slices.Min(images.Labels); least < 0 {
 		return s, fmt.Errorf("eval: training set %q has the label %d: must be ≥ 0: %w", images.Name, least, ErrArgument)
@@ -103,7 +105,8 @@ func (r recipe) hold(rng *rand.Rand, n int) (fit, held []int, err error) {
 	keep := n
 	if r.patience > 0 {
 		if keep = n * 9 / 10; keep == n || keep == 0 {
-			return nil, nil, fmt.Errorf("eval: %d training images: a tenth of them is held out, must be ≥ 2: %w", n, ErrArgument)
+			return nil, nil, fmt.Errorf("eval: %d training images: a tenth of them is held out, must be ≥ 2: %w", n,
+				ErrArgument)
 		}
 	}
 	order := indices(n)

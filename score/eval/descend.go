@@ -95,8 +95,8 @@ func (t *trainer) step(fit, indices []int) float64 {
 	return loss
 }
 
-// back adds factor times the gradient of the sum of the losses of some examples, and returns that sum; NaN where the device
-// has an error.
+// back adds factor times the gradient of the sum of the losses of some examples, and returns that
+// sum; NaN where the device has an error.
 func back(p *nn.Pass, net nn.Layer, x *device.Array, labels []int32, factor float64) (loss float64) {
 	logits := net.Forward(p, x)
 	losses, grad := x.Device().New(x.Type(), len(labels)), logits.Like()

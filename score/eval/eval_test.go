@@ -19,7 +19,8 @@ import (
 
 func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
-// bars are images of side×side with a bright bar of three rows at a height that tells the class, one of three, in noise.
+// bars are images of side×side with a bright bar of three rows at a height that tells the class,
+// one of three, in noise.
 func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Images {
 	t.Helper()
 	m := must.Get(data.New(n, 1, side, side))
@@ -41,7 +42,8 @@ func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Image
 // Classes that a ruler separates are learnt by every kind in every protocol, whatever the range of the test images.
 func TestEveryProtocolLearns(t *testing.T) {
 	dev := devicetest.CPU(t)
-	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
+	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1),
+		bars(t, seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
 		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example, eval.Oriented} {
 			if testing.Short() && p != eval.Quick && k != eval.Logistic {
@@ -50,11 +52,12 @@ func TestEveryProtocolLearns(t *testing.T) {
 			c, fit, want := eval.Classifier{Kind: k, Protocol: p, Epochs: 30}, few, .95
 			switch {
 			case p == eval.Code && k == eval.CNN:
-				// It descends at 1e-3 without momentum in one batch an epoch, and 30 steps hardly move it: that it runs to the
-				// end is all that can be asked.
+				// It descends at 1e-3 without momentum in one batch an epoch, and 30 steps hardly
+				// move it: that it runs to the end is all that can be asked.
 				c.Width, want = 8, 0
 			case p == eval.Code:
-				// Adam at 1e-4, and patience ends it where weak weights already happen to be right on 160 held-out images.
+				// Adam at 1e-4, and patience ends it where weak weights already happen to be right
+				// on 160 held-out images.
 				c.Epochs, fit, want = 60, many, .75
 				if k == eval.Example {
 					c.Width = 16
@@ -81,7 +84,8 @@ func TestEvaluateOnDevice(t *testing.T) {
 	processor := devicetest.CPU(t)
 	images := bars(t, seed(1), 60, 18, 0, 1)
 	for _, c := range []eval.Classifier{
-		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2}, {Protocol: eval.Paper},
+		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2},
+		{Protocol: eval.Paper},
 	} {
 		a := must.Get(c.Evaluate(t.Context(), dev, images, images, seed(2)))
 		b := must.Get(c.Evaluate(t.Context(), processor, images, images, seed(2)))
@@ -105,7 +109,8 @@ func TestSeedsAndContext(t *testing.T) {
 	}
 	for _, p := range []eval.Protocol{eval.Quick, eval.Paper} {
 		ctx := &countdown{t.Context(), 10}
-		if _, err := (eval.Classifier{Protocol: p}).Fit(ctx, dev, fit, seed(1)); !errors.Is(err, context.Canceled) || ctx.left < -20 {
+		if _, err := (eval.Classifier{Protocol: p}).Fit(ctx, dev, fit, seed(1)); !errors.Is(err, context.Canceled) ||
+			ctx.left < -20 {
 			t.Errorf("%v: cancelled at the tenth look, %d looks ago: %v", p, -ctx.left, err)
 		}
 	}
@@ -124,8 +129,9 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// With two images per class at ±1 in one pixel the optimum of scikit-learn's objective is known: by symmetry W = (−a, a),
-// b = 0, and a solves 4·σ(−2a) = 2a, that is the derivative of 4 log(1 + e^{−2a}) + a², halved.
+// With two images per class at ±1 in one pixel the optimum of scikit-learn's objective is known: by
+// symmetry W = (−a, a), b = 0, and a solves 4·σ(−2a) = 2a, that is the derivative of 4 log(1 +
+// e^{−2a}) + a², halved.
 func TestPaperLogisticOptimum(t *testing.T) {
 	dev := devicetest.CPU(t)
 	m := must.Get(data.New(4, 1, 1, 1))
@@ -189,7 +195,8 @@ func TestRefusals(t *testing.T) {
 		"epochs":         {eval.Classifier{Epochs: -1}, good, good},
 		"no hold-out":    {eval.Classifier{Protocol: eval.Code}, one, good},
 	} {
-		if _, err := c.classifier.Evaluate(t.Context(), dev, c.fit, c.test, seed(1)); !errors.Is(err, eval.ErrArgument) {
+		if _, err := c.classifier.Evaluate(t.Context(), dev, c.fit, c.test, seed(1)); !errors.Is(err,
+			eval.ErrArgument) {
 			t.Errorf("%s: %v, want ErrArgument", name, err)
 		}
 	}
@@ -203,7 +210,8 @@ func TestMNIST(t *testing.T) {
 	fit := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
 	real := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Test))
 	fit, real = fit.Slice(0, 2000), real.Slice(0, 2000)
-	r := must.Get(eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), devicetest.CPU(t), fit, real, seed(1)))
+	r := must.Get(eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), devicetest.CPU(t), fit,
+		real, seed(1)))
 	t.Logf("CNN: %v %+v", &r.Score, r.Run)
 	if r.Accuracy < .92 {
 		t.Errorf("CNN on 2,000 digits: %v, want 92%% at least", &r.Score)

@@ -57,10 +57,12 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 		},
 	}
 	settings := optimize.Settings{
-		GradientThreshold: gradientTolerance / float64(images.Len()), MajorIterations: cmp.Or(m.Classifier.Epochs, r.epochs),
-		Converger: &optimize.FunctionConverge{Relative: valueTolerance, Iterations: 1},
+		GradientThreshold: gradientTolerance / float64(images.Len()),
+		MajorIterations:   cmp.Or(m.Classifier.Epochs, r.epochs),
+		Converger:         &optimize.FunctionConverge{Relative: valueTolerance, Iterations: 1},
 	}
-	found, err := optimize.Minimize(problem, make([]float64, nn.Count(m.Params())), &settings, &optimize.LBFGS{Store: 10})
+	found, err := optimize.Minimize(problem, make([]float64, nn.Count(m.Params())), &settings,
+		&optimize.LBFGS{Store: 10})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -72,7 +74,8 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 	put(m.Params(), found.X)
 	done := found.Stats.MajorIterations
 	converged := found.Status == optimize.GradientThreshold || found.Status == optimize.FunctionConvergence
-	m.Run = Run{Epochs: done, Best: done, Loss: found.F, HeldOut: math.NaN(), Complete: err == nil && converged} // an error is that of a line search
+	// an error is that of a line search
+	m.Run = Run{Epochs: done, Best: done, Loss: found.F, HeldOut: math.NaN(), Complete: err == nil && converged}
 	return m.dev.Sync()
 }
 

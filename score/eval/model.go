@@ -35,7 +35,8 @@ func (c Classifier) build(dev *device.Device, s Shape, rng *rand.Rand) (*Model, 
 		return nil, err
 	}
 	if c.Width < 0 || c.Protocol < Quick || c.Protocol > Paper {
-		return nil, fmt.Errorf("eval: Width = %d, Protocol = %d: must be ≥ 0 and one of the three: %w", c.Width, c.Protocol, ErrArgument)
+		return nil, fmt.Errorf("eval: Width = %d, Protocol = %d: must be ≥ 0 and one of the three: %w", c.Width,
+			c.Protocol, ErrArgument)
 	}
 	m := &Model{Classifier: c, Shape: s, dev: dev, net: c.network(s)}
 	m.net.Init(dev, device.Float32, rng)
@@ -69,8 +70,8 @@ func (m *Model) Predict(ctx context.Context, images *data.Images) ([]int, error)
 	return out, err
 }
 
-// Certainty returns the probability that the model gives to the most probable class of each image: the largest softmax of
-// its logits.
+// Certainty returns the probability that the model gives to the most probable class of each image:
+// the largest softmax of its logits.
 func (m *Model) Certainty(ctx context.Context, images *data.Images) ([]float64, error) {
 	out := make([]float64, 0, images.Len())
 	err := m.each(ctx, images, true, func(logits []float32) {
@@ -164,7 +165,8 @@ func (m *Model) fits(images *data.Images) error {
 
 func ranged(images *data.Images) error {
 	if !(images.Lo < images.Hi) {
-		return fmt.Errorf("eval: images %q: Lo = %v, Hi = %v: must be Lo < Hi: %w", images.Name, images.Lo, images.Hi, ErrArgument)
+		return fmt.Errorf("eval: images %q: Lo = %v, Hi = %v: must be Lo < Hi: %w", images.Name, images.Lo, images.Hi,
+			ErrArgument)
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ func (s Shape) check(k Kind) error {
 	case k != CNN && k != LeNet && k != Example:
 		return fmt.Errorf("eval: Kind = %d: unknown: %w", int(k), ErrArgument)
 	case s.Height != s.Width || s.Height < 18:
-		return fmt.Errorf("eval: images of %d×%d for a %v: must be square, 18 or larger: %w", s.Height, s.Width, k, ErrArgument)
+		return fmt.Errorf("eval: images of %d×%d for a %v: must be square, 18 or larger: %w", s.Height, s.Width, k,
+			ErrArgument)
 	}
 	return nil
 }

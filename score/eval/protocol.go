@@ -14,8 +14,10 @@ const (
 	MLP                  // one hidden layer of 100
 	CNN                  // convolutions of 32 and 64 channels, in Code and Quick a third of 128
 	LeNet                // LeNet-5 with maxima and ReLU; 84 features before the last layer
-	Example              // the CNN of PyTorch's MNIST example: convolutions of 32 and 64 channels, maxima of 2×2, dense 128
-	Oriented             // ridge regression on random features of oriented gradients, in every protocol: no network
+	// the CNN of PyTorch's MNIST example: convolutions of 32 and 64 channels, maxima of 2×2, dense
+	// 128.
+	Example
+	Oriented // ridge regression on random features of oriented gradients, in every protocol: no network
 )
 
 func (k Kind) String() string {
@@ -26,9 +28,10 @@ func (k Kind) String() string {
 type Protocol int
 
 const (
-	// Quick is ours, for two cores: Adam at 2e-3 falling along a cosine to 0, batches of 64, 10 epochs (networks with
-	// convolutions: 5), no hold-out, the last weights. The networks are those of Code, but the CNN drops out a tenth where that
-	// has a half, which pays only after many epochs. Example has its own dropout in every protocol.
+	// Quick is ours, for two cores: Adam at 2e-3 falling along a cosine to 0, batches of 64, 10
+	// epochs (networks with convolutions: 5), no hold-out, the last weights. The networks are those
+	// of Code, but the CNN drops out a tenth where that has a half, which pays only after many
+	// epochs. Example has its own dropout in every protocol.
 	Quick Protocol = iota
 	// Code is the protocol of DP-Sinkhorn's published code, from which its numbers come. Logistic
 	// regression and MLP: Adam at 1e-4 with weight decay 1e-6, at most 300 epochs, patience 10 and
@@ -37,12 +40,13 @@ const (
 	//     weights best on it are kept. LeNet and Example, which that code does not have, are trained like
 	//     the MLP. Evaluate makes the dark half of synthetic images black, as the code does.
 	Code
-	// Paper follows its appendix D.2. Logistic regression: scikit-learn's, that is L-BFGS, at most 5,000
-	// iterations, on Σ cross-entropy + ½|W|² of all images, in float64. MLP and CNN: Adam with default parameters, a random tenth
-	// held out, patience 30. The CNN has two convolutions, of 32 and 64 channels, and dropout ½ after each. What the
-	// text leaves open is as in Code: batches of 512, kernels of 3×3, maxima of 2×2, at most 500 epochs. LeNet and Example are
-	// trained as the MLP. On 60,000 images L-BFGS takes more than a thousand iterations, of some tenths of a second each on two
-	// cores.
+	// Paper follows its appendix D.2. Logistic regression: scikit-learn's, that is L-BFGS, at most
+	// 5,000 iterations, on Σ cross-entropy + ½|W|² of all images, in float64. MLP and CNN: Adam
+	// with default parameters, a random tenth held out, patience 30. The CNN has two convolutions,
+	// of 32 and 64 channels, and dropout ½ after each. What the text leaves open is as in Code:
+	// batches of 512, kernels of 3×3, maxima of 2×2, at most 500 epochs. LeNet and Example are
+	// trained as the MLP. On 60,000 images L-BFGS takes more than a thousand iterations, of some
+	// tenths of a second each on two cores.
 	Paper
 )
 

@@ -19,7 +19,8 @@ type Score struct {
 // newScore compares classes with predictions. It returns an error for no examples.
 func newScore(truth, predicted []int) (*Score, error) {
 	if len(truth) == 0 || len(truth) != len(predicted) {
-		return nil, fmt.Errorf("eval: %d classes, %d predictions: must be equal and > 0: %w", len(truth), len(predicted), ErrArgument)
+		return nil, fmt.Errorf("eval: %d classes, %d predictions: must be equal and > 0: %w", len(truth),
+			len(predicted), ErrArgument)
 	}
 	s := &Score{N: len(truth)}
 	for i, k := range truth {

@@ -48,8 +48,8 @@ type Model interface {
 //
 //	J = E φ(x) + E ψ(y) − E λ f*((φ(x) + ψ(y) − c(x, y))/λ)
 //
-// whose gradients at a batch are E (1 − M) ∇φ and E (1 − M) ∇ψ. The last mean is over all m×m pairs of the batch, as the
-// paper has it, or over the m pairs (x_i, y_i), as its code does.
+// whose gradients at a batch are E (1 − M) ∇φ and E (1 − M) ∇ψ. The last mean is over all m×m pairs
+// of the batch, as the paper has it, or over the m pairs (x_i, y_i), as its code does.
 type Ascent struct {
 	Compatibility
 	Mean   bool // the cost is |x−y|²/d
@@ -64,7 +64,8 @@ type Ascent struct {
 	After func(step int) error
 }
 
-// Run moves both models from step `from` to Steps. Batches are functions of seed and step, so that a run may be resumed.
+// Run moves both models from step `from` to Steps. Batches are functions of seed and step, so that
+// a run may be resumed.
 func (a Ascent) Run(ctx context.Context, phi, psi Model, x, y Source, seed uint64, from int) error {
 	a.Batch = cmp.Or(a.Batch, 256)
 	if err := a.Check(); err != nil {
@@ -83,7 +84,8 @@ func (a Ascent) Run(ctx context.Context, phi, psi Model, x, y Source, seed uint6
 			return fmt.Errorf("step %d: %w", k+1, err)
 		}
 		if math.IsNaN(dual) || math.IsInf(dual, 0) {
-			return fmt.Errorf("scones: the dual is %g at step %d: the rate is too large, or a Cap is needed: %w", dual, k+1, ErrParameter)
+			return fmt.Errorf("scones: the dual is %g at step %d: the rate is too large, or a Cap is needed: %w", dual,
+				k+1, ErrParameter)
 		}
 		if a.Trace != nil {
 			a.Trace(k+1, dual)

@@ -42,17 +42,24 @@ func TestAscentReachesTheOptimum(t *testing.T) {
 	x, y := normal(rng, 8, 2), normal(rng, 6, 2)
 	const lambda = 2.
 	for _, f := range fdiv.All() {
-		best, err := freg.Solver{F: f, Lambda: lambda}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+		best, err := freg.Solver{F: f, Lambda: lambda}.Solve(t.Context(),
+			ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 		must.Do(err)
-		phi, psi := &table{w: make([]float64, 8), opt: adam.Adam{Rate: .05}}, &table{w: make([]float64, 6), opt: adam.Adam{Rate: .05}}
+		phi, psi := &table{w: make([]float64, 8), opt: adam.Adam{Rate: .05}},
+			&table{w: make([]float64, 6), opt: adam.Adam{Rate: .05}}
 		for i := range phi.w {
 			phi.w[i] = -2 * lambda // inside of every domain
 		}
 		var dual float64
-		a := Ascent{Compatibility: Compatibility{F: f, Lambda: lambda}, Steps: 4000, Schedule: func(k int) float64 { return 1 - float64(k)/4000 },
-			Trace: func(_ int, d float64) { dual = d }}
+		a := Ascent{
+			Compatibility: Compatibility{F: f, Lambda: lambda},
+			Steps:         4000,
+			Schedule:      func(k int) float64 { return 1 - float64(k)/4000 },
+			Trace:         func(_ int, d float64) { dual = d },
+		}
 		must.Do(a.Run(t.Context(), phi, psi, all(x), all(y), 1, 0))
-		if math.Abs(dual-best.Dual) > 1e-4*(1+math.Abs(best.Dual)) { // Adam with a falling rate; freg's gap is below 1e-8
+		// Adam with a falling rate; freg's gap is below 1e-8
+		if math.Abs(dual-best.Dual) > 1e-4*(1+math.Abs(best.Dual)) {
 			t.Errorf("%v: dual %.6f, optimum %.6f", f, dual, best.Dual)
 		}
 	}
@@ -79,7 +86,8 @@ func TestBatchGradients(t *testing.T) {
 					return (up - down) / (2 * h)
 				}
 				if a, b := slope(&f[i]), slope(&g[i]); math.Abs(a-wf[i]) > 1e-8 || math.Abs(b-wg[i]) > 1e-8 {
-					t.Errorf("%v, paired %v: derivatives %g, %g; difference quotients %g, %g", k, paired, wf[i], wg[i], a, b)
+					t.Errorf("%v, paired %v: derivatives %g, %g; difference quotients %g, %g", k, paired, wf[i],
+						wg[i], a, b)
 				}
 			}
 		}
@@ -97,7 +105,8 @@ func TestQuadraticAscent(t *testing.T) {
 	x, y := gaussians(plan)
 	phi, psi := must.Get(NewQuadraticModel(3, plan.P.Mean, 6, .02)), must.Get(NewQuadraticModel(3, plan.Q.Mean, 6, .02))
 	const steps = 2500
-	must.Do(Ascent{Compatibility: Compatibility{Lambda: 6}, Steps: steps, Schedule: func(k int) float64 { return 1 - float64(k)/steps }}.
+	must.Do(Ascent{Compatibility: Compatibility{Lambda: 6}, Steps: steps,
+		Schedule: func(k int) float64 { return 1 - float64(k)/steps }}.
 		Run(t.Context(), phi, psi, x, y, 1, 0))
 	_, exact := Potentials(plan)
 	var off mat.Dense

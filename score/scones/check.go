@@ -17,7 +17,8 @@ func checkPoints(name string, m *mat.Dense) error {
 	for i := range n {
 		for j, v := range m.RawRowView(i) {
 			if s := v * v; math.IsNaN(s) || math.IsInf(s, 0) {
-				return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite, and its square too: %w", name, i, j, v, ErrParameter)
+				return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite, and its square too: %w", name, i, j, v,
+					ErrParameter)
 			}
 		}
 	}

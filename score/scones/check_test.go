@@ -21,7 +21,12 @@ func TestBadInputIsRefused(t *testing.T) {
 	far := mat.DenseCopyOf(x) // finite, but no cost from there is
 	far.Set(2, 0, 1e200)
 	phi, psi := Potentials(pair(rng, 2, 3))
-	c := Coupling{Compatibility: Compatibility{Lambda: 3}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
+	c := Coupling{
+		Compatibility: Compatibility{Lambda: 3},
+		Phi:           phi,
+		Psi:           psi,
+		Target:        must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1}))),
+	}
 	chi := c
 	chi.F = fdiv.ChiSquare
 	capped := c
@@ -50,9 +55,10 @@ func TestBadInputIsRefused(t *testing.T) {
 		"NaN lambda":        second(Fit{Lambda: math.NaN()}.Run(t.Context(), rng, x, x)),
 		"one target":        second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(1, 2, nil))),
 		"no weight":         second(NewDiscrete(x, make([]float64, 6), make([]float64, 6), 1, false)),
-		"infinite weight":   second(NewDiscrete(x, []float64{1, 1, 1, 1, 1, math.Inf(1)}, make([]float64, 6), 1, false)),
-		"tiny lambda":       second(NewDiscrete(x, nil, []float64{1, 1, 1, 1, 1, 1}, 1e-310, false)),
-		"nil":               CheckClouds(nil, x),
+		"infinite weight": second(NewDiscrete(x, []float64{1, 1, 1, 1, 1, math.Inf(1)}, make([]float64, 6),
+			1, false)),
+		"tiny lambda": second(NewDiscrete(x, nil, []float64{1, 1, 1, 1, 1, 1}, 1e-310, false)),
+		"nil":         CheckClouds(nil, x),
 	} {
 		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
 			t.Errorf("%s: error %v", name, err)
@@ -72,7 +78,8 @@ func TestBadInputIsRefused(t *testing.T) {
 // One source and one target, λ and a width given, for which two places have no scale: everything goes there.
 func TestOnePoint(t *testing.T) {
 	one, there := mat.NewDense(1, 2, nil), mat.NewDense(1, 2, []float64{3, 4})
-	f := must.Get(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), seeded(1), one, there))
+	f := must.Get(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), seeded(1),
+		one, there))
 	y := must.Get(f.Sample(t.Context(), seeded(2), one, 50))
 	for i := range 50 {
 		if d := math.Hypot(y.At(i, 0)-3, y.At(i, 1)-4); d > .6 {

@@ -39,7 +39,8 @@ func (k Compatibility) Check() error {
 	case !(k.Beta >= 0) || math.IsInf(k.Beta, 1):
 		return fmt.Errorf("scones: beta = %g: must be finite and ≥ 0: %w", k.Beta, ErrParameter)
 	case k.Beta > 0 && k.F != fdiv.ChiSquare && k.F != fdiv.Pearson:
-		return fmt.Errorf("scones: beta = %g with %v: soft-plus smooths chi2 and pearson: %w", k.Beta, k.F, ErrParameter)
+		return fmt.Errorf("scones: beta = %g with %v: soft-plus smooths chi2 and pearson: %w", k.Beta, k.F,
+			ErrParameter)
 	case !(k.Cap >= 0):
 		return fmt.Errorf("scones: cap = %g: must be ≥ 0: %w", k.Cap, ErrParameter)
 	}

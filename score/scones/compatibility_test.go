@@ -10,10 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// M is the derivative of the penalty, and the slope that of log M, below the cap and above it, with and without soft-plus.
+// M is the derivative of the penalty, and the slope that of log M, below the cap and above it, with
+// and without soft-plus.
 func TestDerivatives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		k := Compatibility{F: rapid.SampledFrom(fdiv.All()).Draw(t, "f"), Lambda: rapid.Float64Range(.1, 10).Draw(t, "lambda"), Cap: rapid.SampledFrom([]float64{0, 2, 50}).Draw(t, "cap")}
+		k := Compatibility{F: rapid.SampledFrom(fdiv.All()).Draw(t, "f"),
+			Lambda: rapid.Float64Range(.1, 10).Draw(t, "lambda"),
+			Cap:    rapid.SampledFrom([]float64{0, 2, 50}).Draw(t, "cap")}
 		u := rapid.Float64Range(-5, 3).Draw(t, "u")
 		v, h := u*k.Lambda, 1e-6*k.Lambda
 		if math.Abs(u) < 1e-4 || math.Abs(u+2) < 1e-4 || math.Abs(u-k.edge()) < 1e-4 {
@@ -36,10 +39,11 @@ func TestDerivatives(t *testing.T) {
 	})
 }
 
-// The soft-plus tends to the M that it smooths as β grows; far below the kink its slope is β, at β = 1 and |V| ≪ 1 it is
-// 1/(2 log 2) = 0.72 whatever λ is: what the published code ran.
+// The soft-plus tends to the M that it smooths as β grows; far below the kink its slope is β, at β
+// = 1 and |V| ≪ 1 it is 1/(2 log 2) = 0.72 whatever λ is: what the published code ran.
 func TestSoftplus(t *testing.T) {
-	sharp, exact := Compatibility{F: fdiv.ChiSquare, Lambda: .3, Beta: 1e4}, Compatibility{F: fdiv.ChiSquare, Lambda: .3}
+	sharp, exact := Compatibility{F: fdiv.ChiSquare, Lambda: .3, Beta: 1e4},
+		Compatibility{F: fdiv.ChiSquare, Lambda: .3}
 	for _, v := range []float64{.01, .5, 4} {
 		if a, b := sharp.LogDensity(v), exact.LogDensity(v); math.Abs(a-b) > 1e-12 {
 			t.Errorf("V = %g: %g, want %g", v, a, b)
@@ -55,7 +59,8 @@ func TestSoftplus(t *testing.T) {
 		}
 	}
 	for _, lambda := range []float64{.1, .01, .001} {
-		if got := (Compatibility{F: fdiv.ChiSquare, Lambda: lambda, Beta: 1}).Slope(0); math.Abs(got-.5/math.Ln2) > 1e-12 {
+		if got := (Compatibility{F: fdiv.ChiSquare, Lambda: lambda, Beta: 1}).
+			Slope(0); math.Abs(got-.5/math.Ln2) > 1e-12 {
 			t.Errorf("λ = %g: slope %g at β = 1", lambda, got)
 		}
 	}
@@ -67,7 +72,8 @@ func TestSoftplus(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for _, k := range []Compatibility{{}, {Lambda: -1}, {Lambda: 1, Beta: -1}, {Lambda: 1, Beta: 1}, {Lambda: 1, F: 99}, {Lambda: 1, Cap: math.NaN()}} {
+	for _, k := range []Compatibility{{}, {Lambda: -1}, {Lambda: 1, Beta: -1}, {Lambda: 1, Beta: 1}, {Lambda: 1, F: 99},
+		{Lambda: 1, Cap: math.NaN()}} {
 		if err := k.Check(); !errors.Is(err, ErrParameter) {
 			t.Errorf("%+v: error %v", k, err)
 		}

@@ -28,8 +28,8 @@ type Coupling struct {
 //
 //	∇_y log π(y|x) = ∇ log τ_σ(y) + (log M)′(V) (∇ψ(y) − ∇_y c(x, y)).
 //
-// As in Algorithm 2 noise levels smooth τ only. The field has a density where the target does. Score costs an evaluation
-// of the target and of ψ.
+// As in Algorithm 2 noise levels smooth τ only. The field has a density where the target does.
+// Score costs an evaluation of the target and of ψ.
 func (c Coupling) Given(x *mat.Dense) (*Conditional, error) {
 	if err := checkPoints("x", x); err != nil {
 		return nil, err
@@ -39,7 +39,8 @@ func (c Coupling) Given(x *mat.Dense) (*Conditional, error) {
 	case c.Psi == nil || c.Target == nil:
 		return nil, fmt.Errorf("scones: a coupling needs Psi and Target: %w", ErrParameter)
 	case c.Psi.Dim() != d || c.Target.Dim() != d || c.Phi != nil && c.Phi.Dim() != d:
-		return nil, fmt.Errorf("scones: sources are %d×%d, psi has dimension %d and the target %d: %w", n, d, c.Psi.Dim(), c.Target.Dim(), ErrShape)
+		return nil, fmt.Errorf("scones: sources are %d×%d, psi has dimension %d and the target %d: %w", n, d,
+			c.Psi.Dim(), c.Target.Dim(), ErrShape)
 	case c.Phi == nil && (c.F != fdiv.KL || !math.IsInf(c.edge(), 1)):
 		return nil, fmt.Errorf("scones: a coupling with %v and cap = %g needs Phi: %w", c.F, c.Cap, ErrParameter)
 	}
@@ -71,7 +72,8 @@ func (f *Conditional) Prepare(n int) (score.Field, func()) {
 	return &p, done
 }
 
-// OnDevice returns the score on the device of target and ψ, if both are on one and laws do not depend on the values of ψ.
+// OnDevice returns the score on the device of target and ψ, if both are on one and laws do not
+// depend on the values of ψ.
 func (f *Conditional) OnDevice(n int) *score.DeviceField {
 	psi, ok := f.c.Psi.(DevicePotential)
 	if rows, _ := f.x.Dims(); !ok || n != rows || f.c.F != fdiv.KL || f.c.Cap > 0 {
@@ -181,7 +183,8 @@ func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) err
 // the k points of a source after each other; a nil start is x itself. Costs k·N chains of l.Total()
 // steps. If l has a Path, the chains are stored as they run, and a killed process that samples
 // again with the same arguments and rng resumes with the same bits. Use another Path for each call.
-func (c Coupling) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int, l score.Langevin, start *mat.Dense) (*mat.Dense, error) {
+func (c Coupling) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int, l score.Langevin,
+	start *mat.Dense) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
 	}

@@ -56,7 +56,8 @@ func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Di
 		}
 		h[i] = math.Log(w) + phi[i]/lambda
 		if math.IsNaN(h[i]) || math.IsInf(h[i], 1) || w > 0 && math.IsInf(h[i], -1) {
-			return nil, fmt.Errorf("scones: atom %d has potential %g at lambda = %g: their quotient must be finite: %w", i, phi[i], lambda, ErrParameter)
+			return nil, fmt.Errorf("scones: atom %d has potential %g at lambda = %g: their quotient must be finite: %w",
+				i, phi[i], lambda, ErrParameter)
 		}
 	}
 	if total == 0 {
@@ -64,7 +65,10 @@ func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Di
 	}
 	points, u := soft.New(x, h), unit(d, mean)
 	each := func(x *mat.Dense, _ func(float64) float64, visit func(int, float64, []float64, []float64)) {
-		points.Weights(x, u/lambda, func(i int, lse float64, mean, w []float64) { visit(i, lambda-lambda*lse, mean, w) })
+		points.Weights(x, u/lambda, func(i int, lse float64,
+			mean, w []float64) {
+			visit(i, lambda-lambda*lse, mean, w)
+		})
 	}
 	return &Discrete{atoms: mat.DenseCopyOf(x), f: fdiv.KL, unit: u, each: each}, nil
 }

@@ -1,5 +1,5 @@
-// Package scones samples couplings by their scores, after Daniels, Maunu and Hand, "Score-based generative neural networks
-// for large-scale optimal transport" (2021).
+// Package scones samples couplings by their scores, after Daniels, Maunu and Hand, "Score-based
+// generative neural networks for large-scale optimal transport" (2021).
 //
 // Optimal transport from σ to τ with cost c and regularisation λ D_f(π‖σ⊗τ) has the plan
 //
@@ -19,16 +19,17 @@
 //
 // # Example
 //
-// Between N(0, 1) and N(0, 4) on the line at λ = 4, ot/gaussian has the plan in closed form: y given x = 1 is
-// N(1.24, 2.47). Potentials turns it into two Quadratics; a Coupling of them with score.NewGaussian(nil, 4) as its Target,
-// Given the source 1 a thousand times over, is a field; score.Langevin{Step: .05, Steps: 400} moves a thousand chains, and
-// their mean and variance are those of the closed form. See the example.
+// Between N(0, 1) and N(0, 4) on the line at λ = 4, ot/gaussian has the plan in closed form: y
+// given x = 1 is N(1.24, 2.47). Potentials turns it into two Quadratics; a Coupling of them with
+// score.NewGaussian(nil, 4) as its Target, Given the source 1 a thousand times over, is a field;
+// score.Langevin{Step: .05, Steps: 400} moves a thousand chains, and their mean and variance are
+// those of the closed form. See the example.
 //
 // # Conventions
 //
-// Costs are |x−y|², or with Mean |x−y|²/d, the mean over pixels of the paper's images. λ multiplies D_f in the convention
-// of ot/fdiv: KL has f(v) = v log v and M(V) = exp(V/λ − 1), so that its potentials are those of ot and ot/gaussian plus
-// λ/2 each. Rows are points.
+// Costs are |x−y|², or with Mean |x−y|²/d, the mean over pixels of the paper's images. λ multiplies
+// D_f in the convention of ot/fdiv: KL has f(v) = v log v and M(V) = exp(V/λ − 1), so that its
+// potentials are those of ot and ot/gaussian plus λ/2 each. Rows are points.
 //
 // # Where the paper and its code differ
 //

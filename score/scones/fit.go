@@ -26,11 +26,13 @@ type Fit struct {
 	// Lambda is the coefficient of KL; 0 means a twentieth of the mean cost after the clouds are
 	// translated to a common mean, which does not change the plan: (E|x − x̄|² + E|y − ȳ|²)/20, in
 	// the unit of the cost.
-	Lambda    float64
-	Mean      bool    // the cost is the mean of squares, as for images, rather than the sum
-	Bandwidth float64 // of the smoothed target; 0 means the median distance of a target to its nearest neighbour over √d
-	MaxAtoms  int     // the largest number of atoms on each side, drawn at random if there are more; 0 means 2000
-	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
+	Lambda float64
+	Mean   bool // the cost is the mean of squares, as for images, rather than the sum
+	// of the smoothed target; 0 means the median distance of a target to its nearest neighbour over
+	// √d
+	Bandwidth float64
+	MaxAtoms  int // the largest number of atoms on each side, drawn at random if there are more; 0 means 2000
+	Steps     int // Metropolis-adjusted Langevin steps of a sample; 0 means 200
 	// Solver finds the plan; its Eps is set from Lambda. Its Trace is called during the solve.
 	Solver ot.LBFGS
 	// Trace is called after every step of a Sample.
@@ -56,7 +58,8 @@ type Fitted struct {
 
 // String describes the end of the fit in a line.
 func (f *Fitted) String() string {
-	return fmt.Sprintf("%v; λ %.4g, bandwidth %.3g, acceptance %.2f in the last sample", f.Plan, f.Lambda, f.Bandwidth, f.Acceptance)
+	return fmt.Sprintf("%v; λ %.4g, bandwidth %.3g, acceptance %.2f in the last sample", f.Plan, f.Lambda, f.Bandwidth,
+		f.Acceptance)
 }
 
 // Run solves the discrete problem: two clouds of rows, n×d and m×d.
@@ -76,10 +79,13 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
 	}
 	if !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth > 0) || math.IsInf(f.Bandwidth, 1) {
-		return nil, fmt.Errorf("scones: lambda = %g and bandwidth = %g: must be finite and > 0, set them where points coincide: %w", f.Lambda, f.Bandwidth, ErrParameter)
+		return nil, fmt.Errorf(
+			"scones: lambda = %g and bandwidth = %g: must be finite and > 0, set them where points coincide: %w",
+			f.Lambda, f.Bandwidth, ErrParameter)
 	}
 	if f.Bandwidth*f.Bandwidth == 0 || math.IsInf(f.Bandwidth*f.Bandwidth, 1) {
-		return nil, fmt.Errorf("scones: bandwidth = %g: its square must be finite and > 0: %w", f.Bandwidth, ErrParameter)
+		return nil, fmt.Errorf("scones: bandwidth = %g: its square must be finite and > 0: %w", f.Bandwidth,
+			ErrParameter)
 	}
 	f.Solver.Eps = f.Lambda
 	plan, err := f.Solver.Solve(ctx, squared(x, y, u))
@@ -95,8 +101,14 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 		return nil, err
 	}
 	return &Fitted{
-		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
-		FromPhi:  phi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
+		Coupling: Coupling{
+			Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda},
+			Phi:           phi,
+			Psi:           psi,
+			Target:        target,
+			Mean:          f.Mean,
+		},
+		FromPhi: phi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
 	}, nil
 }
 
@@ -104,8 +116,10 @@ func (f Fit) check(x, y *mat.Dense) error {
 	if err := CheckClouds(x, y); err != nil {
 		return err
 	}
-	if !(f.Lambda >= 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth >= 0) || math.IsInf(f.Bandwidth, 1) || f.MaxAtoms < 0 || f.Steps < 0 {
-		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, max atoms = %d, steps = %d: must be finite and ≥ 0: %w", f.Lambda, f.Bandwidth, f.MaxAtoms, f.Steps, ErrParameter)
+	if !(f.Lambda >= 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth >= 0) || math.IsInf(f.Bandwidth, 1) ||
+		f.MaxAtoms < 0 || f.Steps < 0 {
+		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, max atoms = %d, steps = %d: must be finite and ≥ 0: %w",
+			f.Lambda, f.Bandwidth, f.MaxAtoms, f.Steps, ErrParameter)
 	}
 	return nil
 }
@@ -184,13 +198,20 @@ func (f *Fitted) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int
 	}
 	c := score.Start(rng, f.FromPhi.DrawPoints(rng, xs))
 	c.Jitter(f.Bandwidth)
-	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓). The width is that
-	// of the smoothed points times exp(−c/λ). The plan's factor is narrower, of precision (4/λ²) Cov(X|y), where sources that
-	// are spread wider than √(λ/2) share a target; Acceptance shows it.
+	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998:
+	// 1.65²/2·v/d^⅓). The width is that of the smoothed points times exp(−c/λ). The plan's factor
+	// is narrower, of precision (4/λ²) Cov(X|y), where sources that are spread wider than √(λ/2)
+	// share a target; Acceptance shows it.
 	_, d := x.Dims()
 	v := 1 / (1/(f.Bandwidth*f.Bandwidth) + 2*unit(d, f.Mean)/f.Lambda)
 	step := 1.36 * v / math.Cbrt(float64(d))
-	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Path: f.Path, Every: f.Every, Trace: f.Trace}.Run(ctx, field, c)
+	f.Acceptance, err = score.MALA{
+		Steps: f.Steps,
+		Step:  step,
+		Path:  f.Path,
+		Every: f.Every,
+		Trace: f.Trace,
+	}.Run(ctx, field, c)
 	if err != nil {
 		return nil, err
 	}

@@ -113,12 +113,14 @@ func TestFitOfMovedClouds(t *testing.T) {
 	if off := mat.Norm(u, math.Inf(1)); off > 1e-3 { // two solves to the tolerance of the solver
 		t.Errorf("conditional laws differ by %g in total", off)
 	}
-	if whole := must.Get(Fit{Mean: true, Steps: 5}.Run(t.Context(), rng, x, y)).Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
+	if whole := must.Get(Fit{Mean: true, Steps: 5}.Run(t.Context(), rng, x, y)).
+		Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
 		t.Errorf("lambda = %g of the mean of two squares, %g of their sum", whole, a.Lambda)
 	}
 	// Both at one place, however far: there is no scale to take λ from.
 	place := mat.NewDense(3, 2, []float64{.1, .3, .1, .3, .1, .3})
-	if err := second(Fit{Bandwidth: 1}.Run(t.Context(), rng, place, mat.NewDense(1, 2, nil))); !errors.Is(err, ErrParameter) {
+	if err := second(Fit{Bandwidth: 1}.Run(t.Context(), rng, place, mat.NewDense(1, 2, nil))); !errors.Is(err,
+		ErrParameter) {
 		t.Errorf("two places: error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +128,8 @@ func TestFitOfMovedClouds(t *testing.T) {
 	if out, err := a.Sample(ctx, rng, x, 1); out != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", out, err)
 	}
-	if err := second(Fit{Bandwidth: 1e-200}.Run(t.Context(), rng, x, y)); err == nil || !strings.Contains(err.Error(), "bandwidth = 1e-200") {
+	if err := second(Fit{Bandwidth: 1e-200}.Run(t.Context(), rng, x, y)); err == nil ||
+		!strings.Contains(err.Error(), "bandwidth = 1e-200") {
 		t.Errorf("bandwidth 1e-200: error %v", err)
 	}
 }

@@ -40,7 +40,8 @@ func ExampleFit_folders() {
 	}
 	defer os.RemoveAll(dir)
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 2))
-	red, green := paint(rng, filepath.Join(dir, "red"), color.RGBA{R: 200}), paint(rng, filepath.Join(dir, "green"), color.RGBA{G: 200})
+	red, green := paint(rng, filepath.Join(dir, "red"), color.RGBA{R: 200}),
+		paint(rng, filepath.Join(dir, "green"), color.RGBA{G: 200})
 
 	x, err := data.Folder{Dir: red, Size: 8}.Load(ctx)
 	if err != nil {
@@ -67,7 +68,8 @@ func ExampleFit_folders() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%v: %d pictures, red %.1f, green %.1f\n", fitted.Plan.Status, images.Len(), images.Row(0)[0], images.Row(0)[64])
+	fmt.Printf("%v: %d pictures, red %.1f, green %.1f\n", fitted.Plan.Status, images.Len(), images.Row(0)[0],
+		images.Row(0)[64])
 	// Output:
 	// converged: 60 pictures, red 0.1, green 0.8
 }

@@ -41,7 +41,8 @@ func FuzzCompatibility(f *testing.F) {
 	})
 }
 
-// Potentials off their points are finite at finite points, or are refused when they are made; projections stay in the hull.
+// Potentials off their points are finite at finite points, or are refused when they are made;
+// projections stay in the hull.
 func FuzzDiscrete(f *testing.F) {
 	f.Add(1., 0., 1., 0., 1., 2.)
 	f.Add(1e-12, 0., 1e6, 0., 1., 2.)

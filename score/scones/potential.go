@@ -22,7 +22,8 @@ type Potential interface {
 type DevicePotential interface {
 	Potential
 	Device() *device.Device
-	// Gradient returns the gradients at the points y, float64 N×d, in a new array of their type. Its work may be recorded.
+	// Gradient returns the gradients at the points y, float64 N×d, in a new array of their type.
+	// Its work may be recorded.
 	Gradient(y *device.Array) *device.Array
 }
 
@@ -35,8 +36,8 @@ type Quadratic struct {
 	C float64
 }
 
-// Potentials returns the exact potentials of the plan between two Gaussians at the cost |x−y|², for Compatibility{F: KL,
-// Lambda: plan.Eps}.
+// Potentials returns the exact potentials of the plan between two Gaussians at the cost |x−y|², for
+// Compatibility{F: KL, Lambda: plan.Eps}.
 func Potentials(plan *gaussian.Plan) (phi, psi *Quadratic) {
 	one := func(p, q gaussian.Normal, k *mat.SymDense, value func([]float64) float64) *Quadratic {
 		d := p.Dim()
@@ -96,7 +97,8 @@ func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 func CheckEval(d int, value []float64, grad, y *mat.Dense) error {
 	n, k := y.Dims()
 	if k != d || value != nil && len(value) != n {
-		return fmt.Errorf("scones: %d×%d points and %d values, the potential has dimension %d: %w", n, k, len(value), d, ErrShape)
+		return fmt.Errorf("scones: %d×%d points and %d values, the potential has dimension %d: %w", n, k, len(value),
+			d, ErrShape)
 	}
 	if grad != nil {
 		if a, b := grad.Dims(); a != n || b != d {

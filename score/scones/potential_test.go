@@ -39,7 +39,8 @@ func pair(rng *rand.Rand, d int, lambda float64) *gaussian.Plan {
 func clouds(t testing.TB, rng *rand.Rand, n, m, d int, lambda float64) (x, y *mat.Dense, plan *ot.Plan) {
 	x, y = normal(rng, n, d), normal(rng, m, d)
 	y.Apply(func(_, _ int, v float64) float64 { return 2*v + 1 }, y)
-	plan, err := ot.LBFGS{Eps: lambda, Tol: 1e-11}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+	plan, err := ot.LBFGS{Eps: lambda, Tol: 1e-11}.Solve(t.Context(),
+		ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 	if err != nil || plan.Status != ot.Converged {
 		t.Fatal(err, plan.Status)
 	}
@@ -78,7 +79,8 @@ func TestGradients(t *testing.T) {
 		y := normal(rng, 3, d)
 		gradientsAreRight(rt, "phi", phi, y)
 		gradientsAreRight(rt, "psi", psi, y)
-		gradientsAreRight(rt, "discrete", must.Get(NewDiscrete(normal(rng, 6, d), nil, normal(rng, 1, 6).RawRowView(0), .7, d%2 == 0)), y)
+		gradientsAreRight(rt, "discrete",
+			must.Get(NewDiscrete(normal(rng, 6, d), nil, normal(rng, 1, 6).RawRowView(0), .7, d%2 == 0)), y)
 	})
 }
 
@@ -160,7 +162,8 @@ func TestSinkhornFactorIsLogConcave(t *testing.T) {
 			vxx, vyy, vxy = vxx+q*u*u, vyy+q*v*v, vxy+q*u*v
 		}
 		s := -4 / (lambda * lambda)
-		tol := 1e-5 * (1 + math.Abs(s)*(vxx+vyy) + 1/(lambda*lambda*lambda)) // h²/6 of the third derivative of the gradient
+		// h²/6 of the third derivative of the gradient
+		tol := 1e-5 * (1 + math.Abs(s)*(vxx+vyy) + 1/(lambda*lambda*lambda))
 		if math.Abs(xx-s*vxx) > tol || math.Abs(yy-s*vyy) > tol || math.Abs(xy-s*vxy) > tol {
 			t.Fatalf("Hessian (%g %g %g), −(4/λ²) Cov (%g %g %g)", xx, xy, yy, s*vxx, s*vxy, s*vyy)
 		}
@@ -175,13 +178,19 @@ func TestConditionalSampling(t *testing.T) {
 	plan := must.Get(gaussian.Entropic{Eps: 4}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
 		gaussian.Normal{Mean: []float64{3, 0}, Cov: mat.NewSymDense(2, []float64{4, 0, 0, 1})}))
 	phi, psi := Potentials(plan)
-	c := Coupling{Compatibility: Compatibility{Lambda: 4}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(plan.Q.Mean, plan.Q.Cov))}
+	c := Coupling{
+		Compatibility: Compatibility{Lambda: 4},
+		Phi:           phi,
+		Psi:           psi,
+		Target:        must.Get(score.NewGaussian(plan.Q.Mean, plan.Q.Cov)),
+	}
 	x := mat.NewDense(2, 2, []float64{1, -1, 0, 2})
 	k := 4000
 	if testing.Short() {
 		k = 1600
 	}
-	y := must.Get(c.Sample(t.Context(), seeded(5), x, k, score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil))
+	y := must.Get(c.Sample(t.Context(), seeded(5), x, k,
+		score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil))
 	for i := range 2 {
 		want := plan.Conditional(x.RawRowView(i))
 		for j := range 2 {
@@ -190,7 +199,8 @@ func TestConditionalSampling(t *testing.T) {
 			if math.Abs(mean-want.Mean[j]) > 4.5*sd/math.Sqrt(float64(k)) {
 				t.Errorf("source %d: mean %.4f, want %.4f", i, mean, want.Mean[j])
 			}
-			// The step lengthens variances by a factor of up to 1/(1 − a·(precision)/2), below 1.5 %; 4.5 standard errors are 10 %, or 16 %.
+			// The step lengthens variances by a factor of up to 1/(1 − a·(precision)/2), below 1.5
+			// %; 4.5 standard errors are 10 %, or 16 %.
 			if s2 := want.Cov.At(j, j); math.Abs(sd*sd/s2-1) > .015+4.5*math.Sqrt(2/float64(k)) {
 				t.Errorf("source %d: variance %.4f, want %.4f", i, sd*sd, s2)
 			}
@@ -198,13 +208,19 @@ func TestConditionalSampling(t *testing.T) {
 	}
 }
 
-// Sources of σ beside what is drawn for each are pairs of the plan: both marginals, and what they have in common, which a wrong
-// order of the rows would lose. Given the draws, the closed form's way back leads to σ again.
+// Sources of σ beside what is drawn for each are pairs of the plan: both marginals, and what they
+// have in common, which a wrong order of the rows would lose. Given the draws, the closed form's
+// way back leads to σ again.
 func TestSampledPairs(t *testing.T) {
 	plan := must.Get(gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(2, []float64{1, .5, .5, 2})},
 		gaussian.Normal{Cov: mat.NewSymDense(2, []float64{4, 0, 0, 1})}))
 	phi, psi := Potentials(plan)
-	c := Coupling{Compatibility: Compatibility{Lambda: 1}, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, plan.Q.Cov))}
+	c := Coupling{
+		Compatibility: Compatibility{Lambda: 1},
+		Phi:           phi,
+		Psi:           psi,
+		Target:        must.Get(score.NewGaussian(nil, plan.Q.Cov)),
+	}
 	const n, k = 2000, 2
 	x := must.Get(plan.P.Sample(seeded(7), n))
 	y := must.Get(c.Sample(t.Context(), seeded(8), x, k, score.Langevin{Step: .01, Steps: 800}, nil))
@@ -244,8 +260,10 @@ func TestConditionalScores(t *testing.T) {
 	target := must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{2, 0, 0, 1})))
 	x, y := normal(rng, 4, 2), normal(rng, 4, 2)
 	for _, k := range []Compatibility{
-		{F: fdiv.KL, Lambda: 3}, {F: fdiv.KL, Lambda: 3, Cap: .5}, {F: fdiv.ChiSquare, Lambda: 3, Beta: 10}, {F: fdiv.ChiSquare, Lambda: 3, Beta: 1},
-		{F: fdiv.Pearson, Lambda: 3, Beta: 2}, {F: fdiv.Hellinger, Lambda: 30}, {F: fdiv.JensenShannon, Lambda: 30}, {F: fdiv.ReverseKL, Lambda: 30},
+		{F: fdiv.KL, Lambda: 3}, {F: fdiv.KL, Lambda: 3, Cap: .5}, {F: fdiv.ChiSquare, Lambda: 3, Beta: 10},
+		{F: fdiv.ChiSquare, Lambda: 3, Beta: 1},
+		{F: fdiv.Pearson, Lambda: 3, Beta: 2}, {F: fdiv.Hellinger, Lambda: 30}, {F: fdiv.JensenShannon, Lambda: 30},
+		{F: fdiv.ReverseKL, Lambda: 30},
 	} {
 		for _, mean := range []bool{false, true} {
 			phi := *phi
@@ -273,7 +291,8 @@ func (d densityOf) Eval(value []float64, grad, y *mat.Dense) error {
 }
 
 func Example() {
-	source, target := gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})}, gaussian.Normal{Cov: mat.NewSymDense(1, []float64{4})}
+	source, target := gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})},
+		gaussian.Normal{Cov: mat.NewSymDense(1, []float64{4})}
 	plan, err := gaussian.Entropic{Eps: 4}.Solve(source, target)
 	if err != nil {
 		fmt.Println(err)
@@ -286,14 +305,16 @@ func Example() {
 		return
 	}
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 4}, Phi: phi, Psi: psi, Target: tau}
-	y, err := c.Sample(context.Background(), rand.New(rand.NewPCG(1, 2)), mat.NewDense(1, 1, []float64{1}), 4000, score.Langevin{Step: .05, Steps: 200}, nil)
+	y, err := c.Sample(context.Background(), rand.New(rand.NewPCG(1, 2)), mat.NewDense(1, 1, []float64{1}), 4000,
+		score.Langevin{Step: .05, Steps: 200}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	mean, sd := stat.MeanStdDev(mat.Col(nil, 0, y), nil)
 	exact := plan.Conditional([]float64{1})
-	fmt.Printf("mean %.1f and deviation %.1f, exactly %.1f and %.1f\n", mean, sd, exact.Mean[0], math.Sqrt(exact.Cov.At(0, 0)))
+	fmt.Printf("mean %.1f and deviation %.1f, exactly %.1f and %.1f\n", mean, sd, exact.Mean[0],
+		math.Sqrt(exact.Cov.At(0, 0)))
 	// Output:
 	// mean 1.2 and deviation 1.6, exactly 1.2 and 1.6
 }

@@ -20,20 +20,29 @@ type QuadraticModel struct {
 	x      *mat.Dense // of the last Values
 }
 
-// NewQuadraticModel starts at zero, about a centre (nil: the origin), for Compatibility.Lambda = lambda and Adam's rate.
+// NewQuadraticModel starts at zero, about a centre (nil: the origin), for Compatibility.Lambda =
+// lambda and Adam's rate.
 func NewQuadraticModel(d int, centre []float64, lambda, rate float64) (*QuadraticModel, error) {
 	if centre == nil {
 		centre = make([]float64, max(d, 0))
 	}
 	if d < 1 || len(centre) != d || !(rate > 0) || !(lambda > 0) {
-		return nil, fmt.Errorf("scones: d = %d, a centre of length %d, lambda = %g, rate = %g: %w", d, len(centre), lambda, rate, ErrParameter)
+		return nil, fmt.Errorf("scones: d = %d, a centre of length %d, lambda = %g, rate = %g: %w", d, len(centre),
+			lambda, rate, ErrParameter)
 	}
-	return &QuadraticModel{d: d, centre: centre, lambda: lambda, w: make([]float64, d*d+d+1), opt: adam.Adam{Rate: rate}}, nil
+	return &QuadraticModel{
+		d:      d,
+		centre: centre,
+		lambda: lambda,
+		w:      make([]float64, d*d+d+1),
+		opt:    adam.Adam{Rate: rate},
+	}, nil
 }
 
 // Potential returns the present potential.
 func (q *QuadraticModel) Potential() *Quadratic {
-	out := &Quadratic{M: append([]float64(nil), q.centre...), S: mat.NewSymDense(q.d, nil), C: q.lambda * q.w[q.d*q.d+q.d]}
+	out := &Quadratic{M: append([]float64(nil), q.centre...), S: mat.NewSymDense(q.d, nil),
+		C: q.lambda * q.w[q.d*q.d+q.d]}
 	out.B = append(out.B, q.w[q.d*q.d:q.d*q.d+q.d]...)
 	for i := range q.d {
 		for j := range i + 1 {

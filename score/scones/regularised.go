@@ -23,11 +23,19 @@ func FromRegularised(plan *freg.Plan, x, y *mat.Dense, mean bool) (phi, psi *Dis
 	a, d := x.Dims()
 	b, e := y.Dims()
 	if a != n || b != m || d != e {
-		return nil, nil, fmt.Errorf("scones: a plan of %d×%d between %d×%d and %d×%d points: %w", n, m, a, d, b, e, ErrShape)
+		return nil, nil, fmt.Errorf("scones: a plan of %d×%d between %d×%d and %d×%d points: %w", n, m, a, d, b,
+			e, ErrShape)
 	}
 	u := unit(d, mean)
 	one := func(atoms *mat.Dense, weights, duals []float64, root func([]float64) float64) *Discrete {
-		r := rooted{atoms: mat.DenseCopyOf(atoms), weights: weights, duals: duals, lambda: plan.Lambda, unit: u, root: root}
+		r := rooted{
+			atoms:   mat.DenseCopyOf(atoms),
+			weights: weights,
+			duals:   duals,
+			lambda:  plan.Lambda,
+			unit:    u,
+			root:    root,
+		}
 		return &Discrete{atoms: r.atoms, f: plan.F, unit: u, each: r.each}
 	}
 	return one(y, plan.B, plan.Psi, plan.PhiAt), one(x, plan.A, plan.Phi, plan.PsiAt), nil
@@ -79,7 +87,8 @@ func (p rooted) weigh(row, mean []float64, v float64, g func(float64) float64) {
 // and the cost |x−y|² or its mean, and returns both potentials off their points. It is the
 // counterpart of Fit for divergences other than KL; the plan's Status reports whether the solve
 // converged.
-func FitRegularised(ctx context.Context, k Compatibility, x, y *mat.Dense, mean bool) (plan *freg.Plan, phi, psi *Discrete, err error) {
+func FitRegularised(ctx context.Context, k Compatibility, x, y *mat.Dense,
+	mean bool) (plan *freg.Plan, phi, psi *Discrete, err error) {
 	if err := CheckClouds(x, y); err != nil {
 		return nil, nil, nil, err
 	}

@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// On the atoms the extension is the potential of the plan, and its conditional law the plan's row, for every divergence.
+// On the atoms the extension is the potential of the plan, and its conditional law the plan's row,
+// for every divergence.
 func TestExtendedIsThePlan(t *testing.T) {
 	rng := seeded(3)
 	x, y := normal(rng, 30, 3), normal(rng, 20, 3)
@@ -102,7 +103,12 @@ func TestExtendedIsSampled(t *testing.T) {
 	_, phi, psi, err := FitRegularised(t.Context(), k, x, y, false)
 	must.Do(err)
 	k.Beta = 20
-	c := Coupling{Compatibility: k, Phi: phi, Psi: psi, Target: must.Get(score.NewGaussian(nil, mat.NewSymDense(1, []float64{1})))}
+	c := Coupling{
+		Compatibility: k,
+		Phi:           phi,
+		Psi:           psi,
+		Target:        must.Get(score.NewGaussian(nil, mat.NewSymDense(1, []float64{1}))),
+	}
 	const n = 1500
 	source := mat.NewDense(1, 1, []float64{1})
 	xs := score.RepeatRows(source, n)
@@ -127,10 +133,12 @@ func TestExtendedIsSampled(t *testing.T) {
 
 func TestFitRegularisedRefuses(t *testing.T) {
 	x := normal(seeded(1), 4, 2)
-	if _, _, _, err := FitRegularised(t.Context(), Compatibility{F: fdiv.ChiSquare}, x, x, false); !errors.Is(err, ErrParameter) {
+	if _, _, _, err := FitRegularised(t.Context(), Compatibility{F: fdiv.ChiSquare}, x, x, false); !errors.Is(err,
+		ErrParameter) {
 		t.Errorf("λ = 0: %v", err)
 	}
-	if _, _, _, err := FitRegularised(t.Context(), Compatibility{Lambda: 1}, x, normal(seeded(1), 4, 3), false); !errors.Is(err, ErrShape) {
+	if _, _, _, err := FitRegularised(t.Context(), Compatibility{Lambda: 1}, x, normal(seeded(1), 4, 3),
+		false); !errors.Is(err, ErrShape) {
 		t.Errorf("another dimension: %v", err)
 	}
 	plan, phi, _, err := FitRegularised(t.Context(), Compatibility{Lambda: 1}, x, x, false)

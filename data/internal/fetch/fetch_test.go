@@ -212,7 +212,8 @@ func TestNextServer(t *testing.T) {
 			w.Write(content[:1000])
 		}, "broke after 1000 bytes", 2},
 		{"endless", endless, "more than 300000 bytes", 1},
-		{"cut at once", cutting(0, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), "EOF", 2},
+		{"cut at once", cutting(0, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), "EOF",
+			2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bad, good := serve(t, test.handler), serve(t, whole(content))

@@ -32,17 +32,19 @@ type Account struct {
 	// for randomised response, and an upper bound for every other mechanism of which only α_p is
 	// known.
 	Optimal dp.Guarantee
-	// Numerical composes the norm noise itself. Its dominating pair is the shift by the full sensitivity along any axis. Proof that it
-	// dominates in every dimension: turn the shift s onto an axis, for the density depends on ‖v‖ only; given the other coordinates
-	// the density f along the axis is log-concave, the likelihood ratio f(x−s)/f(x) increases in x, and the hockey-stick
-	// divergence is max_t F̄(t−s) − e^ε F̄(t), which grows with s for each t; average over the other coordinates. So a shift that
-	// is shorter, or points elsewhere, has a smaller divergence at every ε, and pairs that dominate compose (Zhu, Dong, Wang
-	// 2022, Theorem 10). Its Kind says whether the number for these pairs is exact or an upper bound.
+	// Numerical composes the norm noise itself. Its dominating pair is the shift by the full
+	// sensitivity along any axis. Proof that it dominates in every dimension: turn the shift s onto
+	// an axis, for the density depends on ‖v‖ only; given the other coordinates the density f along
+	// the axis is log-concave, the likelihood ratio f(x−s)/f(x) increases in x, and the
+	// hockey-stick divergence is max_t F̄(t−s) − e^ε F̄(t), which grows with s for each t; average
+	// over the other coordinates. So a shift that is shorter, or points elsewhere, has a smaller
+	// divergence at every ε, and pairs that dominate compose (Zhu, Dong, Wang 2022, Theorem 10).
+	// Its Kind says whether the number for these pairs is exact or an upper bound.
 	Numerical dp.Guarantee
 }
 
-// Spend accounts for rounds of norm noise with privacy alpha each on degree values, at δ. Errors: parameters out of range.
-// Cost: some milliseconds to a second.
+// Spend accounts for rounds of norm noise with privacy alpha each on degree values, at δ. Errors:
+// parameters out of range. Cost: some milliseconds to a second.
 func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a := Account{Alpha: alpha, Degree: degree, Rounds: rounds, Delta: delta}
 	if err := check.All(in.Positive("Alpha", alpha), in.Delta(delta)); err != nil {
@@ -52,7 +54,13 @@ func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 		return a, bad("Degree = %d, Rounds = %d: must be at least 1", degree, rounds)
 	}
 	one := dp.Relation{}
-	a.Basic = dp.Guarantee{Epsilon: alpha * float64(rounds) * (1 + 4e-16), Delta: delta, Kind: dp.UpperBound, Accountant: "sum", Relation: one}
+	a.Basic = dp.Guarantee{
+		Epsilon:    alpha * float64(rounds) * (1 + 4e-16),
+		Delta:      delta,
+		Kind:       dp.UpperBound,
+		Accountant: "sum",
+		Relation:   one,
+	}
 	if delta == 0 {
 		a.Basic.Kind = dp.Exact
 		a.Optimal, a.Numerical = a.Basic, a.Basic
@@ -62,7 +70,8 @@ func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a.Optimal = a.Basic
 	if alpha <= mostResponse {
 		truth := 1 / (1 + math.Exp(-alpha*(1+1e-9))) // whose log odds are at least alpha after rounding
-		if a.Optimal, err = dp.Epsilon(dp.Repeat{Times: rounds, Event: dp.RandomizedResponse{Truth: truth}}, one, delta); err != nil {
+		if a.Optimal, err = dp.Epsilon(dp.Repeat{Times: rounds, Event: dp.RandomizedResponse{Truth: truth}}, one,
+			delta); err != nil {
 			return a, fmt.Errorf("account: optimal composition: %w", err)
 		}
 		if a.Optimal.Kind = dp.UpperBound; a.Optimal.Epsilon > a.Basic.Epsilon { // exact for randomised response only
@@ -85,17 +94,25 @@ const mostResponse = 12
 
 // Best is the least of the three, all of which hold.
 func (a Account) Best() dp.Guarantee {
-	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic}, func(x, y dp.Guarantee) int { return cmp.Compare(x.Epsilon, y.Epsilon) })
+	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic},
+		func(x, y dp.Guarantee) int { return cmp.Compare(x.Epsilon, y.Epsilon) })
 }
 
 // Caveats returns the conditions to state beside every ε of this package.
 func Caveats() []string {
 	return []string{
-		"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
-		"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
-		"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
-		"Rounds of one kind are accounted for as if η and noise were fixed beforehand, as in one run they are; a ledger with releases of several kinds, whose rules may have been chosen by what earlier ones showed, goes by the sum of their ε.",
-		"It is the cost of one run; further runs with the same parameters add to it. A node of its own (Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one process keep none.",
+		"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who " +
+			"is joined to whom are not protected.",
+		"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node " +
+			"might have had.",
+		"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the " +
+			"node: fit for experiments.",
+		"Rounds of one kind are accounted for as if η and noise were fixed beforehand, as in one run they are; a " +
+			"ledger with releases of several kinds, whose rules may have been chosen by what earlier ones showed, " +
+			"goes by the sum of their ε.",
+		"It is the cost of one run; further runs with the same parameters add to it. A node of its own " +
+			"(Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one " +
+			"process keep none.",
 	}
 }
 
@@ -112,10 +129,12 @@ func (a Account) String() string {
 		{"optimal", a.Optimal, "exact if only the ε of each round is known"},
 		{"numerical", a.Numerical, "of this noise; its dominating pair is proved in every dimension"},
 	} {
-		fmt.Fprintf(&b, "  %-10s ε = %-10.6g %v, by %s: %s\n", row.name, row.g.Epsilon, row.g.Kind, row.g.Accountant, row.of)
+		fmt.Fprintf(&b, "  %-10s ε = %-10.6g %v, by %s: %s\n", row.name, row.g.Epsilon, row.g.Kind,
+			row.g.Accountant, row.of)
 	}
 	if a.Best().Epsilon > 10 {
-		fmt.Fprintf(&b, "  An ε of %.3g protects nothing: it lets odds change by a factor of e^%.3g.\n", a.Best().Epsilon, a.Best().Epsilon)
+		fmt.Fprintf(&b, "  An ε of %.3g protects nothing: it lets odds change by a factor of e^%.3g.\n",
+			a.Best().Epsilon, a.Best().Epsilon)
 	}
 	return b.String()
 }
@@ -127,7 +146,8 @@ const UnlimitedRounds = 1 << 20
 type Budget struct {
 	// Alpha is the ε of each round, α_p > 0.
 	Alpha float64 `json:"alpha"`
-	// Epsilon and Delta limit the whole run, by the numerical composition or the sum, whichever is less; Epsilon 0 is no limit.
+	// Epsilon and Delta limit the whole run, by the numerical composition or the sum, whichever is
+	// less; Epsilon 0 is no limit.
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
 }

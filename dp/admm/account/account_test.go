@@ -14,7 +14,8 @@ import (
 // The case of the notes to the paper: 2.23, 4.78 and 10.
 func TestNotes(t *testing.T) {
 	a := must.Get(account.Spend(.1, 4, 100, 1e-6))
-	for name, x := range map[string][2]float64{"basic": {a.Basic.Epsilon, 10}, "optimal": {a.Optimal.Epsilon, 4.78}, "numerical": {a.Numerical.Epsilon, 2.23}} {
+	for name, x := range map[string][2]float64{"basic": {a.Basic.Epsilon, 10}, "optimal": {a.Optimal.Epsilon, 4.78},
+		"numerical": {a.Numerical.Epsilon, 2.23}} {
 		if math.Abs(x[0]-x[1]) > .01 {
 			t.Errorf("%s: %v, want %v", name, x[0], x[1])
 		}
@@ -35,8 +36,10 @@ func TestOrder(t *testing.T) {
 			for _, d := range []int{1, 30} {
 				a := must.Get(account.Spend(alpha, d, k, 1e-5))
 				// Exact numbers are within 1e-8 of the truth, distributions within 1e-3.
-				if a.Numerical.Epsilon > a.Optimal.Epsilon*(1+1e-3) || a.Optimal.Epsilon > a.Basic.Epsilon || a.Best().Epsilon > alpha*float64(k)*(1+1e-15) {
-					t.Errorf("α = %v, d = %d, K = %d: %v, %v, %v", alpha, d, k, a.Numerical.Epsilon, a.Optimal.Epsilon, a.Basic.Epsilon)
+				if a.Numerical.Epsilon > a.Optimal.Epsilon*(1+1e-3) || a.Optimal.Epsilon > a.Basic.Epsilon ||
+					a.Best().Epsilon > alpha*float64(k)*(1+1e-15) {
+					t.Errorf("α = %v, d = %d, K = %d: %v, %v, %v", alpha, d, k, a.Numerical.Epsilon, a.Optimal.Epsilon,
+						a.Basic.Epsilon)
 				}
 			}
 		}
@@ -49,7 +52,8 @@ func TestOrder(t *testing.T) {
 
 // A budget pays for the rounds that it says and for no more.
 func TestRounds(t *testing.T) {
-	for _, b := range []account.Budget{{Alpha: .1, Epsilon: 1, Delta: 1e-6}, {Alpha: .5, Epsilon: 2}, {Alpha: 1, Epsilon: .5}} {
+	for _, b := range []account.Budget{{Alpha: .1, Epsilon: 1, Delta: 1e-6}, {Alpha: .5, Epsilon: 2},
+		{Alpha: 1, Epsilon: .5}} {
 		k := must.Get(b.Rounds(4))
 		if k > 0 {
 			if a, _ := account.Spend(b.Alpha, 4, k, b.Delta); a.Best().Epsilon > b.Epsilon*(1+1e-15) {
@@ -60,7 +64,8 @@ func TestRounds(t *testing.T) {
 			t.Errorf("%+v pays for %d rounds, but %d cost %v", b, k, k+1, a.Best())
 		}
 	}
-	for _, b := range []account.Budget{{}, {Alpha: math.Inf(1)}, {Alpha: 1, Epsilon: -1}, {Alpha: 1, Epsilon: 1, Delta: 1}} {
+	for _, b := range []account.Budget{{}, {Alpha: math.Inf(1)}, {Alpha: 1, Epsilon: -1},
+		{Alpha: 1, Epsilon: 1, Delta: 1}} {
 		if _, err := b.Rounds(4); !errors.Is(err, account.ErrParameter) {
 			t.Errorf("%+v: %v", b, err)
 		}
@@ -82,7 +87,8 @@ func TestAfter(t *testing.T) {
 			past []account.Past
 			want int
 		}{
-			{[]account.Past{other}, 4}, {[]account.Past{alike, other}, 3}, {nil, most}, {[]account.Past{alike}, most - 1},
+			{[]account.Past{other}, 4}, {[]account.Past{alike, other}, 3}, {nil, most},
+			{[]account.Past{alike}, most - 1},
 			{[]account.Past{{Alpha: .9, Degree: 2, Times: 9}}, 0},
 		} {
 			if got, err := b.After(c.past, 2); got != c.want || err != nil {
@@ -102,6 +108,7 @@ func ExampleSpend() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("sum %.1f, optimal %.2f, of the noise itself %.2f\n", a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon)
+	fmt.Printf("sum %.1f, optimal %.2f, of the noise itself %.2f\n", a.Basic.Epsilon, a.Optimal.Epsilon,
+		a.Numerical.Epsilon)
 	// Output: sum 10.0, optimal 4.77, of the noise itself 2.23
 }

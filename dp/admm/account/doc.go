@@ -16,6 +16,7 @@
 //
 // # Sources
 //
-// Kairouz, Oh, Viswanath, "The composition theorem for differential privacy" (2015); Zhu, Dong, Wang, "Optimal accounting of differential
-// privacy via characteristic function" (2022), for the composition of dominating pairs; Chaudhuri, Monteleoni, Sarwate 2011 for the noise.
+// Kairouz, Oh, Viswanath, "The composition theorem for differential privacy" (2015); Zhu, Dong,
+// Wang, "Optimal accounting of differential privacy via characteristic function" (2022), for the
+// composition of dominating pairs; Chaudhuri, Monteleoni, Sarwate 2011 for the noise.
 package account

@@ -16,9 +16,10 @@ type Optimum struct {
 	Gap float64
 }
 
-// Solve returns the optimum. The plan is that of a long run of ADMM, with a proof that does not depend on how it was found:
-// Gap is the duality gap at the prices of the run. The relative gap is at most 1e-8; otherwise an error states it. Errors:
-// those of Problem.Check, a cancelled context. Cost: thousands of rounds of O(edges).
+// Solve returns the optimum. The plan is that of a long run of ADMM, with a proof that does not
+// depend on how it was found: Gap is the duality gap at the prices of the run. The relative gap is
+// at most 1e-8; otherwise an error states it. Errors: those of Problem.Check, a cancelled context.
+// Cost: thousands of rounds of O(edges).
 func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
 	var out Optimum
 	for _, eta := range []float64{1, .1, 10, .01, 100} {
@@ -41,8 +42,8 @@ func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
 	return out, nil
 }
 
-// dual bounds the utility of every plan from above, by weak duality at any prices α of the edges, which the targets pay, and any ν of a unit
-// at each node:
+// dual bounds the utility of every plan from above, by weak duality at any prices α of the edges,
+// which the targets pay, and any ν of a unit at each node:
 //
 //	Σ_nodes ( max(ν·Min, ν·Max) + Σ_edges max_{0 ≤ v ≤ c} u(v) ∓ αv − νv ),   c the most that either end may have,
 //

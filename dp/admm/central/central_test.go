@@ -55,7 +55,8 @@ func linear(t *testing.T, seed uint64) admm.Problem {
 		return 1 + 4*rng.Float64()
 	}
 	for range g.Edges {
-		p.TargetUtility, p.SourceUtility = append(p.TargetUtility, admm.Linear{A: value()}), append(p.SourceUtility, admm.Linear{A: value()})
+		p.TargetUtility, p.SourceUtility = append(p.TargetUtility, admm.Linear{A: value()}),
+			append(p.SourceUtility, admm.Linear{A: value()})
 	}
 	for range g.Targets {
 		p.TargetBounds = append(p.TargetBounds, admm.Bounds{Min: .1 * rng.Float64(), Max: value()})
@@ -88,8 +89,9 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// A long run satisfies the conditions of optimality in a case done by hand: log utilities at one target with Max 3 share it in
-// proportion where B is equal: u = log(1+v) + 2 log(1+w), v + w = 3: 1+w = 2(1+v), v = 2/3.
+// A long run satisfies the conditions of optimality in a case done by hand: log utilities at one
+// target with Max 3 share it in proportion where B is equal: u = log(1+v) + 2 log(1+w), v + w = 3:
+// 1+w = 2(1+v), v = 2/3.
 func TestConcaveByHand(t *testing.T) {
 	p := admm.Problem{
 		Graph:         admm.Complete(1, 2),
@@ -105,9 +107,15 @@ func TestConcaveByHand(t *testing.T) {
 // Where nobody may give or receive anything the plan is zero, and so it is on edges of such a node.
 func TestNothingMoves(t *testing.T) {
 	zero, some := []admm.Bounds{{}, {}}, []admm.Bounds{{Max: 3}, {Max: 2}}
-	for _, bounds := range [][2][]admm.Bounds{{zero, zero}, {zero, some}, {some, zero}, {zero, nil}, {nil, zero}, {{{}, {Max: 2}}, some}} {
+	for _, bounds := range [][2][]admm.Bounds{{zero, zero}, {zero, some}, {some, zero}, {zero, nil}, {nil, zero},
+		{{{}, {Max: 2}}, some}} {
 		for _, u := range []admm.Utility{admm.Linear{A: 1}, admm.Log{A: 1, B: 1}} {
-			p := admm.Problem{Graph: admm.Complete(2, 2), TargetUtility: []admm.Utility{u, u, u, u}, TargetBounds: bounds[0], SourceBounds: bounds[1]}
+			p := admm.Problem{
+				Graph:         admm.Complete(2, 2),
+				TargetUtility: []admm.Utility{u, u, u, u},
+				TargetBounds:  bounds[0],
+				SourceBounds:  bounds[1],
+			}
 			want := 0.0
 			if bounds[0] != nil && bounds[0][1].Max > 0 && bounds[1] != nil && bounds[1][1].Max > 0 {
 				want = map[bool]float64{true: 2, false: 2 * math.Log(2)}[u == admm.Linear{A: 1}]
@@ -116,7 +124,8 @@ func TestNothingMoves(t *testing.T) {
 			if err != nil {
 				t.Errorf("%T, %v: %v", u, bounds, err)
 			} else if v := p.Violation(got.Plan); math.Abs(got.Value-want) > 1e-8 || v > 1e-9 {
-				t.Errorf("%T, %v: value %v of %v, want %v; misses a bound by %v", u, bounds, got.Value, got.Plan, want, v)
+				t.Errorf("%T, %v: value %v of %v, want %v; misses a bound by %v", u, bounds, got.Value,
+					got.Plan, want, v)
 			}
 		}
 	}

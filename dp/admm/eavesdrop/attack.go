@@ -137,7 +137,8 @@ func (f *fit) objective(theta []float64) float64 {
 	return sum
 }
 
-// step solves (Σ w P/η² + damping) Δ = Σ w P r/η, P being η times the projection's Jacobian, and takes Δ if it is an improvement.
+// step solves (Σ w P/η² + damping) Δ = Σ w P r/η, P being η times the projection's Jacobian, and
+// takes Δ if it is an improvement.
 func (f *fit) step(damping float64) (size float64, better bool) {
 	d := len(f.theta)
 	system, right := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
@@ -240,8 +241,9 @@ func (r *Record) First(k int) *Record {
 	return &Record{Problem: r.Problem, rounds: r.rounds[:min(k, len(r.rounds))]}
 }
 
-// Score compares estimates with the truth, the slopes of p's utilities at 0: mse is the mean squared error, and right the share
-// that is within 1/2 of the truth, as rounded estimates of integers are.
+// Score compares estimates with the truth, the slopes of p's utilities at 0: mse is the mean
+// squared error, and right the share that is within 1/2 of the truth, as rounded estimates of
+// integers are.
 func Score(p admm.Problem, target, source []float64) (mse, right float64) {
 	n := float64(2 * len(p.Graph.Edges))
 	for e := range p.Graph.Edges {

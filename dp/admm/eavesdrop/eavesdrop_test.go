@@ -34,13 +34,15 @@ func clinic(rng *rand.Rand, targets, sources int) admm.Problem {
 func rmse(t *testing.T, p admm.Problem, alpha float64, known bool) float64 {
 	t.Helper()
 	a := admm.ADMM{Rounds: 40}
-	r := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
+	r := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds,
+		SourceBounds: p.SourceBounds}}
 	a.Trace = r.Listen
 	var err error
 	if alpha == 0 {
 		_, err = a.Solve(t.Context(), p)
 	} else {
-		_, err = a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: alpha}, Slope: 5}, rand.New(rand.NewPCG(1, 2)))
+		_, err = a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: alpha}, Slope: 5},
+			rand.New(rand.NewPCG(1, 2)))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +60,8 @@ func rmse(t *testing.T, p admm.Problem, alpha float64, known bool) float64 {
 	return math.Sqrt(sum / float64(2*len(target)))
 }
 
-// Without noise everything is found; with noise the error grows, and at small ε the attack is no better than guessing the middle.
+// Without noise everything is found; with noise the error grows, and at small ε the attack is no
+// better than guessing the middle.
 func TestWhatNoiseBuys(t *testing.T) {
 	p := clinic(rand.New(rand.NewPCG(3, 4)), 6, 4)
 	if e := rmse(t, p, 0, false); e > 1e-6 {
@@ -67,7 +70,8 @@ func TestWhatNoiseBuys(t *testing.T) {
 	guess := math.Sqrt2 // the standard deviation of uniform integers 1..5
 	small, middle, large := rmse(t, p, 1, true), rmse(t, p, 30, true), rmse(t, p, 1000, true)
 	if !(large < 0.05 && large < middle && middle < small && small > 0.7*guess && small < 1.05*guess) {
-		t.Errorf("errors %.3g, %.3g, %.3g at ε = 1000, 30, 1 a round: must rise towards %.3g", large, middle, small, guess)
+		t.Errorf("errors %.3g, %.3g, %.3g at ε = 1000, 30, 1 a round: must rise towards %.3g", large, middle,
+			small, guess)
 	}
 }
 
@@ -88,7 +92,8 @@ func TestOwnNoise(t *testing.T) {
 	p := clinic(rand.New(rand.NewPCG(1, 6)), 3, 2)
 	r := &eavesdrop.Record{Problem: p}
 	a := admm.ADMM{Rounds: 20, Trace: r.Listen}
-	must.Get(a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}, rand.New(rand.NewPCG(1, 2))))
+	must.Get(a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5},
+		rand.New(rand.NewPCG(1, 2))))
 	own := eavesdrop.Attack{Lo: 1, Hi: 5, Zetas: map[admm.ID]float64{{}: 4}}
 	for id, zeta := range map[admm.ID]float64{{}: 4, {Index: 1}: 0} {
 		got := must.Get(own.Node(r, id))

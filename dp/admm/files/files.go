@@ -54,8 +54,8 @@ type secret struct {
 	Ledger      string  `json:"ledger,omitempty"` // the name of the ledger, once it has one
 }
 
-// paid caches the number of rounds that a budget pays for, which takes seconds to compute, with the values that it was computed from: it
-// is ignored when they have been edited.
+// paid caches the number of rounds that a budget pays for, which takes seconds to compute, with the
+// values that it was computed from: it is ignored when they have been edited.
 type paid struct {
 	Rounds int `json:"rounds"`
 	account.Budget
@@ -82,9 +82,10 @@ func NodePath(dir string, id admm.ID) string {
 	return filepath.Join(dir, "nodes", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
 
-// Write writes a problem: the public part and a file a node. With private, nodes get their noise, with keys from rng for experiments; a nil rng
-// leaves the keys to the nodes (DrawKey). Errors: a
-// problem that does not pass Check, a utility without a file format, those of Private.Protect and of writing.
+// Write writes a problem: the public part and a file a node. With private, nodes get their noise,
+// with keys from rng for experiments; a nil rng leaves the keys to the nodes (DrawKey). Errors: a
+// problem that does not pass Check, a utility without a file format, those of Private.Protect and
+// of writing.
 func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, rng *rand.Rand) error {
 	if err := check.All(rules.Filled().Check(), p.Check()); err != nil {
 		return err
@@ -196,8 +197,9 @@ func ReadNode(path string) (admm.Spec, admm.ADMM, error) {
 	return s, f.Rules, nil
 }
 
-// DrawKey gives a private node whose file has no key one of its own, from the operating system's cryptographic source, and keeps it in the
-// file before it is used: a node that comes back must make the same noise.
+// DrawKey gives a private node whose file has no key one of its own, from the operating system's
+// cryptographic source, and keeps it in the file before it is used: a node that comes back must
+// make the same noise.
 func DrawKey(path string) error {
 	var f node
 	if err := LoadJSON(path, &f); err != nil || f.Private == nil || f.Private.Key != "" {
@@ -230,10 +232,12 @@ func (f node) spec() (admm.Spec, error) {
 	}
 	for _, u := range f.Utilities {
 		kinds := map[string]admm.Utility{
-			"linear": admm.Linear{A: u.A}, "log": admm.Log{A: u.A, B: u.B}, "saturating": admm.Saturating{A: u.A, B: u.B}, "quadratic": admm.Quadratic{A: u.A, B: u.B},
+			"linear": admm.Linear{A: u.A}, "log": admm.Log{A: u.A, B: u.B},
+			"saturating": admm.Saturating{A: u.A, B: u.B}, "quadratic": admm.Quadratic{A: u.A, B: u.B},
 		}
 		if kinds[u.Kind] == nil {
-			return s, fmt.Errorf("utility of kind %q: must be linear, log, saturating or quadratic: %w", u.Kind, admm.ErrParameter)
+			return s, fmt.Errorf("utility of kind %q: must be linear, log, saturating or quadratic: %w", u.Kind,
+				admm.ErrParameter)
 		}
 		s.Utilities = append(s.Utilities, kinds[u.Kind])
 	}
@@ -251,7 +255,12 @@ func (f node) spec() (admm.Spec, error) {
 		return s, fmt.Errorf("private slope %v: must be positive: %w", f.Private.Slope, admm.ErrParameter)
 	}
 	s.Secret = &admm.Secret{
-		Alpha: f.Private.Alpha, Sensitivity: f.Private.Sensitivity, Slope: f.Private.Slope, Epsilon: f.Private.Epsilon, Delta: f.Private.Delta, Key: [32]byte(key),
+		Alpha:       f.Private.Alpha,
+		Sensitivity: f.Private.Sensitivity,
+		Slope:       f.Private.Slope,
+		Epsilon:     f.Private.Epsilon,
+		Delta:       f.Private.Delta,
+		Key:         [32]byte(key),
 	}
 	if n, ok := f.Private.rounds(len(f.Neighbours)); ok {
 		s.Secret.Rounds = n
@@ -271,7 +280,8 @@ func ReadProblem(dir string) (admm.Problem, []admm.Spec, admm.ADMM, error) {
 	if err != nil {
 		return admm.Problem{}, nil, n.Rules, fmt.Errorf("%s: %w", filepath.Join(dir, "network.json"), err)
 	}
-	p := admm.Problem{Graph: g, TargetUtility: make([]admm.Utility, len(g.Edges)), SourceUtility: make([]admm.Utility, len(g.Edges))}
+	p := admm.Problem{Graph: g, TargetUtility: make([]admm.Utility, len(g.Edges)),
+		SourceUtility: make([]admm.Utility, len(g.Edges))}
 	var specs []admm.Spec
 	incidence := g.Incidence()
 	for i, public := range p.Specs() {
@@ -281,11 +291,14 @@ func ReadProblem(dir string) (admm.Problem, []admm.Spec, admm.ADMM, error) {
 		case err != nil:
 			return p, nil, n.Rules, err
 		case rules.Digest() != n.Rules.Digest():
-			return p, nil, n.Rules, fmt.Errorf("%s: its rules are not those of network.json: every node must have the same: %w", path, admm.ErrParameter)
+			return p, nil, n.Rules,
+				fmt.Errorf("%s: its rules are not those of network.json: every node must have the same: %w", path,
+					admm.ErrParameter)
 		case s.ID != public.ID:
 			return p, nil, n.Rules, fmt.Errorf("%s: is of %v", path, s.ID)
 		case !slices.Equal(s.Neighbours, public.Neighbours):
-			return p, nil, n.Rules, fmt.Errorf("%s: neighbours %v: must be %v, as in network.json", path, s.Neighbours, public.Neighbours)
+			return p, nil, n.Rules, fmt.Errorf("%s: neighbours %v: must be %v, as in network.json", path, s.Neighbours,
+				public.Neighbours)
 		}
 		utilities, bounds := p.TargetUtility, &p.TargetBounds
 		if s.ID.Side == admm.Source {

@@ -23,12 +23,19 @@ func problem(u admm.Utility) admm.Problem {
 	g := admm.Complete(2, 2)
 	g.Edges = g.Edges[:3]
 	us := slices.Repeat([]admm.Utility{u}, len(g.Edges))
-	return admm.Problem{Graph: g, TargetUtility: us, SourceUtility: us, TargetBounds: []admm.Bounds{{Min: 1, Max: 3.5}, {Max: 2}}, SourceBounds: []admm.Bounds{{Max: 1}, {Min: .5, Max: 4}}}
+	return admm.Problem{
+		Graph:         g,
+		TargetUtility: us,
+		SourceUtility: us,
+		TargetBounds:  []admm.Bounds{{Min: 1, Max: 3.5}, {Max: 2}},
+		SourceBounds:  []admm.Bounds{{Max: 1}, {Min: .5, Max: 4}},
+	}
 }
 
 // What is written is read: utilities of every kind that has a file format, with and without noise.
 func TestRoundTrip(t *testing.T) {
-	for i, u := range slices.Repeat([]admm.Utility{admm.Linear{A: 3.1}, admm.Log{A: 2, B: .7}, admm.Saturating{A: 1, B: 3}, admm.Quadratic{A: 5, B: 2}, admm.Linear{A: 1}}, 2) {
+	for i, u := range slices.Repeat([]admm.Utility{admm.Linear{A: 3.1}, admm.Log{A: 2, B: .7},
+		admm.Saturating{A: 1, B: 3}, admm.Quadratic{A: 5, B: 2}, admm.Linear{A: 1}}, 2) {
 		p := problem(u)
 		p.SourceBounds[0].Max = math.Inf(1)
 		rules, private := admm.ADMM{Eta: 2, Relax: 1.5}, (*admm.Private)(nil)
@@ -50,7 +57,8 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if d := cmp.Diff(p, q, cmpopts.EquateEmpty()) + cmp.Diff(want, specs, cmpopts.EquateEmpty()); d != "" || back.Eta != 2 || back.Relax != 1.5 || back.Rounds != rules.Rounds {
+		if d := cmp.Diff(p, q, cmpopts.EquateEmpty()) + cmp.Diff(want, specs, cmpopts.EquateEmpty()); d != "" ||
+			back.Eta != 2 || back.Relax != 1.5 || back.Rounds != rules.Rounds {
 			t.Errorf("%+v: %+v, %s", u, back, d)
 		}
 		if info, err := os.Stat(files.NodePath(dir, admm.ID{})); err != nil || info.Mode().Perm() != 0o600 {
@@ -64,20 +72,24 @@ type own struct{ admm.Linear }
 
 func TestWriteRefuses(t *testing.T) {
 	p := problem(own{admm.Linear{A: 1}})
-	if err := files.Write(t.TempDir(), p, admm.ADMM{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no file format") {
+	if err := files.Write(t.TempDir(), p, admm.ADMM{}, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "no file format") {
 		t.Errorf("a function: %v", err)
 	}
 	p = problem(admm.Linear{A: 2})
 	private := &admm.Private{Budget: account.Budget{Alpha: 2, Epsilon: 7}, Slope: 5}
-	if err := files.Write(t.TempDir(), p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, admm.ErrBudget) {
+	if err := files.Write(t.TempDir(), p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); !errors.Is(err,
+		admm.ErrBudget) {
 		t.Errorf("a budget of 7 for 4 rounds of 2: %v", err)
 	}
 }
 
-// A parameter that was made steeper in a node's own file, than its noise was made for, is refused; and so is a file that does not say what that is.
+// A parameter that was made steeper in a node's own file, than its noise was made for, is refused;
+// and so is a file that does not say what that is.
 func TestReadNodeRefuses(t *testing.T) {
 	dir := t.TempDir()
-	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: []admm.Utility{admm.Linear{A: 2}}, TargetBounds: []admm.Bounds{{Max: 1}}}
+	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: []admm.Utility{admm.Linear{A: 2}},
+		TargetBounds: []admm.Bounds{{Max: 1}}}
 	private := &admm.Private{Budget: account.Budget{Alpha: 2}, Slope: 5}
 	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); err != nil {
 		t.Fatal(err)
@@ -87,11 +99,13 @@ func TestReadNodeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for old, c := range map[string][2]string{`"a": 2`: {`"a": 100`, "slope 100 is above Slope = 5"}, `"slope": 5`: {`"slope": 0`, "private slope 0"}} {
+	for old, c := range map[string][2]string{`"a": 2`: {`"a": 100`, "slope 100 is above Slope = 5"},
+		`"slope": 5`: {`"slope": 0`, "private slope 0"}} {
 		if err := os.WriteFile(path, []byte(strings.Replace(string(whole), old, c[0], 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := files.ReadNode(path); !errors.Is(err, admm.ErrParameter) || !strings.Contains(err.Error(), c[1]) {
+		if _, _, err := files.ReadNode(path); !errors.Is(err, admm.ErrParameter) ||
+			!strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%s: %v, want %q", c[0], err, c[1])
 		}
 	}
@@ -129,7 +143,13 @@ func TestDrawKey(t *testing.T) {
 // What is saved comes back bit for bit; half a file is an error with its name.
 func TestJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "state.json")
-	want := admm.State{Round: 3, Eta: 1. / 3, Plan: []float64{.1, -0x1p-1074}, Price: []float64{math.Pi, 1e300}, Primal: 2. / 3}
+	want := admm.State{
+		Round:  3,
+		Eta:    1. / 3,
+		Plan:   []float64{.1, -0x1p-1074},
+		Price:  []float64{math.Pi, 1e300},
+		Primal: 2. / 3,
+	}
 	if err := files.SaveJSON(path, want); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +167,10 @@ func TestJSON(t *testing.T) {
 
 // A node's file is a spec that NewNode takes, or an error; never a panic.
 func FuzzReadNode(f *testing.F) {
-	f.Add([]byte(`{"id": {"side": 0, "index": 0}, "neighbours": [0, 2], "utilities": [{"kind": "log", "a": 1, "b": 2}, {"kind": "linear", "a": 3}], "min": 0, "max": 5, "rules": {}}`))
-	f.Add([]byte(`{"id": {"side": 1, "index": -1}, "neighbours": [0], "utilities": [], "min": -1, "rules": {"eta": -1}}`))
+	f.Add([]byte(
+		`{"id": {"side": 0, "index": 0}, "neighbours": [0, 2], "utilities": [{"kind": "log", "a": 1, "b": 2}, {"kind": "linear", "a": 3}], "min": 0, "max": 5, "rules": {}}`))
+	f.Add([]byte(
+		`{"id": {"side": 1, "index": -1}, "neighbours": [0], "utilities": [], "min": -1, "rules": {"eta": -1}}`))
 	f.Add([]byte(`{"private": {"alpha": 1, "sensitivity": 5, "key": "00"}, "rules": {"rounds": 1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "node.json")
@@ -163,7 +185,12 @@ func FuzzReadNode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("read, but %v", err)
 		}
-		if out, err := n.Answer(admm.Question{Round: 1, Eta: 1, Plan: make([]float64, len(spec.Neighbours)), Price: make([]float64, len(spec.Neighbours))}); err == nil && len(out) != len(spec.Neighbours) {
+		if out, err := n.Answer(admm.Question{
+			Round: 1,
+			Eta:   1,
+			Plan:  make([]float64, len(spec.Neighbours)),
+			Price: make([]float64, len(spec.Neighbours)),
+		}); err == nil && len(out) != len(spec.Neighbours) {
 			t.Errorf("%d amounts for %d edges", len(out), len(spec.Neighbours))
 		}
 	})

@@ -20,17 +20,19 @@ import (
 	"coupling/lab/durable"
 )
 
-// ErrLedger marks a ledger that cannot be trusted to list all that a node has released: it is gone, damaged, another's or in use.
+// ErrLedger marks a ledger that cannot be trusted to list all that a node has released: it is gone,
+// damaged, another's or in use.
 var ErrLedger = errors.New("ledger cannot be used")
 
 // lockTimeout is how long to wait for a ledger in use: its process may be about to end.
 const lockTimeout = 2 * time.Second
 
-// Ledger is a node's admm.Ledger in a file. Each entry is on the disk before its release is made: the file is replaced whole, flushed, and
-// ends with a checksum, so that no crash leaves half of it. One process at a time has it. A release costs time in proportion to the entries.
+// Ledger is a node's admm.Ledger in a file. Each entry is on the disk before its release is made:
+// the file is replaced whole, flushed, and ends with a checksum, so that no crash leaves half of
+// it. One process at a time has it. A release costs time in proportion to the entries.
 //
-// The node's file names its ledger, so that a lost ledger is not silently begun again. No file can notice that an old copy of both was put
-// back.
+// The node's file names its ledger, so that a lost ledger is not silently begun again. No file can
+// notice that an old copy of both was put back.
 type Ledger struct {
 	path  string
 	lock  *durable.Lock
@@ -55,9 +57,11 @@ type entry struct {
 	Degree      int     `json:"degree"`
 }
 
-// OpenLedger opens the ledger at path of the private node in a file (NodePath), and begins it if the node never had one. The budget of the node is for
-// all that the ledger lists: what was released under other rules is converted to the change that the budget is about, and composed. Errors:
-// ErrLedger, a node that is not private, those of reading and writing. Cost: seconds where the rules have changed.
+// OpenLedger opens the ledger at path of the private node in a file (NodePath), and begins it if
+// the node never had one. The budget of the node is for all that the ledger lists: what was
+// released under other rules is converted to the change that the budget is about, and composed.
+// Errors: ErrLedger, a node that is not private, those of reading and writing. Cost: seconds where
+// the rules have changed.
 func OpenLedger(path, nodePath string) (*Ledger, error) {
 	var f node
 	if err := LoadJSON(nodePath, &f); err != nil {
@@ -72,7 +76,8 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 	l := &Ledger{path: path, known: map[string]bool{}}
 	var err error
 	for until := time.Now().Add(lockTimeout); ; time.Sleep(lockTimeout / 40) {
-		if l.lock, err = durable.TryLock(path + ".lock"); !errors.Is(err, durable.ErrLocked) || time.Now().After(until) {
+		if l.lock, err = durable.TryLock(path + ".lock"); !errors.Is(err, durable.ErrLocked) ||
+			time.Now().After(until) {
 			break
 		}
 	}
@@ -161,8 +166,9 @@ func (l *Ledger) save(p page) error {
 	return nil
 }
 
-// balance works out how many releases the budget still pays for. An entry's α is the ε of a change that moves a decision by its
-// Sensitivity/η; a change that moves it k times as far costs k times that.
+// balance works out how many releases the budget still pays for. An entry's α is the ε of a change
+// that moves a decision by its Sensitivity/η; a change that moves it k times as far costs k times
+// that.
 func (l *Ledger) balance(f node) (err error) {
 	s, times := f.Private, map[account.Past]int{}
 	for _, e := range l.page.Releases {
@@ -184,7 +190,8 @@ func (l *Ledger) balance(f node) (err error) {
 		p.Times = n
 		past = append(past, p)
 	}
-	slices.SortFunc(past, func(a, b account.Past) int { return cmp.Or(cmp.Compare(a.Alpha, b.Alpha), a.Degree-b.Degree) })
+	slices.SortFunc(past,
+		func(a, b account.Past) int { return cmp.Or(cmp.Compare(a.Alpha, b.Alpha), a.Degree-b.Degree) })
 	l.left, err = s.Budget.After(past, len(f.Neighbours))
 	return err
 }
@@ -196,10 +203,17 @@ func (l *Ledger) Pay(r admm.Release, rounds int) error {
 		return nil
 	}
 	if l.left < max(rounds, 1) {
-		return fmt.Errorf("%s: %w: this and later rounds are %d, after %d releases it pays for %d", l.path, admm.ErrBudget, rounds, len(l.page.Releases), l.left)
+		return fmt.Errorf("%s: %w: this and later rounds are %d, after %d releases it pays for %d", l.path,
+			admm.ErrBudget, rounds, len(l.page.Releases), l.left)
 	}
 	p := l.page
-	p.Releases = append(p.Releases, entry{ID: id, Round: r.Round, Alpha: r.Alpha, Sensitivity: r.Sensitivity, Degree: r.Degree})
+	p.Releases = append(p.Releases, entry{
+		ID:          id,
+		Round:       r.Round,
+		Alpha:       r.Alpha,
+		Sensitivity: r.Sensitivity,
+		Degree:      r.Degree,
+	})
 	if err := l.save(p); err != nil {
 		return fmt.Errorf("files: ledger: %w", err)
 	}

@@ -42,7 +42,13 @@ func release(t *testing.T, node string, number int) admm.Release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return admm.Release{ID: [32]byte{byte(number), byte(number >> 8)}, Round: number, Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Degree: len(s.Neighbours)}
+	return admm.Release{
+		ID:          [32]byte{byte(number), byte(number >> 8)},
+		Round:       number,
+		Alpha:       s.Secret.Alpha,
+		Sensitivity: s.Secret.Sensitivity,
+		Degree:      len(s.Neighbours),
+	}
 }
 
 // A release is paid for once, over all runs; what the budget does not pay for to the end of the run is not begun.
@@ -65,7 +71,8 @@ func TestLedgerPaysOnce(t *testing.T) {
 		}
 	}
 	before, _ := os.ReadFile(path)
-	if err := l.Pay(release(t, node, 100), 5); !errors.Is(err, admm.ErrBudget) || !strings.Contains(err.Error(), "after 5 releases it pays for 2") {
+	if err := l.Pay(release(t, node, 100), 5); !errors.Is(err, admm.ErrBudget) ||
+		!strings.Contains(err.Error(), "after 5 releases it pays for 2") {
 		t.Errorf("another run of 5 rounds with 2 left: %v", err)
 	}
 	if after, _ := os.ReadFile(path); l.Releases() != 5 || !bytes.Equal(before, after) {
@@ -97,7 +104,8 @@ func TestLedgerOfOtherRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of four parameters at once: twice the sensitivity, so that the two releases cost 2 each now; 3 are left, for 6 of 0.5.
+	// Of four parameters at once: twice the sensitivity, so that the two releases cost 2 each now;
+	// 3 are left, for 6 of 0.5.
 	private := admm.Private{Budget: account.Budget{Alpha: .5, Epsilon: 7}, Slope: 5, Parameters: 4}
 	if err := files.Write(dir, p, admm.ADMM{Rounds: 5}, &private, rand.New(rand.NewPCG(1, 1))); err != nil {
 		t.Fatal(err)
@@ -119,7 +127,8 @@ func TestLedgerRefuses(t *testing.T) {
 	refused := func(why, want string) {
 		t.Helper()
 		other, err := files.OpenLedger(path, node)
-		if !errors.Is(err, files.ErrLedger) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, files.ErrLedger) || !strings.Contains(err.Error(), path) ||
+			!strings.Contains(err.Error(), want) {
 			t.Fatalf("%s: %v, want %q", why, err, want)
 		}
 		if other != nil {
@@ -165,8 +174,8 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 }
 
-// A node asks its ledger before it shares: two runs of a whole problem that are the same cost one, and one with another history is refused before it
-// has told anything.
+// A node asks its ledger before it shares: two runs of a whole problem that are the same cost one,
+// and one with another history is refused before it has told anything.
 func TestLedgerOfRuns(t *testing.T) {
 	dir, _, _ := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}, 5)
 	run := func(change func(specs []admm.Spec)) (ledgers []*files.Ledger, err error) {
@@ -198,7 +207,8 @@ func TestLedgerOfRuns(t *testing.T) {
 			}
 		}
 	}
-	ledgers, err := run(func(specs []admm.Spec) { specs[0].Secret.Key[0]++ }) // target 0 is the same and draws other noise
+	// target 0 is the same and draws other noise
+	ledgers, err := run(func(specs []admm.Spec) { specs[0].Secret.Key[0]++ })
 	if !errors.Is(err, admm.ErrBudget) {
 		t.Errorf("other noise: %v, want ErrBudget", err)
 	}

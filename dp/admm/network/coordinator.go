@@ -10,16 +10,18 @@ import (
 	"coupling/dp/admm"
 )
 
-// Coordinator waits for the nodes, asks them round by round, and decides when to stop. It sees the nodes' names and shares, and no
-// utility and no bound.
+// Coordinator waits for the nodes, asks them round by round, and decides when to stop. It sees the
+// nodes' names and shares, and no utility and no bound.
 type Coordinator struct {
 	Rules admm.ADMM // whose Trace is called after every round
 	Graph admm.Graph
-	// Save stores the checkpoint, so that a coordinator that was killed can resume: ten times a second and at the end, as rounds that are
-	// asked again have the same answers. Nil stores nothing. Resume is the last stored checkpoint, or nil to begin a run.
+	// Save stores the checkpoint, so that a coordinator that was killed can resume: ten times a
+	// second and at the end, as rounds that are asked again have the same answers. Nil stores
+	// nothing. Resume is the last stored checkpoint, or nil to begin a run.
 	Save   func(Checkpoint) error
 	Resume *Checkpoint
-	// Waiting is called after every Patience, 0 being a second, in which nothing came, with the nodes that have not answered. May be nil.
+	// Waiting is called after every Patience, 0 being a second, in which nothing came, with the
+	// nodes that have not answered. May be nil.
 	Waiting  func(round int, missing []admm.ID)
 	Patience time.Duration
 }
@@ -47,13 +49,15 @@ type run struct {
 }
 
 const (
-	// tellEnd is how long nodes may take to hear the end, and tellFailure why there is none: some may never have joined.
+	// tellEnd is how long nodes may take to hear the end, and tellFailure why there is none: some
+	// may never have joined.
 	tellEnd, tellFailure = 10 * time.Second, time.Second
 	saveEvery            = 100 * time.Millisecond
 )
 
-// Run coordinates a run to its end, one for each server. Unheard are the nodes that have not heard of the end. It returns the error of ctx,
-// the reason for which a node cannot go on, or that of Save.
+// Run coordinates a run to its end, one for each server. Unheard are the nodes that have not heard
+// of the end. It returns the error of ctx, the reason for which a node cannot go on, or that of
+// Save.
 func (s *Server) Run(ctx context.Context, c Coordinator) (result *admm.Result, unheard []admm.ID, err error) {
 	r := &run{Coordinator: c, id: rand.Text(), rules: c.Rules.Digest(), place: map[admm.ID]int{}}
 	if r.c, err = admm.NewConsensus(c.Rules, c.Graph); err != nil {
@@ -63,8 +67,10 @@ func (s *Server) Run(ctx context.Context, c Coordinator) (result *admm.Result, u
 		r.place[id] = i
 	}
 	if c.Resume != nil {
-		if c.Resume.Rules != r.rules || len(c.Resume.State.Plan) != len(r.c.Plan) || len(c.Resume.State.Price) != len(r.c.Price) || len(c.Resume.State.Tail) != len(r.c.Tail) {
-			return nil, nil, fmt.Errorf("network: Resume: the run began with other rules or another network: %w", admm.ErrParameter)
+		if c.Resume.Rules != r.rules || len(c.Resume.State.Plan) != len(r.c.Plan) ||
+			len(c.Resume.State.Price) != len(r.c.Price) || len(c.Resume.State.Tail) != len(r.c.Tail) {
+			return nil, nil, fmt.Errorf("network: Resume: the run began with other rules or another network: %w",
+				admm.ErrParameter)
 		}
 		r.id, r.c.State, r.began = c.Resume.Run, c.Resume.State, true
 	}
@@ -140,7 +146,8 @@ func (r *run) absent() (out []admm.ID) {
 	return out
 }
 
-// take takes a request: the answer, nil if it has to wait, and whether others that wait may now have one. A request that comes twice changes nothing.
+// take takes a request: the answer, nil if it has to wait, and whether others that wait may now
+// have one. A request that comes twice changes nothing.
 func (r *run) take(ask request) (out *answer, news bool) {
 	i, known := r.place[ask.Node]
 	switch {
@@ -173,7 +180,12 @@ func (r *run) end(i int) *answer {
 	}
 	var q admm.Question
 	r.c.Ask(i, &q)
-	return &answer{Run: r.id, End: &Amounts{ID: r.Graph.Nodes()[i], Plan: q.Plan, Rounds: r.c.Round - 1, Status: r.c.Status}}
+	return &answer{Run: r.id, End: &Amounts{
+		ID:     r.Graph.Nodes()[i],
+		Plan:   q.Plan,
+		Rounds: r.c.Round - 1,
+		Status: r.c.Status,
+	}}
 }
 
 // listen notes that node i is here, or its share of this round, and ends the round with the last.
@@ -182,9 +194,11 @@ func (r *run) listen(i int, ask request) (news bool) {
 	case ask.Fail != "":
 		r.err = fmt.Errorf("network: %v: %s", ask.Node, ask.Fail)
 	case ask.Rules != r.rules:
-		r.err = fmt.Errorf("network: %v has other rules than the coordinator: every node must have the same: %w", ask.Node, admm.ErrParameter)
+		r.err = fmt.Errorf("network: %v has other rules than the coordinator: every node must have the same: %w",
+			ask.Node, admm.ErrParameter)
 	case !r.began && ask.Rounds < r.Rules.Rounds:
-		r.err = fmt.Errorf("network: Rounds = %d: %v: %w: it pays for %d", r.Rules.Rounds, ask.Node, admm.ErrBudget, ask.Rounds)
+		r.err = fmt.Errorf("network: Rounds = %d: %v: %w: it pays for %d", r.Rules.Rounds, ask.Node, admm.ErrBudget,
+			ask.Rounds)
 	case !r.began:
 		if !r.come(i) {
 			return false

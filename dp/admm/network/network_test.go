@@ -77,7 +77,8 @@ func again(t *testing.T, at network.Access) *network.Server {
 }
 
 // play runs a problem over HTTP, with what change makes of a node, and returns the errors of the nodes too.
-func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i int, n *network.Node)) (*admm.Result, []network.Amounts, []error, error) {
+func play(t *testing.T, c network.Coordinator, specs []admm.Spec,
+	change func(i int, n *network.Node)) (*admm.Result, []network.Amounts, []error, error) {
 	t.Helper()
 	s := serve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -102,7 +103,8 @@ func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i 
 }
 
 // same plays a problem over HTTP, which must give what it gives in this process.
-func same(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, want *admm.Result, change func(i int, n *network.Node)) {
+func same(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, want *admm.Result,
+	change func(i int, n *network.Node)) {
 	t.Helper()
 	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, change)
 	must.Do(errors.Join(append(errs, err)...))
@@ -209,8 +211,8 @@ type roundTripper func(r *http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Nodes that die and come back, and a coordinator that dies after some rounds and comes back with what it had saved, at the same address,
-// change nothing.
+// Nodes that die and come back, and a coordinator that dies after some rounds and comes back with
+// what it had saved, at the same address, change nothing.
 func TestAllDie(t *testing.T) {
 	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
 	p, specs, want := protected(t, a)
@@ -222,7 +224,12 @@ func TestAllDie(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, spec := range specs {
 		wg.Go(func() {
-			_, errs[i] = mortal(ctx, network.Node{Access: access, Rules: a, Spec: spec, Retry: 20 * time.Millisecond}, 3*(1-i%2))
+			_, errs[i] = mortal(ctx, network.Node{
+				Access: access,
+				Rules:  a,
+				Spec:   spec,
+				Retry:  20 * time.Millisecond,
+			}, 3*(1-i%2))
 		})
 	}
 	var saved []byte
@@ -296,11 +303,13 @@ func TestOddRequests(t *testing.T) {
 	want := must.Get(a.Solve(t.Context(), p))
 	var odd []string
 	for _, id := range []string{`{"side":0,"index":99}`, `{"side":7,"index":0}`, `{"side":-1,"index":-1}`} {
-		odd = append(odd, fmt.Sprintf(`{"node":%s,"rules":%q}`, id, a.Digest()), fmt.Sprintf(`{"node":%s,"fail":"no"}`, id))
+		odd = append(odd, fmt.Sprintf(`{"node":%s,"rules":%q}`, id, a.Digest()),
+			fmt.Sprintf(`{"node":%s,"fail":"no"}`, id))
 	}
 	odd = append(odd, `{"node":{"side":0,"index":0},"run":"another","fail":"no"}`, "{[", `{"share":"x"}`)
 	for _, round := range []int{-1, 1 << 40} {
-		odd = append(odd, fmt.Sprintf(`{"node":{"side":0,"index":0},"rules":%q,"rounds":9,"round":%d,"share":[1]}`, a.Digest(), round))
+		odd = append(odd, fmt.Sprintf(`{"node":{"side":0,"index":0},"rules":%q,"rounds":9,"round":%d,"share":[1]}`,
+			a.Digest(), round))
 	}
 	post := func(access network.Access, body string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -327,7 +336,8 @@ func TestOddRequests(t *testing.T) {
 // A share of another length ends the run with the reason, and so does a question that cannot be.
 func TestSharesThatCannotBe(t *testing.T) {
 	p := problem(1, 1, linear)
-	for name, replace := range map[string][2]string{"share": {`"share":[`, `"share":[1,`}, "rules": {`"rules":"`, `"rules":"x`}} {
+	for name, replace := range map[string][2]string{"share": {`"share":[`, `"share":[1,`},
+		"rules": {`"rules":"`, `"rules":"x`}} {
 		_, _, _, err := play(t, network.Coordinator{Graph: p.Graph}, p.Specs(), func(i int, n *network.Node) {
 			if i == 1 {
 				n.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -349,8 +359,31 @@ func TestSharesThatCannotBe(t *testing.T) {
 	n := must.Get(admm.NewNode(spec, admm.ADMM{}))
 	d := make([]float64, len(spec.Neighbours))
 	for i, q := range []admm.Question{
-		{}, {Round: 1, Eta: 1}, {Round: 1, Eta: 1, Plan: d}, {Round: 0, Eta: 1, Plan: d, Price: d}, {Round: 1, Plan: d, Price: d}, {Round: 1, Eta: math.NaN(), Plan: d, Price: d},
-		{Round: 1, Eta: math.Inf(1), Plan: d, Price: d}, {Round: 1, Eta: 1, Plan: d, Price: d, Tail: d}, {Round: 1, Eta: 1, Phase: admm.Projecting, Plan: d, Price: d, Tail: d}, {Round: 1, Eta: 1, Phase: -1, Plan: d, Price: d},
+		{}, {Round: 1, Eta: 1}, {Round: 1, Eta: 1, Plan: d}, {
+			Round: 0,
+			Eta:   1,
+			Plan:  d,
+			Price: d,
+		}, {Round: 1, Plan: d, Price: d}, {Round: 1, Eta: math.NaN(), Plan: d, Price: d},
+		{
+			Round: 1,
+			Eta:   math.Inf(1),
+			Plan:  d,
+			Price: d,
+		}, {
+			Round: 1,
+			Eta:   1,
+			Plan:  d,
+			Price: d,
+			Tail:  d,
+		}, {
+			Round: 1,
+			Eta:   1,
+			Phase: admm.Projecting,
+			Plan:  d,
+			Price: d,
+			Tail:  d,
+		}, {Round: 1, Eta: 1, Phase: -1, Plan: d, Price: d},
 	} {
 		if out, err := n.Answer(q); !errors.Is(err, admm.ErrParameter) || out != nil {
 			t.Errorf("question %d: %v, %v", i, out, err)
@@ -358,21 +391,27 @@ func TestSharesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A budget that does not pay for the rounds, and a node by other rules, end the run before its first round; an error in a node ends it with the reason.
+// A budget that does not pay for the rounds, and a node by other rules, end the run before its
+// first round; an error in a node ends it with the reason.
 func TestNodesThatCannot(t *testing.T) {
 	p := problem(2, 1, linear)
-	specs := must.Get(admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs()))
+	specs := must.Get(admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5},
+		Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs()))
 	rounds := 0
 	a := admm.ADMM{Rounds: 6, Trace: func(admm.Step) { rounds++ }}
-	if _, _, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil); !errors.Is(err, admm.ErrBudget) || rounds > 0 || errs[0] == nil || !strings.Contains(errors.Join(errs...).Error(), "budget is spent") {
+	if _, _, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil); !errors.Is(err,
+		admm.ErrBudget) || rounds > 0 || errs[0] == nil || !strings.Contains(errors.Join(errs...).Error(),
+		"budget is spent") {
 		t.Errorf("%v, %v after %d rounds, want ErrBudget", err, errs, rounds)
 	}
-	for _, other := range []admm.ADMM{{Rounds: 100}, {Rounds: 5, Eta: 2}, {Rounds: 5, Relax: 1.5}, {Rounds: 5, Tail: 4}} {
-		_, _, _, err := play(t, network.Coordinator{Rules: admm.ADMM{Rounds: 5}, Graph: p.Graph}, specs, func(i int, n *network.Node) {
-			if i == 1 {
-				n.Rules = other
-			}
-		})
+	for _, other := range []admm.ADMM{{Rounds: 100}, {Rounds: 5, Eta: 2}, {Rounds: 5, Relax: 1.5},
+		{Rounds: 5, Tail: 4}} {
+		_, _, _, err := play(t, network.Coordinator{Rules: admm.ADMM{Rounds: 5}, Graph: p.Graph}, specs,
+			func(i int, n *network.Node) {
+				if i == 1 {
+					n.Rules = other
+				}
+			})
 		if !errors.Is(err, admm.ErrParameter) && !errors.Is(err, admm.ErrBudget) {
 			t.Errorf("%+v: %v", other, err)
 		}
@@ -383,7 +422,8 @@ func TestNodesThatCannot(t *testing.T) {
 		secret.Ledger, s.Secret = broken{}, &secret
 		full[i] = s
 	}
-	if _, _, _, err := play(t, network.Coordinator{Rules: admm.ADMM{Rounds: 5}, Graph: p.Graph}, full, nil); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+	if _, _, _, err := play(t, network.Coordinator{Rules: admm.ADMM{Rounds: 5}, Graph: p.Graph}, full,
+		nil); err == nil || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("%v, want that the disk is full", err)
 	}
 }
@@ -402,8 +442,14 @@ func TestEdges(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 	huge := []admm.Utility{admm.Linear{A: 1e308}}
-	p = admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: huge, SourceUtility: huge, SourceBounds: []admm.Bounds{{Max: 1}}}
-	if _, _, _, err := play(t, network.Coordinator{Graph: p.Graph}, p.Specs(), nil); !errors.Is(err, admm.ErrParameter) {
+	p = admm.Problem{
+		Graph:         admm.Complete(1, 1),
+		TargetUtility: huge,
+		SourceUtility: huge,
+		SourceBounds:  []admm.Bounds{{Max: 1}},
+	}
+	if _, _, _, err := play(t, network.Coordinator{Graph: p.Graph}, p.Specs(), nil); !errors.Is(err,
+		admm.ErrParameter) {
 		t.Errorf("%v, want ErrParameter", err)
 	}
 }
@@ -411,45 +457,58 @@ func TestEdges(t *testing.T) {
 // A checkpoint of other rules or another network is refused. Waiting says who is missing.
 func TestResumeAndWaiting(t *testing.T) {
 	p := problem(1, 1, linear)
-	for _, m := range []network.Checkpoint{{}, {Rules: admm.ADMM{}.Digest()}, {Rules: admm.ADMM{Eta: 2}.Digest(), State: admm.State{Plan: make([]float64, len(p.Graph.Edges))}}} {
-		if _, _, err := serve(t).Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
+	for _, m := range []network.Checkpoint{{}, {Rules: admm.ADMM{}.Digest()},
+		{Rules: admm.ADMM{Eta: 2}.Digest(), State: admm.State{Plan: make([]float64, len(p.Graph.Edges))}}} {
+		if _, _, err := serve(t).Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err,
+			admm.ErrParameter) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	missing := 0
-	_, _, err := serve(t).Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond, Waiting: func(_ int, ids []admm.ID) {
-		missing = len(ids)
-		cancel()
-	}})
+	_, _, err := serve(t).Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond,
+		Waiting: func(_ int, ids []admm.ID) {
+			missing = len(ids)
+			cancel()
+		}})
 	if want := p.Graph.Targets + p.Graph.Sources; !errors.Is(err, context.Canceled) || missing != want {
 		t.Errorf("%v, %d missing of %d", err, missing, want)
 	}
 }
 
-// Nobody joins without the token, the server listens on loopback addresses only, and one that is gone is an error after a while.
+// Nobody joins without the token, the server listens on loopback addresses only, and one that is
+// gone is an error after a while.
 func TestAccess(t *testing.T) {
 	s, other := serve(t), serve(t)
 	spec := problem(1, 1, linear).Specs()[0]
 	for _, token := range []string{"", other.Access().Token} {
-		if _, err := (network.Node{Access: network.Access{URL: s.Access().URL, Token: token}, Spec: spec}).Run(t.Context()); !errors.Is(err, network.ErrAccess) {
+		if _, err := (network.Node{Access: network.Access{URL: s.Access().URL, Token: token}, Spec: spec}).
+			Run(t.Context()); !errors.Is(err, network.ErrAccess) {
 			t.Errorf("token %q: %v", token, err)
 		}
 	}
-	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.org:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000"} {
-		if s, err := network.Serve(addr, ""); err == nil || !strings.Contains(err.Error(), addr[strings.LastIndex(addr, ":")+1:]) {
+	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.org:0", "127.0.0.1",
+		"127.0.0.1:x", "127.0.0.1:70000"} {
+		if s, err := network.Serve(addr, ""); err == nil ||
+			!strings.Contains(err.Error(), addr[strings.LastIndex(addr, ":")+1:]) {
 			t.Errorf("listen %s: %v", addr, err)
 			s.Close()
 		}
 	}
 	requests := 0
-	gone := network.Node{Spec: spec, Wait: 5 * time.Millisecond, Retry: time.Millisecond, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-		if requests++; requests > 1 {
-			return nil, errLine
-		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
-	})}
-	if _, err := gone.Run(t.Context()); !errors.Is(err, errLine) || !strings.Contains(err.Error(), "the server is gone") {
+	gone := network.Node{
+		Spec:  spec,
+		Wait:  5 * time.Millisecond,
+		Retry: time.Millisecond,
+		Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			if requests++; requests > 1 {
+				return nil, errLine
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+		}),
+	}
+	if _, err := gone.Run(t.Context()); !errors.Is(err, errLine) ||
+		!strings.Contains(err.Error(), "the server is gone") {
 		t.Errorf("%v: want that the server is gone", err)
 	}
 }

@@ -21,8 +21,8 @@ type Node struct {
 	Access
 	Rules admm.ADMM
 	Spec  admm.Spec
-	// Wait is how long a server that does not answer is waited for, once it has answered, 0 meaning five minutes, and Retry the time
-	// between two requests to it, 0 meaning 200 ms.
+	// Wait is how long a server that does not answer is waited for, once it has answered, 0 meaning
+	// five minutes, and Retry the time between two requests to it, 0 meaning 200 ms.
 	Wait, Retry time.Duration
 	// Transport makes the requests; nil means one of its own.
 	Transport http.RoundTripper
@@ -30,9 +30,10 @@ type Node struct {
 
 var errEnded = errors.New("run ended")
 
-// Run answers what the coordinator asks until the end. A node that was killed takes part again by running again: it needs no memory but, if
-// it is private, its key and its ledger. It returns the error of ctx; that of the node, such as admm.ErrBudget; the coordinator's reason
-// where another node cannot go on; ErrAccess; that the server is gone.
+// Run answers what the coordinator asks until the end. A node that was killed takes part again by
+// running again: it needs no memory but, if it is private, its key and its ledger. It returns the
+// error of ctx; that of the node, such as admm.ErrBudget; the coordinator's reason where another
+// node cannot go on; ErrAccess; that the server is gone.
 func (n Node) Run(ctx context.Context) (Amounts, error) {
 	node, err := admm.NewNode(n.Spec, n.Rules)
 	if err != nil {

@@ -69,21 +69,25 @@ type Amounts struct {
 	Status admm.Status `json:"status"`
 }
 
-// Serve starts a server on a loopback address, such as "127.0.0.1:0" for any free port. An empty token draws a new one; a server that is to
-// come back needs its earlier address and token. Errors: ErrAccess for another address; a port that is taken.
+// Serve starts a server on a loopback address, such as "127.0.0.1:0" for any free port. An empty
+// token draws a new one; a server that is to come back needs its earlier address and token. Errors:
+// ErrAccess for another address; a port that is taken.
 func Serve(addr, token string) (*Server, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("network: listen %q: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
-		return nil, fmt.Errorf("network: listen %q: must be a loopback address, such as 127.0.0.1:0, as messages are not encrypted; other machines come through ssh -L: %w", addr, ErrAccess)
+		return nil, fmt.Errorf(
+			"network: listen %q: must be a loopback address, such as 127.0.0.1:0, as messages are not encrypted; "+
+				"other machines come through ssh -L: %w", addr, ErrAccess)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	s := &Server{access: Access{URL: "http://" + l.Addr().String(), Token: cmp.Or(token, rand.Text())}, changed: make(chan struct{})}
+	s := &Server{access: Access{URL: "http://" + l.Addr().String(), Token: cmp.Or(token, rand.Text())},
+		changed: make(chan struct{})}
 	s.http = http.Server{Handler: http.HandlerFunc(s.exchange), ReadHeaderTimeout: maxWait}
 	go func() { _ = s.http.Serve(l) }() // which ends with Close
 	return s, nil

@@ -14,7 +14,8 @@ import (
 	"coupling/lab/logspace"
 )
 
-// Load reads a file of reference values from shared/refs/dp beside the module, or the few cases in the package's testdata.
+// Load reads a file of reference values from shared/refs/dp beside the module, or the few cases in
+// the package's testdata.
 func Load(t testing.TB, name string, into any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))

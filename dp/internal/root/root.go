@@ -55,8 +55,9 @@ func step(a, fa, b, fb, c, fc float64) float64 {
 	return 0.5
 }
 
-// Least returns the least x > lo with ok(x), to the last digit, for an ok that is false at lo and is true from some x on: it doubles
-// the step until ok holds, and bisects. It returns false where ok does not hold up to 1e300.
+// Least returns the least x > lo with ok(x), to the last digit, for an ok that is false at lo and
+// is true from some x on: it doubles the step until ok holds, and bisects. It returns false where
+// ok does not hold up to 1e300.
 func Least(ok func(x float64) bool, lo, step float64) (float64, bool) {
 	hi := lo + step
 	for ; !ok(hi); step *= 2 {

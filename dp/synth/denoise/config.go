@@ -48,10 +48,14 @@ func Suggested(eps float64, p synth.Public) Config {
 
 func (c Config) withDefaults() (Config, error) {
 	err := check.All(
-		check.Default(in, "Basis", &c.Basis, 100), check.Default(in, "Hidden", &c.Hidden, 128), check.Default(in, "Batch", &c.Batch, 2048),
-		check.Default(in, "Steps", &c.Steps, 250), check.Default(in, "Draw", &c.Draw, 18), check.Default(in, "Clip", &c.Clip, 1),
-		check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3), check.Default(in, "Average", &c.Average, .95), check.Default(in, "Least", &c.Least, .15),
-		check.Default(in, "Most", &c.Most, 6), check.Default(in, "Prior", &c.Prior, 1.6), check.Default(in, "Bend", &c.Bend, 6),
+		check.Default(in, "Basis", &c.Basis, 100), check.Default(in, "Hidden", &c.Hidden, 128),
+		check.Default(in, "Batch", &c.Batch, 2048),
+		check.Default(in, "Steps", &c.Steps, 250), check.Default(in, "Draw", &c.Draw, 18),
+		check.Default(in, "Clip", &c.Clip, 1),
+		check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3), check.Default(in, "Average", &c.Average, .95),
+		check.Default(in, "Least", &c.Least, .15),
+		check.Default(in, "Most", &c.Most, 6), check.Default(in, "Prior", &c.Prior, 1.6),
+		check.Default(in, "Bend", &c.Bend, 6),
 		in.Noise(c.NoiseMultiplier), in.Positive("Records", float64(c.Records)))
 	if err == nil && !(c.Least < c.Most) {
 		err = in.Bad("Least = %g, Most = %g: must be increasing", c.Least, c.Most)

@@ -33,7 +33,8 @@ func newDenoiser(c Config, p synth.Public) *denoiser {
 			d.spread = append(d.spread, c.Prior/(1+r*r))
 		}
 	}
-	body := nn.Seq(&nn.Dense{In: d.width(), Out: c.Hidden}, nn.SiLU(), &nn.Dense{In: c.Hidden, Out: c.Hidden}, nn.SiLU())
+	body := nn.Seq(&nn.Dense{In: d.width(), Out: c.Hidden}, nn.SiLU(),
+		&nn.Dense{In: c.Hidden, Out: c.Hidden}, nn.SiLU())
 	// The last layer also gets the input, so that functions linear in it, such as the mean of a
 	// class, are learnt at once.
 	d.net = nn.Seq(&nn.Concat{Branches: []nn.Layer{nil, body}}, &nn.Dense{In: d.width() + c.Hidden, Out: len(d.spread)})

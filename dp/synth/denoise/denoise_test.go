@@ -89,8 +89,8 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// A row of the cotangent depends on its own record and its own randomness: alone or among others, first or last, it is the
-// same. Privacy rests on it.
+// A row of the cotangent depends on its own record and its own randomness: alone or among others,
+// first or last, it is the same. Privacy rests on it.
 func TestRowsAreOnTheirOwn(t *testing.T) {
 	dev, images := cpu(t), halves(t, 20)
 	c, err := small().withDefaults()
@@ -101,7 +101,11 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	rows := func(images *data.Images, at ...int) [][]float64 {
 		dy, err := newRecords(d, images).Cotangent(sgd.Batch{
-			Net: d.net, Pass: &nn.Pass{}, Dev: dev, Records: at, Rand: func(record int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(record))) },
+			Net:     d.net,
+			Pass:    &nn.Pass{},
+			Dev:     dev,
+			Records: at,
+			Rand:    func(record int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(record))) },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -140,8 +144,8 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 	}
 }
 
-// A network that says 0 makes D the denoiser of independent Gaussians of the prior spread, and samples have that spread, less what
-// D takes away at the last level.
+// A network that says 0 makes D the denoiser of independent Gaussians of the prior spread, and
+// samples have that spread, less what D takes away at the last level.
 func TestSamplerOnGaussians(t *testing.T) {
 	c, err := small().withDefaults()
 	if err != nil {
@@ -275,7 +279,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		conf := small()
 		c.change(&conf)
-		if _, err := conf.Train(t.Context(), cpu(t), c.images, synth.Run{Key: release.SeededKey(1)}); !errors.Is(err, dp.ErrParameter) {
+		if _, err := conf.Train(t.Context(), cpu(t), c.images, synth.Run{Key: release.SeededKey(1)}); !errors.Is(err,
+			dp.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

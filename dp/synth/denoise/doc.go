@@ -9,8 +9,8 @@
 //
 // # The loss
 //
-// Images are coefficients x of low frequencies (semidual.Basis). With s, log-uniform on [Least, Most], and Gaussian n the
-// network F sees x + s·n, log s and the label as onehot, and
+// Images are coefficients x of low frequencies (semidual.Basis). With s, log-uniform on [Least,
+// Most], and Gaussian n the network F sees x + s·n, log s and the label as onehot, and
 //
 //	loss = ½ Σ_k w_k (F_k − F*_k)²,   D_k = skip_k (x + s·n)_k + out_k F_k,   F*_k the F with D = x,
 //	skip = d²/(s²+d²),   out = s·d/√(s²+d²),   d_k = Prior/(1 + (f_k/Bend)²),   w_k = d_k/Prior,
@@ -27,7 +27,7 @@
 // each image and step. Shape, range and classes of images are public, and Records, which need not be
 // their exact number.
 //
-// Sources: Abadi et al. (2016); Karras, Aittala, Aila, Laine, "Elucidating the design space of diffusion-based generative
-// models" (2022); Dockhorn, Cao, Vahdat, Kreis, "Differentially private diffusion models" (2023), whose networks are much
-// larger and train for hours on GPUs.
+// Sources: Abadi et al. (2016); Karras, Aittala, Aila, Laine, "Elucidating the design space of
+// diffusion-based generative models" (2022); Dockhorn, Cao, Vahdat, Kreis, "Differentially private
+// diffusion models" (2023), whose networks are much larger and train for hours on GPUs.
 package denoise

@@ -86,7 +86,8 @@ func (d *denoiser) training(r *records) sgd.Training {
 
 // Train fits a denoiser to private images and returns a *Generator. All randomness comes from the key. The error wraps
 // release.ErrLedger where r.Dir holds another run.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	c, outOfRange := c.withDefaults()
 	if err := check.All(err, outOfRange); err != nil {

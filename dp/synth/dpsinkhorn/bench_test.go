@@ -38,7 +38,14 @@ func BenchmarkGradient(b *testing.B) {
 // Ten steps of training at the paper's sizes.
 func BenchmarkTenSteps(b *testing.B) {
 	dev := cpu(b)
-	t := Training{Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{NoiseMultiplier: 1}, Rate: .05, Steps: 10, Adam: train.Adam{Rate: 1e-4}}
+	t := Training{
+		Net:       Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}},
+		Loss:      Loss{L1: 1, Fresh: .4},
+		Sanitiser: WholeBatch{NoiseMultiplier: 1},
+		Rate:      .05,
+		Steps:     10,
+		Adam:      train.Adam{Rate: 1e-4},
+	}
 	images := bars(b, 1000)
 	for b.Loop() {
 		g, err := t.Train(b.Context(), dev, images, synth.Run{Key: release.SeededKey(1)})

@@ -14,8 +14,8 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// The residual generator of colour images trains privately, by either gradient, and goes on where it was stopped with the
-// same bits, singular vectors and running statistics among them.
+// The residual generator of colour images trains privately, by either gradient, and goes on where
+// it was stopped with the same bits, singular vectors and running statistics among them.
 func TestBigGAN(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	images, err := data.New(30, 3, 32, 32)
@@ -31,7 +31,13 @@ func TestBigGAN(t *testing.T) {
 	}
 	for _, parameters := range []bool{false, true} {
 		tr := Training{
-			Net: Net{BigGAN: &arch.BigGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 4, Running: true}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{NoiseMultiplier: .1},
+			Net: Net{BigGAN: &arch.BigGAN{
+				Latent:  3,
+				Classes: 2,
+				Embed:   2,
+				Hidden:  4,
+				Running: true,
+			}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{NoiseMultiplier: .1},
 			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3},
 		}
 		whole, err := fit(t, tr, images, synth.Run{})

@@ -20,14 +20,15 @@ const in = check.In("dpsinkhorn")
 
 var bad = in.Bad
 
-// Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased Sinkhorn loss. It is a synth.Method.
+// Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased
+// Sinkhorn loss. It is a synth.Method.
 type Training struct {
 	Net       Net
 	Loss      Loss
 	Sanitiser Sanitiser // nil: neither clip nor noise, and no privacy
-	// Parameters clips and noises the gradient of all parameters together, rather than that at the images (the first row of
-	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
-	// Bound, and the event is the same.
+	// Parameters clips and noises the gradient of all parameters together, rather than that at the
+	// images (the first row of the paper's table 2). The Sanitiser must be a WholeBatch:
+	// sensitivity 2·Bound holds of any vector that is clipped to Bound, and the event is the same.
 	Parameters bool
 	// Turns gives generated images the classes in turn, instead of at random.
 	Turns    bool
@@ -47,8 +48,9 @@ type Net struct {
 	MLP    *MLP
 }
 
-// MLP is a generator of small images of any size: dense layers with ReLU and batch normalisation from a latent code and an embedding of
-// the class, and tanh. It is ours: on images of few pixels the noise is short, and a step takes a millisecond.
+// MLP is a generator of small images of any size: dense layers with ReLU and batch normalisation
+// from a latent code and an embedding of the class, and tanh. It is ours: on images of few pixels
+// the noise is short, and a step takes a millisecond.
 type MLP struct {
 	Latent, Embed int
 	Hidden        []int // widths of the layers between
@@ -100,7 +102,8 @@ func (n Net) build(p synth.Public) (net nn.Layer, latent int, err error) {
 		g.Channels, g.Classes = p.Channels, len(p.Classes)
 		blocks := cmp.Or(g.Blocks, 3)
 		if side := 4 << blocks; p.Height != side || p.Width != side {
-			return nil, 0, bad("images of %d×%d: BigGAN of %d blocks makes %d×%d", p.Height, p.Width, blocks, side, side)
+			return nil, 0, bad("images of %d×%d: BigGAN of %d blocks makes %d×%d", p.Height, p.Width, blocks,
+				side, side)
 		}
 		return g.Net(), g.Latent, nil
 	case n.MLP != nil && n.DCGAN == nil && n.BigGAN == nil:
@@ -125,7 +128,8 @@ func Suggested(p synth.Public) Training {
 // Describe names the mechanism and its settings.
 func (t Training) Describe() (mechanism, settings string) {
 	return fmt.Sprint("DP-Sinkhorn: the gradient of a transport loss at generated images, ", t.Sanitiser),
-		fmt.Sprintf("%v, loss %+v, %d generated images a step, rate %g, %d steps", t.Net, t.Loss, t.images(), t.Rate, t.Steps)
+		fmt.Sprintf("%v, loss %+v, %d generated images a step, rate %g, %d steps", t.Net, t.Loss, t.images(),
+			t.Rate, t.Steps)
 }
 
 // WithNoise sets the multiplier of the Sanitiser; without one it takes a WholeBatch.
@@ -173,7 +177,8 @@ func (t Training) checkSanitiser() error {
 	}
 	noise, moved := t.Sanitiser.Noise(), t.Sanitiser.Sensitivity(t.images())
 	if !(noise >= 0) || math.IsInf(noise, 0) || !(moved > 0) || math.IsInf(moved, 0) {
-		return bad("Sanitiser = %#v: sensitivity %g must be positive and noise %g not negative, both finite", t.Sanitiser, moved, noise)
+		return bad("Sanitiser = %#v: sensitivity %g must be positive and noise %g not negative, both finite",
+			t.Sanitiser, moved, noise)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@
 // goes to the host and back for its noise, which is drawn exactly and therefore there: 200 ns a
 // value on one core.
 //
-// Source: T. Cao, A. Bie, A. Vahdat, S. Fidler, K. Kreis, "Don't generate me: training differentially private generative
-// models with Sinkhorn divergence" (NeurIPS 2021), and nv-tlabs/DP-Sinkhorn_code.
+// Source: T. Cao, A. Bie, A. Vahdat, S. Fidler, K. Kreis, "Don't generate me: training
+// differentially private generative models with Sinkhorn divergence" (NeurIPS 2021), and
+// nv-tlabs/DP-Sinkhorn_code.
 package dpsinkhorn

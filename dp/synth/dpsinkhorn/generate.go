@@ -21,9 +21,10 @@ type Generator struct {
 // Params returns the weights; nn.Free frees them.
 func (g *Generator) Params() []*nn.Param { return g.net.Params() }
 
-// labels draws the classes of the n + fresh images of step k: uniform, or in turn over the images and over the steps, in an
-// order of its own in each step. With turns, fresh images have the classes of the first ones, as in the published code: both
-// sides of the debiasing term then hold each class equally often, and every class is as likely as any other to meet a fresh image.
+// labels draws the classes of the n + fresh images of step k: uniform, or in turn over the images
+// and over the steps, in an order of its own in each step. With turns, fresh images have the
+// classes of the first ones, as in the published code: both sides of the debiasing term then hold
+// each class equally often, and every class is as likely as any other to meet a fresh image.
 func (g *Generator) labels(rng *rand.Rand, n, fresh int, turns bool, k int) []int {
 	classes := len(g.public.Classes)
 	labels := make([]int, n+fresh)
@@ -84,7 +85,8 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 	var out [][]float32
 	for _, l := range losses {
 		total := n + l.fresh(n)
-		private, public, err := l.Gradient(Labelled{X: flat.Rows(0, total), Labels: x.Labels[:total]}, y, len(g.public.Classes))
+		private, public, err := l.Gradient(Labelled{X: flat.Rows(0, total), Labels: x.Labels[:total]}, y,
+			len(g.public.Classes))
 		if err != nil {
 			return nil, err
 		}

@@ -17,8 +17,13 @@ func TestLaunches(t *testing.T) {
 	dev := devicetest.Counting(t)
 	var at []device.Traffic
 	tr := Training{
-		Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{NoiseMultiplier: 1},
-		Rate: .05, Steps: 4, Adam: train.Adam{Rate: 1e-4}, Trace: func(int, *device.Array) { at = append(at, dev.Traffic()) },
+		Net:       Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}},
+		Loss:      Loss{L1: 1, Fresh: .4},
+		Sanitiser: WholeBatch{NoiseMultiplier: 1},
+		Rate:      .05,
+		Steps:     4,
+		Adam:      train.Adam{Rate: 1e-4},
+		Trace:     func(int, *device.Array) { at = append(at, dev.Traffic()) },
 	}
 	g, err := tr.Train(t.Context(), dev, bars(t, 1000), synth.Run{Key: release.SeededKey(1)})
 	if err != nil {

@@ -24,8 +24,8 @@ type Loss struct {
 	Label    float64 // α_c; 0: 15
 	Fresh    float64 // p: the share of fresh images in the debiasing batch; .4 in the paper, .2 in its code
 	Blur     float64 // the last ε; 0: .05
-	// Scaling in (0, 1) is the ratio of one ε to the last; 0: ½, as published, which does not converge (some 13 updates).
-	// Converged is .99, with which the plan is the optimal assignment.
+	// Scaling in (0, 1) is the ratio of one ε to the last; 0: ½, as published, which does not
+	// converge (some 13 updates). Converged is .99, with which the plan is the optimal assignment.
 	Scaling float64
 	// Diameter is the first ε; 0: that of a box that holds all features. GeomLoss measures it on the batch.
 	Diameter float64
@@ -35,7 +35,8 @@ type Loss struct {
 const Converged = .99
 
 func (l Loss) withDefaults(d, classes int) (Loss, error) {
-	err := check.All(check.Default(in, "Loss.Label", &l.Label, 15), check.Default(in, "Loss.Blur", &l.Blur, .05), check.Default(in, "Loss.Scaling", &l.Scaling, .5))
+	err := check.All(check.Default(in, "Loss.Label", &l.Label, 15), check.Default(in, "Loss.Blur", &l.Blur, .05),
+		check.Default(in, "Loss.Scaling", &l.Scaling, .5))
 	if err != nil {
 		return l, err
 	}
@@ -76,9 +77,10 @@ type Labelled struct {
 	Labels []int
 }
 
-// Gradient writes the gradient of the loss with respect to the n + n′ generated images x to grad, and returns the arrays
-// that it was summed from: that of the private term 2W(X[:n], Y), n×D, and that of the rest. y may be empty: its term is
-// then 0. Arrays made here belong to the innermost Scope.
+// Gradient writes the gradient of the loss with respect to the n + n′ generated images x to grad,
+// and returns the arrays that it was summed from: that of the private term 2W(X[:n], Y), n×D, and
+// that of the rest. y may be empty: its term is then 0. Arrays made here belong to the innermost
+// Scope.
 func (l Loss) Gradient(x, y Labelled, classes int) (private, public *device.Array, err error) {
 	total, d := x.X.Dim(0), x.X.Dim(1)
 	if l, err = l.withDefaults(d, classes); err != nil {
@@ -186,7 +188,16 @@ func (l Loss) solve(x, y *device.Array) *term {
 	n, m := x.Dim(0), y.Dim(0)
 	vec := func(k int) *device.Array { return dev.New(device.Float32, 1, k) }
 	schedule := l.schedule()
-	t := &term{x: x, y: y, cost: l.cost(), f: vec(n), g: vec(m), lastF: vec(n), lastG: vec(m), eps: schedule[len(schedule)-1]}
+	t := &term{
+		x:     x,
+		y:     y,
+		cost:  l.cost(),
+		f:     vec(n),
+		g:     vec(m),
+		lastF: vec(n),
+		lastG: vec(m),
+		eps:   schedule[len(schedule)-1],
+	}
 	c := dev.New(device.Float32, n, m)
 	device.Costs(c, x, y, t.cost)
 	device.Anneal(t.f, t.g, t.lastF, t.lastG, c.Reshape(1, n, m), schedule)

@@ -44,9 +44,10 @@ func withOneHot(x *mat.Dense, labels []int, classes int, label float64) *mat.Den
 	return out
 }
 
-// geomloss is the iteration of GeomLoss 0.2.3 at p = 1 between uniform clouds, SamplesLoss("sinkhorn", debias=False), written
-// out plainly: averaged updates while ε falls from the diameter to the blur, one last update of both potentials from each other,
-// and the gradients of that update.
+// geomloss is the iteration of GeomLoss 0.2.3 at p = 1 between uniform clouds,
+// SamplesLoss("sinkhorn", debias=False), written out plainly: averaged updates while ε falls from
+// the diameter to the blur, one last update of both potentials from each other, and the gradients
+// of that update.
 type geomloss struct {
 	x, y *mat.Dense
 	cost cost.PointCost
@@ -112,7 +113,8 @@ func (l geomloss) gradients(blur, scaling, diameter float64) (dx, dy *mat.Dense)
 	return dx, dy
 }
 
-// semiDebiased returns the gradients of 2 OT(X,Y) − OT(X,Z), Z being X without its first rows followed by the fresh ones.
+// semiDebiased returns the gradients of 2 OT(X,Y) − OT(X,Z), Z being X without its first rows
+// followed by the fresh ones.
 func semiDebiased(x, fresh, y *mat.Dense, cost cost.PointCost, l Loss) (dx, dFresh *mat.Dense) {
 	n, d := x.Dims()
 	k := 0

@@ -22,8 +22,8 @@ type Sanitiser interface {
 	Noise() float64
 	// WithNoise returns the sanitiser with another noise multiplier.
 	WithNoise(multiplier float64) Sanitiser
-	// Sensitivity bounds |Clip(g) − Clip(g′)|₂ for the gradients of any two batches of private images, n being the number of
-	// generated ones, which is fixed.
+	// Sensitivity bounds |Clip(g) − Clip(g′)|₂ for the gradients of any two batches of private
+	// images, n being the number of generated ones, which is fixed.
 	Sensitivity(n int) float64
 	// Event is the event of steps on Poisson batches of that rate, joint over all rows. It holds
 	// for this mechanism.
@@ -35,7 +35,8 @@ type Sanitiser interface {
 // float32: ClipRows keeps norms to a few units of 2⁻²³.
 const below = 1 - 0x1p-18
 
-// WholeBatch clips the norm of the whole n×d gradient to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier.
+// WholeBatch clips the norm of the whole n×d gradient to Bound and adds noise of standard deviation
+// 2·Bound·NoiseMultiplier.
 //
 // Sensitivity. The transport plan couples all images of a batch: one more image may change every
 // row of the gradient, and all that is known is that both gradients lie in the ball of radius
@@ -78,8 +79,8 @@ func (w WholeBatch) Event(_ int, rate float64, steps int) dp.Event {
 // String names it.
 func (w WholeBatch) String() string { return fmt.Sprintf("whole batch clipped to %g", w.bound()) }
 
-// PerRow clips each row to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier to each entry: algorithm 1 of the
-// paper.
+// PerRow clips each row to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier to
+// each entry: algorithm 1 of the paper.
 //
 // Sensitivity. Each row moves by up to 2·Bound. The paper composes the n rows as if each were a
 // mechanism on a Poisson sample of its own, which claims the amplification by sampling n times for

@@ -21,7 +21,8 @@ func TestSensitivity(t *testing.T) {
 	dev := cpu(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d, classes = 12, 20, 2
-	for _, s := range []Sanitiser{WholeBatch{NoiseMultiplier: 1}, WholeBatch{Bound: 1e3, NoiseMultiplier: 1}, PerRow{NoiseMultiplier: 1}, PerRow{Bound: 7, NoiseMultiplier: 1}} {
+	for _, s := range []Sanitiser{WholeBatch{NoiseMultiplier: 1}, WholeBatch{Bound: 1e3, NoiseMultiplier: 1},
+		PerRow{NoiseMultiplier: 1}, PerRow{Bound: 7, NoiseMultiplier: 1}} {
 		t.Run(s.String(), func(t *testing.T) {
 			largest := 0.
 			for trial := range 60 {
@@ -76,20 +77,23 @@ func neighbour(rng *rand.Rand, dev *device.Device, trial int, y Labelled, hy *ma
 		if n == 1 {
 			return Labelled{}
 		}
-		return Labelled{X: dev.FromDense(device.Float32, mat.DenseCopyOf(hy.Slice(0, n-1, 0, d))), Labels: y.Labels[:n-1]}
+		return Labelled{X: dev.FromDense(device.Float32, mat.DenseCopyOf(hy.Slice(0, n-1, 0, d))),
+			Labels: y.Labels[:n-1]}
 	case 2: // inserted
 		out := mat.NewDense(n+1, d, nil)
 		out.Copy(hy)
 		out.SetRow(n, row)
-		return Labelled{X: dev.FromDense(device.Float32, out), Labels: append(append([]int(nil), y.Labels...), rng.IntN(2))}
+		return Labelled{X: dev.FromDense(device.Float32, out),
+			Labels: append(append([]int(nil), y.Labels...), rng.IntN(2))}
 	}
 	out := mat.DenseCopyOf(hy)
 	out.SetRow(0, row)
 	return Labelled{X: dev.FromDense(device.Float32, out), Labels: y.Labels}
 }
 
-// The ε of the two accountings at the paper's setting, σ = 1.5, q = 1/1200, 160,000 steps of 50 rows: the published one is about 10,
-// the joint release's is in the hundreds, and the whole-batch clip at the same noise has 1.2.
+// The ε of the two accountings at the paper's setting, σ = 1.5, q = 1/1200, 160,000 steps of 50
+// rows: the published one is about 10, the joint release's is in the hundreds, and the whole-batch
+// clip at the same noise has 1.2.
 func TestTwoAccountings(t *testing.T) {
 	const n, rate, steps, delta = 50, 1. / 1200, 158_517, 1e-5
 	row := PerRow{NoiseMultiplier: 1.5}
@@ -101,7 +105,8 @@ func TestTwoAccountings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps), dp.Relation{}, delta)
+	whole, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps),
+		dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +123,9 @@ func TestTwoAccountings(t *testing.T) {
 	}
 }
 
-// turned runs the release of a step in two worlds that differ in one private image, which turns every row round, and scores
-// along the direction of the difference: the strongest attack on Gaussian noise.
+// turned runs the release of a step in two worlds that differ in one private image, which turns
+// every row round, and scores along the direction of the difference: the strongest attack on
+// Gaussian noise.
 func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[float64] {
 	t.Helper()
 	dev := cpu(t)

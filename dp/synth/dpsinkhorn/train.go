@@ -35,7 +35,8 @@ type run struct {
 // open makes the arrays that last for the training.
 func (r *run) open(n int) (free func()) {
 	classes := len(r.public.Classes)
-	r.codes, r.class, r.hot = r.dev.New(device.Float32, n, r.latent), r.dev.New(device.Int32, n), r.dev.New(device.Float32, n, classes)
+	r.codes, r.class, r.hot = r.dev.New(device.Float32, n, r.latent), r.dev.New(device.Int32, n),
+		r.dev.New(device.Float32, n, classes)
 	return func() {
 		r.forward.Close()
 		r.backward.Close()
@@ -46,13 +47,20 @@ func (r *run) open(n int) (free func()) {
 	}
 }
 
-// Train trains on private images and returns a *Generator; it resumes an earlier run in on.Dir, as sgd.Training.Run does.
-func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Images, on synth.Run) (synth.Sampler, error) {
+// Train trains on private images and returns a *Generator; it resumes an earlier run in on.Dir, as
+// sgd.Training.Run does.
+func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	on synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Training: t, Generator: &Generator{dev: dev, public: p, batch: t.images() + t.Loss.fresh(t.images())}, on: on, data: images}
+	r := &run{
+		Training:  t,
+		Generator: &Generator{dev: dev, public: p, batch: t.images() + t.Loss.fresh(t.images())},
+		on:        on,
+		data:      images,
+	}
 	if r.net, r.latent, r.loss, err = t.build(p); err != nil {
 		return nil, err
 	}
@@ -79,7 +87,13 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	}
 	defer func() { _ = r.out.Close() }()
 	ck := train.Checkpoint{Params: map[string][]*nn.Param{"generator": r.net.Params(), "optimiser": r.opt.State()}}
-	if err := r.out.Loop(ctx, release.Loop{Steps: t.Steps, Step: r.step, State: &ck, Done: &ck.Step, Every: on.Every}); err != nil {
+	if err := r.out.Loop(ctx, release.Loop{
+		Steps: t.Steps,
+		Step:  r.step,
+		State: &ck,
+		Done:  &ck.Step,
+		Every: on.Every,
+	}); err != nil {
 		return nil, err
 	}
 	return r.Generator, dev.Sync()
@@ -90,13 +104,14 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 func (r *run) settings() (any, error) {
 	start, err := sgd.Fingerprint(r.net.Params())
 	return map[string]any{
-		"mechanism": "DP-Sinkhorn", "net": r.Net.String(), "start": start, "loss": r.Loss, "sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters,
+		"mechanism": "DP-Sinkhorn", "net": r.Net.String(), "start": start, "loss": r.Loss,
+		"sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters,
 		"images": r.images(), "rate": r.Rate, "adam": r.Adam, "sgd": r.SGD, "turns": r.Turns,
 	}, err
 }
 
-// step makes step k. What needs no private image and nothing of the host is recorded: the images and the gradient of the
-// public term, and the step back through the network.
+// step makes step k. What needs no private image and nothing of the host is recorded: the images
+// and the gradient of the public term, and the step back through the network.
 func (r *run) step(k int) error {
 	defer r.dev.Scope().Close()
 	if err := r.draw(k); err != nil {
@@ -167,8 +182,8 @@ func (r *run) addPrivate(head *device.Array, k int) error {
 	return nil
 }
 
-// differentiate takes the gradient at the images through the network and, unless the gradients of the parameters are what
-// is released, moves these.
+// differentiate takes the gradient at the images through the network and, unless the gradients of
+// the parameters are what is released, moves these.
 func (r *run) differentiate() {
 	nn.ZeroGrads(r.net.Params())
 	if r.Sanitiser != nil && !r.Parameters {
@@ -181,9 +196,10 @@ func (r *run) differentiate() {
 	}
 }
 
-// weighFresh clips the gradient at the n′ fresh images, which depends on no private one, so that it is at most
-// √(n′/(2n − n′)) times as long as that at the n images may be: the ratio of both before they are clipped, where all images
-// are independent and alike and the cost is |x−y|². Without it repulsion, which has no noise, outweighs attraction.
+// weighFresh clips the gradient at the n′ fresh images, which depends on no private one, so that it
+// is at most √(n′/(2n − n′)) times as long as that at the n images may be: the ratio of both before
+// they are clipped, where all images are independent and alike and the cost is |x−y|². Without it
+// repulsion, which has no noise, outweighs attraction.
 func (r *run) weighFresh(g *device.Array) {
 	n, fresh := r.images(), g.Dim(0)
 	if fresh == 0 {

@@ -66,7 +66,12 @@ func fit(t testing.TB, tr Training, images *data.Images, r synth.Run) (*Generato
 
 func small() Training {
 	return Training{
-		Net: Net{DCGAN: &arch.DCGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 2}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{NoiseMultiplier: .5},
+		Net: Net{DCGAN: &arch.DCGAN{
+			Latent:  3,
+			Classes: 2,
+			Embed:   2,
+			Hidden:  2,
+		}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{NoiseMultiplier: .5},
 		Images: 6, Rate: .1, Steps: 7, Adam: train.Adam{Rate: 1e-2, Decay: 1e-5},
 	}
 }
@@ -172,11 +177,14 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// Noise and bounds that are not numbers of their kind are refused, by training and by its event: no noise must come of them.
+// Noise and bounds that are not numbers of their kind are refused, by training and by its event: no
+// noise must come of them.
 func TestSanitiserIsChecked(t *testing.T) {
 	for _, s := range []Sanitiser{
-		WholeBatch{NoiseMultiplier: -1}, WholeBatch{NoiseMultiplier: math.NaN()}, WholeBatch{NoiseMultiplier: math.Inf(1)}, WholeBatch{Bound: -1, NoiseMultiplier: 1},
-		WholeBatch{Bound: math.NaN(), NoiseMultiplier: 1}, WholeBatch{Bound: math.Inf(1), NoiseMultiplier: 1}, WholeBatch{Bound: -1, NoiseMultiplier: -1}, PerRow{Bound: -1, NoiseMultiplier: 1},
+		WholeBatch{NoiseMultiplier: -1}, WholeBatch{NoiseMultiplier: math.NaN()},
+		WholeBatch{NoiseMultiplier: math.Inf(1)}, WholeBatch{Bound: -1, NoiseMultiplier: 1},
+		WholeBatch{Bound: math.NaN(), NoiseMultiplier: 1}, WholeBatch{Bound: math.Inf(1), NoiseMultiplier: 1},
+		WholeBatch{Bound: -1, NoiseMultiplier: -1}, PerRow{Bound: -1, NoiseMultiplier: 1},
 	} {
 		tr := small()
 		tr.Sanitiser = s
@@ -188,15 +196,17 @@ func TestSanitiserIsChecked(t *testing.T) {
 		}
 		g := cpu(t).From32([]float32{.1, 0}, 1, 2)
 		if w, ok := s.(WholeBatch); ok && w.Bound == 0 {
-			if err := sanitise(s, g, &release.Run{Key: release.SeededKey(1), Releases: 1}, 0); !errors.Is(err, dp.ErrParameter) {
+			if err := sanitise(s, g, &release.Run{Key: release.SeededKey(1), Releases: 1}, 0); !errors.Is(err,
+				dp.ErrParameter) {
 				t.Errorf("%#v: released: %v", s, err)
 			}
 		}
 	}
 }
 
-// Noise is never used twice: other images or labels are refused in the folder of a run, a step that would release something
-// else than before is refused too, and without a folder another gradient gets other noise.
+// Noise is never used twice: other images or labels are refused in the folder of a run, a step that
+// would release something else than before is refused too, and without a folder another gradient
+// gets other noise.
 func TestNoiseIsUsedOnce(t *testing.T) {
 	dir := t.TempDir()
 	tr := small()
@@ -240,14 +250,16 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Without noise the generator learns which half is bright, by the gradient at images of either network, by that of parameters,
-// and by plain descent.
+// Without noise the generator learns which half is bright, by the gradient at images of either
+// network, by that of parameters, and by plain descent.
 func TestLearns(t *testing.T) {
 	for name, change := range map[string]func(*Training){
 		"images":     func(*Training) {},
 		"parameters": func(tr *Training) { tr.Parameters = true },
-		"dense":      func(tr *Training) { tr.Net, tr.Turns = Net{MLP: &MLP{Latent: 4, Embed: 4, Hidden: []int{16}}}, true },
-		"descent":    func(tr *Training) { tr.SGD = &train.SGD{Rate: 1e-3, Momentum: .9} },
+		"dense": func(tr *Training) {
+			tr.Net, tr.Turns = Net{MLP: &MLP{Latent: 4, Embed: 4, Hidden: []int{16}}}, true
+		},
+		"descent": func(tr *Training) { tr.SGD = &train.SGD{Rate: 1e-3, Momentum: .9} },
 	} {
 		tr := small()
 		tr.Steps, tr.Rate, tr.Images, tr.Sanitiser = 60, .5, 10, WholeBatch{Bound: 5}
@@ -277,12 +289,13 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// With classes in turn every class is in the batch equally often, and fresh images equally often: of one that is in k of S steps with
-// probability ½ or more, the count has a deviation of at most √S/2. In every step both sides of the debiasing term hold the
-// same classes.
+// With classes in turn every class is in the batch equally often, and fresh images equally often:
+// of one that is in k of S steps with probability ½ or more, the count has a deviation of at most
+// √S/2. In every step both sides of the debiasing term hold the same classes.
 func TestEveryClassIsDebiased(t *testing.T) {
 	const steps = 2000
-	for _, c := range []struct{ n, fresh, classes int }{{10, 4, 10}, {10, 10, 10}, {4, 2, 8}, {50, 20, 10}, {7, 3, 2}, {5, 4, 10}, {3, 0, 2}} {
+	for _, c := range []struct{ n, fresh, classes int }{{10, 4, 10}, {10, 10, 10}, {4, 2, 8}, {50, 20, 10}, {7, 3, 2},
+		{5, 4, 10}, {3, 0, 2}} {
 		g := &Generator{public: synth.Public{Classes: make([]string, c.classes)}}
 		batch, fresh := make([]int, c.classes), make([]int, c.classes)
 		for k := range steps {
@@ -304,15 +317,16 @@ func TestEveryClassIsDebiased(t *testing.T) {
 				t.Errorf("%+v: class %d is %d times in the batch, of %d", c, l, batch[l], steps*c.n)
 			}
 			most := float64((c.n + c.classes - 1) / c.classes) // images of a class in a step
-			if want := float64(steps*c.fresh) / float64(c.classes); math.Abs(float64(fresh[l])-want) > 4*most*math.Sqrt(steps)/2 {
+			if want := float64(steps*c.fresh) / float64(c.classes); math.Abs(float64(fresh[l])-want) >
+				4*most*math.Sqrt(steps)/2 {
 				t.Errorf("%+v: class %d has %d fresh images, want %g", c, l, fresh[l], want)
 			}
 		}
 	}
 }
 
-// The gradient at fresh images is at most √(n′/(2n−n′)) times as long as what the sanitiser lets through of the batch's, and is left
-// alone where it is shorter.
+// The gradient at fresh images is at most √(n′/(2n−n′)) times as long as what the sanitiser lets
+// through of the batch's, and is left alone where it is shorter.
 func TestFreshImagesDoNotOutweigh(t *testing.T) {
 	dev := cpu(t)
 	for _, s := range []Sanitiser{WholeBatch{Bound: .5}, PerRow{Bound: .5}} {

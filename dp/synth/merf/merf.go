@@ -35,8 +35,10 @@ type Config struct {
 
 func (c Config) withDefaults() (Config, error) {
 	err := check.All(
-		check.Default(in, "Features", &c.Features, 10000), check.Default(in, "Code", &c.Code, 5), check.Default(in, "Batch", &c.Batch, 100),
-		check.Default(in, "Steps", &c.Steps, 3000), check.Default(in, "Length", &c.Length, math.Sqrt(105)), check.Default(in, "Count", &c.Count, .01),
+		check.Default(in, "Features", &c.Features, 10000), check.Default(in, "Code", &c.Code, 5),
+		check.Default(in, "Batch", &c.Batch, 100),
+		check.Default(in, "Steps", &c.Steps, 3000), check.Default(in, "Length", &c.Length, math.Sqrt(105)),
+		check.Default(in, "Count", &c.Count, .01),
 		check.Default(in, "Adam.Rate", &c.Adam.Rate, .01), in.Noise(c.NoiseMultiplier))
 	switch {
 	case err != nil:
@@ -62,7 +64,8 @@ func (c Config) filled(p synth.Public) (Config, error) {
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
-	return "DP-MERF: means of random features by class, released once, and a network fitted to them", fmt.Sprintf("%+v", c)
+	return "DP-MERF: means of random features by class, released once, and a network fitted to them",
+		fmt.Sprintf("%+v", c)
 }
 
 // WithNoise sets NoiseMultiplier.
@@ -93,7 +96,8 @@ type fit struct {
 
 // Train releases the means and fits a generator to them; it returns a *Generator. With r.Dir it
 // resumes from a checkpoint and makes the same release.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	c, outOfRange := c.filled(p)
 	if err := check.All(err, outOfRange); err != nil {
@@ -119,12 +123,18 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 		Sources: map[string]train.Source{"codes": codes},
 	}
 	rng, decay := rand.New(codes), train.Staircase(max(c.Steps/5, 1), .9)
-	err = run.Loop(ctx, release.Loop{Steps: c.Steps, State: &ck, Done: &ck.Step, Every: r.Every, Step: func(k int) error {
-		f.opt.SetFactor(decay(k))
-		f.step(rng)
-		r.Step(k+1, c.Steps)
-		return dev.Err()
-	}})
+	err = run.Loop(ctx, release.Loop{
+		Steps: c.Steps,
+		State: &ck,
+		Done:  &ck.Step,
+		Every: r.Every,
+		Step: func(k int) error {
+			f.opt.SetFactor(decay(k))
+			f.step(rng)
+			r.Step(k+1, c.Steps)
+			return dev.Err()
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +276,8 @@ func (f *fit) generate(p *nn.Pass, rng *rand.Rand, labels []int) *device.Array {
 // upsampling by 2 and a convolution 5×5.
 func generatorNet(in, c, h, w int) nn.Layer {
 	if h%4 != 0 || w%4 != 0 {
-		return nn.Seq(&nn.Dense{In: in, Out: 200}, &nn.BatchNorm{Channels: 200, Batch: true}, nn.ReLU(), &nn.Dense{In: 200, Out: c * h * w}, nn.Sigmoid(), &nn.Reshape{Shape: []int{c, h, w}})
+		return nn.Seq(&nn.Dense{In: in, Out: 200}, &nn.BatchNorm{Channels: 200, Batch: true}, nn.ReLU(),
+			&nn.Dense{In: 200, Out: c * h * w}, nn.Sigmoid(), &nn.Reshape{Shape: []int{c, h, w}})
 	}
 	conv := func(in, out int) nn.Layer { return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(5, 1, 2)} }
 	return nn.Seq(

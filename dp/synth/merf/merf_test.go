@@ -56,7 +56,12 @@ func TestSensitivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fit{Config: c, dev: dev, public: synth.Public{Classes: []string{"a", "b"}}, w: frequencies(dev, rng, 100, 64, 2)}
+	f := &fit{
+		Config: c,
+		dev:    dev,
+		public: synth.Public{Classes: []string{"a", "b"}},
+		w:      frequencies(dev, rng, 100, 64, 2),
+	}
 	a, b := math.Sqrt(1-c.Count), math.Sqrt(c.Count)
 	flat := func(m *data.Images) (out []float64) {
 		sum, count, err := f.sums(m)
@@ -90,7 +95,12 @@ func TestOthersDoNotMove(t *testing.T) {
 	dev := open(t)
 	rng := rand.New(rand.NewPCG(5, 2))
 	const size, n = 202, 13
-	f := &fit{Config: Config{Features: size}, dev: dev, public: synth.Public{Classes: []string{"a"}}, w: frequencies(dev, rng, size/2, 784, 3)}
+	f := &fit{
+		Config: Config{Features: size},
+		dev:    dev,
+		public: synth.Public{Classes: []string{"a"}},
+		w:      frequencies(dev, rng, size/2, 784, 3),
+	}
 	m, err := data.New(n, 1, 28, 28)
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +125,10 @@ func TestOthersDoNotMove(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1}, "Features": {Features: 3}, "Noise": {NoiseMultiplier: math.NaN()}} {
-		if _, err := c.Train(t.Context(), open(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) {
+	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1},
+		"Features": {Features: 3}, "Noise": {NoiseMultiplier: math.NaN()}} {
+		if _, err := c.Train(t.Context(), open(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -130,7 +142,12 @@ func TestParameters(t *testing.T) {
 // With little noise the generator draws each class on its side.
 func TestLearns(t *testing.T) {
 	dev := open(t)
-	c, g, err := synth.Calibrate(t.Context(), Config{Features: 400, Length: 3, Steps: 150, Batch: 40}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5})
+	c, g, err := synth.Calibrate(t.Context(), Config{
+		Features: 400,
+		Length:   3,
+		Steps:    150,
+		Batch:    40,
+	}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5})
 	if err != nil {
 		t.Fatal(err)
 	}

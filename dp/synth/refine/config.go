@@ -14,18 +14,20 @@ import (
 const in = check.In("refine")
 
 // Config says what is refined and how; it is a synth.Method. A zero field means the value in
-// brackets, which was found on Fashion-MNIST, and that of the teacher on CIFAR-10. Choosing settings on the private data itself costs budget that
-// is not accounted for here.
+// brackets, which was found on Fashion-MNIST, and that of the teacher on CIFAR-10. Choosing
+// settings on the private data itself costs budget that is not accounted for here.
 type Config struct {
-	Base         semidual.Config // whose NoiseMultiplier sets the noise of all releases
-	Shapes       bool            // samples start as random shapes; Base is not trained, and Share and TeacherShare are scaled to sum to 1
-	Jitter       synth.Jitter    // of the base's samples before they are refined
-	ChoiceShare  float64         // of a release that decides whether Jitter is right for these images; 0: it is
-	Share        float64         // of the moments in the whole budget, as Σ 1/σ² [0.4]
-	TeacherShare float64         // of the teacher, who gives samples their labels; 0: there is none
-	Axes         int             // coordinates of an image [300]
-	Steps        int             // of an image [20]
-	Rate         float64         // change of a value by a step, falling to 0 along a cosine [0.04]
+	Base semidual.Config // whose NoiseMultiplier sets the noise of all releases
+	// samples start as random shapes; Base is not trained, and Share and TeacherShare are scaled to
+	// sum to 1
+	Shapes       bool
+	Jitter       synth.Jitter // of the base's samples before they are refined
+	ChoiceShare  float64      // of a release that decides whether Jitter is right for these images; 0: it is
+	Share        float64      // of the moments in the whole budget, as Σ 1/σ² [0.4]
+	TeacherShare float64      // of the teacher, who gives samples their labels; 0: there is none
+	Axes         int          // coordinates of an image [300]
+	Steps        int          // of an image [20]
+	Rate         float64      // change of a value by a step, falling to 0 along a cosine [0.04]
 }
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind, from public
@@ -144,7 +146,8 @@ func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
 	mechanism, settings = synth.Jittered{Method: c.Base, Jitter: c.Jitter}.Describe()
 	if c.Shapes {
-		mechanism, settings = "random shapes, drawn without the private images", fmt.Sprintf("NoiseMultiplier:%g of all releases together", c.Base.NoiseMultiplier)
+		mechanism, settings = "random shapes, drawn without the private images",
+			fmt.Sprintf("NoiseMultiplier:%g of all releases together", c.Base.NoiseMultiplier)
 	}
 	mechanism += "; then moments of features by class, released once, to which samples are moved"
 	settings += fmt.Sprintf("; refined with Share:%g Axes:%d Steps:%d Rate:%g", c.Share, c.Axes, c.Steps, c.Rate)
@@ -153,7 +156,8 @@ func (c Config) Describe() (mechanism, settings string) {
 		settings += fmt.Sprintf(" TeacherShare:%g", c.TeacherShare)
 	}
 	if c.ChoiceShare > 0 {
-		settings += fmt.Sprintf(" ChoiceShare:%g: a count with noise decided whether that change is right", c.ChoiceShare)
+		settings += fmt.Sprintf(" ChoiceShare:%g: a count with noise decided whether that change is right",
+			c.ChoiceShare)
 	}
 	return mechanism, settings
 }

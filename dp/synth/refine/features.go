@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// features describes images by coordinates: what a bank of fixed filters sees in cells, on scaled principal axes of samples. Its
-// filters are public, and the axes are as private as the samples.
+// features describes images by coordinates: what a bank of fixed filters sees in cells, on scaled
+// principal axes of samples. Its filters are public, and the axes are as private as the samples.
 type features struct {
 	dev      *device.Device
 	net      nn.Layer
@@ -48,7 +48,8 @@ func newBank(dev *device.Device, m *data.Images) *features {
 
 // each calls see with the features of each image in turn, on the axes if there are any.
 func (f *features) each(m *data.Images, see func(i int, row []float64)) error {
-	return synth.Features(f.dev, m, func(x *device.Array) (*mat.Dense, error) { return f.of(&nn.Pass{ForwardOnly: true}, x).Mat() }, see)
+	return synth.Features(f.dev, m,
+		func(x *device.Array) (*mat.Dense, error) { return f.of(&nn.Pass{ForwardOnly: true}, x).Mat() }, see)
 }
 
 // of returns the features of images on the device, on the axes if there are any.

@@ -25,8 +25,8 @@ func (f *features) noMoments() moments {
 }
 
 const (
-	// grain is the step to which z is rounded towards 0. Sums of zzᵀ, whose entries are multiples of grain² and at most 1 in a
-	// record, are then exact in float64 for up to mostRecords.
+	// grain is the step to which z is rounded towards 0. Sums of zzᵀ, whose entries are multiples
+	// of grain² and at most 1 in a record, are then exact in float64 for up to mostRecords.
 	grain       = 0x1p-13
 	mostRecords = 1 << 27
 	// counts and means are the shares γ² and β² of the squared norm of a record's part.
@@ -88,8 +88,8 @@ func (f *features) release(images *data.Images, run *release.Run, sigma float64)
 	return m, nil
 }
 
-// transport returns the map of coordinates of each class: samples have the private images' mean in it after the map and, over all
-// classes, the covariance about those means.
+// transport returns the map of coordinates of each class: samples have the private images' mean in
+// it after the map and, over all classes, the covariance about those means.
 func (f *features) transport(m moments, sigma float64) ([]gaussian.Affine, error) {
 	total := max(floats.Sum(m.count), 1)
 	classes, axes := m.first.Dims()

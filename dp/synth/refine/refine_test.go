@@ -69,8 +69,9 @@ func featuresOf(t testing.TB, pool *data.Images, axes int) *features {
 	return f
 }
 
-// One record more moves the released sum by exactly its own part, of norm at most 1, whatever it is and wherever it stands. Without
-// the limit on norms the part of stripes everywhere is far longer; without the rounding the order of sums shows.
+// One record more moves the released sum by exactly its own part, of norm at most 1, whatever it is
+// and wherever it stands. Without the limit on norms the part of stripes everywhere is far longer;
+// without the rounding the order of sums shows.
 func TestOneRecordMovesTheSumByAtMostOne(t *testing.T) {
 	f := featuresOf(t, bars(t, 1, 400), 60)
 	images := bars(t, 2, 507) // more than a chunk
@@ -104,7 +105,9 @@ func TestOneRecordMovesTheSumByAtMostOne(t *testing.T) {
 		}
 	}
 	if longest < .99 {
-		t.Errorf("the longest part has norm %g: no record reaches the bound, so the test would not see one that passes it", longest)
+		t.Errorf(
+			"the longest part has norm %g: no record reaches the bound, so the test would not see one that passes it",
+			longest)
 	}
 }
 
@@ -130,7 +133,8 @@ func TestEvent(t *testing.T) {
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.4) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .4", share)
 	}
-	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)}, dp.Relation{}, 1e-5)
+	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
+		dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,8 +256,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A record's part of the teacher's gradient has norm at most residualClip, and is the same beside any others and wherever it stands.
-// Without the clip of rows or residuals it is longer; without the rounding the order of sums shows.
+// A record's part of the teacher's gradient has norm at most residualClip, and is the same beside
+// any others and wherever it stands. Without the clip of rows or residuals it is longer; without
+// the rounding the order of sums shows.
 func TestOneRecordMovesTheGradientByAtMostItsClip(t *testing.T) {
 	pool := bars(t, 1, 400)
 	teacher, err := featuresOf(t, pool, 60).newTeacher(pool)
@@ -290,13 +295,16 @@ func TestOneRecordMovesTheGradientByAtMostItsClip(t *testing.T) {
 		}
 	}
 	if longest < .99*residualClip {
-		t.Errorf("the longest part has norm %g: no record reaches the bound, so the test would not see one that passes it", longest)
+		t.Errorf(
+			"the longest part has norm %g: no record reaches the bound, so the test would not see one that passes it",
+			longest)
 	}
 }
 
 // Residuals of scores that overflow are 0, and never longer than residualClip.
 func TestResidual(t *testing.T) {
-	for _, scores := range [][]float64{{0, 0}, {1e300, -1e300}, {-1e300, 1e300}, {math.Inf(1), 0}, {math.NaN(), 0}, {-700, 700}} {
+	for _, scores := range [][]float64{{0, 0}, {1e300, -1e300}, {-1e300, 1e300}, {math.Inf(1), 0}, {math.NaN(), 0},
+		{-700, 700}} {
 		r := slices.Clone(scores)
 		residual(r, 0)
 		if norm := floats.Norm(r, 2); !(norm <= residualClip) {
@@ -330,8 +338,9 @@ func (t *teacher) agrees(m *data.Images) (share float64) {
 	return share
 }
 
-// Without noise a teacher tells bars that it has not seen apart, even where a third of the labels that it learnt from are wrong.
-// Samples of the semi-dual, which learns wrong labels too, are then in turn by the teacher's labels.
+// Without noise a teacher tells bars that it has not seen apart, even where a third of the labels
+// that it learnt from are wrong. Samples of the semi-dual, which learns wrong labels too, are then
+// in turn by the teacher's labels.
 func TestTeacher(t *testing.T) {
 	c := small()
 	c.TeacherShare = .3
@@ -372,7 +381,8 @@ func TestTeacher(t *testing.T) {
 	}
 }
 
-// Noise is that of the event, and the teacher a function of what was released: both are computed again from the releases.
+// Noise is that of the event, and the teacher a function of what was released: both are computed
+// again from the releases.
 func TestReleasesAreThoseOfTheEvent(t *testing.T) {
 	for _, shapes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("shapes=%t", shapes), func(t *testing.T) { releasesOfTheEvent(t, shapes) })
@@ -395,18 +405,19 @@ func releasesOfTheEvent(t *testing.T, shapes bool) {
 	}
 	var moments, gradients [][]float64
 	others, choice := 0, math.NaN()
-	run := &release.Run{Key: release.SeededKey(8), Releases: c.releases(), Trace: func(stream string, values []float64) {
-		switch stream {
-		case "moments":
-			moments = append(moments, slices.Clone(values))
-		case "choose":
-			choice = values[0]
-		case "teacher":
-			gradients = append(gradients, slices.Clone(values))
-		default:
-			others++
-		}
-	}}
+	run := &release.Run{Key: release.SeededKey(8), Releases: c.releases(),
+		Trace: func(stream string, values []float64) {
+			switch stream {
+			case "moments":
+				moments = append(moments, slices.Clone(values))
+			case "choose":
+				choice = values[0]
+			case "teacher":
+				gradients = append(gradients, slices.Clone(values))
+			default:
+				others++
+			}
+		}}
 	s, err := c.train(t.Context(), cpu(t), images, p, synth.Run{Key: run.Key}, run)
 	if err != nil {
 		t.Fatal(err)
@@ -509,7 +520,8 @@ func TestEventOfATeacher(t *testing.T) {
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.2) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .2", share)
 	}
-	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)}, dp.Relation{}, 1e-5)
+	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
+		dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,7 +549,8 @@ func TestEventOfShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if math.Abs(got.Epsilon/want.Epsilon-1) > 1e-6 {
-			t.Errorf("a teacher's share of %g: ε = %g, that of one Gaussian mechanism %g", teacher, got.Epsilon, want.Epsilon)
+			t.Errorf("a teacher's share of %g: ε = %g, that of one Gaussian mechanism %g", teacher, got.Epsilon,
+				want.Epsilon)
 		}
 	}
 	for _, sigma := range []float64{0, -1, math.NaN()} {
@@ -551,7 +564,8 @@ func TestEventOfShapes(t *testing.T) {
 	}
 }
 
-// Values of shapes have the mean and deviation that photographs have; images differ, and the same randomness draws the same ones.
+// Values of shapes have the mean and deviation that photographs have; images differ, and the same
+// randomness draws the same ones.
 func TestShapes(t *testing.T) {
 	s := shapes{synth.Public{Records: 1, Classes: []string{"a", "b", "c"}, Channels: 3, Height: 32, Width: 32}}
 	draw := func(seed uint64) *data.Images {

@@ -8,9 +8,10 @@ import (
 	"coupling/dp/synth"
 )
 
-// shapes draws images of overlapping ellipses and boxes of random places, sizes and colours. They do not depend on private images, nor
-// on their own labels, which are the classes in turn. The numbers, in units of an image's side and of the range of values, are rough
-// ones of photographs in general, and were not tuned.
+// shapes draws images of overlapping ellipses and boxes of random places, sizes and colours. They
+// do not depend on private images, nor on their own labels, which are the classes in turn. The
+// numbers, in units of an image's side and of the range of values, are rough ones of photographs in
+// general, and were not tuned.
 type shapes struct{ public synth.Public }
 
 // fine is the number of points in each direction over which a pixel is averaged.

@@ -11,8 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// teacher is multinomial logistic regression on coordinates of images, fitted to private ones by noisy gradient descent on all of
-// them. It knows classes better than the samples that it gives labels to.
+// teacher is multinomial logistic regression on coordinates of images, fitted to private ones by
+// noisy gradient descent on all of them. It knows classes better than the samples that it gives
+// labels to.
 type teacher struct {
 	*features
 	centre      []float64  // mean of samples' coordinates
@@ -54,8 +55,8 @@ func (f *features) newTeacher(m *data.Images) (*teacher, error) {
 	return t, nil
 }
 
-// row writes what the teacher sees of coordinates u: (u − centre)/reach clipped, and the constant; 0 where u is not finite. Its norm
-// is at most 1.
+// row writes what the teacher sees of coordinates u: (u − centre)/reach clipped, and the constant;
+// 0 where u is not finite. Its norm is at most 1.
 func (t *teacher) row(to, u []float64) {
 	most, last := math.Sqrt(1-constant*constant)*(1-0x1p-40), len(u)
 	floats.SubTo(to[:last], u, t.centre)
@@ -86,12 +87,14 @@ func down(values []float64) {
 	}
 }
 
-// gradient is the sum over records of row ⊗ residual, of norm at most residualClip each. Rows and residuals are multiples of grain, so that
-// it is exact in any order; scores are products of one shape, in which gonum computes each row by itself.
+// gradient is the sum over records of row ⊗ residual, of norm at most residualClip each. Rows and
+// residuals are multiples of grain, so that it is exact in any order; scores are products of one
+// shape, in which gonum computes each row by itself.
 func (t *teacher) gradient(x *mat.Dense, labels []int) *mat.Dense {
 	n, _ := x.Dims()
 	width, classes := t.weights.Dims()
-	sum, part, r := mat.NewDense(width, classes, nil), mat.NewDense(width, classes, nil), mat.NewDense(chunk, classes, nil)
+	sum, part, r := mat.NewDense(width, classes, nil), mat.NewDense(width, classes, nil),
+		mat.NewDense(chunk, classes, nil)
 	for from := 0; from < n; from += chunk {
 		some := x.Slice(from, from+chunk, 0, width)
 		r.Mul(some, t.weights)
@@ -104,7 +107,8 @@ func (t *teacher) gradient(x *mat.Dense, labels []int) *mat.Dense {
 	return sum
 }
 
-// residual turns scores into p − e_label with p = softmax(scores), of norm at most residualClip; 0 where scores are not finite.
+// residual turns scores into p − e_label with p = softmax(scores), of norm at most residualClip; 0
+// where scores are not finite.
 func residual(r []float64, label int) {
 	all := floats.LogSumExp(r)
 	for j, v := range r {
@@ -120,15 +124,16 @@ func residual(r []float64, label int) {
 	down(r)
 }
 
-// learn makes the descent; each step releases a gradient. The number of records is what the moments say of it, so that weights are a
-// function of releases alone.
+// learn makes the descent; each step releases a gradient. The number of records is what the moments
+// say of it, so that weights are a function of releases alone.
 func (t *teacher) learn(images *data.Images, records float64, run *release.Run, sigma float64) error {
 	x, err := t.table(images)
 	if err != nil {
 		return err
 	}
 	for k := range lessons {
-		values, err := run.Release("teacher", k, t.gradient(x, images.Labels).RawMatrix().Data, sigma*residualClip, residualClip)
+		values, err := run.Release("teacher", k, t.gradient(x, images.Labels).RawMatrix().Data, sigma*residualClip,
+			residualClip)
 		if err != nil {
 			return err
 		}
@@ -159,8 +164,9 @@ func (t *teacher) scores(to, u []float64) {
 	}
 }
 
-// convince moves coordinates, as little as the variances of samples have it, until the score of the label is above all others by
-// margin: to the plane on which it equals the highest other's, again and again. Where there is no such place within reach, they stay.
+// convince moves coordinates, as little as the variances of samples have it, until the score of the
+// label is above all others by margin: to the plane on which it equals the highest other's, again
+// and again. Where there is no such place within reach, they stay.
 func (t *teacher) convince(u []float64, label int) {
 	width, classes := t.weights.Dims()
 	scores, along, to := make([]float64, classes), make([]float64, width-1), slices.Clone(u)

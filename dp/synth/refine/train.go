@@ -27,9 +27,11 @@ type Sampler struct {
 	drawn   func(done, of int) // nil: it is not called
 }
 
-// Train trains the semi-dual and releases moments of the private images; it returns a *Sampler. All randomness comes from the key. A
-// run that was killed in r.Dir repeats its steps, with the same releases.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+// Train trains the semi-dual and releases moments of the private images; it returns a *Sampler. All
+// randomness comes from the key. A run that was killed in r.Dir repeats its steps, with the same
+// releases.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	c, outOfRange := c.filled(p)
 	if err := check.All(err, outOfRange); err != nil {
@@ -44,7 +46,8 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 }
 
 // train is Train within a run that is open.
-func (c Config) train(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, run *release.Run) (*Sampler, error) {
+func (c Config) train(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run,
+	run *release.Run) (*Sampler, error) {
 	base, err := c.base(ctx, dev, images, p, r.Within(run))
 	if err == nil && c.ChoiceShare > 0 {
 		base, err = c.choose(dev, base, images, r, run)
@@ -76,7 +79,8 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 }
 
 // base returns the sampler whose images are moved: the trained semi-dual, or shapes.
-func (c Config) base(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public, r synth.Run) (synth.Sampler, error) {
+func (c Config) base(ctx context.Context, dev *device.Device, images *data.Images, p synth.Public,
+	r synth.Run) (synth.Sampler, error) {
 	if c.Shapes {
 		return shapes{p}, check.All(in.Noise(c.Base.NoiseMultiplier), ctx.Err())
 	}
@@ -114,8 +118,9 @@ func (s *Sampler) moved(rng *rand.Rand, n int) (*data.Images, error) {
 	return m, nil
 }
 
-// inTurn puts images in the order of their classes by the teacher, and draws more where it gives a class too few. Places that are
-// still empty after some rounds keep the image that they had, though it may be in a place of another class too.
+// inTurn puts images in the order of their classes by the teacher, and draws more where it gives a
+// class too few. Places that are still empty after some rounds keep the image that they had, though
+// it may be in a place of another class too.
 func (s *Sampler) inTurn(rng *rand.Rand, m *data.Images) (*data.Images, error) {
 	const rounds = 5
 	n, classes := m.Len(), len(m.Classes)
@@ -151,8 +156,8 @@ func upTo(n int) []int {
 	return out
 }
 
-// move takes steps of Adam from images towards images whose coordinates are those that the maps make of the coordinates at the
-// start.
+// move takes steps of Adam from images towards images whose coordinates are those that the maps
+// make of the coordinates at the start.
 func (s *Sampler) move(m *data.Images) error {
 	defer s.dev.Scope().Close()
 	n, c, h, w := m.Shape()

@@ -14,12 +14,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Membership inference with shadow models, on finished data sets: each of many models learns from a random half of 100 digits, and
-// the attack, which sees 200 synthetic images of each, says who was in. Its score of a digit is minus the squared distance to the
-// mean of the synthetic images of its class, standardised by the models that did not learn from the digit (Carlini et al. 2022).
-// A digit is in with probability ½ whatever the others are, so that the advantage, true positives less false ones, is
-// at most the total variation that differential privacy allows, δ at ε = 0. Without noise the attack finds more than ε = 1 allows,
-// so a mechanism that forgets its noise fails.
+// Membership inference with shadow models, on finished data sets: each of many models learns from a
+// random half of 100 digits, and the attack, which sees 200 synthetic images of each, says who was
+// in. Its score of a digit is minus the squared distance to the mean of the synthetic images of its
+// class, standardised by the models that did not learn from the digit (Carlini et al. 2022). A
+// digit is in with probability ½ whatever the others are, so that the advantage, true positives
+// less false ones, is at most the total variation that differential privacy allows, δ at ε = 0.
+// Without noise the attack finds more than ε = 1 allows, so a mechanism that forgets its noise
+// fails.
 func TestMembershipOfFinishedSets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("144 trainings")
@@ -80,7 +82,9 @@ func TestMembershipOfFinishedSets(t *testing.T) {
 			t.Errorf("ε = %g: advantage %.3f ± %.3f, at most %.3f", eps, advantage, deviation, bounds[eps])
 		}
 		if eps == 0 && advantage-3*deviation < bounds[1] {
-			t.Errorf("without noise: advantage %.3f ± %.3f, which ε = 1 allows (%.3f): the attack is too weak to find anything", advantage, deviation, bounds[1])
+			t.Errorf(
+				"without noise: advantage %.3f ± %.3f, which ε = 1 allows (%.3f): the attack is too weak to find "+
+					"anything", advantage, deviation, bounds[1])
 		}
 	}
 }
@@ -107,8 +111,9 @@ func towardsMeans(synthetic, images *data.Images) []float64 {
 	return out
 }
 
-// advantageOf standardises the scores of each record by other models that it is not in. The threshold that is best on the first
-// half of the models is measured on each of the second half; the deviation is that of the mean over these.
+// advantageOf standardises the scores of each record by other models that it is not in. The
+// threshold that is best on the first half of the models is measured on each of the second half;
+// the deviation is that of the mean over these.
 func advantageOf(in [][]bool, score [][]float64) (advantage, deviation float64) {
 	models, records := len(in), len(in[0])
 	z := make([][]float64, models)

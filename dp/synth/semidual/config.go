@@ -27,8 +27,10 @@ type Config struct {
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
 	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
-	Bend       float64 // in half periods over the image: a coefficient of this frequency is assumed to have half the variance of the lowest one, and outer products are scaled by that; 0: they are not scaled
-	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
+	// in half periods over the image: a coefficient of this frequency is assumed to have half the
+	// variance of the lowest one, and outer products are scaled by that; 0: they are not scaled
+	Bend     float64
+	Contrast float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
 
 	// NoiseMultiplier is σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
 	NoiseMultiplier float64
@@ -38,9 +40,12 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	local := max(c.Local, 0) // negative: none
 	err := check.All(
-		check.Default(in, "PerClass", &c.PerClass, 20), check.Default(in, "Basis", &c.Basis, 144), check.Default(in, "Steps", &c.Steps, 30),
-		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5), check.Default(in, "Reg", &c.Reg, 2),
-		check.Default(in, "Split", &c.Split, .05), check.Default(in, "Rate", &c.Rate, 1), check.Default(in, "LocalClip", &c.LocalClip, 30),
+		check.Default(in, "PerClass", &c.PerClass, 20), check.Default(in, "Basis", &c.Basis, 144),
+		check.Default(in, "Steps", &c.Steps, 30),
+		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5),
+		check.Default(in, "Reg", &c.Reg, 2),
+		check.Default(in, "Split", &c.Split, .05), check.Default(in, "Rate", &c.Rate, 1),
+		check.Default(in, "LocalClip", &c.LocalClip, 30),
 		check.Default(in, "LocalShare", &c.LocalShare, .3), in.Noise(c.NoiseMultiplier))
 	if c.Local == 0 {
 		c.Local = local
@@ -86,8 +91,8 @@ func (c Config) Releases() int {
 	return c.Steps + c.spreads()
 }
 
-// Alongside returns the noise multiplier of one more release on all records that has the given share, in (0, 1), of the whole
-// budget, as Σ 1/σ² times the square of the sampling rate.
+// Alongside returns the noise multiplier of one more release on all records that has the given
+// share, in (0, 1), of the whole budget, as Σ 1/σ² times the square of the sampling rate.
 func (c Config) Alongside(share float64) float64 {
 	c, _ = c.withDefaults()
 	total := float64(c.Steps) * c.Rate * c.Rate
@@ -100,7 +105,8 @@ func (c Config) Alongside(share float64) float64 {
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
 	c, _ = c.withDefaults() // out of range: Event says so
-	return "private semi-dual transport: noisy sums of transport weights, clipped displacements and clipped outer products", fmt.Sprintf("%+v", c)
+	return "private semi-dual transport: noisy sums of transport weights, clipped displacements and clipped outer " +
+		"products", fmt.Sprintf("%+v", c)
 }
 
 // WithNoise sets NoiseMultiplier.
@@ -131,22 +137,24 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 
 func (c Config) checkRecords(p synth.Public) error {
 	if most := mostRecords(p.Height, p.Width, c.LocalClip); p.Records > most {
-		return in.Bad("%d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
+		return in.Bad("%d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records,
+			p.Height, p.Width, most)
 	}
 	return nil
 }
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind: with more
 // images in a class, or a larger ε, more atoms are affordable. They were found on MNIST (6,000
-// images a class: 50 atoms a class at ε = 10, 10 at 1, one Gaussian at 0.3) and scale with eps times images a
-// class over channels, lengths with the values of an image, C·H·W; in colour fewer coefficients have covariances, as a held-out part of
-// CIFAR-10 has it. Contrast makes up for frequencies that are
-// left out where noise is small; where it is not, some of the variance released is noise, and it is
-// 1. Only public numbers go in.
+// images a class: 50 atoms a class at ε = 10, 10 at 1, one Gaussian at 0.3) and scale with eps
+// times images a class over channels, lengths with the values of an image, C·H·W; in colour fewer
+// coefficients have covariances, as a held-out part of CIFAR-10 has it. Contrast makes up for
+// frequencies that are left out where noise is small; where it is not, some of the variance
+// released is noise, and it is 1. Only public numbers go in.
 func Suggested(eps float64, p synth.Public) Config {
 	size := float64(p.Values()) / 784
 	c := Config{Basis: 144, Local: 144, LocalShare: .5, Clip: 5 * math.Sqrt(size), Reg: 2 * size, LocalClip: 30 * size}
-	switch strength := eps * float64(p.Records) / float64(max(len(p.Classes), 1)) / 6000 / float64(max(p.Channels, 1)); {
+	switch strength := eps * float64(p.Records) / float64(max(len(p.Classes), 1)) / 6000 /
+		float64(max(p.Channels, 1)); {
 	case strength >= 5:
 		c.PerClass, c.Steps, c.Contrast = 50, 30, 1.2
 	case strength >= 2:
@@ -175,5 +183,11 @@ func Handwriting(eps float64, p synth.Public) synth.Jittered {
 	} else if c.PerClass < 10 {
 		c.Contrast = 1.4
 	}
-	return synth.Jittered{Method: c, Jitter: synth.Jitter{Rotate: .12, Shear: .15, Scale: .08, Shift: .036, Elastic: .036}}
+	return synth.Jittered{Method: c, Jitter: synth.Jitter{
+		Rotate:  .12,
+		Shear:   .15,
+		Scale:   .08,
+		Shift:   .036,
+		Elastic: .036,
+	}}
 }

@@ -43,7 +43,8 @@ func (m *Model) tone(contrast float64) *Tone {
 				var b bumps
 				for l, weights := range m.Weight {
 					for j, w := range weights {
-						b = append(b, bump{weight: w / float64(len(m.Weight)), at: pixels[l].At(j, p), width: math.Sqrt(within[l][p])})
+						b = append(b, bump{weight: w / float64(len(m.Weight)), at: pixels[l].At(j, p),
+							width: math.Sqrt(within[l][p])})
 					}
 				}
 				t.Gain[p], t.Dark[p] = b.match(m.Mean[p], contrast)
@@ -142,8 +143,9 @@ func (b bumps) darken(gain, mean, start float64) (dark, variance float64) {
 	return dark, variance
 }
 
-// clamped are the mean and the mean square of min(1, max(0, gain·(u − dark))), and the probability that this is inside (0, 1).
-// For z ~ N(μ, s²), with P the probability of (0, 1) and φ the density of N(0, 1),
+// clamped are the mean and the mean square of min(1, max(0, gain·(u − dark))), and the probability
+// that this is inside (0, 1). For z ~ N(μ, s²), with P the probability of (0, 1) and φ the density
+// of N(0, 1),
 //
 //	E clamp(z)  = μP + s(φ(μ/s) − φ((1−μ)/s)) + P(z ≥ 1),
 //	E clamp(z)² = (μ²+s²)P + s(μφ(μ/s) − (1+μ)φ((1−μ)/s)) + P(z ≥ 1).

@@ -17,7 +17,8 @@ func anyBumps(t *rapid.T) bumps {
 	n := rapid.IntRange(1, 4).Draw(t, "atoms")
 	b := make(bumps, n)
 	for j := range b {
-		b[j] = bump{weight: 1 / float64(n), at: rapid.Float64Range(-.1, 1.1).Draw(t, "at"), width: rapid.Float64Range(.01, .4).Draw(t, "width")}
+		b[j] = bump{weight: 1 / float64(n), at: rapid.Float64Range(-.1, 1.1).Draw(t, "at"),
+			width: rapid.Float64Range(.01, .4).Draw(t, "width")}
 	}
 	return b
 }
@@ -25,7 +26,8 @@ func anyBumps(t *rapid.T) bumps {
 // The closed forms are the integrals that they stand for.
 func TestClamped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b, gain, dark := anyBumps(t), rapid.Float64Range(1, steepest).Draw(t, "gain"), rapid.Float64Range(-.5, .8).Draw(t, "dark")
+		b, gain, dark := anyBumps(t), rapid.Float64Range(1, steepest).Draw(t, "gain"),
+			rapid.Float64Range(-.5, .8).Draw(t, "dark")
 		mean, square, inside := 0., 0., 0.
 		const steps, far = 4000, 7.
 		for _, g := range b {
@@ -42,8 +44,8 @@ func TestClamped(t *testing.T) {
 			}
 		}
 		m, s, in := b.clamped(gain, dark)
-		// The midpoint rule is off by half a step of z, 1.75e-3 long, times the density .4, at each of two ends of the interval
-		// inside; means are continuous there, and off by less.
+		// The midpoint rule is off by half a step of z, 1.75e-3 long, times the density .4, at each
+		// of two ends of the interval inside; means are continuous there, and off by less.
 		if math.Abs(m-mean) > 1e-4 || math.Abs(s-square) > 1e-4 || math.Abs(in-inside) > 1.5e-3 {
 			t.Fatalf("%v %v %v, by integration %v %v %v", m, s, in, mean, square, inside)
 		}
@@ -61,16 +63,18 @@ func TestMatch(t *testing.T) {
 		if math.Abs(m-mean) > hairline {
 			t.Fatalf("gain %g, dark %g: mean %g, want %g", gain, dark, m, mean)
 		}
-		// Eight halvings of [1, 8] leave .03 of the gain; a variance, at most ¼, grows by less than .35 for a gain of 1.
+		// Eight halvings of [1, 8] leave .03 of the gain; a variance, at most ¼, grows by less than
+		// .35 for a gain of 1.
 		want, got := min(contrast*variance, mean*(1-mean)), square-m*m
-		if inside := gain > 1.05 && gain < steepest-.05; inside && math.Abs(got-want) > .01 || got > want+.01 && gain > 1.05 || got < want-.01 && gain < steepest-.05 {
+		if inside := gain > 1.05 && gain < steepest-.05; inside && math.Abs(got-want) > .01 ||
+			got > want+.01 && gain > 1.05 || got < want-.01 && gain < steepest-.05 {
 			t.Fatalf("gain %g: variance %g, want %g", gain, got, want)
 		}
 	})
 }
 
-// A tone is made of what else a model holds, and of nothing that it does not; with it samples have the mean that the model has,
-// from which mere clamping moves them.
+// A tone is made of what else a model holds, and of nothing that it does not; with it samples have
+// the mean that the model has, from which mere clamping moves them.
 func TestTone(t *testing.T) {
 	c, _ := calibrated(t, Config{PerClass: 4, Steps: 12, Basis: 40, Local: 30, Reg: .5, Clip: 3, LocalClip: 5}, 1)
 	m := fit(t, c, blobs(t, 1500), 1)
@@ -87,7 +91,8 @@ func TestTone(t *testing.T) {
 	}
 }
 
-// Without noise the Mean is that of records, up to the frequencies that the basis omits; the mean of atoms, which are clamped, is not.
+// Without noise the Mean is that of records, up to the frequencies that the basis omits; the mean
+// of atoms, which are clamped, is not.
 func TestMean(t *testing.T) {
 	records := blobs(t, 1500)
 	m := fit(t, Config{PerClass: 4, Steps: 12, Basis: 40, Local: 30, Reg: .5, Clip: 30, LocalClip: 5}, records, 1)
@@ -127,7 +132,8 @@ func meanOff(t *testing.T, m *Model) (sum float64) {
 
 func TestContrastChecked(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if _, err := (Config{NoiseMultiplier: 1, Contrast: v}).Event(synth.Public{Records: 100, Height: 8, Width: 8}); !errors.Is(err, synth.ErrParameter) {
+		if _, err := (Config{NoiseMultiplier: 1, Contrast: v}).
+			Event(synth.Public{Records: 100, Height: 8, Width: 8}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("Contrast = %g: %v", v, err)
 		}
 	}

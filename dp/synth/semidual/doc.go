@@ -39,10 +39,11 @@
 // record changes a bit of another's part. Noise is drawn on a grid by package noise. An empty batch
 // is released like any other, as 0 plus noise, and the release has the same shape for every batch.
 //
-// Covariances are two further releases, one where a class has one atom, on all records: Σ aaᵀ·min(1, C₂/|a|²)/C₂ with a = y − x_j
-// for the likeliest atom j of y's label, as upper triangles with √2 off the diagonal, so that the Euclidean norm of a record's part is
-// the Frobenius norm, at most 1. With Bend each coefficient of a has a constant factor, and is rounded to the first grid after it.
-// All of these compose to one exact ε in package dp.
+// Covariances are two further releases, one where a class has one atom, on all records: Σ
+// aaᵀ·min(1, C₂/|a|²)/C₂ with a = y − x_j for the likeliest atom j of y's label, as upper triangles
+// with √2 off the diagonal, so that the Euclidean norm of a record's part is the Frobenius norm, at
+// most 1. With Bend each coefficient of a has a constant factor, and is rounded to the first grid
+// after it. All of these compose to one exact ε in package dp.
 //
 // Computing from releases costs no budget. Atoms are clamped to images, and grown from the class
 // mean by splitting along the class's covariance, so that none is lost in the noise; at the end
@@ -51,24 +52,29 @@
 // means of its known spectrum. Samples then get the contrast of images (Tone); the figure
 // dpsinkhorn/tab1 measures the accuracy of classifiers trained on samples.
 //
-// Where the budget affords few atoms, a class is one Gaussian with Bend: on held-out images of MNIST and Fashion-MNIST at ε = 0.3 that
-// was worth 1 to 2.4 points by both judges of dpsinkhorn/frontier. Values of samples are not multiplied by noise any more: it was worth
-// 1.3 points to CNNs on clothes, and cost 3.1 by oriented gradients. Whoever trains a CNN on samples may add noise to them then.
+// Where the budget affords few atoms, a class is one Gaussian with Bend: on held-out images of
+// MNIST and Fashion-MNIST at ε = 0.3 that was worth 1 to 2.4 points by both judges of
+// dpsinkhorn/frontier. Values of samples are not multiplied by noise any more: it was worth 1.3
+// points to CNNs on clothes, and cost 3.1 by oriented gradients. Whoever trains a CNN on samples
+// may add noise to them then.
 //
-// What was tried and does not pay at equal ε, by CNNs on held-out training images: a vote of the records for their nearest
-// samples, by which samples are drawn again; and half of the budget for a linear classifier on oriented gradients, by which
-// samples are labelled again, or dropped where it disagrees with their label. That classifier is better than any that learnt from
-// the samples, and does not make them better. Nor does it pay to shrink the covariances of classes towards their mean: on clothes one
-// covariance for all, even without noise, is worth no more than noisy ones of each class at ε = 0.3.
+// What was tried and does not pay at equal ε, by CNNs on held-out training images: a vote of the
+// records for their nearest samples, by which samples are drawn again; and half of the budget for a
+// linear classifier on oriented gradients, by which samples are labelled again, or dropped where it
+// disagrees with their label. That classifier is better than any that learnt from the samples, and
+// does not make them better. Nor does it pay to shrink the covariances of classes towards their
+// mean: on clothes one covariance for all, even without noise, is worth no more than noisy ones of
+// each class at ε = 0.3.
 //
-// Settings are not selected by a private release. Those that need a training of their own would share its budget; those that
-// do not (a Jitter) are known of a kind of images without looking.
+// Settings are not selected by a private release. Those that need a training of their own would
+// share its budget; those that do not (a Jitter) are known of a kind of images without looking.
 //
 // # Attacks
 //
-// A membership attack on finished data sets of 50 digits or so, with 48 shadow models, has an advantage (true positives less false
-// ones) of .03 ± .02 at ε = 1, where .11 is the most that is possible, of .12 ± .02 of .68 at ε = 10, and of .51 without
-// noise. An audit of one run with 24,000 canaries finds ε ≥ .81 where 1 is claimed, and refutes the claim where sensitivity is off
+// A membership attack on finished data sets of 50 digits or so, with 48 shadow models, has an
+// advantage (true positives less false ones) of .03 ± .02 at ε = 1, where .11 is the most that is
+// possible, of .12 ± .02 of .68 at ε = 10, and of .51 without noise. An audit of one run with
+// 24,000 canaries finds ε ≥ .81 where 1 is claimed, and refutes the claim where sensitivity is off
 // by 1.5.
 //
 // # Sources

@@ -12,7 +12,8 @@ import (
 // What a budget allows on 60,000 images of ten classes, before any image is looked at.
 func ExampleSuggested() {
 	public := synth.Public{Records: 60_000, Classes: make([]string, 10), Channels: 1, Height: 28, Width: 28}
-	c, g, err := synth.Calibrate(context.Background(), semidual.Suggested(1, public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
+	c, g, err := synth.Calibrate(context.Background(), semidual.Suggested(1, public), public,
+		dp.Budget{Epsilon: 1, Delta: 1e-5})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -40,8 +40,9 @@ func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
 	return m
 }
 
-// mean is the mean of each pixel by the releases themselves. That of atoms is too large where records are black: atoms there are
-// noise and waves of the basis, of which clamping leaves the bright half.
+// mean is the mean of each pixel by the releases themselves. That of atoms is too large where
+// records are black: atoms there are noise and waves of the basis, of which clamping leaves the
+// bright half.
 func (t *trainer) mean() []float64 {
 	_, dim := t.x[0].Dims()
 	mean := mat.NewDense(1, dim, nil)

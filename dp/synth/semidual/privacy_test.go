@@ -44,14 +44,20 @@ func adversary(rng *rand.Rand, kind, d int, atom []float64) []float32 {
 const kinds = 7
 
 // trainerOf is a trainer of public atoms on a data set.
-func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, x []*mat.Dense, v [][]float64) *trainer {
+func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, x []*mat.Dense,
+	v [][]float64) *trainer {
 	t.Helper()
 	c, err := c.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, ch, h, w := images.Shape()
-	tr := newTrainer(c, dev, images, synth.Public{Classes: make([]string, len(x)), Channels: ch, Height: h, Width: w}, synth.Run{}, nil)
+	tr := newTrainer(c, dev, images, synth.Public{
+		Classes:  make([]string, len(x)),
+		Channels: ch,
+		Height:   h,
+		Width:    w,
+	}, synth.Run{}, nil)
 	tr.x, tr.v = x, v
 	return tr
 }
@@ -83,7 +89,15 @@ func TestSensitivity(t *testing.T) {
 	largest, largestSpread := 0., 0.
 	for trial := range 300 {
 		scope := dev.Scope()
-		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), Bend: float64(trial % 3), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30)}
+		c := Config{
+			Clip:      math.Exp(2*rng.NormFloat64() - 1),
+			Reg:       math.Exp(2 * rng.NormFloat64()),
+			Split:     .01 + .9*rng.Float64(),
+			Local:     1 + rng.IntN(20),
+			Bend:      float64(trial % 3),
+			LocalClip: math.Exp(2 * rng.NormFloat64()),
+			Basis:     10 + rng.IntN(30),
+		}
 		b := &Basis{C: 1, H: h, W: w, Size: c.Basis}
 		x, v := make([]*mat.Dense, classes), make([][]float64, classes)
 		for l := range x {
@@ -138,7 +152,8 @@ func TestSensitivity(t *testing.T) {
 				t.Fatalf("trial %d: the rest of the sum moved by %g", trial, d)
 			}
 			if !slices.Equal(turned, spreads[1]) {
-				t.Fatalf("trial %d: the order of records changes sums of outer products, which are not exact then", trial)
+				t.Fatalf("trial %d: the order of records changes sums of outer products, which are not exact then",
+					trial)
 			}
 			moved2 := floats.Distance(spreads[0], spreads[1], 2)
 			if moved2 > 1+1e-12 {
@@ -153,9 +168,9 @@ func TestSensitivity(t *testing.T) {
 	}
 }
 
-// A record's distances are exact, and so the same whoever else is there: at a tie, where the last bit of a distance decides
-// what a record pulls, one record more in its class moves nothing of its part. (Where it did, by products in float32, the sum
-// moved by 1.37.)
+// A record's distances are exact, and so the same whoever else is there: at a tie, where the last
+// bit of a distance decides what a record pulls, one record more in its class moves nothing of its
+// part. (Where it did, by products in float32, the sum moved by 1.37.)
 func TestOthersDoNotMove(t *testing.T) {
 	dev := open(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -195,7 +210,8 @@ func TestOthersDoNotMove(t *testing.T) {
 			for i := range s[0] {
 				// The sums are exact; their factors round, by 2⁻⁵³ of at most 30.
 				if off := s[0][i] - s[1][i] - s[2][i]; math.Abs(off) > 1e-14 {
-					t.Fatalf("trial %d, value %d: two records make %g, by themselves %g and %g", trial, i, s[0][i], s[1][i], s[2][i])
+					t.Fatalf("trial %d, value %d: two records make %g, by themselves %g and %g", trial, i, s[0][i],
+						s[1][i], s[2][i])
 				}
 			}
 		}
@@ -203,8 +219,8 @@ func TestOthersDoNotMove(t *testing.T) {
 	}
 }
 
-// Sums are exact up to mostRecords, and training refuses more: at the end of the range one outer product more, of a length that
-// is cut, changes the sum by itself and nothing else.
+// Sums are exact up to mostRecords, and training refuses more: at the end of the range one outer
+// product more, of a length that is cut, changes the sum by itself and nothing else.
 func TestSumsAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const dim = 30
@@ -230,22 +246,25 @@ func TestSumsAreExact(t *testing.T) {
 			for i := range dim {
 				for j := i; j < dim; j++ {
 					if more.At(i, j)-sum.At(i, j) != alone.At(i, j) {
-						t.Fatalf("clip %g: entry %d, %d moved by %g, alone %g", clip, i, j, more.At(i, j)-sum.At(i, j), alone.At(i, j))
+						t.Fatalf("clip %g: entry %d, %d moved by %g, alone %g", clip, i, j, more.At(i, j)-sum.At(i, j),
+							alone.At(i, j))
 					}
 				}
 			}
 		}
 	}
 	images := blobs(t, 70)
-	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
+	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err,
+		synth.ErrParameter) {
 		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
 	}
 }
 
-// One run of the whole pipeline, steps and covariances, on 24,000 classes of three records, each with a canary by the flip of a
-// coin. The attack sees every release and knows everything but the coins. It does not refute the claim; it does where
-// sensitivity is off by 1.5, which is noise of two thirds. A record is in its own class's part of each release alone
-// (TestSensitivity), so the classes are independent, and the bound for two worlds holds for one run.
+// One run of the whole pipeline, steps and covariances, on 24,000 classes of three records, each
+// with a canary by the flip of a coin. The attack sees every release and knows everything but the
+// coins. It does not refute the claim; it does where sensitivity is off by 1.5, which is noise of
+// two thirds. A record is in its own class's part of each release alone (TestSensitivity), so the
+// classes are independent, and the bound for two worlds holds for one run.
 func TestAuditWholePipeline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("eight CPU seconds")
@@ -284,7 +303,16 @@ func TestAuditWholePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Config{PerClass: 2, Steps: 2, Basis: 9, Local: 4, Reg: .01, Clip: .1, LocalClip: .5, Contrast: -1}.withDefaults()
+	c, err := Config{
+		PerClass:  2,
+		Steps:     2,
+		Basis:     9,
+		Local:     4,
+		Reg:       .01,
+		Clip:      .1,
+		LocalClip: .5,
+		Contrast:  -1,
+	}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +324,8 @@ func TestAuditWholePipeline(t *testing.T) {
 		run := &release.Run{Key: release.SeededKey(uint64(8 * fault)), Releases: c.Steps + c.spreads()}
 		attacked := newTrainer(c, dev, sets[0], p, synth.Run{Key: run.Key}, run)
 		attacked.NoiseMultiplier /= fault
-		others := []*trainer{newTrainer(c, dev, sets[1], p, synth.Run{}, nil), newTrainer(c, dev, sets[2], p, synth.Run{}, nil)}
+		others := []*trainer{newTrainer(c, dev, sets[1], p, synth.Run{}, nil),
+			newTrainer(c, dev, sets[2], p, synth.Run{}, nil)}
 		score := make([]float64, canaries)
 		run.Trace = func(stream string, released []float64) {
 			var parts [2][]float64 // of the known records, and of the canary
@@ -312,7 +341,8 @@ func TestAuditWholePipeline(t *testing.T) {
 			size := len(released) / canaries
 			for l := range score {
 				own := parts[1][l*size : (l+1)*size]
-				score[l] += (floats.Dot(released[l*size:(l+1)*size], own) - floats.Dot(parts[0][l*size:(l+1)*size], own)) / sigma / sigma
+				score[l] += (floats.Dot(released[l*size:(l+1)*size], own) -
+					floats.Dot(parts[0][l*size:(l+1)*size], own)) / sigma / sigma
 			}
 		}
 		if _, err := attacked.train(t.Context(), p); err != nil {

@@ -77,12 +77,13 @@ func pull(s, w, d []float64, clip float64) {
 // visitor is called with each record of a batch and its distances.
 type visitor func(y, d []float64)
 
-// visit calls visitors for the records of a class that are in the batch (in nil: all), in parts that run
-// in parallel: begin returns the visitor of a part and what adds up what it has seen, one part after
-// the other. Sums are exact, so that results do not depend on the number of parts. The arguments for a record depend only on that record and the cloud. Products
-// in float32 would break this: a device chooses its algorithm by the number of records, so one
-// record could change the rounding of all distances. In float64, products of multiples of grain are
-// exact, on every device and in any order.
+// visit calls visitors for the records of a class that are in the batch (in nil: all), in parts
+// that run in parallel: begin returns the visitor of a part and what adds up what it has seen, one
+// part after the other. Sums are exact, so that results do not depend on the number of parts. The
+// arguments for a record depend only on that record and the cloud. Products in float32 would break
+// this: a device chooses its algorithm by the number of records, so one record could change the
+// rounding of all distances. In float64, products of multiples of grain are exact, on every device
+// and in any order.
 func (r *records) visit(dev *device.Device, l int, in []bool, c *cloud, begin func() (visitor, func())) error {
 	n := len(r.at[l])
 	if n == 0 {
@@ -125,15 +126,16 @@ func (r *records) visit(dev *device.Device, l int, in []bool, c *cloud, begin fu
 // workers is how many parts run at once; sums are exact, so that results do not depend on it.
 func workers() int { return runtime.GOMAXPROCS(0) }
 
-// transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l: mass[i] = Σ_y w_i(y), row i of move is
-// Σ_y s_i(y)(y − x_i).
+// transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l: mass[i] = Σ_y
+// w_i(y), row i of move is Σ_y s_i(y)(y − x_i).
 func (r *records) transport(
 	dev *device.Device, l int, in []bool, c *cloud, clip float64,
 ) (mass []float64, move *mat.Dense, err error) {
 	n, dim := c.x.Dims()
 	mass, move = make([]float64, n), mat.NewDense(n, dim, nil)
 	err = r.visit(dev, l, in, c, func() (visitor, func()) {
-		held, pulled, w, s, moved := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), mat.NewDense(n, dim, nil)
+		held, pulled, w, s, moved := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n),
+			mat.NewDense(n, dim, nil)
 		return func(y, d []float64) {
 				c.weights(w, d)
 				pull(s, w, d, clip)
@@ -158,9 +160,10 @@ func (r *records) transport(
 // triangle is the number of entries on and above the diagonal.
 func triangle(d int) int { return d * (d + 1) / 2 }
 
-// scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their likeliest atom j, over
-// the coefficients keep, each of Frobenius norm at most clip, as the upper triangle with √2 off the diagonal, whose
-// Euclidean norm is the Frobenius norm. With scale, factors of the coefficients, products are rounded towards 0 to the grain again.
+// scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their
+// likeliest atom j, over the coefficients keep, each of Frobenius norm at most clip, as the upper
+// triangle with √2 off the diagonal, whose Euclidean norm is the Frobenius norm. With scale,
+// factors of the coefficients, products are rounded towards 0 to the grain again.
 func (r *records) scatter(
 	dev *device.Device, l int, in []bool, c *cloud, keep []int, scale []float64, clip float64,
 ) ([]float64, error) {
@@ -183,7 +186,8 @@ func (r *records) scatter(
 	return pack(sum), err
 }
 
-// addOuter adds min(1, clip/|a|²)·aaᵀ, the factor rounded down to a multiple of part: with a on the grain the sum is exact.
+// addOuter adds min(1, clip/|a|²)·aaᵀ, the factor rounded down to a multiple of part: with a on the
+// grain the sum is exact.
 func addOuter(sum *mat.SymDense, a []float64, clip float64) {
 	if norm := floats.Dot(a, a); norm > clip {
 		f := math.Floor(clip/norm/part) * part

@@ -116,7 +116,8 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 			continue
 		}
 		gain := spectral(prior[l], func(v float64) float64 { return max(v, 0) / (max(v, 0) + s2) })
-		mean, off, to := make([]float64, len(t.keep)), mat.NewVecDense(len(t.keep), nil), mat.NewVecDense(len(t.keep), nil)
+		mean, off, to := make([]float64, len(t.keep)), mat.NewVecDense(len(t.keep), nil),
+			mat.NewVecDense(len(t.keep), nil)
 		for i, k := range t.keep {
 			mean[i] = mat.Sum(x.ColView(k)) / float64(n)
 		}
@@ -133,9 +134,10 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 	}
 }
 
-// scale is a factor for each of the coefficients keep: v^(−¼), where v = 1/(1 + (f/bend)²) is the variance that is assumed of frequency
-// f, halfway between equal variances and equal noise, times a constant for which the expected squared length stays as it is. It does not
-// depend on images. For bend = 0 it is nil.
+// scale is a factor for each of the coefficients keep: v^(−¼), where v = 1/(1 + (f/bend)²) is the
+// variance that is assumed of frequency f, halfway between equal variances and equal noise, times a
+// constant for which the expected squared length stays as it is. It does not depend on images. For
+// bend = 0 it is nil.
 func (b *Basis) scale(keep []int, bend float64) []float64 {
 	if bend == 0 {
 		return nil

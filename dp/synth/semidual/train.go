@@ -41,7 +41,8 @@ type trainer struct {
 // batches and noise among them. A run that was killed in r.Dir repeats its steps, with the same
 // releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
 // outside the classes, or so many records that sums of them would round.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
+	r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	c, outOfRange := c.withDefaults()
 	if err := check.All(err, outOfRange, c.checkRecords(p)); err != nil {
@@ -57,11 +58,24 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	return newTrainer(c, dev, images, p, r, out).train(ctx, p)
 }
 
-func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, out *release.Run) *trainer {
+func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Public, r synth.Run,
+	out *release.Run) *trainer {
 	classes := len(p.Classes)
 	b := &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}
-	t := &trainer{Config: c, Run: r, out: out, dev: dev, basis: b, public: r.Key.Rand("public", 0), rec: newRecords(images, classes, b),
-		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), sum: make([][]float64, classes), count: make([]float64, classes)}
+	t := &trainer{
+		Config: c,
+		Run:    r,
+		out:    out,
+		dev:    dev,
+		basis:  b,
+		public: r.Key.Rand("public", 0),
+		rec:    newRecords(images, classes, b),
+		x:      make([]*mat.Dense, classes),
+		v:      make([][]float64, classes),
+		held:   make([][]float64, classes),
+		sum:    make([][]float64, classes),
+		count:  make([]float64, classes),
+	}
 	if t.Local > 0 {
 		t.keep = t.basis.lowest(t.Local)
 		t.scale = t.basis.scale(t.keep, t.Bend)
@@ -69,7 +83,8 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 	return t
 }
 
-// train makes all releases, and a model of them. It grows the atoms: the mean of a class, then a quarter, a half and all of its atoms.
+// train makes all releases, and a model of them. It grows the atoms: the mean of a class, then a
+// quarter, a half and all of its atoms.
 func (t *trainer) train(ctx context.Context, p synth.Public) (m *Model, err error) {
 	var spread []*mat.SymDense // covariances about the atoms
 	dim := len(t.basis.lowest(len(t.basis.Frequencies())))

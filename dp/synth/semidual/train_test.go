@@ -43,7 +43,13 @@ func fit(t testing.TB, c Config, images *data.Images, seed uint64) *Model {
 // calibrated has the least noise that is (eps, 1e-5)-differentially private.
 func calibrated(t testing.TB, c Config, eps float64) (Config, dp.Guarantee) {
 	t.Helper()
-	c, g, err := synth.Calibrate(t.Context(), c, synth.Public{Records: 1000, Classes: []string{"top", "bottom"}, Channels: 1, Height: 8, Width: 8}, dp.Budget{Epsilon: eps, Delta: 1e-5})
+	c, g, err := synth.Calibrate(t.Context(), c, synth.Public{
+		Records:  1000,
+		Classes:  []string{"top", "bottom"},
+		Channels: 1,
+		Height:   8,
+		Width:    8,
+	}, dp.Budget{Epsilon: eps, Delta: 1e-5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +80,8 @@ func blobs(t testing.TB, n int) *data.Images {
 // The basis is orthonormal: decoding is the inverse of encoding where all coefficients are kept, and a projection else.
 func TestBasis(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := Basis{C: rapid.IntRange(1, 3).Draw(t, "C"), H: rapid.IntRange(1, 9).Draw(t, "H"), W: rapid.IntRange(1, 9).Draw(t, "W")}
+		b := Basis{C: rapid.IntRange(1, 3).Draw(t, "C"), H: rapid.IntRange(1, 9).Draw(t, "H"),
+			W: rapid.IntRange(1, 9).Draw(t, "W")}
 		b.Size = rapid.IntRange(0, b.H*b.W).Draw(t, "Size")
 		seed := rapid.Uint64().Draw(t, "seed")
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -94,7 +101,8 @@ func TestBasis(t *testing.T) {
 // Every split of steps into sizes takes all of them, and ends at the number of atoms.
 func TestLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tr := &trainer{Config: Config{PerClass: rapid.IntRange(1, 100).Draw(t, "atoms"), Steps: rapid.IntRange(2, 100).Draw(t, "steps")}}
+		tr := &trainer{Config: Config{PerClass: rapid.IntRange(1, 100).Draw(t, "atoms"),
+			Steps: rapid.IntRange(2, 100).Draw(t, "steps")}}
 		sum, levels := 0, tr.levels()
 		for _, l := range levels {
 			sum += l.steps
@@ -147,7 +155,16 @@ func TestDenoise(t *testing.T) {
 // any number of processors, another key does not.
 func TestTrain(t *testing.T) {
 	images := blobs(t, 2000)
-	c, g := calibrated(t, Config{PerClass: 4, Steps: 12, Basis: 40, Local: 10, Reg: .5, Clip: 3, LocalClip: 5, Rate: .5}, 2)
+	c, g := calibrated(t, Config{
+		PerClass:  4,
+		Steps:     12,
+		Basis:     40,
+		Local:     10,
+		Reg:       .5,
+		Clip:      3,
+		LocalClip: 5,
+		Rate:      .5,
+	}, 2)
 	if g.Epsilon > 2 || g.Epsilon < 1.999 {
 		t.Errorf("guarantee %v", g)
 	}
@@ -204,7 +221,8 @@ func TestReleaseNoise(t *testing.T) {
 	said := event.(dp.Compose)
 	const grid = 1 - release.GridMargin
 	for i, sigma := range []float64{
-		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).NoiseMultiplier / grid, said[1].(dp.Repeat).Event.(dp.Gaussian).NoiseMultiplier / grid,
+		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).NoiseMultiplier / grid,
+		said[1].(dp.Repeat).Event.(dp.Gaussian).NoiseMultiplier / grid,
 	} {
 		stream, at := []string{"step", "spread"}[i], []float64{tr.NoiseMultiplier, tr.localNoise()}[i]
 		noisy, err := tr.out.Release(stream, 0, make([]float64, 20_000), at, 1)
@@ -221,11 +239,12 @@ func TestReleaseNoise(t *testing.T) {
 	}
 }
 
-// No training releases more often than its event says, whatever its numbers of steps and atoms; a run that was stopped plays its
-// releases again, and ends in the same atoms.
+// No training releases more often than its event says, whatever its numbers of steps and atoms; a
+// run that was stopped plays its releases again, and ends in the same atoms.
 func TestReleasesAreCounted(t *testing.T) {
 	images := blobs(t, 4)
-	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9}, {Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}, {Steps: 3, PerClass: 1, Bend: 3}} {
+	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9},
+		{Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}, {Steps: 3, PerClass: 1, Bend: 3}} {
 		c.NoiseMultiplier, c.Basis, c.Rate = 1, 4, .5
 		want := fit(t, c, images, 5)
 		ctx, stop := context.WithCancel(t.Context())
@@ -260,8 +279,8 @@ func TestEmptyClass(t *testing.T) {
 	}
 }
 
-// An attack on one step's release that knows everything but whether one record is in does not refute the accounting, and
-// finds a good part of the ε that there is.
+// An attack on one step's release that knows everything but whether one record is in does not
+// refute the accounting, and finds a good part of the ε that there is.
 func TestAudit(t *testing.T) {
 	dev := open(t)
 	images := blobs(t, 40)
@@ -317,7 +336,8 @@ func TestAudit(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
-	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
+	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1},
+		{NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
 		if _, err := c.Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -405,7 +425,14 @@ func TestFilter(t *testing.T) {
 			noisy.Set(i, k, truth.At(i, k)+noise*rng.NormFloat64())
 		}
 	}
-	tr := &trainer{Config: Config{NoiseMultiplier: noise * math.Sqrt2, Clip: 1, Rate: 1}, basis: b, keep: b.lowest(36), x: []*mat.Dense{mat.DenseCopyOf(noisy)}, count: []float64{atoms}, counted: 1}
+	tr := &trainer{
+		Config:  Config{NoiseMultiplier: noise * math.Sqrt2, Clip: 1, Rate: 1},
+		basis:   b,
+		keep:    b.lowest(36),
+		x:       []*mat.Dense{mat.DenseCopyOf(noisy)},
+		count:   []float64{atoms},
+		counted: 1,
+	}
 	tr.filter([]*mat.SymDense{prior}, 3) // three steps, of which two average: noise of variance noise² is left
 	off := func(m *mat.Dense) float64 {
 		var d mat.Dense

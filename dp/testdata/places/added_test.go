@@ -35,7 +35,8 @@ func TestAddedAccountant(t *testing.T) {
 	if err != nil || v.By != "hoeffding" || math.Abs(v.Upper/want-1) > 1e-9 {
 		t.Errorf("a loss known by its range: %+v, %v; want %v", v, err, want)
 	}
-	if _, err := (hoeffding.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: m, Times: 1}}, pair.EpsilonAt(.1)); !errors.Is(err, dp.ErrNotApplicable) {
+	if _, err := (hoeffding.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: m, Times: 1}},
+		pair.EpsilonAt(.1)); !errors.Is(err, dp.ErrNotApplicable) {
 		t.Errorf("an unbounded loss: %v", err)
 	}
 }
@@ -71,8 +72,8 @@ func delta(p, q [choices]float64, n int, eps float64) float64 {
 	return sum
 }
 
-// worst is the largest δ(ε), in either direction, of n runs on Poisson samples of x and x′ over all functions from batches to answers.
-// Sets of records are sets of bits.
+// worst is the largest δ(ε), in either direction, of n runs on Poisson samples of x and x′ over all
+// functions from batches to answers. Sets of records are sets of bits.
 func worst(x, y uint, rate float64, n int, eps float64) (most float64) {
 	law := func(data uint, answer []int) (out [choices]float64) {
 		for batch := range answer {
@@ -105,11 +106,12 @@ func worst(x, y uint, rate float64, n int, eps float64) (most float64) {
 	return most
 }
 
-// Every accountant that can account for the mechanism does, sampled, in groups and composed: never below the truth, and the best at it
-// where records are on one side.
+// Every accountant that can account for the mechanism does, sampled, in groups and composed: never
+// below the truth, and the best at it where records are on one side.
 func TestAddedMechanism(t *testing.T) {
 	vote := dp.Vote{Choices: choices, Scale: scale}
-	every := []dp.Accountant{dp.Best{}, pld.Accountant{}, rdp.Accountant{}, hoeffding.Accountant{}, closed.Accountant{}, best.FirstOf{closed.Accountant{}, contour.Accountant{}}}
+	every := []dp.Accountant{dp.Best{}, pld.Accountant{}, rdp.Accountant{}, hoeffding.Accountant{}, closed.Accountant{},
+		best.FirstOf{closed.Accountant{}, contour.Accountant{}}}
 	for _, group := range []int{1, 3} {
 		k := float64(group)
 		for _, c := range []struct {
@@ -119,7 +121,8 @@ func TestAddedMechanism(t *testing.T) {
 			{vote, 1},
 			{dp.Poisson{Rate: .2, Event: vote}, 1 - math.Pow(.8, k)},
 			{dp.WithReplacement{Batch: 4, Size: 20, Event: vote}, 1 - math.Pow(1-k/20, 4)},
-			{dp.WithoutReplacement{Batch: 5, Size: 20, Event: vote}, map[int]float64{1: 5. / 20, 3: 1 - 15.*14*13/(20*19*18)}[group]},
+			{dp.WithoutReplacement{Batch: 5, Size: 20, Event: vote},
+				map[int]float64{1: 5. / 20, 3: 1 - 15.*14*13/(20*19*18)}[group]},
 		} {
 			p, q := told(1), told(0)
 			for i := range p {
@@ -137,12 +140,16 @@ func TestAddedMechanism(t *testing.T) {
 						}
 					}
 					for i, a := range every {
-						g, err := dp.EpsilonBy(t.Context(), a, dp.Repeat{Times: times, Event: c.event}, dp.Relation{Kind: kind, Group: group}, at)
-						if i >= 4 && errors.Is(err, dp.ErrNotApplicable) { // closed forms, and contours, which take no atoms
+						g, err := dp.EpsilonBy(t.Context(), a, dp.Repeat{Times: times, Event: c.event},
+							dp.Relation{Kind: kind, Group: group}, at)
+						// closed forms, and contours, which take no atoms
+						if i >= 4 && errors.Is(err, dp.ErrNotApplicable) {
 							continue
 						}
-						if err != nil || g.Epsilon < hi*(1-1e-9) || g.Lower > hi*(1+1e-9) || i == 0 && g.Epsilon > hi*(1+1e-5)+1e-12 {
-							t.Errorf("%d × %v, %d records, %v by %s: %v, %v; the truth is %v", times, c.event, group, kind, a.Name(), g, err, hi)
+						if err != nil || g.Epsilon < hi*(1-1e-9) || g.Lower > hi*(1+1e-9) ||
+							i == 0 && g.Epsilon > hi*(1+1e-5)+1e-12 {
+							t.Errorf("%d × %v, %d records, %v by %s: %v, %v; the truth is %v", times, c.event, group,
+								kind, a.Name(), g, err, hi)
 						}
 					}
 				}
@@ -152,7 +159,8 @@ func TestAddedMechanism(t *testing.T) {
 	for _, c := range []struct {
 		r    dp.Relation
 		x, y uint
-	}{{dp.Relation{}, 3, 1}, {dp.Relation{Kind: dp.Substitution}, 5, 6}, {dp.Relation{Group: 2}, 7, 1}, {dp.Relation{Group: 2}, 5, 6}} {
+	}{{dp.Relation{}, 3, 1}, {dp.Relation{Kind: dp.Substitution}, 5, 6}, {dp.Relation{Group: 2}, 7, 1},
+		{dp.Relation{Group: 2}, 5, 6}} {
 		e := dp.Compose{dp.Poisson{Rate: .4, Event: vote}, dp.Poisson{Rate: .4, Event: vote}}
 		for _, a := range every[:4] {
 			g, err := dp.DeltaBy(t.Context(), a, e, c.r, .3)
@@ -162,7 +170,8 @@ func TestAddedMechanism(t *testing.T) {
 		}
 	}
 	noise, g, err := dp.MinNoise(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-6}, func(noise float64) dp.Event {
-		return dp.Compose{dp.Repeat{Times: 20, Event: dp.Poisson{Rate: .1, Event: dp.Vote{Choices: 3, Scale: noise}}}, dp.Laplace{Scale: 5}}
+		return dp.Compose{dp.Repeat{Times: 20, Event: dp.Poisson{Rate: .1, Event: dp.Vote{Choices: 3, Scale: noise}}},
+			dp.Laplace{Scale: 5}}
 	})
 	if err != nil || g.Epsilon > 1 || g.Epsilon < .99 {
 		t.Errorf("noise %v: %v, %v", noise, g, err)

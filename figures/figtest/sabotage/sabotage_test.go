@@ -12,7 +12,8 @@ import (
 
 const intro = `# Which claim sees which fault
 
-Results of ` + "`quick`" + `, spoiled as figtest/sabotage/faults.txt says, and a claim of each preset that then fails. A test computes the
+Results of ` + "`quick`" +
+	`, spoiled as figtest/sabotage/faults.txt says, and a claim of each preset that then fails. A test computes the
 figures that take seconds and asks them again. After a change of claims, with the figures of quick in a store:
 ` + "`COUPLING_SABOTAGE=STORE go test ./figures/figtest/sabotage`" + `.
 `
@@ -20,8 +21,8 @@ figures that take seconds and asks them again. After a change of claims, with th
 // open are the figures of which some claims see no fault of the paper's method yet; SABOTAGE.md says which.
 const open = "dpsinkhorn/"
 
-// Every fault that changes results of a figure breaks a claim of it that is asked, at every preset but smoke. A claim that is
-// one-sided, or about another method, lets some fault through.
+// Every fault that changes results of a figure breaks a claim of it that is asked, at every preset
+// but smoke. A claim that is one-sided, or about another method, lets some fault through.
 func TestEveryFaultIsSeen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes figures at quick")

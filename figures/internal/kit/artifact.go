@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Write leaves m as the artifact called name, an NPY file of float32: what a drawing needs and a JSON record should not carry.
+// Write leaves m as the artifact called name, an NPY file of float32: what a drawing needs and a
+// JSON record should not carry.
 func Write(c *lab.Cell, name string, m mat.Matrix) error {
 	path, err := c.Artifact(name)
 	if err != nil {
@@ -31,8 +32,8 @@ func Write(c *lab.Cell, name string, m mat.Matrix) error {
 // maxBytes bounds what Matrix will take into memory.
 const maxBytes = 1 << 32
 
-// Matrix returns the matrix that [Write] left, for drawings. open is the Open of a [lab.Result]. Where it cannot be read,
-// the study ends with the error.
+// Matrix returns the matrix that [Write] left, for drawings. open is the Open of a [lab.Result].
+// Where it cannot be read, the study ends with the error.
 func Matrix(open func(name string) (*os.File, error), name string) *mat.Dense {
 	f := lab.Must(open(name))
 	defer f.Close()

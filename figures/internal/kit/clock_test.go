@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A few microseconds of work are seen, and sleep is not counted: a clock of ticks would fail the first, one of the wall the second.
+// A few microseconds of work are seen, and sleep is not counted: a clock of ticks would fail the
+// first, one of the wall the second.
 func TestCPUSeconds(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -1,9 +1,9 @@
 // Package hue holds the colours of the figures: colour scales and a categorical palette that readers with any kind
 // of colour vision, and black-and-white printers, can tell apart.
 //
-// A [Map] sends [0, 1] to a colour. [Viridis] and [Ink] are sequential: CIE lightness L* is an affine function of
-// the argument, so that order survives in grey. Each is given by a few anchors, joined by straight lines in OKLab and travelled at constant
-// speed of L*.
+// A [Map] sends [0, 1] to a colour. [Viridis] and [Ink] are sequential: CIE lightness L* is an
+// affine function of the argument, so that order survives in grey. Each is given by a few anchors,
+// joined by straight lines in OKLab and travelled at constant speed of L*.
 //
 // [Categorical] are the colours of Okabe and Ito without yellow (too light on white), ordered so that each prefix is
 // as far apart as can be under normal, protan and deutan vision. Tests see the colours as those readers do, and judge

@@ -26,8 +26,8 @@ func (v vision) seen(c color.Color) colorful.Color {
 	return colorful.LinearRgb(max(at(0), 0), max(at(1), 0), max(at(2), 0)).Clamped()
 }
 
-// distance is the CIEDE2000 difference of two colours to a reader: about 1 is just noticeable side by side, 10 is plain at a
-// glance.
+// distance is the CIEDE2000 difference of two colours to a reader: about 1 is just noticeable side
+// by side, 10 is plain at a glance.
 func distance(v vision, a, b color.Color) float64 {
 	return 100 * v.seen(a).DistanceCIEDE2000(v.seen(b))
 }
@@ -73,7 +73,8 @@ func TestSimulate(t *testing.T) {
 	red, green := color.NRGBA{R: 200, G: 60, B: 60, A: 255}, color.NRGBA{R: 110, G: 130, B: 40, A: 255}
 	for _, v := range []vision{protan, deutan, tritan} {
 		grey := color.NRGBA{R: 128, G: 128, B: 128, A: 255}
-		if d := 100 * v.seen(grey).DistanceCIEDE2000(normal.seen(grey)); d > 0.5 { // the matrices' rows add up to 1 within 10⁻⁶; the rest is rounding
+		// the matrices' rows add up to 1 within 10⁻⁶; the rest is rounding
+		if d := 100 * v.seen(grey).DistanceCIEDE2000(normal.seen(grey)); d > 0.5 {
 			t.Errorf("grey moves by %.2f under vision %v", d, v)
 		}
 	}
@@ -123,7 +124,12 @@ func TestSequential(t *testing.T) {
 func TestViridis(t *testing.T) {
 	for at, want := range map[float64]color.NRGBA{
 		0: {R: 0x44, G: 0x01, B: 0x54, A: 255}, 0.25: {R: 0x3B, G: 0x52, B: 0x8B, A: 255},
-		0.5: {R: 0x21, G: 0x91, B: 0x8C, A: 255}, 0.75: {R: 0x5E, G: 0xC9, B: 0x62, A: 255}, 1: {R: 0xFD, G: 0xE7, B: 0x25, A: 255},
+		0.5: {
+			R: 0x21,
+			G: 0x91,
+			B: 0x8C,
+			A: 255,
+		}, 0.75: {R: 0x5E, G: 0xC9, B: 0x62, A: 255}, 1: {R: 0xFD, G: 0xE7, B: 0x25, A: 255},
 	} {
 		// Ours moves at constant speed of L*, the original at constant speed of CAM02's J'; they stay this close.
 		if d := distance(normal, Viridis(at), want); d > 4 {

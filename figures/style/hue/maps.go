@@ -53,7 +53,8 @@ func ramp(anchors ...uint32) func() []color.NRGBA {
 		out := make([]color.NRGBA, resolution)
 		for i := range out {
 			want := level[0] + (level[fine]-level[0])*float64(i)/(resolution-1)
-			k := sort.Search(fine, func(k int) bool { return (level[k] >= want) == (level[fine] > level[0]) || level[k] == want })
+			k := sort.Search(fine,
+				func(k int) bool { return (level[k] >= want) == (level[fine] > level[0]) || level[k] == want })
 			r, g, b := curve[k].RGB255()
 			out[i] = color.NRGBA{R: r, G: g, B: b, A: 255}
 		}

@@ -57,7 +57,8 @@ func opener(s string, base run) (inner run, skip int) {
 // parse splits a line into runs. Markup that is never closed is taken literally.
 func parse(s string, base run) (runs []run) {
 	emit := func(text string, r run) {
-		if n := len(runs); n > 0 && runs[n-1].script == r.script && runs[n-1].bold == r.bold && runs[n-1].italic == r.italic {
+		if n := len(runs); n > 0 && runs[n-1].script == r.script && runs[n-1].bold == r.bold &&
+			runs[n-1].italic == r.italic {
 			runs[n-1].text += text
 			return
 		}

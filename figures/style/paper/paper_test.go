@@ -106,7 +106,8 @@ func TestAlignment(t *testing.T) {
 		y            text.YAlignment
 		bottom, over vg.Length // of the letter H drawn at (0, 0)
 	}{
-		{text.YBottom, 0, size * CapHeight}, {text.YTop, -size * CapHeight, 0}, {text.YCenter, -size * CapHeight / 2, size * CapHeight / 2},
+		{text.YBottom, 0, size * CapHeight}, {text.YTop, -size * CapHeight, 0},
+		{text.YCenter, -size * CapHeight / 2, size * CapHeight / 2},
 	} {
 		sty := text.Style{Font: Sans(size), YAlign: c.y}
 		r := bounds(outlines("H", sty, vg.Point{}))

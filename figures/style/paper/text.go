@@ -184,10 +184,12 @@ func spelled(face *sfnt.Font, str string) string {
 }
 
 // standIns are runes to draw for those that Liberation lacks but has the shape of; ∇ is turned upside down.
-var standIns = map[rune]rune{'∇': '∆', '∥': '‖', '∼': '~', '∈': 'є', '⟨': '‹', '⟩': '›', '≪': '«', '≫': '»', 'ϵ': 'ε', '𝜀': 'ε'}
+var standIns = map[rune]rune{'∇': '∆', '∥': '‖', '∼': '~', '∈': 'є', '⟨': '‹', '⟩': '›', '≪': '«', '≫': '»',
+	'ϵ': 'ε', '𝜀': 'ε'}
 
 // glyph appends one glyph's outline; flip turns it upside down within the height of a capital.
-func glyph(path *vg.Path, face *sfnt.Font, buf *sfnt.Buffer, g sfnt.GlyphIndex, em fixed.Int26_6, unit vg.Length, pen vg.Point, flip bool) {
+func glyph(path *vg.Path, face *sfnt.Font, buf *sfnt.Buffer, g sfnt.GlyphIndex, em fixed.Int26_6, unit vg.Length,
+	pen vg.Point, flip bool) {
 	segments, err := face.LoadGlyph(buf, g, em, nil)
 	if err != nil {
 		return

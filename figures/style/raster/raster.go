@@ -64,8 +64,8 @@ func Bins(n, dots int, bitmap bool) int {
 	return n
 }
 
-// Resample averages a matrix over w×h equal bins, which keeps mass. NaN and infinite cells do not count; where no cell counts the value
-// is NaN. Cost: one pass over the matrix.
+// Resample averages a matrix over w×h equal bins, which keeps mass. NaN and infinite cells do not
+// count; where no cell counts the value is NaN. Cost: one pass over the matrix.
 func Resample(m mat.Matrix, w, h int) (values []float64) {
 	r, c := m.Dims()
 	values, weight := make([]float64, w*h), make([]float64, w*h)

@@ -49,7 +49,8 @@ func TestResample(t *testing.T) {
 		got, want := raster.Resample(m, w, h), brute(m, w, h)
 		for k := range want {
 			// Sums of at most 81·81 terms in another order: 10⁶·10⁴ units in the last place at worst.
-			if same := math.Abs(got[k]-want[k]) <= 1e-9*(1+math.Abs(want[k])) || (math.IsNaN(got[k]) && math.IsNaN(want[k])); !same {
+			if same := math.Abs(got[k]-want[k]) <= 1e-9*(1+math.Abs(want[k])) ||
+				(math.IsNaN(got[k]) && math.IsNaN(want[k])); !same {
 				t.Fatalf("bin %d: %g, want %g", k, got[k], want[k])
 			}
 		}

@@ -63,7 +63,10 @@ type admmNewCmd struct {
 // Run writes a problem.
 func (c admmNewCmd) Run(a *app) error {
 	if _, err := os.Stat(filepath.Join(c.Out, "network.json")); err == nil {
-		return usage(fmt.Errorf("--out %s: it has a problem already: name a new folder, or remove it first with its keys and ledgers: rm -r %s", c.Out, c.Out))
+		return usage(
+			fmt.Errorf(
+				"--out %s: it has a problem already: name a new folder, or remove it first with its keys and "+
+					"ledgers: rm -r %s", c.Out, c.Out))
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	p := c.problem(rng)
@@ -104,7 +107,8 @@ func (c admmNewCmd) Run(a *app) error {
 		Files:   to.Files(),
 	}
 	lab.Check(commit(to, s))
-	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
+	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"),
+		plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
 	if private != nil && !c.OwnKeys {
 		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")
 	}
@@ -198,7 +202,8 @@ func square(rng *rand.Rand, n int) *mat.Dense {
 	return m
 }
 
-// sparseIndex is how far indices of a list of edges may be beyond ten times their number: each stands for a node with a file of its own.
+// sparseIndex is how far indices of a list of edges may be beyond ten times their number: each
+// stands for a node with a file of its own.
 const sparseIndex = 1000
 
 func (c admmNewCmd) readEdges() (admm.Problem, error) {
@@ -213,10 +218,12 @@ func (c admmNewCmd) readEdges() (admm.Problem, error) {
 	for i := range n {
 		e := admm.Edge{Target: int(rows.At(i, 0)), Source: int(rows.At(i, 1))}
 		if float64(e.Target) != rows.At(i, 0) || float64(e.Source) != rows.At(i, 1) {
-			return admm.Problem{}, fmt.Errorf("%s: row %d: target %v, source %v: must be integers", c.Edges, i+1, rows.At(i, 0), rows.At(i, 1))
+			return admm.Problem{}, fmt.Errorf("%s: row %d: target %v, source %v: must be integers", c.Edges, i+1,
+				rows.At(i, 0), rows.At(i, 1))
 		}
 		if most := 10*n + sparseIndex; e.Target > most || e.Source > most {
-			return admm.Problem{}, fmt.Errorf("%s: row %d: target %d, source %d: must be at most %d, for %s", c.Edges, i+1, e.Target, e.Source, most, plural(n, "row"))
+			return admm.Problem{}, fmt.Errorf("%s: row %d: target %d, source %d: must be at most %d, for %s", c.Edges,
+				i+1, e.Target, e.Source, most, plural(n, "row"))
 		}
 		edges, parameters[e] = append(edges, e), [2]float64{rows.At(i, 2), rows.At(i, 3)}
 		targets, sources = max(targets, e.Target+1), max(sources, e.Source+1)
@@ -239,7 +246,8 @@ func (c admmNewCmd) readBounds(p *admm.Problem) error {
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace = '#', 4, true
 	rows, err := r.ReadAll()
 	lab.Check(usage(prefix(c.Bounds, err)))
-	sides := map[string][]admm.Bounds{"target": make([]admm.Bounds, p.Graph.Targets), "source": make([]admm.Bounds, p.Graph.Sources)}
+	sides := map[string][]admm.Bounds{"target": make([]admm.Bounds, p.Graph.Targets),
+		"source": make([]admm.Bounds, p.Graph.Sources)}
 	seen := map[admm.ID]bool{}
 	for i, row := range rows {
 		if i == 0 && strings.EqualFold(row[0], "side") {
@@ -261,7 +269,8 @@ func (c admmNewCmd) readBounds(p *admm.Problem) error {
 		sides[row[0]][at], seen[id] = admm.Bounds{Min: low, Max: high}, true
 	}
 	if len(seen) != p.Graph.Targets+p.Graph.Sources {
-		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", c.Bounds, len(seen), p.Graph.Targets+p.Graph.Sources)
+		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", c.Bounds, len(seen),
+			p.Graph.Targets+p.Graph.Sources)
 	}
 	p.TargetBounds, p.SourceBounds = sides["target"], sides["source"]
 	return nil

@@ -41,7 +41,8 @@ func (c admmRunCmd) Run(a *app) error {
 		if n.Rules.Rounds > 0 {
 			ledger = " --ledger " + ledgerPath(c.Dir, admm.ID{})
 		}
-		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s%s\n", s.Access().URL,
+		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s%s\n",
+			s.Access().URL,
 			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), c.joinFile(), ledger)
 	}
 	began := time.Now()
@@ -56,7 +57,8 @@ func (c admmRunCmd) Run(a *app) error {
 		}
 		return admmError(err)
 	}
-	fmt.Fprintf(a.out, "%v after %s of %d nodes, %.3g s, residuals %.2g and %.2g\n", r.Status, plural(r.Rounds, "round"), g.Targets+g.Sources,
+	fmt.Fprintf(a.out, "%v after %s of %d nodes, %.3g s, residuals %.2g and %.2g\n", r.Status,
+		plural(r.Rounds, "round"), g.Targets+g.Sources,
 		time.Since(began).Seconds(), r.Primal, r.Dual)
 	if len(unheard) > 0 {
 		fmt.Fprintf(a.err, "these nodes have not heard of the end: %s\n", some(unheard))
@@ -70,7 +72,8 @@ func (c admmRunCmd) joinFile() string { return filepath.Join(c.Dir, "join.json")
 
 func (c admmRunCmd) checkpointFile() string { return filepath.Join(c.Dir, "coordinator.json") }
 
-// serve starts the server: a new one, or with --resume the earlier one, with the checkpoint of its run if that had begun.
+// serve starts the server: a new one, or with --resume the earlier one, with the checkpoint of its
+// run if that had begun.
 func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint) {
 	addr, token := c.Listen, ""
 	if c.Resume {

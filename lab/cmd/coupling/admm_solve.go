@@ -48,8 +48,14 @@ func (c admmSolveCmd) Run(a *app) error {
 	lab.Check(writePlan(c.Out, p.Graph, r.Plan))
 	best := lab.Must(central.Solve(a.run.ctx, p))
 	s := admmSummary{
-		Status: r.Status.String(), Rounds: r.Rounds, Primal: r.Primal, Dual: r.Dual, Utility: p.Utility(p.Repair(r.Plan)),
-		Optimum: best.Value, Gap: best.Gap, Violation: p.Violation(r.Plan),
+		Status:    r.Status.String(),
+		Rounds:    r.Rounds,
+		Primal:    r.Primal,
+		Dual:      r.Dual,
+		Utility:   p.Utility(p.Repair(r.Plan)),
+		Optimum:   best.Value,
+		Gap:       best.Gap,
+		Violation: p.Violation(r.Plan),
 	}
 	costs := costs(specs, rules)
 	if len(costs) > 0 {
@@ -69,7 +75,8 @@ func admmVerdict(r *admm.Result) error {
 	if r.Status == admm.Converged {
 		return nil
 	}
-	return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)}
+	return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status,
+		r.Rounds, r.Primal, r.Dual)}
 }
 
 // playAll runs the algorithm that the rules ask for.
@@ -106,7 +113,8 @@ func costs(specs []admm.Spec, rules admm.ADMM) []account.Account {
 		seen[k] = true
 		out = append(out, lab.Must(account.Spend(k.alpha, k.degree, rules.Rounds, k.delta)))
 	}
-	slices.SortStableFunc(out, func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
+	slices.SortStableFunc(out,
+		func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
 	return out
 }
 
@@ -116,7 +124,8 @@ func (s admmSummary) print(a *app, costs []account.Account) {
 	if s.Optimum != 0 {
 		below = fmt.Sprintf("%.3g%%", 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))
 	}
-	fmt.Fprintf(a.out, "social utility %.10g, optimum %.10g (proved to %.2g): %s below\n", s.Utility, s.Optimum, s.Gap, below)
+	fmt.Fprintf(a.out, "social utility %.10g, optimum %.10g (proved to %.2g): %s below\n", s.Utility, s.Optimum,
+		s.Gap, below)
 	fmt.Fprintf(a.out, "the plan misses bounds by at most %.2g before it is repaired\n", s.Violation)
 	for _, c := range costs {
 		fmt.Fprintf(a.out, "\nprivacy: %v", c)
@@ -176,7 +185,8 @@ func spent(g dp.Guarantee) spending {
 func (c admmEpsilonCmd) Run(a *app) error {
 	got := admmMust(account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta))
 	if c.JSON {
-		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal), "numerical": spent(got.Numerical)})
+		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal),
+			"numerical": spent(got.Numerical)})
 	}
 	fmt.Fprint(a.out, got)
 	printCaveats(a)
@@ -197,11 +207,13 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	for e, at := range p.Graph.Edges {
 		for side, u := range []admm.Utility{p.TargetUtility[e], p.SourceUtility[e]} {
 			if _, ok := u.(admm.Linear); !ok {
-				return usage(fmt.Errorf("%s: %v utility of target %d and source %d is %T: the attack is on linear ones", c.Dir, admm.Side(side), at.Target, at.Source, u))
+				return usage(fmt.Errorf("%s: %v utility of target %d and source %d is %T: the attack is on linear ones",
+					c.Dir, admm.Side(side), at.Target, at.Source, u))
 			}
 		}
 	}
-	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
+	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds,
+		SourceBounds: p.SourceBounds}}
 	rules.Trace = record.Listen
 	playAll(a, p, specs, rules)
 	heard := min(cmp.Or(max(c.Rounds, 0), 1000), record.Rounds())
@@ -216,7 +228,9 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	mse, right := eavesdrop.Score(p, target, source)
 	middle := slices.Repeat([]float64{(c.Lo + c.Hi) / 2}, len(target))
 	guess, _ := eavesdrop.Score(p, middle, middle)
-	fmt.Fprintf(a.out, "heard %s: mean squared error of %d parameters %.4g, by guessing the middle %.4g; within 1/2 of the truth %.0f%%\n",
+	fmt.Fprintf(a.out,
+		"heard %s: mean squared error of %d parameters %.4g, by guessing the middle %.4g; within 1/2 of the truth "+
+			"%.0f%%\n",
 		plural(heard, "round"), 2*len(target), mse, guess, 100*right)
 	return nil
 }

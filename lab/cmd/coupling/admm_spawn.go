@@ -33,7 +33,8 @@ func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wai
 
 // runNode runs one node to its end.
 func runNode(ctx context.Context, program string, c admmRunCmd, id admm.ID) error {
-	cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", c.joinFile(), "--ledger", ledgerPath(c.Dir, id), "--tied")
+	cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", c.joinFile(),
+		"--ledger", ledgerPath(c.Dir, id), "--tied")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // a node computes in one thread
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -45,7 +46,8 @@ func runNode(ctx context.Context, program string, c admmRunCmd, id admm.ID) erro
 	case err == nil || ctx.Err() != nil: // which tells it to end
 		return nil //nolint:nilerr // it was asked to end
 	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() < 0:
-		return fmt.Errorf("%v was killed (%w): coupling admm run %s --spawn --resume goes on", id, err, filepath.Clean(c.Dir))
+		return fmt.Errorf("%v was killed (%w): coupling admm run %s --spawn --resume goes on", id, err,
+			filepath.Clean(c.Dir))
 	}
 	return fmt.Errorf("%v: %w: %s", id, err, bytes.TrimSpace(stderr.Bytes()))
 }

@@ -27,7 +27,8 @@ func admmSession(t *testing.T) (market, here string, command func(args ...string
 		return cmd
 	}
 	for _, args := range [][]string{
-		{"new", "--out", market, "--targets", "4", "--sources", "2", "--alpha", "30", "--rounds", "150", "--budget", "4500", "--delta", "0"},
+		{"new", "--out", market, "--targets", "4", "--sources", "2", "--alpha", "30", "--rounds", "150", "--budget",
+			"4500", "--delta", "0"},
 		{"solve", market, "--out", here},
 	} {
 		if out, err := command(args...).CombinedOutput(); err != nil {
@@ -60,7 +61,8 @@ var names = []string{"target-0", "target-1", "target-2", "target-3", "source-0",
 func (n *nodes) start(t *testing.T, name, wait string) {
 	t.Helper()
 	in := func(folder string) string { return filepath.Join(n.market, folder, name+".json") }
-	cmd := n.command("node", in("nodes"), "--join", filepath.Join(n.market, "join.json"), "--ledger", in("ledger"), "--out", in("amounts"), "--wait", wait)
+	cmd := n.command("node", in("nodes"), "--join", filepath.Join(n.market, "join.json"), "--ledger", in("ledger"),
+		"--out", in("amounts"), "--wait", wait)
 	n.says[name] = new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = n.says[name], n.says[name]
 	if err := cmd.Start(); err != nil {
@@ -149,7 +151,8 @@ func TestSpawnedNodeIsKilled(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Wait(); err == nil || !strings.Contains(stderr.String(), "target 2 was killed") || !strings.Contains(stderr.String(), "--spawn --resume goes on") {
+	if err := run.Wait(); err == nil || !strings.Contains(stderr.String(), "target 2 was killed") ||
+		!strings.Contains(stderr.String(), "--spawn --resume goes on") {
 		t.Errorf("%v\n%s", err, stderr.String())
 	}
 	there := market + ".csv"
@@ -159,8 +162,9 @@ func TestSpawnedNodeIsKilled(t *testing.T) {
 	same(t, here, there)
 }
 
-// The coordinator is killed with SIGKILL, and its nodes with it; both go on where they were, with the same bits and within a budget that
-// pays for one run. So does a whole run that is the same; one by other rules is refused.
+// The coordinator is killed with SIGKILL, and its nodes with it; both go on where they were, with
+// the same bits and within a budget that pays for one run. So does a whole run that is the same;
+// one by other rules is refused.
 func TestCoordinatorIsKilled(t *testing.T) {
 	long(t)
 	market, here, command := admmSession(t)
@@ -182,8 +186,10 @@ func TestCoordinatorIsKilled(t *testing.T) {
 		t.Fatalf("the same run again: %v\n%s", err, out)
 	}
 	same(t, here, there)
-	again := []string{"new", "--out", market, "--targets", "4", "--sources", "2", "--alpha", "30", "--rounds", "150", "--budget", "4500", "--delta", "0", "--eta", "2"}
-	if out, err := command(again...).CombinedOutput(); err == nil || !strings.Contains(string(out), "it has a problem already") {
+	again := []string{"new", "--out", market, "--targets", "4", "--sources", "2", "--alpha", "30", "--rounds", "150",
+		"--budget", "4500", "--delta", "0", "--eta", "2"}
+	if out, err := command(again...).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "it has a problem already") {
 		t.Errorf("a problem in place of another: %v\n%s", err, out)
 	}
 	if err := os.Remove(filepath.Join(market, "network.json")); err != nil { // keys and ledgers stay
@@ -216,7 +222,8 @@ func TestNodesWaitForTheCoordinator(t *testing.T) {
 		for name, cmd := range n.running {
 			err := cmd.Wait()
 			text := n.says[name].String()
-			if back && (err != nil || !strings.Contains(text, "converged")) || !back && (err == nil || !strings.Contains(text, "the server is gone")) {
+			if back && (err != nil || !strings.Contains(text, "converged")) ||
+				!back && (err == nil || !strings.Contains(text, "the server is gone")) {
 				t.Errorf("coordinator comes back: %v: %v\n%s", back, err, text)
 			}
 		}

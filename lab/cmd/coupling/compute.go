@@ -30,7 +30,9 @@ func (t tally) String() string {
 		s += fmt.Sprintf(", %d left", t.left)
 	}
 	if t.otherCode > 0 {
-		s += fmt.Sprintf("; %s computed by other code, or by code that is not known (--recall=same computes them again)", plural(t.otherCode, "cell"))
+		s += fmt.Sprintf(
+			"; %s computed by other code, or by code that is not known (--recall=same computes them again)",
+			plural(t.otherCode, "cell"))
 	}
 	return s
 }

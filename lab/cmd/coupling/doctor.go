@@ -95,7 +95,8 @@ func checkProgram(part, missing, remedy string, names ...string) check {
 func checkGPU() check {
 	dev, err := device.CUDA{}.Open()
 	if err != nil {
-		return check{"gpu", absent, "everything runs on the CPU: " + err.Error(), "with an NVIDIA GPU: install your distribution's NVIDIA driver"}
+		return check{"gpu", absent, "everything runs on the CPU: " + err.Error(),
+			"with an NVIDIA GPU: install your distribution's NVIDIA driver"}
 	}
 	info := dev.Info()
 	if err := dev.Close(); err != nil {
@@ -106,19 +107,23 @@ func checkGPU() check {
 
 // checkInception looks at the file of weights that figures would take.
 func checkInception() check {
-	const remedy = "make it of pytorch-fid's weights by the four lines of `go doc coupling/score/eval/inception`, then set COUPLING_INCEPTION to its path"
+	const remedy = "make it of pytorch-fid's weights by the four lines of `go doc coupling/score/eval/inception`, " +
+		"then set COUPLING_INCEPTION to its path"
 	file := os.Getenv(inception.Variable)
 	if file == "" {
-		return check{"inception", absent, "COUPLING_INCEPTION names no file: figures print FD-LeNet in place of FID and KID", remedy}
+		return check{"inception", absent,
+			"COUPLING_INCEPTION names no file: figures print FD-LeNet in place of FID and KID", remedy}
 	}
 	name, err := inception.Name(file)
 	if err != nil {
 		return check{"inception", broken, err.Error(), remedy}
 	}
 	if distance := inception.Distance(name); distance != "FID" {
-		return check{"inception", absent, fmt.Sprintf("%s has a narrow network, whose distances are %s and no FID", file, distance), remedy}
+		return check{"inception", absent, fmt.Sprintf("%s has a narrow network, whose distances are %s and no FID",
+			file, distance), remedy}
 	}
-	return check{Part: "inception", State: good, Found: fmt.Sprintf("%s: names, shapes and values are right (%s)", file, name)}
+	return check{Part: "inception", State: good, Found: fmt.Sprintf("%s: names, shapes and values are right (%s)",
+		file, name)}
 }
 
 func checkStore(a *app) check {

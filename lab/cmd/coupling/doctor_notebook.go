@@ -21,14 +21,17 @@ func checkNotebooks(ctx context.Context) []check {
 	if err != nil {
 		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
 	}
-	return append(out, checkKernel(c), checkProgram("chromium", "not on PATH: make test-notebooks skips the test in a browser", // a reader may use any
+	// a reader may use any
+	return append(out, checkKernel(c), checkProgram("chromium",
+		"not on PATH: make test-notebooks skips the test in a browser",
 		"sudo apt-get install -y --no-install-recommends chromium", "chromium", "chromium-browser", "google-chrome"))
 }
 
 func checkJupyter(ctx context.Context) check {
 	have, err := jupyter.Find(ctx)
 	if err != nil {
-		return check{"jupyter", absent, "no notebooks in a browser: " + strings.TrimPrefix(err.Error(), "jupyter: "), jupyter.Remedy}
+		return check{"jupyter", absent, "no notebooks in a browser: " + strings.TrimPrefix(err.Error(), "jupyter: "),
+			jupyter.Remedy}
 	}
 	return check{Part: "jupyter", State: good, Found: filepath.Base(have.Program) + " " + have.Version}
 }

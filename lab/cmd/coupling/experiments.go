@@ -40,7 +40,8 @@ func (c experimentsCmd) one(out io.Writer, ds []*store.Decoder) error {
 	w := table(out)
 	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")
 	for _, p := range store.Params(d.Params) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(), clip(strings.Join(used[p.Name], ", "), 40), p.Doc)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(),
+			clip(strings.Join(used[p.Name], ", "), 40), p.Doc)
 	}
 	lab.Check(w.Flush())
 	return example(out, c.Name, store.Params(d.Params), used)
@@ -78,7 +79,8 @@ func example(out io.Writer, experiment string, params []store.Param, used map[st
 		switch values := used[p.Name]; {
 		case len(values) == 0:
 		case len(values) > 1 && vary == "":
-			vary = fmt.Sprintf("design:\n- grid:\n    %s: [%s]\n", p.Name, strings.Join(values[:min(4, len(values))], ", "))
+			vary = fmt.Sprintf("design:\n- grid:\n    %s: [%s]\n", p.Name,
+				strings.Join(values[:min(4, len(values))], ", "))
 		default:
 			text += fmt.Sprintf("  %s: %s\n", p.Name, values[0])
 		}

@@ -109,7 +109,8 @@ func (c figListCmd) Run(a *app) error {
 	for _, p := range figures.Papers() {
 		fmt.Fprintf(w, "%s\n", p.Title)
 		for _, f := range figures.Of(p.Name) {
-			fmt.Fprintf(w, "  %s\t%s\t%s\tquick: %s\n", f.Name, duration(f.Seconds[lab.Quick]), f.Title, f.Sizes[lab.Quick])
+			fmt.Fprintf(w, "  %s\t%s\t%s\tquick: %s\n", f.Name, duration(f.Seconds[lab.Quick]), f.Title,
+				f.Sizes[lab.Quick])
 		}
 	}
 	fmt.Fprintln(w, "Seconds are CPU seconds at quick, estimated.")

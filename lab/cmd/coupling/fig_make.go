@@ -118,7 +118,8 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		if sum.Drawn < len(pages) {
 			failed = fmt.Sprintf(", %d failed", len(pages)-sum.Drawn)
 		}
-		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims, time.Since(began).Seconds())
+		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims,
+			time.Since(began).Seconds())
 	}
 	if left := len(p.figs) - len(pages); a.run.drained() && left > 0 {
 		fmt.Fprintf(a.out, "%s left; the same command goes on from here\n", plural(left, "figure"))
@@ -127,7 +128,9 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(n, "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
-		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
+		fmt.Fprintf(a.err,
+			"coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; "+
+				"fix: coupling doctor prints the line that downloads each\n",
 			strings.Join(missing, ", "))
 	}
 	if len(pages) > 0 {
@@ -150,7 +153,8 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	return err
 }
 
-func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {
+func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting,
+	print func(*app, string, gallery.Page)) (gallery.Page, error) {
 	jobs := fig.Jobs(set)
 	for again := false; ; again = true {
 		t := a.compute(s, store.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, slices.Values(jobs))

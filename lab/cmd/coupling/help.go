@@ -23,14 +23,15 @@ func examples() map[string]string {
 	return out
 }
 
-// addHelp puts the text of each command, from help/NAME.txt where there is one, and its example into its help, calls the values of
-// flags N and X, and says their defaults.
+// addHelp puts the text of each command, from help/NAME.txt where there is one, and its example
+// into its help, calls the values of flags N and X, and says their defaults.
 func addHelp(n *kong.Node, example map[string]string) {
 	for _, child := range n.Children {
 		addHelp(child, example)
 	}
 	for _, f := range n.Flags {
-		f.PlaceHolder = cmp.Or(f.PlaceHolder, map[reflect.Kind]string{reflect.Int: "N", reflect.Float64: "X"}[f.Target.Kind()])
+		f.PlaceHolder = cmp.Or(f.PlaceHolder, map[reflect.Kind]string{reflect.Int: "N",
+			reflect.Float64: "X"}[f.Target.Kind()])
 		if f.PlaceHolder != "" && f.Default != "" && !strings.Contains(f.Help, "efault") {
 			f.Help = strings.TrimSuffix(f.Help, ".") + "; default " + f.Default + "."
 		}

@@ -19,8 +19,8 @@ func links(t *testing.T, pkg string) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(m string) bool { return m == ownModule })
 }
 
-// A program that imports ot or dp alone links gonum and golang.org/x. With ot comes purego, which opens the GPU's driver
-// (lab/device); the build tag nocuda leaves it out.
+// A program that imports ot or dp alone links gonum and golang.org/x. With ot comes purego, which
+// opens the GPU's driver (lab/device); the build tag nocuda leaves it out.
 func TestScienceIsLight(t *testing.T) {
 	for pkg, also := range map[string]string{"coupling/ot": "github.com/ebitengine/purego", "coupling/dp": ""} {
 		for _, m := range links(t, pkg) {
@@ -35,7 +35,8 @@ func TestScienceIsLight(t *testing.T) {
 // kernel, the browser of tests.
 func TestCommandIsLight(t *testing.T) {
 	for _, m := range links(t, "coupling/lab/cmd/coupling") {
-		for _, heavy := range []string{"arrow", "gorgonia", "gogo/protobuf", "klauspost", "nats-io", "gonb", "chromedp"} {
+		for _, heavy := range []string{"arrow", "gorgonia", "gogo/protobuf", "klauspost", "nats-io", "gonb",
+			"chromedp"} {
 			if strings.Contains(m, heavy) {
 				t.Errorf("the command links %s", m)
 			}

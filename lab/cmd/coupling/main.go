@@ -197,7 +197,8 @@ func execute(kctx *kong.Context, a *app) (err error) {
 func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr),
 		kong.Description(description()),
-		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)), kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)),
+		kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
 		kong.Vars{"mechanisms": keys(mechanisms), "relations": keys(relations), "accountants": keys(accountants)},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {

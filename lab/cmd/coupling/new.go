@@ -127,7 +127,8 @@ func checkout(dir string) (string, error) {
 			return at, nil
 		}
 	}
-	return "", fmt.Errorf("no checkout of Coupling at or above %s: name it with --from DIR", strings.Join(places, " and "))
+	return "", fmt.Errorf("no checkout of Coupling at or above %s: name it with --from DIR",
+		strings.Join(places, " and "))
 }
 
 // hasFiles reports whether there is a file in dir or below it. Folders alone may be left of a new that

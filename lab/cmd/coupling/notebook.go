@@ -42,8 +42,9 @@ func (i notebookInstallCmd) Run(a *app) error {
 	}
 	file, display, err := c.Register(a.run.ctx, share)
 	lab.Check(err)
-	_, err = fmt.Fprintf(a.out, "kernel %s: %s, for notebooks below %s\nJupyter, JupyterLab: choose it in the menu Kernel\n"+
-		"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, %s\n", display, file, c.Root, display)
+	_, err = fmt.Fprintf(a.out,
+		"kernel %s: %s, for notebooks below %s\nJupyter, JupyterLab: choose it in the menu Kernel\n"+
+			"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, %s\n", display, file, c.Root, display)
 	return err
 }
 
@@ -68,7 +69,8 @@ type notebookOpenCmd struct {
 
 // Run opens the notebook and stays until Jupyter ends.
 func (o *notebookOpenCmd) Run(a *app) error {
-	lab.Must(notebookFiles(orUsage(kernel.Find("")), []string{o.Name})) // a wrong name is told before what is not installed
+	// a wrong name is told before what is not installed
+	lab.Must(notebookFiles(orUsage(kernel.Find("")), []string{o.Name}))
 	lab.Must(jupyter.Find(a.run.ctx))
 	c, files := installed(a, o.Name)
 	file := lab.Must(workingCopy(a, c, files[0]))
@@ -91,8 +93,8 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	return err
 }
 
-// notebookEnv is what the cells of a notebook are told in their environment: the size of figures and the store. Opening the store
-// has already set what they may recall.
+// notebookEnv is what the cells of a notebook are told in their environment: the size of figures
+// and the store. Opening the store has already set what they may recall.
 func notebookEnv(a *app, preset string) []string {
 	return []string{"COUPLING_PRESET=" + preset, "COUPLING_STORE=" + lab.Must(a.store()).Dir}
 }
@@ -113,7 +115,10 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(c.Root, file)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil, usage(fmt.Errorf("notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new makes", name, c.Root))
+			return nil, usage(
+				fmt.Errorf(
+					"notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new makes",
+					name, c.Root))
 		}
 		if !exists(file) {
 			var have []string
@@ -188,7 +193,8 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 	if r.Pages { // what readers see is computed by this code
 		env = append(env, "COUPLING_RECALL=same")
 	}
-	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: env}))
+	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)),
+		Env: env}))
 	defer s.Close()
 	times, failed := s.Notebook(ctx, nb)
 	slowest := headless.Timing{}
@@ -198,7 +204,8 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 		}
 	}
 	e.Cells, e.Seconds = len(times), time.Since(began).Seconds()
-	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(e.Cells, "cell"), e.Seconds, slowest.ID, slowest.Elapsed.Seconds())
+	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(e.Cells, "cell"), e.Seconds,
+		slowest.ID, slowest.Elapsed.Seconds())
 	name := filepath.Base(file)
 	switch {
 	case r.Out == "":

@@ -19,14 +19,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The tour is opened by the command, run from its first cell to its last in Chromium, saved and closed. No cell fails, its
-// pictures are in the working copy, no file of the checkout changes and no process stays. Its times are logged: the first
-// drawing cell, warm, and a slider's redraw.
+// The tour is opened by the command, run from its first cell to its last in Chromium, saved and
+// closed. No cell fails, its pictures are in the working copy, no file of the checkout changes and
+// no process stays. Its times are logged: the first drawing cell, warm, and a slider's redraw.
 func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
 	if os.Getenv("COUPLING_TEST_NOTEBOOKS") == "" {
 		t.Skip("needs Jupyter: make test-notebooks, or COUPLING_TEST_NOTEBOOKS=1")
 	}
-	if have, err := jupyter.Find(t.Context()); errors.Is(err, jupyter.ErrAbsent) || !strings.HasPrefix(have.Version, "6.") {
+	if have, err := jupyter.Find(t.Context()); errors.Is(err, jupyter.ErrAbsent) ||
+		!strings.HasPrefix(have.Version, "6.") {
 		t.Skipf("this test knows the pages of Notebook 6: %s, %v", have.Version, err)
 	}
 	chromium, err := exec.LookPath("chromium")
@@ -45,7 +46,8 @@ func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
 	}
 	cmd, address := openedNotebook(t, program, "--preset", "smoke")
 	p := openPage(t, chromium, address.String())
-	p.until(time.Minute, `window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
+	p.until(time.Minute,
+		`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
 	p.runTour()
 	p.measure()
 	p.eval(`window.saved = false; Jupyter.notebook.save_notebook().then(() => { window.saved = true })`)
@@ -117,7 +119,8 @@ type page struct {
 
 func openPage(t *testing.T, chromium, address string) *page {
 	t.Helper()
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox)...)
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(),
+		append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox)...)
 	ctx, end := chromedp.NewContext(allocator)
 	p := &page{T: t, ctx: ctx, end: func() { end(); cancel() }}
 	t.Cleanup(p.end)
@@ -150,7 +153,9 @@ func (p *page) until(limit time.Duration, expression string) time.Duration {
 		time.Sleep(5 * time.Millisecond)
 	}
 	var texts string
-	_ = chromedp.Run(p.ctx, chromedp.Evaluate(`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`, &texts))
+	_ = chromedp.Run(p.ctx,
+		chromedp.Evaluate(
+			`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`, &texts))
 	p.Fatalf("not within %v: %s\n%s", limit, expression, texts)
 	return 0
 }
@@ -161,19 +166,24 @@ const allRan = `Jupyter.notebook.get_cells().every(c => !c.element.hasClass("run
 func (p *page) runTour() {
 	p.Helper()
 	p.eval(`Jupyter.notebook.execute_all_cells()`)
-	took := p.until(8*time.Minute, `(() => { document.querySelectorAll(".nb-live .nb-stop").forEach(b => b.click()); return `+allRan+` })()`)
+	took := p.until(8*time.Minute,
+		`(() => { document.querySelectorAll(".nb-live .nb-stop").forEach(b => b.click()); return `+allRan+` })()`)
 	p.Logf("the tour ran in %v", took)
 }
 
 // measure runs the cell of the first slider again, whose parts are compiled, and moves it.
 func (p *page) measure() {
 	p.Helper()
-	p.eval(`Jupyter.notebook.execute_cells([Jupyter.notebook.get_cells().findIndex(c => c.cell_type === "code" && c.get_text().includes("nb.Slider("))])`)
-	p.Logf("the first drawing cell, warm: its picture after %v", p.until(time.Minute, `document.querySelector(".nb-live img")`))
+	p.eval(
+		`Jupyter.notebook.execute_cells([Jupyter.notebook.get_cells().findIndex(c => c.cell_type === "code" && c.get_text().includes("nb.Slider("))])`)
+	p.Logf("the first drawing cell, warm: its picture after %v",
+		p.until(time.Minute, `document.querySelector(".nb-live img")`))
 	for _, to := range []string{"5", "9", "20", "25", "28"} {
 		p.eval(`window.before = document.querySelector(".nb-live img").src;
-			const s = document.querySelector(".nb-live input[type=range]"); s.value = ` + to + `; s.dispatchEvent(new Event("input"))`)
-		p.Logf("the slider at %s: redrawn after %v", to, p.until(time.Minute, `document.querySelector(".nb-live img").src !== window.before`))
+			const s = document.querySelector(".nb-live input[type=range]"); s.value = ` + to +
+			`; s.dispatchEvent(new Event("input"))`)
+		p.Logf("the slider at %s: redrawn after %v", to,
+			p.until(time.Minute, `document.querySelector(".nb-live img").src !== window.before`))
 	}
 	p.eval(`document.querySelector(".nb-live .nb-stop").click()`)
 	p.until(time.Minute, `!document.querySelector(".nb-live") && `+allRan)

@@ -46,7 +46,9 @@ func workingCopy(a *app, c kernel.Checkout, file string) (work string, err error
 	}
 	if len(notebookDiff(c, file, work)) > 0 {
 		name := strings.TrimSuffix(filepath.Base(file), ".ipynb")
-		fmt.Fprintf(a.err, "%s is your working copy, and differs from %s: coupling notebook diff %s shows how, reset %s starts over\n", work, file, name, name)
+		fmt.Fprintf(a.err,
+			"%s is your working copy, and differs from %s: coupling notebook diff %s shows how, reset %s starts over\n",
+			work, file, name, name)
 	}
 	return work, nil
 }
@@ -109,7 +111,10 @@ func copied(a *app, name string) (c kernel.Checkout, file, work string, err erro
 	file = lab.Must(notebookFiles(c, []string{name}))[0]
 	work, ok := copyOf(c, file)
 	if !ok {
-		return c, "", "", usage(fmt.Errorf("notebook %q has no working copy: it is your own and opened in place; diff and reset are for the notebooks of Coupling", name))
+		return c, "", "",
+			usage(fmt.Errorf(
+				"notebook %q has no working copy: it is your own and opened in place; diff and reset are for the "+
+					"notebooks of Coupling", name))
 	}
 	if !exists(filepath.Join(c.Root, work)) {
 		fmt.Fprintf(a.err, "notebook %q was not opened yet: nothing changed\n", name)

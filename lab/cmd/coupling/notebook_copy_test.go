@@ -20,7 +20,8 @@ func TestWorkingCopy(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(c.Root, "notebooks", name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,14 +45,16 @@ func TestWorkingCopy(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(".coupling", "notebooks", "b.ipynb")); err != nil {
 		t.Error("what the notebook links to is not beside it:", err)
 	}
-	if own, err := workingCopy(a, c, filepath.Join("notebooks", "own.ipynb")); err != nil || own != filepath.Join("notebooks", "own.ipynb") {
+	if own, err := workingCopy(a, c, filepath.Join("notebooks", "own.ipynb")); err != nil ||
+		own != filepath.Join("notebooks", "own.ipynb") {
 		t.Errorf("%s, %v", own, err)
 	}
 	edited := strings.Replace(read(t, opened), "# A", "# Edited", 1)
 	if err := os.WriteFile(opened, []byte(edited), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := workingCopy(a, c, filepath.Join("notebooks", "a.ipynb")); err != nil || again != opened || !strings.Contains(errs.String(), "coupling notebook diff a") {
+	if again, err := workingCopy(a, c, filepath.Join("notebooks", "a.ipynb")); err != nil || again != opened ||
+		!strings.Contains(errs.String(), "coupling notebook diff a") {
 		t.Errorf("%s, %v, %q", again, err, errs.String())
 	}
 	if err := ended((notebookDiffCmd{"a"}), a); err != nil || !strings.Contains(out.String(), "-# A\n+# Edited\n") {
@@ -65,21 +68,24 @@ func TestWorkingCopy(t *testing.T) {
 		t.Error("reset did not put the edited copy aside and start over")
 	}
 	out.Reset()
-	if err := ended((notebookResetCmd{"a"}), a); err != nil || !strings.Contains(out.String(), "unchanged: nothing to reset") || read(t, old) != edited {
+	if err := ended((notebookResetCmd{"a"}), a); err != nil ||
+		!strings.Contains(out.String(), "unchanged: nothing to reset") || read(t, old) != edited {
 		t.Errorf("a second reset: %v, %s", err, out.String())
 	}
 	again := strings.Replace(edited, "# Edited", "# Again", 1)
 	if err := os.WriteFile(opened, []byte(again), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := ended((notebookResetCmd{"a"}), a); err != nil || read(t, old) != edited || read(t, filepath.Join(".coupling", "notebooks", "a-old-2.ipynb")) != again {
+	if err := ended((notebookResetCmd{"a"}), a); err != nil || read(t, old) != edited ||
+		read(t, filepath.Join(".coupling", "notebooks", "a-old-2.ipynb")) != again {
 		t.Errorf("the third reset does not keep both versions: %v", err)
 	}
 	if err := os.Remove(opened); err != nil {
 		t.Fatal(err)
 	}
 	errs.Reset()
-	if err := ended((notebookDiffCmd{"a"}), a); err != nil || !strings.Contains(errs.String(), "not opened yet: nothing changed") {
+	if err := ended((notebookDiffCmd{"a"}), a); err != nil ||
+		!strings.Contains(errs.String(), "not opened yet: nothing changed") {
 		t.Errorf("%v, %s", err, errs.String())
 	}
 	if err := ended((notebookResetCmd{"own"}), a); err == nil || !strings.Contains(err.Error(), "no working copy") {

@@ -41,7 +41,8 @@ func TestNotebookLeavesNothing(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for name, end := range map[string]func(pid int) error{
-		"Ctrl-C":              func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) }, // as a terminal: to the group
+		// as a terminal: to the group
+		"Ctrl-C":              func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) },
 		"the terminal closes": func(pid int) error { return syscall.Kill(-pid, syscall.SIGHUP) },
 		"SIGTERM":             func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) },
 		"SIGKILL":             func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
@@ -88,7 +89,8 @@ func openedNotebook(t *testing.T, program string, flags ...string) (*exec.Cmd, *
 
 // startKernel has Jupyter start a kernel, and returns its id.
 func startKernel(t *testing.T, address *url.URL) string {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address.Host+"/api/kernels", strings.NewReader(`{"name": "gonb"}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address.Host+"/api/kernels",
+		strings.NewReader(`{"name": "gonb"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

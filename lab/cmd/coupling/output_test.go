@@ -89,7 +89,8 @@ func fixtures(t *testing.T) {
 	t.Setenv("COUPLING_DATA", "sample")
 	t.Setenv("COUPLING_STORE", filepath.Join(t.TempDir(), "store"))
 	lab.Check(writePictures("pictures"))
-	for name, text := range map[string]string{"x.csv": "0,0\n1,0\n", "y.csv": "0,1\n1,1\n", "edges.csv": "0,0,1,2\n1,0,2,2\n"} {
+	for name, text := range map[string]string{"x.csv": "0,0\n1,0\n", "y.csv": "0,1\n1,1\n",
+		"edges.csv": "0,0,1,2\n1,0,2,2\n"} {
 		lab.Check(os.WriteFile(name, []byte(text), 0o666))
 	}
 }
@@ -229,7 +230,8 @@ func TestWritesKilled(t *testing.T) {
 				if died == nil && w.once {
 					continue
 				}
-				if _, err := did(exec.Command("coupling", command(w.args, out)...)); err != nil && (!w.once || len(after) == 0) {
+				if _, err := did(exec.Command("coupling", command(w.args, out)...)); err != nil &&
+					(!w.once || len(after) == 0) {
 					t.Errorf("kill %d: the same command again: %v", k, err)
 				}
 			}
@@ -250,7 +252,8 @@ func TestSolveInputs(t *testing.T) {
 	}
 	sum := sha256.Sum256(x)
 	out, err := solve("-")
-	if err != nil || !strings.Contains(out, hex.EncodeToString(sum[:])) || !strings.Contains(out, "x: 2 points in 2 dimensions") {
+	if err != nil || !strings.Contains(out, hex.EncodeToString(sum[:])) ||
+		!strings.Contains(out, "x: 2 points in 2 dimensions") {
 		t.Errorf("%v: %s", err, out)
 	}
 	before := tree(t, "o")

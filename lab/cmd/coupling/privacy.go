@@ -74,14 +74,16 @@ func (f privacyFlags) relation() dp.Relation {
 	return r
 }
 
-// mechanisms are those of one number that --mechanism names, and relations and accountants what --relation and --accountant do.
+// mechanisms are those of one number that --mechanism names, and relations and accountants what
+// --relation and --accountant do.
 var (
 	mechanisms = map[string]func(noise float64) dp.Event{
 		"gaussian": func(noise float64) dp.Event { return dp.Gaussian{NoiseMultiplier: noise} },
 		"laplace":  func(noise float64) dp.Event { return dp.Laplace{Scale: noise} },
 	}
 	relations = map[string]dp.RelationKind{
-		"add-remove": dp.AddRemove, "insertion": dp.Insertion, "removal": dp.Removal, "substitution": dp.Substitution, "exchange": dp.Exchange,
+		"add-remove": dp.AddRemove, "insertion": dp.Insertion, "removal": dp.Removal, "substitution": dp.Substitution,
+		"exchange": dp.Exchange,
 	}
 	accountants = map[string]dp.Accountant{
 		"auto":  dp.Best{},
@@ -105,15 +107,22 @@ func (f privacyFlags) check() error {
 	case f.Mechanism != "rr" && f.Truth != 0.75:
 		return fmt.Errorf("--truth %g: it is used only with --mechanism rr", f.Truth)
 	case f.Sampling == "shuffle":
-		return errors.New("--sampling shuffle: batches cut from a permutation have no known amplification by sampling; " +
-			"each record is in one batch an epoch: give --steps EPOCHS and no rate, or draw batches by allocation")
+		return errors.New(
+			"--sampling shuffle: batches cut from a permutation have no known amplification by sampling; " +
+				"each record is in one batch an epoch: give --steps EPOCHS and no rate, or draw batches by allocation")
 	case !f.fixed() && f.Exchange != 1:
-		return fmt.Errorf("--exchange %v: for batches of fixed size; in a sample by %s a record comes and goes without another", f.Exchange, f.Sampling)
+		return fmt.Errorf(
+			"--exchange %v: for batches of fixed size; in a sample by %s a record comes and goes without another",
+			f.Exchange, f.Sampling)
 	case f.Sampling != "poisson" && f.Rate != 1:
-		return fmt.Errorf("--rate %v: it is used only with --sampling poisson; without-replacement and with-replacement take --batch and --size, "+
-			"allocation --steps-per-epoch", f.Rate)
+		return fmt.Errorf(
+			"--rate %v: it is used only with --sampling poisson; without-replacement and with-replacement take "+
+				"--batch and --size, "+
+				"allocation --steps-per-epoch", f.Rate)
 	case !f.fixed() && (f.Batch != 0 || f.Size != 0):
-		return errors.New("--batch and --size: they are used only with --sampling without-replacement and with-replacement; poisson takes --rate")
+		return errors.New(
+			"--batch and --size: they are used only with --sampling without-replacement and with-replacement; " +
+				"poisson takes --rate")
 	case f.fixed() && (f.Batch <= 0 || f.Size <= 0):
 		return fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
 	}
@@ -176,7 +185,8 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	if f.JSON {
 		return writeJSON(a, f.answer(e, g))
 	}
-	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8), dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
+	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8),
+		dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
 	if err != nil || f.curve == nil {
 		return err
 	}
@@ -185,7 +195,9 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 
 // printCurve prints the errors of tests as a table, those of the second kind rounded down.
 func printCurve(a *app, curve []tested) error {
-	fmt.Fprint(a.out, "\nA test that tells such data sets apart with a type I error of α has a type II error of at least β:\n\n     α       β\n")
+	fmt.Fprint(a.out,
+		"\nA test that tells such data sets apart with a type I error of α has a type II error of at least β:\n\n  "+
+			"   α       β\n")
 	for _, c := range curve {
 		if _, err := fmt.Fprintf(a.out, "%6.3f  %6.4f\n", c.TypeI, math.Floor(c.TypeII*1e4)/1e4); err != nil {
 			return err
@@ -216,8 +228,10 @@ func (f privacyFlags) meaning(g dp.Guarantee) string {
 	case g.Delta >= 1:
 		return "A δ of 1 promises nothing."
 	}
-	return fmt.Sprintf("%s\nIt holds for every data set and for an observer of all steps, provided that the sampling and the noise are as said,\n"+
-		"that %s,\nand that nothing else about the data is released.%s",
+	return fmt.Sprintf(
+		"%s\nIt holds for every data set and for an observer of all steps, provided that the sampling and the "+
+			"noise are as said,\n"+
+			"that %s,\nand that nothing else about the data is released.%s",
 		g.Sentence("record"), f.sensitivity(g), f.caution())
 }
 
@@ -259,7 +273,8 @@ func privacyError(err error) error {
 }
 
 // ask has the accountant answer and prints what it says, with the trade-off curve if that is wanted.
-func (f privacyFlags) ask(a *app, curve bool, by func(context.Context, dp.Accountant, dp.Event, dp.Relation, float64) (dp.Guarantee, error), at float64) error {
+func (f privacyFlags) ask(a *app, curve bool, by func(context.Context, dp.Accountant, dp.Event, dp.Relation,
+	float64) (dp.Guarantee, error), at float64) error {
 	lab.Check(usage(f.check()))
 	e := f.event()
 	ctx, stop := interruptible(a)

@@ -74,7 +74,8 @@ func (c privateCmd) Run(a *app) error {
 	}.Run(ctx, dev, images, func(what string, done, of int) { status.say(fmt.Sprintf("%s: %d of %d", what, done, of)) })
 	status.clear()
 	lab.Check(usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable))
-	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"), len(public.Classes), statement.Text())
+	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"),
+		len(public.Classes), statement.Text())
 	return nil
 }
 
@@ -155,7 +156,9 @@ func (c privateCmd) expectation(p synth.Public) string {
 		images, like = "1000 colour pictures", 6*like
 	}
 	if like < noise {
-		return fmt.Sprintf("expect noise, or little more, of what is ε = %.2g for %s a class: a larger ε helps, and more images of a class",
+		return fmt.Sprintf(
+			"expect noise, or little more, of what is ε = %.2g for %s a class: a larger ε helps, and more images "+
+				"of a class",
 			like, images)
 	}
 	for i, w := range worth {
@@ -173,8 +176,9 @@ func (c privateCmd) expectation(p synth.Public) string {
 		}
 		return fmt.Sprintf("%.0f %% of CIFAR-10, of which guessing reads 10 %%", worth[at].cifar[of])
 	}
-	text := fmt.Sprintf("expect what --method %s makes of %s a class at ε = %.2g: classifiers trained on synthetic images "+
-		"alone then read %s %s", method, images, like, how, reads(of))
+	text := fmt.Sprintf(
+		"expect what --method %s makes of %s a class at ε = %.2g: classifiers trained on synthetic images "+
+			"alone then read %s %s", method, images, like, how, reads(of))
 	if more := (privateCmd{Method: auto, Eps: c.Eps}).best(p); more != method {
 		text += fmt.Sprintf("; with --method %s, in minutes, %s", more, reads(1))
 	}

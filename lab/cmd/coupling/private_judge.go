@@ -37,7 +37,8 @@ func (c judgeCmd) Run(a *app) error {
 	defer stop()
 	learn, test, err := c.parts(ctx, a)
 	if err == nil && test == nil {
-		err = fmt.Errorf("--images %s: no images are kept aside to judge by: give --keep, as to coupling private", c.Images)
+		err = fmt.Errorf("--images %s: no images are kept aside to judge by: give --keep, as to coupling private",
+			c.Images)
 	}
 	images := learn
 	if err == nil && c.Synthetic != "real" {
@@ -53,7 +54,8 @@ func (c judgeCmd) Run(a *app) error {
 	for _, name := range c.Classifiers {
 		of := eval.Classifier{
 			Kind:     eval.Kind(slices.Index([]string{"logistic", "mlp", "cnn", "lenet", "example", "oriented"}, name)),
-			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)), Epochs: given(c.Epochs),
+			Protocol: eval.Protocol(slices.Index([]string{"quick", "code", "paper"}, c.Protocol)),
+			Epochs:   given(c.Epochs),
 		}
 		for seed := range c.Seeds {
 			r := lab.Must(of.Evaluate(ctx, dev, images, test, rand.New(rand.NewPCG(uint64(seed)+1, 0))))
@@ -66,7 +68,8 @@ func (c judgeCmd) Run(a *app) error {
 	return c.attack(ctx, a, images, learn, test)
 }
 
-// attack says how well members are told from others, and the bound TPR − FPR ≤ (e^ε − 1 + 2δ)/(e^ε + 1) of (ε, δ)-differential privacy.
+// attack says how well members are told from others, and the bound TPR − FPR ≤ (e^ε − 1 + 2δ)/(e^ε
+// + 1) of (ε, δ)-differential privacy.
 func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.Images) error {
 	var spent synth.Statement
 	text, err := os.ReadFile(filepath.Join(c.Synthetic, "privacy.json"))
@@ -85,8 +88,10 @@ func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.
 	}
 	bound := math.Tanh(spent.Epsilon/2) + 2*spent.Delta/(math.Exp(spent.Epsilon)+1)
 	copies := lab.Must(membership.Copies(ctx, images.Slice(0, min(n, images.Len())), members, others))
-	fmt.Fprintf(a.out, "copies: %.3f of synthetic images are nearer to one of %d images that were learnt from than to any of as "+
-		"many others; 0.5 is none\n", copies, n)
-	fmt.Fprintf(a.out, "membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n, n, r, advantage, bound, spent.Epsilon)
+	fmt.Fprintf(a.out,
+		"copies: %.3f of synthetic images are nearer to one of %d images that were learnt from than to any of as "+
+			"many others; 0.5 is none\n", copies, n)
+	fmt.Fprintf(a.out, "membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n,
+		n, r, advantage, bound, spent.Epsilon)
 	return nil
 }

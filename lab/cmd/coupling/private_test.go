@@ -55,8 +55,9 @@ func writePictures(dir string) error {
 	return nil
 }
 
-// A folder with one colour picture is read as colour, in [0, 1], with a warning that others see it; sizes that differ are refused unless
-// they are made equal, and a class without pictures is a class.
+// A folder with one colour picture is read as colour, in [0, 1], with a warning that others see it;
+// sizes that differ are refused unless they are made equal, and a class without pictures is a
+// class.
 func TestPrivateLoad(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(writePictures(dir), os.Mkdir(filepath.Join(dir, "nobody"), 0o777)); err != nil {
@@ -90,7 +91,8 @@ func TestPrivateLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := m.Row(80)
-	if _, c, h, w := m.Shape(); c != 3 || h != 4 || w != 4 || m.Labels[80] != 2 || last[0] < .999 || last[16] != 0 || !strings.Contains(warned.String(), "80 of 81 images are grey") {
+	if _, c, h, w := m.Shape(); c != 3 || h != 4 || w != 4 || m.Labels[80] != 2 || last[0] < .999 || last[16] != 0 ||
+		!strings.Contains(warned.String(), "80 of 81 images are grey") {
 		t.Errorf("%d×%d×%d, label %d, red %g, green %g, warned %q", c, h, w, m.Labels[80], last[0], last[16], &warned)
 	}
 	if m, err = (pictures{Images: dir, Size: 4, Grey: true}).load(t.Context(), a); err != nil || m.Dim() != 16 {
@@ -103,11 +105,18 @@ func TestPrivateLoad(t *testing.T) {
 func TestExpectation(t *testing.T) {
 	of := func(c privateCmd, eps float64, n, channels int) string {
 		c.Eps = eps
-		return c.expectation(synth.Public{Records: n, Classes: []string{"a", "b"}, Channels: channels, Height: 32, Width: 32})
+		return c.expectation(synth.Public{
+			Records:  n,
+			Classes:  []string{"a", "b"},
+			Channels: channels,
+			Height:   32,
+			Width:    32,
+		})
 	}
 	best, fast := privateCmd{Method: auto}, privateCmd{Method: auto, Fast: true}
 	for _, c := range []struct{ got, want string }{
-		{of(best, 1, 12_000, 1), "refined makes of 6000 images a class at ε = 1"}, {of(best, 1, 12_000, 1), "read about 96 % of MNIST"},
+		{of(best, 1, 12_000, 1), "refined makes of 6000 images a class at ε = 1"},
+		{of(best, 1, 12_000, 1), "read about 96 % of MNIST"},
 		{of(best, 10, 1200, 1), "about 96 % of MNIST and 81 %"}, {of(best, .3, 12_000, 1), "refined makes of 6000"},
 		{of(best, .2, 12_000, 1), "less than 90 % of MNIST"}, {of(best, 5, 3, 1), "expect noise"},
 		{of(fast, 1, 12_000, 1), "95 % of MNIST and 81 % of Fashion-MNIST; with --method refined, in minutes, 96 %"},

@@ -27,7 +27,8 @@ func (c runsServeCmd) Run(a *app) error {
 	lab.Check(usage(prefix("--port", err)))
 	page := lab.Must(runs.New(s, c.Gallery))
 	fmt.Fprintf(a.out, "http://%s%s\n", l.Addr(), page.Path())
-	fmt.Fprintln(a.err, "coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it")
+	fmt.Fprintln(a.err,
+		"coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it")
 	ctx, stop := interrupt.Context(a.run.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}

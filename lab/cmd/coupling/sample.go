@@ -81,7 +81,8 @@ func (c sampleCmd) fits(x, y, of cloud) error {
 		return fmt.Errorf("--of has points of dimension %d, --x of %d", e, d)
 	}
 	if n*d > mostSampled/c.Each {
-		return fmt.Errorf("--each %d of %d points of dimension %d: more than %d values: send parts of them with --of", c.Each, n, d, mostSampled)
+		return fmt.Errorf("--each %d of %d points of dimension %d: more than %d values: send parts of them with --of",
+			c.Each, n, d, mostSampled)
 	}
 	return nil
 }
@@ -143,18 +144,21 @@ func (c sampleCmd) Run(a *app) error {
 	if c.JSON {
 		err = writeJSON(a, s)
 	} else {
-		_, err = fmt.Fprintf(a.out, "plan: %s at lambda %.4g\n%d samples, %.3g a second, acceptance %.2f at bandwidth %.3g\nwrote %s\n",
+		_, err = fmt.Fprintf(a.out,
+			"plan: %s at lambda %.4g\n%d samples, %.3g a second, acceptance %.2f at bandwidth %.3g\nwrote %s\n",
 			s.Status, s.Lambda, s.Samples, s.PerSecond, s.Acceptance, s.Bandwidth, c.Out)
 	}
 	if err == nil && fitted.Plan.Status != ot.Converged {
-		err = exitError{exitUnconverged, fmt.Errorf("sample: the plan is %s: samples are of potentials that are not the optimal ones", s.Status)}
+		err = exitError{exitUnconverged,
+			fmt.Errorf("sample: the plan is %s: samples are of potentials that are not the optimal ones", s.Status)}
 	}
 	return err
 }
 
-// sample draws, with chains that are stored in the folder, and returns samples a second: of a run that went on, by the steps that
-// were left.
-func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.Dense, rng *rand.Rand) (out *mat.Dense, rate float64) {
+// sample draws, with chains that are stored in the folder, and returns samples a second: of a run
+// that went on, by the steps that were left.
+func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.Dense,
+	rng *rand.Rand) (out *mat.Dense, rate float64) {
 	fitted.Path, fitted.Every = filepath.Join(c.Out, ".chains.ckpt"), c.Every
 	steps := 0
 	fitted.Trace = func(score.Progress) { steps++ }
@@ -168,7 +172,9 @@ func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.De
 // warnSlow says where samples are little else than atoms with noise.
 func warnSlow(w io.Writer, acceptance float64) {
 	if acceptance < .2 {
-		fmt.Fprintf(w, "acceptance %.2g: chains have hardly moved from the atoms at which they began; more --steps or a larger --bandwidth may help\n", acceptance)
+		fmt.Fprintf(w,
+			"acceptance %.2g: chains have hardly moved from the atoms at which they began; more --steps or a "+
+				"larger --bandwidth may help\n", acceptance)
 	}
 }
 

@@ -89,8 +89,8 @@ func TestSamplePoints(t *testing.T) {
 	}
 }
 
-// A run that is killed by the system while it samples goes on where it was stored, and writes the same bytes; with other
-// arguments it is refused.
+// A run that is killed by the system while it samples goes on where it was stored, and writes the
+// same bytes; with other arguments it is refused.
 func TestSampleKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills the command many times")
@@ -103,7 +103,8 @@ func TestSampleKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := func(out string, more ...string) []string {
-		return append([]string{"--x", points, "--y", points, "--steps", "600", "--every", "20", "--out", filepath.Join(dir, out)}, more...)
+		return append([]string{"--x", points, "--y", points, "--steps", "600", "--every", "20", "--out",
+			filepath.Join(dir, out)}, more...)
 	}
 	whole, code := sampledBy(t, args("whole")...)
 	if code != 0 {
@@ -155,7 +156,8 @@ func TestSampleSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := run([]string{"sample", "--x", points, "--y", points, "--out", points}, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "--out") {
+	if code := run([]string{"sample", "--x", points, "--y", points, "--out", points}, &out, &errs); code != exitUsage ||
+		!strings.Contains(errs.String(), "--out") {
 		t.Errorf("a file for a folder: code %d, %s", code, errs.String())
 	}
 	for acceptance, want := range map[float64]int{.19: 1, .2: 0, 1: 0} {
@@ -188,7 +190,8 @@ func TestSamplePictures(t *testing.T) {
 			}
 		}
 	}
-	s, code := sampledBy(t, "--x", filepath.Join(dir, "dark"), "--y", filepath.Join(dir, "light"), "--size", "4", "--steps", "20", "--out", filepath.Join(dir, "out"))
+	s, code := sampledBy(t, "--x", filepath.Join(dir, "dark"), "--y", filepath.Join(dir, "light"), "--size", "4",
+		"--steps", "20", "--out", filepath.Join(dir, "out"))
 	if code != 0 || s.Samples != 8 {
 		t.Fatalf("code %d, %+v", code, s)
 	}

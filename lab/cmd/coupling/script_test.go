@@ -102,7 +102,8 @@ func truncate(ts *testscript.TestScript, _ bool, args []string) {
 
 // flip STORE EXPERIMENT changes a byte of one artifact of each cell.
 func flip(ts *testscript.TestScript, _ bool, args []string) {
-	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "cells", filepath.FromSlash(args[1]), "*", "*.files.*", "plan.npy"))
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "cells", filepath.FromSlash(args[1]), "*", "*.files.*",
+		"plan.npy"))
 	ts.Check(err)
 	if len(files) == 0 {
 		ts.Fatalf("no artifacts of %s", args[1])
@@ -115,13 +116,14 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// ctrlc MARKS COMMAND… interrupts a command once for each mark of MARKS, the first time when a cell runs and the second when it
-// has said that it finishes them, and demands that it exits with 130.
+// ctrlc MARKS COMMAND… interrupts a command once for each mark of MARKS, the first time when a cell
+// runs and the second when it has said that it finishes them, and demands that it exits with 130.
 func ctrlC(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command("coupling", args[2:]...)
 	cmd.Dir = ts.Getenv("WORK")
 	store := ts.Getenv("COUPLING_STORE")
-	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "COUPLING_DATA=" + ts.Getenv("COUPLING_DATA"), "COUPLING_STORE=" + store}
+	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"),
+		"COUPLING_DATA=" + ts.Getenv("COUPLING_DATA"), "COUPLING_STORE=" + store}
 	heard := ts.MkAbs("ctrlc.stderr")
 	stderr, err := os.Create(heard)
 	ts.Check(err)

@@ -92,7 +92,8 @@ func (c solveCmd) Run(a *app) error {
 
 // blame marks errors that the input caused as usage errors, in the words of the flags.
 func blame(err error) error {
-	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported, ot.ErrInfeasible,
+	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported,
+		ot.ErrInfeasible,
 		exact.ErrUnbalanced)
 }
 
@@ -101,11 +102,17 @@ func (c solveCmd) verdict(s summary) error {
 	converged := ot.Converged.String()
 	switch {
 	case s.Status != converged && c.Solver == "exact":
-		return exitError{exitUnconverged, fmt.Errorf("solve: %s: the plan after %d pivots (--max-iter) has the marginals, but it is not known to be optimal", s.Status, s.Iterations)}
+		return exitError{exitUnconverged,
+			fmt.Errorf(
+				"solve: %s: the plan after %d pivots (--max-iter) has the marginals, but it is not known to be optimal",
+				s.Status, s.Iterations)}
 	case s.Status != converged:
-		return exitError{exitUnconverged, fmt.Errorf("solve: %s: marginal error %.3g after %d iterations, wanted %.3g", s.Status, s.MarginalL1, s.Iterations, c.Tol)}
+		return exitError{exitUnconverged, fmt.Errorf("solve: %s: marginal error %.3g after %d iterations, wanted %.3g",
+			s.Status, s.MarginalL1, s.Iterations, c.Tol)}
 	case s.Gradient != "" && s.Gradient != converged:
-		return exitError{exitUnconverged, fmt.Errorf("solve: the plan converged and the gradient did not: %s at a relative residual of %.3g", s.Gradient, s.residual)}
+		return exitError{exitUnconverged,
+			fmt.Errorf("solve: the plan converged and the gradient did not: %s at a relative residual of %.3g",
+				s.Gradient, s.residual)}
 	}
 	return nil
 }
@@ -130,7 +137,8 @@ func (c solveCmd) check() error {
 	case c.Mix != 1 && c.Cost != "l2sq+l1":
 		return fmt.Errorf("--mix %g: it is used only with --cost l2sq+l1", c.Mix)
 	case c.Solver == "exact" && (c.Grad == "x" || c.Grad == "y"):
-		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad)
+		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps",
+			c.Grad)
 	case c.Solver != "exact" && c.Eps == nil:
 		return errors.New("--eps is missing: give a regularisation that is > 0, in units of cost, or --solver exact")
 	}
@@ -223,8 +231,14 @@ func (c solveCmd) entropic(a *app, p ot.Problem, to *durable.Folder) (summary, e
 	clear()
 	v := plan.Value()
 	s := summary{
-		Solver: plan.Solver, Status: plan.Status.String(), Iterations: plan.Iterations, Seconds: seconds, MarginalL1: plan.MarginalL1,
-		Sharp: v.Sharp, RegKL: v.RegKL, RegEntropy: v.RegEntropy,
+		Solver:     plan.Solver,
+		Status:     plan.Status.String(),
+		Iterations: plan.Iterations,
+		Seconds:    seconds,
+		MarginalL1: plan.MarginalL1,
+		Sharp:      v.Sharp,
+		RegKL:      v.RegKL,
+		RegEntropy: v.RegEntropy,
 	}
 	out := results{alpha: plan.Alpha, beta: plan.Beta, f: plan.F, g: plan.G}
 	if !c.NoPlan {

@@ -30,8 +30,14 @@ func (c solveCmd) exact(ctx context.Context, p ot.Problem, to *durable.Folder) (
 	}
 	cert := solution.Certificate
 	s := summary{
-		Solver: "exact", Status: status, Iterations: solution.Pivots, Seconds: time.Since(began).Seconds(),
-		MarginalL1: cert.Marginal / cert.Mass, Sharp: cert.Primal / cert.Mass, RegKL: cert.Primal / cert.Mass, RegEntropy: cert.Primal / cert.Mass,
+		Solver:     "exact",
+		Status:     status,
+		Iterations: solution.Pivots,
+		Seconds:    time.Since(began).Seconds(),
+		MarginalL1: cert.Marginal / cert.Mass,
+		Sharp:      cert.Primal / cert.Mass,
+		RegKL:      cert.Primal / cert.Mass,
+		RegEntropy: cert.Primal / cert.Mass,
 	}
 	out := results{f: solution.F, g: solution.G}
 	out.alpha, out.beta = gauge(p.A, p.B, solution.F, solution.G)
@@ -77,8 +83,8 @@ func gauge(a, b, f, g []float64) (alpha, beta []float64) {
 // massTolerance is the relative difference between totals that package ot takes for rounding in float32.
 const massTolerance = 1e-5
 
-// sameMass divides weights by their sums, which the simplex wants equal to its last digits, where they are equal to those
-// of float32. Nil is uniform.
+// sameMass divides weights by their sums, which the simplex wants equal to its last digits, where
+// they are equal to those of float32. Nil is uniform.
 func sameMass(a, b []float64) (_, _ []float64, err error) {
 	sa, sb := floats.SumCompensated(a), floats.SumCompensated(b)
 	if a != nil && b != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {

@@ -56,7 +56,8 @@ func caseFiles(t *testing.T, c *ottest.Case) []string {
 		}
 		return path
 	}
-	args := []string{"--a", file("a", [][]float64{c.A}), "--b", file("b", [][]float64{c.B}), "--out", filepath.Join(dir, "out")}
+	args := []string{"--a", file("a", [][]float64{c.A}), "--b", file("b", [][]float64{c.B}), "--out",
+		filepath.Join(dir, "out")}
 	if c.X == nil {
 		return append(args, "--cost-matrix", file("M", c.M), "--grad", "M")
 	}
@@ -72,19 +73,23 @@ func TestSolveAgreesWithTheReferences(t *testing.T) {
 		for _, solver := range []string{"auto", "log", "lbfgs", "newton"} {
 			t.Run(c.Name+"/"+solver, func(t *testing.T) {
 				args := caseFiles(t, c)
-				s, code := solved(t, append(args, "--solver", solver, "--eps", strconv.FormatFloat(c.Eps, 'g', -1, 64), "--tol", "1e-11")...)
-				if code != 0 || s.Status != "converged" || s.Gradient != "converged" || s.MarginalL1 > 1e-11 || !(s.Seconds > 0) {
+				s, code := solved(t, append(args, "--solver", solver, "--eps", strconv.FormatFloat(c.Eps, 'g', -1, 64),
+					"--tol", "1e-11")...)
+				if code != 0 || s.Status != "converged" || s.Gradient != "converged" || s.MarginalL1 > 1e-11 ||
+					!(s.Seconds > 0) {
 					t.Fatalf("exit %d, %+v", code, s)
 				}
 				out := args[5]
-				near(t, "plan", matrixOf(t, out, "plan"), c.Expected.P, 1e-11, 0) // an L1 error of t moves no entry by more
+				// an L1 error of t moves no entry by more
+				near(t, "plan", matrixOf(t, out, "plan"), c.Expected.P, 1e-11, 0)
 				if c.X == nil {
 					near(t, "grad_sharp_M", matrixOf(t, out, "grad_sharp_M"), c.Expected.GradSharpM, 0, 1e-7)
 				} else {
 					near(t, "grad_sharp_x", matrixOf(t, out, "grad_sharp_x"), c.Expected.GradSharpX, 0, 1e-7)
 				}
 				span := mat.Max(ottest.Dense(c.M)) - mat.Min(ottest.Dense(c.M))
-				for _, v := range []struct{ got, want float64 }{{s.Sharp, c.Expected.Sharp}, {s.RegKL, c.Expected.RegKL}, {s.RegEntropy, c.Expected.RegEntropy}} {
+				for _, v := range []struct{ got, want float64 }{{s.Sharp, c.Expected.Sharp},
+					{s.RegKL, c.Expected.RegKL}, {s.RegEntropy, c.Expected.RegEntropy}} {
 					if math.Abs(v.got-v.want) > 1e-10*(span+c.Eps+math.Abs(v.want)) {
 						t.Errorf("loss %g, want %g", v.got, v.want)
 					}
@@ -94,8 +99,8 @@ func TestSolveAgreesWithTheReferences(t *testing.T) {
 	}
 }
 
-// The exact plan is a plan of the reference's value, and its potentials prove it: they are below the costs, and where there is
-// mass they are the costs.
+// The exact plan is a plan of the reference's value, and its potentials prove it: they are below
+// the costs, and where there is mass they are the costs.
 func TestSolveExactAgreesWithTheReferences(t *testing.T) {
 	for _, c := range ottest.Embedded(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -105,7 +110,8 @@ func TestSolveExactAgreesWithTheReferences(t *testing.T) {
 				args = append(args, "--grad", "M")
 			}
 			s, code := solved(t, args...)
-			if code != 0 || math.Abs(s.Sharp-c.Expected.ExactEMD) > 1e-9*math.Abs(c.Expected.ExactEMD) || s.MarginalL1 > 1e-14 {
+			if code != 0 || math.Abs(s.Sharp-c.Expected.ExactEMD) > 1e-9*math.Abs(c.Expected.ExactEMD) ||
+				s.MarginalL1 > 1e-14 {
 				t.Fatalf("exit %d, %+v, want %g", code, s, c.Expected.ExactEMD)
 			}
 			out := args[5]
@@ -131,7 +137,8 @@ func TestSolveExactAgreesWithTheReferences(t *testing.T) {
 					if b > 0 {
 						last = beta.At(j, 0)
 					}
-					if d := alpha.At(i, 0) + beta.At(j, 0) - f.At(i, 0) - g.At(j, 0); a > 0 && b > 0 && math.Abs(d) > 1e-13*size || a*b == 0 && !math.IsInf(d, -1) {
+					if d := alpha.At(i, 0) + beta.At(j, 0) - f.At(i, 0) - g.At(j, 0); a > 0 && b > 0 &&
+						math.Abs(d) > 1e-13*size || a*b == 0 && !math.IsInf(d, -1) {
 						t.Errorf("alpha + beta − f − g = %g at weights %g, %g", d, a, b)
 					}
 				}
@@ -167,12 +174,14 @@ func TestSolveVerdict(t *testing.T) {
 	}{
 		{summary{Status: "converged"}, 0, ""},
 		{summary{Status: "converged", Gradient: "converged"}, 0, ""},
-		{summary{Status: "converged", Gradient: "iteration limit", residual: 0.5}, exitUnconverged, "relative residual of 0.5"},
+		{summary{Status: "converged", Gradient: "iteration limit", residual: 0.5}, exitUnconverged,
+			"relative residual of 0.5"},
 		{summary{Status: "stagnated", Gradient: "converged"}, exitUnconverged, "stagnated"},
 	} {
 		err := solveCmd{}.verdict(tc.s)
 		var e exitError
-		if tc.code == 0 && err != nil || tc.code != 0 && (!errors.As(err, &e) || e.code != tc.code || !strings.Contains(err.Error(), tc.names)) {
+		if tc.code == 0 && err != nil || tc.code != 0 &&
+			(!errors.As(err, &e) || e.code != tc.code || !strings.Contains(err.Error(), tc.names)) {
 			t.Errorf("%+v: err = %v", tc.s, err)
 		}
 	}
@@ -181,7 +190,8 @@ func TestSolveVerdict(t *testing.T) {
 func TestSolveSaysWhenItDidNotConverge(t *testing.T) {
 	c := ottest.Embedded(t)[0]
 	args := caseFiles(t, c)
-	s, code := solved(t, append(args, "--solver", "log", "--eps", strconv.FormatFloat(c.Eps, 'g', -1, 64), "--max-iter", "1", "--tol", "1e-14")...)
+	s, code := solved(t, append(args, "--solver", "log", "--eps", strconv.FormatFloat(c.Eps, 'g', -1, 64), "--max-iter",
+		"1", "--tol", "1e-14")...)
 	if code != exitUnconverged || s.Status == "converged" {
 		t.Errorf("exit %d, %+v", code, s)
 	}
@@ -214,8 +224,8 @@ func absolute(m *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// What was solved, from which files and how it ended stays beside the results; inputs may be members of an archive; a device
-// gives the plan of the host.
+// What was solved, from which files and how it ended stays beside the results; inputs may be
+// members of an archive; a device gives the plan of the host.
 func TestSolveSummaryArchiveAndDevice(t *testing.T) {
 	dir := t.TempDir()
 	archive, err := os.Create(filepath.Join(dir, "clouds.npz"))
@@ -238,7 +248,8 @@ func TestSolveSummaryArchiveAndDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := func(out string) []string {
-		return []string{"--x", archive.Name() + ":x", "--y", archive.Name() + ":y", "--eps", "0.5", "--out", filepath.Join(dir, out)}
+		return []string{"--x", archive.Name() + ":x", "--y", archive.Name() + ":y", "--eps", "0.5", "--out",
+			filepath.Join(dir, out)}
 	}
 	s, code := solved(t, args("host")...)
 	b, err := os.ReadFile(filepath.Join(dir, "host", summaryFile))
@@ -249,14 +260,17 @@ func TestSolveSummaryArchiveAndDevice(t *testing.T) {
 	if err := json.Unmarshal(b, &kept); err != nil {
 		t.Fatal(err)
 	}
-	if code != 0 || kept.Status != "converged" || kept.Sharp != s.Sharp || kept.Eps != 0.5 || kept.Sources != 3 || kept.Targets != 2 || len(kept.Inputs["x"]) != 64 {
+	if code != 0 || kept.Status != "converged" || kept.Sharp != s.Sharp || kept.Eps != 0.5 || kept.Sources != 3 ||
+		kept.Targets != 2 || len(kept.Inputs["x"]) != 64 {
 		t.Errorf("exit %d, summary.json holds %+v", code, kept)
 	}
 	if _, code := solved(t, append(args("device"), "--device", "cpu")...); code != 0 {
 		t.Fatalf("exit %d on a device", code)
 	}
-	near(t, "plan on a device", matrixOf(t, filepath.Join(dir, "device"), "plan"), rowsOf(matrixOf(t, filepath.Join(dir, "host"), "plan")), 1e-9, 0)
-	if _, code := solved(t, "--x", archive.Name()+":z", "--y", archive.Name()+":y", "--eps", "1", "--out", dir); code != exitUsage {
+	near(t, "plan on a device", matrixOf(t, filepath.Join(dir, "device"), "plan"),
+		rowsOf(matrixOf(t, filepath.Join(dir, "host"), "plan")), 1e-9, 0)
+	if _, code := solved(t, "--x", archive.Name()+":z", "--y", archive.Name()+":y", "--eps", "1", "--out",
+		dir); code != exitUsage {
 		t.Errorf("a member that is not there: exit %d, want %d", code, exitUsage)
 	}
 }

@@ -37,7 +37,8 @@ const largePlan = 1 << 30
 func (c solveCmd) warn(a *app, p ot.Problem) {
 	n, m := p.Geometry.Dims()
 	if size := 8 * float64(n) * float64(m); !c.NoPlan && size >= largePlan {
-		fmt.Fprintf(a.err, "solve: plan.npy will be %.1f GB, in memory and in %s; --no-plan leaves it out\n", size/1e9, c.Out)
+		fmt.Fprintf(a.err, "solve: plan.npy will be %.1f GB, in memory and in %s; --no-plan leaves it out\n",
+			size/1e9, c.Out)
 	}
 }
 

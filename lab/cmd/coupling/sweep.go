@@ -46,11 +46,17 @@ func (c sweepCmd) Run(a *app) error {
 	}
 	var ex store.Executor = store.Local{Workers: c.Workers, Drain: a.run.drain}
 	if c.On == "slurm" {
-		ex = slurm.Executor{Command: src.command, Env: src.env, Request: c.Cluster, Drain: a.run.drain, Log: func(s string) {
-			if !a.quiet {
-				fmt.Fprintf(a.err, "coupling: slurm: %s\n", s)
-			}
-		}}
+		ex = slurm.Executor{
+			Command: src.command,
+			Env:     src.env,
+			Request: c.Cluster,
+			Drain:   a.run.drain,
+			Log: func(s string) {
+				if !a.quiet {
+					fmt.Fprintf(a.err, "coupling: slurm: %s\n", s)
+				}
+			},
+		}
 	}
 	if src.halving != nil {
 		return halve(a, s, ex, src)
@@ -79,7 +85,8 @@ func dryRun(a *app, s *store.Store, src source) error {
 		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", first.Experiment, first.Seed, first.Params)
 	}
 	if src.halving != nil {
-		fmt.Fprintf(a.out, "and then the best 1/%d with %s of %v\n", src.halving.Factor, src.halving.Budget, src.halving.Budgets()[1:])
+		fmt.Fprintf(a.out, "and then the best 1/%d with %s of %v\n", src.halving.Factor, src.halving.Budget,
+			src.halving.Budgets()[1:])
 	}
 	return nil
 }

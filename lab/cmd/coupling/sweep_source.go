@@ -41,13 +41,15 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) 
 			continue
 		}
 		if ext != ".yaml" && ext != ".yml" && ext != ".go" {
-			return own, usage(fmt.Errorf("%s: a sweep file ends in .yaml, .yml or .go; names of figures have no dot", name))
+			return own, usage(fmt.Errorf("%s: a sweep file ends in .yaml, .yml or .go; names of figures have no dot",
+				name))
 		}
 		if len(c.Names) > 1 {
 			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))
 		}
 		if c.Preset != "quick" || c.Seed != 1 {
-			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds", name))
+			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds",
+				name))
 		}
 		if ext == ".go" {
 			bin := filepath.Join(s.Dir, "bin")
@@ -57,13 +59,18 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) 
 			}
 			p := orUsage(sweepfile.Build(a.run.ctx, name, bin))
 			if len(p.Jobs) == 0 {
-				return own, usage(fmt.Errorf("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc coupling/lab/sweepfile.Main shows how", name))
+				return own, usage(
+					fmt.Errorf(
+						"%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc "+
+							"coupling/lab/sweepfile.Main shows how", name))
 			}
-			return source{jobs: slices.Values(p.Jobs), command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
+			return source{jobs: slices.Values(p.Jobs), command: p.Command(),
+				env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
 		}
 		sweep, err := sweepfile.Read(name, decoders())
 		if errors.Is(err, store.ErrNoExperiment) {
-			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err, filepath.Join(filepath.Dir(name), "main.go"))
+			err = fmt.Errorf("%w; an experiment of your own is in a Go program: coupling sweep %s", err,
+				filepath.Join(filepath.Dir(name), "main.go"))
 		}
 		lab.Check(usage(err))
 		own.halving = sweep.Halving

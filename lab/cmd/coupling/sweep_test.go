@@ -15,9 +15,10 @@ import (
 	"coupling/lab"
 )
 
-// Processes of the command on one store share 60 equal cells of a sweep file, YAML or Go: none computes more than its share and 2,
-// which is below 60 % of two and 35 % of four, and none computes what another did. All have begun a cell before any may end one,
-// and cells sleep, so that what else the machine does matters little.
+// Processes of the command on one store share 60 equal cells of a sweep file, YAML or Go: none
+// computes more than its share and 2, which is below 60 % of two and 35 % of four, and none
+// computes what another did. All have begun a cell before any may end one, and cells sleep, so that
+// what else the machine does matters little.
 func TestProcessesShareTheSweep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sleeps for a quarter of a minute")
@@ -46,7 +47,8 @@ func TestProcessesShareTheSweep(t *testing.T) {
 				}
 				slices.Sort(began)
 				if twice := len(began) - len(slices.Compact(began)); sum != naps || len(began) != naps || twice != 0 {
-					t.Errorf("%d processes say that they computed %v cells; %d began, %d of them again", processes, computed, len(began), twice)
+					t.Errorf("%d processes say that they computed %v cells; %d began, %d of them again", processes,
+						computed, len(began), twice)
 				}
 				t.Logf("%d processes computed %v cells", processes, computed)
 			})
@@ -54,8 +56,8 @@ func TestProcessesShareTheSweep(t *testing.T) {
 	}
 }
 
-// shareNaps starts the command several times on one store, lets them go when each has begun a cell, and returns how many cells
-// each says it computed, and the cells that began.
+// shareNaps starts the command several times on one store, lets them go when each has begun a cell,
+// and returns how many cells each says it computed, and the cells that began.
 func shareNaps(t *testing.T, file string, processes int) (computed []int, began []string) {
 	dir, store := t.TempDir(), t.TempDir()
 	commands, outs := make([]*exec.Cmd, processes), make([]bytes.Buffer, processes)
@@ -75,7 +77,8 @@ func shareNaps(t *testing.T, file string, processes int) (computed []int, began 
 	for i, c := range commands {
 		var recalled, n int
 		err := c.Wait()
-		if _, scan := fmt.Sscanf(outs[i].String(), "%d cells recalled, %d computed", &recalled, &n); err != nil || scan != nil || recalled+n != naps {
+		if _, scan := fmt.Sscanf(outs[i].String(), "%d cells recalled, %d computed", &recalled, &n); err != nil ||
+			scan != nil || recalled+n != naps {
 			t.Errorf("%v, %v: %s", err, scan, &outs[i])
 		}
 		computed = append(computed, n)
@@ -98,7 +101,8 @@ func TestSweepOfAGoFile(t *testing.T) {
 	if code, out, errs := sweep("--dry-run"); code != 0 || !strings.Contains(out, "5 cells, 0 stored, 5 missing") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	if code, out, errs := sweep(); code != exitFailed || !strings.Contains(out, "4 computed") || !strings.Contains(errs, "three is refused") {
+	if code, out, errs := sweep(); code != exitFailed || !strings.Contains(out, "4 computed") ||
+		!strings.Contains(errs, "three is refused") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if code, out, errs := sweep("--dry-run"); code != 0 || !strings.Contains(out, "5 cells, 4 stored, 1 missing") {
@@ -123,10 +127,12 @@ func TestExperimentsShowASweepFile(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, text)
 	}
 	lab.Check(os.WriteFile(file, []byte(example), 0o666))
-	if code, text := command("sweep", file, "--dry-run"); code != 0 || !strings.Contains(text, "4 cells, 0 stored, 4 missing") {
+	if code, text := command("sweep", file, "--dry-run"); code != 0 ||
+		!strings.Contains(text, "4 cells, 0 stored, 4 missing") {
 		t.Errorf("exit %d: %s of\n%s", code, text, example)
 	}
-	if code, text := command("experiments", "tour/digits-plam"); code != exitUsage || !strings.Contains(text, "did you mean tour/digits-plan") {
+	if code, text := command("experiments", "tour/digits-plam"); code != exitUsage ||
+		!strings.Contains(text, "did you mean tour/digits-plan") {
 		t.Errorf("exit %d: %s", code, text)
 	}
 }

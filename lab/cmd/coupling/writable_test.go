@@ -14,8 +14,10 @@ func TestUnwritableStoreIsOneError(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs strings.Builder
-	code := run([]string{"-q", "--store", filepath.Join(file, "store"), "sweep", "scones/rate", "--preset", "smoke"}, &out, &errs)
-	if code != exitFailed || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "cannot be written") {
+	code := run([]string{"-q", "--store", filepath.Join(file, "store"), "sweep", "scones/rate", "--preset", "smoke"},
+		&out, &errs)
+	if code != exitFailed || strings.Count(errs.String(), "\n") != 1 ||
+		!strings.Contains(errs.String(), "cannot be written") {
 		t.Errorf("code %d:\n%s%s", code, out.String(), errs.String())
 	}
 }

@@ -25,7 +25,8 @@ import (
 const widest = 120
 
 var (
-	kits       = regexp.MustCompile(`^(ot/ottest|dp/dptest|lab/nn/nntest|lab/device/devicetest|figures/figtest|.*/peers)/`)
+	kits = regexp.MustCompile(
+		`^(ot/ottest|dp/dptest|lab/nn/nntest|lab/device/devicetest|figures/figtest|.*/peers)/`)
 	generators = regexp.MustCompile(`(/internal/gen|/internal/generate|/internal/mutate)/|/generate\.go$`)
 	cells      = regexp.MustCompile(`^figures/scripts/[^i]`)
 	sign       = regexp.MustCompile(`\w+|[^\w\s]`)

@@ -61,7 +61,8 @@ func benchRows[T Float](b *testing.B, kernel func(k *bench[T], c []T)) {
 			}
 			b.Run(fmt.Sprintf("%s/%d", isa, n), func(b *testing.B) {
 				r := seeded(9)
-				k := &bench[T]{Kernels[T]{isa}, random[T](r, n, 1), make([]T, n), make([]T, n), make([]T, n), make([]T, 3), random[T](r, 3*n, 1)}
+				k := &bench[T]{Kernels[T]{isa}, random[T](r, n, 1), make([]T, n), make([]T, n), make([]T, n),
+					make([]T, 3), random[T](r, 3*n, 1)}
 				k.ColStart(k.top, k.col)
 				c := make([]T, n*n)
 				for i := range c {

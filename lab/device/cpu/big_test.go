@@ -33,7 +33,8 @@ func expTwo(x float64) (head, tail float64) {
 
 // ln2Big is ln 2 to 50 digits (OEIS A002162).
 var ln2Big = func() *big.Float {
-	f, _ := must.Get2(big.ParseFloat("0.69314718055994530941723212145817656807550013436025525412068", 10, 160, big.ToNearestEven))
+	f, _ := must.Get2(big.ParseFloat("0.69314718055994530941723212145817656807550013436025525412068", 10, 160,
+		big.ToNearestEven))
 	return f
 }()
 

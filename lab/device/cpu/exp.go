@@ -62,7 +62,8 @@ func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
 // It reads x once. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) LogSumExp(x []T) T {
 	if f := k.form(); f != plain {
-		return onePass(startAt(x, 0), func(start float64) (shift, sum float64) { return asmPlainLSE(f, at(x), len(x), start) })
+		return onePass(startAt(x, 0),
+			func(start float64) (shift, sum float64) { return asmPlainLSE(f, at(x), len(x), start) })
 	}
 	top := k.Max(x)
 	return logSum(top, k.SumExpAt(x, finite(top)))

@@ -68,7 +68,8 @@ func expSpecial[T Float](t *testing.T, k Kernels[T]) {
 	cases := []struct{ x, want T }{
 		{0, 1}, {T(math.Copysign(0, -1)), 1}, {-inf, 0}, {inf, inf}, {nan, nan}, {big, inf}, {-big, 0},
 		{big * big, inf}, {-big * big, 0}, {floor * 1.0001, 0}, {floor - 0.5, 0}, {floor - 50, 0},
-		{overflow, inf}, {overflow + 0.25, inf}, {overflow + 0.5, inf}, {overflow + 1, inf}, {overflow + 2, inf}, {1000, inf},
+		{overflow, inf}, {overflow + 0.25, inf}, {overflow + 0.5, inf}, {overflow + 1, inf}, {overflow + 2, inf},
+		{1000, inf},
 		{T(math.SmallestNonzeroFloat32), 1}, {-T(math.SmallestNonzeroFloat32), 1}, {last, T(atLast)},
 	}
 	// Every case in every lane and in the tail.
@@ -78,7 +79,8 @@ func expSpecial[T Float](t *testing.T, k Kernels[T]) {
 				x := make([]T, n)
 				x[j] = c.x
 				k.Exp(x, x)
-				near(t, label("Exp(%v) in lane %d of %d", c.x, j, n), x[j], float64(c.want), relative(2*unit[T](), float64(c.want)))
+				near(t, label("Exp(%v) in lane %d of %d", c.x, j, n), x[j], float64(c.want),
+					relative(2*unit[T](), float64(c.want)))
 				for i, v := range x {
 					if i != j && v != 1 {
 						t.Fatalf("Exp(%v) in lane %d of %d changed lane %d: Exp(0) = %v", c.x, j, n, i, v)
@@ -115,7 +117,8 @@ func expShifted[T Float](t *testing.T, k Kernels[T]) {
 		tol := float64(12+n/8) * unit[T]() * want
 		near(t, label("ExpAt sum of %d", n), sum, want, tol)
 		near(t, label("SumExpAt of %d", n), k.SumExpAt(x, shift), want, tol)
-		near(t, label("LogSumExp of %d", n), k.LogSumExp(x), math.Log(want)+float64(shift), float64(8+n/8)*unit[T]()+4*unit[T]()*math.Abs(math.Log(want)))
+		near(t, label("LogSumExp of %d", n), k.LogSumExp(x), math.Log(want)+float64(shift),
+			float64(8+n/8)*unit[T]()+4*unit[T]()*math.Abs(math.Log(want)))
 		if !intact() {
 			t.Fatalf("ExpAt of %d wrote outside dst", n)
 		}

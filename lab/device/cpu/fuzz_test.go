@@ -79,7 +79,8 @@ func FuzzRow(f *testing.F) {
 		usable := true
 		for j := range n {
 			x := rc.h[j] - rc.c[j]*inv
-			usable = usable && !math.IsNaN(x) && !math.IsInf(x, 1) && !math.IsInf(rc.h[j], 1) && !math.IsInf(rc.c[j], -1) && math.Abs(rc.c[j]*inv) < 1e300
+			usable = usable && !math.IsNaN(x) && !math.IsInf(x, 1) && !math.IsInf(rc.h[j], 1) &&
+				!math.IsInf(rc.c[j], -1) && math.Abs(rc.c[j]*inv) < 1e300
 		}
 		for _, isa := range Available() {
 			k := Kernels[float64]{isa}

@@ -21,7 +21,13 @@ func (m Matrix[T]) T() Matrix[T] {
 
 // Slice is the rows lo to hi of m.
 func (m Matrix[T]) Slice(lo, hi int) Matrix[T] {
-	return Matrix[T]{Data: m.Data[min(lo*m.RowStride, len(m.Data)):], Rows: hi - lo, Cols: m.Cols, RowStride: m.RowStride, ColStride: m.ColStride}
+	return Matrix[T]{
+		Data:      m.Data[min(lo*m.RowStride, len(m.Data)):],
+		Rows:      hi - lo,
+		Cols:      m.Cols,
+		RowStride: m.RowStride,
+		ColStride: m.ColStride,
+	}
 }
 
 // holds reports whether Data has every element.
@@ -44,7 +50,8 @@ type Gemm[T Float] struct {
 	a, b []T
 }
 
-// gemmCols is the columns of B packed at once. How deep blocks are, and how many rows of A are packed at once, is a tile's.
+// gemmCols is the columns of B packed at once. How deep blocks are, and how many rows of A are
+// packed at once, is a tile's.
 const gemmCols = 1024
 
 // An operation is the term that a Gemm sums over k.
@@ -98,7 +105,8 @@ type job[T Float] struct {
 
 func (j job[T]) check() {
 	if j.a.Rows != j.c.Rows || j.b.Cols != j.c.Cols || j.a.Cols != j.b.Rows {
-		panic(fmt.Sprintf("cpu: Gemm: %d×%d is not %d×%d times %d×%d", j.c.Rows, j.c.Cols, j.a.Rows, j.a.Cols, j.b.Rows, j.b.Cols))
+		panic(fmt.Sprintf("cpu: Gemm: %d×%d is not %d×%d times %d×%d", j.c.Rows, j.c.Cols, j.a.Rows, j.a.Cols,
+			j.b.Rows, j.b.Cols))
 	}
 	if j.c.ColStride != 1 && j.c.Cols > 1 || !j.c.holds() || !j.a.holds() || !j.b.holds() {
 		panic("cpu: Gemm: a matrix has too little data for its strides, or columns of c are not adjacent")

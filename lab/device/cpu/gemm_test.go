@@ -13,7 +13,8 @@ func TestGemm(t *testing.T) { onAll(t, gemms[float64], gemms[float32]) }
 func gemms[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(11)
 	g := &Gemm[T]{Kernels: k}
-	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 32, 5}, {13, 33, 7}, {6, 16, 256}, {25, 31, 257}, {13, 17, 391}, {121, 70, 40}, {40, 2051, 3}}
+	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 32, 5}, {13, 33, 7}, {6, 16, 256}, {25, 31, 257},
+		{13, 17, 391}, {121, 70, 40}, {40, 2051, 3}}
 	more := 12
 	if testing.Short() {
 		more = 3
@@ -54,7 +55,8 @@ func element[T Float](m Matrix[T], i, j int) float64 {
 }
 
 // checkGemm runs on a c with garbage and spare columns, which must stay.
-func checkGemm[T Float](t *testing.T, what string, r *rand.Rand, m, n, depth int, run func(c Matrix[T]), term func(i, j, k int) float64) {
+func checkGemm[T Float](t *testing.T, what string, r *rand.Rand, m, n, depth int, run func(c Matrix[T]),
+	term func(i, j, k int) float64) {
 	t.Helper()
 	data, intact := guarded[T](m * (n + 3))
 	for i := range data {
@@ -77,7 +79,8 @@ func checkGemm[T Float](t *testing.T, what string, r *rand.Rand, m, n, depth int
 				p := term(i, j, k)
 				want, size = want+p, size+math.Abs(p)
 			}
-			near(t, label("%s %d×%d×%d [%d, %d]", what, m, n, depth, i, j), got, want, unit[T]()*size*float64(6+depth/4))
+			near(t, label("%s %d×%d×%d [%d, %d]", what, m, n, depth, i, j), got, want,
+				unit[T]()*size*float64(6+depth/4))
 		}
 	}
 	if !intact() {

@@ -38,6 +38,7 @@ func (k Kernels[T]) GemvT(y, a []T, stride int, w []T) {
 // matrix checks that a holds rows of n elements stride apart.
 func matrix[T Float](kernel string, a []T, rows, n, stride int) {
 	if stride < n || rows > 0 && len(a) < (rows-1)*stride+n {
-		panic(fmt.Sprintf("cpu: %s: %d elements do not hold %d rows of %d with stride %d", kernel, len(a), rows, n, stride))
+		panic(fmt.Sprintf("cpu: %s: %d elements do not hold %d rows of %d with stride %d", kernel, len(a), rows,
+			n, stride))
 	}
 }

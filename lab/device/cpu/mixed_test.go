@@ -41,13 +41,15 @@ func mixedVectors(t *testing.T, k Mixed, n int) {
 		size += math.Abs(float64(v))
 	}
 	near(t, label("WideSum of %d", n), Kernels[float32](k).WideSum(x), sum.value(), unit[float64]()*size*float64(4+n/8))
-	near(t, label("WideDot of %d", n), Kernels[float32](k).WideDot(x, x), square.value(), unit[float64]()*square.value()*float64(4+n/8))
+	near(t, label("WideDot of %d", n), Kernels[float32](k).WideDot(x, x), square.value(),
+		unit[float64]()*square.value()*float64(4+n/8))
 	dst, intact := guarded[float64](n)
 	copy(dst, y)
 	k.Axpy(dst, alpha, x)
 	for j := range dst {
 		want := math.FMA(alpha, float64(x[j]), y[j])
-		near(t, label("Axpy %d of %d", j, n), dst[j], want, unit[float64]()*(math.Abs(y[j])+math.Abs(alpha*float64(x[j]))))
+		near(t, label("Axpy %d of %d", j, n), dst[j], want,
+			unit[float64]()*(math.Abs(y[j])+math.Abs(alpha*float64(x[j]))))
 	}
 	held, held32 := guarded[float32](n)
 	for j := range y {

@@ -49,7 +49,8 @@ func TestChunksCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || done.Load() >= 1000 {
 		t.Errorf("cancelled Chunks = %v after %d chunks", err, done.Load())
 	}
-	if err := Chunks(ctx, 5, 1, func(int, int, int) { t.Error("work after the end") }); !errors.Is(err, context.Canceled) {
+	if err := Chunks(ctx, 5, 1, func(int, int, int) { t.Error("work after the end") }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("Chunks with a done context = %v", err)
 	}
 	// Done only after the last chunk was handed out: the work is complete.

@@ -57,7 +57,8 @@ func (k Kernels[T]) PointLogits(dst, h, x, y []T, cost Cost[T], inv T) (top T) {
 	case cost.Square == 0:
 		return T(asmManhattanLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs)))
 	default:
-		return T(asmMixedLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square), float64(inv*cost.Square)))
+		return T(asmMixedLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square),
+			float64(inv*cost.Square)))
 	}
 }
 
@@ -77,11 +78,14 @@ func (k Kernels[T]) PointRowExpAt(dst, h, x, y []T, cost Cost[T], inv, shift T) 
 		k.PointLogits(dst, h, x, y, cost, inv)
 		return k.ExpAt(dst, dst, shift)
 	case cost.Abs == 0:
-		return T(asmSquareExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square), float64(shift)))
+		return T(asmSquareExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square),
+			float64(shift)))
 	case cost.Square == 0:
-		return T(asmManhattanExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs), float64(shift)))
+		return T(asmManhattanExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs),
+			float64(shift)))
 	default:
-		return T(asmMixedExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square), float64(inv*cost.Square), float64(shift)))
+		return T(asmMixedExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square),
+			float64(inv*cost.Square), float64(shift)))
 	}
 }
 
@@ -103,7 +107,8 @@ func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
 		case cost.Square == 0:
 			return asmManhattanLSE(f, at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs), start)
 		default:
-			return asmMixedLSE(f, at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square), float64(inv*cost.Square), start)
+			return asmMixedLSE(f, at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square),
+				float64(inv*cost.Square), start)
 		}
 	})
 }

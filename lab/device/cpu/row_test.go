@@ -249,7 +249,8 @@ func rowNaN[T Float](t *testing.T, k Kernels[T]) {
 					wantTop = -2
 				}
 				if top != wantTop || sum == sum || dst[bad] == dst[bad] {
-					t.Fatalf("RowExp with NaN at %d of %d = %v, %v with dst %v there; want %v, NaN with NaN", bad, n, top, sum, dst[bad], wantTop)
+					t.Fatalf("RowExp with NaN at %d of %d = %v, %v with dst %v there; want %v, NaN with NaN", bad, n,
+						top, sum, dst[bad], wantTop)
 				}
 				for j, v := range dst {
 					if j != bad && v != v {
@@ -269,7 +270,8 @@ func TestPoints(t *testing.T) { onAll(t, points[float64], points[float32]) }
 func points[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(4)
 	for _, n := range lengths {
-		for _, cost := range []Cost[T]{{Square: 1}, {Square: 0.5}, {Abs: 1}, {Abs: 3}, {Square: 1, Abs: 1}, {Square: 2, Abs: 0.25}} {
+		for _, cost := range []Cost[T]{{Square: 1}, {Square: 0.5}, {Abs: 1}, {Abs: 3}, {Square: 1, Abs: 1},
+			{Square: 2, Abs: 0.25}} {
 			d := []int{0, 1, 2, 3, 7}[r.IntN(5)]
 			x, y := random[T](r, d, 1), random[T](r, d*n, 1)
 			checkPoints(t, k, r, x, y, n, cost)
@@ -347,7 +349,8 @@ func columns[T Float](t *testing.T, k Kernels[T]) {
 		}
 		for j := range cols {
 			cols[j].refer()
-			near(t, label("columns[%d] of %d rows", j, rows), logSum(top[j], sum[j]), cols[j].lse, cols[j].lseTol()+float64(rows)*unit[T]())
+			near(t, label("columns[%d] of %d rows", j, rows), logSum(top[j], sum[j]), cols[j].lse,
+				cols[j].lseTol()+float64(rows)*unit[T]())
 		}
 		if !intactTop() || !intactSum() {
 			t.Fatalf("a column kernel of %d wrote outside its slices", n)

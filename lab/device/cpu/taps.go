@@ -79,7 +79,8 @@ func (k Kernels[T]) tapLanes() (lanes, wide int) {
 	}
 }
 
-// TapGroups returns the number of groups that SumTaps does at once for strips of a width: acc has room for a multiple of them.
+// TapGroups returns the number of groups that SumTaps does at once for strips of a width: acc has
+// room for a multiple of them.
 func (k Kernels[T]) TapGroups(width int) int {
 	k.ISA = k.tapISA(width)
 	lanes, _ := k.tapLanes()
@@ -138,7 +139,8 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 			}
 			switch {
 			case f == plain:
-				plainTaps(acc[g*Group*width:][:Group*width], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:], held)
+				plainTaps(acc[g*Group*width:][:Group*width], image, *table, step, offsets.at[lo:lo+depth],
+					b[lo*width:], held)
 			case width != lanes && (done < team || k.ISA == AVX2 && width == 2*lanes):
 				asmTapsFew(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 			case width != lanes:
@@ -167,7 +169,8 @@ func (k Kernels[T]) checkTaps(acc, image []T, groups []int, step int, offsets Of
 		panic(fmt.Sprintf("cpu: SumTaps: element %d of an image of %d", most+(Group-1)*step+offsets.most, len(image)))
 	}
 	if need := ceil(len(groups), team) * Group * width; len(acc) < need || len(b) < len(offsets.at)*width {
-		panic(fmt.Sprintf("cpu: SumTaps: len(acc) = %d, must be at least %d; len(b) = %d, at least %d", len(acc), need, len(b), len(offsets.at)*width))
+		panic(fmt.Sprintf("cpu: SumTaps: len(acc) = %d, must be at least %d; len(b) = %d, at least %d", len(acc), need,
+			len(b), len(offsets.at)*width))
 	}
 }
 
@@ -191,8 +194,8 @@ func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T, h
 	}
 }
 
-// CopyRows writes src, rows×cols with rows srcStride apart, to rows of dst that are dstStride apart: a call for many short
-// rows. dst overlaps neither itself nor src.
+// CopyRows writes src, rows×cols with rows srcStride apart, to rows of dst that are dstStride
+// apart: a call for many short rows. dst overlaps neither itself nor src.
 func (k Kernels[T]) CopyRows(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return
@@ -210,12 +213,13 @@ func (k Kernels[T]) CopyRows(dst []T, dstStride int, src []T, srcStride, rows, c
 // checkRows panics where dst does not hold down rows of across elements, or src not rows×cols.
 func checkRows(kernel string, dst, dstStride, src, srcStride, rows, cols, down, across int) {
 	if srcStride < 0 || dstStride < across || src < (rows-1)*srcStride+cols || dst < (down-1)*dstStride+across {
-		panic(fmt.Sprintf("cpu: %s: %d×%d with strides %d and %d do not fit %d and %d elements", kernel, rows, cols, srcStride, dstStride, src, dst))
+		panic(fmt.Sprintf("cpu: %s: %d×%d with strides %d and %d do not fit %d and %d elements", kernel, rows, cols,
+			srcStride, dstStride, src, dst))
 	}
 }
 
-// Transpose writes src, rows×cols with rows srcStride apart, as the columns of dst: dst[j·dstStride + i] = src[i·srcStride + j].
-// They do not overlap.
+// Transpose writes src, rows×cols with rows srcStride apart, as the columns of dst: dst[j·dstStride
+// + i] = src[i·srcStride + j]. They do not overlap.
 func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return

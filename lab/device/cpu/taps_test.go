@@ -43,8 +43,10 @@ func sumTaps[T Float](t *testing.T, k Kernels[T]) {
 					p := float64(image[groups[row/Group]+row%Group*c.step+o]) * float64(b[q*width+j])
 					want, size = want+p, size+math.Abs(p)
 				}
-				near(t, label("%+v width %d [%d, %d], new", c, width, row, j), fresh[i], want-float64(i%5), unit[T]()*size*float64(6+c.taps/4))
-				near(t, label("%+v width %d [%d, %d]", c, width, row, j), acc[i], want, unit[T]()*size*float64(6+c.taps/4))
+				near(t, label("%+v width %d [%d, %d], new", c, width, row, j), fresh[i], want-float64(i%5),
+					unit[T]()*size*float64(6+c.taps/4))
+				near(t, label("%+v width %d [%d, %d]", c, width, row, j), acc[i], want,
+					unit[T]()*size*float64(6+c.taps/4))
 			}
 			if !intact() {
 				t.Fatalf("%+v wrote outside acc", c)

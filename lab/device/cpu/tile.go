@@ -5,9 +5,11 @@ import "unsafe"
 // A tile is the block of C that the innermost loop of a Gemm holds in
 // registers.
 type tile[T Float] struct {
-	form               form
-	rows, cols         int
-	depth, high        int // of a block of A, which stays in the second-level cache, as a strip of B that deep does in the first
+	form       form
+	rows, cols int
+	// of a block of A, which stays in the second-level cache, as a strip of B that deep does in the
+	// first
+	depth, high        int
 	rowStep, depthStep int // between the elements of packed A
 }
 

@@ -47,7 +47,8 @@ func vectors[T Float](t *testing.T, k Kernels[T]) {
 		k.Axpy(dst, alpha, x)
 		for j := range dst {
 			want := math.FMA(float64(alpha), float64(x[j]), float64(y[j]))
-			near(t, label("Axpy %d of %d", j, n), dst[j], want, unit[T]()*(math.Abs(float64(y[j]))+math.Abs(float64(alpha*x[j]))))
+			near(t, label("Axpy %d of %d", j, n), dst[j], want,
+				unit[T]()*(math.Abs(float64(y[j]))+math.Abs(float64(alpha*x[j]))))
 		}
 		k.Scale(dst, alpha, x)
 		for j := range dst {

@@ -57,7 +57,8 @@ func sameBits(t testing.TB, name string, x, y []output) {
 	}
 	for i := range x {
 		if at := differ(x[i].got, y[i].got); at >= 0 {
-			t.Errorf("%s: %s[%d] = %v, then %v: must have the same bits", name, x[i].what, at, x[i].got[at], y[i].got[at])
+			t.Errorf("%s: %s[%d] = %v, then %v: must have the same bits", name, x[i].what, at, x[i].got[at],
+				y[i].got[at])
 		}
 	}
 }

@@ -341,5 +341,6 @@ func axpby(k *kit) {
 	x := []float64{k.least(), -k.normal(), k.most(), math.Inf(-1), math.NaN(), 3}
 	dst := k.dst(len(x))
 	device.Scale(dst, -0.5, k.put(x, len(x)))
-	k.exact("Scale", dst, func() []float64 { return []float64{-0.5 * x[0], -0.5 * x[1], -0.5 * x[2], -0.5 * x[3], x[4], -1.5} })
+	k.exact("Scale", dst,
+		func() []float64 { return []float64{-0.5 * x[0], -0.5 * x[1], -0.5 * x[2], -0.5 * x[3], x[4], -1.5} })
 }

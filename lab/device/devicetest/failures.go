@@ -31,7 +31,8 @@ func badIndices(t *testing.T, d *device.Device) {
 					device.Scatter(d.Zeros(device.Float32, 5, 3), d.Zeros(device.Float32, 37, 3), i)
 				},
 				"CrossEntropy": func(_ *device.Scope, i *device.Array) {
-					device.CrossEntropy(d.New(device.Float32, 37), d.New(device.Float32, 37, 5), d.Zeros(device.Float32, 37, 5), i)
+					device.CrossEntropy(d.New(device.Float32, 37), d.New(device.Float32, 37, 5),
+						d.Zeros(device.Float32, 37, 5), i)
 				},
 			} {
 				s := d.Scope()

@@ -19,7 +19,8 @@ type trainer struct {
 func newTrainer(d *device.Device) *trainer {
 	const n = 33
 	r := &trainer{d: d, noise: d.Stream(7)}
-	r.w, r.g, r.m, r.v = d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n)
+	r.w, r.g, r.m, r.v = d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n),
+		d.Zeros(device.Float32, n, n)
 	r.t, r.x, r.factor = d.FromInts([]int32{0}, 1), d.Zeros(device.Float32, n, n), d.From32([]float32{.5}, 1)
 	device.Fill(r.w, 0.1)
 	return r
@@ -65,7 +66,8 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 	for range again {
 		g.Launch()
 	}
-	for _, pair := range [][2]*device.Array{{plain.w, recorded.w}, {plain.m, recorded.m}, {plain.x, recorded.x}, {plain.t, recorded.t}} {
+	for _, pair := range [][2]*device.Array{{plain.w, recorded.w}, {plain.m, recorded.m}, {plain.x, recorded.x},
+		{plain.t, recorded.t}} {
 		alike(t, "all steps", pair[0], pair[1])
 	}
 	plain.step() // other work between launches, in memory that the graph gave back
@@ -163,7 +165,8 @@ func failedRecord(t *testing.T, d *device.Device) {
 	holds(t, "after a failed recording", a, 2)
 }
 
-// keptByRecord: a recording that frees what it did not make could not be launched again; it panics, and the device goes on.
+// keptByRecord: a recording that frees what it did not make could not be launched again; it panics,
+// and the device goes on.
 func keptByRecord(t *testing.T, d *device.Device) {
 	a := d.Zeros(device.Float32, 3)
 	defer a.Free()

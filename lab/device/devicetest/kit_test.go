@@ -59,7 +59,8 @@ func TestSpoiltResultsAreFound(t *testing.T) {
 					t.Errorf("%s is not compared", o.what)
 				}
 			}
-			if compared == 0 && !strings.Contains(s.name, "differences") && !strings.Contains(s.name, "gradient") && s.name != "Distributions" && s.name != "Larger than grids" {
+			if compared == 0 && !strings.Contains(s.name, "differences") && !strings.Contains(s.name, "gradient") &&
+				s.name != "Distributions" && s.name != "Larger than grids" {
 				t.Error("nothing is compared")
 			}
 		})
@@ -78,7 +79,8 @@ func found(failures []string, what string) bool {
 // Derivatives and distributions are not compared number by number; they have their own ways to fail.
 func TestSpoiltLawsAreFound(t *testing.T) {
 	for _, s := range scenarios() {
-		if !strings.Contains(s.name, "differences") && !strings.Contains(s.name, "gradient") && s.name != "Distributions" {
+		if !strings.Contains(s.name, "differences") && !strings.Contains(s.name, "gradient") &&
+			s.name != "Distributions" {
 			continue
 		}
 		k, r := rig(t, device.Float64)

@@ -18,9 +18,9 @@ func large() []scenario {
 	}
 }
 
-// huge are sizes from which on blocks of a GPU take several tiles and grids go around. Processors have no such seam, and
-// the emulator takes the same loops for small sizes (internal/cuda, TestConformanceLarge): they do this if
-// COUPLING_THOROUGH is 1.
+// huge are sizes from which on blocks of a GPU take several tiles and grids go around. Processors
+// have no such seam, and the emulator takes the same loops for small sizes (internal/cuda,
+// TestConformanceLarge): they do this if COUPLING_THOROUGH is 1.
 func huge(k *kit) {
 	info := k.dev.Info()
 	gpu := info.Kind == "cuda" && !strings.HasPrefix(info.Name, "Emulator")
@@ -73,7 +73,8 @@ func largeMaps(k *kit) {
 		return want
 	})
 	device.Reduce(bias, images, device.Sum)
-	k.near("Sum to channels", bias, k.sumsOf(size/9), func() ref.Result { return ref.Reduce(channels, shape, x[:size], device.Sum) })
+	k.near("Sum to channels", bias, k.sumsOf(size/9),
+		func() ref.Result { return ref.Reduce(channels, shape, x[:size], device.Sum) })
 	wide, columns := ax.Rows(0, 61*3001).Reshape(61, 3001), k.dst(1, 3001)
 	for _, f := range []device.Reduction{device.Norm, device.LogSumExp} {
 		device.Reduce(columns, wide, f)

@@ -86,7 +86,8 @@ func pasteCut(k *kit) {
 
 // gatherScatter repeats indices; sums are taken in the order of the rows, so that their bits are known.
 func gatherScatter(k *kit) {
-	for _, size := range [][3]int{{1, 1, 1}, {3, 7, 129}, {67, 31, 33}, {257, 3, 5}, {2, 129, 251}, {5, 0, 3}, {5, 3, 0}} {
+	for _, size := range [][3]int{{1, 1, 1}, {3, 7, 129}, {67, 31, 33}, {257, 3, 5}, {2, 129, 251}, {5, 0, 3},
+		{5, 3, 0}} {
 		rows, n, d := size[0], size[1], size[2]
 		index := make([]int32, n)
 		for i := range index {
@@ -133,6 +134,7 @@ func views(k *kit) {
 	})
 	dst := k.dst(3, 1)
 	device.Reduce(dst, a.Rows(6, 7).Reshape(3, 33), device.Sum)
-	k.near("sums of views", dst, k.sumsOf(33), func() ref.Result { return ref.Reduce([]int{3, 1}, []int{3, 33}, x[6*99:], device.Sum) })
+	k.near("sums of views", dst, k.sumsOf(33),
+		func() ref.Result { return ref.Reduce([]int{3, 1}, []int{3, 33}, x[6*99:], device.Sum) })
 	k.exact("Rows of none", a.Rows(7, 7), func() []float64 { return nil })
 }

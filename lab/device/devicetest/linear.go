@@ -23,7 +23,8 @@ type product struct {
 // gemm takes every transpose at sizes around those of tiles.
 func gemm(k *kit) {
 	sizes := [][3]int{
-		{1, 1, 1}, {1, 1, 2}, {1, 5, 1}, {5, 1, 1}, {2, 3, 1}, {1, 257, 31}, {257, 1, 33}, {7, 129, 127}, {33, 31, 257}, {129, 67, 33}, {64, 64, 64},
+		{1, 1, 1}, {1, 1, 2}, {1, 5, 1}, {5, 1, 1}, {2, 3, 1}, {1, 257, 31}, {257, 1, 33}, {7, 129, 127}, {33, 31, 257},
+		{129, 67, 33}, {64, 64, 64},
 		{3, 5, 1021}, {128, 33, 16}, {0, 5, 3}, {5, 0, 3}, {17, 9, 0},
 	}
 	for range 4 {
@@ -46,8 +47,17 @@ func gemm(k *kit) {
 func gemmBatched(k *kit) {
 	for t := range 4 {
 		for _, share := range [][2]int{{3, 3}, {1, 3}, {3, 1}, {1, 1}} {
-			p := product{batch: 3, batchA: share[0], batchB: share[1], m: k.size(1, 33), n: k.size(1, 67), k: k.size(1, 33),
-				ta: t&1 > 0, tb: t&2 > 0, alpha: k.scaled(0.5, 2)}
+			p := product{
+				batch:  3,
+				batchA: share[0],
+				batchB: share[1],
+				m:      k.size(1, 33),
+				n:      k.size(1, 67),
+				k:      k.size(1, 33),
+				ta:     t&1 > 0,
+				tb:     t&2 > 0,
+				alpha:  k.scaled(0.5, 2),
+			}
 			if t%2 == 0 {
 				p.beta = k.scaled(-1, 1)
 			}
@@ -60,8 +70,8 @@ func gemmBatched(k *kit) {
 	k.multiply(product{batch: 0, batchA: 0, batchB: 0, m: 3, n: 2, k: 5, alpha: 1})
 }
 
-// multiply compares one product. c holds NaN where beta is 0. Three roundings beyond the sum's: alpha, beta, and the sum
-// of both.
+// multiply compares one product. c holds NaN where beta is 0. Three roundings beyond the sum's:
+// alpha, beta, and the sum of both.
 func (k *kit) multiply(p product) {
 	matrix := func(batch, rows, cols int, t bool) (ref.Matrix, device.Factor) {
 		if t {
@@ -82,10 +92,12 @@ func (k *kit) multiply(p product) {
 		device.Fill(dc.Array, math.NaN())
 	}
 	device.Gemm(dc.Array, p.alpha, da, db, p.beta)
-	k.near(fmt.Sprintf("Gemm %+v", p), dc.Array, 3+sums(p.k), func() ref.Result { return ref.Gemm(p.alpha, a, b, p.beta, c) })
+	k.near(fmt.Sprintf("Gemm %+v", p), dc.Array, 3+sums(p.k),
+		func() ref.Result { return ref.Gemm(p.alpha, a, b, p.beta, c) })
 }
 
-// gemmExtremes: NaN and infinities stay in their row of a and their column of b, whatever pads a tile; large numbers swallow small ones.
+// gemmExtremes: NaN and infinities stay in their row of a and their column of b, whatever pads a
+// tile; large numbers swallow small ones.
 func gemmExtremes(k *kit) {
 	const m, n, inner = 33, 35, 19
 	a, b := k.normals(m*inner, 1), k.normals(inner*n, 1)

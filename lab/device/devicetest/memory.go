@@ -188,7 +188,8 @@ func leak(t *testing.T, d *device.Device) {
 	d.Track(true)
 	a := d.Zeros(device.Float32, 3, 7)
 	err := d.Close()
-	if !errors.Is(err, device.ErrLeak) || !strings.Contains(err.Error(), "memory.go") || !strings.Contains(err.Error(), "84 bytes") {
+	if !errors.Is(err, device.ErrLeak) || !strings.Contains(err.Error(), "memory.go") ||
+		!strings.Contains(err.Error(), "84 bytes") {
 		t.Errorf("Close with a live array: %v: must be ErrLeak, 84 bytes made in memory.go", err)
 	}
 	if err := d.Close(); err != nil {

@@ -26,8 +26,8 @@ var norms = [...][2][]int{
 	{{5003, 7}, {1, 7}},
 }
 
-// eighths is n multiples of 1/8, whose sums and products with powers of two are exact: no device lands on the other side
-// of a kink.
+// eighths is n multiples of 1/8, whose sums and products with powers of two are exact: no device
+// lands on the other side of a kink.
 func (k *kit) eighths(n int) []float64 {
 	x := k.normals(n, 12)
 	for i, v := range x {
@@ -36,14 +36,15 @@ func (k *kit) eighths(n int) []float64 {
 	return x
 }
 
-// affine compares f(scale·(x − center) + shift) and its derivative with their formulas, in place too and with parts that
-// are absent.
+// affine compares f(scale·(x − center) + shift) and its derivative with their formulas, in place
+// too and with parts that are absent.
 func affine(k *kit) {
 	functions := []struct {
 		f device.Unary
 		p float64
 	}{
-		{device.Identity, 0}, {device.ReLU, 0}, {device.LeakyReLU, .25}, {device.ELU, 1}, {device.SiLU, 0}, {device.Softplus, 0},
+		{device.Identity, 0}, {device.ReLU, 0}, {device.LeakyReLU, .25}, {device.ELU, 1}, {device.SiLU, 0},
+		{device.Softplus, 0},
 		{device.Tanh, 0}, {device.Sigmoid, 0}, {device.AddConst, .5},
 	}
 	for i, s := range norms {
@@ -96,7 +97,8 @@ func (k *kit) affine(shape, small []int, parts int, f device.Unary, p float64) {
 	a.VJP(dz, sum, along, ax, ay, ady)
 	k.near(what+", VJP", dz, 12, slopes)
 	count := n / max(1, m)
-	k.near(what+", sum", sum, 12+sums(count), func() ref.Result { return summed(small, shape, slopes(), repeated(1, n), repeated(1, n)) })
+	k.near(what+", sum", sum, 12+sums(count),
+		func() ref.Result { return summed(small, shape, slopes(), repeated(1, n), repeated(1, n)) })
 	k.near(what+", along", along, 12+sums(count), func() ref.Result {
 		d, size := make([]float64, n), make([]float64, n)
 		for i, v := range x {
@@ -177,7 +179,14 @@ func momentsVJP(k *kit) {
 			v[j] = k.normals(m, 1)
 			arrays[j] = k.put(v[j], small...)
 		}
-		norm := device.Normalised{Mean: arrays[0], Rstd: arrays[1], Scale: arrays[2], Sum: arrays[3], Along: arrays[4], More: arrays[5]}
+		norm := device.Normalised{
+			Mean:  arrays[0],
+			Rstd:  arrays[1],
+			Scale: arrays[2],
+			Sum:   arrays[3],
+			Along: arrays[4],
+			More:  arrays[5],
+		}
 		if i%3 == 0 {
 			norm.More, v[5] = nil, repeated(0, m)
 		}
@@ -189,7 +198,8 @@ func momentsVJP(k *kit) {
 				by := rstd * rstd * along / float64(max(1, count-lost))
 				sum /= float64(max(1, count))
 				r.Value[flat] = scale*(dz[flat]-sum-(x[flat]-mean)*by) + more
-				r.Scale[flat] = math.Abs(scale)*(math.Abs(dz[flat])+math.Abs(sum)+(math.Abs(x[flat])+math.Abs(mean))*math.Abs(by)) + math.Abs(more)
+				r.Scale[flat] = math.Abs(scale)*(math.Abs(dz[flat])+math.Abs(
+					sum)+(math.Abs(x[flat])+math.Abs(mean))*math.Abs(by)) + math.Abs(more)
 			})
 			return r
 		}

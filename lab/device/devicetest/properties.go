@@ -22,7 +22,8 @@ type property struct {
 func allProperties() []property {
 	return []property{
 		{"Broadcast", broadcastProperty}, {"Reduce", reduceProperty},
-		{"Gemm", gemmProperty}, {"Window", windowProperty}, {"Resample", resampleProperty}, {"Transport", transportProperty},
+		{"Gemm", gemmProperty}, {"Window", windowProperty}, {"Resample", resampleProperty},
+		{"Transport", transportProperty},
 	}
 }
 
@@ -33,7 +34,13 @@ func properties(t *testing.T, open func(testing.TB) *device.Device) {
 	for _, p := range allProperties() {
 		for _, dtype := range floats {
 			t.Run(p.name+"/"+dtype.String(), rapid.MakeCheck(func(t *rapid.T) {
-				k := &kit{reporter: t, dev: d, dtype: dtype, judge: true, rng: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+				k := &kit{
+					reporter: t,
+					dev:      d,
+					dtype:    dtype,
+					judge:    true,
+					rng:      rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)),
+				}
 				k.in(func(k *kit) {
 					p.hold(k, func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "size") })
 				})

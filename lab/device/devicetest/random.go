@@ -20,20 +20,23 @@ var seeds = [...]uint64{0, 1, 0xdeadbeefcafef00d, math.MaxUint64}
 // uniform is equal to the definition within the rounding to float32: of u, of hi − lo and of the sum.
 func uniform(k *kit) {
 	draw := func(s *device.Stream, dst *device.Array, lo, width float64) { s.Uniform(dst, lo, lo+width) }
-	k.draws(philoxUniform, [3]float64{0, -1, 0.1}, [3]float64{1, 2, 7.2}, 4, draw, func(seed, at uint64, n int) ref.Result {
-		return ref.Result{Value: ref.Uniforms(seed, at, n), Scale: repeated(1, n)}
-	})
+	k.draws(philoxUniform, [3]float64{0, -1, 0.1}, [3]float64{1, 2, 7.2}, 4, draw,
+		func(seed, at uint64, n int) ref.Result {
+			return ref.Result{Value: ref.Uniforms(seed, at, n), Scale: repeated(1, n)}
+		})
 }
 
-// normal likewise. Package philox promises 4 units in the last place of radius·1 = 8 roundings, and Affine has two more.
+// normal likewise. Package philox promises 4 units in the last place of radius·1 = 8 roundings, and
+// Affine has two more.
 func normal(k *kit) {
 	k.draws(philoxNormal, [3]float64{0, -1, 3}, [3]float64{1, 0.1, 2.5}, 10, (*device.Stream).Normal, ref.Normals)
 }
 
-// draws compares shift + scale·z as draw draws it with package philox bit for bit, and with the definition of z to some roundings of
-// its terms.
+// draws compares shift + scale·z as draw draws it with package philox bit for bit, and with the
+// definition of z to some roundings of its terms.
 func (k *kit) draws(of func([4]uint32) [4]float32, shifts, scales [3]float64, roundings float64,
-	draw func(s *device.Stream, dst *device.Array, shift, scale float64), definition func(seed, at uint64, n int) ref.Result,
+	draw func(s *device.Stream, dst *device.Array, shift, scale float64),
+	definition func(seed, at uint64, n int) ref.Result,
 ) {
 	for _, seed := range seeds {
 		s := k.dev.Stream(seed)
@@ -50,7 +53,8 @@ func (k *kit) draws(of func([4]uint32) [4]float32, shifts, scales [3]float64, ro
 			got, _ := k.take(what, dst)
 			want := definition(seed, at, n)
 			for i, z := range want.Value {
-				if w := shift + scale*z; math.Abs(got[i]-w) > roundings*0x1p-24*(math.Abs(shift)+math.Abs(scale)*want.Scale[i]) {
+				if w := shift + scale*z; math.Abs(got[i]-w) >
+					roundings*0x1p-24*(math.Abs(shift)+math.Abs(scale)*want.Scale[i]) {
 					k.Fatalf("%s: [%d] = %v: must be %v", what, i, got[i], w)
 				}
 			}
@@ -95,7 +99,8 @@ func stream(k *kit) {
 		}
 		want += uint64(n+3) / 4
 		if gotSeed, got, err := s.State(); gotSeed != seed || got != want || err != nil {
-			k.Errorf("after %d numbers: seed %x, position %d, %v: must be %x, %d", n, gotSeed, got, err, uint64(seed), want)
+			k.Errorf("after %d numbers: seed %x, position %d, %v: must be %x, %d", n, gotSeed, got, err,
+				uint64(seed), want)
 		}
 	}
 	for _, at := range []uint64{0, 3, math.MaxUint32, 1 << 40} {

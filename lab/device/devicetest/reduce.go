@@ -55,7 +55,8 @@ func reduce(k *kit) {
 			k.reduced([]int{1, 5, 1, 1}, []int{2, 5, 3, n}, device.Reduction(f))
 			k.reduced([]int{2, 5, 1, 1}, []int{2, 5, 3, n}, device.Reduction(f))
 		}
-		for _, s := range [][2][]int{{{3, 1}, {3, 0}}, {{1, 3}, {0, 3}}, {{1}, {0}}, {{0, 1}, {0, 4}}, {{0, 1}, {0, 0}}} {
+		for _, s := range [][2][]int{{{3, 1}, {3, 0}}, {{1, 3}, {0, 3}}, {{1}, {0}}, {{0, 1}, {0, 4}},
+			{{0, 1}, {0, 0}}} {
 			k.reduced(s[0], s[1], device.Reduction(f))
 		}
 	}
@@ -81,7 +82,8 @@ func reduceExtremes(k *kit) {
 	}
 	rows := [][]float64{
 		k.normals(n, 1), repeated(-inf, n), with(-inf, 5, 2), with(-inf, n-1, -1e4), with(1, 3, nan), with(1, n-1, inf),
-		repeated(-1e4, n), with(0, 7, 1e4), repeated(k.least(), n), repeated(0, n), with(1, 0, nan), k.normals(n, 1e-20),
+		repeated(-1e4, n), with(0, 7, 1e4), repeated(k.least(), n), repeated(0, n), with(1, 0, nan),
+		k.normals(n, 1e-20),
 	}
 	check := func(f device.Reduction, rows [][]float64) {
 		var x []float64

@@ -26,7 +26,8 @@ func resamplings() []scenario {
 // resample goes up, down, both, and by ratios that are not whole.
 func (k *kit) resample(try func(x ref.Images, oh, ow int)) {
 	for _, z := range [][4]int{
-		{8, 8, 16, 16}, {4, 4, 4, 4}, {16, 16, 8, 8}, {7, 5, 14, 15}, {7, 5, 3, 2}, {3, 9, 5, 4}, {1, 1, 6, 7}, {6, 7, 1, 1},
+		{8, 8, 16, 16}, {4, 4, 4, 4}, {16, 16, 8, 8}, {7, 5, 14, 15}, {7, 5, 3, 2}, {3, 9, 5, 4}, {1, 1, 6, 7},
+		{6, 7, 1, 1},
 		{1, 4, 3, 2}, {31, 33, 17, 67}, {2, 2, 33, 3}, {3, 3, 0, 5},
 	} {
 		try(k.images(2, 3, z[0], z[1]), z[2], z[3])
@@ -45,7 +46,8 @@ func (k *kit) interpolated(align bool, x ref.Images, oh, ow int) {
 // resampled compares one resampling and its transpose. Copies are exact. A bilinear weight is a position less a whole
 // number: its error is the position's, and enters the scale as the image's size; 8 for four products and a sum. In the
 // transpose each input collects from outputs nearby.
-func (k *kit) resampled(name string, s ref.Sampler, copies bool, x ref.Images, oh, ow int, forward, vjp func(to, from *device.Array)) {
+func (k *kit) resampled(name string, s ref.Sampler, copies bool, x ref.Images, oh, ow int,
+	forward, vjp func(to, from *device.Array)) {
 	k.Helper()
 	what := fmt.Sprintf("%s %d×%d to %d×%d", name, x.H, x.W, oh, ow)
 	y, ax := k.dst(x.N, x.C, oh, ow), k.put(x.Data, x.Shape()...)
@@ -58,6 +60,7 @@ func (k *kit) resampled(name string, s ref.Sampler, copies bool, x ref.Images, o
 	dy, dx := k.normals(x.N*x.C*oh*ow, 1), k.dst(x.Shape()...)
 	ady := k.put(dy, x.N, x.C, oh, ow)
 	vjp(dx, ady)
-	k.near(what+", transposed", dx, 8+sums((oh/x.H+1)*(ow/x.W+1)), func() ref.Result { return ref.ResampleVJP(s, x, dy, oh, ow) })
+	k.near(what+", transposed", dx, 8+sums((oh/x.H+1)*(ow/x.W+1)),
+		func() ref.Result { return ref.ResampleVJP(s, x, dy, oh, ow) })
 	k.adjoint(what, y, ady, ax, dx)
 }

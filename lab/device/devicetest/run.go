@@ -23,7 +23,8 @@ func Behaviour(t *testing.T, open func(testing.TB) *device.Device) {
 	t.Run("Errors", func(t *testing.T) { failures(t, open) })
 }
 
-// operations plays all scenarios, then again, in short tests those of float32, in the reverse order with another number of processors.
+// operations plays all scenarios, then again, in short tests those of float32, in the reverse order
+// with another number of processors.
 func operations(t *testing.T, open func(testing.TB) *device.Device) {
 	d := open(t)
 	defer closed(t, d)
@@ -58,13 +59,15 @@ func operations(t *testing.T, open func(testing.TB) *device.Device) {
 // scenarios is everything that is played.
 func scenarios() []scenario {
 	var all []scenario
-	for _, some := range [][]scenario{elementwise(), layout(), reductions(), normalisations(), products(), windows(), resamplings(), random(), training(), transport(), large()} {
+	for _, some := range [][]scenario{elementwise(), layout(), reductions(), normalisations(), products(), windows(),
+		resamplings(), random(), training(), transport(), large()} {
 		all = append(all, some...)
 	}
 	return all
 }
 
-// each calls f for every scenario in every type; in short tests large ones in float32 alone: both types are made from one source.
+// each calls f for every scenario in every type; in short tests large ones in float32 alone: both
+// types are made from one source.
 func each(f func(name string, s scenario, dtype device.DType)) {
 	for _, s := range scenarios() {
 		for _, dtype := range floats {

@@ -52,7 +52,8 @@ func clipRows(k *kit) {
 	huge, small := k.pick(1e30, 1e200), k.pick(1e-30, 1e-200)
 	for _, d := range []int{1, 2, 3, 7, 33, 129, 1025, 4099} {
 		rows := [][]float64{
-			k.normals(d, 1), k.normals(d, 1e-4), k.normals(d, 1e4), repeated(0, d), repeated(huge, d), repeated(small, d),
+			k.normals(d, 1), k.normals(d, 1e-4), k.normals(d, 1e4), repeated(0, d), repeated(huge, d),
+			repeated(small, d),
 			repeated(k.least(), d), repeated(-1, d), k.uniforms(d, 0, 1),
 			repeated(k.most(), d), k.uniforms(d, -k.most()/2, k.most()/2), // a norm beyond the range
 		}
@@ -155,8 +156,8 @@ func (k *kit) gradients(steps, n int) [][]float64 {
 	return g
 }
 
-// adam follows the paper's algorithm for five steps. Each step has some 16 roundings of the step, the moments and w, and
-// inherits those of the step before.
+// adam follows the paper's algorithm for five steps. Each step has some 16 roundings of the step,
+// the moments and w, and inherits those of the step before.
 func adam(k *kit) {
 	for i, a := range []device.Adam{
 		{Rate: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8},
@@ -181,9 +182,10 @@ func (k *kit) adam(a device.Adam, sizes []int, clip float64) {
 	for _, g := range r.g {
 		device.StepAdam(r.update(g, true), t, twice)
 	}
-	r.compare(fmt.Sprintf("%+v", a), 2, 16, a.Decay, func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
-		return ref.Adam(w, len(r.g), grad, a)
-	})
+	r.compare(fmt.Sprintf("%+v", a), 2, 16, a.Decay,
+		func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
+			return ref.Adam(w, len(r.g), grad, a)
+		})
 	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, func() []float64 { return []float64{float64(len(r.g))} })
 }
 
@@ -201,9 +203,10 @@ func sgd(k *kit) {
 			for _, g := range r.g {
 				device.StepSGD(r.update(g, false), twice)
 			}
-			r.compare(fmt.Sprintf("%+v", c), 1, 8, c.Decay, func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
-				return ref.SGD(w, len(r.g), grad, c)
-			})
+			r.compare(fmt.Sprintf("%+v", c), 1, 8, c.Decay,
+				func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
+					return ref.SGD(w, len(r.g), grad, c)
+				})
 		}
 	}
 }
@@ -254,7 +257,8 @@ func (r *stepping) update(g []float64, second bool) device.Update {
 
 // compare follows each element: follow gives w after each step, the moments at the end and the size of w's terms; c is
 // the roundings of w.
-func (r *stepping) compare(what string, moments int, c, decay float64, follow func(w float64, grad func(int) float64) (w2, moments []float64, scale float64)) {
+func (r *stepping) compare(what string, moments int, c, decay float64,
+	follow func(w float64, grad func(int) float64) (w2, moments []float64, scale float64)) {
 	steps := len(r.g)
 	factors := make([]float64, steps)
 	for s, g := range r.g {
@@ -272,7 +276,8 @@ func (r *stepping) compare(what string, moments int, c, decay float64, follow fu
 				mean, top := r.w[from+j], 0.0
 				for s, w := range path {
 					mean = r.decay*mean + (1-r.decay)*w
-					top = max(top, math.Abs(grad(s+1))+decay*scale) // the largest gradient bounds the sum that a moment is
+					// the largest gradient bounds the sum that a moment is
+					top = max(top, math.Abs(grad(s+1))+decay*scale)
 				}
 				switch part {
 				case 0:

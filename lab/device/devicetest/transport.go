@@ -228,7 +228,8 @@ func (k *kit) costs(n, m, d int, cost device.Cost) {
 func points(k *kit) {
 	for i, d := range dimensions {
 		for j, cost := range costKinds {
-			s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6] // tiles are of 128 at most
+			// tiles are of 128 at most
+			s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6]
 			k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
 		}
 	}
@@ -251,7 +252,14 @@ func (k *kit) point(n, m, d int, cost device.Cost, inv, shift float64) {
 	if len(y) >= d && len(x) >= d {
 		copy(y, x[:d]) // |x−y|₁ has its kink
 	}
-	p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), H: k.weights(m, false), Inv: inv, Slack: 1 + math.Sqrt(float64(d))}
+	p := &ref.Plan{
+		N:     n,
+		M:     m,
+		Costs: ref.Costs(x, y, d, cost),
+		H:     k.weights(m, false),
+		Inv:   inv,
+		Slack: 1 + math.Sqrt(float64(d)),
+	}
 	p.Expanded = d > 8 // in many dimensions products of matrices make barycentres
 	p.U = k.balanced(p)
 	what := fmt.Sprintf(" %d×%d, d = %d, %+v, inv = %.3g, at %v", n, m, d, cost, inv, shift)

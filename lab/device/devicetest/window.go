@@ -43,14 +43,17 @@ func (k *kit) planes(pooling bool) []plane {
 		{1, 17, 6, 35, device.SquareWindow(3, 2, 1)},
 	}
 	if !pooling {
-		all = append(all, plane{2, 3, 16, 16, device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}}) // RefineNet
+		// RefineNet
+		all = append(all,
+			plane{2, 3, 16, 16, device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}})
 	}
 	for len(all) < 30 {
 		p := plane{n: 1 + k.rng.IntN(3), c: 1 + k.rng.IntN(3), h: 1 + k.rng.IntN(17), w: 1 + k.rng.IntN(17)}
 		fits := true
 		for i, size := range [2]int{p.h, p.w} {
 			w := &p.win
-			w.Kernel[i], w.Stride[i], w.Pad[i], w.Dilation[i] = 1+k.rng.IntN(5), 1+k.rng.IntN(3), k.rng.IntN(3), 1+k.rng.IntN(3)
+			w.Kernel[i], w.Stride[i], w.Pad[i], w.Dilation[i] = 1+k.rng.IntN(5), 1+k.rng.IntN(3), k.rng.IntN(3),
+				1+k.rng.IntN(3)
 			span := w.Dilation[i]*(w.Kernel[i]-1) + 1
 			fits = fits && span <= size+2*w.Pad[i]
 			if pooling {
@@ -96,7 +99,8 @@ func (k *kit) convolution(p plane, out int) {
 	weight, before := k.normals(ref.Len(shape), 1), k.normals(ref.Len(shape), 1)
 	ax, ay, aw := k.put(x.Data, x.Shape()...), k.put(dy.Data, dy.Shape()...), k.put(weight, shape...)
 
-	y, dx, dw, squares := k.dst(dy.Shape()...), k.dst(x.Shape()...), k.put(before, shape...), k.put(make([]float64, p.n), p.n)
+	y, dx, dw, squares := k.dst(dy.Shape()...), k.dst(x.Shape()...), k.put(before, shape...),
+		k.put(make([]float64, p.n), p.n)
 	device.Conv(y, ax, aw, p.win)
 	device.ConvInput(dx, ay, aw, p.win)
 	device.ConvWeight(dw, ax, ay, p.win)

@@ -7,16 +7,18 @@
 //	bin/gpu/gpucheck -out lab/device/testdata/gpu
 //	make gpu-pack                               bin/gpu-pack.tar.xz: these, the command, and a script that runs them in parts
 //
-// The script of the archive, pack/run.sh, also times PyTorch on the same device (pack/torch_rows.py) and draws the network
-// figures at the papers' sizes. Its results.tar.gz holds reports, pictures and a store: with
-// cp -r results/store/cells .coupling/ here, coupling fig --preset paper --device cuda draws from its cells anywhere, and
-// pages name device and date.
+// The script of the archive, pack/run.sh, also times PyTorch on the same device
+// (pack/torch_rows.py) and draws the network figures at the papers' sizes. Its results.tar.gz holds
+// reports, pictures and a store: with cp -r results/store/cells .coupling/ here, coupling fig
+// --preset paper --device cuda draws from its cells anywhere, and pages name device and date.
 //
-// The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each against its float64
-// reference, then the trainings on top of them, and after all tests the benchmarks. The report is NAME.json and
-// NAME.md, NAME being date and device; it is written anew after each suite, so that a check that is cut off, by a signal
-// or by -budget, has said what it knew. Products are those of cuBLAS, at COUPLING_CUBLAS or where it usually is; a report
-// without it says so at its head. Exit status: 0 all passed, 1 something failed or was cut off, 2 there is no GPU.
+// The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each
+// against its float64 reference, then the trainings on top of them, and after all tests the
+// benchmarks. The report is NAME.json and NAME.md, NAME being date and device; it is written anew
+// after each suite, so that a check that is cut off, by a signal or by -budget, has said what it
+// knew. Products are those of cuBLAS, at COUPLING_CUBLAS or where it usually is; a report without
+// it says so at its head. Exit status: 0 all passed, 1 something failed or was cut off, 2 there is
+// no GPU.
 package main
 
 import (
@@ -54,7 +56,8 @@ func run(ctx context.Context, args []string) (int, error) {
 	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
 	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
 	short := flags.Bool("short", false, "only what the tests do when they are short, as on the emulator")
-	budget := flags.Duration("budget", 0, "time for everything, after which what is left is reported as not run; 0 is no limit")
+	budget := flags.Duration("budget", 0,
+		"time for everything, after which what is left is reported as not run; 0 is no limit")
 	if err := flags.Parse(args); err != nil {
 		return 1, err
 	}
@@ -130,10 +133,13 @@ func (c *check) all(ctx context.Context) error {
 // warnings lists reasons to trust the report less.
 func warnings(a About) (all []string) {
 	if strings.Contains(a.Detail, "products by own kernels") {
-		all = append(all, "cuBLAS was not found or not wanted: every product below is by our own kernels. COUPLING_CUBLAS names its path.")
+		all = append(all,
+			"cuBLAS was not found or not wanted: every product below is by our own kernels. COUPLING_CUBLAS names "+
+				"its path.")
 	}
 	if a.TF32 {
-		all = append(all, "products round their factors to TF32 (NVIDIA_TF32_OVERRIDE): tolerances of float32 will not hold.")
+		all = append(all,
+			"products round their factors to TF32 (NVIDIA_TF32_OVERRIDE): tolerances of float32 will not hold.")
 	}
 	return all
 }

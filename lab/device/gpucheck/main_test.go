@@ -42,14 +42,16 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"TestOnDevice/Graph"}, s.Skipped); diff != "" {
 		t.Error(diff)
 	}
-	want := []Benchmark{{Name: "OnDevice/Gemm/n=1024-16", Count: 120, Metrics: map[string]float64{"ns/op": 9.5e6, "GFLOP/s": 226}}}
+	want := []Benchmark{{Name: "OnDevice/Gemm/n=1024-16", Count: 120,
+		Metrics: map[string]float64{"ns/op": 9.5e6, "GFLOP/s": 226}}}
 	if diff := cmp.Diff(want, s.Benchmarks); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestReport(t *testing.T) {
-	r := Report{Date: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC), Device: About{Name: "NVIDIA Test 1", MemoryTotal: 1 << 30}}
+	r := Report{Date: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC),
+		Device: About{Name: "NVIDIA Test 1", MemoryTotal: 1 << 30}}
 	var s Suite
 	s.read(strings.NewReader(printed))
 	r.Suites = append(r.Suites, s)
@@ -99,8 +101,8 @@ func written(t *testing.T, dir string) (r Report) {
 	return r
 }
 
-// A check that is cut off in its second suite has written the first, says where it was, and starts nothing more. One whose
-// tests fail is benchmarked all the same, after the tests of all.
+// A check that is cut off in its second suite has written the first, says where it was, and starts
+// nothing more. One whose tests fail is benchmarked all the same, after the tests of all.
 func TestCutOff(t *testing.T) {
 	c := scripted(t, "first", "second", "third")
 	ctx, cut := context.WithCancelCause(t.Context())
@@ -126,7 +128,8 @@ func TestCutOff(t *testing.T) {
 	}
 	must.Do(<-done)
 	r := written(t, c.out)
-	if s := r.Suites[1]; s.Passed != 1 || len(s.Failed) == 0 || !strings.Contains(s.Failed[0].Output, "cut off: the machine is wanted back\nat work") {
+	if s := r.Suites[1]; s.Passed != 1 || len(s.Failed) == 0 ||
+		!strings.Contains(s.Failed[0].Output, "cut off: the machine is wanted back\nat work") {
 		t.Errorf("the suite that was cut off: %+v", s)
 	}
 	if s := r.Suites[2]; len(s.Failed) == 0 || !strings.Contains(s.Failed[0].Output, "not run") {
@@ -154,14 +157,16 @@ func TestBenchmarksAfterFailures(t *testing.T) {
 		t.Errorf("a binary that ended otherwise: %q", said)
 	}
 	order, err := os.ReadFile(filepath.Join(c.root, "order"))
-	if want := "first.test -test.v\nsecond.test -test.v\nfirst.test -test.run=^$\nsecond.test -test.run=^$\n"; err != nil || string(order) != want {
+	if want := "first.test -test.v\nsecond.test -test.v\nfirst.test -test.run=^$\nsecond.test -test.run=^$\n"; err !=
+		nil || string(order) != want {
 		t.Errorf("ran %s (%v)", order, err)
 	}
 	c = scripted(t, "first")
 	c.device = "cuda:999"
 	binary(t, c.bin, "first", bench+"echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
 	must.Do(c.all(t.Context()))
-	if s := written(t, c.out).Suites[0]; len(s.Benchmarks) != 0 || len(s.Failed) != 2 || !strings.Contains(s.Failed[1].Output, "device is lost") {
+	if s := written(t, c.out).Suites[0]; len(s.Benchmarks) != 0 || len(s.Failed) != 2 ||
+		!strings.Contains(s.Failed[1].Output, "device is lost") {
 		t.Errorf("without its device: %+v", s)
 	}
 }
@@ -172,7 +177,8 @@ func TestLimit(t *testing.T) {
 		t.Errorf("without a budget: %v", got)
 	}
 	for _, c := range []struct{ budget, least, most time.Duration }{
-		{10 * time.Minute, 9 * time.Minute, 10*time.Minute - grace}, {2 * time.Hour, longest, longest}, {grace / 2, 0, 0}, {-1, 0, 0},
+		{10 * time.Minute, 9 * time.Minute, 10*time.Minute - grace}, {2 * time.Hour, longest, longest},
+		{grace / 2, 0, 0}, {-1, 0, 0},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), c.budget)
 		if got := limit(ctx); got < c.least || got > c.most {
@@ -211,7 +217,8 @@ BenchmarkOnDevice/solve-16 	 1	 1 ns/op	 100 Gpairs/s
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if page := r.markdown(); !strings.Contains(page, "| 50% (memory) |") || !strings.Contains(page, "1600 G/s, 16 a cycle of 100") {
+	if page := r.markdown(); !strings.Contains(page, "| 50% (memory) |") ||
+		!strings.Contains(page, "1600 G/s, 16 a cycle of 100") {
 		t.Error(page)
 	}
 }
@@ -219,7 +226,8 @@ BenchmarkOnDevice/solve-16 	 1	 1 ns/op	 100 Gpairs/s
 func TestWarnings(t *testing.T) {
 	r := Report{Device: About{Detail: "x, products by own kernels", TF32: true}}
 	r.Warnings = warnings(r.Device)
-	if page := r.markdown(); len(r.Warnings) != 2 || !strings.Contains(page, "**WARNING: cuBLAS was not found or not wanted") || !strings.Contains(page, "TF32") {
+	if page := r.markdown(); len(r.Warnings) != 2 ||
+		!strings.Contains(page, "**WARNING: cuBLAS was not found or not wanted") || !strings.Contains(page, "TF32") {
 		t.Errorf("%v\n%s", r.Warnings, page)
 	}
 	if w := warnings(About{Detail: "x, products by cuBLAS 120000 (libcublas.so.12)"}); w != nil {

@@ -36,8 +36,16 @@ type About struct {
 
 func about(i device.Info, free, total int64) About {
 	return About{
-		Kind: i.Kind, Name: i.Name, Detail: i.Detail, TF32: i.TF32, Units: i.Units, ClockMHz: i.ClockMHz, MemoryFree: free, MemoryTotal: total,
-		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH, Commit: commit(),
+		Kind:        i.Kind,
+		Name:        i.Name,
+		Detail:      i.Detail,
+		TF32:        i.TF32,
+		Units:       i.Units,
+		ClockMHz:    i.ClockMHz,
+		MemoryFree:  free,
+		MemoryTotal: total,
+		Go:          runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		Commit:      commit(),
 	}
 }
 
@@ -105,7 +113,8 @@ func (r Report) markdown() string {
 	var b strings.Builder
 	d := r.Device
 	fmt.Fprintf(&b, "# %s, %s\n\n", d.Name, r.Date.Format("2 January 2006, 15:04 MST"))
-	fmt.Fprintf(&b, "%s; %.1f of %.1f GiB free; %s; commit %s\n\n", d.Detail, gib(d.MemoryFree), gib(d.MemoryTotal), d.Go, d.Commit)
+	fmt.Fprintf(&b, "%s; %.1f of %.1f GiB free; %s; commit %s\n\n", d.Detail, gib(d.MemoryFree), gib(d.MemoryTotal),
+		d.Go, d.Commit)
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "**WARNING: %s**\n\n", w)
 	}
@@ -124,7 +133,8 @@ func (r Report) markdown() string {
 			fmt.Fprintf(&b, "\n## Benchmarks: %s\n\n| benchmark | time | | share |\n|--|--|--|--|\n", s.Package)
 		}
 		for _, m := range s.Benchmarks {
-			fmt.Fprintf(&b, "| %s | %v | %s | %s |\n", m.Name, time.Duration(m.Metrics["ns/op"]), m.others(), peaks.share(m))
+			fmt.Fprintf(&b, "| %s | %v | %s | %s |\n", m.Name, time.Duration(m.Metrics["ns/op"]), m.others(),
+				peaks.share(m))
 		}
 	}
 	return b.String() + peaks.String()

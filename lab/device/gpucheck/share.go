@@ -48,7 +48,8 @@ func (p peaks) share(m Benchmark) string {
 	for _, limit := range []struct {
 		by          string
 		count, rate float64
-	}{{"memory", m.Metrics["bytes/call"], p.bytes}, {"products", m.Metrics["flop/call"], flop}, {"exponentials", m.Metrics["exp/call"], exps}} {
+	}{{"memory", m.Metrics["bytes/call"], p.bytes}, {"products", m.Metrics["flop/call"], flop},
+		{"exponentials", m.Metrics["exp/call"], exps}} {
 		if limit.rate > 0 && limit.count/limit.rate > floor {
 			floor, by = limit.count/limit.rate, limit.by
 		}
@@ -79,8 +80,11 @@ func (p peaks) String() string {
 	if p.bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\nA share is the time that a call must take at least, over what it took. Memory: %.4g GB/s, a large copy here. "+
-		"Products: %.4g GFLOP/s in float32, %.4g in float64, large ones here. Exponentials in float32: %.4g G/s, %d a cycle of %d "+
-		"multiprocessors at %d MHz. More than 100%% of the memory is from caches.\n",
+	return fmt.Sprintf(
+		"\nA share is the time that a call must take at least, over what it took. Memory: %.4g GB/s, a large copy "+
+			"here. "+
+			"Products: %.4g GFLOP/s in float32, %.4g in float64, large ones here. Exponentials in float32: %.4g G/s, "+
+			"%d a cycle of %d "+
+			"multiprocessors at %d MHz. More than 100%% of the memory is from caches.\n",
 		p.bytes, p.flop32, p.flop64, p.exps32, specialFunctions, p.device.Units, p.device.ClockMHz)
 }

@@ -145,8 +145,8 @@ func (s *Suite) exec(ctx context.Context, c *check, args ...string) error {
 // tail is the number of bytes of a failed test's output that the report keeps.
 const tail = 4000
 
-// read takes results from the output of a test binary with -test.v, and benchmarks. It returns the end of what was printed
-// after the last of them.
+// read takes results from the output of a test binary with -test.v, and benchmarks. It returns the
+// end of what was printed after the last of them.
 func (s *Suite) read(r io.Reader) string {
 	var recent strings.Builder
 	lines := bufio.NewScanner(r)

@@ -31,12 +31,14 @@
 //
 // # Accuracy
 //
-// The logarithm is within 1 unit in the last place, sine and cosine within 2, and a normal number is within 4 units of
-// the exact Box–Muller of its words (tests hold them to it). The words have 24 bits: |z| ≤ 5.89, and uniform numbers are
-// multiples of 2^−25. Good for experiments; not for releasing private data (package dp/noise).
+// The logarithm is within 1 unit in the last place, sine and cosine within 2, and a normal number
+// is within 4 units of the exact Box–Muller of its words (tests hold them to it). The words have 24
+// bits: |z| ≤ 5.89, and uniform numbers are multiples of 2^−25. Good for experiments; not for
+// releasing private data (package dp/noise).
 //
 // # Sources
 //
-// Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the generator; known answers are
-// those of their library Random123). Box and Muller 1958. The polynomials are our own minimax fits (Lawson's iteration).
+// Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011 (the
+// generator; known answers are those of their library Random123). Box and Muller 1958. The
+// polynomials are our own minimax fits (Lawson's iteration).
 package philox

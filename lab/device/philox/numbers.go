@@ -16,7 +16,8 @@ func Uniform(word uint32) float32 {
 //
 // Steps: u = Uniform(a); l = log(u); r = √(−2·l), −2·l exact; (cos, sin) of the angle of b; z0 = r·cos; z1 = r·sin.
 func Normal(a, b uint32) (z0, z1 float32) {
-	r := float32(math.Sqrt(float64(-2 * logOf(Uniform(a))))) // the root of a float32 in float64, rounded, is the float32 root
+	// the root of a float32 in float64, rounded, is the float32 root
+	r := float32(math.Sqrt(float64(-2 * logOf(Uniform(a)))))
 	cos, sin := circle(b)
 	return r * cos, r * sin
 }

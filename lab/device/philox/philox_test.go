@@ -15,7 +15,8 @@ func TestKnownAnswers(t *testing.T) {
 		want    [4]uint32
 	}{
 		{want: [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-		{[4]uint32{ones, ones, ones, ones}, [2]uint32{ones, ones}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+		{[4]uint32{ones, ones, ones, ones}, [2]uint32{ones, ones},
+			[4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
 		{[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [2]uint32{0xa4093822, 0x299f31d0},
 			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 	} {
@@ -55,7 +56,8 @@ func TestUniform(t *testing.T) {
 		word uint32
 		want float32
 	}{
-		{0, 0x1p-25}, {255, 0x1p-25}, {256, 3 * 0x1p-25}, {1 << 31, 0.5}, {1<<31 | 256, 0.5 + 0x1p-23}, {math.MaxUint32, 1 - 0x1p-24},
+		{0, 0x1p-25}, {255, 0x1p-25}, {256, 3 * 0x1p-25}, {1 << 31, 0.5}, {1<<31 | 256, 0.5 + 0x1p-23},
+		{math.MaxUint32, 1 - 0x1p-24},
 	} {
 		if got := Uniform(c.word); got != c.want {
 			t.Errorf("Uniform(%#x) = %x, want %x", c.word, got, c.want)

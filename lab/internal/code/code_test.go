@@ -34,8 +34,10 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 		}
 		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), text)
 	}
-	time.Sleep(20 * time.Millisecond)                                                                     // files that are as new as the list are refused
-	tree, err := list(time.Now(), dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...") // compiled once, wherever dir is
+	// files that are as new as the list are refused
+	time.Sleep(20 * time.Millisecond)
+	// compiled once, wherever dir is
+	tree, err := list(time.Now(), dir, append(flags, "-trimpath"), []string{"GOFLAGS=-mod=mod"}, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,8 @@ func proxy(t *testing.T) {
 	}
 	cache := t.TempDir()
 	for name, value := range map[string]string{
-		"GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache, "XDG_CACHE_HOME": t.TempDir(),
+		"GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache,
+		"XDG_CACHE_HOME": t.TempDir(),
 	} {
 		t.Setenv(name, value)
 	}
@@ -138,7 +141,8 @@ func TestDigestIsOfWhatRunReaches(t *testing.T) {
 		{changes: "plain", edits: [][3]string{{"kit/sub/sub.go", "Three = 3", "Three = 4"}}},
 		{changes: "plain", edits: [][3]string{{"kit/kit.go", "Hidden() int { return 1", "Hidden() int { return 2"}}},
 		{changes: "plain", edits: [][3]string{{"kit/kernel.txt", "first", "second"}}},
-		{changes: "asm", edits: [][3]string{{"kit/sum_amd64.s", "RET", "NOP\n\tRET"}, {"kit/sum_arm64.s", "RET", "NOP\n\tRET"}}},
+		{changes: "asm", edits: [][3]string{{"kit/sum_amd64.s", "RET", "NOP\n\tRET"},
+			{"kit/sum_arm64.s", "RET", "NOP\n\tRET"}}},
 		{changes: "name concat alias slice dot blank all quoted method factory assigned", edits: [][3]string{
 			{"name/e.go", "return 1", "return 2"},
 			{"concat/e.go", "return 1", "return 2"},
@@ -195,11 +199,15 @@ func TestCgo(t *testing.T) {
 	for _, body := range []string{"return 1;", "return 2;"} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{
-			"go.mod":              "module example\n\ngo 1.26\n\nrequire coupling v0.0.0\n\nreplace coupling => ./coupling\n",
-			"coupling/go.mod":     "module coupling\n\ngo 1.20\n",
-			"coupling/lab/lab.go": "package lab\n\ntype Experiment[P, R any] struct {\n\tName string\n\tRun func(P) R\n}\n",
-			"c/c.go":              "package c\n\n// static int f() { " + body + " }\nimport \"C\"\n\nfunc F(int) int { return int(C.f()) }\n",
-			"e.go":                "package example\n\nimport (\n\t\"coupling/lab\"\n\t\"example/c\"\n)\n\nvar e = lab.Experiment[int, int]{Name: \"c\", Run: c.F}\n",
+			"go.mod": "module example\n\ngo 1.26\n\nrequire coupling v0.0.0\n\nreplace coupling => " +
+				"./coupling\n",
+			"coupling/go.mod": "module coupling\n\ngo 1.20\n",
+			"coupling/lab/lab.go": "package lab\n\ntype Experiment[P, R any] struct {\n\tName string\n\tRun " +
+				"func(P) R\n}\n",
+			"c/c.go": "package c\n\n// static int f() { " + body +
+				" }\nimport \"C\"\n\nfunc F(int) int { return int(C.f()) }\n",
+			"e.go": "package example\n\nimport (\n\t\"coupling/lab\"\n\t\"example/c\"\n)\n\nvar e = " +
+				"lab.Experiment[int, int]{Name: \"c\", Run: c.F}\n",
 		} {
 			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}

@@ -46,7 +46,8 @@ func fromSource(info *debug.BuildInfo, id string) (map[string]string, error) {
 		switch {
 		case strings.HasPrefix(s.Key, "vcs"):
 			stamped = true
-		case s.Key == "-buildmode" && s.Value == "exe" || s.Key == "-compiler": // to ask for the default is another build
+		case s.Key == "-buildmode" && s.Value == "exe" || s.Key == "-compiler":
+			// to ask for the default is another build
 		case s.Key[0] == '-':
 			flags = append(flags, s.Key+"="+s.Value)
 		default:

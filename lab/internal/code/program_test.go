@@ -22,7 +22,8 @@ func TestProgramKnowsItsSource(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	path := "coupling/lab/internal/code/" + filepath.ToSlash(dir)
 	deep := func(body string) {
-		write(t, filepath.Join(dir, "deep", "d.go"), "package deep\n\n//go:noinline\nfunc F() int { return "+body+" }\n")
+		write(t, filepath.Join(dir, "deep", "d.go"),
+			"package deep\n\n//go:noinline\nfunc F() int { return "+body+" }\n")
 	}
 	write(t, filepath.Join(dir, "main.go"), `package main
 
@@ -38,10 +39,12 @@ func main() {
 	fmt.Println(between.F(), err)
 }
 `)
-	write(t, filepath.Join(dir, "between", "b.go"), "package between\n\nimport \""+path+"/deep\"\n\n//go:noinline\nfunc F() int { return deep.F() }\n")
+	write(t, filepath.Join(dir, "between", "b.go"),
+		"package between\n\nimport \""+path+"/deep\"\n\n//go:noinline\nfunc F() int { return deep.F() }\n")
 	deep("1")
 	program := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./"+dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./"+dir).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, step := range [][2]string{{"1", "1 <nil>"}, {"2", "is not what it was built of"}, {"1", "1 <nil>"}} {

@@ -31,7 +31,8 @@ func (e *CellError) Error() string {
 // [*CellError] if the cell failed. When ctx ends, the cell is interrupted.
 func (s *Session) Execute(ctx context.Context, code string) ([]ipynb.Output, error) {
 	id, err := s.send(s.shell, "execute_request", map[string]any{
-		"code": code, "silent": false, "store_history": true, "user_expressions": map[string]any{}, "allow_stdin": false, "stop_on_error": true,
+		"code": code, "silent": false, "store_history": true, "user_expressions": map[string]any{},
+		"allow_stdin": false, "stop_on_error": true,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("headless: %w", err)

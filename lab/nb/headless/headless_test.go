@@ -19,10 +19,12 @@ import (
 
 func TestWire(t *testing.T) {
 	w := &wire{key: []byte("k"), session: "s"}
-	id, m := must.Get2(w.encode("execute_request", map[string]any{"name": "1", "transient": map[string]any{"display_id": "d"}}))
+	id, m := must.Get2(w.encode("execute_request",
+		map[string]any{"name": "1", "transient": map[string]any{"display_id": "d"}}))
 	withIdentity := zmq4.NewMsgFrom(append([][]byte{[]byte("peer")}, m.Frames...)...)
 	back, err := w.decode(withIdentity)
-	if err != nil || back.id != id || back.kind != "execute_request" || back.content.Name != "1" || back.content.Transient.Display != "d" {
+	if err != nil || back.id != id || back.kind != "execute_request" || back.content.Name != "1" ||
+		back.content.Transient.Display != "d" {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if next, _, _ := w.encode("x", nil); next == id {
@@ -52,12 +54,14 @@ func TestTranscript(t *testing.T) {
 		return m
 	}
 	for _, m := range []message{
-		stream("stdout", "a"), stream("stdout", "b\n"), show("x", "1"), show("", "plain"), show("x", "2"), stream("stderr", "oh"),
+		stream("stdout", "a"), stream("stdout", "b\n"), show("x", "1"), show("", "plain"), show("x", "2"),
+		stream("stderr", "oh"),
 		{kind: "error", content: content{Error: "E", Value: "v", Traceback: []string{"line"}}},
 	} {
 		tr.add(m)
 	}
-	if len(tr.outputs) != 5 || tr.outputs[0].Text("text/plain") != "ab\n" || tr.outputs[1].Text("text/html") != "2" || tr.outputs[4].Kind() != "error" {
+	if len(tr.outputs) != 5 || tr.outputs[0].Text("text/plain") != "ab\n" || tr.outputs[1].Text("text/html") != "2" ||
+		tr.outputs[4].Kind() != "error" {
 		t.Errorf("%v", tr.outputs)
 	}
 	err := tr.failure(message{content: content{Status: "error", Error: "E", Value: "v"}})
@@ -88,10 +92,12 @@ func start(t *testing.T) *Session {
 // How long a kernel takes to start, and a cell that imports the style and draws, the first and the second time.
 func TestTimes(t *testing.T) {
 	s := start(t)
-	must.Get(s.Execute(t.Context(), "%noautoget\nimport (\n\"coupling/figures/style\"\n\"coupling/lab/nb\"\n\"gonum.org/v1/gonum/mat\"\n)"))
+	must.Get(s.Execute(t.Context(),
+		"%noautoget\nimport (\n\"coupling/figures/style\"\n\"coupling/lab/nb\"\n\"gonum.org/v1/gonum/mat\"\n)"))
 	for range 3 {
 		began := time.Now()
-		out := must.Get(s.Execute(t.Context(), "%%\nnb.Show(style.Plan(mat.NewDense(2, 2, []float64{.4, .1, .1, .4})))"))
+		out := must.Get(
+			s.Execute(t.Context(), "%%\nnb.Show(style.Plan(mat.NewDense(2, 2, []float64{.4, .1, .1, .4})))"))
 		if len(out) != 1 || out[0].Text("image/png") == "" {
 			t.Fatalf("no picture: %v", out)
 		}
@@ -122,10 +128,12 @@ func TestFailuresAndInterrupts(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	if _, err := s.Execute(ctx, fmt.Sprintf("%%%%\nos.WriteFile(%q, nil, 0o600)\ntime.Sleep(time.Hour)", running)); !errors.Is(err, context.Canceled) {
+	if _, err := s.Execute(ctx, fmt.Sprintf("%%%%\nos.WriteFile(%q, nil, 0o600)\ntime.Sleep(time.Hour)",
+		running)); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if out, err := s.Execute(t.Context(), "%%\nfmt.Println(\"still here\")"); err != nil || out[0].Text("text/plain") != "still here\n" {
+	if out, err := s.Execute(t.Context(), "%%\nfmt.Println(\"still here\")"); err != nil ||
+		out[0].Text("text/plain") != "still here\n" {
 		t.Error(out, err)
 	}
 }
@@ -149,7 +157,8 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 			`var Scaled = lab.Experiment[float64, float64]{Name: "test/scaled", Version: 1, Run: func(_ context.Context, _ *lab.Cell, x float64) (float64, error) { return scale(x), nil }}`)
 	}
 	ask := func() string {
-		return execute("%%\nr := nb.Must(lab.Do(nb.Context(), nb.Store(), Scaled, 1, 3.0))\nfmt.Println(r.Value, r.Recalled)")
+		return execute(
+			"%%\nr := nb.Must(lab.Do(nb.Context(), nb.Store(), Scaled, 1, 3.0))\nfmt.Println(r.Value, r.Recalled)")
 	}
 	declare("2")
 	for i, want := range []string{"6 false", "6 true", "15 false", "15 true"} {

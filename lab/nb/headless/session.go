@@ -47,7 +47,8 @@ var ports = []string{"shell_port", "control_port", "iopub_port", "stdin_port", "
 
 // newConnection asks the system for free ports.
 func newConnection(key string) (map[string]any, error) {
-	c := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": key, "signature_scheme": "hmac-sha256", "kernel_name": kernel.Name}
+	c := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": key, "signature_scheme": "hmac-sha256",
+		"kernel_name": kernel.Name}
 	for _, port := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -135,7 +136,8 @@ func (s *Session) connect(ctx context.Context, conn map[string]any) error {
 		zmq4.WithID(zmq4.SocketIdentity(s.wire.session)), zmq4.WithLogger(log.New(io.Discard, "", 0)),
 		zmq4.WithDialerRetry(20 * time.Millisecond), zmq4.WithDialerMaxRetries(1500),
 	}
-	s.shell, s.control, s.iopub = zmq4.NewDealer(ctx, retry...), zmq4.NewDealer(ctx, retry...), zmq4.NewSub(ctx, retry[1:]...)
+	s.shell, s.control, s.iopub = zmq4.NewDealer(ctx, retry...), zmq4.NewDealer(ctx, retry...),
+		zmq4.NewSub(ctx, retry[1:]...)
 	for i, socket := range []zmq4.Socket{s.shell, s.control, s.iopub} {
 		if err := socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", conn[ports[i]])); err != nil {
 			return err

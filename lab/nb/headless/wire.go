@@ -82,7 +82,8 @@ func (w *wire) decode(m zmq4.Msg) (message, error) {
 		Kind string `json:"msg_type"`
 	}
 	out := message{}
-	err := errors.Join(json.Unmarshal(frames[2], &header), json.Unmarshal(frames[3], &parent), json.Unmarshal(frames[5], &out.content))
+	err := errors.Join(json.Unmarshal(frames[2], &header), json.Unmarshal(frames[3], &parent),
+		json.Unmarshal(frames[5], &out.content))
 	out.kind, out.id, out.parent = header.Kind, header.ID, parent.ID
 	return out, err
 }

@@ -150,8 +150,9 @@ func (nb *Notebook) Encode() ([]byte, error) {
 	err := e.Encode(map[string]any{
 		"cells": cells,
 		"metadata": map[string]any{
-			"kernelspec":    map[string]any{"display_name": "Go (gonb)", "language": "go", "name": "gonb"},
-			"language_info": map[string]any{"codemirror_mode": "", "file_extension": ".go", "mimetype": "text/x-go", "name": "go"},
+			"kernelspec": map[string]any{"display_name": "Go (gonb)", "language": "go", "name": "gonb"},
+			"language_info": map[string]any{"codemirror_mode": "", "file_extension": ".go", "mimetype": "text/x-go",
+				"name": "go"},
 		},
 		"nbformat": 4, "nbformat_minor": 5,
 	})

@@ -16,7 +16,8 @@ import (
 	"coupling/lab/must"
 )
 
-const source = "# A title\n\nText with `code`.\n\n```sh\nmake\n```\n\nMore.\n\n```go\n%noautoget\nimport \"fmt\"\n```\n" +
+const source = "# A title\n\nText with `code`.\n\n```sh\nmake\n```\n\nMore.\n\n```go\n%noautoget\nimport " +
+	"\"fmt\"\n```\n" +
 	"```go\n%%\nfmt.Println(1 < 2)\n```\n\n## Plans, ε → 0\n\nEnd.\n\n### Deeper\n\nStill the same cell.\n"
 
 func TestFromMarkdown(t *testing.T) {
@@ -46,7 +47,8 @@ func TestIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		heading := rapid.StringMatching(`#{1,2} [^\n#]{1,80}`)
 		section := rapid.Custom(func(t *rapid.T) string {
-			return heading.Draw(t, "heading") + "\n\ntext\n\n" + strings.Repeat("```go\nx\n```\n", rapid.IntRange(0, 3).Draw(t, "cells"))
+			return heading.Draw(t, "heading") + "\n\ntext\n\n" +
+				strings.Repeat("```go\nx\n```\n", rapid.IntRange(0, 3).Draw(t, "cells"))
 		})
 		sections := rapid.SliceOfN(section, 1, 5).Draw(t, "sections")
 		nb := must.Get(FromMarkdown(strings.Join(sections, "\n")))
@@ -63,7 +65,8 @@ func TestIDs(t *testing.T) {
 func TestEncodeDecode(t *testing.T) {
 	nb := must.Get(FromMarkdown(source))
 	b := must.Get(nb.Encode())
-	if !strings.Contains(string(b), "1 < 2") || !strings.Contains(string(b), `"outputs": []`) || !strings.Contains(string(b), `"execution_count": null`) {
+	if !strings.Contains(string(b), "1 < 2") || !strings.Contains(string(b), `"outputs": []`) ||
+		!strings.Contains(string(b), `"execution_count": null`) {
 		t.Errorf("not as Jupyter writes it:\n%s", b)
 	}
 	back := must.Get(Decode(b))
@@ -78,17 +81,27 @@ func TestEncodeDecode(t *testing.T) {
 }
 
 func TestOutputs(t *testing.T) {
-	nb := &Notebook{Cells: []Cell{{ID: "a", Type: Code, Source: "x", Count: 3, Outputs: []Output{
-		Stream("stdout", "one\ntwo\n"), Display(map[string]any{"text/html": "<b>"}, nil), Error("E", "v", []string{"t"}),
-	}}}}
+	nb := &Notebook{Cells: []Cell{{
+		ID:     "a",
+		Type:   Code,
+		Source: "x",
+		Count:  3,
+		Outputs: []Output{
+			Stream("stdout", "one\ntwo\n"), Display(map[string]any{"text/html": "<b>"}, nil),
+			Error("E", "v", []string{"t"}),
+		},
+	}}}
 	b := must.Get(nb.Encode())
 	back := must.Get(Decode(b))
 	c := back.Cells[0]
-	if c.Count != 3 || c.Outputs[0].Text("text/plain") != "one\ntwo\n" || c.Outputs[1].Text("text/html") != "<b>" || c.Outputs[2].Kind() != "error" {
+	if c.Count != 3 || c.Outputs[0].Text("text/plain") != "one\ntwo\n" || c.Outputs[1].Text("text/html") != "<b>" ||
+		c.Outputs[2].Kind() != "error" {
 		t.Errorf("%+v", c)
 	}
-	listed := `{"nbformat":4,"cells":[{"id":"a","cell_type":"code","source":["a\n","b"],"outputs":[{"output_type":"stream","name":"stdout","text":["1\n","2"]}]}]}`
-	if back, err := Decode([]byte(listed)); err != nil || back.Cells[0].Source != "a\nb" || back.Cells[0].Outputs[0].Text("text/plain") != "1\n2" {
+	listed :=
+		`{"nbformat":4,"cells":[{"id":"a","cell_type":"code","source":["a\n","b"],"outputs":[{"output_type":"stream","name":"stdout","text":["1\n","2"]}]}]}`
+	if back, err := Decode([]byte(listed)); err != nil || back.Cells[0].Source != "a\nb" ||
+		back.Cells[0].Outputs[0].Text("text/plain") != "1\n2" {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if _, err := Decode([]byte(`{"nbformat":3}`)); err == nil {
@@ -119,7 +132,8 @@ func TestPage(t *testing.T) {
 	dot := base64.StdEncoding.EncodeToString(b.Bytes())
 	frames := `<div id="x" class="nb-film"><label>ε <input><output>1</output></label>`
 	for _, v := range []string{"1", "2", "3", "4", "5"} {
-		frames += `<div class="nb-frame" data-value="` + v + `" style="display:none"><img alt="figure" width="9" src="data:image/png;base64,` + dot + `"></div>`
+		frames += `<div class="nb-frame" data-value="` + v +
+			`" style="display:none"><img alt="figure" width="9" src="data:image/png;base64,` + dot + `"></div>`
 	}
 	nb.Cells[2].Outputs = []Output{
 		Stream("stdout", "1 < 2\n"), Stream("stderr", "noise"), Display(map[string]any{"image/png": dot}, nil),
@@ -132,7 +146,8 @@ func TestPage(t *testing.T) {
 	if PageSource(page) != before || len(pictures) != 4 || len(PagePictures(page)) != 4 {
 		t.Errorf("%d pictures\n%s", len(pictures), page)
 	}
-	for _, want := range []string{"```text\n1 < 2\n```", "ε = 1<br>", "ε = 3<br>", "ε = 5<br>", "<tr><td>a\n</td>", `<img src="a-1.png"`} {
+	for _, want := range []string{"```text\n1 < 2\n```", "ε = 1<br>", "ε = 3<br>", "ε = 5<br>", "<tr><td>a\n</td>",
+		`<img src="a-1.png"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}

@@ -103,12 +103,14 @@ func openBrowser(t *testing.T, source string) *browser {
 	}
 	b := &browser{T: t, path: place(t, c, source)}
 	log := &strings.Builder{}
-	b.server, err = Start(t.Context(), c, Options{Notebook: b.path, Output: log, Env: []string{"COUPLING_STORE=" + t.TempDir(), "COUPLING_PRESET=" + preset(), "GOPROXY=off"}})
+	b.server, err = Start(t.Context(), c, Options{Notebook: b.path, Output: log,
+		Env: []string{"COUPLING_STORE=" + t.TempDir(), "COUPLING_PRESET=" + preset(), "GOPROXY=off"}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1180, 1180), chromedp.Flag("force-device-scale-factor", "1"))...)
+		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1180, 1180),
+		chromedp.Flag("force-device-scale-factor", "1"))...)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
@@ -171,12 +173,15 @@ func (b *browser) until(expression string) time.Duration {
 		time.Sleep(5 * time.Millisecond)
 	}
 	b.shot("failed")
-	b.Fatalf("not within a minute: %s\noutputs: %s", expression, b.text(`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`))
+	b.Fatalf("not within a minute: %s\noutputs: %s", expression,
+		b.text(
+			`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`))
 	return 0
 }
 
 func (b *browser) ready() {
-	b.until(`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
+	b.until(
+		`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
 }
 
 func (b *browser) run(cells ...int) {
@@ -227,7 +232,8 @@ func (b *browser) stop() {
 
 func (b *browser) errors() {
 	b.Helper()
-	if n := b.text(`JSON.stringify(Jupyter.notebook.get_cells().flatMap(c => c.output_area ? c.output_area.outputs.filter(o => o.output_type === "error") : []))`); n != "[]" {
+	if n := b.text(
+		`JSON.stringify(Jupyter.notebook.get_cells().flatMap(c => c.output_area ? c.output_area.outputs.filter(o => o.output_type === "error") : []))`); n != "[]" {
 		b.Errorf("errors in the notebook: %s", n)
 	}
 }
@@ -256,7 +262,8 @@ func TestInABrowser(t *testing.T) {
 	}
 	b.stop()
 	b.ran()
-	if out := b.text(`Jupyter.notebook.get_cell(2).element.text()`); !strings.Contains(out, "level = 125 (stopped)") || !strings.Contains(out, "after the slider") {
+	if out := b.text(`Jupyter.notebook.get_cell(2).element.text()`); !strings.Contains(out, "level = 125 (stopped)") ||
+		!strings.Contains(out, "after the slider") {
 		t.Errorf("after Stop: %q", out)
 	}
 	b.errors()
@@ -266,7 +273,8 @@ func TestInABrowser(t *testing.T) {
 	b.ran()
 	b.until(`document.querySelector(".nb-film")`)
 	b.js(`const f = document.querySelector(".nb-film input"); f.value = 2; f.dispatchEvent(new Event("input"))`)
-	if got := b.text(`[...document.querySelectorAll(".nb-frame")].map(f => f.style.display)`); got != "none,none,block" {
+	if got := b.text(`[...document.querySelectorAll(".nb-frame")].map(f => f.style.display)`); got !=
+		"none,none,block" {
 		t.Errorf("film: %s", got)
 	}
 	b.js(`window.saved = false; Jupyter.notebook.save_notebook().then(() => { window.saved = true })`)
@@ -281,7 +289,8 @@ func TestInABrowser(t *testing.T) {
 	must.Do(os.WriteFile(file, []byte(html), 0o666))
 	b.do(chromedp.Navigate("file://" + file))
 	b.js(`const f = document.querySelector(".nb-film input"); f.value = 1; f.dispatchEvent(new Event("input"))`)
-	if got := b.text(`[...document.querySelectorAll(".nb-frame")].map(f => f.style.display)`); got != "none,block,none" {
+	if got := b.text(`[...document.querySelectorAll(".nb-frame")].map(f => f.style.display)`); got !=
+		"none,block,none" {
 		t.Errorf("the film in exported HTML: %s", got)
 	}
 }
@@ -320,11 +329,13 @@ func TestNothingHangs(t *testing.T) {
 	}
 
 	b.run(4)
-	b.until(`Jupyter.notebook.get_cell(4).element.find(".nb-stop").length && Jupyter.notebook.get_cell(4).element.find("progress").length`)
+	b.until(
+		`Jupyter.notebook.get_cell(4).element.find(".nb-stop").length && Jupyter.notebook.get_cell(4).element.find("progress").length`)
 	b.js(`Jupyter.notebook.get_cell(4).element.find(".nb-stop")[0].click()`)
 	b.ran()
 	stopped := b.text(`Jupyter.notebook.get_cell(4).element.text()`)
-	if !strings.Contains(stopped, "landed") || !strings.Contains(stopped, "<nil>") || strings.Contains(stopped, "landed 20") {
+	if !strings.Contains(stopped, "landed") || !strings.Contains(stopped, "<nil>") ||
+		strings.Contains(stopped, "landed 20") {
 		t.Errorf("after Stop: %q", stopped)
 	}
 	b.run(4)

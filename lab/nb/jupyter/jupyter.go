@@ -117,7 +117,8 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	}
 	// With no retries a port in use is an error, and the server does not move to another port.
 	// Working copies are in a hidden folder.
-	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port), have.app() + ".port_retries=0", "--ContentsManager.allow_hidden=True"}
+	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port), have.app() + ".port_retries=0",
+		"--ContentsManager.allow_hidden=True"}
 	if !o.Browser {
 		args = append(args, "--no-browser")
 	}

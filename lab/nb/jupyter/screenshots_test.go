@@ -34,7 +34,8 @@ func TestScreenshots(t *testing.T) {
 		b.plain()
 		at := b.cell("nb.NewBoard()")
 		b.run(b.cell("%noautoget"), b.cell("type Params"), at)
-		b.until(fmt.Sprintf(`Jupyter.notebook.get_cell(%d).output_area.outputs.some(o => o.data && o.data["image/png"])`, at))
+		b.until(fmt.Sprintf(
+			`Jupyter.notebook.get_cell(%d).output_area.outputs.some(o => o.data && o.data["image/png"])`, at))
 		b.until(fmt.Sprintf(`+(Jupyter.notebook.get_cell(%d).element.find("progress").val() || 0) > 26`, at))
 		b.js(`Jupyter.notebook.get_cell(%d).element.find(".output_wrapper")[0].scrollIntoView({block: "end"})`, at)
 		b.shot("sweep")
@@ -61,13 +62,16 @@ func source(t *testing.T, name string) string {
 
 // plain hides what is Jupyter's.
 func (b *browser) plain() {
-	b.js(`document.querySelector("#header").style.display = "none"; document.querySelector("#site").style.height = window.innerHeight + "px"; Jupyter.notebook.get_cells().forEach(c => c.unselect && c.unselect());`)
+	b.js(
+		`document.querySelector("#header").style.display = "none"; document.querySelector("#site").style.height = window.innerHeight + "px"; Jupyter.notebook.get_cells().forEach(c => c.unselect && c.unselect());`)
 }
 
 // cell is the position of the first cell of code that has text in it.
 func (b *browser) cell(text string) int {
 	b.Helper()
-	at := b.text(fmt.Sprintf(`Jupyter.notebook.get_cells().findIndex(c => c.cell_type === "code" && c.get_text().includes(%q))`, text))
+	at := b.text(
+		fmt.Sprintf(`Jupyter.notebook.get_cells().findIndex(c => c.cell_type === "code" && c.get_text().includes(%q))`,
+			text))
 	n, err := strconv.Atoi(at)
 	if err != nil || n < 0 {
 		b.Fatalf("no cell has %q", text)

@@ -188,8 +188,9 @@ func UserData() (string, error) {
 	return filepath.Join(home, ".local", "share", "jupyter"), err
 }
 
-// withParent is the command before GoNB's that ends the kernel with the Jupyter that started it: setpriv of util-linux,
-// where it is installed. A Jupyter that is killed does not always end its kernels, and GoNB does not look for its parent.
+// withParent is the command before GoNB's that ends the kernel with the Jupyter that started it:
+// setpriv of util-linux, where it is installed. A Jupyter that is killed does not always end its
+// kernels, and GoNB does not look for its parent.
 func withParent() []string {
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil || runtime.GOOS != "linux" {
@@ -201,7 +202,8 @@ func withParent() []string {
 // write writes a kernel.json; see "Kernel specs" in the manual of jupyter_client.
 func (c Checkout) write(ctx context.Context, file, display string) error {
 	b, err := json.MarshalIndent(map[string]any{
-		"argv":           slices.Concat(withParent(), []string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()),
+		"argv": slices.Concat(withParent(), []string{c.GoNB(), "--kernel", "{connection_file}"},
+			c.Arguments()),
 		"display_name":   display,
 		"language":       "go",
 		"interrupt_mode": "message",

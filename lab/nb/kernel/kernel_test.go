@@ -51,14 +51,16 @@ func TestFlags(t *testing.T) {
 	}
 	c := Checkout{"/r"}
 	env := strings.Join(c.Env(), "\n")
-	for _, want := range []string{"PATH=/r/bin:", "JUPYTER_DATA_DIR=/r/.coupling/jupyter/data", "IPYTHONDIR=/r/.coupling/jupyter/ipython", "GOWORK=\n"} {
+	for _, want := range []string{"PATH=/r/bin:", "JUPYTER_DATA_DIR=/r/.coupling/jupyter/data",
+		"IPYTHONDIR=/r/.coupling/jupyter/ipython", "GOWORK=\n"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("no %q in %s", want, env)
 		}
 	}
 }
 
-// Two projects have a kernel each, in any order and however often they register; what is someone else's is never overwritten.
+// Two projects have a kernel each, in any order and however often they register; what is someone
+// else's is never overwritten.
 func TestRegister(t *testing.T) {
 	share := t.TempDir()
 	t.Setenv("JUPYTER_DATA_DIR", share)
@@ -66,7 +68,8 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	for _, want := range []struct{ root, name, display string }{
-		{"/a", "gonb", "Go (gonb)"}, {"/b", "gonb-b", "Go (gonb, b)"}, {"/a", "gonb", "Go (gonb)"}, {"/b", "gonb-b", "Go (gonb, b)"},
+		{"/a", "gonb", "Go (gonb)"}, {"/b", "gonb-b", "Go (gonb, b)"}, {"/a", "gonb", "Go (gonb)"},
+		{"/b", "gonb-b", "Go (gonb, b)"},
 		{"/my own ü", "gonb-my-own-", "Go (gonb, my own ü)"},
 	} {
 		file, display, err := Checkout{want.root}.Register(t.Context(), share)
@@ -75,11 +78,13 @@ func TestRegister(t *testing.T) {
 		}
 	}
 	for name, root := range map[string]string{"gonb": "/a", "gonb-b": "/b"} {
-		if b, err := os.ReadFile(filepath.Join(share, "kernels", name, "kernel.json")); err != nil || !strings.Contains(string(b), `"coupling": "`+root+`"`) {
+		if b, err := os.ReadFile(filepath.Join(share, "kernels", name, "kernel.json")); err != nil ||
+			!strings.Contains(string(b), `"coupling": "`+root+`"`) {
 			t.Errorf("%s: %v: %s", name, err, b)
 		}
 	}
-	if _, _, err := (Checkout{"/elsewhere/b"}).Register(t.Context(), share); err == nil || !strings.Contains(err.Error(), "is another project's") {
+	if _, _, err := (Checkout{"/elsewhere/b"}).Register(t.Context(), share); err == nil ||
+		!strings.Contains(err.Error(), "is another project's") {
 		t.Errorf("over another's: %v", err)
 	}
 }

@@ -35,7 +35,8 @@ func BenchmarkStepOnDevice(b *testing.B) {
 			defer dev.Scope().Close()
 			c.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 			opt := train.Adam{Rate: 2e-4, Beta1: .5, Beta2: .999}.For(c.net.Params())
-			x, stream, class := dev.New(device.Float32, c.shape...), dev.Stream(3), dev.FromInts(make([]int32, c.shape[0]), c.shape[0])
+			x, stream, class := dev.New(device.Float32, c.shape...), dev.Stream(3),
+				dev.FromInts(make([]int32, c.shape[0]), c.shape[0])
 			step := func() {
 				defer dev.Scope().Close()
 				stream.Normal(x, 0, 1)

@@ -35,7 +35,8 @@ func (g BigGAN) Net() *nn.Conditioned {
 	for range orInt(g.Blocks, 3) {
 		layers = append(layers, g.block(c, c))
 	}
-	layers = append(layers, &nn.BatchNorm{Channels: c, Batch: !g.Running}, nn.ReLU(), g.conv(c, orInt(g.Channels, 3), 3), nn.Tanh())
+	layers = append(layers, &nn.BatchNorm{Channels: c, Batch: !g.Running}, nn.ReLU(),
+		g.conv(c, orInt(g.Channels, 3), 3), nn.Tanh())
 	return &nn.Conditioned{
 		Embedding: nn.Embedding{Classes: g.Classes, Width: g.Embed, Weights: g.Weights},
 		Body:      nn.Seq(layers...),

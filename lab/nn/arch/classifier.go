@@ -39,8 +39,8 @@ func (c CNN) Net() *nn.Sequential {
 	)...)
 }
 
-// stages are two unpadded 3×3 convolutions to w and 2w channels, each with maxima of 2×2, ReLU and dropout of whole channels, and the side
-// of their view of images.
+// stages are two unpadded 3×3 convolutions to w and 2w channels, each with maxima of 2×2, ReLU and
+// dropout of whole channels, and the side of their view of images.
 func stages(channels, size, w int, rate float64) (layers []nn.Layer, side int) {
 	for _, out := range []int{w, 2 * w} {
 		layers = append(layers, &nn.Conv2D{In: channels, Out: out, Window: device.SquareWindow(3, 1, 0)},
@@ -50,14 +50,16 @@ func stages(channels, size, w int, rate float64) (layers []nn.Layer, side int) {
 	return layers, size
 }
 
-// TwoConvolutions is the CNN that the paper of DP-Sinkhorn speaks of, with w and 2w channels and dropout of a half; w is 32.
+// TwoConvolutions is the CNN that the paper of DP-Sinkhorn speaks of, with w and 2w channels and
+// dropout of a half; w is 32.
 func TwoConvolutions(channels, size, classes, w int) *nn.Sequential {
 	layers, side := stages(channels, size, w, .5)
 	return nn.Seq(append(layers, nn.Flatten(), &nn.Dense{In: 2 * w * side * side, Out: classes})...)
 }
 
-// Example is the classifier of PyTorch's MNIST example: two unpadded 3×3 convolutions of w and 2w channels with ReLU, maxima
-// of 2×2 and dropout of a quarter; then dense 4w, ReLU, dropout of a half and dense. The example's w is 32.
+// Example is the classifier of PyTorch's MNIST example: two unpadded 3×3 convolutions of w and 2w
+// channels with ReLU, maxima of 2×2 and dropout of a quarter; then dense 4w, ReLU, dropout of a
+// half and dense. The example's w is 32.
 func Example(channels, size, classes, w int) *nn.Sequential {
 	side := (size - 4) / 2
 	return nn.Seq(

@@ -59,8 +59,9 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
-// Multiplications of one example's forward pass, in millions: DCGAN's summed by hand from its layers (7²·24·256 as a transposed
-// convolution of a 1×1 input, and three more), the others as counted for the published code.
+// Multiplications of one example's forward pass, in millions: DCGAN's summed by hand from its
+// layers (7²·24·256 as a transposed convolution of a 1×1 input, and three more), the others as
+// counted for the published code.
 func TestFLOP(t *testing.T) {
 	dev := nntest.Open(t)
 	defer dev.Close()

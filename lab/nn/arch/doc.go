@@ -1,5 +1,5 @@
-// Package arch is the networks of the papers, as struct literals of their sizes; smaller ones are the same literals with
-// smaller numbers.
+// Package arch is the networks of the papers, as struct literals of their sizes; smaller ones are
+// the same literals with smaller numbers.
 //
 //	DP-Sinkhorn      DCGAN, BigGAN; Logistic, Perceptron, CNN and TwoConvolutions for its evaluation
 //	SCONES           Critic for potentials; BarycentricPixels and BarycentricImages for projections;
@@ -13,7 +13,8 @@
 //	s := score.Forward(&nn.Pass{Class: levels}, y) // ∇ log p of y at the noise levels
 //
 // Where a paper and its published code differ, the code is built, since it was measured, and the
-// comment says in what the paper differs (TwoConvolutions is of the paper). Numbers of parameters are tested against those of the originals.
+// comment says in what the paper differs (TwoConvolutions is of the paper). Numbers of parameters
+// are tested against those of the originals.
 //
 // Sources: Cao et al. (2021) and nv-tlabs/DP-Sinkhorn_code; Daniels et al. (2021) and mdnls/scones; Radford et al.
 // (2016); Brock et al. (2019); Song and Ermon (2019, 2020); Lin et al. (2017) for RefineNet; pytorch/examples, mnist.

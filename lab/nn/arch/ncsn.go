@@ -7,9 +7,10 @@ import (
 	"coupling/lab/nn"
 )
 
-// NCSN is the noise-conditional score network (Song and Ermon 2019): a RefineNet whose normalisations are InstanceNorm++
-// conditional on the noise level Pass.Class, with means in the chained pooling. Its output is the score itself.
-// SCONES uses NCSN{Channels: 1, Features: 64, Levels: 10} on digits.
+// NCSN is the noise-conditional score network (Song and Ermon 2019): a RefineNet whose
+// normalisations are InstanceNorm++ conditional on the noise level Pass.Class, with means in the
+// chained pooling. Its output is the score itself. SCONES uses NCSN{Channels: 1, Features: 64,
+// Levels: 10} on digits.
 type NCSN struct {
 	Channels int
 	Features int // width of the first stage; 0: 128

@@ -57,11 +57,24 @@ func memories() []memory {
 	image := func(c, s int) []int { return []int{examples, c, s, s} }
 	points := []int{examples, 2}
 	return []memory{
-		{"DCGAN", arch.DCGAN{Latent: 16, Classes: 4, Embed: 4, Hidden: 8}.Net(), []int{examples, 16}, 4, signs, 1e-2, 40, .7},
-		{"BigGAN", arch.BigGAN{Latent: 16, Classes: 4, Embed: 4, Hidden: 16, Blocks: 1}.Net(), []int{examples, 16}, 4, signs, 1e-2, 60, .5},
+		{"DCGAN", arch.DCGAN{
+			Latent:  16,
+			Classes: 4,
+			Embed:   4,
+			Hidden:  8,
+		}.Net(), []int{examples, 16}, 4, signs, 1e-2, 40, .7},
+		{"BigGAN", arch.BigGAN{
+			Latent:  16,
+			Classes: 4,
+			Embed:   4,
+			Hidden:  16,
+			Blocks:  1,
+		}.Net(), []int{examples, 16}, 4, signs, 1e-2, 60, .5},
 		{"NCSN", arch.NCSN{Channels: 1, Features: 6, Levels: 4}.Net(), image(1, 4), 4, normal, 1e-2, 100, .5},
-		{"NCSNv2", arch.NCSNv2{Channels: 1, Features: 6, Sigmas: []float64{1, 1, 1, 1}}.Net(), image(1, 4), 4, normal, 1e-2, 100, .5},
-		{"barycentric images", arch.BarycentricImages{Channels: 1, Features: 6}.Net(), image(1, 4), 0, unit, 1e-2, 100, .5},
+		{"NCSNv2", arch.NCSNv2{Channels: 1, Features: 6, Sigmas: []float64{1, 1, 1, 1}}.Net(), image(1, 4), 4, normal,
+			1e-2, 100, .5},
+		{"barycentric images", arch.BarycentricImages{Channels: 1, Features: 6}.Net(), image(1, 4), 0, unit,
+			1e-2, 100, .5},
 		{"critic", arch.Critic(2, 64, 64, 64), points, 0, normal, 1e-2, 300, .1},
 		{"barycentric pixels", arch.BarycentricPixels(16, 16, 64, 64, 64), image(1, 4), 0, unit, 3e-3, 200, .1},
 	}
@@ -132,7 +145,8 @@ func fill(dev *device.Device, draw func() float64, shape ...int) *device.Array {
 func TestClassifiersOverfitOnDevice(t *testing.T) {
 	dev := nntest.Open(t)
 	for name, net := range map[string]nn.Layer{
-		"logistic regression": arch.Logistic(784, 10), "MLP": arch.Perceptron(784, 32, 10), "CNN": arch.CNN{Width: 8, Rate: .1}.Net(),
+		"logistic regression": arch.Logistic(784, 10), "MLP": arch.Perceptron(784, 32, 10),
+		"CNN": arch.CNN{Width: 8, Rate: .1}.Net(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && (name == "CNN" || nntest.Emulated(dev)) {

@@ -27,7 +27,8 @@ func (s style) refineNet(channels, features int) *RefineNet {
 		begin:  conv3(channels, f, 0, false),
 		stages: [4]nn.Layer{two(f, f, false, 0), two(f, g, true, 0), two(g, g, true, 2), two(g, g, true, 4)},
 		refine: [4]*refine{
-			s.refine([]int{g}, g, 1), s.refine([]int{g, g}, g, 1), s.refine([]int{g, g}, f, 1), s.refine([]int{f, f}, f, 3),
+			s.refine([]int{g}, g, 1), s.refine([]int{g, g}, g, 1), s.refine([]int{g, g}, f, 1),
+			s.refine([]int{f, f}, f, 3),
 		},
 		end: nn.Seq(s.norm(f), nn.ELU(), conv3(f, channels, 0, false)),
 	}

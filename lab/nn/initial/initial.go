@@ -97,7 +97,8 @@ func orthonormalise(q blas64.General) (signs []float64) {
 	return signs
 }
 
-// Zeros is a generator for networks whose work is counted and whose weights do not matter: Draw makes zeros of it, at next to no cost.
+// Zeros is a generator for networks whose work is counted and whose weights do not matter: Draw
+// makes zeros of it, at next to no cost.
 var Zeros = new(rand.Rand)
 
 // Draw is new values for a weight of the given shape; a nil law is PyTorch's default for it, U(±1/√fan-in), which is

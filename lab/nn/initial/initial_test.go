@@ -67,7 +67,8 @@ func TestInitialisers(t *testing.T) {
 	}{
 		{"normal", initial.Normal(1, .02), 1, .02, math.Inf(-1), math.Inf(1)},
 		{"uniform", initial.Uniform(-1, 3), 1, 4 / math.Sqrt(12), -1, 3},
-		{"PyTorch", initial.KaimingUniform(math.Sqrt(5)), 0, 2 / math.Sqrt(12*1000), -1 / math.Sqrt(1000), 1 / math.Sqrt(1000)},
+		{"PyTorch", initial.KaimingUniform(math.Sqrt(5)), 0, 2 / math.Sqrt(12*1000), -1 / math.Sqrt(1000),
+			1 / math.Sqrt(1000)},
 		{"constant", initial.Constant(3), 3, 0, 3, 3},
 	} {
 		w := make([]float64, 40*40*25)
@@ -80,7 +81,8 @@ func TestInitialisers(t *testing.T) {
 		for _, v := range w {
 			square += (v - mean) * (v - mean) / n
 		}
-		if math.Abs(mean-c.mean) > 5*c.std/math.Sqrt(n)+1e-10 || math.Abs(math.Sqrt(square)-c.std) > 5*c.std/math.Sqrt(n)+1e-10 {
+		if math.Abs(mean-c.mean) > 5*c.std/math.Sqrt(n)+1e-10 ||
+			math.Abs(math.Sqrt(square)-c.std) > 5*c.std/math.Sqrt(n)+1e-10 {
 			t.Errorf("%s: mean %v, standard deviation %v; want %v, %v", c.name, mean, math.Sqrt(square), c.mean, c.std)
 		}
 		if slices.Min(w) < c.lo || slices.Max(w) > c.hi {

@@ -97,13 +97,15 @@ func (b *broken) parameters(p *nn.Pass, x, dy *device.Array) {
 func TestChecksFindMistakes(t *testing.T) {
 	dev := InScope(t)
 	type check func(Case, testing.TB, *device.Device)
-	differences, precision, accumulation, examples := check(Case.differences), check(Case.precision), check(Case.accumulation), check(Case.examples)
+	differences, precision, accumulation, examples := check(Case.differences), check(Case.precision),
+		check(Case.accumulation), check(Case.examples)
 	joined := func(c Case, t testing.TB, dev *device.Device) { c.differencesIn(t, dev, 1) }
 	for _, c := range []struct {
 		wrong string
 		check check
 	}{
-		{"input", joined}, {"one element", joined}, {"parameter", joined}, {"input", differences}, {"one element", differences}, {"parameter", differences}, {"cotangent", differences},
+		{"input", joined}, {"one element", joined}, {"parameter", joined}, {"input", differences},
+		{"one element", differences}, {"parameter", differences}, {"cotangent", differences},
 		{"passes differ", differences}, {"not undone", differences},
 		{"float32", precision}, {"overwritten", accumulation}, {"InputsOnly", accumulation}, {"squares", examples},
 	} {
@@ -127,7 +129,8 @@ func TestTogether(t *testing.T) {
 	for i := range 7 {
 		slots = append(slots, slot{name: strconv.Itoa(i), grad: []float64{float64(i * 3 % 7)}})
 	}
-	for most, want := range map[int]string{1: "0531642", 3: "053 164 2", 7: "0 1 2 3 4 5 6", math.MaxInt: "0 1 2 3 4 5 6"} {
+	for most, want := range map[int]string{1: "0531642", 3: "053 164 2", 7: "0 1 2 3 4 5 6",
+		math.MaxInt: "0 1 2 3 4 5 6"} {
 		var got []string
 		for _, group := range together(slots, most) {
 			names := ""

@@ -57,8 +57,8 @@ func (c Case) differencesIn(t testing.TB, dev *device.Device, most int) {
 	}
 }
 
-// most is the largest number of groups of arrays: one for each array, but fewer in a short test, above all on an emulator,
-// for which two passes for each of a network's arrays take minutes.
+// most is the largest number of groups of arrays: one for each array, but fewer in a short test,
+// above all on an emulator, for which two passes for each of a network's arrays take minutes.
 func most(dev *device.Device) int {
 	switch {
 	case testing.Short() && Emulated(dev):

@@ -36,8 +36,8 @@ func Open(t testing.TB) *device.Device {
 	return dev
 }
 
-// InScope is Open with a scope, and closes both when the test ends: an array that is made outside of the scope and not freed fails
-// the test.
+// InScope is Open with a scope, and closes both when the test ends: an array that is made outside
+// of the scope and not freed fails the test.
 func InScope(t testing.TB) *device.Device {
 	t.Helper()
 	dev := Open(t)

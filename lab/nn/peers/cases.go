@@ -84,7 +84,8 @@ func step(dev *device.Device, q request) (func(), error) {
 	params := net.layer.Params()
 	opt := train.Adam{Rate: 1e-4}.For(params)
 	stream := dev.Stream(1)
-	x, dy := dev.New(device.Float32, append([]int{q.N}, net.in...)...), dev.New(device.Float32, append([]int{q.N}, net.out...)...)
+	x, dy := dev.New(device.Float32, append([]int{q.N}, net.in...)...),
+		dev.New(device.Float32, append([]int{q.N}, net.out...)...)
 	stream.Normal(x, 0, 1)
 	stream.Normal(dy, 0, 1)
 	labels := dev.FromInts(make([]int32, q.N), q.N)
@@ -148,7 +149,8 @@ func scoreNet(width int) nn.Layer {
 		norm := func() nn.Layer { return &nn.InstanceNormPlus{Channels: c} }
 		return &nn.Residual{Body: nn.Seq(norm(), nn.ELU(), conv3(c, c), norm(), nn.ELU(), conv3(c, c))}
 	}
-	around := nn.Seq(&nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, conv3(width, 2*width), block(2*width), &nn.Upsample{Factor: 2})
+	around := nn.Seq(&nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, conv3(width, 2*width), block(2*width),
+		&nn.Upsample{Factor: 2})
 	return nn.Seq(conv3(1, width), block(width), &nn.Concat{Branches: []nn.Layer{nil, around}}, conv3(3*width, width),
 		&nn.InstanceNormPlus{Channels: width}, nn.ELU(), conv3(width, 1))
 }

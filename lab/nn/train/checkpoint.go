@@ -48,9 +48,11 @@ type Checkpoint struct {
 	Sources map[string]Source
 }
 
-// Save writes a file in the format safetensors, which NumPy and PyTorch open. It replaces the file at once or not at all: it writes .NAME.partial beside it, syncs, renames, and syncs the folder.
-// After an error the old file is as it was, with one exception, ErrUnsynced. A process that is killed leaves the old
-// file and at most a .partial, which the next save takes. The file's mode is what the umask leaves of 0666.
+// Save writes a file in the format safetensors, which NumPy and PyTorch open. It replaces the file
+// at once or not at all: it writes .NAME.partial beside it, syncs, renames, and syncs the folder.
+// After an error the old file is as it was, with one exception, ErrUnsynced. A process that is
+// killed leaves the old file and at most a .partial, which the next save takes. The file's mode is
+// what the umask leaves of 0666.
 func (c *Checkpoint) Save(path string) error {
 	s, err := c.snapshot()
 	if err == nil {
@@ -95,7 +97,12 @@ func (c *Checkpoint) snapshot() (*snapshot, error) {
 	s := &snapshot{Step: c.Step, Streams: map[string][2]uint64{}, Sources: map[string][]byte{}}
 	err := c.arrays(func(name string, p *nn.Param) error {
 		data, err := download(p.Value)
-		s.Arrays = append(s.Arrays, safetensors.Array{Name: name, Type: fileTypes[p.Value.Type()], Shape: p.Value.Shape(), Data: data})
+		s.Arrays = append(s.Arrays, safetensors.Array{
+			Name:  name,
+			Type:  fileTypes[p.Value.Type()],
+			Shape: p.Value.Shape(),
+			Data:  data,
+		})
 		return err
 	})
 	for name, stream := range c.Streams {

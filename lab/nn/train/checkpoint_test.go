@@ -58,7 +58,8 @@ func TestBadCheckpointsChangeNothing(t *testing.T) {
 	r.steps(2)
 	must.Do(r.Save(path))
 	good := must.Get(os.ReadFile(path))
-	bad := map[string][]byte{"empty": {}, "a text": []byte(strings.Repeat("not a checkpoint\n", 20)), "cut": good[:len(good)-1]}
+	bad := map[string][]byte{"empty": {}, "a text": []byte(strings.Repeat("not a checkpoint\n", 20)),
+		"cut": good[:len(good)-1]}
 	other := newRun(dev, 3, 8)
 	other.steps(1)
 	before := other.numbers(t)
@@ -95,7 +96,8 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 		{"without averages", func(r *run) { delete(r.Params, "ema") }, 8, "ema/0.weight is in the file, not here"},
 		{"with more", func(r *run) { r.Params["more"] = r.ema.State() }, 8, "more/0.weight is not in the file"},
 		{"no stream", func(r *run) { r.Streams = nil }, 8, "streams [dropout] in the file, [] here"},
-		{"another source", func(r *run) { r.Sources = map[string]train.Source{"x": r.pcg} }, 8, "sources [batches] in the file, [x] here"},
+		{"another source", func(r *run) { r.Sources = map[string]train.Source{"x": r.pcg} }, 8,
+			"sources [batches] in the file, [x] here"},
 		{"another kind of source", func(r *run) {
 			r.Sources = map[string]train.Source{"batches": rand.NewChaCha8([32]byte{})}
 		}, 8, `source "batches"`},
@@ -139,7 +141,9 @@ func TestElementTypes(t *testing.T) {
 	state := func() (*device.Array, *device.Array, *device.Array, *train.Checkpoint) {
 		a, b, c := dev.Zeros(device.Float32, 2, 1), dev.Zeros(device.Float64, 3), dev.New(device.Int32, 1)
 		c.SetInts([]int32{0})
-		return a, b, c, &train.Checkpoint{Params: map[string][]*nn.Param{"x": {{Name: "a", Value: a}, {Name: "b", Value: b}, {Name: "c", Value: c}}}}
+		return a, b, c,
+			&train.Checkpoint{Params: map[string][]*nn.Param{"x": {{Name: "a", Value: a}, {Name: "b", Value: b},
+				{Name: "c", Value: c}}}}
 	}
 	a, b, c, from := state()
 	a.SetFloats([]float64{-0.1, 1e38})

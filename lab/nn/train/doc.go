@@ -2,10 +2,12 @@
 //
 //   - Adam, AdamW and SGD with momentum; their state is on the device, so that a step can be recorded as a device.Graph
 //   - Schedules of the learning rate, as functions of the step
-//   - EMA, the moving average that score networks are sampled with; Optimiser.Average moves it in the step's pass over the
+//   - EMA, the moving average that score networks are sampled with; Optimiser.Average moves it in
+//     the step's pass over the
 //     parameters, and Adam.Clip bounds the gradients there
 //   - ClippedGrads, the sum of clipped per-example gradients that DP-SGD adds noise to
-//   - Checkpoint, one safetensors file with a checksum, written at once or not at all, whoever is killed and whatever is full
+//   - Checkpoint, one safetensors file with a checksum, written at once or not at all, whoever is
+//     killed and whatever is full
 //
 // # A run that can be killed
 //

@@ -18,7 +18,12 @@ func of(step int) *snapshot {
 	for i := range data {
 		data[i] = byte(step)
 	}
-	return &snapshot{Step: int64(step), Arrays: []safetensors.Array{{Name: "a", Type: "I32", Shape: []int{len(data) / 4}, Data: data}}}
+	return &snapshot{Step: int64(step), Arrays: []safetensors.Array{{
+		Name:  "a",
+		Type:  "I32",
+		Shape: []int{len(data) / 4},
+		Data:  data,
+	}}}
 }
 
 // whole demands that a file is what of makes, and returns its step.

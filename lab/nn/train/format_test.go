@@ -38,8 +38,13 @@ func seal(entries, metadata string, data ...byte) []byte {
 
 func example() *snapshot {
 	return &snapshot{
-		Step:    1 << 60,
-		Arrays:  []safetensors.Array{{Name: "a", Type: "F32", Shape: []int{2, 1}, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}}, {Name: "t", Type: "I32", Shape: []int{1}, Data: make([]byte, 4)}},
+		Step: 1 << 60,
+		Arrays: []safetensors.Array{{
+			Name:  "a",
+			Type:  "F32",
+			Shape: []int{2, 1},
+			Data:  []byte{1, 2, 3, 4, 5, 6, 7, 8},
+		}, {Name: "t", Type: "I32", Shape: []int{1}, Data: make([]byte, 4)}},
 		Streams: map[string][2]uint64{"s": {1<<64 - 1, 3}},
 		Sources: map[string][]byte{"r": {0, 255}},
 	}
@@ -103,7 +108,8 @@ func TestHeadersThatLie(t *testing.T) {
 
 // A file of an earlier version, or of a later one, is refused with a sentence.
 func TestOtherVersions(t *testing.T) {
-	for want, b := range map[string][]byte{"an earlier version": []byte("CPLCKPT\n\x01\x00\x00\x00"), "3, this program reads 2": seal(``, `{"version":3}`)} {
+	for want, b := range map[string][]byte{"an earlier version": []byte("CPLCKPT\n\x01\x00\x00\x00"),
+		"3, this program reads 2": seal(``, `{"version":3}`)} {
 		if _, err := decode(b); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
@@ -123,7 +129,8 @@ func TestLayout(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	a := header["a"]
-	if got := b[8+n:][a.Offsets[0]:a.Offsets[1]]; a.Type != "F32" || !slices.Equal(a.Shape, []int{2, 1}) || !bytes.Equal(got, []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
+	if got := b[8+n:][a.Offsets[0]:a.Offsets[1]]; a.Type != "F32" || !slices.Equal(a.Shape, []int{2, 1}) ||
+		!bytes.Equal(got, []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
 		t.Errorf("%+v: % x", a, got)
 	}
 }

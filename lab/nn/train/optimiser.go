@@ -41,15 +41,16 @@ func (o *Optimiser) Average(e *EMA) {
 	o.mean, o.update.Average, o.update.Decay = e, nil, e.decay.array
 	for i, p := range e.params {
 		if p != o.params[i] {
-			panic(fmt.Sprintf("train: Optimiser.Average: average %d is of %s, the parameter is %s", i, p.Name, o.params[i].Name))
+			panic(fmt.Sprintf("train: Optimiser.Average: average %d is of %s, the parameter is %s", i, p.Name,
+				o.params[i].Name))
 		}
 		o.update.Average = append(o.update.Average, e.averages[i].Value)
 	}
 }
 
-// SetFactor multiplies the rate, 1 at first, from the next step on. It copies to the device: call it between steps, never
-// inside a recording, whose replays take the factor that is set. The factor is part of State: a resumed run goes on with
-// it.
+// SetFactor multiplies the rate, 1 at first, from the next step on. It copies to the device: call
+// it between steps, never inside a recording, whose replays take the factor that is set. The factor
+// is part of State: a resumed run goes on with it.
 func (o *Optimiser) SetFactor(f float64) {
 	if len(o.params) > 0 {
 		o.factor.set(f)

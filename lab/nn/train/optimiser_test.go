@@ -78,10 +78,12 @@ func TestOptimisersFollowTheirFormulas(t *testing.T) {
 		ref  func(r *reference, g, factor float64)
 	}
 	var all []maker
-	for _, a := range []train.Adam{{Rate: .1}, {Rate: .1, Beta1: 0, Beta2: .9}, {Rate: .1, Decay: .3}, {Rate: .1, Decay: .3, Decoupled: true}} {
+	for _, a := range []train.Adam{{Rate: .1}, {Rate: .1, Beta1: 0, Beta2: .9}, {Rate: .1, Decay: .3},
+		{Rate: .1, Decay: .3, Decoupled: true}} {
 		all = append(all, maker{fmt.Sprintf("%+v", a), a.For, func(r *reference, g, f float64) { r.adam(a, g, f) }})
 	}
-	for _, s := range []train.SGD{{Rate: .1}, {Rate: .1, Momentum: .9, Decay: .2}, {Rate: .1, Momentum: .9, Nesterov: true}} {
+	for _, s := range []train.SGD{{Rate: .1}, {Rate: .1, Momentum: .9, Decay: .2},
+		{Rate: .1, Momentum: .9, Nesterov: true}} {
 		all = append(all, maker{fmt.Sprintf("%+v", s), s.For, func(r *reference, g, f float64) { r.sgd(s, g, f) }})
 	}
 	schedule := train.Warmup(2, train.Cosine(5, .1))
@@ -172,7 +174,8 @@ func TestClip(t *testing.T) {
 		a.Grad.SetFloats([]float64{2})
 		b.Grad.SetFloats([]float64{-3, 6})
 		train.SGD{Rate: 1, Clip: c.clip}.For([]*nn.Param{a, b}).Step()
-		near(t, fmt.Sprint("clip ", c.clip), append(floats(t, a.Value), floats(t, b.Value)...), []float64{-2 * c.by, 3 * c.by, -6 * c.by}, 2e-7)
+		near(t, fmt.Sprint("clip ", c.clip), append(floats(t, a.Value), floats(t, b.Value)...),
+			[]float64{-2 * c.by, 3 * c.by, -6 * c.by}, 2e-7)
 		near(t, "gradients are left", floats(t, b.Grad), []float64{-3, 6}, 0)
 	}
 }

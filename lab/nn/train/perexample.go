@@ -9,8 +9,8 @@ import (
 	"coupling/lab/nn"
 )
 
-// NotFiniteError is the error of ClippedGrads for examples whose gradient has no norm: NaN or an infinity is in it, or its
-// square leaves the range of the type (in float32 a norm above 1.8e19).
+// NotFiniteError is the error of ClippedGrads for examples whose gradient has no norm: NaN or an
+// infinity is in it, or its square leaves the range of the type (in float32 a norm above 1.8e19).
 type NotFiniteError struct {
 	Examples []int     // their rows in the batch
 	Norms    []float64 // NaN or +Inf, of each
@@ -25,10 +25,10 @@ func (e *NotFiniteError) Error() string {
 // passes, so that no bound would hold.
 var ErrTF32 = errors.New("products of float32 are rounded to TF32: norms and bounds of gradients would not hold")
 
-// ClippedGrads adds to the gradients of a network's parameters Σ_n g_n·min(1, bound/|g_n|), where g_n is the gradient of
-// example n alone: what DP-SGD adds noise to (Abadi et al. 2016, algorithm 1). It returns the norms |g_n|, an array of
-// N. Call it after Forward, with the cotangent dy of the *sum* of the examples' losses, not their mean: row n of dy
-// belongs to example n.
+// ClippedGrads adds to the gradients of a network's parameters Σ_n g_n·min(1, bound/|g_n|), where
+// g_n is the gradient of example n alone: what DP-SGD adds noise to (Abadi et al. 2016, algorithm
+// 1). It returns the norms |g_n|, an array of N. Call it after Forward, with the cotangent dy of
+// the *sum* of the examples' losses, not their mean: row n of dy belongs to example n.
 //
 // No example's gradient is held. A first backward pass gives the norms layer by layer, from outer
 // products (Goodfellow 2015), and a second one, with the rows of dy scaled, gives the sum; cost:
@@ -104,7 +104,9 @@ func ExampleNorms(p *nn.Pass, net nn.Layer, dy *device.Array) *device.Array {
 	seen := map[*nn.Param]bool{}
 	for _, w := range nn.Trainable(net.Params()) {
 		if seen[w] {
-			panic(fmt.Sprintf("train: ExampleNorms: %s is in the network twice: its per-example norm is not that of its parts", w.Name))
+			panic(fmt.Sprintf(
+				"train: ExampleNorms: %s is in the network twice: its per-example norm is not that of its parts",
+				w.Name))
 		}
 		seen[w] = true
 	}

@@ -20,8 +20,10 @@ import (
 func small() nn.Layer {
 	return nn.Seq(
 		&nn.Conv2D{In: 1, Out: 4, Window: device.SquareWindow(3, 1, 1)}, &nn.InstanceNormPlus{Channels: 4}, nn.Tanh(),
-		&nn.ConvTranspose2D{In: 4, Out: 2, Window: device.SquareWindow(4, 2, 1)}, &nn.InstanceNormPlus{Channels: 2, Classes: 3}, nn.ELU(),
-		nn.Flatten(), &nn.Dense{In: 2 * 8 * 8, Out: 5}, &nn.AppendClass{Embedding: nn.Embedding{Classes: 3, Width: 2}}, &nn.Dense{In: 7, Out: 2},
+		&nn.ConvTranspose2D{In: 4, Out: 2, Window: device.SquareWindow(4, 2, 1)},
+		&nn.InstanceNormPlus{Channels: 2, Classes: 3}, nn.ELU(),
+		nn.Flatten(), &nn.Dense{In: 2 * 8 * 8, Out: 5}, &nn.AppendClass{Embedding: nn.Embedding{Classes: 3, Width: 2}},
+		&nn.Dense{In: 7, Out: 2},
 	)
 }
 
@@ -109,16 +111,21 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			net := nn.Seq(&nn.Dense{In: width, Out: 5}, nn.Softplus(), &nn.Dense{In: 5, Out: 2})
 			net.Init(dev, device.Float32, rng)
-			x, dy := floats(t, normal(dev, rng, device.Float32, n, width)), floats(t, normal(dev, rng, device.Float32, n, 2))
+			x, dy := floats(t, normal(dev, rng, device.Float32, n, width)),
+				floats(t, normal(dev, rng, device.Float32, n, 2))
 			clip := func(x, dy []float64) ([]float64, error) {
-				p, in, out := &nn.Pass{}, dev.New(device.Float32, len(x)/width, width), dev.New(device.Float32, len(dy)/2, 2)
+				p, in, out := &nn.Pass{}, dev.New(device.Float32, len(x)/width, width),
+					dev.New(device.Float32, len(dy)/2, 2)
 				in.SetFloats(x)
 				out.SetFloats(dy)
 				net.Forward(p, in)
 				norms, err := train.ClippedGrads(p, net, out, bound)
 				return floats(t, norms), err
 			}
-			without := func(v []float64, width int) []float64 { return slices.Delete(slices.Clone(v), 2*width, 3*width) }
+			without := func(v []float64,
+				width int) []float64 {
+				return slices.Delete(slices.Clone(v), 2*width, 3*width)
+			}
 			must.Get(clip(without(x, width), without(dy, 2)))
 			want := grads(t, net)
 
@@ -178,7 +185,8 @@ func TestClippedGradsUnderTF32(t *testing.T) {
 					want = nil
 				}
 				if _, err := train.ClippedGrads(p, net, y, 1); !errors.Is(err, want) {
-					t.Errorf("NVIDIA_TF32_OVERRIDE=%q, TF32 = %v, %v: %v, want %v", c.override, c.asked, dtype, err, want)
+					t.Errorf("NVIDIA_TF32_OVERRIDE=%q, TF32 = %v, %v: %v, want %v", c.override, c.asked,
+						dtype, err, want)
 				}
 			}()
 		}

@@ -31,7 +31,8 @@ func newClassify(dev *device.Device) *classify {
 		return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, stride, 1)}
 	}
 	c := &classify{dev: dev, net: nn.Seq(
-		conv(1, 9, 1), &nn.ConvTranspose2D{In: 9, Out: 4, Window: device.SquareWindow(3, 1, 1)}, &nn.BatchNorm{Channels: 4}, nn.ReLU(), &nn.MaxPool{Window: device.SquareWindow(3, 2, 1)},
+		conv(1, 9, 1), &nn.ConvTranspose2D{In: 9, Out: 4, Window: device.SquareWindow(3, 1, 1)},
+		&nn.BatchNorm{Channels: 4}, nn.ReLU(), &nn.MaxPool{Window: device.SquareWindow(3, 2, 1)},
 		conv(4, 6, 2), &nn.InstanceNormPlus{Channels: 6}, nn.SiLU(), &nn.AvgPool{Window: device.SquareWindow(2, 2, 0)},
 		nn.Flatten(), &nn.Dense{In: 24, Out: 5}, nn.ELU(), &nn.Dense{In: 5, Out: 3})}
 	c.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
@@ -93,8 +94,8 @@ func trained(dev *device.Device, steps int, plain bool) *classify {
 	return c
 }
 
-// A training that records its step gives the bits of one that does not, and allocates nothing after its first steps, with
-// one worker or several.
+// A training that records its step gives the bits of one that does not, and allocates nothing after
+// its first steps, with one worker or several.
 func TestRecordedTraining(t *testing.T) {
 	const steps = 12
 	want := trained(nntest.InScope(t), steps, true).numbers(t)

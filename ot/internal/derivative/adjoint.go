@@ -1,5 +1,5 @@
-// Package derivative solves the linear systems of a plan: those of its derivatives, for gradients and vector–Jacobian products,
-// and those of Newton steps towards it.
+// Package derivative solves the linear systems of a plan: those of its derivatives, for gradients
+// and vector–Jacobian products, and those of Newton steps towards it.
 package derivative
 
 import (
@@ -213,7 +213,8 @@ func direct(ctx context.Context, p *transport.Plan, v Field, method Method) (*Ad
 
 // solveNetwork solves the system of the rows of t and of the field f on m nodes. It uses cholesky if it
 // was asked for and its pivots are large enough, else elimination.
-func solveNetwork(ctx context.Context, p *transport.Plan, t, f, mass []float64, m int, method Method) ([]float64, Method, error) {
+func solveNetwork(ctx context.Context, p *transport.Plan, t, f, mass []float64, m int,
+	method Method) ([]float64, Method, error) {
 	net := laplacian.Network{M: m, W: p.Memory.Zeros(m * m), I: p.Memory.Zeros(m * m)}
 	if err := net.Assemble(ctx, t, f, mass); err != nil {
 		return nil, method, err
@@ -277,7 +278,8 @@ func (b Settings) iterate(ctx context.Context, p *transport.Plan, v Field, scale
 }
 
 // iterateOn is iterate for a given D and right-hand side.
-func (b Settings) iterateOn(ctx context.Context, p *transport.Plan, h *Hessian, rhs []float64, scale float64) (*Adjoint, error) {
+func (b Settings) iterateOn(ctx context.Context, p *transport.Plan, h *Hessian, rhs []float64,
+	scale float64) (*Adjoint, error) {
 	_, m := p.Dims()
 	tol, most := cmp.Or(b.Tol, max(1e-13, min(1e-6, p.MarginalL1/100))), cmp.Or(b.MaxIter, 10*m+1000)
 	s := p.Memory.Floats(m)
@@ -313,7 +315,8 @@ func (a *Adjoint) potentials() []float64 {
 }
 
 // VJP returns the derivatives of ℓ with respect to the costs and the weights, for the rows v of ∂ℓ/∂T.
-func (b Settings) VJP(ctx context.Context, p *transport.Plan, v Field) (dc *mat.Dense, da, db []float64, ad *Adjoint, err error) {
+func (b Settings) VJP(ctx context.Context, p *transport.Plan,
+	v Field) (dc *mat.Dense, da, db []float64, ad *Adjoint, err error) {
 	if ad, err = b.solveShifted(ctx, p, v); err != nil {
 		return nil, nil, nil, nil, err
 	}

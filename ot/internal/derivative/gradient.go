@@ -160,7 +160,8 @@ func (g *Gradient) Weights() (da, db []float64) {
 	return da, db
 }
 
-// emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: the one-sided derivative there.
+// emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: the
+// one-sided derivative there.
 func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 	p := g.Plan
 	_, m := p.Dims()

@@ -19,10 +19,12 @@ const newtonRadius = 3
 // Hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
 // graph Laplacian whichever entries are left out.
 type Hessian struct {
-	Dense       bool            // solve by elimination
-	full        []float64       // the plan itself, n×m, where its entries are not listed
-	sw          *semidual.Sweep // of its rows
-	MatrixFree  *transport.Plan // products take passes over this plan, since its entries are too many to hold; nil where they are held
+	Dense bool            // solve by elimination
+	full  []float64       // the plan itself, n×m, where its entries are not listed
+	sw    *semidual.Sweep // of its rows
+	// products take passes over this plan, since its entries are too many to hold; nil where they
+	// are held
+	MatrixFree  *transport.Plan
 	rows        []laplacian.Row
 	idx         []int32 // of the rows of assemble, one after the other
 	val         []float64
@@ -98,7 +100,8 @@ func (h *Hessian) Mul(dst, v []float64) {
 	}
 }
 
-// products is mul with the plan held as a matrix, four rows at a time: they stay in cache from one product to the other.
+// products is mul with the plan held as a matrix, four rows at a time: they stay in cache from one
+// product to the other.
 func (h *Hessian) products(dst, v []float64) {
 	m := len(v)
 	h.sw.Columns(dst, func(_ *semidual.Worker, _ int, r rows.Span, sum []float64) {
@@ -120,7 +123,8 @@ func (h *Hessian) products(dst, v []float64) {
 	}
 }
 
-// maxLogIncrease returns how far log T rises, as newtonRadius counts, when β moves by x and α follows; a fall counts a fifth.
+// maxLogIncrease returns how far log T rises, as newtonRadius counts, when β moves by x and α
+// follows; a fall counts a fifth.
 func (h *Hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	var most float64
 	l := 0
@@ -141,9 +145,9 @@ func (h *Hessian) maxLogIncrease(x []float64, eps float64) float64 {
 
 // Solve writes dst = −ε D⁺ g to the relative precision given, or to an L1 error of tol/4, by
 // conjugate gradients with the column sums for a preconditioner, or to newtonRadius. (The residual
-// is in the norm of the preconditioner, which bounds the L1 norm since columns sum to at most 1.) D is singular along the constants, which
-// conjugate gradients started from 0 never enter, and nearly singular where leaving out entries
-// cuts the graph.
+// is in the norm of the preconditioner, which bounds the L1 norm since columns sum to at most 1.) D
+// is singular along the constants, which conjugate gradients started from 0 never enter, and nearly
+// singular where leaving out entries cuts the graph.
 func (h *Hessian) Solve(ctx context.Context, dst, g []float64, eps, precision, tol float64) error {
 	clear(h.tx)
 	clear(h.u)
@@ -174,7 +178,12 @@ func (h *Hessian) SolveDense(ctx context.Context, dst, g []float64, s *semidual.
 	// and so shift all potentials until their differences are lost.
 	excess := kern.Sum(g)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
-		net := laplacian.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
+		net := laplacian.Network{
+			M:      m,
+			W:      append([]float64(nil), w...),
+			R:      make([]float64, m),
+			Ground: make([]float64, m),
+		}
 		for j, b := range s.B {
 			net.R[j] = -s.Eps * (g[j] - excess*s.B[j])
 			net.Ground[j] = mu * b

@@ -49,7 +49,8 @@ func TestConjugate(t *testing.T) {
 }
 
 // conjugate solves D s = rhs to the residual tol, relative to rhs or to scale where that is larger.
-func (h *Hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64, most int) ([]float64, float64, error) {
+func (h *Hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64,
+	most int) ([]float64, float64, error) {
 	s := make([]float64, len(rhs))
 	cg := laplacian.CG{Mul: h.Mul, Diag: h.Col}
 	_, residual, err := cg.Solve(ctx, s, rhs, tol, scale, most)

@@ -66,8 +66,8 @@ type entries struct {
 	val []float64
 }
 
-// significant appends the entries of a row of T that are not negligible, adds them to cols and returns their sum. After more
-// than most entries it only adds.
+// significant appends the entries of a row of T that are not negligible, adds them to cols and
+// returns their sum. After more than most entries it only adds.
 func (a *entries) significant(t, b []float64, mass float64, cols []float64, most int) float64 {
 	var sum float64
 	for j, x := range t {

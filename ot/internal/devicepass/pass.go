@@ -153,7 +153,8 @@ func (d *Passes) needFloat64(s *semidual.Function, beta []float64) bool {
 
 // InFloat32 reports whether ε and the costs are in the range of float32, and its rounding is below the largest error.
 func (d *Passes) InFloat32(s *semidual.Function, noise float64) bool {
-	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && d.reach < rows.SingleScale && NoiseMargin*noise < mostError
+	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && d.reach < rows.SingleScale &&
+		NoiseMargin*noise < mostError
 }
 
 // Noise is the order of the marginal error that float32 causes: the terms of the arguments are

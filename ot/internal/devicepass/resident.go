@@ -11,8 +11,9 @@ import (
 	"coupling/ot/internal/semidual"
 )
 
-// Resident is the potentials of a stage in units of ε, on a GPU, and what Sinkhorn's steps need besides. A half-step there is a
-// soft maximum and one or two sums of vectors. Nothing crosses to the host but, after a number of steps, the error.
+// Resident is the potentials of a stage in units of ε, on a GPU, and what Sinkhorn's steps need
+// besides. A half-step there is a soft maximum and one or two sums of vectors. Nothing crosses to
+// the host but, after a number of steps, the error.
 type Resident struct {
 	d          *Passes
 	at         *ondevice.Arrays // that it belongs to
@@ -52,8 +53,8 @@ func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*
 	return p, d.Failed
 }
 
-// Steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the half-steps of the last, NaN where the
-// device failed.
+// Steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the
+// half-steps of the last, NaN where the device failed.
 func (p *Resident) Steps(s *semidual.Function, k int, w float64) (l1 float64) {
 	p.d.Failed = p.d.On.Use("Sinkhorn's steps", func(r *ondevice.Arrays) error {
 		off := r.Device.Zeros(p.u.Type(), 2)

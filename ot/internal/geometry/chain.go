@@ -188,7 +188,8 @@ func (c *Chain) separable(dx, dy *mat.Dense, g []float64, lo, hi int) {
 }
 
 // products subtracts weight·G y from dx and weight·Gᵀx from dy.
-func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int,
+	weight float64) {
 	if dx != nil {
 		w.Add(dense.View(dx).Slice(lo, hi), -weight, block, dense.View(c.y))
 	}
@@ -198,7 +199,8 @@ func (c *Chain) products(w *cpu.Gemm[float64], dx, dy *mat.Dense, block cpu.Matr
 }
 
 // squares is Add for weight·½|x−y|².
-func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+func (c *Chain) squares(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int,
+	weight float64) {
 	c.products(w, dx, dy, block, lo, hi, weight)
 	m := block.Cols
 	if dx != nil {

@@ -53,8 +53,8 @@ func (p *Cloud) Round() *Rounded {
 	return p.rounded
 }
 
-// Centred returns the points, n×d and m×d, less the middle of the targets, and a bound on their costs, which must have a
-// vector kernel.
+// Centred returns the points, n×d and m×d, less the middle of the targets, and a bound on their
+// costs, which must have a vector kernel.
 func (p *Cloud) Centred() (x, y []float64, reach float64) {
 	c, _ := p.Vector()
 	x, y = make([]float64, p.n*p.d), make([]float64, p.m*p.d)

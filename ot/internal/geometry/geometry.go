@@ -1,5 +1,5 @@
-// Package geometry has what solvers know of geometries, which users see in package cost: clouds of points and their vector
-// kernels, the chain rule through a cost, and the scan of the costs.
+// Package geometry has what solvers know of geometries, which users see in package cost: clouds of
+// points and their vector kernels, the chain rule through a cost, and the scan of the costs.
 package geometry
 
 import (
@@ -64,10 +64,11 @@ func All(g Geometry) *mat.Dense {
 	}
 	n, m := g.Dims()
 	data := make([]float64, n*m)
-	rows.NewSweep(n, m, 0, func() []float64 { return make([]float64, m) }).Each(func(buf []float64, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			copy(data[i*m:(i+1)*m], g.Row(i, buf))
-		}
-	})
+	rows.NewSweep(n, m, 0, func() []float64 { return make([]float64, m) }).
+		Each(func(buf []float64, _ int, s rows.Span) {
+			for i := s.Lo; i < s.Hi; i++ {
+				copy(data[i*m:(i+1)*m], g.Row(i, buf))
+			}
+		})
 	return mat.NewDense(n, m, data)
 }

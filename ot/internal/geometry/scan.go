@@ -35,10 +35,12 @@ type part struct {
 	fault int // 1 + the first row with a cost that is not finite, nor forbids its pair
 }
 
-// Scan reads every cost once. Weights sum to 1; bad makes the errors for costs that are NaN or −Inf, for ranges that overflow
-// (ErrCost), and for atoms whose pairs are all forbidden (ErrInfeasible).
-// It goes over the sources by sw, with two vectors of scratch, as long as b, for each goroutine.
-func Scan[W any](g Geometry, a, b []float64, sw *rows.Sweep[W], scratch func(w W) (costs, spare []float64), bad newError) (Stats, error) {
+// Scan reads every cost once. Weights sum to 1; bad makes the errors for costs that are NaN or
+// −Inf, for ranges that overflow (ErrCost), and for atoms whose pairs are all forbidden
+// (ErrInfeasible). It goes over the sources by sw, with two vectors of scratch, as long as b, for
+// each goroutine.
+func Scan[W any](g Geometry, a, b []float64, sw *rows.Sweep[W], scratch func(w W) (costs, spare []float64),
+	bad newError) (Stats, error) {
 	parts := make([]part, len(sw.Spans))
 	mask := sw.Room(len(b)) // −Inf where the target has no weight, else 0
 	for j, v := range b {
@@ -80,7 +82,8 @@ func join(g Geometry, a, b []float64, parts []part, bad newError) (Stats, error)
 		if p.fault > 0 {
 			return s, faultOf(g, p.fault-1, len(b), bad)
 		}
-		s.Min, s.Max, s.Mean, s.Mass, s.Forbidden = min(s.Min, p.Min), max(s.Max, p.Max), s.Mean+p.Mean, s.Mass+p.Mass, s.Forbidden || p.Forbidden
+		s.Min, s.Max, s.Mean, s.Mass, s.Forbidden = min(s.Min, p.Min), max(s.Max, p.Max), s.Mean+p.Mean, s.Mass+p.Mass,
+			s.Forbidden || p.Forbidden
 	}
 	if !s.Forbidden {
 		s.Mass = 1

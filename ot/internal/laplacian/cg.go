@@ -36,7 +36,8 @@ func (c *CG) precondition() float64 {
 // Solve writes x and returns how many of at most most steps it took and the residual, in the norm
 // of the preconditioner and relative to the larger of rhs and scale. It ends when the residual is
 // at most tol, at a direction without curvature, or with the context's error.
-func (c *CG) Solve(ctx context.Context, x, rhs []float64, tol, scale float64, most int) (steps int, residual float64, err error) {
+func (c *CG) Solve(ctx context.Context, x, rhs []float64, tol, scale float64,
+	most int) (steps int, residual float64, err error) {
 	if len(c.r) != len(rhs) {
 		v := make([]float64, 4*len(rhs))
 		c.r, c.z, c.p, c.w = v[:len(rhs)], v[len(rhs):2*len(rhs)], v[2*len(rhs):3*len(rhs)], v[3*len(rhs):]
@@ -80,7 +81,8 @@ func (c *CG) Solve(ctx context.Context, x, rhs []float64, tol, scale float64, mo
 	return steps, math.Sqrt(rz / first), nil
 }
 
-// Row is a row of a plan, or of another matrix whose Laplacian it is: all its entries, or those of the columns Idx, and their sum.
+// Row is a row of a plan, or of another matrix whose Laplacian it is: all its entries, or those of
+// the columns Idx, and their sum.
 type Row struct {
 	Idx []int32 // empty for all
 	Val []float64
@@ -130,8 +132,8 @@ func (r *Row) Axpy(y []float64, w float64) {
 // gramRows is the number of whole rows that are multiplied at a time.
 const gramRows = 128
 
-// Conductances adds the conductances Σᵢ T_ij T_il / (T1)ᵢ of n rows to the upper triangle of w, m×m: whole rows by a matrix
-// product, lists one by one.
+// Conductances adds the conductances Σᵢ T_ij T_il / (T1)ᵢ of n rows to the upper triangle of w,
+// m×m: whole rows by a matrix product, lists one by one.
 func Conductances(w []float64, m, n int, row func(i int) Row) {
 	var gemm cpu.Gemm[float64]
 	var buf, inv []float64

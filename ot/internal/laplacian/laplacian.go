@@ -28,9 +28,10 @@ type Network struct {
 	Ground []float64
 }
 
-// Assemble adds to W and I, which the caller has made, the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m): currents
-// I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1.
-// t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost 2n·m² multiplications.
+// Assemble adds to W and I, which the caller has made, the network of the rows of t (n×m, its row
+// sums in mass) and of the field v (n×m): currents I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for
+// which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1. t is overwritten by
+// T_ij/√(T1)ᵢ, and v by its product with that. Cost 2n·m² multiplications.
 func (n *Network) Assemble(ctx context.Context, t, v []float64, mass []float64) error {
 	rows, m := len(mass), n.M
 	for i, a := range mass {

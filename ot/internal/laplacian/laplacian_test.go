@@ -85,7 +85,8 @@ func TestPieces(t *testing.T) {
 
 // A link of 1e-30 between two halves, and a current of 1e-30 across it: a difference of 1, that subtraction would lose.
 func TestWeakLink(t *testing.T) {
-	net := &Network{M: 4, W: []float64{0, 1, 0, 0, 0, 0, 1e-30, 0, 0, 0, 0, 1, 0, 0, 0, 0}, R: []float64{1e-30, 0, 0, -1e-30}}
+	net := &Network{M: 4, W: []float64{0, 1, 0, 0, 0, 0, 1e-30, 0, 0, 0, 0, 1, 0, 0, 0, 0},
+		R: []float64{1e-30, 0, 0, -1e-30}}
 	s, err := net.Eliminate(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,8 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	T, mass := plan(rand.New(rand.NewPCG(1, 1)), 3, 3)
-	if err := (&Network{M: 3, W: make([]float64, 9), I: make([]float64, 9)}).Assemble(ctx, T, make([]float64, 9), mass); !errors.Is(err, context.Canceled) {
+	if err := (&Network{M: 3, W: make([]float64, 9), I: make([]float64, 9)}).
+		Assemble(ctx, T, make([]float64, 9), mass); !errors.Is(err, context.Canceled) {
 		t.Errorf("Assemble: err = %v, want context.Canceled", err)
 	}
 	if _, err := (&Network{M: 2, W: make([]float64, 4)}).Eliminate(ctx); !errors.Is(err, context.Canceled) {

@@ -216,9 +216,10 @@ func (r *Arrays) Costs(u, h *device.Array, inv float64) (rows, cols []float64, e
 	return rows, cols, err
 }
 
-// PointGrad is the gradient with respect to the sources, or to the targets where transposed, of the weights T∘(source ⊕ target − c/ε),
-// or of T itself where linear.
-func (r *Arrays) PointGrad(u, h *device.Array, inv float64, source, target []float64, transposed, linear bool) (*mat.Dense, error) {
+// PointGrad is the gradient with respect to the sources, or to the targets where transposed, of the
+// weights T∘(source ⊕ target − c/ε), or of T itself where linear.
+func (r *Arrays) PointGrad(u, h *device.Array, inv float64, source, target []float64,
+	transposed, linear bool) (*mat.Dense, error) {
 	t := device.Float64
 	dr, ds := r.Upload(t, source, r.N), r.Upload(t, target, r.M)
 	if transposed {

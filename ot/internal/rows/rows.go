@@ -157,8 +157,8 @@ func Shift(v []float64, by float64) {
 	}
 }
 
-// SkipForbidden sets v to 0 where the cost is +Inf. Passes need no special case for such pairs, since exponentials of −Inf
-// are 0; code that multiplies T by a logarithm or a cost skips them.
+// SkipForbidden sets v to 0 where the cost is +Inf. Passes need no special case for such pairs,
+// since exponentials of −Inf are 0; code that multiplies T by a logarithm or a cost skips them.
 func SkipForbidden(v, c []float64) {
 	for j, x := range c {
 		if math.IsInf(x, 1) {
@@ -228,8 +228,10 @@ func Reduce(dst, c []float64, u float64, v []float64) {
 // rounding: float32 weights normalised by a naive sum are off by up to about n·6e-8.
 const MassTolerance = 1e-5
 
-// Weights writes w divided by its sum, uniform for nil, to out, and returns it and the sum; bad makes the package's errors.
-func Weights(out []float64, name string, w []float64, of string, bad func(kind error, format string, args ...any) error) ([]float64, float64, error) {
+// Weights writes w divided by its sum, uniform for nil, to out, and returns it and the sum; bad
+// makes the package's errors.
+func Weights(out []float64, name string, w []float64, of string,
+	bad func(kind error, format string, args ...any) error) ([]float64, float64, error) {
 	n := len(out)
 	if w == nil {
 		for i := range out {

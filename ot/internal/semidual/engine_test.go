@@ -59,7 +59,8 @@ func (s *Function) evalAll(beta []float64, store bool) float64 {
 
 // Spans cover the rows, once each and in order, are at most 64, and none is longer than twice its share or empty.
 func TestSpans(t *testing.T) {
-	for _, d := range [][2]int{{1, 1}, {3, 1 << 20}, {64, 1 << 14}, {65, 40000}, {255, 4096}, {2048, 2048}, {4096, 4096}, {100_003, 7}, {1 << 20, 1}} {
+	for _, d := range [][2]int{{1, 1}, {3, 1 << 20}, {64, 1 << 14}, {65, 40000}, {255, 4096}, {2048, 2048},
+		{4096, 4096}, {100_003, 7}, {1 << 20, 1}} {
 		n, m := d[0], d[1]
 		out := rows.Spans(n, m)
 		next := 0

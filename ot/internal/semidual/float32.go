@@ -38,7 +38,8 @@ func (s *Function) float32Fits() bool {
 		return false
 	}
 	s.narrow.hMax = max(math.Abs(s.Cost.Max), math.Abs(s.Cost.Min)) / s.Eps // until there is a better guess
-	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && s.narrow.size(s) < rows.SingleScale && 20*s.narrow.noise(s) < singleWorth
+	return s.Eps > 1/rows.SingleScale && s.Eps < rows.SingleScale && s.narrow.size(s) < rows.SingleScale &&
+		20*s.narrow.noise(s) < singleWorth
 }
 
 // size is a bound on the terms of a cost.

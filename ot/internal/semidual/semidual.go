@@ -1,6 +1,7 @@
-// Package semidual is the engine of the solvers: the semi-dual function of a transport problem, the passes on the host that
-// evaluate it (over all pairs, a stored kernel, a list of entries, patterns of trees, in float32), and the chooser that takes
-// the cheapest pass that is exact enough. A driver is a rule for the next potentials; passes on a device are devicepass.
+// Package semidual is the engine of the solvers: the semi-dual function of a transport problem, the
+// passes on the host that evaluate it (over all pairs, a stored kernel, a list of entries, patterns
+// of trees, in float32), and the chooser that takes the cheapest pass that is exact enough. A
+// driver is a rule for the next potentials; passes on a device are devicepass.
 package semidual
 
 import (
@@ -302,8 +303,8 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 	}
 }
 
-// MaxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to columnUnderflow are left out:
-// they get the potentials of a vanishing weight.
+// MaxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to
+// columnUnderflow are left out: they get the potentials of a vanishing weight.
 func (s *Function) MaxColumnLogError() float64 {
 	var worst float64
 	if s.Marginals != nil {

@@ -19,8 +19,9 @@ type ReducedCosts struct {
 	list geometry.Listed // the costs of the pairs that of lists; nil where it does not
 }
 
-// CentreCosts subtracts the least cost from all where costs are a constant with small differences: the plan is the same, and
-// potentials need not hold the constant. Such differences are exact (Sterbenz). It returns what it subtracted.
+// CentreCosts subtracts the least cost from all where costs are a constant with small differences:
+// the plan is the same, and potentials need not hold the constant. Such differences are exact
+// (Sterbenz). It returns what it subtracted.
 func (s *Function) CentreCosts() float64 {
 	c := &s.Cost
 	by := c.Min

@@ -140,8 +140,13 @@ func (s *Function) newPattern(beta []float64, slack float64) *pattern {
 	o := s.Trees
 	p := &pattern{eps: s.Eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
 	find := search{
-		pattern: p, rows: o.rows, cols: o.cols, cloud: o.cloud, alpha: s.Alpha,
-		cut: logspace.Log(1e-3*s.stageTol/float64(s.N+s.M)) - slack, most: int(patternShare * float64(s.N) * float64(s.M)),
+		pattern: p,
+		rows:    o.rows,
+		cols:    o.cols,
+		cloud:   o.cloud,
+		alpha:   s.Alpha,
+		cut:     logspace.Log(1e-3*s.stageTol/float64(s.N+s.M)) - slack,
+		most:    int(patternShare * float64(s.N) * float64(s.M)),
 	}
 	find.form, _ = o.cloud.Vector()
 	if !find.block(0, []int{0}) {
@@ -193,8 +198,8 @@ func (p *pattern) Eval(s *Function, beta []float64) float64 {
 	return s.RowError() + s.reduce(nil)
 }
 
-// LeafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from the middle of a leaf of
-// sources to its corner.
+// LeafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from
+// the middle of a leaf of sources to its corner.
 type LeafMeans struct {
 	X, Y       *mat.Dense
 	A, B       []float64

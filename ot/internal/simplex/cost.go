@@ -10,8 +10,8 @@ import (
 	"coupling/ot/internal/geometry"
 )
 
-// checkCost reads the whole cost once and returns it with a large number for +Inf. Potentials are sums of up to n+m costs and must
-// not overflow.
+// checkCost reads the whole cost once and returns it with a large number for +Inf. Potentials are
+// sums of up to n+m costs and must not overflow.
 func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	none := finite{c, math.Inf(1)}
 	if err := geometry.Check("cost", c); err != nil {
@@ -36,7 +36,8 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 		if sum := kern.Sum(row); sum-sum != 0 || max(-least, most) > limit {
 			if least, most, count = finiteRange(row, limit); count < 0 {
 				j := -count - 1
-				return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j, row[j], limit)
+				return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j,
+					row[j], limit)
 			}
 		}
 		lo, hi, allowed = min(lo, least), max(hi, most), allowed+count
@@ -73,8 +74,8 @@ func finiteRange(row []float64, limit float64) (lo, hi float64, count int) {
 	return lo, hi, count
 }
 
-// finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum to along a cycle, so that an
-// optimal basis sends the least mass that way; +Inf where none is.
+// finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum
+// to along a cycle, so that an optimal basis sends the least mass that way; +Inf where none is.
 type finite struct {
 	cost.Geometry
 	large float64

@@ -67,7 +67,8 @@ type Supplies struct {
 	free uint    // high bits of a mass left free for the perturbation, 2^free > 2 len(a)
 }
 
-// massTolerance is the relative difference of total masses, or share of the mass without a way, above which a problem is refused.
+// massTolerance is the relative difference of total masses, or share of the mass without a way,
+// above which a problem is refused.
 const massTolerance = 1e-9
 
 // Quantise turns checked weights into balanced integers of at most 125 − free bits in total. The second measure is

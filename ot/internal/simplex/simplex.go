@@ -1,4 +1,5 @@
-// Package simplex is the network simplex method for the transportation problem; package exact is its face and has its sources.
+// Package simplex is the network simplex method for the transportation problem; package exact is
+// its face and has its sources.
 package simplex
 
 import (
@@ -23,9 +24,10 @@ type Result struct {
 	Limited bool
 }
 
-// Solve transports a to b (nil for uniform weights) by at most maxPivots pivots, 0 for no limit, and visits the arcs that carry
-// mass.
-func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int, visit func(i, j int, w float64)) (*Result, error) {
+// Solve transports a to b (nil for uniform weights) by at most maxPivots pivots, 0 for no limit,
+// and visits the arcs that carry mass.
+func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
+	visit func(i, j int, w float64)) (*Result, error) {
 	all, err := checkCost(ctx, c)
 	if err != nil {
 		return nil, err
@@ -205,7 +207,8 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 	}
 }
 
-// arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry what rounding may make.
+// arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry
+// what rounding may make.
 func (s *simplex) arcs(visit func(i, j int, w float64)) error {
 	var all, lost Wide
 	stuck := 0
@@ -222,7 +225,8 @@ func (s *simplex) arcs(visit func(i, j int, w float64)) error {
 	case !(share > massTolerance):
 		return nil
 	case s.limited: // proves nothing
-		return fmt.Errorf("ot/exact: MaxPivots = %d: too few: %.3g of the mass still uses pairs of cost +Inf", s.pivots, share)
+		return fmt.Errorf("ot/exact: MaxPivots = %d: too few: %.3g of the mass still uses pairs of cost +Inf",
+			s.pivots, share)
 	}
 	return s.cut(stuck)
 }

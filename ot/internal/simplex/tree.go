@@ -34,7 +34,13 @@ type node struct {
 const None = -1
 
 func newTree(n, m int) *tree {
-	return &tree{n: n, node: make([]node, n+m), thread: make([]int32, n+m), pot: make([]float64, n+m), noise: make([]float64, n+m)}
+	return &tree{
+		n:      n,
+		node:   make([]node, n+m),
+		thread: make([]int32, n+m),
+		pot:    make([]float64, n+m),
+		noise:  make([]float64, n+m),
+	}
 }
 
 // reduced returns C_ij − f_i − g_j of the arc from source i to target j of cost c.

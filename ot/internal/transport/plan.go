@@ -1,5 +1,5 @@
-// Package transport makes rows of a plan from its potentials, and products, sums and projections with them, on the host or on
-// the geometry's device.
+// Package transport makes rows of a plan from its potentials, and products, sums and projections
+// with them, on the host or on the geometry's device.
 package transport
 
 import (
@@ -40,8 +40,17 @@ type Plan struct {
 // New is the plan of the last eval(beta, 1), with the masses of its rows; nil is a.
 func New(s *semidual.Function, beta, mass []float64, marginalL1 float64) *Plan {
 	p := &Plan{
-		Geometry: semidual.Underneath(s.G), Costs: s.G, A: s.A, B: s.B, Eps: s.Eps, Own: s.Memory.Clone(beta), Mass: mass, zeroB: s.ZeroB, Cost: s.Cost,
-		MarginalL1: marginalL1, Memory: s.Memory,
+		Geometry:   semidual.Underneath(s.G),
+		Costs:      s.G,
+		A:          s.A,
+		B:          s.B,
+		Eps:        s.Eps,
+		Own:        s.Memory.Clone(beta),
+		Mass:       mass,
+		zeroB:      s.ZeroB,
+		Cost:       s.Cost,
+		MarginalL1: marginalL1,
+		Memory:     s.Memory,
 	}
 	if mass == nil {
 		p.Mass = p.A
@@ -331,7 +340,8 @@ func (p *Plan) Sums() Sums {
 		return p.gridSums()
 	}
 	_, m := p.Dims()
-	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
+	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of
+	// β: small where T is near ab.
 	g, logB := p.Memory.Zeros(m), p.Memory.Zeros(m)
 	for j, b := range p.B {
 		if b > 0 {

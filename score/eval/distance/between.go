@@ -24,8 +24,8 @@ type Report struct {
 	Coverage Coverage // with third neighbours
 }
 
-// Between compares generated with real images. KID and coverage are of equal numbers, the first of the larger set. Memory:
-// the features of both, in float64.
+// Between compares generated with real images. KID and coverage are of equal numbers, the first of
+// the larger set. Memory: the features of both, in float64.
 func Between(ctx context.Context, f Features, generated, real *data.Images) (*Report, error) {
 	name, err := f.Name()
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"coupling/score/eval/neighbour"
 )
 
-// Coverage measures the parts of one distribution that the other reaches. With B(x) the closed ball around a row that reaches
-// its K-th neighbour in its own sample, for N real rows x_i and M generated rows y_j,
+// Coverage measures the parts of one distribution that the other reaches. With B(x) the closed ball
+// around a row that reaches its K-th neighbour in its own sample, for N real rows x_i and M
+// generated rows y_j,
 //
 //	Precision = |{j : y_j ∈ ∪_i B(x_i)}|/M      generated rows that lie among real ones
 //	Recall    = |{i : x_i ∈ ∪_j B(y_j)}|/N      real rows that lie among generated ones
@@ -27,8 +28,8 @@ type Coverage struct {
 	Density, Coverage float64
 }
 
-// Neighbours selects the neighbour that the balls reach. The zero value takes the third, as Kynkäänniemi et al.; Naeem et al.
-// take the fifth.
+// Neighbours selects the neighbour that the balls reach. The zero value takes the third, as
+// Kynkäänniemi et al.; Naeem et al. take the fifth.
 type Neighbours struct {
 	K int // 0: 3
 }

@@ -67,8 +67,8 @@ func TestFrechetOfGaussians(t *testing.T) {
 	}
 }
 
-// It is what package ot/gaussian makes of the two covariances, whose square roots lose half of the digits where they are
-// singular; of more and of fewer rows than columns.
+// It is what package ot/gaussian makes of the two covariances, whose square roots lose half of the
+// digits where they are singular; of more and of fewer rows than columns.
 func TestFrechetIsWasserstein(t *testing.T) {
 	for _, n := range []int{4, 9, 10, 11, 40} {
 		x, y := normal(seed(1), n, 10, 0, 1), normal(seed(2), 25, 10, .5, 2)
@@ -156,7 +156,8 @@ func TestKIDUnbiased(t *testing.T) {
 	for _, c := range []struct{ shift, lo, hi float64 }{{0, .86, 1.42 * 1.14}, {.8, .86, 1.14}} {
 		values, squares := make([]float64, rounds), 0.
 		for i := range rounds {
-			k := must.Get(distance.KID(t.Context(), normal(seed(uint64(2*i)), 50, 4, 0, 1), normal(seed(uint64(2*i+1)), 60, 4, c.shift, 1)))
+			k := must.Get(distance.KID(t.Context(), normal(seed(uint64(2*i)), 50, 4, 0, 1),
+				normal(seed(uint64(2*i+1)), 60, 4, c.shift, 1)))
 			values[i] = k.Value
 			squares += k.StdError * k.StdError / float64(rounds)
 		}
@@ -175,7 +176,8 @@ func TestKIDUnbiased(t *testing.T) {
 func TestInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := seed(rapid.Uint64().Draw(t, "seed"))
-		n, m, d := rapid.IntRange(5, 20).Draw(t, "n"), rapid.IntRange(5, 20).Draw(t, "m"), rapid.IntRange(1, 5).Draw(t, "d")
+		n, m, d := rapid.IntRange(5, 20).Draw(t, "n"), rapid.IntRange(5, 20).Draw(t, "m"),
+			rapid.IntRange(1, 5).Draw(t, "d")
 		x, y := normal(rng, n, d, 0, 1), normal(rng, m, d, .2, 1)
 		shuffled := mat.NewDense(n, d, nil)
 		for i, j := range rng.Perm(n) {
@@ -228,7 +230,8 @@ func TestCoverageOfConstructedSets(t *testing.T) {
 		}
 	}
 	// Independent samples of one distribution: density 1 and coverage 1 − 2^−K nearly, here K = 5 of 1,000 each.
-	got := must.Get(distance.Neighbours{K: 5}.Coverage(ctx, normal(seed(4), 1000, 3, 0, 1), normal(seed(5), 1000, 3, 0, 1)))
+	got := must.Get(distance.Neighbours{K: 5}.Coverage(ctx, normal(seed(4), 1000, 3, 0, 1),
+		normal(seed(5), 1000, 3, 0, 1)))
 	want := 1.
 	for i := 1.; i <= 5; i++ {
 		want *= (1000 - i) / (2000 - i)
@@ -261,7 +264,8 @@ func TestBetween(t *testing.T) {
 	signed := must.Get(m.Scale(-1, 1))
 	r := must.Get(distance.Between(t.Context(), pixels{}, signed, m))
 	// the same images in two ranges are the same to float32
-	if r.Features != "pixels" || r.Frechet > 1e-6 || r.Coverage.Precision != 1 || r.Coverage.Recall != 1 || r.KID.Value > 0 {
+	if r.Features != "pixels" || r.Frechet > 1e-6 || r.Coverage.Precision != 1 || r.Coverage.Recall != 1 ||
+		r.KID.Value > 0 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,4 +1,5 @@
-// Package distance compares two samples of vectors: how far apart their distributions are, and which of them lacks what.
+// Package distance compares two samples of vectors: how far apart their distributions are, and
+// which of them lacks what.
 //
 //	Frechet   squared Wasserstein distance of Gaussians fitted to both
 //	KID       squared maximum mean discrepancy with the cubic kernel, unbiased, with a standard error
@@ -27,8 +28,9 @@
 // Samples are rows of *mat.Dense; the real one and the generated one are named where it matters. Frechet is the square,
 // as FIDs are. Nothing depends on the order of rows but by rounding, nor on the number of processors.
 //
-// Sources: Heusel et al. (2017), "GANs trained by a two time-scale update rule", equation 6; Bińkowski et al. (2018),
-// "Demystifying MMD GANs", §4; Gretton et al. (2012), "A kernel two-sample test", equation 3; Kynkäänniemi et al. (2019),
-// "Improved precision and recall metric", equations 1 and 2; Naeem et al. (2020), "Reliable fidelity and diversity
-// metrics", equations 3 to 5; Efron and Stein (1981), "The jackknife estimate of variance".
+// Sources: Heusel et al. (2017), "GANs trained by a two time-scale update rule", equation 6;
+// Bińkowski et al. (2018), "Demystifying MMD GANs", §4; Gretton et al. (2012), "A kernel two-sample
+// test", equation 3; Kynkäänniemi et al. (2019), "Improved precision and recall metric", equations
+// 1 and 2; Naeem et al. (2020), "Reliable fidelity and diversity metrics", equations 3 to 5; Efron
+// and Stein (1981), "The jackknife estimate of variance".
 package distance

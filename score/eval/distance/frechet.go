@@ -12,16 +12,17 @@ import (
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
 
-// Frechet is the squared Fréchet distance of the Gaussians with means and covariances (divisor n−1) of the rows of x and
-// y (Heusel et al. 2017, equation 6),
+// Frechet is the squared Fréchet distance of the Gaussians with means and covariances (divisor n−1)
+// of the rows of x and y (Heusel et al. 2017, equation 6),
 //
 //	|m_x − m_y|² + tr A + tr B − 2 tr (A^½ B A^½)^½,
 //
-// in the features of Inception the FID. It is gaussian.Wasserstein of gaussian.Empirical, without the
-// covariances: with any F and G for which FᵀF = A and GᵀG = B, the last trace is the sum of the singular values of FGᵀ,
-// and centred rows over √(n−1) are such an F, or the triangle of their QR decomposition where rows are more than columns.
-// So nothing is squared, covariances may be singular, and nothing is added to a diagonal. Its accuracy is 1e-15 of
-// tr A + tr B. It needs two rows each; it is biased upwards at finite n, so compare at equal n. Cost: n d² + m d² and the
+// in the features of Inception the FID. It is gaussian.Wasserstein of gaussian.Empirical, without
+// the covariances: with any F and G for which FᵀF = A and GᵀG = B, the last trace is the sum of the
+// singular values of FGᵀ, and centred rows over √(n−1) are such an F, or the triangle of their QR
+// decomposition where rows are more than columns. So nothing is squared, covariances may be
+// singular, and nothing is added to a diagonal. Its accuracy is 1e-15 of tr A + tr B. It needs two
+// rows each; it is biased upwards at finite n, so compare at equal n. Cost: n d² + m d² and the
 // singular values of a matrix of at most d×d: seconds for 2,048 features.
 func Frechet(x, y *mat.Dense) (float64, error) {
 	if err := pair("x", x, "y", y, 2); err != nil {

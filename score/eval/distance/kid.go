@@ -18,16 +18,16 @@ type Discrepancy struct {
 	StdError float64
 }
 
-// KID is the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012, equation 3) with the kernel
-// k(x, y) = (x·y/d + 1)³ of Bińkowski et al. (2018),
+// KID is the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012,
+// equation 3) with the kernel k(x, y) = (x·y/d + 1)³ of Bińkowski et al. (2018),
 //
 //	Σ_{i≠j} k(x_i, x_j)/(n(n−1)) + Σ_{i≠j} k(y_i, y_j)/(m(m−1)) − 2 Σ_ij k(x_i, y_j)/(nm),
 //
-// from all pairs, where the paper averages over random subsets. The standard error is the jackknife's:
-// the spread of the estimates that leave out one row, which row sums of the kernel give without computing them anew. It
-// is conservative (Efron and Stein 1981): right to first order where the distributions differ, and where they are equal,
-// so that the first order vanishes, up to √2 times too large. Each sample has three rows or more. Cost (n + m)²·d,
-// memory (n + m).
+// from all pairs, where the paper averages over random subsets. The standard error is the
+// jackknife's: the spread of the estimates that leave out one row, which row sums of the kernel
+// give without computing them anew. It is conservative (Efron and Stein 1981): right to first order
+// where the distributions differ, and where they are equal, so that the first order vanishes, up to
+// √2 times too large. Each sample has three rows or more. Cost (n + m)²·d, memory (n + m).
 func KID(ctx context.Context, x, y *mat.Dense) (Discrepancy, error) {
 	if err := pair("x", x, "y", y, 3); err != nil {
 		return Discrepancy{}, err

@@ -13,10 +13,10 @@ import (
 	"coupling/score/eval/distance"
 )
 
-// FD-LeNet on real digits orders what the eye orders: other digits are nearer than noisy ones, and noisy ones than noise;
-// KID of other digits is 0 within its error; coverage and recall fall where images are no digits and where nine digits
-// are missing. (Precision of noise is high, and its density may be: some real outlier has a ball that holds it all, as
-// Naeem et al. warn.)
+// FD-LeNet on real digits orders what the eye orders: other digits are nearer than noisy ones, and
+// noisy ones than noise; KID of other digits is 0 within its error; coverage and recall fall where
+// images are no digits and where nine digits are missing. (Precision of noise is high, and its
+// density may be: some real outlier has a ball that holds it all, as Naeem et al. warn.)
 func TestFDLeNet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network")
@@ -44,7 +44,8 @@ func TestFDLeNet(t *testing.T) {
 		t.Error("Fréchet distances are out of order")
 	}
 	// Two draws of one population, and a conservative error: four of them are passed once in 10,000.
-	if k := good.KID; k.Value > 4*k.StdError || k.Value < -4*k.StdError || reports["noisy"].KID.Value < 4*reports["noisy"].KID.StdError {
+	if k := good.KID; k.Value > 4*k.StdError || k.Value < -4*k.StdError ||
+		reports["noisy"].KID.Value < 4*reports["noisy"].KID.StdError {
 		t.Errorf("KID of digits %v, of noisy ones %v", k, reports["noisy"].KID)
 	}
 	c, noiseC, onesC := good.Coverage, reports["noise"].Coverage, reports["ones"].Coverage

@@ -6,21 +6,23 @@
 //
 // # The file
 //
-// It holds the weights of pytorch-fid, pt_inception-2015-12-05-6726825d.pth (ported from TensorFlow's graph of
-// 2015-12-05; the digits are the beginning of that file's SHA-256), as safetensors. With torch and safetensors installed:
+// It holds the weights of pytorch-fid, pt_inception-2015-12-05-6726825d.pth (ported from
+// TensorFlow's graph of 2015-12-05; the digits are the beginning of that file's SHA-256), as
+// safetensors. With torch and safetensors installed:
 //
 //	import torch; from safetensors.torch import save_file
 //	w = torch.load("pt_inception-2015-12-05-6726825d.pth", map_location="cpu")
 //	save_file({k: v.contiguous() for k, v in w.items()}, "inception.safetensors")
 //
-// All of the names Conv2d_….conv.weight, Mixed_….branch….bn.{weight, bias, running_mean, running_var} must be there with
-// their shapes, and fc.weight with 1,008 rows, by which these weights differ from torchvision's own (1,000), which have
-// the same names and give other numbers. Other names than fc.bias and …num_batches_tracked are refused, and so are
-// values that are not finite and variances that are negative. The
-// name of the features holds the beginning of the SHA-256 of all weights in the order of their names, which does not
-// depend on how they were written to the file. A file whose widths are all divided by 2, 4, 8 or 16 is taken too, for tests,
-// and its name says so: distances in its features are no FIDs. [Chosen] is the file that the user names for figures, by
-// --inception or COUPLING_INCEPTION.
+// All of the names Conv2d_….conv.weight, Mixed_….branch….bn.{weight, bias, running_mean,
+// running_var} must be there with their shapes, and fc.weight with 1,008 rows, by which these
+// weights differ from torchvision's own (1,000), which have the same names and give other numbers.
+// Other names than fc.bias and …num_batches_tracked are refused, and so are values that are not
+// finite and variances that are negative. The name of the features holds the beginning of the
+// SHA-256 of all weights in the order of their names, which does not depend on how they were
+// written to the file. A file whose widths are all divided by 2, 4, 8 or 16 is taken too, for
+// tests, and its name says so: distances in its features are no FIDs. [Chosen] is the file that the
+// user names for figures, by --inception or COUPLING_INCEPTION.
 //
 // # What is computed
 //

@@ -93,22 +93,27 @@ func (w plain) features(x planes) []float64 {
 	x = poolPlain(c("Conv2d_4a_3x3", c("Conv2d_3b_1x1", poolPlain(x, 2, 0, false))), 2, 0, false)
 	for _, m := range []string{"Mixed_5b.", "Mixed_5c.", "Mixed_5d."} {
 		x = join(c(m+"branch1x1", x), p(m+"branch5x5_2", c(m+"branch5x5_1", x), 2),
-			p(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1), 1), c(m+"branch_pool", poolPlain(x, 1, 1, true)))
+			p(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1), 1),
+			c(m+"branch_pool", poolPlain(x, 1, 1, true)))
 	}
 	m := "Mixed_6a."
-	x = join(half(m+"branch3x3", x), half(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1)), poolPlain(x, 2, 0, false))
+	x = join(half(m+"branch3x3", x), half(m+"branch3x3dbl_3", p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1)),
+		poolPlain(x, 2, 0, false))
 	for _, m := range []string{"Mixed_6b.", "Mixed_6c.", "Mixed_6d.", "Mixed_6e."} {
 		d := m + "branch7x7dbl_"
 		x = join(c(m+"branch1x1", x), tall(m+"branch7x7_3", wide(m+"branch7x7_2", c(m+"branch7x7_1", x), 3), 3),
-			wide(d+"5", tall(d+"4", wide(d+"3", tall(d+"2", c(d+"1", x), 3), 3), 3), 3), c(m+"branch_pool", poolPlain(x, 1, 1, true)))
+			wide(d+"5", tall(d+"4", wide(d+"3", tall(d+"2", c(d+"1", x), 3), 3), 3), 3),
+			c(m+"branch_pool", poolPlain(x, 1, 1, true)))
 	}
 	m = "Mixed_7a."
 	x = join(half(m+"branch3x3_2", c(m+"branch3x3_1", x)),
-		half(m+"branch7x7x3_4", tall(m+"branch7x7x3_3", wide(m+"branch7x7x3_2", c(m+"branch7x7x3_1", x), 3), 3)), poolPlain(x, 2, 0, false))
+		half(m+"branch7x7x3_4", tall(m+"branch7x7x3_3", wide(m+"branch7x7x3_2", c(m+"branch7x7x3_1", x), 3), 3)),
+		poolPlain(x, 2, 0, false))
 	for _, m := range []string{"Mixed_7b.", "Mixed_7c."} {
 		a, b := c(m+"branch3x3_1", x), p(m+"branch3x3dbl_2", c(m+"branch3x3dbl_1", x), 1)
 		x = join(c(m+"branch1x1", x), wide(m+"branch3x3_2a", a, 1), tall(m+"branch3x3_2b", a, 1),
-			wide(m+"branch3x3dbl_3a", b, 1), tall(m+"branch3x3dbl_3b", b, 1), c(m+"branch_pool", poolPlain(x, 1, 1, m == "Mixed_7b.")))
+			wide(m+"branch3x3dbl_3a", b, 1), tall(m+"branch3x3dbl_3b", b, 1),
+			c(m+"branch_pool", poolPlain(x, 1, 1, m == "Mixed_7b.")))
 	}
 	out := make([]float64, x.c)
 	for i, v := range x.v {
@@ -176,8 +181,9 @@ func plainFrechet(t *testing.T, x, y *mat.Dense) float64 {
 	return sum
 }
 
-// The Fréchet distance in the features of a network of a sixteenth of the width, whose weights come from a file of the format
-// that the user names, against one that shares no code with it: another forward pass, in float64, and another formula.
+// The Fréchet distance in the features of a network of a sixteenth of the width, whose weights come
+// from a file of the format that the user names, against one that shares no code with it: another
+// forward pass, in float64, and another formula.
 func TestFID(t *testing.T) {
 	weights := random(16)
 	t.Setenv(Variable, save(t, weights))

@@ -23,8 +23,8 @@ var ErrWeights = errors.New("not the weights of the Inception-v3 of FIDs")
 // classes is the number of classes of the weights of 2015-12-05.
 const classes = 1008
 
-// Open reads the file of weights at path, checks them and puts the network on a device. Errors wrap ErrWeights where the
-// file is not what it should be. The caller frees the network.
+// Open reads the file of weights at path, checks them and puts the network on a device. Errors wrap
+// ErrWeights where the file is not what it should be. The caller frees the network.
 func Open(path string, dev *device.Device) (*Network, error) {
 	b, weights, err := read(path)
 	if err != nil {
@@ -53,7 +53,8 @@ func read(path string) (*builder, map[string]safetensors.Tensor, error) {
 		return nil, nil, fmt.Errorf("inception: %s: %w: %w", path, err, ErrWeights)
 	}
 	b := newBuilder(1)
-	if first := weights["Conv2d_1a_3x3.conv.weight"].Shape; len(first) > 0 && first[0] > 0 && first[0] < 32 && 32%first[0] == 0 {
+	if first := weights["Conv2d_1a_3x3.conv.weight"].Shape; len(first) > 0 && first[0] > 0 && first[0] < 32 &&
+		32%first[0] == 0 {
 		b = newBuilder(32 / first[0])
 	}
 	if err := b.check(weights); err != nil {
@@ -145,8 +146,9 @@ func digest(weights map[string]safetensors.Tensor) string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Random is a file of random weights for a network whose widths are divided by 1, 2, 4, 8 or 16, the same at each call, of a size
-// that keeps activations near one: for tests of what reads such files. Distances in its features mean nothing.
+// Random is a file of random weights for a network whose widths are divided by 1, 2, 4, 8 or 16,
+// the same at each call, of a size that keeps activations near one: for tests of what reads such
+// files. Distances in its features mean nothing.
 func Random(divide int) []byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draw := func(mean, spread float64, shape ...int) safetensors.Tensor {

@@ -36,7 +36,8 @@ func (n *Network) Free() { nn.Free(n.net.Params()) }
 // Of returns the features of images of one or three channels, a row each. Values are rounded to bytes first.
 func (n *Network) Of(ctx context.Context, images *data.Images) (*mat.Dense, error) {
 	if !(images.Lo < images.Hi) || images.Len() == 0 {
-		return nil, fmt.Errorf("inception: %d images in [%v, %v]: must be some, and Lo < Hi", images.Len(), images.Lo, images.Hi)
+		return nil, fmt.Errorf("inception: %d images in [%v, %v]: must be some, and Lo < Hi", images.Len(),
+			images.Lo, images.Hi)
 	}
 	var out *mat.Dense
 	for lo := 0; lo < images.Len(); lo += batch {

@@ -111,15 +111,18 @@ func TestRefusals(t *testing.T) {
 	dev := devicetest.CPU(t)
 	good := random(8)
 	for name, change := range map[string]func(w map[string]safetensors.Tensor){
-		"missing":     func(w map[string]safetensors.Tensor) { delete(w, "Mixed_7c.branch_pool.bn.bias") },
-		"no fc":       func(w map[string]safetensors.Tensor) { delete(w, "fc.weight") },
-		"unknown":     func(w map[string]safetensors.Tensor) { w["Mixed_9.w"] = safetensors.Tensor{Shape: []int{0}} },
-		"torchvision": func(w map[string]safetensors.Tensor) { w["fc.weight"] = safetensors.Tensor{Shape: []int{1000, 256}} },
+		"missing": func(w map[string]safetensors.Tensor) { delete(w, "Mixed_7c.branch_pool.bn.bias") },
+		"no fc":   func(w map[string]safetensors.Tensor) { delete(w, "fc.weight") },
+		"unknown": func(w map[string]safetensors.Tensor) { w["Mixed_9.w"] = safetensors.Tensor{Shape: []int{0}} },
+		"torchvision": func(w map[string]safetensors.Tensor) {
+			w["fc.weight"] = safetensors.Tensor{Shape: []int{1000, 256}}
+		},
 		"variance": func(w map[string]safetensors.Tensor) {
 			w["Conv2d_1a_3x3.bn.running_var"] = safetensors.Tensor{Shape: []int{4}, Data: []float32{1, 1, -1, 1}}
 		},
 		"NaN": func(w map[string]safetensors.Tensor) {
-			w["Conv2d_1a_3x3.bn.bias"] = safetensors.Tensor{Shape: []int{4}, Data: []float32{1, 1, float32(math.NaN()), 1}}
+			w["Conv2d_1a_3x3.bn.bias"] = safetensors.Tensor{Shape: []int{4},
+				Data: []float32{1, 1, float32(math.NaN()), 1}}
 		},
 	} {
 		w := make(map[string]safetensors.Tensor)

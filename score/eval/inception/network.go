@@ -108,9 +108,11 @@ func (b *builder) mixedC(name string, w int) nn.Layer {
 	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		b.conv("branch1x1", 768, 192, window(1, 1, 0)),
-		chain(b.conv("branch7x7_1", 768, w, window(1, 1, 0)), b.conv("branch7x7_2", w, w, wide(7)), b.conv("branch7x7_3", w, 192, tall(7))),
+		chain(b.conv("branch7x7_1", 768, w, window(1, 1, 0)), b.conv("branch7x7_2", w, w, wide(7)),
+			b.conv("branch7x7_3", w, 192, tall(7))),
 		chain(b.conv("branch7x7dbl_1", 768, w, window(1, 1, 0)), b.conv("branch7x7dbl_2", w, w, tall(7)),
-			b.conv("branch7x7dbl_3", w, w, wide(7)), b.conv("branch7x7dbl_4", w, w, tall(7)), b.conv("branch7x7dbl_5", w, 192, wide(7))),
+			b.conv("branch7x7dbl_3", w, w, wide(7)), b.conv("branch7x7dbl_4", w, w, tall(7)),
+			b.conv("branch7x7dbl_5", w, 192, wide(7))),
 		b.pooled(pool(borderMean), 768, 192),
 	}}
 }
@@ -131,8 +133,10 @@ func (b *builder) mixedE(name string, in int, first nn.Layer) nn.Layer {
 	b = b.in(name)
 	return &nn.Concat{Branches: []nn.Layer{
 		b.conv("branch1x1", in, 320, window(1, 1, 0)),
-		both(b.conv("branch3x3_1", in, 384, window(1, 1, 0)), b.conv("branch3x3_2a", 384, 384, wide(3)), b.conv("branch3x3_2b", 384, 384, tall(3))),
-		both(chain(b.conv("branch3x3dbl_1", in, 448, window(1, 1, 0)), b.conv("branch3x3dbl_2", 448, 384, window(3, 1, 1))),
+		both(b.conv("branch3x3_1", in, 384, window(1, 1, 0)), b.conv("branch3x3_2a", 384, 384, wide(3)),
+			b.conv("branch3x3_2b", 384, 384, tall(3))),
+		both(chain(b.conv("branch3x3dbl_1", in, 448, window(1, 1, 0)),
+			b.conv("branch3x3dbl_2", 448, 384, window(3, 1, 1))),
 			b.conv("branch3x3dbl_3a", 384, 384, wide(3)), b.conv("branch3x3dbl_3b", 384, 384, tall(3))),
 		b.pooled(first, in, 192),
 	}}

@@ -30,7 +30,9 @@ func scores(ctx context.Context, generated, images *data.Images) ([]float64, err
 	_, c, h, w := generated.Shape()
 	_, c1, h1, w1 := images.Shape()
 	if generated.Len() == 0 || c != c1 || h != h1 || w != w1 || generated.Lo != images.Lo || generated.Hi != images.Hi {
-		return nil, fmt.Errorf("membership: %d generated images of %d×%d×%d in [%v, %v], examples of %d×%d×%d in [%v, %v]: must be equal, and some: %w",
+		return nil, fmt.Errorf(
+			"membership: %d generated images of %d×%d×%d in [%v, %v], examples of %d×%d×%d in [%v, %v]: must be "+
+				"equal, and some: %w",
 			generated.Len(), c, h, w, generated.Lo, generated.Hi, c1, h1, w1, images.Lo, images.Hi, ErrArgument)
 	}
 	found, err := neighbour.Search[float32]{}.Find(ctx, rows(images), rows(generated))

@@ -21,7 +21,8 @@
 //
 // Intervals hold for further examples against the same generated images; they say nothing of another generator.
 //
-// Sources: Chen, Yu, Zhang and Fritz (2020); Hanley and McNeil (1982) and Newcombe (2006), method 5, for the interval of
-// the AUC; Clopper and Pearson (1934); Carlini et al. (2022), "Membership inference attacks from first principles", for
-// why rates at few false positives matter more than the AUC.
+// Sources: Chen, Yu, Zhang and Fritz (2020); Hanley and McNeil (1982) and Newcombe (2006), method
+// 5, for the interval of the AUC; Clopper and Pearson (1934); Carlini et al. (2022), "Membership
+// inference attacks from first principles", for why rates at few false positives matter more than
+// the AUC.
 package membership

@@ -43,11 +43,12 @@ func (r *Result) String() string {
 	return s
 }
 
-// Measure compares the scores of members with those of others, higher meaning "member". Infinite scores are in order, NaN
-// is not. O(N log N).
+// Measure compares the scores of members with those of others, higher meaning "member". Infinite
+// scores are in order, NaN is not. O(N log N).
 func Measure(members, others []float64) (*Result, error) {
 	if len(members) == 0 || len(others) == 0 {
-		return nil, fmt.Errorf("membership: %d members, %d others: must be > 0: %w", len(members), len(others), ErrArgument)
+		return nil, fmt.Errorf("membership: %d members, %d others: must be > 0: %w", len(members), len(others),
+			ErrArgument)
 	}
 	type score struct {
 		value  float64
@@ -57,7 +58,8 @@ func Measure(members, others []float64) (*Result, error) {
 	for k, set := range [][]float64{members, others} {
 		for i, v := range set {
 			if math.IsNaN(v) {
-				return nil, fmt.Errorf("membership: score %d of %s = NaN: %w", i, []string{"members", "others"}[k], ErrArgument)
+				return nil, fmt.Errorf("membership: score %d of %s = NaN: %w", i, []string{"members", "others"}[k],
+					ErrArgument)
 			}
 			all = append(all, score{v, k == 0})
 		}
@@ -85,8 +87,8 @@ func Measure(members, others []float64) (*Result, error) {
 	return r, nil
 }
 
-// At is the rate of true positives with at most this rate of false ones among the others. With fewer than 1/bound others
-// that means none.
+// At is the rate of true positives with at most this rate of false ones among the others. With
+// fewer than 1/bound others that means none.
 func (r *Result) At(bound float64) Rate {
 	best := Rate{Bound: bound}
 	for _, p := range r.ROC {

@@ -16,6 +16,7 @@
 // row to its copy is exactly 0; each has the relative error of a sum of d terms, about d·2^−24 in float32 at worst.
 // Of points equally far the one with the smaller index comes first. A value that is not finite is an error.
 //
-// Cost: n·m·d multiply-adds in the tiles of cpu.Gemm. Memory beside arguments and result: one tile of 128×1024 for each
-// processor and what the product packs, whatever n and m. The result is the same bits whatever the number of processors.
+// Cost: n·m·d multiply-adds in the tiles of cpu.Gemm. Memory beside arguments and result: one tile
+// of 128×1024 for each processor and what the product packs, whatever n and m. The result is the
+// same bits whatever the number of processors.
 package neighbour

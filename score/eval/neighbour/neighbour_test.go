@@ -32,7 +32,8 @@ func Example() {
 // Sorting all distances says the same. Coordinates are small integers, so that distances are exact and ties are common.
 func TestAgainstSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, m, d := rapid.IntRange(0, 5).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "m"), rapid.IntRange(1, 4).Draw(t, "d")
+		n, m, d := rapid.IntRange(0, 5).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "m"),
+			rapid.IntRange(1, 4).Draw(t, "d")
 		k := rapid.IntRange(1, m).Draw(t, "k")
 		draw := func(name string, n int) cpu.Matrix[float32] {
 			x := rapid.SliceOfN(rapid.IntRange(-2, 2), n*d, n*d).Draw(t, name)
@@ -136,9 +137,11 @@ func BenchmarkFind(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				must.Get((neighbour.Search[float32]{K: 3}).Find(b.Context(), cpu.Dense(x, s.n, s.d), cpu.Dense(y, s.m, s.d)))
+				must.Get((neighbour.Search[float32]{K: 3}).
+					Find(b.Context(), cpu.Dense(x, s.n, s.d), cpu.Dense(y, s.m, s.d)))
 			}
-			b.ReportMetric(3*float64(s.n)*float64(s.m)*float64(s.d)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+			b.ReportMetric(3*float64(s.n)*float64(s.m)*float64(s.d)*float64(b.N)/float64(b.Elapsed().Nanoseconds()),
+				"GFLOP/s")
 		})
 	}
 }

@@ -24,7 +24,8 @@ func tiles[T cpu.Float](ctx context.Context, queries, points cpu.Matrix[T], see 
 		return err
 	}
 	if queries.Cols != points.Cols {
-		return fmt.Errorf("neighbour: queries have %d columns, points %d: must be equal: %w", queries.Cols, points.Cols, ErrArgument)
+		return fmt.Errorf("neighbour: queries have %d columns, points %d: must be equal: %w", queries.Cols, points.Cols,
+			ErrArgument)
 	}
 	return cpu.Chunks(ctx, queries.Rows, tileRows, func(_, lo, hi int) {
 		var g cpu.Gemm[T]

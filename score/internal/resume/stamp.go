@@ -1,4 +1,5 @@
-// Package resume stores runs on their way, keeps a stored run from being taken for one with other arguments, and goes on from it.
+// Package resume stores runs on their way, keeps a stored run from being taken for one with other
+// arguments, and goes on from it.
 package resume
 
 import (

@@ -18,7 +18,8 @@ var (
 	ErrDiverged  = errors.New("chains diverged")
 )
 
-// Training is a run of Steps steps of some networks that is stored at Path, where that is not empty, every Every steps and at its end.
+// Training is a run of Steps steps of some networks that is stored at Path, where that is not
+// empty, every Every steps and at its end.
 type Training struct {
 	Steps   int
 	Path    string
@@ -42,7 +43,8 @@ func (t *Training) Load() error {
 	return nil
 }
 
-// After stores the run after so many steps where it is time. A run whose weights are not finite leaves its last good checkpoint.
+// After stores the run after so many steps where it is time. A run whose weights are not finite
+// leaves its last good checkpoint.
 func (t *Training) After(step int) error {
 	t.Step = int64(step)
 	if (t.Path == "" || step%t.Every != 0) && step != t.Steps {
@@ -66,7 +68,8 @@ func (t *Training) finite(p *nn.Param) error {
 	device.Reduce(sum, p.Value.Reshape(1, p.Value.Len()), device.SumSquares)
 	v, err := sum.Float64s()
 	if err == nil && (math.IsNaN(v[0]) || math.IsInf(v[0], 0)) {
-		err = fmt.Errorf("after %d steps weights are not finite, %s first: the rate %g is too large: %w", t.Step, p.Name, t.Rate, ErrDiverged)
+		err = fmt.Errorf("after %d steps weights are not finite, %s first: the rate %g is too large: %w", t.Step,
+			p.Name, t.Rate, ErrDiverged)
 	}
 	return err
 }

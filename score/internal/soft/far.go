@@ -2,10 +2,11 @@ package soft
 
 import "math"
 
-// far computes a row's weights where the kernels overflow: every point so far away, or inv so large, that no
-// exp(h_j − inv·|x−y_j|²) is left, or that squares are infinite. It takes differences of exponents from the nearest point's,
-// with distances scaled by the largest coordinate difference. Points that share the largest exponent share the weight.
-// It returns the logarithm of the sum, which may be −Inf.
+// far computes a row's weights where the kernels overflow: every point so far away, or inv so
+// large, that no exp(h_j − inv·|x−y_j|²) is left, or that squares are infinite. It takes
+// differences of exponents from the nearest point's, with distances scaled by the largest
+// coordinate difference. Points that share the largest exponent share the weight. It returns the
+// logarithm of the sum, which may be −Inf.
 func (p *Points) far(t []float64, x []float64, inv float64) (lse float64) {
 	scale := 0.0
 	for j := range p.m {

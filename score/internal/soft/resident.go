@@ -20,15 +20,15 @@ func (p *Points) Reside(dev *device.Device) *Resident {
 	return &Resident{dev: dev, y: y, h: dev.From64(p.h, p.m), scaled: y.Like(), scaling: dev.New(device.Float64, 1, 1)}
 }
 
-// Sharpen sets inv. The kernels of plans take it as a number, which a recording keeps: so points are scaled by its root, with
-// an error of a unit in the last place of coordinates.
+// Sharpen sets inv. The kernels of plans take it as a number, which a recording keeps: so points
+// are scaled by its root, with an error of a unit in the last place of coordinates.
 func (r *Resident) Sharpen(inv float64) {
 	r.scaling.Set64([]float64{math.Sqrt(inv)})
 	device.Mul(r.scaled, r.y, r.scaling)
 }
 
-// Means are the softmin averages at the points x, float64 N×d, in a new array. It may be recorded. Cost: each exponential
-// twice.
+// Means are the softmin averages at the points x, float64 N×d, in a new array. It may be recorded.
+// Cost: each exponential twice.
 func (r *Resident) Means(x *device.Array) *device.Array {
 	at, u, out, square := x.Like(), r.dev.New(device.Float64, x.Dim(0)), x.Like(), device.Cost{Square: 1}
 	device.Mul(at, x, r.scaling)

@@ -1,5 +1,5 @@
-// Package soft computes softmin averages over weighted points, the arithmetic that Gaussian-smoothed empirical densities
-// and Sinkhorn potentials off their points share: for each x
+// Package soft computes softmin averages over weighted points, the arithmetic that
+// Gaussian-smoothed empirical densities and Sinkhorn potentials off their points share: for each x
 //
 //	w_j ∝ exp(h_j − inv·|x−y_j|²),     LSE = log Σ_j exp(h_j − inv·|x−y_j|²),     Mean = Σ_j w_j y_j.
 package soft
@@ -27,7 +27,13 @@ type Points struct {
 // New copies the rows of y, m×d, and their logarithmic weights h.
 func New(y *mat.Dense, h []float64) *Points {
 	m, d := y.Dims()
-	p := &Points{d: d, m: m, planes: make([]float64, d*m), points: make([]float64, 0, m*d), h: append([]float64(nil), h...)}
+	p := &Points{
+		d:      d,
+		m:      m,
+		planes: make([]float64, d*m),
+		points: make([]float64, 0, m*d),
+		h:      append([]float64(nil), h...),
+	}
 	for j := range m {
 		row := y.RawRowView(j)
 		p.points = append(p.points, row...)

@@ -1,5 +1,6 @@
-// Package light fits entropic plans whose conditional laws are mixtures of Gaussians, after Korotin, Gushchin and Burnaev,
-// "Light Schrödinger bridge" (2024): no network, no score, no chains.
+// Package light fits entropic plans whose conditional laws are mixtures of Gaussians, after
+// Korotin, Gushchin and Burnaev, "Light Schrödinger bridge" (2024): no network, no score, no
+// chains.
 //
 // # Example
 //

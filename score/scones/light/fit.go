@@ -32,15 +32,18 @@ type Fit struct {
 	Trace      func(step int, loss float64)
 }
 
-// Run fits points drawn from x and y. First guesses: centres at points of y, conditional covariances that of y, or λ/2 I
-// where that is smaller. Cost of a step: Components·(2·Batch·d² + d³).
+// Run fits points drawn from x and y. First guesses: centres at points of y, conditional
+// covariances that of y, or λ/2 I where that is smaller. Cost of a step: Components·(2·Batch·d² +
+// d³).
 func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan, error) {
-	f.Components, f.Steps, f.Batch, f.Rate = cmp.Or(f.Components, 1), cmp.Or(f.Steps, 2000), cmp.Or(f.Batch, 256), cmp.Or(f.Rate, .02)
+	f.Components, f.Steps, f.Batch, f.Rate = cmp.Or(f.Components, 1), cmp.Or(f.Steps, 2000), cmp.Or(f.Batch, 256),
+		cmp.Or(f.Rate, .02)
 	if err := (scones.Compatibility{Lambda: f.Lambda}).Check(); err != nil {
 		return nil, err
 	}
 	if f.Components < 1 || f.Batch < 2 || !(f.Rate > 0) || math.IsInf(f.Rate, 1) || f.Steps < 0 {
-		return nil, fmt.Errorf("light: %d components, %d steps, batch %d, rate %g: %w", f.Components, f.Steps, f.Batch, f.Rate, scones.ErrParameter)
+		return nil, fmt.Errorf("light: %d components, %d steps, batch %d, rate %g: %w", f.Components, f.Steps, f.Batch,
+			f.Rate, scones.ErrParameter)
 	}
 	xs, err := x(rng, max(f.Batch, 1000))
 	if err != nil {
@@ -71,7 +74,9 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan
 			return nil, fmt.Errorf("step %d: %w", k+1, err)
 		}
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
-			return nil, fmt.Errorf("light: the loss is %g at step %d: points are not finite, or the rate is too large: %w", loss, k+1, scones.ErrParameter)
+			return nil, fmt.Errorf(
+				"light: the loss is %g at step %d: points are not finite, or the rate is too large: %w", loss, k+1,
+				scones.ErrParameter)
 		}
 		floats.Scale(-1, g) // adam ascends, the loss must descend
 		opt.Step(w, g, 1-float64(k)/float64(f.Steps))
@@ -199,7 +204,8 @@ func (l *Plan) logNormal(c int, y *mat.Dense, inverse *mat.TriDense, q *mat.Dens
 }
 
 // component returns the gradient by the parameters of one component.
-func (l *Plan) component(c int, x *mat.Dense, wx []float64, white *mat.Dense, wy []float64, inverse *mat.TriDense, eps float64) []float64 {
+func (l *Plan) component(c int, x *mat.Dense, wx []float64, white *mat.Dense, wy []float64, inverse *mat.TriDense,
+	eps float64) []float64 {
 	_, d := x.Dims()
 	total := floats.Sum(wy)
 	g := []float64{floats.Sum(wx) - total}

@@ -78,7 +78,8 @@ func TestLightRefuses(t *testing.T) {
 		"dimension": {Fit{Lambda: 1}, line},
 		"empty":     {Fit{Lambda: 1}, scones.Cloud(&mat.Dense{})},
 	} {
-		if _, err := c.f.Run(t.Context(), seeded(2), x, c.y); !errors.Is(err, scones.ErrParameter) && !errors.Is(err, scones.ErrShape) {
+		if _, err := c.f.Run(t.Context(), seeded(2), x, c.y); !errors.Is(err, scones.ErrParameter) &&
+			!errors.Is(err, scones.ErrShape) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

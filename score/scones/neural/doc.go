@@ -8,9 +8,10 @@
 //
 // # Example
 //
-// Points of two distributions are the rows of x and y. Training{Ascent: scones.Ascent{Compatibility: {Lambda: 2}, Steps:
-// 2000}, Hidden: []int{256, 256, 256}}.Run moves two arch.Critic networks up the dual; its result holds them as Phi and Psi
-// of a scones.Coupling, whose Target is a score.Field: exact, or a dsm.Network.
+// Points of two distributions are the rows of x and y. Training{Ascent:
+// scones.Ascent{Compatibility: {Lambda: 2}, Steps: 2000}, Hidden: []int{256, 256, 256}}.Run moves
+// two arch.Critic networks up the dual; its result holds them as Phi and Psi of a scones.Coupling,
+// whose Target is a score.Field: exact, or a dsm.Network.
 //
 // # Conventions
 //
@@ -19,6 +20,6 @@
 // which is of order one. The paper's networks return V itself; set Unscaled for that. Batches are
 // functions of the seed and the step.
 //
-// Sources: Seguy et al., "Large-scale optimal transport and mapping estimation" (2018), and the public code of SCONES for
-// architectures and batches.
+// Sources: Seguy et al., "Large-scale optimal transport and mapping estimation" (2018), and the
+// public code of SCONES for architectures and batches.
 package neural

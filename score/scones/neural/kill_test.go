@@ -85,8 +85,8 @@ func sampling(p score.Progress) {
 	}
 }
 
-// child runs fits until it has said `most` lines (all, where negative), kills it then, and returns what it drew if it did and the
-// lines that it said.
+// child runs fits until it has said `most` lines (all, where negative), kills it then, and returns
+// what it drew if it did and the lines that it said.
 func child(t *testing.T, dir string, most int, env ...string) (drew string, lines []string) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
@@ -113,8 +113,9 @@ func child(t *testing.T, dir string, most int, env ...string) (drew string, line
 	return drew, lines
 }
 
-// A fit that is killed by the system at any moment, again and again, and begun again, ends with the same bits as one that
-// was not: score, potentials, projection, and the chains of what they draw, killed too. A resumed run says only the steps that were left.
+// A fit that is killed by the system at any moment, again and again, and begun again, ends with the
+// same bits as one that was not: score, potentials, projection, and the chains of what they draw,
+// killed too. A resumed run says only the steps that were left.
 func TestKilledAndResumed(t *testing.T) {
 	want, all := child(t, t.TempDir(), -1)
 	sampled := 0

@@ -136,7 +136,8 @@ func (p *Net) Values(x *mat.Dense) ([]float64, error) {
 // Ascend implements scones.Model.
 func (p *Net) Ascend(w []float64, factor float64) error {
 	if p.pass == nil || len(w) != p.out.Len() {
-		return fmt.Errorf("neural: Ascend with %d weights does not follow Values of as many points: %w", len(w), scones.ErrShape)
+		return fmt.Errorf("neural: Ascend with %d weights does not follow Values of as many points: %w", len(w),
+			scones.ErrShape)
 	}
 	nn.ZeroGrads(p.net.Params())
 	dy := p.out.Like()

@@ -57,7 +57,8 @@ func TestNetworksLearnGaussians(t *testing.T) {
 			}
 		}}
 	p := must.Get(Training{Ascent: a, Hidden: []int{64, 64, 64}}.Run(t.Context(), seeded(1), dev, 2, x, y))
-	// The dual of 256 pairs has a standard deviation of some .2 here, its mean over 300 steps .02; the rest is learning.
+	// The dual of 256 pairs has a standard deviation of some .2 here, its mean over 300 steps .02;
+	// the rest is learning.
 	if mean /= n; math.Abs(mean-plan.Value) > .12 {
 		t.Errorf("dual %.3f, optimum %.3f", mean, plan.Value)
 	}
@@ -70,8 +71,12 @@ func TestNetworksLearnGaussians(t *testing.T) {
 	if off := mat.Norm(got, 2) / size; off > .35 { // zero gradients have 1
 		t.Errorf("relative error of the gradient of psi: %.2f", off)
 	}
-	project := must.Get(Projection{Coupling: scones.Coupling{Compatibility: a.Compatibility, Phi: p.Phi, Psi: p.Psi}, Steps: 600, Rate: 3e-3,
-		Schedule: func(k int) float64 { return 1 - float64(k)/600 }}.
+	project := must.Get(Projection{
+		Coupling: scones.Coupling{Compatibility: a.Compatibility, Phi: p.Phi, Psi: p.Psi},
+		Steps:    600,
+		Rate:     3e-3,
+		Schedule: func(k int) float64 { return 1 - float64(k)/600 },
+	}.
 		Run(t.Context(), seeded(3), dev, arch.MLP{Sizes: []int{2, 32, 2}}.Net(), x, y))
 	xs := must.Get(x(seeded(4), 300))
 	moved := must.Get(project.Apply(xs))
@@ -84,10 +89,12 @@ func TestNetworksLearnGaussians(t *testing.T) {
 	}
 }
 
-// The gradient of a network by its input is that of its values; float32 allows differences of 1e-2 with an error of 1e-3.
+// The gradient of a network by its input is that of its values; float32 allows differences of 1e-2
+// with an error of 1e-3.
 func TestInputGradient(t *testing.T) {
 	x, y, _ := problem()
-	p := must.Get(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 5}, Hidden: []int{16, 16}}.
+	p := must.Get(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 5},
+		Hidden: []int{16, 16}}.
 		Run(t.Context(), seeded(1), open(t), 2, x, y))
 	at := must.Get(y(seeded(2), 50))
 	g := mat.NewDense(50, 2, nil)
@@ -123,9 +130,15 @@ func TestDivergences(t *testing.T) {
 				continue // two divergences, one of them paired
 			}
 			k := scones.Compatibility{F: f, Lambda: 20}
-			p := must.Get(Training{Ascent: scones.Ascent{Compatibility: k, Steps: 300, Batch: 128, Paired: paired}, Hidden: []int{32, 32}, Rate: 3e-3}.
-				Run(t.Context(), seeded(5), dev, 2, x, y))
-			m := must.Get(scones.Coupling{Compatibility: k, Phi: p.Phi, Psi: p.Psi}.Densities(must.Get(x(seeded(6), 300)), must.Get(y(seeded(7), 300))))
+			p := must.Get(Training{Ascent: scones.Ascent{
+				Compatibility: k,
+				Steps:         300,
+				Batch:         128,
+				Paired:        paired,
+			}, Hidden: []int{32, 32}, Rate: 3e-3}.
+					Run(t.Context(), seeded(5), dev, 2, x, y))
+			m := must.Get(scones.Coupling{Compatibility: k, Phi: p.Phi,
+				Psi: p.Psi}.Densities(must.Get(x(seeded(6), 300)), must.Get(y(seeded(7), 300))))
 			if mass := mat.Sum(m) / 9e4; math.Abs(mass-1) > .25 {
 				t.Errorf("%v, paired %v: mass %.3f", f, paired, mass)
 			}
@@ -140,8 +153,13 @@ func TestResumesBitForBit(t *testing.T) {
 	dev := open(t)
 	at := must.Get(y(seeded(2), 20))
 	values := func(ctx context.Context, path string, trace func(int)) ([]float64, error) {
-		p, err := Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 30, Batch: 32,
-			Trace: func(k int, _ float64) { trace(k) }}, Hidden: []int{8, 8}, Path: path, Every: 10}.Run(ctx, seeded(3), dev, 2, x, y)
+		p, err := Training{
+			Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 4}, Steps: 30, Batch: 32,
+				Trace: func(k int, _ float64) { trace(k) }},
+			Hidden: []int{8, 8},
+			Path:   path,
+			Every:  10,
+		}.Run(ctx, seeded(3), dev, 2, x, y)
 		if err != nil {
 			return nil, err
 		}
@@ -193,8 +211,12 @@ func TestEverythingLearnt(t *testing.T) {
 	}
 	levels := must.Get(score.Geometric(2.1, 2.1/50, 12))
 	draw := must.Get(parts{
-		potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}, Steps: 600, Batch: 128,
-			Schedule: train.Linear(600, 0)}, Hidden: []int{64, 64, 64}},
+		potentials: Training{Ascent: scones.Ascent{
+			Compatibility: scones.Compatibility{Lambda: 2},
+			Steps:         600,
+			Batch:         128,
+			Schedule:      train.Linear(600, 0),
+		}, Hidden: []int{64, 64, 64}},
 		score:      dsm.Training{Sigmas: levels, Steps: 1500, Rate: 2e-3, Decay: .99},
 		width:      128,
 		projection: Projection{Steps: 200, Batch: 128},
@@ -223,8 +245,12 @@ func TestTrainingsOfOtherArguments(t *testing.T) {
 	x, y := must.Get(synth.Normal(seeded(1), 40, 2)), must.Get(synth.Normal(seeded(2), 50, 2))
 	run := func(x, y *mat.Dense, steps int) error {
 		_, err := parts{
-			potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}, Steps: steps, Batch: 16}, Hidden: []int{8}},
-			score:      dsm.Training{Sigmas: []float64{1, .3}, Steps: 10, Batch: 16}, width: 8, projection: Projection{Steps: 10, Batch: 16}, dir: dir,
+			potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}, Steps: steps,
+				Batch: 16}, Hidden: []int{8}},
+			score:      dsm.Training{Sigmas: []float64{1, .3}, Steps: 10, Batch: 16},
+			width:      8,
+			projection: Projection{Steps: 10, Batch: 16},
+			dir:        dir,
 		}.run(t.Context(), seeded(3), dev, x, y)
 		return err
 	}
@@ -252,11 +278,22 @@ func TestBrokenWeightsAreNotStored(t *testing.T) {
 	k := scones.Compatibility{Lambda: 4}
 	phi, psi := scones.Potentials(plan)
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "run")} {
-		_, err := Training{Ascent: scones.Ascent{Compatibility: k, Steps: 1, Batch: 16}, Hidden: []int{8}, Rate: 1e30, Path: path}.Run(t.Context(), seeded(1), dev, 2, x, y)
+		_, err := Training{
+			Ascent: scones.Ascent{Compatibility: k, Steps: 1, Batch: 16},
+			Hidden: []int{8},
+			Rate:   1e30,
+			Path:   path,
+		}.Run(t.Context(), seeded(1), dev, 2, x, y)
 		if !errors.Is(err, score.ErrDiverged) {
 			t.Errorf("potentials: error %v", err)
 		}
-		_, err = Projection{Coupling: scones.Coupling{Compatibility: k, Phi: phi, Psi: psi}, Steps: 1, Batch: 16, Rate: 1e30, Path: path}.
+		_, err = Projection{
+			Coupling: scones.Coupling{Compatibility: k, Phi: phi, Psi: psi},
+			Steps:    1,
+			Batch:    16,
+			Rate:     1e30,
+			Path:     path,
+		}.
 			Run(t.Context(), seeded(1), dev, arch.MLP{Sizes: []int{2, 8, 2}}.Net(), x, y)
 		if !errors.Is(err, score.ErrDiverged) {
 			t.Errorf("projection: error %v", err)

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// parts are SCONES on two clouds of points, all by networks: the target's score, potentials, and the projection at which chains begin,
-// stored in dir where that is not empty.
+// parts are SCONES on two clouds of points, all by networks: the target's score, potentials, and
+// the projection at which chains begin, stored in dir where that is not empty.
 type parts struct {
 	score      dsm.Training
 	width      int // of the score network
@@ -39,7 +39,8 @@ func (f parts) run(ctx context.Context, rng *rand.Rand, dev *device.Device, x, y
 	f.potentials.Stamp = resume.Points(x) + " to " + resume.Points(y)
 	f.projection.Stamp = f.potentials.Stamp
 	net := nn.Seq(&nn.AppendClass{Embedding: nn.Embedding{Classes: len(f.score.Sigmas), Width: 16}},
-		arch.MLP{Sizes: []int{d + 16, f.width, f.width, d}, Hidden: func() nn.Layer { return nn.SiLU() }}.Net(), &arch.ByLevel{Sigmas: f.score.Sigmas})
+		arch.MLP{Sizes: []int{d + 16, f.width, f.width, d}, Hidden: func() nn.Layer { return nn.SiLU() }}.Net(),
+		&arch.ByLevel{Sigmas: f.score.Sigmas})
 	s, err := f.score.Run(ctx, rng, dev, net, y, nil)
 	if err != nil {
 		return nil, fmt.Errorf("score: %w", err)
@@ -48,9 +49,16 @@ func (f parts) run(ctx context.Context, rng *rand.Rand, dev *device.Device, x, y
 	if err != nil {
 		return nil, fmt.Errorf("potentials: %w", err)
 	}
-	c := scones.Coupling{Compatibility: f.potentials.Compatibility, Phi: p.Phi, Psi: p.Psi, Target: s, Mean: f.potentials.Mean}
+	c := scones.Coupling{
+		Compatibility: f.potentials.Compatibility,
+		Phi:           p.Phi,
+		Psi:           p.Psi,
+		Target:        s,
+		Mean:          f.potentials.Mean,
+	}
 	f.projection.Coupling = c
-	projection, err := f.projection.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x), scones.Cloud(y))
+	projection, err := f.projection.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x),
+		scones.Cloud(y))
 	if err != nil {
 		return nil, fmt.Errorf("projection: %w", err)
 	}

@@ -39,15 +39,18 @@ type Projection struct {
 // Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a
 // function. A killed run that is restarted with the same arguments gives the same bits as an
 // uninterrupted one, on one device.
-func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x, y scones.Source) (*Map, error) {
+func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer,
+	x, y scones.Source) (*Map, error) {
 	t.Batch = cmp.Or(t.Batch, 256)
 	t.Rate = cmp.Or(t.Rate, 1e-3)
 	t.Every = cmp.Or(t.Every, 500)
 	if err := t.Coupling.Check(); err != nil {
 		return nil, err
 	}
-	if t.Coupling.Phi == nil || t.Coupling.Psi == nil || t.Batch < 1 || t.Every < 1 || !(t.Rate > 0) || math.IsInf(t.Rate, 1) {
-		return nil, fmt.Errorf("neural: a projection needs both potentials, batch = %d, stored every %d, rate = %g: %w", t.Batch, t.Every, t.Rate, scones.ErrParameter)
+	if t.Coupling.Phi == nil || t.Coupling.Psi == nil || t.Batch < 1 || t.Every < 1 || !(t.Rate > 0) ||
+		math.IsInf(t.Rate, 1) {
+		return nil, fmt.Errorf("neural: a projection needs both potentials, batch = %d, stored every %d, rate = %g: %w",
+			t.Batch, t.Every, t.Rate, scones.ErrParameter)
 	}
 	net.Init(dev, device.Float32, rng)
 	opt := train.Adam{Rate: t.Rate}.For(net.Params())
@@ -58,11 +61,19 @@ func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device,
 	if err != nil {
 		return nil, err
 	}
-	stored := resume.Training{Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: net.Params(), Checkpoint: train.Checkpoint{
-		Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()},
-		Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Coupling.Compatibility, ", mean ", t.Coupling.Mean,
-			", batch ", t.Batch, ", rate ", t.Rate, ", ", t.Stamp, ", potentials ", of)},
-	}}
+	stored := resume.Training{
+		Steps:   t.Steps,
+		Path:    t.Path,
+		Every:   t.Every,
+		Rate:    t.Rate,
+		Weights: net.Params(),
+		Checkpoint: train.Checkpoint{
+			Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()},
+			Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Coupling.Compatibility,
+				", mean ", t.Coupling.Mean,
+				", batch ", t.Batch, ", rate ", t.Rate, ", ", t.Stamp, ", potentials ", of)},
+		},
+	}
 	step := func(k int) error { return r.step(rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1)), k, x, y) }
 	if err := stored.Run(ctx, step); err != nil {
 		return nil, fmt.Errorf("neural: %w", err)
@@ -110,7 +121,8 @@ func (t projecting) step(rng *rand.Rand, k int, x, y scones.Source) error {
 		return err
 	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return fmt.Errorf("the loss of the projection is %g: the rate is too large, or potentials are far off: %w", loss, scones.ErrParameter)
+		return fmt.Errorf("the loss of the projection is %g: the rate is too large, or potentials are far off: %w",
+			loss, scones.ErrParameter)
 	}
 	if t.Trace != nil {
 		t.Trace(k+1, loss)

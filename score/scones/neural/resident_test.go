@@ -24,15 +24,20 @@ type residing struct {
 }
 
 func (f residing) OnDevice(int) *score.DeviceField {
-	return &score.DeviceField{Device: f.dev, Level: func(float64) error { return nil }, Close: func() {}, Score: func(y *device.Array) *device.Array {
-		s := y.Like()
-		device.Scale(s, -1, y)
-		return s
-	}}
+	return &score.DeviceField{
+		Device: f.dev,
+		Level:  func(float64) error { return nil },
+		Close:  func() {},
+		Score: func(y *device.Array) *device.Array {
+			s := y.Like()
+			device.Scale(s, -1, y)
+			return s
+		},
+	}
 }
 
-// The score of a conditional law on the device is the host's: target, gradient of ψ and pull to the source, each in its place. What
-// the device cannot compute stays with the host.
+// The score of a conditional law on the device is the host's: target, gradient of ψ and pull to the
+// source, each in its place. What the device cannot compute stays with the host.
 func TestConditionalOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
@@ -49,7 +54,12 @@ func TestConditionalOnDevice(t *testing.T) {
 		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 		y.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
 	}
-	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: .7}, Psi: NewNet(net, dev, 2, 3, opt), Target: residing{g, dev}, Mean: true}
+	c := scones.Coupling{
+		Compatibility: scones.Compatibility{Lambda: .7},
+		Psi:           NewNet(net, dev, 2, 3, opt),
+		Target:        residing{g, dev},
+		Mean:          true,
+	}
 	f := must.Get(c.Given(x))
 	must.Do(f.Score(want, y, 0))
 	live, _, _ := dev.Live()
@@ -70,8 +80,8 @@ func TestConditionalOnDevice(t *testing.T) {
 	}
 }
 
-// What a step of SCONES asks of a GPU: 1,000 chains in 256 dimensions, score and ψ by networks of the paper's size. A chain that goes
-// through the host asks for copies and waits.
+// What a step of SCONES asks of a GPU: 1,000 chains in 256 dimensions, score and ψ by networks of
+// the paper's size. A chain that goes through the host asks for copies and waits.
 func TestLaunches(t *testing.T) {
 	dev := devicetest.Counting(t)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -87,7 +97,12 @@ func TestLaunches(t *testing.T) {
 	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: 1}, Psi: NewNet(net, dev, 256, 1, opt),
 		Target: &dsm.Network{Net: target, Device: dev, Shape: []int{256}, Sigmas: levels}}
 	var at []device.Traffic
-	l := score.Langevin{Levels: levels, Steps: 4, Step: 1e-4, Trace: func(score.Progress) { at = append(at, dev.Traffic()) }}
+	l := score.Langevin{
+		Levels: levels,
+		Steps:  4,
+		Step:   1e-4,
+		Trace:  func(score.Progress) { at = append(at, dev.Traffic()) },
+	}
 	must.Get(c.Sample(t.Context(), rng, mat.NewDense(1000, 256, nil), 1, l, nil))
 	devicetest.Hold(t, "SCONES", at[3].Minus(at[2]))
 }

@@ -38,12 +38,14 @@ type Potentials struct{ Phi, Psi *Net }
 
 // String describes the training in a line.
 func (p Potentials) String() string {
-	return fmt.Sprintf("potentials on R^%d, of %d and %d parameters", p.Phi.Dim(), nn.Count(p.Phi.Params()), nn.Count(p.Psi.Params()))
+	return fmt.Sprintf("potentials on R^%d, of %d and %d parameters", p.Phi.Dim(), nn.Count(p.Phi.Params()),
+		nn.Count(p.Psi.Params()))
 }
 
 // Run draws networks on R^d and trains them on points of x and y. A killed run that is restarted
 // with the same arguments gives the same bits as an uninterrupted one, on one device.
-func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d int, x, y scones.Source) (Potentials, error) {
+func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d int,
+	x, y scones.Source) (Potentials, error) {
 	if t.Hidden == nil {
 		t.Hidden = []int{256, 256}
 	}
@@ -53,7 +55,8 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d
 		return Potentials{}, err
 	}
 	if d < 1 || !(t.Rate > 0) || math.IsInf(t.Rate, 1) || t.Every < 1 {
-		return Potentials{}, fmt.Errorf("neural: d = %d, rate = %g, stored every %d: %w", d, t.Rate, t.Every, scones.ErrParameter)
+		return Potentials{}, fmt.Errorf("neural: d = %d, rate = %g, stored every %d: %w", d, t.Rate, t.Every,
+			scones.ErrParameter)
 	}
 	scale := t.Lambda
 	if t.Unscaled {
@@ -69,12 +72,17 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d
 	defer p.Psi.opt.Free()
 	seed := rng.Uint64()
 	stored := resume.Training{
-		Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: slices.Concat(p.Phi.Params(), p.Psi.Params()),
+		Steps:   t.Steps,
+		Path:    t.Path,
+		Every:   t.Every,
+		Rate:    t.Rate,
+		Weights: slices.Concat(p.Phi.Params(), p.Psi.Params()),
 		Checkpoint: train.Checkpoint{
 			Params: map[string][]*nn.Param{
 				"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
 			},
-			Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Compatibility, ", mean ", t.Mean, ", paired ", t.Paired,
+			Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Compatibility, ", mean ",
+				t.Mean, ", paired ", t.Paired,
 				", batch ", t.Batch, ", rate ", t.Rate, ", unscaled ", t.Unscaled, ", ", t.Stamp)},
 		},
 	}

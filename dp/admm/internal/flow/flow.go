@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Flow is a maximum flow by Dinic's algorithm (1970), which ends after at most V phases of shortest augmenting paths whatever the
-// capacities. Arc a and its reverse a^1 share an edge.
+// Flow is a maximum flow by Dinic's algorithm (1970), which ends after at most V phases of shortest
+// augmenting paths whatever the capacities. Arc a and its reverse a^1 share an edge.
 type Flow struct {
 	from, to int
 	first    []int32 // of each node, the newest of its arcs
@@ -20,7 +20,13 @@ type Flow struct {
 
 // New returns a network of nodes 0..nodes−1, with flow from one of them to another, with room for so many edges.
 func New(nodes, from, to, edges int) *Flow {
-	f := &Flow{from: from, to: to, first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), turn: make([]int32, nodes)}
+	f := &Flow{
+		from:  from,
+		to:    to,
+		first: slices.Repeat([]int32{-1}, nodes),
+		level: make([]int32, nodes),
+		turn:  make([]int32, nodes),
+	}
 	f.next, f.head, f.room = make([]int32, 0, 2*edges), make([]int32, 0, 2*edges), make([]float64, 0, 2*edges)
 	return f
 }
@@ -66,7 +72,8 @@ func (f *Flow) levels() bool {
 	return f.level[f.to] >= 0
 }
 
-// push sends at most most from node n along shortest paths and returns what it sent. Paths are no longer than levels are deep.
+// push sends at most most from node n along shortest paths and returns what it sent. Paths are no
+// longer than levels are deep.
 func (f *Flow) push(n int, most float64) (sent float64) {
 	if n == f.to {
 		return most

@@ -1,5 +1,5 @@
-// Package dense has products and distances of gonum's matrices by the kernels of package cpu, in chunks of rows of fixed
-// size, so that results do not depend on the number of processors.
+// Package dense has products and distances of gonum's matrices by the kernels of package cpu, in
+// chunks of rows of fixed size, so that results do not depend on the number of processors.
 package dense
 
 import (

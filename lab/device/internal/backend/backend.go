@@ -88,7 +88,8 @@ type Traffic struct {
 
 // Minus returns the calls after u.
 func (t Traffic) Minus(u Traffic) Traffic {
-	return Traffic{t.Launches - u.Launches, t.Kernels - u.Kernels, t.Waits - u.Waits, t.Uploads - u.Uploads, t.Downloads - u.Downloads,
+	return Traffic{t.Launches - u.Launches, t.Kernels - u.Kernels, t.Waits - u.Waits, t.Uploads - u.Uploads,
+		t.Downloads - u.Downloads,
 		t.Bytes - u.Bytes, t.FLOP - u.FLOP}
 }
 
@@ -180,8 +181,8 @@ type Adam struct {
 	Decoupled               bool
 }
 
-// Update is the parameters that a step of an optimiser moves together. All lists have one length, and entries of one index
-// has one shape.
+// Update is the parameters that a step of an optimiser moves together. All lists have one length,
+// and entries of one index has one shape.
 type Update struct {
 	W, G, M []Tensor // parameters, gradients, and first moments or momentum
 	V       []Tensor // second moments, of Adam
@@ -227,8 +228,8 @@ type Operations interface {
 type memory interface {
 	Alloc(bytes int64) (Memory, error)
 	Free(Memory) error
-	// Upload and Download copy from and to the host's memory, which holds t.Len() elements of t's type. They return when
-	// the copy is done.
+	// Upload and Download copy from and to the host's memory, which holds t.Len() elements of t's
+	// type. They return when the copy is done.
 	Upload(t Tensor, src unsafe.Pointer) error
 	Download(dst unsafe.Pointer, t Tensor) error
 	// Convert copies between element types or equal ones, rounding to nearest.
@@ -259,14 +260,15 @@ type elementwise interface {
 	ReduceDot(dst, x, y Tensor) error
 	// Affine is y = f(scale·(x − center) + shift), where the three broadcast and are 1, 0 and 0 where absent.
 	Affine(y, x Tensor, by Affine) error
-	// AffineVJP is dz = f'(z)·dy, given x and y, z being f's argument, with sum = Σ dz and along = Σ dz·(x − center) over
-	// the axes where sum has size 1, to whose shape the three broadcast. along may be absent.
+	// AffineVJP is dz = f'(z)·dy, given x and y, z being f's argument, with sum = Σ dz and along =
+	// Σ dz·(x − center) over the axes where sum has size 1, to whose shape the three broadcast.
+	// along may be absent.
 	AffineVJP(dz, sum, along, x, y, dy Tensor, by Affine) error
 	// Moments is the mean of x over the axes where mean has size 1, the variance Σ (x − mean)²/(count − lost), and
 	// rstd = 1/√(variance + eps).
 	Moments(mean, variance, rstd, x Tensor, eps float64, lost int) error
-	// MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more. All but dx, dz and x have one
-	// shape, which broadcasts; more may be absent.
+	// MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more. All
+	// but dx, dz and x have one shape, which broadcasts; more may be absent.
 	MomentsVJP(dx, dz, x Tensor, m Moments, lost int) error
 }
 
@@ -316,8 +318,9 @@ type training interface {
 	CrossEntropy(loss, grad, logits, labels Tensor) error
 	// ClipRows scales each row of the N×D view of x to Euclidean norm at most bound.
 	ClipRows(dst, x Tensor, bound float64) error
-	// Adam and SGD make one step of all parameters, and of their averages, in one pass; before it comes one that reads the
-	// gradients where they are clipped. t is an Int32 tensor of 1 that counts steps and is incremented first.
+	// Adam and SGD make one step of all parameters, and of their averages, in one pass; before it
+	// comes one that reads the gradients where they are clipped. t is an Int32 tensor of 1 that
+	// counts steps and is incremented first.
 	Adam(u Update, t Tensor, a Adam) error
 	SGD(u Update, s SGD) error
 }

@@ -22,8 +22,10 @@ func (g *gpu) pairs(w, x, y, u, h, r, s backend.Tensor, lo int, c backend.Cost, 
 		name, side = "pairs_small", 16
 	}
 	size := grid{x: (m + side - 1) / side, y: min((n+side-1)/side, g.limits.rows)}
-	return g.launch("tiles", name+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y), array(rowsOf(u, lo, lo+n)), array(h),
-		array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]), record(&cost{c.Square, c.Abs, inv}), i32(what))
+	return g.launch("tiles", name+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y),
+		array(rowsOf(u, lo, lo+n)), array(h),
+		array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]),
+		record(&cost{c.Square, c.Abs, inv}), i32(what))
 }
 
 // rowsOf is the rows lo to hi of a tensor.
@@ -67,7 +69,8 @@ func (g *gpu) PlanRows(out, c, u, h, v backend.Tensor, inv float64) error {
 	n, m, k := c.Shape[0], c.Shape[1], v.Shape[1]
 	return g.do(func() error {
 		if k == 1 {
-			return g.launch("dense", "row_mass"+suffix(out.Type), grid{x: min(n, g.limits.blocks)}, array(out), array(c), array(u), array(h), array(v),
+			return g.launch("dense", "row_mass"+suffix(out.Type), grid{x: min(n, g.limits.blocks)}, array(out),
+				array(c), array(u), array(h), array(v),
 				i64(n), i64(m), f64(inv))
 		}
 		return g.chunks(n, m, out.Type, func(lo, hi int, w backend.Tensor) error {
@@ -111,7 +114,8 @@ func (g *gpu) colMass(out, c, u, h, v backend.Tensor, inv float64) error {
 	blocks := (m + 127) / 128
 	count, chunk := g.limits.splits(blocks, n, 16)
 	return g.borrow(int64(count)*int64(m)*8, func(parts *memory) error {
-		err := g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c), array(u), array(h), array(v),
+		err := g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c),
+			array(u), array(h), array(v),
 			i64(n), i64(m), i64(chunk), f64(inv))
 		if err != nil {
 			return err
@@ -127,6 +131,7 @@ func (g *gpu) weights(w, c, u, h backend.Tensor, lo int, inv float64) error {
 		return nil
 	}
 	size := grid{x: min((m+255)/256, g.limits.blocks), y: min(n, g.limits.rows)}
-	return g.launch("dense", "weights"+suffix(w.Type), size, array(w), array(rowsOf(c, lo, lo+n)), array(rowsOf(u, lo, lo+n)), array(h),
+	return g.launch("dense", "weights"+suffix(w.Type), size, array(w), array(rowsOf(c, lo, lo+n)),
+		array(rowsOf(u, lo, lo+n)), array(h),
 		i64(n), i64(m), f64(inv))
 }

@@ -24,8 +24,9 @@ func emulated(cublas bool) func(testing.TB) *device.Device {
 	}
 }
 
-// TestConformance holds the whole path, kernels included, to the references that all devices are held to. Memory is
-// never reused, so that each array is a block of its own whose ends are checked and whose fresh contents are not to be read.
+// TestConformance holds the whole path, kernels included, to the references that all devices are
+// held to. Memory is never reused, so that each array is a block of its own whose ends are checked
+// and whose fresh contents are not to be read.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every operation on the emulator; TestConformanceAsUsed runs its behaviour")
@@ -34,7 +35,8 @@ func TestConformance(t *testing.T) {
 	devicetest.Run(t, emulated(false))
 }
 
-// TestConformanceAsUsed does it as programs do, with memory that is reused and with cuBLAS: what depends on that, or all.
+// TestConformanceAsUsed does it as programs do, with memory that is reused and with cuBLAS: what
+// depends on that, or all.
 func TestConformanceAsUsed(t *testing.T) {
 	if os.Getenv("COUPLING_THOROUGH") == "1" {
 		devicetest.Run(t, emulated(true))
@@ -62,7 +64,8 @@ func thorough(t *testing.T) {
 	}
 }
 
-// TestConformanceLarge runs the loops that only large problems have: second rounds of a grid's stride, several tiles a block.
+// TestConformanceLarge runs the loops that only large problems have: second rounds of a grid's
+// stride, several tiles a block.
 func TestConformanceLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every operation on the emulator")

@@ -2,10 +2,10 @@ package cuda
 
 import "coupling/lab/device/internal/backend"
 
-// Convolutions as matrix products, with patches of some examples in memory at a time. There are three ways. A window
-// that is as large as the image meets it once: one product does all examples. Where there are fewer channels behind the
-// window than before it, pixels are multiplied first and their patches added up (spread); otherwise patches are unfolded
-// first and multiplied.
+// Convolutions as matrix products, with patches of some examples in memory at a time. There are
+// three ways. A window that is as large as the image meets it once: one product does all examples.
+// Where there are fewer channels behind the window than before it, pixels are multiplied first and
+// their patches added up (spread); otherwise patches are unfolded first and multiplied.
 
 // geometry is the sizes of one convolution.
 type geometry struct {
@@ -16,7 +16,14 @@ type geometry struct {
 }
 
 func (g *gpu) measure(x, y backend.Tensor, w backend.Window) geometry {
-	s := geometry{g: g, in: x.Shape[1], out: y.Shape[1], before: x.Shape[2] * x.Shape[3], after: y.Shape[2] * y.Shape[3], w: w}
+	s := geometry{
+		g:      g,
+		in:     x.Shape[1],
+		out:    y.Shape[1],
+		before: x.Shape[2] * x.Shape[3],
+		after:  y.Shape[2] * y.Shape[3],
+		w:      w,
+	}
 	s.patch = s.in * s.taps()
 	return s
 }
@@ -46,7 +53,8 @@ func (g *gpu) Conv(y, x, weight backend.Tensor, w backend.Window) error {
 	}
 	return s.tiles(x, s.patch*s.after, func(lo, hi int) error {
 		return s.unfold(rowsOf(x, lo, hi), func(col backend.Tensor) error {
-			return g.Gemm(as(rowsOf(y, lo, hi), hi-lo, s.out, s.after), 1, as(weight, 1, s.out, s.patch), false, col, false, 0)
+			return g.Gemm(as(rowsOf(y, lo, hi), hi-lo, s.out, s.after), 1, as(weight, 1, s.out, s.patch), false,
+				col, false, 0)
 		})
 	})
 }
@@ -103,7 +111,8 @@ func (g *gpu) ConvSquares(squares, x, dy backend.Tensor, w backend.Window) error
 			}
 			return g.scratchTensor(x.Type, []int{n, 1}, func(sums backend.Tensor) error {
 				part := rowsOf(squares, lo, hi)
-				return firstOf([]error{g.Reduce(sums, as(each, n, s.out*s.patch), backend.SumSquares), g.Combine(part, part, as(sums, n), backend.Add)})
+				return firstOf([]error{g.Reduce(sums, as(each, n, s.out*s.patch), backend.SumSquares),
+					g.Combine(part, part, as(sums, n), backend.Add)})
 			})
 		})
 	})

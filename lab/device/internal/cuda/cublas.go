@@ -20,13 +20,16 @@ type cublas struct {
 	cublasDestroy, cublasSgemm, cublasDgemm, cublasSgemmStridedBatched, cublasDgemmStridedBatched uintptr
 }
 
-// cublasNames returns where the library is looked for: where the system has it, in Conda's environment, and where pip puts it
-// beside PyTorch, in the environment that is active, the user's and the system's Pythons. In each place the latest comes first.
+// cublasNames returns where the library is looked for: where the system has it, in Conda's
+// environment, and where pip puts it beside PyTorch, in the environment that is active, the user's
+// and the system's Pythons. In each place the latest comes first.
 func cublasNames() (names []string) {
-	places := []string{"", "/usr/local/cuda/lib64/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/", "/usr/lib64/"}
+	places := []string{"", "/usr/local/cuda/lib64/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/",
+		"/usr/lib64/"}
 	home, _ := os.UserHomeDir()
 	conda := os.Getenv("CONDA_PREFIX")
-	for _, root := range []string{os.Getenv("VIRTUAL_ENV"), conda, filepath.Join(home, ".local"), "/usr/local", "/usr"} {
+	for _, root := range []string{os.Getenv("VIRTUAL_ENV"), conda, filepath.Join(home, ".local"),
+		"/usr/local", "/usr"} {
 		if root == "" {
 			continue
 		}
@@ -208,8 +211,10 @@ func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 			uintptr(pa.bits), uintptr(p.LDA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC))
 	} else {
 		name = "cublasGemmStridedBatched"
-		status = call(batched, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB), uintptr(p.StepB),
-			uintptr(pa.bits), uintptr(p.LDA), uintptr(p.StepA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC), uintptr(p.StepC),
+		status = call(batched, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB),
+			uintptr(p.StepB),
+			uintptr(pa.bits), uintptr(p.LDA), uintptr(p.StepA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC),
+			uintptr(p.StepC),
 			uintptr(p.Batch))
 	}
 	b.g.note(name)

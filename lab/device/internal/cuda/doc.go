@@ -1,7 +1,8 @@
-// Package cuda is an NVIDIA GPU as a device, without cgo and without a toolkit: the driver is opened at run time through
-// purego, the kernels under kernels/ are compiled ahead to PTX, committed and embedded, and the driver compiles them
-// for the GPU when they are first used (and keeps that in its own cache). For compute capability 9.0 (H100, H200) they are also
-// assembled ahead, so that a driver for CUDA 12 compiles nothing there.
+// Package cuda is an NVIDIA GPU as a device, without cgo and without a toolkit: the driver is
+// opened at run time through purego, the kernels under kernels/ are compiled ahead to PTX,
+// committed and embedded, and the driver compiles them for the GPU when they are first used (and
+// keeps that in its own cache). For compute capability 9.0 (H100, H200) they are also assembled
+// ahead, so that a driver for CUDA 12 compiles nothing there.
 //
 //	b, err := cuda.Open(cuda.Config{})    // the first GPU; an error that wraps backend.ErrNoDevice where there is none
 //	m, err := b.Alloc(4 * n)
@@ -39,7 +40,8 @@
 //	apt-get install clang-19        # and ptxas, of nvidia-cuda-toolkit: see ptx-check in the Makefile
 //	go generate ./lab/device/internal/cuda
 //
-// writes kernels/ptx again: PTX and machine code. A test compares sums of the sources with those that the PTX was made from.
+// writes kernels/ptx again: PTX and machine code. A test compares sums of the sources with those
+// that the PTX was made from.
 //
 // The PTX is version 7.0 for compute capability 8.0: drivers from CUDA 11.4 (470) on, GPUs from Ampere on.
 package cuda

@@ -17,7 +17,8 @@ type driver struct {
 	cuInit, cuDriverGetVersion, cuDeviceGetCount, cuDeviceGet, cuDeviceGetName, cuDeviceGetAttribute,
 	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuCtxSetCurrent, cuMemGetInfo,
 	cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuLaunchKernel,
-	cuMemAlloc, cuMemFree, cuMemAllocHost, cuMemFreeHost, cuMemcpyHtoDAsync, cuMemcpyDtoHAsync, cuMemcpyDtoDAsync, cuMemsetD8Async,
+	cuMemAlloc, cuMemFree, cuMemAllocHost, cuMemFreeHost, cuMemcpyHtoDAsync, cuMemcpyDtoHAsync, cuMemcpyDtoDAsync,
+	cuMemsetD8Async,
 	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamBeginCapture, cuStreamEndCapture,
 	cuGraphInstantiate, cuGraphLaunch, cuGraphExecDestroy, cuGraphDestroy,
 	cuGetErrorName, cuGetErrorString uintptr
@@ -89,7 +90,8 @@ func loadDriver(path string) (*driver, error) {
 		{&d.cuGetErrorString, "cuGetErrorString"},
 	} {
 		if *s.to, err = lib.symbol(s.name); err != nil {
-			return nil, fmt.Errorf("%w: the driver is too old (CUDA 11.4 is needed) or none: %w", backend.ErrNoDevice, err)
+			return nil, fmt.Errorf("%w: the driver is too old (CUDA 11.4 is needed) or none: %w",
+				backend.ErrNoDevice, err)
 		}
 	}
 	return d, nil

@@ -67,7 +67,8 @@ func TestWide(t *testing.T) {
 	}
 	dst, dx, dy := r.new(backend.Float32, 3, 5, 7), r.set(backend.Float32, x, 21), r.set(backend.Float32, y, 5)
 	r.ok(r.g.do(func() error {
-		return r.g.each("elementwise", "combine_f32", 105, array(dst), array(dx), array(dy), record(&a), i32(int(backend.Add)))
+		return r.g.each("elementwise", "combine_f32", 105, array(dst), array(dx), array(dy), record(&a),
+			i32(int(backend.Add)))
 	}))
 	want := make([]float64, 105)
 	for i := range want {
@@ -118,7 +119,8 @@ func TestCuts(t *testing.T) {
 		r.near(names[i], got, whole[i], rel, rel)
 	}
 	r.g.limits.flat = 600
-	if err := r.g.im2col(r.new(backend.Float32, 10, 3, 700), image, backend.Window{Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}); err == nil {
+	if err := r.g.im2col(r.new(backend.Float32, 10, 3, 700), image,
+		backend.Window{Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}); err == nil {
 		t.Error("a plane that is too large was taken")
 	}
 }
@@ -151,7 +153,8 @@ func FuzzParsePTX(f *testing.F) {
 			return
 		}
 		for name, e := range entries {
-			if name == "" || e.name != name || e.block < 1 || e.block > 1024 || slices.ContainsFunc(e.params, func(size int) bool { return size < 1 }) {
+			if name == "" || e.name != name || e.block < 1 || e.block > 1024 ||
+				slices.ContainsFunc(e.params, func(size int) bool { return size < 1 }) {
 				t.Errorf("%q: %+v", name, e)
 			}
 		}

@@ -25,7 +25,8 @@ func (g *gpu) Map(dst, x backend.Tensor, f backend.Unary, p float64) error {
 func (g *gpu) MapVJP(dx, x, y, dy backend.Tensor, f backend.Unary, p float64) error {
 	n := dx.Len()
 	return g.do(func() error {
-		return g.each("elementwise", "map_vjp"+suffix(dx.Type), n, array(dx), array(x), array(y), array(dy), i64(n), i32(int(f)), f64(p))
+		return g.each("elementwise", "map_vjp"+suffix(dx.Type), n, array(dx), array(x), array(y), array(dy), i64(n),
+			i32(int(f)), f64(p))
 	})
 }
 
@@ -33,7 +34,8 @@ func (g *gpu) MapVJP(dx, x, y, dy backend.Tensor, f backend.Unary, p float64) er
 func (g *gpu) Combine(dst, a, b backend.Tensor, f backend.Binary) error {
 	at := newAxes(dst.Shape, broadcast(a.Shape), broadcast(b.Shape))
 	return g.do(func() error {
-		return g.each("elementwise", "combine"+suffix(dst.Type), int(at.Len), array(dst), array(a), array(b), record(&at), i32(int(f)))
+		return g.each("elementwise", "combine"+suffix(dst.Type), int(at.Len), array(dst), array(a), array(b),
+			record(&at), i32(int(f)))
 	})
 }
 
@@ -41,6 +43,7 @@ func (g *gpu) Combine(dst, a, b backend.Tensor, f backend.Binary) error {
 func (g *gpu) Axpby(dst backend.Tensor, alpha float64, x backend.Tensor, beta float64, y backend.Tensor) error {
 	n := dst.Len()
 	return g.do(func() error {
-		return g.each("elementwise", "axpby"+suffix(dst.Type), n, array(dst), f64(alpha), array(x), f64(beta), array(y), i64(n))
+		return g.each("elementwise", "axpby"+suffix(dst.Type), n, array(dst), f64(alpha), array(x), f64(beta),
+			array(y), i64(n))
 	})
 }

@@ -48,7 +48,8 @@ func TestOverrun(t *testing.T) {
 	x, y := r.new(backend.Float32, 100), r.new(backend.Float32, 99)
 	r.ok(r.g.do(func() error { return r.g.each("elementwise", "fill_f32", 100, array(y), i64(100), f64(1)) }))
 	err := r.g.Sync()
-	for _, w := range []string{"CUDA_ERROR_ILLEGAL_ADDRESS", "fill_f32", "thread 99 of 256", "4 bytes at 396 of an allocation of 396"} {
+	for _, w := range []string{"CUDA_ERROR_ILLEGAL_ADDRESS", "fill_f32", "thread 99 of 256",
+		"4 bytes at 396 of an allocation of 396"} {
 		if err == nil || !strings.Contains(err.Error(), w) {
 			t.Errorf("%v does not say %q", err, w)
 		}

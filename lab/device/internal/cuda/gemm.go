@@ -16,7 +16,8 @@ type product struct {
 }
 
 // newProduct reads sizes from shapes. A factor of first size 1 is shared by the batch: its step is 0.
-func newProduct(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, b backend.Tensor, transB bool, beta float64) product {
+func newProduct(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, b backend.Tensor, transB bool,
+	beta float64) product {
 	r := len(c.Shape)
 	p := product{Alpha: alpha, Beta: beta, Batch: 1, Splits: 1}
 	p.M, p.N = int64(c.Shape[r-2]), int64(c.Shape[r-1])
@@ -44,7 +45,8 @@ func matrixStep(t backend.Tensor) int64 {
 }
 
 // Gemm is c = alpha·op(a)·op(b) + beta·c.
-func (g *gpu) Gemm(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, b backend.Tensor, transB bool, beta float64) error {
+func (g *gpu) Gemm(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, b backend.Tensor, transB bool,
+	beta float64) error {
 	return g.do(func() error {
 		return g.gemm(c, array(a), array(b), newProduct(c, alpha, a, transA, b, transB, beta))
 	})
@@ -97,7 +99,8 @@ func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
 			return err
 		}
 		blocks := grid{x: min(int((each+255)/256), g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
-		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)), i64(int(each)),
+		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)),
+			i64(int(each)),
 			i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
 	})
 }

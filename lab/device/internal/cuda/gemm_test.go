@@ -14,7 +14,8 @@ import (
 func TestGemm(t *testing.T) {
 	rng, count := rand.New(rand.NewPCG(3, 4)), 0
 	for _, c := range []struct{ batch, m, n, k int }{
-		{1, 1, 1, 1}, {1, 65, 33, 17}, {1, 1, 1, 3000}, {1, 130, 20, 600}, {1, 5, 3, 0}, {3, 17, 64, 31}, {1, 1, 300, 40}, {130, 9, 7, 5},
+		{1, 1, 1, 1}, {1, 65, 33, 17}, {1, 1, 1, 3000}, {1, 130, 20, 600}, {1, 5, 3, 0}, {3, 17, 64, 31},
+		{1, 1, 300, 40}, {130, 9, 7, 5},
 	} {
 		for _, dt := range floats {
 			for mode := range 8 {
@@ -33,7 +34,8 @@ func TestGemm(t *testing.T) {
 			}
 		}
 	}
-	t.Run("big tile", func(t *testing.T) { gemmCase(newRig(t, Config{}), rng, backend.Float32, 130, 3, 5, 20, true, false) })
+	t.Run("big tile",
+		func(t *testing.T) { gemmCase(newRig(t, Config{}), rng, backend.Float32, 130, 3, 5, 20, true, false) })
 }
 
 func gemmCase(r *rig, rng *rand.Rand, dt backend.DType, batch, m, n, k int, ta, tb bool) {
@@ -96,7 +98,8 @@ func (r *rig) within(what string, got, want, size []float64, rel float64) {
 	r.Helper()
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > rel*size[i]+1e-300 {
-			r.Errorf("%s: element %d is %v, want %v: off by %.3g of its terms, allowed %.3g", what, i, got[i], want[i], math.Abs(got[i]-want[i])/size[i], rel)
+			r.Errorf("%s: element %d is %v, want %v: off by %.3g of its terms, allowed %.3g", what, i, got[i], want[i],
+				math.Abs(got[i]-want[i])/size[i], rel)
 			return
 		}
 	}

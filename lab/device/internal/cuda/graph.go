@@ -73,12 +73,14 @@ func (r *graph) end(ok bool) error {
 	g.record = nil
 	r.faults, g.mayFault = g.mayFault, false
 	var captured uintptr
-	if err := g.check("cuStreamEndCapture", call(g.cuStreamEndCapture, g.stream, uintptr(unsafe.Pointer(&captured)))); err != nil {
+	if err := g.check("cuStreamEndCapture", call(g.cuStreamEndCapture, g.stream,
+		uintptr(unsafe.Pointer(&captured)))); err != nil {
 		return fmt.Errorf("%w (recording %v)", err, g.recent)
 	}
 	var err error
 	if ok {
-		err = g.check("cuGraphInstantiateWithFlags", call(g.cuGraphInstantiate, uintptr(unsafe.Pointer(&r.exec)), captured, 0))
+		err = g.check("cuGraphInstantiateWithFlags",
+			call(g.cuGraphInstantiate, uintptr(unsafe.Pointer(&r.exec)), captured, 0))
 	}
 	return errors.Join(err, g.check("cuGraphDestroy", call(g.cuGraphDestroy, captured)))
 }

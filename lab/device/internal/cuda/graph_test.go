@@ -43,7 +43,8 @@ func TestRecord(t *testing.T) {
 		}
 		r.ok(r.g.Fill(other, -1))
 		r.ok(rec.Launch())
-		r.near("replayed", r.get(x), []float64{2 * (100 + 484), 2 * (220 + 1100), 2 * (220 + 1100), 2 * (484 + 2500)}, 0, 0)
+		r.near("replayed", r.get(x), []float64{2 * (100 + 484), 2 * (220 + 1100), 2 * (220 + 1100), 2 * (484 + 2500)},
+			0, 0)
 		r.near("other", r.get(other), []float64{-1, -1, -1, -1}, 0, 0)
 		if second := r.get(noise); second[0] == first[0] {
 			t.Error("a replay drew the same numbers")
@@ -83,7 +84,8 @@ func TestFreeBeforeClose(t *testing.T) {
 func TestRecordErrors(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	x := r.new(backend.Float32, 3)
-	if _, err := r.g.Record(func() error { return r.g.Upload(x, addressOf([]float32{1, 2, 3})) }); !errors.Is(err, errRecording) {
+	if _, err := r.g.Record(func() error { return r.g.Upload(x, addressOf([]float32{1, 2, 3})) }); !errors.Is(err,
+		errRecording) {
 		t.Error(err)
 	}
 	boom := errors.New("boom")
@@ -191,11 +193,12 @@ func TestNoGraphsWithinARecording(t *testing.T) {
 	r.ok(a.Close())
 }
 
-// TestRecordingsOfTwoDevices: cells of one process open a GPU each, and one may record while another works. What the other asks for
-// is not in the recording, and is done.
+// TestRecordingsOfTwoDevices: cells of one process open a GPU each, and one may record while
+// another works. What the other asks for is not in the recording, and is done.
 func TestRecordingsOfTwoDevices(t *testing.T) {
 	one, other := newRig(t, Config{}), newRig(t, Config{})
-	x, y, z := one.set(backend.Float32, []float64{1}, 1), other.set(backend.Float32, []float64{1}, 1), other.set(backend.Float32, []float64{5}, 1)
+	x, y, z := one.set(backend.Float32, []float64{1}, 1), other.set(backend.Float32, []float64{1}, 1),
+		other.set(backend.Float32, []float64{5}, 1)
 	var second backend.Graph
 	first, err := one.g.Record(func() error {
 		if err := one.g.Fill(x, 2); err != nil {

@@ -174,7 +174,8 @@ func (g *gpu) drain() error {
 		if len(g.recent) == 0 {
 			return err
 		}
-		return fmt.Errorf("%w (the last kernels were %s; with CUDA_LAUNCH_BLOCKING=1 the one that failed is named)", err, strings.Join(g.recent, ", "))
+		return fmt.Errorf("%w (the last kernels were %s; with CUDA_LAUNCH_BLOCKING=1 the one that failed is named)",
+			err, strings.Join(g.recent, ", "))
 	}
 	g.recent, g.stage.used = g.recent[:0], 0
 	return nil

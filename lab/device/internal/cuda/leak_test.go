@@ -70,7 +70,8 @@ func TestNothingLostWithoutMemory(t *testing.T) {
 		})
 	}
 	for name, kernel := range map[string]string{
-		"LSECols": "lse_join_f32", "Reduce": "sum_f32", "PointApply": "join_sums_f32", "Gemm": "gemm_join_f32", "PlanCols": "col_mass_f32",
+		"LSECols": "lse_join_f32", "Reduce": "sum_f32", "PointApply": "join_sums_f32", "Gemm": "gemm_join_f32",
+		"PlanCols": "col_mass_f32",
 	} {
 		before, _, err := r.g.MemInfo()
 		r.ok(err)

@@ -40,7 +40,8 @@ func (g *gpu) entry(moduleName, name string) (*entry, error) {
 	}
 	if e.handle == 0 {
 		symbol := append([]byte(name), 0)
-		code := call(g.cuModuleGetFunction, uintptr(unsafe.Pointer(&e.handle)), m.handle, uintptr(unsafe.Pointer(&symbol[0])))
+		code := call(g.cuModuleGetFunction, uintptr(unsafe.Pointer(&e.handle)), m.handle,
+			uintptr(unsafe.Pointer(&symbol[0])))
 		if err := g.check("cuModuleGetFunction "+name, code); err != nil {
 			return nil, err
 		}
@@ -54,15 +55,15 @@ const (
 	jitErrorLogSize = 6
 )
 
-// Machine code is embedded for compute capability 9.0 (H100, H200). Drivers for CUDA 12 run what CUDA 12's assembler made
-// ("minor version compatibility" in NVIDIA's CUDA Compatibility guide).
+// Machine code is embedded for compute capability 9.0 (H100, H200). Drivers for CUDA 12 run what
+// CUDA 12's assembler made ("minor version compatibility" in NVIDIA's CUDA Compatibility guide).
 const (
 	machineCapability = 90
 	machineDriver     = 12000
 )
 
-// module returns a module. When it is asked for the first time, the driver is handed its machine code where that fits, and its
-// PTX, which the driver compiles, where it does not or is refused.
+// module returns a module. When it is asked for the first time, the driver is handed its machine
+// code where that fits, and its PTX, which the driver compiles, where it does not or is refused.
 func (g *gpu) module(name string) (*module, error) {
 	if m := g.modules[name]; m != nil {
 		return m, nil

@@ -10,8 +10,9 @@ import (
 
 func bytesOf(t backend.Tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
 
-// stage is page-locked memory that small uploads are copied to first, one after the other, so that the host need not wait for
-// the GPU to fetch them. Its contents are fetched when the stream was waited for.
+// stage is page-locked memory that small uploads are copied to first, one after the other, so that
+// the host need not wait for the GPU to fetch them. Its contents are fetched when the stream was
+// waited for.
 type stage struct {
 	memory []byte
 	used   int
@@ -55,7 +56,8 @@ func (g *gpu) Upload(t backend.Tensor, src unsafe.Pointer) error {
 func (g *gpu) staged(from unsafe.Pointer, n int) (unsafe.Pointer, error) {
 	if g.stage.memory == nil {
 		var at unsafe.Pointer
-		if err := g.check("cuMemAllocHost", call(g.cuMemAllocHost, uintptr(unsafe.Pointer(&at)), stageSize)); err != nil {
+		if err := g.check("cuMemAllocHost", call(g.cuMemAllocHost, uintptr(unsafe.Pointer(&at)),
+			stageSize)); err != nil {
 			return nil, err
 		}
 		g.stage.memory = unsafe.Slice((*byte)(at), stageSize)
@@ -116,7 +118,8 @@ func (g *gpu) copy(dst, src backend.Tensor) error {
 	g.touch(to.mem)
 	g.touch(from.mem)
 	g.ran(to.all+from.all, 0)
-	return g.check("cuMemcpyDtoDAsync", call(g.cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream))
+	return g.check("cuMemcpyDtoDAsync", call(g.cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits),
+		bytesOf(dst), g.stream))
 }
 
 // plain is the end of the names of kernels that only move elements.
@@ -146,7 +149,8 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 			tiles := batch * ((rows + 31) / 32)
 			if tiles <= math.MaxInt32 {
 				size := grid{x: (cols + 31) / 32, y: min(tiles, g.limits.rows)}
-				return g.launch("layout", "transpose"+plain(dst.Type), size, array(dst), array(src), i64(batch), i64(rows), i64(cols))
+				return g.launch("layout", "transpose"+plain(dst.Type), size, array(dst), array(src), i64(batch),
+					i64(rows), i64(cols))
 			}
 		}
 		return g.each("layout", "permute"+plain(dst.Type), int(a.Len), array(dst), array(src), record(&a))
@@ -204,7 +208,8 @@ func (g *gpu) part(dst, src, big, small backend.Tensor, axis, at int) error {
 			to.Shape, from.Shape = []int{run}, []int{run}
 			return g.copy(to, from)
 		}
-		return g.each("layout", "paste"+plain(dst.Type), count*run, array(to), array(from), i64(count), i64(run), i64(sto), i64(sfrom))
+		return g.each("layout", "paste"+plain(dst.Type), count*run, array(to), array(from), i64(count), i64(run),
+			i64(sto), i64(sfrom))
 	})
 }
 
@@ -225,7 +230,8 @@ func (g *gpu) rows(op string, to, from, rows, table, index backend.Tensor) error
 			return nil
 		}
 		g.mayFault = true
-		return g.launch("layout", op+suffix(to.Type), grid{x: min(n, g.limits.blocks)}, array(to), array(from), array(index),
+		return g.launch("layout", op+suffix(to.Type), grid{x: min(n, g.limits.blocks)}, array(to), array(from),
+			array(index),
 			block(g.faults), i64(n), i64(rows.Shape[1]), i64(table.Shape[0]))
 	})
 }

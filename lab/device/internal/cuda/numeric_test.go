@@ -32,7 +32,8 @@ func TestFunctions(t *testing.T) {
 		bound float64
 	}{
 		"Exp": {backend.Exp, 2}, "Log": {backend.Log, 2}, "Sin": {backend.Sin, 2}, "Cos": {backend.Cos, 2},
-		"Tanh": {backend.Tanh, 3}, "Sigmoid": {backend.Sigmoid, 3}, "Softplus": {backend.Softplus, 3}, "ELU": {backend.ELU, 2},
+		"Tanh": {backend.Tanh, 3}, "Sigmoid": {backend.Sigmoid, 3}, "Softplus": {backend.Softplus, 3},
+		"ELU": {backend.ELU, 2},
 	} {
 		for _, dt := range floats {
 			t.Run(name+"/"+dt.String(), func(t *testing.T) {

@@ -75,7 +75,8 @@ func Open(c Config) (backend.Backend, error) {
 	if err := g.find(); err != nil {
 		return nil, fmt.Errorf("%w: %w (driver: %s)", backend.ErrNoDevice, err, d.lib.path)
 	}
-	if err := g.check("cuDevicePrimaryCtxRetain", call(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&g.context)), uintptr(g.ordinal))); err != nil {
+	if err := g.check("cuDevicePrimaryCtxRetain", call(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&g.context)),
+		uintptr(g.ordinal))); err != nil {
 		return nil, err
 	}
 	if err := g.do(g.prepare); err != nil {
@@ -96,7 +97,8 @@ func (g *gpu) find() error {
 		return err
 	}
 	if version < needDriver {
-		return fmt.Errorf("the driver is for CUDA %s, too old: the kernels need %s", cudaVersion(version), cudaVersion(needDriver))
+		return fmt.Errorf("the driver is for CUDA %s, too old: the kernels need %s", cudaVersion(version),
+			cudaVersion(needDriver))
 	}
 	if err := g.check("cuDeviceGetCount", call(g.cuDeviceGetCount, uintptr(unsafe.Pointer(&count)))); err != nil {
 		return err
@@ -108,22 +110,27 @@ func (g *gpu) find() error {
 	err := errors.Join(
 		g.check("cuDeviceGet", call(g.cuDeviceGet, uintptr(unsafe.Pointer(&g.ordinal)), uintptr(g.cfg.Ordinal))),
 		g.check("cuDeviceGetName", call(g.cuDeviceGetName, uintptr(unsafe.Pointer(&name[0])), 256, uintptr(g.ordinal))),
-		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(g.ordinal))),
-		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(g.ordinal))),
+		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&major)), attributeMajor,
+			uintptr(g.ordinal))),
+		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&minor)), attributeMinor,
+			uintptr(g.ordinal))),
 	)
 	if err != nil {
 		return err
 	}
 	name, _, _ = bytes.Cut(name, []byte{0})
 	if 10*major+minor < needCapability {
-		return fmt.Errorf("%s has compute capability %d.%d, too old: the kernels need %d.%d", name, major, minor, needCapability/10, needCapability%10)
+		return fmt.Errorf("%s has compute capability %d.%d, too old: the kernels need %d.%d", name, major, minor,
+			needCapability/10, needCapability%10)
 	}
 	g.machine = 10*major+minor == machineCapability && version >= machineDriver
 	var units, clock int32 // for who computes limits: unknown is no failure
-	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&units)), attributeMultiprocessors, uintptr(g.ordinal)) != cudaSuccess {
+	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&units)), attributeMultiprocessors,
+		uintptr(g.ordinal)) != cudaSuccess {
 		units = 0
 	}
-	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&clock)), attributeClock, uintptr(g.ordinal)) != cudaSuccess {
+	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&clock)), attributeClock,
+		uintptr(g.ordinal)) != cudaSuccess {
 		clock = 0
 	}
 	g.info = backend.Info{
@@ -139,7 +146,8 @@ func (g *gpu) find() error {
 
 // prepare makes what lives as long as the device does.
 func (g *gpu) prepare() (err error) {
-	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), streamNonBlocking)); err != nil {
+	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)),
+		streamNonBlocking)); err != nil {
 		return err
 	}
 	if _, g.total, err = g.memInfo(); err != nil {
@@ -233,7 +241,8 @@ func (g *gpu) Close() error {
 			}
 		}
 		if g.stage.memory != nil {
-			errs = append(errs, g.check("cuMemFreeHost", call(g.cuMemFreeHost, uintptr(unsafe.Pointer(&g.stage.memory[0])))))
+			errs = append(errs, g.check("cuMemFreeHost",
+				call(g.cuMemFreeHost, uintptr(unsafe.Pointer(&g.stage.memory[0])))))
 		}
 		errs = append(errs, g.releaseAll())
 		for _, m := range g.modules {

@@ -65,7 +65,8 @@ func TestUnfitDevices(t *testing.T) {
 func TestInfo(t *testing.T) {
 	r := newRig(t, Config{})
 	i := r.g.Info()
-	if i.Kind != "cuda" || i.Name != "Emulator of PTX" || !strings.Contains(i.Detail, "8.0") || !strings.Contains(i.Detail, "own kernels") ||
+	if i.Kind != "cuda" || i.Name != "Emulator of PTX" || !strings.Contains(i.Detail, "8.0") ||
+		!strings.Contains(i.Detail, "own kernels") ||
 		i.Units != 4 || i.ClockMHz != 1500 {
 		t.Errorf("%+v", i)
 	}
@@ -98,7 +99,8 @@ func TestTF32(t *testing.T) {
 // TestEveryMemoryError is ErrMemory, whichever call found no memory; what the GPU could never hold is not asked for.
 func TestEveryMemoryError(t *testing.T) {
 	r := newRig(t, Config{})
-	wants(t, fmt.Errorf("x: %w", r.g.check("cuModuleLoadDataEx dense", cudaErrorMemory)), backend.ErrMemory, "CUDA_ERROR_OUT_OF_MEMORY")
+	wants(t, fmt.Errorf("x: %w", r.g.check("cuModuleLoadDataEx dense", cudaErrorMemory)), backend.ErrMemory,
+		"CUDA_ERROR_OUT_OF_MEMORY")
 	if err := r.g.check("cuModuleLoadDataEx dense", 200); errors.Is(err, backend.ErrMemory) {
 		t.Error(err)
 	}
@@ -155,7 +157,8 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestAnotherCuBLAS: the library that pip brought beside PyTorch is found, and one that opens and is unfit does not hide the next.
+// TestAnotherCuBLAS: the library that pip brought beside PyTorch is found, and one that opens and
+// is unfit does not hide the next.
 func TestAnotherCuBLAS(t *testing.T) {
 	path := ptxsim.Build(t)
 	env := t.TempDir()
@@ -171,7 +174,8 @@ func TestAnotherCuBLAS(t *testing.T) {
 	t.Setenv("VIRTUAL_ENV", env)
 	t.Setenv("COUPLING_CUBLAS", "")
 	b := must.Get(Open(Config{Driver: path}))
-	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") || !strings.Contains(said, "libcublas.so.13: ") {
+	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") ||
+		!strings.Contains(said, "libcublas.so.13: ") {
 		t.Error(said)
 	}
 	must.Do(b.Close())

@@ -16,7 +16,8 @@ func TestOutOfMemory(t *testing.T) {
 	held, err := r.g.Alloc(6 << 20)
 	r.ok(err)
 	_, err = r.g.Alloc(8 << 20)
-	wants(t, err, backend.ErrMemory, "8388608 bytes asked for", "of 10000000 free", "cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY")
+	wants(t, err, backend.ErrMemory, "8388608 bytes asked for", "of 10000000 free", "cuMemAlloc",
+		"CUDA_ERROR_OUT_OF_MEMORY")
 	r.ok(r.g.Free(held))
 	for range 4 { // each of another class: without trimming the second would not fit
 		for _, size := range []int64{6 << 20, 7 << 20, 8 << 20} {

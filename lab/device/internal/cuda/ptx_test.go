@@ -45,8 +45,8 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// TestMachineCode: an H200 is handed machine code, with every kernel that the PTX has. Another GPU, an older driver and a driver
-// that refuses the code get the PTX.
+// TestMachineCode: an H200 is handed machine code, with every kernel that the PTX has. Another GPU,
+// an older driver and a driver that refuses the code get the PTX.
 func TestMachineCode(t *testing.T) {
 	for _, c := range []struct {
 		env, value string
@@ -91,9 +91,10 @@ var wide = regexp.MustCompile(`(div|rem)\.[us]64`)
 // TestPTX looks for what the driver would refuse or run slowly: functions that nobody has, arrays that went to local
 // memory, another version or target, divisions of 64 bits where they have no reason.
 func TestPTX(t *testing.T) {
-	// Kernels that divide by 64-bit sizes: in the branch for tensors of 2^31 elements or more (place, paste, resampling)
-	// or once a row.
-	divide := regexp.MustCompile(`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
+	// Kernels that divide by 64-bit sizes: in the branch for tensors of 2^31 elements or more
+	// (place, paste, resampling) or once a row.
+	divide := regexp.MustCompile(
+		`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
 	for _, m := range kernels.Modules() {
 		text := must.Get(readFile(m.Name + ".ptx.gz"))
 		if !bytes.Contains(text, []byte(".version 7.0\n.target sm_80\n")) {
@@ -113,7 +114,8 @@ func TestPTX(t *testing.T) {
 			if wide.MatchString(part) && !divide.MatchString(name) {
 				t.Errorf("%s: %s divides 64-bit numbers", m.Name, name)
 			}
-			if e := entries[name]; e == nil || e.block < 32 || e.block > 256 || len(e.params) > len(launchSlots{}.pointers) {
+			if e := entries[name]; e == nil || e.block < 32 || e.block > 256 ||
+				len(e.params) > len(launchSlots{}.pointers) {
 				t.Errorf("%s: %s: %+v", m.Name, name, e)
 			}
 		}

@@ -67,17 +67,19 @@ func TestEmulator(t *testing.T) {
 		"unset shared":   {"ld.shared.u32 %r4, [%rd7]", "unset: reads shared byte"},
 		"unset register": {"@%p1 bra $A; mov.u32 %r5, 7; $A: add.s32 %r6, %r5, %r5", "unset: an operand"},
 
-		"behind":         {"st.global.u32 [%rd4+256], %r1", "bounds"},
-		"before":         {"ld.global.u32 %r2, [%rd4+-4]", "bounds"},
-		"behind shared":  {"st.shared.u32 [%rd7+200], %r1", "bounds"},
-		"parameter":      {"ld.param.u64 %rd9, [probe_param_1+8]", "bounds"},
-		"another's":      {"ld.global.u32 %r2, [%rd4+16384]", "which no argument points into"},
-		"misaligned":     {"ld.global.u64 %rd9, [%rd5]", "not aligned"},
-		"divided by 0":   {"div.u32 %r3, %r1, %r1", "division by 0"},
-		"barriers":       {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: bar.sync 0; $B:", "threads wait at different ones"},
+		"behind":        {"st.global.u32 [%rd4+256], %r1", "bounds"},
+		"before":        {"ld.global.u32 %r2, [%rd4+-4]", "bounds"},
+		"behind shared": {"st.shared.u32 [%rd7+200], %r1", "bounds"},
+		"parameter":     {"ld.param.u64 %rd9, [probe_param_1+8]", "bounds"},
+		"another's":     {"ld.global.u32 %r2, [%rd4+16384]", "which no argument points into"},
+		"misaligned":    {"ld.global.u64 %rd9, [%rd5]", "not aligned"},
+		"divided by 0":  {"div.u32 %r3, %r1, %r1", "division by 0"},
+		"barriers": {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: bar.sync 0; $B:",
+			"threads wait at different ones"},
 		"barrier missed": {"@%p1 bra $A; bar.sync 0; $A:", "barrier: lanes 0x1f of the warp have ended"},
 		"shuffle missed": {"@%p1 bra $A; shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; $A:", "shuffle: lanes"},
-		"deadlock":       {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; $B:", "barrier"},
+		"deadlock": {"@%p1 bra $A; bar.sync 0; bra.uni $B; $A: shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; $B:",
+			"barrier"},
 	} {
 		for _, schedule := range []string{"random", "lowest"} {
 			t.Run(name+"/"+schedule, func(t *testing.T) {

@@ -63,20 +63,24 @@ func (g *gpu) Reduce(dst, x backend.Tensor, f backend.Reduction) error {
 // reduceOne is Reduce within another operation.
 func (g *gpu) reduceOne(dst, x backend.Tensor, f backend.Reduction) error {
 	j, splits := newJob(dst, x)
-	return g.reduce("reduce", reductions[f], reductions[f], dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x)}, []arg{i64(int(j.Over.Len))})
+	return g.reduce("reduce", reductions[f], reductions[f], dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x)},
+		[]arg{i64(int(j.Over.Len))})
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
 func (g *gpu) ReduceDot(dst, x, y backend.Tensor) error {
 	return g.do(func() error {
 		j, splits := newJob(dst, x)
-		return g.reduce("reduce", "dot", "sum", dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x), array(y)}, []arg{i64(int(j.Over.Len))})
+		return g.reduce("reduce", "dot", "sum", dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x), array(y)},
+			[]arg{i64(int(j.Over.Len))})
 	})
 }
 
-// reduce launches a kernel with outputs, parts, inputs and the job, and where there are splits the one that joins them, with
-// outputs, parts, the numbers of outputs and splits, and what finishing has.
-func (g *gpu) reduce(module, name, finish string, t backend.DType, j *job, splits int, outputs, inputs, finishing []arg) error {
+// reduce launches a kernel with outputs, parts, inputs and the job, and where there are splits the
+// one that joins them, with outputs, parts, the numbers of outputs and splits, and what finishing
+// has.
+func (g *gpu) reduce(module, name, finish string, t backend.DType, j *job, splits int,
+	outputs, inputs, finishing []arg) error {
 	outs := int(j.Out.Len)
 	if outs == 0 {
 		return nil
@@ -92,6 +96,7 @@ func (g *gpu) reduce(module, name, finish string, t backend.DType, j *job, split
 		if err != nil || splits == 1 {
 			return err
 		}
-		return g.each(module, finish+"_finish"+suffix(t), outs, slices.Concat(outputs, []arg{block(parts), i64(outs), i64(splits)}, finishing)...)
+		return g.each(module, finish+"_finish"+suffix(t), outs,
+			slices.Concat(outputs, []arg{block(parts), i64(outs), i64(splits)}, finishing)...)
 	})
 }

@@ -39,17 +39,18 @@ func (u *use) fit(threads, shared int) {
 
 // spills are the kernels that may spill, and by how many bytes a thread: each with its reason.
 var spills = map[string]int{
-	"point_grad64_f32": 256, // 64 coordinates and 64 sums a thread are half of all registers before anything is computed
-	"adam_f32":         16,  // bound by memory
-	"gemm_big_f32":     16,  // on sm_80: two blocks a multiprocessor, once a tile
-	"point_cost16_f32": 32,  // on sm_80: the assembler's choice, for a block more
+	// 64 coordinates and 64 sums a thread are half of all registers before anything is computed
+	"point_grad64_f32": 256,
+	"adam_f32":         16, // bound by memory
+	"gemm_big_f32":     16, // on sm_80: two blocks a multiprocessor, once a tile
+	"point_cost16_f32": 32, // on sm_80: the assembler's choice, for a block more
 	"point_cost32_f32": 32,
 	"point_lse32_f32":  80, // on sm_80, none of it in the loop over pairs
 }
 
-// TestRegisters holds what NVIDIA's assembler makes of every kernel to testdata/REGISTERS: no spill that is not allowed, at
-// most 8 registers more than there, not a block a multiprocessor less. A chip that is not in the table is
-// only held to the spills.
+// TestRegisters holds what NVIDIA's assembler makes of every kernel to testdata/REGISTERS: no spill
+// that is not allowed, at most 8 registers more than there, not a block a multiprocessor less. A
+// chip that is not in the table is only held to the spills.
 func TestRegisters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")
@@ -62,7 +63,8 @@ func TestRegisters(t *testing.T) {
 	version := must.Get(exec.Command(ptxas, "--version").Output())
 	committed := bytes.Contains(version, []byte(kernels.Assembler))
 	if !committed {
-		t.Logf("the embedded machine code is of another release (%s) and is not compared: %s", kernels.Assembler, version)
+		t.Logf("the embedded machine code is of another release (%s) and is not compared: %s",
+			kernels.Assembler, version)
 	}
 	var table strings.Builder
 	table.WriteString("# kernel, chip: registers, stack, spilled bytes, shared bytes, blocks a multiprocessor\n")
@@ -75,7 +77,8 @@ func TestRegisters(t *testing.T) {
 		for _, m := range kernels.Modules() {
 			for _, k := range assemble(t, arch, m.Name, committed) {
 				if k.spill > spills[k.name] || k.stack > 0 && spills[k.name] == 0 {
-					t.Errorf("%s on %s: %d bytes of stack, %d spilled, of which %d are allowed", k.name, arch, k.stack, k.spill, spills[k.name])
+					t.Errorf("%s on %s: %d bytes of stack, %d spilled, of which %d are allowed", k.name, arch, k.stack,
+						k.spill, spills[k.name])
 				}
 				if chips[arch] == 0 {
 					continue
@@ -84,7 +87,9 @@ func TestRegisters(t *testing.T) {
 				fmt.Fprintf(&table, "%s %d %d %d %d %d\n", key, k.regs, k.stack, k.spill, k.shared, k.blocks)
 				w, known := want[key]
 				if !updateRegisters && (!known || k.regs > w.regs+8 || k.blocks < w.blocks) {
-					t.Errorf("%s: %+v, in the table (%v) %+v; if that is meant: COUPLING_UPDATE_REGISTERS=1 make ptx-check", key, k.use, known, w)
+					t.Errorf(
+						"%s: %+v, in the table (%v) %+v; if that is meant: COUPLING_UPDATE_REGISTERS=1 make ptx-check",
+						key, k.use, known, w)
 				}
 				delete(want, key)
 			}
@@ -104,9 +109,11 @@ type assembled struct {
 	use
 }
 
-var saidBy = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?(\d+) bytes smem)?`)
+var saidBy = regexp.MustCompile(
+	`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?(\d+) bytes smem)?`)
 
-// assemble returns what the kernels of a module use. Code for sm_90 must be what is embedded, if that is of this assembler.
+// assemble returns what the kernels of a module use. Code for sm_90 must be what is embedded, if
+// that is of this assembler.
 func assemble(t *testing.T, arch, module string, committed bool) (all []assembled) {
 	t.Helper()
 	text := must.Get(readFile(module + ".ptx.gz"))
@@ -121,7 +128,8 @@ func assemble(t *testing.T, arch, module string, committed bool) (all []assemble
 	if arch == "sm_90" && committed {
 		want, err := readFile(module + ".cubin.gz")
 		if got, err2 := os.ReadFile(out); err != nil || err2 != nil || !bytes.Equal(got, want) {
-			t.Errorf("the committed code of %s is not its PTX's: go generate ./lab/device/internal/cuda (%v, %v)", module, err, err2)
+			t.Errorf("the committed code of %s is not its PTX's: go generate ./lab/device/internal/cuda (%v, %v)",
+				module, err, err2)
 		}
 	}
 	for part := range strings.SplitSeq(string(said), "Function properties for ") {

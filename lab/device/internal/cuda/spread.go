@@ -8,7 +8,8 @@ import "coupling/lab/device/internal/backend"
 // narrowsOf reports whether multiplying first holds less than half of what unfolding first does, and can be done.
 func (s geometry) narrowsOf() bool {
 	w := s.turned()
-	return 2*s.out*s.before <= s.in*s.after && !s.pointwise() && s.w.Stride == [2]int{1, 1} && min(w.Pad[0], w.Pad[1]) >= 0
+	return 2*s.out*s.before <= s.in*s.after && !s.pointwise() && s.w.Stride == [2]int{1, 1} &&
+		min(w.Pad[0], w.Pad[1]) >= 0
 }
 
 // turned is the window from y to x.
@@ -24,10 +25,11 @@ func (s geometry) turned() backend.Window {
 func (s geometry) spread(y, x, weight backend.Tensor) error {
 	return s.turn(weight, func(m backend.Tensor) error {
 		return s.tiles(x, s.out*s.taps()*s.before, func(lo, hi int) error {
-			return s.g.scratchTensor(x.Type, []int{hi - lo, s.out * s.taps(), s.before}, func(col backend.Tensor) error {
-				err := s.g.Gemm(col, 1, m, true, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), false, 0)
-				return firstOf([]error{err, s.g.col2im(rowsOf(y, lo, hi), col, s.turned())})
-			})
+			return s.g.scratchTensor(x.Type, []int{hi - lo, s.out * s.taps(), s.before},
+				func(col backend.Tensor) error {
+					err := s.g.Gemm(col, 1, m, true, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), false, 0)
+					return firstOf([]error{err, s.g.col2im(rowsOf(y, lo, hi), col, s.turned())})
+				})
 		})
 	})
 }

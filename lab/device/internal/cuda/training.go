@@ -16,7 +16,8 @@ func (g *gpu) CrossEntropy(loss, grad, logits, labels backend.Tensor) error {
 func (g *gpu) ClipRows(dst, x backend.Tensor, bound float64) error {
 	n, d := x.Shape[0], x.Shape[1]
 	return g.do(func() error {
-		return g.launch("training", "clip_rows"+suffix(dst.Type), grid{x: min(n, g.limits.blocks)}, array(dst), array(x), i64(n), i64(d), f64(bound))
+		return g.launch("training", "clip_rows"+suffix(dst.Type), grid{x: min(n, g.limits.blocks)}, array(dst),
+			array(x), i64(n), i64(d), f64(bound))
 	})
 }
 
@@ -66,10 +67,12 @@ func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, b
 	return g.do(func() error {
 		all, jobs := g.partsOf(u)
 		launch := func(kernel string, p *parts, args ...arg) error {
-			return g.launch("training", kernel+suffix(u.Factor.Type), grid{x: min(int(p.First[p.Count]), g.limits.blocks)}, append([]arg{record(p)}, args...)...)
+			return g.launch("training", kernel+suffix(u.Factor.Type),
+				grid{x: min(int(p.First[p.Count]), g.limits.blocks)}, append([]arg{record(p)}, args...)...)
 		}
 		tick := func(sums arg, n int) error {
-			return g.launch("training", "tick", grid{x: 1}, array(t), flag(t.Mem != nil), block(g.scratch), f64(beta1), f64(beta2), sums, i64(n), f64(u.Clip))
+			return g.launch("training", "tick", grid{x: 1}, array(t), flag(t.Mem != nil), block(g.scratch), f64(beta1),
+				f64(beta2), sums, i64(n), f64(u.Clip))
 		}
 		var err error
 		if u.Clip == 0 {
@@ -88,7 +91,9 @@ func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, b
 		}
 		for _, p := range all {
 			if err == nil {
-				err = launch(kernel, p, append([]arg{block(g.scratch), array(u.Factor), array(u.Decay), flag(len(u.Average) > 0)}, constants...)...)
+				err = launch(kernel, p,
+					append([]arg{block(g.scratch), array(u.Factor), array(u.Decay), flag(len(u.Average) > 0)},
+						constants...)...)
 			}
 		}
 		return err
@@ -97,7 +102,8 @@ func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, b
 
 // Adam makes a step.
 func (g *gpu) Adam(u backend.Update, t backend.Tensor, a backend.Adam) error {
-	return g.update("adam", u, t, a.Beta1, a.Beta2, f64(a.Rate), f64(a.Beta1), f64(a.Beta2), f64(a.Eps), f64(a.Decay), flag(a.Decoupled))
+	return g.update("adam", u, t, a.Beta1, a.Beta2, f64(a.Rate), f64(a.Beta1), f64(a.Beta2), f64(a.Eps), f64(a.Decay),
+		flag(a.Decoupled))
 }
 
 // SGD makes a step.

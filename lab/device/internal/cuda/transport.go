@@ -19,7 +19,8 @@ func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums 
 			if err := launch(block(tops), block(sums)); err != nil {
 				return err
 			}
-			return g.each("dense", "lse_join"+suffix(out.Type), 32*n, array(out), block(tops), block(sums), i64(n), i64(count))
+			return g.each("dense", "lse_join"+suffix(out.Type), 32*n, array(out), block(tops), block(sums), i64(n),
+				i64(count))
 		})
 	})
 }
@@ -52,7 +53,8 @@ func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
 	blocks := (rows + per - 1) / per
 	count, chunk := g.limits.splits(blocks, m, lanes*16)
 	return g.inSplits(out, rows, count, func(tops, sums arg) error {
-		return g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
+		return g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out),
+			tops, sums,
 			array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
 	})
 }
@@ -67,7 +69,8 @@ func (g *gpu) LSECols(out, c, h backend.Tensor, inv float64) error {
 		blocks := (m + 127) / 128
 		count, chunk := g.limits.splits(blocks*batch, n, 16)
 		return g.inSplits(out, batch*m, count, func(tops, sums arg) error {
-			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, g.limits.rows)}, array(out), tops, sums,
+			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, g.limits.rows)},
+				array(out), tops, sums,
 				array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
 		})
 	})
@@ -105,7 +108,8 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 	dim := dimFor(d)
 	if dim == 0 {
 		return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
-			if err := g.pairs(w, x, y, backend.Tensor{}, h, backend.Tensor{}, backend.Tensor{}, lo, c, inv, pairCosts); err != nil {
+			if err := g.pairs(w, x, y, backend.Tensor{}, h, backend.Tensor{}, backend.Tensor{}, lo, c, inv,
+				pairCosts); err != nil {
 				return err
 			}
 			return g.lseRows(rowsOf(out, lo, hi), w, h, inv)
@@ -121,7 +125,8 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 		k := &cost{c.Square, c.Abs, inv}
 		at := strconv.Itoa(dim)
 		return g.inSplits(out, n, count, func(tops, sums arg) error {
-			return g.launch("point_lse_"+at, "point_lse"+at+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
+			return g.launch("point_lse_"+at, "point_lse"+at+suffix(out.Type), grid{x: blocks, y: count}, array(out),
+				tops, sums,
 				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
 		})
 	})
@@ -154,8 +159,10 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 		k := &cost{a.cost.Square, a.cost.Abs, a.inv}
 		at := strconv.Itoa(a.dim)
 		to := func(to arg) error {
-			return g.launch("point_sum_"+at, "point_"+a.name+at+suffix(out.Type), grid{x: blocks, y: count}, to, array(x), array(y),
-				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width), i64(chunk), record(k), flag(a.linear))
+			return g.launch("point_sum_"+at, "point_"+a.name+at+suffix(out.Type), grid{x: blocks, y: count}, to,
+				array(x), array(y),
+				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width),
+				i64(chunk), record(k), flag(a.linear))
 		}
 		if count == 1 {
 			return to(array(out))
@@ -164,7 +171,8 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 			if err := to(block(parts)); err != nil {
 				return err
 			}
-			return g.each("dense", "join_sums"+suffix(out.Type), out.Len(), array(out), block(parts), i64(out.Len()), i64(count))
+			return g.each("dense", "join_sums"+suffix(out.Type), out.Len(), array(out), block(parts), i64(out.Len()),
+				i64(count))
 		})
 	})
 }
@@ -196,7 +204,18 @@ func (g *gpu) PointApply(out, x, y, u, h, v backend.Tensor, c backend.Cost, inv 
 func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, inv float64, linear bool) error {
 	d := x.Shape[1]
 	if dim := dimFor(d); wideDim(dim, grad.Type) {
-		return g.pointSum(grad, x, y, sum{name: "grad", u: u, h: h, r: r, s: s, width: d, cost: c, inv: inv, linear: linear, dim: dim})
+		return g.pointSum(grad, x, y, sum{
+			name:   "grad",
+			u:      u,
+			h:      h,
+			r:      r,
+			s:      s,
+			width:  d,
+			cost:   c,
+			inv:    inv,
+			linear: linear,
+			dim:    dim,
+		})
 	}
 	what := pairBracket
 	if linear {
@@ -208,7 +227,8 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, i
 		}
 		rows := hi - lo
 		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, g.limits.rows)}
-		return g.launch("tiles", "differences"+suffix(grad.Type), size, array(rowsOf(grad, lo, hi)), array(w), array(rowsOf(x, lo, hi)), array(y),
+		return g.launch("tiles", "differences"+suffix(grad.Type), size, array(rowsOf(grad, lo, hi)), array(w),
+			array(rowsOf(x, lo, hi)), array(y),
 			i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
 	})
 }

@@ -25,9 +25,11 @@ func TestLongSums(t *testing.T) {
 	c, none := &cost{1, 0, 1}, block(&memory{})
 	r.ok(r.g.do(func() error {
 		return errors.Join(
-			r.g.launch("point_lse_1", "point_lse1_f32", grid{x: 1, y: 1}, array(lse), none, none, array(x), array(dy), array(dh),
+			r.g.launch("point_lse_1", "point_lse1_f32", grid{x: 1, y: 1}, array(lse), none, none, array(x),
+				array(dy), array(dh),
 				i64(1), i64(m), i32(1), i64(m), record(c)),
-			r.g.launch("point_sum_1", "point_mass1_f32", grid{x: 1, y: 1}, array(mass), array(x), array(dy), array(zero), array(dh), array(dv),
+			r.g.launch("point_sum_1", "point_mass1_f32", grid{x: 1, y: 1}, array(mass), array(x), array(dy),
+				array(zero), array(dh), array(dv),
 				none, none, i64(1), i64(m), i32(1), i32(1), i64(m), record(c), flag(false)))
 	}))
 	// A tile is 128 terms, each sum of them off by half a unit; an exponential is off by 4.
@@ -42,7 +44,8 @@ func TestSmallProblemsFill(t *testing.T) {
 	const n, m = 1000, 1000
 	for name, per := range map[string]int{"PointLSE": 128 * lseRowsOf(2, backend.Float32), "PointGrad": 128} {
 		blocks := (n + per - 1) / per
-		if count, chunk := standard.splits(blocks, m, standard.pointUnit(blocks, m)); blocks*count < 64 || count*chunk < m {
+		if count, chunk := standard.splits(blocks, m, standard.pointUnit(blocks, m)); blocks*count < 64 ||
+			count*chunk < m {
 			t.Errorf("%s: %d blocks of %d points", name, blocks*count, chunk)
 		}
 	}

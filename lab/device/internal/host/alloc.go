@@ -111,7 +111,8 @@ func (h *heap) Free(m backend.Memory) error {
 // trim releases the cache.
 func (h *heap) trim() { h.pool = pool{} }
 
-// MemInfo returns the bytes that can be allocated, and the memory of the machine or, where it is less, of the process's control group.
+// MemInfo returns the bytes that can be allocated, and the memory of the machine or, where it is
+// less, of the process's control group.
 func (h *heap) MemInfo() (free, total int64, err error) {
 	free, total, err = available()
 	return min(free+h.spare, total), total, err

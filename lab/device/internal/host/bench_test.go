@@ -45,7 +45,8 @@ func BenchmarkGemm(b *testing.B) {
 					start := time.Now()
 					clear(out)
 					for i := range s.batch {
-						g.Add(cpu.Dense(out[i*s.m*s.n:], s.m, s.n), 1, am.at(i, 0, s.m, 0, s.k), xm.at(i, 0, s.k, 0, s.n))
+						g.Add(cpu.Dense(out[i*s.m*s.n:], s.m, s.n), 1, am.at(i, 0, s.m, 0, s.k),
+							xm.at(i, 0, s.k, 0, s.n))
 					}
 					raw += time.Since(start)
 					start = time.Now()
@@ -83,18 +84,31 @@ func BenchmarkMemory(b *testing.B) {
 		{"Bias", 2, func() error { return h.Of(o.Type).Combine(o, x, perChannel, backend.Add) }},
 		{"SumChannels", 1, func() error { return h.Of(perChannel.Type).Reduce(perChannel, x, backend.Sum) }},
 		{"DotChannels", 2, func() error { return h.Of(perChannel.Type).ReduceDot(perChannel, x, y) }},
-		{"BiasReLU", 2, func() error { return h.Of(o.Type).Affine(o, x, backend.Affine{Shift: perChannel, Func: backend.ReLU}) }},
+		{"BiasReLU", 2,
+			func() error { return h.Of(o.Type).Affine(o, x, backend.Affine{Shift: perChannel, Func: backend.ReLU}) }},
 		{"BiasReLUVJP", 4, func() error {
 			return h.Of(o.Type).AffineVJP(o, perChannel, tensor{}, x, y, g, backend.Affine{Func: backend.ReLU})
 		}},
 		{"Moments", 1, func() error { return h.Of(o.Type).Moments(perChannel, perChannel, perChannel, x, 1e-5, 0) }},
 		{"MomentsVJP", 3, func() error {
-			m := backend.Moments{Mean: perChannel, Rstd: perChannel, Scale: perChannel, Sum: perChannel, Along: perChannel}
+			m := backend.Moments{
+				Mean:  perChannel,
+				Rstd:  perChannel,
+				Scale: perChannel,
+				Sum:   perChannel,
+				Along: perChannel,
+			}
 			return h.Of(o.Type).MomentsVJP(o, g, x, m, 0)
 		}},
 		{"Adam", 7, func() error {
 			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}
-			return h.f32.Adam(backend.Update{W: []tensor{o}, G: []tensor{g}, M: []tensor{x}, V: []tensor{y}, Factor: one}, steps, a)
+			return h.f32.Adam(backend.Update{
+				W:      []tensor{o},
+				G:      []tensor{g},
+				M:      []tensor{x},
+				V:      []tensor{y},
+				Factor: one,
+			}, steps, a)
 		}},
 		{"Normal", 1, func() error { return h.Of(o.Type).Normal(o, state, 0, 1) }},
 	} {
@@ -121,7 +135,8 @@ func BenchmarkTransport(b *testing.B) {
 	h := open(b, cpu.Auto, 0)
 	c := array(b, h, noise[float32](1, n*n), n, n)
 	u, v := array(b, h, noise[float32](2, n), n), array(b, h, noise[float32](3, n), n)
-	x, y, grad := array(b, h, noise[float32](4, n*d), n, d), array(b, h, noise[float32](5, n*d), n, d), array(b, h, noise[float32](5, n*d), n, d)
+	x, y, grad := array(b, h, noise[float32](4, n*d), n, d), array(b, h, noise[float32](5, n*d), n, d),
+		array(b, h, noise[float32](5, n*d), n, d)
 	cost := backend.Cost{Square: 1}
 	for _, s := range []struct {
 		name string

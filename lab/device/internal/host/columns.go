@@ -52,7 +52,8 @@ func (r *reduction[T]) foldChunks(out []T, parts []partial, width, chunks int) {
 	})
 }
 
-// addRows reduces the elements of rows first to last in len(acc) columns from base on, which become result i and the next.
+// addRows reduces the elements of rows first to last in len(acc) columns from base on, which become
+// result i and the next.
 func (r *reduction[T]) addRows(acc []partial, i, base, first, last int) {
 	fill(acc, r.empty())
 	if r.f == slopes {

@@ -5,10 +5,11 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// Convolutions read images where they lie, or from a copy with zeros around it, one sum over taps at a time
-// (cpu.SumTaps): there is no matrix of patches. Small images with much padding are interleaved instead (interleave).
-// Conv and ConvInput are one algorithm. The cotangent of an input at stride s falls into s·s phases, pixels whose taps are
-// the same, and each phase is a convolution at stride 1 of its own.
+// Convolutions read images where they lie, or from a copy with zeros around it, one sum over taps
+// at a time (cpu.SumTaps): there is no matrix of patches. Small images with much padding are
+// interleaved instead (interleave). Conv and ConvInput are one algorithm. The cotangent of an input
+// at stride s falls into s·s phases, pixels whose taps are the same, and each phase is a
+// convolution at stride 1 of its own.
 
 // tapAxis is one axis of a convolution: how its source is padded, and the phases of its result.
 type tapAxis struct {
@@ -83,7 +84,8 @@ func (p padding) none() bool {
 // copyPlanes pads planes; the zeros are in place.
 func copyPlanes[T cpu.Float](k cpu.Kernels[T], p padding, to, from []T, planes int) {
 	for i := range planes {
-		k.CopyRows(to[i*p.plane()+p.rows.zeros*p.cols.size+p.cols.zeros:], p.cols.size, from[i*p.h*p.w:], p.w, p.rows.copied, p.cols.copied)
+		k.CopyRows(to[i*p.plane()+p.rows.zeros*p.cols.size+p.cols.zeros:], p.cols.size, from[i*p.h*p.w:], p.w,
+			p.rows.copied, p.cols.copied)
 	}
 }
 
@@ -99,7 +101,8 @@ func startsOf(n int) []int {
 
 // whole reports whether the window is the image, with one result.
 func whole(x, y tensor, w backend.Window) bool {
-	return y.Shape[2]*y.Shape[3] == 1 && w.Pad == [2]int{} && w.Kernel == [2]int{x.Shape[2], x.Shape[3]} && w.Dilation == [2]int{1, 1}
+	return y.Shape[2]*y.Shape[3] == 1 && w.Pad == [2]int{} && w.Kernel == [2]int{x.Shape[2], x.Shape[3]} &&
+		w.Dilation == [2]int{1, 1}
 }
 
 // matrix is a tensor as rows by the product of the other axes.
@@ -115,7 +118,8 @@ func (e *engine[T]) Conv(y, x, weight tensor, w backend.Window) error {
 		return e.Gemm(matrix(y, n), 1, matrix(x, n), false, matrix(weight, out), true, 0)
 	}
 	g := gathering[T]{e: e, n: n, in: in, out: out, src: view[T](x), dst: view[T](y), h: y.Shape[2], w: y.Shape[3]}
-	g.pad = padding{forwardAxis(w, 0, x.Shape[2], y.Shape[2]), forwardAxis(w, 1, x.Shape[3], y.Shape[3]), x.Shape[2], x.Shape[3]}
+	g.pad = padding{forwardAxis(w, 0, x.Shape[2], y.Shape[2]), forwardAxis(w, 1, x.Shape[3], y.Shape[3]), x.Shape[2],
+		x.Shape[3]}
 	area := w.Kernel[0] * w.Kernel[1]
 	g.weights = tapWeights[T]{data: view[T](weight), outStep: in * area, inStep: area, across: w.Kernel[1], area: area}
 	g.run()
@@ -129,7 +133,8 @@ func (e *engine[T]) ConvInput(dx, dy, weight tensor, w backend.Window) error {
 		return e.Gemm(matrix(dx, n), 1, matrix(dy, n), false, matrix(weight, out), false, 0)
 	}
 	g := gathering[T]{e: e, n: n, in: out, out: in, src: view[T](dy), dst: view[T](dx), h: dx.Shape[2], w: dx.Shape[3]}
-	g.pad = padding{inputAxis(w, 0, dx.Shape[2], dy.Shape[2]), inputAxis(w, 1, dx.Shape[3], dy.Shape[3]), dy.Shape[2], dy.Shape[3]}
+	g.pad = padding{inputAxis(w, 0, dx.Shape[2], dy.Shape[2]), inputAxis(w, 1, dx.Shape[3], dy.Shape[3]), dy.Shape[2],
+		dy.Shape[3]}
 	area := w.Kernel[0] * w.Kernel[1]
 	g.weights = tapWeights[T]{data: view[T](weight), outStep: area, inStep: in * area, across: w.Kernel[1], area: area}
 	g.run()

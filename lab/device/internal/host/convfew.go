@@ -2,8 +2,9 @@ package host
 
 import "coupling/lab/device/cpu"
 
-// A convolution that makes very few channels would leave most of a vector of channels empty. Its vectors are pixels instead:
-// a matrix product makes the products of each tap with all channels, and a result is the sum over the taps that meet in it.
+// A convolution that makes very few channels would leave most of a vector of channels empty. Its
+// vectors are pixels instead: a matrix product makes the products of each tap with all channels,
+// and a result is the sum over the taps that meet in it.
 
 const (
 	fewChannels = 4  // at most so many are few
@@ -11,8 +12,8 @@ const (
 	fewPixels   = 64 // the least results, that pay for the sums over taps
 )
 
-// makesFew reports whether the channels are few and the window is one that this way takes. It depends on the shapes of one
-// example alone, as interleave does.
+// makesFew reports whether the channels are few and the window is one that this way takes. It
+// depends on the shapes of one example alone, as interleave does.
 func (g *gathering[T]) makesFew() bool {
 	return g.out <= fewChannels && g.in >= fewInputs && g.h*g.w >= fewPixels && g.pad.isPlain(g.weights.area)
 }
@@ -34,7 +35,13 @@ func (g *gathering[T]) few() {
 			copyPlanes(g.e.k, g.pad, image, g.src[i*g.in*source:], g.in)
 			for o := range g.out {
 				products, sums := pad.zeros(1, g.weights.area*plane), pad.zeros(2, results)
-				weights := cpu.Matrix[T]{Data: g.weights.data[o*g.weights.outStep:], Rows: g.weights.area, Cols: g.in, RowStride: 1, ColStride: g.weights.inStep}
+				weights := cpu.Matrix[T]{
+					Data:      g.weights.data[o*g.weights.outStep:],
+					Rows:      g.weights.area,
+					Cols:      g.in,
+					RowStride: 1,
+					ColStride: g.weights.inStep,
+				}
 				pad.gemm.Add(cpu.Dense(products, g.weights.area, plane), 1, weights, cpu.Dense(image, g.in, plane))
 				for _, y := range r.offsets {
 					for _, x := range c.offsets {

@@ -74,8 +74,8 @@ func (g *gathering[T]) run() {
 	})
 }
 
-// parts is among how many workers the strips of each batch are dealt out. Each copies the images of the batch anew, so it
-// is the least number that leaves at most a tenth of the workers' time idle.
+// parts is among how many workers the strips of each batch are dealt out. Each copies the images of
+// the batch anew, so it is the least number that leaves at most a tenth of the workers' time idle.
 func (g *gathering[T]) parts(batches int) int {
 	team, most := g.e.workers(), max(1, len(g.widths))
 	for parts := 1; parts < most; parts++ {
@@ -221,8 +221,8 @@ func (g *gathering[T]) images(pad *pad[T], lo, hi, part, parts int) {
 	}
 }
 
-// block does a strip for rows r0 to r1 of windows, counted through the images from lo on, of the phases ps, which differ
-// in their columns.
+// block does a strip for rows r0 to r1 of windows, counted through the images from lo on, of the
+// phases ps, which differ in their columns.
 func (g *gathering[T]) block(pad *pad[T], ps []gatherPhase[T], s int, images []T, lo, r0, r1 int) {
 	width := g.widths[s]
 	team := g.e.k.TapGroups(width)
@@ -231,7 +231,8 @@ func (g *gathering[T]) block(pad *pad[T], ps []gatherPhase[T], s int, images []T
 	for j, p := range ps {
 		acc, across := sums[j*room:(j+1)*room], len(p.starts)
 		groups := p.groups[r0*across : r1*across]
-		g.e.k.SumTaps(acc[:roundUp(len(groups), team)*cpu.Group*width], images, groups, p.cols.stride, p.offsets, p.packed[s], width, true)
+		g.e.k.SumTaps(acc[:roundUp(len(groups), team)*cpu.Group*width], images, groups, p.cols.stride, p.offsets,
+			p.packed[s], width, true)
 		compact(acc, r1-r0, p.cols.count, across, width)
 	}
 	from, n := g.strip(s)
@@ -239,7 +240,8 @@ func (g *gathering[T]) block(pad *pad[T], ps []gatherPhase[T], s int, images []T
 	for r := r0; r < r1; { // an image's rows at a time
 		b, y := r/height, r%height
 		rows := min(height-y, r1-r)
-		g.write(pad, ps, func(j int) []T { return sums[j*room+(r-r0)*ps[j].cols.count*width:] }, width, ((lo+b)*g.out+from)*g.h*g.w, n, y, rows)
+		g.write(pad, ps, func(j int) []T { return sums[j*room+(r-r0)*ps[j].cols.count*width:] }, width,
+			((lo+b)*g.out+from)*g.h*g.w, n, y, rows)
 		r += rows
 	}
 }
@@ -260,8 +262,8 @@ func compact[T any](acc []T, rows, count, across, width int) {
 	}
 }
 
-// write turns rows of windows, stride elements of the sums of each phase apart, n channels of each, into the planes from
-// at on.
+// write turns rows of windows, stride elements of the sums of each phase apart, n channels of each,
+// into the planes from at on.
 func (g *gathering[T]) write(pad *pad[T], ps []gatherPhase[T], sums func(j int) []T, stride, at, n, y, rows int) {
 	first, plane := ps[0], g.h*g.w
 	if first.rows.step == 1 && first.cols.step == 1 {
@@ -272,7 +274,8 @@ func (g *gathering[T]) write(pad *pad[T], ps []gatherPhase[T], sums func(j int) 
 	for j, p := range ps {
 		from := sums(j)
 		for r := range rows {
-			g.e.k.CopyRows(woven[(r*g.w+p.cols.first)*n:], p.cols.step*n, from[r*p.cols.count*stride:], stride, p.cols.count, n)
+			g.e.k.CopyRows(woven[(r*g.w+p.cols.first)*n:], p.cols.step*n, from[r*p.cols.count*stride:], stride,
+				p.cols.count, n)
 		}
 	}
 	for r := range rows {

@@ -7,10 +7,10 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// Images whose padding is a large part of them are interleaved: pixel by pixel and channel by channel, those of eight
-// images lie side by side. A group is then one window of four images, and the windows of a row that meet the same columns
-// of the image are summed over the taps that lie in it: products with padding, and windows that only fill a group, are left
-// out.
+// Images whose padding is a large part of them are interleaved: pixel by pixel and channel by
+// channel, those of eight images lie side by side. A group is then one window of four images, and
+// the windows of a row that meet the same columns of the image are summed over the taps that lie in
+// it: products with padding, and windows that only fill a group, are left out.
 
 // tapBand is the windows from … to−1 of a row, in the ranges of taps that all of them have.
 type tapBand struct {
@@ -20,8 +20,8 @@ type tapBand struct {
 
 const (
 	octet = 8 // images side by side
-	// interleaveBytes is the interleaved images at a time, for the second-level cache: whole octets. One octet may be up to
-	// four times as large.
+	// interleaveBytes is the interleaved images at a time, for the second-level cache: whole
+	// octets. One octet may be up to four times as large.
 	interleaveBytes = 512 << 10
 	// interleaveCost is the multiply-adds that interleaving an element costs as much as, beyond a copy with padding.
 	interleaveCost = 16
@@ -85,9 +85,10 @@ func (g *gathering[T]) bandsOf(r, c phase) [][]tapBand {
 	return bands
 }
 
-// interleave returns the groups of four images of a batch of interleaved ones, and the bands of each phase, or 0 where
-// that does not pay for a full batch. The order of sums depends on it: it is the same for all instruction sets, numbers of
-// workers and of images, since what a record contributes to private training must not depend on who else is in its batch.
+// interleave returns the groups of four images of a batch of interleaved ones, and the bands of
+// each phase, or 0 where that does not pay for a full batch. The order of sums depends on it: it is
+// the same for all instruction sets, numbers of workers and of images, since what a record
+// contributes to private training must not depend on who else is in its batch.
 func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	quad, all := cpu.Group*g.in*g.pad.h*g.pad.w, roundUp(g.n, cpu.Group)/cpu.Group
 	bytes := quad * int(unsafe.Sizeof(T(0)))
@@ -118,9 +119,10 @@ func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	return quads, bands
 }
 
-// steps is the elements of interleaved images from a channel to the next, from a pixel and from an octet: the channels of a
-// pixel lie together, an odd number of them, so that the same channel of neighbouring pixels does not fall on the same
-// lines of the cache. Planes of less than an octet lie one after another, since all of them are turned at once.
+// steps is the elements of interleaved images from a channel to the next, from a pixel and from an
+// octet: the channels of a pixel lie together, an odd number of them, so that the same channel of
+// neighbouring pixels does not fall on the same lines of the cache. Planes of less than an octet
+// lie one after another, since all of them are turned at once.
 func (g *gathering[T]) steps() (channel, pixel, images int) {
 	plane := g.pad.h * g.pad.w
 	if plane < octet {
@@ -129,8 +131,8 @@ func (g *gathering[T]) steps() (channel, pixel, images int) {
 	return octet, octet * (g.in | 1), octet * (g.in | 1) * plane
 }
 
-// room is the elements in front of interleaved images that a window may begin in, and those from there on that one octet
-// and its windows take.
+// room is the elements in front of interleaved images that a window may begin in, and those from
+// there on that one octet and its windows take.
 func (g *gathering[T]) room() (front, all int) {
 	r, c := g.pad.rows, g.pad.cols
 	channel, pixel, images := g.steps()
@@ -170,7 +172,8 @@ func (g *gathering[T]) interleaved(pad *pad[T], lo, hi, part, parts int) {
 		}
 	}
 	step := max(1, 2*gatherWindows*len(g.phases)/max(1, roundUp(hi-lo, cpu.Group)*g.w))
-	for first := 0; first < g.h; first += step { // the phases of some rows one after the other: they write to the same lines
+	// the phases of some rows one after the other: they write to the same lines
+	for first := 0; first < g.h; first += step {
 		across := len(g.pad.cols.phases)
 		for i := 0; i < len(g.phases); i += across {
 			ps := g.phases[i : i+across]
@@ -193,26 +196,31 @@ func (g *gathering[T]) interleavedRows(pad *pad[T], ps []gatherPhase[T], s int, 
 		if quads < g.quads {
 			groups = ps[j].rest
 		}
-		g.sumBands(sums[j*room:(j+1)*room], &ps[j], s, images, groups[first*ps[j].cols.count*quads:], ps[j].bands[first:last], quads)
+		g.sumBands(sums[j*room:(j+1)*room], &ps[j], s, images, groups[first*ps[j].cols.count*quads:],
+			ps[j].bands[first:last], quads)
 	}
 	from, channels := g.strip(s)
 	for b := lo; b < hi; b++ {
-		g.write(pad, ps, func(j int) []T { return sums[j*room+(b-lo)*width:] }, quads*cpu.Group*width, (b*g.out+from)*g.h*g.w, channels, first, last-first)
+		g.write(pad, ps, func(j int) []T { return sums[j*room+(b-lo)*width:] }, quads*cpu.Group*width,
+			(b*g.out+from)*g.h*g.w, channels, first, last-first)
 	}
 }
 
 // sumBands leaves in acc the sums of a strip for the bands of some rows, which begin with groups.
-func (g *gathering[T]) sumBands(acc []T, p *gatherPhase[T], s int, images []T, groups []int, rows [][]tapBand, quads int) {
+func (g *gathering[T]) sumBands(acc []T, p *gatherPhase[T], s int, images []T, groups []int, rows [][]tapBand,
+	quads int) {
 	width, team, perRow := g.widths[s], g.e.k.TapGroups(g.widths[s]), p.cols.count*quads
 	for y, bands := range rows {
 		for _, b := range bands {
 			from, to := y*perRow+b.from*quads, y*perRow+b.to*quads
-			sums := acc[from*cpu.Group*width:][:roundUp(to-from, team)*cpu.Group*width] // the next band overwrites what is too much
+			// the next band overwrites what is too much
+			sums := acc[from*cpu.Group*width:][:roundUp(to-from, team)*cpu.Group*width]
 			if len(b.taps) == 0 {
 				clear(sums)
 			}
 			for i, t := range b.taps {
-				g.e.k.SumTaps(sums, images, groups[from:to], 1, p.offsets.Slice(t[0], t[1]), p.packed[s][t[0]*width:t[1]*width], width, i == 0)
+				g.e.k.SumTaps(sums, images, groups[from:to], 1, p.offsets.Slice(t[0], t[1]),
+					p.packed[s][t[0]*width:t[1]*width], width, i == 0)
 			}
 		}
 	}

@@ -5,10 +5,11 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// correlation is acc[c, t, o] = Σ over examples and positions p of x[n, c, p + t]·dy[n, o, p]: sums over positions, in
-// which the elements of x that four channels or four neighbouring taps read stand in for windows. Where dy has few channels,
-// x and dy change places, so that the channels of x fill the vectors: acc is then of dy, reversed taps and x. The taps of a
-// row of the kernel leave out the positions for which that row lies in the padding, if they make minPart groups or more.
+// correlation is acc[c, t, o] = Σ over examples and positions p of x[n, c, p + t]·dy[n, o, p]: sums
+// over positions, in which the elements of x that four channels or four neighbouring taps read
+// stand in for windows. Where dy has few channels, x and dy change places, so that the channels of
+// x fill the vectors: acc is then of dy, reversed taps and x. The taps of a row of the kernel leave
+// out the positions for which that row lies in the padding, if they make minPart groups or more.
 type correlation[T cpu.Float] struct {
 	e          *engine[T]
 	n, in, out int
@@ -20,17 +21,28 @@ type correlation[T cpu.Float] struct {
 	turned     bool  // x and dy have changed places
 }
 
-// correlatePositions is the number of positions whose cotangents are turned at a time: they stay in the first-level cache.
+// correlatePositions is the number of positions whose cotangents are turned at a time: they stay in
+// the first-level cache.
 const correlatePositions = 256
 
 func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) correlation[T] {
 	down, across := (w.Kernel[0]-1)*w.Dilation[0], (w.Kernel[1]-1)*w.Dilation[1]
-	turned := dy.Shape[1] <= fewChannels && dy.Shape[1] < x.Shape[1] && w.Stride == [2]int{1, 1} && w.Pad[0] <= down && w.Pad[1] <= across
+	turned := dy.Shape[1] <= fewChannels && dy.Shape[1] < x.Shape[1] && w.Stride == [2]int{1, 1} && w.Pad[0] <= down &&
+		w.Pad[1] <= across
 	if turned {
 		x, dy, w.Pad = dy, x, [2]int{down - w.Pad[0], across - w.Pad[1]}
 	}
-	c := correlation[T]{e: e, n: x.Shape[0], in: x.Shape[1], out: dy.Shape[1], x: view[T](x), dy: view[T](dy), turned: turned}
-	c.pad = padding{forwardAxis(w, 0, x.Shape[2], dy.Shape[2]), forwardAxis(w, 1, x.Shape[3], dy.Shape[3]), x.Shape[2], x.Shape[3]}
+	c := correlation[T]{
+		e:      e,
+		n:      x.Shape[0],
+		in:     x.Shape[1],
+		out:    dy.Shape[1],
+		x:      view[T](x),
+		dy:     view[T](dy),
+		turned: turned,
+	}
+	c.pad = padding{forwardAxis(w, 0, x.Shape[2], dy.Shape[2]), forwardAxis(w, 1, x.Shape[3], dy.Shape[3]), x.Shape[2],
+		x.Shape[3]}
 	c.positions = dy.Shape[2] * dy.Shape[3]
 	c.widths = e.k.Strips(c.out)
 	c.batch = max(1, min(c.n, correlatePositions/max(1, c.positions)))
@@ -49,8 +61,8 @@ type tapRows struct {
 // tapPart is the groups from … to−1, and the rows of positions y0 … y1−1 that they sum over.
 type tapPart struct{ from, to, y0, y1 int }
 
-// minPart is the smallest number of groups of a row of the kernel that become a part of their own: the kernels take up to six groups at a
-// time, and with fewer groups much of that would be unused.
+// minPart is the smallest number of groups of a row of the kernel that become a part of their own:
+// the kernels take up to six groups at a time, and with fewer groups much of that would be unused.
 const minPart = 12
 
 func (c correlation[T]) rows(lo, hi int) tapRows {
@@ -82,19 +94,22 @@ func (c correlation[T]) rows(lo, hi int) tapRows {
 	}
 	for i, y := range down.offsets {
 		part := tapPart{from: len(r.groups), y1: down.count}
-		if c.in*len(across.taps) >= cpu.Group*minPart { // of all channels: a sum does not depend on how they are dealt out
+		// of all channels: a sum does not depend on how they are dealt out
+		if c.in*len(across.taps) >= cpu.Group*minPart {
 			part.y0, part.y1 = down.reading(i, c.pad.rows.zeros, c.pad.h)
 		}
 		if channelwise {
 			for _, first := range byChannel {
 				for j, x := range across.offsets {
-					add(first*c.pad.plane()+y*c.pad.cols.size+x, first*area+i*len(across.taps)+j, area, min(cpu.Group, channels-first))
+					add(first*c.pad.plane()+y*c.pad.cols.size+x, first*area+i*len(across.taps)+j, area,
+						min(cpu.Group, channels-first))
 				}
 			}
 		} else {
 			for channel := range channels {
 				for _, j := range byTap {
-					add(channel*c.pad.plane()+y*c.pad.cols.size+across.offsets[j], channel*area+i*len(across.taps)+j, 1, min(cpu.Group, len(across.taps)-j))
+					add(channel*c.pad.plane()+y*c.pad.cols.size+across.offsets[j], channel*area+i*len(across.taps)+j, 1,
+						min(cpu.Group, len(across.taps)-j))
 				}
 			}
 		}
@@ -143,7 +158,8 @@ func (c correlation[T]) cotangents(p *pad[T], first, n, from, width, y0, y1 int)
 		clear(turned)
 	}
 	for i := range n {
-		c.e.k.Transpose(turned, width, c.dy[((first+i)*c.out+from)*c.positions+y0*row:], c.positions, channels, (y1-y0)*row)
+		c.e.k.Transpose(turned, width, c.dy[((first+i)*c.out+from)*c.positions+y0*row:], c.positions, channels,
+			(y1-y0)*row)
 		if n > 1 {
 			c.e.k.CopyRows(d[i*row*width:], n*row*width, turned, row*width, y1-y0, row*width)
 		}
@@ -151,8 +167,9 @@ func (c correlation[T]) cotangents(p *pad[T], first, n, from, width, y0, y1 int)
 	return d
 }
 
-// share is channels lo to hi of x as one worker takes them: the rows of its sums, where the positions of a whole batch
-// and of the last one read, and where the rows of each part of each strip lie in its accumulator, which ends with the last.
+// share is channels lo to hi of x as one worker takes them: the rows of its sums, where the
+// positions of a whole batch and of the last one read, and where the rows of each part of each
+// strip lie in its accumulator, which ends with the last.
 type share struct {
 	lo, hi      int
 	rows        tapRows
@@ -199,7 +216,8 @@ func (c correlation[T]) sum(p *pad[T], acc []T, s *share, first int) (next int) 
 			for j, q := range s.rows.parts {
 				if lo, hi := max(y, q.y0), min(next, q.y1); lo < hi {
 					from, to := s.part(i, j)
-					c.e.k.SumTaps(acc[from:to], image, s.rows.groups[q.from:q.to], s.rows.step, offsets.Slice(lo*across, hi*across), d[(lo-y)*across*width:], width, false)
+					c.e.k.SumTaps(acc[from:to], image, s.rows.groups[q.from:q.to], s.rows.step,
+						offsets.Slice(lo*across, hi*across), d[(lo-y)*across*width:], width, false)
 				}
 			}
 			y = next
@@ -212,7 +230,8 @@ func (c correlation[T]) sum(p *pad[T], acc []T, s *share, first int) (next int) 
 // size is the elements of the accumulator.
 func (s *share) size() int { return s.starts[len(s.starts)-1] }
 
-// ConvWeight is dW += Σ_n dy_n ⋆ x_n. Channels of x are dealt out; each element's sum goes through the examples in order.
+// ConvWeight is dW += Σ_n dy_n ⋆ x_n. Channels of x are dealt out; each element's sum goes through
+// the examples in order.
 func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 	if dw.Len() == 0 || x.Shape[0] == 0 {
 		return nil

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// crew is the goroutines that share an operation's work. An operation prepares tables on the caller's goroutine and then
-// launches work that reads and writes arrays; a recording is the launches, so that replaying prepares nothing again.
+// crew is the goroutines that share an operation's work. An operation prepares tables on the
+// caller's goroutine and then launches work that reads and writes arrays; a recording is the
+// launches, so that replaying prepares nothing again.
 type crew struct {
 	size   int // 0: GOMAXPROCS
 	record *[]launch

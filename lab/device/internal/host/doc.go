@@ -8,10 +8,11 @@
 //
 // # Speed
 //
-// On one core of an AMD EPYC (Zen 4, AVX-512) with float32 in the caches: products at the speed of cpu.Gemm; in nanoseconds
-// an element, additions 0.3, ReLU 0.6 and its derivative 1.3, tanh 2.6, sums 0.3, normalisation 0.4, Adam 3, a normal
-// number some 10. Log-sum-exp half-steps run at the speed of the kernels of cpu. The benchmarks print each beside what
-// bounds it. Rows of a few elements cost some 25 ns each whatever is in them.
+// On one core of an AMD EPYC (Zen 4, AVX-512) with float32 in the caches: products at the speed of
+// cpu.Gemm; in nanoseconds an element, additions 0.3, ReLU 0.6 and its derivative 1.3, tanh 2.6,
+// sums 0.3, normalisation 0.4, Adam 3, a normal number some 10. Log-sum-exp half-steps run at the
+// speed of the kernels of cpu. The benchmarks print each beside what bounds it. Rows of a few
+// elements cost some 25 ns each whatever is in them.
 //
 // # Memory
 //

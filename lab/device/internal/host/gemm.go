@@ -90,7 +90,13 @@ func (p product3[T]) blocks() {
 		for i := lo; i < hi; i++ {
 			n, r, c := i/(down*across), i/across%down*br, i%across*bc
 			rows, cols := min(br, p.rows-r), min(bc, p.cols-c)
-			to := cpu.Matrix[T]{Data: p.out[(n*p.rows+r)*p.cols+c:], Rows: rows, Cols: cols, RowStride: p.cols, ColStride: 1}
+			to := cpu.Matrix[T]{
+				Data:      p.out[(n*p.rows+r)*p.cols+c:],
+				Rows:      rows,
+				Cols:      cols,
+				RowStride: p.cols,
+				ColStride: 1,
+			}
 			pad.gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
 		}
 	})

@@ -18,8 +18,9 @@ type Host struct {
 	f64   engine[float64]
 }
 
-// Open returns the processor with an instruction set, cpu.Auto for that of COUPLING_CPU or the best of the machine, and with a
-// number of workers, 0 for GOMAXPROCS at the time of each operation. It fails where the machine lacks the set.
+// Open returns the processor with an instruction set, cpu.Auto for that of COUPLING_CPU or the best
+// of the machine, and with a number of workers, 0 for GOMAXPROCS at the time of each operation. It
+// fails where the machine lacks the set.
 func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 	if workers < 0 {
 		return nil, fmt.Errorf("workers = %d: must be at least 0", workers)
@@ -33,7 +34,8 @@ func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 	}
 	available := cpu.Available()
 	if isa > available[len(available)-1] {
-		return nil, fmt.Errorf("ISA = %s: %w on this machine, whose best is %s", isa, cpu.ErrISA, available[len(available)-1])
+		return nil, fmt.Errorf("ISA = %s: %w on this machine, whose best is %s", isa, cpu.ErrISA,
+			available[len(available)-1])
 	}
 	h := &Host{isa: isa, model: modelName()}
 	h.size = workers

@@ -53,7 +53,8 @@ func noise[T cpu.Float](seed uint64, n int) []T {
 func near[T cpu.Float](t testing.TB, what string, got []T, want []float64, tol float64) {
 	t.Helper()
 	for i, w := range want {
-		if g := float64(got[i]); !(math.Abs(g-w) <= tol*(1+math.Abs(w))) && !(math.IsNaN(g) && math.IsNaN(w)) && g != w {
+		if g := float64(got[i]); !(math.Abs(g-w) <= tol*(1+math.Abs(w))) &&
+			!(math.IsNaN(g) && math.IsNaN(w)) && g != w {
 			t.Fatalf("%s: element %d = %v, want %v", what, i, g, w)
 		}
 	}
@@ -62,7 +63,8 @@ func near[T cpu.Float](t testing.TB, what string, got []T, want []float64, tol f
 // TestReduceShapes compares with sums element by element, over every choice of axes of shapes that reach every path.
 func TestReduceShapes(t *testing.T) {
 	h := open(t, cpu.Auto, 2)
-	for _, shape := range [][]int{{7}, {3, 5}, {40000}, {3, 20000}, {20000, 3}, {2, 3, 4, 5}, {70, 5, 300}, {9, 700, 7}, {2, 1, 3, 2, 1, 2}} {
+	for _, shape := range [][]int{{7}, {3, 5}, {40000}, {3, 20000}, {20000, 3}, {2, 3, 4, 5}, {70, 5, 300}, {9, 700, 7},
+		{2, 1, 3, 2, 1, 2}} {
 		x := noise[float32](1, product(shape))
 		xt := array(t, h, x, shape...)
 		for mask := range 1 << len(shape) {

@@ -36,9 +36,10 @@ func TestIndexErrors(t *testing.T) {
 		index := array(t, h, bad, 2)
 		before := slices.Clone(view[float64](table))
 		for name, err := range map[string]error{
-			"Gather":       h.Gather(rows, table, index),
-			"Scatter":      h.Scatter(table, rows, index),
-			"CrossEntropy": h.f64.CrossEntropy(array(t, h, make([]float64, 2), 2), rows, array(t, h, noise[float64](1, 4), 2, 2), index),
+			"Gather":  h.Gather(rows, table, index),
+			"Scatter": h.Scatter(table, rows, index),
+			"CrossEntropy": h.f64.CrossEntropy(array(t, h, make([]float64, 2), 2), rows,
+				array(t, h, noise[float64](1, 4), 2, 2), index),
 		} {
 			if !errors.Is(err, backend.ErrIndex) {
 				t.Errorf("%s with %v: %v: must be ErrIndex", name, bad, err)
@@ -96,7 +97,8 @@ func TestGemmWays(t *testing.T) {
 		counts = []int{1, 5}
 	}
 	for _, s := range []struct{ batch, m, n, k int }{
-		{1, 300, 500, 70}, {9, 70, 49, 300}, {9, 1, 300, 40}, {9, 300, 1, 40}, {5, 13, 200, 3}, {3, 2, 2, 0}, {40, 3, 1, 5}, {4, 1, 1, 7},
+		{1, 300, 500, 70}, {9, 70, 49, 300}, {9, 1, 300, 40}, {9, 300, 1, 40}, {5, 13, 200, 3}, {3, 2, 2, 0},
+		{40, 3, 1, 5}, {4, 1, 1, 7},
 	} {
 		for way := range 8 {
 			ta, tb, shared := way&1 != 0, way&2 != 0, way&4 != 0
@@ -119,10 +121,12 @@ func TestGemmWays(t *testing.T) {
 				got := view[float32](c)
 				if first == nil {
 					first = got
-					near(t, fmt.Sprint("Gemm ", s, ta, tb, shared), got, slowGemm(a, b, s.batch, s.m, s.n, s.k, as, ta, tb), 1e-5)
+					near(t, fmt.Sprint("Gemm ", s, ta, tb, shared), got,
+						slowGemm(a, b, s.batch, s.m, s.n, s.k, as, ta, tb), 1e-5)
 				}
 				if !slices.Equal(got, first) {
-					t.Errorf("%v, transposed %v and %v, shared %v: %d workers differ from 1", s, ta, tb, shared, workers)
+					t.Errorf("%v, transposed %v and %v, shared %v: %d workers differ from 1", s, ta, tb,
+						shared, workers)
 				}
 			}
 		}
@@ -152,7 +156,8 @@ func slowGemm(a, b []float32, batch, m, n, k int, as []int, ta, tb bool) []float
 }
 
 func TestChoose(t *testing.T) {
-	for _, x := range []float64{0, math.Copysign(0, -1), 5e-324, -5e-324, 1, -1, math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64} {
+	for _, x := range []float64{0, math.Copysign(0, -1), 5e-324, -5e-324, 1, -1, math.Inf(1), math.Inf(-1),
+		math.MaxFloat64, -math.MaxFloat64} {
 		want := 3.
 		if x > 0 {
 			want = 2
@@ -228,7 +233,8 @@ func TestTallColumns(t *testing.T) {
 			out, sums := array(t, h, make([]float32, m), m), array(t, h, make([]float32, m), m, 1)
 			must.Do(h.Of(out.Type).LSECols(out, ct, gt, 0.5))
 			near(t, "LSECols", view[float32](out), want, 2e-6) // 2 units in the last place of float32 arguments
-			must.Do(h.Of(sums.Type).PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m), array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
+			must.Do(h.Of(sums.Type).PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m),
+				array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
 			near(t, "PlanCols", view[float32](sums), mass, 2e-6)
 			got := slices.Concat(view[float32](out), view[float32](sums))
 			if first == nil {

@@ -52,9 +52,10 @@ func (e *engine[T]) Affine(y, x tensor, by backend.Affine) error {
 	if by.Func != backend.Identity {
 		bend = func(lo, hi int) { e.apply(ys[lo:hi], ys[lo:hi], by.Func, by.P) }
 	}
-	e.rowsThen(broadcast(y.Shape, by.Scale.Shape, by.Center.Shape, by.Shift.Shape), func(d, n int, at, step [maxOperands]int) {
-		a.run(ys[d:d+n], xs[d:d+n], at, step)
-	}, bend)
+	e.rowsThen(broadcast(y.Shape, by.Scale.Shape, by.Center.Shape, by.Shift.Shape),
+		func(d, n int, at, step [maxOperands]int) {
+			a.run(ys[d:d+n], xs[d:d+n], at, step)
+		}, bend)
 	return nil
 }
 
@@ -199,7 +200,8 @@ func (m *momentsOf[T]) rows(r *reduction[T], acc []partial, base, first, last in
 // MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more.
 func (e *engine[T]) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) error {
 	to, ds, xs := view[T](dx), view[T](dz), view[T](x)
-	mean, rstd, scale, sum, along := view[T](m.Mean), view[T](m.Rstd), view[T](m.Scale), view[T](m.Sum), view[T](m.Along)
+	mean, rstd, scale, sum, along := view[T](m.Mean), view[T](m.Rstd), view[T](m.Scale), view[T](m.Sum),
+		view[T](m.Along)
 	more, count := absentOr[T](m.More, 0), dx.Len()/max(1, m.Mean.Len())
 	share, shareOfSquares := T(1/float64(max(1, count))), T(1/float64(max(1, count-lost)))
 	e.rows(broadcast(dx.Shape, m.Mean.Shape, m.More.Shape), func(d, n int, at, step [maxOperands]int) {

@@ -7,8 +7,8 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// Steps of optimisers go through all parameters as one row of numbers, a chunk at a time: what a chunk's step has written
-// is in the cache for its average.
+// Steps of optimisers go through all parameters as one row of numbers, a chunk at a time: what a
+// chunk's step has written is in the cache for its average.
 
 // row is the parameters of an update. Runs of v and average are empty where there are none.
 type row[T cpu.Float] struct {

@@ -34,7 +34,8 @@ func (e *engine[T]) dot(x, y []T) (sum float64) {
 	return sum + float64(e.k.Dot(x, y[:len(x)]))
 }
 
-// values are the columns that plans are applied to, v of m×k. Few columns are read one after the other, for more there are products.
+// values are the columns that plans are applied to, v of m×k. Few columns are read one after the
+// other, for more there are products.
 type values[T cpu.Float] struct {
 	e    *engine[T]
 	v    []T

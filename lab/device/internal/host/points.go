@@ -20,7 +20,13 @@ type cloud[T cpu.Float] struct {
 const many = 24
 
 func (e *engine[T]) cloud(y tensor, cost backend.Cost) cloud[T] {
-	c := cloud[T]{e: e, y: view[T](y), m: y.Shape[0], d: y.Shape[1], cost: cpu.Cost[T]{Square: T(cost.Square), Abs: T(cost.Abs)}}
+	c := cloud[T]{
+		e:    e,
+		y:    view[T](y),
+		m:    y.Shape[0],
+		d:    y.Shape[1],
+		cost: cpu.Cost[T]{Square: T(cost.Square), Abs: T(cost.Abs)},
+	}
 	c.t = transpose(e.crew, e.hold(0, c.m*c.d), c.y, c.m, c.d)
 	return c
 }

@@ -91,8 +91,8 @@ func first[T cpu.Float](x []T, from int, offsets []int) int {
 	return at
 }
 
-// windows is where the elements of each window lie from its origin, which is where it would start without padding. Those
-// that lie inside share one list.
+// windows is where the elements of each window lie from its origin, which is where it would start
+// without padding. Those that lie inside share one list.
 func (p pooling) windows() [][]int {
 	all := make([][]int, p.out)
 	var inner []int

@@ -76,8 +76,9 @@ func (e *engine[T]) reduce(dst, x tensor, r reduction[T]) {
 	}
 }
 
-// partial is a sum, or a log-sum-exp as top + log(sum), or a maximum as top; of slopes sum is Σ dz and top Σ dz·(x − center);
-// of moments n is the count, top the mean and sum that of squared deviations from it.
+// partial is a sum, or a log-sum-exp as top + log(sum), or a maximum as top; of slopes sum is Σ dz
+// and top Σ dz·(x − center); of moments n is the count, top the mean and sum that of squared
+// deviations from it.
 type partial struct{ top, sum, n float64 }
 
 // empty is the partial of nothing.

@@ -115,9 +115,10 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 	}
 }
 
-// depths does once for each depth. The tile of C comes from far away: fetch asks for one of its rows at a time, evenly over
-// the loop, since all at once would hold up the loads of A. With AVX2 a turn of the loop is four depths: the decoders would
-// be as busy as the multipliers in one of a single depth.
+// depths does once for each depth. The tile of C comes from far away: fetch asks for one of its
+// rows at a time, evenly over the loop, since all at once would hold up the loads of A. With AVX2 a
+// turn of the loop is four depths: the decoders would be as busy as the multipliers in one of a
+// single depth.
 func (a *asm) depths(depth reg.GPVirtual, height int, fetch, once func()) {
 	unroll, rest := 1, depth
 	if !a.wide {

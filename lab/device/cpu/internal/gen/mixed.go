@@ -20,7 +20,11 @@ func mixedKernels() []kernel {
 			emit: func(a *asm) { axpy4(a, 4, a.widen) },
 		},
 		{
-			name: "mixedDot", doc: "returns the sum of x*y.", sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
+			name:  "mixedDot",
+			doc:   "returns the sum of x*y.",
+			sig:   "x *float32, y *T, n int",
+			ret:   "(sum T)",
+			mixed: true,
 			emit: func(a *asm) {
 				x, y := a.ptr("x"), a.ptr("y")
 				a.reduce(func(s span, sums []vec) {

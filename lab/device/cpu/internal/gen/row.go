@@ -172,8 +172,11 @@ func rowKernels() []kernel {
 					sig: s.sig, ret: "(top T)", emit: func(a *asm) { a.rowMax(s, false) },
 				},
 				kernel{
-					name: s.name + "ExpScaled", doc: "writes exp((" + s.doc + " - shift)*scale) to dst and returns the sum.",
-					sig: "dst, " + s.sig + ", shift, scale T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s.scaled(), true) },
+					name: s.name + "ExpScaled",
+					doc:  "writes exp((" + s.doc + " - shift)*scale) to dst and returns the sum.",
+					sig:  "dst, " + s.sig + ", shift, scale T",
+					ret:  "(sum T)",
+					emit: func(a *asm) { a.rowExp(s.scaled(), true) },
 				},
 				kernel{
 					name: s.name + "Sum", doc: "returns the sum of exp(" + s.doc + " - shift).",

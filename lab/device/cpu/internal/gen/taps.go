@@ -59,7 +59,8 @@ func (t target) wideVectors() int {
 }
 
 func (a *asm) taps(groups, vectors int) {
-	base, pb, table, steps, depth, step := a.ptr("a"), a.ptr("b"), a.ptr("groups"), a.ptr("steps"), a.ptr("depth"), a.bytes("step")
+	base, pb, table, steps, depth, step := a.ptr("a"), a.ptr("b"), a.ptr("groups"), a.ptr("steps"), a.ptr("depth"),
+		a.bytes("step")
 	rows := make([][4]operand.Mem, groups)
 	thrice := a.GP64()
 	a.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, thrice)
@@ -69,7 +70,8 @@ func (a *asm) taps(groups, vectors int) {
 		a.MOVQ(operand.Mem{Base: table, Disp: 8 * g}, p)
 		a.LEAQ(operand.Mem{Base: base, Index: p, Scale: uint8(a.size())}, p)
 		pointers[g] = p
-		rows[g] = [4]operand.Mem{{Base: p}, {Base: p, Index: step, Scale: 1}, {Base: p, Index: step, Scale: 2}, {Base: p, Index: thrice, Scale: 1}}
+		rows[g] = [4]operand.Mem{{Base: p}, {Base: p, Index: step, Scale: 1}, {Base: p, Index: step, Scale: 2},
+			{Base: p, Index: thrice, Scale: 1}}
 	}
 	sums := make([][]vec, 4*groups)
 	for i := range sums {
@@ -139,7 +141,8 @@ func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, b operand.Mem) {
 
 // transposeStrip turns squares of eight float32 or four float64, in vectors of 256 bits on every target.
 func transposeStrip(a *asm) {
-	dst, src, dstStride, srcStride, blocks := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"), a.ptr("blocks")
+	dst, src, dstStride, srcStride, blocks := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"),
+		a.ptr("blocks")
 	side := 32 / a.size()
 	from, to := a.squareRows(src, srcStride, side), a.squareRows(dst, dstStride, side)
 	dstMove, srcMove := a.bytes("dstMove"), a.bytes("srcMove")
@@ -226,7 +229,8 @@ func (a *asm) turn4(r []vec) []vec {
 }
 
 func copyRows(a *asm) {
-	dst, src, dstStride, srcStride, rows, n := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"), a.ptr("rows"), a.ptr("n")
+	dst, src, dstStride, srcStride, rows, n := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"),
+		a.ptr("rows"), a.ptr("n")
 	loop, done := a.label("rows"), a.label("rowsDone")
 	a.TESTQ(rows, rows)
 	a.JE(operand.LabelRef(done))

@@ -2,8 +2,8 @@ package ref
 
 import "math"
 
-// Philox is words 0 to 3 of block position of the stream of a seed: Philox4x32-10 (Salmon et al. 2011, section 3.3) with
-// the counter (position, 0) and the key seed, low words first.
+// Philox is words 0 to 3 of block position of the stream of a seed: Philox4x32-10 (Salmon et al.
+// 2011, section 3.3) with the counter (position, 0) and the key seed, low words first.
 func Philox(seed, position uint64) [4]uint32 {
 	x := [4]uint32{uint32(position), uint32(position >> 32), 0, 0}
 	k := [2]uint32{uint32(seed), uint32(seed >> 32)}

@@ -72,7 +72,16 @@ func (p *Plan) LSE() Result {
 
 // Flip is the plan of the transposed problem.
 func (p *Plan) Flip() *Plan {
-	t := &Plan{N: p.M, M: p.N, U: p.H, H: p.U, Inv: p.Inv, Slack: p.Slack, Vanish: p.Vanish, Costs: make([]float64, len(p.Costs))}
+	t := &Plan{
+		N:      p.M,
+		M:      p.N,
+		U:      p.H,
+		H:      p.U,
+		Inv:    p.Inv,
+		Slack:  p.Slack,
+		Vanish: p.Vanish,
+		Costs:  make([]float64, len(p.Costs)),
+	}
 	for i := range p.N {
 		for j := range p.M {
 			t.Costs[j*p.N+i] = p.Costs[i*p.M+j]

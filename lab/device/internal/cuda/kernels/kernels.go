@@ -22,15 +22,16 @@ const Compiler = "clang++-19"
 // Flags compile a kernel to PTX. Products and sums may be contracted, as NVIDIA's compiler does; nothing else is
 // relaxed.
 var Flags = []string{
-	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib", "-std=c++20", "-O3", "-Wall",
+	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib", "-std=c++20",
+	"-O3", "-Wall",
 	"-Werror", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-S", "-o", "-",
 }
 
 // Assembler is the release of ptxas that the committed machine code is of: Debian 13's.
 const Assembler = "V12.4.131"
 
-// Assemble is the command that turns a file of PTX into machine code for arch in the file out. It is NVIDIA's assembler, which says
-// what each kernel uses.
+// Assemble is the command that turns a file of PTX into machine code for arch in the file out. It
+// is NVIDIA's assembler, which says what each kernel uses.
 func Assemble(arch, ptx, out string) *exec.Cmd {
 	return exec.Command("ptxas", "-O3", "-v", "-arch", arch, ptx, "-o", out)
 }
@@ -48,7 +49,8 @@ type Module struct {
 // Modules is all of them.
 func Modules() []Module {
 	var all []Module
-	for _, name := range []string{"anneal", "dense", "elementwise", "gemm", "images", "layout", "normalise", "random", "reduce", "tiles", "training"} {
+	for _, name := range []string{"anneal", "dense", "elementwise", "gemm", "images", "layout", "normalise", "random",
+		"reduce", "tiles", "training"} {
 		m := Module{Name: name, Source: name + ".cu"}
 		if name == "random" {
 			m.Flags = []string{"-ffp-contract=off"} // bits equal to package philox
@@ -57,7 +59,8 @@ func Modules() []Module {
 	}
 	for _, name := range []string{"point_lse", "point_sum"} {
 		for _, d := range Dims {
-			all = append(all, Module{Name: name + "_" + strconv.Itoa(d), Source: name + ".cu", Flags: []string{"-DDIM=" + strconv.Itoa(d)}})
+			all = append(all, Module{Name: name + "_" + strconv.Itoa(d), Source: name + ".cu",
+				Flags: []string{"-DDIM=" + strconv.Itoa(d)}})
 		}
 	}
 	return all

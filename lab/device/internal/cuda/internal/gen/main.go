@@ -1,5 +1,6 @@
-// Command gen compiles the kernels to PTX and assembles that for sm_90. Run by go generate in package cuda; needs Debian's
-// package clang-19 and ptxas (the Makefile says at ptx-check where that is).
+// Command gen compiles the kernels to PTX and assembles that for sm_90. Run by go generate in
+// package cuda; needs Debian's package clang-19 and ptxas (the Makefile says at ptx-check where
+// that is).
 package main
 
 import (

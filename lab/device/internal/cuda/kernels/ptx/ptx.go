@@ -1,5 +1,5 @@
-// Package ptx is the compiled kernels, two compressed files a module, and SOURCES, the checksum of the sources that they were made
-// from. Written by go generate in package cuda.
+// Package ptx is the compiled kernels, two compressed files a module, and SOURCES, the checksum of
+// the sources that they were made from. Written by go generate in package cuda.
 package ptx
 
 import "embed"
