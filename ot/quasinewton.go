@@ -158,7 +158,7 @@ const maxMove = 5
 // times as many evaluations as equal ones; with it, less than twice as many.
 const (
 	// lightAtom is the part of the mean weight below which an atom is light.
-	lightAtom = 0.1
+	lightAtom = 3e-4
 	// lightMove is how far, in ε, a light atom moves in the first trial, maxMove being how far others do.
 	lightMove = 2
 	// columnRegion is the |log (Tᵀ1)ⱼ/bⱼ| above which a Sinkhorn step comes first.

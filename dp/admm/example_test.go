@@ -44,6 +44,7 @@ func ExampleInfeasibleError() {
 	var cut *admm.InfeasibleError
 	fmt.Println(errors.As(prob.Check(), &cut))
 	fmt.Println(cut)
-	// Output: true admm: targets [0 1] must receive at least 5, and their neighbours, sources [0],
-	// can give at most 4: no plan meets the bounds
+	// Output:
+	// true
+	// admm: targets [0 1] must receive at least 5, and their neighbours, sources [0], can give at most 4: no plan meets the bounds
 }

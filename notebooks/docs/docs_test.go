@@ -87,18 +87,17 @@ type params struct {
 
 type out struct{ Sharp float64 }
 
-var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p params) (out, error) {
-		x, err := synth.Normal(c.Rand("x"), p.N, 2) // from the cell's seed
-		if err != nil {
-			return out{}, err
-		}
-		plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, p.Eps)
-		if err != nil {
-			return out{}, err
-		}
-		return out{plan.Sharp()}, nil
-	}}
+var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (out, error) {
+	x, err := synth.Normal(c.Rand("x"), p.N, 2) // from the cell's seed
+	if err != nil {
+		return out{}, err
+	}
+	plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, p.Eps)
+	if err != nil {
+		return out{}, err
+	}
+	return out{plan.Sharp()}, nil
+}}
 
 func fromHydra(store *store.Store) error {
 	grid := lab.Grid(params{N: 50}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))
@@ -152,8 +151,7 @@ func TestPageRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := fromPOT(mat.NewDense(2, 2, []float64{0, 1, 1, 0}), []float64{.5, .5}, []float64{.5, .5}); err != nil ||
-		!(v > 0 && v < .5) {
+	if v, err := fromPOT(mat.NewDense(2, 2, []float64{0, 1, 1, 0}), []float64{.5, .5}, []float64{.5, .5}); err != nil || !(v > 0 && v < .5) {
 		t.Errorf("POT: %v, %v", v, err)
 	}
 	if v, g, err := fromOTT(x, y); err != nil || !(v > 0) || g == nil {
