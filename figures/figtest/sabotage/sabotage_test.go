@@ -2,6 +2,7 @@ package sabotage_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,8 +19,8 @@ figures that take seconds and asks them again. After a change of claims, with th
 ` + "`COUPLING_SABOTAGE=STORE go test ./figures/figtest/sabotage`" + `.
 `
 
-// open are the figures of which some claims see no fault of the paper's method yet; SABOTAGE.md says which.
-const open = "dpsinkhorn/"
+// open are the figures of which a fault passes all claims at some preset; SABOTAGE.md shows which.
+var open = []string{"dpsinkhorn/mechanisms", "dpsinkhorn/fig4c", "dpsinkhorn/tab2"}
 
 // Every fault that changes results of a figure breaks a claim of it that is asked, at every preset
 // but smoke. A claim that is one-sided, or about another method, lets some fault through.
@@ -49,7 +50,7 @@ func TestEveryFaultIsSeen(t *testing.T) {
 		}
 		for _, r := range got {
 			for k, p := range sabotage.Presets {
-				if r.Spared == "" && r.Failed[k] == 0 && !strings.HasPrefix(f.Name, open) {
+				if r.Spared == "" && r.Failed[k] == 0 && !slices.Contains(open, f.Name) {
 					t.Errorf("%s at %s: %d claims, and none sees %q", f.Name, p, r.Asked[k], r.Fault)
 				}
 			}
