@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes dpsinkhorn/mechanisms: What private images of six mechanisms are worth against ε.
+// This program makes dpsinkhorn/mechanisms: What private images of several mechanisms are worth against ε.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
