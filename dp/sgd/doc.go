@@ -69,7 +69,8 @@
 //
 // # Cost
 //
-// Two backward passes for each record, and some 250 ns of noise for each parameter and step.
+// A forward and a backward pass for each record, the gradients of parameters once more, and some 250 ns of noise for
+// each parameter and step.
 //
 // Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1. Noise
 // and resuming: package dp/release.
