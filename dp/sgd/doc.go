@@ -11,7 +11,7 @@
 //	err = t.Run(ctx, dev, key)                                                    // resumes where it was killed
 //	logits, err := sgd.Predict(t.Net, sgd.Rows(new))
 //
-// A linear layer on fixed features of images is Features(net, Pixels(images)), with net such as nn.Seq(&nn.Affine{By:
+// A linear layer on fixed features of images is Features(net, Pixels(images), 1), with net such as nn.Seq(&nn.Affine{By:
 // .5, Plus: .5}, arch.Gradients(1)) after Init, in place of Rows.
 //
 // # The mechanism
