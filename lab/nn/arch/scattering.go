@@ -78,7 +78,7 @@ func morlet(w []float64, j, side int) {
 	}
 }
 
-// eachChannel applies a layer to each channel of N×C×H×W as to an image of one channel, and joins what it makes of them.
+// eachChannel applies a layer to each channel of N×C×H×W as to an image of one, and joins what it makes of them.
 type eachChannel struct{ nn.Layer }
 
 // Forward joins.
