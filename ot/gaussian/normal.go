@@ -126,7 +126,9 @@ func Empirical(x mat.Matrix, w []float64) (Normal, error) {
 
 // weights returns w divided by its sum, equal weights for nil.
 func weights(w []float64, n int, what string) ([]float64, error) {
-	bad := func(kind error, format string, args ...any) error { return fault.New("ot/gaussian", kind, format, args...) }
+	bad := func(kind error, format string, args ...any) error {
+		return fault.New("ot/gaussian", kind, format, args...)
+	}
 	w, _, err := rows.Weights(make([]float64, n), "w", w, what, bad)
 	return w, err
 }
