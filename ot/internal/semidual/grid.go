@@ -26,17 +26,21 @@ func (p gridPass) Eval(s *Function, beta []float64) float64 {
 	kern.Scale(s.H, inv, beta)
 	lse, _ := geometry.Expect(p.Axes(false), s.H, nil, inv, false, workers)
 	clear(s.RowL1)
+	exact := s.Marginals == nil && s.Relax == 1
 	for i, v := range lse {
-		if s.A[i] == 0 {
+		switch {
+		case s.A[i] == 0:
 			s.Alpha[i], lse[i] = math.Inf(-1), math.Inf(-1)
-			continue
+		case exact:
+			lse[i] = s.LogA[i] - v
+			s.Alpha[i] = s.Eps * lse[i]
+		default:
+			lse[i] = logspace.Log(s.SetAlpha(0, i, s.Eps*v)) - v
 		}
-		lse[i] = logspace.Log(s.SetAlpha(0, i, s.Eps*v)) - v
 	}
 	col, _ := geometry.Expect(p.Axes(true), lse, nil, inv, false, workers)
-	for j, v := range col {
-		s.Col[j] = math.Exp(s.H[j] + v)
-	}
+	kern.Axpy(col, 1, s.H)
+	kern.Exp(s.Col, col)
 	return s.RowError() + s.columnError()
 }
 
