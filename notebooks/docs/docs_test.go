@@ -76,7 +76,7 @@ func fromOpacus(x *mat.Dense, labels []int, dev *device.Device) (dp.Guarantee, e
 }
 
 func fromDPAccounting() (dp.Guarantee, error) {
-	g, err := dp.Epsilon(dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5) // or any dp.Event
+	g, err := dp.Epsilon(context.Background(), dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5) // or any dp.Event
 	return g, err
 }
 

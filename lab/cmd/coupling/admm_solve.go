@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -57,7 +58,7 @@ func (c admmSolveCmd) Run(a *app) error {
 		Gap:       best.Gap,
 		Violation: p.Violation(r.Plan),
 	}
-	costs := costs(specs, rules)
+	costs := costs(a.run.ctx, specs, rules)
 	if len(costs) > 0 {
 		worst := spent(costs[len(costs)-1].Best())
 		s.Privacy = &worst
@@ -91,7 +92,7 @@ func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) *admm.R
 const admmDelta = 1e-6
 
 // costs accounts for a private run: one account for each α_p, degree and δ that differ, the least ε first.
-func costs(specs []admm.Spec, rules admm.ADMM) []account.Account {
+func costs(ctx context.Context, specs []admm.Spec, rules admm.ADMM) []account.Account {
 	type kind struct {
 		alpha  float64
 		degree int
@@ -111,7 +112,7 @@ func costs(specs []admm.Spec, rules admm.ADMM) []account.Account {
 			continue
 		}
 		seen[k] = true
-		out = append(out, lab.Must(account.Spend(k.alpha, k.degree, rules.Rounds, k.delta)))
+		out = append(out, lab.Must(account.Spend(ctx, k.alpha, k.degree, rules.Rounds, k.delta)))
 	}
 	slices.SortStableFunc(out,
 		func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
@@ -183,7 +184,7 @@ func spent(g dp.Guarantee) spending {
 
 // Run prints what private rounds cost.
 func (c admmEpsilonCmd) Run(a *app) error {
-	got := admmMust(account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta))
+	got := admmMust(account.Spend(a.run.ctx, c.Alpha, c.Degree, c.Rounds, c.Delta))
 	if c.JSON {
 		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal),
 			"numerical": spent(got.Numerical)})
