@@ -2,6 +2,7 @@ package semidual
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -52,6 +53,19 @@ func (p gridPass) softmin(s *Function, cols []int, set func(k int, v float64)) {
 	for k, j := range cols {
 		set(k, -s.Eps*lse[j])
 	}
+}
+
+// GridSoftmin returns −ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) for every source i where the cost is separable and a source has no
+// weight, else nil.
+func (s *Function) GridSoftmin(beta []float64) []float64 {
+	if s.grid.Separable == nil || !slices.Contains(s.A, 0) {
+		return nil
+	}
+	h := make([]float64, s.M)
+	kern.Scale(h, 1/s.Eps, beta)
+	lse, _ := geometry.Expect(s.grid.Axes(false), h, nil, 1/s.Eps, false, len(s.Rows.Scratch))
+	kern.Scale(lse, -s.Eps, lse)
+	return lse
 }
 
 // Halved is a separable problem with every two neighbours along each axis joined, and what potentials of it say
