@@ -19,19 +19,19 @@ import (
 )
 
 type runsCmd struct {
-	Ls     runsLsCmd     `cmd:"" default:"withargs" help:"List finished cells, and by * those of the current code."`
-	Show   runsShowCmd   `cmd:"" help:"Show one cell."`
-	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells, or two codes of one: parameters that differ, metrics side by side."`
-	Serve  runsServeCmd  `cmd:"" help:"Serve a page with live tables and plots of the store."`
-	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
-	Rm     runsRmCmd     `cmd:"" help:"Remove cells."`
-	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions and old code, and files of killed runs."`
+	Ls     runsLsCmd     `cmd:"" default:"withargs"`
+	Show   runsShowCmd   `cmd:""`
+	Diff   runsDiffCmd   `cmd:""`
+	Serve  runsServeCmd  `cmd:""`
+	Export runsExportCmd `cmd:""`
+	Rm     runsRmCmd     `cmd:""`
+	GC     runsGCCmd     `cmd:"" name:"gc"`
 }
 
 type runsLsCmd struct {
-	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Failed bool   `help:"The cells whose last attempt failed, with the reason."`
-	JSON   bool   `help:"As JSON lines."`
+	Prefix string `arg:"" optional:""`
+	Failed bool
+	JSON   bool
 }
 
 // Run lists cells.
@@ -131,7 +131,7 @@ func clip(s string, n int) string {
 }
 
 type runsShowCmd struct {
-	Key string `arg:"" help:"Key, or as many of its first digits as make it unique."`
+	Key string `arg:""`
 }
 
 // Run shows one cell.
@@ -156,7 +156,7 @@ func (a *app) find(prefix string) (*store.Store, store.Record) {
 }
 
 type runsRmCmd struct {
-	Keys []string `arg:"" name:"key" help:"Keys, or as many of their first digits as make them unique."`
+	Keys []string `arg:"" name:"key"`
 }
 
 // Run removes cells.
@@ -170,8 +170,8 @@ func (c runsRmCmd) Run(a *app) error {
 }
 
 type runsDiffCmd struct {
-	A string `arg:"" help:"Key of one cell; KEY.CODE where several codes computed it."`
-	B string `arg:"" optional:"" help:"Key of the other; without it, the two codes that computed A."`
+	A string `arg:""`
+	B string `arg:"" optional:""`
 }
 
 // cells returns the two to compare.
@@ -208,9 +208,9 @@ func (c runsDiffCmd) Run(a *app) error {
 }
 
 type runsExportCmd struct {
-	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Format string `default:"csv" enum:"csv,json" help:"csv, or json: a line for each cell."`
-	Output string `short:"o" help:"File to write, default standard output." placeholder:"FILE"`
+	Prefix string `arg:"" optional:""`
+	Format string `default:"csv" enum:"csv,json"`
+	Output string `short:"o" placeholder:"FILE"`
 }
 
 // Run exports cells.
@@ -251,9 +251,9 @@ func exportRecords(w io.Writer, format string, records iter.Seq2[store.Record, e
 }
 
 type runsGCCmd struct {
-	Older  time.Duration `default:"24h" help:"Age from which files of killed runs are removed."`
-	Code   time.Duration `default:"720h" help:"Age from which results of old code, and old versions of one's own, are removed."`
-	DryRun bool          `help:"Only list."`
+	Older  time.Duration `default:"24h"`
+	Code   time.Duration `default:"720h"`
+	DryRun bool
 }
 
 // Run removes what no figure can recall any more.
