@@ -25,16 +25,15 @@ var readsClock = map[string]string{
 	"figures/analytic/convergence.go":  "stores times",
 	"figures/analytic/generator.go":    "stores times",
 	"figures/analytic/problem.go":      "stores times",
-	"figures/amplification/recipes.go": "stores times",
 	"data/internal/fetch/client.go":    "downloads: the data's checksum is known",
 	"data/network.go":                  "whether there is a server: the data are a parameter",
 	"ot/run.go":                        "passes the time to Trace",
-	"lab/internal/code/code.go":        "tells a file that is being saved from a saved one",
-	"lab/internal/code/program.go":     "how old entries of the cache are",
+	"lab/internal/code/program.go":     "whether a file is newer than the program",
 	"ot/freg/newton.go":                "passes the time to Trace",
 	"ot/freg/solver.go":                "passes the time to Trace",
 	"score/langevin.go":                "how often a device is waited for",
 	"score/stored.go":                  "how often a chain is saved, which continues to the bit",
+	"figures/amplification/recipes.go": "stores times",
 }
 
 // A file that starts to read a clock must say here why that decides no result.

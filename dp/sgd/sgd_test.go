@@ -401,7 +401,7 @@ func TestNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	event, _ = tr.Event()
-	if again, err := dp.Epsilon(event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
+	if again, err := dp.Epsilon(t.Context(), event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
 		again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
 		t.Errorf("calibrated to %v, its event has %v, %v", g, again, err)
 	}
