@@ -21,9 +21,9 @@ import (
 )
 
 type admmSolveCmd struct {
-	Dir  string `arg:"" help:"Folder that new wrote."`
-	Out  string `help:"CSV of the plan: target, source, amount." placeholder:"FILE"`
-	JSON bool   `help:"Print the summary as JSON."`
+	Dir  string `arg:""`
+	Out  string `placeholder:"FILE"`
+	JSON bool
 }
 
 // admmSummary is what --json prints.
@@ -163,11 +163,11 @@ func writePlan(path string, g admm.Graph, plan []float64) error {
 }
 
 type admmEpsilonCmd struct {
-	Alpha  float64 `required:"" help:"ε of each round."`
-	Rounds int     `default:"1" help:"Number of rounds."`
-	Degree int     `default:"1" help:"Edges of the node."`
-	Delta  float64 `default:"1e-6" help:"δ."`
-	JSON   bool    `help:"Print the result as JSON."`
+	Alpha  float64 `required:""`
+	Rounds int     `default:"1"`
+	Degree int     `default:"1"`
+	Delta  float64 `default:"1e-6"`
+	JSON   bool
 }
 
 // spending is what --json prints of a guarantee.
@@ -195,10 +195,10 @@ func (c admmEpsilonCmd) Run(a *app) error {
 }
 
 type admmEavesdropCmd struct {
-	Dir    string  `arg:"" help:"Folder that new wrote; utilities must be linear."`
-	Rounds int     `help:"Rounds to record; default all, at most 1000."`
-	Lo     float64 `default:"1" help:"Parameters are known to be at least this."`
-	Hi     float64 `default:"5" help:"Parameters are known to be at most this."`
+	Dir    string `arg:""`
+	Rounds int
+	Lo     float64 `default:"1"`
+	Hi     float64 `default:"5"`
 }
 
 // Run listens to a run and estimates utilities.
