@@ -22,9 +22,9 @@ type VJP struct {
 	Residual float64
 }
 
-// VJP returns the vector–Jacobian product of the plan: for v = ∂ℓ/∂T, n×m, the derivatives of ℓ with respect to the
-// costs and the weights, by implicit differentiation. With u, s the solution of Diag(T1)u + Ts = (T∘v)1,
-// Tᵀu + Diag(Tᵀ1)s = (T∘v)ᵀ1:
+// VJP returns the vector–Jacobian product of the plan: for v = ∂ℓ/∂T, n×m, the derivatives of ℓ
+// with respect to the costs and the weights, by implicit differentiation. With u, s the solution of
+// Diag(T1)u + Ts = (T∘v)1, Tᵀu + Diag(Tᵀ1)s = (T∘v)ᵀ1:
 //
 //	∂ℓ/∂c = T∘(u ⊕ s − v)/ε,   ∂ℓ/∂a = u,   ∂ℓ/∂b = s.
 //
@@ -68,10 +68,11 @@ func wantField(name string, v *mat.Dense, n, m int) error {
 	return nil
 }
 
-// HessianX returns H v, n×d: the second derivative of the regularised losses by the sources of a Points geometry with the
-// cost SqEuclidean, times v, n×d, without H itself, of (n·d)² entries. It is the derivative of Gradient.X along v by
-// implicit differentiation: one linear system, as that of VJP, and two passes. ErrUnconverged is returned with the product
-// where conjugate gradients did not converge.
+// HessianX returns H v, n×d: the second derivative of the regularised losses by the sources of a
+// Points geometry with the cost SqEuclidean, times v, n×d, without H itself, of (n·d)² entries. It
+// is the derivative of Gradient.X along v by implicit differentiation: one linear system, as that
+// of VJP, and two passes. ErrUnconverged is returned with the product where conjugate gradients did
+// not converge.
 func (b Backward) HessianX(ctx context.Context, p *Plan, v *mat.Dense) (*mat.Dense, error) {
 	if err := b.check(p); err != nil {
 		return nil, err

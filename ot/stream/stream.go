@@ -1,16 +1,19 @@
-// Package stream solves entropic transport from a measure that is only sampled, a stream of points, to given points: the
-// semi-dual by averaged stochastic gradients. It is the baseline of networks that learn the same dual, such as SCONES.
+// Package stream solves entropic transport from a measure that is only sampled, a stream of points,
+// to given points: the semi-dual by averaged stochastic gradients. It is the baseline of networks
+// that learn the same dual, such as SCONES.
 //
 //	max over g of  E_x[ −ε log Σⱼ bⱼ exp((gⱼ − c(x, yⱼ))/ε) ] + Σⱼ bⱼ gⱼ,
 //
-// whose gradient at one x is b − π(x), π(x)ⱼ ∝ bⱼ exp((gⱼ − c(x, yⱼ))/ε) (Genevay, Cuturi, Peyré and Bach 2016,
-// "Stochastic optimization for large-scale optimal transport"). No n×m matrix and no sample is kept.
+// whose gradient at one x is b − π(x), π(x)ⱼ ∝ bⱼ exp((gⱼ − c(x, yⱼ))/ε) (Genevay, Cuturi, Peyré
+// and Bach 2016, "Stochastic optimization for large-scale optimal transport"). No n×m matrix and no
+// sample is kept.
 //
 // # What to expect
 //
-// The error of the averaged potentials falls as one over the root of the number of samples, slowly where ε is small
-// against the costs: [Solver] is for measures that cannot be held. A finite sample is solved faster, and to any
-// precision, by ot.LBFGS. Result measures, on fresh samples, how far the marginal is from b, with its standard error.
+// The error of the averaged potentials falls as one over the root of the number of samples, slowly
+// where ε is small against the costs: [Solver] is for measures that cannot be held. A finite sample
+// is solved faster, and to any precision, by ot.LBFGS. Result measures, on fresh samples, how far
+// the marginal is from b, with its standard error.
 package stream
 
 import (
@@ -39,26 +42,30 @@ type Solver struct {
 	Samples int
 	// Batch is the number of points whose gradients are averaged in a step; 0 is 10.
 	Batch int
-	// Step is the length C of steps: step k is C/√k times b − π, in each coordinate divided by bⱼ + 1/m; 0 is 5ε.
+	// Step is the length C of steps: step k is C/√k times b − π, in each coordinate divided by bⱼ +
+	// 1/m; 0 is 5ε.
 	Step float64
-	// Check is the number of fresh points, taken afterwards, by which the result is measured; 0 is Samples/10, at least 1000.
+	// Check is the number of fresh points, taken afterwards, by which the result is measured; 0 is
+	// Samples/10, at least 1000.
 	Check int
 }
 
 // Result is the potentials that the ascent ended at, and what fresh samples say of them.
 type Result struct {
-	// G are the KL potentials of the targets, of mean 0 under b: those of ot.Plan, but for a constant.
+	// G are the KL potentials of the targets, of mean 0 under b: those of ot.Plan, but for a
+	// constant.
 	G []float64
-	// Value estimates the semi-dual at G, which is at most the value of the problem (ot's RegKL), and ValueError is its
-	// standard error.
+	// Value estimates the semi-dual at G, which is at most the value of the problem (ot's RegKL),
+	// and ValueError is its standard error.
 	Value, ValueError float64
-	// Marginal estimates Σⱼ |E π(x)ⱼ − bⱼ|, the error of the marginal, and Noise is what it would be by the samples' noise
-	// alone: there is no evidence of an error while Marginal is of the size of Noise.
+	// Marginal estimates Σⱼ |E π(x)ⱼ − bⱼ|, the error of the marginal, and Noise is what it would
+	// be by the samples' noise alone: there is no evidence of an error while Marginal is of the
+	// size of Noise.
 	Marginal, Noise float64
 }
 
-// Solve takes points of the source from draw, which fills its argument, of as many coordinates as y (m×d) has, and returns
-// the potentials of the targets y with weights b (nil: uniform).
+// Solve takes points of the source from draw, which fills its argument, of as many coordinates as y
+// (m×d) has, and returns the potentials of the targets y with weights b (nil: uniform).
 func (o Solver) Solve(ctx context.Context, draw func(x []float64), y *mat.Dense, b []float64, c cost.PointCost) (
 	*Result, error) {
 	if y == nil || y.IsEmpty() {
@@ -86,14 +93,15 @@ func (o Solver) Solve(ctx context.Context, draw func(x []float64), y *mat.Dense,
 	return r, o.measure(ctx, p, r)
 }
 
-// ascend leaves the average of the steps' potentials in g, that of step k with a weight of k, which forgets the start
-// (Lacoste-Julien, Schmidt and Bach 2012).
+// ascend leaves the average of the steps' potentials in g, that of step k with a weight of k, which
+// forgets the start (Lacoste-Julien, Schmidt and Bach 2012).
 func (o Solver) ascend(ctx context.Context, p *pass, g []float64) error {
 	m := len(g)
 	at, mean := make([]float64, m), make([]float64, m)
 	for k := range (o.Samples + o.Batch - 1) / o.Batch {
 		clear(mean)
-		if err := p.each(ctx, at, func(_ float64, pi []float64) { kern.Axpy(mean, 1/float64(o.Batch), pi) }); err != nil {
+		err := p.each(ctx, at, func(_ float64, pi []float64) { kern.Axpy(mean, 1/float64(o.Batch), pi) })
+		if err != nil {
 			return err
 		}
 		step := o.Step / math.Sqrt(float64(k+1))
@@ -146,7 +154,8 @@ type pass struct {
 	inv     float64
 }
 
-// each draws a batch and calls f with the soft minimum of c(x, ·) − g and the row of the plan of each point.
+// each draws a batch and calls f with the soft minimum of c(x, ·) − g and the row of the plan of
+// each point.
 func (p *pass) each(ctx context.Context, g []float64, f func(softmin float64, pi []float64)) error {
 	if err := ctx.Err(); err != nil {
 		return err

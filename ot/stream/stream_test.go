@@ -17,9 +17,10 @@ import (
 	"coupling/ot/stream"
 )
 
-// Draws of a finite measure go to its potentials, those of L-BFGS: the true marginal error falls at a rate of about one
-// over the root of the samples, and with it the error of potentials where atoms are well coupled. The value is right to
-// its standard error, and the measured marginal error is the true one to its noise.
+// Draws of a finite measure go to its potentials, those of L-BFGS: the true marginal error falls at
+// a rate of about one over the root of the samples, and with it the error of potentials where atoms
+// are well coupled. The value is right to its standard error, and the measured marginal error is
+// the true one to its noise.
 func TestFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n, m = 30, 20
@@ -49,8 +50,9 @@ func TestFinite(t *testing.T) {
 				}
 				// The semi-dual at G itself, over all sources.
 				moved := append([]float64(nil), r.G...)
-				plan, value := must.Get(ot.NewPlan(ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), B: b}, eps, moved)), 0.
-				value = floats.Dot(plan.B, moved)
+				of := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), B: b}
+				plan := must.Get(ot.NewPlan(of, eps, moved))
+				value := floats.Dot(b, moved)
 				for i, a := range plan.A {
 					var sum float64
 					for j, w := range plan.B {
@@ -60,14 +62,16 @@ func TestFinite(t *testing.T) {
 					value -= a * eps * math.Log(sum)
 				}
 				if math.Abs(r.Value-value) > 5*r.ValueError || value > p.RegKL()+1e-9 {
-					t.Errorf("ε = %v: value %v ± %v, of all sources %v, optimal %v", eps, r.Value, r.ValueError, value, p.RegKL())
+					t.Errorf("ε = %v: value %v ± %v, of all sources %v, optimal %v", eps, r.Value, r.ValueError, value,
+						p.RegKL())
 				}
 				errs[at] += plan.MarginalL1 / 3
 				if samples > 1000 && eps == 1 && off > .1 {
 					t.Errorf("potentials off by %v ε", off)
 				}
 				if math.Abs(r.Marginal-plan.MarginalL1) > 3*r.Noise {
-					t.Errorf("ε = %v: marginal error %v ± %v, of all sources %v", eps, r.Marginal, r.Noise, plan.MarginalL1)
+					t.Errorf("ε = %v: marginal error %v ± %v, of all sources %v", eps, r.Marginal, r.Noise,
+						plan.MarginalL1)
 				}
 			}
 		}
@@ -131,7 +135,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A stream of uniform points goes to two targets; the one that is to get three quarters has the higher potential.
+// A stream of uniform points goes to two targets; the one that is to get three quarters has the
+// higher potential.
 func ExampleSolver() {
 	rng := rand.New(rand.NewPCG(1, 1))
 	y := mat.NewDense(2, 1, []float64{0, 1})

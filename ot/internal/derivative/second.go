@@ -11,9 +11,9 @@ import (
 	"coupling/ot/internal/transport"
 )
 
-// SecondX returns the product of the second derivative of the regularised losses by x with v, for the cost |x−y|²:
-// with ċ_ij = 2⟨vᵢ, xᵢ−yⱼ⟩ the plan moves by Ṫ = T∘(u ⊕ s − ċ)/ε, whose rows sum to 0, and so the gradient 2 Σⱼ T_ij(xᵢ−yⱼ)
-// moves by 2 (T1)ᵢvᵢ − 2 Σⱼ Ṫ_ij yⱼ.
+// SecondX returns the product of the second derivative of the regularised losses by x with v, for
+// the cost |x−y|²: with ċ_ij = 2⟨vᵢ, xᵢ−yⱼ⟩ the plan moves by Ṫ = T∘(u ⊕ s − ċ)/ε, whose rows sum
+// to 0, and so the gradient 2 Σⱼ T_ij(xᵢ−yⱼ) moves by 2 (T1)ᵢvᵢ − 2 Σⱼ Ṫ_ij yⱼ.
 func (b Settings) SecondX(ctx context.Context, p *transport.Plan, v *mat.Dense) (*mat.Dense, *Adjoint, error) {
 	n, m := p.Dims()
 	_, d := v.Dims()
