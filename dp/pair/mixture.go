@@ -235,7 +235,14 @@ func (m *Mixture) logRatio(out, all []shift, t float64) float64 {
 func (m *Mixture) logRatioFar(all []shift, t float64) float64 {
 	s := logspace.Zero()
 	for i := range all {
-		s.Add(all[i].logW + m.noise.LogRatio(t, all[i].d))
+		a := 0.0 // of the centre, also at an infinite t
+		if d := all[i].d; d != 0 {
+			a = m.noise.LogRatio(t, d)
+		}
+		if math.IsInf(a, 1) {
+			return a
+		}
+		s.Add(all[i].logW + a)
 	}
 	return s.Log()
 }

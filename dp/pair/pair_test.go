@@ -39,6 +39,29 @@ func oneExchanged(noise Noise, scale float64, n, size int) (Pair, error) {
 	return NewSymmetric(half)
 }
 
+// The range of the loss: log(1−r) to +∞ of a Gaussian sample, between the flat ends of a Laplace one.
+func TestSupport(t *testing.T) {
+	inf, half := math.Inf(1), math.Log(.5)
+	for _, c := range []struct {
+		noise             Noise
+		inserted, removed int
+		low, high         float64
+	}{
+		{Gaussian, 0, 1, half, inf}, {Gaussian, 1, 0, -inf, -half}, {Gaussian, 1, 1, -inf, inf},
+		{Gaussian, 0, 3, 3 * half, inf}, {Laplace, 0, 1, math.Log1p(.5 * math.Expm1(-1)), math.Log1p(.5 * math.Expm1(1))},
+	} {
+		p, err := Poisson(c.noise, 1, .5, c.inserted, c.removed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.Support()
+		same := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-14 }
+		if !same(s.Min, c.low) || !same(s.Max, c.high) {
+			t.Errorf("%v: losses in [%v, %v], want [%v, %v]", p, s.Min, s.Max, c.low, c.high)
+		}
+	}
+}
+
 // Integrals are the closed forms where there are some, to a part of their promised error.
 func TestIntegratedNoise(t *testing.T) {
 	for _, n := range []Noise{Gaussian, Laplace} {
