@@ -58,7 +58,8 @@ func (m *Mixture) LogMoment(alpha float64) (k, errBound float64) {
 		return m.max * math.Inf(1), 0
 	}
 	logM, relErr, ok := 0.0, 0.0, false
-	if _, integrals := m.forms.(integrated); integrals || len(m.p) > 1 || len(m.q) > 1 { // else the closed form is exact
+	_, integrals := m.forms.(integrated)
+	if integrals || len(m.p) > 1 || len(m.q) > 1 { // else the closed form is exact
 		logM, relErr, ok = m.logExcessMoment(alpha - 1)
 	}
 	if !ok {

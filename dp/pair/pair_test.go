@@ -48,7 +48,8 @@ func TestSupport(t *testing.T) {
 		low, high         float64
 	}{
 		{Gaussian, 0, 1, half, inf}, {Gaussian, 1, 0, -inf, -half}, {Gaussian, 1, 1, -inf, inf},
-		{Gaussian, 0, 3, 3 * half, inf}, {Laplace, 0, 1, math.Log1p(.5 * math.Expm1(-1)), math.Log1p(.5 * math.Expm1(1))},
+		{Gaussian, 0, 3, 3 * half, inf},
+		{Laplace, 0, 1, math.Log1p(.5 * math.Expm1(-1)), math.Log1p(.5 * math.Expm1(1))},
 	} {
 		p, err := Poisson(c.noise, 1, .5, c.inserted, c.removed)
 		if err != nil {
