@@ -34,7 +34,8 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 	runs := repeats(digits)
 	own := claimNoCopies(v, best(runs, func(m Method) bool { return m.Name == semiDual }), best(runs, Method.isReal))
 	own.SkipReason = fewer(v)
-	out = append(claimReleases(v), own)
+	v.Cells = digits
+	out = append(claimMethod(v), own)
 	v.Cells = means(digits)
 	cells := v.Where(func(p Params) bool { return p.Method.Name == semiDual }) // the largest ε first
 	for _, c := range cells {
