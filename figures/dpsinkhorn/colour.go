@@ -60,20 +60,17 @@ func colourStudy(name, title string, methods ...string) lab.Study[Params, Out] {
 			"DCGAN and by BigGAN generators, or at quick and full by dense layers that make small pictures. " +
 			"Below the paper preset they are CIFAR-10's, animals and vehicles; at paper CelebA's faces, which " +
 			"users bring, by gender. The paper's own ε is not justified: all rows share one batch.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "CIFAR-10, 160 pictures, 60 synthetic ones, a few steps",
-			lab.Quick: "CIFAR-10 in two classes, 1000 synthetic ones, a CNN of a quarter of the width; DP-MERF " +
-				"1000 features, 100 steps; DP-Sinkhorn 3000 steps of 10 pictures of 8 × 8, five trainings; 20 " +
-				"steps of 10 with generators of 16 channels, which learn nothing in them",
-			lab.Full: "CIFAR-10 (10,000 pictures where the subset is here) in two classes, 3000 synthetic ones, a " +
-				"CNN of a quarter of the width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 10,000 steps of 10 " +
-				"pictures of 8 × 8, five trainings; 60 steps of 20 with generators of 32 channels, which learn " +
-				"nothing in them",
-			lab.Paper: "CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 " +
-				"features; DP-Sinkhorn 1.7 million steps of 50 (500 without privacy) with the paper's generators",
-		},
-		Seconds: map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10 * float64(len(methods)),
-			lab.Full: 50 * float64(len(methods))},
+		Sizes: kit.ByPreset("CIFAR-10, 160 pictures, 60 synthetic ones, a few steps",
+			"CIFAR-10 in two classes, 1000 synthetic ones, a CNN of a quarter of the width; DP-MERF "+
+				"1000 features, 100 steps; DP-Sinkhorn 3000 steps of 10 pictures of 8 × 8, five trainings; "+
+				"20 steps of 10 with generators of 16 channels, which learn nothing in them",
+			"CIFAR-10 (10,000 pictures where the subset is here) in two classes, 3000 synthetic ones, "+
+				"a CNN of a quarter of the width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 10,000 "+
+				"steps of 10 pictures of 8 × 8, five trainings; 60 steps of 20 with generators of 32 "+
+				"channels, which learn nothing in them", "CelebA at 32 × 32, 162,770 faces by gender, "+
+				"60,000 synthetic ones; DP-MERF 10,000 features; DP-Sinkhorn 1.7 million steps of 50 (500 "+
+				"without privacy) with the paper's generators"),
+		Seconds:    kit.ByPreset(2., 10*float64(len(methods)), 50*float64(len(methods))),
 		Experiment: imagesOf,
 		Grid: func(set lab.Setting) (out []Params) {
 			for _, p := range colourGrid(set) {

@@ -35,7 +35,7 @@ func Fig4c() lab.Study[DebiasParams, DebiasOut] {
 		Sizes: kit.Sizes("width %v, %v batches of %v, %v generators of %v steps", kit.Per{2, 4, 8, 64},
 			kit.Per{4, 40, 60, 300}, kit.Per{10, 25, 50, 50},
 			kit.Per{2, 3, 3, 6}, kit.Per{2, 60, 150, "20,000"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 20, lab.Full: 150},
+		Seconds:    kit.ByPreset(.5, 20, 150),
 		Experiment: debiasOf,
 		Grid:       debiasGrid,
 		Draw:       drawDebias,
@@ -50,8 +50,8 @@ type DebiasParams struct {
 	Steps   int         `json:"steps" min:"1" doc:"of training"`
 	Images  int         `json:"images" min:"1" doc:"of a batch"`
 	Batches int         `json:"batches" min:"2" doc:"over which bias and variance are taken"`
-	Device  string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Device  string      `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
+	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 // DebiasOut is over the p of the estimator.
@@ -206,38 +206,17 @@ func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err e
 			off = max(off, math.Abs(v.Bias[i]/v.Bias[0]-(1-p)))
 		}
 		out = append(out,
-			lab.Claim{
-				What:     what + "largest distance of the bias over that at p = 0 from 1 − p",
-				Source:   "§5: as p rises, bias falls; a share p of the debiasing batch is fresh",
-				Got:      off,
-				Relation: lab.AtMost,
-				Want:     .2,
-				Why: "the step from one p to the next: a bias that p does not change is .8 and more away, and one of " +
-					"no data is noise",
-				SkipReason: few,
-				Null:       reversedShares,
-			},
-			lab.Claim{
-				What:     what + "variance at p = 1 over that at p = 0",
-				Source:   "§5: as p rises, variance rises",
-				Got:      v.Variance[len(v.P)-1],
-				Relation: lab.AtLeast,
-				Want:     1.05,
-				Why: "more than the sampling error of a variance over hundreds of parameters and tens of " +
-					"batches",
-				SkipReason: narrow,
-				Null:       reversedShares,
-			},
-			lab.Claim{
-				What:       what + "what real images add to the mean gradient, relative",
-				Source:     "definition 4.3: 2W(X, Y) pulls towards data",
-				Got:        v.Data,
-				Relation:   lab.AtLeast,
-				Want:       .8,
-				Why:        "without their term it is the noise of two means over batches, half of the gradient and less",
-				SkipReason: few,
-				Null:       noData,
-			})
+			kit.AtMostUnless(few, what+"largest distance of the bias over that at p = 0 from 1 − p",
+				"§5: as p rises, bias falls; a share p of the debiasing batch is fresh", off, .2,
+				"the step from one p to the next: a bias that p does not change is .8 and more away, and "+
+					"one of no data is noise", reversedShares),
+			kit.AtLeastUnless(narrow, what+"variance at p = 1 over that at p = 0",
+				"§5: as p rises, variance rises", v.Variance[len(v.P)-1], 1.05,
+				"more than the sampling error of a variance over hundreds of parameters and tens of batches",
+				reversedShares),
+			kit.AtLeastUnless(few, what+"what real images add to the mean gradient, relative",
+				"definition 4.3: 2W(X, Y) pulls towards data", v.Data, .8, "without their term it is the "+
+					"noise of two means over batches, half of the gradient and less", noData))
 	}
 	return out, nil
 }

@@ -150,17 +150,11 @@ func claimMethod(v view) (out []lab.Claim) {
 			}
 		}
 		if private != nil && free != nil {
-			out = append(out, lab.Claim{
-				What: setLabel(cells[0]) + ": logistic regression without noise, less that at " +
-					epsilonLabel(private[0].Params) + ", in standard errors",
-				Source:     "Table 1: privacy costs",
-				Got:        scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))),
-				Relation:   lab.AtLeast,
-				Want:       -3,
-				Why:        errorsWhy,
-				SkipReason: unasked(v, cells[0].Params),
-				Null:       noiseHelps,
-			})
+			out = append(out, kit.AtLeastUnless(unasked(v, cells[0].Params),
+				setLabel(cells[0])+": logistic regression without noise, less that at "+
+					""+epsilonLabel(private[0].Params)+", in standard errors",
+				"Table 1: privacy costs", scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))), -3,
+				errorsWhy, noiseHelps))
 		}
 		if private != nil && actual != nil {
 			out = append(out, claimNoCopies(v, private, actual))
@@ -186,31 +180,19 @@ func claimAccounted(v view) []lab.Claim {
 	if math.IsInf(least, 1) {
 		return nil
 	}
-	return []lab.Claim{{
-		What:     "least ε of what ran over its bound by Rényi divergences at the noise, rate and steps that ran",
-		Source:   "algorithm 1",
-		Got:      least,
-		Relation: lab.AtLeast,
-		Want:     .77,
-		Why:      "Rényi divergences lose a fifth here, at 3 steps and at thousands; half of the steps or of the ε is below",
-		Null:     understated,
-	}}
+	return []lab.Claim{kit.AtLeast("least ε of what ran over its bound by Rényi divergences at the noise, rate and "+
+		"steps that ran", "algorithm 1", least, .77, "Rényi divergences lose a fifth here, at 3 "+
+		"steps and at thousands; half of the steps or of the ε is below", understated)}
 }
 
 // claimLearns is that a method teaches classes.
 func claimLearns(v view, run []cell) lab.Claim {
 	c := run[0]
-	return lab.Claim{
-		What: setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) +
-			": logistic regression above chance, in standard errors",
-		Source:     fmt.Sprintf("chance is %.3g", chanceOf(c).mean),
-		Got:        scoreOf(run, accuracy(0)).above(chanceOf(c)),
-		Relation:   lab.AtLeast,
-		Want:       3,
-		Why:        errorsWhy,
-		SkipReason: unasked(v, c.Params),
-		Null:       guessing,
-	}
+	return kit.AtLeastUnless(unasked(v, c.Params),
+		setLabel(c)+", "+c.Params.Method.Name+", "+epsilonLabel(c.Params)+": logistic regression above chance, in "+
+			"standard errors",
+		fmt.Sprintf("chance is %.3g", chanceOf(c).mean), scoreOf(run, accuracy(0)).above(chanceOf(c)),
+		3, errorsWhy, guessing)
 }
 
 // claimNoCopies is that private images teach less than as many real ones: those who return training images do not.
@@ -222,17 +204,10 @@ func claimNoCopies(v view, private, actual []cell) lab.Claim {
 		}
 	}
 	c := private[0]
-	return lab.Claim{
-		What: setLabel(c) + ", " + c.Params.Method.Name + ", " + epsilonLabel(c.Params) +
-			": accuracy below that of as many real images, in standard errors, least over classifiers",
-		Source:     "private images are no copies",
-		Got:        least,
-		Relation:   lab.AtLeast,
-		Want:       3,
-		Why:        errorsWhy,
-		SkipReason: unasked(v, c.Params),
-		Null:       copies,
-	}
+	return kit.AtLeastUnless(unasked(v, c.Params),
+		setLabel(c)+", "+c.Params.Method.Name+", "+epsilonLabel(c.Params)+": accuracy below that of as many real "+
+			"images, in standard errors, least over classifiers",
+		"private images are no copies", least, 3, errorsWhy, copies)
 }
 
 // claimReleases is that no attack tells members, where it was run, and that releases vary as their noise was
@@ -248,28 +223,14 @@ func claimReleases(v view) (out []lab.Claim) {
 		}
 	}
 	if !math.IsInf(attacked, 0) {
-		out = append(out, lab.Claim{
-			What:     "largest AUC of an attack on members over ½, in standard errors",
-			Source:   "privacy",
-			Got:      attacked,
-			Relation: lab.AtMost,
-			Want:     6,
-			Why: "the largest of a few dozen cells: four, and two for what ε = 10 reveals of the thousands of " +
-				"images at " +
-				"quick, and for training and test images that differ; the training images themselves are above 25",
-			Null: copies,
-		})
+		out = append(out, kit.AtMost("largest AUC of an attack on members over ½, in standard errors", "privacy",
+			attacked, 6, "the largest of a few dozen cells: four, and two for what ε = 10 reveals of "+
+				"the thousands of images at quick, and for training and test images that differ; the "+
+				"training images themselves are above 25", copies))
 	}
-	return append(out, lab.Claim{
-		What: "mean square of what was released over the variance that was accounted for, less 1, in standard " +
-			"errors, largest",
-		Source:   "algorithm 1, with the noise that was calibrated",
-		Got:      off,
-		Relation: lab.AtMost,
-		Want:     5,
-		Why:      "the largest of some dozens; the clipped gradient adds less than one",
-		Null:     overspent,
-	})
+	return append(out, kit.AtMost("mean square of what was released over the variance that was accounted for, less "+
+		"1, in standard errors, largest", "algorithm 1, with the noise that was calibrated", off, 5,
+		"the largest of some dozens; the clipped gradient adds less than one", overspent))
 }
 
 // setLabel names the data of a cell.

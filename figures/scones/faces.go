@@ -41,9 +41,9 @@ type FacesParams struct {
 	Atoms     int             `json:"atoms" min:"1" doc:"points of each side of the discrete plan"`
 	Parts     int             `json:"parts" min:"0" doc:"Gaussians of the mixture score; 0: none is fitted"`
 	Nets      FacesNets       `json:"nets"`
-	Inception string          `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's, trained on the target's pictures"`
-	Device    string          `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data      data.Origin     `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Inception string          `json:"inception,omitempty" doc:"weights for distances; empty: a LeNet's"`
+	Device    string          `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
+	Data      data.Origin     `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 // FacesNets are the sizes of networks. Without critics (ours), plans are of atoms, the score network
@@ -56,7 +56,7 @@ type FacesNets struct {
 	Critic     int `json:"critic" min:"0" doc:"steps of the critics"`
 	Score      int `json:"score" min:"0" doc:"steps of the score network; 0: no networks"`
 	Projection int `json:"projection" min:"0" doc:"steps of the barycentric projection"`
-	Batch      int `json:"batch,omitempty" min:"0" doc:"pictures of a step of the score network; the projection takes half as many"`
+	Batch      int `json:"batch,omitempty" min:"0" doc:"of the score network; the projection takes half"`
 }
 
 // FacesMethod is a way to transport and what comes of it.
@@ -179,17 +179,15 @@ func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {
 func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 	seconds := float64(len(fs))
 	return lab.Study[FacesParams, FacesOut]{
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "300 pictures of Fashion-MNIST at 16 × 16, two λ, networks of 3 steps",
-			lab.Quick: "4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, " +
+		Sizes: kit.ByPreset("300 pictures of Fashion-MNIST at 16 × 16, two λ, networks of 3 steps",
+			"4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, "+
 				"score a mixture of 40 Gaussians, exact score of 600 pictures, no networks",
-			lab.Full: "12,000 pictures of Fashion-MNIST at 32 × 32, 100 sources; the paper's three λ, plans of 800 " +
-				"atoms; a U-Net of width 16 that learns what a mixture of 80 Gaussians lacks of the score below " +
-				"σ = 0.4, 800 steps; projections by dense layers, 150 steps",
-			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of " +
-				"128 features a divergence, 210,000 steps",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 42 * seconds, lab.Full: 300 * seconds},
+			"12,000 pictures of Fashion-MNIST at 32 × 32, 100 sources; the paper's three λ, plans of "+
+				"800 atoms; a U-Net of width 16 that learns what a mixture of 80 Gaussians lacks of the "+
+				"score below σ = 0.4, 800 steps; projections by dense layers, 150 steps",
+			"CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of "+
+				"128 features a divergence, 210,000 steps"),
+		Seconds:    kit.ByPreset(3*seconds, 42*seconds, 300*seconds),
 		Experiment: facesOf,
 		Grid:       facesGrid(fs...),
 	}
@@ -242,8 +240,9 @@ func Fig1() lab.Study[FacesParams, FacesOut] {
 			"other half: on average (barycentric projection), and by samples of SCONES, in which the source is to " +
 			"be seen. " +
 			"Below the paper's size the pictures are Fashion-MNIST's and the score is that of a mixture of " +
-			"Gaussians, at full with a U-Net that learns what this lacks; under the exact score of the noised pictures samples end at pictures of the target's half."
-	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
+			"Gaussians, at full with a U-Net that learns what this lacks; under the exact score of the noised " +
+			"pictures samples end at pictures of the target's half."
+	s.Draw = func(v facesView) (lab.Exhibit, error) {
 		c := v.Cells[0]
 		smallest := c.Params.Lambdas[len(c.Params.Lambdas)-1]
 		var rows []facesRow
@@ -260,7 +259,7 @@ func Fig1() lab.Study[FacesParams, FacesOut] {
 				"Blurred pictures of one half of %s, and what the KL plan at λ = %g times the mean of squares "+
 					"makes of them.", c.Value.Name, smallest), rows)
 	}
-	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
+	s.Claims = func(v facesView) ([]lab.Claim, error) {
 		return claimFaces(v,
 			func(c FacesParams, p FacesPlan) bool { return p.Super && p.Lambda == c.Lambdas[len(c.Lambdas)-1] }), nil
 	}
@@ -275,7 +274,7 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 		"Blurred pictures and samples of SCONES under KL at the paper's three λ, from the same noise. At the " +
 			"smallest the source is to be seen in the sample; at λ = 0.1 the plan is nearly the independent " +
 			"coupling, and it is not."
-	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
+	s.Draw = func(v facesView) (lab.Exhibit, error) {
 		c := v.Cells[0]
 		rows := []facesRow{{0, facesSource, facesSource}}
 		sampled, _ := c.Value.Plans[0].pair()
@@ -294,21 +293,15 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 					"λ. “Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
 				c.Value.Name, percent(1/float64(c.Params.Sources))), rows)
 	}
-	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
+	s.Claims = func(v facesView) ([]lab.Claim, error) {
 		out := claimFaces(v, func(_ FacesParams, p FacesPlan) bool { return p.Super })
 		plans := v.Cells[0].Value.Plans
 		first, last := plans[0], plans[len(v.Cells[0].Params.Lambdas)-1]
 		sampled, _ := first.pair()
-		return append(out, lab.Claim{
-			What:       "share of samples whose nearest source is their own, the smallest λ over λ = 0.1",
-			Source:     "Figure 2",
-			Got:        last.method(sampled).Own / max(first.method(sampled).Own, 1/float64(v.Cells[0].Params.Sources)),
-			Relation:   lab.AtLeast,
-			Want:       2,
-			Why:        "“This effect diminishes at increased regularization”",
-			SkipReason: out[0].SkipReason,
-			Null:       randomTargets,
-		}), nil
+		return append(out, kit.AtLeastUnless(out[0].SkipReason, "share of samples whose nearest source is their own, "+
+			"the smallest λ over λ = 0.1", "Figure 2",
+			last.method(sampled).Own/max(first.method(sampled).Own, 1/float64(v.Cells[0].Params.Sources)),
+			2, "“This effect diminishes at increased regularization”", randomTargets)), nil
 	}
 	return s
 }
@@ -325,7 +318,7 @@ func Tab1() lab.Study[FacesParams, FacesOut] {
 			"At the paper's soft-plus, β = 10, what is sampled of a χ² plan hardly depends on λ, as Table 1's χ² " +
 			"columns hardly do: the soft-plus is wider than the potentials."
 	s.Draw = drawTab1
-	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
+	s.Claims = func(v facesView) ([]lab.Claim, error) {
 		return claimFaces(v, func(FacesParams, FacesPlan) bool { return true }), nil
 	}
 	return s
@@ -338,7 +331,7 @@ type facesRow struct {
 }
 
 // facesExhibit draws rows of pictures.
-func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, FacesOut], caption string,
+func facesExhibit(v facesView, c lab.Result[FacesParams, FacesOut], caption string,
 	rows []facesRow) (lab.Exhibit, error) {
 	p := c.Params
 	grid := style.ImageGrid{C: p.channels(), H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
@@ -379,7 +372,7 @@ func task(super bool) string {
 	return "identity"
 }
 
-func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
+func drawTab1(v facesView) (lab.Exhibit, error) {
 	picture := style.Table{Header: []string{""}, Left: []int{0}}
 	distance, features := inception.Distance(v.Cells[0].Params.Inception),
 		"in the 84 features of a LeNet trained on the target's pictures"
@@ -510,7 +503,7 @@ func claimsFID(preset lab.Preset, c FacesParams, at string, p FacesPlan) (out []
 }
 
 // claimFaces holds the plans that keep says.
-func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
+func claimFaces(v facesView, keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
 	small := lab.Pick(v.Preset, "12 sources and networks of 3 steps", "", "", "")
 	for _, c := range v.Cells {
 		kl := c.Params.F == fdiv.KL
@@ -529,16 +522,8 @@ func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesP
 				few = "between so few atoms a KL plan at this λ has few targets for a source, and its projection " +
 					"is as sharp as they are"
 			}
-			out = append(out, lab.Claim{
-				What:       at + "Fréchet distance of SCONES over the projection's",
-				Source:     "Table 1",
-				Got:        p.method(sampled).Frechet / p.method(projected).Frechet,
-				Relation:   lab.AtMost,
-				Want:       least,
-				Why:        why,
-				SkipReason: few,
-				Null:       averagedFaces,
-			})
+			out = append(out, kit.AtMostUnless(few, at+"Fréchet distance of SCONES over the projection's", "Table 1",
+				p.method(sampled).Frechet/p.method(projected).Frechet, least, why, averagedFaces))
 			out = append(out, claimsFID(v.Preset, c.Params, at, p)...)
 			random := p.method(facesRandom)
 			out = append(out, lab.Claim{
@@ -565,17 +550,10 @@ func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesP
 						SkipReason: small,
 						Null:       randomTargets,
 					},
-					lab.Claim{
-						What: at +
-							"share of samples whose nearest source is their own, over that of pairs at random",
-						Source:     "Figure 1",
-						Got:        p.method(sampled).Own / max(random.Own, 1/float64(c.Params.Sources)),
-						Relation:   lab.AtLeast,
-						Want:       4,
-						Why:        "four of the sources by chance have a probability of 2 %",
-						SkipReason: small,
-						Null:       randomTargets,
-					})
+					kit.AtLeastUnless(small,
+						at+"share of samples whose nearest source is their own, over that of pairs at random",
+						"Figure 1", p.method(sampled).Own/max(random.Own, 1/float64(c.Params.Sources)), 4,
+						"four of the sources by chance have a probability of 2 %", randomTargets))
 			}
 			if !kl && p.Lambda < c.Params.Lambdas[0] {
 				i := slices.IndexFunc(c.Value.Plans, func(q FacesPlan) bool { return q.Super == p.Super })
@@ -948,3 +926,6 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense) {
 
 // facesFile is the artifact of a method of a plan, by number.
 func facesFile(plan, method int) string { return fmt.Sprintf("%d-%d.npy", plan, method) }
+
+// facesView is the finished cells.
+type facesView = lab.View[FacesParams, FacesOut]
