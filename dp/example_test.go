@@ -9,7 +9,7 @@ import (
 
 // DP-SGD with noise multiplier 1.1, sampling rate 0.01 and 10,000 steps.
 func ExampleEpsilon() {
-	g, err := dp.Epsilon(dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5)
+	g, err := dp.Epsilon(context.Background(), dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -20,7 +20,7 @@ func ExampleEpsilon() {
 
 // Groups of four: all ways to insert and remove four records.
 func ExampleRelation() {
-	g, err := dp.Epsilon(dp.SGD(5, 0.001, 1000), dp.Relation{Group: 4}, 1e-6)
+	g, err := dp.Epsilon(context.Background(), dp.SGD(5, 0.001, 1000), dp.Relation{Group: 4}, 1e-6)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -149,7 +149,7 @@ func TestIndependentQuadrature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := Epsilon(Gaussian{4. / 10}, Relation{}, 1e-7)
+	known, err := Epsilon(t.Context(), Gaussian{4. / 10}, Relation{}, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package ot_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -471,5 +472,33 @@ func TestUnbalancedGradient(t *testing.T) {
 		differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, sum)
 		differences(t, "a", a, da, .1, sum)
 		differences(t, "b", b, db, .1, sum)
+	}
+}
+
+// turnsOff is a context that has ended when it is asked for the third time.
+type turnsOff struct {
+	context.Context
+	asked int
+}
+
+func (c *turnsOff) Err() error {
+	if c.asked++; c.asked > 2 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A factorisation is given up when the context ends, not after.
+func TestCancelElimination(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	c := mat.NewDense(200, 200, nil)
+	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
+	plan, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &turnsOff{Context: t.Context()}
+	if _, err := (ot.Backward{Method: ot.Eliminate}).Gradient(ctx, plan, ot.Sharp); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v after %d looks at the context, want context.Canceled", err, ctx.asked)
 	}
 }

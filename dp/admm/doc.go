@@ -21,7 +21,7 @@
 //
 //	private := admm.Private{Budget: account.Budget{Alpha: 100}, Slope: 5}
 //	result, err := admm.ADMM{Rounds: 100}.SolvePrivate(ctx, prob, private, rng)
-//	spent, err := account.Spend(100, 3, 100, 1e-6) // what 100 rounds cost a node of 3 edges
+//	spent, err := account.Spend(ctx, 100, 3, 100, 1e-6) // what 100 rounds cost a node of 3 edges
 //
 // # Packages
 //

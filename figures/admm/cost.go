@@ -49,8 +49,8 @@ type CostOut struct {
 
 var costOf = lab.Experiment[CostParams, CostOut]{
 	Name: "admm/cost", Version: 1,
-	Run: func(_ context.Context, _ *lab.Cell, p CostParams) (CostOut, error) {
-		a := lab.Must(account.Spend(p.Alpha, p.Degree, p.Rounds, costDelta))
+	Run: func(ctx context.Context, _ *lab.Cell, p CostParams) (CostOut, error) {
+		a := lab.Must(account.Spend(ctx, p.Alpha, p.Degree, p.Rounds, costDelta))
 		return CostOut{a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon, a.Numerical.Kind.String(),
 			a.Numerical.Accountant}, nil
 	},

@@ -99,7 +99,7 @@ func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, er
 		if !slices.Contains(p.Steps, done) {
 			return nil
 		}
-		a, err := accuracy(t.Net, test)
+		a, err := accuracy(t.Net, sgd.Pixels(test), test.Labels)
 		if err != nil {
 			return err
 		}
@@ -138,19 +138,19 @@ func (l *looks) note(step int, accuracy float64) error {
 	return durable.WriteFile(l.path, 0o666, func(w io.Writer) error { return json.NewEncoder(w).Encode(l) })
 }
 
-// accuracy is that of a network on images.
-func accuracy(net nn.Layer, images *data.Images) (float64, error) {
-	logits, err := sgd.Predict(net, sgd.Pixels(images))
+// accuracy is that of a network on labelled records.
+func accuracy(net nn.Layer, x sgd.Inputs, labels []int) (float64, error) {
+	logits, err := sgd.Predict(net, x)
 	if err != nil {
 		return 0, err
 	}
 	right := 0
-	for i, label := range images.Labels {
+	for i, label := range labels {
 		if row := logits.RawRowView(i); row[label] == slices.Max(row) {
 			right++
 		}
 	}
-	return float64(right) / float64(images.Len()), nil
+	return float64(right) / float64(len(labels)), nil
 }
 
 // The setting of Figure 24: σ = 0.6, batches of 64 of 55,000 images, groups of 2, ε = 8, δ = 1e-5, 8 epochs.

@@ -118,7 +118,7 @@ func momentsSource(ctx context.Context, o data.Origin, side int) gaussian.Normal
 	if side != 28 {
 		m = lab.Must(m.Resize(side, side, data.Bilinear))
 	}
-	return lab.Must(gaussian.Empirical(m.Mat()))
+	return lab.Must(gaussian.Empirical(m.Mat(), nil))
 }
 
 // axis is the problem along one principal axis: the source has variance a, the target 1.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +95,7 @@ type Decoder struct {
 	Inputs     string       // what no digest of code can see; see lab.Experiment
 	Params     reflect.Type // a struct
 	Result     reflect.Type
-	Func       string // the full name of the function that Run calls; empty if there is none
+	Func       runtime.Frame // the function that Run calls; zero if there is none
 	Run        func(ctx context.Context, a *Attempt, params any) (result any, err error)
 	Work       func(params any, dev *device.Device) (flop, steps float64) // nil: there are no networks
 
@@ -125,7 +126,7 @@ func (d *Decoder) family() *family {
 				d.shared.bounded = append(d.shared.bounded, p)
 			}
 		}
-		d.shared.id.Code, d.shared.interactive = codeOf(d.Experiment, d.Inputs, d.Func)
+		d.shared.id.Code, d.shared.interactive = codeOf(d.Inputs, d.Func)
 	})
 	return &d.shared
 }

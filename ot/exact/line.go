@@ -220,11 +220,17 @@ func (q *quantile) staircase() iter.Seq[stair] {
 	}
 }
 
-// infeasibility returns max_ij (f_i + g_j − C_ij)₊. Sorted, C is a Monge array, and remains one
-// when a function of i and one of j are subtracted. So the column of the worst violation increases
-// with the row, and divide and conquer finds it.
-func (q *quantile) infeasibility(f, g []float64) float64 {
-	worst := 0.
+// infeasibility returns max_ij (f_i + g_j − C_ij)₊.
+func (q *quantile) infeasibility(f, g []float64) (worst float64) {
+	value := func(i, j int) float64 { return f[q.orderX[i]] + g[q.orderY[j]] - q.cost(i, j) }
+	maxima(len(q.x), len(q.y), value, func(_ int, most float64) { worst = max(worst, most) })
+	return worst
+}
+
+// maxima visits the largest value of each row. Sorted, C is a Monge array, and remains one when a function of i and
+// one of j are subtracted. So the column of the largest value of −C increases with the row, and divide and conquer
+// finds it.
+func maxima(n, m int, value func(i, j int) float64, visit func(i int, most float64)) {
 	var search func(top, bottom, left, right int)
 	search = func(top, bottom, left, right int) {
 		if top > bottom {
@@ -233,14 +239,13 @@ func (q *quantile) infeasibility(f, g []float64) float64 {
 		mid := (top + bottom) / 2
 		at, best := left, math.Inf(-1)
 		for k := left; k <= right; k++ {
-			if v := f[q.orderX[mid]] + g[q.orderY[k]] - q.cost(mid, k); v > best {
+			if v := value(mid, k); v > best {
 				at, best = k, v
 			}
 		}
-		worst = max(worst, best)
+		visit(mid, best)
 		search(top, mid-1, left, at)
 		search(mid+1, bottom, at, right)
 	}
-	search(0, len(q.x)-1, 0, len(q.y)-1)
-	return worst
+	search(0, n-1, 0, m-1)
 }

@@ -21,6 +21,8 @@ type Plan struct {
 	// F and G are potentials of sources and targets, ⟨a,F⟩ = ⟨b,G⟩ per unit of mass, F_i + G_j ≤ C_ij up to
 	// Certificate.Infeasibility.
 	F, G []float64
+	// Price is the derivative of Value by the mass moved, of Partial; 0 elsewhere.
+	Price float64
 	// Status says how the solve ended, and Pivots counts its steps, pivots or paths: 0 from Line.
 	Status Status
 	Pivots int

@@ -154,7 +154,10 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 	execute("%noautoget\nimport (\n\t\"context\"\n\t\"fmt\"\n\n\t\"coupling/lab\"\n\t\"coupling/lab/nb\"\n)")
 	declare := func(factor string) {
 		execute("func scale(x float64) float64 { return " + factor + " * x }\n\n" +
-			`var Scaled = lab.Experiment[float64, float64]{Name: "test/scaled", Version: 1, Run: func(_ context.Context, _ *lab.Cell, x float64) (float64, error) { return scale(x), nil }}`)
+			`var Scaled = lab.Experiment[float64, float64]{
+	Name: "test/scaled", Version: 1,
+	Run: func(_ context.Context, _ *lab.Cell, x float64) (float64, error) { return scale(x), nil },
+}`)
 	}
 	ask := func() string {
 		return execute(

@@ -115,5 +115,34 @@ func (b Settings) Entropy(ctx context.Context, p *transport.Plan) (*Adjoint, err
 			}
 		}
 	}
+	if p.Separable() && (b.Method == CG || b.Method == Automatic && large) {
+		h, rhs := gridSystem(p)
+		out, err := b.iterateOn(ctx, p, h, rhs, 0)
+		if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky || n > maxDirect/m {
+			return out, err
+		}
+	}
 	return b.solve(ctx, p, EntropyField, 0)
+}
+
+// gridSystem is System of the field −log T for a separable geometry.
+func gridSystem(p *transport.Plan) (*Hessian, []float64) {
+	n, m := p.Dims()
+	h := NewHessian(n, m, p.Memory)
+	h.MatrixFree = p
+	copy(h.Col, p.Columns())
+	// ε times the field is c − α ⊕ β, whose mean in row i is E[c−β] − αᵢ; the rest of the field has the mean
+	// E[c − β] − E[c − β]ᵢ in its columns.
+	less, rhs := make([]float64, m), p.Memory.Floats(m)
+	for j, b := range p.B {
+		if b > 0 {
+			less[j] = -p.Beta[j]
+		}
+	}
+	mean := p.Expect(less, false, true)
+	kern.Scale(mean, -1, mean)
+	for j, v := range p.Expect(mean, true, true) {
+		rhs[j] = h.Col[j] * (v + less[j]) / p.Eps
+	}
+	return h, rhs
 }
