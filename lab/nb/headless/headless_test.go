@@ -164,9 +164,12 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 			"%%\nr := nb.Must(lab.Do(nb.Context(), nb.Store(), Scaled, 1, 3.0))\nfmt.Println(r.Value, r.Recalled)")
 	}
 	declare("2")
-	for i, want := range []string{"6 false", "6 true", "15 false", "15 true"} {
-		if i == 2 {
+	for i, want := range []string{"6 false", "6 true", "15 false", "15 true", "6 true"} {
+		switch i {
+		case 2:
 			declare("5") // of a function that the experiment calls
+		case 4:
+			declare("2 /* again */")
 		}
 		if got := ask(); got != want {
 			t.Errorf("run %d: %q, want %q", i+1, got, want)
