@@ -23,7 +23,7 @@ import (
 
 // RecipeParams is DP-SGD on digits to a budget.
 type RecipeParams struct {
-	Features string      `json:"features" enum:"pixels,scattering" doc:"pixels, by a CNN, or scattering, by a linear layer"`
+	Features string      `json:"features" enum:"pixels,scattering" doc:"pixels (a CNN) or scattering (a linear layer)"`
 	Epsilon  float64     `json:"epsilon" min:">0" doc:"ε of the budget"`
 	Delta    float64     `json:"delta" min:">0" max:"<1" doc:"δ of the budget"`
 	Train    int         `json:"train" min:"1" max:"60000" doc:"first images of the training set"`
@@ -246,7 +246,8 @@ func drawRecipes(v recipeView) (lab.Exhibit, error) {
 			sample.Note(p.Data, "mnist")), "Points: here. Lines: published, on 60,000 digits at ε = 3."),
 		Tables: []lab.Table{table},
 		Notes: []string{"Settings of the linear layer were chosen on training images held out, those of " +
-			"the CNN are published. Features have groups of three channels standardised, image by image, as Tramèr and " +
+			"the CNN are published. Features have groups of three channels standardised, image by image, as Tramèr " +
+			"and " +
 			"Boneh's; the transform has means over windows for a Gaussian. CPU seconds are the process's while the " +
 			"training ran, so that they count too much where others ran beside it."},
 	}, nil

@@ -97,7 +97,8 @@ func squaredClouds(problems []ot.Problem) ([]*cost.Cloud, error) {
 		}
 		c, ok := p.Geometry.(*cost.Cloud)
 		if !ok || c.Kind != cost.PointCost(ot.SqEuclidean) {
-			return nil, fault.OT(fault.ErrUnsupported, "measure %d has a %T: must be Points with SqEuclidean", k, p.Geometry)
+			return nil, fault.OT(fault.ErrUnsupported, "measure %d has a %T: must be Points with SqEuclidean", k,
+				p.Geometry)
 		}
 		if clouds[k] = c; c.Y() != clouds[0].Y() {
 			return nil, fault.OT(fault.ErrParameter, "measure %d has targets of its own: must be those of measure 0", k)

@@ -133,7 +133,8 @@ func TestEvent(t *testing.T) {
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.4) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .4", share)
 	}
-	one, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
+	one, err := dp.Epsilon(t.Context(),
+		dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
 		dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
@@ -520,7 +521,8 @@ func TestEventOfATeacher(t *testing.T) {
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.2) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .2", share)
 	}
-	one, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
+	one, err := dp.Epsilon(t.Context(),
+		dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
 		dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
@@ -544,7 +546,8 @@ func TestEventOfShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: 5 * (1 - release.GridMargin)}, dp.Relation{}, 1e-5)
+		want, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: 5 * (1 - release.GridMargin)},
+			dp.Relation{}, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,8 @@ func proxy(t *testing.T) {
 	}
 	cache := t.TempDir()
 	for name, value := range map[string]string{
-		"GOFLAGS": "-mod=mod", "GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir), "GONOSUMDB": "*", "GOMODCACHE": cache,
+		"GOFLAGS": "-mod=mod", "GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir),
+		"GONOSUMDB": "*", "GOMODCACHE": cache,
 		"XDG_CACHE_HOME": t.TempDir(),
 	} {
 		t.Setenv(name, value)

@@ -64,7 +64,8 @@ func goRun(process int) (dir string, args []string, began time.Time, err error) 
 	words, numbers := strings.Split(string(line), "\x00"), strings.Fields(string(stat))
 	if len(words) < 4 || filepath.Base(words[0]) != "go" || words[1] != "run" || len(numbers) < 22 ||
 		strings.HasPrefix(words[2], "-") || strings.Contains(words[2], "@") {
-		return "", nil, began, errors.New("neither go run without flags nor a notebook started the program, or not on Linux")
+		return "", nil, began, errors.New(
+			"neither go run without flags nor a notebook started the program, or not on Linux")
 	}
 	n := 3
 	for strings.HasSuffix(words[n-1], ".go") && strings.HasSuffix(words[n], ".go") {

@@ -20,7 +20,8 @@ type Shared struct {
 	Error      float64 // Σ_k w_k Σ|T_kᵀ1−b|
 }
 
-// Bregman finds the barycentre of measures, the sources of each problem, with weights w of sum 1 by Bregman projections.
+// Bregman finds the barycentre of measures, the sources of each problem, with weights w of sum 1, by Bregman
+// projections.
 func Bregman(ctx context.Context, problems []Problem, w []float64, c Control, debiased bool) (*Shared, error) {
 	bregman := &projections{w: w, runs: make([]*run, len(problems))}
 	stages := []float64{c.Eps}
@@ -31,7 +32,8 @@ func Bregman(ctx context.Context, problems []Problem, w []float64, c Control, de
 		}
 		r.s.CentreCosts()
 		if bregman.runs[k] = r; r.s.M != bregman.runs[0].s.M {
-			return nil, bad(fault.ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same",
+			return nil, bad(fault.ErrShape,
+				"measure %d has a support of %d points, the first one of %d: must be the same",
 				k, r.s.M, bregman.runs[0].s.M)
 		}
 		if len(r.stages) > len(stages) {
@@ -142,7 +144,8 @@ func (p *projections) project() error {
 // debias sets up the transport of the support to itself.
 func (p *projections) debias(ctx context.Context, g cost.Geometry, c Control) (err error) {
 	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() {
-		return bad(fault.ErrUnsupported, "Debiased: geometry 0, a %T, is not symmetric: its sources must be the support", g)
+		return bad(fault.ErrUnsupported,
+			"Debiased: geometry 0, a %T, is not symmetric: its sources must be the support", g)
 	}
 	p.self, err = beginAsIs(ctx, Problem{Geometry: g}, c)
 	return err

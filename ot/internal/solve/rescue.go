@@ -97,7 +97,7 @@ func (q *quasiNewton) restart() (bool, error) {
 		return false, q.ctx.Err()
 	}
 	if err != nil {
-		return false, nil //nolint:nilerr // the simplex method cannot represent the masses or costs; the solve goes on as before
+		return false, nil //nolint:nilerr // the simplex method cannot represent the masses or costs: go on
 	}
 	copy(q.beta, s.Start(sol.G))
 	q.hist.clear()
@@ -120,7 +120,8 @@ func (r *run) feasible() error {
 	if !s.Cost.Forbidden {
 		return nil
 	}
-	if _, err := simplex.Solve(r.ctx, s.A, s.B, of, 0, func(int, int, float64) {}); errors.Is(err, fault.ErrInfeasible) {
+	if _, err := simplex.Solve(r.ctx, s.A, s.B, of, 0,
+		func(int, int, float64) {}); errors.Is(err, fault.ErrInfeasible) {
 		return err
 	}
 	return nil

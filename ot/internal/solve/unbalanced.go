@@ -60,7 +60,8 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 func masses(p Problem, exact bool) (a, b float64, err error) {
 	_, _, a, b, err = p.weights()
 	if err == nil && exact && math.Abs(a-b) > rows.MassTolerance*max(a, b) {
-		err = bad(fault.ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b,
+		err = bad(fault.ErrWeights,
+			"Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b,
 			a)
 	}
 	return a, b, err
