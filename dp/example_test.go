@@ -3,6 +3,7 @@ package dp_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"coupling/dp"
 )
@@ -42,10 +43,30 @@ func ExampleMinNoise() {
 	// Output: noise 1.0290: ε = 2.000000
 }
 
+// No test of a Gaussian of σ = 2 with a type I error of .05 has a smaller type II error, and μ is 1/2.
+func ExampleGuarantee_TradeOff() {
+	ctx := context.Background()
+	g, err := dp.Epsilon(ctx, dp.Gaussian{NoiseMultiplier: 2}, dp.Relation{}, 1e-5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	curve, err := g.TradeOff(ctx, 1001)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mu, err := curve.GDP(.01)
+	fmt.Printf("type II error at least %.2f, μ = %.2f, %v\n", curve.At(.05), mu, err)
+	// Output: type II error at least 0.87, μ = 0.50, <nil>
+}
+
 // A step of one mechanism cannot be sampled as a whole when it is itself a composition: the error names the part.
 func ExampleBranches() {
 	_, err := dp.Branches(dp.Poisson{Rate: 0.1, Event: dp.Repeat{Times: 3, Event: dp.Gaussian{NoiseMultiplier: 1}}},
 		dp.Relation{})
-	fmt.Println(err)
-	// Output: dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch; sample inside Repeat: no dominating pair is known
+	fmt.Println(strings.ReplaceAll(err.Error(), "; ", ";\n"))
+	// Output:
+	// dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch;
+	// sample inside Repeat: no dominating pair is known
 }

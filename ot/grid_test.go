@@ -39,8 +39,9 @@ func picture(rng *rand.Rand, n int, zeros float64) []float64 {
 	return w
 }
 
-// The sharp gradient by weights, along the axes, is the finite difference of the loss, and that of the same problem by
-// points; a target of weight 0 has the one-sided derivative. Costs range over 100 ε, so that couplings are looked for.
+// The sharp gradient by weights, along the axes, is the finite difference of the loss, and that of
+// the same problem by points; a target of weight 0 has the one-sided derivative. Costs range over
+// 100 ε, so that couplings are looked for.
 func TestGridGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	const n, eps = 14, .02
@@ -94,7 +95,8 @@ func TestGridGradient(t *testing.T) {
 	}
 }
 
-// The divergence on a grid is that of the pixels as points, with its derivatives, and 0 between equal measures.
+// The divergence on a grid is that of the pixels as points, with its derivatives, and 0 between
+// equal measures.
 func TestGridDivergence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
 	const n, eps = 12, .05

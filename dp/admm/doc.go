@@ -12,7 +12,8 @@
 // to the other end. The amount becomes the mean of the two, and the price rises if the clinic wants
 // more than the store gives. When the copies agree, the plan is optimal:
 //
-//	prob := admm.Problem{Graph: admm.Complete(2, 3), TargetUtility: t, SourceUtility: s, TargetBounds: tb, SourceBounds: sb}
+//	prob := admm.Problem{Graph: admm.Complete(2, 3), TargetUtility: t, SourceUtility: s,
+//		TargetBounds: tb, SourceBounds: sb}
 //	result, err := admm.ADMM{}.Solve(ctx, prob)
 //	plan := prob.Repair(result.Plan) // exactly feasible
 //

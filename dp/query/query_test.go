@@ -291,7 +291,8 @@ func TestLargeSums(t *testing.T) {
 			}
 			want := units / c.n.Scale
 			if c.n.Scale == 0 {
-				g, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}, dp.Relation{}, s.Budget.Delta)
+				noise := dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}
+				g, err := dp.Epsilon(t.Context(), noise, dp.Relation{}, s.Budget.Delta)
 				if err != nil {
 					t.Fatal(err)
 				}

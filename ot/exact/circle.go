@@ -11,20 +11,20 @@ import (
 	"coupling/ot/internal/simplex"
 )
 
-// Circle transports between weighted samples on a circle at cost d^P, P ≥ 1, where d is the distance along the
-// shorter arc. The zero value has P = 2 and a circumference of 1.
+// Circle transports between weighted samples on a circle at cost d^P, P ≥ 1, where d is the
+// distance along the shorter arc. The zero value has P = 2 and a circumference of 1.
 //
-// Some plan is optimal that couples, in the order of the circle, the mass from level u on with that from level
-// u + α, and its cost is convex and piecewise linear in α (Delon, Salomon and Sobolevski 2010). A bisection by slopes
-// over α, an integer of 128 bits, ends at the breakpoint that is optimal: O((n+m) log(nm)) time beside the sorting, as a
-// rule.
+// Some plan is optimal that couples, in the order of the circle, the mass from level u on with that
+// from level u + α, and its cost is convex and piecewise linear in α (Delon, Salomon and Sobolevski
+// 2010). A bisection by slopes over α, an integer of 128 bits, ends at the breakpoint that is
+// optimal: O((n+m) log(nm)) time beside the sorting, as a rule.
 type Circle struct {
 	P      float64 // exponent; 0 means 2
 	Length float64 // the circumference, in units of the samples; 0 means 1
 }
 
-// Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j δ(y_j), all taken
-// modulo Length; nil weights are uniform.
+// Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j
+// δ(y_j), all taken modulo Length; nil weights are uniform.
 func (o Circle) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 	r, err := o.prepare(x, a, y, b)
 	if err != nil {
@@ -180,7 +180,8 @@ type line struct {
 	value, slope float64      // at it; the slope is that to the right
 }
 
-// rotate leaves the coupling at the least α from −total on at which the cost does not fall, and returns its slope.
+// rotate leaves the coupling at the least α from −total on at which the cost does not fall, and
+// returns its slope.
 func (r *rotation) rotate(ctx context.Context) (slope float64, err error) {
 	low, _ := r.couple(simplex.Mass{})
 	high, _ := r.couple(r.total.Add(r.total))
@@ -216,8 +217,9 @@ func (r *rotation) rotate(ctx context.Context) (slope float64, err error) {
 	}
 }
 
-// couple sets the stairs at α + total = at, and returns the tangent there and the distance to where the slope changes:
-// the ends of targets, which move down as α rises, meet an end of a source there.
+// couple sets the stairs at α + total = at, and returns the tangent there and the distance to where
+// the slope changes: the ends of targets, which move down as α rises, meet an end of a source
+// there.
 func (r *rotation) couple(at simplex.Mass) (l line, room simplex.Mass) {
 	i, j, lap := 0, 0, -1
 	for l.at = at; !at.Less(r.total); lap++ {
@@ -256,9 +258,10 @@ func (r *rotation) couple(at simplex.Mass) (l line, room simplex.Mass) {
 	}
 }
 
-// potentials sets those of an optimal coupling, in which a source and a target end together: a corner of the
-// stairs without flow. The stairs are a cycle. Where they pass below a corner and not above it, the slope is less, and
-// it is at most 0 where they pass below all; so at some corner it passes 0, and there the cycle is cut.
+// potentials sets those of an optimal coupling, in which a source and a target end together: a
+// corner of the stairs without flow. The stairs are a cycle. Where they pass below a corner and not
+// above it, the slope is less, and it is at most 0 where they pass below all; so at some corner it
+// passes 0, and there the cycle is cut.
 func (r *rotation) potentials(slope float64, f, g []float64) {
 	cut := -1
 	chain := slices.Clone(r.stairs)
@@ -304,7 +307,8 @@ func (r *rotation) complete(f, g []float64) {
 		g[j] = math.Inf(1)
 	}
 	for _, sources := range from {
-		r.maxima(to[1], sources, func(_, i int) float64 { return f[i] }, func(j int, most float64) { g[j] = min(g[j], -most) })
+		at := func(_, i int) float64 { return f[i] }
+		r.maxima(to[1], sources, at, func(j int, most float64) { g[j] = min(g[j], -most) })
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"coupling/ot/exact"
 )
 
-// TestCircleSimplex: the coupling by levels and the simplex agree, ties and zero weights included, and the certificate
-// of the one, by monotonicity, is that over all pairs.
+// TestCircleSimplex: the coupling by levels and the simplex agree, ties and zero weights included,
+// and the certificate of the one, by monotonicity, is that over all pairs.
 func TestCircleSimplex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, m := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "m")
@@ -53,8 +53,8 @@ func TestCircleSimplex(t *testing.T) {
 	})
 }
 
-// A rotation by s costs s^p where nothing is gained by going the other way, and two Diracs half a circle apart cost
-// (Length/2)^p.
+// A rotation by s costs s^p where nothing is gained by going the other way, and two Diracs half a
+// circle apart cost (Length/2)^p.
 func TestCircleKnown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x, y := make([]float64, 400), make([]float64, 400)

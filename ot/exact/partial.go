@@ -15,43 +15,51 @@ import (
 //
 //	min ⟨T, C⟩ over T ≥ 0 with T1 ≤ a, Tᵀ1 ≤ b, ΣT = Mass.
 //
-// It is the transport problem with one atom more on each side, which takes what stays at no cost (Caffarelli and
-// McCann 2010; Chapel, Alaya and Gasso 2020), and both of them are not coupled.
+// It is the transport problem with one atom more on each side, which takes what stays at no cost
+// (Caffarelli and McCann 2010; Chapel, Alaya and Gasso 2020); the two are not coupled.
 type Partial struct {
 	Mass      float64 // > 0, at most the smaller total of the weights
 	MaxPivots int     // that of Simplex
 }
 
-// Solve returns an optimal plan. Weights keep their totals, which may differ. Its potentials satisfy F_i + G_j ≤ C_ij,
-// and both are at most Price/2, with equality at atoms that keep mass; Price is the derivative of Value by Mass. The
-// certificate is that of the problem with the two more atoms. Errors are those of Simplex.
-func (o Partial) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
+// Problem returns the problem with one source and one target more, the last ones. An entropic
+// solver of package ot takes it too: the first n×m entries of its plan are those of partial
+// transport, where ε counts the entropy of what stays as well, and its total is the sum of the
+// weights less Mass, divided out. Its values approach that of Solve as ε falls.
+func (o Partial) Problem(p ot.Problem) (ot.Problem, error) {
 	if err := cost.Check(p.Geometry); err != nil {
-		return nil, err
+		return p, err
 	}
 	a, b, err := weights(p)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	n, m := len(a), len(b)
 	massA, massB := floats.SumCompensated(a), floats.SumCompensated(b)
-	most := min(massA, massB)
-	if !(o.Mass > 0) || o.Mass > most*(1+1e-12) {
-		return nil, fmt.Errorf("ot/exact: Partial: Mass = %g: must be > 0 and at most %g, the smaller total: %w", o.Mass,
+	if most := min(massA, massB); !(o.Mass > 0) || o.Mass > most*(1+1e-12) {
+		return p, fmt.Errorf("ot/exact: Partial: Mass = %g: must be > 0 and at most %g, the smaller total: %w", o.Mass,
 			most, ot.ErrWeights)
 	}
-	all := ot.Problem{
-		Geometry: extend(p.Geometry),
-		A:        append(a[:n:n], max(0, massB-o.Mass)),
-		B:        append(b[:m:m], max(0, massA-o.Mass)),
+	a, b = append(a, max(0, massB-o.Mass)), append(b, max(0, massA-o.Mass))
+	return ot.Problem{Geometry: extend(p.Geometry), A: a, B: b}, nil
+}
+
+// Solve returns an optimal plan. Weights keep their totals, which may differ. Its potentials
+// satisfy F_i + G_j ≤ C_ij, and both are at most Price/2, with equality at atoms that keep mass;
+// Price is the derivative of Value by Mass. The certificate is that of the problem with the two
+// more atoms. Errors are those of Simplex.
+func (o Partial) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
+	all, err := o.Problem(p)
+	if err != nil {
+		return nil, err
 	}
+	n, m := p.Geometry.Dims()
 	s, err := Simplex{MaxPivots: o.MaxPivots}.Solve(ctx, all)
 	if err != nil {
-		return nil, fmt.Errorf("%w (target %d stands for what stays of the sources, source %d for what the targets lack)",
+		return nil, fmt.Errorf("%w (target %d stands for what stays of the sources, source %d for what targets lack)",
 			err, m, n)
 	}
 	out := *s
-	out.Geometry, out.A, out.B, out.Arcs = p.Geometry, a, b, nil
+	out.Geometry, out.A, out.B, out.Arcs = p.Geometry, s.A[:n], s.B[:m], nil
 	for _, e := range s.Arcs {
 		if e.I < n && e.J < m {
 			out.Arcs = append(out.Arcs, e)
@@ -65,7 +73,8 @@ func (o Partial) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	return &out, nil
 }
 
-// extend returns the geometry with one source and one target more, at no cost to all but each other.
+// extend returns the geometry with one source and one target more, at no cost to all but each
+// other.
 func extend(g cost.Geometry) cost.Geometry {
 	l, ok := g.(cost.Listed)
 	if !ok {

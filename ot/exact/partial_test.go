@@ -3,6 +3,7 @@ package exact_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -14,8 +15,9 @@ import (
 	"coupling/ot/exact"
 )
 
-// TestPartial: with integer margins some integer plan is optimal, and all of them are tried. The plan keeps within
-// its margins, potentials bound costs and the price, and are equal to it where mass stays.
+// TestPartial: with integer margins some integer plan is optimal, and all of them are tried. The
+// plan keeps within its margins, potentials bound costs and the price, and are equal to it where
+// mass stays.
 func TestPartial(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, m := rapid.IntRange(1, 3).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "m")
@@ -104,4 +106,54 @@ func listed(c *mat.Dense) cost.Geometry {
 		starts = append(starts, len(targets))
 	}
 	return cost.Sparse(m, starts, targets, c.RawMatrix().Data)
+}
+
+// TestEntropicPartial: the entropic plan of the extended problem moves Mass within the margins; it
+// is scaled from exp(−c/ε), what stays included, which makes it the optimal one; and as ε falls its
+// cost goes down to the exact one.
+func TestEntropicPartial(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	const n, m, mass = 9, 7, .6
+	c := mat.NewDense(n, m, nil)
+	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
+	a, b := simplexPoint(rng, n), simplexPoint(rng, m)
+	o, p := exact.Partial{Mass: mass}, ot.Problem{Geometry: ot.Dense(c), A: a, B: b}
+	least, err := o.Solve(t.Context(), p)
+	all, err2 := o.Problem(p)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	before := math.Inf(1)
+	for _, eps := range []float64{1, .1, .01, .001} {
+		plan, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), all)
+		if err != nil || plan.Status != ot.Converged {
+			t.Fatal(plan, err)
+		}
+		T := plan.Matrix()
+		T.Scale(2-mass, T) // weights of a problem are divided by their sum
+		var moved, paid float64
+		for i := range n {
+			moved += mat.Sum(T.Slice(i, i+1, 0, m))
+			if stays := T.At(i, m); math.Abs(mat.Sum(T.Slice(i, i+1, 0, m))+stays-a[i]) > 1e-11 {
+				t.Errorf("ε = %v: row %d moves more or less than it has", eps, i)
+			}
+			for j := range m {
+				paid += T.At(i, j) * c.At(i, j)
+				if T.At(i, j) == 0 {
+					continue // it underflows
+				}
+				if ratio := math.Log(T.At(i, j)) + c.At(i, j)/eps - plan.Alpha[i]/eps - plan.Beta[j]/eps -
+					math.Log(2-mass); math.Abs(ratio) > 1e-9 {
+					t.Errorf("ε = %v: entry %d,%d is not of the scaled kernel, by %v", eps, i, j, ratio)
+				}
+			}
+		}
+		if math.Abs(moved-mass) > 1e-11 || paid < least.Value-1e-9 || paid > before {
+			t.Errorf("ε = %v: moves %v at %v, before %v, exactly %v", eps, moved, paid, before, least.Value)
+		}
+		before = paid
+	}
+	if before > least.Value+1e-3 {
+		t.Errorf("cost %v at ε = .001, exactly %v", before, least.Value)
+	}
 }

@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Sliced is the sliced Wasserstein distance SW_P^P, the mean over directions θ of the unit sphere of W_P^P between the
-// projections ⟨θ,x⟩ and ⟨θ,y⟩ (Rabin, Peyré, Delon and Bernot 2011), by Monte Carlo. The zero value has P = 2 and 100
-// directions.
+// Sliced is the sliced Wasserstein distance SW_P^P, the mean over directions θ of the unit sphere
+// of W_P^P between the projections ⟨θ,x⟩ and ⟨θ,y⟩ (Rabin, Peyré, Delon and Bernot 2011), by Monte
+// Carlo. The zero value has P = 2 and 100 directions.
 type Sliced struct {
 	P          float64 // exponent ≥ 1; 0 means 2
 	Directions int     // 0 means 100
@@ -35,10 +35,10 @@ func (s Sliced) Value(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b
 	return sum.Hi / float64(count), err
 }
 
-// Gradient returns the Value, for the same directions, with its derivative by x, n×d: the mean over directions of
-// Σ_j T_ij P|t|^(P−1) sign(t) θ, t = ⟨θ, x_i − y_j⟩, for the plan T of the projections (Bonneel, Rabin, Peyré and
-// Pfister 2015). Where projections coincide there is no derivative, and this is that with the plan held fixed, and
-// that of |t| at 0 taken as 0.
+// Gradient returns the Value, for the same directions, with its derivative by x, n×d: the mean over
+// directions of Σ_j T_ij P|t|^(P−1) sign(t) θ, t = ⟨θ, x_i − y_j⟩, for the plan T of the
+// projections (Bonneel, Rabin, Peyré and Pfister 2015). Where projections coincide there is no
+// derivative, and this is that with the plan held fixed, and that of |t| at 0 taken as 0.
 func (s Sliced) Gradient(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b []float64) (v float64,
 	dx *mat.Dense, err error) {
 	p := cmp.Or(s.P, 2)
@@ -71,8 +71,8 @@ func (s Sliced) Gradient(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a
 	return v / float64(count), dx, nil
 }
 
-// Plan returns the plan, optimal along one of the directions, that costs least at |x−y|^P, and that cost: an upper
-// bound of W_P^P (min-SWGG of Mahey et al. 2023, by sampling).
+// Plan returns the plan, optimal along one of the directions, that costs least at |x−y|^P, and that
+// cost: an upper bound of W_P^P (min-SWGG of Mahey et al. 2023, by sampling).
 func (s Sliced) Plan(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, a, b []float64) (best []Arc, v float64,
 	err error) {
 	p := cmp.Or(s.P, 2)

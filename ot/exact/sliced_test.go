@@ -41,8 +41,8 @@ func TestSliced(t *testing.T) {
 	}
 }
 
-// The gradient is the finite difference of the value over the same directions, also with weights, and the value is
-// Value's. Points are generic, so that no projections cross within h.
+// The gradient is the finite difference of the value over the same directions, also with weights,
+// and the value is Value's. Points are generic, so that no projections cross within h.
 func TestSlicedGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	const n, m, d, h = 7, 9, 3, 1e-6
@@ -74,8 +74,8 @@ func TestSlicedGradient(t *testing.T) {
 	}
 }
 
-// The cheapest of the directions' plans has the marginals asked for and costs at least W, and exactly W for a
-// translation, or in one dimension.
+// The cheapest of the directions' plans has the marginals asked for and costs at least W, and
+// exactly W for a translation, or in one dimension.
 func TestSlicedPlan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	x, y := mat.NewDense(30, 2, nil), mat.NewDense(20, 2, nil)

@@ -13,14 +13,16 @@ import (
 // ErrUnconverged reports a fixed point that was not reached.
 var ErrUnconverged = fault.Sub("not converged", fault.ErrUnsupported)
 
-// Barycentre returns the Gaussian that minimises Σ_k w_k W₂²(p_k, ·), among all measures, for weights that are
-// divided by their sum (nil: equal ones). Its mean is Σ_k w_k m_k, and its covariance S is the fixed point of
+// Barycentre returns the Gaussian that minimises Σ_k w_k W₂²(p_k, ·), among all measures, for
+// weights that are divided by their sum (nil: equal ones). Its mean is Σ_k w_k m_k, and its
+// covariance S is the fixed point of
 //
 //	S ← M Mᵀ,   M = Σ_k w_k T_k S^½ = Σ_k w_k A_k^½ V_k U_kᵀ,   U_k σ_k V_kᵀ = S^½ A_k^½,
 //
-// T_k being the map to p_k (Álvarez-Esteban, del Barrio, Cuesta-Albertos and Matrán 2016). No step raises the
-// objective, and none has an inverse, so that covariances may be singular. It stops when a step moves S by at most
-// 1e-14 d of its norm; the error is ErrUnconverged after 10,000 steps, each O(d³) for each measure.
+// T_k being the map to p_k (Álvarez-Esteban, del Barrio, Cuesta-Albertos and Matrán 2016). No step
+// raises the objective, and none has an inverse, so that covariances may be singular. It stops when
+// a step moves S by at most 1e-14 d of its norm; the error is ErrUnconverged after 10,000 steps,
+// each O(d³) for each measure.
 func Barycentre(ctx context.Context, p []Normal, w []float64) (Normal, error) {
 	roots, w, err := prepare(p, w)
 	if err != nil {
@@ -90,7 +92,8 @@ func step(cov *mat.SymDense, roots []*mat.SymDense, w []float64) (*mat.SymDense,
 		if err != nil {
 			return nil, err
 		}
-		// Directions that S^½ A_k^½ annihilates carry nothing: their singular vectors are arbitrary.
+		// Directions that S^½ A_k^½ annihilates carry nothing: their singular vectors are
+		// arbitrary.
 		r.v.Apply(func(_, j int, v float64) float64 {
 			if r.σ[j] <= float64(d)*0x1p-52*r.σ[0] {
 				return 0

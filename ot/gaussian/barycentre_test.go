@@ -15,9 +15,10 @@ import (
 	"coupling/ot/gaussian"
 )
 
-// The barycentre of definite Gaussians is where the weighted maps to them average to the identity, of two it lies
-// on their geodesic, and of commuting ones it has the weighted mean of roots; singular ones have no larger objective
-// than any of the measures, or than measures near the barycentre.
+// The barycentre of definite Gaussians is where the weighted maps to them average to the identity,
+// of two it lies on their geodesic, and of commuting ones it has the weighted mean of roots;
+// singular ones have no larger objective than any of the measures, or than measures near the
+// barycentre.
 func TestBarycentre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -102,8 +103,8 @@ func scaled(f float64, v []float64) []float64 {
 	return v
 }
 
-// A weight counts as so many copies of a row do in the mean, and equal weights give the usual covariance; the
-// divisor 1 − Σw² makes the covariance unbiased.
+// A weight counts as so many copies of a row do in the mean, and equal weights give the usual
+// covariance; the divisor 1 − Σw² makes the covariance unbiased.
 func TestWeightedEmpirical(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 1))
 	x := mat.NewDense(3, 2, vector(rng, 6))

@@ -21,7 +21,8 @@ var (
 	ErrShape = fault.ErrShape
 	// ErrCovariance reports a covariance that is not finite or not positive semidefinite.
 	ErrCovariance = fault.Sub("not a covariance", fault.ErrParameter)
-	// ErrSingular reports a covariance that must be invertible, or have a positive trace, and does not.
+	// ErrSingular reports a covariance that must be invertible, or have a positive trace, and does
+	// not.
 	ErrSingular = fault.Sub("singular covariance", fault.ErrParameter)
 	// ErrParameter reports another argument out of range.
 	ErrParameter = fault.ErrParameter
@@ -49,7 +50,8 @@ func (p Normal) mean(i int) float64 {
 	return p.Mean[i]
 }
 
-// check checks dimensions and that the mean is finite. Covariances are checked where they are decomposed.
+// check checks dimensions and that the mean is finite. Covariances are checked where they are
+// decomposed.
 func (p Normal) check(name string) error {
 	if p.Dim() == 0 {
 		return fmt.Errorf("ot/gaussian: %s.Cov is 0×0: %w", name, ErrShape)
@@ -94,9 +96,10 @@ func (p Normal) Sample(rng *rand.Rand, n int) (*mat.Dense, error) {
 	return x, nil
 }
 
-// Empirical returns the weighted mean m = Σ wᵢxᵢ and the unbiased covariance Σ wᵢ(xᵢ−m)(xᵢ−m)ᵀ/(1 − Σ wᵢ²) of the rows
-// of x, whose weights are divided by their sum. Nil weights are equal: the divisor is then the usual n−1. Weights are
-// importances, not counts, and at least two must be positive.
+// Empirical returns the weighted mean m = Σ wᵢxᵢ and the unbiased covariance Σ wᵢ(xᵢ−m)(xᵢ−m)ᵀ/(1 −
+// Σ wᵢ²) of the rows of x, whose weights are divided by their sum. Nil weights are equal: the
+// divisor is then the usual n−1. Weights are importances, not counts, and at least two must be
+// positive.
 func Empirical(x mat.Matrix, w []float64) (Normal, error) {
 	n, d := x.Dims()
 	if n < 2 || d == 0 {

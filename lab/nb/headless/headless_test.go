@@ -179,6 +179,8 @@ func TestErrorOfACell(t *testing.T) {
 	for want, e := range map[string]CellError{
 		"cell a-1: error: no\nexit status 1": {"a-1", "ERROR", "exit status 1", "error: no\nexit status 1\n"},
 		"cell a-1: ERROR: killed\npanic":     {"a-1", "ERROR", "killed", "panic\n"},
+		"cell a-1: ERROR: m.go:3:1: expected declaration, found x\nfix: begin the cell with a line %%; " +
+			"statements stand below it": {"a-1", "ERROR", "m.go:3:1: expected declaration, found x", ""},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)

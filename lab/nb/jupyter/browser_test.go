@@ -76,6 +76,8 @@ for range nb.Sweep(Slow, uint64(time.Now().UnixNano()), squares) {
     n++
 }
 fmt.Println("landed", n, nb.Context().Err())
+` + "```\n```go" + `
+statement := 3
 ` + "```\n"
 
 // browser is a page of Notebook 6 in headless Chromium.
@@ -278,6 +280,13 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("after Stop: %q", out)
 	}
 	b.errors()
+
+	b.run(5)
+	b.ran()
+	if out := b.text(`Jupyter.notebook.get_cell(5).element.text()`); !strings.Contains(out, "Line 1") ||
+		!strings.Contains(out, "begin the cell with a line %%") {
+		t.Errorf("statements without %%%%: %q", out)
+	}
 
 	// The film needs no kernel; export keeps it and the slider's last picture.
 	b.run(3)

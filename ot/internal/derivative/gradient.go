@@ -132,7 +132,8 @@ func (g *Gradient) Weights() (da, db []float64) {
 	if p.Separable() {
 		return g.gridWeights()
 	}
-	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
+	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the
+	// same for v.
 	if !g.sourcesOnDevice(da) {
 		slope := g.rows().slope
 		p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
@@ -195,8 +196,8 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 	return mean / sum
 }
 
-// gridWeights is Weights for a separable geometry: ∂a is the mean of c − ∂b in a row of T, and ∂b of a target of weight
-// 0 that of c − ∂a in its column.
+// gridWeights is Weights for a separable geometry: ∂a is the mean of c − ∂b in a row of T, and ∂b
+// of a target of weight 0 that of c − ∂a in its column.
 func (g *Gradient) gridWeights() (da, db []float64) {
 	p := g.Plan
 	db = p.Memory.Zeros(len(p.B))

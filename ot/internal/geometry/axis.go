@@ -7,10 +7,11 @@ import (
 	"coupling/lab/logspace"
 )
 
-// tables are what passes along an axis at one ε share. Where exp(−c/ε) does not underflow, it is held whole, and a
-// pass is a matrix product. Elsewhere the sources are cut into blocks, and each target's exp(−(c_ij − c_kj)/ε) against
-// the block's middle source k is held, relative to that at the middle of a segment of targets: a row of a block takes
-// exponentials for its middle source alone.
+// tables are what passes along an axis at one ε share. Where exp(−c/ε) does not underflow, it is
+// held whole, and a pass is a matrix product. Elsewhere the sources are cut into blocks, and each
+// target's exp(−(c_ij − c_kj)/ε) against the block's middle source k is held, relative to that at
+// the middle of a segment of targets: a row of a block takes exponentials for its middle source
+// alone.
 type tables struct {
 	*Axis
 	inv   float64
@@ -26,18 +27,20 @@ type tables struct {
 const (
 	// negligible is the logarithm, against the largest, of entries whose sum is below rounding.
 	negligible = 45
-	// wholeRange is the range of c/ε up to which exp(−c/ε) is held whole: a source's largest term is above
-	// e^−600, and what underflows against it is below e^−100 of it.
+	// wholeRange is the range of c/ε up to which exp(−c/ε) is held whole: a source's largest term
+	// is above e^−600, and what underflows against it is below e^−100 of it.
 	wholeRange = 600
 	// blockRows is the number of sources in a block.
 	blockRows = 12
 	// maxSegment and minSegment limit the length of segments.
 	maxSegment, minSegment = 48, 6
-	// ratioRange limits the logarithms of ratios, so that neither they nor sums of them overflow or underflow, and
-	// windowRange their range in a window: where an exponential of the middle source underflows, below e^−745 of its
-	// largest, it is then below e^−45 of the largest term of each source of the block.
+	// ratioRange limits the logarithms of ratios, so that neither they nor sums of them overflow or
+	// underflow, and windowRange their range in a window: where an exponential of the middle source
+	// underflows, below e^−745 of its largest, it is then below e^−45 of the largest term of each
+	// source of the block.
 	ratioRange, windowRange = 650, 700
-	// tileRows is the number of rows that are reduced together, so that results are written in runs.
+	// tileRows is the number of rows that are reduced together, so that results are written in
+	// runs.
 	tileRows = 16
 )
 
@@ -117,7 +120,8 @@ type axisPass struct {
 	rest        int // the number of rows of h
 }
 
-// axisScratch is the scratch of one goroutine: results of a tile, row by row, and entries of targets.
+// axisScratch is the scratch of one goroutine: results of a tile, row by row, and entries of
+// targets.
 type axisScratch struct {
 	sum, mean []float64
 	x, e      []float64
@@ -201,8 +205,9 @@ func (p *axisPass) product(w *axisScratch, lo, hi int) {
 	}
 }
 
-// search finds windows [lo, hi) of a row of h, whose entries outside [from, to) are negligible there. Where the cost is
-// Monge, what is negligible at small j is so for all later sources, and at large j for all earlier ones.
+// search finds windows [lo, hi) of a row of h, whose entries outside [from, to) are negligible
+// there. Where the cost is Monge, what is negligible at small j is so for all later sources, and at
+// large j for all earlier ones.
 func (p *axisPass) search(w *axisScratch, h []float64, lo, hi, from, to int) {
 	if lo >= hi {
 		return

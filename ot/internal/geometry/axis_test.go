@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Expect is the log-sum-exp and the mean over all pairs, one by one, whichever of its three ways it takes: for costs
-// that are convex and that are not, from ε above their range to a millionth of it, smooth and rough potentials, and
-// entries of −Inf.
+// Expect is the log-sum-exp and the mean over all pairs, one by one, whichever of its three ways it
+// takes: for costs that are convex and that are not, from ε above their range to a millionth of it,
+// smooth and rough potentials, and entries of −Inf.
 func TestExpect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))

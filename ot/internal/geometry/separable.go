@@ -67,8 +67,14 @@ func Expect(axes []*Axis, h, field []float64, inv float64, withCost bool, worker
 	for k := len(axes) - 1; k >= 0; k-- {
 		n, m := axes[k].cost.Dims()
 		rest := len(h) / m
-		p := &axisPass{tables: axes[k].tables(inv), h: h, out: make([]float64, n*rest), field: field, withCost: withCost}
-		p.rest = rest
+		p := &axisPass{
+			tables:   axes[k].tables(inv),
+			h:        h,
+			out:      make([]float64, n*rest),
+			field:    field,
+			withCost: withCost,
+			rest:     rest,
+		}
 		if field != nil {
 			p.mean = make([]float64, n*rest)
 		}

@@ -55,8 +55,8 @@ func (p gridPass) softmin(s *Function, cols []int, set func(k int, v float64)) {
 	}
 }
 
-// GridSoftmin returns −ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) for every source i where the cost is separable and a source has no
-// weight, else nil.
+// GridSoftmin returns −ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) for every source i where the cost is separable and
+// a source has no weight, else nil.
 func (s *Function) GridSoftmin(beta []float64) []float64 {
 	if s.grid.Separable == nil || !slices.Contains(s.A, 0) {
 		return nil
@@ -68,8 +68,8 @@ func (s *Function) GridSoftmin(beta []float64) []float64 {
 	return lse
 }
 
-// Halved is a separable problem with every two neighbours along each axis joined, and what potentials of it say
-// of the whole.
+// Halved is a separable problem with every two neighbours along each axis joined, and what
+// potentials of it say of the whole.
 type Halved struct {
 	Axes []*mat.Dense
 	A, B []float64
@@ -77,8 +77,8 @@ type Halved struct {
 	mixed []*geometry.Axis // targets of the whole by sources of the halves
 }
 
-// Halved returns the halved problem, nil where the cost is not separable, grids are small, or costs curve so
-// much within two neighbours that the potentials at eps would not be near.
+// Halved returns the halved problem, nil where the cost is not separable, grids are small, or costs
+// curve so much within two neighbours that the potentials at eps would not be near.
 func (s *Function) Halved(eps float64) *Halved {
 	if s.grid.Separable == nil {
 		return nil

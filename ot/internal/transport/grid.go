@@ -11,8 +11,8 @@ import (
 // Separable reports whether products go along the axes of a grid.
 func (p *Plan) Separable() bool { return semidual.Separate(p.Geometry) != nil }
 
-// Expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where transposed, c left
-// out unless withCost.
+// Expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where
+// transposed, c left out unless withCost.
 func (p *Plan) Expect(v []float64, transposed, withCost bool) []float64 {
 	from := p.Beta
 	if transposed {
@@ -52,8 +52,8 @@ func (p *Plan) gridSums() (v Sums) {
 	return p.logSums(v, p.Mass, col)
 }
 
-// gridConnected is Connected by the entries between each atom and those next to where it goes, or comes from, on
-// average: true is certain, and false is not.
+// gridConnected is Connected by the entries between each atom and those next to where it goes, or
+// comes from, on average: true is certain, and false is not.
 func (p *Plan) gridConnected(mass float64, forest *components, left int) bool {
 	n := len(p.A)
 	for _, transposed := range []bool{false, true} {
@@ -86,7 +86,8 @@ func (p *Plan) gridConnected(mass float64, forest *components, left int) bool {
 	return left == 0
 }
 
-// averages returns, for each axis, the mean coordinate of each source's targets, or of each target's sources.
+// averages returns, for each axis, the mean coordinate of each source's targets, or of each
+// target's sources.
 func (p *Plan) averages(axes []*geometry.Axis, transposed bool) [][]float64 {
 	out, stride := make([][]float64, len(axes)), 1
 	for k := len(axes) - 1; k >= 0; k-- {
