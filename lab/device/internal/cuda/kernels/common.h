@@ -70,6 +70,19 @@ DEV double bits_double(u64 b) { return __builtin_bit_cast(double, b); }
 DEV u32 float_bits(float x) { return __builtin_bit_cast(u32, x); }
 DEV u64 double_bits(double x) { return __builtin_bit_cast(u64, x); }
 
+// tf32 rounds to the digits that tensor cores read, ties away from 0. NaN may become a number.
+DEV float tf32(float x) { return __builtin_bit_cast(float, (__builtin_bit_cast(u32, x) + 0x1000u) & 0xffffe000u); }
+
+// multiply adds a·b to c on tensor cores: 16×8 by 8×8 numbers of tf32, shared by the lanes of a warp. Lane 4g + t has of a
+// rows g and g + 8 in columns t (a[0], a[1]) and t + 4, of b rows t and t + 4 in column g, of c columns 2t and 2t + 1 in rows
+// g (c[0], c[1]) and g + 8.
+DEV void multiply(float (&c)[4], const float (&a)[4], float b0, float b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(float_bits(a[0])), "r"(float_bits(a[1])), "r"(float_bits(a[2])), "r"(float_bits(a[3])), "r"(float_bits(b0)),
+        "r"(float_bits(b1)));
+}
+
 DEV float absolute(float x) { return __builtin_fabsf(x); }
 DEV double absolute(double x) { return __builtin_fabs(x); }
 // with_sign is a with its sign turned where b's is set.
