@@ -19,8 +19,8 @@ func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums 
 			if err := launch(block(tops), block(sums)); err != nil {
 				return err
 			}
-			return g.each("dense", "lse_join"+suffix(out.Type), 32*n, array(out), block(tops), block(sums), i64(n),
-				i64(count))
+			return g.launch("dense", "lse_join"+suffix(out.Type), grid{x: min((n+31)/32, g.limits.blocks)}, array(out),
+				block(tops), block(sums), i64(n), i64(count))
 		})
 	})
 }

@@ -15,7 +15,8 @@ template <class T, int D> DEV T norm2(const T (&x)[D]) {
   return sq;
 }
 
-// less_norms subtracts by·|y|² from the h of staged points; a few neighbouring threads share a point.
+// less_norms subtracts by·|y|² from the h of staged points; a few neighbouring threads share a
+// point.
 template <class T, int D> DEV void less_norms(T* held, T by) {
   constexpr int TILE = tile<D>, P = pitch<T, D>, LANES = BLOCK / TILE;
   T* y = held + tid() / LANES * P;
@@ -110,7 +111,8 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
   }
 }
 
-// choose leaves the square cost in float32 beyond d = 8 to point_mma.cu; where products are taken: points.h.
+// choose leaves the square cost in float32 beyond d = 8 to point_mma.cu; where products are taken:
+// points.h.
 template <class T, int D, int ROWS>
 DEV void choose(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n, i64 m, i32 d, i64 chunk,
     const Cost& c, T* held, T* centre) {
@@ -132,7 +134,8 @@ DEV void choose(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h,
     choose<T, D, ROWS>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);                   \
   }
 
-// One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are as
-// many as leave registers, since each word from shared memory serves all of them: mirrored by lseRowsOf of the Go side.
+// One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are
+// as many as leave registers, since each word from shared memory serves all of them: mirrored by
+// lseRowsOf of the Go side.
 LSE(f32, float, DIM, DIM < 4 || DIM == 16 ? 4 : 2)
 LSE(f64, double, DIM, DIM < 4 ? 2 : 1)

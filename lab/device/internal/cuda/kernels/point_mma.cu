@@ -1,19 +1,23 @@
-// Log-sum-exps, masses and gradients of the square cost in float32 from d = 9 on, by tensor cores. Errors and what they are
-// of: points.h.
+// Log-sum-exps, masses and gradients of the square cost in float32 from d = 9 on, by tensor cores.
+// Errors and what they are of: points.h.
 //
-// |x−y|² = |x|² + |y|² − 2x·y. Coordinates are taken from the middle of a block's targets and cut into two numbers of tf32,
-// big and small, 22 digits together; x·y = small·big + big·small + big·big, the small products first, so that sums lose
-// digits of the large ones d/8 times. What is dropped, small·small, is below 2^-22 of |x||y|.
+// |x−y|² = |x|² + |y|² − 2x·y. Coordinates are taken from the middle of a block's targets and cut
+// into two numbers of tf32, big and small, 22 digits together; x·y = small·big + big·small +
+// big·big, the small products first, so that sums lose digits of the large ones d/8 times. What is
+// dropped, small·small, is below 2^-22 of |x||y|.
 //
-// A warp holds 16·R points x as the first factors of its products; the block stages TILE targets in shared memory. Factors
-// need not be in any order of their inner index: column t of the first factor is coordinate 4t, column t + 4 is 4t + 1, and
-// the next product has 4t + 2 and 4t + 3, so that a lane reads its coordinates at once. Target 2t of eight lies in row t and
-// target 2t + 1 in row 4 + (t + 2) % 4, which gives reads of either factor all 32 banks.
+// A warp holds 16·R points x as the first factors of its products; the block stages TILE targets in
+// shared memory. Factors need not be in any order of their inner index: column t of the first
+// factor is coordinate 4t, column t + 4 is 4t + 1, and the next product has 4t + 2 and 4t + 3, so
+// that a lane reads its coordinates at once. Target 2t of eight lies in row t and target 2t + 1 in
+// row 4 + (t + 2) % 4, which gives reads of either factor all 32 banks.
 //
-// Gradients are 2·square·((x−c)·Σ w − Σ w·(y−c)), w_ij = P_ij·(1 + r_i + s_j − c_ij/ε): the second sum is a product too, its
-// first factor what the lanes have from the first product, its inner index the targets.
+// Gradients are 2·square·((x−c)·Σ w − Σ w·(y−c)), w_ij = P_ij·(1 + r_i + s_j − c_ij/ε): the second
+// sum is a product too, its first factor what the lanes have from the first product, its inner
+// index the targets.
 //
-// Work of a pair: 3d multiply-adds of tensor cores (gradients 6d), about 6 operations and an exponential in the lanes.
+// Work of a pair: 3d multiply-adds of tensor cores (gradients 6d), about 6 operations and an
+// exponential in the lanes.
 #include "points.h"
 
 constexpr int BLOCK = 256;
@@ -35,7 +39,8 @@ DEV void cut(float v, float& big, float& small) {
   small = tf32(v - big);
 }
 
-// Staged is the targets of a tile: coordinates, squares = |y|²·square/ε in units of log 2, h less them (gradients: h), and v or s.
+// Staged is the targets of a tile: coordinates, squares = |y|²·square/ε in units of log 2, h less
+// them (gradients: h), and v or s.
 template <int D> struct Staged {
   float big[TILE<D> * P<D>], small[TILE<D> * P<D>], h[TILE<D>], squares[TILE<D>], v[TILE<D>], centre[D];
 };
@@ -82,7 +87,8 @@ template <int D, int KIND> DEV void stage(Staged<D>& to, const Input& in, i64 j0
   barrier();
 }
 
-// Points is 16·R points as first factors, 2·square/ε·(x−c), and square/ε·|x−c|² of rows g and g + 8, in units of log 2.
+// Points is 16·R points as first factors, 2·square/ε·(x−c), and square/ε·|x−c|² of rows g and g +
+// 8, in units of log 2.
 template <int D> struct Points {
   Split of[R<D>][D / 8];
   float squares[R<D>][2];
@@ -138,9 +144,10 @@ template <int D> DEV void dots(float (&sum)[R<D>][4], const Points<D>& p, const 
     for (int r = 0; r < R<D>; r++) multiply(sum[r], p.of[r][k].big, b[2 * k], b[2 * k + 1]);
 }
 
-// weigh adds w·(y−c) of eight targets to sums over coordinates, w as dots gives its sums. Columns e, e + 4, … of a run of
-// coordinates are one product.
-template <int D> DEV void weigh(float (&sum)[R<D>][D / 8][4], const float (&w)[R<D>][4], const float* big, const float* small) {
+// weigh adds w·(y−c) of eight targets to sums over coordinates, w as dots gives its sums. Columns
+// e, e + 4, … of a run of coordinates are one product.
+template <int D> DEV void weigh(float (&sum)[R<D>][D / 8][4], const float (&w)[R<D>][4], const float* big,
+    const float* small) {
   constexpr int RUN = D < 32 ? 2 : 4;
   u32 g = lane() / 4, t = lane() % 4;
   Split a[R<D>];
@@ -182,7 +189,8 @@ template <int D> DEV Range begin(Staged<D>& held, Points<D>& p, const Input& in,
 }
 
 template <int D>
-DEV void lse(Staged<D>& held, Out<float> out, Out<float> tops, Out<float> sums, const Input& in, i64 chunk, const Cost& c) {
+DEV void lse(Staged<D>& held, Out<float> out, Out<float> tops, Out<float> sums, const Input& in, i64 chunk,
+    const Cost& c) {
   float by = Score<float, false>::of(c).square2;
   Points<D> p;
   Range at = begin(held, p, in, chunk, by);
