@@ -37,7 +37,7 @@ func TestAllocationBrackets(t *testing.T) {
 		}
 		e := dp.Repeat{Times: c.Epochs, Event: dp.Allocation{Steps: c.Steps, Selected: c.Selected, Event: m}}
 		for i, want := range [...][2]float64{c.Remove, c.Add} {
-			g, err := dp.Epsilon(e, directions[i], c.Delta)
+			g, err := dp.Epsilon(t.Context(), e, directions[i], c.Delta)
 			if err != nil || g.Epsilon < want[0] || g.Epsilon > 1.001*want[1] || g.Lower > want[1] {
 				t.Errorf("%v, %v, δ = %g: [%v, %v], %v; want in %v", e, directions[i], c.Delta, g.Lower,
 					g.Epsilon, err, want)
@@ -61,7 +61,7 @@ func TestAllocationOfTwo(t *testing.T) {
 	} {
 		for i, want := range [...]float64{c.remove, c.add} {
 			e := dp.Allocation{Steps: 2, Selected: 1, Event: dp.Gaussian{NoiseMultiplier: c.sigma}}
-			g, err := dp.Epsilon(e, directions[i], c.delta)
+			g, err := dp.Epsilon(t.Context(), e, directions[i], c.delta)
 			if err != nil || g.Lower > want*(1+1e-12) || g.Epsilon < want*(1-1e-12) || g.Epsilon-g.Lower > 1e-4*want {
 				t.Errorf("%v, δ = %g, %v: [%v, %v], %v; want %v", e, c.delta, directions[i], g.Lower,
 					g.Epsilon, err, want)
@@ -72,7 +72,7 @@ func TestAllocationOfTwo(t *testing.T) {
 
 func epsilonOf(t *testing.T, e dp.Event, delta float64) dp.Guarantee {
 	t.Helper()
-	g, err := dp.Epsilon(e, dp.Relation{}, delta)
+	g, err := dp.Epsilon(t.Context(), e, dp.Relation{}, delta)
 	if err != nil {
 		t.Fatalf("%v: %v", e, err)
 	}
@@ -149,8 +149,8 @@ func TestAllocationOfManyByMonteCarlo(t *testing.T) {
 		}
 		mean := sum / draws
 		spread := math.Sqrt((square/draws - mean*mean) / draws)
-		g, err := dp.Delta(dp.Allocation{Steps: steps, Selected: selected, Event: dp.Gaussian{NoiseMultiplier: 1}},
-			dp.Relation{Kind: dp.Removal}, eps)
+		event := dp.Allocation{Steps: steps, Selected: selected, Event: dp.Gaussian{NoiseMultiplier: 1}}
+		g, err := dp.Delta(t.Context(), event, dp.Relation{Kind: dp.Removal}, eps)
 		if err != nil || g.Delta < mean+3*spread || g.Delta > 2*mean || g.Lower != 0 {
 			t.Errorf("δ(%v): %v, %v; Monte Carlo %v ± %v", eps, g, err, mean, spread)
 		}
@@ -182,7 +182,7 @@ func TestAllocationRefusals(t *testing.T) {
 		{of(dp.Gaussian{NoiseMultiplier: -1}), dp.Relation{}, dp.ErrParameter, "noise multiplier = -1"},
 		{of(dp.Gaussian{NoiseMultiplier: 1e-3}), dp.Relation{}, dp.ErrNotApplicable, "Allocation"},
 	} {
-		_, err := dp.Epsilon(c.event, c.relation, 1e-5)
+		_, err := dp.Epsilon(t.Context(), c.event, c.relation, 1e-5)
 		if !errors.Is(err, c.kind) || !strings.Contains(fmt.Sprint(err), c.says) {
 			t.Errorf("%v under %v: %v; want %v, %q", c.event, c.relation, err, c.kind, c.says)
 		}

@@ -26,7 +26,7 @@ func BenchmarkEpsilon(b *testing.B) {
 			var g Guarantee
 			for b.Loop() {
 				var err error
-				if g, err = Epsilon(c.event, Relation{Group: c.group}, 1e-6); err != nil {
+				if g, err = Epsilon(b.Context(), c.event, Relation{Group: c.group}, 1e-6); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -50,7 +50,7 @@ func BenchmarkDelta(b *testing.B) {
 			var g Guarantee
 			for b.Loop() {
 				var err error
-				if g, err = Delta(c.event, Relation{Group: 16}, 2); err != nil {
+				if g, err = Delta(b.Context(), c.event, Relation{Group: 16}, 2); err != nil {
 					b.Fatal(err)
 				}
 			}

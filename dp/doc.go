@@ -7,7 +7,7 @@
 // relation says which data sets are neighbours; the zero value is one record added or removed:
 //
 //	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{NoiseMultiplier: 1.1}}}
-//	g, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+//	g, err := dp.Epsilon(ctx, event, dp.Relation{}, 1e-5)
 //	fmt.Println(g)                    // ε = 5.19259 at δ = 1e-05 …
 //	fmt.Println(g.Sentence("record")) // For every set S of outputs: P(S | data) ≤ …
 //
@@ -34,8 +34,8 @@
 // Branches that are certain not to be the worst are skipped, in spans of splits: groups of a
 // thousand take about a second by closed forms and contours. Groups of hundreds take seconds where
 // distributions are needed, and groups of 100,000 some ten: their upper bound may be a tenth too large.
-// [EpsilonBy] and [DeltaBy] take a context and an accountant. A part of an event without a
-// dominating pair is refused by name ([ErrNoPair]).
+// [EpsilonBy] and [DeltaBy] take an accountant. Whatever may take long takes a context first. A part
+// of an event without a dominating pair is refused by name ([ErrNoPair]).
 //
 // The words exact and upper bound refer to the dominating pairs. For Poisson samples some mechanism
 // and data attain these (SSKG, M.3). For samples with and without replacement they are a bound with

@@ -17,7 +17,7 @@ import (
 )
 
 func epsilon(t interface{ Fatal(...any) }, e Event, r Relation, delta float64) Guarantee {
-	g, err := Epsilon(e, r, delta)
+	g, err := Epsilon(context.Background(), e, r, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,25 +46,25 @@ func TestBadParameters(t *testing.T) {
 		"removal = nil":          FromPair{},
 		"must be at most":        WithoutReplacement{10, 10, Gaussian{1}}, // one record less is too few for a batch
 	} {
-		_, err := Epsilon(e, Relation{}, 1e-5)
+		_, err := Epsilon(t.Context(), e, Relation{}, 1e-5)
 		if !errors.Is(err, ErrParameter) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one with %q", e, err, want)
 		}
 	}
 	for _, delta := range []float64{-1, 1.1, nan} {
-		if _, err := Epsilon(Gaussian{1}, Relation{}, delta); !errors.Is(err, ErrParameter) ||
+		if _, err := Epsilon(t.Context(), Gaussian{1}, Relation{}, delta); !errors.Is(err, ErrParameter) ||
 			!strings.Contains(err.Error(), "delta = ") {
 			t.Errorf("delta %v: %v", delta, err)
 		}
 	}
 	for _, eps := range []float64{math.Inf(-1), math.Inf(1), nan} {
-		if _, err := Delta(Gaussian{1}, Relation{}, eps); !errors.Is(err, ErrParameter) ||
+		if _, err := Delta(t.Context(), Gaussian{1}, Relation{}, eps); !errors.Is(err, ErrParameter) ||
 			!strings.Contains(err.Error(), "eps = ") {
 			t.Errorf("eps %v: %v", eps, err)
 		}
 	}
 	for _, r := range []Relation{{Group: -1}, {Kind: 9}} {
-		if _, err := Epsilon(Gaussian{1}, r, 1e-5); !errors.Is(err, ErrParameter) {
+		if _, err := Epsilon(t.Context(), Gaussian{1}, r, 1e-5); !errors.Is(err, ErrParameter) {
 			t.Errorf("relation %v: %v", r, err)
 		}
 	}
@@ -87,7 +87,8 @@ func TestNoPair(t *testing.T) {
 		"FromPair":      {FromPair{own}, Relation{Kind: Substitution}},
 		"more than one": {Poisson{0.1, FromPair{own}}, Relation{Group: 2}},
 	} {
-		if _, err := Epsilon(c.e, c.r, 1e-5); !errors.Is(err, ErrNoPair) || !strings.Contains(err.Error(), part) {
+		_, err := Epsilon(t.Context(), c.e, c.r, 1e-5)
+		if !errors.Is(err, ErrNoPair) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v: error %v, want one naming %q", c.e, err, part)
 		}
 	}
@@ -95,7 +96,7 @@ func TestNoPair(t *testing.T) {
 
 // Unbounded at δ = 0, and the sum of the largest losses where they are bounded.
 func TestPure(t *testing.T) {
-	if _, err := Epsilon(Gaussian{1}, Relation{}, 0); !errors.Is(err, ErrUnbounded) {
+	if _, err := Epsilon(t.Context(), Gaussian{1}, Relation{}, 0); !errors.Is(err, ErrUnbounded) {
 		t.Errorf("Gaussian at δ = 0: %v", err)
 	}
 	g := epsilon(t, Repeat{10, Laplace{2}}, Relation{Group: 3}, 0)
@@ -277,7 +278,7 @@ func TestSpentDelta(t *testing.T) {
 	if g := epsilon(t, both, Relation{}, .28); math.Abs(g.Epsilon-3) > 1e-12 || g.Epsilon < 3 {
 		t.Errorf("at δ = .28: ε = %v, want 3", g.Epsilon)
 	}
-	if _, err := Epsilon(both, Relation{}, math.Nextafter(.28, 0)); !errors.Is(err, ErrUnbounded) {
+	if _, err := Epsilon(t.Context(), both, Relation{}, math.Nextafter(.28, 0)); !errors.Is(err, ErrUnbounded) {
 		t.Errorf("below δ = .28: %v", err)
 	}
 	if g := epsilon(t, SGD(1, 1e-12, 1000), Relation{}, 1e-5); g.Epsilon != 0 || g.Kind != Exact {

@@ -3,13 +3,14 @@ package dp_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"coupling/dp"
 )
 
 // DP-SGD with noise multiplier 1.1, sampling rate 0.01 and 10,000 steps.
 func ExampleEpsilon() {
-	g, err := dp.Epsilon(dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5)
+	g, err := dp.Epsilon(context.Background(), dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -20,7 +21,7 @@ func ExampleEpsilon() {
 
 // Groups of four: all ways to insert and remove four records.
 func ExampleRelation() {
-	g, err := dp.Epsilon(dp.SGD(5, 0.001, 1000), dp.Relation{Group: 4}, 1e-6)
+	g, err := dp.Epsilon(context.Background(), dp.SGD(5, 0.001, 1000), dp.Relation{Group: 4}, 1e-6)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,10 +43,30 @@ func ExampleMinNoise() {
 	// Output: noise 1.0290: ε = 2.000000
 }
 
+// No test of a Gaussian of σ = 2 with a type I error of .05 has a smaller type II error, and μ is 1/2.
+func ExampleGuarantee_TradeOff() {
+	ctx := context.Background()
+	g, err := dp.Epsilon(ctx, dp.Gaussian{NoiseMultiplier: 2}, dp.Relation{}, 1e-5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	curve, err := g.TradeOff(ctx, 1001)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mu, err := curve.GDP(.01)
+	fmt.Printf("type II error at least %.2f, μ = %.2f, %v\n", curve.At(.05), mu, err)
+	// Output: type II error at least 0.87, μ = 0.50, <nil>
+}
+
 // A step of one mechanism cannot be sampled as a whole when it is itself a composition: the error names the part.
 func ExampleBranches() {
 	_, err := dp.Branches(dp.Poisson{Rate: 0.1, Event: dp.Repeat{Times: 3, Event: dp.Gaussian{NoiseMultiplier: 1}}},
 		dp.Relation{})
-	fmt.Println(err)
-	// Output: dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch; sample inside Repeat: no dominating pair is known
+	fmt.Println(strings.ReplaceAll(err.Error(), "; ", ";\n"))
+	// Output:
+	// dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch;
+	// sample inside Repeat: no dominating pair is known
 }

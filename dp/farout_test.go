@@ -2,6 +2,7 @@ package dp
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"math/big"
@@ -257,7 +258,7 @@ func (c farOut) check(t interface{ Errorf(string, ...any) }) (answered int) {
 	if c.kind%5 == 1 {
 		r.Group = 1
 	}
-	g, err := Epsilon(e, r, c.x)
+	g, err := Epsilon(context.Background(), e, r, c.x)
 	switch unbounded := c.kind%5 > 2 && c.x < 1e-322; {
 	case err != nil && !(unbounded && errors.Is(err, ErrUnbounded)):
 		t.Errorf("%+v: ε of %v: %v", c, e, err)
@@ -272,7 +273,7 @@ func (c farOut) check(t interface{ Errorf(string, ...any) }) (answered int) {
 			answered++
 		}
 	}
-	d, err := Delta(e, r, c.eps)
+	d, err := Delta(context.Background(), e, r, c.eps)
 	want := curve.at(c.eps)
 	switch {
 	case err != nil:

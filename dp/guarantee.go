@@ -152,25 +152,25 @@ type Best = best.Accountant
 // relation, by the best accountant that applies, for delta in [0, 1]. At delta = 0 it is the sum of
 // the largest losses, at 1 it is 0. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded. Cost: milliseconds where
 // the contour integral applies to the worst branch, some seconds at most where privacy-loss
-// distributions are needed. EpsilonBy takes a context, which can cancel it.
-func Epsilon(e Event, r Relation, delta float64) (Guarantee, error) {
-	return EpsilonBy(context.Background(), Best{}, e, r, delta)
+// distributions are needed. When ctx is done, its error is returned.
+func Epsilon(ctx context.Context, e Event, r Relation, delta float64) (Guarantee, error) {
+	return EpsilonBy(ctx, Best{}, e, r, delta)
 }
 
 // Delta returns the least δ at which an event is (eps, δ)-differentially private under a relation,
 // for any finite eps. Below 0, where δ is at least 1 − e^eps, it is that of ε = −eps for the
 // reversed relation: δ(eps) = 1 − e^eps + e^eps δ′(−eps). Errors and cost are those of Epsilon.
-func Delta(e Event, r Relation, eps float64) (Guarantee, error) {
-	return DeltaBy(context.Background(), Best{}, e, r, eps)
+func Delta(ctx context.Context, e Event, r Relation, eps float64) (Guarantee, error) {
+	return DeltaBy(ctx, Best{}, e, r, eps)
 }
 
-// EpsilonBy is Epsilon with a given accountant; nil is Best{}. It returns the error of ctx when that is done.
+// EpsilonBy is Epsilon with a given accountant; nil is Best{}.
 func EpsilonBy(ctx context.Context, a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
 	g, _, err := guarantee(ctx, a, e, r, pair.EpsilonAt(delta))
 	return g, err
 }
 
-// DeltaBy is Delta with a given accountant; nil is Best{}. It returns the error of ctx when that is done.
+// DeltaBy is Delta with a given accountant; nil is Best{}.
 func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64) (Guarantee, error) {
 	if eps < 0 && !math.IsInf(eps, -1) {
 		g, err := DeltaBy(ctx, a, e, r.reversed(), -eps)

@@ -78,7 +78,7 @@ func TestSentence(t *testing.T) {
 
 // What comes with an error, and what was never filled in, promises nothing.
 func TestNoGuarantee(t *testing.T) {
-	failed, err := Epsilon(Gaussian{NoiseMultiplier: -1}, Relation{}, 1e-5)
+	failed, err := Epsilon(t.Context(), Gaussian{NoiseMultiplier: -1}, Relation{}, 1e-5)
 	if err == nil || failed.Kind != None || !math.IsNaN(failed.Epsilon) || !math.IsNaN(failed.Delta) {
 		t.Errorf("%+v, %v", failed, err)
 	}
@@ -99,7 +99,7 @@ func TestProfile(t *testing.T) {
 	for _, e := range []Event{Laplace{Scale: 1}, Repeat{Times: 1000,
 		Event: Poisson{Rate: .01, Event: Gaussian{NoiseMultiplier: 1}}}} {
 		for _, delta := range []float64{0, 1e-6, .9999} {
-			g, err := Epsilon(e, Relation{}, delta)
+			g, err := Epsilon(t.Context(), e, Relation{}, delta)
 			if err != nil { // a Gaussian at δ = 0
 				continue
 			}
@@ -112,7 +112,7 @@ func TestProfile(t *testing.T) {
 					t.Errorf("%v: δ rises or ε falls at %g", g, eps[k])
 				}
 			}
-			if exact, err := Delta(e, Relation{}, eps[1]); err != nil || d[1] < exact.Lower {
+			if exact, err := Delta(t.Context(), e, Relation{}, eps[1]); err != nil || d[1] < exact.Lower {
 				t.Errorf("%v: δ = %g at ε = %g is below %v, %v", g, d[1], eps[1], exact, err)
 			}
 		}

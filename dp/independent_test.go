@@ -12,7 +12,8 @@ import (
 // no code with dp/contour, takes the loss from dp/pair, bounds nothing, and is trusted where two
 // contours of different abscissa and period agree.
 //
-//	δ(ε) = (1/π) ∫₀^∞ Re[e^{T·K(z) − zε}/(z(z+1))] dy, z = s + iy,  e^{K(z)} − 1 = E_Q[r^{z+1} − 1 − (z+1)(r − 1)], r = p/q.
+//	δ(ε) = (1/π) ∫₀^∞ Re[e^{T·K(z) − zε}/(z(z+1))] dy, z = s + iy,
+//	e^{K(z)} − 1 = E_Q[r^{z+1} − 1 − (z+1)(r − 1)], r = p/q.
 type bent struct {
 	s, step float64
 	logs    []complex128 // T·K at the nodes
@@ -149,7 +150,7 @@ func TestIndependentQuadrature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := Epsilon(Gaussian{4. / 10}, Relation{}, 1e-7)
+	known, err := Epsilon(t.Context(), Gaussian{4. / 10}, Relation{}, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,15 @@ import (
 func TestApproximateAtItsOwnDelta(t *testing.T) {
 	for _, e := range []Approximate{{1, 1e-6}, {0, 1e-6}, {.1, 1e-12}, {30, 1. / 3}, {1e-9, .9}, {700, 1e-300}} {
 		for _, r := range []Relation{{}, {Kind: Removal}, {Kind: Insertion}} {
-			g, err := Epsilon(e, r, e.Delta)
+			g, err := Epsilon(t.Context(), e, r, e.Delta)
 			if err != nil || g.Epsilon < e.Epsilon || g.Epsilon > e.Epsilon*(1+1e-12)+1e-12 {
 				t.Errorf("%v under %v: %v, %v", e, r, g, err)
 			}
-			if g, err := Epsilon(e, r, e.Delta*(1-4e-16)); !errors.Is(err, ErrUnbounded) && e.Epsilon > 0 {
+			if g, err := Epsilon(t.Context(), e, r, e.Delta*(1-4e-16)); !errors.Is(err, ErrUnbounded) && e.Epsilon > 0 {
 				t.Errorf("%v below its δ: %v, %v", e, g, err)
 			}
 		}
-		if g, err := Epsilon(e, Relation{Kind: Substitution}, e.Delta); !errors.Is(err, ErrUnbounded) {
+		if g, err := Epsilon(t.Context(), e, Relation{Kind: Substitution}, e.Delta); !errors.Is(err, ErrUnbounded) {
 			t.Errorf("%v, substitution at the δ of one record: %v, %v", e, g, err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestLargestLossOfALargeGroup(t *testing.T) {
 	for _, e := range []Event{Laplace{1}, DiscreteLaplace{Scale: 1}, Pure{1}} {
 		for _, n := range []int{4000, 5000, 100_000} {
 			want := float64(n) * math.Log1p(.001*(math.E-1))
-			g, err := Epsilon(Poisson{.001, e}, Relation{Kind: Removal, Group: n}, 0)
+			g, err := Epsilon(t.Context(), Poisson{.001, e}, Relation{Kind: Removal, Group: n}, 0)
 			if err != nil || g.Lower > want*(1+2e-12) || g.Epsilon < want*(1-1e-13) || g.Epsilon > want*(1+1e-9) {
 				t.Errorf("%v, group of %d: [%v, %v], want %v: %v", e, n, g.Lower, g.Epsilon, want, err)
 			}
@@ -64,21 +64,21 @@ func TestEndsOfTheRange(t *testing.T) {
 				t.Errorf("%v by %s: δ = %v, %v", e, by.Name(), g.Delta, err)
 			}
 		}
-		if g, err := Epsilon(Compose{e, Gaussian{3}}, Relation{}, 1e-5); err != nil ||
-			g.Epsilon != must(Epsilon(Gaussian{3}, Relation{}, 1e-5)).Epsilon {
+		if g, err := Epsilon(t.Context(), Compose{e, Gaussian{3}}, Relation{}, 1e-5); err != nil ||
+			g.Epsilon != must(Epsilon(t.Context(), Gaussian{3}, Relation{}, 1e-5)).Epsilon {
 			t.Errorf("%v and one more: %v, %v", e, g, err)
 		}
 	}
 	for _, m := range []Event{Gaussian{0}, Laplace{0}, DiscreteLaplace{}, DiscreteGaussian{}} {
-		if g, err := Epsilon(Repeat{9, Poisson{.1, m}}, Relation{}, .6); !errors.Is(err, ErrUnbounded) {
+		if g, err := Epsilon(t.Context(), Repeat{9, Poisson{.1, m}}, Relation{}, .6); !errors.Is(err, ErrUnbounded) {
 			t.Errorf("%v: %v, %v", m, g, err)
 		}
 		want := 1 - math.Pow(.9, 9) // that the record was ever in a batch
-		if g, err := Delta(Repeat{9, Poisson{.1, m}}, Relation{}, 2); err != nil || math.Abs(g.Delta-want) > 1e-12 ||
-			g.Delta < g.Lower {
+		g, err := Delta(t.Context(), Repeat{9, Poisson{.1, m}}, Relation{}, 2)
+		if err != nil || math.Abs(g.Delta-want) > 1e-12 || g.Delta < g.Lower {
 			t.Errorf("%v: %v, %v; want δ = %v", m, g, err, want)
 		}
-		if g, err := Epsilon(m, Relation{}, 1); err != nil || g.Epsilon != 0 {
+		if g, err := Epsilon(t.Context(), m, Relation{}, 1); err != nil || g.Epsilon != 0 {
 			t.Errorf("%v at δ = 1: %v, %v", m, g, err)
 		}
 	}

@@ -74,21 +74,21 @@ func TestBlackBoxesDominate(t *testing.T) {
 	}
 	// One record, in all of the data: randomised response is the worst.
 	dominates(t, dp.RandomizedResponse{Truth: truth}, dp.Pure{Epsilon: eps}, dp.Relation{}, 1e-12)
-	g, err := dp.Epsilon(dp.Repeat{Times: 3, Event: dp.Pure{Epsilon: .3}}, dp.Relation{Group: 3}, 0)
+	g, err := dp.Epsilon(t.Context(), dp.Repeat{Times: 3, Event: dp.Pure{Epsilon: .3}}, dp.Relation{Group: 3}, 0)
 	if err != nil || math.Abs(g.Epsilon-2.7) > 1e-11 || g.Epsilon < 2.7 {
 		t.Errorf("three times ε = 0.3 for three records: %v, %v", g, err)
 	}
 	e := dp.WithoutReplacement{Batch: 5, Size: 50, Event: dp.Pure{Epsilon: 1}}
-	if g, err := dp.Epsilon(e, dp.Relation{Kind: dp.Exchange}, 0); err != nil ||
+	if g, err := dp.Epsilon(t.Context(), e, dp.Relation{Kind: dp.Exchange}, 0); err != nil ||
 		math.Abs(g.Epsilon-math.Log1p(.1*math.Expm1(1))) > 1e-11 {
 		t.Errorf("one of 50 exchanged: %v, %v", g, err)
 	}
-	if _, err := dp.Epsilon(dp.Approximate{Epsilon: 1, Delta: .2}, dp.Relation{Group: 9}, 1e-5); !errors.Is(err,
-		dp.ErrUnbounded) {
+	_, err = dp.Epsilon(t.Context(), dp.Approximate{Epsilon: 1, Delta: .2}, dp.Relation{Group: 9}, 1e-5)
+	if !errors.Is(err, dp.ErrUnbounded) {
 		t.Errorf("δ of a group above 1: %v", err)
 	}
-	if g, err := dp.Epsilon(dp.Approximate{Epsilon: 1, Delta: 1e-6}, dp.Relation{}, 1e-6*(1+1e-9)); err != nil ||
-		math.Abs(g.Epsilon-1) > 1e-6 {
+	g, err = dp.Epsilon(t.Context(), dp.Approximate{Epsilon: 1, Delta: 1e-6}, dp.Relation{}, 1e-6*(1+1e-9))
+	if err != nil || math.Abs(g.Epsilon-1) > 1e-6 {
 		t.Errorf("(1, 1e-6): %v, %v", g, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestConcentrated(t *testing.T) {
 		{dp.Poisson{Rate: .01, Event: dp.ZCDP{Rho: 1 / (2 * sigma * sigma)}},
 			dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: sigma}}, dp.Relation{}, 2},
 	} {
-		a, err := dp.Epsilon(dp.Repeat{Times: 40, Event: c.own}, c.r, 1e-6)
+		a, err := dp.Epsilon(t.Context(), dp.Repeat{Times: 40, Event: c.own}, c.r, 1e-6)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,8 +117,8 @@ func TestConcentrated(t *testing.T) {
 			t.Errorf("%v: %v, the Gaussian's %v, %v", c.own, a, b, err)
 		}
 	}
-	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.ZCDP{Rho: 1}}, dp.Relation{Group: 2}, 1e-5); !errors.Is(err,
-		dp.ErrNoPair) {
+	sampled := dp.Poisson{Rate: .1, Event: dp.ZCDP{Rho: 1}}
+	if _, err := dp.Epsilon(t.Context(), sampled, dp.Relation{Group: 2}, 1e-5); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("a group of a sample: %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestTinyNoise(t *testing.T) {
 	} {
 		last := 0.0
 		for noise := 10.0; noise > 0; noise /= 64 {
-			g, err := dp.Epsilon(dp.Repeat{Times: 3, Event: at(noise)}, dp.Relation{}, 1e-6)
+			g, err := dp.Epsilon(t.Context(), dp.Repeat{Times: 3, Event: at(noise)}, dp.Relation{}, 1e-6)
 			if err != nil {
 				g.Epsilon = math.Inf(1)
 			}
@@ -261,13 +261,13 @@ func TestDiscreteGaussian(t *testing.T) {
 	}
 	for sigma, want := range map[float64]float64{1: 4.4996, 1.5: 3.130, 2: 2.276, 2.5: 1.778, 3: 1.455, 5: .835,
 		10: .3968} {
-		g, err := dp.Epsilon(dp.DiscreteGaussian{Sigma: sigma}, dp.Relation{}, 1e-6)
+		g, err := dp.Epsilon(t.Context(), dp.DiscreteGaussian{Sigma: sigma}, dp.Relation{}, 1e-6)
 		if err != nil || math.Abs(g.Epsilon/want-1) > 4e-4 || g.Kind != dp.Exact {
 			t.Errorf("σ = %v: %v, %v; want %v", sigma, g, err, want)
 		}
 	}
 	for _, b := range []float64{.5, 1, 2, 5, 20, 1e4} {
-		g, err := dp.Epsilon(dp.DiscreteLaplace{Scale: b, Sensitivity: 3}, dp.Relation{}, 0)
+		g, err := dp.Epsilon(t.Context(), dp.DiscreteLaplace{Scale: b, Sensitivity: 3}, dp.Relation{}, 0)
 		if err != nil || math.Abs(g.Epsilon*b/3-1) > 2e-14 || g.Epsilon < 3/b {
 			t.Errorf("scale %v, sensitivity 3: %v, %v", b, g, err)
 		}
@@ -275,11 +275,11 @@ func TestDiscreteGaussian(t *testing.T) {
 	// Fine noise approaches the continuous one, sampled, in groups and substituted.
 	for i, e := range sampled(dp.DiscreteGaussian{Sigma: 40, Sensitivity: 20}) {
 		for _, r := range relations {
-			a, err := dp.Epsilon(e, r, 1e-6)
+			a, err := dp.Epsilon(t.Context(), e, r, 1e-6)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := dp.Epsilon(sampled(dp.Gaussian{NoiseMultiplier: 2})[i], r, 1e-6)
+			b, err := dp.Epsilon(t.Context(), sampled(dp.Gaussian{NoiseMultiplier: 2})[i], r, 1e-6)
 			if err != nil || math.Abs(a.Epsilon/b.Epsilon-1) > 2e-3 {
 				t.Errorf("%v under %v: %v; continuous %v, %v", e, r, a, b, err)
 			}
@@ -290,21 +290,21 @@ func TestDiscreteGaussian(t *testing.T) {
 // A group of a thousand is worst where all are removed; what is said is what the removal alone has.
 func TestLargeGroup(t *testing.T) {
 	e := dp.SGD(5, .001, 1000)
-	g, err := dp.Epsilon(e, dp.Relation{Group: 1000}, 1e-6)
+	g, err := dp.Epsilon(t.Context(), e, dp.Relation{Group: 1000}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	removal, err := dp.Epsilon(e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
+	removal, err := dp.Epsilon(t.Context(), e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
 	if err != nil || g.Kind != dp.Exact || g.Removed != 1000 || g.Epsilon < removal.Epsilon ||
 		g.Epsilon > removal.Epsilon*(1+1e-9) {
 		t.Errorf("%v, removal alone %v, %v", g, removal, err)
 	}
 	// Where distributions are needed for each split, some splits are bounded together.
 	e = dp.Repeat{Times: 10, Event: dp.Poisson{Rate: .001, Event: dp.Laplace{Scale: 500}}}
-	if g, err = dp.Epsilon(e, dp.Relation{Group: 1000}, 1e-6); err != nil {
+	if g, err = dp.Epsilon(t.Context(), e, dp.Relation{Group: 1000}, 1e-6); err != nil {
 		t.Fatal(err)
 	}
-	removal, err = dp.Epsilon(e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
+	removal, err = dp.Epsilon(t.Context(), e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
 	if err != nil || g.Lower < removal.Lower*(1-1e-9) || g.Epsilon < removal.Epsilon ||
 		g.Epsilon > removal.Epsilon*1.15 || g.Kind != dp.UpperBound {
 		t.Errorf("%v, removal alone %v, %v", g, removal, err)
@@ -314,10 +314,10 @@ func TestLargeGroup(t *testing.T) {
 	}
 	// Where too many splits are as bad, the number is an upper bound.
 	e, k := dp.SGD(50, .001, 1000), 3000
-	if g, err = dp.Epsilon(e, dp.Relation{Group: k}, 1e-6); err != nil {
+	if g, err = dp.Epsilon(t.Context(), e, dp.Relation{Group: k}, 1e-6); err != nil {
 		t.Fatal(err)
 	}
-	removal, err = dp.Epsilon(e, dp.Relation{Kind: dp.Removal, Group: k}, 1e-6)
+	removal, err = dp.Epsilon(t.Context(), e, dp.Relation{Kind: dp.Removal, Group: k}, 1e-6)
 	if err != nil || g.Lower < removal.Lower || g.Epsilon > removal.Epsilon*1.02 || g.Kind != dp.UpperBound {
 		t.Errorf("K = %d: %v, removal alone %v: %v", k, g, removal, err)
 	}
@@ -419,7 +419,7 @@ func TestBothDirections(t *testing.T) {
 					if kind != dp.Removal {
 						want = max(want, bitEpsilon(true, e.hit, e.times, delta))
 					}
-					g, err := dp.Epsilon(e.Event, r, delta)
+					g, err := dp.Epsilon(t.Context(), e.Event, r, delta)
 					if text := e.String(); kind == dp.Exchange && text != "bit" && text != "2 × bit" { // a sample
 						if !errors.Is(err, dp.ErrNoPair) {
 							t.Errorf("%v under %v: %v, %v", e, r, g, err)
@@ -471,7 +471,7 @@ func TestFromElsewhere(t *testing.T) {
 			RelTol: 1e-6})
 	})
 	e := dp.Compose{dp.Repeat{Times: 20, Event: dp.Poisson{Rate: .1, Event: rounded{.2}}}, dp.Laplace{Scale: 30}}
-	all, err := dp.Epsilon(e, dp.Relation{}, 1e-6)
+	all, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,10 +499,10 @@ func TestFromElsewhere(t *testing.T) {
 	if err != nil || n < 1 {
 		t.Errorf("%d steps, %v", n, err)
 	}
-	if _, err := dp.Epsilon(rounded{.2}, dp.Relation{Group: 2}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
+	if _, err := dp.Epsilon(t.Context(), rounded{.2}, dp.Relation{Group: 2}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("two records: %v", err)
 	}
-	if _, err := dp.Epsilon(dp.Poisson{Rate: .5, Event: rounded{.7}}, dp.Relation{}, 1e-6); !errors.Is(err,
+	if _, err := dp.Epsilon(t.Context(), dp.Poisson{Rate: .5, Event: rounded{.7}}, dp.Relation{}, 1e-6); !errors.Is(err,
 		dp.ErrParameter) {
 		t.Errorf("step 0.7: %v", err)
 	}

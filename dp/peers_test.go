@@ -34,7 +34,7 @@ func TestPeersDelta(t *testing.T) {
 			[]float64{.2591817793, .1812692469, .1121734314, .07869386806, .05015600993, .02391739939, 0}},
 	} {
 		for i, eps := range c.eps {
-			g, err := dp.Delta(c.event, dp.Relation{Kind: c.kind}, eps)
+			g, err := dp.Delta(t.Context(), c.event, dp.Relation{Kind: c.kind}, eps)
 			if err != nil || math.Abs(g.Delta-c.want[i]) > 6e-8 {
 				t.Errorf("%v, %v: δ(%v) = %v, %v; dp_accounting has %v", c.event, c.kind, eps, g.Delta, err, c.want[i])
 			}

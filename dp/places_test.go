@@ -3,6 +3,7 @@ package dp_test
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -196,5 +197,35 @@ func TestAddInPlaces(t *testing.T) {
 		if out := run(binary, strings.Fields(args)...); !strings.Contains(out, want) {
 			t.Errorf("%s: want %q:\n%s", args, want, out)
 		}
+	}
+}
+
+// A family of noise of another module is checked, sampled, composed, grouped and calibrated there, by
+// testdata/elsewhere, which requires what this module does and this module.
+func TestNoiseOfAnotherModule(t *testing.T) {
+	if testing.Short() { // it builds another module
+		return
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for from, name := range map[string]string{"go.mod": "go.mod", "go.sum": "go.sum",
+		"dp/testdata/elsewhere/noise_test.go": "noise_test.go"} {
+		content, err := os.ReadFile(filepath.Join(root, from))
+		if name == "go.mod" {
+			text := strings.Replace(string(content), "module coupling", "module elsewhere", 1)
+			content = []byte(text + "\nrequire coupling v0.0.0\nreplace coupling => " + strconv.Quote(root) + "\n")
+		}
+		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, name), content, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", ".")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestNoiseOfAnotherModule") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -49,7 +49,7 @@ func TestRepeatAndSelect(t *testing.T) {
 			for i := range a {
 				there, back = there+max(0, a[i]-math.Exp(at)*b[i]), back+max(0, b[i]-math.Exp(at)*a[i])
 			}
-			g, err := dp.Delta(e, dp.Relation{}, at)
+			g, err := dp.Delta(t.Context(), e, dp.Relation{}, at)
 			if err != nil || g.Delta < max(there, back) || g.Kind != dp.UpperBound || g.Lower != 0 {
 				t.Errorf("%v: δ(%v) = %v, %v; exactly %v and %v", e, at, g, err, there, back)
 			}
@@ -60,12 +60,12 @@ func TestRepeatAndSelect(t *testing.T) {
 		dp.RepeatAndSelect{Event: train}, dp.RepeatAndSelect{Event: train, Gamma: .1, Poisson: 1},
 		dp.RepeatAndSelect{Event: train, Shape: -1, Gamma: .1}, dp.RepeatAndSelect{Event: train, Poisson: math.Inf(1)},
 	} {
-		if _, err := dp.Epsilon(e, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrParameter) {
+		if _, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%v: %v", e, err)
 		}
 	}
-	if _, err := dp.Epsilon(dp.Poisson{Rate: .1, Event: dp.RepeatAndSelect{Event: train, Gamma: .1}}, dp.Relation{},
-		1e-6); !errors.Is(err, dp.ErrNoPair) {
+	sampled := dp.Poisson{Rate: .1, Event: dp.RepeatAndSelect{Event: train, Gamma: .1}}
+	if _, err := dp.Epsilon(t.Context(), sampled, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("a sample of it: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func TestBruteForce(t *testing.T) {
 		p, q := density(noise, scale, wp, wq, h)
 		eps := 0.1 + 0.8*rng.Float64()
 		t.Run(fmt.Sprintf("%s-%s-T%d-K%d", noise, sampling, times, group), func(t *testing.T) {
-			got, err := Delta(Repeat{times, m}, r, eps)
+			got, err := Delta(t.Context(), Repeat{times, m}, r, eps)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestBruteForceResponse(t *testing.T) {
 			}
 			want += max(0, p-math.Exp(eps)*q)
 		}
-		got, err := Delta(Repeat{times, Poisson{rate, RandomizedResponse{truth}}},
+		got, err := Delta(t.Context(), Repeat{times, Poisson{rate, RandomizedResponse{truth}}},
 			Relation{Group: group, Kind: Removal}, eps)
 		if err != nil || math.Abs(got.Delta-want) > 1e-11*want+1e-15 {
 			t.Errorf("truth %v, rate %v, K = %d, T = %d: δ(%v) = %.15g, %v, by brute force %.15g", truth, rate, group,

@@ -30,7 +30,7 @@ func TestTradeOffKnown(t *testing.T) {
 		}},
 		{RandomizedResponse{.75}, func(a float64) float64 { return max(1-3*a, (1-a)/3) }},
 	} {
-		curve, err := must(Epsilon(c.event, Relation{}, .01)).TradeOff(t.Context(), 201)
+		curve, err := must(Epsilon(t.Context(), c.event, Relation{}, .01)).TradeOff(t.Context(), 201)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestGDP(t *testing.T) {
 		event     Event
 		low, high float64
 	}{{Repeat{4, Gaussian{2}}, 1, 1.002}, {SGD(1, .05, 100), .6, .9}, {Laplace{1}, .8, 1.2}} {
-		curve, err := must(Epsilon(c.event, Relation{}, 1e-4)).TradeOff(t.Context(), 101)
+		curve, err := must(Epsilon(t.Context(), c.event, Relation{}, 1e-4)).TradeOff(t.Context(), 101)
 		if err != nil {
 			t.Fatal(err)
 		}

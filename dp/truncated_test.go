@@ -39,7 +39,7 @@ func TestTruncatedPoisson(t *testing.T) {
 			remove, add = remove+h*max(0, p-math.Exp(eps)*q), add+h*max(0, q-math.Exp(eps)*p)
 		}
 		for i, want := range [...]float64{remove, add} {
-			g, err := dp.Delta(e, directions[i], eps)
+			g, err := dp.Delta(t.Context(), e, directions[i], eps)
 			if err != nil || g.Delta < want*(1-1e-6)-1e-12 || g.Lower != 0 {
 				t.Errorf("δ(%v), %v: %v, %v; by enumeration %v", eps, directions[i], g, err, want)
 			}
@@ -72,7 +72,7 @@ func TestTruncatedPoisson(t *testing.T) {
 		t.Errorf("nearly always full: %v; %v", a, b)
 	}
 	for _, r := range []dp.Relation{{Group: 2}, {Kind: dp.Substitution}} {
-		if _, err := dp.Epsilon(step, r, 1e-6); !errors.Is(err, dp.ErrNoPair) {
+		if _, err := dp.Epsilon(t.Context(), step, r, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 			t.Errorf("%v: %v", r, err)
 		}
 	}

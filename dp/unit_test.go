@@ -84,11 +84,11 @@ func TestExchange(t *testing.T) {
 	}
 	for _, e := range []Event{Poisson{.1, Gaussian{1}}, WithReplacement{3, 10, Gaussian{1}},
 		Poisson{.1, NormNoise{1, 2}}, WithReplacement{3, 10, NormNoise{1, 2}}} {
-		if _, err := Delta(e, r, 0.3); !errors.Is(err, ErrNoPair) {
+		if _, err := Delta(t.Context(), e, r, 0.3); !errors.Is(err, ErrNoPair) {
 			t.Errorf("%v: %v, want ErrNoPair", e, err)
 		}
 	}
-	if _, err := Delta(WithoutReplacement{10, 100, Gaussian{1}}, Relation{Kind: Exchange, Group: 2},
+	if _, err := Delta(t.Context(), WithoutReplacement{10, 100, Gaussian{1}}, Relation{Kind: Exchange, Group: 2},
 		0.3); !errors.Is(err, ErrNoPair) {
 		t.Errorf("groups of 2: %v, want ErrNoPair", err)
 	}
@@ -96,7 +96,7 @@ func TestExchange(t *testing.T) {
 
 func delta(t *testing.T, e Event, r Relation, eps float64) Guarantee {
 	t.Helper()
-	g, err := Delta(e, r, eps)
+	g, err := Delta(t.Context(), e, r, eps)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestPassedOverBranchesDoNotMatter(t *testing.T) {
 		}
 		r := Relation{Group: c.group}
 		want := exhaustive(t, c.event, r, pair.DeltaAt(c.eps))
-		g, err := Delta(c.event, r, c.eps)
+		g, err := Delta(t.Context(), c.event, r, c.eps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestPassedOverBranchesDoNotMatter(t *testing.T) {
 			continue
 		}
 		want = exhaustive(t, c.event, r, pair.EpsilonAt(g.Delta))
-		e, err := Epsilon(c.event, r, g.Delta)
+		e, err := Epsilon(t.Context(), c.event, r, g.Delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestWidth(t *testing.T) {
 		if testing.Short() && i == 1 {
 			continue
 		}
-		sharp, err := Delta(e, Relation{Group: 2}, 1)
+		sharp, err := Delta(t.Context(), e, Relation{Group: 2}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,17 +252,17 @@ func TestCancelled(t *testing.T) {
 // Mechanisms that tell nothing, repeated.
 func TestNothingToTell(t *testing.T) {
 	for _, e := range []Event{RandomizedResponse{.5}, Repeat{7, RandomizedResponse{.5}}} {
-		g, err := Epsilon(e, Relation{Group: 3}, 1e-9)
+		g, err := Epsilon(t.Context(), e, Relation{Group: 3}, 1e-9)
 		if err != nil || g.Epsilon != 0 || g.Kind != Exact {
 			t.Errorf("%v: %v, %v", e, g, err)
 		}
 	}
 	// Beside others they add nothing.
-	a, err := Epsilon(Gaussian{2}, Relation{}, 1e-5)
+	a, err := Epsilon(t.Context(), Gaussian{2}, Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Epsilon(Compose{Gaussian{2}, Repeat{5, RandomizedResponse{.5}}}, Relation{}, 1e-5)
+	b, err := Epsilon(t.Context(), Compose{Gaussian{2}, Repeat{5, RandomizedResponse{.5}}}, Relation{}, 1e-5)
 	if err != nil || math.Abs(b.Epsilon/a.Epsilon-1) > 1e-9 {
 		t.Errorf("%v, %v; alone %v", b, err, a)
 	}

@@ -33,10 +33,10 @@
 // digest but no number, and a cell may have taken a day; with [store.Store.SameCode] it is computed.
 // [store.Store.GC] removes old code.
 //
-// A program knows the digests if make or coupling sweep built it, or if its source is where it was
-// built, or where it runs, and is what it was built of, which build IDs prove. Otherwise the
-// program as a whole is the code: the same as itself alone, so that a sweep resumes, and other than
-// all digests. One line on standard error says why.
+// A program knows the digests if make or coupling sweep built it, or, from its source, if go run
+// (without flags, on Linux) or a notebook has just built and started it. Otherwise the program as a
+// whole is the code: the same as itself alone, so that a sweep resumes, and other than all digests.
+// One line on standard error says why.
 //
 // # Bounds
 //

@@ -18,12 +18,12 @@ import (
 // the old behaviour.
 //
 // The code of a cell is a digest of the declarations that Run reaches; see the package's
-// documentation. No digest can see the value of a package variable that the program sets at run
-// time (from a flag, from the environment, by a package that imports this one), the content of
-// files that Run reads, or what reflection and go:linkname call by name. Make such values
-// parameters, or declare them in Inputs. An experiment has a digest if Name is a constant
-// expression, Run is in the literal, and no exported function makes it from arguments. Without, the
-// whole program is its code.
+// documentation. No digest can see what a package variable is set to after the program has begun
+// (from a flag, from the environment, by a function that Run does not reach), the content of files
+// that Run reads, or what reflection and go:linkname call by name. Make such values parameters, or
+// declare them in Inputs. Run has a digest if it is a function with a *Cell among its arguments,
+// neither generic nor bound to a receiver, and not inside a function that has arguments. Without,
+// the whole program is its code.
 type Experiment[P, R any] struct {
 	// Name is a slash-separated path of lower-case words, "tour/bias".
 	Name string
@@ -66,7 +66,10 @@ func (e Experiment[P, R]) Decoder() *store.Decoder {
 		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](),
 	}
 	if e.Run != nil {
-		d.Func = runtime.FuncForPC(reflect.ValueOf(e.Run).Pointer()).Name()
+		frames := runtime.CallersFrames([]uintptr{reflect.ValueOf(e.Run).Pointer() + 1})
+		for more := true; more; { // the last is the function itself, those before are inlined in it
+			d.Func, more = frames.Next()
+		}
 		d.Run = func(ctx context.Context, a *store.Attempt, p any) (result any, err error) {
 			c := &Cell{Key: a.Key, Seed: a.Seed, attempt: a}
 			defer c.closeDevices(&err)

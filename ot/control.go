@@ -1,15 +1,6 @@
 package ot
 
-import (
-	"math"
-)
-
-const (
-	// defaultTol is the L1 marginal error that solvers stop at where Tol is 0.
-	defaultTol = 1e-9
-	// defaultMaxIter is the largest number of steps where MaxIter is 0.
-	defaultMaxIter = 100_000
-)
+import "coupling/ot/internal/solve"
 
 // Control holds what solvers have in common beside ε and the tolerance; its zero value works:
 //
@@ -30,45 +21,18 @@ type Control struct {
 	Trace func(Step) error
 }
 
-// check reports settings out of range.
-func (c Control) check(eps, tol float64) error {
-	if err := checkEps("Eps", eps); err != nil {
-		return err
+// driver is the settings of a solve as drivers take them.
+func (c Control) driver(eps, tol float64) solve.Control {
+	out := solve.Control{
+		Eps:     eps,
+		Tol:     tol,
+		MaxIter: c.MaxIter,
+		Anneal:  c.Anneal,
+		Start:   c.Start,
+		Workers: c.Workers,
 	}
-	switch {
-	case math.IsNaN(tol) || tol < 0 || math.IsInf(tol, 0):
-		return bad(ErrParameter, "Tol = %g: must be finite and ≥ 0 (0 is %g)", tol, defaultTol)
-	case c.MaxIter < 0:
-		return bad(ErrParameter, "MaxIter = %d: must be ≥ 0 (0 is %d)", c.MaxIter, defaultMaxIter)
-	case math.IsNaN(c.Anneal) || c.Anneal < 0 || c.Anneal > 1:
-		return bad(ErrParameter, "Anneal = %g: must be in (0, 1], or 0 for ¼", c.Anneal)
+	if c.Trace != nil {
+		out.Trace = func(s solve.Step) error { return c.Trace(Step(s)) }
 	}
-	return nil
-}
-
-// checkStart reports potentials of m targets that are too few, or not finite.
-func checkStart(name string, g []float64, m int) error {
-	if g != nil && len(g) != m {
-		return bad(ErrShape, "%s has %d potentials for %d targets", name, len(g), m)
-	}
-	for j, v := range g {
-		if v-v != 0 {
-			return bad(ErrParameter, "%s[%d] = %g: must be finite", name, j, v)
-		}
-	}
-	return nil
-}
-
-// epsMin and epsMax keep 1/ε and ε log w finite.
-const epsMin, epsMax = 1e-300, 1e300
-
-// checkEps reports an ε that no solver can use.
-func checkEps(name string, eps float64) error {
-	switch {
-	case !(eps > 0) || math.IsInf(eps, 0):
-		return bad(ErrParameter, "%s = %g: must be > 0 and finite", name, eps)
-	case eps < epsMin || eps > epsMax:
-		return bad(ErrParameter, "%s = %g: must be from %g to %g", name, eps, epsMin, epsMax)
-	}
-	return nil
+	return out
 }

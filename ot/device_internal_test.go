@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
-	"coupling/lab/device/devicetest"
 	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/transport"
 )
@@ -107,36 +106,5 @@ func TestDevicePlanOnDevice(t *testing.T) {
 	}
 	if err := dev.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// What half a step of Sinkhorn asks of a GPU, from calls of four and of eight: nothing crosses; and
-// what a look at the error does.
-func TestLaunches(t *testing.T) {
-	dev := devicetest.Counting(t)
-	const n = 4096
-	g := PointsOn(dev, mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), SqEuclidean)
-	defer g.Close()
-	r, err := Control{}.begin(t.Context(), Problem{Geometry: g}, .1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := r.dev.Reside(r.s, device.Float32, r.beta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	for step, w := range map[string]float64{"half-step": 1, "half-step, relaxed": 1.5} {
-		asked := func(k int) device.Traffic {
-			before := dev.Traffic()
-			p.Steps(r.s, k, w)
-			return dev.Traffic().Minus(before)
-		}
-		four, eight := asked(4), asked(8)
-		more := eight.Minus(four)
-		look := four.Minus(more)
-		more.Launches, more.Kernels, more.Bytes = more.Launches/8, more.Kernels/8, more.Bytes/8
-		devicetest.Hold(t, step, more)
-		devicetest.Hold(t, "look at the error", look)
 	}
 }

@@ -69,17 +69,27 @@ type Term struct {
 // the symmetry of the problem.
 func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost,
 	by Derivative) (*Term, error) {
+	if o.cloud == nil {
+		o.cloud = new(geometry.Cloud)
+	}
+	return o.On(ctx, o.cloud.Reset(x, y, c), a, b, by)
+}
+
+// On is Eval for any geometry, a grid of pixels for instance; only those of points have gradients ByX and ByY. Where
+// the geometry is symmetric and b is a itself, the solver uses the symmetry.
+func (o *Objective) On(ctx context.Context, on cost.Geometry, a, b []float64, by Derivative) (*Term, error) {
 	if o.Solver == nil {
 		return nil, bad(ErrParameter, "Objective.Solver is nil")
 	}
 	if o.Loss < Sharp || o.Loss > RegEntropy {
 		return nil, bad(ErrParameter, "Objective.Loss = Loss(%d): unknown", int(o.Loss))
 	}
-	if o.cloud == nil {
-		o.cloud = new(geometry.Cloud)
+	if err := cost.Check(on); err != nil {
+		return nil, err
 	}
-	o.memory.Reset(o.cloud.Reset(x, y, c).Dims())
-	plan, err := o.solver(y).Solve(ctx, Problem{Geometry: o.cloud, A: a, B: b, memory: &o.memory})
+	n, m := on.Dims()
+	o.memory.Reset(n, m)
+	plan, err := o.solver(m).Solve(ctx, Problem{Geometry: on, A: a, B: b, memory: &o.memory})
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +117,9 @@ func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 	return t, nil
 }
 
-// solver is the solver for targets y.
-func (o *Objective) solver(y *mat.Dense) Solver {
-	if s, ok := o.Solver.(WarmStarter); ok && o.Warm && y != nil && !y.IsEmpty() && len(o.start) == y.RawMatrix().Rows {
+// solver is the solver for m targets.
+func (o *Objective) solver(m int) Solver {
+	if s, ok := o.Solver.(WarmStarter); ok && o.Warm && len(o.start) == m {
 		return s.From(o.start)
 	}
 	return o.Solver
@@ -147,6 +157,31 @@ type Divergences struct {
 // symmetric problems, which take a dozen passes and one gradient for both sides.
 func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c cost.PointCost,
 	by Derivative) (*Divergences, error) {
+	return d.eval(by, func(o *Objective, source, target side, by Derivative) (*Term, error) {
+		return o.Eval(ctx, source.x, target.x, source.w, target.w, c, by)
+	}, side{x, a}, side{y, b})
+}
+
+// On returns the divergence between the measures with weights a and b on the atoms of a symmetric geometry, a grid of
+// pixels for instance, and its derivatives by weights if asked for.
+func (d *Divergence) On(ctx context.Context, g cost.Geometry, a, b []float64, by Derivative) (*Divergences, error) {
+	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() || by&^ByWeights != 0 {
+		return nil, bad(ErrUnsupported, "Divergence.On: by = %d, a %T: must be ByWeights or 0, and symmetric", by, g)
+	}
+	return d.eval(by, func(o *Objective, source, target side, by Derivative) (*Term, error) {
+		return o.On(ctx, g, source.w, target.w, by)
+	}, side{w: a}, side{w: b})
+}
+
+// A side is one of the measures of a divergence.
+type side struct {
+	x *mat.Dense
+	w []float64
+}
+
+// eval makes the divergence of its three terms.
+func (d *Divergence) eval(by Derivative, eval func(o *Objective, source, target side, by Derivative) (*Term, error),
+	a, b side) (*Divergences, error) {
 	for k := range d.self {
 		s := &d.self[k]
 		s.Solver, s.Loss, s.Backward, s.Warm = d.Of.Solver, d.Of.Loss, d.Of.Backward, d.Of.Warm
@@ -157,18 +192,17 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 	}
 	out := &Divergences{Status: Converged}
 	for _, t := range []struct {
-		name string
-		term **Term
-		of   *Objective
-		x, y *mat.Dense
-		a, b []float64
-		by   Derivative
+		name           string
+		term           **Term
+		of             *Objective
+		source, target side
+		by             Derivative
 	}{
-		{"OT(X,Y)", &out.AB, &d.Of, x, y, a, b, by},
-		{"OT(X,X)", &out.AA, &d.self[0], x, x, a, a, by &^ ByY},
-		{"OT(Y,Y)", &out.BB, &d.self[1], y, y, b, b, byY},
+		{"OT(X,Y)", &out.AB, &d.Of, a, b, by},
+		{"OT(X,X)", &out.AA, &d.self[0], a, a, by &^ ByY},
+		{"OT(Y,Y)", &out.BB, &d.self[1], b, b, byY},
 	} {
-		term, err := t.of.Eval(ctx, t.x, t.y, t.a, t.b, c, t.by)
+		term, err := eval(t.of, t.source, t.target, t.by)
 		if err != nil {
 			return nil, fmt.Errorf("ot: Divergence: %s: %w", t.name, err)
 		}

@@ -10,8 +10,8 @@
 // Use LBFGS, as Solve does: on the timing problems no other is faster by more than a tenth.
 // Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are weakly
 // coupled, as in an assignment at small ε; LBFGS takes Newton steps by itself where its own are
-// slow. Unbalanced solves problems whose marginals are penalised. Barycentre and FreeBarycentre
-// find the barycentre of several measures.
+// slow. Unbalanced solves problems whose marginals are penalised. Package barycentre finds the
+// barycentre of several measures.
 //
 // Each of them is a rule for the next step on one function, the semi-dual. A pass over it uses a
 // vector kernel for costs and exponentials, products with a stored kernel, or a list of the entries

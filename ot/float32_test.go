@@ -71,7 +71,7 @@ func TestFloat32Points(t *testing.T) {
 	for _, m := range []*mat.Dense{x, y} {
 		m.Apply(func(_, k int, v float64) float64 { return v + 4096*float64(k+1) }, m)
 	}
-	for _, kind := range []cost.PointCost{ot.SqEuclidean, ot.L1, cost.SqEuclideanL1(0.5)} {
+	for _, kind := range []cost.PointCost{ot.SqEuclidean, ot.L1, cost.SqEuclideanL1(0.5), ot.Euclidean, ot.Cosine} {
 		g := ot.MatrixFree(x, y, kind)
 		want, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
 		if err != nil || want.Status != ot.Converged {

@@ -1,6 +1,7 @@
 package ot_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -471,5 +472,104 @@ func TestUnbalancedGradient(t *testing.T) {
 		differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, sum)
 		differences(t, "a", a, da, .1, sum)
 		differences(t, "b", b, db, .1, sum)
+	}
+}
+
+// turnsOff is a context that has ended when it is asked for the third time.
+type turnsOff struct {
+	context.Context
+	asked int
+}
+
+func (c *turnsOff) Err() error {
+	if c.asked++; c.asked > 2 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A factorisation is given up when the context ends, not after.
+func TestCancelElimination(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	c := mat.NewDense(200, 200, nil)
+	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
+	plan, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &turnsOff{Context: t.Context()}
+	if _, err := (ot.Backward{Method: ot.Eliminate}).Gradient(ctx, plan, ot.Sharp); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v after %d looks at the context, want context.Canceled", err, ctx.asked)
+	}
+}
+
+// HessianX is the finite difference of the gradient by the sources along v, for each method, weights of 0 included; it
+// is symmetric; and a translation moves the gradient by 2aᵢ times itself, since the plan does not change.
+func TestHessianX(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 1))
+	const n, m, d, h = 9, 7, 2, 1e-5
+	x, y := cloud(rng, n, d, 1, 0), cloud(rng, m, d, 1, .5)
+	a, b := simplex(rng, n), simplex(rng, m)
+	a[0], b[0], a[3], b[2] = a[0]+a[3], b[0]+b[2], 0, 0
+	at := func(v *mat.Dense, f float64) *ot.Plan {
+		var z mat.Dense
+		z.Scale(f, v)
+		z.Add(&z, x)
+		return solveTight(t, ot.Problem{Geometry: ot.Points(&z, y, ot.SqEuclidean), A: a, B: b}, .3)
+	}
+	gradient := func(p *ot.Plan) *mat.Dense {
+		g, err := p.Grad(ot.RegKL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dx, err := g.X()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dx
+	}
+	v, w := cloud(rng, n, d, 1, 0), cloud(rng, n, d, 1, 0)
+	var difference mat.Dense
+	difference.Sub(gradient(at(v, h)), gradient(at(v, -h)))
+	difference.Scale(1/(2*h), &difference)
+	plan := at(v, 0)
+	inner := func(x, y *mat.Dense) float64 {
+		var z mat.Dense
+		z.MulElem(x, y)
+		return mat.Sum(&z)
+	}
+	for _, method := range []ot.Method{0, ot.Eliminate, ot.Cholesky, ot.CG} {
+		of := ot.Backward{Method: method}
+		hv, err := of.HessianX(ctx, plan, v)
+		hw, err2 := of.HessianX(ctx, plan, w)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if !mat.EqualApprox(hv, &difference, 3e-7) { // h² times third derivatives, of some 1/ε² to 1/ε³
+			t.Errorf("%v: Hv = %v, finite differences %v", method, hv, difference)
+		}
+		if one, two := inner(w, hv), inner(v, hw); math.Abs(one-two) > 1e-11 {
+			t.Errorf("%v: ⟨w, Hv⟩ = %v, ⟨v, Hw⟩ = %v", method, one, two)
+		}
+		shift := mat.NewDense(n, d, nil)
+		shift.Apply(func(_, k int, _ float64) float64 { return 1 - 3*float64(k) }, shift)
+		moved, err := of.HessianX(ctx, plan, shift)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shift.Apply(func(i, _ int, v float64) float64 { return 2 * a[i] * v }, shift)
+		if !mat.EqualApprox(moved, shift, 1e-11) {
+			t.Errorf("%v: along a translation %v, want %v", method, moved, shift)
+		}
+	}
+	l1, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.L1)}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (ot.Backward{}).HessianX(ctx, l1, v); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("L1: %v", err)
+	}
+	if _, err := (ot.Backward{}).HessianX(ctx, plan, y); !errors.Is(err, ot.ErrShape) {
+		t.Errorf("shape: %v", err)
 	}
 }

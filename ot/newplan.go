@@ -1,36 +1,19 @@
 package ot
 
 import (
-	"context"
-	"slices"
-
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
-	"coupling/ot/internal/rows"
+	"coupling/ot/internal/solve"
 )
 
 // NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (finite), for
 // solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
 // of its columns from B. The solver fills Status, Solver and Iterations. Cost: two passes.
 func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
-	if err := cost.Check(p.Geometry); err != nil {
-		return nil, err
-	}
-	if err := checkEps("eps", eps); err != nil {
-		return nil, err
-	}
-	_, m := p.Geometry.Dims()
-	if err := checkStart("g", g, m); err != nil {
-		return nil, err
-	}
-	r, err := Control{Anneal: 1, Start: g}.begin(context.Background(), p, eps, 0)
-	if err != nil {
-		return nil, err
-	}
-	r.evalOnce()
-	return r.finish("", r.s.DeviceFailure())
+	r, err := solve.Potentials(p.driver(), eps, g)
+	return p.plan("", r), err
 }
 
 // At returns the plan from new sources, the rows of z (k×d), of equal weights, with the potentials
@@ -58,14 +41,6 @@ func (p *Plan) extend(g *cost.Cloud, b, potential []float64) (*Plan, error) {
 	if p.penalties != nil {
 		return nil, bad(ErrUnsupported, "extension of an unbalanced plan: only balanced plans are extended")
 	}
-	q, err := NewPlan(Problem{Geometry: g, B: b}, p.Eps, potential)
-	if err != nil {
-		return nil, err
-	}
-	j := slices.IndexFunc(q.B, func(b float64) bool { return b > 0 })
-	by := potential[j] - q.G[j] // to the gauge of p
-	rows.Shift(q.G, by)
-	rows.Shift(q.F, -by)
-	q.Solver = p.Solver
-	return q, nil
+	r, err := solve.Extend(g, p.Eps, b, potential)
+	return Problem{Geometry: g}.plan(p.Solver, r), err
 }

@@ -2,6 +2,8 @@ package ot
 
 import (
 	"context"
+
+	"coupling/ot/internal/solve"
 )
 
 // Newton solves by truncated Newton steps on the semi-dual, for small ε, where T is nearly sparse,
@@ -15,10 +17,6 @@ import (
 // fields are those of LBFGS.
 type Newton LBFGS
 
-// newtonRegion is the L1 error below which Newton steps are taken. On the timing problems,
-// newtonRadius cuts most steps above it short, and L-BFGS converges faster there.
-const newtonRegion = 3e-3
-
 // From returns the solver that starts from the KL potentials g.
 func (o Newton) From(g []float64) Solver {
 	o.Start = g
@@ -27,25 +25,6 @@ func (o Newton) From(g []float64) Solver {
 
 // Solve returns the plan of p, as LBFGS.Solve does.
 func (o Newton) Solve(ctx context.Context, p Problem) (*Plan, error) {
-	q, err := LBFGS(o).quasiNewton(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return q.finish("newton", q.anneal(q.newtonStage))
-}
-
-// newtonStage is quasiNewton.stage with Newton steps at the last ε.
-func (q *quasiNewton) newtonStage(tol float64, last bool) error {
-	if !last {
-		return q.stage(tol, false)
-	}
-	if err := q.stage(max(tol, newtonRegion), false); err != nil {
-		return err
-	}
-	if err := q.newtonPhase(tol); err != nil {
-		return err
-	}
-	// L-BFGS does the rest: as a rule only the full pass that certifies the plan.
-	q.hist.clear()
-	return q.descend(tol, true)
+	r, err := solve.Newton(ctx, p.driver(), o.driver(o.Eps, o.Tol), o.Memory)
+	return p.plan("newton", r), err
 }

@@ -80,8 +80,8 @@ func (o *OnDevice) Validate() error {
 	return o.g.Validate()
 }
 
-// engine is the geometry as solvers know it.
-func (o *OnDevice) engine() cost.Geometry {
+// Engine returns the geometry as solvers know it.
+func (o *OnDevice) Engine() cost.Geometry {
 	if o == nil {
 		return o
 	}

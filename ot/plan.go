@@ -13,6 +13,7 @@ import (
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/solve"
 	"coupling/ot/internal/transport"
 )
 
@@ -97,6 +98,30 @@ func (p *Plan) String() string {
 
 // Dims returns the number of sources and of targets.
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
+
+// plan is the plan of a result, nil for none.
+func (p Problem) plan(solver string, r *solve.Result) *Plan {
+	if r == nil {
+		return nil
+	}
+	t := r.Plan
+	return &Plan{
+		Geometry:    p.Geometry,
+		A:           t.A,
+		B:           t.B,
+		Eps:         t.Eps,
+		Alpha:       t.Alpha,
+		Beta:        t.Beta,
+		F:           t.F,
+		G:           t.G,
+		Status:      Status(r.Status),
+		Solver:      solver,
+		Iterations:  r.Iterations,
+		Evaluations: r.Evaluations,
+		MarginalL1:  r.MarginalL1,
+		t:           t,
+	}
+}
 
 // cloud returns the points of the plan's geometry.
 func (p *Plan) cloud() (*geometry.Cloud, error) {

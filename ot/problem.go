@@ -1,12 +1,9 @@
 package ot
 
 import (
-	"math"
-
 	"coupling/ot/cost"
-	"coupling/ot/internal/geometry"
-	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/solve"
 )
 
 // Problem is a transport problem between the measures Σ aᵢ δ(xᵢ) and Σ bⱼ δ(yⱼ).
@@ -28,70 +25,9 @@ type Problem struct {
 
 // Weights returns the weights as solvers use them, divided by their sums, uniform for nil, or the
 // error that solvers return.
-func (p Problem) Weights() (a, b []float64, err error) {
-	a, b, sa, sb, err := p.weights()
-	if err != nil {
-		return nil, nil, err
-	}
-	return a, b, p.balanced(sa, sb)
-}
+func (p Problem) Weights() (a, b []float64, err error) { return p.driver().Weights() }
 
-// balanced reports totals that differ.
-func (p Problem) balanced(sa, sb float64) error {
-	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
-		return bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal "+
-			"(unbalanced transport: ot.Unbalanced)", sb, sa)
-	}
-	return nil
-}
-
-// symmetric reports whether the problem couples a measure with itself.
-func (p Problem) symmetric() bool {
-	g, ok := p.Geometry.(cost.Symmetric)
-	same := len(p.A) == len(p.B) && (len(p.A) == 0 || &p.A[0] == &p.B[0])
-	return ok && same && g.Symmetric()
-}
-
-// check validates p and normalises its weights; one pass over the costs, without exponentials.
-func (p Problem) check(workers int) (*semidual.Instance, error) {
-	a, b, sa, sb, err := p.weights()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.balanced(sa, sb); err != nil {
-		return nil, err
-	}
-	in := &semidual.Instance{
-		G:      within(p.Geometry),
-		N:      len(a),
-		M:      len(b),
-		A:      a,
-		B:      b,
-		Self:   p.symmetric(),
-		Memory: p.memory,
-	}
-	return in, in.Scan(workers)
-}
-
-// within is the geometry as the engine knows it. What embeds a geometry may have rows of its own, and is left as it is.
-func within(g cost.Geometry) cost.Geometry {
-	switch g := g.(type) {
-	case interface{ engine() cost.Geometry }:
-		return g.engine()
-	case *cost.Cloud:
-		return g.Points()
-	}
-	return g
-}
-
-// weights returns both weights divided by their totals, and the totals.
-func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
-	if err := geometry.Check("Problem.Geometry", p.Geometry); err != nil {
-		return nil, nil, 0, 0, err
-	}
-	n, m := p.Geometry.Dims()
-	if a, sa, err = rows.Weights(p.memory.Floats(n), "Problem.A", p.A, "sources", bad); err == nil {
-		b, sb, err = rows.Weights(p.memory.Floats(m), "Problem.B", p.B, "targets", bad)
-	}
-	return a, b, sa, sb, err
+// driver is the problem as drivers take it.
+func (p Problem) driver() solve.Problem {
+	return solve.Problem{Geometry: p.Geometry, A: p.A, B: p.B, Memory: p.memory}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,8 +48,12 @@ func TestPromises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	within, err := filepath.Glob("internal/*/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var tests, docs strings.Builder
-	for _, name := range files {
+	for _, name := range slices.Concat(files, within) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/solve"
 )
 
 // Status says how a solve ended. Only with Converged is a plan the solution to the tolerance asked
@@ -11,26 +12,25 @@ import (
 type Status int
 
 const (
-	_ Status = iota // of the zero Plan, "unsolved"
 	// Converged means that the L1 error of the marginals is at most Tol, and that no column
 	// deviates from its weight by more than √Tol of it. The plan and its values are then right to
 	// that error. So are potentials and derivatives by weights, those of small weights too, as far as
 	// Plan.Coupling says that the plan determines them.
-	Converged
+	Converged = Status(solve.Converged)
 	// IterationLimit means that MaxIter was reached first; MarginalL1 says how far it got.
-	IterationLimit
+	IterationLimit = Status(solve.IterationLimit)
 	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule
 	// float64 cannot reach Tol on this problem; L-BFGS and Newton steps may also stall where atoms
 	// are hardly coupled. With MarginalL1 ≤ Tol, the plan and its values are as good as those of a
 	// converged solve; potentials of very small weights may not be. Sinkhorn and Scaling may be
 	// slow but do not stagnate above rounding: they end with IterationLimit.
-	Stagnated
+	Stagnated = Status(solve.Stagnated)
 	// Interrupted means that the context ended or Trace returned an error. Solve returns the plan
 	// so far and that error.
-	Interrupted
+	Interrupted = Status(solve.Interrupted)
 	// Undetermined is the status of a derivative by weights, not of a solve: atoms are coupled so
 	// weakly that float64 does not determine it. Plan.Coupling names them.
-	Undetermined
+	Undetermined = Interrupted + 1
 )
 
 // String returns the name of the status.

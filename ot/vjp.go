@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/cost"
 )
 
 // VJP is the derivative of a function ℓ(T) through the plan.
@@ -20,9 +22,9 @@ type VJP struct {
 	Residual float64
 }
 
-// VJP returns the vector–Jacobian product of the plan: for v = ∂ℓ/∂T, n×m, the derivatives of ℓ with respect to the
-// costs and the weights, by implicit differentiation. With u, s the solution of Diag(T1)u + Ts = (T∘v)1,
-// Tᵀu + Diag(Tᵀ1)s = (T∘v)ᵀ1:
+// VJP returns the vector–Jacobian product of the plan: for v = ∂ℓ/∂T, n×m, the derivatives of ℓ
+// with respect to the costs and the weights, by implicit differentiation. With u, s the solution of
+// Diag(T1)u + Ts = (T∘v)1, Tᵀu + Diag(Tᵀ1)s = (T∘v)ᵀ1:
 //
 //	∂ℓ/∂c = T∘(u ⊕ s − v)/ε,   ∂ℓ/∂a = u,   ∂ℓ/∂b = s.
 //
@@ -64,4 +66,31 @@ func wantField(name string, v *mat.Dense, n, m int) error {
 		}
 	}
 	return nil
+}
+
+// HessianX returns H v, n×d: the second derivative of the regularised losses by the sources of a
+// Points geometry with the cost SqEuclidean, times v, n×d, without H itself, of (n·d)² entries. It
+// is the derivative of Gradient.X along v by implicit differentiation: one linear system, as that
+// of VJP, and two passes. ErrUnconverged is returned with the product where conjugate gradients did
+// not converge.
+func (b Backward) HessianX(ctx context.Context, p *Plan, v *mat.Dense) (*mat.Dense, error) {
+	if err := b.check(p); err != nil {
+		return nil, err
+	}
+	c, err := p.cloud()
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind != cost.PointCost(SqEuclidean) {
+		return nil, bad(ErrUnsupported, "HessianX: the cost is %v: must be SqEuclidean", c.Kind)
+	}
+	n, d := c.X().Dims()
+	if err := wantField("HessianX: v", v, n, d); err != nil {
+		return nil, err
+	}
+	out, ad, err := b.settings().SecondX(ctx, p.t, v)
+	if err == nil && !ad.Converged {
+		err = unconverged("HessianX", ad.Residual)
+	}
+	return out, err
 }

@@ -12,7 +12,8 @@
 // to the other end. The amount becomes the mean of the two, and the price rises if the clinic wants
 // more than the store gives. When the copies agree, the plan is optimal:
 //
-//	prob := admm.Problem{Graph: admm.Complete(2, 3), TargetUtility: t, SourceUtility: s, TargetBounds: tb, SourceBounds: sb}
+//	prob := admm.Problem{Graph: admm.Complete(2, 3), TargetUtility: t, SourceUtility: s,
+//		TargetBounds: tb, SourceBounds: sb}
 //	result, err := admm.ADMM{}.Solve(ctx, prob)
 //	plan := prob.Repair(result.Plan) // exactly feasible
 //
@@ -21,7 +22,7 @@
 //
 //	private := admm.Private{Budget: account.Budget{Alpha: 100}, Slope: 5}
 //	result, err := admm.ADMM{Rounds: 100}.SolvePrivate(ctx, prob, private, rng)
-//	spent, err := account.Spend(100, 3, 100, 1e-6) // what 100 rounds cost a node of 3 edges
+//	spent, err := account.Spend(ctx, 100, 3, 100, 1e-6) // what 100 rounds cost a node of 3 edges
 //
 // # Packages
 //

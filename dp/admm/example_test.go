@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"coupling/dp/admm"
 )
@@ -43,8 +44,11 @@ func ExampleInfeasibleError() {
 	}
 	var cut *admm.InfeasibleError
 	fmt.Println(errors.As(prob.Check(), &cut))
-	fmt.Println(cut)
+	fmt.Println(strings.ReplaceAll(cut.Error(), ", ", ",\n"))
 	// Output:
 	// true
-	// admm: targets [0 1] must receive at least 5, and their neighbours, sources [0], can give at most 4: no plan meets the bounds
+	// admm: targets [0 1] must receive at least 5,
+	// and their neighbours,
+	// sources [0],
+	// can give at most 4: no plan meets the bounds
 }

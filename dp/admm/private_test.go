@@ -166,7 +166,7 @@ func TestAudit(t *testing.T) {
 			if testing.Short() && c.rounds > 1 {
 				t.Skip("one round shows it in short")
 			}
-			claimed := must.Get(account.Spend(.5, 4, c.rounds, c.delta))
+			claimed := must.Get(account.Spend(t.Context(), .5, 4, c.rounds, c.delta))
 			game := audit.TwoWorlds[float64]{
 				Run: func(rng *rand.Rand, world bool) (float64, error) {
 					theta := 0.0

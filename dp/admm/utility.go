@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"coupling/dp/internal/check"
-	"coupling/dp/internal/root"
+	"coupling/lab/root"
 )
 
 // Utility is the gain of a node from an amount v ≥ 0 on one edge: concave, increasing and

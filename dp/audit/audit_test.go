@@ -165,3 +165,13 @@ func BenchmarkTwoWorlds(b *testing.B) {
 		b.ReportMetric(math.Log(3)-found.Epsilon, "gap")
 	}
 }
+
+func TestWilson(t *testing.T) {
+	// Wilson's interval of 81 of 263, as printed by Newcombe (1998), table I.
+	if lo, hi := Wilson(81, 263, .95); math.Abs(lo-.2553) > 5e-5 || math.Abs(hi-.3662) > 5e-5 {
+		t.Errorf("Wilson(81, 263) = %v, %v", lo, hi)
+	}
+	if lo, hi := Wilson(0, 20, .95); lo != 0 || math.Abs(hi-.1611) > 5e-5 {
+		t.Errorf("Wilson(0, 20) = %v, %v", lo, hi)
+	}
+}

@@ -3,7 +3,7 @@ package audit
 import (
 	"gonum.org/v1/gonum/mathext"
 
-	"coupling/dp/internal/root"
+	"coupling/lab/root"
 )
 
 // ClopperPearson returns the interval of success probabilities that hits of trials do not refute:

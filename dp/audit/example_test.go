@@ -26,7 +26,7 @@ func ExampleTwoWorlds() {
 		fmt.Println(err)
 		return
 	}
-	claim, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 0.01)
+	claim, err := dp.Epsilon(context.Background(), dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 0.01)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -142,7 +142,7 @@ func play(t *testing.T, g game, real float64) (found Distinguished, claim float6
 		Trials: 30_000, Confidence: sure,
 	}
 	found = must.Get(w.Epsilon(context.Background(), rand.New(rand.NewPCG(20, 24)), g.delta))
-	bound := must.Get(dp.Epsilon(g.event, g.under, g.delta))
+	bound := must.Get(dp.Epsilon(t.Context(), g.event, g.under, g.delta))
 	return found, bound.Epsilon
 }
 
@@ -187,7 +187,8 @@ func TestBrokenMechanismsAreCaught(t *testing.T) {
 	}
 	for truth, caught := range map[float64]bool{0.75: false, 0.8: true} {
 		found := must.Get(answers(truth, 4, 20_000, sure).Epsilon(context.Background(), rand.New(rand.NewPCG(3, 1)), 0))
-		bound := must.Get(dp.Epsilon(dp.Repeat{Times: 4, Event: dp.RandomizedResponse{Truth: 0.75}}, dp.Relation{}, 0))
+		claim := dp.Repeat{Times: 4, Event: dp.RandomizedResponse{Truth: 0.75}}
+		bound := must.Get(dp.Epsilon(t.Context(), claim, dp.Relation{}, 0))
 		t.Logf("truth %v: claimed %.4f, found %v", truth, bound.Epsilon, found)
 		if found.Refutes(bound.Epsilon) != caught {
 			t.Errorf("truth %v: claimed ε = %v, found %v, want caught: %v", truth, bound.Epsilon, found, caught)

@@ -10,9 +10,9 @@ import (
 	"math"
 	"math/big"
 
-	"coupling/dp/internal/root"
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
+	"coupling/lab/root"
 )
 
 // Accountant is the accountant of closed forms. It is stateless and safe for concurrent use.
@@ -47,7 +47,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		out.Upper = most
 		return out, nil
 	}
-	lo, hi, err := curves(steps)
+	lo, hi, err := curves(steps, q)
 	switch {
 	case err != nil:
 	case q.Delta:
@@ -127,7 +127,7 @@ type deltaCurve interface {
 }
 
 // curves returns two privacy curves that enclose that of the composition.
-func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
+func curves(steps []pair.Step, q pair.Question) (lo, hi deltaCurve, err error) {
 	steps = dropTrivial(steps)
 	if lo, hi, ok := asProduct(steps); ok {
 		return lo, hi, nil
@@ -140,6 +140,9 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 		return lo, hi, nil
 	}
 	if lo, hi, ok := asPower(steps); ok {
+		return lo, hi, nil
+	}
+	if lo, hi, ok := asHits(steps, q); ok {
 		return lo, hi, nil
 	}
 	sum := 0.0

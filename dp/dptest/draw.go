@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"coupling/dp/internal/root"
 	"coupling/dp/pair"
+	"coupling/lab/root"
 
 	"pgregory.net/rapid"
 

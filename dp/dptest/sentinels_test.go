@@ -35,7 +35,7 @@ func TestSentinels(t *testing.T) {
 	}
 	for name, ask := range map[string]func() error{
 		"dp": func() error {
-			_, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: -1}, dp.Relation{}, 1e-5)
+			_, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: -1}, dp.Relation{}, 1e-5)
 			return err
 		},
 		"pair":    func() error { _, err := pair.NewMixture(pair.Gaussian, -1, nil, nil); return err },
@@ -48,7 +48,7 @@ func TestSentinels(t *testing.T) {
 		"noise":   func() error { _, err := noise.Gaussian{Sigma: math.NaN()}.Grid(); return err },
 		"audit":   func() error { _, _, err := audit.ClopperPearson(3, 2, .95); return err },
 		"admm":    func() error { return admm.ADMM{Eta: -1}.Check() },
-		"account": func() error { _, err := account.Spend(-1, 1, 1, 2); return err },
+		"account": func() error { _, err := account.Spend(t.Context(), -1, 1, 1, 2); return err },
 		"query":   func() error { _, err := (&query.Session{}).Argmax(t.Context(), nil, -1, false); return err },
 		"release": func() error { _, err := release.Poisson(nil, 1, 2); return err },
 		"sgd":     func() error { _, err := sgd.Training{}.Event(); return err },

@@ -63,7 +63,7 @@ func epsilons() (out []float64) {
 // δ is dp.Delta's for ε ≥ 0, and follows by symmetry below.
 func claimed(t *testing.T, e dp.Event, eps float64) float64 {
 	t.Helper()
-	g := must.Get(dp.Delta(e, dp.Relation{}, math.Abs(eps)))
+	g := must.Get(dp.Delta(t.Context(), e, dp.Relation{}, math.Abs(eps)))
 	if eps < 0 {
 		return -math.Expm1(eps) + math.Exp(eps)*g.Delta
 	}
@@ -152,7 +152,7 @@ func TestCoarseEventsAreExact(t *testing.T) {
 	}
 	// Pure ε of integer Laplace noise is shift/scale.
 	e := must.Get(Laplace{Scale: 2, Granularity: 1}.Event(Query{Sensitivity: 3, OnGrid: true}))
-	got, err := dp.Epsilon(e, dp.Relation{}, 0)
+	got, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 0)
 	if err != nil || math.Abs(got.Epsilon-1.5) > 1e-12 { // rounding of exp and log
 		t.Errorf("ε = %v (%v), want 1.5", got.Epsilon, err)
 	}

@@ -1,6 +1,7 @@
 package noise_test
 
 import (
+	"context"
 	"fmt"
 
 	"coupling/dp"
@@ -20,7 +21,7 @@ func ExampleGaussian() {
 		fmt.Println(err)
 		return
 	}
-	bound, err := dp.Epsilon(event, dp.Relation{}, 1e-6)
+	bound, err := dp.Epsilon(context.Background(), event, dp.Relation{}, 1e-6)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +38,7 @@ func ExampleLaplace() {
 		fmt.Println(err)
 		return
 	}
-	bound, err := dp.Epsilon(event, dp.Relation{}, 0)
+	bound, err := dp.Epsilon(context.Background(), event, dp.Relation{}, 0)
 	fmt.Printf("ε = %.3f %v\n", bound.Epsilon, err)
 	// Output: ε = 0.500 <nil>
 }

@@ -3,8 +3,8 @@ package pair
 import (
 	"math"
 
-	"coupling/dp/internal/root"
 	"coupling/lab/logspace"
+	"coupling/lab/root"
 )
 
 // LogDelta returns log δ(ε). With x* the threshold, c the centre and a, b the exponents of the
@@ -45,44 +45,12 @@ func (m *Mixture) deltaAt(eps, x float64) float64 {
 	t := (x - m.centre) / m.scale
 	s := logspace.Zero()
 	for i := range m.pOut {
-		s.Add(m.pOut[i].logW + m.gainP(t, m.pOut[i].d))
+		s.Add(m.pOut[i].logW + m.forms.gain(t, m.pOut[i].d))
 	}
 	for i := range m.qOut {
-		s.Add(eps + m.qOut[i].logW + m.gainQ(t, -m.qOut[i].d))
+		s.Add(eps + m.qOut[i].logW + m.forms.gain(t, m.qOut[i].d))
 	}
 	return min(0, s.Log())
-}
-
-// gainP returns log ∫_{t}^∞ f(u) (e^a(u) − e^a(t)) du for the exponent a of a shift d ≥ 0.
-func (m *Mixture) gainP(t, d float64) float64 {
-	a := m.exponent(t, d)
-	if m.noise == Laplace {
-		s := max(t, 0)
-		if s >= d {
-			return math.Inf(-1)
-		}
-		return a - s + logspace.Expm1(d-s)
-	}
-	if diff, ok := logMillsDiff(t, d); ok {
-		return a - t*t/2 - logSqrt2Pi + diff
-	}
-	return logspace.Sub(logNormalTail(t-d), a+logNormalTail(t))
-}
-
-// gainQ returns log ∫_{t}^∞ f(u) (e^b(t) − e^b(u)) du for the exponent b of a shift −e ≤ 0.
-func (m *Mixture) gainQ(t, e float64) float64 {
-	b := m.exponent(t, -e)
-	if m.noise == Laplace {
-		s := max(t, -e)
-		if s >= 0 {
-			return math.Inf(-1)
-		}
-		return b + logspace.OneMinusExp(s)
-	}
-	if diff, ok := logMillsDiff(t+e, e); ok {
-		return b - t*t/2 - logSqrt2Pi + diff
-	}
-	return logspace.Sub(b+logNormalTail(t), logNormalTail(t+e))
 }
 
 // Threshold returns the smallest x with L(x) ≥ ε: −Inf at or below the smallest loss, +Inf above the largest.
@@ -92,11 +60,11 @@ func (m *Mixture) Threshold(eps float64) float64 {
 		return math.NaN()
 	case eps <= m.min:
 		return math.Inf(-1)
-	case eps > m.max || (m.noise == Gaussian && eps == m.max):
+	case eps > m.max || (!m.flat && eps == m.max):
 		return math.Inf(1)
 	case m.closed:
 		return m.centre + m.scale*m.closedThreshold(eps)
-	case m.noise == Laplace:
+	case m.flat:
 		return root.Increasing(m.loss, eps, m.left, m.right)
 	}
 	lo, hi := m.bracket(eps)

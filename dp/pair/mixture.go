@@ -4,31 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"coupling/lab/logspace"
 )
-
-// Noise is a family of noise on the real line, log-concave and symmetric.
-type Noise int
-
-const (
-	// Gaussian has density ∝ exp(−x²/2σ²); its scale is σ.
-	Gaussian Noise = iota
-	// Laplace has density ∝ exp(−|x|/λ); its scale is λ.
-	Laplace
-)
-
-// String names the family.
-func (n Noise) String() string {
-	switch n {
-	case Gaussian:
-		return "gaussian"
-	case Laplace:
-		return "laplace"
-	}
-	return fmt.Sprintf("Noise(%d)", int(n))
-}
 
 // Component is one part of a mixture: exp(LogWeight)·f(x − Mean).
 type Component struct{ LogWeight, Mean float64 }
@@ -38,6 +18,8 @@ type Component struct{ LogWeight, Mean float64 }
 // that P is on the right, and the loss nondecreasing. It is a Line.
 type Mixture struct {
 	noise        Noise
+	forms        forms
+	flat         bool // the loss is constant beyond the means: Laplace
 	scale        float64
 	p, q         []Component // by distance from centre
 	centre       float64
@@ -56,8 +38,8 @@ type shift struct{ logW, w, d float64 }
 // NewMixture returns the pair P = Σ w f(x − m), Q likewise. Means must be finite, weights must sum to one within 1e-9.
 // An error is returned when some mean of P lies strictly between means of Q, or the other way round.
 func NewMixture(noise Noise, scale float64, p, q []Component) (*Mixture, error) {
-	if noise != Gaussian && noise != Laplace {
-		return nil, bad("noise = %v: must be Gaussian or Laplace", noise)
+	if noise == nil || !reflect.TypeOf(noise).Comparable() {
+		return nil, bad("noise = %v: must be a comparable Noise", noise)
 	}
 	if err := in.Positive("scale", scale); err != nil {
 		return nil, err
@@ -70,7 +52,7 @@ func NewMixture(noise Noise, scale float64, p, q []Component) (*Mixture, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := &Mixture{noise: noise, scale: scale, p: p, q: q}
+	m := &Mixture{noise: noise, forms: formsOf(noise), flat: noise == Laplace, scale: scale, p: p, q: q}
 	if p[0].Mean < q[len(q)-1].Mean {
 		reflectMeans(m.p)
 		reflectMeans(m.q)
@@ -87,7 +69,14 @@ func NewMixture(noise Noise, scale float64, p, q []Component) (*Mixture, error) 
 
 // mirror returns the prepared pair (Q, P), without its link back.
 func (m *Mixture) mirror() *Mixture {
-	s := &Mixture{noise: m.noise, scale: m.scale, p: slices.Clone(m.q), q: slices.Clone(m.p)}
+	s := &Mixture{
+		noise: m.noise,
+		forms: m.forms,
+		flat:  m.flat,
+		scale: m.scale,
+		p:     slices.Clone(m.q),
+		q:     slices.Clone(m.p),
+	}
 	reflectMeans(s.p)
 	reflectMeans(s.q)
 	s.prepare()
@@ -145,17 +134,7 @@ func (m *Mixture) prepare() {
 	m.pAt, m.pOut, m.pLogs = m.shifts(m.p)
 	m.qAt, m.qOut, m.qLogs = m.shifts(m.q)
 	m.closed = m.noise == Gaussian && len(m.pOut) == 1 && len(m.qOut) == 0
-	if m.noise == Laplace {
-		m.min, m.max = m.loss(m.left), m.loss(m.right)
-		return
-	}
-	m.min, m.max = math.Inf(-1), math.Inf(1)
-	if len(m.qOut) == 0 {
-		m.min = m.pAt
-	}
-	if len(m.pOut) == 0 {
-		m.max = -m.qAt
-	}
+	m.min, m.max = m.loss(math.Inf(-1)), m.loss(math.Inf(1))
 }
 
 // shifts splits off the component at the centre, whose weight becomes one minus the sum of the
@@ -221,22 +200,15 @@ func listComponents(c []Component) string {
 // Swap returns (Q, P), with the coordinate turned.
 func (m *Mixture) Swap() Pair { return m.other }
 
-// RelErr is 1e-12 for scales of at least 1/20 of the largest shift; rounding of squares grows beyond that.
+// RelErr is 1e-12 for scales of at least 1/20 of the largest shift; rounding of squares grows beyond
+// that, and integrals are less accurate.
 func (m *Mixture) RelErr() float64 {
 	span := (m.right - m.left) / m.scale
-	return 5e-13 + 1e-15*span*span
-}
-
-// exponent returns log f(x−centre−d)/f(x−centre) at t = (x−centre)/scale.
-func (m *Mixture) exponent(t, d float64) float64 {
-	if m.noise == Gaussian {
-		return d * (t - d/2)
+	relErr := 5e-13 + 1e-15*span*span
+	if _, integrals := m.forms.(integrated); integrals {
+		relErr += integralErr
 	}
-	// |t| − |t−d|: −|d| on the far side of 0, +|d| beyond d, slope 2 between.
-	if d > 0 {
-		return 2*min(max(t, 0), d) - d
-	}
-	return 2*min(max(-t, 0), -d) + d
+	return relErr
 }
 
 // logRatio returns log Σ w f(x−m)/f(x−centre), with a small relative error also where it is near 0.
@@ -244,7 +216,7 @@ func (m *Mixture) logRatio(out, all []shift, t float64) float64 {
 	sum := 0.0
 	for i := range out {
 		s := &out[i]
-		a := m.exponent(t, s.d)
+		a := m.noise.LogRatio(t, s.d)
 		switch {
 		case a < 1:
 			sum += s.w * math.Expm1(a)
@@ -263,7 +235,14 @@ func (m *Mixture) logRatio(out, all []shift, t float64) float64 {
 func (m *Mixture) logRatioFar(all []shift, t float64) float64 {
 	s := logspace.Zero()
 	for i := range all {
-		s.Add(all[i].logW + m.exponent(t, all[i].d))
+		a := 0.0 // of the centre, also at an infinite t
+		if d := all[i].d; d != 0 {
+			a = m.noise.LogRatio(t, d)
+		}
+		if math.IsInf(a, 1) {
+			return a
+		}
+		s.Add(all[i].logW + a)
 	}
 	return s.Log()
 }
@@ -281,12 +260,7 @@ func (m *Mixture) loss(x float64) float64 {
 }
 
 // logNoise returns the log density of the noise at t scales from its mean.
-func (m *Mixture) logNoise(t float64) float64 {
-	if m.noise == Gaussian {
-		return -t*t/2 - logSqrt2Pi - logspace.Log(m.scale)
-	}
-	return -math.Abs(t) - math.Ln2 - logspace.Log(m.scale)
-}
+func (m *Mixture) logNoise(t float64) float64 { return m.noise.LogDensity(t) - logspace.Log(m.scale) }
 
 // Support returns the range of the loss. Laplace mixtures have an atom at each end.
 func (m *Mixture) Support() Support {
@@ -294,7 +268,7 @@ func (m *Mixture) Support() Support {
 	switch {
 	case len(m.pOut) == 0 && len(m.qOut) == 0:
 		return Support{Atoms: []Atom{atomOf(0, 0, 0)}, Discrete: true}
-	case m.noise == Laplace:
+	case m.flat:
 		s.Atoms = []Atom{
 			atomOf(m.min, m.logMass(m.p, m.left, -1), m.logMass(m.q, m.left, -1)),
 			atomOf(m.max, m.logMass(m.p, m.right, 1), m.logMass(m.q, m.right, 1)),
@@ -307,15 +281,7 @@ func (m *Mixture) Support() Support {
 func (m *Mixture) logMass(c []Component, x, side float64) float64 {
 	s := logspace.Zero()
 	for _, c := range c {
-		t := side * (x - c.Mean) / m.scale
-		switch {
-		case m.noise == Gaussian:
-			s.Add(c.LogWeight + logNormalTail(t))
-		case t > 0:
-			s.Add(c.LogWeight - t - math.Ln2)
-		default:
-			s.Add(c.LogWeight + math.Log1p(-math.Exp(t)/2))
-		}
+		s.Add(c.LogWeight + m.noise.LogTail(side*(x-c.Mean)/m.scale))
 	}
 	return min(0, s.Log())
 }
@@ -331,7 +297,7 @@ func (m *Mixture) LogTails(eps float64) (logP, logQ float64) {
 	x := m.Threshold(eps)
 	if eps == m.min { // the flat end, if there is one, does not exceed ε
 		x = math.Inf(-1)
-		if m.noise == Laplace {
+		if m.flat {
 			x = m.left
 		}
 	}

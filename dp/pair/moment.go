@@ -58,46 +58,15 @@ func (m *Mixture) LogMoment(alpha float64) (k, errBound float64) {
 		return m.max * math.Inf(1), 0
 	}
 	logM, relErr, ok := 0.0, 0.0, false
-	if len(m.p) > 1 || len(m.q) > 1 { // else the closed form is exact
+	_, integrals := m.forms.(integrated)
+	if integrals || len(m.p) > 1 || len(m.q) > 1 { // else the closed form is exact
 		logM, relErr, ok = m.logExcessMoment(alpha - 1)
 	}
 	if !ok {
-		k = m.furthest(alpha)
+		k = m.forms.furthest(alpha, (m.right-m.left)/m.scale)
 		return k, 4e-15 * k
 	}
 	return momentFromExcess(logM, relErr+m.RelErr())
-}
-
-// furthest returns (α−1)·D_α between single components at the largest distance, in closed form.
-func (m *Mixture) furthest(alpha float64) float64 {
-	d := (m.right - m.left) / m.scale
-	if m.noise == Gaussian {
-		return alpha * (alpha - 1) / 2 * d * d
-	}
-	// Laplace (Mironov 2017, Proposition 6), arranged to keep relative accuracy for small d:
-	// E = α/(2α−1)·e^((α−1)d) + (α−1)/(2α−1)·e^(−αd).
-	if alpha*d > 1 {
-		a := logspace.Log(alpha/(2*alpha-1)) + (alpha-1)*d
-		b := logspace.Log((alpha-1)/(2*alpha-1)) - alpha*d
-		return logspace.Add(a, b)
-	}
-	return math.Log1p(alpha * (alpha - 1) / (2*alpha - 1) * laplaceSeries(alpha, d))
-}
-
-// laplaceSeries returns (e^((α−1)d) − 1)/(α−1) + (e^(−αd) − 1)/α = Σ_{n≥2} dⁿ/n! ((α−1)ⁿ⁻¹ + (−1)ⁿ αⁿ⁻¹).
-func laplaceSeries(alpha, d float64) float64 {
-	sum, power := 0.0, d
-	a, b := 1.0, -1.0
-	for n := 2.0; n < 40; n++ {
-		power *= d / n
-		a *= alpha - 1
-		b *= -alpha
-		sum += power * (a + b)
-		if math.Abs(power*b) < 1e-18*math.Abs(sum) {
-			break
-		}
-	}
-	return sum
 }
 
 // integrable is a line whose moments this package can integrate.
@@ -145,8 +114,11 @@ func integrateLoss(l integrable, beta float64, breaks []float64,
 
 // tilted bounds log(q e^(αL)) = log f_c + αA − βB on [a, b], where A and B, the logs of p/f_c and
 // q/f_c, are convex between breaks: A is at most its chord, B at least a tangent, and the remainder
-// is a parabola (or a line, for Laplace).
+// is a parabola (or a line, for Laplace). For other noise nothing is known.
 func (m *Mixture) tilted(alpha, a, b float64) float64 {
+	if _, integrals := m.forms.(integrated); integrals {
+		return math.Inf(1)
+	}
 	ta, tb := (a-m.centre)/m.scale, (b-m.centre)/m.scale
 	tm := ta + (tb-ta)/2
 	pa, pb := m.logRatio(m.pOut, m.pLogs, ta), m.logRatio(m.pOut, m.pLogs, tb)
@@ -167,34 +139,21 @@ func (m *Mixture) tilted(alpha, a, b float64) float64 {
 func (m *Mixture) slope(all []shift, t float64) float64 {
 	top := math.Inf(-1)
 	for i := range all {
-		top = max(top, all[i].logW+m.exponent(t, all[i].d))
+		top = max(top, all[i].logW+m.noise.LogRatio(t, all[i].d))
 	}
 	sum, weighted := 0.0, 0.0
 	for i := range all {
-		w := math.Exp(all[i].logW + m.exponent(t, all[i].d) - top)
+		w := math.Exp(all[i].logW + m.noise.LogRatio(t, all[i].d) - top)
 		sum += w
-		weighted += w * m.exponentSlope(t, all[i].d)
+		weighted += w * m.forms.slope(t, all[i].d)
 	}
 	return weighted / sum
-}
-
-// exponentSlope returns the derivative of exponent in t.
-func (m *Mixture) exponentSlope(t, d float64) float64 {
-	switch {
-	case m.noise == Gaussian:
-		return d
-	case d > 0 && t >= 0 && t < d:
-		return 2
-	case d < 0 && t <= 0 && t > d:
-		return -2
-	}
-	return 0
 }
 
 func (m *Mixture) cell(beta float64) (width, slack, peak float64) {
 	width = 2 * m.scale
 	switch {
-	case m.noise == Laplace: // boundary layers where the integrand rises like e^(2αx/λ)
+	case m.noise != Gaussian: // boundary layers where the integrand rises like e^(2αx/λ)
 		return width, 60, width / (1 + beta)
 	case len(m.qOut) == 0:
 		return width, math.Inf(1), width
@@ -208,12 +167,14 @@ func (m *Mixture) cell(beta float64) (width, slack, peak float64) {
 
 func (m *Mixture) rounding(float64) float64 { return 0 }
 
-// span covers q·h: to the left it is at most q·β; to the right, its peaks end at α·m_max − β·n_min.
+// span covers q·h: to the left it is at most q·β.
 func (m *Mixture) span(beta float64) []float64 {
-	if m.noise == Laplace {
+	if m.flat {
 		return m.means()
 	}
-	return []float64{m.left - 40*m.scale, m.left, m.right, m.right + beta*(m.right-m.left) + 40*m.scale}
+	d := (m.right - m.left) / m.scale
+	return []float64{m.left - m.scale*m.noise.Reach(0, d), m.left, m.right,
+		m.right + m.scale*m.noise.Reach(beta, d)}
 }
 
 // logExcessMoment integrates q·h(L): quadrature between the ends, and for Laplace the two flat ends in closed form.
@@ -223,7 +184,7 @@ func (m *Mixture) logExcessMoment(beta float64) (logM, relErr float64, ok bool) 
 		return 0, 0, false
 	}
 	logM, relErr, ok = integrateLoss(m, beta, span, func(l float64) float64 { return logExcess(beta, l) })
-	if m.noise == Laplace {
+	if m.flat {
 		logM = logspace.Add(logM, m.logMass(m.q, m.left, -1)+logExcess(beta, m.min))
 		logM = logspace.Add(logM, m.logMass(m.q, m.right, 1)+logExcess(beta, m.max))
 	}

@@ -39,9 +39,47 @@ func oneExchanged(noise Noise, scale float64, n, size int) (Pair, error) {
 	return NewSymmetric(half)
 }
 
+// The range of the loss: log(1−r) to +∞ of a Gaussian sample, between the flat ends of a Laplace one.
+func TestSupport(t *testing.T) {
+	inf, half := math.Inf(1), math.Log(.5)
+	for _, c := range []struct {
+		noise             Noise
+		inserted, removed int
+		low, high         float64
+	}{
+		{Gaussian, 0, 1, half, inf}, {Gaussian, 1, 0, -inf, -half}, {Gaussian, 1, 1, -inf, inf},
+		{Gaussian, 0, 3, 3 * half, inf},
+		{Laplace, 0, 1, math.Log1p(.5 * math.Expm1(-1)), math.Log1p(.5 * math.Expm1(1))},
+	} {
+		p, err := Poisson(c.noise, 1, .5, c.inserted, c.removed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.Support()
+		same := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-14 }
+		if !same(s.Min, c.low) || !same(s.Max, c.high) {
+			t.Errorf("%v: losses in [%v, %v], want [%v, %v]", p, s.Min, s.Max, c.low, c.high)
+		}
+	}
+}
+
+// Integrals are the closed forms where there are some, to a part of their promised error.
+func TestIntegratedNoise(t *testing.T) {
+	for _, n := range []Noise{Gaussian, Laplace} {
+		for _, d := range []float64{-9, -1, -.01, 1e-6, .5, 3, 20} {
+			for _, at := range []float64{-40, -3, -.2, 0, .1, 2.5, 19.9, 60} {
+				got, want := integrated{n}.gain(at, d), formsOf(n).gain(at, d)
+				if got != want && !(math.Abs(got-want) <= integralErr+1e-13*math.Abs(want)) {
+					t.Errorf("%v: gain(%v, %v) = %v, want %v", n, at, d, got, want)
+				}
+			}
+		}
+	}
+}
+
 // drawPair makes any of the pairs of this package, within moderate parameters.
 func drawPair(t *rapid.T) Pair {
-	noise := Noise(rapid.IntRange(0, 1).Draw(t, "noise"))
+	noise := rapid.SampledFrom([]Noise{Gaussian, Laplace}).Draw(t, "noise")
 	scale := math.Exp(rapid.Float64Range(-1.5, 3).Draw(t, "log scale"))
 	rate := math.Exp(rapid.Float64Range(-12, 0).Draw(t, "log rate"))
 	var p Pair
@@ -245,7 +283,7 @@ func TestBadParameters(t *testing.T) {
 		err2(Poisson(Gaussian, 1, 0.1, -1, 2)),
 		err2(NewNorm(-1, 3, 1, 1)),
 		err2(RandomizedResponse(0.4, 0, 1)), err2(NewDiscrete([]float64{0.5}, []float64{1})),
-		err2(Poisson(Noise(7), 1, 0.1, 0, 1)),
+		err2(Poisson(nil, 1, 0.1, 0, 1)),
 		err2(NewMixture(Gaussian, 1, []Component{{math.Log(0.5), 0}, {math.Log(0.5), 1}}, []Component{{0, 0.5}})),
 	}
 	for i, err := range bad {

@@ -27,11 +27,12 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 // Shifted returns the pair P = Σ w_i f(x − i), Q = Σ v_j f(x + j) from log w and log v: noise of
 // sensitivity 1 for each record of a batch, with i removed and j inserted ones.
 func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error) {
-	switch noise {
-	case Gaussian: // at δ = 0 it has no bound anyway
-		logW, logV = forgetful(logW), forgetful(logV)
-	case Laplace:
-		logW, logV = relevant(logW, 1/scale), relevant(logV, 1/scale)
+	if noise != nil && scale > 0 {
+		if most := noise.LogRatio(math.Inf(1), 1/scale); math.IsInf(most, 1) { // at δ = 0 it has no bound anyway
+			logW, logV = forgetful(logW), forgetful(logV)
+		} else {
+			logW, logV = relevant(logW, most), relevant(logV, most)
+		}
 	}
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
 }

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"coupling/dp/internal/root"
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
+	"coupling/lab/root"
 )
 
 const (

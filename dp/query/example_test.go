@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"coupling/dp"
 	"coupling/dp/noise"
@@ -36,14 +37,19 @@ func ExampleSession() {
 		return
 	}
 	fmt.Println(len(counts), "counts, a total of", total, "and a most frequent city were released:", most >= 0)
-	fmt.Println(s.Event())
+	fmt.Println(strings.ReplaceAll(s.Event().String(), " + ", "\n+ "))
 	left, err := s.Left(ctx)
 	fmt.Printf("left: ε = %.4f of the sum, or %.4f at order %.1f, %v\n", left.Epsilon, left.Divergence, left.Order, err)
 	_, err = s.Count(ctx, len(city), query.Noise{Scale: 1})
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), ": ", ":\n"))
 	// Output:
 	// 3 counts, a total of 833 and a most frequent city were released: true
-	// (DiscreteLaplace(scale 5, sensitivity 1) + DiscreteLaplace(scale 500, sensitivity 100) + Pure(0.20000000000000023))
+	// (DiscreteLaplace(scale 5, sensitivity 1)
+	// + DiscreteLaplace(scale 500, sensitivity 100)
+	// + Pure(0.20000000000000023))
 	// left: ε = 0.4000 of the sum, or 0.0196 at order 21.7, <nil>
-	// query: DiscreteLaplace(scale 1, sensitivity 1): with what was released before it needs ε = 1.6 of 1 at δ = 0: take more noise
+	// query:
+	// DiscreteLaplace(scale 1, sensitivity 1):
+	// with what was released before it needs ε = 1.6 of 1 at δ = 0:
+	// take more noise
 }

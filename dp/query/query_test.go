@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -24,7 +25,7 @@ func session(eps float64) *query.Session {
 
 // fixedCost is the guarantee of what a session released, had the noise been fixed beforehand.
 func fixedCost(s *query.Session) (dp.Guarantee, error) {
-	return dp.Epsilon(s.Event(), s.Budget.Relation.OfRecords(), s.Budget.Delta)
+	return dp.Epsilon(context.Background(), s.Event(), s.Budget.Relation.OfRecords(), s.Budget.Delta)
 }
 
 // Costs add up as the events say, and beyond the budget nothing is released or spent.
@@ -290,7 +291,8 @@ func TestLargeSums(t *testing.T) {
 			}
 			want := units / c.n.Scale
 			if c.n.Scale == 0 {
-				g, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}, dp.Relation{}, s.Budget.Delta)
+				noise := dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}
+				g, err := dp.Epsilon(t.Context(), noise, dp.Relation{}, s.Budget.Delta)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,14 +1,14 @@
 // Package release has the steps of every private release: draw the batch, write the spent step to
 // the ledger, and add noise on a grid. Run is the one loop of all private trainings.
 //
-//	key := release.NewKey()                                                    // one for each run, from the operating system's generator
+//	key := release.NewKey() // one for each run, from the operating system's generator
 //	run := release.Run{Key: key, Releases: steps, Dir: dir, Settings: settings, Records: write}
-//	err = run.Open()                                                           // checks that the ledger is this run's, and locks it
+//	err = run.Open() // checks that the ledger is this run's, and locks it
 //	defer run.Close()
 //	err = run.Loop(ctx, release.Loop{Steps: steps, Step: func(k int) error {
-//		batch, err := release.Poisson(key.Source("batch", k), records, rate)   // each record independently, to 2^-64
+//		batch, err := release.Poisson(key.Source("batch", k), records, rate) // each record independently, to 2^-64
 //		…
-//		noisy, err := run.Release("gradient", k, sum, sigma, sensitivity)      // the Gaussian mechanism, listed before it is returned
+//		noisy, err := run.Release("gradient", k, sum, sigma, sensitivity) // Gaussian; listed before it is returned
 //		…
 //	}, State: &checkpoint, Done: &checkpoint.Step})
 //

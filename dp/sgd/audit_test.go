@@ -81,7 +81,7 @@ func TestAudit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for multiplier, refute := range map[float64]bool{1: false, c.wrong: true} {
-			claimed, err := dp.Epsilon(dp.SGD(multiplier, c.rate, 1), dp.Relation{}, delta)
+			claimed, err := dp.Epsilon(t.Context(), dp.SGD(multiplier, c.rate, 1), dp.Relation{}, delta)
 			if err != nil {
 				t.Fatal(err)
 			}

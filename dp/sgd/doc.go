@@ -4,15 +4,16 @@
 //
 //	t := sgd.Training{
 //		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),
-//		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},              // or sgd.Pixels(images), sgd.Regression
+//		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels}, // or sgd.Pixels, sgd.Regression
 //		Clip:      1, Rate: .1, Batch: .1 * 2000, Steps: 200, Optimiser: train.Adam{Rate: .02}, Dir: "run",
 //	}
-//	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}}) // two records of one person
-//	err = t.Run(ctx, dev, key)                                                    // resumes where it was killed
+//	two := dp.Relation{Group: 2} // records of one person
+//	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: two})
+//	err = t.Run(ctx, dev, key) // resumes where it was killed
 //	logits, err := sgd.Predict(t.Net, sgd.Rows(new))
 //
-// A linear layer on fixed features of images is Features(net, Pixels(images)), with net such as nn.Seq(&nn.Affine{By:
-// .5, Plus: .5}, arch.Gradients(1)) after Init, in place of Rows.
+// A linear layer on fixed features of images is Features(net, Pixels(images), 27), with net such as
+// nn.Seq(&nn.Affine{By: .5, Plus: .5}, arch.Scattering()) after Init, in place of Rows.
 //
 // # The mechanism
 //
@@ -69,7 +70,8 @@
 //
 // # Cost
 //
-// Two backward passes for each record, and some 250 ns of noise for each parameter and step.
+// A forward and a backward pass for each record, the gradients of parameters once more, and some 250 ns of noise for
+// each parameter and step.
 //
 // Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1. Noise
 // and resuming: package dp/release.

@@ -65,7 +65,7 @@ func (r rows32) Len() int {
 func (r rows32) row(i int) []float32 { return r.x[i*r.width : (i+1)*r.width] }
 
 func (r rows32) Batch(dev *device.Device, t device.DType, records []int) (*device.Array, error) {
-	var out []float32
+	out := make([]float32, 0, len(records)*r.width)
 	for _, i := range records {
 		out = append(out, r.row(i)...)
 	}

@@ -26,27 +26,34 @@ func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
 }
 
-// Features returns what a fixed network, which is public, makes of each record, less its mean and
-// scaled to norm 1, as Rows32 for another network to learn from: linear layers on good features,
-// such as those of arch.Gradients, learn more under privacy than networks from pixels. A row is a
-// function of its own record.
+// Features returns what a fixed network, which is public, makes of each record, as Rows32 for another network to learn
+// from: linear layers on good features, such as those of arch.Scattering, learn more under privacy than networks from
+// pixels. A row is cut into groups of equal length, each of which is standardised, less its mean and divided by its
+// norm; together they have norm 1. A row is a function of its own record. The error wraps ErrParameter where groups
+// does not divide the number of features.
 //
 // Source: F. Tramèr, D. Boneh, "Differentially private learning needs better features (or much more data)" (2021).
-func Features(net nn.Layer, x Inputs) (Inputs, error) {
+func Features(net nn.Layer, x Inputs, groups int) (Inputs, error) {
 	r := rows32{width: 1}
 	err := outputs(net, x, func(y []float64) {
 		if r.x == nil {
 			r.width = len(y) / min(x.Len(), together)
 			r.x = make([]float32, 0, x.Len()*r.width)
 		}
-		for row := range slices.Chunk(y, r.width) {
-			floats.AddConst(-floats.Sum(row)/float64(len(row)), row)
-			norm := max(floats.Norm(row, 2), math.SmallestNonzeroFloat32)
-			for _, v := range row {
+		if groups < 1 || r.width%groups != 0 {
+			return
+		}
+		for group := range slices.Chunk(y, r.width/groups) {
+			floats.AddConst(-floats.Sum(group)/float64(len(group)), group)
+			norm := max(floats.Norm(group, 2), math.SmallestNonzeroFloat32) * math.Sqrt(float64(groups))
+			for _, v := range group {
 				r.x = append(r.x, float32(v/norm))
 			}
 		}
 	})
+	if err == nil && len(r.x) == 0 {
+		err = bad("Features: groups = %d: must divide the number of features, %d", groups, r.width)
+	}
 	return r, err
 }
 

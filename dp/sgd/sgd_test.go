@@ -401,7 +401,7 @@ func TestNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	event, _ = tr.Event()
-	if again, err := dp.Epsilon(event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
+	if again, err := dp.Epsilon(t.Context(), event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
 		again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
 		t.Errorf("calibrated to %v, its event has %v, %v", g, again, err)
 	}
@@ -692,9 +692,9 @@ func TestRows32(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 3})
+	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
-	fixed, err1 := Features(net, Pixels(m))
+	fixed, err1 := Features(net, Pixels(m), 2)
 	want, err2 := Predict(net, Pixels(m))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
@@ -708,11 +708,16 @@ func TestRows32(t *testing.T) {
 	got := batch(t, dev, fixed, device.Float64)
 	for k, i := range []int{4, 0, 4} {
 		want := mat.VecDenseCopyOf(want.RowView(i))
-		floats.AddConst(-mat.Sum(want)/3, want.RawVector().Data)
-		want.ScaleVec(1/mat.Norm(want, 2), want)
+		for group := range slices.Chunk(want.RawVector().Data, 3) {
+			floats.AddConst(-floats.Sum(group)/3, group)
+			floats.Scale(1/floats.Norm(group, 2)/math.Sqrt2, group)
+		}
 		if !mat.EqualApprox(got.RowView(k), want, 1e-6) { // float32
 			t.Errorf("features %v, want %v", mat.Formatted(got.RowView(k).T()), mat.Formatted(want.T()))
 		}
+	}
+	if _, err := Features(net, Pixels(m), 4); !errors.Is(err, ErrParameter) {
+		t.Errorf("6 features in 4 groups: %v", err)
 	}
 	if _, err := ReadRows(path + "x"); err == nil {
 		t.Error("a file that is not there was read")

@@ -45,11 +45,11 @@ func TestAnExchangeCostsASubstitution(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := dp.Epsilon(e, dp.Relation{Kind: kind}.OfRecords(), 1e-5)
+			again, err := dp.Epsilon(t.Context(), e, dp.Relation{Kind: kind}.OfRecords(), 1e-5)
 			if err != nil || again.Epsilon > 1+1e-9 || g.Epsilon > 1 {
 				t.Errorf("%s, %v: %v, accounted for again %v, %v", name, dp.Relation{Kind: kind}, g, again, err)
 			}
-			most, err := dp.Epsilon(e, dp.Relation{}, 1e-5) // falls with the noise
+			most, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-5) // falls with the noise
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,7 @@
 // below this one; a method of your own is a type with the methods of the interface Method.
 //
 //	semidual     private semi-dual transport: atoms, potentials and covariances, in seconds
-//	refine       the semi-dual's samples, moved until their features have private moments: images nearer to real ones, in minutes
+//	refine       its samples, moved until their features have private moments: nearer to real ones, in minutes
 //	merf         DP-MERF: one release of random features, and a network fitted to it
 //	denoise      a class-conditional denoiser by DP-SGD
 //	dpsinkhorn   DP-Sinkhorn: DCGAN or BigGAN, semi-debiased Sinkhorn loss, sanitised gradients at the images
@@ -13,7 +13,7 @@
 //	public, err := synth.PublicOf(images)                                           // where their number is public
 //	m, g, err := synth.Calibrate(ctx, semidual.Suggested(1, public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
 //	sampler, err := m.Train(ctx, dev, images, synth.Run{Key: key, Dir: dir})        // resumes in dir if it was killed
-//	synthetic, err := sampler.Sample(rng, 60_000)                                   // any number of times: post-processing
+//	synthetic, err := sampler.Sample(rng, 60_000)                           // any number of times
 //
 // Publication does all of it and writes a folder that can be published, with a Statement; the
 // command coupling private uses it.

@@ -24,7 +24,6 @@ type Jitter struct {
 	Scale   float64 // of the logarithms of width and height
 	Shift   float64 // of shifts in both directions, as a share of the image's side
 	Elastic float64 // of the displacements at 4×4 points, linear between them, as a share of the image's side
-	Mirror  bool    // exchange left and right of every second image
 }
 
 func (j Jitter) check() error {
@@ -67,9 +66,6 @@ func (j Jitter) draw(rng *rand.Rand, h, w int) func(x, y float64) (u, v float64)
 	var bend [knots][knots][2]float64
 	for k := range knots * knots {
 		bend[k/knots][k%knots] = [2]float64{j.Elastic * side * rng.NormFloat64(), j.Elastic * side * rng.NormFloat64()}
-	}
-	if j.Mirror && rng.Uint64()>>63 == 1 {
-		wide = -wide
 	}
 	return func(x, y float64) (u, v float64) {
 		kx, ky := x/max(float64(w-1), 1)*(knots-1), y/max(float64(h-1), 1)*(knots-1)

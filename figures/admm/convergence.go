@@ -23,7 +23,7 @@ func Convergence() lab.Study[SpeedParams, SpeedOut] {
 			"valley; the time of a round is linear in the number of edges.",
 		Sizes: kit.Sizes("up to %v edges%v", kit.Per{"1,000", "10,000", "100,000", "100,000"},
 			kit.Per{"", ", 2 draws", ", 3 draws", ", 5 draws"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 5, lab.Full: 200, lab.Paper: 330},
+		Seconds:    kit.ByPreset(1., 5, 200, 330),
 		Experiment: speedOf,
 		Grid:       func(set lab.Setting) []SpeedParams { return speedGrid(set, "size") },
 		Also:       []lab.Cells{byDensity, byPenalty},
@@ -125,14 +125,14 @@ func speedGrid(set lab.Setting, what string) []SpeedParams {
 }
 
 // speedLine is the mean over draws of a number, against another.
-func speedLine(cells []lab.Result[SpeedParams, SpeedOut], x func(SpeedParams, SpeedOut) float64,
+func speedLine(cells []speedCell, x func(SpeedParams, SpeedOut) float64,
 	y func(SpeedOut) float64) style.Line {
-	network := func(c lab.Result[SpeedParams, SpeedOut]) SpeedParams {
+	network := func(c speedCell) SpeedParams {
 		c.Params.Draw = 0
 		return c.Params
 	}
 	return kit.Line(style.Line{Marks: true}, kit.Runs(cells, network),
-		func(same []lab.Result[SpeedParams, SpeedOut]) (mx, my float64) {
+		func(same []speedCell) (mx, my float64) {
 			mx, _ = spread(same, func(o SpeedOut) float64 { return x(same[0].Params, o) })
 			my, _ = spread(same, y)
 			return mx, my
@@ -140,7 +140,7 @@ func speedLine(cells []lab.Result[SpeedParams, SpeedOut], x func(SpeedParams, Sp
 }
 
 // panelCells returns the cells of the panels.
-func panelCells(v lab.View[SpeedParams, SpeedOut]) (size, density, eta []lab.Result[SpeedParams, SpeedOut]) {
+func panelCells(v lab.View[SpeedParams, SpeedOut]) (size, density, eta []speedCell) {
 	return v.Cells, byDensity.View(v.Source).Cells, byPenalty.View(v.Source).Cells
 }
 
@@ -205,33 +205,20 @@ func claimConvergence(v lab.View[SpeedParams, SpeedOut]) ([]lab.Claim, error) {
 			Why:    "counted",
 			Null:   stoppedEarly,
 		},
-		{
-			What:     "most that a repaired plan is below the optimum, relative",
-			Source:   "residuals of 1e-4",
-			Got:      short,
-			Relation: lab.AtMost,
-			Want:     2e-3,
-			Why:      "amounts that are off by 1e-4 of their size, times slopes that differ by up to 10",
-			Null:     stoppedEarly,
-		},
-		{
-			What:     "rounds at the largest network over those at the smallest",
-			Source:   "abstract: “computationally efficient for large-scale”",
-			Got:      float64(last.Rounds) / float64(first.Rounds),
-			Relation: lab.AtMost,
-			Want:     math.Sqrt(float64(last.Edges) / float64(first.Edges)),
-			Why:      "grows more slowly than the root of the number of edges",
-			Null:     stoppedEarly,
-		},
-		{
-			What:       "time of a round over edges, largest over smallest network",
-			Source:     "O(d log d) a node",
-			Got:        (last.Seconds / float64(last.Edges)) / (first.Seconds / float64(first.Edges)),
-			Relation:   lab.AtMost,
-			Want:       4,
-			Why:        "linear but for caches, the logarithm and a busy machine",
-			SkipReason: tooShort,
-			Null:       stoppedEarly,
-		},
+		kit.AtMost("most that a repaired plan is below the optimum, relative", "residuals of 1e-4",
+			short, 2e-3, "amounts that are off by 1e-4 of their size, times slopes that differ by up "+
+				"to 10", stoppedEarly),
+		kit.AtMost("rounds at the largest network over those at the smallest",
+			"abstract: “computationally efficient for large-scale”",
+			float64(last.Rounds)/float64(first.Rounds),
+			math.Sqrt(float64(last.Edges)/float64(first.Edges)), "grows more slowly than the root of "+
+				"the number of edges", stoppedEarly),
+		kit.AtMostUnless(tooShort, "time of a round over edges, largest over smallest network",
+			"O(d log d) a node",
+			(last.Seconds/float64(last.Edges))/(first.Seconds/float64(first.Edges)), 4,
+			"linear but for caches, the logarithm and a busy machine", stoppedEarly),
 	}, nil
 }
+
+// speedCell is a finished cell.
+type speedCell = lab.Result[SpeedParams, SpeedOut]

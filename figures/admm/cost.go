@@ -23,7 +23,7 @@ func Cost() lab.Study[CostParams, CostOut] {
 			"a round one can prove less than the sum; knowing the noise, less again, and the less the more edges a " +
 			"node has.",
 		Sizes:      kit.Sizes("nodes of 4 and 30 edges, %v numbers of rounds", kit.Per{2, 10, 16, 16}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10, lab.Full: 16, lab.Paper: 16},
+		Seconds:    kit.ByPreset(2., 10, 16, 16),
 		Experiment: costOf,
 		Grid:       costGrid,
 		Draw:       drawCost,
@@ -49,8 +49,8 @@ type CostOut struct {
 
 var costOf = lab.Experiment[CostParams, CostOut]{
 	Name: "admm/cost", Version: 1,
-	Run: func(_ context.Context, _ *lab.Cell, p CostParams) (CostOut, error) {
-		a := lab.Must(account.Spend(p.Alpha, p.Degree, p.Rounds, costDelta))
+	Run: func(ctx context.Context, _ *lab.Cell, p CostParams) (CostOut, error) {
+		a := lab.Must(account.Spend(ctx, p.Alpha, p.Degree, p.Rounds, costDelta))
 		return CostOut{a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon, a.Numerical.Kind.String(),
 			a.Numerical.Accountant}, nil
 	},

@@ -28,7 +28,7 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 			"none: it makes silent edges speak.",
 		Sizes: kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9},
 			kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 11, lab.Full: 70, lab.Paper: 70},
+		Seconds:    kit.ByPreset(.8, 11, 70, 70),
 		Experiment: spyOf,
 		Grid:       spyGrid,
 		Draw:       drawEavesdropper,
@@ -212,15 +212,9 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 		return nil, fmt.Errorf("claims are about α_p of 1 and 1000: %w", store.ErrMissing)
 	}
 	return []lab.Claim{
-		{
-			What:     "parameters found without noise, of all",
-			Source:   "section III-A: the adversary can infer the parameters",
-			Got:      points[0].right[last],
-			Relation: lab.AtLeast,
-			Want:     .5,
-			Why:      "those of edges that never carry anything leave no trace",
-			Null:     guessing,
-		},
+		kit.AtLeast("parameters found without noise, of all", "section III-A: the adversary can "+
+			"infer the parameters", points[0].right[last], .5, "those of edges that never carry "+
+			"anything leave no trace", guessing),
 		{
 			What:   "error at α_p = 1 over guessing",
 			Source: "Theorem 1: little noise is not to be told from much",
@@ -230,14 +224,7 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 			Why:    "within a fifth of guessing",
 			Null:   thinNoise,
 		},
-		{
-			What:     "error at α_p = 1000 over that at α_p = 1",
-			Source:   "the noise is 1000 times smaller",
-			Got:      at[1000].likely[last] / at[1].likely[last],
-			Relation: lab.AtMost,
-			Want:     .8,
-			Why:      "an effect that can be seen",
-			Null:     guessing,
-		},
+		kit.AtMost("error at α_p = 1000 over that at α_p = 1", "the noise is 1000 times smaller",
+			at[1000].likely[last]/at[1].likely[last], .8, "an effect that can be seen", guessing),
 	}, nil
 }

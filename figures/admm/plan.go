@@ -21,7 +21,7 @@ func Plan() lab.Study[RunParams, RunOut] {
 			"feasible plan leaves some of what sources have, and targets get less than they ask " +
 			"for, or the same from sources that suit them less.",
 		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .1, lab.Full: .1, lab.Paper: .1},
+		Seconds:    kit.ByPreset(.1, .1, .1, .1),
 		Experiment: runOf,
 		Grid:       planGrid,
 		Draw:       drawPlan,
@@ -37,7 +37,7 @@ func planGrid(set lab.Setting) []RunParams {
 
 // freeNoise is the null of noise that takes nothing from targets and moves no utility.
 var freeNoise = lab.Null{Name: "noise without effect",
-	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []runCell) {
 		for i := range cells {
 			cells[i].Value.Served, cells[i].Value.Social = cells[0].Value.Served, cells[0].Value.Social
 		}
@@ -54,7 +54,7 @@ var unprojected = kit.Null("a noisy plan that is not projected", runOf, func(p R
 // shownRows is how many targets fit.
 const shownRows = 10
 
-func drawPlan(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
+func drawPlan(v runView) (lab.Exhibit, error) {
 	cells := v.Cells
 	plain, noisy := cells[0].Value, cells[1].Value
 	order := make([]int, targets)
@@ -114,7 +114,7 @@ func drawPlan(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	}, nil
 }
 
-func claimPlan(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
+func claimPlan(v runView) ([]lab.Claim, error) {
 	plain, noisy := v.Cells[0].Value, v.Cells[1].Value
 	least := 1.0
 	for x := range targets {
@@ -131,32 +131,14 @@ func claimPlan(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 			Why:    "all utilities rise and all are joined, so nothing stays away; residuals 1e-8",
 			Null:   nothingCarried,
 		},
-		{
-			What:     "what all targets receive with noise over what they receive without",
-			Source:   "section IV: 4.2 units of 5 where noise is added",
-			Got:      floats.Sum(noisy.Served) / floats.Sum(plain.Served),
-			Relation: lab.AtLeast,
-			Want:     .5,
-			Why:      "the one target that the paper names keeps 84%; half leaves room for an α_p that is lost",
-			Null:     nothingCarried,
-		},
-		{
-			What:     "the least that a target receives over what it asks for, with noise",
-			Source:   "section IV: “it only requests and receives 4.2 units” of 5",
-			Got:      least,
-			Relation: lab.AtMost,
-			Want:     .95,
-			Why:      "a loss that can be seen, for some target; the paper's α_p is lost",
-			Null:     freeNoise,
-		},
-		{
-			What:     "most by which the feasible plan with noise misses a bound",
-			Source:   "post-processing",
-			Got:      noisy.Violation,
-			Relation: lab.AtMost,
-			Want:     1e-6,
-			Why:      "residual 1e-8 of the projection, over plans of size 100",
-			Null:     unprojected,
-		},
+		kit.AtLeast("what all targets receive with noise over what they receive without",
+			"section IV: 4.2 units of 5 where noise is added",
+			floats.Sum(noisy.Served)/floats.Sum(plain.Served), .5, "the one target that the paper "+
+				"names keeps 84%; half leaves room for an α_p that is lost", nothingCarried),
+		kit.AtMost("the least that a target receives over what it asks for, with noise",
+			"section IV: “it only requests and receives 4.2 units” of 5", least, .95,
+			"a loss that can be seen, for some target; the paper's α_p is lost", freeNoise),
+		kit.AtMost("most by which the feasible plan with noise misses a bound", "post-processing",
+			noisy.Violation, 1e-6, "residual 1e-8 of the projection, over plans of size 100", unprojected),
 	}, nil
 }

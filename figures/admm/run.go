@@ -159,3 +159,9 @@ func social(p admm.Problem, plan []float64) float64 {
 func public(p admm.Problem) admm.Problem {
 	return admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}
 }
+
+// runCell is a finished cell.
+type runCell = lab.Result[RunParams, RunOut]
+
+// runView is the finished cells.
+type runView = lab.View[RunParams, RunOut]

@@ -21,7 +21,7 @@ func TradeOff() lab.Study[RunParams, RunOut] {
 			"and slower rounds.",
 		Sizes: kit.Sizes("the paper's network, %v values of α_p, %v η, %v repeats", kit.Per{5, 9, 9, 9},
 			kit.Per{"one", 3, 3, 3}, kit.Per{4, 20, 100, 100}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 11, lab.Full: 55, lab.Paper: 55},
+		Seconds:    kit.ByPreset(.3, 11, 55, 55),
 		Experiment: runOf,
 		Grid:       tradeGrid,
 		Draw:       drawTradeOff,
@@ -44,7 +44,7 @@ func tradeGrid(set lab.Setting) []RunParams {
 
 // reversed is the null in which utility falls with α_p: the values of the largest α_p stand at the smallest.
 var reversed = lab.Null{Name: "values in reverse order",
-	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []runCell) {
 		alphas := 1
 		for alphas < len(cells) && cells[alphas].Params.Eta == cells[0].Params.Eta {
 			alphas++
@@ -65,9 +65,9 @@ type trade struct {
 }
 
 // trades are the points by η and α_p, in the order of the grid.
-func trades(cells []lab.Result[RunParams, RunOut]) (out [][]trade) {
+func trades(cells []runCell) (out [][]trade) {
 	for _, same := range kit.Runs(cells,
-		func(c lab.Result[RunParams, RunOut]) [2]float64 { return [2]float64{c.Params.Eta, c.Params.Alpha} }) {
+		func(c runCell) [2]float64 { return [2]float64{c.Params.Eta, c.Params.Alpha} }) {
 		p := same[0].Params
 		t := trade{alpha: p.Alpha, eta: p.Eta, repeats: len(same)}
 		t.last, t.lastSD = spread(same, func(o RunOut) float64 { return o.Last / o.Optimum })
@@ -80,7 +80,7 @@ func trades(cells []lab.Result[RunParams, RunOut]) (out [][]trade) {
 	return out
 }
 
-func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
+func drawTradeOff(v runView) (lab.Exhibit, error) {
 	lines := trades(v.Cells)
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
 	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Aspect: 1}
@@ -124,7 +124,7 @@ func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	}, nil
 }
 
-func claimTradeOff(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
+func claimTradeOff(v runView) ([]lab.Claim, error) {
 	lines := trades(v.Cells)
 	at, fall, over := map[float64]trade{}, math.Inf(-1), math.Inf(-1)
 	for _, line := range lines {
@@ -169,24 +169,12 @@ func claimTradeOff(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 			SkipReason: tooFew(v.Preset),
 			Null:       nothingCarried,
 		},
-		{
-			What:     "utility at α_p = 10 over the optimum, at most",
-			Source:   "Figure 2(c): small α_p costs utility; notes: 616 of 688",
-			Got:      at[10].feasible,
-			Relation: lab.AtMost,
-			Want:     .98,
-			Why:      "a loss of at least 2%; a run of the reconstruction lost 10%",
-			Null:     reversed,
-		},
-		{
-			What:     "utility at α_p = 1 over that at 1000, at most",
-			Source:   "Figure 2(c)",
-			Got:      at[1].feasible / at[1000].feasible,
-			Relation: lab.AtMost,
-			Want:     .9,
-			Why:      "“useless” in the notes: more than a tenth is lost",
-			Null:     reversed,
-		},
+		kit.AtMost("utility at α_p = 10 over the optimum, at most", "Figure 2(c): small α_p costs "+
+			"utility; notes: 616 of 688", at[10].feasible, .98, "a loss of at least 2%; a run of the "+
+			"reconstruction lost 10%", reversed),
+		kit.AtMost("utility at α_p = 1 over that at 1000, at most", "Figure 2(c)",
+			at[1].feasible/at[1000].feasible, .9, "“useless” in the notes: more than a tenth is lost",
+			reversed),
 		{
 			What:     "the largest feasible utility over the optimum",
 			Source:   "optimality",

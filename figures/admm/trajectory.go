@@ -22,7 +22,7 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 			"at α_p = 1000 and wildly at α_p = 10; " +
 			"the average of the last rounds, projected, is a plan that can be carried out.",
 		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: .5, lab.Full: .5, lab.Paper: .5},
+		Seconds:    kit.ByPreset(.3, .5, .5, .5),
 		Experiment: runOf,
 		Grid:       trajectoryGrid,
 		Draw:       drawTrajectory,
@@ -36,7 +36,7 @@ var shownAlphas = []float64{0, 1000, 100, 10}
 func roundsOf(p lab.Preset) int { return lab.Pick(p, 60, 200, 200, 200) }
 
 // roundsBadge marks runs that are shorter than the paper's.
-func roundsBadge(v lab.View[RunParams, RunOut]) string {
+func roundsBadge(v runView) string {
 	if n := v.Cells[0].Params.Rounds; n < roundsOf(lab.Paper) {
 		return v.Badge(fmt.Sprintf("%d rounds", n))
 	}
@@ -69,7 +69,7 @@ func alphaText(alpha float64) string {
 	return strings.NewReplacer("{", "", "}", "").Replace(alphaName(alpha))
 }
 
-func drawTrajectory(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
+func drawTrajectory(v runView) (lab.Exhibit, error) {
 	cells := v.Cells
 	optimum := cells[0].Value.Optimum
 	whole := style.Plot{X: style.Axis{Label: "round"}, Y: style.Axis{Label: "social utility", Include: []float64{0}},
@@ -135,10 +135,10 @@ const privacyNote = "α_p is the ε of one round for one utility parameter of on
 	"what the figure admm/cost says, up to the sum; bounds are not protected, several " +
 	"parameters cost more, and an α_p of hundreds protects nothing."
 
-func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
+func claimTrajectory(view runView) ([]lab.Claim, error) {
 	plain, loud := view.Cells[0].Value, view.Cells[1].Value
 	null := nothingCarried
-	violation := lab.Most(view.Cells, func(c lab.Result[RunParams, RunOut]) float64 { return c.Value.Violation })
+	violation := lab.Most(view.Cells, func(c runCell) float64 { return c.Value.Violation })
 	return []lab.Claim{
 		{
 			What: "root mean square of utility about the optimum at α_p = 100, last half of the rounds, over " +
@@ -151,11 +151,8 @@ func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 				"of the noise into the next rounds: 1.1 to 1.3 here",
 			Null: freeNoise,
 		},
-		{
-			What: "most by which a feasible plan misses a bound", Source: "post-processing", Got: violation,
-			Relation: lab.AtMost, Want: 1e-6, Why: "residual 1e-8 of the projection, over plans of size 100",
-			Null: unprojected,
-		},
+		kit.AtMost("most by which a feasible plan misses a bound", "post-processing", violation, 1e-6,
+			"residual 1e-8 of the projection, over plans of size 100", unprojected),
 		{
 			What:   "utility of Algorithm 1 over the optimum of the linear program",
 			Source: "section II-B: ADMM converges to the solution of (1)",
@@ -175,15 +172,9 @@ func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 			Null:     null,
 			Law:      true,
 		},
-		{
-			What:     "round from which on Algorithm 1 stays within 1% of the optimum",
-			Source:   "Figure 2(a)",
-			Got:      plain.within(.01),
-			Relation: lab.AtMost,
-			Want:     100,
-			Why:      "the paper's axis is lost; other draws take from 19 to 64 rounds",
-			Null:     null,
-		},
+		kit.AtMost("round from which on Algorithm 1 stays within 1% of the optimum", "Figure 2(a)",
+			plain.within(.01), 100, "the paper's axis is lost; other draws take from 19 to 64 rounds",
+			null),
 		{
 			What:   "utility at α_p = 1000 over the optimum",
 			Source: "section IV: “when α is large, the social utility is close to the one returned by Algorithm 1”",

@@ -191,7 +191,7 @@ var slightlyOff = lab.Null{Name: "bounds off by a thousandth", Spoil: []lab.Spoi
 // allTheSame is the null of a figure in which every bound is the specific one.
 var allTheSame = lab.Null{Name: "one bound under two names", Spoil: []lab.Spoiler{
 	kit.Spoil(profileOf, func(_ ProfileParams, v *ProfileOut) { v.Agnostic, v.PostHoc = v.Specific, v.Specific }),
-	lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
+	lab.Spoil(renyiOf, func(cells []renyiCell) {
 		for i := 1; i < len(cells); i += 2 {
 			cells[i].Value = cells[i-1].Value
 		}
@@ -209,12 +209,12 @@ func scale(list []float64, by float64) []float64 {
 }
 
 func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit, error) {
-	parts := kit.Runs(v.Cells, func(c lab.Result[ProfileParams, ProfileOut]) Mechanism { return c.Params.Setting })
+	parts := kit.Runs(v.Cells, func(c profileCell) Mechanism { return c.Params.Setting })
 	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.",
 		Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
-	groups := kit.Each(parts[0], func(c lab.Result[ProfileParams, ProfileOut]) int { return c.Params.Group })
+	groups := kit.Each(parts[0], func(c profileCell) int { return c.Params.Group })
 	panels := sheet(style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}, parts,
-		func(cells []lab.Result[ProfileParams, ProfileOut]) style.Plot {
+		func(cells []profileCell) style.Plot {
 			at, eps := cells[0].Params.Setting, cells[0].Params.Eps
 			plot := style.Plot{
 				Title:  at.String(),
@@ -352,20 +352,15 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 			},
 		}, out), nil
 	}
-	laws = append(laws, lab.Claim{
-		What:     "K ≥ 2: the largest " + string(f.against) + " δ over specific δ where that is above 1e-3, at least",
-		Source:   "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2",
-		Got:      gain,
-		Relation: lab.AtLeast,
-		Want:     1.05,
-		Why:      "a gap that can be seen in the figure; the paper gives no number",
-		Null:     allTheSame,
-	})
+	laws = append(laws, kit.AtLeast(
+		"K ≥ 2: the largest "+string(f.against)+" δ over specific δ where that is above 1e-3, at least",
+		"SSKG, section 4: “stronger privacy guarantees” for K ≥ 2", gain, 1.05,
+		"a gap that can be seen in the figure; the paper gives no number", allTheSame))
 	return slices.Concat(laws, out), nil
 }
 
 // referenceClaims compares a cell with the references that it holds.
-func (f profileFigure) referenceClaims(c lab.Result[ProfileParams, ProfileOut]) (out []lab.Claim) {
+func (f profileFigure) referenceClaims(c profileCell) (out []lab.Claim) {
 	const source, why = "../shared/refs/dp/figures_adp.json", "the reference states 1e-14, package dp 1e-12"
 	for _, r := range references {
 		i := slices.Index(c.Params.Eps, r.eps)
@@ -399,3 +394,6 @@ func (f profileFigure) referenceClaims(c lab.Result[ProfileParams, ProfileOut]) 
 	}
 	return out
 }
+
+// profileCell is a finished cell.
+type profileCell = lab.Result[ProfileParams, ProfileOut]

@@ -116,9 +116,9 @@ func (s Mechanism) atTwo(group int) float64 {
 }
 
 // claimAtTwo compares the specific curves with closed forms.
-func claimAtTwo(v lab.View[RenyiParams, RenyiOut]) lab.Claim {
+func claimAtTwo(v renyiView) lab.Claim {
 	off := lab.Most(v.Where(func(p RenyiParams) bool { return p.Bound == "specific" }),
-		func(c lab.Result[RenyiParams, RenyiOut]) float64 {
+		func(c renyiCell) float64 {
 			order, rho := c.Value.Order, c.Value.Rho
 			i := slices.IndexFunc(order[1:], func(a float64) bool { return a >= 2 })
 			if i < 0 {
@@ -128,20 +128,14 @@ func claimAtTwo(v lab.View[RenyiParams, RenyiOut]) lab.Claim {
 			return math.Abs((1-share)*math.Log(rho[i]) + share*math.Log(rho[i+1]) -
 				math.Log(c.Params.Setting.atTwo(c.Params.Group)))
 		})
-	return lab.Claim{
-		What: "specific ρ(2) against its closed form, the largest |log ratio|",
-		Source: "Σ_ij w_i w_j e^{ij/σ²}, w = Bin(K, r), all of the group removed; randomised response: SSKG, " +
-			"appendix M",
-		Got:      off,
-		Relation: lab.AtMost,
-		Want:     .1,
-		Why:      "a straight line between two orders, on logarithmic axes",
-		Null:     largeOrders,
-	}
+	return kit.AtMost("specific ρ(2) against its closed form, the largest |log ratio|",
+		"Σ_ij w_i w_j e^{ij/σ²}, w = Bin(K, r), all of the group removed; randomised response: "+
+			"SSKG, appendix M", off, .1, "a straight line between two orders, on logarithmic axes",
+		largeOrders)
 }
 
 // renyiGroups are the groups of the first panel, each a pair of cells.
-func renyiGroups(cells []lab.Result[RenyiParams, RenyiOut]) (out []int) {
+func renyiGroups(cells []renyiCell) (out []int) {
 	for pair := range slices.Chunk(kit.Runs(cells, settingOf)[0], 2) {
 		out = append(out, pair[0].Params.Group)
 	}
@@ -149,7 +143,7 @@ func renyiGroups(cells []lab.Result[RenyiParams, RenyiOut]) (out []int) {
 }
 
 // settingOf tells panels apart.
-func settingOf(c lab.Result[RenyiParams, RenyiOut]) Mechanism { return c.Params.Setting }
+func settingOf(c renyiCell) Mechanism { return c.Params.Setting }
 
 // Fig11 is ρ(α) of groups against the agnostic bound.
 func Fig11() lab.Study[RenyiParams, RenyiOut] { return renyiStudy("fig11", agnostic) }
@@ -169,22 +163,22 @@ func renyiStudy(name string, base against) lab.Study[RenyiParams, RenyiOut] {
 		Seconds:    seconds(.5, 3, 5),
 		Experiment: renyiOf,
 		Grid:       func(set lab.Setting) []RenyiParams { return renyiGrid(set, base) },
-		Draw:       func(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) { return drawRenyi(v, base) },
-		Claims:     func(v lab.View[RenyiParams, RenyiOut]) ([]lab.Claim, error) { return claimRenyi(v, base), nil },
+		Draw:       func(v renyiView) (lab.Exhibit, error) { return drawRenyi(v, base) },
+		Claims:     func(v renyiView) ([]lab.Claim, error) { return claimRenyi(v, base), nil },
 	}
 }
 
 // tenfold is the null of a post-hoc bound that is never close.
 var tenfold = lab.Null{Name: "post-hoc ten times as large",
-	Spoil: []lab.Spoiler{lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
+	Spoil: []lab.Spoiler{lab.Spoil(renyiOf, func(cells []renyiCell) {
 		for i := 1; i < len(cells); i += 2 {
 			cells[i].Value.Rho = scale(cells[i].Value.Rho, 10)
 		}
 	})}}
 
-func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, error) {
+func drawRenyi(v renyiView, base against) (lab.Exhibit, error) {
 	panels := sheet(style.Panels{Columns: 2, Letters: true}, kit.Runs(v.Cells, settingOf),
-		func(got []lab.Result[RenyiParams, RenyiOut]) style.Plot {
+		func(got []renyiCell) style.Plot {
 			p := style.Plot{
 				Title:  got[0].Params.Setting.String(),
 				X:      style.Axis{Label: "order α", Log: true},
@@ -208,7 +202,7 @@ func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, er
 	}, nil
 }
 
-func claimRenyi(v lab.View[RenyiParams, RenyiOut], base against) []lab.Claim {
+func claimRenyi(v renyiView, base against) []lab.Claim {
 	none := math.Inf(-1)
 	above, single, gain, private := none, none, none, none
 	for _, got := range kit.Runs(v.Cells, settingOf) {
@@ -249,28 +243,16 @@ func claimRenyi(v lab.View[RenyiParams, RenyiOut], base against) []lab.Claim {
 			Null:     slightlyOff,
 			Law:      true,
 		},
-		{
-			What:     string(base) + " over specific ρ(α), the largest, at least",
-			Source:   "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2",
-			Got:      gain,
-			Relation: lab.AtLeast,
-			Want:     2,
-			Why:      "a gap that can be seen on a logarithmic axis; the paper gives no number",
-			Null:     allTheSame,
-		},
+		kit.AtLeast(string(base)+" over specific ρ(α), the largest, at least",
+			"SSKG, section 4: “stronger privacy guarantees” for K ≥ 2", gain, 2,
+			"a gap that can be seen on a logarithmic axis; the paper gives no number", allTheSame),
 	}
 	claims = append(claims, claimAtTwo(v))
 	if base == postHoc {
-		claims = append(claims, lab.Claim{
-			What:     "post-hoc over specific ρ(α) at σ = 5, r = 0.001, 2 ≤ α ≤ 30, the largest",
-			Source:   "SSKG, section 4: “increasingly tight upper bounds” for private mechanisms and small rates",
-			Got:      private,
-			Relation: lab.AtMost,
-			Want:     2,
-			Why: "the lines lie on each other in a figure of twelve decades; at some order above 30 both rise " +
-				"steeply, at slightly different places",
-			Null: tenfold,
-		})
+		claims = append(claims, kit.AtMost("post-hoc over specific ρ(α) at σ = 5, r = 0.001, 2 ≤ α ≤ 30, the largest",
+			"SSKG, section 4: “increasingly tight upper bounds” for private mechanisms and small rates",
+			private, 2, "the lines lie on each other in a figure of twelve decades; at some order "+
+				"above 30 both rise steeply, at slightly different places", tenfold))
 	}
 	return claims
 }
@@ -338,7 +320,7 @@ var largeOrders = kit.Null("large orders alone", renyiOf, func(_ RenyiParams, v 
 	v.Order, v.Rho = v.Order[from:], v.Rho[from:]
 })
 
-func drawSpent(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) {
+func drawSpent(v renyiView) (lab.Exhibit, error) {
 	panels := style.Panels{Letters: true, ShareX: true}
 	table := lab.Table{Name: "epsilon", Caption: "ε at δ = 1e-8 after t steps.",
 		Header: []string{"setting", "K", "bound", "t = 1", "t = 100", "t = 10,000", "t = 100,000"}}
@@ -397,7 +379,7 @@ func (o RenyiOut) spent(t float64) (eps float64, at int) {
 	return max(eps, 0), at
 }
 
-func claimSpent(v lab.View[RenyiParams, RenyiOut]) ([]lab.Claim, error) {
+func claimSpent(v renyiView) ([]lab.Claim, error) {
 	above, gain, edge := math.Inf(-1), math.Inf(-1), 0.0
 	for k := 0; k < len(v.Cells); k += 2 {
 		specificCell, postCell := v.Cells[k].Value, v.Cells[k+1].Value
@@ -424,15 +406,9 @@ func claimSpent(v lab.View[RenyiParams, RenyiOut]) ([]lab.Claim, error) {
 			Null:     slightlyOff,
 			Law:      true,
 		},
-		{
-			What:     "ε of post-hoc over specific, the largest, at least",
-			Source:   "SSKG, appendix B.2.4: post-hoc is looser",
-			Got:      gain,
-			Relation: lab.AtLeast,
-			Want:     1.5,
-			Why:      "a gap that can be seen; the paper gives no number",
-			Null:     allTheSame,
-		},
+		kit.AtLeast("ε of post-hoc over specific, the largest, at least",
+			"SSKG, appendix B.2.4: post-hoc is looser", gain, 1.5, "a gap that can be seen; the paper "+
+				"gives no number", allTheSame),
 		claimAtTwo(v),
 		{
 			What:   "numbers whose best order is an end of the grid",
@@ -444,3 +420,9 @@ func claimSpent(v lab.View[RenyiParams, RenyiOut]) ([]lab.Claim, error) {
 		},
 	}, nil
 }
+
+// renyiView is the finished cells.
+type renyiView = lab.View[RenyiParams, RenyiOut]
+
+// renyiCell is a finished cell.
+type renyiCell = lab.Result[RenyiParams, RenyiOut]

@@ -131,14 +131,10 @@ func claimReplacement(v lab.View[ReplacementParams, ReplacementOut]) ([]lab.Clai
 			Why:      exactly,
 			Null:     agnosticAsSpecific,
 		},
-		{
-			What:     fmt.Sprintf("agnostic δ as published over specific δ at ε = %g, at least", cell.Params.Eps[last]),
-			Source:   "SSKG, section 3.5: “much stronger”",
-			Got:      math.Exp(cell.Value.Single[last] - cell.Value.Specific[last]),
-			Relation: lab.AtLeast,
-			Want:     100,
-			Why:      "two decades; the paper gives no number",
-			Null:     agnosticAsSpecific,
-		},
+		kit.AtLeast(
+			fmt.Sprintf("agnostic δ as published over specific δ at ε = %g, at least", cell.Params.Eps[last]),
+			"SSKG, section 3.5: “much stronger”",
+			math.Exp(cell.Value.Single[last]-cell.Value.Specific[last]), 100,
+			"two decades; the paper gives no number", agnosticAsSpecific),
 	}, nil
 }

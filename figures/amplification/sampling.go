@@ -179,15 +179,10 @@ func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error)
 			Why:      "the width of the enclosure",
 			Null:     samplingNull,
 		},
-		{
-			What:     "ε of allocation over that of fixed batches, the largest",
-			Source:   "FixedSGD: an exchange moves a sum by twice the norm",
-			Got:      over("allocation", "without replacement"),
-			Relation: lab.AtMost,
-			Want:     .6,
-			Why:      "half the noise costs about twice the ε",
-			Null:     samplingNull,
-		},
+		kit.AtMost("ε of allocation over that of fixed batches, the largest",
+			"FixedSGD: an exchange moves a sum by twice the norm",
+			over("allocation", "without replacement"), .6, "half the noise costs about twice the ε",
+			samplingNull),
 	}
 	for _, c := range v.Cells {
 		for _, want := range allocated {

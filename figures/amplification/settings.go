@@ -57,7 +57,7 @@ func grid(kind string, scales, rates []float64) []Mechanism {
 
 // seconds are CPU seconds of a figure; curves are as fine in the full preset as in the paper's.
 func seconds(smoke, quick, full float64) map[lab.Preset]float64 {
-	return map[lab.Preset]float64{lab.Smoke: smoke, lab.Quick: quick, lab.Full: full, lab.Paper: full}
+	return kit.ByPreset(smoke, quick, full, full)
 }
 
 // space returns n points from a to b at equal distances.

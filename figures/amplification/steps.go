@@ -490,33 +490,13 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 		}
 		if p.setting == (Mechanism{"gaussian", 5, .001}) {
 			out = append(out,
-				lab.Claim{
-					What:     "steps for K = 16 at δ = 1e-6, post-hoc as published",
-					Source:   "SSKG, section 4: “less than 100 iterations”",
-					Got:      steps[2],
-					Relation: lab.AtMost,
-					Want:     99,
-					Why:      "an integer below 100",
-					Null:     anyBudget,
-				},
-				lab.Claim{
-					What:     "steps for K = 16 at δ = 1e-6, specific",
-					Source:   "SSKG, section 4: “over 1000 iterations”",
-					Got:      steps[0],
-					Relation: lab.AtLeast,
-					Want:     1001,
-					Why:      "an integer above 1000",
-					Null:     anyBudget,
-				},
-				lab.Claim{
-					What:     "steps for K = 16 at δ = 1e-6, post-hoc corrected",
-					Source:   "the recomputed baseline allows over 1000 iterations too",
-					Got:      steps[1],
-					Relation: lab.AtLeast,
-					Want:     1001,
-					Why:      "an integer above 1000",
-					Null:     anyBudget,
-				})
+				kit.AtMost("steps for K = 16 at δ = 1e-6, post-hoc as published",
+					"SSKG, section 4: “less than 100 iterations”", steps[2], 99, "an integer below 100", anyBudget),
+				kit.AtLeast("steps for K = 16 at δ = 1e-6, specific", "SSKG, section 4: “over 1000 iterations”",
+					steps[0], 1001, "an integer above 1000", anyBudget),
+				kit.AtLeast("steps for K = 16 at δ = 1e-6, post-hoc corrected",
+					"the recomputed baseline allows over 1000 iterations too", steps[1], 1001,
+					"an integer above 1000", anyBudget))
 		}
 		out = append(out, lab.Claim{
 			What:     fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting),
@@ -589,33 +569,14 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 			Null:     trivialBound,
 			Law:      true,
 		},
-		{
-			What:     "published over corrected post-hoc δ, the largest in decades, at least",
-			Source:   "group privacy paid for twice",
-			Got:      defect / math.Ln10,
-			Relation: lab.AtLeast,
-			Want:     1,
-			Why:      "a decade can be seen",
-			Null:     nothingDrawn,
-		},
-		{
-			What:       "δ of a group over that of the next smaller one, the least where that is below 0.1",
-			Source:     "a batch that holds several moves farther",
-			Got:        math.Exp(more),
-			Relation:   lab.AtLeast,
-			Want:       1.5,
-			Why:        "twice as many records at least, of which batches hold twice as many",
-			SkipReason: lab.Pick(v.Preset, "three numbers of steps", "", "", ""),
-			Null:       nothingDrawn,
-		},
-		{
-			What:     "width of the enclosures behind specific lines, the largest log ratio",
-			Source:   "“exact as drawn”",
-			Got:      width,
-			Relation: lab.AtMost,
-			Want:     0.12,
-			Why:      "a line of 1.2 points is a tenth of a decade wide, 0.23",
-			Null:     trivialBound,
-		},
+		kit.AtLeast("published over corrected post-hoc δ, the largest in decades, at least",
+			"group privacy paid for twice", defect/math.Ln10, 1, "a decade can be seen", nothingDrawn),
+		kit.AtLeastUnless(lab.Pick(v.Preset, "three numbers of steps", "", "", ""),
+			"δ of a group over that of the next smaller one, the least where that is below 0.1",
+			"a batch that holds several moves farther", math.Exp(more), 1.5,
+			"twice as many records at least, of which batches hold twice as many", nothingDrawn),
+		kit.AtMost("width of the enclosures behind specific lines, the largest log ratio",
+			"“exact as drawn”", width, 0.12, "a line of 1.2 points is a tenth of a decade wide, 0.23",
+			trivialBound),
 	}
 }

@@ -122,14 +122,14 @@ var looseCoupling = kit.Null("a coupling that is not optimal, one bound for ever
 
 func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, err error) {
 	for _, all := range kit.Runs(v.Cells,
-		func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Size }) {
+		func(c transportCell) int { return c.Params.Size }) {
 		size := all[0].Params.Size
-		parts := kit.Runs(all, func(c lab.Result[TransportParams, TransportOut]) [2]float64 {
+		parts := kit.Runs(all, func(c transportCell) [2]float64 {
 			return [2]float64{c.Params.Noise, float64(c.Params.Batch)}
 		})
-		groups := kit.Each(parts[0], func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Group })
+		groups := kit.Each(parts[0], func(c transportCell) int { return c.Params.Group })
 		panels := sheet(style.Panels{Columns: 3, Letters: true, ShareX: true}, parts,
-			func(got []lab.Result[TransportParams, TransportOut]) style.Plot {
+			func(got []transportCell) style.Plot {
 				at := got[0].Params
 				p := style.Plot{
 					Title:  fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)),
@@ -180,38 +180,20 @@ func claimTransport(v lab.View[TransportParams, TransportOut]) ([]lab.Claim, err
 		gain = max(gain, c.Value.Transport[0]/c.Value.PostHoc[0])
 	}
 	return []lab.Claim{
-		{
-			What:     "duality gap of the optimal couplings relative to their cost, the largest",
-			Source:   "strong duality",
-			Got:      gap,
-			Relation: lab.AtMost,
-			Want:     1e-3,
-			Why: "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding of costs alone " +
-				"leaves 1e-4; the next claim shows the coupling itself",
-			Null: looseCoupling,
-		},
-		{
-			What:     "mass off the diagonal of the optimal couplings, the largest",
-			Source:   "max(i, j) is at least i, so the diagonal is optimal for equal marginals",
-			Got:      off,
-			Relation: lab.AtMost,
-			Want:     1e-12,
-			Why:      "rounding of weights",
-			Null:     looseCoupling,
-		},
-		{
-			What:   "no conditioning, ρ(2) of a group over that of the next smaller one, the least",
-			Source: "a batch that holds several moves farther", Got: more, Relation: lab.AtLeast, Want: 1.5,
-			Why: "twice as many records", Null: looseCoupling,
-		},
-		{
-			What:     "no conditioning over post-hoc ρ(2), the largest, at least",
-			Source:   "SSKG, section 3: “much weaker than those from prior work”",
-			Got:      gain,
-			Relation: lab.AtLeast,
-			Want:     10,
-			Why:      "a decade; the paper gives no number",
-			Null:     looseCoupling,
-		},
+		kit.AtMost("duality gap of the optimal couplings relative to their cost, the largest",
+			"strong duality", gap, 1e-3, "a class of weight 1e-12 may cost 1e12 times the bound, so "+
+				"that rounding of costs alone leaves 1e-4; the next claim shows the coupling itself",
+			looseCoupling),
+		kit.AtMost("mass off the diagonal of the optimal couplings, the largest",
+			"max(i, j) is at least i, so the diagonal is optimal for equal marginals", off, 1e-12,
+			"rounding of weights", looseCoupling),
+		kit.AtLeast("no conditioning, ρ(2) of a group over that of the next smaller one, the least",
+			"a batch that holds several moves farther", more, 1.5, "twice as many records", looseCoupling),
+		kit.AtLeast("no conditioning over post-hoc ρ(2), the largest, at least",
+			"SSKG, section 3: “much weaker than those from prior work”", gain, 10,
+			"a decade; the paper gives no number", looseCoupling),
 	}, nil
 }
+
+// transportCell is a finished cell.
+type transportCell = lab.Result[TransportParams, TransportOut]

@@ -168,15 +168,9 @@ func claimWOR(v lab.View[WORParams, WOROut]) ([]lab.Claim, error) {
 			Null:     agnosticAsTight,
 			Law:      true,
 		},
-		{
-			What:     "agnostic over specific ρ(α), the largest, at least",
-			Source:   "SSKG, section 4: “eliminates the constant factors”; 0.0002455 / 0.0000695 in the published data",
-			Got:      gain,
-			Relation: lab.AtLeast,
-			Want:     3,
-			Why:      "published data at θ = 0.75, α = 100: 3.5",
-			Null:     agnosticAsTight,
-		},
+		kit.AtLeast("agnostic over specific ρ(α), the largest, at least",
+			"SSKG, section 4: “eliminates the constant factors”; 0.0002455 / 0.0000695 in the "+
+				"published data", gain, 3, "published data at θ = 0.75, α = 100: 3.5", agnosticAsTight),
 	}, out...), nil
 }
 

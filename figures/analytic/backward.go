@@ -24,7 +24,7 @@ func Backward() lab.Study[BackwardParams, BackwardOut] {
 			"costs one linear system once the plan is known, however it was found, and is right.",
 		Sizes: kit.Sizes("n = %v with up to %v iterations; n up to %v", kit.Per{32, 128, 128, 512},
 			kit.Per{100, 1000, 3000, 10000}, kit.Per{64, 256, 512, 2048}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 10, lab.Full: 30, lab.Paper: 2000},
+		Seconds:    kit.ByPreset(.8, 10, 30, 2000),
 		Experiment: backwardOf,
 		Grid:       backwardGrid,
 		Draw:       drawBackward,
@@ -283,33 +283,15 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 	}
 	tooShort := lab.Pick(v.Preset, "times of milliseconds, and few iterations", "", "", "")
 	return []lab.Claim{
-		{
-			What:     "largest difference between the analytic and implicit methods",
-			Source:   "one gradient",
-			Got:      agree,
-			Relation: lab.AtMost,
-			Want:     1e-9,
-			Why:      "conjugate gradients stop at a residual of 1e-13, times the condition of D",
-			Null:     freeAndWrong,
-		},
-		{
-			What:       "growth of the unrolled time over iterations, log–log",
-			Source:     "“costly when the number of iterations [is] large”: introduction",
-			Got:        slope(x, y),
-			Relation:   lab.AtLeast,
-			Want:       .5,
-			Why:        "1 but for set-up; half of it holds on a busy machine",
-			SkipReason: tooShort,
-			Null:       freeAndWrong,
-		},
-		{
-			What:     "memory of the tape over that of the Cholesky way, the least over n ≥ 64",
-			Source:   "2 n² an iteration against a few n²",
-			Got:      memory,
-			Relation: lab.AtLeast,
-			Want:     float64(cell.Params.Unroll) / 10,
-			Why:      "some ten n×n matrices at most; other cells in the same process can only add to what is Measured",
-			Null:     freeAndWrong,
-		},
+		kit.AtMost("largest difference between the analytic and implicit methods", "one gradient",
+			agree, 1e-9, "conjugate gradients stop at a residual of 1e-13, times the condition of D",
+			freeAndWrong),
+		kit.AtLeastUnless(tooShort, "growth of the unrolled time over iterations, log–log",
+			"“costly when the number of iterations [is] large”: introduction", slope(x, y), .5,
+			"1 but for set-up; half of it holds on a busy machine", freeAndWrong),
+		kit.AtLeast("memory of the tape over that of the Cholesky way, the least over n ≥ 64",
+			"2 n² an iteration against a few n²", memory, float64(cell.Params.Unroll)/10,
+			"some ten n×n matrices at most; other cells in the same process can only add to what is "+
+				"Measured", freeAndWrong),
 	}, nil
 }

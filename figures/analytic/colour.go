@@ -29,7 +29,7 @@ func Colour() lab.Study[ColourParams, ColourOut] {
 			"that extends its potentials. Large ε washes all colours into one; small ε needs a solver that stands it.",
 		Sizes: kit.Sizes("%v × %v photographs, %v colours each, 4 values of ε", kit.Per{2, 4, 4, 8},
 			kit.Per{2, 3, 3, 5}, kit.Per{300, 600, 600, 3000}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 3, lab.Full: 3, lab.Paper: 60},
+		Seconds:    kit.ByPreset(1., 3, 3, 60),
 		Experiment: colourOf,
 		Grid:       colourGrid,
 		Draw:       drawColour,
@@ -279,15 +279,9 @@ func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 	}
 	last := cells[len(cells)-1].Value
 	return []lab.Claim{
-		{
-			What:     "mean of the transferred colours, largest distance from the target's",
-			Source:   "Tᵀ1 = b: the barycentric projection keeps the mean",
-			Got:      shift,
-			Relation: lab.AtMost,
-			Want:     1e-8,
-			Why:      "a marginal error of 1e-9 times colours of size 1, and rounding",
-			Null:     sameColours,
-		},
+		kit.AtMost("mean of the transferred colours, largest distance from the target's",
+			"Tᵀ1 = b: the barycentric projection keeps the mean", shift, 1e-8,
+			"a marginal error of 1e-9 times colours of size 1, and rounding", sameColours),
 		{
 			What:     "variance of the transferred colours over the target's, the largest",
 			Source:   "averages are narrower: Jensen",
@@ -298,22 +292,11 @@ func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 			Why:      "a law",
 			Null:     widerColours,
 		},
-		{
-			What:     "least growth of that variance as ε falls",
-			Source:   "rows of the plan get narrower",
-			Got:      narrower,
-			Relation: lab.AtLeast,
-			Why:      "the values are far apart",
-			Null:     widerColours,
-		},
-		{
-			What:     "distance to the target's colours after transfer over before, smallest ε",
-			Source:   "transport reaches its target",
-			Got:      last.After / last.Before,
-			Relation: lab.AtMost,
-			Want:     0.2,
-			Why:      "a fifth; two draws of the target differ by the last column but one of the table, which is less",
-			Null:     sameColours,
-		},
+		kit.AtLeast("least growth of that variance as ε falls", "rows of the plan get narrower",
+			narrower, 0, "the values are far apart", widerColours),
+		kit.AtMost("distance to the target's colours after transfer over before, smallest ε",
+			"transport reaches its target", last.After/last.Before, 0.2,
+			"a fifth; two draws of the target differ by the last column but one of the table, which is "+
+				"less", sameColours),
 	}, nil
 }

@@ -30,7 +30,7 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 			"hardly notice.",
 		Sizes: kit.Sizes("n = %v, 3 values of ε, at most %v passes a solver",
 			kit.Per{100, 400, 1000, 4000}, kit.Per{5000, 10000, 10000, 10000}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
+		Seconds:    kit.ByPreset(3., 5, 40, 2000),
 		Experiment: convergenceOf,
 		Grid:       convergenceGrid,
 		Draw:       drawConvergence,
@@ -45,9 +45,9 @@ type ConvergenceParams struct {
 	Ratios []float64 `json:"ratios" min:">0" doc:"ε over the mean cost"`
 	Tol    float64   `json:"tol" min:">0" doc:"marginal error at which a solver stops"`
 	Passes int       `json:"passes" min:"1" doc:"passes over the costs after which a solver stops"`
-	Repeat int       `json:"repeat,omitempty" min:"0" doc:"runs of a solver that takes at most a tenth of Passes, of which the fastest counts; 0: one"`
+	Repeat int       `json:"repeat,omitempty" min:"0" doc:"runs of a fast solver, of which the fastest counts; 0: one"`
 	Exact  bool      `json:"exact,omitempty" doc:"times exact transport by the network simplex too"`
-	Device string    `json:"device,omitempty" doc:"a GPU that takes part with L-BFGS, by time on the clock: cuda:0; empty: none"`
+	Device string    `json:"device,omitempty" doc:"a GPU that takes part with L-BFGS: cuda:0"`
 }
 
 // ConvergenceOut holds a run for each solver and ε.
@@ -286,7 +286,7 @@ var nobodyArrives = kit.Null("no solver arrives", convergenceOf, func(_ Converge
 	}
 })
 
-func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit, error) {
+func drawConvergence(v convergenceView) (lab.Exhibit, error) {
 	cell := v.Cells[0]
 	p := cell.Params
 	panels := style.Panels{Letters: true, ShareY: true, ShareX: true}
@@ -367,7 +367,7 @@ func convergenceTable(cell lab.Result[ConvergenceParams, ConvergenceOut]) lab.Ta
 }
 
 // claimConvergence asks no times of a machine, only who arrives and who does not while another does.
-func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Claim, error) {
+func claimConvergence(v convergenceView) ([]lab.Claim, error) {
 	cell := v.Cells[0]
 	smallest := cell.Params.Ratios[len(cell.Params.Ratios)-1]
 	runs, worst := map[string]ConvergenceRun{}, math.Inf(-1)
@@ -392,34 +392,17 @@ func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Clai
 		"a former that never gets there counts with the time of all its passes; 3 is chosen low, so that it holds " +
 			"on a busy machine"
 	return []lab.Claim{
-		{
-			What:     "marginal error that L-BFGS reaches, the largest over ε",
-			Source:   "“efficient and stable”: introduction",
-			Got:      worst,
-			Relation: lab.AtMost,
-			Want:     1e-10,
-			Why:      "asked for 1e-12; the limit of passes leaves it two decades",
-			Null:     nobodyArrives,
-		},
-		{
-			What:       "time of log-domain Sinkhorn over that of L-BFGS, to 1e-6 at the smallest ε, at least",
-			Source:     "“slow convergence”: introduction",
-			Got:        behind("log-domain Sinkhorn"),
-			Relation:   lab.AtLeast,
-			Want:       3,
-			Why:        why,
-			SkipReason: tooShort,
-			Null:       nobodyArrives,
-		},
-		{
-			What:       "time of kernel scaling over that of L-BFGS, to 1e-6 at the smallest ε, at least",
-			Source:     "“L-BFGS is a better candidate”: abstract",
-			Got:        behind("kernel scaling, textbook"),
-			Relation:   lab.AtLeast,
-			Want:       3,
-			Why:        why,
-			SkipReason: tooShort,
-			Null:       nobodyArrives,
-		},
+		kit.AtMost("marginal error that L-BFGS reaches, the largest over ε",
+			"“efficient and stable”: introduction", worst, 1e-10, "asked for 1e-12; the limit of "+
+				"passes leaves it two decades", nobodyArrives),
+		kit.AtLeastUnless(tooShort, "time of log-domain Sinkhorn over that of L-BFGS, to 1e-6 at "+
+			"the smallest ε, at least", "“slow convergence”: introduction", behind("log-domain Sinkhorn"),
+			3, why, nobodyArrives),
+		kit.AtLeastUnless(tooShort, "time of kernel scaling over that of L-BFGS, to 1e-6 at the "+
+			"smallest ε, at least", "“L-BFGS is a better candidate”: abstract",
+			behind("kernel scaling, textbook"), 3, why, nobodyArrives),
 	}, nil
 }
+
+// convergenceView is the finished cells.
+type convergenceView = lab.View[ConvergenceParams, ConvergenceOut]

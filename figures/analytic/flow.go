@@ -28,7 +28,7 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three come close.",
 		Sizes: kit.Sizes("%v points, 2 values of ε, %v steps", kit.Per{60, 200, 300, 1000},
 			kit.Per{20, 40, 60, 150}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 1500},
+		Seconds:    kit.ByPreset(.5, 3, 12, 1500),
 		Experiment: flowOf,
 		Grid:       flowGrid,
 		Draw:       drawFlow,
@@ -42,7 +42,7 @@ type FlowParams struct {
 	Ratio float64 `json:"ratio" min:">0" doc:"ε over the mean cost between the data and themselves"`
 	Loss  string  `json:"loss" enum:"regularised,sharp,divergence" doc:"that the points descend"`
 	Steps int     `json:"steps" min:"0" doc:"gradient steps"`
-	Rate  float64 `json:"rate" min:">0" doc:"of the step n·∂loss/∂x; for squared cost, ½ goes to the barycentric projection"`
+	Rate  float64 `json:"rate" min:">0" doc:"of the step n·∂loss/∂x; ½ goes to the barycentric projection"`
 }
 
 // Losses of the flow.
@@ -197,7 +197,7 @@ func flowPoints(open func(string) (*os.File, error), ends [4]float64) style.Plot
 	}
 }
 
-func flowDistance(cells []lab.Result[FlowParams, FlowOut]) style.Plot {
+func flowDistance(cells []flowCell) style.Plot {
 	p := style.Plot{
 		Title: fmt.Sprintf("ε = %g × mean cost", cells[0].Params.Ratio),
 		X:     style.Axis{Label: "step"},
@@ -215,13 +215,13 @@ func flowDistance(cells []lab.Result[FlowParams, FlowOut]) style.Plot {
 	return p
 }
 
-func flowTable(cells []lab.Result[FlowParams, FlowOut]) lab.Table {
+func flowTable(cells []flowCell) lab.Table {
 	return lab.Table{
 		Name: "flows",
 		Caption: "Exact squared Wasserstein distance to the data at the start and at the end, and the variance of " +
 			"the points over that of the data.",
 		Header: []string{"loss", "ε / mean cost", "W₂² at the start", "at the end", "variance", "plans not converged"},
-		Rows: kit.Each(cells, func(c lab.Result[FlowParams, FlowOut]) []string {
+		Rows: kit.Each(cells, func(c flowCell) []string {
 			w := c.Value.W
 			return []string{c.Params.Loss, fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.4f", w[0]),
 				fmt.Sprintf("%.5f", w[len(w)-1]), fmt.Sprintf("%.3f", c.Value.Spread), fmt.Sprint(c.Value.Unsolved)}
@@ -235,9 +235,8 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 	for _, c := range cells {
 		unsolved += float64(c.Value.Unsolved)
 	}
-	last := func(c lab.Result[FlowParams, FlowOut]) float64 { return c.Value.W[len(c.Value.W)-1] }
+	last := func(c flowCell) float64 { return c.Value.W[len(c.Value.W)-1] }
 	reg, sharp, div := cells[0], cells[1], cells[2]
-	tooShort := lab.Pick(v.Preset, "too few points and steps", "", "", "")
 	return []lab.Claim{
 		{
 			What:   "steps whose plan did not converge",
@@ -247,56 +246,29 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 			Why:    "counted",
 			Null:   standingStill,
 		},
+		kit.AtMost("variance of the points by the regularised loss at the large ε, over the data's",
+			"its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
+			reg.Value.Spread, 0.9, "ε/2 a coordinate against the variance of the data", arrived),
 		{
-			What:       "variance of the points by the regularised loss at the large ε, over the data's",
-			Source:     "its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
-			Got:        reg.Value.Spread,
-			Relation:   lab.AtMost,
-			Want:       0.9,
-			Why:        "ε/2 a coordinate against the variance of the data",
-			SkipReason: tooShort,
-			Null:       arrived,
+			What:   "variance by the divergence at the large ε, over the data's",
+			Source: "the divergence is 0 only at the data (Feydy et al. 2019)",
+			Got:    div.Value.Spread,
+			Want:   1,
+			AbsTol: 0.1,
+			Why:    "steps are finite",
+			Null:   standingStill,
 		},
-		{
-			What:       "variance by the divergence at the large ε, over the data's",
-			Source:     "the divergence is 0 only at the data (Feydy et al. 2019)",
-			Got:        div.Value.Spread,
-			Want:       1,
-			AbsTol:     0.1,
-			Why:        "steps are finite",
-			SkipReason: tooShort,
-			Null:       standingStill,
-		},
-		{
-			What:       "distance left by the divergence over that left by the regularised loss, large ε",
-			Source:     "debiasing",
-			Got:        last(div) / last(reg),
-			Relation:   lab.AtMost,
-			Want:       0.5,
-			Why:        "half; what is left to the divergence is the noise of its finite steps, to the other its bias",
-			SkipReason: tooShort,
-			Null:       standingStill,
-		},
-		{
-			What:     "distance left by the sharp loss over that left by the regularised one, large ε",
-			Source:   "section 2: the derivative of the sharp loss is not its plan",
-			Got:      last(sharp) / last(reg),
-			Relation: lab.AtMost,
-			Want:     0.6,
-			Why: "by the plan alone both are one " +
-				"flow; the sharp loss has the smaller bias",
-			SkipReason: tooShort,
-			Null:       standingStill,
-		},
-		{
-			What:       "distance left by the sharp loss at the small ε over that at the large one",
-			Source:     "Proposition 1: S approaches W",
-			Got:        last(cells[4]) / last(sharp),
-			Relation:   lab.AtMost,
-			Want:       0.5,
-			Why:        "half; the bias of the sharp loss falls exponentially in 1/ε",
-			SkipReason: tooShort,
-			Null:       standingStill,
-		},
+		kit.AtMost("distance left by the divergence over that left by the regularised loss, large ε",
+			"debiasing", last(div)/last(reg), 0.5, "half; what is left to the divergence is the "+
+				"noise of its finite steps, to the other its bias", standingStill),
+		kit.AtMost("distance left by the sharp loss over that left by the regularised one, large ε",
+			"section 2: the derivative of the sharp loss is not its plan", last(sharp)/last(reg), 0.6,
+			"by the plan alone both are one flow; the sharp loss has the smaller bias", standingStill),
+		kit.AtMost("distance left by the sharp loss at the small ε over that at the large one",
+			"Proposition 1: S approaches W", last(cells[4])/last(sharp), 0.5,
+			"half; the bias of the sharp loss falls exponentially in 1/ε", standingStill),
 	}, nil
 }
+
+// flowCell is a finished cell.
+type flowCell = lab.Result[FlowParams, FlowOut]

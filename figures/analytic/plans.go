@@ -21,7 +21,7 @@ func Plans() lab.Study[PrecisionParams, PrecisionOut] {
 			"wrong, and so does log-domain Sinkhorn that stops too early; the right plan is a thin monotone curve.",
 		Sizes: kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000},
 			kit.Per{50, 160, 160, 800}, kit.Per{3, 4, 4, 4}, kit.Per{300, 1000, 1000, 1000}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 2, lab.Full: 2, lab.Paper: 30},
+		Seconds:    kit.ByPreset(.3, 2, 2, 30),
 		Experiment: precisionOf,
 		Grid:       plansGrid,
 		Draw:       drawPlans,
@@ -50,7 +50,7 @@ var planRows = [][2]string{
 	{"lbfgs", "L-BFGS"},
 }
 
-func drawPlans(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
+func drawPlans(v precisionView) (lab.Exhibit, error) {
 	cells := v.Cells
 	first := cells[0].Params
 	scale := style.Scale{Log: true, Lo: 1e-4, Hi: 1}
@@ -101,7 +101,7 @@ func misplaced(x float64) string {
 	return fmt.Sprintf("%.2g%% off", 100*x)
 }
 
-func claimPlans(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) {
+func claimPlans(v precisionView) ([]lab.Claim, error) {
 	cells := v.Cells
 	last := cells[len(cells)-1]
 	off := last.Value.Solver["scaling64"].Plan
@@ -118,23 +118,11 @@ func claimPlans(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) 
 			Why:      "a law; weights of 1e-9 leave some digits of a plan that is solved to 1e-13",
 			Null:     wrongPlans,
 		},
-		{
-			What:     "mass that kernel scaling puts in the wrong place at the smallest ε",
-			Source:   "“can quickly lose precision”: introduction",
-			Got:      off / 2,
-			Relation: lab.AtLeast,
-			Want:     0.01,
-			Why:      "exp(−c/ε) underflows; not a number counts as all mass",
-			Null:     rightPlans,
-		},
-		{
-			What:     "mass that L-BFGS puts in the wrong place at the smallest ε, log₁₀",
-			Source:   "“accurate”: abstract",
-			Got:      math.Log10(last.Value.Solver["lbfgs"].Plan / 2),
-			Relation: lab.AtMost,
-			Want:     -6,
-			Why:      "see analytic/precision",
-			Null:     wrongPlans,
-		},
+		kit.AtLeast("mass that kernel scaling puts in the wrong place at the smallest ε",
+			"“can quickly lose precision”: introduction", off/2, 0.01,
+			"exp(−c/ε) underflows; not a number counts as all mass", rightPlans),
+		kit.AtMost("mass that L-BFGS puts in the wrong place at the smallest ε, log₁₀",
+			"“accurate”: abstract", math.Log10(last.Value.Solver["lbfgs"].Plan/2), -6,
+			"see analytic/precision", wrongPlans),
 	}, nil
 }

@@ -27,7 +27,7 @@ func Precision() lab.Study[PrecisionParams, PrecisionOut] {
 			"as many iterations; L-BFGS on the semi-dual is right throughout.",
 		Sizes: kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000},
 			kit.Per{50, 160, 160, 800}, kit.Per{5, 13, 13, 17}, kit.Per{1000, 1000, 1000, 2000}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 1.5, lab.Full: 1.5, lab.Paper: 100},
+		Seconds:    kit.ByPreset(.5, 1.5, 1.5, 100),
 		Experiment: precisionOf,
 		Grid:       precisionGrid,
 		Draw:       drawPrecision,
@@ -194,7 +194,7 @@ func precisionGrid(set lab.Setting) []PrecisionParams {
 	return lab.Grid(base, lab.Vary(func(p *PrecisionParams, r float64) { p.Ratio = r }, ratios...))
 }
 
-func drawPrecision(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
+func drawPrecision(v precisionView) (lab.Exhibit, error) {
 	cells := v.Cells
 	first := cells[0].Params
 	panels := style.Panels{Letters: true, Items: []style.Drawer{
@@ -262,7 +262,7 @@ func precisionTable(cells []lab.Result[PrecisionParams, PrecisionOut]) lab.Table
 	return t
 }
 
-func claimPrecision(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) {
+func claimPrecision(v precisionView) ([]lab.Claim, error) {
 	cells := v.Cells
 	worst, reference := math.Inf(-1), math.Inf(-1)
 	for _, c := range cells {
@@ -276,43 +276,20 @@ func claimPrecision(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, err
 		return 2
 	}
 	return []lab.Claim{
-		{
-			What:     "marginal error of the reference plans, the largest",
-			Source:   "T1 = a, Tᵀ1 = b",
-			Got:      reference,
-			Relation: lab.AtMost,
-			Want:     1e-11,
-			Why:      "asked for 1e-13; rounding of n + m sums of the matrix",
-			Null:     wrongPlans,
-		},
-		{
-			What:     "error of L-BFGS's plan, the largest over ε",
-			Source:   "“accurate”: abstract",
-			Got:      worst,
-			Relation: lab.AtMost,
-			Want:     1e-6,
-			Why: "an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along the " +
-				"ridge matter at the smallest ε",
-			Null: wrongPlans,
-		},
-		{
-			What:     "error of kernel scaling's plan in float64 at the smallest ε",
-			Source:   "“can quickly lose precision”: introduction",
-			Got:      wrong("scaling64"),
-			Relation: lab.AtLeast,
-			Want:     1e-2,
-			Why:      "exp(−c/ε) underflows for c > 745 ε",
-			Null:     rightPlans,
-		},
-		{
-			What:     "error of log-domain Sinkhorn's plan at the smallest ε",
-			Source:   "“still suffer from slow convergence”: introduction",
-			Got:      wrong("log"),
-			Relation: lab.AtLeast,
-			Want:     1e-2,
-			Why: "its error falls no faster than 1/iterations before the linear phase, which is some c/ε " +
-				"iterations away",
-			Null: rightPlans,
-		},
+		kit.AtMost("marginal error of the reference plans, the largest", "T1 = a, Tᵀ1 = b", reference,
+			1e-11, "asked for 1e-13; rounding of n + m sums of the matrix", wrongPlans),
+		kit.AtMost("error of L-BFGS's plan, the largest over ε", "“accurate”: abstract", worst, 1e-6,
+			"an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along "+
+				"the ridge matter at the smallest ε", wrongPlans),
+		kit.AtLeast("error of kernel scaling's plan in float64 at the smallest ε",
+			"“can quickly lose precision”: introduction", wrong("scaling64"), 1e-2,
+			"exp(−c/ε) underflows for c > 745 ε", rightPlans),
+		kit.AtLeast("error of log-domain Sinkhorn's plan at the smallest ε",
+			"“still suffer from slow convergence”: introduction", wrong("log"), 1e-2,
+			"its error falls no faster than 1/iterations before the linear phase, which is some c/ε "+
+				"iterations away", rightPlans),
 	}, nil
 }
+
+// precisionView is the finished cells.
+type precisionView = lab.View[PrecisionParams, PrecisionOut]

@@ -28,7 +28,7 @@ func Proposition1() lab.Study[RatesParams, RatesOut] {
 			"which carries the unit of cost that λ lacks.",
 		Sizes: kit.Sizes("%v problems of %v × %v atoms, %v values of λ", kit.Per{3, 12, 40, 40},
 			kit.Per{5, 8, 8, 12}, kit.Per{6, 9, 9, 13}, kit.Per{12, 29, 43, 43}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 1, lab.Full: 3, lab.Paper: 20},
+		Seconds:    kit.ByPreset(.1, 1, 3, 20),
 		Experiment: ratesOf,
 		Grid:       ratesGrid,
 		Draw:       drawProposition1,
@@ -183,11 +183,11 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 }
 
 // bandOver is the median and range over problems of a value at each λ.
-func bandOver(cells []lab.Result[RatesParams, RatesOut], of func(RatesOut, int) float64) style.Line {
+func bandOver(cells []ratesCell, of func(RatesOut, int) float64) style.Line {
 	l := style.Line{X: cells[0].Params.Scaled}
 	for k := range l.X {
 		lo, mid, hi := spread(
-			kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) float64 { return of(c.Value, k) }))
+			kit.Each(cells, func(c ratesCell) float64 { return of(c.Value, k) }))
 		l.Y, l.Lo, l.Hi = append(l.Y, mid), append(l.Lo, lo), append(l.Hi, hi)
 	}
 	return l
@@ -203,7 +203,7 @@ func interpolate(xs, ys []float64, x float64) float64 {
 }
 
 // exponentNote says what the proposition's e^{−λ} would need.
-func exponentNote(cells []lab.Result[RatesParams, RatesOut]) string {
+func exponentNote(cells []ratesCell) string {
 	small := 0
 	for _, c := range cells {
 		if c.Value.Gap < 1 {
@@ -216,13 +216,13 @@ func exponentNote(cells []lab.Result[RatesParams, RatesOut]) string {
 			"the statement needs costs in units in which δ ≥ 1.", small, len(cells))
 }
 
-func ratesTable(cells []lab.Result[RatesParams, RatesOut]) lab.Table {
+func ratesTable(cells []ratesCell) lab.Table {
 	return lab.Table{
 		Name: "problems",
 		Caption: "Each problem: exact distance and the bound that its certificate proves, the smallest reduced " +
 			"cost δ, the rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
 		Header: []string{"problem", "W", "certified to", "arcs", "δ", "measured rate / δ", "λ(W − S̃)", "h(P*)"},
-		Rows: kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) []string {
+		Rows: kit.Each(cells, func(c ratesCell) []string {
 			v := c.Value
 			last := len(v.Reg) - 1
 			return []string{fmt.Sprint(c.Params.Draw), fmt.Sprintf("%.6f", v.W), fmt.Sprintf("%.0e", v.Proof),
@@ -234,7 +234,7 @@ func ratesTable(cells []lab.Result[RatesParams, RatesOut]) lab.Table {
 }
 
 // rateOf is the rate at which S − W falls where λδ is above 40, in units of δ.
-func rateOf(c lab.Result[RatesParams, RatesOut]) float64 {
+func rateOf(c ratesCell) float64 {
 	var x, y []float64
 	for k, s := range c.Params.Scaled {
 		if s >= 40 {
@@ -280,32 +280,17 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 			Null:     exchangedLosses,
 			Law:      true,
 		},
-		{
-			What:     "rate of the sharp loss over δ, the median distance from 1",
-			Source:   "Proposition 1, with its exponent made precise",
-			Got:      rate,
-			Relation: lab.AtMost,
-			Want:     0.01,
-			Why:      "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}",
-			Null:     slowLosses,
-		},
-		{
-			What:     "rate of the sharp loss over δ, the largest distance from 1",
-			Source:   "as above",
-			Got:      worst,
-			Relation: lab.AtMost,
-			Want:     0.2,
-			Why:      "a second reduced cost that is closer to δ still mixes in",
-			Null:     slowLosses,
-		},
-		{
-			What:     "λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100",
-			Source:   "Proposition 1, regularised loss",
-			Got:      constant,
-			Relation: lab.AtMost,
-			Want:     1e-6,
-			Why:      "what is left is exponentially small, and rounding of W times λ",
-			Null:     slowLosses,
-		},
+		kit.AtMost("rate of the sharp loss over δ, the median distance from 1",
+			"Proposition 1, with its exponent made precise", rate, 0.01,
+			"measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}",
+			slowLosses),
+		kit.AtMost("rate of the sharp loss over δ, the largest distance from 1", "as above", worst, 0.2,
+			"a second reduced cost that is closer to δ still mixes in", slowLosses),
+		kit.AtMost("λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100",
+			"Proposition 1, regularised loss", constant, 1e-6, "what is left is exponentially small, "+
+				"and rounding of W times λ", slowLosses),
 	}, nil
 }
+
+// ratesCell is a finished cell.
+type ratesCell = lab.Result[RatesParams, RatesOut]

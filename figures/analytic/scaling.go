@@ -22,7 +22,7 @@ func Scaling() lab.Study[ConvergenceParams, ConvergenceOut] {
 		Sizes: kit.Sizes("n up to %v, %v values of ε%v, at most %v passes a solver", kit.Per{128, 512, 1024, 4096},
 			kit.Per{4, 7, 7, 10},
 			kit.Per{"", " at n = 256", " at n = 512", " at n = 2048"}, kit.Per{2000, 5000, 5000, 5000}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
+		Seconds:    kit.ByPreset(3., 5, 40, 2000),
 		Experiment: convergenceOf,
 		Grid:       scalingGrid,
 		Also:       []lab.Cells{overEps},
@@ -82,7 +82,7 @@ func scalingRuns(cells []lab.Result[ConvergenceParams, ConvergenceOut]) (out []s
 	return out
 }
 
-func drawScaling(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit, error) {
+func drawScaling(v convergenceView) (lab.Exhibit, error) {
 	cell := overEps.View(v.Source).Cells[0]
 	p, sizes, ratios := cell.Params, scalingRuns(v.Cells), scalingRuns(overEps.View(v.Source).Cells)
 	byN := style.Plot{
@@ -134,7 +134,7 @@ func scalingLine(runs []scalingRun, solver string, at func(scalingRun) float64) 
 		func(r scalingRun) (x, y float64) { return at(r), r.last() })
 }
 
-func claimScaling(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Claim, error) {
+func claimScaling(v convergenceView) ([]lab.Claim, error) {
 	p, ratios := overEps.View(v.Source).Cells[0].Params, scalingRuns(overEps.View(v.Source).Cells)
 	unconverged, passes := 0.0, map[float64]float64{}
 	for _, r := range slices.Concat(scalingRuns(v.Cells), ratios) {
@@ -158,15 +158,9 @@ func claimScaling(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Claim, e
 			Why:    "counted over all sizes and ε",
 			Null:   likeSinkhorn,
 		},
-		{
-			What: "passes of L-BFGS at the smallest ε over those at the largest",
-			Source: "passes of Sinkhorn's algorithm grow like 1/ε: Franklin and Lorenz 1989; Dvurechensky et " +
-				"al. 2018",
-			Got:      grows,
-			Relation: lab.AtMost,
-			Want:     0.2 * p.Ratios[0] / last,
-			Why:      "far from a growth like 1/ε; counted, not timed",
-			Null:     likeSinkhorn,
-		},
+		kit.AtMost("passes of L-BFGS at the smallest ε over those at the largest",
+			"passes of Sinkhorn's algorithm grow like 1/ε: Franklin and Lorenz 1989; Dvurechensky et "+
+				"al. 2018", grows, 0.2*p.Ratios[0]/last, "far from a growth like 1/ε; counted, not timed",
+			likeSinkhorn),
 	}, nil
 }

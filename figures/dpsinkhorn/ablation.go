@@ -21,7 +21,7 @@ func Tab2() lab.Study[Params, Out] {
 	s.Grid = partsGrid
 	s.Draw = func(v view) (lab.Exhibit, error) { return drawAblation(v, partsRow, "cost, debiasing") }
 	s.Claims = claimParts
-	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 600}
+	s.Seconds = kit.ByPreset(2., 55, 600)
 	return s
 }
 
@@ -40,15 +40,11 @@ func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[
 			"these: " + what + ". A row takes as many steps as the paper's accounting lets its σ take, or the same " +
 			"share of fewer, and the whole-batch clip has the least noise that is sound at ε = 10 for them. The " +
 			"paper's own numbers are at an ε that is " + dpsinkhorn.NotJustified + ".",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: fmt.Sprintf("1000 images, 3 steps, %d rows", smoke),
-			lab.Quick: fmt.Sprintf("60,000 images, %s, %d rows, one training each", smallSizes(lab.Quick), quick),
-			lab.Full: fmt.Sprintf("60,000 images, %s, 1000 synthetic images, %d trainings a row",
-				smallSizes(lab.Full), times),
-			lab.Paper: fmt.Sprintf(
-				"60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 synthetic "+
-					"images, %d trainings a row", times),
-		},
+		Sizes: kit.ByPreset(fmt.Sprintf("1000 images, 3 steps, %d rows", smoke),
+			fmt.Sprintf("60,000 images, %s, %d rows, one training each", smallSizes(lab.Quick), quick),
+			fmt.Sprintf("60,000 images, %s, 1000 synthetic images, %d trainings a row", smallSizes(lab.Full), times),
+			fmt.Sprintf("60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 "+
+				"synthetic "+"images, %d trainings a row", times)),
 		Experiment: imagesOf,
 		Seeds:      lab.Replicates(1, 1, times, times),
 	}
@@ -58,11 +54,11 @@ func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[
 func searchStudy(fashion bool) lab.Study[Params, Out] {
 	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds",
 		"MNIST, over the noise, the clip and p", 5, 3, 3)
-	s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 300}
+	s.Seconds = kit.ByPreset(1., 18, 300)
 	if fashion {
 		s = ablationStudy("dpsinkhorn/tab5", "Table 5: hyperparameters on Fashion-MNIST, at an ε that holds",
 			"Fashion-MNIST, over the noise, the clip, p and m", 5, 3, 3)
-		s.Seconds = map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 18, lab.Full: 330}
+		s.Seconds = kit.ByPreset(1., 18, 330)
 	}
 	costs := lab.Part[AccountingParams, AccountingOut]{Experiment: accountingOf, Grid: publishedCosts}
 	s.Also = []lab.Cells{costs}
@@ -203,7 +199,8 @@ func drawAblation(v view, of rowOf, rows string) (out lab.Exhibit, err error) {
 				"the paper's, at its own ε.", len(runs[0]))+nearChance(v.Cells))
 	out.Notes = []string{signalNote, distanceNote,
 		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips " +
-			"rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is " + dpsinkhorn.NotJustified + ".",
+			"rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which " +
+			"is " + dpsinkhorn.NotJustified + ".",
 		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so " +
 			"that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the " +
 			"chance of trainings."}
@@ -389,11 +386,9 @@ func claimDebiasing(v view, shares map[float64][]cell, far bool) []lab.Claim {
 	if len(with) == 1 {
 		few = "one training each, of few steps"
 	}
-	return []lab.Claim{{
-		What:   setLabel(c) + ", " + epsilonLabel(c.Params) + ": " + what + ", in standard errors",
-		Source: "Table 2, L1 + L2: FID 89.1 and 48.4", Got: got, Relation: lab.AtLeast, Want: 3,
-		Why: errorsWhy, SkipReason: lab.Pick(v.Preset, "3 steps", few, few, ""), Null: alike,
-	}}
+	return []lab.Claim{kit.AtLeastUnless(lab.Pick(v.Preset, "3 steps", few, few, ""),
+		setLabel(c)+", "+epsilonLabel(c.Params)+": "+what+", in standard errors",
+		"Table 2, L1 + L2: FID 89.1 and 48.4", got, 3, errorsWhy, alike)}
 }
 
 // claimGoals is what the recipe is worth on two cores: the paper has 89 % without privacy and 82.8 % at an ε of 10
@@ -404,12 +399,9 @@ func claimGoals(v view, private, free []cell) (out []lab.Claim) {
 		want float64
 	}{{private, .75}, {free, .85}} {
 		c := g.run[0]
-		out = append(out, lab.Claim{
-			What:   setLabel(c) + ", " + epsilonLabel(c.Params) + ": logistic regression at p = 0.4",
-			Source: "what two cores should reach", Got: scoreOf(g.run, accuracy(0)).mean,
-			Relation: lab.AtLeast, Want: g.want, Why: "a goal",
-			SkipReason: lab.Pick(v.Preset, "3 steps", "few steps", unasked(v, c.Params), ""), Null: guessing,
-		})
+		out = append(out, kit.AtLeastUnless(lab.Pick(v.Preset, "3 steps", "few steps", unasked(v, c.Params), ""),
+			setLabel(c)+", "+epsilonLabel(c.Params)+": logistic regression at p = 0.4",
+			"what two cores should reach", scoreOf(g.run, accuracy(0)).mean, g.want, "a goal", guessing))
 	}
 	return out
 }
@@ -435,15 +427,8 @@ func claimSearch(v view, costs lab.Part[AccountingParams, AccountingOut]) ([]lab
 				Why:    "a sharper conversion from Rényi divergences than the paper's, 8 % less",
 				Null:   swapped,
 			},
-			lab.Claim{
-				What:     "joint ε of the same release (" + c.Value.Kind + ")" + at,
-				Source:   "sensitivity 2Δ√n",
-				Got:      c.Value.Joint,
-				Relation: lab.AtLeast,
-				Want:     100,
-				Why:      "ten times the claim",
-				Null:     swapped,
-			})
+			kit.AtLeast("joint ε of the same release ("+c.Value.Kind+")"+at, "sensitivity 2Δ√n",
+				c.Value.Joint, 100, "ten times the claim", swapped))
 	}
 	return out, nil
 }

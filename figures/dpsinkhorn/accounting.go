@@ -29,7 +29,7 @@ func Accounting() lab.Study[AccountingParams, AccountingOut] {
 		Sizes: kit.Sizes("%v numbers of steps, %v", kit.Per{4, 9, 17, 17},
 			kit.Per{"upper bounds by Rényi divergences", "exact where it can be had", "exact where it can be had",
 				"exact where it can be had"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 8, lab.Full: 20, lab.Paper: 20},
+		Seconds:    kit.ByPreset(.5, 8, 20, 20),
 		Experiment: accountingOf,
 		Grid:       accountingGrid,
 		Draw:       drawAccounting,
@@ -178,24 +178,10 @@ func claimAccounting(view lab.View[AccountingParams, AccountingOut]) (out []lab.
 					Why:    "a sharper conversion from Rényi divergences than the paper's, 8 % less",
 					Null:   exchangedAccountings,
 				},
-				lab.Claim{
-					What:     "joint ε of the same release (" + v.Kind + ")",
-					Source:   "sensitivity 2Δ√n",
-					Got:      v.Joint,
-					Relation: lab.AtLeast,
-					Want:     100,
-					Why:      "ten times the claim",
-					Null:     exchangedAccountings,
-				},
-				lab.Claim{
-					What:     "whole-batch clip at the same σ and steps",
-					Source:   "notes to the paper: 1.23 by its accountant",
-					Got:      v.Whole,
-					Relation: lab.AtMost,
-					Want:     1.23,
-					Why:      "an accountant at least as sharp",
-					Null:     exchangedAccountings,
-				})
+				kit.AtLeast("joint ε of the same release ("+v.Kind+")", "sensitivity 2Δ√n", v.Joint, 100,
+					"ten times the claim", exchangedAccountings),
+				kit.AtMost("whole-batch clip at the same σ and steps", "notes to the paper: 1.23 by its "+
+					"accountant", v.Whole, 1.23, "an accountant at least as sharp", exchangedAccountings))
 		case p.Multiplier == 1.1 && p.Steps == codeSteps:
 			out = append(out, lab.Claim{
 				What:     "whole-batch clip, σ = 1.1, 2872 epochs",

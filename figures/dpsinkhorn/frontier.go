@@ -56,19 +56,17 @@ func Frontier() lab.Study[Params, Out] {
 			"beside the project's goal and DP-FETA's accuracy in DPImageBench, the best there without public " +
 			"images. The same classifiers also learn from DP-MERF's images and from as many real ones, or all " +
 			"where there are fewer.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "MNIST at ε = 10 and 0.3, and Fashion-MNIST at 10; 1500 images each, 300 synthetic ones",
-			lab.Quick: "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic images, CNNs of a " +
-				"quarter of the width; one training each, also of DP-MERF and of real images",
-			lab.Full: "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), 60,000 " +
-				"synthetic digits and 30,000 of the others' images, moved (package refine; whether they are " +
-				"handwriting is chosen privately; those of CIFAR-10 at ε = 1 start as random shapes, at 0.3 they " +
-				"are not moved), CNNs of full width that see a digit twice and another image four times; three " +
-				"trainings each, one of DP-MERF and of real images",
-			lab.Paper: "the same of 60,000 synthetic images each, which CNNs see five times; DP-MERF of 10,000 " +
-				"features",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 10_000},
+		Sizes: kit.ByPreset("MNIST at ε = 10 and 0.3, and Fashion-MNIST at 10; 1500 images each, 300 "+
+			"synthetic ones", "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic "+
+			"images, CNNs of a quarter of the width; one training each, also of DP-MERF and of real "+
+			"images", "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), "+
+			"60,000 synthetic digits and 30,000 of the others' images, moved (package refine; whether "+
+			"they are handwriting is chosen privately; those of CIFAR-10 at ε = 1 start as random "+
+			"shapes, at 0.3 they are not moved), CNNs of full width that see a digit twice and another "+
+			"image four times; three trainings each, one of DP-MERF and of real images",
+			"the same of 60,000 synthetic images each, which CNNs see five times; DP-MERF of 10,000 "+
+				"features"),
+		Seconds:    kit.ByPreset(2., 40, 10_000),
 		Experiment: imagesOf,
 		Grid:       frontierGrid,
 		Draw:       drawFrontier,
@@ -240,18 +238,11 @@ func claimFrontier(v view) (out []lab.Claim, err error) {
 			continue
 		}
 		claim := func(than string, accuracy float64, null lab.Null) {
-			out = append(out, lab.Claim{
-				What: fmt.Sprintf("%s, ε = %g: %v, less that of %s, in standard errors", t.name, p.Method.Epsilon,
-					t.cnn, than),
-				Source:   "who wins at the same ε",
-				Got:      t.aboveBy(run, accuracy),
-				Relation: lab.AtLeast,
-				Want:     3,
-				Why: "three standard errors of the test images and of the trainings: chance does this once " +
-					"in 700",
-				SkipReason: lab.Pick(v.Preset, "1500 digits and a few steps", "", "", ""),
-				Null:       null,
-			})
+			out = append(out, kit.AtLeastUnless(lab.Pick(v.Preset, "1500 digits and a few steps", "", "", ""),
+				fmt.Sprintf("%s, ε = %g: %v, less that of %s, in standard errors", t.name, p.Method.Epsilon, t.cnn,
+					than),
+				"who wins at the same ε", t.aboveBy(run, accuracy), 3, "three standard errors of the test "+
+					"images and of the trainings: chance does this once in 700", null))
 		}
 		claim("guessing", .1, guessing)
 		for _, other := range runs {
@@ -265,15 +256,9 @@ func claimFrontier(v view) (out []lab.Claim, err error) {
 	// the largest ε first
 	digits := means(v.Where(func(p Params) bool { return !p.Fashion && p.Colour == "" && !p.Method.isReference() }))
 	first, last := digits[0].Value.Judged, digits[len(digits)-1].Value.Judged
-	return append(out, lab.Claim{
-		What:       "MNIST: logistic regression at ε = 10, less that at ε = 0.3",
-		Source:     "utility does not fall with ε",
-		Got:        first.Logistic - last.Logistic,
-		Relation:   lab.AtLeast,
-		Why:        "a comparison",
-		SkipReason: lab.Pick(v.Preset, "1500 digits", "", "", ""),
-		Null:       fallingWorth,
-	}), nil
+	return append(out, kit.AtLeastUnless(lab.Pick(v.Preset, "1500 digits", "", "", ""),
+		"MNIST: logistic regression at ε = 10, less that at ε = 0.3", "utility does not fall with ε",
+		first.Logistic-last.Logistic, 0, "a comparison", fallingWorth)), nil
 }
 
 // aboveBy is how far the mean accuracy of a run's CNN is above another CNN's on the same number of

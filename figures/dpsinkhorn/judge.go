@@ -104,10 +104,10 @@ type Judge struct {
 	LeNet     int    `json:"lenet" min:"0" doc:"real images that LeNet learns from"`
 	Images    int    `json:"images" min:"0" doc:"for distances"`
 	Inception string `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's"`
-	Protocols int    `json:"protocols,omitempty" min:"0" doc:"synthetic images from which classifiers learn by the protocols of DP-Sinkhorn's paper and code; 0: they don't"`
+	Protocols int    `json:"protocols,omitempty" min:"0" doc:"images for the paper's and its code's protocols; 0: none"`
 	Example   bool   `json:"example,omitempty" doc:"also trains the CNN of PyTorch's MNIST example"`
 	Oriented  bool   `json:"oriented,omitempty" doc:"also fits oriented gradients, a judge that is no network"`
-	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
+	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN, the attack and, without LeNet, distances"`
 }
 
 // distance is how tables call the distances: FID, or FD-LeNet, which is another scale.

@@ -32,14 +32,14 @@ import (
 // accounting and of the gradient's bias are views of such cells.
 type Params struct {
 	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
-	Colour    string      `json:"colour,omitempty" enum:",cifar10,cifar10-classes,celeba" doc:"pictures in colour in place of digits: CIFAR-10's animals and vehicles or its ten classes, or CelebA's faces in two"`
+	Colour    string      `json:"colour,omitempty" enum:",cifar10,cifar10-classes,celeba" doc:"pictures in colour"`
 	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
 	Method    Method      `json:"method"`
 	Judge     Judge       `json:"judge"`
-	Repeat    int         `json:"repeat,omitempty" min:"0" doc:"number of several trainings that differ in their randomness alone"`
+	Repeat    int         `json:"repeat,omitempty" min:"0" doc:"number of a training among several"`
 	Synthetic int         `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
-	Device    string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Device    string      `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
+	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 // Method is one way to make images at a sound ε, and its sizes. δ is 1e-5, and 1e-6 of pictures of two classes.

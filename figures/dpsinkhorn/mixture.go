@@ -23,7 +23,7 @@ func Fig5() lab.Study[Params, Out] {
 		Sizes: kit.Sizes("%v images, %v, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps,
 			kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"},
 			kit.Per{"one training each", "three trainings each", "three trainings each", "three trainings each"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 45, lab.Full: 400},
+		Seconds:    kit.ByPreset(2., 45, 400),
 		Experiment: imagesOf,
 		Grid:       mixtureGrid,
 		Seeds:      lab.Replicates(1, 3, 3, 3),
@@ -132,10 +132,7 @@ func claimMixture(v view) ([]lab.Claim, error) {
 		mean[share], _ = meanDeviation(run)
 	}
 	return append(out,
-		lab.Claim{
-			What: "MNIST: error at p = 0.4 over that at p = 1", Source: "Table 2: 17.3 and 31.3 % by an MLP",
-			Got: (1 - mean[.4].Logistic) / (1 - mean[1].Logistic), Relation: lab.AtMost, Want: .78,
-			Why: "half of the paper's fall, for this is logistic regression", SkipReason: tooShort(v.Preset),
-			Null: alike,
-		}), nil
+		kit.AtMostUnless(tooShort(v.Preset), "MNIST: error at p = 0.4 over that at p = 1",
+			"Table 2: 17.3 and 31.3 % by an MLP", (1-mean[.4].Logistic)/(1-mean[1].Logistic), .78,
+			"half of the paper's fall, for this is logistic regression", alike)), nil
 }

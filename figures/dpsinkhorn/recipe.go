@@ -24,7 +24,7 @@ import (
 // Recipe is algorithm 1 with the clip that holds, or as it is printed. A step makes Images images
 // beside the fresh ones.
 type Recipe struct {
-	Side       int     `json:"side" min:"0" doc:"pixels of a side of the small images that dense layers make, classes in turn (ours); 0: those of the data, by a DCGAN, classes at random, as published"`
+	Side       int     `json:"side" min:"0" doc:"pixels of a side of small images by dense layers; 0: a DCGAN"`
 	Hidden     int     `json:"hidden" min:"0" doc:"width of the DCGAN or of the dense layers"`
 	Images     int     `json:"images" min:"0" doc:"generated images of a step"`
 	Batch      int     `json:"batch" min:"0" doc:"private images expected in a step"`
@@ -36,9 +36,9 @@ type Recipe struct {
 	Parameters bool    `json:"parameters" doc:"perturbs the parameters' gradient, not that at the images"`
 	Rate       float64 `json:"rate" min:"0" doc:"learning rate"`
 	SGD        bool    `json:"sgd" doc:"SGD with momentum .9, rather than Adam"`
-	Fall       bool    `json:"fall" doc:"rate that rises in the first tenth of the steps and then falls to 0 along half a cosine, rather than a constant one"`
-	Epsilon    float64 `json:"epsilon" min:"0" doc:"ε that holds, of the whole-batch clip; 0: no noise, and no privacy, or Rows"`
-	Rows       float64 `json:"rows,omitempty" min:"0" doc:"σ at which rows are clipped and noised: algorithm 1 as printed, whose ε is not justified; 0: the whole batch"`
+	Fall       bool    `json:"fall" doc:"a rate that rises for a tenth, then falls by a cosine"`
+	Epsilon    float64 `json:"epsilon" min:"0" doc:"ε that holds, of the whole-batch clip; 0: no noise, or Rows"`
+	Rows       float64 `json:"rows,omitempty" min:"0" doc:"σ of rows as printed; 0: the whole batch"`
 }
 
 // poisson is the rate of private images.

@@ -22,7 +22,7 @@ func Fig4a() lab.Study[Params, Out] {
 			kit.Per{"one rate of each optimiser", "2 rates of Adam and 3 of SGD", "3 rates of each optimiser",
 				"7 rates of each optimiser"},
 			kit.Per{"one training each", "one training each", "three trainings each", "three trainings each"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 450},
+		Seconds:    kit.ByPreset(2., 40, 450),
 		Experiment: imagesOf,
 		Grid:       robustnessGrid,
 		Seeds:      lab.Replicates(1, 1, 3, 3),
@@ -113,17 +113,11 @@ func claimRobustness(v view) ([]lab.Claim, error) {
 		adam := best(runs, func(m Method) bool { return kind(m) && !m.Recipe.SGD })
 		sgd := best(runs, func(m Method) bool { return kind(m) && m.Recipe.SGD })
 		a, b := scoreOf(adam, accuracy(0)).mean, scoreOf(sgd, accuracy(0)).mean
-		out = append(out, lab.Claim{
-			What: epsilonLabel(adam[0].Params) +
-				": what the worse optimiser gains on chance, over what the better does",
-			Source:     "§5.2: not sensitive to the choice of optimiser",
-			Got:        max(min(a, b)-.1, 0) / (max(a, b) - .1),
-			Relation:   lab.AtLeast,
-			Want:       .86,
-			Why:        "a tenth in error, of the .73 by which Table 1's logistic regression is better than chance",
-			SkipReason: tooShort(v.Preset),
-			Null:       guessing,
-		})
+		out = append(out, kit.AtLeastUnless(tooShort(v.Preset),
+			epsilonLabel(adam[0].Params)+": what the worse optimiser gains on chance, over what the better does",
+			"§5.2: not sensitive to the choice of optimiser", max(min(a, b)-.1, 0)/(max(a, b)-.1), .86,
+			"a tenth in error, of the .73 by which Table 1's logistic regression is better than chance",
+			guessing))
 	}
 	return out, nil
 }

@@ -75,22 +75,18 @@ func utilityStudy(name, title, shows string) lab.Study[Params, Out] {
 		Name:  "dpsinkhorn/" + name,
 		Title: title,
 		Shows: shows,
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "MNIST, 1500 digits, 300 synthetic ones, ε = 10, a few steps",
-			lab.Quick: "MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 " +
-				"features, 200 steps; DP-Sinkhorn " + smallSizes(lab.Quick) +
-				" at ε = 10; Figure 4(b) at ε = 10, 1 and 0.3, the others at 10 and 1, as printed and without " +
-				"noise; one training each",
-			lab.Full: "MNIST, 60,000 digits, 6000 synthetic ones, a CNN of half width; moved samples of the " +
-				"semi-dual; DP-MERF 2000 features, 600 steps; DP-SGD on a small denoiser; DP-Sinkhorn " +
-				smallSizes(lab.Full) +
-				"; at ε = 10 and without ε five trainings of DP-Sinkhorn and three of the others, 1000 images for " +
-				"the papers' protocols; Fashion-MNIST at ε = 10 alone",
-			lab.Paper: "MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF " +
-				"10,000 features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise; " +
-				"Fashion-MNIST 280,000); five trainings a row of Table 1",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 50, lab.Full: 1600},
+		Sizes: kit.ByPreset("MNIST, 1500 digits, 300 synthetic ones, ε = 10, a few steps",
+			"MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, "+
+				"200 steps; DP-Sinkhorn "+smallSizes(lab.Quick)+" at ε = 10; Figure 4(b) at ε = 10, 1 and 0.3, the "+
+				"others at 10 and 1, as printed and without noise; one training each",
+			"MNIST, 60,000 digits, 6000 synthetic ones, a CNN of half width; moved samples of the semi-dual; "+
+				"DP-MERF 2000 features, 600 steps; DP-SGD on a small denoiser; DP-Sinkhorn "+
+				""+smallSizes(lab.Full)+"; at ε = 10 and without ε five trainings of DP-Sinkhorn and three of "+
+				"the others, 1000 images for the papers' protocols; Fashion-MNIST at ε = 10 alone",
+			"MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF "+
+				"10,000 features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise; "+
+				"Fashion-MNIST 280,000); five trainings a row of Table 1"),
+		Seconds:    kit.ByPreset(3., 50, 1600),
 		Experiment: imagesOf,
 	}
 }

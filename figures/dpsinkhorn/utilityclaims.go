@@ -6,6 +6,7 @@ import (
 
 	"coupling/data/sample"
 	"coupling/dp/synth/dpsinkhorn"
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 )
 
@@ -34,7 +35,8 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 	runs := repeats(digits)
 	own := claimNoCopies(v, best(runs, func(m Method) bool { return m.Name == semiDual }), best(runs, Method.isReal))
 	own.SkipReason = fewer(v)
-	out = append(claimReleases(v), own)
+	v.Cells = digits
+	out = append(claimMethod(v), own)
 	v.Cells = means(digits)
 	cells := v.Where(func(p Params) bool { return p.Method.Name == semiDual }) // the largest ε first
 	for _, c := range cells {
@@ -43,26 +45,19 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 		for _, r := range v.Where(func(p Params) bool {
 			return p.Method.Name == refinedHand && p.Method.Epsilon == c.Params.Method.Epsilon
 		}) {
-			out = append(out, lab.Claim{
-				What:   r.Params.what() + c.Params.Judge.distance() + " over that of samples that are not moved",
-				Source: "half of it is the goal, at the same ε",
-				Got:    r.Value.Judged.FD / c.Value.Judged.FD, Relation: lab.AtMost, Want: .5, Why: "a comparison",
-				SkipReason: fewer(v), Null: worthless,
-			})
+			out = append(out, kit.AtMostUnless(fewer(v),
+				r.Params.what()+c.Params.Judge.distance()+" over that of samples that are not moved",
+				"half of it is the goal, at the same ε", r.Value.Judged.FD/c.Value.Judged.FD, .5,
+				"a comparison", worthless))
 		}
 	}
 	first, last := cells[0], cells[len(cells)-1]
-	return append(out, lab.Claim{
-		What: fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g",
-			first.Params.Method.Epsilon, last.Params.Method.Epsilon),
-		Source:     "utility rises with ε",
-		Got:        first.Value.Judged.Logistic - last.Value.Judged.Logistic,
-		Relation:   lab.AtLeast,
-		Want:       .01,
-		Why:        "more than the 95 % interval of the test set; five trainings have a deviation of .002",
-		SkipReason: lab.Pick(v.Preset, "1500 digits and one ε", "", "", ""),
-		Null:       fallingWorth,
-	}), nil
+	return append(out, kit.AtLeastUnless(lab.Pick(v.Preset, "1500 digits and one ε", "", "", ""),
+		fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon,
+			last.Params.Method.Epsilon),
+		"utility rises with ε", first.Value.Judged.Logistic-last.Value.Judged.Logistic, .01,
+		"more than the 95 % interval of the test set; five trainings have a deviation of .002",
+		fallingWorth)), nil
 }
 
 // claimPrinted compares rows of the paper's mechanisms with what it prints, at its sizes:
@@ -88,16 +83,10 @@ func claimPrinted(v view) (out []lab.Claim) {
 			})
 		}
 		if m.Name == asPrinted {
-			out = append(out, lab.Claim{
-				What:     what + ": ε that holds (" + c.Value.Kind + ") over the one as published",
-				Source:   "sensitivity 2Δ√n",
-				Got:      c.Value.Epsilon / c.Value.Published,
-				Relation: lab.AtLeast,
-				Want:     2,
-				Null:     asClaimed,
-				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and " +
-					"more; less than √n is asked, since the two are bounded in different ways",
-			})
+			out = append(out, kit.AtLeast(what+": ε that holds ("+c.Value.Kind+") over the one as published",
+				"sensitivity 2Δ√n", c.Value.Epsilon/c.Value.Published, 2, "noise that is √n times "+
+					"shorter than the published accounting takes it for, n = 10 and more; less than √n is "+
+					"asked, since the two are bounded in different ways", asClaimed))
 		}
 	}
 	return out
@@ -110,16 +99,8 @@ func claimWorth(v view, c cell) (out []lab.Claim) {
 	eps, what := c.Params.Method.Epsilon, c.Params.what()
 	for k, a := range c.Value.Judged.accuracies() {
 		if want := worth[eps][k]; want > 0 {
-			out = append(out, lab.Claim{
-				What:       what + []string{"logistic regression", "MLP", "CNN"}[k],
-				Source:     "plain images as atoms, and what a private set should be worth",
-				Got:        a,
-				Relation:   lab.AtLeast,
-				Want:       want,
-				Why:        "a bound",
-				SkipReason: fewer(v),
-				Null:       worthless,
-			})
+			out = append(out, kit.AtLeastUnless(fewer(v), what+[]string{"logistic regression", "MLP", "CNN"}[k],
+				"plain images as atoms, and what a private set should be worth", a, want, "a bound", worthless))
 		}
 	}
 	return out
@@ -133,12 +114,9 @@ func againstOthers(v view, c cell) (out []lab.Claim) {
 	}) {
 		what, name, their := c.Params.what(), other.Params.Method.Name, other.Value.Judged
 		out = append(out,
-			lab.Claim{
-				What: what + "CNN, less that of " + name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN,
-				Relation: lab.AtLeast, Want: .006,
-				Why:        "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits",
-				SkipReason: fewer(v), Null: worthless,
-			})
+			kit.AtLeastUnless(fewer(v), what+"CNN, less that of "+name, "who wins at the same ε",
+				mine.CNN-their.CNN, .006, "more than half of the 95 % interval of an accuracy of 90 % on "+
+					"10,000 digits", worthless))
 	}
 	return out
 }
@@ -150,16 +128,10 @@ func claimOverEps(v view) ([]lab.Claim, error) {
 	runs := repeats(v.Where(func(p Params) bool { return p.Method.Name == wholeBatch && !p.Fashion }))
 	first, last := runs[0], runs[len(runs)-1]
 	one := "one ε"
-	out = append(out, lab.Claim{
-		What: fmt.Sprintf("logistic regression at ε = %g, less that at ε = %g, in standard errors",
+	out = append(out, kit.AtLeastUnless(lab.Pick(v.Preset, one, one, unasked(v, first[0].Params), ""),
+		fmt.Sprintf("logistic regression at ε = %g, less that at ε = %g, in standard errors",
 			first[0].Params.Method.Epsilon, last[0].Params.Method.Epsilon),
-		Source:     "Figure 4(b): utility rises with ε",
-		Got:        scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))),
-		Relation:   lab.AtLeast,
-		Want:       3,
-		Why:        errorsWhy,
-		SkipReason: lab.Pick(v.Preset, one, one, unasked(v, first[0].Params), ""),
-		Null:       guessing,
-	})
+		"Figure 4(b): utility rises with ε",
+		scoreOf(first, accuracy(0)).above(scoreOf(last, accuracy(0))), 3, errorsWhy, guessing))
 	return out, nil
 }

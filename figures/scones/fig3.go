@@ -43,18 +43,15 @@ func Fig3() lab.Study[DigitsParams, DigitsOut] {
 			"where one is trained, and the exact score of the noised training digits, which a " +
 			"network approaches as it grows, and by which samples come to lie on training digits. A classifier of " +
 			"the target's digits says what they are worth.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "300 digits a set, every network trained for 20 steps",
-			lab.Quick: "8000 digits a set; critics 2 × 128, 1500 steps; score a mixture of 100 Gaussians; 200 " +
-				"sources, 800 atoms; exact score of 1000 digits",
-			lab.Full: "all digits; critics 2 × 256, 3000 steps; scores a mixture of 120 Gaussians, and a U-Net of " +
-				"width 16 that learns what it lacks below σ = 0.2, 2000 steps; 250 sources, 2000 atoms; exact " +
-				"score of at most 7291 digits",
-			lab.Paper: "all digits; critics 2 × 1024, 5000 steps, batch 1000; scores a mixture of 150 Gaussians " +
-				"and the paper's NCSN of 64 features, 40,000 steps; 4000 sources, 2000 atoms; exact score of all " +
-				"digits",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 4, lab.Quick: 52, lab.Full: 900},
+		Sizes: kit.ByPreset("300 digits a set, every network trained for 20 steps",
+			"8000 digits a set; critics 2 × 128, 1500 steps; score a mixture of 100 Gaussians; 200 "+
+				"sources, 800 atoms; exact score of 1000 digits", "all digits; critics 2 × 256, 3000 "+
+				"steps; scores a mixture of 120 Gaussians, and a U-Net of width 16 that learns what it "+
+				"lacks below σ = 0.2, 2000 steps; 250 sources, 2000 atoms; exact score of at most 7291 digits",
+			"all digits; critics 2 × 1024, 5000 steps, batch 1000; scores a mixture of 150 Gaussians "+
+				"and the paper's NCSN of 64 features, 40,000 steps; 4000 sources, 2000 atoms; exact score "+
+				"of all digits"),
+		Seconds:    kit.ByPreset(4., 52, 900),
 		Experiment: digitsOf,
 		Grid:       digitsGrid,
 		Draw:       drawFig3,
@@ -109,8 +106,8 @@ type DigitsParams struct {
 	ProjFor  int         `json:"projection_for" min:"0" doc:"steps of the barycentric projection"`
 	Epochs   int         `json:"epochs" min:"1" doc:"of the judge"`
 	Sources  int         `json:"sources" min:"1" doc:"test digits that are transported"`
-	Device   string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data     data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Device   string      `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
+	Data     data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 func digitsGrid(set lab.Setting) []DigitsParams {
@@ -238,16 +235,9 @@ func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error)
 	small := lab.Pick(v.Preset, "networks of 20 steps", "", "", "")
 	for _, c := range v.Cells {
 		at := c.Params.direction()
-		out = append(out, lab.Claim{
-			What:       at + ": classifier on test digits of the target",
-			Source:     "a sound judge",
-			Got:        c.Value.Accuracy,
-			Relation:   lab.AtLeast,
-			Want:       .88,
-			Why:        "a LeNet of few epochs on 4000 digits; USPS's test digits are hard",
-			SkipReason: small,
-			Null:       guesses,
-		})
+		out = append(out, kit.AtLeastUnless(small, at+": classifier on test digits of the target", "a sound judge",
+			c.Value.Accuracy, .88, "a LeNet of few epochs on 4000 digits; USPS's test digits are hard",
+			guesses))
 		for _, pair := range []struct {
 			sampled, averaged string
 			sure, sharper     float64
@@ -280,16 +270,8 @@ func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error)
 					SkipReason: small,
 					Null:       guesses,
 				},
-				lab.Claim{
-					What:       name + "Fréchet distance over the projection's",
-					Source:     "Figure 3: sharper",
-					Got:        m.Frechet / average.Frechet,
-					Relation:   lab.AtMost,
-					Want:       pair.sharper,
-					Why:        pair.why,
-					SkipReason: small,
-					Null:       averages,
-				},
+				kit.AtMostUnless(small, name+"Fréchet distance over the projection's", "Figure 3: sharper",
+					m.Frechet/average.Frechet, pair.sharper, pair.why, averages),
 				lab.Claim{
 					What:       name + "copies of training digits",
 					Source:     "samples, not stored digits",
@@ -301,16 +283,8 @@ func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error)
 					SkipReason: small,
 					Null:       storedDigits,
 				},
-				lab.Claim{
-					What:       name + "share taken for the source's digit",
-					Source:     "chance is 0.1",
-					Got:        m.Same,
-					Relation:   lab.AtLeast,
-					Want:       .3,
-					Why:        "half of the mass stays in its class in tour/digits",
-					SkipReason: small,
-					Null:       otherDigits,
-				})
+				kit.AtLeastUnless(small, name+"share taken for the source's digit", "chance is 0.1", m.Same,
+					.3, "half of the mass stays in its class in tour/digits", otherDigits))
 		}
 	}
 	return out, nil

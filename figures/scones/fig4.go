@@ -40,16 +40,13 @@ func Fig4() lab.Study[RollParams, RollOut] {
 			"the same by Metropolis-adjusted steps from draws of the atoms; projection and SCONES by networks that " +
 			"know samples alone, as the paper has them; " +
 			"and the discrete plan, which is the truth that they are measured against.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "150 atoms on each side, 10 sources × 10 samples, 30 steps a level, networks of 10 steps",
-			lab.Quick: "1500 atoms on each side, 60 sources × 8 samples, 150 steps at each of the paper's 10 " +
-				"levels; critics 3 × 64, score 4 × 64, 50 sources × 10 samples",
-			lab.Full: "1500 atoms on each side, 200 sources × 20 samples, the paper's 10 levels × 300 steps; " +
-				"critics 3 × 96, score 4 × 64, 50 sources × 20 samples",
-			lab.Paper: "1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps; " +
-				"critics 3 × 4096, score 4 × 2048",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 250},
+		Sizes: kit.ByPreset("150 atoms on each side, 10 sources × 10 samples, 30 steps a level, networks "+
+			"of 10 steps", "1500 atoms on each side, 60 sources × 8 samples, 150 steps at each of the "+
+			"paper's 10 levels; critics 3 × 64, score 4 × 64, 50 sources × 10 samples",
+			"1500 atoms on each side, 200 sources × 20 samples, the paper's 10 levels × 300 steps; "+
+				"critics 3 × 96, score 4 × 64, 50 sources × 20 samples", "1500 atoms on each side, 400 "+
+				"sources × 100 samples, the paper's 10 levels × 300 steps; critics 3 × 4096, score 4 × 2048"),
+		Seconds:    kit.ByPreset(2., 55, 250),
 		Experiment: rollOf,
 		Grid:       rollGrid,
 		Also:       []lab.Cells{rollNets},
@@ -340,36 +337,14 @@ func claimFig4(view lab.View[RollParams, RollOut]) ([]lab.Claim, error) {
 	small := lab.Pick(view.Preset, "150 atoms and a tenth of the steps", "", "", "")
 	const noise = "the roll's own noise is .25"
 	return []lab.Claim{
-		{
-			What:       "share of networks' SCONES samples far from the target",
-			Source:     "Figure 4",
-			Got:        n.FarS,
-			Relation:   lab.AtMost,
-			Want:       .05,
-			Why:        noise,
-			SkipReason: small,
-			Null:       projectedRoll,
-		},
-		{
-			What:       "W₁ of networks' SCONES samples from the conditional truth",
-			Source:     "draws of it",
-			Got:        n.WS,
-			Relation:   lab.AtMost,
-			Want:       v.WDraw + .2*(v.WTarget-v.WDraw),
-			Why:        "networks that were trained for minutes: a fifth of the way to draws that ignore the source",
-			SkipReason: small,
-			Null:       independentRoll,
-		},
-		{
-			What:       "the network's projection from the discrete plan's, over that one's spread",
-			Source:     "it is that projection that is learnt",
-			Got:        n.OffBP / n.Spread,
-			Relation:   lab.AtMost,
-			Want:       .2,
-			Why:        "networks that were trained for minutes",
-			SkipReason: small,
-			Null:       independentRoll,
-		},
+		kit.AtMostUnless(small, "share of networks' SCONES samples far from the target", "Figure 4",
+			n.FarS, .05, noise, projectedRoll),
+		kit.AtMostUnless(small, "W₁ of networks' SCONES samples from the conditional truth",
+			"draws of it", n.WS, v.WDraw+.2*(v.WTarget-v.WDraw), "networks that were trained for "+
+				"minutes: a fifth of the way to draws that ignore the source", independentRoll),
+		kit.AtMostUnless(small, "the network's projection from the discrete plan's, over that one's "+
+			"spread", "it is that projection that is learnt", n.OffBP/n.Spread, .2,
+			"networks that were trained for minutes", independentRoll),
 		{
 			What:       "share of barycentric projections far from the target",
 			Source:     "Figure 4, discrete truth",
@@ -380,26 +355,10 @@ func claimFig4(view lab.View[RollParams, RollOut]) ([]lab.Claim, error) {
 			SkipReason: small,
 			Null:       independentRoll,
 		},
-		{
-			What:       "share of SCONES samples far from the target",
-			Source:     "Figure 4",
-			Got:        v.FarS,
-			Relation:   lab.AtMost,
-			Want:       .05,
-			Why:        noise,
-			SkipReason: small,
-			Null:       projectedRoll,
-		},
-		{
-			What:       "share of Metropolis samples far from the target",
-			Source:     "Figure 4",
-			Got:        v.FarMALA,
-			Relation:   lab.AtMost,
-			Want:       .05,
-			Why:        noise,
-			SkipReason: small,
-			Null:       projectedRoll,
-		},
+		kit.AtMost("share of SCONES samples far from the target", "Figure 4", v.FarS,
+			lab.Pick(view.Preset, .2, .05, .05, .05), noise, projectedRoll),
+		kit.AtMostUnless(small, "share of Metropolis samples far from the target", "Figure 4",
+			v.FarMALA, .05, noise, projectedRoll),
 		{
 			What:       "mean cost of the plan",
 			Source:     "discrete truth of 1500 atoms",
@@ -410,27 +369,14 @@ func claimFig4(view lab.View[RollParams, RollOut]) ([]lab.Claim, error) {
 			SkipReason: small,
 			Null:       independentRoll,
 		},
-		{
-			What:       "W₁ of Metropolis samples from the conditional truth, over that of draws of it",
-			Source:     "law of the sampler",
-			Got:        v.WMALA / v.WDraw,
-			Relation:   lab.AtMost,
-			Want:       1.25,
-			Why:        "200 samples a source; the truth has atoms where the target has a density",
-			SkipReason: small,
-			Null:       independentRoll,
-		},
-		{
-			What:     "W₁ of SCONES samples from the conditional truth",
-			Source:   "it is that law that is sampled",
-			Got:      v.WS,
-			Relation: lab.AtMost,
-			Want:     v.WDraw + .03*(v.WTarget-v.WDraw),
-			Why: "200 samples a source, and annealing that smooths the target but not the plan's factor, so " +
+		kit.AtMostUnless(small, "W₁ of Metropolis samples from the conditional truth, over that of "+
+			"draws of it", "law of the sampler", v.WMALA/v.WDraw, 1.25,
+			"200 samples a source; the truth has atoms where the target has a density", independentRoll),
+		kit.AtMost("W₁ of SCONES samples from the conditional truth", "it is that law that is sampled",
+			v.WS, v.WDraw+lab.Pick(view.Preset, .2, .03, .03, .03)*(v.WTarget-v.WDraw),
+			"200 samples a source, and annealing that smooths the target but not the plan's factor, so "+
 				"that shares of the turns are a little off: by .03 of what draws that ignore the source are",
-			SkipReason: small,
-			Null:       independentRoll,
-		},
+			independentRoll),
 	}, nil
 }
 
@@ -444,7 +390,7 @@ type RollNetParams struct {
 	ScoreWidth int        `json:"score_width" min:"1" doc:"of the score's residual blocks"`
 	ScoreFor   int        `json:"score_for" min:"1" doc:"steps of the score"`
 	ScoreRate  float64    `json:"score_rate" min:">0" doc:"learning rate of the score"`
-	Device     string     `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Device     string     `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
 }
 
 // rollNets are sized for minutes at quick; the atoms are rollGrid's, whose plan is the truth.

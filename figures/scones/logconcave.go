@@ -25,7 +25,7 @@ func LogConcave() lab.Study[ConcaveParams, ConcaveOut] {
 			"and does not help a sampler that must cross between the turns; the smaller λ is, the more so.",
 		Sizes: kit.Sizes("%v atoms, %[2]v × %[2]v points, λ = %[3]v", kit.Per{100, 1000, 1500, 1500},
 			kit.Per{15, 60, 120, 120}, kit.Per{2, "0.5, 2 and 8", "0.5, 2 and 8", "0.5, 2 and 8"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 4, lab.Full: 20, lab.Paper: 20},
+		Seconds:    kit.ByPreset(.1, 4, 20, 20),
 		Experiment: concaveOf,
 		Grid:       concaveGrid,
 		Draw:       drawConcave,
@@ -178,13 +178,9 @@ func claimConcave(v lab.View[ConcaveParams, ConcaveOut]) (out []lab.Claim, err e
 				Null: null,
 			})
 	}
-	return append(out, lab.Claim{
-		What:     "largest curvature of the factor, at the λ where it is least",
-		Source:   "proof of Lemma B.4: −(4/λ) Cov(X|y), which is nowhere 0",
-		Got:      lab.Least(v.Cells, func(c lab.Result[ConcaveParams, ConcaveOut]) float64 { return c.Value.Largest }),
-		Relation: lab.AtMost,
-		Want:     -1e-5,
-		Why:      "every y has several x there; ten times what differences of gradients may be wrong by",
-		Null:     null,
-	}), nil
+	return append(out, kit.AtMost("largest curvature of the factor, at the λ where it is least",
+		"proof of Lemma B.4: −(4/λ) Cov(X|y), which is nowhere 0",
+		lab.Least(v.Cells, func(c lab.Result[ConcaveParams, ConcaveOut]) float64 { return c.Value.Largest }),
+		-1e-5, "every y has several x there; ten times what differences of gradients may be wrong by",
+		null)), nil
 }

@@ -60,7 +60,7 @@ func (s sampler) Sample(rng *rand.Rand, n int) (*mat.Dense, error) {
 func (p *pair) uvp(y *mat.Dense) float64 {
 	joint := new(mat.Dense)
 	joint.Augment(p.x, y)
-	return lab.Must(gaussian.UVP(lab.Must(gaussian.Empirical(joint)).Cov, p.plan.Joint().Cov))
+	return lab.Must(gaussian.UVP(lab.Must(gaussian.Empirical(joint, nil)).Cov, p.plan.Joint().Cov))
 }
 
 // mean is E[y|x] at the sources.

@@ -37,7 +37,7 @@ func Rate() lab.Study[RateParams, RateOut] {
 		Sizes: kit.Sizes("n = %v, d = %v, %v samples",
 			kit.Per{"20 to 80", "50 to 800", "50 to 1600", "50 to 6400"},
 			kit.Per{"2 and 8", "1, 2 and 8", "1, 2 and 8", "1, 2 and 8"}, kit.Per{3, 20, 20, 50}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 12, lab.Full: 60, lab.Paper: 3000},
+		Seconds:    kit.ByPreset(.1, 12, 60, 3000),
 		Experiment: rateOf,
 		Grid:       rateGrid,
 		Draw:       drawRate,
@@ -231,15 +231,9 @@ func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
 				Null:       null,
 			})
 		if d > 2 {
-			out = append(out, lab.Claim{
-				What:     fmt.Sprintf("rate of W₁ of the marginal, d = %d", d),
-				Source:   "Appendix B.1 claims −1/2 for W₁ of the plans",
-				Got:      slope(cells, RateOut.marginal),
-				Relation: lab.AtLeast,
-				Want:     -.25,
-				Why:      "an erratum: W₁ of samples in d > 2 dimensions is n^{−1/d} (Dudley 1969)",
-				Null:     null,
-			})
+			out = append(out, kit.AtLeast(fmt.Sprintf("rate of W₁ of the marginal, d = %d", d),
+				"Appendix B.1 claims −1/2 for W₁ of the plans", slope(cells, RateOut.marginal), -.25,
+				"an erratum: W₁ of samples in d > 2 dimensions is n^{−1/d} (Dudley 1969)", null))
 		}
 	}
 	return out, nil

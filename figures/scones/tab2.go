@@ -32,18 +32,15 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 			"the paper's networks. At the paper's λ = 2d the independent coupling is better than SCONES from d = " +
 			"64 on; " +
 			"at a tenth of that λ it is not, and potentials fitted from samples are what counts.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "d = 2 and 4, one pair, 500 samples, networks of 3 × 16",
-			lab.Quick: "three pairs of Gaussians for d = 2 to 64, one for d = 128 and 256 at λ = 2d, 10,000 " +
-				"samples; Langevin dynamics run and potentials fitted for one pair up to d = 16, beyond drawn from " +
-				"its law; networks of 3 × 64 up to d = 16, 3000 samples",
-			lab.Full: "five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two " +
-				"pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and of 3 × " +
-				"256 at d = 64",
-			lab.Paper: "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run and fitted, networks of 3 " +
-				"× 4096",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 57, lab.Full: 1000},
+		Sizes: kit.ByPreset("d = 2 and 4, one pair, 500 samples, networks of 3 × 16",
+			"three pairs of Gaussians for d = 2 to 64, one for d = 128 and 256 at λ = 2d, 10,000 "+
+				"samples; Langevin dynamics run and potentials fitted for one pair up to d = 16, beyond "+
+				"drawn from its law; networks of 3 × 64 up to d = 16, 3000 samples",
+			"five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two "+
+				"pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and "+
+				"of 3 × 256 at d = 64", "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run "+
+				"and fitted, networks of 3 × 4096"),
+		Seconds:    kit.ByPreset(1., 57, 1000),
 		Experiment: gaussiansOf,
 		Grid:       gaussiansGrid,
 		Also:       []lab.Cells{networks},
@@ -156,13 +153,13 @@ var printed = struct {
 
 // table2 holds the cells, in the order of their dimensions.
 type table2 struct {
-	lab.View[GaussiansParams, GaussiansOut]
+	gaussiansView
 	nets lab.View[NetworksParams, NetworksOut]
 	dims []int
 }
 
-func newTable2(v lab.View[GaussiansParams, GaussiansOut]) table2 {
-	t := table2{View: v, nets: networks.View(v.Source)}
+func newTable2(v gaussiansView) table2 {
+	t := table2{gaussiansView: v, nets: networks.View(v.Source)}
 	for _, c := range v.Cells {
 		if !slices.Contains(t.dims, c.Params.D) {
 			t.dims = append(t.dims, c.Params.D)
@@ -217,7 +214,7 @@ func (t table2) projected(d int) float64 {
 	return mean
 }
 
-func drawTab2(v lab.View[GaussiansParams, GaussiansOut]) (lab.Exhibit, error) {
+func drawTab2(v gaussiansView) (lab.Exhibit, error) {
 	t := newTable2(v)
 	panels := style.Panels{ShareY: true}
 	var tables []lab.Table
@@ -322,7 +319,7 @@ var predicted = map[int]struct{ paper, floor, projection, independent float64 }{
 	128: {1.37, .575, 48.8, .62}, 256: {2.04, 1.13, 51.3, 1.15},
 }
 
-func claimTab2(v lab.View[GaussiansParams, GaussiansOut]) (out []lab.Claim, err error) {
+func claimTab2(v gaussiansView) (out []lab.Claim, err error) {
 	t := newTable2(v)
 	for _, d := range t.dims {
 		out = append(out, t.claimLaws(d)...)
@@ -417,15 +414,9 @@ func (t table2) claimLaws(d int) []lab.Claim {
 		})
 	}
 	if d >= 64 {
-		out = append(out, lab.Claim{
-			What:     fmt.Sprintf("independent coupling over the law of the paper's steps, d = %d", d),
-			Source:   "λ = 2d is nearly independent",
-			Got:      at(4) / at(1),
-			Relation: lab.AtMost,
-			Want:     1,
-			Why:      "a comparison; the two differ by two standard errors and more",
-			Null:     convergedSampler,
-		})
+		out = append(out, kit.AtMost(fmt.Sprintf("independent coupling over the law of the paper's steps, d = %d", d),
+			"λ = 2d is nearly independent", at(4)/at(1), 1, "a comparison; the two differ by two "+
+				"standard errors and more", convergedSampler))
 	}
 	return out
 }
@@ -452,16 +443,9 @@ func (t table2) claimFitted(d int) []lab.Claim {
 			SkipReason: small,
 			Null:       independentPairs,
 		},
-		{
-			What:       fmt.Sprintf("plan of quadratic potentials by Algorithm 1, d = %d", d),
-			Source:     "Table 2, SCONES",
-			Got:        get(func(o GaussiansOut) float64 { return o.AscentPlan }),
-			Relation:   lab.AtMost,
-			Want:       row,
-			Why:        "what the paper's networks reach, sampling included",
-			SkipReason: small,
-			Null:       independentPairs,
-		},
+		kit.AtMostUnless(small, fmt.Sprintf("plan of quadratic potentials by Algorithm 1, d = %d", d),
+			"Table 2, SCONES", get(func(o GaussiansOut) float64 { return o.AscentPlan }), row,
+			"what the paper's networks reach, sampling included", independentPairs),
 		{
 			What:       fmt.Sprintf("networks, d = %d", d),
 			Source:     "Table 2, SCONES",
@@ -503,7 +487,7 @@ type GaussiansParams struct {
 	Pair    int     `json:"pair" min:"0" doc:"number of the draw of the two Gaussians"`
 	PerDim  float64 `json:"per_dim" min:">0" doc:"λ over the dimension"`
 	Samples int     `json:"samples" min:"2" doc:"that are drawn"`
-	Run     bool    `json:"run" doc:"runs Langevin dynamics; else its result is drawn from the law that it has, in closed form"`
+	Run     bool    `json:"run" doc:"runs Langevin dynamics; else its law in closed form is drawn"`
 	Fit     int     `json:"fit" min:"0" doc:"steps by which potentials are fitted; 0: they are not"`
 }
 
@@ -580,7 +564,7 @@ type NetworksParams struct {
 	Steps   int             `json:"steps" min:"1" doc:"of the potentials"`
 	Batch   int             `json:"batch" min:"1" doc:"points of a step"`
 	Rate    float64         `json:"rate" min:">0" doc:"learning rate"`
-	Device  string          `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Device  string          `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
 }
 
 // NetworksOut are BW-UVPs in percent.
@@ -636,3 +620,6 @@ var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf,
 		}
 		return out
 	}}
+
+// gaussiansView is the finished cells.
+type gaussiansView = lab.View[GaussiansParams, GaussiansOut]

@@ -22,7 +22,7 @@ func Tab3() lab.Study[DivergenceParams, DivergenceOut] {
 			"the column of the conjugate, and " +
 			"Pearson's χ² lacks v ≥ 0.",
 		Sizes:      kit.Sizes("%v arguments of each conjugate", kit.Per{20, 200, 200, 200}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .1, lab.Full: .1, lab.Paper: .1},
+		Seconds:    kit.ByPreset(.1, .1, .1, .1),
 		Experiment: divergenceOf,
 		Grid:       divergenceGrid,
 		Draw:       drawTab3,
@@ -211,25 +211,12 @@ func claimTab3(v lab.View[DivergenceParams, DivergenceOut]) (out []lab.Claim, er
 			})
 		switch f {
 		case fdiv.JensenShannon:
-			out = append(out, lab.Claim{
-				What:     "js: the conjugate as printed is off by",
-				Source:   "Table 3",
-				Got:      o.PrintedConjugate,
-				Relation: lab.AtLeast,
-				Want:     .1,
-				Why:      "an erratum: the column holds the derivative",
-				Null:     flawless,
-			})
+			out = append(out, kit.AtLeast("js: the conjugate as printed is off by", "Table 3", o.PrintedConjugate, .1,
+				"an erratum: the column holds the derivative", flawless))
 		case fdiv.Pearson:
-			out = append(out, lab.Claim{
-				What:     "pearson: the derivative as printed is off by",
-				Source:   "Table 3",
-				Got:      o.PrintedDerivative,
-				Relation: lab.AtLeast,
-				Want:     .1,
-				Why:      "an erratum: it is negative below −2",
-				Null:     flawless,
-			})
+			out = append(out, kit.AtLeast("pearson: the derivative as printed is off by", "Table 3",
+				o.PrintedDerivative, .1,
+				"an erratum: it is negative below −2", flawless))
 		case fdiv.KL, fdiv.ReverseKL, fdiv.Hellinger, fdiv.GAN:
 			out = append(out, lab.Claim{
 				What:     f.String() + ": the row as printed",

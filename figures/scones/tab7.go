@@ -39,16 +39,14 @@ func Tab7() lab.Study[MomentsParams, MomentsOut] {
 			"Algorithm 1 learns potentials by networks and by quadratic functions, below the paper's size in the " +
 			"leading axes, of which the plan's restriction is known too. Beside them ψ = 0, which knows nothing: " +
 			"the error of the score ∇ψ says what was learnt.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "digits of 7 × 7, 16 chains; networks of 10 steps in 4 axes, 100 samples",
-			lab.Quick: "R⁷⁸⁴ in closed form, 16 chains run to check it; in 16 axes quadratic potentials and " +
-				"networks of 4 × 64, 2500 steps, at two λ, 3000 samples",
-			lab.Full: "R⁷⁸⁴ in closed form, 64 chains run to check it; in 32 axes quadratic potentials and " +
-				"networks of 4 × 256, 8000 steps, at the paper's λ and 0.01, 10,000 samples",
-			lab.Paper: "R⁷⁸⁴ in closed form, 1000 chains run to check it; quadratic potentials and networks of 4 × " +
-				"2048 at the paper's λ and 0.01, 5000 steps, 10,000 samples",
-		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 32, lab.Full: 1500},
+		Sizes: kit.ByPreset("digits of 7 × 7, 16 chains; networks of 10 steps in 4 axes, 100 samples",
+			"R⁷⁸⁴ in closed form, 16 chains run to check it; in 16 axes quadratic potentials and "+
+				"networks of 4 × 64, 2500 steps, at two λ, 3000 samples", "R⁷⁸⁴ in closed form, 64 chains "+
+				"run to check it; in 32 axes quadratic potentials and networks of 4 × 256, 8000 steps, at "+
+				"the paper's λ and 0.01, 10,000 samples", "R⁷⁸⁴ in closed form, 1000 chains run to check "+
+				"it; quadratic potentials and networks of 4 × 2048 at the paper's λ and 0.01, 5000 steps, "+
+				"10,000 samples"),
+		Seconds:    kit.ByPreset(1., 32, 1500),
 		Experiment: momentsOf,
 		Grid:       momentsGrid,
 		Also:       []lab.Cells{momentsNets},
@@ -80,7 +78,7 @@ type MomentsParams struct {
 	Side    int         `json:"side" min:"1" max:"28" doc:"pixels of a side of a digit"`
 	Lambdas []float64   `json:"lambdas" min:">0" doc:"λ over the mean cost"`
 	Chains  int         `json:"chains" min:"2" doc:"that are run at ¼"`
-	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 func momentsGrid(set lab.Setting) []MomentsParams {
@@ -120,7 +118,7 @@ func momentsSource(ctx context.Context, o data.Origin, side int) gaussian.Normal
 	if side != 28 {
 		m = lab.Must(m.Resize(side, side, data.Bilinear))
 	}
-	return lab.Must(gaussian.Empirical(m.Mat()))
+	return lab.Must(gaussian.Empirical(m.Mat(), nil))
 }
 
 // axis is the problem along one principal axis: the source has variance a, the target 1.
@@ -308,26 +306,14 @@ func claimTab7(view lab.View[MomentsParams, MomentsOut]) (out []lab.Claim, err e
 	for _, n := range nets.Cells {
 		l, v := n.Params.Lambda, n.Value
 		out = append(out,
-			lab.Claim{
-				What:       fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l),
-				Source:     "potentials are learnt",
-				Got:        v.Error / v.ZeroError,
-				Relation:   lab.AtMost,
-				Want:       .5,
-				Why:        "half of what is to be learnt",
-				SkipReason: small,
-				Null:       untrainedPotentials,
-			},
-			lab.Claim{
-				What:       fmt.Sprintf("λ = %g: error of the quadratic potentials' score over that of ψ = 0", l),
-				Source:     "exact potentials are quadratic",
-				Got:        v.Quadratic / v.ZeroError,
-				Relation:   lab.AtMost,
-				Want:       .2,
-				Why:        "noise of batches",
-				SkipReason: small,
-				Null:       untrainedPotentials,
-			})
+			kit.AtMostUnless(small,
+				fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l),
+				"potentials are learnt", v.Error/v.ZeroError, .5, "half of what is to be learnt",
+				untrainedPotentials),
+			kit.AtMostUnless(small,
+				fmt.Sprintf("λ = %g: error of the quadratic potentials' score over that of ψ = 0", l),
+				"exact potentials are quadratic", v.Quadratic/v.ZeroError, .2, "noise of batches",
+				untrainedPotentials))
 	}
 	out = append(out, lab.Claim{
 		What:   "|y − E[y|x]|² of chains that were run at λ = ¼, less the law's, in standard errors",
@@ -340,36 +326,15 @@ func claimTab7(view lab.View[MomentsParams, MomentsOut]) (out []lab.Claim, err e
 	for _, v := range c.Value.Rows {
 		if v.Lambda >= .25 {
 			out = append(out,
-				lab.Claim{
-					What:       fmt.Sprintf("λ = %g: BW-UVP of the independent coupling, percent", v.Lambda),
-					Source:     "Table 7's λ leaves little to couple",
-					Got:        v.Independent,
-					Relation:   lab.AtMost,
-					Want:       .001,
-					Why:        "closed form",
-					SkipReason: small,
-					Null:       shortChains,
-				},
-				lab.Claim{
-					What:       fmt.Sprintf("λ = %g: BW-UVP of the paper's steps, percent", v.Lambda),
-					Source:     "law of the sampler",
-					Got:        v.Sampler,
-					Relation:   lab.AtMost,
-					Want:       .1,
-					Why:        "nearly converged: (1 − a/v)²⁰⁰⁰ is below a hundredth",
-					SkipReason: small,
-					Null:       shortChains,
-				},
-				lab.Claim{
-					What:       fmt.Sprintf("λ = %g: the first over the second", v.Lambda),
-					Source:     "Table 7's λ leaves little to couple",
-					Got:        v.Independent / v.Sampler,
-					Relation:   lab.AtMost,
-					Want:       .5,
-					Why:        "closed form: the independent coupling is nearer than the sampler by far",
-					SkipReason: small,
-					Null:       shortChains,
-				})
+				kit.AtMostUnless(small,
+					fmt.Sprintf("λ = %g: BW-UVP of the independent coupling, percent", v.Lambda),
+					"Table 7's λ leaves little to couple", v.Independent, .001, "closed form", shortChains),
+				kit.AtMostUnless(small, fmt.Sprintf("λ = %g: BW-UVP of the paper's steps, percent", v.Lambda),
+					"law of the sampler", v.Sampler, .1, "nearly converged: (1 − a/v)²⁰⁰⁰ is below a hundredth",
+					shortChains),
+				kit.AtMostUnless(small, fmt.Sprintf("λ = %g: the first over the second", v.Lambda),
+					"Table 7's λ leaves little to couple", v.Independent/v.Sampler, .5,
+					"closed form: the independent coupling is nearer than the sampler by far", shortChains))
 		}
 	}
 	return out, nil
@@ -378,15 +343,15 @@ func claimTab7(view lab.View[MomentsParams, MomentsOut]) (out []lab.Claim, err e
 // MomentsNetParams are Algorithm 1 at one λ, and chains of what it learnt.
 type MomentsNetParams struct {
 	Side    int         `json:"side" min:"1" max:"28" doc:"pixels of a side of a digit"`
-	Axes    int         `json:"axes" min:"0" max:"784" doc:"leading axes of the source to which the problem is restricted; 0: all"`
+	Axes    int         `json:"axes" min:"0" max:"784" doc:"leading axes of the source; 0: all"`
 	Lambda  float64     `json:"lambda" min:">0" doc:"λ over the mean cost"`
 	Width   int         `json:"width" min:"1" doc:"of four hidden layers"`
 	Steps   int         `json:"steps" min:"1" doc:"of the potentials"`
 	Batch   int         `json:"batch" min:"1" doc:"points of a step"`
 	Rate    float64     `json:"rate" min:">0" doc:"learning rate"`
 	Samples int         `json:"samples" min:"2" doc:"chains that are run"`
-	Device  string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
-	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Device  string      `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
+	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 // momentsNets are at the paper's λ, one of them at quick, and one where there is a coupling to be learnt.

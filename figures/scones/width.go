@@ -42,7 +42,7 @@ func Width() lab.Study[WidthParams, WidthOut] {
 			"printed the theorem is false: potentials of twice the mass, which these runs do not meet, break it.",
 		Sizes: kit.Sizes("%[1]v + %[1]v points, widths %[2]v, %[3]v steps", kit.Per{8, 20, 20, 20},
 			kit.Per{"8 and 32", "4 to 512", "4 to 1024", "4 to 4096"}, kit.Per{200, 3000, "10,000", "20,000"}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 15, lab.Full: 200, lab.Paper: 6000},
+		Seconds:    kit.ByPreset(.1, 15, 200, 6000),
 		Experiment: widthOf,
 		Grid:       widthGrid,
 		Draw:       drawWidth,
@@ -56,7 +56,7 @@ type WidthParams struct {
 	Width  int     `json:"width" min:"1" doc:"of two hidden layers"`
 	Steps  int     `json:"steps" min:"1" doc:"gradient steps"`
 	Lambda float64 `json:"lambda" min:">0" doc:"λ"`
-	Device string  `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Device string  `json:"device" doc:"cpu, cuda:0 or cuda:0,tf32"`
 }
 
 func widthGrid(set lab.Setting) []WidthParams {
@@ -187,26 +187,12 @@ func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {
 	widest, next := v.Cells[len(v.Cells)-1].Value, v.Cells[len(v.Cells)-2].Value
 	last := len(widest.Gap) - 1
 	return []lab.Claim{
-		{
-			What:       "gap of the widest network at the end, over that at the first step",
-			Source:     "Theorem 4.2",
-			Got:        widest.Gap[last] / widest.Gap[0],
-			Relation:   lab.AtMost,
-			Want:       .02,
-			Why:        "convergence to the optimum, as 1/steps",
-			SkipReason: small,
-			Null:       still,
-		},
-		{
-			What:       "gap of the widest network at the end over that of the next, |log₂|",
-			Source:     "Assumption 4.1: a kernel that does not depend on the width",
-			Got:        math.Abs(math.Log2(widest.Gap[last] / next.Gap[last])),
-			Relation:   lab.AtMost,
-			Want:       1,
-			Why:        "other first weights",
-			SkipReason: small,
-			Null:       still,
-		},
+		kit.AtMost("gap of the widest network at the end, over that at the first step", "Theorem 4.2",
+			widest.Gap[last]/widest.Gap[0], lab.Pick(v.Preset, .2, .02, .02, .02),
+			"convergence to the optimum, as 1/steps; 200 steps go some of the way", still),
+		kit.AtMostUnless(small, "gap of the widest network at the end over that of the next, |log₂|",
+			"Assumption 4.1: a kernel that does not depend on the width",
+			math.Abs(math.Log2(widest.Gap[last]/next.Gap[last])), 1, "other first weights", still),
 		{
 			What:     "largest distance over bound, mass set to one",
 			Source:   "Theorem 4.3",

@@ -123,7 +123,8 @@ func (s *speller) listed(v reflect.Value) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("study.Grid = func(lab.Setting) %s {\nreturn %s{\n%s\n}\n}", s.typeName(v.Type()), s.typeName(v.Type()), strings.Join(lines, "\n"))
+	return fmt.Sprintf("study.Grid = func(lab.Setting) %s {\nreturn %s{\n%s\n}\n}", s.typeName(v.Type()),
+		s.typeName(v.Type()), strings.Join(lines, "\n"))
 }
 
 // product recognises a grid that [lab.Grid] makes of the fields that differ.
@@ -144,12 +145,14 @@ func (s *speller) product(v reflect.Value) string {
 			values = append(values, s.value(x, false))
 		}
 		field := v.Type().Elem().Field(a.field)
-		lines = append(lines, fmt.Sprintf("lab.Vary(func(p *%s, v %s) { p.%s = v }, %s),", p, s.typeName(field.Type), field.Name, strings.Join(values, ", ")))
+		lines = append(lines, fmt.Sprintf("lab.Vary(func(p *%s, v %s) { p.%s = v }, %s),", p, s.typeName(field.Type),
+			field.Name, strings.Join(values, ", ")))
 		if len(lines[len(lines)-1]) > 600 {
 			return ""
 		}
 	}
-	return fmt.Sprintf("study.Grid = func(lab.Setting) []%s {\nreturn lab.Grid(%s,\n%s\n)\n}", p, s.value(base, false), strings.Join(lines, "\n"))
+	return fmt.Sprintf("study.Grid = func(lab.Setting) []%s {\nreturn lab.Grid(%s,\n%s\n)\n}", p,
+		s.value(base, false), strings.Join(lines, "\n"))
 }
 
 // An axis is a field that differs between cells, with its values.
@@ -167,7 +170,9 @@ func (s *speller) axes(v reflect.Value) (base reflect.Value, axes []axis) {
 		a := axis{field: f}
 		for i := range v.Len() {
 			x := v.Index(i).Field(f)
-			if !slices.ContainsFunc(a.values, func(y reflect.Value) bool { return reflect.DeepEqual(x.Interface(), y.Interface()) }) {
+			if !slices.ContainsFunc(a.values, func(y reflect.Value) bool {
+				return reflect.DeepEqual(x.Interface(), y.Interface())
+			}) {
 				a.values = append(a.values, x)
 			}
 		}
@@ -180,7 +185,9 @@ func (s *speller) axes(v reflect.Value) (base reflect.Value, axes []axis) {
 	for i := range v.Len() {
 		stride := v.Len()
 		for _, a := range axes {
-			if stride /= len(a.values); stride == 0 || !reflect.DeepEqual(v.Index(i).Field(a.field).Interface(), a.values[i/stride%len(a.values)].Interface()) {
+			if stride /= len(a.values); stride == 0 ||
+				!reflect.DeepEqual(v.Index(i).Field(a.field).Interface(),
+					a.values[i/stride%len(a.values)].Interface()) {
 				return base, nil
 			}
 		}
@@ -200,7 +207,8 @@ func changeAt(v reflect.Value, field int) int {
 
 // onData reports whether a field depends on the data of the machine.
 func (s *speller) onData(v reflect.Value, field int) bool {
-	return s.other.Len() != v.Len() || !reflect.DeepEqual(v.Index(0).Field(field).Interface(), s.other.Index(0).Field(field).Interface())
+	return s.other.Len() != v.Len() ||
+		!reflect.DeepEqual(v.Index(0).Field(field).Interface(), s.other.Index(0).Field(field).Interface())
 }
 
 // edited sets the scalar fields that all cells share.
@@ -210,7 +218,8 @@ func (s *speller) edited(v reflect.Value) string {
 	var lines []string
 	for f := range base.NumField() {
 		field := base.Type().Field(f)
-		if changeAt(v, f) < v.Len() || s.onData(v, f) || !field.IsExported() || field.Type.Kind() == reflect.Struct || field.Type.Kind() == reflect.Slice {
+		if changeAt(v, f) < v.Len() || s.onData(v, f) || !field.IsExported() ||
+			field.Type.Kind() == reflect.Struct || field.Type.Kind() == reflect.Slice {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("cells[i].%s = %s", field.Name, s.value(v.Index(0).Field(f), false)))
@@ -219,5 +228,6 @@ func (s *speller) edited(v reflect.Value) string {
 		return ""
 	}
 	lines = lines[:min(len(lines), 12)] // the others are a selector away
-	return fmt.Sprintf("grid := study.Grid\nstudy.Grid = func(set lab.Setting) []%s {\ncells := grid(set)\nfor i := range cells {\n%s\n}\nreturn cells\n}", p, strings.Join(lines, "\n"))
+	return fmt.Sprintf("grid := study.Grid\nstudy.Grid = func(set lab.Setting) []%s {\ncells := grid(set)\n"+
+		"for i := range cells {\n%s\n}\nreturn cells\n}", p, strings.Join(lines, "\n"))
 }

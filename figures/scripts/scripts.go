@@ -61,7 +61,8 @@ func Files() (out map[string][]byte, err error) {
 		if f.Constructor == "" {
 			continue
 		}
-		e := entry{Name: f.Name, Title: f.Title, Shows: f.Shows, Paper: papers[f.Paper()], File: filepath.ToSlash(f.Name)}
+		e := entry{Name: f.Name, Title: f.Title, Shows: f.Shows, Paper: papers[f.Paper()],
+			File: filepath.ToSlash(f.Name)}
 		e.spell(f)
 		for _, p := range lab.Presets {
 			if f.Sizes[p] != "" {
@@ -84,7 +85,9 @@ func Files() (out map[string][]byte, err error) {
 // indented returns statements as a cell has them: formatted, by four blanks a level.
 func indented(statements string) string {
 	b := lab.Must(format.Source([]byte(statements)))
-	return regexp.MustCompile(`(?m)^\t+`).ReplaceAllStringFunc(string(b), func(tabs string) string { return strings.Repeat("    ", len(tabs)) })
+	return regexp.MustCompile(`(?m)^\t+`).ReplaceAllStringFunc(string(b), func(tabs string) string {
+		return strings.Repeat("    ", len(tabs))
+	})
 }
 
 // spell fills what a reader may edit: the constructor of the study, and its quick grid.

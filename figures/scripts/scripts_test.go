@@ -103,10 +103,12 @@ func TestGridsAreSpelled(t *testing.T) {
 		B float64
 		C []int
 	}
-	product := lab.Grid(point{C: []int{1, 2}}, lab.Vary(func(p *point, v int) { p.A = v }, 1, 2, 3), lab.Vary(func(p *point, v float64) { p.B = v }, .1, .2, .3, .4, .5, .6))
+	product := lab.Grid(point{C: []int{1, 2}}, lab.Vary(func(p *point, v int) { p.A = v }, 1, 2, 3),
+		lab.Vary(func(p *point, v float64) { p.B = v }, .1, .2, .3, .4, .5, .6))
 	s := &speller{imports: map[string]bool{}}
 	base, axes := s.axes(reflect.ValueOf(product))
-	if len(axes) != 2 || axes[0].field != 0 || axes[1].field != 1 || len(axes[0].values)*len(axes[1].values) != len(product) {
+	if len(axes) != 2 || axes[0].field != 0 || axes[1].field != 1 ||
+		len(axes[0].values)*len(axes[1].values) != len(product) {
 		t.Errorf("axes of a product: %v", axes)
 	}
 	if got := base.Interface().(point); got.A != 0 || got.B != 0 || len(got.C) != 2 {

@@ -99,16 +99,17 @@ func TestBadData(t *testing.T) {
 		"x 1 to 0":      items(style.Heat{M: m, X0: 1, Y1: 1}),
 		"Plan 2×3": items(style.Coupling{Source: mat.NewDense(2, 2, nil),
 			Target: mat.NewDense(2, 2, nil), Plan: m}),
-		"Source, Target and Plan":  items(style.Coupling{}),
-		"Rows add up to 1 of 2":    style.HeatMap{M: m, Rows: []style.Block{{N: 1}}},
-		"N = -1":                   style.HeatMap{M: m, Cols: []style.Block{{N: -1}, {N: 4}}},
-		"shape 2×1×1":              style.ImageGrid{C: 2, H: 1, W: 1},
-		"shape 0×0×4":              style.ImageGrid{W: 4},
-		"image 1 has 3 values":     style.ImageGrid{H: 2, W: 2, Images: [][]float32{nil, {1, 2, 3}}},
-		"row 0 has 2 cells":        style.Table{Header: []string{"a"}, Rows: [][]string{{"b", "c"}}},
-		"panel (b)":                style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: []float64{1}})}},
-		"item 0 of the plot":       items(style.Points{X: []float64{1}}),
-		"panel (a): panel (a): st": style.Panels{Items: []style.Drawer{style.Panels{Items: []style.Drawer{items(style.Points{X: []float64{1}})}}}},
+		"Source, Target and Plan": items(style.Coupling{}),
+		"Rows add up to 1 of 2":   style.HeatMap{M: m, Rows: []style.Block{{N: 1}}},
+		"N = -1":                  style.HeatMap{M: m, Cols: []style.Block{{N: -1}, {N: 4}}},
+		"shape 2×1×1":             style.ImageGrid{C: 2, H: 1, W: 1},
+		"shape 0×0×4":             style.ImageGrid{W: 4},
+		"image 1 has 3 values":    style.ImageGrid{H: 2, W: 2, Images: [][]float32{nil, {1, 2, 3}}},
+		"row 0 has 2 cells":       style.Table{Header: []string{"a"}, Rows: [][]string{{"b", "c"}}},
+		"panel (b)":               style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: []float64{1}})}},
+		"item 0 of the plot":      items(style.Points{X: []float64{1}}),
+		"panel (a): panel (a): st": style.Panels{Items: []style.Drawer{
+			style.Panels{Items: []style.Drawer{items(style.Points{X: []float64{1}})}}}},
 	} {
 		err := style.Figure{Body: body}.Save(io.Discard, "svg")
 		if !errors.Is(err, style.ErrData) || !strings.Contains(fmt.Sprint(err), want) {

@@ -36,7 +36,7 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 			"to couple.",
 		Sizes: kit.Sizes("%[1]v + %[1]v digits, %[2]v values of ε", kit.Per{100, 500, 1000, 2000},
 			kit.Per{3, 6, 6, 6}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 50},
+		Seconds:    kit.ByPreset(.5, 3, 12, 50),
 		Experiment: digitsPlan,
 		Grid:       digitsGrid,
 		Draw:       drawDigits,
@@ -59,7 +59,7 @@ type PlanParams struct {
 	N     int         `json:"n" min:"1" doc:"digits of each set"`
 	Ratio float64     `json:"ratio" min:">0" doc:"ε over the mean cost"`
 	Tol   float64     `json:"tol" min:">0" doc:"marginal error at which the solver stops"`
-	Data  data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
+	Data  data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files; empty: the official ones"`
 }
 
 // PlanOut is what is known of one plan between digits that are ordered by class. Artifacts:
@@ -365,12 +365,9 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 			Null:     unsolved,
 			Law:      true,
 		},
-		{
-			What:   "mass that stays in its class at the smallest ε, over chance",
-			Source: "more than the independent coupling's", Got: first.Value.SameClass / first.Value.Chance,
-			Relation: lab.AtLeast, Want: 2, Why: "twice chance, which is some .11: pixels tell digits apart",
-			Null: independentPairs,
-		},
+		kit.AtLeast("mass that stays in its class at the smallest ε, over chance",
+			"more than the independent coupling's", first.Value.SameClass/first.Value.Chance, 2,
+			"twice chance, which is some .11: pixels tell digits apart", independentPairs),
 	}, nil
 }
 

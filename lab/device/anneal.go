@@ -17,7 +17,7 @@ type annealer interface {
 // start as the soft minima of c at eps₀ and then, for each ε, become the means of themselves and of
 // each other's soft minima,
 //
-//	f_i ← ½ f_i − ½ ε (log Σ_j exp((g_j − c_ij)/ε) − log m),   g_j ← ½ g_j − ½ ε (log Σ_i exp((f_i − c_ij)/ε) − log n),
+//	f_i ← ½ f_i − ½ ε (log Σ_j exp((g_j − c_ij)/ε) − log m),  g_j ← ½ g_j − ½ ε (log Σ_i exp((f_i − c_ij)/ε) − log n),
 //
 // both from their values before. lastF and lastG are the soft minima of the result at the last ε,
 // without the mean. Work: 2nm exponentials an update and problem. A GPU takes a block a problem,

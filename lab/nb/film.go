@@ -55,7 +55,9 @@ func filmOf(label string, frames []frame) string {
 	id := "nb-film-" + gonbui.UniqueId()
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		`<div id="%s" class="nb-film"><label style="%s">%s <input type="range" min="0" max="%d" value="0" style="%s"> <output style="%s">%s</output></label>`,
+		`<div id="%s" class="nb-film">`+
+			`<label style="%s">%s <input type="range" min="0" max="%d" value="0" style="%s"> `+
+			`<output style="%s">%s</output></label>`,
 		id, labelStyle, html.EscapeString(label), len(frames)-1, sliderStyle, valueStyle,
 		html.EscapeString(frames[0].value))
 	for i, f := range frames {

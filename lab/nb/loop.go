@@ -165,7 +165,8 @@ func (s *session[P]) show(at []int, v view) {
 }
 
 func (s *session[P]) status(text string) {
-	screen.script(
-		fmt.Sprintf(
-			`(() => { const l = document.getElementById(%s); if (l) l.querySelector(".nb-status").textContent = %s; })()`, jsString(s.id), jsString(text)))
+	screen.script(fmt.Sprintf(`(() => {
+		const l = document.getElementById(%s);
+		if (l) l.querySelector(".nb-status").textContent = %s;
+	})()`, jsString(s.id), jsString(text)))
 }

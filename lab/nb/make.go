@@ -44,7 +44,8 @@ func heading(fig lab.Figure, set lab.Setting) string {
 		size += ": " + page.Size
 	}
 	return fmt.Sprintf(
-		`<p style="max-width:46em"><b>%s</b> <code>%s</code><br><span style="color:#555;font-size:92%%">%s, seed %d</span></p>`,
+		`<p style="max-width:46em"><b>%s</b> <code>%s</code><br>`+
+			`<span style="color:#555;font-size:92%%">%s, seed %d</span></p>`,
 		html.EscapeString(page.Title), page.Name, html.EscapeString(size), page.Seed)
 }
 

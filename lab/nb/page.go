@@ -34,11 +34,14 @@ var liveScript string
 func (s *session[P]) page(first view) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		`<div id="%s" class="nb-live" data-drawn="%s"><div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`, s.id, html.EscapeString(s.words(s.at)))
+		`<div id="%s" class="nb-live" data-drawn="%s">`+
+			`<div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`,
+		s.id, html.EscapeString(s.words(s.at)))
 	for i, c := range s.live.Controls {
 		if c.slider {
 			fmt.Fprintf(&b,
-				`<label style="%s">%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="%s"> <output style="%s">%s</output></label>`,
+				`<label style="%s">%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="%s"> `+
+					`<output style="%s">%s</output></label>`,
 				labelStyle, html.EscapeString(c.label), i, len(c.names)-1, s.at[i], sliderStyle, valueStyle,
 				html.EscapeString(c.names[s.at[i]]))
 			continue

@@ -48,10 +48,9 @@ func (b *bar) event(e store.Event) {
 		return
 	}
 	b.quiet, b.shown = time.Now().Add(100*time.Millisecond), true
-	screen.put(b.id,
-		view{html: fmt.Sprintf(
-			`<div style="color:#555"><progress style="vertical-align:middle" max="%d" value="%.2f"></progress> %s</div>`,
-			max(1, b.total), done, html.EscapeString(line))})
+	screen.put(b.id, view{html: fmt.Sprintf(
+		`<div style="color:#555"><progress style="vertical-align:middle" max="%d" value="%.2f"></progress> %s</div>`,
+		max(1, b.total), done, html.EscapeString(line))})
 }
 
 func (b *bar) remove() {

@@ -87,9 +87,8 @@ func stopButton(ctx context.Context, label string, stop func()) (remove func()) 
 		}
 		mu.Lock()
 		if ctx.Err() == nil {
-			page.put(id,
-				view{html: fmt.Sprintf(
-					`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
+			page.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" `+
+				`onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
 		}
 		mu.Unlock()
 		for {

@@ -118,10 +118,15 @@ func (s *Sequential) VJP(p *Pass, dy *device.Array) *device.Array {
 			l = s.step(i)
 		}
 		p.lend(l.Layer, dy, dy.Owner() != given.Owner())
+		first, visited := len(p.visits), p.visit(l, dy)
 		dx := l.vjp(p, dy)
+		visited()
 		p.spare = nil
 		if dx != nil {
 			inside.Keep(dx)
+		}
+		for _, v := range p.visits[first:] {
+			inside.Keep(v.dy)
 		}
 		inside.Close()
 		p.release(popped)

@@ -32,6 +32,8 @@ type Pass struct {
 	// Squares, of shape [N], makes VJP add the squared norm of each example's own gradient to it, and nothing to the
 	// gradients of parameters, and it may return nil. Layers that mix examples panic.
 	Squares *device.Array
+	// Revisit, with Squares, makes VJP keep copies of the cotangents of layers with parameters, for Weighted.
+	Revisit bool
 
 	// FLOP counts the multiplications and additions of the products and convolutions that Forward computes.
 	FLOP float64
@@ -43,6 +45,48 @@ type Pass struct {
 	made   map[*device.Array]bool
 	popped []*device.Array
 	spare  *device.Array // an array that the called layer may overwrite
+	visits []visit
+}
+
+// visit is a layer with parameters in a backward pass: what it had kept, and a copy of its cotangent.
+type visit struct {
+	step
+	frames []frame
+	dy     *device.Array
+}
+
+// visit keeps a copy of the cotangent of a layer that is about to go back.
+func (p *Pass) visit(l step, dy *device.Array) (done func()) {
+	if _, ok := l.Layer.(leaf); !ok || !p.Revisit || p.Squares == nil || len(Trainable(l.Params())) == 0 {
+		return func() {}
+	}
+	v, before := visit{step: l, dy: dy.Clone()}, p.next
+	return func() {
+		v.frames = p.frames[p.next:before]
+		p.visits = append(p.visits, v)
+	}
+}
+
+// Weighted adds Σ_n factor_n·g_n to the gradients of a network's parameters, where g_n is the gradient of example n,
+// after a VJP of the pass with Squares and Revisit. The cost is that of the gradients of parameters alone: no cotangent
+// goes back through the layers again. It returns false, with nothing added, where a parameter is in a layer outside of
+// any Sequential, or in one that goes back by itself.
+func (p *Pass) Weighted(net Layer, factor *device.Array) bool {
+	seen := 0
+	for _, v := range p.visits {
+		seen += len(Trainable(v.Params()))
+	}
+	if seen != len(Trainable(net.Params())) {
+		return false
+	}
+	n := factor.Len()
+	for _, v := range p.visits {
+		rows := v.dy.Reshape(n, -1)
+		device.Mul(rows, rows, factor.Reshape(n, 1))
+		v.vjp(&Pass{Training: p.Training, Class: p.Class, Condition: p.Condition, ParamsOnly: true, frames: v.frames,
+			next: len(v.frames)}, v.dy)
+	}
+	return true
 }
 
 // A leaf is a layer that writes its result to Pass.into. Sequential lets it overwrite an array that

@@ -104,7 +104,10 @@ func picture(t *testing.T, ctx context.Context, name string) {
 	must.Do(os.WriteFile(filepath.Join(dir, name+".png"), b, 0o666))
 }
 
-const painted = `(id => { const c = document.querySelector(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })`
+const painted = `(id => {
+	const c = document.querySelector(id), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+	let n = 0;
+	for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })`
 
 // The page with ten thousand cells, as a person uses it.
 func TestPageInABrowser(t *testing.T) {
@@ -127,7 +130,8 @@ func TestPageInABrowser(t *testing.T) {
 	picture(t, ctx, "telephone")
 	await(t, ctx, `(import('/draw.js').then(m => {
 		const rows = [1e-300, 1, 1e300, -1].map(x => ({params: {x}}));
-		window.places = JSON.stringify(rows.map(r => m.scale(rows, 'p:x', true).at(r.params.x) ?? null).map(u => u === null));
+		window.places = JSON.stringify(
+				rows.map(r => m.scale(rows, 'p:x', true).at(r.params.x) ?? null).map(u => u === null));
 	}), window.places) === '[true,false,true,true]'`)
 	run(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Click(`button[data-tab=table]`))
 
@@ -146,7 +150,9 @@ func TestPageInABrowser(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate(
 		`[...document.querySelectorAll('th')].find(h => h.textContent.includes('loss')).click()`, nil))
 	sorted :=
-		`(() => { const i = [...document.querySelectorAll('th')].findIndex(h => h.textContent.includes('loss')); const v = [...document.querySelectorAll('#body tr:not(.pad)')].map(r => +r.children[i].textContent); return v.length > 10 && v.every((x, k) => !k || x >= v[k-1]); })()`
+		`(() => { const i = [...document.querySelectorAll('th')].findIndex(h => h.textContent.includes('loss'));
+			const v = [...document.querySelectorAll('#body tr:not(.pad)')].map(r => +r.children[i].textContent);
+			return v.length > 10 && v.every((x, k) => !k || x >= v[k-1]); })()`
 	await(t, ctx, sorted)
 	run(t, ctx, chromedp.SendKeys("#filter", "solver=newton eps<0.01 n>=500"))
 	want := 0
@@ -161,14 +167,17 @@ func TestPageInABrowser(t *testing.T) {
 	run(t, ctx, chromedp.SendKeys("#filter", " nosuch=3"))
 	await(t, ctx, `document.querySelector('#filternote').textContent === 'there is no nosuch'`)
 	run(t, ctx, chromedp.Evaluate(
-		`{const f = document.querySelector('#filter'); f.value = 'solver!=newton'; f.oninput({target: f}); const g = document.querySelector('#group'); g.value = 'p:n'; g.onchange({target: g}); 0}`, nil))
+		`{const f = document.querySelector('#filter'); f.value = 'solver!=newton'; f.oninput({target: f});
+			const g = document.querySelector('#group'); g.value = 'p:n'; g.onchange({target: g}); 0}`, nil))
 	await(t, ctx,
-		`document.querySelectorAll('#body tr:not(.pad)').length === 10 && document.querySelector('#body').textContent.includes('±')`)
+		`document.querySelectorAll('#body tr:not(.pad)').length === 10 &&
+			document.querySelector('#body').textContent.includes('±')`)
 	picture(t, ctx, "groups")
 
 	// Plots.
 	run(t, ctx, chromedp.Evaluate(
-		`{const f = document.querySelector('#filter'); f.value = ''; f.oninput({target: f}); const g = document.querySelector('#group'); g.value = ''; g.onchange({target: g}); 0}`, nil),
+		`{const f = document.querySelector('#filter'); f.value = ''; f.oninput({target: f});
+			const g = document.querySelector('#group'); g.value = ''; g.onchange({target: g}); 0}`, nil),
 		chromedp.Click(`button[data-tab=plot]`))
 	await(t, ctx, painted+`('#scatter') > 20000`)
 	if got := text(t, ctx, `['px', 'py', 'pc'].map(id => document.querySelector('#' + id).value)`); got !=
@@ -179,13 +188,18 @@ func TestPageInABrowser(t *testing.T) {
 	// A line joins replicates of one setting: seeds are averaged, and no point of another setting is on it.
 	await(t, ctx, `(import('/draw.js').then(m => {
 		const p = (x, y, eps) => ({x, y, row: {eps}});
-		const l = m.lines([p(1, 0, 'a'), p(2, 4, 'a'), p(1, 2, 'a'), p(1, 9, 'b'), p(2, 9, 'b'), p(3, 7, 'c')], r => r.eps);
+		const l = m.lines([p(1, 0, 'a'), p(2, 4, 'a'), p(1, 2, 'a'), p(1, 9, 'b'), p(2, 9, 'b'),
+				p(3, 7, 'c')], r => r.eps);
 		window.lines = JSON.stringify(l.map(s => s.line.map(v => v.map(Math.round))));
 	}), window.lines) === '[[[1,1,1],[2,4,0]],[[1,9,0],[2,9,0]]]'`)
 	run(t, ctx, chromedp.Click(`button[data-tab=parallel]`))
 	await(t, ctx, painted+`('#coordinates') > 20000`)
 	run(t, ctx, chromedp.Evaluate(
-		`{const c = document.querySelector('#coordinates'), b = c.getBoundingClientRect(); const at = (type, y) => c.dispatchEvent(new PointerEvent(type, {clientX: b.left + 60, clientY: b.top + b.height * y, pointerId: 1, bubbles: true})); c.setPointerCapture = () => {}; at('pointerdown', .2); at('pointermove', .5); at('pointerup', .5); 0}`, nil))
+		`{const c = document.querySelector('#coordinates'), b = c.getBoundingClientRect();
+			const at = (type, y) => c.dispatchEvent(new PointerEvent(type, {
+				clientX: b.left + 60, clientY: b.top + b.height * y, pointerId: 1, bubbles: true}));
+			c.setPointerCapture = () => {};
+			at('pointerdown', .2); at('pointermove', .5); at('pointerup', .5); 0}`, nil))
 	await(t, ctx, `/^\d+ of 10000 cells$/.test(document.querySelector('#filternote').textContent)`)
 	picture(t, ctx, "parallel")
 
@@ -202,7 +216,8 @@ func TestPageInABrowser(t *testing.T) {
 		_, _ = lab.Do(t.Context(), s, descent, 77, params{Eps: .5, N: n, Solver: "late"}) // 14 fails
 	}
 	await(t, ctx,
-		`document.querySelector('#counts').textContent.includes('10,001 stored') && document.querySelector('#counts').textContent.includes('1 failed')`)
+		`document.querySelector('#counts').textContent.includes('10,001 stored') &&
+			document.querySelector('#counts').textContent.includes('1 failed')`)
 	run(t, ctx, chromedp.Evaluate(`window.faults || []`, &errors))
 	if len(errors) > 0 {
 		t.Errorf("the page met errors: %q", errors)
@@ -214,7 +229,12 @@ func TestFiguresInABrowser(t *testing.T) {
 	ctx := browser(t)
 	dir := t.TempDir()
 	page :=
-		`{"name":"tour/line","title":"A line","shows":"","preset":"quick","size":"","seed":1,"device":"cpu","command":"","pictures":[{"caption":"","files":["tour/line.svg"]}],"tables":null,"notes":null,"claims":[{"what":"","source":"","expected":"","tolerance":"","got":"","verdict":"holds","why":""}],"cells":{"count":0,"versions":null,"seconds":0,"first":"2024-01-01T00:00:00Z","last":"2024-01-01T00:00:00Z","commits":null,"devices":null,"cpus":null,"go":null}}`
+		`{"name":"tour/line","title":"A line","shows":"","preset":"quick","size":"",
+			"seed":1,"device":"cpu","command":"",
+			"pictures":[{"caption":"","files":["tour/line.svg"]}],"tables":null,"notes":null,
+			"claims":[{"what":"","source":"","expected":"","tolerance":"","got":"","verdict":"holds","why":""}],
+			"cells":{"count":0,"versions":null,"seconds":0,"first":"2024-01-01T00:00:00Z",
+			"last":"2024-01-01T00:00:00Z","commits":null,"devices":null,"cpus":null,"go":null}}`
 	svg :=
 		`<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><path d="M0 100L200 0" stroke="teal"/></svg>`
 	must.Do(os.MkdirAll(filepath.Join(dir, "tour"), 0o777))
@@ -229,7 +249,8 @@ func TestFiguresInABrowser(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	hosts := text(t, ctx,
-		`performance.getEntriesByType('resource').map(e => new URL(e.name).host).filter(h => h !== location.host).join()`)
+		`performance.getEntriesByType('resource').map(e => new URL(e.name).host).filter(
+			h => h !== location.host).join()`)
 	if hosts != "" {
 		t.Errorf("asked of other hosts: %s", hosts)
 	}

@@ -37,7 +37,8 @@ func file(header string, data int) []byte {
 func TestDecode(t *testing.T) {
 	got, err := safetensors.Decode(
 		file(`{"__metadata__":{"format":"pt"},"n":{"dtype":"I64","shape":[],"data_offsets":[8,16]},
-		"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"none":{"dtype":"F32","shape":[0,7],"data_offsets":[8,8]}}`, 16))
+		"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},
+		"none":{"dtype":"F32","shape":[0,7],"data_offsets":[8,8]}}`, 16))
 	want := map[string]safetensors.Tensor{"a": {Shape: []int{1, 2}, Data: []float32{0, 0}},
 		"none": {Shape: []int{0, 7}}}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
@@ -82,7 +83,9 @@ for name, a in header.items():
         continue
     lo, hi = a["data_offsets"]
     code = {"F32": "f", "F64": "d", "I32": "i", "I64": "q"}[a["dtype"]]
-    out[name] = {"type": a["dtype"], "shape": a["shape"], "values": list(struct.unpack("<%d%s" % ((hi - lo) // struct.calcsize("<" + code), code), data[lo:hi]))}
+    count = (hi - lo) // struct.calcsize("<" + code)
+    values = list(struct.unpack("<%d%s" % (count, code), data[lo:hi]))
+    out[name] = {"type": a["dtype"], "shape": a["shape"], "values": values}
 print(json.dumps(out))
 `
 

@@ -46,16 +46,16 @@ var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
 
 // Request is the resources of a task; the tags are those of a command line's flags.
 type Request struct {
-	Partition  string   `help:"Slurm partition." placeholder:"NAME"`
-	Time       string   `help:"Limit of a task: 30 (minutes), 2:00:00, 1-12 (days-hours)." placeholder:"T"`
-	Mem        string   `help:"Memory of a task: 4G." placeholder:"SIZE"`
-	CPUs       int      `name:"cpus" help:"Cores of a task." placeholder:"N"`
-	GPUs       int      `name:"gpus" help:"GPUs of a task." placeholder:"N"`
-	ArrayLimit int      `help:"Tasks at a time." placeholder:"N"`
-	Tasks      int      `help:"Largest number of tasks, which share the cells; default one for each cell, up to the cluster's limit." placeholder:"N"`
-	Modules    []string `help:"Environment modules that a task loads." placeholder:"NAME,…"`
-	Retries    int      `default:"3" help:"How often a cell whose task died is tried again."`
-	Detach     bool     `help:"Submit, and do not wait."`
+	Partition  string   `placeholder:"NAME"`          // Slurm partition
+	Time       string   `placeholder:"T"`             // Limit of a task: 30 (minutes), 2:00:00, 1-12 (days-hours)
+	Mem        string   `placeholder:"SIZE"`          // Memory of a task: 4G
+	CPUs       int      `name:"cpus" placeholder:"N"` // Cores of a task
+	GPUs       int      `name:"gpus" placeholder:"N"` // GPUs of a task
+	ArrayLimit int      `placeholder:"N"`             // Tasks at a time
+	Tasks      int      `placeholder:"N"`             // Most tasks; 0: one a cell, up to the limit of the cluster
+	Modules    []string `placeholder:"NAME,…"`        // Environment modules that a task loads
+	Retries    int      `default:"3"`                 // How often a cell whose task died is tried again
+	Detach     bool     // Submit, and do not wait
 }
 
 // Executor implements [store.Executor] by job arrays.

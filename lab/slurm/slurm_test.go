@@ -136,10 +136,16 @@ type fakeTask struct {
 }
 
 var scripts = map[string]string{
-	"sbatch": `test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }` +
-		"\n" +
-		`n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"; until test -e "$F/accepted.$n"; do sleep 0.005; done; test -e "$F/mute" && { rm "$F/mute"; exit 1; }; echo "$n;here"`,
-	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue"; do sleep 0.005; done; fi; cat "$F/queue"`,
+	"sbatch": `
+		test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }
+		n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"
+		until test -e "$F/accepted.$n"; do sleep 0.005; done
+		test -e "$F/mute" && { rm "$F/mute"; exit 1; }
+		echo "$n;here"`,
+	"squeue": `
+		test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }
+		if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue"; do sleep 0.005; done; fi
+		cat "$F/queue"`,
 	"scancel":  `echo "$@" >>"$F/cancelled"`,
 	"scontrol": `echo "MaxArraySize            = $(cat "$F/max")"`,
 }

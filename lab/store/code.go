@@ -3,10 +3,11 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -17,39 +18,40 @@ import (
 
 // The code of an experiment is a digest of the declarations that its Run reaches, followed by the
 // instruction set if assembly is among them; see package lab/internal/code. The Makefile writes the
-// digests of all figures into the command, and sweeps of a Go file those of the file. Other
-// programs compute them from their source, if it is at hand and is what they were built of.
-// Otherwise the code is not known, and the program itself stands for it.
+// digests of all figures into the command, and sweeps of a Go file those of the file. Programs of
+// go run and of notebooks compute them from their source. Otherwise the code is not known, and the
+// program itself stands for it.
 
-// codes is set by the linker: NAME=DIGEST, separated by commas.
+// codes is set by the linker: the table as JSON.
 var codes string
 
 // EncodeCodes returns the digests of the experiments that a Go file, or the packages of a folder
-// and its subfolders, declare or import, for the linker's -X coupling/lab/store.codes=….
+// and its subfolders but programs, declare or import, for the linker's -X coupling/lab/store.codes=….
 func EncodeCodes(path string) (string, error) {
-	table, err := digestsOf(path)
+	table, err := tableOf(path)
+	if filepath.Ext(path) != ".go" {
+		table = slices.DeleteFunc(table, func(f code.Function) bool { return strings.HasPrefix(f.File, "main/") })
+	}
 	if err != nil {
 		return "", err
 	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(table)) {
-		out = append(out, name+"="+table[name])
-	}
-	return strings.Join(out, ","), nil
+	b, err := json.Marshal(table)
+	return string(b), err
 }
 
-// CodesOf returns the codes, on this machine, of the experiments that the packages of a folder and
-// its subfolders declare or import, by name: what [Record] would have as the code.
-func CodesOf(folder string) (map[string]string, error) {
-	table, err := digestsOf(folder)
-	for name, digest := range table {
-		digest, set := splitSet(digest)
-		table[name] = digest + set
+// CodesOf returns the codes, on this machine, of all experiments that the packages of a folder and
+// its subfolders declare or import: what [Record] would have as the code.
+func CodesOf(folder string) map[string]bool {
+	table, _ := tableOf(folder) // without Go, or with errors, there are none
+	out := map[string]bool{}
+	for _, f := range table {
+		digest, set := splitSet(f.Digest)
+		out[digest+set] = true
 	}
-	return table, err
+	return out
 }
 
-func digestsOf(path string) (map[string]string, error) {
+func tableOf(path string) (code.Table, error) {
 	dir, pattern := path, "./..."
 	if filepath.Ext(path) == ".go" {
 		dir, pattern = filepath.Dir(path), filepath.Base(path)
@@ -72,30 +74,29 @@ func splitSet(digest string) (plain, set string) {
 
 // knownCodes are the digests in codes, or else those of the source. The error says why there is
 // none.
-var knownCodes = sync.OnceValues(func() (map[string]string, error) {
+var knownCodes = sync.OnceValues(func() (table code.Table, err error) {
 	if codes == "" {
 		return code.Program()
 	}
-	out := map[string]string{}
-	for entry := range strings.SplitSeq(codes, ",") {
-		name, digest, _ := strings.Cut(entry, "=")
-		out[name] = digest
-	}
-	return out, nil
+	return table, json.Unmarshal([]byte(codes), &table)
 })
+
+// digestOf is a variable for tests.
+var digestOf = func(f runtime.Frame) string {
+	table, _ := knownCodes()
+	return table.Lookup(f)
+}
 
 // wholeProgram begins the code of a program that stands for code that is not known.
 const wholeProgram = "x"
 
 // codeOf returns the code of an experiment that runs a function, and whether a person may be editing it now: in a
 // notebook's cell, or in their own program or module.
-func codeOf(name, inputs, function string) (digest string, interactive bool) {
-	if function == "" {
+func codeOf(inputs string, run runtime.Frame) (digest string, interactive bool) {
+	if run.Function == "" {
 		return "", false
 	}
-	table, _ := knownCodes()
-	digest, ok := table[name]
-	if !ok {
+	if digest = digestOf(run); digest == "" {
 		digest = wholeProgram + executable() + code.Assembly
 	}
 	digest, set := splitSet(digest)
@@ -103,7 +104,7 @@ func codeOf(name, inputs, function string) (digest string, interactive bool) {
 		sum := sha256.Sum256([]byte(digest + " " + inputs))
 		digest = digest[:len(digest)-codeDigits] + hex.EncodeToString(sum[:codeDigits/2])
 	}
-	return digest + set, !strings.HasPrefix(function, "coupling/")
+	return digest + set, !strings.HasPrefix(run.Function, "coupling/")
 }
 
 var executable = sync.OnceValue(code.Executable)
@@ -134,8 +135,8 @@ func (j Job) sayUnknown() {
 				why = strings.ReplaceAll(err.Error(), "\n", "; ")
 			}
 			fmt.Fprintf(os.Stderr, "coupling: the code of %s is not known (%s): "+
-				"what other programs computed counts as other code. It is known with go run in its module, and "+
-				"with coupling sweep FILE.go\n", j.id.Experiment, why)
+				"what other programs computed counts as other code. It is known with go run and with coupling sweep "+
+				"FILE.go\n", j.id.Experiment, why)
 		})
 	}
 }

@@ -18,16 +18,10 @@ import (
 	"coupling/lab/store"
 )
 
-// pretend makes this a program with the digest of an experiment linked in, or without if it is
-// empty.
-func pretend(t *testing.T, name, digest string) {
-	t.Cleanup(store.Pretend(func() (map[string]string, error) {
-		if digest == "" {
-			return nil, errors.New("there is no source")
-		}
-		return map[string]string{name: digest}, nil
-	}))
-}
+// pretend makes this a program whose experiments have a digest, or none if it is empty.
+func pretend(t *testing.T, digest string) { t.Cleanup(store.Pretend(digest)) }
+
+func noCode(store.Record) bool { return false }
 
 const codeA, codeB = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"
 
@@ -59,7 +53,7 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 		{code: codeA, inputs: "sum of a file", value: 4, recalled: true},
 		{code: codeA, value: 1, recalled: true},
 	} {
-		pretend(t, e.Name, step.code)
+		pretend(t, step.code)
 		e.Inputs, s.SameCode = step.inputs, step.same
 		var told bool
 		ctx := store.WithSink(t.Context(), func(e store.Event) { told = told || e.OtherCode })
@@ -83,7 +77,7 @@ func TestOtherCodeIsNeverRecalledSilently(t *testing.T) {
 		old  time.Duration
 		left string
 	}{{time.Hour, "1234"}, {0, "14"}} { // the newest, and this program's
-		if _, err := s.GC(nil, map[string]string{e.Name: codeA}, 0, step.old, false); err != nil {
+		if _, err := s.GC(nil, func(r store.Record) bool { return r.Code == codeA }, 0, step.old, false); err != nil {
 			t.Fatal(err)
 		}
 		var left []string
@@ -103,7 +97,7 @@ func TestOlderStores(t *testing.T) {
 	var runs atomic.Int64
 	s, e := testStore(t), sampler(&runs)
 	s.SameCode = true
-	pretend(t, e.Name, codeA)
+	pretend(t, codeA)
 	lab.Must(lab.Do(t.Context(), s, e, 1, point{1, 2}))
 	p := s.Paths(e.Jobs(1, point{1, 2})[0].Record())
 	old := strings.TrimSuffix(p.Base, "."+codeA)
@@ -114,14 +108,14 @@ func TestOlderStores(t *testing.T) {
 	if r, err := lab.Do(t.Context(), s, e, 1, point{1, 2}); err != nil || !r.Recalled || r.OtherCode {
 		t.Errorf("the same code: %+v, %v", r, err)
 	}
-	pretend(t, e.Name, codeB)
+	pretend(t, codeB)
 	if r, err := lab.Do(t.Context(), s, e, 1, point{1, 2}); err != nil || r.Recalled {
 		t.Errorf("other code: %+v, %v", r, err)
 	}
 	if _, err := os.Stat(old + ".json"); err != nil || runs.Load() != 2 {
 		t.Errorf("computed %d times, %v", runs.Load(), err)
 	}
-	if gc, err := s.GC(nil, nil, 0, time.Hour, true); err != nil || len(gc.Leftover) != 0 {
+	if gc, err := s.GC(nil, noCode, 0, time.Hour, true); err != nil || len(gc.Leftover) != 0 {
 		t.Errorf("%+v, %v", gc, err)
 	}
 }
@@ -132,7 +126,7 @@ func TestOlderStores(t *testing.T) {
 func TestAnotherInstructionSetIsTold(t *testing.T) {
 	e := lab.Experiment[point, point]{Name: "test/set",
 		Run: func(_ context.Context, _ *lab.Cell, p point) (point, error) { return p, nil }}
-	pretend(t, e.Name, codeA+code.Assembly)
+	pretend(t, codeA+code.Assembly)
 	if dir := os.Getenv("TEST_SET_STORE"); dir != "" {
 		lab.Must(lab.Do(t.Context(), &store.Store{Dir: dir}, e, 0, point{}))
 		return

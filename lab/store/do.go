@@ -44,14 +44,14 @@ func (j Job) Recall(s *Store) (Record, error) {
 	return r, j.fail(err)
 }
 
-// recall is Recall with plain errors.
-func (j Job) recall(s *Store) (Record, error) {
+// recall is Recall with plain errors. files are the names of the cell's, if they are known.
+func (j Job) recall(s *Store, files ...string) (Record, error) {
 	if j.invalid != nil {
 		return j.Record(), j.invalid
 	}
 	r, err := s.read(s.paths(j.Record()).record)
 	if errors.Is(err, ErrMissing) {
-		r, err = j.recallOther(s)
+		r, err = j.recallOther(s, files)
 	}
 	if err == nil {
 		if err = j.check(r); err != nil {
@@ -63,8 +63,8 @@ func (j Job) recall(s *Store) (Record, error) {
 
 // recallOther returns the cell as other code computed it last, if that may be recalled, or as an
 // older store holds it.
-func (j Job) recallOther(s *Store) (Record, error) {
-	others := s.variants(j.Record(), recordSuffix)
+func (j Job) recallOther(s *Store, files []string) (Record, error) {
+	others := s.variants(j.Record(), recordSuffix, files...)
 	for _, r := range others {
 		if !j.OtherCode(r) {
 			return r, nil

@@ -20,16 +20,18 @@ type GC struct {
 // leftover; the same holds for scratch. Of the experiments that ds know, cells of an older version
 // or another result type are out of date. If computed longer ago than old, so are cells of other
 // experiments with an older version than the newest in the store, and what old code computed of a
-// cell: all but the newest result and that of the current code, which codes has by experiment. It
-// keeps cells that a process is computing. If dry, it removes nothing.
-func (s *Store) GC(ds []*Decoder, codes map[string]string, leftover, old time.Duration, dry bool) (GC, error) {
+// cell: all but the newest result and those of current code. It keeps cells that a process is
+// computing. If dry, it removes nothing.
+func (s *Store) GC(
+	ds []*Decoder, current func(Record) bool, leftover, old time.Duration, dry bool,
+) (GC, error) {
 	var out GC
 	c, err := s.census(ds)
 	if err != nil {
 		return out, err
 	}
 	for _, r := range c.records {
-		if !c.outdated(r, codes[r.Experiment], old) || s.paths(r).busy() {
+		if !c.outdated(r, current, old) || s.paths(r).busy() {
 			continue
 		}
 		out.Cells = append(out.Cells, r)
@@ -81,7 +83,7 @@ func (s *Store) census(ds []*Decoder) (census, error) {
 	return c, nil
 }
 
-func (c census) outdated(r Record, code string, old time.Duration) bool {
+func (c census) outdated(r Record, current func(Record) bool, old time.Duration) bool {
 	d, known := c.decoders[r.Experiment]
 	if known && (r.Version < d.Version || r.Version == d.Version && r.Shape != d.shape()) {
 		return true
@@ -93,7 +95,7 @@ func (c census) outdated(r Record, code string, old time.Duration) bool {
 		return true
 	}
 	newest, ok := c.newest[r.Key]
-	return ok && r.Name() != newest.Name() && (code == "" || r.Code != code)
+	return ok && r.Name() != newest.Name() && !current(r)
 }
 
 // leftover lists the files of killed processes that have not changed for age.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +95,7 @@ type Decoder struct {
 	Inputs     string       // what no digest of code can see; see lab.Experiment
 	Params     reflect.Type // a struct
 	Result     reflect.Type
-	Func       string // the full name of the function that Run calls; empty if there is none
+	Func       runtime.Frame // the function that Run calls; zero if there is none
 	Run        func(ctx context.Context, a *Attempt, params any) (result any, err error)
 	Work       func(params any, dev *device.Device) (flop, steps float64) // nil: there are no networks
 
@@ -125,7 +126,7 @@ func (d *Decoder) family() *family {
 				d.shared.bounded = append(d.shared.bounded, p)
 			}
 		}
-		d.shared.id.Code, d.shared.interactive = codeOf(d.Experiment, d.Inputs, d.Func)
+		d.shared.id.Code, d.shared.interactive = codeOf(d.Inputs, d.Func)
 	})
 	return &d.shared
 }
@@ -274,18 +275,20 @@ type Survey struct {
 // are read, many at once, to check them. It keeps no job.
 func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
 	stored := s.stored()
-	errs, other := [8 * readAhead]error{}, [8 * readAhead]bool{}
+	errs, other, files := [8 * readAhead]error{}, [8 * readAhead]bool{}, [8 * readAhead][]string{}
 	for some := range chunks(Distinct(jobs), len(errs)) {
 		var there []int // among some; less work than to open every cell
 		for i, j := range some {
-			if errs[i] = ErrMissing; stored(j) {
+			var ok bool
+			errs[i] = ErrMissing
+			if files[i], ok = stored(j); ok {
 				there = append(there, i)
 			}
 		}
 		parallel(len(there), func(k int) {
 			var r Record
 			i := there[k]
-			r, errs[i] = some[i].recall(s)
+			r, errs[i] = some[i].recall(s, files[i]...)
 			other[i] = some[i].OtherCode(r)
 		})
 		for i, j := range some {
@@ -304,32 +307,32 @@ func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
 }
 
 // stored returns a function that reports whether a cell may be in the store, as far as file names
-// tell. It reads each folder once.
-func (s *Store) stored() func(Job) bool {
-	type place struct{ experiment, digits string }
+// tell, and its records' files. It reads each folder once.
+func (s *Store) stored() func(Job) (files []string, ok bool) {
 	type folder struct {
-		keys map[Key]bool
-		err  error
+		files map[Key][]string
+		err   error
 	}
-	folders := map[place]folder{}
-	return func(j Job) bool {
+	folders := map[shard]folder{}
+	return func(j Job) ([]string, bool) {
 		if j.key == "" {
-			return true // recall says what is wrong
+			return nil, true // recall says what is wrong
 		}
-		at := place{j.id.Experiment, string(j.key[:2])}
+		at := s.shard(j.Record())
 		f, ok := folders[at]
 		if !ok {
 			var entries []fs.DirEntry
-			f.keys = map[Key]bool{}
-			entries, f.err = s.shard(j.Record()).list()
+			f.files = map[Key][]string{}
+			entries, f.err = at.list()
 			for _, e := range entries {
 				if name, suffix, ok := cut(e.Name()); ok && suffix == recordSuffix {
-					f.keys[Key(name[:keyDigits])] = true
+					k := Key(name[:keyDigits])
+					f.files[k] = append(f.files[k], e.Name())
 				}
 			}
 			folders[at] = f
 		}
-		return f.keys[j.key] || f.err != nil
+		return f.files[j.key], len(f.files[j.key]) > 0 || f.err != nil
 	}
 }
 

@@ -175,7 +175,7 @@ func TestGCLeavesLivingCellsAlone(t *testing.T) {
 		}
 	})
 	<-started
-	gc, err := s.GC(nil, nil, 0, time.Hour, false)
+	gc, err := s.GC(nil, noCode, 0, time.Hour, false)
 	if err != nil || len(gc.Leftover) != 0 {
 		t.Errorf("collected %v of a living cell, %v", gc.Leftover, err)
 	}

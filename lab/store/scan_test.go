@@ -2,8 +2,12 @@ package store_test
 
 import (
 	"errors"
+	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"coupling/lab"
 )
@@ -65,5 +69,38 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 	}
 	if n < 29 || n > 30 { // the one at which it was broken off comes again
 		t.Errorf("%d cells, want 29", n)
+	}
+}
+
+// A cell whose process dies turns from running to failed, though no directory changes.
+func TestScannerSeesADeath(t *testing.T) {
+	s, e := testStore(t), sampler(new(atomic.Int64))
+	id := e.Jobs(1, point{1, 2})[0].Record()
+	sc := s.Scan()
+	release, err := s.Hold(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, dir, past := s.Paths(id).Lock, s.Paths(id).Dir, time.Now().Add(-time.Hour)
+	left, err := os.ReadFile(lock)
+	lab.Check(os.Chtimes(dir, past, past))
+	states := func() (out []string) {
+		for c, err2 := range sc.Look() {
+			err = errors.Join(err, err2, c.Err)
+			out = append(out, c.Status.String()+c.Record.Error)
+		}
+		return out
+	}
+	if got := states(); !slices.Equal(got, []string{"running"}) || err != nil {
+		t.Fatalf("%q, %v: want a running cell", got, err)
+	}
+	release()
+	if err := os.WriteFile(lock, left, 0o666); err != nil { // as a killed process leaves it
+		t.Fatal(err)
+	}
+	lab.Check(os.Chtimes(dir, past, past))
+	if got := states(); len(got) != 1 || !strings.HasPrefix(got[0], "failed") ||
+		!strings.Contains(got[0], "died while it computed") || err != nil {
+		t.Errorf("%q, %v: want a death", got, err)
 	}
 }

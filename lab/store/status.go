@@ -112,6 +112,7 @@ type scanned struct {
 	changed time.Time               // of the directory
 	read    time.Time               // our clock
 	cells   map[string]observedCell // by name
+	running bool                    // some cells; if their processes die, no directory changes
 }
 
 type observedCell struct {
@@ -150,7 +151,7 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 		c.seen[sh.path] = old
 	}
 	// File times are coarse, so a directory that changed just before it was read is read again.
-	if fi.ModTime().Equal(old.changed) && old.read.Sub(old.changed) > 3*time.Second {
+	if fi.ModTime().Equal(old.changed) && old.read.Sub(old.changed) > 3*time.Second && !old.running {
 		return true
 	}
 	now := time.Now()
@@ -159,7 +160,15 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 		return yield(Change{}, err)
 	}
 	cells := observe(entries)
+	old.running = false
 	for name, cell := range cells {
+		if cell.status.String() == "running" {
+			if c.store.isDead(sh.paths(name)) {
+				cell.status = Status{Failed: true}
+			} else {
+				old.running = true
+			}
+		}
 		before := old.cells[name]
 		if before.status.String() == cell.status.String() && before.time.Equal(cell.time) {
 			continue
@@ -209,7 +218,9 @@ func (c *Scanner) change(sh shard, name string, status Status) Change {
 	case status.Stored:
 		out.Record, out.Err = c.store.read(p.record)
 	case status.Failed && !status.Locked:
-		out.Record, out.Err = c.store.read(p.failure)
+		if out.Record, out.Err = c.store.read(p.failure); errors.Is(out.Err, ErrMissing) {
+			out.Record, out.Err = c.store.read(p.lock) // it died
+		}
 	}
 	if errors.Is(out.Err, ErrMissing) {
 		out.Status, out.Err = Status{}, nil

@@ -99,14 +99,20 @@ func (r Record) store(write func([]byte) error) error {
 	return write(b)
 }
 
-// variants returns the records of a cell of any code, or of its failures, the newest first.
-func (s *Store) variants(id Record, suffix string) (out []Record) {
+// variants returns the records of a cell of any code, or of its failures, the newest first. If files,
+// the names in its folder, are not given, it lists that.
+func (s *Store) variants(id Record, suffix string, files ...string) (out []Record) {
 	sh := s.shard(id)
-	entries, _ := sh.list() // what cannot be read is not there
-	for _, e := range entries {
-		name, have, ok := cut(e.Name())
+	if len(files) == 0 {
+		entries, _ := sh.list() // what cannot be read is not there
+		for _, e := range entries {
+			files = append(files, e.Name())
+		}
+	}
+	for _, file := range files {
+		name, have, ok := cut(file)
 		if ok && have == suffix && strings.HasPrefix(name, string(id.Key)) {
-			if r, err := s.read(filepath.Join(sh.path, e.Name())); err == nil {
+			if r, err := s.read(filepath.Join(sh.path, file)); err == nil {
 				out = append(out, r)
 			}
 		}

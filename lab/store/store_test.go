@@ -501,7 +501,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
-		gc, err := s.GC([]*store.Decoder{now.Decoder()}, nil, 0, time.Hour, dry)
+		gc, err := s.GC([]*store.Decoder{now.Decoder()}, noCode, 0, time.Hour, dry)
 		if err != nil || len(gc.Cells) != 1 || gc.Cells[0].Version != 1 || len(gc.Leftover) != 1 {
 			t.Fatalf("dry %t: %+v %v", dry, gc, err)
 		}
@@ -509,7 +509,7 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 	if _, err := lab.Recall(s, now, 1, point{1, 2}); err != nil {
 		t.Errorf("the current version went too: %v", err)
 	}
-	if gc, err := s.GC([]*store.Decoder{now.Decoder()}, nil, 0, time.Hour, false); err != nil ||
+	if gc, err := s.GC([]*store.Decoder{now.Decoder()}, noCode, 0, time.Hour, false); err != nil ||
 		len(gc.Cells)+len(gc.Leftover) != 0 {
 		t.Errorf("something is left: %+v %v", gc, err)
 	}

@@ -18,9 +18,8 @@ import (
 )
 
 // What is edited is computed, what is undone is recalled, whatever built the program and wherever
-// it runs: a Go file that is swept, a program of go run and of go build, one that runs in a folder
-// of no module, a notebook's cell, whose source lies where $GONB_TMP_DIR says, and one without
-// source, of which a comment makes another.
+// it runs: a Go file that is swept, a program of go run, and a notebook's cell, which is built where
+// $GONB_TMP_DIR says. Of a program of go build, wherever it runs, a comment makes another.
 func TestEditedCodeIsComputedAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program for each edit")
@@ -43,10 +42,10 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 	}{
 		{"swept", sweptFile(file), [4]int{1, 1, 2, 2}},
 		{"run", runFile(file), [4]int{1, 1, 2, 2}},
-		{"built, elsewhere", builtFile(file, false, t.TempDir()), [4]int{1, 1, 2, 2}},
-		{"trimmed", builtFile(file, true, dir), [4]int{1, 1, 2, 2}},
-		{"on another machine", builtFile(file, true, t.TempDir(), "XDG_CACHE_HOME="+t.TempDir()), [4]int{1, 2, 3, 3}},
-		{"cell", builtFile(file, true, t.TempDir(), "GONB_TMP_DIR="+dir), [4]int{1, 1, 2, 2}},
+		{"built", builtFile(file, false, dir, t.TempDir()), [4]int{1, 2, 3, 3}},
+		{"built, elsewhere", builtFile(file, false, t.TempDir(), t.TempDir()), [4]int{1, 2, 3, 3}},
+		{"trimmed", builtFile(file, true, dir, t.TempDir()), [4]int{1, 2, 3, 3}},
+		{"cell", builtFile(file, true, t.TempDir(), dir, "GONB_TMP_DIR="+dir), [4]int{1, 1, 2, 2}},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			s, err := lab.OpenStore(t.TempDir())
@@ -101,9 +100,9 @@ func runFile(file string) func(*testing.T, *store.Store) {
 	}
 }
 
-func builtFile(file string, trim bool, at string, env ...string) func(*testing.T, *store.Store) {
+func builtFile(file string, trim bool, at, to string, env ...string) func(*testing.T, *store.Store) {
 	return func(t *testing.T, s *store.Store) {
-		program := filepath.Join(t.TempDir(), "program")
+		program := filepath.Join(to, "program")
 		build := exec.Command("go", "build", fmt.Sprintf("-trimpath=%v", trim), "-o", program, file)
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -34,7 +34,7 @@ import (
 //
 //	PROGRAM list                         prints the jobs, a line each
 //	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
-//	PROGRAM try LINE                     does one job unless another process does; the exit code says so, and whether it was stored
+//	PROGRAM try LINE                     does one job unless another process does; its exit code says how it went
 func Main(jobs []store.Job, ds ...*store.Decoder) {
 	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

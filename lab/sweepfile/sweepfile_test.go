@@ -125,7 +125,8 @@ func TestSamplesStayInTheirRanges(t *testing.T) {
 		s, err := Parse("s.yaml", fmt.Appendf(nil, `
 experiment: test/toy
 design:
-- %s: {count: 50, seed: 3, over: {eps: {from: 0.001, to: 10, scale: log}, n: {from: -2, to: 2, integer: true}, solver: [a, b, c]}}
+- %s: {count: 50, seed: 3, over: {eps: {from: 0.001, to: 10, scale: log}, n: {from: -2, to: 2, integer: true},
+      solver: [a, b, c]}}
 `, kind), decoders)
 		if err != nil {
 			t.Fatal(err)

@@ -76,7 +76,7 @@ func fromOpacus(x *mat.Dense, labels []int, dev *device.Device) (dp.Guarantee, e
 }
 
 func fromDPAccounting() (dp.Guarantee, error) {
-	g, err := dp.Epsilon(dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5) // or any dp.Event
+	g, err := dp.Epsilon(ctx, dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5) // or any dp.Event
 	return g, err
 }
 
@@ -87,7 +87,9 @@ type params struct {
 
 type out struct{ Sharp float64 }
 
-var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (out, error) {
+var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: biasOf}
+
+func biasOf(ctx context.Context, c *lab.Cell, p params) (out, error) {
 	x, err := synth.Normal(c.Rand("x"), p.N, 2) // from the cell's seed
 	if err != nil {
 		return out{}, err
@@ -97,7 +99,7 @@ var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(
 		return out{}, err
 	}
 	return out{plan.Sharp()}, nil
-}}
+}
 
 func fromHydra(store *store.Store) error {
 	grid := lab.Grid(params{N: 50}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))
@@ -151,7 +153,8 @@ func TestPageRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := fromPOT(mat.NewDense(2, 2, []float64{0, 1, 1, 0}), []float64{.5, .5}, []float64{.5, .5}); err != nil || !(v > 0 && v < .5) {
+	half := []float64{.5, .5}
+	if v, err := fromPOT(mat.NewDense(2, 2, []float64{0, 1, 1, 0}), half, half); err != nil || !(v > 0 && v < .5) {
 		t.Errorf("POT: %v, %v", v, err)
 	}
 	if v, g, err := fromOTT(x, y); err != nil || !(v > 0) || g == nil {

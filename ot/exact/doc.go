@@ -5,9 +5,10 @@
 //
 // [Simplex] takes any n×m cost, dense or computed a row at a time, +Inf for pairs that are
 // forbidden, and returns an optimal vertex: a plan of at most n+m−1 arcs. [Line] takes two weighted
-// samples on the line and a convex cost |x−y|^p, which sorting solves. Both return a [Plan] with
-// its [Certificate]: how far the pair (plan, potentials) can be from optimal, checked on every
-// entry of the cost after the solver is done. [Certify] does the same for a plan from elsewhere.
+// samples on the line and a convex cost |x−y|^p, which sorting solves, [Circle] the same on a circle, and
+// [Partial] moves a part of the mass only. All return a [Plan] with its [Certificate]: how far the
+// pair (plan, potentials) can be from optimal, checked on every entry of the cost after the solver
+// is done. [Certify] does the same for a plan from elsewhere.
 //
 // # An example in words
 //

@@ -14,19 +14,19 @@ import (
 	"coupling/ot/internal/simplex"
 )
 
-// Line transports between weighted samples on the real line at cost |x−y|^P, P ≥ 1, by sorting. The zero value has P
-// = 2.
+// Line transports between weighted samples on the real line at cost |x−y|^P, P ≥ 1, by sorting. The
+// zero value has P = 2.
 //
-// The value is W_P^P = ∫₀¹ |F⁻¹(u) − G⁻¹(u)|^P du times the mass, F⁻¹ and G⁻¹ the quantile functions
-// (Santambrogio, "Optimal Transport for Applied Mathematicians", section 2.1). O(n log n + m log m) time, O(n + m)
-// memory.
+// The value is W_P^P = ∫₀¹ |F⁻¹(u) − G⁻¹(u)|^P du times the mass, F⁻¹ and G⁻¹ the quantile
+// functions (Santambrogio, "Optimal Transport for Applied Mathematicians", section 2.1). O(n log n
+// + m log m) time, O(n + m) memory.
 type Line struct {
 	P float64 // exponent; 0 means 2
 }
 
-// Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j δ(y_j); nil weights
-// are uniform. Certificate.Infeasibility is computed in O((n+m) log n) from the monotonicity of the nearest
-// violations.
+// Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j
+// δ(y_j); nil weights are uniform. Certificate.Infeasibility is computed in O((n+m) log n) from the
+// monotonicity of the nearest violations.
 func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 	if err := simplex.Cancelled(ctx, 0); err != nil {
 		return nil, err
@@ -43,7 +43,8 @@ func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 		G:        make([]float64, len(y)),
 		Status:   Optimal,
 	}
-	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are alternating sums of costs.
+	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are
+	// alternating sums of costs.
 	var f, g simplex.Wide
 	atI, atJ := simplex.None, simplex.None
 	for s := range q.staircase() {
@@ -129,8 +130,8 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 // digit is the number of bits that sorted looks at a time.
 const digit = 11
 
-// sorted returns the points in increasing order and the index of each. They must be finite and at least one. It
-// is a radix sort, the lowest digit first, so that equal points stay in order.
+// sorted returns the points in increasing order and the index of each. They must be finite and at
+// least one. It is a radix sort, the lowest digit first, so that equal points stay in order.
 func sorted(name string, x []float64) (values []float64, order []int, err error) {
 	type key struct {
 		bits uint64 // in the order of the floats
@@ -220,11 +221,17 @@ func (q *quantile) staircase() iter.Seq[stair] {
 	}
 }
 
-// infeasibility returns max_ij (f_i + g_j − C_ij)₊. Sorted, C is a Monge array, and remains one
-// when a function of i and one of j are subtracted. So the column of the worst violation increases
+// infeasibility returns max_ij (f_i + g_j − C_ij)₊.
+func (q *quantile) infeasibility(f, g []float64) (worst float64) {
+	value := func(i, j int) float64 { return f[q.orderX[i]] + g[q.orderY[j]] - q.cost(i, j) }
+	maxima(len(q.x), len(q.y), value, func(_ int, most float64) { worst = max(worst, most) })
+	return worst
+}
+
+// maxima visits the largest value of each row. Sorted, C is a Monge array, and remains one when a
+// function of i and one of j are subtracted. So the column of the largest value of −C increases
 // with the row, and divide and conquer finds it.
-func (q *quantile) infeasibility(f, g []float64) float64 {
-	worst := 0.
+func maxima(n, m int, value func(i, j int) float64, visit func(i int, most float64)) {
 	var search func(top, bottom, left, right int)
 	search = func(top, bottom, left, right int) {
 		if top > bottom {
@@ -233,14 +240,13 @@ func (q *quantile) infeasibility(f, g []float64) float64 {
 		mid := (top + bottom) / 2
 		at, best := left, math.Inf(-1)
 		for k := left; k <= right; k++ {
-			if v := f[q.orderX[mid]] + g[q.orderY[k]] - q.cost(mid, k); v > best {
+			if v := value(mid, k); v > best {
 				at, best = k, v
 			}
 		}
-		worst = max(worst, best)
+		visit(mid, best)
 		search(top, mid-1, left, at)
 		search(mid+1, bottom, at, right)
 	}
-	search(0, len(q.x)-1, 0, len(q.y)-1)
-	return worst
+	search(0, n-1, 0, m-1)
 }

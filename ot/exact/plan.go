@@ -9,7 +9,8 @@ import (
 	"coupling/ot/cost"
 )
 
-// Plan is an optimal plan, as a list of arcs, with the potentials and the certificate that prove it.
+// Plan is an optimal plan, as a list of arcs, with the potentials and the certificate that prove
+// it.
 type Plan struct {
 	// Geometry and the weights that were solved; weights keep their totals.
 	Geometry cost.Geometry
@@ -18,9 +19,11 @@ type Plan struct {
 	Arcs []Arc
 	// Value is ⟨T, C⟩.
 	Value float64
-	// F and G are potentials of sources and targets, ⟨a,F⟩ = ⟨b,G⟩ per unit of mass, F_i + G_j ≤ C_ij up to
-	// Certificate.Infeasibility.
+	// F and G are potentials of sources and targets, ⟨a,F⟩ = ⟨b,G⟩ per unit of mass, F_i + G_j ≤
+	// C_ij up to Certificate.Infeasibility.
 	F, G []float64
+	// Price is the derivative of Value by the mass moved, of Partial; 0 elsewhere.
+	Price float64
 	// Status says how the solve ended, and Pivots counts its steps, pivots or paths: 0 from Line.
 	Status Status
 	Pivots int

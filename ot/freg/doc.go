@@ -4,7 +4,7 @@
 //
 // for the seven divergences of package fdiv, at any λ, with a certificate. Its dual is
 //
-//	max ⟨a,φ⟩ + ⟨b,ψ⟩ − λ Σ a_i b_j f*(u_ij),   u_ij = (φ_i + ψ_j − c_ij)/λ,   and   T_ij = a_i b_j M_f(u_ij), M_f = f*′.
+//	max ⟨a,φ⟩ + ⟨b,ψ⟩ − λ Σ a_i b_j f*(u_ij),   u_ij = (φ_i + ψ_j − c_ij)/λ, and T_ij = a_i b_j M_f(u_ij), M_f = f*′.
 //
 // It is the ground truth for the potentials that SCONES learns by networks, and useful by itself:
 // ChiSquare gives sparse plans, the bounded divergences (ReverseKL, Hellinger, JensenShannon, GAN)

@@ -259,7 +259,7 @@ func TestSample(t *testing.T) {
 	plan := solve(gaussian.Entropic{Eps: 1}, p, q)
 	const n = 20000
 	pairs := must.Get(plan.Joint().Sample(rng, n))
-	got := must.Get(gaussian.Empirical(pairs))
+	got := must.Get(gaussian.Empirical(pairs, nil))
 	want := plan.Joint()
 	for i := range 4 {
 		for j := range i + 1 {
@@ -354,7 +354,7 @@ func TestErrors(t *testing.T) {
 			"ot/gaussian: p.Cov: no eigenvalue above rounding beside the largest, 1: singular covariance"},
 		{second(gaussian.UVP(diag(1), diag(0))), gaussian.ErrSingular,
 			"ot/gaussian: reference: trace = 0: singular covariance"},
-		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape,
+		{second(gaussian.Empirical(mat.NewDense(1, 2, nil), nil)), gaussian.ErrShape,
 			"ot/gaussian: x is 1×2: needs two rows and a column: sizes do not match"},
 		{second(ok.Sample(nil, 0)), gaussian.ErrParameter,
 			"ot/gaussian: n = 0: must be positive: parameter out of range"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -13,6 +12,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/rows"
 )
 
 // The kinds of error of this package, for errors.Is; all are kinds of package ot.
@@ -21,7 +21,8 @@ var (
 	ErrShape = fault.ErrShape
 	// ErrCovariance reports a covariance that is not finite or not positive semidefinite.
 	ErrCovariance = fault.Sub("not a covariance", fault.ErrParameter)
-	// ErrSingular reports a covariance that must be invertible, or have a positive trace, and does not.
+	// ErrSingular reports a covariance that must be invertible, or have a positive trace, and does
+	// not.
 	ErrSingular = fault.Sub("singular covariance", fault.ErrParameter)
 	// ErrParameter reports another argument out of range.
 	ErrParameter = fault.ErrParameter
@@ -49,7 +50,8 @@ func (p Normal) mean(i int) float64 {
 	return p.Mean[i]
 }
 
-// check checks dimensions and that the mean is finite. Covariances are checked where they are decomposed.
+// check checks dimensions and that the mean is finite. Covariances are checked where they are
+// decomposed.
 func (p Normal) check(name string) error {
 	if p.Dim() == 0 {
 		return fmt.Errorf("ot/gaussian: %s.Cov is 0×0: %w", name, ErrShape)
@@ -94,21 +96,42 @@ func (p Normal) Sample(rng *rand.Rand, n int) (*mat.Dense, error) {
 	return x, nil
 }
 
-// Empirical returns the mean and the unbiased covariance (divisor n−1) of the rows of x.
-func Empirical(x mat.Matrix) (Normal, error) {
+// Empirical returns the weighted mean m = Σ wᵢxᵢ and the unbiased covariance Σ wᵢ(xᵢ−m)(xᵢ−m)ᵀ/(1 −
+// Σ wᵢ²) of the rows of x, whose weights are divided by their sum. Nil weights are equal: the
+// divisor is then the usual n−1. Weights are importances, not counts, and at least two must be
+// positive.
+func Empirical(x mat.Matrix, w []float64) (Normal, error) {
 	n, d := x.Dims()
 	if n < 2 || d == 0 {
 		return Normal{}, fmt.Errorf("ot/gaussian: x is %d×%d: needs two rows and a column: %w", n, d, ErrShape)
 	}
+	w, err := weights(w, n, "rows")
+	if err != nil {
+		return Normal{}, err
+	}
+	rest := 1 - floats.Dot(w, w)
+	if !(rest > 0) {
+		return Normal{}, fmt.Errorf("ot/gaussian: w: only one is positive: %w", fault.ErrWeights)
+	}
 	mean, centred := make([]float64, d), mat.DenseCopyOf(x)
 	for j := range d {
-		mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
+		mean[j] = stat.Mean(mat.Col(nil, j, x), w)
 	}
 	for i := range n {
 		floats.Sub(centred.RawRowView(i), mean)
 	}
-	cov, each := make([]float64, d*d), slices.Repeat([]float64{1 / float64(n-1)}, n)
+	floats.Scale(1/rest, w)
+	cov := make([]float64, d*d)
 	var gemm cpu.Gemm[float64]
-	gemm.AddGram(cpu.Dense(cov, d, d), each, cpu.Dense(centred.RawMatrix().Data, n, d))
+	gemm.AddGram(cpu.Dense(cov, d, d), w, cpu.Dense(centred.RawMatrix().Data, n, d))
 	return Normal{Mean: mean, Cov: mat.NewSymDense(d, cov)}, nil
+}
+
+// weights returns w divided by its sum, equal weights for nil.
+func weights(w []float64, n int, what string) ([]float64, error) {
+	bad := func(kind error, format string, args ...any) error {
+		return fault.New("ot/gaussian", kind, format, args...)
+	}
+	w, _, err := rows.Weights(make([]float64, n), "w", w, what, bad)
+	return w, err
 }

@@ -77,12 +77,17 @@ func multiply(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (*pr
 	if err != nil {
 		return nil, err
 	}
-	p := &product{rootA: sa.sqrt(), rootB: sb.sqrt()}
+	return multiplyRoots(sa.sqrt(), sb.sqrt())
+}
+
+// multiplyRoots returns the product of two roots.
+func multiplyRoots(a, b *mat.SymDense) (*product, error) {
+	p := &product{rootA: a, rootB: b}
 	var r mat.Dense
-	r.Mul(p.rootA, p.rootB)
+	r.Mul(a, b)
 	var svd mat.SVD
 	if !svd.Factorize(&r, mat.SVDFull) {
-		return nil, fmt.Errorf("ot/gaussian: singular values of %s^½ %s^½ did not converge: %w", nameA, nameB,
+		return nil, fmt.Errorf("ot/gaussian: singular values of a product of roots did not converge: %w",
 			ErrCovariance)
 	}
 	p.σ = svd.Values(nil)

@@ -2,7 +2,9 @@
 // arithmetic, and the laws that every solver and every geometry must pass. The test of a new solver
 // or geometry, in any module, calls
 //
-//	func TestMySolver(t *testing.T) { ottest.Solver(t, func(eps, tol float64) ot.Solver { return My{Eps: eps, Tol: tol} }) }
+//	func TestMySolver(t *testing.T) {
+//		ottest.Solver(t, func(eps, tol float64) ot.Solver { return My{Eps: eps, Tol: tol} })
+//	}
 //
 // which checks all of them. Basic leaves out weights down to 1e-12.
 package ottest

@@ -1,6 +1,6 @@
 // Package eval measures the quality of a generated data set.
 //
-//	Classifier  trained on synthetic images, tested on real ones: networks, and oriented gradients with ridge regression
+//	Classifier  trained on synthetic images, tested on real ones: networks, and ridge regression on oriented gradients
 //	distance    Fréchet distance, KID, precision and recall, density and coverage, in features of a LeNet trained here
 //	inception   or of Inception-v3, from a file that the user names
 //	membership  an attack: can one tell whom the generator was trained on?

@@ -166,16 +166,6 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-func TestWilson(t *testing.T) {
-	// Wilson's interval of 81 of 263, as printed by Newcombe (1998), table I.
-	if lo, hi := eval.Wilson(81, 263); math.Abs(lo-.2553) > 5e-5 || math.Abs(hi-.3662) > 5e-5 {
-		t.Errorf("Wilson(81, 263) = %v, %v", lo, hi)
-	}
-	if lo, hi := eval.Wilson(0, 20); lo != 0 || math.Abs(hi-.1611) > 5e-5 {
-		t.Errorf("Wilson(0, 20) = %v, %v", lo, hi)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	dev := devicetest.CPU(t)
 	good, real := bars(t, seed(1), 30, 18, 0, 1), bars(t, seed(2), 30, 9, 0, 1)

@@ -15,7 +15,7 @@
 //	Ascent            Algorithm 1: any two Models by stochastic ascent of the dual, in paired or full batches
 //	Coupling          potentials and the score of the target; Given(x) is a score.Field: Algorithm 2 samples it
 //	scones/light      potentials that are mixtures of Gaussians, whose conditional laws are too: nothing to anneal
-//	Fit               all of it from two clouds of points under KL; FitRegularised has the potentials under other divergences
+//	Fit               all of it from two clouds of points under KL; FitRegularised under other divergences
 //
 // # Example
 //

@@ -45,7 +45,7 @@ type Account struct {
 
 // Spend accounts for rounds of norm noise with privacy alpha each on degree values, at δ. Errors:
 // parameters out of range. Cost: some milliseconds to a second.
-func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
+func Spend(ctx context.Context, alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a := Account{Alpha: alpha, Degree: degree, Rounds: rounds, Delta: delta}
 	if err := check.All(in.Positive("Alpha", alpha), in.Delta(delta)); err != nil {
 		return a, err
@@ -70,7 +70,7 @@ func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a.Optimal = a.Basic
 	if alpha <= mostResponse {
 		truth := 1 / (1 + math.Exp(-alpha*(1+1e-9))) // whose log odds are at least alpha after rounding
-		if a.Optimal, err = dp.Epsilon(dp.Repeat{Times: rounds, Event: dp.RandomizedResponse{Truth: truth}}, one,
+		if a.Optimal, err = dp.Epsilon(ctx, dp.Repeat{Times: rounds, Event: dp.RandomizedResponse{Truth: truth}}, one,
 			delta); err != nil {
 			return a, fmt.Errorf("account: optimal composition: %w", err)
 		}
@@ -79,7 +79,7 @@ func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 		}
 	}
 	noise := dp.Repeat{Times: rounds, Event: dp.NormNoise{Zeta: alpha, Dim: degree}}
-	if a.Numerical, err = dp.Epsilon(noise, one, delta); err != nil {
+	if a.Numerical, err = dp.Epsilon(ctx, noise, one, delta); err != nil {
 		return a, fmt.Errorf("account: numerical composition: %w", err)
 	}
 	if a.Numerical.Epsilon > a.Basic.Epsilon {

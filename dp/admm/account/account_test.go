@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,7 +14,7 @@ import (
 
 // The case of the notes to the paper: 2.23, 4.78 and 10.
 func TestNotes(t *testing.T) {
-	a := must.Get(account.Spend(.1, 4, 100, 1e-6))
+	a := must.Get(account.Spend(t.Context(), .1, 4, 100, 1e-6))
 	for name, x := range map[string][2]float64{"basic": {a.Basic.Epsilon, 10}, "optimal": {a.Optimal.Epsilon, 4.78},
 		"numerical": {a.Numerical.Epsilon, 2.23}} {
 		if math.Abs(x[0]-x[1]) > .01 {
@@ -34,7 +35,7 @@ func TestOrder(t *testing.T) {
 	for _, alpha := range alphas {
 		for _, k := range []int{1, 200} {
 			for _, d := range []int{1, 30} {
-				a := must.Get(account.Spend(alpha, d, k, 1e-5))
+				a := must.Get(account.Spend(t.Context(), alpha, d, k, 1e-5))
 				// Exact numbers are within 1e-8 of the truth, distributions within 1e-3.
 				if a.Numerical.Epsilon > a.Optimal.Epsilon*(1+1e-3) || a.Optimal.Epsilon > a.Basic.Epsilon ||
 					a.Best().Epsilon > alpha*float64(k)*(1+1e-15) {
@@ -44,7 +45,7 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
-	a, err := account.Spend(.3, 4, 5, 0)
+	a, err := account.Spend(t.Context(), .3, 4, 5, 0)
 	if err != nil || math.Abs(a.Best().Epsilon-1.5) > 1e-12 {
 		t.Errorf("δ = 0: %v, %v", a.Best(), err)
 	}
@@ -56,11 +57,11 @@ func TestRounds(t *testing.T) {
 		{Alpha: 1, Epsilon: .5}} {
 		k := must.Get(b.Rounds(4))
 		if k > 0 {
-			if a, _ := account.Spend(b.Alpha, 4, k, b.Delta); a.Best().Epsilon > b.Epsilon*(1+1e-15) {
+			if a, _ := account.Spend(t.Context(), b.Alpha, 4, k, b.Delta); a.Best().Epsilon > b.Epsilon*(1+1e-15) {
 				t.Errorf("%+v pays for %d rounds, which cost %v", b, k, a.Best())
 			}
 		}
-		if a, _ := account.Spend(b.Alpha, 4, k+1, b.Delta); a.Best().Epsilon <= b.Epsilon {
+		if a, _ := account.Spend(t.Context(), b.Alpha, 4, k+1, b.Delta); a.Best().Epsilon <= b.Epsilon {
 			t.Errorf("%+v pays for %d rounds, but %d cost %v", b, k, k+1, a.Best())
 		}
 	}
@@ -103,7 +104,7 @@ func TestAfter(t *testing.T) {
 }
 
 func ExampleSpend() {
-	a, err := account.Spend(0.1, 4, 100, 1e-6)
+	a, err := account.Spend(context.Background(), 0.1, 4, 100, 1e-6)
 	if err != nil {
 		fmt.Println(err)
 		return

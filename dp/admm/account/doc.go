@@ -6,7 +6,7 @@
 // for one utility parameter. The sum is 10; knowing only that each round has ε = 0.1 one can prove
 // 4.77 at δ = 1e-6; knowing the noise, 2.23:
 //
-//	a, err := account.Spend(0.1, 4, 100, 1e-6)
+//	a, err := account.Spend(ctx, 0.1, 4, 100, 1e-6)
 //	fmt.Print(a) // the three, each with what it proves
 //
 // A Budget is the inverse: it gives the number of rounds that a node may take part in.

@@ -168,7 +168,9 @@ func TestJSON(t *testing.T) {
 // A node's file is a spec that NewNode takes, or an error; never a panic.
 func FuzzReadNode(f *testing.F) {
 	f.Add([]byte(
-		`{"id": {"side": 0, "index": 0}, "neighbours": [0, 2], "utilities": [{"kind": "log", "a": 1, "b": 2}, {"kind": "linear", "a": 3}], "min": 0, "max": 5, "rules": {}}`))
+		`{"id": {"side": 0, "index": 0}, "neighbours": [0, 2],
+		"utilities": [{"kind": "log", "a": 1, "b": 2}, {"kind": "linear", "a": 3}],
+		"min": 0, "max": 5, "rules": {}}`))
 	f.Add([]byte(
 		`{"id": {"side": 1, "index": -1}, "neighbours": [0], "utilities": [], "min": -1, "rules": {"eta": -1}}`))
 	f.Add([]byte(`{"private": {"alpha": 1, "sensitivity": 5, "key": "00"}, "rules": {"rounds": 1}}`))

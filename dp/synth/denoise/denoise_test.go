@@ -206,7 +206,7 @@ func TestCalibrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+	again, err := dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5)
 	if err != nil || g.Epsilon > 1 || again.Epsilon > 1+1e-8 || again.Epsilon < .999 {
 		t.Errorf("calibrated to %v, the event has %v, %v", g, again, err)
 	}

@@ -205,7 +205,7 @@ func TestAudit(t *testing.T) {
 				t.Fatal(err)
 			}
 			claimed := func(e dp.Event) float64 {
-				g, err := dp.Epsilon(e, dp.Relation{}, delta)
+				g, err := dp.Epsilon(t.Context(), e, dp.Relation{}, delta)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -368,11 +368,11 @@ func TestReleaseNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+	got, err := dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := dp.Epsilon(dp.SGD(3, .01, 100), dp.Relation{}, 1e-5)
+	want, err := dp.Epsilon(t.Context(), dp.SGD(3, .01, 100), dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,11 @@ const (
 	inside  = .95  // share of samples that are not clipped
 	beyond  = 1.5  // norm up to which records are not clipped, over that of these samples: records have sharper edges
 	floor   = 1e-3 // of variances, over the largest
-	framing = 5000 // samples from which axes are taken
+	nothing = 1e-9 // that features of samples vary by at least
 )
+
+// framing is the number of samples from which axes are taken; tests take fewer.
+var framing = 5000
 
 // newFeatures is the bank of filters on principal axes of samples.
 func newFeatures(dev *device.Device, pool *data.Images, axes int) (*features, error) {
@@ -99,6 +102,9 @@ func (f *features) frame(m *data.Images, axes int) error {
 	var vectors, on, u mat.Dense
 	e.VectorsTo(&vectors)
 	variance := e.Values(nil)[units-axes:]
+	for j, v := range variance { // all samples may be alike, such as black
+		variance[j] = max(v, nothing)
+	}
 	scale := make([]float64, axes)
 	for j, v := range variance { // between equal variances and equal noise on all coordinates
 		scale[j] = math.Pow(v+floor*variance[axes-1], -.25)
@@ -110,7 +116,7 @@ func (f *features) frame(m *data.Images, axes int) error {
 		norms[i] = floats.Norm(u.RawRowView(i), 2)
 	}
 	slices.Sort(norms)
-	longest := beyond * norms[int(inside*float64(n-1))]
+	longest := max(beyond*norms[int(inside*float64(n-1))], nothing)
 	on.Scale(1/longest, &on)
 	f.axes, f.mean = f.dev.FromDense(device.Float32, &on), mat.NewDense(len(m.Classes), axes, nil)
 	f.mean.Mul(mean, &on)

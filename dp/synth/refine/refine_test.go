@@ -121,7 +121,7 @@ func TestEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := dp.Epsilon(e, dp.Relation{}, 1e-5)
+	all, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,8 @@ func TestEvent(t *testing.T) {
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.4) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .4", share)
 	}
-	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
+	one, err := dp.Epsilon(t.Context(),
+		dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
 		dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
@@ -504,7 +505,7 @@ func TestEventOfATeacher(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := dp.Epsilon(e, dp.Relation{}, 1e-5)
+		g, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -520,7 +521,8 @@ func TestEventOfATeacher(t *testing.T) {
 	if share := 1 / (c.noise() * c.noise()) / precision; math.Abs(share-.2) > 1e-12 {
 		t.Errorf("the moments have %g of the budget, want .2", share)
 	}
-	one, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
+	one, err := dp.Epsilon(t.Context(),
+		dp.Gaussian{NoiseMultiplier: 1 / math.Sqrt(precision) * (1 - release.GridMargin)},
 		dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
@@ -540,11 +542,12 @@ func TestEventOfShapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := dp.Epsilon(e, dp.Relation{}, 1e-5)
+		got, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 5 * (1 - release.GridMargin)}, dp.Relation{}, 1e-5)
+		want, err := dp.Epsilon(t.Context(), dp.Gaussian{NoiseMultiplier: 5 * (1 - release.GridMargin)},
+			dp.Relation{}, 1e-5)
 		if err != nil {
 			t.Fatal(err)
 		}

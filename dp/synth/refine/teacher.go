@@ -70,11 +70,18 @@ func (t *teacher) row(to, u []float64) {
 	to[last] = constant
 }
 
-// table has a row for each image, rounded towards 0, and rows of 0 up to a multiple of chunk.
-func (t *teacher) table(images *data.Images) (*mat.Dense, error) {
+// table has a row for each image, rounded towards 0, and rows of 0 up to a multiple of chunk. In float32 nothing of
+// them is lost: they are multiples of grain, at most 1.
+func (t *teacher) table(images *data.Images) ([]float32, error) {
 	width, _ := t.weights.Dims()
-	x := mat.NewDense((images.Len()+chunk-1)/chunk*chunk, width, nil)
-	return x, t.each(images, func(i int, u []float64) { t.row(x.RawRowView(i), u); down(x.RawRowView(i)) })
+	x, row := make([]float32, (images.Len()+chunk-1)/chunk*chunk*width), make([]float64, width)
+	return x, t.each(images, func(i int, u []float64) {
+		t.row(row, u)
+		down(row)
+		for j, v := range row {
+			x[i*width+j] = float32(v)
+		}
+	})
 }
 
 // chunk is the number of records of a product.
@@ -90,13 +97,15 @@ func down(values []float64) {
 // gradient is the sum over records of row ⊗ residual, of norm at most residualClip each. Rows and
 // residuals are multiples of grain, so that it is exact in any order; scores are products of one
 // shape, in which gonum computes each row by itself.
-func (t *teacher) gradient(x *mat.Dense, labels []int) *mat.Dense {
-	n, _ := x.Dims()
+func (t *teacher) gradient(x []float32, labels []int) *mat.Dense {
 	width, classes := t.weights.Dims()
 	sum, part, r := mat.NewDense(width, classes, nil), mat.NewDense(width, classes, nil),
 		mat.NewDense(chunk, classes, nil)
-	for from := 0; from < n; from += chunk {
-		some := x.Slice(from, from+chunk, 0, width)
+	some := mat.NewDense(chunk, width, nil)
+	for from := 0; from*width < len(x); from += chunk {
+		for i := range some.RawMatrix().Data {
+			some.RawMatrix().Data[i] = float64(x[from*width+i])
+		}
 		r.Mul(some, t.weights)
 		for i := range min(chunk, len(labels)-from) { // rows beyond have no records, and are 0
 			residual(r.RawRowView(i), labels[from+i])

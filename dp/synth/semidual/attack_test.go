@@ -70,7 +70,7 @@ func TestMembershipOfFinishedSets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bound, err := dp.Delta(event, dp.Relation{}, 0)
+			bound, err := dp.Delta(t.Context(), event, dp.Relation{}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -303,7 +303,7 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+	claimed, err := dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,9 @@ var (
 // not lengthen, where the system counts it (Linux), else [WallSeconds].
 func CPUSeconds() float64 { return slowed(threadSeconds()) }
 
+// ProcessSeconds is CPUSeconds of all threads of the process.
+func ProcessSeconds() float64 { return slowed(processSeconds()) }
+
 // WallSeconds returns the time since the program started.
 func WallSeconds() float64 { return slowed(time.Since(started).Seconds()) }
 

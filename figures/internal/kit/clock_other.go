@@ -4,4 +4,5 @@ package kit
 
 import "time"
 
-func threadSeconds() float64 { return time.Since(started).Seconds() }
+func threadSeconds() float64  { return time.Since(started).Seconds() }
+func processSeconds() float64 { return time.Since(started).Seconds() }

@@ -22,42 +22,42 @@ import (
 
 // admmCmd is distributed transport: a problem in a folder, solved here or by processes of its nodes.
 type admmCmd struct {
-	New       admmNewCmd       `cmd:"" help:"Write a problem: the public network, and a file for each node."`
-	Solve     admmSolveCmd     `cmd:"" help:"Run all nodes in this process, and compare with the optimum."`
-	Run       admmRunCmd       `cmd:"" help:"Coordinate nodes that run as separate processes."`
-	Node      admmNodeCmd      `cmd:"" help:"Run one node."`
-	Epsilon   admmEpsilonCmd   `cmd:"" help:"What private rounds cost a node."`
-	Eavesdrop admmEavesdropCmd `cmd:"" help:"Run all nodes, record their messages, and infer the utilities."`
+	New       admmNewCmd       `cmd:""`
+	Solve     admmSolveCmd     `cmd:""`
+	Run       admmRunCmd       `cmd:""`
+	Node      admmNodeCmd      `cmd:""`
+	Epsilon   admmEpsilonCmd   `cmd:""`
+	Eavesdrop admmEavesdropCmd `cmd:""`
 }
 
 type admmNewCmd struct {
-	Out     string  `required:"" help:"Folder to write to." placeholder:"DIR"`
-	Targets int     `default:"30" min:"1" help:"Number of targets."`
-	Sources int     `default:"4" min:"1" help:"Number of sources."`
-	Network string  `default:"complete" enum:"complete,random,nearest" help:"complete, random (--p) or nearest (--degree, points in the unit square)."`
-	P       float64 `default:"0.5" help:"Probability of an edge, for random."`
-	Degree  int     `default:"2" help:"Sources of each target, for nearest."`
-	Edges   string  `help:"CSV of edges instead: target, source, target's parameter, source's parameter." placeholder:"FILE"`
-	Bounds  string  `help:"CSV of bounds instead of drawn ones: side (target or source), index, min, max (may be inf)." placeholder:"FILE"`
-	Utility string  `default:"linear" enum:"linear,log,saturating,quadratic" help:"linear a v, log a log(1+v/b), saturating a (1-exp(-v/b)), quadratic a v - b v^2/2; a is an integer drawn from 1..5."`
-	B       float64 `default:"1" help:"b of the utilities that have one."`
-	Seed    uint64  `default:"1" help:"Seed of what is drawn, and of the noise keys."`
+	Out     string  `required:"" placeholder:"DIR"`
+	Targets int     `default:"30" min:"1"`
+	Sources int     `default:"4" min:"1"`
+	Network string  `default:"complete" enum:"complete,random,nearest"`
+	P       float64 `default:"0.5"`
+	Degree  int     `default:"2"`
+	Edges   string  `placeholder:"FILE"`
+	Bounds  string  `placeholder:"FILE"`
+	Utility string  `default:"linear" enum:"linear,log,saturating,quadratic"`
+	B       float64 `default:"1"`
+	Seed    uint64  `default:"1"`
 
-	Eta   float64 `default:"1" help:"Penalty η."`
-	Relax float64 `default:"1" help:"Over-relaxation in (0, 2)."`
-	Adapt bool    `help:"Let η adapt."`
-	Tol   float64 `default:"1e-8" help:"Residual to stop at."`
-	Limit int     `name:"max-rounds" default:"100000" help:"Rounds after which a run that has not settled ends, with exit status 3."`
+	Eta   float64 `default:"1"`
+	Relax float64 `default:"1"`
+	Adapt bool
+	Tol   float64 `default:"1e-8"`
+	Limit int     `name:"max-rounds" default:"100000"`
 
-	Alpha      *float64 `min:">0" help:"Make nodes private: ε of each round." placeholder:"EPS"`
-	Rounds     int      `default:"100" help:"Private rounds."`
-	Tail       int      `help:"Last rounds to average; default a half."`
-	Slope      float64  `default:"5" help:"ρ: the steepest slope that any utility might have."`
-	Range      *float64 `min:">0" help:"How far a parameter a may change: 4 for integers 1..5. Slopes change by as much, or by 1/b of it for log and saturating; default and at most --slope."`
-	Parameters int      `default:"1" help:"Parameters that may change at once."`
-	Budget     *float64 `min:">0" help:"Limit of ε for the whole run; default none." placeholder:"EPS"`
-	Delta      float64  `default:"1e-6" help:"δ of --budget."`
-	OwnKeys    bool     `help:"Let each node draw its noise key when it first runs, as it must to protect data, rather than from --seed."`
+	Alpha      *float64 `min:">0" placeholder:"EPS"`
+	Rounds     int      `default:"100"`
+	Tail       int
+	Slope      float64  `default:"5"`
+	Range      *float64 `min:">0"`
+	Parameters int      `default:"1"`
+	Budget     *float64 `min:">0" placeholder:"EPS"`
+	Delta      float64  `default:"1e-6"`
+	OwnKeys    bool
 }
 
 // Run writes a problem.

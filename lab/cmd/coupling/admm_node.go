@@ -13,12 +13,12 @@ import (
 )
 
 type admmNodeCmd struct {
-	File   string        `arg:"" help:"The node's file."`
-	Join   string        `required:"" help:"The coordinator's DIR/join.json, or a copy." placeholder:"FILE"`
-	Ledger string        `help:"Ledger of all releases of a private node, over all its runs; private nodes must have one." placeholder:"FILE"`
-	Out    string        `help:"JSON file of the node's amounts." placeholder:"FILE"`
-	Wait   time.Duration `default:"5m" help:"How long to wait for a coordinator that does not answer."`
-	Tied   bool          `hidden:"" help:"End when standard input does."`
+	File   string        `arg:""`
+	Join   string        `required:"" placeholder:"FILE"`
+	Ledger string        `placeholder:"FILE"`
+	Out    string        `placeholder:"FILE"`
+	Wait   time.Duration `default:"5m"`
+	Tied   bool          `hidden:""`
 }
 
 // Run is one node.

@@ -17,11 +17,11 @@ import (
 )
 
 type admmRunCmd struct {
-	Dir    string `arg:"" help:"Folder that new wrote."`
-	Listen string `default:"127.0.0.1:0" help:"Loopback address of the server; port 0 takes a free one."`
-	Resume bool   `help:"Resume the run of a killed coordinator, at the same address; running nodes wait for it."`
-	Spawn  bool   `help:"Start every node as a process of this machine."`
-	Out    string `help:"CSV of the plan: target, source, amount." placeholder:"FILE"`
+	Dir    string `arg:""`
+	Listen string `default:"127.0.0.1:0"`
+	Resume bool
+	Spawn  bool
+	Out    string `placeholder:"FILE"`
 }
 
 // Run coordinates a run.

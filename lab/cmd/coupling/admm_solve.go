@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -20,9 +21,9 @@ import (
 )
 
 type admmSolveCmd struct {
-	Dir  string `arg:"" help:"Folder that new wrote."`
-	Out  string `help:"CSV of the plan: target, source, amount." placeholder:"FILE"`
-	JSON bool   `help:"Print the summary as JSON."`
+	Dir  string `arg:""`
+	Out  string `placeholder:"FILE"`
+	JSON bool
 }
 
 // admmSummary is what --json prints.
@@ -57,7 +58,7 @@ func (c admmSolveCmd) Run(a *app) error {
 		Gap:       best.Gap,
 		Violation: p.Violation(r.Plan),
 	}
-	costs := costs(specs, rules)
+	costs := costs(a.run.ctx, specs, rules)
 	if len(costs) > 0 {
 		worst := spent(costs[len(costs)-1].Best())
 		s.Privacy = &worst
@@ -91,7 +92,7 @@ func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) *admm.R
 const admmDelta = 1e-6
 
 // costs accounts for a private run: one account for each α_p, degree and δ that differ, the least ε first.
-func costs(specs []admm.Spec, rules admm.ADMM) []account.Account {
+func costs(ctx context.Context, specs []admm.Spec, rules admm.ADMM) []account.Account {
 	type kind struct {
 		alpha  float64
 		degree int
@@ -111,7 +112,7 @@ func costs(specs []admm.Spec, rules admm.ADMM) []account.Account {
 			continue
 		}
 		seen[k] = true
-		out = append(out, lab.Must(account.Spend(k.alpha, k.degree, rules.Rounds, k.delta)))
+		out = append(out, lab.Must(account.Spend(ctx, k.alpha, k.degree, rules.Rounds, k.delta)))
 	}
 	slices.SortStableFunc(out,
 		func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
@@ -162,11 +163,11 @@ func writePlan(path string, g admm.Graph, plan []float64) error {
 }
 
 type admmEpsilonCmd struct {
-	Alpha  float64 `required:"" help:"ε of each round."`
-	Rounds int     `default:"1" help:"Number of rounds."`
-	Degree int     `default:"1" help:"Edges of the node."`
-	Delta  float64 `default:"1e-6" help:"δ."`
-	JSON   bool    `help:"Print the result as JSON."`
+	Alpha  float64 `required:""`
+	Rounds int     `default:"1"`
+	Degree int     `default:"1"`
+	Delta  float64 `default:"1e-6"`
+	JSON   bool
 }
 
 // spending is what --json prints of a guarantee.
@@ -183,7 +184,7 @@ func spent(g dp.Guarantee) spending {
 
 // Run prints what private rounds cost.
 func (c admmEpsilonCmd) Run(a *app) error {
-	got := admmMust(account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta))
+	got := admmMust(account.Spend(a.run.ctx, c.Alpha, c.Degree, c.Rounds, c.Delta))
 	if c.JSON {
 		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal),
 			"numerical": spent(got.Numerical)})
@@ -194,10 +195,10 @@ func (c admmEpsilonCmd) Run(a *app) error {
 }
 
 type admmEavesdropCmd struct {
-	Dir    string  `arg:"" help:"Folder that new wrote; utilities must be linear."`
-	Rounds int     `help:"Rounds to record; default all, at most 1000."`
-	Lo     float64 `default:"1" help:"Parameters are known to be at least this."`
-	Hi     float64 `default:"5" help:"Parameters are known to be at most this."`
+	Dir    string `arg:""`
+	Rounds int
+	Lo     float64 `default:"1"`
+	Hi     float64 `default:"5"`
 }
 
 // Run listens to a run and estimates utilities.

@@ -32,7 +32,7 @@ const (
 )
 
 type doctorCmd struct {
-	JSON bool `help:"As JSON, with every path that was looked at."`
+	JSON bool
 }
 
 // Run looks at this machine and leaves nothing behind.

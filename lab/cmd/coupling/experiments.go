@@ -13,7 +13,7 @@ import (
 )
 
 type experimentsCmd struct {
-	Name string `arg:"" optional:"" help:"Experiment whose parameters to list, with an example of a sweep file."`
+	Name string `arg:"" optional:""`
 }
 
 // Run lists the experiments, or the parameters of one.

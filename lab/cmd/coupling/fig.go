@@ -19,23 +19,23 @@ import (
 )
 
 type figCmd struct {
-	List figListCmd `cmd:"" help:"List the figures."`
-	All  figAllCmd  `cmd:"" help:"Make every figure, and the gallery index.html."`
-	Make figMakeCmd `cmd:"" default:"withargs" help:"Make figures by name, by paper or by pattern: coupling fig tour/digits."`
+	List figListCmd `cmd:""`
+	All  figAllCmd  `cmd:""`
+	Make figMakeCmd `cmd:"" default:"withargs"`
 }
 
 // figFlags are common to making one figure and all.
 type figFlags struct {
-	Preset    string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
-	Device    string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
-	Inception string   `help:"Inception-v3's weights for FID and KID, a safetensors file (see package score/eval/inception); without it distances are FD-LeNet." env:"COUPLING_INCEPTION" placeholder:"FILE"`
-	Workers   int      `default:"0" min:"0" help:"Cells at a time; 0: one for each core."`
-	Seed      uint64   `default:"1" help:"Seed of all random streams."`
-	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
-	Format    []string `default:"png" enum:"png,svg,pdf" help:"Formats of pictures: png, svg, pdf."`
-	Check     bool     `help:"Exit with code 4 if a claim differs."`
-	Readme    string   `help:"Also write the entries of these figures in the gallery for a code host: README.md and thumbnails, in this folder." placeholder:"DIR"`
-	DryRun    bool     `help:"Only print what would be computed, and about how long that takes here and, of networks, on an H200."`
+	Preset    string   `default:"quick" enum:"smoke,quick,full,paper"`
+	Device    string   `default:"auto" env:"COUPLING_DEVICE"`
+	Inception string   `env:"COUPLING_INCEPTION" placeholder:"FILE"`
+	Workers   int      `default:"0" min:"0"`
+	Seed      uint64   `default:"1"`
+	Out       string   `default:"out" placeholder:"DIR"`
+	Format    []string `default:"png" enum:"png,svg,pdf"`
+	Check     bool
+	Readme    string `placeholder:"DIR"`
+	DryRun    bool
 }
 
 // setting is what the flags ask for. With device.ErrNoDevice it is whole too: drawing stored cells needs no device.
@@ -81,7 +81,7 @@ func chooseInception(file string) error {
 }
 
 type figListCmd struct {
-	JSON bool `help:"As JSON."`
+	JSON bool
 }
 
 // listed is a figure in `fig list --json`.
@@ -127,7 +127,7 @@ func encodeJSON(w io.Writer, v any) error {
 }
 
 type figMakeCmd struct {
-	Names []string `arg:"" name:"name" help:"Figures: scones/tab2, a paper (admm), or a pattern ('scones/tab*')."`
+	Names []string `arg:"" name:"name"`
 	figFlags
 }
 

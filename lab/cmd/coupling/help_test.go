@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,26 +10,45 @@ import (
 	"testing"
 
 	"coupling/lab"
+
+	"github.com/alecthomas/kong"
 )
 
-// Each command has an example in its help, which is one that the command takes.
-func TestExamples(t *testing.T) {
-	parser := newParser(&cli{}, os.Stdout, os.Stderr)
-	leaves := parser.Model.Leaves(true)
-	if example := examples(); len(leaves) != len(example) {
-		t.Errorf("%d commands, %d examples", len(leaves), len(example))
-	}
-	for _, n := range leaves {
-		line, _, _ := strings.Cut(examples()[n.Path()], " && ")
-		line, _, _ = strings.Cut(line, " >")
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			t.Errorf("%s: no example", n.Path())
-			continue
+// Each command, flag and argument has a text, no text is of anything else, and each command takes its example.
+func TestTexts(t *testing.T) {
+	parser, left := newParser(&cli{}, os.Stdout, os.Stderr), texts()
+	used := func(key string) {
+		if left[key] == "" {
+			t.Errorf("help/commands.txt: no text for %s", key)
 		}
-		if ctx, err := parser.Parse(fields[1:]); err != nil || ctx.Selected() != n {
+		delete(left, key)
+	}
+	var walk func(n *kong.Node, name string)
+	walk = func(n *kong.Node, name string) {
+		for _, f := range n.Flags {
+			used(name + " --" + f.Name)
+		}
+		for _, arg := range n.Positional {
+			used(name + " " + arg.Name)
+		}
+		for _, child := range n.Children {
+			used(child.Path())
+			walk(child, child.Path())
+		}
+		if !n.Leaf() {
+			return
+		}
+		line, _, _ := strings.Cut(left[name+" Example"], " && ")
+		line, _, _ = strings.Cut(line, " >")
+		if ctx, err := parser.Parse(strings.Fields(line)[1:]); err != nil || ctx.Selected() != n {
 			t.Errorf("%s: %v", line, err)
 		}
+		used(name + " Example")
+	}
+	walk(parser.Model.Node, "coupling")
+	delete(left, "coupling")
+	if len(left) > 0 {
+		t.Errorf("help/commands.txt: texts of nothing: %q", slices.Sorted(maps.Keys(left)))
 	}
 }
 

@@ -65,28 +65,28 @@ func description() string {
 
 // cli is the command line.
 type cli struct {
-	Store  string `help:"Folder of results; default $$COUPLING_STORE, else the nearest .coupling going up." placeholder:"DIR"`
-	Recall string `default:"any" enum:"any,same" env:"COUPLING_RECALL" help:"Stored cells to use: any, or those that the same code computed (same); the others are computed again."`
-	Quiet  bool   `short:"q" help:"No progress."`
+	Store  string `placeholder:"DIR"`
+	Recall string `default:"any" enum:"any,same" env:"COUPLING_RECALL"`
+	Quiet  bool   `short:"q"`
 
-	Fig         figCmd         `cmd:"" help:"List or make figures."`
-	Sweep       sweepCmd       `cmd:"" help:"Compute the cells of figures or of a sweep file, here or on a cluster."`
-	Experiments experimentsCmd `cmd:"" help:"List the experiments that a sweep file may ask for, or the parameters of one."`
-	Job         jobCmd         `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
-	Runs        runsCmd        `cmd:"" help:"Look into the store of results."`
-	Solve       solveCmd       `cmd:"" help:"Solve a transport problem from files."`
-	Sample      sampleCmd      `cmd:"" help:"Sample the targets to which an entropic plan sends points or pictures."`
-	Epsilon     epsilonCmd     `cmd:"" help:"The ε of a mechanism at a δ."`
-	Delta       deltaCmd       `cmd:"" help:"The δ of a mechanism at an ε."`
-	Calibrate   calibrateCmd   `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
-	ADMM        admmCmd        `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
-	New         newCmd         `cmd:"" help:"Write a project of your own beside Coupling."`
-	Notebook    notebookCmd    `cmd:"" help:"Open the notebooks, or execute them without a browser."`
-	Private     privateCmd     `cmd:"" help:"Synthetic images from private labelled ones, with a privacy statement. Pictures only, no tables."`
-	Judge       judgeCmd       `cmd:"" help:"Measure what synthetic images are worth: classifiers are trained on them and tested on real ones."`
-	Doctor      doctorCmd      `cmd:"" help:"List what this machine has, and how to install what is missing."`
-	Completion  completionCmd  `cmd:"" help:"Print the script by which a shell completes commands: bash, zsh or fish."`
-	Version     versionCmd     `cmd:"" help:"Print the version."`
+	Fig         figCmd         `cmd:""`
+	Sweep       sweepCmd       `cmd:""`
+	Experiments experimentsCmd `cmd:""`
+	Job         jobCmd         `cmd:""`
+	Runs        runsCmd        `cmd:""`
+	Solve       solveCmd       `cmd:""`
+	Sample      sampleCmd      `cmd:""`
+	Epsilon     epsilonCmd     `cmd:""`
+	Delta       deltaCmd       `cmd:""`
+	Calibrate   calibrateCmd   `cmd:""`
+	ADMM        admmCmd        `cmd:"" name:"admm"`
+	New         newCmd         `cmd:""`
+	Notebook    notebookCmd    `cmd:""`
+	Private     privateCmd     `cmd:""`
+	Judge       judgeCmd       `cmd:""`
+	Doctor      doctorCmd      `cmd:""`
+	Completion  completionCmd  `cmd:""`
+	Version     versionCmd     `cmd:""`
 }
 
 // app is what the commands share.
@@ -204,8 +204,7 @@ func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 	if err != nil {
 		panic(err) // the declaration above is wrong
 	}
-	parser.Model.HelpFlag.Help = "Show this help."
-	addHelp(parser.Model.Node, examples())
+	addHelp(parser.Model.Node, texts())
 	return parser
 }
 

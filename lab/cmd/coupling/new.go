@@ -32,9 +32,9 @@ const templateModule = "coupling/lab/cmd/coupling/template"
 var ownModule = strings.TrimSuffix(templateModule, "/lab/cmd/coupling/template")
 
 type newCmd struct {
-	Dir    string `arg:"" help:"Folder to make. It may be there if it is empty."`
-	Module string `help:"Module path; default the folder's name." placeholder:"PATH"`
-	From   string `help:"Checkout of Coupling; default the one that this program, or else the working directory, lies in." placeholder:"DIR"`
+	Dir    string `arg:""`
+	Module string `placeholder:"PATH"`
+	From   string `placeholder:"DIR"`
 }
 
 // Run writes the project.

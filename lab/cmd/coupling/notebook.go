@@ -22,15 +22,15 @@ import (
 )
 
 type notebookCmd struct {
-	Open    notebookOpenCmd    `cmd:"" default:"withargs" help:"Open a notebook in Jupyter: coupling notebook dp-sinkhorn."`
-	Run     notebookRunCmd     `cmd:"" help:"Execute notebooks without a browser."`
-	Diff    notebookDiffCmd    `cmd:"" help:"Show what you changed in the working copy of a notebook."`
-	Reset   notebookResetCmd   `cmd:"" help:"Save the working copy of a notebook under another name, and start over."`
-	Install notebookInstallCmd `cmd:"" help:"Register the GoNB kernel with the Jupyter, JupyterLab or VS Code that you have."`
+	Open    notebookOpenCmd    `cmd:"" default:"withargs"`
+	Run     notebookRunCmd     `cmd:""`
+	Diff    notebookDiffCmd    `cmd:""`
+	Reset   notebookResetCmd   `cmd:""`
+	Install notebookInstallCmd `cmd:""`
 }
 
 type notebookInstallCmd struct {
-	Prefix string `help:"Write to DIR/share/jupyter instead of your own data folder." placeholder:"DIR"`
+	Prefix string `placeholder:"DIR"`
 }
 
 // Run installs the kernel and registers it.
@@ -60,11 +60,11 @@ func installed(a *app, names ...string) (kernel.Checkout, []string) {
 }
 
 type notebookOpenCmd struct {
-	Name      string `arg:"" optional:"" default:"00-tour" help:"Notebook: a name in notebooks/, or a path."`
-	IP        string `name:"ip" default:"127.0.0.1" help:"Address to listen on."`
-	Port      int    `default:"0" help:"Port; 0: a free one."`
-	NoBrowser bool   `help:"Only print the address."`
-	Preset    string `default:"quick" enum:"smoke,quick,full,paper" help:"Size of the figures in notebooks."`
+	Name      string `arg:"" optional:"" default:"00-tour"`
+	IP        string `name:"ip" default:"127.0.0.1"`
+	Port      int    `default:"0"`
+	NoBrowser bool
+	Preset    string `default:"quick" enum:"smoke,quick,full,paper"`
 }
 
 // Run opens the notebook and stays until Jupyter ends.
@@ -133,11 +133,11 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 }
 
 type notebookRunCmd struct {
-	Names  []string `arg:"" optional:"" help:"Notebooks by name or path; default all."`
-	Preset string   `default:"smoke" enum:"smoke,quick,full,paper" help:"Size of the figures."`
-	Out    string   `help:"Folder for the executed notebooks." placeholder:"DIR"`
-	Pages  bool     `help:"Write Markdown with small pictures, which a code host shows, instead of notebooks."`
-	Limit  float64  `default:"3600" help:"Seconds that one notebook may take."`
+	Names  []string `arg:"" optional:""`
+	Preset string   `default:"smoke" enum:"smoke,quick,full,paper"`
+	Out    string   `placeholder:"DIR"`
+	Pages  bool
+	Limit  float64 `default:"3600"`
 }
 
 // Run executes the notebooks and says how long each took. One that fails does

@@ -47,7 +47,8 @@ func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
 	cmd, address := openedNotebook(t, program, "--preset", "smoke")
 	p := openPage(t, chromium, address.String())
 	p.until(time.Minute,
-		`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
+		`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel &&
+			Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
 	p.runTour()
 	p.measure()
 	p.eval(`window.saved = false; Jupyter.notebook.save_notebook().then(() => { window.saved = true })`)
@@ -155,12 +156,14 @@ func (p *page) until(limit time.Duration, expression string) time.Duration {
 	var texts string
 	_ = chromedp.Run(p.ctx,
 		chromedp.Evaluate(
-			`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`, &texts))
+			`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area &&
+				c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`, &texts))
 	p.Fatalf("not within %v: %s\n%s", limit, expression, texts)
 	return 0
 }
 
-const allRan = `Jupyter.notebook.get_cells().every(c => !c.element.hasClass("running")) && !Jupyter.notebook.kernel_busy`
+const allRan = `!Jupyter.notebook.kernel_busy &&
+	Jupyter.notebook.get_cells().every(c => !c.element.hasClass("running"))`
 
 // runTour runs all cells, and presses Stop where a slider waits for its reader.
 func (p *page) runTour() {
@@ -175,7 +178,8 @@ func (p *page) runTour() {
 func (p *page) measure() {
 	p.Helper()
 	p.eval(
-		`Jupyter.notebook.execute_cells([Jupyter.notebook.get_cells().findIndex(c => c.cell_type === "code" && c.get_text().includes("nb.Slider("))])`)
+		`Jupyter.notebook.execute_cells([Jupyter.notebook.get_cells().findIndex(
+			c => c.cell_type === "code" && c.get_text().includes("nb.Slider("))])`)
 	p.Logf("the first drawing cell, warm: its picture after %v",
 		p.until(time.Minute, `document.querySelector(".nb-live img")`))
 	for _, to := range []string{"5", "9", "20", "25", "28"} {

@@ -71,7 +71,7 @@ func readNotebook(path string) (*ipynb.Notebook, error) {
 }
 
 type notebookDiffCmd struct {
-	Name string `arg:"" help:"Notebook: a name in notebooks/, or a path."`
+	Name string `arg:""`
 }
 
 // Run shows what was changed, as Markdown: what goes into the notebook's source.
@@ -83,7 +83,7 @@ func (d notebookDiffCmd) Run(a *app) error {
 }
 
 type notebookResetCmd struct {
-	Name string `arg:"" help:"Notebook: a name in notebooks/, or a path."`
+	Name string `arg:""`
 }
 
 // Run moves the working copy to a name that is free, and makes a new one; an unchanged copy is left alone.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"coupling/lab"
 	"coupling/lab/nb/jupyter"
 	"coupling/lab/nb/kernel"
 )
@@ -59,6 +60,16 @@ func TestNotebookLeavesNothing(t *testing.T) {
 			until(t, "Jupyter still runs", func() bool { return len(running(t, "--port="+address.Port())) == 0 })
 		})
 	}
+	t.Run("notebook run, SIGKILL", func(t *testing.T) {
+		dir := t.TempDir()
+		cmd := exec.Command(program, "notebook", "run", "00-tour")
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		lab.Check(cmd.Start())
+		until(t, "no kernel was started", func() bool { return len(running(t, dir)) > 0 })
+		lab.Check(cmd.Process.Kill())
+		_ = cmd.Wait()
+		until(t, "the kernel still runs", func() bool { return len(running(t, dir)) == 0 })
+	})
 }
 
 // openedNotebook starts the command as a shell does, and waits for the address

@@ -16,12 +16,12 @@ import (
 
 // pictures are the flags that name images: a user's own, or a known data set.
 type pictures struct {
-	Images string  `help:"Folder of a user's own images, PNG, JPEG, GIF, WebP, BMP or TIFF: a subfolder for each class, or a file labels.csv with lines file,class. What is transparent becomes black." placeholder:"DIR" xor:"source"`
-	Split  string  `help:"Subfolder of --images to read, such as train, where there are several with subfolders for classes." placeholder:"NAME"`
-	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images to learn from, its test images to judge by), the small sample of one, mnist-sample and so on, or mnist-fit, five sixths of the training images to learn from and one to judge by: to choose settings." placeholder:"NAME" xor:"source"`
-	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
-	Grey   bool    `help:"Make images grey."`
-	Keep   float64 `min:"0" max:"0.9" help:"Share of the images, such as 0.1, that is not learnt from and not released, for coupling judge with the same flags. On which side an image falls depends on that image alone."`
+	Images string `placeholder:"DIR" xor:"source"`
+	Split  string `placeholder:"NAME"`
+	Data   string `placeholder:"NAME" xor:"source"`
+	Size   int
+	Grey   bool
+	Keep   float64 `min:"0" max:"0.9"`
 }
 
 // pictureWords are names of data.Folder's fields, and flags.

@@ -22,22 +22,22 @@ import (
 
 // privacyFlags describe a mechanism and who must not be told apart.
 type privacyFlags struct {
-	Noise      *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
-	Rate       float64  `default:"1" help:"Sampling rate of poisson."`
-	Steps      int      `default:"1" min:"0" help:"Number of steps."`
-	Mechanism  string   `default:"gaussian" enum:"rr,${mechanisms}" help:"One of ${enum}; rr is randomised response."`
-	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
-	Sampling   string   `default:"poisson" enum:"poisson,allocation,without-replacement,with-replacement,shuffle" help:"How each step draws its batch: poisson (--rate); allocation, each record in --selected of the --steps-per-epoch, drawn for each record by itself; without-replacement or with-replacement (both take --batch and --size). shuffle, batches cut from a permutation, has no known amplification."`
-	PerEpoch   int      `name:"steps-per-epoch" help:"Steps of an epoch, for allocation." placeholder:"T"`
-	Selected   int      `default:"1" min:"1" help:"Steps of an epoch that each record takes part in, for allocation."`
-	Epochs     int      `default:"1" min:"0" help:"Number of epochs, for allocation."`
-	Batch      int      `help:"Records in a batch of fixed size."`
-	Size       int      `help:"Records in the data set, for batches of fixed size."`
-	Exchange   float64  `default:"1" min:">0" max:"<Inf" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
-	Group      int      `default:"1" min:"1" help:"Records that one person may have in the data."`
-	Relation   string   `default:"auto" enum:"auto,${relations}" help:"Neighbouring data sets: add-remove; insertion or removal, one direction of it alone; substitution; or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record). auto is add-remove for poisson, else substitution."`
-	Accountant string   `default:"auto" enum:"${accountants}" help:"One of ${enum}; auto takes the sharpest that applies."`
-	JSON       bool     `help:"Print the result as JSON."`
+	Noise      *float64 `placeholder:"SIGMA"`
+	Rate       float64  `default:"1"`
+	Steps      int      `default:"1" min:"0"`
+	Mechanism  string   `default:"gaussian" enum:"rr,${mechanisms}"`
+	Truth      float64  `default:"0.75"`
+	Sampling   string   `default:"poisson" enum:"poisson,allocation,without-replacement,with-replacement,shuffle"`
+	PerEpoch   int      `name:"steps-per-epoch" placeholder:"T"`
+	Selected   int      `default:"1" min:"1"`
+	Epochs     int      `default:"1" min:"0"`
+	Batch      int
+	Size       int
+	Exchange   float64 `default:"1" min:">0" max:"<Inf"`
+	Group      int     `default:"1" min:"1"`
+	Relation   string  `default:"auto" enum:"auto,${relations}"`
+	Accountant string  `default:"auto" enum:"${accountants}"`
+	JSON       bool
 
 	curve []tested // if asked for
 }
@@ -292,8 +292,8 @@ func (f privacyFlags) ask(a *app, curve bool, by func(context.Context, dp.Accoun
 }
 
 type epsilonCmd struct {
-	Delta float64 `required:"" help:"δ."`
-	Curve bool    `help:"Print, too, how well a test can tell such data sets apart at most: its type II error at a type I error."`
+	Delta float64 `required:""`
+	Curve bool
 	privacyFlags
 }
 
@@ -301,7 +301,7 @@ type epsilonCmd struct {
 func (c epsilonCmd) Run(a *app) error { return c.ask(a, c.Curve, dp.EpsilonBy, c.Delta) }
 
 type deltaCmd struct {
-	Eps float64 `required:"" help:"ε."`
+	Eps float64 `required:""`
 	privacyFlags
 }
 
@@ -309,9 +309,9 @@ type deltaCmd struct {
 func (c deltaCmd) Run(a *app) error { return c.ask(a, false, dp.DeltaBy, c.Eps) }
 
 type calibrateCmd struct {
-	Find  string  `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps (for allocation: epochs) that meet the budget; the other two are given."`
-	Eps   float64 `required:"" help:"ε of the budget."`
-	Delta float64 `required:"" help:"δ of the budget."`
+	Find  string  `default:"noise" enum:"noise,rate,steps"`
+	Eps   float64 `required:""`
+	Delta float64 `required:""`
 	privacyFlags
 }
 

@@ -29,16 +29,16 @@ const handwriting = "handwriting" // a kind
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
 	pictures
-	Kind   string  `default:"any" enum:"any,handwriting" help:"What is known of the images without looking: any (nothing; refined decides by a private count, for a hundredth of the budget, whether grey images are handwriting) or handwriting (bright strokes on black, whose position, size and slant do not matter); for semi-dual and refined."`
-	Eps    float64 `required:"" min:">0" help:"ε to spend, > 0."`
-	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images, which is counted with noise."`
-	Method string  `default:"auto" enum:"auto,semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn" help:"auto (refined where it is best, else semi-dual), semi-dual (private semi-dual transport, in seconds), refined (its images, moved nearer to real ones, in minutes), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
-	Fast   bool    `help:"With --method auto: seconds rather than minutes, semi-dual."`
-	Count  int     `default:"10000" min:"1" help:"Synthetic images to draw."`
-	Steps  *int    `min:"1" help:"Steps of refined (of an image), and of training of dp-merf, dp-sgd and dp-sinkhorn; default 20, 3000, 100 to 500 by ε, and 2000."`
-	Device string  `default:"" help:"cpu, cuda or auto."`
-	Seed   *uint64 `help:"Take all randomness from a seed: reproducible, and NOT private."`
-	Out    string  `required:"" help:"New folder for synthetic.npy, grid.png and the privacy statement." placeholder:"DIR"`
+	Kind   string  `default:"any" enum:"any,handwriting"`
+	Eps    float64 `required:"" min:">0"`
+	Delta  float64 `default:"1e-5"`
+	Method string  `default:"auto" enum:"auto,semi-dual,refined,dp-merf,dp-sgd,dp-sinkhorn"`
+	Fast   bool
+	Count  int    `default:"10000" min:"1"`
+	Steps  *int   `min:"1"`
+	Device string `default:""`
+	Seed   *uint64
+	Out    string `required:"" placeholder:"DIR"`
 }
 
 // garbage is the garbage collector's target, in percent of the memory in use. It is low, since nearly all memory is

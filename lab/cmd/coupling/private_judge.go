@@ -21,14 +21,14 @@ import (
 
 // judgeCmd trains classifiers on synthetic images and tests them on real ones.
 type judgeCmd struct {
-	Synthetic string `arg:"" help:"Folder that coupling private wrote, or real: the real training images, for comparison."`
+	Synthetic string `arg:""`
 	pictures
-	Classifiers []string `default:"cnn,oriented" enum:"logistic,mlp,lenet,cnn,example,oriented" help:"logistic, mlp, lenet, cnn (32, 64 and 128 channels), example (the CNN of PyTorch's MNIST example) or oriented (oriented gradients, random features and ridge regression: no network), or several."`
-	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package score/eval."`
-	Epochs      *int     `min:"1" help:"Epochs at most; default: the protocol's."`
-	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets; and look for copies."`
-	Seeds       int      `default:"1" min:"1" help:"Trainings of each, from seeds 1, 2, …"`
-	Device      string   `default:"" help:"cpu, cuda or auto."`
+	Classifiers []string `default:"cnn,oriented" enum:"logistic,mlp,lenet,cnn,example,oriented"`
+	Protocol    string   `default:"quick" enum:"quick,code,paper"`
+	Epochs      *int     `min:"1"`
+	Attack      bool
+	Seeds       int    `default:"1" min:"1"`
+	Device      string `default:""`
 }
 
 // Run prints an accuracy for each classifier and seed.

@@ -19,19 +19,19 @@ import (
 )
 
 type runsCmd struct {
-	Ls     runsLsCmd     `cmd:"" default:"withargs" help:"List finished cells, and by * those of the current code."`
-	Show   runsShowCmd   `cmd:"" help:"Show one cell."`
-	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells, or two codes of one: parameters that differ, metrics side by side."`
-	Serve  runsServeCmd  `cmd:"" help:"Serve a page with live tables and plots of the store."`
-	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
-	Rm     runsRmCmd     `cmd:"" help:"Remove cells."`
-	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions and old code, and files of killed runs."`
+	Ls     runsLsCmd     `cmd:"" default:"withargs"`
+	Show   runsShowCmd   `cmd:""`
+	Diff   runsDiffCmd   `cmd:""`
+	Serve  runsServeCmd  `cmd:""`
+	Export runsExportCmd `cmd:""`
+	Rm     runsRmCmd     `cmd:""`
+	GC     runsGCCmd     `cmd:"" name:"gc"`
 }
 
 type runsLsCmd struct {
-	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Failed bool   `help:"The cells whose last attempt failed, with the reason."`
-	JSON   bool   `help:"As JSON lines."`
+	Prefix string `arg:"" optional:""`
+	Failed bool
+	JSON   bool
 }
 
 // Run lists cells.
@@ -46,7 +46,7 @@ func (c runsLsCmd) Run(a *app) error {
 		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
 	}
 	var bad []error
-	var lines []line
+	var lines []func()
 	codes := newCodes(s)
 	for r, err := range records {
 		if err != nil {
@@ -64,60 +64,62 @@ func (c runsLsCmd) Run(a *app) error {
 		codes.add(r)
 		head := fmt.Sprintf("%s\t%s\t%d\t%d\t%s\t%s", r.Key.Short(), r.Experiment, r.Version, r.Seed,
 			r.Manifest.Start.Format("2006-01-02 15:04"), note)
-		lines = append(lines, line{r.Experiment, r.Code, head, clip(string(r.Params), 100)})
+		params := clip(string(r.Params), 100)
+		r = store.Record{Experiment: r.Experiment, Code: r.Code}
+		lines = append(lines, func() { fmt.Fprintf(w, "%s\t%s\t%s\n", head, codes.mark(r), params) })
 	}
-	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", l.head, codes.mark(l.experiment, l.code), l.params)
+	for _, write := range lines { // when all are known
+		write()
 	}
 	return errors.Join(append(bad, w.Flush())...)
 }
 
-// line is a line of the list, whose code is marked when all are known.
-type line struct{ experiment, code, head, params string }
-
-// codes are the current ones by experiment: this program's, those of the module that the working
-// directory lies in, and of other experiments the one that computed last.
+// codes are the current ones: by experiment those of this program, those of the module that the
+// working directory lies in, and of other experiments the one that computed last.
 type codes struct {
-	current map[string]string
-	last    map[string]time.Time
+	known map[string]string
+	own   map[string]bool
+	last  map[string]store.Record
 }
 
 func newCodes(s *store.Store) codes {
-	c := codes{map[string]string{}, map[string]time.Time{}}
+	c := codes{known: map[string]string{}, last: map[string]store.Record{}}
 	for _, d := range decoders() {
-		c.current[d.Experiment] = d.Code()
+		c.known[d.Experiment] = d.Code()
 	}
 	root, ok := durable.Nearest(".", func(dir string) bool {
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))
 		return err == nil
 	})
-	if ok && !s.OnlyOf(c.current) {
-		own, _ := store.CodesOf(root) // without Go, or with errors, the last counts
-		for name, code := range own {
-			if _, known := c.current[name]; !known {
-				c.current[name] = code
-			}
-		}
+	if ok && !s.OnlyOf(c.known) {
+		c.own = store.CodesOf(root)
 	}
 	return c
 }
 
 func (c codes) add(r store.Record) {
 	last, seen := c.last[r.Experiment]
-	if _, own := c.current[r.Experiment]; (!own || seen) && !r.Manifest.Start.Before(last) {
-		c.current[r.Experiment], c.last[r.Experiment] = r.Code, r.Manifest.Start
+	if !seen || c.own[r.Code] || !c.own[last.Code] && !r.Manifest.Start.Before(last.Manifest.Start) {
+		c.last[r.Experiment] = r
 	}
 }
 
+func (c codes) isCurrent(r store.Record) bool {
+	if code, ok := c.known[r.Experiment]; ok {
+		return r.Code == code
+	}
+	return c.own[r.Code] || r.Code == c.last[r.Experiment].Code
+}
+
 // mark is a code's first digits, with * if it is current.
-func (c codes) mark(experiment, code string) string {
-	if code == "" {
+func (c codes) mark(r store.Record) string {
+	switch {
+	case r.Code == "":
 		return "-"
+	case c.isCurrent(r):
+		return store.ShortCode(r.Code) + " *"
 	}
-	if c.current[experiment] == code {
-		return store.ShortCode(code) + " *"
-	}
-	return store.ShortCode(code)
+	return store.ShortCode(r.Code)
 }
 
 // clip shortens s to n runes or so.
@@ -129,7 +131,7 @@ func clip(s string, n int) string {
 }
 
 type runsShowCmd struct {
-	Key string `arg:"" help:"Key, or as many of its first digits as make it unique."`
+	Key string `arg:""`
 }
 
 // Run shows one cell.
@@ -154,7 +156,7 @@ func (a *app) find(prefix string) (*store.Store, store.Record) {
 }
 
 type runsRmCmd struct {
-	Keys []string `arg:"" name:"key" help:"Keys, or as many of their first digits as make them unique."`
+	Keys []string `arg:"" name:"key"`
 }
 
 // Run removes cells.
@@ -168,8 +170,8 @@ func (c runsRmCmd) Run(a *app) error {
 }
 
 type runsDiffCmd struct {
-	A string `arg:"" help:"Key of one cell; KEY.CODE where several codes computed it."`
-	B string `arg:"" optional:"" help:"Key of the other; without it, the two codes that computed A."`
+	A string `arg:""`
+	B string `arg:"" optional:""`
 }
 
 // cells returns the two to compare.
@@ -206,9 +208,9 @@ func (c runsDiffCmd) Run(a *app) error {
 }
 
 type runsExportCmd struct {
-	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Format string `default:"csv" enum:"csv,json" help:"csv, or json: a line for each cell."`
-	Output string `short:"o" help:"File to write, default standard output." placeholder:"FILE"`
+	Prefix string `arg:"" optional:""`
+	Format string `default:"csv" enum:"csv,json"`
+	Output string `short:"o" placeholder:"FILE"`
 }
 
 // Run exports cells.
@@ -249,15 +251,15 @@ func exportRecords(w io.Writer, format string, records iter.Seq2[store.Record, e
 }
 
 type runsGCCmd struct {
-	Older  time.Duration `default:"24h" help:"Age from which files of killed runs are removed."`
-	Code   time.Duration `default:"720h" help:"Age from which results of old code, and old versions of one's own, are removed."`
-	DryRun bool          `help:"Only list."`
+	Older  time.Duration `default:"24h"`
+	Code   time.Duration `default:"720h"`
+	DryRun bool
 }
 
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
 	s := lab.Must(a.existing())
-	gc, err := s.GC(decoders(), newCodes(s).current, c.Older, c.Code, c.DryRun)
+	gc, err := s.GC(decoders(), newCodes(s).isCurrent, c.Older, c.Code, c.DryRun)
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"

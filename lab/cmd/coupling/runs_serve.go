@@ -16,8 +16,8 @@ import (
 )
 
 type runsServeCmd struct {
-	Port    int    `default:"0" min:"0" max:"65535" help:"Port on 127.0.0.1; 0: any that is free."`
-	Gallery string `default:"out" help:"Folder of figures to show, as coupling fig writes it." placeholder:"DIR"`
+	Port    int    `default:"0" min:"0" max:"65535"`
+	Gallery string `default:"out" placeholder:"DIR"`
 }
 
 // Run serves the page of the store until it is interrupted.

@@ -23,20 +23,20 @@ import (
 )
 
 type sampleCmd struct {
-	X         string   `required:"" help:"Source points, a row each (NPY, CSV, TSV or text), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
-	Y         string   `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
-	Of        string   `help:"What to send; default the sources." placeholder:"FILE|DIR"`
-	Each      int      `default:"1" min:"1" help:"Samples of each."`
-	Lambda    *float64 `min:">0" help:"Coefficient of KL, > 0; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
-	Bandwidth *float64 `min:">0" help:"Deviation of the noise that smooths the targets, > 0; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
-	Most      int      `default:"2000" min:"1" help:"Largest number of atoms on each side."`
-	Steps     int      `default:"200" min:"1" help:"Metropolis-adjusted Langevin steps of a sample."`
-	Every     int      `default:"0" min:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
-	Size      int      `default:"32" min:"1" help:"Pictures: side of the squares that are made of them."`
-	Grey      bool     `help:"Pictures: one channel."`
-	Seed      uint64   `default:"1" help:"Of all randomness."`
-	Out       string   `required:"" help:"Folder to write samples.npy to, and pictures." placeholder:"DIR"`
-	JSON      bool     `help:"Print the summary as JSON."`
+	X         string   `required:"" placeholder:"FILE|DIR"`
+	Y         string   `required:"" placeholder:"FILE|DIR"`
+	Of        string   `placeholder:"FILE|DIR"`
+	Each      int      `default:"1" min:"1"`
+	Lambda    *float64 `min:">0" placeholder:"L"`
+	Bandwidth *float64 `min:">0" placeholder:"H"`
+	Most      int      `default:"2000" min:"1"`
+	Steps     int      `default:"200" min:"1"`
+	Every     int      `default:"0" min:"0"`
+	Size      int      `default:"32" min:"1"`
+	Grey      bool
+	Seed      uint64 `default:"1"`
+	Out       string `required:"" placeholder:"DIR"`
+	JSON      bool
 }
 
 // cloud is points, and how they are pictures where they are.

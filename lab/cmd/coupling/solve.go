@@ -16,23 +16,23 @@ import (
 )
 
 type solveCmd struct {
-	X          string   `help:"Source points, a row each (NPY, CSV, TSV or text)." placeholder:"FILE"`
-	Y          string   `help:"Target points." placeholder:"FILE"`
-	CostMatrix string   `help:"Costs, instead of points." placeholder:"FILE"`
-	A          string   `help:"Source weights; default uniform." placeholder:"FILE"`
-	B          string   `help:"Target weights; default uniform." placeholder:"FILE"`
-	Cost       string   `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
-	Mix        float64  `default:"1" min:">-Inf" max:"<Inf" help:"Weight of the L1 part of l2sq+l1."`
-	Eps        *float64 `min:">0" max:"<Inf" help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
-	Solver     string   `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
-	Tol        float64  `default:"1e-9" min:">0" max:"<Inf" help:"L1 error of the marginals to stop at."`
-	MaxIter    *int     `min:"1" help:"Largest number of iterations; default 100,000, for exact no limit."`
-	Device     string   `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
-	MatrixFree bool     `help:"Never hold the n×m costs."`
-	NoPlan     bool     `help:"Do not write plan.npy, which is n×m."`
-	Grad       string   `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
-	Out        string   `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
-	JSON       bool     `help:"Print the summary as JSON."`
+	X          string   `placeholder:"FILE"`
+	Y          string   `placeholder:"FILE"`
+	CostMatrix string   `placeholder:"FILE"`
+	A          string   `placeholder:"FILE"`
+	B          string   `placeholder:"FILE"`
+	Cost       string   `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine"`
+	Mix        float64  `default:"1" min:">-Inf" max:"<Inf"`
+	Eps        *float64 `min:">0" max:"<Inf" placeholder:"EPS"`
+	Solver     string   `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact"`
+	Tol        float64  `default:"1e-9" min:">0" max:"<Inf"`
+	MaxIter    *int     `min:"1"`
+	Device     string   `default:""`
+	MatrixFree bool
+	NoPlan     bool
+	Grad       string `enum:",M,x,y" default:""`
+	Out        string `required:"" placeholder:"DIR"`
+	JSON       bool
 }
 
 // summary is what --json prints and summary.json holds.

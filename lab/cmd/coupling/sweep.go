@@ -15,14 +15,14 @@ import (
 )
 
 type sweepCmd struct {
-	Names   []string `arg:"" name:"sweep" help:"Figures whose cells to compute (names, papers or patterns), or one sweep file: FILE.yaml or FILE.go."`
-	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size of figures."`
-	Workers int      `default:"0" min:"0" help:"Cells at a time on this machine; 0: one for each core."`
-	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
-	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`
-	DryRun  bool     `help:"Only print how many cells are stored, how many are missing, and how long they may take."`
-	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
-	On      string   `default:"local" enum:"local,slurm" help:"What computes: local, or slurm (an array, followed to its end). For any other scheduler --jobs writes a file; see coupling help job."`
+	Names   []string `arg:"" name:"sweep"`
+	Preset  string   `default:"quick" enum:"smoke,quick,full,paper"`
+	Workers int      `default:"0" min:"0"`
+	Device  string   `default:"auto" env:"COUPLING_DEVICE"`
+	Seed    uint64   `default:"1"`
+	DryRun  bool
+	Jobs    string `placeholder:"FILE"`
+	On      string `default:"local" enum:"local,slurm"`
 
 	Cluster slurm.Request `embed:"" group:"On a cluster (slurm)"`
 }
@@ -92,10 +92,10 @@ func dryRun(a *app, s *store.Store, src source) error {
 }
 
 type jobCmd struct {
-	File   string `arg:"" help:"Job file."`
-	Line   int    `arg:"" help:"Line to run, from 0: the index in a cluster's array."`
-	Stride int    `default:"0" help:"Also run the lines LINE+N, LINE+2N, …; 0: LINE alone." placeholder:"N"`
-	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
+	File   string `arg:""`
+	Line   int    `arg:""`
+	Stride int    `default:"0" placeholder:"N"`
+	Device string `default:"auto" env:"COUPLING_DEVICE"`
 }
 
 // Run does jobs of a file. SIGTERM ends it: the cell that runs leaves its

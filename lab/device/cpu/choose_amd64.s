@@ -379,6 +379,19 @@ TEXT ·asmDiv(SB), NOSPLIT, $0-40
 	JMP  ·div32AVX512(SB)
 	JMP  ·div32AVX2(SB)
 
+// func asmSqrt(f form, dst, x ptr, n int)
+TEXT ·asmSqrt(SB), NOSPLIT, $0-32
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·sqrt64AVX512(SB)
+	CMPB f+0(FP), $3
+	JNE  2(PC)
+	JMP  ·sqrt64AVX2(SB)
+	CMPB f+0(FP), $2
+	JNE  2(PC)
+	JMP  ·sqrt32AVX512(SB)
+	JMP  ·sqrt32AVX2(SB)
+
 // func asmSilu(f form, dst, x ptr, n int)
 TEXT ·asmSilu(SB), NOSPLIT, $0-32
 	CMPB f+0(FP), $4

@@ -63,6 +63,7 @@ func asmAxpy(f form, y, x ptr, n int, alpha float64)                            
 func asmScale(f form, dst, x ptr, n int, alpha float64)                           { panic(noAssembly) }
 func asmMul(f form, dst, x, y ptr, n int)                                         { panic(noAssembly) }
 func asmDiv(f form, dst, x, y ptr, n int)                                         { panic(noAssembly) }
+func asmSqrt(f form, dst, x ptr, n int)                                           { panic(noAssembly) }
 func asmSilu(f form, dst, x ptr, n int)                                           { panic(noAssembly) }
 func asmSiluSlope(f form, dst, x, dy ptr, n int)                                  { panic(noAssembly) }
 func asmSum(f form, x ptr, n int) (sum float64)                                   { panic(noAssembly) }

@@ -10,8 +10,8 @@ TEXT ·exp64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
-	VMOVUPD      expRootsExact64<>+0(SB), Z2
-	VMOVUPD      expRootsExactUpper64<>+0(SB), Z3
+	VMOVUPD      expRoots64<>+0(SB), Z2
+	VMOVUPD      expRootsUpper64<>+0(SB), Z3
 	VBROADCASTSD expInf64<>+0(SB), Z4
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VBROADCASTSD expLog2eRest64<>+0(SB), Z6
@@ -56,13 +56,9 @@ loop1:
 	VMOVUPD          Z10, Z19
 	VFMSUB213PD      Z18, Z5, Z10
 	VFMADD231PD      Z6, Z19, Z10
-	VMOVUPD          Z11, Z19
 	VPERMI2PD        Z3, Z2, Z11
-	VMOVUPD          Z12, Z20
 	VPERMI2PD        Z3, Z2, Z12
-	VMOVUPD          Z13, Z21
 	VPERMI2PD        Z3, Z2, Z13
-	VMOVUPD          Z14, Z22
 	VPERMI2PD        Z3, Z2, Z14
 	VBROADCASTSD     expWideF64<>+0(SB), Z19
 	VBROADCASTSD     expWideF64<>+0(SB), Z20
@@ -123,7 +119,6 @@ loop3:
 	VMOVUPD          Z7, Z10
 	VFMSUB213PD      Z9, Z5, Z7
 	VFMADD231PD      Z6, Z10, Z7
-	VMOVUPD          Z8, Z10
 	VPERMI2PD        Z3, Z2, Z8
 	VBROADCASTSD     expWideF64<>+0(SB), Z10
 	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z10
@@ -155,17 +150,16 @@ skip4:
 	VMOVUPD          Z7, Z4
 	VFMSUB213PD      Z0, Z5, Z7
 	VFMADD231PD      Z6, Z4, Z7
-	VMOVUPD          Z1, Z4
 	VPERMI2PD        Z3, Z2, Z1
-	VBROADCASTSD     expWideF64<>+0(SB), Z4
-	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z4
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z4
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z4
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z4
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z4
+	VBROADCASTSD     expWideF64<>+0(SB), Z2
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z2
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z2
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z2
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z2
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z2
 	VMULPD           Z1, Z7, Z7
-	VFMADD213PD      Z1, Z7, Z4
-	VSCALEFPD.Z      Z0, Z4, K2, Z7
+	VFMADD213PD      Z1, Z7, Z2
+	VSCALEFPD.Z      Z0, Z2, K2, Z7
 	VMOVUPD          Z7, K1, (AX)(BX*8)
 
 done5:
@@ -192,25 +186,25 @@ DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
 DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
 GLOBL expLo64<>(SB), RODATA|NOPTR, $64
 
-DATA expRootsExact64<>+0(SB)/8, $0x3ff0000000000000
-DATA expRootsExact64<>+8(SB)/8, $0x3ff0b5586cf9890f
-DATA expRootsExact64<>+16(SB)/8, $0x3ff172b83c7d517b
-DATA expRootsExact64<>+24(SB)/8, $0x3ff2387a6e756238
-DATA expRootsExact64<>+32(SB)/8, $0x3ff306fe0a31b715
-DATA expRootsExact64<>+40(SB)/8, $0x3ff3dea64c123422
-DATA expRootsExact64<>+48(SB)/8, $0x3ff4bfdad5362a27
-DATA expRootsExact64<>+56(SB)/8, $0x3ff5ab07dd485429
-GLOBL expRootsExact64<>(SB), RODATA|NOPTR, $64
+DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRoots64<>+8(SB)/8, $0x3ff0b5586cf9890f
+DATA expRoots64<>+16(SB)/8, $0x3ff172b83c7d517b
+DATA expRoots64<>+24(SB)/8, $0x3ff2387a6e756238
+DATA expRoots64<>+32(SB)/8, $0x3ff306fe0a31b715
+DATA expRoots64<>+40(SB)/8, $0x3ff3dea64c123422
+DATA expRoots64<>+48(SB)/8, $0x3ff4bfdad5362a27
+DATA expRoots64<>+56(SB)/8, $0x3ff5ab07dd485429
+GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
 
-DATA expRootsExactUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
-DATA expRootsExactUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
-DATA expRootsExactUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
-DATA expRootsExactUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
-DATA expRootsExactUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
-DATA expRootsExactUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
-DATA expRootsExactUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
-DATA expRootsExactUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
-GLOBL expRootsExactUpper64<>(SB), RODATA|NOPTR, $64
+DATA expRootsUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
+DATA expRootsUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
+DATA expRootsUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
+DATA expRootsUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
+DATA expRootsUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
+DATA expRootsUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
+DATA expRootsUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
+DATA expRootsUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
+GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
 
 DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
 DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
@@ -680,7 +674,7 @@ TEXT ·exp32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
-	VMOVUPS      expRootsExact32<>+0(SB), Z2
+	VMOVUPS      expRoots32<>+0(SB), Z2
 	VBROADCASTSS expInf32<>+0(SB), Z3
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VBROADCASTSS expLog2eRest32<>+0(SB), Z5
@@ -725,13 +719,9 @@ loop1:
 	VMOVUPS          Z9, Z18
 	VFMSUB213PS      Z17, Z4, Z9
 	VFMADD231PS      Z5, Z18, Z9
-	VMOVUPS          Z10, Z18
 	VPERMPS          Z2, Z10, Z10
-	VMOVUPS          Z11, Z19
 	VPERMPS          Z2, Z11, Z11
-	VMOVUPS          Z12, Z20
 	VPERMPS          Z2, Z12, Z12
-	VMOVUPS          Z13, Z21
 	VPERMPS          Z2, Z13, Z13
 	VBROADCASTSS     expWideC32<>+0(SB), Z18
 	VBROADCASTSS     expWideC32<>+0(SB), Z19
@@ -780,7 +770,6 @@ loop3:
 	VMOVUPS          Z6, Z9
 	VFMSUB213PS      Z8, Z4, Z6
 	VFMADD231PS      Z5, Z9, Z6
-	VMOVUPS          Z7, Z9
 	VPERMPS          Z2, Z7, Z7
 	VBROADCASTSS     expWideC32<>+0(SB), Z9
 	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z9
@@ -809,14 +798,13 @@ skip4:
 	VMOVUPS          Z6, Z3
 	VFMSUB213PS      Z0, Z4, Z6
 	VFMADD231PS      Z5, Z3, Z6
-	VMOVUPS          Z1, Z3
 	VPERMPS          Z2, Z1, Z1
-	VBROADCASTSS     expWideC32<>+0(SB), Z3
-	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z3
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z3
+	VBROADCASTSS     expWideC32<>+0(SB), Z2
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z2
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z2
 	VMULPS           Z1, Z6, Z6
-	VFMADD213PS      Z1, Z6, Z3
-	VSCALEFPS.Z      Z0, Z3, K2, Z6
+	VFMADD213PS      Z1, Z6, Z2
+	VSCALEFPS.Z      Z0, Z2, K2, Z6
 	VMOVUPS          Z6, K1, (AX)(BX*4)
 
 done5:
@@ -859,23 +847,23 @@ DATA expLo32<>+56(SB)/4, $0xc2adfadd
 DATA expLo32<>+60(SB)/4, $0xc2adfadd
 GLOBL expLo32<>(SB), RODATA|NOPTR, $64
 
-DATA expRootsExact32<>+0(SB)/4, $0x3f800000
-DATA expRootsExact32<>+4(SB)/4, $0x3f85aac3
-DATA expRootsExact32<>+8(SB)/4, $0x3f8b95c2
-DATA expRootsExact32<>+12(SB)/4, $0x3f91c3d3
-DATA expRootsExact32<>+16(SB)/4, $0x3f9837f0
-DATA expRootsExact32<>+20(SB)/4, $0x3f9ef532
-DATA expRootsExact32<>+24(SB)/4, $0x3fa5fed7
-DATA expRootsExact32<>+28(SB)/4, $0x3fad583f
-DATA expRootsExact32<>+32(SB)/4, $0x3fb504f3
-DATA expRootsExact32<>+36(SB)/4, $0x3fbd08a4
-DATA expRootsExact32<>+40(SB)/4, $0x3fc5672a
-DATA expRootsExact32<>+44(SB)/4, $0x3fce248c
-DATA expRootsExact32<>+48(SB)/4, $0x3fd744fd
-DATA expRootsExact32<>+52(SB)/4, $0x3fe0ccdf
-DATA expRootsExact32<>+56(SB)/4, $0x3feac0c7
-DATA expRootsExact32<>+60(SB)/4, $0x3ff5257d
-GLOBL expRootsExact32<>(SB), RODATA|NOPTR, $64
+DATA expRoots32<>+0(SB)/4, $0x3f800000
+DATA expRoots32<>+4(SB)/4, $0x3f85aac3
+DATA expRoots32<>+8(SB)/4, $0x3f8b95c2
+DATA expRoots32<>+12(SB)/4, $0x3f91c3d3
+DATA expRoots32<>+16(SB)/4, $0x3f9837f0
+DATA expRoots32<>+20(SB)/4, $0x3f9ef532
+DATA expRoots32<>+24(SB)/4, $0x3fa5fed7
+DATA expRoots32<>+28(SB)/4, $0x3fad583f
+DATA expRoots32<>+32(SB)/4, $0x3fb504f3
+DATA expRoots32<>+36(SB)/4, $0x3fbd08a4
+DATA expRoots32<>+40(SB)/4, $0x3fc5672a
+DATA expRoots32<>+44(SB)/4, $0x3fce248c
+DATA expRoots32<>+48(SB)/4, $0x3fd744fd
+DATA expRoots32<>+52(SB)/4, $0x3fe0ccdf
+DATA expRoots32<>+56(SB)/4, $0x3feac0c7
+DATA expRoots32<>+60(SB)/4, $0x3ff5257d
+GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
 
 DATA expInf32<>+0(SB)/4, $0x42b2d4fc
 DATA expInf32<>+4(SB)/4, $0x42b2d4fc

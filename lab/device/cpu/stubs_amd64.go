@@ -582,6 +582,26 @@ func div32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
 //go:noescape
 func div32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
 
+// sqrt64AVX512 writes √x to dst.
+//
+//go:noescape
+func sqrt64AVX512(f uint8, dst *float64, x *float64, n int)
+
+// sqrt64AVX2 writes √x to dst.
+//
+//go:noescape
+func sqrt64AVX2(f uint8, dst *float64, x *float64, n int)
+
+// sqrt32AVX512 writes √x to dst.
+//
+//go:noescape
+func sqrt32AVX512(f uint8, dst *float32, x *float32, n int)
+
+// sqrt32AVX2 writes √x to dst.
+//
+//go:noescape
+func sqrt32AVX2(f uint8, dst *float32, x *float32, n int)
+
 // silu64AVX512 writes x/(1+e^-x) to dst.
 //
 //go:noescape
@@ -1088,6 +1108,9 @@ func asmMul(f form, dst, x, y ptr, n int)
 
 //go:noescape
 func asmDiv(f form, dst, x, y ptr, n int)
+
+//go:noescape
+func asmSqrt(f form, dst, x ptr, n int)
 
 //go:noescape
 func asmSilu(f form, dst, x ptr, n int)

@@ -57,6 +57,18 @@ func (k Kernels[T]) Div(dst, x, y []T) {
 	}
 }
 
+// Sqrt writes √x_j to dst, which may be x.
+func (k Kernels[T]) Sqrt(dst, x []T) {
+	same("Sqrt", "dst", len(dst), "x", len(x))
+	if f := k.form(); f != plain {
+		asmSqrt(f, at(dst), at(x), len(x))
+		return
+	}
+	for j, v := range x {
+		dst[j] = T(math.Sqrt(float64(v)))
+	}
+}
+
 // SiLU writes x_j/(1 + e^−x_j) to dst, which may be x: 0 for −Inf.
 func (k Kernels[T]) SiLU(dst, x []T) {
 	same("SiLU", "dst", len(dst), "x", len(x))

@@ -1066,6 +1066,226 @@ done5:
 	VZEROUPPER
 	RET
 
+// func sqrt64AVX512(f uint8, dst *float64, x *float64, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrt64AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000020, DX
+	JL   skip2
+
+loop1:
+	VMOVUPD (CX)(BX*8), Z0
+	VMOVUPD 64(CX)(BX*8), Z1
+	VMOVUPD 128(CX)(BX*8), Z2
+	VMOVUPD 192(CX)(BX*8), Z3
+	VSQRTPD Z0, Z0
+	VSQRTPD Z1, Z1
+	VSQRTPD Z2, Z2
+	VSQRTPD Z3, Z3
+	VMOVUPD Z0, (AX)(BX*8)
+	VMOVUPD Z1, 64(AX)(BX*8)
+	VMOVUPD Z2, 128(AX)(BX*8)
+	VMOVUPD Z3, 192(AX)(BX*8)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000020, DX
+	JGE     loop1
+
+skip2:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VMOVUPD (CX)(BX*8), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (AX)(BX*8)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	JGE     loop3
+
+skip4:
+	ADDQ      $0x00000008, DX
+	TESTQ     DX, DX
+	JE        done5
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (AX)(BX*8)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func sqrt64AVX2(f uint8, dst *float64, x *float64, n int)
+// Requires: AVX
+TEXT ·sqrt64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000010, DX
+	JL   skip2
+
+loop1:
+	VMOVUPD (CX)(BX*8), Y0
+	VMOVUPD 32(CX)(BX*8), Y1
+	VMOVUPD 64(CX)(BX*8), Y2
+	VMOVUPD 96(CX)(BX*8), Y3
+	VSQRTPD Y0, Y0
+	VSQRTPD Y1, Y1
+	VSQRTPD Y2, Y2
+	VSQRTPD Y3, Y3
+	VMOVUPD Y0, (AX)(BX*8)
+	VMOVUPD Y1, 32(AX)(BX*8)
+	VMOVUPD Y2, 64(AX)(BX*8)
+	VMOVUPD Y3, 96(AX)(BX*8)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	JGE     loop1
+
+skip2:
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000004, DX
+	JL   skip4
+
+loop3:
+	VMOVUPD (CX)(BX*8), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, (AX)(BX*8)
+	ADDQ    $0x00000004, BX
+	SUBQ    $0x00000004, DX
+	JGE     loop3
+
+skip4:
+	ADDQ       $0x00000004, DX
+	TESTQ      DX, DX
+	JE         done5
+	LEAQ       window64<>+32(SB), SI
+	NEGQ       DX
+	VMOVUPD    (SI)(DX*8), Y0
+	VMASKMOVPD (CX)(BX*8), Y0, Y1
+	VSQRTPD    Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(BX*8)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func sqrt32AVX512(f uint8, dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrt32AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000040, DX
+	JL   skip2
+
+loop1:
+	VMOVUPS (CX)(BX*4), Z0
+	VMOVUPS 64(CX)(BX*4), Z1
+	VMOVUPS 128(CX)(BX*4), Z2
+	VMOVUPS 192(CX)(BX*4), Z3
+	VSQRTPS Z0, Z0
+	VSQRTPS Z1, Z1
+	VSQRTPS Z2, Z2
+	VSQRTPS Z3, Z3
+	VMOVUPS Z0, (AX)(BX*4)
+	VMOVUPS Z1, 64(AX)(BX*4)
+	VMOVUPS Z2, 128(AX)(BX*4)
+	VMOVUPS Z3, 192(AX)(BX*4)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000040, DX
+	JGE     loop1
+
+skip2:
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
+	JL   skip4
+
+loop3:
+	VMOVUPS (CX)(BX*4), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	JGE     loop3
+
+skip4:
+	ADDQ      $0x00000010, DX
+	TESTQ     DX, DX
+	JE        done5
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func sqrt32AVX2(f uint8, dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·sqrt32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000020, DX
+	JL   skip2
+
+loop1:
+	VMOVUPS (CX)(BX*4), Y0
+	VMOVUPS 32(CX)(BX*4), Y1
+	VMOVUPS 64(CX)(BX*4), Y2
+	VMOVUPS 96(CX)(BX*4), Y3
+	VSQRTPS Y0, Y0
+	VSQRTPS Y1, Y1
+	VSQRTPS Y2, Y2
+	VSQRTPS Y3, Y3
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS Y1, 32(AX)(BX*4)
+	VMOVUPS Y2, 64(AX)(BX*4)
+	VMOVUPS Y3, 96(AX)(BX*4)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000020, DX
+	JGE     loop1
+
+skip2:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VMOVUPS (CX)(BX*4), Y0
+	VSQRTPS Y0, Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	JGE     loop3
+
+skip4:
+	ADDQ       $0x00000008, DX
+	TESTQ      DX, DX
+	JE         done5
+	LEAQ       window32<>+32(SB), SI
+	NEGQ       DX
+	VMOVUPS    (SI)(DX*4), Y0
+	VMASKMOVPS (CX)(BX*4), Y0, Y1
+	VSQRTPS    Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)(BX*4)
+
+done5:
+	VZEROUPPER
+	RET
+
 // func silu64AVX512(f uint8, dst *float64, x *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·silu64AVX512(SB), NOSPLIT, $0-32
@@ -1074,8 +1294,8 @@ TEXT ·silu64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
-	VMOVUPD      expRootsExact64<>+0(SB), Z2
-	VMOVUPD      expRootsExactUpper64<>+0(SB), Z3
+	VMOVUPD      expRoots64<>+0(SB), Z2
+	VMOVUPD      expRootsUpper64<>+0(SB), Z3
 	VBROADCASTSD expInf64<>+0(SB), Z4
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VBROADCASTSD expLog2eRest64<>+0(SB), Z6
@@ -1138,13 +1358,9 @@ loop1:
 	VMOVUPD          Z16, Z25
 	VFMSUB213PD      Z24, Z5, Z16
 	VFMADD231PD      Z6, Z25, Z16
-	VMOVUPD          Z17, Z25
 	VPERMI2PD        Z3, Z2, Z17
-	VMOVUPD          Z18, Z26
 	VPERMI2PD        Z3, Z2, Z18
-	VMOVUPD          Z19, Z27
 	VPERMI2PD        Z3, Z2, Z19
-	VMOVUPD          Z20, Z28
 	VPERMI2PD        Z3, Z2, Z20
 	VBROADCASTSD     expWideF64<>+0(SB), Z25
 	VBROADCASTSD     expWideF64<>+0(SB), Z26
@@ -1217,7 +1433,6 @@ loop3:
 	VMOVUPD          Z10, Z13
 	VFMSUB213PD      Z12, Z5, Z10
 	VFMADD231PD      Z6, Z13, Z10
-	VMOVUPD          Z11, Z13
 	VPERMI2PD        Z3, Z2, Z11
 	VBROADCASTSD     expWideF64<>+0(SB), Z13
 	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z13
@@ -1255,17 +1470,16 @@ skip4:
 	VMOVUPD          Z8, Z4
 	VFMSUB213PD      Z0, Z5, Z8
 	VFMADD231PD      Z6, Z4, Z8
-	VMOVUPD          Z1, Z4
 	VPERMI2PD        Z3, Z2, Z1
-	VBROADCASTSD     expWideF64<>+0(SB), Z4
-	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z4
+	VBROADCASTSD     expWideF64<>+0(SB), Z2
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z2
 	VMULPD           Z1, Z8, Z8
-	VFMADD213PD      Z1, Z8, Z4
-	VSCALEFPD.Z      Z0, Z4, K2, Z8
+	VFMADD213PD      Z1, Z8, Z2
+	VSCALEFPD.Z      Z0, Z2, K2, Z8
 	VADDPD           Z7, Z8, Z0
 	VDIVPD           Z0, Z9, Z9
 	VMOVUPD          Z9, K1, (AX)(BX*8)
@@ -1294,25 +1508,25 @@ DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
 DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
 GLOBL expLo64<>(SB), RODATA|NOPTR, $64
 
-DATA expRootsExact64<>+0(SB)/8, $0x3ff0000000000000
-DATA expRootsExact64<>+8(SB)/8, $0x3ff0b5586cf9890f
-DATA expRootsExact64<>+16(SB)/8, $0x3ff172b83c7d517b
-DATA expRootsExact64<>+24(SB)/8, $0x3ff2387a6e756238
-DATA expRootsExact64<>+32(SB)/8, $0x3ff306fe0a31b715
-DATA expRootsExact64<>+40(SB)/8, $0x3ff3dea64c123422
-DATA expRootsExact64<>+48(SB)/8, $0x3ff4bfdad5362a27
-DATA expRootsExact64<>+56(SB)/8, $0x3ff5ab07dd485429
-GLOBL expRootsExact64<>(SB), RODATA|NOPTR, $64
+DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRoots64<>+8(SB)/8, $0x3ff0b5586cf9890f
+DATA expRoots64<>+16(SB)/8, $0x3ff172b83c7d517b
+DATA expRoots64<>+24(SB)/8, $0x3ff2387a6e756238
+DATA expRoots64<>+32(SB)/8, $0x3ff306fe0a31b715
+DATA expRoots64<>+40(SB)/8, $0x3ff3dea64c123422
+DATA expRoots64<>+48(SB)/8, $0x3ff4bfdad5362a27
+DATA expRoots64<>+56(SB)/8, $0x3ff5ab07dd485429
+GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
 
-DATA expRootsExactUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
-DATA expRootsExactUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
-DATA expRootsExactUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
-DATA expRootsExactUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
-DATA expRootsExactUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
-DATA expRootsExactUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
-DATA expRootsExactUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
-DATA expRootsExactUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
-GLOBL expRootsExactUpper64<>(SB), RODATA|NOPTR, $64
+DATA expRootsUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
+DATA expRootsUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
+DATA expRootsUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
+DATA expRootsUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
+DATA expRootsUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
+DATA expRootsUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
+DATA expRootsUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
+DATA expRootsUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
+GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
 
 DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
 DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
@@ -1798,7 +2012,7 @@ TEXT ·silu32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), DX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
-	VMOVUPS      expRootsExact32<>+0(SB), Z2
+	VMOVUPS      expRoots32<>+0(SB), Z2
 	VBROADCASTSS expInf32<>+0(SB), Z3
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VBROADCASTSS expLog2eRest32<>+0(SB), Z5
@@ -1861,13 +2075,9 @@ loop1:
 	VMOVUPS          Z15, Z24
 	VFMSUB213PS      Z23, Z4, Z15
 	VFMADD231PS      Z5, Z24, Z15
-	VMOVUPS          Z16, Z24
 	VPERMPS          Z2, Z16, Z16
-	VMOVUPS          Z17, Z25
 	VPERMPS          Z2, Z17, Z17
-	VMOVUPS          Z18, Z26
 	VPERMPS          Z2, Z18, Z18
-	VMOVUPS          Z19, Z27
 	VPERMPS          Z2, Z19, Z19
 	VBROADCASTSS     expWideC32<>+0(SB), Z24
 	VBROADCASTSS     expWideC32<>+0(SB), Z25
@@ -1928,7 +2138,6 @@ loop3:
 	VMOVUPS          Z9, Z12
 	VFMSUB213PS      Z11, Z4, Z9
 	VFMADD231PS      Z5, Z12, Z9
-	VMOVUPS          Z10, Z12
 	VPERMPS          Z2, Z10, Z10
 	VBROADCASTSS     expWideC32<>+0(SB), Z12
 	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z12
@@ -1963,14 +2172,13 @@ skip4:
 	VMOVUPS          Z7, Z3
 	VFMSUB213PS      Z0, Z4, Z7
 	VFMADD231PS      Z5, Z3, Z7
-	VMOVUPS          Z1, Z3
 	VPERMPS          Z2, Z1, Z1
-	VBROADCASTSS     expWideC32<>+0(SB), Z3
-	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z3
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z3
+	VBROADCASTSS     expWideC32<>+0(SB), Z2
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z2
 	VMULPS           Z1, Z7, Z7
-	VFMADD213PS      Z1, Z7, Z3
-	VSCALEFPS.Z      Z0, Z3, K2, Z7
+	VFMADD213PS      Z1, Z7, Z2
+	VSCALEFPS.Z      Z0, Z2, K2, Z7
 	VADDPS           Z6, Z7, Z0
 	VDIVPS           Z0, Z8, Z8
 	VMOVUPS          Z8, K1, (AX)(BX*4)
@@ -2015,23 +2223,23 @@ DATA expLo32<>+56(SB)/4, $0xc2adfadd
 DATA expLo32<>+60(SB)/4, $0xc2adfadd
 GLOBL expLo32<>(SB), RODATA|NOPTR, $64
 
-DATA expRootsExact32<>+0(SB)/4, $0x3f800000
-DATA expRootsExact32<>+4(SB)/4, $0x3f85aac3
-DATA expRootsExact32<>+8(SB)/4, $0x3f8b95c2
-DATA expRootsExact32<>+12(SB)/4, $0x3f91c3d3
-DATA expRootsExact32<>+16(SB)/4, $0x3f9837f0
-DATA expRootsExact32<>+20(SB)/4, $0x3f9ef532
-DATA expRootsExact32<>+24(SB)/4, $0x3fa5fed7
-DATA expRootsExact32<>+28(SB)/4, $0x3fad583f
-DATA expRootsExact32<>+32(SB)/4, $0x3fb504f3
-DATA expRootsExact32<>+36(SB)/4, $0x3fbd08a4
-DATA expRootsExact32<>+40(SB)/4, $0x3fc5672a
-DATA expRootsExact32<>+44(SB)/4, $0x3fce248c
-DATA expRootsExact32<>+48(SB)/4, $0x3fd744fd
-DATA expRootsExact32<>+52(SB)/4, $0x3fe0ccdf
-DATA expRootsExact32<>+56(SB)/4, $0x3feac0c7
-DATA expRootsExact32<>+60(SB)/4, $0x3ff5257d
-GLOBL expRootsExact32<>(SB), RODATA|NOPTR, $64
+DATA expRoots32<>+0(SB)/4, $0x3f800000
+DATA expRoots32<>+4(SB)/4, $0x3f85aac3
+DATA expRoots32<>+8(SB)/4, $0x3f8b95c2
+DATA expRoots32<>+12(SB)/4, $0x3f91c3d3
+DATA expRoots32<>+16(SB)/4, $0x3f9837f0
+DATA expRoots32<>+20(SB)/4, $0x3f9ef532
+DATA expRoots32<>+24(SB)/4, $0x3fa5fed7
+DATA expRoots32<>+28(SB)/4, $0x3fad583f
+DATA expRoots32<>+32(SB)/4, $0x3fb504f3
+DATA expRoots32<>+36(SB)/4, $0x3fbd08a4
+DATA expRoots32<>+40(SB)/4, $0x3fc5672a
+DATA expRoots32<>+44(SB)/4, $0x3fce248c
+DATA expRoots32<>+48(SB)/4, $0x3fd744fd
+DATA expRoots32<>+52(SB)/4, $0x3fe0ccdf
+DATA expRoots32<>+56(SB)/4, $0x3feac0c7
+DATA expRoots32<>+60(SB)/4, $0x3ff5257d
+GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
 
 DATA expInf32<>+0(SB)/4, $0x42b2d4fc
 DATA expInf32<>+4(SB)/4, $0x42b2d4fc
@@ -2534,8 +2742,8 @@ TEXT ·siluSlope64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+32(FP), BX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
-	VMOVUPD      expRootsExact64<>+0(SB), Z2
-	VMOVUPD      expRootsExactUpper64<>+0(SB), Z3
+	VMOVUPD      expRoots64<>+0(SB), Z2
+	VMOVUPD      expRootsUpper64<>+0(SB), Z3
 	VBROADCASTSD expInf64<>+0(SB), Z4
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VBROADCASTSD expLog2eRest64<>+0(SB), Z6
@@ -2607,13 +2815,9 @@ loop1:
 	VMOVUPD          Z17, Z26
 	VFMSUB213PD      Z25, Z5, Z17
 	VFMADD231PD      Z6, Z26, Z17
-	VMOVUPD          Z18, Z26
 	VPERMI2PD        Z3, Z2, Z18
-	VMOVUPD          Z19, Z27
 	VPERMI2PD        Z3, Z2, Z19
-	VMOVUPD          Z20, Z28
 	VPERMI2PD        Z3, Z2, Z20
-	VMOVUPD          Z21, Z29
 	VPERMI2PD        Z3, Z2, Z21
 	VBROADCASTSD     expWideF64<>+0(SB), Z26
 	VBROADCASTSD     expWideF64<>+0(SB), Z27
@@ -2708,7 +2912,6 @@ loop3:
 	VMOVUPD          Z11, Z14
 	VFMSUB213PD      Z13, Z5, Z11
 	VFMADD231PD      Z6, Z14, Z11
-	VMOVUPD          Z12, Z14
 	VPERMI2PD        Z3, Z2, Z12
 	VBROADCASTSD     expWideF64<>+0(SB), Z14
 	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z14
@@ -2753,17 +2956,16 @@ skip4:
 	VMOVUPD          Z8, Z4
 	VFMSUB213PD      Z0, Z5, Z8
 	VFMADD231PD      Z6, Z4, Z8
-	VMOVUPD          Z1, Z4
 	VPERMI2PD        Z3, Z2, Z1
-	VBROADCASTSD     expWideF64<>+0(SB), Z4
-	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z4
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z4
+	VBROADCASTSD     expWideF64<>+0(SB), Z2
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z2
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z2
 	VMULPD           Z1, Z8, Z8
-	VFMADD213PD      Z1, Z8, Z4
-	VSCALEFPD.Z      Z0, Z4, K2, Z8
+	VFMADD213PD      Z1, Z8, Z2
+	VSCALEFPD.Z      Z0, Z2, K2, Z8
 	VADDPD           Z7, Z8, Z0
 	VMOVUPD.Z        (DX)(SI*8), K1, Z1
 	VDIVPD           Z0, Z1, Z1
@@ -3058,7 +3260,7 @@ TEXT ·siluSlope32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+32(FP), BX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
-	VMOVUPS      expRootsExact32<>+0(SB), Z2
+	VMOVUPS      expRoots32<>+0(SB), Z2
 	VBROADCASTSS expInf32<>+0(SB), Z3
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VBROADCASTSS expLog2eRest32<>+0(SB), Z5
@@ -3130,13 +3332,9 @@ loop1:
 	VMOVUPS          Z16, Z25
 	VFMSUB213PS      Z24, Z4, Z16
 	VFMADD231PS      Z5, Z25, Z16
-	VMOVUPS          Z17, Z25
 	VPERMPS          Z2, Z17, Z17
-	VMOVUPS          Z18, Z26
 	VPERMPS          Z2, Z18, Z18
-	VMOVUPS          Z19, Z27
 	VPERMPS          Z2, Z19, Z19
-	VMOVUPS          Z20, Z28
 	VPERMPS          Z2, Z20, Z20
 	VBROADCASTSS     expWideC32<>+0(SB), Z25
 	VBROADCASTSS     expWideC32<>+0(SB), Z26
@@ -3219,7 +3417,6 @@ loop3:
 	VMOVUPS          Z10, Z13
 	VFMSUB213PS      Z12, Z4, Z10
 	VFMADD231PS      Z5, Z13, Z10
-	VMOVUPS          Z11, Z13
 	VPERMPS          Z2, Z11, Z11
 	VBROADCASTSS     expWideC32<>+0(SB), Z13
 	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z13
@@ -3261,14 +3458,13 @@ skip4:
 	VMOVUPS          Z7, Z3
 	VFMSUB213PS      Z0, Z4, Z7
 	VFMADD231PS      Z5, Z3, Z7
-	VMOVUPS          Z1, Z3
 	VPERMPS          Z2, Z1, Z1
-	VBROADCASTSS     expWideC32<>+0(SB), Z3
-	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z3
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z3
+	VBROADCASTSS     expWideC32<>+0(SB), Z2
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z2
 	VMULPS           Z1, Z7, Z7
-	VFMADD213PS      Z1, Z7, Z3
-	VSCALEFPS.Z      Z0, Z3, K2, Z7
+	VFMADD213PS      Z1, Z7, Z2
+	VSCALEFPS.Z      Z0, Z2, K2, Z7
 	VADDPS           Z6, Z7, Z0
 	VMOVUPS.Z        (DX)(SI*4), K1, Z1
 	VDIVPS           Z0, Z1, Z1

@@ -58,6 +58,11 @@ func vectors[T Float](t *testing.T, k Kernels[T]) {
 		for j := range dst {
 			near(t, label("Mul %d of %d", j, n), dst[j], float64(x[j]*y[j]), 0)
 		}
+		k.Mul(dst, x, x)
+		k.Sqrt(dst, dst)
+		for j := range dst {
+			near(t, label("Sqrt %d of %d", j, n), dst[j], float64(T(math.Sqrt(float64(x[j]*x[j])))), 0)
+		}
 		k.Div(dst, x, y)
 		for j := range dst {
 			want := 0.0
@@ -94,6 +99,10 @@ func vectorSpecial[T Float](t *testing.T, k Kernels[T]) {
 		}
 	}
 	dst := make([]T, 6)
+	k.Sqrt(dst, []T{0, 4, inf, nan, -1, 2})
+	for j, want := range []float64{0, 2, math.Inf(1), math.NaN(), math.NaN(), float64(T(math.Sqrt2))} {
+		near(t, label("Sqrt special %d", j), dst[j], want, 0)
+	}
 	k.Div(dst, []T{0, 0, 0, 1, nan, inf}, []T{0, inf, nan, 0, 1, 2})
 	for j, want := range []T{0, 0, 0, inf, nan, inf} {
 		near(t, label("Div special %d", j), dst[j], float64(want), 0)

@@ -5,7 +5,7 @@
 //	make gpu-check                              build and run here
 //	make gpu-bins                               build bin/gpu; then, on the machine with the GPU,
 //	bin/gpu/gpucheck -out lab/device/testdata/gpu
-//	make gpu-pack                               bin/gpu-pack.tar.xz: these, the command, and a script that runs them in parts
+//	make gpu-pack                               bin/gpu-pack.tar.xz: these, the command, and a script that runs them
 //
 // The script of the archive, pack/run.sh, also times PyTorch on the same device
 // (pack/torch_rows.py) and draws the network figures at the papers' sizes. Its results.tar.gz holds

@@ -197,9 +197,9 @@ BenchmarkOpsOnDevice/Peak/copy-16 	 1	 1 ns/op	 4000 GB/s
 BenchmarkOpsOnDevice/Peak/product_float32-16 	 1	 1 ns/op	 50000 GFLOP/s
 BenchmarkOpsOnDevice/Peak/product_float64-16 	 1	 1 ns/op	 25000 GFLOP/s
 BenchmarkOpsOnDevice/Add-16 	 1	 1 ns/op	 8000000 bytes/call	 4000 ns/call
-BenchmarkOpsOnDevice/PointLSE/d=2_float32-16 	 1	 1 ns/op	 1600000 exp/call	 9600000 flop/call	 2000 ns/call
-BenchmarkOpsOnDevice/PointLSE/d=64_float32-16 	 1	 1 ns/op	 1600000 exp/call	 200000000 flop/call	 5000 ns/call
-BenchmarkOpsOnDevice/PointLSE/d=64_float64-16 	 1	 1 ns/op	 1600000 exp/call	 200000000 flop/call	 10000 ns/call
+BenchmarkOpsOnDevice/PointLSE/d=2_float32-16	1	1 ns/op	1600000 exp/call	9600000 flop/call	2000 ns/call
+BenchmarkOpsOnDevice/PointLSE/d=64_float32-16	1	1 ns/op	1600000 exp/call	200000000 flop/call	5000 ns/call
+BenchmarkOpsOnDevice/PointLSE/d=64_float64-16	1	1 ns/op	1600000 exp/call	200000000 flop/call 10000 ns/call
 BenchmarkOpsOnDevice/Upload-16 	 1	 1 ns/op	 3 GB/s	 10000 ns/call
 BenchmarkConvOnDevice/unfold-16 	 1	 1 ns/op	 5000 GFLOP/s
 BenchmarkOnDevice/half-step/float32/n=4096/d=2-16 	 1	 1 ns/op	 400 Gpairs/s

@@ -1,144 +1,94 @@
 // Package code digests the code that an experiment runs: the declarations that its Run function can
 // reach, without comments and layout, and the versions of the modules that they use.
 //
-// The go command says which files, embedded files, assembly and modules a program is built of, and
-// go/types what a name means. What a declaration can reach is what it names, and what those name in
-// turn. A type brings its methods along, since they may be called through an interface; a constant
-// its value alone; a package the init functions of what it imports; a variable the declarations
-// that assign it; a function without a body the package's assembly; a file with import "C" all that
-// cgo compiles; a variable that a go:embed comment fills the package's embedded files. Of other
-// modules the version counts, with those of the modules that they use; of the standard library
-// nothing, and nothing of packages lab and lab/store, which call experiments and compute no number.
+// The go command says of which files and modules a program is built, the runtime which function Run
+// is, and go/types which declaration a name means. A declaration reaches what it names, and what
+// those name in turn; a type also its methods, which an interface may call. Of a package that is
+// reached, the files that are not Go count, and those with import "C"; of packages that are
+// imported, what runs before main. Of other modules the versions count; of the standard library, of
+// lab and of lab/store, which call experiments and compute no number, nothing.
 //
-// A digest depends on the experiment's package and what it imports, so it is the same in every
-// program. Experiments that cannot be resolved have none: those whose Name is no constant, whose
-// Run is assigned later, or that an exported function makes from its arguments.
+// A digest depends on Run's package and what it imports, so it is the same in every program.
 package code
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
+	"path"
+	"runtime"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Assembly is the end of a digest whose code reaches assembly: package lab puts the processor's
 // instruction set in its place, and its documentation says why.
 const Assembly = "+asm"
 
-// labPath is the package that calls experiments.
-const labPath = "coupling/lab"
+// A Table lists functions that may be the Run of an experiment.
+type Table []Function
 
-// isLab reports whether a package is that, or the one with the store.
-func isLab(path string) bool { return path == labPath || path == labPath+"/store" }
-
-// Of returns the digests of the experiments that the packages in dir that match pattern declare, or
-// packages of the same modules that they import, by name. The pattern is that of go list: a file, a
-// folder, an import path, ./….
-func Of(dir, pattern string) (map[string]string, error) {
-	time.Sleep(2 * coarse) // what was saved just now is older than the list
-	t, err := list(time.Now(), dir, nil, nil, pattern)
-	if err != nil {
-		return nil, err
-	}
-	return t.experiments()
+// A Function is a declared one, or a literal.
+type Function struct {
+	File        string // PACKAGE/FILE
+	First, Last int    // lines
+	Digest      string `json:",omitzero"`
+	Decl        *decl  `json:",omitzero"` // in a summary
 }
 
-// experiments returns the digests of all experiments of the tree.
-func (t *tree) experiments() (map[string]string, error) {
-	closures := map[string]*closure{}
-	for _, path := range slices.Sorted(maps.Keys(t.packages)) {
-		p := t.packages[path]
-		if !p.own() || isLab(path) {
-			continue
-		}
-		s, err := t.summary(p)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range s.Experiments {
-			c := closures[e.Name]
-			if c == nil {
-				c = &closure{tree: t, seen: map[*decl]bool{}, packages: map[string]bool{}, parts: map[string]bool{}}
-				closures[e.Name] = c
-			}
-			c.unresolved = c.unresolved || e.Unresolved
-			c.from = t.imported(path)
-			for _, d := range e.Roots {
-				c.add(p, d)
-			}
-		}
-	}
-	out := map[string]string{}
-	for name, c := range closures {
-		if c.err != nil {
-			return nil, c.err
-		} else if !c.unresolved {
-			out[name] = c.digest()
-		}
-	}
-	return out, nil
+// Of returns the functions of the packages in dir that match a pattern of go list, and of those
+// with source that they import.
+func Of(dir, pattern string) (Table, error) {
+	t, err := list(dir, pattern)
+	return t.table(), err
 }
 
-// closure is what an experiment reaches.
-type closure struct {
-	tree       *tree
-	from       []string // the packages that the experiment's imports
-	seen       map[*decl]bool
-	packages   map[string]bool
-	parts      map[string]bool // what counts, a line each
-	assembly   bool
-	unresolved bool
-	err        error // the first
-}
-
-func (c *closure) digest() string {
-	h := sha256.New()
-	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
-		fmt.Fprintf(h, "%d:%s\n", len(p), p)
+// Lookup returns the digest of a function, or "": methods and generic functions have none, nor have
+// two functions in one line, which the runtime cannot tell apart.
+func (t Table) Lookup(f runtime.Frame) (digest string) {
+	dir, name := path.Split(f.Function)
+	name, function, _ := strings.Cut(name, ".")
+	if strings.ContainsAny(function, "[-") { // of types, or -fm, of a receiver
+		return ""
 	}
-	digest := hex.EncodeToString(h.Sum(nil)[:8])
-	if c.assembly {
-		digest += Assembly
+	file, from := dir+strings.ReplaceAll(name, "%2e", ".")+"/"+path.Base(f.File), 0
+	for _, g := range t {
+		switch {
+		case g.File != file || f.Line < g.First || f.Line > g.Last || g.First < from:
+		case g.First == from:
+			digest = ""
+		default:
+			digest, from = g.Digest, g.First
+		}
 	}
 	return digest
 }
 
-// visit counts the declarations of a name, and those that assign it.
-func (c *closure) visit(r ref) {
-	path, name := r.split()
-	p := c.tree.packages[path]
-	if p == nil || p.Standard || isLab(path) || c.err != nil {
-		return
-	}
-	if !p.own() {
-		for _, version := range c.tree.versions(path) {
-			c.parts[version] = true
-		}
-		return
-	}
-	for _, d := range c.summary(p).Decls[name] {
-		c.add(p, d)
-	}
-	for _, from := range c.from {
-		q := c.tree.packages[from]
-		for _, d := range c.summary(q).Assigns[r] {
-			c.add(q, d)
+// table returns the functions of all packages with source.
+func (t tree) table() (out Table) {
+	for _, path := range slices.Sorted(maps.Keys(t)) {
+		for _, f := range t[path].Functions {
+			c := closure{tree: t, seen: map[*decl]bool{}, names: map[string]bool{}, parts: map[string]bool{}}
+			c.add(t[path], f.Decl)
+			c.load(path)
+			f.File, f.Decl = t[path].symbol+"/"+f.File, nil
+			f.Digest = hash([]byte(strings.Join(slices.Sorted(maps.Keys(c.parts)), "\n")))
+			if c.assembly {
+				f.Digest += Assembly
+			}
+			out = append(out, f)
 		}
 	}
+	return out
 }
 
-// summary notes an error, and returns an empty summary then.
-func (c *closure) summary(p *pkg) *summary {
-	s, err := c.tree.summary(p)
-	if err != nil {
-		c.err = err
-		return &summary{}
-	}
-	return s
+// closure is what a function reaches.
+type closure struct {
+	tree     tree
+	seen     map[*decl]bool
+	names    map[string]bool // that were visited, and packages
+	parts    map[string]bool // what counts, a line each
+	assembly bool
 }
 
 // add counts a declaration and what it names.
@@ -147,77 +97,66 @@ func (c *closure) add(p *pkg, d *decl) {
 		return
 	}
 	c.seen[d] = true
-	s := c.summary(p)
-	c.parts[p.symbol()+" "+d.Sum] = true
-	for _, value := range d.Consts {
-		c.parts[value] = true
-	}
-	for _, file := range s.Files[d.Files] {
-		c.parts[p.symbol()+" "+file] = true
-	}
-	c.assembly = c.assembly || d.Files == assembly
-	c.enter(p)
-	for _, r := range d.Refs {
-		c.visit(r)
+	c.parts[p.symbol+" "+d.Sum] = true
+	c.parts[p.symbol+" "+p.files] = true
+	c.assembly = c.assembly || len(p.SFiles) > 0
+	for _, name := range d.Names {
+		c.visit(name)
 	}
 }
 
-// enter counts what a package does before anybody calls it.
-func (c *closure) enter(p *pkg) {
-	if c.packages[p.ImportPath] {
+// visit counts the declarations of a name.
+func (c *closure) visit(name string) {
+	if c.names[name] {
 		return
 	}
-	c.packages[p.ImportPath] = true
+	c.names[name] = true
+	path, _, _ := strings.Cut(name, " ")
+	p := c.tree[path]
+	if p == nil {
+		return
+	}
+	for _, d := range p.Decls[name] {
+		c.add(p, d)
+	}
+	if p.own() {
+		return
+	}
+	for m := p.Module; m != nil; m = m.Replace {
+		c.parts["module "+m.Path+" "+m.Version+" "+m.Sum] = true
+	}
+	for _, i := range p.Imports {
+		c.visit(i + " ")
+	}
+}
+
+// load counts what a package and those that it imports do before anybody calls them, and the
+// languages they are in.
+func (c *closure) load(path string) {
+	p := c.tree[path]
+	if p == nil || c.names[path] || !p.own() {
+		return
+	}
+	c.names[path] = true
 	if p.Module != nil {
 		c.parts["go "+p.Module.Path+" "+p.Module.GoVersion] = true
 	}
-	for _, path := range c.tree.imported(p.ImportPath) {
-		q := c.tree.packages[path]
-		c.visit(newRef(path, "init"))
-		for _, blank := range c.summary(q).Blank {
-			c.visit(newRef(blank, "init"))
-			c.visit(newRef(blank, effects))
-		}
-	}
-}
-
-// imported returns a package and those with source that it imports, directly or not, without lab.
-func (t *tree) imported(path string) []string {
-	if _, ok := t.closed[path]; !ok {
-		t.closed[path] = t.reach(path, func(p *pkg) bool { return p.own() && !isLab(p.ImportPath) })
-	}
-	return t.closed[path]
-}
-
-// versions returns the modules of a package of another module and of all that it imports.
-func (t *tree) versions(path string) []string {
-	if known, ok := t.modules[path]; ok {
-		return known
-	}
-	out := map[string]bool{}
-	for _, path := range t.reach(path, func(p *pkg) bool { return !p.Standard && !p.own() }) {
-		m := t.packages[path].Module
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		out[strings.Join([]string{"module", m.Path, m.Version, m.Sum}, " ")] = true
-	}
-	t.modules[path] = slices.Sorted(maps.Keys(out))
-	return t.modules[path]
-}
-
-// reach returns a package and what it imports, directly or not, as far as all on the way are in.
-func (t *tree) reach(path string, in func(*pkg) bool) []string {
-	set := map[string]bool{}
-	var visit func(string)
-	visit = func(path string) {
-		if p := t.packages[path]; p != nil && !set[path] && in(p) {
-			set[path] = true
-			for _, i := range p.Imports {
-				visit(i)
+	c.visit(path + " init")
+	for _, blank := range p.Blank {
+		c.visit(blank + " ") // of another module the version
+		if q := c.tree[blank]; q != nil {
+			for name := range q.Decls {
+				c.visit(name)
 			}
 		}
 	}
-	visit(path)
-	return slices.Sorted(maps.Keys(set))
+	for _, i := range p.Imports {
+		c.load(i)
+	}
+}
+
+// hash returns 16 hexadecimal digits of SHA-256.
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return fmt.Sprintf("%x", sum[:8])
 }

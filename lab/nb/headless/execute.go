@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coupling/lab/nb/ipynb"
+	"coupling/lab/nb/kernel"
 )
 
 // A CellError reports a cell that failed.
@@ -24,6 +25,7 @@ func (e *CellError) Error() string {
 	if !strings.Contains(text, e.Value) {
 		text = e.Name + ": " + e.Value + "\n" + text
 	}
+	text = strings.TrimRight(text, "\n") + "\n" + kernel.Hint(text)
 	return strings.TrimSpace(fmt.Sprintf("cell %s: %s", e.ID, text))
 }
 
@@ -55,7 +57,7 @@ func (s *Session) Execute(ctx context.Context, code string) ([]ipynb.Output, err
 			if m.parent == id {
 				reply = &m
 			}
-		case <-s.ended:
+		case <-s.child.Ended:
 			return t.outputs, fmt.Errorf("headless: the kernel ended\n%s", s.log())
 		case <-stop:
 			stop, late = nil, time.After(15*time.Second)

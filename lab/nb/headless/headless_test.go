@@ -154,16 +154,22 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 	execute("%noautoget\nimport (\n\t\"context\"\n\t\"fmt\"\n\n\t\"coupling/lab\"\n\t\"coupling/lab/nb\"\n)")
 	declare := func(factor string) {
 		execute("func scale(x float64) float64 { return " + factor + " * x }\n\n" +
-			`var Scaled = lab.Experiment[float64, float64]{Name: "test/scaled", Version: 1, Run: func(_ context.Context, _ *lab.Cell, x float64) (float64, error) { return scale(x), nil }}`)
+			`var Scaled = lab.Experiment[float64, float64]{
+	Name: "test/scaled", Version: 1,
+	Run: func(_ context.Context, _ *lab.Cell, x float64) (float64, error) { return scale(x), nil },
+}`)
 	}
 	ask := func() string {
 		return execute(
 			"%%\nr := nb.Must(lab.Do(nb.Context(), nb.Store(), Scaled, 1, 3.0))\nfmt.Println(r.Value, r.Recalled)")
 	}
 	declare("2")
-	for i, want := range []string{"6 false", "6 true", "15 false", "15 true"} {
-		if i == 2 {
+	for i, want := range []string{"6 false", "6 true", "15 false", "15 true", "6 true"} {
+		switch i {
+		case 2:
 			declare("5") // of a function that the experiment calls
+		case 4:
+			declare("2 /* again */")
 		}
 		if got := ask(); got != want {
 			t.Errorf("run %d: %q, want %q", i+1, got, want)
@@ -176,6 +182,8 @@ func TestErrorOfACell(t *testing.T) {
 	for want, e := range map[string]CellError{
 		"cell a-1: error: no\nexit status 1": {"a-1", "ERROR", "exit status 1", "error: no\nexit status 1\n"},
 		"cell a-1: ERROR: killed\npanic":     {"a-1", "ERROR", "killed", "panic\n"},
+		"cell a-1: ERROR: m.go:3:1: expected declaration, found x\nfix: begin the cell with a line %%; " +
+			"statements stand below it": {"a-1", "ERROR", "m.go:3:1: expected declaration, found x", ""},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -30,7 +30,7 @@ type Session struct {
 	iopub          zmq4.Socket
 	published      chan message
 	replies        chan message
-	ended          chan struct{} // the kernel's process has
+	child          *kernel.Child
 	cmd            *exec.Cmd
 	dir            string // temporary
 	cancel         context.CancelFunc
@@ -71,7 +71,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Session{
 		wire:      &wire{key: []byte(key), session: rand.Text()},
-		published: make(chan message, 4096), replies: make(chan message, 64), ended: make(chan struct{}),
+		published: make(chan message, 4096), replies: make(chan message, 64),
 		cancel: cancel,
 	}
 	if s.dir, err = os.MkdirTemp("", "coupling-nb-"); err != nil {
@@ -103,7 +103,7 @@ func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn
 		return err
 	}
 	defer output.Close()
-	args := append([]string{"--kernel", file, "-raw_error"}, c.Arguments()...)
+	args := append([]string{"--kernel", file}, c.Arguments()...)
 	s.cmd = exec.CommandContext(ctx, c.GoNB(), args...)
 	s.cmd.Dir = o.Dir
 	if s.cmd.Dir == "" {
@@ -113,15 +113,11 @@ func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn
 	s.cmd.Stdout, s.cmd.Stderr = output, output
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // an interrupt would only end the cell
 	s.cmd.WaitDelay = 8 * time.Second
-	if err := s.cmd.Start(); err != nil {
+	s.child, err = kernel.Launch(s.cmd, func() {})
+	if err != nil {
 		s.cmd = nil
-		return err
 	}
-	go func() {
-		_ = s.cmd.Wait() // how it ended is in its log
-		close(s.ended)
-	}()
-	return nil
+	return err
 }
 
 func (s *Session) log() string {
@@ -157,7 +153,7 @@ func (s *Session) connect(ctx context.Context, conn map[string]any) error {
 		case <-s.published:
 			return nil
 		case <-time.After(100 * time.Millisecond):
-		case <-s.ended:
+		case <-s.child.Ended:
 			return errors.New("it ended")
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -199,10 +195,10 @@ func (s *Session) Close() {
 	s.cancel()
 	if s.cmd != nil {
 		select {
-		case <-s.ended:
+		case <-s.child.Ended:
 		case <-time.After(10 * time.Second):
 			_ = s.cmd.Process.Kill()
-			<-s.ended
+			<-s.child.Ended
 		}
 	}
 	for _, socket := range []zmq4.Socket{s.shell, s.control, s.iopub} {

@@ -99,7 +99,8 @@ func TestOutputs(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	listed :=
-		`{"nbformat":4,"cells":[{"id":"a","cell_type":"code","source":["a\n","b"],"outputs":[{"output_type":"stream","name":"stdout","text":["1\n","2"]}]}]}`
+		`{"nbformat":4,"cells":[{"id":"a","cell_type":"code","source":["a\n","b"],
+			"outputs":[{"output_type":"stream","name":"stdout","text":["1\n","2"]}]}]}`
 	if back, err := Decode([]byte(listed)); err != nil || back.Cells[0].Source != "a\nb" ||
 		back.Cells[0].Outputs[0].Text("text/plain") != "1\n2" {
 		t.Errorf("%+v, %v", back, err)

@@ -101,7 +101,8 @@ var (
 	embedded = regexp.MustCompile(`<img[^>]*src="data:image/png;base64,([^"]*)">`)
 	// unwanted matches HTML that a code host drops or shows badly.
 	unwanted = regexp.MustCompile(
-		`(?s)<script.*?</script>|<(button|select|output).*?</(button|select|output)>|<input[^>]*>| (style|class)="[^"]*"`)
+		`(?s)<script.*?</script>|<(button|select|output).*?</(button|select|output)>|<input[^>]*>|` +
+			` (style|class)="[^"]*"`)
 	blank = regexp.MustCompile(`\n\s*\n`) // would end the HTML
 )
 

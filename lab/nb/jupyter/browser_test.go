@@ -37,7 +37,9 @@ import (
 
 type square struct{ Side int }
 
-var Slow = lab.Experiment[square, int]{Name: "test/slow", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p square) (int, error) {
+var Slow = lab.Experiment[square, int]{Name: "test/slow", Version: 1, Run: slowly}
+
+func slowly(ctx context.Context, c *lab.Cell, p square) (int, error) {
     for i := range 20 {
         select {
         case <-ctx.Done():
@@ -47,7 +49,7 @@ var Slow = lab.Experiment[square, int]{Name: "test/slow", Version: 1, Run: func(
         }
     }
     return p.Side * p.Side, nil
-}}
+}
 
 func grey(v float64) image.Image {
     m := image.NewGray(image.Rect(0, 0, 200, 100))
@@ -66,10 +68,16 @@ nb.Film("level", []int{0, 100, 200}, func(v int) any { return grey(float64(v)) }
 ` + "```\n```go" + `
 %%
 n := 0
-for range nb.Sweep(Slow, uint64(time.Now().UnixNano()), lab.Grid(square{}, lab.Vary(func(p *square, s int) { p.Side = s }, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))) {
+var squares []square
+for side := range 20 {
+    squares = append(squares, square{side + 1})
+}
+for range nb.Sweep(Slow, uint64(time.Now().UnixNano()), squares) {
     n++
 }
 fmt.Println("landed", n, nb.Context().Err())
+` + "```\n```go" + `
+statement := 3
 ` + "```\n"
 
 // browser is a page of Notebook 6 in headless Chromium.
@@ -175,13 +183,15 @@ func (b *browser) until(expression string) time.Duration {
 	b.shot("failed")
 	b.Fatalf("not within a minute: %s\noutputs: %s", expression,
 		b.text(
-			`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`))
+			`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area &&
+				c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`))
 	return 0
 }
 
 func (b *browser) ready() {
 	b.until(
-		`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel && Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
+		`window.Jupyter && Jupyter.notebook && Jupyter.notebook.kernel &&
+			Jupyter.notebook.kernel.is_connected() && Jupyter.notebook.get_cells().length > 1`)
 }
 
 func (b *browser) run(cells ...int) {
@@ -221,7 +231,9 @@ func (b *browser) idle() time.Duration {
 func (b *browser) move(to int) time.Duration {
 	b.Helper()
 	b.js(`window.before = document.querySelector(".nb-live img").src;
-		const s = document.querySelector(".nb-live input[type=range]"); s.value = %d; s.dispatchEvent(new Event("input"));`, to)
+		const s = document.querySelector(".nb-live input[type=range]");
+		s.value = %d;
+		s.dispatchEvent(new Event("input"));`, to)
 	return b.until(`document.querySelector(".nb-live img").src !== window.before`)
 }
 
@@ -233,7 +245,8 @@ func (b *browser) stop() {
 func (b *browser) errors() {
 	b.Helper()
 	if n := b.text(
-		`JSON.stringify(Jupyter.notebook.get_cells().flatMap(c => c.output_area ? c.output_area.outputs.filter(o => o.output_type === "error") : []))`); n != "[]" {
+		`JSON.stringify(Jupyter.notebook.get_cells().flatMap(
+			c => c.output_area ? c.output_area.outputs.filter(o => o.output_type === "error") : []))`); n != "[]" {
 		b.Errorf("errors in the notebook: %s", n)
 	}
 }
@@ -267,6 +280,13 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("after Stop: %q", out)
 	}
 	b.errors()
+
+	b.run(5)
+	b.ran()
+	if out := b.text(`Jupyter.notebook.get_cell(5).element.text()`); !strings.Contains(out, "Line 1") ||
+		!strings.Contains(out, "begin the cell with a line %%") {
+		t.Errorf("statements without %%%%: %q", out)
+	}
 
 	// The film needs no kernel; export keeps it and the slider's last picture.
 	b.run(3)
@@ -330,7 +350,8 @@ func TestNothingHangs(t *testing.T) {
 
 	b.run(4)
 	b.until(
-		`Jupyter.notebook.get_cell(4).element.find(".nb-stop").length && Jupyter.notebook.get_cell(4).element.find("progress").length`)
+		`Jupyter.notebook.get_cell(4).element.find(".nb-stop").length &&
+			Jupyter.notebook.get_cell(4).element.find("progress").length`)
 	b.js(`Jupyter.notebook.get_cell(4).element.find(".nb-stop")[0].click()`)
 	b.ran()
 	stopped := b.text(`Jupyter.notebook.get_cell(4).element.text()`)

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -86,8 +85,7 @@ type Server struct {
 	Dir   string // the notebooks' root
 	page  string
 	cmd   *exec.Cmd
-	ended chan struct{} // the process has, with err
-	err   error
+	*kernel.Child
 }
 
 // URL is the address of the notebook with the token.
@@ -113,7 +111,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	}
 	s := &Server{
 		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(), Dir: c.Root,
-		page: have.Page(o.Notebook), ended: make(chan struct{}),
+		page: have.Page(o.Notebook),
 	}
 	// With no retries a port in use is an error, and the server does not move to another port.
 	// Working copies are in a hidden folder.
@@ -139,7 +137,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(terminate) }
 	s.cmd.WaitDelay = 10 * time.Second
 	s.cmd.SysProcAttr = apart()
-	if err := s.launch(cancel); err != nil {
+	if s.Child, err = kernel.Launch(s.cmd, cancel); err != nil {
 		return nil, fmt.Errorf("jupyter: %w", err)
 	}
 	if err := s.ready(ctx); err != nil {
@@ -148,30 +146,6 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// launch starts the process and waits for it in the same system thread, since Linux ends the
-// process together with the thread that started it.
-func (s *Server) launch(cancel func()) error {
-	started := make(chan error)
-	go func() {
-		defer cancel()
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			s.err = s.cmd.Wait()
-			close(s.ended)
-		}
-	}()
-	return <-started
-}
-
-// Wait waits for the server's end.
-func (s *Server) Wait() error {
-	<-s.ended
-	return s.err
 }
 
 // ready waits until the server answers.
@@ -186,8 +160,8 @@ func (s *Server) ready(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-s.ended:
-			return fmt.Errorf("jupyter: the server on %s ended at once (is the port taken?): %w", s.Base, s.err)
+		case <-s.Ended:
+			return fmt.Errorf("jupyter: the server on %s ended at once (is the port taken?): %w", s.Base, s.Wait())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(100 * time.Millisecond):

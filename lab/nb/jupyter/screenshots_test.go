@@ -14,7 +14,8 @@ import (
 
 // The pictures of the README, made afresh from the notebooks themselves:
 //
-//	COUPLING_TEST_NOTEBOOKS=1 COUPLING_PRESET=quick COUPLING_SCREENSHOTS=$PWD/notebooks/assets go test -run Screenshots ./lab/nb/jupyter
+//	COUPLING_TEST_NOTEBOOKS=1 COUPLING_PRESET=quick COUPLING_SCREENSHOTS=$PWD/notebooks/assets \
+//	    go test -run Screenshots ./lab/nb/jupyter
 func TestScreenshots(t *testing.T) {
 	if os.Getenv("COUPLING_SCREENSHOTS") == "" {
 		t.Skip("makes pictures for people to look at, where COUPLING_SCREENSHOTS names a folder")
@@ -63,7 +64,9 @@ func source(t *testing.T, name string) string {
 // plain hides what is Jupyter's.
 func (b *browser) plain() {
 	b.js(
-		`document.querySelector("#header").style.display = "none"; document.querySelector("#site").style.height = window.innerHeight + "px"; Jupyter.notebook.get_cells().forEach(c => c.unselect && c.unselect());`)
+		`document.querySelector("#header").style.display = "none";
+		document.querySelector("#site").style.height = window.innerHeight + "px";
+		Jupyter.notebook.get_cells().forEach(c => c.unselect && c.unselect());`)
 }
 
 // cell is the position of the first cell of code that has text in it.

@@ -109,8 +109,8 @@ func goFlags(ctx context.Context, dir string) string {
 }
 
 // Arguments are those of GoNB beside the connection file: packages of the
-// checkout are importable from cells.
-func (c Checkout) Arguments() []string { return []string{"-go_work=" + c.Root} }
+// checkout are importable from cells, and errors are text, which every front end and nbconvert show.
+func (c Checkout) Arguments() []string { return []string{"-raw_error", "-go_work=" + c.Root} }
 
 // Build builds the tools, which is quick when they are there and up to date, and gets the modules that a cell may
 // need: its workspace looks at more of them than the build of the project does.
@@ -136,8 +136,36 @@ func (c Checkout) Install(ctx context.Context) error {
 	if err := c.Build(ctx); err != nil {
 		return err
 	}
+	page := filepath.Join(c.Jupyter(), "config", "custom", "custom.js") // Notebook 6 loads it
+	if err := durable.Write(page, fmt.Appendf(nil, pageScript, noDeclaration, Hint(noDeclaration))); err != nil {
+		return fmt.Errorf("kernel: %w", err)
+	}
 	return c.write(ctx, c.Spec(), "Go (gonb)")
 }
+
+// noDeclaration is how the compiler's error begins where a cell has statements without a line %%.
+const noDeclaration = "expected declaration, found"
+
+// Hint returns what to do about a cell's error, "" where the error says so itself.
+func Hint(message string) string {
+	if strings.Contains(message, noDeclaration) {
+		return "fix: begin the cell with a line %%; statements stand below it"
+	}
+	return ""
+}
+
+// pageScript shows the hint below such errors in Jupyter Notebook 6, where neither GoNB nor the kernel's messages have
+// a place for it. Other front ends show the error as it is.
+const pageScript = `require(["notebook/js/outputarea"], ({OutputArea}) => {
+	const append = OutputArea.prototype.append_error
+	OutputArea.prototype.append_error = function (error) {
+		if ((error.evalue || "").includes(%q)) {
+			error = {...error, traceback: [...error.traceback, %q]}
+		}
+		return append.call(this, error)
+	}
+})
+`
 
 // Register registers the installed kernel with the user's own Jupyter: it writes
 // share/kernels/gonb/kernel.json, where share is Jupyter's data folder, see [UserData]. If another

@@ -60,6 +60,7 @@ func tiny() []nntest.Case {
 			Training: true,
 			Layer:    func() nn.Layer { return arch.Example(1, 10, 3, 2) },
 		},
+		{Name: "Scattering", Shape: []int{1, 2, 8, 8}, Mixes: true, Layer: arch.Scattering},
 	}
 }
 

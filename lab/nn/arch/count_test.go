@@ -3,6 +3,7 @@ package arch_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"coupling/lab/device"
@@ -104,6 +105,45 @@ func TestGradients(t *testing.T) {
 			}
 			if far < .01 {
 				t.Errorf("filters %d and %d are alike", f, g)
+			}
+		}
+	}
+}
+
+// A wave along direction k of wavelength 8/3 is seen by the wavelet of scale 1 along it, and one twice as long by that
+// of scale 2; even brightness by none of them, away from the borders; channels are seen alike.
+func TestScattering(t *testing.T) {
+	dev := nntest.InScope(t)
+	net := arch.Scattering()
+	net.Init(dev, device.Float32, nil)
+	const side, middle = 32, 3*8 + 3 // a window away from the borders
+	see := func(f func(x, y float64) float64) (of [2][]float64) {
+		v := make([]float64, 2*side*side)
+		for i := range v {
+			v[i] = f(float64(i%side), float64(i/side%side))
+		}
+		x := dev.New(device.Float32, 1, 2, side, side)
+		x.SetFloats(v)
+		y := must.Get(net.Forward(&nn.Pass{ForwardOnly: true}, x).Float64s())
+		for k := range len(y) / 64 {
+			of[k/81] = append(of[k/81], y[64*k+middle])
+		}
+		return of
+	}
+	for _, v := range see(func(_, _ float64) float64 { return 1 })[0][1:] {
+		if v > 2e-4 { // the root of what is added below it
+			t.Errorf("even brightness is seen: %g", v)
+		}
+	}
+	for scale, first := range []int{9, 1} { // the coarse wavelets come first
+		for k := range 8 {
+			sin, cos := math.Sincos(math.Pi * float64(k) / 8)
+			both := see(func(x, y float64) float64 {
+				return .5 + .5*math.Cos(.75*math.Pi/float64(int(1)<<scale)*(x*cos+y*sin))
+			})
+			v := both[0][first:][:8]
+			if most := slices.Index(v, slices.Max(v)); most != k || !slices.Equal(both[0], both[1]) {
+				t.Errorf("scale %d: a wave along %d is seen along %d: %.3g", scale, k, most, v)
 			}
 		}
 	}

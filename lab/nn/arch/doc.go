@@ -4,7 +4,7 @@
 //	DP-Sinkhorn      DCGAN, BigGAN; Logistic, Perceptron, CNN and TwoConvolutions for its evaluation
 //	SCONES           Critic for potentials; BarycentricPixels and BarycentricImages for projections;
 //	                 NCSN and NCSNv2 for scores
-//	anything else    MLP; Example, which is PyTorch's for MNIST
+//	anything else    MLP; Example, which is PyTorch's for MNIST; Gradients and Scattering, which are fixed
 //
 // Each has a method Net, or is a function, that returns a layer of package nn, not yet initialised:
 //

@@ -88,18 +88,21 @@ func convolutions() []Case {
 			Window: w})})
 	}
 	return append(all, Case{Name: "Conv2D of the whole image", Shape: []int{3, 2, 5, 4},
-		Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}})}, Case{Name: "Conv2D of ever the same pixel", Shape: []int{3, 2, 1, 1}, Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}})}, Case{
-		Name:  "Conv2D spectral",
-		Mixes: true,
-		Shape: []int{2, 2, 5, 4},
-		Layer: fresh(nn.Conv2D{
-			In:       2,
-			Out:      3,
-			Window:   device.SquareWindow(3, 1, 1),
-			Weights:  Dominated,
-			Spectral: &nn.Spectral{Steps: 40},
-		}),
-	})
+		Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}})},
+		Case{Name: "Conv2D of ever the same pixel", Shape: []int{3, 2, 1, 1},
+			Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{
+				Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}})}, Case{
+			Name:  "Conv2D spectral",
+			Mixes: true,
+			Shape: []int{2, 2, 5, 4},
+			Layer: fresh(nn.Conv2D{
+				In:       2,
+				Out:      3,
+				Window:   device.SquareWindow(3, 1, 1),
+				Weights:  Dominated,
+				Spectral: &nn.Spectral{Steps: 40},
+			}),
+		})
 }
 
 func transposed() []Case {
@@ -116,12 +119,13 @@ func transposed() []Case {
 				Window:    w,
 				OutputPad: more,
 				NoBias:    i%2 == 1,
-			})}, Case{Name: name("ConvTranspose2D widening", w), Shape: []int{3, 2, 4, 3}, Layer: fresh(nn.ConvTranspose2D{
-			In:        2,
-			Out:       5,
-			Window:    w,
-			OutputPad: more,
-		})})
+			})}, Case{Name: name("ConvTranspose2D widening", w), Shape: []int{3, 2, 4, 3},
+			Layer: fresh(nn.ConvTranspose2D{
+				In:        2,
+				Out:       5,
+				Window:    w,
+				OutputPad: more,
+			})})
 	}
 	return append(all,
 		Case{Name: "ConvTranspose2D of a pixel", Shape: []int{3, 5, 1, 1},
@@ -230,7 +234,9 @@ func elementwise() []Case {
 func activated() []Case {
 	image := []int{3, 4, 5, 4}
 	var all []Case
-	for name, act := range map[string]func() *nn.Activation{"LeakyReLU": func() *nn.Activation { return nn.LeakyReLU(.2) }, "ELU": nn.ELU, "SiLU": nn.SiLU} {
+	for name, act := range map[string]func() *nn.Activation{
+		"LeakyReLU": func() *nn.Activation { return nn.LeakyReLU(.2) }, "ELU": nn.ELU, "SiLU": nn.SiLU,
+	} {
 		add := func(c Case, layer func() nn.Layer) {
 			c.Name += ", " + name
 			c.Layer = func() nn.Layer { return nn.Seq(layer(), act()) }

@@ -30,9 +30,11 @@ var ErrTF32 = errors.New("products of float32 are rounded to TF32: norms and bou
 // 1). It returns the norms |g_n|, an array of N. Call it after Forward, with the cotangent dy of
 // the *sum* of the examples' losses, not their mean: row n of dy belongs to example n.
 //
-// No example's gradient is held. A first backward pass gives the norms layer by layer, from outer
-// products (Goodfellow 2015), and a second one, with the rows of dy scaled, gives the sum; cost:
-// two VJPs, and a copy of the norms to the host, so that it cannot be recorded. It is the last use
+// No example's gradient is held. A backward pass gives the norms layer by layer, from outer products
+// (Goodfellow 2015), and keeps each layer's cotangent, whose rows are then scaled for the sum (Bu et
+// al. 2022, "Differentially private optimization on large model at small cost"). Cost: a VJP, the
+// gradients of parameters once more, and a copy of the norms to the host, so that it cannot be
+// recorded. A network with parameters outside of any Sequential goes back twice. It is the last use
 // of the pass, which becomes ParamsOnly. Networks whose layers mix examples (batch statistics),
 // share a norm (spectral normalisation) or use a parameter twice panic.
 //
@@ -55,12 +57,16 @@ func ClippedGrads(p *nn.Pass, net nn.Layer, dy *device.Array, bound float64) (no
 		return nil, fmt.Errorf("train: ClippedGrads: %w", ErrTF32)
 	}
 	n := dy.Dim(0)
+	p.Revisit = true
 	norms = ExampleNorms(p, net, dy)
 	if err := finite(norms); err != nil {
 		return norms, err
 	}
 	factor := norms.Clone()
 	atMostOne(factor, bound*(1-Margin(dy.Type())))
+	if p.Weighted(net, factor) {
+		return norms, nil
+	}
 	clipped := dy.Like()
 	device.Mul(clipped.Reshape(n, -1), dy.Reshape(n, -1), factor.Reshape(n, 1))
 	p.Rewind()

@@ -27,50 +27,72 @@ func small() nn.Layer {
 	)
 }
 
+// backwards counts how often a cotangent goes back through it.
+type backwards struct {
+	nn.Layer
+	times int
+}
+
+func (b *backwards) VJP(p *nn.Pass, dy *device.Array) *device.Array {
+	b.times++
+	return b.Layer.VJP(p, dy)
+}
+
+// once is small without the embedding, which is in no Sequential: cotangents go back once.
+func once(count *backwards) nn.Layer {
+	net := small().(*nn.Sequential)
+	count.Layer = nn.Seq(net.Layers[3:7]...)
+	return nn.Seq(nn.Seq(net.Layers[:3]...), count, net.Layers[7], &nn.Dense{In: 5, Out: 2})
+}
+
 // ClippedGrads is the sum of clipped gradients taken one example at a time, in float64 to rounding and in float32 to
 // its own; and no clipped gradient is longer than the bound.
 func TestClippedGradsOnDevice(t *testing.T) {
+	for _, dtype := range []device.DType{device.Float32, device.Float64} {
+		var count backwards
+		clippedGrads(t, dtype, small())
+		if clippedGrads(t, dtype, once(&count)); count.times != 6 { // and for each of the five examples alone
+			t.Errorf("cotangents go back %d times, want once and five times", count.times)
+		}
+	}
+}
+
+func clippedGrads(t *testing.T, dtype device.DType, net nn.Layer) {
 	dev := nntest.InScope(t)
 	const n, bound = 5, .7
-	for _, dtype := range []device.DType{device.Float32, device.Float64} {
-		t.Run(dtype.String(), func(t *testing.T) {
-			defer dev.Scope().Close()
-			rng := rand.New(rand.NewPCG(1, 2))
-			net := small()
-			net.Init(dev, dtype, rng)
-			x, dy := normal(dev, rng, dtype, n, 1, 4, 4), normal(dev, rng, dtype, n, 2)
-			p := &nn.Pass{Class: dev.FromInts([]int32{0, 1, 2, 1, 1}, n)}
-			net.Forward(p, x)
-			device.Scale(dy.Rows(2, 3), .01, dy.Rows(2, 3)) // an example that is not clipped
-			all := must.Get(train.ClippedGrads(p, net, dy, bound))
-			norms := floats(t, all)
-			got := grads(t, net)
+	rng := rand.New(rand.NewPCG(1, 2))
+	net.Init(dev, dtype, rng)
+	x, dy := normal(dev, rng, dtype, n, 1, 4, 4), normal(dev, rng, dtype, n, 2)
+	p := &nn.Pass{Class: dev.FromInts([]int32{0, 1, 2, 1, 1}, n)}
+	net.Forward(p, x)
+	device.Scale(dy.Rows(2, 3), .01, dy.Rows(2, 3)) // an example that is not clipped
+	all := must.Get(train.ClippedGrads(p, net, dy, bound))
+	norms := floats(t, all)
+	got := grads(t, net)
 
-			want, clipped := make([]float64, len(got)), 0
-			for i := range n {
-				nn.ZeroGrads(net.Params())
-				alone := dev.Zeros(dtype, n, 2)
-				device.Convert(alone.Rows(i, i+1), dy.Rows(i, i+1))
-				p := &nn.Pass{Class: p.Class}
-				net.Forward(p, x)
-				net.VJP(p, alone)
-				g := grads(t, net)
-				length := norm(g)
-				near(t, "norm", norms[i:i+1], []float64{length}, train.Margin(dtype)/10)
-				f := min(1, bound*(1-train.Margin(dtype))/length)
-				if f < 1 {
-					clipped++
-				}
-				for j := range g {
-					want[j] += f * g[j]
-				}
-			}
-			if clipped == 0 || clipped == n {
-				t.Fatalf("%d of %d examples were clipped: the test tests little", clipped, n)
-			}
-			near(t, "sum", got, want, train.Margin(dtype))
-		})
+	want, clipped := make([]float64, len(got)), 0
+	for i := range n {
+		nn.ZeroGrads(net.Params())
+		alone := dev.Zeros(dtype, n, 2)
+		device.Convert(alone.Rows(i, i+1), dy.Rows(i, i+1))
+		p := &nn.Pass{Class: p.Class}
+		net.Forward(p, x)
+		net.VJP(p, alone)
+		g := grads(t, net)
+		length := norm(g)
+		near(t, "norm", norms[i:i+1], []float64{length}, train.Margin(dtype)/10)
+		f := min(1, bound*(1-train.Margin(dtype))/length)
+		if f < 1 {
+			clipped++
+		}
+		for j := range g {
+			want[j] += f * g[j]
+		}
 	}
+	if clipped == 0 || clipped == n {
+		t.Fatalf("%d of %d examples were clipped: the test tests little", clipped, n)
+	}
+	near(t, "sum", got, want, train.Margin(dtype))
 }
 
 // One example's contribution stays within the bound, whatever the size of its gradient: what sensitivity rests on.

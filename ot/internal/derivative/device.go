@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SystemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
+// SystemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log
+// T.
 func SystemOn(d *transport.DevicePlan) (h *Hessian, rhs []float64, err error) {
 	p := d.P
 	h = NewHessian(d.N, d.M, nil)
@@ -41,8 +42,8 @@ func SystemOn(d *transport.DevicePlan) (h *Hessian, rhs []float64, err error) {
 	return h, rhs, nil
 }
 
-// PointsOn is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
-// regularised losses, else β/ε + v.
+// PointsOn is the gradient of a loss with respect to the sources, or to the targets where
+// transposed: s is nil for the regularised losses, else β/ε + v.
 func PointsOn(d *transport.DevicePlan, s []float64, transposed bool) (*mat.Dense, error) {
 	r, linear := transport.Ones(d.N), s == nil
 	if linear {
@@ -115,5 +116,34 @@ func (b Settings) Entropy(ctx context.Context, p *transport.Plan) (*Adjoint, err
 			}
 		}
 	}
+	if p.Separable() && (b.Method == CG || b.Method == Automatic && large) {
+		h, rhs := gridSystem(p)
+		out, err := b.iterateOn(ctx, p, h, rhs, 0)
+		if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky || n > maxDirect/m {
+			return out, err
+		}
+	}
 	return b.solve(ctx, p, EntropyField, 0)
+}
+
+// gridSystem is System of the field −log T for a separable geometry.
+func gridSystem(p *transport.Plan) (*Hessian, []float64) {
+	n, m := p.Dims()
+	h := NewHessian(n, m, p.Memory)
+	h.MatrixFree = p
+	copy(h.Col, p.Columns())
+	// ε times the field is c − α ⊕ β, whose mean in row i is E[c−β] − αᵢ; the rest of the field has
+	// the mean E[c − β] − E[c − β]ᵢ in its columns.
+	less, rhs := make([]float64, m), p.Memory.Floats(m)
+	for j, b := range p.B {
+		if b > 0 {
+			less[j] = -p.Beta[j]
+		}
+	}
+	mean := p.Expect(less, false, true)
+	kern.Scale(mean, -1, mean)
+	for j, v := range p.Expect(mean, true, true) {
+		rhs[j] = h.Col[j] * (v + less[j]) / p.Eps
+	}
+	return h, rhs
 }

@@ -129,7 +129,11 @@ func (g *Gradient) Weights() (da, db []float64) {
 	p := g.Plan
 	n, m := p.Dims()
 	da, db = p.Memory.Floats(n), p.Memory.Floats(m)
-	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
+	if p.Separable() {
+		return g.gridWeights()
+	}
+	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the
+	// same for v.
 	if !g.sourcesOnDevice(da) {
 		slope := g.rows().slope
 		p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
@@ -190,4 +194,31 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 		mean += e * (c - da[i])
 	}
 	return mean / sum
+}
+
+// gridWeights is Weights for a separable geometry: ∂a is the mean of c − ∂b in a row of T, and ∂b
+// of a target of weight 0 that of c − ∂a in its column.
+func (g *Gradient) gridWeights() (da, db []float64) {
+	p := g.Plan
+	db = p.Memory.Zeros(len(p.B))
+	for j, b := range p.B {
+		if b > semidual.ColumnUnderflow {
+			db[j] = -p.Own[j] - p.Eps*g.Adjoint.v[j]
+		}
+	}
+	da = p.Expect(db, false, true)
+	kern.Scale(db, -1, db)
+	less := p.Memory.Clone(da)
+	kern.Scale(less, -1, less)
+	var columns []float64
+	for j, b := range p.B {
+		if b <= semidual.ColumnUnderflow {
+			if columns == nil {
+				columns = p.Expect(less, true, true)
+			}
+			db[j] = columns[j]
+		}
+	}
+	transport.Balance(p.A, da, p.B, db)
+	return da, db
 }

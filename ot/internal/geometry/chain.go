@@ -52,14 +52,13 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	c.x, c.y = copyOf(p.x, allocate), copyOf(p.y, allocate)
 	centre(c.x, mid)
 	centre(c.y, mid)
-	if c.form.users() != nil {
+	if c.form.Separable != nil || c.form.Abs != 0 {
 		c.yt = allocate(p.m * p.d)
 		transpose(c.yt, c.y)
 	}
 	if c.form.Abs != 0 {
-		c.xt, c.yt = allocate(p.n*p.d), allocate(p.m*p.d)
+		c.xt = allocate(p.n * p.d)
 		transpose(c.xt, c.x)
-		transpose(c.yt, c.y)
 	}
 	if c.form.Radial != nil {
 		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
@@ -110,13 +109,13 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 		// −Σⱼ G_ij ŷⱼ; Finish subtracts the part along x̂ and divides by the lengths.
 		c.products(w, dx, dy, block, lo, hi, 1)
 	case c.form.Inner != nil:
-		c.slopes(dx, dy, g, lo, hi)
+		c.slopes(w, dx, dy, g, lo, hi)
 		c.products(w, dx, dy, block, lo, hi, -1)
 	case c.form.Radial != nil:
-		c.slopes(dx, dy, g, lo, hi)
+		c.slopes(w, dx, dy, g, lo, hi)
 		c.squares(w, col, dx, dy, block, lo, hi, 2)
 	case c.form.Separable != nil:
-		c.separable(dx, dy, g, lo, hi)
+		c.separable(col, dx, dy, g, lo, hi)
 	case c.form.Power == 2:
 		c.squares(w, col, dx, dy, block, lo, hi, 2)
 	default:
@@ -132,10 +131,11 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 // powerOfSquare is |x−y|ᵖ as a function of |x−y|².
 func powerOfSquare(p float64) *Function {
 	return &Function{Slope: func(v []float64) {
+		if p == 1 {
+			kern.Sqrt(v, v)
+		}
 		for j, s := range v {
-			if p == 1 {
-				v[j] = 0.5 / math.Sqrt(s)
-			} else {
+			if v[j] = 0.5 / s; p != 1 {
 				v[j] = p / 2 * math.Pow(s, p/2-1)
 			}
 		}
@@ -143,45 +143,46 @@ func powerOfSquare(p float64) *Function {
 }
 
 // slopes multiplies G by a derivative, of |x−y|² for Radial and of x·y for Inner.
-func (c *Chain) slopes(dx, dy *mat.Dense, g []float64, lo, hi int) {
+func (c *Chain) slopes(w *cpu.Gemm[float64], dx, dy *mat.Dense, g []float64, lo, hi int) {
 	m := len(g) / (hi - lo)
-	buf := make([]float64, m)
-	for i := lo; i < hi; i++ {
-		x, row := c.x.RawRowView(i), g[(i-lo)*m:(i-lo+1)*m]
-		if c.form.Inner != nil {
-			Form{Inner: &Function{Value: c.form.Inner.Slope}}.fill(buf, x, c.yt, nil)
-			kern.Mul(row, row, buf)
-			continue
-		}
-		kern.PointCosts(buf, x, c.yt, cpu.Cost[float64]{Square: 1})
-		for j, s := range buf {
-			if limit := closePair * c.reach; s <= limit*limit {
-				c.cost.Grad(rowOf(dx, i), rowOf(dy, j), row[j], x, c.y.RawRowView(j))
-				row[j], buf[j] = 0, 1
-			}
-		}
-		c.form.Radial.Slope(buf)
-		kern.Mul(row, row, buf)
+	buf := make([]float64, len(g))
+	base := cpu.Dense(buf, hi-lo, m)
+	if c.form.Inner != nil {
+		w.Add(base, 1, dense.View(c.x).Slice(lo, hi), dense.View(c.y).T())
+		c.form.Inner.Slope(buf)
+		kern.Mul(g, g, buf)
+		return
 	}
+	w.AddSquares(base, dense.View(c.x).Slice(lo, hi), dense.View(c.y))
+	limit := closePair * c.reach
+	for k, s := range buf {
+		if s <= limit*limit {
+			i, j := lo+k/m, k%m
+			c.cost.Grad(rowOf(dx, i), rowOf(dy, j), g[k], c.x.RawRowView(i), c.y.RawRowView(j))
+			g[k], buf[k] = 0, 1
+		}
+	}
+	c.form.Radial.Slope(buf)
+	kern.Mul(g, g, buf)
 }
 
 // separable is Add for a function of the differences of coordinates.
-func (c *Chain) separable(dx, dy *mat.Dense, g []float64, lo, hi int) {
+func (c *Chain) separable(sum []float64, dx, dy *mat.Dense, g []float64, lo, hi int) {
 	m := len(g) / (hi - lo)
 	buf := make([]float64, m)
-	for i := lo; i < hi; i++ {
-		row := g[(i-lo)*m : (i-lo+1)*m]
-		for k, x := range c.x.RawRowView(i) {
-			c.form.differences(buf, x, c.yt[k*m:(k+1)*m], c.form.Separable.Slope)
-			kern.Mul(buf, buf, row)
+	for k := range c.x.RawMatrix().Cols {
+		clear(sum)
+		for i := lo; i < hi; i++ {
+			c.form.differences(buf, c.x.At(i, k), c.yt[k*m:(k+1)*m], c.form.Separable.Slope)
+			kern.Mul(buf, buf, g[(i-lo)*m:(i-lo+1)*m])
+			kern.Axpy(sum, 1, buf)
 			if dx != nil {
 				dx.RawRowView(i)[k] += kern.Sum(buf)
 			}
-			if dy != nil {
-				d, data := dy.RawMatrix().Stride, dy.RawMatrix().Data
-				for j, v := range buf {
-					data[j*d+k] -= v
-				}
+		}
+		if dy != nil {
+			for j, v := range sum {
+				dy.RawRowView(j)[k] -= v
 			}
 		}
 	}

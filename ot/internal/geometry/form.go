@@ -26,6 +26,10 @@ type Function struct {
 // users returns the user's function, nil where there is none.
 func (f Form) users() *Function { return cmp.Or(f.Radial, f.Inner, f.Separable) }
 
+// isInner reports whether the cost is a function of x·y, and isRadial whether it is one of |x−y|².
+func (f Form) isInner() bool  { return f.Inner != nil || f.Angle }
+func (f Form) isRadial() bool { return f.Radial != nil || f.Power > 0 || f.Square != 0 && f.Abs == 0 }
+
 // Differentiable reports whether the form has a derivative.
 func (f Form) Differentiable() bool { return f.users() == nil || f.users().Slope != nil }
 

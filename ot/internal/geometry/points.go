@@ -20,7 +20,7 @@ type Cloud struct {
 
 	x, y       *mat.Dense
 	n, m, d    int
-	lengths    []float64 // 1/|y|, 0 for 0, of an Angle
+	units      []float64 // −x/|x|, n×d, 0 for 0, of an Angle, for which yt has y/|y|
 	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
 	matrixFree bool      // costs are computed for each row when asked
 	frugal     bool      // solvers keep memory of the order of n + m
@@ -75,7 +75,7 @@ func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
 func (p *Cloud) set(x, y *mat.Dense, c PointCost) *Cloud {
 	*p = Cloud{
 		Kind: c, x: x, y: y, matrixFree: true, frugal: true,
-		yt: p.yt, lengths: p.lengths, held: p.held, gemms: p.gemms,
+		yt: p.yt, units: p.units, held: p.held, gemms: p.gemms,
 	}
 	p.invalid = p.build()
 	return p
@@ -117,14 +117,14 @@ func (p *Cloud) build() error {
 	p.n, p.m, p.d = n, m, d
 	p.yt = grow(p.yt, d*m)
 	transpose(p.yt, p.y)
-	if k, ok := p.Kind.(KernelCost); ok && k.Form().Angle {
-		p.lengths = grow(p.lengths, m)
-		for j := range p.lengths {
-			y := p.y.RawRowView(j)
-			if p.lengths[j] = 0; dot(y, y) > 0 {
-				p.lengths[j] = 1 / math.Sqrt(dot(y, y))
-			}
-		}
+	if p.form().Angle {
+		p.units = grow(p.units, (n+m)*(d+1))
+		left := p.units
+		allocate := func(k int) (v []float64) { v, left = left[:k:k], left[k:]; return v }
+		x, _ := unit(p.x, allocate)
+		y, _ := unit(p.y, allocate)
+		x.Scale(-1, x)
+		transpose(p.yt, y)
 	}
 	return nil
 }
@@ -191,83 +191,111 @@ func (p *Cloud) Row(i int, buf []float64) []float64 {
 
 func (p *Cloud) hold() {
 	held := grow(p.held, p.n*p.m)
-	square, ok := p.Vector()
 	if len(p.gemms) < rows.Workers(0) {
 		p.gemms = make([]cpu.Gemm[float64], rows.Workers(0))
 	}
 	k := -1
 	sweep := rows.NewSweep(p.n, p.m, 0, func() *cpu.Gemm[float64] { k++; return &p.gemms[k] })
 	sweep.Each(func(gemm *cpu.Gemm[float64], _ int, s rows.Span) {
-		if ok && square.Abs == 0 && p.d > quickDim {
-			block := held[s.Lo*p.m : s.Hi*p.m]
-			clear(block)
-			gemm.AddSquares(cpu.Dense(block, s.Hi-s.Lo, p.m), dense.View(p.x).Slice(s.Lo, s.Hi), dense.View(p.y))
-			if square.Square != 1 {
-				kern.Scale(block, square.Square, block)
-			}
-			return
-		}
+		block := held[s.Lo*p.m : s.Hi*p.m]
+		multiplied := p.products(gemm, block, s)
 		for i := s.Lo; i < s.Hi; i++ {
-			p.fill(held[i*p.m:(i+1)*p.m], i)
+			if row := held[i*p.m : (i+1)*p.m]; multiplied {
+				p.form().apply(row)
+			} else {
+				p.fill(row, i)
+			}
 		}
 	})
 	p.held = held
 }
 
+// form returns the form of the cost, of which everything is 0 where it has none.
+func (p *Cloud) form() (f Form) {
+	if k, ok := p.Kind.(KernelCost); ok {
+		f = k.Form()
+	}
+	return f
+}
+
+// products writes |x−y|² or x·y for the pairs of a span of rows, where the cost is a function of it and that is faster
+// by blocks of rows than one by one.
+func (p *Cloud) products(gemm *cpu.Gemm[float64], block []float64, s rows.Span) bool {
+	f := p.form()
+	to, x := cpu.Dense(block, s.Hi-s.Lo, p.m), dense.View(p.x).Slice(s.Lo, s.Hi)
+	switch {
+	case p.d <= quickDim:
+		return false
+	case f.isInner():
+		f.start(block)
+		if f.Angle {
+			x = cpu.Dense(p.units[s.Lo*p.d:s.Hi*p.d], s.Hi-s.Lo, p.d)
+		}
+		gemm.Add(to, 1, x, cpu.Dense(p.yt, p.d, p.m))
+	case f.isRadial():
+		clear(block)
+		gemm.AddSquares(to, x, dense.View(p.y))
+	default:
+		return false
+	}
+	return true
+}
+
 // fill writes the costs of source i.
 func (p *Cloud) fill(dst []float64, i int) {
-	x := p.x.RawRowView(i)
-	if c, ok := p.Vector(); ok {
+	x, f := p.x.RawRowView(i), p.form()
+	switch c, ok := p.Vector(); {
+	case ok:
 		kern.PointCosts(dst, x, p.yt, c)
-		return
-	}
-	if k, ok := p.Kind.(KernelCost); ok {
-		k.Form().fill(dst, x, p.yt, p.lengths)
-		return
-	}
-	for j := range dst {
-		dst[j] = p.Kind.Cost(x, p.y.RawRowView(j))
-	}
-}
-
-// fill writes the costs from x to the targets, given by coordinates, d×m, and for Angle the inverses of their lengths.
-func (f Form) fill(dst, x, yt, inverse []float64) {
-	switch {
 	case f.Separable != nil:
-		f.fillSeparable(dst, x, yt)
-	case f.Inner != nil || f.Angle:
-		clear(dst)
-		kern.GemvT(dst, yt, len(dst), x)
-		if f.Inner != nil {
-			f.Inner.Value(dst)
-			return
+		f.fillSeparable(dst, x, p.yt)
+	case f.isInner():
+		f.start(dst)
+		if f.Angle {
+			x = p.units[i*p.d : (i+1)*p.d]
 		}
-		f.angles(dst, math.Sqrt(dot(x, x)), inverse)
+		kern.GemvT(dst, p.yt, len(dst), x)
+		f.apply(dst)
+	case f.isRadial():
+		kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
+		f.apply(dst)
 	default:
-		kern.PointCosts(dst, x, yt, cpu.Cost[float64]{Square: 1})
-		switch {
-		case f.Radial != nil:
-			f.Radial.Value(dst)
-		case f.Power == 1:
-			for j, v := range dst {
-				dst[j] = math.Sqrt(v)
-			}
-		default:
-			for j, v := range dst {
-				dst[j] = math.Pow(v, f.Power/2)
-			}
+		for j := range dst {
+			dst[j] = p.Kind.Cost(x, p.y.RawRowView(j))
 		}
 	}
 }
 
-// angles turns products with a point of length norm into 1 − the cosines, 1 where a length is 0.
-func (f Form) angles(dst []float64, norm float64, inverse []float64) {
-	if norm == 0 {
-		norm = math.Inf(1)
+// start writes what products are added to: 1 for Angle, whose products are −cosines.
+func (f Form) start(dst []float64) {
+	if clear(dst); f.Angle {
+		rows.Subtract(dst, -1)
 	}
-	kern.Mul(dst, dst, inverse)
-	for j, v := range dst {
-		dst[j] = 1 - max(-1, min(1, v/norm)) // rounding may carry the cosine of parallel vectors past 1
+}
+
+// apply turns |x−y|² or x·y into costs.
+func (f Form) apply(dst []float64) {
+	switch {
+	case f.Inner != nil:
+		f.Inner.Value(dst)
+	case f.Radial != nil:
+		f.Radial.Value(dst)
+	case f.Angle:
+		for j, v := range dst { // rounding may carry the cosine of parallel vectors past 1
+			if v < 0 {
+				dst[j] = 0
+			} else if v > 2 {
+				dst[j] = 2
+			}
+		}
+	case f.Power == 1:
+		kern.Sqrt(dst, dst)
+	case f.Power > 0:
+		for j, v := range dst {
+			dst[j] = math.Pow(v, f.Power/2)
+		}
+	case f.Square != 1:
+		kern.Scale(dst, f.Square, dst)
 	}
 }
 
@@ -276,34 +304,29 @@ const separableBlock = 512
 
 // fillSeparable adds the costs of the coordinates.
 func (f Form) fillSeparable(dst, x, yt []float64) {
-	var buf [separableBlock]float64
 	m := len(dst)
+	buf := make([]float64, min(m, separableBlock))
 	clear(dst)
 	for lo := 0; lo < m; lo += len(buf) {
 		hi := min(lo+len(buf), m)
 		t := buf[:hi-lo]
 		for k, v := range x {
 			f.differences(t, v, yt[k*m+lo:k*m+hi], f.Separable.Value)
-			axpy(dst[lo:hi], t, 1)
+			kern.Axpy(dst[lo:hi], 1, t)
 		}
 	}
 }
 
 // differences writes a function of x less the elements of y.
 func (f Form) differences(dst []float64, x float64, y []float64, of func(v []float64)) {
-	for j, v := range y {
-		dst[j] = x - v
-	}
+	kern.Scale(dst, -1, y)
+	rows.Subtract(dst, -x)
 	of(dst)
 }
 
 // Vector returns the cost as the vector kernels know it.
 func (p *Cloud) Vector() (cpu.Cost[float64], bool) {
-	k, ok := p.Kind.(KernelCost)
-	if !ok {
-		return cpu.Cost[float64]{}, false
-	}
-	f := k.Form()
+	f := p.form()
 	return cpu.Cost[float64]{Square: f.Square, Abs: f.Abs}, f.Square != 0 || f.Abs != 0
 }
 

@@ -2,10 +2,10 @@ package geometry
 
 import (
 	"math"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
 
-	"coupling/lab/logspace"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/rows"
 )
@@ -22,10 +22,11 @@ type Separable interface {
 type Axis struct {
 	cost    *mat.Dense
 	isMonge bool
+	held    atomic.Pointer[tables] // of the last ε
 }
 
 // NewAxis returns the axis of a cost, n×m.
-func NewAxis(c *mat.Dense) *Axis { return &Axis{c, isMonge(c)} }
+func NewAxis(c *mat.Dense) *Axis { return &Axis{cost: c, isMonge: isMonge(c)} }
 
 // Cost returns the costs along the axis.
 func (x *Axis) Cost() *mat.Dense { return x.cost }
@@ -59,91 +60,33 @@ func isMonge(c *mat.Dense) bool {
 	return true
 }
 
-// negligible is the logarithm, against the largest, of entries whose sum is below rounding.
-const negligible = 45
-
 // Expect returns log Σⱼ exp(h_j − c_ij/ε) for every source i, with inv = 1/ε, by a pass along each axis, and
 // the mean under these weights of a field over the targets, if not nil, plus that of the cost where withCost is
 // set. Time is n times the sum of the axes' lengths, less where ε is small and costs are convex.
 func Expect(axes []*Axis, h, field []float64, inv float64, withCost bool, workers int) (lse, mean []float64) {
 	for k := len(axes) - 1; k >= 0; k-- {
-		x := axes[k]
-		n, m := x.cost.Dims()
+		n, m := axes[k].cost.Dims()
 		rest := len(h) / m
-		out := make([]float64, n*rest)
-		p := &axisPass{Axis: x, h: h, out: out, field: field, inv: inv, withCost: withCost, rest: rest}
+		p := &axisPass{
+			tables:   axes[k].tables(inv),
+			h:        h,
+			out:      make([]float64, n*rest),
+			field:    field,
+			withCost: withCost,
+			rest:     rest,
+		}
 		if field != nil {
 			p.mean = make([]float64, n*rest)
 		}
-		sweep := rows.NewSweep(rest, n*m/8, workers, func() []float64 { return make([]float64, 2*m) })
-		sweep.Each(func(w []float64, _ int, s rows.Span) {
-			for r := s.Lo; r < s.Hi; r++ {
-				p.rows(w, r, 0, n, 0, m)
+		sweep := rows.NewSweep(rest, n*m/8, workers, p.scratch)
+		sweep.Each(func(w *axisScratch, _ int, s rows.Span) {
+			for r := s.Lo; r < s.Hi; r += tileRows {
+				p.tile(w, r, min(r+tileRows, s.Hi))
 			}
 		})
-		h, field = out, p.mean
+		h, field = p.out, p.mean
 	}
 	return h, field
-}
-
-// axisPass reduces the last axis of a tensor and makes it the first.
-type axisPass struct {
-	*Axis
-	h, out      []float64
-	field, mean []float64
-	inv         float64
-	withCost    bool
-	rest        int // the number of rows of h
-}
-
-// rows computes rows [lo, hi) of the axis for row r of h, whose entries outside [from, to) are negligible
-// there. The middle row bounds the others where the cost is Monge: what is negligible there at small j is so
-// below, and at large j above.
-func (p *axisPass) rows(w []float64, r, lo, hi, from, to int) {
-	if lo >= hi {
-		return
-	}
-	mid := (lo + hi) / 2
-	_, m := p.cost.Dims()
-	h, c := p.h[r*m+from:r*m+to], p.cost.RawRowView(mid)[from:to]
-	x := w[:len(h)]
-	first, last := 0, len(h)
-	top := kern.RowLogits(x, h, c, p.inv)
-	if p.isMonge {
-		cut := top - negligible
-		for first < last && !(x[first] >= cut) {
-			first++
-		}
-		for last > first && !(x[last-1] >= cut) {
-			last--
-		}
-	}
-	p.finish(w, r, mid, r*m+from+first, x[first:last], c[first:last], top)
-	if !p.isMonge {
-		first, last = 0, to-from
-	}
-	p.rows(w, r, lo, mid, from, from+last)
-	p.rows(w, r, mid+1, hi, from+first, to)
-}
-
-// finish sets entry i of row r from x = h − c/ε, whose largest is top; at is the place of the first of them in h.
-func (p *axisPass) finish(w []float64, r, i, at int, x, c []float64, top float64) {
-	to := i*p.rest + r
-	if math.IsInf(top, -1) {
-		p.out[to] = top
-		return
-	}
-	e := w[len(w)/2:][:len(x)]
-	sum := kern.ExpAt(e, x, top)
-	p.out[to] = top + logspace.Log(sum)
-	if p.field == nil {
-		return
-	}
-	mean := kern.Dot(e, p.field[at:at+len(x)])
-	if p.withCost {
-		mean += kern.Dot(e, c)
-	}
-	p.mean[to] = mean / sum
 }
 
 // ScanSeparable is Scan by the axes: Min and Max bound the costs, as the least and largest along each axis add up to.

@@ -72,14 +72,14 @@ func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 	mid := p.prepare(s, beta)
 	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
 		if w.exp32 == nil {
-			w.exp32 = make([]float32, s.M)
+			w.exp32, w.cost32 = make([]float32, s.M), make([]float32, s.M)
 		}
 		for i := r.Lo; i < r.Hi; i++ {
 			if s.A[i] == 0 {
 				s.Alpha[i] = math.Inf(-1)
 				continue
 			}
-			sum, shift := p.row(s, w.exp32, i, mid)
+			sum, shift := p.row(s, w, i, mid)
 			mass := s.SetAlpha(k, i, s.Eps*(shift+mid+logspace.Log(sum)))
 			mixed.Axpy(part, mass/sum, w.exp32)
 		}
@@ -88,14 +88,14 @@ func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 }
 
 // row writes row i of T up to a factor and returns its sum and the shift of its arguments.
-func (p *float32Pass) row(s *Function, dst []float32, i int, mid float64) (sum, shift float64) {
+func (p *float32Pass) row(s *Function, w *Worker, i int, mid float64) (sum, shift float64) {
 	inv, at := float32(1/s.Eps), float32(s.shift[i]-mid)
 	var total float32
 	if at == at {
-		total = p.costs.ExpRow(dst, i, p.h, inv, at)
+		total = p.costs.ExpRow(w.exp32, w.cost32, i, p.h, inv, at)
 	}
 	if !(total > 1/singleSafe && total < singleSafe) {
-		at, total = p.costs.ExpRowTop(dst, i, p.h, inv)
+		at, total = p.costs.ExpRowTop(w.exp32, w.cost32, i, p.h, inv)
 	}
 	sum, shift = float64(total), float64(at)
 	s.shift[i] = mid + shift + logspace.Log(sum)

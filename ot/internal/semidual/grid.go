@@ -2,6 +2,7 @@ package semidual
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -26,17 +27,21 @@ func (p gridPass) Eval(s *Function, beta []float64) float64 {
 	kern.Scale(s.H, inv, beta)
 	lse, _ := geometry.Expect(p.Axes(false), s.H, nil, inv, false, workers)
 	clear(s.RowL1)
+	exact := s.Marginals == nil && s.Relax == 1
 	for i, v := range lse {
-		if s.A[i] == 0 {
+		switch {
+		case s.A[i] == 0:
 			s.Alpha[i], lse[i] = math.Inf(-1), math.Inf(-1)
-			continue
+		case exact:
+			lse[i] = s.LogA[i] - v
+			s.Alpha[i] = s.Eps * lse[i]
+		default:
+			lse[i] = logspace.Log(s.SetAlpha(0, i, s.Eps*v)) - v
 		}
-		lse[i] = logspace.Log(s.SetAlpha(0, i, s.Eps*v)) - v
 	}
 	col, _ := geometry.Expect(p.Axes(true), lse, nil, inv, false, workers)
-	for j, v := range col {
-		s.Col[j] = math.Exp(s.H[j] + v)
-	}
+	kern.Axpy(col, 1, s.H)
+	kern.Exp(s.Col, col)
 	return s.RowError() + s.columnError()
 }
 
@@ -50,8 +55,21 @@ func (p gridPass) softmin(s *Function, cols []int, set func(k int, v float64)) {
 	}
 }
 
-// Halved is a separable problem with every two neighbours along each axis joined, and what potentials of it say
-// of the whole.
+// GridSoftmin returns −ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) for every source i where the cost is separable and
+// a source has no weight, else nil.
+func (s *Function) GridSoftmin(beta []float64) []float64 {
+	if s.grid.Separable == nil || !slices.Contains(s.A, 0) {
+		return nil
+	}
+	h := make([]float64, s.M)
+	kern.Scale(h, 1/s.Eps, beta)
+	lse, _ := geometry.Expect(s.grid.Axes(false), h, nil, 1/s.Eps, false, len(s.Rows.Scratch))
+	kern.Scale(lse, -s.Eps, lse)
+	return lse
+}
+
+// Halved is a separable problem with every two neighbours along each axis joined, and what
+// potentials of it say of the whole.
 type Halved struct {
 	Axes []*mat.Dense
 	A, B []float64
@@ -59,8 +77,8 @@ type Halved struct {
 	mixed []*geometry.Axis // targets of the whole by sources of the halves
 }
 
-// Halved returns the halved problem, nil where the cost is not separable, grids are small, or costs curve so
-// much within two neighbours that the potentials at eps would not be near.
+// Halved returns the halved problem, nil where the cost is not separable, grids are small, or costs
+// curve so much within two neighbours that the potentials at eps would not be near.
 func (s *Function) Halved(eps float64) *Halved {
 	if s.grid.Separable == nil {
 		return nil

@@ -33,9 +33,10 @@ type Function struct {
 	Relax float64        // of the last eval
 	Evals int
 	LogB  []float64
-	ZeroB []int   // where b is 0
-	bMin  float64 // the least positive b
-	Tol   float64 // of the solve
+	LogA  []float64 // of a separable geometry; nil elsewhere
+	ZeroB []int     // where b is 0
+	bMin  float64   // the least positive b
+	Tol   float64   // of the solve
 
 	Marginals Marginals // nil where rows sum to a and columns are to sum to b
 	Total     float64   // the mass that errors are relative to
@@ -64,7 +65,12 @@ func New(in *Instance, workers int) *Function {
 	}
 	s.RowL1 = make([]float64, len(s.Rows.Spans))
 	s.left = make([]atomic.Int32, (len(s.Rows.Spans)+groupSpans-1)/groupSpans)
-	s.setNarrow(in.G)
+	if s.setNarrow(in.G); s.grid.Separable != nil {
+		s.LogA = in.Memory.Floats(in.N)
+		for i, v := range in.A {
+			s.LogA[i] = logspace.Log(v)
+		}
+	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.B {
 		s.LogB[j] = logspace.Log(v)

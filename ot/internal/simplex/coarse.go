@@ -73,7 +73,7 @@ func thin(w []Mass) (at []int, total []Mass) {
 	for i := 0; i < len(w); i += step {
 		best, sum := i, Mass{}
 		for k := i; k < min(i+step, len(w)); k++ {
-			if sum = sum.add(w[k]); w[best].Less(w[k]) {
+			if sum = sum.Add(w[k]); w[best].Less(w[k]) {
 				best = k
 			}
 		}

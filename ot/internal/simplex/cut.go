@@ -22,13 +22,13 @@ func (s *simplex) cut(first int) error {
 	crowd := []int{first}
 	var mass, space Mass
 	for k := 0; k < len(crowd); k++ {
-		mass = mass.add(s.supply.A[crowd[k]])
+		mass = mass.Add(s.supply.A[crowd[k]])
 		l := s.allArcs(crowd[k])
 		for at, j := range l.to {
 			if l.cost[at] >= s.large || room[j] {
 				continue
 			}
-			room[j], space = true, space.add(s.supply.B[j])
+			room[j], space = true, space.Add(s.supply.B[j])
 			for _, i := range senders[j] {
 				if !in[i] {
 					in[i], crowd = true, append(crowd, i)

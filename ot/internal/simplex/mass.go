@@ -12,7 +12,8 @@ import (
 // simplex do not drift, it cannot cycle, and it never takes rounding for mass.
 type Mass struct{ hi, lo uint64 }
 
-func (x Mass) add(y Mass) Mass {
+// Add returns x + y.
+func (x Mass) Add(y Mass) Mass {
 	lo, carry := bits.Add64(x.lo, y.lo, 0)
 	hi, _ := bits.Add64(x.hi, y.hi, carry)
 	return Mass{hi, lo}
@@ -23,6 +24,17 @@ func (x Mass) Sub(y Mass) Mass {
 	lo, borrow := bits.Sub64(x.lo, y.lo, 0)
 	hi, _ := bits.Sub64(x.hi, y.hi, borrow)
 	return Mass{hi, lo}
+}
+
+// Half returns x/2, rounded down.
+func (x Mass) Half() Mass { return x.shr(1) }
+
+// Times returns f·x, for f ≥ 0, to the precision of f; 0 where f is not in [0, 1].
+func (x Mass) Times(f float64) Mass {
+	if !(f > 0 && f <= 1) {
+		return Mass{}
+	}
+	return toMass(f*x.float(), 0)
 }
 
 // Less reports whether x < y.
@@ -112,7 +124,7 @@ func integers(w []float64, exp int) (m []Mass, total Mass) {
 		} else {
 			m[i] = toMass(v, exp)
 		}
-		total = total.add(m[i])
+		total = total.Add(m[i])
 	}
 	return m, total
 }
@@ -133,11 +145,11 @@ func rebalance(m []Mass, from, to Mass) {
 		}
 		d := toMass(m[j].float()*ratio, 0)
 		if grow {
-			m[j] = m[j].add(d)
+			m[j] = m[j].Add(d)
 		} else {
 			m[j] = m[j].Sub(d)
 		}
-		total = total.add(m[j])
+		total = total.Add(m[j])
 	}
-	m[heaviest] = m[heaviest].add(to).Sub(total) // wraps around and back when total > to
+	m[heaviest] = m[heaviest].Add(to).Sub(total) // wraps around and back when total > to
 }

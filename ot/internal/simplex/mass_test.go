@@ -22,10 +22,10 @@ func TestMassArithmetic(t *testing.T) {
 		x := Mass{word.Draw(t, "hi") >> 1, word.Draw(t, "lo")}
 		y := Mass{word.Draw(t, "hi") >> 1, word.Draw(t, "lo")}
 		n := rapid.UintRange(1, 63).Draw(t, "n")
-		if got, want := x.add(y).big(), new(big.Int).Add(x.big(), y.big()); got.Cmp(want) != 0 {
+		if got, want := x.Add(y).big(), new(big.Int).Add(x.big(), y.big()); got.Cmp(want) != 0 {
 			t.Fatalf("%v + %v = %v", x, y, got)
 		}
-		if got, want := x.add(y).Sub(y), x; got != want {
+		if got, want := x.Add(y).Sub(y), x; got != want {
 			t.Fatalf("(%v + %v) − the same = %v", x, y, got)
 		}
 		if got, want := x.Less(y), x.big().Cmp(y.big()) < 0; got != want {
@@ -79,13 +79,13 @@ func TestQuantise(t *testing.T) {
 		}
 		var totalA, totalB Mass
 		for i, w := range s.A {
-			totalA = totalA.add(w)
+			totalA = totalA.Add(w)
 			if d := math.Abs(s.Weight(w) - a[i]); d > 0x1p-52*a[i]+1e-28*sumA {
 				t.Fatalf("a[%d] = %v became %v", i, a[i], s.Weight(w))
 			}
 		}
 		for j, w := range s.B {
-			totalB = totalB.add(w)
+			totalB = totalB.Add(w)
 			if d := math.Abs(s.Weight(w) - b[j]); d > 1e-14*b[j]+1e-28*sumA {
 				t.Fatalf("b[%d] = %v became %v", j, b[j], s.Weight(w))
 			}

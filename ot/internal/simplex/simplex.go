@@ -110,7 +110,7 @@ func (s *simplex) perturb() {
 			s.tree.pot[i] = math.Inf(-1)
 			continue
 		}
-		s.a[i] = w.shl(s.supply.free).add(Mass{lo: 1})
+		s.a[i] = w.shl(s.supply.free).Add(Mass{lo: 1})
 		extra.lo++
 	}
 	last := 0
@@ -121,7 +121,7 @@ func (s *simplex) perturb() {
 		}
 		s.b[j], last = w.shl(s.supply.free), j
 	}
-	s.b[last] = s.b[last].add(extra)
+	s.b[last] = s.b[last].Add(extra)
 }
 
 // row returns row i of the cost, the one before where the context has ended.
@@ -195,7 +195,7 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 	half := Mass{lo: 1}.shl(s.supply.free - 1)
 	for v := range s.tree.node {
 		e := &s.tree.node[v]
-		flow := e.flow.add(half).shr(s.supply.free)
+		flow := e.flow.Add(half).shr(s.supply.free)
 		if flow.IsZero() {
 			continue
 		}

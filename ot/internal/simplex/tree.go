@@ -115,7 +115,7 @@ func (t *tree) push(in, out, join int32, theta Mass) {
 			if lose {
 				w.flow = w.flow.Sub(theta)
 			} else {
-				w.flow = w.flow.add(theta)
+				w.flow = w.flow.Add(theta)
 			}
 			v = w.parent
 		}

@@ -66,6 +66,10 @@ func (p *Plan) Connected(mass float64) bool {
 			left++
 		}
 	}
+	if p.Separable() && p.gridConnected(mass, forest, left) {
+		return true
+	}
+	forest.reset()
 	var mu sync.Mutex
 	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {

@@ -8,9 +8,12 @@ import (
 	"coupling/ot/internal/semidual"
 )
 
-// expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where transposed, c left
-// out unless withCost.
-func (p *Plan) expect(v []float64, transposed, withCost bool) []float64 {
+// Separable reports whether products go along the axes of a grid.
+func (p *Plan) Separable() bool { return semidual.Separate(p.Geometry) != nil }
+
+// Expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where
+// transposed, c left out unless withCost.
+func (p *Plan) Expect(v []float64, transposed, withCost bool) []float64 {
 	from := p.Beta
 	if transposed {
 		from = p.Alpha
@@ -28,8 +31,8 @@ func weighted(w, v []float64) []float64 {
 	return out
 }
 
-// columns returns Tᵀ1 of a separable geometry.
-func (p *Plan) columns() []float64 {
+// Columns returns Tᵀ1 of a separable geometry.
+func (p *Plan) Columns() []float64 {
 	h, col := make([]float64, len(p.A)), make([]float64, len(p.B))
 	kern.Scale(h, 1/p.Eps, p.Alpha)
 	lse, _ := geometry.Expect(semidual.Separate(p.Geometry).Axes(true), h, nil, 1/p.Eps, false, 0)
@@ -43,8 +46,60 @@ func (p *Plan) columns() []float64 {
 
 // gridSums is Sums along the axes of a separable geometry.
 func (p *Plan) gridSums() (v Sums) {
-	col := p.columns()
-	v.Sharp = rows.Dot(p.Mass, p.expect(make([]float64, len(p.B)), false, true))
+	col := p.Columns()
+	v.Sharp = rows.Dot(p.Mass, p.Expect(make([]float64, len(p.B)), false, true))
 	v.Mass = rows.Dot(p.Mass, Ones(len(p.A)))
 	return p.logSums(v, p.Mass, col)
+}
+
+// gridConnected is Connected by the entries between each atom and those next to where it goes, or
+// comes from, on average: true is certain, and false is not.
+func (p *Plan) gridConnected(mass float64, forest *components, left int) bool {
+	n := len(p.A)
+	for _, transposed := range []bool{false, true} {
+		axes := semidual.Separate(p.Geometry).Axes(transposed)
+		own, other, weight := p.Alpha, p.Beta, p.B
+		if transposed {
+			own, other, weight = p.Beta, p.Alpha, p.Mass
+		}
+		near := p.averages(axes, transposed)
+		for i, potential := range own {
+			for code := range int(math.Pow(3, float64(len(axes)))) { // its digits are the steps along the axes, plus 1
+				j, stride, from, logT := 0, 1, i, potential
+				for k := len(axes) - 1; k >= 0; k-- {
+					rows, columns := axes[k].Cost().Dims()
+					at := min(max(0, int(math.Round(near[k][i]))+code%3-1), columns-1)
+					logT -= axes[k].Cost().At(from%rows, at)
+					j, stride, from, code = j+at*stride, stride*columns, from/rows, code/3
+				}
+				source, target := i, j
+				if transposed {
+					source, target = j, i
+				}
+				t := math.Exp((logT + other[j]) / p.Eps) // 0 where either has no weight
+				if weight[j] > 0 && t >= mass && forest.join(source, n+target, t) {
+					left--
+				}
+			}
+		}
+	}
+	return left == 0
+}
+
+// averages returns, for each axis, the mean coordinate of each source's targets, or of each
+// target's sources.
+func (p *Plan) averages(axes []*geometry.Axis, transposed bool) [][]float64 {
+	out, stride := make([][]float64, len(axes)), 1
+	for k := len(axes) - 1; k >= 0; k-- {
+		_, columns := axes[k].Cost().Dims()
+		at := make([]float64, len(p.B))
+		if transposed {
+			at = make([]float64, len(p.A))
+		}
+		for j := range at {
+			at[j] = float64(j / stride % columns)
+		}
+		out[k], stride = p.Expect(at, transposed, false), stride*columns
+	}
+	return out
 }

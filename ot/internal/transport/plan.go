@@ -74,9 +74,14 @@ func New(s *semidual.Function, beta, mass []float64, marginalL1 float64) *Plan {
 func (p *Plan) potentials(s *semidual.Function) {
 	p.Alpha, p.Beta = p.Memory.Clone(s.Alpha), p.Memory.Clone(p.Own)
 	p.F, p.G = p.Memory.Zeros(s.N), p.Memory.Zeros(s.M)
+	grid := s.GridSoftmin(p.Own)
 	for i, a := range s.A {
 		if a > 0 {
 			p.F[i] = p.Alpha[i] - s.Eps*logspace.Log(a)
+			continue
+		}
+		if grid != nil {
+			p.F[i] = grid[i]
 			continue
 		}
 		w := s.Rows.Scratch[0]
@@ -224,8 +229,8 @@ func (p *Plan) Times(v []float64) (out []float64) {
 	if p.OnDevice("Apply", false, func(d *DevicePlan) (err error) { out, err = d.Times(v); return err }) {
 		return out
 	}
-	if semidual.Separate(p.Geometry) != nil {
-		return weighted(p.Mass, p.expect(v, false, false))
+	if p.Separable() {
+		return weighted(p.Mass, p.Expect(v, false, false))
 	}
 	out = make([]float64, len(p.A))
 	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
@@ -244,8 +249,8 @@ func (p *Plan) TimesT(u []float64) (out []float64) {
 	if p.OnDevice("ApplyT", false, func(d *DevicePlan) (err error) { out, err = d.TimesT(u); return err }) {
 		return out
 	}
-	if semidual.Separate(p.Geometry) != nil {
-		return weighted(p.columns(), p.expect(u, true, false))
+	if p.Separable() {
+		return weighted(p.Columns(), p.Expect(u, true, false))
 	}
 	out = make([]float64, len(p.B))
 	p.Sweep().Columns(out, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
@@ -267,6 +272,12 @@ func (p *Plan) Barycentric(y *mat.Dense) (out *mat.Dense) {
 	n, m := p.Dims()
 	_, d := y.Dims()
 	out = mat.NewDense(n, d, nil)
+	if p.Separable() {
+		for k := range d {
+			out.SetCol(k, p.Expect(mat.Col(nil, k, y), false, false))
+		}
+		return out
+	}
 	target := dense.View(y)
 	p.Blocks(nil, func(w *semidual.Worker, _, lo, hi int) {
 		t := w.Block[:(hi-lo)*m]
@@ -301,10 +312,10 @@ func (p *Plan) Blocks(sw *semidual.Sweep, f func(w *semidual.Worker, k, lo, hi i
 
 // Laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
 func (p *Plan) Laplacian(dst, v, col []float64) {
-	if semidual.Separate(p.Geometry) != nil {
-		back := p.expect(p.expect(v, false, false), true, false)
-		for j, c := range p.columns() {
-			dst[j] = col[j]*v[j] - c*back[j]
+	if p.Separable() {
+		back := p.Expect(p.Expect(v, false, false), true, false)
+		for j, c := range col { // those of T
+			dst[j] = c * (v[j] - back[j])
 		}
 		return
 	}
@@ -336,7 +347,7 @@ func (p *Plan) Sums() Sums {
 	if l, ok := p.Geometry.(geometry.Listed); ok {
 		return p.listedSums(l)
 	}
-	if semidual.Separate(p.Geometry) != nil {
+	if p.Separable() {
 		return p.gridSums()
 	}
 	_, m := p.Dims()

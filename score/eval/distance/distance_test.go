@@ -72,8 +72,8 @@ func TestFrechetOfGaussians(t *testing.T) {
 func TestFrechetIsWasserstein(t *testing.T) {
 	for _, n := range []int{4, 9, 10, 11, 40} {
 		x, y := normal(seed(1), n, 10, 0, 1), normal(seed(2), 25, 10, .5, 2)
-		p, err1 := gaussian.Empirical(x)
-		q, err2 := gaussian.Empirical(y)
+		p, err1 := gaussian.Empirical(x, nil)
+		q, err2 := gaussian.Empirical(y, nil)
 		want, err3 := gaussian.Wasserstein(p, q)
 		got, err4 := distance.Frechet(x, y)
 		must.Do(errors.Join(err1, err2, err3, err4))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"coupling/dp/audit"
+	"coupling/lab/root"
 )
 
 // ErrArgument is wrapped by every error about an argument.
@@ -108,24 +109,11 @@ func (r *Result) At(bound float64) Rate {
 // his method 5. The interval stays in [0, 1] and has a width at 0 and 1, where DeLong's has none.
 func interval(auc, n, m float64) (lo, hi float64) {
 	const z = 1.959963984540054
-	excess := func(θ float64) float64 { // negative inside
+	outside := func(θ float64) bool {
 		v := θ * (1 - θ) / (n * m) * (1 + ((n+m)/2-1)*((1-θ)/(2-θ)+θ/(1+θ)))
-		return (θ-auc)*(θ-auc) - z*z*v
+		return (θ-auc)*(θ-auc) > z*z*v
 	}
-	return bisect(excess, auc, 0), bisect(excess, auc, 1)
-}
-
-// bisect finds where f changes its sign between inside, where it is not positive, and end.
-func bisect(f func(float64) float64, inside, end float64) float64 {
-	if f(end) <= 0 {
-		return end
-	}
-	for range 60 {
-		if mid := (inside + end) / 2; f(mid) <= 0 {
-			inside = mid
-		} else {
-			end = mid
-		}
-	}
-	return end
+	// At the ends V is 0: they are outside but for an auc that is at one.
+	return 1 - root.Bisect(func(up float64) bool { return outside(1 - up) }, 1-auc, 1),
+		root.Bisect(outside, auc, 1)
 }

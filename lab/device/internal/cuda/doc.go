@@ -4,7 +4,7 @@
 // keeps that in its own cache). For compute capability 9.0 (H100, H200) they are also assembled
 // ahead, so that a driver for CUDA 12 compiles nothing there.
 //
-//	b, err := cuda.Open(cuda.Config{})    // the first GPU; an error that wraps backend.ErrNoDevice where there is none
+//	b, err := cuda.Open(cuda.Config{})    // the first GPU; an error that wraps backend.ErrNoDevice if there is none
 //	m, err := b.Alloc(4 * n)
 //	t := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{n}}
 //	err = b.Upload(t, address)            // of as many elements

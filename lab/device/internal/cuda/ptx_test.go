@@ -94,7 +94,8 @@ func TestPTX(t *testing.T) {
 	// Kernels that divide by 64-bit sizes: in the branch for tensors of 2^31 elements or more
 	// (place, paste, resampling) or once a row.
 	divide := regexp.MustCompile(
-		`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
+		`^(combine|affine|moments|permute|paste|transpose|nearest|lse_rows|` +
+			`sum|mean|squares|norm|largest|logsumexp|dot)`)
 	for _, m := range kernels.Modules() {
 		text := must.Get(readFile(m.Name + ".ptx.gz"))
 		if !bytes.Contains(text, []byte(".version 7.0\n.target sm_80\n")) {

@@ -20,8 +20,10 @@ import (
 var updateRegisters = os.Getenv("COUPLING_UPDATE_REGISTERS") == "1"
 
 // What of ptxas a machine needs, and how it comes by it.
-const noPtxas = `ptxas is not in the PATH. It is in Debian's package nvidia-cuda-toolkit, of the component non-free, and needs no installation:
-	apt-get download nvidia-cuda-toolkit && dpkg -x nvidia-cuda-toolkit_*.deb ptxas && PATH=$PWD/ptxas/usr/bin:$PATH make ptx-check`
+const noPtxas = `ptxas is not in the PATH. It is in Debian's package nvidia-cuda-toolkit, of the component non-free,
+and needs no installation:
+	apt-get download nvidia-cuda-toolkit && dpkg -x nvidia-cuda-toolkit_*.deb ptxas &&
+    PATH=$PWD/ptxas/usr/bin:$PATH make ptx-check`
 
 // use is what a kernel takes of a multiprocessor: registers a thread, bytes of stack and of spills a thread, bytes of
 // shared memory a block, and how many blocks fit at once.
@@ -112,7 +114,8 @@ type assembled struct {
 }
 
 var saidBy = regexp.MustCompile(
-	`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers(?:.*?(\d+) bytes smem)?`)
+	`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n` +
+		`.*Used (\d+) registers(?:.*?(\d+) bytes smem)?`)
 
 // assemble returns what the kernels of a module use. Code for sm_90 must be what is embedded, if
 // that is of this assembler.

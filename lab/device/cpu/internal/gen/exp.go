@@ -113,23 +113,15 @@ func (a *asm) exponential(g grade) *exponential {
 	return e
 }
 
-// table16 loads 2^(i/16), i = 0…15, in one register or two. For exponentials
-// that are not exact, entry i lacks i in its exponent's bits, as n·16, shifted
-// there, will bring it.
+// table16 loads 2^(i/16), i = 0…15, in one register or two.
 func (e *exponential) table16() (lower, upper operand.Op) {
 	a, stem := e.asm, "expRoots"
-	if e.grade == exact {
-		stem = "expRootsExact"
-	}
 	entry := func(i int) operand.Constant {
-		v, minus := math.Exp2(float64(i)/16), uint64(0)
-		if e.grade != exact {
-			minus = uint64(i) << (e.bits - 4)
-		}
+		v := math.Exp2(float64(i) / 16)
 		if a.double {
-			return operand.U64(math.Float64bits(v) - minus)
+			return operand.U64(math.Float64bits(v))
 		}
-		return operand.U32(math.Float32bits(float32(v)) - uint32(minus))
+		return operand.U32(math.Float32bits(float32(v)))
 	}
 	load := func(name string, from int) operand.Op {
 		t := a.vec()
@@ -208,17 +200,10 @@ func (e *exponential) applyWide(xs []vec) {
 	s, n := e.split(xs)
 	q := a.vecs(len(xs))
 	for u := range s {
-		a.mov(q[u], s[u])
 		if a.double {
 			a.VPERMI2PD(e.roots2, e.roots, s[u])
 		} else {
 			a.VPERMPS(e.roots, s[u], s[u])
-		}
-	}
-	if e.grade != exact { // 2^n, all of it
-		for u := range s {
-			a.shiftLeft(q[u], q[u], uint64(e.bits-4))
-			a.addInt(s[u], s[u], q[u])
 		}
 	}
 	c := e.expTable.wide
@@ -234,13 +219,11 @@ func (e *exponential) applyWide(xs []vec) {
 	for u, x := range xs {
 		a.mul(x, x, s[u])
 	}
+	// Only the last step scales by 2ⁿ: a product with it before might be denormal, which takes Intel's processors over
+	// a hundred cycles.
 	for u, x := range xs {
-		if e.grade == exact {
-			a.horner(q[u], x, s[u])
-			a.pickZ(a.VSCALEFPD_Z, a.VSCALEFPS_Z)(n[u], q[u], alive[u], x)
-		} else {
-			a.pickZ(a.VFMADD213PD_Z, a.VFMADD213PS_Z)(s[u], q[u], alive[u], x)
-		}
+		a.horner(q[u], x, s[u])
+		a.pickZ(a.VSCALEFPD_Z, a.VSCALEFPS_Z)(n[u], q[u], alive[u], x)
 	}
 }
 

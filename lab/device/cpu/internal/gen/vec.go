@@ -61,6 +61,19 @@ func vecKernels() []kernel {
 			},
 		},
 		{
+			name: "sqrt", doc: "writes √x to dst.", sig: "dst, x *T, n int",
+			emit: func(a *asm) {
+				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
+				a.stream(n, a.unroll, func(s span) {
+					v := a.read(x, s)
+					for _, w := range v {
+						a.root(w)
+					}
+					a.write(dst, s, v)
+				})
+			},
+		},
+		{
 			name: "silu", doc: "writes x/(1+e^-x) to dst.", sig: "dst, x *T, n int",
 			emit: func(a *asm) {
 				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
@@ -94,6 +107,15 @@ func vecKernels() []kernel {
 				})
 			},
 		},
+	}
+}
+
+// root replaces v by its square root.
+func (a *asm) root(v vec) {
+	if a.double {
+		a.VSQRTPD(v, v)
+	} else {
+		a.VSQRTPS(v, v)
 	}
 }
 

@@ -1,4 +1,4 @@
-package ot_test
+package barycentre_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/barycentre"
 	"coupling/ot/cost"
 )
 
@@ -37,7 +38,7 @@ func TestBarycentreIsOptimal(t *testing.T) {
 	for _, eps := range []float64{1, 0.1} {
 		var bs [][]float64
 		for _, workers := range []int{1, 3} {
-			out, err := ot.Barycentre{Eps: eps, Workers: workers}.Solve(t.Context(), problems, w)
+			out, err := barycentre.Fixed{Eps: eps, Workers: workers}.Solve(t.Context(), problems, w)
 			if err != nil || out.Status != ot.Converged || !(math.Abs(floats.Sum(out.B)-1) < 1e-12) {
 				t.Fatalf("ε = %g: %+v, %v", eps, out, err)
 			}
@@ -78,7 +79,7 @@ func TestBarycentreOnTheLine(t *testing.T) {
 		left[i], right[i] = math.Exp(-(x-.25)*(x-.25)/2e-3), math.Exp(-(x-.65)*(x-.65)/2e-3)
 	}
 	g := ot.Points(grid, grid, ot.SqEuclidean)
-	out, err := ot.Barycentre{Eps: 2e-3}.Solve(t.Context(),
+	out, err := barycentre.Fixed{Eps: 2e-3}.Solve(t.Context(),
 		[]ot.Problem{{Geometry: g, A: left}, {Geometry: g, A: right}}, []float64{3, 1})
 	if err != nil || out.Status != ot.Converged {
 		t.Fatal(out, err)
@@ -91,7 +92,7 @@ func TestBarycentreOnTheLine(t *testing.T) {
 	if !(math.Abs(mean-.35) < 1e-6) || !(square-mean*mean < 4e-3) {
 		t.Errorf("mean %g, want 0.35; variance %g", mean, square-mean*mean)
 	}
-	one, err := ot.Barycentre{Eps: .01}.Solve(t.Context(), []ot.Problem{{Geometry: g, A: left}}, nil)
+	one, err := barycentre.Fixed{Eps: .01}.Solve(t.Context(), []ot.Problem{{Geometry: g, A: left}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestFreeBarycentre(t *testing.T) {
 		y.Apply(func(_, _ int, v float64) float64 { return v + by }, y)
 		return y
 	}
-	s := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1e-3}, Tol: 1e-9}
+	s := barycentre.Free{Solver: ot.LBFGS{Eps: 1e-3}, Tol: 1e-9}
 	out, err := s.Solve(t.Context(), between(move(.1), move(-1), move(3)), []float64{1, 3})
 	if err != nil || out.Status != ot.Converged {
 		t.Fatal(out, err)
@@ -135,7 +136,7 @@ func TestFreeBarycentre(t *testing.T) {
 	// Steps never raise the objective, and stop when they are told to.
 	last := math.Inf(1)
 	for steps := range 6 {
-		out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
+		out, err := barycentre.Free{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
 			between(cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1), move(0),
 				cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)), nil)
 		if err != nil {
@@ -164,37 +165,37 @@ func TestBarycentreRefuses(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, test := range map[string]struct {
-		solve func() (*ot.Barycentres, error)
+		solve func() (*barycentre.Result, error)
 		kind  error
 	}{
-		"none": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(t.Context(), nil, nil) },
+		"none": {func() (*barycentre.Result, error) { return barycentre.Fixed{Eps: 1}.Solve(t.Context(), nil, nil) },
 			ot.ErrShape},
-		"ε": {func() (*ot.Barycentres, error) { return ot.Barycentre{}.Solve(t.Context(), []ot.Problem{p}, nil) },
+		"ε": {func() (*barycentre.Result, error) { return barycentre.Fixed{}.Solve(t.Context(), []ot.Problem{p}, nil) },
 			ot.ErrParameter},
-		"weights": {func() (*ot.Barycentres, error) {
-			return ot.Barycentre{Eps: 1}.Solve(t.Context(), []ot.Problem{p}, []float64{-1})
+		"weights": {func() (*barycentre.Result, error) {
+			return barycentre.Fixed{Eps: 1}.Solve(t.Context(), []ot.Problem{p}, []float64{-1})
 		}, ot.ErrWeights},
-		"other support": {func() (*ot.Barycentres, error) {
-			return ot.Barycentre{Eps: 1}.Solve(t.Context(), []ot.Problem{p, other}, nil)
+		"other support": {func() (*barycentre.Result, error) {
+			return barycentre.Fixed{Eps: 1}.Solve(t.Context(), []ot.Problem{p, other}, nil)
 		}, ot.ErrShape},
-		"cancelled": {func() (*ot.Barycentres, error) {
-			return ot.Barycentre{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil)
+		"cancelled": {func() (*barycentre.Result, error) {
+			return barycentre.Fixed{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil)
 		}, context.Canceled},
-		"no solver": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{}.Solve(t.Context(), between(x, x), nil)
+		"no solver": {func() (*barycentre.Result, error) {
+			return barycentre.Free{}.Solve(t.Context(), between(x, x), nil)
 		}, ot.ErrParameter},
-		"no points": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(nil, x), nil)
+		"no points": {func() (*barycentre.Result, error) {
+			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(nil, x), nil)
 		}, ot.ErrShape},
-		"no measure's points": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(x, nil), nil)
+		"no measure's points": {func() (*barycentre.Result, error) {
+			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(x, nil), nil)
 		}, ot.ErrShape},
-		"another cost": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(),
+		"another cost": {func() (*barycentre.Result, error) {
+			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(),
 				[]ot.Problem{{Geometry: ot.Points(x, x, ot.L1)}}, nil)
 		}, ot.ErrUnsupported},
-		"two supports": {func() (*ot.Barycentres, error) {
-			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{p, other}, nil)
+		"two supports": {func() (*barycentre.Result, error) {
+			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{p, other}, nil)
 		}, ot.ErrParameter},
 	} {
 		if out, err := test.solve(); !errors.Is(err, test.kind) || out != nil {
@@ -204,10 +205,10 @@ func TestBarycentreRefuses(t *testing.T) {
 }
 
 // The barycentre of two measures on a grid of the line.
-func ExampleBarycentre() {
+func ExampleFixed() {
 	grid := mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4})
 	g := ot.Points(grid, grid, ot.SqEuclidean)
-	out, err := ot.Barycentre{Eps: 0.1}.Solve(context.Background(), []ot.Problem{
+	out, err := barycentre.Fixed{Eps: 0.1}.Solve(context.Background(), []ot.Problem{
 		{Geometry: g, A: []float64{1, 0, 0, 0, 0}}, {Geometry: g, A: []float64{0, 0, 0, 0, 1}},
 	}, nil)
 	if err != nil {
@@ -220,13 +221,13 @@ func ExampleBarycentre() {
 }
 
 // Two points that stand for three pairs of points.
-func ExampleFreeBarycentre() {
+func ExampleFree() {
 	start := mat.NewDense(2, 1, []float64{-1, 1})
 	var problems []ot.Problem
 	for _, pair := range [][]float64{{0, 4}, {5, 1}, {2, 6}} {
 		problems = append(problems, ot.Problem{Geometry: ot.Points(mat.NewDense(2, 1, pair), start, ot.SqEuclidean)})
 	}
-	out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 0.01}}.Solve(context.Background(), problems, nil)
+	out, err := barycentre.Free{Solver: ot.LBFGS{Eps: 0.01}}.Solve(context.Background(), problems, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -253,7 +254,7 @@ func TestBarycentreOfImages(t *testing.T) {
 		for _, a := range images {
 			problems = append(problems, ot.Problem{Geometry: g, A: a})
 		}
-		out, err := ot.Barycentre{Eps: 0.5, Tol: 1e-8, Debiased: debiased}.Solve(ctx, problems, nil)
+		out, err := barycentre.Fixed{Eps: 0.5, Tol: 1e-8, Debiased: debiased}.Solve(t.Context(), problems, nil)
 		if err != nil || out.Status != ot.Converged {
 			t.Fatal(out, err)
 		}

@@ -1,4 +1,4 @@
-package ot
+package solve
 
 // stagnation detects an error that has stopped falling.
 type stagnation struct {

@@ -1,7 +1,6 @@
-package ot
+package solve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,12 +8,17 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device"
+	"coupling/lab/device/devicetest"
 	"coupling/ot/cost"
 	"coupling/ot/internal/derivative"
+	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/laplacian"
+	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/semidual"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 func testProblem(rng *rand.Rand, n, m int) Problem {
@@ -23,7 +27,7 @@ func testProblem(rng *rand.Rand, n, m int) Problem {
 		d := float64(i)/float64(n) - float64(j)/float64(m) + 0.05*rng.NormFloat64()
 		return d * d
 	}, c)
-	return Problem{Geometry: Dense(c)}
+	return Problem{Geometry: cost.Dense(c)}
 }
 
 // Below what float32 can do a solve goes on in float64, to the tolerance and not a digit less.
@@ -31,7 +35,7 @@ func TestSingleThenDouble(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(13, 1)), 120, 100)
 	for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 		var single, double bool
-		r, err := LBFGS{Eps: 0.01, Tol: tol, Control: Control{Workers: 1}}.quasiNewton(context.Background(), p)
+		r, err := beginLBFGS(t.Context(), p, Control{Eps: 0.01, Tol: tol, Workers: 1}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,50 +54,22 @@ func TestSingleThenDouble(t *testing.T) {
 	}
 }
 
-// turnsOff is a context that has ended when it is asked for the third time.
-type turnsOff struct {
-	context.Context
-	asked int
-}
-
-func (c *turnsOff) Err() error {
-	if c.asked++; c.asked > 2 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// A factorisation is given up when the context ends, not after.
-func TestCancelElimination(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 1))
-	c := mat.NewDense(200, 200, nil)
-	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
-	plan, err := Solve(context.Background(), Problem{Geometry: Dense(c)}, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := &turnsOff{Context: context.Background()}
-	if _, err := (Backward{Method: Eliminate}).Gradient(ctx, plan, Sharp); !errors.Is(err, context.Canceled) {
-		t.Errorf("err = %v after %d looks at the context, want context.Canceled", err, ctx.asked)
-	}
-}
-
 // Conjugate gradients by passes over the plan give what they give on entries that are held.
 func TestConjugateMatrixFree(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(5, 1)), 30, 20)
-	plan, err := Newton{Eps: 0.05, Tol: 1e-14}.Solve(context.Background(), p)
+	out, err := Newton(t.Context(), p, Control{Eps: 0.05, Tol: 1e-14}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got [2][]float64
 	for k, most := range []int{1 << 20, 100} {
-		h, rhs := derivative.System(plan.t, derivative.EntropyField, most)
+		h, rhs := derivative.System(out.Plan, derivative.EntropyField, most)
 		if (h.MatrixFree != nil) != (most == 100) {
 			t.Fatalf("at most %d entries: held = %v", most, h.MatrixFree == nil)
 		}
 		got[k] = make([]float64, len(rhs))
 		cg := laplacian.CG{Mul: h.Mul, Diag: h.Col}
-		if _, resid, err := cg.Solve(context.Background(), got[k], rhs, 1e-14, 0, 1000); err != nil || resid > 1e-14 {
+		if _, resid, err := cg.Solve(t.Context(), got[k], rhs, 1e-14, 0, 1000); err != nil || resid > 1e-14 {
 			t.Fatalf("residual %g, %v", resid, err)
 		}
 	}
@@ -115,11 +91,10 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 		if testing.Short() && c.trees {
 			continue
 		}
-		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, SqEuclidean)
+		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, cost.SqEuclidean)
 		var one []float64
 		for _, workers := range []int{1, 2, 5} {
-			q, err := LBFGS{Eps: c.ratio / 0.003 * eps, Tol: 1e-9,
-				Control: Control{Workers: workers}}.quasiNewton(t.Context(), p)
+			q, err := beginLBFGS(t.Context(), p, Control{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Workers: workers}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +146,7 @@ func smallEps(rng *rand.Rand, n, m, d int, kind cost.PointCost) (Problem, float6
 	for j, scale := 0, sum(a)/sum(b); j < m; j++ {
 		b[j] *= scale
 	}
-	p.Geometry, p.A, p.B = Points(x, y, kind), a, b
+	p.Geometry, p.A, p.B = cost.Points(x, y, kind), a, b
 	in, err := p.check(1)
 	if err != nil {
 		panic(err)
@@ -182,50 +157,74 @@ func smallEps(rng *rand.Rand, n, m, d int, kind cost.PointCost) (Problem, float6
 // In the order of the trees a solve gives the plan that it gives over all pairs, with the same bits
 // for any number of workers.
 func TestSorted(t *testing.T) {
-	ctx := context.Background()
 	for _, c := range []struct {
 		n, m, d int
 		kind    cost.PointCost
 		tol     float64
-	}{{1100, 1000, 2, SqEuclidean, 1e-9}, {1000, 1100, 3, cost.SqEuclideanL1(0.5), 1e-6}, {1040, 1040, 1, L1, 1e-6},
-		{1030, 1030, 2, SqEuclidean, 1e-12}} {
+	}{{1100, 1000, 2, cost.SqEuclidean, 1e-9}, {1000, 1100, 3, cost.SqEuclideanL1(0.5), 1e-6},
+		{1040, 1040, 1, cost.L1, 1e-6},
+		{1030, 1030, 2, cost.SqEuclidean, 1e-12}} {
 		t.Run(fmt.Sprintf("%d×%d/d=%d/%v/%g", c.n, c.m, c.d, c.kind, c.tol), func(t *testing.T) {
 			p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, c.d, c.kind)
-			got, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 1}}.Solve(ctx, p)
-			if err != nil {
-				t.Fatal(err)
+			solved := func(p Problem, workers int) *Result {
+				out, err := LBFGS(t.Context(), p, Control{Eps: eps, Tol: c.tol, Workers: workers}, 0)
+				if err != nil || out.Status != Converged || out.MarginalL1 > c.tol {
+					t.Fatal(out, err)
+				}
+				return out
 			}
+			got := solved(p, 1)
 			all := p
-			all.Geometry = Dense(Cost(p.Geometry))
-			want, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 1}}.Solve(ctx, all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Status != Converged || want.Status != Converged || got.MarginalL1 > c.tol {
-				t.Fatalf("%v and %v", got, want)
-			}
-			var l1 float64
-			gotT, wantT := got.Matrix().RawMatrix().Data, want.Matrix().RawMatrix().Data
-			for k, v := range gotT {
-				l1 += math.Abs(v - wantT[k])
-			}
+			all.Geometry = cost.Dense(geometry.All(p.Geometry))
+			want := solved(all, 1)
 			// Both are within tol of the marginals; how far that lets plans differ depends on how
 			// weakly the atoms are coupled.
+			l1 := floats.Distance(got.Plan.Matrix().RawMatrix().Data, want.Plan.Matrix().RawMatrix().Data, 1)
 			if l1 > 1e3*c.tol {
 				t.Errorf("plans differ by %g in L1", l1)
 			}
-			if d := math.Abs(got.RegKL() - want.RegKL()); d > 1e2*c.tol*eps+1e-13*want.RegKL() {
+			value := func(r *Result) float64 { return kern.Dot(r.Plan.A, r.Plan.F) + kern.Dot(r.Plan.B, r.Plan.G) }
+			if d := math.Abs(value(got) - value(want)); d > 1e2*c.tol*eps+1e-13*value(want) {
 				t.Errorf("values differ by %g", d)
 			}
-			three, err := LBFGS{Eps: eps, Tol: c.tol, Control: Control{Workers: 3}}.Solve(ctx, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for j, v := range got.Beta {
-				if three.Beta[j] != v {
-					t.Fatalf("β[%d] = %v with one worker, %v with three", j, v, three.Beta[j])
+			for j, v := range solved(p, 3).Plan.Beta {
+				if got.Plan.Beta[j] != v {
+					t.Fatalf("β[%d] = %v with one worker, %v with three", j, got.Plan.Beta[j], v)
 				}
 			}
 		})
+	}
+}
+
+// What half a step of Sinkhorn asks of a GPU, from calls of four and of eight: nothing crosses; and
+// what a look at the error does.
+func TestLaunches(t *testing.T) {
+	dev := devicetest.Counting(t)
+	const n = 4096
+	single := device.Float32
+	points := geometry.MatrixFree(mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), cost.SqEuclidean)
+	g := ondevice.New(dev, points, &single, nil)
+	defer g.Close()
+	r, err := begin(t.Context(), Problem{Geometry: g}, Control{Eps: .1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.dev.Reside(r.s, device.Float32, r.beta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for step, w := range map[string]float64{"half-step": 1, "half-step, relaxed": 1.5} {
+		asked := func(k int) device.Traffic {
+			before := dev.Traffic()
+			p.Steps(r.s, k, w)
+			return dev.Traffic().Minus(before)
+		}
+		four, eight := asked(4), asked(8)
+		more := eight.Minus(four)
+		look := four.Minus(more)
+		more.Launches, more.Kernels, more.Bytes = more.Launches/8, more.Kernels/8, more.Bytes/8
+		devicetest.Hold(t, step, more)
+		devicetest.Hold(t, "look at the error", look)
 	}
 }

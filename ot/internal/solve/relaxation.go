@@ -1,4 +1,4 @@
-package ot
+package solve
 
 import "math"
 
@@ -39,12 +39,4 @@ func (o *relaxation) observe(err float64, steps int) {
 		o.at, o.steps = err, 0
 	}
 	o.theta = ratio
-}
-
-// checkRelax reports an over-relaxation out of range.
-func checkRelax(relax float64) error {
-	if math.IsNaN(relax) || relax != 0 && (relax < 1 || relax >= 2) {
-		return bad(ErrParameter, "Relax = %g: must be in [1, 2), or 0 for the observed rate", relax)
-	}
-	return nil
 }

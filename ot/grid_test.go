@@ -1,0 +1,129 @@
+package ot_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+	"coupling/ot/cost"
+)
+
+// pixels returns the geometry of n×n pixels of a unit square, and the same as points.
+func pixels(n int) (grid, points cost.Geometry, x *mat.Dense) {
+	line := mat.NewDense(n, 1, nil)
+	x = mat.NewDense(n*n, 2, nil)
+	for i := range n {
+		line.Set(i, 0, float64(i)/float64(n))
+		for j := range n {
+			x.SetRow(i*n+j, []float64{float64(i) / float64(n), float64(j) / float64(n)})
+		}
+	}
+	axis := ot.Cost(ot.Points(line, line, ot.SqEuclidean))
+	return cost.Grid(axis, axis), ot.Points(x, x, ot.SqEuclidean), x
+}
+
+// picture returns positive weights of n×n pixels, but for a share of zeros.
+func picture(rng *rand.Rand, n int, zeros float64) []float64 {
+	w := make([]float64, n*n)
+	for i := range w {
+		if rng.Float64() >= zeros {
+			w[i] = .1 + rng.Float64() + 3*math.Exp(-float64((i/n-n/3)*(i/n-n/3)+(i%n-n/2)*(i%n-n/2))/20)
+		}
+	}
+	floats.Scale(1/floats.Sum(w), w)
+	return w
+}
+
+// The sharp gradient by weights, along the axes, is the finite difference of the loss, and that of
+// the same problem by points; a target of weight 0 has the one-sided derivative. Costs range over
+// 100 ε, so that couplings are looked for.
+func TestGridGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	const n, eps = 14, .02
+	grid, points, _ := pixels(n)
+	a, b := picture(rng, n, .1), picture(rng, n, .1)
+	solver := ot.LBFGS{Eps: eps, Tol: 1e-12}
+	weights := func(g cost.Geometry) (da, db []float64, sharp float64) {
+		plan, err := solver.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := ot.Backward{Tol: 1e-12}.Gradient(ctx, plan, ot.Sharp)
+		if err != nil || of.Status != ot.Converged || of.Method != ot.CG {
+			t.Fatalf("%v, %+v", err, of)
+		}
+		if da, db, err = of.Weights(); err != nil {
+			t.Fatal(err)
+		}
+		return da, db, plan.Sharp()
+	}
+	da, db, sharp := weights(grid)
+	pa, pb, want := weights(points)
+	if math.Abs(sharp-want) > 1e-12 || floats.Distance(da, pa, math.Inf(1)) > 1e-7 ||
+		floats.Distance(db, pb, math.Inf(1)) > 1e-7 {
+		t.Errorf("sharp %v, by points %v; gradients differ by %g and %g", sharp, want,
+			floats.Distance(da, pa, math.Inf(1)), floats.Distance(db, pb, math.Inf(1)))
+	}
+	const h = 1e-5
+	move := func(w []float64, f float64) []float64 {
+		out := make([]float64, len(w))
+		for i, v := range w {
+			out[i] = v * (1 + f*math.Sin(float64(i)))
+		}
+		floats.Scale(1/floats.Sum(out), out)
+		return out
+	}
+	value := func(f float64) float64 {
+		p, err := solver.Solve(ctx, ot.Problem{Geometry: grid, A: move(a, f), B: move(b, 2*f)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Sharp()
+	}
+	var slope float64
+	up, down, upB, downB := move(a, h), move(a, -h), move(b, 2*h), move(b, -2*h)
+	for i := range a {
+		slope += (da[i]*(up[i]-down[i]) + db[i]*(upB[i]-downB[i])) / (2 * h)
+	}
+	if want := (value(h) - value(-h)) / (2 * h); math.Abs(slope-want) > 1e-8 {
+		t.Errorf("slope %v, finite difference %v", slope, want)
+	}
+}
+
+// The divergence on a grid is that of the pixels as points, with its derivatives, and 0 between
+// equal measures.
+func TestGridDivergence(t *testing.T) {
+	rng := rand.New(rand.NewPCG(32, 1))
+	const n, eps = 12, .05
+	grid, points, x := pixels(n)
+	a, b := picture(rng, n, 0), picture(rng, n, 0)
+	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
+		d := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-11}, Loss: loss}}
+		e := ot.Divergence{Of: d.Of}
+		got, err := d.On(ctx, grid, a, b, ot.ByWeights)
+		want, err2 := e.Eval(ctx, x, x, a, b, ot.SqEuclidean, ot.ByWeights)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if math.Abs(got.Value-want.Value) > 1e-10 || floats.Distance(got.A, want.A, math.Inf(1)) > 1e-8 ||
+			floats.Distance(got.B, want.B, math.Inf(1)) > 1e-8 {
+			t.Errorf("%v: value %v, as points %v; gradients differ by %g and %g", loss, got.Value, want.Value,
+				floats.Distance(got.A, want.A, math.Inf(1)), floats.Distance(got.B, want.B, math.Inf(1)))
+		}
+		if same, err := d.On(ctx, points, a, a, 0); err != nil || math.Abs(same.Value) > 1e-9 {
+			t.Errorf("%v: a measure and itself: %v, %v", loss, same, err)
+		}
+	}
+	d := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: eps}}}
+	if _, err := d.On(ctx, grid, a, b, ot.ByX); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("ByX: %v", err)
+	}
+	if _, err := d.On(ctx, ot.Dense(mat.NewDense(2, 3, nil)), nil, nil, 0); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("not symmetric: %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package solve
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"coupling/ot/internal/devicepass"
+	"coupling/ot/internal/fault"
+	"coupling/ot/internal/ondevice"
+	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
+	"coupling/ot/internal/transport"
+)
+
+// run is the state of a solve.
+type run struct {
+	Control
+	ctx               context.Context
+	s                 *semidual.Function
+	dev               *devicepass.Passes // nil where the geometry is not on a device
+	beta              []float64
+	mass              []float64 // T1 where it is not a
+	stages            []float64 // the values of ε, the problem's last
+	iter              int
+	status            Status
+	err               float64 // L1 error of the last eval
+	warmStartAccepted bool    // the user's start was good and has been evaluated
+	began             time.Time
+	halt              error // the error that Trace returned
+}
+
+// begin checks the input and sets up the first ε. It centres the costs, which does not change the
+// plan of a balanced problem.
+func begin(ctx context.Context, p Problem, c Control) (*run, error) {
+	r, err := beginAsIs(ctx, p, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.feasible(); err != nil {
+		return nil, err
+	}
+	if c.Eps < annealBelow*r.s.Cost.Spread() {
+		r.beta = r.s.Sort(r.beta)
+	}
+	if by := r.s.CentreCosts(); c.Start != nil {
+		rows.Shift(r.beta, -by/2) // each side's potentials take half of it
+	}
+	return r, nil
+}
+
+// beginAsIs is begin with the costs as they are.
+func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
+	began := time.Now()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	in, err := p.check(c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	if span := (in.Cost.Max - in.Cost.Min) / c.Eps; span > maxSpan {
+		return nil, bad(fault.ErrParameter, "Eps = %g: the costs span %g ε, more than %g: "+
+			"forbid pairs by a cost of +Inf, or use exact transport", c.Eps, span, maxSpan)
+	}
+	if err := checkStart("Start", c.Start, in.M); err != nil {
+		return nil, err
+	}
+	c.Tol, c.MaxIter = cmp.Or(c.Tol, defaultTol), cmp.Or(c.MaxIter, defaultMaxIter)
+	r := &run{Control: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers)}
+	if o, ok := in.G.(*ondevice.Geometry); ok {
+		r.dev = devicepass.New(o)
+		r.s.SetDevice(r.dev)
+	}
+	r.s.Tol = c.Tol
+	r.stages = r.schedule()
+	r.s.Eps = r.stages[0]
+	r.beta = r.s.Start(c.Start)
+	return r, nil
+}
+
+// maxSpan is the range of the costs, in units of ε, up to which reduced costs resolve the plan: beyond 1e15 a
+// potential in float64 is coarser than ε.
+const maxSpan = 1e14
+
+// eval evaluates at r.beta, calls Trace, and returns the error of a context that ended.
+func (r *run) eval(beta []float64, relax float64) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	r.err = r.s.EvalResolved(beta, relax)
+	if err := r.s.DeviceFailure(); err != nil {
+		return err
+	}
+	if r.Trace != nil {
+		return r.trace()
+	}
+	return nil
+}
+
+// trace calls Trace and keeps the error that it returned.
+func (r *run) trace() error {
+	r.halt = r.Trace(Step{
+		Iteration:  r.iter,
+		Evaluation: r.s.Evals,
+		Eps:        r.s.Eps,
+		MarginalL1: r.err * r.s.Total,
+		Elapsed:    time.Since(r.began),
+	})
+	return r.halt
+}
+
+// certify evaluates over every cost in the log domain, unless the last evaluation did.
+func (r *run) certify() error {
+	if r.s.Certified() {
+		return nil
+	}
+	defer r.s.LastEvaluation()()
+	return r.eval(r.beta, 1)
+}
+
+// finish returns the result of a solve that ended with err: the plan so far if it was interrupted,
+// none if it failed.
+func (r *run) finish(err error) (*Result, error) {
+	if err != nil {
+		if r.ctx.Err() == nil && r.halt == nil {
+			return nil, err
+		}
+		r.evalOnce()
+		if err := r.s.DeviceFailure(); err != nil {
+			return nil, err
+		}
+		r.status = Interrupted
+	}
+	r.beta = r.s.Unsort(r.beta)
+	l1 := r.err * r.s.Total
+	return &Result{transport.New(r.s, r.beta, r.mass, l1), r.status, r.iter, r.s.Evals, l1}, err
+}
+
+// evalOnce evaluates over every cost at the problem's ε, whatever the context.
+func (r *run) evalOnce() {
+	r.s.SetEps(r.beta, r.Eps)
+	defer r.s.LastEvaluation()()
+	r.err = r.s.Eval(r.beta, 1)
+}
