@@ -199,7 +199,7 @@ func (k *kit) plan(n, m, width int, none bool, inv float64) {
 }
 
 // dimensions have kernels of their own, or none.
-var dimensions = [...]int{1, 2, 3, 5, 8, 17, 64, 100}
+var dimensions = [...]int{1, 2, 3, 4, 5, 6, 7, 8, 11, 17, 64, 100}
 
 // costKinds are |x−y|², |x−y|₁ and a mixture.
 var costKinds = [...]device.Cost{{Square: 1}, {Abs: 1}, {Square: 0.5, Abs: 1.25}}
@@ -232,6 +232,10 @@ func points(k *kit) {
 			s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6]
 			k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
 		}
+	}
+	for _, d := range dimensions[:len(dimensions)-1] { // several rows a thread
+		k.point(519, 3, d, costKinds[0], 3, 0)
+		k.point(519, 3, d, costKinds[1], 3, 0)
 	}
 	for _, s := range [][2]int{{0, 3}, {3, 0}, {257, 251}, {2, 1025}, {129, 31}, {7, 1}, {64, 127}} {
 		k.point(s[0], s[1], 2, costKinds[0], 10, 0)

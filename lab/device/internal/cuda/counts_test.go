@@ -18,12 +18,15 @@ import (
 // COUPLING_UPDATE_COUNTS=1 writes the table of GPU.md anew.
 var updateCounts = os.Getenv("COUPLING_UPDATE_COUNTS") == "1"
 
-// An H200, by NVIDIA's data sheet: what its multiprocessors do in a second at 1.98 GHz.
+// An H200, by NVIDIA's data sheet: what its multiprocessors do in a second at 1.98 GHz. Six tenths of the tensor cores'
+// 494.7 TFLOP/s and nine tenths of the memory's 4.8 TB/s are guesses.
 const (
 	clocks     = 132 * 1.98e9
 	issueRate  = clocks * 128 // instructions of a lane; those of float64 at half the rate
 	sfuRate    = clocks * 16  // special functions
 	sharedRate = clocks       // wavefronts of shared memory
+	tensorRate = .6 * 494.7e12 / (2 * 16 * 8 * 8)
+	memoryRate = 4.3e12
 )
 
 // class is what a class of instructions did: executions by warps and lanes, bytes, sectors or
@@ -40,15 +43,23 @@ func (w work) total() (n float64) {
 	return n
 }
 
-// limit is what an element costs multiprocessors at least, in seconds, and by what.
-func (w work) limit() (seconds float64, by string) {
-	for what, s := range map[string]float64{
-		"instructions":      (w.total() + w["f64"][1]) / issueRate,
-		"special functions": w["sfu"][1] / sfuRate,
-		"shared memory":     (w["lds"][3] + w["sts"][3]) / sharedRate,
+// units is wavefronts or sectors.
+func (w work) units(a, b string) float64 { return w[a][3] + w[b][3] }
+
+// limit is what an element costs at least, in seconds, and by what. Its bytes are those of the arrays, each once.
+func (w work) limit(bytes float64) (seconds float64, by string) {
+	for _, c := range []struct {
+		what string
+		s    float64
+	}{
+		{"instructions", (w.total() + w["f64"][1]) / issueRate},
+		{"special functions", w["sfu"][1] / sfuRate},
+		{"shared memory", w.units("lds", "sts") / sharedRate},
+		{"tensor cores", w["mma"][0] / tensorRate},
+		{"memory", bytes / memoryRate},
 	} {
-		if s > seconds {
-			seconds, by = s, what
+		if c.s > seconds {
+			seconds, by = c.s, c.what
 		}
 	}
 	return seconds, by
@@ -90,7 +101,10 @@ func counteds(r *rig) (all []counted) {
 	}
 	of := func(t backend.Tensor, shape ...int) backend.Tensor { t.Shape = shape; return t }
 	rows, image, big, columns := zeros(1024, 64), zeros(16, 8, 16, 16), zeros(16, 8, 32, 32), zeros(16, 8*16, 8*8)
-	long, sums := of(x, 64, 1024), zeros(64, 1)
+	const many = 1 << 20 // enough rows to fill a GPU
+	long, sums, variances := zeros(many/1024, 1024), zeros(many/1024, 1), zeros(many/1024, 1)
+	deviations := zeros(many/1024, 1)
+	held, potentials := of(x, 64, 1024), zeros(1024)
 	index := r.new(backend.Int32, 1024)
 	r.ok(r.g.Fill(index, 3))
 	window := backend.Window{Kernel: [2]int{4, 4}, Stride: [2]int{2, 2}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}}
@@ -102,16 +116,18 @@ func counteds(r *rig) (all []counted) {
 		counted{"gather, rows of 64", size, func() error { return r.g.Gather(of(y, 1024, 64), rows, index) }},
 		counted{"bilinear, twice the size", big.Len(), func() error { return r.g.Bilinear(big, image, false) }},
 		counted{"im2col, 4×4 by 2", columns.Len(), func() error { return r.g.im2col(columns, image, window) }},
-		counted{"moments, rows of 1024", size, func() error {
-			return r.g.Moments(sums, zeros(64, 1), zeros(64, 1), long, 1, 0)
+		counted{"col2im, 4×4 by 2", image.Len(), func() error { return r.g.col2im(image, columns, window) }},
+		counted{"permute, N×C×H×W to C×N×H×W", image.Len(), func() error {
+			return r.g.Permute(of(zeros(image.Len()), 8, 16, 16, 16), image, []int{1, 0, 2, 3})
 		}},
-		counted{"sum, rows of 1024", size, func() error { return r.g.Reduce(sums, long, backend.Sum) }},
-		counted{"log-sum-exp of held rows of 1024", size, func() error {
-			return r.g.LSERows(of(u, 64), long, of(h, 1024), 1)
-		}},
+		counted{"moments, rows of 1024", many, func() error { return r.g.Moments(sums, variances, deviations, long, 1, 0) }},
+		counted{"sum, rows of 1024", many, func() error { return r.g.Reduce(sums, long, backend.Sum) }},
+		counted{"log-sum-exp, rows of 1024", many, func() error { return r.g.Reduce(sums, long, backend.LogSumExp) }},
+		counted{"half-step of held rows of 1024", size, func() error { return r.g.LSERows(of(u, 64), held, potentials, 1) }},
+		counted{"half-step of held columns of 64", size, func() error { return r.g.LSECols(potentials, held, of(u, 64), 1) }},
 		counted{"join of 64 splits", 64 * 512, func() error {
 			return r.g.do(func() error {
-				return r.g.each("dense", "lse_join_f32", 32*512, array(u), array(x), array(ones), i64(512), i64(64))
+				return r.g.launch("dense", "lse_join_f32", grid{x: 16}, array(u), array(x), array(ones), i64(512), i64(64))
 			})
 		}},
 		counted{"anneal, an update of a pair", 6 * 64 * 50 * 50, func() error {
@@ -123,7 +139,15 @@ func counteds(r *rig) (all []counted) {
 		}})
 }
 
-// TestCounts holds the table of GPU.md to what the committed kernels execute.
+// row is what an element of an operation took.
+func row(w work, bytes float64) string {
+	seconds, by := w.limit(bytes)
+	return fmt.Sprintf("%.4g | %.3g | %.3g | %.3g | %.4g, %s", w.total(), w["sfu"][1], w.units("lds", "sts"),
+		w.units("ldg", "stg"), 1e-9/seconds, by)
+}
+
+// TestCounts holds the table of GPU.md to what the committed kernels execute, beside what those of commit
+// 6f9addd did, which this test wrote there by COUPLING_WRITE_COUNTS=FILE (testdata/COUNTS).
 func TestCounts(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	for name, v := range map[string]string{"SCHEDULE": "lowest", "UNSET": "0", "CONTRACT": "0", "TRACE": trace} {
@@ -131,29 +155,53 @@ func TestCounts(t *testing.T) {
 	}
 	r := newRig(t, Config{})
 	r.g.limits.split, r.g.limits.fill = 1, 1
-	var table strings.Builder
-	table.WriteString("| operation, float32 | instructions | of float64 | special functions | shared wavefronts " +
-		"| sectors | at most, 10⁹/s | by |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	before := map[string]string{}
+	had, err := os.ReadFile("testdata/COUNTS")
+	r.ok(err)
+	for line := range strings.Lines(string(had)) {
+		name, rest, _ := strings.Cut(line, " | ")
+		before[name] = strings.TrimSpace(rest)
+	}
+	var table, alone strings.Builder
+	table.WriteString("| operation, float32 | instructions | special functions | shared wavefronts | sectors " +
+		"| at most, 10⁹/s, by | before: instructions | sectors | at most |\n" +
+		"| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range counteds(r) {
 		r.ok(errors.Join(r.g.Sync(), os.Truncate(trace, 0)))
+		bytes := r.g.traffic.Bytes
 		r.ok(errors.Join(c.do(), r.g.Sync()))
-		w := r.executed(trace, c.per)
-		seconds, by := w.limit()
-		fmt.Fprintf(&table, "| %s | %.4g | %.3g | %.3g | %.3g | %.3g | %.3g | %s |\n", c.name, w.total(), w["f64"][1],
-			w["sfu"][1], w["lds"][3]+w["sts"][3], w["ldg"][3]+w["stg"][3], 1e-9/seconds, by)
+		now := row(r.executed(trace, c.per), float64(r.g.traffic.Bytes-bytes)/float64(c.per))
+		fmt.Fprintf(&alone, "%s | %s\n", c.name, now)
+		was := strings.Split(before[c.name], " | ")
+		if len(was) < 5 {
+			t.Fatalf("testdata/COUNTS has no %q", c.name)
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", c.name, now, was[0], was[3], was[4])
 	}
-	const page, begin, end = "../../GPU.md", "<!-- counts -->\n", "<!-- end of counts -->\n"
+	if out := os.Getenv("COUPLING_WRITE_COUNTS"); out != "" {
+		r.ok(os.WriteFile(out, []byte(alone.String()), 0o644))
+	}
+	page(r, "counts", table.String())
+	steps, err := os.ReadFile("../../devicetest/LAUNCHES")
+	r.ok(err)
+	page(r, "steps", string(steps))
+}
+
+// page demands that GPU.md has a table between its marks.
+func page(r *rig, name, table string) {
+	const page = "../../GPU.md"
+	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
 	text, err := os.ReadFile(page)
 	r.ok(err)
 	before, rest, _ := strings.Cut(string(text), begin)
 	had, after, ok := strings.Cut(rest, end)
 	if !ok {
-		t.Fatalf("%s has no table between %q and %q", page, begin, end)
+		r.Fatalf("%s has no table between %q and %q", page, begin, end)
 	}
 	if updateCounts {
-		r.ok(os.WriteFile(page, []byte(before+begin+table.String()+end+after), 0o644))
-	} else if had != table.String() {
-		t.Errorf("GPU.md's table is not of these kernels, COUPLING_UPDATE_COUNTS=1 writes it anew:\n%s", table.String())
+		r.ok(os.WriteFile(page, []byte(before+begin+table+end+after), 0o644))
+	} else if had != table {
+		r.Errorf("GPU.md's table is not of this code, COUPLING_UPDATE_COUNTS=1 writes it anew:\n%s", table)
 	}
 }
 

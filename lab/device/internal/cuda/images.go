@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 
 	"coupling/lab/device/internal/backend"
 )
@@ -9,6 +10,7 @@ import (
 // window is the struct Window of images.cu.
 type window struct {
 	H, W, OH, OW, KH, KW, SH, SW, PH, PW, DH, DW  int32
+	TH, TW, UH, UW                                int32
 	ByW, ByHW, ByOW, ByOut, ByKW, ByK, BySH, BySW div
 }
 
@@ -31,9 +33,20 @@ func (g window) slides(b backend.Window) window {
 	g.SH, g.SW = int32(b.Stride[0]), int32(b.Stride[1])
 	g.PH, g.PW = int32(b.Pad[0]), int32(b.Pad[1])
 	g.DH, g.DW = int32(b.Dilation[0]), int32(b.Dilation[1])
+	g.TH, g.UH = coprime(g.SH, g.DH)
+	g.TW, g.UW = coprime(g.SW, g.DW)
 	g.ByKW, g.ByK = divBy(b.Kernel[1]), divBy(b.Kernel[0]*b.Kernel[1])
 	g.BySH, g.BySW = divBy(b.Stride[0]), divBy(b.Stride[1])
 	return g
+}
+
+// coprime is a and b over their greatest common divisor.
+func coprime(a, b int32) (_, _ int32) {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x, b / x
 }
 
 // resample is the window of nearest neighbours, which keeps its divisors where others have the kernel's and stride's.
@@ -59,7 +72,7 @@ func (g *gpu) planewise(name string, w window, dst part, others []part, extra ..
 		}
 		planes, step := dst.t.Len()/dst.each, g.limits.flat/largest
 		for at := 0; at < planes; at += step {
-			n := min(step, planes-at) * dst.each
+			n := min(step, planes-at) * dst.threads
 			args := []arg{array(shift(dst.t, at*dst.each))}
 			for _, o := range others {
 				args = append(args, array(shift(o.t, at*o.each)))
@@ -73,14 +86,17 @@ func (g *gpu) planewise(name string, w window, dst part, others []part, extra ..
 	})
 }
 
-// part is a tensor with so many elements a plane.
+// part is a tensor with so many elements a plane, and threads for them.
 type part struct {
-	t    backend.Tensor
-	each int
+	t             backend.Tensor
+	each, threads int
 }
 
 // images is a tensor N×C×H×W as a part.
-func images(t backend.Tensor) part { return part{t, t.Shape[2] * t.Shape[3]} }
+func images(t backend.Tensor) part {
+	each := t.Shape[2] * t.Shape[3]
+	return part{t, each, each}
+}
 
 func shift(t backend.Tensor, by int) backend.Tensor {
 	t.Offset += by
@@ -92,12 +108,14 @@ func patches(col, x backend.Tensor, b backend.Window) (window, part) {
 	s := x.Shape
 	oh := (s[2]+2*b.Pad[0]-b.Dilation[0]*(b.Kernel[0]-1)-1)/b.Stride[0] + 1
 	ow := (s[3]+2*b.Pad[1]-b.Dilation[1]*(b.Kernel[1]-1)-1)/b.Stride[1] + 1
-	return planesOf(s[2], s[3], oh, ow).slides(b), part{col, b.Kernel[0] * b.Kernel[1] * oh * ow}
+	taps, runs := b.Kernel[0]*b.Kernel[1], (oh*ow+3)/4
+	return planesOf(s[2], s[3], oh, ow).slides(b), part{col, taps * oh * ow, taps * runs}
 }
 
 // im2col writes patches: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d], 0 outside.
 func (g *gpu) im2col(col, x backend.Tensor, b backend.Window) error {
 	w, to := patches(col, x, b)
+	w.BySH = divBy((int(w.OH)*int(w.OW) + 3) / 4)
 	return g.planewise("im2col", w, to, []part{images(x)})
 }
 
@@ -139,10 +157,29 @@ func (g *gpu) NearestVJP(dx, dy backend.Tensor) error {
 
 // Bilinear resamples with linear interpolation.
 func (g *gpu) Bilinear(y, x backend.Tensor, align bool) error {
-	return g.planewise("bilinear", between(x, y), images(y), []part{images(x)}, flag(align))
+	return g.bilinear("bilinear", between(x, y), images(y), images(x), align)
 }
 
 // BilinearVJP is its transpose.
 func (g *gpu) BilinearVJP(dx, dy backend.Tensor, align bool) error {
-	return g.planewise("bilinear_vjp", between(dx, dy), images(dx), []part{images(dy)}, flag(align))
+	return g.bilinear("bilinear_vjp", between(dx, dy), images(dx), images(dy), align)
+}
+
+// bilinear launches a kernel whose window has the denominators of places where others have the kernel's divisors.
+func (g *gpu) bilinear(name string, w window, dst, src part, align bool) error {
+	denominator := func(in, out int32) int {
+		switch {
+		case 2*int(in)*int(out) > math.MaxInt32:
+			return 0
+		case align:
+			return max(1, int(out)-1)
+		}
+		return max(1, 2*int(out))
+	}
+	y, x := denominator(w.H, w.OH), denominator(w.W, w.OW)
+	if y*x == 0 {
+		return fmt.Errorf("cuda: %s: %d×%d to %d×%d: an axis is too long", name, w.H, w.W, w.OH, w.OW)
+	}
+	w.ByKW, w.ByK = divBy(y), divBy(x)
+	return g.planewise(name, w, dst, []part{src}, flag(align), f64(1/float64(y)), f64(1/float64(x)))
 }

@@ -213,25 +213,40 @@ func (g *gpu) part(dst, src, big, small backend.Tensor, axis, at int) error {
 	})
 }
 
-// Gather copies rows of a table.
+// Gather copies rows of a table, as runs of 16 bytes where they begin at multiples of it.
 func (g *gpu) Gather(dst, table, index backend.Tensor) error {
-	return g.rows("gather", dst, table, dst, table, index)
+	n, d := index.Len(), dst.Shape[1]
+	return g.do(func() error {
+		if n*d == 0 {
+			return nil
+		}
+		g.mayFault = true
+		name, each := "gather"+plain(dst.Type), d
+		bytes := uint64(d * dst.Type.Size())
+		if (array(dst).bits|array(table).bits|bytes)%16 == 0 {
+			name, each = "gather_b128", int(bytes/16)
+		}
+		step := max(1, g.limits.flat/each)
+		for at := 0; at < n; at += step {
+			count := min(step, n-at) * each
+			if err := g.each("layout", name, count, array(rowsOf(dst, at, n)), array(table), array(rowsOf(index, at, n)),
+				block(g.faults), i64(count), record(new(divBy(each))), i64(table.Shape[0]), i64(at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Scatter adds rows to a table, in their order.
 func (g *gpu) Scatter(table, src, index backend.Tensor) error {
-	return g.rows("scatter", table, src, src, table, index)
-}
-
-func (g *gpu) rows(op string, to, from, rows, table, index backend.Tensor) error {
 	n := index.Len()
 	return g.do(func() error {
 		if n == 0 {
 			return nil
 		}
 		g.mayFault = true
-		return g.launch("layout", op+suffix(to.Type), grid{x: min(n, g.limits.blocks)}, array(to), array(from),
-			array(index),
-			block(g.faults), i64(n), i64(rows.Shape[1]), i64(table.Shape[0]))
+		return g.launch("layout", "scatter"+suffix(table.Type), grid{x: min(n, g.limits.blocks)}, array(table), array(src),
+			array(index), block(g.faults), i64(n), i64(src.Shape[1]), i64(table.Shape[0]))
 	})
 }

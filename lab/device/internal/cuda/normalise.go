@@ -43,7 +43,7 @@ func (g *gpu) Moments(mean, variance, rstd, x backend.Tensor, eps float64, lost 
 		constants := []arg{f64(eps), f64(float64(lost))}
 		return g.reduce("normalise", "moments", "moments", x.Type, &j, splits,
 			[]arg{array(mean), array(variance), array(rstd)},
-			append([]arg{array(x)}, constants...), constants)
+			append([]arg{array(x)}, constants...), append(constants, i64(int(j.Over.Len))))
 	})
 }
 

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -129,6 +130,97 @@ func probe(r *rig, body string) error {
 		}
 	}
 	return nil
+}
+
+// TestTensorCores: mma.sync by where the fragments of PTX's documentation lie, for whole numbers; sums that lose what lies
+// below the last digit of their largest term; and operands that are not TF32. b has the factors 16×8 and 8×8, a the result,
+// which was the third operand, of each of two warps.
+func TestTensorCores(t *testing.T) {
+	const body = `	shr.u32 %r4, %r1, 5;
+	and.b32 %r5, %r1, 31;
+	shr.u32 %r6, %r5, 2;
+	and.b32 %r7, %r5, 3;
+	shl.b32 %r8, %r6, 3;
+	add.s32 %r9, %r8, %r7;
+	mul.wide.u32 %rd10, %r9, 4;
+	add.s64 %rd10, %rd2, %rd10;
+	ld.global.u32 %r20, [%rd10];
+	ld.global.u32 %r21, [%rd10+256];
+	ld.global.u32 %r22, [%rd10+16];
+	ld.global.u32 %r23, [%rd10+272];
+	shl.b32 %r8, %r7, 3;
+	add.s32 %r9, %r8, %r6;
+	mul.wide.u32 %rd11, %r9, 4;
+	add.s64 %rd11, %rd2, %rd11;
+	ld.global.u32 %r24, [%rd11+512];
+	ld.global.u32 %r25, [%rd11+640];
+	shl.b32 %r8, %r6, 3;
+	shl.b32 %r9, %r7, 1;
+	add.s32 %r9, %r8, %r9;
+	shl.b32 %r8, %r4, 7;
+	add.s32 %r9, %r8, %r9;
+	mul.wide.u32 %rd12, %r9, 4;
+	add.s64 %rd12, %rd1, %rd12;
+	ld.global.f32 %f1, [%rd12];
+	ld.global.f32 %f2, [%rd12+4];
+	ld.global.f32 %f3, [%rd12+256];
+	ld.global.f32 %f4, [%rd12+260];
+	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f5, %f6, %f7, %f8}, {%r20, %r21, %r22, %r23}, {%r24, %r25}, {%f1, %f2, %f3, %f4};
+	st.global.f32 [%rd12], %f5;
+	st.global.f32 [%rd12+4], %f6;
+	st.global.f32 [%rd12+256], %f7;
+	st.global.f32 [%rd12+260], %f8;
+	ret;
+}
+`
+	run := func(factors, sums []float64) ([]float64, error) {
+		r := newRig(t, Config{})
+		m, text := &module{}, []byte(prologue+body+"\x00")
+		var err error
+		m.entries, err = parsePTX(text)
+		r.ok(err)
+		r.ok(r.g.do(func() error { return r.g.load(m, "probe", text) }))
+		r.g.modules["probe"] = m
+		to, from := r.set(backend.Float32, sums, 256), r.set(backend.Float32, factors, 192)
+		r.ok(r.g.do(func() error { return r.g.launch("probe", "probe", grid{x: 1}, array(to), array(from)) }))
+		defer r.g.Close()
+		if err := r.g.Sync(); err != nil {
+			return nil, err
+		}
+		return r.get(to), nil
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	factors, sums := make([]float64, 192), make([]float64, 256)
+	for _, v := range [][]float64{factors, sums} {
+		for i := range v {
+			v[i] = float64(rng.IntN(201) - 100)
+		}
+	}
+	got, err := run(factors, sums)
+	for at, v := range got {
+		i, j, want := at/8%16, at%8, sums[at]
+		for k := range 8 {
+			want += factors[i*8+k] * factors[128+k*8+j]
+		}
+		if v != want {
+			t.Fatalf("element %d, %d is %v, want %v", i, j, v, want)
+		}
+	}
+	for i := range factors {
+		factors[i] = 0
+	}
+	for k := range 8 { // eight terms of half a unit of 1 + 2^-23 are lost, one by one
+		factors[k], factors[128+8*k] = 0x1p-12, 0x1p-12
+	}
+	sums[0] = 1 + 0x1p-23
+	got2, err2 := run(factors, sums)
+	if err != nil || err2 != nil || got2[0] != sums[0] {
+		t.Errorf("%v, %v: %v, want %v", err, err2, got2[0], sums[0])
+	}
+	factors[0] = 1 + 0x1p-11
+	if _, err := run(factors, sums); err == nil || !strings.Contains(err.Error(), "more digits than tf32") {
+		t.Error(err)
+	}
 }
 
 // TestUnknownInstruction: a kernel with one that the emulator has not is refused, with its line.

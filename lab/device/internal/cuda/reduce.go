@@ -21,7 +21,7 @@ var reductions = [backend.NumReduction]string{"sum", "mean", "squares", "norm", 
 const partSize = 24
 
 // newJob cuts a reduction of x to the shape of dst into lanes and splits, by the shapes alone: a few hundred blocks
-// where there is work for them, each thread a few elements at least.
+// where there is work for them, each thread a few elements at least, and 16 where threads are many.
 func newJob(dst, x backend.Tensor) (j job, splits int) {
 	steps := contiguous(x.Shape)
 	var outShape, outSteps, overShape, overSteps []int
@@ -36,17 +36,22 @@ func newJob(dst, x backend.Tensor) (j job, splits int) {
 	}
 	j.Out, j.Over = newAxes(outShape, outSteps), newAxes(overShape, overSteps)
 	outs, over := int(j.Out.Len), int(j.Over.Len)
-	const width, enough = 256, 1024
-	lanes := 1
+	const width, enough, busy = 256, 1024, 1 << 16
+	lanes, full := 1, 1
 	if over > 1 {
 		lanes = min(1<<bits.Len(uint((over-1)/2)), width)
+		full = lanes
+		for lanes > 32 && lanes*16 > over && lanes/2*outs >= busy {
+			lanes /= 2
+		}
 	}
 	if inner > 1 && outs > 1 {
 		j.Columns = 1
 		lanes = min(lanes, width/min(32, 1<<bits.Len(uint(outs-1)))) // neighbouring outputs are read together
+		full = lanes
 	}
 	blocks := (outs + width/lanes - 1) / (width / lanes)
-	splits = max(1, min(enough/max(blocks, 1), over/(lanes*8)))
+	splits = max(1, min(enough/max(blocks, 1), over/(full*8)))
 	chunk := (over + splits - 1) / max(splits, 1)
 	j.Chunk, j.Lanes = int64(max(chunk, 1)), int32(lanes)
 	if over > 0 {

@@ -44,6 +44,8 @@ var spills = map[string]int{
 	// 64 coordinates and 64 sums a thread are half of all registers before anything is computed
 	"point_grad64_f32": 256,
 	"adam_f32":         16, // bound by memory
+	"bilinear_vjp_f64": 16, // on sm_80, before its loops
+	"point_lse8_f64":   8,
 	"gemm_big_f32":     16, // on sm_80: two blocks a multiprocessor, once a tile
 	"point_cost16_f32": 32, // on sm_80: the assembler's choice, for a block more
 	"point_cost32_f32": 32,

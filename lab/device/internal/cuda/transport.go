@@ -19,8 +19,8 @@ func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums 
 			if err := launch(block(tops), block(sums)); err != nil {
 				return err
 			}
-			return g.each("dense", "lse_join"+suffix(out.Type), 32*n, array(out), block(tops), block(sums), i64(n),
-				i64(count))
+			return g.launch("dense", "lse_join"+suffix(out.Type), grid{x: min((n+31)/32, g.limits.blocks)}, array(out),
+				block(tops), block(sums), i64(n), i64(count))
 		})
 	})
 }
@@ -102,6 +102,14 @@ func lseRowsOf(dim int, t backend.DType) int {
 	return 1
 }
 
+// tensorRows is the number of rows that a block of point_mma.cu takes, 0 where it does not take the problem.
+func tensorRows(dim int, t backend.DType, c backend.Cost) int {
+	if t != backend.Float32 || c.Abs != 0 {
+		return 0
+	}
+	return map[int]int{16: 256, 32: 256, 64: 128}[dim]
+}
+
 // PointLSE is LSERows with costs made on the way.
 func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64) error {
 	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
@@ -119,14 +127,16 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 		if n == 0 {
 			return nil
 		}
-		per := 128 * lseRowsOf(dim, out.Type)
+		at := strconv.Itoa(dim)
+		module, name, per := "point_lse_"+at, "point_lse"+at, 128*lseRowsOf(dim, out.Type)
+		if rows := tensorRows(dim, out.Type, c); rows > 0 {
+			module, name, per = "point_mma_"+at, "point_mma_lse"+at, rows
+		}
 		blocks := (n + per - 1) / per
 		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
 		k := &cost{c.Square, c.Abs, inv}
-		at := strconv.Itoa(dim)
 		return g.inSplits(out, n, count, func(tops, sums arg) error {
-			return g.launch("point_lse_"+at, "point_lse"+at+suffix(out.Type), grid{x: blocks, y: count}, array(out),
-				tops, sums,
+			return g.launch(module, name+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
 				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
 		})
 	})
@@ -151,16 +161,19 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 		if out.Len() == 0 {
 			return nil
 		}
-		blocks := (n + 127) / 128
+		at := strconv.Itoa(a.dim)
+		module, name, per := "point_sum_"+at, "point_"+a.name+at, 128
+		if rows := tensorRows(a.dim, out.Type, a.cost); rows > 0 && (a.name == "mass" || a.name == "grad") {
+			module, name, per = "point_mma_"+at, "point_mma_"+a.name+at, rows
+		}
+		blocks := (n + per - 1) / per
 		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
-		if most := 1 << 17; chunk > most && a.dim > 16 { // these are not compensated: chunks stay short
+		if most := 1 << 17; chunk > most && a.dim >= 16 { // these are not compensated: chunks stay short
 			count, chunk = (m+most-1)/most, most
 		}
 		k := &cost{a.cost.Square, a.cost.Abs, a.inv}
-		at := strconv.Itoa(a.dim)
 		to := func(to arg) error {
-			return g.launch("point_sum_"+at, "point_"+a.name+at+suffix(out.Type), grid{x: blocks, y: count}, to,
-				array(x), array(y),
+			return g.launch(module, name+suffix(out.Type), grid{x: blocks, y: count}, to, array(x), array(y),
 				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width),
 				i64(chunk), record(k), flag(a.linear))
 		}

@@ -2,7 +2,9 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"coupling/lab/device/internal/backend"
@@ -36,6 +38,67 @@ func TestLongSums(t *testing.T) {
 	const tol = 64 + 4
 	r.near("PointLSE", r.get(lse), []float64{math.Log(want)}, eps(dt), tol*eps(dt))
 	r.near("mass", r.get(mass), []float64{want}, tol*eps(dt), 0)
+}
+
+// TestTensorProducts bounds what three products of TF32 lose: of two targets the one whose weight is 0 moves the middle, and
+// the log-sum-exp is the other's −|x−y|²/ε. Dropped are 2^-22 of |x||y|, each of d/8 large products may lose a digit of each
+// of nine terms, and the norms, the shift and the end are rounded some eight times. One product would be off by up to 2^-10.
+func TestTensorProducts(t *testing.T) {
+	r := newRig(t, Config{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, inv, dt = 300, 7, backend.Float32
+	for _, d := range []int{9, 16, 31, 64} {
+		x, y := make([]float64, n*d), make([]float64, 2*d)
+		for _, v := range [][]float64{x, y} {
+			for i := range v {
+				v[i] = float64(float32(rng.NormFloat64()))
+			}
+		}
+		want, tol := make([]float64, n), 0.0
+		for i := range want {
+			var sq, nx, ny float64
+			for k := range d {
+				a, b := x[i*d+k], y[k]
+				middle := (y[k] + y[d+k]) / 2
+				sq += (a - b) * (a - b)
+				nx += (a - middle) * (a - middle)
+				ny += (b - middle) * (b - middle)
+			}
+			want[i] = -inv * sq
+			tol = max(tol, inv*(math.Sqrt(nx)+math.Sqrt(ny))*(math.Sqrt(nx)+math.Sqrt(ny)))
+		}
+		tol *= (9*float64((d+7)/8) + 8) * 0x1p-23
+		out := r.new(dt, n)
+		h := r.set(dt, []float64{0, math.Inf(-1)}, 2)
+		r.ok(r.g.PointLSE(out, r.set(dt, x, n, d), r.set(dt, y, 2, d), h, backend.Cost{Square: 1}, inv))
+		r.near(fmt.Sprintf("d = %d", d), r.get(out), want, 0, tol)
+	}
+}
+
+// TestJoin joins as many splits as large problems have, of which some are empty.
+func TestJoin(t *testing.T) {
+	r := newRig(t, Config{})
+	const rows, splits = 70, 67
+	for _, dt := range floats {
+		rng := rand.New(rand.NewPCG(5, uint64(dt)))
+		tops, sums, want := make([]float64, rows*splits), make([]float64, rows*splits), make([]float64, rows)
+		for i := range tops {
+			tops[i], sums[i] = float64(float32(20*rng.NormFloat64())), float64(float32(1+rng.Float64()))
+			if i%5 == 1 {
+				tops[i], sums[i] = -math.MaxFloat32, 0
+			}
+			want[i%rows] += sums[i] * math.Exp2(tops[i])
+		}
+		for i, v := range want {
+			want[i] = math.Log(v)
+		}
+		out, atops, asums := r.new(dt, rows), r.set(dt, tops, splits, rows), r.set(dt, sums, splits, rows)
+		r.ok(r.g.do(func() error {
+			return r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, array(out), array(atops), array(asums), i64(rows),
+				i64(splits))
+		}))
+		r.near("joined", r.get(out), want, 2*eps(dt), 8*eps(dt))
+	}
 }
 
 // TestSmallProblemsFill: a thousand points of two coordinates are spread over 64 blocks at least, and large problems

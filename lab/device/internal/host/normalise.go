@@ -102,8 +102,16 @@ func (d *derivative[T]) run(e *engine[T], i, from int, x []T, buf *[strip]T) (p 
 	}
 	dz := d.dz[from : from+n]
 	p.sum = e.k.WideSum(dz)
-	if d.along != nil {
-		p.top = e.k.WideDot(dz, x) - float64(d.a.center[at[1]])*p.sum
+	if d.along == nil {
+		return p
+	}
+	c := d.a.center[at[1]]
+	if p.top = e.k.WideDot(dz, x) - float64(c)*p.sum; p.top-p.top == 0 {
+		return p
+	}
+	p.top = 0 // an infinite sum, which may lie on either side of another
+	for i, v := range dz {
+		p.top += float64(v) * (float64(x[i]) - float64(c))
 	}
 	return p
 }

@@ -1,6 +1,6 @@
-// Symmetrised Sinkhorn updates of small problems while ε falls, a block a problem: the potentials in shared memory, the
-// costs in the caches after the first update, a warp a row, then a warp a column. An update of a problem is 2·n·m
-// exponentials and two barriers; n, m ≤ MOST.
+// Symmetrised Sinkhorn updates of small problems while ε falls, a block a problem: the potentials
+// in shared memory, the costs in the caches after the first update, a warp a row, then a warp a
+// column. An update of a problem is 2·n·m exponentials and two barriers; n, m ≤ MOST.
 #include "transport.h"
 
 constexpr int MOST = 1024, STEPS = 128;
@@ -11,20 +11,33 @@ struct Schedule {
   double eps[STEPS];
 };
 
-// soft is −ε (log Σ_k exp((h_k − c_k)/ε) − log count), c_k a step apart, by all lanes of a warp.
-template <class T> DEV T soft(In<T> c, i64 at, i64 step, const T* h, i32 count, double eps, T log_count) {
-  T by = (T)(log2e / eps);
-  Mass<T> mass = nothing<T>();
-  for (i32 k = tid() % 32; k < count; k += 32) {
-    T score[1] = {(h[k] - c[at + k * step]) * by};
-    add(mass, score);
+// soft writes −ε (log Σ_k exp((h_k − c_k)/ε) − log count) of each of some lines of costs, the next
+// of which lies next further, and their elements a step apart: a warp a line, and the logarithms of
+// 32 lines at once, a lane each.
+template <class T>
+DEV void soft(T* to, i32 lines, In<T> c, i32 next, i32 step, const T* h, i32 count, double eps, T by, T log_count) {
+  i32 lane = tid() % 32;
+  for (i32 first = tid() / 32; first < lines; first += 8 * 32) {
+    Mass<T> mine = {0, 1};
+    i32 done = 0;
+    for (i32 line = first; done < 32 && line < lines; line += 8, done++) {
+      Mass<T> mass = nothing<T>();
+      i32 at = line * next + lane * step;
+      for (i32 k = lane; k < count; k += 64, at += 64 * step) {
+        T score[2] = {(h[k] - c[at]) * by, k + 32 < count ? (h[k + 32] - c[at + 32 * step]) * by : -Real<T>::inf};
+        add(mass, score);
+      }
+      T top = mass.top;
+      UNROLL
+      for (u32 mask = 16; mask > 0; mask /= 2) top = larger(top, swap(top, mask));
+      T sum = mass.sum * ex2(mass.top - top);
+      UNROLL
+      for (u32 mask = 16; mask > 0; mask /= 2) sum += swap(sum, mask);
+      if (lane == done) mine = {top, sum};
+    }
+    T v = (T)-eps * (result(mine) - log_count);
+    if (lane < done) to[first + 8 * lane] = v;
   }
-  UNROLL
-  for (u32 mask = 16; mask > 0; mask /= 2) {
-    Mass<T> other = {swap(mass.top, mask), swap(mass.sum, mask)};
-    mass = both(mass, other);
-  }
-  return (T)-eps * (result(mass) - log_count);
 }
 
 template <class T>
@@ -37,15 +50,10 @@ DEV void anneal(Out<T> f, Out<T> g, Out<T> last_f, Out<T> last_g, In<T> c, i32 n
   for (i32 k = tid(); k < m; k += 256) og[k] = s.first ? (T)0 : g[b * m + k];
   for (i32 e = s.first ? -1 : 0; e < s.count + s.last; e++) { // −1 sets, the one after the others is written apart
     double eps = s.eps[e < 0 ? 0 : (e < s.count ? e : s.count - 1)];
+    T by = (T)(log2e / eps);
     barrier();
-    for (i32 i = tid() / 32; i < n; i += 8) {
-      T v = soft<T>(c, (b * n + i) * m, 1, og, m, eps, log_m);
-      if (tid() % 32 == 0) nf[i] = v;
-    }
-    for (i32 j = tid() / 32; j < m; j += 8) {
-      T v = soft<T>(c, b * n * m + j, m, of, n, eps, log_n);
-      if (tid() % 32 == 0) ng[j] = v;
-    }
+    soft(nf, n, c + b * n * m, m, 1, og, m, eps, by, log_m);
+    soft(ng, m, c + b * n * m, 1, m, of, n, eps, by, log_n);
     barrier();
     if (e == s.count) break;
     for (i32 k = tid(); k < n; k += 256) of[k] = e < 0 ? nf[k] : (T)0.5 * (of[k] + nf[k]);
@@ -61,10 +69,10 @@ DEV void anneal(Out<T> f, Out<T> g, Out<T> last_f, Out<T> last_g, In<T> c, i32 n
   }
 }
 
-#define MAKE(S, T)                                                                                                    \
-  KERNEL BOUNDS(256, sizeof(T) == 4 ? 4 : 2)                                                                                                \
-  anneal_##S(Out<T> f, Out<T> g, Out<T> last_f, Out<T> last_g, In<T> c, i32 n, i32 m, Schedule s) {                   \
-    anneal<T>(f, g, last_f, last_g, c, n, m, s);                                                                      \
+#define MAKE(S, T) \
+  KERNEL BOUNDS(256, sizeof(T) == 4 ? 4 : 2) \
+  anneal_##S(Out<T> f, Out<T> g, Out<T> last_f, Out<T> last_g, In<T> c, i32 n, i32 m, Schedule s) { \
+    anneal<T>(f, g, last_f, last_g, c, n, m, s); \
   }
 FLOATS(MAKE)
 #undef MAKE

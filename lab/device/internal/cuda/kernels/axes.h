@@ -2,9 +2,9 @@
 #pragma once
 #include "common.h"
 
-// Axes is up to six axes and, for up to three tensors, how many elements apart the indices of each axis are (0 for an
-// axis that is broadcast). Mirrored by the Go type axes. wide is set when a flat index needs 31 bits or more; only then
-// are there divisions of 64 bits.
+// Axes is up to six axes and, for up to three tensors, how many elements apart the indices of each
+// axis are (0 for an axis that is broadcast). Mirrored by the Go type axes. wide is set when a flat
+// index needs 31 bits or more; only then are there divisions of 64 bits.
 struct Axes {
   i64 len;
   i32 rank, wide;

@@ -1,14 +1,16 @@
-// Transport with costs that are held. Log-sum-exp reads each cost once: the floor is n·m words over the bandwidth of
-// memory, since a score costs 4 operations and one exponential for 4 or 8 bytes. Problems of a batch are rows of one
-// launch, so that thousands of small ones fill the GPU.
+// Transport with costs that are held. Log-sum-exp reads each cost once: the floor is n·m words over
+// the bandwidth of memory, since a score costs 4 operations and one exponential for 4 or 8 bytes.
+// Problems of a batch are rows of one launch, so that thousands of small ones fill the GPU.
 #include "transport.h"
 
 // GROUP scores are taken at a time: one comparison with the largest so far for all of them.
 constexpr int GROUP = 4;
 
-// lse_rows gives LANES threads to a row; rows of a batch follow one another, h_j changes with the problem.
+// lse_rows gives LANES threads to a row; rows of a batch follow one another, h_j changes with the
+// problem.
 template <class T, int LANES>
-DEV void lse_rows(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> h, i64 rows, i64 n, i64 m, i64 chunk, double inv) {
+DEV void lse_rows(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> h, i64 rows, i64 n, i64 m, i64 chunk,
+    double inv) {
   SHARED(T, tall, [256]);
   SHARED(T, heavy, [256]);
   u32 lane = tid() % LANES;
@@ -62,7 +64,8 @@ DEV void lse_rows(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> h, i64 ro
 
 // lse_cols gives a thread to a column, blockIdx.y to a chunk of rows and blockIdx.z to problems.
 template <class T>
-DEV void lse_cols(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> g, i64 batch, i64 n, i64 m, i64 chunk, double inv) {
+DEV void lse_cols(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> g, i64 batch, i64 n, i64 m, i64 chunk,
+    double inv) {
   i64 j = (i64)bidx() * threads() + tid();
   if (j >= m) return;
   T by = (T)(inv * log2e);
@@ -89,18 +92,29 @@ DEV void lse_cols(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> g, i64 ba
   }
 }
 
-// lse_join joins the splits of n log-sum-exps, a warp a row: every lane takes each 32nd split. Of an empty split the sum is 0.
+// lse_join joins the splits of n log-sum-exps, a block 32 rows, whose neighbours are read together:
+// a warp takes each eighth split, all of them at once, and the warps meet twice. Of an empty split
+// the sum is 0.
 template <class T> DEV void lse_join(Out<T> out, In<T> tops, In<T> sums, i64 n, i64 splits) {
-  u32 lane = tid() % 32;
-  for (i64 i = first() / 32; i < n; i += stride() / 32) {
+  SHARED(T, tall, [8][32]);
+  SHARED(double, heavy, [8][32]);
+  u32 lane = tid() % 32, warp = tid() / 32;
+  for (i64 i0 = (i64)bidx() * 32; i0 < n; i0 += (i64)blocksx() * 32) {
+    i64 i = smaller(i0 + lane, n - 1);
     T top = -Real<T>::most;
-    for (i64 s = lane; s < splits; s += 32) top = larger(top, tops[s * n + i]);
-    for (u32 mask = 16; mask > 0; mask /= 2) top = larger(top, swap(top, mask));
+    for (i64 s = warp; s < splits; s += 8) top = larger(top, tops[s * n + i]);
+    tall[warp][lane] = top;
+    barrier();
+    UNROLL
+    for (int w = 0; w < 8; w++) top = larger(top, tall[w][lane]);
     double sum = 0;
-    for (i64 s = lane; s < splits; s += 32)
-      sum += (double)sums[s * n + i] * exp2_((double)tops[s * n + i] - (double)top);
-    for (u32 mask = 16; mask > 0; mask /= 2) sum += swap(sum, mask);
-    if (lane == 0) out[i] = (T)((double)top * ln2 + log_(sum));
+    for (i64 s = warp; s < splits; s += 8) sum += (double)(sums[s * n + i] * ex2(tops[s * n + i] - top));
+    heavy[warp][lane] = sum;
+    barrier();
+    if (warp != 0 || i0 + lane >= n) continue;
+    UNROLL
+    for (int w = 1; w < 8; w++) sum += heavy[w][lane];
+    out[i] = (T)((double)top * ln2 + log_(sum));
   }
 }
 
@@ -165,7 +179,7 @@ template <class T, class P> DEV void join_sums(Out<T> out, In<P> parts, i64 n, i
       i64 chunk, double inv) {                                                                                         \
     lse_cols<T>(out, tops, sums, c, g, batch, n, m, chunk, inv);                                                       \
   }                                                                                                                    \
-  KERNEL BOUNDS(128) lse_join_##S(Out<T> out, In<T> tops, In<T> sums, i64 n, i64 splits) {                             \
+  KERNEL BOUNDS(256) lse_join_##S(Out<T> out, In<T> tops, In<T> sums, i64 n, i64 splits) {                             \
     lse_join<T>(out, tops, sums, n, splits);                                                                           \
   }                                                                                                                    \
   KERNEL BOUNDS(256) weights_##S(Out<T> w, In<T> c, In<T> u, In<T> h, i64 rows, i64 m, double inv) {                   \

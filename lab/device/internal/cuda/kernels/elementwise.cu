@@ -1,5 +1,6 @@
-// Maps, their derivatives, and what broadcasts. The floor of each kernel is the bytes it reads and writes over the
-// memory's bandwidth, two to four elements an output; instructions an element: GPU.md.
+// Maps, their derivatives, and what broadcasts. The floor of each kernel is the bytes it reads and
+// writes over the memory's bandwidth, two to four elements an output; instructions an element:
+// GPU.md.
 #include "axes.h"
 #include "unary.h"
 

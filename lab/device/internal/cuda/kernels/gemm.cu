@@ -1,14 +1,15 @@
-// Matrix products where there is no cuBLAS: c = alpha·op(a)·op(b) + beta·c, row-major. A block of 256 threads makes a
-// tile of c from slices of a and b in shared memory, each thread TM×TN elements in registers; the next slice is
-// fetched into registers while this one is multiplied. Long products of few tiles are split along k and joined in a
-// fixed order by gemm_join.
+// Matrix products where there is no cuBLAS: c = alpha·op(a)·op(b) + beta·c, row-major. A block of
+// 256 threads makes a tile of c from slices of a and b in shared memory, each thread TM×TN elements
+// in registers; the next slice is fetched into registers while this one is multiplied. Long
+// products of few tiles are split along k and joined in a fixed order by gemm_join.
 //
-// Operations: 2·m·n·k. In shared memory a thread reads TM + TN words for TM·TN multiply-adds: 16 for 64 with the big
-// float32 tile, so the arithmetic units are the limit, not shared memory. From memory, (m·n·k/BN + m·n·k/BM)·size
-// bytes, most of them from the cache.
+// Operations: 2·m·n·k. In shared memory a thread reads TM + TN words for TM·TN multiply-adds: 16
+// for 64 with the big float32 tile, so the arithmetic units are the limit, not shared memory. From
+// memory, (m·n·k/BN + m·n·k/BM)·size bytes, most of them from the cache.
 #include "common.h"
 
-// Product is sizes, row lengths and distances between the matrices of a batch. Mirrored by the Go type product.
+// Product is sizes, row lengths and distances between the matrices of a batch. Mirrored by the Go
+// type product.
 struct Product {
   i64 m, n, k, lda, ldb, ldc, step_a, step_b, step_c;
   i64 chunk;  // of k, for a split
@@ -17,9 +18,10 @@ struct Product {
   double alpha, beta;
 };
 
-// Slices walks over slices of ROWS×BK of op(x): element (r, l) is x[r·ld + l], or x[l·ld + r] for a transpose. A thread
-// has every 256th element, in the order in which neighbouring threads read neighbouring addresses, so that one element
-// lies a constant step from the next: down the rows or, in a transpose, along them.
+// Slices walks over slices of ROWS×BK of op(x): element (r, l) is x[r·ld + l], or x[l·ld + r] for a
+// transpose. A thread has every 256th element, in the order in which neighbouring threads read
+// neighbouring addresses, so that one element lies a constant step from the next: down the rows or,
+// in a transpose, along them.
 template <class T, int ROWS, int BK> struct Slices {
   static constexpr int COUNT = ROWS * BK / 256, PITCH = ROWS + 4;
   T held[COUNT];
@@ -96,7 +98,8 @@ DEV void gemm(Out<T> c, Arg<T> a, Arg<T> b, Out<T> parts, const Product& g) {
           for (int j = 0; j < TN; j++) acc[i][j] = mad(va[i], vb[j], acc[i][j]);
       }
     }
-    asm volatile("" : "+r"(tm), "+r"(tn)); // else what follows is computed before the products, and has no registers there
+    // Else what follows is computed before the products, and has no registers there.
+    asm volatile("" : "+r"(tm), "+r"(tn));
     bool part_of = g.splits > 1; // what gemm_join scales
     T alpha = part_of ? (T)1 : (T)g.alpha, beta = part_of ? (T)0 : (T)g.beta;
     Out<T> to = part_of ? parts + (job * g.m + m0) * g.n + n0 : c + (batch * g.step_c + m0 * g.ldc + n0);

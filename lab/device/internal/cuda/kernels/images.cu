@@ -1,13 +1,15 @@
-// Patches, pooling and resampling of planes of H×W. Every kernel gathers: one thread computes one element of the
-// result, in a fixed order, so that transposes need no atomics. A launch covers fewer than 2^31 elements (the host cuts
-// batches), so indices within it have 32 bits. Floor: what is read and written; im2col reads each pixel once from
-// memory and kh·kw times from the cache.
+// Patches, pooling and resampling of planes of H×W. Every kernel gathers: one thread computes one
+// element of the result, in a fixed order, so that transposes need no atomics. A launch covers
+// fewer than 2^31 elements (the host cuts batches), so indices within it have 32 bits. Floor: what
+// is read and written; im2col reads each pixel once from memory and kh·kw times from the cache.
 #include "common.h"
 
-// Window is planes of h×w, windows over them that give oh×ow, and the divisors of flat indices. Mirrored by the Go type
+// Window is planes of h×w, windows over them that give oh×ow, and the divisors of flat indices. The
+// windows that have a pixel under a tap have the next one under the tap th or tw further, and lie
+// uh or uw before: stride and dilation over their greatest common divisor. Mirrored by the Go type
 // window.
 struct Window {
-  i32 h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw;
+  i32 h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw, th, tw, uh, uw;
   Div by_w, by_hw, by_ow, by_out, by_kw, by_k, by_sh, by_sw;
 };
 
@@ -24,38 +26,67 @@ DEV Pixel out_pixel(const Window& g, u32 flat) {
   return {plane, (i32)y, (i32)flat};
 }
 
-// window_of is which window along an axis has its k-th tap at pixel at, or −1.
-DEV i32 window_of(i32 at, i32 k, i32 dilation, i32 pad, i32 out, const Div& stride) {
-  i32 t = at + pad - k * dilation;
-  if (t < 0) return -1;
-  u32 rest = (u32)t;
-  i32 o = (i32)split(rest, stride);
-  return rest == 0 && o < out ? o : -1;
+// Under is a tap that has a pixel under it, and the window it is of.
+struct Under {
+  i32 k, o;
+};
+// under is the first one of a pixel along an axis whose window is one of the first out; o is
+// negative where there is none.
+DEV Under under(i32 at, i32 dilation, i32 pad, i32 out, const Div& stride, i32 taps, i32 windows) {
+  u32 rest = (u32)(at + pad);
+  Under u = {0, (i32)split(rest, stride)};
+  if (dilation == 1) u.k = (i32)rest;
+  else
+    for (i32 t = at + pad - dilation; rest != 0; t -= dilation) {
+      if (t < 0 || ++u.k == (i32)stride.by) return {0, -1};
+      rest = (u32)t;
+      u.o = (i32)split(rest, stride);
+    }
+  for (; u.o >= out; u.o -= windows) {
+    if (windows == 0) return {0, -1};
+    u.k += taps;
+  }
+  return u;
 }
 
+// each_under calls f(tap, window) for all that are over a pixel, numbers of taps and of windows of
+// a plane.
+template <class F> DEV void each_under(const Window& g, const Pixel& p, F f) {
+  Under first = under(p.x, g.dw, g.pw, g.ow, g.by_sw, g.tw, g.uw);
+  for (Under a = under(p.y, g.dh, g.ph, g.oh, g.by_sh, g.th, g.uh); a.k < g.kh && a.o >= 0; a.k += g.th, a.o -= g.uh)
+    for (Under b = first; b.k < g.kw && b.o >= 0; b.k += g.tw, b.o -= g.uw)
+      f((u32)(a.k * g.kw + b.k), (u32)(a.o * g.ow + b.o));
+}
+
+// im2col gives a thread a run of four positions, which an aligned store takes at once; by_sh
+// divides by the runs of a plane.
 template <class T> DEV void im2col(Out<T> col, In<T> x, const Window& g, i64 n) {
+  i32 out = g.oh * g.ow;
   EACH(i, n) {
-    u32 l = (u32)i, row = split(l, g.by_out), plane = split(row, g.by_k), ki = split(row, g.by_kw);
-    u32 oy = split(l, g.by_ow);
-    i32 y = (i32)oy * g.sh - g.ph + (i32)ki * g.dh, xx = (i32)l * g.sw - g.pw + (i32)row * g.dw;
-    bool in = y >= 0 && y < g.h && xx >= 0 && xx < g.w;
-    col[i] = in ? x[(i64)plane * g.h * g.w + y * g.w + xx] : (T)0;
+    u32 l = (u32)i, kj = split(l, g.by_sh), row = kj, plane = split(kj, g.by_k), ki = split(kj, g.by_kw);
+    u32 at = 4 * l, ox = at, oy = split(ox, g.by_ow);
+    i32 y = (i32)oy * g.sh - g.ph + (i32)ki * g.dh, x0 = (i32)kj * g.dw - g.pw;
+    T v[4];
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+      i32 xx = x0 + (i32)ox * g.sw;
+      bool in = (u32)y < (u32)g.h && (u32)xx < (u32)g.w;
+      v[k] = in ? x[plane * (u32)(g.h * g.w) + (u32)(y * g.w + xx)] : (T)0;
+      bool wraps = ++ox == (u32)g.ow;
+      ox = wraps ? 0 : ox;
+      y += wraps ? g.sh : 0;
+    }
+    store_run(col + (row * (u32)out + at), v, out - (i32)at);
   }
 }
 
 template <class T> DEV void col2im(Out<T> x, In<T> col, const Window& g, i64 n) {
-  i64 out = (i64)g.oh * g.ow, per = out * g.kh * g.kw;
+  u32 out = g.oh * g.ow, per = out * g.kh * g.kw;
   EACH(i, n) {
     Pixel p = in_pixel(g, (u32)i);
     T sum = 0;
-    for (i32 ki = 0; ki < g.kh; ki++) {
-      i32 oy = window_of(p.y, ki, g.dh, g.ph, g.oh, g.by_sh);
-      if (oy < 0) continue;
-      for (i32 kj = 0; kj < g.kw; kj++) {
-        i32 ox = window_of(p.x, kj, g.dw, g.pw, g.ow, g.by_sw);
-        if (ox >= 0) sum += col[p.plane * per + (ki * g.kw + kj) * out + (i64)oy * g.ow + ox];
-      }
-    }
+    u32 base = p.plane * per;
+    each_under(g, p, [&](u32 k, u32 o) { sum += col[base + k * out + o]; });
     x[i] = sum;
   }
 }
@@ -84,19 +115,12 @@ template <class T> DEV void max_pool(Out<T> y, Out<i32> index, In<T> x, const Wi
 template <class T> DEV void max_pool_vjp(Out<T> dx, In<T> dy, In<i32> index, const Window& g, i64 n) {
   EACH(i, n) {
     Pixel p = in_pixel(g, (u32)i);
-    i64 base = (i64)p.plane * g.oh * g.ow;
+    u32 base = p.plane * (u32)(g.oh * g.ow);
     i32 me = p.y * g.w + p.x;
     T sum = 0;
-    for (i32 ki = 0; ki < g.kh; ki++) {
-      i32 oy = window_of(p.y, ki, g.dh, g.ph, g.oh, g.by_sh);
-      if (oy < 0) continue;
-      for (i32 kj = 0; kj < g.kw; kj++) {
-        i32 ox = window_of(p.x, kj, g.dw, g.pw, g.ow, g.by_sw);
-        if (ox < 0) continue;
-        i64 o = base + oy * g.ow + ox;
-        if (index[o] == me) sum += dy[o];
-      }
-    }
+    each_under(g, p, [&](u32, u32 o) {
+      if (index[base + o] == me) sum += dy[base + o];
+    });
     dx[i] = sum;
   }
 }
@@ -123,16 +147,9 @@ template <class T> DEV void avg_pool_vjp(Out<T> dx, In<T> dy, const Window& g, i
   T by = (T)(1.0 / (g.kh * g.kw));
   EACH(i, n) {
     Pixel p = in_pixel(g, (u32)i);
-    i64 base = (i64)p.plane * g.oh * g.ow;
+    u32 base = p.plane * (u32)(g.oh * g.ow);
     T sum = 0;
-    for (i32 ki = 0; ki < g.kh; ki++) {
-      i32 oy = window_of(p.y, ki, g.dh, g.ph, g.oh, g.by_sh);
-      if (oy < 0) continue;
-      for (i32 kj = 0; kj < g.kw; kj++) {
-        i32 ox = window_of(p.x, kj, g.dw, g.pw, g.ow, g.by_sw);
-        if (ox >= 0) sum += dy[base + oy * g.ow + ox];
-      }
-    }
+    each_under(g, p, [&](u32, u32 o) { sum += dy[base + o]; });
     dx[i] = sum * by;
   }
 }
@@ -143,7 +160,8 @@ DEV i32 below(i32 o, i32 n, const Div& by) {
   return (i32)(p < 0x7fffffff ? quotient((u32)p, by) : (u32)(p / by.by));
 }
 
-// Nearest: by_kw and by_k hold the divisors oh and h here, by_sh and by_sw those of the columns, ow and w.
+// Nearest: by_kw and by_k hold the divisors oh and h here, by_sh and by_sw those of the columns, ow
+// and w.
 template <class T> DEV void nearest_(Out<T> y, In<T> x, const Window& g, i64 n) {
   EACH(i, n) {
     Pixel p = out_pixel(g, (u32)i);
@@ -168,16 +186,17 @@ template <class T> DEV void nearest_vjp(Out<T> dx, In<T> dy, const Window& g, i6
 }
 
 // Tap is where an output reads along one axis: pixels lo and hi with weights 1 − w and w.
-struct Tap {
+template <class T> struct Tap {
   i32 lo, hi;
-  double w;
+  T w;
 };
-DEV Tap tap(i32 o, i32 in, i32 out, i32 align) {
-  double at;
-  if (align) at = out > 1 ? (double)o * (in - 1) / (out - 1) : 0;
-  else at = larger(((double)o + 0.5) * in / out - 0.5, 0.0);
-  i32 lo = smaller((i32)at, in - 1);
-  return {lo, smaller(lo + 1, in - 1), lo == in - 1 ? 0 : at - lo};
+// tap is of output o at o·(in−1)/(out−1), or at (2o+1)·in/2out − 1/2: by divides by the
+// denominator, inverse is one over it. The host holds 2·in·out below 2^31.
+template <class T> DEV Tap<T> tap(i32 o, i32 in, i32 out, i32 align, const Div& by, double inverse) {
+  i32 place = align ? o * (in - 1) : (2 * o + 1) * in - out;
+  u32 rest = (u32)(place < 0 ? 0 : place);
+  i32 lo = (i32)split(rest, by), last = in - 1;
+  return {smaller(lo, last), smaller(lo + 1, last), lo < last ? (T)rest * (T)inverse : 0};
 }
 // span is outputs among which are all that read pixel at.
 DEV void span(i32 at, i32 in, i32 out, i32 align, i32& from, i32& to) {
@@ -187,20 +206,21 @@ DEV void span(i32 at, i32 in, i32 out, i32 align, i32& from, i32& to) {
   if (at > 0) from = (i32)larger(((double)at - 1 + half) * per - half - 1, 0.0);
   if (at < in - 1) to = (i32)smaller(((double)at + 1 + half) * per - half + 2, (double)out);
 }
-DEV double weight(const Tap& t, i32 at) { return (t.lo == at ? 1 - t.w : 0) + (t.hi == at ? t.w : 0); }
+DEV double weight(const Tap<double>& t, i32 at) { return (t.lo == at ? 1 - t.w : 0) + (t.hi == at ? t.w : 0); }
 
-template <class T> DEV void bilinear(Out<T> y, In<T> x, const Window& g, i64 n, i32 align) {
+// by_kw and by_k divide by the denominators of taps along y and x here.
+template <class T> DEV void bilinear(Out<T> y, In<T> x, const Window& g, i64 n, i32 align, double inv_y, double inv_x) {
   EACH(i, n) {
     Pixel p = out_pixel(g, (u32)i);
-    Tap ty = tap(p.y, g.h, g.oh, align), tx = tap(p.x, g.w, g.ow, align);
-    i64 base = (i64)p.plane * g.h * g.w;
-    i64 r0 = base + ty.lo * g.w, r1 = base + ty.hi * g.w;
-    T wy = (T)ty.w, wx = (T)tx.w;
+    Tap<T> ty = tap<T>(p.y, g.h, g.oh, align, g.by_kw, inv_y), tx = tap<T>(p.x, g.w, g.ow, align, g.by_k, inv_x);
+    u32 base = p.plane * (u32)(g.h * g.w), r0 = base + ty.lo * g.w, r1 = base + ty.hi * g.w;
+    T wy = ty.w, wx = tx.w;
     T top = (1 - wx) * x[r0 + tx.lo] + wx * x[r0 + tx.hi], low = (1 - wx) * x[r1 + tx.lo] + wx * x[r1 + tx.hi];
     y[i] = (1 - wy) * top + wy * low;
   }
 }
-template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i64 n, i32 align) {
+template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i64 n, i32 align, double inv_y,
+    double inv_x) {
   EACH(i, n) {
     Pixel p = in_pixel(g, (u32)i);
     i64 base = (i64)p.plane * g.oh * g.ow;
@@ -209,10 +229,10 @@ template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i
     span(p.x, g.w, g.ow, align, x0, x1);
     double sum = 0;
     for (i32 oy = y0; oy < y1; oy++) {
-      double wy = weight(tap(oy, g.h, g.oh, align), p.y);
+      double wy = weight(tap<double>(oy, g.h, g.oh, align, g.by_kw, inv_y), p.y);
       if (wy == 0) continue;
       for (i32 ox = x0; ox < x1; ox++) {
-        double wx = weight(tap(ox, g.w, g.ow, align), p.x);
+        double wx = weight(tap<double>(ox, g.w, g.ow, align, g.by_k, inv_x), p.x);
         if (wx != 0) sum += wy * wx * (double)dy[base + oy * g.ow + ox];
       }
     }
@@ -233,11 +253,12 @@ template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i
   KERNEL BOUNDS(256) avg_pool_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n) { avg_pool_vjp<T>(dx, dy, g, n); }  \
   KERNEL BOUNDS(256) nearest_##S(Out<T> y, In<T> x, Window g, i64 n) { nearest_<T>(y, x, g, n); }               \
   KERNEL BOUNDS(256) nearest_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n) { nearest_vjp<T>(dx, dy, g, n); }    \
-  KERNEL BOUNDS(256) bilinear_##S(Out<T> y, In<T> x, Window g, i64 n, i32 align) {                              \
-    bilinear<T>(y, x, g, n, align);                                                                             \
+  KERNEL BOUNDS(256) bilinear_##S(Out<T> y, In<T> x, Window g, i64 n, i32 align, double inv_y, double inv_x) {  \
+    bilinear<T>(y, x, g, n, align, inv_y, inv_x);                                                               \
   }                                                                                                             \
-  KERNEL BOUNDS(256) bilinear_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n, i32 align) {                        \
-    bilinear_vjp<T>(dx, dy, g, n, align);                                                                       \
+  KERNEL BOUNDS(256)                                                                                            \
+  bilinear_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n, i32 align, double inv_y, double inv_x) {               \
+    bilinear_vjp<T>(dx, dy, g, n, align, inv_y, inv_x);                                                         \
   }
 FLOATS(MAKE)
 #undef MAKE

@@ -57,8 +57,11 @@ func Modules() []Module {
 		}
 		all = append(all, m)
 	}
-	for _, name := range []string{"point_lse", "point_sum"} {
+	for _, name := range []string{"point_lse", "point_sum", "point_mma"} {
 		for _, d := range Dims {
+			if name == "point_mma" && d < 16 {
+				continue
+			}
 			all = append(all, Module{Name: name + "_" + strconv.Itoa(d), Source: name + ".cu",
 				Flags: []string{"-DDIM=" + strconv.Itoa(d)}})
 		}

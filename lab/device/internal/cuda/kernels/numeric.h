@@ -1,7 +1,7 @@
-// Elementary functions, since the library that CUDA links for them belongs to its toolkit. The same code for float and
-// double: argument reduction, a Taylor polynomial whose first dropped term is below half an ulp on the reduced
-// interval, reconstruction. Errors against 200-bit references stay below 2 ulp (3 for tanh, log1p and softplus); see
-// numeric_test.go.
+// Elementary functions, since the library that CUDA links for them belongs to its toolkit. The same
+// code for float and double: argument reduction, a Taylor polynomial whose first dropped term is
+// below half an ulp on the reduced interval, reconstruction. Errors against 200-bit references stay
+// below 2 ulp (3 for tanh, log1p and softplus); see numeric_test.go.
 #pragma once
 #include "common.h"
 
@@ -23,7 +23,8 @@ template <class T> DEV T power_of_two(i32 n) {
   else return bits_double((u64)(n + 1023) << 52);
 }
 
-// scale is p·2^n with one rounding, for n that may lie beyond the exponents of T by a factor of two.
+// scale is p·2^n with one rounding, for n that may lie beyond the exponents of T by a factor of
+// two.
 template <class T> DEV T scale(T p, i32 n) {
   i32 half = n >> 1;
   return p * power_of_two<T>(half) * power_of_two<T>(n - half);
@@ -50,8 +51,8 @@ template <class T> DEV T exp_(T x) {
   return scale(p, (i32)n);
 }
 
-// exp2_ is 2^x without a branch, 0 where that is below the smallest normal number: adding 3·2^51 rounds x to an integer,
-// which lies in the low bits of the sum and is added to the exponent.
+// exp2_ is 2^x without a branch, 0 where that is below the smallest normal number: adding 3·2^51
+// rounds x to an integer, which lies in the low bits of the sum and is added to the exponent.
 DEV double exp2_(double x) {
   constexpr double big = 0x1.8p52;
   double shifted = x + big, r = (x - (shifted - big)) * 0.6931471805599453;

@@ -6,9 +6,7 @@ template <int D> constexpr int tile = D <= 8 ? 128 : 32;
 template <class T, int D> constexpr int pitch = padded<T>(D + 1);
 constexpr int JU = 8;
 
-// From four coordinates on |x−y|² is |x|² + |y|² − 2x·y in float32, one operation a coordinate in place of two, of points less the
-// first target. Its error is that of a cost as large as the clouds, which is also that of potentials as large.
-template <class T, int D, bool L1> constexpr bool by_products = !L1 && D >= 4 && sizeof(T) == 4;
+constexpr int BLOCK = 128;
 
 template <class T, int D> DEV T norm2(const T (&x)[D]) {
   T sq = 0;
@@ -17,7 +15,8 @@ template <class T, int D> DEV T norm2(const T (&x)[D]) {
   return sq;
 }
 
-// less_norms subtracts by·|y|² from the h of staged points; a few neighbouring threads share a point.
+// less_norms subtracts by·|y|² from the h of staged points; a few neighbouring threads share a
+// point.
 template <class T, int D> DEV void less_norms(T* held, T by) {
   constexpr int TILE = tile<D>, P = pitch<T, D>, LANES = BLOCK / TILE;
   T* y = held + tid() / LANES * P;
@@ -32,33 +31,39 @@ template <class T, int D> DEV void less_norms(T* held, T by) {
   if (tid() % LANES == 0) y[D] -= by * sq;
 }
 
-template <class T, int D, int ROWS, bool L1>
+template <class T, int D, int ROWS, bool L1, bool PRODUCTS>
 DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n, i64 m, i32 d, i64 chunk,
-    const Cost& c, T* held) {
+    const Cost& c, T* held, T* centre) {
   constexpr int TILE = tile<D>, P = pitch<T, D>;
   Score<T, L1> score = Score<T, L1>::of(c);
   i64 i0 = (i64)bidx() * (BLOCK * ROWS) + tid();
-  constexpr bool PRODUCTS = by_products<T, D, L1>;
+  i64 from = (i64)bidy() * chunk, to = smaller(from + chunk, m);
+  if constexpr (PRODUCTS) {
+    middle<D>(centre, y, from, to, d);
+    barrier();
+  }
   T px[ROWS][D];
   UNROLL
   for (int r = 0; r < ROWS; r++) {
     load_row<T, D>(px[r], x, i0 + r * BLOCK, n, d);
     if (PRODUCTS) {
       UNROLL
-      for (int k = 0; k < D; k++) px[r][k] = k < d && m > 0 ? 2 * score.square2 * (px[r][k] - y[k]) : (T)0;
+      for (int k = 0; k < D; k++) px[r][k] = k < d ? 2 * score.square2 * (px[r][k] - centre[k]) : (T)0;
     }
   }
-  Mass<T> part[ROWS], all[ROWS]; // all.sum − lost.sum is what earlier tiles gave, compensated (Kahan 1965)
+  Mass<T> part[ROWS], all[ROWS];
   T lost[ROWS];
   UNROLL
   for (int r = 0; r < ROWS; r++) part[r] = all[r] = nothing<T>(), lost[r] = 0;
-  i64 from = (i64)bidy() * chunk, to = smaller(from + chunk, m);
   for (i64 j0 = from; j0 < to; j0 += TILE) {
     barrier();
     for (u32 t = tid(); t < TILE * P; t += BLOCK) {
       u32 j = t / P, k = t % P;
       bool in = j0 + j < to;
-      held[t] = k < (u32)d && in ? y[(j0 + j) * d + k] - (PRODUCTS ? y[k] : (T)0) : (k == D ? (in ? h[j0 + j] * (T)log2e : -Real<T>::inf) : (T)0);
+      T v = k == D ? -Real<T>::inf : (T)0;
+      if (in && k == D) v = h[j0 + j] * (T)log2e;
+      if (in && k < (u32)d) v = y[(j0 + j) * d + k] - (PRODUCTS ? centre[k] : (T)0);
+      held[t] = v;
     }
     barrier();
     if (PRODUCTS) {
@@ -90,18 +95,7 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
       for (int r = 0; r < ROWS; r++) add(part[r], sc[r]);
     }
     UNROLL
-    for (int r = 0; r < ROWS; r++) { // the tile's sum joins the others
-      if (part[r].top > all[r].top) {
-        T by = ex2(all[r].top - part[r].top);
-        all[r].sum *= by;
-        lost[r] *= by;
-        all[r].top = part[r].top;
-      }
-      T more = part[r].sum - lost[r], total = all[r].sum + more;
-      lost[r] = total < Real<T>::inf ? (total - all[r].sum) - more : 0;
-      all[r].sum = total;
-      part[r].sum = 0;
-    }
+    for (int r = 0; r < ROWS; r++) settle(all[r], lost[r], part[r]);
   }
   UNROLL
   for (int r = 0; r < ROWS; r++) {
@@ -117,17 +111,31 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
   }
 }
 
+// choose leaves the square cost in float32 beyond d = 8 to point_mma.cu; where products are taken:
+// points.h.
+template <class T, int D, int ROWS>
+DEV void choose(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n, i64 m, i32 d, i64 chunk,
+    const Cost& c, T* held, T* centre) {
+  constexpr bool narrow = sizeof(T) == 4;
+  if (c.abs != 0) point_lse<T, D, ROWS, true, false>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);
+  else if constexpr (narrow && D > 8) return;
+  else if (narrow && D == 8 && d >= 7)
+    point_lse<T, D, ROWS, false, narrow && D == 8>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);
+  else point_lse<T, D, ROWS, false, false>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);
+}
+
 #define NAMED(D, S) point_lse##D##_##S
-#define LSE(S, T, D, ROWS)                                                                                           \
-  KERNEL BOUNDS(BLOCK, D == 3 ? 4 : D == 16 ? 3 : 0)                                                                 \
-  NAMED(D, S)(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,                         \
-      i64 m, i32 d, i64 chunk, Cost c) {                                                                             \
-    SHARED(T, held, [tile<D> * pitch<T, D>]);                                                                        \
-    if (c.abs == 0) point_lse<T, D, ROWS, false>(out, tops, sums, x, y, h, n, m, d, chunk, c, held);                 \
-    else point_lse<T, D, ROWS, true>(out, tops, sums, x, y, h, n, m, d, chunk, c, held);                             \
+#define LSE(S, T, D, ROWS)                                                                           \
+  KERNEL BOUNDS(BLOCK, D == 3 ? 4 : D == 16 ? 3 : 0)                                                 \
+  NAMED(D, S)(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,                \
+      i64 m, i32 d, i64 chunk, Cost c) {                                                             \
+    SHARED(T, held, [tile<D> * pitch<T, D>]);                                                        \
+    SHARED(T, centre, [D]);                                                                          \
+    choose<T, D, ROWS>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);                   \
   }
 
-// One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are as
-// many as leave registers, since each word from shared memory serves all of them: mirrored by lseRowsOf of the Go side.
+// One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are
+// as many as leave registers, since each word from shared memory serves all of them: mirrored by
+// lseRowsOf of the Go side.
 LSE(f32, float, DIM, DIM < 4 || DIM == 16 ? 4 : 2)
 LSE(f64, double, DIM, DIM < 4 ? 2 : 1)

@@ -1,16 +1,25 @@
-// Σ_j P_ij v_j, Σ_j P_ij c_ij and gradients of plans, matrix-free. Design, work and floor: points.h.
+// Σ_j P_ij v_j, Σ_j P_ij c_ij and gradients of plans, matrix-free. Design, work and floor:
+// points.h.
 #include "points.h"
+
+constexpr int BLOCK = 128;
 
 // What a sum over a plan adds up: p·v_j, p·c_ij, or p·(1 + r_i + s_j − c_ij/ε)·∂c/∂x_i.
 enum Sum { APPLY, COST, GRAD, LINEAR_GRAD };
 
-// staged is what is staged of v, or of s, with a point; tile is points that are staged at a time, pitch words of one.
+// staged is what is staged of v, or of s, with a point; tile is points that are staged at a time,
+// pitch words of one.
 template <int K, int MODE> constexpr int staged = MODE == APPLY ? K : (MODE == GRAD ? 1 : 0);
 template <int D, int K, int MODE> constexpr int tile = D + staged<K, MODE> <= 16 ? 128 : 32;
 template <class T, int D, int K, int MODE> constexpr int pitch = padded<T>(D + 1 + staged<K, MODE>);
 
+// by_tensor_cores is what point_mma.cu does for the square cost.
+template <class T, int D, int K, int MODE>
+constexpr bool by_tensor_cores = sizeof(T) == 4 && D > 8 && (MODE == GRAD || (MODE == APPLY && K == 1));
+
 template <class T, int D, int K, bool L1, int MODE>
-DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r, In<T> s, i64 n, i64 m, i32 d, i32 k,
+DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r, In<T> s, i64 n, i64 m, i32 d,
+    i32 k,
     i64 chunk, const Cost& c, bool linear, T* held) {
   constexpr int TILE = tile<D, K, MODE>, P = pitch<T, D, K, MODE>;
   Score<T, L1> score = Score<T, L1>::of(c);
@@ -59,12 +68,7 @@ DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T
     }
     if (K <= 16) { // compensated over tiles; wider rows have no registers left for it
       UNROLL
-      for (int q = 0; q < K; q++) {
-        T more = sum[q] - lost[q], t = total[q] + more;
-        lost[q] = absolute(t) < Real<T>::inf ? (t - total[q]) - more : 0;
-        total[q] = t;
-        sum[q] = 0;
-      }
+      for (int q = 0; q < K; q++) settle(total[q], lost[q], sum[q]);
     }
   }
   if (i >= n) return;
@@ -79,12 +83,13 @@ DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T
   KERNEL BOUNDS(BLOCK) NAMED(name, D, S)(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r,           \
       In<T> s, i64 n, i64 m, i32 d, i32 k, i64 chunk, Cost c, i32 linear) {                                          \
     SHARED(T, held, [tile<D, K, MODE> * pitch<T, D, K, MODE>]);                                                      \
-    if (c.abs == 0) point_sum<T, D, K, false, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);   \
-    else point_sum<T, D, K, true, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);               \
+    if (c.abs != 0) point_sum<T, D, K, true, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);    \
+    else if constexpr (!by_tensor_cores<T, D, K, MODE>)                                                              \
+      point_sum<T, D, K, false, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);                 \
   }
 
-// One module a dimension (DIM). Sums with a row of K ≥ 32 numbers in float64 have no registers, and of one coordinate
-// apply is mass.
+// One module a dimension (DIM). Sums with a row of K ≥ 32 numbers in float64 have no registers, and
+// of one coordinate apply is mass.
 SUM(f32, float, DIM, 1, mass, APPLY)
 SUM(f64, double, DIM, 1, mass, APPLY)
 SUM(f32, float, DIM, 1, cost, COST)

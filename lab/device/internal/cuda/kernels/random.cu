@@ -1,7 +1,7 @@
-// Philox4x32-10 and what package philox makes of it, operation for operation: this file is compiled without contraction
-// of products and sums, so that every device draws the same bits. A block of four numbers costs 20 wide products and,
-// for normal numbers, two logarithms, roots and angles: some 200 operations for 16 bytes, about where a GPU's memory
-// and arithmetic balance.
+// Philox4x32-10 and what package philox makes of it, operation for operation: this file is compiled
+// without contraction of products and sums, so that every device draws the same bits. A block of
+// four numbers costs 20 wide products and, for normal numbers, two logarithms, roots and angles:
+// some 200 operations for 16 bytes, about where a GPU's memory and arithmetic balance.
 #include "common.h"
 
 struct Words {
@@ -96,18 +96,10 @@ template <class T, bool gauss> DEV void draw(Out<T> y, In<i32> state, i64 n, dou
       UNROLL
       for (int k = 0; k < 4; k++) v[k] = uniform(r.w[k]);
     }
-    constexpr int lanes = 16 / sizeof(T); // of one store, where the array begins at a multiple of it
-    typedef T Run __attribute__((vector_size(16), may_alias));
-    bool whole = 4 * block + 4 <= n && (u64)y % 16 == 0;
+    T to[4];
     UNROLL
-    for (int k = 0; k < 4; k++) {
-      if (!whole && 4 * block + k < n) y[4 * block + k] = (T)(a + b * v[k]);
-      if (!whole || k % lanes != 0) continue;
-      Run run;
-      UNROLL
-      for (int j = 0; j < lanes; j++) run[j] = (T)(a + b * v[k + j]);
-      *(Run*)(y + 4 * block + k) = run;
-    }
+    for (int k = 0; k < 4; k++) to[k] = (T)(a + b * v[k]);
+    store_run(y + 4 * block, to, n - 4 * block);
   }
 }
 

@@ -1,12 +1,13 @@
-// Reductions over any axes. Floor: one read of x; the arithmetic (in float64, for float32 too) is below it except on
-// GPUs whose float64 units are few.
+// Reductions over any axes. Floor: one read of x; the arithmetic (in float64, for float32 too) is
+// below it except on GPUs whose float64 units are few.
 #include "numeric.h"
 #include "reduce.h"
 
-// Each reduction says what an empty part is, how an element and another part join it, and what the result is.
+// Each reduction says what an empty part is, how an element and another part join it, and what the
+// result is.
 
-// Total is Σ x: plain for float32, whose error in float64 is below 2^-29 of Σ|x| to 2^24 elements a lane;
-// Neumaier's compensated sum for float64.
+// Total is Σ x: plain for float32, whose error in float64 is below 2^-29 of Σ|x| to 2^24 elements a
+// lane; Neumaier's compensated sum for float64.
 template <class T> struct Total {
   DEV Part empty() { return {0, 0, 0}; }
   DEV void term(Part& p, double x) {
@@ -35,8 +36,8 @@ template <class T> struct Squares : Total<T> {
   DEV void take(Part& p, T x) { Total<T>::term(p, (double)x * (double)x); }
 };
 
-// Length is √Σ x². Squares of float32 cannot leave the range of float64; for float64 there are three sums, of numbers
-// that are small, middling and big, each scaled (Blue 1978).
+// Length is √Σ x². Squares of float32 cannot leave the range of float64; for float64 there are
+// three sums, of numbers that are small, middling and big, each scaled (Blue 1978).
 template <class T> struct Length {
   DEV Part empty() { return {0, 0, 0}; }
   DEV void take(Part& p, T v) {
@@ -61,7 +62,8 @@ template <class T> struct Length {
   DEV double result(const Part& p, i64) {
     if (p.a != p.a) return p.a;
     if (p.b > 0) return root(p.b + p.a * 0x1p-700 * 0x1p-700) * 0x1p700;
-    if (p.c > 0) return p.a > 0x1p-800 ? root(p.a + p.c * 0x1p-600 * 0x1p-600) : root(p.c + p.a * 0x1p600 * 0x1p600) * 0x1p-600;
+    if (p.c > 0) return p.a > 0x1p-800
+        ? root(p.a + p.c * 0x1p-600 * 0x1p-600) : root(p.c + p.a * 0x1p600 * 0x1p600) * 0x1p-600;
     return root(p.a);
   }
 };
@@ -76,7 +78,8 @@ template <class T> struct Greatest {
   DEV double result(const Part& p, i64) { return p.a; }
 };
 
-// LogSum is log Σ eˣ: a is the largest x so far, b = Σ e^(x−a). Equal arguments, infinities among them, count 1.
+// LogSum is log Σ eˣ: a is the largest x so far, b = Σ e^(x−a). Equal arguments, infinities among
+// them, count 1.
 template <class T> struct LogSum {
   DEV Part empty() { return {-Real<double>::inf, 0, 0}; }
   DEV void take(Part& p, T x) {
@@ -99,11 +102,12 @@ template <class T> struct LogSum {
 
 template <class F, class T, bool dot>
 DEV void reduce(Out<T> y, Out<Part> parts, Arg<T> x, Arg<T> x2, const Job& job) {
-  auto take = [&](Part& p, i64, i64 at, bool) __attribute__((always_inline)) {
+  auto take = [&](Part& p, i64, i64 at, i64, bool) __attribute__((always_inline)) {
     if constexpr (dot) F::term(p, (double)x[at] * (double)x2[at]);
     else F::take(p, x[at]);
   };
-  reduce_parts(parts, job, F::empty(), take, [](Part&, i64) {}, [](Part& p, const Part& q) __attribute__((always_inline)) { F::join(p, q); },
+  reduce_parts(parts, job, F::empty(), take, [](Part&, i64) {}, [](Part& p,
+      const Part& q) __attribute__((always_inline)) { F::join(p, q); },
       [&](i64 o, const Part& p) { y[o] = (T)F::result(p, job.over.len); });
 }
 

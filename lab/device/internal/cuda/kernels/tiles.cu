@@ -1,12 +1,14 @@
-// Costs between points of any dimension, and weights of plans made of them, in tiles of 64×64 pairs: a block of 256
-// threads stages slices of 16 coordinates, a thread holds the distances of 4×4 pairs. For points of more coordinates
-// than the kernels of point_lse.cu and point_sum.cu have registers for, a chunk of rows is written here and handed to
-// the kernels for costs that are held, or to a matrix product. 2 operations a pair and coordinate (subtract,
-// multiply-add) for 8/16 words from shared memory: bound by arithmetic. Where such tiles would leave most multiprocessors
+// Costs between points of any dimension, and weights of plans made of them, in tiles of 64×64
+// pairs: a block of 256 threads stages slices of 16 coordinates, a thread holds the distances of
+// 4×4 pairs. For points of more coordinates than the kernels of point_lse.cu and point_sum.cu have
+// registers for, a chunk of rows is written here and handed to the kernels for costs that are held,
+// or to a matrix product. 2 operations a pair and coordinate (subtract, multiply-add) for 8/16
+// words from shared memory: bound by arithmetic. Where such tiles would leave most multiprocessors
 // idle, tiles are 16×16 and a thread has one pair.
 #include "transport.h"
 
-// What is written of a pair: the cost, P, P·cost, or P·(1 + r_i + s_j − cost/ε), without 1 − cost/ε when linear.
+// What is written of a pair: the cost, P, P·cost, or P·(1 + r_i + s_j − cost/ε), without 1 − cost/ε
+// when linear.
 enum Pair { COSTS, PLAN, PLAN_COST, BRACKET, LINEAR };
 
 // Slice is 16 coordinates, or weights, of the 64 rows or columns of a tile.
@@ -14,7 +16,8 @@ constexpr int SLICE = 16, SIDE = 64, PITCH = SIDE + 4;
 template <class T> using Slice = T (&)[SLICE][PITCH];
 
 template <class T, int PER, bool L1>
-DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d, const Cost& c, i32 what,
+DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d, const Cost& c,
+    i32 what,
     T (&sx)[SLICE][16 * PER + 4], T (&sy)[SLICE][16 * PER + 4]) {
   constexpr int SIDE = 16 * PER;
   Score<T, L1> score = Score<T, L1>::of(c);
@@ -72,10 +75,12 @@ DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i
   }
 }
 
-// differences is grad_ik = Σ_j w_ij·∂c(x_i, y_j)/∂x_ik: a matrix product whose second factor is a difference, which is
-// taken before it is weighed, so that nothing cancels. Tiles of 64 rows and 64 coordinates, 3 operations a term.
+// differences is grad_ik = Σ_j w_ij·∂c(x_i, y_j)/∂x_ik: a matrix product whose second factor is a
+// difference, which is taken before it is weighed, so that nothing cancels. Tiles of 64 rows and 64
+// coordinates, 3 operations a term.
 template <class T, bool L1>
-DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d, const Cost& c, Slice<T> sw, Slice<T> sy) {
+DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d, const Cost& c, Slice<T> sw,
+    Slice<T> sy) {
   Score<T, L1> score = Score<T, L1>::of(c);
   u32 tr = tid() / 16 * 4, tc = tid() % 16 * 4;
   i64 k0 = (i64)bidx() * SIDE;

@@ -1,5 +1,5 @@
-// Losses, clipping and steps of optimisers. Optimisers are bound by memory: Adam reads 4 and writes 3 elements a
-// parameter (28 bytes in float32), SGD 3 and 2, EMA 2 and 1.
+// Losses, clipping and steps of optimisers. Optimisers are bound by memory: Adam reads 4 and writes
+// 3 elements a parameter (28 bytes in float32), SGD 3 and 2, EMA 2 and 1.
 #include "numeric.h"
 #include "fault.h"
 
@@ -32,7 +32,8 @@ DEV double top_row(double v, double* held) {
   return v;
 }
 
-// cross_entropy: a block a row. Floor: logits read once from memory (three times from the cache), grad written once.
+// cross_entropy: a block a row. Floor: logits read once from memory (three times from the cache),
+// grad written once.
 template <class T>
 DEV void cross_entropy(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<Fault> fault, i64 rows, i64 k) {
   SHARED(double, held, [wide]);
@@ -57,8 +58,9 @@ DEV void cross_entropy(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<F
   }
 }
 
-// clip_rows: a block a row; x is read twice, the second time from the cache. The factor is rounded down so far that
-// rounding the products cannot carry the norm past the bound by more than a few units in the last place.
+// clip_rows: a block a row; x is read twice, the second time from the cache. The factor is rounded
+// down so far that rounding the products cannot carry the norm past the bound by more than a few
+// units in the last place.
 template <class T> DEV void clip_rows(Out<T> y, Arg<T> x, i64 rows, i64 d, double bound) {
   SHARED(double, held, [wide]);
   for (i64 i = bidx(); i < rows; i += blocksx()) {
@@ -86,8 +88,8 @@ template <class T> DEV void clip_rows(Out<T> y, Arg<T> x, i64 rows, i64 d, doubl
   }
 }
 
-// tick counts the step, where there is a count, and leaves 1 − β^t of both moments and the factor of the gradients, whose
-// squares are in n sums. One block.
+// tick counts the step, where there is a count, and leaves 1 − β^t of both moments and the factor
+// of the gradients, whose squares are in n sums. One block.
 KERNEL BOUNDS(128)
 tick(Out<i32> t, i32 counts, Out<double> constants, double beta1, double beta2, Arg<double> sums, i64 n, double clip) {
   SHARED(double, held, [wide]);
@@ -110,8 +112,9 @@ tick(Out<i32> t, i32 counts, Out<double> constants, double beta1, double beta2, 
   constants[1] = 1 - p[1];
 }
 
-// Parts is arrays that one launch walks as one, in jobs of so many elements: part k has the jobs first[k] ≤ j <
-// first[k + 1]. Addresses, not pointers, since structs of both worlds look alike. Mirrored by the Go type parts.
+// Parts is arrays that one launch walks as one, in jobs of so many elements: part k has the jobs
+// first[k] ≤ j < first[k + 1]. Addresses, not pointers, since structs of both worlds look alike.
+// Mirrored by the Go type parts.
 constexpr i32 most_parts = 64, part_job = 2048;
 struct Parts {
   i32 count, first[most_parts + 1];
@@ -139,7 +142,8 @@ template <class T> struct Job {
 template <class T> DEV Job<T> job_of(const Parts& p, i64 job) {
   i32 k = owner(p, job);
   i64 from = (job - p.first[k]) * part_job;
-  return {Out<T>((T*)p.w[k]), Out<T>((T*)p.m[k]), Out<T>((T*)p.v[k]), Out<T>((T*)p.a[k]), Arg<T>((const T*)p.g[k]), from,
+  return {Out<T>((T*)p.w[k]), Out<T>((T*)p.m[k]), Out<T>((T*)p.v[k]), Out<T>((T*)p.a[k]), Arg<T>((const T*)p.g[k]),
+      from,
       smaller(from + part_job, p.len[k])};
 }
 
@@ -162,7 +166,8 @@ template <class T> DEV void average(Job<T>& j, i64 i, T w, T decay) {
 
 // adam: a block does jobs; the part of a job is the same for all its threads.
 template <class T>
-DEV void adam(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double beta1, double beta2,
+DEV void adam(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate,
+    double beta1, double beta2,
     double eps, double decay, i32 decoupled) {
   T b1 = (T)beta1, c1 = (T)(1 - beta1), b2 = (T)beta2, c2 = (T)(1 - beta2), l2 = decoupled ? 0 : (T)decay;
   rate *= (double)factor[0];
@@ -182,9 +187,11 @@ DEV void adam(const Parts& p, In<double> constants, In<T> factor, In<T> decays, 
 }
 
 template <class T>
-DEV void sgd(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double mu, double decay,
+DEV void sgd(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate,
+    double mu, double decay,
     i32 nesterov) {
-  T r = (T)(rate * (double)factor[0]), b = (T)mu, l2 = (T)decay, clip = (T)constants[2], keep = averages ? (T)decays[0] : (T)0;
+  T r = (T)(rate * (double)factor[0]), b = (T)mu, l2 = (T)decay, clip = (T)constants[2], keep = averages
+      ? (T)decays[0] : (T)0;
   for (i64 job = bidx(); job < p.first[p.count]; job += blocksx()) {
     Job<T> j = job_of<T>(p, job);
     for (i64 i = j.from + tid(); i < j.to; i += threads()) {
@@ -196,23 +203,24 @@ DEV void sgd(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i
   }
 }
 
-#define MAKE(S, T)                                                                                                   \
-  KERNEL BOUNDS(128)                                                                                                 \
-  cross_entropy_##S(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<Fault> fault, i64 rows, i64 k) {         \
-    cross_entropy<T>(loss, grad, x, labels, fault, rows, k);                                                         \
-  }                                                                                                                  \
-  KERNEL BOUNDS(128) clip_rows_##S(Out<T> y, Arg<T> x, i64 rows, i64 d, double bound) {                              \
-    clip_rows<T>(y, x, rows, d, bound);                                                                              \
-  }                                                                                                                  \
-  KERNEL BOUNDS(128) update_squares_##S(Parts p, Out<double> sums, i64 at) { update_squares<T>(p, sums, at); }       \
-  KERNEL BOUNDS(256)                                                                                                 \
-  adam_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double beta1, double beta2,       \
-      double eps, double decay, i32 decoupled) {                                                                     \
-    adam<T>(p, constants, factor, decays, averages, rate, beta1, beta2, eps, decay, decoupled);                                \
-  }                                                                                                                  \
-  KERNEL BOUNDS(256)                                                                                                 \
-  sgd_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double mu, double decay, i32 nesterov) {\
-    sgd<T>(p, constants, factor, decays, averages, rate, mu, decay, nesterov);                                                 \
+#define MAKE(S, T) \
+  KERNEL BOUNDS(128) \
+  cross_entropy_##S(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<Fault> fault, i64 rows, i64 k) { \
+    cross_entropy<T>(loss, grad, x, labels, fault, rows, k); \
+  } \
+  KERNEL BOUNDS(128) clip_rows_##S(Out<T> y, Arg<T> x, i64 rows, i64 d, double bound) { \
+    clip_rows<T>(y, x, rows, d, bound); \
+  } \
+  KERNEL BOUNDS(128) update_squares_##S(Parts p, Out<double> sums, i64 at) { update_squares<T>(p, sums, at); } \
+  KERNEL BOUNDS(256) \
+  adam_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double beta1, \
+      double beta2, double eps, double decay, i32 decoupled) { \
+    adam<T>(p, constants, factor, decays, averages, rate, beta1, beta2, eps, decay, decoupled); \
+  } \
+  KERNEL BOUNDS(256) \
+  sgd_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double mu, \
+      double decay, i32 nesterov) { \
+    sgd<T>(p, constants, factor, decays, averages, rate, mu, decay, nesterov); \
   }
 FLOATS(MAKE)
 #undef MAKE

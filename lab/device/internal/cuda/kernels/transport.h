@@ -1,5 +1,6 @@
-// What the kernels of transport share. Scores h_j − c_ij/ε are held in units of log 2, so that an exponential is one
-// special-function instruction in float32; float64 has a polynomial. Scores of −Inf have weight zero.
+// What the kernels of transport share. Scores h_j − c_ij/ε are held in units of log 2, so that an
+// exponential is one special-function instruction in float32; float64 has a polynomial. Scores of
+// −Inf have weight zero.
 #pragma once
 #include "numeric.h"
 
@@ -8,8 +9,8 @@ DEV double ex2(double x) { return exp2_(x); }
 
 constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
 
-// Mass is a partial log-sum-exp: Σ 2^score = sum·2^top. top starts at the smallest number, not at −Inf, and stops at
-// the largest, not at +Inf, so that differences of tops are never NaN.
+// Mass is a partial log-sum-exp: Σ 2^score = sum·2^top. top starts at the smallest number, not at
+// −Inf, and stops at the largest, not at +Inf, so that differences of tops are never NaN.
 template <class T> struct Mass {
   T top, sum;
 };
@@ -19,8 +20,8 @@ template <class T> DEV Mass<T> both(Mass<T> a, Mass<T> b) {
   return {top, a.sum * ex2(a.top - top) + b.sum * ex2(b.top - top)};
 }
 
-// add takes N scores. The rescaling is a branch that is rarely taken once the largest score has been met: the price is
-// one exponential a score.
+// add takes N scores. The rescaling is a branch that is rarely taken once the largest score has
+// been met: the price is one exponential a score.
 template <class T, int N> DEV void add(Mass<T>& m, const T (&score)[N]) {
   T top = score[0];
   UNROLL
@@ -37,7 +38,8 @@ template <class T, int N> DEV void add(Mass<T>& m, const T (&score)[N]) {
 // result is the natural logarithm of a mass.
 template <class T> DEV T result(Mass<T> m) { return (T)((double)m.top * ln2 + log_((double)m.sum)); }
 
-// Cost is c(x, y) = square·|x−y|² + abs·|x−y|₁, and the same in scores, by inv·log2e. Mirrored by the Go type cost.
+// Cost is c(x, y) = square·|x−y|² + abs·|x−y|₁, and the same in scores, by inv·log2e. Mirrored by
+// the Go type cost.
 struct Cost {
   double square, abs, inv;
 };

@@ -3,14 +3,15 @@
 #include "numeric.h"
 
 // A zero word and then the binary digits of 2/π after the point.
-TABLE u64 two_over_pi[19] = {0, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull,
+TABLE u64 two_over_pi[19] = {0, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull,
+    0xfe5163abdebbc561ull,
     0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull, 0xe99c7026b45f7e41ull,
     0x3991d639835339f4ull, 0x9c845f8bbdf9283bull, 0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull,
     0x4f463f669e5fea2dull, 0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull};
 
-// reduce_large writes x = quadrant·π/2 + r, |r| ≤ π/4, for 2^20 ≤ |x| < ∞, and returns the quadrant modulo 4 (Payne and
-// Hanek 1983). With |x| = m·2^e, m an integer of 64 bits, digits of 2/π that make multiples of 4 are left out, and the
-// next 192 decide.
+// reduce_large writes x = quadrant·π/2 + r, |r| ≤ π/4, for 2^20 ≤ |x| < ∞, and returns the quadrant
+// modulo 4 (Payne and Hanek 1983). With |x| = m·2^e, m an integer of 64 bits, digits of 2/π that
+// make multiples of 4 are left out, and the next 192 decide.
 DEV i32 reduce_large(double x, double& r) {
   u64 b = double_bits(x) & 0x7fffffffffffffffull;
   i32 e = (i32)(b >> 52) - 1075 - 11;

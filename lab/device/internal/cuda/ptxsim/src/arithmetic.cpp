@@ -233,7 +233,7 @@ const Table& arithmetic() {
     t["ex2.approx.ftz.f32"] = op(Class::sfu, [](float a) { return ex2(a); });
     t["mov.f32"] = t["mov.u32"], t["mov.f64"] = t["mov.u64"];
     t["selp.f32"] = t["selp.b32"], t["selp.f64"] = t["selp.b64"];
-    t["cvta.to.global.u64"] = t["mov.u64"];
+    t["cvta.to.global.u64"] = t["cvta.global.u64"] = t["mov.u64"];
     products(t), conversions(t), bits(t);
     return t;
   }();

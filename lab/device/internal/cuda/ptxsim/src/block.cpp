@@ -1,5 +1,5 @@
 // A block runs as warps, and a warp as parts: lanes that are at one instruction together. Parts split at branches,
-// rejoin where they meet, and wait for others at barriers and shuffles.
+// rejoin where they meet, and wait for others at barriers and where all lanes of a warp take part.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace ptx {
 
 namespace {
 
-enum class Waits : u8 { no, at_barrier, at_shuffle };
+enum class Waits : u8 { no, at_barrier, for_warp };
 
 struct Part {
   u32 pc, mask;
@@ -79,8 +79,8 @@ void run(Context& c, Warp& w, size_t part, u32 limit, u64 budget) {
   while (c.pc < limit && budget-- > 0) {
     const Insn& in = insn(c, c.pc);
     Part& p = w.parts[part];
-    if (in.kind == Kind::barrier || in.kind == Kind::shuffle) {
-      p.waits = in.kind == Kind::barrier ? Waits::at_barrier : Waits::at_shuffle;
+    if (in.kind == Kind::barrier || in.kind == Kind::warp) {
+      p.waits = in.kind == Kind::barrier ? Waits::at_barrier : Waits::for_warp;
       return;
     }
     note(c, in);
@@ -109,11 +109,11 @@ void rejoin(Warp& w) {
       }
 }
 
-// shuffle exchanges between the lanes of a warp when all that are alive wait at the same shuffle.
-void shuffle(Context& c, Warp& w) {
+// together executes what takes all lanes of a warp, when all that are alive wait there.
+void together(Context& c, Warp& w) {
   u32 there = 0;
   for (auto& p : w.parts)
-    if (p.waits == Waits::at_shuffle) there |= p.mask;
+    if (p.waits == Waits::for_warp) there |= p.mask;
   if (there == 0 || there != w.alive) return;
   rejoin(w);
   Part& p = w.parts[0];
@@ -123,9 +123,7 @@ void shuffle(Context& c, Warp& w) {
   note(c, in);
   if (p.mask != all_lanes)
     return undefined(c, in, __builtin_ctz(p.mask), "shuffle: lanes %#x alone are there", p.mask);
-  u32 values[lanes], *to = c.at<u32>(in.to);
-  memcpy(values, c.at<u32>(in.from[0]), sizeof values);
-  for (int l = 0; l < lanes; l++) to[l] = values[l ^ in.number];
+  in.run(c, in);
   p.pc++;
   p.waits = Waits::no;
 }
@@ -249,7 +247,7 @@ void run_block(Context& c) {
     if (t.warp) {
       run(c, *t.warp, t.part, t.limit, t.budget);
       if (!options.random || draw() % 2) rejoin(*t.warp);
-      if (!c.fault) shuffle(c, *t.warp);
+      if (!c.fault) together(c, *t.warp);
     } else {
       for (auto& w : warps) rejoin(w);
       if (std::all_of(warps.begin(), warps.end(), [](const Warp& w) { return w.parts.empty(); })) return;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "access.h"
+#include "warp.h"
 #include "words.h"
 
 namespace ptx {
@@ -131,6 +132,7 @@ void Body::statement(const std::string& text) {
     return emit(std::move(in));
   }
   if (in.op == "shfl.sync.bfly.b32") return shuffle(std::move(in), operands);
+  if (in.op == "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") return product(std::move(in), operands);
   if (starts(in.op, "ld.") || starts(in.op, "st.")) return memory(std::move(in), operands);
   if (in.op == "atom.global.cas.b32") return swap(std::move(in), operands);
   if (in.op == "mov.b64") return move(std::move(in), operands);
@@ -149,12 +151,29 @@ void Body::jump(Insn in, std::string guard, const std::string& to) {
 
 void Body::shuffle(Insn in, const Words& o) { // destination, source, mask, 31, all lanes
   if (o.size() != 5 || number(o[3]) != 31 || (u32)number(o[4]) != all_lanes) fail("shuffle of some lanes: " + in.text);
-  in.kind = Kind::shuffle;
+  in.kind = Kind::warp;
+  in.run = exchange;
   in.counts = Class::shfl;
   in.from[0] = source(in, o[1], word).offset;
   in.to = destination(in, o[0], word).offset;
   in.number = number(o[2]);
   if (in.number > 31) fail("mask of " + in.text);
+  emit(std::move(in));
+}
+
+void Body::product(Insn in, const Words& o) { // d, a, b, c: 4, 4, 2 and 4 registers
+  if (o.size() != 4) fail("operands of " + in.text);
+  constexpr size_t sizes[] = {4, 4, 2, 4};
+  for (int k : {1, 2, 3, 0}) {
+    Words parts = split(o[k].substr(1, o[k].size() - 2), ',');
+    if (parts.size() != sizes[k]) fail("operands of " + in.text);
+    for (size_t at = 0; at < parts.size(); at++)
+      if (k == 0) in.parts[at] = destination(in, parts[at], word).offset;
+      else in.factors.push_back(source(in, parts[at], word).offset);
+  }
+  in.kind = Kind::warp;
+  in.run = multiply;
+  in.counts = Class::mma;
   emit(std::move(in));
 }
 

@@ -37,6 +37,7 @@ class Body {
 
   void jump(Insn in, std::string guard, const std::string& to);
   void shuffle(Insn in, const std::vector<std::string>& operands);
+  void product(Insn in, const std::vector<std::string>& operands);
   void memory(Insn in, const std::vector<std::string>& operands);
   void swap(Insn in, const std::vector<std::string>& operands);
   void arithmetic(Insn in, const std::vector<std::string>& operands);

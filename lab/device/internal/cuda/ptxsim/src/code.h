@@ -23,16 +23,16 @@ struct Context;
 struct Insn;
 typedef void (*Run)(Context&, const Insn&);
 
-// Kind is what an instruction does to the flow of a warp.
-enum class Kind : u8 { straight, branch, barrier, shuffle, end };
+// Kind is what an instruction does to the flow of a warp; one of kind warp waits for all its lanes.
+enum class Kind : u8 { straight, branch, barrier, warp, end };
 
 // Class is what an instruction counts as.
 enum class Class : u8 {
-  f32, f64, i32, i64, cvt, sfu, div, load, store, load_shared, store_shared, load_param, load_const, atom, shfl, bar,
+  f32, f64, i32, i64, cvt, sfu, div, load, store, load_shared, store_shared, load_param, load_const, atom, shfl, mma, bar,
   branch, mov,
 };
 constexpr const char* class_names[] = {"f32", "f64", "i32", "i64", "cvt", "sfu", "div", "ldg", "stg", "lds", "sts",
-    "ldp", "ldc", "atom", "shfl", "bar", "bra", "mov"};
+    "ldp", "ldc", "atom", "shfl", "mma", "bar", "bra", "mov"};
 
 // Width is the size of a register in a lane, in bytes; a predicate is one bit.
 enum Width : u8 { predicate = 0, half = 2, word = 4, wide = 8 };
@@ -59,6 +59,7 @@ struct Insn {
   Class counts = Class::mov;
   u32 to = 0, from[3] = {};         // registers
   u32 parts[4] = {};                // registers of a vector
+  std::vector<u32> factors;         // of mma
   u8 vector = 1;
   bool negated = false, read_only = false; // of a branch's predicate; ld.global.nc
   s64 number = 0;                   // added to an address; mask of a shuffle
