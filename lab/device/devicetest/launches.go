@@ -66,8 +66,9 @@ func Hold(t testing.TB, step string, had device.Traffic) {
 	t.Helper()
 	issue := launchTime * float64(had.Launches)
 	work := nodeTime*float64(had.Kernels) + float64(had.Bytes)/memoryRate + had.FLOP/productRate
-	row := fmt.Sprintf("| %d | %d | %d | %d, %d | %.5g | %.4g | %.3g |\n", had.Launches, had.Kernels, had.Waits, had.Uploads,
-		had.Downloads, float64(had.Bytes)/1e6, had.FLOP/1e9, 1e3*(max(issue, work)+waitTime*float64(had.Waits)))
+	row := fmt.Sprintf("| %d | %d | %d | %d, %d | %.5g | %.4g | %.3g |\n", had.Launches, had.Kernels, had.Waits,
+		had.Uploads, had.Downloads, float64(had.Bytes)/1e6, had.FLOP/1e9,
+		1e3*(max(issue, work)+waitTime*float64(had.Waits)))
 	for line := range strings.Lines(launches) {
 		name, want, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
 		if name != step && !strings.HasPrefix(name, step+": ") {

@@ -120,14 +120,21 @@ func counteds(r *rig) (all []counted) {
 		counted{"permute, N×C×H×W to C×N×H×W", image.Len(), func() error {
 			return r.g.Permute(of(zeros(image.Len()), 8, 16, 16, 16), image, []int{1, 0, 2, 3})
 		}},
-		counted{"moments, rows of 1024", many, func() error { return r.g.Moments(sums, variances, deviations, long, 1, 0) }},
+		counted{"moments, rows of 1024", many, func() error {
+			return r.g.Moments(sums, variances, deviations, long, 1, 0)
+		}},
 		counted{"sum, rows of 1024", many, func() error { return r.g.Reduce(sums, long, backend.Sum) }},
 		counted{"log-sum-exp, rows of 1024", many, func() error { return r.g.Reduce(sums, long, backend.LogSumExp) }},
-		counted{"half-step of held rows of 1024", size, func() error { return r.g.LSERows(of(u, 64), held, potentials, 1) }},
-		counted{"half-step of held columns of 64", size, func() error { return r.g.LSECols(potentials, held, of(u, 64), 1) }},
+		counted{"half-step of held rows of 1024", size, func() error {
+			return r.g.LSERows(of(u, 64), held, potentials, 1)
+		}},
+		counted{"half-step of held columns of 64", size, func() error {
+			return r.g.LSECols(potentials, held, of(u, 64), 1)
+		}},
 		counted{"join of 64 splits", 64 * 512, func() error {
 			return r.g.do(func() error {
-				return r.g.launch("dense", "lse_join_f32", grid{x: 16}, array(u), array(x), array(ones), i64(512), i64(64))
+				return r.g.launch("dense", "lse_join_f32", grid{x: 16}, array(u), array(x), array(ones),
+					i64(512), i64(64))
 			})
 		}},
 		counted{"anneal, an update of a pair", 6 * 64 * 50 * 50, func() error {

@@ -229,8 +229,9 @@ func (g *gpu) Gather(dst, table, index backend.Tensor) error {
 		step := max(1, g.limits.flat/each)
 		for at := 0; at < n; at += step {
 			count := min(step, n-at) * each
-			if err := g.each("layout", name, count, array(rowsOf(dst, at, n)), array(table), array(rowsOf(index, at, n)),
-				block(g.faults), i64(count), record(new(divBy(each))), i64(table.Shape[0]), i64(at)); err != nil {
+			if err := g.each("layout", name, count, array(rowsOf(dst, at, n)), array(table),
+				array(rowsOf(index, at, n)), block(g.faults), i64(count), record(new(divBy(each))), i64(table.Shape[0]),
+				i64(at)); err != nil {
 				return err
 			}
 		}
@@ -246,7 +247,7 @@ func (g *gpu) Scatter(table, src, index backend.Tensor) error {
 			return nil
 		}
 		g.mayFault = true
-		return g.launch("layout", "scatter"+suffix(table.Type), grid{x: min(n, g.limits.blocks)}, array(table), array(src),
-			array(index), block(g.faults), i64(n), i64(src.Shape[1]), i64(table.Shape[0]))
+		return g.launch("layout", "scatter"+suffix(table.Type), grid{x: min(n, g.limits.blocks)}, array(table),
+			array(src), array(index), block(g.faults), i64(n), i64(src.Shape[1]), i64(table.Shape[0]))
 	})
 }

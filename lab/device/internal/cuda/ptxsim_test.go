@@ -132,9 +132,10 @@ func probe(r *rig, body string) error {
 	return nil
 }
 
-// TestTensorCores: mma.sync by where the fragments of PTX's documentation lie, for whole numbers; sums that lose what lies
-// below the last digit of their largest term; and operands that are not TF32. b has the factors 16×8 and 8×8, a the result,
-// which was the third operand, of each of two warps.
+// TestTensorCores checks mma.sync with whole numbers, by where PTX's documentation places the
+// fragments; with sums that lose what lies below the last digit of their largest term; and with
+// operands that are not TF32. b has the factors 16×8 and 8×8, a the result, which was the third
+// operand, of each of two warps.
 func TestTensorCores(t *testing.T) {
 	const body = `	shr.u32 %r4, %r1, 5;
 	and.b32 %r5, %r1, 31;
@@ -165,7 +166,8 @@ func TestTensorCores(t *testing.T) {
 	ld.global.f32 %f2, [%rd12+4];
 	ld.global.f32 %f3, [%rd12+256];
 	ld.global.f32 %f4, [%rd12+260];
-	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f5, %f6, %f7, %f8}, {%r20, %r21, %r22, %r23}, {%r24, %r25}, {%f1, %f2, %f3, %f4};
+	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f5, %f6, %f7, %f8}, ` +
+		`{%r20, %r21, %r22, %r23}, {%r24, %r25}, {%f1, %f2, %f3, %f4};
 	st.global.f32 [%rd12], %f5;
 	st.global.f32 [%rd12+4], %f6;
 	st.global.f32 [%rd12+256], %f7;

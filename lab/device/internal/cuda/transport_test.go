@@ -40,9 +40,10 @@ func TestLongSums(t *testing.T) {
 	r.near("mass", r.get(mass), []float64{want}, tol*eps(dt), 0)
 }
 
-// TestTensorProducts bounds what three products of TF32 lose: of two targets the one whose weight is 0 moves the middle, and
-// the log-sum-exp is the other's −|x−y|²/ε. Dropped are 2^-22 of |x||y|, each of d/8 large products may lose a digit of each
-// of nine terms, and the norms, the shift and the end are rounded some eight times. One product would be off by up to 2^-10.
+// TestTensorProducts bounds what three products of TF32 lose: of two targets the one whose weight is
+// 0 moves the middle, and the log-sum-exp is the other's −|x−y|²/ε. Dropped are 2^-22 of |x||y|,
+// each of d/8 large products may lose a digit of each of nine terms, and the norms, the shift and
+// the end are rounded some eight times. One product would be off by up to 2^-10.
 func TestTensorProducts(t *testing.T) {
 	r := newRig(t, Config{})
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -94,8 +95,8 @@ func TestJoin(t *testing.T) {
 		}
 		out, atops, asums := r.new(dt, rows), r.set(dt, tops, splits, rows), r.set(dt, sums, splits, rows)
 		r.ok(r.g.do(func() error {
-			return r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, array(out), array(atops), array(asums), i64(rows),
-				i64(splits))
+			return r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, array(out), array(atops),
+				array(asums), i64(rows), i64(splits))
 		}))
 		r.near("joined", r.get(out), want, 2*eps(dt), 8*eps(dt))
 	}
