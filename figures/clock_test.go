@@ -27,7 +27,7 @@ var readsClock = map[string]string{
 	"figures/analytic/problem.go":      "stores times",
 	"data/internal/fetch/client.go":    "downloads: the data's checksum is known",
 	"data/network.go":                  "whether there is a server: the data are a parameter",
-	"ot/run.go":                        "passes the time to Trace",
+	"ot/internal/solve/run.go":         "passes the time to Trace",
 	"lab/internal/code/program.go":     "whether a file is newer than the program",
 	"ot/freg/newton.go":                "passes the time to Trace",
 	"ot/freg/solver.go":                "passes the time to Trace",

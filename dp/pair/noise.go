@@ -199,7 +199,7 @@ func (n integrated) gain(t, d float64) float64 {
 		switch {
 		case math.IsInf(got, -1) && math.IsInf(up(math.Inf(1)), -1):
 			return got // the ratio is constant from t on
-		case more-got < math.Log(integralErr/4):
+		case more-got < logspace.Log(integralErr/4):
 			// the rounding of the ratio is one of ε: see the package's Accuracy
 			if top := n.LogRatio(math.Inf(1), d); relErr > integralErr/2+1e-14*math.Abs(a/(top-a)) {
 				return math.NaN()

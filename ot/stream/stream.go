@@ -174,7 +174,7 @@ func (p *pass) each(ctx context.Context, g []float64, f func(softmin float64, pi
 	for i := range n {
 		top, sum := kern.RowExp(pi, h, cloud.Row(i, buf), p.inv)
 		kern.Scale(pi, 1/sum, pi)
-		f(-(top+math.Log(sum))/p.inv, pi)
+		f(-(top+logspace.Log(sum))/p.inv, pi)
 	}
 	return nil
 }

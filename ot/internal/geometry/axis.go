@@ -287,7 +287,7 @@ func (p *axisPass) byRatios(w *axisScratch, h []float64, r, to, rows, from, end,
 	var sums [blockRows]float64
 	kern.Gemv(sums[:rows], ratios, width, x)
 	for i, v := range sums[:rows] {
-		w.sum[to+i] = top + p.bases[at+i] + math.Log(v)
+		w.sum[to+i] = top + p.bases[at+i] + logspace.Log(v)
 	}
 	if p.field != nil {
 		kern.Mul(x, x, p.field[r*len(h)+from:][:len(x)])

@@ -16,15 +16,18 @@ import (
 	"coupling/ot/internal/transport"
 )
 
-// Status, Step and Control are those of package ot, which documents them.
+// The types of package ot, which documents them.
 type (
+	// Status is ot.Status.
 	Status int
-	Step   struct {
+	// Step is ot.Step.
+	Step struct {
 		Iteration, Evaluation int
 		Eps                   float64
 		MarginalL1            float64
 		Elapsed               time.Duration
 	}
+	// Control is ot.Control.
 	Control struct {
 		Eps, Tol float64
 		MaxIter  int
@@ -35,6 +38,7 @@ type (
 	}
 )
 
+// The statuses of package ot, in its order.
 const (
 	_ Status = iota
 	Converged

@@ -232,16 +232,15 @@ func address(c gotypes.Component) operand.Mem {
 	return b.Addr
 }
 
-func (a *asm) mov(dst vec, src operand.Op)     { a.pick(a.VMOVUPD, a.VMOVUPS)(src, dst) }
-func (a *asm) add(dst, x vec, y operand.Op)    { a.pick(a.VADDPD, a.VADDPS)(y, x, dst) }
-func (a *asm) sub(dst, x vec, y operand.Op)    { a.pick(a.VSUBPD, a.VSUBPS)(y, x, dst) }
-func (a *asm) mul(dst, x vec, y operand.Op)    { a.pick(a.VMULPD, a.VMULPS)(y, x, dst) }
-func (a *asm) div(dst, x vec, y operand.Op)    { a.pick(a.VDIVPD, a.VDIVPS)(y, x, dst) }
-func (a *asm) and(dst, x vec, y operand.Op)    { a.pick(a.VANDPD, a.VANDPS)(y, x, dst) }
-func (a *asm) fma(acc, x vec, y operand.Op)    { a.pick(a.VFMADD231PD, a.VFMADD231PS)(y, x, acc) }
-func (a *asm) fnma(acc, x vec, y operand.Op)   { a.pick(a.VFNMADD231PD, a.VFNMADD231PS)(y, x, acc) }
-func (a *asm) horner(p, x vec, c operand.Op)   { a.pick(a.VFMADD213PD, a.VFMADD213PS)(c, x, p) }
-func (a *asm) addInt(dst, x vec, y operand.Op) { a.pick(a.VPADDQ, a.VPADDD)(y, x, dst) }
+func (a *asm) mov(dst vec, src operand.Op)   { a.pick(a.VMOVUPD, a.VMOVUPS)(src, dst) }
+func (a *asm) add(dst, x vec, y operand.Op)  { a.pick(a.VADDPD, a.VADDPS)(y, x, dst) }
+func (a *asm) sub(dst, x vec, y operand.Op)  { a.pick(a.VSUBPD, a.VSUBPS)(y, x, dst) }
+func (a *asm) mul(dst, x vec, y operand.Op)  { a.pick(a.VMULPD, a.VMULPS)(y, x, dst) }
+func (a *asm) div(dst, x vec, y operand.Op)  { a.pick(a.VDIVPD, a.VDIVPS)(y, x, dst) }
+func (a *asm) and(dst, x vec, y operand.Op)  { a.pick(a.VANDPD, a.VANDPS)(y, x, dst) }
+func (a *asm) fma(acc, x vec, y operand.Op)  { a.pick(a.VFMADD231PD, a.VFMADD231PS)(y, x, acc) }
+func (a *asm) fnma(acc, x vec, y operand.Op) { a.pick(a.VFNMADD231PD, a.VFNMADD231PS)(y, x, acc) }
+func (a *asm) horner(p, x vec, c operand.Op) { a.pick(a.VFMADD213PD, a.VFMADD213PS)(c, x, p) }
 func (a *asm) shiftLeft(dst, x vec, bits uint64) {
 	a.pick(a.VPSLLQ, a.VPSLLD)(operand.Imm(bits), x, dst)
 }
