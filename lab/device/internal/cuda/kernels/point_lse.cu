@@ -124,14 +124,16 @@ DEV void choose(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h,
   else point_lse<T, D, ROWS, false, false>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);
 }
 
+// What middle writes lies behind the tile.
+template <class T, int D> constexpr int held_size = tile<D> * pitch<T, D> + (sizeof(T) == 4 && D == 8 ? D : 0);
+
 #define NAMED(D, S) point_lse##D##_##S
 #define LSE(S, T, D, ROWS)                                                                           \
   KERNEL BOUNDS(BLOCK, D == 3 ? 4 : D == 16 ? 3 : 0)                                                 \
   NAMED(D, S)(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,                \
       i64 m, i32 d, i64 chunk, Cost c) {                                                             \
-    SHARED(T, held, [tile<D> * pitch<T, D>]);                                                        \
-    SHARED(T, centre, [D]);                                                                          \
-    choose<T, D, ROWS>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, centre);                   \
+    SHARED(T, held, [held_size<T, D>]);                                                                          \
+    choose<T, D, ROWS>(out, tops, sums, x, y, h, n, m, d, chunk, c, held, held + tile<D> * pitch<T, D>); \
   }
 
 // One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are

@@ -4,8 +4,8 @@
 //
 // First it runs the tests and notes which lines of PTX each executes. A mutation changes one line
 // of one kernel and runs the tests that execute it, cheapest first, until one fails. Kinds: a
-// barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another lane, an
-// access the word behind. With -n 0 every place of the kind is broken.
+// barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another lane, a
+// product of tensor cores its second factor the wrong way around, an access the word behind. With -n 0 every place of the kind is broken.
 package main
 
 import (
@@ -36,7 +36,7 @@ import (
 // tests launch every kernel, most of them with the loops of large problems; left are those that
 // repeat others.
 const (
-	tests = `^(TestConformanceLarge|TestPoints|TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
+	tests = `^(TestConformanceLarge|TestJoin|TestTensorProducts|TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
 	left  = `TestConformanceLarge/(Properties|Memory|Graph|Errors)|TestConformanceLarge/Operations/Again`
 )
 
@@ -66,7 +66,7 @@ func main() {
 	log.SetFlags(0)
 	n := flag.Int("n", 100, "mutations, drawn at random; 0 is all")
 	seed := flag.Uint64("seed", 1, "of the draw")
-	kind := flag.String("kind", "", "only this kind: barrier, bound, compare, shuffle or index")
+	kind := flag.String("kind", "", "only this kind: barrier, bound, compare, shuffle, factor or index")
 	kernel := flag.String("kernel", "", "only kernels that match")
 	flag.Parse()
 	which, err := regexp.Compile(*kernel)
@@ -129,6 +129,7 @@ var (
 	entry    = regexp.MustCompile(`^\.visible \.entry (\w+)\(`)
 	compares = regexp.MustCompile(`^setp\.(\w+)\.([sub]\d+|f\d+)(.*)$`)
 	shuffles = regexp.MustCompile(`^(shfl\.sync\.bfly\.b32.*, )(\d+)(, 31, -1;)$`)
+	products = regexp.MustCompile(`^(mma\.sync.*\{)(%\w+), (%\w+)(\}, \{[^{}]*\};)$`)
 	accesses = regexp.MustCompile(`^((?:ld|st)\.(?:global|shared)(?:\.nc)?(?:\.v\d)?\.[fusb](\d\d).*\[[%\w]+)` +
 		`(?:\+(-?\d+))?(\].*)$`)
 
@@ -174,6 +175,9 @@ func broken(text string) map[string]string {
 	}
 	if m := shuffles.FindStringSubmatch(text); m != nil {
 		kinds["shuffle"] = m[1] + map[string]string{"1": "2", "2": "4", "4": "8", "8": "16", "16": "1"}[m[2]] + m[3]
+	}
+	if m := products.FindStringSubmatch(text); m != nil {
+		kinds["factor"] = m[1] + m[3] + ", " + m[2] + m[4]
 	}
 	if m := accesses.FindStringSubmatch(text); m != nil {
 		at, _ := strconv.Atoi(m[3]) // none: 0
