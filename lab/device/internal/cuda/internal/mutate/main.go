@@ -5,7 +5,8 @@
 // First it runs the tests and notes which lines of PTX each executes. A mutation changes one line
 // of one kernel and runs the tests that execute it, cheapest first, until one fails. Kinds: a
 // barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another lane, a
-// product of tensor cores its second factor the wrong way around, an access the word behind. With -n 0 every place of the kind is broken.
+// product of tensor cores its second factor the wrong way around, an access the word behind. With
+// -n 0 every place of the kind is broken.
 package main
 
 import (
@@ -36,7 +37,8 @@ import (
 // tests launch every kernel, most of them with the loops of large problems; left are those that
 // repeat others.
 const (
-	tests = `^(TestConformanceLarge|TestJoin|TestTensorProducts|TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
+	tests = `^(TestConformanceLarge|TestJoin|TestTensorProducts|` +
+		`TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
 	left  = `TestConformanceLarge/(Properties|Memory|Graph|Errors)|TestConformanceLarge/Operations/Again`
 )
 
