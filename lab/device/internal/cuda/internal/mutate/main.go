@@ -39,7 +39,7 @@ import (
 const (
 	tests = `^(TestConformanceLarge|TestJoin|TestTensorProducts|` +
 		`TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
-	left  = `TestConformanceLarge/(Properties|Memory|Graph|Errors)|TestConformanceLarge/Operations/Again`
+	left = `TestConformanceLarge/(Properties|Memory|Graph|Errors)|TestConformanceLarge/Operations/Again`
 )
 
 // site is a line that can be broken, counted from its kernel's .entry.
