@@ -79,10 +79,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 
 // stale are entries of README.md that were drawn before their study changed, and which take long:
 // drawing one again removes it here. Their entries say so.
-var stale = map[string]string{
-	"dpsinkhorn/frontier": "90 CPU minutes at full; judged by one kind of judge",
-	"scones/tab1":         "15 CPU minutes at full; by a mixture's score, without networks",
-}
+var stale = map[string]string{}
 
 // The gallery in README.md shows every figure as it is, in the order of the list: its title, its
 // message, the size of the preset that is shown, and the source of its study. It is no larger than

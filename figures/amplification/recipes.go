@@ -193,7 +193,8 @@ func (r recipeRow) epsilon() float64 {
 	if !(r.noise > 0) {
 		return math.Inf(1)
 	}
-	training := dp.SGD(r.noise, float64(r.p.Batch)/float64(r.p.Train), r.p.Steps)
+	rate := min(1, float64(r.p.Batch)/float64(r.p.Train)) // no batch has more than all images
+	training := dp.SGD(r.noise, rate, r.p.Steps)
 	g, err := dp.Epsilon(context.Background(), training, dp.Relation{}, r.p.Delta)
 	lab.Check(err)
 	return g.Epsilon
