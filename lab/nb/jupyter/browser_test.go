@@ -283,6 +283,7 @@ func TestInABrowser(t *testing.T) {
 
 	b.run(5)
 	b.ran()
+	b.until(`Jupyter.notebook.get_cell(5).element.text().includes("Line 1")`)
 	if out := b.text(`Jupyter.notebook.get_cell(5).element.text()`); !strings.Contains(out, "Line 1") ||
 		!strings.Contains(out, "begin the cell with a line %%") {
 		t.Errorf("statements without %%%%: %q", out)
