@@ -22,13 +22,13 @@ import (
 // probability that it is not so, at most T·(r Φ(m/d − d/2) + (1−r) Φ(−(2c−m)/d − d/2)). That is
 // left to be less than a part of δ by the choice of m.
 type hits struct {
-	log     []float64   // of Bin(h | T, r)
-	of      []pair.Pair // N(d√h, 1) against N(0, 1); nil for h = 0
-	loss    []float64   // h log r + (T−h) log(1−r)
-	shift   float64     // of ε: T log(1 + e^(c−m)) for the upper curve
-	extra   float64     // log of a probability that is added: 0 is −Inf
-	rel     float64
-	roundup float64 // error of the losses
+	log   []float64   // of Bin(h | T, r)
+	of    []pair.Pair // N(d√h, 1) against N(0, 1); nil for h = 0
+	loss  []float64   // h log r + (T−h) log(1−r)
+	shift float64     // of ε: T log(1 + e^(c−m)) for the upper curve
+	extra float64     // log of a probability that is added: 0 is −Inf
+	rel   float64
+	side  float64 // of what rounding may change: 1 for the upper curve, −1 for the lower
 }
 
 const (
@@ -51,7 +51,7 @@ func asHits(steps []pair.Step, ask pair.Question) (lo, hi hits, ok bool) {
 	}
 	d, n, stay, hit := (p[1].Mean-p[0].Mean)/m.Scale(), float64(steps[0].Times), p[0].LogWeight, p[1].LogWeight
 	c := stay - hit
-	if !(d*d/2 > 4*d+c) { // most batches with the record would not show it
+	if !(d > 0 && d*d/2 > 4*d+c) { // most batches with the record would not show it
 		return lo, hi, false
 	}
 	if !lo.fill(n, d, stay, hit, -745) {
@@ -74,7 +74,8 @@ func asHits(steps []pair.Step, ask pair.Question) (lo, hi hits, ok bool) {
 		return lo, hi, false
 	}
 	hi = lo
-	lo.extra, hi.shift = math.Inf(-1), shift*(1+1e-9)
+	lo.extra, lo.side = math.Inf(-1), -1
+	hi.shift, hi.side = shift*(1+1e-9), 1
 	hi.extra = logspace.Add(hi.extra, tail(c+margin)) + 1e-9
 	return lo, hi, true
 }
@@ -86,7 +87,6 @@ func logTail(t float64) float64 { return pair.Gaussian.LogTail(t) }
 func (s *hits) fill(n, d, stay, hit, budget float64) bool {
 	p, q := math.Exp(hit), math.Exp(stay)
 	s.extra, s.rel = math.Inf(-1), 4e-12+1e-14*math.Sqrt(n)
-	s.roundup = 1e-15 * n * (p*math.Abs(hit)*8 + math.Abs(stay)*2)
 	mode := math.Floor(n * p)
 	add := func(h float64) (log float64, ok bool) {
 		log = logBinomialPMF(h, n, p, q)
@@ -128,13 +128,11 @@ func (s *hits) fill(n, d, stay, hit, budget float64) bool {
 
 // LogDelta is the sum.
 func (s hits) LogDelta(eps float64) float64 {
-	sum, room := logspace.Zero(), s.roundup+4e-16*math.Abs(eps)
-	if math.IsInf(s.extra, -1) { // the lower curve
-		room = -room
-	}
+	sum := logspace.Zero()
 	sum.Add(s.extra)
 	for i, g := range s.of {
-		at := eps - s.loss[i] - s.shift - room
+		room := 1e-15 * (math.Abs(eps) + math.Abs(s.loss[i])) // the roundings of a loss of two negative terms, and of at
+		at := eps - s.loss[i] - s.shift - s.side*room
 		switch {
 		case g != nil:
 			sum.Add(s.log[i] + g.LogDelta(at))
