@@ -131,7 +131,7 @@ func (s hits) LogDelta(eps float64) float64 {
 	sum := logspace.Zero()
 	sum.Add(s.extra)
 	for i, g := range s.of {
-		room := 1e-15 * (math.Abs(eps) + math.Abs(s.loss[i])) // the roundings of a loss of two negative terms, and of at
+		room := 1e-15 * (math.Abs(eps) + math.Abs(s.loss[i])) // roundings of a loss of two negative terms
 		at := eps - s.loss[i] - s.shift - s.side*room
 		switch {
 		case g != nil:
