@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"coupling/dp"
@@ -324,6 +325,11 @@ func (f stepsFigure) study(cost map[lab.Preset]float64) lab.Study[ComposedParams
 			for _, p := range f.panels {
 				out = append(out, p.cells(set.Preset)...)
 			}
+			for _, p := range f.asked(set) { // the line on which the allowed steps lie
+				if c := p.cell(direct, 16, set.Preset); set.Preset == lab.Smoke {
+					out = append(out, c)
+				}
+			}
 			return out
 		},
 		Draw:   f.draw,
@@ -480,6 +486,20 @@ var recomputed = map[Mechanism]struct {
 		"a step or two, by the width of the enclosure"},
 }
 
+// fewerSteps is the null of lines that stand at half of their steps.
+var fewerSteps = kit.Null("δ of half of the steps", composedOf, func(p ComposedParams, v *ComposedOut) {
+	x, y := smooth(kit.Each(p.Steps, func(t int) float64 { return float64(t) }), kit.Each(v.Upper, math.Log))
+	for i, t := range p.Steps {
+		v.Upper[i] = math.Exp(interpolated(x, y, float64(t)/2))
+	}
+})
+
+// interpolated is y at x0, between the two x about it; x increases.
+func interpolated(x, y []float64, x0 float64) float64 {
+	i := min(max(sort.SearchFloat64s(x, x0), 1), len(x)-1)
+	return y[i-1] + (y[i]-y[i-1])*(math.Log(x0/x[i-1])/math.Log(x[i]/x[i-1]))
+}
+
 func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 	out := f.laws(v)
 	for _, p := range f.asked(v.Setting) {
@@ -497,6 +517,18 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 				kit.AtLeast("steps for K = 16 at δ = 1e-6, post-hoc corrected",
 					"the recomputed baseline allows over 1000 iterations too", steps[1], 1001,
 					"an integer above 1000", anyBudget))
+		}
+		if len(p.find(v, direct, 16)) > 0 {
+			x, y := smooth(p.line(v, direct, 16))
+			out = append(out, lab.Claim{
+				What:   fmt.Sprintf("%v: log δ drawn at the steps that δ = 1e-6 allows, K = 16", p.setting),
+				Source: "the steps allowed are found without the lines",
+				Got:    interpolated(x, y, steps[0]),
+				Want:   math.Log(stepsBudget),
+				AbsTol: lab.Pick(v.Preset, 3.5, .5, .5, .5),
+				Why:    "a cubic through points that are a decade or less apart; half of the steps is 1.1 to 10 away",
+				Null:   fewerSteps,
+			})
 		}
 		out = append(out, lab.Claim{
 			What:     fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting),
