@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Scale returns a copy in which black is lo and white is hi: each value v
@@ -37,6 +38,20 @@ func (m *Images) CenterCrop(h, w int) (*Images, error) {
 
 // margin is the number of lines before the middle size ones of full.
 func margin(full, size int) int { return int(math.RoundToEven(float64(full-size) / 2)) }
+
+// WithMirrored returns copies of the images, and behind them those with left and right exchanged: a
+// draw of one is a draw of an image that is flipped with probability ½.
+func (m *Images) WithMirrored() *Images {
+	indices := make([]int, 2*m.n)
+	for i := range indices {
+		indices[i] = i % max(m.n, 1)
+	}
+	out := m.Take(indices)
+	for row := range slices.Chunk(out.pixels[m.n*m.Dim():], max(m.w, 1)) {
+		slices.Reverse(row)
+	}
+	return out
+}
 
 // Pad returns copies with dy black rows above and below and dx black columns
 // left and right: Pad(2, 2) makes MNIST's 28×28 images 32×32. It returns an

@@ -454,6 +454,10 @@ func (p FacesParams) settings() lab.Table {
 			"%d levels from 90 (χ²: 9) to 0.01, those below the width of the factor; 15e-7, 5 (KL at 0.005: 1e-6, 7)",
 			n.Levels)
 	}
+	halves, flips := "at random", "none"
+	if p.CelebA {
+		halves, flips = "even and odd numbers", "p = 0.5"
+	}
 	return lab.Table{
 		Name:    "settings",
 		Caption: "Tables 5 and 6 of the paper, its code, and what ran",
@@ -461,8 +465,8 @@ func (p FacesParams) settings() lab.Table {
 		Rows: [][]string{
 			{"pictures", "CelebA, centre crop of 140, 64 × 64", "the same", fmt.Sprintf("%d × %d", p.Side, p.Side)},
 			{"resize", "nearest neighbour", "bilinear", "bilinear"},
-			{"halves", "equal", "even and odd numbers", "at random"},
-			{"horizontal flips", "p = 0.5", "p = 0.5", "none"},
+			{"halves", "equal", "even and odd numbers", halves},
+			{"horizontal flips", "p = 0.5", "p = 0.5", flips},
 			{"score", "NCSNv2, 128 features", "the same", network},
 			{"its training", "rate 1e-4, average .999, 210,000 steps, batch 128", "the same", trained},
 			{"potentials", "8 layers of 2048", "the same", critics},
@@ -618,31 +622,42 @@ func runFaces(ctx context.Context, c *lab.Cell, p FacesParams) (FacesOut, error)
 	return f.out, nil
 }
 
-// pictures reads the data set, at least of the size that is asked for.
-func (f *faces) pictures(ctx context.Context) *data.Images {
+// halves reads the data set: training pictures of the source and of the target, and as many of either held out.
+// Faces are dealt by even and odd numbers and come with their mirror images, as in the paper's code, clothes at random.
+func (f *faces) halves(ctx context.Context) []*data.Images {
 	rng := f.c.Rand("pictures")
-	if f.p.CelebA {
-		m := lab.Must(data.CelebA{Size: f.p.Side, Label: "Male"}.Open())
-		return lab.Must(m.Take(ctx, rng.Perm(m.Len())[:pickMost(m.Len(), f.p.Most)]))
+	if !f.p.CelebA {
+		m := lab.Must(data.FashionMNIST(ctx, sample.From(f.p.Data), data.Train))
+		m = lab.Must(m.Pick(rng, pickMost(m.Len(), f.p.Most)))
+		m = lab.Must(lab.Must(m.Scale(0, 1)).Pad(2, 2))
+		if f.p.Side != 32 {
+			m = lab.Must(m.Resize(f.p.Side, f.p.Side, data.Bilinear))
+		}
+		half, held := f.heldOut(m.Len())
+		return lab.Must(m.Partition(f.c.Rand("halves"), half-held, half-held, held, held))
 	}
-	m := lab.Must(data.FashionMNIST(ctx, sample.From(f.p.Data), data.Train))
-	m = lab.Must(m.Pick(rng, pickMost(m.Len(), f.p.Most)))
-	m = lab.Must(lab.Must(m.Scale(0, 1)).Pad(2, 2))
-	if f.p.Side != 32 {
-		m = lab.Must(m.Resize(f.p.Side, f.p.Side, data.Bilinear))
+	m := lab.Must(data.CelebA{Size: f.p.Side, Label: "Male"}.Open())
+	half, held := f.heldOut(pickMost(m.Len(), f.p.Most))
+	parts := make([]*data.Images, 4)
+	for side := range 2 {
+		numbers := rng.Perm(m.Len() / 2)[:half]
+		for i := range numbers {
+			numbers[i] = 2*numbers[i] + 1 - side
+		}
+		of := lab.Must(m.Take(ctx, numbers))
+		parts[side], parts[side+2] = of.Slice(0, half-held).WithMirrored(), of.Slice(half-held, half)
 	}
-	return m
+	return parts
 }
 
-// load opens the device, deals the pictures into two halves, of which some are held out, blurs the
-// sources of one task, and trains the classifier whose features are looked at, on the target's
-// half.
+// heldOut is half of n pictures, and how many of a half are held out.
+func (f *faces) heldOut(n int) (half, held int) { return n / 2, min(f.p.Sources, n/4) }
+
+// load opens the device, reads the halves, blurs the sources of one task, and trains the classifier
+// whose features are looked at, on the target's half.
 func (f *faces) load(ctx context.Context) {
-	m := f.pictures(ctx)
-	f.dev, f.out.Name = lab.Must(f.c.Device(f.p.Device)), m.Name
-	half := m.Len() / 2
-	held := min(f.p.Sources, half/2)
-	parts := lab.Must(m.Partition(f.c.Rand("halves"), half-held, half-held, held, held))
+	parts := f.halves(ctx)
+	f.dev, f.out.Name = lab.Must(f.c.Device(f.p.Device)), parts[0].Name
 	f.target, f.others = parts[1], parts[3]
 	f.source, f.sources = map[bool]*data.Images{false: parts[0]}, map[bool]*data.Images{false: parts[2]}
 	for _, tasks := range []map[bool]*data.Images{f.source, f.sources} {
