@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // paint writes a picture whose red is r, whose green rises from left to right and whose blue is 0.
@@ -135,10 +137,7 @@ func TestFolder(t *testing.T) {
 func place(t *testing.T, dir, file string) {
 	t.Helper()
 	if name, coded, is := strings.Cut(file, " b="); is {
-		content, err := base64.StdEncoding.DecodeString(coded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(base64.StdEncoding.DecodeString(coded))
 		file = name + "=" + string(content)
 	}
 	name, content, is := strings.Cut(file, "=")
@@ -178,10 +177,7 @@ func TestOrientation(t *testing.T) {
 func TestFolderResizes(t *testing.T) {
 	dir := t.TempDir()
 	paint(t, filepath.Join(dir, "b.png"), 4, 2, 255)
-	square, err := Folder{Dir: dir, Size: 2, Grey: true}.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	square := must.Get(Folder{Dir: dir, Size: 2, Grey: true}.Load(t.Context()))
 	// The central columns are green 85/255 and 170/255, 0.587 of which and 0.299 of red are their grey value, up to
 	// rounding.
 	for x, want := range []float64{.299 + .587*85/255, .299 + .587*170/255} {

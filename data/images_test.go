@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
+
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -19,10 +21,7 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 // i modulo classes.
 func numbered(t testing.TB, n, c, h, w, classes int) *Images {
 	t.Helper()
-	m, err := New(n, c, h, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(n, c, h, w))
 	m.Name, m.Hi = "numbered", max(float32(n*c*h*w), 1)
 	for i := range m.pixels {
 		m.pixels[i] = float32(i)
@@ -69,14 +68,11 @@ func TestViewsShareMemory(t *testing.T) {
 
 func TestFromPixels(t *testing.T) {
 	backing := []float32{1, 2, 3, 4, 5, 6}
-	m, err := FromPixels(backing, 1, 1, 2, 3, -1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(FromPixels(backing, 1, 1, 2, 3, -1, 1))
 	if backing[5] = 60; m.Row(0)[5] != 60 || m.Lo != -1 {
 		t.Error("the images do not share the memory of their pixels")
 	}
-	_, err = FromPixels(backing, 2, 1, 2, 3, 0, 1)
+	_, err := FromPixels(backing, 2, 1, 2, 3, 0, 1)
 	wantError(t, err, "6 pixels", "2·1·2·3 = 12")
 	_, err = FromPixels(backing, 6, 0, 1, 1, 0, 1)
 	wantError(t, err, "6×0×1×1")
@@ -86,14 +82,11 @@ func TestFromPixels(t *testing.T) {
 
 func TestFromMat(t *testing.T) {
 	m := numbered(t, 3, 1, 2, 2, 2)
-	back, err := FromMat(m.Mat(), 1, 2, 2, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(FromMat(m.Mat(), 1, 2, 2, 0, 1))
 	if diff := cmp.Diff(m.pixels, back.pixels); diff != "" {
 		t.Error(diff)
 	}
-	_, err = FromMat(m.Mat(), 1, 2, 3, 0, 1)
+	_, err := FromMat(m.Mat(), 1, 2, 3, 0, 1)
 	wantError(t, err, "4 columns", "1·2·3 = 6")
 	empty, err := FromMat(&mat.Dense{}, 1, 2, 2, 0, 1)
 	if err != nil || empty.Len() != 0 {
@@ -209,10 +202,7 @@ func TestPickIsFair(t *testing.T) {
 	rng := newRand(2)
 	counts := make([]int, 9)
 	for range draws {
-		picked, err := m.Pick(rng, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		picked := must.Get(m.Pick(rng, 4))
 		for _, v := range picked.pixels {
 			counts[int(v)]++
 		}
@@ -227,10 +217,7 @@ func TestPickIsFair(t *testing.T) {
 
 func TestPartition(t *testing.T) {
 	m := numbered(t, 10, 1, 1, 2, 3)
-	parts, err := m.Partition(newRand(3), 6, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(m.Partition(newRand(3), 6, 3))
 	seen := map[int]bool{}
 	for k, want := range []int{6, 3} {
 		part := parts[k]
@@ -245,17 +232,14 @@ func TestPartition(t *testing.T) {
 			seen[original] = true
 		}
 	}
-	_, err = m.Partition(newRand(3), 6, 5)
+	_, err := m.Partition(newRand(3), 6, 5)
 	wantError(t, err, "numbered", "sizes = [6 5]")
 }
 
 // About the share is kept apart; one image less takes only itself away, from either part, where a split by place
 // moves others.
 func TestApart(t *testing.T) {
-	m, err := New(400, 1, 2, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(400, 1, 2, 2))
 	for i := range m.Pixels() {
 		m.Pixels()[i] = float32(i)
 	}

@@ -97,3 +97,12 @@ func TestColours(t *testing.T) {
 	_, err = two.RGB()
 	wantError(t, err, "2 channels")
 }
+
+func TestWithMirrored(t *testing.T) {
+	both := numbered(t, 2, 2, 2, 2, 2).WithMirrored()
+	want := [][]float32{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}, {1, 0, 3, 2, 5, 4, 7, 6},
+		{9, 8, 11, 10, 13, 12, 15, 14}}
+	if diff := cmp.Diff(slices.Concat(want...), both.pixels) + cmp.Diff([]int{0, 1, 0, 1}, both.Labels); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"coupling/figures/figtest"
 	"coupling/figures/internal/kit"
 	"coupling/lab"
+	"coupling/lab/must"
 )
 
 // readsClock are the files below the figures, outside of package lab/store, that read a clock, and why it
@@ -49,10 +50,7 @@ func TestWhoReadsAClock(t *testing.T) {
 	found := map[string]bool{}
 	for _, file := range strings.Fields(string(list)) {
 		name := strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(root)+"/")
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))
 		if found[name] = clock.Match(text); found[name] && readsClock[name] == "" && filepath.Dir(name) != "lab/store" {
 			t.Errorf("%s reads a clock", name)
 		}

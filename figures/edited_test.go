@@ -11,6 +11,7 @@ import (
 	"coupling/figures/figtest"
 	"coupling/lab"
 	"coupling/lab/gallery"
+	"coupling/lab/must"
 )
 
 // edit returns the figure of a study with other parameters, as a copy of its script makes it.
@@ -43,10 +44,7 @@ func TestEditedParameters(t *testing.T) {
 	} {
 		figtest.Compute(t, store, c.figure)
 		to := gallery.Options{Dir: t.TempDir(), Formats: []string{"svg"}}
-		page, err := gallery.Write(store, c.figure, figtest.Setting, to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(gallery.Write(store, c.figure, figtest.Setting, to))
 		if page.Preset != "edited parameters" || page.Size+page.Shows+page.Command != "" {
 			t.Errorf("%s: %q, %q, %q, %q", page.Name, page.Preset, page.Size, page.Shows, page.Command)
 		}

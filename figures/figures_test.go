@@ -13,6 +13,7 @@ import (
 	"coupling/figures/figtest"
 	"coupling/lab"
 	"coupling/lab/gallery"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -52,10 +53,7 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 				if testing.Short() && i > 0 && i < len(jobs)-1 {
 					continue // they differ in numbers
 				}
-				line, err := store.EncodeJob(j)
-				if err != nil {
-					t.Fatal(err)
-				}
+				line := must.Get(store.EncodeJob(j))
 				if _, err := store.DecodeJob(line, decoders); err != nil || !known[j.Record().Experiment] {
 					t.Errorf("%s at %s: a job does not travel: %v", f.Name, p, err)
 				}
@@ -85,10 +83,7 @@ var stale = map[string]string{}
 // message, the size of the preset that is shown, and the source of its study. It is no larger than
 // a code host likes.
 func TestGalleryIsInStep(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("README.md"))
 	entries := strings.Split(string(text), "\n### `")[1:]
 	for i, f := range All() {
 		fix := "coupling fig " + f.Name + " --preset quick --readme figures"
@@ -102,16 +97,10 @@ func TestGalleryIsInStep(t *testing.T) {
 	if n := len(All()); len(entries) != n {
 		t.Errorf("README.md shows %d figures of %d", len(entries), n)
 	}
-	files, err := os.ReadDir("thumbs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir("thumbs"))
 	size := int64(0)
 	for _, f := range files {
-		info, err := f.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(f.Info())
 		if size += info.Size(); info.Size() > 60_000 {
 			t.Errorf("%s has %d bytes", f.Name(), info.Size())
 		}
@@ -123,10 +112,7 @@ func TestGalleryIsInStep(t *testing.T) {
 
 // shows reports whether an entry of README.md is of a figure as it is.
 func shows(t *testing.T, entry string, f lab.Figure) bool {
-	digest, err := gallery.SourceDigest(filepath.FromSlash(f.File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	digest := must.Get(gallery.SourceDigest(filepath.FromSlash(f.File)))
 	for _, p := range lab.Presets {
 		_, rest, found := strings.Cut(entry, fmt.Sprintf("\n%s: %s", p, gallery.Plain(f.Sizes[p])))
 		if found && strings.ContainsAny(rest[:1], ".;") && strings.Contains(entry, "**"+gallery.Plain(f.Title)+".**") {

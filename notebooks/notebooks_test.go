@@ -9,25 +9,20 @@ import (
 	"testing"
 	"time"
 
+	"coupling/lab/must"
 	"coupling/lab/nb/headless"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/kernel"
 )
 
 func TestInStep(t *testing.T) {
-	files, err := ipynb.Generated(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(ipynb.Generated("."))
 	for name, want := range files {
 		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not what its source says: go generate ./notebooks, or copy your changes into the .md", name)
 		}
 	}
-	have, err := filepath.Glob("*.ipynb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := must.Get(filepath.Glob("*.ipynb"))
 	for _, name := range have {
 		if files[name] == nil {
 			t.Errorf("%s has no source .md", name)
@@ -41,10 +36,7 @@ func TestEveryNotebookRuns(t *testing.T) {
 	if os.Getenv("COUPLING_TEST_NOTEBOOKS") == "" {
 		t.Skip("needs minutes: make test-notebooks, or COUPLING_TEST_NOTEBOOKS=1")
 	}
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
 	if err := c.Build(t.Context()); err != nil {
 		t.Skipf("the kernel cannot be built here: %v", err)
 	}
@@ -66,14 +58,8 @@ func TestEveryNotebookRuns(t *testing.T) {
 const limit = 5 * time.Minute
 
 func execute(t *testing.T, c kernel.Checkout, file, store string) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nb, err := ipynb.Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(file))
+	nb := must.Get(ipynb.Decode(b))
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	// No proxy: cells are built from what Go has.
@@ -134,19 +120,10 @@ func TestPagesInStep(t *testing.T) {
 	}
 	named := map[string]bool{}
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nb, err := ipynb.Decode(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(file))
+		nb := must.Get(ipynb.Decode(b))
 		name := strings.TrimSuffix(file, ".ipynb")
-		want, _, err := nb.Page(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want, _ := must.Get2(nb.Page(name))
 		page, err := os.ReadFile(filepath.Join("pages", name+".md"))
 		if err != nil || ipynb.PageSource(string(page)) != want {
 			t.Errorf(
@@ -163,16 +140,10 @@ func TestPagesInStep(t *testing.T) {
 			named[picture] = true
 		}
 	}
-	have, err := os.ReadDir("pages")
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := must.Get(os.ReadDir("pages"))
 	size := int64(0)
 	for _, entry := range have {
-		info, err := entry.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(entry.Info())
 		if size += info.Size(); !named[entry.Name()] && entry.Name() != "summary.json" { // which git ignores
 			t.Errorf("pages/%s belongs to no page", entry.Name())
 		}

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 	"coupling/ot/ottest"
@@ -71,10 +72,7 @@ func BenchmarkGradient(b *testing.B) {
 		for _, m := range []ot.Method{ot.Eliminate, ot.Cholesky, ot.CG} {
 			b.Run(fmt.Sprintf("%v/n=%d", m, n), func(b *testing.B) {
 				for b.Loop() {
-					g, err := ot.Backward{Method: m}.Gradient(ctx, plan, ot.Sharp)
-					if err != nil {
-						b.Fatal(err)
-					}
+					g := must.Get(ot.Backward{Method: m}.Gradient(ctx, plan, ot.Sharp))
 					if _, err := g.X(); err != nil {
 						b.Fatal(err)
 					}
@@ -95,12 +93,9 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	s := ot.Batch{Solver: ot.LBFGS{Eps: .02 * tm.MeanCost, Tol: 1e-6}}
 	for b.Loop() {
-		plans, err := s.Solve(ctx, problems)
-		if err != nil {
-			b.Fatal(err)
-		}
+		plans := must.Get(s.Solve(ctx, problems))
 		for _, p := range plans {
-			must(b)(p.GradX())
+			must.Get(p.GradX())
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/16, "µs/problem")
@@ -224,10 +219,7 @@ func processor() time.Duration {
 // loadTiming reads a timing problem from the shared folder; it skips the test if that is absent.
 func loadTiming(tb testing.TB, n, d int) *ottest.Timing {
 	tb.Helper()
-	t, err := ottest.ReadTiming(ottest.Dir(tb, "ot-bench"), n, d)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	t := must.Get(ottest.ReadTiming(ottest.Dir(tb, "ot-bench"), n, d))
 	return t
 }
 

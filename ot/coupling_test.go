@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/ottest"
 )
@@ -35,10 +36,7 @@ func TestWeakCouplingIsFlagged(t *testing.T) {
 			if off > 0.01*eps && !c.Undetermined() {
 				t.Errorf("%s, costs over %g ε: potentials are off by %g ε, and determined: %v", name, span, off/eps, c)
 			}
-			grad, err := plan.Grad(ot.Sharp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			grad := must.Get(plan.Grad(ot.Sharp))
 			_, _, err = grad.Weights()
 			if span <= 40 && err != nil || span >= 80 && !errors.Is(err, ot.ErrUndetermined) {
 				t.Errorf("%s, costs over %g ε: gradient by weights: %v", name, span, err)
@@ -64,10 +62,7 @@ func TestWeakCouplingIsFlagged(t *testing.T) {
 func TestCouplingIsTheWeakestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, eps := ottest.Problem(t)
-		plan, err := ot.LBFGS{Eps: eps / 5}.Solve(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(ot.LBFGS{Eps: eps / 5}.Solve(ctx, p))
 		c, T, weight := plan.Coupling(), plan.Matrix(), append(append([]float64{}, plan.A...), plan.B...)
 		n, m := plan.Dims()
 		// share is the strongest link across a cut over the weight of the lighter side, and mass is all that crosses.

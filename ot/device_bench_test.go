@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/ot"
 )
 
@@ -38,14 +39,10 @@ func halfSteps(b *testing.B, d *device.Device) {
 					h, out := d.Zeros(t, n), d.New(t, n)
 					step := func() { device.PointLSE(out, x, y, h, device.Cost{Square: 1}, 10) }
 					step() // loads the kernel
-					if err := d.Sync(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(d.Sync())
 					for b.Loop() {
 						step()
-						if err := d.Sync(); err != nil {
-							b.Fatal(err)
-						}
+						must.Do(d.Sync())
 					}
 					pairs := float64(n) * float64(n) * float64(b.N)
 					b.ReportMetric(pairs/b.Elapsed().Seconds()/1e9, "Gpairs/s")
@@ -92,17 +89,11 @@ func gradients(b *testing.B, d *device.Device) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		x, y := cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 1)
 		g := ot.PointsOn(d, x, y, ot.SqEuclidean)
-		plan, err := ot.LBFGS{Eps: 0.2, Tol: 1e-6}.Solve(ctx, ot.Problem{Geometry: g})
-		if err != nil {
-			b.Fatal(err)
-		}
+		plan := must.Get(ot.LBFGS{Eps: 0.2, Tol: 1e-6}.Solve(ctx, ot.Problem{Geometry: g}))
 		for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
 			b.Run(fmt.Sprintf("%v/n=%d", loss, n), func(b *testing.B) {
 				for b.Loop() {
-					grad, err := plan.Grad(loss)
-					if err != nil {
-						b.Fatal(err)
-					}
+					grad := must.Get(plan.Grad(loss))
 					if _, err := grad.X(); err != nil {
 						b.Fatal(err)
 					}

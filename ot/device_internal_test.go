@@ -11,16 +11,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/transport"
 )
 
 // What a device makes of a plan, asked for directly, so that no host stands in for it.
 func TestDevicePlanOnDevice(t *testing.T) {
-	dev, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu")))
 	rng := rand.New(rand.NewPCG(45, 1))
 	const n, m = 90, 70
 	x, y := mat.NewDense(n, 2, nil), mat.NewDense(m, 2, nil)
@@ -37,10 +35,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 		if err != nil || p.Status != Converged {
 			t.Fatal(err, p)
 		}
-		grad, err := p.Grad(Sharp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grad := must.Get(p.Grad(Sharp))
 		p.t.Costs = g.g.OnHost()
 		h, rhs := derivative.System(p.t, derivative.EntropyField, n*m)
 		v := p.t.Sums()

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 )
@@ -71,10 +72,7 @@ func planOn(t *testing.T, d *device.Device, dim int, kind cost.PointCost) {
 // solved returns the plan of a solve without an error, mustSolve one that converged.
 func solved(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
 	t.Helper()
-	plan, err := s.Solve(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(s.Solve(ctx, p))
 	return plan
 }
 
@@ -112,14 +110,8 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 			alike(t, name+"Cost", g.Cost().RawMatrix().Data, h.Cost().RawMatrix().Data)
 			for what, f := range map[string]func(*ot.Gradient) (*mat.Dense, error){"X": (*ot.Gradient).X,
 				"Y": (*ot.Gradient).Y} {
-				gx, err := f(g)
-				if err != nil {
-					t.Fatal(err)
-				}
-				hx, err := f(h)
-				if err != nil {
-					t.Fatal(err)
-				}
+				gx := must.Get(f(g))
+				hx := must.Get(f(h))
 				alike(t, name+what, gx.RawMatrix().Data, hx.RawMatrix().Data)
 			}
 			da, db, _ := g.Weights()
@@ -130,14 +122,8 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 	}
 	w := mat.NewDense(n, m, nil)
 	w.Apply(func(i, j int, _ float64) float64 { return math.Sin(float64(3*i + j)) }, w)
-	gv, err := ot.Backward{}.VJP(ctx, got, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hv, err := ot.Backward{}.VJP(ctx, want, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gv := must.Get(ot.Backward{}.VJP(ctx, got, w))
+	hv := must.Get(ot.Backward{}.VJP(ctx, want, w))
 	alike(t, "VJP", gv.Cost.RawMatrix().Data, hv.Cost.RawMatrix().Data)
 }
 

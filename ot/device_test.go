@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 	"coupling/ot/ottest"
@@ -26,10 +27,7 @@ import (
 // the test ends.
 func openDevice(tb testing.TB) *device.Device {
 	tb.Helper()
-	d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := must.Get(device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu")))
 	tb.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			tb.Error(err)
@@ -105,9 +103,7 @@ func fewer(t *testing.T, checks string) {
 	if f == nil || f.Value.String() != f.DefValue {
 		return // asked for
 	}
-	if err := f.Value.Set(checks); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(f.Value.Set(checks))
 	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }
 
@@ -257,16 +253,10 @@ func TestFailuresOnDevice(t *testing.T) {
 				return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Control: ot.Control{Trace: f}}
 			},
 		} {
-			d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu")))
 			g := ot.PointsOn(d, x, y, ot.SqEuclidean)
-			good, err := s(nil).Solve(ctx, ot.Problem{Geometry: g})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = s(func(st ot.Step) error {
+			good := must.Get(s(nil).Solve(ctx, ot.Problem{Geometry: g}))
+			_, err := s(func(st ot.Step) error {
 				if st.Evaluation == 3 {
 					fail(d)
 				}
@@ -351,10 +341,7 @@ func TestNoMemoryOnDevice(t *testing.T) {
 }
 
 func noMemory(t *testing.T, d *device.Device) {
-	_, total, err := d.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, total := must.Get2(d.Memory())
 	// All but a little of the memory, then costs that do not fit.
 	var hoard []*device.Array
 	for size := total / 4; size > 1<<18; {
@@ -366,7 +353,7 @@ func noMemory(t *testing.T, d *device.Device) {
 		hoard = append(hoard, a)
 	}
 	g := ot.DenseOn(d, mat.NewDense(600, 600, nil))
-	_, err = ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: g})
+	_, err := ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: g})
 	if !errors.Is(err, device.ErrMemory) {
 		t.Errorf("%v, want ErrMemory", err)
 	}
@@ -427,10 +414,7 @@ func TestEmulatedOnDevice(t *testing.T) {
 	if err != nil {
 		t.Skipf("the emulator is built by go and a C++20 compiler: %v", err)
 	}
-	d, err := device.CUDA{Driver: strings.TrimSpace(string(path)), CuBLAS: "none"}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(device.CUDA{Driver: strings.TrimSpace(string(path)), CuBLAS: "none"}.Open())
 	t.Run("references", func(t *testing.T) { referencesOn(t, d, ottest.Embedded(t)) })
 	t.Run("plan", func(t *testing.T) {
 		planOn(t, d, 3, cost.SqEuclideanL1(0.5))

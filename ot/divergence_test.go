@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 )
@@ -35,15 +36,9 @@ func evalSemiDebiased(t *testing.T, of *ot.Objective, x, fresh, y *mat.Dense, c 
 			z.SetRow(i, fresh.RawRowView(i-(n-k)))
 		}
 	}
-	xy, err := of.Eval(ctx, x, y, nil, nil, c, ot.ByX)
-	if err != nil {
-		t.Fatal(err)
-	}
+	xy := must.Get(of.Eval(ctx, x, y, nil, nil, c, ot.ByX))
 	first := mat.DenseCopyOf(xy.X) // the next Eval overwrites it
-	xz, err := of.Eval(ctx, x, z, nil, nil, c, ot.ByX|ot.ByY)
-	if err != nil {
-		t.Fatal(err)
-	}
+	xz := must.Get(of.Eval(ctx, x, z, nil, nil, c, ot.ByX|ot.ByY))
 	out := semiDebiased{Value: 2*xy.Value - xz.Value, XY: xy.Value, XZ: xz.Value, X: mat.NewDense(n, d, nil)}
 	out.X.Scale(2, first)
 	out.X.Sub(out.X, xz.X)
@@ -69,10 +64,7 @@ func TestDivergenceGradients(t *testing.T) {
 		of := ot.Objective{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}
 		pair := ot.Divergence{Of: of}
 		div := func() *ot.Divergences {
-			d, err := pair.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByX|ot.ByY)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(pair.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByX|ot.ByY))
 			d.X, d.Y = mat.DenseCopyOf(d.X), mat.DenseCopyOf(d.Y) // the next Eval overwrites them
 			return d
 		}
@@ -89,10 +81,7 @@ func TestDivergenceGradients(t *testing.T) {
 	}
 	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL, ot.RegEntropy} {
 		of := ot.Divergence{Of: ot.Objective{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}}
-		d, err := of.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByWeights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(of.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByWeights))
 		for name, w := range map[string]struct{ at, grad, dir []float64 }{
 			"divergence by a": {a, slices.Clone(d.A), change(rng, a)},
 			"divergence by b": {b, slices.Clone(d.B), change(rng, b)},
@@ -100,10 +89,7 @@ func TestDivergenceGradients(t *testing.T) {
 			at := append([]float64(nil), w.at...)
 			fd := central(func(h float64) float64 {
 				copy(w.at, plus(at, h, w.dir))
-				e, err := of.Eval(ctx, x, y, a, b, ot.SqEuclidean, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := must.Get(of.Eval(ctx, x, y, a, b, ot.SqEuclidean, 0))
 				return e.Value
 			})
 			copy(w.at, at)
@@ -129,14 +115,8 @@ func TestObjectiveAgain(t *testing.T) {
 	for step := range 4 {
 		x.Set(step, 0, x.At(step, 0)+0.1)
 		cold := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 0.4, Tol: 1e-12}, Loss: ot.Sharp}}
-		want, err := cold.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := warm.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(cold.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY))
+		got := must.Get(warm.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY))
 		if math.Abs(got.Value-want.Value) > 1e-11 || !mat.EqualApprox(got.X, want.X, 1e-10) ||
 			!mat.EqualApprox(got.Y, want.Y, 1e-10) {
 			t.Errorf("step %d: %v, want %v", step, got.Value, want.Value)
@@ -212,14 +192,8 @@ func TestReusedMemory(t *testing.T) {
 					used.Solver, used.Loss = solver, loss
 					fresh := ot.Objective{Solver: solver, Loss: loss}
 					by := ot.ByX | ot.ByY | ot.ByWeights
-					got, err := used.Eval(ctx, x, y, a, b, c, by)
-					if err != nil {
-						t.Fatal(err)
-					}
-					want, err := fresh.Eval(ctx, x, y, a, b, c, by)
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := must.Get(used.Eval(ctx, x, y, a, b, c, by))
+					want := must.Get(fresh.Eval(ctx, x, y, a, b, c, by))
 					if got.Value != want.Value || !mat.Equal(got.X, want.X) || !mat.Equal(got.Y, want.Y) ||
 						!slices.Equal(got.A, want.A) ||
 						!slices.Equal(got.B, want.B) || !slices.Equal(got.Plan.Alpha, want.Plan.Alpha) {

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 )
@@ -89,7 +90,7 @@ func TestFloat32Points(t *testing.T) {
 			t.Errorf("%v: %d evaluations, float64 takes %d", kind, steps, want.Evaluations)
 		}
 		var d mat.Dense
-		d.Sub(must(t)(got.GradX()), must(t)(want.GradX()))
+		d.Sub(must.Get(got.GradX()), must.Get(want.GradX()))
 		if off := mat.Max(&d) - mat.Min(&d); !(off < 1e-9) {
 			t.Errorf("%v: the gradient is off by %g", kind, off)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 )
 
@@ -75,14 +76,8 @@ func TestForbiddenIsTheLimit(t *testing.T) {
 					}
 				}
 			}
-			g, err := plan.GradCost()
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := want.GradCost()
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(plan.GradCost())
+			h := must.Get(want.GradCost())
 			if !mat.EqualApprox(g, h, 1e-9) {
 				t.Errorf("%v: gradients by costs differ", plan)
 			}
@@ -105,10 +100,7 @@ func TestForbiddenExtremes(t *testing.T) {
 			if v := plan.Value(); !(math.Abs(v.Sharp-by) < 1) || !(v.KL > 0) {
 				t.Errorf("offset %g, ε = %g: %+v", by, eps, v)
 			}
-			g, err := plan.Grad(ot.Sharp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(plan.Grad(ot.Sharp))
 			da, db, _ := g.Weights()
 			for i := range da {
 				if math.IsNaN(da[i]) || math.IsNaN(db[i]) {

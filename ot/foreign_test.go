@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 
@@ -18,16 +19,10 @@ func TestForeignModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module")
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(".."))
 	dir := t.TempDir()
 	read := func(name string) string {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(name))
 		return string(b)
 	}
 	mod := strings.Replace(read(filepath.Join(root, "go.mod")), "module coupling", "module foreign", 1)
@@ -36,9 +31,7 @@ func TestForeignModule(t *testing.T) {
 		"go.mod": mod, "go.sum": read(filepath.Join(root, "go.sum")),
 		"foreign_test.go": read("testdata/foreign/foreign_test.go"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	cmd := exec.Command("go", "test", "-mod=mod", ".")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off")
@@ -76,7 +69,7 @@ func TestWrappedGeometry(t *testing.T) {
 	want := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: g})
 	// What embeds a geometry has its gradients.
 	got := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: struct{ *cost.Cloud }{g}})
-	if !mat.Equal(must(t)(got.GradX()), must(t)(want.GradX())) {
+	if !mat.Equal(must.Get(got.GradX()), must.Get(want.GradX())) {
 		t.Error("the gradient of an embedded geometry is not that of the geometry")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 )
@@ -114,14 +115,8 @@ func TestPointGradients(t *testing.T) {
 				value := func() float64 {
 					return loss.Of(solveTight(t, ot.Problem{Geometry: ot.Points(x, y, kind), A: a, B: b}, 0.3))
 				}
-				g, err := solveTight(t, ot.Problem{Geometry: ot.Points(x, y, kind), A: a, B: b}, 0.3).Grad(loss)
-				if err != nil {
-					t.Fatal(err)
-				}
-				dx, dy, err := g.XY()
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(solveTight(t, ot.Problem{Geometry: ot.Points(x, y, kind), A: a, B: b}, 0.3).Grad(loss))
+				dx, dy := must.Get2(g.XY())
 				differences(t, "x", x.RawMatrix().Data, dx.RawMatrix().Data, 1, value)
 				differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, 1, value)
 			})
@@ -143,10 +138,7 @@ func TestCostGradient(t *testing.T) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				c := cloud(rng, dims[0], dims[1], 1, 0)
 				p := ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, dims[0]), B: simplex(rng, dims[1])}
-				g, err := b.Gradient(ctx, solveTight(t, p, 0.4), ot.Sharp)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(b.Gradient(ctx, solveTight(t, p, 0.4), ot.Sharp))
 				value := func() float64 { return solveTight(t, p, 0.4).Sharp() }
 				differences(t, "c", c.RawMatrix().Data, g.Cost().RawMatrix().Data, 1, value)
 			})
@@ -173,10 +165,7 @@ func TestWeightGradients(t *testing.T) {
 			w[shrink] -= h * s
 			return loss.Of(solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}, 0.5))
 		}
-		g, err := solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}, 0.5).Grad(loss)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}, 0.5).Grad(loss))
 		da, db, _ := g.Weights()
 		for _, v := range []struct {
 			name string
@@ -241,10 +230,7 @@ func TestPlanDerivatives(t *testing.T) {
 				}
 				const h = 1e-5
 				up, down := moved(h), moved(-h)
-				vjp, err := back.VJP(ctx, plan, v)
-				if err != nil {
-					t.Fatal(err)
-				}
+				vjp := must.Get(back.VJP(ctx, plan, v))
 				var left, right float64
 				for i := range n {
 					right += vjp.A[i] * da[i]
@@ -290,13 +276,10 @@ func TestGradientIsVJP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	c := cloud(rng, 8, 5, 1, 0)
 	plan := solveTight(t, ot.Problem{Geometry: ot.Dense(c)}, 0.3)
-	v, err := ot.Backward{}.VJP(ctx, plan, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(ot.Backward{}.VJP(ctx, plan, c))
 	want := plan.Matrix()
 	want.Add(want, v.Cost)
-	if got := must(t)(plan.GradCost()); !mat.EqualApprox(got, want, 1e-13) {
+	if got := must.Get(plan.GradCost()); !mat.EqualApprox(got, want, 1e-13) {
 		t.Errorf("gradient of the sharp loss %v, T + VJP %v", mat.Formatted(got), mat.Formatted(want))
 	}
 }
@@ -306,17 +289,11 @@ func TestMethodsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	g := ot.Points(cloud(rng, 160, 2, 1, 0), cloud(rng, 150, 2, 1, 1), ot.SqEuclidean)
 	plan := solveTight(t, ot.Problem{Geometry: g}, 0.05)
-	want, err := ot.Backward{Method: ot.Eliminate}.Gradient(ctx, plan, ot.Sharp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(ot.Backward{Method: ot.Eliminate}.Gradient(ctx, plan, ot.Sharp))
 	w := want.Cost()
 	for name, b := range map[string]ot.Backward{"automatic": {}, "cholesky": {Method: ot.Cholesky},
 		"cg": {Method: ot.CG}} {
-		g, err := b.Gradient(ctx, plan, ot.Sharp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(b.Gradient(ctx, plan, ot.Sharp))
 		if got := g.Cost(); !mat.EqualApprox(got, w, 1e-10*mat.Max(w)) {
 			t.Errorf("%s (%v): gradient differs from elimination's", name, g.Method)
 		}
@@ -327,10 +304,7 @@ func TestGradientRefusals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 1))
 	x, y := cloud(rng, 4, 2, 1, 0), cloud(rng, 3, 2, 1, 0)
 	dense := solveTight(t, ot.Problem{Geometry: ot.Dense(cloud(rng, 4, 3, 1, 0))}, 0.5)
-	g, err := dense.Grad(ot.Sharp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(dense.Grad(ot.Sharp))
 	if _, err := g.X(); !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("X on a cost matrix: err = %v, want ErrUnsupported", err)
 	}
@@ -339,7 +313,7 @@ func TestGradientRefusals(t *testing.T) {
 	}
 	f := cost.CostFunc{Value: func(x, y []float64) float64 { return x[0] * y[0] }}
 	noGrad := solveTight(t, ot.Problem{Geometry: ot.Points(x, y, f)}, 0.5)
-	if _, err := noGrad.GradX(); !errors.Is(err, ot.ErrUnsupported) || must(t)(noGrad.GradCost()) == nil {
+	if _, err := noGrad.GradX(); !errors.Is(err, ot.ErrUnsupported) || must.Get(noGrad.GradCost()) == nil {
 		t.Errorf("a cost without gradient: err = %v, want ErrUnsupported of GradX alone", err)
 	}
 	if _, err := dense.Grad(ot.Loss(9)); !errors.Is(err, ot.ErrParameter) {
@@ -367,18 +341,12 @@ func TestGradientRefusals(t *testing.T) {
 			t.Errorf("VJP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
 		}
 	}
-	loose, err := ot.Unbalanced{Eps: 0.5, RhoA: 1, RhoB: 1}.Solve(ctx, ot.Problem{Geometry: ot.Dense(zero)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loose := must.Get(ot.Unbalanced{Eps: 0.5, RhoA: 1, RhoB: 1}.Solve(ctx, ot.Problem{Geometry: ot.Dense(zero)}))
 	if _, err := (ot.Backward{}).VJP(ctx, loose, zero); !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("VJP of an unbalanced plan: err = %v, want ErrUnsupported", err)
 	}
 	// CG that is cut short says so.
-	cut, err := ot.Backward{Method: ot.CG, MaxIter: 1}.Gradient(ctx, dense, ot.Sharp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cut := must.Get(ot.Backward{Method: ot.CG, MaxIter: 1}.Gradient(ctx, dense, ot.Sharp))
 	if cut.Status != ot.IterationLimit || cut.Residual == 0 {
 		t.Errorf("CG after one iteration: %v at residual %g, want the iteration limit", cut.Status, cut.Residual)
 	}
@@ -407,14 +375,8 @@ func TestShiftInvariance(t *testing.T) {
 			}
 			shifted.Apply(func(i, j int, v float64) float64 { return v + rows[i] + cols[j] }, v)
 			for _, b := range []ot.Backward{{}, {Method: ot.Eliminate}, {Method: ot.Cholesky}, {Method: ot.CG}} {
-				one, err := b.VJP(ctx, plan, v)
-				if err != nil {
-					t.Fatal(err)
-				}
-				two, err := b.VJP(ctx, plan, shifted)
-				if err != nil {
-					t.Fatal(err)
-				}
+				one := must.Get(b.VJP(ctx, plan, v))
+				two := must.Get(b.VJP(ctx, plan, shifted))
 				tol := 1e-11 // of direct methods
 				if one.Method == ot.CG {
 					tol = 1e-8 // residuals of 1e-13 times the condition of D, at ε = 0.05 some 1e4
@@ -458,14 +420,8 @@ func TestUnbalancedGradient(t *testing.T) {
 			}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
 			return p
 		}
-		g, err := value().Grad(ot.RegKL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dx, dy, err := g.XY()
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(value().Grad(ot.RegKL))
+		dx, dy := must.Get2(g.XY())
 		da, db, _ := g.Weights()
 		sum := func() float64 { return value().RegKL() }
 		differences(t, "x", x.RawMatrix().Data, dx.RawMatrix().Data, .1, sum)
@@ -493,10 +449,7 @@ func TestCancelElimination(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	c := mat.NewDense(200, 200, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
-	plan, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}, 0.1))
 	ctx := &turnsOff{Context: t.Context()}
 	if _, err := (ot.Backward{Method: ot.Eliminate}).Gradient(ctx, plan, ot.Sharp); !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v after %d looks at the context, want context.Canceled", err, ctx.asked)
@@ -518,14 +471,8 @@ func TestHessianX(t *testing.T) {
 		return solveTight(t, ot.Problem{Geometry: ot.Points(&z, y, ot.SqEuclidean), A: a, B: b}, .3)
 	}
 	gradient := func(p *ot.Plan) *mat.Dense {
-		g, err := p.Grad(ot.RegKL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dx, err := g.X()
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(p.Grad(ot.RegKL))
+		dx := must.Get(g.X())
 		return dx
 	}
 	v, w := cloud(rng, n, d, 1, 0), cloud(rng, n, d, 1, 0)
@@ -553,19 +500,13 @@ func TestHessianX(t *testing.T) {
 		}
 		shift := mat.NewDense(n, d, nil)
 		shift.Apply(func(_, k int, _ float64) float64 { return 1 - 3*float64(k) }, shift)
-		moved, err := of.HessianX(ctx, plan, shift)
-		if err != nil {
-			t.Fatal(err)
-		}
+		moved := must.Get(of.HessianX(ctx, plan, shift))
 		shift.Apply(func(i, _ int, v float64) float64 { return 2 * a[i] * v }, shift)
 		if !mat.EqualApprox(moved, shift, 1e-11) {
 			t.Errorf("%v: along a translation %v, want %v", method, moved, shift)
 		}
 	}
-	l1, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.L1)}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l1 := must.Get(ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.L1)}, 1))
 	if _, err := (ot.Backward{}).HessianX(ctx, l1, v); !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("L1: %v", err)
 	}

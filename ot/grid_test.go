@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 )
@@ -49,10 +50,7 @@ func TestGridGradient(t *testing.T) {
 	a, b := picture(rng, n, .1), picture(rng, n, .1)
 	solver := ot.LBFGS{Eps: eps, Tol: 1e-12}
 	weights := func(g cost.Geometry) (da, db []float64, sharp float64) {
-		plan, err := solver.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(solver.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b}))
 		of, err := ot.Backward{Tol: 1e-12}.Gradient(ctx, plan, ot.Sharp)
 		if err != nil || of.Status != ot.Converged || of.Method != ot.CG {
 			t.Fatalf("%v, %+v", err, of)
@@ -79,10 +77,7 @@ func TestGridGradient(t *testing.T) {
 		return out
 	}
 	value := func(f float64) float64 {
-		p, err := solver.Solve(ctx, ot.Problem{Geometry: grid, A: move(a, f), B: move(b, 2*f)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(solver.Solve(ctx, ot.Problem{Geometry: grid, A: move(a, f), B: move(b, 2*f)}))
 		return p.Sharp()
 	}
 	var slope float64

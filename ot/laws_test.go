@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/ottest"
 )
@@ -39,10 +40,7 @@ func TestLaplacian(t *testing.T) { rapid.Check(t, laplacian) }
 func laplacian(t *rapid.T) {
 	p, eps := ottest.Problem(t)
 	const tol = 1e-10
-	plan, err := ot.LBFGS{Eps: eps, Tol: tol}.Solve(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(ot.LBFGS{Eps: eps, Tol: tol}.Solve(ctx, p))
 	_, m := plan.Dims()
 	v := rapid.SliceOfN(rapid.Float64Range(-1, 1), m, m).Draw(t, "v")
 	quad := func(v []float64) float64 {

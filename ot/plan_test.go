@@ -362,17 +362,6 @@ func TestUnbalancedHighPrices(t *testing.T) {
 	}
 }
 
-// must returns a matrix, or ends the test.
-func must(t testing.TB) func(*mat.Dense, error) *mat.Dense {
-	return func(m *mat.Dense, err error) *mat.Dense {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-}
-
 // A plan at its own points is itself, and elsewhere it is what its definition says.
 func TestAt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 1))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // promise is a sentence that states that something is right, exact, bounded or the same.
@@ -44,20 +46,11 @@ var promises = map[string]string{
 var documented = regexp.MustCompile(`(?m)((?:^\s*//.*\n)+)^(?:package|type [A-Z]|func (?:\(.*?\) )?[A-Z]|\t[A-Z])`)
 
 func TestPromises(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	within, err := filepath.Glob("internal/*/*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("*.go"))
+	within := must.Get(filepath.Glob("internal/*/*_test.go"))
 	var tests, docs strings.Builder
 	for _, name := range slices.Concat(files, within) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))
 		if strings.HasSuffix(name, "_test.go") {
 			tests.Write(text)
 			continue

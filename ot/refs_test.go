@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 	"coupling/ot/ottest"
@@ -118,10 +119,7 @@ func TestReferenceGradients(t *testing.T) {
 		p := solved(t, ot.Newton{Eps: c.Eps, Tol: 1e-14}, prob)
 		for _, method := range []ot.Method{ot.Method(0), ot.Eliminate, ot.Cholesky, ot.CG} {
 			t.Run(c.Name+"/"+method.String(), func(t *testing.T) {
-				g, err := ot.Backward{Method: method}.Gradient(ctx, p, ot.Sharp)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(ot.Backward{Method: method}.Gradient(ctx, p, ot.Sharp))
 				if g.Status != ot.Converged {
 					t.Fatalf("%v: relative residual %g", g.Status, g.Residual)
 				}
@@ -130,10 +128,7 @@ func TestReferenceGradients(t *testing.T) {
 					t.Errorf("∂sharp/∂cost is off by %g of %g (plan's L1 error %g)", d, scale, p.MarginalL1)
 				}
 				if points {
-					x, err := g.X()
-					if err != nil {
-						t.Fatal(err)
-					}
+					x := must.Get(g.X())
 					// The points' gradient is a sum of terms of the size of |∂c/∂x|, up to 60 in case 18.
 					if d, s := maxDiff(x, c.Expected.GradSharpX), maxAbs(c.Expected.GradSharpX); !(d <= 2e-13*(s+1)) {
 						t.Errorf("∂sharp/∂x is off by %g of %g", d, s)
@@ -142,14 +137,8 @@ func TestReferenceGradients(t *testing.T) {
 			})
 		}
 		if points {
-			g, err := p.Grad(ot.RegKL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x, err := g.X()
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(p.Grad(ot.RegKL))
+			x := must.Get(g.X())
 			if d, s := maxDiff(x, c.Expected.GradRegX), maxAbs(c.Expected.GradRegX); !(d <= 2e-13*(s+1)) {
 				t.Errorf("%s: ∂reg/∂x is off by %g of %g", c.Name, d, s)
 			}
@@ -167,10 +156,7 @@ func TestReferenceDivergences(t *testing.T) {
 			s := ot.Newton{Eps: c.Eps, Tol: 1e-13}
 			x, y := ottest.Dense(c.X), ottest.Dense(c.Y)
 			regKL := ot.Divergence{Of: ot.Objective{Solver: s, Loss: ot.RegKL}}
-			reg, err := regKL.Eval(ctx, x, y, c.A, c.B, c.PointCost(), ot.ByX)
-			if err != nil {
-				t.Fatal(err)
-			}
+			reg := must.Get(regKL.Eval(ctx, x, y, c.A, c.B, c.PointCost(), ot.ByX))
 			size := maxAbs(c.M) + c.Eps
 			for _, v := range []struct {
 				name      string
@@ -189,10 +175,7 @@ func TestReferenceDivergences(t *testing.T) {
 				t.Errorf("gradient is off by %g of %g", d, maxAbs(want.GradX))
 			}
 			ofSharp := ot.Divergence{Of: ot.Objective{Solver: s}}
-			sharp, err := ofSharp.Eval(ctx, x, y, c.A, c.B, c.PointCost(), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sharp := must.Get(ofSharp.Eval(ctx, x, y, c.A, c.B, c.PointCost(), 0))
 			for _, v := range []struct {
 				name      string
 				got, want float64
@@ -207,10 +190,7 @@ func TestReferenceDivergences(t *testing.T) {
 }
 
 func TestReferenceSemiDebiased(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(ottest.Dir(t, "ot"), "34_semi_debiased.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(ottest.Dir(t, "ot"), "34_semi_debiased.json")))
 	var c struct {
 		Eps, Mix float64
 		X, Y     [][]float64
@@ -224,9 +204,7 @@ func TestReferenceSemiDebiased(t *testing.T) {
 			GradF [][]float64 `json:"grad_x_fresh"`
 		}
 	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(json.Unmarshal(data, &c))
 	loss := ot.Objective{Solver: ot.Newton{Eps: c.Eps, Tol: 1e-13}, Loss: ot.RegKL}
 	for _, v := range c.Variants {
 		var fresh *mat.Dense

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 )
 
@@ -40,10 +41,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 	for seed := range uint64(60) {
 		p, eps := dustyProblem(seed, 20)
 		want := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, p)
-		grad, err := want.Grad(ot.Sharp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grad := must.Get(want.Grad(ot.Sharp))
 		wantA, wantB, _ := grad.Weights()
 		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
 			got := solved(t, s, p)
@@ -53,10 +51,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 			if d := math.Abs(got.RegKL() - want.RegKL()); d > 1e-9 {
 				t.Errorf("seed %d, ε %.1e, %s: RegKL is off by %g", seed, eps, name, d)
 			}
-			grad, err := got.Grad(ot.Sharp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			grad := must.Get(got.Grad(ot.Sharp))
 			gotA, gotB, _ := grad.Weights()
 			for _, v := range []struct {
 				name      string
@@ -194,10 +189,7 @@ func TestSubnormalWeights(t *testing.T) {
 			loss = ot.RegKL
 		}
 		gradient := func(p *ot.Plan) []float64 {
-			g, err := p.Grad(loss)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(p.Grad(loss))
 			a, b, _ := g.Weights()
 			return append(a, b...)
 		}

@@ -9,6 +9,7 @@ import (
 	"coupling/dp/pair"
 	"coupling/dp/pld"
 	"coupling/figures/figtest"
+	"coupling/lab/must"
 )
 
 // gaussianDelta is δ(ε) of N(d, 1) against N(0, 1).
@@ -72,15 +73,9 @@ func TestComposedLaws(t *testing.T) {
 				atMost(t, at.String()+": a smaller group", last, got.Upper, p.Width)
 			}
 			last = got.Upper
-			branches, err := dp.Branches(dp.Repeat{Times: 40, Event: at.event()}, dp.Relation{Group: k})
-			if err != nil {
-				t.Fatal(err)
-			}
+			branches := must.Get(dp.Branches(dp.Repeat{Times: 40, Event: at.event()}, dp.Relation{Group: k}))
 			for _, b := range branches {
-				v, err := pld.Accountant{Width: .05}.Bound(context.Background(), b.Steps, pair.DeltaAt(p.Eps))
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(pld.Accountant{Width: .05}.Bound(context.Background(), b.Steps, pair.DeltaAt(p.Eps)))
 				if v.Lower > got.Upper[2] {
 					t.Errorf("%v: %d of %d removed has δ of at least %v, the worst was said to have %v", at, b.Removed,
 						k, v.Lower, got.Upper[2])
@@ -110,10 +105,7 @@ func TestNegligible(t *testing.T) {
 			t.Errorf("ε = %v: δ of at most %v is called negligible", eps, v.Upper)
 		}
 		for _, b := range branches {
-			d, err := pld.Accountant{Bins: 1 << 14}.Bound(context.Background(), b.Steps, pair.DeltaAt(eps))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(pld.Accountant{Bins: 1 << 14}.Bound(context.Background(), b.Steps, pair.DeltaAt(eps)))
 			if d.Lower > v.Upper {
 				t.Errorf("ε = %v: δ is at least %v, the bound %v", eps, d.Lower, v.Upper)
 			}

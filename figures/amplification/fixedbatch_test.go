@@ -6,6 +6,7 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/figures/figtest"
+	"coupling/lab/must"
 )
 
 // A batch of all records: randomised response itself. Smaller batches never hurt; the bounds are in their order.
@@ -68,10 +69,7 @@ func TestWithReplacement(t *testing.T) {
 	s := figtest.Store(t)
 	eps := []float64{0, .5, 1, 2}
 	one := do(t, s, replacementOf, ReplacementParams{Noise: 1, Batch: 1, Size: 100, Eps: eps})
-	p, err := pair.Shifted(pair.Gaussian, 1, pair.Hypergeometric(100, 1, 1), pair.Hypergeometric(100, 1, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Shifted(pair.Gaussian, 1, pair.Hypergeometric(100, 1, 1), pair.Hypergeometric(100, 1, 1)))
 	for i, e := range eps {
 		if want := p.LogDelta(e); !(math.Abs(one.Specific[i]-want) <= 1e-11) {
 			t.Errorf("one draw, ε = %v: log δ = %v, want %v", e, one.Specific[i], want)

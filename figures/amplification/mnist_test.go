@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 )
 
 // Looks outlive the process that took them.
@@ -17,9 +18,7 @@ func TestLooks(t *testing.T) {
 		t.Fatalf("of nothing: %v, %v", first.Accuracy, err)
 	}
 	for step, a := range map[int]float64{30: .25, 283: .5} {
-		if err := first.note(step, a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(first.note(step, a))
 	}
 	again := looks{path: path, Accuracy: map[int]float64{}}
 	if err := again.load(); err != nil || !maps.Equal(again.Accuracy, first.Accuracy) {

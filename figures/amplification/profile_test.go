@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coupling/figures/figtest"
+	"coupling/lab/must"
 )
 
 // adpCase is a row of ../shared/refs/dp/figures_adp.json.
@@ -28,9 +29,7 @@ func adpCases(t *testing.T) []adpCase {
 		t.Skipf("no reference values: %v", err)
 	}
 	var ref struct{ Cases []adpCase }
-	if err := json.Unmarshal(b, &ref); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(json.Unmarshal(b, &ref))
 	return ref.Cases
 }
 

@@ -6,16 +6,14 @@ import (
 
 	"coupling/figures/figtest"
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
 // do runs one cell.
 func do[P, R any](t *testing.T, s *store.Store, e lab.Experiment[P, R], p P) R {
 	t.Helper()
-	r, err := lab.Do(t.Context(), s, e, 1, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lab.Do(t.Context(), s, e, 1, p))
 	return r.Value
 }
 

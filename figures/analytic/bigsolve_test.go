@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/ottest"
 
@@ -16,10 +17,7 @@ import (
 func TestBigGradientIsTheDerivative(t *testing.T) {
 	ctx := context.Background()
 	prob := clusters(rand.New(rand.NewPCG(1, 2)), 4, 2)
-	plan, want, err := reference(ctx, prob, 0.7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan, want := must.Get2(reference(ctx, prob, 0.7))
 	c := ot.Cost(prob.Geometry)
 	const h = 1e-4
 	entries := [][2]int{{1, 5}, {0, 0}, {7, 2}, {7, 7}}
@@ -31,10 +29,7 @@ func TestBigGradientIsTheDerivative(t *testing.T) {
 		for k, d := range []float64{-h, h} {
 			moved := mat.DenseCopyOf(c)
 			moved.Set(at[0], at[1], c.At(at[0], at[1])+d)
-			v, err := solveBig(ctx, moved, plan.A, plan.B, plan.Beta, 0.7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(solveBig(ctx, moved, plan.A, plan.B, plan.Beta, 0.7))
 			sharp[k] = mat.Sum(mulElem(v.plan, moved))
 		}
 		// The error of the difference is some h²/ε² of the entry, and 1e-16/h of rounding.
@@ -66,14 +61,8 @@ func TestBigSolveAgreesWithReferenceCases(t *testing.T) {
 // Where all is well the paper's formula is right.
 func TestPaperFormula(t *testing.T) {
 	prob := clusters(rand.New(rand.NewPCG(3, 4)), 4, 0)
-	plan, want, err := reference(t.Context(), prob, 0.7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := paperFormula(plan.Matrix(), ot.Cost(prob.Geometry), plan.A, plan.B, plan.Eps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan, want := must.Get2(reference(t.Context(), prob, 0.7))
+	got := must.Get(paperFormula(plan.Matrix(), ot.Cost(prob.Geometry), plan.A, plan.B, plan.Eps))
 	if e := errorOf(got, want.grad, want.plan).Max; !(e < 1e-13) { // D's condition is some hundreds
 		t.Errorf("relative error %g", e)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coupling/data"
 	"coupling/figures/style"
+	"coupling/lab/must"
 )
 
 // faces lays out CelebA's official folder with two faces a split, an ellipse on a dark ground with
@@ -20,9 +21,7 @@ import (
 func faces(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "celeba")
-	if err := os.MkdirAll(filepath.Join(dir, "img_align_celeba"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(filepath.Join(dir, "img_align_celeba"), 0o700))
 	attributes, partition := "6\nMale Young\n", ""
 	for i := range 6 {
 		m := image.NewRGBA(image.Rect(0, 0, 178, 218))
@@ -40,21 +39,15 @@ func faces(t *testing.T) string {
 			}
 		}
 		var b bytes.Buffer
-		if err := jpeg.Encode(&b, m, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(jpeg.Encode(&b, m, nil))
 		name := fmt.Sprintf("%06d.jpg", i+1)
-		if err := os.WriteFile(filepath.Join(dir, "img_align_celeba", name), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(filepath.Join(dir, "img_align_celeba", name), b.Bytes(), 0o600))
 		attributes += fmt.Sprintf("%s %d 1\n", name, 2*(i%2)-1)
 		partition += fmt.Sprintf("%s %d\n", name, []int{0, 0, 1, 1, 2, 2}[i])
 	}
 	for name, text := range map[string]string{"list_attr_celeba.txt": attributes,
 		"list_eval_partition.txt": partition} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return filepath.Dir(dir)
 }
@@ -67,14 +60,8 @@ func TestCelebAWhole(t *testing.T) {
 	if train.Len() != 2 || test.Len() != 2 || train.Classes[1] != "Male" || train.Labels[1] != 1 {
 		t.Fatalf("%v and %v", train, test)
 	}
-	cropped, err := data.CelebA{Size: colourSide}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	centre, err := cropped.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cropped := must.Get(data.CelebA{Size: colourSide}.Open())
+	centre := must.Get(cropped.Load(t.Context()))
 	for name, corner := range map[string]struct{ got, lo, hi float32 }{
 		"whole": {train.Row(0)[0], .9, 1}, "whole, the last": {train.Row(0)[colourSide*colourSide-1], .9, 1},
 		"cropped": {centre.Row(0)[0], 0, .2},
@@ -93,10 +80,7 @@ func TestCelebAWhole(t *testing.T) {
 	}
 	to := io.Discard
 	if path := os.Getenv("COUPLING_TEST_PICTURE"); path != "" {
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(path))
 		defer f.Close()
 		to = f
 	}

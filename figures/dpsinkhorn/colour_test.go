@@ -4,14 +4,12 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/lab/must"
 )
 
 // What is shown has the first class on the left and the second on the right, each picture once.
 func TestInTurn(t *testing.T) {
-	m, err := data.New(2*colourShown+6, 1, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(2*colourShown+6, 1, 1, 1))
 	m.Labels = make([]int, m.Len())
 	for i := range m.Labels {
 		m.Labels[i], m.Row(i)[0] = i%2, float32(i)
@@ -33,10 +31,7 @@ func TestInTurn(t *testing.T) {
 
 // Four of CIFAR-10's classes drive, sail or fly; the original labels stay as they are.
 func TestVehicles(t *testing.T) {
-	m, err := data.New(10, 3, 32, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(10, 3, 32, 32))
 	m.Classes = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 	m.Labels = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
 	two := vehicles(m)

@@ -10,6 +10,7 @@ import (
 	"coupling/figures/figtest"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/score/eval/distance"
 	"coupling/score/eval/inception"
 )
@@ -20,15 +21,10 @@ import (
 func TestInception(t *testing.T) {
 	plain := utilityGrid(figtest.Setting)[0]
 	path := filepath.Join(t.TempDir(), "inception.safetensors")
-	if err := os.WriteFile(path, inception.Random(16), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, inception.Random(16), 0o600))
 	t.Setenv(inception.Variable, path)
 	named := utilityGrid(figtest.Setting)[0]
-	a, err := imagesOf.Key(1, plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(imagesOf.Key(1, plain))
 	if b, err := imagesOf.Key(1, named); err != nil || a == b {
 		t.Errorf("cells of other features have the key %s (%v)", b, err)
 	}
@@ -45,22 +41,13 @@ func TestInception(t *testing.T) {
 		t.Error("a distance in a narrow network's features is asked as a FID")
 	}
 	train, test := Params{Most: 16, Data: data.Sample}.images(t.Context())
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	defer dev.Close()
 	var got Judgement
 	named.Judge.distances(t.Context(), dev, &got, train, train, test.Slice(0, 8))
-	net, err := inception.OpenChosen(dev, named.Judge.Inception)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(inception.OpenChosen(dev, named.Judge.Inception))
 	defer net.Free()
-	want, err := distance.Between(t.Context(), net, train, test.Slice(0, 8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(distance.Between(t.Context(), net, train, test.Slice(0, 8)))
 	if got.FD != want.Frechet || got.KID != want.KID.Value || !(got.FD > 0) {
 		t.Errorf("%g and %g, want %g and %g", got.FD, got.KID, want.Frechet, want.KID.Value)
 	}

@@ -6,15 +6,13 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/dp/rdp"
+	"coupling/lab/must"
 )
 
 // The steps are the most whose ε is at most 10 by the paper's accounting, and about what it prints.
 func TestPublishedSteps(t *testing.T) {
 	for sigma, steps := range publishedSteps {
-		p, err := pair.Poisson(pair.Gaussian, sigma, paperRate, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.Poisson(pair.Gaussian, sigma, paperRate, 0, 1))
 		for more := range 2 {
 			got, err := rdp.Accountant{Conversion: rdp.Classical}.Bound(t.Context(),
 				[]pair.Step{{Pair: p, Times: rows * (steps + more)}}, pair.EpsilonAt(delta))

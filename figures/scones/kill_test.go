@@ -18,6 +18,7 @@ import (
 
 	"coupling/figures/figtest"
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 	"coupling/ot/fdiv"
 )
@@ -99,13 +100,10 @@ func TestCancelledCells(t *testing.T) {
 	for name, cell := range killable {
 		t.Run(name, func(t *testing.T) {
 			for _, cut := range []int{1, 12, 24} {
-				st, err := lab.OpenStore(t.TempDir())
-				if err != nil {
-					t.Fatal(err)
-				}
+				st := must.Get(lab.OpenStore(t.TempDir()))
 				ctx, cancel := context.WithCancel(t.Context())
 				heard := 0
-				_, err = cell(store.WithSink(ctx, func(e store.Event) {
+				_, err := cell(store.WithSink(ctx, func(e store.Event) {
 					if e.Kind != store.Advanced {
 						return
 					}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot/gaussian"
 	"coupling/score/scones"
 
@@ -44,10 +45,7 @@ func TestMNISTRow(t *testing.T) {
 			joint.SetSym(i, 4+i, k*a)
 			joint.SetSym(4+i, 4+i, k*k*a+v)
 		}
-		want, err := gaussian.UVP(joint, plan.Joint().Cov)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(gaussian.UVP(joint, plan.Joint().Cov))
 		if math.Abs(c.got-want) > 1e-6*(1+want) {
 			t.Errorf("%s: %g, want %g", c.name, c.got, want)
 		}
@@ -57,10 +55,7 @@ func TestMNISTRow(t *testing.T) {
 // Draws have the covariance of the plan, and those of ψ = 0 that of its chains.
 func TestMNISTSampled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	cov, err := synth.RandomCovariance(rng, 4, .5, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cov := must.Get(synth.RandomCovariance(rng, 4, .5, 3))
 	w := newPair(nil, toUnit(gaussian.Normal{Mean: []float64{1, 2, 3, 4}, Cov: cov}, 1.2), rng, 200000)
 	// The floor of n samples is of the order d²/n, 1e-2 per cent here.
 	if uvp := w.uvp(w.around(w.mean(), rng, func(v float64) float64 { return v })); !(uvp <= .02) {
@@ -93,21 +88,13 @@ func TestMNISTScoreError(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	plan := toUnit(gaussian.Normal{Mean: []float64{1, 2}, Cov: mat.NewSymDense(2, []float64{2, 0, 0, 1})}, .6)
 	_, psi := scones.Potentials(plan)
-	x, err := synth.Normal(rng, 50, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := synth.Normal(rng, 50, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(synth.Normal(rng, 50, 2))
+	y := must.Get(synth.Normal(rng, 50, 2))
 	if got := scoreError(plan, psi, x, y); !(got <= 1e-12) { // rounding of four digits' cancellation
 		t.Errorf("the exact potential is off by %g", got)
 	}
 	grad, factor := mat.NewDense(50, 2, nil), new(mat.Dense)
-	if err := psi.Eval(nil, grad, y); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(psi.Eval(nil, grad, y))
 	factor.Sub(x, y)
 	factor.Scale(2, factor)
 	factor.Add(factor, grad)

@@ -9,14 +9,12 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/nb/ipynb"
 )
 
 func TestInStep(t *testing.T) {
-	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(Files())
 	for name, b := range files {
 		if lines := bytes.Count(b, []byte("\n")); filepath.Ext(name) == ".go" && lines > 40 {
 			t.Errorf("%s has %d lines: a program spells out its parameters in at most 40", name, lines)
@@ -27,10 +25,7 @@ func TestInStep(t *testing.T) {
 			t.Errorf("%s is not what the registry says: go generate ./figures", name)
 		}
 	}
-	have, err := generated(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := must.Get(generated("."))
 	for _, name := range have {
 		if files[name] == nil {
 			t.Errorf("%s belongs to no figure: go generate ./figures", name)
@@ -40,10 +35,7 @@ func TestInStep(t *testing.T) {
 
 // Each page is a notebook, too: an import and a cell.
 func TestPagesAreNotebooks(t *testing.T) {
-	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(Files())
 	for name, b := range files {
 		if filepath.Ext(name) != ".md" {
 			continue
@@ -86,10 +78,7 @@ func TestProgramsCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks every program")
 	}
-	files, err := filepath.Glob("*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("*/*.go"))
 	for _, f := range files {
 		if text, err := exec.Command("go", "vet", f).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", f, err, text)

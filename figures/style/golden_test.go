@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"coupling/lab/must"
+
 	"gonum.org/v1/plot/cmpimg"
 )
 
@@ -32,29 +34,17 @@ func TestGolden(t *testing.T) {
 			f := figures[name]
 			f.DPI = goldenDPI
 			var got bytes.Buffer
-			if err := f.Save(&got, "png"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(f.Save(&got, "png"))
 			path := filepath.Join("testdata", name+".png")
 			if *regenerate {
-				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(os.WriteFile(path, got.Bytes(), 0o644))
 				return
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			same, err := cmpimg.EqualApprox("png", got.Bytes(), want, delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(path))
+			same := must.Get(cmpimg.EqualApprox("png", got.Bytes(), want, delta))
 			if !same {
 				out := filepath.Join(os.TempDir(), "style-"+name+".png")
-				if err := os.WriteFile(out, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(os.WriteFile(out, got.Bytes(), 0o644))
 				t.Errorf("the picture differs from %s; the new one is %s", path, out)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 
 	"coupling/figures/style"
 	"coupling/figures/style/hue"
+	"coupling/lab/must"
 
 	"github.com/lucasb-eyer/go-colorful"
 	"gonum.org/v1/gonum/mat"
@@ -28,18 +29,13 @@ import (
 func save(t *testing.T, f style.Figure, format string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.Save(&b, format); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(f.Save(&b, format))
 	return b.Bytes()
 }
 
 func picture(t *testing.T, f style.Figure) image.Image {
 	t.Helper()
-	img, err := png.Decode(bytes.NewReader(save(t, f, "png")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := must.Get(png.Decode(bytes.NewReader(save(t, f, "png"))))
 	return img
 }
 
@@ -200,9 +196,7 @@ func TestAnyData(t *testing.T) {
 			},
 		}
 		var b bytes.Buffer
-		if err := (style.Figure{Body: p}).Save(&b, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do((style.Figure{Body: p}).Save(&b, "svg"))
 		// A number is clipped at 10⁶ points when it is written; nothing should come near that.
 		for _, bad := range []string{"NaN", "Inf", "1000000"} {
 			if strings.Contains(b.String(), bad) {
@@ -345,10 +339,7 @@ func TestGonumPlot(t *testing.T) {
 	p := plot.New()
 	p.Title.Text = "by hand"
 	p.Add(style.Line{X: []float64{1, 10, 100}, Y: []float64{1, 0.1, 0.01}, Name: "ours"})
-	f, err := plotter.NewScatter(plotter.XYs{{X: 3, Y: 0.3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(plotter.NewScatter(plotter.XYs{{X: 3, Y: 0.3}}))
 	p.Add(f)
 	save(t, style.Figure{Body: style.Panels{Items: []style.Drawer{p, style.Plot{Items: []plot.Plotter{f}}}}}, "pdf")
 }
@@ -383,9 +374,7 @@ func BenchmarkHeatMap(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			f := style.Plan(blockPlan(n, 10))
 			for b.Loop() {
-				if err := f.Save(io.Discard, "png"); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(f.Save(io.Discard, "png"))
 			}
 		})
 	}

@@ -24,6 +24,7 @@ import (
 	"coupling/dp/sgd"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/lab/store"
@@ -116,14 +117,8 @@ func fromHydra(store *store.Store) error {
 
 // The Go of coming-from.md stands in the functions above, line by line.
 func TestPageIsCompiled(t *testing.T) {
-	page, err := os.ReadFile("coming-from.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := os.ReadFile("docs_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("coming-from.md"))
+	code := must.Get(os.ReadFile("docs_test.go"))
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(page, -1)
 	if len(blocks) != 6 {
 		t.Errorf("%d blocks of Go", len(blocks))
@@ -145,14 +140,8 @@ func TestPageIsCompiled(t *testing.T) {
 
 func TestPageRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x, err := synth.Moons(rng, 60, .1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := synth.Normal(rng, 60, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(synth.Moons(rng, 60, .1))
+	y := must.Get(synth.Normal(rng, 60, 2))
 	half := []float64{.5, .5}
 	if v, err := fromPOT(mat.NewDense(2, 2, []float64{0, 1, 1, 0}), half, half); err != nil || !(v > 0 && v < .5) {
 		t.Errorf("POT: %v, %v", v, err)
@@ -163,10 +152,7 @@ func TestPageRuns(t *testing.T) {
 	if v, err := fromGeomLoss(x, y, .3); err != nil || !(v > 0) {
 		t.Errorf("GeomLoss: %v, %v", v, err)
 	}
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	defer dev.Close()
 	if g, err := fromOpacus(x, make([]int, 60), dev); err != nil || g.Epsilon > 2 {
 		t.Errorf("Opacus: %v, %v", g, err)
@@ -188,9 +174,7 @@ func TestPackagesInStep(t *testing.T) {
 	list, errList := os.ReadFile("packages.txt")
 	want, errPage := packages.Page(filepath.Join("..", ".."), string(list))
 	page, err := os.ReadFile("packages.md")
-	if err := errors.Join(errList, errPage, err); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(errList, errPage, err))
 	if string(page) != want {
 		t.Error("packages.md is stale; fix: go generate ./notebooks")
 	}
@@ -255,16 +239,10 @@ func exported(t *testing.T, pkg string) map[string]bool {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(set, path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(set, path, nil, 0))
 		files = append(files, f)
 	}
-	d, err := doc.NewFromFiles(set, files, pkg, doc.AllDecls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(doc.NewFromFiles(set, files, pkg, doc.AllDecls))
 	for _, f := range d.Funcs {
 		names[f.Name] = true
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/exact"
 )
@@ -26,10 +27,7 @@ func TestCircleSimplex(t *testing.T) {
 		x, y := rapid.SliceOfN(point, n, n).Draw(t, "x"), rapid.SliceOfN(point, m, m).Draw(t, "y")
 		a, b := measures(t, n, m)
 		p := rapid.SampledFrom([]float64{1, 1.5, 2, 3}).Draw(t, "p")
-		sol, err := exact.Circle{P: p, Length: length}.Solve(t.Context(), x, a, y, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sol := must.Get(exact.Circle{P: p, Length: length}.Solve(t.Context(), x, a, y, b))
 		if length == 0 {
 			length = 1
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"coupling/lab/must"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -18,10 +20,7 @@ func TestReferences(t *testing.T) {
 	}
 	tried := 0
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(file))
 		var k struct {
 			Name, Cost string
 			Mix        float64

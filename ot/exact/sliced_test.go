@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/exact"
 )
@@ -57,10 +58,7 @@ func TestSlicedGradient(t *testing.T) {
 			var at mat.Dense
 			at.Scale(f, v)
 			at.Add(&at, x)
-			w, err := s.Value(t.Context(), rand.New(rand.NewPCG(8, 8)), &at, y, a, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(s.Value(t.Context(), rand.New(rand.NewPCG(8, 8)), &at, y, a, b))
 			return w
 		}
 		got, dx, err := s.Gradient(t.Context(), rand.New(rand.NewPCG(8, 8)), x, y, a, b)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // write makes the files of a problem of n points in the plane, by the layout of the timing problems.
@@ -27,13 +29,8 @@ func write(t *testing.T, dir string, n int) {
 				v[i] = 1 / float64(n)
 			}
 		}
-		data, err := binary.Append(nil, binary.LittleEndian, v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("n%d_d2_%s.f64", n, name)), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(binary.Append(nil, binary.LittleEndian, v))
+		must.Do(os.WriteFile(filepath.Join(dir, fmt.Sprintf("n%d_d2_%s.f64", n, name)), data, 0o644))
 	}
 }
 
@@ -42,19 +39,13 @@ func ask(t *testing.T, dir string, requests ...request) []reply {
 	t.Helper()
 	var in, out bytes.Buffer
 	for _, q := range requests {
-		if err := json.NewEncoder(&in).Encode(q); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(json.NewEncoder(&in).Encode(q))
 	}
-	if err := serve(dir, &in, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(serve(dir, &in, &out))
 	replies := make([]reply, len(requests))
 	d := json.NewDecoder(&out)
 	for i := range replies {
-		if err := d.Decode(&replies[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(d.Decode(&replies[i]))
 	}
 	return replies
 }

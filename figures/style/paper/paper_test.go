@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
+
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot/cmpimg"
 	"gonum.org/v1/plot/text"
@@ -151,10 +153,7 @@ func sketch(c vg.Canvas) {
 
 func render(t *testing.T, format string) []byte {
 	t.Helper()
-	c, err := New(100, 100, format, 96)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(New(100, 100, format, 96))
 	sketch(c)
 	var b bytes.Buffer
 	n, err := c.WriteTo(&b)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/ot/internal/laplacian"
 )
 
@@ -30,9 +31,7 @@ func TestConjugate(t *testing.T) {
 		v[k] = rng.NormFloat64()
 	}
 	net := &laplacian.Network{M: m, W: make([]float64, m*m), I: make([]float64, m*m)}
-	if err := net.Assemble(context.Background(), T, v, mass); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(net.Assemble(context.Background(), T, v, mass))
 	want, ok := net.Cholesky()
 	if !ok {
 		t.Fatal("weak pivot in a well-conditioned network")

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // plan draws an n×m matrix of positive entries and its row sums.
@@ -34,9 +36,7 @@ func TestSolvesThePlansSystem(t *testing.T) {
 			v[k] = rng.NormFloat64()
 		}
 		net := &Network{M: m, W: make([]float64, m*m), I: make([]float64, m*m)}
-		if err := net.Assemble(ctx, slices.Clone(T), slices.Clone(v), mass); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(net.Assemble(ctx, slices.Clone(T), slices.Clone(v), mass))
 		net.R = make([]float64, m)
 		net.R[0], net.R[5] = 0.3, -0.3
 		feed := slices.Clone(net.R)
@@ -44,10 +44,7 @@ func TestSolvesThePlansSystem(t *testing.T) {
 		if !ok {
 			t.Fatal("weak pivot in a well-conditioned network")
 		}
-		eliminated, err := net.Eliminate(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		eliminated := must.Get(net.Eliminate(ctx))
 		for name, s := range map[string][]float64{"elimination": eliminated, "Cholesky": cholesky} {
 			left := slices.Clone(feed) // (T∘v)ᵀ1 + R − Tᵀu − Diag(Tᵀ1) s
 			for i := range n {
@@ -74,10 +71,7 @@ func TestPieces(t *testing.T) {
 	if _, ok := pieces.Cholesky(); ok {
 		t.Error("Cholesky trusted a singular network")
 	}
-	s, err := pieces.Eliminate(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(pieces.Eliminate(context.Background()))
 	if math.Abs(s[0]-s[1]-0.5) > 1e-15 || math.Abs(s[2]-s[3]-0.5) > 1e-15 {
 		t.Errorf("potentials of the pieces: %v, want differences of ½", s)
 	}
@@ -87,10 +81,7 @@ func TestPieces(t *testing.T) {
 func TestWeakLink(t *testing.T) {
 	net := &Network{M: 4, W: []float64{0, 1, 0, 0, 0, 0, 1e-30, 0, 0, 0, 0, 1, 0, 0, 0, 0},
 		R: []float64{1e-30, 0, 0, -1e-30}}
-	s, err := net.Eliminate(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(net.Eliminate(context.Background()))
 	if math.Abs(s[1]-s[2]-1) > 1e-15 {
 		t.Errorf("potentials %v: want a difference of 1 across the weak link", s)
 	}
@@ -99,10 +90,7 @@ func TestWeakLink(t *testing.T) {
 // Nodes tied to the ground have absolute potentials.
 func TestGround(t *testing.T) {
 	net := &Network{M: 2, W: []float64{0, 1, 0, 0}, R: []float64{1, 0}, Ground: []float64{0, 0.5}}
-	s, err := net.Eliminate(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(net.Eliminate(context.Background()))
 	if s[0] != 3 || s[1] != 2 {
 		t.Errorf("potentials %v, want [3 2]", s)
 	}

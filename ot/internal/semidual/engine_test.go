@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/rows"
@@ -39,9 +40,7 @@ func newTest(tb testing.TB, g cost.Geometry, a, b []float64) *Function {
 			tb.Fatal(err)
 		}
 	}
-	if err := in.Scan(1); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(in.Scan(1))
 	return New(in, 1)
 }
 

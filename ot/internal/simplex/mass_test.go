@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	"coupling/lab/must"
 	"coupling/ot/cost"
 
 	"gonum.org/v1/gonum/mat"
@@ -73,10 +74,7 @@ func TestQuantise(t *testing.T) {
 		for j := range b {
 			b[j] *= sumA / sumB
 		}
-		s, err := Quantise(a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Quantise(a, b))
 		var totalA, totalB Mass
 		for i, w := range s.A {
 			totalA = totalA.Add(w)
@@ -127,10 +125,7 @@ func pseudoRandom(t *testing.T, n, m int) *simplex {
 	for j := range b {
 		b[j] = 1 / float64(m)
 	}
-	supply, err := Quantise(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	supply := must.Get(Quantise(a, b))
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(i, j int, _ float64) float64 { return math.Mod(math.Sqrt(float64(i*m+j+2))*1e3, 1) }, c)
 	return newSimplex(t.Context(), cost.Dense(c), supply)

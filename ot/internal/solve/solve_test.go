@@ -13,6 +13,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/ot/cost"
 	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/geometry"
@@ -35,19 +36,14 @@ func TestSingleThenDouble(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(13, 1)), 120, 100)
 	for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 		var single, double bool
-		r, err := beginLBFGS(t.Context(), p, Control{Eps: 0.01, Tol: tol, Workers: 1}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(beginLBFGS(t.Context(), p, Control{Eps: 0.01, Tol: tol, Workers: 1}, 0))
 		r.Trace = func(Step) error {
 			if k := r.s.Kernel; k != nil && k.Eps != 0 {
 				single, double = single || k.Single, double || !k.Single
 			}
 			return nil
 		}
-		if err := r.anneal(r.stage); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(r.anneal(r.stage))
 		if r.status != Converged || r.err > tol || !single || double != (tol < semidual.SingleTol) {
 			t.Errorf("Tol = %g: %v with error %g, in float32 %v, in float64 %v", tol, r.status, r.err, single, double)
 		}
@@ -57,10 +53,7 @@ func TestSingleThenDouble(t *testing.T) {
 // Conjugate gradients by passes over the plan give what they give on entries that are held.
 func TestConjugateMatrixFree(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(5, 1)), 30, 20)
-	out, err := Newton(t.Context(), p, Control{Eps: 0.05, Tol: 1e-14}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(Newton(t.Context(), p, Control{Eps: 0.05, Tol: 1e-14}, 0))
 	var got [2][]float64
 	for k, most := range []int{1 << 20, 100} {
 		h, rhs := derivative.System(out.Plan, derivative.EntropyField, most)
@@ -94,10 +87,7 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, cost.SqEuclidean)
 		var one []float64
 		for _, workers := range []int{1, 2, 5} {
-			q, err := beginLBFGS(t.Context(), p, Control{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Workers: workers}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := must.Get(beginLBFGS(t.Context(), p, Control{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Workers: workers}, 0))
 			if err := errors.Join(q.coarseStart(), q.anneal(q.stage)); err != nil || q.status != Converged {
 				t.Fatal(q.status, err)
 			}
@@ -205,14 +195,8 @@ func TestLaunches(t *testing.T) {
 	points := geometry.MatrixFree(mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), cost.SqEuclidean)
 	g := ondevice.New(dev, points, &single, nil)
 	defer g.Close()
-	r, err := begin(t.Context(), Problem{Geometry: g}, Control{Eps: .1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := r.dev.Reside(r.s, device.Float32, r.beta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(begin(t.Context(), Problem{Geometry: g}, Control{Eps: .1}))
+	p := must.Get(r.dev.Reside(r.s, device.Float32, r.beta))
 	defer p.Close()
 	for step, w := range map[string]float64{"half-step": 1, "half-step, relaxed": 1.5} {
 		asked := func(k int) device.Traffic {

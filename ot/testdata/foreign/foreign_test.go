@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/ottest"
 )
@@ -90,10 +91,7 @@ func TestForeign(t *testing.T) {
 		plans = append(plans, plan)
 	}
 	gradient := func(p *ot.Plan) float64 {
-		g, err := p.Grad(ot.Sharp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(p.Grad(ot.Sharp))
 		return g.Cost().At(3, 4) * 1200
 	}
 	for _, of := range []func(*ot.Plan) float64{(*ot.Plan).Sharp, (*ot.Plan).RegKL, gradient} {
