@@ -135,7 +135,7 @@ test-ptx:
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run EmulatedOnDevice ./ot
 
-# Outside of CI. MUTATE='-n 0 -kind barrier' drops every barrier.
+# Outside of CI. MUTATE='-seed 2 -all barrier' draws others, and drops every barrier besides.
 mutate-ptx:
 	$(GO) run ./lab/device/internal/cuda/internal/mutate -n $(or $(MUTATIONS),100) $(MUTATE)
 

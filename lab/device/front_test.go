@@ -3,7 +3,9 @@ package device_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,6 +28,20 @@ func TestWrongArguments(t *testing.T) {
 			all = append(all, f(n))
 		}
 		return all
+	}
+	step := func(adam bool, counters int, change func(u *device.Update)) func() {
+		return func() {
+			u := device.Update{Factor: f(1)}
+			u.W, u.G, u.M = list(3), list(3), list(3)
+			if adam {
+				u.V = list(3)
+			}
+			if change(&u); adam {
+				device.StepAdam(u, i(counters), device.Adam{})
+			} else {
+				device.StepSGD(u, device.SGD{})
+			}
+		}
 	}
 	s := d.Stream(1)
 	window := device.SquareWindow(3, 1, 1)
@@ -123,68 +139,14 @@ func TestWrongArguments(t *testing.T) {
 			func() { device.ClipRows(f(3, 2), f(3, 2), -1) },
 		},
 		"StepAdam": {
-			func() {
-				device.StepAdam(device.Update{
-					W:      list(3),
-					G:      list(3),
-					M:      list(3),
-					V:      list(3),
-					Factor: f(1),
-				}, i(2), device.Adam{})
-			},
-			func() {
-				device.StepAdam(device.Update{
-					W:      list(3),
-					G:      list(3),
-					M:      list(2),
-					V:      list(3),
-					Factor: f(1),
-				}, i(1), device.Adam{})
-			},
-			func() {
-				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), Factor: f(1)}, i(1), device.Adam{})
-			},
-			func() {
-				device.StepAdam(device.Update{
-					W:      list(3),
-					G:      list(3),
-					M:      list(3),
-					V:      list(3),
-					Factor: f(2),
-				}, i(1), device.Adam{})
-			},
-			func() {
-				device.StepAdam(device.Update{
-					W:      list(3),
-					G:      list(3),
-					M:      list(3),
-					V:      list(3),
-					Factor: f(1),
-					Clip:   -1,
-				}, i(1), device.Adam{})
-			},
+			step(true, 2, func(*device.Update) {}), step(true, 1, func(u *device.Update) { u.M = list(2) }),
+			step(true, 1, func(u *device.Update) { u.V = nil }), step(true, 1, func(u *device.Update) { u.Clip = -1 }),
+			step(true, 1, func(u *device.Update) { u.Factor = f(2) }),
 		},
 		"StepSGD": {
-			func() { device.StepSGD(device.Update{W: list(3), G: list(4), M: list(3), Factor: f(1)}, device.SGD{}) },
-			func() {
-				device.StepSGD(device.Update{
-					W:       list(3),
-					G:       list(3),
-					M:       list(3),
-					Average: list(3),
-					Factor:  f(1),
-				}, device.SGD{})
-			},
-			func() {
-				device.StepSGD(device.Update{
-					W:       list(3),
-					G:       list(3),
-					M:       list(3),
-					Average: list(3, 3),
-					Decay:   f(2),
-					Factor:  f(1),
-				}, device.SGD{})
-			},
+			step(false, 1, func(u *device.Update) { u.G = list(4) }),
+			step(false, 1, func(u *device.Update) { u.Average = list(3) }),
+			step(false, 1, func(u *device.Update) { u.Average, u.Decay = list(3, 3), f(2) }),
 		},
 		"LSERows": {func() { device.LSERows(f(2), f(2, 3), f(2), 1) }, func() { device.LSERows(f(2), f(6), f(3), 1) },
 			func() { device.LSERows(f(2), f(4, 2, 3), f(4, 3), 1) }},
@@ -268,82 +230,138 @@ func TestMatrices(t *testing.T) {
 	}
 }
 
-// What an operation writes shares no memory with what it reads, unless its description says that both may be one array.
+// arguments are the float arrays of an operation.
+type arguments []*device.Array
+
+// writings are the operations: the shapes of what each writes, then of what it reads, = where its description says that
+// both may be one array.
+func writings(i func(shape ...int) *device.Array) map[string]writing {
+	c, w, list := device.Cost{Square: 1}, device.SquareWindow(1, 1, 0), func(a ...*device.Array) arguments { return a }
+	stream := i(1).Device().Stream(1)
+	return map[string]writing{
+		"Fill":      {"v <", func(a arguments) { device.Fill(a[0], 1) }},
+		"Uniform":   {"v <", func(a arguments) { stream.Uniform(a[0], 0, 1) }},
+		"Normal":    {"v <", func(a arguments) { stream.Normal(a[0], 0, 1) }},
+		"Map":       {"v= < v=", func(a arguments) { device.Map(a[0], a[1], device.Exp, 0) }},
+		"MapVJP":    {"v= < v= v= v=", func(a arguments) { device.MapVJP(a[0], a[1], a[2], a[3], device.Exp, 0) }},
+		"Add":       {"m= < m= m=", func(a arguments) { device.Add(a[0], a[1], a[2]) }},
+		"Sub":       {"m= < m= r", func(a arguments) { device.Sub(a[0], a[1], a[2]) }},
+		"Mul":       {"m= < r m=", func(a arguments) { device.Mul(a[0], a[1], a[2]) }},
+		"Div":       {"m= < r m=", func(a arguments) { device.Div(a[0], a[1], a[2]) }},
+		"Max":       {"m= < r m=", func(a arguments) { device.Max(a[0], a[1], a[2]) }},
+		"Min":       {"m= < r m=", func(a arguments) { device.Min(a[0], a[1], a[2]) }},
+		"Axpby":     {"v= < v= v=", func(a arguments) { device.Axpby(a[0], 1, a[1], 1, a[2]) }},
+		"Convert":   {"v= < v=", func(a arguments) { device.Convert(a[0], a[1]) }},
+		"Paste":     {"m < m", func(a arguments) { device.Paste(a[0], a[1], 0, 0) }},
+		"Cut":       {"r < m", func(a arguments) { device.Cut(a[0], a[1], 0, 0) }},
+		"Gather":    {"m < m", func(a arguments) { device.Gather(a[0], a[1], i(2)) }},
+		"Scatter":   {"m < m", func(a arguments) { device.Scatter(a[0], a[1], i(2)) }},
+		"Reduce":    {"r < m", func(a arguments) { device.Reduce(a[0], a[1], device.Sum) }},
+		"ReduceDot": {"r < m m", func(a arguments) { device.ReduceDot(a[0], a[1], a[2]) }},
+		"Gemm":      {"m < m m", func(a arguments) { device.Gemm(a[0], 1, a[1].N(), a[2].N(), 0) }},
+		"Affine.Apply": {"m= < m= r r r", func(a arguments) {
+			device.Affine{a[2], a[3], a[4], 0, 0}.Apply(a[0], a[1])
+		}},
+		"Affine.VJP": {"m= r r < m m m= r r r", func(a arguments) {
+			device.Affine{a[6], a[7], a[8], 0, 0}.VJP(a[0], a[1], a[2], a[3], a[4], a[5])
+		}},
+		"Moments": {"r r r < m", func(a arguments) { device.Moments(a[0], a[1], a[2], a[3], 1, 0) }},
+		"Normalised.VJP": {"m= < m= m r r r r r r", func(a arguments) {
+			device.Normalised{a[3], a[4], a[5], a[6], a[7], a[8]}.VJP(a[0], a[1], a[2], 0)
+		}},
+		"Conv":         {"p < p q", func(a arguments) { device.Conv(a[0], a[1], a[2], w) }},
+		"ConvInput":    {"p < p q", func(a arguments) { device.ConvInput(a[0], a[1], a[2], w) }},
+		"ConvWeight":   {"q < p p", func(a arguments) { device.ConvWeight(a[0], a[1], a[2], w) }},
+		"ConvSquares":  {"o < p p", func(a arguments) { device.ConvSquares(a[0], a[1], a[2], w) }},
+		"MaxPool":      {"p < p", func(a arguments) { device.MaxPool(a[0], i(1, 1, 2, 2), a[1], w) }},
+		"MaxPoolVJP":   {"p < p", func(a arguments) { device.MaxPoolVJP(a[0], a[1], i(1, 1, 2, 2), w) }},
+		"AvgPool":      {"p < p", func(a arguments) { device.AvgPool(a[0], a[1], w) }},
+		"AvgPoolVJP":   {"p < p", func(a arguments) { device.AvgPoolVJP(a[0], a[1], w) }},
+		"Nearest":      {"p < p", func(a arguments) { device.Nearest(a[0], a[1]) }},
+		"NearestVJP":   {"p < p", func(a arguments) { device.NearestVJP(a[0], a[1]) }},
+		"Bilinear":     {"p < p", func(a arguments) { device.Bilinear(a[0], a[1], true) }},
+		"BilinearVJP":  {"p < p", func(a arguments) { device.BilinearVJP(a[0], a[1], true) }},
+		"CrossEntropy": {"t m= < m=", func(a arguments) { device.CrossEntropy(a[0], a[1], a[2], i(2)) }},
+		"ClipRows":     {"m= < m=", func(a arguments) { device.ClipRows(a[0], a[1], 1) }},
+		"StepAdam": {"v v v v < v o o", func(a arguments) {
+			u := device.Update{Factor: a[5], Decay: a[6]}
+			u.W, u.M, u.V, u.Average, u.G = list(a[0]), list(a[1]), list(a[2]), list(a[3]), list(a[4])
+			device.StepAdam(u, i(1), device.Adam{})
+		}},
+		"StepSGD": {"v v v v < v v o", func(a arguments) { // two parameters
+			u := device.Update{Factor: a[6]}
+			u.W, u.M, u.G = a[:2], a[2:4], a[4:6]
+			device.StepSGD(u, device.SGD{})
+		}},
+		"LSERows":  {"t < m t", func(a arguments) { device.LSERows(a[0], a[1], a[2], 1) }},
+		"LSECols":  {"t < m t", func(a arguments) { device.LSECols(a[0], a[1], a[2], 1) }},
+		"PlanRows": {"m < m t t m", func(a arguments) { device.PlanRows(a[0], a[1], a[2], a[3], a[4], 1) }},
+		"PlanCols": {"m < m t t m", func(a arguments) { device.PlanCols(a[0], a[1], a[2], a[3], a[4], 1) }},
+		"Costs":    {"m < m m", func(a arguments) { device.Costs(a[0], a[1], a[2], c) }},
+		"PointLSE": {"t < m m t", func(a arguments) { device.PointLSE(a[0], a[1], a[2], a[3], c, 1) }},
+		"PointApply": {"m < m m t t m", func(a arguments) {
+			device.PointApply(a[0], a[1], a[2], a[3], a[4], a[5], c, 1)
+		}},
+		"PointGrad": {"m < m m t t t t", func(a arguments) {
+			device.PointGrad(a[0], a[1], a[2], a[3], a[4], a[5], a[6], c, 1, true)
+		}},
+		"PointCost": {"t < m m t t", func(a arguments) { device.PointCost(a[0], a[1], a[2], a[3], a[4], c, 1) }},
+		"Anneal":    {"r r r r < n", func(a arguments) { device.Anneal(a[0], a[1], a[2], a[3], a[4], []float64{1}) }},
+	}
+}
+
+// writing is an operation; its shapes are named in TestOverlaps.
+type writing struct {
+	shapes string
+	call   func(a arguments)
+}
+
+// TestOverlaps: what an operation writes shares no memory with another of its arguments, but for those that may be one
+// array. Every pair of every operation is tried: as neighbours in memory, as one array, and sharing an element.
 func TestOverlaps(t *testing.T) {
 	d := opener(device.CPU{})(t)
 	defer d.Scope().Close()
-	all := d.Zeros(device.Float32, 64)
-	at := func(from int, shape ...int) *device.Array { // a view of all
-		n := 1
-		for _, s := range shape {
-			n *= s
-		}
-		return all.Rows(from, from+n).Reshape(shape...)
+	shapes := map[string][]int{
+		"o": {1}, "t": {2}, "v": {4}, "r": {1, 2}, "m": {2, 2}, "n": {1, 2, 2}, "p": {1, 1, 2, 2}, "q": {1, 1, 1, 1},
 	}
-	f := func(shape ...int) *device.Array { return d.Zeros(device.Float32, shape...) }
-	i := func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) }
-	v, m, c, one := at(1, 4), at(1, 2, 2), device.Cost{Square: 1}, device.SquareWindow(1, 1, 0)
-	p, own, ownP := at(1, 1, 1, 2, 2), f(2, 2), f(1, 1, 2, 2)
-	for name, call := range map[string]func(){
-		"Map":            func() { device.Map(at(0, 4), v, device.Exp, 0) },
-		"MapVJP":         func() { device.MapVJP(at(2, 4), f(4), f(4), v, device.Exp, 0) },
-		"Add":            func() { device.Add(at(0, 2, 2), own, m) },
-		"its row":        func() { device.Mul(m, own, m.Rows(0, 1)) },
-		"Axpby":          func() { device.Axpby(at(4, 4), 1, v, 1, f(4)) },
-		"Convert":        func() { device.Convert(at(0, 4), v) },
-		"Paste":          func() { device.Paste(m, m, 0, 0) },
-		"Cut":            func() { device.Cut(m.Rows(1, 2), m, 0, 0) },
-		"Gather":         func() { device.Gather(m, m, i(2)) },
-		"Scatter":        func() { device.Scatter(m, m, i(2)) },
-		"Reduce":         func() { device.Reduce(m.Rows(0, 1), m, device.Sum) },
-		"ReduceDot":      func() { device.ReduceDot(m.Rows(0, 1), own, m) },
-		"Gemm":           func() { device.Gemm(m, 1, own.N(), m.N(), 0) },
-		"Affine.Apply":   func() { device.Affine{Shift: m}.Apply(m, own) },
-		"Affine.VJP":     func() { device.Affine{Scale: m}.VJP(f(2, 2), f(2, 2), m, f(2, 2), f(2, 2), f(2, 2)) },
-		"Moments":        func() { device.Moments(f(2, 2), m, f(2, 2), m, 1, 0) },
-		"Normalised.VJP": func() { device.Normalised{own, own, own, own, own, m}.VJP(m, f(2, 2), f(2, 2), 0) },
-		"Conv":           func() { device.Conv(p, p, f(1, 1, 1, 1), one) },
-		"ConvInput":      func() { device.ConvInput(p, p, f(1, 1, 1, 1), one) },
-		"ConvWeight":     func() { device.ConvWeight(at(1, 1, 1, 1, 1), p, ownP, one) },
-		"ConvSquares":    func() { device.ConvSquares(at(1, 1), p, ownP, one) },
-		"MaxPool":        func() { device.MaxPool(p, i(1, 1, 2, 2), p, one) },
-		"MaxPoolVJP":     func() { device.MaxPoolVJP(p, p, i(1, 1, 2, 2), one) },
-		"AvgPool":        func() { device.AvgPool(p, p, one) },
-		"AvgPoolVJP":     func() { device.AvgPoolVJP(p, p, one) },
-		"Nearest":        func() { device.Nearest(p, p) },
-		"NearestVJP":     func() { device.NearestVJP(p, p) },
-		"Bilinear":       func() { device.Bilinear(p, p, true) },
-		"BilinearVJP":    func() { device.BilinearVJP(p, p, true) },
-		"CrossEntropy":   func() { device.CrossEntropy(at(1, 2), f(2, 2), m, i(2)) },
-		"ClipRows":       func() { device.ClipRows(at(2, 2, 2), m, 1) },
-		"StepSGD": func() {
-			device.StepSGD(device.Update{
-				W:      []*device.Array{v},
-				G:      []*device.Array{f(4)},
-				M:      []*device.Array{v},
-				Factor: f(1),
-			}, device.SGD{})
-		},
-		"LSERows":    func() { device.LSERows(at(1, 2), m, f(2), 1) },
-		"LSECols":    func() { device.LSECols(at(1, 2), f(2, 2), at(1, 2), 1) },
-		"PlanRows":   func() { device.PlanRows(m, own, f(2), f(2), m, 1) },
-		"PlanCols":   func() { device.PlanCols(m, own, at(2, 2), f(2), own, 1) },
-		"Costs":      func() { device.Costs(m, m, own, c) },
-		"PointLSE":   func() { device.PointLSE(at(1, 2), own, own, at(1, 2), c, 1) },
-		"PointApply": func() { device.PointApply(m, own, own, f(2), f(2), m, c, 1) },
-		"PointGrad":  func() { device.PointGrad(m, m, own, f(2), f(2), f(2), f(2), c, 1, true) },
-		"PointCost":  func() { device.PointCost(at(1, 2), m, own, f(2), f(2), c, 1) },
-		"Anneal":     func() { device.Anneal(f(1, 2), f(1, 2), f(1, 2), at(1, 1, 2), at(1, 1, 2, 2), []float64{1}) },
-	} {
-		if said := panicOf(call); !strings.Contains(said, "shares memory") {
-			t.Errorf("%s: panic %q: must say that memory is shared", name, said)
+	all := writings(func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) })
+	memory := d.Zeros(device.Float32, 64)
+	for name, op := range all {
+		written, read, _ := strings.Cut(op.shapes, "<")
+		names := strings.Fields(written + read)
+		for i := range strings.Fields(written) {
+			for j := range names {
+				a := make(arguments, len(names))
+				for k, name := range names {
+					a[k] = d.Zeros(device.Float32, shapes[strings.TrimSuffix(name, "=")]...)
+				}
+				n, m := a[i].Len(), a[j].Len()
+				last := 8 + n - 1
+				if n == 1 {
+					last = 8 - m + 1
+				}
+				for _, from := range []int{8 + n, last, 8} {
+					a[j] = memory.Rows(from, from+m).Reshape(a[j].Shape()...)
+					a[i] = memory.Rows(8, 8+n).Reshape(a[i].Shape()...)
+					one := i == j || from == 8 && strings.HasSuffix(names[i], "=") && strings.HasSuffix(names[j], "=")
+					said := panicOf(func() { op.call(a) })
+					wrong := from < 8+n && !one
+					if wrong && !strings.Contains(said, "shares memory") || !wrong && said != "<nil>" {
+						t.Errorf("%s, arguments %d and %d, the second from %d on: panic %q", name, i, j, from-8, said)
+					}
+				}
+			}
 		}
 	}
-	device.Map(v, v, device.Exp, 0) // may be one array
-	device.Axpby(v, 1, v, 1, v)
-	device.Add(m, m, own.Rows(0, 1))
-	device.Map(at(0, 4), at(4, 4), device.Exp, 0) // neighbours
 	must.Do(d.Err())
+	checked := regexp.MustCompile(`(?:check|combine)\("([\w.]+)"`)
+	for _, file := range must.Get(filepath.Glob("*.go")) { // no operation is missing
+		for _, m := range checked.FindAllSubmatch(must.Get(os.ReadFile(file)), -1) {
+			if all[string(m[1])].call == nil {
+				t.Errorf("%s: %s is not tried", file, m[1])
+			}
+		}
+	}
 }
 
 // Names lead to the GPU where there is a driver. (Operations on the emulator: internal/cuda.)

@@ -71,6 +71,7 @@ func (u Update) check(op string, second []*Array) args {
 	if len(u.Average) > 0 {
 		c.float(u.Decay).shape("Decay", u.Decay, 1)
 	}
+	in := map[*Array][]*Array{} // the arrays of each owner's memory
 	for i, w := range u.W {
 		parts := []*Array{w, u.G[i], u.M[i]}
 		if len(u.V) > 0 {
@@ -79,11 +80,12 @@ func (u Update) check(op string, second []*Array) args {
 		if len(u.Average) > 0 {
 			parts = append(parts, u.Average[i])
 		}
-		c.float(parts...)
-		for k, part := range parts {
-			c.into(part).apart(parts[:k]...).apart(u.Factor, u.Decay)
+		c.float(parts...).into(w).like(parts...)
+		for _, part := range parts {
+			owner := part.Owner()
+			c.into(part).apart(in[owner]...).apart(u.Factor, u.Decay)
+			in[owner] = append(in[owner], part)
 		}
-		c.into(w).like(parts...)
 	}
 	return c
 }

@@ -2,6 +2,8 @@ package devicetest
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"testing"
 
 	"coupling/lab/device"
@@ -27,6 +29,9 @@ func badIndices(t *testing.T, d *device.Device) {
 				"Gather": func(_ *device.Scope, i *device.Array) {
 					device.Gather(d.New(device.Float32, 37, 3), d.Zeros(device.Float32, 5, 3), i)
 				},
+				"Gather ": func(_ *device.Scope, i *device.Array) { // runs of 16 bytes
+					device.Gather(d.New(device.Float32, 37, 4), d.Zeros(device.Float32, 5, 4), i)
+				},
 				"Scatter": func(_ *device.Scope, i *device.Array) {
 					device.Scatter(d.Zeros(device.Float32, 5, 3), d.Zeros(device.Float32, 37, 3), i)
 				},
@@ -37,8 +42,9 @@ func badIndices(t *testing.T, d *device.Device) {
 			} {
 				s := d.Scope()
 				call(s, d.FromInts(index, 37))
-				if err := d.Sync(); !errors.Is(err, device.ErrIndex) {
-					t.Errorf("%s with index %d at %d: %v: must be ErrIndex", name, bad, at, err)
+				place := regexp.MustCompile(fmt.Sprintf(`%d at %d\b|\[%[2]d\] = %[1]d\b`, bad, at))
+				if err := d.Sync(); !errors.Is(err, device.ErrIndex) || !place.MatchString(err.Error()) {
+					t.Errorf("%s with index %d at %d: %v: must be ErrIndex and say so", name, bad, at, err)
 				}
 				if err := errors.Join(d.Recover(), d.Sync()); !errors.Is(err, device.ErrIndex) || d.Err() != nil {
 					t.Errorf("%s: after Recover: %v", name, err)

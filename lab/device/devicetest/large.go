@@ -75,11 +75,13 @@ func largeMaps(k *kit) {
 	device.Reduce(bias, images, device.Sum)
 	k.near("Sum to channels", bias, k.sumsOf(size/9),
 		func() ref.Result { return ref.Reduce(channels, shape, x[:size], device.Sum) })
-	wide, columns := ax.Rows(0, 61*3001).Reshape(61, 3001), k.dst(1, 3001)
-	for _, f := range []device.Reduction{device.Norm, device.LogSumExp} {
-		device.Reduce(columns, wide, f)
-		k.near(reductionNames[f]+" of columns", columns, 2*k.sumsOf(61),
-			func() ref.Result { return ref.Reduce([]int{1, 3001}, []int{61, 3001}, x[:61*3001], f) })
+	for _, c := range [][2]int{{257, 777}, {515, 33}} { // four parts, of more columns than a grid joins at once; eight
+		wide, columns := ax.Rows(0, c[0]*c[1]).Reshape(c[0], c[1]), k.dst(1, c[1])
+		for f := range device.Reduction(len(reductionNames)) {
+			device.Reduce(columns, wide, f)
+			k.near(reductionNames[f]+" of columns", columns, 2*k.sumsOf(c[0]),
+				func() ref.Result { return ref.Reduce([]int{1, c[1]}, c[:], x[:c[0]*c[1]], f) })
+		}
 	}
 	k.convolution(plane{13, 5, 33, 35, device.SquareWindow(4, 2, 1)}, 3)
 }

@@ -60,6 +60,7 @@ func affine(k *kit) {
 	for _, f := range functions {
 		k.affine([]int{3, 5, 4, 7}, []int{3, 5, 1, 1}, 7, f.f, f.p)
 	}
+	k.affine([]int{512, 32}, []int{1, 32}, 7, device.ReLU, 0) // in eight parts
 }
 
 // far are multiples of 1/8 to 72 either side of 0, where results are normal numbers, and two at which e^x is Inf or 0.

@@ -3,13 +3,15 @@ package devicetest
 import (
 	"fmt"
 	"math"
+	"slices"
+	"testing"
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
 )
 
 func transport() []scenario {
-	return []scenario{
+	all := []scenario{
 		{"LSERows and LSECols", halfSteps},
 		{"LSE of wide costs", wideCosts},
 		{"Anneal", anneals},
@@ -17,6 +19,18 @@ func transport() []scenario {
 		{"Costs", costs},
 		{"Points", points},
 	}
+	for i, d := range dimensions {
+		all = append(all, scenario{fmt.Sprint("Points, d = ", d), func(k *kit) { k.dimension(i, d) }})
+	}
+	for _, most := range []int{16, 32, 64} { // which share a kernel
+		all = append(all, scenario{fmt.Sprint("Points, d to ", most), func(k *kit) {
+			for d := most/2 + 1; d <= most && !testing.Short(); d++ {
+				k.point(2, 3, d, costKinds[0], 1, 0)
+				k.point(2, 3, d, costKinds[1], 1, 0)
+			}
+		}})
+	}
+	return all
 }
 
 // exponents is the roundings of a term e^(u + h − c·inv): inv, the product, two sums, the exponential's own scaling of
@@ -119,7 +133,7 @@ func (k *kit) balanced(p *ref.Plan) []float64 {
 }
 
 func anneals(k *kit) {
-	for i, s := range [...][3]int{{1, 1, 1}, {1, 20, 33}, {2, 3, 5}, {2, 61, 16}, {1, 3, 1025}} {
+	for i, s := range [...][3]int{{1, 1, 1}, {1, 20, 33}, {2, 3, 5}, {2, 61, 16}, {1, 130, 140}, {1, 3, 1025}} {
 		batch, n, m := s[0], s[1], s[2]
 		c, eps := k.uniforms(batch*n*m, 0, 4), []float64{4, 2, 1, .5}
 		for j := 0; i == 2 && j < 130; j++ { // more than one launch has
@@ -224,19 +238,22 @@ func (k *kit) costs(n, m, d int, cost device.Cost) {
 	})
 }
 
-// points takes every matrix-free kernel in every kind of dimension.
-func points(k *kit) {
-	for i, d := range dimensions {
-		for j, cost := range costKinds {
-			// tiles are of 128 at most
-			s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6]
-			k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
-		}
+// dimension takes every matrix-free kernel of dimension d, the ith one.
+func (k *kit) dimension(i, d int) {
+	for j, cost := range costKinds {
+		// tiles are of 128 at most
+		s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6]
+		k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
+		k.point(3, 1, d, cost, 1, 0) // a tile of one
 	}
-	for _, d := range dimensions[:len(dimensions)-1] { // several rows a thread
+	if d <= 64 { // several rows a thread
 		k.point(519, 3, d, costKinds[0], 3, 0)
 		k.point(519, 3, d, costKinds[1], 3, 0)
 	}
+}
+
+// points are of other sizes, costs and places.
+func points(k *kit) {
 	for _, s := range [][2]int{{0, 3}, {3, 0}, {257, 251}, {2, 1025}, {129, 31}, {7, 1}, {64, 127}} {
 		k.point(s[0], s[1], 2, costKinds[0], 10, 0)
 	}
@@ -264,7 +281,10 @@ func (k *kit) point(n, m, d int, cost device.Cost, inv, shift float64) {
 		Inv:   inv,
 		Slack: 1 + math.Sqrt(float64(d)),
 	}
-	p.Expanded = d > 8 // in many dimensions products of matrices make barycentres
+	p.Expanded = d > 8 // in many dimensions products of matrices make barycentres, and distances
+	for i := 0; i < n && d > 8 && cost.Abs == 0 && m > 0; i++ {
+		p.Far = append(p.Far, slices.Max(p.Costs[i*m:(i+1)*m]))
+	}
 	p.U = k.balanced(p)
 	what := fmt.Sprintf(" %d×%d, d = %d, %+v, inv = %.3g, at %v", n, m, d, cost, inv, shift)
 	ax, ay, au, ah := k.put(x, n, d), k.put(y, m, d), k.put(p.U, n), k.put(p.H, m)

@@ -157,7 +157,10 @@ func (g *gpu) NearestVJP(dx, dy backend.Tensor) error {
 
 // Bilinear resamples with linear interpolation.
 func (g *gpu) Bilinear(y, x backend.Tensor, align bool) error {
-	return g.bilinear("bilinear", between(x, y), images(y), images(x), align)
+	w, to := between(x, y), images(y)
+	to.threads = (to.each + 3) / 4
+	w.BySH = divBy(to.threads)
+	return g.bilinear("bilinear", w, to, images(x), align)
 }
 
 // BilinearVJP is its transpose.

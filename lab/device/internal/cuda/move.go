@@ -3,6 +3,7 @@ package cuda
 import (
 	"math"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
@@ -130,14 +131,33 @@ func plain(t backend.DType) string {
 	return "_b32"
 }
 
+// runs is plain, or _b128 where all sizes and steps, in elements, and both addresses are multiples of
+// 16 bytes, and how many elements that is.
+func runs(dst, src backend.Tensor, sizes ...int) (name string, per int) {
+	size := dst.Type.Size()
+	all := array(dst).bits | array(src).bits
+	for _, s := range sizes {
+		all |= uint64(s * size)
+	}
+	if all%16 == 0 {
+		return "_b128", 16 / size
+	}
+	return plain(dst.Type), 1
+}
+
 // Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src.
 func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
+	to, from, name, per := slices.Clone(dst.Shape), slices.Clone(src.Shape), plain(dst.Type), 1
+	if last := len(perm) - 1; perm[last] == last {
+		name, per = runs(dst, src, from[last])
+		to[last], from[last] = to[last]/per, from[last]/per
+	}
 	steps := make([]int, len(perm))
-	own := contiguous(src.Shape)
+	own := contiguous(from)
 	for i, p := range perm {
 		steps[i] = own[p]
 	}
-	a := newAxes(dst.Shape, steps)
+	a := newAxes(to, steps)
 	return g.do(func() error {
 		if a.Len == 0 {
 			return nil
@@ -145,15 +165,15 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 		if a.Rank == 1 && a.Step[0][0] == 1 {
 			return g.copy(dst, src)
 		}
-		if batch, rows, cols, ok := a.transposes(); ok {
+		if batch, rows, cols, ok := a.transposes(); ok && per == 1 {
 			tiles := batch * ((rows + 31) / 32)
 			if tiles <= math.MaxInt32 {
 				size := grid{x: (cols + 31) / 32, y: min(tiles, g.limits.rows)}
-				return g.launch("layout", "transpose"+plain(dst.Type), size, array(dst), array(src), i64(batch),
-					i64(rows), i64(cols))
+				return g.launch("layout", "transpose"+name, size, array(dst), array(src), i64(batch), i64(rows),
+					i64(cols))
 			}
 		}
-		return g.each("layout", "permute"+plain(dst.Type), int(a.Len), array(dst), array(src), record(&a))
+		return g.each("layout", "permute"+name, int(a.Len), array(dst), array(src), record(&a))
 	})
 }
 
@@ -208,8 +228,9 @@ func (g *gpu) part(dst, src, big, small backend.Tensor, axis, at int) error {
 			to.Shape, from.Shape = []int{run}, []int{run}
 			return g.copy(to, from)
 		}
-		return g.each("layout", "paste"+plain(dst.Type), count*run, array(to), array(from), i64(count), i64(run),
-			i64(sto), i64(sfrom))
+		name, per := runs(to, from, run, sto, sfrom)
+		return g.each("layout", "paste"+name, count*run/per, array(to), array(from), i64(count), i64(run/per),
+			i64(sto/per), i64(sfrom/per))
 	})
 }
 
@@ -221,15 +242,12 @@ func (g *gpu) Gather(dst, table, index backend.Tensor) error {
 			return nil
 		}
 		g.mayFault = true
-		name, each := "gather"+plain(dst.Type), d
-		bytes := uint64(d * dst.Type.Size())
-		if (array(dst).bits|array(table).bits|bytes)%16 == 0 {
-			name, each = "gather_b128", int(bytes/16)
-		}
+		name, per := runs(dst, table, d)
+		each := d / per
 		step := max(1, g.limits.flat/each)
 		for at := 0; at < n; at += step {
 			count := min(step, n-at) * each
-			if err := g.each("layout", name, count, array(rowsOf(dst, at, n)), array(table),
+			if err := g.each("layout", "gather"+name, count, array(rowsOf(dst, at, n)), array(table),
 				array(rowsOf(index, at, n)), block(g.faults), i64(count), record(new(divBy(each))), i64(table.Shape[0]),
 				i64(at)); err != nil {
 				return err

@@ -76,40 +76,61 @@ func TestTensorProducts(t *testing.T) {
 	}
 }
 
-// TestJoin joins as many splits as large problems have, of which some are empty.
+// TestJoin joins as many splits as large problems have, of which some are empty, and as many as an
+// unrolled loop takes at once.
 func TestJoin(t *testing.T) {
 	r := newRig(t, Config{})
-	const rows, splits = 70, 67
 	for _, dt := range floats {
-		rng := rand.New(rand.NewPCG(5, uint64(dt)))
-		far := 100. // as far apart as what 2^x holds
-		if dt == backend.Float64 {
-			far = 1000
+		for _, splits := range []int{8, 67} {
+			r.join(dt, splits)
 		}
-		tops, sums, want := make([]float64, rows*splits), make([]float64, rows*splits), make([]float64, rows)
-		for i := range tops {
-			tops[i], sums[i] = float64(float32(far*rng.NormFloat64())), float64(float32(1+rng.Float64()))
-			if i%5 == 1 {
-				tops[i], sums[i] = -math.MaxFloat32, 0
-			}
-		}
-		for i := range want {
-			top, sum := math.Inf(-1), 0.
-			for at := i; at < len(tops); at += rows {
-				top = max(top, tops[at])
-			}
-			for at := i; at < len(tops); at += rows {
-				sum += sums[at] * math.Exp2(tops[at]-top)
-			}
-			want[i] = top*math.Ln2 + math.Log(sum)
-		}
-		out, atops, asums := r.new(dt, rows), r.set(dt, tops, splits, rows), r.set(dt, sums, splits, rows)
-		r.ok(r.g.do(func() error {
-			return r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, array(out), array(atops),
-				array(asums), i64(rows), i64(splits))
-		}))
-		r.near("joined", r.get(out), want, 2*eps(dt), 8*eps(dt))
 	}
+}
+
+func (r *rig) join(dt backend.DType, splits int) {
+	const rows = 70
+	rng := rand.New(rand.NewPCG(5, uint64(dt)))
+	far := 100. // as far apart as what 2^x holds
+	if dt == backend.Float64 {
+		far = 1000
+	}
+	tops, sums, want := make([]float64, rows*splits), make([]float64, rows*splits), make([]float64, rows)
+	for i := range tops {
+		tops[i], sums[i] = float64(float32(far*rng.NormFloat64())), float64(float32(1+rng.Float64()))
+		if i%5 == 1 {
+			tops[i], sums[i] = -math.MaxFloat32, 0
+		}
+	}
+	for i := 2; i < rows; i += 5 { // a largest that no other may stand for
+		tops[i%splits*rows+i] = 10 * far
+	}
+	total := make([]float64, rows)
+	for i := range want {
+		top, sum := math.Inf(-1), 0.
+		for at := i; at < len(tops); at += rows {
+			top = max(top, tops[at])
+		}
+		for at := i; at < len(tops); at += rows {
+			sum += sums[at] * math.Exp2(tops[at]-top)
+			total[i] += sums[at]
+		}
+		want[i] = top*math.Ln2 + math.Log(sum)
+	}
+	n, s, atops, asums := i64(rows), i64(splits), r.set(dt, tops, splits, rows), r.set(dt, sums, splits, rows)
+	double := r.set(backend.Float64, sums, splits, rows)
+	joined, added, wide, products := r.new(dt, rows), r.new(dt, rows), r.new(dt, rows), r.new(dt, rows)
+	r.ok(r.g.do(func() error {
+		return errors.Join(
+			r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, array(joined), array(atops), array(asums), n, s),
+			r.g.launch("dense", "join_sums"+suffix(dt), grid{x: 1}, array(added), array(asums), n, s),
+			r.g.launch("dense", "join_wide"+suffix(dt), grid{x: 1}, array(wide), array(double), n, s),
+			r.g.launch("gemm", "gemm_join"+suffix(dt), grid{x: 1, y: 1}, array(products), array(asums), i64(1), n, s,
+				f64(1), f64(0)))
+	}))
+	r.near("lse_join", r.get(joined), want, 2*eps(dt), 8*eps(dt))
+	r.near("join_sums", r.get(added), total, 70*eps(backend.Float64)+eps(dt), 0)
+	r.near("join_wide", r.get(wide), total, 70*eps(backend.Float64)+eps(dt), 0)
+	r.near("gemm_join", r.get(products), total, float64(splits)*eps(dt), 0)
 }
 
 // TestSmallProblemsFill: a thousand points of two coordinates are spread over 64 blocks at least, and large problems

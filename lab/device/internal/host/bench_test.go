@@ -128,33 +128,3 @@ func BenchmarkMemory(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkTransport reports G pairs of points a second.
-func BenchmarkTransport(b *testing.B) {
-	const n, d = 1024, 2
-	h := open(b, cpu.Auto, 0)
-	c := array(b, h, noise[float32](1, n*n), n, n)
-	u, v := array(b, h, noise[float32](2, n), n), array(b, h, noise[float32](3, n), n)
-	x, y, grad := array(b, h, noise[float32](4, n*d), n, d), array(b, h, noise[float32](5, n*d), n, d),
-		array(b, h, noise[float32](5, n*d), n, d)
-	cost := backend.Cost{Square: 1}
-	for _, s := range []struct {
-		name string
-		do   func() error
-	}{
-		{"LSERows", func() error { return h.Of(u.Type).LSERows(u, c, v, 1) }},
-		{"LSECols", func() error { return h.Of(u.Type).LSECols(u, c, v, 1) }},
-		{"PlanRows", func() error { return h.Of(grad.Type).PlanRows(grad, c, u, v, y, 1) }},
-		{"PlanCols", func() error { return h.Of(grad.Type).PlanCols(grad, c, u, v, y, 1) }},
-		{"PointLSE", func() error { return h.Of(u.Type).PointLSE(u, x, y, v, cost, 1) }},
-		{"PointApply", func() error { return h.Of(grad.Type).PointApply(grad, x, y, u, v, y, cost, 1) }},
-		{"PointGrad", func() error { return h.Of(grad.Type).PointGrad(grad, x, y, u, v, u, v, cost, 1, false) }},
-	} {
-		b.Run(s.name, func(b *testing.B) {
-			for b.Loop() {
-				must.Do(s.do())
-			}
-			b.ReportMetric(1e-9*n*n*float64(b.N)/b.Elapsed().Seconds(), "G/s")
-		})
-	}
-}

@@ -14,6 +14,10 @@ type Plan struct {
 	Inv   float64
 	Slack float64 // how many roundings a cost took, 1 for costs that were given
 
+	// Far, unless nil, is a cost for each row whose rounding all costs of the row may have: of points
+	// that are measured from the middle of the targets, the largest.
+	Far []float64
+
 	Expanded bool // Σ w_j(x − y_j) may be x·Σ w_j − Σ w_j·y_j
 
 	// Vanish is the largest exponential that a device may take for 0, over its unit roundoff.
@@ -42,6 +46,9 @@ func Costs(x, y []float64, d int, c device.Cost) []float64 {
 func (p *Plan) arg(i, j int) (arg, size float64) {
 	c := p.Costs[i*p.M+j] * p.Inv
 	arg, size = -c, math.Abs(c)*max(1, p.Slack)
+	if p.Far != nil {
+		size += p.Far[i] * p.Inv
+	}
 	if p.U != nil {
 		arg, size = arg+p.U[i], size+math.Abs(p.U[i])
 	}

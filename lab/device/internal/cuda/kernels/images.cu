@@ -208,15 +208,24 @@ DEV void span(i32 at, i32 in, i32 out, i32 align, i32& from, i32& to) {
 }
 DEV double weight(const Tap<double>& t, i32 at) { return (t.lo == at ? 1 - t.w : 0) + (t.hi == at ? t.w : 0); }
 
-// by_kw and by_k divide by the denominators of taps along y and x here.
+// bilinear gives a thread a run of four outputs, as im2col does; by_kw and by_k divide by the
+// denominators of taps along y and x.
 template <class T> DEV void bilinear(Out<T> y, In<T> x, const Window& g, i64 n, i32 align, double inv_y, double inv_x) {
+  i32 out = g.oh * g.ow;
   EACH(i, n) {
-    Pixel p = out_pixel(g, (u32)i);
-    Tap<T> ty = tap<T>(p.y, g.h, g.oh, align, g.by_kw, inv_y), tx = tap<T>(p.x, g.w, g.ow, align, g.by_k, inv_x);
-    u32 base = p.plane * (u32)(g.h * g.w), r0 = base + ty.lo * g.w, r1 = base + ty.hi * g.w;
-    T wy = ty.w, wx = tx.w;
-    T top = (1 - wx) * x[r0 + tx.lo] + wx * x[r0 + tx.hi], low = (1 - wx) * x[r1 + tx.lo] + wx * x[r1 + tx.hi];
-    y[i] = (1 - wy) * top + wy * low;
+    u32 l = (u32)i, plane = split(l, g.by_sh), at = 4 * l, ox = at, oy = split(ox, g.by_ow);
+    In<T> from = x + plane * (u32)(g.h * g.w);
+    Tap<T> ty = tap<T>(oy, g.h, g.oh, align, g.by_kw, inv_y);
+    T v[4];
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+      Tap<T> tx = tap<T>(ox, g.w, g.ow, align, g.by_k, inv_x);
+      In<T> high = from + ty.lo * g.w, low = from + ty.hi * g.w;
+      T top = (1 - tx.w) * high[tx.lo] + tx.w * high[tx.hi], end = (1 - tx.w) * low[tx.lo] + tx.w * low[tx.hi];
+      v[k] = (1 - ty.w) * top + ty.w * end;
+      if (++ox == (u32)g.ow) ox = 0, ty = tap<T>(++oy, g.h, g.oh, align, g.by_kw, inv_y);
+    }
+    store_run(y + (plane * (u32)out + at), v, out - (i32)at);
   }
 }
 template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i64 n, i32 align, double inv_y,

@@ -2,9 +2,10 @@
 #include "axes.h"
 #include "fault.h"
 
-// What an index out of range leaves behind, read by the host at the next copy or Sync. Of several,
-// one is kept. permute reads at strides; the writes are contiguous. Where the last axis moves,
-// transpose is faster.
+typedef u32 Quad __attribute__((vector_size(16)));
+
+// permute reads at strides, where it can runs of 16 bytes; the writes are contiguous. Where the last
+// axis moves, transpose is faster.
 #define MAKE(S, T) \
   KERNEL BOUNDS(256) permute_##S(Out<T> y, In<T> x, Axes at) { \
     EACH(i, at.len) { \
@@ -30,6 +31,7 @@
   }
 MAKE(b32, u32)
 MAKE(b64, u64)
+MAKE(b128, Quad)
 #undef MAKE
 
 // transpose turns batches of rows×cols around through tiles of 32×32, so that reads and writes are
@@ -55,7 +57,6 @@ MAKE(b64, u64)
 
 // gather copies rows of d elements, which may be runs of 16 bytes: a bad index leaves zeros and a
 // fault. base is the number of the first row.
-typedef u32 Quad __attribute__((vector_size(16)));
 #define MAKE(S, T) \
   KERNEL BOUNDS(256) gather_##S(Out<T> y, In<T> table, In<i32> index, Out<Fault> fault, i64 count, Div d, i64 rows, \
       i64 base) { \

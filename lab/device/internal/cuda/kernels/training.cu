@@ -48,10 +48,9 @@ DEV void cross_entropy(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<F
     }
     top = top_row(top, held);
     for (i64 j = tid(); j < k; j += wide) sum += (double)exp_((T)((T)x[i * k + j] - (T)top));
+    double own = bad ? 0 : (double)x[i * k + label]; // before grad, which may be x, is written
     sum = join_row(sum, held);
-    double own = bad ? 0 : (double)x[i * k + label];
     if (tid() == 0) loss[i] = (T)(top - own + log_(sum));
-    barrier(); // grad may be x: all have read their own label's logit
     T over = (T)(1 / sum);
     for (i64 j = tid(); j < k; j += wide)
       grad[i * k + j] = exp_((T)((T)x[i * k + j] - (T)top)) * over - (j == label ? (T)1 : (T)0);

@@ -1,20 +1,21 @@
 // Command mutate breaks kernels at random and reports whether tests find it, on the emulator:
 //
-//	go run ./lab/device/internal/cuda/internal/mutate -n 100 [-seed 1] [-kind barrier] [-kernel REGEXP]
+//	go run ./lab/device/internal/cuda/internal/mutate -n 100 [-seed 1] [-all barrier] [-kernel REGEXP]
 //
-// First it runs the tests and notes which lines of PTX each executes. A mutation changes one line
-// of one kernel and runs the tests that execute it, cheapest first, until one fails. Kinds: a
-// barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another lane, a
-// product of tensor cores its second factor the wrong way around, an access the word behind. With
-// -n 0 every place of the kind is broken.
+// A mutation changes one line of PTX of one kernel and runs the tests that launch it until one
+// fails, or until they have taken a minute of the processor, as one does whose loop does not end.
+// Kinds: a barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another
+// lane, a product of tensor cores its second factor the wrong way around, an access the word behind.
+//
+// UNSEEN lists what no test can find, a pattern and its reason a line. The program fails if a
+// mutation is neither found nor listed, or is found though it is listed. Without a mutation the
+// tests pass: make test-long runs them.
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
-	"encoding/json"
+	_ "embed"
 	"flag"
 	"fmt"
 	"io"
@@ -28,77 +29,139 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"coupling/lab/device/internal/cuda/kernels"
 	"coupling/lab/device/internal/cuda/kernels/ptx"
 )
 
-// tests launch every kernel, most of them with the loops of large problems; left are those that
-// repeat others.
-const (
-	tests = `^(TestConformanceLarge|TestJoin|TestTensorProducts|` +
-		`TestGemm|TestCuts|TestWide|TestLongSums|TestFunctions|TestRandomBits)$`
-	left = `TestConformanceLarge/(Properties|Memory|Graph|Errors)|TestConformanceLarge/Operations/Again`
-)
+// launching are the tests that launch kernels: scenarios of package devicetest, with the loops of
+// large problems, and others.
+var launching = []struct{ kernels, scenarios, others string }{
+	{"anneal", "Anneal", ""},
+	{"lse_|join_", "LSERows_and_LSECols|LSE_of_wide_costs|Large_problems", "TestJoin"},
+	{"join_sums", "Points,_d_=_(2|3)", ""},
+	{"weights|row_mass|col_mass|join_wide", "PlanRows_and_PlanCols|Large_problems", ""},
+	{"fill|narrow|widen", "Fill|Convert|Zeros", ""},
+	{"map", "Map.*|Large_maps", "TestFunctions"},
+	{"combine|axpby", "Broadcast|Combine_extremes|Axpby|Large_maps", "TestWide"},
+	{"gemm", "Gemm.*|Large_products", "TestGemm"},
+	{"gemm_join", "Gemm", "TestJoin"},
+	{"im2col|col2im|permute|transpose", "Conv|Large_maps", ""},
+	{"pool", ".*Pool", ""},
+	{"nearest|bilinear", "Nearest|Bilinear.*", ""},
+	{"paste", "Paste_and_Cut", ""},
+	{"gather|scatter", "Gather_and_Scatter", "TestConformanceLarge/^Errors$"},
+	{"affine|moments", "Affine|Moments.*", ""},
+	{"uniform|normal|advance", "Uniform|Normal|Stream|Distributions", "TestRandomBits"},
+	{"sum_|mean|squares|norm_|largest|logsumexp|dot", "Reduce.*|Large_maps", ""},
+	{"pairs|differences", "Costs|Points,_d_=_100", "TestConformance$/^Operations$/^Costs$"},
+	{"cross_entropy", "CrossEntropy|Large_problems", "TestConformanceLarge/^Errors$"},
+	{"clip_rows", "ClipRows|Large_problems", ""},
+	{"adam|sgd|tick|update", "Adam|SGD", ""},
+	{"point_.*[a-z]1_", "Points,_d_=_1", "TestLongSums"},
+	{"point_.*[a-z]2_", "Points|Points,_d_=_2", ""},
+	{"point_.*[a-z]3_", "Points|Points,_d_=_3", ""},
+	{"point_.*[a-z]4_", "Points,_d_=_4", ""},
+	{"point_.*[a-z]8_", "Points,_d_=_(5|7|8)", ""},
+	{"point_.*[a-z]16_", "Points,_d_(=_11|to_16)", "TestTensorProducts"},
+	{"point_.*[a-z]32_", "Points,_d_(=_17|to_32)", "TestTensorProducts"},
+	{"point_.*[a-z]64_", "Points,_d_(=_64|to_64)", "TestTensorProducts"},
+}
+
+// testsOf is what -test.run is for a kernel: scenarios of its type alone, if it has one.
+func testsOf(kernel string) string {
+	dtype := ""
+	if bits := kernel[len(kernel)-2:]; strings.HasSuffix(kernel, "_f"+bits) {
+		dtype = "/^float" + bits + "$"
+	}
+	var all []string
+	for _, l := range launching {
+		if !regexp.MustCompile("^(" + l.kernels + ")").MatchString(kernel) {
+			continue
+		}
+		if l.others != "" {
+			all = append(all, "^"+l.others)
+		}
+		all = append(all, "^TestConformanceLarge$/^Operations$/^("+l.scenarios+")$"+dtype)
+	}
+	if all == nil {
+		log.Fatalf("no test is known to launch %s", kernel)
+	}
+	return strings.Join(all, "|")
+}
 
 // site is a line that can be broken, counted from its kernel's .entry.
 type site struct {
 	kernel     string
 	line       int // from the .entry
-	at         int // in the module, as traces have it
 	kind       string
 	text, with string
 }
 
-// place is a line of a kernel as traces name it.
-type place struct {
-	kernel string
-	line   int
-}
+func (s site) String() string { return fmt.Sprintf("%s %s:%d %s", s.kind, s.kernel, s.line, s.text) }
 
-// trial is a test, what it costs and executes.
-type trial struct {
-	name  string
-	took  time.Duration
-	lines map[place]bool
+//go:embed UNSEEN
+var unseen string
+
+// reason is what UNSEEN has for a site, empty for none.
+func reason(s site) string {
+	for line := range strings.Lines(unseen) {
+		pattern, why, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		if ok && regexp.MustCompile("^"+pattern+"$").MatchString(s.String()) {
+			return why
+		}
+	}
+	return ""
 }
 
 func main() {
 	log.SetFlags(0)
-	n := flag.Int("n", 100, "mutations, drawn at random; 0 is all")
+	n := flag.Int("n", 100, "mutations, drawn at random")
 	seed := flag.Uint64("seed", 1, "of the draw")
-	kind := flag.String("kind", "", "only this kind: barrier, bound, compare, shuffle, factor or index")
+	all := flag.String("all", "", "and every one of a kind: barrier, bound, compare, shuffle, factor or index")
 	kernel := flag.String("kernel", "", "only kernels that match")
 	flag.Parse()
 	which, err := regexp.Compile(*kernel)
 	check(err)
-	sites := slices.DeleteFunc(allSites(), func(s site) bool {
-		return *kind != "" && s.kind != *kind || !which.MatchString(s.kernel)
-	})
+	sites := slices.DeleteFunc(allSites(), func(s site) bool { return !which.MatchString(s.kernel) })
+	chosen := draw(sites, *n, rand.New(rand.NewPCG(*seed, 0)))
+	for _, s := range sites {
+		if s.kind == *all {
+			chosen = append(chosen, s)
+		}
+	}
 	dir, err := os.MkdirTemp("", "mutate")
 	check(err)
-	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, "cuda.test")
 	out, err := exec.Command("go", "test", "-c", "-o", binary, "./lab/device/internal/cuda").CombinedOutput()
 	if err != nil {
 		log.Fatalf("%v\n%s", err, out)
 	}
-	r := runner{binary, dir}
-	trials := r.baseline()
-	chosen := sites
-	if *n > 0 {
-		chosen = draw(sites, *n, rand.New(rand.NewPCG(*seed, 0)))
-	}
-	found := 0
+	found, wrong := 0, 0
 	for _, s := range chosen {
-		by, unseen := r.try(s, trials)
-		if unseen == "" {
+		by, why := failed(binary, testsOf(s.kernel), fmt.Sprintf("%s:%d:%s", s.kernel, s.line, s.with)), reason(s)
+		verdict := "NOT FOUND, and not in UNSEEN"
+		switch {
+		case by != "" && why != "":
+			verdict = "found by " + by + " THOUGH IN UNSEEN: " + why
+		case by != "":
+			verdict = "found by " + by
+		case why != "":
+			verdict = "not found: " + why
+		}
+		if by != "" {
 			found++
 		}
-		fmt.Fprintf(os.Stdout, "%-9s %s:%d  %s  →  %s: %s\n", s.kind, s.kernel, s.line, s.text, s.with, by+unseen)
+		if (by != "") == (why != "") {
+			wrong++
+		}
+		fmt.Fprintf(os.Stdout, "%v → %s: %s\n", s, s.with, verdict)
 	}
-	fmt.Fprintf(os.Stdout, "%d of %d found\n", found, len(chosen))
+	check(os.RemoveAll(dir))
+	fmt.Fprintf(os.Stdout, "%d of %d found, %d wrong\n", found, len(chosen), wrong)
+	if wrong > 0 {
+		os.Exit(1)
+	}
 }
 
 func check(err error) {
@@ -153,11 +216,11 @@ func allSites() (all []site) {
 			}
 			text := strings.Join(strings.Fields(line), " ")
 			for kind, with := range broken(text) {
-				all = append(all, site{kernel, i - first, i + 1, kind, text, with})
+				all = append(all, site{kernel, i - first, kind, text, with})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b site) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(all, func(a, b site) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }
 
@@ -198,107 +261,19 @@ func module(name string) string {
 	return string(text)
 }
 
-// runner runs tests of the package cuda.
-type runner struct{ binary, dir string }
+var failure = regexp.MustCompile(`--- FAIL: (\S+)`)
 
-// command is a run of tests.
-func (r runner) command(ctx context.Context, pattern string, env ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, r.binary, "-test.v", "-test.timeout", "0", "-test.run", pattern, "-test.skip", left)
-	cmd.Dir, cmd.Env = "lab/device/internal/cuda", append(os.Environ(), env...)
-	return cmd
-}
-
-// fails reports whether a test fails, or runs longer than a limit: in a loop that does not end.
-func (r runner) fails(test string, limit time.Duration, patch string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return r.command(ctx, exactly(test), "PTXSIM_PATCH="+patch).Run() != nil
-}
-
-// baseline runs all tests with a trace. What stands in it when the next test begins is of the last
-// one, or of few before it.
-func (r runner) baseline() (all []trial) {
-	trace := filepath.Join(r.dir, "trace")
-	cmd := r.command(context.Background(), tests, "PTXSIM_TRACE="+trace)
-	out, err := cmd.StdoutPipe()
-	check(err)
-	check(cmd.Start())
-	type start struct {
-		name string
-		at   int64 // bytes of the trace
-		when time.Time
+// failed runs tests and returns the first that fails, with one line of a kernel replaced.
+func failed(binary, tests, patch string) string {
+	cmd := exec.Command("sh", "-c", `ulimit -t 60; exec "$0" -test.failfast -test.run "$1"`, binary, tests)
+	cmd.Dir, cmd.Env = "lab/device/internal/cuda", append(os.Environ(), "PTXSIM_PATCH="+patch)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return ""
 	}
-	var starts []start
-	mark := func(name string) {
-		size := int64(0)
-		if info, err := os.Stat(trace); err == nil {
-			size = info.Size()
-		}
-		starts = append(starts, start{name, size, time.Now()})
+	name := err.Error() // a test that did not end
+	for _, m := range failure.FindAllSubmatch(out, -1) {
+		name = string(m[1])
 	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if name, ok := strings.CutPrefix(lines.Text(), "=== RUN   "); ok {
-			mark(strings.TrimSpace(name))
-		}
-	}
-	mark("")
-	if err := cmd.Wait(); err != nil {
-		log.Fatalf("the tests fail without a mutation: %v", err)
-	}
-	f, err := os.Open(trace)
-	check(err)
-	defer f.Close()
-	for i, s := range starts[:len(starts)-1] {
-		next := starts[i+1]
-		if strings.HasPrefix(next.name, s.name+"/") {
-			continue // its subtests stand for it
-		}
-		const before = 1 << 14
-		from := max(0, s.at-before)
-		t := trial{s.name, next.when.Sub(s.when), map[place]bool{}}
-		for lines := bufio.NewReader(io.NewSectionReader(f, from, next.at-from)); ; {
-			line, err := lines.ReadBytes('\n')
-			if err != nil {
-				break
-			}
-			var launch struct {
-				Kernel string
-				Lines  []int
-			}
-			_ = json.Unmarshal(line, &launch) // the first one is cut
-			for _, line := range launch.Lines {
-				t.lines[place{launch.Kernel, line}] = true
-			}
-		}
-		all = append(all, t)
-	}
-	slices.SortFunc(all, func(a, b trial) int { return int(a.took - b.took) })
-	return all
-}
-
-// exactly is the pattern of one test.
-func exactly(name string) string {
-	parts := strings.Split(name, "/")
-	for i, p := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
-	}
-	return strings.Join(parts, "/")
-}
-
-// try runs the tests that execute a line with it broken: which finds it, or why none does.
-func (r runner) try(s site, trials []trial) (by, unseen string) {
-	ran := 0
-	for _, t := range trials {
-		if !t.lines[place{s.kernel, s.at}] {
-			continue
-		}
-		ran++
-		if r.fails(t.name, 20*t.took+time.Minute, fmt.Sprintf("%s:%d:%s", s.kernel, s.line, s.with)) {
-			return t.name, ""
-		}
-	}
-	if ran == 0 {
-		return "", "NOT FOUND, no test executes it"
-	}
-	return "", fmt.Sprintf("NOT FOUND by %d tests that execute it", ran)
+	return name
 }
