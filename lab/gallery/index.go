@@ -1,15 +1,12 @@
 package gallery
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -117,14 +114,6 @@ func writeSummary(dir string, s Summary, others func(*durable.Folder) error) (Su
 	}
 	defer to.Close()
 	to.Keep = true
-	// Older galleries have no list of files.
-	if b, err := os.ReadFile(filepath.Join(dir, manifest)); err == nil && bytes.Contains(b, []byte(`"drawn":`)) {
-		to.Own(manifest)
-	}
-	title := []byte("<title>Coupling: figures</title>")
-	if b, err := os.ReadFile(filepath.Join(dir, "index.html")); err == nil && bytes.Contains(b, title) {
-		to.Own("index.html")
-	}
 	if err := others(to); err != nil {
 		return s, err
 	}

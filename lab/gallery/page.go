@@ -97,8 +97,9 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Pag
 	defer lab.End(&err)
 	page = Describe(fig, set)
 	exhibit := lab.Must(fig.Draw(s, set))
-	to := lab.Must(openFigure(o.Dir, fig.Name))
+	to := lab.Must(durable.OpenFolder(filepath.Join(o.Dir, path.Dir(fig.Name)), path.Base(fig.Name)+".json"))
 	defer to.Close()
+	to.Keep = true // pictures of formats that are not drawn this time
 	write := func(file string, fill func(io.Writer) error) { lab.Check(to.WriteFile(path.Base(file), fill)) }
 	for _, p := range exhibit.Pictures {
 		shown := Picture{Caption: p.Caption}
@@ -122,31 +123,6 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Pag
 	}
 	page.Files = to.Files()
 	return page, to.Commit(func(w io.Writer) error { return encode(w, page) })
-}
-
-// openFigure opens the folder of a figure, whose manifest is its page. Pictures of formats that are
-// not drawn this time stay.
-func openFigure(dir, figure string) (*durable.Folder, error) {
-	dir, manifest := filepath.Join(dir, path.Dir(figure)), path.Base(figure)+".json"
-	to, err := durable.OpenFolder(dir, manifest)
-	if err != nil {
-		return nil, err
-	}
-	to.Keep = true
-	var old Page // older ones have no list of files
-	b, err := os.ReadFile(filepath.Join(dir, manifest))
-	if err == nil && json.Unmarshal(b, &old) == nil && old.Name == figure && old.Files == nil {
-		to.Own(manifest)
-		for _, p := range old.Pictures {
-			for _, file := range p.Files {
-				to.Own(path.Base(file))
-			}
-		}
-		for _, t := range old.Tables {
-			to.Own(path.Base(t.File))
-		}
-	}
-	return to, nil
 }
 
 func encode(w io.Writer, v any) error {
