@@ -45,7 +45,7 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	}
 	f.Format = slices.Compact(slices.Sorted(slices.Values(f.Format)))
 	if len(f.Format) == 0 {
-		return lab.Setting{}, usage(errors.New("--format: want png, svg or pdf"))
+		return lab.Setting{}, usagef("--format: want png, svg or pdf")
 	}
 	lab.Check(usage(chooseInception(f.Inception)))
 	key, err := chooseDevice(f.Device)

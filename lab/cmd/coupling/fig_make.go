@@ -33,7 +33,7 @@ func planFigures(s *store.Store, figs []lab.Figure, set lab.Setting) (plan, erro
 	seen := map[store.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
-			return p, usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset))
+			return p, usagef("%s has no preset %q", f.Name, set.Preset)
 		}
 		jobs := f.Jobs(set)
 		var fresh []store.Job // cells that no earlier figure has
