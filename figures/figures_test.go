@@ -123,7 +123,7 @@ func TestGalleryIsInStep(t *testing.T) {
 
 // shows reports whether an entry of README.md is of a figure as it is.
 func shows(t *testing.T, entry string, f lab.Figure) bool {
-	digest, err := gallery.SourceDigest(filepath.FromSlash(f.File))
+	digest, err := sourceDigest(filepath.FromSlash(f.File))
 	if err != nil {
 		t.Fatal(err)
 	}

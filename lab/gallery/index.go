@@ -19,12 +19,12 @@ var indexSource string
 
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
 	"anchor":   anchor,
-	"thumb":    thumbName,
+	"thumb":    thumb,
 	"plain":    Plain,
 	"ext":      func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
 	"table":    func(t Table) template.HTML { return HTML(t.Table, 0) },
 	"claims":   func(c []Claim) template.HTML { return HTML(ClaimTable(c), 0) },
-	"verdict":  verdict,
+	"verdict":  Verdict,
 	"class":    class,
 	"failures": failures,
 	"long":     func(t Table) bool { return len(t.Rows) > 20 }, // folded
@@ -59,8 +59,16 @@ func Summarise(pages []Page) Summary {
 	return out
 }
 
-// verdict sums up a figure's claims in two words.
-func verdict(p Page) string {
+// thumb is the picture by which a list shows a page; "" if it has none.
+func thumb(p Page) string {
+	if len(p.Pictures) == 0 {
+		return ""
+	}
+	return p.Pictures[0].Shown()
+}
+
+// Verdict sums up a figure's claims in two words.
+func Verdict(p Page) string {
 	if p.Error != "" {
 		return "failed"
 	}

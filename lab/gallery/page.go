@@ -38,9 +38,6 @@ type Page struct {
 	// Files is the SHA-256 of each file beside the page's own, by name.
 	Files  map[string]string `json:"files,omitzero"`
 	Source string            `json:"source,omitzero"` // the study's file, below the folder of figures
-	Thumb  string            `json:"-"`               // the thumbnail beside a README
-	Digest string            `json:"-"`               // of Source, in a README
-	Entry  string            `json:"-"`               // of a README
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.

@@ -135,37 +135,6 @@ func TestLiveFollowsAndRemembers(t *testing.T) {
 	}
 }
 
-// Quick pictures are there before the reader moves; slow ones are drawn when they are asked for.
-func TestLiveDrawsAhead(t *testing.T) {
-	for _, takes := range []time.Duration{0, quick + 50*time.Millisecond} {
-		heard := make(chan string, 10)
-		p := open(t, heard)
-		drawn, done := make(chan spot, 100), make(chan struct{})
-		go func() {
-			defer close(done)
-			spots(func(_ context.Context, at spot) (any, error) {
-				time.Sleep(takes)
-				drawn <- at
-				return fmt.Sprintf("at %g %g", at.A, at.B), nil
-			}).Run()
-		}()
-		wants := []spot{{0, 10}, {1, 10}, {0, 20}, {2, 10}, {3, 10}, {4, 10}} // the nearest first
-		if takes > 0 {
-			wants = []spot{{0, 10}, {4, 10}}
-			heard <- "1:0:4"
-		}
-		for _, want := range wants {
-			if got := <-drawn; got != want {
-				t.Errorf("%v is drawn, want %v", got, want)
-			}
-		}
-		heard <- "2:0:4"
-		p.sees(t, "at 4 10")
-		heard <- "3:stop:stopped"
-		<-done
-	}
-}
-
 // A picture that takes long is given up when the reader moves on, and Stop does not wait for it.
 func TestLiveGivesUp(t *testing.T) {
 	heard := make(chan string, 10)

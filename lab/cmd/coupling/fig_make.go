@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/durable"
@@ -137,7 +138,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		errs = append(errs, f.writeIndex(a, pages))
 	}
 	if f.Readme != "" {
-		errs = append(errs, f.writeReadme(figs))
+		errs = append(errs, usageIf(figures.WriteReadme(f.Readme, f.Out, figs), durable.ErrForeign))
 	}
 	return errors.Join(errs...)
 }
@@ -146,7 +147,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 // runs left in the folder.
 func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	defer lab.End(&err)
-	arranged := chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
+	arranged := figures.Chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
 	_, err = gallery.WriteIndex(f.Out, arranged)
 	lab.Check(usageIf(err, durable.ErrForeign))
 	_, err = fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))

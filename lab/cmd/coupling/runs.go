@@ -31,7 +31,6 @@ type runsCmd struct {
 type runsLsCmd struct {
 	Prefix string `arg:"" optional:""`
 	Failed bool
-	JSON   bool
 }
 
 // Run lists cells.
@@ -42,19 +41,13 @@ func (c runsLsCmd) Run(a *app) error {
 		records, last = s.Failures(c.Prefix), "REASON"
 	}
 	w := table(a.out)
-	if !c.JSON {
-		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
-	}
+	fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
 	var bad []error
 	var lines []func()
 	codes := newCodes(s)
 	for r, err := range records {
 		if err != nil {
 			bad = append(bad, err)
-			continue
-		}
-		if c.JSON {
-			lab.Must(w.Write(lab.Must(r.JSON())))
 			continue
 		}
 		note := fmt.Sprintf("%.2f", r.Manifest.Seconds)
