@@ -159,14 +159,14 @@ func axis(name string, n *yaml.Node) ([]any, error) {
 // scale is a range as written.
 type scale struct {
 	From, To *float64
-	Count    int `min:"1"`
+	Count    int
 	Scale    string
 	Integer  bool
 }
 
 func (s scale) check() error {
-	if s.From == nil || s.To == nil || s.Count == 0 {
-		return errors.New("a range needs from, to and count")
+	if s.From == nil || s.To == nil || s.Count < 1 {
+		return errors.New("a range needs from, to and a count of 1 or more")
 	}
 	const exact = 1<<53 - 1 // integers up to here are exact in float64
 	switch largest := max(math.Abs(*s.From), math.Abs(*s.To)); {

@@ -66,7 +66,7 @@ func Parse(file string, b []byte, ds []*store.Decoder) (*Sweep, error) {
 type document struct {
 	Experiment string
 	Seed       uint64
-	Replicates int `min:"1"`
+	Replicates int
 	Params     values
 	Design     []step
 
@@ -134,6 +134,8 @@ func (s *Sweep) check(ds []*store.Decoder) (err error) {
 		return errors.New("no experiment: coupling experiments lists them")
 	case err != nil:
 		return &Error{Line: s.line["experiment"], Err: err}
+	case s.Replicates < 1:
+		return errorf(s.line["replicates"], "replicates %d: want 1 or more", s.Replicates)
 	case s.Seed > math.MaxUint64-uint64(s.Replicates-1):
 		return errorf(s.line["seed"], "seed %d: %d replicates go beyond 2^64", s.Seed, s.Replicates)
 	}

@@ -144,11 +144,11 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1, count: 3, scale: " +
 			"log}\n": "s.yaml:4: eps: from 0 to 1: a logarithmic range is positive",
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, " +
-			"to: 1}\n": "s.yaml:4: eps: a range needs from, to and count",
+			"to: 1}\n": "s.yaml:4: eps: a range needs from, to and a count",
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, " +
 			"too: 1}\n": `s.yaml:4: eps: unknown key "too"; did you mean to?`,
 		"experiment: " +
-			"test/toy\nreplicates: 0\n": "s.yaml:2: replicates: 0, want 1 or more",
+			"test/toy\nreplicates: 0\n": "s.yaml:2: replicates 0: want 1 or more",
 		"experiment: test/toy\nreplicates: " +
 			"1.5\n": "s.yaml:2: replicates: want a whole number",
 		"experiment: " +

@@ -11,8 +11,6 @@ import (
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/files"
 	"coupling/lab"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // admmCmd is distributed transport: a problem in a folder, solved here or by processes of its nodes.
@@ -28,9 +26,6 @@ type admmNewCmd struct {
 	Out     string  `required:"" placeholder:"DIR"`
 	Targets int     `default:"30" min:"1"`
 	Sources int     `default:"4" min:"1"`
-	Network string  `default:"complete" enum:"complete,random,nearest"`
-	P       float64 `default:"0.5"`
-	Degree  int     `default:"2"`
 	Edges   string  `placeholder:"FILE"`
 	Bounds  string  `placeholder:"FILE"`
 	Utility string  `default:"linear" enum:"linear,log,saturating,quadratic"`
@@ -141,8 +136,10 @@ func (c admmNewCmd) utility(a float64) admm.Utility { return files.Utilities(a, 
 
 // problem draws or reads the network, its parameters and its bounds.
 func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
-	p := orUsage(c.network(rng))
-	if p.TargetUtility == nil {
+	p := admm.Problem{Graph: admm.Complete(c.Targets, c.Sources)}
+	if c.Edges != "" {
+		p = orUsage(files.ReadEdges(c.Edges, c.utility))
+	} else {
 		for range p.Graph.Edges {
 			p.TargetUtility = append(p.TargetUtility, c.utility(float64(1+rng.IntN(5))))
 			p.SourceUtility = append(p.SourceUtility, c.utility(float64(1+rng.IntN(5))))
@@ -159,27 +156,4 @@ func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
 		p.SourceBounds = append(p.SourceBounds, admm.Bounds{Max: float64(20 + rng.IntN(21))})
 	}
 	return p
-}
-
-func (c admmNewCmd) network(rng *rand.Rand) (p admm.Problem, err error) {
-	switch {
-	case c.Edges != "":
-		return files.ReadEdges(c.Edges, c.utility)
-	case c.Network == "random":
-		p.Graph, err = admm.Random(rng, c.Targets, c.Sources, c.P)
-	case c.Network == "nearest":
-		p.Graph, err = admm.Nearest(square(rng, c.Targets), square(rng, c.Sources), c.Degree)
-	default:
-		p.Graph = admm.Complete(c.Targets, c.Sources)
-	}
-	return p, err
-}
-
-// square is n points of the unit square.
-func square(rng *rand.Rand, n int) *mat.Dense {
-	m := mat.NewDense(n, 2, nil)
-	for i := range n {
-		m.SetRow(i, []float64{rng.Float64(), rng.Float64()})
-	}
-	return m
 }
