@@ -42,8 +42,7 @@ func TestEditedParameters(t *testing.T) {
 		{edit(analytic.GradientError, func(ps []analytic.FamilyParams) []analytic.FamilyParams { return ps[:2] }), ""},
 	} {
 		figtest.Compute(t, store, c.figure)
-		to := gallery.Options{Dir: t.TempDir(), Formats: []string{"svg"}}
-		page, err := gallery.Write(store, c.figure, figtest.Setting, to)
+		page, err := gallery.Write(store, c.figure, figtest.Setting, t.TempDir(), []string{"svg"})
 		if err != nil {
 			t.Fatal(err)
 		}

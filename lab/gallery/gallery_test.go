@@ -72,12 +72,12 @@ func figure() lab.Figure {
 func TestPageAndIndex(t *testing.T) {
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}
-	opts := Options{Dir: dir, Formats: []string{"png", "svg"}}
-	if _, err := Write(s, figure(), set, opts); !errors.Is(err, store.ErrMissing) {
+	formats := []string{"png", "svg"}
+	if _, err := Write(s, figure(), set, dir, formats); !errors.Is(err, store.ErrMissing) {
 		t.Fatalf("drew from nothing: %v", err)
 	}
 	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
-	page := must.Get(Write(s, figure(), set, opts))
+	page := must.Get(Write(s, figure(), set, dir, formats))
 	var verdicts []lab.Verdict
 	for _, c := range page.Claims {
 		verdicts = append(verdicts, c.Verdict)

@@ -76,16 +76,10 @@ type Cells struct {
 	Go       []string `json:"go"`
 }
 
-// Options say how pages are written.
-type Options struct {
-	Dir     string   // the gallery's folder
-	Formats []string // of pictures: "png", "svg", "pdf"
-}
-
 // Write draws fig from finished cells, checks its claims, and writes all of it
-// below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
+// below dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
-func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Page, err error) {
+func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats []string) (page Page, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", fig.Name, err)
@@ -94,13 +88,13 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Pag
 	defer lab.End(&err)
 	page = Describe(fig, set)
 	exhibit := lab.Must(fig.Draw(s, set))
-	to := lab.Must(durable.OpenFolder(filepath.Join(o.Dir, path.Dir(fig.Name)), path.Base(fig.Name)+".json"))
+	to := lab.Must(durable.OpenFolder(filepath.Join(dir, path.Dir(fig.Name)), path.Base(fig.Name)+".json"))
 	defer to.Close()
 	to.Keep = true // pictures of formats that are not drawn this time
 	write := func(file string, fill func(io.Writer) error) { lab.Check(to.WriteFile(path.Base(file), fill)) }
 	for _, p := range exhibit.Pictures {
 		shown := Picture{Caption: p.Caption}
-		for _, format := range o.Formats {
+		for _, format := range formats {
 			file := join(fig.Name, p.Name) + "." + format
 			write(file, func(w io.Writer) error { return p.Drawing.Save(w, format) })
 			shown.Files = append(shown.Files, file)

@@ -163,7 +163,7 @@ func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setti
 		if err := t.err(); err != nil {
 			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
+		page, err := gallery.Write(s, fig, set, f.Out, f.Format)
 		if errors.Is(err, store.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
 			continue // an artifact has changed since it was stored: compute its cell again
 		}
