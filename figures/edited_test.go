@@ -43,8 +43,7 @@ func TestEditedParameters(t *testing.T) {
 		{edit(analytic.GradientError, func(ps []analytic.FamilyParams) []analytic.FamilyParams { return ps[:2] }), ""},
 	} {
 		figtest.Compute(t, store, c.figure)
-		to := gallery.Options{Dir: t.TempDir(), Formats: []string{"svg"}}
-		page := must.Get(gallery.Write(store, c.figure, figtest.Setting, to))
+		page := must.Get(gallery.Write(store, c.figure, figtest.Setting, t.TempDir(), []string{"svg"}))
 		if page.Preset != "edited parameters" || page.Size+page.Shows+page.Command != "" {
 			t.Errorf("%s: %q, %q, %q, %q", page.Name, page.Preset, page.Size, page.Shows, page.Command)
 		}

@@ -112,7 +112,7 @@ func TestGalleryIsInStep(t *testing.T) {
 
 // shows reports whether an entry of README.md is of a figure as it is.
 func shows(t *testing.T, entry string, f lab.Figure) bool {
-	digest := must.Get(gallery.SourceDigest(filepath.FromSlash(f.File)))
+	digest := must.Get(sourceDigest(filepath.FromSlash(f.File)))
 	for _, p := range lab.Presets {
 		_, rest, found := strings.Cut(entry, fmt.Sprintf("\n%s: %s", p, gallery.Plain(f.Sizes[p])))
 		if found && strings.ContainsAny(rest[:1], ".;") && strings.Contains(entry, "**"+gallery.Plain(f.Title)+".**") {

@@ -21,9 +21,9 @@ import (
 // documentation. No digest can see what a package variable is set to after the program has begun
 // (from a flag, from the environment, by a function that Run does not reach), the content of files
 // that Run reads, or what reflection and go:linkname call by name. Make such values parameters, or
-// declare them in Inputs. Run has a digest if it is a function with a *Cell among its arguments,
-// neither generic nor bound to a receiver, and not inside a function that has arguments. Without,
-// the whole program is its code.
+// declare them in Inputs. The version of Go is in the manifest alone. Run has a digest if it is a
+// function with a *Cell among its arguments, neither generic nor bound to a receiver, and not inside
+// a function that has arguments. Without, the whole program is its code.
 type Experiment[P, R any] struct {
 	// Name is a slash-separated path of lower-case words, "tour/bias".
 	Name string

@@ -1,15 +1,12 @@
 package gallery
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,12 +19,12 @@ var indexSource string
 
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
 	"anchor":   anchor,
-	"thumb":    thumbName,
+	"thumb":    thumb,
 	"plain":    Plain,
 	"ext":      func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
 	"table":    func(t Table) template.HTML { return HTML(t.Table, 0) },
 	"claims":   func(c []Claim) template.HTML { return HTML(ClaimTable(c), 0) },
-	"verdict":  verdict,
+	"verdict":  Verdict,
 	"class":    class,
 	"failures": failures,
 	"long":     func(t Table) bool { return len(t.Rows) > 20 }, // folded
@@ -62,8 +59,16 @@ func Summarise(pages []Page) Summary {
 	return out
 }
 
-// verdict sums up a figure's claims in two words.
-func verdict(p Page) string {
+// thumb is the picture by which a list shows a page; "" if it has none.
+func thumb(p Page) string {
+	if len(p.Pictures) == 0 {
+		return ""
+	}
+	return p.Pictures[0].Shown()
+}
+
+// Verdict sums up a figure's claims in two words.
+func Verdict(p Page) string {
 	if p.Error != "" {
 		return "failed"
 	}
@@ -117,14 +122,6 @@ func writeSummary(dir string, s Summary, others func(*durable.Folder) error) (Su
 	}
 	defer to.Close()
 	to.Keep = true
-	// Older galleries have no list of files.
-	if b, err := os.ReadFile(filepath.Join(dir, manifest)); err == nil && bytes.Contains(b, []byte(`"drawn":`)) {
-		to.Own(manifest)
-	}
-	title := []byte("<title>Coupling: figures</title>")
-	if b, err := os.ReadFile(filepath.Join(dir, "index.html")); err == nil && bytes.Contains(b, title) {
-		to.Own("index.html")
-	}
 	if err := others(to); err != nil {
 		return s, err
 	}

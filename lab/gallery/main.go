@@ -55,7 +55,7 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 		}
 	}
 	lab.Check(errors.Join(errs...))
-	page := lab.Must(Write(st, fig, set, Options{Dir: dir, Formats: []string{"png", "pdf"}}))
+	page := lab.Must(Write(st, fig, set, dir, []string{"png", "pdf"}))
 	for _, p := range page.Pictures {
 		for _, file := range p.Files {
 			fmt.Fprintln(w, "wrote", filepath.Join(dir, file))

@@ -38,9 +38,6 @@ type Page struct {
 	// Files is the SHA-256 of each file beside the page's own, by name.
 	Files  map[string]string `json:"files,omitzero"`
 	Source string            `json:"source,omitzero"` // the study's file, below the folder of figures
-	Thumb  string            `json:"-"`               // the thumbnail beside a README
-	Digest string            `json:"-"`               // of Source, in a README
-	Entry  string            `json:"-"`               // of a README
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -79,16 +76,10 @@ type Cells struct {
 	Go       []string `json:"go"`
 }
 
-// Options say how pages are written.
-type Options struct {
-	Dir     string   // the gallery's folder
-	Formats []string // of pictures: "png", "svg", "pdf"
-}
-
 // Write draws fig from finished cells, checks its claims, and writes all of it
-// below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
+// below dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
-func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Page, err error) {
+func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats []string) (page Page, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", fig.Name, err)
@@ -97,12 +88,13 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Pag
 	defer lab.End(&err)
 	page = Describe(fig, set)
 	exhibit := lab.Must(fig.Draw(s, set))
-	to := lab.Must(openFigure(o.Dir, fig.Name))
+	to := lab.Must(durable.OpenFolder(filepath.Join(dir, path.Dir(fig.Name)), path.Base(fig.Name)+".json"))
 	defer to.Close()
+	to.Keep = true // pictures of formats that are not drawn this time
 	write := func(file string, fill func(io.Writer) error) { lab.Check(to.WriteFile(path.Base(file), fill)) }
 	for _, p := range exhibit.Pictures {
 		shown := Picture{Caption: p.Caption}
-		for _, format := range o.Formats {
+		for _, format := range formats {
 			file := join(fig.Name, p.Name) + "." + format
 			write(file, func(w io.Writer) error { return p.Drawing.Save(w, format) })
 			shown.Files = append(shown.Files, file)
@@ -122,31 +114,6 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, o Options) (page Pag
 	}
 	page.Files = to.Files()
 	return page, to.Commit(func(w io.Writer) error { return encode(w, page) })
-}
-
-// openFigure opens the folder of a figure, whose manifest is its page. Pictures of formats that are
-// not drawn this time stay.
-func openFigure(dir, figure string) (*durable.Folder, error) {
-	dir, manifest := filepath.Join(dir, path.Dir(figure)), path.Base(figure)+".json"
-	to, err := durable.OpenFolder(dir, manifest)
-	if err != nil {
-		return nil, err
-	}
-	to.Keep = true
-	var old Page // older ones have no list of files
-	b, err := os.ReadFile(filepath.Join(dir, manifest))
-	if err == nil && json.Unmarshal(b, &old) == nil && old.Name == figure && old.Files == nil {
-		to.Own(manifest)
-		for _, p := range old.Pictures {
-			for _, file := range p.Files {
-				to.Own(path.Base(file))
-			}
-		}
-		for _, t := range old.Tables {
-			to.Own(path.Base(t.File))
-		}
-	}
-	return to, nil
 }
 
 func encode(w io.Writer, v any) error {

@@ -19,9 +19,8 @@ import (
 // button, an interrupt, when the page closes, or after Idle without a move, and leaves the last
 // picture in the notebook. Without a browser it leaves a [Film].
 //
-// Pictures are cached, so going back is instant, and while the reader looks, pictures that take less than half a second
-// are drawn ahead. Results that Draw computes through the lab are recalled in later
-// cells too: see [Explore].
+// Pictures are cached, so going back is instant. Results that Draw computes through the lab are
+// recalled in later cells too: see [Explore].
 type Live[P any] struct {
 	Base     P
 	Controls []Control[P]
@@ -67,10 +66,8 @@ func (l Live[P]) Run() {
 		Check(s.still(ctx))
 		return
 	}
-	began := time.Now()
 	first, err := s.draw(ctx, s.at)
 	Check(err)
-	s.slow = time.Since(began) > quick
 	screen.put(s.id, view{html: s.page(first)})
 	why := s.listen(ctx, heard, first)
 	s.leave(why)
@@ -100,7 +97,6 @@ type session[P any] struct {
 	cache map[string]view // by position
 	last  view
 	drawn []int // the position of the last picture
-	slow  bool  // pictures take long, or fail: none is drawn ahead
 }
 
 func (s *session[P]) params(at []int) P {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -133,37 +132,6 @@ func TestLiveFollowsAndRemembers(t *testing.T) {
 	if !strings.Contains(last.text, "at 3 20") || !strings.Contains(p.puts[len(p.puts)-2].html,
 		"a = 3, b = 20 (stopped)") {
 		t.Errorf("left: %q after %q", last.text, p.puts[len(p.puts)-2].html)
-	}
-}
-
-// Quick pictures are there before the reader moves; slow ones are drawn when they are asked for.
-func TestLiveDrawsAhead(t *testing.T) {
-	for _, takes := range []time.Duration{0, quick + 50*time.Millisecond} {
-		heard := make(chan string, 10)
-		p := open(t, heard)
-		drawn, done := make(chan spot, 100), make(chan struct{})
-		go func() {
-			defer close(done)
-			spots(func(_ context.Context, at spot) (any, error) {
-				time.Sleep(takes)
-				drawn <- at
-				return fmt.Sprintf("at %g %g", at.A, at.B), nil
-			}).Run()
-		}()
-		wants := []spot{{0, 10}, {1, 10}, {0, 20}, {2, 10}, {3, 10}, {4, 10}} // the nearest first
-		if takes > 0 {
-			wants = []spot{{0, 10}, {4, 10}}
-			heard <- "1:0:4"
-		}
-		for _, want := range wants {
-			if got := <-drawn; got != want {
-				t.Errorf("%v is drawn, want %v", got, want)
-			}
-		}
-		heard <- "2:0:4"
-		p.sees(t, "at 4 10")
-		heard <- "3:stop:stopped"
-		<-done
 	}
 }
 
@@ -511,37 +479,12 @@ type smiley struct{}
 func (smiley) Picture() image.Image { return image.NewGray(image.Rect(0, 0, 3, 2)) }
 func (smiley) String() string       { return "a smile" }
 
-type guarantee struct{ err error }
-
-func (g guarantee) Profile(_ context.Context, points int) (eps, delta []float64, asked int, err error) {
-	return []float64{0, 1, 2}, []float64{.1, 1e-5, 1e-9}, 1, g.err
-}
-func (guarantee) String() string { return "an ε at a δ" }
-
-type chains struct{ dim int }
-
-func (chains) Trace() (string, []float64, []float64) {
-	return "acceptance", []float64{1, 2, 3}, []float64{.1, math.NaN(), .3}
-}
-func (c chains) Samples() *mat.Dense { return mat.NewDense(4/c.dim, c.dim, []float64{1, 2, 3, 4}) }
-func (chains) String() string        { return "some chains" }
-
-// What has a picture shows it with its text, a guarantee its profile, and chains their trace and
-// points; a sweep is a plot of means over seeds, and a table.
+// What has a picture shows it with its text, and a sweep what differs in it.
 func TestShowPicturesAndSweeps(t *testing.T) {
 	p := open(t, nil)
 	Show(smiley{})
 	if len(p.puts) != 2 || p.puts[0].width != 3 || !strings.Contains(p.puts[1].html, "a smile") {
 		t.Fatalf("%+v", p.puts)
-	}
-	p.puts = nil
-	none := guarantee{errors.New("no event")}
-	for _, x := range []any{guarantee{}, none, chains{1}, chains{2}} {
-		p.puts = nil
-		Show(x)
-		if (p.puts[0].png == nil) != (x == any(none)) || !strings.Contains(p.puts[len(p.puts)-1].html, fmt.Sprint(x)) {
-			t.Errorf("%v: %+v", x, p.puts)
-		}
 	}
 	p.puts = nil
 	type params struct {
@@ -559,17 +502,9 @@ func TestShowPicturesAndSweeps(t *testing.T) {
 		}
 	}
 	Show(sweep)
-	if len(p.puts) != 2 || p.puts[0].png == nil || strings.Contains(p.puts[1].html, "fixed") ||
-		!strings.Contains(p.puts[1].html, "<th>eps</th><th>n</th><th>value</th>") {
-		t.Errorf("%d views: %s", len(p.puts), p.puts[len(p.puts)-1].html)
-	}
-	rows, err := rowsOf(sweep)
-	if err != nil || len(rows) != 12 {
-		t.Fatal(len(rows), err)
-	}
-	if got := means(rows, "param.eps", "value", []string{"param.n"}); len(got) != 2 || got[0].name != "n 10" ||
-		got[0].points[2].Y != .5 {
-		t.Errorf("%+v", got)
+	if len(p.puts) != 1 || strings.Contains(p.puts[0].html, "fixed") ||
+		!strings.Contains(p.puts[0].html, "<th>seed</th><th>eps</th><th>n</th><th>value</th>") {
+		t.Errorf("%d views: %s", len(p.puts), p.puts[0].html)
 	}
 	p.puts = nil
 	Show([]lab.Result[params, float64]{})

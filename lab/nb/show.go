@@ -25,10 +25,8 @@ type HTML string
 
 // Show shows things below the cell, in order: figures (a [lab.Drawing]: every
 // style.Figure), gonum plots, images, what has a method Picture() image.Image (a
-// plan, a data set) with its text, a privacy guarantee with its δ over ε, chains with
-// the trace of their steps and their points, a [lab.Exhibit], [lab.Picture] or
-// [lab.Table], a sweep ([]lab.Result) as a table and a plot, claims ([]lab.Claim), a
-// matrix, [HTML].
+// plan, a data set) with its text, a [lab.Exhibit], [lab.Picture] or [lab.Table], a
+// sweep ([]lab.Result) as a table, claims ([]lab.Claim), a matrix, [HTML].
 // Anything else is shown as text. The cell ends if one cannot be drawn.
 func Show(things ...any) {
 	for _, x := range things {
@@ -107,10 +105,6 @@ func views(x any) ([]view, error) {
 	case pictured:
 		vs, err := views(x.Picture())
 		return append(vs, view{html: caption(fmt.Sprint(x))}), err
-	case profiled:
-		return profile(x)
-	case traced:
-		return traces(x)
 	case lab.Drawing:
 		var b bytes.Buffer
 		if err := x.Save(&b, "png"); err != nil {
@@ -137,7 +131,7 @@ func views(x any) ([]view, error) {
 		return nil, x
 	}
 	if rows, err := rowsOf(x); err != nil || len(rows) > 0 {
-		return results(rows), err
+		return one(view{html: table(results(rows))}, err)
 	}
 	return one(view{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}, nil)
 }
@@ -162,14 +156,9 @@ func exhibit(e lab.Exhibit) (out []view, err error) {
 	return out, nil
 }
 
-// gonumPlot draws plots side by side.
-func gonumPlot(plots ...*plot.Plot) (view, error) {
-	width := max(14, 9*vg.Length(len(plots))) * vg.Centimeter
-	c := vgimg.New(width, 9*vg.Centimeter)
-	for i, tile := range plot.Align([][]*plot.Plot{plots},
-		draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Centimeter / 2}, draw.New(c))[0] {
-		plots[i].Draw(tile)
-	}
+func gonumPlot(p *plot.Plot) (view, error) {
+	c := vgimg.New(14*vg.Centimeter, 9*vg.Centimeter)
+	p.Draw(draw.New(c))
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
 		return view{}, fmt.Errorf("nb: %w", err)

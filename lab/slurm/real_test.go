@@ -268,7 +268,7 @@ func TestTimeLimitOnARealCluster(t *testing.T) {
 	resubmitted := 0
 	e := realExecutor(s.Dir, filepath.Join(t.TempDir(), "journal"), func(text string) {
 		t.Log(text)
-		if strings.Contains(text, "TIMEOUT; submitting it again") {
+		if strings.Contains(text, "TIMEOUT; cells of it") {
 			resubmitted++
 		}
 	})

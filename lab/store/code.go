@@ -72,19 +72,17 @@ func splitSet(digest string) (plain, set string) {
 	return plain, set
 }
 
-// knownCodes are the digests in codes, or else those of the source. The error says why there is
-// none.
-var knownCodes = sync.OnceValues(func() (table code.Table, err error) {
-	if codes == "" {
-		return code.Program()
-	}
-	return table, json.Unmarshal([]byte(codes), &table)
-})
+// linked are the digests in codes.
+var linked = sync.OnceValues(func() (table code.Table, err error) { return table, json.Unmarshal([]byte(codes), &table) })
 
-// digestOf is a variable for tests.
-var digestOf = func(f runtime.Frame) string {
-	table, _ := knownCodes()
-	return table.Lookup(f)
+// digestOf returns the digest of a function by codes, or else by the source. The error says why
+// there is none. It is a variable for tests.
+var digestOf = func(f runtime.Frame) (string, error) {
+	if codes == "" {
+		return code.Digest(f)
+	}
+	table, err := linked()
+	return table.Lookup(f), err
 }
 
 // wholeProgram begins the code of a program that stands for code that is not known.
@@ -96,7 +94,7 @@ func codeOf(inputs string, run runtime.Frame) (digest string, interactive bool) 
 	if run.Function == "" {
 		return "", false
 	}
-	if digest = digestOf(run); digest == "" {
+	if digest, _ = digestOf(run); digest == "" {
 		digest = wholeProgram + executable() + code.Assembly
 	}
 	digest, set := splitSet(digest)
@@ -129,7 +127,7 @@ func ShortCode(s string) string {
 func (j Job) sayUnknown() {
 	if strings.HasPrefix(j.id.Code, wholeProgram) {
 		onceUnknown.Do(func() {
-			_, err := knownCodes()
+			_, err := digestOf(runtime.Frame{})
 			why := "its digest cannot be resolved, see go doc coupling/lab.Experiment"
 			if err != nil {
 				why = strings.ReplaceAll(err.Error(), "\n", "; ")

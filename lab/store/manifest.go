@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -24,7 +21,6 @@ type Manifest struct {
 	Seconds float64   `json:"seconds"` // wall time of Run
 	Commit  string    `json:"commit,omitzero"`
 	Dirty   bool      `json:"dirty,omitzero"` // the working tree differed from Commit
-	Modules string    `json:"modules,omitzero"`
 	Go      string    `json:"go"`
 	System  string    `json:"system"` // GOOS/GOARCH
 	CPU     string    `json:"cpu,omitzero"`
@@ -44,10 +40,9 @@ func newManifest() Manifest {
 // environment is the part of a manifest that is constant in a process, read once.
 var environment = sync.OnceValue(func() Manifest {
 	m := Manifest{
-		Go:      runtime.Version(),
-		System:  runtime.GOOS + "/" + runtime.GOARCH,
-		ISA:     cpu.Name(),
-		Modules: moduleSum(),
+		Go:     runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH,
+		ISA:    cpu.Name(),
 	}
 	m.Host, _ = os.Hostname()
 	if processor, err := (device.CPU{}).Open(); err == nil {
@@ -94,20 +89,4 @@ func commitHere() (commit string, dirty bool) {
 		}
 	}
 	return commit, dirty || err != nil
-}
-
-// moduleSum is a digest of the versions of all modules in this program.
-func moduleSum() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	h := sha256.New()
-	for _, d := range info.Deps {
-		if d.Replace != nil {
-			d = d.Replace
-		}
-		fmt.Fprintf(h, "%s %s %s\n", d.Path, d.Version, d.Sum)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -210,26 +209,6 @@ func OpenArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 		return os.Open(path)
 	}
 	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
-}
-
-// WarmStart copies an artifact of one finished cell into the scratch of another cell that
-// has not started, under the same name: a checkpoint from which a longer run of the same
-// configuration continues. It does nothing if that cell is finished or already has scratch. The
-// error is [ErrMissing] if from has no such artifact.
-//
-// Scratch is not in the key, so the experiment must give the same result with and without it.
-func (s *Store) WarmStart(id, from Record, artifact string) error {
-	p := s.paths(id)
-	if exists(p.record) || exists(p.scratch) {
-		return nil
-	}
-	f, err := s.OpenArtifact(from, artifact)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	fill := func(w io.Writer) error { _, err := io.Copy(w, f); return err }
-	return durable.WriteFile(filepath.Join(p.scratch, filepath.FromSlash(artifact)), 0o666, fill)
 }
 
 // Verify reads the artifacts of r and compares their checksums, which recalling

@@ -63,8 +63,8 @@ func entries(n *yaml.Node) ([]*yaml.Node, error) {
 }
 
 // fields reads a mapping into the struct that to points to, whose fields have the names of keys in
-// capitals, and refuses other keys. Unlike in the library, a fraction is no int; a tag min bounds
-// one. It returns the lines of the keys.
+// capitals. It refuses other keys and, unlike the library, a fraction for an int, and returns the
+// lines of the keys.
 func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error) {
 	v, known := reflect.ValueOf(to).Elem(), map[string]reflect.StructField{}
 	var names []string
@@ -91,10 +91,6 @@ func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error)
 		} else if err != nil {
 			line, text := reason(err)
 			return nil, errorf(line, "%s: %s", name, text)
-		}
-		if least, err := strconv.ParseInt(f.Tag.Get("min"), 10, 64); err == nil &&
-			v.FieldByIndex(f.Index).Int() < least {
-			return nil, errorf(line, "%s: %s, want %d or more", name, value.Value, least)
 		}
 	}
 	return lines, err

@@ -231,15 +231,12 @@ func (f node) spec() (admm.Spec, error) {
 		s.Bounds.Max = *f.Max
 	}
 	for _, u := range f.Utilities {
-		kinds := map[string]admm.Utility{
-			"linear": admm.Linear{A: u.A}, "log": admm.Log{A: u.A, B: u.B},
-			"saturating": admm.Saturating{A: u.A, B: u.B}, "quadratic": admm.Quadratic{A: u.A, B: u.B},
-		}
-		if kinds[u.Kind] == nil {
+		known := Utilities(u.A, u.B)[u.Kind]
+		if known == nil {
 			return s, fmt.Errorf("utility of kind %q: must be linear, log, saturating or quadratic: %w", u.Kind,
 				admm.ErrParameter)
 		}
-		s.Utilities = append(s.Utilities, kinds[u.Kind])
+		s.Utilities = append(s.Utilities, known)
 	}
 	if f.Private == nil {
 		return s, nil

@@ -1,42 +1,31 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
-	"coupling/data"
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/files"
 	"coupling/lab"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // admmCmd is distributed transport: a problem in a folder, solved here or by processes of its nodes.
 type admmCmd struct {
-	New       admmNewCmd       `cmd:""`
-	Solve     admmSolveCmd     `cmd:""`
-	Run       admmRunCmd       `cmd:""`
-	Node      admmNodeCmd      `cmd:""`
-	Epsilon   admmEpsilonCmd   `cmd:""`
-	Eavesdrop admmEavesdropCmd `cmd:""`
+	New     admmNewCmd     `cmd:""`
+	Solve   admmSolveCmd   `cmd:""`
+	Run     admmRunCmd     `cmd:""`
+	Node    admmNodeCmd    `cmd:""`
+	Epsilon admmEpsilonCmd `cmd:""`
 }
 
 type admmNewCmd struct {
 	Out     string  `required:"" placeholder:"DIR"`
 	Targets int     `default:"30" min:"1"`
 	Sources int     `default:"4" min:"1"`
-	Network string  `default:"complete" enum:"complete,random,nearest"`
-	P       float64 `default:"0.5"`
-	Degree  int     `default:"2"`
 	Edges   string  `placeholder:"FILE"`
 	Bounds  string  `placeholder:"FILE"`
 	Utility string  `default:"linear" enum:"linear,log,saturating,quadratic"`
@@ -63,10 +52,8 @@ type admmNewCmd struct {
 // Run writes a problem.
 func (c admmNewCmd) Run(a *app) error {
 	if _, err := os.Stat(filepath.Join(c.Out, "network.json")); err == nil {
-		return usage(
-			fmt.Errorf(
-				"--out %s: it has a problem already: name a new folder, or remove it first with its keys and "+
-					"ledgers: rm -r %s", c.Out, c.Out))
+		return usagef("--out %s: it has a problem already: name a new folder, or remove it first with its keys and "+
+			"ledgers: rm -r %s", c.Out, c.Out)
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	p := c.problem(rng)
@@ -145,29 +132,21 @@ func admmError(err error) error {
 // admmMust is lab.Must with errors marked by admmError.
 func admmMust[T any](v T, err error) T { return lab.Must(v, admmError(err)) }
 
-func (c admmNewCmd) utility(a float64) admm.Utility {
-	switch c.Utility {
-	case "log":
-		return admm.Log{A: a, B: c.B}
-	case "saturating":
-		return admm.Saturating{A: a, B: c.B}
-	case "quadratic":
-		return admm.Quadratic{A: a, B: c.B}
-	}
-	return admm.Linear{A: a}
-}
+func (c admmNewCmd) utility(a float64) admm.Utility { return files.Utilities(a, c.B)[c.Utility] }
 
 // problem draws or reads the network, its parameters and its bounds.
 func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
-	p := orUsage(c.network(rng))
-	if p.TargetUtility == nil {
+	p := admm.Problem{Graph: admm.Complete(c.Targets, c.Sources)}
+	if c.Edges != "" {
+		p = orUsage(files.ReadEdges(c.Edges, c.utility))
+	} else {
 		for range p.Graph.Edges {
 			p.TargetUtility = append(p.TargetUtility, c.utility(float64(1+rng.IntN(5))))
 			p.SourceUtility = append(p.SourceUtility, c.utility(float64(1+rng.IntN(5))))
 		}
 	}
 	if c.Bounds != "" {
-		lab.Check(usage(c.readBounds(&p)))
+		lab.Check(usage(files.ReadBounds(c.Bounds, &p)))
 		return p
 	}
 	for range p.Graph.Targets {
@@ -177,101 +156,4 @@ func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
 		p.SourceBounds = append(p.SourceBounds, admm.Bounds{Max: float64(20 + rng.IntN(21))})
 	}
 	return p
-}
-
-func (c admmNewCmd) network(rng *rand.Rand) (p admm.Problem, err error) {
-	switch {
-	case c.Edges != "":
-		return c.readEdges()
-	case c.Network == "random":
-		p.Graph, err = admm.Random(rng, c.Targets, c.Sources, c.P)
-	case c.Network == "nearest":
-		p.Graph, err = admm.Nearest(square(rng, c.Targets), square(rng, c.Sources), c.Degree)
-	default:
-		p.Graph = admm.Complete(c.Targets, c.Sources)
-	}
-	return p, err
-}
-
-// square is n points of the unit square.
-func square(rng *rand.Rand, n int) *mat.Dense {
-	m := mat.NewDense(n, 2, nil)
-	for i := range n {
-		m.SetRow(i, []float64{rng.Float64(), rng.Float64()})
-	}
-	return m
-}
-
-// sparseIndex is how far indices of a list of edges may be beyond ten times their number: each
-// stands for a node with a file of its own.
-const sparseIndex = 1000
-
-func (c admmNewCmd) readEdges() (admm.Problem, error) {
-	rows := orUsage(data.ReadPoints(c.Edges))
-	n, columns := rows.Dims()
-	if columns != 4 {
-		return admm.Problem{}, fmt.Errorf("%s: %d columns: want target, source and two parameters", c.Edges, columns)
-	}
-	var edges []admm.Edge
-	parameters := map[admm.Edge][2]float64{}
-	targets, sources := 0, 0
-	for i := range n {
-		e := admm.Edge{Target: int(rows.At(i, 0)), Source: int(rows.At(i, 1))}
-		if float64(e.Target) != rows.At(i, 0) || float64(e.Source) != rows.At(i, 1) {
-			return admm.Problem{}, fmt.Errorf("%s: row %d: target %v, source %v: must be integers", c.Edges, i+1,
-				rows.At(i, 0), rows.At(i, 1))
-		}
-		if most := 10*n + sparseIndex; e.Target > most || e.Source > most {
-			return admm.Problem{}, fmt.Errorf("%s: row %d: target %d, source %d: must be at most %d, for %s", c.Edges,
-				i+1, e.Target, e.Source, most, plural(n, "row"))
-		}
-		edges, parameters[e] = append(edges, e), [2]float64{rows.At(i, 2), rows.At(i, 3)}
-		targets, sources = max(targets, e.Target+1), max(sources, e.Source+1)
-	}
-	g, err := admm.Edges(targets, sources, edges)
-	lab.Check(usage(prefix(c.Edges, err)))
-	p := admm.Problem{Graph: g}
-	for _, e := range g.Edges {
-		p.TargetUtility = append(p.TargetUtility, c.utility(parameters[e][0]))
-		p.SourceUtility = append(p.SourceUtility, c.utility(parameters[e][1]))
-	}
-	return p, nil
-}
-
-// readBounds reads rows such as "target,3,0,5".
-func (c admmNewCmd) readBounds(p *admm.Problem) error {
-	f := orUsage(os.Open(c.Bounds))
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace = '#', 4, true
-	rows, err := r.ReadAll()
-	lab.Check(usage(prefix(c.Bounds, err)))
-	sides := map[string][]admm.Bounds{"target": make([]admm.Bounds, p.Graph.Targets),
-		"source": make([]admm.Bounds, p.Graph.Sources)}
-	seen := map[admm.ID]bool{}
-	for i, row := range rows {
-		if i == 0 && strings.EqualFold(row[0], "side") {
-			continue
-		}
-		at, err := strconv.Atoi(row[1])
-		if err != nil || sides[row[0]] == nil || at < 0 || at >= len(sides[row[0]]) {
-			return fmt.Errorf("%s: line %d: %q: there is no such node", c.Bounds, i+1, row[:2])
-		}
-		low, err1 := strconv.ParseFloat(row[2], 64)
-		high, err2 := strconv.ParseFloat(row[3], 64)
-		if err := errors.Join(err1, err2); err != nil {
-			return fmt.Errorf("%s: line %d: %w", c.Bounds, i+1, err)
-		}
-		id := admm.ID{Side: map[string]admm.Side{"source": admm.Source}[row[0]], Index: at}
-		if seen[id] {
-			return fmt.Errorf("%s: line %d: %v is there twice", c.Bounds, i+1, id)
-		}
-		sides[row[0]][at], seen[id] = admm.Bounds{Min: low, Max: high}, true
-	}
-	if len(seen) != p.Graph.Targets+p.Graph.Sources {
-		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", c.Bounds, len(seen),
-			p.Graph.Targets+p.Graph.Sources)
-	}
-	p.TargetBounds, p.SourceBounds = sides["target"], sides["source"]
-	return nil
 }

@@ -29,9 +29,8 @@ func (c admmNodeCmd) Run(a *app) error {
 	lab.Check(admmError(err))
 	if spec.Secret != nil {
 		if c.Ledger == "" {
-			return usage(
-				fmt.Errorf("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases",
-					c.File, spec.ID))
+			return usagef("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases",
+				c.File, spec.ID)
 		}
 		ledger := admmMust(files.OpenLedger(c.Ledger, c.File))
 		defer func() { _ = ledger.Close() }() // each line is on disk already

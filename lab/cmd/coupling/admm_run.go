@@ -89,7 +89,7 @@ func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint) 
 			lab.Check(admmError(err))
 		}
 	} else {
-		lab.Check(removeFile(c.checkpointFile())) // of another run
+		lab.Check(os.RemoveAll(c.checkpointFile())) // of another run
 	}
 	s = admmMust(network.Serve(addr, token))
 	lab.Check(admmError(files.SaveJSON(c.joinFile(), s.Access())))

@@ -15,7 +15,6 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/central"
-	"coupling/dp/admm/eavesdrop"
 	"coupling/dp/admm/files"
 	"coupling/lab"
 )
@@ -191,47 +190,5 @@ func (c admmEpsilonCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.out, got)
 	printCaveats(a)
-	return nil
-}
-
-type admmEavesdropCmd struct {
-	Dir    string `arg:""`
-	Rounds int
-	Lo     float64 `default:"1"`
-	Hi     float64 `default:"5"`
-}
-
-// Run listens to a run and estimates utilities.
-func (c admmEavesdropCmd) Run(a *app) error {
-	p, specs, rules, err := files.ReadProblem(c.Dir)
-	lab.Check(admmError(err))
-	for e, at := range p.Graph.Edges {
-		for side, u := range []admm.Utility{p.TargetUtility[e], p.SourceUtility[e]} {
-			if _, ok := u.(admm.Linear); !ok {
-				return usage(fmt.Errorf("%s: %v utility of target %d and source %d is %T: the attack is on linear ones",
-					c.Dir, admm.Side(side), at.Target, at.Source, u))
-			}
-		}
-	}
-	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds,
-		SourceBounds: p.SourceBounds}}
-	rules.Trace = record.Listen
-	playAll(a, p, specs, rules)
-	heard := min(cmp.Or(max(c.Rounds, 0), 1000), record.Rounds())
-	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Zetas: map[admm.ID]float64{}}
-	for _, s := range specs {
-		if s.Secret != nil {
-			attack.Zetas[s.ID] = rules.Filled().Eta * s.Secret.Alpha / s.Secret.Sensitivity
-		}
-	}
-	target, source, err := attack.All(record.First(heard))
-	lab.Check(admmError(err))
-	mse, right := eavesdrop.Score(p, target, source)
-	middle := slices.Repeat([]float64{(c.Lo + c.Hi) / 2}, len(target))
-	guess, _ := eavesdrop.Score(p, middle, middle)
-	fmt.Fprintf(a.out,
-		"heard %s: mean squared error of %d parameters %.4g, by guessing the middle %.4g; within 1/2 of the truth "+
-			"%.0f%%\n",
-		plural(heard, "round"), 2*len(target), mse, guess, 100*right)
 	return nil
 }

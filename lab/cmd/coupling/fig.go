@@ -10,8 +10,6 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/durable"
-	"coupling/lab/gallery"
 	"coupling/score/eval/inception"
 
 	"github.com/go-json-experiment/json"
@@ -45,7 +43,7 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	}
 	f.Format = slices.Compact(slices.Sorted(slices.Values(f.Format)))
 	if len(f.Format) == 0 {
-		return lab.Setting{}, usage(errors.New("--format: want png, svg or pdf"))
+		return lab.Setting{}, usagef("--format: want png, svg or pdf")
 	}
 	lab.Check(usage(chooseInception(f.Inception)))
 	key, err := chooseDevice(f.Device)
@@ -80,31 +78,10 @@ func chooseInception(file string) error {
 	return os.Setenv(inception.Variable, file)
 }
 
-type figListCmd struct {
-	JSON bool
-}
-
-// listed is a figure in `fig list --json`.
-type listed struct {
-	Name    string                 `json:"name"`
-	Paper   string                 `json:"paper"`
-	Title   string                 `json:"title"`
-	Shows   string                 `json:"shows"`
-	Presets map[lab.Preset]string  `json:"presets"`
-	Seconds map[lab.Preset]float64 `json:"seconds"` // CPU seconds, estimated
-}
+type figListCmd struct{}
 
 // Run lists the figures by paper, in the order of the paper.
-func (c figListCmd) Run(a *app) error {
-	if c.JSON {
-		var list []listed
-		for _, p := range figures.Papers() {
-			for _, f := range figures.Of(p.Name) {
-				list = append(list, listed{f.Name, p.Title, f.Title, f.Shows, f.Sizes, f.Seconds})
-			}
-		}
-		return writeJSON(a, list)
-	}
+func (figListCmd) Run(a *app) error {
 	w := table(a.out)
 	for _, p := range figures.Papers() {
 		fmt.Fprintf(w, "%s\n", p.Title)
@@ -146,32 +123,4 @@ func (c *figAllCmd) Run(a *app) error {
 		c.Format = append(c.Format, "png") // what the gallery shows
 	}
 	return c.make(a, figures.All(), printLine)
-}
-
-// writeReadme writes the entries of figs that lie in the folder of figures, and leaves the others.
-func (f *figFlags) writeReadme(figs []lab.Figure) (err error) {
-	defer lab.End(&err)
-	pages := slices.DeleteFunc(lab.Must(gallery.ReadPages(f.Out)), func(p gallery.Page) bool {
-		return !slices.ContainsFunc(figs, func(f lab.Figure) bool { return f.Name == p.Name })
-	})
-	for _, fig := range figures.All() {
-		pages = append(pages, gallery.Page{Name: fig.Name})
-	}
-	return usageIf(gallery.WriteReadme(f.Readme, f.Out, chapters(pages)), durable.ErrForeign)
-}
-
-// chapters puts pages into the order of the papers, and drops those of figures that are no more.
-func chapters(pages []gallery.Page) (out []gallery.Chapter) {
-	for _, paper := range figures.Papers() {
-		c := gallery.Chapter{Name: paper.Name, Title: paper.Title}
-		for _, f := range figures.Of(paper.Name) {
-			if i := slices.IndexFunc(pages, func(p gallery.Page) bool { return p.Name == f.Name }); i >= 0 {
-				c.Pages = append(c.Pages, pages[i])
-			}
-		}
-		if len(c.Pages) > 0 {
-			out = append(out, c)
-		}
-	}
-	return out
 }

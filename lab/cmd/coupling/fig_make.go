@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/durable"
@@ -33,7 +34,7 @@ func planFigures(s *store.Store, figs []lab.Figure, set lab.Setting) (plan, erro
 	seen := map[store.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
-			return p, usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset))
+			return p, usagef("%s has no preset %q", f.Name, set.Preset)
 		}
 		jobs := f.Jobs(set)
 		var fresh []store.Job // cells that no earlier figure has
@@ -137,7 +138,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		errs = append(errs, f.writeIndex(a, pages))
 	}
 	if f.Readme != "" {
-		errs = append(errs, f.writeReadme(figs))
+		errs = append(errs, usageIf(figures.WriteReadme(f.Readme, f.Out, figs), durable.ErrForeign))
 	}
 	return errors.Join(errs...)
 }
@@ -146,7 +147,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 // runs left in the folder.
 func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	defer lab.End(&err)
-	arranged := chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
+	arranged := figures.Chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
 	_, err = gallery.WriteIndex(f.Out, arranged)
 	lab.Check(usageIf(err, durable.ErrForeign))
 	_, err = fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
@@ -162,7 +163,7 @@ func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setti
 		if err := t.err(); err != nil {
 			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
+		page, err := gallery.Write(s, fig, set, f.Out, f.Format)
 		if errors.Is(err, store.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
 			continue // an artifact has changed since it was stored: compute its cell again
 		}

@@ -2,13 +2,8 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
-
-	"coupling/figures"
 
 	"github.com/alecthomas/kong"
 )
@@ -60,49 +55,4 @@ func addHelp(n *kong.Node, texts map[string]string) {
 	if n.Detail = string(text); n.Leaf() {
 		n.Detail = strings.TrimSpace(n.Detail + "\n\nExample:\n\n    " + texts[name+" Example"])
 	}
-}
-
-type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish"`
-}
-
-// Run prints the shell's script, which asks this program for what may come next.
-func (c completionCmd) Run(a *app) error {
-	exe, err := os.Executable()
-	if err == nil {
-		_, err = fmt.Fprintln(a.out, strings.ReplaceAll(help("completion."+c.Shell), "PROGRAM", exe))
-	}
-	return err
-}
-
-// complete returns what may follow the words: commands, flags, a flag's values, names of figures.
-func complete(model *kong.Application, words []string) (next []string) {
-	node := model.Node
-	var open *kong.Flag // whose value comes next
-	for _, w := range words {
-		if i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); i >= 0 {
-			node = node.Children[i]
-		}
-		open = nil
-		for _, f := range slices.Concat(node.AllFlags(true)...) {
-			if w == "--"+f.Name && !f.IsBool() {
-				open = f
-			}
-		}
-	}
-	if open != nil {
-		return strings.FieldsFunc(open.Enum, func(r rune) bool { return r == ',' })
-	}
-	for _, child := range node.Children {
-		next = append(next, child.Name)
-	}
-	if path := node.Path(); strings.HasPrefix(path, "fig") || path == "sweep" {
-		for _, f := range figures.All() {
-			next = append(next, f.Name)
-		}
-	}
-	for _, f := range slices.Concat(node.AllFlags(true)...) {
-		next = append(next, "--"+f.Name)
-	}
-	return next
 }

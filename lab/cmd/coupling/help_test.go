@@ -52,33 +52,6 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-func TestComplete(t *testing.T) {
-	for words, want := range map[string]string{
-		"": "solve", "runs": "diff", "solve --solver": "newton", "solve --x": "", "fig": "tour/digits",
-		"notebook run": "--pages",
-	} {
-		var out strings.Builder
-		if code := run(append([]string{"complete"}, strings.Fields(words)...), &out, os.Stderr); code != 0 {
-			t.Errorf("%q: code %d", words, code)
-		}
-		if got := strings.Fields(out.String()); want != "" && !slices.Contains(got, want) ||
-			want == "" && len(got) > 0 {
-			t.Errorf("after %q: %q", words, got)
-		}
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		var out strings.Builder
-		if code := run([]string{"completion", shell}, &out, os.Stderr); code != 0 ||
-			!strings.Contains(out.String(), exe+`" complete`) {
-			t.Errorf("%s: %s", shell, out.String())
-		}
-	}
-}
-
 // help COMMAND is COMMAND --help, and says the defaults of numbers.
 func TestHelp(t *testing.T) {
 	var help, flag, sample strings.Builder

@@ -85,7 +85,6 @@ type cli struct {
 	Private     privateCmd     `cmd:""`
 	Judge       judgeCmd       `cmd:""`
 	Doctor      doctorCmd      `cmd:""`
-	Completion  completionCmd  `cmd:""`
 	Version     versionCmd     `cmd:""`
 }
 
@@ -113,6 +112,9 @@ func usage(err error) error {
 	}
 	return exitError{exitUsage, err}
 }
+
+// usagef is [usage] of an error with a text of its own.
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // prefix says before an error what it is about; nil stays nil.
 func prefix(what string, err error) error {
@@ -144,10 +146,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	parser.Exit = func(int) { helped = true }
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
-	}
-	if len(args) > 0 && args[0] == "complete" { // what completion asks
-		fmt.Fprintln(stdout, strings.Join(complete(parser.Model, args[1:]), "\n"))
-		return 0
 	}
 	kctx, err := parser.Parse(args)
 	if helped {

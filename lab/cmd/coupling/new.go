@@ -49,14 +49,14 @@ func (c newCmd) Run(a *app) error {
 		err = errors.New("it is the path of Coupling itself")
 	}
 	if err != nil {
-		return usage(fmt.Errorf("new %s: %s %q: %w", c.Dir, given, c.Module, err))
+		return usagef("new %s: %s %q: %w", c.Dir, given, c.Module, err)
 	}
 	root := orUsage(checkout(c.From))
 	to, err := durable.OpenFolder(dir, "")
 	lab.Check(usage(prefix("new "+c.Dir, err)))
 	defer to.Close()
 	if orUsage(hasFiles(dir)) {
-		return usage(fmt.Errorf("new %s: the folder is not empty", c.Dir))
+		return usagef("new %s: the folder is not empty", c.Dir)
 	}
 	files := c.project()
 	files["go.mod"] = c.goMod(root, dir)

@@ -115,17 +115,15 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(c.Root, file)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil, usage(
-				fmt.Errorf(
-					"notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new makes",
-					name, c.Root))
+			return nil, usagef("notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new "+
+				"makes", name, c.Root)
 		}
 		if !exists(file) {
 			var have []string
 			for _, f := range all {
 				have = append(have, strings.TrimSuffix(filepath.Base(f), ".ipynb"))
 			}
-			return nil, usage(fmt.Errorf("notebook %q: there is none%s", name, store.DidYouMean(name, have)))
+			return nil, usagef("notebook %q: there is none%s", name, store.DidYouMean(name, have))
 		}
 		out = append(out, rel)
 	}
@@ -144,7 +142,7 @@ type notebookRunCmd struct {
 // not stop the others.
 func (r *notebookRunCmd) Run(a *app) error {
 	if r.Pages && r.Out == "" {
-		return usage(errors.New("--pages: needs --out"))
+		return usagef("--pages: needs --out")
 	}
 	c, files := installed(a, r.Names...)
 	for _, f := range files {
@@ -228,7 +226,7 @@ func writePage(dir string, nb *ipynb.Notebook, name string) error {
 	}
 	old, _ := os.ReadFile(filepath.Join(dir, name+".md")) // none: nothing to remove
 	for _, file := range ipynb.PagePictures(string(old)) {
-		err = errors.Join(err, removeFile(filepath.Join(dir, file)))
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, file)))
 	}
 	files[name+".md"] = []byte(md)
 	for file, b := range files {

@@ -112,9 +112,8 @@ func copied(a *app, name string) (c kernel.Checkout, file, work string, err erro
 	work, ok := copyOf(c, file)
 	if !ok {
 		return c, "", "",
-			usage(fmt.Errorf(
-				"notebook %q has no working copy: it is your own and opened in place; diff and reset are for the "+
-					"notebooks of Coupling", name))
+			usagef("notebook %q has no working copy: it is your own and opened in place; diff and reset are for the "+
+				"notebooks of Coupling", name)
 	}
 	if !exists(filepath.Join(c.Root, work)) {
 		fmt.Fprintf(a.err, "notebook %q was not opened yet: nothing changed\n", name)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +51,7 @@ func (in *inputs) matrix(flag, path string) *mat.Dense {
 
 func (in *inputs) load(flag, path string, size func(n, d int) string) *mat.Dense {
 	if path == "-" && slices.Contains(in.paths, "-") {
-		lab.Check(usage(fmt.Errorf("--%s -: standard input is read by another flag already", flag)))
+		lab.Check(usagef("--%s -: standard input is read by another flag already", flag))
 	}
 	p, err := data.LoadPoints(path)
 	if err != nil {
@@ -74,7 +73,7 @@ func (in *inputs) weights(flag, path string) []float64 {
 	}
 	m := in.load(flag, path, func(n, d int) string { return plural(n*d, "weight") })
 	if r, c := m.Dims(); r != 1 && c != 1 {
-		lab.Check(usage(fmt.Errorf("--%s %s: %d×%d: want one row or one column", flag, path, r, c)))
+		lab.Check(usagef("--%s %s: %d×%d: want one row or one column", flag, path, r, c))
 	}
 	return m.RawMatrix().Data
 }
@@ -142,14 +141,6 @@ func writeNPY(f *durable.Folder, name string, shape []int, x []float64) {
 func writeMatrix(f *durable.Folder, name string, m *mat.Dense) {
 	r, c := m.Dims()
 	writeNPY(f, name, []int{r, c}, m.RawMatrix().Data)
-}
-
-// removeFile removes a file, if there is one.
-func removeFile(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // isOwnInput returns an error if a file that a flag names for writing is one that is read.

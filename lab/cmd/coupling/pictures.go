@@ -78,10 +78,8 @@ func (p pictures) load(ctx context.Context, a *app) (_ *data.Images, err error) 
 // greys counts images of three equal channels.
 func greys(m *data.Images) (n int) {
 	_, channels, h, w := m.Shape()
-	plane := h * w
 	for i := range m.Len() {
-		v := m.Row(i)
-		if channels == 3 && slices.Equal(v[:plane], v[plane:2*plane]) && slices.Equal(v[plane:2*plane], v[2*plane:]) {
+		if v := m.Row(i); channels == 3 && slices.Equal(v[:2*h*w], v[h*w:]) {
 			n++
 		}
 	}

@@ -325,13 +325,13 @@ type calibrated struct {
 // Run finds the parameter that spends a budget.
 func (c calibrateCmd) Run(a *app) error {
 	if c.Find == "noise" && c.Noise != nil {
-		return usage(fmt.Errorf("--noise %g: it cannot be given with --find noise, which computes it", *c.Noise))
+		return usagef("--noise %g: it cannot be given with --find noise, which computes it", *c.Noise)
 	}
 	if c.Find == "noise" && c.Mechanism == "rr" {
-		return usage(errors.New("--find noise: rr has none; its --truth is given"))
+		return usagef("--find noise: rr has none; its --truth is given")
 	}
 	if c.Find == "rate" && c.Sampling != "poisson" {
-		return usage(fmt.Errorf("--find rate: only --sampling poisson has a rate, not %s", c.Sampling))
+		return usagef("--find rate: only --sampling poisson has a rate, not %s", c.Sampling)
 	}
 	if c.Find == "noise" {
 		one := 1.0

@@ -5,26 +5,17 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/synth"
-	"coupling/dp/synth/denoise"
-	"coupling/dp/synth/dpsinkhorn"
-	"coupling/dp/synth/merf"
-	"coupling/dp/synth/refine"
-	"coupling/dp/synth/semidual"
+	"coupling/dp/synth/suggest"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/nn/arch"
 )
-
-// Methods that auto chooses from.
-const auto, semiDual, refined = "auto", "semi-dual", "refined"
-
-const handwriting = "handwriting" // a kind
 
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
@@ -49,8 +40,16 @@ const garbage = 4
 func (c privateCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
-	if c.Kind != "any" && c.Method != auto && c.Method != semiDual && c.Method != refined {
-		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method))
+	ask := suggest.Request{
+		Name:        c.Method,
+		Eps:         c.Eps,
+		Handwriting: c.Kind == "handwriting",
+		Fast:        c.Fast,
+		Steps:       given(c.Steps),
+	}
+	measured := slices.Contains([]string{suggest.Auto, suggest.SemiDual, suggest.Refined}, c.Method)
+	if ask.Handwriting && !measured {
+		return usagef("--kind %s with --method %s: only semi-dual and refined use it", c.Kind, c.Method)
 	}
 	lab.Check(usage(isOutside(c.Out, c.Images)))
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
@@ -60,12 +59,12 @@ func (c privateCmd) Run(a *app) error {
 	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives
 	used, _ := os.ReadDir(c.Out)       // if there are any, it is refused below
-	if m := c.best(public); (m == semiDual || m == refined) && !a.quiet && len(used) == 0 {
-		fmt.Fprintln(a.err, c.expectation(public))
+	if measured && !a.quiet && len(used) == 0 {
+		fmt.Fprintln(a.err, ask.Expectation(public))
 	}
 	status := a.status(10 * time.Second)
 	statement, err := synth.Publication{
-		Method:  c.method,
+		Method:  ask.Method,
 		Budget:  dp.Budget{Epsilon: c.Eps, Delta: c.Delta},
 		Count:   c.Count,
 		Seed:    c.Seed,
@@ -77,113 +76,6 @@ func (c privateCmd) Run(a *app) error {
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"),
 		len(public.Classes), statement.Text())
 	return nil
-}
-
-// method is what is asked for, with its suggested settings.
-func (c privateCmd) method(p synth.Public) synth.Method {
-	steps := func(suggested *int) {
-		if c.Steps != nil {
-			*suggested = *c.Steps
-		}
-	}
-	switch c.best(p) {
-	case refined:
-		m := refine.Chosen(c.Eps, p)
-		if c.Kind == handwriting {
-			m = refine.Handwriting(c.Eps, p)
-		}
-		steps(&m.Steps)
-		return m
-	case "dp-merf":
-		return merf.Config{Steps: given(c.Steps)}
-	case "dp-sgd":
-		m := denoise.Suggested(c.Eps, p)
-		steps(&m.Steps)
-		return m
-	case "dp-sinkhorn":
-		m := dpsinkhorn.Suggested(p)
-		steps(&m.Steps)
-		return m
-	}
-	if c.Kind == handwriting {
-		return semidual.Handwriting(c.Eps, p)
-	}
-	return semidual.Suggested(c.Eps, p)
-}
-
-// best is the method of auto: refined where images are wide enough and, in grey, from ε = 0.3 for 5000 images a class
-// on. There, without the choice of a kind, it has 93.2 % by the worse judge on held-out images of MNIST, where
-// semi-dual has 90.8, and 77.9 % on those of Fashion-MNIST, where semi-dual has 77.8 (80.5 to 79.0 by the other
-// judge). With less it was not measured.
-func (c privateCmd) best(p synth.Public) string {
-	wide := p.Height%arch.GradientCell == 0 && p.Width%arch.GradientCell == 0 && min(p.Height, p.Width) >= 16
-	if c.Method == auto && wide && !c.Fast && (p.Channels > 1 || strength(c.Eps, p) >= .25*.999) {
-		return refined
-	}
-	if c.Method == auto {
-		return semiDual
-	}
-	return c.Method
-}
-
-// strength is ε times images a class, over that of MNIST at ε = 1.
-func strength(eps float64, p synth.Public) float64 {
-	return eps * float64(p.Records) / float64(6000*len(p.Classes))
-}
-
-// worth is the accuracy in percent on real test images, rounded down, of semi-dual and of refined; 0: not measured. Of
-// MNIST and Fashion-MNIST it is that of the worse of two judges, a CNN and one of oriented gradients, which learn from
-// 20,000 images made of 6000 a class with one key (ε = 0.3: from 6000 images, judged on training images held out). That
-// of refined at ε = 1 and 10 was read by coupling judge, that of semi-dual by earlier judges of both kinds. Of CIFAR-10
-// it is that of a CNN, on images made of 1000 a class.
-var worth = []struct {
-	eps                   float64
-	mnist, fashion, cifar [2]float64
-}{
-	{.3, [2]float64{90, 93}, [2]float64{77, 77}, [2]float64{20, 0}},
-	{1, [2]float64{95, 96}, [2]float64{81, 81}, [2]float64{27, 35}},
-	{10, [2]float64{96, 97}, [2]float64{82, 84}, [2]float64{36, 44}},
-}
-
-// noise is the strength below which less than half of MNIST was read.
-const noise = .03
-
-// expectation returns what this command's images will be worth, and what would be worth more, before anything is
-// spent: noise depends on ε times images a class. It is for whoever has the images, by their exact number, and is not
-// published.
-func (c privateCmd) expectation(p synth.Public) string {
-	images, like, at, how, of := "6000 images", strength(c.Eps, p), 0, "less than", 0
-	if p.Channels > 1 {
-		images, like = "1000 colour pictures", 6*like
-	}
-	if like < noise {
-		return fmt.Sprintf(
-			"expect noise, or little more, of what is ε = %.2g for %s a class: a larger ε helps, and more images "+
-				"of a class",
-			like, images)
-	}
-	for i, w := range worth {
-		if like >= w.eps*.999 {
-			at, how = i, "about"
-		}
-	}
-	method := c.best(p)
-	if method == refined {
-		of = 1
-	}
-	reads := func(of int) string {
-		if w := worth[at]; p.Channels == 1 {
-			return fmt.Sprintf("%.0f %% of MNIST and %.0f %% of Fashion-MNIST", w.mnist[of], w.fashion[of])
-		}
-		return fmt.Sprintf("%.0f %% of CIFAR-10, of which guessing reads 10 %%", worth[at].cifar[of])
-	}
-	text := fmt.Sprintf(
-		"expect what --method %s makes of %s a class at ε = %.2g: classifiers trained on synthetic images "+
-			"alone then read %s %s", method, images, like, how, reads(of))
-	if more := (privateCmd{Method: auto, Eps: c.Eps}).best(p); more != method {
-		text += fmt.Sprintf("; with --method %s, in minutes, %s", more, reads(1))
-	}
-	return text
 }
 
 // drawGrid draws ten images of each class, a class a row.

@@ -46,8 +46,8 @@ func (c judgeCmd) Run(a *app) error {
 	}
 	lab.Check(usage(err))
 	if images.Dim() != test.Dim() {
-		return usage(fmt.Errorf("%s has %d values an image, %s %d: must be equal",
-			c.Synthetic, images.Dim(), c.Images+c.Data, test.Dim()))
+		return usagef("%s has %d values an image, %s %d: must be equal",
+			c.Synthetic, images.Dim(), c.Images+c.Data, test.Dim())
 	}
 	dev := orUsage(device.Open(c.Device))
 	defer func() { _ = dev.Close() }() // frees what lives

@@ -31,7 +31,6 @@ type runsCmd struct {
 type runsLsCmd struct {
 	Prefix string `arg:"" optional:""`
 	Failed bool
-	JSON   bool
 }
 
 // Run lists cells.
@@ -42,19 +41,13 @@ func (c runsLsCmd) Run(a *app) error {
 		records, last = s.Failures(c.Prefix), "REASON"
 	}
 	w := table(a.out)
-	if !c.JSON {
-		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
-	}
+	fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
 	var bad []error
 	var lines []func()
 	codes := newCodes(s)
 	for r, err := range records {
 		if err != nil {
 			bad = append(bad, err)
-			continue
-		}
-		if c.JSON {
-			lab.Must(w.Write(lab.Must(r.JSON())))
 			continue
 		}
 		note := fmt.Sprintf("%.2f", r.Manifest.Seconds)
@@ -144,7 +137,7 @@ func (c runsShowCmd) Run(a *app) error {
 func (a *app) existing() (*store.Store, error) {
 	s := lab.Must(a.store())
 	if _, err := os.Stat(s.Dir); err != nil {
-		return nil, usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir))
+		return nil, usagef("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir)
 	}
 	return s, nil
 }
@@ -183,8 +176,8 @@ func (c runsDiffCmd) cells(a *app) (store.Record, store.Record) {
 	}
 	found := orUsage(lab.Must(a.existing()).FindAll(c.A))
 	if len(found) != 2 || found[0].Key != found[1].Key {
-		lab.Check(usage(fmt.Errorf("%s: %s in the store, want two codes of one cell, or name two cells, KEY.CODE each",
-			c.A, plural(len(found), "result"))))
+		lab.Check(usagef("%s: %s in the store, want two codes of one cell, or name two cells, KEY.CODE each",
+			c.A, plural(len(found), "result")))
 	}
 	slices.SortFunc(found, func(x, y store.Record) int { return x.Manifest.Start.Compare(y.Manifest.Start) })
 	return found[0], found[1]

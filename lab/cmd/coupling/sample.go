@@ -181,7 +181,7 @@ func warnSlow(w io.Writer, acceptance float64) {
 // blameSample tells what is wrong with the request from what went wrong with it.
 func blameSample(err error) error {
 	if errors.Is(err, train.ErrMismatch) || errors.Is(err, train.ErrCorrupt) {
-		return usage(fmt.Errorf("%w: remove the file to begin anew", err))
+		return usagef("%w: remove the file to begin anew", err)
 	}
 	return usageIf(blame(err), scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter)
 }

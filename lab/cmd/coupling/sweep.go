@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -30,7 +29,7 @@ type sweepCmd struct {
 // Run computes the missing cells of figures or of a sweep file.
 func (c sweepCmd) Run(a *app) error {
 	if unused := (slurm.Request{Retries: c.Cluster.Retries}); c.On == "local" && !reflect.DeepEqual(c.Cluster, unused) {
-		return usage(errors.New("flags of a cluster are used only with --on slurm: see coupling sweep --help"))
+		return usagef("flags of a cluster are used only with --on slurm: see coupling sweep --help")
 	}
 	s := lab.Must(a.store())
 	src := lab.Must(c.source(a, s, orUsage(c.device())))
@@ -58,9 +57,6 @@ func (c sweepCmd) Run(a *app) error {
 			},
 		}
 	}
-	if src.halving != nil {
-		return halve(a, s, ex, src)
-	}
 	t := a.compute(s, ex, "sweep", src.jobs)
 	if c.On == "slurm" && c.Cluster.Detach {
 		fmt.Fprintf(a.out, "%s submitted; the same command without --detach follows them\n", plural(t.left, "cell"))
@@ -83,10 +79,6 @@ func dryRun(a *app, s *store.Store, src source) error {
 	if n.Missing > 0 {
 		fmt.Fprintln(a.out, sweepfile.EstimateTime(s, experiments))
 		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", first.Experiment, first.Seed, first.Params)
-	}
-	if src.halving != nil {
-		fmt.Fprintf(a.out, "and then the best 1/%d with %s of %v\n", src.halving.Factor, src.halving.Budget,
-			src.halving.Budgets()[1:])
 	}
 	return nil
 }

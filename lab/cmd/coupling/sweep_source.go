@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,6 @@ import (
 // somewhere else.
 type source struct {
 	jobs    iter.Seq[store.Job]
-	halving *sweepfile.Halving
 	command []string
 	env     []string
 }
@@ -41,15 +39,15 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) 
 			continue
 		}
 		if ext != ".yaml" && ext != ".yml" && ext != ".go" {
-			return own, usage(fmt.Errorf("%s: a sweep file ends in .yaml, .yml or .go; names of figures have no dot",
-				name))
+			return own, usagef("%s: a sweep file ends in .yaml, .yml or .go; names of figures have no dot",
+				name)
 		}
 		if len(c.Names) > 1 {
-			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))
+			return own, usagef("%s: a sweep file stands alone", name)
 		}
 		if c.Preset != "quick" || c.Seed != 1 {
-			return own, usage(fmt.Errorf("--preset and --seed are for figures: %s has its own parameters and seeds",
-				name))
+			return own, usagef("--preset and --seed are for figures: %s has its own parameters and seeds",
+				name)
 		}
 		if ext == ".go" {
 			bin := filepath.Join(s.Dir, "bin")
@@ -59,10 +57,8 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) 
 			}
 			p := orUsage(sweepfile.Build(a.run.ctx, name, bin))
 			if len(p.Jobs) == 0 {
-				return own, usage(
-					fmt.Errorf(
-						"%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc "+
-							"coupling/lab/sweepfile.Main shows how", name))
+				return own, usagef("%s: it lists no cells: its main must call sweepfile.Main with jobs; go doc "+
+					"coupling/lab/sweepfile.Main shows how", name)
 			}
 			return source{jobs: slices.Values(p.Jobs), command: p.Command(),
 				env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
@@ -73,7 +69,6 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) (source, error) 
 				filepath.Join(filepath.Dir(name), "main.go"))
 		}
 		lab.Check(usage(err))
-		own.halving = sweep.Halving
 		own.jobs = func(yield func(store.Job) bool) {
 			for j, err := range sweep.Jobs() {
 				if lab.Check(usage(err)); !yield(j) {
@@ -110,33 +105,4 @@ func (c sweepCmd) device() (kind string, err error) {
 		return "", errors.New("--device cuda: ask for it with --gpus too")
 	}
 	return kind, os.Setenv("COUPLING_DEVICE", kind)
-}
-
-// halve runs a sweep with early stopping and says what was best.
-func halve(a *app, s *store.Store, ex store.Executor, src source) error {
-	h, jobs := src.halving, slices.Collect(src.jobs)
-	planned := 0
-	for k := range h.Budgets() {
-		planned += int(float64(len(jobs)) / math.Pow(float64(h.Factor), float64(k)))
-	}
-	show, finish := a.progress("halving", planned)
-	ctx := store.WithSink(a.run.ctx, show)
-	var t tally
-	a.run.during(func() {
-		for _, err := range h.Run(ctx, s, ex, jobs) {
-			switch {
-			case err == nil:
-				t.computed++
-			case a.run.ctx.Err() == nil:
-				t.failed = append(t.failed, err)
-			}
-		}
-	})
-	finish()
-	fmt.Fprintf(a.out, "%s landed, %d failed\n", plural(t.computed, "cell"), len(t.failed))
-	best, err := h.Best(s, jobs, 5)
-	for _, b := range best {
-		fmt.Fprintf(a.out, "%s %.6g  %s  %s\n", h.Metric, b.Metric, b.Record.Key.Short(), b.Record.Params)
-	}
-	return errors.Join(t.err(), err)
 }

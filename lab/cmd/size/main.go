@@ -1,6 +1,5 @@
 // Command size counts what a reader of the repository reads: tokens (go/scanner, comments apart) of
-// code, tests, test kits and generators, by folder, and lines wider than 120 columns. Generated
-// files do not count. Kernels and the emulator in C++ and CUDA stand in a column of their own, in
+// code, tests, test kits and generators, by folder. Generated files do not count. Kernels and the emulator in C++ and CUDA stand in a column of their own, in
 // words and signs.
 //
 //	git ls-files | go run ./lab/cmd/size > .ci/size    (make size)
@@ -19,10 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
-
-const widest = 120
 
 var (
 	kits = regexp.MustCompile(
@@ -34,7 +30,7 @@ var (
 
 // count is what one folder holds.
 type count struct {
-	code, tests, kits, generators, kernels, wide int
+	code, tests, kits, generators, kernels int
 }
 
 func (c *count) add(d count) {
@@ -43,7 +39,6 @@ func (c *count) add(d count) {
 	c.kits += d.kits
 	c.generators += d.generators
 	c.kernels += d.kernels
-	c.wide += d.wide
 }
 
 func main() {
@@ -65,7 +60,7 @@ func run(names io.Reader, out io.Writer) error {
 		all.add(one)
 		folders[folder(in.Text())] = sum
 	}
-	fmt.Fprintf(out, "%-14s %8s %8s %8s %10s %8s %6s\n", "", "code", "tests", "kits", "generators", "kernels", "wide")
+	fmt.Fprintf(out, "%-14s %8s %8s %8s %10s %8s\n", "", "code", "tests", "kits", "generators", "kernels")
 	for _, name := range slices.Sorted(maps.Keys(folders)) {
 		if folders[name] != (count{}) {
 			row(out, name, folders[name])
@@ -76,7 +71,7 @@ func run(names io.Reader, out io.Writer) error {
 }
 
 func row(out io.Writer, name string, c count) {
-	fmt.Fprintf(out, "%-14s %8d %8d %8d %10d %8d %6d\n", name, c.code, c.tests, c.kits, c.generators, c.kernels, c.wide)
+	fmt.Fprintf(out, "%-14s %8d %8d %8d %10d %8d\n", name, c.code, c.tests, c.kits, c.generators, c.kernels)
 }
 
 // folder is the first part of a file's path, or its first two in the largest folders.
@@ -99,11 +94,6 @@ func countFile(name string) (c count, err error) {
 	}
 	if kernel {
 		return count{kernels: len(sign.FindAll(src, -1))}, nil
-	}
-	for line := range strings.Lines(strings.ReplaceAll(string(src), "\t", "    ")) {
-		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > widest {
-			c.wide++
-		}
 	}
 	switch n := tokens(src); {
 	case strings.HasSuffix(name, "_test.go"):

@@ -6,9 +6,8 @@
 // those name in turn; a type also its methods, which an interface may call. Of a package that is
 // reached, the files that are not Go count, and those with import "C"; of packages that are
 // imported, what runs before main. Of other modules the versions count; of the standard library, of
-// lab and of lab/store, which call experiments and compute no number, nothing.
-//
-// A digest depends on Run's package and what it imports, so it is the same in every program.
+// lab and of lab/store, which call experiments and compute no number, nothing. A digest depends on
+// Run's package and what it imports, so it is the same in every program.
 package code
 
 import (
@@ -30,17 +29,22 @@ type Table []Function
 
 // A Function is a declared one, or a literal.
 type Function struct {
-	File        string // PACKAGE/FILE
-	First, Last int    // lines
-	Digest      string `json:",omitzero"`
-	Decl        *decl  `json:",omitzero"` // in a summary
+	File        string        // PACKAGE/FILE
+	First, Last int           // lines
+	Digest      string        `json:",omitzero"`
+	Decl        *decl         `json:",omitzero"` // in a summary
+	reach       func() string // finds the digest, where that is not done yet
 }
 
 // Of returns the functions of the packages in dir that match a pattern of go list, and of those
 // with source that they import.
 func Of(dir, pattern string) (Table, error) {
 	t, err := list(dir, pattern)
-	return t.table(), err
+	table := t.table()
+	for i, f := range table {
+		table[i].Digest = f.reach()
+	}
+	return table, err
 }
 
 // Lookup returns the digest of a function, or "": methods and generic functions have none, nor have
@@ -51,35 +55,43 @@ func (t Table) Lookup(f runtime.Frame) (digest string) {
 	if strings.ContainsAny(function, "[-") { // of types, or -fm, of a receiver
 		return ""
 	}
-	file, from := dir+strings.ReplaceAll(name, "%2e", ".")+"/"+path.Base(f.File), 0
+	file, found := dir+strings.ReplaceAll(name, "%2e", ".")+"/"+path.Base(f.File), Function{}
 	for _, g := range t {
-		switch {
-		case g.File != file || f.Line < g.First || f.Line > g.Last || g.First < from:
-		case g.First == from:
-			digest = ""
-		default:
-			digest, from = g.Digest, g.First
+		if g.File == file && found.First <= g.First && g.First <= f.Line && f.Line <= g.Last {
+			if g.First == found.First {
+				g = Function{First: g.First}
+			}
+			found = g
 		}
 	}
-	return digest
+	if found.reach != nil {
+		return found.reach()
+	}
+	return found.Digest
 }
 
-// table returns the functions of all packages with source.
+// table returns the functions of all packages with source, whose digests are yet to find.
 func (t tree) table() (out Table) {
 	for _, path := range slices.Sorted(maps.Keys(t)) {
 		for _, f := range t[path].Functions {
-			c := closure{tree: t, seen: map[*decl]bool{}, names: map[string]bool{}, parts: map[string]bool{}}
-			c.add(t[path], f.Decl)
-			c.load(path)
-			f.File, f.Decl = t[path].symbol+"/"+f.File, nil
-			f.Digest = hash([]byte(strings.Join(slices.Sorted(maps.Keys(c.parts)), "\n")))
-			if c.assembly {
-				f.Digest += Assembly
-			}
+			d := f.Decl
+			f.File, f.Decl, f.reach = t[path].symbol+"/"+f.File, nil, func() string { return t.digest(path, d) }
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// digest returns that of a function which a declaration of a package holds.
+func (t tree) digest(path string, d *decl) string {
+	c := closure{tree: t, seen: map[*decl]bool{}, names: map[string]bool{}, parts: map[string]bool{}}
+	c.add(t[path], d)
+	c.load(path)
+	sum := hash([]byte(strings.Join(slices.Sorted(maps.Keys(c.parts)), "\n")))
+	if c.assembly {
+		sum += Assembly
+	}
+	return sum
 }
 
 // closure is what a function reaches.
@@ -130,8 +142,7 @@ func (c *closure) visit(name string) {
 	}
 }
 
-// load counts what a package and those that it imports do before anybody calls them, and the
-// languages they are in.
+// load counts what a package and its imports do before anybody calls them, and their languages.
 func (c *closure) load(path string) {
 	p := c.tree[path]
 	if p == nil || c.names[path] || !p.own() {

@@ -44,7 +44,7 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 		if table[name] != "" {
 			t.Errorf("%s has two functions", name)
 		}
-		table[name] = f.Digest
+		table[name] = f.reach()
 	}
 	return table
 }
@@ -189,7 +189,7 @@ func TestDigestIsOfWhatRunReaches(t *testing.T) {
 	}
 }
 
-// What cgo compiles counts as a whole.
+// What cgo compiles counts as a whole: the C of a comment, of a file, and the Go beside it.
 func TestCgo(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs a C compiler")
@@ -197,15 +197,16 @@ func TestCgo(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "1")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	digests := map[string]bool{}
-	for _, body := range []string{"return 1;", "return 2;"} {
+	for _, number := range [][3]string{{"1", "1", "1"}, {"2", "1", "1"}, {"1", "2", "1"}, {"1", "1", "2"}} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{
 			"go.mod": "module example\n\ngo 1.26\n\nrequire coupling v0.0.0\n\nreplace coupling => " +
 				"./coupling\n",
 			"coupling/go.mod":     "module coupling\n\ngo 1.20\n",
 			"coupling/lab/lab.go": "package lab\n\ntype Cell struct{}\n",
-			"c/c.go": "package c\n\n// static int f() { " + body +
-				" }\nimport \"C\"\n\nfunc F(int) int { return int(C.f()) }\n",
+			"c/c.go": "package c\n\n// static int f() { return " + number[0] +
+				"; }\nimport \"C\"\n\nfunc F(int) int { return " + number[1] + " * int(C.f()) }\n",
+			"c/g.c": "int g() { return " + number[2] + "; }\n",
 			"e.go": "package example\n\nimport (\n\t\"coupling/lab\"\n\t\"example/c\"\n)\n\n" +
 				"func run(*lab.Cell) int { return c.F(0) }\n",
 		} {
@@ -217,7 +218,7 @@ func TestCgo(t *testing.T) {
 		}
 		digests[table[0].Digest] = true
 	}
-	if len(digests) != 2 {
-		t.Error("C changes, and the digest does not")
+	if len(digests) != 4 {
+		t.Errorf("%d digests of four versions", len(digests))
 	}
 }

@@ -2,12 +2,10 @@ package code
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"go/types"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,26 +59,23 @@ func list(dir string, args ...string) (tree, error) {
 		return nil, fmt.Errorf("go list %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(exit.Stderr))
 	}
 	t := tree{}
-	for in := json.NewDecoder(bytes.NewReader(out)); err == nil; {
+	for in := json.NewDecoder(bytes.NewReader(out)); err == nil && in.More(); {
 		p := &pkg{}
 		err = in.Decode(p)
 		p.symbol = p.ImportPath
 		if p.Name == "main" {
 			p.symbol = "main"
 		}
-		if err == nil && !p.Standard && p.ImportPath != lab && p.ImportPath != lab+"/store" {
+		if !p.Standard && p.ImportPath != lab && p.ImportPath != lab+"/store" {
 			t[p.ImportPath] = p
 		}
 	}
 	for _, p := range t {
-		if p.own() && errors.Is(err, io.EOF) {
-			err = cmp.Or(t.load(p), err)
+		if p.own() && err == nil {
+			err = t.load(p)
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return t, nil
+	return t, err
 }
 
 // load reads a package's files, and makes its summary unless one of the same files is known.

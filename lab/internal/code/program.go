@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"coupling/lab/durable"
@@ -19,39 +21,46 @@ import (
 var (
 	wd, _      = os.Getwd()      // as go run left it
 	program, _ = os.Executable() // this
+	once       sync.Once
+	functions  Table // of it
+	fault      error
 )
 
-// Program returns the functions of this program. Its source is known if go run started it, or if a
-// notebook wrote main.go, built it in the same folder and started it, and nothing has changed since.
-// Otherwise the error says why it is not.
-func Program() (out Table, err error) {
+// Digest returns that of a function of this program, as [Table.Lookup] does. The source is known if
+// go run started the program, or if a notebook wrote main.go, built it in the same folder and
+// started it, and nothing has changed since. Otherwise the error says why it is not.
+func Digest(f runtime.Frame) (digest string, err error) {
 	dir, args, began := os.Getenv("GONB_TMP_DIR"), []string{"."}, time.Time{}
 	if fi, err := os.Stat(filepath.Join(dir, "main.go")); err == nil && dir == filepath.Dir(program) {
 		began = fi.ModTime()
 	} else if dir, args, began, err = goRun(os.Getppid()); err != nil {
-		return nil, err
+		return "", err
 	}
 	info, ok := debug.ReadBuildInfo()
 	head := make([]byte, 64<<10) // has the build ID
-	f, err := os.Open(program)
+	file, err := os.Open(program)
 	if !ok || err != nil {
-		return nil, errors.Join(err, errors.New("it cannot be read"))
+		return "", errors.Join(err, errors.New("it cannot be read"))
 	}
-	defer f.Close()
-	_, _ = io.ReadFull(f, head)
+	defer file.Close()
+	_, _ = io.ReadFull(file, head)
 	_, tags, _ := strings.Cut(info.String(), "build\t-tags=")
 	tags, _, _ = strings.Cut(tags, "\n")
-	err = cached(fmt.Sprint(dir, args), hash(head), &out, func() error {
-		t, err := list(dir, append([]string{"-tags=" + tags}, args...)...)
-		for _, p := range t {
-			if p.changed.After(began) {
-				err = fmt.Errorf("%s has changed since the program was built", p.Dir)
+	err = cached(fmt.Sprint(dir, args, f.Function, f.Line), hash(head), &digest, func() error {
+		once.Do(func() {
+			var t tree
+			t, fault = list(dir, append([]string{"-tags=" + tags}, args...)...)
+			for _, p := range t {
+				if p.changed.After(began) {
+					fault = fmt.Errorf("%s has changed since the program was built", p.Dir)
+				}
 			}
-		}
-		out = t.table()
-		return err
+			functions = t.table()
+		})
+		digest = functions.Lookup(f)
+		return fault
 	})
-	return out, err
+	return digest, err
 }
 
 // goRun returns where the process, if it is go run without flags, looked for what, and when it
@@ -89,7 +98,7 @@ func Executable() string {
 // cached fills out by make, unless that was done for the same key before, in this process or in
 // another; the last key of each name is kept.
 func cached(name, key string, out any, make func() error) error {
-	const scheme = "2 " // is raised when digests are made in another way
+	const scheme = "3 " // is raised when digests are made in another way
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return make()
@@ -101,11 +110,9 @@ func cached(name, key string, out any, make func() error) error {
 	if string(is) == key && json.Unmarshal(value, out) == nil {
 		return nil
 	}
-	if err := make(); err != nil {
-		return err
-	}
-	if b, err := json.Marshal(out); err == nil {
+	err = make()
+	if b, bad := json.Marshal(out); err == nil && bad == nil {
 		_ = durable.Write(file, append([]byte(key+"\n"), b...)) // else it is made again
 	}
-	return nil
+	return err
 }

@@ -28,6 +28,7 @@ func TestProgramKnowsItsSource(t *testing.T) {
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"coupling/lab/internal/code"
 	"`+path+`/between"
@@ -37,7 +38,7 @@ func main() {
 	if len(os.Args) > 1 {
 		_ = os.WriteFile(os.Args[1], []byte("package deep\n\nconst C = 2\n"), 0o666)
 	}
-	_, err := code.Program()
+	_, err := code.Digest(runtime.Frame{})
 	fmt.Println(between.F(), err)
 }
 `)

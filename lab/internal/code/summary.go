@@ -50,8 +50,7 @@ func (t tree) read(p *pkg, source map[string][]byte) error {
 		}
 		files = append(files, f)
 	}
-	unknown := func(error) {} // is what other packages declare
-	config := types.Config{Importer: t, FakeImportC: true, Error: unknown}
+	config := types.Config{Importer: t, FakeImportC: true, Error: func(error) {}} // unknown: of other packages
 	r.all, _ = config.Check(p.ImportPath, r.fset, files, &r.info)
 	for _, f := range files {
 		r.text = source[r.fset.File(f.Pos()).Name()]
@@ -174,7 +173,7 @@ func (r *reader) functions(n ast.Node, whole *decl) {
 			return ok && slices.Contains(r.names(star.X), lab+" Cell")
 		})
 		if from, to := r.fset.Position(n.Pos()), r.fset.Position(n.End()); isRun {
-			r.Functions = append(r.Functions, Function{filepath.Base(from.Filename), from.Line, to.Line, "", whole})
+			r.Functions = append(r.Functions, Function{filepath.Base(from.Filename), from.Line, to.Line, "", whole, nil})
 		}
 		return len(f.Params.List) == 0
 	})

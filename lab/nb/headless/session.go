@@ -33,7 +33,7 @@ type Session struct {
 	child          *kernel.Child
 	cmd            *exec.Cmd
 	dir            string // temporary
-	cancel         context.CancelFunc
+	cancel         context.CancelCauseFunc
 }
 
 // Options say how the kernel is run.
@@ -68,14 +68,14 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 	if err != nil {
 		return nil, fmt.Errorf("headless: %w", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Session{
 		wire:      &wire{key: []byte(key), session: rand.Text()},
 		published: make(chan message, 4096), replies: make(chan message, 64),
 		cancel: cancel,
 	}
 	if s.dir, err = os.MkdirTemp("", "coupling-nb-"); err != nil {
-		cancel()
+		cancel(nil)
 		return nil, fmt.Errorf("headless: %w", err)
 	}
 	if err = s.launch(ctx, c, o, conn); err == nil {
@@ -113,7 +113,7 @@ func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn
 	s.cmd.Stdout, s.cmd.Stderr = output, output
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // an interrupt would only end the cell
 	s.cmd.WaitDelay = 8 * time.Second
-	s.child, err = kernel.Launch(s.cmd, func() {})
+	s.child, err = kernel.Launch(s.cmd, func() { s.cancel(errEnded) })
 	if err != nil {
 		s.cmd = nil
 	}
@@ -125,12 +125,14 @@ func (s *Session) log() string {
 	return string(b)
 }
 
-// connect dials the kernel, which needs a moment, and retries until the channel of publications
-// answers; messages published before that are lost.
+var errEnded = errors.New("it ended")
+
+// connect dials the kernel, which needs a moment, on a busy machine a minute, and retries until the
+// channel of publications answers or the kernel ends; messages published before that are lost.
 func (s *Session) connect(ctx context.Context, conn map[string]any) error {
 	retry := []zmq4.Option{
 		zmq4.WithID(zmq4.SocketIdentity(s.wire.session)), zmq4.WithLogger(log.New(io.Discard, "", 0)),
-		zmq4.WithDialerRetry(20 * time.Millisecond), zmq4.WithDialerMaxRetries(1500),
+		zmq4.WithDialerRetry(20 * time.Millisecond), zmq4.WithDialerMaxRetries(15_000),
 	}
 	s.shell, s.control, s.iopub = zmq4.NewDealer(ctx, retry...), zmq4.NewDealer(ctx, retry...),
 		zmq4.NewSub(ctx, retry[1:]...)
@@ -153,8 +155,6 @@ func (s *Session) connect(ctx context.Context, conn map[string]any) error {
 		case <-s.published:
 			return nil
 		case <-time.After(100 * time.Millisecond):
-		case <-s.child.Ended:
-			return errors.New("it ended")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -192,7 +192,7 @@ func (s *Session) Interrupt() error {
 
 // Close ends the kernel at once and removes its files.
 func (s *Session) Close() {
-	s.cancel()
+	s.cancel(nil)
 	if s.cmd != nil {
 		select {
 		case <-s.child.Ended:

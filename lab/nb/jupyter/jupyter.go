@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"coupling/lab/nb/kernel"
@@ -134,9 +135,9 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 		log := &serverLog{w: o.Output}
 		s.cmd.Stdout, s.cmd.Stderr = log, log // equal, so that one goroutine writes
 	}
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(terminate) }
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // it does not ask in return
 	s.cmd.WaitDelay = 10 * time.Second
-	s.cmd.SysProcAttr = apart()
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.Child, err = kernel.Launch(s.cmd, cancel); err != nil {
 		return nil, fmt.Errorf("jupyter: %w", err)
 	}

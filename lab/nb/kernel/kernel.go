@@ -63,7 +63,7 @@ func (c Checkout) Command() string {
 }
 
 // GoNB is the kernel's program.
-func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb"+exe()) }
+func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb") }
 
 // Jupyter is the folder of all that Jupyter keeps for this checkout.
 func (c Checkout) Jupyter() string { return filepath.Join(c.Root, ".coupling", "jupyter") }
@@ -71,13 +71,6 @@ func (c Checkout) Jupyter() string { return filepath.Join(c.Root, ".coupling", "
 // Spec is the file that describes the kernel to Jupyter.
 func (c Checkout) Spec() string {
 	return filepath.Join(c.Jupyter(), "data", "kernels", Name, "kernel.json")
-}
-
-func exe() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
 }
 
 // Env is what a process needs in its environment, beside the usual, to find the
@@ -204,10 +197,7 @@ func UserData() (string, error) {
 		return dir, nil
 	}
 	home, err := os.UserHomeDir()
-	switch runtime.GOOS {
-	case "windows":
-		return filepath.Join(os.Getenv("APPDATA"), "jupyter"), nil
-	case "darwin":
+	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Jupyter"), err
 	}
 	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
@@ -268,7 +258,7 @@ func (c Checkout) Check() error {
 		return fmt.Errorf("kernel: %s does not name %s: the checkout was moved", c.Spec(), c.GoNB())
 	}
 	for _, t := range Tools {
-		if _, err := os.Stat(filepath.Join(c.Bin(), t+exe())); err != nil {
+		if _, err := os.Stat(filepath.Join(c.Bin(), t)); err != nil {
 			return fmt.Errorf("kernel: %s is not built: %w", t, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 )
 
 // Errors of Save and Load to test for with errors.Is.

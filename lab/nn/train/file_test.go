@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"coupling/lab/must"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 )
 
 // of is a snapshot of a step, all of whose bytes tell which.

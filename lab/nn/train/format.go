@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"coupling/lab/device"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 )
 
 // A checkpoint file is in the format safetensors, so that NumPy and PyTorch open it. Its metadata have the rest:

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"coupling/lab/must"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"coupling/lab/device"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 )
 
 // ErrWeights is wrapped by every error about the content of a file of weights.

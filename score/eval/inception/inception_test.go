@@ -14,7 +14,7 @@ import (
 	"coupling/data"
 	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 	"coupling/score/eval/distance"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"coupling/lab/must"
-	"coupling/lab/safetensors"
+	"coupling/lab/nn/safetensors"
 )
 
 func Example() {
