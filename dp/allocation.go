@@ -48,8 +48,8 @@ func (w *walker) allocated(e Allocation, m Mechanism, steps, times int) error {
 	if steps == 1 {
 		return w.mechanism(m, times, sampling{})
 	}
-	return w.leaf(part{mechanism: m, steps: steps}, times, func() (pair.Pair, error) {
-		p, err := recent.removal(m, steps)
+	return w.leaf(part{mechanism: m, steps: steps, cells: w.cells}, times, func() (pair.Pair, error) {
+		p, err := recent.removal(m, steps, w.cells)
 		switch {
 		case errors.Is(err, ErrNotApplicable):
 			return nil, fmt.Errorf("dp: %v: %w", e, err)
@@ -63,7 +63,7 @@ func (w *walker) allocated(e Allocation, m Mechanism, steps, times int) error {
 }
 
 // removal returns the pair of the removal of one record that takes part in one of the steps.
-func removal(m Mechanism, steps int) (pair.Pair, error) {
+func removal(m Mechanism, steps, cells int) (pair.Pair, error) {
 	p, err := pairAt(m, sampling{}, span{1, 1, 1})
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func removal(m Mechanism, steps int) (pair.Pair, error) {
 	if !(p.RelErr() < 1) {
 		return nil, noPair(m, "an allocation of a mechanism known by its moments")
 	}
-	return pld.Allocated(p, steps)
+	return pld.Allocated(p, steps, cells)
 }
 
 // A memory holds the last pairs of allocations, which take up to a second each.
@@ -86,10 +86,10 @@ type memory struct {
 
 var recent memory
 
-func (r *memory) removal(m Mechanism, steps int) (pair.Pair, error) {
-	key := part{mechanism: m, steps: steps}
+func (r *memory) removal(m Mechanism, steps, cells int) (pair.Pair, error) {
+	key := part{mechanism: m, steps: steps, cells: cells}
 	if !reflect.ValueOf(m).Comparable() {
-		return removal(m, steps)
+		return removal(m, steps, cells)
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -98,10 +98,22 @@ func (r *memory) removal(m Mechanism, steps int) (pair.Pair, error) {
 			return k.pair, nil
 		}
 	}
-	p, err := removal(m, steps)
+	p, err := removal(m, steps, cells)
 	if err == nil {
 		r.known[r.next].part, r.known[r.next].pair = key, p
 		r.next = (r.next + 1) % len(r.known)
 	}
 	return p, err
+}
+
+// cellsFor is how many cells the laws of allocations have for a question: fewer in the first stages
+// of a search.
+func cellsFor(q pair.Question) int {
+	switch {
+	case q.Width >= 1e-2:
+		return pld.FineLaw / 8
+	case q.Effort > 0 && q.Effort < 1:
+		return pld.FineLaw / 2
+	}
+	return pld.FineLaw
 }

@@ -70,6 +70,18 @@ func TestAllocationOfTwo(t *testing.T) {
 	}
 }
 
+// The noise for the ε of σ = 1 is σ = 1, rounded to the safe side: the rough laws of a search's first
+// stages do not decide it.
+func TestAllocationCalibrated(t *testing.T) {
+	b := dp.Budget{Epsilon: 3.697385212538, Delta: 1e-5} // of TestAllocationOfTwo
+	sigma, g, err := dp.MinNoise(t.Context(), b, func(noise float64) dp.Event {
+		return dp.Allocation{Steps: 2, Selected: 1, Event: dp.Gaussian{NoiseMultiplier: noise}}
+	})
+	if err != nil || sigma < 1-1e-12 || sigma > 1.0005 || g.Epsilon > b.Epsilon {
+		t.Errorf("σ = %v, %v, %v; want 1", sigma, g, err)
+	}
+}
+
 func epsilonOf(t *testing.T, e dp.Event, delta float64) dp.Guarantee {
 	t.Helper()
 	g, err := dp.Epsilon(t.Context(), e, dp.Relation{}, delta)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"coupling/dp/pair"
+	"coupling/dp/pld"
 )
 
 // Branch is one way in which neighbouring data sets may differ, with the dominating pairs of the event's parts. The
@@ -26,7 +27,7 @@ func Branches(e Event, r Relation) ([]Branch, error) {
 	}
 	var out []Branch
 	for _, s := range all.singles() {
-		b, _, err := branch(e, r, s)
+		b, _, err := branch(e, r, s, pld.FineLaw)
 		if err != nil {
 			return nil, err
 		}
@@ -37,8 +38,8 @@ func Branches(e Event, r Relation) ([]Branch, error) {
 
 // branch returns the branch of a split, or one that dominates all branches of a span; directed is
 // false if it is the same for every split.
-func branch(e Event, r Relation, s span) (b Branch, directed bool, err error) {
-	w := walker{span: s, exchange: r.Kind == Exchange, times: map[part]int{}}
+func branch(e Event, r Relation, s span, cells int) (b Branch, directed bool, err error) {
+	w := walker{span: s, cells: cells, exchange: r.Kind == Exchange, times: map[part]int{}}
 	err = w.walk(e, 1, sampling{})
 	if err == nil && len(w.steps) == 0 {
 		w.steps, err = nothingRead()
@@ -56,6 +57,7 @@ func nothingRead() ([]pair.Step, error) {
 // walker collects the steps of an event for one span; equal parts are counted together.
 type walker struct {
 	span     span
+	cells    int  // of the laws of allocations
 	exchange bool // removed and inserted records are one unit apart
 	directed bool // a mechanism asked which records are removed and which inserted
 	loose    bool
@@ -69,6 +71,7 @@ type part struct {
 	mechanism Mechanism
 	sampling  sampling
 	steps     int
+	cells     int
 	most      int
 }
 

@@ -114,7 +114,7 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
 			return p, err
 		}
-		if err == nil && p.g.Kind == Exact && i > 0 {
+		if err == nil && p.g.Kind == Exact {
 			break
 		}
 		start = p.x

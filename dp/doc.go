@@ -32,7 +32,7 @@
 // use [Best] (dp/best), which tries these in this order until the number is sharp. They take the
 // worst branch, and the [Guarantee] says which accountant answered and what kind of number it is.
 // Branches that are certain not to be the worst are skipped, in spans of splits: groups of a
-// thousand take about a second by closed forms and contours. Groups of hundreds take seconds where
+// thousand take half a second by closed forms and contours. Groups of hundreds take seconds where
 // distributions are needed, and groups of 100,000 some ten: their upper bound may be a tenth too large.
 // [EpsilonBy] and [DeltaBy] take an accountant. Whatever may take long takes a context first. A part
 // of an event without a dominating pair is refused by name ([ErrNoPair]).

@@ -73,7 +73,7 @@ func (w *walker) selection(e RepeatAndSelect, times int, s sampling) error {
 	if s.kind != everything {
 		return noPair(e, "a sample of which several runs select")
 	}
-	run := walker{span: w.span, exchange: w.exchange, times: map[part]int{}}
+	run := walker{span: w.span, cells: w.cells, exchange: w.exchange, times: map[part]int{}}
 	if err := run.walk(e.Event, 1, sampling{}); err != nil {
 		return err
 	}

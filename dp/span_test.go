@@ -28,13 +28,13 @@ func TestSpansDominate(t *testing.T) {
 		k := rapid.IntRange(2, 12).Draw(t, "group")
 		least := rapid.IntRange(0, k-1).Draw(t, "least")
 		most := rapid.IntRange(least+1, k).Draw(t, "most")
-		all, _, err := branch(e, Relation{Group: k}, span{k, least, most})
+		all, _, err := branch(e, Relation{Group: k}, span{k, least, most}, 1000)
 		if err != nil {
 			return // a range of which no batch can be drawn, or δ is 1
 		}
 		checked++
 		for removed := least; removed <= most; removed++ {
-			one, _, err := branch(e, Relation{Group: k}, span{k, removed, removed})
+			one, _, err := branch(e, Relation{Group: k}, span{k, removed, removed}, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,6 +23,7 @@ type search struct {
 	v     float64     // the largest upper end so far
 	g     Guarantee   // of the branch that has it
 	first pair.Answer // for the first branch
+	cells int         // of the laws of allocations
 	share float64     // share of the usual work for each other branch
 }
 
@@ -59,8 +60,9 @@ func (s *search) worst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.cells = cellsFor(s.q)
 	one := span{all.total, all.most, all.most}
-	b, directed, err := branch(s.event, s.relation, one)
+	b, directed, err := branch(s.event, s.relation, one, s.cells)
 	if err != nil {
 		return err
 	}
@@ -85,6 +87,9 @@ func (s *search) others(ctx context.Context, rest span) error {
 			first = firstSpans / 4
 		}
 	}
+	if s.q.Width > 0 || s.q.Effort > 0 { // a rough answer will do
+		most = min(most, 2*firstSpans)
+	}
 	for len(live) < first && slices.ContainsFunc(live, func(k span) bool { return !k.single() }) {
 		live = halved(live)
 	}
@@ -94,7 +99,9 @@ func (s *search) others(ctx context.Context, rest span) error {
 		if err != nil {
 			return err
 		}
-		live = halved(left)
+		none := len(left) == len(live) // skipped: half as many would be skipped at the next size
+		for live = halved(left); none && seen+3*len(live) <= most; live = halved(live) {
+		}
 	}
 	return nil
 }
@@ -132,6 +139,11 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 // pass compares the live spans with the largest number so far. It evaluates single splits that may
 // exceed it, or in the last pass every span that may, and returns the other spans that may.
 func (s *search) pass(ctx context.Context, live []span, last bool) (left []span, err error) {
+	if worst := live[len(live)-1]; last && !worst.single() && !s.within(ctx, worst) {
+		if err := s.askOther(ctx, worst); err != nil { // what most others are below
+			return nil, err
+		}
+	}
 	passed := make([]bool, len(live))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -155,24 +167,29 @@ func (s *search) pass(ctx context.Context, live []span, last bool) (left []span,
 		case s.v > known && s.within(ctx, k): // the largest number has grown since
 			continue
 		}
-		s.q.Effort, s.q.Like = s.share, pair.Answer{}
-		if !k.single() { // accountants that were slow for the first branch would be as slow for each of many
-			s.q.Like.By = s.first.By
-		}
-		b, _, err := branch(s.event, s.relation, k)
-		if err == nil {
-			err = s.ask(ctx, k, b)
-		}
-		if err != nil && !k.single() && ctx.Err() == nil {
-			err = fmt.Errorf(
-				"dp: group = %d: too many splits to bound all of them; ask for a smaller group, or for Removal and "+
-					"Insertion alone: %w", s.relation.size(), err)
-		}
-		if err != nil {
+		if err := s.askOther(ctx, k); err != nil {
 			return nil, err
 		}
 	}
 	return left, nil
+}
+
+// askOther evaluates the branch of a split but the first, or one that dominates a span.
+func (s *search) askOther(ctx context.Context, k span) error {
+	s.q.Effort, s.q.Like = s.share, pair.Answer{}
+	if !k.single() { // accountants that were slow for the first branch would be as slow for each of many
+		s.q.Like.By = s.first.By
+	}
+	b, _, err := branch(s.event, s.relation, k, s.cells)
+	if err == nil {
+		err = s.ask(ctx, k, b)
+	}
+	if err != nil && !k.single() && ctx.Err() == nil {
+		err = fmt.Errorf(
+			"dp: group = %d: too many splits to bound all of them; ask for a smaller group, or for Removal and "+
+				"Insertion alone: %w", s.relation.size(), err)
+	}
+	return err
 }
 
 // within reports whether all branches of a span are certain not to exceed the largest number so
@@ -181,7 +198,7 @@ func (s *search) within(ctx context.Context, k span) bool {
 	if s.q.Delta && s.v >= 1 {
 		return true
 	}
-	b, _, err := branch(s.event, s.relation, k)
+	b, _, err := branch(s.event, s.relation, k, s.cells)
 	if err != nil {
 		return false
 	}

@@ -33,13 +33,16 @@ type hits struct {
 
 const (
 	// hitsSlack is the log, relative to δ, of the probability that may be left to be added.
-	hitsSlack = -25
+	hitsSlack = -25.0
+	// roughSlack is the same where a rough answer will do.
+	roughSlack = -8.0
 	// mostHits bounds the number of h.
 	mostHits = 20_000
 )
 
 // asHits recognises such a composition, and returns two curves that enclose its own at the question's
-// number. It is false where these would not be within 1e-9 of ε of each other.
+// number. It is false where these would not be within 1e-9 of ε of each other, or 1e-5 where the
+// question asks for a rough answer.
 func asHits(steps []pair.Step, ask pair.Question) (lo, hi hits, ok bool) {
 	m, is := steps[0].Pair.(*pair.Mixture)
 	if !is || len(steps) > 1 || m.Noise() != pair.Gaussian {
@@ -54,14 +57,20 @@ func asHits(steps []pair.Step, ask pair.Question) (lo, hi hits, ok bool) {
 	if !(d > 0 && d*d/2 > 4*d+c) { // most batches with the record would not show it
 		return lo, hi, false
 	}
-	if !lo.fill(n, d, stay, hit, -745) {
+	goal, slack, width := logspace.Log(ask.At), hitsSlack, 1e-9
+	if ask.Width > 0 || ask.Effort > 0 && ask.Effort < 1 { // a rough answer will do
+		slack, width = roughSlack, max(1e-5, ask.Width/8)
+	}
+	if ask.Delta {
+		goal = -700
+	}
+	if !lo.fill(n, d, stay, hit, max(goal, -700)+hitsSlack) {
 		return lo, hi, false
 	}
-	goal := logspace.Log(ask.At)
 	if ask.Delta {
 		goal = lo.LogDelta(ask.At)
 	}
-	budget := max(goal, -700) + hitsSlack
+	budget := max(goal, -700) + slack
 	tail := func(m float64) float64 {
 		return logspace.Log(n) + logspace.Add(hit+logTail(d/2-m/d), stay+logTail(d/2+(2*c-m)/d))
 	}
@@ -70,7 +79,7 @@ func asHits(steps []pair.Step, ask pair.Question) (lo, hi hits, ok bool) {
 		margin++
 	}
 	shift := n * math.Log1p(math.Exp(-margin))
-	if size := n * math.Exp(hit) * d * d / 2; !(shift < 1e-9*size) {
+	if size := n * math.Exp(hit) * d * d / 2; !(shift < width*size) {
 		return lo, hi, false
 	}
 	hi = lo

@@ -84,8 +84,11 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 
 func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step,
 	q pair.Question) (v pair.Interval, order float64, err error) {
-	leave, left := trimAt(steps, q.At), 0.0
-	if q.Against > 0 { // what is left out need only be little of what δ is compared with
+	var leave pair.Trim
+	left := 0.0
+	if q.Against == 0 {
+		leave = trimAt(steps, q.At)
+	} else { // what is left out need only be little of what δ is compared with
 		slack := max(trimSlack, min(1e-3, a.tol()/10))
 		leave, left = pair.TrimTo(steps, logspace.Log(q.Against), slack, q.At), slack*q.Against
 	}

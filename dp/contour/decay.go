@@ -18,7 +18,7 @@ import (
 //     its values at the ends (integration by parts).
 //
 // Probabilities enter by lower and densities by upper bounds over each cell of the line's grid: the logarithmic
-// derivative of the tilted density is known exactly, and |L″| ≤ L′·span (Bhatia and Davis 2000).
+// derivative of the tilted density is known exactly, and L″ is a difference of posterior variances: see curve.
 type decay struct {
 	normal float64 // variance, of a normal loss; then nothing else is set
 
@@ -45,7 +45,6 @@ func newDecay(l *line) *decay {
 	for j := range n {
 		m[j] = l.tilt[j] * norm / l.h
 	}
-	curve := max(l.pair.p.span(), l.pair.q.span())
 	const up, down = 1 + 1e-6, 1 - 1e-6 // swallow the rounding of this function and of M(s)
 	for j := range n - 1 {
 		x := l.x0 + float64(j)*l.h
@@ -55,6 +54,7 @@ func newDecay(l *line) *decay {
 		lo := max(m[j]*math.Exp(l.h*min(fall, 0)), m[j+1]*math.Exp(-l.h*max(rise, 0)))
 		hi := min(m[j]*math.Exp(l.h*max(rise, 0)), m[j+1]*math.Exp(-l.h*min(fall, 0)))
 		slope := a.pMean - b.qMean // least L′ in the cell
+		curve := max(l.pair.p.curve(a.pMean, b.pMean, slope), l.pair.q.curve(a.qMean, b.qMean, slope))
 		d.mass[j] = l.h * lo * down
 		d.end[j] = m[j] / (a.pMean - a.qMean) * up
 		d.vary[j] = l.h * hi / slope * (max(rise, -fall) + curve) * up
@@ -70,6 +70,17 @@ func newDecay(l *line) *decay {
 	}
 	d.sums()
 	return d
+}
+
+// curve bounds the posterior variance of the mean over slope, the least L′, where the posterior mean goes
+// from a to b: by (max − m)(m − min) at the mean m (Bhatia and Davis 2000), and so by L′ times the span.
+func (s *side) curve(a, b, slope float64) float64 {
+	at := func(m float64) float64 { return (s.max-m)*(m-s.min) + 1e-12*s.span()*s.span() }
+	worst := max(at(a), at(b))
+	if mid := (s.min + s.max) / 2; a <= mid && mid <= b {
+		worst = at(mid)
+	}
+	return min(s.span(), worst/slope)
 }
 
 func (d *decay) sums() {

@@ -16,7 +16,7 @@ func TestAllocatedByEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := pld.Allocated(one, 3)
+	e, err := pld.Allocated(one, 3, pld.FineLaw)
 	if err != nil {
 		t.Fatal(err)
 	}

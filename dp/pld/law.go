@@ -2,9 +2,7 @@ package pld
 
 import (
 	"cmp"
-	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -60,22 +58,6 @@ func (o operation) combine(a, b bracket, n int) bracket {
 	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
 }
 
-// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells. The error is ErrRange
-// where ratios are too large.
-func (o operation) power(one bracket, times, n int) (bracket, error) {
-	all := one
-	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
-		all = o.combine(all, all, n)
-		if times&bit != 0 && all.inRange() {
-			all = o.combine(one, all, n)
-		}
-		if !all.inRange() {
-			return all, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
-		}
-	}
-	return all, nil
-}
-
 // inRange reports whether the ratios, of up to mostSummed that are summed, leave what is said of leftOut right.
 func (b bracket) inRange() bool {
 	for _, l := range [...]law{b.over, b.under} {
@@ -97,10 +79,7 @@ type filling struct {
 // fill sorts all combinations of values into cells. The first node is not above any, the last not below.
 func (o operation) fill(nodes []float64, a, b law) filling {
 	f := filling{nodes: nodes, above: make([]float64, len(nodes)-1), gap: make([]float64, len(nodes)-1)}
-	f.far = a.far + b.far
-	if o == product { // of means 1
-		f.far -= a.far * b.far
-	}
+	f.far = o.far(a, b)
 	if len(a.x) > len(b.x) {
 		a, b = b, a
 	}
@@ -120,6 +99,24 @@ func (o operation) fill(nodes []float64, a, b law) filling {
 		f.row(first, b.x[i+1:], b.q[i+1:], r)
 	}
 	return f
+}
+
+// far is the mean of combinations with an infinite ratio.
+func (o operation) far(a, b law) float64 {
+	massA, meanA := a.total()
+	massB, meanB := b.total()
+	if o == product {
+		return a.far*(meanB+b.far) + b.far*meanA
+	}
+	return a.far*massB + b.far*massA
+}
+
+// total is the mass and the mean of the finite ratios.
+func (l law) total() (mass, mean float64) {
+	for i, q := range l.q {
+		mass, mean = mass+q, mean+q*l.x[i]
+	}
+	return mass, mean
 }
 
 // cell returns the cell of z, which is not before c.
@@ -230,16 +227,15 @@ func (f filling) barycentres() law {
 const (
 	// negligibleMass is the mass of Q below the grid, and that of P above it, as a share of each.
 	negligibleMass = 1e-19
-	// sketched is the number of points by which nodes shape a grid.
-	sketched = 256
-	slots    = 1 << 10
+	// slots is the resolution of what shapes a grid.
+	slots = 1 << 10
 )
 
 // nodes places about n cells where the combined mass is, from a sketch of it: partly log-uniformly,
 // and partly by mass and width². The variance added to M would be least with the cube root of the
 // mass; small powers serve its tails, which decide small δ.
 func (o operation) nodes(a, b law, n int) []float64 {
-	s := o.sketch(a, b)
+	s := o.sketch(a, b, n)
 	nodes := []float64{o.on(a.least, b.least)}
 	add := func(x float64) {
 		if x > nodes[len(nodes)-1]*(1+8*ulp) {
@@ -256,6 +252,9 @@ func (o operation) nodes(a, b law, n int) []float64 {
 			}
 		}
 		share += w
+	}
+	if x := math.Exp(s.from(slots)); x < end*(1-8*ulp) { // which the shares reach but for rounding
+		add(x)
 	}
 	if len(nodes) > 1 {
 		add(end)
@@ -280,9 +279,10 @@ func (s sketch) slot(log float64) float64 {
 
 func (s sketch) from(slot float64) float64 { return s.centre + s.scale*math.Sinh(s.first+s.step*slot) }
 
-func (o operation) sketch(a, b law) sketch {
-	low, high := o.reach(a, b)
-	points, mean := o.points(a.grouped(sketched, middle), b.grouped(sketched, middle))
+func (o operation) sketch(a, b law, n int) sketch {
+	low, high := o.reach(a, b, max(16, min(64, n/16)))
+	few := max(16, min(128, n/8)) // points shape a grid
+	points, mean := o.points(a.grouped(few, middle), b.grouped(few, middle))
 	s := sketch{centre: logspace.Log(mean), weight: make([]float64, slots), step: 1}
 	for _, p := range points {
 		s.scale += p.q * math.Abs(p.log-s.centre)
@@ -312,7 +312,7 @@ func (s sketch) weigh(mass [slots]float64) {
 	}
 	for k := range worth {
 		width := s.from(float64(k+1)) - s.from(float64(k))
-		s.weight[k] = .1/slots + .3*width/all + .6*worth[k]/total
+		s.weight[k] = .3/slots + .3*width/all + .4*worth[k]/total
 	}
 }
 
@@ -336,8 +336,7 @@ func (o operation) points(a, b law) (out []combined, mean float64) {
 
 // reach returns the logs below which there is negligible mass of Q, and above which there is
 // negligible mass of P. It rounds outwards: what is left out moves far.
-func (o operation) reach(a, b law) (low, high float64) {
-	const edges = 64
+func (o operation) reach(a, b law, edges int) (low, high float64) {
 	byLog := func(x, y combined) int { return cmp.Compare(x.log, y.log) }
 	below, mean := o.points(a.grouped(edges, lowest), b.grouped(edges, lowest))
 	slices.SortFunc(below, byLog)

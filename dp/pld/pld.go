@@ -141,20 +141,22 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		}
 		best.Upper = 1
 	}
-	got, err := a.refine(ctx, parts, q, goal, unitOf(parts))
-	if errors.Is(err, errUnit) {
-		got, err = a.refine(ctx, parts, q, goal, 1)
+	unit := unitOf(parts)
+	rare := a.rare(parts, goal, unit)
+	if rare {
+		best = a.laws(ctx, parts, q, best)
 	}
-	if err != nil {
-		return pair.Interval{}, err
-	}
-	best = within(best, got)
-	for n := fineLaw / 4; n <= fineLaw && best.Upper-best.Lower > max(directWidth, a.width())*best.Upper; n *= 4 {
-		if q.limit >= 0 || a.work() < directWork {
-			break
+	if !rare || !a.enough(q, best, directWidth) {
+		got, err := a.refine(ctx, parts, q, goal, unit)
+		if errors.Is(err, errUnit) {
+			got, err = a.refine(ctx, parts, q, goal, 1)
 		}
-		if got, err = direct(ctx, parts, q, n); err == nil {
-			best = within(best, got)
+		if err != nil {
+			return pair.Interval{}, err
+		}
+		best = within(best, got)
+		if !rare {
+			best = a.laws(ctx, parts, q, best)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -164,6 +166,13 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		return pair.Interval{}, fmt.Errorf("pld: no answer on %d bins: %w", a.bins(), ErrRange)
 	}
 	return best, nil
+}
+
+// enough reports whether an interval is as narrow as asked for, or as width, or clear of the limit.
+func (a Accountant) enough(q question, v pair.Interval, width float64) bool {
+	// Comparisons with NaN are false.
+	return v.Upper-v.Lower <= max(a.width(), width)*min(v.Upper, math.MaxFloat64) || v.Upper <= q.limit ||
+		v.Lower > q.limit
 }
 
 // within is what two intervals have in common.
@@ -201,8 +210,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		}
 		binned += high.bins
 		best = within(best, got)
-		// Comparisons with NaN are false.
-		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
+		if a.enough(q, best, 0) {
 			return best, nil
 		}
 		before := work
