@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"go/scanner"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -79,7 +81,10 @@ func WriteReadme(dir, out string, chapters []Chapter) (err error) {
 			}
 			p.thumbnail(to, out)
 			if p.Source != "" {
-				p.Digest = lab.Must(SourceDigest(filepath.Join(dir, filepath.FromSlash(p.Source))))
+				p.Digest, err = SourceDigest(filepath.Join(dir, filepath.FromSlash(p.Source)))
+				if !errors.Is(err, fs.ErrNotExist) { // dir need not be that of the sources
+					lab.Check(err)
+				}
 			}
 			var b strings.Builder
 			lab.Check(readme.ExecuteTemplate(&b, "entry", *p))
