@@ -86,7 +86,7 @@ pages: build
 # Uses the checkout's store, so that `make figures PRESET=smoke` before it saves it the figures.
 test-notebooks:
 	COUPLING_TEST_NOTEBOOKS=1 COUPLING_STORE=$${COUPLING_STORE:-$(CURDIR)/.coupling} $(GO) test -v -count=1 -p 1 -timeout 15m ./notebooks ./lab/nb/...
-	COUPLING_TEST_NOTEBOOKS=1 $(GO) test -v -count=1 -run 'TestOpened|LeavesNothing' ./lab/cmd/coupling
+	COUPLING_TEST_NOTEBOOKS=1 $(GO) test -v -count=1 -run 'TestOpened|LeavesNothing|TestWrites/notebook|TestWrites/pages' ./lab/cmd/coupling
 
 # go vet sees the tests too: go test need not vet again.
 test:

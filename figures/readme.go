@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"go/scanner"
 	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -132,7 +134,11 @@ func newEntry(to *durable.Folder, dir, out string, p gallery.Page) string {
 		lab.Check(to.WriteFile(entry.Thumb, func(w io.Writer) error { _, err := w.Write(b); return err }))
 	}
 	if p.Source != "" {
-		entry.Digest = lab.Must(sourceDigest(filepath.Join(dir, filepath.FromSlash(p.Source))))
+		digest, err := sourceDigest(filepath.Join(dir, filepath.FromSlash(p.Source)))
+		if !errors.Is(err, fs.ErrNotExist) { // dir need not be that of the sources
+			lab.Check(err)
+		}
+		entry.Digest = digest
 	}
 	var b strings.Builder
 	lab.Check(readme.ExecuteTemplate(&b, "entry", entry))

@@ -23,7 +23,8 @@ var ErrForeign = errors.New("it is not replaced, since nothing here says that th
 // and only then get their places. It neither replaces nor removes a file unless an earlier Folder wrote
 // it, as the JSON object of its manifest lists under "files".
 type Folder struct {
-	// Keep keeps files of earlier Folders that are not written again. Else Commit removes them.
+	// Keep keeps files of earlier Folders that are not written again, but for those of Drop. Else Commit
+	// removes them.
 	Keep bool
 
 	dir, manifest string
@@ -31,6 +32,7 @@ type Folder struct {
 	made          bool              // dir did not exist
 	own           map[string]string // what earlier Folders wrote, with the SHA-256 as far as it is known
 	names         []string          // what waits
+	dropped       []string
 	sums          map[string]string
 }
 
@@ -94,6 +96,11 @@ func (f *Folder) Own(names ...string) {
 		f.own[name] = ""
 	}
 }
+
+// Drop has Commit remove files of earlier Folders although Keep is set, unless they are written again.
+func (f *Folder) Drop(names ...string) { f.dropped = append(f.dropped, names...) }
+
+func (f *Folder) stays(name string) bool { return f.Keep && !slices.Contains(f.dropped, name) }
 
 // Protect returns an error if one of the paths, which are inputs, is a file that the Folder would replace
 // or remove. Paths that do not exist are passed over.
@@ -171,7 +178,7 @@ func (f *Folder) Add(name string) { f.names, f.sums[name] = append(f.names, name
 func (f *Folder) Files() map[string]string {
 	out := maps.Clone(f.sums)
 	for name, sum := range f.own {
-		if _, written := out[name]; f.Keep && !written && name != f.manifest {
+		if _, written := out[name]; f.stays(name) && !written && name != f.manifest {
 			out[name] = sum
 		}
 	}
@@ -197,7 +204,7 @@ func (f *Folder) Commit(manifest func(w io.Writer) error) error {
 		}
 	}
 	for name := range f.own {
-		if !f.Keep && !slices.Contains(f.names, name) && filepath.IsLocal(filepath.FromSlash(name)) {
+		if !f.stays(name) && !slices.Contains(f.names, name) && filepath.IsLocal(filepath.FromSlash(name)) {
 			if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

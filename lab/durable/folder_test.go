@@ -72,6 +72,13 @@ func TestFolder(t *testing.T) {
 	check("input", put(dir, map[string]string{"c": "2"}, filepath.Join(dir, "a")), true, first)
 	second := map[string]string{"mine": "mine", "a": "2", "c": "2"}
 	check("second", put(dir, map[string]string{"a": "2", "c": "2"}, mine), false, second)
+	f := must.Get(OpenFolder(dir, "summary.json"))
+	f.Keep = true
+	f.Drop("a", "mine")
+	must.Do(f.Commit(func(w io.Writer) error { return json.NewEncoder(w).Encode(map[string]any{"files": f.Files()}) }))
+	f.Close()
+	delete(second, "a")
+	check("one dropped", nil, false, second)
 	must.Do(os.WriteFile(filepath.Join(dir, "summary.json"), []byte("{}"), 0o666))
 	check("foreign summary", put(dir, map[string]string{"d": "3"}), true, second)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"maps"
 	"os"
 	"strconv"
@@ -47,6 +46,18 @@ var inputFiles = map[string]string{
 	"latin.csv":      "\xe4,v\n0,1\n1,1\n",
 	"savetxt.txt":    "# u v\n0.000000000000000000e+00 1.000000000000000000e+00\n1e0 1e0\n",
 	"last.csv":       "0,1\n1,1",
+	"line.csv":       "# a line\n0,1\n\n1,1\n",
+	"nbsp.csv":       "0,\u00a01\n1,1\n",
+	"later.csv":      "1,1\nNA,1\n",
+	"names.csv":      "id,u,v\na,0,1\nb,1,1\n",
+	"growing.csv":    "1\n1,1\n",
+	"bytes.bin":      "\x00\x01\xfe\xff\x80",
+	"minusinf.csv":   "0,-inf\n",
+	"alone.csv":      "1\n",
+	"rate.yaml":      "experiment: scones/rate\n",
+	"with blank.csv": "0,1\n1,1\n",
+	"'quote\".csv":   "0,1\n1,1\n",
+	"new\nline.csv":  "0,1\n1,1\n",
 	"twice.csv":      "u,v\nu,v\n1,1\n",
 	"trailing.csv":   "1,1,\n2,1,\n",
 	"minusword.csv":  "\u22121,1\n2,1\n",
@@ -77,6 +88,15 @@ var inputFiles = map[string]string{
 	"trailing.npy":   npyFile("|u1", "(1, 1)", "00"),
 	"future.npy":     strings.Replace(npyFile("|u1", "(1, 1)", "0"), "\x01\x00", "\x09\x00", 1),
 	"enormous.npy":   npyFile("<f8", "(10000000, 1000000)", "01234567"),
+	"long.npy":       npyFile("<i8", "(1, 2)", "\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"),
+	"extended.npy":   npyFile("<f16", "(1, 1)", "0123456789abcdef"),
+	"date.npy":       npyFile("<M8[D]", "(1, 1)", "01234567"),
+	"record.npy":     strings.Replace(npyFile("<f8", "(1, 1)", "01234567"), "'<f8'", "[('a', '<f8')]", 1),
+	"cuthead.npy":    npyFile("<f8", "(2, 2)", "")[:40],
+	"cutmagic.npy":   "\x93NUM",
+	"lie.npy":        npyFile("|u1", "(-2, 2)", "0123"),
+	"empty.npz":      "PK\x05\x06" + strings.Repeat("\x00", 18),
+	"text.npz":       "0,1\n1,1\n",
 	"broken.npz":     "PK\x03\x04broken",
 	"half.npy":       npyFile("<f2", "(2, 2)", "\x00\x00\x00\x3c\x00\x3c\x00\x3c"),
 	"complex.npy":    npyFile("<c16", "(1, 1)", "0123456789abcdef"),
@@ -100,8 +120,11 @@ func TestInputs(t *testing.T) {
 	fixtures(t)
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
-	_, err := lab.Must(z.Create("x.npy")).Write([]byte(npyFile("|b1", "(2, 2)", "\x00\x01\x01\x01")))
-	lab.Check(errors.Join(err, z.Close()))
+	for _, member := range []zip.FileHeader{{Name: "x.npy", Method: zip.Deflate}, {Name: "stored.npy"}} {
+		_, err := lab.Must(z.CreateHeader(&member)).Write([]byte(npyFile("|b1", "(2, 2)", "\x00\x01\x01\x01")))
+		lab.Check(err)
+	}
+	lab.Check(z.Close())
 	files := maps.Clone(inputFiles)
 	files["cloud.npz"] = archive.String()
 	files["flat/1.png"] = string(lab.Must(os.ReadFile("pictures/top/0.png")))
@@ -111,6 +134,8 @@ func TestInputs(t *testing.T) {
 		}
 		lab.Check(os.WriteFile(name, []byte(text), 0o666))
 	}
+	lab.Check(os.Symlink("nowhere", "link.csv"))
+	within := strings.NewReplacer("␣", " ", "␤", "\n", "LONG", strings.Repeat("a", 300))
 	before := tree(t, ".")
 	for _, row := range strings.Split(strings.TrimSpace(table), "\n") {
 		if strings.HasPrefix(row, "#") {
@@ -125,7 +150,11 @@ func TestInputs(t *testing.T) {
 			os.Stdin = stdin
 			var stdout, stderr bytes.Buffer
 			args := strings.Replace(cells[1], "S ", "solve --eps 1 --out o --y y.csv ", 1)
-			code := run(strings.Fields(args), &stdout, &stderr)
+			words := strings.Fields(args)
+			for i, w := range words {
+				words[i] = within.Replace(w)
+			}
+			code := run(words, &stdout, &stderr)
 			if code != want || !strings.Contains(stderr.String(), cells[2]) {
 				t.Errorf("exit %d, want %d and %q:\n%s", code, want, cells[2], &stderr)
 			}

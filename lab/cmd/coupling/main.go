@@ -141,13 +141,18 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
 	var c cli
-	parser := newParser(&c, stdout, stderr)
+	out := &checkedWriter{w: stdout}
+	parser := newParser(&c, out, stderr)
 	helped := false
 	parser.Exit = func(int) { helped = true }
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
 	kctx, err := parser.Parse(args)
+	if out.err != nil { // of the help
+		fmt.Fprintf(stderr, "coupling: %v\n", out.err)
+		return exitFailed
+	}
 	if helped {
 		return 0
 	}
@@ -169,7 +174,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "coupling: %v\n", err)
 		return exitUsage
 	}
-	out := &checkedWriter{w: stdout}
 	a := &app{
 		out: out, err: stderr, quiet: c.Quiet, run: newInterrupts(stderr),
 		store: func() (*store.Store, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -138,17 +139,18 @@ type notebookRunCmd struct {
 	Limit  float64 `default:"3600"`
 }
 
-// Run executes the notebooks and says how long each took. One that fails does
-// not stop the others.
+// Run executes the notebooks and says how long each took. One that fails does not stop the others; a file
+// that cannot be written does.
 func (r *notebookRunCmd) Run(a *app) error {
 	if r.Pages && r.Out == "" {
 		return usagef("--pages: needs --out")
 	}
 	c, files := installed(a, r.Names...)
-	for _, f := range files {
-		if r.Out != "" {
-			lab.Check(usage(isOwnInput("out", filepath.Join(r.Out, filepath.Base(f)), filepath.Join(c.Root, f))))
-		}
+	var to *durable.Folder
+	if r.Out != "" {
+		to = r.open(c, files)
+		defer to.Close()
+		claim(to, r.written(files...)...)
 	}
 	var errs []error
 	var ran []executed
@@ -158,17 +160,64 @@ func (r *notebookRunCmd) Run(a *app) error {
 				return
 			}
 			e := executed{Notebook: f, Preset: r.Preset}
-			if err := r.one(a, c, f, &e); err != nil {
+			nb, err := r.one(a, c, &e)
+			if err != nil {
 				errs, e.Error = append(errs, fmt.Errorf("%s: %w", f, err)), err.Error()
 			}
-			ran = append(ran, e)
+			if ran = append(ran, e); nb != nil && to != nil {
+				r.write(to, nb, r.written(f)[0])
+			}
 		}
 	})
-	if r.Out != "" {
-		write := func(w io.Writer) error { return encodeJSON(w, ran) }
-		errs = append(errs, durable.WriteFile(filepath.Join(r.Out, summaryFile), 0o666, write))
+	if to != nil {
+		lab.Check(commit(to, executions{ran, to.Files()}))
 	}
 	return errors.Join(errs...)
+}
+
+// written returns the names of what notebooks become in --out.
+func (r *notebookRunCmd) written(files ...string) (names []string) {
+	for _, f := range files {
+		name := filepath.Base(f)
+		if r.Pages {
+			name = strings.TrimSuffix(name, ".ipynb") + ".md"
+		}
+		if slices.Contains(names, name) {
+			lab.Check(usagef("--out %s: two notebooks would be %s: run one of them", r.Out, name))
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// open opens the folder of what is executed. Its pages are ours by their first line, also in a fresh
+// checkout, whose notebooks/pages has no summary.
+func (r *notebookRunCmd) open(c kernel.Checkout, files []string) *durable.Folder {
+	var in inputs
+	for _, f := range files {
+		in.paths = append(in.paths, filepath.Join(c.Root, f))
+	}
+	to := openOut(r.Out, &in)
+	to.Keep = true
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".ipynb") + ".md"
+		if pictures, ok := oldPage(filepath.Join(r.Out, name)); ok {
+			to.Own(append(pictures, name)...)
+		}
+	}
+	return to
+}
+
+// oldPage returns the pictures of a page that an earlier run wrote.
+func oldPage(path string) (pictures []string, ok bool) {
+	text, err := os.ReadFile(path)
+	return ipynb.PagePictures(string(text)), err == nil && strings.HasPrefix(string(text), ipynb.PageMark)
+}
+
+// executions is summary.json.
+type executions struct {
+	Notebooks []executed        `json:"notebooks"`
+	Files     map[string]string `json:"files"` // SHA-256, also of earlier runs
 }
 
 // executed is what summary.json says of a notebook.
@@ -180,21 +229,22 @@ type executed struct {
 	Error    string  `json:"error,omitzero"`
 }
 
-func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed) (err error) {
+// one executes a notebook. With an error of a cell, nb has what was shown until then.
+func (r *notebookRunCmd) one(a *app, c kernel.Checkout, e *executed) (nb *ipynb.Notebook, err error) {
 	defer lab.End(&err)
 	ctx, cancel := context.WithTimeout(a.run.ctx, time.Duration(r.Limit*float64(time.Second)))
 	defer cancel()
-	nb := lab.Must(readNotebook(filepath.Join(c.Root, file)))
+	file := filepath.Join(c.Root, e.Notebook)
+	read := lab.Must(readNotebook(file))
 	began := time.Now()
 	// The limit interrupts a cell; the kernel outlives it, to tell what there is.
 	env := notebookEnv(a, r.Preset)
 	if r.Pages { // what readers see is computed by this code
 		env = append(env, "COUPLING_RECALL=same")
 	}
-	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)),
-		Env: env}))
+	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(file), Env: env}))
 	defer s.Close()
-	times, failed := s.Notebook(ctx, nb)
+	times, failed := s.Notebook(ctx, read)
 	slowest := headless.Timing{}
 	for _, t := range times {
 		if t.Elapsed > slowest.Elapsed {
@@ -202,35 +252,24 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed
 		}
 	}
 	e.Cells, e.Seconds = len(times), time.Since(began).Seconds()
-	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(e.Cells, "cell"), e.Seconds,
+	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", e.Notebook, plural(e.Cells, "cell"), e.Seconds,
 		slowest.ID, slowest.Elapsed.Seconds())
-	name := filepath.Base(file)
-	switch {
-	case r.Out == "":
-		return failed
-	case r.Pages:
-		return errors.Join(failed, writePage(r.Out, nb, strings.TrimSuffix(name, ".ipynb")))
-	}
-	b, err := nb.Encode()
-	if err == nil {
-		err = durable.Write(filepath.Join(r.Out, name), b)
-	}
-	return errors.Join(failed, err)
+	return read, failed
 }
 
-// writePage writes a page with its pictures, in place of those that it had.
-func writePage(dir string, nb *ipynb.Notebook, name string) error {
-	md, files, err := nb.Page(name)
-	if err != nil {
-		return err
+// write adds an executed notebook to the folder, or its page with its pictures in place of those that it had.
+func (r *notebookRunCmd) write(to *durable.Folder, nb *ipynb.Notebook, name string) {
+	files := map[string][]byte{}
+	if r.Pages {
+		md, pictures, err := nb.Page(strings.TrimSuffix(name, ".md"))
+		lab.Check(err)
+		old, _ := oldPage(filepath.Join(r.Out, name))
+		to.Drop(old...)
+		files, pictures[name] = pictures, []byte(md)
+	} else {
+		files[name] = lab.Must(nb.Encode())
 	}
-	old, _ := os.ReadFile(filepath.Join(dir, name+".md")) // none: nothing to remove
-	for _, file := range ipynb.PagePictures(string(old)) {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, file)))
-	}
-	files[name+".md"] = []byte(md)
 	for file, b := range files {
-		err = errors.Join(err, durable.Write(filepath.Join(dir, file), b))
+		lab.Check(to.WriteFile(file, func(w io.Writer) error { _, err := w.Write(b); return err }))
 	}
-	return err
 }

@@ -31,6 +31,7 @@ func (c sweepCmd) Run(a *app) error {
 	if unused := (slurm.Request{Retries: c.Cluster.Retries}); c.On == "local" && !reflect.DeepEqual(c.Cluster, unused) {
 		return usagef("flags of a cluster are used only with --on slurm: see coupling sweep --help")
 	}
+	lab.Check(usage(isOwnInput("jobs", c.Jobs, c.Names...)))
 	s := lab.Must(a.store())
 	src := lab.Must(c.source(a, s, orUsage(c.device())))
 	switch {

@@ -102,7 +102,7 @@ function axes() {
   const cols = [...view.cols.params, ...view.cols.values, ...(view.cols.seed ? ["seed"] : []), "seconds"], list = cols.map(c => [c, label(c)]);
   const values = byCount(view.cols.values.filter(numeric));
   if (!cols.includes(state.x)) { state.x = params.find(numeric) || cols[0]; setLog("px", state.x); }
-  if (!cols.includes(state.y)) { state.y = values[0] || "seconds"; setLog("py", state.y); }
+  if (!cols.includes(state.y)) { state.y = values.find(c => count(c) > 1) || "seconds"; setLog("py", state.y); }
   if (state.colour && !cols.includes(state.colour)) state.colour = "";
   if (!state.touched && !state.colour) state.colour = params.find(c => c !== state.x && !isList(c)) || "";
   if (!cols.includes(state.pcolour)) state.pcolour = values[0] || "";
