@@ -53,8 +53,8 @@ func Frontier() lab.Study[Params, Out] {
 			"coupling private with its defaults. The mean and the standard deviation of several trainings, with " +
 			"their CPU seconds, stand beside the project's goal, for the worse judge, and DP-FETA's accuracy in " +
 			"DPImageBench, the best there without public images. The same classifiers also learn from images of the " +
-			"same method without noise (full and paper), and from DP-MERF's and as many real ones, or all where there " +
-			"are fewer (not at full).",
+			"same method without noise (full and paper), and from DP-MERF's and as many real ones, or all where " +
+			"there are fewer (not at full).",
 		Sizes: kit.ByPreset("MNIST at ε = 10 and 0.3, and Fashion-MNIST at 10; 1500 images each, 300 "+
 			"synthetic ones", "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic "+
 			"images, CNNs of a quarter of the width; one training each, also of DP-MERF and of real "+
@@ -157,8 +157,8 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 	}
 	caption := "Two of each class, as they were drawn. No real image is shown."
 	if grid.C > 1 {
-		caption += " At ε ≤ 1 those of CIFAR-10 show nothing that a person would recognise: a classifier still learns " +
-			"colours and places of large areas from them."
+		caption += " At ε ≤ 1 those of CIFAR-10 show nothing that a person would recognise: a classifier still " +
+			"learns colours and places of large areas from them."
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels,
@@ -183,8 +183,8 @@ func bounds(v view) (out []string) {
 		if p := run[0].Params; p.Method.Name == noiseless {
 			t, _ := taskOf(p)
 			mean, _ := meanDeviation(run)
-			out = append(out, fmt.Sprintf("%s: without noise the same method reads %s %% by the worse judge. What an ε "+
-				"lacks of that is lost to noise; what a goal asks beyond it, the method cannot give.", t.name,
+			out = append(out, fmt.Sprintf("%s: without noise the same method reads %s %% by the worse judge. What an "+
+				"ε lacks of that is lost to noise; what a goal asks beyond it, the method cannot give.", t.name,
 				percent(t.accuracy(mean))))
 		}
 	}

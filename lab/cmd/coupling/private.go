@@ -174,8 +174,8 @@ func (c privateCmd) expectation(p synth.Public) string {
 		return fmt.Sprintf("%.0f %% of CIFAR-10, of which guessing reads 10 %%", worth[at].cifar[of])
 	}
 	if p.Channels > 1 && worth[at].cifar[of] == 0 {
-		return fmt.Sprintf("what --method %s makes of %s a class at ε = %.2g was not measured; of what --method %s makes "+
-			"classifiers read %s %s", method, images, like, semiDual, how, reads(0))
+		return fmt.Sprintf("what --method %s makes of %s a class at ε = %.2g was not measured; of what --method %s "+
+			"makes classifiers read %s %s", method, images, like, semiDual, how, reads(0))
 	}
 	text := fmt.Sprintf(
 		"expect what --method %s makes of %s a class at ε = %.2g: classifiers trained on synthetic images "+
