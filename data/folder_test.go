@@ -98,7 +98,8 @@ func TestFolder(t *testing.T) {
 			"0.png: … 2.jpg: … 3.gif: … 4.webp: "},
 		"sizes": {[]string{"a.png", "b.png 30×50", "c.png 30×50", "d.png 9×9"}, Folder{},
 			"2 in all have 30×50 pixels … b.png: it has 30×50 … d.png: … want one size, or Size = 3"},
-		"huge": {[]string{"a/1.gif=GIF89a\xff\xff\xff\xff\x00\x00\x00"}, Folder{}, "65535×65535 pixels"},
+		"cut short": {[]string{"a/1.png", "a/2.jpg b=" + cyan[:160]}, Folder{}, "2.jpg: "},
+		"huge":      {[]string{"a/1.gif=GIF89a\xff\xff\xff\xff\x00\x00\x00"}, Folder{}, "65535×65535 pixels"},
 		"unknown labels": {[]string{"a.png", "labels.csv=b.png,cat\nc.png,cat\n../a.png,cat"}, Folder{},
 			"no such picture, or several of that name: b.png, c.png, ../a.png"},
 		"label twice": {[]string{"x/a.png", "labels.csv=a.png,cat\nx/a.png,dog"}, Folder{}, "in two lines: x/a.png"},
@@ -166,6 +167,18 @@ func TestOrientation(t *testing.T) {
 		jpeg := append([]byte("\xff\xd8\xff\xe0\x00\x04AB\xff\xe1\x00\x1eExif\x00\x00"), big...)
 		if a, b, c := orientation(little), orientation(big), orientation(jpeg); a != turn || b != turn || c != turn {
 			t.Errorf("%d: read as %d, %d, %d", turn, a, b, c)
+		}
+		if dir := t.TempDir(); turn == 6 { // as from a phone: a file of 2×1 pixels is a picture of 1×2
+			paint(t, filepath.Join(dir, "a.jpg"), 2, 1, 255)
+			plain, err1 := os.ReadFile(filepath.Join(dir, "a.jpg"))
+			put(t, filepath.Join(dir, "a.jpg"), append(jpeg[:len(jpeg):len(jpeg)], plain[2:]...))
+			m, err2 := Folder{Dir: dir}.Load(t.Context())
+			if err := errors.Join(err1, err2); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, h, w := m.Shape(); h != 2 || w != 1 {
+				t.Errorf("read as %d×%d", w, h)
+			}
 		}
 		for n := range jpeg { // no prefix is out of range
 			_ = orientation(jpeg[:n])

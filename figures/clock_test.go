@@ -35,6 +35,7 @@ var readsClock = map[string]string{
 	"score/langevin.go":                "how often a device is waited for",
 	"score/stored.go":                  "how often a chain is saved, which continues to the bit",
 	"figures/amplification/recipes.go": "stores times",
+	"figures/dpsinkhorn/methods.go":    "stores times",
 }
 
 // A file that starts to read a clock must say here why that decides no result.

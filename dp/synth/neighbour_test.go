@@ -23,6 +23,7 @@ import (
 	"coupling/dp/synth/denoise"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
+	"coupling/dp/synth/refine"
 	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
 )
@@ -54,6 +55,10 @@ func released(t *testing.T, dir string) map[string]string {
 func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []string {
 	t.Helper()
 	publish := func(n int, seed uint64) (map[string]string, int) {
+		images, err := halves(t, n).Resize(16, 16, data.Nearest)
+		if err != nil {
+			t.Fatal(err)
+		}
 		out := filepath.Join(t.TempDir(), "out")
 		s, err := synth.Publication{
 			Method:  func(p synth.Public) synth.Method { return method(p, n) },
@@ -62,7 +67,7 @@ func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []
 			Seed:    &seed,
 			Out:     out,
 			Picture: func(w io.Writer, _ *data.Images) error { _, err := io.WriteString(w, "picture"); return err },
-		}.Run(t.Context(), cpu(t), halves(t, n), nil)
+		}.Run(t.Context(), cpu(t), images, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,6 +98,11 @@ func TestNeighboursAreNotToldApart(t *testing.T) {
 		"semi-dual": func(p synth.Public) synth.Method {
 			c := semidual.Suggested(100, p)
 			c.Basis, c.Local, c.Steps = 9, 9, 2
+			return c
+		},
+		"refined": func(p synth.Public) synth.Method {
+			c := refine.Chosen(100, p)
+			c.Base.Basis, c.Base.Local, c.Base.Steps, c.Axes, c.Steps = 9, 9, 2, 9, 2
 			return c
 		},
 		"dp-sgd": func(p synth.Public) synth.Method {

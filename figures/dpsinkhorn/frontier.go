@@ -10,19 +10,17 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/score/eval"
+
+	"gonum.org/v1/gonum/stat"
 )
 
-// A task is a data set on which the semi-dual is measured against a goal.
+// A task is a data set on which private images are measured against a goal.
 type task struct {
 	name            string
 	fashion, colour bool
-	cnn             eval.Kind // of which the goal is
-	method          string
-	minutes         string  // the method at full and paper, where it may take minutes, from an ε on; "": method
-	from            float64 // that ε
-	// goal is the accuracy in percent that the project asks of itself at each ε of frontierEps, by the worse of the
-	// CNN and oriented gradients, in colour by the CNN, best that of DP-FETA in
+	quick           string // the method at smoke and quick, which takes seconds
+	// goal is the accuracy in percent that the project asks of itself at each ε of frontierEps of 60,000 images, by
+	// the worse of the CNN and oriented gradients, in colour by the CNN, best that of DP-FETA in
 	// DPImageBench, the best there without public images; 0: there is none.
 	goal, best [3]float64
 	tested     int // test images, at least
@@ -32,41 +30,39 @@ var frontierEps = [3]float64{10, 1, .3}
 
 var tasks = []task{
 	{
-		name: "MNIST", cnn: eval.CNN, method: handwritten, minutes: chosen, from: .3,
-		goal: [3]float64{98.2, 97.5, 96.5}, best: [3]float64{98.1, 95.6}, tested: 10_000,
+		name: "MNIST", quick: handwritten, goal: [3]float64{98.2, 97.5, 96.5}, best: [3]float64{98.1, 95.6},
+		tested: 10_000,
 	},
 	{
-		name: "Fashion-MNIST", fashion: true, cnn: eval.Example, method: semiDual, minutes: chosen, from: .3,
-		goal: [3]float64{87.5, 84.5, 81}, best: [3]float64{87.3, 81.7}, tested: 10_000,
+		name: "Fashion-MNIST", fashion: true, quick: semiDual, goal: [3]float64{87.5, 84.5, 81},
+		best: [3]float64{87.3, 81.7}, tested: 10_000,
 	},
 	{
-		name: "CIFAR-10", colour: true, cnn: eval.CNN, method: semiDual, minutes: refined, from: 1,
-		goal: [3]float64{45, 36}, best: [3]float64{43.3, 35.1}, tested: 2000,
+		name: "CIFAR-10", colour: true, quick: semiDual, goal: [3]float64{45, 36},
+		best: [3]float64{43.3, 35.1}, tested: 2000,
 	},
 }
 
-// Frontier is what the semi-dual's images are worth on three data sets, beside goals and the best published numbers.
+// Frontier is what private images are worth, beside goals and the best published numbers.
 func Frontier() lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
 		Name:  "dpsinkhorn/frontier",
-		Title: "What private images of the semi-dual are worth on three data sets",
-		Shows: "Accuracy on real test images of a CNN that was trained on synthetic images alone, those of the " +
-			"semi-dual or what package refine makes of them, at ε = 10, 1 and 0.3 and δ = 1e-5: the mean and the " +
-			"standard deviation of several trainings, " +
-			"beside the project's goal and DP-FETA's accuracy in DPImageBench, the best there without public " +
-			"images. The same classifiers also learn from DP-MERF's images and from as many real ones, or all " +
-			"where there are fewer.",
+		Title: "What private images are worth, beside goals and published numbers",
+		Shows: "Accuracy on real test images of two judges that were trained on synthetic images alone, a CNN and " +
+			"ridge regression on oriented gradients, at ε from 10 down and δ = 1e-5: at full the images of " +
+			"coupling private with its defaults. The mean and the standard deviation of several trainings, with " +
+			"their CPU seconds, stand beside the project's goal, for the worse judge, and DP-FETA's accuracy in " +
+			"DPImageBench, the best there without public images. The same classifiers also learn from images of the " +
+			"same method without noise (full and paper), and from DP-MERF's and as many real ones, or all where " +
+			"there are fewer (not at full).",
 		Sizes: kit.ByPreset("MNIST at ε = 10 and 0.3, and Fashion-MNIST at 10; 1500 images each, 300 "+
 			"synthetic ones", "MNIST at three ε, Fashion-MNIST and CIFAR-10 at ε = 1; 3000 synthetic "+
 			"images, CNNs of a quarter of the width; one training each, also of DP-MERF and of real "+
-			"images", "MNIST, Fashion-MNIST and CIFAR-10 (10,000 pictures where the subset is here), "+
-			"60,000 synthetic digits and 30,000 of the others' images, moved (package refine; whether "+
-			"they are handwriting is chosen privately; those of CIFAR-10 at ε = 1 start as random "+
-			"shapes, at 0.3 they are not moved), CNNs of full width that see a digit twice and another "+
-			"image four times; three trainings each, one of DP-MERF and of real images",
-			"the same of 60,000 synthetic images each, which CNNs see five times; DP-MERF of 10,000 "+
+			"images", "MNIST and Fashion-MNIST at ε = 10 and 1; 10,000 images each by coupling private and "+
+			"by the judges of coupling judge; three trainings each, one without noise",
+			"the same at three ε and of CIFAR-10 too, of 60,000 synthetic images each; also DP-MERF of 10,000 "+
 				"features"),
-		Seconds:    kit.ByPreset(2., 40, 10_000),
+		Seconds:    kit.ByPreset(2., 40, 3000),
 		Experiment: imagesOf,
 		Grid:       frontierGrid,
 		Draw:       drawFrontier,
@@ -76,38 +72,37 @@ func Frontier() lab.Study[Params, Out] {
 
 func frontierGrid(set lab.Setting) (out []Params) {
 	base := utilityBase(set)
-	base.Judge.Protocols = 0
-	if set.Preset == lab.Full { // on held-out training images the CNN gained by the second epoch
-		base.Synthetic, base.Judge.Width, base.Judge.Epochs, base.Judge.LeNet = 60_000, 32, 2, 15_000
+	base.Judge.Protocols, base.Judge.Oriented = 0, true
+	if set.Preset == lab.Full {
+		base.Synthetic, base.Judge.Width = 10_000, 32 // as the commands do by default
 	}
+	long := set.Preset == lab.Full || set.Preset == lab.Paper
 	for i, t := range tasks {
-		if set.Preset == lab.Smoke && i > 1 {
+		if t.colour && (set.Preset == lab.Smoke || set.Preset == lab.Full) {
 			break
 		}
 		c := base
-		c.Judge.Example, c.Judge.Oriented = t.cnn == eval.Example, !t.colour
-		// the example CNN and colour take longer: half as many images, each seen twice as often
-		if set.Preset == lab.Full && i > 0 {
-			c.Synthetic, c.Judge.Epochs = c.Synthetic/2, 2*c.Judge.Epochs
-		}
 		if c.about(t.fashion); t.colour {
 			c.Colour, c.Data = cifarClasses, data.Choose("cifar10")
 		}
-		c.Method = Method{Name: realData}
-		out = append(out, c)
+		if c.Method = (Method{Name: noiseless}); long {
+			out = append(out, c)
+		}
+		if c.Method.Name = realData; set.Preset != lab.Full {
+			out = append(out, c)
+		}
 		for _, eps := range frontierEps {
 			if set.Preset == lab.Smoke && (eps == 1 || i > 0 && eps < 10) ||
-				set.Preset == lab.Quick && i > 0 && eps != 1 {
+				set.Preset == lab.Quick && i > 0 && eps != 1 || set.Preset == lab.Full && eps < 1 {
 				continue
 			}
-			c.Method = Method{Name: t.method, Epsilon: eps}
-			if t.minutes != "" && eps >= t.from && (set.Preset == lab.Full || set.Preset == lab.Paper) {
-				c.Method.Name = t.minutes
+			if c.Method = (Method{Name: t.quick, Epsilon: eps}); long {
+				c.Method.Name = byCommand
 			}
 			for c.Repeat = range lab.Pick(set.Preset, 1, 1, 3, 3) {
 				out = append(out, c)
 			}
-			if c.Repeat = 0; t.colour || set.Preset == lab.Smoke {
+			if c.Repeat = 0; t.colour || set.Preset == lab.Smoke || set.Preset == lab.Full {
 				continue
 			}
 			for _, c.Method = range slices.DeleteFunc(utilityMethods(set, t.fashion, eps),
@@ -119,9 +114,9 @@ func frontierGrid(set lab.Setting) (out []Params) {
 	return out
 }
 
-// isReference reports whether a row is a reference, without a goal: DP-MERF or real images. Table 1
-// compares with DP-SGD and DP-Sinkhorn, which take minutes.
-func (m Method) isReference() bool { return m.Name == dpMERF || m.isReal() }
+// isReference reports whether a row is a reference, without a goal: DP-MERF, real images or none of the noise. Table
+// 1 compares with DP-SGD and DP-Sinkhorn, which take minutes.
+func (m Method) isReference() bool { return m.Name == dpMERF || m.Name == noiseless || m.isReal() }
 
 // taskOf returns a cell's task and the place of its ε.
 func taskOf(p Params) (t task, at int) {
@@ -132,12 +127,12 @@ func taskOf(p Params) (t task, at int) {
 func drawFrontier(v view) (lab.Exhibit, error) {
 	table := lab.Table{Name: "frontier",
 		Caption: "Accuracy in percent on real test images of classifiers trained on synthetic ones. " +
-			"A goal is for the worse of two judges: the CNN, on Fashion-MNIST the example CNN, and oriented " +
-			"gradients " +
-			"with ridge regression; " +
-			"in colour for the CNN. DP-FETA's accuracies are of DPImageBench's networks",
+			"A goal is of 60,000 images and for the worse of two judges, the CNN and oriented gradients with ridge " +
+			"regression; in colour for the CNN. DP-FETA's accuracies are of DPImageBench's networks. Sure is the " +
+			"share of images to whose own class a LeNet of real images gives more than 0.9, and, in brackets, that " +
+			"of real test images",
 		Header: append([]string{"data", "goal", "met", "DP-FETA"},
-			slices.Insert(utilityHeader(v.Cells[0].Params.Judge), besideCNN, "example CNN", "oriented gradients")...)}
+			slices.Insert(utilityHeader(v.Cells[0].Params.Judge), besideCNN, "oriented gradients", "sure", "CPU s")...)}
 	panels := style.Panels{Columns: 1}
 	var grid *style.ImageGrid
 	for _, run := range repeats(v.Cells) {
@@ -160,36 +155,46 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 			style.Rows(kit.Matrix(c.Open, "images.npy"))[:shownImages]...), append(grid.RowLabels,
 			fmt.Sprintf("ε = %g", c.Params.Method.Epsilon))
 	}
+	caption := "Two of each class, as they were drawn. No real image is shown."
+	if grid.C > 1 {
+		caption += " At ε ≤ 1 those of CIFAR-10 show nothing that a person would recognise: a classifier still " +
+			"learns colours and places of large areas from them."
+	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels,
 			v.Badge(fmt.Sprintf("%d synthetic images of %s", v.Cells[0].Params.Synthetic, tasks[0].name),
-				sample.Note(v.Cells[0].Params.Data,
-					"mnist")), "Two of each class, as they were drawn. No real image is shown. At ε ≤ 1 those of "+
-				"CIFAR-10 show nothing that a person would recognise: a classifier still learns colours and places "+
-				"of large areas from them."),
+				sample.Note(v.Cells[0].Params.Data, "mnist")), caption),
 		Tables: []lab.Table{table},
-		Notes: []string{distanceNote,
-			"DP-FETA's accuracies are of DPImageBench's own networks (WideResNet, ResNet, ResNeXt), on all 50,000 " +
+		Notes: append(bounds(v), distanceNote,
+			"DP-FETA's accuracies are of DPImageBench's own networks (WideResNet, ResNet, ResNeXt), on all 50,000 "+
 				"pictures of CIFAR-10 and at δ = 1/(N log N). Settings were not chosen on test images.",
-			"Settings were chosen by both judges, on training images held out. Nothing is put on samples for a " +
-				"judge's sake: " +
+			"Settings were chosen by both judges, on training images held out. Nothing is put on samples for a "+
+				"judge's sake: "+
 				"augmentation is of a judge's own protocol, and these have none.",
-			"Goals were set for DP-Sinkhorn's CNN, by which earlier runs missed those of Fashion-MNIST. There they " +
-				"are now for the CNN of PyTorch's MNIST example, which learns more from real images of it; the " +
-				"column of DP-Sinkhorn's stands beside. DPImageBench takes the best of three networks.",
-			"Classifiers see a real image as often as a synthetic one, so that they take fewer steps where there " +
-				"are fewer real images: those of CIFAR-10.",
-		},
+			"The CNN is that of coupling judge, on all data sets. DPImageBench takes the best of three networks.",
+			"Classifiers see a real image as often as a synthetic one, so that they take fewer steps where there "+
+				"are fewer real images, as of CIFAR-10."),
 	}, nil
+}
+
+// bounds say what goals are bounded by: the method, or its noise.
+func bounds(v view) (out []string) {
+	for _, run := range repeats(v.Cells) {
+		if p := run[0].Params; p.Method.Name == noiseless {
+			t, _ := taskOf(p)
+			mean, _ := meanDeviation(run)
+			out = append(out, fmt.Sprintf("%s: without noise the same method reads %s %% by the worse judge. What an "+
+				"ε lacks of that is lost to noise; what a goal asks beyond it, the method cannot give.", t.name,
+				percent(t.accuracy(mean))))
+		}
+	}
+	return out
 }
 
 // accuracies are those of which the goal is: of the CNN and, but in colour, of oriented gradients.
 func (t task) accuracies(j Judgement) []float64 {
-	switch {
-	case t.colour:
+	if t.colour {
 		return []float64{j.CNN}
-	case t.cnn == eval.Example:
-		return []float64{j.Example, j.Oriented}
 	}
 	return []float64{j.CNN, j.Oriented}
 }
@@ -197,21 +202,15 @@ func (t task) accuracies(j Judgement) []float64 {
 // accuracy is that of the worse judge.
 func (t task) accuracy(j Judgement) float64 { return slices.Min(t.accuracies(j)) }
 
-// besideCNN is the column of the example CNN among those of utilityHeader.
+// besideCNN is the column beside the CNN's among those of utilityHeader.
 const besideCNN = 5
 
-// frontierRow is utilityRow with the accuracies of the example CNN and of oriented gradients, nothing where it was
-// not trained.
+// frontierRow is utilityRow with the accuracy of oriented gradients, how sure a classifier is, and CPU seconds.
 func frontierRow(run []cell) []string {
 	mean, off := meanDeviation(run)
-	example, oriented := "", ""
-	if mean.Example > 0 {
-		example = plusMinus(mean.Example, off.Example)
-	}
-	if mean.Oriented > 0 {
-		oriented = plusMinus(mean.Oriented, off.Oriented)
-	}
-	return slices.Insert(utilityRow(run), besideCNN, example, oriented)
+	seconds := slices.DeleteFunc(kit.Each(run, func(c cell) float64 { return c.Value.Seconds }), math.IsNaN)
+	return slices.Insert(utilityRow(run), besideCNN, plusMinus(mean.Oriented, off.Oriented),
+		percent(mean.Sure)+" ("+percent(mean.SureReal)+")", printed("%.0f", stat.Mean(seconds, nil)))
 }
 
 // met returns whether the mean accuracy of the worse judge reaches the goal, in words.
@@ -239,8 +238,7 @@ func claimFrontier(v view) (out []lab.Claim, err error) {
 		}
 		claim := func(than string, accuracy float64, null lab.Null) {
 			out = append(out, kit.AtLeastUnless(lab.Pick(v.Preset, "1500 digits and a few steps", "", "", ""),
-				fmt.Sprintf("%s, ε = %g: %v, less that of %s, in standard errors", t.name, p.Method.Epsilon, t.cnn,
-					than),
+				fmt.Sprintf("%s, ε = %g: CNN, less that of %s, in standard errors", t.name, p.Method.Epsilon, than),
 				"who wins at the same ε", t.aboveBy(run, accuracy), 3, "three standard errors of the test "+
 					"images and of the trainings: chance does this once in 700", null))
 		}
@@ -255,10 +253,11 @@ func claimFrontier(v view) (out []lab.Claim, err error) {
 	}
 	// the largest ε first
 	digits := means(v.Where(func(p Params) bool { return !p.Fashion && p.Colour == "" && !p.Method.isReference() }))
-	first, last := digits[0].Value.Judged, digits[len(digits)-1].Value.Judged
+	first, last := digits[0], digits[len(digits)-1]
 	return append(out, kit.AtLeastUnless(lab.Pick(v.Preset, "1500 digits", "", "", ""),
-		"MNIST: logistic regression at ε = 10, less that at ε = 0.3", "utility does not fall with ε",
-		first.Logistic-last.Logistic, 0, "a comparison", fallingWorth)), nil
+		fmt.Sprintf("MNIST: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon,
+			last.Params.Method.Epsilon), "utility does not fall with ε",
+		first.Value.Judged.Logistic-last.Value.Judged.Logistic, 0, "a comparison", fallingWorth)), nil
 }
 
 // aboveBy is how far the mean accuracy of a run's CNN is above another CNN's on the same number of

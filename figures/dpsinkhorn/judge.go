@@ -26,8 +26,11 @@ type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
-	Example  float64 `json:"example"`  // of the CNN of PyTorch's example
 	Oriented float64 `json:"oriented"` // of ridge regression on oriented gradients
+	// Sure is the share of images to whose own class the LeNet of real images gives a probability above 0.9, and
+	// SureReal that of real test images.
+	Sure     float64 `json:"sure"`
+	SureReal float64 `json:"sure_real"`
 	// FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real
 	// images here
 	FD  float64 `json:"fd"`
@@ -55,8 +58,8 @@ func unmeasured() (j Judgement) {
 // numbers are all of them.
 func (j *Judgement) numbers() []*float64 {
 	out := []*float64{
-		&j.Logistic, &j.MLP, &j.CNN, &j.Example, &j.Oriented, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Coverage,
-		&j.AUC, &j.AUCError, &j.Dark,
+		&j.Logistic, &j.MLP, &j.CNN, &j.Oriented, &j.Sure, &j.SureReal, &j.FD, &j.KID, &j.Precision, &j.Recall,
+		&j.Coverage, &j.AUC, &j.AUCError, &j.Dark,
 	}
 	for i := range j.By {
 		for k := range j.By[i] {
@@ -105,7 +108,6 @@ type Judge struct {
 	Images    int    `json:"images" min:"0" doc:"for distances"`
 	Inception string `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's"`
 	Protocols int    `json:"protocols,omitempty" min:"0" doc:"images for the paper's and its code's protocols; 0: none"`
-	Example   bool   `json:"example,omitempty" doc:"also trains the CNN of PyTorch's MNIST example"`
 	Oriented  bool   `json:"oriented,omitempty" doc:"also fits oriented gradients, a judge that is no network"`
 	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN, the attack and, without LeNet, distances"`
 }
@@ -134,10 +136,6 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	out = unmeasured()
 	accuracies := j.classify(ctx, dev, eval.Quick, synthetic, test, rng)
 	out.Logistic, out.MLP, out.CNN = accuracies[0], accuracies[1], accuracies[2]
-	if j.Example && !j.Quick {
-		out.Example = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Example, Width: j.Width, Epochs: j.Epochs},
-			synthetic, test, rng)
-	}
 	if j.Oriented && !j.Quick {
 		out.Oriented = j.accuracy(ctx, dev, eval.Classifier{Kind: eval.Oriented}, synthetic, test, rng)
 	}
@@ -184,6 +182,17 @@ func (j Judge) accuracy(ctx context.Context, dev *device.Device, c eval.Classifi
 	return r.Accuracy
 }
 
+// sure is the share of images to whose own class a classifier gives a probability above 0.9.
+func sure(ctx context.Context, m *eval.Model, images *data.Images) float64 {
+	certain, classes, n := lab.Must(m.Certainty(ctx, images)), lab.Must(m.Predict(ctx, images)), 0
+	for i, p := range certain {
+		if p > .9 && classes[i] == images.Labels[i] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(certain))
+}
+
 // distances compares with real test images: a FID with all synthetic ones, as the paper has it,
 // other distances with as many.
 func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement, synthetic, train, test *data.Images) {
@@ -199,6 +208,7 @@ func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement
 			train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1))))
 		defer lenet.Free()
 		f = lenet
+		out.Sure, out.SureReal = sure(ctx, lenet, synthetic), sure(ctx, lenet, test)
 	}
 	r := lab.Must(distance.Between(ctx, f, synthetic, test))
 	out.FD, out.Precision, out.Recall, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall,

@@ -250,7 +250,7 @@ var guessing = kit.Null("classes at random", imagesOf, func(_ Params, v *Out) { 
 // atChance is the Judgement of images that say nothing of their class.
 func atChance(o Out) Judgement {
 	j, at := unmeasured(), max(o.Guess, .1)
-	j.Logistic, j.MLP, j.CNN, j.Example, j.Oriented, j.FD, j.Dark = at, at, at, at, at, 1000, 1000
+	j.Logistic, j.MLP, j.CNN, j.Oriented, j.FD, j.Dark = at, at, at, at, 1000, 1000
 	j.By[0], j.By[1] = j.accuracies(), j.accuracies()
 	return j
 }

@@ -2,9 +2,13 @@ package dpsinkhorn
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -71,6 +75,7 @@ type Out struct {
 	Values     int     `json:"values"` // how many of them
 	Kind       string  `json:"kind"`
 	Accountant string  `json:"accountant"`
+	Seconds    float64 `json:"seconds"` // CPU seconds of the process while images were made; NaN: it was resumed
 }
 
 type (
@@ -86,8 +91,9 @@ const (
 	handwritten  = "semi-dual, handwriting assumed" // samples are moved
 	refined      = semiDual + ", refined"           // by moves of samples
 	refinedHand  = handwritten + ", refined"
-	chosen       = refined + ", kind chosen" // handwriting or not, by a private count
-	wholeBatch   = "DP-Sinkhorn"             // with the whole-batch clip
+	byCommand    = refined + " by coupling private" // with its defaults: the kind and the number of images are private
+	noiseless    = refined + ", without noise"      // settings of byCommand at ε = 10, and no privacy
+	wholeBatch   = "DP-Sinkhorn"                    // with the whole-batch clip
 	wholeBatch3  = "DP-Sinkhorn, m = 3"
 	dpMERF       = "DP-MERF"
 	dpSGD        = "DP-SGD"
@@ -122,12 +128,20 @@ const keptImages = 100
 func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) {
 	train, test := p.images(ctx)
 	dev := lab.Must(c.Device(p.Device))
-	draw, spent := p.train(ctx, dev, train, synth.Run{
-		Key:      release.SeededKey(c.Seed + uint64(p.Repeat)<<32),
-		Dir:      lab.Must(c.Scratch()),
-		Every:    200,
-		Progress: c.Progress,
-	})
+	dir, began := lab.Must(c.Scratch()), kit.ProcessSeconds()
+	resumed := len(lab.Must(os.ReadDir(dir))) > 0
+	var draw sampler
+	var spent cost
+	if p.Method.Name == byCommand {
+		draw, spent = p.publish(ctx, c, dev, train, filepath.Join(dir, "out"))
+	} else {
+		draw, spent = p.train(ctx, dev, train, synth.Run{
+			Key:      release.SeededKey(c.Seed + uint64(p.Repeat)<<32),
+			Dir:      dir,
+			Every:    200,
+			Progress: c.Progress,
+		})
+	}
 	seen := spent.released
 	out = Out{
 		Name: train.Name, Classes: train.Classes, Tested: test.Len(), Epsilon: spent.Epsilon,
@@ -136,6 +150,9 @@ func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) 
 		Accountant: spent.Accountant,
 	}
 	synthetic := lab.Must(draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic))
+	if out.Seconds = kit.ProcessSeconds() - began; resumed {
+		out.Seconds = math.NaN()
+	}
 	shown := synthetic.Slice(0, min(keptImages, synthetic.Len()))
 	if len(train.Classes) == 2 {
 		out.Guess, shown = larger(test), inTurn(synthetic)
@@ -145,6 +162,28 @@ func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) 
 	}
 	out.Judged = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand(fmt.Sprint("judge", p.Repeat)))
 	return out, nil
+}
+
+// publish returns the images that coupling private makes with its defaults and the seed of this training, to the bit:
+// 1, 2, … of several trainings.
+func (p Params) publish(ctx context.Context, c *lab.Cell, dev *device.Device, images *data.Images,
+	out string) (sampler, cost) {
+	seed := c.Seed + uint64(p.Repeat)
+	_, err := synth.Publication{
+		Method: func(q synth.Public) synth.Method { return refine.Best(p.Method.Epsilon, q) },
+		Budget: dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()},
+		Count:  p.Synthetic,
+		Seed:   &seed,
+		Out:    out,
+	}.Run(ctx, dev, images, func(_ string, done, of int) { c.Progress(done, of) })
+	if !errors.Is(err, synth.ErrOccupied) { // by this cell, before it was killed
+		lab.Check(err)
+	}
+	var s synth.Statement
+	lab.Check(json.Unmarshal(lab.Must(os.ReadFile(filepath.Join(out, "privacy.json"))), &s))
+	made := lab.Must(data.Load(filepath.Join(out, "synthetic.npy")))
+	return func(*rand.Rand, int) (*data.Images, error) { return made, nil },
+		cost{Guarantee: dp.Guarantee{Epsilon: s.Epsilon, Kind: dp.UpperBound, Accountant: s.Accountant}}
 }
 
 // kind names a method of the figures about the recipe by what it does to gradients.
@@ -184,6 +223,10 @@ func (p Params) train(ctx context.Context, dev *device.Device, images *data.Imag
 		return p.Method.Recipe.train(ctx, dev, images, p.delta(), r)
 	}
 	public := lab.Must(synth.PublicOf(images))
+	if p.Method.Name == noiseless {
+		made := lab.Must(refine.Best(frontierEps[0], public).WithNoise(0).Train(ctx, dev, images, r))
+		return made.Sample, cost{}
+	}
 	m, g, err := synth.Calibrate(ctx, p.method(public, images), public,
 		dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
 	lab.Check(err)
@@ -213,13 +256,10 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		return semidual.Suggested(m.Epsilon, public)
 	case handwritten:
 		return semidual.Handwriting(m.Epsilon, public)
-	case refined, refinedHand, chosen:
+	case refined, refinedHand:
 		c := refine.Suggested(m.Epsilon, public)
-		switch m.Name {
-		case refinedHand:
+		if m.Name == refinedHand {
 			c = refine.Handwriting(m.Epsilon, public)
-		case chosen:
-			c = refine.Chosen(m.Epsilon, public)
 		}
 		if m.Steps > 0 {
 			c.Steps = m.Steps

@@ -95,9 +95,9 @@ func utilityStudy(name, title, shows string) lab.Study[Params, Out] {
 var worthless = kit.Null("the semi-dual at chance", imagesOf, func(p Params, v *Out) {
 	v.Judged = atChance(*v)
 	j := &v.Judged
-	j.Logistic, j.MLP, j.CNN, j.Example, j.Oriented, j.Recall, j.FD = .9, .9, .9, .9, .9, .9, 1
+	j.Logistic, j.MLP, j.CNN, j.Oriented, j.Recall, j.FD = .9, .9, .9, .9, .9, 1
 	if strings.HasPrefix(p.Method.Name, semiDual) {
-		j.Logistic, j.MLP, j.CNN, j.Example, j.Oriented, j.Recall, j.FD = .1, .1, .1, .1, .1, 0, 1000
+		j.Logistic, j.MLP, j.CNN, j.Oriented, j.Recall, j.FD = .1, .1, .1, .1, 0, 1000
 	}
 })
 

@@ -58,9 +58,14 @@
 // dpsinkhorn/frontier measures the accuracy of classifiers on real test images, dpsinkhorn/tab1
 // distances: moves are worth most where ε times images a class is large, and bring handwriting at
 // least twice as near. The teacher is worth it in colour alone, at a large budget or from Shapes;
-// it holds a table of records, 2.4 kB each at 300 coordinates, and takes some 15 s for 60,000.
+// it holds a table of records, 1.2 kB each at 300 coordinates, and takes some 15 s for 60,000.
 // Settings were chosen on held-out training images. A U-Net for all samples, fitted to the same
 // moments, and one covariance for each class were worth less.
+//
+// Of 10,000 images by Best, three keys, the worse of two judges reads 97.0 and 96.3 % of MNIST at
+// ε = 10 and 1, and 82.8 and 81.6 % of Fashion-MNIST, where the project asked for 98.2, 97.5, 87.5
+// and 84.5 of 60,000. Without noise it reads 97.1 and 83.1 (one key): at ε = 10 the method is what
+// bounds both, and at ε = 1 noise costs a point more.
 //
 // Sources: Dalal, Triggs, "Histograms of oriented gradients for human detection" (2005); for shapes
 // Baradad, Wulff, Wang, Isola, Torralba, "Learning to see by looking at noise" (2021).

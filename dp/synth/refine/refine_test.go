@@ -653,6 +653,41 @@ func TestOneRecordMovesTheVotesByAtMostOne(t *testing.T) {
 	}
 }
 
+// The noise of the choice is that of its share in the event, over many keys; that of another share is told apart.
+func TestChoiceHasTheNoiseOfTheEvent(t *testing.T) {
+	defer func(all int) { framing = all }(framing)
+	framing = 20
+	images := bars(t, 2, 20)
+	p, err := synth.PublicOf(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := small().WithNoise(5).(Config)
+	c.Jitter, c.ChoiceShare, c.Share = synth.Jitter{Shift: .1}, .01, .4
+	const keys = 20
+	sum, dev := 0., cpu(t)
+	for key := range uint64(keys) {
+		r, released := synth.Run{Key: release.SeededKey(key)}, 0.
+		run := &release.Run{Key: r.Key, Releases: 1, Trace: func(_ string, v []float64) { released = v[0] }}
+		if _, err := c.choose(dev, shapes{p}, images, r, run); err != nil {
+			t.Fatal(err)
+		}
+		plain, err1 := shapes{p}.Sample(r.Key.Rand("choose", 0), framing)
+		moved, err2 := c.Jitter.Apply(r.Key.Rand("choose", 1), plain)
+		votes, err3 := preference(newBank(dev, images), plain, moved, images)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		sum += (released - votes) * (released - votes) / keys
+	}
+	// The mean square of 20 has a standard error of √(2/20) = .32.
+	for share, want := range map[float64]bool{.01: true, .04: false} {
+		if got := sum / math.Pow(c.noiseOf(share), 2); (got > .3 && got < 2) != want {
+			t.Errorf("mean square of the noise over that of a share of %g: %.2f", share, got)
+		}
+	}
+}
+
 // All votes are for samples that have the classes right and against those that have them wrong; none are between
 // equal ones.
 func TestVotes(t *testing.T) {

@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes dpsinkhorn/frontier: What private images of the semi-dual are worth on three data sets.
+// This program makes dpsinkhorn/frontier: What private images are worth, beside goals and published numbers.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
