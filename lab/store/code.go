@@ -73,7 +73,9 @@ func splitSet(digest string) (plain, set string) {
 }
 
 // linked are the digests in codes.
-var linked = sync.OnceValues(func() (table code.Table, err error) { return table, json.Unmarshal([]byte(codes), &table) })
+var linked = sync.OnceValues(func() (table code.Table, err error) {
+	return table, json.Unmarshal([]byte(codes), &table)
+})
 
 // digestOf returns the digest of a function by codes, or else by the source. The error says why
 // there is none. It is a variable for tests.

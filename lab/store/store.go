@@ -60,8 +60,6 @@ func (s *Store) Writable() error {
 	return nil
 }
 
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
-
 // read returns the finished record at path. The error is [ErrMissing], [ErrCorrupt], or that of the
 // file system.
 func (s *Store) read(path string) (Record, error) {

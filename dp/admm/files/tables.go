@@ -45,8 +45,8 @@ func ReadEdges(path string, utility func(a float64) admm.Utility) (p admm.Proble
 				rows.At(i, 1))
 		}
 		if most := 10*n + sparseIndex; e.Target > most || e.Source > most {
-			return p, fmt.Errorf("%s: row %d: target %d, source %d: must be at most %d, for a file of this length", path,
-				i+1, e.Target, e.Source, most)
+			return p, fmt.Errorf("%s: row %d: target %d, source %d: must be at most %d, for a file of this length",
+				path, i+1, e.Target, e.Source, most)
 		}
 		edges, parameters[e] = append(edges, e), [2]float64{rows.At(i, 2), rows.At(i, 3)}
 		targets, sources = max(targets, e.Target+1), max(sources, e.Source+1)
@@ -98,7 +98,8 @@ func ReadBounds(path string, p *admm.Problem) error {
 		sides[row[0]][at], seen[id] = admm.Bounds{Min: low, Max: high}, true
 	}
 	if len(seen) != p.Graph.Targets+p.Graph.Sources {
-		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", path, len(seen), p.Graph.Targets+p.Graph.Sources)
+		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", path, len(seen),
+			p.Graph.Targets+p.Graph.Sources)
 	}
 	p.TargetBounds, p.SourceBounds = sides["target"], sides["source"]
 	return nil

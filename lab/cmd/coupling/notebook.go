@@ -116,8 +116,8 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(c.Root, file)
 		if err != nil || !filepath.IsLocal(rel) {
-			return nil, usagef("notebook %q is outside %s: a notebook needs a Go module around it, such as coupling new "+
-				"makes", name, c.Root)
+			return nil, usagef("notebook %q is outside %s: a notebook needs a Go module around it, such as coupling "+
+				"new makes", name, c.Root)
 		}
 		if !exists(file) {
 			var have []string

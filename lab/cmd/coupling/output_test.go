@@ -117,8 +117,11 @@ func fixtures(t *testing.T) {
 	t.Setenv("COUPLING_DATA", "sample")
 	t.Setenv("COUPLING_STORE", filepath.Join(t.TempDir(), "store"))
 	lab.Check(writePictures("pictures"))
-	for name, text := range map[string]string{"x.csv": "0,0\n1,0\n", "y.csv": "0,1\n1,1\n",
-		"edges.csv": "0,0,1,2\n1,0,2,2\n", "small.ipynb": string(lab.Must(lab.Must(ipynb.FromMarkdown(small)).Encode())),
+	for name, text := range map[string]string{
+		"x.csv":       "0,0\n1,0\n",
+		"y.csv":       "0,1\n1,1\n",
+		"edges.csv":   "0,0,1,2\n1,0,2,2\n",
+		"small.ipynb": string(lab.Must(lab.Must(ipynb.FromMarkdown(small)).Encode())),
 		"wor.yaml": "experiment: amplification/wor\nparams: {size: 300, order: [2], truth: 0.6}\n" +
 			"design:\n- grid: {batch: [2, 3]}\n",
 	} {
@@ -311,11 +314,13 @@ func TestWritesKilled(t *testing.T) {
 // What cannot be printed is a failure, told once.
 func TestFullOutput(t *testing.T) {
 	for _, args := range []string{"epsilon --noise 1 --delta 1e-5", "fig list", "help solve"} {
-		cmd, full := exec.Command("coupling", strings.Fields(args)...), lab.Must(os.OpenFile("/dev/full", os.O_WRONLY, 0))
+		cmd := exec.Command("coupling", strings.Fields(args)...)
+		full := lab.Must(os.OpenFile("/dev/full", os.O_WRONLY, 0))
 		defer full.Close()
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &stderr
-		if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitFailed || strings.Count(stderr.String(), "no space") != 1 {
+		err := cmd.Run()
+		if cmd.ProcessState.ExitCode() != exitFailed || strings.Count(stderr.String(), "no space") != 1 {
 			t.Errorf("%s: %v\n%s", args, err, &stderr)
 		}
 	}

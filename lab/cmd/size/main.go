@@ -1,6 +1,6 @@
 // Command size counts what a reader of the repository reads: tokens (go/scanner, comments apart) of
-// code, tests, test kits and generators, by folder. Generated files do not count. Kernels and the emulator in C++ and CUDA stand in a column of their own, in
-// words and signs.
+// code, tests, test kits and generators, by folder. Generated files do not count. Kernels and the
+// emulator in C++ and CUDA stand in a column of their own, in words and signs.
 //
 //	git ls-files | go run ./lab/cmd/size > .ci/size    (make size)
 package main
