@@ -248,6 +248,7 @@ func (k *kit) dimension(i, d int) {
 		s := [][2]int{{33, 267}, {129, 231}, {1, 257}, {7, 261}, {5, 259}, {64, 227}}[(i+2*j)%6]
 		k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
 		k.point(3, 1, d, cost, 1, 0) // a tile of one
+		k.point(3, 0, d, cost, 1, 0)
 	}
 	if d <= 64 { // several rows a thread
 		k.point(519, 3, d, costKinds[0], 3, 0)

@@ -47,7 +47,7 @@ var launching = []struct{ kernels, scenarios, others string }{
 	{"gemm", "Gemm.*|Large_products", "TestGemm"},
 	{"gemm_join", "Gemm", "TestJoin"},
 	{"im2col|col2im|permute|transpose", "Conv|Large_maps", ""},
-	{"pool", ".*Pool", ""},
+	{"(max|avg|mean)_pool", ".*Pool", ""},
 	{"nearest|bilinear", "Nearest|Bilinear.*", ""},
 	{"paste", "Paste_and_Cut", ""},
 	{"gather|scatter", "Gather_and_Scatter", "TestConformanceLarge/^Errors$"},
