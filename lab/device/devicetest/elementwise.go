@@ -45,7 +45,7 @@ func unaries(f func(what string, u device.Unary, p float64)) {
 
 func fill(k *kit) {
 	for _, v := range []float64{0, 1.0 / 3, -1e30, k.least(), math.Inf(1), math.NaN()} {
-		for _, n := range []int{0, 1, 33, 1025} {
+		for _, n := range []int{0, 1, 33, 256, 1025} {
 			a := k.dst(n)
 			device.Fill(a, v)
 			k.exact(fmt.Sprintf("Fill %v", v), a, func() []float64 { return repeated(v, n) })
@@ -53,9 +53,11 @@ func fill(k *kit) {
 	}
 	z := k.dev.Zeros(k.dtype, 3, 7)
 	k.exact("Zeros", z, func() []float64 { return make([]float64, 21) })
-	i := k.place(device.Int32, []int{7})
-	device.Fill(i, -3)
-	k.exact("Fill int32", i, func() []float64 { return repeated(-3, 7) })
+	for _, n := range []int{7, 256} {
+		i := k.place(device.Int32, []int{n})
+		device.Fill(i, -3)
+		k.exact("Fill int32", i, func() []float64 { return repeated(-3, n) })
+	}
 }
 
 func repeated(v float64, n int) []float64 {

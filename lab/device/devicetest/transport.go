@@ -28,8 +28,9 @@ func transport() []scenario {
 				if d < most && testing.Short() {
 					continue
 				}
-				k.point(2, 3, d, costKinds[0], 1, 0)
-				k.point(2, 3, d, costKinds[1], 1, 0)
+				for _, cost := range costKinds[:2+d/most] { // all of them where no coordinate is padding
+					k.point(2, 3, d, cost, 1, 0)
+				}
 			}
 		}})
 	}

@@ -160,3 +160,25 @@ func FuzzParsePTX(f *testing.F) {
 		}
 	})
 }
+
+// TestTranspose turns batches of matrices around, by tiles of which a block takes several.
+func TestTranspose(t *testing.T) {
+	r := newRig(t, Config{})
+	r.g.limits.rows = 2
+	for _, dt := range floats {
+		for _, s := range [][3]int{{1, 64, 33}, {3, 41, 70}, {2, 5, 96}} {
+			batch, rows, cols := s[0], s[1], s[2]
+			x, want := make([]float64, batch*rows*cols), make([]float64, batch*rows*cols)
+			for i := range x {
+				x[i] = float64(i)
+				b, row, col := i/(rows*cols), i/cols%rows, i%cols
+				want[(b*cols+col)*rows+row] = x[i]
+			}
+			to := r.new(dt, batch, cols, rows)
+			r.ok(r.g.Permute(to, r.set(dt, x, batch, rows, cols), []int{0, 2, 1}))
+			if got := r.get(to); !slices.Equal(got, want) {
+				t.Errorf("%v, %v: not transposed", dt, s)
+			}
+		}
+	}
+}
