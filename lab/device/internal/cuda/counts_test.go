@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // COUPLING_UPDATE_COUNTS=1 writes the table of GPU.md anew.
@@ -163,8 +164,7 @@ func TestCounts(t *testing.T) {
 	r := newRig(t, Config{})
 	r.g.limits.split, r.g.limits.fill = 1, 1
 	before := map[string]string{}
-	had, err := os.ReadFile("testdata/COUNTS")
-	r.ok(err)
+	had := must.Get(os.ReadFile("testdata/COUNTS"))
 	for line := range strings.Lines(string(had)) {
 		name, rest, _ := strings.Cut(line, " | ")
 		before[name] = strings.TrimSpace(rest)
@@ -189,8 +189,7 @@ func TestCounts(t *testing.T) {
 		r.ok(os.WriteFile(out, []byte(alone.String()), 0o644))
 	}
 	page(r, "counts", table.String())
-	steps, err := os.ReadFile("../../devicetest/LAUNCHES")
-	r.ok(err)
+	steps := must.Get(os.ReadFile("../../devicetest/LAUNCHES"))
 	page(r, "steps", string(steps))
 }
 
@@ -198,8 +197,7 @@ func TestCounts(t *testing.T) {
 func page(r *rig, name, table string) {
 	const page = "../../GPU.md"
 	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
-	text, err := os.ReadFile(page)
-	r.ok(err)
+	text := must.Get(os.ReadFile(page))
 	before, rest, _ := strings.Cut(string(text), begin)
 	had, after, ok := strings.Cut(rest, end)
 	if !ok {
@@ -214,8 +212,7 @@ func page(r *rig, name, table string) {
 
 // executed reads a trace: what an element took, fills of memory left out.
 func (r *rig) executed(trace string, per int) work {
-	f, err := os.Open(trace)
-	r.ok(err)
+	f := must.Get(os.Open(trace))
 	defer f.Close()
 	w := work{}
 	for lines := bufio.NewReader(f); ; {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // TestRecord: a recording is done once, replays as one launch, draws new random numbers and keeps its memory.
@@ -63,11 +64,9 @@ func TestRecord(t *testing.T) {
 // TestFreeBeforeClose: memory that a recording uses is kept even when its owner frees it after the recording.
 func TestFreeBeforeClose(t *testing.T) {
 	r := newCachingRig(t, Config{})
-	m, err := r.g.Alloc(400)
-	r.ok(err)
+	m := must.Get(r.g.Alloc(400))
 	x := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
-	rec, err := r.g.Record(func() error { return r.g.Fill(x, 1) })
-	r.ok(err)
+	rec := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
 	r.ok(r.g.Free(m))
 	y := r.new(backend.Float32, 100)
 	if y.Mem.(*memory).addr == m.(*memory).addr {
@@ -101,8 +100,7 @@ func TestRecordErrors(t *testing.T) {
 
 	table, row := r.set(backend.Float32, []float64{1, 2}, 2, 1), r.new(backend.Float32, 1, 1)
 	index := r.ints([]int32{1}, 1)
-	rec, err := r.g.Record(func() error { return r.g.Gather(row, table, index) })
-	r.ok(err)
+	rec := must.Get(r.g.Record(func() error { return r.g.Gather(row, table, index) }))
 	r.ok(r.g.Sync())
 	r.ok(r.g.Upload(index, addressOf([]int32{2})))
 	r.ok(rec.Launch())
@@ -117,13 +115,11 @@ func TestTwoGraphs(t *testing.T) {
 	for _, firstCloses := range []bool{true, false} {
 		r := newCachingRig(t, Config{})
 		alloc := func() backend.Tensor {
-			m, err := r.g.Alloc(400)
-			r.ok(err)
+			m := must.Get(r.g.Alloc(400))
 			return backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
 		}
 		x := alloc()
-		a, err := r.g.Record(func() error { return r.g.Fill(x, 1) })
-		r.ok(err)
+		a := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
 		var y backend.Tensor
 		b, err := r.g.Record(func() error {
 			r.ok(r.g.Free(x.Mem))
@@ -156,8 +152,7 @@ func TestTwoGraphs(t *testing.T) {
 func TestRecordInFullMemory(t *testing.T) {
 	t.Setenv("PTXSIM_MEMORY", "10000000")
 	r := newCachingRig(t, Config{})
-	m, err := r.g.Alloc(8 << 20)
-	r.ok(err)
+	m := must.Get(r.g.Alloc(8 << 20))
 	r.ok(r.g.Free(m))
 	free, _, err := r.g.MemInfo()
 	r.ok(err)
@@ -181,8 +176,7 @@ func TestRecordInFullMemory(t *testing.T) {
 func TestNoGraphsWithinARecording(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	x := r.new(backend.Float32, 3)
-	a, err := r.g.Record(func() error { return r.g.Fill(x, 1) })
-	r.ok(err)
+	a := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
 	for _, f := range []func() error{a.Launch, a.Close} {
 		if _, err := r.g.Record(f); err == nil || !strings.Contains(err.Error(), "recorded") {
 			t.Error(err)

@@ -50,8 +50,7 @@ func (r *rig) ok(err error) {
 func (r *rig) new(dt backend.DType, shape ...int) backend.Tensor {
 	r.Helper()
 	t := backend.Tensor{Type: dt, Shape: shape}
-	m, err := r.g.Alloc(int64(t.Len()) * int64(dt.Size()))
-	r.ok(err)
+	m := must.Get(r.g.Alloc(int64(t.Len()) * int64(dt.Size())))
 	t.Mem = m
 	r.Cleanup(func() {
 		if !r.g.closed {

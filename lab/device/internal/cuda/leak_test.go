@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/lab/device/internal/backend"
+	"coupling/lab/must"
 )
 
 // borrowers are operations that need memory of their own, on sizes where they do.
@@ -93,12 +94,10 @@ func TestIndexErrorStaysWhereItBelongs(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	table, row := r.set(backend.Float32, []float64{1, 2}, 2, 1), r.new(backend.Float32, 1, 1)
 	index := r.ints([]int32{5}, 1)
-	m, err := r.g.Alloc(6 << 20)
-	r.ok(err)
+	m := must.Get(r.g.Alloc(6 << 20))
 	r.ok(r.g.Free(m))
 	r.ok(r.g.Gather(row, table, index))
-	m, err = r.g.Alloc(8 << 20) // gives the 6 MB up first
-	r.ok(err)
+	m = must.Get(r.g.Alloc(8 << 20)) // gives the 6 MB up first
 	wants(t, r.g.Sync(), backend.ErrIndex, "Gather: index = 5 at 0")
 	r.ok(r.g.Free(m))
 }

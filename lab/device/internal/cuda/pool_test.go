@@ -13,16 +13,14 @@ import (
 func TestOutOfMemory(t *testing.T) {
 	t.Setenv("PTXSIM_MEMORY", "10000000")
 	r := newCachingRig(t, Config{})
-	held, err := r.g.Alloc(6 << 20)
-	r.ok(err)
-	_, err = r.g.Alloc(8 << 20)
+	held := must.Get(r.g.Alloc(6 << 20))
+	_, err := r.g.Alloc(8 << 20)
 	wants(t, err, backend.ErrMemory, "8388608 bytes asked for", "of 10000000 free", "cuMemAlloc",
 		"CUDA_ERROR_OUT_OF_MEMORY")
 	r.ok(r.g.Free(held))
 	for range 4 { // each of another class: without trimming the second would not fit
 		for _, size := range []int64{6 << 20, 7 << 20, 8 << 20} {
-			m, err := r.g.Alloc(size)
-			r.ok(err)
+			m := must.Get(r.g.Alloc(size))
 			r.ok(r.g.Free(m))
 		}
 	}
@@ -36,8 +34,7 @@ func TestSameAddresses(t *testing.T) {
 	step := func() (addrs []uint64) {
 		var held []backend.Memory
 		for _, size := range []int64{100, 5000, 100, 3 << 20, 513, 5000} {
-			m, err := r.g.Alloc(size)
-			r.ok(err)
+			m := must.Get(r.g.Alloc(size))
 			held = append(held, m)
 			addrs = append(addrs, m.(*memory).addr)
 		}
