@@ -170,9 +170,8 @@ func TestTranspose(t *testing.T) {
 			batch, rows, cols := s[0], s[1], s[2]
 			x, want := make([]float64, batch*rows*cols), make([]float64, batch*rows*cols)
 			for i := range x {
-				x[i] = float64(i)
 				b, row, col := i/(rows*cols), i/cols%rows, i%cols
-				want[(b*cols+col)*rows+row] = x[i]
+				x[i], want[(b*cols+col)*rows+row] = float64(i), float64(i)
 			}
 			to := r.new(dt, batch, cols, rows)
 			r.ok(r.g.Permute(to, r.set(dt, x, batch, rows, cols), []int{0, 2, 1}))
