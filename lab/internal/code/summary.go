@@ -173,7 +173,8 @@ func (r *reader) functions(n ast.Node, whole *decl) {
 			return ok && slices.Contains(r.names(star.X), lab+" Cell")
 		})
 		if from, to := r.fset.Position(n.Pos()), r.fset.Position(n.End()); isRun {
-			r.Functions = append(r.Functions, Function{filepath.Base(from.Filename), from.Line, to.Line, "", whole, nil})
+			r.Functions = append(r.Functions,
+				Function{filepath.Base(from.Filename), from.Line, to.Line, "", whole, nil})
 		}
 		return len(f.Params.List) == 0
 	})

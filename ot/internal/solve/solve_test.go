@@ -87,7 +87,8 @@ func TestNewtonStepsOfAnyWorkers(t *testing.T) {
 		p, eps := smallEps(rand.New(rand.NewPCG(5, uint64(c.n))), c.n, c.m, 2, cost.SqEuclidean)
 		var one []float64
 		for _, workers := range []int{1, 2, 5} {
-			q := must.Get(beginLBFGS(t.Context(), p, Control{Eps: c.ratio / 0.003 * eps, Tol: 1e-9, Workers: workers}, 0))
+			eps := c.ratio / 0.003 * eps
+			q := must.Get(beginLBFGS(t.Context(), p, Control{Eps: eps, Tol: 1e-9, Workers: workers}, 0))
 			if err := errors.Join(q.coarseStart(), q.anneal(q.stage)); err != nil || q.status != Converged {
 				t.Fatal(q.status, err)
 			}
