@@ -164,6 +164,7 @@ func moments(k *kit) {
 		for i, v := range ref.Spread(shape, small, k.normals(m, 1000)) {
 			x[i] = k.round(x[i] + v)
 		}
+		x[0] = 0 // deviations are taken from the first element
 		mean := ref.Reduce(small, shape, x, device.Mean)
 		variance, rstd := ref.NewResult(m), ref.NewResult(m)
 		sums := make([]ref.Sum, m)
