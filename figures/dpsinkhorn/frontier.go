@@ -177,15 +177,15 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 	}, nil
 }
 
-// bounds say what goals are bounded by: the method, or its noise.
+// bounds compare goals with what the method gives without noise, at the same number of images.
 func bounds(v view) (out []string) {
 	for _, run := range repeats(v.Cells) {
 		if p := run[0].Params; p.Method.Name == noiseless {
 			t, _ := taskOf(p)
 			mean, _ := meanDeviation(run)
-			out = append(out, fmt.Sprintf("%s: without noise the same method reads %s %% by the worse judge. What an "+
-				"ε lacks of that is lost to noise; what a goal asks beyond it, the method cannot give.", t.name,
-				percent(t.accuracy(mean))))
+			out = append(out, fmt.Sprintf("%s: without noise %d images of the same method read %s %% by the worse "+
+				"judge. What an ε lacks of that is lost to noise; what a goal asks beyond it, the method does not "+
+				"give at this number of images.", t.name, p.Synthetic, percent(t.accuracy(mean))))
 		}
 	}
 	return out

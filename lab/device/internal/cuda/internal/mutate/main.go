@@ -7,7 +7,7 @@
 // Kinds: a barrier is dropped, a bound off by one, a comparison turned, a shuffle takes another
 // lane, a product of tensor cores its second factor the wrong way around, an access the word behind.
 //
-// UNSEEN lists what no test can find, a pattern and its reason a line. The program fails if a
+// UNSEEN lists what tests do not find, a pattern and its reason a line. The program fails if a
 // mutation is neither found nor listed, or is found though it is listed. Without a mutation the
 // tests pass: make test-long runs them.
 package main
