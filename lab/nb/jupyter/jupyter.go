@@ -127,8 +127,8 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	if o.Notebook != "" { // as an argument it would become the root of what is served
 		args = append(args, have.app()+".default_url="+s.page)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	s.cmd = exec.CommandContext(ctx, have.Program, args...)
+	running, cancel := context.WithCancel(ctx)
+	s.cmd = exec.CommandContext(running, have.Program, args...)
 	s.cmd.Dir = c.Root
 	s.cmd.Env = append(append(append(os.Environ(), c.Env()...), "JUPYTER_TOKEN="+s.Token), o.Env...)
 	if o.Output != nil {
