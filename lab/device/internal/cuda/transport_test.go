@@ -28,8 +28,7 @@ func TestLongSums(t *testing.T) {
 	r.ok(r.g.do(func() error {
 		return errors.Join(
 			r.g.launch("point_lse_1", "point_lse1_f32", grid{x: 1, y: 1}, array(lse), none, none, array(x),
-				array(dy), array(dh),
-				i64(1), i64(m), i32(1), i64(m), record(c)),
+				array(dy), array(dh), i64(1), i64(m), i32(1), i64(m), record(c)),
 			r.g.launch("point_sum_1", "point_mass1_f32", grid{x: 1, y: 1}, array(mass), array(x), array(dy),
 				array(zero), array(dh), array(dv),
 				none, none, i64(1), i64(m), i32(1), i32(1), i64(m), record(c), flag(false)))
