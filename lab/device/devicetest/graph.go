@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 // trainer is a small training step with noise, intermediates and a counter, all on the device.
@@ -80,9 +81,7 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 		t.Errorf("%d arrays before, %d after", before, now)
 	}
 	plain.step()
-	if err := d.Sync(); err != nil {
-		t.Error(err)
-	}
+	must.Do(d.Sync())
 	failedRecord(t, d)
 	keptByRecord(t, d)
 	notRecorded(t, d)
@@ -172,10 +171,7 @@ func keptByRecord(t *testing.T, d *device.Device) {
 	defer a.Free()
 	panics(t, "before the recording", func() { d.Record(func() { a.Free() }) })
 	device.Fill(a, 2)
-	before, _, err := d.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before, _ := must.Get2(d.Memory())
 	panics(t, "half way", func() {
 		d.Record(func() {
 			s := d.Scope()
@@ -184,10 +180,7 @@ func keptByRecord(t *testing.T, d *device.Device) {
 			panic("half way")
 		})
 	})
-	after, _, err := d.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	after, _ := must.Get2(d.Memory())
 	if d.Info().Kind != "cpu" && after != before { // the host's free memory is everybody's
 		t.Errorf("a recording that panicked keeps %d bytes", before-after)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/internal/cuda/ptxsim"
+	"coupling/lab/must"
 )
 
 // launches are what steps ask of a GPU: the table of GPU.md, a row a step.
@@ -25,29 +26,18 @@ func Counting(t testing.TB) *device.Device {
 	path := ptxsim.Build(t)
 	t.Setenv("PTXSIM_IDLE", "1")
 	t.Setenv("PTXSIM_MEMORY", "80000000000")
-	return opened(t, device.CUDA{Driver: path, CuBLAS: path})
+	return opened(t, must.Get(device.CUDA{Driver: path, CuBLAS: path}.Open()))
 }
 
 // CPU opens the processor, and closes it when the test ends.
 func CPU(t testing.TB) *device.Device {
 	t.Helper()
-	return opened(t, device.CPU{})
+	return opened(t, must.Get(device.CPU{}.Open()))
 }
 
-func opened(t testing.TB, kind interface {
-	Open() (*device.Device, error)
-},
-) *device.Device {
-	t.Helper()
-	d, err := kind.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+// opened closes a device when the test ends.
+func opened(t testing.TB, d *device.Device) *device.Device {
+	t.Cleanup(func() { must.Do(d.Close()) })
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 // memory tests ownership and use after free.
@@ -62,9 +63,7 @@ func scopes(t *testing.T, d *device.Device) {
 	inner.Close()
 	count(3)
 	device.Fill(view, 1)
-	if _, err := view.Get32(); err != nil {
-		t.Error(err)
-	}
+	must.Get(view.Get32())
 	outer.Keep(b)
 	outer.Close()
 	count(1)
@@ -128,10 +127,7 @@ func reuse(t *testing.T, d *device.Device) {
 		}
 	}
 	for _, a := range kept {
-		x, err := a.Get32()
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(a.Get32())
 		for _, v := range x {
 			if v != x[0] || int(v)*int(v)%301+1 != len(x) {
 				t.Fatalf("an array of %d holds %v and %v", len(x), x[0], v)

@@ -53,8 +53,7 @@ func clipRows(k *kit) {
 	for _, d := range []int{1, 2, 3, 7, 33, 129, 1025, 4099} {
 		rows := [][]float64{
 			k.normals(d, 1), k.normals(d, 1e-4), k.normals(d, 1e4), repeated(0, d), repeated(huge, d),
-			repeated(small, d),
-			repeated(k.least(), d), repeated(-1, d), k.uniforms(d, 0, 1),
+			repeated(small, d), repeated(k.least(), d), repeated(-1, d), k.uniforms(d, 0, 1),
 			repeated(k.most(), d), k.uniforms(d, -k.most()/2, k.most()/2), // a norm beyond the range
 		}
 		var x []float64

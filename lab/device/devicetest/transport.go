@@ -29,6 +29,9 @@ func transport() []scenario {
 					k.point(2, 3, d, cost, 1, 0)
 				}
 			}
+			if !testing.Short() && most < 64 {
+				k.point(519, 3, most, costKinds[1], 3, 0) // several rows a thread, of which no coordinate is padding
+			}
 		}})
 	}
 	return all

@@ -91,13 +91,8 @@ func scripted(t *testing.T, names ...string) *check {
 // written is the report as it lies on the disk.
 func written(t *testing.T, dir string) (r Report) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "2026-01-02-030405-g.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &r)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(dir, "2026-01-02-030405-g.json")))
+	must.Do(json.Unmarshal(data, &r))
 	return r
 }
 

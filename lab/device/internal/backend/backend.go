@@ -89,8 +89,7 @@ type Traffic struct {
 // Minus returns the calls after u.
 func (t Traffic) Minus(u Traffic) Traffic {
 	return Traffic{t.Launches - u.Launches, t.Kernels - u.Kernels, t.Waits - u.Waits, t.Uploads - u.Uploads,
-		t.Downloads - u.Downloads,
-		t.Bytes - u.Bytes, t.FLOP - u.FLOP}
+		t.Downloads - u.Downloads, t.Bytes - u.Bytes, t.FLOP - u.FLOP}
 }
 
 // Graph is a recorded sequence of operations.

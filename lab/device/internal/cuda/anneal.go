@@ -31,8 +31,7 @@ func (g *gpu) Anneal(f, h, lastF, lastH, c backend.Tensor, eps []float64) error 
 				s.Last = 1
 			}
 			if err := g.launch("anneal", "anneal"+suffix(f.Type), grid{x: batch}, array(f), array(h), array(lastF),
-				array(lastH), array(c),
-				i32(n), i32(m), record(s)); err != nil {
+				array(lastH), array(c), i32(n), i32(m), record(s)); err != nil {
 				return err
 			}
 		}

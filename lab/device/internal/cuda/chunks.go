@@ -23,8 +23,7 @@ func (g *gpu) pairs(w, x, y, u, h, r, s backend.Tensor, lo int, c backend.Cost, 
 	}
 	size := grid{x: (m + side - 1) / side, y: min((n+side-1)/side, g.limits.rows)}
 	return g.launch("tiles", name+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y),
-		array(rowsOf(u, lo, lo+n)), array(h),
-		array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]),
+		array(rowsOf(u, lo, lo+n)), array(h), array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]),
 		record(&cost{c.Square, c.Abs, inv}), i32(what))
 }
 
@@ -70,8 +69,7 @@ func (g *gpu) PlanRows(out, c, u, h, v backend.Tensor, inv float64) error {
 	return g.do(func() error {
 		if k == 1 {
 			return g.launch("dense", "row_mass"+suffix(out.Type), grid{x: min(n, g.limits.blocks)}, array(out),
-				array(c), array(u), array(h), array(v),
-				i64(n), i64(m), f64(inv))
+				array(c), array(u), array(h), array(v), i64(n), i64(m), f64(inv))
 		}
 		return g.chunks(n, m, out.Type, func(lo, hi int, w backend.Tensor) error {
 			if err := g.weights(w, c, u, h, lo, inv); err != nil {
@@ -115,8 +113,7 @@ func (g *gpu) colMass(out, c, u, h, v backend.Tensor, inv float64) error {
 	count, chunk := g.limits.splits(blocks, n, 16)
 	return g.borrow(int64(count)*int64(m)*8, func(parts *memory) error {
 		err := g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c),
-			array(u), array(h), array(v),
-			i64(n), i64(m), i64(chunk), f64(inv))
+			array(u), array(h), array(v), i64(n), i64(m), i64(chunk), f64(inv))
 		if err != nil {
 			return err
 		}
@@ -132,6 +129,5 @@ func (g *gpu) weights(w, c, u, h backend.Tensor, lo int, inv float64) error {
 	}
 	size := grid{x: min((m+255)/256, g.limits.blocks), y: min(n, g.limits.rows)}
 	return g.launch("dense", "weights"+suffix(w.Type), size, array(w), array(rowsOf(c, lo, lo+n)),
-		array(rowsOf(u, lo, lo+n)), array(h),
-		i64(n), i64(m), f64(inv))
+		array(rowsOf(u, lo, lo+n)), array(h), i64(n), i64(m), f64(inv))
 }

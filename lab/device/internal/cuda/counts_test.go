@@ -78,11 +78,7 @@ type counted struct {
 func counteds(r *rig) (all []counted) {
 	const n, m = 512, 2048 // one split: many tiles of points a block, as in large problems
 	f, square := backend.Float32, backend.Cost{Square: 1}
-	zeros := func(shape ...int) backend.Tensor {
-		t := r.new(f, shape...)
-		r.ok(r.g.Fill(t, 0))
-		return t
-	}
+	zeros := func(shape ...int) backend.Tensor { return r.full(f, 0, shape...) }
 	u, h, v, mass := zeros(n), zeros(m), zeros(m, 1), zeros(n, 1)
 	for _, d := range dims {
 		x, y := zeros(n, d), zeros(m, d)
@@ -106,11 +102,9 @@ func counteds(r *rig) (all []counted) {
 	long, sums, variances := zeros(many/1024, 1024), zeros(many/1024, 1), zeros(many/1024, 1)
 	deviations := zeros(many/1024, 1)
 	held, potentials := of(x, 64, 1024), zeros(1024)
-	index := r.new(backend.Int32, 1024)
-	r.ok(r.g.Fill(index, 3))
+	index := r.full(backend.Int32, 3, 1024)
 	window := backend.Window{Kernel: [2]int{4, 4}, Stride: [2]int{2, 2}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}}
-	cost, ones := zeros(64, 50, 50), zeros(size)
-	r.ok(r.g.Fill(ones, 1))
+	cost, ones := zeros(64, 50, 50), r.full(f, 1, size)
 	return append(all,
 		counted{"normal", size, func() error { return r.g.Normal(x, state, 0, 1) }},
 		counted{"uniform", size, func() error { return r.g.Uniform(x, state, 0, 1) }},

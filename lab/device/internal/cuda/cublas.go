@@ -214,8 +214,7 @@ func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 		status = call(batched, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB),
 			uintptr(p.StepB),
 			uintptr(pa.bits), uintptr(p.LDA), uintptr(p.StepA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC),
-			uintptr(p.StepC),
-			uintptr(p.Batch))
+			uintptr(p.StepC), uintptr(p.Batch))
 	}
 	b.g.note(name)
 	b.g.ran(pa.all+pb.all+to.all, p.flop())

@@ -100,8 +100,7 @@ func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
 		}
 		blocks := grid{x: min(int((each+255)/256), g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
 		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)),
-			i64(int(each)),
-			i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
+			i64(int(each)), i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
 	})
 }
 

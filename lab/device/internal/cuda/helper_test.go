@@ -60,6 +60,14 @@ func (r *rig) new(dt backend.DType, shape ...int) backend.Tensor {
 	return t
 }
 
+// full is a tensor whose elements are v.
+func (r *rig) full(dt backend.DType, v float64, shape ...int) backend.Tensor {
+	r.Helper()
+	t := r.new(dt, shape...)
+	r.ok(r.g.Fill(t, v))
+	return t
+}
+
 // set is a tensor with the given elements, rounded to its type.
 func (r *rig) set(dt backend.DType, x []float64, shape ...int) backend.Tensor {
 	r.Helper()

@@ -20,8 +20,7 @@ func (g *gpu) Affine(y, x backend.Tensor, by backend.Affine) error {
 	at := axesOf(y.Shape, by)
 	return g.do(func() error {
 		return g.each("normalise", "affine"+suffix(y.Type), int(at.Len), array(y), array(x), array(by.Scale),
-			array(by.Center),
-			array(by.Shift), record(&at), i32(int(by.Func)), f64(by.P))
+			array(by.Center), array(by.Shift), record(&at), i32(int(by.Func)), f64(by.P))
 	})
 }
 

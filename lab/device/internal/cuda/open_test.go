@@ -21,9 +21,15 @@ func wants(t *testing.T, err, sentinel error, words ...string) {
 	if !errors.Is(err, sentinel) {
 		t.Fatalf("%v: must wrap %v", err, sentinel)
 	}
+	says(t, err, words...)
+}
+
+// says demands an error that has the words.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
 	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("%q does not say %q", err, w)
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("%v does not say %q", err, w)
 		}
 	}
 }
@@ -66,8 +72,7 @@ func TestInfo(t *testing.T) {
 	r := newRig(t, Config{})
 	i := r.g.Info()
 	if i.Kind != "cuda" || i.Name != "Emulator of PTX" || !strings.Contains(i.Detail, "8.0") ||
-		!strings.Contains(i.Detail, "own kernels") ||
-		i.Units != 4 || i.ClockMHz != 1500 {
+		!strings.Contains(i.Detail, "own kernels") || i.Units != 4 || i.ClockMHz != 1500 {
 		t.Errorf("%+v", i)
 	}
 	free, total, err := r.g.MemInfo()
@@ -123,22 +128,16 @@ func TestClosed(t *testing.T) {
 	b := must.Get(Open(Config{Driver: ptxsim.Build(t)}))
 	must.Do(b.Close())
 	for _, err := range []error{b.Sync(), b.Close()} {
-		if err == nil || !strings.Contains(err.Error(), "closed") {
-			t.Error(err)
-		}
+		says(t, err, "closed")
 	}
 }
 
 func TestNamedCuBLASMustBeThere(t *testing.T) {
 	path := ptxsim.Build(t)
 	_, err := Open(Config{Driver: path, CuBLAS: "/nowhere/libcublas.so"})
-	if err == nil || !strings.Contains(err.Error(), "/nowhere/libcublas.so") {
-		t.Error(err)
-	}
+	says(t, err, "/nowhere/libcublas.so")
 	_, err = Open(Config{Driver: path, CuBLAS: "libc.so.6"})
-	if err == nil || !strings.Contains(err.Error(), "cublasCreate_v2") {
-		t.Error(err)
-	}
+	says(t, err, "cublasCreate_v2")
 }
 
 // TestNothingLeft: what two devices took of the context that they share is given back, whoever closes first.

@@ -54,8 +54,7 @@ func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
 	count, chunk := g.limits.splits(blocks, m, lanes*16)
 	return g.inSplits(out, rows, count, func(tops, sums arg) error {
 		return g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out),
-			tops, sums,
-			array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
+			tops, sums, array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
 	})
 }
 
@@ -70,8 +69,7 @@ func (g *gpu) LSECols(out, c, h backend.Tensor, inv float64) error {
 		count, chunk := g.limits.splits(blocks*batch, n, 16)
 		return g.inSplits(out, batch*m, count, func(tops, sums arg) error {
 			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, g.limits.rows)},
-				array(out), tops, sums,
-				array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
+				array(out), tops, sums, array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
 		})
 	})
 }
@@ -241,8 +239,7 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, i
 		rows := hi - lo
 		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, g.limits.rows)}
 		return g.launch("tiles", "differences"+suffix(grad.Type), size, array(rowsOf(grad, lo, hi)), array(w),
-			array(rowsOf(x, lo, hi)), array(y),
-			i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
+			array(rowsOf(x, lo, hi)), array(y), i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
 	})
 }
 

@@ -28,8 +28,7 @@ func TestLongSums(t *testing.T) {
 	r.ok(r.g.do(func() error {
 		return errors.Join(
 			r.g.launch("point_lse_1", "point_lse1_f32", grid{x: 1, y: 1}, array(lse), none, none, array(x),
-				array(dy), array(dh),
-				i64(1), i64(m), i32(1), i64(m), record(c)),
+				array(dy), array(dh), i64(1), i64(m), i32(1), i64(m), record(c)),
 			r.g.launch("point_sum_1", "point_mass1_f32", grid{x: 1, y: 1}, array(mass), array(x), array(dy),
 				array(zero), array(dh), array(dv),
 				none, none, i64(1), i64(m), i32(1), i32(1), i64(m), record(c), flag(false)))
@@ -76,6 +75,37 @@ func TestTensorProducts(t *testing.T) {
 	}
 }
 
+// TestInfiniteSums: a sum that is infinite after its first tile stays so over the next ones.
+func TestInfiniteSums(t *testing.T) {
+	r := newRig(t, Config{})
+	r.g.limits.split = 1 // a block takes all tiles
+	const n, m = 3, 300
+	for _, dt := range floats {
+		for _, d := range []int{1, 2, 3, 4, 8, 16} { // wider sums are not compensated
+			for _, width := range []int{1, d} {
+				out, v := r.new(dt, n, width), r.full(dt, math.Inf(1), m, width)
+				r.ok(r.g.PointApply(out, r.full(dt, 0, n, d), r.full(dt, 0, m, d), r.full(dt, 0, n), r.full(dt, 0, m), v,
+					backend.Cost{Abs: 1}, 1))
+				r.near(fmt.Sprintf("d = %d, width %d", d, width), r.get(out), r.get(v)[:n*width], 0, 0)
+			}
+		}
+	}
+}
+
+// TestCancelled: sums of float64 keep what is left where large terms cancel, in each lane.
+func TestCancelled(t *testing.T) {
+	r := newRig(t, Config{})
+	const n, dt = 3 * 256, backend.Float64
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = []float64{0x1p60, 1, -0x1p60}[i/256]
+	}
+	sum, dot, a := r.new(dt, 1), r.new(dt, 1), r.set(dt, x, n)
+	r.ok(errors.Join(r.g.Reduce(sum, a, backend.Sum), r.g.ReduceDot(dot, a, r.full(dt, 1, n))))
+	r.near("Sum", r.get(sum), []float64{256}, 0, 0)
+	r.near("ReduceDot", r.get(dot), []float64{256}, 0, 0)
+}
+
 // TestJoin joins as many splits as large problems have, of which some are empty, and as many as an
 // unrolled loop takes at once.
 func TestJoin(t *testing.T) {
@@ -88,7 +118,7 @@ func TestJoin(t *testing.T) {
 }
 
 func (r *rig) join(dt backend.DType, splits int) {
-	const rows = 70
+	const rows = 300 // more than a block has threads
 	rng := rand.New(rand.NewPCG(5, uint64(dt)))
 	far := 100. // as far apart as what 2^x holds
 	if dt == backend.Float64 {
