@@ -68,7 +68,7 @@ func Allocated(p pair.Pair, t, n int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	kappa := 4 * ulp * float64(16+max(len(one.over.x), 2*n))
+	kappa := roundingOf(max(len(one.over.x), 2*n))
 	levels := float64(2*bits.Len(uint(t)) + mostJumps + 4)
 	rel := 2 * (float64(t)*wrong + float64(2*t+4*mostJumps)*kappa)
 	return pair.Enclose(spread(all.over.mean(t), one.over.least, one.over.most), all.under.mean(t), p.Support(),
