@@ -127,21 +127,27 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 			break
 		}
 		start = p.x
-		if q.Width > 0 && err == nil {
-			start = c.ahead(p)
+		switch {
+		case err == nil && q.Width > 0:
+			start = c.ahead(p, 1./8)
+		case err == nil && p.relWidth < sharpened:
+			start = c.ahead(p, 1./4)
 		}
 	}
 	return p, err
 }
 
-// ahead returns where a sharper answer is to be expected to meet the budget, from the middle of a
-// rough one.
-func (c *calibration) ahead(p probe) float64 {
+// sharpened is the width from which the next stage is expected to have sharper answers.
+const sharpened = 5e-4
+
+// ahead returns where a sharper answer is to be expected to meet the budget, but for some part of
+// the uncertainty: of a grid's upper and lower ends the truth is at a third.
+func (c *calibration) ahead(p probe, part float64) float64 {
 	if c.slope == 0 || c.whole || !(p.relWidth < 0.1) {
 		return p.x
 	}
-	middle := logspace.Log((p.g.Lower + p.g.Epsilon) / 2 / c.Epsilon)
-	x := p.x - (middle+p.relWidth/8)/c.slope
+	third := logspace.Log((2*p.g.Lower + p.g.Epsilon) / 3 / c.Epsilon)
+	x := p.x - (third+part*p.relWidth)/c.slope
 	return min(max(x, min(c.safe, c.unsafe)), max(c.safe, c.unsafe))
 }
 
