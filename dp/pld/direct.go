@@ -88,7 +88,7 @@ func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interva
 			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
 		}
 	}
-	times := 2*losses + float64((4*mostJumps+2)*len(parts)) // combinations, and passes to coarser grids
+	times := 3*losses + float64((4*mostJumps+2)*len(parts)) // combinations, and passes to coarser grids
 	mass, ratio := 2*times*roundingOf(3*n), 16*times*ulp
 	high := func(eps float64) float64 {
 		return logspace.Add(all.over.logDelta(eps-ratio), logspace.Log(leftOut)) + mass + 1e-14

@@ -59,7 +59,7 @@ func (o operation) doubled(one bracket, times, n int) (bracket, error) {
 		all = o.combine(all, all, n)
 		if times&bit != 0 && all.inRange() {
 			if bit*16 <= times {
-				few = o.coarse(few, n/4)
+				few = o.coarse(few, n/2)
 			}
 			all = o.combine(few, all, n)
 		}
