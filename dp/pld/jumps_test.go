@@ -102,6 +102,11 @@ func TestFillByEnumeration(t *testing.T) {
 // Sums that are off by as much as roundings may add up to leave the moved barycentre below the true one.
 func TestBarycentresMoveDown(t *testing.T) {
 	kappa := roundingOf(1000)
+	last := filling{nodes: []float64{1, math.Inf(1)}, above: []float64{.4 * (1 + kappa/2)},
+		gap: []float64{.2 * (1 - kappa/2)}}
+	if l := last.barycentres(kappa); !(l.x[0] < 3) || !(l.x[0] > 3-6*kappa) {
+		t.Errorf("in [1, ∞): %v, true one 3", l.x)
+	}
 	for _, low := range []float64{0, 1e-9, .5, 1} {
 		for _, share := range []float64{1e-6, .3, .5, .9} {
 			f := filling{nodes: []float64{low, 1.5}, above: []float64{share * (1 + kappa/2)},

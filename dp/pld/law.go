@@ -53,8 +53,9 @@ type bracket struct{ over, under law }
 // the larger number of points: a sum has at most 2N + 2√N + 2 terms in a row, and is off by a factor
 // in 1 ± κ, κ = roundingOf(N). So the upper law is exactly that of masses off by 1 ± κ at positions
 // off by 1 ± 2 ulp, and the lower law that of masses off by 1 ± κ at positions off by 1 ± 2κ. Within
-// a cell a barycentre is off by no more than κ of the cell's width, besides 4 ulp. The lower law of a
-// product is moved down by more than that, for functions that rise: T ratios would multiply the error.
+// a cell a barycentre is off by no more than κ of the cell's width, or of its distance from the lower
+// end if there is no other, besides 4 ulp. The lower law of a product is moved down by more than
+// that, for functions that rise: T ratios would multiply the error.
 func (o operation) combine(a, b bracket, n int) bracket {
 	nodes := o.nodes(a.over, b.over, n)
 	down := 0.0
@@ -130,7 +131,12 @@ type cell struct{ low, end, high, sign, above, gap float64 }
 func (f filling) cells() []cell {
 	out := make([]cell, len(f.above))
 	for c := range out {
-		out[c] = cell{low: f.nodes[c], end: f.nodes[c+1], high: f.nodes[c+1], sign: 1}
+		out[c] = cell{
+			low:  f.nodes[c],
+			end:  f.nodes[c+1],
+			high: f.nodes[c+1],
+			sign: 1,
+		}
 	}
 	last := &out[len(out)-1]
 	if last.end = math.Inf(1); math.IsInf(last.high, 1) {
@@ -232,7 +238,11 @@ func (f filling) barycentres(down float64) law {
 		switch {
 		case above+gap == 0:
 		case math.IsInf(high, 1):
-			out.add(low+above/gap, gap)
+			at := low + above/gap
+			if down > 0 {
+				at = max(low, at-down*(at-low)-8*ulp*at)
+			}
+			out.add(at, gap)
 		default:
 			at := (low*gap + high*above) / (above + gap)
 			if down > 0 {
