@@ -50,7 +50,7 @@ func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pa
 			break
 		}
 		last = width
-		n = min(most, int(float64(n)*min(4, max(1.5, 1.1*math.Sqrt(width/max(a.width(), directWidth))))))
+		n = min(most, int(float64(n)*min(4, max(1.5, 1.25*math.Sqrt(width/max(a.width(), directWidth))))))
 	}
 	return best
 }
