@@ -24,6 +24,9 @@ type Budget struct {
 
 func (b Budget) accountant() Accountant { return cmp.Or[Accountant](b.Accountant, Best{}) }
 
+// farAbove is how many times the budget an ε is at which no more need be known of it.
+const farAbove = 8
+
 // stages are the accuracies of the answers in a search, the last one that of the budget's
 // accountant: rough answers narrow the range in which sharp ones are needed. All are safe.
 func (b Budget) stages() []pair.Question {
@@ -32,7 +35,7 @@ func (b Budget) stages() []pair.Question {
 		return []pair.Question{q}
 	}
 	coarse, middle := q, q
-	coarse.Width, middle.Effort = 1e-2, 0.99
+	coarse.Width, coarse.Floor, middle.Effort = 1e-2, b.Epsilon/64, 0.99
 	return []pair.Question{coarse, middle, q}
 }
 
@@ -49,8 +52,15 @@ type probe struct {
 func (p probe) ok() bool { return p.excess <= 0 }
 
 // stopTol is the unspent share of the budget at which the search stops: the accountant could not
-// resolve a smaller one. It is at most a thousandth, even if no good lower bound of ε is known.
-func (p probe) stopTol(share float64) float64 { return max(1e-9, min(1e-3, share*p.relWidth)) }
+// resolve a smaller one, as on the other side of it, bad, if that may meet the budget too. It is at
+// most most, even if no good lower bound of ε is known.
+func (p probe) stopTol(bad *probe, most float64) float64 {
+	width := p.relWidth
+	if bad != nil && bad.g.Lower > 0 && bad.excess <= -math.Log1p(-bad.relWidth) {
+		width = max(width, bad.relWidth)
+	}
+	return max(1e-9, min(most, width))
+}
 
 // A calibration searches for the last value of a parameter that meets the budget, where ε is
 // monotone in the parameter.
@@ -75,7 +85,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		q.Like = pair.Answer{Refused: c.last.first.Refused}
 	}
 	var err error
-	p.g, p.first, err = guarantee(ctx, c.accountant(), c.event(value), c.Relation, q)
+	p.g, p.first, err = guarantee(ctx, c.accountant(), c.event(value), c.Relation, q, farAbove*c.Epsilon)
 	switch {
 	case errors.Is(err, ErrNotApplicable):
 		p.refused = err
@@ -106,11 +116,10 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 	}
 	stages := c.stages()
 	for i, q := range stages {
-		share := 0.3
-		if i+1 < len(stages) {
-			share = 1
+		if i < 2 { // what accountants refused in the middle they would refuse at the end, or need seconds for
+			c.last = nil
 		}
-		p, err = c.stage(ctx, q, start, share)
+		p, err = c.stage(ctx, q, start, max(1e-3, q.Width))
 		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
 			return p, err
 		}
@@ -118,17 +127,36 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 			break
 		}
 		start = p.x
+		switch {
+		case err == nil && q.Width > 0:
+			start = c.ahead(p, 1./8)
+		case err == nil && p.relWidth < sharpened:
+			start = c.ahead(p, 1./4)
+		}
 	}
 	return p, err
+}
+
+// sharpened is the width from which the next stage is expected to have sharper answers.
+const sharpened = 5e-4
+
+// ahead returns where a sharper answer is to be expected to meet the budget, but for some part of
+// the uncertainty: of a grid's upper and lower ends the truth is at a third.
+func (c *calibration) ahead(p probe, part float64) float64 {
+	if c.slope == 0 || c.whole || !(p.relWidth < 0.1) {
+		return p.x
+	}
+	third := logspace.Log((2*p.g.Lower + p.g.Epsilon) / 3 / c.Epsilon)
+	x := p.x - (third+part*p.relWidth)/c.slope
+	return min(max(x, min(c.safe, c.unsafe)), max(c.safe, c.unsafe))
 }
 
 // stage returns the last value that meets the budget; with ErrUnreachable there is none, and it
 // returns the safe end. A value without an answer counts as one that does not meet it. Where the
 // search for a first one that does ends there, it looks nearer.
-func (c *calibration) stage(ctx context.Context, q pair.Question, start, share float64) (probe, error) {
+func (c *calibration) stage(ctx context.Context, q pair.Question, start, most float64) (probe, error) {
 	var good, bad *probe
-	stride := math.Ln2
-	c.last = nil
+	stride, known := math.Ln2, math.Inf(1)
 	for k := 0; ; k++ {
 		p, err := c.probe(ctx, q, start)
 		if err != nil {
@@ -147,31 +175,35 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, share f
 		switch {
 		case good == nil && bad.x == c.safe:
 			return *bad, cmp.Or(bad.refused, ErrUnreachable)
-		case good != nil && (-good.excess <= good.stopTol(share) || good.x == c.unsafe):
+		case good != nil && (-good.excess <= good.stopTol(bad, most) || good.x == c.unsafe):
 			return *good, nil
 		case good == nil || bad == nil:
-			start = c.extrapolate(p, stride, p.stopTol(share)/2)
+			start = c.extrapolate(p, stride, p.stopTol(nil, most)/2)
 			if k > 0 {
 				stride *= 2
 			}
 		default:
-			next, ok := c.interpolate(*good, *bad, k%3 == 2, good.stopTol(share)/2)
+			nearest := min(-good.excess, bad.excess)
+			next, ok := c.interpolate(*good, *bad, !(nearest < known/2), good.stopTol(bad, most)/2)
 			if !ok {
 				return *good, nil
 			}
-			start = next
+			start, known = next, nearest
 		}
 	}
 }
 
-// learn records the slope between a probe and the previous one.
+// learn records the slope between a probe and the nearer end of the bracket, if they differ by more
+// than their uncertainty.
 func (c *calibration) learn(good, bad *probe, p probe) {
+	near := math.Inf(1)
 	for _, o := range [...]*probe{good, bad} {
-		if o == nil || o.x == p.x {
+		if o == nil || o.x == p.x || math.Abs(o.x-p.x) > near ||
+			c.slope != 0 && math.Abs(p.excess-o.excess) < max(p.relWidth, o.relWidth) {
 			continue
 		}
 		if v := (p.excess - o.excess) / (p.x - o.x); !math.IsInf(v, 0) && !math.IsNaN(v) && v*(c.unsafe-c.safe) > 0 {
-			c.slope = v
+			c.slope, near = v, math.Abs(o.x-p.x)
 		}
 	}
 }
@@ -201,16 +233,24 @@ func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
 }
 
 // interpolate returns the next value to try between one that meets the budget and one that does
-// not: the one at which, by the secant, all but rest is spent, if both are finite and bisect is
-// false, else the middle. It returns false when the two are adjacent.
+// not: the one at which, by the slope at the nearer of them or else by the secant, all but rest is
+// spent, if both are finite and bisect is false, else the middle. It returns false when the two are
+// adjacent.
 func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (float64, bool) {
-	w := 0.5
+	w, span := 0.5, bad.x-good.x
 	if d := bad.excess - good.excess; !bisect && !math.IsInf(d, 0) && !math.IsNaN(d) {
 		w = min(0.99, max(0.01, -(good.excess+rest)/d))
+		from, excess := 0.0, good.excess
+		if bad.excess < -good.excess {
+			from, excess = 1, bad.excess
+		}
+		if v := from - (excess+rest)/(c.slope*span); v > 0 && v < 1 {
+			w = v
+		}
 	}
-	x := good.x + w*(bad.x-good.x)
+	x := good.x + w*span
 	if !c.whole {
-		return x, math.Abs(bad.x-good.x) > 1e-9
+		return x, math.Abs(span) > 1e-9
 	}
 	a, b := math.Round(math.Exp(good.x)), math.Round(math.Exp(bad.x))
 	n := min(max(math.Round(math.Exp(x)), min(a, b)+1), max(a, b)-1)
@@ -219,7 +259,7 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 
 // MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event
 // whose ε falls with x: a noise multiplier or a scale. It is rounded to the safe side, relatively
-// by 1e-9 or by the equivalent of a third of the uncertainty of ε. The guarantee is that of the
+// by 1e-9 or by the equivalent of the uncertainty of ε, a thousandth at most. The guarantee is that of the
 // event at x; beside an error both are NaN. Cost: some 20 accountings, most of them rough.
 func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
@@ -248,8 +288,8 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 const maxSteps = 1_000_000_000_000
 
 // MaxSteps returns the largest T up to 1e12 such that event(T) meets the budget, 0 when not even
-// one step does. Where the accountant's ε is not exact, T is the largest up to the equivalent of a
-// third of its uncertainty.
+// one step does. Where the accountant's ε is not exact, T is the largest up to the equivalent of
+// its uncertainty.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
 	h := calibration{
 		Budget: b,

@@ -271,6 +271,40 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
+// What a search leaves unknown far from the budget, and the shorter way to an answer near it, are of
+// no consequence for what it returns: the guarantee encloses an answer of its own, nearly all of the
+// budget is spent, and a budget far below any ε is out of reach.
+func TestCalibrationIsCertified(t *testing.T) {
+	for _, c := range []struct {
+		b     Budget
+		event func(x float64) Event
+		most  float64 // of the budget that may be left over
+	}{
+		{Budget{Epsilon: .5, Delta: 1e-5}, func(x float64) Event { return SGD(x, 1e-6, 1_000_000) }, 2e-3},
+		{Budget{Epsilon: .1, Delta: 1e-6}, func(x float64) Event { return SGD(x, 1e-5, 100_000) }, 2e-3},
+		{Budget{Epsilon: 2.6, Delta: 1e-5, Relation: Relation{Group: 60}},
+			func(x float64) Event { return SGD(x, .001, 1000) }, 1e-2},
+	} {
+		if testing.Short() && c.b.Relation.Group > 0 {
+			continue
+		}
+		x, g, err := MinNoise(t.Context(), c.b, c.event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := Epsilon(t.Context(), c.event(x), c.b.Relation, c.b.Delta)
+		if err != nil || own.Lower > g.Epsilon || g.Lower > own.Epsilon || g.Epsilon > c.b.Epsilon ||
+			g.Epsilon < c.b.Epsilon*(1-c.most) {
+			t.Errorf("noise %v: %v, lower end %v; asked again %v, %v", x, g, g.Lower, own, err)
+		}
+	}
+	fixed := func(float64) Event { return SGD(1, .01, 1000) }
+	b := Budget{Epsilon: .01, Delta: 1e-6, Relation: Relation{Group: 2}}
+	if _, g, err := MinNoise(t.Context(), b, fixed); !errors.Is(err, ErrUnreachable) || g.Kind != None {
+		t.Errorf("ε far above the budget: %v, %v", g, err)
+	}
+}
+
 // δ of a composition of (ε, δ) is spent by the events' own exactly, and ε is then the sum of
 // theirs; a δ above the sum of the distances needs no ε.
 func TestSpentDelta(t *testing.T) {

@@ -166,7 +166,7 @@ func Delta(ctx context.Context, e Event, r Relation, eps float64) (Guarantee, er
 
 // EpsilonBy is Epsilon with a given accountant; nil is Best{}.
 func EpsilonBy(ctx context.Context, a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
-	g, _, err := guarantee(ctx, a, e, r, pair.EpsilonAt(delta))
+	g, _, err := guarantee(ctx, a, e, r, pair.EpsilonAt(delta), 0)
 	return g, err
 }
 
@@ -179,7 +179,7 @@ func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64
 		}
 		return g.reflected(r), nil
 	}
-	g, _, err := guarantee(ctx, a, e, r, pair.DeltaAt(eps))
+	g, _, err := guarantee(ctx, a, e, r, pair.DeltaAt(eps), 0)
 	return g, err
 }
 
@@ -208,13 +208,13 @@ func kindOf(lower, upper float64) Kind {
 }
 
 // guarantee answers the question for the worst branch. It also returns the answer for the first
-// branch.
-func guarantee(ctx context.Context, a Accountant, e Event, r Relation,
-	q pair.Question) (Guarantee, pair.Answer, error) {
+// branch. If that alone is above far, which is not 0, the error is errFar.
+func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Question,
+	far float64) (Guarantee, pair.Answer, error) {
 	if a == nil {
 		a = Best{}
 	}
-	s := search{by: a, event: e, relation: r, q: q}
+	s := search{by: a, event: e, relation: r, q: q, far: far}
 	if err := s.worst(ctx); err != nil {
 		return nothing(), pair.Answer{}, err
 	}

@@ -13,6 +13,9 @@ import (
 	"coupling/dp/pair"
 )
 
+// errFar ends a search whose exact answer is of no interest.
+var errFar = fmt.Errorf("dp: far above the budget: %w", ErrUnbounded)
+
 // A search looks for the largest number over the branches of a relation.
 type search struct {
 	by       Accountant
@@ -20,6 +23,7 @@ type search struct {
 	relation Relation
 	q        pair.Question
 
+	far   float64     // if not 0: a lower end above this ends the search with errFar
 	v     float64     // the largest upper end so far
 	g     Guarantee   // of the branch that has it
 	first pair.Answer // for the first branch
@@ -74,6 +78,9 @@ func (s *search) worst(ctx context.Context) error {
 	}
 	if err := s.ask(ctx, one, b); err != nil || all.single() || !directed {
 		return err
+	}
+	if s.far > 0 && s.g.Lower > s.far {
+		return errFar
 	}
 	return s.others(ctx, span{all.total, all.least, all.most - 1})
 }

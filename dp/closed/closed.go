@@ -38,7 +38,11 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		}
 		return out, nil
 	}
-	switch most := distance(steps); {
+	most := 1.0
+	if q.Like.Order == 0 { // else a contour was needed for as many steps
+		most = distance(steps)
+	}
+	switch {
 	case q.Delta && q.At >= pair.LargestLoss(steps):
 		return out, nil
 	case !q.Delta && most <= q.At: // ε = 0

@@ -28,7 +28,6 @@ type line struct {
 	base        float64
 	near        bool    // M(z) − 1 is summed
 	kl          float64 // ∫ p·φ(−L) = E_P[L]
-	small       float64 // largest |L|
 	k0          float64 // K(s)
 	e0          float64 // bound of the relative error of M(s)
 
@@ -156,7 +155,6 @@ func (l *line) nodes(lo float64, n int) {
 		d := r.p - r.q
 		l.loss[j] = d
 		l.slack[j] = r.pErr + r.qErr + ulp*math.Abs(d)
-		l.small = max(l.small, math.Abs(d))
 		l.p[j] = math.Exp(lp)
 		l.q[j] = math.Exp(lp - d)
 		l.tilt[j] = lp + l.s*d
@@ -263,12 +261,11 @@ func (l *line) plain(y float64) complex128 {
 // centred returns M(z) − 1.
 func (l *line) centred(z complex128) complex128 {
 	s, y := real(z), imag(z)
-	terms := terms(cmplx.Abs(z) * l.small)
 	re, im := 0.0, 0.0
 	for j, x := range l.loss {
 		a, b := s*x, y*x
 		if w := a*a + b*b; w < 0.25 {
-			c, d := phiSeries(a, b, terms)
+			c, d := phiSeries(a, b, terms(w))
 			re += l.p[j] * c
 			im += l.p[j] * d
 			continue
@@ -280,12 +277,15 @@ func (l *line) centred(z complex128) complex128 {
 	return complex(re, im) + z*complex(l.kl, 0)
 }
 
-// terms is the number of terms that phiSeries needs for arguments up to w.
+// terms is the number of terms that phiSeries needs for arguments of a squared size up to w: the first
+// omitted one, |arg|^n/(n+2)!, is below 2^{−53} of ½.
 func terms(w float64) int {
 	switch {
-	case w < 1e-3:
+	case w < 1e-10:
+		return 3
+	case w < 1e-6:
 		return 5
-	case w < 3e-2:
+	case w < 1e-3:
 		return 8
 	default:
 		return len(inverseFactorial)

@@ -120,6 +120,9 @@ func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
 	return out, nil
 }
 
+// lateGoal is how much more of a tail will do once half of the work is done.
+const lateGoal = 100
+
 // costly is the number of evaluations that the finer bound of the tail costs, or to foresee how far the work reaches.
 const costly = 100_000
 
@@ -174,7 +177,7 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 				if err != nil {
 					return err
 				}
-				if c.tail = min(c.tail, bound); c.tail <= goal {
+				if c.tail = min(c.tail, bound); c.tail <= goal || c.tail <= lateGoal*goal && spent > work/2 {
 					return nil
 				}
 			}

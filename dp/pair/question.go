@@ -32,6 +32,8 @@ type Question struct {
 	// Width is the largest width of the answer, relative to the number; 0 leaves it to the
 	// accountant.
 	Width float64
+	// Floor is an absolute width of ε or δ that is narrow enough too.
+	Floor float64
 	// Effort is the share of the usual work that may be spent on the answer, in [0, 1]; 0 means 1.
 	Effort float64
 	// Against, if not 0, says that δ is only needed for comparison with this value: the answer may
@@ -104,7 +106,7 @@ type Answer struct {
 
 // Decides reports whether an interval answers the question: it is as narrow as wanted, or on one side of Against.
 func (q Question) Decides(v Interval, width float64) bool {
-	return v.Within(width) || q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
+	return v.Within(width) || v.Upper-v.Lower <= q.Floor || q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
 }
 
 // Share is the work that may be spent: Effort times the usual work, but at least least.
@@ -128,6 +130,8 @@ func (q Question) Check(by string, steps []Step) error {
 		return err
 	case !(q.Width >= 0 && q.Width < 1):
 		return in.Bad("Width = %v: must be in [0, 1)", q.Width)
+	case !(q.Floor >= 0):
+		return in.Bad("Floor = %v: must be at least 0", q.Floor)
 	case !(q.Effort >= 0 && q.Effort <= 1):
 		return in.Bad("Effort = %v: must be in [0, 1]", q.Effort)
 	case !(q.Against >= 0 && q.Against <= 1) || q.Against > 0 && !q.Delta:

@@ -17,7 +17,7 @@ const (
 	directWork  = 4_000_000
 	// rareScales is the ratio of the largest to the least loss from which no grid of equal bins
 	// holds both.
-	rareScales = 1 << 18
+	rareScales = 1 << 15
 	// mostDirect bounds the number of losses composed.
 	mostDirect = 1_000_000_000
 )
@@ -32,15 +32,25 @@ func (a Accountant) rare(parts []*part, goal, unit float64) bool {
 	return slices.ContainsFunc(parts, func(p *part) bool { return p.left*rareScales < p.right })
 }
 
-// laws narrows an interval by direct, on finer and finer grids.
+// laws narrows an interval by direct, on finer and finer grids: widths fall with the square of their
+// cells, until rounding decides.
 func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pair.Interval) pair.Interval {
-	for n := FineLaw / 8; n <= FineLaw && !a.enough(q, best, directWidth); n *= 2 {
-		if n > FineLaw/4 && (q.limit >= 0 || a.work() < directWork) {
+	most := FineLaw
+	if q.limit >= 0 || a.work() < directWork {
+		most = FineLaw / 4
+	}
+	for n, last := FineLaw/16, math.Inf(1); n <= most && !a.enough(q, best, directWidth); {
+		got, err := direct(ctx, parts, q, n)
+		if err != nil {
 			break
 		}
-		if got, err := direct(ctx, parts, q, n); err == nil {
-			best = within(best, got)
+		best = within(best, got)
+		width := (got.Upper - got.Lower) / got.Upper
+		if n == most || !(width < .7*last) {
+			break
 		}
+		last = width
+		n = min(most, int(float64(n)*min(4, max(1.5, 1.25*math.Sqrt(width/max(a.width(), directWidth))))))
 	}
 	return best
 }
@@ -52,9 +62,9 @@ func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pa
 // Only δ(ε) = E(M − e^ε)₊ is asked for, and each factor of M enters through a convex function f ≥ 0
 // that rises from f(0) = 0: a mixture of (x − c)₊, c ≥ 0. The measures of connectDots are on the
 // safe side for each of these. The products are so by operation.power, up to factors in 1 ± 2Tκ of
-// masses and in 1 ± 4T(κ + 4 ulp) of ratios for T combinations, and what laws leave out.
+// masses and in 1 ± 16T ulp of ratios for T combinations, and what laws leave out: see combine.
 func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interval, error) {
-	all, losses, kappa := bracket{}, 0.0, 8*ulp*float64(n+64)
+	all, losses := bracket{}, 0.0
 	for i, p := range parts {
 		if losses += p.times; losses > mostDirect {
 			return pair.Interval{}, fmt.Errorf("pld: %g losses: %w", losses, ErrRange)
@@ -78,8 +88,8 @@ func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interva
 			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
 		}
 	}
-	times := 2*losses + float64((4*mostJumps+2)*len(parts)) // combinations, and passes to coarser grids
-	mass, ratio := 2*times*kappa, 4*times*(kappa+4*ulp)
+	times := 3*losses + float64((4*mostJumps+2)*len(parts)) // combinations, and passes to coarser grids
+	mass, ratio := 2*times*roundingOf(3*n), 16*times*ulp
 	high := func(eps float64) float64 {
 		return logspace.Add(all.over.logDelta(eps-ratio), logspace.Log(leftOut)) + mass + 1e-14
 	}

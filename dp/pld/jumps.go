@@ -52,13 +52,16 @@ func (o operation) power(one bracket, times, n int) (bracket, error) {
 	return all, nil
 }
 
-// doubled is power by squares.
+// doubled is power by squares. Single ratios that are added late are few among all, and need few cells.
 func (o operation) doubled(one bracket, times, n int) (bracket, error) {
-	all := one
+	all, few := one, one
 	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
 		all = o.combine(all, all, n)
 		if times&bit != 0 && all.inRange() {
-			all = o.combine(one, all, n)
+			if bit*16 <= times {
+				few = o.coarse(few, n/2)
+			}
+			all = o.combine(few, all, n)
 		}
 		if !all.inRange() {
 			return all, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)

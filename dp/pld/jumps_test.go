@@ -2,8 +2,10 @@ package pld
 
 import (
 	"math"
+	"sort"
 	"testing"
 
+	"coupling/dp/closed"
 	"coupling/dp/pair"
 )
 
@@ -57,6 +59,90 @@ func TestPowerByEnumeration(t *testing.T) {
 					t.Errorf("operation %d, c = %v, side %d: [%.12g, %.12g], is %.12g", o, c, i, lo, hi, want)
 				}
 			}
+		}
+	}
+}
+
+// The sums over all combinations, tile by tile, are those over them one by one.
+func TestFillByEnumeration(t *testing.T) {
+	values := func(n int, by float64) (l law) {
+		for k := range n {
+			l.x, l.q = append(l.x, by*float64(k*k+1)), append(l.q, 1/float64(k+2))
+		}
+		l.most = math.Inf(1)
+		return l
+	}
+	a, b := values(40, .1), values(150, 1./16)
+	for _, o := range []operation{sum, product} {
+		for _, pair := range [][2]law{{a, a}, {a, b}, {b, a}, {b, b}} {
+			nodes := o.nodes(pair[0], pair[1], 100)
+			got := o.fill(nodes, pair[0], pair[1])
+			above, gap := make([]float64, len(nodes)-1), make([]float64, len(nodes)-1)
+			for i, x := range pair[0].x {
+				for j, y := range pair[1].x {
+					z, w := o.on(x, y), pair[0].q[i]*pair[1].q[j]
+					c := sort.Search(len(nodes)-2, func(c int) bool { return z < nodes[c+1] })
+					if above[c] += w * (z - nodes[c]); math.IsInf(nodes[c+1], 1) {
+						gap[c] += w
+					} else {
+						gap[c] += w * (nodes[c+1] - z)
+					}
+				}
+			}
+			for c := range above {
+				if math.Abs(got.above[c]-above[c]) > 1e-12*above[c] || math.Abs(got.gap[c]-gap[c]) > 1e-12*gap[c] {
+					t.Fatalf("operation %d, %d by %d, cell %d: %v and %v, want %v and %v", o, len(pair[0].x),
+						len(pair[1].x), c, got.above[c], got.gap[c], above[c], gap[c])
+				}
+			}
+		}
+	}
+}
+
+// Sums that are off by as much as roundings may add up to leave the moved barycentre below the true one.
+func TestBarycentresMoveDown(t *testing.T) {
+	kappa := roundingOf(1000)
+	last := filling{nodes: []float64{1, math.Inf(1)}, above: []float64{.4 * (1 + kappa/2)},
+		gap: []float64{.2 * (1 - kappa/2)}}
+	if l := last.barycentres(kappa); !(l.x[0] < 3) || !(l.x[0] > 3-6*kappa) {
+		t.Errorf("in [1, ∞): %v, true one 3", l.x)
+	}
+	for _, low := range []float64{0, 1e-9, .5, 1} {
+		for _, share := range []float64{1e-6, .3, .5, .9} {
+			f := filling{nodes: []float64{low, 1.5}, above: []float64{share * (1 + kappa/2)},
+				gap: []float64{(1 - share) * (1 - kappa/2)}}
+			l := f.barycentres(kappa)
+			if mean := low + share*(1.5-low); !(l.x[0] < mean) || !(l.x[0] > mean-3*kappa) {
+				t.Errorf("in [%v, 1.5]: %v, true one %v", low, l.x, mean)
+			}
+		}
+	}
+}
+
+// The product of a billion ratios, by whose rounding its law is not to be below the truth or above it
+// on the wrong side: a rare response of two points, which is binomial.
+func TestProductOfABillion(t *testing.T) {
+	r, err := pair.RandomizedResponse(.9, 0, 1e-9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []pair.Step{{Pair: r, Times: 1_000_000_000}}
+	for _, delta := range []float64{1e-6, 1e-8} {
+		exact, err := closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(delta))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := Accountant{}.parts(steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := question{logDelta: math.Log(delta), invert: true, limit: math.NaN()}
+		if err := parts[0].prepare(q.logDelta, 1); err != nil {
+			t.Fatal(err)
+		}
+		v, err := direct(t.Context(), parts, q, FineLaw/4)
+		if err != nil || v.Lower > exact.Upper || v.Upper < exact.Lower || !(v.Lower > .9*exact.Lower) {
+			t.Errorf("δ = %v: ε in %v, %v; is %v", delta, v, err, exact.Interval)
 		}
 	}
 }

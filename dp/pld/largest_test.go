@@ -125,6 +125,16 @@ func TestDeltaAgainst(t *testing.T) {
 			t.Errorf("limit %v of %v: δ in %v", limit, sharp, v)
 		}
 	}
+	eps, err := Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1e-6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, floor := range []float64{1e-3, .1, 1} {
+		v, err := Accountant{Width: 1e-9}.Bound(t.Context(), steps, pair.Question{At: 1e-6, Floor: floor})
+		if err != nil || v.Upper < eps.Lower || v.Lower > eps.Upper || v.Upper-v.Lower > floor {
+			t.Errorf("floor %v: ε in %v, %v, sharply %v", floor, v, err, eps)
+		}
+	}
 	for _, limit := range []float64{-1, 2, math.NaN()} {
 		if _, err := (Accountant{}).Bound(t.Context(), steps,
 			pair.Question{Delta: true, At: 1, Against: limit}); !errors.Is(err, pair.ErrParameter) {

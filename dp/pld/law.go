@@ -49,14 +49,24 @@ type bracket struct{ over, under law }
 // of the grid the upper law moves all mass to the two ends and the lower law moves it to the barycentre, and both keep
 // the mean: Jensen's inequality in both directions. Widths fall with the square of n.
 //
-// Rounding. Let κ = 2(|a| + |b| + 16) ulp, with |a|, |b| the numbers of points. All numbers that
-// are added are positive: fill sums at most |b| terms for each of |a| rows. So the upper law is
-// exactly that of masses off by a factor in 1 ± κ at positions off by 1 ± 2 ulp, and the lower law
-// that of positions off by 1 ± 2κ.
+// Rounding. All numbers that are added are positive, and fill adds them in tiles of √N × √N, for N
+// the larger number of points: a sum has at most 2N + 2√N + 2 terms in a row, and is off by a factor
+// in 1 ± κ, κ = roundingOf(N). So the upper law is exactly that of masses off by 1 ± κ at positions
+// off by 1 ± 2 ulp, and the lower law that of masses off by 1 ± κ at positions off by 1 ± 2κ. Within
+// a cell a barycentre is off by no more than κ of the cell's width, or of its distance from the lower
+// end if there is no other, besides 4 ulp. The lower law of a product is moved down by more than
+// that, for functions that rise: T ratios would multiply the error.
 func (o operation) combine(a, b bracket, n int) bracket {
 	nodes := o.nodes(a.over, b.over, n)
-	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres()}
+	down := 0.0
+	if o == product {
+		down = roundingOf(max(len(a.under.x), len(b.under.x)))
+	}
+	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres(down)}
 }
+
+// roundingOf is κ for up to so many points.
+func roundingOf(points int) float64 { return 4 * ulp * float64(points+64) }
 
 // inRange reports whether the ratios, of up to mostSummed that are summed, leave what is said of leftOut right.
 func (b bracket) inRange() bool {
@@ -76,7 +86,8 @@ type filling struct {
 	far        float64
 }
 
-// fill sorts all combinations of values into cells. The first node is not above any, the last not below.
+// fill sorts all combinations of values into cells, tile by tile. The first node is not above any,
+// the last not below. Arithmetic is monotone, so that no value leaves the range of the nodes.
 func (o operation) fill(nodes []float64, a, b law) filling {
 	f := filling{nodes: nodes, above: make([]float64, len(nodes)-1), gap: make([]float64, len(nodes)-1)}
 	f.far = o.far(a, b)
@@ -84,21 +95,83 @@ func (o operation) fill(nodes []float64, a, b law) filling {
 		a, b = b, a
 	}
 	square := &a.x[0] == &b.x[0]
-	first := 0
-	for i, x := range a.x {
-		slope, offset := o.of(x)
-		r := row{slope, offset, a.q[i]}
-		if !square {
-			first = f.cell(first, o.on(x, b.x[0]))
-			f.row(first, b.x, b.q, r)
-			continue
+	cells, at := f.cells(), make([]int32, len(b.x))
+	side := 1 + int(math.Sqrt(float64(len(b.x))))
+	for top := 0; top < len(a.x); top += side {
+		left := 0
+		if square {
+			left = top
 		}
-		first = f.cell(first, o.on(x, x)) // each combination once, twice its mass, but with itself
-		f.row(first, b.x[i:i+1], b.q[i:i+1], r)
-		r.weight *= 2
-		f.row(first, b.x[i+1:], b.q[i+1:], r)
+		for ; left < len(b.x); left += side {
+			right, first := min(left+side, len(b.x)), int32(0)
+			for i := top; i < min(top+side, len(a.x)); i++ {
+				slope, offset := o.of(a.x[i])
+				from, weight := left, a.q[i]
+				if square { // each combination once, twice its mass, but with itself
+					if i >= left && i < right {
+						add(cells, at[i:i+1], b.x[i:i+1], b.q[i:i+1], row{slope, offset, weight})
+					}
+					from, weight = min(max(left, i+1), right), 2*weight
+				}
+				add(cells, at[from:right], b.x[from:right], b.q[from:right], row{slope, offset, weight})
+				if i == top {
+					first = at[left]
+				}
+			}
+			f.take(cells[first:at[right-1]+1], int(first))
+		}
 	}
 	return f
+}
+
+// A cell is one of a filling, with the sums over a tile. A value z is in it, or beyond, if not below
+// low, and before end. The second sum is that of mass·(high − sign·z).
+type cell struct{ low, end, high, sign, above, gap float64 }
+
+func (f filling) cells() []cell {
+	out := make([]cell, len(f.above))
+	for c := range out {
+		out[c] = cell{
+			low:  f.nodes[c],
+			end:  f.nodes[c+1],
+			high: f.nodes[c+1],
+			sign: 1,
+		}
+	}
+	last := &out[len(out)-1]
+	if last.end = math.Inf(1); math.IsInf(last.high, 1) {
+		last.high, last.sign = 1, 0
+	}
+	return out
+}
+
+// A row is slope·y + offset with the mass weight times that of y.
+type row struct{ slope, offset, weight float64 }
+
+// add adds a row. at holds for each y a cell at or before that of its value: the one in the row before.
+func add(cells []cell, at []int32, ys, qs []float64, r row) {
+	qs, at = qs[:len(ys)], at[:len(ys)]
+	for j, y := range ys {
+		z, w := r.slope*y+r.offset, r.weight*qs[j]
+		c := at[j]
+		for z >= cells[c].end {
+			c++
+		}
+		at[j] = c
+		p := &cells[c]
+		p.above += w * (z - p.low)
+		p.gap += w * (p.high - p.sign*z)
+	}
+}
+
+// take adds the sums of a tile, which has filled some cells, and clears them.
+func (f *filling) take(tile []cell, first int) {
+	for i := range tile {
+		p := &tile[i]
+		f.above[first+i] += p.above
+		f.gap[first+i] += p.gap
+		p.above, p.gap = 0, 0
+	}
 }
 
 // far is the mean of combinations with an infinite ratio.
@@ -117,56 +190,6 @@ func (l law) total() (mass, mean float64) {
 		mass, mean = mass+q, mean+q*l.x[i]
 	}
 	return mass, mean
-}
-
-// cell returns the cell of z, which is not before c.
-func (f *filling) cell(c int, z float64) int {
-	for c+2 < len(f.nodes) && z >= f.nodes[c+1] {
-		c++
-	}
-	return c
-}
-
-// A row is slope·y + offset with the mass weight times that of y.
-type row struct{ slope, offset, weight float64 }
-
-// row adds a row, whose first value is in cell c. Arithmetic is monotone, so that no value leaves
-// the range of the nodes.
-func (f *filling) row(c int, ys, qs []float64, r row) {
-	qs = qs[:len(ys)]
-	var above, gap float64
-	for j := 0; j < len(ys); c++ {
-		c = f.cell(c, r.slope*ys[j]+r.offset)
-		low, high := f.nodes[c], f.nodes[c+1]
-		if math.IsInf(high, 1) {
-			above, gap, j = f.tail(low, ys, qs, r, j)
-		} else {
-			end := high
-			if c+2 == len(f.nodes) {
-				end = math.Inf(1)
-			}
-			above, gap = 0, 0
-			for ; j < len(ys); j++ {
-				z := r.slope*ys[j] + r.offset
-				if z >= end {
-					break
-				}
-				above += qs[j] * (z - low)
-				gap += qs[j] * (high - z)
-			}
-		}
-		f.above[c] += r.weight * above
-		f.gap[c] += r.weight * gap
-	}
-}
-
-// tail sums over a cell without an end.
-func (f *filling) tail(low float64, ys, qs []float64, r row, j int) (above, mass float64, end int) {
-	for ; j < len(ys); j++ {
-		above += qs[j] * (r.slope*ys[j] + r.offset - low)
-		mass += qs[j]
-	}
-	return above, mass, j
 }
 
 // law returns the law without points.
@@ -207,17 +230,24 @@ func (f filling) ends() law {
 	return out
 }
 
-// barycentres moves the mass of each cell to its mean.
-func (f filling) barycentres() law {
+// barycentres moves the mass of each cell to its mean, or below it by a share of the cell, if not 0.
+func (f filling) barycentres(down float64) law {
 	out := f.law()
 	for c, above := range f.above {
 		low, high, gap := f.nodes[c], f.nodes[c+1], f.gap[c]
 		switch {
 		case above+gap == 0:
 		case math.IsInf(high, 1):
-			out.add(low+above/gap, gap)
+			at := low + above/gap
+			if down > 0 {
+				at = max(low, at-down*(at-low)-8*ulp*at)
+			}
+			out.add(at, gap)
 		default:
 			at := (low*gap + high*above) / (above + gap)
+			if down > 0 {
+				at -= down*(high-low) + 8*ulp*at
+			}
 			out.add(min(max(at, low), high), (above+gap)/(high-low))
 		}
 	}

@@ -54,12 +54,12 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	if q.Width > 0 {
 		a.Width = q.Width
 	}
-	at := question{eps: q.At, limit: math.NaN()}
+	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor}
 	switch {
 	case !q.Delta && q.At == 0:
 		return out, fmt.Errorf("pld: losses on a grid at delta = 0: %w", pair.ErrNotApplicable)
 	case !q.Delta:
-		at = question{logDelta: logspace.Log(q.At), invert: true, limit: math.NaN()}
+		at.logDelta, at.invert = logspace.Log(q.At), true
 	case q.Against > 0:
 		at.limit = q.Against
 		a.Bins = min(a.bins(), comparedBins)
@@ -171,8 +171,8 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 // enough reports whether an interval is as narrow as asked for, or as width, or clear of the limit.
 func (a Accountant) enough(q question, v pair.Interval, width float64) bool {
 	// Comparisons with NaN are false.
-	return v.Upper-v.Lower <= max(a.width(), width)*min(v.Upper, math.MaxFloat64) || v.Upper <= q.limit ||
-		v.Lower > q.limit
+	return v.Upper-v.Lower <= max(max(a.width(), width)*min(v.Upper, math.MaxFloat64), q.floor) ||
+		v.Upper <= q.limit || v.Lower > q.limit
 }
 
 // within is what two intervals have in common.

@@ -40,6 +40,7 @@ type question struct {
 	invert   bool    // logDelta is known, eps is asked for
 	limit    float64 // when δ is asked for: the value to compare it with, or NaN
 	slack    float64 // relative error of δ that was made before
+	floor    float64 // an absolute width that is narrow enough too
 }
 
 // A view is a tilt of the composition, with ΣT·K and the moments of the composed tilted loss there.
