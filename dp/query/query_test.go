@@ -13,6 +13,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/noise"
 	"coupling/dp/query"
+	"coupling/lab/must"
 )
 
 func session(eps float64) *query.Session {
@@ -115,10 +116,7 @@ func TestValues(t *testing.T) {
 	const trials = 1000
 	for range trials {
 		s := query.Session{Budget: dp.Budget{Epsilon: 9, Delta: 1e-6}, Source: src}
-		c, err := s.Histogram(ctx, of, []string{"a", "b", "c"}, query.Noise{Sigma: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.Histogram(ctx, of, []string{"a", "b", "c"}, query.Noise{Sigma: 2}))
 		for i, want := range []int{3, 1, 0} {
 			d := float64(c[i] - want)
 			sum, square = sum+d, square+d*d
@@ -142,10 +140,7 @@ func TestUnknownKeys(t *testing.T) {
 	rare, often := 0, 0
 	for range trials {
 		s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: .1}, KeysDelta: .1, Source: src}
-		cells, err := s.UnknownKeys(t.Context(), append([]string{"rare"}, many("often", 30)...), scale, delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells := must.Get(s.UnknownKeys(t.Context(), append([]string{"rare"}, many("often", 30)...), scale, delta))
 		for _, c := range cells {
 			if c.Key == "rare" {
 				rare++
@@ -177,10 +172,7 @@ func TestArgmax(t *testing.T) {
 		p = make([]float64, len(scores))
 		for range trials {
 			s := query.Session{Budget: dp.Budget{Epsilon: 2}, Source: src}
-			i, err := s.Argmax(t.Context(), scores, scale, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := must.Get(s.Argmax(t.Context(), scores, scale, false))
 			p[i] += 1. / trials
 		}
 		return p
@@ -281,10 +273,7 @@ func TestLargeSums(t *testing.T) {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
-			got, err := fixedCost(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(fixedCost(s))
 			units := c.high / c.step * float64(c.group)
 			if kind == dp.Exchange {
 				units *= 2
@@ -292,10 +281,7 @@ func TestLargeSums(t *testing.T) {
 			want := units / c.n.Scale
 			if c.n.Scale == 0 {
 				noise := dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}
-				g, err := dp.Epsilon(t.Context(), noise, dp.Relation{}, s.Budget.Delta)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(dp.Epsilon(t.Context(), noise, dp.Relation{}, s.Budget.Delta))
 				want = g.Epsilon
 			}
 			if got.Epsilon < want*(1-1e-9) || got.Epsilon > want*(1+1e-4) {

@@ -15,6 +15,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -25,10 +26,7 @@ import (
 
 func cpu(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() { _ = dev.Close() })
 	return dev
 }
@@ -37,10 +35,7 @@ func cpu(t testing.TB) *device.Device {
 func bars(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(8, 9))
-	m, err := data.New(n, 1, 6, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 6, 6))
 	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -95,20 +90,13 @@ func begin(t testing.TB, tr Training, scale float64) *run {
 
 func sumOf(t testing.TB, r *run, batch []int) []float64 {
 	t.Helper()
-	v, err := r.sum(0, batch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(r.sum(0, batch))
 }
 
 func weights(t testing.TB, net nn.Layer) (out []float64) {
 	t.Helper()
 	for _, p := range net.Params() {
-		v, err := p.Value.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(p.Value.Float64s())
 		out = append(out, v...)
 	}
 	return out
@@ -123,16 +111,11 @@ func TestSum(t *testing.T) {
 	got, want, clipped := sumOf(t, r, batch), make([]float64, nn.Count(r.Net.Params())), 0
 	for _, i := range batch {
 		p := &nn.Pass{}
-		dy, err := r.Objective.Cotangent(Batch{Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: []int{i}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dy := must.Get(r.Objective.Cotangent(Batch{Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: []int{i}}))
 		nn.ZeroGrads(r.Net.Params())
 		r.Net.VJP(p, dy)
 		one := make([]float64, len(want))
-		if err := addGrads(one, r.Net.Params()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(addGrads(one, r.Net.Params()))
 		factor := min(1, tr.Clip/floats.Norm(one, 2))
 		if factor < 1 {
 			clipped++
@@ -247,18 +230,9 @@ func TestRecordsAreOnTheirOwn(t *testing.T) {
 		r := begin(t, tr, 1)
 		look := func(records []int) (dy, norms []float64) {
 			p := &nn.Pass{Training: true}
-			y, err := r.cotangent(p, 0, records)
-			if err != nil {
-				t.Fatal(err)
-			}
+			y := must.Get(r.cotangent(p, 0, records))
 			norm := train.ExampleNorms(p, r.Net, y)
-			if dy, err = y.Float64s(); err == nil {
-				norms, err = norm.Float64s()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			return dy, norms
+			return must.Get(y.Float64s()), must.Get(norm.Float64s())
 		}
 		all, whole := look(everybody(300))
 		for _, n := range []int{1, 2, 3, 12, 13, 64, 127, 129, 250} {
@@ -365,9 +339,7 @@ func TestNumberOfRecordsIsNotUsed(t *testing.T) {
 	train := func(n int) []float64 {
 		tr := training(t, "")
 		tr.Rate, tr.Objective = 1, spoilt{classes(bars(t, n)), map[int]bool{40: true}}
-		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(4)))
 		return weights(t, tr.Net)
 	}
 	if forty, more := train(40), train(41); !slices.Equal(forty, more) {
@@ -383,10 +355,7 @@ func TestNoise(t *testing.T) {
 		t.Errorf("σ = %g, want %g or a little more", tr.sigma(), least)
 	}
 	r := begin(t, tr, 1)
-	v, err := r.release(0, make([]float64, 20_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(r.release(0, make([]float64, 20_000)))
 	// The estimate has a relative standard error of 1/√40000 = .005.
 	if sd := floats.Norm(v, 2) / math.Sqrt(float64(len(v))); math.Abs(sd/6-1) > .025 {
 		t.Errorf("noise of standard deviation %g, want 6", sd)
@@ -396,10 +365,7 @@ func TestNoise(t *testing.T) {
 		t.Errorf("event %v, %v", event, err)
 	}
 	budget := dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}}
-	tr, g, err := tr.Calibrate(t.Context(), budget)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr, g := must.Get2(tr.Calibrate(t.Context(), budget))
 	event, _ = tr.Event()
 	if again, err := dp.Epsilon(t.Context(), event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
 		again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
@@ -419,14 +385,9 @@ func TestLearns(t *testing.T) {
 		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100,
 			multiplier, 0
 		dev := cpu(t)
-		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(tr.Run(t.Context(), dev, release.SeededKey(4)))
 		m, right := bars(t, 400), 0
-		logits, err := Predict(tr.Net, Pixels(m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		logits := must.Get(Predict(tr.Net, Pixels(m)))
 		for i, l := range m.Labels {
 			if logits.At(i, l) > logits.At(i, 1-l) {
 				right++
@@ -461,9 +422,7 @@ func TestAverage(t *testing.T) {
 		}
 		return nil
 	}
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(1)))
 	got := weights(t, tr.Net)
 	// rounding in float64
 	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 {
@@ -476,9 +435,7 @@ func TestAverage(t *testing.T) {
 func TestAllocation(t *testing.T) {
 	tr := training(t, t.TempDir())
 	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(1)))
 	r := &run{Training: tr, out: release.Run{Key: release.SeededKey(1)}}
 	var epochs [2]map[int][]int
 	for k := range tr.Steps {
@@ -601,11 +558,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func mustImages(t *testing.T) *data.Images {
-	m, err := data.New(2, 1, 9, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(data.New(2, 1, 9, 9))
 }
 
 // A network learns a line from rows of numbers, in both types, and little of it where noise drowns it.
@@ -629,13 +582,8 @@ func TestRegression(t *testing.T) {
 			Steps:           60,
 			Optimiser:       train.SGD{Rate: 1},
 		}
-		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Predict(tr.Net, Rows(x))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(4)))
+		got := must.Get(Predict(tr.Net, Rows(x)))
 		for i := range 600 {
 			d := got.At(i, 0) - y.At(i, 0)
 			mean += d * d / 600
@@ -671,9 +619,7 @@ func TestDigest(t *testing.T) {
 		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {
 		var b bytes.Buffer
-		if err := o.Digest(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(o.Digest(&b))
 		if k, ok := seen[b.String()]; ok {
 			t.Errorf("objectives %d and %d have one digest", k, i)
 		}
@@ -685,20 +631,13 @@ func TestDigest(t *testing.T) {
 func TestRows32(t *testing.T) {
 	m := bars(t, 5)
 	path := filepath.Join(t.TempDir(), "m.npy")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	read, err := ReadRows(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(m.Save(path))
+	read := must.Get(ReadRows(path))
 	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
 	fixed, err1 := Features(net, Pixels(m), 2)
 	want, err2 := Predict(net, Pixels(m))
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(err1, err2))
 	for _, dtype := range []device.DType{device.Float32, device.Float64} {
 		got, other := batch(t, dev, read, dtype), batch(t, dev, Rows(m.Mat()), dtype)
 		if !mat.Equal(got, other) {
@@ -727,13 +666,6 @@ func TestRows32(t *testing.T) {
 // batch are records 4, 0 and 4.
 func batch(t *testing.T, dev *device.Device, x Inputs, dtype device.DType) *mat.Dense {
 	t.Helper()
-	a, err := x.Batch(dev, dtype, []int{4, 0, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := a.Mat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	a := must.Get(x.Batch(dev, dtype, []int{4, 0, 4}))
+	return must.Get(a.Mat())
 }

@@ -13,6 +13,7 @@ import (
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
+	"coupling/lab/must"
 )
 
 var digits = synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 28, Width: 28}
@@ -41,10 +42,7 @@ func TestAnExchangeCostsASubstitution(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %v: %v", name, dp.Relation{Kind: kind}, err)
 			}
-			e, err := got.Event(digits)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(got.Event(digits))
 			again, err := dp.Epsilon(t.Context(), e, dp.Relation{Kind: kind}.OfRecords(), 1e-5)
 			if err != nil || again.Epsilon > 1+1e-9 || g.Epsilon > 1 {
 				t.Errorf("%s, %v: %v, accounted for again %v, %v", name, dp.Relation{Kind: kind}, g, again, err)

@@ -24,6 +24,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 // average is a generator that lives outside of the project: the noisy mean image of each class,
@@ -108,10 +109,7 @@ func (d drawn) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 // halves are images of 4×4, bright in the half of their class.
 func halves(t testing.TB, n int) *data.Images {
 	t.Helper()
-	m, err := data.New(n, 1, 4, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 4, 4))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -124,10 +122,7 @@ func halves(t testing.TB, n int) *data.Images {
 
 func cpu(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() { _ = dev.Close() })
 	return dev
 }
@@ -152,14 +147,8 @@ func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
 // look returns the pixels and the statement of a data set.
 func look(t testing.TB, out string) (pixels []float32, statement string) {
 	t.Helper()
-	m, err := data.Load(filepath.Join(out, "synthetic.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(out, "privacy.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.Load(filepath.Join(out, "synthetic.npy")))
+	b := must.Get(os.ReadFile(filepath.Join(out, "privacy.txt")))
 	return m.Pixels(), string(b)
 }
 
@@ -193,18 +182,12 @@ func TestForeignMethod(t *testing.T) {
 	p := of(out, 2)
 	p.Seed = nil
 	p.Picture = func(w io.Writer, _ *data.Images) error { _, err := io.WriteString(w, "picture"); return err }
-	s, err := publish(t, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(publish(t, p))
 	if s.Epsilon > 2 || s.Epsilon < 1.999 || !s.Private || s.Records < 1 || s.Records > 2000 || s.Synthetic != 40 ||
 		s.Mechanism != "noisy mean images" {
 		t.Errorf("%+v", s)
 	}
-	m, err := data.Load(filepath.Join(out, "synthetic.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.Load(filepath.Join(out, "synthetic.npy")))
 	for i, l := range m.Labels {
 		var half [2]float32
 		for j, v := range m.Row(i) {
@@ -227,10 +210,7 @@ func TestForeignMethod(t *testing.T) {
 
 func stat(t testing.TB, path string) os.FileMode {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))
 	return info.Mode().Perm()
 }
 
@@ -284,9 +264,7 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 		t.Errorf("a key of 7 bytes: %q, %v", b, err)
 	}
 	empty := filepath.Join(t.TempDir(), "out")
-	if err := os.Mkdir(empty, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Mkdir(empty, 0o777))
 	if _, err := publish(t, of(empty, 1)); err != nil {
 		t.Errorf("an empty folder: %v", err)
 	}
@@ -344,9 +322,7 @@ func TestChild(t *testing.T) {
 	goes := make(chan os.Signal, 1)
 	signal.Notify(goes, syscall.SIGCONT)
 	hit := func() {
-		if err := syscall.Kill(os.Getpid(), sends); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(syscall.Kill(os.Getpid(), sends))
 		<-goes // what was killed does not go on
 	}
 	switch _, where, _ := strings.Cut(what, " "); where {
@@ -381,9 +357,7 @@ func child(t *testing.T, what, out string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	cmd.Env = append(os.Environ(), childEnv+"="+what, childOut+"="+out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(cmd.Start())
 	return cmd
 }
 
@@ -440,9 +414,7 @@ func TestKilled(t *testing.T) {
 // half a key is not taken for one.
 func TestKeyIsKept(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	if err := os.Mkdir(out+".state", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Mkdir(out+".state", 0o777))
 	killed(t, "unseeded", out)
 	key := filepath.Join(out+".state", "key")
 	one, err := os.ReadFile(key)
@@ -454,15 +426,11 @@ func TestKeyIsKept(t *testing.T) {
 	}
 	p := of(out, 1)
 	p.Seed = nil
-	if err := os.WriteFile(key, one[:9], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(key, one[:9], 0o600))
 	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "9 bytes") {
 		t.Errorf("half a key: %v", err)
 	}
-	if err := os.WriteFile(key, one, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(key, one, 0o600))
 	ledger, err := os.ReadFile(filepath.Join(out+".state", "ledger"))
 	if err != nil || strings.Count(string(ledger), "\nstep ") != 5 {
 		t.Errorf("ledger %q, %v", ledger, err)
@@ -477,9 +445,7 @@ func TestKeyIsKept(t *testing.T) {
 func TestLostLedger(t *testing.T) {
 	for _, left := range []string{"checkpoint", "data", "key"} {
 		out := filepath.Join(t.TempDir(), "out")
-		if err := os.Mkdir(out+".state", 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.Mkdir(out+".state", 0o777))
 		killed(t, "unseeded", out)
 		key := filepath.Join(out+".state", "key")
 		before, err := os.ReadFile(key)
@@ -506,9 +472,7 @@ func TestLostLedger(t *testing.T) {
 			}
 			continue
 		}
-		if err := os.Mkdir(filepath.Join(out+".state", left), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.Mkdir(filepath.Join(out+".state", left), 0o777))
 		if _, err := publish(t, p); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%s without a ledger: %v", left, err)
 		}
@@ -548,9 +512,7 @@ func TestStopped(t *testing.T) {
 			t.Errorf("ε = %g beside a stopped process: %v", eps, err)
 		}
 	}
-	if err := errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()))
 	alone := filepath.Join(t.TempDir(), "out")
 	if _, err := publish(t, of(alone, 1)); err != nil {
 		t.Fatal(err)
@@ -610,9 +572,7 @@ func TestKilledAfterTheMarker(t *testing.T) {
 		t.Errorf("while the data set is written again it counts as published: %v", err)
 	}
 	put(t, marker, "")
-	if err := os.RemoveAll(filepath.Join(out+".state", "data")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.RemoveAll(filepath.Join(out+".state", "data")))
 	before := names(t, filepath.Dir(out))
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)

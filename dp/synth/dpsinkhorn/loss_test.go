@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 
@@ -15,10 +16,7 @@ import (
 
 func cpu(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() { _ = dev.Close() })
 	return dev
 }
@@ -160,10 +158,7 @@ func TestGradientAgainstHost(t *testing.T) {
 		const d, classes = 17, 3
 		x, hx := randomLabelled(rng, dev, c.n+c.l.fresh(c.n), d, classes)
 		y, hy := randomLabelled(rng, dev, c.m, d, classes)
-		private, public, err := c.l.Gradient(x, y, classes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		private, public := must.Get2(c.l.Gradient(x, y, classes))
 		full, _ := c.l.withDefaults(d, classes)
 		fx, fy := withOneHot(hx, x.Labels, classes, full.Label), withOneHot(hy, y.Labels, classes, full.Label)
 		total, _ := fx.Dims()
@@ -196,11 +191,7 @@ func TestGradientAgainstHost(t *testing.T) {
 
 func dense(t testing.TB, a *device.Array) *mat.Dense {
 	t.Helper()
-	m, err := a.Mat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(a.Mat())
 }
 
 // Without private images their term is 0 and the rest is as ever.
@@ -210,14 +201,8 @@ func TestEmptyBatch(t *testing.T) {
 	l := Loss{L1: 1, Fresh: .5}
 	x, _ := randomLabelled(rng, dev, 6, 5, 2)
 	y, _ := randomLabelled(rng, dev, 7, 5, 2)
-	_, with, err := l.Gradient(x, y, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, without, err := l.Gradient(x, Labelled{}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, with := must.Get2(l.Gradient(x, y, 2))
+	private, without := must.Get2(l.Gradient(x, Labelled{}, 2))
 	if v := mat.Norm(dense(t, private), 2); v != 0 {
 		t.Errorf("private term has norm %g", v)
 	}

@@ -16,16 +16,14 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/floats"
 )
 
 func open(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	t.Cleanup(func() { _ = dev.Close() })
 	return dev
 }
@@ -34,10 +32,7 @@ func open(t testing.TB) *device.Device {
 func halves(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
-	m, err := data.New(n, 1, 8, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -52,10 +47,7 @@ func halves(t testing.TB, n int) *data.Images {
 func TestSensitivity(t *testing.T) {
 	dev := open(t)
 	rng := rand.New(rand.NewPCG(2, 2))
-	c, err := Config{Features: 200, Length: 2}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Config{Features: 200, Length: 2}.withDefaults())
 	f := &fit{
 		Config: c,
 		dev:    dev,
@@ -64,10 +56,7 @@ func TestSensitivity(t *testing.T) {
 	}
 	a, b := math.Sqrt(1-c.Count), math.Sqrt(c.Count)
 	flat := func(m *data.Images) (out []float64) {
-		sum, count, err := f.sums(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum, count := must.Get2(f.sums(m))
 		for l := range sum {
 			for _, v := range sum[l] {
 				out = append(out, a*v)
@@ -101,17 +90,12 @@ func TestOthersDoNotMove(t *testing.T) {
 		public: synth.Public{Classes: []string{"a"}},
 		w:      frequencies(dev, rng, size/2, 784, 3),
 	}
-	m, err := data.New(n, 1, 28, 28)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 28, 28))
 	for i := range m.Pixels() {
 		m.Pixels()[i] = rng.Float32()
 	}
 	features := func(m *data.Images) (out []float64) {
-		if err := f.each(m, func(_ int, phi []float64) { out = append(out, phi...) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(f.each(m, func(_ int, phi []float64) { out = append(out, phi...) }))
 		return out
 	}
 	all := features(m)
@@ -154,14 +138,8 @@ func TestLearns(t *testing.T) {
 	if g.Epsilon > 5 || g.Epsilon < 4.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	gen, err := c.Train(t.Context(), dev, halves(t, 400), synth.Run{Key: release.SeededKey(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := gen.Sample(rand.New(rand.NewPCG(3, 3)), 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gen := must.Get(c.Train(t.Context(), dev, halves(t, 400), synth.Run{Key: release.SeededKey(1)}))
+	m := must.Get(gen.Sample(rand.New(rand.NewPCG(3, 3)), 50))
 	right := 0
 	for i, l := range m.Labels {
 		half := [2]float64{}
@@ -193,10 +171,7 @@ func TestGoesOn(t *testing.T) {
 		}
 		return m.Pixels(), nil
 	}
-	want, err := draw(t.Context(), synth.Run{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(draw(t.Context(), synth.Run{}))
 	ctx, stop := context.WithCancel(t.Context())
 	r := synth.Run{Dir: t.TempDir(), Progress: func(done, _ int) {
 		if done == 5 {

@@ -13,6 +13,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -47,10 +48,7 @@ const kinds = 7
 func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, x []*mat.Dense,
 	v [][]float64) *trainer {
 	t.Helper()
-	c, err := c.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(c.withDefaults())
 	_, ch, h, w := images.Shape()
 	tr := newTrainer(c, dev, images, synth.Public{
 		Classes:  make([]string, len(x)),
@@ -66,10 +64,7 @@ func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, 
 func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 	var out []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		v := must.Get(t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip))
 		out = append(out, v...)
 	}
 	floats.Scale(1/t.LocalClip, out)
@@ -79,10 +74,7 @@ func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 // Inserting one record, image and label, moves what is released by at most the claimed 1; the bound is reached; and the
 // rest of the sum does not move in a single bit.
 func TestSensitivity(t *testing.T) {
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must.Get(device.CPU{}.Open())
 	defer func() { _ = dev.Close() }()
 	rng := rand.New(rand.NewPCG(1, 2))
 	const classes, h, w = 3, 7, 6
@@ -110,10 +102,7 @@ func TestSensitivity(t *testing.T) {
 			}
 		}
 		n := rng.IntN(40)
-		with, err := data.New(n+1, 1, h, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		with := must.Get(data.New(n+1, 1, h, w))
 		with.Labels = make([]int, n+1)
 		for i := range n + 1 {
 			with.Labels[i] = rng.IntN(classes)
@@ -132,16 +121,11 @@ func TestSensitivity(t *testing.T) {
 			var values, spreads [2][]float64
 			for k, set := range []*data.Images{with, without} {
 				tr := trainerOf(t, dev, c, set, x, v)
-				if values[k], err = tr.answer(nil); err != nil {
-					t.Fatal(err)
-				}
+				values[k] = must.Get(tr.answer(nil))
 				spreads[k] = tr.spreadAnswer(t)
 			}
 			tr := trainerOf(t, dev, c, with.Take([]int{out}), x, v)
-			alone, err := tr.answer(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := must.Get(tr.answer(nil))
 			moved := floats.Distance(values[0], values[1], 2)
 			// Sums are exact; the two factors and the norm in this test round: 1e-12 is 2⁻⁵³ times some thousand terms.
 			if moved > 1+1e-12 {
@@ -182,10 +166,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		atoms := mat.NewDense(2, h*w, nil)
 		atoms.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, atoms)
 		x := []*mat.Dense{b.Encode(atoms)}
-		images, err := data.New(2, 1, h, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		images := must.Get(data.New(2, 1, h, w))
 		images.Labels = []int{0, 0}
 		for j := range images.Pixels() {
 			images.Pixels()[j] = rng.Float32()
@@ -201,9 +182,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		var answer, spread [3][]float64
 		for k, set := range []*data.Images{images, images.Take([]int{0}), images.Take([]int{1})} {
 			tr := trainerOf(t, dev, c, set, x, v)
-			if answer[k], err = tr.answer(nil); err != nil {
-				t.Fatal(err)
-			}
+			answer[k] = must.Get(tr.answer(nil))
 			spread[k] = tr.spreadAnswer(t)
 		}
 		for _, s := range [][3][]float64{answer, spread} {
@@ -299,10 +278,7 @@ func TestAuditWholePipeline(t *testing.T) {
 		}),
 		repeated(known), repeated(func(int) []int { return []int{3} }),
 	}
-	p, err := synth.PublicOf(sets[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(synth.PublicOf(sets[0]))
 	c, err := Config{
 		PerClass:  2,
 		Steps:     2,
@@ -316,10 +292,7 @@ func TestAuditWholePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, g, err := synth.Calibrate(t.Context(), c, p, dp.Budget{Epsilon: 1, Delta: delta})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, g := must.Get2(synth.Calibrate(t.Context(), c, p, dp.Budget{Epsilon: 1, Delta: delta}))
 	for _, fault := range []float64{1, 1.5} {
 		run := &release.Run{Key: release.SeededKey(uint64(8 * fault)), Releases: c.Steps + c.spreads()}
 		attacked := newTrainer(c, dev, sets[0], p, synth.Run{Key: run.Key}, run)
