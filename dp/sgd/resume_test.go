@@ -16,6 +16,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -37,7 +38,7 @@ func TestKilledProcess(t *testing.T) {
 		}
 		return nil
 	}
-	must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(1)))
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	fmt.Printf("after end %x\n", weights(t, tr.Net))
 }
 
@@ -74,7 +75,7 @@ func TestKillAndResume(t *testing.T) {
 		t.Errorf("runs began after steps %v, %d states were seen", first, len(seen))
 	}
 	tr := training(t, "")
-	must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(1)))
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	if got := fmt.Sprintf("%x\n", weights(t, tr.Net)); got != seen["end"] {
 		t.Error("killed and resumed, it ends in other weights than a run that never was")
 	}
@@ -94,7 +95,7 @@ func TestOtherRunsAreRefused(t *testing.T) {
 		if change != nil {
 			change(&tr)
 		}
-		return tr.Run(t.Context(), cpu(t), release.SeededKey(key))
+		return tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(key))
 	}
 	must.Do(run(1, nil))
 	for name, change := range map[string]func(*Training){

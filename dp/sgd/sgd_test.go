@@ -18,18 +18,12 @@ import (
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
-
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 // bars are images of 6×6 that are bright on the left or on the right, by their label.
 func bars(t testing.TB, n int) *data.Images {
@@ -80,7 +74,7 @@ func training(t testing.TB, dir string) Training {
 // begin initialises the network and changes its weights by a factor.
 func begin(t testing.TB, tr Training, scale float64) *run {
 	t.Helper()
-	r := &run{Training: tr, dev: cpu(t), out: release.Run{Key: release.SeededKey(3), Releases: 1}}
+	r := &run{Training: tr, dev: nntest.CPU(t), out: release.Run{Key: release.SeededKey(3), Releases: 1}}
 	r.Net.Init(r.dev, r.Type, r.out.Key.Rand("weights", 0))
 	for _, p := range r.Net.Params() {
 		device.Scale(p.Value, scale, p.Value)
@@ -339,7 +333,7 @@ func TestNumberOfRecordsIsNotUsed(t *testing.T) {
 	train := func(n int) []float64 {
 		tr := training(t, "")
 		tr.Rate, tr.Objective = 1, spoilt{classes(bars(t, n)), map[int]bool{40: true}}
-		must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(4)))
+		must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(4)))
 		return weights(t, tr.Net)
 	}
 	if forty, more := train(40), train(41); !slices.Equal(forty, more) {
@@ -384,7 +378,7 @@ func TestLearns(t *testing.T) {
 		tr.Objective = classes(bars(t, 400))
 		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100,
 			multiplier, 0
-		dev := cpu(t)
+		dev := nntest.CPU(t)
 		must.Do(tr.Run(t.Context(), dev, release.SeededKey(4)))
 		m, right := bars(t, 400), 0
 		logits := must.Get(Predict(tr.Net, Pixels(m)))
@@ -422,7 +416,7 @@ func TestAverage(t *testing.T) {
 		}
 		return nil
 	}
-	must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(1)))
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	got := weights(t, tr.Net)
 	// rounding in float64
 	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 {
@@ -435,7 +429,7 @@ func TestAverage(t *testing.T) {
 func TestAllocation(t *testing.T) {
 	tr := training(t, t.TempDir())
 	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
-	must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(1)))
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	r := &run{Training: tr, out: release.Run{Key: release.SeededKey(1)}}
 	var epochs [2]map[int][]int
 	for k := range tr.Steps {
@@ -511,7 +505,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		tr := training(t, "")
 		change(&tr)
-		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+		if err := tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: run: %v", name, err)
 		}
 		after, g, err := tr.Calibrate(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-5})
@@ -529,12 +523,12 @@ func TestRefusals(t *testing.T) {
 		if err == nil || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) {
 			t.Errorf("budget %v: %v, %v", b, g, err)
 		}
-		if err := after.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+		if err := after.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
 			t.Errorf("budget %v: a run after it: %v", b, err)
 		}
 	}
 	// The message names the layer and what it wants, and the device is as it was.
-	tr, dev := training(t, ""), cpu(t)
+	tr, dev := training(t, ""), nntest.CPU(t)
 	tr.Net = nn.Seq(&nn.Dense{In: 36, Out: 2})
 	outer := dev.Scope()
 	if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err == nil ||
@@ -544,7 +538,7 @@ func TestRefusals(t *testing.T) {
 	outer.Close()
 	for name, x := range map[string]Inputs{"rank": Rows(mat.NewDense(3, 36, nil)), "width": Pixels(mustImages(t))} {
 		net := small()
-		net.Init(cpu(t), device.Float32, rand.New(rand.NewPCG(1, 1)))
+		net.Init(nntest.CPU(t), device.Float32, rand.New(rand.NewPCG(1, 1)))
 		if _, err := Predict(net, x); !errors.Is(err, ErrParameter) {
 			t.Errorf("prediction, %s: %v", name, err)
 		}
@@ -582,7 +576,7 @@ func TestRegression(t *testing.T) {
 			Steps:           60,
 			Optimiser:       train.SGD{Rate: 1},
 		}
-		must.Do(tr.Run(t.Context(), cpu(t), release.SeededKey(4)))
+		must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(4)))
 		got := must.Get(Predict(tr.Net, Rows(x)))
 		for i := range 600 {
 			d := got.At(i, 0) - y.At(i, 0)
@@ -633,7 +627,7 @@ func TestRows32(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.npy")
 	must.Do(m.Save(path))
 	read := must.Get(ReadRows(path))
-	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
+	dev, net := nntest.CPU(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
 	fixed, err1 := Features(net, Pixels(m), 2)
 	want, err2 := Predict(net, Pixels(m))

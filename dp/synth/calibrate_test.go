@@ -14,6 +14,7 @@ import (
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 var digits = synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 28, Width: 28}
@@ -77,8 +78,8 @@ func TestNothingBesideAnError(t *testing.T) {
 		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) || g.Kind != dp.None {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
-		if _, err := m.Train(t.Context(), cpu(t), halves(t, 10), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
-			!math.IsNaN(m.NoiseMultiplier) {
+		_, err = m.Train(t.Context(), nntest.CPU(t), halves(t, 10), synth.Run{})
+		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(m.NoiseMultiplier) {
 			t.Errorf("%s: noise multiplier %v, training after it: %v", name, m.NoiseMultiplier, err)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 // released returns the files of a folder, by name. Pixels are noisy values: of those files it returns
@@ -62,7 +63,7 @@ func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []
 			Seed:    &seed,
 			Out:     out,
 			Picture: func(w io.Writer, _ *data.Images) error { _, err := io.WriteString(w, "picture"); return err },
-		}.Run(t.Context(), cpu(t), images, nil)
+		}.Run(t.Context(), nntest.CPU(t), images, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,6 +99,7 @@ func TestNeighboursAreNotToldApart(t *testing.T) {
 		"refined": func(p synth.Public) synth.Method {
 			c := refine.Chosen(100, p)
 			c.Base.Basis, c.Base.Local, c.Base.Steps, c.Axes, c.Steps = 9, 9, 2, 9, 2
+			c.TeacherShare = .3
 			return c
 		},
 		"dp-sgd": func(p synth.Public) synth.Method {
@@ -191,7 +193,7 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 				Count:  2,
 				Seed:   &seed,
 				Out:    filepath.Join(t.TempDir(), "out"),
-			}.Run(t.Context(), cpu(t), halves(t, n), nil)
+			}.Run(t.Context(), nntest.CPU(t), halves(t, n), nil)
 			if fits := p.Records+margin <= most; fits != (err == nil) ||
 				err != nil && !errors.Is(err, synth.ErrParameter) {
 				t.Errorf("%d images, counted as %d: %v", n, p.Records, err)

@@ -25,6 +25,7 @@ import (
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 // average is a generator that lives outside of the project: the noisy mean image of each class,
@@ -120,13 +121,6 @@ func halves(t testing.TB, n int) *data.Images {
 	return m
 }
 
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // of is a publication of eight releases under a seed, so that runs can be compared.
 func of(out string, eps float64) synth.Publication {
 	seed := uint64(1)
@@ -141,7 +135,7 @@ func of(out string, eps float64) synth.Publication {
 
 func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
 	t.Helper()
-	return p.Run(t.Context(), cpu(t), halves(t, 400), nil)
+	return p.Run(t.Context(), nntest.CPU(t), halves(t, 400), nil)
 }
 
 // look returns the pixels and the statement of a data set.
@@ -296,7 +290,7 @@ func TestPublicationIsChecked(t *testing.T) {
 		m := halves(t, 400)
 		change(m)
 		if _, err := of(filepath.Join(dir, "out"), 1).
-			Run(t.Context(), cpu(t), m, nil); !errors.Is(err, synth.ErrParameter) {
+			Run(t.Context(), nntest.CPU(t), m, nil); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -391,7 +385,8 @@ func TestKilled(t *testing.T) {
 				t.Errorf("%s, %s: %v", where, name, err)
 			}
 		}
-		if _, err := of(out, 1).Run(t.Context(), cpu(t), halves(t, 399), nil); !errors.Is(err, release.ErrLedger) {
+		_, err := of(out, 1).Run(t.Context(), nntest.CPU(t), halves(t, 399), nil)
+		if !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%s, other images: %v", where, err)
 		}
 		if after := names(t, filepath.Dir(out)); !slices.Equal(after, before) {

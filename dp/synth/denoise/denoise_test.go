@@ -14,17 +14,11 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/stat"
 )
-
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 // halves are images of 8×8 that are bright on the left or on the right, by their label.
 func halves(t testing.TB, n int) *data.Images {
@@ -70,7 +64,7 @@ func TestLearns(t *testing.T) {
 	for _, noise := range []float64{0, 1, 1000} {
 		c := small()
 		c.Records, c.NoiseMultiplier = 400, noise
-		g := must.Get(c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(3)}))
+		g := must.Get(c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(3)}))
 		m := must.Get(g.Sample(rand.New(rand.NewPCG(1, 1)), 300))
 		if a := brightRight(m); (a > .85) != (noise < 10) {
 			t.Errorf("noise %g: %g of the images are bright on the right side", noise, a)
@@ -81,7 +75,7 @@ func TestLearns(t *testing.T) {
 // A row of the cotangent depends on its own record and its own randomness: alone or among others,
 // first or last, it is the same. Privacy rests on it.
 func TestRowsAreOnTheirOwn(t *testing.T) {
-	dev, images := cpu(t), halves(t, 20)
+	dev, images := nntest.CPU(t), halves(t, 20)
 	c := must.Get(small().withDefaults())
 	d := newDenoiser(c, eights)
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
@@ -132,7 +126,7 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 func TestSamplerOnGaussians(t *testing.T) {
 	c := must.Get(small().withDefaults())
 	c.Draw = 60
-	g := &Generator{denoiser: newDenoiser(c, eights), dev: cpu(t)}
+	g := &Generator{denoiser: newDenoiser(c, eights), dev: nntest.CPU(t)}
 	g.net.Init(g.dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	for _, p := range g.net.Params() {
 		device.Fill(p.Value, 0)
@@ -202,7 +196,7 @@ func TestDir(t *testing.T) {
 	c, dir := small(), t.TempDir()
 	c.Steps, c.NoiseMultiplier = 5, 1
 	fit := func(images *data.Images) error {
-		_, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
+		_, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
 		return err
 	}
 	must.Do(fit(halves(t, 100)))
@@ -239,8 +233,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		conf := small()
 		c.change(&conf)
-		if _, err := conf.Train(t.Context(), cpu(t), c.images, synth.Run{Key: release.SeededKey(1)}); !errors.Is(err,
-			dp.ErrParameter) {
+		_, err := conf.Train(t.Context(), nntest.CPU(t), c.images, synth.Run{Key: release.SeededKey(1)})
+		if !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
 // The gradient of the loss at the paper's sizes, as published and converged.
 func BenchmarkGradient(b *testing.B) {
-	dev := cpu(b)
+	dev := nntest.CPU(b)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, scaling := range []float64{.5, Converged} {
 		b.Run(fmt.Sprintf("scaling=%g", scaling), func(b *testing.B) {
@@ -36,7 +37,7 @@ func BenchmarkGradient(b *testing.B) {
 
 // Ten steps of training at the paper's sizes.
 func BenchmarkTenSteps(b *testing.B) {
-	dev := cpu(b)
+	dev := nntest.CPU(b)
 	t := Training{
 		Net:       Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}},
 		Loss:      Loss{L1: 1, Fresh: .4},
@@ -54,7 +55,7 @@ func BenchmarkTenSteps(b *testing.B) {
 
 // The converged mode's rows are the optimal assignment: each row of the gradient is that of one image.
 func TestConverged(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(8, 8))
 	const n, d = 6, 9
 	x, hx := randomLabelled(rng, dev, n, d, 1)
@@ -83,7 +84,7 @@ func abs(v float64) float64 { return max(v, -v) }
 
 // What a probe returns for one loss is what training would go along: its gradient of parameters, and it moves nothing.
 func TestGradients(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	tr := small()
 	tr.Steps = 0
 	made := must.Get(tr.Train(t.Context(), dev, bars(t, 10), synth.Run{Key: release.SeededKey(6)}))

@@ -12,6 +12,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/must"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -46,7 +47,7 @@ func TestBigGAN(t *testing.T) {
 				stop()
 			}
 		}
-		if _, err := tr.Train(ctx, cpu(t), images, r); !errors.Is(err, context.Canceled) {
+		if _, err := tr.Train(ctx, nntest.CPU(t), images, r); !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped: %v", err)
 		}
 		tr.Trace = nil

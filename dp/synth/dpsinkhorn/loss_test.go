@@ -7,19 +7,13 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 	"coupling/ot"
 	"coupling/ot/cost"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
-
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 func randomLabelled(rng *rand.Rand, dev *device.Device, n, d, classes int) (Labelled, *mat.Dense) {
 	x := mat.NewDense(n, d, nil)
@@ -143,7 +137,7 @@ func semiDebiased(x, fresh, y *mat.Dense, cost cost.PointCost, l Loss) (dx, dFre
 
 // The gradient is that of the semi-debiased loss of GeomLoss's iteration.
 func TestGradientAgainstHost(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
 		n, m int
@@ -196,7 +190,7 @@ func dense(t testing.TB, a *device.Array) *mat.Dense {
 
 // Without private images their term is 0 and the rest is as ever.
 func TestEmptyBatch(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	l := Loss{L1: 1, Fresh: .5}
 	x, _ := randomLabelled(rng, dev, 6, 5, 2)

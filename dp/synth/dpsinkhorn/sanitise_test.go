@@ -11,6 +11,7 @@ import (
 	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -19,7 +20,7 @@ import (
 // Inserting, removing or replacing a private image moves the clipped gradient by no more than the claimed
 // sensitivity, over random and adversarial pairs; for PerRow it comes near the joint bound, far above that of one row.
 func TestSensitivity(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d, classes = 12, 20, 2
 	for _, s := range []Sanitiser{WholeBatch{NoiseMultiplier: 1}, WholeBatch{Bound: 1e3, NoiseMultiplier: 1},
@@ -95,7 +96,8 @@ func neighbour(rng *rand.Rand, dev *device.Device, trial int, y Labelled, hy *ma
 func TestTwoAccountings(t *testing.T) {
 	const n, rate, steps, delta = 50, 1. / 1200, 158_517, 1e-5
 	row := PerRow{NoiseMultiplier: 1.5}
-	published := must.Get(dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Published(n, rate, steps), dp.Relation{}, delta))
+	published := must.Get(dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Published(n, rate, steps), dp.Relation{},
+		delta))
 	joint := must.Get(dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Event(n, rate, steps), dp.Relation{}, delta))
 	whole, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps),
 		dp.Relation{}, delta)
@@ -120,7 +122,7 @@ func TestTwoAccountings(t *testing.T) {
 // Gaussian noise.
 func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[float64] {
 	t.Helper()
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	const d = 2
 	l := Loss{Label: 1}
 	x := Labelled{X: dev.Zeros(device.Float32, n, d), Labels: make([]int, n)}

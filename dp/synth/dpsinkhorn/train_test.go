@@ -24,6 +24,7 @@ import (
 	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,7 +56,7 @@ func fit(t testing.TB, tr Training, images *data.Images, r synth.Run) (*Generato
 	if r.Every == 0 {
 		r.Every = 3
 	}
-	g, err := tr.Train(t.Context(), cpu(t), images, r)
+	g, err := tr.Train(t.Context(), nntest.CPU(t), images, r)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func TestSanitiserIsChecked(t *testing.T) {
 		if _, err := tr.Event(digits); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%#v: an event: %v", s, err)
 		}
-		g := cpu(t).From32([]float32{.1, 0}, 1, 2)
+		g := nntest.CPU(t).From32([]float32{.1, 0}, 1, 2)
 		if w, ok := s.(WholeBatch); ok && w.Bound == 0 {
 			if err := sanitise(s, g, &release.Run{Key: release.SeededKey(1), Releases: 1}, 0); !errors.Is(err,
 				dp.ErrParameter) {
@@ -216,7 +217,7 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 
 	s := WholeBatch{Bound: 1, NoiseMultiplier: 2}
 	noise := func(entry float32) []float64 {
-		g := cpu(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
+		g := nntest.CPU(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
 		must.Do(sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0))
 		return must.Get(g.Float64s())
 	}
@@ -300,7 +301,7 @@ func TestEveryClassIsDebiased(t *testing.T) {
 // The gradient at fresh images is at most √(n′/(2n−n′)) times as long as what the sanitiser lets
 // through of the batch's, and is left alone where it is shorter.
 func TestFreshImagesDoNotOutweigh(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	for _, s := range []Sanitiser{WholeBatch{Bound: .5}, PerRow{Bound: .5}} {
 		r := &run{Training: Training{Images: 10, Sanitiser: s}}
 		want := s.Sensitivity(10) / 2 * math.Sqrt(4./16)
@@ -319,7 +320,7 @@ func TestFreshImagesDoNotOutweigh(t *testing.T) {
 
 // The noise of a release is what the sanitiser says, and the release without it is the clipped gradient.
 func TestReleaseNoise(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	s := WholeBatch{Bound: 2, NoiseMultiplier: 3}
 	g := dev.Zeros(device.Float32, 50, 400)
 	must.Do(sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0))

@@ -15,18 +15,11 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth"
-	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 )
-
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 // halves is 8×8 images of two classes: the upper or lower half is bright.
 func halves(t testing.TB, n int) *data.Images {
@@ -45,7 +38,7 @@ func halves(t testing.TB, n int) *data.Images {
 
 // One record more moves what is released by at most 1, and nearly by 1: also one that is far out of its range.
 func TestSensitivity(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(2, 2))
 	c := must.Get(Config{Features: 200, Length: 2}.withDefaults())
 	f := &fit{
@@ -81,7 +74,7 @@ func TestSensitivity(t *testing.T) {
 
 // A record's features are the same bits whoever is there and wherever it stands.
 func TestOthersDoNotMove(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(5, 2))
 	const size, n = 202, 13
 	f := &fit{
@@ -111,21 +104,21 @@ func TestOthersDoNotMove(t *testing.T) {
 func TestParameters(t *testing.T) {
 	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1},
 		"Features": {Features: 3}, "Noise": {NoiseMultiplier: math.NaN()}} {
-		if _, err := c.Train(t.Context(), open(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
+		if _, err := c.Train(t.Context(), nntest.CPU(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	bad := halves(t, 4)
 	bad.Labels[1] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), bad, synth.Run{}); !errors.Is(err, dp.ErrParameter) {
+	if _, err := (Config{}).Train(t.Context(), nntest.CPU(t), bad, synth.Run{}); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("a label that is no class: %v", err)
 	}
 }
 
 // With little noise the generator draws each class on its side.
 func TestLearns(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	c, g, err := synth.Calibrate(t.Context(), Config{
 		Features: 400,
 		Length:   3,
@@ -161,7 +154,7 @@ func TestGoesOn(t *testing.T) {
 	images := halves(t, 100)
 	draw := func(ctx context.Context, r synth.Run) ([]float32, error) {
 		r.Key, r.Every = release.SeededKey(1), 2
-		gen, err := c.Train(ctx, open(t), images, r)
+		gen, err := c.Train(ctx, nntest.CPU(t), images, r)
 		if err != nil {
 			return nil, err
 		}

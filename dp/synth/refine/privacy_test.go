@@ -12,6 +12,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -45,7 +46,7 @@ func TestOneRecordMovesEachSumByAtMostItsBound(t *testing.T) {
 	}
 	odd := many.Take(upTo(many.Len()))
 	odd.Row(506)[0] = float32(math.NaN())
-	f := must.Get(newFeatures(cpu(t), pool, 60))
+	f := must.Get(newFeatures(nntest.CPU(t), pool, 60))
 	ours := must.Get(f.newTeacher(pool))
 	weights := ours.weights.RawMatrix().Data
 	for j := range weights {
@@ -79,11 +80,12 @@ func TestOneRecordMovesEachSumByAtMostItsBound(t *testing.T) {
 		{"moments", odd, some, factors, 1, false, false, func(m *data.Images) []float64 {
 			return values(must.Get(f.sums(m)))
 		}},
-		{"moments about the private means", many, some, factors, math.Inf(1), false, true, func(m *data.Images) []float64 {
-			about := *f
-			about.mean = centre(must.Get(f.rows(m)), m.Labels, 2)
-			return values(must.Get(about.sums(m)))
-		}},
+		{"moments about the private means", many, some, factors, math.Inf(1), false, true,
+			func(m *data.Images) []float64 {
+				about := *f
+				about.mean = centre(must.Get(f.rows(m)), m.Labels, 2)
+				return values(must.Get(about.sums(m)))
+			}},
 		{"moments without a clip", many, some, factors, 1, true, false, func(m *data.Images) []float64 {
 			sum := f.noMoments()
 			must.Do(f.each(m, func(i int, z []float64) {
@@ -195,7 +197,7 @@ func wrongNoise(t *testing.T, c, trained Config) (wrong []string) {
 		Trace: func(stream string, values []float64) {
 			released[stream], all = append(released[stream], slices.Clone(values)), all+1
 		}}
-	s := must.Get(trained.train(t.Context(), cpu(t), images, p, synth.Run{Key: run.Key}, run))
+	s := must.Get(trained.train(t.Context(), nntest.CPU(t), images, p, synth.Run{Key: run.Key}, run))
 	if len(released["moments"]) != 1 || len(released["teacher"]) != lessons ||
 		len(released["choose"]) != c.choices() || all != c.releases() {
 		t.Fatalf("%d releases, in %d streams: not those of the settings", all, len(released))
@@ -238,7 +240,7 @@ func TestChoiceHasTheNoiseOfTheEvent(t *testing.T) {
 	c := small().WithNoise(5).(Config)
 	c.Jitter, c.ChoiceShare, c.Share = synth.Jitter{Shift: .1}, .01, .4
 	const keys = 20
-	sum, dev, base := 0., cpu(t), shapes{must.Get(synth.PublicOf(images))}
+	sum, dev, base := 0., nntest.CPU(t), shapes{must.Get(synth.PublicOf(images))}
 	for key := range uint64(keys) {
 		r, released := synth.Run{Key: release.SeededKey(key)}, 0.
 		run := &release.Run{Key: r.Key, Releases: 1, Trace: func(_ string, v []float64) { released = v[0] }}

@@ -12,19 +12,12 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/semidual"
-	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
-
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 // bars are images of 16×16 with a bright bar, upright or level by their label, three pixels wide and sharp.
 func bars(t testing.TB, seed uint64, n int) *data.Images {
@@ -54,7 +47,7 @@ func small() Config {
 
 func featuresOf(t testing.TB, pool *data.Images, axes int) *features {
 	t.Helper()
-	return must.Get(newFeatures(cpu(t), pool, axes))
+	return must.Get(newFeatures(nntest.CPU(t), pool, axes))
 }
 
 // Without noise coordinates of moved samples have the private images' means by class more nearly than samples have.
@@ -63,7 +56,7 @@ func TestRefines(t *testing.T) {
 	off := func(rate float64) float64 {
 		c := small()
 		c.Axes, c.Steps, c.Rate = 100, 40, rate
-		s := must.Get(c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(4)}))
+		s := must.Get(c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(4)}))
 		m := must.Get(s.Sample(rand.New(rand.NewPCG(1, 1)), 600))
 		if low, high := slices.Min(m.Pixels()), slices.Max(m.Pixels()); low < 0 || high > 1 {
 			t.Fatalf("values are in [%g, %g]", low, high)
@@ -89,7 +82,7 @@ func TestOneLedger(t *testing.T) {
 	dir, images := t.TempDir(), bars(t, 5, 200)
 	c := small().WithNoise(5).(Config)
 	train := func(c Config) (*data.Images, error) {
-		s, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(6), Dir: dir})
+		s, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(6), Dir: dir})
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +188,7 @@ func (t *teacher) agrees(m *data.Images) (share float64) {
 func TestTeacher(t *testing.T) {
 	c := small()
 	c.TeacherShare = .3
-	sampler := must.Get(c.Train(t.Context(), cpu(t), confused(t, 3, 600), synth.Run{Key: release.SeededKey(4)}))
+	sampler := must.Get(c.Train(t.Context(), nntest.CPU(t), confused(t, 3, 600), synth.Run{Key: release.SeededKey(4)}))
 	s, unseen := sampler.(*Sampler), bars(t, 4, 200)
 	if got := s.teacher.agrees(unseen); got < .95 {
 		t.Errorf("the teacher reads %.3f of images that it has not seen", got)
@@ -271,7 +264,7 @@ func BenchmarkMove(b *testing.B) {
 	for j := range m.Pixels() {
 		m.Pixels()[j] = rng.Float32()
 	}
-	f := must.Get(newFeatures(cpu(b), m, 300))
+	f := must.Get(newFeatures(nntest.CPU(b), m, 300))
 	maps := must.Get(f.transport(f.noMoments(), 0))
 	s := &Sampler{features: f, maps: maps, steps: 20, rate: .04}
 	for b.Loop() {
@@ -287,7 +280,7 @@ func TestVotes(t *testing.T) {
 	for i, l := range wrong.Labels {
 		wrong.Labels[i] = 1 - l
 	}
-	f := newBank(cpu(t), private)
+	f := newBank(nntest.CPU(t), private)
 	for _, c := range []struct {
 		plain, moved *data.Images
 		want         float64

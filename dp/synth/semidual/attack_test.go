@@ -11,6 +11,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -42,7 +43,8 @@ func TestMembershipOfFinishedSets(t *testing.T) {
 					members = append(members, i)
 				}
 			}
-			m := must.Get(c.Train(t.Context(), open(t), all.Take(members), synth.Run{Key: release.SeededKey(rng.Uint64())}))
+			r := synth.Run{Key: release.SeededKey(rng.Uint64())}
+			m := must.Get(c.Train(t.Context(), nntest.CPU(t), all.Take(members), r))
 			synthetic := must.Get(m.Sample(rng, 200))
 			score[k] = towardsMeans(synthetic, all)
 		}

@@ -14,6 +14,7 @@ import (
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -74,8 +75,7 @@ func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 // Inserting one record, image and label, moves what is released by at most the claimed 1; the bound is reached; and the
 // rest of the sum does not move in a single bit.
 func TestSensitivity(t *testing.T) {
-	dev := must.Get(device.CPU{}.Open())
-	defer func() { _ = dev.Close() }()
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	const classes, h, w = 3, 7, 6
 	largest, largestSpread := 0., 0.
@@ -156,7 +156,7 @@ func TestSensitivity(t *testing.T) {
 // bit of a distance decides what a record pulls, one record more in its class moves nothing of its
 // part. (Where it did, by products in float32, the sum moved by 1.37.)
 func TestOthersDoNotMove(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	const h, w = 20, 20
 	c := Config{Clip: .5, Reg: 1e-5, Split: .5, Local: 20, LocalClip: .5, Basis: h * w}
@@ -233,7 +233,7 @@ func TestSumsAreExact(t *testing.T) {
 		}
 	}
 	images := blobs(t, 70)
-	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err,
+	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err,
 		synth.ErrParameter) {
 		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
 	}
@@ -249,7 +249,7 @@ func TestAuditWholePipeline(t *testing.T) {
 		t.Skip("eight CPU seconds")
 	}
 	const delta, canaries = 1e-2, 24_000
-	dev, one := open(t), blobs(t, 4)
+	dev, one := nntest.CPU(t), blobs(t, 4)
 	clear(one.Row(3)) // the canary: two bright corners, which reach every bound
 	one.Row(3)[0], one.Row(3)[63] = 1, 1
 	repeated := func(rows func(class int) []int) *data.Images {

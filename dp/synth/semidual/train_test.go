@@ -13,25 +13,18 @@ import (
 	"coupling/dp/audit"
 	"coupling/dp/release"
 	"coupling/dp/synth"
-	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev := must.Get(device.CPU{}.Open())
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // fit is Train under a seeded key.
 func fit(t testing.TB, c Config, images *data.Images, seed uint64) *Model {
 	t.Helper()
-	m := must.Get(c.Train(t.Context(), open(t), images, synth.Run{Key: release.SeededKey(seed)}))
+	m := must.Get(c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(seed)}))
 	return m.(*Model)
 }
 
@@ -233,15 +226,15 @@ func TestReleasesAreCounted(t *testing.T) {
 				stop()
 			}
 		}}
-		if _, err := c.Train(ctx, open(t), images, r); err != nil && !errors.Is(err, context.Canceled) {
+		if _, err := c.Train(ctx, nntest.CPU(t), images, r); err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatalf("%+v: %v", c, err)
 		}
-		got, err := c.Train(t.Context(), open(t), images, r)
+		got, err := c.Train(t.Context(), nntest.CPU(t), images, r)
 		if err != nil || !mat.Equal(got.(*Model).Atoms[1], want.Atoms[1]) {
 			t.Errorf("%+v: resumed: %v", c, err)
 		}
 		c.NoiseMultiplier = 2
-		if _, err := c.Train(t.Context(), open(t), images, r); !errors.Is(err, release.ErrLedger) {
+		if _, err := c.Train(t.Context(), nntest.CPU(t), images, r); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%+v: other noise: %v", c, err)
 		}
 	}
@@ -262,7 +255,7 @@ func TestEmptyClass(t *testing.T) {
 // An attack on one step's release that knows everything but whether one record is in does not
 // refute the accounting, and finds a good part of the ε that there is.
 func TestAudit(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	images := blobs(t, 40)
 	c := must.Get(Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, NoiseMultiplier: 1}.withDefaults())
 	x := []*mat.Dense{mat.NewDense(1, 20, nil), mat.NewDense(1, 20, nil)}
@@ -300,12 +293,13 @@ func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
 	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1},
 		{NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
-		if _, err := c.Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
+		if _, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	images.Labels[3] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
+	_, err := Config{}.Train(t.Context(), nntest.CPU(t), images, synth.Run{})
+	if !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("label out of range: %v", err)
 	}
 	if _, err := (Config{}).Event(synth.Public{}); !errors.Is(err, synth.ErrParameter) {
@@ -323,7 +317,7 @@ func BenchmarkStep(b *testing.B) {
 	for i := range images.Pixels() {
 		images.Pixels()[i] = rng.Float32()
 	}
-	dev := open(b)
+	dev := nntest.CPU(b)
 	x, v := make([]*mat.Dense, 10), make([][]float64, 10)
 	for l := range x {
 		x[l], v[l] = mat.NewDense(20, 144, nil), make([]float64, 20)
