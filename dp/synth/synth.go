@@ -207,8 +207,8 @@ func (r Run) Step(done, of int) {
 	}
 }
 
-// together is the number of images that Draw makes at a time where any number will do: more take memory.
-const together = 200
+// together is the number of images that Draw makes at a time where any number will do.
+const together = 1000
 
 // Draw makes n images of the public shape, the classes in turn, for a Sampler. fill gets the labels
 // of batch images at a time (0: any number) and returns their values in order. Values above 1 or
