@@ -32,17 +32,13 @@ func fixedCost(s *query.Session) (dp.Guarantee, error) {
 // Costs add up as the events say, and beyond the budget nothing is released or spent.
 func TestSession(t *testing.T) {
 	s, ctx := session(1), t.Context()
-	if _, err := s.Count(ctx, 10, query.Noise{Scale: 4}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Count(ctx, 10, query.Noise{Scale: 4}))
 	// 20 steps: 1/4
 	if _, err := s.Sum(ctx, []float64{1, 2, 300, math.NaN(), math.Inf(1)}, -5, 10, .5,
 		query.Noise{Scale: 80}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Argmax(ctx, []int{3, 9, 4}, 4, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Argmax(ctx, []int{3, 9, 4}, 4, true))
 	want := dp.Compose{dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}, dp.DiscreteLaplace{Scale: 80, Sensitivity: 20},
 		dp.Pure{Epsilon: .25 * (1 + 1e-15)}}
 	if s.Event().String() != want.String() {

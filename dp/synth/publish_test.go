@@ -341,9 +341,7 @@ func TestChild(t *testing.T) {
 			return err
 		}
 	}
-	if _, err := publish(t, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, p))
 }
 
 // child starts TestChild, which kills or stops itself.
@@ -367,9 +365,7 @@ func killed(t *testing.T, where, out string) {
 // other runs, and goes on to the same data set as one that was never killed.
 func TestKilled(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "out")
-	if _, err := publish(t, of(whole, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, of(whole, 1)))
 	pixels, statement := look(t, whole)
 	for _, where := range []string{"release", "write"} {
 		out := filepath.Join(t.TempDir(), "out")
@@ -509,9 +505,7 @@ func TestStopped(t *testing.T) {
 	}
 	must.Do(errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()))
 	alone := filepath.Join(t.TempDir(), "out")
-	if _, err := publish(t, of(alone, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, of(alone, 1)))
 	a, sa := look(t, out)
 	b, sb := look(t, alone)
 	if !slices.Equal(a, b) || sa != sb {
@@ -535,9 +529,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)
 	}
-	if _, err := publish(t, of(out, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, of(out, 1)))
 	a, _ := look(t, out)
 	// renamed, and not yet removed
 	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} {

@@ -198,9 +198,7 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 	dir := t.TempDir()
 	tr := small()
 	images := bars(t, 40)
-	if _, err := fit(t, tr, images, synth.Run{Dir: dir, Every: 100}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fit(t, tr, images, synth.Run{Dir: dir, Every: 100}))
 	pixel, label := bars(t, 40), bars(t, 40)
 	pixel.Pixels()[5] += .25
 	label.Labels[3] = 1 - label.Labels[3]

@@ -318,9 +318,7 @@ func TestAuditWholePipeline(t *testing.T) {
 					floats.Dot(parts[0][l*size:(l+1)*size], own)) / sigma / sigma
 			}
 		}
-		if _, err := attacked.train(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(attacked.train(t.Context(), p))
 		var scores [2][]float64
 		for l, s := range score {
 			world := 0

@@ -247,9 +247,7 @@ func TestEmptyClass(t *testing.T) {
 	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, NoiseMultiplier: 3}
 	images.Classes = []string{"top", "bottom", "nowhere"}
 	m := fit(t, c, images, 3)
-	if _, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 9); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Sample(rand.New(rand.NewPCG(1, 2)), 9))
 }
 
 // An attack on one step's release that knows everything but whether one record is in does not
@@ -325,9 +323,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	tr := trainerOf(b, dev, Config{}, images, x, v)
 	for b.Loop() {
-		if _, err := tr.answer(nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(tr.answer(nil))
 	}
 }
 
