@@ -170,19 +170,20 @@ func TestEvent(t *testing.T) {
 // Noise is that of the event, and the teacher a function of what was released: both are computed again from the
 // releases. A training of other shares is found out by the noise of both.
 func TestReleasesAreThoseOfTheEvent(t *testing.T) {
-	for _, shapes := range []bool{false, true} {
-		c := small()
-		if c.TeacherShare, c.Shapes = .3, shapes; !shapes {
-			c.Jitter, c.ChoiceShare = synth.Jitter{Shift: .05}, .01
-		}
-		other := c
-		other.Share, other.TeacherShare = .1, .6
+	defer func(all int) { framing = all }(framing)
+	framing = 300
+	c := small()
+	c.TeacherShare, c.Jitter, c.ChoiceShare = .3, synth.Jitter{Shift: .05}, .01
+	shapes := Config{Shapes: true, TeacherShare: .3, Axes: c.Axes}
+	for _, c := range []Config{c, shapes} {
 		if wrong := wrongNoise(t, c, c); wrong != nil {
-			t.Errorf("shapes %t: %v", shapes, wrong)
+			t.Errorf("shapes %t: %v", c.Shapes, wrong)
 		}
-		if wrong := wrongNoise(t, c, other); len(wrong) != 2 {
-			t.Errorf("of other shares: %v, want both", wrong)
-		}
+	}
+	other := shapes
+	other.Share, other.TeacherShare = .1, .6
+	if wrong := wrongNoise(t, shapes, other); len(wrong) != 2 {
+		t.Errorf("of other shares: %v, want both", wrong)
 	}
 }
 
