@@ -13,12 +13,13 @@ import (
 func Hard() lab.Study[Params, Out] {
 	s := Frontier()
 	s.Name, s.Title = "dpsinkhorn/hard", "What private images are worth at ε = 0.3, and in colour"
-	s.Shows = "What dpsinkhorn/frontier leaves out at full: accuracy on real test images of judges that were trained on " +
-		"synthetic images alone, where ε is 0.3, and of CIFAR-10, beside goals and published numbers."
+	s.Shows = "What dpsinkhorn/frontier leaves out at full: accuracy on real test images of judges that were trained " +
+		"on synthetic images alone, where ε is 0.3, and of CIFAR-10, beside goals and published numbers."
 	s.Sizes = kit.ByPreset("MNIST at ε = 0.3; 1500 images, 300 synthetic ones",
 		"MNIST at ε = 0.3 and CIFAR-10 at 1; 3000 synthetic images, CNNs of a quarter of the width; one training each",
 		"MNIST and Fashion-MNIST at ε = 0.3, CIFAR-10 at 10 and 1; 10,000 images each by coupling private and "+
-			"by the judges of coupling judge; three trainings each, of CIFAR-10 one without noise and one on real images",
+			"by the judges of coupling judge; three trainings each, of CIFAR-10 one without noise and one on real "+
+			"images",
 		"the same, and CIFAR-10 at 0.3; 60,000 synthetic images each, and real ones of CIFAR-10")
 	s.Grid, s.Claims = hardGrid, claimHard
 	return s
