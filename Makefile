@@ -128,12 +128,13 @@ test-cpu: build
 # networks, training and solvers. Products are our own, but for the networks the emulator's cuBLAS. Networks learn nothing by heart
 # there. The operations in both types and all sizes, and every call of the driver: make test-long.
 test-ptx:
-	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/ptxsim) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
-	  COUPLING_CUDA_NO_CACHE=1 $(GO) test -count=1 -short -run TestOnDevice/Run ./lab/device; \
-	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./score/eval ./score ./score/dsm ./score/scones/neural; \
-	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
-	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
-	  COUPLING_DEVICE= $(GO) test -count=1 -run EmulatedOnDevice ./ot
+	@set -e; test="$(GO) test -vet=off -ldflags=-s -count=1"; \
+	  export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/ptxsim) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
+	  COUPLING_CUDA_NO_CACHE=1 $$test -short -run TestOnDevice/Run ./lab/device; \
+	  $$test -short -run OnDevice ./lab/nn ./lab/nn/train ./score ./score/dsm ./score/scones/neural; \
+	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $$test -short -run OnDevice ./lab/nn/arch; \
+	  $$test -short -run '(Shared|Failures|DevicePlan|Resident)OnDevice' ./ot; \
+	  COUPLING_DEVICE= $$test -run EmulatedOnDevice ./ot
 
 # Outside of CI. MUTATE='-seed 2 -all barrier' draws others, and drops every barrier besides.
 mutate-ptx:

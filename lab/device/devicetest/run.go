@@ -42,7 +42,7 @@ func operations(t *testing.T, open func(testing.TB) *device.Device) {
 		var names []string
 		all := map[string]func() []output{}
 		each(func(name string, s scenario, dtype device.DType) {
-			if testing.Short() && dtype == device.Float64 {
+			if testing.Short() && (dtype == device.Float64 || strings.HasPrefix(name, "Large")) {
 				return
 			}
 			names = append(names, name)

@@ -24,7 +24,7 @@ func tiny() []nntest.Case {
 				Embed:   3,
 				Hidden:  4,
 				Blocks:  1,
-				Steps:   40,
+				Steps:   8,
 				Weights: nntest.Dominated,
 			}.Net()
 		}},

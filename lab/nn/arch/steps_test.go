@@ -46,7 +46,7 @@ func steps(t *testing.T, dev *device.Device, recorded bool) (all []float64) {
 	g.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	opt := train.Adam{Rate: 1e-3, Clip: 1}.For(g.Params())
 	opt.SetFactor(.5)
-	stream, z, dy := dev.Stream(3), dev.New(device.Float32, 20, 16), dev.New(device.Float32, 20, 1, 28, 28)
+	stream, z, dy := dev.Stream(3), dev.New(device.Float32, 6, 16), dev.New(device.Float32, 6, 1, 28, 28)
 	step := func() {
 		defer dev.Scope().Close()
 		stream.Normal(z, 0, 1)

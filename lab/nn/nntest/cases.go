@@ -37,7 +37,7 @@ func Dominated(rng *rand.Rand, w []float64, shape []int) {
 	cols := len(w) / shape[0]
 	a, b := draw(rng, shape[0]), draw(rng, cols)
 	for i := range w {
-		w[i] = .3*w[i] + a[i/cols]*b[i%cols]
+		w[i] = .1*w[i] + a[i/cols]*b[i%cols]
 	}
 }
 
@@ -50,7 +50,7 @@ func dense() []Case {
 			Name:  "Dense spectral",
 			Mixes: true,
 			Shape: []int{4, 6},
-			Layer: fresh(nn.Dense{In: 6, Out: 5, Weights: Dominated, Spectral: &nn.Spectral{Steps: 40}}),
+			Layer: fresh(nn.Dense{In: 6, Out: 5, Weights: Dominated, Spectral: &nn.Spectral{Steps: 8}}),
 		},
 	}
 }
@@ -100,7 +100,7 @@ func convolutions() []Case {
 				Out:      3,
 				Window:   device.SquareWindow(3, 1, 1),
 				Weights:  Dominated,
-				Spectral: &nn.Spectral{Steps: 40},
+				Spectral: &nn.Spectral{Steps: 8},
 			}),
 		})
 }
@@ -183,7 +183,7 @@ func conditional() []Case {
 				Width:    5,
 				Batch:    true,
 				Weights:  Dominated,
-				Spectral: &nn.Spectral{Steps: 40},
+				Spectral: &nn.Spectral{Steps: 8},
 			}),
 		},
 		{

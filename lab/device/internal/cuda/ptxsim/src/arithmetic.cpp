@@ -22,7 +22,7 @@ template <> struct Operand<bool> {
   bool operator[](int l) const { return bits >> l & 1; }
 };
 
-template <class T> constexpr Width width_of = std::is_same_v<T, bool> ? predicate : (Width)sizeof(T);
+template <class T> constexpr Width width_as = std::is_same_v<T, bool> ? predicate : (Width)sizeof(T);
 
 // put computes f in all lanes and keeps what those that execute get. The destination may be a source too.
 template <class D, class F> [[gnu::always_inline]] inline void put(Context& c, u32 to, F f) {
@@ -50,7 +50,7 @@ template <class F, class D, class... S> struct Lanewise {
 };
 
 template <class F, class D, class... S> Opcode lanewise(Class counts, D (F::*)(S...) const) {
-  return {Lanewise<F, D, S...>::run, counts, {width_of<D>, width_of<S>...}};
+  return {Lanewise<F, D, S...>::run, counts, {width_as<D>, width_as<S>...}};
 }
 template <class F> Opcode op(Class counts, F) { return lanewise<F>(counts, &F::operator()); }
 
@@ -64,7 +64,7 @@ template <class F, class T> struct Divided {
   }
 };
 template <class F, class T> Opcode divided(T (F::*)(T, T) const) {
-  return {Divided<F, T>::run, Class::div, {width_of<T>, width_of<T>, width_of<T>}};
+  return {Divided<F, T>::run, Class::div, {width_as<T>, width_as<T>, width_as<T>}};
 }
 template <class F> Opcode division(F) { return divided<F>(&F::operator()); }
 

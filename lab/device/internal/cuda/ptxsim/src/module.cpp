@@ -31,7 +31,7 @@ struct Variable {
   }
 };
 
-class Module {
+class Parser {
  public:
   Kernels kernels;
 
@@ -145,7 +145,7 @@ class Module {
 } // namespace
 
 Kernels parse(const std::string& text) {
-  Module m;
+  Parser m;
   m.read(text);
   return m.kernels;
 }
