@@ -45,11 +45,6 @@ func small() Config {
 	return Config{Base: semidual.Config{PerClass: 2, Basis: 64, Local: 16, Steps: 4}, Axes: 10}
 }
 
-func featuresOf(t testing.TB, pool *data.Images, axes int) *features {
-	t.Helper()
-	return must.Get(newFeatures(nntest.CPU(t), pool, axes))
-}
-
 // Without noise coordinates of moved samples have the private images' means by class more nearly than samples have.
 func TestRefines(t *testing.T) {
 	images := bars(t, 3, 600)
