@@ -68,7 +68,7 @@ func TestFolder(t *testing.T) {
 		folder Folder
 		want   string // images, their notes, or the error's parts between " … "
 	}{
-		"plain": {[]string{"b.png 1×1", "a.jpg 1×1", ".hidden.png=", "notes.txt=x"}, Folder{},
+		"no classes": {[]string{"b.png 1×1", "a.jpg 1×1", ".hidden.png=", "notes.txt=x"}, Folder{},
 			"[] [] [1 1]; left out: 1 .txt files, notes.txt first"},
 		"formats": {[]string{"a/1.GIF.gif", "a/2.PNG", "a/3.webp b=" + grey, "b/4.jpg b=" + cyan}, Folder{Size: 2},
 			"[a b] [0 0 0 1] [0.98 1 0.92 0]"},

@@ -8,6 +8,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -22,10 +23,7 @@ func TestPartitionBound(t *testing.T) {
 		for i := range w {
 			p = append(p, pair.Component{LogWeight: math.Log(w[i]), Mean: means[i]})
 		}
-		m, err := pair.NewMixture(pair.Gaussian, sigma, p, []pair.Component{{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(pair.NewMixture(pair.Gaussian, sigma, p, []pair.Component{{}}))
 		return pair.Delta(m, eps)
 	}
 	// Batches of the two ordinary records, all with value 0: 0 to 3. The special record adds 1.
@@ -82,10 +80,7 @@ func TestAgnosticAbove(t *testing.T) {
 		group := rapid.IntRange(1, 5).Draw(t, "group")
 		eps := rapid.Float64Range(0, 5).Draw(t, "eps")
 		m := dp.Gaussian{NoiseMultiplier: noise}
-		one, err := bounds.GroupRenyi(dp.Poisson{Rate: rate, Event: m}, dp.Relation{}, float64(alpha))
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must.Get(bounds.GroupRenyi(dp.Poisson{Rate: rate, Event: m}, dp.Relation{}, float64(alpha)))
 		moment := func(order float64) float64 { return (order - 1) * order / (2 * noise * noise) }
 		for _, c := range []float64{3, 1} { // Zhu and Wang's two bounds
 			if zw := pair.SampledMoment(moment, rate, alpha, c) / float64(alpha-1); zw < one*(1-1e-9) {
@@ -101,14 +96,8 @@ func TestAgnosticAbove(t *testing.T) {
 		if err != nil || agnostic < specific*(1-1e-9) {
 			t.Fatalf("agnostic group bound %v (%v), specific %v", agnostic, err, specific)
 		}
-		base, err := bounds.BaseProfile(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := bounds.AgnosticDelta(base, pair.Binomial(group, rate), eps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(bounds.BaseProfile(m))
+		d := must.Get(bounds.AgnosticDelta(base, pair.Binomial(group, rate), eps))
 		g, err := bounds.GroupDelta(dp.Poisson{Rate: rate, Event: m}, dp.Relation{Kind: dp.Removal, Group: group}, eps)
 		if err != nil || d < g.LogDelta-1e-10 {
 			t.Fatalf("agnostic log δ %v, specific %v (%v)", d, g.LogDelta, err)

@@ -10,6 +10,7 @@ import (
 	"coupling/dp/bounds"
 	"coupling/dp/internal/refs"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 type adpCase struct {
@@ -39,33 +40,17 @@ func TestReferenceGroups(t *testing.T) {
 		t.Run(fmt.Sprintf("%s-%s-r%s-K%d-eps%s", c.Mech, c.Scale, c.Rate, c.K, c.Eps), func(t *testing.T) {
 			m, rate, eps := c.mechanism(t), refs.Number(t, c.Rate), refs.Number(t, c.Eps)
 			step := dp.Poisson{Rate: rate, Event: m}
-			g, err := bounds.GroupDelta(step, dp.Relation{Group: c.K}, eps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(bounds.GroupDelta(step, dp.Relation{Group: c.K}, eps))
 			compareLog(t, "specific", g.LogDelta, refs.Log(t, c.Specific))
 
-			base, err := bounds.BaseProfile(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			agnostic, err := bounds.AgnosticDelta(base, pair.Binomial(c.K, rate), eps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			base := must.Get(bounds.BaseProfile(m))
+			agnostic := must.Get(bounds.AgnosticDelta(base, pair.Binomial(c.K, rate), eps))
 			compareLog(t, "agnostic", agnostic, refs.Log(t, c.Agnostic))
 
 			one := func(eps float64) float64 {
-				g, err := bounds.GroupDelta(step, dp.Relation{}, eps)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return g.LogDelta
+				return must.Get(bounds.GroupDelta(step, dp.Relation{}, eps)).LogDelta
 			}
-			posthoc, err := bounds.PostHocDelta(one, c.K, eps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			posthoc := must.Get(bounds.PostHocDelta(one, c.K, eps))
 			compareLog(t, "post-hoc", posthoc, min(0, refs.Log(t, c.Posthoc)))
 		})
 	}
@@ -93,28 +78,20 @@ func TestPublishedRenyi(t *testing.T) {
 		var rho []float64
 		for key, into := range map[string]any{"theta": &theta, "N": &size, "n": &draws, "kind": &kind, "alpha": &alphas,
 			"rho": &rho} {
-			if err := json.Unmarshal(c[key], into); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(json.Unmarshal(c[key], into))
 		}
-		base, err := pair.RandomizedResponse(theta, 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(pair.RandomizedResponse(theta, 1, 0))
 		for i, alpha := range alphas {
 			var got float64
 			switch kind {
 			case "specific":
-				got, err = bounds.ResponseWOR(theta, draws, size, float64(alpha))
+				got = must.Get(bounds.ResponseWOR(theta, draws, size, float64(alpha)))
 			case "agnostic_thm9":
-				got, err = bounds.WangRDP(base, draws, size, alpha, bounds.Published)
+				got = must.Get(bounds.WangRDP(base, draws, size, alpha, bounds.Published))
 			case "agnostic_selfconsistency":
-				got, err = bounds.WangRDP(base, draws, size, alpha, bounds.Refined)
+				got = must.Get(bounds.WangRDP(base, draws, size, alpha, bounds.Refined))
 			default:
 				t.Fatalf("unknown kind %q", kind)
-			}
-			if err != nil {
-				t.Fatal(err)
 			}
 			if !(math.Abs(got/rho[i]-1) <= 1e-3) {
 				t.Errorf("θ=%v n=%d %s α=%d: %v, want %v", theta, draws, kind, alpha, got, rho[i])

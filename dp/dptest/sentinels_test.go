@@ -21,14 +21,12 @@ import (
 	"coupling/dp/rdp"
 	"coupling/dp/release"
 	"coupling/dp/sgd" //nolint:depguard // its errors are asked here with all others
+	"coupling/lab/must"
 )
 
 // A parameter out of range is dp.ErrParameter in all packages, in one line that begins with the package.
 func TestSentinels(t *testing.T) {
-	leaky, err := pair.NewDiscrete([]float64{.5, .4, .1}, []float64{.6, .4, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	leaky := must.Get(pair.NewDiscrete([]float64{.5, .4, .1}, []float64{.6, .4, 0}))
 	bound := func(a dp.Accountant, p pair.Pair, delta float64) error {
 		_, err := a.Bound(t.Context(), []pair.Step{{Pair: p, Times: 3}}, pair.EpsilonAt(delta))
 		return err

@@ -12,6 +12,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/noise"
 	"coupling/dp/query"
+	"coupling/lab/must"
 )
 
 // adversary asks for counts and for keys. It chooses each question's noise by the answers so far, so
@@ -175,11 +176,7 @@ func TestDeclare(t *testing.T) {
 	count, histogram := query.Noise{Sigma: sigma}, query.Noise{Scale: 4}
 	path := filepath.Join(t.TempDir(), "ledger")
 	open := func() *query.Session {
-		s, err := query.Session{Budget: budget, Source: noise.Crypto()}.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return must.Get(query.Session{Budget: budget, Source: noise.Crypto()}.Open(path))
 	}
 	s := open()
 	var over *query.OverBudgetError
@@ -187,9 +184,7 @@ func TestDeclare(t *testing.T) {
 		query.FindingMax(50, true)); !errors.As(err, &over) {
 		t.Errorf("more than the budget: %v", err)
 	}
-	if err := s.Declare(t.Context(), query.Counting(1, count), query.Counting(2, histogram)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Declare(t.Context(), query.Counting(1, count), query.Counting(2, histogram)))
 	ask := func(s *query.Session, first bool) error {
 		if first {
 			_, err := s.Count(t.Context(), 3, count)
@@ -212,9 +207,7 @@ func TestDeclare(t *testing.T) {
 		if err := s.Declare(t.Context(), query.FindingMax(50, true)); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("declared again: %v", err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(s.Close())
 		s = open()
 	}
 	if err := errors.Join(ask(s, true), s.Close()); err != nil {
@@ -234,11 +227,7 @@ func TestDeclare(t *testing.T) {
 func TestKeysDeltaIsSetAside(t *testing.T) {
 	left := func(delta, keys float64) float64 {
 		s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: delta}, KeysDelta: keys, Source: noise.Crypto()}
-		l, err := s.Left(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l.Divergence
+		return must.Get(s.Left(t.Context())).Divergence
 	}
 	if aside, without := left(.05, .02), left(.05-.02, 0); aside != without || left(.05, 0) <= aside {
 		t.Errorf("%v is left for the filter, without keys %v", aside, without)

@@ -13,6 +13,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/noise"
 	"coupling/lab/durable"
+	"coupling/lab/must"
 )
 
 // A session that is opened again has left what the one before had, whatever noise failed to come, and
@@ -31,10 +32,7 @@ func TestLedger(t *testing.T) {
 		return s
 	}
 	left := func(s *Session) string {
-		left, err := s.Left(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := must.Get(s.Left(t.Context()))
 		return fmt.Sprint(left)
 	}
 	s := open(1.2)
@@ -60,9 +58,7 @@ func TestLedger(t *testing.T) {
 		t.Errorf("noise that cannot be drawn: %v, %v", err, s.Event())
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Symlink(path, link))
 	for _, name := range []string{path, link} {
 		if _, err := (Session{Budget: s.Budget, KeysDelta: s.KeysDelta, Source: s.Source}).
 			Open(name); !errors.Is(err, durable.ErrLocked) {
@@ -70,9 +66,7 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	want, event := left(s), s.Event().String()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Close())
 
 	s = open(1.2)
 	if got := left(s); got != want || s.Event().String() != event {
@@ -82,28 +76,19 @@ func TestLedger(t *testing.T) {
 	if _, err := s.Count(t.Context(), 3, Noise{Scale: 2}); !errors.As(err, &over) {
 		t.Errorf("a count beyond the budget of both sessions: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Close())
 
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))
 	lines := strings.SplitAfter(string(whole), "\n")
 	write := func(s string) {
-		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, []byte(s), 0o600))
 	}
 	write(strings.TrimSuffix(string(whole), "\n")) // as editors leave it: the last release counts
 	s = open(1.2)
 	if got := left(s); got != want {
 		t.Errorf("without the last end of line: %s, and it was %s", got, want)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Close())
 	write(string(whole) + lines[1][:9]) // killed while it wrote
 	s = open(1.2)
 	if got := left(s); got != want {
@@ -112,9 +97,7 @@ func TestLedger(t *testing.T) {
 	if _, err := s.Count(t.Context(), 3, Noise{Scale: 20}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Close())
 	if now, _ := os.ReadFile(path); string(now) != string(whole)+lines[len(lines)-2] {
 		t.Errorf("after a part of a line and a count the ledger is\n%s", now)
 	}

@@ -13,6 +13,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/noise"
 	"coupling/dp/query"
+	"coupling/lab/must"
 )
 
 func session(eps float64) *query.Session {
@@ -31,17 +32,13 @@ func fixedCost(s *query.Session) (dp.Guarantee, error) {
 // Costs add up as the events say, and beyond the budget nothing is released or spent.
 func TestSession(t *testing.T) {
 	s, ctx := session(1), t.Context()
-	if _, err := s.Count(ctx, 10, query.Noise{Scale: 4}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Count(ctx, 10, query.Noise{Scale: 4}))
 	// 20 steps: 1/4
 	if _, err := s.Sum(ctx, []float64{1, 2, 300, math.NaN(), math.Inf(1)}, -5, 10, .5,
 		query.Noise{Scale: 80}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Argmax(ctx, []int{3, 9, 4}, 4, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Argmax(ctx, []int{3, 9, 4}, 4, true))
 	want := dp.Compose{dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}, dp.DiscreteLaplace{Scale: 80, Sensitivity: 20},
 		dp.Pure{Epsilon: .25 * (1 + 1e-15)}}
 	if s.Event().String() != want.String() {
@@ -115,10 +112,7 @@ func TestValues(t *testing.T) {
 	const trials = 1000
 	for range trials {
 		s := query.Session{Budget: dp.Budget{Epsilon: 9, Delta: 1e-6}, Source: src}
-		c, err := s.Histogram(ctx, of, []string{"a", "b", "c"}, query.Noise{Sigma: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.Histogram(ctx, of, []string{"a", "b", "c"}, query.Noise{Sigma: 2}))
 		for i, want := range []int{3, 1, 0} {
 			d := float64(c[i] - want)
 			sum, square = sum+d, square+d*d
@@ -142,10 +136,7 @@ func TestUnknownKeys(t *testing.T) {
 	rare, often := 0, 0
 	for range trials {
 		s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: .1}, KeysDelta: .1, Source: src}
-		cells, err := s.UnknownKeys(t.Context(), append([]string{"rare"}, many("often", 30)...), scale, delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells := must.Get(s.UnknownKeys(t.Context(), append([]string{"rare"}, many("often", 30)...), scale, delta))
 		for _, c := range cells {
 			if c.Key == "rare" {
 				rare++
@@ -177,10 +168,7 @@ func TestArgmax(t *testing.T) {
 		p = make([]float64, len(scores))
 		for range trials {
 			s := query.Session{Budget: dp.Budget{Epsilon: 2}, Source: src}
-			i, err := s.Argmax(t.Context(), scores, scale, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := must.Get(s.Argmax(t.Context(), scores, scale, false))
 			p[i] += 1. / trials
 		}
 		return p
@@ -281,10 +269,7 @@ func TestLargeSums(t *testing.T) {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
-			got, err := fixedCost(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(fixedCost(s))
 			units := c.high / c.step * float64(c.group)
 			if kind == dp.Exchange {
 				units *= 2
@@ -292,10 +277,7 @@ func TestLargeSums(t *testing.T) {
 			want := units / c.n.Scale
 			if c.n.Scale == 0 {
 				noise := dp.Gaussian{NoiseMultiplier: c.n.Sigma / units}
-				g, err := dp.Epsilon(t.Context(), noise, dp.Relation{}, s.Budget.Delta)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(dp.Epsilon(t.Context(), noise, dp.Relation{}, s.Budget.Delta))
 				want = g.Epsilon
 			}
 			if got.Epsilon < want*(1-1e-9) || got.Epsilon > want*(1+1e-4) {

@@ -6,6 +6,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/query"
+	"coupling/lab/must"
 )
 
 // For every relation and every release, the (ε, δ) that a session reports covers the worst pair of
@@ -69,10 +70,7 @@ func TestCostCoversTheWorstPair(t *testing.T) {
 				if err := c.ask(s); err != nil {
 					t.Fatalf("%s, %v: %v", c.name, relation, err)
 				}
-				g, err := fixedCost(s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(fixedCost(s))
 				most, below := 0., 0.
 				for _, n := range split(k) {
 					most = max(most, c.stick(n[0], n[1], g.Epsilon))

@@ -11,6 +11,7 @@ import (
 	"coupling/dp/dptest"
 	"coupling/dp/pair"
 	"coupling/dp/rdp"
+	"coupling/lab/must"
 )
 
 func TestConformance(t *testing.T) {
@@ -19,10 +20,7 @@ func TestConformance(t *testing.T) {
 
 func gaussian(t *testing.T, sigma float64, times int) []pair.Step {
 	t.Helper()
-	p, err := pair.Poisson(pair.Gaussian, sigma, 1, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1))
 	return []pair.Step{{Pair: p, Times: times}}
 }
 
@@ -46,16 +44,10 @@ func TestClassical(t *testing.T) {
 
 // The search must find what a scan of orders in steps of 1% finds, and at a kink a little more.
 func TestSearch(t *testing.T) {
-	p, err := pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 2))
 	for _, times := range []int{1, 1000, 1_000_000} {
 		steps := []pair.Step{{Pair: p, Times: times}}
-		got, err := rdp.Accountant{}.Search(context.Background(), steps, pair.EpsilonAt(1e-7))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(rdp.Accountant{}.Search(context.Background(), steps, pair.EpsilonAt(1e-7)))
 		var orders []float64
 		for b := 0.1; b < 1e4; b *= 1.01 {
 			orders = append(orders, 1+b)
@@ -69,10 +61,7 @@ func TestSearch(t *testing.T) {
 
 // A grid may end too early: dp_accounting's paper and Opacus stop at order 64: for small ε that is not enough.
 func TestEdge(t *testing.T) {
-	p, err := pair.Poisson(pair.Gaussian, 5, 1e-3, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, 5, 1e-3, 0, 1))
 	steps := []pair.Step{{Pair: p, Times: 1000}}
 	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(context.Background(), steps,
 		pair.EpsilonAt(1e-6))
@@ -87,10 +76,7 @@ func TestEdge(t *testing.T) {
 
 // Moments that exist only near order 1, or not at all.
 func TestInfinite(t *testing.T) {
-	p, err := pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0}))
 	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}},
 		pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("an infinite loss: %+v, %v", r, err)
@@ -104,15 +90,9 @@ func TestInfinite(t *testing.T) {
 // Orders beyond 1e11, where the conversion's terms are large: near the end of a bounded loss ε is
 // not below the exact one.
 func TestLargeOrders(t *testing.T) {
-	p, err := pair.RandomizedResponse(0.8421532904849478, 0, 2.4451510354634377e-05)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.RandomizedResponse(0.8421532904849478, 0, 2.4451510354634377e-05))
 	steps := []pair.Step{{Pair: p, Times: 1}}
-	exact, err := closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exact := must.Get(closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)))
 	if got, err := (rdp.Accountant{}).Search(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)); err != nil ||
 		got.Upper < exact.Lower {
 		t.Errorf("%+v, %v; exact %v", got, err, exact)
@@ -142,10 +122,7 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 		t.Errorf("%v, %v; of the Gaussian %v", g, err, truth)
 	}
 	// All of P where Q has nothing, whose sum is rounded up: δ is 1 and no ε has less.
-	lost, err := pair.NewDiscrete([]float64{.5, .5, 0}, []float64{0, 0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lost := must.Get(pair.NewDiscrete([]float64{.5, .5, 0}, []float64{0, 0, 1}))
 	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}},
 		pair.DeltaAt(1)); err != nil || got.Upper != 1 {
 		t.Errorf("all lost: %v, %v; want 1", got, err)
@@ -156,10 +133,7 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 	}
 	// Two points and an infinite loss, twice, by enumeration.
 	p, q := []float64{.6, .39, .01}, []float64{.5, .5, 0}
-	d, err := pair.NewDiscrete(p, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(pair.NewDiscrete(p, q))
 	steps := []pair.Step{{Pair: d, Times: 2}}
 	for _, eps := range []float64{0, .1, .2, .36, 1} {
 		want := 0.0

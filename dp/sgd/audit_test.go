@@ -9,6 +9,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/audit"
 	"coupling/dp/release"
+	"coupling/lab/must"
 	"coupling/lab/nn/arch"
 
 	"gonum.org/v1/gonum/floats"
@@ -76,15 +77,9 @@ func TestAudit(t *testing.T) {
 	}
 	const delta = 1e-3
 	for _, c := range []struct{ rate, wrong float64 }{{.5, 2}, {1, 1.5}} { // at rate 1/2 fewer steps have the record
-		found, err := stepWorlds(t, c.rate, 1).Epsilon(t.Context(), rand.New(rand.NewPCG(7, 8)), delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(stepWorlds(t, c.rate, 1).Epsilon(t.Context(), rand.New(rand.NewPCG(7, 8)), delta))
 		for multiplier, refute := range map[float64]bool{1: false, c.wrong: true} {
-			claimed, err := dp.Epsilon(t.Context(), dp.SGD(multiplier, c.rate, 1), dp.Relation{}, delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			claimed := must.Get(dp.Epsilon(t.Context(), dp.SGD(multiplier, c.rate, 1), dp.Relation{}, delta))
 			t.Logf("rate %g, multiplier %g: claimed %g, found at least %g", c.rate, multiplier, claimed.Epsilon,
 				found.Epsilon)
 			if found.Refutes(claimed.Epsilon) != refute {

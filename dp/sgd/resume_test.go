@@ -14,7 +14,9 @@ import (
 
 	"coupling/dp/release"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -36,9 +38,7 @@ func TestKilledProcess(t *testing.T) {
 		}
 		return nil
 	}
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	fmt.Printf("after end %x\n", weights(t, tr.Net))
 }
 
@@ -75,9 +75,7 @@ func TestKillAndResume(t *testing.T) {
 		t.Errorf("runs began after steps %v, %d states were seen", first, len(seen))
 	}
 	tr := training(t, "")
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	if got := fmt.Sprintf("%x\n", weights(t, tr.Net)); got != seen["end"] {
 		t.Error("killed and resumed, it ends in other weights than a run that never was")
 	}
@@ -97,11 +95,9 @@ func TestOtherRunsAreRefused(t *testing.T) {
 		if change != nil {
 			change(&tr)
 		}
-		return tr.Run(t.Context(), cpu(t), release.SeededKey(key))
+		return tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(key))
 	}
-	if err := run(1, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(run(1, nil))
 	for name, change := range map[string]func(*Training){
 		"pixel":      func(tr *Training) { tr.Objective.(Classification).X.(pixels).Images.Pixels()[7] += .1 },
 		"label":      func(tr *Training) { tr.Objective.(Classification).Labels[7] = 0 },
@@ -123,19 +119,12 @@ func TestOtherRunsAreRefused(t *testing.T) {
 		t.Errorf("the same run once more: %v", err)
 	}
 	ledger, checkpoint := filepath.Join(dir, "ledger"), filepath.Join(dir, "checkpoint")
-	whole, err := os.ReadFile(ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(ledger, whole[:strings.Index(string(whole), "step 6 ")], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(ledger))
+	must.Do(os.WriteFile(ledger, whole[:strings.Index(string(whole), "step 6 ")], 0o666))
 	if err := run(1, nil); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("a ledger that forgot a step: %v", err)
 	}
-	if err := errors.Join(os.WriteFile(ledger, whole, 0o666), os.Remove(checkpoint)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(os.WriteFile(ledger, whole, 0o666), os.Remove(checkpoint)))
 	if err := run(1, func(tr *Training) { tr.Schedule = train.Staircase(1, .5) }); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("steps played again with another schedule: %v", err)
 	}
@@ -145,10 +134,7 @@ func TestOtherRunsAreRefused(t *testing.T) {
 func TestWorkersAreNotTheRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, workers := range []int{1, 2} {
-		dev, err := device.CPU{Workers: workers}.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dev := must.Get(device.CPU{Workers: workers}.Open())
 		tr := training(t, dir)
 		tr.Steps = 3 * workers
 		if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err != nil {

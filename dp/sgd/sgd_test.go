@@ -15,32 +15,21 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // bars are images of 6×6 that are bright on the left or on the right, by their label.
 func bars(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(8, 9))
-	m, err := data.New(n, 1, 6, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 6, 6))
 	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -85,7 +74,7 @@ func training(t testing.TB, dir string) Training {
 // begin initialises the network and changes its weights by a factor.
 func begin(t testing.TB, tr Training, scale float64) *run {
 	t.Helper()
-	r := &run{Training: tr, dev: cpu(t), out: release.Run{Key: release.SeededKey(3), Releases: 1}}
+	r := &run{Training: tr, dev: nntest.CPU(t), out: release.Run{Key: release.SeededKey(3), Releases: 1}}
 	r.Net.Init(r.dev, r.Type, r.out.Key.Rand("weights", 0))
 	for _, p := range r.Net.Params() {
 		device.Scale(p.Value, scale, p.Value)
@@ -95,20 +84,13 @@ func begin(t testing.TB, tr Training, scale float64) *run {
 
 func sumOf(t testing.TB, r *run, batch []int) []float64 {
 	t.Helper()
-	v, err := r.sum(0, batch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(r.sum(0, batch))
 }
 
 func weights(t testing.TB, net nn.Layer) (out []float64) {
 	t.Helper()
 	for _, p := range net.Params() {
-		v, err := p.Value.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(p.Value.Float64s())
 		out = append(out, v...)
 	}
 	return out
@@ -123,16 +105,11 @@ func TestSum(t *testing.T) {
 	got, want, clipped := sumOf(t, r, batch), make([]float64, nn.Count(r.Net.Params())), 0
 	for _, i := range batch {
 		p := &nn.Pass{}
-		dy, err := r.Objective.Cotangent(Batch{Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: []int{i}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dy := must.Get(r.Objective.Cotangent(Batch{Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: []int{i}}))
 		nn.ZeroGrads(r.Net.Params())
 		r.Net.VJP(p, dy)
 		one := make([]float64, len(want))
-		if err := addGrads(one, r.Net.Params()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(addGrads(one, r.Net.Params()))
 		factor := min(1, tr.Clip/floats.Norm(one, 2))
 		if factor < 1 {
 			clipped++
@@ -247,18 +224,9 @@ func TestRecordsAreOnTheirOwn(t *testing.T) {
 		r := begin(t, tr, 1)
 		look := func(records []int) (dy, norms []float64) {
 			p := &nn.Pass{Training: true}
-			y, err := r.cotangent(p, 0, records)
-			if err != nil {
-				t.Fatal(err)
-			}
+			y := must.Get(r.cotangent(p, 0, records))
 			norm := train.ExampleNorms(p, r.Net, y)
-			if dy, err = y.Float64s(); err == nil {
-				norms, err = norm.Float64s()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			return dy, norms
+			return must.Get(y.Float64s()), must.Get(norm.Float64s())
 		}
 		all, whole := look(everybody(300))
 		for _, n := range []int{1, 2, 3, 12, 13, 64, 127, 129, 250} {
@@ -365,9 +333,7 @@ func TestNumberOfRecordsIsNotUsed(t *testing.T) {
 	train := func(n int) []float64 {
 		tr := training(t, "")
 		tr.Rate, tr.Objective = 1, spoilt{classes(bars(t, n)), map[int]bool{40: true}}
-		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(4)))
 		return weights(t, tr.Net)
 	}
 	if forty, more := train(40), train(41); !slices.Equal(forty, more) {
@@ -383,10 +349,7 @@ func TestNoise(t *testing.T) {
 		t.Errorf("σ = %g, want %g or a little more", tr.sigma(), least)
 	}
 	r := begin(t, tr, 1)
-	v, err := r.release(0, make([]float64, 20_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(r.release(0, make([]float64, 20_000)))
 	// The estimate has a relative standard error of 1/√40000 = .005.
 	if sd := floats.Norm(v, 2) / math.Sqrt(float64(len(v))); math.Abs(sd/6-1) > .025 {
 		t.Errorf("noise of standard deviation %g, want 6", sd)
@@ -396,10 +359,7 @@ func TestNoise(t *testing.T) {
 		t.Errorf("event %v, %v", event, err)
 	}
 	budget := dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}}
-	tr, g, err := tr.Calibrate(t.Context(), budget)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr, g := must.Get2(tr.Calibrate(t.Context(), budget))
 	event, _ = tr.Event()
 	if again, err := dp.Epsilon(t.Context(), event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 ||
 		again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
@@ -418,15 +378,10 @@ func TestLearns(t *testing.T) {
 		tr.Objective = classes(bars(t, 400))
 		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100,
 			multiplier, 0
-		dev := cpu(t)
-		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
-			t.Fatal(err)
-		}
+		dev := nntest.CPU(t)
+		must.Do(tr.Run(t.Context(), dev, release.SeededKey(4)))
 		m, right := bars(t, 400), 0
-		logits, err := Predict(tr.Net, Pixels(m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		logits := must.Get(Predict(tr.Net, Pixels(m)))
 		for i, l := range m.Labels {
 			if logits.At(i, l) > logits.At(i, 1-l) {
 				right++
@@ -461,9 +416,7 @@ func TestAverage(t *testing.T) {
 		}
 		return nil
 	}
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	got := weights(t, tr.Net)
 	// rounding in float64
 	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 {
@@ -476,9 +429,7 @@ func TestAverage(t *testing.T) {
 func TestAllocation(t *testing.T) {
 	tr := training(t, t.TempDir())
 	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	r := &run{Training: tr, out: release.Run{Key: release.SeededKey(1)}}
 	var epochs [2]map[int][]int
 	for k := range tr.Steps {
@@ -554,7 +505,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		tr := training(t, "")
 		change(&tr)
-		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+		if err := tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: run: %v", name, err)
 		}
 		after, g, err := tr.Calibrate(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-5})
@@ -572,12 +523,12 @@ func TestRefusals(t *testing.T) {
 		if err == nil || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) {
 			t.Errorf("budget %v: %v, %v", b, g, err)
 		}
-		if err := after.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+		if err := after.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
 			t.Errorf("budget %v: a run after it: %v", b, err)
 		}
 	}
 	// The message names the layer and what it wants, and the device is as it was.
-	tr, dev := training(t, ""), cpu(t)
+	tr, dev := training(t, ""), nntest.CPU(t)
 	tr.Net = nn.Seq(&nn.Dense{In: 36, Out: 2})
 	outer := dev.Scope()
 	if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err == nil ||
@@ -587,7 +538,7 @@ func TestRefusals(t *testing.T) {
 	outer.Close()
 	for name, x := range map[string]Inputs{"rank": Rows(mat.NewDense(3, 36, nil)), "width": Pixels(mustImages(t))} {
 		net := small()
-		net.Init(cpu(t), device.Float32, rand.New(rand.NewPCG(1, 1)))
+		net.Init(nntest.CPU(t), device.Float32, rand.New(rand.NewPCG(1, 1)))
 		if _, err := Predict(net, x); !errors.Is(err, ErrParameter) {
 			t.Errorf("prediction, %s: %v", name, err)
 		}
@@ -601,11 +552,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func mustImages(t *testing.T) *data.Images {
-	m, err := data.New(2, 1, 9, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(data.New(2, 1, 9, 9))
 }
 
 // A network learns a line from rows of numbers, in both types, and little of it where noise drowns it.
@@ -629,13 +576,8 @@ func TestRegression(t *testing.T) {
 			Steps:           60,
 			Optimiser:       train.SGD{Rate: 1},
 		}
-		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Predict(tr.Net, Rows(x))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(4)))
+		got := must.Get(Predict(tr.Net, Rows(x)))
 		for i := range 600 {
 			d := got.At(i, 0) - y.At(i, 0)
 			mean += d * d / 600
@@ -671,9 +613,7 @@ func TestDigest(t *testing.T) {
 		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {
 		var b bytes.Buffer
-		if err := o.Digest(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(o.Digest(&b))
 		if k, ok := seen[b.String()]; ok {
 			t.Errorf("objectives %d and %d have one digest", k, i)
 		}
@@ -685,20 +625,13 @@ func TestDigest(t *testing.T) {
 func TestRows32(t *testing.T) {
 	m := bars(t, 5)
 	path := filepath.Join(t.TempDir(), "m.npy")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	read, err := ReadRows(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dev, net := cpu(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
+	must.Do(m.Save(path))
+	read := must.Get(ReadRows(path))
+	dev, net := nntest.CPU(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
 	fixed, err1 := Features(net, Pixels(m), 2)
 	want, err2 := Predict(net, Pixels(m))
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(err1, err2))
 	for _, dtype := range []device.DType{device.Float32, device.Float64} {
 		got, other := batch(t, dev, read, dtype), batch(t, dev, Rows(m.Mat()), dtype)
 		if !mat.Equal(got, other) {
@@ -727,13 +660,6 @@ func TestRows32(t *testing.T) {
 // batch are records 4, 0 and 4.
 func batch(t *testing.T, dev *device.Device, x Inputs, dtype device.DType) *mat.Dense {
 	t.Helper()
-	a, err := x.Batch(dev, dtype, []int{4, 0, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := a.Mat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	a := must.Get(x.Batch(dev, dtype, []int{4, 0, 4}))
+	return must.Get(a.Mat())
 }

@@ -13,6 +13,8 @@ import (
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 var digits = synth.Public{Records: 1000, Classes: []string{"a", "b"}, Channels: 1, Height: 28, Width: 28}
@@ -41,10 +43,7 @@ func TestAnExchangeCostsASubstitution(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %v: %v", name, dp.Relation{Kind: kind}, err)
 			}
-			e, err := got.Event(digits)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(got.Event(digits))
 			again, err := dp.Epsilon(t.Context(), e, dp.Relation{Kind: kind}.OfRecords(), 1e-5)
 			if err != nil || again.Epsilon > 1+1e-9 || g.Epsilon > 1 {
 				t.Errorf("%s, %v: %v, accounted for again %v, %v", name, dp.Relation{Kind: kind}, g, again, err)
@@ -79,8 +78,8 @@ func TestNothingBesideAnError(t *testing.T) {
 		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) || g.Kind != dp.None {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
-		if _, err := m.Train(t.Context(), cpu(t), halves(t, 10), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
-			!math.IsNaN(m.NoiseMultiplier) {
+		_, err = m.Train(t.Context(), nntest.CPU(t), halves(t, 10), synth.Run{})
+		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(m.NoiseMultiplier) {
 			t.Errorf("%s: noise multiplier %v, training after it: %v", name, m.NoiseMultiplier, err)
 		}
 	}

@@ -7,25 +7,19 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/lab/must"
 )
 
 // A Jitter keeps labels and range, is a function of its generator, moves by what it says and nothing where it is zero.
 func TestJitter(t *testing.T) {
-	m, err := data.New(50, 2, 9, 11)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(50, 2, 9, 11))
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range m.Pixels() {
 		m.Pixels()[i] = rng.Float32()
 	}
 	m.Labels = make([]int, 50)
 	apply := func(j Jitter, seed uint64) *data.Images {
-		out, err := j.Apply(rand.New(rand.NewPCG(seed, 2)), m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
+		return must.Get(j.Apply(rand.New(rand.NewPCG(seed, 2)), m))
 	}
 	if !slices.Equal(apply(Jitter{}, 1).Pixels(), m.Pixels()) {
 		t.Error("the zero value moves")

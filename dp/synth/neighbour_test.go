@@ -26,6 +26,8 @@ import (
 	"coupling/dp/synth/refine"
 	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 // released returns the files of a folder, by name. Pixels are noisy values: of those files it returns
@@ -34,10 +36,7 @@ func released(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, name := range names(t, dir) {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join(dir, name)))
 		out[name] = string(b)
 	}
 	const pixels, about = "synthetic.npy", "synthetic.json"
@@ -55,10 +54,7 @@ func released(t *testing.T, dir string) map[string]string {
 func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []string {
 	t.Helper()
 	publish := func(n int, seed uint64) (map[string]string, int) {
-		images, err := halves(t, n).Resize(16, 16, data.Nearest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		images := must.Get(halves(t, n).Resize(16, 16, data.Nearest))
 		out := filepath.Join(t.TempDir(), "out")
 		s, err := synth.Publication{
 			Method:  func(p synth.Public) synth.Method { return method(p, n) },
@@ -67,7 +63,7 @@ func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []
 			Seed:    &seed,
 			Out:     out,
 			Picture: func(w io.Writer, _ *data.Images) error { _, err := io.WriteString(w, "picture"); return err },
-		}.Run(t.Context(), cpu(t), images, nil)
+		}.Run(t.Context(), nntest.CPU(t), images, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,6 +99,7 @@ func TestNeighboursAreNotToldApart(t *testing.T) {
 		"refined": func(p synth.Public) synth.Method {
 			c := refine.Chosen(100, p)
 			c.Base.Basis, c.Base.Local, c.Base.Steps, c.Axes, c.Steps = 9, 9, 2, 9, 2
+			c.TeacherShare = .3
 			return c
 		},
 		"dp-sgd": func(p synth.Public) synth.Method {
@@ -136,10 +133,7 @@ func TestCounted(t *testing.T) {
 	law := func(n int) map[int]float64 {
 		out := map[int]float64{}
 		for seed := range uint64(seeds) {
-			p, err := synth.Public{Records: n}.Counted(release.SeededKey(seed), eps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(synth.Public{Records: n}.Counted(release.SeededKey(seed), eps))
 			out[p.Records]++
 		}
 		return out
@@ -190,11 +184,8 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 	taken := 0
 	for seed := range uint64(30) {
 		for _, n := range []int{40, 43, 46} {
-			p, err := synth.Public{Records: n}.Counted(release.SeededKey(seed), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = synth.Publication{
+			p := must.Get(synth.Public{Records: n}.Counted(release.SeededKey(seed), 1))
+			_, err := synth.Publication{
 				Method: func(p synth.Public) synth.Method {
 					return limited{average{Steps: 1, Records: p.Records}, most}
 				},
@@ -202,7 +193,7 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 				Count:  2,
 				Seed:   &seed,
 				Out:    filepath.Join(t.TempDir(), "out"),
-			}.Run(t.Context(), cpu(t), halves(t, n), nil)
+			}.Run(t.Context(), nntest.CPU(t), halves(t, n), nil)
 			if fits := p.Records+margin <= most; fits != (err == nil) ||
 				err != nil && !errors.Is(err, synth.ErrParameter) {
 				t.Errorf("%d images, counted as %d: %v", n, p.Records, err)

@@ -24,6 +24,8 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 // average is a generator that lives outside of the project: the noisy mean image of each class,
@@ -108,10 +110,7 @@ func (d drawn) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 // halves are images of 4×4, bright in the half of their class.
 func halves(t testing.TB, n int) *data.Images {
 	t.Helper()
-	m, err := data.New(n, 1, 4, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 4, 4))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -120,16 +119,6 @@ func halves(t testing.TB, n int) *data.Images {
 		}
 	}
 	return m
-}
-
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
 }
 
 // of is a publication of eight releases under a seed, so that runs can be compared.
@@ -146,20 +135,14 @@ func of(out string, eps float64) synth.Publication {
 
 func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
 	t.Helper()
-	return p.Run(t.Context(), cpu(t), halves(t, 400), nil)
+	return p.Run(t.Context(), nntest.CPU(t), halves(t, 400), nil)
 }
 
 // look returns the pixels and the statement of a data set.
 func look(t testing.TB, out string) (pixels []float32, statement string) {
 	t.Helper()
-	m, err := data.Load(filepath.Join(out, "synthetic.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(out, "privacy.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.Load(filepath.Join(out, "synthetic.npy")))
+	b := must.Get(os.ReadFile(filepath.Join(out, "privacy.txt")))
 	return m.Pixels(), string(b)
 }
 
@@ -193,18 +176,12 @@ func TestForeignMethod(t *testing.T) {
 	p := of(out, 2)
 	p.Seed = nil
 	p.Picture = func(w io.Writer, _ *data.Images) error { _, err := io.WriteString(w, "picture"); return err }
-	s, err := publish(t, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(publish(t, p))
 	if s.Epsilon > 2 || s.Epsilon < 1.999 || !s.Private || s.Records < 1 || s.Records > 2000 || s.Synthetic != 40 ||
 		s.Mechanism != "noisy mean images" {
 		t.Errorf("%+v", s)
 	}
-	m, err := data.Load(filepath.Join(out, "synthetic.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.Load(filepath.Join(out, "synthetic.npy")))
 	for i, l := range m.Labels {
 		var half [2]float32
 		for j, v := range m.Row(i) {
@@ -227,10 +204,7 @@ func TestForeignMethod(t *testing.T) {
 
 func stat(t testing.TB, path string) os.FileMode {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))
 	return info.Mode().Perm()
 }
 
@@ -284,9 +258,7 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 		t.Errorf("a key of 7 bytes: %q, %v", b, err)
 	}
 	empty := filepath.Join(t.TempDir(), "out")
-	if err := os.Mkdir(empty, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Mkdir(empty, 0o777))
 	if _, err := publish(t, of(empty, 1)); err != nil {
 		t.Errorf("an empty folder: %v", err)
 	}
@@ -318,7 +290,7 @@ func TestPublicationIsChecked(t *testing.T) {
 		m := halves(t, 400)
 		change(m)
 		if _, err := of(filepath.Join(dir, "out"), 1).
-			Run(t.Context(), cpu(t), m, nil); !errors.Is(err, synth.ErrParameter) {
+			Run(t.Context(), nntest.CPU(t), m, nil); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -344,9 +316,7 @@ func TestChild(t *testing.T) {
 	goes := make(chan os.Signal, 1)
 	signal.Notify(goes, syscall.SIGCONT)
 	hit := func() {
-		if err := syscall.Kill(os.Getpid(), sends); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(syscall.Kill(os.Getpid(), sends))
 		<-goes // what was killed does not go on
 	}
 	switch _, where, _ := strings.Cut(what, " "); where {
@@ -371,9 +341,7 @@ func TestChild(t *testing.T) {
 			return err
 		}
 	}
-	if _, err := publish(t, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, p))
 }
 
 // child starts TestChild, which kills or stops itself.
@@ -381,9 +349,7 @@ func child(t *testing.T, what, out string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	cmd.Env = append(os.Environ(), childEnv+"="+what, childOut+"="+out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(cmd.Start())
 	return cmd
 }
 
@@ -399,9 +365,7 @@ func killed(t *testing.T, where, out string) {
 // other runs, and goes on to the same data set as one that was never killed.
 func TestKilled(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "out")
-	if _, err := publish(t, of(whole, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, of(whole, 1)))
 	pixels, statement := look(t, whole)
 	for _, where := range []string{"release", "write"} {
 		out := filepath.Join(t.TempDir(), "out")
@@ -417,7 +381,8 @@ func TestKilled(t *testing.T) {
 				t.Errorf("%s, %s: %v", where, name, err)
 			}
 		}
-		if _, err := of(out, 1).Run(t.Context(), cpu(t), halves(t, 399), nil); !errors.Is(err, release.ErrLedger) {
+		_, err := of(out, 1).Run(t.Context(), nntest.CPU(t), halves(t, 399), nil)
+		if !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%s, other images: %v", where, err)
 		}
 		if after := names(t, filepath.Dir(out)); !slices.Equal(after, before) {
@@ -440,9 +405,7 @@ func TestKilled(t *testing.T) {
 // half a key is not taken for one.
 func TestKeyIsKept(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	if err := os.Mkdir(out+".state", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Mkdir(out+".state", 0o777))
 	killed(t, "unseeded", out)
 	key := filepath.Join(out+".state", "key")
 	one, err := os.ReadFile(key)
@@ -454,15 +417,11 @@ func TestKeyIsKept(t *testing.T) {
 	}
 	p := of(out, 1)
 	p.Seed = nil
-	if err := os.WriteFile(key, one[:9], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(key, one[:9], 0o600))
 	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "9 bytes") {
 		t.Errorf("half a key: %v", err)
 	}
-	if err := os.WriteFile(key, one, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(key, one, 0o600))
 	ledger, err := os.ReadFile(filepath.Join(out+".state", "ledger"))
 	if err != nil || strings.Count(string(ledger), "\nstep ") != 5 {
 		t.Errorf("ledger %q, %v", ledger, err)
@@ -477,9 +436,7 @@ func TestKeyIsKept(t *testing.T) {
 func TestLostLedger(t *testing.T) {
 	for _, left := range []string{"checkpoint", "data", "key"} {
 		out := filepath.Join(t.TempDir(), "out")
-		if err := os.Mkdir(out+".state", 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.Mkdir(out+".state", 0o777))
 		killed(t, "unseeded", out)
 		key := filepath.Join(out+".state", "key")
 		before, err := os.ReadFile(key)
@@ -506,9 +463,7 @@ func TestLostLedger(t *testing.T) {
 			}
 			continue
 		}
-		if err := os.Mkdir(filepath.Join(out+".state", left), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.Mkdir(filepath.Join(out+".state", left), 0o777))
 		if _, err := publish(t, p); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%s without a ledger: %v", left, err)
 		}
@@ -548,13 +503,9 @@ func TestStopped(t *testing.T) {
 			t.Errorf("ε = %g beside a stopped process: %v", eps, err)
 		}
 	}
-	if err := errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()))
 	alone := filepath.Join(t.TempDir(), "out")
-	if _, err := publish(t, of(alone, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, of(alone, 1)))
 	a, sa := look(t, out)
 	b, sb := look(t, alone)
 	if !slices.Equal(a, b) || sa != sb {
@@ -578,9 +529,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)
 	}
-	if _, err := publish(t, of(out, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(publish(t, of(out, 1)))
 	a, _ := look(t, out)
 	// renamed, and not yet removed
 	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} {
@@ -610,9 +559,7 @@ func TestKilledAfterTheMarker(t *testing.T) {
 		t.Errorf("while the data set is written again it counts as published: %v", err)
 	}
 	put(t, marker, "")
-	if err := os.RemoveAll(filepath.Join(out+".state", "data")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.RemoveAll(filepath.Join(out+".state", "data")))
 	before := names(t, filepath.Dir(out))
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)

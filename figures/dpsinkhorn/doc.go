@@ -12,5 +12,6 @@ func Figures() []lab.Figure {
 		lab.FigureOf(Fig5), lab.FigureOf(Fig6), lab.FigureOf(Fig7),
 		lab.FigureOf(Tab1), lab.FigureOf(Tab2), lab.FigureOf(Tab3), lab.FigureOf(Tab4), lab.FigureOf(Tab5),
 		lab.FigureOf(Tab6), lab.FigureOf(Accounting), lab.FigureOf(Mechanisms), lab.FigureOf(Frontier),
+		lab.FigureOf(Hard),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/files"
+	"coupling/lab/must"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -53,9 +54,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		want := p.Specs()
 		if private != nil {
-			if want, err = private.Protect(rand.New(rand.NewPCG(1, 1)), want); err != nil {
-				t.Fatal(err)
-			}
+			want = must.Get(private.Protect(rand.New(rand.NewPCG(1, 1)), want))
 		}
 		if d := cmp.Diff(p, q, cmpopts.EquateEmpty()) + cmp.Diff(want, specs, cmpopts.EquateEmpty()); d != "" ||
 			back.Eta != 2 || back.Relax != 1.5 || back.Rounds != rules.Rounds {
@@ -91,19 +90,12 @@ func TestReadNodeRefuses(t *testing.T) {
 	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: []admm.Utility{admm.Linear{A: 2}},
 		TargetBounds: []admm.Bounds{{Max: 1}}}
 	private := &admm.Private{Budget: account.Budget{Alpha: 2}, Slope: 5}
-	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))))
 	path := files.NodePath(dir, admm.ID{})
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))
 	for old, c := range map[string][2]string{`"a": 2`: {`"a": 100`, "slope 100 is above Slope = 5"},
 		`"slope": 5`: {`"slope": 0`, "private slope 0"}} {
-		if err := os.WriteFile(path, []byte(strings.Replace(string(whole), old, c[0], 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, []byte(strings.Replace(string(whole), old, c[0], 1)), 0o600))
 		if _, _, err := files.ReadNode(path); !errors.Is(err, admm.ErrParameter) ||
 			!strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%s: %v, want %q", c[0], err, c[1])
@@ -116,22 +108,15 @@ func TestDrawKey(t *testing.T) {
 	dir := t.TempDir()
 	p := problem(admm.Linear{A: 2})
 	private := &admm.Private{Budget: account.Budget{Alpha: 2}, Slope: 5}
-	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(files.Write(dir, p, admm.ADMM{Rounds: 4}, private, nil))
 	if _, _, _, err := files.ReadProblem(dir); err == nil || !strings.Contains(err.Error(), "the node draws it") {
 		t.Errorf("no key: %v", err)
 	}
 	keys := map[[32]byte]bool{}
 	for _, id := range p.Graph.Nodes() {
 		for range 2 {
-			if err := files.DrawKey(files.NodePath(dir, id)); err != nil {
-				t.Fatal(err)
-			}
-			s, _, err := files.ReadNode(files.NodePath(dir, id))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(files.DrawKey(files.NodePath(dir, id)))
+			s, _ := must.Get2(files.ReadNode(files.NodePath(dir, id)))
 			keys[s.Secret.Key] = true
 		}
 	}
@@ -150,9 +135,7 @@ func TestJSON(t *testing.T) {
 		Price:  []float64{math.Pi, 1e300},
 		Primal: 2. / 3,
 	}
-	if err := files.SaveJSON(path, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(files.SaveJSON(path, want))
 	var got admm.State
 	if err := files.LoadJSON(path, &got); err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v, %v", got, err)
@@ -176,9 +159,7 @@ func FuzzReadNode(f *testing.F) {
 	f.Add([]byte(`{"private": {"alpha": 1, "sensitivity": 5, "key": "00"}, "rules": {"rounds": 1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "node.json")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, b, 0o600))
 		spec, rules, err := files.ReadNode(path)
 		if err != nil {
 			return
@@ -203,29 +184,19 @@ func TestBudgetIsChanged(t *testing.T) {
 	dir := t.TempDir()
 	p := admm.Problem{Graph: admm.Complete(1, 1), TargetBounds: []admm.Bounds{{Max: 1}}}
 	private := &admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}
-	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))))
 	path := files.NodePath(dir, admm.ID{})
 	for i, c := range []struct {
 		old, now string
 		rounds   int
 	}{{"", "", 7}, {`"epsilon": 7`, `"epsilon": 3`, 3}, {`"alpha": 1`, `"alpha": 0.5`, 6}} {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(strings.Replace(string(b), c.old, c.now, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(path))
+		must.Do(os.WriteFile(path, []byte(strings.Replace(string(b), c.old, c.now, 1)), 0o600))
 		s, _, err := files.ReadNode(path)
 		if err != nil || s.Secret.Rounds != c.rounds {
 			t.Errorf("%d: %+v, %v: want %d rounds", i, s.Secret, err, c.rounds)
 		}
-		l, err := files.OpenLedger(filepath.Join(dir, "ledger.json"), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(files.OpenLedger(filepath.Join(dir, "ledger.json"), path))
 		if n := l.Rounds(); n != c.rounds {
 			t.Errorf("%d: the ledger pays for %d rounds, want %d", i, n, c.rounds)
 		}

@@ -12,6 +12,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/files"
+	"coupling/lab/must"
 )
 
 // owner is a folder with private nodes, and the paths of one node and its ledger.
@@ -19,18 +20,13 @@ func owner(t *testing.T, private admm.Private, rounds int) (dir, node, ledger st
 	t.Helper()
 	dir = t.TempDir()
 	p := problem(admm.Linear{A: 2})
-	if err := files.Write(dir, p, admm.ADMM{Rounds: rounds}, &private, rand.New(rand.NewPCG(1, 1))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(files.Write(dir, p, admm.ADMM{Rounds: rounds}, &private, rand.New(rand.NewPCG(1, 1))))
 	return dir, files.NodePath(dir, admm.ID{}), filepath.Join(dir, "ledger", "target-0.json")
 }
 
 func open(t *testing.T, ledger, node string) *files.Ledger {
 	t.Helper()
-	l, err := files.OpenLedger(ledger, node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(files.OpenLedger(ledger, node))
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -38,10 +34,7 @@ func open(t *testing.T, ledger, node string) *files.Ledger {
 // release is one of α and sensitivity on the degree of the node, the same message for the same number.
 func release(t *testing.T, node string, number int) admm.Release {
 	t.Helper()
-	s, _, err := files.ReadNode(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := must.Get2(files.ReadNode(node))
 	return admm.Release{
 		ID:          [32]byte{byte(number), byte(number >> 8)},
 		Round:       number,
@@ -56,9 +49,7 @@ func TestLedgerPaysOnce(t *testing.T) {
 	_, node, path := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}, 5)
 	l := open(t, path, node)
 	for round := 1; round <= 3; round++ { // of 5; then the process ends
-		if err := l.Pay(release(t, node, round), 5-round+1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Pay(release(t, node, round), 5-round+1))
 	}
 	l.Close()
 	l = open(t, path, node)
@@ -66,9 +57,7 @@ func TestLedgerPaysOnce(t *testing.T) {
 		t.Fatalf("%d releases and %d rounds, want 3 and 7", l.Releases(), l.Rounds())
 	}
 	for round := 1; round <= 5; round++ { // the same run again
-		if err := l.Pay(release(t, node, round), 5-round+1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Pay(release(t, node, round), 5-round+1))
 	}
 	before, _ := os.ReadFile(path)
 	if err := l.Pay(release(t, node, 100), 5); !errors.Is(err, admm.ErrBudget) ||
@@ -95,9 +84,7 @@ func TestLedgerOfOtherRules(t *testing.T) {
 	dir, node, path := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}, 5)
 	l := open(t, path, node)
 	for number := range 2 {
-		if err := l.Pay(release(t, node, number), 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Pay(release(t, node, number), 1))
 	}
 	l.Close()
 	p, _, _, err := files.ReadProblem(dir)
@@ -107,9 +94,7 @@ func TestLedgerOfOtherRules(t *testing.T) {
 	// Of four parameters at once: twice the sensitivity, so that the two releases cost 2 each now;
 	// 3 are left, for 6 of 0.5.
 	private := admm.Private{Budget: account.Budget{Alpha: .5, Epsilon: 7}, Slope: 5, Parameters: 4}
-	if err := files.Write(dir, p, admm.ADMM{Rounds: 5}, &private, rand.New(rand.NewPCG(1, 1))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(files.Write(dir, p, admm.ADMM{Rounds: 5}, &private, rand.New(rand.NewPCG(1, 1))))
 	if l = open(t, path, node); l.Rounds() != 6+2 {
 		t.Errorf("%d rounds, want 6 and the 2 that were", l.Rounds())
 	}
@@ -120,9 +105,7 @@ func TestLedgerRefuses(t *testing.T) {
 	dir, node, path := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}, 5)
 	l := open(t, path, node)
 	for number := range 3 {
-		if err := l.Pay(release(t, node, number), 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(l.Pay(release(t, node, number), 1))
 	}
 	refused := func(why, want string) {
 		t.Helper()
@@ -137,15 +120,10 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 	refused("in use", "another process")
 	l.Close()
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))
 	put := func(b []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, b, 0o600))
 	}
 	for cut := range whole {
 		put(whole[:cut])
@@ -159,9 +137,7 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 	put(bytes.Replace(whole, []byte(`"round":1`), []byte(`"round":2`), 1))
 	refused("changed", "checksum of its 3 entries")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Remove(path))
 	refused("gone", "it is not there")
 	another := filepath.Join(dir, "other.json")
 	open(t, another, files.NodePath(dir, admm.ID{Side: admm.Source})).Close()
@@ -184,10 +160,7 @@ func TestLedgerOfRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, s := range specs {
-			l, err := files.OpenLedger(filepath.Join(dir, "ledger", s.ID.String()), files.NodePath(dir, s.ID))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(files.OpenLedger(filepath.Join(dir, "ledger", s.ID.String()), files.NodePath(dir, s.ID)))
 			defer l.Close()
 			ledgers = append(ledgers, l)
 			specs[i].Secret.Ledger = l
@@ -197,10 +170,7 @@ func TestLedgerOfRuns(t *testing.T) {
 		return ledgers, err
 	}
 	for range 2 {
-		ledgers, err := run(func([]admm.Spec) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ledgers := must.Get(run(func([]admm.Spec) {}))
 		for i, l := range ledgers {
 			if l.Releases() != 5 {
 				t.Errorf("node %d made %d releases of 5", i, l.Releases())

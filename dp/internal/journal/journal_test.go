@@ -7,21 +7,15 @@ import (
 	"testing"
 
 	"coupling/lab/durable"
+	"coupling/lab/must"
 )
 
 // A journal that was moved or removed takes no more lines.
 func TestKeepsItsName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	l, err := open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Append("one"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(open(path))
+	must.Do(l.Append("one"))
+	must.Do(os.Remove(path))
 	if err := l.Append("two"); err == nil {
 		t.Error("the file is gone, and a line was appended")
 	}
@@ -37,10 +31,7 @@ func TestKeepsItsName(t *testing.T) {
 func TestOneLockForAllNames(t *testing.T) {
 	dir := t.TempDir()
 	path, hard, soft := filepath.Join(dir, "log"), filepath.Join(dir, "hard"), filepath.Join(dir, "soft")
-	l, err := open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(open(path))
 	if err := errors.Join(os.Link(path, hard), os.Symlink(path, soft)); err != nil {
 		t.Skip(err)
 	}
@@ -49,15 +40,9 @@ func TestOneLockForAllNames(t *testing.T) {
 			t.Errorf("%s: %v, want that it is in use", filepath.Base(name), err)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if l, err = open(hard); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Append("one"), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(l.Close())
+	l = must.Get(open(hard))
+	must.Do(errors.Join(l.Append("one"), l.Close()))
 }
 
 func open(path string) (*Journal, error) {

@@ -12,30 +12,19 @@ import (
 	"coupling/dp/sgd"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/stat"
 )
 
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // halves are images of 8×8 that are bright on the left or on the right, by their label.
 func halves(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(8, 9))
-	m, err := data.New(n, 1, 8, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -75,14 +64,8 @@ func TestLearns(t *testing.T) {
 	for _, noise := range []float64{0, 1, 1000} {
 		c := small()
 		c.Records, c.NoiseMultiplier = 400, noise
-		g, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(3)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := g.Sample(rand.New(rand.NewPCG(1, 1)), 300)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(3)}))
+		m := must.Get(g.Sample(rand.New(rand.NewPCG(1, 1)), 300))
 		if a := brightRight(m); (a > .85) != (noise < 10) {
 			t.Errorf("noise %g: %g of the images are bright on the right side", noise, a)
 		}
@@ -92,11 +75,8 @@ func TestLearns(t *testing.T) {
 // A row of the cotangent depends on its own record and its own randomness: alone or among others,
 // first or last, it is the same. Privacy rests on it.
 func TestRowsAreOnTheirOwn(t *testing.T) {
-	dev, images := cpu(t), halves(t, 20)
-	c, err := small().withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev, images := nntest.CPU(t), halves(t, 20)
+	c := must.Get(small().withDefaults())
 	d := newDenoiser(c, eights)
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	rows := func(images *data.Images, at ...int) [][]float64 {
@@ -110,10 +90,7 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := dy.Mat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(dy.Mat())
 		var out [][]float64
 		for i := range at {
 			out = append(out, m.RawRowView(i))
@@ -147,21 +124,15 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 // A network that says 0 makes D the denoiser of independent Gaussians of the prior spread, and
 // samples have that spread, less what D takes away at the last level.
 func TestSamplerOnGaussians(t *testing.T) {
-	c, err := small().withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(small().withDefaults())
 	c.Draw = 60
-	g := &Generator{denoiser: newDenoiser(c, eights), dev: cpu(t)}
+	g := &Generator{denoiser: newDenoiser(c, eights), dev: nntest.CPU(t)}
 	g.net.Init(g.dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	for _, p := range g.net.Params() {
 		device.Fill(p.Value, 0)
 	}
 	const n = 4000
-	x, err := g.flow(rand.New(rand.NewPCG(3, 4)), make([]int, n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(g.flow(rand.New(rand.NewPCG(3, 4)), make([]int, n)))
 	for k, d := range g.spread {
 		column := make([]float64, n)
 		for i := range column {
@@ -178,10 +149,7 @@ func TestSamplerOnGaussians(t *testing.T) {
 
 // A perfect F* gives back the image: skip and out belong together.
 func TestAround(t *testing.T) {
-	c, err := small().withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(small().withDefaults())
 	d := newDenoiser(c, eights)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for k := range d.spread {
@@ -198,14 +166,8 @@ func TestAround(t *testing.T) {
 func TestCalibrate(t *testing.T) {
 	p := eights
 	p.Records = 60_000
-	c, g, err := synth.Calibrate(t.Context(), Suggested(1, p), p, dp.Budget{Epsilon: 1, Delta: 1e-5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	event, err := c.Event(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, g := must.Get2(synth.Calibrate(t.Context(), Suggested(1, p), p, dp.Budget{Epsilon: 1, Delta: 1e-5}))
+	event := must.Get(c.Event(p))
 	again, err := dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5)
 	if err != nil || g.Epsilon > 1 || again.Epsilon > 1+1e-8 || again.Epsilon < .999 {
 		t.Errorf("calibrated to %v, the event has %v, %v", g, again, err)
@@ -220,15 +182,9 @@ func TestEventIsOfWhatRuns(t *testing.T) {
 	for _, batch := range []int{30, 100, 5000} {
 		c := small()
 		c.Batch, c.NoiseMultiplier = batch, .8
-		c, err := c.withDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c = must.Get(c.withDefaults())
 		d := newDenoiser(c, eights)
-		runs, err := d.training(newRecords(d, halves(t, 100))).Event()
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must.Get(d.training(newRecords(d, halves(t, 100))).Event())
 		if said, err := c.Event(eights); err != nil || said != runs {
 			t.Errorf("batches of %d: accounted for %v, %v, and %v runs", batch, said, err, runs)
 		}
@@ -240,12 +196,10 @@ func TestDir(t *testing.T) {
 	c, dir := small(), t.TempDir()
 	c.Steps, c.NoiseMultiplier = 5, 1
 	fit := func(images *data.Images) error {
-		_, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
+		_, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
 		return err
 	}
-	if err := fit(halves(t, 100)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(fit(halves(t, 100)))
 	if err := fit(halves(t, 100)); err != nil {
 		t.Errorf("the same run again: %v", err)
 	}
@@ -279,8 +233,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		conf := small()
 		c.change(&conf)
-		if _, err := conf.Train(t.Context(), cpu(t), c.images, synth.Run{Key: release.SeededKey(1)}); !errors.Is(err,
-			dp.ErrParameter) {
+		_, err := conf.Train(t.Context(), nntest.CPU(t), c.images, synth.Run{Key: release.SeededKey(1)})
+		if !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -22,18 +22,9 @@ type records struct {
 	x      *mat.Dense // coefficients of each image in [0, 1]
 }
 
-// newRecords encodes images, some at a time. Each row is a function of its own image.
 func newRecords(d *denoiser, images *data.Images) *records {
-	n := images.Len()
-	r := &records{denoiser: d, images: images, x: mat.NewDense(n, len(d.spread), nil)}
-	const some = 500
-	for from := 0; from < n; from += some {
-		m := mat.NewDense(min(some, n-from), images.Dim(), nil)
-		for i := range m.RawMatrix().Rows {
-			synth.Unit(m.RawRowView(i), images, from+i)
-		}
-		r.x.Slice(from, min(from+some, n), 0, len(d.spread)).(*mat.Dense).Copy(d.basis.Encode(m))
-	}
+	r := &records{denoiser: d, images: images, x: mat.NewDense(images.Len(), len(d.spread), nil)}
+	d.basis.Each(images, r.x.SetRow)
 	return r
 }
 

@@ -7,14 +7,16 @@ import (
 
 	"coupling/dp/release"
 	"coupling/dp/synth"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
 // The gradient of the loss at the paper's sizes, as published and converged.
 func BenchmarkGradient(b *testing.B) {
-	dev := cpu(b)
+	dev := nntest.CPU(b)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, scaling := range []float64{.5, Converged} {
 		b.Run(fmt.Sprintf("scaling=%g", scaling), func(b *testing.B) {
@@ -26,9 +28,7 @@ func BenchmarkGradient(b *testing.B) {
 				if _, _, err := l.Gradient(x, y, 10); err != nil {
 					b.Fatal(err)
 				}
-				if err := dev.Sync(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(dev.Sync())
 				scope.Close()
 			}
 		})
@@ -37,7 +37,7 @@ func BenchmarkGradient(b *testing.B) {
 
 // Ten steps of training at the paper's sizes.
 func BenchmarkTenSteps(b *testing.B) {
-	dev := cpu(b)
+	dev := nntest.CPU(b)
 	t := Training{
 		Net:       Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}},
 		Loss:      Loss{L1: 1, Fresh: .4},
@@ -48,25 +48,19 @@ func BenchmarkTenSteps(b *testing.B) {
 	}
 	images := bars(b, 1000)
 	for b.Loop() {
-		g, err := t.Train(b.Context(), dev, images, synth.Run{Key: release.SeededKey(1)})
-		if err != nil {
-			b.Fatal(err)
-		}
+		g := must.Get(t.Train(b.Context(), dev, images, synth.Run{Key: release.SeededKey(1)}))
 		nn.Free(g.(*Generator).Params())
 	}
 }
 
 // The converged mode's rows are the optimal assignment: each row of the gradient is that of one image.
 func TestConverged(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(8, 8))
 	const n, d = 6, 9
 	x, hx := randomLabelled(rng, dev, n, d, 1)
 	y, hy := randomLabelled(rng, dev, n, d, 1)
-	private, _, err := Loss{Scaling: Converged, Blur: 1e-3, Label: 1}.Gradient(x, y, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private, _ := must.Get2(Loss{Scaling: Converged, Blur: 1e-3, Label: 1}.Gradient(x, y, 1))
 	g := dense(t, private)
 	used := map[int]bool{}
 	for i := range n {
@@ -90,21 +84,15 @@ func abs(v float64) float64 { return max(v, -v) }
 
 // What a probe returns for one loss is what training would go along: its gradient of parameters, and it moves nothing.
 func TestGradients(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	tr := small()
 	tr.Steps = 0
-	made, err := tr.Train(t.Context(), dev, bars(t, 10), synth.Run{Key: release.SeededKey(6)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(tr.Train(t.Context(), dev, bars(t, 10), synth.Run{Key: release.SeededKey(6)}))
 	g := made.(*Generator)
 	before := weights(t, g.Params())
 	y := Labelled{X: dev.From32(bars(t, 4).Pixels(), 4, 784), Labels: bars(t, 4).Labels}
 	losses := []Loss{{L1: 1}, {L1: 1, Fresh: 1}, {L1: 1}}
-	got, err := g.Gradients(losses, y, 5, rand.New(rand.NewPCG(1, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(g.Gradients(losses, y, 5, rand.New(rand.NewPCG(1, 1))))
 	same, differ := true, false
 	for i := range got[0] {
 		same = same && got[0][i] == got[2][i]

@@ -10,7 +10,9 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 )
 
@@ -18,10 +20,7 @@ import (
 // it was stopped with the same bits, singular vectors and running statistics among them.
 func TestBigGAN(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
-	images, err := data.New(30, 3, 32, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(data.New(30, 3, 32, 32))
 	images.Labels, images.Classes = make([]int, 30), []string{"a", "b"}
 	for i := range images.Labels {
 		images.Labels[i] = i % 2
@@ -40,10 +39,7 @@ func TestBigGAN(t *testing.T) {
 			}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{NoiseMultiplier: .1},
 			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3},
 		}
-		whole, err := fit(t, tr, images, synth.Run{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(fit(t, tr, images, synth.Run{}))
 		r := synth.Run{Key: release.SeededKey(1), Dir: t.TempDir(), Every: 10}
 		ctx, stop := context.WithCancel(t.Context())
 		tr.Trace = func(k int, _ *device.Array) {
@@ -51,24 +47,18 @@ func TestBigGAN(t *testing.T) {
 				stop()
 			}
 		}
-		if _, err := tr.Train(ctx, cpu(t), images, r); !errors.Is(err, context.Canceled) {
+		if _, err := tr.Train(ctx, nntest.CPU(t), images, r); !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped: %v", err)
 		}
 		tr.Trace = nil
-		again, err := fit(t, tr, images, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(fit(t, tr, images, r))
 		a, b := weights(t, whole.Params()), weights(t, again.Params())
 		for i := range a {
 			if a[i] != b[i] {
 				t.Fatalf("parameters %v: weight %d is %g, and %g where it was stopped", parameters, i, a[i], b[i])
 			}
 		}
-		m, err := again.Sample(rng, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(again.Sample(rng, 5))
 		if _, c, h, w := m.Shape(); c != 3 || h != 32 || w != 32 {
 			t.Errorf("images of %d×%d×%d", c, h, w)
 		}

@@ -7,6 +7,7 @@ import (
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -25,10 +26,7 @@ func TestLaunches(t *testing.T) {
 		Adam:      train.Adam{Rate: 1e-4},
 		Trace:     func(int, *device.Array) { at = append(at, dev.Traffic()) },
 	}
-	g, err := tr.Train(t.Context(), dev, bars(t, 1000), synth.Run{Key: release.SeededKey(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(tr.Train(t.Context(), dev, bars(t, 1000), synth.Run{Key: release.SeededKey(1)}))
 	nn.Free(g.(*Generator).Params())
 	devicetest.Hold(t, "DP-Sinkhorn", at[3].Minus(at[2]))
 }

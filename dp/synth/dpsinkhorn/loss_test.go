@@ -6,22 +6,14 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 	"coupling/ot"
 	"coupling/ot/cost"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
-
-func cpu(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 func randomLabelled(rng *rand.Rand, dev *device.Device, n, d, classes int) (Labelled, *mat.Dense) {
 	x := mat.NewDense(n, d, nil)
@@ -145,7 +137,7 @@ func semiDebiased(x, fresh, y *mat.Dense, cost cost.PointCost, l Loss) (dx, dFre
 
 // The gradient is that of the semi-debiased loss of GeomLoss's iteration.
 func TestGradientAgainstHost(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
 		n, m int
@@ -160,10 +152,7 @@ func TestGradientAgainstHost(t *testing.T) {
 		const d, classes = 17, 3
 		x, hx := randomLabelled(rng, dev, c.n+c.l.fresh(c.n), d, classes)
 		y, hy := randomLabelled(rng, dev, c.m, d, classes)
-		private, public, err := c.l.Gradient(x, y, classes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		private, public := must.Get2(c.l.Gradient(x, y, classes))
 		full, _ := c.l.withDefaults(d, classes)
 		fx, fy := withOneHot(hx, x.Labels, classes, full.Label), withOneHot(hy, y.Labels, classes, full.Label)
 		total, _ := fx.Dims()
@@ -196,28 +185,18 @@ func TestGradientAgainstHost(t *testing.T) {
 
 func dense(t testing.TB, a *device.Array) *mat.Dense {
 	t.Helper()
-	m, err := a.Mat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(a.Mat())
 }
 
 // Without private images their term is 0 and the rest is as ever.
 func TestEmptyBatch(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	l := Loss{L1: 1, Fresh: .5}
 	x, _ := randomLabelled(rng, dev, 6, 5, 2)
 	y, _ := randomLabelled(rng, dev, 7, 5, 2)
-	_, with, err := l.Gradient(x, y, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, without, err := l.Gradient(x, Labelled{}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, with := must.Get2(l.Gradient(x, y, 2))
+	private, without := must.Get2(l.Gradient(x, Labelled{}, 2))
 	if v := mat.Norm(dense(t, private), 2); v != 0 {
 		t.Errorf("private term has norm %g", v)
 	}

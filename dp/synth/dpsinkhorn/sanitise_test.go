@@ -10,6 +10,8 @@ import (
 	"coupling/dp/rdp"
 	"coupling/dp/release"
 	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +20,7 @@ import (
 // Inserting, removing or replacing a private image moves the clipped gradient by no more than the claimed
 // sensitivity, over random and adversarial pairs; for PerRow it comes near the joint bound, far above that of one row.
 func TestSensitivity(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d, classes = 12, 20, 2
 	for _, s := range []Sanitiser{WholeBatch{NoiseMultiplier: 1}, WholeBatch{Bound: 1e3, NoiseMultiplier: 1},
@@ -36,10 +38,7 @@ func TestSensitivity(t *testing.T) {
 				}
 				var got [2]*mat.Dense
 				for k, batch := range []Labelled{y, other} {
-					private, public, err := l.Gradient(x, batch, classes)
-					if err != nil {
-						t.Fatal(err)
-					}
+					private, public := must.Get2(l.Gradient(x, batch, classes))
 					device.Add(private, private, public.Rows(0, n))
 					s.Clip(private)
 					got[k] = dense(t, private)
@@ -97,14 +96,9 @@ func neighbour(rng *rand.Rand, dev *device.Device, trial int, y Labelled, hy *ma
 func TestTwoAccountings(t *testing.T) {
 	const n, rate, steps, delta = 50, 1. / 1200, 158_517, 1e-5
 	row := PerRow{NoiseMultiplier: 1.5}
-	published, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Published(n, rate, steps), dp.Relation{}, delta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	joint, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Event(n, rate, steps), dp.Relation{}, delta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := must.Get(dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Published(n, rate, steps), dp.Relation{},
+		delta))
+	joint := must.Get(dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Event(n, rate, steps), dp.Relation{}, delta))
 	whole, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps),
 		dp.Relation{}, delta)
 	if err != nil {
@@ -128,7 +122,7 @@ func TestTwoAccountings(t *testing.T) {
 // Gaussian noise.
 func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[float64] {
 	t.Helper()
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	const d = 2
 	l := Loss{Label: 1}
 	x := Labelled{X: dev.Zeros(device.Float32, n, d), Labels: make([]int, n)}
@@ -136,13 +130,8 @@ func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[floa
 	var g [2][]float32
 	far := Labelled{X: dev.From32([]float32{-1, -1, 1e3, 1e3}, 2, d), Labels: []int{0, 0}}
 	for k, y := range []Labelled{{X: dev.From32([]float32{-1, -1}, 1, d), Labels: []int{0}}, far} {
-		private, _, err := l.Gradient(x, y, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if g[k], err = private.Get32(); err != nil {
-			t.Fatal(err)
-		}
+		private, _ := must.Get2(l.Gradient(x, y, 1))
+		g[k] = must.Get(private.Get32())
 	}
 	way, norm := difference(t, s, dev, n, g)
 	trials := 16_000
@@ -176,10 +165,7 @@ func difference(t *testing.T, s Sanitiser, dev *device.Device, n int, g [2][]flo
 		a := dev.From32(v, n, len(v)/n)
 		defer a.Free()
 		s.Clip(a)
-		var err error
-		if clipped[k], err = a.Float64s(); err != nil {
-			t.Fatal(err)
-		}
+		clipped[k] = must.Get(a.Float64s())
 	}
 	floats.Sub(clipped[1], clipped[0])
 	return clipped[1], floats.Norm(clipped[1], 2)
@@ -200,16 +186,9 @@ func TestAudit(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprint(c.s, " at rate ", c.rate), func(t *testing.T) {
-			found, err := turned(t, c.s, c.rate, n).Epsilon(t.Context(), rand.New(rand.NewPCG(7, 8)), delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(turned(t, c.s, c.rate, n).Epsilon(t.Context(), rand.New(rand.NewPCG(7, 8)), delta))
 			claimed := func(e dp.Event) float64 {
-				g, err := dp.Epsilon(t.Context(), e, dp.Relation{}, delta)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return g.Epsilon
+				return must.Get(dp.Epsilon(t.Context(), e, dp.Relation{}, delta)).Epsilon
 			}
 			joint := claimed(c.s.Event(n, c.rate, 1))
 			t.Logf("claimed %g, found %g", joint, found.Epsilon)

@@ -21,8 +21,10 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/floats"
@@ -32,10 +34,7 @@ import (
 func bars(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(9, 9))
-	m, err := data.New(n, 1, 28, 28)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 28, 28))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = rng.IntN(2)
@@ -57,7 +56,7 @@ func fit(t testing.TB, tr Training, images *data.Images, r synth.Run) (*Generato
 	if r.Every == 0 {
 		r.Every = 3
 	}
-	g, err := tr.Train(t.Context(), cpu(t), images, r)
+	g, err := tr.Train(t.Context(), nntest.CPU(t), images, r)
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +79,7 @@ func weights(t testing.TB, params []*nn.Param) []float32 {
 	t.Helper()
 	var out []float32
 	for _, p := range params {
-		v, err := p.Value.Get32()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(p.Value.Get32())
 		out = append(out, v...)
 	}
 	return out
@@ -116,10 +112,7 @@ func TestKilledProcess(t *testing.T) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}
-	g, err := fit(t, tr, bars(t, 40), synth.Run{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(fit(t, tr, bars(t, 40), synth.Run{Dir: dir}))
 	fmt.Printf("weights %x\n", weights(t, g.Params())[:20])
 }
 
@@ -156,17 +149,11 @@ func TestKillAndResume(t *testing.T) {
 	if !strings.HasPrefix(log[1][0], "release 3 ") || len(seen) != 7 {
 		t.Errorf("the second run began with %q; %d steps were released", log[1][0], len(seen))
 	}
-	g, err := fit(t, small(), bars(t, 40), synth.Run{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(fit(t, small(), bars(t, 40), synth.Run{}))
 	if got, want := log[2][len(log[2])-1], fmt.Sprintf("weights %x\n", weights(t, g.Params())[:20]); got != want {
 		t.Errorf("resumed: %s never killed: %s", got, want)
 	}
-	ledger, err := os.ReadFile(filepath.Join(dir, "ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := must.Get(os.ReadFile(filepath.Join(dir, "ledger")))
 	if n := strings.Count(string(ledger), "step "); n != 7 {
 		t.Errorf("%d steps in the ledger, want 7", n)
 	}
@@ -194,7 +181,7 @@ func TestSanitiserIsChecked(t *testing.T) {
 		if _, err := tr.Event(digits); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%#v: an event: %v", s, err)
 		}
-		g := cpu(t).From32([]float32{.1, 0}, 1, 2)
+		g := nntest.CPU(t).From32([]float32{.1, 0}, 1, 2)
 		if w, ok := s.(WholeBatch); ok && w.Bound == 0 {
 			if err := sanitise(s, g, &release.Run{Key: release.SeededKey(1), Releases: 1}, 0); !errors.Is(err,
 				dp.ErrParameter) {
@@ -211,9 +198,7 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 	dir := t.TempDir()
 	tr := small()
 	images := bars(t, 40)
-	if _, err := fit(t, tr, images, synth.Run{Dir: dir, Every: 100}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fit(t, tr, images, synth.Run{Dir: dir, Every: 100}))
 	pixel, label := bars(t, 40), bars(t, 40)
 	pixel.Pixels()[5] += .25
 	label.Labels[3] = 1 - label.Labels[3]
@@ -222,9 +207,7 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 			t.Errorf("another %s in the same folder: %v", name, err)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Remove(filepath.Join(dir, "checkpoint")))
 	tr.Schedule = train.Staircase(1, .5)
 	if _, err := fit(t, tr, images, synth.Run{Dir: dir, Every: 100}); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("steps played again with another schedule: %v", err)
@@ -232,15 +215,9 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 
 	s := WholeBatch{Bound: 1, NoiseMultiplier: 2}
 	noise := func(entry float32) []float64 {
-		g := cpu(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
-		if err := sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0); err != nil {
-			t.Fatal(err)
-		}
-		v, err := g.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		g := nntest.CPU(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
+		must.Do(sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0))
+		return must.Get(g.Float64s())
 	}
 	if a, b := noise(.5), noise(.5); !slices.Equal(a, b) {
 		t.Errorf("the same release twice: %v and %v", a, b)
@@ -265,14 +242,8 @@ func TestLearns(t *testing.T) {
 		tr.Steps, tr.Rate, tr.Images, tr.Sanitiser = 60, .5, 10, WholeBatch{Bound: 5}
 		tr.Net.DCGAN.Hidden = 4
 		change(&tr)
-		g, err := fit(t, tr, bars(t, 40), synth.Run{Key: release.SeededKey(3)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := g.Sample(rand.New(rand.NewPCG(1, 1)), 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(fit(t, tr, bars(t, 40), synth.Run{Key: release.SeededKey(3)}))
+		m := must.Get(g.Sample(rand.New(rand.NewPCG(1, 1)), 40))
 		right := 0.
 		for i, l := range m.Labels {
 			half := [2]float64{}
@@ -328,7 +299,7 @@ func TestEveryClassIsDebiased(t *testing.T) {
 // The gradient at fresh images is at most √(n′/(2n−n′)) times as long as what the sanitiser lets
 // through of the batch's, and is left alone where it is shorter.
 func TestFreshImagesDoNotOutweigh(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	for _, s := range []Sanitiser{WholeBatch{Bound: .5}, PerRow{Bound: .5}} {
 		r := &run{Training: Training{Images: 10, Sanitiser: s}}
 		want := s.Sensitivity(10) / 2 * math.Sqrt(4./16)
@@ -336,10 +307,7 @@ func TestFreshImagesDoNotOutweigh(t *testing.T) {
 			g := dev.Zeros(device.Float32, 4, 9)
 			device.Fill(g, length/6)
 			r.weighFresh(g)
-			v, err := g.Float64s()
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(g.Float64s())
 			// The clip has a margin of some roundings of float32.
 			if got := floats.Norm(v, 2); math.Abs(got/min(want, length)-1) > 1e-4 {
 				t.Errorf("%v: %g of %g, want %g", s, got, length, min(want, length))
@@ -350,32 +318,18 @@ func TestFreshImagesDoNotOutweigh(t *testing.T) {
 
 // The noise of a release is what the sanitiser says, and the release without it is the clipped gradient.
 func TestReleaseNoise(t *testing.T) {
-	dev := cpu(t)
+	dev := nntest.CPU(t)
 	s := WholeBatch{Bound: 2, NoiseMultiplier: 3}
 	g := dev.Zeros(device.Float32, 50, 400)
-	if err := sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0); err != nil {
-		t.Fatal(err)
-	}
-	v, err := g.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0))
+	v := must.Get(g.Float64s())
 	// 20,000 values: the estimate has a relative standard error of 1/√40000 = .005.
 	if sd := floats.Norm(v, 2) / math.Sqrt(float64(len(v))); math.Abs(sd/12-1) > .025 {
 		t.Errorf("noise of standard deviation %g, want 12", sd)
 	}
-	event, err := Training{Net: small().Net, Sanitiser: s, Rate: .01, Steps: 100}.Event(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := dp.Epsilon(t.Context(), dp.SGD(3, .01, 100), dp.Relation{}, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := must.Get(Training{Net: small().Net, Sanitiser: s, Rate: .01, Steps: 100}.Event(digits))
+	got := must.Get(dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5))
+	want := must.Get(dp.Epsilon(t.Context(), dp.SGD(3, .01, 100), dp.Relation{}, 1e-5))
 	if got.Epsilon < want.Epsilon || got.Epsilon > want.Epsilon*(1+1e-3) {
 		t.Errorf("ε = %g, want %g and no less", got.Epsilon, want.Epsilon)
 	}

@@ -15,29 +15,17 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth"
-	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 )
-
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
 
 // halves is 8×8 images of two classes: the upper or lower half is bright.
 func halves(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
-	m, err := data.New(n, 1, 8, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -50,12 +38,9 @@ func halves(t testing.TB, n int) *data.Images {
 
 // One record more moves what is released by at most 1, and nearly by 1: also one that is far out of its range.
 func TestSensitivity(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(2, 2))
-	c, err := Config{Features: 200, Length: 2}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Config{Features: 200, Length: 2}.withDefaults())
 	f := &fit{
 		Config: c,
 		dev:    dev,
@@ -64,10 +49,7 @@ func TestSensitivity(t *testing.T) {
 	}
 	a, b := math.Sqrt(1-c.Count), math.Sqrt(c.Count)
 	flat := func(m *data.Images) (out []float64) {
-		sum, count, err := f.sums(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum, count := must.Get2(f.sums(m))
 		for l := range sum {
 			for _, v := range sum[l] {
 				out = append(out, a*v)
@@ -92,7 +74,7 @@ func TestSensitivity(t *testing.T) {
 
 // A record's features are the same bits whoever is there and wherever it stands.
 func TestOthersDoNotMove(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(5, 2))
 	const size, n = 202, 13
 	f := &fit{
@@ -101,17 +83,12 @@ func TestOthersDoNotMove(t *testing.T) {
 		public: synth.Public{Classes: []string{"a"}},
 		w:      frequencies(dev, rng, size/2, 784, 3),
 	}
-	m, err := data.New(n, 1, 28, 28)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 28, 28))
 	for i := range m.Pixels() {
 		m.Pixels()[i] = rng.Float32()
 	}
 	features := func(m *data.Images) (out []float64) {
-		if err := f.each(m, func(_ int, phi []float64) { out = append(out, phi...) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(f.each(m, func(_ int, phi []float64) { out = append(out, phi...) }))
 		return out
 	}
 	all := features(m)
@@ -127,21 +104,21 @@ func TestOthersDoNotMove(t *testing.T) {
 func TestParameters(t *testing.T) {
 	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1},
 		"Features": {Features: 3}, "Noise": {NoiseMultiplier: math.NaN()}} {
-		if _, err := c.Train(t.Context(), open(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
+		if _, err := c.Train(t.Context(), nntest.CPU(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	bad := halves(t, 4)
 	bad.Labels[1] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), bad, synth.Run{}); !errors.Is(err, dp.ErrParameter) {
+	if _, err := (Config{}).Train(t.Context(), nntest.CPU(t), bad, synth.Run{}); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("a label that is no class: %v", err)
 	}
 }
 
 // With little noise the generator draws each class on its side.
 func TestLearns(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	c, g, err := synth.Calibrate(t.Context(), Config{
 		Features: 400,
 		Length:   3,
@@ -154,14 +131,8 @@ func TestLearns(t *testing.T) {
 	if g.Epsilon > 5 || g.Epsilon < 4.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	gen, err := c.Train(t.Context(), dev, halves(t, 400), synth.Run{Key: release.SeededKey(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := gen.Sample(rand.New(rand.NewPCG(3, 3)), 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gen := must.Get(c.Train(t.Context(), dev, halves(t, 400), synth.Run{Key: release.SeededKey(1)}))
+	m := must.Get(gen.Sample(rand.New(rand.NewPCG(3, 3)), 50))
 	right := 0
 	for i, l := range m.Labels {
 		half := [2]float64{}
@@ -183,7 +154,7 @@ func TestGoesOn(t *testing.T) {
 	images := halves(t, 100)
 	draw := func(ctx context.Context, r synth.Run) ([]float32, error) {
 		r.Key, r.Every = release.SeededKey(1), 2
-		gen, err := c.Train(ctx, open(t), images, r)
+		gen, err := c.Train(ctx, nntest.CPU(t), images, r)
 		if err != nil {
 			return nil, err
 		}
@@ -193,10 +164,7 @@ func TestGoesOn(t *testing.T) {
 		}
 		return m.Pixels(), nil
 	}
-	want, err := draw(t.Context(), synth.Run{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(draw(t.Context(), synth.Run{}))
 	ctx, stop := context.WithCancel(t.Context())
 	r := synth.Run{Dir: t.TempDir(), Progress: func(done, _ int) {
 		if done == 5 {

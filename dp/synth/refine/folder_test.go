@@ -13,6 +13,7 @@ import (
 	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
 	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 )
 
 // quieter is a method whose noise is a share of what its event says.
@@ -41,7 +42,7 @@ func TestFoldersAreNotToldApart(t *testing.T) {
 	defer func(all int) { framing = all }(framing)
 	framing = 40
 	const eps, delta, known = 2, 1e-3, 2
-	images, dev := bars(t, 7, known+1), cpu(t)
+	images, dev := bars(t, 7, known+1), nntest.CPU(t)
 	white := images.Row(known)
 	for j := range white {
 		white[j] = 1

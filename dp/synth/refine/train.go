@@ -63,17 +63,18 @@ func (c Config) train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err != nil {
 		return nil, err
 	}
+	s := &Sampler{features: f, base: base, steps: c.Steps, rate: c.Rate, drawn: r.Drawn}
+	if c.TeacherShare > 0 {
+		if s.teacher, err = f.newTeacher(pool); err != nil {
+			return nil, err
+		}
+	}
 	m, err := f.release(images, run, c.noise())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.maps, err = f.transport(m, c.noise())
 	}
-	maps, err := f.transport(m, c.noise())
-	s := &Sampler{features: f, base: base, maps: maps, steps: c.Steps, rate: c.Rate, drawn: r.Drawn}
-	if err != nil || c.TeacherShare == 0 {
+	if err != nil || s.teacher == nil {
 		return s, err
-	}
-	if s.teacher, err = f.newTeacher(pool); err != nil {
-		return nil, err
 	}
 	return s, s.teacher.learn(images, max(floats.Sum(m.count), 1), run, c.teacherNoise())
 }

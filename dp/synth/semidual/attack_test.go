@@ -10,6 +10,8 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -27,15 +29,9 @@ func TestMembershipOfFinishedSets(t *testing.T) {
 		t.Skip("144 trainings")
 	}
 	const models, digits = 48, 100
-	all, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(data.MNIST(t.Context(), sample.From(data.Sample), data.Train))
 	all = all.Slice(0, digits)
-	public, err := synth.PublicOf(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must.Get(synth.PublicOf(all))
 	attack := func(c Config, seed uint64) (advantage, deviation float64) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		in, score := make([][]bool, models), make([][]float64, models)
@@ -47,14 +43,9 @@ func TestMembershipOfFinishedSets(t *testing.T) {
 					members = append(members, i)
 				}
 			}
-			m, err := c.Train(t.Context(), open(t), all.Take(members), synth.Run{Key: release.SeededKey(rng.Uint64())})
-			if err != nil {
-				t.Fatal(err)
-			}
-			synthetic, err := m.Sample(rng, 200)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := synth.Run{Key: release.SeededKey(rng.Uint64())}
+			m := must.Get(c.Train(t.Context(), nntest.CPU(t), all.Take(members), r))
+			synthetic := must.Get(m.Sample(rng, 200))
 			score[k] = towardsMeans(synthetic, all)
 		}
 		return advantageOf(in, score)
@@ -63,17 +54,9 @@ func TestMembershipOfFinishedSets(t *testing.T) {
 	for _, eps := range []float64{1, 10, 0} {
 		c := Suggested(max(eps, 1), public)
 		if eps > 0 {
-			if c, _, err = synth.Calibrate(t.Context(), c, public, dp.Budget{Epsilon: eps, Delta: 1e-5}); err != nil {
-				t.Fatal(err)
-			}
-			event, err := c.Event(public)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bound, err := dp.Delta(t.Context(), event, dp.Relation{}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, _ = must.Get2(synth.Calibrate(t.Context(), c, public, dp.Budget{Epsilon: eps, Delta: 1e-5}))
+			event := must.Get(c.Event(public))
+			bound := must.Get(dp.Delta(t.Context(), event, dp.Relation{}, 0))
 			bounds[eps] = bound.Delta
 		}
 		advantage, deviation := attack(c, uint64(eps)+3)

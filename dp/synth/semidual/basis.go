@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"coupling/data"
+	"coupling/dp/synth"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -82,6 +85,23 @@ func (b *Basis) apply(rows *mat.Dense, m mat.Matrix) *mat.Dense {
 
 // Encode returns the coefficients of images, one a row.
 func (b *Basis) Encode(images *mat.Dense) *mat.Dense { return b.apply(images, b.matrix()) }
+
+// Each calls see with the coefficients of each image in turn, of values in [0, 1] as synth.Unit has them. They are a
+// function of that image alone: a product always has as many rows.
+func (b *Basis) Each(images *data.Images, see func(i int, row []float64)) {
+	const together = 500
+	rows := mat.NewDense(together, images.Dim(), nil)
+	for from := 0; from < images.Len(); from += together {
+		n := min(together, images.Len()-from)
+		for i := range n {
+			synth.Unit(rows.RawRowView(i), images, from+i)
+		}
+		y := b.Encode(rows)
+		for i := range n {
+			see(from+i, y.RawRowView(i))
+		}
+	}
+}
 
 // Decode returns the images of coefficients, one a row.
 func (b *Basis) Decode(coefficients *mat.Dense) *mat.Dense {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/dp/synth"
+	"coupling/lab/must"
 
 	"pgregory.net/rapid"
 )
@@ -116,10 +117,7 @@ func TestMean(t *testing.T) {
 // meanOff is by how much the mean of samples is off the model's Mean, on the average over pixels.
 func meanOff(t *testing.T, m *Model) (sum float64) {
 	const n = 8000
-	s, err := m.Sample(rand.New(rand.NewPCG(7, 7)), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(m.Sample(rand.New(rand.NewPCG(7, 7)), n))
 	for p := range s.Dim() {
 		mean := min(max(m.Mean[p], 0), 1)
 		for i := range n {

@@ -13,6 +13,8 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -47,10 +49,7 @@ const kinds = 7
 func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, x []*mat.Dense,
 	v [][]float64) *trainer {
 	t.Helper()
-	c, err := c.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(c.withDefaults())
 	_, ch, h, w := images.Shape()
 	tr := newTrainer(c, dev, images, synth.Public{
 		Classes:  make([]string, len(x)),
@@ -66,10 +65,7 @@ func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, 
 func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 	var out []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		v := must.Get(t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip))
 		out = append(out, v...)
 	}
 	floats.Scale(1/t.LocalClip, out)
@@ -79,11 +75,7 @@ func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 // Inserting one record, image and label, moves what is released by at most the claimed 1; the bound is reached; and the
 // rest of the sum does not move in a single bit.
 func TestSensitivity(t *testing.T) {
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = dev.Close() }()
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	const classes, h, w = 3, 7, 6
 	largest, largestSpread := 0., 0.
@@ -110,10 +102,7 @@ func TestSensitivity(t *testing.T) {
 			}
 		}
 		n := rng.IntN(40)
-		with, err := data.New(n+1, 1, h, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		with := must.Get(data.New(n+1, 1, h, w))
 		with.Labels = make([]int, n+1)
 		for i := range n + 1 {
 			with.Labels[i] = rng.IntN(classes)
@@ -132,16 +121,11 @@ func TestSensitivity(t *testing.T) {
 			var values, spreads [2][]float64
 			for k, set := range []*data.Images{with, without} {
 				tr := trainerOf(t, dev, c, set, x, v)
-				if values[k], err = tr.answer(nil); err != nil {
-					t.Fatal(err)
-				}
+				values[k] = must.Get(tr.answer(nil))
 				spreads[k] = tr.spreadAnswer(t)
 			}
 			tr := trainerOf(t, dev, c, with.Take([]int{out}), x, v)
-			alone, err := tr.answer(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := must.Get(tr.answer(nil))
 			moved := floats.Distance(values[0], values[1], 2)
 			// Sums are exact; the two factors and the norm in this test round: 1e-12 is 2⁻⁵³ times some thousand terms.
 			if moved > 1+1e-12 {
@@ -172,7 +156,7 @@ func TestSensitivity(t *testing.T) {
 // bit of a distance decides what a record pulls, one record more in its class moves nothing of its
 // part. (Where it did, by products in float32, the sum moved by 1.37.)
 func TestOthersDoNotMove(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	const h, w = 20, 20
 	c := Config{Clip: .5, Reg: 1e-5, Split: .5, Local: 20, LocalClip: .5, Basis: h * w}
@@ -182,10 +166,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		atoms := mat.NewDense(2, h*w, nil)
 		atoms.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, atoms)
 		x := []*mat.Dense{b.Encode(atoms)}
-		images, err := data.New(2, 1, h, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		images := must.Get(data.New(2, 1, h, w))
 		images.Labels = []int{0, 0}
 		for j := range images.Pixels() {
 			images.Pixels()[j] = rng.Float32()
@@ -201,9 +182,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		var answer, spread [3][]float64
 		for k, set := range []*data.Images{images, images.Take([]int{0}), images.Take([]int{1})} {
 			tr := trainerOf(t, dev, c, set, x, v)
-			if answer[k], err = tr.answer(nil); err != nil {
-				t.Fatal(err)
-			}
+			answer[k] = must.Get(tr.answer(nil))
 			spread[k] = tr.spreadAnswer(t)
 		}
 		for _, s := range [][3][]float64{answer, spread} {
@@ -254,7 +233,7 @@ func TestSumsAreExact(t *testing.T) {
 		}
 	}
 	images := blobs(t, 70)
-	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err,
+	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err,
 		synth.ErrParameter) {
 		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
 	}
@@ -270,7 +249,7 @@ func TestAuditWholePipeline(t *testing.T) {
 		t.Skip("eight CPU seconds")
 	}
 	const delta, canaries = 1e-2, 24_000
-	dev, one := open(t), blobs(t, 4)
+	dev, one := nntest.CPU(t), blobs(t, 4)
 	clear(one.Row(3)) // the canary: two bright corners, which reach every bound
 	one.Row(3)[0], one.Row(3)[63] = 1, 1
 	repeated := func(rows func(class int) []int) *data.Images {
@@ -299,10 +278,7 @@ func TestAuditWholePipeline(t *testing.T) {
 		}),
 		repeated(known), repeated(func(int) []int { return []int{3} }),
 	}
-	p, err := synth.PublicOf(sets[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(synth.PublicOf(sets[0]))
 	c, err := Config{
 		PerClass:  2,
 		Steps:     2,
@@ -316,10 +292,7 @@ func TestAuditWholePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, g, err := synth.Calibrate(t.Context(), c, p, dp.Budget{Epsilon: 1, Delta: delta})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, g := must.Get2(synth.Calibrate(t.Context(), c, p, dp.Budget{Epsilon: 1, Delta: delta}))
 	for _, fault := range []float64{1, 1.5} {
 		run := &release.Run{Key: release.SeededKey(uint64(8 * fault)), Releases: c.Steps + c.spreads()}
 		attacked := newTrainer(c, dev, sets[0], p, synth.Run{Key: run.Key}, run)
@@ -345,9 +318,7 @@ func TestAuditWholePipeline(t *testing.T) {
 					floats.Dot(parts[0][l*size:(l+1)*size], own)) / sigma / sigma
 			}
 		}
-		if _, err := attacked.train(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(attacked.train(t.Context(), p))
 		var scores [2][]float64
 		for l, s := range score {
 			world := 0

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"coupling/data"
-	"coupling/dp/synth"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -37,36 +36,27 @@ type records struct {
 	at    [][]int // place of each record in the data set, so that a batch is a set of records
 }
 
-// encoded is the number of images that are brought into the basis at once.
-const encoded = 500
-
 // newRecords encodes images. Each row is a function of its own image alone.
 func newRecords(images *data.Images, classes int, b *Basis) *records {
 	r := &records{
 		n: images.Len(), dim: len(b.lowest(len(b.Frequencies()))),
 		y: make([][]float32, classes), norm2: make([][]float64, classes), at: make([][]int, classes),
 	}
-	m, rows := b.matrix(), mat.NewDense(encoded, images.Dim(), nil)
 	for i, l := range images.Labels {
 		r.at[l] = append(r.at[l], i)
 	}
 	for l, at := range r.at {
-		r.y[l], r.norm2[l] = make([]float32, 0, len(at)*r.dim), make([]float64, len(at))
-		for from := 0; from < len(at); from += encoded {
-			some := at[from:min(from+encoded, len(at))]
-			for k, i := range some {
-				synth.Unit(rows.RawRowView(k), images, i)
-			}
-			y := b.apply(rows, m)
-			for k := range some {
-				for _, v := range y.RawRowView(k) {
-					v = roundTo(v, grain)
-					r.y[l] = append(r.y[l], float32(v))
-					r.norm2[l][from+k] += v * v
-				}
-			}
-		}
+		r.y[l] = make([]float32, 0, len(at)*r.dim)
 	}
+	b.Each(images, func(i int, row []float64) {
+		l, norm2 := images.Labels[i], 0.
+		for _, v := range row {
+			v = roundTo(v, grain)
+			r.y[l] = append(r.y[l], float32(v))
+			norm2 += v * v
+		}
+		r.norm2[l] = append(r.norm2[l], norm2)
+	})
 	return r
 }
 

@@ -13,30 +13,18 @@ import (
 	"coupling/dp/audit"
 	"coupling/dp/release"
 	"coupling/dp/synth"
-	"coupling/lab/device"
+	"coupling/lab/must"
+	"coupling/lab/nn/nntest"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
-func open(t testing.TB) *device.Device {
-	t.Helper()
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dev.Close() })
-	return dev
-}
-
 // fit is Train under a seeded key.
 func fit(t testing.TB, c Config, images *data.Images, seed uint64) *Model {
 	t.Helper()
-	m, err := c.Train(t.Context(), open(t), images, synth.Run{Key: release.SeededKey(seed)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(seed)}))
 	return m.(*Model)
 }
 
@@ -60,10 +48,7 @@ func calibrated(t testing.TB, c Config, eps float64) (Config, dp.Guarantee) {
 func blobs(t testing.TB, n int) *data.Images {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
-	m, err := data.New(n, 1, 8, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"top", "bottom"}
 	for i := range n {
 		m.Labels[i] = i % 2
@@ -169,10 +154,7 @@ func TestTrain(t *testing.T) {
 		t.Errorf("guarantee %v", g)
 	}
 	m := fit(t, c, images, 1)
-	atoms, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	atoms := must.Get(m.Sample(rand.New(rand.NewPCG(1, 2)), 200))
 	left := 0
 	for i, l := range atoms.Labels {
 		var half, side [2]float64
@@ -209,15 +191,9 @@ func TestTrain(t *testing.T) {
 
 // The noise of steps and of covariances is what the event says, relative to their sensitivity of 1.
 func TestReleaseNoise(t *testing.T) {
-	c, err := Config{Steps: 7, Rate: .5, LocalShare: .2, NoiseMultiplier: 3}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Config{Steps: 7, Rate: .5, LocalShare: .2, NoiseMultiplier: 3}.withDefaults())
 	tr := &trainer{Config: c, out: &release.Run{Key: release.SeededKey(9), Releases: 2}}
-	event, err := c.Event(synth.Public{Records: 100, Height: 8, Width: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := must.Get(c.Event(synth.Public{Records: 100, Height: 8, Width: 8}))
 	said := event.(dp.Compose)
 	const grid = 1 - release.GridMargin
 	for i, sigma := range []float64{
@@ -225,10 +201,7 @@ func TestReleaseNoise(t *testing.T) {
 		said[1].(dp.Repeat).Event.(dp.Gaussian).NoiseMultiplier / grid,
 	} {
 		stream, at := []string{"step", "spread"}[i], []float64{tr.NoiseMultiplier, tr.localNoise()}[i]
-		noisy, err := tr.out.Release(stream, 0, make([]float64, 20_000), at, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noisy := must.Get(tr.out.Release(stream, 0, make([]float64, 20_000), at, 1))
 		// 20,000 values: the estimate has a relative standard error of .005.
 		if sd := floats.Norm(noisy, 2) / math.Sqrt(20_000); math.Abs(sd/sigma-1) > .025 {
 			t.Errorf("%s: noise of standard deviation %g, the event says %g", stream, sd, sigma)
@@ -253,15 +226,15 @@ func TestReleasesAreCounted(t *testing.T) {
 				stop()
 			}
 		}}
-		if _, err := c.Train(ctx, open(t), images, r); err != nil && !errors.Is(err, context.Canceled) {
+		if _, err := c.Train(ctx, nntest.CPU(t), images, r); err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatalf("%+v: %v", c, err)
 		}
-		got, err := c.Train(t.Context(), open(t), images, r)
+		got, err := c.Train(t.Context(), nntest.CPU(t), images, r)
 		if err != nil || !mat.Equal(got.(*Model).Atoms[1], want.Atoms[1]) {
 			t.Errorf("%+v: resumed: %v", c, err)
 		}
 		c.NoiseMultiplier = 2
-		if _, err := c.Train(t.Context(), open(t), images, r); !errors.Is(err, release.ErrLedger) {
+		if _, err := c.Train(t.Context(), nntest.CPU(t), images, r); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%+v: other noise: %v", c, err)
 		}
 	}
@@ -274,39 +247,22 @@ func TestEmptyClass(t *testing.T) {
 	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, NoiseMultiplier: 3}
 	images.Classes = []string{"top", "bottom", "nowhere"}
 	m := fit(t, c, images, 3)
-	if _, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 9); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Sample(rand.New(rand.NewPCG(1, 2)), 9))
 }
 
 // An attack on one step's release that knows everything but whether one record is in does not
 // refute the accounting, and finds a good part of the ε that there is.
 func TestAudit(t *testing.T) {
-	dev := open(t)
+	dev := nntest.CPU(t)
 	images := blobs(t, 40)
-	c, err := Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, NoiseMultiplier: 1}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, NoiseMultiplier: 1}.withDefaults())
 	x := []*mat.Dense{mat.NewDense(1, 20, nil), mat.NewDense(1, 20, nil)}
 	v := [][]float64{{0}, {0}}
 	tr := trainerOf(t, dev, c, images, x, v)
-	with, err := tr.answer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	without, err := trainerOf(t, dev, c, images.Slice(0, 39), x, v).answer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	event, err := c.Event(synth.Public{Records: 100, Height: 8, Width: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	claimed, err := dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := must.Get(tr.answer(nil))
+	without := must.Get(trainerOf(t, dev, c, images.Slice(0, 39), x, v).answer(nil))
+	event := must.Get(c.Event(synth.Public{Records: 100, Height: 8, Width: 8}))
+	claimed := must.Get(dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5))
 	trials := 20_000
 	if testing.Short() {
 		trials = 6_000
@@ -324,10 +280,7 @@ func TestAudit(t *testing.T) {
 		},
 		Score: func(s float64) float64 { return s },
 	}
-	found, err := game.Epsilon(t.Context(), rand.New(rand.NewPCG(5, 5)), 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(game.Epsilon(t.Context(), rand.New(rand.NewPCG(5, 5)), 1e-5))
 	t.Logf("claimed %g, found %g", claimed.Epsilon, found.Epsilon)
 	if found.Refutes(claimed.Epsilon) || found.Epsilon < 1 {
 		t.Errorf("claimed ε = %g, found %g", claimed.Epsilon, found.Epsilon)
@@ -338,12 +291,13 @@ func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
 	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1},
 		{NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
-		if _, err := c.Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
+		if _, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	images.Labels[3] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
+	_, err := Config{}.Train(t.Context(), nntest.CPU(t), images, synth.Run{})
+	if !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("label out of range: %v", err)
 	}
 	if _, err := (Config{}).Event(synth.Public{}); !errors.Is(err, synth.ErrParameter) {
@@ -352,10 +306,7 @@ func TestParameters(t *testing.T) {
 }
 
 func BenchmarkStep(b *testing.B) {
-	images, err := data.New(60000, 1, 28, 28)
-	if err != nil {
-		b.Fatal(err)
-	}
+	images := must.Get(data.New(60000, 1, 28, 28))
 	rng := rand.New(rand.NewPCG(1, 1))
 	images.Labels = make([]int, 60000)
 	for i := range images.Labels {
@@ -364,7 +315,7 @@ func BenchmarkStep(b *testing.B) {
 	for i := range images.Pixels() {
 		images.Pixels()[i] = rng.Float32()
 	}
-	dev := open(b)
+	dev := nntest.CPU(b)
 	x, v := make([]*mat.Dense, 10), make([][]float64, 10)
 	for l := range x {
 		x[l], v[l] = mat.NewDense(20, 144, nil), make([]float64, 20)
@@ -372,9 +323,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 	tr := trainerOf(b, dev, Config{}, images, x, v)
 	for b.Loop() {
-		if _, err := tr.answer(nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(tr.answer(nil))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 )
 
 // Run checks every layer of package nn on a device.
@@ -29,10 +30,14 @@ func RunCases(t *testing.T, open func(testing.TB) *device.Device, cases []Case) 
 // Open opens the device that COUPLING_DEVICE names, the processor where it names none. The caller closes it.
 func Open(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	return must.Get(device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu")))
+}
+
+// CPU is the processor, which is closed when the test ends.
+func CPU(t testing.TB) *device.Device {
+	t.Helper()
+	dev := must.Get(device.CPU{}.Open())
+	t.Cleanup(func() { _ = dev.Close() })
 	return dev
 }
 
