@@ -46,7 +46,8 @@ func workingCopy(a *app, c kernel.Checkout, file string) (work string, err error
 	}
 	if len(notebookDiff(c, file, work)) > 0 {
 		name := strings.TrimSuffix(filepath.Base(file), ".ipynb")
-		a.note("%s is your working copy, and differs from %s: coupling notebook diff %s shows how, reset %s starts over\n",
+		a.note("%s is your working copy, and differs from %s: "+
+			"coupling notebook diff %s shows how, reset %s starts over\n",
 			work, file, name, name)
 	}
 	return work, nil

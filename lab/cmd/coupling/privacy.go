@@ -188,8 +188,8 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	a.printf("%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8),
 		dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
 	if f.curve != nil {
-		a.printf("\nA test that tells such data sets apart with a type I error of α has a type II error of at least β:\n" +
-			"\n     α       β\n")
+		a.printf("\nA test that tells such data sets apart with a type I error of α has a type II error of " +
+			"at least β:\n\n     α       β\n")
 	}
 	for _, c := range f.curve { // rounded down
 		a.printf("%6.3f  %6.4f\n", c.TypeI, math.Floor(c.TypeII*1e4)/1e4)
