@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 )
 
 // Must ends a drawing and claims with the error itself, which callers can tell apart.
@@ -86,10 +87,7 @@ func TestMustStaysOnItsGoroutine(t *testing.T) {
 // or AfterFunc starts, and that do not defer End.
 func strayMust(t *testing.T, path string, source any) (at []token.Position) {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(set, path, source, parser.SkipObjectResolution))
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if g, isGo := n.(*ast.GoStmt); isGo {

@@ -345,22 +345,16 @@ func (s Study[P, R]) view(source Source) View[P, R] {
 // claims returns the claims that are made about cells. Where these are not the preset's, laws alone
 // are, and none if the claims are about a cell that the grid has not.
 func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
+	defer func() {
+		if source.edited && errors.Is(err, store.ErrMissing) {
+			err = nil
+		}
+		out = slices.DeleteFunc(out, func(c Claim) bool { return source.edited && !c.Law })
+	}()
 	defer End(&err)
 	if s.Claims == nil {
 		return nil, nil
 	}
-	out, err = s.claimsOf(source)
-	if !source.edited {
-		return out, err
-	}
-	if errors.Is(err, store.ErrMissing) {
-		return nil, nil
-	}
-	return slices.DeleteFunc(out, func(c Claim) bool { return !c.Law }), err
-}
-
-func (s Study[P, R]) claimsOf(source Source) (out []Claim, err error) {
-	defer End(&err)
 	return s.Claims(s.view(source))
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ErrForeign marks a file that a [Folder] would replace although no earlier one wrote it.
@@ -185,13 +187,20 @@ func (f *Folder) Files() map[string]string {
 	return out
 }
 
-// Commit writes the manifest, moves what waits into its place, removes the files of earlier Folders that
+// EncodeJSON writes v for programs and people.
+func EncodeJSON(w io.Writer, v any) error {
+	err := json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
+	_, newline := fmt.Fprintln(w)
+	return errors.Join(err, newline)
+}
+
+// Commit writes the manifest as JSON, moves what waits into its place, removes the files of earlier Folders that
 // were not written again, and moves the manifest, in this order. An error before the first move leaves the
 // folder as it was. A process that is killed between two moves leaves files that the next Folder recognises.
-func (f *Folder) Commit(manifest func(w io.Writer) error) error {
+func (f *Folder) Commit(manifest any) error {
 	names := f.names
 	if f.manifest != "" {
-		if err := f.WriteFile(f.manifest, manifest); err != nil {
+		if err := f.WriteFile(f.manifest, func(w io.Writer) error { return EncodeJSON(w, manifest) }); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func put(dir string, files map[string]string, inputs ...string) (err error) {
 	if err != nil {
 		return err
 	}
-	return f.Commit(func(w io.Writer) error { return json.NewEncoder(w).Encode(map[string]any{"files": f.Files()}) })
+	return f.Commit(map[string]any{"files": f.Files()})
 }
 
 // held returns the files of a folder, but for the summary, with their texts.
@@ -75,7 +75,7 @@ func TestFolder(t *testing.T) {
 	f := must.Get(OpenFolder(dir, "summary.json"))
 	f.Keep = true
 	f.Drop("a", "mine")
-	must.Do(f.Commit(func(w io.Writer) error { return json.NewEncoder(w).Encode(map[string]any{"files": f.Files()}) }))
+	must.Do(f.Commit(map[string]any{"files": f.Files()}))
 	f.Close()
 	delete(second, "a")
 	check("one dropped", nil, false, second)

@@ -126,5 +126,5 @@ func writeSummary(dir string, s Summary, others func(*durable.Folder) error) (Su
 		return s, err
 	}
 	s.Files = to.Files()
-	return s, to.Commit(func(w io.Writer) error { return encode(w, s) })
+	return s, to.Commit(s)
 }

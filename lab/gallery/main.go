@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"coupling/lab"
@@ -56,14 +55,7 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	}
 	lab.Check(errors.Join(errs...))
 	page := lab.Must(Write(st, fig, set, dir, []string{"png", "pdf"}))
-	for _, p := range page.Pictures {
-		for _, file := range p.Files {
-			fmt.Fprintln(w, "wrote", filepath.Join(dir, file))
-		}
-	}
-	for _, c := range page.Claims {
-		fmt.Fprintf(w, "%s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
-	}
+	page.Print(w, dir)
 	_, err = writeSummary(dir, Summarise([]Page{page}), func(*durable.Folder) error { return nil })
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"coupling/lab"
@@ -16,7 +17,6 @@ import (
 	"coupling/lab/store"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Page is one figure as written to the gallery.
@@ -113,11 +113,7 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats 
 		page.Size += "; of these images only the small sample that Coupling brings along"
 	}
 	page.Files = to.Files()
-	return page, to.Commit(func(w io.Writer) error { return encode(w, page) })
-}
-
-func encode(w io.Writer, v any) error {
-	return json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
+	return page, to.Commit(page)
 }
 
 // edited stands where a preset's name would, if a program has changed the parameters of a figure.
@@ -138,6 +134,25 @@ func Describe(fig lab.Figure, set lab.Setting) Page {
 		Preset: string(set.Preset), Size: fig.Sizes[set.Preset],
 		Seed: set.Seed, Device: set.Device, Command: command, Source: fig.File,
 	}
+}
+
+// Print prints the files of a page in the folder dir, and its claims.
+func (p Page) Print(out io.Writer, dir string) {
+	var files []string
+	for _, x := range p.Pictures {
+		files = append(files, x.Files...)
+	}
+	for _, t := range p.Tables {
+		files = append(files, t.File)
+	}
+	for _, file := range files {
+		fmt.Fprintf(out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(file)))
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range p.Claims {
+		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, c.Expected)
+	}
+	_ = w.Flush()
 }
 
 func join(figure, part string) string {

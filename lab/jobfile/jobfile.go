@@ -19,6 +19,7 @@ import (
 	"os"
 	"strings"
 
+	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/store"
 )
@@ -29,41 +30,32 @@ func Write(path string, jobs []store.Job) error {
 }
 
 // Encode writes the jobs, a line each.
-func Encode(w io.Writer, jobs []store.Job) error {
+func Encode(w io.Writer, jobs []store.Job) (err error) {
+	defer lab.End(&err)
 	for _, j := range jobs {
-		line, err := store.EncodeJob(j)
-		if err == nil {
-			_, err = w.Write(append(line, '\n'))
-		}
-		if err != nil {
-			return err
-		}
+		lab.Must(w.Write(append(lab.Must(store.EncodeJob(j)), '\n')))
 	}
 	return nil
 }
 
 // Read returns the identities of the cells in a file, by line.
-func Read(path string) ([]store.Record, error) {
-	lines, err := split(path)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]store.Record, len(lines))
-	for i, l := range lines {
-		if out[i], err = store.ParseJob(l); err != nil {
+func Read(path string) (out []store.Record, err error) {
+	defer lab.End(&err)
+	for i, line := range lab.Must(split(path)) {
+		r, err := store.ParseJob(line)
+		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, i, err)
 		}
+		out = append(out, r)
 	}
 	return out, nil
 }
 
 // Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
 // means line first alone.
-func Jobs(path string, first, stride int, ds []*store.Decoder) ([]store.Job, error) {
-	lines, err := split(path)
-	if err != nil {
-		return nil, err
-	}
+func Jobs(path string, first, stride int, ds []*store.Decoder) (out []store.Job, err error) {
+	defer lab.End(&err)
+	lines := lab.Must(split(path))
 	if first < 0 || first >= len(lines) {
 		return nil, fmt.Errorf("line %d of %s, which has %d: no such line", first, path, len(lines))
 	}
@@ -73,7 +65,6 @@ func Jobs(path string, first, stride int, ds []*store.Decoder) ([]store.Job, err
 	if stride == 0 {
 		stride = len(lines)
 	}
-	var out []store.Job
 	for n := first; n < len(lines); n += stride {
 		j, err := store.DecodeJob(lines[n], ds)
 		if err != nil {

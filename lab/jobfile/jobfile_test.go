@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +36,7 @@ func file(t *testing.T, n int) (path string, jobs []store.Job) {
 		jobs = append(jobs, square.Jobs(1, point{i})...)
 	}
 	path = filepath.Join(t.TempDir(), "lines.jsonl")
-	if err := Write(path, jobs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(Write(path, jobs))
 	return path, jobs
 }
 
@@ -48,10 +47,7 @@ func TestTasksShareLines(t *testing.T) {
 		tasks := rapid.IntRange(1, 23).Draw(t, "tasks")
 		var got []string
 		for i := range tasks {
-			share, err := Jobs(path, i, tasks, []*store.Decoder{square.Decoder()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			share := must.Get(Jobs(path, i, tasks, []*store.Decoder{square.Decoder()}))
 			for _, j := range share {
 				got = append(got, string(j.Record().Key))
 			}
@@ -84,9 +80,7 @@ func TestBadLinesAreRefused(t *testing.T) {
 	}
 	for _, text := range []string{"{", `{"experiment":"test/square","key":""}`,
 		`{"experiment":"../x","key":"0123456789abcdef0123456789abcdef"}`} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, []byte(text), 0o666))
 		if _, err := Read(path); err == nil {
 			t.Errorf("%s was read", text)
 		}
@@ -96,11 +90,8 @@ func TestBadLinesAreRefused(t *testing.T) {
 // Do goes on after a failed cell, and not after the end of its context.
 func TestDo(t *testing.T) {
 	path, _ := file(t, 20)
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = Do(t.Context(), s, path, 1, 4, []*store.Decoder{square.Decoder()}) // 1 5 9 13 17
+	s := must.Get(lab.OpenStore(t.TempDir()))
+	err := Do(t.Context(), s, path, 1, 4, []*store.Decoder{square.Decoder()}) // 1 5 9 13 17
 	if err == nil || !strings.Contains(err.Error(), "bad luck") || len(list(t, s)) != 4 {
 		t.Errorf("%d cells stored, want 4: %v", len(list(t, s)), err)
 	}

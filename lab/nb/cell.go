@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -24,9 +23,8 @@ var Context = sync.OnceValue(func() context.Context {
 // share; see [lab.OpenStore].
 var Store = sync.OnceValue(func() *store.Store { return Must(lab.OpenStore("")) })
 
-// Setting is the size, seed and device of this notebook's figures: $COUPLING_PRESET (smoke, quick,
-// full or paper; default quick), $COUPLING_SEED (default 1) and $COUPLING_DEVICE (default cpu). In
-// a notebook, %env sets them.
+// Setting is the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
+// paper; default quick) and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
 func Setting() lab.Setting {
 	set, err := settingOf(os.Getenv)
 	Check(err)
@@ -41,13 +39,6 @@ func settingOf(env func(string) string) (lab.Setting, error) {
 			return set, fmt.Errorf("COUPLING_PRESET: %w", err)
 		}
 		set.Preset = p
-	}
-	if v := env("COUPLING_SEED"); v != "" {
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			return set, fmt.Errorf("COUPLING_SEED %q: want a whole number", v)
-		}
-		set.Seed = n
 	}
 	if v := env("COUPLING_DEVICE"); strings.HasPrefix(v, "cuda") {
 		key, err := device.KeyOf(v)

@@ -354,15 +354,13 @@ func TestSetting(t *testing.T) {
 	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}) {
 		t.Error(s, err)
 	}
-	env["COUPLING_PRESET"], env["COUPLING_SEED"], env["COUPLING_DEVICE"] = "smoke", "7", "cuda:1,tf32"
-	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Smoke, Seed: 7, Device: "cuda,tf32"}) {
+	env["COUPLING_PRESET"], env["COUPLING_DEVICE"] = "smoke", "cuda:1,tf32"
+	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cuda,tf32"}) {
 		t.Error(s, err)
 	}
-	for k, v := range map[string]string{"COUPLING_PRESET": "tiny", "COUPLING_SEED": "-1"} {
-		if _, err := settingOf(func(key string) string { return map[string]string{k: v}[key] }); err == nil ||
-			!strings.Contains(err.Error(), v) {
-			t.Errorf("%s=%s: %v", k, v, err)
-		}
+	env["COUPLING_PRESET"] = "tiny"
+	if _, err := settingOf(get); err == nil || !strings.Contains(err.Error(), "tiny") {
+		t.Error(err)
 	}
 }
 

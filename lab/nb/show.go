@@ -8,10 +8,12 @@ import (
 	"html"
 	"image"
 	"image/png"
+	"reflect"
 	"strings"
 
 	"coupling/lab"
 	"coupling/lab/gallery"
+	"coupling/lab/store"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -30,9 +32,7 @@ type HTML string
 // Anything else is shown as text. The cell ends if one cannot be drawn.
 func Show(things ...any) {
 	for _, x := range things {
-		vs, err := views(x)
-		Check(err)
-		for _, v := range vs {
+		for _, v := range Must(viewsOf(x)) {
 			screen.put("", v)
 		}
 	}
@@ -51,12 +51,9 @@ type view struct {
 const onPage = 1.25 * 96 / 200
 
 // picture is a PNG, scaled on the page.
-func picture(b []byte, scale float64) (view, error) {
-	c, err := png.DecodeConfig(bytes.NewReader(b))
-	if err != nil {
-		return view{}, fmt.Errorf("nb: picture: %w", err)
-	}
-	return view{png: b, width: max(1, int(scale*float64(c.Width)))}, nil
+func picture(b []byte, scale float64) view {
+	c := lab.Must(png.DecodeConfig(bytes.NewReader(b)))
+	return view{png: b, width: max(1, int(scale*float64(c.Width)))}
 }
 
 // markup is the view as HTML.
@@ -77,7 +74,7 @@ func (v view) dataURI() string {
 
 // viewOf is x in one piece.
 func viewOf(x any) (view, error) {
-	vs, err := views(x)
+	vs, err := viewsOf(x)
 	if err != nil || len(vs) == 1 {
 		return append(vs, view{})[0], err
 	}
@@ -88,64 +85,62 @@ func viewOf(x any) (view, error) {
 	return view{html: strings.Join(all, "\n")}, nil
 }
 
-// views are the parts of x.
-func views(x any) ([]view, error) {
-	one := func(v view, err error) ([]view, error) { return []view{v}, err }
+// viewsOf are the parts of x.
+func viewsOf(x any) (vs []view, err error) {
+	defer lab.End(&err)
+	return views(x), nil
+}
+
+// views is viewsOf that ends at an error.
+func views(x any) []view {
+	var b bytes.Buffer
 	switch x := x.(type) {
 	case nil:
-		return nil, errors.New("nb: nothing to show: nil")
+		lab.Check(errors.New("nb: nothing to show: nil"))
 	case lab.Exhibit:
 		return exhibit(x)
 	case lab.Picture:
-		vs, err := views(x.Drawing)
+		vs := views(x.Drawing)
 		if x.Caption != "" {
 			vs = append(vs, view{html: caption(x.Caption)})
 		}
-		return vs, err
+		return vs
 	case pictured:
-		vs, err := views(x.Picture())
-		return append(vs, view{html: caption(fmt.Sprint(x))}), err
+		return append(views(x.Picture()), view{html: caption(fmt.Sprint(x))})
 	case lab.Drawing:
-		var b bytes.Buffer
-		if err := x.Save(&b, "png"); err != nil {
-			return nil, fmt.Errorf("nb: %w", err)
-		}
-		return one(picture(b.Bytes(), onPage))
+		lab.Check(x.Save(&b, "png"))
+		return []view{picture(b.Bytes(), onPage)}
 	case *plot.Plot:
-		return one(gonumPlot(x))
+		c := vgimg.New(14*vg.Centimeter, 9*vg.Centimeter)
+		x.Draw(draw.New(c))
+		lab.Must((vgimg.PngCanvas{Canvas: c}).WriteTo(&b))
+		return []view{picture(b.Bytes(), 1)}
 	case image.Image:
-		var b bytes.Buffer
-		if err := png.Encode(&b, x); err != nil {
-			return nil, fmt.Errorf("nb: %w", err)
-		}
-		return one(picture(b.Bytes(), 1))
+		lab.Check(png.Encode(&b, x))
+		return []view{picture(b.Bytes(), 1)}
 	case lab.Table:
-		return one(view{html: table(x)}, nil)
+		return []view{{html: table(x)}}
 	case []lab.Claim:
-		return one(view{html: claimTable(x)}, nil)
+		return []view{{html: claimTable(x)}}
 	case mat.Matrix:
-		return one(view{html: matrix(x)}, nil)
+		return []view{{html: matrix(x)}}
 	case HTML:
-		return one(view{html: string(x)}, nil)
+		return []view{{html: string(x)}}
 	case error:
-		return nil, x
+		lab.Check(x)
 	}
-	if rows, err := rowsOf(x); err != nil || len(rows) > 0 {
-		return one(view{html: table(results(rows))}, err)
+	if rows := rowsOf(x); len(rows) > 0 {
+		return []view{{html: table(results(rows))}}
 	}
-	return one(view{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}, nil)
+	return []view{{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}}
 }
 
 // pictured is a type with a picture.
 type pictured interface{ Picture() image.Image }
 
-func exhibit(e lab.Exhibit) (out []view, err error) {
+func exhibit(e lab.Exhibit) (out []view) {
 	for _, p := range e.Pictures {
-		vs, err := views(p)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, vs...)
+		out = append(out, views(p)...)
 	}
 	for _, t := range e.Tables {
 		out = append(out, view{html: table(t)})
@@ -153,17 +148,7 @@ func exhibit(e lab.Exhibit) (out []view, err error) {
 	for _, n := range e.Notes {
 		out = append(out, view{html: caption(n)})
 	}
-	return out, nil
-}
-
-func gonumPlot(p *plot.Plot) (view, error) {
-	c := vgimg.New(14*vg.Centimeter, 9*vg.Centimeter)
-	p.Draw(draw.New(c))
-	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
-		return view{}, fmt.Errorf("nb: %w", err)
-	}
-	return picture(b.Bytes(), 1)
+	return out
 }
 
 func caption(s string) string {
@@ -199,4 +184,42 @@ func matrix(m mat.Matrix) string {
 		t.Rows = append(t.Rows, row)
 	}
 	return table(t)
+}
+
+// rowsOf are the rows of a []lab.Result; nil for other types.
+func rowsOf(x any) (rows []store.Row) {
+	v := reflect.ValueOf(x)
+	if v.Kind() != reflect.Slice {
+		return nil
+	}
+	for i := range v.Len() {
+		r, ok := v.Index(i).Interface().(interface{ Row() (store.Row, error) })
+		if !ok {
+			return nil
+		}
+		rows = append(rows, lab.Must(r.Row()))
+	}
+	return rows
+}
+
+// results is the table of a sweep: the parameters that differ, and the values.
+func results(rows []store.Row) lab.Table {
+	var shown []string
+	t := lab.Table{Rows: make([][]string, len(rows))}
+	for _, c := range store.Columns(rows) {
+		cells := map[string]bool{}
+		for _, r := range rows {
+			cells[store.FormatCell(r[c])] = true
+		}
+		name, isParam := strings.CutPrefix(c, "param.")
+		if len(cells) > 1 && (isParam || c == "seed") || strings.HasPrefix(c, "value") {
+			shown, t.Header = append(shown, c), append(t.Header, strings.TrimPrefix(name, "value."))
+		}
+	}
+	for i, r := range rows {
+		for _, c := range shown {
+			t.Rows[i] = append(t.Rows[i], store.FormatCell(r[c]))
+		}
+	}
+	return t
 }

@@ -32,13 +32,11 @@ func SweepAsLanded[P, R any](
 	return under(lab.SweepAsLanded[P, R], e, seed, ps, more)
 }
 
-type sweeper[P, R any] = func(
-	context.Context, *store.Store, lab.Experiment[P, R], int, uint64, []P, ...uint64,
-) iter.Seq2[lab.Result[P, R], error]
-
 // under runs a sweep under a bar with a Stop button.
 func under[P, R any](
-	sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, ps []P, more []uint64,
+	sweep func(context.Context, *store.Store, lab.Experiment[P, R], int, uint64, []P, ...uint64,
+	) iter.Seq2[lab.Result[P, R], error],
+	e lab.Experiment[P, R], seed uint64, ps []P, more []uint64,
 ) iter.Seq2[lab.Result[P, R], error] {
 	return func(yield func(lab.Result[P, R], error) bool) {
 		ctx, cancel := context.WithCancel(Context())

@@ -10,10 +10,10 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 
+	"coupling/lab"
 	"coupling/lab/gallery"
 	"coupling/lab/store"
 )
@@ -47,16 +47,17 @@ func New(s *store.Store, gallery string) (*Server, error) {
 		mux:     http.NewServeMux(),
 	}
 	v.mux.Handle("GET /", http.FileServerFS(static))
-	for pattern, answer := range map[string]func(*http.Request) (any, error){
+	for pattern, answer := range map[string]func(*http.Request) any{
 		"GET /changes": v.changes, "GET /about": v.about, "GET /cell/{key}": v.cell, "GET /diff": v.diff,
 	} {
-		v.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			x, err := answer(r)
-			reply(w, x, err)
+		v.handle(pattern, func(w http.ResponseWriter, r *http.Request) {
+			x := answer(r)
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(x) // the page has gone
 		})
 	}
-	v.mux.HandleFunc("GET /artifact/{key}/{name...}", v.artifact)
-	v.mux.HandleFunc("POST /export", v.export)
+	v.handle("GET /artifact/{key}/{name...}", v.artifact)
+	v.handle("POST /export", v.export)
 	if gallery != "" {
 		v.mux.Handle("GET /gallery/", http.StripPrefix("/gallery/", http.FileServer(http.Dir(gallery))))
 	}
@@ -116,77 +117,63 @@ func local(host string) bool {
 }
 
 // changes sends the rows that changed after the page's last update, at first all.
-func (v *Server) changes(r *http.Request) (any, error) {
+func (v *Server) changes(r *http.Request) any {
 	n := 0
 	if r.FormValue("epoch") == v.epoch {
 		n, _ = strconv.Atoi(r.FormValue("change"))
 	}
 	u := v.index.since(n)
 	u.Epoch = v.epoch
-	return u, nil
+	return u
 }
 
 // about describes the store and the galleries served.
-func (v *Server) about(*http.Request) (any, error) {
+func (v *Server) about(*http.Request) any {
 	var pages []gallery.Page
 	if v.gallery != "" {
 		pages, _ = gallery.ReadPages(v.gallery) // a missing folder has no pages
 	}
-	return map[string]any{"store": v.store.Dir, "figures": pages}, nil
+	return map[string]any{"store": v.store.Dir, "figures": pages}
 }
 
-func reply(w http.ResponseWriter, x any, err error) {
-	if err != nil {
-		code := http.StatusInternalServerError
+// handle answers requests by serve, which [lab.Check] may end before it has written anything.
+func (v *Server) handle(pattern string, serve http.HandlerFunc) {
+	v.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		err := func() (err error) {
+			defer lab.End(&err)
+			serve(w, r)
+			return nil
+		}()
 		if errors.Is(err, store.ErrMissing) {
-			code = http.StatusNotFound
+			http.Error(w, err.Error(), http.StatusNotFound)
+		} else if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
-		http.Error(w, err.Error(), code)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(x) // the page has gone
+	})
 }
 
 // lookup returns a finished or failed cell.
-func (v *Server) lookup(key string) (store.Record, error) {
+func (v *Server) lookup(key string) store.Record {
 	r, ok := v.index.record(key)
 	if !ok {
-		return r, fmt.Errorf("cell %q: %w", key, store.ErrMissing)
+		lab.Check(fmt.Errorf("cell %q: %w", key, store.ErrMissing))
 	}
-	return r, nil
+	return r
 }
 
-func (v *Server) cell(r *http.Request) (any, error) {
-	rec, err := v.lookup(r.PathValue("key"))
-	if err != nil {
-		return nil, err
-	}
-	b, err := rec.JSON()
-	return json.RawMessage(b), err
+func (v *Server) cell(r *http.Request) any {
+	return json.RawMessage(lab.Must(v.lookup(r.PathValue("key")).JSON()))
 }
 
-func (v *Server) diff(r *http.Request) (any, error) {
-	a, err1 := v.lookup(r.FormValue("a"))
-	b, err2 := v.lookup(r.FormValue("b"))
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	return store.Diff(a, b)
+func (v *Server) diff(r *http.Request) any {
+	return lab.Must(store.Diff(v.lookup(r.FormValue("a")), v.lookup(r.FormValue("b"))))
 }
 
 // artifact sends a file of a cell; anything but a picture is a download.
 func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	rec, err := v.lookup(r.PathValue("key"))
-	var f *os.File
-	if err == nil {
-		f, err = v.store.OpenArtifact(rec, name)
-	}
-	if err != nil {
-		reply(w, nil, err)
-		return
-	}
+	rec := v.lookup(r.PathValue("key"))
+	f := lab.Must(v.store.OpenArtifact(rec, name))
 	defer f.Close()
 	if filepath.Ext(name) != ".png" {
 		w.Header().Set("Content-Type", "application/octet-stream")
@@ -206,12 +193,8 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 	}
 	rows := []store.Row{}
 	for _, key := range ask.Keys {
-		rec, err := v.lookup(key)
-		if err != nil {
-			continue // removed since, or unfinished
-		}
-		if row, err := rec.Flatten(); err == nil { // it was flattened for the page before
-			rows = append(rows, row)
+		if rec, ok := v.index.record(key); ok { // else removed since, or unfinished
+			rows = append(rows, lab.Must(rec.Flatten())) // as it was for the page before
 		}
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

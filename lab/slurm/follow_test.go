@@ -98,7 +98,7 @@ func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
 				if deadly[j.Record().Key] {
 					return state
 				}
-				must.Do(j.Do(t.Context(), c.store))
+				must.Get(j.Try(t.Context(), c.store))
 			}
 			return "COMPLETED"
 		}

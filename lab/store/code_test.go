@@ -15,6 +15,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device/cpu"
 	"coupling/lab/internal/code"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -163,21 +164,14 @@ func TestAnotherFormatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := s.Paths(e.Jobs(1, point{1, 2})[0].Record()).Record
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(file))
 	newer := strings.Replace(string(b), `"format":1`, `"format":2,"more":[]`, 1)
-	if err := os.WriteFile(file, []byte(newer), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(file, []byte(newer), 0o666))
 	if _, err := lab.Do(t.Context(), s, e, 1, point{1, 2}); !errors.Is(err, store.ErrFormat) || runs.Load() != 1 {
 		t.Errorf("a newer record: %v, computed %d times", err, runs.Load())
 	}
 	older := strings.Replace(string(b), `"format":1,`, "", 1)
-	if err := os.WriteFile(file, []byte(older), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(file, []byte(older), 0o666))
 	if r, err := lab.Do(t.Context(), s, e, 1, point{1, 2}); err != nil || !r.Recalled {
 		t.Errorf("a record without a format: %v", err)
 	}

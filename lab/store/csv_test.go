@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,10 +31,7 @@ type csvValue struct {
 // csvRows computes three cells, one with a loss that is no number.
 func csvRows(t *testing.T) []store.Row {
 	t.Helper()
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(t.TempDir()))
 	e := lab.Experiment[csvParams, csvValue]{Name: "test/export", Version: 3,
 		Run: func(_ context.Context, _ *lab.Cell, p csvParams) (csvValue, error) {
 			return csvValue{Loss: math.Log(p.Eps), Path: []float64{1, p.Eps}, OK: p.Eps > 0}, nil
@@ -42,18 +40,9 @@ func csvRows(t *testing.T) []store.Row {
 	for _, eps := range []float64{-1, 0, 0.5} {
 		p := csvParams{Eps: eps, Name: `a "b", c`}
 		p.Deep.N = 7
-		r, err := lab.Do(t.Context(), s, e, 1<<63+5, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := s.Find(string(r.Key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		row, err := rec.Flatten()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(lab.Do(t.Context(), s, e, 1<<63+5, p))
+		rec := must.Get(s.Find(string(r.Key)))
+		row := must.Get(rec.Flatten())
 		out = append(out, row)
 	}
 	delete(out[1], "value.ok") // as if an older version lacked it
@@ -62,13 +51,8 @@ func csvRows(t *testing.T) []store.Row {
 
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := store.WriteCSV(&b, csvRows(t)); err != nil {
-		t.Fatal(err)
-	}
-	recs, err := csv.NewReader(&b).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(store.WriteCSV(&b, csvRows(t)))
+	recs := must.Get(csv.NewReader(&b).ReadAll())
 	at := map[string]int{}
 	for i, c := range recs[0] {
 		at[c] = i

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -28,12 +29,9 @@ type Comparison struct {
 
 // Diff compares two records.
 func Diff(a, b Record) (Comparison, error) {
-	ra, err := a.Flatten()
-	if err != nil {
-		return Comparison{}, err
-	}
-	rb, err := b.Flatten()
-	if err != nil {
+	ra, errA := a.Flatten()
+	rb, errB := b.Flatten()
+	if err := errors.Join(errA, errB); err != nil {
 		return Comparison{}, err
 	}
 	c := Comparison{[]Difference{}, []Difference{}, []Difference{}}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -62,14 +63,10 @@ func TestFullDisk(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	small := before
 	small.Cur = 5 << 20 // more than the log of this test has
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small))
 	landed, failed := 0, 0
 	for _, err := range lab.Sweep(t.Context(), s, e, 3, 5, points(10)) {
 		var ce *store.CellError
@@ -82,9 +79,7 @@ func TestFullDisk(t *testing.T) {
 			failed++
 		}
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 	if landed != 6 || failed != 4 {
 		t.Errorf("%d landed, %d failed: want 6 and 4", landed, failed)
 	}
@@ -155,7 +150,7 @@ func TestDeath(t *testing.T) {
 	j := store.ExternalJob(id, func(context.Context, *store.Store) (bool, error) {
 		return false, errors.New("exit status 3: out of memory")
 	})
-	if err := j.Do(t.Context(), s); err == nil {
+	if _, err := j.Try(t.Context(), s); err == nil {
 		t.Error("no error")
 	}
 	if r, err := s.Failure(id); err != nil || r.Error != "exit status 3: out of memory" || r.Manifest.Host == "" {
@@ -206,14 +201,8 @@ func TestTwoOwners(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r, err := lab.Recall(s, e, 5, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := r.Open("sum.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lab.Recall(s, e, 5, p))
+	f := must.Get(r.Open("sum.txt"))
 	f.Close()
 	for f := range s.Failures("") {
 		t.Error(f.Error)

@@ -104,17 +104,16 @@ func (s *Store) leftover(age time.Duration) (out []string, err error) {
 		if err != nil {
 			return out, err
 		}
-		entries, err := sh.list()
+		files, err := sh.list()
 		if err != nil {
 			return out, err
 		}
-		for _, e := range entries {
-			path := filepath.Join(sh.path, e.Name())
-			if !s.isLeftover(sh, e.Name()) {
+		for _, f := range files {
+			if !s.isLeftover(sh, f) {
 				continue
 			}
-			if touched, err := lastTouched(path); err != nil || time.Since(touched) >= age {
-				out = append(out, path)
+			if touched, err := lastTouched(sh.path(f)); err != nil || time.Since(touched) >= age {
+				out = append(out, sh.path(f))
 			}
 		}
 	}
@@ -123,21 +122,17 @@ func (s *Store) leftover(age time.Duration) (out []string, err error) {
 
 // isLeftover reports whether a file or directory of a shard belongs neither to a finished cell nor
 // to a running process.
-func (s *Store) isLeftover(sh shard, file string) bool {
-	if strings.HasSuffix(file, tmpSuffix) {
+func (s *Store) isLeftover(sh shard, f file) bool {
+	if strings.HasSuffix(f.suffix, tmpSuffix) {
 		return true
 	}
-	name, suffix, ok := cut(file)
-	if !ok {
-		return false
-	}
-	p := sh.paths(name)
+	p := sh.paths(f.name)
 	// of a commit that was cut short, or of a record that was replaced
-	if attempt, ok := strings.CutPrefix(suffix, filesSuffix); ok {
+	if attempt, ok := strings.CutPrefix(f.suffix, filesSuffix); ok {
 		r, err := s.read(p.record)
 		return (errors.Is(err, ErrMissing) || err == nil && r.Attempt != attempt) && !p.busy()
 	}
-	return (suffix == lockSuffix || suffix == scratchSuffix) && !p.busy()
+	return (f.suffix == lockSuffix || f.suffix == scratchSuffix) && !p.busy()
 }
 
 // lastTouched is the newest modification time at or below path.

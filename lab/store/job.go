@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"reflect"
 	"runtime"
@@ -64,16 +63,8 @@ func (j Job) Work(dev *device.Device) (flop, steps float64) {
 	return j.of.Work(j.value, dev)
 }
 
-// Do recalls the cell or computes and stores it. If another process computes it, Do waits.
-func (j Job) Do(ctx context.Context, s *Store) error {
-	for l := range (Local{Workers: 1}).Land(ctx, s, slices.Values([]Job{j})) {
-		return l.Err
-	}
-	return context.Cause(ctx)
-}
-
-// Try is Do without waiting: if another process computes the cell, the error is [ErrBusy]. It
-// reports whether the store held the cell.
+// Try recalls the cell or computes and stores it, and reports whether the store held it. If another process computes
+// it, the error is [ErrBusy].
 func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
 	_, recalled, err = j.try(ctx, s)
 	return recalled, j.fail(err)
@@ -253,8 +244,7 @@ func ParseJob(line []byte) (Record, error) {
 // program compute it, unless the store holds it or another process computes it ([ErrBusy]), and
 // reports which.
 func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled bool, err error)) Job {
-	j := Job{family: &family{id: id, interactive: true}, key: id.Key, seed: id.Seed, params: id.Params, elsewhere: do}
-	return j
+	return Job{family: &family{id: id, interactive: true}, key: id.Key, seed: id.Seed, params: id.Params, elsewhere: do}
 }
 
 // Missing returns the jobs whose cells must be computed, each cell once; see
@@ -275,7 +265,7 @@ type Survey struct {
 // are read, many at once, to check them. It keeps no job.
 func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
 	stored := s.stored()
-	errs, other, files := [8 * readAhead]error{}, [8 * readAhead]bool{}, [8 * readAhead][]string{}
+	errs, other, files := [8 * readAhead]error{}, [8 * readAhead]bool{}, [8 * readAhead][]file{}
 	for some := range chunks(Distinct(jobs), len(errs)) {
 		var there []int // among some; less work than to open every cell
 		for i, j := range some {
@@ -308,26 +298,25 @@ func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
 
 // stored returns a function that reports whether a cell may be in the store, as far as file names
 // tell, and its records' files. It reads each folder once.
-func (s *Store) stored() func(Job) (files []string, ok bool) {
+func (s *Store) stored() func(Job) (files []file, ok bool) {
 	type folder struct {
-		files map[Key][]string
+		files map[Key][]file
 		err   error
 	}
 	folders := map[shard]folder{}
-	return func(j Job) ([]string, bool) {
+	return func(j Job) ([]file, bool) {
 		if j.key == "" {
 			return nil, true // recall says what is wrong
 		}
 		at := s.shard(j.Record())
 		f, ok := folders[at]
 		if !ok {
-			var entries []fs.DirEntry
-			f.files = map[Key][]string{}
-			entries, f.err = at.list()
-			for _, e := range entries {
-				if name, suffix, ok := cut(e.Name()); ok && suffix == recordSuffix {
-					k := Key(name[:keyDigits])
-					f.files[k] = append(f.files[k], e.Name())
+			var all []file
+			f.files = map[Key][]file{}
+			all, f.err = at.list()
+			for _, x := range all {
+				if x.suffix == recordSuffix {
+					f.files[x.key()] = append(f.files[x.key()], file{name: x.name, suffix: x.suffix})
 				}
 			}
 			folders[at] = f

@@ -53,8 +53,8 @@ func (s *Store) shard(r Record) shard {
 }
 
 func (sh shard) paths(name string) cellPaths {
-	base := filepath.Join(sh.path, name)
-	return cellPaths{sh.path, base, base + recordSuffix, base + failureSuffix, base + scratchSuffix, base + lockSuffix}
+	base := filepath.Join(sh.dir, name)
+	return cellPaths{sh.dir, base, base + recordSuffix, base + failureSuffix, base + scratchSuffix, base + lockSuffix}
 }
 
 func (p cellPaths) files(attempt string) string { return p.base + filesSuffix + attempt }
@@ -83,7 +83,7 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // A shard is a folder of cells.
 type shard struct {
-	path       string
+	dir        string
 	experiment string
 }
 
@@ -137,13 +137,26 @@ func (s *Store) OnlyOf(known map[string]string) bool {
 	return true
 }
 
+// A file is one of a cell, in its shard.
+type file struct {
+	name, suffix string // KEY.CODE, or KEY, and what follows
+	entry        fs.DirEntry
+}
+
+func (f file) key() Key { return Key(f.name[:keyDigits]) }
+
+func (sh shard) path(f file) string { return filepath.Join(sh.dir, f.name+f.suffix) }
+
 // list reads the folder; a missing one is empty.
-func (sh shard) list() ([]fs.DirEntry, error) {
-	entries, err := os.ReadDir(sh.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
+func (sh shard) list() (files []file, err error) {
+	entries, err := os.ReadDir(sh.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("lab: store: %w", err)
 	}
-	return entries, nil
+	for _, e := range entries {
+		if name, suffix, ok := cut(e.Name()); ok {
+			files = append(files, file{name, suffix, e})
+		}
+	}
+	return files, nil
 }

@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"coupling/lab/must"
 )
 
 func lockPaths(t *testing.T) cellPaths {
 	t.Helper()
-	return shard{path: t.TempDir()}.paths(strings.Repeat("a", keyDigits))
+	return shard{dir: t.TempDir()}.paths(strings.Repeat("a", keyDigits))
 }
 
 func TestLockExcludes(t *testing.T) {
@@ -49,9 +51,7 @@ func TestLockExcludes(t *testing.T) {
 // The file that a killed process leaves is nobody's lock.
 func TestLockFileOfTheDead(t *testing.T) {
 	p := lockPaths(t)
-	if err := os.WriteFile(p.lock, []byte("process 1 on elsewhere\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(p.lock, []byte("process 1 on elsewhere\n"), 0o666))
 	if p.busy() {
 		t.Error("it looks busy")
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
 	"gonum.org/v1/gonum/mat"
@@ -105,13 +106,8 @@ func TestMisnamedRecordIsNotRecalled(t *testing.T) {
 	}
 	a := e.Jobs(1, point{1, 2})[0].Record()
 	b := e.Jobs(1, point{2, 2})[0].Record()
-	raw, err := os.ReadFile(s.Paths(a).Record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.Paths(b).Record, raw, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(s.Paths(a).Record))
+	must.Do(os.WriteFile(s.Paths(b).Record, raw, 0o666))
 	if _, err := lab.Recall(s, e, 1, point{2, 2}); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("another cell's record was recalled: %v", err)
 	}
@@ -122,17 +118,12 @@ func TestMisnamedRecordIsNotRecalled(t *testing.T) {
 
 func TestVerifyFindsAFlippedByte(t *testing.T) {
 	s := testStore(t)
-	r, err := lab.Do(t.Context(), s, writes("a", "hello"), 0, point{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lab.Do(t.Context(), s, writes("a", "hello"), 0, point{}))
 	rec, err := s.Find(string(r.Key))
 	if err != nil || s.Verify(rec) != nil {
 		t.Fatal(err, s.Verify(rec))
 	}
-	if err := os.WriteFile(filepath.Join(s.Files(rec), "a"), []byte("jello"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(filepath.Join(s.Files(rec), "a"), []byte("jello"), 0o666))
 	if err := s.Verify(rec); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("verified: %v", err)
 	}
@@ -204,10 +195,7 @@ func TestComputedAndRecalledAreTheSame(t *testing.T) {
 	e := lab.Experiment[point, loose]{Name: "test/loose",
 		Run: func(context.Context, *lab.Cell, point) (loose, error) { return loose{}, nil }}
 	s := testStore(t)
-	a, err := lab.Do(t.Context(), s, e, 0, point{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(lab.Do(t.Context(), s, e, 0, point{}))
 	b, err := lab.Do(t.Context(), s, e, 0, point{})
 	if err != nil || (a.Value.S == nil) != (b.Value.S == nil) || (a.Value.M == nil) != (b.Value.M == nil) ||
 		a.Value.P != b.Value.P {
@@ -217,10 +205,7 @@ func TestComputedAndRecalledAreTheSame(t *testing.T) {
 
 func TestNothingIsCreatedByLooking(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "typo")
-	s, err := lab.OpenStore(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(dir))
 	for _, err := range s.Records("") {
 		t.Error(err)
 	}
@@ -230,21 +215,10 @@ func TestNothingIsCreatedByLooking(t *testing.T) {
 }
 
 func TestRemoveCopesWithAnyPath(t *testing.T) {
-	s, err := lab.OpenStore(filepath.Join(t.TempDir(), "a [b] * c"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := lab.Do(t.Context(), s, writes("a", "hello"), 0, point{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, err := s.Find(string(r.Key))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Remove(rec); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(filepath.Join(t.TempDir(), "a [b] * c")))
+	r := must.Get(lab.Do(t.Context(), s, writes("a", "hello"), 0, point{}))
+	rec := must.Get(s.Find(string(r.Key)))
+	must.Do(s.Remove(rec))
 	if rest, _ := os.ReadDir(s.Paths(rec).Dir); len(rest) != 0 {
 		t.Errorf("left: %v", rest)
 	}

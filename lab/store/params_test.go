@@ -57,7 +57,7 @@ func TestBadParametersAreNeitherComputedNorStored(t *testing.T) {
 	} {
 		_, err1 := lab.Do(t.Context(), s, e, 0, p)
 		_, err2 := lab.Recall(s, e, 0, p)
-		err3 := e.Jobs(0, p)[0].Do(t.Context(), s)
+		_, err3 := e.Jobs(0, p)[0].Try(t.Context(), s)
 		for _, err := range []error{err1, err2, err3} {
 			if refused := (*store.ParamError)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)

@@ -18,10 +18,10 @@ var (
 	// ErrMissing says that the store does not hold the cell.
 	ErrMissing = errors.New("not in the store")
 	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
-	// or not matching its artifacts. [Job.Do] computes such a cell again.
+	// or not matching its artifacts. [Job.Try] computes such a cell again.
 	ErrCorrupt = errors.New("corrupt")
 	// ErrOtherCode says that a cell was computed only by code that differs from this program's; see
-	// [Store.SameCode]. [Job.Do] computes such a cell too, and keeps both results.
+	// [Store.SameCode]. [Job.Try] computes such a cell too, and keeps both results.
 	ErrOtherCode = errors.New("computed by other code")
 	// ErrFormat says that another version of the lab wrote the record. It is
 	// neither read nor computed again.

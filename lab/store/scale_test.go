@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -35,10 +36,7 @@ func scale(b *testing.B) (*store.Store, []store.Job) {
 	if dir == "" {
 		dir = b.TempDir()
 	}
-	s, err := lab.OpenStore(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(dir))
 	jobs := trivialJobs(n)
 	if todo := s.Missing(jobs); len(todo) > 0 {
 		const portion = 10_000
@@ -63,10 +61,7 @@ func perCell(b *testing.B, n int) {
 
 // A sweep of cells that cost nothing: directories, lock, scratch, record, syncs.
 func BenchmarkTrivialCells(b *testing.B) {
-	s, err := lab.OpenStore(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(b.TempDir()))
 	jobs := trivialJobs(b.N)
 	b.ResetTimer()
 	for _, err := range (store.Local{}).Run(b.Context(), s, jobs) {
@@ -81,18 +76,11 @@ func BenchmarkTrivialCells(b *testing.B) {
 func BenchmarkCellBeside(b *testing.B) {
 	for _, others := range []int{0, 400, 4000, 40000} {
 		b.Run(strconv.Itoa(others), func(b *testing.B) {
-			s, err := lab.OpenStore(b.TempDir())
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := must.Get(lab.OpenStore(b.TempDir()))
 			dir := filepath.Join(s.Dir, "cells", "test", "trivial", "00")
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(os.MkdirAll(dir, 0o777))
 			for i := range others {
-				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("00%030d.json", i)), nil, 0o666); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(os.WriteFile(filepath.Join(dir, fmt.Sprintf("00%030d.json", i)), nil, 0o666))
 			}
 			n := 0
 			for b.Loop() {
@@ -101,7 +89,7 @@ func BenchmarkCellBeside(b *testing.B) {
 					n++
 					j = trivial.Jobs(1, point{N: n})[0] // some 250 tries of 10 µs
 				}
-				if err := j.Do(b.Context(), s); err != nil {
+				if _, err := j.Try(b.Context(), s); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -181,7 +169,7 @@ func BenchmarkScan(b *testing.B) {
 func TestInodesOfACell(t *testing.T) {
 	s := testStore(t)
 	for _, j := range trivialJobs(50) {
-		if err := j.Do(t.Context(), s); err != nil {
+		if _, err := j.Try(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 )
 
 func TestScannerSeesEveryChangeOnce(t *testing.T) {
@@ -20,9 +21,7 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 		t.Helper()
 		out := map[string]int{}
 		for c, err := range sc.Look() {
-			if err = errors.Join(err, c.Err); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(errors.Join(err, c.Err))
 			if c.Status.Stored && c.Record.Name() != c.Name || c.Experiment != e.Name {
 				t.Errorf("%s of %s holds %s", c.Name, c.Experiment, c.Record.Key)
 			}
@@ -48,9 +47,7 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 		t.Errorf("nothing is new: %v", got)
 	}
 	id := e.Jobs(1, point{1, 3})[0].Record()
-	if err := s.Remove(id); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Remove(id))
 	if got := look(); got["gone"] != 1 || len(got) != 1 {
 		t.Errorf("one is gone: %v", got)
 	}
@@ -77,10 +74,7 @@ func TestScannerSeesADeath(t *testing.T) {
 	s, e := testStore(t), sampler(new(atomic.Int64))
 	id := e.Jobs(1, point{1, 2})[0].Record()
 	sc := s.Scan()
-	release, err := s.Hold(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := must.Get(s.Hold(id))
 	lock, dir, past := s.Paths(id).Lock, s.Paths(id).Dir, time.Now().Add(-time.Hour)
 	left, err := os.ReadFile(lock)
 	lab.Check(os.Chtimes(dir, past, past))

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,17 +49,17 @@ func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 	asked, shards := make(map[Key]bool, len(ids)), map[shard]bool{}
 	for _, id := range ids {
 		asked[id.Key] = true
-		shards[shard{path: s.paths(id).dir}] = true
+		shards[s.shard(id)] = true
 	}
 	out := map[Key]Status{}
 	for sh := range shards {
-		entries, err := sh.list()
+		files, err := sh.list()
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if name, suffix, ok := cut(e.Name()); ok && asked[Key(name[:keyDigits])] {
-				out[Key(name[:keyDigits])] = out[Key(name[:keyDigits])].with(suffix)
+		for _, f := range files {
+			if k := f.key(); asked[k] {
+				out[k] = out[k].with(f.suffix)
 			}
 		}
 	}
@@ -141,25 +140,25 @@ func (c *Scanner) Look() iter.Seq2[Change, error] {
 
 // look yields the changes in one shard.
 func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
-	fi, err := os.Stat(sh.path)
+	fi, err := os.Stat(sh.dir)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) || yield(Change{}, err)
 	}
-	old := c.seen[sh.path]
+	old := c.seen[sh.dir]
 	if old == nil {
 		old = &scanned{cells: map[string]observedCell{}}
-		c.seen[sh.path] = old
+		c.seen[sh.dir] = old
 	}
 	// File times are coarse, so a directory that changed just before it was read is read again.
 	if fi.ModTime().Equal(old.changed) && old.read.Sub(old.changed) > 3*time.Second && !old.running {
 		return true
 	}
 	now := time.Now()
-	entries, err := sh.list()
+	files, err := sh.list()
 	if err != nil {
 		return yield(Change{}, err)
 	}
-	cells := observe(entries)
+	cells := observe(files)
 	old.running = false
 	for name, cell := range cells {
 		if cell.status.String() == "running" {
@@ -190,23 +189,19 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 	return true
 }
 
-func observe(entries []fs.DirEntry) map[string]observedCell {
+func observe(files []file) map[string]observedCell {
 	out := map[string]observedCell{}
-	for _, e := range entries {
-		name, suffix, ok := cut(e.Name())
-		if !ok {
+	for _, f := range files {
+		cell := out[f.name]
+		if cell.status = cell.status.with(f.suffix); cell.status == (Status{}) {
 			continue
 		}
-		cell := out[name]
-		if cell.status = cell.status.with(suffix); cell.status == (Status{}) {
-			continue
-		}
-		if suffix == recordSuffix || suffix == failureSuffix {
-			if fi, err := e.Info(); err == nil && fi.ModTime().After(cell.time) {
+		if f.suffix == recordSuffix || f.suffix == failureSuffix {
+			if fi, err := f.entry.Info(); err == nil && fi.ModTime().After(cell.time) {
 				cell.time = fi.ModTime()
 			}
 		}
-		out[name] = cell
+		out[f.name] = cell
 	}
 	return out
 }
@@ -245,33 +240,26 @@ func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 			return true
 		}
 		for sh, err := range s.shards(prefix) {
-			var entries []fs.DirEntry
-			var here []string
-			digits := filepath.Base(sh.path)
+			var files []file
+			digits := filepath.Base(sh.dir)
 			if err == nil && (strings.HasPrefix(key, digits) || strings.HasPrefix(digits, key)) {
-				entries, err = sh.list()
+				files, err = sh.list()
 			}
-			stored := map[string]bool{} // keys, by any code
+			stored := map[Key]bool{}    // by any code
 			failed := map[string]bool{} // names
-			for _, e := range entries {
-				name, have, ok := cut(e.Name())
-				if !ok || !strings.HasPrefix(name, key) {
-					continue
-				}
-				stored[name[:keyDigits]] = stored[name[:keyDigits]] || have == recordSuffix
-				failed[name] = failed[name] || have == failureSuffix
-				if have == suffix || have == lockSuffix && suffix == failureSuffix {
-					here = append(here, filepath.Join(sh.path, e.Name()))
+			for _, f := range files {
+				stored[f.key()] = stored[f.key()] || f.suffix == recordSuffix
+				failed[f.name] = failed[f.name] || f.suffix == failureSuffix
+			}
+			for _, f := range files {
+				died := suffix == failureSuffix && f.suffix == lockSuffix && !failed[f.name]
+				switch {
+				case !strings.HasPrefix(f.name, key) || f.suffix != suffix && !died:
+				case suffix == failureSuffix && stored[f.key()]: // what has succeeded since is no failure
+				case !died || s.isDead(sh.paths(f.name)):
+					paths = append(paths, sh.path(f))
 				}
 			}
-			if suffix == failureSuffix {
-				here = slices.DeleteFunc(here, func(path string) bool {
-					name, have, _ := cut(filepath.Base(path))
-					isLock := have == lockSuffix && (failed[name] || !s.isDead(sh.paths(name)))
-					return isLock || stored[name[:keyDigits]] // what has succeeded since is no failure
-				})
-			}
-			paths = append(paths, here...)
 			if len(paths) > 8*readAhead && !read() || err != nil && !yield(Record{}, err) {
 				return
 			}

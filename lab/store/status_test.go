@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -23,12 +24,10 @@ func TestStatuses(t *testing.T) {
 		}}
 	jobs := e.Jobs(1, point{N: 1}, point{N: 2}, point{N: 3}, point{N: 4})
 	for _, j := range jobs[:2] {
-		_ = j.Do(t.Context(), s) // the second fails
+		_, _ = j.Try(t.Context(), s) // the second fails
 	}
 	lock := s.Paths(jobs[2].Record())
-	if err := errors.Join(os.MkdirAll(lock.Dir, 0o777), os.WriteFile(lock.Lock, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(os.MkdirAll(lock.Dir, 0o777), os.WriteFile(lock.Lock, nil, 0o666)))
 	var ids []store.Record
 	for _, j := range jobs {
 		ids = append(ids, j.Record())
@@ -74,19 +73,13 @@ func TestExternalJob(t *testing.T) {
 	var runs atomic.Int64
 	s, e := testStore(t), sampler(&runs)
 	mine := e.Jobs(1, point{1, 2})[0]
-	line, err := store.EncodeJob(mine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := store.ParseJob(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(store.EncodeJob(mine))
+	id := must.Get(store.ParseJob(line))
 	j := store.ExternalJob(id, mine.Try)
 	if _, err := j.Recall(s); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("before: %v", err)
 	}
-	if err := j.Do(t.Context(), s); err != nil {
+	if _, err := j.Try(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := j.Recall(s); err != nil || r.Key != mine.Record().Key {

@@ -96,20 +96,16 @@ func (r Record) store(write func([]byte) error) error {
 	return write(b)
 }
 
-// variants returns the records of a cell of any code, or of its failures, the newest first. If files,
-// the names in its folder, are not given, it lists that.
-func (s *Store) variants(id Record, suffix string, files ...string) (out []Record) {
+// variants returns the records of a cell of any code, or of its failures, the newest first. If the cell's
+// files are not given, it lists its folder.
+func (s *Store) variants(id Record, suffix string, files ...file) (out []Record) {
 	sh := s.shard(id)
 	if len(files) == 0 {
-		entries, _ := sh.list() // what cannot be read is not there
-		for _, e := range entries {
-			files = append(files, e.Name())
-		}
+		files, _ = sh.list() // what cannot be read is not there
 	}
-	for _, file := range files {
-		name, have, ok := cut(file)
-		if ok && have == suffix && strings.HasPrefix(name, string(id.Key)) {
-			if r, err := s.read(filepath.Join(sh.path, file)); err == nil {
+	for _, f := range files {
+		if f.suffix == suffix && f.key() == id.Key {
+			if r, err := s.read(sh.path(f)); err == nil {
 				out = append(out, r)
 			}
 		}
@@ -167,16 +163,15 @@ func (s *Store) FindAll(prefix string) ([]Record, error) {
 
 // Remove removes what one code computed of a cell: its record first, then its other files.
 func (s *Store) Remove(r Record) error {
-	p := s.paths(r)
-	errs := []error{os.RemoveAll(p.record)} // no error if there is none
-	beside, err := s.shard(r).list()
-	errs = append(errs, err)
-	for _, e := range beside {
-		if name, _, ok := cut(e.Name()); ok && name == r.Name() {
-			errs = append(errs, os.RemoveAll(filepath.Join(p.dir, e.Name())))
+	sh := s.shard(r)
+	beside, err := sh.list()
+	err = errors.Join(os.RemoveAll(s.paths(r).record), err) // no error if there is none
+	for _, f := range beside {
+		if f.name == r.Name() {
+			err = errors.Join(err, os.RemoveAll(sh.path(f)))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("lab: remove %s: %w", r.Key, err)
 	}
 	return nil

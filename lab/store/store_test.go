@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,10 +60,7 @@ func sampler(runs *atomic.Int64) lab.Experiment[point, stats] {
 
 func testStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(t.TempDir()))
 	return s
 }
 
@@ -93,10 +91,7 @@ func TestKeyKnowsWhatMatters(t *testing.T) {
 	var runs atomic.Int64
 	base := sampler(&runs)
 	key := func(e lab.Experiment[point, stats], seed uint64, p point) store.Key {
-		k, err := e.Key(seed, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(e.Key(seed, p))
 		return k
 	}
 	newer, renamed := base, base
@@ -105,10 +100,7 @@ func TestKeyKnowsWhatMatters(t *testing.T) {
 		key(base, 1, point{1, 2}), key(base, 2, point{1, 2}), key(base, 1, point{2, 2}),
 		key(newer, 1, point{1, 2}), key(renamed, 1, point{1, 2}), key(base, 1, point{math.NaN(), 2}),
 	}
-	other, err := lab.Experiment[point, point]{Name: base.Name, Version: 1}.Key(1, point{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(lab.Experiment[point, point]{Name: base.Name, Version: 1}.Key(1, point{1, 2}))
 	keys = append(keys, other) // another result type
 	slices.Sort(keys)
 	if n := len(slices.Compact(keys)); n != 7 {
@@ -307,38 +299,26 @@ func writes(name, text string) lab.Experiment[point, point] {
 
 func TestArtifactsLiveAndDieWithTheCell(t *testing.T) {
 	s, e := testStore(t), writes("deep/a.txt", "hello")
-	r, err := lab.Do(t.Context(), s, e, 0, point{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := r.Open("deep/a.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lab.Do(t.Context(), s, e, 0, point{}))
+	f := must.Get(r.Open("deep/a.txt"))
 	f.Close()
 	rec, err := s.Find(string(r.Key)[:6])
 	if err != nil || len(rec.Artifacts) != 1 || rec.Artifacts[0].Size != 5 {
 		t.Fatalf("%+v %v", rec, err)
 	}
 	path := filepath.Join(s.Files(rec), "deep/a.txt")
-	if err := os.WriteFile(path, []byte("jello"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, []byte("jello"), 0o666))
 	if _, err := r.Open("deep/a.txt"); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("opened a changed artifact: %v", err)
 	}
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, nil, 0o666))
 	if _, err := lab.Recall(s, e, 0, point{}); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("recalled with a truncated artifact: %v", err)
 	}
 	if r, err := lab.Do(t.Context(), s, e, 0, point{}); err != nil || r.Recalled {
 		t.Errorf("corrupt cell was not computed again: %v", err)
 	}
-	if err := s.Remove(rec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.Remove(rec))
 	if rest, _ := filepath.Glob(filepath.Join(s.Dir, "cells/test/writes/*/*")); len(rest) != 0 {
 		t.Errorf("left after Remove: %v", rest)
 	}
@@ -352,22 +332,14 @@ func TestArtifactsLiveAndDieWithTheCell(t *testing.T) {
 func TestTornRecordsAreNeverRecalled(t *testing.T) {
 	var runs atomic.Int64
 	s, e := testStore(t), sampler(&runs)
-	r, err := lab.Do(t.Context(), s, e, 1, point{1, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lab.Do(t.Context(), s, e, 1, point{1, 3}))
 	id := e.Jobs(1, point{1, 3})[0].Record()
 	path := s.Paths(id).Record
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))
 	for _, torn := range [][]byte{nil, whole[:len(whole)/2], slices.Concat(whole[:len(whole)-2], []byte("x")),
 		[]byte(strings.Replace(string(whole), `"mean":`, `"mean":1`, 1)),
 		[]byte(strings.Replace(string(whole), `"x":1`, `"x":2`, 1))} {
-		if err := os.WriteFile(path, torn, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(path, torn, 0o666))
 		if _, err := lab.Recall(s, e, 1, point{1, 3}); !errors.Is(err, store.ErrCorrupt) {
 			t.Fatalf("%.60q: %v", torn, err)
 		}
@@ -383,15 +355,12 @@ func TestJobsTravel(t *testing.T) {
 	e := sampler(&runs)
 	s := testStore(t)
 	jobs := e.Jobs(1<<63+1, point{math.Inf(1), 2}, point{2, 2})
-	line, err := store.EncodeJob(jobs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(store.EncodeJob(jobs[0]))
 	j, err := store.DecodeJob(line, []*store.Decoder{e.Decoder()})
 	if err != nil || j.Record().Key != jobs[0].Record().Key {
 		t.Fatalf("%v", err)
 	}
-	if err := j.Do(t.Context(), s); err != nil {
+	if _, err := j.Try(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if m := s.Missing(jobs); len(m) != 1 || m[0].Record().Key != jobs[1].Record().Key {
@@ -459,14 +428,8 @@ func TestDiff(t *testing.T) {
 	s, e := testStore(t), sampler(&runs)
 	var recs []store.Record
 	for _, x := range []float64{1, 2} {
-		r, err := lab.Do(t.Context(), s, e, 1, point{x, 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := s.Find(string(r.Key))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(lab.Do(t.Context(), s, e, 1, point{x, 2}))
+		rec := must.Get(s.Find(string(r.Key)))
 		recs = append(recs, rec)
 	}
 	c, err := store.Diff(recs[0], recs[1])
@@ -494,12 +457,8 @@ func TestGCRemovesOldVersionsAndLeftovers(t *testing.T) {
 	id := now.Jobs(9, point{9, 9})[0].Record()
 	p := s.Paths(id)
 	orphan := filepath.Join(p.Scratch, "x")
-	if err := os.MkdirAll(filepath.Dir(orphan), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(orphan, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(filepath.Dir(orphan), 0o777))
+	must.Do(os.WriteFile(orphan, nil, 0o666))
 	for _, dry := range []bool{true, false} {
 		gc, err := s.GC([]*store.Decoder{now.Decoder()}, noCode, 0, time.Hour, dry)
 		if err != nil || len(gc.Cells) != 1 || gc.Cells[0].Version != 1 || len(gc.Leftover) != 1 {
@@ -529,14 +488,9 @@ func TestRoundTripOfAnyFloat(t *testing.T) {
 		p := any64.Draw(t, "p")
 		in := value{any64.Draw(t, "f"), rapid.SliceOf(any64).Draw(t, "s"),
 			rapid.MapOf(rapid.String(), any64).Draw(t, "m"), &p, rapid.Float32().Draw(t, "f3")}
-		b, err := store.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(store.Marshal(in))
 		var out value
-		if err := (store.Record{Params: b, Value: b}).Decode(&value{}, &out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do((store.Record{Params: b, Value: b}).Decode(&value{}, &out))
 		if d := cmp.Diff(in, out, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
@@ -545,16 +499,10 @@ func TestRoundTripOfAnyFloat(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	var runs atomic.Int64
-	j, err := sampler(&runs).Decoder().Job(1, point{1, 2})
-	if err != nil {
-		f.Fatal(err)
-	}
+	j := must.Get(sampler(&runs).Decoder().Job(1, point{1, 2}))
 	id := j.Record()
 	id.Value = []byte(`{"mean":1}`)
-	b, err := id.JSON()
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := must.Get(id.JSON())
 	f.Add(b)
 	f.Add([]byte(`{"key":"00","params":{}}`))
 	f.Add([]byte(`{"key":"` + strings.Repeat("0", 32) + `","params":[[[[[[]]]]]],"value":null}`))
@@ -566,10 +514,7 @@ func FuzzRecord(f *testing.F) {
 			}
 			return
 		}
-		again, err := r.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(r.JSON())
 		if _, err := store.DecodeRecord(again); err != nil {
 			t.Fatalf("a record that was read cannot be read again: %v", err)
 		}

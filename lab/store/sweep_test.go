@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -74,10 +75,7 @@ func TestBusyCellsComeLast(t *testing.T) {
 	jobs := e.Jobs(0, points(5)...)
 	var others []func()
 	for _, j := range jobs[:2] {
-		other, err := s.Hold(j.Record())
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must.Get(s.Hold(j.Record()))
 		others = append(others, other)
 	}
 	var mu sync.Mutex

@@ -20,49 +20,55 @@ import (
 // without a faithful one. It is part of the key, so that a cell that was stored before a field was
 // added is not recalled with a zero in that field's place.
 func shape(t reflect.Type) (string, error) {
-	var b strings.Builder
-	if err := describe(&b, t, t.String(), map[reflect.Type]bool{}); err != nil {
+	d := description{open: map[reflect.Type]bool{}}
+	if err := d.add(t, t.String()); err != nil {
 		return "", err
 	}
-	h := sha256.Sum256([]byte(b.String()))
+	h := sha256.Sum256([]byte(d.String()))
 	return hex.EncodeToString(h[:4]), nil
 }
 
-func describe(b *strings.Builder, t reflect.Type, at string, open map[reflect.Type]bool) error {
+// A description of a type is written while the types in open are.
+type description struct {
+	strings.Builder
+	open map[reflect.Type]bool
+}
+
+func (d *description) add(t reflect.Type, at string) error {
 	if t == reflect.TypeFor[time.Duration]() {
 		return fmt.Errorf("%s: time.Duration has no JSON form: use a float64 of seconds", at)
 	}
-	if open[t] || ownForm(t) { // recursive, or opaque
-		b.WriteString(t.PkgPath() + "." + t.Name())
+	if d.open[t] || ownForm(t) { // recursive, or opaque
+		d.WriteString(t.PkgPath() + "." + t.Name())
 		return nil
 	}
-	open[t] = true
-	defer delete(open, t)
+	d.open[t] = true
+	defer delete(d.open, t)
 	switch t.Kind() {
 	case reflect.Pointer:
-		b.WriteString("?")
-		return describe(b, t.Elem(), at, open)
+		d.WriteString("?")
+		return d.add(t.Elem(), at)
 	case reflect.Slice, reflect.Array:
-		b.WriteString("[]")
-		return describe(b, t.Elem(), at, open)
+		d.WriteString("[]")
+		return d.add(t.Elem(), at)
 	case reflect.Map:
 		if k := t.Key().Kind(); k == reflect.Float32 || k == reflect.Float64 {
 			return fmt.Errorf("%s: a map with keys of type %s: keys must be strings or integers", at, t.Key())
 		}
-		b.WriteString("map " + t.Key().Kind().String() + ":")
-		return describe(b, t.Elem(), at, open)
+		d.WriteString("map " + t.Key().Kind().String() + ":")
+		return d.add(t.Elem(), at)
 	case reflect.Struct:
-		return describeFields(b, t, at, open)
+		return d.fields(t, at)
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer,
 		reflect.Uintptr:
 		return fmt.Errorf("%s: type %s has no faithful JSON form", at, t)
 	}
-	b.WriteString(t.Kind().String())
+	d.WriteString(t.Kind().String())
 	return nil
 }
 
-func describeFields(b *strings.Builder, t reflect.Type, at string, open map[reflect.Type]bool) error {
-	b.WriteString("{")
+func (d *description) fields(t reflect.Type, at string) error {
+	d.WriteString("{")
 	for f := range t.Fields() {
 		inner := at + "." + f.Name
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -74,13 +80,13 @@ func describeFields(b *strings.Builder, t reflect.Type, at string, open map[refl
 		case strings.Contains(options, "string"):
 			return fmt.Errorf("%s: the tag option string is not supported", inner)
 		}
-		b.WriteString(cmp.Or(name, f.Name) + " ")
-		if err := describe(b, f.Type, inner, open); err != nil {
+		d.WriteString(cmp.Or(name, f.Name) + " ")
+		if err := d.add(f.Type, inner); err != nil {
 			return err
 		}
-		b.WriteString(";")
+		d.WriteString(";")
 	}
-	b.WriteString("}")
+	d.WriteString("}")
 	return nil
 }
 

@@ -30,14 +30,11 @@ func (s values) with(more values) values {
 
 // UnmarshalYAML reads parameters and their values.
 func (s *values) UnmarshalYAML(n *yaml.Node) error {
-	content, err := entries(n)
 	*s = values{}
-	for i := 0; i+1 < len(content) && err == nil; i += 2 {
-		v := value{line: content[i].Line}
-		v.v, err = plain(content[i+1])
-		(*s)[content[i].Value] = v
+	for name, v := range entries(n) {
+		(*s)[name.Value] = value{plain(v), name.Line}
 	}
-	return err
+	return nil
 }
 
 // lineOf returns the line that set a parameter, or the object that it is in; 0 if none did.
@@ -92,18 +89,15 @@ func (s *step) UnmarshalYAML(n *yaml.Node) error {
 		Grid grid
 		List []values
 	}
-	lines, err := fields(n, &text, "design")
-	switch {
-	case err != nil:
-		return err
+	switch lines := fields(n, &text, "design"); {
 	case len(lines) != 1:
-		return errorf(n.Line, "design: %d kinds in one step, want grid or list", len(lines))
-	case lines["list"] > 0 && len(text.List) == 0:
-		return errorf(n.Line, "list: it is empty")
-	case lines["list"] > 0:
-		*s = step{{len(text.List), func(i int) values { return text.List[i] }}}
-	default:
+		fail(n.Line, "design: %d kinds in one step, want grid or list", len(lines))
+	case lines["grid"] > 0:
 		*s = step(text.Grid)
+	case len(text.List) == 0:
+		fail(n.Line, "list: it is empty")
+	default:
+		*s = step{{len(text.List), func(i int) values { return text.List[i] }}}
 	}
 	return nil
 }
@@ -126,34 +120,28 @@ type grid []factor
 
 // UnmarshalYAML reads a mapping of parameters to lists and ranges.
 func (g *grid) UnmarshalYAML(n *yaml.Node) error {
-	content, err := entries(n)
-	for i := 0; i+1 < len(content) && err == nil; i += 2 {
-		name, line := content[i].Value, content[i].Line
-		var all []any
-		all, err = axis(name, content[i+1])
-		*g = append(*g, factor{len(all), func(i int) values { return values{name: {all[i], line}} }})
+	for name, v := range entries(n) {
+		all := axis(name.Value, v)
+		*g = append(*g, factor{len(all), func(i int) values { return values{name.Value: {all[i], name.Line}} }})
 	}
-	return err
+	return nil
 }
 
 // axis returns the values of a parameter: a list, or a range.
-func axis(name string, n *yaml.Node) ([]any, error) {
+func axis(name string, n *yaml.Node) []any {
 	if n.Kind == yaml.SequenceNode {
-		v, err := plain(n)
-		list, _ := v.([]any)
-		if err == nil && len(list) == 0 {
-			err = errorf(n.Line, "%s: an empty list", name)
+		list, _ := plain(n).([]any)
+		if len(list) == 0 {
+			fail(n.Line, "%s: an empty list", name)
 		}
-		return list, err
+		return list
 	}
 	var s scale
-	if _, err := fields(n, &s, name); err != nil {
-		return nil, err
-	}
+	fields(n, &s, name)
 	if err := s.check(); err != nil {
-		return nil, errorf(n.Line, "%s: %w", name, err)
+		fail(n.Line, "%s: %w", name, err)
 	}
-	return s.values(), nil
+	return s.values()
 }
 
 // scale is a range as written.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 )
 
@@ -24,14 +25,9 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program for each edit")
 	}
-	text, err := os.ReadFile(filepath.Join("testdata", "cubes.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", "cubes.go")))
 	dir := filepath.Join("testdata", "edited") // inside the module
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.MkdirAll(dir, 0o777))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	dir, _ = filepath.Abs(dir)
 	file := filepath.Join(dir, "main.go")
@@ -48,10 +44,7 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 		{"cell", builtFile(file, true, t.TempDir(), dir, "GONB_TMP_DIR="+dir), [4]int{1, 1, 2, 2}},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			s, err := lab.OpenStore(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(lab.OpenStore(t.TempDir()))
 			for i, edit := range [][2]string{
 				{},
 				{"return result{p.N * p.N", "// a comment\n\treturn   result{p.N * p.N"},
@@ -60,9 +53,7 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 			} {
 				now := strings.Replace(string(text), edit[0], edit[1], 1) +
 					"\nfunc cube(n int) int { return n*n*n + 1 }\n"
-				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(os.WriteFile(file, []byte(now), 0o666))
 				way.run(t, s)
 				var values []string
 				for r, err := range s.Records("") {
@@ -83,10 +74,7 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 
 func sweptFile(file string) func(*testing.T, *store.Store) {
 	return func(t *testing.T, s *store.Store) {
-		p, err := Build(context.Background(), file, filepath.Join(s.Dir, "bin"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Build(context.Background(), file, filepath.Join(s.Dir, "bin")))
 		for range (store.Local{}).Run(t.Context(), s, s.Missing(p.Jobs)) { // the cell 3 fails
 		}
 	}
@@ -118,10 +106,7 @@ func TestSweepsOfAFileShareIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program; that processes share cells is tested in package lab")
 	}
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(t.TempDir()))
 	p := cubes(t)
 	var stored, recalled, failed atomic.Int64
 	ctx := store.WithSink(t.Context(), func(e store.Event) {
@@ -158,9 +143,7 @@ func TestStubbornProgram(t *testing.T) {
 		"trap '' TERM; while :; do sleep .01; done":                             context.DeadlineExceeded.Error(),
 		"head -c 300000 /dev/zero | tr '\\0' x >&2; echo out of it >&2; exit 3": "exit status 3: ",
 	} {
-		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o777))
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		if strings.HasPrefix(want, "exit") {
 			ctx = t.Context()

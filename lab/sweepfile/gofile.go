@@ -17,6 +17,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/internal/child"
 	"coupling/lab/internal/interrupt"
 	"coupling/lab/jobfile"
 	"coupling/lab/store"
@@ -66,14 +67,12 @@ const (
 	exitRecalled = 79 // none of them
 )
 
-func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job, ds []*store.Decoder) error {
+func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job, ds []*store.Decoder) (err error) {
+	defer lab.End(&err)
 	if len(args) == 1 && args[0] == "list" {
 		return jobfile.Encode(out, jobs)
 	}
-	s, err := lab.OpenStore("")
-	if err != nil {
-		return err
-	}
+	s := lab.Must(lab.OpenStore(""))
 	switch {
 	case len(args) == 0:
 		var errs []error
@@ -89,21 +88,13 @@ func program(ctx context.Context, out io.Writer, args []string, jobs []store.Job
 		}
 		return jobfile.Do(ctx, s, args[1], first, stride, ds)
 	case len(args) == 2 && args[0] == "try":
-		return tryLine(ctx, s, args[1], ds)
-	}
-	return fmt.Errorf("%q: %w", args, errUsage)
-}
-
-func tryLine(ctx context.Context, s *store.Store, line string, ds []*store.Decoder) error {
-	j, err := store.DecodeJob([]byte(line), ds)
-	if err != nil {
+		held, err := lab.Must(store.DecodeJob([]byte(args[1]), ds)).Try(ctx, s)
+		if held && err == nil {
+			return errRecalled
+		}
 		return err
 	}
-	held, err := j.Try(ctx, s)
-	if held && err == nil {
-		return errRecalled
-	}
-	return err
+	return fmt.Errorf("%q: %w", args, errUsage)
 }
 
 // A Program is a Go file that was built.
@@ -116,11 +107,10 @@ type Program struct {
 // the program for its jobs. The program computes them. Its file name ends in a digest of its
 // content, so that another program of the same name, or a later version, does not replace one that
 // queued tasks will call.
-func Build(ctx context.Context, file, dir string) (*Program, error) {
-	file, err := filepath.Abs(file)
-	if err := errors.Join(err, os.MkdirAll(dir, 0o777)); err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
-	}
+func Build(ctx context.Context, file, dir string) (p *Program, err error) {
+	defer lab.End(&err)
+	file = lab.Must(filepath.Abs(file))
+	lab.Check(os.MkdirAll(dir, 0o777))
 	path := filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	tmp := path + "." + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
@@ -134,20 +124,16 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 		return nil, fmt.Errorf("sweep: %s or what it imports changed while it was compiled: sweep it again", file)
 	}
 	digest, _, err := durable.Digest(tmp)
-	if err == nil {
-		path += "-" + digest[:12]
-		err = os.Rename(tmp, path) // over itself, if it is there
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
-	}
+	lab.Check(err)
+	path += "-" + digest[:12]
+	lab.Check(os.Rename(tmp, path)) // over itself, if it is there
 	list := exec.CommandContext(ctx, path, "list")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %s list: %w", path, err)
 	}
-	p := &Program{Path: path}
+	p = &Program{Path: path}
 	for line := range bytes.Lines(out) {
 		id, err := store.ParseJob(line)
 		if err != nil {
@@ -170,17 +156,18 @@ func (p *Program) try(id store.Record, line string) func(context.Context, *store
 	return func(ctx context.Context, s *store.Store) (bool, error) {
 		cmd := exec.CommandContext(ctx, p.Path, "try", line)
 		cmd.Env = append(os.Environ(), "COUPLING_STORE="+s.Dir)
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		cmd.WaitDelay = patience
 		var last tail
 		cmd.Stdout, cmd.Stderr = os.Stderr, io.MultiWriter(os.Stderr, &last)
-		err := run(cmd)
+		program, err := child.Launch(cmd, syscall.SIGKILL, patience, func() {})
+		if err == nil {
+			err = program.Wait()
+		}
 		switch {
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
-		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitBusy:
+		case cmd.ProcessState.ExitCode() == exitBusy:
 			return false, store.ErrBusy
-		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitRecalled:
+		case cmd.ProcessState.ExitCode() == exitRecalled:
 			store.Report(ctx, id, store.Event{Kind: store.Recalled})
 			return true, nil
 		case err != nil:

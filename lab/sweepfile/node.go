@@ -3,6 +3,7 @@ package sweepfile
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"coupling/lab"
 	"coupling/lab/store"
 
 	"go.yaml.in/yaml/v3"
@@ -27,9 +29,9 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line,
 // Unwrap returns the error without the line.
 func (e *Error) Unwrap() error { return e.Err }
 
-// errorf is an error at a line; [located] adds the file.
-func errorf(line int, format string, args ...any) error {
-	return &Error{Line: line, Err: fmt.Errorf(format, args...)}
+// fail ends [Parse] with an error at a line, to which [located] adds the file. All that reads nodes ends so.
+func fail(line int, format string, args ...any) {
+	lab.Check(&Error{Line: line, Err: fmt.Errorf(format, args...)})
 }
 
 var yamlLine = regexp.MustCompile(`(?s)line (\d+): (.*)`)
@@ -54,18 +56,22 @@ func reason(err error) (line int, text string) {
 	return line, m[2]
 }
 
-// entries returns the keys and values of a mapping by turns. The library refuses a key that is there twice.
-func entries(n *yaml.Node) ([]*yaml.Node, error) {
+// entries yields the keys and values of a mapping. The library refuses a key that is there twice.
+func entries(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	return n.Content, n.Decode(&map[string]yaml.Node{})
+	lab.Check(n.Decode(&map[string]yaml.Node{}))
+	return func(yield func(key, value *yaml.Node) bool) {
+		for i := 0; i+1 < len(n.Content) && yield(n.Content[i], n.Content[i+1]); i += 2 {
+		}
+	}
 }
 
 // fields reads a mapping into the struct that to points to, whose fields have the names of keys in
 // capitals. It refuses other keys and, unlike the library, a fraction for an int, and returns the
 // lines of the keys.
-func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error) {
+func fields(n *yaml.Node, to any, what string) (lines map[string]int) {
 	v, known := reflect.ValueOf(to).Elem(), map[string]reflect.StructField{}
 	var names []string
 	for f := range v.Type().Fields() {
@@ -75,57 +81,47 @@ func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error)
 		}
 	}
 	lines = map[string]int{}
-	content, err := entries(n)
-	for i := 0; i+1 < len(content) && err == nil; i += 2 {
-		name, line, value := content[i].Value, content[i].Line, content[i+1]
+	for key, value := range entries(n) {
+		name := key.Value
 		f, ok := known[name]
 		if !ok {
-			return nil, errorf(line, "%s: unknown key %q%s", what, name, store.DidYouMean(name, names))
+			fail(key.Line, "%s: unknown key %q%s", what, name, store.DidYouMean(name, names))
 		}
-		lines[name] = line
+		lines[name] = key.Line
 		if f.Type.Kind() == reflect.Int && value.ShortTag() != "!!int" {
-			return nil, errorf(line, "%s: want a whole number, have %s", name, value.Value)
+			fail(key.Line, "%s: want a whole number, have %s", name, value.Value)
 		}
-		if err := value.Decode(v.FieldByIndex(f.Index).Addr().Interface()); errors.As(err, new(*Error)) {
-			return nil, err
-		} else if err != nil {
+		if err := value.Decode(v.FieldByIndex(f.Index).Addr().Interface()); err != nil {
 			line, text := reason(err)
-			return nil, errorf(line, "%s: %s", name, text)
+			fail(line, "%s: %s", name, text)
 		}
 	}
-	return lines, err
+	return lines
 }
 
 // plain is a node as a JSON value. NaN and the infinities are written as the store does.
-func plain(n *yaml.Node) (any, error) {
+func plain(n *yaml.Node) any {
 	var v any
-	if err := n.Decode(&v); err != nil {
-		return nil, err
-	}
+	lab.Check(n.Decode(&v))
 	return jsonValue(n.Line, v)
 }
 
-func jsonValue(line int, v any) (_ any, err error) {
+func jsonValue(line int, v any) any {
 	switch v := v.(type) {
 	case nil, time.Time, map[any]any, []byte:
-		return nil, errorf(line,
-			"%T is no parameter: want a number, text in quotes, true, false, a list, or a mapping with names", v)
+		fail(line, "%T is no parameter: want a number, text in quotes, true, false, a list, or a mapping with names", v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return strings.Replace(fmt.Sprintf("%+v", v), "+NaN", "NaN", 1), nil
+			return strings.Replace(fmt.Sprintf("%+v", v), "+NaN", "NaN", 1)
 		}
 	case []any:
 		for i := range v {
-			if v[i], err = jsonValue(line, v[i]); err != nil {
-				return nil, err
-			}
+			v[i] = jsonValue(line, v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			if v[k], err = jsonValue(line, v[k]); err != nil {
-				return nil, err
-			}
+			v[k] = jsonValue(line, v[k])
 		}
 	}
-	return v, nil
+	return v
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/lab"
 	"coupling/lab/durable"
 	"coupling/lab/store"
 
@@ -42,24 +43,29 @@ func Read(path string, ds []*store.Decoder) (*Sweep, error) {
 // Parse reads a sweep for one of the experiments of ds. Errors in the file are
 // of type [*Error] and have a line.
 func Parse(file string, b []byte, ds []*store.Decoder) (*Sweep, error) {
-	if len(b) > mostBytes {
-		return nil, located(file, fmt.Errorf("it has %d bytes: want at most %d", len(b), mostBytes))
-	}
 	s := &Sweep{document: document{Seed: 1, Replicates: 1}, file: file}
-	in := yaml.NewDecoder(bytes.NewReader(b))
-	err := in.Decode(&s.document)
-	if errors.Is(err, io.EOF) {
-		err = errors.New("the file is empty")
-	} else if err == nil && !errors.Is(in.Decode(new(yaml.Node)), io.EOF) {
-		err = errors.New("a second document: want one")
-	}
-	if err == nil {
-		err = s.check(ds)
-	}
-	if err != nil {
+	if err := s.read(b, ds); err != nil {
 		return nil, located(file, err)
 	}
 	return s, nil
+}
+
+func (s *Sweep) read(b []byte, ds []*store.Decoder) (err error) {
+	defer lab.End(&err)
+	if len(b) > mostBytes {
+		return fmt.Errorf("it has %d bytes: want at most %d", len(b), mostBytes)
+	}
+	in := yaml.NewDecoder(bytes.NewReader(b))
+	switch err := in.Decode(&s.document); {
+	case errors.Is(err, io.EOF):
+		return errors.New("the file is empty")
+	case err != nil:
+		return err
+	case !errors.Is(in.Decode(new(yaml.Node)), io.EOF):
+		return errors.New("a second document: want one")
+	}
+	s.check(ds)
+	return nil
 }
 
 // document is a file as written.
@@ -75,9 +81,9 @@ type document struct {
 }
 
 // UnmarshalYAML reads the file.
-func (d *document) UnmarshalYAML(n *yaml.Node) (err error) {
-	d.line, err = fields(n, d, "sweep")
-	return err
+func (d *document) UnmarshalYAML(n *yaml.Node) error {
+	d.line = fields(n, d, "sweep")
+	return nil
 }
 
 // Jobs yields the cells, of which not all must be in memory at a time: the seeds of one set of parameters
@@ -127,17 +133,17 @@ func (s *Sweep) each(yield func(store.Job) bool) error {
 }
 
 // check finds the experiment and refuses invalid combinations of fields.
-func (s *Sweep) check(ds []*store.Decoder) (err error) {
-	s.decoder, err = store.DecoderOf(s.Experiment, ds)
-	switch {
+func (s *Sweep) check(ds []*store.Decoder) {
+	d, err := store.DecoderOf(s.Experiment, ds)
+	switch s.decoder = d; {
 	case s.Experiment == "":
-		return errors.New("no experiment: coupling experiments lists them")
+		fail(1, "no experiment: coupling experiments lists them")
 	case err != nil:
-		return &Error{Line: s.line["experiment"], Err: err}
+		fail(s.line["experiment"], "%w", err)
 	case s.Replicates < 1:
-		return errorf(s.line["replicates"], "replicates %d: want 1 or more", s.Replicates)
+		fail(s.line["replicates"], "replicates %d: want 1 or more", s.Replicates)
 	case s.Seed > math.MaxUint64-uint64(s.Replicates-1):
-		return errorf(s.line["seed"], "seed %d: %d replicates go beyond 2^64", s.Seed, s.Replicates)
+		fail(s.line["seed"], "seed %d: %d replicates go beyond 2^64", s.Seed, s.Replicates)
 	}
 	s.factors = slices.Concat(s.Design...)
 	cells := s.Replicates
@@ -145,9 +151,8 @@ func (s *Sweep) check(ds []*store.Decoder) (err error) {
 		cells = min(cells, MostCells+1) * f.n
 	}
 	if cells > MostCells {
-		return fmt.Errorf("more than %d cells", MostCells)
+		fail(1, "more than %d cells", MostCells)
 	}
-	return nil
 }
 
 // job makes a cell; errors of the experiment's parameters get the line that set them.

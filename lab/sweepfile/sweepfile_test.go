@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,10 +49,7 @@ var decoders = []*store.Decoder{toy.Decoder()}
 
 func cells(t *testing.T, text string) (out []string) {
 	t.Helper()
-	s, err := Parse("s.yaml", []byte(text), decoders)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Parse("s.yaml", []byte(text), decoders))
 	for _, j := range lab.Must(s.All()) {
 		r := j.Record()
 		out = append(out, fmt.Sprintf("%d %s", r.Seed, r.Params))
@@ -205,7 +203,7 @@ func TestEstimate(t *testing.T) {
 		t.Error(e)
 	}
 	for _, n := range []int{13, 1000, 1001} { // 13 takes 30 ms
-		if err := toy.Jobs(1, params{N: n, Eps: 1})[0].Do(t.Context(), s); err != nil {
+		if _, err := toy.Jobs(1, params{N: n, Eps: 1})[0].Try(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,10 +224,7 @@ func TestEstimate(t *testing.T) {
 
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(lab.OpenStore(t.TempDir()))
 	return s
 }
 
@@ -253,10 +248,7 @@ var cubesOnce = sync.OnceValues(func() (*Program, error) {
 // cubes is the program of testdata/cubes.go, built once.
 func cubes(t *testing.T) *Program {
 	t.Helper()
-	p, err := cubesOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(cubesOnce())
 	return p
 }
 
@@ -273,10 +265,7 @@ func TestGoFile(t *testing.T) {
 			failed++
 			continue
 		}
-		r, err := j.Recall(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(j.Recall(s))
 		row, _ := r.Flatten()
 		n, _ := store.Number(row["param.n"])
 		if v, _ := store.Number(row["value.cube"]); v != n*n*n {
@@ -302,16 +291,12 @@ func goFilesOfOneName(t *testing.T, first *Program) {
 	t.Helper()
 	dir := filepath.Dir(first.Path)
 	other := filepath.Join(t.TempDir(), "cubes.go")
-	if err := os.WriteFile(other, []byte("package main\nfunc main() {}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(other, []byte("package main\nfunc main() {}"), 0o666))
 	before, err1 := os.ReadFile(first.Path)
 	second, err2 := Build(t.Context(), filepath.Join("testdata", "cubes.go"), dir)
 	third, err3 := Build(t.Context(), other, dir)
 	after, err4 := os.ReadFile(first.Path)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(err1, err2, err3, err4))
 	if len(third.Jobs) > 0 || second.Path != first.Path || third.Path == first.Path || !slices.Equal(before, after) {
 		t.Errorf("programs %s, %s and %s", first.Path, second.Path, third.Path)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -68,8 +67,11 @@ func (c admmNewCmd) Run(a *app) error {
 		private = &admm.Private{
 			Budget:     account.Budget{Alpha: *c.Alpha, Epsilon: given(c.Budget), Delta: c.Delta},
 			Slope:      c.Slope,
-			Range:      c.slopeRange(),
+			Range:      given(c.Range),
 			Parameters: c.Parameters,
+		}
+		if per, known := admm.Steepness(c.utility(1)); known && c.B > 0 { // slopes change by no more than their bound
+			private.Range = min(private.Range*per, c.Slope)
 		}
 		if c.Budget == nil {
 			private.Budget.Delta = 0
@@ -84,50 +86,18 @@ func (c admmNewCmd) Run(a *app) error {
 	for _, node := range lab.Must(filepath.Glob(to.Staging("nodes/*.json"))) {
 		to.Add("nodes/" + filepath.Base(node))
 	}
-	s := written{
-		Targets: p.Graph.Targets,
-		Sources: p.Graph.Sources,
-		Edges:   len(p.Graph.Edges),
-		Rounds:  rules.Rounds,
-		Alpha:   given(c.Alpha),
-		OwnKeys: c.OwnKeys,
-		Files:   to.Files(),
-	}
-	lab.Check(commit(to, s))
-	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"),
+	// The names of what was written, without digests: a node's file is its secret, and could be guessed by its digest.
+	lab.Check(commit(to, map[string]any{"files": to.Files()}))
+	a.printf("wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"),
 		plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
 	if private != nil && !c.OwnKeys {
-		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")
+		a.printf("noise keys come from --seed: fit for experiments only; see --own-keys\n")
 	}
 	return nil
 }
 
-// written is what summary.json says of a problem: nothing that is a node's own.
-type written struct {
-	Targets int     `json:"targets"`
-	Sources int     `json:"sources"`
-	Edges   int     `json:"edges"`
-	Rounds  int     `json:"private_rounds"` // 0: not private
-	Alpha   float64 `json:"alpha"`
-	OwnKeys bool    `json:"own_keys"`
-	// Files names what was written, without digests: a node's file is its secret, and could be guessed by its digest.
-	Files map[string]string `json:"files"`
-}
-
-// slopeRange is what --range of a parameter means for slopes, which change by no more than their bound.
-func (c admmNewCmd) slopeRange() float64 {
-	per, known := admm.Steepness(c.utility(1))
-	if !known || !(c.B > 0) {
-		return given(c.Range) // refused elsewhere
-	}
-	return min(given(c.Range)*per, c.Slope)
-}
-
 // admmError marks what the request got wrong.
-func admmError(err error) error {
-	return usageIf(inFlags(err), admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget,
-		account.ErrParameter, fs.ErrNotExist)
-}
+func admmError(err error) error { return blame(err, fs.ErrNotExist) }
 
 // admmMust is lab.Must with errors marked by admmError.
 func admmMust[T any](v T, err error) T { return lab.Must(v, admmError(err)) }

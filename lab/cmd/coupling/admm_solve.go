@@ -119,16 +119,16 @@ func costs(ctx context.Context, specs []admm.Spec, rules admm.ADMM) []account.Ac
 }
 
 func (s admmSummary) print(a *app, costs []account.Account) {
-	fmt.Fprintf(a.out, "%s after %s, residuals %.2g and %.2g\n", s.Status, plural(s.Rounds, "round"), s.Primal, s.Dual)
+	a.printf("%s after %s, residuals %.2g and %.2g\n", s.Status, plural(s.Rounds, "round"), s.Primal, s.Dual)
 	below := fmt.Sprintf("%.3g", s.Optimum-s.Utility)
 	if s.Optimum != 0 {
 		below = fmt.Sprintf("%.3g%%", 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))
 	}
-	fmt.Fprintf(a.out, "social utility %.10g, optimum %.10g (proved to %.2g): %s below\n", s.Utility, s.Optimum,
+	a.printf("social utility %.10g, optimum %.10g (proved to %.2g): %s below\n", s.Utility, s.Optimum,
 		s.Gap, below)
-	fmt.Fprintf(a.out, "the plan misses bounds by at most %.2g before it is repaired\n", s.Violation)
+	a.printf("the plan misses bounds by at most %.2g before it is repaired\n", s.Violation)
 	for _, c := range costs {
-		fmt.Fprintf(a.out, "\nprivacy: %v", c)
+		a.printf("\nprivacy: %v", c)
 	}
 	if len(costs) > 0 {
 		printCaveats(a)
@@ -137,7 +137,7 @@ func (s admmSummary) print(a *app, costs []account.Account) {
 
 func printCaveats(a *app) {
 	for _, s := range account.Caveats() {
-		fmt.Fprintf(a.out, "  - %s\n", s)
+		a.printf("  - %s\n", s)
 	}
 }
 
@@ -188,7 +188,7 @@ func (c admmEpsilonCmd) Run(a *app) error {
 		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal),
 			"numerical": spent(got.Numerical)})
 	}
-	fmt.Fprint(a.out, got)
+	a.printf("%v", got)
 	printCaveats(a)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"coupling/dp/admm/files"
 	"coupling/dp/admm/network"
+	"coupling/lab/must"
 )
 
 // admmSession is a private problem in a folder, and the plan of a run in one process.
@@ -65,9 +66,7 @@ func (n *nodes) start(t *testing.T, name, wait string) {
 		"--out", in("amounts"), "--wait", wait)
 	n.says[name] = new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = n.says[name], n.says[name]
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(cmd.Start())
 	n.running[name] = cmd
 }
 
@@ -77,9 +76,7 @@ func begin(t *testing.T, wait string) (run *exec.Cmd, n *nodes, here string) {
 	market, here, command := admmSession(t)
 	n = &nodes{market, command, map[string]*exec.Cmd{}, map[string]*bytes.Buffer{}}
 	run = command("run", market)
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(run.Start())
 	await(t, "join.json", func() bool { _, err := os.Stat(filepath.Join(market, "join.json")); return err == nil })
 	for _, name := range names {
 		n.start(t, name, wait)
@@ -94,9 +91,7 @@ func (n *nodes) plan(t *testing.T) []byte {
 	b.WriteString("target,source,amount\n")
 	for i := range 4 {
 		var part network.Amounts
-		if err := files.LoadJSON(filepath.Join(n.market, "amounts", names[i]+".json"), &part); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(files.LoadJSON(filepath.Join(n.market, "amounts", names[i]+".json"), &part))
 		for k, v := range part.Plan {
 			fmt.Fprintf(&b, "%d,%d,%s\n", i, k, strconv.FormatFloat(v, 'g', -1, 64))
 		}
@@ -110,9 +105,7 @@ func TestNodesAreKilled(t *testing.T) {
 	awaitRound(t, n.market)
 	killed := []string{"target-0", "source-1", "source-0"}
 	for _, name := range killed { // without the first no round ends
-		if err := n.running[name].Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(n.running[name].Process.Kill())
 		_ = n.running[name].Wait() // it was killed
 	}
 	for _, name := range killed {
@@ -123,9 +116,7 @@ func TestNodesAreKilled(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, n.says[name])
 		}
 	}
-	if err := run.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(run.Wait())
 	want, err := os.ReadFile(here)
 	if got := n.plan(t); err != nil || !bytes.Equal(want, got) {
 		t.Errorf("%v: plans differ\n%s\n%s", err, want, got)
@@ -139,18 +130,14 @@ func TestSpawnedNodeIsKilled(t *testing.T) {
 	run := command("run", market, "--spawn", "--quiet")
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(run.Start())
 	awaitRound(t, market)
 	child, err := exec.Command("pgrep", "-P", strconv.Itoa(run.Process.Pid), "-f", "target-2.json").Output()
 	pid, notPID := strconv.Atoi(strings.TrimSpace(string(child)))
 	if err != nil || notPID != nil {
 		t.Skipf("pgrep: %v, %q", err, child)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(syscall.Kill(pid, syscall.SIGKILL))
 	if err := run.Wait(); err == nil || !strings.Contains(stderr.String(), "target 2 was killed") ||
 		!strings.Contains(stderr.String(), "--spawn --resume goes on") {
 		t.Errorf("%v\n%s", err, stderr.String())
@@ -170,13 +157,9 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	market, here, command := admmSession(t)
 	there := market + ".csv"
 	run := command("run", market, "--spawn", "--quiet")
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(run.Start())
 	awaitRound(t, market)
-	if err := run.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(run.Process.Kill())
 	_ = run.Wait() // it was killed
 	if out, err := command("run", market, "--spawn", "--resume", "--out", there).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -210,9 +193,7 @@ func TestNodesWaitForTheCoordinator(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		run, n, _ := begin(t, map[bool]string{true: "5m", false: "1s"}[back])
 		awaitRound(t, n.market)
-		if err := run.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(run.Process.Kill())
 		_ = run.Wait() // it was killed
 		if back {
 			if out, err := n.command("run", n.market, "--resume").CombinedOutput(); err != nil {

@@ -1,17 +1,24 @@
 package main
 
 import (
+	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
+	"coupling/data"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
+	"coupling/lab/nb/jupyter"
+	"coupling/lab/nb/kernel"
 	"coupling/score/eval/inception"
 )
 
@@ -38,7 +45,7 @@ type doctorCmd struct {
 // Run looks at this machine and leaves nothing behind.
 func (c doctorCmd) Run(a *app) error {
 	git := checkProgram("git", "not on PATH: manifests will not know the commit", "sudo apt-get install git", "git")
-	cores := check{Part: "cpu", State: good, Found: fmt.Sprintf("%s, %d cores", cpu.Describe(), runtime.NumCPU())}
+	cores := found("cpu", "%s, %d cores", cpu.Describe(), runtime.NumCPU())
 	checks := []check{checkGo(), git, cores, checkGPU(), checkInception(), checkStore(a)}
 	checks = append(checks, checkData()...)
 	checks = append(checks, checkNotebooks(a.run.ctx)...)
@@ -55,6 +62,11 @@ func (c doctorCmd) Run(a *app) error {
 	return nil
 }
 
+// found is the check of a part that is there.
+func found(part, format string, args ...any) check {
+	return check{part, good, fmt.Sprintf(format, args...), ""}
+}
+
 func printChecks(a *app, checks []check) error {
 	w := table(a.out)
 	for _, c := range checks {
@@ -68,7 +80,7 @@ func printChecks(a *app, checks []check) error {
 }
 
 func checkGo() check {
-	c := check{Part: "go", State: good, Found: runtime.Version() + " built this program"}
+	c := found("go", "%s built this program", runtime.Version())
 	path, err := exec.LookPath("go")
 	if err != nil {
 		c.State, c.Found = absent, c.Found+"; no go on PATH, which notebooks and make need"
@@ -85,7 +97,7 @@ func checkGo() check {
 func checkProgram(part, missing, remedy string, names ...string) check {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
-			return check{Part: part, State: good, Found: path}
+			return found(part, "%s", path)
 		}
 	}
 	return check{part, absent, missing, remedy}
@@ -102,7 +114,7 @@ func checkGPU() check {
 	if err := dev.Close(); err != nil {
 		return check{Part: "gpu", State: absent, Found: err.Error()}
 	}
-	return check{Part: "gpu", State: good, Found: info.Name + "; " + info.Detail}
+	return found("gpu", "%s; %s", info.Name, info.Detail)
 }
 
 // checkInception looks at the file of weights that figures would take.
@@ -122,8 +134,7 @@ func checkInception() check {
 		return check{"inception", absent, fmt.Sprintf("%s has a narrow network, whose distances are %s and no FID",
 			file, distance), remedy}
 	}
-	return check{Part: "inception", State: good, Found: fmt.Sprintf("%s: names, shapes and values are right (%s)",
-		file, name)}
+	return found("inception", "%s: names, shapes and values are right (%s)", file, name)
 }
 
 func checkStore(a *app) check {
@@ -135,7 +146,7 @@ func checkStore(a *app) check {
 		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
 	}
 	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
-		return check{Part: "store", State: good, Found: s.Dir + ", to be created"}
+		return found("store", "%s, to be created", s.Dir)
 	}
 	n := 0
 	for _, err := range s.Records("") {
@@ -144,5 +155,66 @@ func checkStore(a *app) check {
 		}
 		n++
 	}
-	return check{Part: "store", State: good, Found: fmt.Sprintf("%s, %s", s.Dir, plural(n, "cell"))}
+	return found("store", "%s, %s", s.Dir, plural(n, "cell"))
+}
+
+// checkData looks for each data set where its loader would.
+func checkData() []check {
+	var out []check
+	for _, p := range data.Status(data.From{}) {
+		c := check{"data: " + p.Name, absent, "missing: " + strings.Join(p.Missing, ", "), p.Fix}
+		switch {
+		case p.Complete():
+			c.State, c.Found = good, filepath.Dir(p.Found[0])
+		case p.Subset:
+			c.Found += "; figures use the subset in " + filepath.Dir(p.Found[0])
+		case p.Name != "celeba":
+			c.Found += "; figures use the sample inside the program unless it can be downloaded"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// checkNotebooks looks at each part that notebooks need, none of which the rest
+// of the command does.
+func checkNotebooks(ctx context.Context) []check {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	out := []check{checkJupyter(ctx)}
+	c, err := kernel.Find("")
+	if err != nil {
+		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
+	}
+	// a reader may use any
+	return append(out, checkKernel(c), checkProgram("chromium",
+		"not on PATH: make test-notebooks skips the test in a browser",
+		"sudo apt-get install -y --no-install-recommends chromium", "chromium", "chromium-browser", "google-chrome"))
+}
+
+func checkJupyter(ctx context.Context) check {
+	have, err := jupyter.Find(ctx)
+	if err != nil {
+		return check{"jupyter", absent, "no notebooks in a browser: " + strings.TrimPrefix(err.Error(), "jupyter: "),
+			jupyter.Remedy}
+	}
+	return found("jupyter", "%s %s", filepath.Base(have.Program), have.Version)
+}
+
+// checkKernel looks for the kernel in the checkout, where make notebook puts it.
+func checkKernel(c kernel.Checkout) check {
+	if c.Check() != nil {
+		return found("gonb", "to be built, with goimports, when a notebook is first opened")
+	}
+	built, err := buildinfo.ReadFile(c.GoNB())
+	if err != nil {
+		return check{"gonb", absent, err.Error(), "rm " + c.GoNB() + " && " + c.Command() + " notebook install"}
+	}
+	version := ""
+	for _, m := range append(built.Deps, &built.Main) {
+		if strings.HasSuffix(m.Path, "/gonb") {
+			version = m.Version + ", "
+		}
+	}
+	return found("gonb", "%s%s", version, filepath.Dir(c.Spec()))
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 	"coupling/score/eval/inception"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 type figCmd struct {
@@ -94,14 +90,7 @@ func (figListCmd) Run(a *app) error {
 	return w.Flush()
 }
 
-func writeJSON(a *app, v any) error { return encodeJSON(a.out, v) }
-
-// encodeJSON writes v for programs and people.
-func encodeJSON(w io.Writer, v any) error {
-	err := json.MarshalWrite(w, v, jsontext.WithIndent("  "), json.Deterministic(true))
-	_, newline := fmt.Fprintln(w)
-	return errors.Join(err, newline)
-}
+func writeJSON(a *app, v any) error { return durable.EncodeJSON(a.out, v) }
 
 type figMakeCmd struct {
 	Names []string `arg:"" name:"name"`
@@ -110,7 +99,7 @@ type figMakeCmd struct {
 
 // Run makes the named figures.
 func (c *figMakeCmd) Run(a *app) error {
-	return c.make(a, orUsage(figures.Select(c.Names...)), printPage)
+	return c.make(a, orUsage(figures.Select(c.Names...)), false)
 }
 
 type figAllCmd struct {
@@ -122,5 +111,5 @@ func (c *figAllCmd) Run(a *app) error {
 	if !slices.Contains(c.Format, "png") {
 		c.Format = append(c.Format, "png") // what the gallery shows
 	}
-	return c.make(a, figures.All(), printLine)
+	return c.make(a, figures.All(), true)
 }

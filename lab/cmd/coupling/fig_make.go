@@ -13,7 +13,6 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/durable"
 	"coupling/lab/gallery"
 	"coupling/lab/store"
 )
@@ -28,13 +27,13 @@ type plan struct {
 }
 
 // planFigures counts the cells that figs lack, each once, and puts the cheapest figures first.
-func planFigures(s *store.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
+func planFigures(s *store.Store, figs []lab.Figure, set lab.Setting) plan {
 	p := plan{figs: slices.Clone(figs), todo: map[string][]store.Job{}}
 	cost := map[string]float64{}
 	seen := map[store.Key]bool{}
 	for _, f := range figs {
 		if _, ok := f.Sizes[set.Preset]; !ok {
-			return p, usagef("%s has no preset %q", f.Name, set.Preset)
+			lab.Check(usagef("%s has no preset %q", f.Name, set.Preset))
 		}
 		jobs := f.Jobs(set)
 		var fresh []store.Job // cells that no earlier figure has
@@ -52,7 +51,7 @@ func planFigures(s *store.Store, figs []lab.Figure, set lab.Setting) (plan, erro
 	}
 	p.cells = len(seen)
 	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int { return cmp.Compare(cost[a.Name], cost[b.Name]) })
-	return p, nil
+	return p
 }
 
 func (p plan) String() string {
@@ -80,17 +79,17 @@ func duration(seconds float64) string {
 
 // make computes, draws and writes figs. One that fails does not stop the
 // others: its page says why.
-func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gallery.Page)) error {
+func (f *figFlags) make(a *app, figs []lab.Figure, brief bool) error {
 	set, absent := f.setting()
 	if absent != nil && !errors.Is(absent, device.ErrNoDevice) {
 		return absent
 	}
 	s := lab.Must(a.store())
-	p := lab.Must(planFigures(s, figs, set))
+	p := planFigures(s, figs, set)
 	if absent != nil && p.missing > 0 {
 		return fmt.Errorf("%d of %s not in the store, and %w", p.missing, plural(p.cells, "cell"), absent)
 	}
-	fmt.Fprintf(a.out, "%s: %s\n", set.Preset, p)
+	a.printf("%s: %s\n", set.Preset, p)
 	if f.DryRun {
 		return printWork(a, p, set)
 	}
@@ -101,7 +100,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		if a.run.drained() {
 			break
 		}
-		page, err := f.makeOne(a, s, fig, set, print)
+		page, err := f.makeOne(a, s, fig, set, brief)
 		if err != nil && a.run.drained() {
 			errs = append(errs, err)
 			break // an earlier page of this figure stays
@@ -119,26 +118,25 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		if sum.Drawn < len(pages) {
 			failed = fmt.Sprintf(", %d failed", len(pages)-sum.Drawn)
 		}
-		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims,
+		a.printf("%s drawn%s; %v; %.0f s\n", plural(sum.Drawn, "figure"), failed, sum.Claims,
 			time.Since(began).Seconds())
 	}
 	if left := len(p.figs) - len(pages); a.run.drained() && left > 0 {
-		fmt.Fprintf(a.out, "%s left; the same command goes on from here\n", plural(left, "figure"))
+		a.printf("%s left; the same command goes on from here\n", plural(left, "figure"))
 	}
 	if n := sum.Claims.Failed(); f.Check && n > 0 && len(errs) == 0 {
 		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(n, "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
-		fmt.Fprintf(a.err,
-			"coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; "+
-				"fix: coupling doctor prints the line that downloads each\n",
+		a.note("coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; "+
+			"fix: coupling doctor prints the line that downloads each\n",
 			strings.Join(missing, ", "))
 	}
 	if len(pages) > 0 {
 		errs = append(errs, f.writeIndex(a, pages))
 	}
 	if f.Readme != "" {
-		errs = append(errs, usageIf(figures.WriteReadme(f.Readme, f.Out, figs), durable.ErrForeign))
+		errs = append(errs, blame(figures.WriteReadme(f.Readme, f.Out, figs)))
 	}
 	return errors.Join(errs...)
 }
@@ -147,19 +145,17 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 // runs left in the folder.
 func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	defer lab.End(&err)
-	arranged := figures.Chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...))
-	_, err = gallery.WriteIndex(f.Out, arranged)
-	lab.Check(usageIf(err, durable.ErrForeign))
-	_, err = fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
-	return err
+	_, err = gallery.WriteIndex(f.Out, figures.Chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...)))
+	lab.Check(blame(err))
+	a.printf("gallery: %s\n", filepath.Join(f.Out, "index.html"))
+	return nil
 }
 
-func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting,
-	print func(*app, string, gallery.Page)) (gallery.Page, error) {
+func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting, brief bool) (gallery.Page, error) {
 	jobs := fig.Jobs(set)
 	for again := false; ; again = true {
 		t := a.compute(s, store.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, slices.Values(jobs))
-		fmt.Fprintf(a.out, "%s: %s\n", fig.Name, t)
+		a.printf("%s: %s\n", fig.Name, t)
 		if err := t.err(); err != nil {
 			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
 		}
@@ -168,9 +164,13 @@ func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setti
 			continue // an artifact has changed since it was stored: compute its cell again
 		}
 		if err != nil {
-			return page, usageIf(err, durable.ErrForeign)
+			return page, blame(err)
 		}
-		print(a, f.Out, page)
+		if brief {
+			printClaims(a, page)
+		} else {
+			page.Print(a.out, f.Out)
+		}
 		return page, nil
 	}
 }
@@ -183,38 +183,22 @@ func dropCorrupt(a *app, s *store.Store, jobs []store.Job) (dropped bool) {
 			err = s.Verify(r)
 		}
 		if errors.Is(err, store.ErrCorrupt) {
-			fmt.Fprintf(a.err, "coupling: %v; computing it again\n", err)
+			a.note("coupling: %v; computing it again\n", err)
 			dropped = s.Remove(j.Record()) == nil || dropped
 		}
 	}
 	return dropped
 }
 
-func printPage(a *app, dir string, page gallery.Page) {
-	for _, p := range page.Pictures {
-		for _, file := range p.Files {
-			fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(file)))
-		}
-	}
-	for _, t := range page.Tables {
-		fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(t.File)))
-	}
-	w := table(a.out)
-	for _, c := range page.Claims {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, c.Expected)
-	}
-	_ = w.Flush()
-}
-
-// printLine prints one line on the claims of a page, and those that differ.
-func printLine(a *app, _ string, page gallery.Page) {
+// printClaims prints one line on the claims of a page, and those that differ.
+func printClaims(a *app, page gallery.Page) {
 	if len(page.Claims) > 0 {
 		score, _ := gallery.Count(page.Claims)
-		fmt.Fprintf(a.out, "  %s\n", score)
+		a.printf("  %s\n", score)
 	}
 	for _, c := range page.Claims {
 		if c.Verdict == lab.Differs || c.Verdict == lab.Nothing {
-			fmt.Fprintf(a.out, "  %s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
+			a.printf("  %s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 		}
 	}
 }

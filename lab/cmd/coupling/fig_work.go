@@ -54,14 +54,13 @@ func printWork(a *app, p plan, set lab.Setting) (err error) {
 	}
 	row("all", all, "")
 	lab.Check(w.Flush())
-	_, err = fmt.Fprintf(a.out,
-		"FLOP of products and convolutions, counted by a pass through each network; a step of training is three "+
-			"passes. Cells that figures share stand with the first.\n"+
-			"Here: products of 1024 × 1024 at %.3g GFLOP/s, as just measured, and %g of that in steps. H200, never "+
-			"measured: %g of %g TFLOP/s, and at least %g ms a step.\n"+
-			"Not counted: judges, plans between atoms, scores of mixtures, DP-MERF and DP-SGD.\n", here/1e9, stepShare,
+	a.printf("FLOP of products and convolutions, counted by a pass through each network; a step of training is three "+
+		"passes. Cells that figures share stand with the first.\n"+
+		"Here: products of 1024 × 1024 at %.3g GFLOP/s, as just measured, and %g of that in steps. H200, never "+
+		"measured: %g of %g TFLOP/s, and at least %g ms a step.\n"+
+		"Not counted: judges, plans between atoms, scores of mixtures, DP-MERF and DP-SGD.\n", here/1e9, stepShare,
 		stepShare, productsH200/1e12, 1e3*launchesH200)
-	return err
+	return nil
 }
 
 // productRate measures FLOP a second of large products in float32: the best of a few.

@@ -96,6 +96,12 @@ type app struct {
 	quiet    bool
 }
 
+// printf prints a result. [checkedWriter] remembers an error.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// note prints on standard error.
+func (a *app) note(format string, args ...any) { fmt.Fprintf(a.err, format, args...) }
+
 // exitError ends the program with a code of its own.
 type exitError struct {
 	code int
@@ -126,16 +132,6 @@ func prefix(what string, err error) error {
 
 // orUsage returns v. An error ends the command: the user's request was wrong.
 func orUsage[T any](v T, err error) T { return lab.Must(v, usage(err)) }
-
-// usageIf is usage if err is one of kinds.
-func usageIf(err error, kinds ...error) error {
-	for _, kind := range kinds {
-		if errors.Is(err, kind) {
-			return usage(err)
-		}
-	}
-	return err
-}
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 

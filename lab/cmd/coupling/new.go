@@ -65,9 +65,9 @@ func (c newCmd) Run(a *app) error {
 		lab.Check(to.WriteFile(name, func(w io.Writer) error { _, err := w.Write(b); return err }))
 	}
 	lab.Check(to.Commit(nil))
-	_, err = fmt.Fprintf(a.out, "wrote %s: module %s, with Coupling in %s; its README.md says what to do\n"+
+	a.printf("wrote %s: module %s, with Coupling in %s; its README.md says what to do\n"+
 		"(the first go tool coupling there links the command, which takes half a minute)\n", c.Dir, c.Module, root)
-	return err
+	return nil
 }
 
 // project is the template's files in the user's module.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,9 @@ func (i notebookInstallCmd) Run(a *app) error {
 	}
 	file, display, err := c.Register(a.run.ctx, share)
 	lab.Check(err)
-	_, err = fmt.Fprintf(a.out,
-		"kernel %s: %s, for notebooks below %s\nJupyter, JupyterLab: choose it in the menu Kernel\n"+
-			"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, %s\n", display, file, c.Root, display)
-	return err
+	a.printf("kernel %s: %s, for notebooks below %s\nJupyter, JupyterLab: choose it in the menu Kernel\n"+
+		"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, %s\n", display, file, c.Root, display)
+	return nil
 }
 
 // installed returns the checkout with its kernel in place, and the notebooks of these names, which it looks for first.
@@ -54,7 +54,7 @@ func installed(a *app, names ...string) (kernel.Checkout, []string) {
 	c := orUsage(kernel.Find(""))
 	files := lab.Must(notebookFiles(c, names))
 	if !a.quiet && c.Check() != nil {
-		fmt.Fprintln(a.err, "building the kernel, which takes a minute")
+		a.note("building the kernel, which takes a minute\n")
 	}
 	lab.Check(c.Install(a.run.ctx))
 	return c, files
@@ -86,7 +86,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 		IP: o.IP, Port: o.Port, Notebook: file, Browser: !o.NoBrowser, Output: log, Env: env,
 	})
 	lab.Check(err)
-	fmt.Fprintf(a.out, "\n  %s\n\nCtrl-C ends Jupyter.\n\n", s.URL())
+	a.printf("\n  %s\n\nCtrl-C ends Jupyter.\n\n", s.URL())
 	err = s.Wait()
 	if ctx.Err() != nil {
 		return nil // it was told to end
@@ -103,14 +103,14 @@ func notebookEnv(a *app, preset string) []string {
 // notebookFiles returns the notebooks by name ("sweep") or path, all if there
 // are no names, relative to the checkout.
 func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
-	all, err := filepath.Glob(filepath.Join(c.Root, "notebooks", "*.ipynb")) // sorted
+	all, err := filepath.Glob(c.Path("notebooks", "*.ipynb")) // sorted
 	lab.Check(err)
 	if len(names) == 0 {
 		names = all
 	}
 	var out []string
 	for _, name := range names {
-		file := filepath.Join(c.Root, "notebooks", name+".ipynb")
+		file := c.Path("notebooks", name+".ipynb")
 		if strings.HasSuffix(name, ".ipynb") {
 			file = lab.Must(filepath.Abs(name))
 		}
@@ -195,7 +195,7 @@ func (r *notebookRunCmd) written(files ...string) (names []string) {
 func (r *notebookRunCmd) open(c kernel.Checkout, files []string) *durable.Folder {
 	var in inputs
 	for _, f := range files {
-		in.paths = append(in.paths, filepath.Join(c.Root, f))
+		in.paths = append(in.paths, c.Path(f))
 	}
 	to := openOut(r.Out, &in)
 	to.Keep = true
@@ -234,7 +234,7 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, e *executed) (nb *ipynb.
 	defer lab.End(&err)
 	ctx, cancel := context.WithTimeout(a.run.ctx, time.Duration(r.Limit*float64(time.Second)))
 	defer cancel()
-	file := filepath.Join(c.Root, e.Notebook)
+	file := c.Path(e.Notebook)
 	read := lab.Must(readNotebook(file))
 	began := time.Now()
 	// The limit interrupts a cell; the kernel outlives it, to tell what there is.
@@ -245,14 +245,10 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, e *executed) (nb *ipynb.
 	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(file), Env: env}))
 	defer s.Close()
 	times, failed := s.Notebook(ctx, read)
-	slowest := headless.Timing{}
-	for _, t := range times {
-		if t.Elapsed > slowest.Elapsed {
-			slowest = t
-		}
-	}
+	slowest := slices.MaxFunc(append(times, headless.Timing{}),
+		func(a, b headless.Timing) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	e.Cells, e.Seconds = len(times), time.Since(began).Seconds()
-	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", e.Notebook, plural(e.Cells, "cell"), e.Seconds,
+	a.printf("%s: %s in %.1f s, the slowest (%s) %.1f s\n", e.Notebook, plural(e.Cells, "cell"), e.Seconds,
 		slowest.ID, slowest.Elapsed.Seconds())
 	return read, failed
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"coupling/lab/must"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/jupyter"
 	"coupling/lab/nb/kernel"
@@ -34,10 +35,7 @@ func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
 	if err != nil {
 		t.Skip("no chromium on PATH: sudo apt-get install -y --no-install-recommends chromium")
 	}
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
 	before := gitStatus(t)
 	copied := aside(t, filepath.Join(c.Root, ".coupling", "notebooks", "00-tour.ipynb"))
 	program := filepath.Join(t.TempDir(), "coupling")
@@ -55,10 +53,7 @@ func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
 	p.until(time.Minute, `window.saved`)
 	p.end()
 
-	nb, err := readNotebook(copied)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nb := must.Get(readNotebook(copied))
 	pictures := 0
 	for _, cell := range nb.Cells {
 		if cell.Type == ipynb.Code && cell.Count == 0 {
@@ -76,9 +71,7 @@ func TestOpenedTourLeavesTheCheckoutClean(t *testing.T) {
 	if pictures < 5 {
 		t.Errorf("%d pictures in the working copy", pictures)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after Ctrl-C: %v", err)
 	}
@@ -125,9 +118,7 @@ func openPage(t *testing.T, chromium, address string) *page {
 	ctx, end := chromedp.NewContext(allocator)
 	p := &page{T: t, ctx: ctx, end: func() { end(); cancel() }}
 	t.Cleanup(p.end)
-	if err := chromedp.Run(ctx, chromedp.Navigate(address)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(chromedp.Run(ctx, chromedp.Navigate(address)))
 	return p
 }
 

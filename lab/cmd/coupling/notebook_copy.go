@@ -23,7 +23,7 @@ import (
 // copyOf is the path of a notebook's working copy, and whether it has one; both
 // paths are relative to the checkout.
 func copyOf(c kernel.Checkout, file string) (string, bool) {
-	if !exists(strings.TrimSuffix(filepath.Join(c.Root, file), ".ipynb") + ".md") {
+	if !exists(strings.TrimSuffix(c.Path(file), ".ipynb") + ".md") {
 		return file, false
 	}
 	return filepath.Join(".coupling", "notebooks", filepath.Base(file)), true
@@ -39,15 +39,15 @@ func workingCopy(a *app, c kernel.Checkout, file string) (work string, err error
 	}
 	for _, f := range append(lab.Must(notebookFiles(c, nil)), file) {
 		to, ok := copyOf(c, f)
-		if !ok || exists(filepath.Join(c.Root, to)) {
+		if !ok || exists(c.Path(to)) {
 			continue
 		}
-		lab.Check(durable.Write(filepath.Join(c.Root, to), lab.Must(os.ReadFile(filepath.Join(c.Root, f)))))
+		lab.Check(durable.Write(c.Path(to), lab.Must(os.ReadFile(c.Path(f)))))
 	}
 	if len(notebookDiff(c, file, work)) > 0 {
 		name := strings.TrimSuffix(filepath.Base(file), ".ipynb")
-		fmt.Fprintf(a.err,
-			"%s is your working copy, and differs from %s: coupling notebook diff %s shows how, reset %s starts over\n",
+		a.note("%s is your working copy, and differs from %s: "+
+			"coupling notebook diff %s shows how, reset %s starts over\n",
 			work, file, name, name)
 	}
 	return work, nil
@@ -56,7 +56,7 @@ func workingCopy(a *app, c kernel.Checkout, file string) (work string, err error
 // notebookDiff compares the text and code of two notebooks; what cells have shown is left out.
 func notebookDiff(c kernel.Checkout, from, to string) []byte {
 	text := func(file string) []byte {
-		return []byte(lab.Must(readNotebook(filepath.Join(c.Root, file))).Markdown())
+		return []byte(lab.Must(readNotebook(c.Path(file))).Markdown())
 	}
 	return diff.Diff(from, text(from), to, text(to)) // nil if they are equal
 }
@@ -90,19 +90,19 @@ type notebookResetCmd struct {
 func (r notebookResetCmd) Run(a *app) error {
 	c, file, work, err := copied(a, r.Name)
 	lab.Check(err)
-	tracked := lab.Must(os.ReadFile(filepath.Join(c.Root, file)))
-	if bytes.Equal(tracked, lab.Must(os.ReadFile(filepath.Join(c.Root, work)))) {
-		_, err := fmt.Fprintf(a.out, "%s is unchanged: nothing to reset\n", work)
-		return err
+	tracked := lab.Must(os.ReadFile(c.Path(file)))
+	if bytes.Equal(tracked, lab.Must(os.ReadFile(c.Path(work)))) {
+		a.printf("%s is unchanged: nothing to reset\n", work)
+		return nil
 	}
 	name := strings.TrimSuffix(work, ".ipynb") + "-old"
 	old := name + ".ipynb"
-	for n := 2; exists(filepath.Join(c.Root, old)); n++ {
+	for n := 2; exists(c.Path(old)); n++ {
 		old = fmt.Sprintf("%s-%d.ipynb", name, n)
 	}
-	lab.Check(os.Rename(filepath.Join(c.Root, work), filepath.Join(c.Root, old)))
-	fmt.Fprintf(a.out, "%s was reset to %s; your version is saved as %s\n", work, file, old)
-	return durable.Write(filepath.Join(c.Root, work), tracked)
+	lab.Check(os.Rename(c.Path(work), c.Path(old)))
+	a.printf("%s was reset to %s; your version is saved as %s\n", work, file, old)
+	return durable.Write(c.Path(work), tracked)
 }
 
 // copied finds a generated notebook and its working copy; one that was not opened yet has none and stands for itself.
@@ -115,8 +115,8 @@ func copied(a *app, name string) (c kernel.Checkout, file, work string, err erro
 			usagef("notebook %q has no working copy: it is your own and opened in place; diff and reset are for the "+
 				"notebooks of Coupling", name)
 	}
-	if !exists(filepath.Join(c.Root, work)) {
-		fmt.Fprintf(a.err, "notebook %q was not opened yet: nothing changed\n", name)
+	if !exists(c.Path(work)) {
+		a.note("notebook %q was not opened yet: nothing changed\n", name)
 		work = file
 	}
 	return c, file, work, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/kernel"
 )
@@ -29,12 +30,8 @@ func TestWorkingCopy(t *testing.T) {
 	for name, text := range map[string]string{"a": "# A\n", "b": "# B\n", "own": "# Own\n"} {
 		put(name+".md", text)
 	}
-	if err := ipynb.Generate(filepath.Join(c.Root, "notebooks")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(c.Root, "notebooks", "own.md")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(ipynb.Generate(filepath.Join(c.Root, "notebooks")))
+	must.Do(os.Remove(filepath.Join(c.Root, "notebooks", "own.md")))
 	t.Chdir(c.Root)
 	var out, errs strings.Builder
 	a := &app{out: &out, err: &errs}
@@ -50,9 +47,7 @@ func TestWorkingCopy(t *testing.T) {
 		t.Errorf("%s, %v", own, err)
 	}
 	edited := strings.Replace(read(t, opened), "# A", "# Edited", 1)
-	if err := os.WriteFile(opened, []byte(edited), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(opened, []byte(edited), 0o666))
 	if again, err := workingCopy(a, c, filepath.Join("notebooks", "a.ipynb")); err != nil || again != opened ||
 		!strings.Contains(errs.String(), "coupling notebook diff a") {
 		t.Errorf("%s, %v, %q", again, err, errs.String())
@@ -60,9 +55,7 @@ func TestWorkingCopy(t *testing.T) {
 	if err := ended((notebookDiffCmd{"a"}), a); err != nil || !strings.Contains(out.String(), "-# A\n+# Edited\n") {
 		t.Errorf("%v: %s", err, out.String())
 	}
-	if err := ended((notebookResetCmd{"a"}), a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(ended((notebookResetCmd{"a"}), a))
 	old := filepath.Join(".coupling", "notebooks", "a-old.ipynb")
 	if read(t, opened) != read(t, filepath.Join("notebooks", "a.ipynb")) || read(t, old) != edited {
 		t.Error("reset did not put the edited copy aside and start over")
@@ -73,16 +66,12 @@ func TestWorkingCopy(t *testing.T) {
 		t.Errorf("a second reset: %v, %s", err, out.String())
 	}
 	again := strings.Replace(edited, "# Edited", "# Again", 1)
-	if err := os.WriteFile(opened, []byte(again), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(opened, []byte(again), 0o666))
 	if err := ended((notebookResetCmd{"a"}), a); err != nil || read(t, old) != edited ||
 		read(t, filepath.Join(".coupling", "notebooks", "a-old-2.ipynb")) != again {
 		t.Errorf("the third reset does not keep both versions: %v", err)
 	}
-	if err := os.Remove(opened); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.Remove(opened))
 	errs.Reset()
 	if err := ended((notebookDiffCmd{"a"}), a); err != nil ||
 		!strings.Contains(errs.String(), "not opened yet: nothing changed") {
@@ -95,10 +84,7 @@ func TestWorkingCopy(t *testing.T) {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(file))
 	return string(b)
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/nb/jupyter"
 	"coupling/lab/nb/kernel"
 )
@@ -30,10 +31,7 @@ func TestNotebookLeavesNothing(t *testing.T) {
 	if _, err := jupyter.Find(t.Context()); errors.Is(err, jupyter.ErrAbsent) {
 		t.Skip(err)
 	}
-	c, err := kernel.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(kernel.Find(""))
 	if err := c.Install(t.Context()); err != nil {
 		t.Skipf("the kernel cannot be built here: %v", err)
 	}
@@ -52,9 +50,7 @@ func TestNotebookLeavesNothing(t *testing.T) {
 			cmd, address := openedNotebook(t, program)
 			id := startKernel(t, address)
 			until(t, "no kernel was started", func() bool { return len(running(t, id)) > 0 })
-			if err := end(cmd.Process.Pid); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(end(cmd.Process.Pid))
 			_ = cmd.Wait()
 			until(t, "the kernel still runs", func() bool { return len(running(t, id)) == 0 })
 			until(t, "Jupyter still runs", func() bool { return len(running(t, "--port="+address.Port())) == 0 })
@@ -77,20 +73,12 @@ func TestNotebookLeavesNothing(t *testing.T) {
 func openedNotebook(t *testing.T, program string, flags ...string) (*exec.Cmd, *url.URL) {
 	cmd := exec.Command(program, append([]string{"notebook", "--no-browser"}, flags...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())
+	must.Do(cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if line := strings.TrimSpace(lines.Text()); strings.HasPrefix(line, "http://") {
-			address, err := url.Parse(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			address := must.Get(url.Parse(line))
 			return cmd, address
 		}
 	}
@@ -106,10 +94,7 @@ func startKernel(t *testing.T, address *url.URL) string {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "token "+address.Query().Get("token"))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))
 	defer resp.Body.Close()
 	var made struct{ ID string }
 	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || made.ID == "" {

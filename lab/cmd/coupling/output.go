@@ -125,12 +125,12 @@ func isOutside(dir string, read ...string) error {
 
 // commit ends a folder of results with its summary, which has the folder's files.
 func commit(f *durable.Folder, summary any) error {
-	return usageIf(f.Commit(func(w io.Writer) error { return encodeJSON(w, summary) }), durable.ErrForeign)
+	return blame(f.Commit(summary))
 }
 
 // claim ends the command if one of the results would replace a file that no run of this command wrote.
 func claim(f *durable.Folder, names ...string) {
-	lab.Check(usageIf(f.Claim(names...), durable.ErrForeign))
+	lab.Check(blame(f.Claim(names...)))
 }
 
 // writeNPY writes float64 numbers of the given shape into a folder of results.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/must"
 	"coupling/lab/nb/ipynb"
 )
 
@@ -108,10 +109,7 @@ func tree(t *testing.T, dir string) map[string]string {
 // fixtures writes what the writers read into a folder and makes it the working directory.
 func fixtures(t *testing.T) {
 	t.Helper()
-	root, err := checkout(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(checkout("."))
 	t.Chdir(t.TempDir())
 	t.Setenv("ROOT", root)
 	t.Setenv("COUPLING_DATA", "sample")
@@ -280,10 +278,7 @@ func TestWritesKilled(t *testing.T) {
 		if testing.Short() || strings.HasPrefix(w.args, "notebook") {
 			kills = 2
 		}
-		took, err := did(command(w.args, "o0")...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		took := must.Get(did(command(w.args, "o0")...))
 		for k := range kills {
 			out := "o0"
 			if w.once { // the command begins anew

@@ -70,7 +70,7 @@ func (p pictures) load(ctx context.Context, a *app) (_ *data.Images, err error) 
 			"which is no secret: give --grey, unless colour matters", grey, m.Len()))
 	}
 	for _, line := range notes {
-		fmt.Fprintf(a.err, "coupling: %s: %s\n", p.Images, line)
+		a.note("coupling: %s: %s\n", p.Images, line)
 	}
 	return m, nil
 }

@@ -185,23 +185,14 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	if f.JSON {
 		return writeJSON(a, f.answer(e, g))
 	}
-	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8),
+	a.printf("%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8),
 		dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
-	if err != nil || f.curve == nil {
-		return err
+	if f.curve != nil {
+		a.printf("\nA test that tells such data sets apart with a type I error of α has a type II error of " +
+			"at least β:\n\n     α       β\n")
 	}
-	return printCurve(a, f.curve)
-}
-
-// printCurve prints the errors of tests as a table, those of the second kind rounded down.
-func printCurve(a *app, curve []tested) error {
-	fmt.Fprint(a.out,
-		"\nA test that tells such data sets apart with a type I error of α has a type II error of at least β:\n\n  "+
-			"   α       β\n")
-	for _, c := range curve {
-		if _, err := fmt.Fprintf(a.out, "%6.3f  %6.4f\n", c.TypeI, math.Floor(c.TypeII*1e4)/1e4); err != nil {
-			return err
-		}
+	for _, c := range f.curve { // rounded down
+		a.printf("%6.3f  %6.4f\n", c.TypeI, math.Floor(c.TypeII*1e4)/1e4)
 	}
 	return nil
 }
@@ -263,15 +254,6 @@ func interruptible(a *app) (context.Context, context.CancelFunc) {
 	return interrupt.Context(a.run.ctx, os.Interrupt)
 }
 
-// privacyError marks bad parameters, and what no accountant can bound, as the request's fault.
-func privacyError(err error) error {
-	if errors.Is(err, dp.ErrUnbounded) {
-		return usage(worded{err, "the loss is unbounded at this δ, so that no ε bounds it; " +
-			"fix: give a --delta > 0 that is large enough"})
-	}
-	return usageIf(inFlags(err), dp.ErrParameter)
-}
-
 // ask has the accountant answer and prints what it says, with the trade-off curve if that is wanted.
 func (f privacyFlags) ask(a *app, curve bool, by func(context.Context, dp.Accountant, dp.Event, dp.Relation,
 	float64) (dp.Guarantee, error), at float64) error {
@@ -280,10 +262,10 @@ func (f privacyFlags) ask(a *app, curve bool, by func(context.Context, dp.Accoun
 	ctx, stop := interruptible(a)
 	defer stop()
 	g, err := by(ctx, accountants[f.Accountant], e, f.relation(), at)
-	lab.Check(privacyError(err))
+	lab.Check(blame(err))
 	if curve {
 		c, err := g.TradeOff(ctx, 101)
-		lab.Check(privacyError(err))
+		lab.Check(blame(err))
 		for _, alpha := range []float64{.001, .01, .02, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9} {
 			f.curve = append(f.curve, tested{alpha, c.At(alpha)})
 		}
@@ -338,16 +320,16 @@ func (c calibrateCmd) Run(a *app) error {
 		c.Noise = &one // stands for what is looked for
 	}
 	lab.Check(usage(c.check()))
-	value, e, g, err := c.search(a)
-	lab.Check(privacyError(err))
+	value, e, g := c.search(a)
 	if c.JSON {
 		return writeJSON(a, calibrated{c.Find, value, c.answer(e, g)})
 	}
-	fmt.Fprintf(a.out, "%s = %.10g meets ε ≤ %g at δ = %g\n", c.Find, value, c.Eps, c.Delta)
+	a.printf("%s = %.10g meets ε ≤ %g at δ = %g\n", c.Find, value, c.Eps, c.Delta)
 	return c.print(a, e, g)
 }
 
-func (c calibrateCmd) search(a *app) (value float64, e dp.Event, g dp.Guarantee, err error) {
+// search returns the value, the event with it and what that spends.
+func (c calibrateCmd) search(a *app) (value float64, e dp.Event, g dp.Guarantee) {
 	b := dp.Budget{Epsilon: c.Eps, Delta: c.Delta, Relation: c.relation(), Accountant: accountants[c.Accountant]}
 	ctx, stop := interruptible(a)
 	defer stop()
@@ -365,22 +347,22 @@ func (c calibrateCmd) search(a *app) (value float64, e dp.Event, g dp.Guarantee,
 		}
 		return f.event()
 	}
+	var steps int
+	var err error
 	switch c.Find {
 	case "noise":
 		value, g, err = dp.MinNoise(ctx, b, at)
-		return value, at(value), g, err
 	case "rate":
 		value, g, err = dp.MaxRate(ctx, b, at)
-		return value, at(value), g, err
+	default:
+		steps, err = dp.MaxSteps(ctx, b, func(n int) dp.Event { return at(float64(n)) })
+		if err == nil && steps == 0 {
+			err = fmt.Errorf("calibrate: not even one step meets ε ≤ %g at δ = %g", c.Eps, c.Delta)
+		}
+		lab.Check(blame(err))
+		value = float64(steps)
+		g, err = dp.EpsilonBy(ctx, b.Accountant, at(value), b.Relation, c.Delta)
 	}
-	steps, err := dp.MaxSteps(ctx, b, func(n int) dp.Event { return at(float64(n)) })
-	if err == nil && steps == 0 {
-		err = fmt.Errorf("calibrate: not even one step meets ε ≤ %g at δ = %g", c.Eps, c.Delta)
-	}
-	if err != nil {
-		return 0, nil, g, err
-	}
-	value = float64(steps)
-	g, err = dp.EpsilonBy(ctx, accountants[c.Accountant], at(value), c.relation(), c.Delta)
-	return value, at(value), g, err
+	lab.Check(blame(err))
+	return value, at(value), g
 }

@@ -60,7 +60,7 @@ func (c privateCmd) Run(a *app) error {
 	defer func() { _ = dev.Close() }() // frees what lives
 	used, _ := os.ReadDir(c.Out)       // if there are any, it is refused below
 	if measured && !a.quiet && len(used) == 0 {
-		fmt.Fprintln(a.err, ask.Expectation(public))
+		a.note("%s\n", ask.Expectation(public))
 	}
 	status := a.status(10 * time.Second)
 	statement, err := synth.Publication{
@@ -72,8 +72,8 @@ func (c privateCmd) Run(a *app) error {
 		Picture: drawGrid,
 	}.Run(ctx, dev, images, func(what string, done, of int) { status.say(fmt.Sprintf("%s: %d of %d", what, done, of)) })
 	status.clear()
-	lab.Check(usageIf(err, synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable))
-	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"),
+	lab.Check(blame(err))
+	a.printf("wrote %s: %s of %d classes\n\n%s", c.Out, plural(statement.Synthetic, "image"),
 		len(public.Classes), statement.Text())
 	return nil
 }

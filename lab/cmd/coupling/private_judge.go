@@ -59,7 +59,7 @@ func (c judgeCmd) Run(a *app) error {
 		}
 		for seed := range c.Seeds {
 			r := lab.Must(of.Evaluate(ctx, dev, images, test, rand.New(rand.NewPCG(uint64(seed)+1, 0))))
-			fmt.Fprintf(a.out, "%v, seed %d: %v, trained on %d images\n", r.Kind, seed+1, &r.Score, images.Len())
+			a.printf("%v, seed %d: %v, trained on %d images\n", r.Kind, seed+1, &r.Score, images.Len())
 		}
 	}
 	if !c.Attack || c.Synthetic == "real" {
@@ -88,10 +88,9 @@ func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.
 	}
 	bound := math.Tanh(spent.Epsilon/2) + 2*spent.Delta/(math.Exp(spent.Epsilon)+1)
 	copies := lab.Must(membership.Copies(ctx, images.Slice(0, min(n, images.Len())), members, others))
-	fmt.Fprintf(a.out,
-		"copies: %.3f of synthetic images are nearer to one of %d images that were learnt from than to any of as "+
-			"many others; 0.5 is none\n", copies, n)
-	fmt.Fprintf(a.out, "membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n,
+	a.printf("copies: %.3f of synthetic images are nearer to one of %d images that were learnt from than to any of as "+
+		"many others; 0.5 is none\n", copies, n)
+	a.printf("membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n,
 		n, r, advantage, bound, spent.Epsilon)
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -58,15 +60,10 @@ func writePictures(dir string) error {
 // class.
 func TestPrivateLoad(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(writePictures(dir), os.Mkdir(filepath.Join(dir, "nobody"), 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(writePictures(dir), os.Mkdir(filepath.Join(dir, "nobody"), 0o777)))
 	var warned bytes.Buffer
 	a := &app{err: &warned}
-	grey, err := pictures{Images: dir}.load(t.Context(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grey := must.Get(pictures{Images: dir}.load(t.Context(), a))
 	if n, c, h, w := grey.Shape(); n != 80 || c != 1 || h != 8 || w != 8 || len(grey.Classes) != 3 || warned.Len() > 0 {
 		t.Fatalf("%d×%d×%d×%d, classes %v, %q", n, c, h, w, grey.Classes, &warned)
 	}
@@ -74,26 +71,18 @@ func TestPrivateLoad(t *testing.T) {
 	for i := range 144 {
 		red.Set(i%12, i/12, color.RGBA{R: 255, A: 255})
 	}
-	f, err := os.Create(filepath.Join(dir, "top", "zz.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(png.Encode(f, red), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, "top", "zz.png")))
+	must.Do(errors.Join(png.Encode(f, red), f.Close()))
 	if _, err := (pictures{Images: dir}).load(t.Context(), a); err == nil {
 		t.Error("12×12 beside 8×8 was taken")
 	}
-	m, err := pictures{Images: dir, Size: 4}.load(t.Context(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(pictures{Images: dir, Size: 4}.load(t.Context(), a))
 	last := m.Row(80)
 	if _, c, h, w := m.Shape(); c != 3 || h != 4 || w != 4 || m.Labels[80] != 2 || last[0] < .999 || last[16] != 0 ||
 		!strings.Contains(warned.String(), "80 of 81 images are grey") {
 		t.Errorf("%d×%d×%d, label %d, red %g, green %g, warned %q", c, h, w, m.Labels[80], last[0], last[16], &warned)
 	}
-	if m, err = (pictures{Images: dir, Size: 4, Grey: true}).load(t.Context(), a); err != nil || m.Dim() != 16 {
+	if m, err := (pictures{Images: dir, Size: 4, Grey: true}).load(t.Context(), a); err != nil || m.Dim() != 16 {
 		t.Errorf("grey: %v", err)
 	}
 }

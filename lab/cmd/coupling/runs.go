@@ -1,18 +1,24 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/internal/interrupt"
+	"coupling/lab/runs"
 	"coupling/lab/store"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,7 +41,7 @@ type runsLsCmd struct {
 
 // Run lists cells.
 func (c runsLsCmd) Run(a *app) error {
-	s := lab.Must(a.existing())
+	s := a.existing()
 	records, last := s.Records(c.Prefix), "SECONDS"
 	if c.Failed {
 		records, last = s.Failures(c.Prefix), "REASON"
@@ -134,17 +140,17 @@ func (c runsShowCmd) Run(a *app) error {
 }
 
 // existing returns the store, which must be there already.
-func (a *app) existing() (*store.Store, error) {
+func (a *app) existing() *store.Store {
 	s := lab.Must(a.store())
 	if _, err := os.Stat(s.Dir); err != nil {
-		return nil, usagef("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir)
+		lab.Check(usagef("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir))
 	}
-	return s, nil
+	return s
 }
 
 // find returns the cell whose key begins with prefix, failed ones included.
 func (a *app) find(prefix string) (*store.Store, store.Record) {
-	s := lab.Must(a.existing())
+	s := a.existing()
 	return s, orUsage(s.Find(prefix))
 }
 
@@ -157,7 +163,7 @@ func (c runsRmCmd) Run(a *app) error {
 	for _, key := range c.Keys {
 		s, r := a.find(key)
 		lab.Check(s.Remove(r))
-		fmt.Fprintf(a.out, "removed %s %s\n", r.Key, r.Experiment)
+		a.printf("removed %s %s\n", r.Key, r.Experiment)
 	}
 	return nil
 }
@@ -174,7 +180,7 @@ func (c runsDiffCmd) cells(a *app) (store.Record, store.Record) {
 		_, rb := a.find(c.B)
 		return ra, rb
 	}
-	found := orUsage(lab.Must(a.existing()).FindAll(c.A))
+	found := orUsage(a.existing().FindAll(c.A))
 	if len(found) != 2 || found[0].Key != found[1].Key {
 		lab.Check(usagef("%s: %s in the store, want two codes of one cell, or name two cells, KEY.CODE each",
 			c.A, plural(len(found), "result")))
@@ -208,7 +214,7 @@ type runsExportCmd struct {
 
 // Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
-	s := lab.Must(a.existing())
+	s := a.existing()
 	var bad []error
 	write := func(w io.Writer) error { return exportRecords(w, c.Format, s.Records(c.Prefix), &bad) }
 	if c.Output == "" {
@@ -251,19 +257,42 @@ type runsGCCmd struct {
 
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
-	s := lab.Must(a.existing())
+	s := a.existing()
 	gc, err := s.GC(decoders(), newCodes(s).isCurrent, c.Older, c.Code, c.DryRun)
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"
 	}
 	for _, r := range gc.Cells {
-		fmt.Fprintf(a.out, "%s %s %s v%d %s\n", verb, r.Key.Short(), r.Experiment, r.Version, store.ShortCode(r.Code))
+		a.printf("%s %s %s v%d %s\n", verb, r.Key.Short(), r.Experiment, r.Version, store.ShortCode(r.Code))
 	}
 	slices.Sort(gc.Leftover)
 	for _, f := range gc.Leftover {
-		fmt.Fprintf(a.out, "%s %s\n", verb, f)
+		a.printf("%s %s\n", verb, f)
 	}
-	fmt.Fprintf(a.out, "%s %s and %s\n", verb, plural(len(gc.Cells), "cell"), plural(len(gc.Leftover), "leftover"))
+	a.printf("%s %s and %s\n", verb, plural(len(gc.Cells), "cell"), plural(len(gc.Leftover), "leftover"))
 	return err
+}
+
+type runsServeCmd struct {
+	Port    int    `default:"0" min:"0" max:"65535"`
+	Gallery string `default:"out" placeholder:"DIR"`
+}
+
+// Run serves the page of the store until it is interrupted.
+func (c runsServeCmd) Run(a *app) error {
+	s := a.existing()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
+	lab.Check(usage(prefix("--port", err)))
+	page := lab.Must(runs.New(s, c.Gallery))
+	a.printf("http://%s%s\n", l.Addr(), page.Path())
+	a.note("coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it\n")
+	ctx, stop := interrupt.Context(a.run.ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"coupling/data"
 	"coupling/lab"
 	"coupling/lab/durable"
-	"coupling/lab/nn/train"
 	"coupling/ot"
 	"coupling/score"
 	"coupling/score/scones"
@@ -122,7 +121,7 @@ func (c sampleCmd) Run(a *app) error {
 	}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
-	lab.Check(blameSample(err))
+	lab.Check(blame(err))
 	out, rate := c.sample(ctx, fitted, of.x, rng)
 	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
@@ -144,8 +143,7 @@ func (c sampleCmd) Run(a *app) error {
 	if c.JSON {
 		err = writeJSON(a, s)
 	} else {
-		_, err = fmt.Fprintf(a.out,
-			"plan: %s at lambda %.4g\n%d samples, %.3g a second, acceptance %.2f at bandwidth %.3g\nwrote %s\n",
+		a.printf("plan: %s at lambda %.4g\n%d samples, %.3g a second, acceptance %.2f at bandwidth %.3g\nwrote %s\n",
 			s.Status, s.Lambda, s.Samples, s.PerSecond, s.Acceptance, s.Bandwidth, c.Out)
 	}
 	if err == nil && fitted.Plan.Status != ot.Converged {
@@ -164,7 +162,7 @@ func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.De
 	fitted.Trace = func(score.Progress) { steps++ }
 	begin := time.Now()
 	out, err := fitted.Sample(ctx, rng, of, c.Each)
-	lab.Check(blameSample(err))
+	lab.Check(blame(err))
 	n, _ := out.Dims()
 	return out, float64(n*steps) / float64(c.Steps) / time.Since(begin).Seconds()
 }
@@ -176,14 +174,6 @@ func warnSlow(w io.Writer, acceptance float64) {
 			"acceptance %.2g: chains have hardly moved from the atoms at which they began; more --steps or a "+
 				"larger --bandwidth may help\n", acceptance)
 	}
-}
-
-// blameSample tells what is wrong with the request from what went wrong with it.
-func blameSample(err error) error {
-	if errors.Is(err, train.ErrMismatch) || errors.Is(err, train.ErrCorrupt) {
-		return usagef("%w: remove the file to begin anew", err)
-	}
-	return usageIf(blame(err), scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter)
 }
 
 // names are the files of the samples: samples.npy, and a picture each.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -44,9 +45,7 @@ func TestSamplePoints(t *testing.T) {
 			m.Set(i, 0, at*float64(1-2*(i%2))+.1*rng.NormFloat64())
 		}
 		path := filepath.Join(dir, name)
-		if err := saveMatrix(path, m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(saveMatrix(path, m))
 		return path
 	}
 	x, y := file("x.npy", 1), file("y.npy", 3)
@@ -54,23 +53,16 @@ func TestSamplePoints(t *testing.T) {
 	if code != 0 || s.Samples != 300 || s.Status != "converged" || s.Acceptance < .3 || !(s.PerSecond > 0) {
 		t.Fatalf("code %d, %+v", code, s)
 	}
-	out, err := data.ReadPoints(filepath.Join(dir, "out", "samples.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(data.ReadPoints(filepath.Join(dir, "out", "samples.npy")))
 	for i := range 300 {
 		if want := 3 * float64(1-2*(i/3%2)); math.Abs(out.At(i, 0)-want) > 1 {
 			t.Errorf("sample %d at %.2f, want about %g", i, out.At(i, 0), want)
 		}
 	}
 	wide := filepath.Join(dir, "wide.npy")
-	if err := saveMatrix(wide, mat.NewDense(5, 2, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(saveMatrix(wide, mat.NewDense(5, 2, nil)))
 	far := filepath.Join(dir, "far.npy")
-	if err := saveMatrix(far, mat.NewDense(2, 1, []float64{0, 1e200})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(saveMatrix(far, mat.NewDense(2, 1, []float64{0, 1e200})))
 	for name, args := range map[string][]string{
 		"dimension": {"--x", x, "--y", wide},
 		"no file":   {"--x", x, "--y", filepath.Join(dir, "none.npy")},
@@ -99,9 +91,7 @@ func TestSampleKilled(t *testing.T) {
 	points := filepath.Join(dir, "x.npy")
 	m := mat.NewDense(300, 2, nil)
 	m.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, m)
-	if err := saveMatrix(points, m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(saveMatrix(points, m))
 	args := func(out string, more ...string) []string {
 		return append([]string{"--x", points, "--y", points, "--steps", "600", "--every", "20", "--out",
 			filepath.Join(dir, out)}, more...)
@@ -111,9 +101,7 @@ func TestSampleKilled(t *testing.T) {
 		t.Fatalf("code %d", code)
 	}
 	killed := exec.Command("coupling", append([]string{"sample"}, args("killed")...)...)
-	if err := killed.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(killed.Start())
 	stored := filepath.Join(dir, "killed", ".chains.ckpt")
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(stored); err == nil {
@@ -122,9 +110,7 @@ func TestSampleKilled(t *testing.T) {
 			t.Fatal("nothing is stored")
 		}
 	}
-	if err := killed.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(killed.Process.Kill())
 	_ = killed.Wait()
 	if _, err := os.Stat(stored); err != nil {
 		t.Fatalf("it was not killed while it sampled: %v", err)
@@ -136,10 +122,7 @@ func TestSampleKilled(t *testing.T) {
 	if code != 0 || again.Acceptance != whole.Acceptance {
 		t.Errorf("code %d, %+v, want %+v", code, again, whole)
 	}
-	want, err := os.ReadFile(filepath.Join(dir, "whole", "samples.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(filepath.Join(dir, "whole", "samples.npy")))
 	if got, err := os.ReadFile(filepath.Join(dir, "killed", "samples.npy")); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("other samples: %v", err)
 	}
@@ -152,9 +135,7 @@ func TestSampleKilled(t *testing.T) {
 func TestSampleSays(t *testing.T) {
 	dir := t.TempDir()
 	points := filepath.Join(dir, "x.npy")
-	if err := saveMatrix(points, mat.NewDense(2, 1, []float64{1, 2})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(saveMatrix(points, mat.NewDense(2, 1, []float64{1, 2})))
 	var out, errs bytes.Buffer
 	if code := run([]string{"sample", "--x", points, "--y", points, "--out", points}, &out, &errs); code != exitUsage ||
 		!strings.Contains(errs.String(), "--out") {
@@ -172,9 +153,7 @@ func TestSamplePictures(t *testing.T) {
 	dir := t.TempDir()
 	for side, light := range map[string]uint8{"dark": 30, "light": 220} {
 		folder := filepath.Join(dir, side)
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.MkdirAll(folder, 0o777))
 		for k := range 8 {
 			p := image.NewGray(image.Rect(0, 0, 6, 6))
 			for i := range p.Pix {
@@ -182,12 +161,8 @@ func TestSamplePictures(t *testing.T) {
 			}
 			p.SetGray(0, 0, color.Gray{0})
 			var b bytes.Buffer
-			if err := png.Encode(&b, p); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(folder, string(rune('a'+k))+".png"), b.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(png.Encode(&b, p))
+			must.Do(os.WriteFile(filepath.Join(folder, string(rune('a'+k))+".png"), b.Bytes(), 0o666))
 		}
 	}
 	s, code := sampledBy(t, "--x", filepath.Join(dir, "dark"), "--y", filepath.Join(dir, "light"), "--size", "4",
@@ -195,15 +170,9 @@ func TestSamplePictures(t *testing.T) {
 	if code != 0 || s.Samples != 8 {
 		t.Fatalf("code %d, %+v", code, s)
 	}
-	f, err := os.Open(filepath.Join(dir, "out", "00007-0.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, "out", "00007-0.png")))
 	defer f.Close()
-	p, err := png.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(png.Decode(f))
 	if v := color.GrayModel.Convert(p.At(2, 2)).(color.Gray).Y; p.Bounds().Dx() != 4 || v < 180 {
 		t.Errorf("a picture of %v, grey %d in the middle", p.Bounds(), v)
 	}

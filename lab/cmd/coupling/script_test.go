@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/figures"
+	"coupling/lab/must"
 	"coupling/lab/store"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -38,14 +39,8 @@ func TestNewProject(t *testing.T) {
 }
 
 func scripts(t *testing.T, dir string) {
-	root, err := checkout(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	caches, err := exec.Command("go", "env", "GOMODCACHE", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(checkout("."))
+	caches := must.Get(exec.Command("go", "env", "GOMODCACHE", "GOCACHE").Output())
 	modules, builds, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", dir),

@@ -10,7 +10,6 @@ import (
 	"coupling/lab/durable"
 	"coupling/ot"
 	"coupling/ot/cost"
-	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -90,13 +89,6 @@ func (c solveCmd) Run(a *app) error {
 	return c.verdict(s)
 }
 
-// blame marks errors that the input caused as usage errors, in the words of the flags.
-func blame(err error) error {
-	return usageIf(inFlags(err), ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported,
-		ot.ErrInfeasible,
-		exact.ErrUnbalanced)
-}
-
 // verdict is the error of a solve or a gradient that did not converge.
 func (c solveCmd) verdict(s summary) error {
 	converged := ot.Converged.String()
@@ -150,7 +142,7 @@ func (c solveCmd) problem(in *inputs) (p ot.Problem) {
 	p.Geometry = c.geometry(in)
 	a, b := in.weights("a", c.A), in.weights("b", c.B)
 	lab.Check(usage(c.sizes(in, len(a), len(b))))
-	lab.Check(usage(inFlags(cost.Check(p.Geometry))))
+	lab.Check(usage(blame(cost.Check(p.Geometry))))
 	var err error
 	p.A, p.B, err = sameMass(a, b)
 	lab.Check(usage(err))
@@ -261,17 +253,17 @@ func (c solveCmd) print(a *app, s summary) error {
 	if c.JSON {
 		return writeJSON(a, s)
 	}
-	fmt.Fprintf(a.out, "%s: %s after %d iterations, %.3g s\nmarginal error   %.3g\n<T,M>            %.15g\n",
+	a.printf("%s: %s after %d iterations, %.3g s\nmarginal error   %.3g\n<T,M>            %.15g\n",
 		s.Solver, s.Status, s.Iterations, s.Seconds, s.MarginalL1, s.Sharp)
 	if c.Solver != "exact" {
-		fmt.Fprintf(a.out, "+ eps KL(T|ab')  %.15g\n+ eps sum TlogT  %.15g\n", s.RegKL, s.RegEntropy)
+		a.printf("+ eps KL(T|ab')  %.15g\n+ eps sum TlogT  %.15g\n", s.RegKL, s.RegEntropy)
 	}
 	what := "the plan and its potentials"
 	if c.NoPlan {
 		what = "the potentials"
 	}
-	_, err := fmt.Fprintf(a.out, "wrote %s to %s\n", what, c.Out)
-	return err
+	a.printf("wrote %s to %s\n", what, c.Out)
+	return nil
 }
 
 // stepLine returns a trace that shows the newest step on a terminal, and a
@@ -282,4 +274,59 @@ func stepLine(a *app) (trace func(ot.Step) error, clear func()) {
 		status.say(fmt.Sprintf("%d iterations, eps %.3g, marginal error %.3g", s.Iteration, s.Eps, s.MarginalL1))
 		return nil
 	}, status.clear
+}
+
+// results are what a solve writes whatever else; a nil plan is not written.
+type results struct {
+	plan              *mat.Dense
+	alpha, beta, f, g []float64
+}
+
+// claim ends the command if a file is in the way of the results.
+func (c solveCmd) claim(f *durable.Folder) {
+	names := []string{"alpha.npy", "beta.npy", "f.npy", "g.npy"}
+	if !c.NoPlan {
+		names = append(names, "plan.npy")
+	}
+	if c.Grad != "" {
+		names = append(names, c.gradFile())
+	}
+	claim(f, names...)
+}
+
+func (c solveCmd) gradFile() string { return "grad_sharp_" + c.Grad + ".npy" }
+
+// largePlan is the size of plan.npy from which the command says how large it is before it begins: 1 GiB.
+const largePlan = 1 << 30
+
+// warn says what will take gigabytes.
+func (c solveCmd) warn(a *app, p ot.Problem) {
+	n, m := p.Geometry.Dims()
+	if size := 8 * float64(n) * float64(m); !c.NoPlan && size >= largePlan {
+		a.note("solve: plan.npy will be %.1f GB, in memory and in %s; --no-plan leaves it out\n",
+			size/1e9, c.Out)
+	}
+}
+
+// write writes results.
+func (r results) write(f *durable.Folder) {
+	if r.plan != nil {
+		writeMatrix(f, "plan.npy", r.plan)
+	}
+	for name, v := range map[string][]float64{"alpha": r.alpha, "beta": r.beta, "f": r.f, "g": r.g} {
+		writeNPY(f, name+".npy", []int{len(v)}, v)
+	}
+}
+
+func (c solveCmd) writeGradient(f *durable.Folder, g *ot.Gradient) {
+	m := (*mat.Dense)(nil)
+	switch c.Grad {
+	case "M":
+		m = g.Cost()
+	case "x":
+		m = lab.Must(g.X())
+	case "y":
+		m = lab.Must(g.Y())
+	}
+	writeMatrix(f, c.gradFile(), m)
 }

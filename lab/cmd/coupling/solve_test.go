@@ -17,6 +17,7 @@ import (
 	"coupling/data"
 	"coupling/data/format"
 	"coupling/lab/durable"
+	"coupling/lab/must"
 	"coupling/ot/ottest"
 
 	"gonum.org/v1/gonum/mat"
@@ -51,9 +52,7 @@ func caseFiles(t *testing.T, c *ottest.Case) []string {
 	dir := t.TempDir()
 	file := func(name string, rows [][]float64) string {
 		path := filepath.Join(dir, name+".npy")
-		if err := saveMatrix(path, ottest.Dense(rows)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(saveMatrix(path, ottest.Dense(rows)))
 		return path
 	}
 	args := []string{"--a", file("a", [][]float64{c.A}), "--b", file("b", [][]float64{c.B}), "--out",
@@ -200,10 +199,7 @@ func TestSolveSaysWhenItDidNotConverge(t *testing.T) {
 
 func matrixOf(t *testing.T, dir, name string) *mat.Dense {
 	t.Helper()
-	m, err := data.ReadPoints(filepath.Join(dir, name+".npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(data.ReadPoints(filepath.Join(dir, name+".npy")))
 	return m
 }
 
@@ -228,38 +224,23 @@ func absolute(m *mat.Dense) *mat.Dense {
 // members of an archive; a device gives the plan of the host.
 func TestSolveSummaryArchiveAndDevice(t *testing.T) {
 	dir := t.TempDir()
-	archive, err := os.Create(filepath.Join(dir, "clouds.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(os.Create(filepath.Join(dir, "clouds.npz")))
 	z := zip.NewWriter(archive)
 	for name, rows := range map[string][][]float64{"x.npy": {{0, 0}, {1, 0}, {0, 1}}, "y.npy": {{1, 1}, {2, 0}}} {
-		w, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.Create(name))
 		m := ottest.Dense(rows)
 		r, c := m.Dims()
-		if err := format.WriteNPY(w, []int{r, c}, m.RawMatrix().Data); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(format.WriteNPY(w, []int{r, c}, m.RawMatrix().Data))
 	}
-	if err := errors.Join(z.Close(), archive.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(errors.Join(z.Close(), archive.Close()))
 	args := func(out string) []string {
 		return []string{"--x", archive.Name() + ":x", "--y", archive.Name() + ":y", "--eps", "0.5", "--out",
 			filepath.Join(dir, out)}
 	}
 	s, code := solved(t, args("host")...)
-	b, err := os.ReadFile(filepath.Join(dir, "host", summaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(dir, "host", summaryFile)))
 	var kept summary
-	if err := json.Unmarshal(b, &kept); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(json.Unmarshal(b, &kept))
 	if code != 0 || kept.Status != "converged" || kept.Sharp != s.Sharp || kept.Eps != 0.5 || kept.Sources != 3 ||
 		kept.Targets != 2 || len(kept.Inputs["x"]) != 64 {
 		t.Errorf("exit %d, summary.json holds %+v", code, kept)

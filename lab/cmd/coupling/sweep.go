@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -33,14 +32,14 @@ func (c sweepCmd) Run(a *app) error {
 	}
 	lab.Check(usage(isOwnInput("jobs", c.Jobs, c.Names...)))
 	s := lab.Must(a.store())
-	src := lab.Must(c.source(a, s, orUsage(c.device())))
+	src := c.source(a, s, orUsage(c.device()))
 	switch {
 	case c.Jobs != "":
 		var missing []store.Job
 		s.Survey(src.jobs, func(j store.Job) { missing = append(missing, j) })
 		lab.Check(jobfile.Write(c.Jobs, missing))
-		_, err := fmt.Fprintf(a.out, "%s written to %s\n", plural(len(missing), "job"), c.Jobs)
-		return err
+		a.printf("%s written to %s\n", plural(len(missing), "job"), c.Jobs)
+		return nil
 	case c.DryRun:
 		return dryRun(a, s, src)
 	}
@@ -53,17 +52,17 @@ func (c sweepCmd) Run(a *app) error {
 			Drain:   a.run.drain,
 			Log: func(s string) {
 				if !a.quiet {
-					fmt.Fprintf(a.err, "coupling: slurm: %s\n", s)
+					a.note("coupling: slurm: %s\n", s)
 				}
 			},
 		}
 	}
 	t := a.compute(s, ex, "sweep", src.jobs)
 	if c.On == "slurm" && c.Cluster.Detach {
-		fmt.Fprintf(a.out, "%s submitted; the same command without --detach follows them\n", plural(t.left, "cell"))
+		a.printf("%s submitted; the same command without --detach follows them\n", plural(t.left, "cell"))
 		return nil
 	}
-	fmt.Fprintln(a.out, t)
+	a.printf("%v\n", t)
 	return t.err()
 }
 
@@ -76,10 +75,10 @@ func dryRun(a *app, s *store.Store, src source) error {
 			first = id
 		}
 	})
-	fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(n.Recalled+n.Missing, "cell"), n.Recalled, n.Missing)
+	a.printf("%s, %d stored, %d missing\n", plural(n.Recalled+n.Missing, "cell"), n.Recalled, n.Missing)
 	if n.Missing > 0 {
-		fmt.Fprintln(a.out, sweepfile.EstimateTime(s, experiments))
-		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", first.Experiment, first.Seed, first.Params)
+		a.printf("%s\n", sweepfile.EstimateTime(s, experiments))
+		a.printf("the first: %s seed %d %s\n", first.Experiment, first.Seed, first.Params)
 	}
 	return nil
 }
@@ -99,8 +98,8 @@ func (c jobCmd) Run(a *app) error {
 	orUsage(chooseDevice(c.Device))
 	t := a.compute(s, store.Local{Workers: 1, Drain: a.run.drain}, "job", slices.Values(jobs))
 	if len(jobs) == 1 {
-		fmt.Fprintf(a.out, "%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)
+		a.printf("%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)
 	}
-	fmt.Fprintln(a.out, t)
+	a.printf("%v\n", t)
 	return t.err()
 }

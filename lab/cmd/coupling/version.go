@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 )
@@ -17,6 +16,6 @@ func (versionCmd) Run(a *app) error {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != "" {
 		module = info.Main.Path + " "
 	}
-	_, err := fmt.Fprintf(a.out, "%s%s %s %s/%s\n", module, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+	a.printf("%s%s %s %s/%s\n", module, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
 }

@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // A store that cannot be written is one error, and not one a cell.
 func TestUnwritableStoreIsOneError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(file, nil, 0o666))
 	var out, errs strings.Builder
 	code := run([]string{"-q", "--store", filepath.Join(file, "store"), "sweep", "scones/rate", "--preset", "smoke"},
 		&out, &errs)

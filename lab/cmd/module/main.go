@@ -83,13 +83,7 @@ func rename(text []byte, old, path string) []byte {
 	packages := regexp.MustCompile(`(^|[^\w./~-])` + quoted +
 		`(/(?:data|dp|figures|lab|notebooks|ot|score)\b|/["` + "`" + `])`)
 	alone := regexp.MustCompile(`\b(module |re(?:quire|place)[ =])` + quoted + `\b`)
-	var out []byte
-	last := 0
-	for _, at := range packages.FindAllSubmatchIndex(text, -1) {
-		if begin := at[3]; !bytes.HasSuffix(text[:begin], []byte(ledgerOf)) {
-			out = append(append(append(out, text[last:begin]...), path...), text[at[4]:at[1]]...)
-			last = at[1]
-		}
-	}
-	return alone.ReplaceAll(append(out, text[last:]...), []byte("${1}"+path))
+	text = packages.ReplaceAll(text, []byte("${1}"+path+"${2}"))
+	text = alone.ReplaceAll(text, []byte("${1}"+path))
+	return bytes.ReplaceAll(text, []byte(ledgerOf+path+"/"), []byte(ledgerOf+old+"/"))
 }

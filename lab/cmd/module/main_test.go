@@ -12,6 +12,7 @@ import (
 
 	"coupling/lab"
 	"coupling/lab/durable"
+	"coupling/lab/must"
 
 	"golang.org/x/mod/module"
 	modzip "golang.org/x/mod/zip"
@@ -140,9 +141,7 @@ func serve(t *testing.T, dir, at string, v module.Version) {
 	t.Helper()
 	lab.Check(os.MkdirAll(at, 0o777))
 	var packed bytes.Buffer
-	if err := modzip.CreateFromDir(&packed, v, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(modzip.CreateFromDir(&packed, v, dir))
 	r := lab.Must(zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len())))
 	t.Logf("the module has %d files, %.1f MB packed", len(r.File), float64(packed.Len())/1e6)
 	mod := lab.Must(os.ReadFile(filepath.Join(dir, "go.mod")))

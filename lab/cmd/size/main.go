@@ -28,18 +28,16 @@ var (
 	sign       = regexp.MustCompile(`\w+|[^\w\s]`)
 )
 
-// count is what one folder holds.
-type count struct {
-	code, tests, kits, generators, kernels int
-}
+// count is what one folder holds, by column.
+type count [5]int
 
-func (c *count) add(d count) {
-	c.code += d.code
-	c.tests += d.tests
-	c.kits += d.kits
-	c.generators += d.generators
-	c.kernels += d.kernels
-}
+const (
+	code = iota
+	tests
+	kitCode
+	generated
+	kernels
+)
 
 func main() {
 	if err := run(os.Stdin, os.Stdout); err != nil {
@@ -49,29 +47,31 @@ func main() {
 }
 
 func run(names io.Reader, out io.Writer) error {
-	folders, all := map[string]count{}, count{}
+	folders, all := map[string]*count{}, count{}
 	for in := bufio.NewScanner(names); in.Scan(); {
-		one, err := countFile(in.Text())
+		column, n, err := countFile(in.Text())
 		if err != nil {
 			return err
 		}
-		sum := folders[folder(in.Text())]
-		sum.add(one)
-		all.add(one)
-		folders[folder(in.Text())] = sum
+		name := folder(in.Text())
+		if n > 0 && folders[name] == nil {
+			folders[name] = &count{}
+		}
+		if n > 0 {
+			folders[name][column] += n
+			all[column] += n
+		}
 	}
 	fmt.Fprintf(out, "%-14s %8s %8s %8s %10s %8s\n", "", "code", "tests", "kits", "generators", "kernels")
 	for _, name := range slices.Sorted(maps.Keys(folders)) {
-		if folders[name] != (count{}) {
-			row(out, name, folders[name])
-		}
+		row(out, name, *folders[name])
 	}
 	row(out, "all", all)
 	return nil
 }
 
 func row(out io.Writer, name string, c count) {
-	fmt.Fprintf(out, "%-14s %8d %8d %8d %10d %8d\n", name, c.code, c.tests, c.kits, c.generators, c.kernels)
+	fmt.Fprintf(out, "%-14s %8d %8d %8d %10d %8d\n", name, c[code], c[tests], c[kitCode], c[generated], c[kernels])
 }
 
 // folder is the first part of a file's path, or its first two in the largest folders.
@@ -83,29 +83,25 @@ func folder(name string) string {
 	return parts[0]
 }
 
-func countFile(name string) (c count, err error) {
+func countFile(name string) (column, n int, err error) {
 	kernel := slices.Contains([]string{".cu", ".cuh", ".cpp", ".h"}, path.Ext(name))
 	if path.Ext(name) != ".go" && !kernel || cells.MatchString(name) {
-		return c, nil
+		return code, 0, nil
 	}
 	src, err := os.ReadFile(name)
-	if err != nil || bytes.Contains(src[:min(len(src), 400)], []byte("DO NOT EDIT")) {
-		return c, err
-	}
-	if kernel {
-		return count{kernels: len(sign.FindAll(src, -1))}, nil
-	}
-	switch n := tokens(src); {
+	switch {
+	case err != nil || bytes.Contains(src[:min(len(src), 400)], []byte("DO NOT EDIT")):
+		return code, 0, err
+	case kernel:
+		return kernels, len(sign.FindAll(src, -1)), nil
 	case strings.HasSuffix(name, "_test.go"):
-		c.tests = n
+		column = tests
 	case kits.MatchString(name):
-		c.kits = n
+		column = kitCode
 	case generators.MatchString(name):
-		c.generators = n
-	default:
-		c.code = n
+		column = generated
 	}
-	return c, nil
+	return column, tokens(src), nil
 }
 
 // tokens is the number of Go tokens of src, without comments and without the semicolons that ends of lines stand for.

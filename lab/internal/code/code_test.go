@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/lab/must"
+
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -18,10 +20,7 @@ import (
 func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	archive, err := txtar.ParseFile("testdata/probes.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(txtar.ParseFile("testdata/probes.txtar"))
 	for _, f := range archive.Files {
 		text := string(f.Data)
 		for _, e := range edits {
@@ -34,10 +33,7 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 		}
 		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), text)
 	}
-	tree, err := list(dir, append(flags, "./...")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(list(dir, append(flags, "./...")...))
 	table := map[string]string{}
 	for _, f := range tree.table() {
 		name := path.Base(path.Dir(f.File)) // of the package
@@ -51,9 +47,7 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := cmp.Or(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(cmp.Or(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)))
 }
 
 // proxy offers other.org/foo-go, which uses other.org/m, both in two versions, and a place for what
@@ -71,10 +65,7 @@ func proxy(t *testing.T) {
 			}
 			write(t, base+".info", `{"Version":"`+version+`"}`)
 			write(t, base+".mod", mod)
-			f, err := os.Create(base + ".zip")
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Create(base + ".zip"))
 			z := zip.NewWriter(f)
 			for file, text := range map[string]string{"go.mod": mod, "f.go": text} {
 				w, err := z.Create(name + "@" + version + "/" + file)
@@ -82,9 +73,7 @@ func proxy(t *testing.T) {
 					t.Fatal(err, err2)
 				}
 			}
-			if err := cmp.Or(z.Close(), f.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(cmp.Or(z.Close(), f.Close()))
 		}
 	}
 	cache := t.TempDir()
@@ -100,10 +89,7 @@ func proxy(t *testing.T) {
 
 func goCache(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command("go", "env", "GOCACHE").Output())
 	return strings.TrimSpace(string(out))
 }
 

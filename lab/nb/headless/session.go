@@ -3,6 +3,7 @@
 package headless
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -17,9 +18,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
+	"coupling/lab"
+	"coupling/lab/internal/child"
 	"coupling/lab/nb/kernel"
+
+	"github.com/go-zeromq/zmq4"
 )
 
 // A Session is a running kernel. One goroutine at a time may execute;
@@ -30,8 +33,8 @@ type Session struct {
 	iopub          zmq4.Socket
 	published      chan message
 	replies        chan message
-	child          *kernel.Child
-	cmd            *exec.Cmd
+	child          *child.Child
+	kernel         *os.Process
 	dir            string // temporary
 	cancel         context.CancelCauseFunc
 }
@@ -45,79 +48,53 @@ type Options struct {
 // ports names the sockets of a kernel in its connection file; see jupyter_client.
 var ports = []string{"shell_port", "control_port", "iopub_port", "stdin_port", "hb_port"}
 
-// newConnection asks the system for free ports.
-func newConnection(key string) (map[string]any, error) {
-	c := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": key, "signature_scheme": "hmac-sha256",
-		"kernel_name": kernel.Name}
+// connection asks the system for free ports.
+func (s *Session) connection() map[string]any {
+	c := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": string(s.wire.key),
+		"signature_scheme": "hmac-sha256", "kernel_name": kernel.Name}
 	for _, port := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return c, err
-		}
+		l := lab.Must(net.Listen("tcp", "127.0.0.1:0"))
 		defer func() { _ = l.Close() }() // all are taken before any is given back
 		c[port] = l.Addr().(*net.TCPAddr).Port
 	}
-	return c, nil
+	return c
 }
 
 // Start starts the kernel of the checkout and waits until it answers. The kernel
 // ends with ctx.
 func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) {
-	key := rand.Text()
-	conn, err := newConnection(key)
-	if err != nil {
-		return nil, fmt.Errorf("headless: %w", err)
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Session{
-		wire:      &wire{key: []byte(key), session: rand.Text()},
+		wire:      &wire{key: []byte(rand.Text()), session: rand.Text()},
 		published: make(chan message, 4096), replies: make(chan message, 64),
 		cancel: cancel,
 	}
-	if s.dir, err = os.MkdirTemp("", "coupling-nb-"); err != nil {
-		cancel(nil)
-		return nil, fmt.Errorf("headless: %w", err)
-	}
-	if err = s.launch(ctx, c, o, conn); err == nil {
-		err = s.connect(ctx, conn)
-	}
-	if err != nil {
+	if err := s.start(ctx, c, o); err != nil {
+		err = fmt.Errorf("headless: the kernel does not answer: %w\n%s", err, s.log())
 		s.Close()
-		return nil, fmt.Errorf("headless: the kernel does not answer: %w\n%s", err, s.log())
+		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn map[string]any) error {
-	b, err := json.Marshal(conn)
-	if err != nil {
-		return err
-	}
+func (s *Session) start(ctx context.Context, c kernel.Checkout, o Options) (err error) {
+	defer lab.End(&err)
+	s.dir = lab.Must(os.MkdirTemp("", "coupling-nb-"))
+	conn := s.connection()
 	// GoNB takes a name unlike Jupyter's kernel-ID.json as a sign that there is no browser.
 	file := filepath.Join(s.dir, "connection.json")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		return err
-	}
-	output, err := os.Create(filepath.Join(s.dir, "kernel.log"))
-	if err != nil {
-		return err
-	}
+	lab.Check(os.WriteFile(file, lab.Must(json.Marshal(conn)), 0o600))
+	output := lab.Must(os.Create(filepath.Join(s.dir, "kernel.log")))
 	defer output.Close()
-	args := append([]string{"--kernel", file}, c.Arguments()...)
-	s.cmd = exec.CommandContext(ctx, c.GoNB(), args...)
-	s.cmd.Dir = o.Dir
-	if s.cmd.Dir == "" {
-		s.cmd.Dir = filepath.Join(c.Root, "notebooks")
-	}
-	s.cmd.Env = append(append(os.Environ(), c.Env()...), append([]string{"TMPDIR=" + s.dir}, o.Env...)...)
-	s.cmd.Stdout, s.cmd.Stderr = output, output
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // an interrupt would only end the cell
-	s.cmd.WaitDelay = 8 * time.Second
-	s.child, err = kernel.Launch(s.cmd, func() { s.cancel(errEnded) })
-	if err != nil {
-		s.cmd = nil
-	}
-	return err
+	cmd := exec.CommandContext(ctx, c.GoNB(), append([]string{"--kernel", file}, c.Arguments()...)...)
+	cmd.Dir = cmp.Or(o.Dir, c.Path("notebooks"))
+	cmd.Env = append(append(os.Environ(), c.Env()...), append([]string{"TMPDIR=" + s.dir}, o.Env...)...)
+	cmd.Stdout, cmd.Stderr = output, output
+	// Not an interrupt, which would only end the cell.
+	s.child = lab.Must(child.Launch(cmd, syscall.SIGTERM, 8*time.Second, func() { s.cancel(errEnded) }))
+	s.kernel = cmd.Process
+	s.connect(ctx, conn)
+	return nil
 }
 
 func (s *Session) log() string {
@@ -129,37 +106,33 @@ var errEnded = errors.New("it ended")
 
 // connect dials the kernel, which needs a moment, on a busy machine a minute, and retries until the
 // channel of publications answers or the kernel ends; messages published before that are lost.
-func (s *Session) connect(ctx context.Context, conn map[string]any) error {
+func (s *Session) connect(ctx context.Context, conn map[string]any) {
 	retry := []zmq4.Option{
 		zmq4.WithID(zmq4.SocketIdentity(s.wire.session)), zmq4.WithLogger(log.New(io.Discard, "", 0)),
 		zmq4.WithDialerRetry(20 * time.Millisecond), zmq4.WithDialerMaxRetries(15_000),
 	}
 	s.shell, s.control, s.iopub = zmq4.NewDealer(ctx, retry...), zmq4.NewDealer(ctx, retry...),
 		zmq4.NewSub(ctx, retry[1:]...)
-	for i, socket := range []zmq4.Socket{s.shell, s.control, s.iopub} {
-		if err := socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", conn[ports[i]])); err != nil {
-			return err
-		}
+	for i, socket := range s.sockets() {
+		lab.Check(socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", conn[ports[i]])))
 	}
-	if err := s.iopub.SetOption(zmq4.OptionSubscribe, ""); err != nil {
-		return err
-	}
+	lab.Check(s.iopub.SetOption(zmq4.OptionSubscribe, ""))
 	go s.pump(s.iopub, s.published)
 	go s.pump(s.shell, s.replies)
 	go s.pump(s.control, nil)
 	for {
-		if _, err := s.send(s.shell, "kernel_info_request", map[string]any{}); err != nil {
-			return err
-		}
+		lab.Must(s.send(s.shell, "kernel_info_request", map[string]any{}))
 		select {
 		case <-s.published:
-			return nil
+			return
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			lab.Check(context.Cause(ctx))
 		}
 	}
 }
+
+func (s *Session) sockets() []zmq4.Socket { return []zmq4.Socket{s.shell, s.control, s.iopub} }
 
 func (s *Session) send(socket zmq4.Socket, kind string, content any) (id string, err error) {
 	id, m, err := s.wire.encode(kind, content)
@@ -193,15 +166,15 @@ func (s *Session) Interrupt() error {
 // Close ends the kernel at once and removes its files.
 func (s *Session) Close() {
 	s.cancel(nil)
-	if s.cmd != nil {
+	if s.child != nil {
 		select {
 		case <-s.child.Ended:
 		case <-time.After(10 * time.Second):
-			_ = s.cmd.Process.Kill()
+			_ = s.kernel.Kill()
 			<-s.child.Ended
 		}
 	}
-	for _, socket := range []zmq4.Socket{s.shell, s.control, s.iopub} {
+	for _, socket := range s.sockets() {
 		if socket != nil {
 			_ = socket.Close()
 		}

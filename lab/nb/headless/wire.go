@@ -9,6 +9,8 @@ import (
 	"errors"
 	"time"
 
+	"coupling/lab"
+
 	"github.com/go-zeromq/zmq4"
 )
 
@@ -49,20 +51,14 @@ func (w *wire) sign(parts ...[]byte) []byte {
 }
 
 // encode returns the message and its new id.
-func (w *wire) encode(kind string, content any) (string, zmq4.Msg, error) {
-	id := rand.Text()
-	header, err := json.Marshal(map[string]any{
+func (w *wire) encode(kind string, content any) (id string, m zmq4.Msg, err error) {
+	defer lab.End(&err)
+	id = rand.Text()
+	header := lab.Must(json.Marshal(map[string]any{
 		"msg_id": id, "msg_type": kind, "session": w.session, "username": "coupling",
 		"date": time.Now().UTC().Format(time.RFC3339Nano), "version": "5.3",
-	})
-	if err != nil {
-		return "", zmq4.Msg{}, err
-	}
-	body, err := json.Marshal(content)
-	if err != nil {
-		return "", zmq4.Msg{}, err
-	}
-	empty := []byte("{}")
+	}))
+	body, empty := lab.Must(json.Marshal(content)), []byte("{}")
 	return id, zmq4.NewMsgFrom(delimiter, w.sign(header, empty, empty, body), header, empty, empty, body), nil
 }
 

@@ -4,6 +4,7 @@
 package jupyter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,6 +20,8 @@ import (
 	"syscall"
 	"time"
 
+	"coupling/lab"
+	"coupling/lab/internal/child"
 	"coupling/lab/nb/kernel"
 )
 
@@ -85,8 +88,7 @@ type Server struct {
 	Token string
 	Dir   string // the notebooks' root
 	page  string
-	cmd   *exec.Cmd
-	*kernel.Child
+	*child.Child
 }
 
 // URL is the address of the notebook with the token.
@@ -97,20 +99,14 @@ func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 // server ends with ctx: it gets one signal and ends its kernels. A signal from the terminal does
 // not reach it, since a second signal during its shutdown would make it leave its kernels running.
 // On Linux it also ends if this process is killed.
-func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
-	have, err := Find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if o.IP == "" {
-		o.IP = "127.0.0.1"
-	}
+func Start(ctx context.Context, c kernel.Checkout, o Options) (s *Server, err error) {
+	defer lab.End(&err)
+	have := lab.Must(Find(ctx))
+	o.IP = cmp.Or(o.IP, "127.0.0.1")
 	if o.Port == 0 {
-		if o.Port, err = freePort(o.IP); err != nil {
-			return nil, fmt.Errorf("jupyter: %w", err)
-		}
+		o.Port = freePort(o.IP)
 	}
-	s := &Server{
+	s = &Server{
 		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(), Dir: c.Root,
 		page: have.Page(o.Notebook),
 	}
@@ -128,17 +124,15 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 		args = append(args, have.app()+".default_url="+s.page)
 	}
 	running, cancel := context.WithCancel(ctx)
-	s.cmd = exec.CommandContext(running, have.Program, args...)
-	s.cmd.Dir = c.Root
-	s.cmd.Env = append(append(append(os.Environ(), c.Env()...), "JUPYTER_TOKEN="+s.Token), o.Env...)
+	cmd := exec.CommandContext(running, have.Program, args...)
+	cmd.Dir = c.Root
+	cmd.Env = append(append(append(os.Environ(), c.Env()...), "JUPYTER_TOKEN="+s.Token), o.Env...)
 	if o.Output != nil {
 		log := &serverLog{w: o.Output}
-		s.cmd.Stdout, s.cmd.Stderr = log, log // equal, so that one goroutine writes
+		cmd.Stdout, cmd.Stderr = log, log // equal, so that one goroutine writes
 	}
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // it does not ask in return
-	s.cmd.WaitDelay = 10 * time.Second
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if s.Child, err = kernel.Launch(s.cmd, cancel); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if s.Child, err = child.Launch(cmd, syscall.SIGTERM, 10*time.Second, cancel); err != nil {
 		return nil, fmt.Errorf("jupyter: %w", err)
 	}
 	if err := s.ready(ctx); err != nil {
@@ -182,11 +176,11 @@ func host(ip string) string {
 	return ip
 }
 
-func freePort(ip string) (int, error) {
+func freePort(ip string) int {
 	l, err := net.Listen("tcp", net.JoinHostPort(host(ip), "0"))
 	if err != nil {
-		return 0, err
+		lab.Check(fmt.Errorf("jupyter: %w", err))
 	}
 	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return l.Addr().(*net.TCPAddr).Port
 }

@@ -51,8 +51,13 @@ func Find(dir string) (Checkout, error) {
 	return Checkout{root}, nil
 }
 
+// Path is that of a file of the checkout.
+func (c Checkout) Path(names ...string) string {
+	return filepath.Join(append([]string{c.Root}, names...)...)
+}
+
 // Bin is the folder of built tools.
-func (c Checkout) Bin() string { return filepath.Join(c.Root, "bin") }
+func (c Checkout) Bin() string { return c.Path("bin") }
 
 // Command is the command line that runs the command there.
 func (c Checkout) Command() string {
@@ -66,7 +71,7 @@ func (c Checkout) Command() string {
 func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb") }
 
 // Jupyter is the folder of all that Jupyter keeps for this checkout.
-func (c Checkout) Jupyter() string { return filepath.Join(c.Root, ".coupling", "jupyter") }
+func (c Checkout) Jupyter() string { return c.Path(".coupling", "jupyter") }
 
 // Spec is the file that describes the kernel to Jupyter.
 func (c Checkout) Spec() string {

@@ -1,13 +1,13 @@
-package kernel
+package child
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-func endWithParent(cmd *exec.Cmd) {
+func endWithParent(cmd *exec.Cmd, signal syscall.Signal) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	cmd.SysProcAttr.Pdeathsig = signal
 }

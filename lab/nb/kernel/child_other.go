@@ -1,7 +1,0 @@
-//go:build !linux
-
-package kernel
-
-import "os/exec"
-
-func endWithParent(*exec.Cmd) {}
