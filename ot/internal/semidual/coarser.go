@@ -114,8 +114,8 @@ func (s *Function) distances(beta []float64, shape []int) []float64 {
 // leastDistance is the least mean squared distance that a ladder counts, in steps of the grid.
 const leastDistance = 1e-3
 
-// Precondition writes the approximate inverse of the Hessian times v to dst, which may be v: Diag(metric), and the ladder
-// where the geometry is separable. β was evaluated last.
+// Precondition writes the approximate inverse of the Hessian times v to dst, which may be v: Diag(metric), and the
+// ladder where the geometry is separable. β was evaluated last.
 func (s *Function) Precondition(dst, v, metric, beta []float64) {
 	if s.grid.Separable == nil || s.Marginals != nil {
 		kern.Mul(dst, metric, v)
