@@ -325,7 +325,8 @@ func listed(c *mat.Dense) cost.Geometry {
 	return cost.Sparse(m, starts, targets, c.RawMatrix().Data)
 }
 
-// Any finite input, as a matrix, along a grid of one axis or as a list, ends in a plan that is what it says, or in an error.
+// Any finite input, as a matrix, along a grid of one axis or as a list, ends in a plan that is what it says, or in an
+// error.
 func FuzzSolve(f *testing.F) {
 	f.Add(uint64(1), uint8(3), uint8(4), 0.1, 1.0, uint8(0))
 	f.Add(uint64(2), uint8(1), uint8(9), 1e-6, 1e6, uint8(1))
