@@ -36,11 +36,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			t.Fatal(err, p)
 		}
 		grad := must.Get(p.Grad(Sharp))
-		p.t.Costs = g.g.OnHost()
+		p.t.Costs = g.Engine().OnHost()
 		h, rhs := derivative.System(p.t, derivative.EntropyField, n*m)
 		v := p.t.Sums()
 		var hostX, hostY *mat.Dense
-		if g.g.MatrixFree() {
+		if g.Engine().MatrixFree() {
 			if hostX, err = grad.X(); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.t.Costs = g.g
+		p.t.Costs = g.Engine()
 		same := func(what string, got, want []float64) {
 			t.Helper()
 			for i, w := range want {
@@ -80,7 +80,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 				return err
 			}
 			same("Laplacian", dst, want)
-			if !g.g.MatrixFree() {
+			if !g.Engine().MatrixFree() {
 				return nil
 			}
 			gx, err := derivative.PointsOn(d, grad.of.Slopes(p.Beta), false)

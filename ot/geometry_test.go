@@ -4,10 +4,13 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
 	"coupling/ot/ottest"
@@ -109,6 +112,63 @@ func TestGrid(t *testing.T) {
 				return v
 			}, want)
 			ottest.Geometry(t, g, want)
+		}
+	}
+}
+
+// The sharp gradient over listed pairs, by conjugate gradients on them, is that of their matrix and the finite
+// difference of the loss; with costs far from 0 too, and a source and a target of weight 0.
+func TestSparseGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	const n = 150
+	for _, offset := range []float64{0, 1e5} {
+		g, c := sparse(rng, n, 0.3, offset)
+		a, b := slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n)
+		a[5], a[7] = 0, 2
+		b[9], b[7], b[8] = 0, 1.5, 1.5
+		gradient := func(g cost.Geometry) (*ot.Gradient, []float64, []float64) {
+			p := must.Get(ot.LBFGS{Eps: 0.3, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b}))
+			of := must.Get(ot.Backward{Tol: 1e-12}.Gradient(ctx, p, ot.Sharp))
+			da, db, err := of.Weights()
+			if err != nil || of.Status != ot.Converged || of.Method != ot.CG {
+				t.Fatal(of, err)
+			}
+			return of, da, db
+		}
+		of, da, db := gradient(g)
+		dense, wa, wb := gradient(ot.Dense(c))
+		for _, w := range []float64{floats.Distance(da, wa, math.Inf(1)), floats.Distance(db, wb, math.Inf(1))} {
+			if w > 1e-7*max(1, offset/1e3) {
+				t.Errorf("offset %g: gradients by weights differ by %g", offset, w)
+			}
+		}
+		pairs := must.Get(of.Pairs())
+		got, want := of.Cost(), dense.Cost()
+		for i := range n {
+			to, _ := g.Arcs(i)
+			for k, j := range to {
+				if pairs[k] != got.At(i, int(j)) {
+					t.Fatalf("pair (%d,%d): %v, in the matrix %v", i, j, pairs[k], got.At(i, int(j)))
+				}
+			}
+			pairs = pairs[len(to):]
+		}
+		if d := floats.Distance(got.RawMatrix().Data, want.RawMatrix().Data, math.Inf(1)); d > 1e-9 {
+			t.Errorf("offset %g: gradients by costs differ by %g", offset, d)
+		}
+		if _, err := dense.Pairs(); !errors.Is(err, ot.ErrUnsupported) {
+			t.Errorf("Pairs of a matrix: %v", err)
+		}
+		to, costs := g.Arcs(3)
+		value := func(by float64) float64 {
+			before := costs[0]
+			costs[0] += by
+			defer func() { costs[0] = before }()
+			return must.Get(ot.LBFGS{Eps: 0.3, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})).Sharp()
+		}
+		h := 1e-3
+		if d := (value(h) - value(-h)) / (2 * h); math.Abs(d-got.At(3, int(to[0]))) > 1e-7*max(1, offset/1e2) {
+			t.Errorf("offset %g: ∂/∂c = %v, finite difference %v", offset, got.At(3, int(to[0])), d)
 		}
 	}
 }

@@ -110,6 +110,16 @@ func unconverged(what string, residual float64) error {
 // Cost returns ∂loss/∂c, n×m.
 func (g *Gradient) Cost() *mat.Dense { return g.of.Matrix() }
 
+// Pairs returns ∂loss/∂c at the allowed pairs of a cost.Listed geometry, source by source, in time and memory of their
+// number. ErrUnsupported is returned for other geometries.
+func (g *Gradient) Pairs() ([]float64, error) {
+	l, ok := g.p.Geometry.(cost.Listed)
+	if !ok {
+		return nil, bad(ErrUnsupported, "Gradient.Pairs: the geometry is %T, want one of cost.Sparse", g.p.Geometry)
+	}
+	return g.of.Pairs(l), nil
+}
+
 // X returns ∂loss/∂x, n×d, by the chain rule through the cost of a Points geometry: one pass.
 func (g *Gradient) X() (*mat.Dense, error) {
 	x, _, err := g.points(true, false)

@@ -46,8 +46,10 @@ type OnDevice struct {
 	// value, or device.Float64. It is set before the first use.
 	Type device.DType
 
-	g *ondevice.Geometry
+	engine
 }
+
+type engine = ondevice.Held
 
 // PointsOn is Points on a device. |x−y|², L1 and cost.SqEuclideanL1 are never held: memory is that of
 // the points and of vectors of n and m. Other costs are computed on the host once, and held on
@@ -68,7 +70,7 @@ func newOnDevice(dev *device.Device, g cost.Geometry, invalid error) *OnDevice {
 		invalid = bad(ErrParameter, "PointsOn, DenseOn: dev is nil")
 	}
 	o := &OnDevice{}
-	o.g = ondevice.New(dev, g, &o.Type, invalid)
+	o.engine = ondevice.Hold(ondevice.New(dev, g, &o.Type, invalid))
 	return o
 }
 
@@ -77,24 +79,16 @@ func (o *OnDevice) Validate() error {
 	if o == nil {
 		return bad(ErrShape, "geometry is a nil *OnDevice")
 	}
-	return o.g.Validate()
-}
-
-// Engine returns the geometry as solvers know it.
-func (o *OnDevice) Engine() cost.Geometry {
-	if o == nil {
-		return o
-	}
-	return o.g
+	return o.Engine().Validate()
 }
 
 // Dims returns the number of sources and of targets.
-func (o *OnDevice) Dims() (n, m int) { return o.g.Dims() }
+func (o *OnDevice) Dims() (n, m int) { return o.Engine().Dims() }
 
 // Row fills buf with the costs of source i, computed on the host and rounded as the device holds
 // them.
-func (o *OnDevice) Row(i int, buf []float64) []float64 { return o.g.Row(i, buf) }
+func (o *OnDevice) Row(i int, buf []float64) []float64 { return o.Engine().Row(i, buf) }
 
 // Close frees the arrays. Closing twice does no harm; solves afterwards fail with ErrUnsupported. A
 // plan keeps working, on the host.
-func (o *OnDevice) Close() { o.g.Close() }
+func (o *OnDevice) Close() { o.Engine().Close() }

@@ -270,3 +270,55 @@ func TestBarycentreOfImages(t *testing.T) {
 		t.Errorf("the barycentre on the grid differs from that on its matrix by %g", d)
 	}
 }
+
+// Rings whose barycentre has no mass in most pixels, at ε of a pixel's square: to 1e-8 without momentum it takes 3906
+// steps, and the blurred one 673. No mixture with a ring or with the blurred barycentre has a smaller sum of
+// divergences.
+func TestDebiasedRings(t *testing.T) {
+	const side, eps = 24, 1.0 / 24 / 24
+	axis := mat.NewDense(side, side, nil)
+	axis.Apply(func(i, j int, _ float64) float64 { return eps * float64((i-j)*(i-j)) }, axis)
+	grid := cost.Grid(axis, axis)
+	var problems []ot.Problem
+	for k := range 3 {
+		w := make([]float64, side*side)
+		for i := range w {
+			r := math.Hypot(float64(i/side)-8-3*float64(k), (float64(i%side)-10-2*float64(k*k%3))*float64(2+k)/3)
+			if r > 3 && r < 6 {
+				w[i] = 1
+			}
+		}
+		floats.Scale(1/floats.Sum(w), w)
+		problems = append(problems, ot.Problem{Geometry: grid, A: w})
+	}
+	find := func(debiased bool) []float64 {
+		o := barycentre.Fixed{Eps: eps, Tol: 1e-8, Debiased: debiased, MaxIter: 400}
+		out, err := o.Solve(t.Context(), problems, nil)
+		if err != nil || out.Status != ot.Converged {
+			t.Fatalf("debiased %v: %+v, %v", debiased, out, err)
+		}
+		return out.B
+	}
+	best := find(true)
+
+	divergence := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-10}}}
+	sum := func(b []float64) (v float64) {
+		for _, p := range problems {
+			out, err := divergence.On(t.Context(), grid, p.A, b, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v += out.Value
+		}
+		return v
+	}
+	least := sum(best)
+	for k, other := range [][]float64{problems[0].A, problems[1].A, problems[2].A, find(false)} {
+		mixed := make([]float64, len(best))
+		floats.AddScaledTo(mixed, mixed, 0.99, best)
+		floats.AddScaled(mixed, 0.01, other)
+		if v := sum(mixed); v <= least {
+			t.Errorf("with a hundredth of measure %d the divergences are %v, at the barycentre %v", k, v, least)
+		}
+	}
+}

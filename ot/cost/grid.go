@@ -12,11 +12,13 @@ import (
 
 // Lattice is the geometry of two grids of points, as of images or histograms, whose cost is a sum over axes.
 type Lattice struct {
-	axes, transposed []*geometry.Axis
-	n, m             int
-	symmetric        bool
-	invalid          error
+	lines
+	n, m      int
+	symmetric bool
+	invalid   error
 }
+
+type lines = geometry.Lines
 
 // Grid is the geometry between the points of two grids, in row-major order, with the cost c(i, j) = Σ_k
 // axes[k](i_k, j_k): that of |x−y|² and L1, or of any other for each coordinate. The matrix of axis k has a row
@@ -37,20 +39,11 @@ func Grid(axes ...*mat.Dense) *Lattice {
 			g.invalid = fault.OT(fault.ErrShape, "Grid: axis %d is empty", k)
 			return g
 		}
-		t := mat.DenseCopyOf(c.T())
 		n, m := c.Dims()
-		g.n, g.m, g.symmetric = g.n*n, g.m*m, g.symmetric && n == m && mat.Equal(c, t)
-		g.axes, g.transposed = append(g.axes, geometry.NewAxis(c)), append(g.transposed, geometry.NewAxis(t))
+		g.n, g.m, g.symmetric = g.n*n, g.m*m, g.symmetric && mat.Equal(c, c.T())
 	}
+	g.lines = geometry.AlongLines(axes)
 	return g
-}
-
-// Axes returns the axes as solvers know them.
-func (g *Lattice) Axes(transposed bool) []*geometry.Axis {
-	if transposed {
-		return g.transposed
-	}
-	return g.axes
 }
 
 // Dims returns the number of sources and of targets.
@@ -60,7 +53,7 @@ func (g *Lattice) Dims() (n, m int) { return g.n, g.m }
 func (g *Lattice) Row(i int, buf []float64) []float64 {
 	filled := 1
 	buf[0] = 0
-	for _, x := range slices.Backward(g.axes) {
+	for _, x := range slices.Backward(g.Axes(false)) {
 		n, m := x.Cost().Dims()
 		row := x.Cost().RawRowView(i % n)
 		for j := m - 1; j >= 0; j-- { // the first part last, since the others are made from it

@@ -2,7 +2,9 @@ package derivative
 
 import (
 	"context"
+	"slices"
 
+	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/semidual"
 	"coupling/ot/internal/transport"
@@ -116,14 +118,44 @@ func (b Settings) Entropy(ctx context.Context, p *transport.Plan) (*Adjoint, err
 			}
 		}
 	}
-	if p.Separable() && (b.Method == CG || b.Method == Automatic && large) {
-		h, rhs := gridSystem(p)
+	system := gridSystem
+	if semidual.Listing(p.Costs) != nil {
+		system = listedSystem
+	} else if !p.Separable() {
+		system = nil
+	}
+	if system != nil && (b.Method == CG || b.Method == Automatic && large) {
+		h, rhs := system(p)
 		out, err := b.iterateOn(ctx, p, h, rhs, 0)
 		if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky || n > maxDirect/m {
 			return out, err
 		}
 	}
 	return b.solve(ctx, p, EntropyField, 0)
+}
+
+// listedSystem is System of the field −log T for a geometry that lists its pairs.
+func listedSystem(p *transport.Plan) (*Hessian, []float64) {
+	n, m := p.Dims()
+	h, rhs, w := NewHessian(n, m, p.Memory), p.Memory.Zeros(m), p.Sweep().Scratch[0]
+	clear(h.Col)
+	for i := range n {
+		a := p.Arcs(w, i)
+		t := laplacian.Row{Idx: a.Targets, Val: slices.Clone(a.T), Sum: kern.Sum(a.T)}
+		h.rows[i] = t
+		laplacian.Scatter(h.Col, t.Val, 1, t.Idx)
+		field := w.Room(len(t.Val))
+		kern.RowLogits(field, a.Gather(w.Cost, p.Own), a.Costs, 1)
+		for k, v := range field {
+			if field[k] = (a.Ref - v) / p.Eps; t.Val[k] == 0 {
+				field[k] = 0
+			}
+		}
+		centre(field, t.Val, p.Mass[i])
+		kern.Mul(field, field, t.Val)
+		laplacian.Scatter(rhs, field, 1, t.Idx)
+	}
+	return h, rhs
 }
 
 // gridSystem is System of the field −log T for a separable geometry.

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 	"coupling/ot/internal/transport"
@@ -45,36 +46,63 @@ func (g *Gradient) Slopes(beta []float64) []float64 {
 	return s
 }
 
-// row writes row i of ∂loss/∂c to dst.
+// row writes row i of ∂loss/∂c to dst, of the listed pairs where the geometry lists them.
 func (r lossRows) row(i int, dst []float64, w *semidual.Worker) {
 	p := r.g.Plan
-	if r.slope == nil {
-		p.Row(i, dst, w.Cost)
-		return
-	}
+	arcs := p.Arcs(w, i)
 	mass := p.Mass[i]
-	c, ref, _ := p.Row(i, w.Exp, w.Cost)
-	if mass == 0 {
-		clear(dst)
+	if r.slope == nil || mass == 0 {
+		copy(dst, arcs.T)
 		return
 	}
-	kern.RowLogits(dst, r.slope, c, 1)
-	rows.Subtract(dst, ref)
-	if p.Cost.Forbidden {
-		rows.SkipForbidden(dst, c)
-	}
+	r.relative(dst, w, &arcs)
 	for range 2 { // the second mean removes the rounding of the first
-		rows.Subtract(dst, kern.Dot(dst, w.Exp)/mass)
+		rows.Subtract(dst, kern.Dot(dst, arcs.T)/mass)
 	}
-	kern.Mul(dst, dst, w.Exp)
+	kern.Mul(dst, dst, arcs.T)
 	kern.Scale(dst, 1/p.Eps, dst)
-	kern.Axpy(dst, 1, w.Exp)
+	kern.Axpy(dst, 1, arcs.T)
+}
+
+// relative writes the slope less costs and less ref, 0 for forbidden pairs.
+func (r lossRows) relative(dst []float64, w *semidual.Worker, arcs *transport.Arcs) {
+	kern.RowLogits(dst, arcs.Gather(w.Cost, r.slope), arcs.Costs, 1)
+	rows.Subtract(dst, arcs.Ref)
+	if r.g.Plan.Cost.Forbidden {
+		rows.SkipForbidden(dst, arcs.Costs)
+	}
+}
+
+// Pairs returns ∂loss/∂c at the allowed pairs, source by source, of a geometry that lists them.
+func (g *Gradient) Pairs(l geometry.Listed) []float64 {
+	n, _ := g.Plan.Dims()
+	starts := make([]int, n+1)
+	for i := range n {
+		to, _ := l.Arcs(i)
+		starts[i+1] = starts[i] + len(to)
+	}
+	out, of := make([]float64, starts[n]), g.rows()
+	g.Plan.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+		for i := s.Lo; i < s.Hi; i++ {
+			of.row(i, out[starts[i]:starts[i+1]], w)
+		}
+	})
+	return out
 }
 
 // Matrix returns ∂loss/∂c, n×m.
 func (g *Gradient) Matrix() *mat.Dense {
 	n, m := g.Plan.Dims()
 	out := mat.NewDense(n, m, nil)
+	if l := semidual.Listing(g.Plan.Geometry); l != nil {
+		pairs := g.Pairs(l)
+		for i := range n {
+			to, _ := l.Arcs(i)
+			laplacian.Scatter(out.RawRowView(i), pairs[:len(to)], 1, to)
+			pairs = pairs[len(to):]
+		}
+		return out
+	}
 	of := g.rows()
 	g.Plan.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
@@ -135,18 +163,13 @@ func (g *Gradient) Weights() (da, db []float64) {
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the
 	// same for v.
 	if !g.sourcesOnDevice(da) {
-		slope := g.rows().slope
+		of := g.rows()
 		p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-			rel := w.Room(m)
 			for i := s.Lo; i < s.Hi; i++ {
-				c := p.Costs.Row(i, w.Cost)
-				ref, sum := p.Exponentials(i, w.Exp, c)
-				kern.RowLogits(rel, slope, c, 1)
-				rows.Subtract(rel, ref)
-				if p.Cost.Forbidden {
-					rows.SkipForbidden(rel, c)
-				}
-				da[i] = -ref - kern.Dot(w.Exp, rel)/sum
+				arcs := p.Relative(w, i)
+				rel := w.Room(m)[:len(arcs.T)]
+				of.relative(rel, w, &arcs)
+				da[i] = -arcs.Ref - kern.Dot(arcs.T, rel)/arcs.Sum
 			}
 		})
 	}
@@ -177,7 +200,7 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 		if a == 0 {
 			continue
 		}
-		c, al := p.Costs.Row(i, buf)[j], alpha[i]
+		c, al := p.CostAt(i, j, buf), alpha[i]
 		if rebased {
 			al -= base.Source(i)
 		}

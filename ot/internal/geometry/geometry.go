@@ -32,6 +32,16 @@ type Pointed interface {
 	Points() *Cloud
 }
 
+// Held makes a public geometry Pointed. It is embedded under a name that is not exported: types of this package are no
+// part of the public documentation, and what embeds the public type is Pointed too.
+type Held struct{ of *Cloud }
+
+// Hold returns the Held of points.
+func Hold(of *Cloud) Held { return Held{of} }
+
+// Points returns the points.
+func (h Held) Points() *Cloud { return h.of }
+
 // Listed is a Geometry that lists the allowed pairs of each source, the targets in increasing order, and
 // forbids the others.
 type Listed interface {

@@ -18,6 +18,26 @@ type Separable interface {
 	Axes(transposed bool) []*Axis
 }
 
+// Lines makes a public geometry Separable, as Held makes one Pointed.
+type Lines struct{ along, transposed []*Axis }
+
+// AlongLines returns the Lines of the costs of each axis.
+func AlongLines(costs []*mat.Dense) (l Lines) {
+	for _, c := range costs {
+		l.along = append(l.along, NewAxis(c))
+		l.transposed = append(l.transposed, NewAxis(mat.DenseCopyOf(c.T())))
+	}
+	return l
+}
+
+// Axes returns the axes.
+func (l Lines) Axes(transposed bool) []*Axis {
+	if transposed {
+		return l.transposed
+	}
+	return l.along
+}
+
 // Axis is the cost along one axis of a grid.
 type Axis struct {
 	cost    *mat.Dense

@@ -89,6 +89,14 @@ type Row struct {
 	Sum float64
 }
 
+// Column returns the column of Val[k].
+func (r *Row) Column(k int) int {
+	if r.Idx == nil {
+		return k
+	}
+	return int(r.Idx[k])
+}
+
 // Dot returns the product with x.
 func (r *Row) Dot(x []float64) float64 {
 	if len(r.Idx) == 0 {

@@ -38,6 +38,15 @@ func New(dev *device.Device, g cost.Geometry, typ *device.DType, invalid error) 
 	return &Geometry{dev: dev, of: g, Type: typ, invalid: invalid}
 }
 
+// Held gives a public geometry its Geometry, as geometry.Held its points.
+type Held struct{ of *Geometry }
+
+// Hold returns the Held of g.
+func Hold(g *Geometry) Held { return Held{g} }
+
+// Engine returns the geometry.
+func (h Held) Engine() *Geometry { return h.of }
+
 // Validate reports a geometry that cannot be used.
 func (o *Geometry) Validate() error {
 	if o.invalid != nil {

@@ -226,3 +226,31 @@ func TestReducedRow(t *testing.T) {
 		}
 	}
 }
+
+// Interpolation from the coarser grid keeps constants, and adding up, its adjoint, keeps masses.
+func TestResample(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 3))
+	for _, shape := range [][]int{{8}, {7, 4}, {5, 6, 9}} {
+		fine, coarse := 1, 1
+		for _, n := range shape {
+			fine, coarse = fine*n, coarse*((n+1)/2)
+		}
+		u, v, ones := make([]float64, fine), make([]float64, coarse), make([]float64, coarse)
+		for i := range u {
+			u[i] = rng.NormFloat64()
+		}
+		for i := range v {
+			v[i], ones[i] = rng.NormFloat64(), 1
+		}
+		down := resample(u, shape, true)
+		if a, b := floats.Dot(down, v), floats.Dot(u, resample(v, shape, false)); math.Abs(a-b) > 1e-12 {
+			t.Errorf("%v: <down u, v> = %v, <u, up v> = %v", shape, a, b)
+		}
+		if a, b := floats.Sum(down), floats.Sum(u); math.Abs(a-b) > 1e-12 {
+			t.Errorf("%v: mass %v, of %v", shape, a, b)
+		}
+		if up := resample(ones, shape, false); floats.Max(up) != 1 || floats.Min(up) != 1 {
+			t.Errorf("%v: a constant 1 is from %v to %v", shape, floats.Min(up), floats.Max(up))
+		}
+	}
+}

@@ -44,6 +44,7 @@ type Function struct {
 	H        []float64 // m, scratch: β/ε, or scalings
 	shift    []float64 // n, log of the row's last sum
 	shiftEps float64   // the ε of shift
+	ladder   ladder
 
 	chooser
 }
@@ -312,21 +313,13 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 // MaxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to
 // columnUnderflow are left out: they get the potentials of a vanishing weight.
 func (s *Function) MaxColumnLogError() float64 {
-	var worst float64
-	if s.Marginals != nil {
-		for j, b := range s.Wanted() {
-			if b > ColumnUnderflow {
-				worst = max(worst, math.Abs(logspace.Log(s.Col[j]/b)))
-			}
-		}
-		return worst
-	}
-	for j, b := range s.B {
+	lo, hi := 1.0, 1.0
+	for j, b := range s.Wanted() {
 		if b > ColumnUnderflow {
-			worst = max(worst, math.Abs(logspace.Log(s.Col[j])-s.LogB[j]))
+			lo, hi = min(lo, s.Col[j]/b), max(hi, s.Col[j]/b)
 		}
 	}
-	return worst
+	return max(-logspace.Log(lo), logspace.Log(hi))
 }
 
 // Wanted returns what the column sums are to be: b, where marginals are not penalised.

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -23,6 +24,9 @@ type Shared struct {
 // Bregman finds the barycentre of measures, the sources of each problem, with weights w of sum 1, by Bregman
 // projections.
 func Bregman(ctx context.Context, problems []Problem, w []float64, c Control, debiased bool) (*Shared, error) {
+	if debiased {
+		c.MaxIter = cmp.Or(c.MaxIter, maxDebiased)
+	}
 	bregman := &projections{w: w, runs: make([]*run, len(problems))}
 	stages := []float64{c.Eps}
 	for k, p := range problems {
@@ -58,13 +62,19 @@ func Bregman(ctx context.Context, problems []Problem, w []float64, c Control, de
 	return bregman.finish(), nil
 }
 
+// maxDebiased is the largest number of steps where MaxIter is 0 and the barycentre is debiased: a sharp one at a
+// large ε is all but undetermined, and steps to it have no end.
+const maxDebiased = 10_000
+
 // projections is the state of Bregman.
 type projections struct {
 	w      []float64
 	runs   []*run
 	b      []float64 // of all runs
 	logQ   [][]float64
-	self   *run // the transport of the support to itself where debiased, else nil
+	plain  [][]float64 // the potentials of the last step without momentum
+	steps  int         // since the last restart of the momentum
+	self   *run        // the transport of the support to itself where debiased, else nil
 	iter   int
 	status Status
 	err    float64
@@ -73,9 +83,9 @@ type projections struct {
 // share makes the weights of the targets those of all problems.
 func (p *projections) share() {
 	p.b = slices.Clone(p.runs[0].s.B)
-	p.logQ = make([][]float64, len(p.runs))
+	p.logQ, p.plain = make([][]float64, len(p.runs)), make([][]float64, len(p.runs))
 	for k, r := range p.runs {
-		r.s.B, p.logQ[k] = p.b, make([]float64, len(p.b))
+		r.s.B, p.logQ[k], p.plain[k] = p.b, make([]float64, len(p.b)), slices.Clone(r.beta)
 	}
 }
 
@@ -89,7 +99,8 @@ func (p *projections) stage(eps, tol float64) error {
 		p.self.s.Eps = eps
 		p.self.s.StartStage(tol)
 	}
-	best := stagnation{monotone: true}
+	p.steps = 0
+	best := stagnation{}
 	for {
 		if err := p.project(); err != nil {
 			return err
@@ -106,11 +117,27 @@ func (p *projections) stage(eps, tol float64) error {
 			return nil
 		}
 		p.iter++
-		for k, r := range p.runs {
-			for j, q := range p.logQ[k] {
-				r.beta[j] += r.s.Eps * (r.s.LogB[j] - q)
+		p.step()
+	}
+}
+
+// step makes the columns of every plan b, with Nesterov's momentum, which restarts where the step turns back
+// (O'Donoghue and Candès 2015). Without it errors fall like 1/t where the barycentre has no mass in places.
+func (p *projections) step() {
+	p.steps++
+	momentum, turn := float64(p.steps)/float64(p.steps+3), 0.0
+	for k, r := range p.runs {
+		for j, q := range p.logQ[k] {
+			next := r.beta[j] + r.s.Eps*(r.s.LogB[j]-q)
+			moved := next - p.plain[k][j]
+			if p.b[j] > 0 {
+				turn += p.w[k] * p.b[j] * (r.beta[j] - next) * moved
 			}
+			r.beta[j], p.plain[k][j] = next+momentum*moved, next
 		}
+	}
+	if turn > 0 {
+		p.steps = 0
 	}
 }
 

@@ -51,9 +51,9 @@ func (h *history) keep() {
 // pair, overshoots in the directions that no pair knows.
 const maxScale = 1.5
 
-// direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/max(b, Tᵀ1)): at
-// the solution ε/b, and elsewhere no entry moves by more than γ ε for its own column.
-func (h *history) direction(dst, g []float64, s *semidual.Function) {
+// direction writes −H g at β, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/max(b, Tᵀ1)), preconditioned:
+// at the solution ε/b, and elsewhere no entry moves by more than γ ε for its own column.
+func (h *history) direction(dst, g, beta []float64, s *semidual.Function) {
 	for j, b := range s.Wanted() {
 		if s.B[j] > 0 {
 			h.metric[j] = s.Eps / max(b, s.Col[j])
@@ -67,16 +67,15 @@ func (h *history) direction(dst, g []float64, s *semidual.Function) {
 		kern.Axpy(dst, -h.alpha[k], h.y[k])
 	}
 	newest := (h.head - 1 + len(h.s)) % len(h.s)
-	kern.Mul(h.scratch, h.metric, h.y[newest])
+	s.Precondition(h.scratch, h.y[newest], h.metric, beta)
 	gamma := 1 / (h.rho[newest] * kern.Dot(h.scratch, h.y[newest]))
 	if h.n < len(h.s) {
 		gamma = min(gamma, maxScale)
 	}
-	kern.Mul(dst, dst, h.metric)
+	s.Precondition(dst, dst, h.metric, beta)
 	kern.Scale(dst, gamma, dst)
 	for range h.n {
-		beta := h.rho[k] * kern.Dot(h.y[k], dst)
-		kern.Axpy(dst, h.alpha[k]-beta, h.s[k])
+		kern.Axpy(dst, h.alpha[k]-h.rho[k]*kern.Dot(h.y[k], dst), h.s[k])
 		k = (k + 1) % len(h.s)
 	}
 }

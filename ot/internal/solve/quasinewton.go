@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/ot/internal/linesearch"
+	"coupling/ot/internal/semidual"
 )
 
 // quasiNewton is the L-BFGS state of one run.
@@ -39,7 +40,7 @@ func (q *quasiNewton) step() error {
 	if q.evened = !q.evened && s.MaxColumnLogError() > columnRegion; q.evened {
 		return q.sinkhornStep()
 	}
-	q.hist.direction(q.dir, q.grad, s)
+	q.hist.direction(q.dir, q.grad, q.beta, s)
 	q.clipLight()
 	slope := kern.Dot(q.dir, q.grad)
 	if !(slope < 0) {
@@ -148,8 +149,8 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 }
 
 // maxMove is how far, in ε, the first trial of a line search moves a potential at most: beyond it the
-// exponentials make the model unreliable.
-const maxMove = 5
+// exponentials make the model unreliable. maxGridMove is that of a separable geometry, whose steps are smooth.
+const maxMove, maxGridMove = 5, 20
 
 // Slopes, and so L-BFGS, hardly depend on light atoms, but the first trial of a line search is as
 // short as the atom that moves most requires. So light atoms do not decide it: they move by
@@ -183,7 +184,11 @@ func (q *quasiNewton) clipLight() {
 
 // firstStep is 1, or less where that would move a potential by more than maxMove.
 func (q *quasiNewton) firstStep() float64 {
-	return min(1, maxMove*q.s.Eps/largest(q.dir))
+	move := maxMove
+	if semidual.Separate(q.s.G) != nil {
+		move = maxGridMove
+	}
+	return min(1, float64(move)*q.s.Eps/largest(q.dir))
 }
 
 // largest returns max |v|.

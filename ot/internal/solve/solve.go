@@ -11,6 +11,7 @@ import (
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/geometry"
+	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 	"coupling/ot/internal/transport"
@@ -173,7 +174,7 @@ func (p Problem) symmetric() bool {
 // within is the geometry as the engine knows it. What embeds a geometry may have rows of its own, and is left as it is.
 func within(g cost.Geometry) cost.Geometry {
 	switch g := g.(type) {
-	case interface{ Engine() cost.Geometry }:
+	case interface{ Engine() *ondevice.Geometry }:
 		return g.Engine()
 	case *cost.Cloud:
 		return g.Points()

@@ -79,10 +79,10 @@ func (p *Plan) Connected(mass float64) bool {
 			if done || p.Mass[i] == 0 {
 				continue
 			}
-			p.Row(i, w.Exp, w.Cost)
+			row := p.entries(w, i)
 			mu.Lock()
-			for j, t := range w.Exp {
-				if t >= mass && forest.join(i, n+j, t) {
+			for k, t := range row.Val {
+				if t >= mass && forest.join(i, n+row.Column(k), t) {
 					left--
 				}
 			}
@@ -147,8 +147,9 @@ func (p *Plan) strongest(forest *components) []link {
 			if p.Mass[i] == 0 {
 				continue
 			}
-			p.Row(i, w.Exp, w.Cost)
-			for j, t := range w.Exp {
+			row := p.entries(w, i)
+			for k, t := range row.Val {
+				j := row.Column(k)
 				if l := (link{i, j, t}); root[i] != root[n+j] {
 					best[i], cols[j] = better(best[i], l), better(cols[j], l)
 				}
@@ -174,13 +175,13 @@ func (p *Plan) crossing(side []bool) (out, in float64) {
 	parts := make([][2]rows.Sum, len(sw.Spans))
 	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
 		for i := s.Lo; i < s.Hi; i++ {
-			p.Row(i, w.Exp, w.Cost)
+			row := p.entries(w, i)
 			to := &parts[k][0]
 			if !side[i] {
 				to = &parts[k][1]
 			}
-			for j, t := range w.Exp {
-				if side[i] != side[n+j] {
+			for k, t := range row.Val {
+				if side[i] != side[n+row.Column(k)] {
 					to.Add(t)
 				}
 			}

@@ -18,9 +18,7 @@ func (p *Plan) Expect(v []float64, transposed, withCost bool) []float64 {
 	if transposed {
 		from = p.Alpha
 	}
-	h := make([]float64, len(from))
-	kern.Scale(h, 1/p.Eps, from)
-	_, mean := geometry.Expect(semidual.Separate(p.Geometry).Axes(transposed), h, v, 1/p.Eps, withCost, 0)
+	_, mean := semidual.Expect(semidual.Separate(p.Geometry), from, v, p.Eps, transposed, withCost, 0)
 	return mean
 }
 
@@ -33,9 +31,8 @@ func weighted(w, v []float64) []float64 {
 
 // Columns returns Tᵀ1 of a separable geometry.
 func (p *Plan) Columns() []float64 {
-	h, col := make([]float64, len(p.A)), make([]float64, len(p.B))
-	kern.Scale(h, 1/p.Eps, p.Alpha)
-	lse, _ := geometry.Expect(semidual.Separate(p.Geometry).Axes(true), h, nil, 1/p.Eps, false, 0)
+	col := make([]float64, len(p.B))
+	lse, _ := semidual.Expect(semidual.Separate(p.Geometry), p.Alpha, nil, p.Eps, true, false, 0)
 	for j, b := range p.Beta {
 		if p.B[j] > 0 {
 			col[j] = math.Exp(b/p.Eps + lse[j])

@@ -3,6 +3,9 @@
 package transport
 
 import (
+	"math"
+	"slices"
+
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
@@ -144,13 +147,18 @@ func (p *Plan) Points() *geometry.Cloud {
 
 // Exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c, and returns ref and the sum.
 func (p *Plan) Exponentials(i int, dst, c []float64) (ref, sum float64) {
+	return p.exponentials(i, dst, p.Own, c)
+}
+
+// exponentials is Exponentials with the given β, those of c.
+func (p *Plan) exponentials(i int, dst, own, c []float64) (ref, sum float64) {
 	if p.lse != nil {
 		ref = p.lse[i]
-		if sum = kern.RowExpScaled(dst, p.Own, c, ref, 1/p.Eps); sum > 0.5 && sum < 2 {
+		if sum = kern.RowExpScaled(dst, own, c, ref, 1/p.Eps); sum > 0.5 && sum < 2 {
 			return ref, sum
 		}
 	}
-	return rows.Softmax(dst, p.Own, c, 1/p.Eps)
+	return rows.Softmax(dst, own, c, 1/p.Eps)
 }
 
 // Row writes row i of T to dst and returns the costs of the row, relative to the plan's base, and ref and scale with
@@ -167,21 +175,68 @@ func (p *Plan) Row(i int, dst, cost []float64) (c []float64, ref, scale float64)
 	return c, ref, scale
 }
 
-// entries returns row i of T, at the listed pairs where the geometry lists them.
-func (p *Plan) entries(w *semidual.Worker, i int) laplacian.Row {
+// Arcs are the pairs of a source, those that the geometry lists or all, with their costs relative to the plan's base.
+type Arcs struct {
+	Targets []int32 // nil for all
+	Costs   []float64
+	T       []float64 // a row of T, in the scratch of a worker
+	Ref     float64
+	Sum     float64 // Σ exp((β−cost−Ref)/ε)
+}
+
+// Arcs returns the pairs of source i and their entries of T.
+func (p *Plan) Arcs(w *semidual.Worker, i int) Arcs {
+	a := p.Relative(w, i)
+	if p.Mass[i] == 0 {
+		clear(a.T)
+	} else {
+		kern.Scale(a.T, p.Mass[i]/a.Sum, a.T)
+	}
+	return a
+}
+
+// Relative is Arcs with exp((β−cost−Ref)/ε) in place of T, also where the source has no weight.
+func (p *Plan) Relative(w *semidual.Worker, i int) (a Arcs) {
+	own := p.Own
+	if l := semidual.Listing(p.Costs); l != nil {
+		a.Targets, a.Costs = l.Arcs(i)
+		own = a.Gather(w.Cost, own)
+	} else {
+		a.Costs = p.Costs.Row(i, w.Cost)
+	}
+	a.T = w.Exp[:len(a.Costs)]
+	a.Ref, a.Sum = p.exponentials(i, a.T, own, a.Costs)
+	return a
+}
+
+// CostAt returns the cost from source i to target j, relative to the plan's base; buf is scratch.
+func (p *Plan) CostAt(i, j int, buf []float64) float64 {
 	l := semidual.Listing(p.Costs)
 	if l == nil {
-		p.Row(i, w.Exp, w.Cost)
-		return laplacian.Row{Val: w.Exp}
+		return p.Costs.Row(i, buf)[j]
 	}
 	to, c := l.Arcs(i)
-	own, t := w.Cost[:len(to)], w.Exp[:len(to)]
-	for k, j := range to {
-		own[k] = p.Own[j]
+	if k, ok := slices.BinarySearch(to, int32(j)); ok {
+		return c[k]
 	}
-	_, sum := rows.Softmax(t, own, c, 1/p.Eps)
-	kern.Scale(t, p.Mass[i]/sum, t)
-	return laplacian.Row{Idx: to, Val: t}
+	return math.Inf(1)
+}
+
+// Gather returns the entries of v at the targets, in buf where they are listed.
+func (a *Arcs) Gather(buf, v []float64) []float64 {
+	if a.Targets == nil {
+		return v
+	}
+	for k, j := range a.Targets {
+		buf[k] = v[j]
+	}
+	return buf[:len(a.Targets)]
+}
+
+// entries returns row i of T, at the listed pairs where the geometry lists them.
+func (p *Plan) entries(w *semidual.Worker, i int) laplacian.Row {
+	a := p.Arcs(w, i)
+	return laplacian.Row{Idx: a.Targets, Val: a.T}
 }
 
 // LogRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
