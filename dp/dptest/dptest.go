@@ -79,8 +79,8 @@ func (s Subject) badInput(t *testing.T) {
 	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
 		refuse(fmt.Sprint("Delta at ", eps), good, pair.DeltaAt(eps))
 	}
-	for _, q := range []pair.Question{{At: .1, Width: 1}, {At: .1, Effort: 2}, {At: .1, Against: .5}, {At: .1, Floor: -1},
-		{Delta: true, Against: math.NaN()}, {At: .1, Like: pair.Answer{Order: -1}}} {
+	for _, q := range []pair.Question{{At: .1, Width: 1}, {At: .1, Effort: 2}, {At: .1, Against: .5},
+		{At: .1, Floor: -1}, {Delta: true, Against: math.NaN()}, {At: .1, Like: pair.Answer{Order: -1}}} {
 		refuse(fmt.Sprintf("%+v", q), good, q)
 	}
 	done, cancel := context.WithCancel(t.Context())

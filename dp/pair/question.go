@@ -106,7 +106,8 @@ type Answer struct {
 
 // Decides reports whether an interval answers the question: it is as narrow as wanted, or on one side of Against.
 func (q Question) Decides(v Interval, width float64) bool {
-	return v.Within(width) || v.Upper-v.Lower <= q.Floor || q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
+	return v.Within(width) || v.Upper-v.Lower <= q.Floor ||
+		q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
 }
 
 // Share is the work that may be spent: Effort times the usual work, but at least least.

@@ -84,8 +84,8 @@ func TestInfiniteSums(t *testing.T) {
 		for _, d := range []int{1, 2, 3, 4, 8, 16} { // wider sums are not compensated
 			for _, width := range []int{1, d} {
 				out, v := r.new(dt, n, width), r.full(dt, math.Inf(1), m, width)
-				r.ok(r.g.PointApply(out, r.full(dt, 0, n, d), r.full(dt, 0, m, d), r.full(dt, 0, n), r.full(dt, 0, m), v,
-					backend.Cost{Abs: 1}, 1))
+				r.ok(r.g.PointApply(out, r.full(dt, 0, n, d), r.full(dt, 0, m, d), r.full(dt, 0, n),
+					r.full(dt, 0, m), v, backend.Cost{Abs: 1}, 1))
 				r.near(fmt.Sprintf("d = %d, width %d", d, width), r.get(out), r.get(v)[:n*width], 0, 0)
 			}
 		}
