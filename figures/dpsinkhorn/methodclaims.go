@@ -174,7 +174,10 @@ func claimAccounted(v view) []lab.Claim {
 			continue
 		}
 		event := dpsinkhorn.WholeBatch{NoiseMultiplier: c.Value.Multiplier}.Event(r.Images, r.poisson(images), r.Steps)
-		bound := lab.Must(dp.EpsilonBy(context.Background(), rdp.Accountant{}, event, dp.Relation{}, c.Params.delta()))
+		bound, err := dp.EpsilonBy(context.Background(), rdp.Accountant{}, event, dp.Relation{}, c.Params.delta())
+		if err != nil { // too little noise for any bound
+			bound.Epsilon = math.Inf(1)
+		}
 		least = min(least, c.Value.Epsilon/bound.Epsilon)
 	}
 	if math.IsInf(least, 1) {
