@@ -399,8 +399,9 @@ func claimFreshImages(v view, shares map[float64][]cell) []lab.Claim {
 	if with == nil || without == nil {
 		return nil
 	}
-	return []lab.Claim{kit.AtLeastUnless(unasked(v, with[0].Params), setLabel(with[0])+", without noise: "+classifiers[0]+
-		" at p = 0.4, less that at p = 0", "Table 2, L1 + L2: debiasing helps",
+	return []lab.Claim{kit.AtLeastUnless(unasked(v, with[0].Params),
+		setLabel(with[0])+", without noise: "+classifiers[0]+" at p = 0.4, less that at p = 0",
+		"Table 2, L1 + L2: debiasing helps",
 		scoreOf(with, accuracy(0)).mean-scoreOf(without, accuracy(0)).mean, .015,
 		"a point and a half: more than trainings of other seeds without noise spread by", alike)}
 }
