@@ -259,8 +259,8 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 
 // MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event
 // whose ε falls with x: a noise multiplier or a scale. It is rounded to the safe side, relatively
-// by 1e-9 or by the equivalent of the uncertainty of ε, a thousandth at most. The guarantee is that of the
-// event at x; beside an error both are NaN. Cost: some 20 accountings, most of them rough.
+// by 1e-9 or by the equivalent of the uncertainty of ε, a thousandth at most. The guarantee is that
+// of the event at x; beside an error both are NaN. Cost: some 20 accountings, most of them rough.
 func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
 }

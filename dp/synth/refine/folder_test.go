@@ -31,9 +31,10 @@ func (q quieter) Train(ctx context.Context, dev *device.Device, m *data.Images, 
 	return q.Config.WithNoise(q.share*q.Base.NoiseMultiplier).Train(ctx, dev, m, r)
 }
 
-// Whole folders of neighbouring data sets, made as by the command, with the choice of a kind and all pictures: who knows
-// all images but a white one does not refute ε = 2 by the brightness of its class. Where the noise is a hundredth, the
-// same attack does, in every trial. Two images are too few for anything else, and still end in a folder.
+// Whole folders of neighbouring data sets, made as by the command, with the choice of a kind and all pictures: who
+// knows all images but a white one does not refute ε = 2 by the brightness of its class. Where the noise is a
+// hundredth, the same attack does, in every trial. Two images are too few for anything else, and still end in a
+// folder.
 func TestFoldersAreNotToldApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred publications")

@@ -67,8 +67,8 @@ func (s *Function) updateLadder(beta []float64) {
 		n, _ := x.Cost().Dims()
 		shape = append(shape, n)
 	}
-	s.ladder = ladder{eps: s.Eps, evals: s.Evals, shapes: [][]int{shape}}
 	weight, scale := s.distances(beta, shape), s.Eps/2
+	s.ladder = ladder{eps: s.Eps, evals: s.Evals, shapes: [][]int{shape}}
 	for slices.Min(shape) >= minHalved/4 {
 		weight, scale = resample(weight, shape, true), 4*scale
 		next := make([]int, len(shape))
@@ -89,6 +89,7 @@ func (s *Function) updateLadder(beta []float64) {
 // distances returns bⱼ times the mean squared distance along an axis from each target to the next of TᵀDiag(1/a)T.
 func (s *Function) distances(beta []float64, shape []int) []float64 {
 	next := func(v []float64) []float64 {
+		s.Evals++ // as many passes
 		_, v = Expect(s.grid, beta, v, s.Eps, false, false, len(s.Rows.Scratch))
 		_, v = Expect(s.grid, s.Alpha, v, s.Eps, true, false, len(s.Rows.Scratch))
 		return v
