@@ -166,6 +166,8 @@ gpu-bins:
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/eval.test ./score/eval
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/dsm.test ./score/dsm
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/scones.test ./score/scones/neural
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/dpsinkhorn.test ./dp/synth/dpsinkhorn
 
 # All that a machine with a GPU and without Go needs, some 23 MB: unpack it there and `sh gpu-pack/run.sh`. xz sees what the programs
 # have in common by its large dictionary. DATA=FOLDER adds data sets, for figures at the papers' sizes.
@@ -177,7 +179,7 @@ gpu-pack: gpu-folder
 gpu-folder: gpu-bins build
 	rm -rf bin/gpu-pack && mkdir -p bin/gpu-pack/bin
 	cp lab/device/gpucheck/pack/* bin/gpu-pack && cp bin/gpu/* bin/coupling bin/gpu-pack/bin
-	for p in lab/device lab/nn lab/nn/train lab/nn/arch ot score/eval score/dsm; do mkdir -p bin/gpu-pack/$$p; \
+	for p in lab/device lab/nn lab/nn/train lab/nn/arch ot score/eval score/dsm score/scones/neural dp/synth/dpsinkhorn; do mkdir -p bin/gpu-pack/$$p; \
 	  [ ! -d $$p/testdata ] || cp -r $$p/testdata bin/gpu-pack/$$p; done
 	$(if $(DATA),cp -r $(DATA) bin/gpu-pack/data)
 

@@ -323,7 +323,7 @@ func transportOps(d *device.Device) (ops []timed) {
 			ops = append(ops, denseOps(d, t, n)...)
 		}
 		for _, n := range cloud {
-			for _, dim := range []int{2, 3, 64} {
+			for _, dim := range []int{2, 3, 8, 16, 64} {
 				ops = append(ops, pointOps(d, t, n, dim)...)
 			}
 		}
@@ -332,7 +332,15 @@ func transportOps(d *device.Device) (ops []timed) {
 		c, h, out := random(d, device.Float32, 1024, 32, 32), random(d, device.Float32, 1024, 32),
 			d.New(device.Float32, 1024, 32)
 		return func() { device.LSERows(out, c, h, 10) }
-	}).beside(4<<20, 0))
+	}).beside(4<<20, 0), op("Anneal/4096 of 50×50", "Gexp/s", 8*2*4096*2500, func() func() {
+		vec := func(n ...int) *device.Array { return d.Zeros(device.Float32, n...) }
+		const batch, n = 4096, 50
+		f, g, lastF, lastG, c := vec(batch, n), vec(batch, n), vec(batch, n), vec(batch, n), vec(batch, n, n)
+		s := d.Stream(1)
+		s.Uniform(c, 0, 4)
+		s.Free()
+		return func() { device.Anneal(f, g, lastF, lastG, c, []float64{4, 2, 1, .5, .25, .1}) }
+	}))
 }
 
 // denseOps read each cost once.
@@ -357,8 +365,10 @@ func denseOps(d *device.Device, t device.DType, n int) []timed {
 // and |y|² being known), h − c/ε, and one exponential; PointApply a product with sum more.
 func pointOps(d *device.Device, t device.DType, n, dim int) []timed {
 	pairs, size, cost := float64(n)*float64(n), fmt.Sprintf("/%d d=%d %v", n, dim, t), device.Cost{Square: 1}
+	var grad *device.Array
 	setup := func(f func(x, y, u, h, out *device.Array)) func() func() {
 		return func() func() {
+			grad = d.New(t, n, dim)
 			u, h, out := random(d, t, n), random(d, t, n), d.New(t, n)
 			x, y := random(d, t, n, dim), random(d, t, n, dim)
 			return func() { f(x, y, u, h, out) }
@@ -372,5 +382,8 @@ func pointOps(d *device.Device, t device.DType, n, dim int) []timed {
 		op("PointApply"+size, "Gexp/s", pairs, setup(func(x, y, u, h, out *device.Array) {
 			device.PointApply(out.Reshape(n, 1), x, y, u, h, h.Reshape(n, 1), cost, 1)
 		})).beside(0, flop+2*pairs),
+		op("PointGrad"+size, "Gexp/s", pairs, setup(func(x, y, u, h, _ *device.Array) {
+			device.PointGrad(grad, x, y, u, h, u, h, cost, 1, false)
+		})).beside(0, flop+float64(2*dim)*pairs),
 	}
 }

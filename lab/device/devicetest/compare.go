@@ -13,6 +13,9 @@ func Compare(t *testing.T, a, b *device.Device) {
 	each(func(name string, s scenario, dtype device.DType) {
 		t.Run(name, func(t *testing.T) {
 			x, y := play(t, a, s, dtype, true), play(t, b, s, dtype, true)
+			if s.name == largerThanGrids && !goesAround(b) && goesAround(a) {
+				t.Skipf("%v has no grids: %v is compared with the float64 reference alone", b, a)
+			}
 			if len(x) != len(y) {
 				t.Fatalf("%d results on %v, %d on %v", len(x), a, len(y), b)
 			}

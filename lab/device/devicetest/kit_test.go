@@ -60,7 +60,7 @@ func TestSpoiltResultsAreFound(t *testing.T) {
 				}
 			}
 			if compared == 0 && !strings.Contains(s.name, "differences") && !strings.Contains(s.name, "gradient") &&
-				s.name != "Distributions" && s.name != "Larger than grids" {
+				s.name != "Distributions" && s.name != largerThanGrids {
 				t.Error("nothing is compared")
 			}
 		})

@@ -10,11 +10,13 @@ import (
 	"coupling/lab/device/devicetest/internal/ref"
 )
 
+const largerThanGrids = "Larger than grids"
+
 // large are calls that no chunk, block, grid or tile holds at once: where pieces are put together.
 func large() []scenario {
 	return []scenario{
 		{"Large maps", largeMaps}, {"Large products", largeProducts}, {"Large problems", largeProblems},
-		{"Larger than grids", huge},
+		{largerThanGrids, huge},
 	}
 }
 
@@ -22,9 +24,7 @@ func large() []scenario {
 // have no such seam, and the emulator takes the same loops for small sizes (internal/cuda,
 // TestConformanceLarge): they do this if COUPLING_THOROUGH is 1.
 func huge(k *kit) {
-	info := k.dev.Info()
-	gpu := info.Kind == "cuda" && !strings.HasPrefix(info.Name, "Emulator")
-	if testing.Short() || !gpu && os.Getenv("COUPLING_THOROUGH") != "1" {
+	if !goesAround(k.dev) {
 		return
 	}
 	for i, d := range []int{2, 16, 64} {
@@ -39,6 +39,13 @@ func huge(k *kit) {
 	v, dst := k.normals(length, 1), k.dst(length)
 	device.Map(dst, k.put(v, length), device.Square, 0)
 	k.near("Map", dst, 2, func() ref.Result { return mapped(device.Square, v, 0) })
+}
+
+// goesAround reports whether a device plays what is larger than grids.
+func goesAround(d *device.Device) bool {
+	info := d.Info()
+	gpu := info.Kind == "cuda" && !strings.HasPrefix(info.Name, "Emulator")
+	return !testing.Short() && (gpu || os.Getenv("COUPLING_THOROUGH") == "1")
 }
 
 func largeMaps(k *kit) {

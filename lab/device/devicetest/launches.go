@@ -41,6 +41,35 @@ func opened(t testing.TB, d *device.Device) *device.Device {
 	return d
 }
 
+// Steps makes steps with a device and calls mark once for each.
+type Steps func(t testing.TB, dev *device.Device, steps int, mark func())
+
+// HoldStep holds the fourth step of a run to its row of LAUNCHES.
+func HoldStep(t testing.TB, step string, run Steps) {
+	t.Helper()
+	dev := Counting(t)
+	var at []device.Traffic
+	run(t, dev, 4, func() { at = append(at, dev.Traffic()) })
+	Hold(t, step, at[3].Minus(at[2]))
+}
+
+// TimeSteps times steps of a run on the device that COUPLING_DEVICE names, after some that record and fill pools.
+func TimeSteps(b *testing.B, run Steps) {
+	b.Helper()
+	const first = 8
+	dev, marks := opened(b, must.Get(device.Open(""))), 0
+	run(b, dev, first+b.N, func() {
+		switch marks++; marks {
+		case first:
+			must.Do(dev.Sync())
+			b.ResetTimer()
+		case first + b.N:
+			must.Do(dev.Sync())
+			b.StopTimer()
+		}
+	})
+}
+
 // What an H200 does in a second, for Hold's model: 3 µs to launch a kernel from the host, 1 µs from
 // a graph, 20 µs for a wait and a copy; 4.3 TB/s from memory, 52 TFLOP/s of float32 in products
 // (NVIDIA's data sheet: 4.8 and 67; some nine and eight tenths of them, as a guess).

@@ -82,8 +82,11 @@ func TestConditionalOnDevice(t *testing.T) {
 
 // What a step of SCONES asks of a GPU: 1,000 chains in 256 dimensions, score and ψ by networks of
 // the paper's size. A chain that goes through the host asks for copies and waits.
-func TestLaunches(t *testing.T) {
-	dev := devicetest.Counting(t)
+func TestLaunches(t *testing.T) { devicetest.HoldStep(t, "SCONES", sconesSteps) }
+
+func BenchmarkStepsOnDevice(b *testing.B) { devicetest.TimeSteps(b, sconesSteps) }
+
+func sconesSteps(t testing.TB, dev *device.Device, steps int, mark func()) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels := []float64{1, .1}
 	target := dsm.DenoisingMLP(make([]float64, 256), 1, levels, 4096, 1)
@@ -94,15 +97,16 @@ func TestLaunches(t *testing.T) {
 	defer nn.Free(net.Params())
 	opt := train.Adam{Rate: .001}.For(net.Params())
 	defer opt.Free()
-	c := scones.Coupling{Compatibility: scones.Compatibility{Lambda: 1}, Psi: NewNet(net, dev, 256, 1, opt),
-		Target: &dsm.Network{Net: target, Device: dev, Shape: []int{256}, Sigmas: levels}}
-	var at []device.Traffic
+	c := scones.Coupling{
+		Compatibility: scones.Compatibility{Lambda: 1},
+		Psi:           NewNet(net, dev, 256, 1, opt),
+		Target:        &dsm.Network{Net: target, Device: dev, Shape: []int{256}, Sigmas: levels},
+	}
 	l := score.Langevin{
-		Levels: levels,
-		Steps:  4,
+		Levels: levels[:1],
+		Steps:  steps,
 		Step:   1e-4,
-		Trace:  func(score.Progress) { at = append(at, dev.Traffic()) },
+		Trace:  func(score.Progress) { mark() },
 	}
 	must.Get(c.Sample(t.Context(), rng, mat.NewDense(1000, 256, nil), 1, l, nil))
-	devicetest.Hold(t, "SCONES", at[3].Minus(at[2]))
 }

@@ -19,7 +19,8 @@ results=${RESULTS:-$here/results}
 export HOME="${HOME:-$results}" XDG_CACHE_HOME="$results/cache"
 [ -d data ] && export COUPLING_DATA="$here/data"
 
-checks="check-device check-nn check-train check-arch check-eval check-dsm"
+checks="check-device check-nn check-train check-arch check-eval check-dsm check-scones
+  check-dpsinkhorn"
 figures="dpsinkhorn/fig2 dpsinkhorn/tab1 dpsinkhorn/fig4a dpsinkhorn/fig5 dpsinkhorn/fig7 dpsinkhorn/tab2 dpsinkhorn/tab4
   dpsinkhorn/tab5 dpsinkhorn/fig4b dpsinkhorn/fig3 dpsinkhorn/fig6 dpsinkhorn/tab3 dpsinkhorn/tab6 scones/fig4 scones/tab2
   scones/fig3 scones/tab7 scones/fig1 scones/fig2 scones/tab1 amplification/fig24 analytic/generator analytic/scaling"
