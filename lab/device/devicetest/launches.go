@@ -44,12 +44,12 @@ func opened(t testing.TB, d *device.Device) *device.Device {
 // Steps makes steps with a device and calls mark once for each.
 type Steps func(t testing.TB, dev *device.Device, steps int, mark func())
 
-// HoldStep holds the fourth step of a run to its row of LAUNCHES.
+// HoldStep holds the fourth of eight steps of a run to its row of LAUNCHES.
 func HoldStep(t testing.TB, step string, run Steps) {
 	t.Helper()
 	dev := Counting(t)
 	var at []device.Traffic
-	run(t, dev, 4, func() { at = append(at, dev.Traffic()) })
+	run(t, dev, 8, func() { at = append(at, dev.Traffic()) })
 	Hold(t, step, at[3].Minus(at[2]))
 }
 
@@ -80,7 +80,7 @@ const (
 
 // Hold demands that a step asks for what its row of LAUNCHES has: calls, bytes and operations, and the time of a model
 // of an H200 from them, the longer of what the host needs to ask for it and what the GPU needs to do it, and the waits.
-// Never measured on a GPU.
+// TimeSteps measures; no GPU has been measured.
 func Hold(t testing.TB, step string, had device.Traffic) {
 	t.Helper()
 	issue := launchTime * float64(had.Launches)

@@ -54,6 +54,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	bin := flags.String("bin", "", "folder of the test binaries; empty: where gpucheck lies")
 	out := flags.String("out", ".", "folder for the report")
 	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
+	benchOnly := flags.Bool("benchonly", false, "only benchmarks, where tests have a report of their own")
 	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
 	short := flags.Bool("short", false, "only what the tests do when they are short, as on the emulator")
 	budget := flags.Duration("budget", 0,
@@ -83,7 +84,15 @@ func run(ctx context.Context, args []string) (int, error) {
 	if about.Kind != "cuda" {
 		return 2, fmt.Errorf("this check needs a GPU: -device = %s is a %s: must be cuda:N", *name, about.Kind)
 	}
-	c := check{root: *root, bin: *bin, device: *name, benchTime: *benchTime, out: *out, short: *short}
+	c := check{
+		root:      *root,
+		bin:       *bin,
+		device:    *name,
+		benchOnly: *benchOnly,
+		benchTime: *benchTime,
+		out:       *out,
+		short:     *short,
+	}
 	c.report = Report{Date: time.Now().UTC(), Device: about, Warnings: warnings(about)}
 	for _, w := range c.report.Warnings {
 		fmt.Fprintf(os.Stdout, "WARNING: %s\n", w)
@@ -106,7 +115,7 @@ func run(ctx context.Context, args []string) (int, error) {
 // check is a report that is being made, and how.
 type check struct {
 	root, bin, device, benchTime, out string
-	short                             bool
+	benchOnly, short                  bool
 	report                            Report
 }
 
@@ -115,7 +124,10 @@ func (c *check) all(ctx context.Context) error {
 	if err := c.report.write(c.out); err != nil {
 		return err // now, not after an hour
 	}
-	parts := []func(*Suite, context.Context, *check){(*Suite).test}
+	var parts []func(*Suite, context.Context, *check)
+	if !c.benchOnly {
+		parts = append(parts, (*Suite).test)
+	}
 	if c.benchTime != "0" {
 		parts = append(parts, (*Suite).bench)
 	}

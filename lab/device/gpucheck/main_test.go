@@ -36,8 +36,8 @@ func TestRead(t *testing.T) {
 	if s.Passed != 1 || len(s.Failed) != 2 || s.Failed[1].Test != "TestOnDevice/Gemm" {
 		t.Errorf("got %d passed, failed %v", s.Passed, s.Failed)
 	}
-	if !strings.Contains(s.Failed[0].Output, "must be 5") {
-		t.Errorf("the failure lost its output: %q", s.Failed[0].Output)
+	if !strings.Contains(s.Failed[1].Output, "must be 5") {
+		t.Errorf("the failure lost its output: %q", s.Failed[1].Output)
 	}
 	if diff := cmp.Diff([]string{"TestOnDevice/Graph"}, s.Skipped); diff != "" {
 		t.Error(diff)

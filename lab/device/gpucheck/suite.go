@@ -154,7 +154,8 @@ const tail = 4000
 // end of what was printed after the last of them.
 func (s *Suite) read(r io.Reader) string {
 	var recent strings.Builder
-	lines := bufio.NewScanner(r)
+	printed := map[string]string{} // by test
+	lines, running := bufio.NewScanner(r), ""
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
@@ -162,17 +163,22 @@ func (s *Suite) read(r io.Reader) string {
 			s.Benchmarks = append(s.Benchmarks, b)
 			continue
 		}
+		if event, ok := strings.CutPrefix(line, "=== "); ok { // RUN, NAME, PAUSE, CONT
+			_, running, _ = strings.Cut(event, " ")
+			running = strings.TrimSpace(running)
+		}
 		verdict, test, ok := parseVerdict(line)
 		switch {
 		case !ok:
 			recent.WriteString(line + "\n")
+			printed[running] += line + "\n"
 			continue
 		case verdict == "PASS":
 			s.Passed++
 		case verdict == "SKIP":
 			s.Skipped = append(s.Skipped, test)
 		case verdict == "FAIL":
-			s.Failed = append(s.Failed, Failure{Test: test, Output: end(recent.String())})
+			s.Failed = append(s.Failed, Failure{Test: test, Output: end(printed[test])})
 		}
 		recent.Reset()
 	}
