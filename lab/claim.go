@@ -27,7 +27,7 @@ type Claim struct {
 	AbsTol   float64 // the tolerance is the larger of AbsTol and RelTol·|Want|
 	RelTol   float64
 	Why      string // where the tolerance comes from
-	// SkipReason says why the claim is not checked at this preset; empty if it is. The setting
+	// SkipReason is why the claim is not checked at this preset; empty if it is. The setting
 	// alone decides it, never a result.
 	SkipReason string
 	// Null is the garbage result on which the claim must fail.

@@ -59,7 +59,7 @@ type Figure struct {
 	Title string
 	// Shows describes the figure in a sentence or two.
 	Shows string
-	// Sizes says for each preset what is computed: "n = 500, five ε". Presets
+	// Sizes describes what each preset computes: "n = 500, five ε". Presets
 	// without an entry are not offered.
 	Sizes map[Preset]string
 	// Seconds is as in [Study].

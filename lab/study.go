@@ -38,7 +38,7 @@ type Study[P, R any] struct {
 	Title string
 	// Shows describes the figure in a sentence or two.
 	Shows string
-	// Sizes says for each preset what is computed: "n = 500, five ε".
+	// Sizes describes what each preset computes: "n = 500, five ε".
 	Sizes map[Preset]string
 	// Seconds estimates for each preset the CPU seconds of computing all cells, as measured once on
 	// two cores. The command prints it before a first run. Paper has no entry where networks are

@@ -332,7 +332,7 @@ func drawMNIST(v lab.View[MNISTParams, MNISTOut]) (ex lab.Exhibit, err error) {
 	}, nil
 }
 
-// mnistGap says how much more the stop of the published baseline costs here than in the paper.
+// mnistGap is how much more the stop of the published baseline costs here than in the paper.
 func mnistGap(trainings []mnistCell) string {
 	first, early := accuracyAt(trainings, mnistStop)
 	last, late := accuracyAt(trainings, mnistEpochs)

@@ -142,7 +142,7 @@ func renyiGroups(cells []renyiCell) (out []int) {
 	return out
 }
 
-// settingOf tells panels apart.
+// settingOf is the setting of a panel.
 func settingOf(c renyiCell) Mechanism { return c.Params.Setting }
 
 // Fig11 is ρ(α) of groups against the agnostic bound.

@@ -160,7 +160,7 @@ func stepsPanels(v composedView) (out []stepsPanel) {
 	return out
 }
 
-// badge says how many steps and which groups are drawn.
+// badge names how many steps and which groups are drawn.
 func (p stepsPanel) badge(v composedView) string {
 	groups := kit.Each(p.groups(v), func(k int) string { return fmt.Sprint(k) })
 	return kit.Badge(v.Source, fmt.Sprintf("%d numbers of steps, K = %s",

@@ -224,7 +224,7 @@ func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, e
 		caption), Notes: notes}, nil
 }
 
-// lottery tells how the paper's formula fares on the whole gradient where D is singular.
+// lottery describes how the paper's formula fares on the whole gradient where D is singular.
 func lottery(apart []familyResult) string {
 	singular, lost, worst := 0, 0, 0.0
 	for _, r := range apart {

@@ -70,7 +70,7 @@ func meanCost(c *mat.Dense, a, b []float64) float64 {
 	return mat.Inner(mat.NewVecDense(len(a), a), c, mat.NewVecDense(len(b), b))
 }
 
-// onMachine says in a caption where times come from: those of a device, if the key names one, are by the clock.
+// onMachine is a caption's words on where times come from: those of a device, if the key names one, are by the clock.
 func onMachine(m store.Manifest, device string) string {
 	gpu := ""
 	if device != "" {

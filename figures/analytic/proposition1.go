@@ -202,7 +202,7 @@ func interpolate(xs, ys []float64, x float64) float64 {
 	return math.Exp(line.Predict(x))
 }
 
-// exponentNote says what the proposition's e^{−λ} would need.
+// exponentNote describes what the proposition's e^{−λ} would need.
 func exponentNote(cells []ratesCell) string {
 	small := 0
 	for _, c := range cells {

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Judgement says what synthetic images are worth: accuracies on real test images of classifiers
+// Judgement is what synthetic images are worth: accuracies on real test images of classifiers
 // that saw none, and distances in the features that the Judge names. A number that was not measured
 // is NaN.
 type Judgement struct {

@@ -506,7 +506,7 @@ func claimsFID(preset lab.Preset, c FacesParams, at string, p FacesPlan) (out []
 	return out
 }
 
-// claimFaces holds the plans that keep says.
+// claimFaces is the claims on the plans that keep selects.
 func claimFaces(v facesView, keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
 	small := lab.Pick(v.Preset, "12 sources and networks of 3 steps", "", "", "")
 	for _, c := range v.Cells {

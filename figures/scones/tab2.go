@@ -113,7 +113,7 @@ func gaussiansGrid(set lab.Setting) (out []GaussiansParams) {
 	return out
 }
 
-// runsChains says whether a preset runs Langevin dynamics in so many dimensions.
+// runsChains reports whether a preset runs Langevin dynamics in so many dimensions.
 func runsChains(p lab.Preset, d int) bool { return d <= lab.Pick(p, 4, 16, 128, 256) }
 
 // A tab2Row is one method: how it is called, and its number.
@@ -330,7 +330,7 @@ func claimTab2(v gaussiansView) (out []lab.Claim, err error) {
 	return out, nil
 }
 
-// claimLaws holds what samples have to closed forms and to the paper's table.
+// claimLaws compares what samples have with closed forms and the paper's table.
 func (t table2) claimLaws(d int) []lab.Claim {
 	const spread = "pairs of random Gaussians differ by some 10 %; at d = 2 the number is that of three random " +
 		"variances"
@@ -421,7 +421,7 @@ func (t table2) claimLaws(d int) []lab.Claim {
 	return out
 }
 
-// claimFitted holds longer steps, fitted potentials and networks to the floor, the paper's row and the closed form.
+// claimFitted compares longer steps, fitted potentials and networks with the floor, the paper's row and the closed form.
 func (t table2) claimFitted(d int) []lab.Claim {
 	get := func(of func(GaussiansOut) float64) float64 { v, _ := t.estimate(2, d, of); return v }
 	floor := get(tab2Rows[3].of)

@@ -123,7 +123,7 @@ func span(a Axis, values ...float64) extent {
 	return e
 }
 
-// remarked is p whose axes say what they cannot show.
+// remarked is p whose axes name what they cannot show.
 func (p Plot) remarked() Plot {
 	ex, ey := p.extents()
 	p.X.remark, p.Y.remark = ex.remark(), ey.remark()

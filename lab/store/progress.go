@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// EventKind says what happened to a cell.
+// EventKind is what happened to a cell.
 type EventKind int
 
 // The events in the life of a cell.

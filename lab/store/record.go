@@ -15,21 +15,21 @@ import (
 
 // Sentinels for errors.Is.
 var (
-	// ErrMissing says that the store does not hold the cell.
+	// ErrMissing reports that the store does not hold the cell.
 	ErrMissing = errors.New("not in the store")
-	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
+	// ErrCorrupt reports that a stored file cannot be trusted: cut short, edited,
 	// or not matching its artifacts. [Job.Try] computes such a cell again.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrOtherCode says that a cell was computed only by code that differs from this program's; see
+	// ErrOtherCode reports that a cell was computed only by code that differs from this program's; see
 	// [Store.SameCode]. [Job.Try] computes such a cell too, and keeps both results.
 	ErrOtherCode = errors.New("computed by other code")
-	// ErrFormat says that another version of the lab wrote the record. It is
+	// ErrFormat reports that another version of the lab wrote the record. It is
 	// neither read nor computed again.
 	ErrFormat = errors.New(
 		"written by a newer version of coupling: use that, or another store (--store, $COUPLING_STORE)")
-	// ErrNoExperiment says that a program does not have the experiment.
+	// ErrNoExperiment reports that a program does not have the experiment.
 	ErrNoExperiment = errors.New("there is none")
-	// ErrBusy says that another process computes the cell; see [Job.Try].
+	// ErrBusy reports that another process computes the cell; see [Job.Try].
 	ErrBusy = errors.New("another process computes the cell")
 )
 

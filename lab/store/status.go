@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Status says what the store holds for a cell, as far as file names tell.
+// Status is what the store holds for a cell, judged by file names.
 type Status struct {
 	Stored bool // it has a record; [Job.Recall] checks whether it is whole
 	Failed bool // its last attempt failed

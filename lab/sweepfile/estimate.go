@@ -9,7 +9,7 @@ import (
 	"coupling/lab/store"
 )
 
-// EstimateTime says what computing numbers of cells, by experiment, will take, if they are like
+// EstimateTime estimates the time of numbers of cells, by experiment, if they are like
 // those that are stored: "12 to compute: about 3m20s of computing if they are like the 30 that are
 // stored, which took 2s to 40s".
 func EstimateTime(s *store.Store, jobs map[string]int) string {

@@ -100,7 +100,7 @@ func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint) 
 	return s, checkpoint
 }
 
-// waiting says who is waited for, when that changes.
+// waiting prints who is waited for, when that changes.
 func (c admmRunCmd) waiting(a *app) func(int, []admm.ID) {
 	said := ""
 	return func(round int, missing []admm.ID) {

@@ -53,7 +53,7 @@ func (t tally) err() error {
 	return nil
 }
 
-// failures tells each reason once, with the cells that it stopped.
+// failures prints each reason once, with the cells that it stopped.
 func failures(errs []error) error {
 	cells := map[string]string{} // by reason
 	for _, err := range errs {

@@ -122,7 +122,7 @@ func usage(err error) error {
 // usagef is [usage] of an error with a text of its own.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// prefix says before an error what it is about; nil stays nil.
+// prefix puts the subject before an error; nil stays nil.
 func prefix(what string, err error) error {
 	if err == nil {
 		return nil

@@ -168,7 +168,7 @@ func (f privacyFlags) answer(e dp.Event, g dp.Guarantee) answer {
 	}
 }
 
-// unit says in a word what moves the value by at most one.
+// unit names what moves the value by at most one.
 func (f privacyFlags) unit() string {
 	switch {
 	case f.Mechanism == "rr":
@@ -211,7 +211,7 @@ func kindInWords(g dp.Guarantee) string {
 	return "no guarantee"
 }
 
-// meaning says what (ε, δ) promises, and what it takes for granted.
+// meaning is the promise of (ε, δ) in words, with what it takes for granted.
 func (f privacyFlags) meaning(g dp.Guarantee) string {
 	switch {
 	case math.IsInf(math.Exp(g.Epsilon), 0):
@@ -226,7 +226,7 @@ func (f privacyFlags) meaning(g dp.Guarantee) string {
 		g.Sentence("record"), f.sensitivity(g), f.caution())
 }
 
-// sensitivity says what the number assumes of the value that noise is added to.
+// sensitivity is what the number assumes of the value that noise is added to.
 func (f privacyFlags) sensitivity(g dp.Guarantee) string {
 	switch f.unit() {
 	case "bit":
@@ -241,7 +241,7 @@ func (f privacyFlags) sensitivity(g dp.Guarantee) string {
 	return s
 }
 
-// caution tells users of clipped sums, where the unit of fixed batches is easily mistaken.
+// caution warns users of clipped sums, where the unit of fixed batches is easily mistaken.
 func (f privacyFlags) caution() string {
 	if f.unit() != "exchange" || !f.fixed() {
 		return ""

@@ -68,7 +68,7 @@ func (c judgeCmd) Run(a *app) error {
 	return c.attack(ctx, a, images, learn, test)
 }
 
-// attack says how well members are told from others, and the bound TPR − FPR ≤ (e^ε − 1 + 2δ)/(e^ε
+// attack prints how well members are told from others, and the bound TPR − FPR ≤ (e^ε − 1 + 2δ)/(e^ε
 // + 1) of (ε, δ)-differential privacy.
 func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.Images) error {
 	var spent synth.Statement

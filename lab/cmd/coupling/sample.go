@@ -69,7 +69,7 @@ func (c sampleCmd) clouds(ctx context.Context, in *inputs) (x, y, of cloud) {
 // mostSampled is how many values samples may have: 8 GiB a matrix, of which a run needs some.
 const mostSampled = 1 << 30
 
-// fits says what is wrong with what is to be sent to where the sources' points go.
+// fits checks the points to be sent against those of the sources.
 func (c sampleCmd) fits(x, y, of cloud) error {
 	if (x.images == nil) != (y.images == nil) || (of.images == nil) != (x.images == nil) {
 		return errors.New("--x, --y and --of: give files of points or folders of pictures, not both")
@@ -167,7 +167,7 @@ func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.De
 	return out, float64(n*steps) / float64(c.Steps) / time.Since(begin).Seconds()
 }
 
-// warnSlow says where samples are little else than atoms with noise.
+// warnSlow warns where samples are little else than atoms with noise.
 func warnSlow(w io.Writer, acceptance float64) {
 	if acceptance < .2 {
 		fmt.Fprintf(w,

@@ -299,7 +299,7 @@ func (c solveCmd) gradFile() string { return "grad_sharp_" + c.Grad + ".npy" }
 // largePlan is the size of plan.npy from which the command says how large it is before it begins: 1 GiB.
 const largePlan = 1 << 30
 
-// warn says what will take gigabytes.
+// warn warns of what will take gigabytes.
 func (c solveCmd) warn(a *app, p ot.Problem) {
 	n, m := p.Geometry.Dims()
 	if size := 8 * float64(n) * float64(m); !c.NoPlan && size >= largePlan {

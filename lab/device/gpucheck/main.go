@@ -15,9 +15,9 @@
 // The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each
 // against its float64 reference, then the trainings on top of them, and after all tests the
 // benchmarks. The report is NAME.json and NAME.md, NAME being date and device; it is written anew
-// after each suite, so that a check that is cut off, by a signal or by -budget, has said what it
-// knew. Products are those of cuBLAS, at COUPLING_CUBLAS or where it usually is; a report without
-// it says so at its head. Exit status: 0 all passed, 1 something failed or was cut off, 2 there is
+// after each suite, so that a check that is cut off, by a signal or by -budget, has reported what
+// was done. Products are those of cuBLAS, at COUPLING_CUBLAS or where it usually is; without it
+// the report's head warns of that. Exit status: 0 all passed, 1 something failed or was cut off, 2 there is
 // no GPU.
 package main
 
