@@ -24,11 +24,7 @@ func (c *ConvTranspose2D) Init(dev *device.Device, t device.DType, rng *rand.Ran
 	k := c.Window.Kernel
 	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0",
 		c.In, c.Out, k)
-	shape := []int{c.In, c.Out, k[0], k[1]}
-	c.W = newParam(dev, t, "weight", c.Weights.Draw(rng, shape...), shape...)
-	if !c.NoBias {
-		c.B = newParam(dev, t, "bias", initial.Bias(rng, c.Out, shape...), c.Out)
-	}
+	c.W, c.B = newWeight(dev, t, rng, c.Weights, !c.NoBias, c.Out, c.In, c.Out, k[0], k[1])
 }
 
 // Params returns weight and bias.
