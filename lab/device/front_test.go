@@ -158,7 +158,8 @@ type arguments []*device.Array
 // writings are the operations: the shapes of what each writes, then of what it reads. After the name of a shape stands =
 // where the operation's description says that both may be one array, ? where there need be none, and the axes that may be
 // longer by themselves.
-func writings(d *device.Device) map[string]writing {
+// Sides of shapes are n.
+func writings(d *device.Device, n int) map[string]writing {
 	i := func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) }
 	c, w, list := device.Cost{Square: 1}, device.SquareWindow(1, 1, 0), func(a ...*device.Array) arguments { return a }
 	stream := d.Stream(1)
@@ -178,8 +179,8 @@ func writings(d *device.Device) map[string]writing {
 		"Convert":   {"v= < v=", func(a arguments) { device.Convert(a[0], a[1]) }},
 		"Paste":     {"m0 < m", func(a arguments) { device.Paste(a[0], a[1], 0, 0) }},
 		"Cut":       {"r0 < m0", func(a arguments) { device.Cut(a[0], a[1], 0, 0) }},
-		"Gather":    {"m < m0", func(a arguments) { device.Gather(a[0], a[1], i(2)) }},
-		"Scatter":   {"m0 < m", func(a arguments) { device.Scatter(a[0], a[1], i(2)) }},
+		"Gather":    {"m < m0", func(a arguments) { device.Gather(a[0], a[1], i(n)) }},
+		"Scatter":   {"m0 < m", func(a arguments) { device.Scatter(a[0], a[1], i(n)) }},
 		"Reduce":    {"r0 < m0", func(a arguments) { device.Reduce(a[0], a[1], device.Sum) }},
 		"ReduceDot": {"r0 < m m", func(a arguments) { device.ReduceDot(a[0], a[1], a[2]) }},
 		"Gemm":      {"m < m m", func(a arguments) { device.Gemm(a[0], 1, a[1].N(), a[2].N(), 0) }},
@@ -197,15 +198,15 @@ func writings(d *device.Device) map[string]writing {
 		"ConvInput":    {"p < p q", func(a arguments) { device.ConvInput(a[0], a[1], a[2], w) }},
 		"ConvWeight":   {"q < p p", func(a arguments) { device.ConvWeight(a[0], a[1], a[2], w) }},
 		"ConvSquares":  {"o < p1 p1", func(a arguments) { device.ConvSquares(a[0], a[1], a[2], w) }},
-		"MaxPool":      {"p < p", func(a arguments) { device.MaxPool(a[0], i(1, 1, 2, 2), a[1], w) }},
-		"MaxPoolVJP":   {"p < p", func(a arguments) { device.MaxPoolVJP(a[0], a[1], i(1, 1, 2, 2), w) }},
+		"MaxPool":      {"p < p", func(a arguments) { device.MaxPool(a[0], i(1, 1, n, n), a[1], w) }},
+		"MaxPoolVJP":   {"p < p", func(a arguments) { device.MaxPoolVJP(a[0], a[1], i(1, 1, n, n), w) }},
 		"AvgPool":      {"p < p", func(a arguments) { device.AvgPool(a[0], a[1], w) }},
 		"AvgPoolVJP":   {"p < p", func(a arguments) { device.AvgPoolVJP(a[0], a[1], w) }},
 		"Nearest":      {"p23 < p23", func(a arguments) { device.Nearest(a[0], a[1]) }},
 		"NearestVJP":   {"p23 < p23", func(a arguments) { device.NearestVJP(a[0], a[1]) }},
 		"Bilinear":     {"p23 < p23", func(a arguments) { device.Bilinear(a[0], a[1], true) }},
 		"BilinearVJP":  {"p23 < p23", func(a arguments) { device.BilinearVJP(a[0], a[1], true) }},
-		"CrossEntropy": {"t m= < m=", func(a arguments) { device.CrossEntropy(a[0], a[1], a[2], i(2)) }},
+		"CrossEntropy": {"t m= < m=", func(a arguments) { device.CrossEntropy(a[0], a[1], a[2], i(n)) }},
 		"ClipRows":     {"m= < m=", func(a arguments) { device.ClipRows(a[0], a[1], 1) }},
 		"StepAdam": {"v v v v < v o o", func(a arguments) {
 			u := device.Update{Factor: a[5], Decay: a[6]}
@@ -247,9 +248,9 @@ func (w writing) arrays() (names []string, written int) {
 }
 
 // shaped makes the arguments that have these names.
-func shaped(d *device.Device, names []string) (a arguments) {
+func shaped(d *device.Device, n int, names []string) (a arguments) {
 	shapes := map[byte][]int{
-		'o': {1}, 't': {2}, 'v': {4}, 'r': {1, 2}, 'm': {2, 2}, 'n': {1, 2, 2}, 'p': {1, 1, 2, 2}, 'q': {1, 1, 1, 1},
+		'o': {1}, 't': {n}, 'v': {n * n}, 'r': {1, n}, 'm': {n, n}, 'n': {1, n, n}, 'p': {1, 1, n, n}, 'q': {1, 1, 1, 1},
 	}
 	for _, name := range names {
 		a = append(a, d.Zeros(device.Float32, shapes[name[0]]...))
@@ -262,11 +263,11 @@ func shaped(d *device.Device, names []string) (a arguments) {
 func TestWrongArrays(t *testing.T) {
 	d := opener(device.CPU{})(t)
 	defer d.Scope().Close()
-	for op, w := range writings(d) {
+	for op, w := range writings(d, 2) {
 		names, _ := w.arrays()
 		for i, name := range names {
 			other := func(what string, make func(shape []int) *device.Array) {
-				a := shaped(d, names)
+				a := shaped(d, 2, names)
 				a[i] = make(slices.Clone(a[i].Shape()))
 				refused(t, fmt.Sprintf("argument %d, %s", i, what), op, func() { w.call(a) })
 			}
@@ -280,7 +281,7 @@ func TestWrongArrays(t *testing.T) {
 			if len(names) > 1 && op != "Convert" {
 				other("float64", func(s []int) *device.Array { return d.Zeros(device.Float64, s...) })
 			}
-			for axis := range shaped(d, names[i:i+1])[0].Rank() {
+			for axis := range shaped(d, 2, names[i:i+1])[0].Rank() {
 				if !strings.Contains(name, strconv.Itoa(axis)) {
 					other(fmt.Sprintf("longer along %d", axis), func(s []int) *device.Array {
 						s[axis]++
@@ -298,13 +299,13 @@ func TestWrongArrays(t *testing.T) {
 func TestOverlaps(t *testing.T) {
 	d := opener(device.CPU{})(t)
 	defer d.Scope().Close()
-	all := writings(d)
+	all := writings(d, 2)
 	memory := d.Zeros(device.Float32, 64)
 	for name, op := range all {
 		names, written := op.arrays()
 		for i := range written {
 			for j := range names {
-				a := shaped(d, names)
+				a := shaped(d, 2, names)
 				n, m := a[i].Len(), a[j].Len()
 				last := 8 + n - 1
 				if n == 1 {
