@@ -67,6 +67,8 @@ func gemmBatched(k *kit) {
 	k.multiply(product{batch: 1, batchA: 1, batchB: 1, m: 5, n: 7, k: 3, alpha: 1})
 	k.multiply(product{batch: 65, batchA: 65, batchB: 65, m: 3, n: 2, k: 5, tb: true, alpha: 1})
 	k.multiply(product{batch: 70, batchA: 1, batchB: 70, m: 8, n: 49, k: 32, alpha: 1})
+	k.multiply(product{batch: 9, batchA: 9, batchB: 1, m: 1, n: 300, k: 40, alpha: 1}) // vectors
+	k.multiply(product{batch: 9, batchA: 1, batchB: 9, m: 300, n: 1, k: 40, ta: true, alpha: 1})
 	k.multiply(product{batch: 0, batchA: 0, batchB: 0, m: 3, n: 2, k: 5, alpha: 1})
 }
 
