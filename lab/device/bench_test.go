@@ -17,7 +17,7 @@ func BenchmarkOpsOnDevice(b *testing.B) {
 	d := must.Get(device.Open(""))
 	defer d.Close()
 	b.Logf("%v: %s", d, d.Info().Detail)
-	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, productOps, imageOps,
+	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, normOps, productOps, imageOps,
 		randomOps, trainingOps, transportOps} {
 		for _, op := range group(d) {
 			b.Run(op.name, func(b *testing.B) { op.run(b, d) })
@@ -198,6 +198,32 @@ func reduceOps(d *device.Device) (ops []timed) {
 	return ops
 }
 
+// normOps are passes of normalisations over images, whose channels have statistics.
+func normOps(d *device.Device) []timed {
+	const n, c, p = 64, 128, 1024
+	pass := func(name string, arrays int, call func(x, y, z, per, v, r *device.Array)) timed {
+		return op(name+"/64×128×32×32", "GB/s", 4*float64(arrays*n*c*p), func() func() {
+			f := func(shape ...int) *device.Array { return random(d, device.Float32, shape...) }
+			x, y, z, per, v, r := f(n, c, p), f(n, c, p), f(n, c, p), f(1, c, 1), f(1, c, 1), f(1, c, 1)
+			return func() { call(x, y, z, per, v, r) }
+		})
+	}
+	return []timed{
+		pass("Affine, bias and ReLU", 2, func(x, y, _, per, _, _ *device.Array) {
+			device.Affine{Shift: per, Func: device.ReLU}.Apply(y, x)
+		}),
+		pass("Affine VJP", 4, func(x, y, z, per, _, _ *device.Array) {
+			device.Affine{Func: device.ReLU}.VJP(z, per, nil, x, y, z)
+		}),
+		pass("Moments", 1, func(x, _, _, per, v, r *device.Array) {
+			device.Moments(per, v, r, x, 1e-5, 0)
+		}),
+		pass("Moments VJP", 3, func(x, y, z, per, _, _ *device.Array) {
+			device.Normalised{Mean: per, Rstd: per, Scale: per, Sum: per, Along: per}.VJP(z, y, x, 0)
+		}),
+	}
+}
+
 func productOps(d *device.Device) (ops []timed) {
 	product := func(t device.DType, batch, m, n, k int, ta, tb bool) {
 		name := fmt.Sprintf("Gemm/%v %d×%d×%d×%d transposed %v %v", t, batch, m, n, k, ta, tb)
@@ -220,7 +246,10 @@ func productOps(d *device.Device) (ops []timed) {
 	}
 	product(device.Float32, 1, 512, 512, 512, true, false)
 	product(device.Float32, 1, 512, 512, 512, false, true)
-	product(device.Float32, 70, 128, 64, 1024, false, false) // a layer of DCGAN
+	for _, s := range [][4]int{{70, 128, 64, 1024}, {10, 256, 49, 2048}, {1, 70, 12544, 100}} { // layers of DCGAN
+		product(device.Float32, s[0], s[1], s[2], s[3], false, false)
+	}
+	product(device.Float32, 10, 2048, 49, 256, true, false)
 	product(device.Float32, 256, 32, 32, 32, false, false)
 	return ops
 }
