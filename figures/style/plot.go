@@ -10,7 +10,7 @@ import (
 )
 
 // Plot is one pair of axes and what is drawn between them. Items are this package's [Line],
-// [Points], [Bars], [Histogram], [Heat], [Coupling], [Rule] and [Note], or any plotter of gonum.
+// [Points], [Bars], [Heat], [Coupling], [Rule] and [Note], or any plotter of gonum.
 // The first item is drawn first.
 //
 // NaN and infinite values, and values that are not positive on a logarithmic axis, are left out: a

@@ -17,7 +17,7 @@ func BenchmarkOpsOnDevice(b *testing.B) {
 	d := must.Get(device.Open(""))
 	defer d.Close()
 	b.Logf("%v: %s", d, d.Info().Detail)
-	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, productOps, imageOps,
+	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, normOps, productOps, imageOps,
 		randomOps, trainingOps, transportOps} {
 		for _, op := range group(d) {
 			b.Run(op.name, func(b *testing.B) { op.run(b, d) })
@@ -129,22 +129,26 @@ func random(d *device.Device, t device.DType, shape ...int) *device.Array {
 	return a
 }
 
+// moving is a call on k vectors of n numbers, each of which it reads or writes.
+func moving(d *device.Device, name string, k, n int, call func(a []*device.Array)) timed {
+	return op(fmt.Sprintf("%s/n=%d", name, n), "GB/s", 4*float64(k*n), func() func() {
+		var a []*device.Array
+		for range k {
+			a = append(a, random(d, device.Float32, n))
+		}
+		return func() { call(a) }
+	})
+}
+
 func copyOps(d *device.Device) (ops []timed) {
 	for _, n := range lengths(d) {
-		size := fmt.Sprintf("/n=%d", n)
 		ops = append(ops,
-			op("Copy"+size, "GB/s", 8*float64(n), func() func() {
-				x, y := random(d, device.Float32, n), d.New(device.Float32, n)
-				return func() { device.Convert(y, x) }
-			}),
-			op("Upload"+size, "GB/s", 4*float64(n), func() func() {
+			moving(d, "Copy", 2, n, func(a []*device.Array) { device.Convert(a[0], a[1]) }),
+			op(fmt.Sprintf("Upload/n=%d", n), "GB/s", 4*float64(n), func() func() {
 				x, y := make([]float32, n), d.New(device.Float32, n)
 				return func() { y.Set32(x) }
 			}).elsewhere(),
-			op("Download"+size, "GB/s", 4*float64(n), func() func() {
-				y := random(d, device.Float32, n)
-				return func() { y.Get32() }
-			}).elsewhere())
+			moving(d, "Download", 1, n, func(a []*device.Array) { a[0].Get32() }).elsewhere())
 	}
 	return ops
 }
@@ -155,21 +159,11 @@ func mapOps(d *device.Device) (ops []timed) {
 			name string
 			f    device.Unary
 		}{{"ReLU", device.ReLU}, {"Exp", device.Exp}, {"Tanh", device.Tanh}, {"SiLU", device.SiLU}} {
-			ops = append(ops, op(fmt.Sprintf("%s/n=%d", f.name, n), "GB/s", 8*float64(n), func() func() {
-				x, y := random(d, device.Float32, n), d.New(device.Float32, n)
-				return func() { device.Map(y, x, f.f, 0) }
-			}))
+			ops = append(ops, moving(d, f.name, 2, n, func(a []*device.Array) { device.Map(a[0], a[1], f.f, 0) }))
 		}
 		ops = append(ops,
-			op(fmt.Sprintf("TanhVJP/n=%d", n), "GB/s", 16*float64(n), func() func() {
-				x, y, dy := random(d, device.Float32, n), random(d, device.Float32, n), random(d, device.Float32, n)
-				dx := d.New(device.Float32, n)
-				return func() { device.MapVJP(dx, x, y, dy, device.Tanh, 0) }
-			}),
-			op(fmt.Sprintf("Add/n=%d", n), "GB/s", 12*float64(n), func() func() {
-				x, y, z := random(d, device.Float32, n), random(d, device.Float32, n), d.New(device.Float32, n)
-				return func() { device.Add(z, x, y) }
-			}))
+			moving(d, "TanhVJP", 4, n, func(a []*device.Array) { device.MapVJP(a[0], a[1], a[2], a[3], device.Tanh, 0) }),
+			moving(d, "Add", 3, n, func(a []*device.Array) { device.Add(a[0], a[1], a[2]) }))
 	}
 	return append(ops, op("Add/bias of 64×128×32×32", "GB/s", 8*64*128*1024, func() func() {
 		x, bias := random(d, device.Float32, 64, 128, 32, 32), random(d, device.Float32, 1, 128, 1, 1)
@@ -204,6 +198,32 @@ func reduceOps(d *device.Device) (ops []timed) {
 	return ops
 }
 
+// normOps are passes of normalisations over images, whose channels have statistics.
+func normOps(d *device.Device) []timed {
+	const n, c, p = 64, 128, 1024
+	pass := func(name string, arrays int, call func(x, y, z, per, v, r *device.Array)) timed {
+		return op(name+"/64×128×32×32", "GB/s", 4*float64(arrays*n*c*p), func() func() {
+			f := func(shape ...int) *device.Array { return random(d, device.Float32, shape...) }
+			x, y, z, per, v, r := f(n, c, p), f(n, c, p), f(n, c, p), f(1, c, 1), f(1, c, 1), f(1, c, 1)
+			return func() { call(x, y, z, per, v, r) }
+		})
+	}
+	return []timed{
+		pass("Affine, bias and ReLU", 2, func(x, y, _, per, _, _ *device.Array) {
+			device.Affine{Shift: per, Func: device.ReLU}.Apply(y, x)
+		}),
+		pass("Affine VJP", 4, func(x, y, z, per, _, _ *device.Array) {
+			device.Affine{Func: device.ReLU}.VJP(z, per, nil, x, y, z)
+		}),
+		pass("Moments", 1, func(x, _, _, per, v, r *device.Array) {
+			device.Moments(per, v, r, x, 1e-5, 0)
+		}),
+		pass("Moments VJP", 3, func(x, y, z, per, _, _ *device.Array) {
+			device.Normalised{Mean: per, Rstd: per, Scale: per, Sum: per, Along: per}.VJP(z, y, x, 0)
+		}),
+	}
+}
+
 func productOps(d *device.Device) (ops []timed) {
 	product := func(t device.DType, batch, m, n, k int, ta, tb bool) {
 		name := fmt.Sprintf("Gemm/%v %d×%d×%d×%d transposed %v %v", t, batch, m, n, k, ta, tb)
@@ -226,41 +246,29 @@ func productOps(d *device.Device) (ops []timed) {
 	}
 	product(device.Float32, 1, 512, 512, 512, true, false)
 	product(device.Float32, 1, 512, 512, 512, false, true)
-	product(device.Float32, 70, 128, 64, 1024, false, false) // a layer of DCGAN
+	for _, s := range [][4]int{{70, 128, 64, 1024}, {10, 256, 49, 2048}, {1, 70, 12544, 100}} { // layers of DCGAN
+		product(device.Float32, s[0], s[1], s[2], s[3], false, false)
+	}
+	product(device.Float32, 10, 2048, 49, 256, true, false)
 	product(device.Float32, 256, 32, 32, 32, false, false)
 	return ops
 }
 
 func imageOps(d *device.Device) []timed {
-	w := device.SquareWindow(4, 2, 1)
-	const images = 64 * 64 * 32 * 32
-	const multiplies = 2 * 64 * 64 * 64 * 16 * 16 * 16
-	shape := []int{64, 64, 32, 32}
-	x, y, weight := random(d, device.Float32, shape...), random(d, device.Float32, 64, 64, 16, 16),
-		random(d, device.Float32, 64, 64, 4, 4)
+	const images, multiplies = 64 * 64 * 32 * 32, 2 * 64 * 64 * 64 * 16 * 16 * 16
+	f := func(shape ...int) *device.Array { return random(d, device.Float32, shape...) }
+	x, y, weight, big := f(64, 64, 32, 32), f(64, 64, 16, 16), f(64, 64, 4, 4), f(64, 64, 64, 64)
+	index, w, pool := d.Zeros(device.Int32, y.Shape()...), device.SquareWindow(4, 2, 1), device.SquareWindow(2, 2, 0)
+	call := func(name, unit string, n float64, f func()) timed {
+		return op(name, unit, n, func() func() { return f })
+	}
 	return []timed{
-		op("Conv/4×4", "GFLOP/s", multiplies, func() func() {
-			return func() { device.Conv(y, x, weight, w) }
-		}),
-		op("ConvInput/4×4", "GFLOP/s", multiplies, func() func() {
-			return func() { device.ConvInput(x, y, weight, w) }
-		}),
-		op("ConvWeight/4×4", "GFLOP/s", multiplies, func() func() {
-			return func() { device.ConvWeight(weight, x, y, w) }
-		}),
-		op("MaxPool/2×2", "GB/s", 4*1.5*images, func() func() {
-			x, y, i := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16),
-				d.New(device.Int32, 64, 64, 16, 16)
-			return func() { device.MaxPool(y, i, x, device.SquareWindow(2, 2, 0)) }
-		}),
-		op("AvgPool/2×2", "GB/s", 4*1.25*images, func() func() {
-			x, y := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16)
-			return func() { device.AvgPool(y, x, device.SquareWindow(2, 2, 0)) }
-		}),
-		op("Bilinear/2×", "GB/s", 4*5*images, func() func() {
-			x, y := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 64, 64)
-			return func() { device.Bilinear(y, x, false) }
-		}),
+		call("Conv/4×4", "GFLOP/s", multiplies, func() { device.Conv(y, x, weight, w) }),
+		call("ConvInput/4×4", "GFLOP/s", multiplies, func() { device.ConvInput(x, y, weight, w) }),
+		call("ConvWeight/4×4", "GFLOP/s", multiplies, func() { device.ConvWeight(weight, x, y, w) }),
+		call("MaxPool/2×2", "GB/s", 4*1.5*images, func() { device.MaxPool(y, index, x, pool) }),
+		call("AvgPool/2×2", "GB/s", 4*1.25*images, func() { device.AvgPool(y, x, pool) }),
+		call("Bilinear/2×", "GB/s", 4*5*images, func() { device.Bilinear(big, x, false) }),
 	}
 }
 
@@ -283,21 +291,10 @@ func trainingOps(d *device.Device) []timed {
 	const n = 1 << 22
 	return []timed{
 		op("StepAdam", "GB/s", 28*n, func() func() {
-			w, g, m, v := random(d, device.Float32, n), random(d, device.Float32, n), d.Zeros(device.Float32, n),
-				d.Zeros(device.Float32, n)
-			t, one, a := d.FromInts([]int32{0}, 1), d.From32([]float32{1}, 1), device.Adam{
-				Rate:  1e-3,
-				Beta1: 0.9,
-				Beta2: 0.999,
-				Eps:   1e-8,
-			}
-			u := device.Update{
-				W:      []*device.Array{w},
-				G:      []*device.Array{g},
-				M:      []*device.Array{m},
-				V:      []*device.Array{v},
-				Factor: one,
-			}
+			list := func() []*device.Array { return []*device.Array{d.Zeros(device.Float32, n)} }
+			u := device.Update{W: list(), G: list(), M: list(), V: list(), Factor: d.From32([]float32{1}, 1)}
+			t, a := d.FromInts([]int32{0}, 1), device.Adam{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+			device.Fill(u.G[0], 1)
 			return func() { device.StepAdam(u, t, a) }
 		}),
 		op("ClipRows/256×16384", "GB/s", 8*n, func() func() {

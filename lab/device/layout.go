@@ -4,12 +4,12 @@ import "slices"
 
 // Convert copies x to dst, of the same shape, between float types or equal types, rounding to nearest.
 func Convert(dst, x *Array) {
-	c := check("Convert", dst).like(x)
+	c := check("Convert", dst)
 	c.here(x)
+	c.like(x).over(x)
 	if dst.t.Type != x.t.Type && (dst.t.Type == Int32 || x.t.Type == Int32) {
 		c.fail("%v does not become %v", x.t.Type, dst.t.Type)
 	}
-	c.over(x)
 	c.do(func() error { return dst.d.b.Convert(dst.t, x.t) })
 }
 

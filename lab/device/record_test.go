@@ -12,101 +12,67 @@ import (
 // that it gives on that one unrecorded. Sizes reach sums in chunks.
 func TestRecordedOperations(t *testing.T) {
 	d := must.Get(device.CPU{Workers: 2}.Open())
-	scope := d.Scope()
-	const n, m = 300, 200
-	x, y, row, column := d.New(device.Float32, n, m), d.New(device.Float32, n, m), d.New(device.Float32, 1, m),
-		d.New(device.Float32, n, 1)
-	long, one := d.New(device.Float32, 1, n*m), d.New(device.Float32, 1, 1)
-	index, ints, stream := d.New(device.Int32, n), d.New(device.Int32, n), d.Stream(5)
-	image, weight, window := x.Reshape(2, 3, 100, 100), d.New(device.Float32, 4, 3, 3, 3), device.SquareWindow(3, 1, 1)
-	result, dw := d.New(device.Float32, 2, 4, 100, 100), d.New(device.Float32, 4, 3, 3, 3)
-	stream.Normal(weight, 0, 1)
-	put := func(seed uint64) {
-		s := d.Stream(seed)
-		s.Normal(x, 0, 1)
-		device.Convert(long.Reshape(n, m), x)
-		s.Normal(result, 0, 1)
-		s.Free()
-		v := make([]int32, n)
-		for i := range v {
-			v[i] = int32((i*int(seed) + 3) % m)
-		}
-		index.SetInts(v)
-		stream.Seek(9, 0)
-		for _, a := range []*device.Array{y, row, column, one, dw} {
-			device.Fill(a, 1)
-		}
-		device.Fill(ints, 2)
-	}
-	for name, c := range map[string]struct {
-		do  func()
-		out *device.Array
-	}{
-		"sum of rows":    {func() { device.Reduce(column, x, device.Sum) }, column},
-		"sum of columns": {func() { device.Reduce(row, x, device.Norm) }, row},
-		"sum of all":     {func() { device.Reduce(one, long, device.LogSumExp) }, one},
-		"product of all": {func() { device.ReduceDot(one, long, long) }, one},
-		"no rows":        {func() { device.Reduce(row, x.Rows(0, 0), device.Sum) }, row},
-		"fill integers":  {func() { device.Fill(ints, 7) }, ints},
-		"gather":         {func() { device.Gather(y, x, index) }, y},
-		"scatter":        {func() { device.Scatter(y, x, index) }, y},
-		"cross-entropy":  {func() { device.CrossEntropy(column.Reshape(n), y, x, index) }, y},
-		"uniform":        {func() { stream.Uniform(y, 0, 1); stream.Uniform(y, 0, 1) }, y},
-		"rows clipped":   {func() { device.ClipRows(y, x, 1) }, y},
-		"convolution":    {func() { device.Conv(result, image, weight, window) }, result},
-		"its input":      {func() { device.ConvInput(y.Reshape(2, 3, 100, 100), result, weight, window) }, y},
-		"its weight":     {func() { device.ConvWeight(dw, image, result, window) }, dw},
-		"squares": {func() {
-			device.ConvSquares(one.Reshape(1).Rows(0, 1), image.Rows(0, 1), result.Rows(0, 1), window)
-		}, one},
-		"log-sum-exp": {func() { device.LSECols(row.Reshape(m), x, column.Reshape(n), 1) }, row},
-		"plan": {func() { device.PlanRows(column, x, zeros(d, n), zeros(d, m), row.Reshape(m, 1), 1) },
-			column},
-		"points": {func() { device.PointLSE(column.Reshape(n), x, y, zeros(d, n), device.Cost{Square: 1}, 1) },
-			column},
-		"product":         {func() { device.Gemm(y, 1, x.N(), x.Rows(0, m).N(), 0) }, y},
-		"resampled":       {func() { device.Bilinear(y.Reshape(2, 3, 200, 50), image, false) }, y},
-		"pooled":          {func() { device.MaxPool(y.Reshape(2, 3, 100, 100), places(d), image, window) }, y},
-		"scaled in place": {func() { device.Axpby(y, 2, x, 1, y) }, y},
+	const n = 300
+	images, filters, window := []int{2, 3, 100, 100}, []int{4, 3, 3, 3}, device.SquareWindow(3, 1, 1)
+	result := []int{2, 4, 100, 100}
+	outer := d.Scope()
+	ops := writings(d, n)
+	for name, call := range map[string]func(a arguments){
+		"Conv 3×3":        func(a arguments) { device.Conv(a[2], a[0], a[1], window) },
+		"ConvInput 3×3":   func(a arguments) { device.ConvInput(a[0], a[2], a[1], window) },
+		"ConvWeight 3×3":  func(a arguments) { device.ConvWeight(a[1], a[0], a[2], window) },
+		"Reduce all":      func(a arguments) { device.Reduce(a[3].Rows(0, 1), a[0].Reshape(-1), device.LogSumExp) },
+		"Reduce rows":     func(a arguments) { device.Reduce(a[3].Reshape(2, 1), a[2].Reshape(2, -1), device.Norm) },
+		"Reduce no rows":  func(a arguments) { device.Reduce(a[3].Rows(0, 1), a[0].Reshape(-1).Rows(0, 0), device.Sum) },
+		"ReduceDot all":   func(a arguments) { device.ReduceDot(a[3].Rows(0, 1), a[0].Reshape(-1), a[0].Reshape(-1)) },
+		"ConvSquares 3×3": func(a arguments) { device.ConvSquares(a[3], a[0], a[2], window) },
 	} {
+		ops[name] = writing{call: call}
+	}
+	for name, op := range ops {
+		scope := d.Scope()
+		names, _ := op.arrays()
+		a := shaped(d, n, names)
+		if op.shapes == "" {
+			for _, shape := range [][]int{images, filters, result, {2}} {
+				a = append(a, d.New(device.Float32, shape...))
+			}
+		}
+		put := func(seed uint64) {
+			s := d.Stream(seed)
+			for _, x := range a {
+				s.Uniform(x, .5, 1.5)
+			}
+			s.Free()
+		}
+		all := func() (x []float64) {
+			for _, v := range a {
+				x = append(x, must.Get(v.Float64s())...)
+			}
+			return x
+		}
 		step := func() {
 			defer d.Scope().Close()
-			c.do()
+			op.call(a)
 		}
+		random := name == "Uniform" || name == "Normal" // whose stream has moved on
 		put(2)
 		step()
-		want := numbers(t, c.out)
+		want := all()
 		put(3)
 		g := d.Record(step)
-		other := numbers(t, c.out)
+		other := all()
 		put(2)
 		g.Launch()
-		if got := numbers(t, c.out); !slices.Equal(got, want) {
-			t.Errorf("%s: a launch differs from the operation", name)
+		if got := all(); slices.Equal(got, want) == random {
+			t.Errorf("%s: a launch is as the operation: %t", name, random)
 		}
-		if slices.Equal(other, want) && name != "fill integers" && name != "no rows" && name != "uniform" {
+		if name != "Fill" && slices.Equal(other, want) {
 			t.Errorf("%s: both inputs give the same", name)
 		}
 		g.Close()
+		scope.Close()
 	}
-	stream.Free()
-	scope.Close()
+	outer.Close()
 	must.Do(d.Close())
-}
-
-// zeros and places are arrays that the scope of the operation frees, the latter for the indices of a pool.
-func zeros(d *device.Device, n int) *device.Array { return d.Zeros(device.Float32, n) }
-func places(d *device.Device) *device.Array       { return d.New(device.Int32, 2, 3, 100, 100) }
-
-func numbers(t *testing.T, a *device.Array) []float64 {
-	t.Helper()
-	if a.Type() != device.Int32 {
-		return must.Get(a.Float64s())
-	}
-	v := must.Get(a.GetInts())
-	x := make([]float64, len(v))
-	for i, k := range v {
-		x[i] = float64(k)
-	}
-	return x
 }

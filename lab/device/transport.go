@@ -15,39 +15,41 @@ type Cost = backend.Cost
 // LSERows is out_i = log Σ_j exp(h_j − c_ij·inv): half a step of Sinkhorn. With c B×n×m, h B×m and
 // out B×n it solves B problems at once. A row of −Inf gives −Inf.
 func LSERows(out, c, h *Array, inv float64) {
-	k := check("LSERows", out).reads(c, h)
-	s := c.t.Shape
-	if len(s) == 3 {
-		k.shape("out", out, s[0], s[1]).shape("h", h, s[0], s[2])
-	} else {
-		k.shape("c", c, -1, -1).shape("out", out, s[0]).shape("h", h, s[1])
-	}
+	k := check("LSERows", out).reads(c, h).problems(out, c, "h", h, 0)
 	k.do(func() error { return out.ops().LSERows(out.t, c.t, h.t, inv) })
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), the other half; batched like LSERows.
 func LSECols(out, c, g *Array, inv float64) {
-	k := check("LSECols", out).reads(c, g)
+	k := check("LSECols", out).reads(c, g).problems(out, c, "g", g, 1)
+	k.do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
+}
+
+// problems demands costs n×m, or B×n×m of B problems, a result for each index of axis to, 0 or 1, and a potential, of the
+// given name, for each of the other.
+func (k args) problems(out, c *Array, name string, potential *Array, to int) args {
 	s := c.t.Shape
 	if len(s) == 3 {
-		k.shape("out", out, s[0], s[2]).shape("g", g, s[0], s[1])
-	} else {
-		k.shape("c", c, -1, -1).shape("out", out, s[1]).shape("g", g, s[0])
+		return k.shape("out", out, s[0], s[1+to]).shape(name, potential, s[0], s[2-to])
 	}
-	k.do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
+	return k.shape("c", c, -1, -1).shape("out", out, s[to]).shape(name, potential, s[1-to])
+}
+
+// held demands costs n×m, u, h, and v with a row for each index of an axis, 0 or 1, and out with one for each of the other.
+func (k args) held(out, c, u, h, v *Array, from int) args {
+	k.shape("c", c, -1, -1).shape("v", v, c.t.Shape[from], -1).shape("out", out, c.t.Shape[1-from], v.t.Shape[1])
+	return k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1])
 }
 
 // PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.
 func PlanRows(out, c, u, h, v *Array, inv float64) {
-	k := check("PlanRows", out).reads(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[1], -1)
-	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[0], v.t.Shape[1])
+	k := check("PlanRows", out).reads(c, u, h, v).held(out, c, u, h, v, 1)
 	k.do(func() error { return out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // PlanCols is out_j = Σ_i P_ij v_i with c held, v n×k, out m×k.
 func PlanCols(out, c, u, h, v *Array, inv float64) {
-	k := check("PlanCols", out).reads(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[0], -1)
-	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[1], v.t.Shape[1])
+	k := check("PlanCols", out).reads(c, u, h, v).held(out, c, u, h, v, 0)
 	k.do(func() error { return out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 

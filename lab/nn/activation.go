@@ -1,13 +1,11 @@
 package nn
 
-import (
-	"math/rand/v2"
-
-	"coupling/lab/device"
-)
+import "coupling/lab/device"
 
 // Activation is an elementwise function with the parameter P.
 type Activation struct {
+	stateless
+
 	Func device.Unary
 	P    float64
 }
@@ -32,12 +30,6 @@ func Sigmoid() *Activation { return &Activation{Func: device.Sigmoid} }
 
 // SiLU is x/(1 + e^−x).
 func SiLU() *Activation { return &Activation{Func: device.SiLU} }
-
-// Init does nothing.
-func (a *Activation) Init(*device.Device, device.DType, *rand.Rand) {}
-
-// Params returns nothing.
-func (a *Activation) Params() []*Param { return nil }
 
 // Forward returns f(x).
 func (a *Activation) Forward(p *Pass, x *device.Array) *device.Array {
@@ -142,14 +134,10 @@ func (a *Activation) VJP(p *Pass, dy *device.Array) *device.Array {
 
 // Affine is By·x + Plus, elementwise, with constants: 2x − 1 brings pixels from [0, 1] to [−1, 1].
 type Affine struct {
+	stateless
+
 	By, Plus float64
 }
-
-// Init does nothing.
-func (a *Affine) Init(*device.Device, device.DType, *rand.Rand) {}
-
-// Params returns nothing.
-func (a *Affine) Params() []*Param { return nil }
 
 // Forward returns By·x + Plus.
 func (a *Affine) Forward(p *Pass, x *device.Array) *device.Array {

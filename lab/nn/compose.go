@@ -263,17 +263,13 @@ func (c *Concat) VJP(p *Pass, dy *device.Array) *device.Array {
 
 // Reshape gives each example another shape; one size may be −1.
 type Reshape struct {
+	stateless
+
 	Shape []int
 }
 
 // Flatten makes each example a row.
 func Flatten() *Reshape { return &Reshape{Shape: []int{-1}} }
-
-// Init does nothing.
-func (r *Reshape) Init(*device.Device, device.DType, *rand.Rand) {}
-
-// Params returns nothing.
-func (r *Reshape) Params() []*Param { return nil }
 
 // Forward is a view of x.
 func (r *Reshape) Forward(p *Pass, x *device.Array) *device.Array {

@@ -24,11 +24,7 @@ func (c *Conv2D) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	k := c.Window.Kernel
 	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0",
 		c.In, c.Out, k)
-	shape := []int{c.Out, c.In, k[0], k[1]}
-	c.W = newParam(dev, t, "weight", c.Weights.Draw(rng, shape...), shape...)
-	if !c.NoBias {
-		c.B = newParam(dev, t, "bias", initial.Bias(rng, c.Out, shape...), c.Out)
-	}
+	c.W, c.B = newWeight(dev, t, rng, c.Weights, !c.NoBias, c.Out, c.Out, c.In, k[0], k[1])
 	c.Spectral.init(dev, t, rng, c.Out)
 }
 

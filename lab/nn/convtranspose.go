@@ -8,14 +8,13 @@ import (
 )
 
 // ConvTranspose2D is the transpose of a Conv2D from Out to In channels, plus a bias: x is N×In×H×W, y N×Out×OH×OW with
-// OH = (H−1)·stride − 2·pad + dilation·(kernel−1) + 1 + OutputPad. The weight is In×Out×kh×kw, as PyTorch has it.
-// OutputPad, less than the stride, chooses among the sizes that the convolution would bring to H×W.
+// OH = (H−1)·stride − 2·pad + dilation·(kernel−1) + 1, the least that the convolution brings to H. The weight is
+// In×Out×kh×kw, as PyTorch has it.
 type ConvTranspose2D struct {
-	In, Out   int
-	Window    device.Window
-	OutputPad [2]int
-	NoBias    bool
-	Weights   initial.Law // nil: PyTorch's default
+	In, Out int
+	Window  device.Window
+	NoBias  bool
+	Weights initial.Law // nil: PyTorch's default
 
 	W, B *Param
 }
@@ -25,16 +24,7 @@ func (c *ConvTranspose2D) Init(dev *device.Device, t device.DType, rng *rand.Ran
 	k := c.Window.Kernel
 	must(c.In > 0 && c.Out > 0 && k[0] > 0 && k[1] > 0, c, "In = %d, Out = %d, Kernel = %v: must be > 0",
 		c.In, c.Out, k)
-	for i := range 2 {
-		o := c.OutputPad[i]
-		must(o == 0 || o > 0 && o < c.Window.Stride[i], c, "OutputPad = %v, Stride = %v: must be less", c.OutputPad,
-			c.Window.Stride)
-	}
-	shape := []int{c.In, c.Out, k[0], k[1]}
-	c.W = newParam(dev, t, "weight", c.Weights.Draw(rng, shape...), shape...)
-	if !c.NoBias {
-		c.B = newParam(dev, t, "bias", initial.Bias(rng, c.Out, shape...), c.Out)
-	}
+	c.W, c.B = newWeight(dev, t, rng, c.Weights, !c.NoBias, c.Out, c.In, c.Out, k[0], k[1])
 }
 
 // Params returns weight and bias.
@@ -45,7 +35,7 @@ func (c *ConvTranspose2D) size(h, w int) (oh, ow int) {
 	var out [2]int
 	for i, n := range [2]int{h, w} {
 		stride, dilation := max(1, c.Window.Stride[i]), max(1, c.Window.Dilation[i])
-		out[i] = (n-1)*stride - 2*c.Window.Pad[i] + dilation*(c.Window.Kernel[i]-1) + 1 + c.OutputPad[i]
+		out[i] = (n-1)*stride - 2*c.Window.Pad[i] + dilation*(c.Window.Kernel[i]-1) + 1
 	}
 	return out[0], out[1]
 }

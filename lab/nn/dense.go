@@ -20,10 +20,7 @@ type Dense struct {
 // Init allocates and draws the parameters.
 func (d *Dense) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	must(d.In > 0 && d.Out > 0, d, "In = %d, Out = %d: must be > 0", d.In, d.Out)
-	d.W = newParam(dev, t, "weight", d.Weights.Draw(rng, d.Out, d.In), d.Out, d.In)
-	if !d.NoBias {
-		d.B = newParam(dev, t, "bias", initial.Bias(rng, d.Out, d.Out, d.In), d.Out)
-	}
+	d.W, d.B = newWeight(dev, t, rng, d.Weights, !d.NoBias, d.Out, d.Out, d.In)
 	d.Spectral.init(dev, t, rng, d.Out)
 }
 

@@ -10,6 +10,8 @@ import (
 // inference it does nothing. With Channels set whole channels of one example go together (Tompson et al. 2015). It
 // draws from Pass.Random.
 type Dropout struct {
+	stateless
+
 	Rate     float64 // at least 0, less than 1
 	Channels bool
 }
@@ -18,9 +20,6 @@ type Dropout struct {
 func (d *Dropout) Init(*device.Device, device.DType, *rand.Rand) {
 	must(d.Rate >= 0 && d.Rate < 1, d, "Rate = %v: must be in [0, 1)", d.Rate)
 }
-
-// Params returns nothing.
-func (d *Dropout) Params() []*Param { return nil }
 
 // Forward drops out.
 func (d *Dropout) Forward(p *Pass, x *device.Array) *device.Array {

@@ -24,6 +24,15 @@ type Layer interface {
 	Params() []*Param
 }
 
+// stateless is the part of a layer without parameters.
+type stateless struct{}
+
+// Init does nothing.
+func (stateless) Init(*device.Device, device.DType, *rand.Rand) {}
+
+// Params returns nothing.
+func (stateless) Params() []*Param { return nil }
+
 // must panics with the layer's type where a shape or a size is wrong.
 func must(ok bool, layer any, format string, args ...any) {
 	if !ok {

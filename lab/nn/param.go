@@ -1,7 +1,10 @@
 package nn
 
 import (
+	"math/rand/v2"
+
 	"coupling/lab/device"
+	"coupling/lab/nn/initial"
 )
 
 // Param is an array that a network keeps from one pass to the next: a parameter, which has a gradient, or state such as
@@ -21,6 +24,16 @@ func newParam(dev *device.Device, t device.DType, name string, values []float64,
 	p := newState(dev, t, name, values, shape...)
 	p.Grad = dev.Zeros(t, shape...)
 	return p
+}
+
+// newWeight is a weight drawn by a law, and with biases a bias for each of out channels by PyTorch's default.
+func newWeight(dev *device.Device, t device.DType, rng *rand.Rand, law initial.Law, biased bool, out int,
+	shape ...int) (w, b *Param) {
+	w = newParam(dev, t, "weight", law.Draw(rng, shape...), shape...)
+	if biased {
+		b = newParam(dev, t, "bias", initial.Bias(rng, out, shape...), out)
+	}
+	return w, b
 }
 
 // newState is state with these values.

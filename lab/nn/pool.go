@@ -1,23 +1,15 @@
 package nn
 
-import (
-	"math/rand/v2"
-
-	"coupling/lab/device"
-)
+import "coupling/lab/device"
 
 // AvgPool is the mean of each window of x, N×C×H×W, padding counted as zeros. As in convolutions,
 // windows lie wholly within the padded image (PyTorch's ceil_mode=False, there is no other): rows
 // and columns left over at the end are not pooled.
 type AvgPool struct {
+	stateless
+
 	Window device.Window
 }
-
-// Init does nothing.
-func (a *AvgPool) Init(*device.Device, device.DType, *rand.Rand) {}
-
-// Params returns nothing.
-func (a *AvgPool) Params() []*Param { return nil }
 
 // Forward takes means.
 func (a *AvgPool) Forward(p *Pass, x *device.Array) *device.Array {
@@ -36,14 +28,10 @@ func (a *AvgPool) VJP(p *Pass, dy *device.Array) *device.Array {
 
 // MaxPool is the largest element in each window of x, N×C×H×W; windows are those of AvgPool.
 type MaxPool struct {
+	stateless
+
 	Window device.Window
 }
-
-// Init does nothing.
-func (m *MaxPool) Init(*device.Device, device.DType, *rand.Rand) {}
-
-// Params returns nothing.
-func (m *MaxPool) Params() []*Param { return nil }
 
 // Forward takes maxima.
 func (m *MaxPool) Forward(p *Pass, x *device.Array) *device.Array {

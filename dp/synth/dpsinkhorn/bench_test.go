@@ -8,10 +8,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/must"
-	"coupling/lab/nn"
-	"coupling/lab/nn/arch"
 	"coupling/lab/nn/nntest"
-	"coupling/lab/nn/train"
 )
 
 // The gradient of the loss at the paper's sizes, as published and converged.
@@ -32,24 +29,6 @@ func BenchmarkGradient(b *testing.B) {
 				scope.Close()
 			}
 		})
-	}
-}
-
-// Ten steps of training at the paper's sizes.
-func BenchmarkTenSteps(b *testing.B) {
-	dev := nntest.CPU(b)
-	t := Training{
-		Net:       Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}},
-		Loss:      Loss{L1: 1, Fresh: .4},
-		Sanitiser: WholeBatch{NoiseMultiplier: 1},
-		Rate:      .05,
-		Steps:     10,
-		Adam:      train.Adam{Rate: 1e-4},
-	}
-	images := bars(b, 1000)
-	for b.Loop() {
-		g := must.Get(t.Train(b.Context(), dev, images, synth.Run{Key: release.SeededKey(1)}))
-		nn.Free(g.(*Generator).Params())
 	}
 }
 

@@ -34,7 +34,6 @@ func rowBenches[T Float]() map[string]func(k *bench[T], c []T) {
 		"RowMax":   func(k *bench[T], c []T) { k.RowMax(k.h, c, 10) },
 		"RowExp":   func(k *bench[T], c []T) { k.RowExp(k.t, k.h, c, 10) },
 		"RowExpAt": func(k *bench[T], c []T) { k.RowExpAt(k.t, k.h, c, 10, 1) },
-		"RowSumAt": func(k *bench[T], c []T) { k.RowSumAt(k.h, c, 10, 1) },
 		"RowLSE":   func(k *bench[T], c []T) { k.RowLSE(k.h, c, 10) },
 		"SemiDual": func(k *bench[T], c []T) { _, s := k.RowExp(k.t, k.h, c, 10); k.Axpy(k.col, 1/s, k.t) },
 		"ColAdd":   func(k *bench[T], c []T) { k.ColAdd(k.top, k.col, c, 1, 10) },

@@ -41,19 +41,6 @@ TEXT ·asmPlainExpScaled(SB), NOSPLIT, $0-56
 	JMP  ·plainExpScaled32AVX512(SB)
 	JMP  ·plainExpScaled32AVX2(SB)
 
-// func asmPlainSum(f form, x ptr, n int, shift float64) (sum float64)
-TEXT ·asmPlainSum(SB), NOSPLIT, $0-40
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·plainSum64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·plainSum64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·plainSum32AVX512(SB)
-	JMP  ·plainSum32AVX2(SB)
-
 // func asmPlainExp(f form, dst, x ptr, n int, shift float64) (sum float64)
 TEXT ·asmPlainExp(SB), NOSPLIT, $0-48
 	CMPB f+0(FP), $4
@@ -105,19 +92,6 @@ TEXT ·asmDenseExpScaled(SB), NOSPLIT, $0-72
 	JNE  2(PC)
 	JMP  ·denseExpScaled32AVX512(SB)
 	JMP  ·denseExpScaled32AVX2(SB)
-
-// func asmDenseSum(f form, h, c ptr, n int, inv float64, shift float64) (sum float64)
-TEXT ·asmDenseSum(SB), NOSPLIT, $0-56
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·denseSum64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·denseSum64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·denseSum32AVX512(SB)
-	JMP  ·denseSum32AVX2(SB)
 
 // func asmDenseExp(f form, dst, h, c ptr, n int, inv float64, shift float64) (sum float64)
 TEXT ·asmDenseExp(SB), NOSPLIT, $0-64

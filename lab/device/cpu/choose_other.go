@@ -11,14 +11,10 @@ func asmPlainMax(f form, x ptr, n int) (top float64) { panic(noAssembly) }
 func asmPlainExpScaled(f form, dst, x ptr, n int, shift, scale float64) (sum float64) {
 	panic(noAssembly)
 }
-func asmPlainSum(f form, x ptr, n int, shift float64) (sum float64)        { panic(noAssembly) }
 func asmPlainExp(f form, dst, x ptr, n int, shift float64) (sum float64)   { panic(noAssembly) }
 func asmPlainLSE(f form, x ptr, n int, start float64) (shift, sum float64) { panic(noAssembly) }
 func asmDenseMax(f form, h, c ptr, n int, inv float64) (top float64)       { panic(noAssembly) }
 func asmDenseExpScaled(f form, dst, h, c ptr, n int, inv float64, shift, scale float64) (sum float64) {
-	panic(noAssembly)
-}
-func asmDenseSum(f form, h, c ptr, n int, inv float64, shift float64) (sum float64) {
 	panic(noAssembly)
 }
 func asmDenseExp(f form, dst, h, c ptr, n int, inv float64, shift float64) (sum float64) {

@@ -47,17 +47,6 @@ func (k Kernels[T]) ExpScaled(dst, x []T, shift, scale T) (sum T) {
 	return sum
 }
 
-// SumExpAt returns Σ e^(x−shift).
-func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
-	if f := k.form(); f != plain {
-		return T(asmPlainSum(f, at(x), len(x), float64(shift)))
-	}
-	for _, v := range x {
-		sum += plainExp(v - shift)
-	}
-	return sum
-}
-
 // LogSumExp returns log Σ e^x, −Inf for no elements and for nothing but −Inf.
 // It reads x once. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) LogSumExp(x []T) T {
@@ -66,7 +55,11 @@ func (k Kernels[T]) LogSumExp(x []T) T {
 			func(start float64) (shift, sum float64) { return asmPlainLSE(f, at(x), len(x), start) })
 	}
 	top := k.Max(x)
-	return logSum(top, k.SumExpAt(x, finite(top)))
+	sum := T(0)
+	for _, v := range x {
+		sum += plainExp(v - finite(top))
+	}
+	return logSum(top, sum)
 }
 
 // expFloor is the argument under which an exponential is 0.

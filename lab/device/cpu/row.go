@@ -90,18 +90,6 @@ func (k Kernels[T]) RowExpScaled(dst, h, c []T, shift, scale T) (sum T) {
 	return sum
 }
 
-// RowSumAt is RowExpAt without dst: it returns Σ_j exp(h_j − c_j·inv − shift).
-func (k Kernels[T]) RowSumAt(h, c []T, inv, shift T) (sum T) {
-	same("RowSumAt", "h", len(h), "c", len(c))
-	if f := k.form(); f != plain {
-		return T(asmDenseSum(f, at(h), at(c), len(h), float64(inv), float64(shift)))
-	}
-	for j, v := range h {
-		sum += plainExp(v - c[j]*inv - shift)
-	}
-	return sum
-}
-
 // RowLSE returns log Σ_j exp(h_j − c_j·inv), −Inf for a row of nothing but
 // −Inf. It reads the row once: a running shift is raised only when an argument
 // exceeds it by 16, and the last step adds shift and log(sum) with one rounding.
@@ -120,5 +108,9 @@ func (k Kernels[T]) RowLSE(h, c []T, inv T) T {
 		})
 	}
 	top := k.RowMax(h, c, inv)
-	return logSum(top, k.RowSumAt(h, c, inv, finite(top)))
+	sum := T(0)
+	for j, v := range h {
+		sum += plainExp(v - c[j]*inv - finite(top))
+	}
+	return logSum(top, sum)
 }

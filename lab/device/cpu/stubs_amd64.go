@@ -62,26 +62,6 @@ func plainExpScaled32AVX512(f uint8, dst *float32, x *float32, n int, shift floa
 //go:noescape
 func plainExpScaled32AVX2(f uint8, dst *float32, x *float32, n int, shift float64, scale float64) (sum float64)
 
-// plainSum64AVX512 returns the sum of exp(x - shift).
-//
-//go:noescape
-func plainSum64AVX512(f uint8, x *float64, n int, shift float64) (sum float64)
-
-// plainSum64AVX2 returns the sum of exp(x - shift).
-//
-//go:noescape
-func plainSum64AVX2(f uint8, x *float64, n int, shift float64) (sum float64)
-
-// plainSum32AVX512 returns the sum of exp(x - shift).
-//
-//go:noescape
-func plainSum32AVX512(f uint8, x *float32, n int, shift float64) (sum float64)
-
-// plainSum32AVX2 returns the sum of exp(x - shift).
-//
-//go:noescape
-func plainSum32AVX2(f uint8, x *float32, n int, shift float64) (sum float64)
-
 // plainExp64AVX512 writes exp(x - shift) to dst and returns the sum.
 //
 //go:noescape
@@ -161,26 +141,6 @@ func denseExpScaled32AVX512(f uint8, dst *float32, h *float32, c *float32, n int
 //
 //go:noescape
 func denseExpScaled32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64, scale float64) (sum float64)
-
-// denseSum64AVX512 returns the sum of exp(h - inv*c - shift).
-//
-//go:noescape
-func denseSum64AVX512(f uint8, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
-
-// denseSum64AVX2 returns the sum of exp(h - inv*c - shift).
-//
-//go:noescape
-func denseSum64AVX2(f uint8, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
-
-// denseSum32AVX512 returns the sum of exp(h - inv*c - shift).
-//
-//go:noescape
-func denseSum32AVX512(f uint8, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
-
-// denseSum32AVX2 returns the sum of exp(h - inv*c - shift).
-//
-//go:noescape
-func denseSum32AVX2(f uint8, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 
 // denseExp64AVX512 writes exp(h - inv*c - shift) to dst and returns the sum.
 //
@@ -1032,9 +992,6 @@ func asmPlainMax(f form, x ptr, n int) (top float64)
 func asmPlainExpScaled(f form, dst, x ptr, n int, shift, scale float64) (sum float64)
 
 //go:noescape
-func asmPlainSum(f form, x ptr, n int, shift float64) (sum float64)
-
-//go:noescape
 func asmPlainExp(f form, dst, x ptr, n int, shift float64) (sum float64)
 
 //go:noescape
@@ -1045,9 +1002,6 @@ func asmDenseMax(f form, h, c ptr, n int, inv float64) (top float64)
 
 //go:noescape
 func asmDenseExpScaled(f form, dst, h, c ptr, n int, inv float64, shift, scale float64) (sum float64)
-
-//go:noescape
-func asmDenseSum(f form, h, c ptr, n int, inv float64, shift float64) (sum float64)
 
 //go:noescape
 func asmDenseExp(f form, dst, h, c ptr, n int, inv float64, shift float64) (sum float64)

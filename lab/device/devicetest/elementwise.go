@@ -14,7 +14,6 @@ func elementwise() []scenario {
 		{"Fill", fill},
 		{"Map", maps},
 		{"MapVJP", mapVJPs},
-		{"MapVJP by finite differences", mapSlopes},
 		{"Broadcast", broadcasts},
 		{"Combine extremes", combineExtremes},
 		{"Axpby", axpby},
@@ -148,7 +147,7 @@ func (k *kit) domain(f device.Unary, p float64, n int) []float64 {
 	return append(x, ref.Kinks(f, p)...)
 }
 
-// mapVJPs compares f'(x)·dy with its formula, in place too. 12: y is rounded and enters cubed, f' has up to four
+// mapVJPs compares f'(x)·dy with its formula, which package ref holds to finite differences, in place too. 12: y is rounded and enters cubed, f' has up to four
 // operations and an elementary function.
 func mapVJPs(k *kit) {
 	unaries(func(what string, f device.Unary, p float64) {
@@ -169,53 +168,6 @@ func mapVJPs(k *kit) {
 		device.MapVJP(ady, ax, ay, ady, f, p)
 		k.near(what+" in place", ady, 12, want)
 	})
-}
-
-// mapSlopes compares MapVJP with central differences of Map itself. In float64, since float32 leaves three digits.
-func mapSlopes(k *kit) {
-	if k.dtype != device.Float64 {
-		return
-	}
-	const h = 1e-5
-	unaries(func(what string, f device.Unary, p float64) {
-		var x []float64
-		for _, v := range k.domain(f, p, 67) {
-			if v = math.Mod(v, 4); math.Abs(v) > 0.1 && !near(ref.Kinks(f, p), v, 1e-3) {
-				x = append(x, v)
-			}
-		}
-		n := len(x)
-		at := func(shift float64) []float64 {
-			moved := make([]float64, n)
-			for i, v := range x {
-				moved[i] = v + shift
-			}
-			y := k.dst(n)
-			device.Map(y, k.put(moved, n), f, p)
-			v, _ := k.take(what, y)
-			return v
-		}
-		up, here, down := at(h), at(0), at(-h)
-		dx := k.dst(n)
-		device.MapVJP(dx, k.put(x, n), k.put(here, n), k.put(repeated(1, n), n), f, p)
-		got, _ := k.take(what, dx)
-		for i, v := range x {
-			want := (up[i] - down[i]) / (2 * h)
-			// h²/6·f''' ≤ 1e-10·15·|x|^-3.5 for the steepest, 1/√x at 0.1; cancellation 4u|f|/h
-			if tol := 1e-6 + 1e-9*math.Abs(here[i]); math.Abs(got[i]-want) > tol {
-				k.Errorf("%s at %v: derivative %v, finite difference %v", what, v, got[i], want)
-			}
-		}
-	})
-}
-
-func near(points []float64, x, by float64) bool {
-	for _, p := range points {
-		if math.Abs(x-p) < by {
-			return true
-		}
-	}
-	return false
 }
 
 // binary is an operation of two arguments and what it does to numbers.

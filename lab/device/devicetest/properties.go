@@ -13,7 +13,7 @@ import (
 // draw chooses a whole number from lo to hi.
 type draw func(lo, hi int) int
 
-// property is a call whose sizes are drawn, by rapid or by a fuzzer, so that failures come with small ones.
+// property is a call whose sizes are drawn by rapid, from a fuzzer's bytes too, so that failures come with small ones.
 type property struct {
 	name string
 	hold func(k *kit, d draw)
@@ -33,18 +33,7 @@ func properties(t *testing.T, open func(testing.TB) *device.Device) {
 	defer closed(t, d)
 	for _, p := range allProperties() {
 		for _, dtype := range floats {
-			t.Run(p.name+"/"+dtype.String(), rapid.MakeCheck(func(t *rapid.T) {
-				k := &kit{
-					reporter: t,
-					dev:      d,
-					dtype:    dtype,
-					judge:    true,
-					rng:      rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)),
-				}
-				k.in(func(k *kit) {
-					p.hold(k, func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "size") })
-				})
-			}))
+			t.Run(p.name+"/"+dtype.String(), rapid.MakeCheck(func(t *rapid.T) { p.check(t, d, dtype) }))
 		}
 	}
 }
@@ -52,23 +41,22 @@ func properties(t *testing.T, open func(testing.TB) *device.Device) {
 // Fuzz lets a fuzzer choose the operation and its sizes, and compares with the references. d must outlive the test.
 func Fuzz(f *testing.F, d *device.Device) {
 	all := allProperties()
-	for i := range all {
-		f.Add(uint8(i), uint64(1), []byte{3, 1, 5, 2, 7, 4, 33, 1, 2, 0, 9, 1})
-		f.Add(uint8(i+len(all)), uint64(2), []byte{2, 130, 17, 1, 0, 3, 1, 64})
+	for seed := range 2 * len(all) {
+		words := make([]byte, 800)
+		rand.NewChaCha8([32]byte{byte(seed)}).Read(words)
+		f.Add(words)
 	}
-	f.Fuzz(func(t *testing.T, op uint8, seed uint64, sizes []byte) {
-		dtype := floats[int(op)/len(all)%len(floats)]
-		k := &kit{reporter: t, dev: d, dtype: dtype, judge: true, rng: rand.New(rand.NewPCG(seed, 0))}
-		k.in(func(k *kit) {
-			all[int(op)%len(all)].hold(k, func(lo, hi int) int {
-				if len(sizes) == 0 {
-					return lo
-				}
-				n := lo + int(sizes[0])%(hi-lo+1)
-				sizes = sizes[1:]
-				return n
-			})
-		})
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		p := all[rapid.IntRange(0, len(all)-1).Draw(t, "property")]
+		p.check(t, d, rapid.SampledFrom(floats[:]).Draw(t, "type"))
+	}))
+}
+
+func (p property) check(t *rapid.T, d *device.Device, dtype device.DType) {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	k := &kit{reporter: t, dev: d, dtype: dtype, judge: true, rng: rng}
+	k.in(func(k *kit) {
+		p.hold(k, func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "size") })
 	})
 }
 

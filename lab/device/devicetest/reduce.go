@@ -124,6 +124,10 @@ func reduceLong(k *kit) {
 			return ref.Result{Value: []float64{v}, Scale: []float64{scale}}
 		})
 	}
+	for f := range reductionNames {
+		k.reduced([]int{3, 1}, []int{3, 20_000}, device.Reduction(f))
+		k.reduced([]int{1, 3}, []int{20_000, 3}, device.Reduction(f))
+	}
 	column := k.dst(1)
 	device.Reduce(column, a.Reshape(n), device.Sum)
 	k.near("Sum of a vector", column, k.sumsOf(n), func() ref.Result {

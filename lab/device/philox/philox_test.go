@@ -63,6 +63,9 @@ func TestUniform(t *testing.T) {
 			t.Errorf("Uniform(%#x) = %x, want %x", c.word, got, c.want)
 		}
 	}
+	if got := Affine(.5, -1, 3); got != .5 {
+		t.Errorf("Affine(.5, -1, 3) = %v, want .5", got)
+	}
 }
 
 // ulps is the distance from the exact value in units in the last place of the float32 nearest to it.

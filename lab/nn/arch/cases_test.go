@@ -32,7 +32,7 @@ func tiny() []nntest.Case {
 			return arch.NCSN{Channels: 1, Features: 2, Levels: 3}.Net()
 		}},
 		{Name: "NCSNv2", Shape: []int{2, 2, 6, 8}, Classes: 3, Layer: func() nn.Layer {
-			return arch.NCSNv2{Channels: 2, Features: 2, Sigmas: []float64{1, .3, .1}, Signed: true}.Net()
+			return arch.NCSNv2{Channels: 2, Features: 2, Sigmas: []float64{1, .3, .1}}.Net()
 		}},
 		{Name: "BarycentricImages", Shape: []int{2, 1, 4, 4}, Layer: func() nn.Layer {
 			return arch.BarycentricImages{Channels: 1, Features: 2}.Net()

@@ -33,36 +33,21 @@ type DCGAN struct {
 
 // Net is the network, not yet initialised.
 func (g DCGAN) Net() *nn.Sequential {
-	if g.Size == 0 {
-		g.Size = 28
+	g.Size, g.Hidden, g.Channels = orInt(g.Size, 28), orInt(g.Hidden, 64), orInt(g.Channels, 1)
+	h, side, rgb := g.Hidden, 7, g.Size == 32
+	if rgb {
+		side = 4
+	} else if g.Size != 28 {
+		panic(fmt.Sprintf("arch: DCGAN: Size = %d: must be 28 or 32", g.Size))
 	}
-	g.Hidden, g.Channels = orInt(g.Hidden, 64), orInt(g.Channels, 1)
-	switch g.Size {
-	case 28:
-		return g.mnist()
-	case 32:
-		return g.rgb()
-	}
-	panic(fmt.Sprintf("arch: DCGAN: Size = %d: must be 28 or 32", g.Size))
-}
-
-func (g DCGAN) mnist() *nn.Sequential {
-	h := g.Hidden
-	layers := g.input(7, g.Classes > 0)
-	layers = append(layers, g.norm(4*h, false), g.act())
+	layers := append(g.input(side, g.Classes > 0 && !rgb), g.norm(4*h, rgb), g.act())
 	layers = append(layers, g.up(4*h, 2*h), g.norm(2*h, false), g.act())
 	layers = append(layers, g.up(2*h, h), g.norm(h, false), g.act())
+	if rgb {
+		return nn.Seq(append(layers, g.up(h, g.Channels), nn.Tanh())...)
+	}
 	out := &nn.Conv2D{In: h, Out: g.Channels, Window: device.SquareWindow(3, 1, 1), Weights: g.Weights}
 	return nn.Seq(append(layers, out, nn.Tanh())...)
-}
-
-func (g DCGAN) rgb() *nn.Sequential {
-	h := g.Hidden
-	layers := g.input(4, false)
-	layers = append(layers, g.norm(4*h, true), g.act())
-	layers = append(layers, g.up(4*h, 2*h), g.norm(2*h, false), g.act())
-	layers = append(layers, g.up(2*h, h), g.norm(h, false), g.act())
-	return nn.Seq(append(layers, g.up(h, g.Channels), nn.Tanh())...)
 }
 
 // input brings a code to 4h×side×side.

@@ -15,13 +15,12 @@ type NCSN struct {
 	Channels int
 	Features int // width of the first stage; 0: 128
 	Levels   int
-	Signed   bool // images are in [−1, 1]; else in [0, 1], and 2x − 1 comes first
 }
 
 // Net is the network, not yet initialised.
 func (s NCSN) Net() *nn.Sequential {
 	st := style{levels: s.Levels, inRCU: true, avg: true}
-	return scoreNet(s.Signed, st.refineNet(s.Channels, orInt(s.Features, 128)))
+	return scoreNet(st.refineNet(s.Channels, orInt(s.Features, 128)))
 }
 
 // NCSNv2 is the network of Song and Ermon (2020): a RefineNet with unconditional InstanceNorm++ and maxima in the
@@ -31,12 +30,11 @@ type NCSNv2 struct {
 	Channels int
 	Features int // width of the first stage; 0: 128
 	Sigmas   []float64
-	Signed   bool // images are in [−1, 1]; else in [0, 1], and 2x − 1 comes first
 }
 
 // Net is the network, not yet initialised.
 func (s NCSNv2) Net() *nn.Sequential {
-	net := scoreNet(s.Signed, style{}.refineNet(s.Channels, orInt(s.Features, 128)))
+	net := scoreNet(style{}.refineNet(s.Channels, orInt(s.Features, 128)))
 	net.Layers = append(net.Layers, &ByLevel{Sigmas: s.Sigmas})
 	return net
 }
@@ -50,17 +48,13 @@ type BarycentricImages struct {
 
 // Net is the network, not yet initialised.
 func (b BarycentricImages) Net() *nn.Sequential {
-	net := scoreNet(false, style{}.refineNet(b.Channels, orInt(b.Features, 48)))
+	net := scoreNet(style{}.refineNet(b.Channels, orInt(b.Features, 48)))
 	net.Layers = append(net.Layers, nn.Sigmoid())
 	return net
 }
 
-func scoreNet(signed bool, trunk nn.Layer) *nn.Sequential {
-	if signed {
-		return nn.Seq(trunk)
-	}
-	return nn.Seq(&nn.Affine{By: 2, Plus: -1}, trunk)
-}
+// scoreNet brings images from [0, 1] to [−1, 1] first.
+func scoreNet(trunk nn.Layer) *nn.Sequential { return nn.Seq(&nn.Affine{By: 2, Plus: -1}, trunk) }
 
 // ByLevel divides each example by the noise level of its Pass.Class.
 type ByLevel struct {

@@ -14,12 +14,12 @@ import (
 type refine struct {
 	adapt []nn.Layer
 	merge []nn.Layer // none for one input
-	chain *chain
+	chain nn.Layer
 	out   nn.Layer
 }
 
 func (s style) refine(in []int, features, outBlocks int) *refine {
-	r := &refine{chain: s.chain(features, 2), out: s.rcu(features, outBlocks)}
+	r := &refine{chain: s.chain(features), out: s.rcu(features, outBlocks)}
 	for _, c := range in {
 		r.adapt = append(r.adapt, s.rcu(c, 2))
 		if len(in) > 1 {

@@ -73,6 +73,20 @@ func (s style) rcu(features, blocks int) nn.Layer {
 	return nn.Seq(all...)
 }
 
+// chain is chained residual pooling (Lin et al. 2017): y = a + s₁(a) + s₂(s₁(a)) of a = ELU(x).
+func (s style) chain(features int) nn.Layer {
+	stage := func() []nn.Layer { return append(s.inner(features), s.pool(), conv3(features, features, 0, true)) }
+	last := &nn.Residual{Body: nn.Seq(stage()...)}
+	return nn.Seq(nn.ELU(), &nn.Residual{Body: nn.Seq(append(stage(), last)...)})
+}
+
+// add is a + b, a new array.
+func add(a, b *device.Array) *device.Array {
+	y := a.Like()
+	device.Add(y, a, b)
+	return y
+}
+
 // pool is the pooling of 5×5 at stride 1 in chains.
 func (s style) pool() nn.Layer {
 	w := device.SquareWindow(5, 1, 2)

@@ -65,9 +65,9 @@ func networks(name string) (network, error) {
 	case "dcgan":
 		return network{layer: arch.DCGAN{Latent: 100}.Net(), in: []int{100}, out: []int{1, 28, 28}}, nil
 	case "unet":
-		return network{layer: unet(16), in: []int{1, 16, 16}, out: []int{1, 16, 16}}, nil
+		return network{layer: arch.UNet(1, 1, 16), in: []int{1, 16, 16}, out: []int{1, 16, 16}}, nil
 	case "unet32":
-		return network{layer: unet(16), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
+		return network{layer: arch.UNet(1, 1, 16), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
 	case "ncsn":
 		return network{layer: scoreNet(64), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
 	}
@@ -127,20 +127,6 @@ func lenet() nn.Layer {
 
 func conv3(in, out int) nn.Layer {
 	return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, 1, 1)}
-}
-
-// unet is the network of score/dsm's DenoisingUNet.
-func unet(width int) nn.Layer {
-	stage := func(in, out int) []nn.Layer {
-		block := nn.Seq(conv3(out, out), nn.SiLU(), conv3(out, out))
-		return []nn.Layer{conv3(in, out), nn.SiLU(), &nn.Residual{Body: block}, nn.SiLU()}
-	}
-	join := func(c, below int, down []nn.Layer, inner nn.Layer) nn.Layer {
-		around := nn.Seq(&nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, inner, &nn.Upsample{Factor: 2})
-		return nn.Seq(append(down, &nn.Concat{Branches: []nn.Layer{nil, around}}, conv3(c+below, c), nn.SiLU())...)
-	}
-	middle := join(2*width, 4*width, stage(width, 2*width), nn.Seq(stage(2*width, 4*width)...))
-	return nn.Seq(join(width, 2*width, stage(1, width), middle), conv3(width, 1))
 }
 
 // scoreNet is two resolutions of residual blocks like NCSN's: InstanceNorm++, ELU, convolution, twice.

@@ -8,7 +8,6 @@ import (
 	"coupling/lab/device/devicetest"
 	"coupling/lab/device/internal/cuda"
 	"coupling/lab/device/internal/cuda/ptxsim"
-	"coupling/lab/device/philox"
 	"coupling/lab/must"
 )
 
@@ -83,35 +82,4 @@ func TestSameNumbers(t *testing.T) {
 	gpu := emulated(false)(t)
 	defer gpu.Close()
 	devicetest.Compare(t, host, gpu)
-}
-
-// TestRandomBits demands the bits of package philox.
-func TestRandomBits(t *testing.T) {
-	d := emulated(false)(t)
-	defer d.Close()
-	const seed, at, n = 0x123456789abcdef, 0xfffffffe, 1003 // the position carries into its high word
-	s := d.Stream(seed)
-	defer s.Free()
-	x := d.New(device.Float32, n)
-	defer x.Free()
-	s.Seek(seed, at)
-	s.Normal(x, 1, 2)
-	normal := must.Get(x.Get32())
-	s.Uniform(x, -1, 3)
-	uniform := must.Get(x.Get32())
-	for i := range n {
-		w := philox.At(seed, at+uint64(i/4))
-		pair := i % 4 / 2 * 2
-		z, z1 := philox.Normal(w[pair], w[pair+1])
-		if i%2 == 1 {
-			z = z1
-		}
-		if want := philox.Affine(z, 1, 2); normal[i] != want {
-			t.Fatalf("normal number %d is %v, want %v", i, normal[i], want)
-		}
-		w = philox.At(seed, at+(n+3)/4+uint64(i/4))
-		if want := philox.Affine(philox.Uniform(w[i%4]), -1, 4); uniform[i] != want {
-			t.Fatalf("uniform number %d is %v, want %v", i, uniform[i], want)
-		}
-	}
 }

@@ -23,18 +23,13 @@ type graph struct {
 // touches the stream.
 const captureRelaxed = 2
 
-// errRecording reports a wait within a recording.
-var errRecording = errors.New("cuda: copies to and from the host cannot be recorded")
-
-// Record captures what f launches, and launches it once. Memory that is kept for later is returned to the driver first:
+// Record captures what f launches, and launches it once. Package device refuses what has no place in a recording, and
+// launches of closed graphs. Memory that is kept for later is returned to the driver first:
 // while it records the driver lets nothing go, so that f has all that MemInfo calls free.
 func (g *gpu) Record(f func() error) (backend.Graph, error) {
 	rec := &graph{g: g}
 	rec.pool.exact = g.pool.exact
 	err := g.do(func() error {
-		if g.record != nil {
-			return errors.New("cuda: a recording is under way")
-		}
 		if err := g.wait(); err != nil { // an index error before the recording is not the recording's
 			return err
 		}
@@ -89,12 +84,6 @@ func (r *graph) end(ok bool) error {
 func (r *graph) Launch() error {
 	g := r.g
 	return g.do(func() error {
-		if r.exec == 0 {
-			return errors.New("cuda: the graph is closed")
-		}
-		if g.record != nil {
-			return errors.New("cuda: the launch of a graph cannot be recorded")
-		}
 		g.mayFault = g.mayFault || r.faults
 		g.note("a graph")
 		t, one := &g.traffic, r.traffic
@@ -107,9 +96,6 @@ func (r *graph) Launch() error {
 func (r *graph) Close() error {
 	g := r.g
 	return g.do(func() error {
-		if g.record != nil {
-			return errors.New("cuda: a graph cannot be closed while another is recorded")
-		}
 		var errs []error
 		if r.exec != 0 {
 			errs = append(errs, g.wait(), g.check("cuGraphExecDestroy", call(g.cuGraphExecDestroy, r.exec)))

@@ -54,7 +54,6 @@ func TestRecord(t *testing.T) {
 		if again, err := r.g.Alloc(16); err != nil || again.(*memory).addr != inner {
 			t.Errorf("memory did not come back: %v", err)
 		}
-		says(t, rec.Launch(), "closed")
 	}
 }
 
@@ -76,14 +75,10 @@ func TestFreeBeforeClose(t *testing.T) {
 	}
 }
 
-// TestRecordErrors: copies are refused, a failing recording ends, an index error is told at each replay.
+// TestRecordErrors: a failing recording ends, an index error is told at each replay.
 func TestRecordErrors(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	x := r.new(backend.Float32, 3)
-	if _, err := r.g.Record(func() error { return r.g.Upload(x, addressOf([]float32{1, 2, 3})) }); !errors.Is(err,
-		errRecording) {
-		t.Error(err)
-	}
 	boom := errors.New("boom")
 	if _, err := r.g.Record(func() error { return boom }); !errors.Is(err, boom) {
 		t.Error(err)
@@ -167,20 +162,6 @@ func TestRecordInFullMemory(t *testing.T) {
 	r.ok(err)
 	r.ok(rec.Launch())
 	r.ok(rec.Close())
-}
-
-// TestNoGraphsWithinARecording: the launch and the end of one are refused, and the recording fails no other way.
-func TestNoGraphsWithinARecording(t *testing.T) {
-	r := newCachingRig(t, Config{})
-	x := r.new(backend.Float32, 3)
-	a := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
-	for _, f := range []func() error{a.Launch, a.Close} {
-		_, err := r.g.Record(f)
-		says(t, err, "recorded")
-	}
-	r.ok(a.Launch())
-	r.near("after it", r.get(x), []float64{1, 1, 1}, 0, 0)
-	r.ok(a.Close())
 }
 
 // TestRecordingsOfTwoDevices: cells of one process open a GPU each, and one may record while

@@ -120,14 +120,6 @@ func widen[T float32 | int32](x []T) []float64 {
 	return y
 }
 
-// round rounds to the type, so that references see what the device sees.
-func round(dt backend.DType, x []float64) []float64 {
-	if dt == backend.Float64 {
-		return x
-	}
-	return widen(narrow(x))
-}
-
 // eps is the unit roundoff of a type.
 func eps(dt backend.DType) float64 {
 	if dt == backend.Float64 {

@@ -30,9 +30,6 @@ func (g *gpu) Upload(t backend.Tensor, src unsafe.Pointer) error {
 		return nil
 	}
 	return g.do(func() error {
-		if g.record != nil {
-			return errRecording
-		}
 		n := int(bytesOf(t))
 		staged := n <= mostStage
 		p := src
@@ -77,9 +74,6 @@ func (g *gpu) staged(from unsafe.Pointer, n int) (unsafe.Pointer, error) {
 // Download copies to a slice, waiting until the copy is done.
 func (g *gpu) Download(dst unsafe.Pointer, t backend.Tensor) error {
 	return g.do(func() error {
-		if g.record != nil {
-			return errRecording
-		}
 		if t.Len() == 0 {
 			return g.wait()
 		}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -25,28 +24,6 @@ func TestOpen(t *testing.T) {
 		h := open(t, isa, 3)
 		if i := h.Info(); i.Kind != "cpu" || h.isa != isa || h.workers() != 3 {
 			t.Errorf("%s: %+v", isa, i)
-		}
-	}
-}
-
-func TestIndexErrors(t *testing.T) {
-	h := open(t, cpu.Auto, 1)
-	table, rows := array(t, h, noise[float64](1, 6), 3, 2), array(t, h, make([]float64, 4), 2, 2)
-	for _, bad := range [][]int32{{0, 3}, {-1, 0}, {math.MaxInt32, 0}} {
-		index := array(t, h, bad, 2)
-		before := slices.Clone(view[float64](table))
-		for name, err := range map[string]error{
-			"Gather":  h.Gather(rows, table, index),
-			"Scatter": h.Scatter(table, rows, index),
-			"CrossEntropy": h.f64.CrossEntropy(array(t, h, make([]float64, 2), 2), rows,
-				array(t, h, noise[float64](1, 4), 2, 2), index),
-		} {
-			if !errors.Is(err, backend.ErrIndex) {
-				t.Errorf("%s with %v: %v: must be ErrIndex", name, bad, err)
-			}
-		}
-		if !slices.Equal(before, view[float64](table)) {
-			t.Errorf("Scatter with %v wrote", bad)
 		}
 	}
 }
@@ -88,71 +65,6 @@ func offset(i int, shape, small []int) (at int) {
 		stride *= small[a]
 	}
 	return at
-}
-
-// TestGemmWays: a product is the same, bit for bit, by whichever way and number of workers, and near the plain sum.
-func TestGemmWays(t *testing.T) {
-	counts := []int{1, 2, 5}
-	if testing.Short() {
-		counts = []int{1, 5}
-	}
-	for _, s := range []struct{ batch, m, n, k int }{
-		{1, 300, 500, 70}, {9, 70, 49, 300}, {9, 1, 300, 40}, {9, 300, 1, 40}, {5, 13, 200, 3}, {3, 2, 2, 0},
-		{40, 3, 1, 5}, {4, 1, 1, 7},
-	} {
-		for way := range 8 {
-			ta, tb, shared := way&1 != 0, way&2 != 0, way&4 != 0
-			as, bs := []int{s.batch, s.m, s.k}, []int{s.batch, s.k, s.n}
-			if shared {
-				as[0] = 1
-			}
-			if ta {
-				as[1], as[2] = as[2], as[1]
-			}
-			if tb {
-				bs[1], bs[2] = bs[2], bs[1]
-			}
-			a, b := noise[float32](1, product(as)), noise[float32](2, product(bs))
-			var first []float32
-			for _, workers := range counts {
-				h := open(t, cpu.Auto, workers)
-				c := array(t, h, slices.Repeat([]float32{float32(math.NaN())}, s.batch*s.m*s.n), s.batch, s.m, s.n)
-				must.Do(h.Of(c.Type).Gemm(c, 0.5, array(t, h, a, as...), ta, array(t, h, b, bs...), tb, 0))
-				got := view[float32](c)
-				if first == nil {
-					first = got
-					near(t, fmt.Sprint("Gemm ", s, ta, tb, shared), got,
-						slowGemm(a, b, s.batch, s.m, s.n, s.k, as, ta, tb), 1e-5)
-				}
-				if !slices.Equal(got, first) {
-					t.Errorf("%v, transposed %v and %v, shared %v: %d workers differ from 1", s, ta, tb,
-						shared, workers)
-				}
-			}
-		}
-	}
-}
-
-func slowGemm(a, b []float32, batch, m, n, k int, as []int, ta, tb bool) []float64 {
-	out := make([]float64, batch*m*n)
-	for q := range batch {
-		qa := q % as[0]
-		for i := range m {
-			for j := range n {
-				for p := range k {
-					ia, ib := i*k+p, p*n+j
-					if ta {
-						ia = p*m + i
-					}
-					if tb {
-						ib = j*k + p
-					}
-					out[(q*m+i)*n+j] += 0.5 * float64(a[qa*m*k+ia]) * float64(b[q*n*k+ib])
-				}
-			}
-		}
-	}
-	return out
 }
 
 func TestChoose(t *testing.T) {
@@ -209,40 +121,6 @@ func TestSteadyState(t *testing.T) {
 		must.Do(f())
 		if n := testing.AllocsPerRun(20, func() { must.Do(f()) }); n > 24 {
 			t.Errorf("%s: %v allocations a call", name, n)
-		}
-	}
-}
-
-// TestTallColumns: log-sum-exps of columns and plans' column sums over several chunks of rows and bands of columns.
-func TestTallColumns(t *testing.T) {
-	for _, s := range [][2]int{{1000, 3}, {700, 1100}, {257, 1}} {
-		n, m := s[0], s[1]
-		c, g := noise[float32](1, n*m), noise[float32](2, n)
-		g[3] = float32(math.Inf(-1))
-		want, mass := make([]float64, m), make([]float64, m)
-		for j := range m {
-			for i := range n {
-				mass[j] += math.Exp(float64(g[i]) - 0.5*float64(c[i*m+j]))
-			}
-			want[j] = math.Log(mass[j])
-		}
-		var first []float32
-		for _, workers := range []int{1, 2, 5} {
-			h := open(t, cpu.Auto, workers)
-			ct, gt := array(t, h, c, n, m), array(t, h, g, n)
-			out, sums := array(t, h, make([]float32, m), m), array(t, h, make([]float32, m), m, 1)
-			must.Do(h.Of(out.Type).LSECols(out, ct, gt, 0.5))
-			near(t, "LSECols", view[float32](out), want, 2e-6) // 2 units in the last place of float32 arguments
-			must.Do(h.Of(sums.Type).PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m),
-				array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
-			near(t, "PlanCols", view[float32](sums), mass, 2e-6)
-			got := slices.Concat(view[float32](out), view[float32](sums))
-			if first == nil {
-				first = got
-			}
-			if !slices.Equal(got, first) {
-				t.Errorf("%v: %d workers differ from 1", s, workers)
-			}
 		}
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// planes calls work for each plane of x, of in elements, whose counterpart has out.
-func (e *engine[T]) planes(x tensor, in, out int, work func(i int)) {
-	e.each(x.Shape[0]*x.Shape[1], per(max(in, out)), func(lo, hi int) {
+// planes calls work for each plane of x and its counterpart in y.
+func (e *engine[T]) planes(x, y tensor, work func(i int, x, y []T)) {
+	n, xs, ys := x.Shape[0]*x.Shape[1], view[T](x), view[T](y)
+	in, out := len(xs)/max(n, 1), len(ys)/max(n, 1)
+	e.each(n, per(max(in, out)), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			work(i)
+			work(i, xs[i*in:(i+1)*in], ys[i*out:(i+1)*out])
 		}
 	})
 }
@@ -21,12 +23,12 @@ func (e *engine[T]) planes(x tensor, in, out int, work func(i int)) {
 // pooling is the geometry of a pool.
 type pooling struct {
 	rows, cols axis
-	in, out    int // elements of a plane
+	out        int // elements of a plane of outputs
 }
 
 func newPooling(w backend.Window, x, y tensor) pooling {
 	rows, cols := axes(w, x.Shape, y.Shape[2:])
-	return pooling{rows, cols, rows.in * cols.in, rows.out * cols.out}
+	return pooling{rows, cols, rows.out * cols.out}
 }
 
 // each calls visit for each run of n elements that one kernel index reads: outputs from o on, and inputs from at on
@@ -46,12 +48,9 @@ func (p pooling) each(visit func(o, at, n int)) {
 
 // MaxPool is the largest element of each window and its index in the plane, the first of equals.
 func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) error {
-	p := newPooling(w, x, y)
-	ys, is, xs := view[T](y), view[int32](index), view[T](x)
+	p, is := newPooling(w, x, y), view[int32](index)
 	at := p.windows()
-	e.planes(x, p.in, p.out, func(i int) {
-		largestOf(p, at, ys[i*p.out:(i+1)*p.out], is[i*p.out:(i+1)*p.out], xs[i*p.in:(i+1)*p.in])
-	})
+	e.planes(x, y, func(i int, x, y []T) { largestOf(p, at, y, is[i*p.out:(i+1)*p.out], x) })
 	return nil
 }
 
@@ -143,13 +142,11 @@ func rank[T cpu.Float](v T) int64 {
 
 // MaxPoolVJP adds each dy to the element that won.
 func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) error {
-	p := newPooling(w, dx, dy)
-	dxs, dys, is := view[T](dx), view[T](dy), view[int32](index)
-	e.planes(dx, p.in, p.out, func(i int) {
-		d := dxs[i*p.in : (i+1)*p.in]
+	is := view[int32](index)
+	e.planes(dx, dy, func(i int, d, g []T) {
 		clear(d)
-		for o, v := range dys[i*p.out : (i+1)*p.out] {
-			d[is[i*p.out+o]] += v
+		for o, v := range g {
+			d[is[i*len(g)+o]] += v
 		}
 	})
 	return nil
@@ -157,10 +154,8 @@ func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) error {
 
 // AvgPool is the mean of each window, padding counted.
 func (e *engine[T]) AvgPool(y, x tensor, w backend.Window) error {
-	p := newPooling(w, x, y)
-	ys, xs, part := view[T](y), view[T](x), 1/T(w.Kernel[0]*w.Kernel[1])
-	e.planes(x, p.in, p.out, func(i int) {
-		y, x := ys[i*p.out:(i+1)*p.out], xs[i*p.in:(i+1)*p.in]
+	p, part := newPooling(w, x, y), 1/T(w.Kernel[0]*w.Kernel[1])
+	e.planes(x, y, func(_ int, x, y []T) {
 		clear(y)
 		p.each(func(o, at, n int) { gatherAdd(y[o:o+n], x[at:], p.cols.stride) })
 		e.k.Scale(y, part, y)
@@ -184,10 +179,8 @@ func scatterAdd[T cpu.Float](d, v []T, stride int) {
 
 // AvgPoolVJP spreads each dy evenly.
 func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) error {
-	p := newPooling(w, dx, dy)
-	dxs, dys, part := view[T](dx), view[T](dy), 1/T(w.Kernel[0]*w.Kernel[1])
-	e.planes(dx, p.in, p.out, func(i int) {
-		d, g := dxs[i*p.in:(i+1)*p.in], dys[i*p.out:(i+1)*p.out]
+	p, part := newPooling(w, dx, dy), 1/T(w.Kernel[0]*w.Kernel[1])
+	e.planes(dx, dy, func(_ int, d, g []T) {
 		clear(d)
 		p.each(func(o, at, n int) { scatterAdd(d[at:], g[o:o+n], p.cols.stride) })
 		e.k.Scale(d, part, d)

@@ -38,11 +38,10 @@ func linear(in, out int, align bool) []blend {
 // Nearest copies the element at or before each position.
 func (e *engine[T]) Nearest(y, x tensor) error {
 	rows, cols := nearest(x.Shape[2], y.Shape[2]), nearest(x.Shape[3], y.Shape[3])
-	w, in, out := x.Shape[3], x.Shape[2]*x.Shape[3], len(rows)*len(cols)
-	ys, xs := view[T](y), view[T](x)
-	e.planes(x, in, out, func(i int) {
+	w := x.Shape[3]
+	e.planes(x, y, func(_ int, x, y []T) {
 		for r, at := range rows {
-			from, to := xs[i*in+at*w:][:w], ys[i*out+r*len(cols):][:len(cols)]
+			from, to := x[at*w:][:w], y[r*len(cols):][:len(cols)]
 			for c, at := range cols {
 				to[c] = from[at]
 			}
@@ -54,12 +53,11 @@ func (e *engine[T]) Nearest(y, x tensor) error {
 // NearestVJP is the transpose.
 func (e *engine[T]) NearestVJP(dx, dy tensor) error {
 	rows, cols := nearest(dx.Shape[2], dy.Shape[2]), nearest(dx.Shape[3], dy.Shape[3])
-	w, in, out := dx.Shape[3], dx.Shape[2]*dx.Shape[3], len(rows)*len(cols)
-	dxs, dys := view[T](dx), view[T](dy)
-	e.planes(dx, in, out, func(i int) {
-		clear(dxs[i*in : (i+1)*in])
+	w := dx.Shape[3]
+	e.planes(dx, dy, func(_ int, d, g []T) {
+		clear(d)
 		for r, at := range rows {
-			to, from := dxs[i*in+at*w:][:w], dys[i*out+r*len(cols):][:len(cols)]
+			to, from := d[at*w:][:w], g[r*len(cols):][:len(cols)]
 			for c := 0; c < len(from); {
 				at := cols[c]
 				sum := to[at]
@@ -76,10 +74,8 @@ func (e *engine[T]) NearestVJP(dx, dy tensor) error {
 // Bilinear interpolates along rows and columns.
 func (e *engine[T]) Bilinear(y, x tensor, align bool) error {
 	rows, cols := linear(x.Shape[2], y.Shape[2], align), linear(x.Shape[3], y.Shape[3], align)
-	w, in, out := x.Shape[3], x.Shape[2]*x.Shape[3], len(rows)*len(cols)
-	ys, xs := view[T](y), view[T](x)
-	e.planes(x, in, out, func(i int) {
-		y, x := ys[i*out:(i+1)*out], xs[i*in:(i+1)*in]
+	w := x.Shape[3]
+	e.planes(x, y, func(_ int, x, y []T) {
 		for r, v := range rows {
 			up, down, t := x[v.a*w:(v.a+1)*w], x[v.b*w:(v.b+1)*w], T(v.t)
 			row := y[r*len(cols) : (r+1)*len(cols)]
@@ -100,10 +96,8 @@ func (e *engine[T]) Bilinear(y, x tensor, align bool) error {
 // BilinearVJP is the transpose.
 func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) error {
 	rows, cols := linear(dx.Shape[2], dy.Shape[2], align), linear(dx.Shape[3], dy.Shape[3], align)
-	w, in, out := dx.Shape[3], dx.Shape[2]*dx.Shape[3], len(rows)*len(cols)
-	dxs, dys := view[T](dx), view[T](dy)
-	e.planes(dx, in, out, func(i int) {
-		d, g := dxs[i*in:(i+1)*in], dys[i*out:(i+1)*out]
+	w := dx.Shape[3]
+	e.planes(dx, dy, func(_ int, d, g []T) {
 		clear(d)
 		for r, v := range rows {
 			up, down, t := d[v.a*w:(v.a+1)*w], d[v.b*w:(v.b+1)*w], T(v.t)

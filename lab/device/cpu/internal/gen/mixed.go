@@ -20,56 +20,20 @@ func mixedKernels() []kernel {
 			emit: func(a *asm) { axpy4(a, 4, a.widen) },
 		},
 		{
-			name:  "mixedDot",
-			doc:   "returns the sum of x*y.",
-			sig:   "x *float32, y *T, n int",
-			ret:   "(sum T)",
-			mixed: true,
-			emit: func(a *asm) {
-				x, y := a.ptr("x"), a.ptr("y")
-				a.reduce(func(s span, sums []vec) {
-					v, w := a.widen(x, s), a.read(y, s)
-					for u := range v {
-						a.fma(sums[u], v[u], w[u])
-					}
-				})
-			},
+			name: "mixedDot", doc: "returns the sum of x*y.", sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
+			emit: func(a *asm) { a.dot(a.widen, a.read) },
 		},
 		{
 			name: "wideSum", doc: "returns the sum of x.", sig: "x *float32, n int", ret: "(sum T)", mixed: true,
-			emit: func(a *asm) {
-				x := a.ptr("x")
-				a.reduce(func(s span, sums []vec) {
-					for u, v := range a.widen(x, s) {
-						a.add(sums[u], sums[u], v)
-					}
-				})
-			},
+			emit: func(a *asm) { a.sum(a.widen) },
 		},
 		{
 			name: "wideDot", doc: "returns the sum of x*y.", sig: "x, y *float32, n int", ret: "(sum T)", mixed: true,
-			emit: func(a *asm) {
-				x, y := a.ptr("x"), a.ptr("y")
-				a.reduce(func(s span, sums []vec) {
-					v, w := a.widen(x, s), a.widen(y, s)
-					for u := range v {
-						a.fma(sums[u], v[u], w[u])
-					}
-				})
-			},
+			emit: func(a *asm) { a.dot(a.widen, a.widen) },
 		},
 		{
 			name: "mixedAxpy", doc: "adds alpha*x to y.", sig: "y *T, x *float32, n int, alpha T", mixed: true,
-			emit: func(a *asm) {
-				y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
-				a.stream(n, a.unroll, func(s span) {
-					v, w := a.read(y, s), a.widen(x, s)
-					for u := range v {
-						a.fma(v[u], alpha, w[u])
-					}
-					a.write(y, s, v)
-				})
-			},
+			emit: func(a *asm) { axpy(a, a.widen) },
 		},
 		{
 			name: "narrow", doc: "writes alpha*x to dst, and 0 where that is under the least normal float32.",

@@ -9,26 +9,11 @@ func reduceKernels() []kernel {
 	return []kernel{
 		{
 			name: "sum", doc: "returns the sum of x.", sig: "x *T, n int", ret: "(sum T)",
-			emit: func(a *asm) {
-				x := a.ptr("x")
-				a.reduce(func(s span, sums []vec) {
-					for u, v := range a.read(x, s) {
-						a.add(sums[u], sums[u], v)
-					}
-				})
-			},
+			emit: func(a *asm) { a.sum(a.read) },
 		},
 		{
 			name: "dot", doc: "returns the sum of x*y.", sig: "x, y *T, n int", ret: "(sum T)",
-			emit: func(a *asm) {
-				x, y := a.ptr("x"), a.ptr("y")
-				a.reduce(func(s span, sums []vec) {
-					v, w := a.read(x, s), a.read(y, s)
-					for u := range v {
-						a.fma(sums[u], v[u], w[u])
-					}
-				})
-			},
+			emit: func(a *asm) { a.dot(a.read, a.read) },
 		},
 		{
 			name: "l1diff", doc: "returns the sum of |x-y|.", sig: "x, y *T, n int", ret: "(sum T)",
@@ -58,6 +43,27 @@ func reduceKernels() []kernel {
 			},
 		},
 	}
+}
+
+// sum adds what read makes of x.
+func (a *asm) sum(read func(reg.Register, span) []vec) {
+	x := a.ptr("x")
+	a.reduce(func(s span, sums []vec) {
+		for u, v := range read(x, s) {
+			a.add(sums[u], sums[u], v)
+		}
+	})
+}
+
+// dot adds the products of what first makes of x and second of y.
+func (a *asm) dot(first, second func(reg.Register, span) []vec) {
+	x, y := a.ptr("x"), a.ptr("y")
+	a.reduce(func(s span, sums []vec) {
+		v, w := first(x, s), second(y, s)
+		for u := range v {
+			a.fma(sums[u], v[u], w[u])
+		}
+	})
 }
 
 // reduce sums into as many vectors as are read at once and returns their sum.

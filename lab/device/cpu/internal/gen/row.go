@@ -176,11 +176,7 @@ func rowKernels() []kernel {
 					doc:  "writes exp((" + s.doc + " - shift)*scale) to dst and returns the sum.",
 					sig:  "dst, " + s.sig + ", shift, scale T",
 					ret:  "(sum T)",
-					emit: func(a *asm) { a.rowExp(s.scaled(), true) },
-				},
-				kernel{
-					name: s.name + "Sum", doc: "returns the sum of exp(" + s.doc + " - shift).",
-					sig: s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s, false) },
+					emit: func(a *asm) { a.rowExp(s.scaled()) },
 				},
 			)
 		}
@@ -188,7 +184,7 @@ func rowKernels() []kernel {
 			ks,
 			kernel{
 				name: s.name + "Exp", doc: "writes exp(" + s.doc + " - shift) to dst and returns the sum.",
-				sig: "dst, " + s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s, true) },
+				sig: "dst, " + s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s) },
 			},
 			kernel{
 				name: s.name + "LSE", doc: "returns shift and sum of exp(" + s.doc + " - shift) in one pass.",
@@ -228,10 +224,15 @@ func (a *asm) rowMax(src source, store bool) {
 	for i := range tops {
 		tops[i] = a.load(a.minusInf())
 	}
-	write := a.writer(store)
+	var dst reg.Register
+	if store {
+		dst = a.ptr("dst")
+	}
 	a.stream(a.ptr("n"), len(tops), func(s span) {
 		x := args(s)
-		write(s, x)
+		if store {
+			a.write(dst, s, x)
+		}
 		for u, v := range x {
 			a.max(tops[u], v, tops[u])
 		}
@@ -239,18 +240,17 @@ func (a *asm) rowMax(src source, store bool) {
 	a.result(0, a.across(a.fold(tops, a.max), a.max))
 }
 
-func (a *asm) rowExp(src source, store bool) {
+func (a *asm) rowExp(src source) {
 	a.ahead = true
 	args := src.open(a)
 	if !src.shifted {
 		args = a.shiftedBy("shift", args)
 	}
-	e, sums := a.exponential(plain), a.partialSums()
-	write := a.writer(store)
+	e, sums, dst := a.exponential(plain), a.partialSums(), a.ptr("dst")
 	a.stream(a.ptr("n"), a.unroll, func(s span) {
 		x := args(s)
 		e.apply(x)
-		write(s, x)
+		a.write(dst, s, x)
 		for u, v := range x {
 			a.add(sums[u%len(sums)], sums[u%len(sums)], v)
 		}
@@ -276,15 +276,6 @@ func (a *asm) shiftedBy(name string, args func(span) []vec) func(span) []vec {
 		}
 		return x
 	}
-}
-
-// writer stores spans to the parameter dst, or does nothing.
-func (a *asm) writer(store bool) func(span, []vec) {
-	if !store {
-		return func(span, []vec) {}
-	}
-	dst := a.ptr("dst")
-	return func(s span, v []vec) { a.write(dst, s, v) }
 }
 
 // slack is how far arguments may exceed the shift of rowLSE: their difference,

@@ -4,22 +4,14 @@ import (
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 func vecKernels() []kernel {
 	return []kernel{
 		{
 			name: "axpy", doc: "adds alpha*x to y.", sig: "y, x *T, n int, alpha T",
-			emit: func(a *asm) {
-				y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
-				a.stream(n, a.unroll, func(s span) {
-					v, w := a.read(y, s), a.read(x, s)
-					for u := range v {
-						a.fma(v[u], alpha, w[u])
-					}
-					a.write(y, s, v)
-				})
-			},
+			emit: func(a *asm) { axpy(a, a.read) },
 		},
 		{
 			name: "scale", doc: "writes alpha*x to dst.", sig: "dst, x *T, n int, alpha T",
@@ -108,6 +100,18 @@ func vecKernels() []kernel {
 			},
 		},
 	}
+}
+
+// axpy adds alpha times what read makes of x to y.
+func axpy(a *asm, read func(reg.Register, span) []vec) {
+	y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
+	a.stream(n, a.unroll, func(s span) {
+		v, w := a.read(y, s), read(x, s)
+		for u := range v {
+			a.fma(v[u], alpha, w[u])
+		}
+		a.write(y, s, v)
+	})
 }
 
 // root replaces v by its square root.
