@@ -136,7 +136,6 @@ func (f *follower) pickUp(q map[string]tasks) error {
 	return nil
 }
 
-// submit sends lines as one array.
 func (f *follower) submit(ctx context.Context, lines []*line) error {
 	if len(lines) == 0 {
 		return nil

@@ -143,7 +143,6 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (s *Server, err er
 	return s, nil
 }
 
-// ready waits until the server answers.
 func (s *Server) ready(ctx context.Context) error {
 	client := http.Client{Timeout: 5 * time.Second}
 	for range 600 {
