@@ -171,7 +171,11 @@ func (f *follower) follow(ctx context.Context) error {
 	live, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	for {
-		again := f.look(live)
+		asked := live
+		if end != nil { // a controller that does not answer is not waited for once ctx ends
+			asked = ctx
+		}
+		again := f.look(asked)
 		if err := f.submit(live, again); err != nil {
 			for _, l := range again { // the others go on
 				f.giveUp(live, l, err)
