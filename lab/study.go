@@ -104,7 +104,6 @@ func (p Part[P, R]) jobs(set Setting) (jobs []store.Job) {
 
 func (p Part[P, R]) decoder() *store.Decoder { return p.Experiment.Decoder() }
 
-// differs reports whether another part has other cells.
 func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
 	return !slices.EqualFunc(p.jobs(set), other.jobs(set),
 		func(a, b store.Job) bool { return a.Record().Key == b.Record().Key })
@@ -230,7 +229,6 @@ func Check(err error) {
 	}
 }
 
-// endError is what Check panics with.
 type endError struct{ error }
 
 // End sets err, deferred by a function that Check ended, to what Check was given. Run, Draw and Claims
@@ -333,7 +331,6 @@ func (s Study[P, R]) source(store *store.Store, set Setting) Source {
 	return Source{Setting: set, made: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
 }
 
-// view recalls the cells of the study and of its parts.
 func (s Study[P, R]) view(source Source) View[P, R] {
 	source.parts = map[string]any{}
 	for _, p := range append([]Cells{s.main()}, s.Also...) {

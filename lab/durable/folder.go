@@ -156,7 +156,6 @@ func (f *Folder) WriteFile(name string, fill func(w io.Writer) error) (err error
 	return nil
 }
 
-// fillFile writes the output of fill to a file, closes it, and returns the first error.
 func fillFile(file *os.File, sync bool, fill func(io.Writer) error) error {
 	w := bufio.NewWriterSize(file, 1<<16)
 	err := fill(w)

@@ -2,12 +2,9 @@ package gallery
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"coupling/lab"
@@ -18,16 +15,15 @@ import (
 var indexSource string
 
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
-	"anchor":   anchor,
-	"thumb":    thumb,
-	"plain":    Plain,
-	"ext":      func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
-	"table":    func(t Table) template.HTML { return HTML(t.Table, 0) },
-	"claims":   func(c []Claim) template.HTML { return HTML(ClaimTable(c), 0) },
-	"verdict":  Verdict,
-	"class":    class,
-	"failures": failures,
-	"long":     func(t Table) bool { return len(t.Rows) > 20 }, // folded
+	"anchor":  anchor,
+	"thumb":   thumb,
+	"plain":   Plain,
+	"ext":     func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
+	"table":   func(t Table) template.HTML { return HTML(t.Table, 0) },
+	"claims":  func(c []Claim) template.HTML { return HTML(ClaimTable(c), 0) },
+	"verdict": Verdict,
+	"class":   class,
+	"long":    func(t Table) bool { return len(t.Rows) > 20 }, // folded
 }).Parse(indexSource))
 
 // A Chapter is the figures of a paper.
@@ -82,23 +78,6 @@ func Verdict(p Page) string {
 		return "not asked"
 	}
 	return "no claims"
-}
-
-// failures folds the errors of pages into one line each, with the figures that
-// they stopped.
-func failures(chapters []Chapter) (out []string) {
-	figures := map[string][]string{}
-	for _, c := range chapters {
-		for _, p := range c.Pages {
-			if p.Error != "" {
-				figures[p.Error] = append(figures[p.Error], p.Name)
-			}
-		}
-	}
-	for _, r := range slices.Sorted(maps.Keys(figures)) {
-		out = append(out, fmt.Sprintf("Not made: %s: %s", strings.Join(figures[r], ", "), r))
-	}
-	return out
 }
 
 // WriteIndex writes dir/index.html, which loads nothing from elsewhere, and dir/summary.json, and returns the

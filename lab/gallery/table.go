@@ -82,7 +82,6 @@ func HTML(t lab.Table, most int) template.HTML {
 	return template.HTML(b.String()) // every text in it is escaped
 }
 
-// class is the class of a verdict.
 func class(verdict string) string { return strings.ReplaceAll(verdict, " ", "-") }
 
 // attributes keep numbers and names in one line, where sentences may break, and colour verdicts.

@@ -17,7 +17,7 @@ type Control[P any] struct {
 }
 
 // Range is a slider over steps; set puts a step into the parameters. It starts
-// in the middle; see [Control.At].
+// in the middle.
 func Range[P any](label string, steps []float64, set func(*P, float64)) Control[P] {
 	c := Control[P]{
 		label:  label,
@@ -37,12 +37,6 @@ func Choice[P any, V any](label string, options []V, set func(*P, V)) Control[P]
 	for _, v := range options {
 		c.names = append(c.names, fmt.Sprint(v))
 	}
-	return c
-}
-
-// At returns the control with another position (0, 1, …) to start from.
-func (c Control[P]) At(position int) Control[P] {
-	c.start = max(0, min(position, len(c.names)-1))
 	return c
 }
 

@@ -89,7 +89,6 @@ func (l Live[P]) check() error {
 	return nil
 }
 
-// session is the state of a running Live.
 type session[P any] struct {
 	live  Live[P]
 	id    string
@@ -156,7 +155,6 @@ func (s *session[P]) still(ctx context.Context) error {
 	})
 }
 
-// leave replaces the controls by the last picture.
 func (s *session[P]) leave(why string) {
 	v := s.last
 	note := html.EscapeString(s.words(s.drawn) + " (" + why + ")")

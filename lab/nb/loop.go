@@ -12,7 +12,6 @@ import (
 // patience is how long a picture may still take after the reader has moved on.
 const patience = time.Second
 
-// drawing is a picture being drawn.
 type drawing struct {
 	at     []int
 	began  time.Time

@@ -49,7 +49,6 @@ func heading(fig lab.Figure, set lab.Setting) string {
 		html.EscapeString(page.Title), page.Name, html.EscapeString(size), page.Seed)
 }
 
-// compute computes the missing cells of a figure.
 func compute(ctx context.Context, s *store.Store, fig lab.Figure, set lab.Setting) error {
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)

@@ -82,10 +82,12 @@ type spot struct{ A, B float64 }
 
 // spots is a Live over two numbers.
 func spots(draw func(context.Context, spot) (any, error)) Live[spot] {
-	return Live[spot]{Draw: draw, Controls: []Control[spot]{
-		Range("a", Steps(0, 4, 5), func(p *spot, v float64) { p.A = v }).At(0),
+	l := Live[spot]{Draw: draw, Controls: []Control[spot]{
+		Range("a", Steps(0, 4, 5), func(p *spot, v float64) { p.A = v }),
 		Choice("b", []float64{10, 20}, func(p *spot, v float64) { p.B = v }),
 	}}
+	l.Controls[0].start = 0
+	return l
 }
 
 func TestLiveFollowsAndRemembers(t *testing.T) {
@@ -297,7 +299,7 @@ func TestShow(t *testing.T) {
 	if d.format != "png" || p.puts[0].width != 120 || p.puts[2].width != 3 || p.puts[1].png == nil {
 		t.Errorf("pictures: %q %d", d.format, p.puts[0].width)
 	}
-	for i, want := range map[int]string{3: "9 × 2", 4: "a&lt;b", 5: "<i>", 6: "7", 7: "a &lt; b", 8: "holds", 10: ">c<",
+	for i, want := range map[int]string{3: "Dims(9, 2)", 4: "a&lt;b", 5: "<i>", 6: "7", 7: "a &lt; b", 8: "holds", 10: ">c<",
 		12: ">n<"} {
 		if !strings.Contains(p.puts[i].html, want) {
 			t.Errorf("output %d: %q has no %q", i, p.puts[i].html, want)

@@ -26,7 +26,6 @@ type frontend interface {
 // screen is the notebook that this cell runs in; tests put another in its place.
 var screen frontend = &gonb{}
 
-// gonb is the front end behind the GoNB kernel.
 type gonb struct{}
 
 func (*gonb) put(id string, v view) {

@@ -56,7 +56,6 @@ func picture(b []byte, scale float64) view {
 	return view{png: b, width: max(1, int(scale*float64(c.Width)))}
 }
 
-// markup is the view as HTML.
 func (v view) markup() string {
 	if v.png == nil {
 		if v.html == "" {
@@ -85,7 +84,6 @@ func viewOf(x any) (view, error) {
 	return view{html: strings.Join(all, "\n")}, nil
 }
 
-// viewsOf are the parts of x.
 func viewsOf(x any) (vs []view, err error) {
 	defer lab.End(&err)
 	return views(x), nil
@@ -123,7 +121,7 @@ func views(x any) []view {
 	case []lab.Claim:
 		return []view{{html: claimTable(x)}}
 	case mat.Matrix:
-		return []view{{html: matrix(x)}}
+		return []view{{html: fmt.Sprintf("<pre>%.4g</pre>", mat.Formatted(x, mat.Excerpt(4)))}}
 	case HTML:
 		return []view{{html: string(x)}}
 	case error:
@@ -135,7 +133,6 @@ func views(x any) []view {
 	return []view{{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}}
 }
 
-// pictured is a type with a picture.
 type pictured interface{ Picture() image.Image }
 
 func exhibit(e lab.Exhibit) (out []view) {
@@ -155,7 +152,6 @@ func caption(s string) string {
 	return `<p style="max-width:46em;color:#555;font-size:92%">` + html.EscapeString(s) + "</p>"
 }
 
-// maxRows is the largest number of rows that a notebook shows of a table.
 const maxRows = 24
 
 func table(t lab.Table) string {
@@ -167,24 +163,6 @@ func table(t lab.Table) string {
 }
 
 func claimTable(claims []lab.Claim) string { return table(gallery.ClaimTable(gallery.Claims(claims))) }
-
-// matrix shows the corner of a matrix.
-func matrix(m mat.Matrix) string {
-	const most = 8
-	r, c := m.Dims()
-	t := lab.Table{Caption: fmt.Sprintf("%d × %d", r, c), Header: []string{""}}
-	for j := range min(c, most) {
-		t.Header = append(t.Header, fmt.Sprint(j))
-	}
-	for i := range min(r, most) {
-		row := []string{fmt.Sprint(i)}
-		for j := range min(c, most) {
-			row = append(row, fmt.Sprintf("%.4g", m.At(i, j)))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return table(t)
-}
 
 // rowsOf are the rows of a []lab.Result; nil for other types.
 func rowsOf(x any) (rows []store.Row) {

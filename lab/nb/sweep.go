@@ -32,7 +32,6 @@ func SweepAsLanded[P, R any](
 	return under(lab.SweepAsLanded[P, R], e, seed, ps, more)
 }
 
-// under runs a sweep under a bar with a Stop button.
 func under[P, R any](
 	sweep func(context.Context, *store.Store, lab.Experiment[P, R], int, uint64, []P, ...uint64,
 	) iter.Seq2[lab.Result[P, R], error],

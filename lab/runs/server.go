@@ -127,7 +127,6 @@ func (v *Server) changes(r *http.Request) any {
 	return u
 }
 
-// about describes the store and the galleries served.
 func (v *Server) about(*http.Request) any {
 	var pages []gallery.Page
 	if v.gallery != "" {
@@ -152,7 +151,6 @@ func (v *Server) handle(pattern string, serve http.HandlerFunc) {
 	})
 }
 
-// lookup returns a finished or failed cell.
 func (v *Server) lookup(key string) store.Record {
 	r, ok := v.index.record(key)
 	if !ok {
@@ -182,7 +180,6 @@ func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, rec.Manifest.Start, f)
 }
 
-// export writes the asked-for cells as CSV.
 func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
 		Keys []string `json:"keys"`

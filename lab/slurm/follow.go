@@ -136,7 +136,6 @@ func (f *follower) pickUp(q map[string]tasks) error {
 	return nil
 }
 
-// submit sends lines as one array.
 func (f *follower) submit(ctx context.Context, lines []*line) error {
 	if len(lines) == 0 {
 		return nil
@@ -172,7 +171,11 @@ func (f *follower) follow(ctx context.Context) error {
 	live, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	for {
-		again := f.look(live)
+		asked := live
+		if end != nil { // a controller that does not answer is not waited for once ctx ends
+			asked = ctx
+		}
+		again := f.look(asked)
 		if err := f.submit(live, again); err != nil {
 			for _, l := range again { // the others go on
 				f.giveUp(live, l, err)

@@ -243,7 +243,7 @@ func TestRefusedSubmissionIsReported(t *testing.T) {
 	}
 }
 
-// An end of ctx cancels; a closed Drain cancels what waits and follows the rest.
+// An end of ctx cancels, also while squeue hangs; a closed Drain cancels what waits and follows the rest.
 func TestCancelAndDrain(t *testing.T) {
 	c := newCluster(t)
 	c.hold.Store(true)
@@ -252,10 +252,19 @@ func TestCancelAndDrain(t *testing.T) {
 	e := c.executor()
 	e.Log = func(s string) {
 		if strings.Contains(s, "submitted") {
-			cancel()
+			c.put("stuck", "")
+			go func() {
+				for _, err := os.Stat(filepath.Join(c.dir, "hangs")); err != nil; {
+					_, err = os.Stat(filepath.Join(c.dir, "hangs"))
+				}
+				cancel()
+			}()
 		}
 	}
 	landed, errs := outcome(t, ctx, e, c.store, walks(3, 1, 0))
+	if _, err := os.Stat(filepath.Join(c.dir, "answered")); err == nil {
+		t.Error("the end of the context waited for squeue")
+	}
 	if landed != 0 || len(errs) != 3 || !errors.Is(errs[0], context.Canceled) {
 		t.Errorf("%d landed, %v", landed, errs)
 	}

@@ -144,6 +144,9 @@ var scripts = map[string]string{
 		echo "$n;here"`,
 	"squeue": `
 		test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }
+		if test -e "$F/stuck"; then
+			rm "$F/stuck"; : >"$F/hangs"; sleep 5 >/dev/null 2>&1; : >"$F/answered"
+		fi
 		if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue"; do sleep 0.005; done; fi
 		cat "$F/queue"`,
 	"scancel":  `echo "$@" >>"$F/cancelled"`,

@@ -72,7 +72,6 @@ func splitSet(digest string) (plain, set string) {
 	return plain, set
 }
 
-// linked are the digests in codes.
 var linked = sync.OnceValues(func() (table code.Table, err error) {
 	return table, json.Unmarshal([]byte(codes), &table)
 })
@@ -109,7 +108,6 @@ func codeOf(inputs string, run runtime.Frame) (digest string, interactive bool) 
 
 var executable = sync.OnceValue(code.Executable)
 
-// codeDigits is the length of a digest.
 const codeDigits = 16
 
 // isCode reports whether s has the form of a code: it is a part of file names.

@@ -36,7 +36,6 @@ func (l Local) Run(ctx context.Context, s *Store, jobs []Job) iter.Seq2[Job, err
 	}
 }
 
-// A turn is a job in a [queue].
 type turn struct {
 	job   Job
 	place int           // in the list of jobs
@@ -82,7 +81,6 @@ func (q *queue) next(ctx context.Context, s *Store, drain <-chan struct{}) *turn
 	return t
 }
 
-// putBack puts a turn at the end.
 func (q *queue) putBack(t *turn) {
 	t.pause = min(max(2*t.pause, 50*time.Millisecond), 2*time.Second)
 	t.after = time.Now().Add(t.pause)

@@ -136,7 +136,6 @@ func (d *Decoder) Job(seed uint64, params any) (Job, error) {
 	return j, j.invalid
 }
 
-// identify sets the parameters' text and the key.
 func (j *Job) identify() error {
 	text, err := Marshal(j.value)
 	if err == nil {
@@ -150,7 +149,6 @@ func (j *Job) identify() error {
 	return nil
 }
 
-// decode returns the job whose parameters are JSON.
 func (d *Decoder) decode(seed uint64, params []byte, options ...json.Options) (Job, error) {
 	p := reflect.New(d.Params)
 	if err := unmarshal(params, p.Interface(), options...); err != nil {

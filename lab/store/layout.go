@@ -32,7 +32,6 @@ const (
 	tmpSuffix     = ".tmp"
 )
 
-// cellPaths names the files of one cell.
 type cellPaths struct {
 	dir     string // the shard
 	base    string // dir/NAME, which every name below begins with

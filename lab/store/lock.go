@@ -88,7 +88,6 @@ func (s *Store) isDead(p cellPaths) bool {
 	return err == nil && r.Error != "" && !p.busy()
 }
 
-// busy reports whether a process computes the cell.
 func (p cellPaths) busy() bool {
 	if _, err := os.Stat(p.lock); err != nil {
 		return false

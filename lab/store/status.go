@@ -138,7 +138,6 @@ func (c *Scanner) Look() iter.Seq2[Change, error] {
 	}
 }
 
-// look yields the changes in one shard.
 func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 	fi, err := os.Stat(sh.dir)
 	if err != nil {

@@ -23,7 +23,6 @@ type Store struct {
 	SameCode bool
 }
 
-// create makes the directories for a cell.
 func (s *Store) create(p cellPaths) error {
 	if s.Dir == "" {
 		return errors.New("lab: store: Dir is empty; lab.OpenStore finds one")

@@ -33,13 +33,6 @@ func EstimateTime(s *store.Store, jobs map[string]int) string {
 		missing, rounded(sum*float64(missing)/float64(n)), n, rounded(slices.Min(past)), rounded(slices.Max(past)))
 }
 
-// rounded has two digits or more.
 func rounded(seconds float64) time.Duration {
-	d := time.Duration(seconds * float64(time.Second))
-	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
-		if d >= 10*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Microsecond)
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }

@@ -28,7 +28,6 @@ type Sweep struct {
 // MostCells is the number of cells of the largest design that is expanded.
 const MostCells = 1_000_000
 
-// mostBytes is the size of the largest file that is parsed.
 const mostBytes = 1 << 20
 
 // Read reads a YAML file; see [Parse].
@@ -68,7 +67,6 @@ func (s *Sweep) read(b []byte, ds []*store.Decoder) (err error) {
 	return nil
 }
 
-// document is a file as written.
 type document struct {
 	Experiment string
 	Seed       uint64
@@ -172,7 +170,6 @@ func (d *document) job(seed uint64, c values) (store.Job, error) {
 	return j, nil
 }
 
-// blamed returns the parameter that an error is about.
 func blamed(err error) string {
 	var unknown *store.UnknownParamError
 	var refused *store.ParamError

@@ -99,12 +99,10 @@ func (c admmNewCmd) Run(a *app) error {
 // admmError marks what the request got wrong.
 func admmError(err error) error { return blame(err, fs.ErrNotExist) }
 
-// admmMust is lab.Must with errors marked by admmError.
 func admmMust[T any](v T, err error) T { return lab.Must(v, admmError(err)) }
 
 func (c admmNewCmd) utility(a float64) admm.Utility { return files.Utilities(a, c.B)[c.Utility] }
 
-// problem draws or reads the network, its parameters and its bounds.
 func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
 	p := admm.Problem{Graph: admm.Complete(c.Targets, c.Sources)}
 	if c.Edges != "" {

@@ -186,7 +186,6 @@ func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wai
 	return func() error { wg.Wait(); return errors.Join(errs...) }
 }
 
-// runNode runs one node to its end.
 func runNode(ctx context.Context, program string, c admmRunCmd, id admm.ID) error {
 	cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", c.joinFile(),
 		"--ledger", ledgerPath(c.Dir, id), "--tied")

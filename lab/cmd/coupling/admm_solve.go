@@ -79,7 +79,6 @@ func admmVerdict(r *admm.Result) error {
 		r.Rounds, r.Primal, r.Dual)}
 }
 
-// playAll runs the algorithm that the rules ask for.
 func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) *admm.Result {
 	if rules.Rounds > 0 {
 		return admmMust(rules.SolveProtected(a.run.ctx, p, specs))

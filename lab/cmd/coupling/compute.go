@@ -150,7 +150,6 @@ func (l *statusLine) say(text string) {
 	}
 }
 
-// clear removes the line.
 func (l *statusLine) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +21,6 @@ import (
 	"coupling/score/eval/inception"
 )
 
-// A check is one thing that the doctor looked at.
 type check struct {
 	Part   string `json:"part"`
 	State  state  `json:"state"`
@@ -44,9 +42,8 @@ type doctorCmd struct {
 
 // Run looks at this machine and leaves nothing behind.
 func (c doctorCmd) Run(a *app) error {
-	git := checkProgram("git", "not on PATH: manifests will not know the commit", "sudo apt-get install git", "git")
 	cores := found("cpu", "%s, %d cores", cpu.Describe(), runtime.NumCPU())
-	checks := []check{checkGo(), git, cores, checkGPU(), checkInception(), checkStore(a)}
+	checks := []check{checkGo(), checkGit(), cores, checkGPU(), checkInception(), checkStore(a)}
 	checks = append(checks, checkData()...)
 	checks = append(checks, checkNotebooks(a.run.ctx)...)
 	if c.JSON {
@@ -62,7 +59,6 @@ func (c doctorCmd) Run(a *app) error {
 	return nil
 }
 
-// found is the check of a part that is there.
 func found(part, format string, args ...any) check {
 	return check{part, good, fmt.Sprintf(format, args...), ""}
 }
@@ -87,23 +83,18 @@ func checkGo() check {
 		c.Remedy = "https://go.dev/dl, then add /usr/local/go/bin to PATH"
 		return c
 	}
-	if out, err := exec.Command(path, "env", "GOVERSION").Output(); err == nil {
-		c.Found += "; on PATH: " + strings.TrimSpace(string(out))
-	}
+	c.Found += "; on PATH: " + path
 	return c
 }
 
-// checkProgram looks for a program by its names or paths; missing says what it means that there is none.
-func checkProgram(part, missing, remedy string, names ...string) check {
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return found(part, "%s", path)
-		}
+func checkGit() check {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return check{"git", absent, "not on PATH: manifests will not know the commit", "sudo apt-get install git"}
 	}
-	return check{part, absent, missing, remedy}
+	return found("git", "%s", path)
 }
 
-// checkGPU opens the first GPU.
 func checkGPU() check {
 	dev, err := device.CUDA{}.Open()
 	if err != nil {
@@ -117,7 +108,6 @@ func checkGPU() check {
 	return found("gpu", "%s; %s", info.Name, info.Detail)
 }
 
-// checkInception looks at the file of weights that figures would take.
 func checkInception() check {
 	const remedy = "make it of pytorch-fid's weights by the four lines of `go doc coupling/score/eval/inception`, " +
 		"then set COUPLING_INCEPTION to its path"
@@ -158,7 +148,6 @@ func checkStore(a *app) check {
 	return found("store", "%s, %s", s.Dir, plural(n, "cell"))
 }
 
-// checkData looks for each data set where its loader would.
 func checkData() []check {
 	var out []check
 	for _, p := range data.Status(data.From{}) {
@@ -186,10 +175,7 @@ func checkNotebooks(ctx context.Context) []check {
 	if err != nil {
 		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
 	}
-	// a reader may use any
-	return append(out, checkKernel(c), checkProgram("chromium",
-		"not on PATH: make test-notebooks skips the test in a browser",
-		"sudo apt-get install -y --no-install-recommends chromium", "chromium", "chromium-browser", "google-chrome"))
+	return append(out, checkKernel(c))
 }
 
 func checkJupyter(ctx context.Context) check {
@@ -201,20 +187,9 @@ func checkJupyter(ctx context.Context) check {
 	return found("jupyter", "%s %s", filepath.Base(have.Program), have.Version)
 }
 
-// checkKernel looks for the kernel in the checkout, where make notebook puts it.
 func checkKernel(c kernel.Checkout) check {
 	if c.Check() != nil {
 		return found("gonb", "to be built, with goimports, when a notebook is first opened")
 	}
-	built, err := buildinfo.ReadFile(c.GoNB())
-	if err != nil {
-		return check{"gonb", absent, err.Error(), "rm " + c.GoNB() + " && " + c.Command() + " notebook install"}
-	}
-	version := ""
-	for _, m := range append(built.Deps, &built.Main) {
-		if strings.HasSuffix(m.Path, "/gonb") {
-			version = m.Version + ", "
-		}
-	}
-	return found("gonb", "%s%s", version, filepath.Dir(c.Spec()))
+	return found("gonb", "%s", filepath.Dir(c.Spec()))
 }

@@ -17,7 +17,6 @@ import (
 	"coupling/lab/store"
 )
 
-// A plan says what making figures will compute.
 type plan struct {
 	figs    []lab.Figure           // the cheapest first
 	todo    map[string][]store.Job // missing cells by figure, those that figures share with the first that was named

@@ -20,12 +20,10 @@ const (
 	launchesH200 = 500e-6
 )
 
-// secondsH200 predicts the time of networks on an H200.
 func secondsH200(w lab.Work) float64 {
 	return max(w.FLOP/(stepShare*productsH200), w.Steps*launchesH200)
 }
 
-// printWork predicts the time of the networks of missing cells.
 func printWork(a *app, p plan, set lab.Setting) (err error) {
 	cpu := lab.Must(device.Open("cpu"))
 	defer func() { err = errors.Join(err, cpu.Close()) }() // runs after End, which has set err

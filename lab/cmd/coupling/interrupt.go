@@ -30,7 +30,6 @@ func newInterrupts(stderr io.Writer) *interrupts {
 	return in
 }
 
-// during runs work with the signals caught.
 func (in *interrupts) during(work func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -62,7 +61,6 @@ func (in *interrupts) handle(s os.Signal, signals chan os.Signal) {
 	signal.Stop(signals) // the next one kills
 }
 
-// drained reports whether an interrupt came.
 func (in *interrupts) drained() bool {
 	select {
 	case <-in.drain:

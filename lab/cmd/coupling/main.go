@@ -40,7 +40,6 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is what the help says of them.
 var exitCodes = []struct {
 	code    int
 	meaning string
@@ -53,7 +52,6 @@ var exitCodes = []struct {
 	{exitInterrupted, "interrupted"},
 }
 
-// description is the head of the help.
 func description() string {
 	text := "Optimal transport, differential privacy, and the figures of five papers. " +
 		"coupling help COMMAND shows one with an example.\n\nExit codes of every command:"
@@ -63,7 +61,6 @@ func description() string {
 	return text
 }
 
-// cli is the command line.
 type cli struct {
 	Store  string `placeholder:"DIR"`
 	Recall string `default:"any" enum:"any,same" env:"COUPLING_RECALL"`
@@ -88,7 +85,6 @@ type cli struct {
 	Version     versionCmd     `cmd:""`
 }
 
-// app is what the commands share.
 type app struct {
 	out, err io.Writer
 	store    func() (*store.Store, error)
@@ -99,7 +95,6 @@ type app struct {
 // printf prints a result. [checkedWriter] remembers an error.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
-// note prints on standard error.
 func (a *app) note(format string, args ...any) { fmt.Fprintf(a.err, format, args...) }
 
 // exitError ends the program with a code of its own.
@@ -191,7 +186,6 @@ func execute(kctx *kong.Context, a *app) (err error) {
 	return kctx.Run(a)
 }
 
-// newParser declares the command line.
 func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr),
 		kong.Description(description()),
@@ -236,7 +230,6 @@ func checkNumbers(ctx *kong.Context) error {
 	return nil
 }
 
-// report prints the error and returns the exit code.
 func report(err error, stderr io.Writer, in *interrupts) int {
 	var e exitError
 	switch {
@@ -275,7 +268,6 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 //go:embed help
 var helps embed.FS
 
-// help is the longer help of a command.
 func help(name string) string {
 	b, err := helps.ReadFile("help/" + name + ".txt")
 	if err != nil {
@@ -284,10 +276,8 @@ func help(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// table prints lines with tabs between their columns.
 func table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
-// plural is "1 cell", "2 cells".
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

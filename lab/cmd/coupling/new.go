@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coupling/lab"
@@ -28,7 +29,6 @@ var template embed.FS
 
 const templateModule = "coupling/lab/cmd/coupling/template"
 
-// ownModule is the path of Coupling's module.
 var ownModule = strings.TrimSuffix(templateModule, "/lab/cmd/coupling/template")
 
 type newCmd struct {
@@ -52,12 +52,12 @@ func (c newCmd) Run(a *app) error {
 		return usagef("new %s: %s %q: %w", c.Dir, given, c.Module, err)
 	}
 	root := orUsage(checkout(c.From))
+	if !isFree(dir) {
+		return usagef("new %s: the folder is not empty", c.Dir)
+	}
 	to, err := durable.OpenFolder(dir, "")
 	lab.Check(usage(prefix("new "+c.Dir, err)))
 	defer to.Close()
-	if orUsage(hasFiles(dir)) {
-		return usagef("new %s: the folder is not empty", c.Dir)
-	}
 	files := c.project()
 	files["go.mod"] = c.goMod(root, dir)
 	files["go.sum"] = lab.Must(os.ReadFile(filepath.Join(root, "go.sum")))
@@ -70,7 +70,6 @@ func (c newCmd) Run(a *app) error {
 	return nil
 }
 
-// project is the template's files in the user's module.
 func (c newCmd) project() map[string][]byte {
 	files := map[string][]byte{}
 	lab.Check(fs.WalkDir(template, "template", func(at string, d fs.DirEntry, err error) error {
@@ -131,20 +130,8 @@ func checkout(dir string) (string, error) {
 		strings.Join(places, " and "))
 }
 
-// hasFiles reports whether there is a file in dir or below it. Folders alone may be left of a new that
-// was killed, and so may the one in which files wait.
-func hasFiles(dir string) (found bool, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && filepath.Dir(path) == dir && strings.HasPrefix(d.Name(), ".new-"):
-			return fs.SkipDir
-		case !d.IsDir():
-			found = true
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return found, err
+// isFree reports whether a folder is missing or empty, but for what a new that was killed left in it.
+func isFree(dir string) bool {
+	entries, _ := os.ReadDir(dir) // what cannot be read cannot be opened below either
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".new-") })
 }

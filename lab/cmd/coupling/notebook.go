@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,6 @@ type notebookCmd struct {
 	Open    notebookOpenCmd    `cmd:"" default:"withargs"`
 	Run     notebookRunCmd     `cmd:""`
 	Diff    notebookDiffCmd    `cmd:""`
-	Reset   notebookResetCmd   `cmd:""`
 	Install notebookInstallCmd `cmd:""`
 }
 
@@ -244,13 +242,10 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, e *executed) (nb *ipynb.
 	}
 	s := lab.Must(headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(file), Env: env}))
 	defer s.Close()
-	times, failed := s.Notebook(ctx, read)
-	slowest := slices.MaxFunc(append(times, headless.Timing{}),
-		func(a, b headless.Timing) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
-	e.Cells, e.Seconds = len(times), time.Since(began).Seconds()
-	a.printf("%s: %s in %.1f s, the slowest (%s) %.1f s\n", e.Notebook, plural(e.Cells, "cell"), e.Seconds,
-		slowest.ID, slowest.Elapsed.Seconds())
-	return read, failed
+	e.Cells, err = s.Notebook(ctx, read)
+	e.Seconds = time.Since(began).Seconds()
+	a.printf("%s: %s in %.1f s\n", e.Notebook, plural(e.Cells, "cell"), e.Seconds)
+	return read, err
 }
 
 // write adds an executed notebook to the folder, or its page with its pictures in place of those that it had.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,10 +43,9 @@ func workingCopy(a *app, c kernel.Checkout, file string) (work string, err error
 		lab.Check(durable.Write(c.Path(to), lab.Must(os.ReadFile(c.Path(f)))))
 	}
 	if len(notebookDiff(c, file, work)) > 0 {
-		name := strings.TrimSuffix(filepath.Base(file), ".ipynb")
 		a.note("%s is your working copy, and differs from %s: "+
-			"coupling notebook diff %s shows how, reset %s starts over\n",
-			work, file, name, name)
+			"coupling notebook diff %s shows how; to start over, move it away\n",
+			work, file, strings.TrimSuffix(filepath.Base(file), ".ipynb"))
 	}
 	return work, nil
 }
@@ -82,29 +79,6 @@ func (d notebookDiffCmd) Run(a *app) error {
 	return err
 }
 
-type notebookResetCmd struct {
-	Name string `arg:""`
-}
-
-// Run moves the working copy to a name that is free, and makes a new one; an unchanged copy is left alone.
-func (r notebookResetCmd) Run(a *app) error {
-	c, file, work, err := copied(a, r.Name)
-	lab.Check(err)
-	tracked := lab.Must(os.ReadFile(c.Path(file)))
-	if bytes.Equal(tracked, lab.Must(os.ReadFile(c.Path(work)))) {
-		a.printf("%s is unchanged: nothing to reset\n", work)
-		return nil
-	}
-	name := strings.TrimSuffix(work, ".ipynb") + "-old"
-	old := name + ".ipynb"
-	for n := 2; exists(c.Path(old)); n++ {
-		old = fmt.Sprintf("%s-%d.ipynb", name, n)
-	}
-	lab.Check(os.Rename(c.Path(work), c.Path(old)))
-	a.printf("%s was reset to %s; your version is saved as %s\n", work, file, old)
-	return durable.Write(c.Path(work), tracked)
-}
-
 // copied finds a generated notebook and its working copy; one that was not opened yet has none and stands for itself.
 func copied(a *app, name string) (c kernel.Checkout, file, work string, err error) {
 	c = orUsage(kernel.Find(""))
@@ -112,8 +86,7 @@ func copied(a *app, name string) (c kernel.Checkout, file, work string, err erro
 	work, ok := copyOf(c, file)
 	if !ok {
 		return c, "", "",
-			usagef("notebook %q has no working copy: it is your own and opened in place; diff and reset are for the "+
-				"notebooks of Coupling", name)
+			usagef("notebook %q has no working copy: it is your own and opened in place", name)
 	}
 	if !exists(c.Path(work)) {
 		a.note("notebook %q was not opened yet: nothing changed\n", name)

@@ -20,7 +20,6 @@ import (
 // summaryFile is the manifest of a folder of results.
 const summaryFile = "summary.json"
 
-// inputs are the files that a command has read.
 type inputs struct {
 	say   io.Writer
 	read  map[string]data.Points // by flag
@@ -44,7 +43,6 @@ func (in *inputs) points(flag, path string) *mat.Dense {
 	})
 }
 
-// matrix reads the file of a flag, and prints its size.
 func (in *inputs) matrix(flag, path string) *mat.Dense {
 	return in.load(flag, path, func(n, d int) string { return fmt.Sprintf("%d × %d", n, d) })
 }
@@ -133,7 +131,6 @@ func claim(f *durable.Folder, names ...string) {
 	lab.Check(blame(f.Claim(names...)))
 }
 
-// writeNPY writes float64 numbers of the given shape into a folder of results.
 func writeNPY(f *durable.Folder, name string, shape []int, x []float64) {
 	lab.Check(f.WriteFile(name, func(w io.Writer) error { return format.WriteNPY(w, shape, x) }))
 }

@@ -75,7 +75,6 @@ func (p pictures) load(ctx context.Context, a *app) (_ *data.Images, err error) 
 	return m, nil
 }
 
-// greys counts images of three equal channels.
 func greys(m *data.Images) (n int) {
 	_, channels, h, w := m.Shape()
 	for i := range m.Len() {
@@ -86,7 +85,6 @@ func greys(m *data.Images) (n int) {
 	return n
 }
 
-// shaped is a known set as the flags want it.
 func (p pictures) shaped(m *data.Images) (_ *data.Images, err error) {
 	defer lab.End(&err)
 	if _, channels, _, _ := m.Shape(); p.Grey && channels == 3 {

@@ -61,7 +61,6 @@ func (f privacyFlags) event() dp.Event {
 	return dp.Repeat{Times: f.Steps, Event: e}
 }
 
-// fixed reports whether batches have a fixed size.
 func (f privacyFlags) fixed() bool {
 	return f.Sampling == "without-replacement" || f.Sampling == "with-replacement"
 }

@@ -78,7 +78,6 @@ func (c privateCmd) Run(a *app) error {
 	return nil
 }
 
-// drawGrid draws ten images of each class, a class a row.
 func drawGrid(w io.Writer, m *data.Images) error {
 	_, c, h, wide := m.Shape()
 	const columns = 10

@@ -173,7 +173,6 @@ type runsDiffCmd struct {
 	B string `arg:"" optional:""`
 }
 
-// cells returns the two to compare.
 func (c runsDiffCmd) cells(a *app) (store.Record, store.Record) {
 	if c.B != "" {
 		_, ra := a.find(c.A)

@@ -55,7 +55,6 @@ func (c sampleCmd) read(ctx context.Context, in *inputs, flag, path string) clou
 	return cloud{m.Mat(), m}
 }
 
-// clouds reads sources, targets, and what to send.
 func (c sampleCmd) clouds(ctx context.Context, in *inputs) (x, y, of cloud) {
 	x, y = c.read(ctx, in, "x", c.X), c.read(ctx, in, "y", c.Y)
 	of = x

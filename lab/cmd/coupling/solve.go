@@ -109,7 +109,6 @@ func (c solveCmd) verdict(s summary) error {
 	return nil
 }
 
-// check looks at the numbers and combinations of flags.
 func (c solveCmd) check() error {
 	switch points := c.X != "" && c.Y != ""; {
 	case c.CostMatrix != "" && (c.X != "" || c.Y != ""):
@@ -137,7 +136,6 @@ func (c solveCmd) check() error {
 	return nil
 }
 
-// problem reads the files.
 func (c solveCmd) problem(in *inputs) (p ot.Problem) {
 	p.Geometry = c.geometry(in)
 	a, b := in.weights("a", c.A), in.weights("b", c.B)
@@ -149,7 +147,6 @@ func (c solveCmd) problem(in *inputs) (p ot.Problem) {
 	return p
 }
 
-// sizes checks that the inputs belong together.
 func (c solveCmd) sizes(in *inputs, a, b int) error {
 	rows, columns := "x", "y"
 	n, m := 0, 0
@@ -308,7 +305,6 @@ func (c solveCmd) warn(a *app, p ot.Problem) {
 	}
 }
 
-// write writes results.
 func (r results) write(f *durable.Folder) {
 	if r.plan != nil {
 		writeMatrix(f, "plan.npy", r.plan)

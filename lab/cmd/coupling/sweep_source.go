@@ -27,7 +27,6 @@ type source struct {
 // decoders know the experiments that a sweep file may name.
 var decoders = figures.Decoders
 
-// source reads figures or one sweep file.
 func (c sweepCmd) source(a *app, s *store.Store, device string) source {
 	own := source{command: []string{lab.Must(os.Executable()), "--store", s.Dir, "job"}}
 	for _, name := range []string{"COUPLING_DEVICE", "COUPLING_RECALL", inception.Variable} {
@@ -47,7 +46,6 @@ func (c sweepCmd) source(a *app, s *store.Store, device string) source {
 	return own
 }
 
-// file reads a sweep file.
 func (c sweepCmd) file(a *app, s *store.Store, name string, own *source) {
 	switch ext := filepath.Ext(name); {
 	case ext != ".yaml" && ext != ".yml" && ext != ".go":

@@ -103,7 +103,6 @@ type closure struct {
 	assembly bool
 }
 
-// add counts a declaration and what it names.
 func (c *closure) add(p *pkg, d *decl) {
 	if c.seen[d] {
 		return
@@ -117,7 +116,6 @@ func (c *closure) add(p *pkg, d *decl) {
 	}
 }
 
-// visit counts the declarations of a name.
 func (c *closure) visit(name string) {
 	if c.names[name] {
 		return

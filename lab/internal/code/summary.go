@@ -21,13 +21,11 @@ type summary struct {
 	Functions []Function
 }
 
-// A decl is a declaration.
 type decl struct {
 	Sum   string   // digest of its tokens
 	Names []string // what it names: PACKAGE NAME
 }
 
-// reader makes a summary.
 type reader struct {
 	*pkg
 	fset *token.FileSet
@@ -37,7 +35,6 @@ type reader struct {
 	dots []string // packages whose names it has without a qualifier
 }
 
-// read makes the summary of a package with these files.
 func (t tree) read(p *pkg, source map[string][]byte) error {
 	p.summary = summary{Decls: map[string][]*decl{}}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
@@ -71,7 +68,6 @@ func (t tree) read(p *pkg, source map[string][]byte) error {
 	return nil
 }
 
-// declare adds the declarations of d.
 func (r *reader) declare(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -114,7 +110,6 @@ func (r *reader) put(name string, d *decl) {
 	r.Decls[name] = append(r.Decls[name], d)
 }
 
-// decl makes a declaration of a node.
 func (r *reader) decl(n ast.Node) *decl {
 	file := r.fset.File(n.Pos())
 	d := &decl{Sum: Tokens(r.text[file.Offset(n.Pos()):file.Offset(n.End())])}

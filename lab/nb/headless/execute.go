@@ -71,7 +71,6 @@ func (s *Session) Execute(ctx context.Context, code string) ([]ipynb.Output, err
 	return t.outputs, errors.Join(ctx.Err(), t.failure(*reply))
 }
 
-// transcript collects what a cell publishes.
 type transcript struct {
 	outputs []ipynb.Output
 	at      map[string]int // by display id
@@ -114,26 +113,18 @@ func (t *transcript) failure(reply message) error {
 	return &CellError{Name: reply.content.Error, Value: reply.content.Value, Output: t.stderr.String()}
 }
 
-// Timing is the time that a cell took.
-type Timing struct {
-	ID      string
-	Elapsed time.Duration
-}
-
 // Notebook executes the code cells of nb in order, puts their outputs into them, and stops at the
-// first that fails. Displays that were cleared (progress bars) are left out.
-func (s *Session) Notebook(ctx context.Context, nb *ipynb.Notebook) (times []Timing, err error) {
-	count := 0
+// first that fails. Displays that were cleared (progress bars) are left out. It returns how many
+// cells were executed.
+func (s *Session) Notebook(ctx context.Context, nb *ipynb.Notebook) (executed int, err error) {
 	for i := range nb.Cells {
 		c := &nb.Cells[i]
 		if c.Type != ipynb.Code {
 			continue
 		}
-		began := time.Now()
 		outputs, err := s.Execute(ctx, c.Source)
-		times = append(times, Timing{c.ID, time.Since(began)})
-		count++
-		c.Count, c.Outputs = count, nil
+		executed++
+		c.Count, c.Outputs = executed, nil
 		for _, o := range outputs {
 			if !empty(o) {
 				c.Outputs = append(c.Outputs, o)
@@ -143,10 +134,10 @@ func (s *Session) Notebook(ctx context.Context, nb *ipynb.Notebook) (times []Tim
 			failed.ID = c.ID
 		}
 		if err != nil {
-			return times, err
+			return executed, err
 		}
 	}
-	return times, nil
+	return executed, nil
 }
 
 func empty(o ipynb.Output) bool {

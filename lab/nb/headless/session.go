@@ -142,7 +142,6 @@ func (s *Session) send(socket zmq4.Socket, kind string, content any) (id string,
 	return id, socket.Send(m)
 }
 
-// pump reads a socket until it is closed.
 func (s *Session) pump(socket zmq4.Socket, out chan<- message) {
 	for {
 		raw, err := socket.Recv()

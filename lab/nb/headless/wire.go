@@ -20,7 +20,6 @@ type message struct {
 	content          content
 }
 
-// content holds the fields of messages of any kind.
 type content struct {
 	Name, Text     string // of a stream
 	Data, Metadata map[string]any
@@ -50,7 +49,6 @@ func (w *wire) sign(parts ...[]byte) []byte {
 	return []byte(hex.EncodeToString(h.Sum(nil)))
 }
 
-// encode returns the message and its new id.
 func (w *wire) encode(kind string, content any) (id string, m zmq4.Msg, err error) {
 	defer lab.End(&err)
 	id = rand.Text()
@@ -64,7 +62,6 @@ func (w *wire) encode(kind string, content any) (id string, m zmq4.Msg, err erro
 
 var errForeign = errors.New("not a signed message of this session's kernel")
 
-// decode reads a message and checks its signature.
 func (w *wire) decode(m zmq4.Msg) (message, error) {
 	frames := m.Frames
 	for len(frames) > 0 && string(frames[0]) != string(delimiter) {

@@ -79,7 +79,6 @@ func (nb *Notebook) markdown(shown func(c Cell, heading string) string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// maker collects cells.
 type maker struct {
 	cells   []Cell
 	text    []string // of the cell being read

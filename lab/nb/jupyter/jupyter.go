@@ -86,7 +86,6 @@ type Options struct {
 type Server struct {
 	Base  string // http://127.0.0.1:8888
 	Token string
-	Dir   string // the notebooks' root
 	page  string
 	*child.Child
 }
@@ -107,7 +106,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (s *Server, err er
 		o.Port = freePort(o.IP)
 	}
 	s = &Server{
-		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(), Dir: c.Root,
+		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(),
 		page: have.Page(o.Notebook),
 	}
 	// With no retries a port in use is an error, and the server does not move to another port.
@@ -143,7 +142,6 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (s *Server, err er
 	return s, nil
 }
 
-// ready waits until the server answers.
 func (s *Server) ready(ctx context.Context) error {
 	client := http.Client{Timeout: 5 * time.Second}
 	for range 600 {

@@ -121,7 +121,6 @@ func (c Checkout) Build(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// tool runs the go command in the checkout.
 func (c Checkout) tool(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = c.Root
