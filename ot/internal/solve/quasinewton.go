@@ -166,17 +166,18 @@ const (
 	columnRegion = 3
 )
 
-// clipLight bounds the moves of light atoms relative to those of the others.
+// clipLight bounds the moves of light atoms, by the mass that they are to get, relative to those of the others.
 func (q *quasiNewton) clipLight() {
-	light, others := lightAtom/float64(q.s.M)*q.s.Total, 0.0
+	want := q.s.Wanted()
+	light, others := lightAtom/float64(q.s.M)*kern.Sum(want), 0.0
 	for j, v := range q.dir {
-		if q.s.B[j] >= light {
+		if want[j] >= light {
 			others = max(others, math.Abs(v))
 		}
 	}
 	limit := lightMove * max(q.s.Eps, others/maxMove)
 	for j, v := range q.dir {
-		if q.s.B[j] < light {
+		if want[j] < light {
 			q.dir[j] = max(-limit, min(limit, v))
 		}
 	}

@@ -52,6 +52,10 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 	if u.Start != nil {
 		u.stages = u.stages[len(u.stages)-1:]
 	}
+	// Penalties keep potentials from growing far beyond ρ, so a larger ε prepares nothing.
+	for len(u.stages) > 1 && u.stages[0] > (u.rhoA+u.rhoB)/2 {
+		u.stages = u.stages[1:]
+	}
 	s.Eps = u.stages[0]
 	u.beta = s.Start(u.Start)
 }
