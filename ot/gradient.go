@@ -2,7 +2,6 @@ package ot
 
 import (
 	"context"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -10,6 +9,7 @@ import (
 	"coupling/ot/internal/derivative"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/transport"
+	"coupling/ot/penalty"
 )
 
 // Gradient is the gradient of a loss at a plan. Its linear system, if it has one, has been solved;
@@ -170,7 +170,8 @@ func (g *Gradient) weights() (da, db []float64) {
 	p := g.p
 	switch {
 	case p.penalties != nil:
-		return p.penalised(p.F, p.penalties.a, kern.Sum(p.B)), p.penalised(p.G, p.penalties.b, kern.Sum(p.A))
+		c := p.penalties
+		return p.penalised(c.A, p.F, c.ShareA, kern.Sum(p.B)), p.penalised(c.B, p.G, c.ShareB, kern.Sum(p.A))
 	case g.Loss == RegKL:
 		return p.t.Memory.Clone(p.F), p.t.Memory.Clone(p.G)
 	case g.Loss == RegEntropy:
@@ -181,16 +182,12 @@ func (g *Gradient) weights() (da, db []float64) {
 	return g.of.Weights()
 }
 
-// penalised returns ∂/∂a of the unbalanced objective for the potentials f of a: with e^(−f/ρ) = T1/a at the optimum,
-// ρ(1 − e^(−f/ρ)) + ε(Σb − e^(−f/ρ)).
-func (p *Plan) penalised(f []float64, rho, other float64) []float64 {
+// penalised returns ∂/∂a of the unbalanced objective for the potentials f of a and the shares x = T1/a:
+// −D*(−f) + ε(Σb − x).
+func (p *Plan) penalised(t penalty.Term, f, share []float64, other float64) []float64 {
 	out := make([]float64, len(f))
 	for i, v := range f {
-		if math.IsInf(rho, 1) {
-			out[i] = v + p.Eps*(other-1)
-			continue
-		}
-		out[i] = -rho*math.Expm1(-v/rho) + p.Eps*(other-math.Exp(-v/rho))
+		out[i] = t.Conjugate(v) + p.Eps*(other-share[i])
 	}
 	return out
 }

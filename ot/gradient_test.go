@@ -405,29 +405,47 @@ func TestShiftInvariance(t *testing.T) {
 	}
 }
 
-// The gradients of the unbalanced objective are those of its value.
+// The gradients of the unbalanced objective are those of its value, by weights of 0 one-sided.
 func TestUnbalancedGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 1))
 	x, y := cloud(rng, 6, 2, 1, 0), cloud(rng, 5, 2, 1, 0.5)
 	a, b := []float64{.3, .2, .5, .1, .4, .2}, []float64{.2, .6, .1, .3, .4}
-	for _, rho := range [][2]float64{{0.7, 1.3}, {0.5, math.Inf(1)}} {
-		value := func() *ot.Plan {
-			p := solved(t, ot.Unbalanced{
-				Eps:  0.3,
-				RhoA: rho[0],
-				RhoB: rho[1],
-				Tol:  1e-14,
-			}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
-			return p
+	for name, kind := range penalties {
+		for _, rho := range [][2]float64{{0.7, 1.3}, {0.5, math.Inf(1)}, {0.1, 0.1}} {
+			value := func() *ot.Plan {
+				return solved(t, ot.Unbalanced{
+					Eps:     0.3,
+					RhoA:    rho[0],
+					RhoB:    rho[1],
+					Penalty: kind,
+					Tol:     1e-14,
+				}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
+			}
+			g := must.Get(value().Grad(ot.RegKL))
+			dx, dy := must.Get2(g.XY())
+			da, db, _ := g.Weights()
+			sum := func() float64 { return value().RegKL() }
+			differences(t, name+": x", x.RawMatrix().Data, dx.RawMatrix().Data, .1, sum)
+			differences(t, name+": y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, sum)
+			differences(t, name+": a", a, da, .1, sum)
+			differences(t, name+": b", b, db, .1, sum)
+			oneSided(t, name, a, 3, value)
 		}
-		g := must.Get(value().Grad(ot.RegKL))
-		dx, dy := must.Get2(g.XY())
-		da, db, _ := g.Weights()
-		sum := func() float64 { return value().RegKL() }
-		differences(t, "x", x.RawMatrix().Data, dx.RawMatrix().Data, .1, sum)
-		differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, sum)
-		differences(t, "a", a, da, .1, sum)
-		differences(t, "b", b, db, .1, sum)
+	}
+}
+
+// oneSided compares the derivative by weight i, set to 0, with a difference quotient from there.
+func oneSided(t *testing.T, name string, a []float64, i int, solve func() *ot.Plan) {
+	t.Helper()
+	const h = 1e-5
+	was := a[i]
+	defer func() { a[i] = was }()
+	a[i] = 0
+	at := solve()
+	da, _, _ := must.Get(at.Grad(ot.RegKL)).Weights()
+	a[i] = h
+	if got := (solve().RegKL() - at.RegKL()) / h; math.Abs(got-da[i]) > 1e-3 {
+		t.Errorf("%s: by a weight of 0: %g, difference quotient %g", name, da[i], got)
 	}
 }
 

@@ -108,6 +108,7 @@ func TestBadParameters(t *testing.T) {
 		{ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}}, "Start[0] = NaN"},
 		{ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1}, "RhoA = 0"},
 		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan}, "RhoB = NaN"},
+		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1, Penalty: 3}, "penalty.Kind(3)"},
 	} {
 		if _, err := tc.s.Solve(ctx, p); !errors.Is(err, ot.ErrParameter) || !strings.Contains(err.Error(), tc.names) {
 			t.Errorf("%+v: err = %v, want a parameter error naming %q", tc.s, err, tc.names)

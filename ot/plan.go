@@ -59,8 +59,8 @@ type Plan struct {
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64
 
-	t         *transport.Plan // nil where no solver made the plan
-	penalties *penalties      // of marginals that are not exact; nil where they are
+	t         *transport.Plan  // nil where no solver made the plan
+	penalties *solve.Penalties // of marginals that are not exact; nil where they are
 
 	once   sync.Once
 	values Values
@@ -86,9 +86,6 @@ type Values struct {
 	// Mass is ΣT: 1 but for unbalanced plans.
 	Mass float64
 }
-
-// penalties are the ρ of the marginals of an unbalanced plan.
-type penalties struct{ a, b float64 }
 
 // String returns one line that says how the solve ended.
 func (p *Plan) String() string {
@@ -120,6 +117,7 @@ func (p Problem) plan(solver string, r *solve.Result) *Plan {
 		Evaluations: r.Evaluations,
 		MarginalL1:  r.MarginalL1,
 		t:           t,
+		penalties:   r.Penalties,
 	}
 }
 

@@ -66,25 +66,10 @@ func negEntropy(w []float64) float64 {
 func (p *Plan) unbalancedValues(v Values) {
 	n, _ := p.Dims()
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.penalties.a, p.t.Mass, p.A) +
-		marginalPenalty(p.penalties.b, p.ApplyT(transport.Ones(n)), p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + p.penalties.A.Of(p.t.Mass, p.A) +
+		p.penalties.B.Of(p.ApplyT(transport.Ones(n)), p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
-}
-
-// marginalPenalty returns ρ KL(p|q), 0 where the marginal is exact.
-func marginalPenalty(rho float64, p, q []float64) float64 {
-	if math.IsInf(rho, 1) {
-		return 0
-	}
-	var s rows.Sum
-	for i, v := range p {
-		if v > 0 {
-			s.Add(v * logspace.Log(v/q[i]))
-		}
-		s.Add(q[i] - v)
-	}
-	return rho * s.Value()
 }
 
 // Of returns the loss of a plan.

@@ -135,10 +135,7 @@ var ramp = &density{
 		v, x := r.v, r.x
 		least := 0x1p-50 * (x + r.noise)
 		for j, dj := range r.d {
-			v[j] = 0
-			if x-dj > least {
-				v[j] = (x - dj) / 2
-			}
+			v[j] = masked((x-dj)/2, below(least-(x-dj)))
 		}
 		// x and d may be large and the densities small differences of them, so rounding of x
 		// matters; a common factor corrects the sum.

@@ -2,6 +2,7 @@ package freg
 
 import (
 	"context"
+	"slices"
 
 	"coupling/ot/internal/laplacian"
 	"coupling/ot/internal/rows"
@@ -68,12 +69,13 @@ func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut
 	w := r.p // p is no longer needed
 	r.curvatures(w, f, a, b)
 	rowCut, colCut := cut*kern.Sum(w), cut*f.slope(1)
-	e.Idx, e.Val = e.Idx[:0], e.Val[:0]
+	e.Idx, e.Val = slices.Grow(e.Idx[:0], len(w))[:len(w)], slices.Grow(e.Val[:0], len(w))[:len(w)]
+	k := 0
 	for j, v := range w {
-		if v > 0 && (v >= rowCut || v >= colCut*b[j]) {
-			e.Idx, e.Val = append(e.Idx, int32(j)), append(e.Val, v)
-		}
+		e.Idx[k], e.Val[k] = int32(j), v
+		k += int(below(0-v) &^ (below(v-rowCut) & below(v-colCut*b[j])) & 1)
 	}
+	e.Idx, e.Val = e.Idx[:k], e.Val[:k]
 	if 3*len(e.Idx) > len(w) { // which multiplies faster than a list unless most are zero
 		e.Idx, e.Val = e.Idx[:0], append(e.Val[:0], w...)
 	}

@@ -108,52 +108,67 @@ func (r *row) solveMean(f family, b []float64, x float64) float64 {
 // left side is convex. There are no subtractions, so x is right to its last bits.
 func (r *row) solveRamp(b []float64, guess float64) float64 {
 	if !(guess > 0) {
-		guess = math.Inf(1)
+		guess = math.MaxFloat64 // all that are not forbidden
 	}
-	var w, wd float64
-	count := 0
-	for j, d := range r.d {
-		if d < guess {
-			w += b[j]
-			wd += b[j] * d
-			count++
-		}
-	}
-	x := (2 + wd) / w
-	if math.IsInf(x, 1) { // a cost beyond the range of float64/λ; start from the nearest atom
-		x = math.MaxFloat64
-	}
-	near := r.near[:0]
-	for j, d := range r.d {
-		if d < x {
-			near = append(near, int32(j))
-		}
-	}
-	if len(near) == count {
-		return x
-	}
-	for {
-		w, wd = 0, 0
+	x, count := r.rampRoot(b, guess)
+	near := r.nearer(x)
+	for len(near) != count {
+		count = len(near)
+		var w, wd float64
 		for _, j := range near {
 			w += b[j]
 			wd += b[j] * r.d[j]
 		}
 		x = (2 + wd) / w
-		kept := near[:0]
+		kept := 0
 		for _, j := range near {
-			if r.d[j] < x {
-				kept = append(kept, j)
-			}
+			near[kept] = j
+			kept += int(below(r.d[j]-x) & 1)
 		}
-		if len(kept) == len(near) {
-			return x
-		}
-		near = kept
+		near = near[:kept]
 	}
+	return x
 }
+
+// rampRoot returns (2 + Σ_S b d)/Σ_S b and the size of S, where d < guess. Here as in all loops over the ramp no branch
+// depends on the data: half the entries may be positive, in no order that a processor predicts.
+func (r *row) rampRoot(b []float64, guess float64) (x float64, count int) {
+	var w, wd float64
+	b = b[:len(r.d)]
+	for j, d := range r.d {
+		in := below(d - guess)
+		w += masked(b[j], in)
+		wd += masked(b[j]*d, in)
+		count += int(in & 1)
+	}
+	// A cost beyond the range of float64/λ: start from the nearest atom.
+	return min((2+wd)/w, math.MaxFloat64), count
+}
+
+// nearer lists the entries where d < x.
+func (r *row) nearer(x float64) []int32 {
+	near, k := r.near[:len(r.d)], 0
+	for j, d := range r.d {
+		near[k] = int32(j)
+		k += int(below(d-x) & 1)
+	}
+	return near[:k]
+}
+
+// below returns 1 in every bit where x < 0, and else 0; x must be neither −0 nor NaN.
+func below(x float64) uint64 { return uint64(int64(math.Float64bits(x)) >> 63) }
+
+// masked returns x where the mask is 1 in every bit, and 0 where it is 0.
+func masked(x float64, mask uint64) float64 { return math.Float64frombits(math.Float64bits(x) & mask) }
 
 // curvatures writes row i of K, a b_j κ(v_j), at the densities of the row.
 func (r *row) curvatures(dst []float64, f family, a float64, b []float64) {
+	if f == ramp {
+		for j, v := range r.v {
+			dst[j] = masked(a*b[j]/2, below(0-v)) // −v may be −0
+		}
+		return
+	}
 	for j, v := range r.v {
 		dst[j] = f.weighted(a*b[j], v)
 	}

@@ -148,7 +148,7 @@ func (c *chooser) Uncertify() { c.last = nil }
 // StartStage sets the fastest arithmetic that is exact enough for a stage that ends at tol,
 // beginning with float32.
 func (s *Function) StartStage(tol float64) {
-	s.single, s.stageTol = s.bMin > singleColumn && s.Marginals == nil, tol
+	s.single, s.stageTol = s.bMin > singleColumn, tol
 	s.arithmetic = byQuotients
 	switch {
 	case s.listed.Listed != nil || s.grid.Separable != nil: // one pass, in one precision

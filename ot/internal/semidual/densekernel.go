@@ -36,8 +36,8 @@ const (
 	storedCached = 1 << 20
 	// SingleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
 	SingleTol = 0x1p-20
-	// singleColumn is the least column sum, and the least weight, for which K is held in float32,
-	// where entries under 2⁻¹²⁶ = 1e-38 of their row are lost.
+	// singleColumn is the least column sum, as a part of T's mass, and the least weight, for which K is
+	// held in float32, where entries under 2⁻¹²⁶ = 1e-38 of their row are lost.
 	singleColumn = 1e-25
 )
 
@@ -99,14 +99,17 @@ func (s *Function) newKernel(beta []float64) *denseKernel {
 	return k
 }
 
-// dropIfUnderflowed drops a float32 kernel in which a column has almost no entry left.
+// dropIfUnderflowed drops a float32 kernel in which a column has almost no entry left. Where marginals
+// are penalised, such a column may be right, and the stage goes on in float64.
 func (s *Function) dropIfUnderflowed(k *denseKernel) {
 	if !k.Single {
 		return
 	}
+	least := singleColumn * kern.Sum(s.Col)
 	for j, c := range s.Col {
-		if c < singleColumn && s.B[j] > 0 {
+		if c < least && s.B[j] > 0 {
 			k.Eps = 0
+			s.single = s.Marginals == nil
 			return
 		}
 	}

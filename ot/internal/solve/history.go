@@ -56,7 +56,7 @@ const maxScale = 1.5
 func (h *history) direction(dst, g, beta []float64, s *semidual.Function) {
 	for j, b := range s.Wanted() {
 		if s.B[j] > 0 {
-			h.metric[j] = s.Eps / max(b, s.Col[j])
+			h.metric[j] = s.Eps / max(b, s.Col[j], semidual.ColumnUnderflow)
 		}
 	}
 	kern.Scale(dst, -1, g)

@@ -17,10 +17,19 @@ type quasiNewton struct {
 	asymmetric    bool      // symmetric steps did not converge
 	contracts     bool      // the last Sinkhorn step reduced the error by more than contraction
 	fixedPoint    func()    // what takes the place of Sinkhorn's step; nil for that
+	bounds        bounds    // of the potentials; nil for none
 	evened        bool      // the last step was Sinkhorn's because a column was off by more than columnRegion
 	budget        int       // evaluations after which there are no more rescues; 0 before the first
 	rescues       int       // how often Newton steps have been tried where L-BFGS was slow
 	restarted     bool      // from the exact potentials
+}
+
+// bounds keep potentials within bounds.
+type bounds interface {
+	// clamp moves β into its bounds.
+	clamp()
+	// hold removes from a direction the moves of potentials that are best at their bounds.
+	hold(dir, grad []float64)
 }
 
 // contraction is the ratio of errors after and before a Sinkhorn step below which the next step is
@@ -42,6 +51,9 @@ func (q *quasiNewton) step() error {
 	}
 	q.hist.direction(q.dir, q.grad, q.beta, s)
 	q.clipLight()
+	if q.bounds != nil {
+		q.bounds.hold(q.dir, q.grad)
+	}
 	slope := kern.Dot(q.dir, q.grad)
 	if !(slope < 0) {
 		q.hist.clear()
@@ -86,7 +98,13 @@ func (q *quasiNewton) symmetricStep() error {
 const symmetricContraction = 0.8
 
 // far reports whether column sums are so wrong that the gradient does not determine a step length.
-func (q *quasiNewton) far() bool { return q.err > 0.5 }
+func (q *quasiNewton) far() bool {
+	mass := q.s.Total
+	if q.mass != nil {
+		mass = max(mass, kern.Sum(q.mass))
+	}
+	return q.err*q.s.Total > 0.5*mass
+}
 
 // sinkhornStep takes a Sinkhorn step and records it in the history.
 func (q *quasiNewton) sinkhornStep() error {
@@ -129,6 +147,9 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	for range 8 {
 		copy(q.beta, q.next)
 		kern.Axpy(q.beta, t, q.dir)
+		if q.bounds != nil {
+			q.bounds.clamp()
+		}
 		if err := q.eval(q.beta, 1); err != nil {
 			return false, err
 		}
@@ -166,17 +187,18 @@ const (
 	columnRegion = 3
 )
 
-// clipLight bounds the moves of light atoms relative to those of the others.
+// clipLight bounds the moves of light atoms, by the mass that they are to get, relative to those of the others.
 func (q *quasiNewton) clipLight() {
-	light, others := lightAtom/float64(q.s.M)*q.s.Total, 0.0
+	want := q.s.Wanted()
+	light, others := lightAtom/float64(q.s.M)*kern.Sum(want), 0.0
 	for j, v := range q.dir {
-		if q.s.B[j] >= light {
+		if want[j] >= light {
 			others = max(others, math.Abs(v))
 		}
 	}
 	limit := lightMove * max(q.s.Eps, others/maxMove)
 	for j, v := range q.dir {
-		if q.s.B[j] < light {
+		if want[j] < light {
 			q.dir[j] = max(-limit, min(limit, v))
 		}
 	}

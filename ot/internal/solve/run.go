@@ -134,7 +134,13 @@ func (r *run) finish(err error) (*Result, error) {
 	}
 	r.beta = r.s.Unsort(r.beta)
 	l1 := r.err * r.s.Total
-	return &Result{transport.New(r.s, r.beta, r.mass, l1), r.status, r.iter, r.s.Evals, l1}, err
+	return &Result{
+		Plan:        transport.New(r.s, r.beta, r.mass, l1),
+		Status:      r.status,
+		Iterations:  r.iter,
+		Evaluations: r.s.Evals,
+		MarginalL1:  l1,
+	}, err
 }
 
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.

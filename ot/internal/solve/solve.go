@@ -54,6 +54,7 @@ type Result struct {
 	Status                  Status
 	Iterations, Evaluations int
 	MarginalL1              float64
+	Penalties               *Penalties // nil where marginals are exact
 }
 
 // Solver is a rule for the next potentials. With an error the result is nil, unless the context ended or Trace stopped

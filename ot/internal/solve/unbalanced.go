@@ -6,13 +6,18 @@ import (
 
 	"coupling/lab/logspace"
 	"coupling/ot/internal/fault"
+	"coupling/ot/internal/linesearch"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
 	"coupling/ot/internal/transport"
+	"coupling/ot/penalty"
 )
 
-// Unbalanced solves the problem with the marginal penalties ρa and ρb; +Inf keeps a marginal exact.
-func Unbalanced(ctx context.Context, p Problem, c Control, rhoA, rhoB float64) (*Result, error) {
+// Unbalanced solves the problem with the marginal penalties ρa D and ρb D; +Inf keeps a marginal exact.
+func Unbalanced(ctx context.Context, p Problem, c Control, kind penalty.Kind, rhoA, rhoB float64) (*Result, error) {
+	if err := kind.Check(); err != nil {
+		return nil, bad(fault.ErrParameter, "Penalty: %v", err)
+	}
 	for _, r := range []struct {
 		name string
 		v    float64
@@ -30,12 +35,20 @@ func Unbalanced(ctx context.Context, p Problem, c Control, rhoA, rhoB float64) (
 		return nil, err
 	}
 	r.mass = make([]float64, r.s.N)
-	u := &penalisedRun{quasiNewton: r.quasiNewton(0), rhoA: rhoA, rhoB: rhoB, want: make([]float64, r.s.M)}
+	u := &penalisedRun{
+		quasiNewton: r.quasiNewton(0),
+		a:           penalty.Term{Kind: kind, Rho: rhoA},
+		b:           penalty.Term{Kind: kind, Rho: rhoB},
+		want:        make([]float64, r.s.M),
+	}
 	u.fixedPoint, u.asymmetric = u.scale, true
+	if bounded, _ := u.b.Bounded(0); bounded {
+		u.bounds = u
+	}
 	u.setTotals(massA, massB)
 	out, err := r.finish(r.anneal(u.stage))
 	if out != nil {
-		u.gauge(out.Plan)
+		out.Penalties = u.gauge(out.Plan)
 	}
 	return out, err
 }
@@ -51,6 +64,10 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 	}
 	if u.Start != nil {
 		u.stages = u.stages[len(u.stages)-1:]
+	}
+	// Penalties keep potentials from growing far beyond ρ, so a larger ε prepares nothing.
+	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/2 {
+		u.stages = u.stages[1:]
 	}
 	s.Eps = u.stages[0]
 	u.beta = s.Start(u.Start)
@@ -82,9 +99,15 @@ func scaled(w []float64, f float64) []float64 {
 // would round them away.
 type penalisedRun struct {
 	*quasiNewton
-	rhoA, rhoB float64
-	want       []float64
-	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
+	a, b  penalty.Term
+	want  []float64
+	shift float64 // f = α + shift, g = β − shift, but for ε log a and ε log b; 0 where not KL
+}
+
+// Penalties are those of a plan, and the shares of the weights that its potentials ask for.
+type Penalties struct {
+	A, B           penalty.Term
+	ShareA, ShareB []float64
 }
 
 // damping is ρ/(ρ+ε), the factor of the soft minimum in a potential's step.
@@ -144,22 +167,30 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 // mass makes row i optimal for β and the present shift.
 func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
-	s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) - damping(u.rhoA, s.Eps)*softmax
-	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.rhoA+s.Eps))
+	if u.a.Kind != penalty.KL {
+		f, share := u.a.Step(-softmax, s.Eps)
+		s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) + f
+		u.mass[i] = s.A[i] * share
+		return u.mass[i]
+	}
+	s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) - damping(u.a.Rho, s.Eps)*softmax
+	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.a.Rho+s.Eps))
 	return u.mass[i]
 }
 
 // finishEval makes the plan optimal for any shift, and returns the error of the columns.
 func (u *penalisedRun) FinishEval() float64 {
 	s := u.s
-	yield := 1 / (u.rhoA + s.Eps)
-	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.Eps)
-	u.shift += by
-	// All of T by the same factor, since its rows were computed for the old shift.
-	f := math.Exp(-by * yield)
-	kern.Scale(u.mass, f, u.mass)
-	kern.Scale(s.Col, f, s.Col)
-	rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
+	if u.a.Kind == penalty.KL {
+		yield := 1 / (u.a.Rho + s.Eps)
+		by := translation(kern.Sum(u.mass), u.wanted(nil), u.a.Rho, u.b.Rho, s.Eps)
+		u.shift += by
+		// All of T by the same factor, since its rows were computed for the old shift.
+		f := math.Exp(-by * yield)
+		kern.Scale(u.mass, f, u.mass)
+		kern.Scale(s.Col, f, s.Col)
+		rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
+	}
 	u.wanted(u.want)
 	return kern.L1Diff(s.Col, u.want) / s.Total
 }
@@ -167,12 +198,15 @@ func (u *penalisedRun) FinishEval() float64 {
 // Wanted returns the column sums of T at the optimum for the potentials of the last evaluation.
 func (u *penalisedRun) Wanted() []float64 { return u.want }
 
-// wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
+// potential returns gⱼ; bⱼ is positive.
+func (u *penalisedRun) potential(j int) float64 { return u.beta[j] - u.s.Eps*u.s.LogB[j] - u.shift }
+
+// wanted returns the total of the column sums of T at the optimum, and writes them to dst where not nil.
 func (u *penalisedRun) wanted(dst []float64) float64 {
 	var total float64
 	for j, b := range u.s.B {
-		if b > 0 && !math.IsInf(u.rhoB, 1) {
-			b *= math.Exp((u.shift - u.beta[j] + u.s.Eps*u.s.LogB[j]) / u.rhoB)
+		if b > 0 {
+			b *= u.b.Share(u.potential(j), u.s.Col[j]/b)
 		}
 		if dst != nil {
 			dst[j] = b
@@ -186,41 +220,119 @@ func (u *penalisedRun) wanted(dst []float64) float64 {
 func (u *penalisedRun) scale() {
 	s := u.s
 	s.Sinkhorn(u.beta, 1) // columns are exact there
-	keep := damping(u.rhoB, s.Eps)
+	if u.b.Kind != penalty.KL {
+		by := u.imbalance()
+		for j, b := range s.B {
+			if b > 0 {
+				g, _ := u.b.Step(u.potential(j)-by, s.Eps)
+				u.beta[j] = s.Eps*s.LogB[j] + g
+			}
+		}
+		return
+	}
+	keep := damping(u.b.Rho, s.Eps)
 	var p, q float64 // the masses that the columns and the rows ask for
 	for j, b := range s.B {
 		if b > 0 {
 			base := s.Eps * s.LogB[j]
-			p += b * math.Exp((base+u.shift-u.beta[j])/(u.rhoB+s.Eps))
+			p += b * math.Exp((base+u.shift-u.beta[j])/(u.b.Rho+s.Eps))
 			u.beta[j] = base + keep*(u.beta[j]-base)
 		}
 	}
 	for i, a := range s.A {
-		if a > 0 && !math.IsInf(u.rhoA, 1) {
-			a *= math.Exp((s.Eps*logspace.Log(a) - s.Alpha[i] - u.shift) / u.rhoA)
+		if a > 0 && !u.a.Exact() {
+			a *= math.Exp((s.Eps*logspace.Log(a) - s.Alpha[i] - u.shift) / u.a.Rho)
 		}
 		q += a
 	}
-	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.Eps))
+	u.shift = keep * (u.shift - translation(p, q, u.b.Rho, u.a.Rho, s.Eps))
 }
 
-// gauge adds the shift to the potentials; those of weight 0 are damped soft minima.
-func (u *penalisedRun) gauge(p *transport.Plan) {
-	by := u.shift
-	for i, a := range p.A {
-		p.Alpha[i] += by
-		if p.F[i] += by; a == 0 {
-			p.F[i] *= damping(u.rhoA, p.Eps)
+// imbalance returns the constant that makes the masses which the rows and the columns' step ask for agree to a few
+// percent, when it is added to the rows' potentials and subtracted from what the columns would take if they were exact.
+func (u *penalisedRun) imbalance() float64 {
+	const near, most = 0.05, 40
+	by := u.logMasses(0)
+	if u.b.Kind != penalty.ChiSquare || !(math.Abs(by) > near) { // total variation bounds the masses itself
+		return 0
+	}
+	bracket, sign := linesearch.New(-math.Abs(by)), math.Copysign(1, by)
+	t := u.s.Eps
+	for range most {
+		switch off := -sign * u.logMasses(sign*t); {
+		case math.Abs(off) <= near:
+			return sign * t
+		case off < 0:
+			bracket.Before(t, off)
+		default:
+			bracket.Beyond(t, off)
+		}
+		t = bracket.Next()
+	}
+	return sign * t
+}
+
+// logMasses returns the logarithm of the mass that the rows ask for over that of the columns' step, moved by by.
+func (u *penalisedRun) logMasses(by float64) float64 {
+	s := u.s
+	var p, q float64
+	for j, b := range s.B {
+		if b > 0 {
+			_, share := u.b.Step(u.potential(j)-by, s.Eps)
+			p += b * share
 		}
 	}
-	for j, b := range p.B {
-		p.Beta[j] -= by
-		if p.G[j] -= by; b <= semidual.ColumnUnderflow {
-			p.G[j] *= damping(u.rhoB, p.Eps)
-			if b > 0 {
-				p.Beta[j] = p.G[j] + p.Eps*logspace.Log(b)
-				p.Own[j] = p.Beta[j] + by
+	for i, a := range s.A {
+		if a > 0 {
+			q += a * u.a.Share(s.Alpha[i]-s.Eps*logspace.Log(a)+by, 1)
+		}
+	}
+	return logspace.Log(q / p)
+}
+
+// clamp moves the potentials into their bounds.
+func (u *penalisedRun) clamp() {
+	for j, b := range u.s.B {
+		if b > 0 {
+			u.beta[j] = u.s.Eps*u.s.LogB[j] + max(-u.b.Rho, min(u.b.Rho, u.potential(j)))
+		}
+	}
+}
+
+// hold removes from a direction the moves of potentials that are best at their bounds.
+func (u *penalisedRun) hold(dir, grad []float64) {
+	for j, b := range u.s.B {
+		if b > 0 && grad[j] == 0 {
+			if _, at := u.b.Bounded(u.potential(j)); at {
+				dir[j] = 0
 			}
 		}
 	}
+}
+
+// gauge adds the shift to the potentials; those of weight 0 take the step of a vanishing weight.
+func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
+	by := u.shift
+	out := &Penalties{u.a, u.b, make([]float64, len(p.A)), make([]float64, len(p.B))}
+	for i, a := range p.A {
+		p.Alpha[i] += by
+		if p.F[i] += by; a == 0 {
+			p.F[i], out.ShareA[i] = u.a.Step(p.F[i], p.Eps)
+			continue
+		}
+		out.ShareA[i] = u.a.Share(p.F[i], u.mass[i]/a)
+	}
+	for j, b := range p.B {
+		p.Beta[j] -= by
+		if p.G[j] -= by; b > semidual.ColumnUnderflow {
+			out.ShareB[j] = u.b.Share(p.G[j], u.s.Col[j]/b)
+			continue
+		}
+		p.G[j], out.ShareB[j] = u.b.Step(p.G[j], p.Eps)
+		if b > 0 {
+			p.Beta[j] = p.G[j] + p.Eps*logspace.Log(b)
+			p.Own[j] = p.Beta[j] + by
+		}
+	}
+	return out
 }
