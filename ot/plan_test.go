@@ -24,6 +24,12 @@ func byPair(x, y *mat.Dense, c cost.PointCost) *mat.Dense {
 	return out
 }
 
+func TestPointCosts(t *testing.T) {
+	for name, kind := range kinds() {
+		t.Run(name, func(t *testing.T) { ottest.PointCost(t, kind, 2) })
+	}
+}
+
 func TestGeometries(t *testing.T) {
 	for name, kind := range kinds() {
 		for _, d := range []int{2, 7} {

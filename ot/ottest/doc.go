@@ -6,5 +6,6 @@
 //		ottest.Solver(t, func(eps, tol float64) ot.Solver { return My{Eps: eps, Tol: tol} })
 //	}
 //
-// which checks all of them. Basic leaves out weights down to 1e-12.
+// which checks all of them. Basic leaves out weights down to 1e-12. Geometry checks a geometry, and
+// PointCost a cost between points with its gradient.
 package ottest
