@@ -11,7 +11,7 @@ import (
 	"coupling/lab"
 )
 
-// The figure that CONTRIBUTING.md shows is one file of at most 80 lines. With the three steps that
+// The figure that CONTRIBUTING.md shows is one file of at most 80 lines. With the steps that
 // stand below it, the tests of this folder and of the scripts pass, the figure's claim among them.
 func TestContributing(t *testing.T) {
 	if testing.Short() {
