@@ -70,14 +70,11 @@ func execute(t *testing.T, c kernel.Checkout, file, store string) {
 	}
 	defer s.Close()
 	began := time.Now()
-	times, err := s.Notebook(ctx, nb)
+	cells, err := s.Notebook(ctx, nb)
 	if err != nil {
 		t.Errorf("%v", err)
 	}
-	for _, when := range times {
-		t.Logf("%6.2f s  %s", when.Elapsed.Seconds(), when.ID)
-	}
-	t.Logf("%6.2f s  in all", time.Since(began).Seconds())
+	t.Logf("%d cells in %.2f s", cells, time.Since(began).Seconds())
 	for _, cell := range nb.Cells {
 		if cell.Type == ipynb.Code && strings.Contains(cell.Source, "%%") && err == nil && !shows(cell) {
 			t.Errorf("cell %s shows nothing", cell.ID)

@@ -299,8 +299,8 @@ func TestShow(t *testing.T) {
 	if d.format != "png" || p.puts[0].width != 120 || p.puts[2].width != 3 || p.puts[1].png == nil {
 		t.Errorf("pictures: %q %d", d.format, p.puts[0].width)
 	}
-	for i, want := range map[int]string{3: "Dims(9, 2)", 4: "a&lt;b", 5: "<i>", 6: "7", 7: "a &lt; b", 8: "holds", 10: ">c<",
-		12: ">n<"} {
+	for i, want := range map[int]string{3: "Dims(9, 2)", 4: "a&lt;b", 5: "<i>", 6: "7", 7: "a &lt; b", 8: "holds",
+		10: ">c<", 12: ">n<"} {
 		if !strings.Contains(p.puts[i].html, want) {
 			t.Errorf("output %d: %q has no %q", i, p.puts[i].html, want)
 		}
