@@ -67,6 +67,9 @@ const (
 	rough = 1e-3
 	// renyi is the least width of an interval that a Rényi divergence may narrow.
 	renyi = 1e-2
+	// rounded is a δ that a closed form may have left of 0, as at the largest loss: no accountant is
+	// sharper there.
+	rounded = 1e-14
 )
 
 // stage is an accountant with its question.
@@ -155,7 +158,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		if v.Upper < best.Upper {
 			best.Upper, best.By, best.Order = v.Upper, v.By, v.Order
 		}
-		if q.Decides(best.Interval, enough) {
+		if q.Decides(best.Interval, enough) || q.Delta && s.by == (closed.Accountant{}) && best.Upper <= rounded {
 			break
 		}
 	}
