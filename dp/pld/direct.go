@@ -45,7 +45,7 @@ func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pa
 	if q.limit >= 0 || a.work() < directWork {
 		most = FineLaw / 4
 	}
-	levels := math.Log2(max(2, largestOf(parts, func(p *part) float64 { return p.times })))
+	levels := logspace.Log(max(2, largestOf(parts, func(p *part) float64 { return p.times }))) / math.Ln2
 	bulk, jumps, first := 0.0, 0.0, 0.0 // A, B and the first width
 	by := fineness{FineLaw / 64, FineLaw / 16}
 	for k, last := 0, math.Inf(1); !a.enough(q, best, goal); k++ {

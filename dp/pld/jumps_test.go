@@ -215,7 +215,8 @@ func TestLawsEncloseContours(t *testing.T) {
 		}
 		for _, by := range []fineness{{48, 192}, {96, 192}, {192, 96}, {192, 768}, {400, 400}} {
 			v, err := direct(t.Context(), parts, q, by)
-			if err != nil || v.Lower > c.exact*(1+1e-8) || v.Upper < c.exact*(1-1e-8) || v.Upper-v.Lower > c.width*v.Upper {
+			if err != nil || v.Lower > c.exact*(1+1e-8) || v.Upper < c.exact*(1-1e-8) ||
+				v.Upper-v.Lower > c.width*v.Upper {
 				t.Errorf("σ = %v by %v cells: ε in %v, %v; is %v", c.noise, by, v, err, c.exact)
 			}
 		}

@@ -351,7 +351,7 @@ func (s sketch) weigh(mass []float64, tails float64) {
 		end := s.from(float64(k + 1))
 		widths[k], from = end-from, end
 		side := math.Cbrt(widths[k])
-		worth[k] = math.Exp(tails*math.Log(near)) * side * side
+		worth[k] = math.Exp(tails*logspace.Log(near)) * side * side
 		total += worth[k]
 	}
 	for k := range worth {
