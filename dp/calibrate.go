@@ -81,7 +81,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		x = logspace.Log(value)
 	}
 	p := probe{x: x}
-	if c.last != nil && math.Abs(c.last.x-x) < 0.2 {
+	if near := max(0.2, min(1, 100*q.Width)); c.last != nil && math.Abs(c.last.x-x) < near {
 		q.Like = pair.Answer{Refused: c.last.first.Refused}
 	}
 	var err error
@@ -115,6 +115,13 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		return p, err
 	}
 	stages := c.stages()
+	if c.Relation.Kind == AddRemove && c.Relation.size() > firstSpans { // many splits, most of them near the one
+		one := *c
+		one.Relation.Kind = Removal
+		if p, err = one.run(ctx, start); err == nil {
+			start, c.slope, stages = p.x, one.slope, stages[len(stages)-1:]
+		}
+	}
 	for i, q := range stages {
 		if i < 2 { // what accountants refused in the middle they would refuse at the end, or need seconds for
 			c.last = nil
@@ -123,7 +130,7 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
 			return p, err
 		}
-		if err == nil && p.g.Kind == Exact {
+		if err == nil && (p.g.Kind == Exact || i == 1 && p.limited()) {
 			break
 		}
 		start = p.x
@@ -139,6 +146,12 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 
 // sharpened is the width from which the next stage is expected to have sharper answers.
 const sharpened = 5e-4
+
+// limited reports whether distributions, which know no saddle point, answered less sharply than they
+// were asked to: with more work they would answer much the same.
+func (p probe) limited() bool {
+	return p.first.Order == 0 && p.relWidth >= sharpened && p.relWidth < 0.1
+}
 
 // ahead returns where a sharper answer is to be expected to meet the budget, but for some part of
 // the uncertainty: of a grid's upper and lower ends the truth is at a third.

@@ -285,16 +285,13 @@ func TestCalibrationIsCertified(t *testing.T) {
 		{Budget{Epsilon: 2.6, Delta: 1e-5, Relation: Relation{Group: 60}},
 			func(x float64) Event { return SGD(x, .001, 1000) }, 1e-2},
 	} {
-		if testing.Short() && c.b.Relation.Group > 0 {
-			continue
-		}
 		x, g, err := MinNoise(t.Context(), c.b, c.event)
 		if err != nil {
 			t.Fatal(err)
 		}
 		own, err := Epsilon(t.Context(), c.event(x), c.b.Relation, c.b.Delta)
 		if err != nil || own.Lower > g.Epsilon || g.Lower > own.Epsilon || g.Epsilon > c.b.Epsilon ||
-			g.Epsilon < c.b.Epsilon*(1-c.most) {
+			g.Epsilon < c.b.Epsilon*(1-c.most) || g.Relation != c.b.Relation {
 			t.Errorf("noise %v: %v, lower end %v; asked again %v, %v", x, g, g.Lower, own, err)
 		}
 	}

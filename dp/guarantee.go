@@ -214,7 +214,8 @@ func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Qu
 	if a == nil {
 		a = Best{}
 	}
-	s := search{by: a, event: e, relation: r, q: q, far: far}
+	q.Far = far
+	s := search{by: a, event: e, relation: r, q: q}
 	if err := s.worst(ctx); err != nil {
 		return nothing(), pair.Answer{}, err
 	}

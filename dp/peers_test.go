@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"coupling/dp"
+	"coupling/dp/pair"
 )
 
-// Questions of dp_accounting's own tests of one step (privacy_loss_mechanism_test.py) with the answers
-// of that package: δ at ε < 0, at 0 and above, in each direction, sampled or not. Discrete Gaussians are
+// Questions of dp_accounting's own tests of one step (privacy_loss_mechanism_test.py, and those that
+// privacy_loss_distribution_test.py asks for its grids) with the answers of that package: δ at ε < 0, at 0
+// and above, in each direction, sampled or not. Discrete Gaussians are
 // not among them: it tests these truncated.
 func TestPeersDelta(t *testing.T) {
 	var file struct {
 		Cases []struct {
-			Noise, Way      string
-			Parameter, Rate float64
-			Sensitivity     int
-			Eps, Delta      []float64
+			Noise, Way                   string
+			Parameter, Rate, Sensitivity float64
+			Eps, Delta                   []float64
 		}
 	}
 	b, err := os.ReadFile("testdata/peers.json")
@@ -32,9 +33,9 @@ func TestPeersDelta(t *testing.T) {
 	negative := 0
 	for _, c := range file.Cases {
 		m := map[string]dp.Event{
-			"Gaussian":        dp.Gaussian{NoiseMultiplier: c.Parameter / float64(c.Sensitivity)},
-			"Laplace":         dp.Laplace{Scale: c.Parameter / float64(c.Sensitivity)},
-			"DiscreteLaplace": dp.DiscreteLaplace{Scale: 1 / c.Parameter, Sensitivity: c.Sensitivity},
+			"Gaussian":        dp.Gaussian{NoiseMultiplier: c.Parameter / c.Sensitivity},
+			"Laplace":         dp.Laplace{Scale: c.Parameter / c.Sensitivity},
+			"DiscreteLaplace": dp.DiscreteLaplace{Scale: 1 / c.Parameter, Sensitivity: int(c.Sensitivity)},
 		}[c.Noise]
 		e := dp.Poisson{Rate: c.Rate, Event: m}
 		for i, eps := range c.Eps {
@@ -48,8 +49,54 @@ func TestPeersDelta(t *testing.T) {
 			}
 		}
 	}
-	if negative < 43 {
+	if negative < 140 {
 		t.Errorf("only %d questions at ε < 0", negative)
+	}
+}
+
+// And those of two distributions on a few values (privacy_loss_distribution_test.py): the numbers it
+// states, and for compositions sums over all outcomes, in the worse direction.
+func TestPeersDistributions(t *testing.T) {
+	delta := func(p, q []float64, eps float64) (sum float64) {
+		for i := range p {
+			sum += max(0, p[i]-math.Exp(eps)*q[i])
+		}
+		return sum
+	}
+	product := func(a, b []float64) (out []float64) {
+		for _, x := range a {
+			for _, y := range b {
+				out = append(out, x*y)
+			}
+		}
+		return out
+	}
+	upper, lower := []float64{.5, .2, 0, .3}, []float64{.2, .2, .6, 0}
+	upper2, lower2 := []float64{0, .7, .3}, []float64{.4, .6, 0}
+	both, thrice := product(upper, upper2), product(product(upper, upper), upper)
+	bothLow, thriceLow := product(lower, lower2), product(product(lower, lower), lower)
+	event := func(p, q []float64) dp.Event {
+		d, err := pair.NewDiscrete(p, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dp.FromPair{Removal: d}
+	}
+	one, two := event(upper, lower), event(upper2, lower2)
+	for _, c := range []struct {
+		event     dp.Event
+		eps, want float64
+	}{
+		{event([]float64{.6, .4}, []float64{.5, .5}), math.Log(.9), .15},
+		{event([]float64{.5, .4, 0, .1}, lower), math.Log(.9), .64},
+		{dp.Compose{one, two}, -.5, max(delta(both, bothLow, -.5), delta(bothLow, both, -.5))},
+		{dp.Compose{two, one}, -.5, max(delta(both, bothLow, -.5), delta(bothLow, both, -.5))},
+		{dp.Repeat{Times: 3, Event: one}, -.2, max(delta(thrice, thriceLow, -.2), delta(thriceLow, thrice, -.2))},
+	} {
+		g, err := dp.Delta(t.Context(), c.event, dp.Relation{}, c.eps)
+		if err != nil || g.Delta < c.want*(1-1e-12) || g.Delta > c.want*(1+1e-6) || g.Lower > c.want*(1+1e-12) {
+			t.Errorf("%v: δ(%v) in [%v, %v], want %v: %v", c.event, c.eps, g.Lower, g.Delta, c.want, err)
+		}
 	}
 }
 

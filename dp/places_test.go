@@ -149,7 +149,7 @@ func TestAddInPlaces(t *testing.T) {
 		{
 			file:      "dp/best/best.go",
 			before:    "\tif by := q.Like.By;",
-			insert:    "\tlist = append(list, stage{hoeffding.Accountant{}, q})\n",
+			insert:    "\tlist = append(list, stage{by: hoeffding.Accountant{}, q: q})\n",
 			importing: "coupling/dp/hoeffding",
 		},
 		{

@@ -1,8 +1,10 @@
 package dp
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp/pair"
 )
@@ -134,6 +136,13 @@ func halved(spans []span) (out []span) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// widest is the span of the most splits, and of these that with the most removed records.
+func widest(spans []span) span {
+	return slices.MaxFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.most-a.least, b.most-b.least), cmp.Compare(a.most, b.most))
+	})
 }
 
 // singles lists the splits, that with the most removed records first.

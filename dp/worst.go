@@ -23,7 +23,6 @@ type search struct {
 	relation Relation
 	q        pair.Question
 
-	far   float64     // if not 0: a lower end above this ends the search with errFar
 	v     float64     // the largest upper end so far
 	g     Guarantee   // of the branch that has it
 	first pair.Answer // for the first branch
@@ -76,11 +75,13 @@ func (s *search) worst(ctx context.Context) error {
 		s.v, s.g.Accountant = 0, closed.Accountant{}.Name()
 		return nil
 	}
-	if err := s.ask(ctx, one, b); err != nil || all.single() || !directed {
+	switch err := s.ask(ctx, one, b); {
+	case err != nil:
 		return err
-	}
-	if s.far > 0 && s.g.Lower > s.far {
+	case s.q.Far > 0 && s.g.Lower > s.q.Far:
 		return errFar
+	case all.single() || !directed:
+		return nil
 	}
 	return s.others(ctx, span{all.total, all.least, all.most - 1})
 }
@@ -120,7 +121,7 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 	if err == nil && s.q.Delta && in.Upper > 1-1e-9 { // no branch exceeds 1
 		in.Upper = 1
 	}
-	if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
+	if err == nil && !(in.Upper >= 0 && in.Upper < math.MaxFloat64) {
 		err = fmt.Errorf("dp: %s answered %v: %w", in.By, in.Upper, ErrUnbounded)
 	}
 	if err != nil {
@@ -146,10 +147,13 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 // pass compares the live spans with the largest number so far. It evaluates single splits that may
 // exceed it, or in the last pass every span that may, and returns the other spans that may.
 func (s *search) pass(ctx context.Context, live []span, last bool) (left []span, err error) {
-	if worst := live[len(live)-1]; last && !worst.single() && !s.within(ctx, worst) {
+	if worst := widest(live); last && !worst.single() && !s.within(ctx, worst) {
 		if err := s.askOther(ctx, worst); err != nil { // what most others are below
 			return nil, err
 		}
+	}
+	if !last && len(live) >= firstSpans && !s.any(ctx, live) {
+		return live, nil
 	}
 	passed := make([]bool, len(live))
 	var group errgroup.Group
@@ -179,6 +183,16 @@ func (s *search) pass(ctx context.Context, live []span, last bool) (left []span,
 		}
 	}
 	return left, nil
+}
+
+// any reports whether one of a few of the spans is within: where none is, the others are taken not to be.
+func (s *search) any(ctx context.Context, live []span) bool {
+	for i := 0; i < len(live); i += len(live) / 4 {
+		if live[i].single() || s.within(ctx, live[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // askOther evaluates the branch of a split but the first, or one that dominates a span.

@@ -71,7 +71,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	}
 	tols := []float64{a.tol()}
 	if q.Against > 0 {
-		tols = []float64{1e-2, 1e-5}
+		tols = []float64{1e-3, 1e-5}
 	}
 	for _, a.Tol = range tols {
 		if out.Interval, out.Order, err = a.deltaAt(ctx, steps, q); err != nil ||
@@ -139,7 +139,10 @@ func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step,
 		return v, 0, err
 	}
 	v, order, err = a.epsilon(ctx, parts, want)
-	if trimmed(parts) && (err != nil || v.Upper > mostTrimmed) {
+	switch cut := trimmed(parts); {
+	case cut && err == nil && v.Lower > mostTrimmed && q.Far > 0 && q.Far < mostTrimmed: // so it is for all components
+		return pair.Interval{Lower: mostTrimmed, Upper: math.MaxFloat64}, order, nil
+	case cut && (err != nil || v.Upper > mostTrimmed):
 		if parts, err = a.parts(steps, pair.NoTrim); err != nil {
 			return v, 0, err
 		}

@@ -74,3 +74,29 @@ func TestDrawsWithReplacement(t *testing.T) {
 	}
 	t.Log(v)
 }
+
+// Where no more need be known than that ε is above Far, the answer still encloses it, and ends above Far
+// only where ε does.
+func TestFarEncloses(t *testing.T) {
+	for _, c := range []struct {
+		scale, rate  float64
+		group, times int
+		ends         bool
+	}{{1, .02, 32, 300, true}, {5, .1, 32, 300, true}, {8, .02, 200, 300, true}, {16, .001, 1000, 1000, false}} {
+		pr, err := pair.Poisson(pair.Gaussian, c.scale, c.rate, 0, c.group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := []pair.Step{{Pair: pr, Times: c.times}}
+		q := pair.EpsilonAt(1e-5)
+		want, err := Accountant{}.Bound(t.Context(), steps, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Far = 20
+		got, err := Accountant{}.Bound(t.Context(), steps, q)
+		if err != nil || got.Lower > want.Upper || got.Upper < want.Lower || (got.Upper == math.MaxFloat64) != c.ends {
+			t.Errorf("%+v: ε in %v, where %v above is far: %v; is in %v", c, got.Interval, q.Far, err, want.Interval)
+		}
+	}
+}

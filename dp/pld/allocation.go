@@ -41,11 +41,11 @@ const (
 //
 // Rounding. By combine's argument each of t − 1 sums multiplies masses by 1 ± κ and each of 2·log₂
 // t levels values by 1 ± 2κ, and both carry through later sums; so do two passes of each ratio to
-// coarser grids and the 4K sums, K levels deep, for jumps: masses are off by 1 ± (3t + 4K)κ, values
-// by 1 ± 4κ(2·log₂ t + K + 5). The law that connectDots returns for W has the wanted δ for all ε, but total mass
-// and mean only up to some η, so that E f ≥ E f(W) − f(1)η − |f′(1)|η for a convex f ≥ 0. Since E
-// f(W) is at least f(1) and |f′(1)|·E(W − 1)₊, that is a factor of 1 − η(1 + 1/δ_p(0)), for each of
-// t. The returned pair accounts for these factors in its RelErr and in its ratios, once more for
+// coarser grids and the 4K sums, K levels deep, for jumps: masses are off by as much as power returns,
+// values by 1 ± 4κ(2·log₂ t + K + 5). The law that connectDots returns for W has the wanted δ for all
+// ε, but total mass and mean only up to some η, so that E f ≥ E f(W) − f(1)η − |f′(1)|η for a convex
+// f ≥ 0. Since E f(W) is at least f(1) and |f′(1)|·E(W − 1)₊, that is a factor of 1 − η(1 +
+// 1/δ_p(0)), for each of t. The returned pair accounts for these factors in its RelErr and in its ratios, once more for
 // the division by the computed mass.
 func Allocated(p pair.Pair, t, n int) (pair.Pair, error) {
 	if t < 1 || t > mostSummed {
@@ -64,13 +64,13 @@ func Allocated(p pair.Pair, t, n int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := sum.power(one, t, n)
+	all, rounding, err := sum.power(one, t, fineness{n, n})
 	if err != nil {
 		return nil, err
 	}
 	kappa := roundingOf(max(len(one.over.x), 2*n))
 	levels := float64(2*bits.Len(uint(t)) + mostJumps + 5)
-	rel := 2 * (float64(t)*wrong + float64(3*t+4*mostJumps)*kappa)
+	rel := 2 * (float64(t)*wrong + rounding)
 	return pair.Enclose(spread(all.over.mean(t), one.over.least, one.over.most), all.under.mean(t), p.Support(),
 		pair.Rounding{Mass: rel, Ratio: 1e-13 + 4*kappa*levels})
 }

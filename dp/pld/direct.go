@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
+	"coupling/lab/root"
 )
 
 const (
@@ -16,8 +17,8 @@ const (
 	directWidth = 2e-3
 	directWork  = 4_000_000
 	// rareScales is the ratio of the largest to the least loss from which no grid of equal bins
-	// holds both.
-	rareScales = 1 << 15
+	// holds both, and roughScales that from which a rough answer by direct takes less time.
+	rareScales, roughScales = 1 << 15, 1 << 6
 	// mostDirect bounds the number of losses composed.
 	mostDirect = 1_000_000_000
 )
@@ -29,42 +30,64 @@ func (a Accountant) rare(parts []*part, goal, unit float64) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(parts, func(p *part) bool { return p.left*rareScales < p.right })
+	scales := float64(rareScales)
+	if a.width() >= directWidth {
+		scales = roughScales
+	}
+	return slices.ContainsFunc(parts, func(p *part) bool { return p.left*scales < p.right })
 }
 
-// laws narrows an interval by direct, on finer and finer grids: widths fall with the square of their
-// cells, until rounding decides.
+// laws narrows an interval by direct, on finer and finer grids, until rounding decides. Widths fall as
+// A/bulk² + B/jumps² with the cells of either kind. Two rough answers tell A and B, and so which cells
+// are worth their time, about bulk²·log₂ T + 2·jumps².
 func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pair.Interval) pair.Interval {
-	most := FineLaw
+	goal, most := max(a.width(), directWidth), FineLaw
 	if q.limit >= 0 || a.work() < directWork {
 		most = FineLaw / 4
 	}
-	for n, last := FineLaw/16, math.Inf(1); n <= most && !a.enough(q, best, directWidth); {
-		got, err := direct(ctx, parts, q, n)
+	levels := logspace.Log(max(2, largestOf(parts, func(p *part) float64 { return p.times }))) / math.Ln2
+	bulk, jumps, first := 0.0, 0.0, 0.0 // A, B and the first width
+	by := fineness{FineLaw / 64, FineLaw / 16}
+	for k, last := 0, math.Inf(1); !a.enough(q, best, goal); k++ {
+		got, err := direct(ctx, parts, q, by)
 		if err != nil {
 			break
 		}
 		best = within(best, got)
 		width := (got.Upper - got.Lower) / got.Upper
-		if n == most || !(width < .7*last) {
+		if k > 1 && !(width < .8*last) || min(by.bulk, by.jumps) == most {
 			break
 		}
 		last = width
-		n = min(most, int(float64(n)*min(4, max(1.5, 1.25*math.Sqrt(width/max(a.width(), directWidth))))))
+		b, j := float64(by.bulk*by.bulk), float64(by.jumps*by.jumps)
+		switch k {
+		case 0:
+			first, by.bulk = width, 2*by.bulk
+			continue
+		case 1:
+			bulk = max(0, first-width) * b / 3
+			jumps = max(0, width-bulk/b) * j
+		default:
+			scale := width / (bulk/b + jumps/j)
+			bulk, jumps = bulk*scale, jumps*scale
+		}
+		share := 1 / min(.8*goal, .4*width) * (math.Sqrt(bulk*levels) + math.Sqrt(2*jumps))
+		by.bulk = max(FineLaw/64, min(4*by.bulk, most, int(math.Sqrt(share*math.Sqrt(bulk/levels)))))
+		by.jumps = max(FineLaw/16, min(4*by.jumps, most, int(math.Sqrt(share*math.Sqrt(jumps/2)))))
 	}
 	return best
 }
 
-// direct composes by products of laws on grids of n cells, for a million steps in a tenth of a second for
-// FineLaw/4, and in one for FineLaw. It needs no bins of one width, and so serves where rare large losses
+// direct composes by products of laws, for a million steps in hundredths of a second, or in one with
+// FineLaw cells of each kind. It needs no bins of one width, and so serves where rare large losses
 // decide, as at sampling rates of 1e-6.
 //
 // Only δ(ε) = E(M − e^ε)₊ is asked for, and each factor of M enters through a convex function f ≥ 0
 // that rises from f(0) = 0: a mixture of (x − c)₊, c ≥ 0. The measures of connectDots are on the
-// safe side for each of these. The products are so by operation.power, up to factors in 1 ± 2Tκ of
+// safe side for each of these. The products are so by operation.power, up to factors in 1 ± 2Σκ of
 // masses and in 1 ± 16T ulp of ratios for T combinations, and what laws leave out: see combine.
-func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interval, error) {
-	all, losses := bracket{}, 0.0
+func direct(ctx context.Context, parts []*part, q question, by fineness) (pair.Interval, error) {
+	all, losses, mass := bracket{}, 0.0, 0.0
 	for i, p := range parts {
 		if losses += p.times; losses > mostDirect {
 			return pair.Interval{}, fmt.Errorf("pld: %g losses: %w", losses, ErrRange)
@@ -72,24 +95,26 @@ func direct(ctx context.Context, parts []*part, q question, n int) (pair.Interva
 		if err := ctx.Err(); err != nil {
 			return pair.Interval{}, err
 		}
-		high, low := p.connectDots(graded(p.right, p.left, 2*n), graded(p.left, p.left, n/4))
+		high, low := p.connectDots(p.nodes(by), graded(p.left, p.left, by.bulk/4))
 		one := bracket{high.rising(), low.rising()}
 		if !(max(p.right, p.left) <= largestLog) || !one.inRange() {
 			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
 		}
-		power, err := product.power(one, int(p.times), n)
+		power, rounding, err := product.power(one, int(p.times), by)
 		if err != nil {
 			return pair.Interval{}, err
 		}
+		mass += 2 * rounding
 		if i > 0 {
-			power = product.combine(all, power, n)
+			mass += 2 * roundingOf(max(all.points(), power.points()))
+			power = product.combine(all, power, max(by.bulk, by.jumps))
 		}
 		if all = power; !all.inRange() {
 			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)
 		}
 	}
 	times := 3*losses + float64((4*mostJumps+2)*len(parts)) // combinations, and passes to coarser grids
-	mass, ratio := 2*times*roundingOf(3*n), 16*times*ulp
+	ratio := 16 * times * ulp
 	high := func(eps float64) float64 {
 		return logspace.Add(all.over.logDelta(eps-ratio), logspace.Log(leftOut)) + mass + 1e-14
 	}
@@ -116,6 +141,25 @@ func graded(end, least float64, n int) []float64 {
 	span := logspace.Log(end/least) + 5
 	for k := range n {
 		nodes = append(nodes, end*math.Exp(span*(float64(k+1)/float64(n)-1)))
+	}
+	return nodes
+}
+
+// nodes divides the right half: by.jumps cells for the losses that are so large that power tells them
+// apart, and two for each of by.bulk for the others.
+func (p *part) nodes(by fineness) []float64 {
+	few := func(log float64) bool {
+		lp, lq := p.loss.right.pair.LogTails(math.Exp(log))
+		return p.times*math.Exp(max(lp, lq)) < jumpsExpected
+	}
+	from, end := logspace.Log(p.left), logspace.Log(p.right)
+	if p.times < worthJumps || few(from) || !few(end) {
+		return graded(p.right, p.left, 2*by.bulk)
+	}
+	cut := root.Bisect(few, from, end)
+	nodes := graded(math.Exp(cut), p.left, 2*by.bulk)
+	for k := range by.jumps {
+		nodes = append(nodes, math.Exp(cut+(end-cut)*float64(k+1)/float64(by.jumps)))
 	}
 	return nodes
 }

@@ -38,7 +38,7 @@
 //
 // Where a single large loss decides a tiny δ (at a rate of 1e-6) no tilt has much of its mass at
 // the answer and the interval stays wide. Then the answer comes from products of laws on grids of
-// their own (direct.go, law.go, jumps.go), which take a tenth of a second to one. Sums of such laws
+// their own (direct.go, law.go, jumps.go), which take hundredths of a second to one. Sums of such laws
 // are random allocations: Allocated.
 //
 // Bins and cells are refined until the interval is as narrow as asked for or no bins are left. An

@@ -8,14 +8,22 @@ import (
 )
 
 const (
-	// mostJumps is how many rare large ratios are told apart among those combined, and worthJumps the
-	// number of ratios from which that is done.
-	mostJumps  = 8
-	worthJumps = 64
+	// mostJumps is how many rare large ratios are told apart among those combined, worthJumps the
+	// number of ratios from which that is done, and jumpsExpected about how many of all may be large for
+	// more than mostJumps to be negligible: see split.
+	mostJumps     = 8
+	worthJumps    = 64
+	jumpsExpected = .03
 )
 
-// power combines a ratio with itself, times ≥ 1 in all, on grids of n cells. The error is ErrRange
-// where ratios are too large.
+// A fineness is the numbers of cells of grids: of powers of a law without its rare large ratios, and of
+// what these are combined with. Rare large ratios may decide, and then few cells of bulk serve.
+type fineness struct{ bulk, jumps int }
+
+// power combines a ratio with itself, times ≥ 1 in all, and returns a bound of the sum of all κ by which
+// combine rounds masses: three for each ratio of the bulk, since it passes to a coarser grid, to
+// another if it is added late, and is combined; and for the large ones four for each of K levels, and two.
+// The error is ErrRange where ratios are too large.
 //
 // Doubling moves mass on a grid each time, and with it all of a heavy tail. Large ratios are
 // therefore told apart where they are rare. Let the law be B + J, J of the large values, K =
@@ -27,16 +35,22 @@ const (
 // last step few cells serve. All of it is sums and products of positive numbers, so that combine's
 // order holds. What more than K large ratios add is negligible: see split. The lower law lacks it,
 // and the upper one has it at its ends.
-func (o operation) power(one bracket, times, n int) (bracket, error) {
+func (o operation) power(one bracket, times int, by fineness) (all bracket, rounding float64, err error) {
 	bulk, jump, rest, ok := o.split(one, times)
 	if !ok {
-		return o.doubled(o.coarse(one, n), times, n)
+		bulk = one
 	}
-	most, err := o.doubled(o.coarse(bulk, n), times-mostJumps, n)
+	rounding = 3 * float64(times) * roundingOf(max(bulk.points(), by.bulk+4))
+	if !ok {
+		all, err = o.doubled(o.coarse(one, by.bulk), times, by.bulk)
+		return all, rounding, err
+	}
+	rounding += (4*mostJumps + 2) * roundingOf(max(one.points(), by.bulk+4, 2*by.jumps))
+	most, err := o.doubled(o.coarse(bulk, by.bulk), times-mostJumps, by.bulk)
 	if err != nil {
-		return most, err
+		return most, rounding, err
 	}
-	few := n / 4
+	n, few := by.jumps, by.jumps/4
 	bulk, some := o.coarse(bulk, few), o.coarse(jump, few)
 	last, mixed := bulk, bulk.plus(some, float64(times-mostJumps+1)/mostJumps)
 	for i := 2; i <= mostJumps; i++ {
@@ -46,11 +60,14 @@ func (o operation) power(one bracket, times, n int) (bracket, error) {
 		}
 		mixed = last.plus(o.combine(mixed, some, few), float64(times-mostJumps+i)/float64(mostJumps-i+1))
 	}
-	all := o.combine(most, mixed, n)
+	all = o.combine(most, mixed, n)
 	all.over = all.over.plus(law{x: []float64{all.over.least}, q: []float64{rest.mass}, far: rest.mean,
 		least: all.over.least, most: all.over.most}, 1)
-	return all, nil
+	return all, rounding, nil
 }
+
+// points is the larger number of points of the two laws.
+func (b bracket) points() int { return max(len(b.over.x), len(b.under.x)) }
 
 // doubled is power by squares. Single ratios that are added late are few among all, and need few cells.
 func (o operation) doubled(one bracket, times, n int) (bracket, error) {
@@ -150,7 +167,7 @@ func (b bracket) plus(o bracket, factor float64) bracket {
 
 // coarse brings laws of many points to a grid of n cells.
 func (o operation) coarse(b bracket, n int) bracket {
-	if len(b.over.x) <= n && len(b.under.x) <= n {
+	if b.points() <= n {
 		return b
 	}
 	neutral := float64(o) // 0 for sums, 1 for products

@@ -37,7 +37,7 @@ func TestPowerByEnumeration(t *testing.T) {
 		if _, _, rest, ok := o.split(bracket{one, one}, times); !ok || rest.mass > negligibleMass {
 			t.Fatalf("operation %d: no large ratios, or too many: %+v", o, rest)
 		}
-		all, err := o.power(bracket{one, one}, times, 2000)
+		all, _, err := o.power(bracket{one, one}, times, fineness{2000, 2000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,9 +140,11 @@ func TestProductOfABillion(t *testing.T) {
 		if err := parts[0].prepare(q.logDelta, 1); err != nil {
 			t.Fatal(err)
 		}
-		v, err := direct(t.Context(), parts, q, FineLaw/4)
-		if err != nil || v.Lower > exact.Upper || v.Upper < exact.Lower || !(v.Lower > .9*exact.Lower) {
-			t.Errorf("δ = %v: ε in %v, %v; is %v", delta, v, err, exact.Interval)
+		for _, by := range []fineness{{FineLaw / 4, FineLaw / 4}, {48, 192}, {192, 96}} {
+			v, err := direct(t.Context(), parts, q, by)
+			if err != nil || v.Lower > exact.Upper || v.Upper < exact.Lower || !(v.Lower > .7*exact.Lower) {
+				t.Errorf("δ = %v, %v: ε in %v, %v; is %v", delta, by, v, err, exact.Interval)
+			}
 		}
 	}
 }
@@ -189,8 +191,38 @@ func TestLawsAgreeWithBins(t *testing.T) {
 	if (Accountant{}).rare(parts, q.logDelta, 1) {
 		t.Error("a rate of a thousandth is said to be rare")
 	}
-	laws, err := direct(t.Context(), parts, q, 1000)
+	laws, err := direct(t.Context(), parts, q, fineness{1000, 1000})
 	if err != nil || laws.Lower > bins.Upper || laws.Upper < bins.Lower || laws.Upper-laws.Lower > 5e-3*laws.Upper {
 		t.Errorf("ε in %v by laws, %v; in %v by bins", laws, err, bins)
+	}
+}
+
+// Products enclose what the contour integral has with ten times the usual work, on few cells of bulk as on
+// many, and narrowly where rare large losses decide.
+func TestLawsEncloseContours(t *testing.T) {
+	for _, c := range []struct{ noise, exact, width float64 }{{.5, .0266179717, .2}, {.3, 5.367870606, .02}} {
+		p, err := pair.Poisson(pair.Gaussian, c.noise, 1e-6, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := Accountant{}.parts([]pair.Step{{Pair: p, Times: 1_000_000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := question{logDelta: math.Log(1e-5), invert: true, limit: math.NaN()}
+		if err := parts[0].prepare(q.logDelta, 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []fineness{{48, 192}, {96, 192}, {192, 96}, {192, 768}, {400, 400}} {
+			v, err := direct(t.Context(), parts, q, by)
+			if err != nil || v.Lower > c.exact*(1+1e-8) || v.Upper < c.exact*(1-1e-8) ||
+				v.Upper-v.Lower > c.width*v.Upper {
+				t.Errorf("σ = %v by %v cells: ε in %v, %v; is %v", c.noise, by, v, err, c.exact)
+			}
+		}
+		if v := (Accountant{}).laws(t.Context(), parts, q, pair.Interval{Upper: 100}); v.Lower > c.exact*(1+1e-8) ||
+			v.Upper < c.exact*(1-1e-8) || v.Upper-v.Lower > directWidth*v.Upper {
+			t.Errorf("σ = %v: ε in %v, is %v", c.noise, v, c.exact)
+		}
 	}
 }

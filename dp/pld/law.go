@@ -257,8 +257,8 @@ func (f filling) barycentres(down float64) law {
 const (
 	// negligibleMass is the mass of Q below the grid, and that of P above it, as a share of each.
 	negligibleMass = 1e-19
-	// slots is the resolution of what shapes a grid.
-	slots = 1 << 10
+	// leastSlots and mostSlots limit the resolution of what shapes a grid, half its cells else.
+	leastSlots, mostSlots = 64, 1 << 10
 )
 
 // nodes places about n cells where the combined mass is, from a sketch of it: partly log-uniformly,
@@ -283,7 +283,7 @@ func (o operation) nodes(a, b law, n int) []float64 {
 		}
 		share += w
 	}
-	if x := math.Exp(s.from(slots)); x < end*(1-8*ulp) { // which the shares reach but for rounding
+	if x := math.Exp(s.from(float64(len(s.weight)))); x < end*(1-8*ulp) { // which the shares reach but for rounding
 		add(x)
 	}
 	if len(nodes) > 1 {
@@ -313,36 +313,49 @@ func (o operation) sketch(a, b law, n int) sketch {
 	low, high := o.reach(a, b, max(16, min(64, n/16)))
 	few := max(16, min(128, n/8)) // points shape a grid
 	points, mean := o.points(a.grouped(few, middle), b.grouped(few, middle))
+	slots := max(leastSlots, min(mostSlots, n/2))
 	s := sketch{centre: logspace.Log(mean), weight: make([]float64, slots), step: 1}
 	for _, p := range points {
 		s.scale += p.q * math.Abs(p.log-s.centre)
 	}
 	s.scale = max(s.scale, 1e-14, 1e-12*(high-low))
 	s.first = s.slot(low)
-	s.step = max(1e-12, s.slot(high)/slots)
-	var mass [slots]float64
+	s.step = max(1e-12, s.slot(high)/float64(slots))
+	mass := make([]float64, slots)
 	for _, p := range points {
 		mass[min(slots-1, max(0, int(s.slot(p.log))))] += p.q + p.p/mean
 	}
-	s.weigh(mass)
+	s.weigh(mass, o.tails())
 	return s
 }
 
+// tails is the power of mass by which a grid is shaped: more of a product is near its centre.
+func (o operation) tails() float64 {
+	if o == sum {
+		return .1
+	}
+	return .2
+}
+
 // weigh shares the cells out to the slots.
-func (s sketch) weigh(mass [slots]float64) {
-	all, total := s.from(slots)-s.from(0), 0.0
-	var worth [slots]float64
+func (s sketch) weigh(mass []float64, tails float64) {
+	total, last := 0.0, len(mass)-1
+	widths, worth := make([]float64, len(mass)), make([]float64, len(mass))
+	from := s.from(0)
+	all := s.from(float64(len(mass))) - from
 	for k := range worth {
 		near := 0.0
-		for j := max(0, k-2); j <= min(slots-1, k+2); j++ {
-			near += mass[j]
+		for _, m := range mass[max(0, k-2) : min(last, k+2)+1] {
+			near += m
 		}
-		worth[k] = math.Pow(near, .1) * math.Pow(s.from(float64(k+1))-s.from(float64(k)), 2./3)
+		end := s.from(float64(k + 1))
+		widths[k], from = end-from, end
+		side := math.Cbrt(widths[k])
+		worth[k] = math.Exp(tails*logspace.Log(near)) * side * side
 		total += worth[k]
 	}
 	for k := range worth {
-		width := s.from(float64(k+1)) - s.from(float64(k))
-		s.weight[k] = .3/slots + .3*width/all + .4*worth[k]/total
+		s.weight[k] = .3/float64(len(mass)) + .3*widths[k]/all + .4*worth[k]/total
 	}
 }
 

@@ -54,7 +54,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	if q.Width > 0 {
 		a.Width = q.Width
 	}
-	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor}
+	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor, far: q.Far}
 	switch {
 	case !q.Delta && q.At == 0:
 		return out, fmt.Errorf("pld: losses on a grid at delta = 0: %w", pair.ErrNotApplicable)
@@ -100,6 +100,9 @@ func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (
 	if cut {
 		q.slack = trimSlack
 		v, err := a.untrimmed(ctx, less, q)
+		if err == nil && v.Lower > mostTrimmed && q.far > 0 && q.far < mostTrimmed { // so it is for all components
+			return pair.Interval{Lower: mostTrimmed, Upper: math.MaxFloat64}, nil
+		}
 		if err == nil && (!q.invert || v.Upper <= mostTrimmed) || ctx.Err() != nil {
 			if !q.invert {
 				v = pair.Interval{Lower: v.Lower * (1 - trimSlack), Upper: min(1, v.Upper*(1+trimSlack))}
@@ -172,7 +175,7 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 func (a Accountant) enough(q question, v pair.Interval, width float64) bool {
 	// Comparisons with NaN are false.
 	return v.Upper-v.Lower <= max(max(a.width(), width)*min(v.Upper, math.MaxFloat64), q.floor) ||
-		v.Upper <= q.limit || v.Lower > q.limit
+		v.Upper <= q.limit || v.Lower > q.limit || q.far > 0 && v.Lower > q.far
 }
 
 // within is what two intervals have in common.

@@ -41,6 +41,7 @@ type question struct {
 	limit    float64 // when δ is asked for: the value to compare it with, or NaN
 	slack    float64 // relative error of δ that was made before
 	floor    float64 // an absolute width that is narrow enough too
+	far      float64 // if not 0, an ε above which no more need be known
 }
 
 // A view is a tilt of the composition, with ΣT·K and the moments of the composed tilted loss there.

@@ -65,7 +65,7 @@ func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Questi
 	}
 	m, lost := finite(steps)
 	if q.Delta {
-		r := a.delta(m, q.At)
+		r := a.delta(m, q.At, logspace.Log(max(0, q.Against-2*lost)))
 		r.Upper = min(1, r.Upper+lost)
 		return r, nil
 	}
@@ -98,7 +98,7 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 		return pure
 	}
 	logDelta := logspace.Log(delta) - 1e-15
-	r := a.best(func(beta float64) float64 {
+	r := a.best(math.Inf(-1), func(beta float64) float64 {
 		k := m.at(1 + beta)
 		num := k + a.Conversion.offset(beta) - logDelta
 		// Rounding of the sum, in units of its terms.
@@ -111,12 +111,12 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 	return r
 }
 
-// delta minimises δ(α): log δ(α) = K − βε + c(α) is convex in α.
-func (a Accountant) delta(m moments, eps float64) Result {
+// delta minimises δ(α), until it is at most e^enough: log δ(α) = K − βε + c(α) is convex in α.
+func (a Accountant) delta(m moments, eps, enough float64) Result {
 	if a.Orders == nil && pair.LargestLoss(m) <= eps {
 		return Result{Order: math.Inf(1)}
 	}
-	r := a.best(func(beta float64) float64 {
+	r := a.best(enough-1e-9, func(beta float64) float64 {
 		k := m.at(1 + beta)
 		return k - beta*eps + a.Conversion.offset(beta) + 1e-15*(k+beta*eps+1+beta)
 	})
@@ -144,11 +144,11 @@ func (m moments) at(alpha float64) float64 {
 }
 
 // best minimises a quasi-convex objective of β = α − 1, over the given orders or over all. The value is left in Upper.
-func (a Accountant) best(f func(beta float64) float64) Result {
+func (a Accountant) best(enough float64, f func(beta float64) float64) Result {
 	if len(a.Orders) > 0 {
 		return bestOf(a.Orders, f)
 	}
-	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, logspace.Log(8))
+	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, logspace.Log(8), enough)
 	return Result{Upper: v, Order: 1 + math.Exp(t)}
 }
 
@@ -167,9 +167,10 @@ func bestOf(orders []float64, f func(beta float64) float64) Result {
 const farthest = 60
 
 // minimise finds the least value of a quasi-convex function of t, which may be +Inf to the right,
-// by walking in growing steps until the minimum is bracketed, and golden section. It returns only
-// evaluated points, so the bound holds.
-func minimise(f func(t float64) float64, start float64) (t, v float64) {
+// by walking in growing steps until the minimum is bracketed, and golden section. It ends at a value of
+// at most enough, and where that is finite once t is known to a hundredth. It returns only evaluated
+// points, so the bound holds.
+func minimise(f func(t float64) float64, start, enough float64) (t, v float64) {
 	at := func(t float64) float64 {
 		v := f(t)
 		if math.IsNaN(v) {
@@ -184,19 +185,19 @@ func minimise(f func(t float64) float64, start float64) (t, v float64) {
 	}
 	lo, hi := mid-1, mid+1
 	fl, fh := at(lo), at(hi)
-	for step := 2.0; fl < fm && lo > -30; step *= 1.5 {
+	for step := 2.0; fl < fm && fm > enough && lo > -30; step *= 1.5 {
 		hi, fh = mid, fm
 		mid, fm = lo, fl
 		lo = max(mid-step, -30)
 		fl = at(lo)
 	}
-	for step := 2.0; fh < fm && hi < farthest; step *= 1.5 {
+	for step := 2.0; fh < fm && fm > enough && hi < farthest; step *= 1.5 {
 		lo, fl = mid, fm
 		mid, fm = hi, fh
 		hi = min(mid+step, farthest)
 		fh = at(hi)
 	}
-	t, v = golden(at, lo, mid, hi, fm)
+	t, v = golden(at, lo, mid, hi, fm, enough)
 	for _, e := range []struct{ t, v float64 }{{lo, fl}, {hi, fh}} {
 		if e.v < v {
 			t, v = e.t, e.v
@@ -206,9 +207,13 @@ func minimise(f func(t float64) float64, start float64) (t, v float64) {
 }
 
 // golden narrows lo < mid < hi with f(mid) at most the values at the ends.
-func golden(f func(float64) float64, lo, mid, hi, fm float64) (t, v float64) {
+func golden(f func(float64) float64, lo, mid, hi, fm, enough float64) (t, v float64) {
+	tol := 1e-5
+	if !math.IsInf(enough, -1) {
+		tol = 1e-2
+	}
 	const g = 0.3819660112501051
-	for hi-lo > 1e-5 {
+	for hi-lo > tol && fm > enough {
 		var x float64
 		if hi-mid > mid-lo {
 			x = mid + g*(hi-mid)
