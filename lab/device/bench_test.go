@@ -17,8 +17,9 @@ func BenchmarkOpsOnDevice(b *testing.B) {
 	d := must.Get(device.Open(""))
 	defer d.Close()
 	b.Logf("%v: %s", d, d.Info().Detail)
-	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, normOps, productOps, imageOps,
-		randomOps, trainingOps, transportOps} {
+	for _, group := range []func(*device.Device) []timed{
+		peaks, copyOps, mapOps, reduceOps, normOps, productOps, imageOps, randomOps, trainingOps, transportOps,
+	} {
 		for _, op := range group(d) {
 			b.Run(op.name, func(b *testing.B) { op.run(b, d) })
 		}
@@ -162,7 +163,9 @@ func mapOps(d *device.Device) (ops []timed) {
 			ops = append(ops, moving(d, f.name, 2, n, func(a []*device.Array) { device.Map(a[0], a[1], f.f, 0) }))
 		}
 		ops = append(ops,
-			moving(d, "TanhVJP", 4, n, func(a []*device.Array) { device.MapVJP(a[0], a[1], a[2], a[3], device.Tanh, 0) }),
+			moving(d, "TanhVJP", 4, n, func(a []*device.Array) {
+				device.MapVJP(a[0], a[1], a[2], a[3], device.Tanh, 0)
+			}),
 			moving(d, "Add", 3, n, func(a []*device.Array) { device.Add(a[0], a[1], a[2]) }))
 	}
 	return append(ops, op("Add/bias of 64×128×32×32", "GB/s", 8*64*128*1024, func() func() {

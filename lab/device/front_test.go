@@ -41,19 +41,25 @@ func TestWrongArguments(t *testing.T) {
 			func() { f(0).Reshape(0, -1) }},
 		"Rows": {func() { f(3).Rows(2, 1) }, func() { f(3).Rows(-1, 1) }, func() { f(3).Rows(0, 4) },
 			func() { f().Rows(0, 1) }},
-		"fill":       {func() { f(3).Set32(make([]float32, 2)) }, func() { f(3).Set64(make([]float64, 3)) }},
-		"read":       {func() { f(3).Get64() }, func() { i(3).Get32() }, func() { f(3).GetInts() }},
-		"Mat":        {func() { f(3).Mat() }, func() { f(0, 3).Mat() }},
-		"FromDense":  {func() { d.FromDense(device.Int32, mat.NewDense(1, 1, nil)) }},
-		"Map":        {func() { device.Map(i(3), i(3), device.Exp, 0) }, func() { device.Map(f(3), f(3), none, 0) }},
-		"MapVJP":     {func() { device.MapVJP(f(3), f(3), f(3), f(3), none, 0) }},
-		"Reduce":     {func() { device.Reduce(f(1), f(3), device.LogSumExp+1) }},
-		"Affine":     {func() { device.Affine{Func: none}.Apply(f(3), f(3)) }},
-		"Paste":      {func() { device.Paste(f(3, 2), f(2, 2), 0, 2) }, func() { device.Paste(f(3), f(1), 1, 0) }},
-		"Cut":        {func() { device.Cut(f(2), f(3), 0, -1) }},
-		"Gather":     {func() { device.Gather(f(2, 3), f(4, 3), i(3)) }, func() { device.Gather(f(2, 3), f(4, 3), f(2)) }},
-		"Scatter":    {func() { device.Scatter(f(4, 3), f(2, 3), i(2, 1)) }},
-		"window":     {func() { device.SquareWindow(4, 1, 0).Out(3, 5) }, func() { device.SquareWindow(2, 1, -1).Out(3, 5) }},
+		"fill":      {func() { f(3).Set32(make([]float32, 2)) }, func() { f(3).Set64(make([]float64, 3)) }},
+		"read":      {func() { f(3).Get64() }, func() { i(3).Get32() }, func() { f(3).GetInts() }},
+		"Mat":       {func() { f(3).Mat() }, func() { f(0, 3).Mat() }},
+		"FromDense": {func() { d.FromDense(device.Int32, mat.NewDense(1, 1, nil)) }},
+		"Map":       {func() { device.Map(i(3), i(3), device.Exp, 0) }, func() { device.Map(f(3), f(3), none, 0) }},
+		"MapVJP":    {func() { device.MapVJP(f(3), f(3), f(3), f(3), none, 0) }},
+		"Reduce":    {func() { device.Reduce(f(1), f(3), device.LogSumExp+1) }},
+		"Affine":    {func() { device.Affine{Func: none}.Apply(f(3), f(3)) }},
+		"Paste":     {func() { device.Paste(f(3, 2), f(2, 2), 0, 2) }, func() { device.Paste(f(3), f(1), 1, 0) }},
+		"Cut":       {func() { device.Cut(f(2), f(3), 0, -1) }},
+		"Gather": {
+			func() { device.Gather(f(2, 3), f(4, 3), i(3)) },
+			func() { device.Gather(f(2, 3), f(4, 3), f(2)) },
+		},
+		"Scatter": {func() { device.Scatter(f(4, 3), f(2, 3), i(2, 1)) }},
+		"window": {
+			func() { device.SquareWindow(4, 1, 0).Out(3, 5) },
+			func() { device.SquareWindow(2, 1, -1).Out(3, 5) },
+		},
 		"ConvWeight": {func() { device.ConvWeight(f(1, 2, 3, 3), f(1, 1, 3, 3), f(1, 1, 3, 3), window) }},
 		"Gemm": {
 			func() { device.Gemm(f(6), 1, f(6).N(), f(6).N(), 0) },
@@ -155,10 +161,9 @@ func TestMatrices(t *testing.T) {
 // arguments are the float arrays of an operation.
 type arguments []*device.Array
 
-// writings are the operations: the shapes of what each writes, then of what it reads. After the name of a shape stands =
-// where the operation's description says that both may be one array, ? where there need be none, and the axes that may be
-// longer by themselves.
-// Sides of shapes are n.
+// writings are the operations: the shapes of what each writes, then of what it reads. After the name of a shape stands
+// = where the operation's description says that both may be one array, ? where there need be none, and the axes that
+// may be longer by themselves. Sides of shapes are n.
 func writings(d *device.Device, n int) map[string]writing {
 	i := func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) }
 	c, w, list := device.Cost{Square: 1}, device.SquareWindow(1, 1, 0), func(a ...*device.Array) arguments { return a }
@@ -250,7 +255,8 @@ func (w writing) arrays() (names []string, written int) {
 // shaped makes the arguments that have these names.
 func shaped(d *device.Device, n int, names []string) (a arguments) {
 	shapes := map[byte][]int{
-		'o': {1}, 't': {n}, 'v': {n * n}, 'r': {1, n}, 'm': {n, n}, 'n': {1, n, n}, 'p': {1, 1, n, n}, 'q': {1, 1, 1, 1},
+		'o': {1}, 't': {n}, 'v': {n * n}, 'r': {1, n}, 'm': {n, n}, 'n': {1, n, n},
+		'p': {1, 1, n, n}, 'q': {1, 1, 1, 1},
 	}
 	for _, name := range names {
 		a = append(a, d.Zeros(device.Float32, shapes[name[0]]...))

@@ -18,12 +18,14 @@ func TestRecordedOperations(t *testing.T) {
 	outer := d.Scope()
 	ops := writings(d, n)
 	for name, call := range map[string]func(a arguments){
-		"Conv 3×3":        func(a arguments) { device.Conv(a[2], a[0], a[1], window) },
-		"ConvInput 3×3":   func(a arguments) { device.ConvInput(a[0], a[2], a[1], window) },
-		"ConvWeight 3×3":  func(a arguments) { device.ConvWeight(a[1], a[0], a[2], window) },
-		"Reduce all":      func(a arguments) { device.Reduce(a[3].Rows(0, 1), a[0].Reshape(-1), device.LogSumExp) },
-		"Reduce rows":     func(a arguments) { device.Reduce(a[3].Reshape(2, 1), a[2].Reshape(2, -1), device.Norm) },
-		"Reduce no rows":  func(a arguments) { device.Reduce(a[3].Rows(0, 1), a[0].Reshape(-1).Rows(0, 0), device.Sum) },
+		"Conv 3×3":       func(a arguments) { device.Conv(a[2], a[0], a[1], window) },
+		"ConvInput 3×3":  func(a arguments) { device.ConvInput(a[0], a[2], a[1], window) },
+		"ConvWeight 3×3": func(a arguments) { device.ConvWeight(a[1], a[0], a[2], window) },
+		"Reduce all":     func(a arguments) { device.Reduce(a[3].Rows(0, 1), a[0].Reshape(-1), device.LogSumExp) },
+		"Reduce rows":    func(a arguments) { device.Reduce(a[3].Reshape(2, 1), a[2].Reshape(2, -1), device.Norm) },
+		"Reduce no rows": func(a arguments) {
+			device.Reduce(a[3].Rows(0, 1), a[0].Reshape(-1).Rows(0, 0), device.Sum)
+		},
 		"ReduceDot all":   func(a arguments) { device.ReduceDot(a[3].Rows(0, 1), a[0].Reshape(-1), a[0].Reshape(-1)) },
 		"ConvSquares 3×3": func(a arguments) { device.ConvSquares(a[3], a[0], a[2], window) },
 	} {

@@ -25,20 +25,22 @@ func LSECols(out, c, g *Array, inv float64) {
 	k.do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
 }
 
-// problems demands costs n×m, or B×n×m of B problems, a result for each index of axis to, 0 or 1, and a potential, of the
-// given name, for each of the other.
-func (k args) problems(out, c *Array, name string, potential *Array, to int) args {
-	s := c.t.Shape
+// problems demands costs n×m, or B×n×m of B problems, a result for each index of axis to, 0 or 1, and a potential, of
+// the given name, for each of the other.
+func (c args) problems(out, costs *Array, name string, potential *Array, to int) args {
+	s := costs.t.Shape
 	if len(s) == 3 {
-		return k.shape("out", out, s[0], s[1+to]).shape(name, potential, s[0], s[2-to])
+		return c.shape("out", out, s[0], s[1+to]).shape(name, potential, s[0], s[2-to])
 	}
-	return k.shape("c", c, -1, -1).shape("out", out, s[to]).shape(name, potential, s[1-to])
+	return c.shape("c", costs, -1, -1).shape("out", out, s[to]).shape(name, potential, s[1-to])
 }
 
-// held demands costs n×m, u, h, and v with a row for each index of an axis, 0 or 1, and out with one for each of the other.
-func (k args) held(out, c, u, h, v *Array, from int) args {
-	k.shape("c", c, -1, -1).shape("v", v, c.t.Shape[from], -1).shape("out", out, c.t.Shape[1-from], v.t.Shape[1])
-	return k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1])
+// held demands costs n×m, u, h, and v with a row for each index of an axis, 0 or 1, and out with one for each of the
+// other.
+func (c args) held(out, costs, u, h, v *Array, from int) args {
+	s := costs.t.Shape
+	c.shape("c", costs, -1, -1).shape("v", v, s[from], -1).shape("out", out, s[1-from], v.t.Shape[1])
+	return c.shape("u", u, s[0]).shape("h", h, s[1])
 }
 
 // PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.

@@ -147,8 +147,8 @@ func (k *kit) domain(f device.Unary, p float64, n int) []float64 {
 	return append(x, ref.Kinks(f, p)...)
 }
 
-// mapVJPs compares f'(x)·dy with its formula, which package ref holds to finite differences, in place too. 12: y is rounded and enters cubed, f' has up to four
-// operations and an elementary function.
+// mapVJPs compares f'(x)·dy with its formula, which package ref holds to finite differences, in place too. 12: y is
+// rounded and enters cubed, f' has up to four operations and an elementary function.
 func mapVJPs(k *kit) {
 	unaries(func(what string, f device.Unary, p float64) {
 		x := k.domain(f, p, 129)

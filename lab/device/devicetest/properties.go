@@ -8,6 +8,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
+	"coupling/lab/must"
 )
 
 // draw chooses a whole number from lo to hi.
@@ -43,7 +44,7 @@ func Fuzz(f *testing.F, d *device.Device) {
 	all := allProperties()
 	for seed := range 2 * len(all) {
 		words := make([]byte, 800)
-		rand.NewChaCha8([32]byte{byte(seed)}).Read(words)
+		must.Get(rand.NewChaCha8([32]byte{byte(seed)}).Read(words))
 		f.Add(words)
 	}
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {

@@ -20,7 +20,8 @@ func mixedKernels() []kernel {
 			emit: func(a *asm) { axpy4(a, 4, a.widen) },
 		},
 		{
-			name: "mixedDot", doc: "returns the sum of x*y.", sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
+			name: "mixedDot", doc: "returns the sum of x*y.",
+			sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
 			emit: func(a *asm) { a.dot(a.widen, a.read) },
 		},
 		{
