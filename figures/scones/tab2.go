@@ -421,7 +421,8 @@ func (t table2) claimLaws(d int) []lab.Claim {
 	return out
 }
 
-// claimFitted compares longer steps, fitted potentials and networks with the floor, the paper's row and the closed form.
+// claimFitted compares longer steps, fitted potentials and networks with the floor, the paper's row and the closed
+// form.
 func (t table2) claimFitted(d int) []lab.Claim {
 	get := func(of func(GaussiansOut) float64) float64 { v, _ := t.estimate(2, d, of); return v }
 	floor := get(tab2Rows[3].of)
