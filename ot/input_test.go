@@ -14,6 +14,7 @@ import (
 	"coupling/ot/cost"
 	"coupling/ot/exact"
 	"coupling/ot/gaussian"
+	"coupling/ot/penalty"
 )
 
 // Every bad input is an error of the right kind that names the argument.
@@ -326,6 +327,43 @@ func listed(c *mat.Dense) cost.Geometry {
 	return cost.Sparse(m, starts, targets, c.RawMatrix().Data)
 }
 
+// hostile draws a problem of costs and weights of extreme range, and the rounding of its marginals.
+func hostile(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags uint8) (ot.Problem, float64) {
+	if scale-scale != 0 || eps-eps != 0 {
+		t.Skip("not finite")
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rows, cols := int(n%12)+1, int(m%12)+1
+	c := mat.NewDense(rows, cols, nil)
+	c.Apply(func(_, _ int, _ float64) float64 {
+		v := scale * rng.NormFloat64()
+		if flags&1 != 0 {
+			v *= math.Pow(10, 8*rng.Float64())
+		}
+		if v-v != 0 {
+			v = 0
+		}
+		return v
+	}, c)
+	a, b := simplex(rng, rows), simplex(rng, cols)
+	if flags&2 != 0 {
+		a[0], b[cols-1] = 0, 0
+		if rows > 1 {
+			a[1] *= 1e-200
+		}
+	}
+	p := ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}
+	rounding := 1e-12
+	switch flags >> 2 & 3 {
+	case 1: // grids are not solved in reduced costs
+		p.Geometry = cost.Grid(c)
+		rounding += 0x1p-50 * max(mat.Max(c), -mat.Min(c)) / eps
+	case 2:
+		p.Geometry = listed(c)
+	}
+	return p, rounding
+}
+
 // Any finite input, as a matrix, along a grid of one axis or as a list, ends in a plan that is what it says, or in an
 // error.
 func FuzzSolve(f *testing.F) {
@@ -337,38 +375,7 @@ func FuzzSolve(f *testing.F) {
 	f.Add(uint64(6), uint8(11), uint8(9), 0.03, 1.0, uint8(4))
 	f.Add(uint64(7), uint8(11), uint8(9), 0.03, 1.0, uint8(10))
 	f.Fuzz(func(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags uint8) {
-		if scale-scale != 0 || eps-eps != 0 {
-			t.Skip("not finite")
-		}
-		rng := rand.New(rand.NewPCG(seed, 0))
-		rows, cols := int(n%12)+1, int(m%12)+1
-		c := mat.NewDense(rows, cols, nil)
-		c.Apply(func(_, _ int, _ float64) float64 {
-			v := scale * rng.NormFloat64()
-			if flags&1 != 0 {
-				v *= math.Pow(10, 8*rng.Float64())
-			}
-			if v-v != 0 {
-				v = 0
-			}
-			return v
-		}, c)
-		a, b := simplex(rng, rows), simplex(rng, cols)
-		if flags&2 != 0 {
-			a[0], b[cols-1] = 0, 0
-			if rows > 1 {
-				a[1] *= 1e-200
-			}
-		}
-		p := ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}
-		rounding := 1e-12
-		switch flags >> 2 & 3 {
-		case 1: // grids are not solved in reduced costs
-			p.Geometry = cost.Grid(c)
-			rounding += 0x1p-50 * max(mat.Max(c), -mat.Min(c)) / eps
-		case 2:
-			p.Geometry = listed(c)
-		}
+		p, rounding := hostile(t, seed, n, m, eps, scale, flags)
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{MaxIter: 300}},
 			"scaling":  ot.Scaling{Eps: eps, Control: ot.Control{MaxIter: 300}},
@@ -391,6 +398,50 @@ func FuzzSolve(f *testing.F) {
 				err != nil && !errors.Is(err, ot.ErrUnconverged) {
 				t.Fatalf("%s: gradient %v, %v", name, g, err)
 			}
+		}
+	})
+}
+
+// An unbalanced solve of any finite input ends in an error, or in a plan that says honestly how far its marginals are
+// from those that its potentials ask for.
+func FuzzUnbalanced(f *testing.F) {
+	f.Add(uint64(1), uint8(3), uint8(4), 0.1, 1.0, uint8(0), 1.0, uint8(0))
+	f.Add(uint64(2), uint8(9), uint8(9), 1e-3, 1e2, uint8(2), 10.0, uint8(1))
+	f.Add(uint64(3), uint8(8), uint8(6), 1.0, 1e-9, uint8(4), 1e-6, uint8(2))
+	f.Add(uint64(4), uint8(8), uint8(6), 1.0, 1.0, uint8(8), 1e9, uint8(4))
+	f.Fuzz(func(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags uint8, rho float64, kind uint8) {
+		p, rounding := hostile(t, seed, n, m, eps, scale, flags)
+		s := ot.Unbalanced{Eps: eps, RhoA: rho, RhoB: 2 * rho, Penalty: penalty.Kind(kind % 3)}
+		s.MaxIter = 300
+		if kind&4 != 0 {
+			s.RhoB = math.Inf(1)
+		}
+		plan, err := s.Solve(ctx, p)
+		if err != nil || plan.Status != ot.Converged {
+			return
+		}
+		var off, size, largest float64
+		T := plan.Matrix()
+		for _, side := range []struct {
+			T    mat.Matrix
+			w, f []float64
+			of   penalty.Term
+		}{
+			{T, plan.A, plan.F, penalty.Term{Kind: s.Penalty, Rho: s.RhoA}},
+			{T.T(), plan.B, plan.G, penalty.Term{Kind: s.Penalty, Rho: s.RhoB}},
+		} {
+			for i, w := range side.w {
+				got := total(mat.Row(nil, i, side.T))
+				size += got + w
+				largest = max(largest, math.Abs(side.f[i]))
+				if w > 0 {
+					off += math.Abs(got - w*side.of.Share(side.f[i], got/w))
+				}
+			}
+		}
+		rounding += 1e-8 + 0x1p-50*largest/rho // what potentials of that size can say
+		if !(off <= rounding*size) {
+			t.Fatalf("converged at %g; the matrix is off by %g of %g", plan.MarginalL1, off, size)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"coupling/lab/must"
 	"coupling/ot"
+	"coupling/ot/ottest"
 	"coupling/ot/penalty"
 )
 
@@ -73,70 +74,11 @@ func TestUnbalancedOutliers(t *testing.T) {
 // penalties are the kinds of marginal penalty.
 var penalties = map[string]penalty.Kind{"KL": penalty.KL, "TV": penalty.TotalVariation, "χ²": penalty.ChiSquare}
 
-// Every penalty's plan has the potentials' form and the value of the dual, which no plan can be below: the gap between
-// the objective of its matrix and Σ a −D*(−f) + Σ b −D*(−g) − ε(ΣT − Σa Σb) is rounding. Its marginals lie where
-// potentials say, and small and large masses, weights of 0, a half-balanced problem and small ε are among the cases.
-func TestPenalties(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 1))
-	c := cloud(rng, 7, 6, 1, 0)
-	c.Apply(func(_, _ int, v float64) float64 { return v * v }, c)
-	for name, kind := range penalties {
-		for _, eps := range []float64{1, 0.1, 0.01} {
-			for _, rho := range [][2]float64{{0.05, 0.05}, {0.5, 1}, {3, 40}, {math.Inf(1), 1}, {0.5, math.Inf(1)}} {
-				for _, mass := range []float64{0.03, 1, 30} {
-					a, b := masses(rng, 7, 1), masses(rng, 6, mass)
-					a[3], b[2] = 0, 0
-					s := ot.Unbalanced{Eps: eps, RhoA: rho[0], RhoB: rho[1], Penalty: kind, Tol: 1e-9}
-					p := solved(t, s, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
-					at := fmt.Sprintf("%s, ε = %g, ρ = %v, mass %g", name, eps, rho, mass)
-					if p.Status != ot.Converged || p.Evaluations > 300 {
-						t.Errorf("%s: %v", at, p)
-					}
-					checkPenalties(t, at, p, c, penalty.Term{Kind: kind, Rho: rho[0]}, penalty.Term{Kind: kind, Rho: rho[1]})
-				}
-			}
-		}
-	}
-}
-
-// checkPenalties compares a plan's matrix with its potentials, and its objective with the dual.
-func checkPenalties(t *testing.T, at string, p *ot.Plan, c *mat.Dense, ta, tb penalty.Term) {
-	t.Helper()
-	T := p.Matrix()
-	n, m := T.Dims()
-	primal, dual, size := 0.0, 0.0, total(p.A)+total(p.B)
-	rows, cols := make([]float64, n), make([]float64, m)
-	for i := range n {
-		for j := range m {
-			v, ab := T.At(i, j), p.A[i]*p.B[j]
-			if want := ab * math.Exp((p.F[i]+p.G[j]-c.At(i, j))/p.Eps); math.Abs(v-want) > 1e-11*size {
-				t.Errorf("%s: T[%d,%d] = %g, potentials say %g", at, i, j, v, want)
-			}
-			rows[i] += v
-			cols[j] += v
-			if v > 0 {
-				primal += v*c.At(i, j) + p.Eps*v*math.Log(v/ab)
-			}
-			primal += p.Eps * (ab - v)
-			dual += p.Eps * (ab - v)
-		}
-	}
-	primal += ta.Of(rows, p.A) + tb.Of(cols, p.B)
-	for i, a := range p.A {
-		dual += a * ta.Conjugate(p.F[i])
-	}
-	for j, b := range p.B {
-		dual += b * tb.Conjugate(p.G[j])
-	}
-	scale := 1 + math.Abs(primal) + size
-	for _, rho := range []float64{ta.Rho, tb.Rho} {
-		if !math.IsInf(rho, 1) {
-			scale += rho * size
-		}
-	}
-	if math.Abs(primal-dual) > 1e-9*scale || math.Abs(p.RegKL()-primal) > 1e-9*scale {
-		t.Errorf("%s: objective %.12g, dual %.12g, RegKL %.12g", at, primal, dual, p.RegKL())
-	}
+// Of TestLaws, the laws of unbalanced transport.
+func TestUnbalancedLaws(t *testing.T) {
+	ottest.Unbalanced(t, func(eps, tol float64, a, b penalty.Term) ot.Solver {
+		return ot.Unbalanced{Eps: eps, Tol: tol, RhoA: a.Rho, RhoB: b.Rho, Penalty: a.Kind}
+	})
 }
 
 // masses draws n weights that sum to about the total.
