@@ -45,6 +45,11 @@ func (t Term) Exact() bool { return math.IsInf(t.Rho, 1) }
 // largestLog keeps the mass of a step finite where costs are far below −2ρ.
 const largestLog = 600
 
+// Cut reports whether Step made a share smaller than it is, to keep it finite.
+func (t Term) Cut(share float64) bool {
+	return t.Kind == TotalVariation && share > math.Exp(largestLog-1)
+}
+
 // Step returns the potential f that is optimal where an exact marginal would take s, that is, the maximum of
 // Conjugate(f) − ε e^((f−s)/ε), and p/q = e^((f−s)/ε) there.
 func (t Term) Step(s, eps float64) (f, share float64) {

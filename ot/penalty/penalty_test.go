@@ -22,7 +22,8 @@ func TestTerms(t *testing.T) {
 					}
 					same := func(what string, got, want float64) {
 						if math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
-							t.Errorf("kind %d, ρ = %g, ε = %g, s = %g: %s: %g for %g", kind, rho, eps, s, what, got, want)
+							t.Errorf("kind %d, ρ = %g, ε = %g, s = %g: %s: %g for %g", kind, rho, eps, s, what, got,
+								want)
 						}
 					}
 					same("e^((f−s)/ε)", math.Exp((f-s)/eps), share)
@@ -36,7 +37,8 @@ func TestTerms(t *testing.T) {
 							continue
 						}
 						if v := term.Conjugate(f+h) - eps*math.Exp((f+h-s)/eps); v > best+1e-12*(1+math.Abs(best)) {
-							t.Errorf("kind %d, ρ = %g, ε = %g, s = %g: %g is better than f = %g", kind, rho, eps, s, f+h, f)
+							t.Errorf("kind %d, ρ = %g, ε = %g, s = %g: %g is better than f = %g", kind, rho, eps, s, f+h,
+								f)
 						}
 					}
 				}

@@ -192,7 +192,13 @@ func (u *penalisedRun) FinishEval() float64 {
 		rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
 	}
 	u.wanted(u.want)
-	return kern.L1Diff(s.Col, u.want) / s.Total
+	off := kern.L1Diff(s.Col, u.want) / s.Total
+	for i, a := range s.A {
+		if a > 0 && u.a.Cut(u.mass[i]/a) {
+			return max(off, 1) // the row's mass is not that of its potential: nothing is solved
+		}
+	}
+	return off
 }
 
 // Wanted returns the column sums of T at the optimum for the potentials of the last evaluation.
@@ -320,7 +326,9 @@ func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
 			p.F[i], out.ShareA[i] = u.a.Step(p.F[i], p.Eps)
 			continue
 		}
-		out.ShareA[i] = u.a.Share(p.F[i], u.mass[i]/a)
+		if out.ShareA[i] = u.mass[i] / a; u.a.Kind == penalty.KL {
+			out.ShareA[i] = u.a.Share(p.F[i], out.ShareA[i])
+		}
 	}
 	for j, b := range p.B {
 		p.Beta[j] -= by
