@@ -37,8 +37,8 @@ func TestTerms(t *testing.T) {
 							continue
 						}
 						if v := term.Conjugate(f+h) - eps*math.Exp((f+h-s)/eps); v > best+1e-12*(1+math.Abs(best)) {
-							t.Errorf("kind %d, ρ = %g, ε = %g, s = %g: %g is better than f = %g", kind, rho, eps, s, f+h,
-								f)
+							t.Errorf("kind %d, ρ = %g, ε = %g, s = %g: %g is better than f = %g", kind, rho, eps, s,
+								f+h, f)
 						}
 					}
 				}
