@@ -112,7 +112,7 @@ func (s NewUnbalanced) optimal(t *rapid.T) {
 			rows[i] += v
 			cols[j] += v
 			if v > 0 {
-				primal += v * (p.c.At(i, j) + p.eps*math.Log(v/(a*b)))
+				primal += v * (p.c.At(i, j) + p.eps*logspace.Log(v/(a*b)))
 			}
 			primal += p.eps * (a*b - v)
 			dual += p.eps * (a*b - v)
