@@ -19,6 +19,8 @@ const (
 	// rareScales is the ratio of the largest to the least loss from which no grid of equal bins
 	// holds both, and roughScales that from which a rough answer by direct takes less time.
 	rareScales, roughScales = 1 << 15, 1 << 6
+	// leastSpan is the ratio, as a logarithm, of losses worth cells of their own.
+	leastSpan = 1e-4
 	// mostDirect bounds the number of losses composed.
 	mostDirect = 1_000_000_000
 )
@@ -138,7 +140,7 @@ func graded(end, least float64, n int) []float64 {
 	if !(end > 0) {
 		return append(nodes, 1)
 	}
-	span := logspace.Log(end/least) + 5
+	span := max(logspace.Log(end/least), 0) + 5
 	for k := range n {
 		nodes = append(nodes, end*math.Exp(span*(float64(k+1)/float64(n)-1)))
 	}
@@ -157,6 +159,9 @@ func (p *part) nodes(by fineness) []float64 {
 		return graded(p.right, p.left, 2*by.bulk)
 	}
 	cut := root.Bisect(few, from, end)
+	if end-cut < leastSpan { // the tail is an atom at the largest loss
+		return graded(p.right, p.left, 2*by.bulk)
+	}
 	nodes := graded(math.Exp(cut), p.left, 2*by.bulk)
 	for k := range by.jumps {
 		nodes = append(nodes, math.Exp(cut+(end-cut)*float64(k+1)/float64(by.jumps)))

@@ -47,6 +47,9 @@ func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measur
 	// let the right one be larger.
 	pessimistic = join(right, left, a, b, 1+4*k, 1+k, inf*(1+4*k))
 	pessimistic.center(+8 * ulp)
+	if slices.ContainsFunc(pessimistic.mass, math.IsNaN) { // nodes that are one number
+		pessimistic = measure{loss: []float64{0}, mass: []float64{0}, inf: 1} // the trivial one
+	}
 
 	lo, llo := l.under.right.tangents(right), l.under.left.tangents(left)
 	d := min(lo[0], llo[0])

@@ -68,10 +68,12 @@ func (o operation) combine(a, b bracket, n int) bracket {
 // roundingOf is κ for up to so many points.
 func roundingOf(points int) float64 { return 4 * ulp * float64(points+64) }
 
-// inRange reports whether the ratios, of up to mostSummed that are summed, leave what is said of leftOut right.
+// inRange reports whether the ratios increase and, of up to mostSummed that are summed, leave what is said of leftOut
+// right, and whether all masses are numbers.
 func (b bracket) inRange() bool {
 	for _, l := range [...]law{b.over, b.under} {
-		if n := len(l.x); n == 0 || !(l.x[n-1] < math.Exp(largestLog+30)) {
+		if n := len(l.x); n == 0 || !(l.x[n-1] < math.Exp(largestLog+30)) || !slices.IsSorted(l.x) ||
+			slices.ContainsFunc(l.q, math.IsNaN) {
 			return false
 		}
 	}
@@ -209,7 +211,7 @@ const (
 func (l *law) add(x, q float64) {
 	if n := len(l.x); n > 0 && l.x[n-1] == x {
 		l.q[n-1] += q
-	} else if q > forgottenMass {
+	} else if !(q <= forgottenMass) { // NaN too, which inRange finds
 		l.x, l.q = append(l.x, x), append(l.q, q)
 	}
 }
