@@ -15,7 +15,8 @@ func TestRareAtoms(t *testing.T) {
 		for _, c := range []struct{ first, second, width float64 }{
 			{1e-4, 0, 1e-2}, {1e-4, 5e-5, 1e-2}, {1e-3, 1e-4, 1e-2},
 		} {
-			p, q := []float64{c.first, c.second, 1 - c.first - c.second}, []float64{c.first * math.Exp(-loss), c.second * .8, 0}
+			p := []float64{c.first, c.second, 1 - c.first - c.second}
+			q := []float64{c.first * math.Exp(-loss), c.second * .8, 0}
 			q[2] = 1 - q[0] - q[1]
 			d, err := pair.NewDiscrete(p, q)
 			if err != nil {
