@@ -243,3 +243,39 @@ func BenchmarkSmallEps(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkUnbalanced is unbalanced transport between 1000 points of two overlapping squares, whose masses are as 1
+// to 1.2, for ε and ρ in mean costs.
+func BenchmarkUnbalanced(b *testing.B) {
+	const n = 1000
+	rng := rand.New(rand.NewPCG(7, n))
+	square := func(side, from float64) *mat.Dense {
+		m := mat.NewDense(n, 2, nil)
+		m.Apply(func(_, _ int, _ float64) float64 { return from + side*rng.Float64() }, m)
+		return m
+	}
+	mass := func(total float64) []float64 {
+		w := make([]float64, n)
+		for i := range w {
+			w[i] = total * (.5 + rng.Float64()) / n
+		}
+		return w
+	}
+	c := ot.Cost(ot.Points(square(1, 0), square(.8, .3), ot.SqEuclidean))
+	p, mean := ot.Problem{Geometry: ot.Dense(c), A: mass(1), B: mass(1.2)}, mat.Sum(c)/n/n
+	for _, eps := range []float64{.01, .001} {
+		for _, rho := range []float64{.1, 1, 10} {
+			b.Run(fmt.Sprintf("eps=%g/rho=%g", eps, rho), func(b *testing.B) {
+				began := processor()
+				solveLoop(b, ot.Unbalanced{
+					Eps:     eps * mean,
+					RhoA:    rho * mean,
+					RhoB:    rho * mean,
+					Tol:     1e-6,
+					Control: ot.Control{Workers: 1},
+				}, p)
+				b.ReportMetric((processor()-began).Seconds()*1e3/float64(b.N), "cpu-ms/op")
+			})
+		}
+	}
+}
