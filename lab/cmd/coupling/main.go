@@ -27,6 +27,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device/cpu"
 	"coupling/lab/store"
+	"coupling/ot"
 
 	"github.com/alecthomas/kong"
 )
@@ -191,7 +192,10 @@ func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 		kong.Description(description()),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)),
 		kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
-		kong.Vars{"mechanisms": keys(mechanisms), "relations": keys(relations), "accountants": keys(accountants)},
+		kong.Vars{
+			"mechanisms": keys(mechanisms), "relations": keys(relations), "accountants": keys(accountants),
+			"costs": keys(solveCmd{}.costs()), "solvers": keys(solveCmd{}.solvers(0, ot.Control{})),
+		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		panic(err) // the declaration above is wrong

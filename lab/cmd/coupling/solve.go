@@ -20,10 +20,10 @@ type solveCmd struct {
 	CostMatrix string   `placeholder:"FILE"`
 	A          string   `placeholder:"FILE"`
 	B          string   `placeholder:"FILE"`
-	Cost       string   `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine"`
+	Cost       string   `default:"sqeuclidean" enum:"${costs}"`
 	Mix        float64  `default:"1" min:">-Inf" max:"<Inf"`
 	Eps        *float64 `min:">0" max:"<Inf" placeholder:"EPS"`
-	Solver     string   `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact"`
+	Solver     string   `default:"auto" enum:"${solvers},exact"`
 	Tol        float64  `default:"1e-9" min:">0" max:"<Inf"`
 	MaxIter    *int     `min:"1"`
 	Device     string   `default:""`
@@ -172,6 +172,14 @@ func (c solveCmd) sizes(in *inputs, a, b int) error {
 	return nil
 }
 
+// costs are those that --cost names.
+func (c solveCmd) costs() map[string]cost.PointCost {
+	return map[string]cost.PointCost{
+		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
+		"l2sq+l1": cost.SqEuclideanL1(c.Mix),
+	}
+}
+
 func (c solveCmd) geometry(files *inputs) cost.Geometry {
 	var in []*mat.Dense // the costs, or two clouds
 	if c.CostMatrix != "" {
@@ -183,10 +191,7 @@ func (c solveCmd) geometry(files *inputs) cost.Geometry {
 	if c.Device != "" {
 		dev = orUsage(device.Open(c.Device))
 	}
-	cost := map[string]cost.PointCost{
-		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
-		"l2sq+l1": cost.SqEuclideanL1(c.Mix),
-	}[c.Cost]
+	cost := c.costs()[c.Cost]
 	switch {
 	case len(in) == 1 && dev != nil:
 		return ot.DenseOn(dev, in[0])
@@ -200,19 +205,23 @@ func (c solveCmd) geometry(files *inputs) cost.Geometry {
 	return ot.Points(in[0], in[1], cost)
 }
 
+// solvers are those that --solver names beside exact.
+func (c solveCmd) solvers(eps float64, control ot.Control) map[string]ot.Solver {
+	return map[string]ot.Solver{
+		"auto":    ot.LBFGS{Eps: eps, Tol: c.Tol, Control: control},
+		"scaling": ot.Scaling{Eps: eps, Tol: c.Tol, Control: control},
+		"log":     ot.Sinkhorn{Eps: eps, Tol: c.Tol, Control: control},
+		"lbfgs":   ot.LBFGS{Eps: eps, Tol: c.Tol, Control: control},
+		"newton":  ot.Newton{Eps: eps, Tol: c.Tol, Control: control},
+	}
+}
+
 func (c solveCmd) entropic(a *app, p ot.Problem, to *durable.Folder) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
-	eps, tol, control := *c.Eps, c.Tol, ot.Control{MaxIter: given(c.MaxIter), Trace: trace}
-	solvers := map[string]ot.Solver{
-		"auto":    ot.LBFGS{Eps: eps, Tol: tol, Control: control},
-		"scaling": ot.Scaling{Eps: eps, Tol: tol, Control: control},
-		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, Control: control},
-		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, Control: control},
-		"newton":  ot.Newton{Eps: eps, Tol: tol, Control: control},
-	}
+	solver := c.solvers(*c.Eps, ot.Control{MaxIter: given(c.MaxIter), Trace: trace})[c.Solver]
 	began := time.Now()
-	plan, stopped := solvers[c.Solver].Solve(a.run.ctx, p)
+	plan, stopped := solver.Solve(a.run.ctx, p)
 	if plan == nil {
 		return summary{}, stopped
 	}
