@@ -233,15 +233,3 @@ func TestCelebAOfficialList(t *testing.T) {
 	}
 	wantError(t, err, celebaAttrFile, "MD5", celebaAttrMD5)
 }
-
-func BenchmarkCelebA(b *testing.B) {
-	faces := must.Get(CelebA{From: From{Dir: tinyCelebA(b)}}.Open())
-	indices := make([]int, 100)
-	for i := range indices {
-		indices[i] = i % faces.Len()
-	}
-	for b.Loop() {
-		must.Get(faces.Take(b.Context(), indices))
-	}
-	b.ReportMetric(100*float64(b.N)/b.Elapsed().Seconds(), "faces/s")
-}

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"coupling/lab/must"
 )
 
 func TestIDXSetFromFolder(t *testing.T) {
@@ -138,12 +136,5 @@ func TestRealMNIST(t *testing.T) {
 				t.Errorf("mean %.4f, standard deviation %.4f: want %v, %v", mean, std, test.mean, test.std)
 			}
 		})
-	}
-}
-
-func BenchmarkMNIST(b *testing.B) {
-	realData(b, MNIST, Test)
-	for b.Loop() {
-		must.Get(MNIST(b.Context(), From{Offline: true}, Train))
 	}
 }

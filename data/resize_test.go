@@ -209,15 +209,3 @@ func TestBytes(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkResize(b *testing.B) {
-	m := must.Get(New(1000, 1, 28, 28))
-	for _, filter := range []Filter{Bilinear, Bilinear8, Nearest} {
-		b.Run(filter.String(), func(b *testing.B) {
-			for b.Loop() {
-				must.Get(m.Resize(16, 16, filter))
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/image")
-		})
-	}
-}

@@ -129,10 +129,3 @@ func TestDeterminism(t *testing.T) {
 		t.Error("the same seeds gave different covariances")
 	}
 }
-
-func BenchmarkRandomCovariance(b *testing.B) {
-	rng := newRand(1)
-	for b.Loop() {
-		must.Get(RandomCovariance(rng, 256, 1, 10))
-	}
-}

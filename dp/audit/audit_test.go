@@ -157,15 +157,6 @@ func TestErrorsOfTheMechanism(t *testing.T) {
 	}
 }
 
-func BenchmarkTwoWorlds(b *testing.B) {
-	g := answers(0.75, 1, 20_000, 0.95)
-	rng := rand.New(rand.NewPCG(1, 1))
-	for b.Loop() {
-		found := must.Get(g.Epsilon(context.Background(), rng, 0))
-		b.ReportMetric(math.Log(3)-found.Epsilon, "gap")
-	}
-}
-
 func TestWilson(t *testing.T) {
 	// Wilson's interval of 81 of 263, as printed by Newcombe (1998), table I.
 	if lo, hi := Wilson(81, 263, .95); math.Abs(lo-.2553) > 5e-5 || math.Abs(hi-.3662) > 5e-5 {

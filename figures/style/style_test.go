@@ -368,14 +368,3 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("Blocks = %s", s)
 	}
 }
-
-func BenchmarkHeatMap(b *testing.B) {
-	for _, n := range []int{500, 4096} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			f := style.Plan(blockPlan(n, 10))
-			for b.Loop() {
-				must.Do(f.Save(io.Discard, "png"))
-			}
-		})
-	}
-}

@@ -251,23 +251,6 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// BenchmarkMove is the cost of an image's step.
-func BenchmarkMove(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	m := must.Get(data.New(500, 1, 28, 28))
-	m.Labels, m.Classes = make([]int, 500), []string{"one"}
-	for j := range m.Pixels() {
-		m.Pixels()[j] = rng.Float32()
-	}
-	f := must.Get(newFeatures(nntest.CPU(b), m, 300))
-	maps := must.Get(f.transport(f.noMoments(), 0))
-	s := &Sampler{features: f, maps: maps, steps: 20, rate: .04}
-	for b.Loop() {
-		must.Do(s.move(m.Slice(0, 50)))
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/imagestep")
-}
-
 // All votes are for samples that have the classes right and against those that have them wrong; none are between
 // equal ones.
 func TestVotes(t *testing.T) {

@@ -125,21 +125,6 @@ func TestDrawOnDots(t *testing.T) {
 	}
 }
 
-func BenchmarkResample(b *testing.B) {
-	for _, n := range []int{500, 4096} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			m := mat.NewDense(n, n, nil)
-			for i := range n {
-				m.Set(i, i, 1)
-			}
-			b.SetBytes(int64(8 * n * n))
-			for b.Loop() {
-				raster.Resample(m, 480, 480)
-			}
-		})
-	}
-}
-
 func ExampleResample() {
 	m := mat.NewDense(2, 4, []float64{
 		1, 1, 0, 0,

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"fmt"
 	"math"
 	"testing"
 )
@@ -13,7 +12,7 @@ func TestMixed(t *testing.T) {
 			for _, n := range lengths {
 				mixedVectors(t, Mixed{isa}, n)
 				for _, rows := range []int{0, 1, 3, 4, 5, 9} {
-					mixedMatrix(t, Mixed{isa}, rows, n, n+rows%3)
+					products(t, Mixed{isa}.Gemv, Mixed{isa}.GemvT, rows, n, n+rows%3)
 				}
 				if t.Failed() {
 					return
@@ -68,41 +67,6 @@ func mixedVectors(t *testing.T, k Mixed, n int) {
 	}
 }
 
-func mixedMatrix(t *testing.T, k Mixed, rows, n, stride int) {
-	r := seeded(32)
-	a := random[float32](r, rows*stride+n, 1)
-	x, w, y := random[float64](r, n, 1), random[float64](r, rows, 1), random[float64](r, n, 1)
-	out, intact := guarded[float64](rows)
-	k.Gemv(out, a, stride, x)
-	col, whole := guarded[float64](n)
-	copy(col, y)
-	k.GemvT(col, a, stride, w)
-	sums := make([]total, n)
-	abs := make([]float64, n)
-	for j := range sums {
-		sums[j].add(y[j])
-		abs[j] = math.Abs(y[j])
-	}
-	for i := range rows {
-		var s total
-		var size float64
-		for j := range n {
-			v := float64(a[i*stride+j])
-			s.add(v * x[j])
-			size += math.Abs(v * x[j])
-			sums[j].add(v * w[i])
-			abs[j] += math.Abs(v * w[i])
-		}
-		near(t, label("Gemv %d of %d×%d", i, rows, n), out[i], s.value(), unit[float64]()*size*float64(4+n/8))
-	}
-	for j, s := range sums {
-		near(t, label("GemvT %d of %d×%d", j, rows, n), col[j], s.value(), unit[float64]()*abs[j]*float64(4+rows))
-	}
-	if !intact() || !whole() {
-		t.Fatalf("a product with %d×%d wrote outside its result", rows, n)
-	}
-}
-
 // TestNarrowSpecial: NaN and +Inf stay, what float32 cannot hold is +Inf or 0, in every lane.
 func TestNarrowSpecial(t *testing.T) {
 	special := []float64{math.NaN(), math.Inf(1), 1e300, 0, 1e-300, 0x1p-127, 0x1p-126, math.Nextafter(0x1p-126, 0), -1}
@@ -138,41 +102,5 @@ func TestMixedLengths(t *testing.T) {
 			}()
 			f()
 		}()
-	}
-}
-
-// BenchmarkHeld is a pass of products with a stored kernel, Gemv and GemvT of four rows at a time, with what is held
-// in float64 and in float32.
-func BenchmarkHeld(b *testing.B) {
-	for _, n := range []int{1024, 4096} {
-		r := seeded(33)
-		v, col, u := random[float64](r, n, 1), make([]float64, n), make([]float64, n)
-		k64, k32 := random[float64](r, n*n, 1), make([]float32, n*n)
-		for j, x := range k64 {
-			k32[j] = float32(x)
-		}
-		pass := func(name string, rows func(i int)) {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				bestTurn(b, n*n, "Gelem/s", func() {
-					for i := 0; i < n; i += 4 {
-						rows(i)
-					}
-				})
-			})
-		}
-		pass("float64", func(i int) {
-			Kernels[float64]{}.Gemv(u[i:i+4], k64[i*n:(i+4)*n], n, v)
-			Kernels[float64]{}.GemvT(col, k64[i*n:(i+4)*n], n, u[i:i+4])
-		})
-		pass("float32", func(i int) {
-			Mixed{}.Gemv(u[i:i+4], k32[i*n:(i+4)*n], n, v)
-			Mixed{}.GemvT(col, k32[i*n:(i+4)*n], n, u[i:i+4])
-		})
-		pass("rows64", func(i int) {
-			for l := i; l < i+4; l++ {
-				u[l] = Kernels[float64]{}.Dot(k64[l*n:(l+1)*n], v)
-				Kernels[float64]{}.Axpy(col, u[l], k64[l*n:(l+1)*n])
-			}
-		})
 	}
 }

@@ -111,42 +111,48 @@ func vectorSpecial[T Float](t *testing.T, k Kernels[T]) {
 
 func TestMatrix(t *testing.T) { onAll(t, matrices[float64], matrices[float32]) }
 
-// matrices: Gemv and GemvT against float64, with stride.
+// matrices: products of all sizes, with stride.
 func matrices[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(7)
 	for _, n := range []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100} {
 		for rows := range 10 {
-			stride := n + r.IntN(4)
-			a := random[T](r, rows*stride, 1)
-			x, w := random[T](r, n, 1), random[T](r, rows, 1)
-			y, intact := guarded[T](rows)
-			k.Gemv(y, a, stride, x)
-			for i := range rows {
-				want, tol := 0.0, 0.0
-				for j := range n {
-					p := float64(a[i*stride+j]) * float64(x[j])
-					want, tol = want+p, tol+math.Abs(p)
-				}
-				near(t, label("Gemv row %d of %d×%d", i, rows, n), y[i], want, unit[T]()*tol*float64(4+n/8))
-			}
-			if !intact() {
-				t.Fatalf("Gemv of %d×%d wrote outside y", rows, n)
-			}
-			col, intact := guarded[T](n)
-			copy(col, x)
-			k.GemvT(col, a, stride, w)
-			for j := range n {
-				want := float64(x[j])
-				tol := math.Abs(want)
-				for i := range rows {
-					p := float64(a[i*stride+j]) * float64(w[i])
-					want, tol = want+p, tol+math.Abs(p)
-				}
-				near(t, label("GemvT column %d of %d×%d", j, rows, n), col[j], want, unit[T]()*tol*float64(4+rows))
-			}
-			if !intact() {
-				t.Fatalf("GemvT of %d×%d wrote outside y", rows, n)
-			}
+			products(t, k.Gemv, k.GemvT, rows, n, n+r.IntN(4))
 		}
+	}
+}
+
+// products holds Gemv and GemvT to compensated sums.
+func products[A, X Float](t *testing.T, gemv, gemvT func(y []X, a []A, stride int, x []X), rows, n, stride int) {
+	t.Helper()
+	r := seeded(32)
+	a := random[A](r, rows*stride+n, 1)
+	x, w, y := random[X](r, n, 1), random[X](r, rows, 1), random[X](r, n, 1)
+	out, intact := guarded[X](rows)
+	gemv(out, a, stride, x)
+	col, whole := guarded[X](n)
+	copy(col, y)
+	gemvT(col, a, stride, w)
+	sums, abs := make([]total, n), make([]float64, n)
+	for j := range sums {
+		sums[j].add(float64(y[j]))
+		abs[j] = math.Abs(float64(y[j]))
+	}
+	for i := range rows {
+		var s total
+		var size float64
+		for j := range n {
+			v := float64(a[i*stride+j])
+			s.add(v * float64(x[j]))
+			size += math.Abs(v * float64(x[j]))
+			sums[j].add(v * float64(w[i]))
+			abs[j] += math.Abs(v * float64(w[i]))
+		}
+		near(t, label("Gemv %d of %d×%d", i, rows, n), out[i], s.value(), unit[X]()*size*float64(4+n/8))
+	}
+	for j, s := range sums {
+		near(t, label("GemvT %d of %d×%d", j, rows, n), col[j], s.value(), unit[X]()*abs[j]*float64(4+rows))
+	}
+	if !intact() || !whole() {
+		t.Fatalf("a product with %d×%d wrote outside its result", rows, n)
 	}
 }

@@ -206,19 +206,3 @@ func Example() {
 	// 0.61295986
 	// -0.9701898 0.19401887
 }
-
-func BenchmarkNormal(b *testing.B) {
-	var sum float32
-	k := uint64(0)
-	for b.Loop() {
-		w := At(1, k)
-		z0, z1 := Normal(w[0], w[1])
-		z2, z3 := Normal(w[2], w[3])
-		sum += z0 + z1 + z2 + z3
-		k++
-	}
-	b.ReportMetric(4e-6*float64(b.N)/b.Elapsed().Seconds(), "M/s")
-	if sum != sum {
-		b.Fatal("NaN")
-	}
-}

@@ -287,24 +287,3 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkDistances(b *testing.B) {
-	const n, d = 2000, 84
-	x, y := normal(seed(1), n, d, 0, 1), normal(seed(2), n, d, .1, 1)
-	b.Run("frechet", func(b *testing.B) {
-		for b.Loop() {
-			must.Get(distance.Frechet(x, y))
-		}
-	})
-	b.Run("kid", func(b *testing.B) {
-		for b.Loop() {
-			k := must.Get(distance.KID(b.Context(), x, y))
-			b.ReportMetric(k.StdError, "stderr")
-		}
-	})
-	b.Run("coverage", func(b *testing.B) {
-		for b.Loop() {
-			must.Get((distance.Neighbours{}).Coverage(b.Context(), x, y))
-		}
-	})
-}

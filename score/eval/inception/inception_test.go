@@ -154,15 +154,3 @@ func save(t *testing.T, weights map[string]safetensors.Tensor) string {
 	must.Do(os.WriteFile(path, safetensors.Encode(weights), 0o600))
 	return path
 }
-
-// One image through the network at its full width, with random weights.
-func BenchmarkInception(b *testing.B) {
-	dev := devicetest.CPU(b)
-	n := newBuilder(1).build(dev, random(1))
-	defer n.Free()
-	images := must.Get(data.New(16, 3, 32, 32))
-	for b.Loop() {
-		must.Get(n.Of(b.Context(), images))
-	}
-	b.ReportMetric(16*float64(b.N)/b.Elapsed().Seconds(), "images/s")
-}

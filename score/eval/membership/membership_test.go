@@ -168,11 +168,3 @@ func FuzzMeasure(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkAttack(b *testing.B) {
-	generated, members := clouds(b, seed(1), 4000), clouds(b, seed(2), 1000)
-	for b.Loop() {
-		r := must.Get(membership.Run(b.Context(), generated, members, clouds(b, seed(3), 1000)))
-		b.ReportMetric(math.Abs(r.AUC-.5), "|AUC-½|")
-	}
-}

@@ -124,24 +124,3 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
-
-// A multiply-add of a difference counts as three operations.
-func BenchmarkFind(b *testing.B) {
-	for _, s := range []struct{ n, m, d int }{{1000, 10000, 784}, {1000, 10000, 84}} {
-		b.Run(fmt.Sprintf("%dx%dx%d", s.n, s.m, s.d), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 2))
-			x, y := make([]float32, s.n*s.d), make([]float32, s.m*s.d)
-			for _, v := range [][]float32{x, y} {
-				for i := range v {
-					v[i] = rng.Float32()
-				}
-			}
-			for b.Loop() {
-				must.Get((neighbour.Search[float32]{K: 3}).
-					Find(b.Context(), cpu.Dense(x, s.n, s.d), cpu.Dense(y, s.m, s.d)))
-			}
-			b.ReportMetric(3*float64(s.n)*float64(s.m)*float64(s.d)*float64(b.N)/float64(b.Elapsed().Nanoseconds()),
-				"GFLOP/s")
-		})
-	}
-}
