@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,42 +123,6 @@ func TestPredictorAndDenoising(t *testing.T) {
 	c = from(v + .25)
 	must.Do((Langevin{Levels: []float64{.5}, Step: 1, Denoise: true}).Run(t.Context(), g, c))
 	varianceWithin(t, "denoised", column(c.X, 0), v*v/(v+.25))
-}
-
-// A run that is stopped, stored and begun again is the run that was not, on any number of processors.
-func TestResume(t *testing.T) {
-	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
-	x := normals(seeded(7), 150, 3)
-	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
-	whole := Start(seeded(8), x)
-	must.Do(l.Run(t.Context(), f, whole))
-	if whole.Done != l.Total() || l.Total() != 24 {
-		t.Fatalf("%d steps of %d", whole.Done, l.Total())
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for cut := range l.Total() {
-		part := Start(seeded(8), x)
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := l
-		stopped.Trace = func(p Progress) {
-			if p.Done == cut {
-				cancel()
-			}
-		}
-		if cut == 0 {
-			cancel()
-		}
-		if err := stopped.Run(ctx, f, part); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		stored := must.Get(part.MarshalBinary())
-		var again Chain
-		must.Do(again.UnmarshalBinary(stored))
-		must.Do(l.Run(t.Context(), f, &again))
-		if !mat.Equal(again.X, whole.X) {
-			t.Errorf("stopped after %d steps: other numbers", cut)
-		}
-	}
 }
 
 // The steps that the paper's conventions name, in order.

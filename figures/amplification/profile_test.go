@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -71,41 +70,5 @@ func TestProfileReferences(t *testing.T) {
 				t.Errorf("%+v: %s log δ is off by %.2g", at, v.what, d)
 			}
 		}
-	}
-}
-
-// δ falls with ε and rises with the group and the rate; the tight bound is below the others, and
-// equal to them for one record.
-func TestProfileLaws(t *testing.T) {
-	s := figtest.Store(t)
-	eps := space(.05, 4, 9)
-	const tol = 1e-11 // of log δ: 1e-12 each, and a few roundings
-	for _, at := range []Mechanism{{"gaussian", 2, .2}, {"laplace", 1, .1}, {"response", .8, .2}} {
-		var last []float64
-		for _, k := range adpGroups {
-			got := do(t, s, profileOf, ProfileParams{at, k, eps})
-			falling := slices.Clone(got.Specific)
-			slices.Reverse(falling)
-			finite := slices.DeleteFunc(falling, func(v float64) bool { return math.IsInf(v, -1) })
-			rising(t, at.String()+": δ as ε falls", finite, tol)
-			atMost(t, at.String()+": specific against agnostic", exps(got.Specific), exps(got.Agnostic), tol)
-			atMost(t, at.String()+": specific against post-hoc", exps(got.Specific), exps(got.PostHoc), tol)
-			if k == 1 {
-				atMost(t, at.String()+": post-hoc of one record", exps(got.PostHoc), exps(got.Specific), tol)
-				atMost(t, at.String()+": agnostic of one record", exps(got.Agnostic), exps(got.Specific), tol)
-			} else {
-				atMost(t, at.String()+": a smaller group", last, exps(got.Specific), tol)
-			}
-			last = exps(got.Specific)
-			for _, r := range got.Removed {
-				if r < 0 || r > k {
-					t.Errorf("%v: %d of %d removed", at, r, k)
-				}
-			}
-		}
-		more := at
-		more.Rate *= 1.5
-		atMost(t, at.String()+": a smaller rate", exps(do(t, s, profileOf, ProfileParams{at, 4, eps}).Specific),
-			exps(do(t, s, profileOf, ProfileParams{more, 4, eps}).Specific), tol)
 	}
 }

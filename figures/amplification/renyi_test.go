@@ -32,36 +32,6 @@ func TestRenyiWithoutSampling(t *testing.T) {
 	}
 }
 
-// ρ rises with the order and the group; the tight bound is below the others, and equal to them for one record.
-func TestRenyiLaws(t *testing.T) {
-	s := figtest.Store(t)
-	const tol = 1e-9 // quadrature adds its error bound
-	for _, at := range []Mechanism{{"gaussian", 2, .1}, {"gaussian", 5, .001}, {"response", .6, .1}} {
-		var last []float64
-		for _, k := range rdpGroups {
-			curve := func(bound string) []float64 {
-				return do(t, s, renyiOf, RenyiParams{Setting: at, Group: k, Bound: bound, From: .1, To: 20, N: 8}).Rho
-			}
-			specific := curve("specific")
-			rising(t, at.String(), specific, 0)
-			for _, bound := range []string{"agnostic", "post-hoc"} {
-				if bound == "agnostic" && at.Kind == "response" {
-					continue // Figures 11 is about the Gaussian mechanism
-				}
-				other := curve(bound)
-				atMost(t, at.String()+": specific against "+bound, specific, other, tol)
-				if k == 1 {
-					atMost(t, at.String()+": "+bound+" of one record", other, specific, tol)
-				}
-			}
-			if k > 1 {
-				atMost(t, at.String()+": a smaller group", last, specific, tol)
-			}
-			last = specific
-		}
-	}
-}
-
 // The ε that Figures 22 and 23 draw, from a grid of orders, is just above that of the order search
 // of dp/rdp, and rises with the steps.
 func TestSpent(t *testing.T) {

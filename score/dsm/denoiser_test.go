@@ -100,7 +100,7 @@ func TestDenoiserLearns(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatIsNotFinite(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	dev := must.Get(device.Open("cpu"))
 	defer dev.Close() // the networks of trainings that are refused are not freed
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -114,6 +114,10 @@ func TestRefusesWhatIsNotFinite(t *testing.T) {
 		want error
 	}{
 		"NaN":      {Training{Sigmas: levels, Steps: 1}, nan, ErrParameter},
+		"none":     {Training{Steps: 1}, x, ErrParameter},
+		"rising":   {Training{Sigmas: []float64{1, 2}, Steps: 1}, x, ErrParameter},
+		"average":  {Training{Sigmas: levels, Decay: 1}, x, ErrParameter},
+		"backward": {Training{Sigmas: levels, Rate: -1}, x, ErrParameter},
 		"float32":  {Training{Sigmas: levels, Steps: 1}, large, ErrParameter},
 		"decay":    {Training{Sigmas: levels, Decay: math.NaN()}, x, ErrParameter},
 		"rate":     {Training{Sigmas: levels, Rate: math.Inf(1)}, x, ErrParameter},
@@ -122,6 +126,10 @@ func TestRefusesWhatIsNotFinite(t *testing.T) {
 		if _, err := run.t.Run(t.Context(), rng, dev, MLP(2, levels, 4), run.x, nil); !errors.Is(err, run.want) {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+	if _, err := (Training{Sigmas: levels}).
+		Run(t.Context(), rng, dev, MLP(2, levels, 4), x, []int{3}); !errors.Is(err, score.ErrShape) {
+		t.Errorf("shape: error %v", err)
 	}
 	f := &Network{Net: MLP(2, levels, 4), Device: dev, Shape: []int{2}, Sigmas: levels}
 	f.Net.Init(dev, device.Float32, rng)

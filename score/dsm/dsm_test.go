@@ -242,26 +242,6 @@ func TestAverageOfAShortRun(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
-	dev := devicetest.CPU(t)
-	x := mat.NewDense(3, 2, nil)
-	rng := rand.New(rand.NewPCG(1, 1))
-	for name, tr := range map[string]Training{
-		"no levels": {Steps: 1},
-		"rising":    {Sigmas: []float64{1, 2}, Steps: 1},
-		"decay":     {Sigmas: []float64{1}, Decay: 1},
-		"rate":      {Sigmas: []float64{1}, Rate: -1},
-	} {
-		if _, err := tr.Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, nil); !errors.Is(err, ErrParameter) {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
-	if _, err := (Training{Sigmas: []float64{1}}).
-		Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, []int{3}); !errors.Is(err, score.ErrShape) {
-		t.Errorf("shape: error %v", err)
-	}
-}
-
 // A network on a base learns what the base lacks, here the score of a mixture beyond that of one
 // Gaussian: the sum is nearer to the truth at every trained level and the base alone above them. A
 // base that enters with another sign or without its σ leaves errors of order one.

@@ -58,23 +58,6 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestFitRefuses(t *testing.T) {
-	rng := seeded(2)
-	x, nan := normal(rng, 5, 2), mat.NewDense(1, 2, []float64{0, math.NaN()})
-	same := mat.NewDense(3, 2, nil)
-	for name, err := range map[string]error{
-		"nan":       second(Fit{}.Run(t.Context(), rng, x, nan)),
-		"dimension": second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(3, 1, nil))),
-		"empty":     second(Fit{}.Run(t.Context(), rng, x, &mat.Dense{})),
-		"lambda":    second(Fit{Lambda: -1}.Run(t.Context(), rng, x, x)),
-		"one place": second(Fit{}.Run(t.Context(), rng, x, same)),
-	} {
-		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
-}
-
 func second[T any](_ T, err error) error { return err }
 
 func ExampleFit() {
