@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,6 @@ type From struct {
 	// Progress is called during downloads with the file's name, the bytes received and their final
 	// number, -1 if unknown.
 	Progress func(name string, done, total int64)
-	HTTP     *http.Client // nil: http.DefaultClient
 }
 
 // Split names a part of a data set.
@@ -196,7 +194,7 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 	if f.Dir != "" || f.Offline {
 		return "", f.missing(r, nil)
 	}
-	if f.HTTP == nil && len(f.Mirrors) == 0 && !reachable()[r.set] {
+	if len(f.Mirrors) == 0 && !reachable()[r.set] {
 		return "", f.missing(r, errors.New("no server answers"))
 	}
 	root, err := f.target()
@@ -211,7 +209,7 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 		urls = append(urls, base+r.name)
 	}
 	path := filepath.Join(root, r.set, r.name)
-	client := fetch.Client{HTTP: f.HTTP, Progress: f.Progress}
+	client := fetch.Client{Progress: f.Progress}
 	err = client.Get(ctx, fetch.File{
 		Path: path, URLs: urls, MaxBytes: r.maxBytes, Check: func(path string) error { return r.check(ctx, path) },
 	})

@@ -6,7 +6,6 @@ import (
 
 	"coupling/dp/admm"
 
-	"gonum.org/v1/gonum/mat"
 )
 
 // kind is a kind of random problem: a network and a family of utilities.
@@ -15,7 +14,7 @@ type kind struct{ Network, Utility string }
 // kinds lists every kind.
 func kinds() []kind {
 	var out []kind
-	for _, n := range []string{"complete", "random", "nearest", "list"} {
+	for _, n := range []string{"complete", "random", "list"} {
 		for _, u := range []string{"linear", "integer", "log", "saturating", "quadratic", "func", "mixed"} {
 			out = append(out, kind{n, u})
 		}
@@ -60,8 +59,6 @@ func graphOf(rng *rand.Rand, network string) admm.Graph {
 	switch network {
 	case "random":
 		g, err = admm.Random(rng, t, s, 0.5)
-	case "nearest":
-		g, err = admm.Nearest(pointsOf(rng, t), pointsOf(rng, s), 1+rng.IntN(s))
 	case "list": // a ring with a chord: each target has two or three sources
 		var edges []admm.Edge
 		for x := range t {
@@ -73,14 +70,6 @@ func graphOf(rng *rand.Rand, network string) admm.Graph {
 		panic(err) // the parameters above are in range
 	}
 	return g
-}
-
-func pointsOf(rng *rand.Rand, n int) *mat.Dense {
-	m := mat.NewDense(n, 2, nil)
-	for i := range n {
-		m.SetRow(i, []float64{rng.Float64(), rng.Float64()})
-	}
-	return m
 }
 
 // utility draws a utility of a family, or for "mixed" of any; slopes are at most 5.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
 )
 
 // Side is a side of the network.
@@ -48,8 +47,7 @@ func (id ID) Peer(index int) ID { return ID{1 - id.Side, index} }
 type Edge struct{ Target, Source int }
 
 // Graph is a bipartite network, complete or not. Edges are sorted by target and then by source,
-// without repetitions; plans are vectors over them. Make one with Complete, Random, Nearest or
-// Edges.
+// without repetitions; plans are vectors over them. Make one with Complete, Random or Edges.
 type Graph struct {
 	Targets, Sources int
 	Edges            []Edge
@@ -100,36 +98,6 @@ func Random(rng *rand.Rand, targets, sources int, p float64) (Graph, error) {
 		}
 	}
 	return Edges(targets, sources, edges)
-}
-
-// Nearest joins each target, a row of x, to the k sources, rows of y, that are nearest in Euclidean
-// distance, the one of lower index first among equals. Errors: k not in 1..sources, different
-// numbers of columns. Cost: targets × sources distances and their order.
-func Nearest(x, y mat.Matrix, k int) (Graph, error) {
-	n, d := x.Dims()
-	m, d2 := y.Dims()
-	if d != d2 {
-		return Graph{}, bad("x has %d columns and y %d: must be equal", d, d2)
-	}
-	if k < 1 || k > m {
-		return Graph{}, bad("k = %d: must be in 1..%d", k, m)
-	}
-	g := Graph{Targets: n, Sources: m, Edges: make([]Edge, 0, n*k)}
-	dist, order := make([]float64, m), make([]int, m)
-	for i := range n {
-		for j := range m {
-			dist[j], order[j] = 0, j
-			for c := range d {
-				dist[j] += (x.At(i, c) - y.At(j, c)) * (x.At(i, c) - y.At(j, c))
-			}
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(dist[a], dist[b]) })
-		near := slices.Sorted(slices.Values(order[:k]))
-		for _, j := range near {
-			g.Edges = append(g.Edges, Edge{i, j})
-		}
-	}
-	return g, nil
 }
 
 // Edges is the network with the given edges, in any order. Errors: an end out of range, a repeated

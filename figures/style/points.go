@@ -74,9 +74,8 @@ type Bars struct {
 	Name string
 	// Y are the heights.
 	Y []float64
-	// Series chooses the colour by [Series]; Color replaces it.
+	// Series chooses the colour by [Series].
 	Series int
-	Color  color.Color
 	// Of is the number of series that share each place, and At which of them this is, from 0. Zero Of means one.
 	At, Of int
 }
@@ -90,7 +89,7 @@ func (b Bars) check() error {
 	return nil
 }
 
-func (b Bars) color() color.Color { return colorOr(b.Color, b.Series) }
+func (b Bars) color() color.Color { return Series(b.Series).Color }
 
 func (b Bars) ranges(x, y Axis) (ex, ey extent) {
 	ex = span(x, -0.5, float64(len(b.Y))-0.5)

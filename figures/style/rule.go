@@ -75,8 +75,6 @@ type Note struct {
 	Text string
 	// DX and DY carry the text away from the point, in points of length; the text grows in that direction.
 	DX, DY vg.Length
-	// Color of the text; nil means nearly black.
-	Color color.Color
 }
 
 func (n Note) ranges(x, y Axis) (ex, ey extent) { return span(x, n.X), span(y, n.Y) }
@@ -89,9 +87,6 @@ func (n Note) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	sty := textStyle(tickSize, draw.XCenter, draw.YCenter)
-	if n.Color != nil {
-		sty.Color = n.Color
-	}
 	switch {
 	case n.DX > 0:
 		sty.XAlign = draw.XLeft

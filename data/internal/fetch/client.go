@@ -24,7 +24,6 @@ type File struct {
 
 // Client downloads files. The zero value works.
 type Client struct {
-	HTTP *http.Client // nil: http.DefaultClient
 	// Progress is called from Get with the file's name, the bytes that have
 	// arrived and their final number (-1 where the server does not say): at the
 	// start, at most ten times a second, and at the end.
@@ -155,7 +154,7 @@ func (c Client) request(ctx context.Context, url string, most int64) (io.ReadClo
 	}
 	// Without this line the transport would ask for gzip and unpack it unasked.
 	request.Header.Set("Accept-Encoding", "identity")
-	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause

@@ -19,8 +19,6 @@ type Attack struct {
 	// of the posterior density, ζ Σ‖residual‖ + ‖θ − middle‖²/2V, V being the variance of uniform
 	// parameters in the range; by reweighted least squares. Zero stands for no noise, Σ‖residual‖².
 	Zeta float64
-	// Zetas is the ζ of nodes with their own; the others have Zeta.
-	Zetas map[admm.ID]float64
 }
 
 // maxSteps is the most steps of Gauss-Newton.
@@ -35,9 +33,6 @@ func (a Attack) Node(r *Record, id admm.ID) ([]float64, error) {
 	}
 	if len(r.rounds) == 0 {
 		return nil, fmt.Errorf("eavesdrop: the record has no rounds: %w", admm.ErrParameter)
-	}
-	if zeta, ok := a.Zetas[id]; ok {
-		a.Zeta = zeta
 	}
 	f := newFit(a, r, id)
 	damping := 1e-3
@@ -232,9 +227,6 @@ func (r *Record) Listen(s admm.Step) {
 	r.rounds = append(r.rounds, round{eta: s.Eta, shared: shared, plan: r.plan, price: r.price})
 	r.plan, r.price = slices.Clone(s.Plan), slices.Clone(s.Price)
 }
-
-// Rounds is the number of rounds that were recorded.
-func (r *Record) Rounds() int { return len(r.rounds) }
 
 // First returns a record of the first k rounds.
 func (r *Record) First(k int) *Record {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"coupling/dp/admm"
@@ -84,27 +83,6 @@ func TestKnownNoiseIsBetter(t *testing.T) {
 	}
 	if known > plain {
 		t.Errorf("knowing the noise %.3g, least squares %.3g", known, plain)
-	}
-}
-
-// A ζ of a node's own counts for it alone.
-func TestOwnNoise(t *testing.T) {
-	p := clinic(rand.New(rand.NewPCG(1, 6)), 3, 2)
-	r := &eavesdrop.Record{Problem: p}
-	a := admm.ADMM{Rounds: 20, Trace: r.Listen}
-	must.Get(a.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5},
-		rand.New(rand.NewPCG(1, 2))))
-	own := eavesdrop.Attack{Lo: 1, Hi: 5, Zetas: map[admm.ID]float64{{}: 4}}
-	for id, zeta := range map[admm.ID]float64{{}: 4, {Index: 1}: 0} {
-		got := must.Get(own.Node(r, id))
-		want, err := eavesdrop.Attack{Lo: 1, Hi: 5, Zeta: zeta}.Node(r, id)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%v: %v, want %v (%v)", id, got, want, err)
-		}
-		other, err := eavesdrop.Attack{Lo: 1, Hi: 5, Zeta: 4 - zeta}.Node(r, id)
-		if err != nil || slices.Equal(got, other) {
-			t.Errorf("%v: the same by another ζ: %v (%v)", id, other, err)
-		}
 	}
 }
 

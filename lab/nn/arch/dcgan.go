@@ -27,7 +27,6 @@ type DCGAN struct {
 	Channels int // 0: 1
 	Size     int // 28 or 32; 0: 28
 	Slope    float64
-	Running  bool        // running statistics at inference
 	Weights  initial.Law // nil: PyTorch's default, as the code; initial.Normal(0, .02) as Radford et al.
 }
 
@@ -69,7 +68,7 @@ func (g DCGAN) up(in, out int) nn.Layer {
 }
 
 func (g DCGAN) norm(channels int, noAffine bool) nn.Layer {
-	return &nn.BatchNorm{Channels: channels, Batch: !g.Running, NoAffine: noAffine}
+	return &nn.BatchNorm{Channels: channels, Batch: true, NoAffine: noAffine}
 }
 
 func (g DCGAN) act() nn.Layer {
