@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"coupling/dp/admm"
-
 )
 
 // kind is a kind of random problem: a network and a family of utilities.
