@@ -1,10 +1,12 @@
 package ot_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"coupling/lab/must"
@@ -60,6 +62,30 @@ func BenchmarkWrapped(b *testing.B) {
 	least := inTurns(b, map[string]func() error{"dense": solve(dense), "wrapped": solve(plain{dense})})
 	b.ReportMetric(least["dense"].Seconds()*1e3, "cpu-ms/op")
 	b.ReportMetric(float64(least["wrapped"])/float64(least["dense"]), "×dense")
+}
+
+// A function of the user's own is called once for each coordinate of each pair, in a solve of many passes without a
+// matrix of the user's too: calls bound the speed of such costs, while passes over what was computed are those of any.
+func TestOwnCostIsCalledOnce(t *testing.T) {
+	const n, m, d = 60, 70, 5
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y := cloud(rng, n, d, 1, 0), cloud(rng, m, d, 0.8, 0.5)
+	for name, points := range map[string]func(x, y *mat.Dense, c cost.PointCost) *cost.Cloud{
+		"Points": ot.Points, "MatrixFree": ot.MatrixFree,
+	} {
+		var calls atomic.Int64
+		huber := cost.Separable{Value: func(v []float64) {
+			calls.Add(int64(len(v)))
+			for k, t := range v {
+				c := max(-1, min(1, t))
+				v[k] = c * (t - c/2)
+			}
+		}}
+		plan := solved(t, ot.LBFGS{Eps: 0.1}, ot.Problem{Geometry: points(x, y, huber)})
+		if got := calls.Load(); plan.Evaluations < 5 || got != n*m*d {
+			t.Errorf("%s: %d calls in %d evaluations, want %d", name, got, plan.Evaluations, n*m*d)
+		}
+	}
 }
 
 // One conditional law of a plan in a type of the user's own is the plan's.

@@ -17,12 +17,24 @@ import (
 	"coupling/ot"
 	"coupling/ot/barycentre"
 	"coupling/ot/cost"
+	"coupling/ot/ottest"
 )
 
 func cloudOf(rng *rand.Rand, n, d int, at, scale float64) *mat.Dense {
 	x := mat.NewDense(n, d, nil)
 	x.Apply(func(_, _ int, _ float64) float64 { return at + scale*rng.NormFloat64() }, x)
 	return x
+}
+
+func TestLaws(t *testing.T) {
+	ottest.Barycentre(t, func(ctx context.Context, problems []ot.Problem, w []float64, eps, tol float64) (
+		[]float64, error) {
+		out, err := barycentre.Fixed{Eps: eps, Tol: tol}.Solve(ctx, problems, w)
+		if err == nil && out.Status != ot.Converged {
+			err = fmt.Errorf("%v at %g", out.Status, out.Error)
+		}
+		return out.B, err
+	})
 }
 
 // The conditions of optimality: plans exp((α+β−c)/ε) with the right rows and one common column sum,

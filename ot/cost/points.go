@@ -19,7 +19,7 @@ type held = geometry.Held
 // Points is the geometry between the rows of x (n×d) and of y (m×d). The n×m cost matrix is
 // computed at the first use and held, unless it exceeds 1 GiB, or the points have at most four
 // dimensions and the cost is |x−y|², L1 or their sum, where computing costs is as fast as reading
-// them. MatrixFree never holds it. x and y are read, not copied.
+// them. x and y are read, not copied.
 //
 // Cost of the first use where held: n·m·d.
 func Points(x, y *mat.Dense, c PointCost) *Cloud {
@@ -28,7 +28,7 @@ func Points(x, y *mat.Dense, c PointCost) *Cloud {
 
 // MatrixFree is Points that computes each row of costs when asked, at n·m·d more work a pass.
 // Memory does not grow with n·m: beside vectors of n and m, solvers keep at most 170 MB of lists
-// and kernels.
+// and kernels, and up to 5.6 million pairs the costs where they are a user's function.
 func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
 	return &Cloud{c, geometry.Hold(geometry.MatrixFree(x, y, c))}
 }

@@ -42,8 +42,8 @@ func check(p ot.Problem, workers int) (*instance, error) {
 	in.rows, in.a = positive(a)
 	in.cols, in.b = positive(b)
 	in.packed = len(in.b) < m
-	sw := rows.NewSweep(n, m, workers, func() []float64 { return make([]float64, 2*m) })
-	scratch := func(w []float64) (costs, spare []float64) { return w[:m], w[m:] }
+	sw := rows.NewSweep(n, m, workers, func() []float64 { return make([]float64, m) })
+	scratch := func(w []float64) []float64 { return w }
 	if in.cost, err = geometry.Scan(p.Geometry, in.full.a, in.full.b, sw, scratch, bad); err != nil {
 		return nil, err
 	}

@@ -7,5 +7,5 @@
 //	}
 //
 // which checks all of them. Basic leaves out weights down to 1e-12. Geometry checks a geometry, and
-// PointCost a cost between points with its gradient.
+// PointCost a cost between points with its gradient; Unbalanced and Barycentre check solvers of those problems.
 package ottest

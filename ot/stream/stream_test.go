@@ -10,9 +10,11 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
 
 	"coupling/lab/must"
 	"coupling/ot"
+	"coupling/ot/cost"
 	"coupling/ot/gaussian"
 	"coupling/ot/stream"
 )
@@ -79,6 +81,43 @@ func TestFinite(t *testing.T) {
 			t.Errorf("ε = %v: marginal errors %v after 1000 samples and 64,000", eps, errs)
 		}
 	}
+}
+
+// The same draws lead to the same potentials whatever is added to the cost and in whatever unit it is, and to those of
+// the targets in another order. One target takes all.
+func TestLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, seed := rapid.IntRange(1, 8).Draw(t, "m"), rapid.Uint64().Draw(t, "seed")
+		y := mat.NewDense(m, 2, rapid.SliceOfN(rapid.Float64Range(-1, 1), 2*m, 2*m).Draw(t, "y"))
+		b := rapid.SliceOfN(rapid.Float64Range(0.1, 1), m, m).Draw(t, "b")
+		eps := rapid.Float64Range(0.1, 2).Draw(t, "eps")
+		solve := func(y *mat.Dense, b []float64, unit, by float64) *stream.Result {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			c := cost.CostFunc{Value: func(x, y []float64) float64 { return unit*ot.SqEuclidean.Cost(x, y) + by }}
+			return must.Get(stream.Solver{Eps: unit * eps, Samples: 200, Check: 200}.Solve(t.Context(),
+				func(x []float64) { x[0], x[1] = rng.NormFloat64(), rng.NormFloat64() }, y, b, c))
+		}
+		want := solve(y, b, 1, 0)
+		if m == 1 && (want.G[0] != 0 || want.Marginal > 1e-15) {
+			t.Fatalf("of one target: %+v", want)
+		}
+		unit, by := rapid.Float64Range(0.01, 100).Draw(t, "unit"), rapid.Float64Range(-9, 9).Draw(t, "by")
+		got := solve(y, b, unit, unit*by)
+		if math.Abs(got.Value/unit-by-want.Value) > 1e-10 || math.Abs(got.Marginal-want.Marginal) > 1e-10 {
+			t.Fatalf("in another unit: %+v, want %+v", got, want)
+		}
+		backwards, of := mat.NewDense(m, 2, nil), make([]float64, m)
+		for j := range m {
+			backwards.SetRow(j, y.RawRowView(m-1-j))
+			of[j] = b[m-1-j]
+		}
+		back := solve(backwards, of, 1, 0)
+		for j, g := range want.G {
+			if math.Abs(got.G[j]/unit-g) > 1e-10 || math.Abs(back.G[m-1-j]-g) > 1e-10 {
+				t.Fatalf("G[%d] = %g, %g in another unit, %g in another order", j, g, got.G[j]/unit, back.G[m-1-j])
+			}
+		}
+	})
 }
 
 // Between Gaussians the potential is a quadratic, known in closed form.

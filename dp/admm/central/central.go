@@ -16,11 +16,20 @@ type Optimum struct {
 	Gap float64
 }
 
-// Solve returns the optimum. The plan is that of a long run of ADMM, with a proof that does not
-// depend on how it was found: Gap is the duality gap at the prices of the run. The relative gap is
-// at most 1e-8; otherwise an error states it. Errors: those of Problem.Check, a cancelled context.
-// Cost: thousands of rounds of O(edges).
+// Solve returns the optimum. Where all utilities are linear it is that of exact transport over the pairs of the graph,
+// and Gap is rounding. Else the plan is that of a long run of ADMM, with a proof that does not depend on how it was
+// found: Gap is the duality gap at the prices of the run. The relative gap is at most 1e-8; otherwise an error states
+// it. Errors: those of Problem.Check, a cancelled context. Cost: thousands of rounds of O(edges).
 func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
+	if isLinear(p) {
+		if err := p.Check(); err != nil {
+			return Optimum{}, err
+		}
+		out, err := transport(ctx, p)
+		if err == nil || ctx.Err() != nil {
+			return out, err
+		} // what the simplex method refuses, amounts of extreme range, ADMM may solve
+	}
 	var out Optimum
 	for _, eta := range []float64{1, .1, 10, .01, 100} {
 		r, err := admm.ADMM{Eta: eta, Adapt: true, Relax: 1.6, Tol: 1e-12, MaxRounds: 20_000}.Solve(ctx, p)

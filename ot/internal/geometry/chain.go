@@ -43,7 +43,7 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	}
 	mid := allocate(p.d)
 	for k := range mid {
-		if c.form.Inner != nil { // x·y depends on the origin
+		if c.form.Inner != nil || c.form.Separable != nil { // x·y depends on the origin, differences need none
 			mid[k] = 0
 			continue
 		}
@@ -55,6 +55,9 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	if c.form.Separable != nil || c.form.Abs != 0 {
 		c.yt = allocate(p.m * p.d)
 		transpose(c.yt, c.y)
+	}
+	if c.form.Separable != nil {
+		kern.Scale(c.yt, -1, c.yt)
 	}
 	if c.form.Abs != 0 {
 		c.xt = allocate(p.n * p.d)

@@ -21,7 +21,7 @@ type Cloud struct {
 	x, y       *mat.Dense
 	n, m, d    int
 	units      []float64 // −x/|x|, n×d, 0 for 0, of an Angle, for which yt has y/|y|
-	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
+	yt         []float64 // d×m: coordinate k of every target is contiguous; −y for Separable, whose kernels subtract it
 	matrixFree bool      // costs are computed for each row when asked
 	frugal     bool      // solvers keep memory of the order of n + m
 	invalid    error
@@ -40,6 +40,10 @@ func (p *Cloud) Symmetric() bool { return p.x == p.y }
 // MaxHeld is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
 const MaxHeld = 1 << 27
 
+// maxFrugal is the number of costs (45 MB) up to which a MatrixFree of a user's function holds its matrix: that is
+// called once for each pair, not in every pass.
+const maxFrugal = MaxStored / 3
+
 // quickDim is the dimension up to which the vector kernels compute a row of costs faster than
 // memory delivers it.
 const quickDim = 4
@@ -47,7 +51,7 @@ const quickDim = 4
 // Points is the geometry between the rows of x (n×d) and of y (m×d). The n×m cost matrix is
 // computed at the first use and held, unless it exceeds 1 GiB, or the points have at most four
 // dimensions and the cost is |x−y|², L1 or their sum, where computing costs is as fast as reading
-// them. MatrixFree never holds it. x and y are read, not copied.
+// them. x and y are read, not copied.
 //
 // Cost of the first use where held: n·m·d.
 func Points(x, y *mat.Dense, c PointCost) *Cloud {
@@ -66,7 +70,7 @@ func (p *Cloud) Reset(x, y *mat.Dense, c PointCost) *Cloud {
 
 // MatrixFree is Points that computes each row of costs when asked, at n·m·d more work a pass.
 // Memory does not grow with n·m: beside vectors of n and m, solvers keep at most 170 MB of lists
-// and kernels.
+// and kernels, and up to 5.6 million pairs the costs where they are a user's function.
 func MatrixFree(x, y *mat.Dense, c PointCost) *Cloud {
 	return new(Cloud).set(x, y, c)
 }
@@ -77,7 +81,10 @@ func (p *Cloud) set(x, y *mat.Dense, c PointCost) *Cloud {
 		Kind: c, x: x, y: y, matrixFree: true, frugal: true,
 		yt: p.yt, units: p.units, held: p.held, gemms: p.gemms,
 	}
-	p.invalid = p.build()
+	if p.invalid = p.build(); p.invalid == nil {
+		k, known := c.(KernelCost)
+		p.matrixFree = known && k.Form().users() == nil || p.n > maxFrugal/p.m
+	}
 	return p
 }
 
@@ -117,6 +124,9 @@ func (p *Cloud) build() error {
 	p.n, p.m, p.d = n, m, d
 	p.yt = grow(p.yt, d*m)
 	transpose(p.yt, p.y)
+	if p.form().Separable != nil {
+		kern.Scale(p.yt, -1, p.yt)
+	}
 	if p.form().Angle {
 		p.units = grow(p.units, (n+m)*(d+1))
 		left := p.units
@@ -303,7 +313,7 @@ func (f Form) apply(dst []float64) {
 const separableBlock = 512
 
 // fillSeparable adds the costs of the coordinates.
-func (f Form) fillSeparable(dst, x, yt []float64) {
+func (f Form) fillSeparable(dst, x, minusYt []float64) {
 	m := len(dst)
 	buf := make([]float64, min(m, separableBlock))
 	clear(dst)
@@ -311,16 +321,15 @@ func (f Form) fillSeparable(dst, x, yt []float64) {
 		hi := min(lo+len(buf), m)
 		t := buf[:hi-lo]
 		for k, v := range x {
-			f.differences(t, v, yt[k*m+lo:k*m+hi], f.Separable.Value)
+			f.differences(t, v, minusYt[k*m+lo:k*m+hi], f.Separable.Value)
 			kern.Axpy(dst[lo:hi], 1, t)
 		}
 	}
 }
 
-// differences writes a function of x less the elements of y.
-func (f Form) differences(dst []float64, x float64, y []float64, of func(v []float64)) {
-	kern.Scale(dst, -1, y)
-	rows.Subtract(dst, -x)
+// differences writes a function of x less the elements of y, which are given negated.
+func (f Form) differences(dst []float64, x float64, minusY []float64, of func(v []float64)) {
+	rows.Less(dst, minusY, -x)
 	of(dst)
 }
 

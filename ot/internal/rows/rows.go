@@ -143,10 +143,13 @@ var constant = func() (v [256]float64) {
 }()
 
 // Subtract subtracts by from every element of v.
-func Subtract(v []float64, by float64) {
+func Subtract(v []float64, by float64) { Less(v, v, by) }
+
+// Less writes the elements of v less by to dst, which may be v.
+func Less(dst, v []float64, by float64) {
 	for lo := 0; lo < len(v); lo += len(constant) {
-		w := v[lo:min(lo+len(constant), len(v))]
-		kern.RowLogits(w, w, constant[:len(w)], by)
+		hi := min(lo+len(constant), len(v))
+		kern.RowLogits(dst[lo:hi], v[lo:hi], constant[:hi-lo], by)
 	}
 }
 

@@ -35,11 +35,7 @@ func (in *Instance) Scan(workers int) (err error) {
 		in.Cost, err = geometry.ScanSeparable(x, in.A, in.B, fault.OT)
 		return err
 	}
-	if l := Listing(in.G); l != nil {
-		in.Cost, err = geometry.ScanListed(l, in.A, in.B, fault.OT)
-		return err
-	}
-	scratch := func(w *Worker) (costs, spare []float64) { return w.Cost, w.Exp }
+	scratch := func(w *Worker) []float64 { return w.Cost }
 	in.Cost, err = geometry.Scan(in.G, in.A, in.B, NewSweep(in.G, workers, in.Memory), scratch, fault.OT)
 	return err
 }

@@ -43,10 +43,10 @@ func (s *simplex) estimate() []float64 {
 	return s.transform(c.f(), rows...)
 }
 
-// transform returns g_j = min_k C(rows_k, j) − f_k, over all rows if none are given.
+// transform returns g_j = min_k C(rows_k, j) − f_k, over all rows if none are given, and over the arcs that are listed
+// unless there are none: others may be cheaper than f says, since they are not priced.
 func (s *simplex) transform(f []float64, rows ...int) []float64 {
-	most := slices.Max(f)
-	g := slices.Repeat([]float64{s.large - most}, s.m)
+	g := slices.Repeat([]float64{math.Inf(1)}, s.m)
 	for i, shift := range f {
 		if math.IsInf(shift, -1) { // no mass
 			continue
@@ -59,6 +59,11 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 			if c := l.cost[k] - shift; c < g[j] {
 				g[j] = c
 			}
+		}
+	}
+	for j, v := range g {
+		if math.IsInf(v, 1) {
+			g[j] = s.large - slices.Max(f)
 		}
 	}
 	return g

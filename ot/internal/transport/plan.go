@@ -399,9 +399,6 @@ func (p *Plan) Sums() Sums {
 	if p.OnDevice("Value", true, func(d *DevicePlan) (err error) { v, err = d.Values(); return err }) {
 		return v
 	}
-	if l, ok := p.Geometry.(geometry.Listed); ok {
-		return p.listedSums(l)
-	}
 	if p.Separable() {
 		return p.gridSums()
 	}
@@ -419,24 +416,22 @@ func (p *Plan) Sums() Sums {
 	parts := make([]tally, len(sw.Spans))
 	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
 		scratch := w.Room(2 * m)
-		orig, rel := []float64(nil), scratch[:m]
-		if p.Costs != p.Geometry || p.Cost.Forbidden {
-			orig = scratch[m:]
-		}
 		q := &parts[k]
 		for i := s.Lo; i < s.Hi; i++ {
 			mass := p.Mass[i]
 			if mass == 0 {
 				continue
 			}
-			c, ref, scale := p.Row(i, w.Exp, w.Cost)
-			kern.RowLogits(rel, g, c, 1)
-			rows.Subtract(rel, ref)
+			a := p.Arcs(w, i)
+			rel, c := scratch[:len(a.T)], a.Costs
+			kern.RowLogits(rel, a.Gather(w.Cost, g), c, 1)
+			rows.Subtract(rel, a.Ref)
+			orig := scratch[m:][:len(c)]
 			if p.Cost.Forbidden {
 				rows.SkipForbidden(rel, c)
 			}
-			if orig != nil {
-				c = p.Geometry.Row(i, orig)
+			if p.Costs != p.Geometry {
+				c = p.original(i, orig)
 			}
 			if p.Cost.Forbidden {
 				copy(orig, c)
@@ -444,40 +439,23 @@ func (p *Plan) Sums() Sums {
 				c = orig
 			}
 			logA := logspace.Log(p.A[i])
-			kl := kern.Dot(w.Exp, rel)/p.Eps + mass*(logspace.Log(scale)-logA)
-			q.sharp.Add(kern.Dot(w.Exp, c))
+			kl := kern.Dot(a.T, rel)/p.Eps + mass*(logspace.Log(mass/a.Sum)-logA)
+			q.sharp.Add(kern.Dot(a.T, c))
 			q.kl.Add(kl)
-			q.tlogt.Add(kl + mass*logA + kern.Dot(w.Exp, logB))
+			q.tlogt.Add(kl + mass*logA + kern.Dot(a.T, a.Gather(w.Cost, logB)))
 			q.mass.Add(mass)
 		}
 	})
 	return total(parts)
 }
 
-// listedSums is Sums over the pairs that the geometry lists.
-func (p *Plan) listedSums(l geometry.Listed) Sums {
-	sw := p.Sweep()
-	parts := make([]tally, len(sw.Spans))
-	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
-		q := &parts[k]
-		for i := s.Lo; i < s.Hi; i++ {
-			if p.Mass[i] == 0 {
-				continue
-			}
-			q.mass.Add(p.Mass[i])
-			_, c := l.Arcs(i)
-			row := p.entries(w, i)
-			for k, t := range row.Val {
-				if t > 0 {
-					log := logspace.Log(t)
-					q.sharp.Add(t * c[k])
-					q.tlogt.Add(t * log)
-					q.kl.Add(t * (log - logspace.Log(p.A[i]*p.B[row.Idx[k]])))
-				}
-			}
-		}
-	})
-	return total(parts)
+// original returns the costs of the problem's geometry, of the pairs that it lists where it does.
+func (p *Plan) original(i int, buf []float64) []float64 {
+	if l, ok := p.Geometry.(geometry.Listed); ok {
+		_, c := l.Arcs(i)
+		return c
+	}
+	return p.Geometry.Row(i, buf)
 }
 
 // total adds up the tallies of spans.
