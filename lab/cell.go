@@ -26,10 +26,9 @@ type Cell struct {
 	devices []*device.Device
 }
 
-// Rand returns the random stream called name: ChaCha8 seeded by
-// SHA-256(seed, name). It depends on nothing else, so cells that differ in a
-// parameter share their data, and results do not depend on the order in which
-// cells run.
+// Rand returns the random stream called name: ChaCha8 seeded by SHA-256(seed, name). It depends on
+// nothing else, so cells that differ in a parameter share their data, and results do not depend on
+// the order in which cells run.
 func (c *Cell) Rand(name string) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d/%s", c.Seed, name))))
 }
@@ -42,10 +41,9 @@ func (c *Cell) Progress(done, total int) {
 	}
 }
 
-// Device opens the device on which the cell computes. key names what changes numbers: "cpu",
-// "cuda" or "cuda,tf32"; make it a parameter, so that it is in the key. $COUPLING_DEVICE selects
-// the GPU. When the cell ends, the device is closed and its arrays are freed. The manifest names
-// the device.
+// Device opens the device on which the cell computes. key names what changes numbers: "cpu", "cuda"
+// or "cuda,tf32"; make it a parameter, so that it is in the key. $COUPLING_DEVICE selects the GPU.
+// When the cell ends, the device is closed and its arrays are freed. The manifest names the device.
 func (c *Cell) Device(key string) (*device.Device, error) {
 	d, err := device.OpenKey(key)
 	if err != nil {

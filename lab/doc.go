@@ -15,9 +15,9 @@
 // # What is in the key
 //
 // [Experiment.Key] hashes the experiment's name and version, the seed, the parameters as JSON, and
-// the shape of the result type. Requests with equal keys are the same request. Put into the
-// parameters what changes the number (precision, the device's kind where it matters), and leave out
-// what does not (workers, paths, verbosity). Raise Version when the code changes the meaning of a
+// the shape of the result type. Put into the parameters what changes the number (precision, the
+// device's kind where it matters), and leave out what does not (workers, paths, verbosity). They may
+// have bounds, as tags or by [store.Checker]. Raise Version when the code changes the meaning of a
 // result; [store.Store.GC] removes the cells of older versions.
 //
 // # Code
@@ -37,11 +37,6 @@
 // (without flags, on Linux) or a notebook has just built and started it. Otherwise the program as a
 // whole is the code: the same as itself alone, so that a sweep resumes, and other than all digests.
 // One line on standard error says why.
-//
-// # Bounds
-//
-// Parameters may have bounds, as tags or by [store.Checker]; values outside them are neither
-// computed nor recalled.
 //
 // # Randomness
 //

@@ -54,16 +54,10 @@ type Setting struct {
 // A Figure is a [Study] whose types are erased: cells to compute, a drawing made
 // from them, and claims checked against them.
 type Figure struct {
-	// Name is PAPER/FIGURE: "analytic/fig1", "scones/tab2", "tour/digits".
-	Name  string
-	Title string
-	// Shows describes the figure in a sentence or two.
-	Shows string
-	// Sizes describes what each preset computes: "n = 500, five ε". Presets
-	// without an entry are not offered.
-	Sizes map[Preset]string
-	// Seconds is as in [Study].
-	Seconds map[Preset]float64
+	// Name, Title, Shows, Sizes and Seconds are as in [Study].
+	Name, Title, Shows string
+	Sizes              map[Preset]string
+	Seconds            map[Preset]float64
 	// Decoders are the experiments behind the figure.
 	Decoders []*store.Decoder
 	// Jobs lists the cells. It panics if their keys cannot be formed; see [Experiment.Jobs].

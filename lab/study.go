@@ -31,14 +31,13 @@ import (
 // same store. It takes the study from [StudyOf], so that the figure says that its parameters were
 // edited.
 type Study[P, R any] struct {
-	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a
-	// descriptive word where the paper has no such figure. Only a numbered figure
-	// can be smaller than the paper's.
+	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a descriptive word where the
+	// paper has no such figure. Only a numbered figure can be smaller than the paper's.
 	Name  string
 	Title string
 	// Shows describes the figure in a sentence or two.
 	Shows string
-	// Sizes describes what each preset computes: "n = 500, five ε".
+	// Sizes describes what each preset computes: "n = 500, five ε". Presets without an entry are not offered.
 	Sizes map[Preset]string
 	// Seconds estimates for each preset the CPU seconds of computing all cells, as measured once on
 	// two cores. The command prints it before a first run. Paper has no entry where networks are
@@ -368,6 +367,5 @@ func StudyOf[P, R any](construct func() Study[P, R]) Study[P, R] {
 	return s
 }
 
-// FigureOf returns the figure of the study that construct makes, and remembers
-// the constructor's name for programs that are generated from it.
+// FigureOf returns the figure of [StudyOf].
 func FigureOf[P, R any](construct func() Study[P, R]) Figure { return StudyOf(construct).Figure() }

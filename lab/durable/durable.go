@@ -25,11 +25,7 @@ var ErrLocked = errors.New("in use by another process")
 // the temporary one. The umask lowers mode. An existing path that is not a regular file (a pipe, a
 // device) is written directly; a link is followed.
 func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s was not written: %w", path, err)
-		}
-	}()
+	defer func() { err = notWritten(path, err) }()
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -57,6 +53,13 @@ func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err
 	}
 	SyncFolder(filepath.Dir(path))
 	return nil
+}
+
+func notWritten(path string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s was not written: %w", path, err)
+	}
+	return err
 }
 
 // Write is [WriteFile] of b with mode 0666.
@@ -151,11 +154,8 @@ func (l *Lock) Become(path string, b []byte) error {
 	if err == nil {
 		err = os.Rename(l.Path(), path)
 	}
-	if err != nil {
-		return fmt.Errorf("%s was not written: %w", path, err)
-	}
 	SyncFolder(filepath.Dir(path))
-	return nil
+	return notWritten(path, err)
 }
 
 // IsNamed reports whether the lock file is still at its path: if not, another can lock the path too.

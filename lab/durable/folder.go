@@ -135,11 +135,7 @@ func (f *Folder) Claim(names ...string) error {
 
 // WriteFile writes the output of fill to a file that waits.
 func (f *Folder) WriteFile(name string, fill func(w io.Writer) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s was not written: %w", f.path(name), err)
-		}
-	}()
+	defer func() { err = notWritten(f.path(name), err) }()
 	if err := os.MkdirAll(filepath.Dir(f.Staging(name)), 0o777); err != nil {
 		return err
 	}

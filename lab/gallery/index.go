@@ -16,7 +16,6 @@ var indexSource string
 
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
 	"anchor":  anchor,
-	"thumb":   thumb,
 	"plain":   Plain,
 	"ext":     func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
 	"table":   func(t Table) template.HTML { return HTML(t.Table, 0) },
@@ -55,14 +54,6 @@ func Summarise(pages []Page) Summary {
 	return out
 }
 
-// thumb is the picture by which a list shows a page; "" if it has none.
-func thumb(p Page) string {
-	if len(p.Pictures) == 0 {
-		return ""
-	}
-	return p.Pictures[0].Shown()
-}
-
 // Verdict sums up a figure's claims in two words.
 func Verdict(p Page) string {
 	if p.Error != "" {
@@ -73,8 +64,7 @@ func Verdict(p Page) string {
 		return "differs"
 	case score[lab.Holds] > 0:
 		return "holds"
-	}
-	if len(p.Claims) > 0 {
+	case len(p.Claims) > 0:
 		return "not asked"
 	}
 	return "no claims"

@@ -76,9 +76,8 @@ type Cells struct {
 	Go       []string `json:"go"`
 }
 
-// Write draws fig from finished cells, checks its claims, and writes all of it
-// below dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
-// PAPER/FIGURE.json.
+// Write draws fig from finished cells, checks its claims, and writes all of it below dir:
+// PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and PAPER/FIGURE.json.
 func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats []string) (page Page, err error) {
 	defer func() {
 		if err != nil {
@@ -103,7 +102,9 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats 
 	}
 	for _, t := range exhibit.Tables {
 		file := join(fig.Name, t.Name) + ".csv"
-		write(file, func(w io.Writer) error { return writeTable(w, t) })
+		write(file, func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
+		})
 		page.Tables = append(page.Tables, Table{t, file})
 	}
 	page.Notes = exhibit.Notes
@@ -162,10 +163,6 @@ func join(figure, part string) string {
 	return figure + "-" + part
 }
 
-func writeTable(w io.Writer, t lab.Table) error {
-	return csv.NewWriter(w).WriteAll(append([][]string{t.Header}, t.Rows...))
-}
-
 func cells(s *store.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 	for _, j := range fig.Jobs(set) {
 		r := lab.Must(j.Recall(s))
@@ -203,7 +200,6 @@ func note(set *[]string, s string) {
 func ReadPages(dir string) (out []Page, err error) {
 	defer lab.End(&err)
 	files := lab.Must(filepath.Glob(filepath.Join(dir, "*", "*.json")))
-	slices.Sort(files)
 	for _, f := range files {
 		var p Page
 		if err := json.Unmarshal(lab.Must(os.ReadFile(f)), &p); err != nil || !strings.Contains(p.Name, "/") {

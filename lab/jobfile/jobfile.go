@@ -12,6 +12,7 @@ package jobfile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,10 +63,7 @@ func Jobs(path string, first, stride int, ds []*store.Decoder) (out []store.Job,
 	if stride < 0 {
 		return nil, fmt.Errorf("stride %d: must be 0 or more", stride)
 	}
-	if stride == 0 {
-		stride = len(lines)
-	}
-	for n := first; n < len(lines); n += stride {
+	for n := first; n < len(lines); n += cmp.Or(stride, len(lines)) {
 		j, err := store.DecodeJob(lines[n], ds)
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)

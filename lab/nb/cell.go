@@ -26,9 +26,7 @@ var Store = sync.OnceValue(func() *store.Store { return Must(lab.OpenStore("")) 
 // Setting is the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
 // paper; default quick) and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
 func Setting() lab.Setting {
-	set, err := settingOf(os.Getenv)
-	Check(err)
-	return set
+	return Must(settingOf(os.Getenv))
 }
 
 func settingOf(env func(string) string) (lab.Setting, error) {

@@ -16,8 +16,7 @@ type Control[P any] struct {
 	start  int
 }
 
-// Range is a slider over steps; set puts a step into the parameters. It starts
-// in the middle.
+// Range is a slider over steps; set puts a step into the parameters. It starts in the middle.
 func Range[P any](label string, steps []float64, set func(*P, float64)) Control[P] {
 	c := Control[P]{
 		label:  label,

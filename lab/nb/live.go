@@ -163,12 +163,9 @@ func (s *session[P]) leave(why string) {
 	screen.sync()
 }
 
-// jsString is s as a literal of JavaScript.
-func jsString(s string) string {
-	b, err := json.Marshal(s) // also escapes <, > and &
-	if err != nil {
-		panic(err) // strings always have a form
-	}
+// js is v, of strings, as a literal of JavaScript.
+func js(v any) string {
+	b, _ := json.Marshal(v) // which always have a form; also escapes <, > and &
 	return string(b)
 }
 
@@ -218,10 +215,6 @@ func (s *session[P]) page(first view) string {
 	for _, c := range s.live.Controls {
 		names = append(names, c.names)
 	}
-	list, err := json.Marshal(names)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Fprintf(&b, "<script>(%s)(%q, %s, %q)</script>", liveScript, s.id, list, "/nb/live/"+s.id)
+	fmt.Fprintf(&b, "<script>(%s)(%q, %s, %q)</script>", liveScript, s.id, js(names), "/nb/live/"+s.id)
 	return b.String()
 }

@@ -115,13 +115,13 @@ func (s *session[P]) show(at []int, v view) {
 	if v.png != nil {
 		src = v.dataURI()
 	}
-	screen.script(fmt.Sprintf("(%s)(%s, %s, %d, %s, %s)", showScript, jsString(s.id), jsString(src), v.width,
-		jsString(markup), jsString(s.words(at))))
+	screen.script(fmt.Sprintf("(%s)(%s, %s, %d, %s, %s)", showScript, js(s.id), js(src), v.width, js(markup),
+		js(s.words(at))))
 }
 
 func (s *session[P]) status(text string) {
 	screen.script(fmt.Sprintf(`(() => {
 		const l = document.getElementById(%s);
 		if (l) l.querySelector(".nb-status").textContent = %s;
-	})()`, jsString(s.id), jsString(text)))
+	})()`, js(s.id), js(text)))
 }

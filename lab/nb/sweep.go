@@ -118,8 +118,6 @@ func NewBoard() *Board { return &Board{"nb-board-" + gonbui.UniqueId()} }
 
 // Show replaces the board's content by x, anything that [Show] takes.
 func (b *Board) Show(x any) {
-	v, err := viewOf(x)
-	Check(err)
-	screen.put(b.id, v)
+	screen.put(b.id, Must(viewOf(x)))
 	screen.sync()
 }

@@ -37,10 +37,6 @@ type numbered struct {
 	record store.Record
 }
 
-func newIndex(s *store.Store) *index {
-	return &index{scanner: s.Scan(), rows: map[string]numbered{}}
-}
-
 // update is the list of events after some change.
 type update struct {
 	Epoch  string `json:"epoch"` // of the server that numbered the changes

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func descend(noise float64, p params) result {
 func serve(t *testing.T, gallery string) (*store.Store, *Server, *httptest.Server, *http.Client) {
 	t.Helper()
 	s := must.Get(lab.OpenStore(t.TempDir()))
-	v := must.Get(New(s, gallery))
+	v := New(s, gallery)
 	web := httptest.NewServer(v)
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	jar, _ := cookiejar.New(nil)
@@ -182,7 +183,10 @@ func TestChanges(t *testing.T) {
 }
 
 func TestCellsDiffsAndDownloads(t *testing.T) {
-	s, _, web, client := serve(t, "")
+	gallery, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	lab.Check(errors.Join(os.WriteFile(secret, nil, 0o666), os.Symlink(secret, filepath.Join(gallery, "link")),
+		os.WriteFile(filepath.Join(gallery, "index.html"), nil, 0o666)))
+	s, _, web, client := serve(t, gallery)
 	var keys []string
 	for _, p := range []params{{Eps: .5, N: 3, Solver: "lbfgs"}, {Eps: .25, N: 3, Solver: "newton"}} {
 		r := must.Get(lab.Do(t.Context(), s, descent, 1, p))
@@ -199,6 +203,10 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 	}
 	if code, text := body(t, client, web.URL+"/artifact/"+keys[0]+"/note.txt"); code != 200 || text != "so it went" {
 		t.Errorf("artifact: %d %s", code, text)
+	}
+	inside, _ := body(t, client, web.URL+"/gallery/")
+	if outside, _ := body(t, client, web.URL+"/gallery/link"); inside != http.StatusOK || outside == http.StatusOK {
+		t.Errorf("the gallery: %d, a link out of it: %d", inside, outside)
 	}
 	for _, path := range []string{"/cell/0", "/artifact/" + keys[0] + "/none.txt",
 		"/artifact/" + keys[0] + "/..%2f..%2fx", "/diff?a=1&b=2", "/gallery/x"} {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -33,17 +34,14 @@ type Server struct {
 
 // New returns the page of a store. gallery is the folder of figures that coupling fig has written;
 // it may be empty.
-func New(s *store.Store, gallery string) (*Server, error) {
-	static, err := fs.Sub(page, "page")
-	if err != nil {
-		return nil, fmt.Errorf("runs: %w", err)
-	}
+func New(s *store.Store, gallery string) *Server {
+	static, _ := fs.Sub(page, "page") // it is in the program
 	v := &Server{
 		store:   s,
 		gallery: gallery,
 		token:   rand.Text(),
 		epoch:   rand.Text()[:8],
-		index:   newIndex(s),
+		index:   &index{scanner: s.Scan(), rows: map[string]numbered{}},
 		mux:     http.NewServeMux(),
 	}
 	v.mux.Handle("GET /", http.FileServerFS(static))
@@ -59,9 +57,13 @@ func New(s *store.Store, gallery string) (*Server, error) {
 	v.handle("GET /artifact/{key}/{name...}", v.artifact)
 	v.handle("POST /export", v.export)
 	if gallery != "" {
-		v.mux.Handle("GET /gallery/", http.StripPrefix("/gallery/", http.FileServer(http.Dir(gallery))))
+		v.handle("GET /gallery/", func(w http.ResponseWriter, r *http.Request) {
+			root := lab.Must(os.OpenRoot(gallery)) // which no link leaves
+			defer func() { _ = root.Close() }()    // it was read
+			http.StripPrefix("/gallery/", http.FileServerFS(root.FS())).ServeHTTP(w, r)
+		})
 	}
-	return v, nil
+	return v
 }
 
 // Path is the page's, with the token.
@@ -143,7 +145,7 @@ func (v *Server) handle(pattern string, serve http.HandlerFunc) {
 			serve(w, r)
 			return nil
 		}()
-		if errors.Is(err, store.ErrMissing) {
+		if errors.Is(err, store.ErrMissing) || errors.Is(err, fs.ErrNotExist) {
 			http.Error(w, err.Error(), http.StatusNotFound)
 		} else if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -296,9 +296,8 @@ func (l *line) dead(q map[string]tasks) bool {
 	return l.ended >= enough
 }
 
-// trouble logs, once, an error that may be temporary: a controller that restarts, a file system
-// that hangs. A missing program does not end the run either, since the store alone decides when
-// everything is done.
+// trouble logs, once, an error that may be temporary, such as a controller that restarts. None ends the
+// run, since the store alone decides when everything is done.
 func (f *follower) trouble(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
@@ -352,11 +351,9 @@ func (f *follower) again(ctx context.Context, dead []*line) (again []*line) {
 	return again
 }
 
-// death decides about the unfinished lines of one dead task, in their order. A task runs its lines one after the
-// other, so it died in the first of them, and the others never began. If the task finished other
-// lines, that line may not be the cause (the finished ones may have used up the time limit), so no
-// line is charged with the death: it will be the first of a later task, or more lines will finish
-// before it.
+// death decides about the unfinished lines of one dead task, in their order: it died in the first of
+// them, and the others never began. If it finished other lines, these may have used up the time limit,
+// so no line is charged with the death: it will be the first of a later task.
 func (f *follower) death(ctx context.Context, left []*line) []*line {
 	if f.draining {
 		for _, l := range left {

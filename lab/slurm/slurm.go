@@ -17,8 +17,7 @@
 // array by its name in the queue and follows it instead of submitting those cells again. This needs
 // no file written after sbatch, so an array cannot get lost.
 //
-// Two clients that submit the same cell at the same moment waste a task, never
-// a result: the lock of the cell lets one compute it.
+// Two clients that submit the same cell at the same moment waste a task, never a result.
 //
 // # Tasks
 //

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,10 +40,7 @@ func root(s *store.Store) string { return filepath.Join(s.Dir, "slurm") }
 
 // write makes the submission's folder for jobs.
 func (e Executor) write(s *store.Store, jobs []store.Job, most int) (*submission, error) {
-	tasks := min(len(jobs), most)
-	if e.Tasks > 0 {
-		tasks = min(tasks, e.Tasks)
-	}
+	tasks := min(len(jobs), most, cmp.Or(e.Tasks, most))
 	name := fmt.Sprintf("%s%s-%d", namePrefix, strings.ToLower(rand.Text()[:12]), tasks)
 	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: tasks, progressed: map[int]bool{}}
 	if strings.ContainsAny(sub.dir, "\"\\\n") {

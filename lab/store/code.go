@@ -16,13 +16,8 @@ import (
 	"coupling/lab/internal/code"
 )
 
-// The code of an experiment is a digest of the declarations that its Run reaches, followed by the
-// instruction set if assembly is among them; see package lab/internal/code. The Makefile writes the
-// digests of all figures into the command, and sweeps of a Go file those of the file. Programs of
-// go run and of notebooks compute them from their source. Otherwise the code is not known, and the
-// program itself stands for it.
-
-// codes is set by the linker: the table as JSON.
+// codes is set by the linker: the digests of experiments as JSON. The Makefile writes those of all
+// figures into the command, and sweeps of a Go file those of the file; see package lab.
 var codes string
 
 // EncodeCodes returns the digests of the experiments that a Go file, or the packages of a folder

@@ -13,7 +13,8 @@ import (
 // JSON has no NaN and no infinities, but results may be NaN or infinite. The store writes them as
 // the strings "NaN", "+Inf" and "-Inf" wherever the Go type is a float, and reads them back.
 
-// Both remember what they learn about a type.
+// Both remember what they learn about a type. They cost as much as all else, so that they are used
+// where the plain form has failed.
 var (
 	writeFloats = json.WithMarshalers(json.MarshalToFunc(marshalFloat))
 	readFloats  = json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalFloat))
@@ -21,11 +22,19 @@ var (
 
 // Marshal returns the JSON form in which the store keeps v.
 func Marshal(v any) ([]byte, error) {
-	return json.Marshal(v, json.Deterministic(true), writeFloats)
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		b, err = json.Marshal(v, json.Deterministic(true), writeFloats)
+	}
+	return b, err
 }
 
 func unmarshal(b []byte, v any, options ...json.Options) error {
-	return json.Unmarshal(b, v, append(options, readFloats)...)
+	err := json.Unmarshal(b, v, options...)
+	if err != nil {
+		err = json.Unmarshal(b, v, append(options, readFloats)...)
+	}
+	return err
 }
 
 // canonical orders the members of every object of b by name, so that the order

@@ -10,15 +10,11 @@
 //
 // Kernels sum in another order on AVX-512, AVX2 and plain Go. Results are the same bits on machines
 // with the same set; between sets they differ by rounding, and by more where a solve amplifies it.
-// Equal bits everywhere would cost speed: AVX-512 takes about as long as AVX2 for a dot product,
-// but two thirds of its time for a row of exponentials, by instructions that only it has
-// (BenchmarkRows of package lab/device/cpu, Dot and RowExpAt, on Zen 4). So each set keeps its own
-// bits, and is part of the digest of the code, not of the key. In the key, every cell that a
-// cluster computed would be missing on a laptop with another set, although the same claims hold on
-// both. The price is that a figure may show cells of several sets, if nobody asks for the same
-// code: recalled cells of another set are counted as of other code, each manifest names its set,
-// [Store.SameCode] and --recall=same compute them again, and $COUPLING_CPU gives all machines one
-// set.
+// Equal bits everywhere would cost speed (BenchmarkRows of package lab/device/cpu), so the set is
+// part of the digest of the code, not of the key: in the key, every cell that a cluster computed
+// would be missing on a laptop with another set, although the same claims hold on both. Recalled
+// cells of another set count as of other code, each manifest names its set, [Store.SameCode] and
+// --recall=same compute them again, and $COUPLING_CPU gives all machines one set.
 //
 // # Many processes, one store
 //
@@ -27,19 +23,13 @@
 // checkpoints) in a directory beside it. If two processes want the same cell, the one that locks it
 // first (flock) computes it. The other takes the next free cell, and waits only if none is left. On
 // a file system without locks, or with locks within one machine only, a cell may be computed twice,
-// but no result is lost.
-//
-// # Disks that fail
-//
-// On a full disk, cells fail with an error that names the file; finished cells stay whole, and the
-// next run goes on.
+// but no result is lost. On a full disk, cells fail with an error that names the file; finished cells
+// stay whole, and the next run goes on.
 //
 // # Large stores
 //
 // A finished cell is one inode (more with artifacts: a directory and its files) and half a
 // kilobyte, for which most file systems take a block of 4 KiB. The file system limits a sweep of
-// trivial cells: two syncs and some twenty calls for each. On two idle cores of an Intel Xeon with
-// a disk, 100,000 of them are stored at 1,386 to 1,818 a second and listed in 1.3 s, 2.1 s with
-// cold caches; scale_test.go measures it. For more than about a million cells of one experiment,
-// use several experiments or stores, or cells that do more work each.
+// trivial cells: two syncs and some twenty calls for each; scale_test.go measures it. For more than
+// about a million cells of one experiment, use several experiments or stores, or larger cells.
 package store

@@ -99,7 +99,8 @@ type Landed struct {
 }
 
 // Land yields the jobs whose cells are stored, in order, computes the others, and yields each when it has finished
-// or failed. All goroutines end with the loop. Of the jobs, it keeps those that are to be computed.
+// or failed; last the cells in which a process died before. All goroutines end with the loop. Of the jobs, it keeps
+// those that are to be computed.
 func (l Local) Land(ctx context.Context, s *Store, jobs iter.Seq[Job]) iter.Seq[Landed] {
 	return func(yield func(Landed) bool) {
 		workers := l.Workers
@@ -107,12 +108,16 @@ func (l Local) Land(ctx context.Context, s *Store, jobs iter.Seq[Job]) iter.Seq[
 			workers = runtime.GOMAXPROCS(0)
 		}
 		q, out := &queue{}, make(chan Landed)
-		i := -1
+		i, alive := -1, 0
 		for j := range jobs {
 			i++
 			r, err := j.recall(s)
 			if canCompute(err) {
-				q.turns = append(q.turns, &turn{job: j, place: i})
+				at := len(q.turns)
+				if !s.isDead(s.paths(j.Record())) { // else each run would end there
+					at, alive = alive, alive+1
+				}
+				q.turns = slices.Insert(q.turns, at, &turn{job: j, place: i})
 				continue
 			}
 			if err == nil {

@@ -170,7 +170,14 @@ func TestDeath(t *testing.T) {
 	if all := failures(); strings.Count(all, "; ") != 2 || !strings.Contains(all, "died while it computed the cell") {
 		t.Errorf("failures: %s", all)
 	}
-	lab.Must(lab.Do(t.Context(), s, e, 5, killGrid()[1]))
+	var landed []point
+	for r, err := range lab.SweepAsLanded(t.Context(), s, e, 1, 5, killGrid()[1:3]) {
+		lab.Check(err)
+		landed = append(landed, r.Params)
+	}
+	if landed[0] != killGrid()[2] {
+		t.Errorf("%v: the cell in which a process died must come last", landed)
+	}
 	if all := failures(); strings.Count(all, "; ") != 1 {
 		t.Errorf("failures once it is computed: %s", all)
 	}

@@ -97,14 +97,18 @@ func Columns(rows []Row) []string {
 	})
 }
 
-// WriteCSV writes rows under a header of [Columns]. A cell that a row lacks is
-// empty; NaN, +Inf and -Inf are written so.
+// WriteCSV writes rows under a header of [Columns]. A cell that a row lacks is empty; NaN, +Inf and
+// -Inf are written so. Text that a spreadsheet would take for a formula gets an apostrophe before it.
 func WriteCSV(w io.Writer, rows []Row) error {
 	lines := [][]string{Columns(rows)}
 	for _, r := range rows {
 		var line []string
 		for _, c := range lines[0] {
-			line = append(line, FormatCell(r[c]))
+			cell := FormatCell(r[c])
+			if _, isText := r[c].(string); isText && strings.IndexAny(cell, "=+-@\t\r") == 0 {
+				cell = "'" + cell
+			}
+			line = append(line, cell)
 		}
 		lines = append(lines, line)
 	}

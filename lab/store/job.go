@@ -245,8 +245,7 @@ func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled boo
 	return Job{family: &family{id: id, interactive: true}, key: id.Key, seed: id.Seed, params: id.Params, elsewhere: do}
 }
 
-// Missing returns the jobs whose cells must be computed, each cell once; see
-// [Store.Survey].
+// Missing returns the jobs whose cells must be computed, each cell once; see [Store.Survey].
 func (s *Store) Missing(jobs []Job) (missing []Job) {
 	s.Survey(slices.Values(jobs), func(j Job) { missing = append(missing, j) })
 	return missing
@@ -280,15 +279,14 @@ func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
 			other[i] = some[i].OtherCode(r)
 		})
 		for i, j := range some {
-			switch {
-			case errs[i] != nil:
+			if errs[i] != nil {
 				out.Missing++
 				missing(j)
 				continue
-			case other[i]:
+			}
+			if out.Recalled++; other[i] {
 				out.OtherCode++
 			}
-			out.Recalled++
 		}
 	}
 	return out
@@ -297,29 +295,26 @@ func (s *Store) Survey(jobs iter.Seq[Job], missing func(Job)) (out Survey) {
 // stored returns a function that reports whether a cell may be in the store, as far as file names
 // tell, and its records' files. It reads each folder once.
 func (s *Store) stored() func(Job) (files []file, ok bool) {
-	type folder struct {
-		files map[Key][]file
-		err   error
-	}
-	folders := map[shard]folder{}
+	folders := map[string]map[Key][]file{} // nil: it cannot be read
 	return func(j Job) ([]file, bool) {
 		if j.key == "" {
 			return nil, true // recall says what is wrong
 		}
-		at := s.shard(j.Record())
+		at := j.id.Experiment + string(j.key[:2])
 		f, ok := folders[at]
 		if !ok {
-			var all []file
-			f.files = map[Key][]file{}
-			all, f.err = at.list()
+			all, err := s.shard(j.Record()).list()
+			if err == nil {
+				f = map[Key][]file{}
+			}
 			for _, x := range all {
 				if x.suffix == recordSuffix {
-					f.files[x.key()] = append(f.files[x.key()], file{name: x.name, suffix: x.suffix})
+					f[x.key()] = append(f[x.key()], file{name: x.name, suffix: x.suffix})
 				}
 			}
 			folders[at] = f
 		}
-		return f.files[j.key], len(f.files[j.key]) > 0 || f.err != nil
+		return f[j.key], len(f[j.key]) > 0 || f == nil
 	}
 }
 
@@ -329,11 +324,9 @@ func Distinct(jobs iter.Seq[Job]) iter.Seq[Job] {
 		seen := map[[keyDigits / 2]byte]bool{}
 		for j := range jobs {
 			var k [keyDigits / 2]byte
-			if _, err := hex.Decode(k[:], []byte(j.key)); err == nil && j.key != "" && seen[k] {
-				continue
-			}
-			seen[k] = true
-			if !yield(j) {
+			_, _ = hex.Decode(k[:], []byte(j.key)) // every key has this form
+			n := len(seen)
+			if seen[k] = true; (len(seen) > n || j.key == "") && !yield(j) {
 				return
 			}
 		}

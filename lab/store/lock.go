@@ -17,9 +17,8 @@ import (
 // on its server, which releases it when a machine is lost. The file holds the failure of the cell, in
 // case that the process dies: exit, a panic of another goroutine, out of memory, a signal.
 //
-// A lock saves work; results are safe without it. If a file system has no locks, or only within a
-// machine, two processes may compute one cell. Both store the same result of the same pure
-// function, by the atomic rename of a record whose artifacts are in a directory of its own attempt.
+// A lock saves work; without it two processes store the same result of the same pure function, by the
+// atomic rename of a record whose artifacts are in a directory of its own attempt.
 
 // A cellLock is held until release.
 type cellLock struct {

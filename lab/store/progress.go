@@ -34,9 +34,8 @@ type Event struct {
 
 type sinkKey struct{}
 
-// WithSink returns a context under which every cell reports its events to sink:
-// a terminal's bar, a notebook's, a log. Sinks are called from many goroutines
-// and must be quick.
+// WithSink returns a context under which every cell reports its events to sink: a terminal's bar, a
+// notebook's, a log. Sinks are called from many goroutines and must be quick.
 func WithSink(ctx context.Context, sink func(Event)) context.Context {
 	return context.WithValue(ctx, sinkKey{}, sink)
 }

@@ -73,7 +73,7 @@ type Artifact struct {
 
 // key hashes what identifies a record. Lengths make the encoding injective.
 func (r Record) key() Key {
-	var b []byte
+	b := make([]byte, 0, 256)
 	version, seed := strconv.Itoa(r.Version), strconv.FormatUint(r.Seed, 10)
 	for _, part := range []string{r.Experiment, version, r.Shape, seed, string(r.Params)} {
 		b = append(append(append(strconv.AppendInt(b, int64(len(part)), 10), ':'), part...), ';')

@@ -113,9 +113,8 @@ func (s *Store) variants(id Record, suffix string, files ...file) (out []Record)
 	return out
 }
 
-// Records yields every finished cell of the experiments whose names begin with
-// prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
-// as an error and does not end the walk.
+// Records yields every finished cell of the experiments whose names begin with prefix ("" for all),
+// ordered by path. A file that cannot be trusted is yielded as an error and does not end the walk.
 func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
 	return s.walk(prefix, recordSuffix, "")
 }

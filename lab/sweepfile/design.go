@@ -1,6 +1,7 @@
 package sweepfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,51 +10,72 @@ import (
 	"strconv"
 	"strings"
 
+	"coupling/lab"
+
+	"github.com/go-json-experiment/json"
 	"go.yaml.in/yaml/v3"
 )
 
 // A value is that of a parameter, as JSON has it, with the line that set it.
 type value struct {
-	v    any
-	line int
+	name   string // with dots
+	v      any
+	member []byte // of an object: "eps":0.1
+	line   int
 }
 
-// values are parameters of a cell, by dotted name.
-type values map[string]value
+func valueOf(name *yaml.Node, v any) value {
+	object := lab.Must(json.Marshal(map[string]any{name.Value: v}))
+	return value{name.Value, v, object[1 : len(object)-1], name.Line}
+}
 
+func (v value) compare(w value) int { return strings.Compare(v.name, w.name) }
+
+// values are parameters of a cell, ordered by name.
+type values []value
+
+// with returns s and more, whose values replace those of s.
 func (s values) with(more values) values {
-	out := values{}
-	maps.Copy(out, s)
-	maps.Copy(out, more)
-	return out
+	all := slices.Concat(more, s)
+	slices.SortStableFunc(all, value.compare)
+	return slices.CompactFunc(all, func(v, w value) bool { return v.name == w.name })
 }
 
 // UnmarshalYAML reads parameters and their values.
 func (s *values) UnmarshalYAML(n *yaml.Node) error {
-	*s = values{}
+	*s = nil
 	for name, v := range entries(n) {
-		(*s)[name.Value] = value{plain(v), name.Line}
+		*s = append(*s, valueOf(name, plain(v)))
 	}
+	slices.SortFunc(*s, value.compare)
 	return nil
 }
 
 // lineOf returns the line that set a parameter, or the object that it is in; 0 if none did.
 func (s values) lineOf(name string) int {
-	for name != "" && s[name].line == 0 {
-		name = name[:max(strings.LastIndexByte(name, '.'), 0)]
+	for ; name != ""; name = name[:max(strings.LastIndexByte(name, '.'), 0)] {
+		if i, ok := slices.BinarySearchFunc(s, value{name: name}, value.compare); ok {
+			return s[i].line
+		}
 	}
-	return s[name].line
+	return 0
 }
 
-// nested turns dotted names into objects.
-func (s values) nested() (map[string]any, error) {
-	out := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if err := put(out, name, s[name].v); err != nil {
+// object returns the values as JSON, where dotted names are of objects inside.
+func (s values) object() ([]byte, error) {
+	dotted, members, out := false, make([][]byte, len(s)), map[string]any{}
+	for i, p := range s {
+		members[i], dotted = p.member, dotted || strings.Contains(p.name, ".")
+	}
+	if !dotted {
+		return fmt.Appendf(nil, "{%s}", bytes.Join(members, []byte(","))), nil
+	}
+	for _, p := range s {
+		if err := put(out, p.name, p.v); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return json.Marshal(out)
 }
 
 // put sets the value of a dotted name in an object; objects inside are copied.
@@ -74,11 +96,8 @@ func put(at map[string]any, name string, v any) error {
 	return put(inner, rest, v)
 }
 
-// A factor multiplies the cells: each becomes n, to which at gives more parameters.
-type factor struct {
-	n  int
-	at func(i int) values
-}
+// A factor multiplies the cells: each gets the parameters of every entry in turn.
+type factor []values
 
 // A step is a list, which is one factor, or a grid, whose parameters are a factor each.
 type step []factor
@@ -97,22 +116,20 @@ func (s *step) UnmarshalYAML(n *yaml.Node) error {
 	case len(text.List) == 0:
 		fail(n.Line, "list: it is empty")
 	default:
-		*s = step{{len(text.List), func(i int) values { return text.List[i] }}}
+		*s = step{text.List}
 	}
 	return nil
 }
 
-// expand calls yield for the parameters of each cell that factors make of cell, the last varying fastest.
-func expand(factors []factor, cell values, yield func(values) error) error {
+// expand calls yield for the parameters of each cell that factors make of cell, the last varying fastest, until it
+// returns false, which is then returned.
+func expand(factors []factor, cell values, yield func(values) bool) bool {
 	if len(factors) == 0 {
 		return yield(cell)
 	}
-	for i := range factors[0].n {
-		if err := expand(factors[1:], cell.with(factors[0].at(i)), yield); err != nil {
-			return err
-		}
-	}
-	return nil
+	return !slices.ContainsFunc(factors[0], func(more values) bool {
+		return !expand(factors[1:], cell.with(more), yield)
+	})
 }
 
 // grid is parameters with their values, in the order of the file.
@@ -121,8 +138,11 @@ type grid []factor
 // UnmarshalYAML reads a mapping of parameters to lists and ranges.
 func (g *grid) UnmarshalYAML(n *yaml.Node) error {
 	for name, v := range entries(n) {
-		all := axis(name.Value, v)
-		*g = append(*g, factor{len(all), func(i int) values { return values{name.Value: {all[i], name.Line}} }})
+		var f factor
+		for _, x := range axis(name.Value, v) {
+			f = append(f, values{valueOf(name, x)})
+		}
+		*g = append(*g, f)
 	}
 	return nil
 }

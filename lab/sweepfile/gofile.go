@@ -33,9 +33,9 @@ import (
 // Without arguments the program computes the cells that are missing, one a core.
 // The command uses three more:
 //
-//	PROGRAM list                         prints the jobs, a line each
-//	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
-//	PROGRAM try LINE                     does one job unless another process does; its exit code says how it went
+//	PROGRAM list                     prints the jobs, a line each
+//	PROGRAM job FILE N --stride M    does lines N, N+M, … of a job file
+//	PROGRAM try LINE                 does one job unless another process does; its exit code says how it went
 func Main(jobs []store.Job, ds ...*store.Decoder) {
 	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

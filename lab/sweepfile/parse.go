@@ -2,7 +2,6 @@ package sweepfile
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,7 +89,18 @@ func (d *document) UnmarshalYAML(n *yaml.Node) error {
 func (s *Sweep) Jobs() iter.Seq2[store.Job, error] {
 	return func(yield func(store.Job, error) bool) {
 		var err error
-		for j := range store.Distinct(func(yield func(store.Job) bool) { err = s.each(yield) }) {
+		jobs := func(yield func(store.Job) bool) {
+			expand(s.factors, s.Params, func(c values) bool {
+				for i := range s.Replicates {
+					var j store.Job
+					if j, err = s.job(s.Seed+uint64(i), c); err != nil || !yield(j) {
+						return false
+					}
+				}
+				return true
+			})
+		}
+		for j := range store.Distinct(jobs) {
 			if !yield(j, nil) {
 				return
 			}
@@ -112,24 +122,6 @@ func (s *Sweep) All() (all []store.Job, err error) {
 	return all, nil
 }
 
-var errStop = errors.New("the loop over the jobs was left")
-
-// each calls yield for the jobs of all cells, until it returns false.
-func (s *Sweep) each(yield func(store.Job) bool) error {
-	return expand(s.factors, s.Params.with(nil), func(c values) error {
-		for i := range s.Replicates {
-			j, err := s.job(s.Seed+uint64(i), c)
-			if err != nil {
-				return err
-			}
-			if !yield(j) {
-				return errStop
-			}
-		}
-		return nil
-	})
-}
-
 // check finds the experiment and refuses invalid combinations of fields.
 func (s *Sweep) check(ds []*store.Decoder) {
 	d, err := store.DecoderOf(s.Experiment, ds)
@@ -146,7 +138,7 @@ func (s *Sweep) check(ds []*store.Decoder) {
 	s.factors = slices.Concat(s.Design...)
 	cells := s.Replicates
 	for _, f := range s.factors {
-		cells = min(cells, MostCells+1) * f.n
+		cells = min(cells, MostCells+1) * len(f)
 	}
 	if cells > MostCells {
 		fail(1, "more than %d cells", MostCells)
@@ -155,13 +147,9 @@ func (s *Sweep) check(ds []*store.Decoder) {
 
 // job makes a cell; errors of the experiment's parameters get the line that set them.
 func (d *document) job(seed uint64, c values) (store.Job, error) {
-	params, err := c.nested()
+	b, err := c.object()
 	if err != nil {
 		return store.Job{}, err
-	}
-	b, err := json.Marshal(params)
-	if err != nil {
-		return store.Job{}, fmt.Errorf("params: %w", err)
 	}
 	j, err := d.decoder.Make(seed, b)
 	if err != nil {

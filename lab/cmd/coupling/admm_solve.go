@@ -44,7 +44,12 @@ func (c admmSolveCmd) Run(a *app) error {
 	lab.Check(usage(isNoPart(c.Out, c.Dir)))
 	p, specs, rules, err := files.ReadProblem(c.Dir)
 	lab.Check(admmError(err))
-	r := playAll(a, p, specs, rules)
+	var r *admm.Result
+	if rules.Rounds > 0 {
+		r = admmMust(rules.SolveProtected(a.run.ctx, p, specs))
+	} else {
+		r = admmMust(rules.Solve(a.run.ctx, p))
+	}
 	lab.Check(writePlan(c.Out, p.Graph, r.Plan))
 	best := lab.Must(central.Solve(a.run.ctx, p))
 	s := admmSummary{
@@ -77,13 +82,6 @@ func admmVerdict(r *admm.Result) error {
 	}
 	return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status,
 		r.Rounds, r.Primal, r.Dual)}
-}
-
-func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) *admm.Result {
-	if rules.Rounds > 0 {
-		return admmMust(rules.SolveProtected(a.run.ctx, p, specs))
-	}
-	return admmMust(rules.Solve(a.run.ctx, p))
 }
 
 // admmDelta is the δ at which runs are accounted for that have no budget; those that have one are at its δ.

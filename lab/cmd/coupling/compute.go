@@ -159,12 +159,8 @@ func (l *statusLine) clear() {
 	l.shown = false
 }
 
-// progress returns a sink that shows how far a list of jobs is, and what removes
-// the display.
+// progress returns a sink that shows how far a list of jobs is, and what removes the display.
 func (a *app) progress(what string, total int) (event func(store.Event), finish func()) {
-	if total == 0 {
-		return func(store.Event) {}, func() {}
-	}
 	status, meter := a.status(10*time.Second), store.NewMeter(what, total)
 	return func(e store.Event) {
 		_, line := meter.Add(e)

@@ -175,7 +175,10 @@ func checkNotebooks(ctx context.Context) []check {
 	if err != nil {
 		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
 	}
-	return append(out, checkKernel(c))
+	if c.Check() != nil {
+		return append(out, found("gonb", "to be built, with goimports, when a notebook is first opened"))
+	}
+	return append(out, found("gonb", "%s", filepath.Dir(c.Spec())))
 }
 
 func checkJupyter(ctx context.Context) check {
@@ -185,11 +188,4 @@ func checkJupyter(ctx context.Context) check {
 			jupyter.Remedy}
 	}
 	return found("jupyter", "%s %s", filepath.Base(have.Program), have.Version)
-}
-
-func checkKernel(c kernel.Checkout) check {
-	if c.Check() != nil {
-		return found("gonb", "to be built, with goimports, when a notebook is first opened")
-	}
-	return found("gonb", "%s", filepath.Dir(c.Spec()))
 }

@@ -76,8 +76,7 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.0f h", seconds/3600)
 }
 
-// make computes, draws and writes figs. One that fails does not stop the
-// others: its page says why.
+// make computes, draws and writes figs. One that fails does not stop the others: its page says why.
 func (f *figFlags) make(a *app, figs []lab.Figure, brief bool) error {
 	set, absent := f.setting()
 	if absent != nil && !errors.Is(absent, device.ErrNoDevice) {

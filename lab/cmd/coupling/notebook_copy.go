@@ -13,10 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A notebook that is generated from Markdown is opened as a working copy, so
-// that what Jupyter saves changes no file of the checkout; any other is the
-// user's own and is opened itself. All generated ones are copied together, for
-// they link to each other.
+// A notebook that is generated from Markdown is opened as a working copy, so that what Jupyter
+// saves changes no file of the checkout; any other is the user's own and is opened itself. All
+// generated ones are copied together, for they link to each other.
 
 // copyOf is the path of a notebook's working copy, and whether it has one; both
 // paths are relative to the checkout.
@@ -27,8 +26,7 @@ func copyOf(c kernel.Checkout, file string) (string, bool) {
 	return filepath.Join(".coupling", "notebooks", filepath.Base(file)), true
 }
 
-// workingCopy returns what to open for a notebook, and says where it differs
-// from the tracked one.
+// workingCopy returns what to open for a notebook, and says where it differs from the tracked one.
 func workingCopy(a *app, c kernel.Checkout, file string) (work string, err error) {
 	defer lab.End(&err)
 	work, ok := copyOf(c, file)
@@ -73,26 +71,18 @@ type notebookDiffCmd struct {
 
 // Run shows what was changed, as Markdown: what goes into the notebook's source.
 func (d notebookDiffCmd) Run(a *app) error {
-	c, file, work, err := copied(a, d.Name)
-	lab.Check(err)
-	_, err = a.out.Write(notebookDiff(c, file, work))
-	return err
-}
-
-// copied finds a generated notebook and its working copy; one that was not opened yet has none and stands for itself.
-func copied(a *app, name string) (c kernel.Checkout, file, work string, err error) {
-	c = orUsage(kernel.Find(""))
-	file = lab.Must(notebookFiles(c, []string{name}))[0]
+	c := orUsage(kernel.Find(""))
+	file := lab.Must(notebookFiles(c, []string{d.Name}))[0]
 	work, ok := copyOf(c, file)
-	if !ok {
-		return c, "", "",
-			usagef("notebook %q has no working copy: it is your own and opened in place", name)
+	switch {
+	case !ok:
+		return usagef("notebook %q has no working copy: it is your own and opened in place", d.Name)
+	case !exists(c.Path(work)):
+		a.note("notebook %q was not opened yet: nothing changed\n", d.Name)
+		return nil
 	}
-	if !exists(c.Path(work)) {
-		a.note("notebook %q was not opened yet: nothing changed\n", name)
-		work = file
-	}
-	return c, file, work, nil
+	_, err := a.out.Write(notebookDiff(c, file, work))
+	return err
 }
 
 func exists(path string) bool {

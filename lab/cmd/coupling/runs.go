@@ -283,7 +283,7 @@ func (c runsServeCmd) Run(a *app) error {
 	s := a.existing()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
 	lab.Check(usage(prefix("--port", err)))
-	page := lab.Must(runs.New(s, c.Gallery))
+	page := runs.New(s, c.Gallery)
 	a.printf("http://%s%s\n", l.Addr(), page.Path())
 	a.note("coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it\n")
 	ctx, stop := interrupt.Context(a.run.ctx, os.Interrupt, syscall.SIGTERM)

@@ -16,8 +16,7 @@ import (
 	"coupling/score/eval/inception"
 )
 
-// source is what a sweep computes, and the program that does a line of it
-// somewhere else.
+// source is what a sweep computes, and the program that does a line of it somewhere else.
 type source struct {
 	jobs    iter.Seq[store.Job]
 	command []string

@@ -34,7 +34,6 @@ type Session struct {
 	published      chan message
 	replies        chan message
 	child          *child.Child
-	kernel         *os.Process
 	dir            string // temporary
 	cancel         context.CancelCauseFunc
 }
@@ -60,8 +59,7 @@ func (s *Session) connection() map[string]any {
 	return c
 }
 
-// Start starts the kernel of the checkout and waits until it answers. The kernel
-// ends with ctx.
+// Start starts the kernel of the checkout and waits until it answers. The kernel ends with ctx.
 func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &Session{
@@ -92,7 +90,6 @@ func (s *Session) start(ctx context.Context, c kernel.Checkout, o Options) (err 
 	cmd.Stdout, cmd.Stderr = output, output
 	// Not an interrupt, which would only end the cell.
 	s.child = lab.Must(child.Launch(cmd, syscall.SIGTERM, 8*time.Second, func() { s.cancel(errEnded) }))
-	s.kernel = cmd.Process
 	s.connect(ctx, conn)
 	return nil
 }
@@ -162,16 +159,11 @@ func (s *Session) Interrupt() error {
 	return nil
 }
 
-// Close ends the kernel at once and removes its files.
+// Close ends the kernel and removes its files.
 func (s *Session) Close() {
 	s.cancel(nil)
 	if s.child != nil {
-		select {
-		case <-s.child.Ended:
-		case <-time.After(10 * time.Second):
-			_ = s.kernel.Kill()
-			<-s.child.Ended
-		}
+		<-s.child.Ended // it is killed if it does not heed the signal
 	}
 	for _, socket := range s.sockets() {
 		if socket != nil {

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// FromMarkdown makes a notebook without outputs. A fenced block marked go is a
-// code cell; what lies between is text, of which each heading of the first or
-// second level begins a new cell:
+// FromMarkdown makes a notebook without outputs. A fenced block marked go is a code cell; what lies
+// between is text, of which each heading of the first or second level begins a new cell:
 //
 //	# Title
 //
@@ -19,10 +18,9 @@ import (
 //	fmt.Println("a cell")
 //	```
 //
-// Other fences stay in the text. A cell's id is made of the heading it stands
-// under and its place there ("two-ways-2"), so that changing one section leaves
-// the ids of all others as they were. The error names the line of a fence that
-// is never closed.
+// Other fences stay in the text. A cell's id is made of the heading it stands under and its place
+// there ("two-ways-2"), so that changing one section leaves the ids of all others as they were. The
+// error names the line of a fence that is never closed.
 func FromMarkdown(md string) (*Notebook, error) {
 	m := maker{used: map[string]int{}}
 	lines := strings.Split(strings.ReplaceAll(md, "\r\n", "\n"), "\n")
