@@ -199,9 +199,14 @@ func mortal(ctx context.Context, n network.Node, deaths int) (network.Amounts, e
 			return http.DefaultTransport.RoundTrip(r)
 		})
 		out, err := n.Run(life)
-		dead := life.Err() != nil && ctx.Err() == nil
+		dead := life.Err() != nil
 		die()
-		if !dead {
+		switch unmet := err != nil && strings.HasPrefix(err.Error(), "network: join "); {
+		case ctx.Err() == nil && dead:
+		case ctx.Err() == nil && unmet: // the coordinator is dead just now
+			death--
+			time.Sleep(n.Retry)
+		default:
 			return out, err
 		}
 	}
