@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/internal/kit"
@@ -21,7 +22,7 @@ func Tab2() lab.Study[Params, Out] {
 	s.Grid = partsGrid
 	s.Draw = func(v view) (lab.Exhibit, error) { return drawAblation(v, partsRow, "cost, debiasing") }
 	s.Claims = claimParts
-	s.Seconds = kit.ByPreset(2., 55, 600)
+	s.Seconds = kit.ByPreset(2., 55, 1900)
 	return s
 }
 
@@ -54,17 +55,17 @@ func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[
 func searchStudy(fashion bool) lab.Study[Params, Out] {
 	s := ablationStudy("dpsinkhorn/tab4", "Table 4: hyperparameters on MNIST, at an ε that holds",
 		"MNIST, over the noise, the clip and p", 5, 3, 3)
-	s.Seconds = kit.ByPreset(1., 18, 300)
+	s.Seconds = kit.ByPreset(1., 18, 1300)
 	if fashion {
 		s = ablationStudy("dpsinkhorn/tab5", "Table 5: hyperparameters on Fashion-MNIST, at an ε that holds",
 			"Fashion-MNIST, over the noise, the clip, p and m", 5, 3, 3)
-		s.Seconds = kit.ByPreset(1., 18, 330)
+		s.Seconds = kit.ByPreset(1., 18, 1350)
 	}
 	costs := lab.Part[AccountingParams, AccountingOut]{Experiment: accountingOf, Grid: publishedCosts}
 	s.Also = []lab.Cells{costs}
 	s.Grid = func(set lab.Setting) []Params { return searchGrid(set, fashion) }
 	s.Draw = func(v view) (lab.Exhibit, error) {
-		out := lab.Must(drawAblation(v, searchRowOf, "σ · Δ · p · m of the paper's row"))
+		out := lab.Must(drawAblation(v, searchRowOf, "σ, Δ, p and m of the paper's row, from above"))
 		out.Tables = append(out.Tables, costTable(costs.View(v.Source).Cells))
 		return out, nil
 	}
@@ -192,7 +193,8 @@ func drawAblation(v view, of rowOf, rows string) (out lab.Exhibit, err error) {
 	runs := repeats(v.Cells)
 	printed := kit.Each(runs, func(run []cell) printedRow { return of(v, run[0].Params.Method) })
 	out.Tables = []lab.Table{ablationTable(runs, printed)}
-	x := style.Axis{Label: rows, Names: kit.Each(printed, func(p printedRow) string { return p.name })}
+	x := style.Axis{Label: rows,
+		Names: kit.Each(printed, func(p printedRow) string { return strings.ReplaceAll(p.name, " · ", "\n") })}
 	out.Pictures = kit.Wide(accuracyPoints(x, runs, printed), recipeBadge(v),
 		fmt.Sprintf(
 			"Accuracy on real test images: means of %d trainings with their standard errors; beside them, in squares, "+

@@ -23,7 +23,7 @@ func Fig5() lab.Study[Params, Out] {
 		Sizes: kit.Sizes("%v images, %v, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps,
 			kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"},
 			kit.Per{"one training each", "three trainings each", "three trainings each", "three trainings each"}),
-		Seconds:    kit.ByPreset(2., 45, 400),
+		Seconds:    kit.ByPreset(2., 45, 1600),
 		Experiment: imagesOf,
 		Grid:       mixtureGrid,
 		Seeds:      lab.Replicates(1, 3, 3, 3),

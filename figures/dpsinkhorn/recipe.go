@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -293,9 +294,23 @@ var (
 
 // recipeBadge says what was trained.
 func recipeBadge(v view) string {
-	p := v.Cells[0].Params
-	return v.Badge(fmt.Sprintf("%d steps of %d images", p.Method.Recipe.Steps, p.Method.Recipe.Images),
-		sample.Note(p.Data, "mnist"))
+	var steps, images []int
+	for i, c := range v.Cells {
+		if r := c.Params.Method.Recipe; i == 0 || r.Steps > 0 {
+			steps, images = append(steps, r.Steps), append(images, r.Images)
+		}
+	}
+	return v.Badge(fmt.Sprintf("%s steps of %s images", span(steps), span(images)),
+		sample.Note(v.Cells[0].Params.Data, "mnist"))
+}
+
+// span returns the least and the largest of counts, as words.
+func span(of []int) string {
+	low, high := slices.Min(of), slices.Max(of)
+	if low == high {
+		return fmt.Sprint(low)
+	}
+	return fmt.Sprintf("%d to %d", low, high)
 }
 
 // nearChance is the remark on a figure in which little is learnt: logistic regression is right on less than a fifth.

@@ -22,7 +22,7 @@ func Fig4a() lab.Study[Params, Out] {
 			kit.Per{"one rate of each optimiser", "2 rates of Adam and 3 of SGD", "3 rates of each optimiser",
 				"7 rates of each optimiser"},
 			kit.Per{"one training each", "one training each", "three trainings each", "three trainings each"}),
-		Seconds:    kit.ByPreset(2., 40, 450),
+		Seconds:    kit.ByPreset(2., 40, 1250),
 		Experiment: imagesOf,
 		Grid:       robustnessGrid,
 		Seeds:      lab.Replicates(1, 1, 3, 3),

@@ -20,7 +20,7 @@ func Fig7() lab.Study[Params, Out] {
 			"1 as printed, whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
 		Sizes: kit.Sizes("%v, %v", kit.Per{"MNIST, 1000 digits", "60,000 images", "60,000 images",
 			"60,000 images"}, recipeSteps),
-		Seconds:    kit.ByPreset(1., 20, 90),
+		Seconds:    kit.ByPreset(1., 20, 300),
 		Experiment: imagesOf,
 		Grid:       samplesGrid,
 		Draw:       drawSamples,
