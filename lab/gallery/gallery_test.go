@@ -94,6 +94,7 @@ func TestPageAndIndex(t *testing.T) {
 			t.Errorf("%s: %q %v", file, b, err)
 		}
 	}
+	must.Do(os.Mkdir(filepath.Join(dir, "tour", ".new-other.json"), 0o755)) // of another process
 	back, err := ReadPages(dir)
 	if err != nil || len(back) != 1 {
 		t.Fatalf("%d pages read back, %v", len(back), err)

@@ -199,7 +199,7 @@ func note(set *[]string, s string) {
 // made one at a time still share an index.
 func ReadPages(dir string) (out []Page, err error) {
 	defer lab.End(&err)
-	files := lab.Must(filepath.Glob(filepath.Join(dir, "*", "*.json")))
+	files := lab.Must(filepath.Glob(filepath.Join(dir, "*", "[^.]*.json"))) // .new-NAME.json: another process draws
 	for _, f := range files {
 		var p Page
 		if err := json.Unmarshal(lab.Must(os.ReadFile(f)), &p); err != nil || !strings.Contains(p.Name, "/") {
