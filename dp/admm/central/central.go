@@ -16,6 +16,9 @@ type Optimum struct {
 	Gap float64
 }
 
+// loosest is the largest relative gap of an optimum.
+const loosest = 1e-8
+
 // Solve returns the optimum. Where all utilities are linear it is that of exact transport over the pairs of the graph,
 // and Gap is rounding. Else the plan is that of a long run of ADMM, with a proof that does not depend on how it was
 // found: Gap is the duality gap at the prices of the run. The relative gap is at most 1e-8; otherwise an error states
@@ -25,10 +28,12 @@ func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
 		if err := p.Check(); err != nil {
 			return Optimum{}, err
 		}
-		out, err := transport(ctx, p)
-		if err == nil || ctx.Err() != nil {
+		switch out, err := transport(ctx, p); {
+		case ctx.Err() != nil:
 			return out, err
-		} // what the simplex method refuses, amounts of extreme range, ADMM may solve
+		case err == nil && out.Gap <= loosest*(1+math.Abs(out.Value)):
+			return out, nil
+		} // what the simplex method refuses or leaves open, amounts of extreme range, ADMM may solve
 	}
 	var out Optimum
 	for _, eta := range []float64{1, .1, 10, .01, 100} {
@@ -45,7 +50,7 @@ func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
 			break
 		}
 	}
-	if out.Gap > 1e-8*(1+math.Abs(out.Value)) {
+	if out.Gap > loosest*(1+math.Abs(out.Value)) {
 		return out, fmt.Errorf("central: ADMM ended with a gap of %.3g at value %.6g", out.Gap, out.Value)
 	}
 	return out, nil
