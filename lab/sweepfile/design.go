@@ -1,7 +1,6 @@
 package sweepfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,19 +62,22 @@ func (s values) lineOf(name string) int {
 
 // object returns the values as JSON, where dotted names are of objects inside.
 func (s values) object() ([]byte, error) {
-	dotted, members, out := false, make([][]byte, len(s)), map[string]any{}
-	for i, p := range s {
-		members[i], dotted = p.member, dotted || strings.Contains(p.name, ".")
-	}
-	if !dotted {
-		return fmt.Appendf(nil, "{%s}", bytes.Join(members, []byte(","))), nil
-	}
-	for _, p := range s {
-		if err := put(out, p.name, p.v); err != nil {
-			return nil, err
+	if slices.ContainsFunc(s, func(v value) bool { return strings.Contains(v.name, ".") }) {
+		out := map[string]any{}
+		for _, v := range s {
+			if err := put(out, v.name, v.v); err != nil {
+				return nil, err
+			}
 		}
+		return json.Marshal(out)
 	}
-	return json.Marshal(out)
+	text := make([]byte, 1, 256)
+	for _, v := range s {
+		text = append(append(text, ','), v.member...)
+	}
+	text = append(text[min(1, len(s)):], '}')
+	text[0] = '{'
+	return text, nil
 }
 
 // put sets the value of a dotted name in an object; objects inside are copied.

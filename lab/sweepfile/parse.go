@@ -83,43 +83,37 @@ func (d *document) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Jobs yields the cells, of which not all must be in memory at a time: the seeds of one set of parameters
-// beside each other. A cell that two steps produce comes once. An error in the parameters of a cell, an
-// [*Error], is the last.
+// Jobs yields the cells, of which not all must be in memory at a time: the seeds of one set of
+// parameters beside each other, and a cell that two steps produce twice. An error in the parameters
+// of a cell, an [*Error], is the last.
 func (s *Sweep) Jobs() iter.Seq2[store.Job, error] {
 	return func(yield func(store.Job, error) bool) {
-		var err error
-		jobs := func(yield func(store.Job) bool) {
-			expand(s.factors, s.Params, func(c values) bool {
-				for i := range s.Replicates {
-					var j store.Job
-					if j, err = s.job(s.Seed+uint64(i), c); err != nil || !yield(j) {
-						return false
-					}
+		expand(s.factors, s.Params, func(c values) bool {
+			for i := range s.Replicates {
+				j, err := s.job(s.Seed+uint64(i), c)
+				if err != nil {
+					err = located(s.file, err)
 				}
-				return true
-			})
-		}
-		for j := range store.Distinct(jobs) {
-			if !yield(j, nil) {
-				return
+				if !yield(j, err) || err != nil {
+					return false
+				}
 			}
-		}
-		if err != nil {
-			yield(store.Job{}, located(s.file, err))
-		}
+			return true
+		})
 	}
 }
 
-// All returns the cells.
+// All returns the cells, each once.
 func (s *Sweep) All() (all []store.Job, err error) {
-	for j, err := range s.Jobs() {
-		if err != nil {
-			return nil, err
+	jobs := func(yield func(store.Job) bool) {
+		for j, fault := range s.Jobs() {
+			if err = fault; err != nil || !yield(j) {
+				return
+			}
 		}
-		all = append(all, j)
 	}
-	return all, nil
+	all = slices.Collect(store.Distinct(jobs))
+	return all, err
 }
 
 // check finds the experiment and refuses invalid combinations of fields.
