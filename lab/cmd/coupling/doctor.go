@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -188,4 +189,19 @@ func checkJupyter(ctx context.Context) check {
 			jupyter.Remedy}
 	}
 	return found("jupyter", "%s %s", filepath.Base(have.Program), have.Version)
+}
+
+// version is set by the Makefile from git.
+var version = "unreleased"
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(a *app) error {
+	module := ""
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != "" {
+		module = info.Main.Path + " "
+	}
+	a.printf("%s%s %s %s/%s\n", module, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
 }
