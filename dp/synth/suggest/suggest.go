@@ -1,8 +1,8 @@
 // Package suggest chooses a generator of synthetic images and its settings by what is public, for
 // whoever has images and no wish to choose.
 //
-//	r := suggest.Request{Name: suggest.Auto, Eps: 1}
-//	m, g, err := synth.Calibrate(ctx, r.Method(public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
+//	m, err := suggest.Request{Name: suggest.Auto, Eps: 1}.Method(public)
+//	m, g, err := synth.Calibrate(ctx, m, public, dp.Budget{Epsilon: 1, Delta: 1e-5})
 package suggest
 
 import (
@@ -33,31 +33,35 @@ type Request struct {
 	Steps       int  // of training, or of an image; 0: as suggested
 }
 
-// Method is what is asked for, with its suggested settings.
-func (r Request) Method(p synth.Public) synth.Method {
+// Method is what is asked for, with its suggested settings. The error of an unknown name wraps
+// [synth.ErrParameter].
+func (r Request) Method(p synth.Public) (synth.Method, error) {
 	switch r.Best(p) {
+	case SemiDual:
+		if r.Handwriting {
+			return semidual.Handwriting(r.Eps, p), nil
+		}
+		return semidual.Suggested(r.Eps, p), nil
 	case Refined:
 		m := refine.Chosen(r.Eps, p)
 		if r.Handwriting {
 			m = refine.Handwriting(r.Eps, p)
 		}
 		m.Steps = cmp.Or(r.Steps, m.Steps)
-		return m
+		return m, nil
 	case "dp-merf":
-		return merf.Config{Steps: r.Steps}
+		return merf.Config{Steps: r.Steps}, nil
 	case "dp-sgd":
 		m := denoise.Suggested(r.Eps, p)
 		m.Steps = cmp.Or(r.Steps, m.Steps)
-		return m
+		return m, nil
 	case "dp-sinkhorn":
 		m := dpsinkhorn.Suggested(p)
 		m.Steps = cmp.Or(r.Steps, m.Steps)
-		return m
+		return m, nil
 	}
-	if r.Handwriting {
-		return semidual.Handwriting(r.Eps, p)
-	}
-	return semidual.Suggested(r.Eps, p)
+	return nil, fmt.Errorf("suggest: Name %q: want auto, semi-dual, refined, dp-merf, dp-sgd or dp-sinkhorn: %w",
+		r.Name, synth.ErrParameter)
 }
 
 // Best is the name of the method; of Auto, that of [refine.Best].

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,5 +34,17 @@ func TestExpectation(t *testing.T) {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s: want %s", c.got, c.want)
 		}
+	}
+}
+
+// A name that no method has is refused, and stands for none.
+func TestUnknownMethod(t *testing.T) {
+	p := synth.Public{Records: 100, Classes: []string{"a"}, Channels: 1, Height: 28, Width: 28}
+	m, err := Request{Name: "semidual", Eps: 1}.Method(p)
+	if m != nil || !errors.Is(err, synth.ErrParameter) || !strings.Contains(err.Error(), `"semidual": want auto`) {
+		t.Errorf("%v, %v", m, err)
+	}
+	if _, err := (Request{Name: SemiDual, Eps: 1}).Method(p); err != nil {
+		t.Error(err)
 	}
 }

@@ -4,17 +4,21 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"coupling/dp/synth"
+	"coupling/dp/synth/suggest"
 	"coupling/lab"
 
 	"github.com/alecthomas/kong"
 )
 
-// Each command, flag and argument has a text, no text is of anything else, and each command takes its example.
+// Each command, flag and argument has a text, with each word that the flag takes, no text is of
+// anything else, and each command takes its example.
 func TestTexts(t *testing.T) {
 	parser, left := newParser(&cli{}, os.Stdout, os.Stderr), texts()
 	used := func(key string) {
@@ -27,6 +31,11 @@ func TestTexts(t *testing.T) {
 	walk = func(n *kong.Node, name string) {
 		for _, f := range n.Flags {
 			used(name + " --" + f.Name)
+			for _, word := range strings.Split(f.Enum, ",") {
+				if !regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(word) + `($|[^\w-])`).MatchString(f.Help) {
+					t.Errorf("%s --%s: its help lacks %q", name, f.Name, word)
+				}
+			}
 		}
 		for _, arg := range n.Positional {
 			used(name + " " + arg.Name)
@@ -76,5 +85,16 @@ func TestTemplateIsShort(t *testing.T) {
 	lines := regexp.MustCompile(`(?m)^\s*[^\s/].*$`).FindAllString(code, -1)
 	if len(lines) > 25 || !strings.Contains(code, "style.Over(") || !strings.Contains(code, "Seeds:") {
 		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// Each word that private --method takes stands for a method.
+func TestMethods(t *testing.T) {
+	p := synth.Public{Records: 600, Classes: []string{"a"}, Channels: 1, Height: 28, Width: 28}
+	tag, _ := reflect.TypeFor[privateCmd]().FieldByName("Method")
+	for _, name := range strings.Split(tag.Tag.Get("enum"), ",") {
+		if m, err := (suggest.Request{Name: name, Eps: 1}).Method(p); err != nil || m == nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
