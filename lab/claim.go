@@ -68,8 +68,7 @@ const (
 )
 
 // Verdict returns [Skipped] if the claim is not checked at this preset, [Nothing] if Got is
-// infinite on the side that meets the relation, as the least or the greatest of nothing is, else
-// [Holds] or [Differs].
+// infinite on the side that meets the relation, as of an empty list, else [Holds] or [Differs].
 func (c Claim) Verdict() Verdict {
 	switch {
 	case c.SkipReason != "":

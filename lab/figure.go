@@ -70,8 +70,7 @@ type Figure struct {
 	// order, and with the claims that the preset asked asks.
 	Sabotaged func(store *store.Store, set Setting, asked Preset, by ...Spoiler) ([]Claim, error)
 	// AsIf draws the figure, and returns its claims, as if its cells had been computed with other
-	// parameters: change is called with a pointer to those of each cell. A test looks for texts
-	// that keep the old ones.
+	// parameters, for a test of texts: change is called with a pointer to those of each cell.
 	AsIf func(store *store.Store, set Setting, change func(params any)) (Exhibit, []Claim, error)
 	// Grid returns the parameters of the study's own cells: a []P.
 	Grid func(Setting) any
@@ -80,8 +79,7 @@ type Figure struct {
 	// Constructor is the full name of the function that makes the study,
 	// "coupling/figures/scones.Rate"; empty if it is not known.
 	Constructor string
-	// File is where that function is, below the folder of figures: "scones/rate.go"; empty if it is
-	// not known.
+	// File is where that function is, below the folder of figures, "scones/rate.go"; or empty.
 	File string
 }
 

@@ -59,8 +59,7 @@ func typed[P, R any](s *store.Store, l store.Landed) (Result[P, R], error) {
 }
 
 // Recall returns the cell at (seed, p) if the store holds it. Otherwise the error, a
-// [*store.CellError], is [store.ErrMissing], [store.ErrCorrupt] or [store.ErrFormat] with the file's
-// name, or [store.ErrOtherCode].
+// [*store.CellError], is that of [store.Job.Recall].
 func Recall[P, R any](s *store.Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
 	j, err := e.Decoder().Job(seed, p)
 	if err != nil {
@@ -95,9 +94,8 @@ func Do[P, R any](ctx context.Context, s *store.Store, e Experiment[P, R], seed 
 
 // OpenStore returns the store at dir, which is created when a cell is first computed. If dir is
 // empty it is $COUPLING_STORE, else the nearest .coupling going up from the working directory, else
-// a new .coupling beside the nearest go.mod or .git, else a new one here. So notebooks, scripts and
-// the command in one checkout share a store. $COUPLING_RECALL is any (the default) or same; see
-// [store.Store].
+// a new .coupling beside the nearest go.mod or .git, else a new one here: one for a checkout.
+// $COUPLING_RECALL is any (the default) or same; see [store.Store].
 func OpenStore(dir string) (*store.Store, error) {
 	if dir == "" {
 		dir = os.Getenv("COUPLING_STORE")

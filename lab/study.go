@@ -27,9 +27,8 @@ import (
 //		}
 //	}
 //
-// A program can start from a study of the project and change it: another grid, another drawing, the
-// same store. It takes the study from [StudyOf], so that the figure says that its parameters were
-// edited.
+// A program can start from a study of the project and change it: another grid, another drawing. It
+// takes the study from [StudyOf], so that the figure says that its parameters were edited.
 type Study[P, R any] struct {
 	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a descriptive word where the
 	// paper has no such figure. Only a numbered figure can be smaller than the paper's.
@@ -74,8 +73,7 @@ type Part[P, R any] struct {
 	Seeds      func(Setting) []uint64 // as in [Study]
 }
 
-// Replicates returns the [Study.Seeds] that are the setting's seed and those after it, as many as
-// belong to the preset.
+// Replicates returns the [Study.Seeds] from the setting's seed on, as many as belong to the preset.
 func Replicates(smoke, quick, full, paper int) func(Setting) []uint64 {
 	return func(set Setting) (seeds []uint64) {
 		for i := range Pick(set.Preset, smoke, quick, full, paper) {
@@ -120,8 +118,7 @@ type Source struct {
 	parts  map[string]any   // recalled views by [Part.id]
 }
 
-// Edited reports whether the cells are other than those of the preset, because a program has
-// changed the grid of a study.
+// Edited reports whether a program has changed the grid: the cells are not those of the preset.
 func (s Source) Edited() bool { return s.edited }
 
 // Badge returns the remark that a picture shows at a preset below the paper's: "quick: n = 500;
@@ -272,8 +269,7 @@ func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
 	return Spoiler{e.Name, spoil}
 }
 
-// SpoilAll returns the spoiler of the cells of every experiment. Its function gets their parameters
-// and pointers to their values.
+// SpoilAll is [Spoil] of every experiment. Its function gets parameters and pointers to values.
 func SpoilAll(spoil func(experiment string, params, values []any)) Spoiler {
 	return Spoiler{spoil: spoil}
 }

@@ -112,8 +112,7 @@ func Digest(path string) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// SyncFolder writes the names in a folder to the disk. Not every system can; a rename is atomic in
-// any case.
+// SyncFolder writes the names in a folder to the disk, if it can. A rename is atomic anyway.
 func SyncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()

@@ -25,8 +25,7 @@ var ErrForeign = errors.New("it is not replaced, since nothing here says that th
 // and only then get their places. It neither replaces nor removes a file unless an earlier Folder wrote
 // it, as the JSON object of its manifest lists under "files".
 type Folder struct {
-	// Keep keeps files of earlier Folders that are not written again, but for those of Drop. Else Commit
-	// removes them.
+	// Keep has Commit keep what earlier Folders wrote and this does not, but for Drop.
 	Keep bool
 
 	dir, manifest string
@@ -39,8 +38,7 @@ type Folder struct {
 }
 
 // OpenFolder makes dir if it is missing and locks it against other Folders of the same manifest ("":
-// none), or returns an error that wraps [ErrLocked]. It removes what a killed process left unfinished.
-// Close the Folder.
+// none), or returns an error that wraps [ErrLocked]. It removes what a killed process left.
 func OpenFolder(dir, manifest string) (*Folder, error) {
 	f := &Folder{dir: dir, manifest: manifest, own: map[string]string{}, sums: map[string]string{}}
 	_, missing := os.Lstat(dir)
@@ -232,8 +230,7 @@ func (f *Folder) move(name string) error {
 	return nil
 }
 
-// Close removes what still waits and, if nothing was committed, the folder that [OpenFolder] made, and
-// unlocks it.
+// Close unlocks the folder. It removes what still waits, and a folder that is new and empty.
 func (f *Folder) Close() {
 	if f.lock == nil {
 		return

@@ -52,8 +52,7 @@ func Read(path string) (out []store.Record, err error) {
 	return out, nil
 }
 
-// Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
-// means line first alone.
+// Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0: line first alone.
 func Jobs(path string, first, stride int, ds []*store.Decoder) (out []store.Job, err error) {
 	defer lab.End(&err)
 	lines := lab.Must(split(path))

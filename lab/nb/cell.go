@@ -19,8 +19,7 @@ var Context = sync.OnceValue(func() context.Context {
 	return ctx
 })
 
-// Store returns the store that the notebooks, scripts and commands of a checkout
-// share; see [lab.OpenStore].
+// Store returns the store that a checkout's notebooks, scripts and commands share: [lab.OpenStore].
 var Store = sync.OnceValue(func() *store.Store { return Must(lab.OpenStore("")) })
 
 // Setting is the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
@@ -54,8 +53,7 @@ func AtPreset[T any](smoke, quick, full T) T {
 	return lab.Pick(Setting().Preset, smoke, quick, full, full)
 }
 
-// Check ends the cell with err's message if err is not nil. The cell fails, and what it has
-// shown stays.
+// Check ends the cell, which fails, with err's message if err is not nil. What it has shown stays.
 func Check(err error) {
 	if err == nil {
 		return

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"coupling/lab"
 
@@ -19,7 +18,7 @@ import (
 )
 
 // Live draws a picture for parameters P that the reader of a notebook moves. It ends with its Stop
-// button, an interrupt, when the page closes, or after Idle without a move, and leaves the last
+// button, an interrupt, when the page closes, or two minutes after a move, and leaves the last
 // picture in the notebook. Without a browser it leaves a [Film].
 //
 // Pictures are cached, so going back is instant. Results that Draw computes through the lab are
@@ -30,8 +29,6 @@ type Live[P any] struct {
 	// Draw returns anything that Show takes. Its context ends if the picture takes long and the
 	// reader has moved on.
 	Draw func(ctx context.Context, p P) (any, error)
-	// Idle is how long to wait for a move; zero is two minutes.
-	Idle time.Duration
 }
 
 // Slider is [Live] for one number.
@@ -109,8 +106,7 @@ func (s *session[P]) params(at []int) P {
 	return p
 }
 
-// draw makes the picture at a position. Only draw may run beside the loop; it reads only constant
-// fields of the session.
+// draw makes the picture at a position. It may run beside the loop: it reads only constant fields.
 func (s *session[P]) draw(ctx context.Context, at []int) (v view, err error) {
 	defer lab.End(&err)
 	return viewOf(lab.Must(s.live.Draw(ctx, s.params(at))))
@@ -171,8 +167,7 @@ func js(v any) string {
 	return string(b)
 }
 
-// The layout of a label, its slider and its number in one line: Notebook 6 would otherwise set them
-// below each other.
+// The layout of a label, its slider and its number in one line, which Notebook 6 would break.
 const (
 	labelStyle  = "display:inline-flex;align-items:center;gap:.5em;margin:0;font-weight:normal"
 	sliderStyle = "display:inline-block;width:18em;margin:0"

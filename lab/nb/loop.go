@@ -12,6 +12,9 @@ import (
 // patience is how long a picture may still take after the reader has moved on.
 const patience = time.Second
 
+// idle is how long to wait for a move.
+var idle = 2 * time.Minute
+
 type drawing struct {
 	at     []int
 	began  time.Time
@@ -41,10 +44,6 @@ func (s *session[P]) begin(ctx context.Context, at []int) *drawing {
 func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view) (why string) {
 	s.last, s.drawn = first, slices.Clone(s.at)
 	s.cache[fmt.Sprint(s.at)] = first
-	idle := s.live.Idle
-	if idle <= 0 {
-		idle = 2 * time.Minute
-	}
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	impatient := time.NewTicker(patience / 4)

@@ -27,8 +27,7 @@ func Make(fig lab.Figure, names ...string) {
 		claimTable(claims))))
 }
 
-// verdicts sums claims up in a line: how many hold, how many are not checked at this size, and the
-// names of those that fail.
+// verdicts sums claims up in a line, with the names of those that fail.
 func verdicts(claims []lab.Claim) string {
 	score, differ := gallery.Count(gallery.Claims(claims))
 	if len(differ) == 0 {

@@ -167,19 +167,16 @@ func TestLiveGivesUp(t *testing.T) {
 }
 
 func TestLiveEnds(t *testing.T) {
-	for name, l := range map[string]Live[spot]{
-		"idle": {Idle: 30 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := open(t, make(chan string))
-			l.Controls = spots(nil).Controls
-			l.Draw = func(_ context.Context, at spot) (any, error) { return at, nil }
-			l.Run()
-			if got := p.puts[len(p.puts)-2].html; !strings.Contains(got, "30ms without a move") {
-				t.Error(got)
-			}
-		})
-	}
+	t.Run("idle", func(t *testing.T) {
+		before := idle
+		t.Cleanup(func() { idle = before })
+		idle = 30 * time.Millisecond
+		p := open(t, make(chan string))
+		spots(func(_ context.Context, at spot) (any, error) { return at, nil }).Run()
+		if got := p.puts[len(p.puts)-2].html; !strings.Contains(got, "30ms without a move") {
+			t.Error(got)
+		}
+	})
 	t.Run("interrupt", func(t *testing.T) {
 		open(t, make(chan string))
 		ctx, cancel := context.WithCancel(t.Context())

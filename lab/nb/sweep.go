@@ -26,8 +26,7 @@ func Sweep[P, R any](
 	return under(lab.Sweep[P, R], e, seed, ps, more)
 }
 
-// SweepAsLanded is [Sweep] in the order in which cells finish, for a [Board] that is updated as
-// they do.
+// SweepAsLanded is [Sweep] in the order in which cells finish, for a [Board].
 func SweepAsLanded[P, R any](
 	e lab.Experiment[P, R], seed uint64, ps []P, more ...uint64,
 ) iter.Seq2[lab.Result[P, R], error] {
@@ -111,8 +110,7 @@ func stopButton(ctx context.Context, label string, stop func()) (remove func()) 
 	}
 }
 
-// A Board is a place below the cell whose content can be replaced, such as a figure that grows
-// while results arrive.
+// A Board is a place below the cell whose content can be replaced, such as a growing figure.
 type Board struct{ id string }
 
 // NewBoard makes an empty board.
@@ -124,9 +122,8 @@ func (b *Board) Show(x any) {
 	screen.sync()
 }
 
-// Progress returns a context under which the lab's cells (see [store.WithSink])
-// move a bar below the notebook's cell, and a function that removes the bar. total is the number of
-// cells that are asked for.
+// Progress returns a context under which the lab's cells (see [store.WithSink]), total of them,
+// move a bar below the notebook's cell, and a function that removes the bar.
 func Progress(ctx context.Context, what string, total int) (context.Context, func()) {
 	b := &bar{
 		id:    "nb-progress-" + gonbui.UniqueId(),
@@ -140,8 +137,7 @@ func Progress(ctx context.Context, what string, total int) (context.Context, fun
 	return store.WithSink(ctx, b.event), b.remove
 }
 
-// bar is a progress bar. It is updated at most ten times a second, since a browser cannot keep up
-// with more.
+// bar is a progress bar, updated at most ten times a second: a browser cannot keep up with more.
 type bar struct {
 	mu    sync.Mutex
 	id    string

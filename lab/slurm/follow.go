@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"coupling/lab"
 	"coupling/lab/store"
 )
 
@@ -42,9 +43,8 @@ type line struct {
 	state string
 }
 
-func (f *follower) run(ctx context.Context, jobs []store.Job) error {
+func (f *follower) run(ctx context.Context, jobs []store.Job) (err error) {
 	var q map[string]tasks
-	var err error
 	if len(f.store.Missing(jobs)) > 0 {
 		if err = f.check(); err == nil {
 			q, err = queue(ctx)
@@ -54,10 +54,10 @@ func (f *follower) run(ctx context.Context, jobs []store.Job) error {
 	if len(f.open) == 0 || f.broken {
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = f.pickUp(q)
 	}
-	if err := f.pickUp(q); err != nil {
+	if err != nil {
 		return err
 	}
 	var todo []*line
@@ -66,11 +66,8 @@ func (f *follower) run(ctx context.Context, jobs []store.Job) error {
 			todo = append(todo, l)
 		}
 	}
-	if err := f.submit(ctx, todo); err != nil {
+	if err := f.submit(ctx, todo); err != nil || f.Detach {
 		return err
-	}
-	if f.Detach {
-		return nil
 	}
 	return f.follow(ctx)
 }
@@ -97,11 +94,9 @@ func (f *follower) recall(ctx context.Context, jobs []store.Job) {
 }
 
 // pickUp finds lines in arrays of this store that an earlier client submitted.
-func (f *follower) pickUp(q map[string]tasks) error {
-	known, err := f.store.Statuses(f.ids())
-	if err != nil {
-		return err
-	}
+func (f *follower) pickUp(q map[string]tasks) (err error) {
+	defer lab.End(&err)
+	known := lab.Must(f.store.Statuses(f.ids()))
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		sub := &submission{
 			name:       name,
@@ -116,9 +111,8 @@ func (f *follower) pickUp(q map[string]tasks) error {
 		lines, err := sub.read()
 		if errors.Is(err, fs.ErrNotExist) { // of another store
 			continue
-		} else if err != nil {
-			return err
 		}
+		lab.Check(err)
 		n := 0
 		for i, id := range lines {
 			l, task := f.open[id.Key], i%sub.tasks
@@ -136,7 +130,8 @@ func (f *follower) pickUp(q map[string]tasks) error {
 	return nil
 }
 
-func (f *follower) submit(ctx context.Context, lines []*line) error {
+func (f *follower) submit(ctx context.Context, lines []*line) (err error) {
+	defer lab.End(&err)
 	if len(lines) == 0 {
 		return nil
 	}
@@ -146,17 +141,10 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 	jobs := make([]store.Job, len(lines))
 	for i, l := range lines {
 		jobs[i] = l.job
-		if err := f.store.ClearFailure(l.job); err != nil { // so that a later failure record is a new one
-			return err
-		}
+		lab.Check(f.store.ClearFailure(l.job)) // so that a later failure record is a new one
 	}
-	sub, err := f.write(f.store, jobs, f.most)
-	if err != nil {
-		return err
-	}
-	if err := sub.submit(ctx); err != nil {
-		return err
-	}
+	sub := lab.Must(f.write(f.store, jobs, f.most))
+	lab.Check(sub.submit(ctx))
 	for i, l := range lines {
 		l.sub, l.task, l.place, l.ended = sub, i%sub.tasks, i, 0
 	}
@@ -324,12 +312,10 @@ func (f *follower) refuse(err error) {
 // tidy removes the folders of arrays whose cells have all finished.
 func (f *follower) tidy() {
 	for _, sub := range f.subs {
-		lines, err := sub.read()
-		if err != nil {
-			continue
-		}
-		landed, err := f.store.Statuses(lines)
-		if err == nil && !slices.ContainsFunc(lines, func(id store.Record) bool { return !landed[id.Key].Stored }) {
+		lines, err1 := sub.read()
+		landed, err2 := f.store.Statuses(lines)
+		gone := func(id store.Record) bool { return !landed[id.Key].Stored }
+		if errors.Join(err1, err2) == nil && !slices.ContainsFunc(lines, gone) {
 			_ = os.RemoveAll(sub.dir) // a task that is just ending may still hold its log
 		}
 	}

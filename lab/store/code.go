@@ -117,8 +117,7 @@ func ShortCode(s string) string {
 	return strings.TrimSuffix(digest[:min(len(digest), 8)]+"+"+set, "+")
 }
 
-// sayUnknown writes once why the code of this program's experiments is not known, when a cell of
-// other code is met.
+// sayUnknown writes once, where a cell of other code is met, why this program's code is not known.
 func (j Job) sayUnknown() {
 	if strings.HasPrefix(j.id.Code, wholeProgram) {
 		onceUnknown.Do(func() {

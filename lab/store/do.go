@@ -92,8 +92,7 @@ func canCompute(err error) bool {
 	return errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOtherCode)
 }
 
-// try recalls the cell, or computes and stores it. The error is [ErrBusy] if another process
-// computes it.
+// try recalls the cell, or computes and stores it; [ErrBusy] if another process computes it.
 func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err error) {
 	if ctx.Err() != nil {
 		return j.Record(), false, context.Cause(ctx)
@@ -172,8 +171,7 @@ func (j Job) failElsewhere(s *Store, cause error, watch func(Event)) error {
 	return s.fail(died, cause, watch)
 }
 
-// compute runs the cell. It decodes the value from its stored form, so that a computed and a
-// recalled result are the same.
+// compute runs the cell, and checks that its value can be read back from its stored form.
 func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Record, error) {
 	r := j.Record()
 	r.Manifest = newManifest()
@@ -251,8 +249,8 @@ func (a *Attempt) collect() ([]Artifact, error) {
 		if err != nil {
 			return err
 		}
-		described, err := describeFile(file, filepath.ToSlash(rel))
-		out = append(out, described)
+		sum, size, err := durable.Digest(file)
+		out = append(out, Artifact{filepath.ToSlash(rel), size, sum})
 		return errors.Join(err, syncFile(file))
 	})
 	if err != nil {

@@ -124,8 +124,7 @@ type Difference struct {
 	A      string `json:"a"` // empty where a side lacks the column
 	B      string `json:"b"`
 	Equal  bool   `json:"equal"`
-	// "+0.5 (+25.0 %)", B−A and its share of |A|; empty if nothing changed or a side is not a
-	// number
+	// "+0.5 (+25.0 %)", B−A and its share of |A|; empty if they are equal or no numbers
 	Change string `json:"change"`
 }
 

@@ -120,8 +120,7 @@ func (s *Store) leftover(age time.Duration) (out []string, err error) {
 	return out, nil
 }
 
-// isLeftover reports whether a file or directory of a shard belongs neither to a finished cell nor
-// to a running process.
+// isLeftover reports whether a file or folder of a shard is neither a finished cell's nor in use.
 func (s *Store) isLeftover(sh shard, f file) bool {
 	if strings.HasSuffix(f.suffix, tmpSuffix) {
 		return true

@@ -17,8 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Job is a cell that can be computed; figures list jobs and executors run them. It takes some 300
-// bytes.
+// A Job is a cell that can be computed; figures list jobs and executors run them.
 type Job struct {
 	*family
 	key       Key
@@ -239,8 +238,7 @@ func ParseJob(line []byte) (Record, error) {
 }
 
 // ExternalJob returns the job of a cell whose experiment only another program knows. do lets that
-// program compute it, unless the store holds it or another process computes it ([ErrBusy]), and
-// reports which.
+// program compute it, unless it is stored, which do reports, or another process does ([ErrBusy]).
 func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled bool, err error)) Job {
 	return Job{family: &family{id: id, interactive: true}, key: id.Key, seed: id.Seed, params: id.Params, elsewhere: do}
 }

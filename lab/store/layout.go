@@ -21,8 +21,7 @@ import (
 //	DIR/cells/EXPERIMENT/ab/NAME.lock          who is at work
 //	DIR/cells/EXPERIMENT/ab/….tmp              a file that is being written
 //
-// NAME is KEY.CODE, so that results of different code stand side by side. Older versions wrote KEY
-// alone.
+// NAME is KEY.CODE: results of different code stand side by side. Older versions wrote KEY alone.
 const (
 	recordSuffix  = ".json"
 	filesSuffix   = ".files."
@@ -122,8 +121,7 @@ func (s *Store) below(name, prefix string, yield func(shard, error) bool) bool {
 	return true
 }
 
-// mostWords is the number of words, between slashes, of the longest name of an experiment that
-// lists follow.
+// mostWords is the number of words, between slashes, of the longest name that lists follow.
 const mostWords = 16
 
 // OnlyOf reports whether the store holds cells of no other experiments than the keys of known.

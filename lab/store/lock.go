@@ -15,10 +15,8 @@ import (
 // The lock of a cell is the file KEY.lock, locked by the system (flock) while the cell is computed.
 // The system releases it when the process ends, in whatever way; a network file system has the lock
 // on its server, which releases it when a machine is lost. The file holds the failure of the cell, in
-// case that the process dies: exit, a panic of another goroutine, out of memory, a signal.
-//
-// A lock saves work; without it two processes store the same result of the same pure function, by the
-// atomic rename of a record whose artifacts are in a directory of its own attempt.
+// case that the process dies: exit, a panic of another goroutine, out of memory, a signal. A lock
+// saves work; without it two processes store the same result of the same pure function.
 
 // A cellLock is held until release.
 type cellLock struct {
@@ -57,8 +55,7 @@ func (l *cellLock) store(record []byte) error {
 	return err
 }
 
-// release removes the lock file and then unlocks; after unlocking, the file may belong to another
-// process.
+// release removes the lock file and only then unlocks: afterwards it may be another process's.
 func (l *cellLock) release() {
 	if !l.stored {
 		_ = os.Remove(l.paths.lock)

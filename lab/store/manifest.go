@@ -14,8 +14,7 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// A Manifest says when, where and by which program a result was computed. Nothing in it is part of
-// the key.
+// A Manifest says when, where and by what a result was computed. Nothing in it is part of the key.
 type Manifest struct {
 	Start   time.Time `json:"start"`
 	Seconds float64   `json:"seconds"` // wall time of Run
@@ -57,23 +56,16 @@ var environment = sync.OnceValue(func() Manifest {
 
 // stampedCommit is the commit that the Go tool wrote into the program.
 func stampedCommit() (commit string, dirty bool) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "", false
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.modified":
-			dirty = s.Value == "true"
+	set := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			set[s.Key] = s.Value
 		}
 	}
-	return commit, dirty
+	return set["vcs.revision"], set["vcs.modified"] == "true"
 }
 
-// commitHere asks git about the working directory, which has the source of a test, a notebook's
-// cell or `go run`.
+// commitHere asks git about the working directory, where the source of a test or `go run` is.
 func commitHere() (commit string, dirty bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -111,8 +111,7 @@ func (p Param) Range() string {
 	return strings.Join(parts, " and ")
 }
 
-// Check returns an error if v, or an entry of it, is outside the range of the tags. A list with
-// bounds must not be empty.
+// Check returns an error if v, or an entry, is outside the tags' range, or v is an empty list.
 func (p Param) Check(v reflect.Value) error {
 	if p.Min+p.Max+p.Enum == "" {
 		return nil

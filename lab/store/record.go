@@ -136,8 +136,7 @@ func decodeRecord(b []byte) (Record, error) {
 	return r, nil
 }
 
-// Decode reads the parameters and the value into what the pointers point to. The error is
-// [ErrCorrupt].
+// Decode reads the parameters and the value into what the pointers point to, or is [ErrCorrupt].
 func (r Record) Decode(params, value any) error {
 	if err := unmarshal(r.Params, params); err != nil {
 		return fmt.Errorf("%w: parameters: %w", ErrCorrupt, err)

@@ -66,8 +66,7 @@ func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 	return out, nil
 }
 
-// Failure returns the record of the cell's last attempt, by any code, if that failed, or
-// [ErrMissing].
+// Failure returns the record of the cell's last failed attempt, by any code, or [ErrMissing].
 func (s *Store) Failure(id Record) (Record, error) {
 	for _, r := range s.variants(id, failureSuffix) {
 		return r, nil
@@ -222,8 +221,7 @@ func (c *Scanner) change(sh shard, name string, status Status) Change {
 	return out
 }
 
-// walk yields the records in the files with a suffix whose keys begin with key, in the order of
-// their paths.
+// walk yields, ordered by path, the records in the files with a suffix whose keys begin with key.
 func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var paths []string

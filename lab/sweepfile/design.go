@@ -195,8 +195,7 @@ func (s scale) check() error {
 }
 
 // values returns those of the range, each once. Those between the ends are rounded to 14 digits, so
-// that the decades of a logarithmic grid are 0.01 and not 0.00999999999999999, which would be
-// another cell.
+// that a decade is 0.01 and not 0.00999999999999999, which would be another cell.
 func (s scale) values() (out []any) {
 	from, to := *s.From, *s.To
 	for i := range s.Count {

@@ -104,9 +104,8 @@ type Program struct {
 }
 
 // Build builds a Go file of [Main] into dir, which must be visible wherever its jobs run, and asks
-// the program for its jobs. The program computes them. Its file name ends in a digest of its
-// content, so that another program of the same name, or a later version, does not replace one that
-// queued tasks will call.
+// the program for its jobs, which it computes. Its file name ends in a digest of its content, so
+// that no other program of the same name replaces one that queued tasks will call.
 func Build(ctx context.Context, file, dir string) (p *Program, err error) {
 	defer lab.End(&err)
 	file = lab.Must(filepath.Abs(file))

@@ -1,13 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
+	"coupling/dp"
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
+	"coupling/dp/admm/central"
 	"coupling/dp/admm/files"
 	"coupling/lab"
 )
@@ -48,7 +58,6 @@ type admmNewCmd struct {
 	OwnKeys    bool
 }
 
-// Run writes a problem.
 func (c admmNewCmd) Run(a *app) error {
 	if _, err := os.Stat(filepath.Join(c.Out, "network.json")); err == nil {
 		return usagef("--out %s: it has a problem already: name a new folder, or remove it first with its keys and "+
@@ -124,4 +133,172 @@ func (c admmNewCmd) problem(rng *rand.Rand) admm.Problem {
 		p.SourceBounds = append(p.SourceBounds, admm.Bounds{Max: float64(20 + rng.IntN(21))})
 	}
 	return p
+}
+
+type admmSolveCmd struct {
+	Dir  string `arg:""`
+	Out  string `placeholder:"FILE"`
+	JSON bool
+}
+
+// admmSummary is what --json prints.
+type admmSummary struct {
+	Status    string  `json:"status"`
+	Rounds    int     `json:"rounds"`
+	Primal    float64 `json:"primal"`
+	Dual      float64 `json:"dual"`
+	Utility   float64 `json:"utility"` // of the repaired plan
+	Optimum   float64 `json:"optimum"`
+	Gap       float64 `json:"gap"` // of the optimum
+	Violation float64 `json:"violation"`
+	// Privacy of the whole run for the node that it costs most; nil if nothing is private.
+	Privacy *spending `json:"privacy"`
+}
+
+// Run plays all nodes and compares with the optimum.
+func (c admmSolveCmd) Run(a *app) error {
+	lab.Check(usage(isNoPart(c.Out, c.Dir)))
+	p, specs, rules, err := files.ReadProblem(c.Dir)
+	lab.Check(admmError(err))
+	var r *admm.Result
+	if rules.Rounds > 0 {
+		r = admmMust(rules.SolveProtected(a.run.ctx, p, specs))
+	} else {
+		r = admmMust(rules.Solve(a.run.ctx, p))
+	}
+	lab.Check(writePlan(c.Out, p.Graph, r.Plan))
+	best := lab.Must(central.Solve(a.run.ctx, p))
+	s := admmSummary{
+		Status:    r.Status.String(),
+		Rounds:    r.Rounds,
+		Primal:    r.Primal,
+		Dual:      r.Dual,
+		Utility:   p.Utility(p.Repair(r.Plan)),
+		Optimum:   best.Value,
+		Gap:       best.Gap,
+		Violation: p.Violation(r.Plan),
+	}
+	costs := costs(a.run.ctx, specs, rules)
+	if len(costs) > 0 {
+		worst := spent(costs[len(costs)-1].Best())
+		s.Privacy = &worst
+	}
+	if c.JSON {
+		err = writeJSON(a, s)
+	} else {
+		s.print(a, costs)
+	}
+	return errors.Join(err, admmVerdict(r))
+}
+
+// admmVerdict is the error of a run that did not converge.
+func admmVerdict(r *admm.Result) error {
+	if r.Status == admm.Converged {
+		return nil
+	}
+	return unconverged("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)
+}
+
+// admmDelta is the δ at which runs are accounted for that have no budget; those that have one are at its δ.
+const admmDelta = 1e-6
+
+// costs accounts for a private run: one account for each α_p, degree and δ that differ, the least ε first.
+func costs(ctx context.Context, specs []admm.Spec, rules admm.ADMM) []account.Account {
+	type kind struct {
+		alpha  float64
+		degree int
+		delta  float64
+	}
+	seen := map[kind]bool{}
+	var out []account.Account
+	for _, s := range specs {
+		if s.Secret == nil || len(s.Neighbours) == 0 {
+			continue
+		}
+		k := kind{s.Secret.Alpha, len(s.Neighbours), admmDelta}
+		if s.Secret.Epsilon > 0 {
+			k.delta = s.Secret.Delta
+		}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		out = append(out, lab.Must(account.Spend(ctx, k.alpha, k.degree, rules.Rounds, k.delta)))
+	}
+	slices.SortStableFunc(out,
+		func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
+	return out
+}
+
+func (s admmSummary) print(a *app, costs []account.Account) {
+	a.printf("%s after %s, residuals %.2g and %.2g\n", s.Status, plural(s.Rounds, "round"), s.Primal, s.Dual)
+	below := fmt.Sprintf("%.3g", s.Optimum-s.Utility)
+	if s.Optimum != 0 {
+		below = fmt.Sprintf("%.3g%%", 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))
+	}
+	a.printf("social utility %.10g, optimum %.10g (proved to %.2g): %s below\n", s.Utility, s.Optimum, s.Gap, below)
+	a.printf("the plan misses bounds by at most %.2g before it is repaired\n", s.Violation)
+	for _, c := range costs {
+		a.printf("\nprivacy: %v", c)
+	}
+	if len(costs) > 0 {
+		printCaveats(a)
+	}
+}
+
+func printCaveats(a *app) {
+	for _, s := range account.Caveats() {
+		a.printf("  - %s\n", s)
+	}
+}
+
+// isNoPart returns an error if the file of a plan is a part of the problem in dir.
+func isNoPart(plan, dir string) error {
+	parts, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	more, bad := filepath.Glob(filepath.Join(dir, "*", "*.json")) // nodes, ledgers
+	return errors.Join(err, bad, isOwnInput("out", plan, append(parts, more...)...))
+}
+
+// writePlan writes a plan in the fewest digits that read back exactly.
+func writePlan(path string, g admm.Graph, plan []float64) error {
+	if path == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	b.WriteString("target,source,amount\n")
+	for i, e := range g.Edges {
+		fmt.Fprintf(&b, "%d,%d,%s\n", e.Target, e.Source, strconv.FormatFloat(plan[i], 'g', -1, 64))
+	}
+	return files.Replace(path, b.Bytes())
+}
+
+type admmEpsilonCmd struct {
+	Alpha  float64 `required:""`
+	Rounds int     `default:"1"`
+	Degree int     `default:"1"`
+	Delta  float64 `default:"1e-6"`
+	JSON   bool
+}
+
+// spending is what --json prints of a guarantee.
+type spending struct {
+	Epsilon    float64 `json:"epsilon"`
+	Delta      float64 `json:"delta"`
+	Accountant string  `json:"accountant"`
+	Kind       string  `json:"kind"`
+}
+
+func spent(g dp.Guarantee) spending {
+	return spending{g.Epsilon, g.Delta, g.Accountant, g.Kind.String()}
+}
+
+func (c admmEpsilonCmd) Run(a *app) error {
+	got := admmMust(account.Spend(a.run.ctx, c.Alpha, c.Degree, c.Rounds, c.Delta))
+	if c.JSON {
+		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal),
+			"numerical": spent(got.Numerical)})
+	}
+	a.printf("%v", got)
+	printCaveats(a)
+	return nil
 }

@@ -28,7 +28,6 @@ type admmRunCmd struct {
 	Out    string `placeholder:"FILE"`
 }
 
-// Run coordinates a run.
 func (c admmRunCmd) Run(a *app) error {
 	lab.Check(usage(isNoPart(c.Out, c.Dir)))
 	n := admmMust(files.ReadNetwork(c.Dir))
@@ -45,8 +44,7 @@ func (c admmRunCmd) Run(a *app) error {
 		if n.Rules.Rounds > 0 {
 			ledger = " --ledger " + ledgerPath(c.Dir, admm.ID{})
 		}
-		a.note("listening on %s; each of %s joins with\n  coupling admm node %s --join %s%s\n",
-			s.Access().URL,
+		a.note("listening on %s; each of %s joins with\n  coupling admm node %s --join %s%s\n", s.Access().URL,
 			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), c.joinFile(), ledger)
 	}
 	began := time.Now()
@@ -76,8 +74,7 @@ func (c admmRunCmd) joinFile() string { return filepath.Join(c.Dir, "join.json")
 
 func (c admmRunCmd) checkpointFile() string { return filepath.Join(c.Dir, "coordinator.json") }
 
-// serve starts the server: a new one, or with --resume the earlier one, with the checkpoint of its
-// run if that had begun.
+// serve starts a new server, or with --resume the earlier one, with its checkpoint if there is one.
 func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint) {
 	addr, token := c.Listen, ""
 	if c.Resume {
@@ -137,7 +134,6 @@ type admmNodeCmd struct {
 	Tied   bool          `hidden:""`
 }
 
-// Run is one node.
 func (c admmNodeCmd) Run(a *app) error {
 	lab.Check(usage(isOwnInput("out", c.Out, c.File, c.Join, c.Ledger)))
 	lab.Check(admmError(files.DrawKey(c.File)))

@@ -166,8 +166,7 @@ func checkData() []check {
 	return out
 }
 
-// checkNotebooks looks at each part that notebooks need, none of which the rest
-// of the command does.
+// checkNotebooks looks at each part that notebooks alone need.
 func checkNotebooks(ctx context.Context) []check {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -196,7 +195,6 @@ var version = "unreleased"
 
 type versionCmd struct{}
 
-// Run prints the version.
 func (versionCmd) Run(a *app) error {
 	module := ""
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != "" {

@@ -16,7 +16,6 @@ type experimentsCmd struct {
 	Name string `arg:"" optional:""`
 }
 
-// Run lists the experiments, or the parameters of one.
 func (c experimentsCmd) Run(a *app) error {
 	ds := figures.Decoders()
 	if c.Name != "" {
@@ -47,8 +46,7 @@ func (c experimentsCmd) one(out io.Writer, ds []*store.Decoder) error {
 	return example(out, c.Name, store.Params(d.Params), used)
 }
 
-// usedValues returns what the quick figures ask of each parameter of an
-// experiment: what differs from cell to cell has more than one value.
+// usedValues returns the values that the quick figures ask of each parameter of an experiment.
 func usedValues(experiment string) map[string][]string {
 	out := map[string][]string{}
 	for _, f := range figures.All() {
@@ -70,11 +68,9 @@ func usedValues(experiment string) map[string][]string {
 	return out
 }
 
-// example prints a sweep file: one cell of the figures', with a grid over a
-// parameter that they vary.
+// example prints a sweep file: a cell of the figures', with a grid over a parameter that they vary.
 func example(out io.Writer, experiment string, params []store.Param, used map[string][]string) error {
-	vary := ""
-	text := ""
+	vary, text := "", ""
 	for _, p := range params {
 		switch values := used[p.Name]; {
 		case len(values) == 0:

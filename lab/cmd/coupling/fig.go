@@ -46,9 +46,8 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	return lab.Setting{Preset: lab.Preset(f.Preset), Seed: f.Seed, Device: key}, usage(err)
 }
 
-// chooseDevice opens what name stands for, to see that it is there, and
-// returns its key, also with device.ErrNoDevice. Figures put the key into their
-// parameters where networks are trained. Cells find the device by that and COUPLING_DEVICE.
+// chooseDevice opens what name stands for, to see that it is there, and returns its key, also with
+// device.ErrNoDevice. Cells find the device by the key, which is a parameter, and COUPLING_DEVICE.
 func chooseDevice(name string) (kind string, err error) {
 	dev, err := device.Open(name)
 	if err != nil {
@@ -76,7 +75,6 @@ func chooseInception(file string) error {
 
 type figListCmd struct{}
 
-// Run lists the figures by paper, in the order of the paper.
 func (figListCmd) Run(a *app) error {
 	w := table(a.out)
 	for _, p := range figures.Papers() {
@@ -97,7 +95,6 @@ type figMakeCmd struct {
 	figFlags
 }
 
-// Run makes the named figures.
 func (c *figMakeCmd) Run(a *app) error {
 	return c.make(a, orUsage(figures.Select(c.Names...)), false)
 }
@@ -106,7 +103,6 @@ type figAllCmd struct {
 	figFlags
 }
 
-// Run makes every figure and the gallery.
 func (c *figAllCmd) Run(a *app) error {
 	if !slices.Contains(c.Format, "png") {
 		c.Format = append(c.Format, "png") // what the gallery shows

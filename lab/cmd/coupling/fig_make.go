@@ -140,8 +140,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, brief bool) error {
 	return errors.Join(errs...)
 }
 
-// writeIndex writes the gallery over the pages of this run and those that earlier
-// runs left in the folder.
+// writeIndex writes the gallery over the pages of this run and of earlier ones in the folder.
 func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	defer lab.End(&err)
 	_, err = gallery.WriteIndex(f.Out, figures.Chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...)))

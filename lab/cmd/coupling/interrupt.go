@@ -12,11 +12,10 @@ import (
 	"coupling/lab/slurm"
 )
 
-// interrupts turns signals into two requests while cells are computed: the first
-// Ctrl-C closes drain, which lets running cells finish and begins no other; the
-// second, or SIGTERM at any time, ends ctx, which stops them; a third kills. What
-// was sent to a cluster goes on after SIGTERM: that was meant for this process.
-// At all other times signals end the program as usual: nothing is lost then.
+// interrupts turns signals into two requests while cells are computed: the first Ctrl-C closes
+// drain, which lets running cells finish and begins no other; the second, or SIGTERM, ends ctx,
+// which stops them; a third kills. What was sent to a cluster goes on after SIGTERM: that was meant
+// for this process. At all other times signals end the program as usual: nothing is lost then.
 type interrupts struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc

@@ -32,7 +32,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Exit codes.
+// Exit codes, which help/description.txt tells.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
@@ -41,27 +41,7 @@ const (
 	exitInterrupted = 130
 )
 
-var exitCodes = []struct {
-	code    int
-	meaning string
-}{
-	{0, "all went well"},
-	{exitFailed, "something failed"},
-	{exitUsage, "the request or its data were wrong"},
-	{exitUnconverged, "a solver did not converge: the files hold what it had"},
-	{exitClaims, "a claim differs (fig --check)"},
-	{exitInterrupted, "interrupted"},
-}
-
-func description() string {
-	text := "Optimal transport, differential privacy, and the figures of five papers. " +
-		"coupling help COMMAND shows one with an example.\n\nExit codes of every command:"
-	for _, e := range exitCodes {
-		text += fmt.Sprintf("\n  %3d  %s", e.code, e.meaning)
-	}
-	return text
-}
-
+// What each command does is in help/commands.txt.
 type cli struct {
 	Store  string `placeholder:"DIR"`
 	Recall string `default:"any" enum:"any,same" env:"COUPLING_RECALL"`
@@ -106,6 +86,11 @@ type exitError struct {
 
 func (e exitError) Error() string { return e.err.Error() }
 func (e exitError) Unwrap() error { return e.err }
+
+// unconverged is the error of a solver that did not converge.
+func unconverged(format string, args ...any) error {
+	return exitError{exitUnconverged, fmt.Errorf(format, args...)}
+}
 
 // usage marks an error as the user's request being wrong; nil stays nil.
 func usage(err error) error {
@@ -188,8 +173,8 @@ func execute(kctx *kong.Context, a *app) (err error) {
 }
 
 func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
-	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr),
-		kong.Description(description()),
+	parser, err := kong.New(c, kong.Name("coupling"), kong.Description(help("description")),
+		kong.Writers(stdout, stderr),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)),
 		kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
 		kong.Vars{

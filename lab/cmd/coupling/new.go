@@ -37,7 +37,6 @@ type newCmd struct {
 	From   string `placeholder:"DIR"`
 }
 
-// Run writes the project.
 func (c newCmd) Run(a *app) error {
 	dir := lab.Must(filepath.Abs(c.Dir))
 	given := "--module"

@@ -99,8 +99,7 @@ func openOut(dir string, in *inputs) *durable.Folder {
 	return f
 }
 
-// isOutside returns an error if a new folder would lie in one of the folders that are read, and
-// change what they hold.
+// isOutside returns an error if a new folder would lie in one of the folders that are read.
 func isOutside(dir string, read ...string) error {
 	if dir == "" {
 		return errors.New("--out: must name a folder")

@@ -278,7 +278,6 @@ type epsilonCmd struct {
 	privacyFlags
 }
 
-// Run prints the ε of a mechanism at a δ.
 func (c epsilonCmd) Run(a *app) error { return c.ask(a, c.Curve, dp.EpsilonBy, c.Delta) }
 
 type deltaCmd struct {
@@ -286,7 +285,6 @@ type deltaCmd struct {
 	privacyFlags
 }
 
-// Run prints the δ of a mechanism at an ε.
 func (c deltaCmd) Run(a *app) error { return c.ask(a, false, dp.DeltaBy, c.Eps) }
 
 type calibrateCmd struct {
@@ -303,7 +301,6 @@ type calibrated struct {
 	answer
 }
 
-// Run finds the parameter that spends a budget.
 func (c calibrateCmd) Run(a *app) error {
 	if c.Find == "noise" && c.Noise != nil {
 		return usagef("--noise %g: it cannot be given with --find noise, which computes it", *c.Noise)

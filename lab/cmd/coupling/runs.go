@@ -39,7 +39,6 @@ type runsLsCmd struct {
 	Failed bool
 }
 
-// Run lists cells.
 func (c runsLsCmd) Run(a *app) error {
 	s := a.existing()
 	records, last := s.Records(c.Prefix), "SECONDS"
@@ -133,7 +132,6 @@ type runsShowCmd struct {
 	Key string `arg:""`
 }
 
-// Run shows one cell.
 func (c runsShowCmd) Run(a *app) error {
 	_, r := a.find(c.Key)
 	return writeJSON(a, jsontext.Value(lab.Must(r.JSON())))
@@ -158,7 +156,6 @@ type runsRmCmd struct {
 	Keys []string `arg:"" name:"key"`
 }
 
-// Run removes cells.
 func (c runsRmCmd) Run(a *app) error {
 	for _, key := range c.Keys {
 		s, r := a.find(key)
@@ -188,7 +185,6 @@ func (c runsDiffCmd) cells(a *app) (store.Record, store.Record) {
 	return found[0], found[1]
 }
 
-// Run compares two cells.
 func (c runsDiffCmd) Run(a *app) error {
 	ra, rb := c.cells(a)
 	d := lab.Must(store.Diff(ra, rb))
@@ -211,7 +207,6 @@ type runsExportCmd struct {
 	Output string `short:"o" placeholder:"FILE"`
 }
 
-// Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
 	s := a.existing()
 	var bad []error
@@ -254,7 +249,6 @@ type runsGCCmd struct {
 	DryRun bool
 }
 
-// Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
 	s := a.existing()
 	gc, err := s.GC(decoders(), newCodes(s).isCurrent, c.Older, c.Code, c.DryRun)
@@ -278,7 +272,6 @@ type runsServeCmd struct {
 	Gallery string `default:"out" placeholder:"DIR"`
 }
 
-// Run serves the page of the store until it is interrupted.
 func (c runsServeCmd) Run(a *app) error {
 	s := a.existing()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))

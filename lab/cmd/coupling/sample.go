@@ -99,7 +99,6 @@ type sampled struct {
 	Files  map[string]string `json:"files"`
 }
 
-// Run fits and samples.
 func (c sampleCmd) Run(a *app) error {
 	ctx, stop := interruptible(a)
 	defer stop()
@@ -146,8 +145,7 @@ func (c sampleCmd) Run(a *app) error {
 			s.Status, s.Lambda, s.Samples, s.PerSecond, s.Acceptance, s.Bandwidth, c.Out)
 	}
 	if err == nil && fitted.Plan.Status != ot.Converged {
-		err = exitError{exitUnconverged,
-			fmt.Errorf("sample: the plan is %s: samples are of potentials that are not the optimal ones", s.Status)}
+		err = unconverged("sample: the plan is %s: samples are of potentials that are not the optimal ones", s.Status)
 	}
 	return err
 }

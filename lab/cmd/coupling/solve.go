@@ -56,7 +56,6 @@ type summary struct {
 	residual float64 // of it
 }
 
-// Run solves a transport problem from files.
 func (c solveCmd) Run(a *app) error {
 	lab.Check(usage(c.check()))
 	in := a.inputs()
@@ -94,17 +93,14 @@ func (c solveCmd) verdict(s summary) error {
 	converged := ot.Converged.String()
 	switch {
 	case s.Status != converged && c.Solver == "exact":
-		return exitError{exitUnconverged,
-			fmt.Errorf(
-				"solve: %s: the plan after %d pivots (--max-iter) has the marginals, but it is not known to be optimal",
-				s.Status, s.Iterations)}
+		return unconverged("solve: %s: the plan after %d pivots (--max-iter) has the marginals, but it is not known "+
+			"to be optimal", s.Status, s.Iterations)
 	case s.Status != converged:
-		return exitError{exitUnconverged, fmt.Errorf("solve: %s: marginal error %.3g after %d iterations, wanted %.3g",
-			s.Status, s.MarginalL1, s.Iterations, c.Tol)}
+		return unconverged("solve: %s: marginal error %.3g after %d iterations, wanted %.3g", s.Status, s.MarginalL1,
+			s.Iterations, c.Tol)
 	case s.Gradient != "" && s.Gradient != converged:
-		return exitError{exitUnconverged,
-			fmt.Errorf("solve: the plan converged and the gradient did not: %s at a relative residual of %.3g",
-				s.Gradient, s.residual)}
+		return unconverged("solve: the plan converged and the gradient did not: %s at a relative residual of %.3g",
+			s.Gradient, s.residual)
 	}
 	return nil
 }
@@ -309,8 +305,7 @@ const largePlan = 1 << 30
 func (c solveCmd) warn(a *app, p ot.Problem) {
 	n, m := p.Geometry.Dims()
 	if size := 8 * float64(n) * float64(m); !c.NoPlan && size >= largePlan {
-		a.note("solve: plan.npy will be %.1f GB, in memory and in %s; --no-plan leaves it out\n",
-			size/1e9, c.Out)
+		a.note("solve: plan.npy will be %.1f GB, in memory and in %s; --no-plan leaves it out\n", size/1e9, c.Out)
 	}
 }
 

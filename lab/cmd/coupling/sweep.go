@@ -32,7 +32,6 @@ type sweepCmd struct {
 	Cluster slurm.Request `embed:"" group:"On a cluster (slurm)"`
 }
 
-// Run computes the missing cells of figures or of a sweep file.
 func (c sweepCmd) Run(a *app) error {
 	if unused := (slurm.Request{Retries: c.Cluster.Retries}); c.On == "local" && !reflect.DeepEqual(c.Cluster, unused) {
 		return usagef("flags of a cluster are used only with --on slurm: see coupling sweep --help")

@@ -76,8 +76,7 @@ func Rewrite(dir, path string) (changed int, err error) {
 // ledgerOf precedes the package that names a file format, which stays when the module moves.
 const ledgerOf = "releases of "
 
-// rename replaces the paths of a module and its packages in a text. File names such as bin/coupling
-// and ../coupling are none.
+// rename replaces the paths of a module and its packages, but no file names such as bin/coupling.
 func rename(text []byte, old, path string) []byte {
 	quoted := regexp.QuoteMeta(old)
 	packages := regexp.MustCompile(`(^|[^\w./~-])` + quoted +

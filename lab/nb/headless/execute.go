@@ -113,9 +113,8 @@ func (t *transcript) failure(reply message) error {
 	return &CellError{Name: reply.content.Error, Value: reply.content.Value, Output: t.stderr.String()}
 }
 
-// Notebook executes the code cells of nb in order, puts their outputs into them, and stops at the
-// first that fails. Displays that were cleared (progress bars) are left out. It returns how many
-// cells were executed.
+// Notebook executes the code cells of nb in order, puts their outputs into them (but displays that
+// were cleared), and stops at the first that fails. It returns how many it executed.
 func (s *Session) Notebook(ctx context.Context, nb *ipynb.Notebook) (executed int, err error) {
 	for i := range nb.Cells {
 		c := &nb.Cells[i]

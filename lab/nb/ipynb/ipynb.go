@@ -58,8 +58,7 @@ func Error(name, value string, traceback []string) Output {
 // Kind returns the output_type.
 func (o Output) Kind() string { s, _ := o["output_type"].(string); return s }
 
-// Text returns what the output holds as the MIME type (text/plain for a stream), and
-// "" if it does not.
+// Text returns what the output holds as the MIME type (text/plain for a stream), or "".
 func (o Output) Text(mime string) string {
 	if o.Kind() == "stream" && mime == "text/plain" {
 		return joined(o["text"])

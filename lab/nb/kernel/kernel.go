@@ -245,18 +245,15 @@ func (c Checkout) write(ctx context.Context, file, display string) error {
 	return nil
 }
 
-// Check returns an error if the installed kernel is broken: its specification, and the programs it
-// names, must exist.
+// Check returns an error if the kernel's specification, or a program that it names, is not there.
 func (c Checkout) Check() error {
-	b, err := os.ReadFile(c.Spec())
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("kernel: not installed: no %s", c.Spec())
-	} else if err != nil {
-		return fmt.Errorf("kernel: %w", err)
-	}
 	var spec struct{ Argv []string }
-	if err := json.Unmarshal(b, &spec); err != nil {
-		return fmt.Errorf("kernel: %s is damaged: %w", c.Spec(), err)
+	b, err := os.ReadFile(c.Spec())
+	if err == nil {
+		err = json.Unmarshal(b, &spec)
+	}
+	if err != nil {
+		return fmt.Errorf("kernel: %s is not installed, or damaged: %w", c.Spec(), err)
 	}
 	if !slices.Contains(spec.Argv, c.GoNB()) {
 		return fmt.Errorf("kernel: %s does not name %s: the checkout was moved", c.Spec(), c.GoNB())
