@@ -15,7 +15,7 @@ type Sequential struct {
 	Layers []Layer
 }
 
-// Seq is the composition of layers, the first one first.
+// Seq returns the composition of layers, the first one first.
 func Seq(layers ...Layer) *Sequential { return &Sequential{Layers: layers} }
 
 // Init initialises the layers in order; parameters are named after their positions.
@@ -271,13 +271,13 @@ type Reshape struct {
 // Flatten makes each example a row.
 func Flatten() *Reshape { return &Reshape{Shape: []int{-1}} }
 
-// Forward is a view of x.
+// Forward returns a view of x.
 func (r *Reshape) Forward(p *Pass, x *device.Array) *device.Array {
 	p.PushShape(r, x)
 	return x.Reshape(append([]int{x.Dim(0)}, r.Shape...)...)
 }
 
-// VJP is a view of dy.
+// VJP returns a view of dy.
 func (r *Reshape) VJP(p *Pass, dy *device.Array) *device.Array {
 	return dy.Reshape(p.PopShape(r)...)
 }

@@ -60,7 +60,7 @@ func (r Request) Method(p synth.Public) synth.Method {
 	return semidual.Suggested(r.Eps, p)
 }
 
-// Best is the name of the method; of Auto, that of [refine.Best].
+// Best returns the name of the method; of Auto, that of [refine.Best].
 func (r Request) Best(p synth.Public) string {
 	if r.Name != Auto {
 		return r.Name
