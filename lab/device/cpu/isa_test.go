@@ -70,7 +70,7 @@ func TestLengths(t *testing.T) {
 		"ColAdd":      func() { k.ColAdd(x, x, y, 0, 1) }, "stride": func() { k.GemvT(x, y, 2, x[:1]) },
 		"Narrow": func() { mixed.Narrow(x32, 1, y) }, "Mixed.Dot": func() { mixed.Dot(x32, y) },
 		"Mixed.Axpy": func() { mixed.Axpy(y, 1, x32) }, "Mixed.Gemv": func() { mixed.Gemv(x, x32, 3, x) },
-		"Mixed.GemvT": func() { mixed.GemvT(x, x32, 2, x) },
+		"Mixed.GemvT": func() { mixed.GemvT(x, x32, 2, x) }, "Chunks": func() { _ = Chunks(t.Context(), 1, 0, nil) },
 	} {
 		func() {
 			defer func() {
