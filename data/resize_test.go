@@ -4,8 +4,11 @@ import (
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -28,26 +31,19 @@ func picture(t testing.TB, h, w int) *Images {
 // Values of Pillow 9.4.0: Image.resize with BILINEAR on images of mode F, which sums in another
 // order, hence one unit in the last place of a float32 below 256.
 func TestResizeAsPillow(t *testing.T) {
-	for _, test := range []struct {
-		h, w, toH, toW int
-		want           []float32
-	}{
-		{5, 7, 3, 4, []float32{118.292519, 112.405716, 189.217148, 161.557831, 158.534393, 120.493332, 173.693344,
-			144.777771, 80.2925186, 153.697144, 110.142853, 81.1088486}},
-		{5, 7, 8, 9, []float32{13, 105, 131.444443, 113.666664, 137, 217.888885, 197.666672, 161.666672, 159, 107.5,
-			126.583328, 117.736115, 102, 127.375, 210.305557, 192.125, 158.166672, 157.25, 229.125, 154.708328,
-			100.777779, 87.9583359, 116.25, 202.097229, 186.833328, 155.791672, 157.375, 230.375, 158.458328,
-			107.444443, 97.5416718, 128.75, 217.513901, 205.166656, 177.041672, 181.125, 164.75, 148.666656, 127.236115,
-			120.25, 154.375, 183.833344, 156.625, 131.416672, 138, 32.25, 125.333336, 160.152771, 156.083344, 193.125,
-			101.055557, 41.2083321, 18.916666, 28, 67.375, 77.625, 136.694443, 183.541672, 111.5, 121.902779,
-			93.4166641, 74.0416641, 85.625, 105, 42.3333321, 115.888885, 202.111115, 45, 144.555557, 143,
-			125.666664, 139}},
-	} {
-		got := must.Get(picture(t, test.h, test.w).Resize(test.toH, test.toW, Bilinear))
-		for i, want := range test.want {
-			if d := math.Abs(float64(got.pixels[i] - want)); d > 0x1p-16 {
-				t.Errorf("%d×%d to %d×%d: pixel %d is %v, want %v", test.h, test.w, test.toH, test.toW, i,
-					got.pixels[i], want)
+	for line := range strings.Lines(string(must.Get(os.ReadFile("testdata/pillow.txt")))) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var n []float64 // height, width, those of the result, its pixels
+		for field := range strings.FieldsSeq(line) {
+			n = append(n, must.Get(strconv.ParseFloat(field, 64)))
+		}
+		h, w, toH, toW := int(n[0]), int(n[1]), int(n[2]), int(n[3])
+		got := must.Get(picture(t, h, w).Resize(toH, toW, Bilinear))
+		for i, want := range n[4:] {
+			if v := got.pixels[i]; math.Abs(float64(v)-want) > 0x1p-16 {
+				t.Errorf("%d×%d to %d×%d: pixel %d is %v, want %v", h, w, toH, toW, i, v, want)
 			}
 		}
 	}

@@ -60,8 +60,7 @@ func (m *Images) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("data: save %s: %w", m.Name, err)
 	}
-	err = durable.WriteFile(stem+".json", 0o666,
-		func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+	err = durable.Write(stem+".json", append(text, '\n'))
 	if err == nil && m.Labels != nil {
 		err = durable.WriteFile(stem+".labels.npy", 0o666, writeLabels)
 	}

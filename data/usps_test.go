@@ -51,22 +51,3 @@ func TestRealUSPS(t *testing.T) {
 		}
 	}
 }
-
-// What a figure of MNIST beside USPS needs: one size, one range.
-func TestRealMNISTBesideUSPS(t *testing.T) {
-	mnist, usps := realData(t, MNIST, Test), realData(t, USPS, Test)
-	small := must.Get(mnist.Resize(16, 16, Bilinear))
-	unit := must.Get(usps.Scale(0, 1))
-	for _, m := range []*Images{small, unit} {
-		picked := must.Get(m.Pick(newRand(1), 500))
-		x := picked.Mat()
-		if n, d := x.Dims(); n != 500 || d != 256 {
-			t.Errorf("%s: %d×%d points: want 500×256", m.Name, n, d)
-		}
-		for _, v := range picked.Pixels() {
-			if !(v >= 0 && v <= 1) {
-				t.Fatalf("%s: value %v outside [0, 1]", m.Name, v)
-			}
-		}
-	}
-}

@@ -2,9 +2,7 @@ package score
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"math/rand/v2"
 
@@ -118,34 +116,4 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
-}
-
-const chainMagic = "cplchn1\n"
-
-// MarshalBinary writes the chain with a checksum: a checkpoint.
-func (c *Chain) MarshalBinary() ([]byte, error) {
-	x, err := c.X.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	b := append([]byte(chainMagic), binary.LittleEndian.AppendUint64(nil, c.Seed)...)
-	b = binary.LittleEndian.AppendUint64(b, uint64(c.Done))
-	b = append(b, x...)
-	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
-}
-
-// UnmarshalBinary reads what MarshalBinary wrote; on an error the chain is unchanged.
-func (c *Chain) UnmarshalBinary(b []byte) error {
-	const head = len(chainMagic) + 16
-	if len(b) < head+4 || string(b[:len(chainMagic)]) != chainMagic ||
-		crc32.ChecksumIEEE(b[:len(b)-4]) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
-		return fmt.Errorf("score: %d bytes are no stored chain, or were changed: %w", len(b), ErrShape)
-	}
-	x := new(mat.Dense)
-	if err := x.UnmarshalBinary(b[head : len(b)-4]); err != nil {
-		return fmt.Errorf("score: a stored chain: %w", err)
-	}
-	c.X, c.Seed = x, binary.LittleEndian.Uint64(b[len(chainMagic):])
-	c.Done = int(binary.LittleEndian.Uint64(b[len(chainMagic)+8:]))
-	return nil
 }

@@ -26,10 +26,10 @@
 // # Chains that can be stopped
 //
 // A Chain is points, a seed and the number of steps done. The noise of a step is a function of the
-// seed and the number of that step, so a run that was cancelled, saved (MarshalBinary) and resumed
-// gives the same bits as an uninterrupted one, for any number of processors. Rows are independent
-// chains. Langevin and MALA with a Path store the chain as they run, and resume from there if the
-// process was killed; a file of other arguments is refused.
+// seed and the number of that step, so a run that was cancelled and resumed gives the same bits as
+// an uninterrupted one, for any number of processors. Rows are independent chains. Langevin and MALA
+// with a Path store the chain as they run, and resume from there if the process was killed; a file
+// of other arguments is refused.
 //
 // # Sources
 //

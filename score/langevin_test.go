@@ -151,24 +151,6 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-func FuzzChain(f *testing.F) {
-	c := Start(seeded(1), mat.NewDense(2, 2, []float64{1, 2, 3, 4}))
-	f.Add(must.Get(c.MarshalBinary()))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var c Chain
-		if err := c.UnmarshalBinary(b); err != nil {
-			if c.X != nil {
-				t.Error("a refused file changed the chain")
-			}
-			return
-		}
-		if again := must.Get(c.MarshalBinary()); !cmp.Equal(again, b) {
-			t.Error("what was read is not what is written")
-		}
-	})
-}
-
 func Example() {
 	narrow := mat.NewSymDense(1, []float64{.5})
 	left, _ := NewGaussian([]float64{-2}, narrow)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"time"
 
@@ -72,7 +71,7 @@ func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma f
 	if err != nil {
 		return nil, err
 	}
-	k.file.Sources = map[string]train.Source{"arguments": resume.Of(what, ", ", from), "chain": inPlace{c}, "tally": t}
+	k.file.Sources = map[string]train.Source{"arguments": resume.Of(what, ", ", from), "chain": storable{c, t}}
 	switch err := k.file.Load(path); {
 	case err == nil:
 		k.saved = c.Done
@@ -111,21 +110,46 @@ func (k *checkpointer) interrupted(why error) error {
 	return why
 }
 
-// inPlace is a chain that reads stored points into its existing matrix.
-type inPlace struct{ *Chain }
+// storable is a chain and its tally as a checkpoint holds them: a header and the points.
+type storable struct {
+	*Chain
+	*tally
+}
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (p inPlace) UnmarshalBinary(b []byte) error {
-	var c Chain
-	if err := c.UnmarshalBinary(b); err != nil {
-		return err
+// header is the numbers of a stored chain.
+type header struct {
+	Seed, Done uint64
+	Sum        float64
+	Steps      uint64
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (s storable) MarshalBinary() ([]byte, error) {
+	b, err := binary.Append(nil, binary.LittleEndian, header{s.Seed, uint64(s.Done), s.sum, uint64(s.steps)})
+	if err != nil {
+		return nil, err
 	}
-	n, d := p.X.Dims()
-	if a, e := c.X.Dims(); a != n || e != d {
+	x, err := s.X.MarshalBinary()
+	return append(b, x...), err
+}
+
+// UnmarshalBinary reads stored points into the matrix that the chain has; on an error nothing is changed.
+func (s storable) UnmarshalBinary(b []byte) error {
+	var h header
+	x := new(mat.Dense)
+	at, err := binary.Decode(b, binary.LittleEndian, &h)
+	if err == nil {
+		err = x.UnmarshalBinary(b[at:])
+	}
+	if err != nil {
+		return fmt.Errorf("score: a stored chain: %w", err)
+	}
+	n, d := s.X.Dims()
+	if a, e := x.Dims(); a != n || e != d {
 		return fmt.Errorf("score: a stored chain is %d×%d, this one %d×%d: %w", a, e, n, d, ErrShape)
 	}
-	p.X.Copy(c.X)
-	p.Seed, p.Done = c.Seed, c.Done
+	s.X.Copy(x)
+	s.Seed, s.Done, s.sum, s.steps = h.Seed, int(h.Done), h.Sum, int(h.Steps)
 	return nil
 }
 
@@ -137,18 +161,3 @@ type tally struct {
 
 // mean is NaN if there were no steps.
 func (t *tally) mean() float64 { return t.sum / float64(t.steps) }
-
-// MarshalBinary implements encoding.BinaryMarshaler.
-func (t *tally) MarshalBinary() ([]byte, error) {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.sum)),
-		uint64(t.steps)), nil
-}
-
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (t *tally) UnmarshalBinary(b []byte) error {
-	if len(b) != 16 {
-		return fmt.Errorf("score: a stored tally has %d bytes, want 16: %w", len(b), ErrShape)
-	}
-	t.sum, t.steps = math.Float64frombits(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))
-	return nil
-}

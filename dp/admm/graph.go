@@ -39,7 +39,7 @@ type ID struct {
 // String is for example "target 3".
 func (id ID) String() string { return fmt.Sprintf("%v %d", id.Side, id.Index) }
 
-// Peer is the node of the other side with an index.
+// Peer returns the node of the other side with an index.
 func (id ID) Peer(index int) ID { return ID{1 - id.Side, index} }
 
 // Edge joins a target to a source.
@@ -99,7 +99,7 @@ func Random(rng *rand.Rand, targets, sources int, p float64) (Graph, error) {
 	return Edges(targets, sources, edges)
 }
 
-// Edges is the network with the given edges, in any order. Errors: an end out of range, a repeated
+// Edges returns the network with the given edges, in any order. Errors: an end out of range, a repeated
 // edge.
 func Edges(targets, sources int, edges []Edge) (Graph, error) {
 	g := Graph{Targets: targets, Sources: sources, Edges: slices.Clone(edges)}

@@ -33,7 +33,7 @@ type Release struct {
 	Degree             int
 }
 
-// Affords is the number of rounds that the node can take part in.
+// Affords returns the number of rounds that the node can take part in.
 func (s Secret) Affords() int {
 	if s.Ledger != nil {
 		return s.Ledger.Rounds()

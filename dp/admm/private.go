@@ -28,7 +28,7 @@ type Private struct {
 	Parameters int
 }
 
-// Sensitivity is η times the most by which a change of the protected parameters moves a node's
+// Sensitivity returns η times the most by which a change of the protected parameters moves a node's
 // decision in L2 norm. The objective is η-strongly convex, and its gradient moves by at most Range
 // in each of Parameters coordinates, so that ‖Δv‖ ≤ √Parameters·Range/η (Theorem 1 of the paper has
 // Parameters = 1, Range = ρ).

@@ -81,7 +81,7 @@ func (p Problem) utilityOf(s Side, edge int) Utility {
 	return us[edge]
 }
 
-// Utility is the social utility of a plan: Σ t_e(v_e) + s_e(v_e), with negative amounts taken as 0.
+// Utility returns the social utility of a plan: Σ t_e(v_e) + s_e(v_e), with negative amounts taken as 0.
 func (p Problem) Utility(plan []float64) float64 {
 	sum := 0.0
 	for e, v := range plan {
@@ -101,7 +101,7 @@ func (p Problem) Totals(plan []float64) (targets, sources []float64) {
 	return targets, sources
 }
 
-// Violation is the largest amount by which a plan misses a bound or is negative.
+// Violation returns the largest amount by which a plan misses a bound or is negative.
 func (p Problem) Violation(plan []float64) float64 {
 	worst := 0.0
 	for _, v := range plan {

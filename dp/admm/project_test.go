@@ -107,28 +107,6 @@ func TestProjectAtExtremes(t *testing.T) {
 	})
 }
 
-func FuzzProject(f *testing.F) {
-	f.Add(1.0, 2.0, 3.0, 1.0, 2.0)
-	f.Add(-1.0, 0.0, 1e9, 0.0, 0.0)
-	f.Add(5e-324, 0.0, 1e-300, 1e-300, 1e-300)
-	f.Fuzz(func(t *testing.T, x, y, z, low, high float64) {
-		c, b := []float64{x, y, z}, admm.Bounds{Min: low, Max: high}
-		for _, v := range append(c, low, high) {
-			if !(math.Abs(v) < 1e100) {
-				return
-			}
-		}
-		if low < 0 || high < low {
-			return
-		}
-		v := make([]float64, 3)
-		admm.Project(v, c, b)
-		if wrong := onlyKuhnTucker(v, c, b); wrong != "" {
-			t.Errorf("Project(%v, %v) = %v: %s", c, b, v, wrong)
-		}
-	})
-}
-
 // Steepness holds at every amount, and is attained.
 func TestSteepness(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))

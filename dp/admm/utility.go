@@ -58,7 +58,7 @@ func (u Quadratic) Value(v float64) float64 {
 // Slope is max(A − B v, 0).
 func (u Quadratic) Slope(v float64) float64 { return max(0, u.A-u.B*v) }
 
-// Steepness is the most by which the slope of u changes, at any amount, when its parameter A
+// Steepness returns the most by which the slope of u changes, at any amount, when its parameter A
 // changes by 1 and B stays: 1 for Linear, whose slope is A, and for Quadratic, max(A − Bv, 0); 1/B
 // for Log and Saturating, whose slopes A/(B + v) and A/B e^(−v/B) are in proportion to A and
 // steepest at v = 0. Other utilities have no such parameter.

@@ -121,7 +121,7 @@ func (j Jittered) Train(ctx context.Context, dev *device.Device, images *data.Im
 	return Moved(s, j.Jitter), nil
 }
 
-// Moved is a sampler whose images are moved by a Jitter.
+// Moved returns a sampler whose images are moved by a Jitter.
 func Moved(s Sampler, by Jitter) Sampler { return jittered{s, by} }
 
 type jittered struct {

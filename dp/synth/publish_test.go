@@ -320,14 +320,10 @@ func TestChild(t *testing.T) {
 		<-goes // what was killed does not go on
 	}
 	switch _, where, _ := strings.Cut(what, " "); where {
-	case "unseeded":
-		p.Seed = nil
-		p.Method = average{Steps: 8, stop: func(k int) {
-			if k == 5 {
-				hit()
-			}
-		}}.suggested
-	case "release":
+	case "unseeded", "release":
+		if where == "unseeded" {
+			p.Seed = nil
+		}
 		p.Method = average{Steps: 8, stop: func(k int) {
 			if k == 5 {
 				hit()

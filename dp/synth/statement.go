@@ -78,7 +78,7 @@ func state(m Method, p Public, spent spending, synthetic int, seeded bool) State
 	return s
 }
 
-// String is the statement in a line.
+// String returns the statement in a line.
 func (s Statement) String() string {
 	text := fmt.Sprintf("%d synthetic images of %d classes", s.Synthetic, len(s.Classes))
 	if !s.Private {
@@ -88,7 +88,7 @@ func (s Statement) String() string {
 		s.Accountant)
 }
 
-// Text is the statement as text: ε is rounded upwards, δ is not rounded.
+// Text returns the statement as text: ε is rounded upwards, δ is not rounded.
 func (s Statement) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Privacy statement\n\n")

@@ -56,7 +56,7 @@ type Public struct {
 	Channels, Height, Width int
 }
 
-// Values is the number of values of an image.
+// Values returns the number of values of an image.
 func (p Public) Values() int { return p.Channels * p.Height * p.Width }
 
 // Counted returns p with noise on the number of records: discrete Laplace noise of scale 1/eps, a
@@ -175,7 +175,7 @@ type Run struct {
 	open *release.Run // nil: Begin opens one
 }
 
-// Within is the Run of a method that is a part of another: its releases are among those of the run
+// Within returns the Run of a method that is a part of another: its releases are among those of the run
 // that the other began, in one ledger.
 func (r Run) Within(open *release.Run) Run {
 	r.open = open

@@ -24,7 +24,7 @@ type Coupling struct {
 	Plan mat.Matrix
 }
 
-// Cloud is the rows of an n×2 matrix as points.
+// Cloud returns the rows of an n×2 matrix as points.
 func Cloud(name string, m mat.Matrix, series int) Points {
 	r, _ := m.Dims()
 	p := Points{Name: name, X: make([]float64, r), Y: make([]float64, r), Series: series}
@@ -54,7 +54,7 @@ func (k Coupling) ranges(x, y Axis) (ex, ey extent) {
 	return spans(x, s.X, t.X), spans(y, s.Y, t.Y)
 }
 
-// Lines is the number of lines, 4·(n+m).
+// Lines returns the number of lines, 4·(n+m).
 func (k Coupling) Lines() int {
 	n, m := k.Plan.Dims()
 	return 4 * (n + m)

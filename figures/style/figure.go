@@ -85,7 +85,7 @@ func check(d Drawer) error {
 	return nil
 }
 
-// Size is the size that the figure will have.
+// Size returns the size that the figure will have.
 func (f Figure) Size() (w, h vg.Length) {
 	w, h = cmp.Or(f.Width, OneColumn), f.Height
 	if h == 0 {

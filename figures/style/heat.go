@@ -31,7 +31,7 @@ func (h Heat) check() error {
 	return nil
 }
 
-// Bar is the colour bar of the field.
+// Bar returns the colour bar of the field.
 func (h Heat) Bar(label string) *ColorBar { return &ColorBar{Scale: h.Scale.of(h.M), Label: label} }
 
 func (h Heat) ranges(x, y Axis) (ex, ey extent) {
@@ -134,7 +134,8 @@ type HeatMap struct {
 	NoBar, NoTicks bool
 }
 
-// Plan is a figure of a transport plan: white where there is no mass, logarithmic down to 10⁻⁴ of the largest entry.
+// Plan returns a figure of a transport plan: white where there is no mass, logarithmic down to 10⁻⁴ of the largest
+// entry.
 func Plan(m mat.Matrix) Figure {
 	return Figure{Body: HeatMap{
 		M:        m,

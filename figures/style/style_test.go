@@ -76,13 +76,6 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-func TestUnknownFormat(t *testing.T) {
-	err := style.Figure{Body: style.Plot{}}.Save(io.Discard, "bmp")
-	if !errors.Is(err, style.ErrFormat) || !strings.Contains(err.Error(), `"bmp"`) {
-		t.Errorf("error %v, want ErrFormat that names bmp", err)
-	}
-}
-
 // TestBadData: what contradicts itself is refused, with the argument in the message.
 func TestBadData(t *testing.T) {
 	m := mat.NewDense(2, 3, nil)

@@ -217,7 +217,7 @@ func (a *Array) release() {
 	a.t.Mem = nil
 }
 
-// Owner is the array whose memory this is: itself, or the one that it views.
+// Owner returns the array whose memory this is: itself, or the one that it views.
 func (a *Array) Owner() *Array {
 	if a.owner != nil {
 		return a.owner
@@ -228,16 +228,16 @@ func (a *Array) Owner() *Array {
 // ops is the operations on arrays of this type.
 func (a *Array) ops() backend.Operations { return a.d.b.Of(a.t.Type) }
 
-// Device is where the array lives.
+// Device returns the device that holds the array.
 func (a *Array) Device() *Device { return a.d }
 
-// Type is the element type.
+// Type returns the element type.
 func (a *Array) Type() DType { return a.t.Type }
 
-// Shape is the sizes of the axes, which the caller does not change.
+// Shape returns the sizes of the axes. Do not change them.
 func (a *Array) Shape() []int { return a.t.Shape }
 
-// Dim is the size of an axis; −1 is the last.
+// Dim returns the size of an axis; −1 is the last.
 func (a *Array) Dim(axis int) int {
 	if axis < 0 {
 		axis += len(a.t.Shape)
@@ -245,13 +245,13 @@ func (a *Array) Dim(axis int) int {
 	return a.t.Shape[axis]
 }
 
-// Rank is the number of axes.
+// Rank returns the number of axes.
 func (a *Array) Rank() int { return len(a.t.Shape) }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (a *Array) Len() int { return a.t.Len() }
 
-// Reshape is a view of all elements in another shape; one size may be −1.
+// Reshape returns a view of all elements in another shape; one size may be −1.
 func (a *Array) Reshape(shape ...int) *Array {
 	a.use("Reshape")
 	shape = slices.Clone(shape)
@@ -273,7 +273,7 @@ func (a *Array) Reshape(shape ...int) *Array {
 	return a.view(backend.Tensor{Offset: a.t.Offset, Type: a.t.Type, Shape: shape})
 }
 
-// Rows is a view of the indices lo to hi of the first axis.
+// Rows returns a view of the indices lo to hi of the first axis.
 func (a *Array) Rows(lo, hi int) *Array {
 	a.use("Rows")
 	if len(a.t.Shape) == 0 || lo < 0 || hi < lo || hi > a.t.Shape[0] {
@@ -297,7 +297,7 @@ func (a *Array) view(t backend.Tensor) *Array {
 	return &Array{d: a.d, t: t, owner: owner}
 }
 
-// Clone is a new array with the same elements.
+// Clone returns a new array with the same elements.
 func (a *Array) Clone() *Array {
 	a.use("Clone")
 	c := a.d.New(a.t.Type, a.t.Shape...)
@@ -305,7 +305,7 @@ func (a *Array) Clone() *Array {
 	return c
 }
 
-// Like is a new array of the same type and shape and of unknown contents.
+// Like returns a new array of the same type and shape and of unknown contents.
 func (a *Array) Like() *Array { return a.d.New(a.t.Type, a.t.Shape...) }
 
 // String describes the array, not its elements.

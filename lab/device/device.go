@@ -136,7 +136,7 @@ func KeyOf(name string) (string, error) {
 	return n.key(), err
 }
 
-// Key is the part of the device's name that changes numbers: "cpu", "cuda" or "cuda,tf32". The
+// Key returns the part of the device's name that changes numbers: "cpu", "cuda" or "cuda,tf32". The
 // number of the GPU does not.
 func (d *Device) Key() string { return name{kind: d.Info().Kind, tf32: d.Info().TF32}.key() }
 
@@ -193,10 +193,10 @@ func (d *Device) Unlock() { d.turn.Unlock() }
 // Info describes the device.
 func (d *Device) Info() Info { return d.b.Info() }
 
-// String is the kind and the name.
+// String returns the kind and the name.
 func (d *Device) String() string { i := d.Info(); return i.Kind + " (" + i.Name + ")" }
 
-// Note is a remark of Open, such as why "auto" did not take a GPU; empty if there is none.
+// Note returns a remark of Open, such as why "auto" did not take a GPU; empty if there is none.
 func (d *Device) Note() string { return d.note }
 
 // Memory returns the free and the total bytes of the device's memory.
@@ -212,7 +212,7 @@ func (d *Device) Sync() error {
 	return d.Err()
 }
 
-// Err is the first error since the device was opened or recovered.
+// Err returns the first error since the device was opened or recovered.
 func (d *Device) Err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

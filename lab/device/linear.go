@@ -8,10 +8,10 @@ type Factor struct {
 	Transpose bool
 }
 
-// N is a as it is.
+// N returns a as it is.
 func (a *Array) N() Factor { return Factor{Array: a} }
 
-// T is the transpose of the last two axes of a.
+// T returns the transpose of the last two axes of a.
 func (a *Array) T() Factor { return Factor{Array: a, Transpose: true} }
 
 // Gemm is c = alpha·a·b + beta·c for matrices; with rank 3 it is one product for each first index, and a or b may

@@ -14,13 +14,13 @@ type Window struct {
 	Dilation [2]int
 }
 
-// SquareWindow is a window of k×k with equal strides and padding.
+// SquareWindow returns a window of k×k with equal strides and padding.
 func SquareWindow(k, stride, pad int) Window {
 	return Window{Kernel: [2]int{k, k}, Stride: [2]int{stride, stride}, Pad: [2]int{pad, pad}}
 }
 
-// Out is the size of the output for an input of h×w: ⌊(h + 2p − d(k−1) − 1)/s⌋ + 1. It panics where the window does
-// not fit once. There is no ceil mode: rows and columns that are too few for a last window are left out.
+// Out returns the size of the output for an input of h×w: ⌊(h + 2p − d(k−1) − 1)/s⌋ + 1. It panics where the window
+// does not fit once. There is no ceil mode: rows and columns that are too few for a last window are left out.
 func (w Window) Out(h, width int) (oh, ow int) {
 	f := w.full()
 	var out [2]int

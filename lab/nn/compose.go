@@ -15,7 +15,7 @@ type Sequential struct {
 	Layers []Layer
 }
 
-// Seq is the composition of layers, the first one first.
+// Seq returns the composition of layers, the first one first.
 func Seq(layers ...Layer) *Sequential { return &Sequential{Layers: layers} }
 
 // Init initialises the layers in order; parameters are named after their positions.
@@ -26,10 +26,14 @@ func (s *Sequential) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 }
 
 // Params returns the layers' parameters in order.
-func (s *Sequential) Params() []*Param {
-	var params []*Param
-	for _, l := range s.Layers {
-		params = append(params, l.Params()...)
+func (s *Sequential) Params() []*Param { return paramsOf(s.Layers...) }
+
+// paramsOf is the parameters of layers, of which some may be nil.
+func paramsOf(layers ...Layer) (params []*Param) {
+	for _, l := range layers {
+		if l != nil {
+			params = append(params, l.Params()...)
+		}
 	}
 	return params
 }
@@ -155,13 +159,7 @@ func (r *Residual) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 }
 
 // Params returns those of body and shortcut.
-func (r *Residual) Params() []*Param {
-	params := r.Body.Params()
-	if r.Shortcut != nil {
-		params = append(params, r.Shortcut.Params()...)
-	}
-	return params
-}
+func (r *Residual) Params() []*Param { return paramsOf(r.Body, r.Shortcut) }
 
 // Forward adds.
 func (r *Residual) Forward(p *Pass, x *device.Array) *device.Array {
@@ -210,15 +208,7 @@ func (c *Concat) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 }
 
 // Params returns those of the branches.
-func (c *Concat) Params() []*Param {
-	var params []*Param
-	for _, l := range c.Branches {
-		if l != nil {
-			params = append(params, l.Params()...)
-		}
-	}
-	return params
-}
+func (c *Concat) Params() []*Param { return paramsOf(c.Branches...) }
 
 // Forward joins.
 func (c *Concat) Forward(p *Pass, x *device.Array) *device.Array {
@@ -271,13 +261,13 @@ type Reshape struct {
 // Flatten makes each example a row.
 func Flatten() *Reshape { return &Reshape{Shape: []int{-1}} }
 
-// Forward is a view of x.
+// Forward returns a view of x.
 func (r *Reshape) Forward(p *Pass, x *device.Array) *device.Array {
 	p.PushShape(r, x)
 	return x.Reshape(append([]int{x.Dim(0)}, r.Shape...)...)
 }
 
-// VJP is a view of dy.
+// VJP returns a view of dy.
 func (r *Reshape) VJP(p *Pass, dy *device.Array) *device.Array {
 	return dy.Reshape(p.PopShape(r)...)
 }

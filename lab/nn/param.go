@@ -63,7 +63,7 @@ func Trainable(params []*Param) []*Param {
 	return out
 }
 
-// Count is the number of trainable numbers.
+// Count returns the number of trainable numbers.
 func Count(params []*Param) int {
 	n := 0
 	for _, p := range Trainable(params) {

@@ -210,7 +210,7 @@ func (p *Pass) Rewind() {
 	p.next = len(p.frames)
 }
 
-// Depth is the number of layers whose VJP is still to come: 0 after a complete VJP.
+// Depth returns the number of layers whose VJP is still to come: 0 after a complete VJP.
 func (p *Pass) Depth() int { return p.next }
 
 // params reports whether VJP adds to the gradients of parameters.

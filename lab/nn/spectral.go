@@ -60,12 +60,8 @@ func (s *Spectral) apply(p *Pass, w *device.Array) (eff *device.Array, vectors [
 
 // normalise is x /= max(|x|, Eps), with room for one number.
 func (s *Spectral) normalise(x, norm *device.Array) {
-	eps := s.Eps
-	if eps == 0 {
-		eps = 1e-12
-	}
 	least := norm.Like()
-	device.Fill(least, eps)
+	device.Fill(least, or(s.Eps, 1e-12))
 	device.Reduce(norm, x, device.Norm)
 	device.Max(norm, norm, least)
 	device.Div(x, x, norm)

@@ -19,7 +19,7 @@ func (u *Upsample) Forward(p *Pass, x *device.Array) *device.Array {
 	return y
 }
 
-// VJP is the transpose.
+// VJP returns the transpose.
 func (u *Upsample) VJP(p *Pass, dy *device.Array) *device.Array {
 	dx := dy.Device().New(dy.Type(), p.PopShape(u)...)
 	device.NearestVJP(dx, dy)

@@ -28,7 +28,7 @@ type Denoiser struct {
 	in, out, mean *nn.Param // 1/√(v + σ²) and √v/(σ√(v + σ²)), Levels×1; the mean, 1×d
 }
 
-// DenoisingMLP is a Denoiser whose body is dense layers with SiLU on the point and an embedding of
+// DenoisingMLP returns a Denoiser whose body is dense layers with SiLU on the point and an embedding of
 // its level: the first, then residual blocks of two, then the last.
 func DenoisingMLP(mean []float64, spread float64, sigmas []float64, width, blocks int) *Denoiser {
 	const embedded = 16
@@ -127,7 +127,7 @@ func combine(f, a, u, b *device.Array) *device.Array {
 	return y
 }
 
-// DenoisingUNet is a Denoiser of images of C channels whose sides are multiples of 4, by arch.UNet.
+// DenoisingUNet returns a Denoiser of images of C channels whose sides are multiples of 4, by arch.UNet.
 // As in NCSNv2 (Song and Ermon 2020) the noise level is not an input, since an image of hundreds of
 // pixels shows it. Of width 16 it learns digits in minutes on two cores.
 func DenoisingUNet(mean []float64, spread float64, sigmas []float64, channels, width int) *Denoiser {

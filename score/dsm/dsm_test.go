@@ -39,6 +39,17 @@ func sample(rng *rand.Rand, n int) *mat.Dense {
 	return x
 }
 
+// off is the relative error of a score at a level, where the data with its noise is.
+func off(rng *rand.Rand, got, want score.Field, x *mat.Dense, sigma float64) float64 {
+	y := mat.DenseCopyOf(x)
+	y.Apply(func(_, _ int, v float64) float64 { return v + sigma*rng.NormFloat64() }, y)
+	n, d := y.Dims()
+	a, b := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
+	must.Do(errors.Join(got.Score(a, y, sigma), want.Score(b, y, sigma)))
+	a.Sub(a, b)
+	return mat.Norm(a, 2) / mat.Norm(b, 2)
+}
+
 // A network that was prepared gives the same scores at every call, level and number of rows, and frees what it kept.
 func TestPrepare(t *testing.T) {
 	dev := devicetest.CPU(t)
@@ -133,15 +144,9 @@ func TestLearnsMixture(t *testing.T) {
 	defer nn.Free(net.Params())
 	x := sample(rng, 500)
 	for _, sigma := range levels {
-		y := mat.DenseCopyOf(x)
-		y.Apply(func(_, _ int, v float64) float64 { return v + sigma*rng.NormFloat64() }, y)
-		got, want := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)
-		must.Do(errors.Join(s.Score(got, y, sigma), f.Score(want, y, sigma)))
-		size := mat.Norm(want, 2)
-		got.Sub(got, want)
 		// A network of this size and time comes to .1 to .2; one that ignores its level, or has the
 		// sign wrong, to > .5.
-		if off := mat.Norm(got, 2) / size; off > .35 {
+		if off := off(rng, s, f, x, sigma); off > .35 {
 			t.Errorf("sigma = %.2f: relative error of the score %.2f", sigma, off)
 		}
 	}
@@ -256,18 +261,11 @@ func TestLearnsOnABase(t *testing.T) {
 	f := must.Get(training.Run(t.Context(), rng, dev, net, sample(rng, 2000), nil))
 	defer nn.Free(net.Params())
 	x := sample(rng, 500)
-	for _, sigma := range []float64{1, .5, .25} {
-		got, want, alone := mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil), mat.NewDense(500, 2, nil)
-		must.Do(errors.Join(f.Score(got, x, sigma), truth.Score(want, x, sigma), base.Score(alone, x, sigma)))
-		if sigma == 1 {
-			if !mat.Equal(got, alone) {
-				t.Error("above the trained levels the score is not the base's")
-			}
-			continue
-		}
-		got.Sub(got, want)
-		alone.Sub(alone, want)
-		if off, was := mat.Norm(got, 2), mat.Norm(alone, 2); !(off < .5*was) {
+	if off(rng, f, base, x, 1) != 0 {
+		t.Error("above the trained levels the score is not the base's")
+	}
+	for _, sigma := range levels {
+		if off, was := off(rng, f, truth, x, sigma), off(rng, base, truth, x, sigma); !(off < .5*was) {
 			t.Errorf("sigma = %g: error %.3g, the base's %.3g", sigma, off, was)
 		}
 	}

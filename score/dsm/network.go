@@ -36,7 +36,7 @@ func (f *Network) String() string {
 		len(f.Sigmas), f.Shape)
 }
 
-// Dim is the number of elements of an example.
+// Dim returns the number of elements of an example.
 func (f *Network) Dim() int {
 	d := 1
 	for _, s := range f.Shape {

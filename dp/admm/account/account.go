@@ -92,7 +92,7 @@ func Spend(ctx context.Context, alpha float64, degree, rounds int, delta float64
 // the sum is below a part in e^α_p, and the odds of randomised response are rounded too coarsely.
 const mostResponse = 12
 
-// Best is the least of the three, all of which hold.
+// Best returns the least of the three, all of which hold.
 func (a Account) Best() dp.Guarantee {
 	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic},
 		func(x, y dp.Guarantee) int { return cmp.Compare(x.Epsilon, y.Epsilon) })
@@ -116,7 +116,7 @@ func Caveats() []string {
 	}
 }
 
-// String is a table of the three, each with what it proves.
+// String returns a table of the three, each with what it proves.
 func (a Account) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d rounds of ε = %g on %d edges, at δ = %g:\n", a.Rounds, a.Alpha, a.Degree, a.Delta)
@@ -159,11 +159,11 @@ type Past struct {
 	Degree, Times int
 }
 
-// Rounds is the number of rounds on degree edges that the budget pays for: 0 if it does not pay for
+// Rounds returns the number of rounds on degree edges that the budget pays for: 0 if it does not pay for
 // one, UnlimitedRounds if it sets no limit. Errors: parameters out of range. Cost: seconds.
 func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
 
-// After is the number of further rounds on degree edges that the budget pays for after the past; 0 if
+// After returns the number of further rounds on degree edges that the budget pays for after the past; 0 if
 // the past alone exceeds it. Where all rounds are of one kind, α and degree, it is by the same
 // compositions. Where kinds differ, a later one may have been chosen by looking at earlier releases,
 // and only the sum of the α is used. Errors: parameters out of range. Cost: seconds.

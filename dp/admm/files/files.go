@@ -77,7 +77,7 @@ func (n Network) Graph() (admm.Graph, error) {
 	return admm.Edges(n.Targets, n.Sources, edges)
 }
 
-// NodePath is the file of a node.
+// NodePath returns the file of a node.
 func NodePath(dir string, id admm.ID) string {
 	return filepath.Join(dir, "nodes", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
@@ -197,9 +197,8 @@ func ReadNode(path string) (admm.Spec, admm.ADMM, error) {
 	return s, f.Rules, nil
 }
 
-// DrawKey gives a private node whose file has no key one of its own, from the operating system's
-// cryptographic source, and keeps it in the file before it is used: a node that comes back must
-// make the same noise.
+// DrawKey writes a key from the operating system's cryptographic source to the file of a private
+// node that has none, before it is used: a node that comes back must make the same noise.
 func DrawKey(path string) error {
 	var f node
 	if err := LoadJSON(path, &f); err != nil || f.Private == nil || f.Private.Key != "" {

@@ -223,8 +223,8 @@ func (l *Ledger) Pay(r admm.Release, rounds int) error {
 	return nil
 }
 
-// Rounds is the most rounds that a run may have; see admm.Ledger.
+// Rounds returns the most rounds that a run may have; see admm.Ledger.
 func (l *Ledger) Rounds() int { return min(account.UnlimitedRounds, l.left+len(l.page.Releases)) }
 
-// Releases is how many releases were paid for.
+// Releases returns how many releases were paid for.
 func (l *Ledger) Releases() int { return len(l.page.Releases) }

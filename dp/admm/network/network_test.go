@@ -363,33 +363,20 @@ func TestSharesThatCannotBe(t *testing.T) {
 	spec := p.Specs()[0]
 	n := must.Get(admm.NewNode(spec, admm.ADMM{}))
 	d := make([]float64, len(spec.Neighbours))
-	for i, q := range []admm.Question{
-		{}, {Round: 1, Eta: 1}, {Round: 1, Eta: 1, Plan: d}, {
-			Round: 0,
-			Eta:   1,
-			Plan:  d,
-			Price: d,
-		}, {Round: 1, Plan: d, Price: d}, {Round: 1, Eta: math.NaN(), Plan: d, Price: d},
-		{
-			Round: 1,
-			Eta:   math.Inf(1),
-			Plan:  d,
-			Price: d,
-		}, {
-			Round: 1,
-			Eta:   1,
-			Plan:  d,
-			Price: d,
-			Tail:  d,
-		}, {
-			Round: 1,
-			Eta:   1,
-			Phase: admm.Projecting,
-			Plan:  d,
-			Price: d,
-			Tail:  d,
-		}, {Round: 1, Eta: 1, Phase: -1, Plan: d, Price: d},
+	for i, change := range []func(q *admm.Question){
+		func(q *admm.Question) { *q = admm.Question{} },
+		func(q *admm.Question) { q.Plan, q.Price = nil, nil },
+		func(q *admm.Question) { q.Price = nil },
+		func(q *admm.Question) { q.Round = 0 },
+		func(q *admm.Question) { q.Eta = 0 },
+		func(q *admm.Question) { q.Eta = math.NaN() },
+		func(q *admm.Question) { q.Eta = math.Inf(1) },
+		func(q *admm.Question) { q.Tail = d },
+		func(q *admm.Question) { q.Phase, q.Tail = admm.Projecting, d },
+		func(q *admm.Question) { q.Phase = -1 },
 	} {
+		q := admm.Question{Round: 1, Eta: 1, Plan: d, Price: d}
+		change(&q)
 		if out, err := n.Answer(q); !errors.Is(err, admm.ErrParameter) || out != nil {
 			t.Errorf("question %d: %v, %v", i, out, err)
 		}

@@ -78,7 +78,7 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 	return c
 }
 
-// Event is the event of training, for dp.Epsilon under the relation of one record more or less.
+// Event returns the event of training, for dp.Epsilon under the relation of one record more or less.
 func (c Config) Event(synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
 	if err := check.All(err, in.Noisy(c.NoiseMultiplier)); err != nil {

@@ -70,7 +70,7 @@ func (g MLP) net(p synth.Public) nn.Layer {
 	return nn.Seq(append(layers, nn.Tanh(), &nn.Reshape{Shape: []int{p.Channels, p.Height, p.Width}})...)
 }
 
-// String is the network's settings, without the distribution of its initial weights, which is a
+// String returns the network's settings, without the distribution of its initial weights, which is a
 // function.
 func (n Net) String() string {
 	switch {

@@ -71,7 +71,7 @@ func (w WholeBatch) WithNoise(multiplier float64) Sanitiser {
 // Sensitivity is 2·Bound.
 func (w WholeBatch) Sensitivity(int) float64 { return 2 * w.bound() }
 
-// Event is the Poisson-sampled Gaussian, repeated.
+// Event returns the Poisson-sampled Gaussian, repeated.
 func (w WholeBatch) Event(_ int, rate float64, steps int) dp.Event {
 	return dp.SGD(w.NoiseMultiplier*(1-release.GridMargin), rate, steps)
 }
@@ -110,12 +110,12 @@ func (r PerRow) WithNoise(multiplier float64) Sanitiser {
 // Sensitivity is 2·Bound·√n.
 func (r PerRow) Sensitivity(n int) float64 { return 2 * r.bound() * math.Sqrt(float64(n)) }
 
-// Event is the joint release: the Poisson-sampled Gaussian of multiplier NoiseMultiplier/√n.
+// Event returns the joint release: the Poisson-sampled Gaussian of multiplier NoiseMultiplier/√n.
 func (r PerRow) Event(n int, rate float64, steps int) dp.Event {
 	return dp.SGD(r.NoiseMultiplier/math.Sqrt(float64(n))*(1-release.GridMargin), rate, steps)
 }
 
-// Published is the paper's event for the release: n·steps row releases, each on its own sample. Its
+// Published returns the paper's event for the release: n·steps row releases, each on its own sample. Its
 // ε is not justified, since all rows share one batch. Print NotJustified beside it.
 func (r PerRow) Published(n int, rate float64, steps int) dp.Event {
 	return dp.SGD(r.NoiseMultiplier, rate, n*steps)

@@ -74,7 +74,7 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 	return c
 }
 
-// Event is the Gaussian mechanism, once.
+// Event returns the Gaussian mechanism, once.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.filled(p)
 	if err := check.All(err, in.Noisy(c.NoiseMultiplier)); err != nil {

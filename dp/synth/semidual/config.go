@@ -85,7 +85,7 @@ func (c Config) localNoise() float64 {
 	return c.NoiseMultiplier * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
 }
 
-// Releases is the number of releases of a training.
+// Releases returns the number of releases of a training.
 func (c Config) Releases() int {
 	c, _ = c.withDefaults() // out of range: Event says so
 	return c.Steps + c.spreads()

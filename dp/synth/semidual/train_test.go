@@ -10,7 +10,6 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/audit"
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/must"
@@ -250,43 +249,6 @@ func TestEmptyClass(t *testing.T) {
 	must.Get(m.Sample(rand.New(rand.NewPCG(1, 2)), 9))
 }
 
-// An attack on one step's release that knows everything but whether one record is in does not
-// refute the accounting, and finds a good part of the ε that there is.
-func TestAudit(t *testing.T) {
-	dev := nntest.CPU(t)
-	images := blobs(t, 40)
-	c := must.Get(Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, NoiseMultiplier: 1}.withDefaults())
-	x := []*mat.Dense{mat.NewDense(1, 20, nil), mat.NewDense(1, 20, nil)}
-	v := [][]float64{{0}, {0}}
-	tr := trainerOf(t, dev, c, images, x, v)
-	with := must.Get(tr.answer(nil))
-	without := must.Get(trainerOf(t, dev, c, images.Slice(0, 39), x, v).answer(nil))
-	event := must.Get(c.Event(synth.Public{Records: 100, Height: 8, Width: 8}))
-	claimed := must.Get(dp.Epsilon(t.Context(), event, dp.Relation{}, 1e-5))
-	trials := 20_000
-	if testing.Short() {
-		trials = 6_000
-	}
-	game := audit.TwoWorlds[float64]{
-		Trials: trials,
-		Run: func(rng *rand.Rand, world bool) (float64, error) {
-			values := without
-			if world {
-				values = with
-			}
-			one := release.Run{Key: release.SeededKey(rng.Uint64()), Releases: 1}
-			noisy, err := one.Release("step", 0, values, c.NoiseMultiplier, 1)
-			return floats.Dot(noisy, with) - floats.Dot(noisy, without), err
-		},
-		Score: func(s float64) float64 { return s },
-	}
-	found := must.Get(game.Epsilon(t.Context(), rand.New(rand.NewPCG(5, 5)), 1e-5))
-	t.Logf("claimed %g, found %g", claimed.Epsilon, found.Epsilon)
-	if found.Refutes(claimed.Epsilon) || found.Epsilon < 1 {
-		t.Errorf("claimed ε = %g, found %g", claimed.Epsilon, found.Epsilon)
-	}
-}
-
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
 	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1},
@@ -302,28 +264,6 @@ func TestParameters(t *testing.T) {
 	}
 	if _, err := (Config{}).Event(synth.Public{}); !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("no noise: %v", err)
-	}
-}
-
-func BenchmarkStep(b *testing.B) {
-	images := must.Get(data.New(60000, 1, 28, 28))
-	rng := rand.New(rand.NewPCG(1, 1))
-	images.Labels = make([]int, 60000)
-	for i := range images.Labels {
-		images.Labels[i] = i % 10
-	}
-	for i := range images.Pixels() {
-		images.Pixels()[i] = rng.Float32()
-	}
-	dev := nntest.CPU(b)
-	x, v := make([]*mat.Dense, 10), make([][]float64, 10)
-	for l := range x {
-		x[l], v[l] = mat.NewDense(20, 144, nil), make([]float64, 20)
-		x[l].Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, x[l])
-	}
-	tr := trainerOf(b, dev, Config{}, images, x, v)
-	for b.Loop() {
-		must.Get(tr.answer(nil))
 	}
 }
 

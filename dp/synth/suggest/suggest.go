@@ -64,7 +64,7 @@ func (r Request) Method(p synth.Public) (synth.Method, error) {
 		r.Name, synth.ErrParameter)
 }
 
-// Best is the name of the method; of Auto, that of [refine.Best].
+// Best returns the name of the method; of Auto, that of [refine.Best].
 func (r Request) Best(p synth.Public) string {
 	if r.Name != Auto {
 		return r.Name

@@ -163,14 +163,6 @@ func render(t *testing.T, format string) []byte {
 	return b.Bytes()
 }
 
-func TestDeterministic(t *testing.T) {
-	for _, format := range []string{"png", "svg", "pdf"} {
-		if a, b := render(t, format), render(t, format); !bytes.Equal(a, b) {
-			t.Errorf("%s: two renderings differ", format)
-		}
-	}
-}
-
 func TestPDFParses(t *testing.T) {
 	raw := render(t, "pdf")
 	if same, err := cmpimg.Equal("pdf", raw, raw); err != nil || !same {

@@ -29,7 +29,7 @@ const CapHeight = 0.716
 
 var fonts = sync.OnceValue(func() *pfont.Cache { return pfont.NewCache(liberation.Collection()) })
 
-// Sans is the font of all figures: Liberation Sans at the given size.
+// Sans returns the font of all figures: Liberation Sans at the given size.
 func Sans(size vg.Length) pfont.Font {
 	return pfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
@@ -91,10 +91,10 @@ func Halo(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	}
 }
 
-// LineHeight is the distance between the baselines of successive lines.
+// LineHeight returns the distance between the baselines of successive lines.
 func LineHeight(f pfont.Font) vg.Length { return f.Size * 1.2 }
 
-// Width is the width of the widest line of txt.
+// Width returns the width of the widest line of txt.
 func Width(txt string, f pfont.Font) (w vg.Length) {
 	for _, line := range lines(txt) {
 		w = max(w, set(nil, line, f, vg.Point{}))
@@ -102,7 +102,7 @@ func Width(txt string, f pfont.Font) (w vg.Length) {
 	return w
 }
 
-// Height is the distance from the last baseline of txt to the top of a capital of its first line.
+// Height returns the distance from the last baseline of txt to the top of a capital of its first line.
 func Height(txt string, f pfont.Font) vg.Length {
 	return f.Size*CapHeight + vg.Length(strings.Count(strings.TrimRight(txt, "\n"), "\n"))*LineHeight(f)
 }

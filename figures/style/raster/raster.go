@@ -14,8 +14,8 @@ import (
 // PrintDPI is the least resolution of bitmaps in SVG and PDF.
 const PrintDPI = 300
 
-// Dots is the number of dots that a rectangle should have on the canvas's device, and, where the device is a bitmap
-// itself, the rectangle in its dots, counted from its upper left corner.
+// Dots returns the number of dots that a rectangle should have on the canvas's device, and, where the device is a
+// bitmap itself, the rectangle in its dots, counted from its upper left corner.
 func Dots(c vg.Canvas, r vg.Rectangle) (w, h int, target draw.Image, at image.Rectangle) {
 	dev, ok := paper.Device(c).(interface {
 		vg.CanvasSizer
@@ -55,8 +55,8 @@ func Draw(c vg.Canvas, r vg.Rectangle, img image.Image) {
 // whole is the factor, at least 1, by which n pixels are repeated to make at least half of the wanted dots.
 func whole(want, n int) int { return max(1, (want+n-1)/max(n, 1)) }
 
-// Bins is the number of samples for n cells on some dots. Few cells stay as they are and are repeated; on a bitmap,
-// cells of some one to four dots are resampled, because repeating them would make them visibly unequal.
+// Bins returns the number of samples for n cells on some dots. Few cells stay as they are and are repeated; on a
+// bitmap, cells of some one to four dots are resampled, because repeating them would make them visibly unequal.
 func Bins(n, dots int, bitmap bool) int {
 	if n > dots || (bitmap && dots < 4*n) {
 		return dots

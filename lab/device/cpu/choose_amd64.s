@@ -340,19 +340,6 @@ TEXT ·asmMul(SB), NOSPLIT, $0-40
 	JMP  ·mul32AVX512(SB)
 	JMP  ·mul32AVX2(SB)
 
-// func asmDiv(f form, dst, x, y ptr, n int)
-TEXT ·asmDiv(SB), NOSPLIT, $0-40
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·div64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·div64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·div32AVX512(SB)
-	JMP  ·div32AVX2(SB)
-
 // func asmSqrt(f form, dst, x ptr, n int)
 TEXT ·asmSqrt(SB), NOSPLIT, $0-32
 	CMPB f+0(FP), $4

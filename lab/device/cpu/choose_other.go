@@ -58,7 +58,6 @@ func asmColLSE(f form, top, sum, c ptr, n int, from, inv float64)               
 func asmAxpy(f form, y, x ptr, n int, alpha float64)                              { panic(noAssembly) }
 func asmScale(f form, dst, x ptr, n int, alpha float64)                           { panic(noAssembly) }
 func asmMul(f form, dst, x, y ptr, n int)                                         { panic(noAssembly) }
-func asmDiv(f form, dst, x, y ptr, n int)                                         { panic(noAssembly) }
 func asmSqrt(f form, dst, x ptr, n int)                                           { panic(noAssembly) }
 func asmSilu(f form, dst, x ptr, n int)                                           { panic(noAssembly) }
 func asmSiluSlope(f form, dst, x, dy ptr, n int)                                  { panic(noAssembly) }

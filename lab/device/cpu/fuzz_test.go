@@ -101,32 +101,3 @@ func FuzzRow(f *testing.F) {
 		}
 	})
 }
-
-// FuzzLengths: products and sums of any length, at any alignment, against plain
-// Go, on integers small enough that every order of summation is exact.
-func FuzzLengths(f *testing.F) {
-	f.Add(uint16(0), uint8(0), uint64(1))
-	f.Add(uint16(133), uint8(3), uint64(2))
-	f.Fuzz(func(t *testing.T, length uint16, offset uint8, seed uint64) {
-		n, from := int(length%2000), int(offset%16)
-		r := seeded(seed)
-		x, y := make([]float64, from+n), make([]float64, from+n)
-		for j := range x {
-			x[j], y[j] = float64(r.IntN(64)-32), float64(r.IntN(64)-32)
-		}
-		x, y = x[from:], y[from:]
-		want := Kernels[float64]{Generic}
-		for _, isa := range Available() {
-			k := Kernels[float64]{isa}
-			for name, got := range map[string][2]float64{
-				"Sum": {k.Sum(x), want.Sum(x)}, "Dot": {k.Dot(x, y), want.Dot(x, y)},
-				"L1Diff": {k.L1Diff(x, y), want.L1Diff(x, y)}, "Max": {k.Max(x), want.Max(x)},
-				"DotSign": {k.DotSign(x, y, 3), want.DotSign(x, y, 3)},
-			} {
-				if got[0] != got[1] {
-					t.Errorf("%v: %s of %d elements = %v, want %v", isa, name, n, got[0], got[1])
-				}
-			}
-		}
-	})
-}

@@ -9,17 +9,17 @@ type Matrix[T Float] struct {
 	RowStride, ColStride int
 }
 
-// Dense is the row-major matrix of the given rows and columns over data.
+// Dense returns the row-major matrix of the given rows and columns over data.
 func Dense[T Float](data []T, rows, cols int) Matrix[T] {
 	return Matrix[T]{Data: data, Rows: rows, Cols: cols, RowStride: cols, ColStride: 1}
 }
 
-// T is the transpose, a view of the same elements.
+// T returns the transpose, a view of the same elements.
 func (m Matrix[T]) T() Matrix[T] {
 	return Matrix[T]{Data: m.Data, Rows: m.Cols, Cols: m.Rows, RowStride: m.ColStride, ColStride: m.RowStride}
 }
 
-// Slice is the rows lo to hi of m.
+// Slice returns the rows lo to hi of m.
 func (m Matrix[T]) Slice(lo, hi int) Matrix[T] {
 	return Matrix[T]{
 		Data:      m.Data[min(lo*m.RowStride, len(m.Data)):],

@@ -61,12 +61,16 @@ func TestRefused(t *testing.T) {
 
 func TestLengths(t *testing.T) {
 	var k Kernels[float64]
-	x, y := make([]float64, 3), make([]float64, 4)
+	var mixed Mixed
+	x, y, x32 := make([]float64, 3), make([]float64, 4), make([]float32, 3)
 	for name, f := range map[string]func(){
 		"Exp": func() { k.Exp(x, y) }, "Dot": func() { k.Dot(x, y) }, "RowExp": func() { k.RowExp(x, x, y, 1) },
 		"RowExpAt": func() { k.RowExpAt(y, x, x, 1, 0) }, "Gemv": func() { k.Gemv(x, y, 2, x[:2]) },
 		"PointRowLSE": func() { k.PointRowLSE(x, x[:2], y, Cost[float64]{Square: 1}, 1) },
 		"ColAdd":      func() { k.ColAdd(x, x, y, 0, 1) }, "stride": func() { k.GemvT(x, y, 2, x[:1]) },
+		"Narrow": func() { mixed.Narrow(x32, 1, y) }, "Mixed.Dot": func() { mixed.Dot(x32, y) },
+		"Mixed.Axpy": func() { mixed.Axpy(y, 1, x32) }, "Mixed.Gemv": func() { mixed.Gemv(x, x32, 3, x) },
+		"Mixed.GemvT": func() { mixed.GemvT(x, x32, 2, x) }, "Chunks": func() { _ = Chunks(t.Context(), 1, 0, nil) },
 	} {
 		func() {
 			defer func() {

@@ -84,23 +84,3 @@ func TestNarrowSpecial(t *testing.T) {
 		}
 	}
 }
-
-// TestMixedLengths: lengths that do not agree panic.
-func TestMixedLengths(t *testing.T) {
-	k := Mixed{}
-	x32, x, y := make([]float32, 3), make([]float64, 3), make([]float64, 4)
-	for name, f := range map[string]func(){
-		"Narrow": func() { k.Narrow(x32, 1, y) },
-		"Dot":    func() { k.Dot(x32, y) }, "Axpy": func() { k.Axpy(y, 1, x32) },
-		"Gemv": func() { k.Gemv(x, x32, 3, x) }, "GemvT": func() { k.GemvT(x, x32, 2, x) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s with lengths that do not agree did not panic", name)
-				}
-			}()
-			f()
-		}()
-	}
-}

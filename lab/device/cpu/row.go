@@ -38,7 +38,7 @@ func (k Kernels[T]) RowLogits(dst, h, c []T, inv T) (top T) {
 	return top
 }
 
-// RowExp is the pass of the semi-dual over one row: it returns top =
+// RowExp makes the pass of the semi-dual over one row: it returns top =
 // max_j (h_j − c_j·inv) and sum = Σ_j t_j and writes
 //
 //	t_j = exp(h_j − c_j·inv − top), 0 ≤ t_j ≤ 1,

@@ -522,26 +522,6 @@ func mul32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
 //go:noescape
 func mul32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
 
-// div64AVX512 writes x/y to dst, and 0 where x is 0.
-//
-//go:noescape
-func div64AVX512(f uint8, dst *float64, x *float64, y *float64, n int)
-
-// div64AVX2 writes x/y to dst, and 0 where x is 0.
-//
-//go:noescape
-func div64AVX2(f uint8, dst *float64, x *float64, y *float64, n int)
-
-// div32AVX512 writes x/y to dst, and 0 where x is 0.
-//
-//go:noescape
-func div32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
-
-// div32AVX2 writes x/y to dst, and 0 where x is 0.
-//
-//go:noescape
-func div32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
-
 // sqrt64AVX512 writes √x to dst.
 //
 //go:noescape
@@ -1059,9 +1039,6 @@ func asmScale(f form, dst, x ptr, n int, alpha float64)
 
 //go:noescape
 func asmMul(f form, dst, x, y ptr, n int)
-
-//go:noescape
-func asmDiv(f form, dst, x, y ptr, n int)
 
 //go:noescape
 func asmSqrt(f form, dst, x ptr, n int)

@@ -33,7 +33,7 @@ func NewOffsets[T Float](at []int) Offsets {
 	return o
 }
 
-// Slice is the offsets from … to−1.
+// Slice returns the offsets from … to−1.
 func (o Offsets) Slice(from, to int) Offsets {
 	return Offsets{at: o.at[from:to], steps: o.steps[from:to], most: o.most}
 }

@@ -39,24 +39,6 @@ func (k Kernels[T]) Mul(dst, x, y []T) {
 	}
 }
 
-// Div writes the quotients x_j/y_j to dst, which may be x or y, and 0 where
-// x_j = 0 whatever y_j is: an atom without mass needs no scaling.
-func (k Kernels[T]) Div(dst, x, y []T) {
-	same("Div", "x", len(x), "y", len(y))
-	same("Div", "x", len(x), "dst", len(dst))
-	if f := k.form(); f != plain {
-		asmDiv(f, at(dst), at(x), at(y), len(x))
-		return
-	}
-	for j, v := range x {
-		if v == 0 {
-			dst[j] = 0
-		} else {
-			dst[j] = v / y[j]
-		}
-	}
-}
-
 // Sqrt writes √x_j to dst, which may be x.
 func (k Kernels[T]) Sqrt(dst, x []T) {
 	same("Sqrt", "dst", len(dst), "x", len(x))

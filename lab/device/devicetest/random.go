@@ -15,7 +15,7 @@ func random() []scenario {
 // seeds have both halves, and their signs as int32.
 var seeds = [...]uint64{0, 1, 0xdeadbeefcafef00d, math.MaxUint64}
 
-// The numbers are those of package philox bit for bit, whose tests hold them to their definition and distribution.
+// The numbers are those of package philox bit for bit, whose tests hold them to their definition.
 func uniform(k *kit) {
 	k.draws(philoxUniform, [3]float64{0, -1, 0.1}, [3]float64{1, 2, 7.2},
 		func(s *device.Stream, dst *device.Array, lo, width float64) { s.Uniform(dst, lo, lo+width) })

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"coupling/lab/device"
+	"coupling/lab/durable"
 )
 
 // Report is the file that gpucheck writes.
@@ -82,31 +82,17 @@ func (r Report) name() string {
 	return r.Date.Format("2006-01-02-150405") + "-" + name
 }
 
-// write writes both forms of the report.
+// write writes both forms of the report, each whole or not at all.
 func (r Report) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, r.name())
-	if err := replace(path+".json", append(data, '\n')); err != nil {
+	if err := durable.Write(path+".json", append(data, '\n')); err != nil {
 		return err
 	}
-	if err := replace(path+".md", []byte(r.markdown())); err != nil {
-		return err
-	}
-	return nil
-}
-
-// replace writes a file whole or not at all.
-func replace(path string, data []byte) error {
-	if err := os.WriteFile(path+".part", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	return durable.Write(path+".md", []byte(r.markdown()))
 }
 
 func (r Report) markdown() string {

@@ -22,7 +22,7 @@ type BigGAN struct {
 	Weights                initial.Law // nil: initial.Orthogonal()
 }
 
-// Net is the network, not yet initialised.
+// Net returns the network, not yet initialised.
 func (g BigGAN) Net() *nn.Conditioned {
 	c := orInt(g.Hidden, 256)
 	if g.Weights == nil {

@@ -10,7 +10,7 @@ func Logistic(pixels, classes int) *nn.Sequential {
 	return nn.Seq(nn.Flatten(), &nn.Dense{In: pixels, Out: classes})
 }
 
-// Perceptron is the MLP of DP-Sinkhorn's evaluation: one hidden layer, 100 wide there, with ReLU.
+// Perceptron returns the MLP of DP-Sinkhorn's evaluation: one hidden layer, 100 wide there, with ReLU.
 func Perceptron(pixels, hidden, classes int) *nn.Sequential {
 	net := MLP{Sizes: []int{pixels, hidden, classes}}.Net()
 	return nn.Seq(append([]nn.Layer{nn.Flatten()}, net.Layers...)...)
@@ -27,7 +27,7 @@ type CNN struct {
 	Rate     float64
 }
 
-// Net is the network, not yet initialised. Rate 0 drops nothing; the code has .5.
+// Net returns the network, not yet initialised. Rate 0 drops nothing; the code has .5.
 func (c CNN) Net() *nn.Sequential {
 	w := orInt(c.Width, 32)
 	layers, side := stages(orInt(c.Channels, 1), orInt(c.Size, 28), w, c.Rate)
@@ -50,14 +50,14 @@ func stages(channels, size, w int, rate float64) (layers []nn.Layer, side int) {
 	return layers, size
 }
 
-// TwoConvolutions is the CNN that the paper of DP-Sinkhorn speaks of, with w and 2w channels and
+// TwoConvolutions returns the CNN that the paper of DP-Sinkhorn speaks of, with w and 2w channels and
 // dropout of a half; w is 32.
 func TwoConvolutions(channels, size, classes, w int) *nn.Sequential {
 	layers, side := stages(channels, size, w, .5)
 	return nn.Seq(append(layers, nn.Flatten(), &nn.Dense{In: 2 * w * side * side, Out: classes})...)
 }
 
-// Example is the classifier of PyTorch's MNIST example: two unpadded 3×3 convolutions of w and 2w
+// Example returns the classifier of PyTorch's MNIST example: two unpadded 3×3 convolutions of w and 2w
 // channels with ReLU, maxima of 2×2 and dropout of a quarter; then dense 4w, ReLU, dropout of a
 // half and dense. The example's w is 32.
 func Example(channels, size, classes, w int) *nn.Sequential {

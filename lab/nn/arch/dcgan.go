@@ -30,7 +30,7 @@ type DCGAN struct {
 	Weights  initial.Law // nil: PyTorch's default, as the code; initial.Normal(0, .02) as Radford et al.
 }
 
-// Net is the network, not yet initialised.
+// Net returns the network, not yet initialised.
 func (g DCGAN) Net() *nn.Sequential {
 	g.Size, g.Hidden, g.Channels = orInt(g.Size, 28), orInt(g.Hidden, 64), orInt(g.Channels, 1)
 	h, side, rgb := g.Hidden, 7, g.Size == 32

@@ -15,7 +15,7 @@ type MLP struct {
 	BatchNorm   bool            // of the batch, at inference too, after activations
 }
 
-// Net is the network, not yet initialised.
+// Net returns the network, not yet initialised.
 func (m MLP) Net() *nn.Sequential {
 	if len(m.Sizes) < 2 {
 		panic(fmt.Sprintf("arch: MLP: Sizes = %v: must be at least two", m.Sizes))
@@ -42,15 +42,15 @@ func (m MLP) act() nn.Layer {
 	return m.Hidden()
 }
 
-// Critic is the dual potential of SCONES: d inputs, hidden layers, one linear output. Its first layer has no activation
-// and its output is not clamped, as in the published code; the paper speaks of a ReLU at the output. Digits: hidden
-// 1024, 1024; faces: eight of 2048; synthetic data: three of 4096.
+// Critic returns the dual potential of SCONES: d inputs, hidden layers, one linear output. Its first layer has no
+// activation and its output is not clamped, as in the published code; the paper speaks of a ReLU at the output. Digits:
+// hidden 1024, 1024; faces: eight of 2048; synthetic data: three of 4096.
 func Critic(d int, hidden ...int) *nn.Sequential {
 	return MLP{Sizes: append(append([]int{d}, hidden...), 1), FirstLinear: true}.Net()
 }
 
-// BarycentricPixels is the barycentric projection of SCONES's digits from in to out pixels in [0, 1], as its code has
-// it: 2x − 1, dense layers, (tanh + 1)/2. Code: hidden four of 2048.
+// BarycentricPixels returns the barycentric projection of SCONES's digits from in to out pixels in [0, 1], as its code
+// has it: 2x − 1, dense layers, (tanh + 1)/2. Code: hidden four of 2048.
 func BarycentricPixels(in, out int, hidden ...int) *nn.Sequential {
 	net := MLP{Sizes: append(append([]int{in}, hidden...), out), FirstLinear: true}.Net()
 	first := nn.Seq(nn.Flatten(), &nn.Affine{By: 2, Plus: -1})

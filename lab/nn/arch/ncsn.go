@@ -17,7 +17,7 @@ type NCSN struct {
 	Levels   int
 }
 
-// Net is the network, not yet initialised.
+// Net returns the network, not yet initialised.
 func (s NCSN) Net() *nn.Sequential {
 	st := style{levels: s.Levels, inRCU: true, avg: true}
 	return scoreNet(st.refineNet(s.Channels, orInt(s.Features, 128)))
@@ -32,7 +32,7 @@ type NCSNv2 struct {
 	Sigmas   []float64
 }
 
-// Net is the network, not yet initialised.
+// Net returns the network, not yet initialised.
 func (s NCSNv2) Net() *nn.Sequential {
 	net := scoreNet(style{}.refineNet(s.Channels, orInt(s.Features, 128)))
 	net.Layers = append(net.Layers, &ByLevel{Sigmas: s.Sigmas})
@@ -46,7 +46,7 @@ type BarycentricImages struct {
 	Features int // 0: 48
 }
 
-// Net is the network, not yet initialised.
+// Net returns the network, not yet initialised.
 func (b BarycentricImages) Net() *nn.Sequential {
 	net := scoreNet(style{}.refineNet(b.Channels, orInt(b.Features, 48)))
 	net.Layers = append(net.Layers, nn.Sigmoid())

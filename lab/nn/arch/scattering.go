@@ -13,11 +13,11 @@ import (
 
 const turns = 8 // directions of wavelets, over half a turn
 
-// Scattering is the scattering transform of two scales and two orders: means over windows of 8×8 pixels, 4 apart, of x,
-// |x⋆ψ| and ||x⋆ψ|⋆ψ′|, where ψ are Morlet wavelets of 8 directions at scales 1 and 2, and ψ′ those at scale 2 after
-// scale 1. For N×C×H×W, sides multiples of 4, it has 81·C·H·W/16 outputs an image, 3969 for MNIST's. It has no weights
-// that are learnt; its Params are the wavelets, which an optimiser must not get. Cost: some 5 million multiplications
-// for an image of MNIST.
+// Scattering returns the scattering transform of two scales and two orders: means over windows of 8×8 pixels, 4 apart,
+// of x, |x⋆ψ| and ||x⋆ψ|⋆ψ′|, where ψ are Morlet wavelets of 8 directions at scales 1 and 2, and ψ′ those at scale 2
+// after scale 1. For N×C×H×W, sides multiples of 4, it has 81·C·H·W/16 outputs an image, 3969 for MNIST's. It has no
+// weights that are learnt; its Params are the wavelets, which an optimiser must not get. Cost: some 5 million
+// multiplications for an image of MNIST.
 //
 // Source: J. Bruna, S. Mallat, "Invariant scattering convolution networks" (2013); with windows for the Gaussian mean.
 func Scattering() nn.Layer {

@@ -101,8 +101,8 @@ func orthonormalise(q blas64.General) (signs []float64) {
 // makes zeros of it, at next to no cost.
 var Zeros = new(rand.Rand)
 
-// Draw is new values for a weight of the given shape; a nil law is PyTorch's default for it, U(±1/√fan-in), which is
-// KaimingUniform(√5). From Zeros they are zeros.
+// Draw returns new values for a weight of the given shape; a nil law is PyTorch's default for it, U(±1/√fan-in), which
+// is KaimingUniform(√5). From Zeros they are zeros.
 func (f Law) Draw(rng *rand.Rand, shape ...int) []float64 {
 	n := 1
 	for _, s := range shape {

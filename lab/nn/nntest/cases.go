@@ -9,7 +9,7 @@ import (
 	"coupling/lab/nn/initial"
 )
 
-// Layers is a case for every layer of package nn and every way it can be set.
+// Layers returns a case for every layer of package nn and every way it can be set.
 func Layers() []Case {
 	var all []Case
 	for _, group := range [][]Case{dense(), convolutions(), transposed(), norms(), conditional(), elementwise(),

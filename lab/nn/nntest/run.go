@@ -33,7 +33,7 @@ func Open(t testing.TB) *device.Device {
 	return must.Get(device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu")))
 }
 
-// CPU is the processor, which is closed when the test ends.
+// CPU returns the processor, which is closed when the test ends.
 func CPU(t testing.TB) *device.Device {
 	t.Helper()
 	dev := must.Get(device.CPU{}.Open())

@@ -186,7 +186,7 @@ func Decode(file []byte) (map[string]Tensor, error) {
 	return out, nil
 }
 
-// Encode is the file of these arrays, in the order of their names. It panics where a shape does not fit its data.
+// Encode returns the file of these arrays, in the order of their names. It panics where a shape does not fit its data.
 func Encode(tensors map[string]Tensor) []byte {
 	var arrays []Array
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {

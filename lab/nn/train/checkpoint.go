@@ -20,9 +20,6 @@ var (
 	ErrCorrupt = errors.New("corrupt checkpoint")
 	// ErrVersion is a checkpoint in a format that this version does not read.
 	ErrVersion = errors.New("unknown version of checkpoint")
-	// ErrUnsynced is an error of Save after the new file was put in place: it is whole and can be loaded, but the
-	// system would not promise that it, rather than the one before, is there after a loss of power.
-	ErrUnsynced = errors.New("checkpoint not synced")
 	// ErrMismatch is a checkpoint of something else: other names, shapes or types.
 	ErrMismatch = errors.New("checkpoint of another run")
 )
@@ -50,13 +47,13 @@ type Checkpoint struct {
 
 // Save writes a file in the format safetensors, which NumPy and PyTorch open. It replaces the file
 // at once or not at all: it writes .NAME.partial beside it, syncs, renames, and syncs the folder.
-// After an error the old file is as it was, with one exception, ErrUnsynced. A process that is
-// killed leaves the old file and at most a .partial, which the next save takes. The file's mode is
-// what the umask leaves of 0666.
+// After an error the old file is as it was. A process that is killed leaves the old file and at
+// most a .partial, which the next save takes. The file's mode is what the umask leaves of 0666. A
+// save takes the memory of the file beside that of the arrays.
 func (c *Checkpoint) Save(path string) error {
 	s, err := c.snapshot()
 	if err == nil {
-		err = writeFile(path, s, (*os.File).Sync)
+		err = writeFile(path, s)
 	}
 	if err != nil {
 		return fmt.Errorf("train: saving checkpoint %s: %w", path, err)

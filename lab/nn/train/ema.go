@@ -52,8 +52,8 @@ func (e *EMA) Swap() {
 	}
 }
 
-// State is the averages, or the parameters while the averages are in the network, and which of the two: a run that is
-// stored swapped comes back swapped.
+// State returns the averages, or the parameters while the averages are in the network, and which of the two: a run that
+// is stored swapped comes back swapped.
 func (e *EMA) State() []*nn.Param {
 	if e.swapped == nil {
 		return nil

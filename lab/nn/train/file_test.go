@@ -1,8 +1,6 @@
 package train
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -48,27 +46,13 @@ func alone(t *testing.T, path string) {
 	}
 }
 
-func save(path string, step int) error { return writeFile(path, of(step), (*os.File).Sync) }
-
-// When the folder cannot be synced, the new file is there, whole, and the error says which of the two it is.
-func TestFolderNotSynced(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.ckpt")
-	must.Do(save(path, 1))
-	err := writeFile(path, of(2), func(*os.File) error { return io.ErrNoProgress })
-	if !errors.Is(err, ErrUnsynced) || !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("error %v, want ErrUnsynced with its cause", err)
-	}
-	if got := whole(t, path); got != 2 {
-		t.Errorf("step %d, want 2", got)
-	}
-	alone(t, path)
-}
+func save(path string, step int) error { return writeFile(path, of(step)) }
 
 // A file that cannot take its name leaves nothing behind.
 func TestNameTaken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.ckpt")
 	must.Do(os.Mkdir(path, 0o777))
-	if err := save(path, 1); err == nil || errors.Is(err, ErrUnsynced) {
+	if err := save(path, 1); err == nil {
 		t.Errorf("error %v over a folder", err)
 	}
 	alone(t, path)

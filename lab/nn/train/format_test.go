@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -58,15 +57,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Two arrays of one name are refused.
-func TestEqualNames(t *testing.T) {
-	s := example()
-	s.Arrays[1].Name = "a"
-	if err := encode(io.Discard, s); err == nil || !strings.Contains(err.Error(), `"a"`) {
-		t.Errorf("error %v", err)
-	}
-}
-
 // Every file that is cut short is refused.
 func TestCutAnywhere(t *testing.T) {
 	whole := stored(t, example())
@@ -89,16 +79,13 @@ func TestAnyBit(t *testing.T) {
 	}
 }
 
-// Headers that lie are refused though the checksum is right: sizes that are negative, overflow, or do not fit the data.
+// Headers that lie are refused though the checksum is right. (All kinds: package safetensors.)
 func TestHeadersThatLie(t *testing.T) {
 	const good = `{"version":2}`
 	must.Get(decode(seal(`,"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`, good, 1, 2, 3, 4)))
 	for _, b := range [][]byte{
-		seal(``, `{`), seal(`,"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, good, 1, 2, 3, 4),
-		seal(`,"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,-4]}`, good),
-		seal(`,"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}`, good),
-		seal(`,"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}`, good, 1, 2),
-		seal(``, good, 1),
+		seal(``, `{`), seal(``, good, 1),
+		seal(`,"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, good, 1, 2, 3, 4),
 	} {
 		if _, err := decode(b); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%q: error %v", b, err)

@@ -122,33 +122,6 @@ func TestOptimisersFollowTheirFormulas(t *testing.T) {
 	}
 }
 
-// A step that was recorded moves as one that was not.
-func TestRecordedStep(t *testing.T) {
-	dev := nntest.InScope(t)
-	run := func(recorded bool) []float64 {
-		defer dev.Scope().Close()
-		p := param(dev, device.Float32, "w", []float64{1, 2, 3})
-		opt := train.Adam{Rate: .01}.For([]*nn.Param{p})
-		step := func() {
-			device.Scale(p.Grad, .5, p.Value)
-			opt.Step()
-		}
-		if !recorded {
-			for range 6 {
-				step()
-			}
-			return floats(t, p.Value)
-		}
-		g := dev.Record(step)
-		defer g.Close()
-		for range 5 {
-			g.Launch()
-		}
-		return floats(t, p.Value)
-	}
-	near(t, "recorded", run(true), run(false), 0)
-}
-
 func TestEMA(t *testing.T) {
 	dev := nntest.InScope(t)
 	p := param(dev, device.Float64, "w", []float64{1, 2})

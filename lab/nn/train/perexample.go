@@ -124,7 +124,7 @@ func ExampleNorms(p *nn.Pass, net nn.Layer, dy *device.Array) *device.Array {
 	return norms
 }
 
-// Margin is the relative amount by which ClippedGrads stays below its bound: far above the rounding
+// Margin returns the relative amount by which ClippedGrads stays below its bound: far above the rounding
 // of a product of a few thousand terms, 4096·2^−24 = 2.4e-4 at worst and its square root in
 // practice.
 func Margin(t device.DType) float64 {

@@ -12,7 +12,7 @@ import (
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
 
-// Frechet is the squared Fréchet distance of the Gaussians with means and covariances (divisor n−1)
+// Frechet returns the squared Fréchet distance of the Gaussians with means and covariances (divisor n−1)
 // of the rows of x and y (Heusel et al. 2017, equation 6),
 //
 //	|m_x − m_y|² + tr A + tr B − 2 tr (A^½ B A^½)^½,

@@ -18,7 +18,7 @@ type Discrepancy struct {
 	StdError float64
 }
 
-// KID is the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012,
+// KID returns the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012,
 // equation 3) with the kernel k(x, y) = (x·y/d + 1)³ of Bińkowski et al. (2018),
 //
 //	Σ_{i≠j} k(x_i, x_j)/(n(n−1)) + Σ_{i≠j} k(y_i, y_j)/(m(m−1)) − 2 Σ_ij k(x_i, y_j)/(nm),

@@ -49,7 +49,7 @@ func OpenChosen(dev *device.Device, name string) (*Network, error) {
 	return n, nil
 }
 
-// Distance is the name in tables of the Fréchet distance in the features of that name: FID in those
+// Distance returns the name in tables of the Fréchet distance in the features of that name: FID in those
 // of the whole network, FD-Inception/16 in those of a narrow one, and FD-LeNet in none of them,
 // where a LeNet takes their place.
 func Distance(name string) string {

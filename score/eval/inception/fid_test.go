@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"coupling/data"
 	"coupling/lab/device/devicetest"
 	"coupling/lab/must"
 	"coupling/lab/nn/safetensors"
+	"coupling/ot/gaussian"
 	"coupling/score/eval/distance"
 )
 
@@ -144,43 +144,6 @@ func enlarged(m *data.Images, i int) planes {
 	return join(one, one, one)
 }
 
-// plainFrechet is the distance by covariances and the eigenvalues of A^½BA^½.
-func plainFrechet(t *testing.T, x, y *mat.Dense) float64 {
-	t.Helper()
-	_, d := x.Dims()
-	var a, b mat.SymDense
-	stat.CovarianceMatrix(&a, x, nil)
-	stat.CovarianceMatrix(&b, y, nil)
-	var e mat.EigenSym
-	if !e.Factorize(&a, true) {
-		t.Fatal("eigenvalues of a covariance")
-	}
-	var vectors, root mat.Dense
-	e.VectorsTo(&vectors)
-	values := e.Values(nil)
-	root.Apply(func(_, j int, v float64) float64 { return v * math.Sqrt(max(values[j], 0)) }, &vectors)
-	var inner mat.Dense
-	inner.Product(root.T(), &b, &root)
-	sym := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := range i + 1 {
-			sym.SetSym(i, j, (inner.At(i, j)+inner.At(j, i))/2)
-		}
-	}
-	if !e.Factorize(sym, false) {
-		t.Fatal("eigenvalues of the product")
-	}
-	sum := mat.Trace(&a) + mat.Trace(&b)
-	for _, v := range e.Values(nil) {
-		sum -= 2 * math.Sqrt(max(v, 0))
-	}
-	for j := range d {
-		apart := stat.Mean(mat.Col(nil, j, x), nil) - stat.Mean(mat.Col(nil, j, y), nil)
-		sum += apart * apart
-	}
-	return sum
-}
-
 // The Fréchet distance in the features of a network of a sixteenth of the width, whose weights come
 // from a file of the format that the user names, against one that shares no code with it: another
 // forward pass, in float64, and another formula.
@@ -213,7 +176,8 @@ func TestFID(t *testing.T) {
 	generated, y := draw(5, .6)
 	got := must.Get(distance.Between(t.Context(), n, generated, real))
 	// float32 through 20 layers, of features whose squared spread the distance is
-	if want := plainFrechet(t, x, y); math.Abs(got.Frechet-want) > 1e-3*want || !(want > 0) {
+	p, q := must.Get(gaussian.Empirical(x, nil)), must.Get(gaussian.Empirical(y, nil))
+	if want := must.Get(gaussian.Wasserstein(p, q)); math.Abs(got.Frechet-want) > 1e-3*want || !(want > 0) {
 		t.Errorf("distance %v, independently %v", got.Frechet, want)
 	}
 }

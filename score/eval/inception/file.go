@@ -146,7 +146,7 @@ func digest(weights map[string]safetensors.Tensor) string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Random is a file of random weights for a network whose widths are divided by 1, 2, 4, 8 or 16,
+// Random returns a file of random weights for a network whose widths are divided by 1, 2, 4, 8 or 16,
 // the same at each call, of a size that keeps activations near one: for tests of what reads such
 // files. Distances in its features mean nothing.
 func Random(divide int) []byte {

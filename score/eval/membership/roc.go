@@ -34,7 +34,7 @@ type Rate struct {
 	Lo, Hi float64 // 95% interval of TPR for this threshold (Clopper and Pearson 1934)
 }
 
-// String is the AUC, and the rates at no more than 0.1%, 1% and 10% false positives.
+// String returns the AUC, and the rates at no more than 0.1%, 1% and 10% false positives.
 func (r *Result) String() string {
 	s := fmt.Sprintf("AUC %.3f (95%%: %.3f–%.3f)", r.AUC, r.Lo, r.Hi)
 	for _, bound := range []float64{.001, .01, .1} {
@@ -88,7 +88,7 @@ func Measure(members, others []float64) (*Result, error) {
 	return r, nil
 }
 
-// At is the rate of true positives with at most this rate of false ones among the others. With
+// At returns the rate of true positives with at most this rate of false ones among the others. With
 // fewer than 1/bound others that means none.
 func (r *Result) At(bound float64) Rate {
 	best := Rate{Bound: bound}

@@ -64,8 +64,8 @@ func insert[T cpu.Float](index []int32, square []T, j int32, d T) {
 	index[at], square[at] = j, d
 }
 
-// Furthest is the squared distance of each query to the last of its K neighbours: the squared radius of the ball that
-// reaches it.
+// Furthest returns the squared distance of each query to the last of its K neighbours: the squared radius of the ball
+// that reaches it.
 func (f *Found[T]) Furthest() []T {
 	out := make([]T, len(f.Square)/f.K)
 	for i := range out {

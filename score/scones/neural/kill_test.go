@@ -10,9 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"coupling/data/synth"
@@ -62,7 +60,8 @@ func fits(dir string) error {
 		width:      128,
 		projection: Projection{Steps: 40, Batch: 16, Every: 6, Trace: say("projection")},
 		sampler: score.Langevin{Levels: levels[3:], Steps: 4, Step: levels[11] * levels[11] / 5, Denoise: true,
-			Path: filepath.Join(dir, "samples.ckpt"), Every: 5, Trace: sampling},
+			Path: filepath.Join(dir, "samples.ckpt"), Every: 5,
+			Trace: func(p score.Progress) { fmt.Println("sample", p.Done, p.Total) }},
 		dir: dir,
 	}.run(context.Background(), rng, dev, x, y)
 	if err != nil {
@@ -76,22 +75,12 @@ func fits(dir string) error {
 	return nil
 }
 
-// sampling says how far chains are, and at the step that NEURAL_TEST_DIES names has the system kill its own process.
-func sampling(p score.Progress) {
-	fmt.Println("sample", p.Done, p.Total)
-	if os.Getenv("NEURAL_TEST_DIES") == fmt.Sprint(p.Done) {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
-}
-
 // child runs fits until it has said `most` lines (all, where negative), kills it then, and returns
 // what it drew if it did and the lines that it said.
-func child(t *testing.T, dir string, most int, env ...string) (drew string, lines []string) {
+func child(t *testing.T, dir string, most int) (drew string, lines []string) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "NEURAL_TEST_DIR="+dir, "GOMAXPROCS=1")
-	c.Env = append(c.Env, env...)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -107,7 +96,7 @@ func child(t *testing.T, dir string, most int, env ...string) (drew string, line
 			must.Do(c.Process.Kill())
 		}
 	}
-	if err := c.Wait(); err != nil && most < 0 && env == nil {
+	if err := c.Wait(); err != nil && most < 0 {
 		t.Fatal(err)
 	}
 	return drew, lines
@@ -115,7 +104,7 @@ func child(t *testing.T, dir string, most int, env ...string) (drew string, line
 
 // A fit that is killed by the system at any moment, again and again, and begun again, ends with the
 // same bits as one that was not: score, potentials, projection, and the chains of what they draw,
-// killed too. A resumed run says only the steps that were left.
+// killed too. (That chains go on from where they were stored: package score.)
 func TestKilledAndResumed(t *testing.T) {
 	want, all := child(t, t.TempDir(), -1)
 	sampled := 0
@@ -143,22 +132,6 @@ func TestKilledAndResumed(t *testing.T) {
 		}
 		if killed < 2 {
 			t.Errorf("seed %d: killed %d times", seed, killed)
-		}
-	}
-}
-
-// Chains that are killed go on from where they were stored, every fifth step here, and end with the same bits.
-func TestKilledWhileSampling(t *testing.T) {
-	want, _ := child(t, t.TempDir(), -1)
-	dir := t.TempDir()
-	for _, at := range []struct{ dies, first string }{{"7", "sample 1 "}, {"23", "sample 6 "}, {"", "sample 21 "}} {
-		got, lines := child(t, dir, -1, "NEURAL_TEST_DIES="+at.dies)
-		first := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(s, "sample") })
-		if first < 0 || !strings.HasPrefix(lines[first], at.first) {
-			t.Errorf("it begins sampling with %q, want %q", lines[max(first, 0):], at.first)
-		}
-		if at.dies != "" && got != "" || at.dies == "" && got != want {
-			t.Errorf("killed at step %q: it draws\n%s, want\n%s", at.dies, got, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Chunk is the number of rows handled at once, whatever the number of processors.
 const Chunk = 64
 
-// View is a *mat.Dense, or the transpose of one, as the kernels take it.
+// View returns a *mat.Dense, or the transpose of one, as the kernels take it.
 func View(m mat.Matrix) cpu.Matrix[float64] {
 	if t, ok := m.(mat.Transpose); ok {
 		return View(t.Matrix).T()

@@ -40,19 +40,6 @@ func vecKernels() []kernel {
 			},
 		},
 		{
-			name: "div", doc: "writes x/y to dst, and 0 where x is 0.", sig: "dst, x, y *T, n int",
-			emit: func(a *asm) {
-				dst, x, y, n := a.ptr("dst"), a.ptr("x"), a.ptr("y"), a.ptr("n")
-				a.stream(n, a.unroll, func(s span) {
-					v, w := a.read(x, s), a.read(y, s)
-					for u := range v {
-						a.divide(v[u], w[u])
-					}
-					a.write(dst, s, v)
-				})
-			},
-		},
-		{
 			name: "sqrt", doc: "writes √x to dst.", sig: "dst, x *T, n int",
 			emit: func(a *asm) {
 				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
@@ -168,23 +155,4 @@ func (a *asm) onePlusExp(e *exponential, l limits, xs []vec) []expTerms {
 		a.add(out[u].sum, v, l.one)
 	}
 	return out
-}
-
-// divide is x = x/y, and 0 where x is 0.
-func (a *asm) divide(x, y vec) {
-	const unequal = 4 // true for NaN, quiet
-	zero := a.zeros(1)[0]
-	if a.wide {
-		k := a.K()
-		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(unequal), zero, x, k)
-		if a.double {
-			a.VDIVPD_Z(y, x, k, x)
-		} else {
-			a.VDIVPS_Z(y, x, k, x)
-		}
-		return
-	}
-	a.compare(zero, x, unequal, zero)
-	a.div(x, x, y)
-	a.and(x, x, zero)
 }

@@ -1,7 +1,6 @@
 package dpsinkhorn
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -10,27 +9,6 @@ import (
 	"coupling/lab/must"
 	"coupling/lab/nn/nntest"
 )
-
-// The gradient of the loss at the paper's sizes, as published and converged.
-func BenchmarkGradient(b *testing.B) {
-	dev := nntest.CPU(b)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, scaling := range []float64{.5, Converged} {
-		b.Run(fmt.Sprintf("scaling=%g", scaling), func(b *testing.B) {
-			l := Loss{L1: 1, Fresh: .4, Scaling: scaling}
-			x, _ := randomLabelled(rng, dev, 70, 784, 10)
-			y, _ := randomLabelled(rng, dev, 50, 784, 10)
-			for b.Loop() {
-				scope := dev.Scope()
-				if _, _, err := l.Gradient(x, y, 10); err != nil {
-					b.Fatal(err)
-				}
-				must.Do(dev.Sync())
-				scope.Close()
-			}
-		})
-	}
-}
 
 // The converged mode's rows are the optimal assignment: each row of the gradient is that of one image.
 func TestConverged(t *testing.T) {
