@@ -201,7 +201,7 @@ func (r recipeRow) epsilon() float64 {
 }
 
 func recipeRows(v recipeView) []recipeRow {
-	return kit.Each(kit.Runs(v.Cells, func(c lab.Result[RecipeParams, RecipeOut]) RecipeParams { return c.Params }),
+	return kit.Each(kit.Groups(v.Cells, func(c lab.Result[RecipeParams, RecipeOut]) RecipeParams { return c.Params }),
 		func(run []lab.Result[RecipeParams, RecipeOut]) recipeRow {
 			r := recipeRow{p: run[0].Params, seeds: len(run), noise: run[0].Value.Noise}
 			var all []float64

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -124,23 +125,30 @@ func (p Params) delta() float64 {
 // keptImages is ten of each class of ten.
 const keptImages = 100
 
-// runImages trains, draws and judges. A run that is killed goes on.
+// shortRun is the most steps that are made again rather than resumed: their ledger, synced to the disk in each, costs
+// more than they do.
+const shortRun = 20_000
+
+// runImages trains, draws and judges. A run that is killed goes on, if it is a long one.
 func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) {
 	train, test := p.images(ctx)
 	dev := lab.Must(c.Device(p.Device))
 	dir, began := lab.Must(c.Scratch()), kit.ProcessSeconds()
 	resumed := len(lab.Must(os.ReadDir(dir))) > 0
+	run := synth.Run{
+		Key:      release.SeededKey(c.Seed + uint64(p.Repeat)<<32),
+		Every:    200,
+		Progress: c.Progress,
+	}
+	if max(p.Method.Steps, p.Method.Recipe.Steps) > shortRun {
+		run.Dir = dir
+	}
 	var draw sampler
 	var spent cost
 	if p.Method.Name == byCommand {
 		draw, spent = p.publish(ctx, c, dev, train, filepath.Join(dir, "out"))
 	} else {
-		draw, spent = p.train(ctx, dev, train, synth.Run{
-			Key:      release.SeededKey(c.Seed + uint64(p.Repeat)<<32),
-			Dir:      dir,
-			Every:    200,
-			Progress: c.Progress,
-		})
+		draw, spent = p.train(ctx, dev, train, run)
 	}
 	seen := spent.released
 	out = Out{
@@ -341,7 +349,27 @@ func (p *Params) about(fashion bool) {
 	p.Fashion, p.Data = fashion, data.Choose(strings.ToLower(setName(fashion)))
 }
 
+// kept has what was read last: most cells of a figure share it, and none changes it.
+var kept struct {
+	sync.Mutex
+	of     Params
+	images map[data.Split]*data.Images
+}
+
+// split reads a split of the data set, or returns it if it was read last.
 func (p Params) split(ctx context.Context, split data.Split) *data.Images {
+	kept.Lock()
+	defer kept.Unlock()
+	if of := (Params{Colour: p.Colour, Fashion: p.Fashion, Data: p.Data}); kept.of != of || kept.images == nil {
+		kept.of, kept.images = of, map[data.Split]*data.Images{}
+	}
+	if kept.images[split] == nil {
+		kept.images[split] = p.read(ctx, split)
+	}
+	return kept.images[split]
+}
+
+func (p Params) read(ctx context.Context, split data.Split) *data.Images {
 	from := sample.From(p.Data)
 	switch {
 	case p.Colour == "celeba":

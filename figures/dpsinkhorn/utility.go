@@ -86,7 +86,7 @@ func utilityStudy(name, title, shows string) lab.Study[Params, Out] {
 			"MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF "+
 				"10,000 features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise; "+
 				"Fashion-MNIST 280,000); five trainings a row of Table 1"),
-		Seconds:    kit.ByPreset(3., 50, 1600),
+		Seconds:    kit.ByPreset(3., 50, 7000),
 		Experiment: imagesOf,
 	}
 }

@@ -187,7 +187,7 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 				"score below σ = 0.4, 800 steps; projections by dense layers, 150 steps",
 			"CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of "+
 				"128 features a divergence, 210,000 steps"),
-		Seconds:    kit.ByPreset(3*seconds, 42*seconds, 300*seconds),
+		Seconds:    kit.ByPreset(3*seconds, 42*seconds, 600*seconds),
 		Experiment: facesOf,
 		Grid:       facesGrid(fs...),
 	}

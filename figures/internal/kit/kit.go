@@ -44,6 +44,20 @@ func Runs[T any, K comparable](list []T, key func(T) K) (out [][]T) {
 	return out
 }
 
+// Groups gathers elements of equal keys in the order of the first of each, such as the cells of several seeds.
+func Groups[T any, K comparable](list []T, key func(T) K) (out [][]T) {
+	at := map[K]int{}
+	for _, x := range list {
+		k := key(x)
+		i, known := at[k]
+		if !known {
+			i, at[k], out = len(out), len(out), append(out, nil)
+		}
+		out[i] = append(out[i], x)
+	}
+	return out
+}
+
 // Line is a line through a point for each of a list, drawn as l.
 func Line[T any](l style.Line, list []T, at func(T) (x, y float64)) style.Line {
 	l.X, l.Y = Points(list, at)
