@@ -21,8 +21,8 @@ const (
 // estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
 // the coarse problem's f at all targets.
 func (s *simplex) estimate() []float64 {
-	rows, a := thin(s.supply.A)
-	cols, b := thin(s.supply.B)
+	rows, a := thin(s.supply.A, s.m)
+	cols, b := thin(s.supply.B, s.n)
 	thinned := mat.NewDense(len(rows), len(cols), nil)
 	for k, i := range rows {
 		row := s.row(i)
@@ -72,10 +72,11 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 	return g
 }
 
-// thin groups points in runs of stride and returns the heaviest point of each with the mass of all.
-func thin(w []Mass) (at []int, total []Mass) {
+// thin groups points in runs of stride and returns the heaviest point of each with the mass of all. It keeps those
+// of a side that has far fewer points than the other: the potentials of a few decide those of many.
+func thin(w []Mass, others int) (at []int, total []Mass) {
 	step := stride
-	if len(w) <= coarsest {
+	if len(w) <= coarsest || len(w)*stride <= others {
 		step = 1
 	}
 	for i := 0; i < len(w); i += step {
