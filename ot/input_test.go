@@ -374,6 +374,8 @@ func FuzzSolve(f *testing.F) {
 	f.Add(uint64(5), uint8(8), uint8(6), 5e-324, 5e-324, uint8(3))
 	f.Add(uint64(6), uint8(11), uint8(9), 0.03, 1.0, uint8(4))
 	f.Add(uint64(7), uint8(11), uint8(9), 0.03, 1.0, uint8(10))
+	f.Add(uint64(159), uint8(24), uint8(0), 0.048, 1e300, uint8(133)) // one cost on a grid
+	f.Add(uint64(52), uint8(24), uint8(0), 738.432, 1e300, uint8(133))
 	f.Fuzz(func(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags uint8) {
 		p, rounding := hostile(t, seed, n, m, eps, scale, flags)
 		for name, s := range map[string]ot.Solver{

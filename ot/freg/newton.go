@@ -106,7 +106,7 @@ func (r *run) exact() (*simplex.Result, error) {
 }
 
 const (
-	annealing     = 0.25 // one λ to the next
+	annealing     = 0.1  // one λ to the next
 	stageTol      = 0.03 // the error at which λ falls
 	firstDamp     = 0.01
 	maxPolish     = 10   // half steps at the end

@@ -26,32 +26,49 @@ type assignment struct {
 	steps   int       // arcs read by all paths
 }
 
-// assign solves the problem from any potentials g of the targets, nil where there is no plan by allowed pairs.
-func (s *simplex) assign(g []float64) *assignment {
+// assign solves the problem from any potentials g of the targets, and reports whether it did: not where paths are
+// slow, or there is no plan by allowed pairs.
+func (s *simplex) assign(g []float64) bool {
 	a := &assignment{
 		simplex: s, g: g, paid: make([]float64, s.n),
 		to: slices.Repeat([]int32{None}, s.n), of: slices.Repeat([]int32{None}, s.m),
 		dist: slices.Repeat([]float64{math.Inf(1)}, s.m), before: make([]int32, s.m), arc: make([]float64, s.m),
 	}
 	s.makeLists(g)
-	if left := a.bid(); left > s.n/contended {
-		return nil
+	if a.matchAll() && a.isOptimal() {
+		s.matched = a
+		return true
+	}
+	s.pivots = 0
+	return false
+}
+
+// matchAll reports whether it matched every source.
+func (a *assignment) matchAll() bool {
+	if a.bid() > a.n/contended {
+		return false
 	}
 	for i, j := range a.to {
-		if j == None && (s.err != nil || a.isSlow() || !a.augment(int32(i))) {
-			return nil
+		if j == None && (a.err != nil || a.isSlow() || !a.augment(int32(i))) {
+			return false
 		}
 	}
-	return a
+	return true
 }
 
 // isOptimal centres g, sets f to its c-transform and reports whether every arc costs f_i + g_j, but for rounding.
 func (a *assignment) isOptimal() bool {
 	a.f = make([]float64, a.n)
-	rows.Shift(a.g, (kern.Sum(a.paid)/2-kern.Sum(a.g))/float64(a.n))
+	shift := (kern.Sum(a.paid)/2 - kern.Sum(a.g)) / float64(a.n)
+	rows.Shift(a.g, shift)
 	for k := 0; k < maxPolish && !a.tight(func(i int) float64 { return a.list[i].least(a.g) }, 0.25); k++ {
 	}
-	return a.tight(func(i int) float64 { return a.least(i, a.g) }, 1)
+	return a.tight(func(i int) float64 {
+		if least := a.list[i].least(a.g); least <= a.list[i].rest-shift { // the list has it, since g only fell
+			return least
+		}
+		return a.least(i, a.g)
+	}, 1)
 }
 
 // maxPolish is the most sweeps that remove the rounding of paths from potentials.

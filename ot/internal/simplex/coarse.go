@@ -19,16 +19,10 @@ const (
 )
 
 // estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
-// the coarse problem's f at all targets, or the column minima if the problem is already small.
+// the coarse problem's f at all targets.
 func (s *simplex) estimate() []float64 {
-	if s.listed != nil { // thinned, sources might have no pair
-		return s.transform(make([]float64, s.n))
-	}
-	rows, a := thin(s.supply.A)
-	cols, b := thin(s.supply.B)
-	if len(rows) == s.n && len(cols) == s.m {
-		return s.transform(make([]float64, s.n))
-	}
+	rows, a := thin(s.supply.A, s.m)
+	cols, b := thin(s.supply.B, s.n)
 	thinned := mat.NewDense(len(rows), len(cols), nil)
 	for k, i := range rows {
 		row := s.row(i)
@@ -43,6 +37,9 @@ func (s *simplex) estimate() []float64 {
 	return s.transform(c.f(), rows...)
 }
 
+// transformBlock is the number of targets that a vector kernel compares at a time.
+const transformBlock = 128
+
 // transform returns g_j = min_k C(rows_k, j) − f_k, over all rows if none are given, and over the arcs that are listed
 // unless there are none: others may be cheaper than f says, since they are not priced.
 func (s *simplex) transform(f []float64, rows ...int) []float64 {
@@ -55,9 +52,15 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 			i = rows[i]
 		}
 		l := s.allArcs(i)
-		for k, j := range l.to {
-			if c := l.cost[k] - shift; c < g[j] {
-				g[j] = c
+		for lo, hi := 0, 0; lo < len(l.to); lo = hi {
+			hi = min(lo+transformBlock, len(l.to))
+			if s.listed == nil && -kern.RowMax(g[lo:hi], l.cost[lo:hi], 1) >= shift {
+				continue // no target of the block
+			}
+			for k, j := range l.to[lo:hi] {
+				if c := l.cost[lo+k] - shift; c < g[j] {
+					g[j] = c
+				}
 			}
 		}
 	}
@@ -69,10 +72,11 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 	return g
 }
 
-// thin groups points in runs of stride and returns the heaviest point of each with the mass of all.
-func thin(w []Mass) (at []int, total []Mass) {
+// thin groups points in runs of stride and returns the heaviest point of each with the mass of all. It keeps those
+// of a side that has far fewer points than the other: the potentials of a few decide those of many.
+func thin(w []Mass, others int) (at []int, total []Mass) {
 	step := stride
-	if len(w) <= coarsest {
+	if len(w) <= coarsest || len(w)*stride <= others {
 		step = 1
 	}
 	for i := 0; i < len(w); i += step {

@@ -98,7 +98,7 @@ func TestQuantise(t *testing.T) {
 // parents.
 func TestTree(t *testing.T) {
 	s := pseudoRandom(t, 30, 25)
-	s.start(s.estimate())
+	s.start(s.transform(make([]float64, s.n)))
 	for {
 		consistent(t, s.tree)
 		o, ok := s.entering()

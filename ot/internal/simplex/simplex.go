@@ -140,13 +140,19 @@ const patience = 1000
 
 // solve finds an optimal basis, or one after maxPivots pivots.
 func (s *simplex) solve(maxPivots int) {
-	g := s.estimate()
-	if maxPivots == 0 && s.supply.IsEven() {
-		if a := s.assign(g); a != nil && a.isOptimal() {
-			s.matched = a
+	isThin := s.listed != nil || s.n <= coarsest && s.m <= coarsest // thinned, listed sources might have no pair
+	isEven := maxPivots == 0 && s.supply.IsEven()
+	var g []float64
+	if isThin || isEven {
+		g = s.transform(make([]float64, s.n))
+	}
+	if isEven && s.assign(g) { // not between points of few dimensions
+		return
+	}
+	if !isThin {
+		if g = s.estimate(); isEven && s.assign(g) {
 			return
 		}
-		s.pivots = 0
 	}
 	s.run(g, maxPivots)
 }

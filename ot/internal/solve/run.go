@@ -63,6 +63,10 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 		return nil, bad(fault.ErrParameter, "Eps = %g: the costs span %g ε, more than %g: "+
 			"forbid pairs by a cost of +Inf, or use exact transport", c.Eps, span, maxSpan)
 	}
+	if size := max(-in.Cost.Min, in.Cost.Max) / c.Eps; semidual.Separate(in.G) != nil && size > maxSpan {
+		return nil, bad(fault.ErrParameter, "Eps = %g: costs along the grid are up to %g ε, more than %g: "+
+			"subtract a constant from them", c.Eps, size, maxSpan)
+	}
 	if err := checkStart("Start", c.Start, in.M); err != nil {
 		return nil, err
 	}
