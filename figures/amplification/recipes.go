@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -223,27 +224,32 @@ func drawRecipes(v recipeView) (lab.Exhibit, error) {
 			"training with its features; published numbers below.",
 		Header: []string{"learns by", "ε", "images", "steps", "σ", "accuracy (%)", "seeds", "CPU s"},
 	}
-	points := style.Points{Color: style.Black, Radius: 2.5}
+	var steps []string
 	plot := style.Plot{
 		X: style.Axis{Label: "CPU seconds of a training", Log: true},
 		Y: style.Axis{Label: "accuracy on test digits", Unit: "%"},
 	}
-	for _, r := range recipeRows(v) {
+	for i, r := range recipeRows(v) {
 		table.Rows = append(table.Rows, []string{r.p.learntBy(), fmt.Sprintf("%g", r.p.Epsilon), grouped(r.p.Train),
 			grouped(r.p.Steps), fmt.Sprintf("%.3g", r.noise), fmt.Sprintf("%.2f ± %.2f", r.mean, r.deviation),
 			fmt.Sprint(r.seeds), fmt.Sprintf("%.0f", r.seconds)})
-		points.X, points.Y = append(points.X, r.seconds), append(points.Y, r.mean)
-		plot.Items = append(plot.Items, style.Note{X: r.seconds, Y: r.mean, Text: r.p.learntBy(), DX: 6, DY: 8})
+		steps = append(steps, grouped(r.p.Steps))
+		plot.Items = append(plot.Items, style.Points{
+			Name:   r.p.learntBy(),
+			X:      []float64{r.seconds},
+			Y:      []float64{r.mean},
+			Series: i,
+			Radius: 3,
+		})
 	}
 	for _, p := range publishedRecipes {
 		table.Rows = append(table.Rows,
 			[]string{p.what, "3", "60,000", "", "", fmt.Sprintf("%g", p.percent), p.source, ""})
-		plot.Items = append(plot.Items, style.Rule{At: p.percent, Label: p.what + ", published"})
+		plot.Items = append(plot.Items, style.Rule{At: p.percent, Label: p.what + ", published", Start: true})
 	}
-	plot.Items = append(plot.Items, points)
 	p := v.Cells[0].Params
 	return lab.Exhibit{
-		Pictures: kit.Wide(plot, v.Badge(fmt.Sprintf("%s digits, %s steps", grouped(p.Train), grouped(p.Steps)),
+		Pictures: kit.Wide(plot, v.Badge(fmt.Sprintf("%s digits, %s steps", grouped(p.Train), strings.Join(steps, " and ")),
 			sample.Note(p.Data, "mnist")), "Points: here. Lines: published, on 60,000 digits at ε = 3."),
 		Tables: []lab.Table{table},
 		Notes: []string{"Settings of the linear layer were chosen on training images held out, those of " +
