@@ -51,7 +51,8 @@ func claimMechanisms(v view) (out []lab.Claim, err error) {
 		}
 		for i, r := range same(refinedHand) {
 			out = append(out, kit.AtMostUnless(fewer(v),
-				r.Params.what()+c.Params.Judge.distance()+" over that before refining", "half of it is the goal, at the same ε",
+				r.Params.what()+c.Params.Judge.distance()+" over that before refining",
+				"half of it is the goal, at the same ε",
 				r.Value.Judged.FD/same(handwritten)[i].Value.Judged.FD, .5, "a comparison", worthless))
 		}
 	}
