@@ -51,8 +51,9 @@ type bracket struct{ over, under law }
 //
 // Rounding. All numbers that are added are positive, and fill adds them in rows of √N values in tiles of √N
 // rows, for N the larger number of points: a sum has at most 2N + 4√N + 9 terms in a row, with those
-// of a block that was moved, and is off by a factor in 1 ± κ, κ = roundingOf(N). So the upper law is exactly that of masses off by 1 ± κ at positions
-// off by 1 ± 2 ulp, and the lower law that of masses off by 1 ± κ at positions off by 1 ± 2κ. Within
+// of a block that was moved, and is off by a factor in 1 ± κ, κ = roundingOf(N). So the upper law is
+// exactly that of masses off by 1 ± κ at positions off by 1 ± 2 ulp, and the lower law that of masses
+// off by 1 ± κ at positions off by 1 ± 2κ. Within
 // a cell a barycentre is off by no more than κ of the cell's width, or of its distance from the lower
 // end if there is no other, besides 4 ulp. The lower law of a product is moved down by more than
 // that, for functions that rise: T ratios would multiply the error.
