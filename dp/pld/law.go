@@ -241,20 +241,30 @@ func (o operation) points(a, b law) (out []combined, mean float64) {
 // reach returns the logs below which there is negligible mass of Q, and above which there is
 // negligible mass of P. It rounds outwards: what is left out moves far.
 func (o operation) reach(a, b law, edges int) (low, high float64) {
-	byLog := func(x, y combined) int { return cmp.Compare(x.log, y.log) }
 	below, mean := o.points(a.grouped(edges, lowest), b.grouped(edges, lowest))
-	slices.SortFunc(below, byLog)
-	sum, i := 0.0, 0
-	for ; i < len(below)-1 && sum+below[i].q < negligibleMass; i++ {
-		sum += below[i].q
-	}
 	above, _ := o.points(a.grouped(edges, highest), b.grouped(edges, highest))
-	slices.SortFunc(above, byLog)
-	sum, j := 0.0, len(above)-1
-	for ; j > 0 && sum+above[j].p < negligibleMass*mean; j-- {
-		sum += above[j].p
+	for i, p := range above {
+		above[i] = combined{log: -p.log, q: p.p / mean}
 	}
-	return below[i].log, max(above[j].log, below[i].log)
+	low = begin(below)
+	return low, max(low, -begin(above))
+}
+
+// begin returns the log up to which there is more than negligible mass of Q.
+func begin(points []combined) float64 {
+	end := math.Inf(1)
+	for _, p := range points {
+		if p.q >= negligibleMass {
+			end = min(end, p.log)
+		}
+	}
+	few := slices.DeleteFunc(points, func(p combined) bool { return p.log > end })
+	slices.SortFunc(few, func(x, y combined) int { return cmp.Compare(x.log, y.log) })
+	sum, i := few[0].q, 0
+	for ; i < len(few)-1 && sum < negligibleMass; i++ {
+		sum += few[i+1].q
+	}
+	return few[i].log
 }
 
 // grouped merges points into at most n, each at a value between those merged.
