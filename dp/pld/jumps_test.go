@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/closed"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // A ratio of three values, the largest of which is rare and unbounded as far as the law knows: the
@@ -135,6 +136,13 @@ func TestMovedBlocksEnclose(t *testing.T) {
 				t.Errorf("operation %d: blocks of only %d tiles moved", o, moved)
 			}
 			over, under := o.fill(nodes, l, other, false).ends(), o.fill(nodes, l, other, true).barycentres(0)
+			mass, _ := l.total()
+			massOther, _ := other.total()
+			for k, bound := range []law{over, under} {
+				if got, _ := bound.total(); math.Abs(got/(mass*massOther)-1) > roundingOf(len(l.x)) {
+					t.Errorf("operation %d, law %d: mass %v, want %v", o, k, got, mass*massOther)
+				}
+			}
 			for _, c := range []float64{.01, .1, .5, 1, 2, 5, 30, 200, 2000} {
 				for side, f := range []func(z float64) float64{
 					func(z float64) float64 { return max(0, z-c) }, func(z float64) float64 { return max(0, c-z) }} {
@@ -156,6 +164,16 @@ func TestMovedBlocksEnclose(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Tiles of the far tail, which decide large ε, are judged by their own masses and not by rounding: moved, they would
+// make δ uncertain by two thirds here.
+func TestTailsOfAllocations(t *testing.T) {
+	over := must.Get(Allocated(must.Get(pair.Poisson(pair.Gaussian, .2, 1, 0, 1)), 10, 832))
+	under, _ := pair.Under(over)
+	if width := -math.Expm1(under.LogDelta(35) - over.LogDelta(35)); !(width >= 0 && width < .1) {
+		t.Errorf("δ at ε = 35: relative width %v", width)
 	}
 }
 

@@ -79,8 +79,8 @@ func (o operation) row(x, weight float64) row {
 // A blocks is a law in blocks of side points each, with their masses, and bounds of the variances that it
 // adds to move these, times mass. In the law moved each block is at its two ends, which is above it in convex
 // order, or at its mean, which is below: by Jensen's inequality, as in a cell, and for each value of the
-// other ratio, which is independent. A mean is moved down by more than is rounded, which is (side + 4)·ulp
-// of the distance from the first value, and 1 ulp.
+// other ratio, which is independent. A mean is moved down by more than is rounded, which is (2·side + 3)·ulp
+// of the distance from the first value, and 2 ulp, for blocks of two values or more.
 type blocks struct {
 	law
 	moved        law
@@ -164,14 +164,13 @@ func (o operation) tiles(nodes []float64, rows, columns blocks) tiling {
 			}
 			t.reach[i][j] = [...]int{low, high}
 			share := rows.mass[i] * columns.mass[j] / float64(high-low+1)
-			t.variance[low] += share
-			t.variance[high+1] -= share
+			for c := low; c <= high; c++ { // not by differences, whose rounding would be all that the tails have
+				t.variance[c] += share
+			}
 		}
 	}
-	mass := 0.0
 	for c := range last + 1 {
-		mass += t.variance[c]
-		t.variance[c] = mass * (nodes[c+1] - nodes[c]) * (nodes[c+1] - nodes[c])
+		t.variance[c] *= (nodes[c+1] - nodes[c]) * (nodes[c+1] - nodes[c])
 	}
 	return t
 }
