@@ -13,7 +13,7 @@ import (
 
 const (
 	// FineLaw is the number of cells of a law's grid where the law is to be sharp.
-	FineLaw = 3072
+	FineLaw = 3328
 	// largestLog bounds the logs of ratios that a law holds.
 	largestLog = 150
 	// mostSummed bounds the number of ratios.

@@ -69,16 +69,15 @@ func (o operation) power(one bracket, times int, by fineness) (all bracket, roun
 // points is the larger number of points of the two laws.
 func (b bracket) points() int { return max(len(b.over.x), len(b.under.x)) }
 
-// doubled is power by squares. Single ratios that are added late are few among all, and need few cells.
+// doubled is power by squares. A ratio that is added when bits are left is there so many times in the end, and
+// needs as many cells as add a quarter of the variance that one doubling of all adds.
 func (o operation) doubled(one bracket, times, n int) (bracket, error) {
-	all, few := one, one
+	all := one
 	for bit := 1 << bits.Len(uint(times)) >> 2; bit > 0; bit >>= 1 {
 		all = o.combine(all, all, n)
 		if times&bit != 0 && all.inRange() {
-			if bit*16 <= times {
-				few = o.coarse(few, n/2)
-			}
-			all = o.combine(few, all, n)
+			few := int(2 * float64(n) * math.Sqrt(float64(bit)/float64(times)))
+			all = o.combine(o.coarse(one, max(leastSlots, min(n, few))), all, n)
 		}
 		if !all.inRange() {
 			return all, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)

@@ -2,11 +2,13 @@ package pld
 
 import (
 	"math"
+	"math/big"
 	"sort"
 	"testing"
 
 	"coupling/dp/closed"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // A ratio of three values, the largest of which is rare and unbounded as far as the law knows: the
@@ -76,7 +78,7 @@ func TestFillByEnumeration(t *testing.T) {
 	for _, o := range []operation{sum, product} {
 		for _, pair := range [][2]law{{a, a}, {a, b}, {b, a}, {b, b}} {
 			nodes := o.nodes(pair[0], pair[1], 100)
-			got := o.fill(nodes, pair[0], pair[1])
+			got := o.fill(nodes, pair[0], pair[1], true)
 			above, gap := make([]float64, len(nodes)-1), make([]float64, len(nodes)-1)
 			for i, x := range pair[0].x {
 				for j, y := range pair[1].x {
@@ -96,6 +98,82 @@ func TestFillByEnumeration(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Where blocks are moved the two laws enclose E(z − c)₊ and E(c − z)₊ of all combinations, and closely: not
+// if a block were moved the wrong way. No mean of a block is rounded up.
+func TestMovedBlocksEnclose(t *testing.T) {
+	var l law
+	for k := range 400 {
+		x := math.Exp(float64(k-200) / 40)
+		l.x, l.q = append(l.x, x), append(l.q, math.Exp(-math.Abs(float64(k-180))/9))
+	}
+	l.most = math.Inf(1)
+	for k, mean := range l.blocks(21, true).moved.x {
+		from, all, mass := 21*k, new(big.Float).SetPrec(200), new(big.Float).SetPrec(200)
+		for i, q := range l.q[from:min(from+21, len(l.q))] {
+			weight := new(big.Float).SetPrec(200).SetFloat64(q)
+			mass.Add(mass, weight)
+			all.Add(all, weight.Mul(weight, big.NewFloat(l.x[from+i])))
+		}
+		if exact := all.Quo(all, mass); exact.Cmp(big.NewFloat(mean)) < 0 || exact.Cmp(big.NewFloat(mean*(1+1e-13))) > 0 {
+			t.Errorf("block %d: at %v, mean %v", k, mean, exact)
+		}
+	}
+	for _, o := range []operation{sum, product} {
+		for _, other := range []law{l, {x: l.x[:300], q: l.q[:300], most: math.Inf(1)}} {
+			nodes, moved := o.nodes(l, other, 400), 0
+			tiles := o.tiles(nodes, l.blocks(21, false), other.blocks(21, false))
+			for i := range tiles.reach {
+				for j := range tiles.reach[i] {
+					if row, column := tiles.moves(i, j); row || column {
+						moved++
+					}
+				}
+			}
+			if moved < 100 {
+				t.Errorf("operation %d: blocks of only %d tiles moved", o, moved)
+			}
+			over, under := o.fill(nodes, l, other, false).ends(), o.fill(nodes, l, other, true).barycentres(0)
+			mass, _ := l.total()
+			massOther, _ := other.total()
+			for k, bound := range []law{over, under} {
+				if got, _ := bound.total(); math.Abs(got/(mass*massOther)-1) > roundingOf(len(l.x)) {
+					t.Errorf("operation %d, law %d: mass %v, want %v", o, k, got, mass*massOther)
+				}
+			}
+			for _, c := range []float64{.01, .1, .5, 1, 2, 5, 30, 200, 2000} {
+				for side, f := range []func(z float64) float64{
+					func(z float64) float64 { return max(0, z-c) }, func(z float64) float64 { return max(0, c-z) }} {
+					want, high, low := 0.0, over.far*float64(1-side), under.far*float64(1-side)
+					for i, x := range l.x {
+						for j, y := range other.x {
+							want += l.q[i] * other.q[j] * f(o.on(x, y))
+						}
+					}
+					for k, x := range over.x {
+						high += over.q[k] * f(x)
+					}
+					for k, x := range under.x {
+						low += under.q[k] * f(x)
+					}
+					if room := 1e-12 * want; low > want+room || high < want-room || high-low > .02*want+1e-9 {
+						t.Errorf("operation %d, c = %v, side %d: [%.12g, %.12g], is %.12g", o, c, side, low, high, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Tiles of the far tail, which decide large ε, are judged by their own masses and not by rounding: moved, they would
+// make δ uncertain by two thirds here.
+func TestTailsOfAllocations(t *testing.T) {
+	over := must.Get(Allocated(must.Get(pair.Poisson(pair.Gaussian, .2, 1, 0, 1)), 10, 832))
+	under, _ := pair.Under(over)
+	if width := -math.Expm1(under.LogDelta(35) - over.LogDelta(35)); !(width >= 0 && width < .1) {
+		t.Errorf("δ at ε = 35: relative width %v", width)
 	}
 }
 

@@ -49,10 +49,11 @@ type bracket struct{ over, under law }
 // of the grid the upper law moves all mass to the two ends and the lower law moves it to the barycentre, and both keep
 // the mean: Jensen's inequality in both directions. Widths fall with the square of n.
 //
-// Rounding. All numbers that are added are positive, and fill adds them in tiles of √N × √N, for N
-// the larger number of points: a sum has at most 2N + 2√N + 2 terms in a row, and is off by a factor
-// in 1 ± κ, κ = roundingOf(N). So the upper law is exactly that of masses off by 1 ± κ at positions
-// off by 1 ± 2 ulp, and the lower law that of masses off by 1 ± κ at positions off by 1 ± 2κ. Within
+// Rounding. All numbers that are added are positive, and fill adds them in rows of √N values in tiles of √N
+// rows, for N the larger number of points: a sum has at most 2N + 4√N + 9 terms in a row, with those
+// of a block that was moved, and is off by a factor in 1 ± κ, κ = roundingOf(N). So the upper law is
+// exactly that of masses off by 1 ± κ at positions off by 1 ± 2 ulp, and the lower law that of masses
+// off by 1 ± κ at positions off by 1 ± 2κ. Within
 // a cell a barycentre is off by no more than κ of the cell's width, or of its distance from the lower
 // end if there is no other, besides 4 ulp. The lower law of a product is moved down by more than
 // that, for functions that rise: T ratios would multiply the error.
@@ -62,7 +63,7 @@ func (o operation) combine(a, b bracket, n int) bracket {
 	if o == product {
 		down = roundingOf(max(len(a.under.x), len(b.under.x)))
 	}
-	return bracket{o.fill(nodes, a.over, b.over).ends(), o.fill(nodes, a.under, b.under).barycentres(down)}
+	return bracket{o.fill(nodes, a.over, b.over, false).ends(), o.fill(nodes, a.under, b.under, true).barycentres(down)}
 }
 
 // roundingOf is κ for up to so many points.
@@ -78,102 +79,6 @@ func (b bracket) inRange() bool {
 		}
 	}
 	return true
-}
-
-// A filling holds for each cell of a grid the sums of mass·(z − low) and of mass·(high − z) over
-// the values z in it, and in the last cell, if it has no end, those of mass·(z − low) and of mass.
-type filling struct {
-	nodes      []float64
-	above, gap []float64
-	far        float64
-}
-
-// fill sorts all combinations of values into cells, tile by tile. The first node is not above any,
-// the last not below. Arithmetic is monotone, so that no value leaves the range of the nodes.
-func (o operation) fill(nodes []float64, a, b law) filling {
-	f := filling{nodes: nodes, above: make([]float64, len(nodes)-1), gap: make([]float64, len(nodes)-1)}
-	f.far = o.far(a, b)
-	if len(a.x) > len(b.x) {
-		a, b = b, a
-	}
-	square := &a.x[0] == &b.x[0]
-	cells, at := f.cells(), make([]int32, len(b.x))
-	side := 1 + int(math.Sqrt(float64(len(b.x))))
-	for top := 0; top < len(a.x); top += side {
-		left := 0
-		if square {
-			left = top
-		}
-		for ; left < len(b.x); left += side {
-			right, first := min(left+side, len(b.x)), int32(0)
-			for i := top; i < min(top+side, len(a.x)); i++ {
-				slope, offset := o.of(a.x[i])
-				from, weight := left, a.q[i]
-				if square { // each combination once, twice its mass, but with itself
-					if i >= left && i < right {
-						add(cells, at[i:i+1], b.x[i:i+1], b.q[i:i+1], row{slope, offset, weight})
-					}
-					from, weight = min(max(left, i+1), right), 2*weight
-				}
-				add(cells, at[from:right], b.x[from:right], b.q[from:right], row{slope, offset, weight})
-				if i == top {
-					first = at[left]
-				}
-			}
-			f.take(cells[first:at[right-1]+1], int(first))
-		}
-	}
-	return f
-}
-
-// A cell is one of a filling, with the sums over a tile. A value z is in it, or beyond, if not below
-// low, and before end. The second sum is that of mass·(high − sign·z).
-type cell struct{ low, end, high, sign, above, gap float64 }
-
-func (f filling) cells() []cell {
-	out := make([]cell, len(f.above))
-	for c := range out {
-		out[c] = cell{
-			low:  f.nodes[c],
-			end:  f.nodes[c+1],
-			high: f.nodes[c+1],
-			sign: 1,
-		}
-	}
-	last := &out[len(out)-1]
-	if last.end = math.Inf(1); math.IsInf(last.high, 1) {
-		last.high, last.sign = 1, 0
-	}
-	return out
-}
-
-// A row is slope·y + offset with the mass weight times that of y.
-type row struct{ slope, offset, weight float64 }
-
-// add adds a row. at holds for each y a cell at or before that of its value: the one in the row before.
-func add(cells []cell, at []int32, ys, qs []float64, r row) {
-	qs, at = qs[:len(ys)], at[:len(ys)]
-	for j, y := range ys {
-		z, w := r.slope*y+r.offset, r.weight*qs[j]
-		c := at[j]
-		for z >= cells[c].end {
-			c++
-		}
-		at[j] = c
-		p := &cells[c]
-		p.above += w * (z - p.low)
-		p.gap += w * (p.high - p.sign*z)
-	}
-}
-
-// take adds the sums of a tile, which has filled some cells, and clears them.
-func (f *filling) take(tile []cell, first int) {
-	for i := range tile {
-		p := &tile[i]
-		f.above[first+i] += p.above
-		f.gap[first+i] += p.gap
-		p.above, p.gap = 0, 0
-	}
 }
 
 // far is the mean of combinations with an infinite ratio.
@@ -194,12 +99,6 @@ func (l law) total() (mass, mean float64) {
 	return mass, mean
 }
 
-// law returns the law without points.
-func (f filling) law() law {
-	last := len(f.nodes) - 1
-	return law{far: f.far, least: f.nodes[0], most: f.nodes[last]}
-}
-
 // forgottenMass is a mass that is left out, so that nothing is subnormal. As logs of ratios are at
 // most largestLog + 30, and of combinations twice that, 1e-250 and products below 1e-308 of 1e8
 // combinations are less than leftOut of P and of Q.
@@ -214,46 +113,6 @@ func (l *law) add(x, q float64) {
 	} else if !(q <= forgottenMass) { // NaN too, which inRange finds
 		l.x, l.q = append(l.x, x), append(l.q, q)
 	}
-}
-
-// ends moves all mass to the ends of cells.
-func (f filling) ends() law {
-	out := f.law()
-	for c, above := range f.above {
-		low, high := f.nodes[c], f.nodes[c+1]
-		if math.IsInf(high, 1) {
-			out.add(low, f.gap[c])
-			out.far += above
-			continue
-		}
-		out.add(low, f.gap[c]/(high-low))
-		out.add(high, above/(high-low))
-	}
-	return out
-}
-
-// barycentres moves the mass of each cell to its mean, or below it by a share of the cell, if not 0.
-func (f filling) barycentres(down float64) law {
-	out := f.law()
-	for c, above := range f.above {
-		low, high, gap := f.nodes[c], f.nodes[c+1], f.gap[c]
-		switch {
-		case above+gap == 0:
-		case math.IsInf(high, 1):
-			at := low + above/gap
-			if down > 0 {
-				at = max(low, at-down*(at-low)-8*ulp*at)
-			}
-			out.add(at, gap)
-		default:
-			at := (low*gap + high*above) / (above + gap)
-			if down > 0 {
-				at -= down*(high-low) + 8*ulp*at
-			}
-			out.add(min(max(at, low), high), (above+gap)/(high-low))
-		}
-	}
-	return out
 }
 
 const (
@@ -382,20 +241,30 @@ func (o operation) points(a, b law) (out []combined, mean float64) {
 // reach returns the logs below which there is negligible mass of Q, and above which there is
 // negligible mass of P. It rounds outwards: what is left out moves far.
 func (o operation) reach(a, b law, edges int) (low, high float64) {
-	byLog := func(x, y combined) int { return cmp.Compare(x.log, y.log) }
 	below, mean := o.points(a.grouped(edges, lowest), b.grouped(edges, lowest))
-	slices.SortFunc(below, byLog)
-	sum, i := 0.0, 0
-	for ; i < len(below)-1 && sum+below[i].q < negligibleMass; i++ {
-		sum += below[i].q
-	}
 	above, _ := o.points(a.grouped(edges, highest), b.grouped(edges, highest))
-	slices.SortFunc(above, byLog)
-	sum, j := 0.0, len(above)-1
-	for ; j > 0 && sum+above[j].p < negligibleMass*mean; j-- {
-		sum += above[j].p
+	for i, p := range above {
+		above[i] = combined{log: -p.log, q: p.p / mean}
 	}
-	return below[i].log, max(above[j].log, below[i].log)
+	low = begin(below)
+	return low, max(low, -begin(above))
+}
+
+// begin returns the log up to which there is more than negligible mass of Q.
+func begin(points []combined) float64 {
+	end := math.Inf(1)
+	for _, p := range points {
+		if p.q >= negligibleMass {
+			end = min(end, p.log)
+		}
+	}
+	few := slices.DeleteFunc(points, func(p combined) bool { return p.log > end })
+	slices.SortFunc(few, func(x, y combined) int { return cmp.Compare(x.log, y.log) })
+	sum, i := few[0].q, 0
+	for ; i < len(few)-1 && sum < negligibleMass; i++ {
+		sum += few[i+1].q
+	}
+	return few[i].log
 }
 
 // grouped merges points into at most n, each at a value between those merged.
