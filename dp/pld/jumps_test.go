@@ -117,7 +117,8 @@ func TestMovedBlocksEnclose(t *testing.T) {
 			mass.Add(mass, weight)
 			all.Add(all, weight.Mul(weight, big.NewFloat(l.x[from+i])))
 		}
-		if exact := all.Quo(all, mass); exact.Cmp(big.NewFloat(mean)) < 0 || exact.Cmp(big.NewFloat(mean*(1+1e-13))) > 0 {
+		exact := all.Quo(all, mass)
+		if exact.Cmp(big.NewFloat(mean)) < 0 || exact.Cmp(big.NewFloat(mean*(1+1e-13))) > 0 {
 			t.Errorf("block %d: at %v, mean %v", k, mean, exact)
 		}
 	}

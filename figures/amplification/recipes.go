@@ -248,9 +248,10 @@ func drawRecipes(v recipeView) (lab.Exhibit, error) {
 		plot.Items = append(plot.Items, style.Rule{At: p.percent, Label: p.what + ", published", Start: true})
 	}
 	p := v.Cells[0].Params
+	sizes := fmt.Sprintf("%s digits, %s steps", grouped(p.Train), strings.Join(steps, " and "))
 	return lab.Exhibit{
-		Pictures: kit.Wide(plot, v.Badge(fmt.Sprintf("%s digits, %s steps", grouped(p.Train), strings.Join(steps, " and ")),
-			sample.Note(p.Data, "mnist")), "Points: here. Lines: published, on 60,000 digits at ε = 3."),
+		Pictures: kit.Wide(plot, v.Badge(sizes, sample.Note(p.Data, "mnist")),
+			"Points: here. Lines: published, on 60,000 digits at ε = 3."),
 		Tables: []lab.Table{table},
 		Notes: []string{"Settings of the linear layer were chosen on training images held out, those of " +
 			"the CNN are published. Features have groups of three channels standardised, image by image, as Tramèr " +
