@@ -72,8 +72,8 @@ func (c runsLsCmd) Run(a *app) error {
 	return errors.Join(append(bad, w.Flush())...)
 }
 
-// codes are the current ones: by experiment those of this program, those of the module that the
-// working directory lies in, and of other experiments the one that computed last.
+// codes are the current ones: by experiment those of this program, and those of the module that the
+// working directory lies in, or outside of one, of each experiment the one that computed last.
 type codes struct {
 	known map[string]string
 	own   map[string]bool
@@ -97,7 +97,7 @@ func newCodes(s *store.Store) codes {
 
 func (c codes) add(r store.Record) {
 	last, seen := c.last[r.Experiment]
-	if !seen || c.own[r.Code] || !c.own[last.Code] && !r.Manifest.Start.Before(last.Manifest.Start) {
+	if c.own == nil && (!seen || !r.Manifest.Start.Before(last.Manifest.Start)) {
 		c.last[r.Experiment] = r
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coupling/lab/must"
+	"coupling/lab/store"
 )
 
 // serve prints an address that opens, and ends well on Ctrl-C.
@@ -34,5 +35,20 @@ func TestRunsServe(t *testing.T) {
 	must.Do(cmd.Process.Signal(syscall.SIGINT))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("Ctrl-C: %v", err)
+	}
+}
+
+// In a module, what computed last is not taken for its code: that was edited since, or is another's.
+func TestCurrentCodes(t *testing.T) {
+	r := store.Record{Experiment: "my/mean", Code: "before"}
+	for name, c := range map[string]struct {
+		own  map[string]bool
+		want bool
+	}{"edited": {map[string]bool{"after": true}, false}, "of no known code": {map[string]bool{}, false},
+		"present": {map[string]bool{"before": true}, true}, "outside a module": {nil, true}} {
+		codes := codes{own: c.own, last: map[string]store.Record{}}
+		if codes.add(r); codes.isCurrent(r) != c.want {
+			t.Errorf("%s: current: %v", name, !c.want)
+		}
 	}
 }
