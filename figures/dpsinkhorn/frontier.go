@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -135,9 +136,13 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 			slices.Insert(utilityHeader(v.Cells[0].Params.Judge), besideCNN, "oriented gradients", "sure", "CPU s")...)}
 	panels := style.Panels{Columns: 1}
 	var grid *style.ImageGrid
+	var names []string
 	for _, run := range repeats(v.Cells) {
 		c := run[0]
 		t, at := taskOf(c.Params)
+		if !slices.Contains(names, t.name) {
+			names = append(names, t.name)
+		}
 		if c.Params.Method.isReference() {
 			table.Rows = append(table.Rows, append([]string{c.Value.Name, "", "", ""}, frontierRow(run)...))
 			continue
@@ -162,8 +167,8 @@ func drawFrontier(v view) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels,
-			v.Badge(fmt.Sprintf("%d synthetic images of %s", v.Cells[0].Params.Synthetic, tasks[0].name),
-				sample.Note(v.Cells[0].Params.Data, "mnist")), caption),
+			v.Badge(fmt.Sprintf("%d synthetic images of each of %s", v.Cells[0].Params.Synthetic,
+				strings.Join(names, ", ")), sample.Note(v.Cells[0].Params.Data, "mnist")), caption),
 		Tables: []lab.Table{table},
 		Notes: append(bounds(v), distanceNote,
 			"DP-FETA's accuracies are of DPImageBench's own networks (WideResNet, ResNet, ResNeXt), on all 50,000 "+
