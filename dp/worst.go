@@ -108,7 +108,7 @@ func (s *search) others(ctx context.Context, rest span) error {
 			return err
 		}
 		none := len(left) == len(live) // skipped: half as many would be skipped at the next size
-		for live = halved(left); none && seen+3*len(live) <= most; live = halved(live) {
+		for live = halved(left); none && !widest(live).single() && seen+3*len(live) <= most; live = halved(live) {
 		}
 	}
 	return nil

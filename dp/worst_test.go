@@ -267,3 +267,15 @@ func TestNothingToTell(t *testing.T) {
 		t.Errorf("%v, %v; alone %v", b, err, a)
 	}
 }
+
+// Groups whose spans become single splits before a pass in which none was skipped; it once did not end.
+func TestGroupsOfAFewSpans(t *testing.T) {
+	for _, group := range []int{40, 64, 100} {
+		e := SGD(20, .001, 1000)
+		g := must(Epsilon(t.Context(), e, Relation{Group: group}, 1e-5))
+		want := must(Epsilon(t.Context(), e, Relation{Group: group, Kind: Removal}, 1e-5)) // the worst split, as seen
+		if g.Kind != Exact || math.Abs(g.Epsilon/want.Epsilon-1) > 1e-9 {
+			t.Errorf("groups of %d: %v, of which removed %v", group, g, want)
+		}
+	}
+}
