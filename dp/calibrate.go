@@ -69,6 +69,7 @@ type calibration struct {
 	event        func(float64) Event
 	safe, unsafe float64 // logs of the ends: if any value meets the budget, safe does
 	whole        bool    // values are integers
+	guess        bool    // of many splits only two are asked, which are likely to decide
 	slope        float64 // of the excess, at the last two probes
 	last         *probe  // of this stage
 }
@@ -85,7 +86,14 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		q.Like = pair.Answer{Refused: c.last.first.Refused}
 	}
 	var err error
-	p.g, p.first, err = guarantee(ctx, c.accountant(), c.event(value), c.Relation, q, farAbove*c.Epsilon)
+	q.Far = farAbove * c.Epsilon
+	p.g, p.first, err = search{
+		by:       c.accountant(),
+		event:    c.event(value),
+		relation: c.Relation,
+		q:        q,
+		guess:    c.guess,
+	}.guarantee(ctx)
 	switch {
 	case errors.Is(err, ErrNotApplicable):
 		p.refused = err
@@ -115,11 +123,11 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		return p, err
 	}
 	stages := c.stages()
-	if c.Relation.Kind == AddRemove && c.Relation.size() > firstSpans { // many splits, most of them near the one
-		one := *c
-		one.Relation.Kind = Removal
-		if p, err = one.run(ctx, start); err == nil {
-			start, c.slope, stages = p.x, one.slope, stages[len(stages)-1:]
+	if c.Relation.Kind == AddRemove && c.Relation.size() > firstSpans && !c.guess {
+		few := *c
+		few.guess = true
+		if p, err = few.run(ctx, start); err == nil {
+			start, c.slope, stages = p.x, few.slope, stages[len(stages)-1:]
 		}
 	}
 	for i, q := range stages {

@@ -279,3 +279,16 @@ func TestGroupsOfAFewSpans(t *testing.T) {
 		}
 	}
 }
+
+// A calibration for large groups asks two splits until it is near, and all in the end: the answer is a guarantee.
+func TestMinNoiseOfAGroup(t *testing.T) {
+	b := Budget{Epsilon: 1, Delta: 1e-5, Relation: Relation{Group: 300}}
+	event := func(s float64) Event { return SGD(s, .001, 1000) }
+	noise, g, err := MinNoise(t.Context(), b, event)
+	if err != nil || g.Epsilon > 1 || g.Epsilon < 1-1e-3 {
+		t.Fatal(noise, g, err)
+	}
+	if own := must(Epsilon(t.Context(), event(noise), b.Relation, 1e-5)); own.Epsilon > 1 || own.Removed != g.Removed {
+		t.Errorf("noise %v: %v, by itself %v", noise, g, own)
+	}
+}
