@@ -144,9 +144,9 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		start = p.x
 		switch {
 		case err == nil && q.Width > 0:
-			start = c.ahead(p, 1./8)
+			start = c.ahead(p, max(1e-3, p.relWidth/8))
 		case err == nil && p.relWidth < sharpened:
-			start = c.ahead(p, 1./4)
+			start = c.ahead(p, p.relWidth/4)
 		}
 	}
 	return p, err
@@ -161,14 +161,14 @@ func (p probe) limited() bool {
 	return p.first.Order == 0 && p.relWidth >= sharpened && p.relWidth < 0.1
 }
 
-// ahead returns where a sharper answer is to be expected to meet the budget, but for some part of
-// the uncertainty: of a grid's upper and lower ends the truth is at a third.
-func (c *calibration) ahead(p probe, part float64) float64 {
+// ahead returns where a sharper answer is to be expected to meet the budget, but for a share of it: of a
+// grid's upper and lower ends the truth is at a third.
+func (c *calibration) ahead(p probe, rest float64) float64 {
 	if c.slope == 0 || c.whole || !(p.relWidth < 0.1) {
 		return p.x
 	}
 	third := logspace.Log((2*p.g.Lower + p.g.Epsilon) / 3 / c.Epsilon)
-	x := p.x - (third+part*p.relWidth)/c.slope
+	x := p.x - (third+rest)/c.slope
 	return min(max(x, min(c.safe, c.unsafe)), max(c.safe, c.unsafe))
 }
 
