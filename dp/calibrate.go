@@ -93,6 +93,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		relation: c.Relation,
 		q:        q,
 		guess:    c.guess,
+		low:      32 * q.Floor, // half of the budget
 	}.guarantee(ctx)
 	switch {
 	case errors.Is(err, ErrNotApplicable):

@@ -208,7 +208,8 @@ func kindOf(lower, upper float64) Kind {
 }
 
 // guarantee answers the question for the worst branch. It also returns the answer for the first
-// branch. If that alone is above q.Far, which is not 0, the error is errFar.
+// branch. If that alone is above q.Far, which is not 0, the error is errFar. Of a search that is
+// partial there is no guarantee, of kind None.
 func (s search) guarantee(ctx context.Context) (Guarantee, pair.Answer, error) {
 	if s.by == nil {
 		s.by = Best{}
@@ -221,6 +222,9 @@ func (s search) guarantee(ctx context.Context) (Guarantee, pair.Answer, error) {
 	g.Epsilon, g.Delta = s.v, s.q.At
 	if s.q.Delta {
 		g.Epsilon, g.Delta = s.q.At, s.v
+	}
+	if s.partial {
+		g.Kind = None
 	}
 	return g, s.first, nil
 }

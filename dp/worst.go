@@ -22,7 +22,9 @@ type search struct {
 	event    Event
 	relation Relation
 	q        pair.Question
-	guess    bool // the first branch is asked, and one that is likely to decide: no guarantee
+	guess    bool    // of many branches the first is asked, and one that is likely to decide
+	low      float64 // where the first branch is below, others are not asked
+	partial  bool    // so that there is no guarantee
 
 	v     float64     // the largest upper end so far
 	g     Guarantee   // of the branch that has it
@@ -83,7 +85,11 @@ func (s *search) worst(ctx context.Context) error {
 		return errFar
 	case all.single() || !directed:
 		return nil
+	case s.v < s.low:
+		s.partial = true
+		return nil
 	}
+	s.partial = s.guess
 	return s.others(ctx, span{all.total, all.least, all.most - 1})
 }
 
