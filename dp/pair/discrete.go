@@ -36,7 +36,10 @@ func pointOf(p, q, diff float64) point { return point{p: wideOf(p), q: wideOf(q)
 
 // NewDiscrete returns the pair with probabilities p[i], q[i] on point i. They must be nonnegative and sum to one within
 // 1e-9. Points of equal loss are merged.
-func NewDiscrete(p, q []float64) (*Discrete, error) {
+func NewDiscrete(p, q []float64) (*Discrete, error) { return newDiscrete(p, q, 1e-9) }
+
+// newDiscrete is NewDiscrete for sums of one within off.
+func newDiscrete(p, q []float64, off float64) (*Discrete, error) {
 	if len(p) != len(q) || len(p) == 0 {
 		return nil, bad("points: %d in P, %d in Q: must be equal and positive", len(p), len(q))
 	}
@@ -50,7 +53,7 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 		sumQ += q[i]
 		pts = append(pts, pointOf(p[i], q[i], p[i]-q[i]))
 	}
-	if !(math.Abs(sumP-1) <= 1e-9) || !(math.Abs(sumQ-1) <= 1e-9) {
+	if !(math.Abs(sumP-1) <= off) || !(math.Abs(sumQ-1) <= off) {
 		return nil, bad("probabilities sum to %v (P) and %v (Q): must sum to 1", sumP, sumQ)
 	}
 	return discrete(pts, 0), nil

@@ -74,12 +74,13 @@ func newBound(l Ratios, within Support, r Rounding, side float64) (b bound, err 
 		}
 		return append(p, l.Far), append(append(q, l.Q...), 0)
 	}
+	off := 1e-9 + r.Ratio // by which the mean of the moved ratios is
 	p, q := moved(1 + side*r.Ratio)
-	if b.there, err = NewDiscrete(p, q); err != nil {
+	if b.there, err = newDiscrete(p, q, off); err != nil {
 		return b, err
 	}
 	p, q = moved(1 - side*r.Ratio)
-	if b.back, err = NewDiscrete(q, p); err != nil {
+	if b.back, err = newDiscrete(q, p, off); err != nil {
 		return b, err
 	}
 	b.rel, b.slack, b.within = r.Mass, 4*(r.Mass+r.Ratio), Support{Min: within.Min, Max: within.Max}
