@@ -16,7 +16,7 @@ import (
 type Discrete struct {
 	points  []point // by increasing loss
 	lossErr float64 // bounds the absolute error of the losses
-	power   func(times int) (Pair, error)
+	power   func(times int) (*Discrete, error)
 	atoms   func() []Atom // once
 }
 
@@ -80,11 +80,7 @@ func (d *Discrete) Power(times int) (*Discrete, error) {
 	if d.power == nil {
 		return nil, ErrNotApplicable
 	}
-	p, err := d.power(times)
-	if err != nil {
-		return nil, err
-	}
-	return p.(*Discrete), nil
+	return d.power(times)
 }
 
 // discrete fills in losses, sorts, merges and sums. The relative errors of p and of q, together, are at most relErr.
@@ -112,7 +108,6 @@ func discrete(pts []point, relErr float64) *Discrete {
 	}
 	d.points = merged
 	d.sum()
-	d.list()
 	for _, a := range merged {
 		if l := math.Abs(a.loss); !math.IsInf(l, 1) {
 			d.lossErr = max(d.lossErr, relErr+1e-15*(1+l))
@@ -121,7 +116,8 @@ func discrete(pts []point, relErr float64) *Discrete {
 	return d
 }
 
-// sum fills in what lies above each point. All terms are positive.
+// sum fills in what lies above each point, where all terms are positive, and the list of atoms when that is
+// first asked for.
 func (d *Discrete) sum() {
 	var next point // above the last lies nothing
 	for i, a := range slices.Backward(d.points) {
@@ -133,6 +129,13 @@ func (d *Discrete) sum() {
 		}
 		d.points[i], next = a, a
 	}
+	d.atoms = sync.OnceValue(func() []Atom {
+		out := make([]Atom, len(d.points))
+		for i, a := range d.points {
+			out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
+		}
+		return out
+	})
 }
 
 func lossOf(a point) float64 {
@@ -151,17 +154,6 @@ func lossOf(a point) float64 {
 
 // Points lists the atoms by increasing loss. They must not be changed.
 func (d *Discrete) Points() []Atom { return d.atoms() }
-
-// list makes the list of atoms when it is first asked for.
-func (d *Discrete) list() {
-	d.atoms = sync.OnceValue(func() []Atom {
-		out := make([]Atom, len(d.points))
-		for i, a := range d.points {
-			out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
-		}
-		return out
-	})
-}
 
 // Len returns the number of atoms.
 func (d *Discrete) Len() int { return len(d.points) }
@@ -253,6 +245,5 @@ func (d *Discrete) Swap() Pair {
 		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: a.diff.scaled(-1), loss: -a.loss}
 	}
 	s.sum()
-	s.list()
 	return s
 }
