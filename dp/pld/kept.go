@@ -14,16 +14,10 @@ import (
 // at a δ, and that ε.
 type composition struct {
 	by       Accountant
-	about    []repetition
+	about    []pair.Step
 	logDelta float64
 	eps      pair.Interval
 	sides    sides
-}
-
-// A repetition is a pair with how often it is composed.
-type repetition struct {
-	pair  pair.Pair
-	times float64
 }
 
 // compositions holds the last ones. One takes a fifth of a second, and an answer from it milliseconds:
@@ -77,10 +71,8 @@ func (c *composition) serves(q question, got pair.Interval) bool {
 // composition returns the composition for a δ.
 func (a Accountant) composition(ctx context.Context, parts []*part, logDelta float64) (*composition, error) {
 	c := &composition{by: a, logDelta: logDelta}
-	var fresh []*part
 	for _, p := range parts {
-		c.about = append(c.about, repetition{p.loss.right.pair, p.times})
-		fresh = append(fresh, &part{loss: lossOf(p.loss.right.pair), times: p.times})
+		c.about = append(c.about, pair.Step{Pair: p.loss.right.pair, Times: int(p.times)})
 	}
 	compositions.lock.Lock()
 	for _, k := range compositions.last {
@@ -93,7 +85,10 @@ func (a Accountant) composition(ctx context.Context, parts []*part, logDelta flo
 		return c, nil
 	}
 	q := question{logDelta: logDelta, invert: true, limit: math.NaN()}
-	err := reachable(fresh, q)
+	fresh, err := a.parts(c.about)
+	if err == nil {
+		err = reachable(fresh, q)
+	}
 	if err == nil {
 		c.eps, c.sides, err = a.refine(ctx, fresh, q, logDelta)
 	}
