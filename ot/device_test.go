@@ -121,7 +121,7 @@ func TestHonestOnDevice(t *testing.T) {
 	c := ot.Cost(free)
 	for name, g := range map[string]*ot.OnDevice{
 		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c),
-		"held": ot.PointsOn(d, x, y, cost.Power(2)),
+		"held": ot.PointsOn(d, x, y, cost.Radial(func([]float64) {}, nil)),
 	} {
 		defer g.Close()
 		for _, eps := range []float64{1, 0.05, 0.002} {

@@ -74,13 +74,13 @@ func TestOwnCostIsCalledOnce(t *testing.T) {
 		"Points": ot.Points, "MatrixFree": ot.MatrixFree,
 	} {
 		var calls atomic.Int64
-		huber := cost.Separable{Value: func(v []float64) {
+		huber := cost.Separable(func(v []float64) {
 			calls.Add(int64(len(v)))
 			for k, t := range v {
 				c := max(-1, min(1, t))
 				v[k] = c * (t - c/2)
 			}
-		}}
+		}, nil)
 		plan := solved(t, ot.LBFGS{Eps: 0.1}, ot.Problem{Geometry: points(x, y, huber)})
 		if got := calls.Load(); plan.Evaluations < 5 || got != n*m*d {
 			t.Errorf("%s: %d calls in %d evaluations, want %d", name, got, plan.Evaluations, n*m*d)

@@ -83,11 +83,9 @@ func kinds() map[string]cost.PointCost {
 		"cosine":      ot.Cosine,
 		"mixed":       cost.SqEuclideanL1(0.6),
 		"power":       cost.Power(1.7),
-		"radial": cost.Radial{
-			Value: each(math.Log1p), Slope: each(func(s float64) float64 { return 1 / (1 + s) }),
-		},
-		"inner":     cost.Inner{Value: each(math.Exp), Slope: each(math.Exp)},
-		"separable": cost.Separable{Value: each(math.Expm1), Slope: each(math.Exp)}, // not symmetric
+		"radial":      cost.Radial(each(math.Log1p), each(func(s float64) float64 { return 1 / (1 + s) })),
+		"inner":       cost.Inner(each(math.Exp), each(math.Exp)),
+		"separable":   cost.Separable(each(math.Expm1), each(math.Exp)), // not symmetric
 		"func": cost.CostFunc{
 			Value: func(x, y []float64) float64 { return math.Cosh(x[0]-2*y[0]) + x[1]*y[1] },
 			Gradient: func(dx, dy []float64, w float64, x, y []float64) {
