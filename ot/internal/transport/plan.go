@@ -281,7 +281,7 @@ func (p *Plan) Matrix() *mat.Dense {
 
 // Times returns T v.
 func (p *Plan) Times(v []float64) (out []float64) {
-	if p.OnDevice("Apply", false, func(d *DevicePlan) (err error) { out, err = d.Times(v); return err }) {
+	if p.OnDevice("Apply", false, func(d *DevicePlan) { out = d.Times(v) }) {
 		return out
 	}
 	if p.Separable() {
@@ -301,7 +301,7 @@ func (p *Plan) Times(v []float64) (out []float64) {
 
 // TimesT returns Tᵀu.
 func (p *Plan) TimesT(u []float64) (out []float64) {
-	if p.OnDevice("ApplyT", false, func(d *DevicePlan) (err error) { out, err = d.TimesT(u); return err }) {
+	if p.OnDevice("ApplyT", false, func(d *DevicePlan) { out = d.TimesT(u) }) {
 		return out
 	}
 	if p.Separable() {
@@ -321,7 +321,7 @@ func (p *Plan) TimesT(u []float64) (out []float64) {
 
 // Barycentric returns Σⱼ T_ij yⱼ / Σⱼ T_ij, the limit of a vanishing weight where it is 0.
 func (p *Plan) Barycentric(y *mat.Dense) (out *mat.Dense) {
-	if p.OnDevice("Barycentric", false, func(d *DevicePlan) (err error) { out, err = d.barycentric(y); return err }) {
+	if p.OnDevice("Barycentric", false, func(d *DevicePlan) { out = d.barycentric(y) }) {
 		return out
 	}
 	n, m := p.Dims()
@@ -374,7 +374,7 @@ func (p *Plan) Laplacian(dst, v, col []float64) {
 		}
 		return
 	}
-	if p.OnDevice("a product", false, func(d *DevicePlan) error { return d.Laplacian(dst, v, col) }) {
+	if p.OnDevice("a product", false, func(d *DevicePlan) { d.Laplacian(dst, v, col) }) {
 		return
 	}
 	p.Sweep().Columns(dst, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
@@ -396,7 +396,7 @@ type Sums struct{ Sharp, SumPlogP, KL, Mass float64 }
 // Sums returns the sums over T: Sharp, KL, SumPlogP and Mass.
 func (p *Plan) Sums() Sums {
 	var v Sums
-	if p.OnDevice("Value", true, func(d *DevicePlan) (err error) { v, err = d.Values(); return err }) {
+	if p.OnDevice("Value", true, func(d *DevicePlan) { v = d.Values() }) {
 		return v
 	}
 	if p.Separable() {
