@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -229,7 +230,7 @@ func TestDensity(t *testing.T) {
 			cost += (x[i] - y[i]) * (x[i] - y[i])
 		}
 		got := (plan.F(x)+plan.G(y)-cost)/eps + logDensity(p, x) + logDensity(q, y)
-		want := logDensity(plan.Joint(), append(append([]float64{}, x...), y...))
+		want := logDensity(plan.Joint(), append(slices.Clone(x), y...))
 		conditional := logDensity(p, x) + logDensity(plan.Conditional(x), y)
 		if math.Abs(got-want) > 1e-10 || math.Abs(conditional-want) > 1e-10 {
 			t.Errorf("log density %v, by the conditional %v, of the joint law %v", got, conditional, want)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -305,7 +306,7 @@ func (a *Adjoint) derivative(i int, dst, t, logT []float64, v Field) {
 
 // potentials returns s of VJP, with the base added back.
 func (a *Adjoint) potentials() []float64 {
-	out := append([]float64(nil), a.v...)
+	out := slices.Clone(a.v)
 	if a.base != nil {
 		kern.Axpy(out, 1, a.base)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -133,7 +134,7 @@ func TestSingleKernel(t *testing.T) {
 		s.Eps, s.Tol = eps, 1e-6
 		s.StartStage(1e-6)
 		from := s.Start(nil)
-		beta := append([]float64(nil), from...)
+		beta := slices.Clone(from)
 		for j := range beta {
 			beta[j] += eps * (storedDrift32/2 - 0.1) * (2*rng.Float64() - 1)
 		}
@@ -142,7 +143,7 @@ func TestSingleKernel(t *testing.T) {
 		if s.Certified() || !s.Kernel.Single {
 			t.Fatalf("ε = %g: certified %v, single %v", eps, s.Certified(), s.Kernel.Single)
 		}
-		alpha, col := append([]float64(nil), s.Alpha...), append([]float64(nil), s.Col...)
+		alpha, col := slices.Clone(s.Alpha), slices.Clone(s.Col)
 		s.Invalidate()
 		want := s.evalAll(beta, false)
 		var off float64
@@ -157,7 +158,7 @@ func TestSingleKernel(t *testing.T) {
 				t.Errorf("ε = %g: α[%d] is off by %g ε", eps, i, (alpha[i]-s.Alpha[i])/eps)
 			}
 		}
-		far := append([]float64(nil), from...)
+		far := slices.Clone(from)
 		far[3] -= 80 * eps
 		s.Eval(far, 1)
 		s.Eval(far, 1)
@@ -177,7 +178,7 @@ func TestActiveList(t *testing.T) {
 	if s.sparse == nil {
 		t.Fatal("no list at ε = 1e-4")
 	}
-	moved := append([]float64(nil), beta...)
+	moved := slices.Clone(beta)
 	for j := range moved {
 		moved[j] += s.Eps*sparseDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
 	}
@@ -185,7 +186,7 @@ func TestActiveList(t *testing.T) {
 		t.Fatal("the list is not usable within its drift")
 	}
 	got := s.Eval(moved, 1)
-	col := append([]float64(nil), s.Col...)
+	col := slices.Clone(s.Col)
 	s.sparse, s.lists = nil, false
 	want := s.evalAll(moved, false)
 	if math.Abs(got-want) > 1e-11 {

@@ -3,6 +3,7 @@ package semidual
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -55,7 +56,7 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 			t.Error("a new pattern within the slack")
 		}
 		got := pattern.Eval(s, beta)
-		col := append([]float64(nil), s.Col...)
+		col := slices.Clone(s.Col)
 		want := s.evalAll(beta, false)
 		if math.Abs(got-want) > 1e-9+1e-10*want {
 			t.Errorf("round %d: L1 error %g by the pattern, %g in full", round, got, want)
