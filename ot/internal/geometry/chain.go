@@ -28,36 +28,22 @@ type Chain struct {
 
 // NewChain returns the chain rule of a cloud, whose vectors allocate makes; they need not be zeros.
 func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
-	c := &Chain{cost: p.Kind, x: p.x, y: p.y}
-	k, ok := p.Kind.(KernelCost)
-	if !ok {
-		return c
-	}
-	if c.form, c.known = k.Form(), true; c.form.Angle {
+	c := &Chain{cost: p.Kind, form: p.form(), x: p.x, y: p.y, yt: p.yt}
+	if _, c.known = p.Kind.(KernelCost); c.form.Angle {
 		c.x, c.y, c.length = p.unit[0], p.unit[1], p.length
+	}
+	if !c.known || c.form.Inner != nil || c.form.Separable != nil { // x·y depends on the origin, differences need none
 		return c
 	}
 	mid := allocate(p.d)
 	for k := range mid {
-		if c.form.Inner != nil || c.form.Separable != nil { // x·y depends on the origin, differences need none
-			mid[k] = 0
-			continue
-		}
 		mid[k] = kern.Sum(p.yt[k*p.m:(k+1)*p.m]) / float64(p.m)
 	}
-	c.x, c.y = copyOf(p.x, allocate), copyOf(p.y, allocate)
-	centre(c.x, mid)
-	centre(c.y, mid)
-	if c.form.Separable != nil || c.form.Abs != 0 {
-		c.yt = allocate(p.m * p.d)
-		transpose(c.yt, c.y)
-	}
-	if c.form.Separable != nil {
-		kern.Scale(c.yt, -1, c.yt)
-	}
+	c.x, c.y = centred(p.x, mid, allocate), centred(p.y, mid, allocate)
 	if c.form.Abs != 0 {
-		c.xt = allocate(p.n * p.d)
+		c.xt, c.yt = allocate(p.n*p.d), allocate(p.m*p.d)
 		transpose(c.xt, c.x)
+		transpose(c.yt, c.y)
 	}
 	if c.form.Radial != nil {
 		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
@@ -65,20 +51,15 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	return c
 }
 
-// copyOf returns a copy of a.
-func copyOf(a *mat.Dense, allocate func(n int) []float64) *mat.Dense {
+// centred returns the rows of a less mid.
+func centred(a *mat.Dense, mid []float64, allocate func(n int) []float64) *mat.Dense {
 	n, d := a.Dims()
 	out := mat.NewDense(n, d, allocate(n*d))
 	out.Copy(a)
-	return out
-}
-
-// centre subtracts mid from the rows of a.
-func centre(a *mat.Dense, mid []float64) {
-	n, _ := a.Dims()
 	for i := range n {
-		axpy(a.RawRowView(i), mid, -1)
+		axpy(out.RawRowView(i), mid, -1)
 	}
+	return out
 }
 
 // Add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
