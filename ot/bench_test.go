@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"syscall"
 	"testing"
@@ -17,6 +16,8 @@ import (
 	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
+
+var oneWorker = ot.Control{Workers: 1}
 
 // solveLoop times a solver and reports evaluations, the L1 error reached and the time for each cost in each evaluation.
 func solveLoop(b *testing.B, s ot.Solver, p ot.Problem) {
@@ -38,7 +39,7 @@ func solveLoop(b *testing.B, s ot.Solver, p ot.Problem) {
 func BenchmarkTiming(b *testing.B) {
 	for _, n := range []int{256, 1024, 2048, 4096} {
 		tm := loadTiming(b, n, 2)
-		p := ot.Problem{Geometry: ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), A: tm.A, B: tm.B}
+		p := weighted(ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), tm.A, tm.B)
 		for _, ratio := range []float64{.1, .01, .001} {
 			eps := ratio * tm.MeanCost
 			for name, s := range map[string]ot.Solver{
@@ -65,7 +66,7 @@ func BenchmarkGradient(b *testing.B) {
 	for _, n := range []int{256, 1024} {
 		tm := loadTiming(b, n, 2)
 		plan, err := ot.LBFGS{Eps: .01 * tm.MeanCost, Tol: 1e-10}.Solve(ctx,
-			ot.Problem{Geometry: ot.Points(tm.X, tm.Y, ot.SqEuclidean), A: tm.A, B: tm.B})
+			weighted(ot.Points(tm.X, tm.Y, ot.SqEuclidean), tm.A, tm.B))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func BenchmarkBatch(b *testing.B) {
 	for k := range 16 {
 		x := mat.DenseCopyOf(tm.X.Slice(50*k, 50*k+50, 0, 32))
 		y := mat.DenseCopyOf(tm.Y.Slice(50*k, 50*k+50, 0, 32))
-		problems = append(problems, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+		problems = append(problems, uniform(ot.Points(x, y, ot.SqEuclidean)))
 	}
 	s := ot.Batch{Solver: ot.LBFGS{Eps: .02 * tm.MeanCost, Tol: 1e-6}}
 	for b.Loop() {
@@ -124,12 +125,12 @@ func inTurns(b *testing.B, runs map[string]func() error) map[string]time.Duratio
 // mean cost.
 func BenchmarkTraining(b *testing.B) {
 	for _, size := range []struct{ n, d int }{{256, 64}, {1024, 2}} {
-		rng := rand.New(rand.NewPCG(7, uint64(size.n)))
+		rng := seeded(7, uint64(size.n))
 		x, y := cloud(rng, size.n, size.d, 1, 0), cloud(rng, size.n, size.d, 1, 0.5)
 		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, ot.SqEuclidean))) / float64(size.n*size.n)
-		solver := ot.LBFGS{Eps: eps, Tol: 1e-6, Control: ot.Control{Workers: 1}}
+		solver := ot.LBFGS{Eps: eps, Tol: 1e-6, Control: oneWorker}
 		runs := map[string]func() error{"solve": func() error {
-			_, err := solver.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+			_, err := solver.Solve(ctx, uniform(ot.Points(x, y, ot.SqEuclidean)))
 			return err
 		}}
 		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
@@ -156,11 +157,11 @@ func BenchmarkTraining(b *testing.B) {
 
 // BenchmarkStep is a step of a training loop after the first, with what it allocates.
 func BenchmarkStep(b *testing.B) {
-	rng := rand.New(rand.NewPCG(7, 7))
+	rng := seeded(7, 7)
 	x, y := cloud(rng, 1024, 2, 1, 0), cloud(rng, 1024, 2, 1, 0.5)
 	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
 		b.Run(loss.String(), func(b *testing.B) {
-			of := ot.Objective{Solver: ot.LBFGS{Eps: 0.45, Tol: 1e-6, Control: ot.Control{Workers: 1}}, Loss: loss}
+			of := ot.Objective{Solver: ot.LBFGS{Eps: 0.45, Tol: 1e-6, Control: oneWorker}, Loss: loss}
 			step := func() {
 				if _, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX); err != nil {
 					b.Fatal(err)
@@ -179,7 +180,7 @@ func BenchmarkStep(b *testing.B) {
 func BenchmarkDefault(b *testing.B) {
 	for _, size := range [][2]int{{256, 2}, {256, 32}, {1024, 2}, {1024, 32}} {
 		tm := loadTiming(b, size[0], size[1])
-		p := ot.Problem{Geometry: ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), A: tm.A, B: tm.B}
+		p := weighted(ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean))), tm.A, tm.B)
 		for _, ratio := range []float64{.1, .01, .001} {
 			for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 				eps := ratio * tm.MeanCost
@@ -194,9 +195,9 @@ func BenchmarkDefault(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("n=%d/d=%d/ratio=%g/tol=%g", size[0], size[1], ratio, tol), func(b *testing.B) {
 					least := inTurns(b, map[string]func() error{
-						"default": solve(ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
-						"newton":  solve(ot.Newton{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
-						"scaling": solve(ot.Scaling{Eps: eps, Tol: tol, Control: ot.Control{Workers: 1}}),
+						"default": solve(ot.LBFGS{Eps: eps, Tol: tol, Control: oneWorker}),
+						"newton":  solve(ot.Newton{Eps: eps, Tol: tol, Control: oneWorker}),
+						"scaling": solve(ot.Scaling{Eps: eps, Tol: tol, Control: oneWorker}),
 					})
 					best := slices.Min(slices.Collect(maps.Values(least)))
 					b.ReportMetric(least["default"].Seconds()*1e3, "cpu-ms/op")
@@ -219,15 +220,14 @@ func processor() time.Duration {
 // loadTiming reads a timing problem from the shared folder; it skips the test if that is absent.
 func loadTiming(tb testing.TB, n, d int) *ottest.Timing {
 	tb.Helper()
-	t := must.Get(ottest.ReadTiming(ottest.Dir(tb, "ot-bench"), n, d))
-	return t
+	return must.Get(ottest.ReadTiming(ottest.Dir(tb, "ot-bench"), n, d))
 }
 
 // BenchmarkSmallEps is the solve at ε = .001 of the mean cost between points of the plane, by
 // trees over the points and, as a cost matrix, by lists of its entries; the latter at 4096 only.
 func BenchmarkSmallEps(b *testing.B) {
 	for _, n := range []int{4096, 16384} {
-		rng := rand.New(rand.NewPCG(7, uint64(n)))
+		rng := seeded(7, uint64(n))
 		points := ot.Points(cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 0.5), ot.SqEuclidean)
 		ways := map[string]cost.Geometry{"trees": points}
 		if n == 4096 {
@@ -236,8 +236,8 @@ func BenchmarkSmallEps(b *testing.B) {
 		for name, g := range ways {
 			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
 				began := processor()
-				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Control: ot.Control{Workers: 1}},
-					ot.Problem{Geometry: g})
+				solveLoop(b, ot.LBFGS{Eps: .001 * 4.5, Tol: 1e-6, Control: oneWorker},
+					uniform(g))
 				b.ReportMetric((processor()-began).Seconds()/float64(b.N), "cpu-s/op")
 			})
 		}
@@ -248,10 +248,9 @@ func BenchmarkSmallEps(b *testing.B) {
 // to 1.2, for ε and ρ in mean costs.
 func BenchmarkUnbalanced(b *testing.B) {
 	const n = 1000
-	rng := rand.New(rand.NewPCG(7, n))
+	rng := seeded(7, n)
 	square := func(side, from float64) *mat.Dense {
-		m := mat.NewDense(n, 2, nil)
-		m.Apply(func(_, _ int, _ float64) float64 { return from + side*rng.Float64() }, m)
+		m := filled(n, 2, func(_, _ int) float64 { return from + side*rng.Float64() })
 		return m
 	}
 	mass := func(total float64) []float64 {
@@ -262,7 +261,7 @@ func BenchmarkUnbalanced(b *testing.B) {
 		return w
 	}
 	c := ot.Cost(ot.Points(square(1, 0), square(.8, .3), ot.SqEuclidean))
-	p, mean := ot.Problem{Geometry: ot.Dense(c), A: mass(1), B: mass(1.2)}, mat.Sum(c)/n/n
+	p, mean := weighted(ot.Dense(c), mass(1), mass(1.2)), mat.Sum(c)/n/n
 	for _, eps := range []float64{.01, .001} {
 		for _, rho := range []float64{.1, 1, 10} {
 			b.Run(fmt.Sprintf("eps=%g/rho=%g", eps, rho), func(b *testing.B) {
@@ -272,7 +271,7 @@ func BenchmarkUnbalanced(b *testing.B) {
 					RhoA:    rho * mean,
 					RhoB:    rho * mean,
 					Tol:     1e-6,
-					Control: ot.Control{Workers: 1},
+					Control: oneWorker,
 				}, p)
 				b.ReportMetric((processor()-began).Seconds()*1e3/float64(b.N), "cpu-ms/op")
 			})

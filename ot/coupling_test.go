@@ -3,6 +3,7 @@ package ot_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,13 +22,8 @@ func TestWeakCouplingIsFlagged(t *testing.T) {
 	const u, v = 3, 1
 	for _, span := range []float64{2, 20, 40, 60, 80, 120, 400, 2000} {
 		eps := (u + v) / span
-		for name, s := range map[string]ot.Solver{
-			"lbfgs": ot.LBFGS{Eps: eps, Tol: 1e-12}, "newton": ot.Newton{Eps: eps, Tol: 1e-12},
-		} {
-			plan, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{0, u, v, 0}))})
-			if err != nil || plan.Status != ot.Converged {
-				t.Fatal(plan, err)
-			}
+		for name, s := range solvers(eps, 1e-12) {
+			plan := mustSolve(t, s, uniform(ot.Dense(mat.NewDense(2, 2, []float64{0, u, v, 0}))))
 			off := math.Abs(plan.Beta[1] - plan.Beta[0] - (u-v)/2.)
 			c := plan.Coupling()
 			if !(off <= c.Error+1e-12) {
@@ -37,7 +33,7 @@ func TestWeakCouplingIsFlagged(t *testing.T) {
 				t.Errorf("%s, costs over %g ε: potentials are off by %g ε, and determined: %v", name, span, off/eps, c)
 			}
 			grad := must.Get(plan.Grad(ot.Sharp))
-			_, _, err = grad.Weights()
+			_, _, err := grad.Weights()
 			if span <= 40 && err != nil || span >= 80 && !errors.Is(err, ot.ErrUndetermined) {
 				t.Errorf("%s, costs over %g ε: gradient by weights: %v", name, span, err)
 			}
@@ -63,7 +59,7 @@ func TestCouplingIsTheWeakestCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, eps := ottest.Problem(t)
 		plan := must.Get(ot.LBFGS{Eps: eps / 5}.Solve(ctx, p))
-		c, T, weight := plan.Coupling(), plan.Matrix(), append(append([]float64{}, plan.A...), plan.B...)
+		c, T, weight := plan.Coupling(), plan.Matrix(), append(slices.Clone(plan.A), plan.B...)
 		n, m := plan.Dims()
 		// share is the strongest link across a cut over the weight of the lighter side, and mass is all that crosses.
 		share := func(side []bool) (share, mass, lighter float64) {
@@ -124,10 +120,10 @@ func TestValueBound(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 0, .2, .1, .9, .7, .5, 1})
 	c := ot.Cost(ot.Points(x, x, ot.SqEuclidean))
 	for _, eps := range []float64{.3, .03, .01, .003} {
-		exact := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, ot.Problem{Geometry: ot.Dense(c)})
+		exact := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, uniform(ot.Dense(c)))
 		for _, tol := range []float64{1e-3, 1e-6, 1e-9} {
 			for _, s := range solvers(eps, tol) {
-				p := solved(t, s, ot.Problem{Geometry: ot.Dense(c)})
+				p := solved(t, s, uniform(ot.Dense(c)))
 				// The reference's own L1 error, 1e-14, and rounding of values of the order of 1.
 				gap, bound := exact.RegKL()-p.RegKL(), p.MarginalL1*(floats.Max(c.RawMatrix().Data)+eps*math.Sqrt(tol))
 				if !(gap <= bound+2e-14 && gap >= -2e-14) {
@@ -142,7 +138,7 @@ func TestValueBound(t *testing.T) {
 // detector fails without the locks.
 func TestPlanIsShared(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 0, .2, .1, .9, .7, .5, 1})
-	p := solved(t, ot.LBFGS{Eps: .01}, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)})
+	p := solved(t, ot.LBFGS{Eps: .01}, uniform(ot.Points(x, x, ot.SqEuclidean)))
 	want, values := p.Coupling().String(), make(chan ot.Values)
 	for range 4 {
 		go func() {

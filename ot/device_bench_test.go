@@ -2,7 +2,6 @@ package ot_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"coupling/lab/device"
@@ -34,7 +33,7 @@ func halfSteps(b *testing.B, d *device.Device) {
 			for _, t := range []device.DType{device.Float32, device.Float64} {
 				b.Run(fmt.Sprintf("%v/n=%d/d=%d", t, n, dim), func(b *testing.B) {
 					defer d.Scope().Close()
-					rng := rand.New(rand.NewPCG(1, 1))
+					rng := seeded(1, 1)
 					x, y := d.FromDense(t, cloud(rng, n, dim, 1, 0)), d.FromDense(t, cloud(rng, n, dim, 1, 1))
 					h, out := d.Zeros(t, n), d.New(t, n)
 					step := func() { device.PointLSE(out, x, y, h, device.Cost{Square: 1}, 10) }
@@ -58,7 +57,7 @@ func wholeSolves(b *testing.B, d *device.Device) {
 			if n > 1<<15 && dim > 2 {
 				continue // minutes
 			}
-			rng := rand.New(rand.NewPCG(1, 1))
+			rng := seeded(1, 1)
 			x, y := cloud(rng, n, dim, 1, 0), cloud(rng, n, dim, 1, 1)
 			for _, ratio := range []float64{0.1, 0.01} {
 				eps := ratio * float64(dim) // of the order of the mean cost
@@ -69,13 +68,13 @@ func wholeSolves(b *testing.B, d *device.Device) {
 							g := ot.PointsOn(d, x, y, ot.SqEuclidean)
 							g.Type = t
 							defer g.Close()
-							solveLoop(b, ot.LBFGS{Eps: eps, Tol: tol}, ot.Problem{Geometry: g})
+							solveLoop(b, ot.LBFGS{Eps: eps, Tol: tol}, uniform(g))
 						})
 					}
 					if n <= 4096 {
 						b.Run("host/"+name, func(b *testing.B) {
 							solveLoop(b, ot.LBFGS{Eps: eps, Tol: tol},
-								ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+								uniform(ot.Points(x, y, ot.SqEuclidean)))
 						})
 					}
 				}
@@ -86,10 +85,10 @@ func wholeSolves(b *testing.B, d *device.Device) {
 
 func gradients(b *testing.B, d *device.Device) {
 	for _, n := range sizes(d, []int{1024}, []int{4096, 32768}) {
-		rng := rand.New(rand.NewPCG(1, 1))
+		rng := seeded(1, 1)
 		x, y := cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 1)
 		g := ot.PointsOn(d, x, y, ot.SqEuclidean)
-		plan := must.Get(ot.LBFGS{Eps: 0.2, Tol: 1e-6}.Solve(ctx, ot.Problem{Geometry: g}))
+		plan := must.Get(ot.LBFGS{Eps: 0.2, Tol: 1e-6}.Solve(ctx, uniform(g)))
 		for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
 			b.Run(fmt.Sprintf("%v/n=%d", loss, n), func(b *testing.B) {
 				for b.Loop() {

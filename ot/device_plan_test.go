@@ -3,7 +3,6 @@ package ot_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -49,16 +48,16 @@ func TestPlanOnDevice(t *testing.T) {
 // most; costs that are held in float32 are given to the host as they were rounded.
 func planOn(t *testing.T, d *device.Device, dim int, kind cost.PointCost) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(42, uint64(dim)))
+	rng := seeded(42, uint64(dim))
 	const n, m = 170, 139
 	x, y := cloud(rng, n, dim, 1, 50), cloud(rng, m, dim, 1, 50.3)
 	g := ot.PointsOn(d, x, y, kind)
-	var host cost.Geometry = ot.MatrixFree(x, y, kind)
-	if _, held := kind.(cost.Power); held {
-		p := ot.MatrixFree(x, y, kind)
-		host = roundedCloud{p, rounded(ot.Cost(p))}
+	free := ot.MatrixFree(x, y, kind)
+	var host cost.Geometry = free
+	if _, made := free.Points().Vector(); !made {
+		host = roundedCloud{free, rounded(ot.Cost(free))}
 	}
-	p := ot.Problem{Geometry: host, A: withZeros(simplex(rng, n)), B: withZeros(simplex(rng, m))}
+	p := weighted(host, withZeros(simplex(rng, n)), withZeros(simplex(rng, m)))
 	s := ot.LBFGS{Eps: 0.1 * mat.Sum(ot.Cost(host)) / (n * m), Tol: 1e-11}
 	want := mustSolve(t, s, p)
 	p.Geometry = g
@@ -72,8 +71,7 @@ func planOn(t *testing.T, d *device.Device, dim int, kind cost.PointCost) {
 // solved returns the plan of a solve without an error, mustSolve one that converged.
 func solved(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
 	t.Helper()
-	plan := must.Get(s.Solve(ctx, p))
-	return plan
+	return must.Get(s.Solve(ctx, p))
 }
 
 func mustSolve(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
@@ -120,8 +118,7 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 			alike(t, name+"∂b", db, hb)
 		}
 	}
-	w := mat.NewDense(n, m, nil)
-	w.Apply(func(i, j int, _ float64) float64 { return math.Sin(float64(3*i + j)) }, w)
+	w := filled(n, m, func(i, j int) float64 { return math.Sin(float64(3*i + j)) })
 	gv := must.Get(ot.Backward{}.VJP(ctx, got, w))
 	hv := must.Get(ot.Backward{}.VJP(ctx, want, w))
 	alike(t, "VJP", gv.Cost.RawMatrix().Data, hv.Cost.RawMatrix().Data)
@@ -156,7 +153,7 @@ func alike(t *testing.T, what string, got, want []float64) {
 // Unbalanced plans and those in float64 are the host's too.
 func TestUnbalancedOnDevice(t *testing.T) {
 	d := openDevice(t)
-	rng := rand.New(rand.NewPCG(43, 1))
+	rng := seeded(43, 1)
 	const n, m = 60, 80
 	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 0.5)
 	a, b := withZeros(simplex(rng, n)), simplex(rng, m)
@@ -164,11 +161,11 @@ func TestUnbalancedOnDevice(t *testing.T) {
 		a[i] *= 3
 	}
 	for _, s := range []ot.Unbalanced{{Eps: .1, RhoA: 1, RhoB: 2}, {Eps: .02, RhoA: 1, RhoB: math.Inf(1)}} {
-		want := mustSolve(t, s, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
+		want := mustSolve(t, s, weighted(ot.Points(x, y, ot.SqEuclidean), a, b))
 		for _, typ := range []device.DType{device.Float32, device.Float64} {
 			g := ot.PointsOn(d, x, y, ot.SqEuclidean)
 			g.Type = typ
-			got := mustSolve(t, s, ot.Problem{Geometry: g, A: a, B: b})
+			got := mustSolve(t, s, weighted(g, a, b))
 			alike(t, "plan", got.Matrix().RawMatrix().Data, want.Matrix().RawMatrix().Data)
 			v, w := got.Value(), want.Value()
 			alike(t, "values", []float64{v.Sharp, v.RegKL, v.KL, v.Mass}, []float64{w.Sharp, w.RegKL, w.KL, w.Mass})

@@ -2,7 +2,6 @@ package ot_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -16,7 +15,7 @@ import (
 // evaluations copy nothing to it.
 func TestResidentOnDevice(t *testing.T) {
 	d := openDevice(t)
-	rng := rand.New(rand.NewPCG(47, 1))
+	rng := seeded(47, 1)
 	x, y, a, b := float32Problem(rng, 30, 25, 2)
 	a[3], a[7], b[0], b[5] = 0, 1e-9, 0, 1e-7
 	for _, w := range [][]float64{a, b} {
@@ -34,13 +33,13 @@ func TestResidentOnDevice(t *testing.T) {
 		}
 		for _, eps := range []float64{1, .02} {
 			const tol = 1e-8
-			want := mustSolve(t, ot.Newton{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: free, A: a, B: b})
+			want := mustSolve(t, ot.Newton{Eps: eps, Tol: 1e-12}, weighted(free, a, b))
 			for solver, s := range map[string]ot.Solver{
 				"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol}, "relaxed": ot.Sinkhorn{Eps: eps, Tol: tol, Relax: 1.5},
 				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol},
 			} {
 				before := d.Traffic()
-				p, err := s.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+				p, err := s.Solve(ctx, weighted(g, a, b))
 				asked := d.Traffic().Minus(before)
 				at := fmt.Sprintf("%s, %s, ε = %g", name, solver, eps)
 				if err != nil || p.Status != ot.Converged || p.MarginalL1 > tol {

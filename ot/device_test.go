@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -111,7 +111,7 @@ func fewer(t *testing.T, checks string) {
 // the plan is that of the host.
 func TestHonestOnDevice(t *testing.T) {
 	d := openDevice(t)
-	rng := rand.New(rand.NewPCG(41, 1))
+	rng := seeded(41, 1)
 	n, m := 150, 130
 	if testing.Short() {
 		n, m = 60, 50
@@ -121,40 +121,30 @@ func TestHonestOnDevice(t *testing.T) {
 	c := ot.Cost(free)
 	for name, g := range map[string]*ot.OnDevice{
 		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c),
-		"held": ot.PointsOn(d, x, y, cost.Power(2)),
+		"held": ot.PointsOn(d, x, y, cost.Radial(func([]float64) {}, nil)),
 	} {
 		defer g.Close()
 		for _, eps := range []float64{1, 0.05, 0.002} {
-			want, err := ot.Newton{Eps: eps, Tol: 1e-11}.Solve(ctx, ot.Problem{Geometry: free, A: a, B: b})
-			if err != nil || want.Status != ot.Converged {
-				t.Fatal(err, want.Status)
-			}
+			want := mustSolve(t, ot.Newton{Eps: eps, Tol: 1e-11}, weighted(free, a, b))
 			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
 				got := solved(t, ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}},
-					ot.Problem{Geometry: g, A: a, B: b})
-				l1 := l1Error(got)
+					weighted(g, a, b))
+				what := fmt.Sprintf("%s, ε = %g, Tol = %g", name, eps, tol)
 				// A float64 pass errs by |c|/ε units in the last place, here up to 2e4.
-				if math.Abs(l1-got.MarginalL1) > 0x1p-52*(8+mat.Max(c)/eps)+1e-9*l1 {
-					t.Errorf("%s, ε = %g, Tol = %g: reports an error of %g, has %g", name, eps, tol, got.MarginalL1, l1)
-				}
+				honest(t, what, got, tol, 0x1p-52*(8+mat.Max(c)/eps))
 				if (got.Status == ot.Converged) != (got.MarginalL1 <= tol) ||
 					tol == 1e-18 && got.Status == ot.Converged {
-					t.Errorf("%s, ε = %g, Tol = %g: %v at %g", name, eps, tol, got.Status, got.MarginalL1)
+					t.Errorf("%s: %v at %g", what, got.Status, got.MarginalL1)
 				}
 				if tol >= 1e-9 && got.Status != ot.Converged {
-					t.Errorf("%s, ε = %g, Tol = %g: %v", name, eps, tol, got.Status)
-				}
-				if tol != 1e-9 {
-					continue
+					t.Errorf("%s: %v", what, got.Status)
 				}
 				allowed := 1e-7 // of the tolerance, at these conditions
 				if name != "points" {
 					allowed += 0x1p-24 * mat.Max(c) / eps
 				}
-				var off mat.Dense
-				off.Sub(got.Matrix(), want.Matrix())
-				if l1 := mat.Norm(mat.NewVecDense(n*m, off.RawMatrix().Data), 1); l1 > allowed {
-					t.Errorf("%s, ε = %g: the plan is off by %g in L1, allowed is %g", name, eps, l1, allowed)
+				if l1 := apartL1(got, want); tol == 1e-9 && l1 > allowed {
+					t.Errorf("%s: the plan is off by %g in L1, allowed is %g", what, l1, allowed)
 				}
 			}
 		}
@@ -167,15 +157,15 @@ func TestLargeOnDevice(t *testing.T) {
 		t.Skip("nine million costs")
 	}
 	d := openDevice(t)
-	rng := rand.New(rand.NewPCG(46, 1))
+	rng := seeded(46, 1)
 	const n, m = 2900, 3000 // more than 1<<23
 	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 1)
 	host := ot.Dense(rounded(ot.Cost(ot.Points(x, y, ot.SqEuclidean))))
 	g := ot.DenseOn(d, ot.Cost(host))
 	defer g.Close()
 	s := ot.LBFGS{Eps: 0.5, Tol: 1e-9}
-	want := mustSolve(t, s, ot.Problem{Geometry: host})
-	got := mustSolve(t, s, ot.Problem{Geometry: g})
+	want := mustSolve(t, s, uniform(host))
+	got := mustSolve(t, s, uniform(g))
 	most := want.Evaluations + want.Evaluations/4 + 5
 	if d.Info().Kind != "cpu" { // which begins with steps that copy nothing, more of them than L-BFGS would take
 		most += want.Evaluations/2 + 32
@@ -218,7 +208,7 @@ func TestRefusalsOnDevice(t *testing.T) {
 		"nil geom": {(*ot.OnDevice)(nil), ot.ErrShape},
 		"closed":   {closed, ot.ErrUnsupported},
 	} {
-		_, err := ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: c.g})
+		_, err := ot.LBFGS{Eps: 1}.Solve(ctx, uniform(c.g))
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -228,15 +218,13 @@ func TestRefusalsOnDevice(t *testing.T) {
 	}
 	wrong := ot.DenseOn(d, one)
 	wrong.Type = device.Int32
-	if _, err := (ot.LBFGS{Eps: 1}).Solve(ctx, ot.Problem{Geometry: wrong}); !errors.Is(err, ot.ErrParameter) {
-		t.Errorf("Type int32: %v, want ErrParameter", err)
-	}
+	refused(t, "Type int32", failure((ot.LBFGS{Eps: 1}).Solve(ctx, uniform(wrong))), ot.ErrParameter)
 }
 
 // Where the device fails, a solve ends with what it said and no panic, nothing of it is left, and the geometry works
 // again when the device does.
 func TestFailuresOnDevice(t *testing.T) {
-	rng := rand.New(rand.NewPCG(44, 1))
+	rng := seeded(44, 1)
 	x, y := cloud(rng, 40, 2, 1, 0), cloud(rng, 50, 2, 1, 1)
 	for name, fail := range map[string]func(d *device.Device){
 		"memory": func(d *device.Device) { d.New(device.Float32, 1<<30, 1<<30, 1<<2) },
@@ -255,13 +243,13 @@ func TestFailuresOnDevice(t *testing.T) {
 		} {
 			d := must.Get(device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu")))
 			g := ot.PointsOn(d, x, y, ot.SqEuclidean)
-			good := must.Get(s(nil).Solve(ctx, ot.Problem{Geometry: g}))
+			good := must.Get(s(nil).Solve(ctx, uniform(g)))
 			_, err := s(func(st ot.Step) error {
 				if st.Evaluation == 3 {
 					fail(d)
 				}
 				return nil
-			}).Solve(ctx, ot.Problem{Geometry: g})
+			}).Solve(ctx, uniform(g))
 			if err == nil || name == "memory" && !errors.Is(err, device.ErrMemory) {
 				t.Errorf("%s, %s: %v", name, solver, err)
 			}
@@ -278,7 +266,7 @@ func TestFailuresOnDevice(t *testing.T) {
 				if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
 					t.Errorf("%s, %s: the device's own error is %v", name, solver, err)
 				}
-				again, err := s(nil).Solve(ctx, ot.Problem{Geometry: g})
+				again, err := s(nil).Solve(ctx, uniform(g))
 				if err != nil {
 					t.Errorf("%s, %s: after Recover: %v", name, solver, err)
 				} else {
@@ -303,7 +291,7 @@ func total(v []float64) (sum float64) {
 // Geometries on one device may be solved at the same time, each its own result: what the race detector looks at.
 func TestSharedOnDevice(t *testing.T) {
 	d := openDevice(t)
-	rng := rand.New(rand.NewPCG(46, 1))
+	rng := seeded(46, 1)
 	x, y := cloud(rng, 40, 2, 1, 0), cloud(rng, 50, 2, 1, 1)
 	some := func() []*ot.OnDevice {
 		return []*ot.OnDevice{ot.PointsOn(d, x, y, ot.SqEuclidean), ot.DenseOn(d, ot.Cost(ot.Points(x, y, ot.L1))),
@@ -311,7 +299,7 @@ func TestSharedOnDevice(t *testing.T) {
 	}
 	solve := func(g *ot.OnDevice) []float64 {
 		defer g.Close()
-		p, err := ot.LBFGS{Eps: 0.1, Tol: 1e-9}.Solve(ctx, ot.Problem{Geometry: g})
+		p, err := ot.LBFGS{Eps: 0.1, Tol: 1e-9}.Solve(ctx, uniform(g))
 		if err != nil {
 			t.Error(err)
 			return nil
@@ -353,7 +341,7 @@ func noMemory(t *testing.T, d *device.Device) {
 		hoard = append(hoard, a)
 	}
 	g := ot.DenseOn(d, mat.NewDense(600, 600, nil))
-	_, err := ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: g})
+	_, err := ot.LBFGS{Eps: 1}.Solve(ctx, uniform(g))
 	if !errors.Is(err, device.ErrMemory) {
 		t.Errorf("%v, want ErrMemory", err)
 	}
@@ -363,7 +351,7 @@ func noMemory(t *testing.T, d *device.Device) {
 	if n, bytes, _ := d.Live(); n != 0 {
 		t.Errorf("%d arrays of %d bytes live on", n, bytes)
 	}
-	if _, err = (ot.LBFGS{Eps: 1}).Solve(ctx, ot.Problem{Geometry: g}); err != nil {
+	if _, err = (ot.LBFGS{Eps: 1}).Solve(ctx, uniform(g)); err != nil {
 		t.Errorf("with memory: %v", err)
 	}
 	g.Close()
@@ -389,7 +377,7 @@ func referencesOn(t *testing.T, d *device.Device, cases []*ottest.Case) {
 			}
 			for _, g := range geometries {
 				for name, s := range solvers(c.Eps, 1e-12) {
-					p, err := s.Solve(ctx, ot.Problem{Geometry: g, A: c.A, B: c.B})
+					p, err := s.Solve(ctx, weighted(g, c.A, c.B))
 					if err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}

@@ -1,9 +1,7 @@
 package ot_test
 
 import (
-	"errors"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -57,7 +55,7 @@ func evalSemiDebiased(t *testing.T, of *ot.Objective, x, fresh, y *mat.Dense, c 
 
 // The gradient of every debiased loss is that of its value.
 func TestDivergenceGradients(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 1))
+	rng := seeded(4, 1)
 	x, y, fresh := cloud(rng, 5, 2, 1, 0), cloud(rng, 4, 2, 1, 1), cloud(rng, 2, 2, 1, 0)
 	a, b := simplex(rng, 5), simplex(rng, 4)
 	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
@@ -74,10 +72,10 @@ func TestDivergenceGradients(t *testing.T) {
 			t.Errorf("%v: divergence %v, %v", loss, d.Value, d.Status)
 		}
 		value, semiValue := func() float64 { return div().Value }, func() float64 { return semi().Value }
-		differences(t, "x of the divergence", x.RawMatrix().Data, d.X.RawMatrix().Data, 1, value)
-		differences(t, "y of the divergence", y.RawMatrix().Data, d.Y.RawMatrix().Data, 1, value)
-		differences(t, "x, semi-debiased", x.RawMatrix().Data, s.X.RawMatrix().Data, 1, semiValue)
-		differences(t, "fresh, semi-debiased", fresh.RawMatrix().Data, s.Fresh.RawMatrix().Data, 1, semiValue)
+		pointDifferences(t, "x of the divergence", x, d.X, 1, value)
+		pointDifferences(t, "y of the divergence", y, d.Y, 1, value)
+		pointDifferences(t, "x, semi-debiased", x, s.X, 1, semiValue)
+		pointDifferences(t, "fresh, semi-debiased", fresh, s.Fresh, 1, semiValue)
 	}
 	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL, ot.RegEntropy} {
 		of := ot.Divergence{Of: ot.Objective{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}}
@@ -86,7 +84,7 @@ func TestDivergenceGradients(t *testing.T) {
 			"divergence by a": {a, slices.Clone(d.A), change(rng, a)},
 			"divergence by b": {b, slices.Clone(d.B), change(rng, b)},
 		} {
-			at := append([]float64(nil), w.at...)
+			at := slices.Clone(w.at)
 			fd := central(func(h float64) float64 {
 				copy(w.at, plus(at, h, w.dir))
 				e := must.Get(of.Eval(ctx, x, y, a, b, ot.SqEuclidean, 0))
@@ -102,14 +100,12 @@ func TestDivergenceGradients(t *testing.T) {
 			}
 		}
 	}
-	if _, err := new(ot.Divergence).Eval(ctx, x, y, nil, nil, ot.L1, 0); !errors.Is(err, ot.ErrParameter) {
-		t.Errorf("Divergence without Of: err = %v, want ErrParameter", err)
-	}
+	refused(t, "Divergence without Of", failure(new(ot.Divergence).Eval(ctx, x, y, nil, nil, ot.L1, 0)), ot.ErrParameter)
 }
 
 // Warm starts and memory used again change nothing but the way there.
 func TestObjectiveAgain(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 1))
+	rng := seeded(6, 1)
 	x, y := cloud(rng, 40, 6, 1, 0), cloud(rng, 30, 6, 1, 1)
 	warm := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 0.4, Tol: 1e-12}, Loss: ot.Sharp, Warm: true}}
 	for step := range 4 {
@@ -130,14 +126,14 @@ func TestObjectiveAgain(t *testing.T) {
 
 // The transport of a measure to itself is found as fast as it is symmetric, and is that of the general problem.
 func TestSymmetric(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 1))
+	rng := seeded(8, 1)
 	x := cloud(rng, 60, 3, 1, 0)
 	a := simplex(rng, 60)
 	for _, c := range []cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.Power(3)} {
 		for _, eps := range []float64{1, 0.1, 0.01} {
-			self := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, ot.Problem{Geometry: ot.Points(x, x, c), A: a, B: a})
+			self := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, weighted(ot.Points(x, x, c), a, a))
 			want := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12},
-				ot.Problem{Geometry: ot.Points(x, mat.DenseCopyOf(x), c), A: a, B: a})
+				weighted(ot.Points(x, mat.DenseCopyOf(x), c), a, a))
 			if self.Status != ot.Converged || !mat.EqualApprox(self.Matrix(), want.Matrix(), 1e-12) {
 				t.Errorf("%v at ε = %g: %v, or not the same plan", c, eps, self.Status)
 			}
@@ -154,7 +150,7 @@ func TestStepsReuseMemory(t *testing.T) {
 		n, d int
 		c    cost.PointCost
 	}{{100, 40, cost.SqEuclideanL1(0.5)}, {200, 500, ot.Cosine}, {2048, 2, ot.SqEuclidean}} {
-		rng := rand.New(rand.NewPCG(3, 4))
+		rng := seeded(3, 4)
 		x, y := cloud(rng, size.n, size.d, 1, 0), cloud(rng, size.n, size.d, 1, 0.5)
 		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, size.c))) / float64(size.n*size.n)
 		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
@@ -181,7 +177,7 @@ func TestStepsReuseMemory(t *testing.T) {
 // Memory that problems of other sizes, costs, ε and solvers have left behind changes no bit.
 func TestReusedMemory(t *testing.T) {
 	var used ot.Objective
-	rng := rand.New(rand.NewPCG(9, 1))
+	rng := seeded(9, 1)
 	for _, size := range [][2]int{{5, 7}, {140, 150}, {40, 30}} {
 		for _, c := range []cost.PointCost{ot.SqEuclidean, cost.SqEuclideanL1(0.5), ot.Cosine} {
 			x, y := cloud(rng, size[0], 6, 1, 0), cloud(rng, size[1], 6, 1, 1)

@@ -16,14 +16,6 @@ import (
 
 var forbidden = math.Inf(1)
 
-// solversOf are all that take balanced problems.
-func solversOf(eps, tol float64) []ot.Solver {
-	return []ot.Solver{
-		ot.LBFGS{Eps: eps, Tol: tol}, ot.Newton{Eps: eps, Tol: tol}, ot.Sinkhorn{Eps: eps, Tol: tol},
-		ot.Scaling{Eps: eps, Tol: tol},
-	}
-}
-
 // masked are costs of points of the plane with a share of pairs forbidden, those of a permutation never.
 func masked(rng *rand.Rand, n int, share float64) *mat.Dense {
 	c := mat.NewDense(n, n, nil)
@@ -41,18 +33,15 @@ func masked(rng *rand.Rand, n int, share float64) *mat.Dense {
 // Costs that are large and finite give the same plan, values and gradients, where exp(−c/ε) is 0
 // and the offset does no harm.
 func TestForbiddenIsTheLimit(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := seeded(1, 1)
 	for _, n := range []int{7, 40, 300} { // elimination, conjugate gradients, lists
 		c := masked(rng, n, 0.5)
 		far := mat.DenseCopyOf(c)
 		far.Apply(func(_, _ int, v float64) float64 { return min(v, 1e3) }, far)
 		const eps = 0.1
-		want, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(far)})
-		if err != nil || want.Status != ot.Converged {
-			t.Fatal(want, err)
-		}
-		for _, s := range solversOf(eps, 1e-12) {
-			plan := solved(t, s, ot.Problem{Geometry: ot.Dense(c)})
+		want := mustSolve(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, uniform(ot.Dense(far)))
+		for _, s := range solversWith(eps, 1e-12, ot.Control{}) {
+			plan := solved(t, s, uniform(ot.Dense(c)))
 			if plan.Status == ot.IterationLimit { // a first-order method's right
 				continue
 			}
@@ -87,16 +76,12 @@ func TestForbiddenIsTheLimit(t *testing.T) {
 
 // Offsets and small ε beside forbidden pairs.
 func TestForbiddenExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
+	rng := seeded(2, 1)
 	c := masked(rng, 30, 0.6)
 	for _, by := range []float64{0, 1e6, -1e7} {
-		moved := mat.DenseCopyOf(c)
-		moved.Apply(func(_, _ int, v float64) float64 { return v + by }, moved)
+		moved := lifted(c, by)
 		for _, eps := range []float64{1, 0.01} {
-			plan, err := ot.LBFGS{Eps: eps, Tol: 1e-10}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(moved)})
-			if err != nil || plan.Status != ot.Converged {
-				t.Fatal(by, eps, plan, err)
-			}
+			plan := mustSolve(t, ot.LBFGS{Eps: eps, Tol: 1e-10}, uniform(ot.Dense(moved)))
 			if v := plan.Value(); !(math.Abs(v.Sharp-by) < 1) || !(v.KL > 0) {
 				t.Errorf("offset %g, ε = %g: %+v", by, eps, v)
 			}
@@ -116,22 +101,21 @@ func TestInfeasible(t *testing.T) {
 	alone := mat.NewDense(2, 2, []float64{forbidden, forbidden, 1, 2})
 	crowded := mat.NewDense(3, 3, []float64{1, forbidden, forbidden, 1, forbidden, forbidden, 1, 1, 1})
 	for _, c := range []*mat.Dense{alone, mat.DenseCopyOf(alone.T()), crowded, mat.DenseCopyOf(crowded.T())} {
-		for _, s := range solversOf(0.1, 0) {
-			if plan, err := s.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}); !errors.Is(err,
+		for _, s := range allSolvers(0.1) {
+			if plan, err := s.Solve(t.Context(), uniform(ot.Dense(c))); !errors.Is(err,
 				ot.ErrInfeasible) || plan != nil {
 				t.Errorf("%v: plan %v, error %v", mat.Formatted(c), plan, err)
 			}
 		}
 	}
 	// The same costs with masses that fit.
-	plan, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(crowded), A: []float64{1, 2, 4},
-		B: []float64{4, 2, 1}}, 0.1)
+	plan, err := ot.Solve(t.Context(), weighted(ot.Dense(crowded), []float64{1, 2, 4}, []float64{4, 2, 1}), 0.1)
 	if err != nil || plan.Status != ot.Converged || math.Abs(plan.Matrix().At(2, 0)-1./7) > 1e-9 {
 		t.Error(plan, err)
 	}
 	for _, v := range []float64{math.NaN(), math.Inf(-1)} {
 		crowded.Set(0, 0, v)
-		if _, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(crowded)}, 0.1); !errors.Is(err, ot.ErrCost) {
+		if _, err := ot.Solve(t.Context(), uniform(ot.Dense(crowded)), 0.1); !errors.Is(err, ot.ErrCost) {
 			t.Errorf("cost %g beside +Inf: error %v", v, err)
 		}
 	}
@@ -140,14 +124,14 @@ func TestInfeasible(t *testing.T) {
 // A pair of cost +Inf is forbidden. Here no worker may take the job of the same number.
 func ExampleErrInfeasible() {
 	cost := mat.NewDense(2, 2, []float64{math.Inf(1), 3, 5, math.Inf(1)})
-	plan, err := ot.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(cost)}, 0.1)
+	plan, err := ot.Solve(context.Background(), uniform(ot.Dense(cost)), 0.1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Printf("%.2f\n", mat.Formatted(plan.Matrix()))
 	cost.Set(1, 0, math.Inf(1))
-	_, err = ot.Solve(context.Background(), ot.Problem{Geometry: ot.Dense(cost)}, 0.1)
+	_, err = ot.Solve(context.Background(), uniform(ot.Dense(cost)), 0.1)
 	fmt.Println(err)
 	// Output:
 	// ⎡0.00  0.50⎤

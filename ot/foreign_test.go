@@ -1,7 +1,6 @@
 package ot_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,8 +53,8 @@ func BenchmarkWrapped(b *testing.B) {
 	dense := ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean)))
 	solve := func(g cost.Geometry) func() error {
 		return func() error {
-			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Control: ot.Control{Workers: 1}}.Solve(ctx,
-				ot.Problem{Geometry: g, A: tm.A, B: tm.B})
+			_, err := ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Control: oneWorker}.Solve(ctx,
+				weighted(g, tm.A, tm.B))
 			return err
 		}
 	}
@@ -68,20 +67,20 @@ func BenchmarkWrapped(b *testing.B) {
 // matrix of the user's too: calls bound the speed of such costs, while passes over what was computed are those of any.
 func TestOwnCostIsCalledOnce(t *testing.T) {
 	const n, m, d = 60, 70, 5
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := seeded(1, 2)
 	x, y := cloud(rng, n, d, 1, 0), cloud(rng, m, d, 0.8, 0.5)
 	for name, points := range map[string]func(x, y *mat.Dense, c cost.PointCost) *cost.Cloud{
 		"Points": ot.Points, "MatrixFree": ot.MatrixFree,
 	} {
 		var calls atomic.Int64
-		huber := cost.Separable{Value: func(v []float64) {
+		huber := cost.Separable(func(v []float64) {
 			calls.Add(int64(len(v)))
 			for k, t := range v {
 				c := max(-1, min(1, t))
 				v[k] = c * (t - c/2)
 			}
-		}}
-		plan := solved(t, ot.LBFGS{Eps: 0.1}, ot.Problem{Geometry: points(x, y, huber)})
+		}, nil)
+		plan := solved(t, ot.LBFGS{Eps: 0.1}, uniform(points(x, y, huber)))
 		if got := calls.Load(); plan.Evaluations < 5 || got != n*m*d {
 			t.Errorf("%s: %d calls in %d evaluations, want %d", name, got, plan.Evaluations, n*m*d)
 		}
@@ -92,9 +91,9 @@ func TestOwnCostIsCalledOnce(t *testing.T) {
 func TestWrappedGeometry(t *testing.T) {
 	x, y := mat.NewDense(4, 1, []float64{0, 1, 2, 3}), mat.NewDense(3, 1, []float64{0, 2, 4})
 	g := ot.Points(x, y, ot.SqEuclidean)
-	want := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: g})
+	want := solved(t, ot.LBFGS{Eps: 0.5}, uniform(g))
 	// What embeds a geometry has its gradients.
-	got := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: struct{ *cost.Cloud }{g}})
+	got := solved(t, ot.LBFGS{Eps: 0.5}, uniform(struct{ *cost.Cloud }{g}))
 	if !mat.Equal(must.Get(got.GradX()), must.Get(want.GradX())) {
 		t.Error("the gradient of an embedded geometry is not that of the geometry")
 	}

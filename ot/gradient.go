@@ -145,11 +145,8 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	if r, ok := kind.(geometry.Reverse); ok {
 		kind = r.Of
 	}
-	if f, ok := kind.(cost.CostFunc); ok && f.Gradient == nil {
-		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
-	}
-	if k, ok := kind.(geometry.KernelCost); ok && !k.Form().Differentiable() {
-		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: %T.Slope is nil", kind)
+	if d, ok := kind.(interface{ Differentiable() bool }); ok && !d.Differentiable() {
+		return nil, nil, bad(ErrUnsupported, "gradient with respect to points: the slope of %v, a %[1]T, is nil", kind)
 	}
 	dx, dy = g.of.Points(wantX, wantY)
 	return dx, dy, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,11 +17,39 @@ import (
 	"coupling/ot/cost"
 )
 
+// seeded returns the generator of a seed and a stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+// weighted and uniform return the problem on a geometry with these weights, and with equal ones.
+func weighted(g cost.Geometry, a, b []float64) ot.Problem { return ot.Problem{Geometry: g, A: a, B: b} }
+func uniform(g cost.Geometry) ot.Problem                  { return ot.Problem{Geometry: g} }
+
+// failure returns the error of a call, and refused fails unless it is of a kind.
+func failure[T any](_ T, err error) error { return err }
+
+func refused(t *testing.T, what string, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%s: err = %v, want %v", what, err, kind)
+	}
+}
+
 // cloud draws n points of dimension d, normal with the given scale and mean.
 func cloud(rng *rand.Rand, n, d int, scale, mean float64) *mat.Dense {
-	x := mat.NewDense(n, d, nil)
-	x.Apply(func(_, _ int, _ float64) float64 { return mean + scale*rng.NormFloat64() }, x)
-	return x
+	return filled(n, d, func(_, _ int) float64 { return mean + scale*rng.NormFloat64() })
+}
+
+// filled is the n×m matrix of a function, row after row.
+func filled(n, m int, of func(i, j int) float64) *mat.Dense {
+	a := mat.NewDense(n, m, nil)
+	a.Apply(func(i, j int, _ float64) float64 { return of(i, j) }, a)
+	return a
+}
+
+// lifted is a matrix plus a constant.
+func lifted(a *mat.Dense, by float64) *mat.Dense {
+	n, m := a.Dims()
+	return filled(n, m, func(i, j int) float64 { return a.At(i, j) + by })
 }
 
 // simplex draws n weights that sum to 1.
@@ -66,6 +95,12 @@ func differences(t *testing.T, what string, at, d []float64, scale float64, valu
 	}
 }
 
+// pointDifferences is differences by the elements of a matrix.
+func pointDifferences(t *testing.T, what string, at, d *mat.Dense, scale float64, value func() float64) {
+	t.Helper()
+	differences(t, what, at.RawMatrix().Data, d.RawMatrix().Data, scale, value)
+}
+
 // each applies f to every element.
 func each(f func(float64) float64) func(v []float64) {
 	return func(v []float64) {
@@ -83,11 +118,9 @@ func kinds() map[string]cost.PointCost {
 		"cosine":      ot.Cosine,
 		"mixed":       cost.SqEuclideanL1(0.6),
 		"power":       cost.Power(1.7),
-		"radial": cost.Radial{
-			Value: each(math.Log1p), Slope: each(func(s float64) float64 { return 1 / (1 + s) }),
-		},
-		"inner":     cost.Inner{Value: each(math.Exp), Slope: each(math.Exp)},
-		"separable": cost.Separable{Value: each(math.Expm1), Slope: each(math.Exp)}, // not symmetric
+		"radial":      cost.Radial(each(math.Log1p), each(func(s float64) float64 { return 1 / (1 + s) })),
+		"inner":       cost.Inner(each(math.Exp), each(math.Exp)),
+		"separable":   cost.Separable(each(math.Expm1), each(math.Exp)), // not symmetric
 		"func": cost.CostFunc{
 			Value: func(x, y []float64) float64 { return math.Cosh(x[0]-2*y[0]) + x[1]*y[1] },
 			Gradient: func(dx, dy []float64, w float64, x, y []float64) {
@@ -109,16 +142,16 @@ func TestPointGradients(t *testing.T) {
 	for name, kind := range kinds() {
 		for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL, ot.RegEntropy} {
 			t.Run(name+"/"+loss.String(), func(t *testing.T) {
-				rng := rand.New(rand.NewPCG(1, 2))
+				rng := seeded(1, 2)
 				x, y := cloud(rng, 5, 2, 1, 0), cloud(rng, 7, 2, 0.8, 0.5)
 				a, b := simplex(rng, 5), simplex(rng, 7)
 				value := func() float64 {
-					return loss.Of(solveTight(t, ot.Problem{Geometry: ot.Points(x, y, kind), A: a, B: b}, 0.3))
+					return loss.Of(solveTight(t, weighted(ot.Points(x, y, kind), a, b), 0.3))
 				}
-				g := must.Get(solveTight(t, ot.Problem{Geometry: ot.Points(x, y, kind), A: a, B: b}, 0.3).Grad(loss))
+				g := must.Get(solveTight(t, weighted(ot.Points(x, y, kind), a, b), 0.3).Grad(loss))
 				dx, dy := must.Get2(g.XY())
-				differences(t, "x", x.RawMatrix().Data, dx.RawMatrix().Data, 1, value)
-				differences(t, "y", y.RawMatrix().Data, dy.RawMatrix().Data, 1, value)
+				pointDifferences(t, "x", x, dx, 1, value)
+				pointDifferences(t, "y", y, dy, 1, value)
 			})
 		}
 	}
@@ -135,12 +168,12 @@ func TestCostGradient(t *testing.T) {
 	for _, dims := range [][2]int{{6, 4}, {4, 6}} {
 		for name, b := range shapes() {
 			t.Run(fmt.Sprintf("%dx%d/%s", dims[0], dims[1], name), func(t *testing.T) {
-				rng := rand.New(rand.NewPCG(3, 4))
+				rng := seeded(3, 4)
 				c := cloud(rng, dims[0], dims[1], 1, 0)
-				p := ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, dims[0]), B: simplex(rng, dims[1])}
+				p := weighted(ot.Dense(c), simplex(rng, dims[0]), simplex(rng, dims[1]))
 				g := must.Get(b.Gradient(ctx, solveTight(t, p, 0.4), ot.Sharp))
 				value := func() float64 { return solveTight(t, p, 0.4).Sharp() }
-				differences(t, "c", c.RawMatrix().Data, g.Cost().RawMatrix().Data, 1, value)
+				pointDifferences(t, "c", c, g.Cost(), 1, value)
 			})
 		}
 	}
@@ -148,13 +181,13 @@ func TestCostGradient(t *testing.T) {
 
 // Weights move along differences e_i − e_k, which keep the mass; a zero weight can only grow.
 func TestWeightGradients(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
+	rng := seeded(5, 6)
 	c := cloud(rng, 5, 6, 1, 0)
 	a, b := simplex(rng, 5), simplex(rng, 6)
 	a[1], b[4] = 0, 0
 	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
 		value := func(w []float64, grow, shrink int, h float64) float64 {
-			old := append([]float64(nil), w...)
+			old := slices.Clone(w)
 			defer copy(w, old)
 			// The solver normalises: undo the loss of mass 1 that b or a lacks after its own normalisation.
 			var s float64
@@ -163,9 +196,9 @@ func TestWeightGradients(t *testing.T) {
 			}
 			w[grow] += h * s
 			w[shrink] -= h * s
-			return loss.Of(solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}, 0.5))
+			return loss.Of(solveTight(t, weighted(ot.Dense(c), scaleTo1(a), scaleTo1(b)), 0.5))
 		}
-		g := must.Get(solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}, 0.5).Grad(loss))
+		g := must.Get(solveTight(t, weighted(ot.Dense(c), scaleTo1(a), scaleTo1(b)), 0.5).Grad(loss))
 		da, db, _ := g.Weights()
 		for _, v := range []struct {
 			name string
@@ -217,15 +250,15 @@ func TestPlanDerivatives(t *testing.T) {
 		for name, back := range shapes() {
 			t.Run(fmt.Sprintf("%dx%d/%s", dims[0], dims[1], name), func(t *testing.T) {
 				n, m := dims[0], dims[1]
-				rng := rand.New(rand.NewPCG(7, 8))
+				rng := seeded(7, 8)
 				c, dc, v := cloud(rng, n, m, 1, 0), cloud(rng, n, m, 1, 0), cloud(rng, n, m, 1, 0)
 				a, b := simplex(rng, n), simplex(rng, m)
 				da, db := change(rng, a), change(rng, b)
-				plan := solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: a, B: b}, 0.4)
+				plan := solveTight(t, weighted(ot.Dense(c), a, b), 0.4)
 				moved := func(h float64) *mat.Dense {
 					ch := mat.NewDense(n, m, nil)
 					ch.Apply(func(i, j int, x float64) float64 { return x + h*dc.At(i, j) }, c)
-					return solveTight(t, ot.Problem{Geometry: ot.Dense(ch), A: plus(a, h, da), B: plus(b, h, db)},
+					return solveTight(t, weighted(ot.Dense(ch), plus(a, h, da), plus(b, h, db)),
 						0.4).Matrix()
 				}
 				const h = 1e-5
@@ -273,9 +306,9 @@ func plus(w []float64, h float64, d []float64) []float64 {
 
 // The sharp loss's gradient is the plan's own derivative: T + VJP of the costs themselves.
 func TestGradientIsVJP(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
+	rng := seeded(9, 9)
 	c := cloud(rng, 8, 5, 1, 0)
-	plan := solveTight(t, ot.Problem{Geometry: ot.Dense(c)}, 0.3)
+	plan := solveTight(t, uniform(ot.Dense(c)), 0.3)
 	v := must.Get(ot.Backward{}.VJP(ctx, plan, c))
 	want := plan.Matrix()
 	want.Add(want, v.Cost)
@@ -286,9 +319,9 @@ func TestGradientIsVJP(t *testing.T) {
 
 // Large enough for the automatic choice to leave elimination, on a plan with weak pivots for Cholesky to find.
 func TestMethodsAgree(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 1))
+	rng := seeded(13, 1)
 	g := ot.Points(cloud(rng, 160, 2, 1, 0), cloud(rng, 150, 2, 1, 1), ot.SqEuclidean)
-	plan := solveTight(t, ot.Problem{Geometry: g}, 0.05)
+	plan := solveTight(t, uniform(g), 0.05)
 	want := must.Get(ot.Backward{Method: ot.Eliminate}.Gradient(ctx, plan, ot.Sharp))
 	w := want.Cost()
 	for name, b := range map[string]ot.Backward{"automatic": {}, "cholesky": {Method: ot.Cholesky},
@@ -301,27 +334,21 @@ func TestMethodsAgree(t *testing.T) {
 }
 
 func TestGradientRefusals(t *testing.T) {
-	rng := rand.New(rand.NewPCG(15, 1))
+	rng := seeded(15, 1)
 	x, y := cloud(rng, 4, 2, 1, 0), cloud(rng, 3, 2, 1, 0)
-	dense := solveTight(t, ot.Problem{Geometry: ot.Dense(cloud(rng, 4, 3, 1, 0))}, 0.5)
+	dense := solveTight(t, uniform(ot.Dense(cloud(rng, 4, 3, 1, 0))), 0.5)
 	g := must.Get(dense.Grad(ot.Sharp))
-	if _, err := g.X(); !errors.Is(err, ot.ErrUnsupported) {
-		t.Errorf("X on a cost matrix: err = %v, want ErrUnsupported", err)
-	}
+	refused(t, "X on a cost matrix", failure(g.X()), ot.ErrUnsupported)
 	if g, err := dense.GradX(); g != nil || !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("GradX on a cost matrix: err = %v, want ErrUnsupported", err)
 	}
 	f := cost.CostFunc{Value: func(x, y []float64) float64 { return x[0] * y[0] }}
-	noGrad := solveTight(t, ot.Problem{Geometry: ot.Points(x, y, f)}, 0.5)
+	noGrad := solveTight(t, uniform(ot.Points(x, y, f)), 0.5)
 	if _, err := noGrad.GradX(); !errors.Is(err, ot.ErrUnsupported) || must.Get(noGrad.GradCost()) == nil {
 		t.Errorf("a cost without gradient: err = %v, want ErrUnsupported of GradX alone", err)
 	}
-	if _, err := dense.Grad(ot.Loss(9)); !errors.Is(err, ot.ErrParameter) {
-		t.Errorf("Loss(9): err = %v, want ErrParameter", err)
-	}
-	if _, err := (ot.Backward{}).VJP(ctx, dense, mat.NewDense(3, 3, nil)); !errors.Is(err, ot.ErrShape) {
-		t.Errorf("VJP of a 3×3 field on a 4×3 plan: err = %v, want ErrShape", err)
-	}
+	refused(t, "Loss(9)", failure(dense.Grad(ot.Loss(9))), ot.ErrParameter)
+	refused(t, "VJP of a 3×3 field on a 4×3 plan", failure((ot.Backward{}).VJP(ctx, dense, mat.NewDense(3, 3, nil))), ot.ErrShape)
 	nan := mat.NewDense(4, 3, nil)
 	nan.Set(2, 1, math.NaN())
 	zero := mat.NewDense(4, 3, nil)
@@ -341,10 +368,8 @@ func TestGradientRefusals(t *testing.T) {
 			t.Errorf("VJP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
 		}
 	}
-	loose := must.Get(ot.Unbalanced{Eps: 0.5, RhoA: 1, RhoB: 1}.Solve(ctx, ot.Problem{Geometry: ot.Dense(zero)}))
-	if _, err := (ot.Backward{}).VJP(ctx, loose, zero); !errors.Is(err, ot.ErrUnsupported) {
-		t.Errorf("VJP of an unbalanced plan: err = %v, want ErrUnsupported", err)
-	}
+	loose := must.Get(ot.Unbalanced{Eps: 0.5, RhoA: 1, RhoB: 1}.Solve(ctx, uniform(ot.Dense(zero))))
+	refused(t, "VJP of an unbalanced plan", failure((ot.Backward{}).VJP(ctx, loose, zero)), ot.ErrUnsupported)
 	// CG that is cut short says so.
 	cut := must.Get(ot.Backward{Method: ot.CG, MaxIter: 1}.Gradient(ctx, dense, ot.Sharp))
 	if cut.Status != ot.IterationLimit || cut.Residual == 0 {
@@ -355,15 +380,14 @@ func TestGradientRefusals(t *testing.T) {
 // Potentials in v change no derivative with respect to the costs, however large they are against the rest, by any
 // method, and those with respect to the weights by themselves.
 func TestShiftInvariance(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 15))
+	rng := seeded(8, 15)
 	const n, m = 150, 140
 	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 1)
-	p := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: simplex(rng, n), B: simplex(rng, m)}
+	p := weighted(ot.Points(x, y, ot.SqEuclidean), simplex(rng, n), simplex(rng, m))
 	for _, eps := range []float64{1, 0.05} {
 		plan := solveTight(t, p, eps)
 		// Multiples of 2⁻²⁰, so that shifts of up to 2³⁰ are added without rounding.
-		v := mat.NewDense(n, m, nil)
-		v.Apply(func(_, _ int, _ float64) float64 { return math.Round(0x1p20*rng.NormFloat64()) / 0x1p20 }, v)
+		v := filled(n, m, func(_, _ int) float64 { return math.Round(0x1p20*rng.NormFloat64()) / 0x1p20 })
 		for _, size := range []float64{1e3, 1e6, 1e9} {
 			shifted := mat.NewDense(n, m, nil)
 			rows, cols := make([]float64, n), make([]float64, m)
@@ -407,7 +431,7 @@ func TestShiftInvariance(t *testing.T) {
 
 // The gradients of the unbalanced objective are those of its value, by weights of 0 one-sided.
 func TestUnbalancedGradient(t *testing.T) {
-	rng := rand.New(rand.NewPCG(51, 1))
+	rng := seeded(51, 1)
 	x, y := cloud(rng, 6, 2, 1, 0), cloud(rng, 5, 2, 1, 0.5)
 	a, b := []float64{.3, .2, .5, .1, .4, .2}, []float64{.2, .6, .1, .3, .4}
 	for name, kind := range penalties {
@@ -419,14 +443,14 @@ func TestUnbalancedGradient(t *testing.T) {
 					RhoB:    rho[1],
 					Penalty: kind,
 					Tol:     1e-14,
-				}, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
+				}, weighted(ot.Points(x, y, ot.SqEuclidean), a, b))
 			}
 			g := must.Get(value().Grad(ot.RegKL))
 			dx, dy := must.Get2(g.XY())
 			da, db, _ := g.Weights()
 			sum := func() float64 { return value().RegKL() }
-			differences(t, name+": x", x.RawMatrix().Data, dx.RawMatrix().Data, .1, sum)
-			differences(t, name+": y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, sum)
+			pointDifferences(t, name+": x", x, dx, .1, sum)
+			pointDifferences(t, name+": y", y, dy, .1, sum)
 			differences(t, name+": a", a, da, .1, sum)
 			differences(t, name+": b", b, db, .1, sum)
 			oneSided(t, name, a, 3, value)
@@ -464,10 +488,9 @@ func (c *turnsOff) Err() error {
 
 // A factorisation is given up when the context ends, not after.
 func TestCancelElimination(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 1))
-	c := mat.NewDense(200, 200, nil)
-	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
-	plan := must.Get(ot.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(c)}, 0.1))
+	rng := seeded(3, 1)
+	c := filled(200, 200, func(_, _ int) float64 { return rng.Float64() })
+	plan := must.Get(ot.Solve(t.Context(), uniform(ot.Dense(c)), 0.1))
 	ctx := &turnsOff{Context: t.Context()}
 	if _, err := (ot.Backward{Method: ot.Eliminate}).Gradient(ctx, plan, ot.Sharp); !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v after %d looks at the context, want context.Canceled", err, ctx.asked)
@@ -477,7 +500,7 @@ func TestCancelElimination(t *testing.T) {
 // HessianX is the finite difference of the gradient by the sources along v, for each method, weights of 0 included; it
 // is symmetric; and a translation moves the gradient by 2aᵢ times itself, since the plan does not change.
 func TestHessianX(t *testing.T) {
-	rng := rand.New(rand.NewPCG(41, 1))
+	rng := seeded(41, 1)
 	const n, m, d, h = 9, 7, 2, 1e-5
 	x, y := cloud(rng, n, d, 1, 0), cloud(rng, m, d, 1, .5)
 	a, b := simplex(rng, n), simplex(rng, m)
@@ -486,13 +509,9 @@ func TestHessianX(t *testing.T) {
 		var z mat.Dense
 		z.Scale(f, v)
 		z.Add(&z, x)
-		return solveTight(t, ot.Problem{Geometry: ot.Points(&z, y, ot.SqEuclidean), A: a, B: b}, .3)
+		return solveTight(t, weighted(ot.Points(&z, y, ot.SqEuclidean), a, b), .3)
 	}
-	gradient := func(p *ot.Plan) *mat.Dense {
-		g := must.Get(p.Grad(ot.RegKL))
-		dx := must.Get(g.X())
-		return dx
-	}
+	gradient := func(p *ot.Plan) *mat.Dense { return must.Get(must.Get(p.Grad(ot.RegKL)).X()) }
 	v, w := cloud(rng, n, d, 1, 0), cloud(rng, n, d, 1, 0)
 	var difference mat.Dense
 	difference.Sub(gradient(at(v, h)), gradient(at(v, -h)))
@@ -516,19 +535,14 @@ func TestHessianX(t *testing.T) {
 		if one, two := inner(w, hv), inner(v, hw); math.Abs(one-two) > 1e-11 {
 			t.Errorf("%v: ⟨w, Hv⟩ = %v, ⟨v, Hw⟩ = %v", method, one, two)
 		}
-		shift := mat.NewDense(n, d, nil)
-		shift.Apply(func(_, k int, _ float64) float64 { return 1 - 3*float64(k) }, shift)
+		shift := filled(n, d, func(_, k int) float64 { return 1 - 3*float64(k) })
 		moved := must.Get(of.HessianX(ctx, plan, shift))
 		shift.Apply(func(i, _ int, v float64) float64 { return 2 * a[i] * v }, shift)
 		if !mat.EqualApprox(moved, shift, 1e-11) {
 			t.Errorf("%v: along a translation %v, want %v", method, moved, shift)
 		}
 	}
-	l1 := must.Get(ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.L1)}, 1))
-	if _, err := (ot.Backward{}).HessianX(ctx, l1, v); !errors.Is(err, ot.ErrUnsupported) {
-		t.Errorf("L1: %v", err)
-	}
-	if _, err := (ot.Backward{}).HessianX(ctx, plan, y); !errors.Is(err, ot.ErrShape) {
-		t.Errorf("shape: %v", err)
-	}
+	l1 := must.Get(ot.Solve(ctx, uniform(ot.Points(x, y, ot.L1)), 1))
+	refused(t, "L1", failure((ot.Backward{}).HessianX(ctx, l1, v)), ot.ErrUnsupported)
+	refused(t, "shape", failure((ot.Backward{}).HessianX(ctx, plan, y)), ot.ErrShape)
 }

@@ -2,7 +2,6 @@ package ot_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -10,6 +9,7 @@ import (
 	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"
+	"coupling/ot/ottest"
 )
 
 func meanOf(g cost.Geometry) float64 {
@@ -22,72 +22,61 @@ func meanOf(g cost.Geometry) float64 {
 func hardProblems() map[string]func() (ot.Problem, float64) {
 	return map[string]func() (ot.Problem, float64){
 		"small eps n=200": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(1, 1))
+			rng := seeded(1, 1)
 			g := ot.Points(cloud(rng, 200, 2, 1, 0), cloud(rng, 200, 2, 1.3, .4), ot.SqEuclidean)
-			return ot.Problem{Geometry: g, A: simplex(rng, 200), B: simplex(rng, 200)}, 1e-3 * meanOf(g)
+			return weighted(g, simplex(rng, 200), simplex(rng, 200)), 1e-3 * meanOf(g)
 		},
 		"small eps uniform assignment": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(2, 1))
+			rng := seeded(2, 1)
 			g := ot.Points(cloud(rng, 60, 2, 1, 0), cloud(rng, 60, 2, 1.3, .4), ot.SqEuclidean)
-			return ot.Problem{Geometry: g}, 1e-3 * meanOf(g)
+			return uniform(g), 1e-3 * meanOf(g)
 		},
 		"cost outliers": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(3, 1))
-			c := mat.NewDense(12, 10, nil)
-			for i := range 12 {
-				for j := range 10 {
-					c.Set(i, j, rng.Float64())
-					if (i+j)%5 == 0 {
-						c.Set(i, j, 1e6*rng.Float64())
-					}
+			rng := seeded(3, 1)
+			c := filled(12, 10, func(i, j int) float64 {
+				if v := rng.Float64(); (i+j)%5 > 0 {
+					return v
 				}
-			}
-			return ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, 12), B: simplex(rng, 10)}, 0.2
+				return 1e6 * rng.Float64()
+			})
+			return weighted(ot.Dense(c), simplex(rng, 12), simplex(rng, 10)), 0.2
 		},
 		"outlier row and column": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(4, 1))
-			c := mat.NewDense(9, 11, nil)
-			for i := range 9 {
-				for j := range 11 {
-					c.Set(i, j, rng.Float64())
-					if i == 4 || j == 7 {
-						c.Set(i, j, 1e6*(1+rng.Float64()))
-					}
+			rng := seeded(4, 1)
+			c := filled(9, 11, func(i, j int) float64 {
+				if v := rng.Float64(); i != 4 && j != 7 {
+					return v
 				}
-			}
-			return ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, 9), B: simplex(rng, 11)}, 0.2
+				return 1e6 * (1 + rng.Float64())
+			})
+			return weighted(ot.Dense(c), simplex(rng, 9), simplex(rng, 11)), 0.2
 		},
 		"tiny weights": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(5, 1))
+			rng := seeded(5, 1)
 			g := ot.Points(cloud(rng, 40, 2, 1, 0), cloud(rng, 30, 2, 1, 1), ot.SqEuclidean)
 			a, b := simplex(rng, 40), simplex(rng, 30)
 			for i := range 8 {
 				a[5*i] *= 1e-11
 				b[3*i] *= 1e-11
 			}
-			return ot.Problem{Geometry: g, A: scaleTo1(a), B: scaleTo1(b)}, 0.02 * meanOf(g)
+			return weighted(g, scaleTo1(a), scaleTo1(b)), 0.02 * meanOf(g)
 		},
-		"decoupled blocks": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(6, 1))
-			x, y := cloud(rng, 16, 2, 1, 0), cloud(rng, 16, 2, 1, 0)
-			for i := range 8 {
-				x.Set(i, 0, x.At(i, 0)+40)
-				y.Set(i, 0, y.At(i, 0)+40)
-			}
-			return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, 1.5
-		},
-		"unequal far blocks": func() (ot.Problem, float64) {
-			rng := rand.New(rand.NewPCG(7, 1))
-			x, y := cloud(rng, 16, 2, 1, 0), cloud(rng, 16, 2, 1, 0)
-			for i := range 8 {
-				x.Set(i, 0, x.At(i, 0)+40)
-			}
-			for i := range 7 {
-				y.Set(i, 0, y.At(i, 0)+40)
-			}
-			return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, 1.5
-		},
+		"decoupled blocks":   func() (ot.Problem, float64) { return blocks(6, 8) },
+		"unequal far blocks": func() (ot.Problem, float64) { return blocks(7, 7) },
 	}
+}
+
+// blocks is a problem of two blocks a side, 40 apart, with 8 sources and this many targets in the second.
+func blocks(seed uint64, targets int) (ot.Problem, float64) {
+	rng := seeded(seed, 1)
+	x, y := cloud(rng, 16, 2, 1, 0), cloud(rng, 16, 2, 1, 0)
+	for i := range 8 {
+		x.Set(i, 0, x.At(i, 0)+40)
+	}
+	for i := range targets {
+		y.Set(i, 0, y.At(i, 0)+40)
+	}
+	return uniform(ot.Points(x, y, ot.SqEuclidean)), 1.5
 }
 
 // The quasi-Newton solvers reach 1e-12 on all of them, first-order steps at least say where they got to.
@@ -97,7 +86,7 @@ func TestHardProblems(t *testing.T) {
 		for sv, s := range solvers(eps, 1e-12) {
 			t.Run(name+"/"+sv, func(t *testing.T) {
 				plan := solved(t, s, p)
-				if got := l1Error(plan); plan.Status != ot.Converged || got > 1.1e-12 {
+				if got := ottest.L1Error(plan); plan.Status != ot.Converged || got > 1.1e-12 {
 					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, got)
 				}
 				if math.Abs(plan.RegKL()-primal(plan)) > 1e-10*math.Abs(plan.RegKL()) {
@@ -107,7 +96,7 @@ func TestHardProblems(t *testing.T) {
 		}
 		t.Run(name+"/sinkhorn", func(t *testing.T) {
 			plan := solved(t, ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}, p)
-			got := l1Error(plan)
+			got := ottest.L1Error(plan)
 			if math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got ||
 				(plan.Status == ot.Converged) != (plan.MarginalL1 <= 1e-9) {
 				t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, got)
@@ -116,38 +105,13 @@ func TestHardProblems(t *testing.T) {
 	}
 }
 
-// l1Error returns the L1 error of the marginals of the plan's matrix.
-func l1Error(p *ot.Plan) float64 {
-	T := p.Matrix()
-	n, m := T.Dims()
-	var l1 float64
-	for i := range n {
-		l1 += math.Abs(mat.Sum(T.RowView(i)) - p.A[i])
-	}
-	for j := range m {
-		l1 += math.Abs(mat.Sum(T.ColView(j)) - p.B[j])
-	}
-	return l1
-}
-
 // primal returns <T,c> + ε KL(T|abᵀ) of the plan's matrix.
-func primal(p *ot.Plan) float64 {
-	T, c := p.Matrix(), ot.Cost(p.Geometry)
-	var v float64
-	for i, a := range p.A {
-		for j, b := range p.B {
-			if x := T.At(i, j); x > 0 {
-				v += x * (c.At(i, j) + p.Eps*math.Log(x/(a*b)))
-			}
-		}
-	}
-	return v
-}
+func primal(p *ot.Plan) float64 { return ottest.Primal(p, ot.Cost(p.Geometry)) }
 
 // Costs that are multiples of 2⁻²⁰, plus u ⊕ v of multiples of 2⁻²⁰ up to 2²⁰, are exact in float64: the plan must not
 // change, though potentials in float64 resolve only 1e-10/ε of the shifted problem.
 func TestHugeCostsExactPlan(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 1))
+	rng := seeded(8, 1)
 	const n, m, eps = 14, 11, 0.2
 	grid := func(v float64) float64 { return math.Round(v*(1<<20)) / (1 << 20) }
 	small, huge := mat.NewDense(n, m, nil), mat.NewDense(n, m, nil)
@@ -165,9 +129,9 @@ func TestHugeCostsExactPlan(t *testing.T) {
 		}
 	}
 	a, b := simplex(rng, n), simplex(rng, m)
-	want := solveTight(t, ot.Problem{Geometry: ot.Dense(small), A: a, B: b}, eps)
+	want := solveTight(t, weighted(ot.Dense(small), a, b), eps)
 	for name, s := range solvers(eps, 1e-13) {
-		p := solved(t, s, ot.Problem{Geometry: ot.Dense(huge), A: a, B: b})
+		p := solved(t, s, weighted(ot.Dense(huge), a, b))
 		if p.Status != ot.Converged {
 			t.Errorf("%s: %v at L1 error %g", name, p.Status, p.MarginalL1)
 		}
@@ -189,14 +153,12 @@ func TestHugeCostsExactPlan(t *testing.T) {
 // A constant in the costs takes no digits and no evaluations of a balanced problem, and is no
 // constant of an unbalanced one.
 func TestOffset(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 1))
+	rng := seeded(31, 1)
 	c := cloud(rng, 60, 50, 1, 0)
 	s := ot.LBFGS{Eps: 0.05, Tol: 1e-12}
-	want := solved(t, s, ot.Problem{Geometry: ot.Dense(c)})
+	want := solved(t, s, uniform(ot.Dense(c)))
 	for _, by := range []float64{1 << 14, -1 << 14, 1 << 24, -1 << 24} {
-		shifted := mat.DenseCopyOf(c)
-		shifted.Apply(func(_, _ int, v float64) float64 { return v + by }, c)
-		p := solved(t, s, ot.Problem{Geometry: ot.Dense(shifted)})
+		p := solved(t, s, uniform(ot.Dense(lifted(c, by))))
 		// Costs themselves are rounded to 2⁻⁵³ of the offset.
 		tol := 1e-12 + math.Abs(by)*0x1p-52/0.05
 		if p.Status != ot.Converged || p.Evaluations > want.Evaluations+2 ||
@@ -207,9 +169,8 @@ func TestOffset(t *testing.T) {
 			t.Errorf("costs + %g: the sharp loss is off by %g", by, d)
 		}
 	}
-	shifted := mat.DenseCopyOf(c)
-	shifted.Apply(func(_, _ int, v float64) float64 { return v + 100 }, c)
-	u := solved(t, ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}, ot.Problem{Geometry: ot.Dense(shifted)})
+	shifted := lifted(c, 100)
+	u := solved(t, ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}, uniform(ot.Dense(shifted)))
 	T := u.Matrix()
 	for i, f := range u.F {
 		for j, g := range u.G {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"coupling/ot/cost"
 	"coupling/ot/exact"
 	"coupling/ot/gaussian"
+	"coupling/ot/ottest"
 	"coupling/ot/penalty"
 )
 
@@ -26,7 +26,7 @@ func TestBadInput(t *testing.T) {
 	withCost := func(v float64) ot.Problem {
 		d := mat.DenseCopyOf(c)
 		d.Set(1, 2, v)
-		return ot.Problem{Geometry: ot.Dense(d)}
+		return uniform(ot.Dense(d))
 	}
 	bent := mat.NewDense(2, 2, []float64{0, 1, nan, 3})
 	for _, tc := range []struct {
@@ -37,13 +37,13 @@ func TestBadInput(t *testing.T) {
 		names string
 	}{
 		{"no geometry", ot.Problem{}, 1, ot.ErrShape, "Geometry"},
-		{"nil matrix", ot.Problem{Geometry: ot.Dense(nil)}, 1, ot.ErrShape, "cost"},
-		{"empty matrix", ot.Problem{Geometry: ot.Dense(&mat.Dense{})}, 1, ot.ErrShape, "Geometry is 0×0"},
-		{"eps 0", ot.Problem{Geometry: g}, 0, ot.ErrParameter, "Eps = 0"},
-		{"eps negative", ot.Problem{Geometry: g}, -1, ot.ErrParameter, "Eps = -1"},
-		{"eps NaN", ot.Problem{Geometry: g}, nan, ot.ErrParameter, "Eps = NaN"},
-		{"eps Inf", ot.Problem{Geometry: g}, inf, ot.ErrParameter, "Eps = +Inf"},
-		{"eps hopeless", ot.Problem{Geometry: g}, 1e-30, ot.ErrParameter, "Eps = 1e-30"},
+		{"nil matrix", uniform(ot.Dense(nil)), 1, ot.ErrShape, "cost"},
+		{"empty matrix", uniform(ot.Dense(&mat.Dense{})), 1, ot.ErrShape, "Geometry is 0×0"},
+		{"eps 0", uniform(g), 0, ot.ErrParameter, "Eps = 0"},
+		{"eps negative", uniform(g), -1, ot.ErrParameter, "Eps = -1"},
+		{"eps NaN", uniform(g), nan, ot.ErrParameter, "Eps = NaN"},
+		{"eps Inf", uniform(g), inf, ot.ErrParameter, "Eps = +Inf"},
+		{"eps hopeless", uniform(g), 1e-30, ot.ErrParameter, "Eps = 1e-30"},
 		{"cost NaN", withCost(nan), 1, ot.ErrCost, "cost[1,2] = NaN"},
 		{"cost −Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
 		{"cost -Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
@@ -53,21 +53,21 @@ func TestBadInput(t *testing.T) {
 		{"A Inf", ot.Problem{Geometry: g, A: []float64{inf, 1}}, 1, ot.ErrWeights, "Problem.A[0] = +Inf"},
 		{"B negative", ot.Problem{Geometry: g, B: []float64{1, -1, 1}}, 1, ot.ErrWeights, "Problem.B[1] = -1"},
 		{"B zero", ot.Problem{Geometry: g, B: []float64{0, 0, 0}}, 1, ot.ErrWeights, "Problem.B sums to 0"},
-		{"unequal", ot.Problem{Geometry: g, A: []float64{.5, .5}, B: []float64{.5, .5, .5}}, 1, ot.ErrWeights,
+		{"unequal", weighted(g, []float64{.5, .5}, []float64{.5, .5, .5}), 1, ot.ErrWeights,
 			"Problem.B sums to 1.5"},
-		{"points differ", ot.Problem{Geometry: ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)}, 1, ot.ErrShape,
+		{"points differ", uniform(ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)), 1, ot.ErrShape,
 			"y has 1"},
-		{"points nil", ot.Problem{Geometry: ot.Points(nil, y, ot.L1)}, 1, ot.ErrShape, "x is empty"},
-		{"points NaN", ot.Problem{Geometry: ot.Points(bent, y, ot.L1)}, 1, ot.ErrCost, "x[1,0] = NaN"},
-		{"cost nil", ot.Problem{Geometry: ot.Points(x, y, nil)}, 1, ot.ErrParameter, "cost is nil"},
-		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, cost.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
-		{"power 0", ot.Problem{Geometry: ot.Points(x, y, cost.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
-		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, cost.SqEuclideanL1(nan))}, 1, ot.ErrParameter,
+		{"points nil", uniform(ot.Points(nil, y, ot.L1)), 1, ot.ErrShape, "x is empty"},
+		{"points NaN", uniform(ot.Points(bent, y, ot.L1)), 1, ot.ErrCost, "x[1,0] = NaN"},
+		{"cost nil", uniform(ot.Points(x, y, nil)), 1, ot.ErrParameter, "cost is nil"},
+		{"cost unknown", uniform(ot.Points(x, y, cost.Metric(77))), 1, ot.ErrParameter, "Metric(77)"},
+		{"power 0", uniform(ot.Points(x, y, cost.Power(0))), 1, ot.ErrParameter, "Power(0)"},
+		{"mix NaN", uniform(ot.Points(x, y, cost.SqEuclideanL1(nan))), 1, ot.ErrParameter,
 			"SqEuclideanL1"},
-		{"func nil", ot.Problem{Geometry: ot.Points(x, y, cost.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
+		{"func nil", uniform(ot.Points(x, y, cost.CostFunc{})), 1, ot.ErrParameter, "nil Value"},
 		{"overflow",
-			ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
-				ot.SqEuclidean)}, 1, ot.ErrCost, "cost[0,0] = +Inf"},
+			uniform(ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
+				ot.SqEuclidean)), 1, ot.ErrCost, "cost[0,0] = +Inf"},
 	} {
 		for name, s := range allSolvers(tc.eps) {
 			t.Run(tc.name+"/"+name, func(t *testing.T) {
@@ -83,16 +83,20 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// allSolvers are every solver at its default tolerance.
-func allSolvers(eps float64) map[string]ot.Solver {
+// solversWith are all that take balanced problems, and allSolvers those at their default tolerance.
+func solversWith(eps, tol float64, c ot.Control) map[string]ot.Solver {
 	return map[string]ot.Solver{
-		"sinkhorn": ot.Sinkhorn{Eps: eps}, "scaling": ot.Scaling{Eps: eps}, "lbfgs": ot.LBFGS{Eps: eps},
-		"newton": ot.Newton{Eps: eps},
+		"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, Control: c},
+		"scaling":  ot.Scaling{Eps: eps, Tol: tol, Control: c},
+		"lbfgs":    ot.LBFGS{Eps: eps, Tol: tol, Control: c},
+		"newton":   ot.Newton{Eps: eps, Tol: tol, Control: c},
 	}
 }
 
+func allSolvers(eps float64) map[string]ot.Solver { return solversWith(eps, 0, ot.Control{}) }
+
 func TestBadParameters(t *testing.T) {
-	p := ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{0, 1, 1, 0}))}
+	p := uniform(ot.Dense(mat.NewDense(2, 2, []float64{0, 1, 1, 0})))
 	nan := math.NaN()
 	for _, tc := range []struct {
 		s     ot.Solver
@@ -119,9 +123,7 @@ func TestBadParameters(t *testing.T) {
 		Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("Start of length 1 for 2 targets: err = %v, want ErrShape", err)
 	}
-	if _, err := (ot.Batch{}).Solve(ctx, []ot.Problem{p}); !errors.Is(err, ot.ErrParameter) {
-		t.Errorf("Batch without a solver: err = %v, want ErrParameter", err)
-	}
+	refused(t, "Batch without a solver", failure((ot.Batch{}).Solve(ctx, []ot.Problem{p})), ot.ErrParameter)
 	if _, err := (ot.Batch{Solver: ot.LBFGS{Eps: 1}}).Solve(ctx, []ot.Problem{p, {}}); !errors.Is(err, ot.ErrShape) ||
 		!strings.Contains(err.Error(), "problem 1") {
 		t.Errorf("Batch with a bad problem: err = %v, want ErrShape naming problem 1", err)
@@ -130,25 +132,18 @@ func TestBadParameters(t *testing.T) {
 
 // A solve that was cut short never looks converged.
 func TestStatusIsHonest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 9))
-	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 20, 20, 1, 0))}
-	for name, s := range map[string]ot.Solver{
-		"sinkhorn":   ot.Sinkhorn{Eps: 0.01, Control: ot.Control{MaxIter: 3}},
-		"scaling":    ot.Scaling{Eps: 0.05, Control: ot.Control{MaxIter: 2}},
-		"lbfgs":      ot.LBFGS{Eps: 0.01, Control: ot.Control{MaxIter: 3}},
-		"newton":     ot.Newton{Eps: 0.01, Control: ot.Control{MaxIter: 3}},
-		"unbalanced": ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, Control: ot.Control{MaxIter: 2}},
-	} {
-		plan, err := s.Solve(ctx, p)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+	rng := seeded(1, 9)
+	p := uniform(ot.Dense(cloud(rng, 20, 20, 1, 0)))
+	few := solversWith(0.05, 0, ot.Control{MaxIter: 3})
+	few["unbalanced"] = ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, Control: ot.Control{MaxIter: 2}}
+	for name, s := range few {
+		plan := solved(t, s, p)
 		if plan.Status != ot.IterationLimit || plan.MarginalL1 < 1e-6 {
 			t.Errorf("%s after 3 iterations: %v at L1 error %g, want the iteration limit", name, plan.Status,
 				plan.MarginalL1)
 		}
 		if name != "unbalanced" {
-			if got := l1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
+			if got := ottest.L1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
 				t.Errorf("%s: MarginalL1 = %g, the matrix's is %g", name, plan.MarginalL1, got)
 			}
 		}
@@ -171,15 +166,14 @@ func TestStatusIsHonest(t *testing.T) {
 // An L1 error that stays where it is for thousands of steps, while potentials climb the cost of an
 // outlier, is not stuck.
 func TestSlowIsNotStuck(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 9))
-	c := mat.NewDense(12, 12, nil)
-	c.Apply(func(i, _ int, _ float64) float64 {
+	rng := seeded(6, 9)
+	c := filled(12, 12, func(i, _ int) float64 {
 		if i == 3 {
 			return 1e3 * rng.Float64()
 		}
 		return rng.Float64()
-	}, c)
-	p := ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, 12), B: simplex(rng, 12)}
+	})
+	p := weighted(ot.Dense(c), simplex(rng, 12), simplex(rng, 12))
 	plan := solved(t, ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}, p)
 	if plan.Status == ot.Stagnated {
 		t.Errorf("stagnated at L1 error %g after %d iterations", plan.MarginalL1, plan.Iterations)
@@ -191,7 +185,7 @@ func TestNilGeometry(t *testing.T) {
 	for name, g := range map[string]cost.Geometry{
 		"nil": nil, "points": (*cost.Cloud)(nil), "matrix": (*cost.Matrix)(nil),
 	} {
-		p := ot.Problem{Geometry: g}
+		p := uniform(g)
 		for solver, s := range allSolvers(0.1) {
 			if _, err := s.Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
 				t.Errorf("%s, %s: err = %v, want ErrShape", name, solver, err)
@@ -204,8 +198,8 @@ func TestNilGeometry(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 9))
-	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 30, 1, 0))}
+	rng := seeded(2, 9)
+	p := uniform(ot.Dense(cloud(rng, 30, 30, 1, 0)))
 	stop, cancel := context.WithCancel(ctx)
 	n := 0
 	s := ot.Sinkhorn{Eps: 0.001, Control: ot.Control{Trace: func(ot.Step) error {
@@ -218,7 +212,7 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || plan == nil || plan.Status != ot.Interrupted || plan.Eps != 0.001 {
 		t.Fatalf("plan %v, err = %v, want an interrupted plan beside context.Canceled", plan, err)
 	}
-	if got := l1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
+	if got := ottest.L1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
 		t.Errorf("MarginalL1 = %g, the matrix's is %g", plan.MarginalL1, got)
 	}
 	if n != 5 {
@@ -236,14 +230,14 @@ func TestCancel(t *testing.T) {
 		}
 		return nil
 	}}}.Solve(ctx, p)
-	if !errors.Is(err, enough) || plan.Status != ot.Interrupted || math.Abs(l1Error(plan)-plan.MarginalL1) > 1e-12 {
+	if !errors.Is(err, enough) || plan.Status != ot.Interrupted || math.Abs(ottest.L1Error(plan)-plan.MarginalL1) > 1e-12 {
 		t.Errorf("stopped by Trace: %v, err = %v", plan, err)
 	}
 }
 
 func TestTrace(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 9))
-	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 25, 1, 0))}
+	rng := seeded(3, 9)
+	p := uniform(ot.Dense(cloud(rng, 30, 25, 1, 0)))
 	var steps []ot.Step
 	plan := solved(t,
 		ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}},
@@ -268,30 +262,30 @@ func TestTrace(t *testing.T) {
 // A start from the solution ends at once; one from next to it takes no more evaluations than a cold start, and one from
 // nowhere one more at most.
 func TestWarmStart(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 9))
+	rng := seeded(4, 9)
 	g := ot.Points(cloud(rng, 40, 2, 1, 0), cloud(rng, 30, 2, 1, 1), ot.SqEuclidean)
 	near := ot.Points(g.X(), cloud(rng, 30, 2, 0, 0), ot.SqEuclidean)
 	near.Y().Apply(func(j, k int, _ float64) float64 { return g.Y().At(j, k) + 1e-4*rng.NormFloat64() }, near.Y())
 	near = ot.Points(g.X(), near.Y(), ot.SqEuclidean)
 	for _, eps := range []float64{0.05, 0.5} {
-		cold := solved(t, ot.LBFGS{Eps: eps}, ot.Problem{Geometry: g})
+		cold := solved(t, ot.LBFGS{Eps: eps}, uniform(g))
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}},
 			"lbfgs":    ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}},
 			"newton":   ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
 		} {
-			same := solved(t, s, ot.Problem{Geometry: g})
+			same := solved(t, s, uniform(g))
 			if same.Evaluations > 4 || same.Status != ot.Converged {
 				t.Errorf("%s from its own solution: %v after %d evaluations", name, same.Status, same.Evaluations)
 			}
 		}
-		fresh := solved(t, ot.LBFGS{Eps: eps}, ot.Problem{Geometry: near})
-		warm := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, ot.Problem{Geometry: near})
+		fresh := solved(t, ot.LBFGS{Eps: eps}, uniform(near))
+		warm := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, uniform(near))
 		wild := make([]float64, 30)
 		for j := range wild {
 			wild[j] = 10 * rng.NormFloat64()
 		}
-		lost := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, ot.Problem{Geometry: near})
+		lost := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, uniform(near))
 		if lost.Status != ot.Converged || lost.Evaluations > fresh.Evaluations+1 {
 			t.Errorf("ε=%g: a start from nowhere took %d evaluations (%v), cold %d", eps, lost.Evaluations, lost.Status,
 				fresh.Evaluations)
@@ -304,10 +298,10 @@ func TestWarmStart(t *testing.T) {
 }
 
 func TestSolve(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 9))
+	rng := seeded(5, 9)
 	g := ot.Points(cloud(rng, 30, 2, 1, 0), cloud(rng, 20, 2, 1, 1), ot.SqEuclidean)
 	for _, eps := range []float64{100, 0.05} {
-		if p, err := ot.Solve(ctx, ot.Problem{Geometry: g}, eps); err != nil || p.Status != ot.Converged ||
+		if p, err := ot.Solve(ctx, uniform(g), eps); err != nil || p.Status != ot.Converged ||
 			p.MarginalL1 > 1e-9 {
 			t.Errorf("Eps %g: %v, %v", eps, p, err)
 		}
@@ -332,10 +326,9 @@ func hostile(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags ui
 	if scale-scale != 0 || eps-eps != 0 {
 		t.Skip("not finite")
 	}
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seeded(seed, 0)
 	rows, cols := int(n%12)+1, int(m%12)+1
-	c := mat.NewDense(rows, cols, nil)
-	c.Apply(func(_, _ int, _ float64) float64 {
+	c := filled(rows, cols, func(_, _ int) float64 {
 		v := scale * rng.NormFloat64()
 		if flags&1 != 0 {
 			v *= math.Pow(10, 8*rng.Float64())
@@ -344,7 +337,7 @@ func hostile(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags ui
 			v = 0
 		}
 		return v
-	}, c)
+	})
 	a, b := simplex(rng, rows), simplex(rng, cols)
 	if flags&2 != 0 {
 		a[0], b[cols-1] = 0, 0
@@ -352,7 +345,7 @@ func hostile(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags ui
 			a[1] *= 1e-200
 		}
 	}
-	p := ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}
+	p := weighted(ot.Dense(c), scaleTo1(a), scaleTo1(b))
 	rounding := 1e-12
 	switch flags >> 2 & 3 {
 	case 1: // grids are not solved in reduced costs
@@ -378,18 +371,13 @@ func FuzzSolve(f *testing.F) {
 	f.Add(uint64(52), uint8(24), uint8(0), 738.432, 1e300, uint8(133))
 	f.Fuzz(func(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags uint8) {
 		p, rounding := hostile(t, seed, n, m, eps, scale, flags)
-		for name, s := range map[string]ot.Solver{
-			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{MaxIter: 300}},
-			"scaling":  ot.Scaling{Eps: eps, Control: ot.Control{MaxIter: 300}},
-			"lbfgs":    ot.LBFGS{Eps: eps, Control: ot.Control{MaxIter: 1000}},
-			"newton":   ot.Newton{Eps: eps, Control: ot.Control{MaxIter: 1000}},
-		} {
+		for name, s := range solversWith(eps, 0, ot.Control{MaxIter: 300}) {
 			plan, err := s.Solve(ctx, p)
 			if err != nil {
 				continue
 			}
 			T := plan.Matrix()
-			got := l1Error(plan)
+			got := ottest.L1Error(plan)
 			if got != got || mat.Min(T) < 0 || math.Abs(got-plan.MarginalL1) > 1e-9+rounding+1e-3*got {
 				t.Fatalf("%s: %v says L1 error %g, the matrix says %g", name, plan.Status, plan.MarginalL1, got)
 			}

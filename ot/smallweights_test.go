@@ -10,6 +10,7 @@ import (
 
 	"coupling/lab/must"
 	"coupling/ot"
+	"coupling/ot/ottest"
 )
 
 // spreadWeights draws n weights over the given number of decades, one of them of the order of 1.
@@ -24,13 +25,13 @@ func spreadWeights(rng *rand.Rand, n int, decades float64) []float64 {
 
 // dustyProblem is two clouds in the plane, of which every fourth atom weighs less than 1e-11, and an ε.
 func dustyProblem(seed uint64, n int) (ot.Problem, float64) {
-	rng := rand.New(rand.NewPCG(seed, 77))
+	rng := seeded(seed, 77)
 	x, y := cloud(rng, n, 2, 0.4, 0), cloud(rng, n, 2, 0.4, 0.2)
 	a, b := simplex(rng, n), simplex(rng, n)
 	for i := 0; i < n; i += 4 {
 		a[i], b[(i+3)%n] = 1e-11*rng.Float64(), 1e-11*rng.Float64()
 	}
-	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: scaleTo1(a), B: scaleTo1(b)},
+	return weighted(ot.Points(x, y, ot.SqEuclidean), scaleTo1(a), scaleTo1(b)),
 		math.Pow(10, -1-3*rng.Float64())
 }
 
@@ -43,7 +44,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 		want := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, p)
 		grad := must.Get(want.Grad(ot.Sharp))
 		wantA, wantB, _ := grad.Weights()
-		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
+		for name, s := range solvers(eps, 0) {
 			got := solved(t, s, p)
 			if got.Status != ot.Converged {
 				t.Errorf("seed %d, ε %.1e, %s: %v at L1 error %g", seed, eps, name, got.Status, got.MarginalL1)
@@ -94,23 +95,22 @@ func TestClosingOfManyTargets(t *testing.T) {
 // the exact potentials.
 func TestWideRangeOfWeights(t *testing.T) {
 	for _, seed := range []uint64{4702, 3994, 5530, 5874, 5962, 6938, 7146, 7362, 7626, 8110, 8722, 9130, 9594, 9754} {
-		rng := rand.New(rand.NewPCG(seed, 5))
+		rng := seeded(seed, 5)
 		n, m := 5+rng.IntN(36), 5+rng.IntN(36)
-		c := mat.NewDense(n, m, nil)
-		c.Apply(func(_, _ int, _ float64) float64 {
+		c := filled(n, m, func(_, _ int) float64 {
 			if v := rng.Float64(); seed%8 < 4 {
 				return v
 			} else {
 				return math.Pow(v, 6)
 			}
-		}, c)
+		})
 		eps := math.Pow(10, -float64(2+rng.IntN(5)))
-		p := ot.Problem{Geometry: ot.Dense(c), A: spreadWeights(rng, n, 12), B: spreadWeights(rng, m, 12)}
-		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
+		p := weighted(ot.Dense(c), spreadWeights(rng, n, 12), spreadWeights(rng, m, 12))
+		for name, s := range solvers(eps, 0) {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
 				plan := solved(t, s, p)
-				if plan.Status != ot.Converged || l1Error(plan) > 1.1e-9 {
-					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, l1Error(plan))
+				if plan.Status != ot.Converged || ottest.L1Error(plan) > 1.1e-9 {
+					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, ottest.L1Error(plan))
 				}
 				// They differ by Σ g (Tᵀ1 − b), and g, a soft minimum of costs, has their range, 1.
 				if d := math.Abs(plan.RegKL() - primal(plan)); d > 1e-9 {
@@ -128,17 +128,16 @@ func TestWideRangeOfWeights(t *testing.T) {
 // above the 1e-9 that other weights reach.
 func TestGaugeStays(t *testing.T) {
 	for _, seed := range []uint64{877, 1087, 1, 2, 3, 4, 5, 6, 7, 8} {
-		rng := rand.New(rand.NewPCG(seed, 3))
+		rng := seeded(seed, 3)
 		n, m := 5+rng.IntN(36), 5+rng.IntN(36)
-		c := mat.NewDense(n, m, nil)
-		c.Apply(func(i, j int, _ float64) float64 {
+		c := filled(n, m, func(i, j int) float64 {
 			if seed%2 == 0 {
 				return rng.Float64()
 			}
 			return rng.Float64() + 100*float64((i+j)%2)
-		}, c)
+		})
 		eps := mat.Sum(c) / float64(n*m) * math.Pow(10, -5*rng.Float64())
-		p := ot.Problem{Geometry: ot.Dense(c), A: spreadWeights(rng, n, 40), B: spreadWeights(rng, m, 40)}
+		p := weighted(ot.Dense(c), spreadWeights(rng, n, 40), spreadWeights(rng, m, 40))
 		plan := solved(t, ot.Newton{Eps: eps}, p)
 		if plan.Status != ot.Converged {
 			continue // it says so
@@ -156,17 +155,12 @@ func TestSubnormalWeights(t *testing.T) {
 	x := mat.NewDense(4, 1, []float64{0, 1, .3, 2})
 	y := mat.NewDense(4, 1, []float64{.2, .9, 1.5, -1})
 	problem := func(v, w float64) ot.Problem {
-		return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: []float64{.5, .5, v, w},
-			B: []float64{w, .5, .5, v}}
+		return weighted(ot.Points(x, y, ot.SqEuclidean), []float64{.5, .5, v, w}, []float64{w, .5, .5, v})
 	}
 	const eps = .3
-	for name, s := range map[string]ot.Solver{
-		"lbfgs":      ot.LBFGS{Eps: eps, Tol: 1e-13},
-		"newton":     ot.Newton{Eps: eps, Tol: 1e-13},
-		"sinkhorn":   ot.Sinkhorn{Eps: eps, Tol: 1e-13},
-		"scaling":    ot.Scaling{Eps: eps, Tol: 1e-13},
-		"unbalanced": ot.Unbalanced{Eps: eps, Tol: 1e-13, RhoA: 1, RhoB: 2},
-	} {
+	all := solversWith(eps, 1e-13, ot.Control{})
+	all["unbalanced"] = ot.Unbalanced{Eps: eps, Tol: 1e-13, RhoA: 1, RhoB: 2}
+	for name, s := range all {
 		got, want := mustSolve(t, s, problem(1e-310, 5e-324)), mustSolve(t, s, problem(1e-200, 1e-190))
 		same := func(what string, got, want []float64) {
 			t.Helper()
@@ -200,14 +194,14 @@ func TestSubnormalWeights(t *testing.T) {
 // Weights over eight decades take at most three times the evaluations of equal ones. Eight times as
 // many is what a line search takes that the lightest atom throttles.
 func TestWeightsOverDecades(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 9))
+	rng := seeded(1, 9)
 	n, m := 600, 500
 	g := ot.Points(cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 0.5), ot.SqEuclidean)
 	var evals []int
 	for _, decades := range []float64{0, 8} {
 		a, b := spreadWeights(rng, n, decades), spreadWeights(rng, m, decades)
 		eps := .001 * mat.Sum(ot.Cost(g)) / float64(n*m)
-		p := mustSolve(t, ot.LBFGS{Eps: eps, Tol: 1e-8}, ot.Problem{Geometry: g, A: a, B: b})
+		p := mustSolve(t, ot.LBFGS{Eps: eps, Tol: 1e-8}, weighted(g, a, b))
 		evals = append(evals, p.Evaluations)
 	}
 	if evals[1] > 3*evals[0] {

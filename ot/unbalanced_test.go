@@ -19,7 +19,7 @@ import (
 // Whatever the size of the masses, a solve stops at Tol times the mass of b, reports the error that
 // its plan has, and gives the same bits for any number of workers.
 func TestUnbalancedMasses(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 1))
+	rng := seeded(8, 1)
 	g := ot.Points(cloud(rng, 300, 2, 1, 0), cloud(rng, 290, 2, 1, 0.5), ot.SqEuclidean)
 	for _, mass := range []float64{1e-6, 1, 1e6} {
 		a, b := masses(rng, 300, mass), masses(rng, 290, 2*mass)
@@ -29,7 +29,7 @@ func TestUnbalancedMasses(t *testing.T) {
 				for k, workers := range []int{1, 3} {
 					var err error
 					s := ot.Unbalanced{Eps: eps, RhoA: 1, RhoB: 0.5, Tol: 1e-8, Control: ot.Control{Workers: workers}}
-					if plans[k], err = s.Solve(context.Background(), ot.Problem{Geometry: g, A: a, B: b}); err != nil {
+					if plans[k], err = s.Solve(context.Background(), weighted(g, a, b)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -49,12 +49,12 @@ func TestUnbalancedMasses(t *testing.T) {
 // Outliers far beyond the penalties, whose columns are to be all but empty, do not slow the solve: L-BFGS once
 // moved them by the long steps of its history, and line searches failed (837 evaluations at ρ = 1).
 func TestUnbalancedOutliers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 9))
+	rng := seeded(8, 9)
 	x, y := cloud(rng, 500, 2, 1, 0), cloud(rng, 400, 2, 1, 0.5)
 	for j := range 20 {
 		y.Set(j, 0, 10+float64(j))
 	}
-	p := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: masses(rng, 500, 3), B: masses(rng, 400, 2)}
+	p := weighted(ot.Points(x, y, ot.SqEuclidean), masses(rng, 500, 3), masses(rng, 400, 2))
 	for rho, most := range map[float64]int{0.1: 30, 1: 60, 30: 150} {
 		s := ot.Unbalanced{Eps: 0.05, RhoA: rho, RhoB: rho, Tol: 1e-6}
 		got := solved(t, s, p)
@@ -113,15 +113,14 @@ func penalisedError(p *ot.Plan, rhoA, rhoB float64) (sum float64) {
 // also those that differ in mass alone, which without ε/2·(Σa − Σb)² would be negative. Its
 // gradients are those of its value.
 func TestUnbalancedDivergence(t *testing.T) {
-	rng := rand.New(rand.NewPCG(52, 1))
+	rng := seeded(52, 1)
 	x, y := cloud(rng, 6, 2, 1, 0), cloud(rng, 5, 2, 1, 0.5)
 	a, b := []float64{.3, .2, .5, .1, .4, .2}, []float64{.2, .6, .1, .3, .4}
 	for name, kind := range penalties {
 		s := ot.Unbalanced{Eps: 0.3, RhoA: 0.7, RhoB: 0.7, Penalty: kind, Tol: 1e-14}
 		of := ot.Divergence{Of: ot.Objective{Solver: s, Loss: ot.RegKL}}
 		eval := func(x, y *mat.Dense, a, b []float64) *ot.Divergences {
-			d := must.Get(of.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByX|ot.ByY|ot.ByWeights))
-			return d
+			return must.Get(of.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByX|ot.ByY|ot.ByWeights))
 		}
 		if d := eval(x, mat.DenseCopyOf(x), a, slices.Clone(a)); math.Abs(d.Value) > 1e-13 {
 			t.Errorf("%s: between equal measures it is %g", name, d.Value)
@@ -132,8 +131,8 @@ func TestUnbalancedDivergence(t *testing.T) {
 		value := func() float64 { return eval(x, y, a, b).Value }
 		d := eval(x, y, a, b)
 		dx, dy, da, db := mat.DenseCopyOf(d.X), mat.DenseCopyOf(d.Y), slices.Clone(d.A), slices.Clone(d.B)
-		differences(t, name+": x", x.RawMatrix().Data, dx.RawMatrix().Data, .1, value)
-		differences(t, name+": y", y.RawMatrix().Data, dy.RawMatrix().Data, .1, value)
+		pointDifferences(t, name+": x", x, dx, .1, value)
+		pointDifferences(t, name+": y", y, dy, .1, value)
 		differences(t, name+": a", a, da, .1, value)
 		differences(t, name+": b", b, db, .1, value)
 	}

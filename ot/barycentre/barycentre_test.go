@@ -20,10 +20,42 @@ import (
 	"coupling/ot/ottest"
 )
 
+// seeded returns the generator of a seed and a stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
 func cloudOf(rng *rand.Rand, n, d int, at, scale float64) *mat.Dense {
 	x := mat.NewDense(n, d, nil)
 	x.Apply(func(_, _ int, _ float64) float64 { return at + scale*rng.NormFloat64() }, x)
 	return x
+}
+
+// pixels is the geometry of side×side pixels, in units of cost between neighbours.
+func pixels(side int, unit float64) cost.Geometry {
+	axis := mat.NewDense(side, side, nil)
+	axis.Apply(func(i, j int, _ float64) float64 { return unit * float64((i-j)*(i-j)) }, axis)
+	return cost.Grid(axis, axis)
+}
+
+// measures are the problems of measures on one geometry.
+func measures(g cost.Geometry, weights ...[]float64) (out []ot.Problem) {
+	for _, a := range weights {
+		out = append(out, ot.Problem{Geometry: g, A: a})
+	}
+	return out
+}
+
+// A solver is a Fixed or a Free.
+type solver interface {
+	Solve(ctx context.Context, problems []ot.Problem, w []float64) (*barycentre.Result, error)
+}
+
+func converged(t *testing.T, s solver, problems []ot.Problem, w []float64) *barycentre.Result {
+	t.Helper()
+	out := must.Get(s.Solve(t.Context(), problems, w))
+	if out.Status != ot.Converged {
+		t.Fatalf("%+v: %v at %g", s, out.Status, out.Error)
+	}
+	return out
 }
 
 func TestLaws(t *testing.T) {
@@ -40,7 +72,7 @@ func TestLaws(t *testing.T) {
 // The conditions of optimality: plans exp((α+β−c)/ε) with the right rows and one common column sum,
 // whose potentials of the support add up to a constant, weighted. They hold at no other weights.
 func TestBarycentreIsOptimal(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := seeded(1, 1)
 	support := cloudOf(rng, 60, 2, 0, 1.5)
 	problems := []ot.Problem{
 		{Geometry: ot.Points(cloudOf(rng, 40, 2, -1, .5), support, ot.SqEuclidean)},
@@ -92,11 +124,7 @@ func TestBarycentreOnTheLine(t *testing.T) {
 		left[i], right[i] = math.Exp(-(x-.25)*(x-.25)/2e-3), math.Exp(-(x-.65)*(x-.65)/2e-3)
 	}
 	g := ot.Points(grid, grid, ot.SqEuclidean)
-	out, err := barycentre.Fixed{Eps: 2e-3}.Solve(t.Context(),
-		[]ot.Problem{{Geometry: g, A: left}, {Geometry: g, A: right}}, []float64{3, 1})
-	if err != nil || out.Status != ot.Converged {
-		t.Fatal(out, err)
-	}
+	out := converged(t, barycentre.Fixed{Eps: 2e-3}, measures(g, left, right), []float64{3, 1})
 	var mean, square float64
 	for i, b := range out.B {
 		x := grid.At(i, 0)
@@ -105,7 +133,7 @@ func TestBarycentreOnTheLine(t *testing.T) {
 	if !(math.Abs(mean-.35) < 1e-6) || !(square-mean*mean < 4e-3) {
 		t.Errorf("mean %g, want 0.35; variance %g", mean, square-mean*mean)
 	}
-	one := must.Get(barycentre.Fixed{Eps: .01}.Solve(t.Context(), []ot.Problem{{Geometry: g, A: left}}, nil))
+	one := converged(t, barycentre.Fixed{Eps: .01}, measures(g, left), nil)
 	want, total := make([]float64, n), floats.Sum(left)
 	for i, a := range left {
 		row := make([]float64, n)
@@ -123,7 +151,7 @@ func TestBarycentreOnTheLine(t *testing.T) {
 // Of translates of one cloud the free barycentre is the translate between them, found from a poor
 // start too; of points, their mean.
 func TestFreeBarycentre(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
+	rng := seeded(2, 1)
 	x := cloudOf(rng, 12, 2, 0, 1)
 	move := func(by float64) *mat.Dense {
 		y := mat.DenseCopyOf(x)
@@ -131,27 +159,21 @@ func TestFreeBarycentre(t *testing.T) {
 		return y
 	}
 	s := barycentre.Free{Solver: ot.LBFGS{Eps: 1e-3}, Tol: 1e-9}
-	out, err := s.Solve(t.Context(), between(move(.1), move(-1), move(3)), []float64{1, 3})
-	if err != nil || out.Status != ot.Converged {
-		t.Fatal(out, err)
-	}
+	out := converged(t, s, between(move(.1), move(-1), move(3)), []float64{1, 3})
 	if want := move(2); !mat.EqualApprox(out.X, want, 1e-6) {
 		t.Errorf("\n%v, want\n%v", mat.Formatted(out.X), mat.Formatted(want))
 	}
 	point := mat.NewDense(1, 2, []float64{9, 9})
-	out, err = s.Solve(t.Context(), between(point, move(0), move(4)), nil)
+	out, err := s.Solve(t.Context(), between(point, move(0), move(4)), nil)
 	if err != nil || !(math.Abs(out.X.At(0, 0)-2-mat.Sum(x.ColView(0))/12) < 1e-12) {
 		t.Error(out, err)
 	}
 	// Steps never raise the objective, and stop when they are told to.
 	last := math.Inf(1)
 	for steps := range 6 {
-		out, err := barycentre.Free{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
-			between(cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1), move(0),
-				cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(barycentre.Free{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
+			between(cloudOf(seeded(3, 1), 8, 2, 0, 1), move(0),
+				cloudOf(seeded(4, 1), 20, 2, 1, 2)), nil))
 		if v := out.Plans[0].RegKL()/2 + out.Plans[1].RegKL()/2; v > last+1e-9 {
 			t.Errorf("the objective rose from %g to %g", last, v)
 		} else {
@@ -169,49 +191,32 @@ func between(start *mat.Dense, measures ...*mat.Dense) (out []ot.Problem) {
 }
 
 func TestBarycentreRefuses(t *testing.T) {
-	x := cloudOf(rand.New(rand.NewPCG(1, 1)), 3, 2, 0, 1)
+	x := cloudOf(seeded(1, 1), 3, 2, 0, 1)
 	p := ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}
-	other := ot.Problem{Geometry: ot.Points(x, cloudOf(rand.New(rand.NewPCG(1, 1)), 4, 2, 0, 1), ot.SqEuclidean)}
+	other := ot.Problem{Geometry: ot.Points(x, cloudOf(seeded(1, 1), 4, 2, 0, 1), ot.SqEuclidean)}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, test := range map[string]struct {
-		solve func() (*barycentre.Result, error)
-		kind  error
-	}{
-		"none": {func() (*barycentre.Result, error) { return barycentre.Fixed{Eps: 1}.Solve(t.Context(), nil, nil) },
-			ot.ErrShape},
-		"ε": {func() (*barycentre.Result, error) { return barycentre.Fixed{}.Solve(t.Context(), []ot.Problem{p}, nil) },
-			ot.ErrParameter},
-		"weights": {func() (*barycentre.Result, error) {
-			return barycentre.Fixed{Eps: 1}.Solve(t.Context(), []ot.Problem{p}, []float64{-1})
-		}, ot.ErrWeights},
-		"other support": {func() (*barycentre.Result, error) {
-			return barycentre.Fixed{Eps: 1}.Solve(t.Context(), []ot.Problem{p, other}, nil)
-		}, ot.ErrShape},
-		"cancelled": {func() (*barycentre.Result, error) {
-			return barycentre.Fixed{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil)
-		}, context.Canceled},
-		"no solver": {func() (*barycentre.Result, error) {
-			return barycentre.Free{}.Solve(t.Context(), between(x, x), nil)
-		}, ot.ErrParameter},
-		"no points": {func() (*barycentre.Result, error) {
-			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(nil, x), nil)
-		}, ot.ErrShape},
-		"no measure's points": {func() (*barycentre.Result, error) {
-			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), between(x, nil), nil)
-		}, ot.ErrShape},
-		"another cost": {func() (*barycentre.Result, error) {
-			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(),
-				[]ot.Problem{{Geometry: ot.Points(x, x, ot.L1)}}, nil)
-		}, ot.ErrUnsupported},
-		"two supports": {func() (*barycentre.Result, error) {
-			return barycentre.Free{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), []ot.Problem{p, other}, nil)
-		}, ot.ErrParameter},
-	} {
-		if out, err := test.solve(); !errors.Is(err, test.kind) || out != nil {
-			t.Errorf("%s: %v, %v", name, out, err)
+	fixed, free := barycentre.Fixed{Eps: 1}, barycentre.Free{Solver: ot.LBFGS{Eps: 1}}
+	refused := func(name string, kind error) func(*barycentre.Result, error) {
+		return func(out *barycentre.Result, err error) {
+			t.Helper()
+			if !errors.Is(err, kind) || out != nil {
+				t.Errorf("%s: %v, %v", name, out, err)
+			}
 		}
 	}
+	one := []ot.Problem{p}
+	refused("none", ot.ErrShape)(fixed.Solve(t.Context(), nil, nil))
+	refused("ε", ot.ErrParameter)(barycentre.Fixed{}.Solve(t.Context(), one, nil))
+	refused("weights", ot.ErrWeights)(fixed.Solve(t.Context(), one, []float64{-1}))
+	refused("other support", ot.ErrShape)(fixed.Solve(t.Context(), []ot.Problem{p, other}, nil))
+	refused("cancelled", context.Canceled)(fixed.Solve(gone, []ot.Problem{p, p}, nil))
+	refused("no solver", ot.ErrParameter)(barycentre.Free{}.Solve(t.Context(), between(x, x), nil))
+	refused("no points", ot.ErrShape)(free.Solve(t.Context(), between(nil, x), nil))
+	refused("no measure's points", ot.ErrShape)(free.Solve(t.Context(), between(x, nil), nil))
+	refused("another cost", ot.ErrUnsupported)(
+		free.Solve(t.Context(), []ot.Problem{{Geometry: ot.Points(x, x, ot.L1)}}, nil))
+	refused("two supports", ot.ErrParameter)(free.Solve(t.Context(), []ot.Problem{p, other}, nil))
 }
 
 // The barycentre of two measures on a grid of the line.
@@ -251,24 +256,14 @@ func ExampleFree() {
 // on its matrix both are the same.
 func TestBarycentreOfImages(t *testing.T) {
 	const side = 9
-	axis := mat.NewDense(side, side, nil)
-	axis.Apply(func(i, j int, _ float64) float64 { return float64((i - j) * (i - j)) }, axis)
-	grid := cost.Grid(axis, axis)
+	grid := pixels(side, 1)
 	image, other := make([]float64, side*side), make([]float64, side*side)
 	for i := range image {
 		image[i], other[i] = 0.1+float64(i*i%7), 0.1+float64(i*i*i%5)
 	}
 	floats.Scale(1/floats.Sum(image), image)
 	blurred := func(debiased bool, g cost.Geometry, images ...[]float64) []float64 {
-		var problems []ot.Problem
-		for _, a := range images {
-			problems = append(problems, ot.Problem{Geometry: g, A: a})
-		}
-		out, err := barycentre.Fixed{Eps: 0.5, Tol: 1e-8, Debiased: debiased}.Solve(t.Context(), problems, nil)
-		if err != nil || out.Status != ot.Converged {
-			t.Fatal(out, err)
-		}
-		return out.B
+		return converged(t, barycentre.Fixed{Eps: 0.5, Tol: 1e-8, Debiased: debiased}, measures(g, images...), nil).B
 	}
 	// A hundred times Tol, since blur is slow to remove.
 	if d := floats.Distance(blurred(true, grid, image, image), image, 1); d > 1e-6 {
@@ -288,9 +283,7 @@ func TestBarycentreOfImages(t *testing.T) {
 // divergences.
 func TestDebiasedRings(t *testing.T) {
 	const side, eps = 24, 1.0 / 24 / 24
-	axis := mat.NewDense(side, side, nil)
-	axis.Apply(func(i, j int, _ float64) float64 { return eps * float64((i-j)*(i-j)) }, axis)
-	grid := cost.Grid(axis, axis)
+	grid := pixels(side, eps)
 	var problems []ot.Problem
 	for k := range 3 {
 		w := make([]float64, side*side)
@@ -304,23 +297,14 @@ func TestDebiasedRings(t *testing.T) {
 		problems = append(problems, ot.Problem{Geometry: grid, A: w})
 	}
 	find := func(debiased bool) []float64 {
-		o := barycentre.Fixed{Eps: eps, Tol: 1e-8, Debiased: debiased, MaxIter: 400}
-		out, err := o.Solve(t.Context(), problems, nil)
-		if err != nil || out.Status != ot.Converged {
-			t.Fatalf("debiased %v: %+v, %v", debiased, out, err)
-		}
-		return out.B
+		return converged(t, barycentre.Fixed{Eps: eps, Tol: 1e-8, Debiased: debiased, MaxIter: 400}, problems, nil).B
 	}
 	best := find(true)
 
 	divergence := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-10}}}
 	sum := func(b []float64) (v float64) {
 		for _, p := range problems {
-			out, err := divergence.On(t.Context(), grid, p.A, b, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v += out.Value
+			v += must.Get(divergence.On(t.Context(), grid, p.A, b, 0)).Value
 		}
 		return v
 	}

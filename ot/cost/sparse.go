@@ -28,35 +28,36 @@ type Graph struct {
 // the same places. Costs are read, not copied.
 func Sparse(m int, starts, targets []int, costs []float64) *Graph {
 	g := &Graph{m: m, starts: starts, targets: make([]int32, len(targets)), costs: costs}
-	if len(starts) < 2 || m < 1 {
-		g.invalid = fault.OT(fault.ErrShape, "Sparse: %d starts, m = %d: must have a source and a target",
-			len(starts), m)
-		return g
+	g.invalid = g.check(targets)
+	return g
+}
+
+// check reports lists that are not compressed sparse rows, and keeps the targets.
+func (g *Graph) check(targets []int) error {
+	last := len(g.starts) - 1
+	if last < 1 || g.m < 1 {
+		return fault.OT(fault.ErrShape, "Sparse: %d starts, m = %d: must have a source and a target", last+1, g.m)
 	}
-	last := len(starts) - 1
-	if starts[0] != 0 || starts[last] != len(targets) || len(targets) != len(costs) {
-		g.invalid = fault.OT(fault.ErrShape,
+	if g.starts[0] != 0 || g.starts[last] != len(targets) || len(targets) != len(g.costs) {
+		return fault.OT(fault.ErrShape,
 			"Sparse: starts from %d to %d, %d targets, %d costs: must go from 0 to their number",
-			starts[0], starts[last], len(targets), len(costs))
-		return g
+			g.starts[0], g.starts[last], len(targets), len(g.costs))
 	}
-	for i, lo := range starts[:last] {
-		if hi := starts[i+1]; hi < lo || hi > len(targets) {
-			g.invalid = fault.OT(fault.ErrShape, "Sparse: starts[%d] = %d after %d: must not fall", i+1, hi, lo)
-			return g
+	for i, lo := range g.starts[:last] {
+		hi := g.starts[i+1]
+		if hi < lo || hi > len(targets) {
+			return fault.OT(fault.ErrShape, "Sparse: starts[%d] = %d after %d: must not fall", i+1, hi, lo)
 		}
 		before := -1
-		for k := lo; k < starts[i+1]; k++ {
-			if j := targets[k]; j <= before || j >= m {
-				g.invalid = fault.OT(fault.ErrShape, "Sparse: target %d of source %d after %d: must rise, below %d",
-					j, i, before, m)
-				return g
+		for k, j := range targets[lo:hi] {
+			if j <= before || j >= g.m {
+				return fault.OT(fault.ErrShape, "Sparse: target %d of source %d after %d: must rise, below %d",
+					j, i, before, g.m)
 			}
-			before = targets[k]
-			g.targets[k] = int32(before)
+			before, g.targets[lo+k] = j, int32(j)
 		}
 	}
-	return g
+	return nil
 }
 
 // Dims returns the number of sources and of targets.

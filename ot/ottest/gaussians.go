@@ -21,7 +21,7 @@ func (s kit) gaussians(t *testing.T) {
 		x, a := nodes(k.mp, k.a, 70)
 		y, b := nodes(k.mq, k.b, 80)
 		g := ot.Points(x, y, ot.SqEuclidean)
-		plan := solve(t, s.New(k.eps, tol), ot.Problem{Geometry: g, A: a, B: b})
+		plan := s.solve(t, k.eps, ot.Problem{Geometry: g, A: a, B: b})
 		normal := func(mean, variance float64) gaussian.Normal {
 			return gaussian.Normal{Mean: []float64{mean}, Cov: mat.NewSymDense(1, []float64{variance})}
 		}

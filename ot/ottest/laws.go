@@ -131,12 +131,14 @@ func Geometry(t *testing.T, g cost.Geometry, want *mat.Dense) {
 	}
 }
 
+// row returns a vector as a matrix, for near.
+func row(v []float64) *mat.Dense { return mat.NewDense(1, len(v), v) }
+
 // sameResults fails unless two plans of the same costs, up to scale, agree in their products and values.
 func sameResults(t *testing.T, p, q *ot.Plan, scale float64) {
 	t.Helper()
 	near(t, "plan on the geometry and on its matrix", p.Matrix(), q.Matrix(), 10*tol)
 	n, m := q.Dims()
-	row := func(v []float64) *mat.Dense { return mat.NewDense(1, len(v), v) }
 	ones, sines := slices.Repeat([]float64{1}, n), make([]float64, m)
 	for j := range sines {
 		sines[j] = math.Sin(float64(3 * j))
@@ -154,7 +156,6 @@ func sameResults(t *testing.T, p, q *ot.Plan, scale float64) {
 // sameDerivatives fails unless the derivatives by weights agree.
 func sameDerivatives(t *testing.T, p, q *ot.Plan, scale float64) {
 	t.Helper()
-	row := func(v []float64) *mat.Dense { return mat.NewDense(1, len(v), v) }
 	for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
 		gp, err := p.Grad(loss)
 		if err != nil {
@@ -240,7 +241,7 @@ func solve(t tester, s ot.Solver, p ot.Problem) *ot.Plan {
 		return plan
 	}
 	// A first-order method may be too slow for a problem, if its Status and MarginalL1 say so.
-	if got := l1Error(plan); plan.Status != ot.IterationLimit || math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got {
+	if got := L1Error(plan); plan.Status != ot.IterationLimit || math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got {
 		t.Fatalf("Solve: %v at L1 error %g after %d iterations; the plan's L1 error is %g", plan.Status,
 			plan.MarginalL1, plan.Iterations, got)
 	}
@@ -248,8 +249,8 @@ func solve(t tester, s ot.Solver, p ot.Problem) *ot.Plan {
 	return nil
 }
 
-// l1Error returns Σ|T1−a| + Σ|Tᵀ1−b| of the plan's matrix.
-func l1Error(p *ot.Plan) float64 {
+// L1Error returns Σ|T1−a| + Σ|Tᵀ1−b| of the plan's matrix.
+func L1Error(p *ot.Plan) float64 {
 	T := p.Matrix()
 	n, m := T.Dims()
 	var l1 float64
@@ -275,11 +276,14 @@ func near(t tester, what string, got, want *mat.Dense, within float64) {
 	}
 }
 
+// solve returns the plan of the solver under test.
+func (s kit) solve(t tester, eps float64, p ot.Problem) *ot.Plan { return solve(t, s.New(eps, tol), p) }
+
 func (s kit) marginals(t *rapid.T) {
 	p, eps := s.problem(t)
-	plan := solve(t, s.New(eps, tol), p)
+	plan := s.solve(t, eps, p)
 	T := plan.Matrix()
-	if l1 := l1Error(plan); l1 > tol+1e-13 {
+	if l1 := L1Error(plan); l1 > tol+1e-13 {
 		t.Fatalf("L1 error of the matrix is %g, want ≤ %g", l1, tol)
 	}
 	if mat.Min(T) < 0 {
@@ -298,8 +302,8 @@ func (s kit) marginals(t *rapid.T) {
 func (s kit) symmetry(t *rapid.T) {
 	p, eps := s.problem(t)
 	g := p.Geometry.(*cost.Cloud)
-	T := solve(t, s.New(eps, tol), p).Matrix()
-	U := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Points(g.Y(), g.X(), g.Kind), A: p.B, B: p.A}).Matrix()
+	T := s.solve(t, eps, p).Matrix()
+	U := s.solve(t, eps, ot.Problem{Geometry: ot.Points(g.Y(), g.X(), g.Kind), A: p.B, B: p.A}).Matrix()
 	near(t, "transposed problem", mat.DenseCopyOf(U.T()), T, 4*tol+s.entry(eps, ot.Cost(g)))
 }
 
@@ -310,8 +314,7 @@ func (s kit) costShift(t *rapid.T) {
 	n, m := c.Dims()
 	shifted := mat.NewDense(n, m, nil)
 	shifted.Apply(func(i, j int, v float64) float64 { return v + eps*(math.Sin(float64(i))-3*math.Cos(float64(j))) }, c)
-	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(eps, tol),
-		ot.Problem{Geometry: ot.Dense(shifted), A: p.A, B: p.B})
+	one, two := s.solve(t, eps, p), s.solve(t, eps, ot.Problem{Geometry: ot.Dense(shifted), A: p.A, B: p.B})
 	near(t, "shifted costs", two.Matrix(), one.Matrix(), 4*tol+s.entry(eps, c, shifted))
 	want := one.RegKL()
 	for i, a := range one.A {
@@ -332,8 +335,7 @@ func (s kit) costScale(t *rapid.T) {
 	f := math.Pow(10, rapid.Float64Range(-6, 6).Draw(t, "log10 factor"))
 	c := ot.Cost(p.Geometry)
 	c.Scale(f, c)
-	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(f*eps, tol),
-		ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
+	one, two := s.solve(t, eps, p), s.solve(t, f*eps, ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
 	near(t, "scaled costs", two.Matrix(), one.Matrix(), 4*tol+s.entry(f*eps, c))
 	if got, want := two.Sharp(),
 		f*one.Sharp(); math.Abs(got-want) > 1e-8*mat.Max(c)+1e-12*f+2*s.cost(c)+mat.Max(c)*s.entry(f*eps, c) {
@@ -346,7 +348,7 @@ func (s kit) permutation(t *rapid.T) {
 	p, eps := s.problem(t)
 	c := ot.Cost(p.Geometry)
 	n, m := c.Dims()
-	one := solve(t, s.New(eps, tol), p)
+	one := s.solve(t, eps, p)
 	ri, rj := rapid.Permutation(upTo(n)).Draw(t, "rows"), rapid.Permutation(upTo(m)).Draw(t, "columns")
 	pc, want := mat.NewDense(n, m, nil), mat.NewDense(n, m, nil)
 	a, b := make([]float64, n), make([]float64, m)
@@ -359,7 +361,7 @@ func (s kit) permutation(t *rapid.T) {
 			want.Set(i, j, T.At(oi, oj))
 		}
 	}
-	two := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Dense(pc), A: a, B: b})
+	two := s.solve(t, eps, ot.Problem{Geometry: ot.Dense(pc), A: a, B: b})
 	near(t, "permuted problem", two.Matrix(), want, 4*tol+s.entry(eps, c))
 }
 
@@ -375,11 +377,11 @@ func upTo(n int) []int {
 // made feasible, is close to it.
 func (s kit) dualityGap(t *rapid.T) {
 	p, eps := s.problem(t)
-	plan := solve(t, s.New(eps, tol), p)
+	plan := s.solve(t, eps, p)
 	c := ot.Cost(p.Geometry)
 	scale := mat.Max(c) + eps
 	dual := plan.RegKL()
-	if own := primal(plan, c); math.Abs(own-dual) > 1e-8*scale+s.cost(c) {
+	if own := Primal(plan, c); math.Abs(own-dual) > 1e-8*scale+s.cost(c) {
 		t.Fatalf("primal value %v, dual value %v", own, dual)
 	}
 	a, b := mat.NewVecDense(len(plan.A), plan.A), mat.NewVecDense(len(plan.B), plan.B)
@@ -391,7 +393,7 @@ func (s kit) dualityGap(t *rapid.T) {
 // As ε grows, the sharp loss and the KL-form value do.
 func (s kit) monotone(t *rapid.T) {
 	p, eps := s.problem(t)
-	one, two := solve(t, s.New(eps, tol), p), solve(t, s.New(2*eps, tol), p)
+	one, two := s.solve(t, eps, p), s.solve(t, 2*eps, p)
 	slack := 1e-8*(mat.Max(ot.Cost(p.Geometry))+eps) + s.cost(ot.Cost(p.Geometry))
 	if two.Sharp() < one.Sharp()-slack {
 		t.Fatalf("sharp loss fell from %v to %v as ε doubled", one.Sharp(), two.Sharp())
@@ -406,7 +408,7 @@ func (s kit) monotone(t *rapid.T) {
 // the relative error of a column of tiny weight; here it must be at most a thousandth.
 func (s kit) potentialBound(t *rapid.T) {
 	p, eps := s.problem(t)
-	plan := solve(t, s.New(eps, tol), p)
+	plan := s.solve(t, eps, p)
 	c, T := ot.Cost(p.Geometry), plan.Matrix()
 	n, m := c.Dims()
 	off := make([]float64, m)
@@ -433,8 +435,8 @@ func (s kit) potentialBound(t *rapid.T) {
 func (s kit) matrixFree(t *rapid.T) {
 	p, eps := s.problem(t)
 	g := p.Geometry.(*cost.Cloud)
-	one := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Dense(ot.Cost(g)), A: p.A, B: p.B})
-	two := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.MatrixFree(g.X(), g.Y(), g.Kind), A: p.A, B: p.B})
+	one := s.solve(t, eps, ot.Problem{Geometry: ot.Dense(ot.Cost(g)), A: p.A, B: p.B})
+	two := s.solve(t, eps, ot.Problem{Geometry: ot.MatrixFree(g.X(), g.Y(), g.Kind), A: p.A, B: p.B})
 	near(t, "matrix-free", two.Matrix(), one.Matrix(), 4*tol+s.entry(eps, ot.Cost(g)))
 }
 
@@ -443,7 +445,7 @@ func (s kit) dirac(t *rapid.T) {
 	p, eps := s.problem(t)
 	g := p.Geometry.(*cost.Cloud)
 	x := mat.DenseCopyOf(g.X().Slice(0, 1, 0, g.X().RawMatrix().Cols))
-	plan := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Points(x, g.Y(), g.Kind), B: p.B})
+	plan := s.solve(t, eps, ot.Problem{Geometry: ot.Points(x, g.Y(), g.Kind), B: p.B})
 	T := plan.Matrix()
 	for j, b := range plan.B {
 		if math.Abs(T.At(0, j)-b) > tol {
@@ -491,7 +493,7 @@ func (s kit) cases(t *testing.T) {
 					skipped = append(skipped, c.Name)
 				}
 			}()
-			c.check(t, solve(t, s.New(c.Eps, tol), c.Problem()), s.cost(Dense(c.M)))
+			c.check(t, s.solve(t, c.Eps, c.Problem()), s.cost(Dense(c.M)))
 		})
 	}
 	if len(skipped) > len(cases)/2 {
@@ -559,7 +561,7 @@ func (c *Case) check(t *testing.T, plan *ot.Plan, rounding float64) {
 func (s kit) warmStart(t *rapid.T) {
 	p, eps := s.problem(t)
 	c := ot.Cost(p.Geometry)
-	cold := solve(t, s.New(eps, tol), p)
+	cold := s.solve(t, eps, p)
 	solver, ok := s.New(eps, tol).(ot.WarmStarter)
 	if !ok {
 		return

@@ -64,7 +64,7 @@ func (s kit) value(t *rapid.T) {
 		// With exact rows the two differ by Σ g (Tᵀ1 − b), at most half of 1e-9 times the range of
 		// g: that of the costs, for g is a soft minimum of costs.
 		within := 1e-9*mat.Max(c) + 1e-13*(mat.Max(c)+eps) + s.cost(c)
-		if got, want := plan.RegKL(), primal(plan, c); !(math.Abs(got-want) <= within) {
+		if got, want := plan.RegKL(), Primal(plan, c); !(math.Abs(got-want) <= within) {
 			t.Fatalf("ε = %g: RegKL = %v, the plan's value is %v", eps, got, want)
 		}
 	}
@@ -77,8 +77,8 @@ func square(rng *rand.Rand, n int, at float64) *mat.Dense {
 	return x
 }
 
-// primal returns Σ T (c + ε log(T/ab)) of the plan's matrix.
-func primal(plan *ot.Plan, c *mat.Dense) float64 {
+// Primal returns Σ T (c + ε log(T/ab)) of the plan's matrix.
+func Primal(plan *ot.Plan, c *mat.Dense) float64 {
 	T := plan.Matrix()
 	var v float64
 	for i, a := range plan.A {

@@ -116,22 +116,20 @@ func (p *problem) answer(q request) (reply, error) {
 	if what, loss, ok := strings.Cut(q.Method, " "); ok {
 		return p.gradient(q, what, loss)
 	}
-	eps, workers := q.Ratio*p.MeanCost, runtime.GOMAXPROCS(0)
-	prob := ot.Problem{Geometry: ot.Dense(p.cost), A: p.A, B: p.B}
-	var s ot.Solver
-	switch q.Method {
-	case "auto", "lbfgs":
-		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
-	case "newton":
-		s = ot.Newton{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
-	case "sinkhorn":
-		s = ot.Sinkhorn{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
-	case "scaling":
-		s = ot.Scaling{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
-	case "free":
-		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Control: ot.Control{Workers: workers}}
+	eps, prob := q.Ratio*p.MeanCost, ot.Problem{Geometry: ot.Dense(p.cost), A: p.A, B: p.B}
+	if q.Method == "free" {
 		prob.Geometry = ot.MatrixFree(p.X, p.Y, ot.SqEuclidean)
-	default:
+	}
+	lbfgs := ot.LBFGS{Eps: eps, Tol: q.Knob}
+	s, known := map[string]ot.Solver{
+		"auto":     lbfgs,
+		"lbfgs":    lbfgs,
+		"free":     lbfgs,
+		"newton":   ot.Newton(lbfgs),
+		"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: q.Knob},
+		"scaling":  ot.Scaling{Eps: eps, Tol: q.Knob},
+	}[q.Method]
+	if !known {
 		return reply{}, fmt.Errorf("method = %q: unknown", q.Method)
 	}
 	var plan *ot.Plan
@@ -150,8 +148,7 @@ func (p *problem) answer(q request) (reply, error) {
 
 // gradient evaluates a loss with its gradient by the sources, as a step of a training loop does.
 func (p *problem) gradient(q request, what, loss string) (reply, error) {
-	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob,
-		Control: ot.Control{Workers: runtime.GOMAXPROCS(0)}}, Loss: ot.RegKL}
+	of := ot.Objective{Solver: ot.LBFGS{Eps: q.Ratio * p.MeanCost, Tol: q.Knob}, Loss: ot.RegKL}
 	if loss == ot.Sharp.String() {
 		of.Loss = ot.Sharp
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -51,7 +52,7 @@ func TestFinite(t *testing.T) {
 					}
 				}
 				// The semi-dual at G itself, over all sources.
-				moved := append([]float64(nil), r.G...)
+				moved := slices.Clone(r.G)
 				of := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), B: b}
 				plan := must.Get(ot.NewPlan(of, eps, moved))
 				value := floats.Dot(b, moved)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -140,19 +141,17 @@ func (a *Adjoint) weightedNorms(v Field) (all, left float64) {
 	_, m := p.Dims()
 	sw := p.Sweep()
 	part := make([][2]float64, len(sw.Spans))
-	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
-		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)
-		for i := s.Lo; i < s.Hi; i++ {
-			if p.Mass[i] == 0 {
-				continue
-			}
-			p.LogRow(i, w.Exp, logT, w.Cost)
-			a.centred(i, row, w.Exp, logT, v)
-			kern.Mul(sq, row, row)
-			part[k][0] += kern.Dot(sq, w.Exp)
-			a.derivative(i, row, w.Exp, logT, v)
-			kern.Mul(sq, row, row)
-			part[k][1] += kern.Dot(sq, w.Exp)
+	sw.EachRow(func(w *semidual.Worker, k, i int) {
+		if p.Mass[i] == 0 {
+			return
+		}
+		scratch := w.Room(2 * m)
+		logT, row := scratch[:m], scratch[m:]
+		p.LogRow(i, w.Exp, logT, w.Cost)
+		for l, of := range []func(int, []float64, []float64, []float64, Field){a.centred, a.derivative} {
+			of(i, row, w.Exp, logT, v)
+			kern.Mul(row, row, row)
+			part[k][l] += kern.Dot(row, w.Exp)
 		}
 	})
 	for _, x := range part {
@@ -307,7 +306,7 @@ func (a *Adjoint) derivative(i int, dst, t, logT []float64, v Field) {
 
 // potentials returns s of VJP, with the base added back.
 func (a *Adjoint) potentials() []float64 {
-	out := append([]float64(nil), a.v...)
+	out := slices.Clone(a.v)
 	if a.base != nil {
 		kern.Axpy(out, 1, a.base)
 	}

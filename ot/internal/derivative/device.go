@@ -14,53 +14,34 @@ import (
 
 // SystemOn is the network of the sharp loss: D by products, its diagonal, and the currents of −log
 // T.
-func SystemOn(d *transport.DevicePlan) (h *Hessian, rhs []float64, err error) {
+func SystemOn(d *transport.DevicePlan) (h *Hessian, rhs []float64) {
 	p := d.P
 	h = NewHessian(d.N, d.M, nil)
 	h.MatrixFree = p
-	if h.Col, err = d.TimesT(transport.Ones(d.N)); err != nil {
-		return nil, nil, err
-	}
+	h.Col = d.TimesT(transport.Ones(d.N))
 	s := make([]float64, d.M) // β/ε, the difference of c/ε and −log T but for a constant of each row
 	for j, b := range p.B {
 		if b > 0 {
 			s[j] = p.Beta[j] / p.Eps
 		}
 	}
-	sharp, cols, err := d.Costs(d.U, d.H, d.Inv)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := d.Rows(s, sharp, p.Mass)
-	if err != nil {
-		return nil, nil, err
-	}
-	if rhs, err = d.TimesT(r); err != nil {
-		return nil, nil, err
-	}
+	sharp, cols := d.Costs(d.U, d.H, d.Inv)
+	rhs = d.TimesT(d.Rows(s, sharp, p.Mass))
 	for j := range rhs {
 		rhs[j] = cols[j]/p.Eps - h.Col[j]*s[j] - rhs[j]
 	}
-	return h, rhs, nil
+	return h, rhs
 }
 
 // PointsOn is the gradient of a loss with respect to the sources, or to the targets where
 // transposed: s is nil for the regularised losses, else β/ε + v.
-func PointsOn(d *transport.DevicePlan, s []float64, transposed bool) (*mat.Dense, error) {
-	r, linear := transport.Ones(d.N), s == nil
-	if linear {
-		s = make([]float64, d.M)
-	} else {
-		kern.Scale(s, d.Inv, s)
-		sharp, _, err := d.Costs(d.U, d.H, d.Inv)
-		if err != nil {
-			return nil, err
-		}
-		if r, err = d.Rows(s, sharp, d.P.Mass); err != nil {
-			return nil, err
-		}
+func PointsOn(d *transport.DevicePlan, s []float64, transposed bool) *mat.Dense {
+	if s == nil {
+		return d.PointGrad(d.U, d.H, d.Inv, transport.Ones(d.N), make([]float64, d.M), transposed, true)
 	}
-	return d.PointGrad(d.U, d.H, d.Inv, r, s, transposed, linear)
+	kern.Scale(s, d.Inv, s)
+	sharp, _ := d.Costs(d.U, d.H, d.Inv)
+	return d.PointGrad(d.U, d.H, d.Inv, d.Rows(s, sharp, d.P.Mass), s, transposed, false)
 }
 
 // pointsOnDevice is points, where the device can compute it.
@@ -68,14 +49,13 @@ func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool
 	if o, here := g.Plan.Costs.(*ondevice.Geometry); !here || !o.MatrixFree() {
 		return nil, nil, false
 	}
-	ok = g.Plan.OnDevice("a gradient", g.Adjoint != nil, func(d *transport.DevicePlan) (err error) {
+	ok = g.Plan.OnDevice("a gradient", g.Adjoint != nil, func(d *transport.DevicePlan) {
 		if wantX {
-			dx, err = PointsOn(d, g.Slopes(g.Plan.Beta), false)
+			dx = PointsOn(d, g.Slopes(g.Plan.Beta), false)
 		}
-		if wantY && err == nil {
-			dy, err = PointsOn(d, g.Slopes(g.Plan.Beta), true)
+		if wantY {
+			dy = PointsOn(d, g.Slopes(g.Plan.Beta), true)
 		}
-		return err
 	})
 	return dx, dy, ok
 }
@@ -84,17 +64,10 @@ func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool
 func (g *Gradient) sourcesOnDevice(da []float64) bool {
 	p, s := g.Plan, g.Slopes(g.Plan.Own)
 	kern.Scale(s, 1/p.Eps, s)
-	return p.OnDevice("a gradient", true, func(d *transport.DevicePlan) error {
+	return p.OnDevice("a gradient", true, func(d *transport.DevicePlan) {
 		d.Conditional()
-		sharp, _, err := d.Costs(d.U, d.H, d.Inv)
-		if err != nil {
-			return err
-		}
-		r, err := d.Rows(s, sharp, transport.Ones(d.N))
-		if err == nil {
-			kern.Scale(da, p.Eps, r)
-		}
-		return err
+		sharp, _ := d.Costs(d.U, d.H, d.Inv)
+		kern.Scale(da, p.Eps, d.Rows(s, sharp, transport.Ones(d.N)))
 	})
 }
 
@@ -103,35 +76,32 @@ func (g *Gradient) sourcesOnDevice(da []float64) bool {
 // products.
 func (b Settings) Entropy(ctx context.Context, p *transport.Plan) (*Adjoint, error) {
 	n, m := p.Dims()
-	o, ok := p.Costs.(*ondevice.Geometry)
-	large := min(n, m) > maxEliminate || n > maxDirect/m
-	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.Remote() || n > semidual.MaxList(p.Geometry)/m) {
-		var h *Hessian
-		var rhs []float64
-		if p.OnDevice("a gradient", true, func(d *transport.DevicePlan) (err error) {
-			h, rhs, err = SystemOn(d)
-			return err
-		}) {
+	direct := n <= maxDirect/m
+	if b.Method == CG || b.Method == Automatic && (min(n, m) > maxEliminate || !direct) {
+		if h, rhs := ownSystem(p); h != nil {
 			out, err := b.iterateOn(ctx, p, h, rhs, 0)
-			if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky {
+			if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky || !direct {
 				return out, err
 			}
 		}
 	}
-	system := gridSystem
-	if semidual.Listing(p.Costs) != nil {
-		system = listedSystem
-	} else if !p.Separable() {
-		system = nil
-	}
-	if system != nil && (b.Method == CG || b.Method == Automatic && large) {
-		h, rhs := system(p)
-		out, err := b.iterateOn(ctx, p, h, rhs, 0)
-		if err != nil || out.Converged || b.Method == CG || min(n, m) > maxCholesky || n > maxDirect/m {
-			return out, err
-		}
-	}
 	return b.solve(ctx, p, EntropyField, 0)
+}
+
+// ownSystem is System of the field −log T where the geometry has one of its own, else nil.
+func ownSystem(p *transport.Plan) (h *Hessian, rhs []float64) {
+	switch {
+	case semidual.Listing(p.Costs) != nil:
+		return listedSystem(p)
+	case p.Separable():
+		return gridSystem(p)
+	}
+	n, m := p.Dims()
+	if o, ok := p.Costs.(*ondevice.Geometry); ok && (o.Remote() || n > semidual.MaxList(p.Geometry)/m) &&
+		p.OnDevice("a gradient", true, func(d *transport.DevicePlan) { h, rhs = SystemOn(d) }) {
+		return h, rhs
+	}
+	return nil, nil
 }
 
 // listedSystem is System of the field −log T for a geometry that lists its pairs.

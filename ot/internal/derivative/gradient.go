@@ -1,7 +1,7 @@
 package derivative
 
 import (
-	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -82,11 +82,7 @@ func (g *Gradient) Pairs(l geometry.Listed) []float64 {
 		starts[i+1] = starts[i] + len(to)
 	}
 	out, of := make([]float64, starts[n]), g.rows()
-	g.Plan.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			of.row(i, out[starts[i]:starts[i+1]], w)
-		}
-	})
+	g.Plan.Sweep().EachRow(func(w *semidual.Worker, _, i int) { of.row(i, out[starts[i]:starts[i+1]], w) })
 	return out
 }
 
@@ -104,11 +100,7 @@ func (g *Gradient) Matrix() *mat.Dense {
 		return out
 	}
 	of := g.rows()
-	g.Plan.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			of.row(i, out.RawRowView(i), w)
-		}
-	})
+	g.Plan.Sweep().EachRow(func(w *semidual.Worker, _, i int) { of.row(i, out.RawRowView(i), w) })
 	return out
 }
 
@@ -164,13 +156,11 @@ func (g *Gradient) Weights() (da, db []float64) {
 	// same for v.
 	if !g.sourcesOnDevice(da) {
 		of := g.rows()
-		p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-			for i := s.Lo; i < s.Hi; i++ {
-				arcs := p.Relative(w, i)
-				rel := w.Room(m)[:len(arcs.T)]
-				of.relative(rel, w, &arcs)
-				da[i] = -arcs.Ref - kern.Dot(arcs.T, rel)/arcs.Sum
-			}
+		p.Sweep().EachRow(func(w *semidual.Worker, _, i int) {
+			arcs := p.Relative(w, i)
+			rel := w.Room(m)[:len(arcs.T)]
+			of.relative(rel, w, &arcs)
+			da[i] = -arcs.Ref - kern.Dot(arcs.T, rel)/arcs.Sum
 		})
 	}
 	for j, b := range p.B {
@@ -191,30 +181,20 @@ func (g *Gradient) Weights() (da, db []float64) {
 // one-sided derivative there.
 func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 	p := g.Plan
-	_, m := p.Dims()
-	buf := make([]float64, m)
-	mx, sum, mean := math.Inf(-1), 0.0, 0.0
-	alpha := p.Alpha
+	n, m := p.Dims()
+	c, q, buf := make([]float64, n), slices.Clone(p.Alpha), make([]float64, m)
 	base, rebased := p.Costs.(*semidual.ReducedCosts)
-	for i, a := range p.A {
-		if a == 0 {
-			continue
+	for i := range c {
+		if c[i] = p.CostAt(i, j, buf); rebased {
+			q[i] -= base.Source(i)
 		}
-		c, al := p.CostAt(i, j, buf), alpha[i]
-		if rebased {
-			al -= base.Source(i)
+	}
+	_, sum := rows.Softmax(q, q, c, 1/p.Eps)
+	var mean float64
+	for i, v := range q {
+		if v > 0 {
+			mean += v * (c[i] - da[i])
 		}
-		v := (al - c) / p.Eps
-		if math.IsInf(v, -1) { // a forbidden pair
-			continue
-		}
-		if v > mx {
-			f := math.Exp(mx - v)
-			sum, mean, mx = sum*f, mean*f, v
-		}
-		e := math.Exp(v - mx)
-		sum += e
-		mean += e * (c - da[i])
 	}
 	return mean / sum
 }

@@ -2,6 +2,7 @@ package derivative
 
 import (
 	"context"
+	"slices"
 
 	"coupling/lab/logspace"
 	"coupling/ot/internal/laplacian"
@@ -180,7 +181,7 @@ func (h *Hessian) SolveDense(ctx context.Context, dst, g []float64, s *semidual.
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
 		net := laplacian.Network{
 			M:      m,
-			W:      append([]float64(nil), w...),
+			W:      slices.Clone(w),
 			R:      make([]float64, m),
 			Ground: make([]float64, m),
 		}

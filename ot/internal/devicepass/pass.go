@@ -177,13 +177,8 @@ func (d *Passes) soft(s *semidual.Function, t device.DType, beta []float64) {
 		}
 	}
 	var cols []float64
-	d.Failed = d.On.Use("a pass", func(r *ondevice.Arrays) error {
-		dh := r.Upload(t, h, s.M)
-		rows, err := r.LSERows(dh, inv).Float64s()
-		if err != nil {
-			return err
-		}
-		for i, lse := range rows {
+	d.Failed = d.On.Use("a pass", func(r *ondevice.Arrays) {
+		for i, lse := range r.Floats(r.LSERows(r.Upload(t, h, s.M), inv)) {
 			if s.A[i] == 0 {
 				s.Alpha[i], u[i] = math.Inf(-1), math.Inf(-1)
 				continue
@@ -191,8 +186,7 @@ func (d *Passes) soft(s *semidual.Function, t device.DType, beta []float64) {
 			mass[i] = s.SetAlpha(0, i, s.Eps*(lse+mid))
 			u[i] = logspace.Log(mass[i]) - lse
 		}
-		cols, err = r.LSECols(r.Upload(t, u, s.N), inv).Float64s()
-		return err
+		cols = r.Floats(r.LSECols(r.Upload(t, u, s.N), inv))
 	})
 	if d.Failed != nil {
 		return
@@ -237,13 +231,9 @@ func (d *Passes) differences(s *semidual.Function) (moved float64) {
 	dw := make([]float64, s.N)
 	moved = d.moved
 	var cols []float64
-	d.Failed = d.On.Use("a pass", func(r *ondevice.Arrays) error {
+	d.Failed = d.On.Use("a pass", func(r *ondevice.Arrays) {
 		u, h := r.Upload(device.Float32, base.u, s.N), r.Upload(device.Float32, base.h, s.M)
-		rows, err := r.Apply(u, h, r.Upload(device.Float32, dv, s.M, 1), inv).Float64s()
-		if err != nil {
-			return err
-		}
-		for i, sum := range rows {
+		for i, sum := range r.Floats(r.Apply(u, h, r.Upload(device.Float32, dv, s.M, 1), inv)) {
 			if s.A[i] == 0 {
 				s.Alpha[i] = math.Inf(-1)
 				continue
@@ -252,8 +242,7 @@ func (d *Passes) differences(s *semidual.Function) (moved float64) {
 			dw[i] = s.SetAlpha(0, i, s.Eps*logspace.Log(sum)-base.alpha[i]+mid)/sum - 1
 			moved += s.A[i] * math.Abs(dw[i])
 		}
-		cols, err = r.ApplyT(u, h, r.Upload(device.Float32, dw, s.N, 1), inv).Float64s()
-		return err
+		cols = r.Floats(r.ApplyT(u, h, r.Upload(device.Float32, dw, s.N, 1), inv))
 	})
 	for j, e := range cols {
 		s.Col[j] = (1 + dv[j]) * (base.cols[j] + e)

@@ -35,7 +35,7 @@ func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*
 	for i, a := range s.A {
 		logA[i] = logspace.Log(a)
 	}
-	d.Failed = d.On.Use("the potentials", func(r *ondevice.Arrays) error {
+	d.Failed = d.On.Use("the potentials", func(r *ondevice.Arrays) {
 		p.at = r
 		up := func(v []float64, scale, by float64) *device.Array {
 			v = slices.Clone(v)
@@ -48,7 +48,6 @@ func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*
 		}
 		p.u, p.h = up(s.Alpha, 1/s.Eps, p.mid), up(beta, 1/s.Eps, -p.mid)
 		p.a, p.b, p.logA, p.logB = up(s.A, 1, 0), up(s.B, 1, 0), up(logA, 1, 0), up(s.LogB, 1, 0)
-		return nil
 	})
 	return p, d.Failed
 }
@@ -56,7 +55,7 @@ func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*
 // Steps takes k steps, relaxed by w, and returns the L1 error of the marginals between the
 // half-steps of the last, NaN where the device failed.
 func (p *Resident) Steps(s *semidual.Function, k int, w float64) (l1 float64) {
-	p.d.Failed = p.d.On.Use("Sinkhorn's steps", func(r *ondevice.Arrays) error {
+	p.d.Failed = p.d.On.Use("Sinkhorn's steps", func(r *ondevice.Arrays) {
 		off := r.Device.Zeros(p.u.Type(), 2)
 		for left := k - 1; left >= 0; left-- {
 			scope := r.Device.Scope()
@@ -70,9 +69,8 @@ func (p *Resident) Steps(s *semidual.Function, k int, w float64) (l1 float64) {
 			halfStep(p.h, p.logB, cols, w)
 			scope.Close()
 		}
-		both, err := off.Float64s()
+		both := r.Floats(off)
 		l1 = both[0] + both[1]
-		return err
 	})
 	if p.d.Failed != nil {
 		return math.NaN()
@@ -106,12 +104,7 @@ func deviation(out, v, lse, logWeight, w *device.Array) {
 // Fetch copies the potentials to the host.
 func (p *Resident) Fetch(s *semidual.Function, beta []float64) error {
 	var u, h []float64
-	p.d.Failed = p.d.On.Use("the potentials", func(*ondevice.Arrays) (err error) {
-		if u, err = p.u.Float64s(); err == nil {
-			h, err = p.h.Float64s()
-		}
-		return err
-	})
+	p.d.Failed = p.d.On.Use("the potentials", func(r *ondevice.Arrays) { u, h = r.Floats(p.u), r.Floats(p.h) })
 	if p.d.Failed != nil {
 		return p.d.Failed
 	}

@@ -7,6 +7,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/cpu/dense"
+	"coupling/ot/internal/rows"
 )
 
 // Chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
@@ -19,49 +20,30 @@ type Chain struct {
 	cost   PointCost
 	form   Form
 	known  bool
-	x, y   *mat.Dense // centred, or of length 1 for Angle, where the cost has a form
-	nx, ny []float64  // their lengths for Angle
-	xt, yt []float64  // the same, coordinate by coordinate, for Abs
-	reach  float64    // the largest distance from the centre, for Radial
+	x, y   *mat.Dense   // centred, or of length 1 for Angle, where the cost has a form
+	length [2][]float64 // of the points, for Angle
+	xt, yt []float64    // the same, coordinate by coordinate, for Abs
+	reach  float64      // the largest distance from the centre, for Radial
 }
 
 // NewChain returns the chain rule of a cloud, whose vectors allocate makes; they need not be zeros.
 func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
-	c := &Chain{cost: p.Kind, x: p.x, y: p.y}
-	k, ok := p.Kind.(KernelCost)
-	if !ok {
-		return c
+	c := &Chain{cost: p.Kind, form: p.form(), x: p.x, y: p.y, yt: p.yt}
+	if _, c.known = p.Kind.(KernelCost); c.form.Angle {
+		c.x, c.y, c.length = p.unit[0], p.unit[1], p.length
 	}
-	c.form, c.known = k.Form(), true
-	if p := c.form.Power; p > 0 && p != 2 {
-		c.form.Radial = powerOfSquare(p)
-	}
-	if c.form.Angle {
-		c.x, c.nx = unit(p.x, allocate)
-		c.y, c.ny = unit(p.y, allocate)
+	if !c.known || c.form.Inner != nil || c.form.Separable != nil { // x·y depends on the origin, differences need none
 		return c
 	}
 	mid := allocate(p.d)
 	for k := range mid {
-		if c.form.Inner != nil || c.form.Separable != nil { // x·y depends on the origin, differences need none
-			mid[k] = 0
-			continue
-		}
 		mid[k] = kern.Sum(p.yt[k*p.m:(k+1)*p.m]) / float64(p.m)
 	}
-	c.x, c.y = copyOf(p.x, allocate), copyOf(p.y, allocate)
-	centre(c.x, mid)
-	centre(c.y, mid)
-	if c.form.Separable != nil || c.form.Abs != 0 {
-		c.yt = allocate(p.m * p.d)
-		transpose(c.yt, c.y)
-	}
-	if c.form.Separable != nil {
-		kern.Scale(c.yt, -1, c.yt)
-	}
+	c.x, c.y = centred(p.x, mid, allocate), centred(p.y, mid, allocate)
 	if c.form.Abs != 0 {
-		c.xt = allocate(p.n * p.d)
+		c.xt, c.yt = allocate(p.n*p.d), allocate(p.m*p.d)
 		transpose(c.xt, c.x)
+		transpose(c.yt, c.y)
 	}
 	if c.form.Radial != nil {
 		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
@@ -69,36 +51,15 @@ func NewChain(p *Cloud, allocate func(n int) []float64) *Chain {
 	return c
 }
 
-// copyOf returns a copy of a.
-func copyOf(a *mat.Dense, allocate func(n int) []float64) *mat.Dense {
+// centred returns the rows of a less mid.
+func centred(a *mat.Dense, mid []float64, allocate func(n int) []float64) *mat.Dense {
 	n, d := a.Dims()
 	out := mat.NewDense(n, d, allocate(n*d))
 	out.Copy(a)
-	return out
-}
-
-// centre subtracts mid from the rows of a.
-func centre(a *mat.Dense, mid []float64) {
-	n, _ := a.Dims()
 	for i := range n {
-		axpy(a.RawRowView(i), mid, -1)
+		axpy(out.RawRowView(i), mid, -1)
 	}
-}
-
-// unit returns the rows of a divided by their lengths, and the lengths; rows of zeros stay.
-func unit(a *mat.Dense, allocate func(n int) []float64) (*mat.Dense, []float64) {
-	out := copyOf(a, allocate)
-	n, _ := out.Dims()
-	length := allocate(n)
-	for i := range length {
-		row := out.RawRowView(i)
-		if length[i] = math.Sqrt(dot(row, row)); length[i] > 0 {
-			for k, v := range row {
-				row[k] = v / length[i]
-			}
-		}
-	}
-	return out, length
+	return out
 }
 
 // Add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
@@ -119,8 +80,6 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 		c.squares(w, col, dx, dy, block, lo, hi, 2)
 	case c.form.Separable != nil:
 		c.separable(col, dx, dy, g, lo, hi)
-	case c.form.Power == 2:
-		c.squares(w, col, dx, dy, block, lo, hi, 2)
 	default:
 		if c.form.Abs != 0 {
 			c.signs(col, dx, dy, g, lo, hi)
@@ -129,20 +88,6 @@ func (c *Chain) Add(w *cpu.Gemm[float64], col []float64, dx, dy *mat.Dense, g []
 			c.squares(w, col, dx, dy, block, lo, hi, 2*c.form.Square)
 		}
 	}
-}
-
-// powerOfSquare is |x−y|ᵖ as a function of |x−y|².
-func powerOfSquare(p float64) *Function {
-	return &Function{Slope: func(v []float64) {
-		if p == 1 {
-			kern.Sqrt(v, v)
-		}
-		for j, s := range v {
-			if v[j] = 0.5 / s; p != 1 {
-				v[j] = p / 2 * math.Pow(s, p/2-1)
-			}
-		}
-	}}
 }
 
 // slopes multiplies G by a derivative, of |x−y|² for Radial and of x·y for Inner.
@@ -176,7 +121,8 @@ func (c *Chain) separable(sum []float64, dx, dy *mat.Dense, g []float64, lo, hi 
 	for k := range c.x.RawMatrix().Cols {
 		clear(sum)
 		for i := lo; i < hi; i++ {
-			c.form.differences(buf, c.x.At(i, k), c.yt[k*m:(k+1)*m], c.form.Separable.Slope)
+			rows.Less(buf, c.yt[k*m:(k+1)*m], -c.x.At(i, k))
+			c.form.Separable.Slope(buf)
 			kern.Mul(buf, buf, g[(i-lo)*m:(i-lo+1)*m])
 			kern.Axpy(sum, 1, buf)
 			if dx != nil {
@@ -278,8 +224,8 @@ func (c *Chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
 // Finish completes gradients after all rows were added.
 func (c *Chain) Finish(dx, dy *mat.Dense) {
 	if c.form.Angle {
-		project(dx, c.x, c.nx)
-		project(dy, c.y, c.ny)
+		project(dx, c.x, c.length[0])
+		project(dy, c.y, c.length[1])
 	}
 }
 

@@ -46,7 +46,7 @@ func (p *Cloud) Round() *Rounded {
 		s.cost = cpu.Cost[float32]{Square: float32(c.Square), Abs: float32(c.Abs)}
 		s.x, s.yt = make([]float32, p.n*p.d), make([]float32, p.d*p.m)
 		if p.rounded = s; s.form.Angle {
-			round(s.x, p.units)
+			round(s.x, p.from.RawMatrix().Data)
 			round(s.yt, p.yt)
 			return
 		}
@@ -109,10 +109,11 @@ func (s *Rounded) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 // costs writes the costs of source i.
 func (s *Rounded) costs(dst []float32, i int) []float32 {
 	if s.form.Angle {
-		for j := range dst {
-			dst[j] = 1
-		}
+		clear(dst)
 		kern32.GemvT(dst, s.yt, len(dst), s.row(i))
+		for j, v := range dst {
+			dst[j] = 1 - v
+		}
 		return dst
 	}
 	if kern32.PointCosts(dst, s.row(i), s.yt, s.cost); s.form.Power == 1 {

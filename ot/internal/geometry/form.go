@@ -5,16 +5,59 @@ import (
 	"math"
 )
 
-// Form is a cost that has vector kernels:
+// Form is a cost that has vector kernels,
 //
-//	Square·|x−y|² + Abs·|x−y|₁,   or |x−y|^Power where Power > 0,   or 1 − x·y/(|x||y|) where Angle is true,
+//	Square·|x−y|² + Abs·|x−y|₁,
 //
-// or a user's function of |x−y|², of x·y, or of each xₖ−yₖ, summed over k, where one is not nil.
+// or a function of |x−y|², of x·y, or of each xₖ−yₖ, summed over k, where one is not nil.
 type Form struct {
-	Square, Abs, Power float64
-	Angle              bool
-
+	Square, Abs              float64
 	Radial, Inner, Separable *Function
+
+	// Power > 0 marks the Radial |x−y|^Power, and Angle the Inner 1 − x·y, of points divided by their lengths:
+	// other functions are the user's.
+	Power float64
+	Angle bool
+}
+
+// Cosine is 1 − x·y/(|x||y|).
+var Cosine = Form{Angle: true, Inner: &Function{Value: func(v []float64) {
+	for j, c := range v { // rounding may carry the cosine of parallel vectors past 1
+		if c = 1 - c; c < 0 {
+			c = 0
+		} else if c > 2 {
+			c = 2
+		}
+		v[j] = c
+	}
+}}}
+
+// PowerOf is |x−y|ᵖ.
+func PowerOf(p float64) Form {
+	if p == 2 {
+		return Form{Square: 1}
+	}
+	return Form{Power: p, Radial: &Function{
+		Value: func(v []float64) {
+			if p == 1 {
+				kern.Sqrt(v, v)
+				return
+			}
+			for j, s := range v {
+				v[j] = math.Pow(s, p/2)
+			}
+		},
+		Slope: func(v []float64) {
+			if p == 1 {
+				kern.Sqrt(v, v)
+			}
+			for j, s := range v {
+				if v[j] = 0.5 / s; p != 1 {
+					v[j] = p / 2 * math.Pow(s, p/2-1)
+				}
+			}
+		},
+	}}
 }
 
 // Function is a function of a number and its derivative, for many numbers at once.
@@ -24,11 +67,12 @@ type Function struct {
 }
 
 // users returns the user's function, nil where there is none.
-func (f Form) users() *Function { return cmp.Or(f.Radial, f.Inner, f.Separable) }
-
-// isInner reports whether the cost is a function of x·y, and isRadial whether it is one of |x−y|².
-func (f Form) isInner() bool  { return f.Inner != nil || f.Angle }
-func (f Form) isRadial() bool { return f.Radial != nil || f.Power > 0 || f.Square != 0 && f.Abs == 0 }
+func (f Form) users() *Function {
+	if f.Power > 0 || f.Angle {
+		return nil
+	}
+	return cmp.Or(f.Radial, f.Inner, f.Separable)
+}
 
 // Differentiable reports whether the form has a derivative.
 func (f Form) Differentiable() bool { return f.users() == nil || f.users().Slope != nil }
@@ -51,83 +95,59 @@ func (f Form) Cost(x, y []float64) float64 {
 	switch {
 	case f.Radial != nil:
 		return at(f.Radial.Value, Form{Square: 1}.Cost(x, y))
-	case f.Inner != nil:
-		return at(f.Inner.Value, dot(x, y))
-	case f.Separable != nil:
-		var sum float64
-		for k, v := range x {
-			sum += at(f.Separable.Value, v-y[k])
-		}
-		return sum
 	case f.Angle:
 		xy, xx, yy := products(x, y)
 		if xx == 0 || yy == 0 {
 			return 1
 		}
-		// Rounding may carry the cosine of parallel vectors past 1.
-		return 1 - max(-1, min(1, xy/(xx*yy)))
-	case f.Power > 0:
-		return math.Pow(distance(x, y), f.Power)
+		return at(f.Inner.Value, xy/(xx*yy))
+	case f.Inner != nil:
+		return at(f.Inner.Value, dot(x, y))
 	}
 	var square, abs float64
 	for k, v := range x {
 		d := v - y[k]
+		if f.Separable != nil {
+			abs += at(f.Separable.Value, d)
+			continue
+		}
 		square += f.Square * d * d
-		abs += math.Abs(d)
+		abs += f.Abs * math.Abs(d)
 	}
-	return square + f.Abs*abs
+	return square + abs
 }
 
 // Grad adds w times the gradients to dx and dy, which may be nil: 0 where a distance or a length is 0.
 func (f Form) Grad(dx, dy []float64, w float64, x, y []float64) {
-	if f.Angle {
-		gradCosine(dx, dy, w, x, y)
-		return
-	}
-	if f.Inner != nil {
-		slope := w * at(f.Inner.Slope, dot(x, y))
-		if dx != nil {
-			axpy(dx, y, slope)
-		}
-		if dy != nil {
-			axpy(dy, x, slope)
-		}
-		return
-	}
+	var byX, byY, across float64 // the gradients of an Inner are byX·x + across·y and byY·y + across·x
 	square := 2 * f.Square
-	if s := (Form{Square: 1}).Cost(x, y); f.Radial != nil && s > 0 {
-		square = 2 * at(f.Radial.Slope, s)
-	}
-	if r := distance(x, y); f.Power > 0 && r > 0 {
-		square = f.Power * math.Pow(r, f.Power-2)
+	switch {
+	case f.Radial != nil:
+		if s := (Form{Square: 1}).Cost(x, y); s > 0 {
+			square = 2 * at(f.Radial.Slope, s)
+		}
+	case f.Angle:
+		if xy, xx, yy := products(x, y); xx > 0 && yy > 0 {
+			across = -1 / (xx * yy)
+			byX, byY = -across*xy/(xx*xx), -across*xy/(yy*yy)
+		}
+	case f.Inner != nil:
+		across = at(f.Inner.Slope, dot(x, y))
 	}
 	for k, v := range x {
-		d := v - y[k]
-		by := w * (square*d + f.Abs*sign(d))
-		if f.Separable != nil {
-			by = w * at(f.Separable.Slope, d)
+		gx, gy := byX*v+across*y[k], byY*y[k]+across*v
+		if f.Inner == nil {
+			d := v - y[k]
+			if gx = square*d + f.Abs*sign(d); f.Separable != nil {
+				gx = at(f.Separable.Slope, d)
+			}
+			gy = -gx
 		}
 		if dx != nil {
-			dx[k] += by
+			dx[k] += w * gx
 		}
 		if dy != nil {
-			dy[k] -= by
-		}
-	}
-}
-
-func gradCosine(dx, dy []float64, w float64, x, y []float64) {
-	xy, xx, yy := products(x, y)
-	if xx == 0 || yy == 0 {
-		return
-	}
-	inv, cos := 1/(xx*yy), xy/(xx*yy)
-	for k := range x {
-		if dx != nil {
-			dx[k] += w * (cos*x[k]/(xx*xx) - y[k]*inv)
-		}
-		if dy != nil {
-			dy[k] += w * (cos*y[k]/(yy*yy) - x[k]*inv)
+			dy[k] += w * gy
 		}
 	}
 }
@@ -140,15 +160,6 @@ func products(x, y []float64) (xy, nx, ny float64) {
 		ny += y[k] * y[k]
 	}
 	return xy, math.Sqrt(nx), math.Sqrt(ny)
-}
-
-func distance(x, y []float64) float64 {
-	var s float64
-	for k, v := range x {
-		d := v - y[k]
-		s += d * d
-	}
-	return math.Sqrt(s)
 }
 
 func sign(v float64) float64 {

@@ -75,10 +75,6 @@ func All(g Geometry) *mat.Dense {
 	n, m := g.Dims()
 	data := make([]float64, n*m)
 	rows.NewSweep(n, m, 0, func() []float64 { return make([]float64, m) }).
-		Each(func(buf []float64, _ int, s rows.Span) {
-			for i := s.Lo; i < s.Hi; i++ {
-				copy(data[i*m:(i+1)*m], g.Row(i, buf))
-			}
-		})
+		EachRow(func(buf []float64, _, i int) { copy(data[i*m:(i+1)*m], g.Row(i, buf)) })
 	return mat.NewDense(n, m, data)
 }

@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -19,11 +20,14 @@ type Cloud struct {
 	Kind PointCost
 
 	x, y       *mat.Dense
+	from       *mat.Dense // the sources as costs are made from them: x, or x/|x| for an Angle
 	n, m, d    int
-	units      []float64 // −x/|x|, n×d, 0 for 0, of an Angle, for which yt has y/|y|
-	yt         []float64 // d×m: coordinate k of every target is contiguous; −y for Separable, whose kernels subtract it
-	matrixFree bool      // costs are computed for each row when asked
-	frugal     bool      // solvers keep memory of the order of n + m
+	unit       [2]*mat.Dense // x/|x| and y/|y|, 0 for 0, for an Angle
+	length     [2][]float64  // |x| and |y|
+	units      []float64     // the memory of both
+	yt         []float64     // y, or y/|y|, d×m: coordinate k is contiguous; −y for Separable, whose kernels subtract it
+	matrixFree bool          // costs are computed for each row when asked
+	frugal     bool          // solvers keep memory of the order of n + m
 	invalid    error
 
 	once  sync.Once
@@ -82,18 +86,25 @@ func (p *Cloud) set(x, y *mat.Dense, c PointCost) *Cloud {
 		yt: p.yt, units: p.units, held: p.held, gemms: p.gemms,
 	}
 	if p.invalid = p.build(); p.invalid == nil {
-		k, known := c.(KernelCost)
-		p.matrixFree = known && k.Form().users() == nil || p.n > maxFrugal/p.m
+		p.matrixFree = p.Finite() || p.n > maxFrugal/p.m
 	}
 	return p
 }
 
 func (p *Cloud) build() error {
-	if p.x == nil || p.x.IsEmpty() {
-		return fault.OT(fault.ErrShape, "Points: x is empty: must have a point")
-	}
-	if p.y == nil || p.y.IsEmpty() {
-		return fault.OT(fault.ErrShape, "Points: y is empty: must have a point")
+	for k, c := range [...]*mat.Dense{p.x, p.y} {
+		name := "xy"[k : k+1]
+		if c == nil || c.IsEmpty() {
+			return fault.OT(fault.ErrShape, "Points: %s is empty: must have a point", name)
+		}
+		n, _ := c.Dims()
+		for i := range n {
+			for k, v := range c.RawRowView(i) {
+				if v-v != 0 {
+					return fault.OT(fault.ErrCost, "Points: %s[%d,%d] = %g: must be finite", name, i, k, v)
+				}
+			}
+		}
 	}
 	n, d := p.x.Dims()
 	m, dy := p.y.Dims()
@@ -108,20 +119,7 @@ func (p *Cloud) build() error {
 			return err
 		}
 	}
-	for _, c := range []struct {
-		name string
-		v    *mat.Dense
-	}{{"x", p.x}, {"y", p.y}} {
-		rows, _ := c.v.Dims()
-		for i := range rows {
-			for k, v := range c.v.RawRowView(i) {
-				if v-v != 0 {
-					return fault.OT(fault.ErrCost, "Points: %s[%d,%d] = %g: must be finite", c.name, i, k, v)
-				}
-			}
-		}
-	}
-	p.n, p.m, p.d = n, m, d
+	p.n, p.m, p.d, p.from = n, m, d, p.x
 	p.yt = grow(p.yt, d*m)
 	transpose(p.yt, p.y)
 	if p.form().Separable != nil {
@@ -129,14 +127,28 @@ func (p *Cloud) build() error {
 	}
 	if p.form().Angle {
 		p.units = grow(p.units, (n+m)*(d+1))
-		left := p.units
-		allocate := func(k int) (v []float64) { v, left = left[:k:k], left[k:]; return v }
-		x, _ := unit(p.x, allocate)
-		y, _ := unit(p.y, allocate)
-		x.Scale(-1, x)
-		transpose(p.yt, y)
+		p.unit[0], p.length[0] = unit(p.x, p.units[:n*(d+1)])
+		p.unit[1], p.length[1] = unit(p.y, p.units[n*(d+1):])
+		transpose(p.yt, p.unit[1])
+		p.from = p.unit[0]
 	}
 	return nil
+}
+
+// unit returns the rows of a divided by their lengths, and the lengths, in the given memory; rows of zeros stay.
+func unit(a *mat.Dense, memory []float64) (*mat.Dense, []float64) {
+	n, d := a.Dims()
+	out, length := mat.NewDense(n, d, memory[:n*d]), memory[n*d:]
+	out.Copy(a)
+	for i := range length {
+		row := out.RawRowView(i)
+		if length[i] = math.Sqrt(dot(row, row)); length[i] > 0 {
+			for k, v := range row {
+				row[k] = v / length[i]
+			}
+		}
+	}
+	return out, length
 }
 
 // grow returns v with n elements, which are not cleared.
@@ -232,18 +244,14 @@ func (p *Cloud) form() (f Form) {
 // by blocks of rows than one by one.
 func (p *Cloud) products(gemm *cpu.Gemm[float64], block []float64, s rows.Span) bool {
 	f := p.form()
-	to, x := cpu.Dense(block, s.Hi-s.Lo, p.m), dense.View(p.x).Slice(s.Lo, s.Hi)
+	to, x := cpu.Dense(block, s.Hi-s.Lo, p.m), dense.View(p.from).Slice(s.Lo, s.Hi)
+	clear(block)
 	switch {
 	case p.d <= quickDim:
 		return false
-	case f.isInner():
-		f.start(block)
-		if f.Angle {
-			x = cpu.Dense(p.units[s.Lo*p.d:s.Hi*p.d], s.Hi-s.Lo, p.d)
-		}
+	case f.Inner != nil:
 		gemm.Add(to, 1, x, cpu.Dense(p.yt, p.d, p.m))
-	case f.isRadial():
-		clear(block)
+	case f.Radial != nil || f.Square != 0 && f.Abs == 0:
 		gemm.AddSquares(to, x, dense.View(p.y))
 	default:
 		return false
@@ -253,20 +261,17 @@ func (p *Cloud) products(gemm *cpu.Gemm[float64], block []float64, s rows.Span) 
 
 // fill writes the costs of source i.
 func (p *Cloud) fill(dst []float64, i int) {
-	x, f := p.x.RawRowView(i), p.form()
+	x, f := p.from.RawRowView(i), p.form()
 	switch c, ok := p.Vector(); {
 	case ok:
 		kern.PointCosts(dst, x, p.yt, c)
 	case f.Separable != nil:
 		f.fillSeparable(dst, x, p.yt)
-	case f.isInner():
-		f.start(dst)
-		if f.Angle {
-			x = p.units[i*p.d : (i+1)*p.d]
-		}
+	case f.Inner != nil:
+		clear(dst)
 		kern.GemvT(dst, p.yt, len(dst), x)
 		f.apply(dst)
-	case f.isRadial():
+	case f.Radial != nil:
 		kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
 		f.apply(dst)
 	default:
@@ -276,35 +281,11 @@ func (p *Cloud) fill(dst []float64, i int) {
 	}
 }
 
-// start writes what products are added to: 1 for Angle, whose products are −cosines.
-func (f Form) start(dst []float64) {
-	if clear(dst); f.Angle {
-		rows.Subtract(dst, -1)
-	}
-}
-
 // apply turns |x−y|² or x·y into costs.
 func (f Form) apply(dst []float64) {
-	switch {
-	case f.Inner != nil:
-		f.Inner.Value(dst)
-	case f.Radial != nil:
-		f.Radial.Value(dst)
-	case f.Angle:
-		for j, v := range dst { // rounding may carry the cosine of parallel vectors past 1
-			if v < 0 {
-				dst[j] = 0
-			} else if v > 2 {
-				dst[j] = 2
-			}
-		}
-	case f.Power == 1:
-		kern.Sqrt(dst, dst)
-	case f.Power > 0:
-		for j, v := range dst {
-			dst[j] = math.Pow(v, f.Power/2)
-		}
-	case f.Square != 1:
+	if of := cmp.Or(f.Inner, f.Radial); of != nil {
+		of.Value(dst)
+	} else if f.Square != 1 {
 		kern.Scale(dst, f.Square, dst)
 	}
 }
@@ -318,19 +299,14 @@ func (f Form) fillSeparable(dst, x, minusYt []float64) {
 	buf := make([]float64, min(m, separableBlock))
 	clear(dst)
 	for lo := 0; lo < m; lo += len(buf) {
-		hi := min(lo+len(buf), m)
-		t := buf[:hi-lo]
+		to := dst[lo:min(lo+len(buf), m)]
 		for k, v := range x {
-			f.differences(t, v, minusYt[k*m+lo:k*m+hi], f.Separable.Value)
-			kern.Axpy(dst[lo:hi], 1, t)
+			t := buf[:len(to)]
+			rows.Less(t, minusYt[k*m+lo:][:len(to)], -v)
+			f.Separable.Value(t)
+			kern.Axpy(to, 1, t)
 		}
 	}
-}
-
-// differences writes a function of x less the elements of y, which are given negated.
-func (f Form) differences(dst []float64, x float64, minusY []float64, of func(v []float64)) {
-	rows.Less(dst, minusY, -x)
-	of(dst)
 }
 
 // Vector returns the cost as the vector kernels know it.
@@ -368,7 +344,7 @@ func ordered(x *mat.Dense, order []int) *mat.Dense {
 
 // Only makes dst the cloud with the targets in the given ranges only, without their matrix.
 func (p *Cloud) Only(dst *Cloud, targets []rows.Span) {
-	dst.Kind, dst.x, dst.n, dst.d, dst.matrixFree = p.Kind, p.x, p.n, p.d, true
+	dst.Kind, dst.x, dst.from, dst.n, dst.d, dst.matrixFree = p.Kind, p.x, p.from, p.n, p.d, true
 	dst.yt, dst.m = dst.yt[:0], 0
 	for k := range p.d {
 		for _, r := range targets {

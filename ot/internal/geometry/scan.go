@@ -17,6 +17,9 @@ type Stats struct {
 	Forbidden bool
 }
 
+// noCosts are the statistics of no pair.
+var noCosts = Stats{Min: math.Inf(1), Max: math.Inf(-1)}
+
 // Spread is the scale on which costs differ.
 func (s Stats) Spread() float64 { return s.Mean - s.Min }
 
@@ -68,7 +71,7 @@ func Scan[W any](g Geometry, a, b []float64, sw *rows.Sweep[W], scratch func(w W
 	forbid := mayForbid(g)
 	sw.Each(func(w W, k int, s rows.Span) {
 		costs := scratch(w)
-		p := part{Stats: Stats{Min: math.Inf(1), Max: math.Inf(-1)}}
+		p := part{Stats: noCosts}
 		for i := s.Lo; i < s.Hi; i++ {
 			to, c := arcs(g, i, costs)
 			q := part{pairs: len(b)}
@@ -96,7 +99,7 @@ func Scan[W any](g Geometry, a, b []float64, sw *rows.Sweep[W], scratch func(w W
 
 // join adds up what spans have and checks the sum.
 func join(g Geometry, a, b []float64, parts []part, bad newError) (Stats, error) {
-	s := part{Stats: Stats{Min: math.Inf(1), Max: math.Inf(-1)}}
+	s := part{Stats: noCosts}
 	for _, p := range parts {
 		if p.fault > 0 {
 			return s.Stats, faultOf(g, p.fault-1, len(b), bad)
@@ -130,7 +133,7 @@ func faultOf(g Geometry, i, m int, bad newError) error {
 // allowed is the part of a row's pairs that are not forbidden, with the sums of b·c and of b. NaN and −Inf make the
 // first NaN.
 func allowed(to []int32, c, b []float64) part {
-	p := part{Stats: Stats{Min: math.Inf(1), Max: math.Inf(-1)}}
+	p := part{Stats: noCosts}
 	for k, v := range c {
 		if math.IsInf(v, 1) {
 			continue

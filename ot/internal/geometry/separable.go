@@ -40,13 +40,19 @@ func (l Lines) Axes(transposed bool) []*Axis {
 
 // Axis is the cost along one axis of a grid.
 type Axis struct {
-	cost    *mat.Dense
+	cost *mat.Dense
+	// isMonge says that c_ij + c_(i+1)(j+1) ≤ c_i(j+1) + c_(i+1)j everywhere, as with convex functions of the
+	// difference of two rising coordinates: then a row of exp(h−c) has more of its sum at larger j than the row before.
 	isMonge bool
 	held    atomic.Pointer[tables] // of the last ε
 }
 
 // NewAxis returns the axis of a cost, n×m.
-func NewAxis(c *mat.Dense) *Axis { return &Axis{cost: c, isMonge: isMonge(c)} }
+func NewAxis(c *mat.Dense) *Axis {
+	x := &Axis{cost: c, isMonge: true}
+	x.bends(func(by, size float64) { x.isMonge = x.isMonge && !(by > 0x1p-50*size) })
+	return x
+}
 
 // Cost returns the costs along the axis.
 func (x *Axis) Cost() *mat.Dense { return x.cost }
@@ -54,30 +60,19 @@ func (x *Axis) Cost() *mat.Dense { return x.cost }
 // Curve returns the mean over neighbours of |c_ij + c_(i+1)(j+1) − c_i(j+1) − c_(i+1)j|, 2 for squares of pixels.
 func (x *Axis) Curve() (sum float64) {
 	n, m := x.cost.Dims()
-	for i := range n - 1 {
-		a, b := x.cost.RawRowView(i), x.cost.RawRowView(i+1)
-		for j := range m - 1 {
-			sum += math.Abs(a[j] + b[j+1] - a[j+1] - b[j])
-		}
-	}
+	x.bends(func(by, _ float64) { sum += math.Abs(by) })
 	return sum / float64(max(1, (n-1)*(m-1)))
 }
 
-// isMonge reports whether c_ij + c_(i+1)(j+1) ≤ c_i(j+1) + c_(i+1)j everywhere, as convex functions of the
-// difference of two rising coordinates do: then a row of exp(h−c) has more of its sum at larger j than the row
-// before.
-func isMonge(c *mat.Dense) bool {
-	n, m := c.Dims()
+// bends calls f with every c_ij + c_(i+1)(j+1) − c_i(j+1) − c_(i+1)j and the largest size of the four.
+func (x *Axis) bends(f func(by, size float64)) {
+	n, m := x.cost.Dims()
 	for i := range n - 1 {
-		a, b := c.RawRowView(i), c.RawRowView(i+1)
+		a, b := x.cost.RawRowView(i), x.cost.RawRowView(i+1)
 		for j := range m - 1 {
-			most := max(math.Abs(a[j]), math.Abs(a[j+1]), math.Abs(b[j]), math.Abs(b[j+1]))
-			if a[j]+b[j+1]-a[j+1]-b[j] > 0x1p-50*most {
-				return false
-			}
+			f(a[j]+b[j+1]-a[j+1]-b[j], max(math.Abs(a[j]), math.Abs(a[j+1]), math.Abs(b[j]), math.Abs(b[j+1])))
 		}
 	}
-	return true
 }
 
 // Expect returns log Σⱼ exp(h_j − c_ij/ε) for every source i, with inv = 1/ε, by a pass along each axis, and

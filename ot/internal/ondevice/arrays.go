@@ -96,6 +96,18 @@ func (r *Arrays) Upload(t device.DType, v []float64, shape ...int) *device.Array
 	return a
 }
 
+// Floats returns the elements of a. They are arbitrary once the device has failed, which Use
+// reports.
+func (r *Arrays) Floats(a *device.Array) []float64 {
+	v, _ := a.Float64s()
+	return v
+}
+
+// Mat is Floats for a matrix.
+func (r *Arrays) Mat(a *device.Array) *mat.Dense {
+	return mat.NewDense(a.Dim(0), a.Dim(1), r.Floats(a))
+}
+
 // eachHeld calls f with the held costs, some rows at a time, converted to the type.
 func (r *Arrays) eachHeld(t device.DType, f func(lo, hi int, c *device.Array)) {
 	if t == r.typ {
@@ -166,15 +178,11 @@ func (r *Arrays) ApplyT(u, h, v *device.Array, inv float64) *device.Array {
 		device.PointApply(out, r.y[t], r.x[t], h, u, v, r.cost, inv)
 		return out
 	}
-	if t == r.typ {
-		device.PlanCols(out, r.held, u, h, v, inv)
-		return out
-	}
-	part := r.Device.New(t, r.M, v.Dim(1))
+	part := out.Like()
 	r.eachHeld(t, func(lo, hi int, c *device.Array) {
-		to := part
-		if lo == 0 {
-			to = out
+		to := out
+		if lo > 0 {
+			to = part
 		}
 		device.PlanCols(to, c, u.Rows(lo, hi), h, v.Rows(lo, hi), inv)
 		if lo > 0 {
@@ -185,7 +193,7 @@ func (r *Arrays) ApplyT(u, h, v *device.Array, inv float64) *device.Array {
 }
 
 // Costs are Σⱼ T_ij c_ij and Σᵢ T_ij c_ij.
-func (r *Arrays) Costs(u, h *device.Array, inv float64) (rows, cols []float64, err error) {
+func (r *Arrays) Costs(u, h *device.Array, inv float64) (rows, cols []float64) {
 	t := device.Float64
 	out, outT := r.Device.New(t, r.N, 1), r.Device.Zeros(t, 1, r.M)
 	if r.held == nil {
@@ -209,25 +217,19 @@ func (r *Arrays) Costs(u, h *device.Array, inv float64) (rows, cols []float64, e
 			}
 		})
 	}
-	if rows, err = out.Float64s(); err != nil {
-		return nil, nil, err
-	}
-	cols, err = outT.Float64s()
-	return rows, cols, err
+	return r.Floats(out), r.Floats(outT)
 }
 
 // PointGrad is the gradient with respect to the sources, or to the targets where transposed, of the
 // weights T∘(source ⊕ target − c/ε), or of T itself where linear.
 func (r *Arrays) PointGrad(u, h *device.Array, inv float64, source, target []float64,
-	transposed, linear bool) (*mat.Dense, error) {
+	transposed, linear bool) *mat.Dense {
 	t := device.Float64
-	dr, ds := r.Upload(t, source, r.N), r.Upload(t, target, r.M)
+	own, other, byOwn, byOther := r.x[t], r.y[t], r.Upload(t, source, r.N), r.Upload(t, target, r.M)
 	if transposed {
-		out := r.y[t].Like()
-		device.PointGrad(out, r.y[t], r.x[t], h, u, ds, dr, r.cost, inv, linear)
-		return out.Mat()
+		own, other, u, h, byOwn, byOther = other, own, h, u, byOther, byOwn
 	}
-	out := r.x[t].Like()
-	device.PointGrad(out, r.x[t], r.y[t], u, h, dr, ds, r.cost, inv, linear)
-	return out.Mat()
+	out := own.Like()
+	device.PointGrad(out, own, other, u, h, byOwn, byOther, r.cost, inv, linear)
+	return r.Mat(out)
 }

@@ -161,7 +161,7 @@ func (o *Geometry) Release(r *Arrays, some []*device.Array) {
 // Use calls f with the geometry's arrays, in a scope of its own. It returns the device's error, if
 // any, with the name of the call. After an error the geometry's arrays are freed and the device's
 // error is cleared, so that the next call starts afresh.
-func (o *Geometry) Use(call string, f func(r *Arrays) error) (err error) {
+func (o *Geometry) Use(call string, f func(r *Arrays)) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -183,18 +183,13 @@ func (o *Geometry) Use(call string, f func(r *Arrays) error) (err error) {
 	}
 	if o.at == nil {
 		o.at = o.makeArrays()
-		if o.dev.Err() != nil {
-			return o.dev.Recover()
-		}
 	}
-	scope := o.dev.Scope()
-	defer scope.Close()
-	o.at.Scope = scope
-	err = f(o.at)
-	if o.dev.Err() != nil {
-		return o.dev.Recover()
+	if o.dev.Err() == nil {
+		o.at.Scope = o.dev.Scope()
+		defer o.at.Scope.Close()
+		f(o.at)
 	}
-	return err
+	return o.dev.Recover()
 }
 
 // deviceFault turns the panic of a closed device, or of arrays freed with a user's scope, into an

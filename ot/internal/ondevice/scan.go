@@ -16,21 +16,15 @@ import (
 // = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
 // Neither the plan's error nor its status depends on them.
 func (o *Geometry) ScanCosts(a, b []float64) (c geometry.Stats, done bool, err error) {
-	err = o.Use("the scan of the costs", func(r *Arrays) error {
+	err = o.Use("the scan of the costs", func(r *Arrays) {
 		o.extent = r.reach
-		if done = r.reach < math.MaxFloat32; !done {
-			return nil
-		}
-		if r.reach == 0 {
-			c = geometry.Stats{Mass: 1}
-			return nil
-		}
 		t := r.typ
 		if r.reach >= rows.SingleScale {
-			if t = device.Float64; r.held != nil && r.typ == device.Float32 {
-				done = false
-				return nil
-			}
+			t = device.Float64
+		}
+		if done = r.reach < math.MaxFloat32 && (r.held == nil || r.typ == t); !done || r.reach == 0 {
+			c = geometry.Stats{Mass: 1}
+			return
 		}
 		sharpness := 0x1p20 / r.reach
 		mask := make([]float64, r.M)
@@ -40,18 +34,8 @@ func (o *Geometry) ScanCosts(a, b []float64) (c geometry.Stats, done bool, err e
 			}
 		}
 		h := r.Upload(t, mask, r.M)
-		low, err := r.LSERows(h, sharpness).Float64s()
-		if err != nil {
-			return err
-		}
-		high, err := r.LSERows(h, -sharpness).Float64s()
-		if err != nil {
-			return err
-		}
-		mean, err := r.means(t, b).Float64s()
-		if err != nil {
-			return err
-		}
+		low, high := r.Floats(r.LSERows(h, sharpness)), r.Floats(r.LSERows(h, -sharpness))
+		mean := r.Floats(r.means(t, b))
 		c = geometry.Stats{Min: math.Inf(1), Max: math.Inf(-1), Mass: 1}
 		for i, w := range a {
 			if w > 0 {
@@ -60,7 +44,6 @@ func (o *Geometry) ScanCosts(a, b []float64) (c geometry.Stats, done bool, err e
 			}
 		}
 		c.Mean = max(c.Min, min(c.Max, c.Mean))
-		return nil
 	})
 	return c, done, err
 }

@@ -102,6 +102,16 @@ func (s *Sweep[W]) Each(f func(w W, k int, s Span)) {
 	wg.Wait()
 }
 
+// EachRow calls f once for every row i, with the scratch of the goroutine that runs it and the row's span k, whose rows
+// come in order.
+func (s *Sweep[W]) EachRow(f func(w W, k, i int)) {
+	s.Each(func(w W, k int, r Span) {
+		for i := r.Lo; i < r.Hi; i++ {
+			f(w, k, i)
+		}
+	})
+}
+
 // Room returns n float64, not cleared, which the next call and Columns overwrite.
 func (s *Sweep[W]) Room(n int) []float64 {
 	if len(s.sums) < n {
@@ -191,6 +201,20 @@ func (s *Sum) Add(v float64) {
 func (s *Sum) Join(o Sum) {
 	s.Add(o.hi)
 	s.lo += o.lo
+}
+
+// Total adds up the parts of four sums in order.
+func Total(parts [][4]Sum) (out [4]float64) {
+	var all [4]Sum
+	for _, p := range parts {
+		for k, v := range p {
+			all[k].Join(v)
+		}
+	}
+	for k, v := range all {
+		out[k] = v.Value()
+	}
+	return out
 }
 
 // Value returns the sum.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -14,6 +15,9 @@ import (
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/rows"
 )
+
+// seeded returns the generator of a seed and a stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 // testCosts are those between two grids, with noise.
 func testCosts(rng *rand.Rand, n, m int) cost.Geometry {
@@ -77,7 +81,7 @@ func TestSpans(t *testing.T) {
 
 // Each way of making rows gives the potentials and the column sums of the plain one.
 func TestRowPassesAgree(t *testing.T) {
-	g := testCosts(rand.New(rand.NewPCG(1, 1)), 90, 70)
+	g := testCosts(seeded(1, 1), 90, 70)
 	for _, eps := range []float64{1, 0.02} {
 		var want *Function
 		beta, from := make([]float64, 70), make([]float64, 70)
@@ -118,7 +122,7 @@ func TestRowPassesAgree(t *testing.T) {
 // A kernel in float32 changes α by no more than 2⁻²⁴ ε and the columns, in all, by no more than 2⁻²³, however far the
 // potentials have moved within the limit; it is not kept where a column is all but missing from it.
 func TestSingleKernel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(12, 1))
+	rng := seeded(12, 1)
 	g := testCosts(rng, 93, 71)
 	a, b := make([]float64, 93), make([]float64, 71)
 	for i := range a {
@@ -133,7 +137,7 @@ func TestSingleKernel(t *testing.T) {
 		s.Eps, s.Tol = eps, 1e-6
 		s.StartStage(1e-6)
 		from := s.Start(nil)
-		beta := append([]float64(nil), from...)
+		beta := slices.Clone(from)
 		for j := range beta {
 			beta[j] += eps * (storedDrift32/2 - 0.1) * (2*rng.Float64() - 1)
 		}
@@ -142,7 +146,7 @@ func TestSingleKernel(t *testing.T) {
 		if s.Certified() || !s.Kernel.Single {
 			t.Fatalf("ε = %g: certified %v, single %v", eps, s.Certified(), s.Kernel.Single)
 		}
-		alpha, col := append([]float64(nil), s.Alpha...), append([]float64(nil), s.Col...)
+		alpha, col := slices.Clone(s.Alpha), slices.Clone(s.Col)
 		s.Invalidate()
 		want := s.evalAll(beta, false)
 		var off float64
@@ -157,7 +161,7 @@ func TestSingleKernel(t *testing.T) {
 				t.Errorf("ε = %g: α[%d] is off by %g ε", eps, i, (alpha[i]-s.Alpha[i])/eps)
 			}
 		}
-		far := append([]float64(nil), from...)
+		far := slices.Clone(from)
 		far[3] -= 80 * eps
 		s.Eval(far, 1)
 		s.Eval(far, 1)
@@ -169,7 +173,7 @@ func TestSingleKernel(t *testing.T) {
 
 // A list of the entries that matter stays good while potentials drift, and gives up where nearly all matter.
 func TestActiveList(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
+	rng := seeded(2, 1)
 	s := newTest(t, testCosts(rng, 200, 180), nil, nil)
 	s.Eps, s.Tol, s.lists = 1e-4, 1e-9, true
 	beta := s.Start(nil)
@@ -177,7 +181,7 @@ func TestActiveList(t *testing.T) {
 	if s.sparse == nil {
 		t.Fatal("no list at ε = 1e-4")
 	}
-	moved := append([]float64(nil), beta...)
+	moved := slices.Clone(beta)
 	for j := range moved {
 		moved[j] += s.Eps*sparseDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
 	}
@@ -185,7 +189,7 @@ func TestActiveList(t *testing.T) {
 		t.Fatal("the list is not usable within its drift")
 	}
 	got := s.Eval(moved, 1)
-	col := append([]float64(nil), s.Col...)
+	col := slices.Clone(s.Col)
 	s.sparse, s.lists = nil, false
 	want := s.evalAll(moved, false)
 	if math.Abs(got-want) > 1e-11 {
@@ -212,7 +216,7 @@ func TestActiveList(t *testing.T) {
 
 // Reduced costs are c − u − v rounded once: checked against big.Float.
 func TestReducedRow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 1))
+	rng := seeded(4, 1)
 	for range 1000 {
 		u, v := 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64()
 		c := u + v + rng.NormFloat64()
@@ -229,7 +233,7 @@ func TestReducedRow(t *testing.T) {
 
 // Interpolation from the coarser grid keeps constants, and adding up, its adjoint, keeps masses.
 func TestResample(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 3))
+	rng := seeded(9, 3)
 	for _, shape := range [][]int{{8}, {7, 4}, {5, 6, 9}} {
 		fine, coarse := 1, 1
 		for _, n := range shape {

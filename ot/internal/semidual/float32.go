@@ -70,19 +70,13 @@ func (p *float32Pass) prepare(s *Function, beta []float64) (mid float64) {
 
 func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 	mid := p.prepare(s, beta)
-	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
+	s.eachRow(func(w *Worker, k, i int, part []float64) {
 		if w.exp32 == nil {
 			w.exp32, w.cost32 = make([]float32, s.M), make([]float32, s.M)
 		}
-		for i := r.Lo; i < r.Hi; i++ {
-			if s.A[i] == 0 {
-				s.Alpha[i] = math.Inf(-1)
-				continue
-			}
-			sum, shift := p.row(s, w, i, mid)
-			mass := s.SetAlpha(k, i, s.Eps*(shift+mid+logspace.Log(sum)))
-			mixed.Axpy(part, mass/sum, w.exp32)
-		}
+		sum, shift := p.row(s, w, i, mid)
+		mass := s.SetAlpha(k, i, s.Eps*(shift+mid+logspace.Log(sum)))
+		mixed.Axpy(part, mass/sum, w.exp32)
 	})
 	return s.RowError() + s.reduce(nil)
 }

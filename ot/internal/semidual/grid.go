@@ -52,12 +52,12 @@ func Expect(g geometry.Separable, v, field []float64, eps float64, transposed, w
 	return geometry.Expect(g.Axes(transposed), h, field, 1/eps, withCost, workers)
 }
 
-// softmin sets −ε log Σᵢ exp((αᵢ−cᵢⱼ)/ε) for every j = cols[k].
-func (p gridPass) softmin(s *Function, cols []int, set func(k int, v float64)) {
-	lse, _ := Expect(p, s.Alpha, nil, s.Eps, true, false, len(s.Rows.Scratch))
-	for k, j := range cols {
-		set(k, -s.Eps*lse[j])
-	}
+// gridSoftmin returns −ε log Σⱼ exp((vⱼ−cᵢⱼ)/ε) for every source i of a separable geometry, or for every target where
+// transposed.
+func (s *Function) gridSoftmin(v []float64, transposed bool) []float64 {
+	lse, _ := Expect(s.grid, v, nil, s.Eps, transposed, false, len(s.Rows.Scratch))
+	kern.Scale(lse, -s.Eps, lse)
+	return lse
 }
 
 // GridSoftmin returns −ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) for every source i where the cost is separable and
@@ -66,7 +66,5 @@ func (s *Function) GridSoftmin(beta []float64) []float64 {
 	if s.grid.Separable == nil || !slices.Contains(s.A, 0) {
 		return nil
 	}
-	lse, _ := Expect(s.grid, beta, nil, s.Eps, false, false, len(s.Rows.Scratch))
-	kern.Scale(lse, -s.Eps, lse)
-	return lse
+	return s.gridSoftmin(beta, false)
 }

@@ -1,8 +1,6 @@
 package semidual
 
 import (
-	"math"
-
 	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
@@ -17,6 +15,14 @@ func Listing(g cost.Geometry) geometry.Listed {
 	}
 	l, _ := g.(geometry.Listed)
 	return l
+}
+
+// Arcs returns the costs of source i and their targets, those that the geometry lists, or nil for all; buf is scratch.
+func Arcs(g cost.Geometry, i int, buf []float64) (targets []int32, costs []float64) {
+	if l := Listing(g); l != nil {
+		return l.Arcs(i)
+	}
+	return nil, g.Row(i, buf)
 }
 
 // reducedList is the list of of with other costs.
@@ -74,29 +80,20 @@ type listedPass struct {
 func (*listedPass) Certifies() bool { return true }
 
 func (p *listedPass) Eval(s *Function, beta []float64) float64 {
-	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
-		for i := r.Lo; i < r.Hi; i++ {
-			if s.A[i] == 0 {
-				s.Alpha[i] = math.Inf(-1)
-				if p.list != nil {
-					p.list.spans[k].skip()
-				}
-				continue
-			}
-			to, c := p.Arcs(i)
-			e, b := w.Exp[:len(to)], w.Cost[:len(to)]
-			for l, j := range to {
-				b[l] = beta[j]
-			}
-			ref, sum := rows.Softmax(e, b, c, 1/s.Eps)
-			mass := s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))
-			laplacian.Scatter(part, e, mass/sum, to)
-			if p.list != nil {
-				a := &p.list.spans[k]
-				a.u[len(a.ptr)-1], a.ref[len(a.ptr)-1] = mass/sum, ref
-				a.idx, a.val = append(a.idx, to...), append(a.val, e...)
-				a.ptr = append(a.ptr, len(a.idx))
-			}
+	s.eachRow(func(w *Worker, k, i int, part []float64) {
+		to, c := p.Arcs(i)
+		e, b := w.Exp[:len(to)], w.Cost[:len(to)]
+		for l, j := range to {
+			b[l] = beta[j]
+		}
+		ref, sum := rows.Softmax(e, b, c, 1/s.Eps)
+		mass := s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))
+		laplacian.Scatter(part, e, mass/sum, to)
+		if p.list != nil {
+			a := &p.list.spans[k]
+			from := len(a.idx)
+			a.idx, a.val = append(a.idx, to...), append(a.val, e...)
+			a.end(i-s.Rows.Spans[k].Lo, from, mass/sum, ref)
 		}
 	})
 	if p.list != nil {

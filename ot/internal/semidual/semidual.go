@@ -128,6 +128,19 @@ func (s *Function) columns(f func(w *Worker, k int, r rows.Span, part []float64)
 	})
 }
 
+// eachRow is columns by rows: it calls f for every source of positive weight, and makes the potential of others −∞.
+func (s *Function) eachRow(f func(w *Worker, k, i int, part []float64)) {
+	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
+		for i := r.Lo; i < r.Hi; i++ {
+			if s.A[i] > 0 {
+				f(w, k, i, part)
+			} else {
+				s.Alpha[i] = math.Inf(-1)
+			}
+		}
+	})
+}
+
 // Eval computes α and the column sums at β, by the pass that the chooser takes, and returns the L1
 // error of the marginals. relax = 1 takes the exact α; other values move α from the last eval by
 // that multiple of the exact step (successive over-relaxation); rows then do not sum to a exactly,
@@ -158,28 +171,19 @@ func (p *allPairs) Eval(s *Function, beta []float64) float64 {
 	all := targets{g: s.G, beta: beta, h: s.H}
 	limit := s.sparseBudget()/len(s.Rows.Spans) + 1
 	s.prepare(beta)
-	s.columns(func(w *Worker, k int, r rows.Span, part []float64) {
-		for i := r.Lo; i < r.Hi; i++ {
-			if s.A[i] == 0 {
-				s.Alpha[i] = math.Inf(-1)
-				if list != nil {
-					list.spans[k].skip()
-				}
-				continue
-			}
-			e := w.Exp
-			if kernel != nil && !kernel.Single {
-				e = kernel.data[i*s.M : (i+1)*s.M]
-			}
-			sum, ref := s.row(w, e, i, &all)
-			mass := s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))
-			kern.Axpy(part, mass/sum, e)
-			if kernel != nil {
-				kernel.put(i, e, sum, ref)
-			}
-			if list != nil {
-				list.spans[k].collect(e, s.B, s.bMin, sum, mass, ref, list.cut, limit)
-			}
+	s.eachRow(func(w *Worker, k, i int, part []float64) {
+		e := w.Exp
+		if kernel != nil && !kernel.Single {
+			e = kernel.data[i*s.M : (i+1)*s.M]
+		}
+		sum, ref := s.row(w, e, i, &all)
+		mass := s.SetAlpha(k, i, ref+s.Eps*logspace.Log(sum))
+		kern.Axpy(part, mass/sum, e)
+		if kernel != nil {
+			kernel.put(i, e, sum, ref)
+		}
+		if list != nil {
+			list.spans[k].collect(i-s.Rows.Spans[k].Lo, e, s.B, s.bMin, sum, mass, ref, list.cut, limit)
 		}
 	})
 	if list != nil {
@@ -269,7 +273,10 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 		return
 	}
 	if s.grid.Separable != nil {
-		s.grid.softmin(s, cols, set)
+		softmin := s.gridSoftmin(s.Alpha, true)
+		for k, j := range cols {
+			set(k, softmin[j])
+		}
 		return
 	}
 	mx := make([]float64, len(cols))

@@ -28,12 +28,12 @@ type SparseKernel struct {
 
 // sparseSpan is the list for a span of rows: compressed rows.
 type sparseSpan struct {
-	ptr  []int     // row i of the span is [ptr[i], ptr[i+1])
-	idx  []int32   // targets
-	val  []float64 // K_ij = exp((β⁰ⱼ−cᵢⱼ−ref)/ε), as in denseKernel
-	ref  []float64 // of each row
-	u    []float64 // of each row at the last evaluation: T_ij = uᵢ K_ij vⱼ
-	full bool      // given up: too many entries
+	at   []rows.Span // where each row is; empty where its weight is 0
+	idx  []int32     // targets
+	val  []float64   // K_ij = exp((β⁰ⱼ−cᵢⱼ−ref)/ε), as in denseKernel
+	ref  []float64   // of each row
+	u    []float64   // of each row at the last evaluation: T_ij = uᵢ K_ij vⱼ
+	full bool        // given up: too many entries
 }
 
 const (
@@ -85,42 +85,37 @@ func (s *Function) newSparse(beta []float64) *SparseKernel {
 	}
 	for k, r := range s.Rows.Spans {
 		sp := &a.spans[k]
-		sp.full, sp.ptr = false, append(sp.ptr[:0], 0)
-		sp.idx, sp.val = sp.idx[:0], sp.val[:0]
-		if sp.u == nil {
-			sp.u, sp.ref = make([]float64, r.Hi-r.Lo), make([]float64, r.Hi-r.Lo)
+		sp.full, sp.idx, sp.val = false, sp.idx[:0], sp.val[:0]
+		if n := r.Hi - r.Lo; sp.u == nil {
+			sp.at, sp.u, sp.ref = make([]rows.Span, n), make([]float64, n), make([]float64, n)
 		}
+		clear(sp.at)
 	}
 	return a
 }
 
-// collect appends row i, given its exponentials e = T·sum/mass, to the span's list; limit is the span's share of the
+// collect appends a row, given its exponentials e = T·sum/mass, to the span's list; limit is the span's share of the
 // budget, bMin the least positive weight.
-func (a *sparseSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, limit int) {
+func (a *sparseSpan) collect(row int, e, b []float64, bMin, sum, mass, ref, cut float64, limit int) {
 	if a.full {
 		return
 	}
 	rowCut, colCut := cut*sum, cut*sum/mass
 	least := min(rowCut, colCut*bMin) // one comparison suffices for most entries
+	from := len(a.idx)
 	for j, v := range e {
 		if v >= least && b[j] > 0 && (v >= rowCut || v >= colCut*b[j]) {
 			a.idx = append(a.idx, int32(j))
 			a.val = append(a.val, v)
 		}
 	}
-	if len(a.idx) > limit {
-		a.full = true
-		return
-	}
-	a.u[len(a.ptr)-1], a.ref[len(a.ptr)-1] = mass/sum, ref
-	a.ptr = append(a.ptr, len(a.idx))
+	a.full = len(a.idx) > limit
+	a.end(row, from, mass/sum, ref)
 }
 
-// skip records a row without entries.
-func (a *sparseSpan) skip() {
-	if !a.full {
-		a.ptr = append(a.ptr, len(a.idx))
-	}
+// end records a row whose entries begin at from.
+func (a *sparseSpan) end(row, from int, u, ref float64) {
+	a.at[row], a.u[row], a.ref[row] = rows.Span{Lo: from, Hi: len(a.idx)}, u, ref
 }
 
 // wantsSparse estimates from a few rows whether a list would be short enough, and records the ε at
@@ -163,8 +158,8 @@ func (a *SparseKernel) EachRow(s *Function, f func(i int, idx []int32, val []flo
 	for k, r := range s.Rows.Spans {
 		sp := &a.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
-			lo, hi := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
-			f(i, sp.idx[lo:hi], sp.val[lo:hi], sp.u[i-r.Lo], a.v)
+			at := sp.at[i-r.Lo]
+			f(i, sp.idx[at.Lo:at.Hi], sp.val[at.Lo:at.Hi], sp.u[i-r.Lo], a.v)
 		}
 	}
 }
@@ -192,12 +187,12 @@ func (a *SparseKernel) Eval(s *Function, beta []float64) float64 {
 	s.columns(func(_ *Worker, k int, r rows.Span, part []float64) {
 		sp := &a.spans[k]
 		for i := r.Lo; i < r.Hi; i++ {
-			p, q := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
-			if p == q {
+			at := sp.at[i-r.Lo]
+			if at.Lo == at.Hi {
 				s.Alpha[i] = math.Inf(-1)
 				continue
 			}
-			idx, val := sp.idx[p:q], sp.val[p:q]
+			idx, val := sp.idx[at.Lo:at.Hi], sp.val[at.Lo:at.Hi]
 			sum := laplacian.Gather(val, v, idx)
 			u := s.SetAlpha(k, i, sp.ref[i-r.Lo]+mid+s.Eps*logspace.Log(sum)) / sum
 			sp.u[i-r.Lo] = u

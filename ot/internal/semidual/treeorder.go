@@ -2,6 +2,7 @@ package semidual
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -138,7 +139,7 @@ func (s *Function) findPattern(beta []float64) *pattern {
 // too many. The sum of the entries left out is below a thousandth of the stage's tolerance.
 func (s *Function) newPattern(beta []float64, slack float64) *pattern {
 	o := s.Trees
-	p := &pattern{eps: s.Eps, slack: slack, base: append([]float64(nil), beta...), ptr: []int{0}}
+	p := &pattern{eps: s.Eps, slack: slack, base: slices.Clone(beta), ptr: []int{0}}
 	find := search{
 		pattern: p,
 		rows:    o.rows,

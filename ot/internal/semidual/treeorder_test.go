@@ -2,7 +2,7 @@ package semidual
 
 import (
 	"math"
-	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,7 +21,7 @@ func TestPattern(t *testing.T) {
 // checkPattern reports whether there was a pattern.
 func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := seeded(seed, 1)
 	x, y := mat.NewDense(1050, d, nil), mat.NewDense(1040, d, nil)
 	for _, c := range []*mat.Dense{x, y} {
 		c.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, c)
@@ -55,7 +55,7 @@ func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 			t.Error("a new pattern within the slack")
 		}
 		got := pattern.Eval(s, beta)
-		col := append([]float64(nil), s.Col...)
+		col := slices.Clone(s.Col)
 		want := s.evalAll(beta, false)
 		if math.Abs(got-want) > 1e-9+1e-10*want {
 			t.Errorf("round %d: L1 error %g by the pattern, %g in full", round, got, want)

@@ -125,14 +125,21 @@ func checkEps(name string, eps float64) error {
 // Weights returns the weights divided by their sums, uniform for nil, in the memory of p.
 func (p Problem) Weights() (a, b []float64, err error) {
 	a, b, sa, sb, err := p.weights()
-	if err == nil && p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
-		err = bad(fault.ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal "+
-			"(unbalanced transport: ot.Unbalanced)", sb, sa)
+	if err == nil && p.A != nil && p.B != nil {
+		err = equal(sa, sb, " (unbalanced transport: ot.Unbalanced)")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return a, b, nil
+}
+
+// equal reports totals of weights that differ.
+func equal(a, b float64, but string) error {
+	if math.Abs(a-b) > rows.MassTolerance*max(a, b) {
+		return bad(fault.ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal%s", b, a, but)
+	}
+	return nil
 }
 
 // weights returns both weights divided by their totals, and the totals.
@@ -147,9 +154,12 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	return a, b, sa, sb, err
 }
 
-// check validates p and normalises its weights; one pass over the costs, without exponentials.
-func (p Problem) check(workers int) (*semidual.Instance, error) {
+// check validates p and a start, and normalises weights; one pass over the costs, without exponentials.
+func (p Problem) check(c Control) (*semidual.Instance, error) {
 	a, b, err := p.Weights()
+	if err == nil {
+		err = checkStart("Start", c.Start, len(b))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +172,7 @@ func (p Problem) check(workers int) (*semidual.Instance, error) {
 		Self:   p.symmetric(),
 		Memory: p.Memory,
 	}
-	return in, in.Scan(workers)
+	return in, in.Scan(c.Workers)
 }
 
 // symmetric reports whether the problem couples a measure with itself.

@@ -26,7 +26,10 @@ func Unbalanced(ctx context.Context, p Problem, c Control, kind penalty.Kind, rh
 			return nil, bad(fault.ErrParameter, "%s = %g: must be > 0 (+Inf keeps the marginal exact)", r.name, r.v)
 		}
 	}
-	massA, massB, err := masses(p, math.IsInf(rhoA, 1) && math.IsInf(rhoB, 1))
+	_, _, massA, massB, err := p.weights()
+	if err == nil && math.IsInf(rhoA, 1) && math.IsInf(rhoB, 1) {
+		err = equal(massA, massB, " where RhoA and RhoB are +Inf")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,17 +74,6 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 	}
 	s.Eps = u.stages[0]
 	u.beta = s.Start(u.Start)
-}
-
-// masses returns the totals of the weights, which must agree where both marginals are exact.
-func masses(p Problem, exact bool) (a, b float64, err error) {
-	_, _, a, b, err = p.weights()
-	if err == nil && exact && math.Abs(a-b) > rows.MassTolerance*max(a, b) {
-		err = bad(fault.ErrWeights,
-			"Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b,
-			a)
-	}
-	return a, b, err
 }
 
 // scaled returns f·w, nil for nil.

@@ -61,9 +61,11 @@ func (p *Plan) Connected(mass float64) bool {
 	forest := semidual.Keep(p.Memory, func() *components { return newComponents(n + m) })
 	forest.reset()
 	left := -1
-	for k := range n + m {
-		if p.positive(k) {
-			left++
+	for _, weights := range [][]float64{p.Mass, p.B} {
+		for _, w := range weights {
+			if w > 0 {
+				left++
+			}
 		}
 	}
 	if p.Separable() && p.gridConnected(mass, forest, left) {
@@ -71,22 +73,20 @@ func (p *Plan) Connected(mass float64) bool {
 	}
 	forest.reset()
 	var mu sync.Mutex
-	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			mu.Lock()
-			done := left == 0
-			mu.Unlock()
-			if done || p.Mass[i] == 0 {
-				continue
+	p.Sweep().EachRow(func(w *semidual.Worker, _, i int) {
+		mu.Lock()
+		done := left == 0
+		mu.Unlock()
+		if done || p.Mass[i] == 0 {
+			return
+		}
+		row := p.entries(w, i)
+		mu.Lock()
+		defer mu.Unlock()
+		for k, t := range row.Val {
+			if t >= mass && forest.join(i, n+row.Column(k), t) {
+				left--
 			}
-			row := p.entries(w, i)
-			mu.Lock()
-			for k, t := range row.Val {
-				if t >= mass && forest.join(i, n+row.Column(k), t) {
-					left--
-				}
-			}
-			mu.Unlock()
 		}
 	})
 	return left == 0
@@ -126,33 +126,24 @@ func (p *Plan) WeakestCut() Cut {
 	return cut
 }
 
-// positive reports whether atom k has weight; targets follow the sources.
-func (p *Plan) positive(k int) bool {
-	if n := len(p.A); k >= n {
-		return p.B[k-n] > 0
-	}
-	return p.Mass[k] > 0
-}
-
 // strongest returns for every component the strongest link that leaves it, at the index of its root.
 func (p *Plan) strongest(forest *components) []link {
 	n, m := p.Dims()
 	root := forest.roots()
 	sw := p.Sweep()
 	best, parts := make([]link, n+m), make([][]link, len(sw.Spans))
-	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
-		cols := make([]link, m)
-		parts[k] = cols
-		for i := s.Lo; i < s.Hi; i++ {
-			if p.Mass[i] == 0 {
-				continue
-			}
-			row := p.entries(w, i)
-			for k, t := range row.Val {
-				j := row.Column(k)
-				if l := (link{i, j, t}); root[i] != root[n+j] {
-					best[i], cols[j] = better(best[i], l), better(cols[j], l)
-				}
+	for k := range parts {
+		parts[k] = make([]link, m)
+	}
+	sw.EachRow(func(w *semidual.Worker, k, i int) {
+		if p.Mass[i] == 0 {
+			return
+		}
+		row, cols := p.entries(w, i), parts[k]
+		for k, t := range row.Val {
+			j := row.Column(k)
+			if l := (link{i, j, t}); root[i] != root[n+j] {
+				best[i], cols[j] = better(best[i], l), better(cols[j], l)
 			}
 		}
 	})
@@ -172,27 +163,21 @@ func (p *Plan) strongest(forest *components) []link {
 func (p *Plan) crossing(side []bool) (out, in float64) {
 	n, _ := p.Dims()
 	sw := p.Sweep()
-	parts := make([][2]rows.Sum, len(sw.Spans))
-	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			row := p.entries(w, i)
-			to := &parts[k][0]
-			if !side[i] {
-				to = &parts[k][1]
-			}
-			for k, t := range row.Val {
-				if side[i] != side[n+row.Column(k)] {
-					to.Add(t)
-				}
+	parts := make([][4]rows.Sum, len(sw.Spans)) // out and in
+	sw.EachRow(func(w *semidual.Worker, k, i int) {
+		row := p.entries(w, i)
+		to := &parts[k][0]
+		if !side[i] {
+			to = &parts[k][1]
+		}
+		for k, t := range row.Val {
+			if side[i] != side[n+row.Column(k)] {
+				to.Add(t)
 			}
 		}
 	})
-	var all [2]rows.Sum
-	for _, q := range parts {
-		all[0].Join(q[0])
-		all[1].Join(q[1])
-	}
-	return all[0].Value(), all[1].Value()
+	all := rows.Total(parts)
+	return all[0], all[1]
 }
 
 // components are the trees of a growing forest.

@@ -28,7 +28,7 @@ const exactEnough = 1e-12
 // must do the work. It does not try without a device, with potentials of reduced costs, or where
 // the plan is more exact than T computed from potentials and costs. Products by T have the rounding
 // of T; results that also use log T have it times |c|/ε.
-func (p *Plan) OnDevice(call string, logs bool, f func(d *DevicePlan) error) bool {
+func (p *Plan) OnDevice(call string, logs bool, f func(d *DevicePlan)) bool {
 	o, ok := p.Costs.(*ondevice.Geometry)
 	if !ok {
 		return false
@@ -45,8 +45,8 @@ func (p *Plan) OnDevice(call string, logs bool, f func(d *DevicePlan) error) boo
 	mid := p.potentialsOver(u, h)
 	rows.Shift(h, -mid)
 	rows.Shift(u, mid)
-	return o.Use(call, func(r *ondevice.Arrays) error {
-		return f(&DevicePlan{r, p, r.Upload(device.Float64, u, r.N), r.Upload(device.Float64, h, r.M), 1 / p.Eps})
+	return o.Use(call, func(r *ondevice.Arrays) {
+		f(&DevicePlan{r, p, r.Upload(device.Float64, u, r.N), r.Upload(device.Float64, h, r.M), 1 / p.Eps})
 	}) == nil
 }
 
@@ -67,13 +67,13 @@ func (p *Plan) potentialsOver(u, h []float64) (mid float64) {
 func (d *DevicePlan) column(v []float64) *device.Array { return d.Upload(device.Float64, v, len(v), 1) }
 
 // Times is T v.
-func (d *DevicePlan) Times(v []float64) ([]float64, error) {
-	return d.Apply(d.U, d.H, d.column(v), d.Inv).Float64s()
+func (d *DevicePlan) Times(v []float64) []float64 {
+	return d.Floats(d.Apply(d.U, d.H, d.column(v), d.Inv))
 }
 
 // TimesT is Tᵀv.
-func (d *DevicePlan) TimesT(v []float64) ([]float64, error) {
-	return d.ApplyT(d.U, d.H, d.column(v), d.Inv).Float64s()
+func (d *DevicePlan) TimesT(v []float64) []float64 {
+	return d.Floats(d.ApplyT(d.U, d.H, d.column(v), d.Inv))
 }
 
 // Conditional makes every row of T sum to 1, those of weight 0 as well.
@@ -84,48 +84,29 @@ func (d *DevicePlan) Conditional() {
 }
 
 // barycentric is T y / T1.
-func (d *DevicePlan) barycentric(y *mat.Dense) (*mat.Dense, error) {
+func (d *DevicePlan) barycentric(y *mat.Dense) *mat.Dense {
 	d.Conditional()
-	return d.Apply(d.U, d.H, d.Device.FromDense(device.Float64, y), d.Inv).Mat()
+	return d.Mat(d.Apply(d.U, d.H, d.Device.FromDense(device.Float64, y), d.Inv))
 }
 
 // Laplacian writes Diag(col) v − Tᵀ(T v / T1).
-func (d *DevicePlan) Laplacian(dst, v, col []float64) error {
-	t, err := d.Times(v)
-	if err != nil {
-		return err
-	}
+func (d *DevicePlan) Laplacian(dst, v, col []float64) {
+	t := d.Times(v)
 	for i, mass := range d.P.Mass {
 		if mass > 0 {
 			t[i] /= mass
 		}
 	}
-	back, err := d.TimesT(t)
-	if err != nil {
-		return err
-	}
 	kern.Mul(dst, col, v)
-	kern.Axpy(dst, -1, back)
-	return nil
+	kern.Axpy(dst, -1, d.TimesT(t))
 }
 
 // Values are the sums over T that values are made from, Σ T log T = Σ uᵢ(T1)ᵢ + Σ hⱼ(Tᵀ1)ⱼ − <T,c>/ε.
-func (d *DevicePlan) Values() (Sums, error) {
-	sharp, _, err := d.Costs(d.U, d.H, d.Inv)
-	if err != nil {
-		return Sums{}, err
-	}
-	rowSums, err := d.Times(Ones(d.M))
-	if err != nil {
-		return Sums{}, err
-	}
-	cols, err := d.TimesT(Ones(d.N))
-	if err != nil {
-		return Sums{}, err
-	}
-	var v Sums
-	v.Sharp, v.Mass = rows.Dot(Ones(d.N), sharp), rows.Dot(Ones(d.N), rowSums)
-	return d.P.logSums(v, rowSums, cols), nil
+func (d *DevicePlan) Values() Sums {
+	sharp, _ := d.Costs(d.U, d.H, d.Inv)
+	rowSums, cols := d.Times(Ones(d.M)), d.TimesT(Ones(d.N))
+	v := Sums{Sharp: rows.Dot(Ones(d.N), sharp), Mass: rows.Dot(Ones(d.N), rowSums)}
+	return d.P.logSums(v, rowSums, cols)
 }
 
 // logSums completes v, which has Sharp, by the marginals of T.
@@ -153,12 +134,12 @@ func Ones(n int) []float64 {
 }
 
 // Rows is r with Σⱼ T_ij (rᵢ + sⱼ − c_ij/ε) = 0, given Σⱼ T_ij c_ij and the rows' masses.
-func (d *DevicePlan) Rows(s, sharp, mass []float64) ([]float64, error) {
-	r, err := d.Times(s)
+func (d *DevicePlan) Rows(s, sharp, mass []float64) []float64 {
+	r := d.Times(s)
 	for i, m := range mass {
-		if err == nil && m > 0 {
+		if m > 0 {
 			r[i] = (sharp[i]/d.P.Eps - r[i]) / m
 		}
 	}
-	return r, err
+	return r
 }

@@ -145,12 +145,7 @@ func (p *Plan) Points() *geometry.Cloud {
 	return nil
 }
 
-// Exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c, and returns ref and the sum.
-func (p *Plan) Exponentials(i int, dst, c []float64) (ref, sum float64) {
-	return p.exponentials(i, dst, p.Own, c)
-}
-
-// exponentials is Exponentials with the given β, those of c.
+// exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c and their β, and returns ref and the sum.
 func (p *Plan) exponentials(i int, dst, own, c []float64) (ref, sum float64) {
 	if p.lse != nil {
 		ref = p.lse[i]
@@ -161,18 +156,14 @@ func (p *Plan) exponentials(i int, dst, own, c []float64) (ref, sum float64) {
 	return rows.Softmax(dst, own, c, 1/p.Eps)
 }
 
-// Row writes row i of T to dst and returns the costs of the row, relative to the plan's base, and ref and scale with
-// T_ij = scale·exp((βⱼ−cᵢⱼ−ref)/ε). cost is scratch.
-func (p *Plan) Row(i int, dst, cost []float64) (c []float64, ref, scale float64) {
-	c = p.Costs.Row(i, cost)
+// Row writes row i of T to dst. cost is scratch.
+func (p *Plan) Row(i int, dst, cost []float64) {
 	if p.Mass[i] == 0 {
 		clear(dst)
-		return c, 0, 0
+		return
 	}
-	ref, sum := p.Exponentials(i, dst, c)
-	scale = p.Mass[i] / sum
-	kern.Scale(dst, scale, dst)
-	return c, ref, scale
+	_, sum := p.exponentials(i, dst, p.Own, p.Costs.Row(i, cost))
+	kern.Scale(dst, p.Mass[i]/sum, dst)
 }
 
 // Arcs are the pairs of a source, those that the geometry lists or all, with their costs relative to the plan's base.
@@ -198,11 +189,8 @@ func (p *Plan) Arcs(w *semidual.Worker, i int) Arcs {
 // Relative is Arcs with exp((β−cost−Ref)/ε) in place of T, also where the source has no weight.
 func (p *Plan) Relative(w *semidual.Worker, i int) (a Arcs) {
 	own := p.Own
-	if l := semidual.Listing(p.Costs); l != nil {
-		a.Targets, a.Costs = l.Arcs(i)
+	if a.Targets, a.Costs = semidual.Arcs(p.Costs, i, w.Cost); a.Targets != nil {
 		own = a.Gather(w.Cost, own)
-	} else {
-		a.Costs = p.Costs.Row(i, w.Cost)
 	}
 	a.T = w.Exp[:len(a.Costs)]
 	a.Ref, a.Sum = p.exponentials(i, a.T, own, a.Costs)
@@ -211,11 +199,10 @@ func (p *Plan) Relative(w *semidual.Worker, i int) (a Arcs) {
 
 // CostAt returns the cost from source i to target j, relative to the plan's base; buf is scratch.
 func (p *Plan) CostAt(i, j int, buf []float64) float64 {
-	l := semidual.Listing(p.Costs)
-	if l == nil {
-		return p.Costs.Row(i, buf)[j]
+	to, c := semidual.Arcs(p.Costs, i, buf)
+	if to == nil {
+		return c[j]
 	}
-	to, c := l.Arcs(i)
 	if k, ok := slices.BinarySearch(to, int32(j)); ok {
 		return c[k]
 	}
@@ -242,7 +229,7 @@ func (p *Plan) entries(w *semidual.Worker, i int) laplacian.Row {
 // LogRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
 func (p *Plan) LogRow(i int, t, logT, cost []float64) {
 	c := p.Costs.Row(i, cost)
-	ref, sum := p.Exponentials(i, t, c)
+	ref, sum := p.exponentials(i, t, p.Own, c)
 	kern.Scale(t, p.Mass[i]/sum, t)
 	kern.RowLogits(logT, p.Own, c, 1)
 	rows.Subtract(logT, ref)
@@ -258,12 +245,10 @@ func (p *Plan) LogRow(i int, t, logT, cost []float64) {
 // EachLog calls f with every row of T and of log T, from several goroutines.
 func (p *Plan) EachLog(f func(i int, t, logT []float64)) {
 	_, m := p.Dims()
-	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
+	p.Sweep().EachRow(func(w *semidual.Worker, _, i int) {
 		logT := w.Room(m)
-		for i := s.Lo; i < s.Hi; i++ {
-			p.LogRow(i, w.Exp, logT, w.Cost)
-			f(i, w.Exp, logT)
-		}
+		p.LogRow(i, w.Exp, logT, w.Cost)
+		f(i, w.Exp, logT)
 	})
 }
 
@@ -271,29 +256,23 @@ func (p *Plan) EachLog(f func(i int, t, logT []float64)) {
 func (p *Plan) Matrix() *mat.Dense {
 	n, m := p.Dims()
 	data := make([]float64, n*m)
-	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			p.Row(i, data[i*m:(i+1)*m], w.Cost)
-		}
-	})
+	p.Sweep().EachRow(func(w *semidual.Worker, _, i int) { p.Row(i, data[i*m:(i+1)*m], w.Cost) })
 	return mat.NewDense(n, m, data)
 }
 
 // Times returns T v.
 func (p *Plan) Times(v []float64) (out []float64) {
-	if p.OnDevice("Apply", false, func(d *DevicePlan) (err error) { out, err = d.Times(v); return err }) {
+	if p.OnDevice("Apply", false, func(d *DevicePlan) { out = d.Times(v) }) {
 		return out
 	}
 	if p.Separable() {
 		return weighted(p.Mass, p.Expect(v, false, false))
 	}
 	out = make([]float64, len(p.A))
-	p.Sweep().Each(func(w *semidual.Worker, _ int, s rows.Span) {
-		for i := s.Lo; i < s.Hi; i++ {
-			if p.Mass[i] > 0 {
-				row := p.entries(w, i)
-				out[i] = row.Dot(v)
-			}
+	p.Sweep().EachRow(func(w *semidual.Worker, _, i int) {
+		if p.Mass[i] > 0 {
+			row := p.entries(w, i)
+			out[i] = row.Dot(v)
 		}
 	})
 	return out
@@ -301,27 +280,32 @@ func (p *Plan) Times(v []float64) (out []float64) {
 
 // TimesT returns Tᵀu.
 func (p *Plan) TimesT(u []float64) (out []float64) {
-	if p.OnDevice("ApplyT", false, func(d *DevicePlan) (err error) { out, err = d.TimesT(u); return err }) {
+	if p.OnDevice("ApplyT", false, func(d *DevicePlan) { out = d.TimesT(u) }) {
 		return out
 	}
 	if p.Separable() {
 		return weighted(p.Columns(), p.Expect(u, true, false))
 	}
 	out = make([]float64, len(p.B))
-	p.Sweep().Columns(out, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
+	p.columns(out, func(i int, _ laplacian.Row) float64 { return u[i] })
+	return out
+}
+
+// columns writes Tᵀu for the u that it asks for, given row i of T.
+func (p *Plan) columns(dst []float64, u func(i int, row laplacian.Row) float64) {
+	p.Sweep().Columns(dst, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
 		for i := s.Lo; i < s.Hi; i++ {
 			if p.Mass[i] > 0 {
 				row := p.entries(w, i)
-				row.Axpy(sum, u[i])
+				row.Axpy(sum, u(i, row))
 			}
 		}
 	})
-	return out
 }
 
 // Barycentric returns Σⱼ T_ij yⱼ / Σⱼ T_ij, the limit of a vanishing weight where it is 0.
 func (p *Plan) Barycentric(y *mat.Dense) (out *mat.Dense) {
-	if p.OnDevice("Barycentric", false, func(d *DevicePlan) (err error) { out, err = d.barycentric(y); return err }) {
+	if p.OnDevice("Barycentric", false, func(d *DevicePlan) { out = d.barycentric(y) }) {
 		return out
 	}
 	n, m := p.Dims()
@@ -338,7 +322,7 @@ func (p *Plan) Barycentric(y *mat.Dense) (out *mat.Dense) {
 		t := w.Block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
 			row := t[(i-lo)*m : (i-lo+1)*m]
-			_, sum := p.Exponentials(i, row, p.Costs.Row(i, w.Cost))
+			_, sum := p.exponentials(i, row, p.Own, p.Costs.Row(i, w.Cost))
 			kern.Scale(row, 1/sum, row)
 		}
 		w.Gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
@@ -374,17 +358,10 @@ func (p *Plan) Laplacian(dst, v, col []float64) {
 		}
 		return
 	}
-	if p.OnDevice("a product", false, func(d *DevicePlan) error { return d.Laplacian(dst, v, col) }) {
+	if p.OnDevice("a product", false, func(d *DevicePlan) { d.Laplacian(dst, v, col) }) {
 		return
 	}
-	p.Sweep().Columns(dst, func(w *semidual.Worker, _ int, s rows.Span, sum []float64) {
-		for i := s.Lo; i < s.Hi; i++ {
-			if p.Mass[i] > 0 {
-				row := p.entries(w, i)
-				row.Axpy(sum, row.Dot(v)/p.Mass[i])
-			}
-		}
-	})
+	p.columns(dst, func(i int, row laplacian.Row) float64 { return row.Dot(v) / p.Mass[i] })
 	for j, c := range col {
 		dst[j] = c*v[j] - dst[j]
 	}
@@ -396,7 +373,7 @@ type Sums struct{ Sharp, SumPlogP, KL, Mass float64 }
 // Sums returns the sums over T: Sharp, KL, SumPlogP and Mass.
 func (p *Plan) Sums() Sums {
 	var v Sums
-	if p.OnDevice("Value", true, func(d *DevicePlan) (err error) { v, err = d.Values(); return err }) {
+	if p.OnDevice("Value", true, func(d *DevicePlan) { v = d.Values() }) {
 		return v
 	}
 	if p.Separable() {
@@ -413,62 +390,36 @@ func (p *Plan) Sums() Sums {
 		}
 	}
 	sw := p.Sweep()
-	parts := make([]tally, len(sw.Spans))
-	sw.Each(func(w *semidual.Worker, k int, s rows.Span) {
+	parts := make([][4]rows.Sum, len(sw.Spans))
+	sw.EachRow(func(w *semidual.Worker, k, i int) {
+		mass := p.Mass[i]
+		if mass == 0 {
+			return
+		}
 		scratch := w.Room(2 * m)
-		q := &parts[k]
-		for i := s.Lo; i < s.Hi; i++ {
-			mass := p.Mass[i]
-			if mass == 0 {
-				continue
-			}
-			a := p.Arcs(w, i)
-			rel, c := scratch[:len(a.T)], a.Costs
-			kern.RowLogits(rel, a.Gather(w.Cost, g), c, 1)
-			rows.Subtract(rel, a.Ref)
-			orig := scratch[m:][:len(c)]
-			if p.Cost.Forbidden {
-				rows.SkipForbidden(rel, c)
-			}
-			if p.Costs != p.Geometry {
-				c = p.original(i, orig)
-			}
-			if p.Cost.Forbidden {
-				copy(orig, c)
-				rows.SkipForbidden(orig, c)
-				c = orig
-			}
-			logA := logspace.Log(p.A[i])
-			kl := kern.Dot(a.T, rel)/p.Eps + mass*(logspace.Log(mass/a.Sum)-logA)
-			q.sharp.Add(kern.Dot(a.T, c))
-			q.kl.Add(kl)
-			q.tlogt.Add(kl + mass*logA + kern.Dot(a.T, a.Gather(w.Cost, logB)))
-			q.mass.Add(mass)
+		a := p.Arcs(w, i)
+		rel, c := scratch[:len(a.T)], a.Costs
+		kern.RowLogits(rel, a.Gather(w.Cost, g), c, 1)
+		rows.Subtract(rel, a.Ref)
+		orig := scratch[m:][:len(c)]
+		if p.Cost.Forbidden {
+			rows.SkipForbidden(rel, c)
+		}
+		if p.Costs != p.Geometry {
+			_, c = semidual.Arcs(p.Geometry, i, orig)
+		}
+		if p.Cost.Forbidden {
+			copy(orig, c)
+			rows.SkipForbidden(orig, c)
+			c = orig
+		}
+		logA := logspace.Log(p.A[i])
+		kl := kern.Dot(a.T, rel)/p.Eps + mass*(logspace.Log(mass/a.Sum)-logA)
+		tlogt := kl + mass*logA + kern.Dot(a.T, a.Gather(w.Cost, logB))
+		for q, v := range [...]float64{kern.Dot(a.T, c), tlogt, kl, mass} {
+			parts[k][q].Add(v)
 		}
 	})
-	return total(parts)
+	all := rows.Total(parts)
+	return Sums{all[0], all[1], all[2], all[3]}
 }
-
-// original returns the costs of the problem's geometry, of the pairs that it lists where it does.
-func (p *Plan) original(i int, buf []float64) []float64 {
-	if l, ok := p.Geometry.(geometry.Listed); ok {
-		_, c := l.Arcs(i)
-		return c
-	}
-	return p.Geometry.Row(i, buf)
-}
-
-// total adds up the tallies of spans.
-func total(parts []tally) Sums {
-	var all tally
-	for _, q := range parts {
-		all.sharp.Join(q.sharp)
-		all.kl.Join(q.kl)
-		all.tlogt.Join(q.tlogt)
-		all.mass.Join(q.mass)
-	}
-	return Sums{Sharp: all.sharp.Value(), KL: all.kl.Value(), SumPlogP: all.tlogt.Value(), Mass: all.mass.Value()}
-}
-
-// tally is sums over T.
-type tally struct{ sharp, kl, tlogt, mass rows.Sum }
