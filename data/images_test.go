@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -255,5 +256,69 @@ func TestApart(t *testing.T) {
 	}
 	if gone != 1 || kept.Len() < 60 || kept.Len() > 140 { // 400 at a quarter: 4.6 standard deviations
 		t.Errorf("%d of 400 are kept, and %d are gone", kept.Len(), gone)
+	}
+}
+
+// Images of bytes are their copies of float32 to the bit, whatever is made of them, and stay bytes in parts and
+// copies.
+func TestBytesAreTheirValues(t *testing.T) {
+	m := numbered(t, 7, 3, 4, 5, 2)
+	m.pixels, m.bytes, m.Hi = nil, make([]uint8, m.n*m.Dim()), 1
+	for i := range m.bytes {
+		m.bytes[i] = uint8(37*i + i*i%11)
+	}
+	with := func(f func(m *Images) (*Images, error)) func(*Images) *Images {
+		return func(m *Images) *Images { return must.Get(f(m)) }
+	}
+	half := func(m *Images, at int) *Images {
+		most, kept := m.Apart(.5)
+		return []*Images{most, kept}[at]
+	}
+	bytes := map[string]func(*Images) *Images{
+		"taken":          func(m *Images) *Images { return m.Take([]int{5, 0, 5}) },
+		"slice":          func(m *Images) *Images { return m.Slice(2, 6).Slice(1, 3) },
+		"mirrored":       (*Images).WithMirrored,
+		"sorted":         (*Images).SortByClass,
+		"apart, most":    func(m *Images) *Images { return half(m, 0) },
+		"apart, kept":    func(m *Images) *Images { return half(m, 1) },
+		"resized, 8-bit": with(func(m *Images) (*Images, error) { return m.Resize(3, 7, Bilinear8) }),
+	}
+	floats := map[string]func(*Images) *Images{
+		"scaled":  with(func(m *Images) (*Images, error) { return m.Scale(-1, 3) }),
+		"padded":  with(func(m *Images) (*Images, error) { return m.Pad(1, 2) }),
+		"cropped": with(func(m *Images) (*Images, error) { return m.CenterCrop(2, 3) }),
+		"grey":    with((*Images).Grey),
+		"RGB":     with((*Images).RGB),
+		"resized": with(func(m *Images) (*Images, error) { return m.Resize(3, 7, Bilinear) }),
+		"nearest": with(func(m *Images) (*Images, error) { return m.Resize(3, 7, Nearest) }),
+		"8-bit of another range": func(m *Images) *Images {
+			wide := *m
+			wide.Hi = 2
+			return bytes["resized, 8-bit"](&wide)
+		},
+		"matrix": with(func(m *Images) (*Images, error) { return FromMat(m.Mat(), 3, 4, 5, 0, 1) }),
+		"saved": with(func(m *Images) (*Images, error) {
+			path := filepath.Join(t.TempDir(), "m.npy")
+			if err := m.Save(path); err != nil {
+				return nil, err
+			}
+			return Load(path)
+		}),
+	}
+	for stay, of := range map[bool]map[string]func(*Images) *Images{true: bytes, false: floats} {
+		for name, make := range of {
+			got, want := make(m), make(m.Clone())
+			if !slices.Equal(got.Pixels(), want.pixels) || !slices.Equal(got.Labels, want.Labels) {
+				t.Errorf("%s: %v, want %v", name, got.Pixels(), want.pixels)
+			}
+			for i := range got.Len() {
+				if !slices.Equal(got.Row(i), want.Row(i)) {
+					t.Errorf("%s: image %d is %v, want %v", name, i, got.Row(i), want.Row(i))
+				}
+			}
+			if (got.bytes != nil) != stay {
+				t.Errorf("%s: bytes: %v, want %v", name, !stay, stay)
+			}
+		}
 	}
 }
