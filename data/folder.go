@@ -8,7 +8,6 @@ import (
 	"image"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -174,29 +173,24 @@ func walk(dir string) (tree, error) {
 		case e.IsDir():
 		case name == labelsFile:
 			t.table = true
-		case isPictureName(name) && !isFolder(path):
+		case isPictureName(name) && !isDir(path):
 			t.pictures = append(t.pictures, name)
 		default:
 			kind := cmp.Or(strings.ToLower(filepath.Ext(name)), "nameless") + " files"
-			if isFolder(path) {
+			if isDir(path) {
 				kind = "links to folders"
 			}
 			t.others[kind] = append(t.others[kind], name)
 		}
 		return nil
 	})
-	if err == nil && !isFolder(real) {
+	if err == nil && !isDir(real) {
 		err = errors.New("it is a file")
 	}
 	if err != nil {
 		return t, fmt.Errorf("data: folder %s: %w", dir, err)
 	}
 	return t, nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // prepare reads a picture, h×w, and reports whether it is transparent in places.

@@ -37,7 +37,7 @@ type records struct {
 // newRecords encodes images. Each row is a function of its own image alone.
 func newRecords(images *data.Images, classes int, b *Basis) *records {
 	r := &records{
-		dim: len(b.lowest(len(b.Frequencies()))), y: make([][]float32, classes), norm2: make([][]float64, classes),
+		dim: b.C * len(b.Frequencies()), y: make([][]float32, classes), norm2: make([][]float64, classes),
 	}
 	for l, at := range images.ByClass() {
 		r.y[l] = make([]float32, 0, len(at)*r.dim)

@@ -87,9 +87,8 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 // quarter, a half and all of its atoms.
 func (t *trainer) train(ctx context.Context, p synth.Public) (m *Model, err error) {
 	var spread []*mat.SymDense // covariances about the atoms
-	dim := len(t.basis.lowest(len(t.basis.Frequencies())))
 	for l := range t.x {
-		t.x[l], t.v[l], t.held[l], t.sum[l] = t.start(), make([]float64, 1), make([]float64, 1), make([]float64, dim)
+		t.x[l], t.v[l], t.held[l], t.sum[l] = t.start(), make([]float64, 1), make([]float64, 1), make([]float64, t.rec.dim)
 	}
 	levels := t.levels()
 	for i, level := range levels {
