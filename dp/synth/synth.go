@@ -115,7 +115,8 @@ func Unit(row []float64, m *data.Images, i int) {
 // Each calls see with what of makes of each image in turn. of gets some images, one a row, with values in [0, 1] as
 // Unit has them, and returns a row for each. It gets as many each time, black ones behind the last: a product's
 // rounding may depend on its shape, and the number of records must not change what is made of any.
-func Each(m *data.Images, some int, of func(rows *mat.Dense) (*mat.Dense, error), see func(i int, row []float64)) error {
+func Each(m *data.Images, some int, of func(rows *mat.Dense) (*mat.Dense, error),
+	see func(i int, row []float64)) error {
 	rows := mat.NewDense(some, m.Dim(), nil)
 	for from := 0; from < m.Len(); from += some {
 		rows.Zero()
