@@ -150,11 +150,9 @@ func (m *Images) Mat() *mat.Dense {
 	if m.n == 0 {
 		return &mat.Dense{}
 	}
-	values := make([]float64, 0, m.n*m.Dim())
-	for i := range m.n {
-		for _, v := range m.Row(i) {
-			values = append(values, float64(v))
-		}
+	values := make([]float64, m.n*m.Dim())
+	for i, v := range m.Pixels() {
+		values[i] = float64(v)
 	}
 	return mat.NewDense(m.n, m.Dim(), values)
 }

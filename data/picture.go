@@ -197,7 +197,9 @@ func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 	if p.Labels != nil {
 		m.Labels = make([]int, n)
 	}
-	into, errs := rows{Images: m, float: make([]bool, n)}, make([]error, n)
+	// Pictures that were resized in floating point, or are grey, are float32, and so are all if one is.
+	float, errs := make([]bool, n), make([]error, n)
+	pixels := sync.OnceValue(func() []float32 { return make([]float32, n*m.Dim()) })
 	var done atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -210,8 +212,11 @@ func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 				return err
 			}
 			one, err := p.read(i)
-			if errs[k] = err; err == nil {
-				into.set(k, one)
+			errs[k] = err
+			if float[k] = err == nil && one.bytes == nil; float[k] {
+				copy(pixels()[k*m.Dim():], one.pixels)
+			} else if err == nil {
+				copy(m.bytes[k*m.Dim():], one.bytes)
 			}
 			if read := int(done.Add(1)); p.progress != nil {
 				p.progress(read, n)
@@ -222,38 +227,16 @@ func (p *Pictures) Take(ctx context.Context, indices []int) (*Images, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return into.whole(), refused(errs)
-}
-
-// rows are images that become float32 if one of them is, as pictures that are resized in floating point.
-type rows struct {
-	*Images
-	float []bool // the rows that are in pixels
-	once  sync.Once
-}
-
-// set sets image k; it may be called for several at a time.
-func (r *rows) set(k int, one *Images) {
-	if one.bytes != nil {
-		copy(r.bytes[k*r.Dim():], one.bytes)
-		return
-	}
-	r.once.Do(func() { r.pixels = make([]float32, len(r.bytes)) })
-	copy(r.pixels[k*r.Dim():], one.pixels)
-	r.float[k] = true
-}
-
-func (r *rows) whole() *Images {
-	if r.pixels == nil {
-		return r.Images
-	}
-	for k, is := range r.float {
-		if from, d := k*r.Dim(), r.Dim(); !is {
-			r.appendValues(r.pixels[:from], from, from+d)
+	if slices.Contains(float, true) {
+		m.pixels = pixels()
+		for k, is := range float {
+			if at := k * m.Dim(); !is {
+				m.appendValues(m.pixels[:at], at, at+m.Dim())
+			}
 		}
+		m.bytes = nil
 	}
-	r.bytes = nil
-	return r.Images
+	return m, refused(errs)
 }
 
 // sizeError is the error of a picture whose size is not that of the first.
