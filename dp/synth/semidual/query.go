@@ -77,12 +77,12 @@ func pull(s, w, d []float64, clip float64) {
 // visitor is called with each record of a class and its distances.
 type visitor func(y, d []float64)
 
-// visit calls visitors for the records of a class, in parts that run in parallel: begin returns the visitor of a part and what adds up what it has seen, one
-// part after the other. Sums are exact, so that results do not depend on the number of parts. The
-// arguments for a record depend only on that record and the cloud. Products in float32 would break
-// this: a device chooses its algorithm by the number of records, so one record could change the
-// rounding of all distances. In float64, products of multiples of grain are exact, on every device
-// and in any order.
+// visit calls visitors for the records of a class, in parts that run in parallel: begin returns the
+// visitor of a part and what adds up what it has seen, one part after the other. Sums are exact, so
+// that results do not depend on the number of parts. The arguments for a record depend only on that
+// record and the cloud. Products in float32 would break this: a device chooses its algorithm by the
+// number of records, so one record could change the rounding of all distances. In float64, products
+// of multiples of grain are exact, on every device and in any order.
 func (r *records) visit(dev *device.Device, l int, c *cloud, begin func() (visitor, func())) error {
 	n := len(r.norm2[l])
 	if n == 0 {

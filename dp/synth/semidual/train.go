@@ -37,9 +37,8 @@ type trainer struct {
 	scale   []float64 // of these in outer products; nil: 1
 }
 
-// Train learns atoms from private images and returns a *Model. All randomness comes from the key,
-// noise among it. A run that was killed in r.Dir repeats its steps, with the same
-// releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
+// Train learns atoms from private images and returns a *Model. All randomness comes from the key. A
+// run that was killed in r.Dir repeats its steps, with the same releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
 // outside the classes, or so many records that sums of them would round.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
 	r synth.Run) (synth.Sampler, error) {
@@ -88,7 +87,8 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 func (t *trainer) train(ctx context.Context, p synth.Public) (m *Model, err error) {
 	var spread []*mat.SymDense // covariances about the atoms
 	for l := range t.x {
-		t.x[l], t.v[l], t.held[l], t.sum[l] = t.start(), make([]float64, 1), make([]float64, 1), make([]float64, t.rec.dim)
+		t.x[l], t.v[l], t.held[l] = t.start(), make([]float64, 1), make([]float64, 1)
+		t.sum[l] = make([]float64, t.rec.dim)
 	}
 	levels := t.levels()
 	for i, level := range levels {
