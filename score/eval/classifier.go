@@ -109,7 +109,7 @@ func (r recipe) hold(rng *rand.Rand, n int) (fit, held []int, err error) {
 				ErrArgument)
 		}
 	}
-	order := indices(n)
+	order := batch.All(n)
 	if r.shuffledHold {
 		order, err = batch.Subset(rng, n, n)
 	}
