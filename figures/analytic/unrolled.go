@@ -87,11 +87,8 @@ type logUnrolled struct {
 
 // unrolling is what logUnrolled found.
 type unrolling struct {
-	// Value is <T,c> and Cost its gradient with respect to the costs, n×m.
-	Value float64
-	Cost  *mat.Dense
-	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b| after the last iteration.
-	MarginalL1 float64
+	// Cost is the gradient of <T,c> with respect to the costs, n×m.
+	Cost *mat.Dense
 }
 
 // Eval runs the iterations of p, whose weights sum to 1, forward and back. Cost: four exponentials
@@ -137,21 +134,16 @@ func (t *tape) backward(ctx context.Context) (*unrolling, error) {
 	n, m, last := len(t.a), len(t.b), len(t.f)-1
 	out := &unrolling{Cost: mat.NewDense(n, m, nil)}
 	df, dg := make([]float64, n), make([]float64, m)
-	row, col := make([]float64, n), make([]float64, m)
 	for i, a := range t.a {
 		for j, b := range t.b {
 			c := t.c.At(i, j)
 			x := a * b * math.Exp((t.f[last][i]+t.g[last][j]-c)/t.eps)
-			out.Value += x * c
-			row[i] += x
-			col[j] += x
 			d := x * c / t.eps
 			df[i] += d
 			dg[j] += d
 			out.Cost.Set(i, j, x-d)
 		}
 	}
-	out.MarginalL1 = floats.Distance(row, t.a, 1) + floats.Distance(col, t.b, 1)
 	for k := last; k > 0; k-- {
 		if err := ctx.Err(); err != nil {
 			return nil, err
