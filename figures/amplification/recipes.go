@@ -270,14 +270,15 @@ func claimRecipes(v recipeView) (out []lab.Claim, err error) {
 		sample.Note(v.Cells[0].Params.Data, "mnist"), sample.Note(v.Cells[0].Params.Data, "mnist"))
 	for _, r := range recipeRows(v) {
 		want := map[string]float64{"pixels": 98, "scattering": 98.3}[r.p.Features]
-		out = append(out, kit.AtLeastUnless(fewer, r.p.learntBy()+": accuracy at ε = 3, in percent, at least",
-			"the project's goal", r.mean, want, "a comparison", guessedDigits), kit.AtLeastUnless(kit.Smoke(v.Preset,
-			"500 digits and a few steps", ""),
-			r.p.learntBy()+": accuracy, in percent, at least", "it learns", r.mean, 80,
-			"four times the errors of a training on a sixth of the images", guessedDigits),
+		out = append(out,
+			kit.AtLeastUnless(fewer, r.p.learntBy()+": accuracy at ε = 3, in percent, at least",
+				"the project's goal", r.mean, want, "a comparison", guessedDigits),
+			kit.AtLeastUnless(kit.Smoke(v.Preset, "500 digits and a few steps", ""),
+				r.p.learntBy()+": accuracy, in percent, at least", "it learns", r.mean, 80,
+				"four times the errors of a training on a sixth of the images", guessedDigits),
 			kit.Near(r.p.learntBy()+": ε of the noise over that of the budget",
-				"dp.Epsilon, which did not choose it",
-				r.epsilon()/r.p.Epsilon, 1, 1e-3, "a search to .1 % of ε or less", quietDigits))
+				"dp.Epsilon, which did not choose it", r.epsilon()/r.p.Epsilon, 1, 1e-3,
+				"a search to .1 % of ε or less", quietDigits))
 	}
 	return out, nil
 }
