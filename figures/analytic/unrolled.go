@@ -24,13 +24,9 @@ func unrolledScaling(c *mat.Dense, a, b []float64, eps float64, iterations int) 
 	for t := 1; t <= iterations; t++ {
 		us[t], vs[t] = make([]float64, n), make([]float64, m)
 		k.mul(us[t], vs[t-1])
-		for i, r := range us[t] {
-			us[t][i] = a[i] / r
-		}
+		floats.DivTo(us[t], a, us[t])
 		k.mulT(vs[t], us[t])
-		for j, s := range vs[t] {
-			vs[t][j] = b[j] / s
-		}
+		floats.DivTo(vs[t], b, vs[t])
 	}
 	u, v := us[iterations], vs[iterations]
 	out := mat.NewDense(n, m, nil) // first ∂<T,c>/∂K at fixed u and v, then ∂/∂c

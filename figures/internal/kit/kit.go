@@ -131,7 +131,7 @@ func Table(name, caption, header string, rows ...[]string) lab.Table {
 	return lab.Table{Name: name, Caption: caption, Header: strings.Split(header, " | "), Rows: rows}
 }
 
-// Row is a row of a table: format has " | " between its cells.
+// Row is a row of a table: format has " | " between its cells, which no value has.
 func Row(format string, values ...any) []string {
 	return strings.Split(fmt.Sprintf(format, values...), " | ")
 }
