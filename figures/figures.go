@@ -73,7 +73,10 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 			}
 		}
 		if !found {
-			known := namesOf(all)
+			var known []string
+			for _, f := range all {
+				known = append(known, f.Name)
+			}
 			for _, p := range Papers() {
 				known = append(known, p.Name)
 			}
@@ -82,14 +85,6 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 		}
 	}
 	return out, nil
-}
-
-func namesOf(figs []lab.Figure) []string {
-	var out []string
-	for _, f := range figs {
-		out = append(out, f.Name)
-	}
-	return out
 }
 
 // Decoders returns the decoders of every experiment behind any figure, each
