@@ -12,7 +12,7 @@ const (
 )
 
 // pairs writes rows of pairs, those of x from row lo on.
-func (g *gpu) pairs(w, x, y, u, h, r, s backend.Tensor, lo int, c backend.Cost, inv float64, what int) error {
+func (g *gpu) pairs(w, x, y, u, h, r, s tensor, lo int, c backend.Cost, inv float64, what int) error {
 	n, m := w.Shape[0], w.Shape[1]
 	if n*m == 0 {
 		return nil
@@ -28,7 +28,7 @@ func (g *gpu) pairs(w, x, y, u, h, r, s backend.Tensor, lo int, c backend.Cost, 
 }
 
 // rowsOf is the rows lo to hi of a tensor.
-func rowsOf(t backend.Tensor, lo, hi int) backend.Tensor {
+func rowsOf(t tensor, lo, hi int) tensor {
 	if t.Mem == nil {
 		return t
 	}
@@ -43,11 +43,11 @@ func rowsOf(t backend.Tensor, lo, hi int) backend.Tensor {
 
 // inRows runs f over chunks of the rows of x, with scratch memory for each chunk's pairs with y. Sums over columns do
 // not depend on where rows are cut, since rows are whole.
-func (g *gpu) inRows(x, y backend.Tensor, t backend.DType, f func(lo, hi int, w backend.Tensor) error) error {
+func (g *gpu) inRows(x, y tensor, t backend.DType, f func(lo, hi int, w tensor) error) error {
 	return g.do(func() error { return g.chunks(x.Shape[0], y.Shape[0], t, f) })
 }
 
-func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w backend.Tensor) error) error {
+func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w tensor) error) error {
 	rows := min(n, max(64, g.limits.chunk/(max(m, 1)*t.Size())))
 	if n == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w backend.Ten
 	return g.borrow(int64(rows)*int64(m)*int64(t.Size()), func(held *memory) error {
 		for lo := 0; lo < n; lo += rows {
 			hi := min(lo+rows, n)
-			if err := f(lo, hi, backend.Tensor{Mem: held, Type: t, Shape: []int{hi - lo, m}}); err != nil {
+			if err := f(lo, hi, tensor{Mem: held, Type: t, Shape: []int{hi - lo, m}}); err != nil {
 				return err
 			}
 		}
@@ -64,14 +64,14 @@ func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w backend.Ten
 }
 
 // PlanRows is out_i = Σ_j P_ij v_j with costs held.
-func (g *gpu) PlanRows(out, c, u, h, v backend.Tensor, inv float64) error {
+func (g *gpu) PlanRows(out, c, u, h, v tensor, inv float64) error {
 	n, m, k := c.Shape[0], c.Shape[1], v.Shape[1]
 	return g.do(func() error {
 		if k == 1 {
 			return g.launch("dense", "row_mass"+suffix(out.Type), grid{x: min(n, g.limits.blocks)}, array(out),
 				array(c), array(u), array(h), array(v), i64(n), i64(m), f64(inv))
 		}
-		return g.chunks(n, m, out.Type, func(lo, hi int, w backend.Tensor) error {
+		return g.chunks(n, m, out.Type, func(lo, hi int, w tensor) error {
 			if err := g.weights(w, c, u, h, lo, inv); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (g *gpu) PlanRows(out, c, u, h, v backend.Tensor, inv float64) error {
 }
 
 // PlanCols is out_j = Σ_i P_ij v_i with costs held.
-func (g *gpu) PlanCols(out, c, u, h, v backend.Tensor, inv float64) error {
+func (g *gpu) PlanCols(out, c, u, h, v tensor, inv float64) error {
 	n, m, k := c.Shape[0], c.Shape[1], v.Shape[1]
 	return g.do(func() error {
 		if out.Len() == 0 {
@@ -94,7 +94,7 @@ func (g *gpu) PlanCols(out, c, u, h, v backend.Tensor, inv float64) error {
 		if n == 0 {
 			return g.each("elementwise", "fill"+suffix(out.Type), out.Len(), array(out), i64(out.Len()), f64(0))
 		}
-		return g.chunks(n, m, out.Type, func(lo, hi int, w backend.Tensor) error {
+		return g.chunks(n, m, out.Type, func(lo, hi int, w tensor) error {
 			if err := g.weights(w, c, u, h, lo, inv); err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (g *gpu) PlanCols(out, c, u, h, v backend.Tensor, inv float64) error {
 	})
 }
 
-func (g *gpu) colMass(out, c, u, h, v backend.Tensor, inv float64) error {
+func (g *gpu) colMass(out, c, u, h, v tensor, inv float64) error {
 	n, m := c.Shape[0], c.Shape[1]
 	blocks := (m + 127) / 128
 	count, chunk := g.limits.splits(blocks, n, 16)
@@ -122,7 +122,7 @@ func (g *gpu) colMass(out, c, u, h, v backend.Tensor, inv float64) error {
 }
 
 // weights writes rows of a plan with costs held, those from row lo on.
-func (g *gpu) weights(w, c, u, h backend.Tensor, lo int, inv float64) error {
+func (g *gpu) weights(w, c, u, h tensor, lo int, inv float64) error {
 	n, m := w.Shape[0], w.Shape[1]
 	if n*m == 0 {
 		return nil

@@ -8,7 +8,7 @@ func axesOf(shape []int, by backend.Affine) axes {
 }
 
 // stepsOf is the steps of a tensor when it is read as a bigger one, or none where it is absent.
-func stepsOf(shape []int, t backend.Tensor) []int {
+func stepsOf(shape []int, t tensor) []int {
 	if t.Mem == nil {
 		return make([]int, len(shape))
 	}
@@ -16,7 +16,7 @@ func stepsOf(shape []int, t backend.Tensor) []int {
 }
 
 // Affine is y = f(scale·(x − center) + shift).
-func (g *gpu) Affine(y, x backend.Tensor, by backend.Affine) error {
+func (g *gpu) Affine(y, x tensor, by backend.Affine) error {
 	at := axesOf(y.Shape, by)
 	return g.do(func() error {
 		return g.each("normalise", "affine"+suffix(y.Type), int(at.Len), array(y), array(x), array(by.Scale),
@@ -25,7 +25,7 @@ func (g *gpu) Affine(y, x backend.Tensor, by backend.Affine) error {
 }
 
 // AffineVJP is dz = f'(z)·dy with its sums.
-func (g *gpu) AffineVJP(dz, sum, along, x, y, dy backend.Tensor, by backend.Affine) error {
+func (g *gpu) AffineVJP(dz, sum, along, x, y, dy tensor, by backend.Affine) error {
 	at := axesOf(sum.Shape, by)
 	return g.do(func() error {
 		j, splits := newJob(sum, x)
@@ -36,7 +36,7 @@ func (g *gpu) AffineVJP(dz, sum, along, x, y, dy backend.Tensor, by backend.Affi
 }
 
 // Moments is mean, variance and 1/√(variance + eps).
-func (g *gpu) Moments(mean, variance, rstd, x backend.Tensor, eps float64, lost int) error {
+func (g *gpu) Moments(mean, variance, rstd, x tensor, eps float64, lost int) error {
 	return g.do(func() error {
 		j, splits := newJob(mean, x)
 		constants := []arg{f64(eps), f64(float64(lost))}
@@ -47,7 +47,7 @@ func (g *gpu) Moments(mean, variance, rstd, x backend.Tensor, eps float64, lost 
 }
 
 // MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more.
-func (g *gpu) MomentsVJP(dx, dz, x backend.Tensor, m backend.Moments, lost int) error {
+func (g *gpu) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) error {
 	at, count := newAxes(dx.Shape, broadcast(m.Mean.Shape)), dx.Len()/max(1, m.Mean.Len())
 	return g.do(func() error {
 		return g.each("normalise", "moments_vjp"+suffix(dx.Type), int(at.Len), array(dx), array(dz), array(x),

@@ -1,19 +1,17 @@
 package cuda
 
-import "coupling/lab/device/internal/backend"
-
 // Uniform draws numbers between lo and hi.
-func (g *gpu) Uniform(dst, state backend.Tensor, lo, hi float64) error {
+func (g *gpu) Uniform(dst, state tensor, lo, hi float64) error {
 	return g.draw("uniform", dst, state, lo, hi-lo)
 }
 
 // Normal draws Gaussian numbers.
-func (g *gpu) Normal(dst, state backend.Tensor, mean, sigma float64) error {
+func (g *gpu) Normal(dst, state tensor, mean, sigma float64) error {
 	return g.draw("normal", dst, state, mean, sigma)
 }
 
 // draw fills dst and moves the stream on by as many blocks of four as that takes.
-func (g *gpu) draw(name string, dst, state backend.Tensor, shift, scale float64) error {
+func (g *gpu) draw(name string, dst, state tensor, shift, scale float64) error {
 	n := dst.Len()
 	blocks := (n + 3) / 4
 	return g.do(func() error {

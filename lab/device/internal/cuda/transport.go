@@ -9,7 +9,7 @@ import (
 
 // inSplits launches n log-sum-exps in count splits and joins them: launch gets memory for the tops and the sums of the
 // splits, none for a single one, which writes out itself.
-func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums arg) error) error {
+func (g *gpu) inSplits(out tensor, n, count int, launch func(tops, sums arg) error) error {
 	if count == 1 {
 		return launch(arg{size: 8}, arg{size: 8})
 	}
@@ -26,7 +26,7 @@ func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums 
 }
 
 // batchOf reads rank 2 as a batch of one.
-func batchOf(c backend.Tensor) (batch, n, m int) {
+func batchOf(c tensor) (batch, n, m int) {
 	s := c.Shape
 	if len(s) == 3 {
 		return s[0], s[1], s[2]
@@ -35,11 +35,11 @@ func batchOf(c backend.Tensor) (batch, n, m int) {
 }
 
 // LSERows is out_i = log Σ_j exp(h_j − c_ij·inv).
-func (g *gpu) LSERows(out, c, h backend.Tensor, inv float64) error {
+func (g *gpu) LSERows(out, c, h tensor, inv float64) error {
 	return g.do(func() error { return g.lseRows(out, c, h, inv) })
 }
 
-func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
+func (g *gpu) lseRows(out, c, h tensor, inv float64) error {
 	batch, n, m := batchOf(c)
 	rows := batch * n
 	if rows == 0 {
@@ -59,7 +59,7 @@ func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv).
-func (g *gpu) LSECols(out, c, h backend.Tensor, inv float64) error {
+func (g *gpu) LSECols(out, c, h tensor, inv float64) error {
 	batch, n, m := batchOf(c)
 	return g.do(func() error {
 		if batch*m == 0 {
@@ -109,12 +109,12 @@ func tensorRows(dim int, t backend.DType, c backend.Cost) int {
 }
 
 // PointLSE is LSERows with costs made on the way.
-func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64) error {
+func (g *gpu) PointLSE(out, x, y, h tensor, c backend.Cost, inv float64) error {
 	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
 	dim := dimFor(d)
 	if dim == 0 {
-		return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
-			if err := g.pairs(w, x, y, backend.Tensor{}, h, backend.Tensor{}, backend.Tensor{}, lo, c, inv,
+		return g.inRows(x, y, out.Type, func(lo, hi int, w tensor) error {
+			if err := g.pairs(w, x, y, tensor{}, h, tensor{}, tensor{}, lo, c, inv,
 				pairCosts); err != nil {
 				return err
 			}
@@ -143,8 +143,8 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 // sum is an operation of point_sum.cu and its arguments.
 type sum struct {
 	name    string // mass, apply, cost or grad
-	u, h, v backend.Tensor
-	r, s    backend.Tensor
+	u, h, v tensor
+	r, s    tensor
 	width   int // columns of the result
 	cost    backend.Cost
 	inv     float64
@@ -153,7 +153,7 @@ type sum struct {
 }
 
 // pointSum runs it, with the columns split where rows are few.
-func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
+func (g *gpu) pointSum(out, x, y tensor, a sum) error {
 	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
 	return g.do(func() error {
 		if out.Len() == 0 {
@@ -192,7 +192,7 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 func wideDim(dim int, t backend.DType) bool { return dim > 0 && (t == backend.Float32 || dim <= 16) }
 
 // PointApply is out_i = Σ_j P_ij v_j.
-func (g *gpu) PointApply(out, x, y, u, h, v backend.Tensor, c backend.Cost, inv float64) error {
+func (g *gpu) PointApply(out, x, y, u, h, v tensor, c backend.Cost, inv float64) error {
 	dim, k := dimFor(x.Shape[1]), v.Shape[1]
 	a := sum{name: "apply", u: u, h: h, v: v, width: k, cost: c, inv: inv, dim: dim}
 	switch {
@@ -202,7 +202,7 @@ func (g *gpu) PointApply(out, x, y, u, h, v backend.Tensor, c backend.Cost, inv 
 	case k <= dim && wideDim(dim, out.Type):
 		return g.pointSum(out, x, y, a)
 	}
-	return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
+	return g.inRows(x, y, out.Type, func(lo, hi int, w tensor) error {
 		if err := g.pairs(w, x, y, u, h, u, h, lo, c, inv, pairPlan); err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (g *gpu) PointApply(out, x, y, u, h, v backend.Tensor, c backend.Cost, inv 
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c/∂x_i.
-func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, inv float64, linear bool) error {
+func (g *gpu) PointGrad(grad, x, y, u, h, r, s tensor, c backend.Cost, inv float64, linear bool) error {
 	d := x.Shape[1]
 	if dim := dimFor(d); wideDim(dim, grad.Type) {
 		return g.pointSum(grad, x, y, sum{
@@ -232,7 +232,7 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, i
 	if linear {
 		what = pairLinear
 	}
-	return g.inRows(x, y, grad.Type, func(lo, hi int, w backend.Tensor) error {
+	return g.inRows(x, y, grad.Type, func(lo, hi int, w tensor) error {
 		if err := g.pairs(w, x, y, u, h, r, s, lo, c, inv, what); err != nil {
 			return err
 		}
@@ -244,11 +244,11 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, i
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
-func (g *gpu) PointCost(out, x, y, u, h backend.Tensor, c backend.Cost, inv float64) error {
+func (g *gpu) PointCost(out, x, y, u, h tensor, c backend.Cost, inv float64) error {
 	if dim := dimFor(x.Shape[1]); dim > 0 {
 		return g.pointSum(out, x, y, sum{name: "cost", u: u, h: h, width: 1, cost: c, inv: inv, dim: dim})
 	}
-	return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
+	return g.inRows(x, y, out.Type, func(lo, hi int, w tensor) error {
 		if err := g.pairs(w, x, y, u, h, u, h, lo, c, inv, pairCost); err != nil {
 			return err
 		}
@@ -259,9 +259,9 @@ func (g *gpu) PointCost(out, x, y, u, h backend.Tensor, c backend.Cost, inv floa
 }
 
 // Costs writes cost(x_i, y_j).
-func (g *gpu) Costs(c, x, y backend.Tensor, k backend.Cost) error {
+func (g *gpu) Costs(c, x, y tensor, k backend.Cost) error {
 	return g.do(func() error {
-		none := backend.Tensor{}
+		none := tensor{}
 		return g.pairs(c, x, y, none, none, none, none, 0, k, 1, pairCosts)
 	})
 }
