@@ -28,7 +28,7 @@ func (g *gpu) Anneal(f, h, lastF, lastH, c tensor, eps []float64) error {
 			if lo+len(part) == len(eps) {
 				s.Last = 1
 			}
-			if err := g.launch("anneal", "anneal"+suffix(f.Type), grid{x: batch}, array(f), array(h), array(lastF),
+			if err := g.launchOf("anneal", "anneal", f, grid{x: batch}, array(f), array(h), array(lastF),
 				array(lastH), array(c), i32(n), i32(m), record(s)); err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ func (g *gpu) pairs(w, x, y, u, h, r, s tensor, lo int, c backend.Cost, inv floa
 		name, side = "pairs_small", 16
 	}
 	size := grid{x: (m + side - 1) / side, y: min((n+side-1)/side, g.limits.rows)}
-	return g.launch("tiles", name+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y),
+	return g.launchOf("tiles", name, w, size, array(w), array(rowsOf(x, lo, lo+n)), array(y),
 		array(rowsOf(u, lo, lo+n)), array(h), array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]),
 		record(&cost{c.Square, c.Abs, inv}), i32(what))
 }
@@ -68,7 +68,7 @@ func (g *gpu) PlanRows(out, c, u, h, v tensor, inv float64) error {
 	n, m, k := c.Shape[0], c.Shape[1], v.Shape[1]
 	return g.do(func() error {
 		if k == 1 {
-			return g.launch("dense", "row_mass"+suffix(out.Type), grid{x: min(n, g.limits.blocks)}, array(out),
+			return g.launchOf("dense", "row_mass", out, grid{x: min(n, g.limits.blocks)}, array(out),
 				array(c), array(u), array(h), array(v), i64(n), i64(m), f64(inv))
 		}
 		return g.chunks(n, m, out.Type, func(lo, hi int, w tensor) error {
@@ -92,7 +92,7 @@ func (g *gpu) PlanCols(out, c, u, h, v tensor, inv float64) error {
 			return g.colMass(out, c, u, h, v, inv)
 		}
 		if n == 0 {
-			return g.each("elementwise", "fill"+suffix(out.Type), out.Len(), array(out), i64(out.Len()), f64(0))
+			return g.eachOf("elementwise", "fill", out, out.Len(), array(out), i64(out.Len()), f64(0))
 		}
 		return g.chunks(n, m, out.Type, func(lo, hi int, w tensor) error {
 			if err := g.weights(w, c, u, h, lo, inv); err != nil {
@@ -112,12 +112,12 @@ func (g *gpu) colMass(out, c, u, h, v tensor, inv float64) error {
 	blocks := (m + 127) / 128
 	count, chunk := g.limits.splits(blocks, n, 16)
 	return g.borrow(int64(count)*int64(m)*8, func(parts *memory) error {
-		err := g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c),
+		err := g.launchOf("dense", "col_mass", out, grid{x: blocks, y: count}, block(parts), array(c),
 			array(u), array(h), array(v), i64(n), i64(m), i64(chunk), f64(inv))
 		if err != nil {
 			return err
 		}
-		return g.each("dense", "join_wide"+suffix(out.Type), m, array(out), block(parts), i64(m), i64(count))
+		return g.eachOf("dense", "join_wide", out, m, array(out), block(parts), i64(m), i64(count))
 	})
 }
 
@@ -128,6 +128,6 @@ func (g *gpu) weights(w, c, u, h tensor, lo int, inv float64) error {
 		return nil
 	}
 	size := grid{x: min((m+255)/256, g.limits.blocks), y: min(n, g.limits.rows)}
-	return g.launch("dense", "weights"+suffix(w.Type), size, array(w), array(rowsOf(c, lo, lo+n)),
+	return g.launchOf("dense", "weights", w, size, array(w), array(rowsOf(c, lo, lo+n)),
 		array(rowsOf(u, lo, lo+n)), array(h), i64(n), i64(m), f64(inv))
 }

@@ -94,12 +94,12 @@ func (g *gpu) ownGemm(c tensor, a, b arg, p product) error {
 	}
 	return g.borrow(bytes, func(parts *memory) error {
 		size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), int64(g.limits.rows)))}
-		err := g.launch("gemm", name+suffix(c.Type), size, array(c), a, b, block(parts), record(&p))
+		err := g.launchOf("gemm", name, c, size, array(c), a, b, block(parts), record(&p))
 		if err != nil || p.Splits == 1 {
 			return err
 		}
 		blocks := grid{x: min(int((each+255)/256), g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
-		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)),
+		return g.launchOf("gemm", "gemm_join", c, blocks, array(c), block(parts), i64(int(p.Batch)),
 			i64(int(each)), i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
 	})
 }

@@ -78,7 +78,7 @@ func (g *gpu) planewise(name string, w window, dst part, others []part, extra ..
 				args = append(args, array(shift(o.t, at*o.each)))
 			}
 			args = append(append(args, record(&w), i64(n)), extra...)
-			if err := g.each("images", name+suffix(dst.t.Type), n, args...); err != nil {
+			if err := g.eachOf("images", name, dst.t, n, args...); err != nil {
 				return err
 			}
 		}

@@ -112,6 +112,16 @@ func (g *gpu) each(module, name string, n int, args ...arg) error {
 	return g.start(e, grid{x: min((n-1)/e.block+1, g.limits.blocks)}, args)
 }
 
+// eachOf is each of the kernel for the type of t.
+func (g *gpu) eachOf(module, name string, t tensor, n int, args ...arg) error {
+	return g.each(module, name+suffix(t.Type), n, args...)
+}
+
+// launchOf is launch of the kernel for the type of t.
+func (g *gpu) launchOf(module, name string, t tensor, size grid, args ...arg) error {
+	return g.launch(module, name+suffix(t.Type), size, args...)
+}
+
 // launch launches a kernel. An empty grid launches nothing.
 func (g *gpu) launch(module, name string, size grid, args ...arg) error {
 	if size.x == 0 {

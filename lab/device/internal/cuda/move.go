@@ -256,7 +256,7 @@ func (g *gpu) Scatter(table, src, index tensor) error {
 			return nil
 		}
 		g.mayFault = true
-		return g.launch("layout", "scatter"+suffix(table.Type), grid{x: min(n, g.limits.blocks)}, array(table),
+		return g.launchOf("layout", "scatter", table, grid{x: min(n, g.limits.blocks)}, array(table),
 			array(src), array(index), block(g.faults), i64(n), i64(src.Shape[1]), i64(table.Shape[0]))
 	})
 }

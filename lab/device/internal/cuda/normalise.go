@@ -19,7 +19,7 @@ func stepsOf(shape []int, t tensor) []int {
 func (g *gpu) Affine(y, x tensor, by backend.Affine) error {
 	at := axesOf(y.Shape, by)
 	return g.do(func() error {
-		return g.each("normalise", "affine"+suffix(y.Type), int(at.Len), array(y), array(x), array(by.Scale),
+		return g.eachOf("normalise", "affine", y, int(at.Len), array(y), array(x), array(by.Scale),
 			array(by.Center), array(by.Shift), record(&at), i32(int(by.Func)), f64(by.P))
 	})
 }
@@ -29,7 +29,7 @@ func (g *gpu) AffineVJP(dz, sum, along, x, y, dy tensor, by backend.Affine) erro
 	at := axesOf(sum.Shape, by)
 	return g.do(func() error {
 		j, splits := newJob(sum, x)
-		return g.reduce("normalise", "affine_vjp", "affine_vjp", x.Type, &j, splits, []arg{array(sum), array(along)},
+		return g.reduce("normalise", "affine_vjp", "affine_vjp", x, &j, splits, []arg{array(sum), array(along)},
 			[]arg{array(dz), array(x), array(y), array(dy), array(by.Scale), array(by.Center), array(by.Shift),
 				record(&at), i32(int(by.Func)), f64(by.P)}, nil)
 	})
@@ -40,7 +40,7 @@ func (g *gpu) Moments(mean, variance, rstd, x tensor, eps float64, lost int) err
 	return g.do(func() error {
 		j, splits := newJob(mean, x)
 		constants := []arg{f64(eps), f64(float64(lost))}
-		return g.reduce("normalise", "moments", "moments", x.Type, &j, splits,
+		return g.reduce("normalise", "moments", "moments", x, &j, splits,
 			[]arg{array(mean), array(variance), array(rstd)},
 			append([]arg{array(x)}, constants...), append(constants, i64(int(j.Over.Len))))
 	})
@@ -50,7 +50,7 @@ func (g *gpu) Moments(mean, variance, rstd, x tensor, eps float64, lost int) err
 func (g *gpu) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) error {
 	at, count := newAxes(dx.Shape, broadcast(m.Mean.Shape)), dx.Len()/max(1, m.Mean.Len())
 	return g.do(func() error {
-		return g.each("normalise", "moments_vjp"+suffix(dx.Type), int(at.Len), array(dx), array(dz), array(x),
+		return g.eachOf("normalise", "moments_vjp", dx, int(at.Len), array(dx), array(dz), array(x),
 			array(m.Mean), array(m.Rstd),
 			array(m.Scale), array(m.Sum), array(m.Along), array(m.More), record(&at), f64(1/float64(max(1, count))),
 			f64(1/float64(max(1, count-lost))))

@@ -19,7 +19,7 @@ func (g *gpu) draw(name string, dst, state tensor, shift, scale float64) error {
 			return nil
 		}
 		size := grid{x: min((blocks+255)/256, g.limits.blocks)}
-		err := g.launch("random", name+suffix(dst.Type), size, array(dst), array(state), i64(n), f64(shift), f64(scale))
+		err := g.launchOf("random", name, dst, size, array(dst), array(state), i64(n), f64(shift), f64(scale))
 		if err != nil {
 			return err
 		}

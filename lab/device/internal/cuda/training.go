@@ -7,7 +7,7 @@ func (g *gpu) CrossEntropy(loss, grad, logits, labels tensor) error {
 	n, k := logits.Shape[0], logits.Shape[1]
 	return g.do(func() error {
 		g.mayFault = true
-		return g.launch("training", "cross_entropy"+suffix(loss.Type), grid{x: min(n, g.limits.blocks)},
+		return g.launchOf("training", "cross_entropy", loss, grid{x: min(n, g.limits.blocks)},
 			array(loss), array(grad), array(logits), array(labels), block(g.faults), i64(n), i64(k))
 	})
 }
@@ -16,7 +16,7 @@ func (g *gpu) CrossEntropy(loss, grad, logits, labels tensor) error {
 func (g *gpu) ClipRows(dst, x tensor, bound float64) error {
 	n, d := x.Shape[0], x.Shape[1]
 	return g.do(func() error {
-		return g.launch("training", "clip_rows"+suffix(dst.Type), grid{x: min(n, g.limits.blocks)}, array(dst),
+		return g.launchOf("training", "clip_rows", dst, grid{x: min(n, g.limits.blocks)}, array(dst),
 			array(x), i64(n), i64(d), f64(bound))
 	})
 }
@@ -67,7 +67,7 @@ func (g *gpu) update(kernel string, u backend.Update, t tensor, beta1, beta2 flo
 	return g.do(func() error {
 		all, jobs := g.partsOf(u)
 		launch := func(kernel string, p *parts, args ...arg) error {
-			return g.launch("training", kernel+suffix(u.Factor.Type),
+			return g.launchOf("training", kernel, u.Factor,
 				grid{x: min(int(p.First[p.Count]), g.limits.blocks)}, append([]arg{record(p)}, args...)...)
 		}
 		tick := func(sums arg, n int) error {

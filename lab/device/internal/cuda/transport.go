@@ -19,7 +19,7 @@ func (g *gpu) inSplits(out tensor, n, count int, launch func(tops, sums arg) err
 			if err := launch(block(tops), block(sums)); err != nil {
 				return err
 			}
-			return g.launch("dense", "lse_join"+suffix(out.Type), grid{x: min((n+31)/32, g.limits.blocks)}, array(out),
+			return g.launchOf("dense", "lse_join", out, grid{x: min((n+31)/32, g.limits.blocks)}, array(out),
 				block(tops), block(sums), i64(n), i64(count))
 		})
 	})
@@ -53,7 +53,7 @@ func (g *gpu) lseRows(out, c, h tensor, inv float64) error {
 	blocks := (rows + per - 1) / per
 	count, chunk := g.limits.splits(blocks, m, lanes*16)
 	return g.inSplits(out, rows, count, func(tops, sums arg) error {
-		return g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out),
+		return g.launchOf("dense", "lse_rows"+strconv.Itoa(lanes), out, grid{x: blocks, y: count}, array(out),
 			tops, sums, array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
 	})
 }
@@ -68,7 +68,7 @@ func (g *gpu) LSECols(out, c, h tensor, inv float64) error {
 		blocks := (m + 127) / 128
 		count, chunk := g.limits.splits(blocks*batch, n, 16)
 		return g.inSplits(out, batch*m, count, func(tops, sums arg) error {
-			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, g.limits.rows)},
+			return g.launchOf("dense", "lse_cols", out, grid{blocks, count, min(batch, g.limits.rows)},
 				array(out), tops, sums, array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
 		})
 	})
@@ -134,7 +134,7 @@ func (g *gpu) PointLSE(out, x, y, h tensor, c backend.Cost, inv float64) error {
 		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
 		k := &cost{c.Square, c.Abs, inv}
 		return g.inSplits(out, n, count, func(tops, sums arg) error {
-			return g.launch(module, name+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
+			return g.launchOf(module, name, out, grid{x: blocks, y: count}, array(out), tops, sums,
 				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
 		})
 	})
@@ -171,7 +171,7 @@ func (g *gpu) pointSum(out, x, y tensor, a sum) error {
 		}
 		k := &cost{a.cost.Square, a.cost.Abs, a.inv}
 		to := func(to arg) error {
-			return g.launch(module, name+suffix(out.Type), grid{x: blocks, y: count}, to, array(x), array(y),
+			return g.launchOf(module, name, out, grid{x: blocks, y: count}, to, array(x), array(y),
 				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width),
 				i64(chunk), record(k), flag(a.linear))
 		}
@@ -182,7 +182,7 @@ func (g *gpu) pointSum(out, x, y tensor, a sum) error {
 			if err := to(block(parts)); err != nil {
 				return err
 			}
-			return g.each("dense", "join_sums"+suffix(out.Type), out.Len(), array(out), block(parts), i64(out.Len()),
+			return g.eachOf("dense", "join_sums", out, out.Len(), array(out), block(parts), i64(out.Len()),
 				i64(count))
 		})
 	})
@@ -238,7 +238,7 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s tensor, c backend.Cost, inv float
 		}
 		rows := hi - lo
 		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, g.limits.rows)}
-		return g.launch("tiles", "differences"+suffix(grad.Type), size, array(rowsOf(grad, lo, hi)), array(w),
+		return g.launchOf("tiles", "differences", grad, size, array(rowsOf(grad, lo, hi)), array(w),
 			array(rowsOf(x, lo, hi)), array(y), i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
 	})
 }
