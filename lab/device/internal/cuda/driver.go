@@ -164,7 +164,7 @@ type driverError struct {
 
 func (e *driverError) Error() string { return fmt.Sprintf("%s: %s", e.call, e.text) }
 
-// Is makes every call that finds no memory ErrMemory, since kernels, streams and graphs take some too, and tells errNoGPU.
+// Is makes every call that finds no memory ErrMemory: kernels, streams and graphs take some too.
 func (e *driverError) Is(target error) bool {
 	return e.code == cudaErrorMemory && target == backend.ErrMemory || e.code == cudaErrorNoDevice && target == errNoGPU
 }

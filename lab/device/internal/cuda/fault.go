@@ -27,7 +27,8 @@ func (g *gpu) askFault() (*fault, error) {
 	g.mayFault = false
 	f := new(fault)
 	g.traffic.Downloads++
-	return f, g.call(cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize), g.stream)
+	return f, g.call(cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize),
+		g.stream)
 }
 
 // tell returns the error of a copied fault, and clears it on the GPU.
