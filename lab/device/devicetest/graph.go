@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -148,18 +147,14 @@ func failedRecord(t *testing.T, d *device.Device) {
 		device.Fill(a, 1)
 		d.New(device.Float64, 1<<44)
 	})
-	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
-		t.Errorf("a recording without memory: %v", err)
-	}
+	is(t, "a recording without memory", d.Recover(), device.ErrMemory)
 	g.Launch()
 	g.Close()
 	lost := d.Record(func() { device.Fill(a, 3) })
 	d.New(device.Float64, 1<<44)
 	lost.Launch() // the device has failed: nothing happens
 	lost.Close()
-	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
-		t.Errorf("closing a graph changed the error: %v", err)
-	}
+	is(t, "closing a graph changed the error", d.Recover(), device.ErrMemory)
 	device.Fill(a, 2)
 	holds(t, "after a failed recording", a, 2)
 }
