@@ -19,9 +19,10 @@ type trainer struct {
 func newTrainer(d *device.Device) *trainer {
 	const n = 33
 	r := &trainer{d: d, noise: d.Stream(7)}
-	r.w, r.g, r.m, r.v = d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n),
-		d.Zeros(device.Float32, n, n)
-	r.t, r.x, r.factor = d.FromInts([]int32{0}, 1), d.Zeros(device.Float32, n, n), d.From32([]float32{.5}, 1)
+	for _, a := range []**device.Array{&r.w, &r.g, &r.m, &r.v, &r.x} {
+		*a = d.Zeros(device.Float32, n, n)
+	}
+	r.t, r.factor = d.FromInts([]int32{0}, 1), d.From32([]float32{.5}, 1)
 	device.Fill(r.w, 0.1)
 	return r
 }

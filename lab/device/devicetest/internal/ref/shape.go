@@ -42,27 +42,6 @@ func Spread(to, shape []int, x []float64) []float64 {
 	return y
 }
 
-// Permute is axis i of the result from axis perm[i] of x.
-func Permute(shape []int, x []float64, perm []int) (to []int, y []float64) {
-	to = make([]int, len(shape))
-	for i, p := range perm {
-		to[i] = shape[p]
-	}
-	y = make([]float64, len(x))
-	from := make([]int, len(shape))
-	Each(to, func(flat int, index []int) {
-		for i, p := range perm {
-			from[p] = index[i]
-		}
-		at := 0
-		for k, s := range shape {
-			at = at*s + from[k]
-		}
-		y[flat] = x[at]
-	})
-	return to, y
-}
-
 // Part is the elements of x from index at to at+n of an axis.
 func Part(shape []int, x []float64, axis, at, n int) (to []int, y []float64) {
 	to = append([]int(nil), shape...)
