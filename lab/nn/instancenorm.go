@@ -62,7 +62,7 @@ func (l *InstanceNormPlus) coefficients(p *Pass, n int) (gamma, alpha, beta *dev
 	if l.Table == nil {
 		return l.Gamma.Value.Reshape(1, c, 1), l.Alpha.Value.Reshape(1, c, 1), l.Beta.Value.Reshape(1, c, 1)
 	}
-	rows := l.Table.gather(p, p.class(l, n))
+	rows := l.Table.gather(p.class(l, n))
 	part := func(i int) *device.Array {
 		a := rows.Device().New(rows.Type(), n, c)
 		device.Cut(a, rows, 1, i*c)
