@@ -143,8 +143,7 @@ func (k *kit) bend(shape, small []int, parts int, f device.Unary, p float64, x [
 // summed is Σ r·by over the axes where to has size 1, whose terms have the size r.Scale·size.
 func summed(to, shape []int, r ref.Result, by, size []float64) ref.Result {
 	sums, out := make([]ref.Sum, ref.Len(to)), ref.NewResult(ref.Len(to))
-	ref.Each(shape, func(flat int, index []int) {
-		at := ref.At(to, index)
+	ref.Each(shape, to, func(flat, at int) {
 		sums[at].AddProduct(r.Value[flat], by[flat])
 		out.Scale[at] += r.Scale[flat] * size[flat]
 	})
@@ -172,8 +171,7 @@ func moments(k *kit) {
 		mean := ref.Reduce(small, shape, x, device.Mean)
 		variance, rstd := ref.NewResult(m), ref.NewResult(m)
 		sums := make([]ref.Sum, m)
-		ref.Each(shape, func(flat int, index []int) {
-			at := ref.At(small, index)
+		ref.Each(shape, small, func(flat, at int) {
 			d := x[flat] - mean.Value[at]
 			sums[at].AddProduct(d, d)
 		})
@@ -221,8 +219,7 @@ func momentsVJP(k *kit) {
 		}
 		want := func() ref.Result {
 			r := ref.NewResult(n)
-			ref.Each(shape, func(flat int, index []int) {
-				at := ref.At(small, index)
+			ref.Each(shape, small, func(flat, at int) {
 				mean, rstd, scale, sum, along, more := v[0][at], v[1][at], v[2][at], v[3][at], v[4][at], v[5][at]
 				by := rstd * rstd * along / float64(max(1, count-lost))
 				sum /= float64(max(1, count))
